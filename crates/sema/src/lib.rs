@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+//! trapless sema (being written).

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+//! trapless wire (being written).

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole C unit test framework. A test is a function; a check that fails
+ * reports itself and ends the test. Output is one line a test, read by
+ * tests/run: `ok NAME`, `not ok NAME: why`, `skip NAME: why`.
+ */
+#ifndef TRAPLESS_TESTS_UNIT_H
+#define TRAPLESS_TESTS_UNIT_H
+#include <stdio.h>
+
+static const char *unit_why; /* set by a failed CHECK or a SKIP */
+static int unit_skipped, unit_line, unit_failures;
+
+#define UNIT_STR2(x) #x
+#define UNIT_STR(x)  UNIT_STR2(x)
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			unit_why = __FILE__ ":" UNIT_STR(__LINE__) ": " #cond;                     \
+			return;                                                                    \
+		}                                                                                  \
+	} while (0)
+
+#define SKIP(why)                                                                                  \
+	do {                                                                                       \
+		unit_why = (why);                                                                  \
+		unit_skipped = 1;                                                                  \
+		return;                                                                            \
+	} while (0)
+
+#define RUN(fn)                                                                                    \
+	do {                                                                                       \
+		unit_why = NULL;                                                                   \
+		unit_skipped = 0;                                                                  \
+		fn();                                                                              \
+		if (unit_skipped)                                                                  \
+			printf("skip %s: %s\n", #fn, unit_why);                                    \
+		else if (unit_why)                                                                 \
+			printf("not ok %s: %s\n", #fn, unit_why), unit_failures++;                 \
+		else                                                                               \
+			printf("ok %s\n", #fn);                                                    \
+		fflush(stdout);                                                                    \
+	} while (0)
+
+#define UNIT_RESULT() (unit_failures != 0)
+#endif
