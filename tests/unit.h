@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 static const char *unit_why; /* set by a failed CHECK or a SKIP */
-static int unit_skipped, unit_line, unit_failures;
+static int unit_skipped, unit_failures;
 
 #define UNIT_STR2(x) #x
 #define UNIT_STR(x)  UNIT_STR2(x)
