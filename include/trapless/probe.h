@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Probes: run a handler whenever the program reaches an instruction.
+ *
+ * Functions marked "sleeps" take locks, map memory and may wait for other
+ * threads: call them from ordinary code, never from a handler, a signal
+ * handler or inside vfork. Handlers run in the thread that hits the probe, may
+ * be interrupted by signals, must not block, allocate or call the C library,
+ * and must be compiled without vector registers (-mgeneral-regs-only).
+ */
+#ifndef TRAPLESS_PROBE_H
+#define TRAPLESS_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/error.h>
+#include <trapless/regs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tl_probe;
+struct tl_thread; /* the engine's record of the calling thread; opaque */
+
+/*
+ * Called before the instruction. Return 0 to go on with it; nonzero to go on
+ * at regs->ip instead, the instruction not executed. Changed registers are
+ * honoured on every rung (call-preserved ones and sp with TL_PROBE_REGS only).
+ */
+typedef int (*tl_pre_fn)(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
+/* Called after the instruction, with the registers it left. */
+typedef void (*tl_post_fn)(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
+
+enum tl_probe_flag {
+	TL_PROBE_REGS	   = 1 << 0, /* handlers read or write call-preserved registers or sp */
+	TL_PROBE_BIG_STACK = 1 << 1, /* handlers need more than 1 KiB of stack: use the private one (64 KiB) */
+	TL_PROBE_DISABLED  = 1 << 2, /* register without arming */
+	TL_PROBE_NO_JUMP   = 1 << 3, /* stay on the trap rung */
+	TL_PROBE_NO_TRAP   = 1 << 4, /* refuse rather than fall back to the trap rung */
+};
+
+/* Rungs of the placement ladder, cheapest first. */
+enum tl_rung { TL_RUNG_NONE, TL_RUNG_RETARGET, TL_RUNG_WHOLE, TL_RUNG_PUN, TL_RUNG_EVICT, TL_RUNG_WINDOW, TL_RUNG_TRAP };
+
+enum tl_probe_state { TL_PROBE_NEW, TL_PROBE_PREPARED, TL_PROBE_ARMED, TL_PROBE_OFF, TL_PROBE_GONE };
+
+struct tl_probe {
+	/* Set by the caller before registering, then left alone. */
+	void *addr;		/* first byte of the instruction */
+	tl_pre_fn pre;		/* may be NULL */
+	tl_post_fn post;	/* may be NULL */
+	void *data;		/* the caller's */
+	uint32_t flags;		/* enum tl_probe_flag */
+	uint32_t func_size;	/* with func_start: bounds of the function, where the caller knows them; else 0 */
+	uintptr_t func_start;
+
+	/* The engine's. May be read; zero before registering. */
+	uint32_t state;		/* enum tl_probe_state */
+	uint32_t reserved;
+	uint64_t nmissed;	/* hits inside another handler, or in threads that could not be served */
+	struct tl_site *site;
+	struct tl_probe *next;	/* next probe at this address */
+};
+
+/* What the listing and --explain say of a probe. */
+struct tl_probe_info {
+	const struct tl_probe *probe;
+	uintptr_t addr;
+	uint32_t rung;		/* enum tl_rung, where it stands now */
+	uint32_t state;		/* enum tl_probe_state */
+	uintptr_t detour;	/* address of its detour, 0: none */
+	uintptr_t patch;	/* first changed byte, and how many */
+	uint32_t patch_len;
+	int why[TL_RUNG_TRAP + 1]; /* for each better rung: 0 not tried, or -TL_E_ why not */
+	uint64_t nmissed;
+};
+
+/*
+ * Register (and arm, unless TL_PROBE_DISABLED) one or many. With many, all or
+ * nothing: on failure *failed (may be NULL) is the index of the first one
+ * refused, and nothing has changed. Sleeps. Returns 0 or -TL_E_.
+ */
+int tl_probe_register(struct tl_probe *p);
+int tl_probes_register(struct tl_probe **probes, size_t n, size_t *failed);
+
+/*
+ * Take away. When these return no handler of the probe runs or will run, and
+ * its memory is the caller's again; the text is byte for byte what it was
+ * unless other probes remain there. Sleeps.
+ */
+int tl_probe_unregister(struct tl_probe *p);
+int tl_probes_unregister(struct tl_probe **probes, size_t n);
+
+/* Switch one on or off while it stays registered. Sleeps. */
+int tl_probe_enable(struct tl_probe *p);
+int tl_probe_disable(struct tl_probe *p);
+/* All at once: disabled probes go silent without their text changing. Any context. */
+void tl_probes_silence(bool silent);
+/* The knob: false takes every jump down to the trap rung, true optimizes again. Sleeps. */
+int tl_probes_optimize(bool on);
+
+/* Call fn for every registered probe, in address order; stops when fn returns nonzero. Sleeps. */
+int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void *arg);
+
+/*
+ * Return probes. The exits of the function are probed (returns, tail calls,
+ * its .cold parts); no return address is touched. An exit pairs with its entry
+ * by thread and stack pointer.
+ */
+struct tl_retprobe;
+struct tl_ret_call { /* one call under way */
+	struct tl_retprobe *rp;
+	uintptr_t sp;	/* stack pointer at entry: points at the return address */
+	uintptr_t ret_ip; /* where the function returns to */
+	void *data;	/* rp->data_size bytes, zero at entry, the handlers' */
+};
+/* Entry: return nonzero to skip this call (no exit handler for it). */
+typedef int (*tl_ret_entry_fn)(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self);
+typedef void (*tl_ret_fn)(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self);
+
+struct tl_func_part { uintptr_t start; size_t size; };
+
+struct tl_retprobe {
+	void *entry;
+	tl_ret_entry_fn on_entry; /* may be NULL */
+	tl_ret_fn on_return;
+	void *data;
+	uint32_t data_size;	/* bytes a call, at most 256 */
+	uint32_t flags;		/* enum tl_probe_flag */
+	const struct tl_func_part *parts; /* all parts of the function where the caller knows them (.cold), else NULL */
+	size_t nparts;
+	uint32_t maxactive;	/* calls under way at once; 0: the default */
+
+	/* The engine's. */
+	uint64_t nmissed;	/* exits without entry, calls beyond maxactive */
+	uint64_t nabandoned;	/* calls left by throw or longjmp */
+	struct tl_ret_state *state;
+};
+
+int tl_retprobe_register(struct tl_retprobe *rp);   /* sleeps */
+int tl_retprobe_unregister(struct tl_retprobe *rp); /* sleeps */
+
+/* Engine life cycle in the own process: first use calls init by itself. Sleeps. */
+int tl_engine_init(void);
+void tl_engine_exit(void); /* unregisters everything, gives memory back as far as nobody stands in it */
+
+/* Thread local value `slot` (0 to 7) of the calling thread; starts NULL. From a handler. */
+void **tl_thread_local(struct tl_thread *self, unsigned slot);
+uint32_t tl_thread_tid(const struct tl_thread *self);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
