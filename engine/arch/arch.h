@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The port contract: what the engine's core asks of an instruction set.
+ *
+ * One port is chosen at link time (engine/arch/NAME/). A port may stop after
+ * any tier: the core then uses the rungs of that tier. Nothing here allocates,
+ * locks, writes text or calls the operating system; all work is on buffers
+ * that the core gives, so every function runs under os/fake as well.
+ */
+#ifndef TRAPLESS_ENGINE_ARCH_H
+#define TRAPLESS_ENGINE_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/probe.h>
+
+/*
+ * A stretch of code whose instruction boundaries are being proven: one part of
+ * one function. `text` is a copy with the original bytes (no probes), so that
+ * analysis never sees our own patches.
+ */
+struct tl_code {
+	uintptr_t start;	/* address of text[0] */
+	size_t size;
+	const uint8_t *text;	/* size + slack readable bytes: `after` says how many follow */
+	size_t after;		/* bytes behind the part that are proven padding up to the next function */
+	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, ... */
+	size_t npads;
+	/* Filled by tl_arch_code_walk(): */
+	uint8_t *boundary;	/* bitmap, size + after bits, memory from the core: an instruction starts here */
+	uint8_t *target;	/* bitmap: a branch inside the function, or a pad, leads here */
+	bool indirect;		/* has an indirect jump whose targets are not known */
+	bool complete;		/* every byte was decoded */
+};
+
+#define TL_POINTS_MAX 8		/* probed instructions one detour can serve */
+#define TL_PATCH_MAX 24		/* bytes one patch may change */
+#define TL_DETOUR_MAX 1024	/* bytes one detour may take */
+
+/* One probed instruction inside a patch. */
+struct tl_point {
+	uintptr_t addr;
+	struct tl_site *site;	/* the detour calls (*site->current->pre)(current, regs, thread) */
+	uint32_t flags;		/* union of the TL_PROBE_ flags of its probes */
+	bool post;		/* calls post handlers too */
+};
+
+/* How a patch is, or will be, placed: arch decides, core carries it out. */
+struct tl_plan {
+	uint8_t rung;		/* enum tl_rung */
+	uint8_t nops;		/* port's own use */
+	uint8_t npoints;
+	uint8_t len;		/* original bytes covered: [start, start + len) */
+	uint8_t changed;	/* bytes written from start; <= len */
+	uintptr_t start;
+	uintptr_t reach_lo, reach_hi; /* the detour must lie in [reach_lo, reach_hi) */
+	int why[TL_RUNG_TRAP + 1];    /* reasons against better rungs, -TL_E_ */
+	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
+	struct tl_point points[TL_POINTS_MAX]; /* sorted by address */
+	bool early;		/* threads may come without a thread pointer (dynamic loader, static start code) */
+};
+
+/* --- tier 1: trap ------------------------------------------------------ */
+
+extern const unsigned tl_arch_rungs; /* bit per enum tl_rung that this port can do */
+
+/* Decode the whole part: fills the bitmaps, `indirect`, `complete`. Returns 0 or -TL_E_BAD_INSN (complete = false). */
+int tl_arch_code_walk(struct tl_code *code);
+
+/* May this instruction be probed at all? 0 or the reason: -TL_E_NOT_BOUNDARY, IN_RSEQ, IN_LLSC, NO_RELOCATE ... */
+int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);
+
+/*
+ * Choose the cheapest rung out of `allowed` (bits) for the probed
+ * instructions in plan->points[0..npoints). All of them must be served by
+ * this one patch. `claimed(arg, lo, hi)` tells whether [lo, hi) holds bytes
+ * of another patch. Returns 0, or the reason why no allowed rung fits, with
+ * plan->why[] telling for each rung.
+ */
+int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg);
+
+/* The bytes of the breakpoint; returns their number. */
+size_t tl_arch_trap_insn(uint8_t *buf);
+
+/* --- tier 2: out of line ------------------------------------------------ */
+
+/* Addresses of the core's services that a detour refers to. */
+struct tl_detour_env {
+	const struct tl_gate *gate;	/* gate->open: 0 closed */
+	struct tl_thread *threads;	/* table of TL_THREADS entries, see core/thread.h */
+	/* miss path: finds or makes the thread's record, counts a miss; NULL: run no handler */
+	struct tl_thread *(*enter_slow)(struct tl_site *site, uintptr_t sp, uintptr_t key);
+};
+
+/*
+ * Build the detour for `plan` as it will run at address `at`, into buf (at
+ * most TL_DETOUR_MAX bytes). It serves every rung, the trap rung included.
+ * Returns its size, or -TL_E_OUT_OF_REACH / -TL_E_NO_RELOCATE.
+ */
+int tl_arch_detour_build(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf);
+
+/* An upper bound of that size, for allocation. */
+size_t tl_arch_detour_bound(const struct tl_plan *plan);
+
+/*
+ * Where does a program counter belong? `ip` inside the detour at `at` (of
+ * `size` bytes): the address in the original text with the same program
+ * state, or 0 when there is none (inside save, handler call, restore).
+ */
+uintptr_t tl_arch_ip_to_text(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
+
+/* `ip` inside the patched bytes: the place in the detour that goes on the same way, or 0. */
+uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
+
+/* --- tier 3: return ------------------------------------------------------ */
+
+enum tl_exit_kind { TL_EXIT_RETURN, TL_EXIT_TAIL, TL_EXIT_TAIL_COND };
+struct tl_exit { uintptr_t addr; uint8_t kind; };
+
+/*
+ * The exits of the function part: returns and jumps that leave all of
+ * parts[0..nparts). Returns their number (may exceed max), or -TL_E_NO_EXIT
+ * when one cannot be known (indirect jump that may leave).
+ */
+int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
+	struct tl_exit *exits, size_t max);
+
+/* The return address at function entry, and the result register at a return. */
+uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs);
+
+/* --- tier 4: jump -------------------------------------------------------- */
+
+/* The bytes to write at plan->start for a detour at `at`: plan->changed of them. */
+void tl_arch_patch_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf);
+
+/* How a change from `from` to `to` may be written while threads run. */
+enum tl_patch_how {
+	TL_PATCH_ATOMIC, /* one aligned store of 8 bytes (or the machine's word), then sync */
+	TL_PATCH_SPIN,	 /* a self-jump of `spin_len` bytes first, then the tail, then the head */
+	TL_PATCH_BYPASS, /* breakpoint first; only where no thread can hit it with the trap signal blocked */
+	TL_PATCH_STOP,	 /* everyone stopped */
+};
+struct tl_patch_step { uint8_t spin[8]; size_t spin_len; };
+enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to, size_t len,
+	bool one_insn, struct tl_patch_step *step);
+
+/* Is one aligned store seen whole by other processors' fetch? Vendor check and self-test. */
+bool tl_arch_atomic_ok(void);
+
+/* Cycle counter for time stamps. Any context. */
+uint64_t tl_arch_cycles(void);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Mapped executables and libraries, and the functions in them. */
+#ifndef TRAPLESS_ENGINE_CORE_IMAGE_H
+#define TRAPLESS_ENGINE_CORE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/probe.h>
+
+enum tl_image_flag {
+	TL_IMAGE_EARLY	= 1 << 0, /* code may run before the thread pointer is set: dynamic loader, static program */
+	TL_IMAGE_SELF	= 1 << 1, /* our own code: never probed */
+	TL_IMAGE_VDSO	= 1 << 2,
+};
+
+struct tl_image {
+	uintptr_t bias;		/* address of ELF vaddr 0 */
+	uintptr_t lo, hi;	/* executable range */
+	uintptr_t eh_frame_hdr;	/* address in memory, 0: none */
+	size_t eh_frame_hdr_size;
+	uint32_t flags;
+	char name[60];		/* base name, for messages */
+};
+
+/* Engine lock held. Tables are copied. */
+int tl_image_add(const struct tl_image *img);
+void tl_image_remove(uintptr_t lo);
+const struct tl_image *tl_image_find(uintptr_t addr);
+
+/*
+ * The function part that holds addr, from .eh_frame_hdr's search table. Fills
+ * bounds, and landing pads out of its LSDA (at most max; more: -TL_E_LIMIT).
+ * Returns 0, or -TL_E_NOT_PROVEN when no entry covers addr.
+ */
+int tl_image_function(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
+	uintptr_t *pads, size_t max, size_t *npads);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The engine's record of a thread, found from the thread pointer by every
+ * detour. Its layout is known to the ports' entry code.
+ */
+#ifndef TRAPLESS_ENGINE_CORE_THREAD_H
+#define TRAPLESS_ENGINE_CORE_THREAD_H
+
+#include <stdint.h>
+#include <trapless/probe.h>
+
+#define TL_THREADS	4096	/* entries of the table, a power of two */
+#define TL_THREAD_SHIFT 7	/* log2 of an entry's size */
+#define TL_LOCALS	8
+
+/*
+ * key 0: free. A detour looks only at the entry its hash names; everything
+ * else (another entry, first hit, stale guard, reused thread pointer) is the
+ * slow path's work.
+ */
+struct tl_thread {
+	uintptr_t key;		/* thread pointer */
+	uintptr_t guard;	/* 0, or the interrupted stack pointer while a handler runs */
+	uintptr_t stack;	/* top of the private stack, 0: none yet */
+	uint64_t nmissed;	/* hits inside a handler */
+	uint32_t tid;
+	uint32_t state;
+	uintptr_t spare[3];
+	void *local[TL_LOCALS];
+};
+
+/* Fibonacci hashing of the thread pointer; the ports' entry code does the same. */
+#define TL_THREAD_HASH_MUL 0x9e3779b97f4a7c15ull
+static inline unsigned tl_thread_hash(uintptr_t key)
+{
+	return (unsigned)(((uint64_t)key * TL_THREAD_HASH_MUL) >> 52);
+}
+
+/* Private page(s) that a fork child finds zeroed. */
+struct tl_gate {
+	uint32_t open;
+};
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The environment contract: what the engine's core asks of the system it runs
+ * in. Three implementations: process (own process and agent), linux (kernel
+ * module), fake (deterministic, for unit tests).
+ *
+ * Context of all functions unless said otherwise: may sleep, engine lock held
+ * by the caller, never from a handler. Results: 0 or more, or -TL_E_.
+ */
+#ifndef TRAPLESS_ENGINE_OS_H
+#define TRAPLESS_ENGINE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/error.h>
+
+/* Set up whatever the rest needs (membarrier registration, page size ...). */
+int tl_os_init(void);
+void tl_os_exit(void);
+
+/* --- memory -------------------------------------------------------------- */
+
+/* Zeroed ordinary memory, page granular. Returns NULL when there is none. */
+void *tl_os_alloc(size_t size);
+void tl_os_free(void *mem, size_t size);
+
+/*
+ * Reserve address space for detours somewhere in [lo, hi), clear of heap and
+ * stack growth. The result is readable and executable once written through
+ * tl_os_code_write(); never writable and executable at once.
+ */
+int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at);
+int tl_os_code_write(uintptr_t at, const void *bytes, size_t len);
+void tl_os_code_release(uintptr_t at, size_t size);
+
+/* --- text ---------------------------------------------------------------- */
+
+/* Copy text; never faults. Returns the number of bytes copied. */
+size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len);
+
+/*
+ * A batch of text changes: open the range once, write many, close. While open
+ * the text stays executable. store() is one single store the machine does
+ * whole (len 1, 2, 4 or 8, naturally aligned), or a plain copy otherwise.
+ */
+int tl_os_text_open(uintptr_t lo, uintptr_t hi);
+void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len);
+void tl_os_text_close(uintptr_t lo, uintptr_t hi);
+
+/* Every processor running this address space has executed a serializing instruction since. */
+int tl_os_sync_cores(void);
+/* Every thread has executed a full memory barrier since. */
+int tl_os_sync_memory(void);
+
+/* --- other threads ------------------------------------------------------- */
+
+/*
+ * Stop every other thread, call fn for each program counter found (the thread's own
+ * and each interrupted one saved on its stack in a signal frame), restart.
+ * fn returns the program counter to go on at (the same: no change), or 0: this thread may
+ * not be where it is. Returns 0 with `done` called while all are stopped;
+ * -TL_E_BUSY when fn returned 0 for one (done not called, nothing moved).
+ */
+struct tl_os_stop {
+	uintptr_t (*pc)(void *arg, uintptr_t pc, bool saved);
+	void (*done)(void *arg); /* runs while everyone is stopped: must not call back into the os except tl_os_text_* */
+	void *arg;
+};
+int tl_os_stop_all(const struct tl_os_stop *stop);
+
+/*
+ * Does any thread stand in, or hold on its stack an address of, [lo, hi)?
+ * 0: nobody (sure). -TL_E_BUSY: somebody, or it cannot be known now.
+ */
+int tl_os_quiet(uintptr_t lo, uintptr_t hi);
+
+/* Can a passing breakpoint be hit here by a thread with the trap signal blocked? false only when that is excluded. */
+bool tl_os_trap_may_kill(void);
+/* May probes stay on the trap rung in this environment? 0 or -TL_E_TRAP_FORBIDDEN. */
+int tl_os_trap_allowed(void);
+/*
+ * From now on (until removed) a thread that hits the breakpoint at `addr` goes
+ * on at `detour`. Called before the trap byte is written / after it is gone and synced.
+ */
+int tl_os_trap_add(uintptr_t addr, uintptr_t detour);
+void tl_os_trap_remove(uintptr_t addr);
+
+/* The engine lock: sleeps, recursive use is a bug. */
+void tl_os_lock(void);
+void tl_os_unlock(void);
+bool tl_os_lock_held(void);
+/* Wait a little for other threads (grace periods). */
+void tl_os_pause(unsigned microseconds);
+
+/* --- threads, from a handler: no system calls on the fast path ------------ */
+
+/* Thread pointer as the detour reads it (early: by the way that never faults). Any context. */
+uintptr_t tl_os_thread_key(bool early);
+/* Thread id; may make one system call, once a thread. Any context. */
+uint32_t tl_os_thread_id(uintptr_t key);
+/* Is the record for (key, tid) still the thread that runs now? Any context. */
+bool tl_os_thread_same(uintptr_t key, uint32_t tid);
+
+/* --- images: executable mappings of files ------------------------------- */
+
+struct tl_image;
+/* (Re)read the list of mapped images; the core calls this when an address is in none it knows. */
+int tl_os_images_update(void);
+
+#endif
