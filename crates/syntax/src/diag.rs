@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+//! What the host tool says when something is wrong.
+//!
+//! A [`Diagnostic`] has a stable tag, a place, a message, the cause and a next
+//! step. Passes collect several in a [`Diagnostics`]; only the command line
+//! renders them.
+
+use crate::span::{SourceMap, Span};
+use annotate_snippets::{renderer::DecorStyle, AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// Declares [`Tag`]: one line for each reason, with its cause in one sentence.
+macro_rules! tags {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $cause:literal;)*) => {
+        /// The stable name of one reason. Scripts, tests and documents match on
+        /// it, so a name is never changed or used again for something else.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Tag { $($(#[$doc])* $variant,)* }
+
+        impl Tag {
+            const LIST: &'static [Tag] = &[$(Tag::$variant,)*];
+
+            /// `UPPER_SNAKE`, as printed.
+            pub fn name(self) -> &'static str {
+                match self { $(Tag::$variant => $name,)* }
+            }
+
+            /// Why this happens, in one sentence, for every user of the tag.
+            pub fn cause(self) -> &'static str {
+                match self { $(Tag::$variant => $cause,)* }
+            }
+        }
+    };
+}
+
+// The one list. Other crates add their tags to the part that names them.
+tags! {
+    // ---- syntax: characters, preprocessing, grammar ----
+    LexChar "LEX_CHAR" "This character has no meaning outside strings, comments and embedded C.";
+    LexString "LEX_STRING" "A string literal ends on the line where it starts; write \\n for a line end.";
+    LexNumber "LEX_NUMBER" "Numbers are 64 bits wide: decimal, 0x hexadecimal or 0 octal.";
+    LexComment "LEX_COMMENT" "A comment that starts with /* ends with */.";
+    LexEmbedded "LEX_EMBEDDED" "Embedded C starts with %{ and ends with %}.";
+    ArgMissing "ARG_MISSING" "$1 and @1 stand for the first word behind the script on the command line, and so on.";
+    PpCondition "PP_CONDITION" "A conditional reads %( NAME == \"value\" %? tokens %: tokens %).";
+    PpUnclosed "PP_UNCLOSED" "Every %( needs its %).";
+    PpStray "PP_STRAY" "%? %: and %) only have a meaning inside %( ... %).";
+    MacroDefine "MACRO_DEFINE" "A macro is defined as @define name(parameters) %( tokens %).";
+    MacroUnknown "MACRO_UNKNOWN" "A word that starts with @ is a built-in operator, a macro, or a macro's parameter.";
+    MacroArgs "MACRO_ARGS" "A macro is called with as many arguments as it has parameters.";
+    MacroRecursion "MACRO_RECURSION" "A macro may not use itself, directly or through others.";
+    ParseExpected "PARSE_EXPECTED" "The grammar allows something else at this place.";
+    ParseUnclosed "PARSE_UNCLOSED" "Every opening bracket needs its closing one.";
+    ParseDepth "PARSE_DEPTH" "Nesting is bounded, so that no input can exhaust the stack.";
+    ParseSize "PARSE_SIZE" "Braces in a probe point and macros multiply; the product is bounded.";
+    ParseDuplicate "PARSE_DUPLICATE" "This may be written only once.";
+    PrintArgs "PRINT_ARGS" "print takes values, printf a literal format first, printd a literal delimiter first.";
+    StatArgs "STAT_ARGS" "@count and its kin take a statistic; the parameters of histograms are literal numbers.";
+    ForeachSort "FOREACH_SORT" "foreach sorts by one key, or by the value, written once.";
+    GlobalInit "GLOBAL_INIT" "A global starts with a literal number or string; an array cannot be initialised.";
+    ForeignScript "FOREIGN_SCRIPT" "The text looks like a script of another tracer.";
+}
+
+impl Tag {
+    /// Every tag, in the order of the list.
+    pub fn all() -> &'static [Tag] {
+        Tag::LIST
+    }
+
+    /// The tag with this printed name.
+    pub fn from_name(name: &str) -> Option<Tag> {
+        Tag::LIST.iter().copied().find(|t| t.name() == name)
+    }
+}
+
+impl std::fmt::Display for Tag {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+/// A second place that helps to understand the first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    pub span: Span,
+    pub text: String,
+}
+
+/// One thing to say. Made by [`Diagnostics::error`] and [`Diagnostics::warn`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    pub tag: Tag,
+    pub severity: Severity,
+    /// `None`: not about a place in a script (a missing file, a dead process).
+    pub span: Option<Span>,
+    pub message: String,
+    /// Said at the caret.
+    pub at: Option<String>,
+    pub labels: Vec<Label>,
+    /// The next step, an imperative sentence.
+    pub help: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// What can be given as a next step: a sentence, or the suggested name that
+/// [`nearest`] found (or did not find).
+pub trait IntoHelp {
+    fn into_help(self) -> Option<String>;
+}
+
+impl IntoHelp for &str {
+    fn into_help(self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl IntoHelp for String {
+    fn into_help(self) -> Option<String> {
+        Some(self)
+    }
+}
+
+impl IntoHelp for Option<String> {
+    fn into_help(self) -> Option<String> {
+        self
+    }
+}
+
+impl IntoHelp for Option<&str> {
+    fn into_help(self) -> Option<String> {
+        self.map(|name| format!("did you mean `{name}`?"))
+    }
+}
+
+impl Diagnostic {
+    pub fn new(
+        severity: Severity,
+        tag: Tag,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic {
+            tag,
+            severity,
+            span: span.into(),
+            message: message.into(),
+            at: None,
+            labels: Vec::new(),
+            help: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Set the next step; `None` keeps what is there.
+    pub fn help(&mut self, help: impl IntoHelp) -> &mut Diagnostic {
+        if let Some(text) = help.into_help() {
+            self.help = Some(text);
+        }
+        self
+    }
+
+    /// Say `text` at the caret.
+    pub fn at(&mut self, text: impl Into<String>) -> &mut Diagnostic {
+        self.at = Some(text.into());
+        self
+    }
+
+    /// Show a second place.
+    pub fn label(&mut self, span: Span, text: impl Into<String>) -> &mut Diagnostic {
+        self.labels.push(Label {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+
+    pub fn note(&mut self, text: impl Into<String>) -> &mut Diagnostic {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// The text as shown to the user, ending with a line end.
+    pub fn render(&self, map: &SourceMap, colour: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let mut group = Group::with_title(
+            level
+                .primary_title(one_line(&self.message))
+                .id(self.tag.name()),
+        );
+        let labels: Vec<Label> = self.labels.iter().map(Label::tidy).collect();
+        let at = self.at.as_deref().map(one_line);
+        let files = self.files_shown();
+        for file in &files {
+            let Some(source) = map.file(*file) else {
+                continue;
+            };
+            let mut snippet = Snippet::source(source.text())
+                .path(source.name())
+                .line_start(1);
+            if let Some(span) = self.span.filter(|s| s.file == *file) {
+                let mut mark = AnnotationKind::Primary.span(clamp(source.text(), span));
+                if let Some(text) = &at {
+                    mark = mark.label(text.as_str());
+                }
+                snippet = snippet.annotation(mark);
+            }
+            for label in labels.iter().filter(|l| l.span.file == *file) {
+                let mark = AnnotationKind::Context.span(clamp(source.text(), label.span));
+                snippet = snippet.annotation(mark.label(label.text.as_str()));
+            }
+            group = group.element(snippet);
+        }
+        let mut extra: Vec<(&str, String)> = vec![("cause", self.tag.cause().to_string())];
+        extra.extend(self.notes.iter().map(|n| ("note", n.clone())));
+        extra.extend(
+            expansion_notes(map, self.span)
+                .into_iter()
+                .map(|n| ("note", n)),
+        );
+        if let Some(help) = &self.help {
+            extra.push(("next step", help.clone()));
+        }
+        for (name, text) in &extra {
+            let level = if *name == "next step" {
+                Level::HELP
+            } else {
+                Level::NOTE
+            };
+            group = group.element(level.with_name(*name).message(one_line(text)));
+        }
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        let mut text = renderer.decor_style(DecorStyle::Ascii).render(&[group]);
+        text.push('\n');
+        text
+    }
+
+    /// The files to quote: the main one first, each once.
+    fn files_shown(&self) -> Vec<crate::span::FileId> {
+        let mut files: Vec<_> = self.span.iter().map(|s| s.file).collect();
+        for label in &self.labels {
+            if !files.contains(&label.span.file) {
+                files.push(label.span.file);
+            }
+        }
+        files
+    }
+}
+
+impl Label {
+    fn tidy(&self) -> Label {
+        Label {
+            span: self.span,
+            text: one_line(&self.text),
+        }
+    }
+}
+
+/// Messages quote script text; control characters in it must not reach a
+/// terminal or break the layout.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// A span that surely lies inside `text` and on character boundaries.
+fn clamp(text: &str, span: Span) -> std::ops::Range<usize> {
+    let fix = |at: u32| {
+        let mut at = (at as usize).min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let (lo, hi) = (fix(span.lo), fix(span.hi));
+    lo..hi.max(lo)
+}
+
+/// `in the expansion of @name at FILE:LINE:COL`, innermost first.
+fn expansion_notes(map: &SourceMap, span: Option<Span>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut next = span.and_then(|s| map.expansion(s));
+    while let Some(expansion) = next {
+        let place = map.locate(expansion.call);
+        notes.push(format!(
+            "in the expansion of @{} at {place}",
+            expansion.name
+        ));
+        if notes.len() == 8 {
+            break;
+        }
+        next = map.expansion(expansion.call);
+    }
+    notes
+}
+
+/// What the passes of one run had to say, in the order they said it.
+#[derive(Clone, Default, Debug)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    pub fn new() -> Diagnostics {
+        Diagnostics::default()
+    }
+
+    /// Add an error; the result takes [`Diagnostic::help`] and the like.
+    pub fn error(
+        &mut self,
+        tag: Tag,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Diagnostic::new(Severity::Error, tag, span, message))
+    }
+
+    pub fn warn(
+        &mut self,
+        tag: Tag,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Diagnostic::new(Severity::Warning, tag, span, message))
+    }
+
+    pub fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        self.list.push(diagnostic);
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|d| d.severity == Severity::Error)
+    }
+
+    pub fn error_count(&self) -> usize {
+        self.list
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Append what another collector holds.
+    pub fn append(&mut self, other: Diagnostics) {
+        self.list.extend(other.list);
+    }
+
+    /// Forget everything behind the first `len`: for tries that were given up.
+    pub fn truncate(&mut self, len: usize) {
+        self.list.truncate(len);
+    }
+
+    /// Forget the warnings (`-w`).
+    pub fn drop_warnings(&mut self) {
+        self.list.retain(|d| d.severity != Severity::Warning);
+    }
+
+    /// All texts, each followed by an empty line; one that repeats an earlier
+    /// one is left out.
+    pub fn render(&self, map: &SourceMap, colour: bool) -> String {
+        let mut out = String::new();
+        for (i, d) in self.list.iter().enumerate() {
+            if self.list[..i].contains(d) {
+                continue;
+            }
+            out.push_str(&d.render(map, colour));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+/// The candidate that `name` was most likely meant to be, if one is near: a
+/// third of its length may differ, and a swap counts once.
+pub fn nearest<'a, I, S>(name: &str, candidates: I) -> Option<&'a str>
+where
+    I: IntoIterator<Item = &'a S>,
+    S: AsRef<str> + ?Sized + 'a,
+{
+    let allowed = (name.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|c| c.as_ref())
+        .filter(|c| *c != name)
+        .map(|c| (distance(name, c), c))
+        .filter(|(d, _)| *d <= allowed)
+        .min_by_key(|(d, c)| (*d, c.len()))
+        .map(|(_, c)| c)
+}
+
+/// Edits between two names; a difference of case alone counts as one.
+fn distance(a: &str, b: &str) -> usize {
+    if a.eq_ignore_ascii_case(b) {
+        return 1;
+    }
+    strsim::osa_distance(a, b)
+}
