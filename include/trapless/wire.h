@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The only things that cross between host, runner and target: the module file
+ * (.tap), the session memory that runner and targets share, and the record
+ * stream. crates/wire mirrors this file; a change here is a new version there.
+ *
+ * All integers have the byte order and all addresses the width of the target
+ * that the module was made for; every struct has the same layout on 32 and 64
+ * bit machines (explicit padding, 64-bit fields on 8-byte boundaries).
+ * Readers treat all of it as untrusted: offsets and counts are checked against
+ * the size of the file or mapping before use.
+ */
+#ifndef TRAPLESS_WIRE_H
+#define TRAPLESS_WIRE_H
+
+#include <stdint.h>
+
+#define TL_WIRE_VERSION 1
+
+/* --- the module file ------------------------------------------------------
+ *
+ *   struct tl_tap_header
+ *   struct tl_tap_section[nsections]
+ *   section contents, each aligned to 16
+ */
+#define TL_TAP_MAGIC 0x50415481u /* bytes 81 'T' 'A' 'P' on a little-endian target */
+
+struct tl_tap_header {
+	uint32_t magic;
+	uint16_t version;	/* TL_WIRE_VERSION */
+	uint16_t machine;	/* ELF e_machine */
+	uint8_t word;		/* 32, 64 */
+	uint8_t big_endian;
+	uint16_t nsections;
+	uint32_t crc;		/* CRC-32 (IEEE) of everything behind the header */
+	uint64_t size;		/* of the whole file */
+	uint32_t name;		/* STRINGS offset: module name */
+	uint32_t flags;		/* enum tl_tap_flag */
+	uint64_t build_hash[2];	/* of script, compiler and runtime version: names the module in messages and cache */
+};
+
+enum tl_tap_flag {
+	TL_TAP_ANY_PROCESS = 1 << 0, /* made for `process.function`: the target given by -c or -x */
+	TL_TAP_GURU	   = 1 << 1,
+};
+
+enum tl_tap_kind {
+	TL_TAP_STRINGS = 1, /* NUL-terminated strings; offset 0 is "" */
+	TL_TAP_IMAGES,	/* struct tl_tap_image[] */
+	TL_TAP_PROBES,	/* struct tl_tap_probe[] */
+	TL_TAP_PARTS,	/* struct tl_tap_part[]: parts of functions */
+	TL_TAP_CODE,	/* text and constants, mapped read and execute */
+	TL_TAP_DATA,	/* import table and relocated constants, mapped behind CODE, read-only once loaded */
+	TL_TAP_RELOCS,	/* uint32_t[]: DATA offsets of words to which the load address of CODE is added */
+	TL_TAP_IMPORTS,	/* struct tl_tap_import[] */
+	TL_TAP_FORMATS,	/* uint32_t[]: STRINGS offsets of printf formats, by format number */
+	TL_TAP_GLOBALS,	/* struct tl_tap_global[]: what to initialise, and what to show */
+	TL_TAP_OPTIONS,	/* struct tl_tap_options */
+	TL_TAP_SYMBOLS,	/* struct tl_tap_symbol[], sorted by image, addr: for usymname() */
+	TL_TAP_WARNINGS, /* uint32_t[]: STRINGS offsets; the runner prints them at the start */
+};
+
+struct tl_tap_section {
+	uint32_t kind;
+	uint32_t count;		/* of elements; bytes for STRINGS, CODE, DATA */
+	uint64_t offset;	/* in the file */
+	uint64_t size;
+};
+
+#define TL_NONE 0xffffffffu
+
+struct tl_tap_image {
+	uint32_t path;		/* STRINGS: absolute path on the host; its base name names a library */
+	uint32_t flags;		/* enum tl_tap_image_flag */
+	uint8_t build_id[32];
+	uint32_t build_id_len;	/* 0: the file has none, then size below decides */
+	uint32_t reserved;
+	uint64_t file_size;
+};
+
+enum tl_tap_image_flag {
+	TL_TAP_IMAGE_PROGRAM = 1 << 0, /* a main program; else a library */
+};
+
+enum tl_tap_probe_kind {
+	TL_TAP_BEGIN = 1,	/* arg: order */
+	TL_TAP_END,		/* arg: order */
+	TL_TAP_ERROR,		/* arg: order */
+	TL_TAP_TIMER,		/* arg: period in ns */
+	TL_TAP_SITE,		/* an instruction: image, addr */
+	TL_TAP_RETURN,		/* a function's returns: image, addr = entry, parts */
+};
+
+enum tl_tap_probe_flag {
+	TL_TAP_PROBE_REGS      = 1 << 0, /* as TL_PROBE_REGS */
+	TL_TAP_PROBE_BIG_STACK = 1 << 1,
+	TL_TAP_PROBE_OPTIONAL  = 1 << 2, /* a refusal is no error ('?') */
+	TL_TAP_PROBE_NEVER     = 1 << 3, /* compiled, not run */
+};
+
+struct tl_tap_probe {
+	uint32_t kind;
+	uint32_t flags;
+	uint32_t process;	/* IMAGES index of the program; TL_NONE: the -c / -x target */
+	uint32_t image;		/* IMAGES index of the file that holds addr (program or library); TL_NONE for BEGIN ... */
+	uint64_t addr;		/* ELF vaddr in image */
+	int64_t arg;
+	uint32_t first_part, nparts; /* PARTS: the function around addr, where known; its first part holds the entry */
+	uint32_t handler;	/* CODE offset: tl_module_fn, for RETURN the exit; TL_NONE: none */
+	uint32_t on_entry;	/* CODE offset: entry half of a RETURN probe (@entry values), or TL_NONE */
+	uint32_t call_data;	/* bytes a call, RETURN only */
+	uint32_t point;		/* STRINGS: the full probe point, e.g. process("/usr/bin/git").function("main") */
+	uint32_t func;		/* STRINGS: function name, "" unknown */
+	uint32_t script;	/* STRINGS: place in the script, file:line:column */
+	uint32_t reserved[2];
+};
+
+struct tl_tap_part { uint64_t addr, size; };
+
+struct tl_tap_import {
+	uint32_t name;		/* STRINGS: a function of runtime/exports.def */
+	uint32_t slot;		/* DATA offset of the word that gets its address */
+};
+
+struct tl_tap_symbol {
+	uint64_t addr;		/* ELF vaddr */
+	uint64_t size;
+	uint32_t image;
+	uint32_t name;
+};
+
+enum tl_tap_value { TL_VALUE_LONG = 1, TL_VALUE_STRING, TL_VALUE_STATS };
+
+/* A script's global. Lives in the session's globals area at `offset`. */
+struct tl_tap_global {
+	uint32_t name;
+	uint8_t type;		/* enum tl_tap_value */
+	uint8_t sharded;	/* one copy in every thread block at `offset` of its shard area */
+	uint8_t nkeys;		/* 0: a scalar */
+	uint8_t wrap;		/* '%': the oldest entry makes room */
+	uint8_t key_types[16];	/* enum tl_tap_value */
+	uint32_t offset;
+	uint32_t size;		/* bytes reserved there */
+	uint32_t capacity;	/* entries of a map */
+	uint32_t lock;		/* its lock's number */
+	int64_t init;		/* long: first value */
+	uint32_t init_string;	/* string: STRINGS offset */
+	uint8_t hist;		/* 0 none, 1 log, 2 linear: what a statistic must keep */
+	uint8_t reserved[3];
+	int64_t hist_low, hist_high, hist_step;
+};
+
+struct tl_tap_options {
+	uint32_t globals_size;	/* bytes of the globals area */
+	uint32_t shard_size;	/* bytes of every thread block's shard area */
+	uint32_t nlocks;
+	uint32_t max_string;	/* MAXSTRINGLEN */
+	uint32_t max_action;	/* MAXACTION: statements in one handler run */
+	uint32_t max_nesting;	/* MAXNESTING */
+	uint32_t max_errors;	/* MAXERRORS */
+	uint32_t max_skipped;	/* MAXSKIPPED */
+	uint32_t ring_size;	/* bytes of a thread's record ring; 0: default */
+	uint32_t stack;		/* largest stack a handler needs */
+	uint32_t uses;		/* enum tl_tap_uses */
+	uint32_t reserved;
+};
+
+enum tl_tap_uses {
+	TL_USES_SYMBOLS = 1 << 0,
+	TL_USES_STACK	= 1 << 1,
+};
+
+/* --- session memory ---------------------------------------------------------
+ *
+ * One shared mapping, made by the runner and mapped by every target of the
+ * session, at different addresses: all references are offsets.
+ *
+ *   struct tl_session | locks | globals | thread block 0 (the runner's own) | 1 | ...
+ */
+#define TL_SESSION_MAGIC 0x53534c54u
+
+struct tl_session {
+	uint32_t magic;
+	uint32_t version;
+	uint64_t size;		/* of the whole mapping */
+	uint32_t locks_off, nlocks;
+	uint64_t globals_off, globals_size;
+	uint64_t blocks_off;
+	uint32_t block_stride;	/* bytes from one thread block to the next */
+	uint32_t nblocks;
+	uint32_t shard_off, shard_size; /* inside a block */
+	uint32_t ring_off, ring_size;	/* inside a block; ring_size is a power of two */
+	/* Written by the runner, read by handlers. */
+	uint32_t live;		/* 0: handlers return at once */
+	uint32_t reserved0;
+	/* Clock: ns = base_ns + ((cycles - base_cycles) * mult >> 32); the two
+	 * sequence numbers are equal and even when the rest is whole. */
+	uint32_t clock_seq;
+	uint32_t clock_reserved;
+	uint64_t clock_base_cycles;
+	uint64_t clock_base_ns;	/* since the epoch */
+	uint64_t clock_mult;	/* ns per cycle, 32.32 fixed point */
+	int64_t target_pid;	/* target() */
+	int64_t tz_offset;	/* seconds east of UTC, and name, for tz_ctime */
+	char tz_name[8];
+	/* Written by handlers. */
+	uint32_t exit_requested; /* exit() was called */
+	uint32_t errors;	/* run-time errors so far */
+	uint64_t skipped;	/* handlers given up: lock not had in time */
+	uint64_t no_block;	/* hits in threads for which no block was free */
+	uint64_t missed;	/* hits inside handlers, sum over the targets' threads; runner's */
+};
+
+enum tl_block_state { TL_BLOCK_FREE, TL_BLOCK_USED, TL_BLOCK_DEAD };
+
+/* One traced thread. `tail` is the reader's, all else the writer's. */
+struct tl_block {
+	uint32_t state;		/* enum tl_block_state; FREE -> USED by compare and swap */
+	uint32_t tid, pid;	/* as the target's own namespace has them until the runner corrects them */
+	uint32_t target;	/* runner's number of the process */
+	char comm[16];		/* execname() */
+	uint64_t head;		/* bytes ever written */
+	uint64_t tail;		/* bytes ever read */
+	uint64_t lost;		/* records that did not fit */
+	uint64_t writing;	/* 0, or a time stamp not later than that of the record being written */
+	uint64_t skipped;	/* lock not had in time */
+	uint64_t errors;
+	uint64_t reserved[6];
+	/* shard area at shard_off, ring at ring_off, both from the start of the block */
+};
+
+/* --- records -----------------------------------------------------------------
+ *
+ * In a ring and in the raw stream: a header, then its payload, padded to 8.
+ * A record never wraps: a PAD record fills the end of the ring.
+ */
+enum tl_record_kind {
+	TL_REC_PAD = 1,
+	TL_REC_PRINTF,		/* id = format number; payload: arguments in order */
+	TL_REC_TEXT,		/* payload: text as it is to be printed */
+	TL_REC_ERROR,		/* payload: text; a run-time error, id = probe number */
+	TL_REC_WARN,		/* payload: text */
+	/* raw stream only */
+	TL_REC_THREAD,		/* u32 tid, u32 pid, comm[16]: what `thread` numbers mean */
+	TL_REC_LOST,		/* u64 count */
+	TL_REC_END,
+};
+
+struct tl_record {
+	uint32_t size;		/* header and payload, a multiple of 8 */
+	uint16_t kind;
+	uint16_t id;
+	uint64_t time;		/* cycles; ns since the epoch in the raw stream */
+};
+
+/*
+ * Arguments of a PRINTF record: a number is 8 bytes; a string is a uint32_t
+ * length, the bytes, and padding to 8.
+ */
+
+/* The raw stream (`trapless-run --raw`) begins with this, then the module file, then records. */
+#define TL_RAW_MAGIC 0x57415254u
+struct tl_raw_header {
+	uint32_t magic;
+	uint32_t version;
+	uint64_t module_size;
+};
+/* Each record of the raw stream is preceded by: */
+struct tl_raw_thread { uint32_t thread, reserved; };
+
+#endif
