@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: MIT
-//! trapless sema (being written).
+//! The semantic passes: from a syntax tree to a typed program.
+
+pub mod ir;

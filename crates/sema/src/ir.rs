@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT
+//! The typed program: what the semantic passes hand to code generation.
+//!
+//! Everything is resolved here: names are numbers, every expression has a
+//! type, probe points are addresses in files, `$x->y` is arithmetic on
+//! registers and memory. Code generation asks no questions and finds no
+//! errors; it needs neither the syntax tree nor debug information.
+
+use trapless_syntax::span::Span;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct GlobalId(pub u32);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FunctionId(pub u32);
+/// A local of the handler or function it stands in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LocalId(pub u32);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct HandlerId(pub u32);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ImageId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ty {
+    Long,
+    Str,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub images: Vec<Image>,
+    pub globals: Vec<Global>,
+    pub functions: Vec<Function>,
+    pub handlers: Vec<Handler>,
+    /// In the order in which they are listed and (begin, end ...) run.
+    pub probes: Vec<Probe>,
+    pub options: Options,
+    /// The script asks for symbol names at run time.
+    pub uses_symbols: bool,
+    /// Warnings that the session repeats when it starts.
+    pub run_warnings: Vec<String>,
+}
+
+/// The limits (`-D NAME=VALUE`), with SystemTap's names and our defaults.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub max_string: u32,
+    pub max_action: u32,
+    pub max_nesting: u32,
+    pub max_errors: u32,
+    pub max_skipped: u32,
+    pub max_map_entries: u32,
+    pub guru: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            max_string: 512,
+            max_action: 100_000,
+            max_nesting: 10,
+            max_errors: 0,
+            max_skipped: 100,
+            max_map_entries: 2048,
+            guru: false,
+        }
+    }
+}
+
+/// A file that probes or symbols refer to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Image {
+    pub path: String,
+    pub build_id: Vec<u8>,
+    pub file_size: u64,
+    /// A main program; else a library.
+    pub program: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Global {
+    pub name: String,
+    pub kind: GlobalKind,
+    /// Every hot access only adds and no handler uses the value while adding:
+    /// one copy a thread, readers sum. Scalars only (Long, Stats).
+    pub sharded: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum GlobalKind {
+    Long {
+        init: i64,
+    },
+    Str {
+        init: Vec<u8>,
+    },
+    Stats(StatsKind),
+    Map {
+        keys: Vec<Ty>,
+        value: MapValue,
+        capacity: u32,
+        wrap: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum MapValue {
+    Long,
+    Str,
+    Stats(StatsKind),
+}
+
+/// What a statistic must keep besides count, sum, min and max.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum StatsKind {
+    #[default]
+    Plain,
+    Log,
+    Linear {
+        low: i64,
+        high: i64,
+        step: i64,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Local {
+    pub name: String,
+    pub ty: Ty,
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Unique, usable in a C identifier.
+    pub name: String,
+    /// The first `nparams` locals are the parameters, passed by value.
+    pub locals: Vec<Local>,
+    pub nparams: usize,
+    pub ret: Option<Ty>,
+    pub body: FunctionBody,
+    pub recursive: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum FunctionBody {
+    Script(Vec<Stmt>),
+    /// C text from a tapset or a guru script. It sees its parameters as
+    /// `STAP_ARG_name`, gives its result with `STAP_RETURN(value)`, stops with
+    /// `STAP_ERROR("...", ...)`, and has `run` (`struct tl_run *`).
+    C(String),
+}
+
+/// One C function: a probe's body, made for one kind of place (the same body
+/// at places where `$x` lies elsewhere is another handler).
+#[derive(Clone, Debug)]
+pub struct Handler {
+    pub locals: Vec<Local>,
+    pub body: Vec<Stmt>,
+    pub kind: HandlerKind,
+    /// Globals the body (and all it calls) touches, sorted, each once; sharded
+    /// ones that are only added to are left out.
+    pub locks: Vec<(GlobalId, Access)>,
+    /// It reads call-preserved registers or the stack pointer's neighbours by
+    /// a debug location: the detour must save all registers.
+    pub needs_all_regs: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HandlerKind {
+    /// begin, end, error, timers: no registers; runs in the runner.
+    Session,
+    /// At an instruction.
+    Site,
+    /// At a function's entry on behalf of a return probe (`@entry`).
+    Entry,
+    /// At a function's return.
+    Return,
+}
+
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// As `pp()` gives it, e.g. `process("/usr/bin/git").function("main@git.c:12")`.
+    pub point: String,
+    /// Function name (`probefunc()`, `ppfunc()`), "" where there is none.
+    pub func: String,
+    /// file:line:column in the script.
+    pub script: String,
+    pub kind: ProbeKind,
+    pub handler: HandlerId,
+    /// `?` or `!`: a refusal when arming is no error.
+    pub optional: bool,
+    /// `never`
+    pub never: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProbeKind {
+    Begin {
+        order: i64,
+    },
+    End {
+        order: i64,
+    },
+    Error {
+        order: i64,
+    },
+    Timer {
+        period_ns: u64,
+    },
+    Site {
+        process: Option<ImageId>,
+        image: ImageId,
+        addr: u64,
+        parts: Vec<Part>,
+    },
+    Return {
+        process: Option<ImageId>,
+        image: ImageId,
+        addr: u64,
+        parts: Vec<Part>,
+        /// Runs at entry and fills the call's data; its slots are read by `ExprKind::CallData`.
+        on_entry: Option<HandlerId>,
+        /// One slot a saved `@entry` value.
+        call_data: Vec<Ty>,
+    },
+}
+
+/// A contiguous part of a function, as file addresses; the first one holds the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    pub addr: u64,
+    pub size: u64,
+}
+
+// ---- statements ----
+
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    Expr(Expr),
+    If {
+        cond: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// `for`, `while`: cond None is forever; `step` runs after the body and on continue.
+    Loop {
+        cond: Option<Expr>,
+        step: Option<Expr>,
+        body: Vec<Stmt>,
+    },
+    Foreach(Foreach),
+    Return(Option<Expr>),
+    DeleteAll(GlobalId),
+    /// Also a scalar, then without keys: back to 0, "" or an empty statistic.
+    Delete {
+        global: GlobalId,
+        keys: Vec<Expr>,
+    },
+    Break,
+    Continue,
+    /// Leave the handler.
+    Next,
+    Try {
+        body: Vec<Stmt>,
+        message: Option<LocalId>,
+        handler: Vec<Stmt>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Foreach {
+    pub map: GlobalId,
+    pub keys: Vec<LocalId>,
+    /// `v = k in a`; a statistic cannot be bound.
+    pub value: Option<LocalId>,
+    pub sort: Option<Sort>,
+    pub limit: Option<Expr>,
+    pub body: Vec<Stmt>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sort {
+    pub by: SortBy,
+    pub descending: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SortBy {
+    Key(u32),
+    /// Of a statistic: by its count.
+    Value,
+    Stat(StatOp),
+}
+
+pub use trapless_syntax::ast::StatOp;
+
+// ---- expressions ----
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub ty: Ty,
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+/// What can be assigned to.
+#[derive(Clone, Debug)]
+pub enum Place {
+    Local(LocalId),
+    Global(GlobalId),
+    Element {
+        map: GlobalId,
+        keys: Vec<Expr>,
+    },
+    /// Guru mode: a variable of the traced program.
+    Target(Box<TargetPlace>),
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Long(i64),
+    Str(Vec<u8>),
+    Read(Place),
+    Unary(UnOp, Box<Expr>),
+    /// Long op Long, the shifts and comparisons included; no logic operators.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// Str op Str: comparisons only.
+    Compare(BinOp, Box<Expr>, Box<Expr>),
+    Concat(Box<Expr>, Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The value is that of the place afterwards.
+    Assign(Place, Box<Expr>),
+    /// `+=` ...; Concat for `.=`.
+    AssignOp(Place, BinOp, Box<Expr>),
+    /// `++x` (`prefix`) and `x++`; `by` is 1 or -1.
+    Crement {
+        place: Place,
+        by: i64,
+        prefix: bool,
+    },
+    /// `s <<< v`, `a[k] <<< v`. The value is `v`.
+    Sample {
+        global: GlobalId,
+        keys: Vec<Expr>,
+        value: Box<Expr>,
+    },
+    In {
+        map: GlobalId,
+        keys: Vec<Expr>,
+    },
+    Call {
+        function: FunctionId,
+        args: Vec<Expr>,
+    },
+    /// `@count(s)`, `@avg(a[k])`; `shift` is @variance's.
+    Stat {
+        op: StatOp,
+        global: GlobalId,
+        keys: Vec<Expr>,
+        shift: i64,
+    },
+    /// `@hist_log(s)[n]`
+    HistBucket {
+        global: GlobalId,
+        keys: Vec<Expr>,
+        bucket: Box<Expr>,
+    },
+    Print(Print),
+    /// A slot of the call's data, saved at entry by `SaveCallData`.
+    CallData(u32),
+    SaveCallData(u32, Box<Expr>),
+    /// A variable of the traced program, as a number (sign-extended) ...
+    Target(Box<TargetPlace>),
+    /// ... or the NUL-terminated text it points to.
+    TargetString(Box<TargetPlace>),
+    /// `&$x`
+    TargetAddress(Box<Addr>),
+}
+
+pub use trapless_syntax::ast::{BinOp, UnOp};
+
+/// `print` and its kin. `format` is a printf format in SystemTap's notation
+/// that fits the arguments one by one (`print(x, y)` arrives as `%d%s`).
+#[derive(Clone, Debug)]
+pub struct Print {
+    pub format: Vec<u8>,
+    pub args: Vec<Expr>,
+    /// The result is a string instead of output.
+    pub to_string: bool,
+    /// Draw a histogram: `print(@hist_log(x))`.
+    pub hist: Option<HistPrint>,
+}
+
+#[derive(Clone, Debug)]
+pub struct HistPrint {
+    pub global: GlobalId,
+    pub keys: Vec<Expr>,
+    pub newline: bool,
+}
+
+// ---- the traced program's variables ----
+
+/// A number in a register or in memory.
+#[derive(Clone, Debug)]
+pub enum TargetPlace {
+    /// A whole register, or its low `size` bytes.
+    Register { reg: Reg, size: u8, signed: bool },
+    Memory {
+        addr: Addr,
+        size: u8,
+        signed: bool,
+        bits: Option<Bits>,
+    },
+    /// A value that debug information computes (`DW_OP_stack_value`, constants).
+    Value(Addr),
+}
+
+/// A bit field inside the `size` bytes that were read (counted from the least
+/// significant bit on either byte order).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bits {
+    pub offset: u8,
+    pub width: u8,
+}
+
+/// DWARF register number of the target machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Reg(pub u16);
+
+/// Computation of an address (or value); every `Load` is checked and cannot
+/// fault the target: it ends the handler with a run-time error instead.
+#[derive(Clone, Debug)]
+pub enum Addr {
+    Const(i64),
+    Register(Reg),
+    /// Where file address `vaddr` of the image lies in this process.
+    Image {
+        image: ImageId,
+        vaddr: u64,
+    },
+    /// A script expression (array index, `@cast` operand).
+    Expr(Box<Expr>),
+    Load {
+        addr: Box<Addr>,
+        size: u8,
+        signed: bool,
+    },
+    Binary(BinOp, Box<Addr>, Box<Addr>),
+    /// Offset into the thread's static TLS block of the image.
+    Tls {
+        image: ImageId,
+        offset: u64,
+    },
+}
