@@ -1,2 +1,52 @@
 // SPDX-License-Identifier: MIT
-//! trapless debuginfo (being written).
+//! ELF and DWARF turned into plain data for the semantic passes: functions, lines, variables,
+//! types and symbols of a program, a shared library or a live process.
+//!
+//! ```no_run
+//! use trapless_debuginfo::*;
+//! # fn main() -> Result<()> {
+//! let session = DebugInfo::new(SearchPath::host());
+//! let bin = session.open("/usr/bin/git")?;
+//! for f in bin.functions(&Pattern::parse("cmd_main")?, Inlines::Also)? {
+//!     let site = bin.probe_site(&f)?;                    // where `.function` puts the probe
+//!     let cx = bin.context_of(&f, site.pc)?;             // what is visible there
+//!     let argc = bin.variable(&cx, "argc")?;             // name and type
+//!     let place = bin.locate(&argc, &cx)?;               // registers and memory, no DWARF
+//!     println!("{} {:?}", session.types().declaration(argc.ty, &argc.name), place);
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! All addresses are *file addresses* (the `vaddr` of the ELF file); the run-time address is the
+//! file address plus the load bias (`Image::bias`). Nothing is read before it is asked for: a
+//! function is found by its symbol, and only the compilation units concerned are parsed.
+//!
+//! Libraries neither panic nor print: damaged files give [`Error::Corrupt`] or are read as far as
+//! they make sense.
+
+mod binary;
+mod dwarf;
+mod elf;
+mod error;
+mod function;
+mod glob;
+mod location;
+mod search;
+mod storage;
+mod symbol;
+mod types;
+mod variable;
+
+pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
+pub use error::{Error, Result};
+pub use function::{
+    Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
+};
+pub use location::{LocOp, Location, Piece};
+pub use search::{Library, SearchPath};
+pub use symbol::{Symbol, SymbolKind, SymbolTable};
+pub use types::{
+    BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Member, Qualifier, Type,
+    TypeId, Types,
+};
+pub use variable::{Context, ReturnValue, Variable, VariableKind};

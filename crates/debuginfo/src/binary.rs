@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+//! The public face: a session, its binaries, and the questions they answer.
+
+use crate::dwarf::Dwarf;
+use crate::elf::Elf;
+pub use crate::elf::{Arch, ElfKind, Segment};
+use crate::error::{Error, Result};
+use crate::function::{Function, Inlines, Pattern, ProbeSite, SourcePos, Statement};
+use crate::location::Location;
+use crate::search::SearchPath;
+use crate::symbol::SymbolTable;
+use crate::types::{TypeId, Types};
+use crate::variable::{Context, ReturnValue, Variable};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// One run of the host tool: every binary is opened once, all share one type arena.
+#[derive(Debug)]
+pub struct DebugInfo {
+    search: SearchPath,
+    types: Arc<Types>,
+    open: Mutex<HashMap<PathBuf, Arc<Binary>>>,
+}
+
+impl DebugInfo {
+    pub fn new(search: SearchPath) -> DebugInfo {
+        DebugInfo {
+            search,
+            types: Types::new(),
+            open: Mutex::default(),
+        }
+    }
+
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+
+    pub fn search(&self) -> &SearchPath {
+        &self.search
+    }
+
+    /// Open a binary by its path, or the same one again.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Arc<Binary>> {
+        let path = path.as_ref();
+        let key = path.canonicalize().unwrap_or_else(|_| path.into());
+        if let Some(b) = self
+            .open
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .get(&key)
+        {
+            return Ok(b.clone());
+        }
+        let b = Arc::new(Binary::open_with(path, &self.search, self.types.clone())?);
+        self.open
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .insert(key, b.clone());
+        Ok(b)
+    }
+
+    /// Open a program by path, or by name through PATH.
+    pub fn open_program(&self, name: &str) -> Result<Arc<Binary>> {
+        self.open(self.search.program(name)?)
+    }
+
+    /// The libraries that match `pattern` (`libc.so.6`, `libfoo.so*`, `/path/lib.so`) among those
+    /// that `program` needs, directly or not.
+    pub fn open_libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<Arc<Binary>>> {
+        let paths = self.search.libraries(program, pattern)?;
+        paths.iter().map(|p| self.open(p)).collect()
+    }
+}
+
+/// Where the DWARF came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DebugSource {
+    /// The binary itself.
+    Inside,
+    /// A file found by build-id or `.gnu_debuglink`.
+    File(PathBuf),
+    /// There is none.
+    None,
+}
+
+/// An executable or a shared library.
+pub struct Binary {
+    pub(crate) elf: Elf,
+    pub(crate) kind: ElfKind,
+    pub(crate) arch: Arch,
+    pub(crate) search: SearchPath,
+    pub(crate) types: Arc<Types>,
+    /// The separate debug file, once looked for.
+    pub(crate) debug: OnceLock<Option<Elf>>,
+    pub(crate) symbols: OnceLock<SymbolTable>,
+    pub(crate) dwarf: OnceLock<Option<Arc<Dwarf>>>,
+}
+
+impl std::fmt::Debug for Binary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Binary({})", self.elf.path.display())
+    }
+}
+
+impl Binary {
+    /// Open one binary with a type arena of its own. Prefer [`DebugInfo::open`].
+    pub fn open(path: impl AsRef<Path>, search: &SearchPath) -> Result<Binary> {
+        Binary::open_with(path.as_ref(), search, Types::new())
+    }
+
+    fn open_with(path: &Path, search: &SearchPath, types: Arc<Types>) -> Result<Binary> {
+        let elf = Elf::open(path)?;
+        let (kind, arch) = elf.check_loadable()?;
+        Ok(Binary {
+            elf,
+            kind,
+            arch,
+            search: search.clone(),
+            types,
+            debug: OnceLock::new(),
+            symbols: OnceLock::new(),
+            dwarf: OnceLock::new(),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.elf.path
+    }
+
+    pub fn kind(&self) -> ElfKind {
+        self.kind
+    }
+
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Lower-case hexadecimal.
+    pub fn build_id(&self) -> Option<String> {
+        self.elf.build_id.as_ref().map(|id| hex(id))
+    }
+
+    /// DT_SONAME.
+    pub fn soname(&self) -> Option<&str> {
+        self.elf.soname.as_deref()
+    }
+
+    /// DT_NEEDED, in order.
+    pub fn needed(&self) -> &[String] {
+        &self.elf.needed
+    }
+
+    /// The program interpreter (dynamic linker).
+    pub fn interpreter(&self) -> Option<&str> {
+        self.elf.interpreter.as_deref()
+    }
+
+    /// A program that needs no dynamic linker (static-pie included).
+    pub fn is_static(&self) -> bool {
+        self.elf.interpreter.is_none() && self.elf.needed.is_empty() && self.elf.soname.is_none()
+    }
+
+    /// The PT_LOAD segments.
+    pub fn segments(&self) -> &[Segment] {
+        &self.elf.segments
+    }
+
+    /// File offset to file address.
+    pub fn offset_to_addr(&self, offset: u64) -> Option<u64> {
+        let s = self
+            .elf
+            .segments
+            .iter()
+            .find(|s| offset.wrapping_sub(s.offset) < s.file_size)?;
+        s.vaddr.checked_add(offset - s.offset)
+    }
+
+    /// File address to file offset.
+    pub fn addr_to_offset(&self, addr: u64) -> Option<u64> {
+        let s = self
+            .elf
+            .segments
+            .iter()
+            .find(|s| addr.wrapping_sub(s.vaddr) < s.file_size)?;
+        s.offset.checked_add(addr - s.vaddr)
+    }
+
+    /// Whether the address lies in an executable segment.
+    pub fn is_code(&self, addr: u64) -> bool {
+        self.elf
+            .segments
+            .iter()
+            .any(|s| s.executable && addr.wrapping_sub(s.vaddr) < s.file_size)
+    }
+
+    /// File contents at a file address (code to decode, say), at most `len` bytes.
+    pub fn bytes(&self, addr: u64, len: usize) -> Option<&[u8]> {
+        self.elf.at_vaddr(addr).map(|b| &b[..b.len().min(len)])
+    }
+
+    /// The arena that this binary's [`TypeId`]s belong to.
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+}
+
+// The questions. Each is a thin door; the work is in the module named like its subject.
+impl Binary {
+    /// Where the DWARF is.
+    pub fn debug_source(&self) -> DebugSource {
+        todo()
+    }
+
+    /// All symbols by address, for `usymname()` and friends.
+    pub fn symbols(&self) -> &SymbolTable {
+        self.symbols.get_or_init(SymbolTable::default)
+    }
+
+    /// The functions that match, each address once, sorted by address. Undefined symbols do not
+    /// count. Without wildcards the debug information is asked too; a wildcard is answered from
+    /// the symbols, and from DWARF as well if inlined instances are wanted or a file is named.
+    pub fn functions(&self, pattern: &Pattern, inlines: Inlines) -> Result<Vec<Function>> {
+        let _ = (pattern, inlines);
+        Err(unwritten())
+    }
+
+    /// Where `.function` puts its probe on `f`: as SystemTap does, at the entry, but behind the
+    /// prologue where parameters could not be read otherwise.
+    pub fn probe_site(&self, f: &Function) -> Result<ProbeSite> {
+        let _ = f;
+        Err(unwritten())
+    }
+
+    /// Where `f` is declared (`None`: the debug information does not say).
+    pub fn declared_at(&self, f: &Function) -> Option<SourcePos> {
+        let _ = f;
+        None
+    }
+
+    /// The addresses of `.statement("f@file:line")`: per function or inlined instance the first
+    /// address of each line. `nearest`: take the closest line with code instead of failing.
+    pub fn statements(&self, pattern: &Pattern, nearest: bool) -> Result<Vec<Statement>> {
+        let _ = (pattern, nearest);
+        Err(unwritten())
+    }
+
+    /// The source line of an address.
+    pub fn source_at(&self, addr: u64) -> Option<SourcePos> {
+        let _ = addr;
+        None
+    }
+
+    /// What is visible in `f` at `pc` (its entry, prologue end, or any address inside): its own
+    /// parameters and blocks, not those of functions inlined into it.
+    pub fn context_of(&self, f: &Function, pc: u64) -> Result<Context> {
+        let _ = (f, pc);
+        Err(unwritten())
+    }
+
+    /// What is visible at `pc`, innermost first, through inlined functions.
+    pub fn context_at(&self, pc: u64) -> Result<Context> {
+        let _ = pc;
+        Err(unwritten())
+    }
+
+    /// Parameters (in order) and locals visible in the context; of several with one name, the
+    /// innermost.
+    pub fn variables(&self, cx: &Context) -> Result<Vec<Variable>> {
+        let _ = cx;
+        Err(unwritten())
+    }
+
+    /// `$name`: a local or parameter, else a variable of the file, else one of the binary.
+    pub fn variable(&self, cx: &Context, name: &str) -> Result<Variable> {
+        let _ = (cx, name);
+        Err(unwritten())
+    }
+
+    /// `@var("name@file")`: a variable with static storage. `file` may be a trailing part.
+    pub fn global(&self, name: &str, file: Option<&str>) -> Result<Variable> {
+        let _ = (name, file);
+        Err(unwritten())
+    }
+
+    /// Where the variable is at the context's address. `Location::OptimizedOut` comes back as
+    /// [`Error::OptimizedOut`].
+    pub fn locate(&self, var: &Variable, cx: &Context) -> Result<Location> {
+        let _ = (var, cx);
+        Err(unwritten())
+    }
+
+    /// `$return` of `f`, in the registers right after its return.
+    pub fn return_value(&self, f: &Function) -> Result<ReturnValue> {
+        let _ = f;
+        Err(unwritten())
+    }
+
+    /// The definition of `struct foo`, `union foo`, `enum foo`, `class foo` or of any type `foo`,
+    /// with a trailing `*` for pointers, as `@cast` wants it.
+    pub fn find_type(&self, name: &str) -> Result<TypeId> {
+        let _ = name;
+        Err(unwritten())
+    }
+}
+
+fn unwritten() -> Error {
+    Error::Unsupported {
+        what: "this is being written".into(),
+    }
+}
+
+fn todo() -> DebugSource {
+    DebugSource::None
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT
+//! One ELF file: header, segments, dynamic section, symbols, sections (decompressed on demand).
+
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use object::read::{CompressedData, CompressionFormat};
+use object::Endianness;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// A program can run at a fixed address, or anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElfKind {
+    /// ET_EXEC: linked for fixed addresses.
+    Fixed,
+    /// ET_DYN: a shared library or a position-independent program.
+    Dynamic,
+}
+
+/// Machines that this crate knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Arch {
+    X86_64,
+}
+
+/// A PT_LOAD segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    pub vaddr: u64,
+    pub offset: u64,
+    pub file_size: u64,
+    pub mem_size: u64,
+    pub executable: bool,
+    pub writable: bool,
+}
+
+/// One symbol of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawSymbol {
+    pub name: &'static [u8],
+    pub value: u64,
+    pub size: u64,
+    pub kind: u8,
+    pub global: bool,
+    pub weak: bool,
+}
+
+pub(crate) const STT_OBJECT: u8 = 1;
+pub(crate) const STT_FUNC: u8 = 2;
+pub(crate) const STT_TLS: u8 = 6;
+pub(crate) const STT_GNU_IFUNC: u8 = 10;
+
+#[derive(Debug, Clone, Copy)]
+struct Section {
+    kind: u32,
+    link: u32,
+    addr: u64,
+    offset: u64,
+    size: u64,
+    /// Format and size of the contents behind a compression header.
+    packed: Option<(CompressionFormat, u64)>,
+}
+
+/// What the file says of itself.
+pub(crate) struct Elf {
+    pub path: PathBuf,
+    pub storage: Arc<Storage>,
+    data: &'static [u8],
+    pub is_64: bool,
+    pub endian: Endianness,
+    pub machine: u16,
+    /// e_type
+    pub file_type: u16,
+    pub segments: Vec<Segment>,
+    pub interpreter: Option<String>,
+    pub dynamic: bool,
+    pub soname: Option<String>,
+    pub needed: Vec<String>,
+    pub runpath: Vec<String>,
+    pub build_id: Option<Vec<u8>>,
+    sections: Vec<Section>,
+    by_name: HashMap<&'static [u8], usize>,
+    unpacked: Mutex<HashMap<usize, &'static [u8]>>,
+}
+
+impl Elf {
+    pub fn open(path: &Path) -> Result<Elf> {
+        let storage = Storage::open(path)?;
+        let data = storage.bytes();
+        Elf::parse(path, Arc::new(storage), data)
+    }
+
+    pub fn from_vec(path: &Path, bytes: Vec<u8>) -> Result<Elf> {
+        let (storage, data) = Storage::from_vec(bytes);
+        Elf::parse(path, Arc::new(storage), data)
+    }
+
+    fn parse(path: &Path, storage: Arc<Storage>, data: &'static [u8]) -> Result<Elf> {
+        if data.len() < 16 || data[..4] != elf::ELFMAG {
+            return Err(Error::NotElf { path: path.into() });
+        }
+        let corrupt = |e: object::Error| Error::Corrupt {
+            path: path.into(),
+            what: e.to_string(),
+        };
+        match data[4] {
+            1 => Self::read::<elf::FileHeader32<Endianness>>(path, storage, data).map_err(corrupt),
+            2 => Self::read::<elf::FileHeader64<Endianness>>(path, storage, data).map_err(corrupt),
+            _ => Err(Error::Corrupt {
+                path: path.into(),
+                what: "unknown ELF class".into(),
+            }),
+        }
+    }
+
+    fn read<H: FileHeader<Endian = Endianness>>(
+        path: &Path,
+        storage: Arc<Storage>,
+        data: &'static [u8],
+    ) -> object::Result<Elf> {
+        let header = H::parse(data)?;
+        let en = header.endian()?;
+        let mut f = Elf {
+            path: path.into(),
+            storage,
+            data,
+            is_64: header.is_class_64(),
+            endian: en,
+            machine: header.e_machine(en).0,
+            file_type: header.e_type(en).0,
+            segments: Vec::new(),
+            interpreter: None,
+            dynamic: false,
+            soname: None,
+            needed: Vec::new(),
+            runpath: Vec::new(),
+            build_id: None,
+            sections: Vec::new(),
+            by_name: HashMap::new(),
+            unpacked: Mutex::default(),
+        };
+        let mut dynamic = Vec::new();
+        for ph in header.program_headers(en, data)? {
+            match ph.p_type(en) {
+                elf::PT_LOAD => f.segments.push(Segment {
+                    vaddr: ph.p_vaddr(en).into(),
+                    offset: ph.p_offset(en).into(),
+                    file_size: ph.p_filesz(en).into(),
+                    mem_size: ph.p_memsz(en).into(),
+                    executable: ph.p_flags(en).0 & 1 != 0,
+                    writable: ph.p_flags(en).0 & 2 != 0,
+                }),
+                elf::PT_INTERP => {
+                    let b = ph.data(en, data).unwrap_or(&[]);
+                    f.interpreter = Some(c_string(b));
+                }
+                elf::PT_DYNAMIC => {
+                    f.dynamic = true;
+                    dynamic = words(ph.data(en, data).unwrap_or(&[]), f.is_64, en);
+                }
+                elf::PT_NOTE if f.build_id.is_none() => {
+                    f.build_id = build_id_of(ph.data(en, data).unwrap_or(&[]), en);
+                }
+                _ => {}
+            }
+        }
+        f.read_sections(header, en)?;
+        f.read_dynamic(&dynamic);
+        if f.build_id.is_none() {
+            // A separate debug file has the note as a section only.
+            f.build_id = build_id_of(f.section(".note.gnu.build-id"), en);
+        }
+        Ok(f)
+    }
+
+    fn read_sections<H: FileHeader<Endian = Endianness>>(
+        &mut self,
+        header: &'static H,
+        en: Endianness,
+    ) -> object::Result<()> {
+        let data = self.data;
+        let table = header.sections(en, data)?;
+        for (i, sh) in table.iter().enumerate() {
+            let packed = match sh.compression(en, data)? {
+                Some((ch, offset, size)) => {
+                    use object::read::elf::CompressionHeader;
+                    let format = match ch.ch_type(en).0 {
+                        1 => CompressionFormat::Zlib,
+                        2 => CompressionFormat::Zstandard,
+                        _ => CompressionFormat::Unknown,
+                    };
+                    Some((format, ch.ch_size(en).into(), offset, size))
+                }
+                None => None,
+            };
+            let s = Section {
+                kind: sh.sh_type(en).0,
+                link: sh.sh_link(en),
+                addr: sh.sh_addr(en).into(),
+                offset: packed.map_or(sh.sh_offset(en).into(), |p| p.2),
+                size: packed.map_or(sh.sh_size(en).into(), |p| p.3),
+                packed: packed.map(|p| (p.0, p.1)),
+            };
+            if let Ok(name) = table.section_name(en, sh) {
+                self.by_name.entry(name).or_insert(i);
+            }
+            self.sections.push(s);
+        }
+        Ok(())
+    }
+
+    fn read_dynamic(&mut self, entries: &[(u64, u64)]) {
+        let get = |tag: u64| entries.iter().find(|e| e.0 == tag).map(|e| e.1);
+        let Some(strtab) = get(5).and_then(|a| self.at_vaddr(a)) else {
+            return;
+        };
+        let strtab = match get(10) {
+            Some(size) => &strtab[..strtab.len().min(size as usize)],
+            None => strtab,
+        };
+        let string = |at: u64| strtab.get(at as usize..).map(c_string).unwrap_or_default();
+        for &(tag, value) in entries.iter().take_while(|e| e.0 != 0) {
+            match tag {
+                1 => self.needed.push(string(value)),
+                14 => self.soname = Some(string(value)),
+                15 if self.runpath.is_empty() => self.runpath = split_path(&string(value)),
+                29 => self.runpath = split_path(&string(value)),
+                _ => {}
+            }
+        }
+    }
+
+    /// File contents from this address to the end of its segment.
+    pub fn at_vaddr(&self, addr: u64) -> Option<&'static [u8]> {
+        let s = self
+            .segments
+            .iter()
+            .find(|s| addr >= s.vaddr && addr - s.vaddr < s.file_size)?;
+        let skip = addr - s.vaddr;
+        self.range(s.offset.checked_add(skip)?, s.file_size - skip)
+    }
+
+    fn range(&self, offset: u64, size: u64) -> Option<&'static [u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let end = start.checked_add(usize::try_from(size).ok()?)?;
+        // A segment may be cut by the end of the file: what is there is there.
+        self.data.get(start..end.min(self.data.len()))
+    }
+
+    pub fn has_section(&self, name: &str) -> bool {
+        self.by_name.get(name.as_bytes()).is_some_and(|&i| {
+            let s = &self.sections[i];
+            s.kind != 8 && s.size != 0
+        })
+    }
+
+    /// Address of a section.
+    pub fn section_addr(&self, name: &str) -> Option<u64> {
+        self.by_name
+            .get(name.as_bytes())
+            .map(|&i| self.sections[i].addr)
+    }
+
+    /// Contents of a section, decompressed; empty where there is none (SHT_NOBITS included).
+    pub fn section(&self, name: &str) -> &'static [u8] {
+        if let Some(&i) = self.by_name.get(name.as_bytes()) {
+            return self.contents(i).unwrap_or(&[]);
+        }
+        // The older form of compression has a name and a header of its own.
+        match name.strip_prefix(".debug_") {
+            Some(rest) => self.zdebug(&format!(".zdebug_{rest}")).unwrap_or(&[]),
+            None => &[],
+        }
+    }
+
+    fn zdebug(&self, name: &str) -> Option<&'static [u8]> {
+        let &i = self.by_name.get(name.as_bytes())?;
+        let raw = self.range(self.sections[i].offset, self.sections[i].size)?;
+        let size = u64::from_be_bytes(raw.strip_prefix(b"ZLIB")?.get(..8)?.try_into().ok()?);
+        self.unpack(i, CompressionFormat::Zlib, &raw[12..], size)
+    }
+
+    fn contents(&self, i: usize) -> Option<&'static [u8]> {
+        let s = self.sections.get(i)?;
+        if s.kind == 8 {
+            return None;
+        }
+        let raw = self.range(s.offset, s.size)?;
+        match s.packed {
+            None => Some(raw),
+            Some((format, size)) => self.unpack(i, format, raw, size),
+        }
+    }
+
+    fn unpack(
+        &self,
+        i: usize,
+        format: CompressionFormat,
+        raw: &'static [u8],
+        size: u64,
+    ) -> Option<&'static [u8]> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(&b) = unpacked.get(&i) {
+            return Some(b);
+        }
+        // deflate cannot do better than about 1:1030; do not allocate what a damaged header asks.
+        if size > (raw.len() as u64).saturating_mul(1100).saturating_add(4096) {
+            return None;
+        }
+        let data = CompressedData {
+            format,
+            data: raw,
+            uncompressed_size: size,
+        };
+        let bytes = self.storage.keep(data.decompress().ok()?.into_owned());
+        unpacked.insert(i, bytes);
+        Some(bytes)
+    }
+
+    /// The symbols of `.symtab` or `.dynsym` that are defined here, without section and file names.
+    pub fn symbols(&self, name: &str) -> Vec<RawSymbol> {
+        if self.is_64 {
+            self.symbols_of::<elf::FileHeader64<Endianness>>(name)
+                .unwrap_or_default()
+        } else {
+            self.symbols_of::<elf::FileHeader32<Endianness>>(name)
+                .unwrap_or_default()
+        }
+    }
+
+    fn symbols_of<H: FileHeader<Endian = Endianness>>(&self, name: &str) -> Option<Vec<RawSymbol>> {
+        let &i = self.by_name.get(name.as_bytes())?;
+        let table = self.contents(i)?;
+        let strings = self.contents(self.sections[i].link as usize)?;
+        let count = table.len() / std::mem::size_of::<H::Sym>();
+        let (syms, _) = object::slice_from_bytes::<H::Sym>(table, count).ok()?;
+        let en = self.endian;
+        let mut out = Vec::with_capacity(count);
+        for s in syms {
+            let kind = s.st_type().0;
+            let shndx = s.st_shndx(en).0;
+            let wanted = matches!(kind, 0 | STT_OBJECT | STT_FUNC | STT_TLS | STT_GNU_IFUNC);
+            // SHN_ABS symbols are numbers, not places.
+            if shndx == 0 || shndx == 0xfff1 || !wanted {
+                continue;
+            }
+            let Some(name) = strings.get(s.st_name(en) as usize..) else {
+                continue;
+            };
+            let end = memchr::memchr(0, name).unwrap_or(name.len());
+            if end == 0 {
+                continue;
+            }
+            let bind = s.st_bind().0;
+            out.push(RawSymbol {
+                name: &name[..end],
+                value: s.st_value(en).into(),
+                size: s.st_size(en).into(),
+                kind,
+                global: bind != 0,
+                weak: bind == 2,
+            });
+        }
+        Some(out)
+    }
+
+    /// Refuse what cannot be traced.
+    pub fn check_loadable(&self) -> Result<(ElfKind, Arch)> {
+        let path = || self.path.clone();
+        let kind = match self.file_type {
+            2 => ElfKind::Fixed,
+            3 => ElfKind::Dynamic,
+            t => {
+                let kind = match t {
+                    1 => "an object file",
+                    4 => "a core file",
+                    _ => "an ELF file of an unknown type",
+                };
+                return Err(Error::NotLoadable {
+                    path: path(),
+                    kind: kind.into(),
+                });
+            }
+        };
+        let machine = machine_name(self.machine);
+        if !self.is_64 && matches!(self.machine, 3 | 62) {
+            return Err(Error::Is32Bit {
+                path: path(),
+                machine,
+            });
+        }
+        if self.machine != 62 || self.endian != Endianness::Little {
+            return Err(Error::WrongArch {
+                path: path(),
+                found: machine,
+            });
+        }
+        Ok((kind, Arch::X86_64))
+    }
+}
+
+fn machine_name(m: u16) -> String {
+    match m {
+        3 => "i386".into(),
+        8 => "MIPS".into(),
+        20 => "PowerPC".into(),
+        21 => "PowerPC 64".into(),
+        40 => "ARM".into(),
+        62 => "x86-64".into(),
+        183 => "AArch64".into(),
+        243 => "RISC-V".into(),
+        m => format!("machine number {m}"),
+    }
+}
+
+fn c_string(b: &[u8]) -> String {
+    let end = memchr::memchr(0, b).unwrap_or(b.len());
+    String::from_utf8_lossy(&b[..end]).into_owned()
+}
+
+fn split_path(s: &str) -> Vec<String> {
+    s.split(':')
+        .filter(|d| !d.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn words(b: &[u8], is_64: bool, en: Endianness) -> Vec<(u64, u64)> {
+    use object::Endian;
+    let half = if is_64 { 8 } else { 4 };
+    let read = |b: &[u8]| match is_64 {
+        true => b.try_into().map_or(0, |b| en.read_u64(b)),
+        false => b.try_into().map_or(0, |b| u64::from(en.read_u32(b))),
+    };
+    b.chunks_exact(2 * half)
+        .map(|e| (read(&e[..half]), read(&e[half..])))
+        .collect()
+}
+
+/// The descriptor of the note (GNU, 3), if it is among these.
+fn build_id_of(mut notes: &[u8], en: Endianness) -> Option<Vec<u8>> {
+    use object::Endian;
+    let word = |b: &[u8], i: usize| {
+        let w: [u8; 4] = b.get(i..i + 4)?.try_into().ok()?;
+        Some(en.read_u32(w) as usize)
+    };
+    while notes.len() >= 12 {
+        let (name_len, desc_len, kind) = (word(notes, 0)?, word(notes, 4)?, word(notes, 8)?);
+        let desc = 12usize.checked_add(name_len.checked_next_multiple_of(4)?)?;
+        let end = desc.checked_add(desc_len)?;
+        if kind == 3 && notes.get(12..12 + name_len)? == b"GNU\0" && desc_len > 0 {
+            return notes.get(desc..end).map(<[u8]>::to_vec);
+        }
+        notes = notes.get(end.checked_next_multiple_of(4)?..)?;
+    }
+    None
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+//! Everything that can go wrong, each with its cause and what to do next.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why debug information could not be had. `Display` gives the cause, [`Error::help`] the next step,
+/// [`Error::tag`] the stable name that tests and documentation use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be opened or read.
+    Io { path: PathBuf, why: String },
+    /// The file is no ELF file (a script, say).
+    NotElf { path: PathBuf },
+    /// A 32-bit program (ia32, or x32 on a 64-bit kernel).
+    Is32Bit { path: PathBuf, machine: String },
+    /// A program of another machine.
+    WrongArch { path: PathBuf, found: String },
+    /// ELF, but neither a program nor a shared library (object file, core, kernel module).
+    NotLoadable { path: PathBuf, kind: String },
+    /// The file contradicts itself or ends too early.
+    Corrupt { path: PathBuf, what: String },
+    /// No program of that name.
+    NoProgram { name: String, looked: Vec<PathBuf> },
+    /// No shared library of that name belongs to the program.
+    NoLibrary {
+        pattern: String,
+        program: PathBuf,
+        known: Vec<String>,
+    },
+    /// The process has gone.
+    NoProcess { pid: u32 },
+    /// The process belongs to somebody else.
+    ProcessDenied { pid: u32, why: String },
+    /// There is no DWARF for the binary.
+    NoDebugInfo {
+        path: PathBuf,
+        build_id: Option<String>,
+        package: Option<String>,
+        server: bool,
+    },
+    /// There is not even a symbol table.
+    Stripped {
+        path: PathBuf,
+        build_id: Option<String>,
+        package: Option<String>,
+        server: bool,
+    },
+    /// There is debug information, but none that covers this address.
+    NoDebugInfoAt { path: PathBuf, pc: u64 },
+    /// No function matched.
+    NoFunction {
+        pattern: String,
+        path: PathBuf,
+        nearest: Vec<String>,
+    },
+    /// No source file of that name.
+    NoFile {
+        file: String,
+        path: PathBuf,
+        nearest: Vec<String>,
+    },
+    /// No code was generated for that line.
+    NoLine {
+        file: String,
+        line: u64,
+        nearest: Vec<u64>,
+    },
+    /// Nothing of that name is visible there.
+    NoVariable { name: String, visible: Vec<String> },
+    /// The structure has no such member.
+    NoMember {
+        ty: String,
+        name: String,
+        members: Vec<String>,
+    },
+    /// `->` or `[]` on something that has no members or elements.
+    NotAggregate { ty: String },
+    /// No type of that name.
+    NoType { name: String, path: PathBuf },
+    /// Declared here, defined nowhere in this binary.
+    IncompleteType { ty: String },
+    /// The variable has no location at this address; `readable_at` is a nearby line where it has.
+    OptimizedOut {
+        name: String,
+        pc: u64,
+        readable_at: Option<u64>,
+    },
+    /// The function returns nothing.
+    ReturnsVoid { function: String },
+    /// No unwind rule covers the address, so the frame cannot be found.
+    NoFrameRule { pc: u64 },
+    /// The debug information uses something that is not understood.
+    Unsupported { what: String },
+    /// The CU was compiled with `-gsplit-dwarf` and its `.dwo` is a file of its own.
+    SplitDwarf { dwo: String },
+    /// A malformed function or statement pattern.
+    BadPattern { pattern: String, why: String },
+}
+
+/// Result with this crate's error.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// The stable name.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Error::Io { .. } => "FILE_UNREADABLE",
+            Error::NotElf { .. } => "FILE_NOT_ELF",
+            Error::Is32Bit { .. } => "FILE_32BIT",
+            Error::WrongArch { .. } => "FILE_WRONG_ARCH",
+            Error::NotLoadable { .. } => "FILE_NOT_PROGRAM",
+            Error::Corrupt { .. } => "FILE_CORRUPT",
+            Error::NoProgram { .. } => "PROGRAM_UNKNOWN",
+            Error::NoLibrary { .. } => "LIBRARY_UNKNOWN",
+            Error::NoProcess { .. } => "PROCESS_GONE",
+            Error::ProcessDenied { .. } => "PROCESS_DENIED",
+            Error::NoDebugInfo { .. } => "DEBUGINFO_NONE",
+            Error::Stripped { .. } => "SYMBOLS_NONE",
+            Error::NoDebugInfoAt { .. } => "DEBUGINFO_NOT_HERE",
+            Error::NoFunction { .. } => "FUNCTION_UNKNOWN",
+            Error::NoFile { .. } => "SOURCE_FILE_UNKNOWN",
+            Error::NoLine { .. } => "SOURCE_LINE_NO_CODE",
+            Error::NoVariable { .. } => "CTX_VAR_UNKNOWN",
+            Error::NoMember { .. } => "MEMBER_UNKNOWN",
+            Error::NotAggregate { .. } => "TYPE_NOT_AGGREGATE",
+            Error::NoType { .. } => "TYPE_UNKNOWN",
+            Error::IncompleteType { .. } => "TYPE_INCOMPLETE",
+            Error::OptimizedOut { .. } => "CTX_VAR_OPTIMIZED_OUT",
+            Error::ReturnsVoid { .. } => "RETURN_VOID",
+            Error::NoFrameRule { .. } => "FRAME_RULE_NONE",
+            Error::Unsupported { .. } => "DEBUGINFO_UNSUPPORTED",
+            Error::SplitDwarf { .. } => "DEBUGINFO_SPLIT",
+            Error::BadPattern { .. } => "PATTERN_BAD",
+        }
+    }
+
+    /// What the user can do next, where we know.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Error::NotElf { .. } => {
+                "name the program itself: for a script, its interpreter (python3, bash ...)".into()
+            }
+            Error::Is32Bit { .. } => {
+                "32-bit processes are not supported yet; use a 64-bit build of the program".into()
+            }
+            Error::WrongArch { .. } => "use a host tool built for that machine".into(),
+            Error::NotLoadable { .. } => "name an executable or a shared library".into(),
+            Error::Corrupt { .. } => "install the file again; it may be half-written".into(),
+            Error::NoProgram { .. } => "give the full path, or put its folder on PATH".into(),
+            Error::NoLibrary { known, .. } if !known.is_empty() => {
+                format!("the program needs: {}", list(known, 12))
+            }
+            Error::NoLibrary { .. } => "give the library's full path".into(),
+            Error::NoProcess { .. } => "look the PID up again: the process has ended".into(),
+            Error::ProcessDenied { .. } => "trace it as the user who runs it, or as root".into(),
+            Error::NoDebugInfo {
+                path,
+                package,
+                server,
+                ..
+            } => debug_help(
+                path,
+                package.as_deref(),
+                *server,
+                "or use int_arg(n), pointer_arg(n) ..., which need no debug information",
+            ),
+            Error::Stripped {
+                path,
+                package,
+                server,
+                ..
+            } => debug_help(
+                path,
+                package.as_deref(),
+                *server,
+                "or probe .statement(ADDRESS), or a function of .dynsym (-l lists them)",
+            ),
+            Error::NoDebugInfoAt { .. } => {
+                "this part was compiled without -g: use int_arg(n), pointer_arg(n) ...".into()
+            }
+            Error::NoFunction { nearest, .. } if !nearest.is_empty() => {
+                format!("did you mean {}?", list(nearest, 5))
+            }
+            Error::NoFunction { .. } => "-l 'process(\"PATH\").function(\"*\")' lists them".into(),
+            Error::NoFile { nearest, .. } if !nearest.is_empty() => {
+                format!("did you mean {}?", list(nearest, 5))
+            }
+            Error::NoLine { nearest, .. } if !nearest.is_empty() => {
+                let lines: Vec<String> = nearest.iter().map(u64::to_string).collect();
+                format!("lines with code nearby: {}", list(&lines, 6))
+            }
+            Error::NoVariable { visible, .. } if !visible.is_empty() => {
+                format!("visible here: {}", list(visible, 16))
+            }
+            Error::NoMember { members, .. } if !members.is_empty() => {
+                format!("members: {}", list(members, 16))
+            }
+            Error::OptimizedOut {
+                readable_at: Some(line),
+                ..
+            } => {
+                format!("it can be read at line {line}")
+            }
+            Error::OptimizedOut { .. } => "probe another line, or build with -Og or -O0".into(),
+            Error::ReturnsVoid { .. } => "remove $return".into(),
+            Error::SplitDwarf { .. } => "link the program without -gsplit-dwarf".into(),
+            _ => return None,
+        })
+    }
+}
+
+fn debug_help(path: &Path, package: Option<&str>, server: bool, otherwise: &str) -> String {
+    let mut s = match package {
+        Some(p) => format!("install the Debian package {p} (archive debian-debug)"),
+        None => format!("build {} with -g", name_of(path)),
+    };
+    if server {
+        s.push_str(", ask the server in DEBUGINFOD_URLS with `debuginfod-find`");
+    } else if package.is_some() {
+        s.push_str(
+            ", fetch it with debuginfod-find (DEBUGINFOD_URLS=https://debuginfod.debian.net)",
+        );
+    }
+    s.push_str(", ");
+    s.push_str(otherwise);
+    s
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn list(names: &[String], most: usize) -> String {
+    let mut s = names
+        .iter()
+        .take(most)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > most {
+        s.push_str(&format!(" and {} more", names.len() - most));
+    }
+    s
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { path, why } => write!(f, "cannot read {}: {why}", path.display()),
+            Error::NotElf { path } => write!(f, "{} is not an ELF file", path.display()),
+            Error::Is32Bit { path, machine } => {
+                write!(f, "{} is a 32-bit program ({machine})", path.display())
+            }
+            Error::WrongArch { path, found } => {
+                write!(f, "{} is a program for {found}", path.display())
+            }
+            Error::NotLoadable { path, kind } => {
+                write!(
+                    f,
+                    "{} is {kind}, not a program or shared library",
+                    path.display()
+                )
+            }
+            Error::Corrupt { path, what } => write!(f, "{} is damaged: {what}", path.display()),
+            Error::NoProgram { name, looked } if looked.is_empty() => {
+                write!(f, "no program `{name}`")
+            }
+            Error::NoProgram { name, looked } => {
+                let dirs: Vec<String> = looked.iter().map(|d| d.display().to_string()).collect();
+                write!(f, "no program `{name}` in {}", dirs.join(":"))
+            }
+            Error::NoLibrary {
+                pattern, program, ..
+            } => {
+                write!(f, "{} uses no library `{pattern}`", program.display())
+            }
+            Error::NoProcess { pid } => write!(f, "there is no process {pid}"),
+            Error::ProcessDenied { pid, why } => write!(f, "process {pid} cannot be read: {why}"),
+            Error::NoDebugInfo { path, build_id, .. } => {
+                write!(f, "no debug information for {}", path.display())?;
+                write_id(f, build_id)
+            }
+            Error::Stripped { path, build_id, .. } => {
+                write!(
+                    f,
+                    "{} is stripped: no symbols, no debug information",
+                    path.display()
+                )?;
+                write_id(f, build_id)
+            }
+            Error::NoDebugInfoAt { path, pc } => {
+                write!(
+                    f,
+                    "no debug information for address {pc:#x} of {}",
+                    path.display()
+                )
+            }
+            Error::NoFunction { pattern, path, .. } => {
+                write!(f, "no function `{pattern}` in {}", path.display())
+            }
+            Error::NoFile { file, path, .. } => {
+                write!(f, "no source file `{file}` in {}", path.display())
+            }
+            Error::NoLine { file, line, .. } => write!(f, "no code for {file}:{line}"),
+            Error::NoVariable { name, .. } => write!(f, "no `${name}` at this probe point"),
+            Error::NoMember { ty, name, .. } => write!(f, "`{ty}` has no member `{name}`"),
+            Error::NotAggregate { ty } => write!(f, "`{ty}` has no members or elements"),
+            Error::NoType { name, path } => write!(f, "no type `{name}` in {}", path.display()),
+            Error::IncompleteType { ty } => write!(f, "`{ty}` is declared here but never defined"),
+            Error::OptimizedOut { name, pc, .. } => {
+                write!(
+                    f,
+                    "`${name}` has no value at {pc:#x}: the compiler optimised it out"
+                )
+            }
+            Error::ReturnsVoid { function } => write!(f, "`{function}` returns nothing"),
+            Error::NoFrameRule { pc } => write!(f, "no frame description covers {pc:#x}"),
+            Error::Unsupported { what } => write!(f, "not understood: {what}"),
+            Error::SplitDwarf { dwo } => write!(f, "the debug information is in `{dwo}` (split)"),
+            Error::BadPattern { pattern, why } => write!(f, "`{pattern}`: {why}"),
+        }
+    }
+}
+
+fn write_id(f: &mut fmt::Formatter<'_>, id: &Option<String>) -> fmt::Result {
+    match id {
+        Some(id) => write!(f, " (build-id {id})"),
+        None => Ok(()),
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+//! Functions and statements as data, and the patterns that name them.
+
+use crate::dwarf::DieRef;
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// How a function exists in the binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// Code of its own.
+    OutOfLine,
+    /// Copied into a caller; `entry` is where the copy begins.
+    Inlined,
+    /// A resolver (STT_GNU_IFUNC): runs once, at binding, and returns the function really called.
+    Ifunc,
+}
+
+/// A function, or one inlined instance of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// As in the source, without parameters; qualified where the language does: `ns::C::f`.
+    pub name: String,
+    /// The symbol (`_ZN2ns1C1fEi`, `f.isra.0`), where it has one.
+    pub linkage_name: Option<String>,
+    pub kind: FunctionKind,
+    pub entry: u64,
+    /// Of the part that holds the entry; 0 when the symbol table does not say.
+    pub size: u64,
+    /// Every part, the one with the entry first, then `.cold` ones.
+    pub ranges: Vec<Range<u64>>,
+    /// Seen by the dynamic linker.
+    pub exported: bool,
+    /// Where the debug information describes it, if that was looked up.
+    pub(crate) die: Option<DieRef>,
+}
+
+/// A place in a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourcePos {
+    /// Full path as the compiler recorded it.
+    pub file: String,
+    pub line: u64,
+    /// 0: not known.
+    pub column: u64,
+}
+
+/// Whether inlined instances are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inlines {
+    /// Only code of its own (`.call`, `.return`, `.exported`).
+    No,
+    /// Both (`.function`).
+    Also,
+    /// Only inlined instances (`.inline`).
+    Only,
+}
+
+/// Where `.function("f")` puts its probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbeSite {
+    /// The address to probe: the entry, or behind the prologue where parameters need that.
+    pub pc: u64,
+    /// The first instruction.
+    pub entry: u64,
+    /// The first statement behind the prologue, as the line table tells.
+    pub prologue_end: Option<u64>,
+    /// Parameters cannot be read at the entry (code built without optimisation).
+    pub parameters_need_prologue: bool,
+}
+
+/// One statement of the source: an address where its code begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    pub addr: u64,
+    pub source: SourcePos,
+    /// The function that holds the address (its own name, also inside inlined code).
+    pub function: String,
+}
+
+/// The line part of `f@file:line`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineSpec {
+    /// None given.
+    None,
+    /// `:12`
+    At(u64),
+    /// `+3`: relative to the function's first line.
+    Relative(u64),
+    /// `:12-20`
+    Between(u64, u64),
+    /// `:*`
+    All,
+}
+
+/// A parsed `FUNCTION[@FILE[:LINE]]`, each name with wildcards `*`, `?`, `[...]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// `f`, `f*`, `ns::C::f`, a linkage name; without `::` it also matches the last part of a
+    /// qualified name.
+    pub function: String,
+    /// `file.c`, `dir/file.c`: matches whole trailing parts of the recorded path.
+    pub file: Option<String>,
+    pub line: LineSpec,
+}
+
+impl Pattern {
+    /// Parse the text of `.function("...")` or `.statement("...")`.
+    pub fn parse(text: &str) -> Result<Pattern> {
+        let bad = |why: &str| Error::BadPattern {
+            pattern: text.into(),
+            why: why.into(),
+        };
+        let (function, rest) = match text.split_once('@') {
+            None => (text, None),
+            Some((f, rest)) => (f, Some(rest)),
+        };
+        if function.is_empty() {
+            return Err(bad("the function name is missing"));
+        }
+        let mut p = Pattern {
+            function: function.into(),
+            file: None,
+            line: LineSpec::None,
+        };
+        let Some(rest) = rest else { return Ok(p) };
+        let at = rest.find([':', '+']);
+        let (file, line) = match at {
+            Some(i) => (&rest[..i], Some((rest.as_bytes()[i], &rest[i + 1..]))),
+            None => (rest, None),
+        };
+        if file.is_empty() {
+            return Err(bad("the file name behind `@` is missing"));
+        }
+        p.file = Some(file.into());
+        let number = |s: &str| s.parse::<u64>().map_err(|_| bad("a line is a number"));
+        p.line = match line {
+            None => LineSpec::None,
+            Some((b'+', n)) => LineSpec::Relative(number(n)?),
+            Some((_, "*")) => LineSpec::All,
+            Some((_, n)) => match n.split_once('-') {
+                None => LineSpec::At(number(n)?),
+                Some((a, b)) => {
+                    let (a, b) = (number(a)?, number(b)?);
+                    if a > b {
+                        return Err(bad("the first line comes after the last"));
+                    }
+                    LineSpec::Between(a, b)
+                }
+            },
+        };
+        Ok(p)
+    }
+
+    /// Whether the function name holds wildcards.
+    pub fn is_glob(&self) -> bool {
+        crate::glob::is_glob(&self.function)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_parse() {
+        let p = Pattern::parse("ns::f@dir/a.c:12-20").unwrap();
+        assert_eq!(
+            (p.function.as_str(), p.file.as_deref()),
+            ("ns::f", Some("dir/a.c"))
+        );
+        assert_eq!(p.line, LineSpec::Between(12, 20));
+        assert_eq!(Pattern::parse("*@a.c:7").unwrap().line, LineSpec::At(7));
+        assert_eq!(
+            Pattern::parse("f@a.c+2").unwrap().line,
+            LineSpec::Relative(2)
+        );
+        assert_eq!(Pattern::parse("f@a.c:*").unwrap().line, LineSpec::All);
+        assert_eq!(Pattern::parse("f").unwrap().file, None);
+        for bad in ["", "@a.c", "f@", "f@:3", "f@a.c:x", "f@a.c:9-3"] {
+            assert_eq!(
+                Pattern::parse(bad).unwrap_err().tag(),
+                "PATTERN_BAD",
+                "{bad}"
+            );
+        }
+    }
+}

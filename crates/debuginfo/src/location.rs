@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//! Where a value lives, in terms that need no knowledge of DWARF.
+//!
+//! A [`Location`] holds at one program counter only. Its [`LocOp`] lists run on a small stack of
+//! 64-bit words (32-bit ones on a 32-bit machine), empty at the start, one value at the end.
+
+/// One step on a stack of machine words. Register numbers are DWARF's (x86-64: 0 rax, 1 rdx, 2 rcx,
+/// 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16 return address, 17-32 xmm0-15, 33 st0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LocOp {
+    /// Push the register's value at the probe point.
+    Reg(u16),
+    /// Push the value the register had at the entry of the function. At an entry probe these are
+    /// already lowered to `Reg`; elsewhere the consumer needs an entry probe, or refuses.
+    EntryReg(u16),
+    /// Push a number.
+    Const(u64),
+    /// Push the run-time address of this file address (add the load bias).
+    Addr(u64),
+    /// Push the address of this offset in the thread-local block of this module.
+    Tls(u64),
+    /// Pop an address, push the zero-extended value of that many bytes of target memory.
+    Deref(u8),
+    /// Add a number to the top.
+    PlusConst(u64),
+    /// Pop b, pop a, push `a + b` (likewise below; comparisons are signed and push 0 or 1).
+    Plus,
+    Minus,
+    Mul,
+    /// Signed division.
+    Div,
+    /// Unsigned remainder.
+    Mod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    /// Logical shift right.
+    Shr,
+    /// Arithmetic shift right.
+    Sar,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// Replace the top.
+    Neg,
+    Not,
+    Abs,
+    Drop,
+    /// Push a copy of the entry n below the top (0 is the top: `dup`; 1: `over`).
+    Pick(u8),
+    Swap,
+    /// Move the top below the two entries under it.
+    Rot,
+    /// Sign-extend the top from that many bytes.
+    SignExtend(u8),
+    /// Zero-extend the top from that many bytes.
+    ZeroExtend(u8),
+}
+
+/// Where a variable is at one program counter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// In memory; the operations leave its address. Can be written.
+    Memory(Vec<LocOp>),
+    /// In a register, in its low bytes. Can be written.
+    Register(u16),
+    /// Nowhere, but its value can be computed; the operations leave the value.
+    Value(Vec<LocOp>),
+    /// A constant that needs more than a word, in target byte order.
+    Bytes(Vec<u8>),
+    /// In several parts, lowest address first.
+    Pieces(Vec<Piece>),
+    /// The compiler removed it.
+    OptimizedOut,
+}
+
+/// One part of a split value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Size in bits.
+    pub bits: u32,
+    /// First bit within the place.
+    pub bit_offset: u32,
+    /// `OptimizedOut` for a missing part; never `Pieces` itself.
+    pub place: Location,
+}
+
+impl Location {
+    /// Whether some value is there at all (pieces: every one).
+    pub fn is_readable(&self) -> bool {
+        match self {
+            Location::OptimizedOut => false,
+            Location::Pieces(p) => p.iter().all(|p| p.place.is_readable()),
+            _ => true,
+        }
+    }
+
+    /// Whether reading needs a register's value from function entry.
+    pub fn needs_entry(&self) -> bool {
+        let any = |ops: &[LocOp]| ops.iter().any(|o| matches!(o, LocOp::EntryReg(_)));
+        match self {
+            Location::Memory(ops) | Location::Value(ops) => any(ops),
+            Location::Pieces(p) => p.iter().any(|p| p.place.needs_entry()),
+            _ => false,
+        }
+    }
+}

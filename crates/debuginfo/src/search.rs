@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//! Where programs, libraries and debug files are looked for.
+
+use crate::binary::Binary;
+use crate::elf::Elf;
+use crate::error::{Error, Result};
+use crate::glob;
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+/// The folders to search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchPath {
+    /// Everything below is looked up under this folder: `/`, or `/proc/PID/root`.
+    pub root: PathBuf,
+    /// PATH.
+    pub programs: Vec<PathBuf>,
+    /// LD_LIBRARY_PATH.
+    pub libraries: Vec<PathBuf>,
+    /// Separate debug files: `/usr/lib/debug`.
+    pub debug: Vec<PathBuf>,
+    /// A debuginfod server is configured (only named in messages so far).
+    pub debuginfod: bool,
+}
+
+/// The dynamic linker's own list, glibc's and musl's.
+const STANDARD_LIBRARY_DIRS: [&str; 8] = [
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/local/lib",
+    "/usr/lib",
+    "/lib/x86_64-linux-musl",
+];
+
+impl SearchPath {
+    /// As this process sees the machine: PATH, LD_LIBRARY_PATH, DEBUGINFOD_URLS.
+    pub fn host() -> SearchPath {
+        let dirs = |name: &str| {
+            let value = std::env::var_os(name).unwrap_or_default();
+            std::env::split_paths(&value)
+                .filter(|d| !d.as_os_str().is_empty())
+                .collect()
+        };
+        SearchPath {
+            root: "/".into(),
+            programs: dirs("PATH"),
+            libraries: dirs("LD_LIBRARY_PATH"),
+            debug: vec!["/usr/lib/debug".into()],
+            debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|v| !v.is_empty()),
+        }
+    }
+
+    /// The same, inside another root (a container's `/proc/PID/root`, a board's file system).
+    pub fn in_root(root: impl Into<PathBuf>) -> SearchPath {
+        SearchPath {
+            root: root.into(),
+            libraries: Vec::new(),
+            ..SearchPath::host()
+        }
+    }
+
+    /// `path` as the target sees it, as this process can open it.
+    pub fn host_path(&self, path: &Path) -> PathBuf {
+        if self.root == Path::new("/") {
+            return path.into();
+        }
+        if path.starts_with(&self.root) {
+            return path.into();
+        }
+        self.follow(path)
+    }
+
+    /// Absolute links inside another root would lead out of it: follow them by hand.
+    fn follow(&self, path: &Path) -> PathBuf {
+        let mut at = self.root.clone();
+        let mut depth = 0;
+        let mut todo: Vec<PathBuf> = parts(path);
+        while let Some(part) = todo.pop() {
+            if part == Path::new("..") {
+                if at != self.root {
+                    at.pop();
+                }
+                continue;
+            }
+            let next = at.join(&part);
+            match std::fs::read_link(&next) {
+                Ok(to) if depth < 40 => {
+                    depth += 1;
+                    if to.is_absolute() {
+                        at = self.root.clone();
+                    }
+                    todo.extend(parts(&to));
+                }
+                _ => at = next,
+            }
+        }
+        at
+    }
+
+    /// A program by path, or by name through PATH.
+    pub fn program(&self, name: &str) -> Result<PathBuf> {
+        if name.contains('/') {
+            let path = self.host_path(Path::new(name));
+            return match path.exists() {
+                true => Ok(path),
+                false => Err(Error::NoProgram {
+                    name: name.into(),
+                    looked: Vec::new(),
+                }),
+            };
+        }
+        for dir in &self.programs {
+            let path = self.host_path(&dir.join(name));
+            if is_executable(&path) {
+                return Ok(path);
+            }
+        }
+        Err(Error::NoProgram {
+            name: name.into(),
+            looked: self.programs.clone(),
+        })
+    }
+
+    /// The files of the libraries that match: a path, or a name with or without wildcards, held
+    /// against soname, file name and path of everything that `program` needs, directly or not.
+    /// A name that the program does not need is still looked for in the standard folders
+    /// (it may be opened by `dlopen`).
+    pub fn libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<PathBuf>> {
+        if pattern.contains('/') && !glob::is_glob(pattern) {
+            let path = self.host_path(Path::new(pattern));
+            if path.exists() {
+                return Ok(vec![path]);
+            }
+        }
+        let closure = self.closure(program);
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        for lib in &closure {
+            let path = lib.path.to_string_lossy();
+            let file = lib.path.file_name().unwrap_or_default().to_string_lossy();
+            let full = pattern.contains('/') && glob::matches(pattern, &path);
+            if full || glob::matches(pattern, &lib.name) || glob::matches(pattern, &file) {
+                let real = lib.path.canonicalize().unwrap_or_else(|_| lib.path.clone());
+                if seen.insert(real) {
+                    found.push(lib.path.clone());
+                }
+            }
+        }
+        if found.is_empty() && !glob::is_glob(pattern) && !pattern.contains('/') {
+            found.extend(self.find_library(pattern, &[], &self.cache()));
+        }
+        if found.is_empty() {
+            return Err(Error::NoLibrary {
+                pattern: pattern.into(),
+                program: program.path().into(),
+                known: closure.into_iter().map(|l| l.name).collect(),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Everything that the program needs, breadth first, as the dynamic linker does; the dynamic
+    /// linker itself included.
+    pub fn closure(&self, program: &Binary) -> Vec<Library> {
+        let cache = self.cache();
+        let mut seen = HashSet::new();
+        let mut libs: Vec<Library> = Vec::new();
+        if let Some(interp) = program.interpreter() {
+            let path = self.host_path(Path::new(interp));
+            let name = Elf::open(&path).ok().and_then(|e| e.soname);
+            let name = name.unwrap_or_else(|| file_name(&path));
+            seen.insert(name.clone());
+            libs.push(Library { name, path });
+        }
+        let own = &program.elf;
+        let mut queue: Vec<(String, Vec<PathBuf>)> = own
+            .needed
+            .iter()
+            .map(|n| (n.clone(), self.runpath(own)))
+            .collect();
+        let inherited = self.runpath(own);
+        let mut next = 0;
+        while next < queue.len() && libs.len() < 4096 {
+            let (name, dirs) = queue[next].clone();
+            next += 1;
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let Some(path) = self.find_library(&name, &dirs, &cache) else {
+                continue;
+            };
+            if let Ok(elf) = Elf::open(&path) {
+                let mut dirs = self.runpath(&elf);
+                dirs.extend(inherited.iter().cloned());
+                queue.extend(elf.needed.iter().map(|n| (n.clone(), dirs.clone())));
+            }
+            libs.push(Library { name, path });
+        }
+        libs
+    }
+
+    fn runpath(&self, elf: &Elf) -> Vec<PathBuf> {
+        let origin = elf.path.canonicalize().unwrap_or_else(|_| elf.path.clone());
+        let origin = origin
+            .parent()
+            .unwrap_or(Path::new("/"))
+            .to_string_lossy()
+            .into_owned();
+        let expand = |d: &String| {
+            d.replace("$ORIGIN", &origin)
+                .replace("${ORIGIN}", &origin)
+                .replace("$LIB", "lib/x86_64-linux-gnu")
+                .into()
+        };
+        elf.runpath.iter().map(expand).collect()
+    }
+
+    fn find_library(
+        &self,
+        name: &str,
+        runpath: &[PathBuf],
+        cache: &[(String, String)],
+    ) -> Option<PathBuf> {
+        if name.contains('/') {
+            return Some(self.host_path(Path::new(name))).filter(|p| p.exists());
+        }
+        let right = |p: PathBuf| {
+            Elf::open(&p)
+                .is_ok_and(|e| e.check_loadable().is_ok())
+                .then_some(p)
+        };
+        let in_dir = |d: &PathBuf| {
+            let p = self.host_path(&d.join(name));
+            if p.exists() {
+                right(p)
+            } else {
+                None
+            }
+        };
+        let first = self.libraries.iter().chain(runpath).find_map(in_dir);
+        if first.is_some() {
+            return first;
+        }
+        let cached = cache.iter().filter(|c| c.0 == name);
+        let cached = cached
+            .map(|c| self.host_path(Path::new(&c.1)))
+            .filter(|p| p.exists());
+        if let Some(p) = cached.filter_map(right).next() {
+            return Some(p);
+        }
+        STANDARD_LIBRARY_DIRS
+            .iter()
+            .map(PathBuf::from)
+            .find_map(|d| in_dir(&d))
+    }
+
+    /// `/etc/ld.so.cache` as (name, path); empty where there is none (musl).
+    fn cache(&self) -> Vec<(String, String)> {
+        let path = self.host_path(Path::new("/etc/ld.so.cache"));
+        std::fs::read(path)
+            .ok()
+            .and_then(|b| parse_cache(&b))
+            .unwrap_or_default()
+    }
+}
+
+/// A library that a program needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Library {
+    /// As it is asked for (normally the soname).
+    pub name: String,
+    pub path: PathBuf,
+}
+
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let mut v: Vec<PathBuf> = path
+        .components()
+        .filter(|c| matches!(c, Component::Normal(_) | Component::ParentDir))
+        .map(|c| PathBuf::from(c.as_os_str()))
+        .collect();
+    v.reverse();
+    v
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// The newer format (`glibc-ld.so.cache1.1`), which may stand behind an older one.
+fn parse_cache(file: &[u8]) -> Option<Vec<(String, String)>> {
+    const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
+    let b = &file[memchr::memmem::find(file, MAGIC)?..];
+    let word = |at: usize| Some(u32::from_ne_bytes(b.get(at..at + 4)?.try_into().ok()?));
+    let text = |at: u32| {
+        let s = b.get(at as usize..)?;
+        let end = memchr::memchr(0, s)?;
+        std::str::from_utf8(&s[..end]).ok().map(str::to_owned)
+    };
+    let count = word(20)? as usize;
+    let mut out = Vec::new();
+    for i in 0..count.min(b.len() / 24) {
+        let at = 48 + i * 24;
+        // 0x0300: x86-64, 3: ELF for libc 6.
+        if word(at)? & 0xff0f == 0x0303 {
+            if let (Some(name), Some(path)) = (text(word(at + 4)?), text(word(at + 8)?)) {
+                out.push((name, path));
+            }
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+//! Types as plain data, in an arena that fills itself as it is read.
+
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock, Weak};
+
+/// Names one type of a [`Types`] arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(u32);
+
+/// How the bits of a base type are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Signed,
+    Unsigned,
+    SignedChar,
+    UnsignedChar,
+    Bool,
+    Float,
+    /// UTF-8/16/32 code unit.
+    Utf,
+    /// Complex, decimal, fixed point ...: only the size is known.
+    Other,
+}
+
+/// `struct`, `union` or `class`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompositeKind {
+    Struct,
+    Union,
+    Class,
+}
+
+/// `const` and its kin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Qualifier {
+    Const,
+    Volatile,
+    Restrict,
+    Atomic,
+}
+
+/// One type, one level deep: what it refers to are further [`TypeId`]s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    Void,
+    Base {
+        name: String,
+        size: u64,
+        encoding: Encoding,
+    },
+    Pointer {
+        to: TypeId,
+        size: u8,
+    },
+    /// C++ reference; the value is a pointer, read through it without saying so.
+    Reference {
+        to: TypeId,
+        size: u8,
+        rvalue: bool,
+    },
+    Composite(Composite),
+    /// One entry per dimension; `None` where the count is not known (`[]`, VLA).
+    Array {
+        of: TypeId,
+        counts: Vec<Option<u64>>,
+    },
+    Enum {
+        name: Option<String>,
+        size: u64,
+        signed: bool,
+        values: Vec<Enumerator>,
+    },
+    Typedef {
+        name: String,
+        to: TypeId,
+    },
+    Qualified {
+        qualifier: Qualifier,
+        to: TypeId,
+    },
+    Function {
+        returns: TypeId,
+        params: Vec<TypeId>,
+        variadic: bool,
+    },
+    /// Something the debug information does not tell, or tells in a way not understood.
+    Unknown {
+        why: String,
+    },
+}
+
+/// A structure, union or class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composite {
+    pub kind: CompositeKind,
+    /// Qualified in C++ (`ns::T`); `None` for an anonymous one.
+    pub name: Option<String>,
+    /// `None`: declared, but defined nowhere in this binary.
+    pub size: Option<u64>,
+    /// In order; base classes come as members with `base` set.
+    pub members: Vec<Member>,
+}
+
+/// A member, or a base class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// `None` for an anonymous structure or union and for base classes.
+    pub name: Option<String>,
+    pub ty: TypeId,
+    /// Bytes from the start of the structure; of the storage unit, for a bit-field.
+    pub offset: u64,
+    pub bits: Option<BitField>,
+    pub base: bool,
+}
+
+/// A bit-field: `(load(storage bytes at offset) >> shift) & (1 << width) - 1`, in target byte order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitField {
+    /// 1, 2, 4 or 8.
+    pub storage: u8,
+    pub shift: u8,
+    pub width: u8,
+}
+
+/// One name of an enumeration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enumerator {
+    pub name: String,
+    pub value: i64,
+}
+
+/// A member found by name, anonymous members and base classes looked through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundMember {
+    /// From the start of the outermost structure.
+    pub offset: u64,
+    pub ty: TypeId,
+    pub bits: Option<BitField>,
+}
+
+/// Turns the `key` it once handed out into a type. Binaries implement it.
+pub(crate) trait TypeSource: Send + Sync {
+    fn lower(&self, key: u64, types: &Types) -> Type;
+    /// The definition of a type that is only declared at `key`.
+    fn complete(&self, key: u64, types: &Types) -> Option<TypeId>;
+}
+
+enum Slot {
+    Pending {
+        source: Weak<dyn TypeSource>,
+        key: u64,
+    },
+    Ready {
+        ty: Arc<Type>,
+        source: Option<(Weak<dyn TypeSource>, u64)>,
+    },
+}
+
+#[derive(Default)]
+struct Arena {
+    slots: Vec<Slot>,
+    known: HashMap<(usize, u64), TypeId>,
+    made: HashMap<Made, TypeId>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Made {
+    Void,
+    Pointer(TypeId),
+    Long,
+}
+
+/// The arena: shared by every binary of a session, so that one `TypeId` says all. A type is read
+/// from the debug information the first time somebody asks for it; the binaries must live as long.
+#[derive(Default)]
+pub struct Types {
+    arena: RwLock<Arena>,
+}
+
+impl std::fmt::Debug for Types {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Types({})", self.read().slots.len())
+    }
+}
+
+impl Types {
+    pub fn new() -> Arc<Types> {
+        Arc::new(Types::default())
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Arena> {
+        self.arena.read().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Arena> {
+        self.arena.write().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The type itself, one level deep.
+    pub fn get(&self, id: TypeId) -> Arc<Type> {
+        let (weak, key) = match self.read().slots.get(id.0 as usize) {
+            Some(Slot::Ready { ty, .. }) => return ty.clone(),
+            Some(Slot::Pending { source, key }) => (source.clone(), *key),
+            None => return unknown("no such type"),
+        };
+        let Some(source) = weak.upgrade() else {
+            return unknown("the binary was closed");
+        };
+        let ty = Arc::new(source.lower(key, self));
+        if let Some(slot) = self.write().slots.get_mut(id.0 as usize) {
+            *slot = Slot::Ready {
+                ty: ty.clone(),
+                source: Some((weak, key)),
+            };
+        }
+        ty
+    }
+
+    /// Put a type of one's own into the arena (a script's `long`, say; tests).
+    pub fn add(&self, ty: Type) -> TypeId {
+        self.push(Slot::Ready {
+            ty: Arc::new(ty),
+            source: None,
+        })
+    }
+
+    /// The one `void`.
+    pub fn void(&self) -> TypeId {
+        self.made(Made::Void, || Type::Void)
+    }
+
+    /// A 64-bit signed integer, as `long` of the script language.
+    pub fn long(&self) -> TypeId {
+        self.made(Made::Long, || Type::Base {
+            name: "long".into(),
+            size: 8,
+            encoding: Encoding::Signed,
+        })
+    }
+
+    /// A pointer to `to` (8 bytes).
+    pub fn pointer_to(&self, to: TypeId) -> TypeId {
+        self.made(Made::Pointer(to), || Type::Pointer { to, size: 8 })
+    }
+
+    fn made(&self, key: Made, make: impl FnOnce() -> Type) -> TypeId {
+        if let Some(&id) = self.read().made.get(&key) {
+            return id;
+        }
+        let id = self.add(make());
+        *self.write().made.entry(key).or_insert(id)
+    }
+
+    fn push(&self, slot: Slot) -> TypeId {
+        let mut a = self.write();
+        a.slots.push(slot);
+        TypeId(a.slots.len() as u32 - 1)
+    }
+
+    /// The id for `key` of a binary; nothing is read yet.
+    pub(crate) fn lazy(&self, source: &Weak<dyn TypeSource>, key: u64) -> TypeId {
+        let known = (source.as_ptr() as *const () as usize, key);
+        if let Some(&id) = self.read().known.get(&known) {
+            return id;
+        }
+        let mut a = self.write();
+        if let Some(&id) = a.known.get(&known) {
+            return id;
+        }
+        a.slots.push(Slot::Pending {
+            source: source.clone(),
+            key,
+        });
+        let id = TypeId(a.slots.len() as u32 - 1);
+        a.known.insert(known, id);
+        id
+    }
+
+    /// Through typedefs, qualifiers; a mere declaration becomes its definition where there is one.
+    pub fn strip(&self, id: TypeId) -> TypeId {
+        let mut id = id;
+        for _ in 0..64 {
+            match &*self.get(id) {
+                Type::Typedef { to, .. } | Type::Qualified { to, .. } => id = *to,
+                Type::Composite(c) if c.size.is_none() => return self.complete(id).unwrap_or(id),
+                _ => return id,
+            }
+        }
+        id
+    }
+
+    /// [`strip`](Types::strip), and through references as well.
+    pub fn strip_refs(&self, id: TypeId) -> TypeId {
+        let id = self.strip(id);
+        match &*self.get(id) {
+            Type::Reference { to, .. } => self.strip(*to),
+            _ => id,
+        }
+    }
+
+    fn complete(&self, id: TypeId) -> Option<TypeId> {
+        let (weak, key) = match self.read().slots.get(id.0 as usize)? {
+            Slot::Ready {
+                source: Some((weak, key)),
+                ..
+            } => (weak.clone(), *key),
+            _ => return None,
+        };
+        let to = weak.upgrade()?.complete(key, self)?;
+        let definition = self.get(to);
+        if let Some(slot) = self.write().slots.get_mut(id.0 as usize) {
+            // From now on the declaration is as good as the definition.
+            *slot = Slot::Ready {
+                ty: definition,
+                source: None,
+            };
+        }
+        Some(id)
+    }
+
+    /// Bytes; `None` for functions, incomplete types and arrays without a count.
+    pub fn size(&self, id: TypeId) -> Option<u64> {
+        let id = self.strip(id);
+        match &*self.get(id) {
+            Type::Base { size, .. } | Type::Enum { size, .. } => Some(*size),
+            Type::Pointer { size, .. } | Type::Reference { size, .. } => Some(u64::from(*size)),
+            Type::Composite(c) => c.size,
+            Type::Array { of, counts } => {
+                let mut n = self.size(*of)?;
+                for c in counts {
+                    n = n.checked_mul((*c)?)?;
+                }
+                Some(n)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is a signed integer (or enumeration), the way `printf("%d")` would extend it.
+    pub fn is_signed(&self, id: TypeId) -> bool {
+        match &*self.get(self.strip_refs(id)) {
+            Type::Base { encoding, .. } => {
+                matches!(encoding, Encoding::Signed | Encoding::SignedChar)
+            }
+            Type::Enum { signed, .. } => *signed,
+            _ => false,
+        }
+    }
+
+    /// What a pointer, reference or array leads to; `None` for anything else.
+    pub fn target(&self, id: TypeId) -> Option<TypeId> {
+        match &*self.get(self.strip(id)) {
+            Type::Pointer { to, .. } | Type::Reference { to, .. } => Some(*to),
+            Type::Array { of, counts } if counts.len() <= 1 => Some(*of),
+            Type::Array { of, counts } => Some(self.add(Type::Array {
+                of: *of,
+                counts: counts[1..].to_vec(),
+            })),
+            _ => None,
+        }
+    }
+
+    /// The member `name` of a structure, union or class (typedefs, qualifiers and references are
+    /// looked through, pointers are not).
+    pub fn member(&self, id: TypeId, name: &str) -> Result<FoundMember> {
+        let id = self.strip_refs(id);
+        let ty = self.get(id);
+        let Type::Composite(c) = &*ty else {
+            return Err(Error::NotAggregate { ty: self.name(id) });
+        };
+        if c.size.is_none() {
+            return Err(Error::IncompleteType { ty: self.name(id) });
+        }
+        match self.find_member(c, name, 0, 0) {
+            Some(found) => Ok(found),
+            None => Err(Error::NoMember {
+                ty: self.name(id),
+                name: name.into(),
+                members: self.member_names(id),
+            }),
+        }
+    }
+
+    fn find_member(&self, c: &Composite, name: &str, at: u64, depth: u32) -> Option<FoundMember> {
+        for m in &c.members {
+            if m.name.as_deref() == Some(name) {
+                return Some(FoundMember {
+                    offset: at.wrapping_add(m.offset),
+                    ty: m.ty,
+                    bits: m.bits,
+                });
+            }
+        }
+        if depth > 32 {
+            return None;
+        }
+        for m in c.members.iter().filter(|m| m.name.is_none()) {
+            if let Type::Composite(inner) = &*self.get(self.strip(m.ty)) {
+                let at = at.wrapping_add(m.offset);
+                if let Some(found) = self.find_member(inner, name, at, depth + 1) {
+                    return Some(found);
+                }
+            }
+        }
+        None
+    }
+
+    /// The names `member` would accept.
+    pub fn member_names(&self, id: TypeId) -> Vec<String> {
+        let mut names = Vec::new();
+        self.collect_names(self.strip_refs(id), &mut names, 0);
+        names
+    }
+
+    fn collect_names(&self, id: TypeId, names: &mut Vec<String>, depth: u32) {
+        let ty = self.get(id);
+        let Type::Composite(c) = &*ty else { return };
+        for m in &c.members {
+            match &m.name {
+                Some(n) => names.push(n.clone()),
+                None if depth < 32 => self.collect_names(self.strip(m.ty), names, depth + 1),
+                None => {}
+            }
+        }
+    }
+
+    /// How C would write it: `struct foo *`, `int [4]`, `const char *`, `int (*)(void *, int)`.
+    pub fn name(&self, id: TypeId) -> String {
+        self.declare(id, String::new(), 0)
+    }
+
+    /// `name` declared with this type: `int a[4]`, `int (*f)(void)`.
+    pub fn declaration(&self, id: TypeId, name: &str) -> String {
+        self.declare(id, name.into(), 0)
+    }
+
+    fn declare(&self, id: TypeId, inner: String, depth: u32) -> String {
+        if depth > 64 {
+            return format!("...{inner}");
+        }
+        let ty = self.get(id);
+        match &*ty {
+            Type::Pointer { to, .. } => self.declare_pointer(*to, "*", inner, depth),
+            Type::Reference { to, rvalue, .. } => {
+                self.declare_pointer(*to, if *rvalue { "&&" } else { "&" }, inner, depth)
+            }
+            Type::Array { of, counts } => {
+                let dims: String = counts
+                    .iter()
+                    .map(|c| c.map_or("[]".into(), |n| format!("[{n}]")))
+                    .collect();
+                self.declare(*of, format!("{inner}{dims}"), depth + 1)
+            }
+            Type::Function {
+                returns,
+                params,
+                variadic,
+            } => {
+                let mut p: Vec<String> = params
+                    .iter()
+                    .map(|&p| self.declare(p, String::new(), depth + 1))
+                    .collect();
+                if *variadic {
+                    p.push("...".into());
+                }
+                if p.is_empty() {
+                    p.push("void".into());
+                }
+                self.declare(*returns, format!("{inner}({})", p.join(", ")), depth + 1)
+            }
+            Type::Qualified { qualifier, to } => {
+                let q = qualifier_name(*qualifier);
+                match &*self.get(*to) {
+                    // The qualifier of a pointer stands behind its star.
+                    Type::Pointer { to: t, .. } => {
+                        let inner = if inner.is_empty() {
+                            q.into()
+                        } else {
+                            format!("{q} {inner}")
+                        };
+                        self.declare_pointer(*t, "*", inner, depth)
+                    }
+                    _ => format!("{q} {}", self.declare(*to, inner, depth + 1)),
+                }
+            }
+            plain => join(&plain_name(plain), &inner),
+        }
+    }
+
+    fn declare_pointer(&self, to: TypeId, star: &str, inner: String, depth: u32) -> String {
+        let inner = format!("{star}{inner}");
+        let wrap = matches!(&*self.get(to), Type::Array { .. } | Type::Function { .. });
+        let inner = if wrap { format!("({inner})") } else { inner };
+        self.declare(to, inner, depth + 1)
+    }
+}
+
+fn unknown(why: &str) -> Arc<Type> {
+    Arc::new(Type::Unknown { why: why.into() })
+}
+
+fn qualifier_name(q: Qualifier) -> &'static str {
+    match q {
+        Qualifier::Const => "const",
+        Qualifier::Volatile => "volatile",
+        Qualifier::Restrict => "restrict",
+        Qualifier::Atomic => "_Atomic",
+    }
+}
+
+fn join(base: &str, inner: &str) -> String {
+    if inner.is_empty() {
+        base.into()
+    } else {
+        format!("{base} {inner}")
+    }
+}
+
+fn plain_name(ty: &Type) -> String {
+    let tagged = |tag: &str, name: &Option<String>| match name {
+        Some(n) => format!("{tag} {n}"),
+        None => format!("{tag} {{...}}"),
+    };
+    match ty {
+        Type::Void => "void".into(),
+        Type::Base { name, .. } | Type::Typedef { name, .. } => name.clone(),
+        Type::Composite(c) => tagged(
+            match c.kind {
+                CompositeKind::Struct => "struct",
+                CompositeKind::Union => "union",
+                CompositeKind::Class => "class",
+            },
+            &c.name,
+        ),
+        Type::Enum { name, .. } => tagged("enum", name),
+        _ => "?".into(),
+    }
+}
