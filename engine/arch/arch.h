@@ -25,7 +25,8 @@ struct tl_code {
 	size_t size;
 	const uint8_t *text;	/* size + slack readable bytes: `after` says how many follow */
 	size_t after;		/* bytes behind the part that are proven padding up to the next function */
-	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, ... */
+	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
+				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
 	/* Filled by tl_arch_code_walk(): */
 	uint8_t *boundary;	/* bitmap, size + after bits, memory from the core: an instruction starts here */
@@ -49,7 +50,7 @@ struct tl_point {
 /* How a patch is, or will be, placed: arch decides, core carries it out. */
 struct tl_plan {
 	uint8_t rung;		/* enum tl_rung */
-	uint8_t nops;		/* port's own use */
+	uint8_t port;		/* port's own use */
 	uint8_t npoints;
 	uint8_t len;		/* original bytes covered: [start, start + len) */
 	uint8_t changed;	/* bytes written from start; <= len */
@@ -67,6 +68,12 @@ extern const unsigned tl_arch_rungs; /* bit per enum tl_rung that this port can 
 
 /* Decode the whole part: fills the bitmaps, `indirect`, `complete`. Returns 0 or -TL_E_BAD_INSN (complete = false). */
 int tl_arch_code_walk(struct tl_code *code);
+
+/*
+ * Call fn for the target of every direct jump (not call) of a walked part that
+ * lies outside it: such jumps are the pads of the part they lead into.
+ */
+void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg);
 
 /* May this instruction be probed at all? 0 or the reason: -TL_E_NOT_BOUNDARY, IN_RSEQ, IN_LLSC, NO_RELOCATE ... */
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);
@@ -92,6 +99,13 @@ struct tl_detour_env {
 	struct tl_thread *threads;	/* table of TL_THREADS entries, see core/thread.h */
 	/* miss path: finds or makes the thread's record, counts a miss; NULL: run no handler */
 	struct tl_thread *(*enter_slow)(struct tl_site *site, uintptr_t sp, uintptr_t key);
+	/*
+	 * The record that enter_slow returns has its guard free, and a private
+	 * stack where the site needs one. key 0: the detour could not read the
+	 * thread pointer, use tl_os_thread_key(true).
+	 */
+	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
+	bool fast_key;	    /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
 };
 
 /*
@@ -111,7 +125,11 @@ size_t tl_arch_detour_bound(const struct tl_plan *plan);
  */
 uintptr_t tl_arch_ip_to_text(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
 
-/* `ip` inside the patched bytes: the place in the detour that goes on the same way, or 0. */
+/*
+ * `ip` inside the patched bytes: the place in the detour that goes on the
+ * same way, or 0. On TL_RUNG_RETARGET plan->start belongs to itself: the
+ * changed call is run where it stands.
+ */
 uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
 
 /* --- tier 3: return ------------------------------------------------------ */
@@ -142,7 +160,11 @@ enum tl_patch_how {
 	TL_PATCH_BYPASS, /* breakpoint first; only where no thread can hit it with the trap signal blocked */
 	TL_PATCH_STOP,	 /* everyone stopped */
 };
-struct tl_patch_step { uint8_t spin[8]; size_t spin_len; };
+struct tl_patch_step {
+	uint8_t spin[8];
+	size_t spin_len;
+	uintptr_t word; /* TL_PATCH_ATOMIC: the aligned 8-byte word that holds every byte that differs */
+};
 enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to, size_t len,
 	bool one_insn, struct tl_patch_step *step);
 
