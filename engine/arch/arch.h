@@ -135,7 +135,7 @@ uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detou
 /* --- tier 3: return ------------------------------------------------------ */
 
 enum tl_exit_kind { TL_EXIT_RETURN, TL_EXIT_TAIL, TL_EXIT_TAIL_COND };
-struct tl_exit { uintptr_t addr; uint8_t kind; };
+struct tl_exit { uintptr_t addr; uint8_t kind; uint8_t cond; /* TAIL_COND: port's own */ };
 
 /*
  * The exits of the function part: returns and jumps that leave all of
@@ -147,6 +147,8 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 
 /* The return address at function entry, and the result register at a return. */
 uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs);
+/* Is the conditional tail jump taken with these registers (exit->cond as tl_arch_exits() gave it)? Any context. */
+bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs);
 
 /* --- tier 4: jump -------------------------------------------------------- */
 

@@ -24,6 +24,16 @@ void tl_os_exit(void);
 /* Zeroed ordinary memory, page granular. Returns NULL when there is none. */
 void *tl_os_alloc(size_t size);
 void tl_os_free(void *mem, size_t size);
+/* One zeroed private page that a fork child finds zeroed again (the gate). NULL: none. */
+void *tl_os_alloc_wiped(void);
+void tl_os_free_wiped(void *mem);
+/*
+ * Room for `count` stacks of `size` bytes (a multiple of the page size), each
+ * with a guard page below it, touched memory only; stack i is
+ * [*base + i * *stride, + size). -TL_E_NOMEM.
+ */
+int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride);
+void tl_os_stacks_release(uintptr_t base, size_t count, size_t size);
 
 /*
  * Reserve address space for detours somewhere in [lo, hi), clear of heap and
@@ -82,6 +92,7 @@ int tl_os_trap_allowed(void);
 /*
  * From now on (until removed) a thread that hits the breakpoint at `addr` goes
  * on at `detour`. Called before the trap byte is written / after it is gone and synced.
+ * Adding an address that is there already changes where it leads, in one store.
  */
 int tl_os_trap_add(uintptr_t addr, uintptr_t detour);
 void tl_os_trap_remove(uintptr_t addr);
@@ -101,6 +112,10 @@ uintptr_t tl_os_thread_key(bool early);
 uint32_t tl_os_thread_id(uintptr_t key);
 /* Is the record for (key, tid) still the thread that runs now? Any context. */
 bool tl_os_thread_same(uintptr_t key, uint32_t tid);
+/* Does a thread of this id still exist in this process? May sleep; not from a handler. */
+bool tl_os_thread_alive(uint32_t tid);
+/* Does the calling thread run on its alternate signal stack? One system call. Any context. */
+bool tl_os_on_signal_stack(void);
 
 /* --- images: executable mappings of files ------------------------------- */
 
