@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the core's files share, and the layouts that the ports' entry code
+ * relies on: `current` of a site, and the tl_probe fields behind it.
+ */
+#ifndef TRAPLESS_ENGINE_CORE_INTERNAL_H
+#define TRAPLESS_ENGINE_CORE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/probe.h>
+#include "../arch/arch.h"
+#include "../os/os.h"
+#include "image.h"
+#include "mem.h"
+#include "thread.h"
+
+/* --- intrusive ordered index (index.c) ----------------------------------- */
+
+struct tl_node {
+	uintptr_t key;
+	struct tl_node *left, *right;
+};
+struct tl_index {
+	struct tl_node *root;
+};
+void tl_index_insert(struct tl_index *ix, struct tl_node *n, uintptr_t key);
+void tl_index_remove(struct tl_index *ix, struct tl_node *n);
+struct tl_node *tl_index_find(const struct tl_index *ix, uintptr_t key);
+struct tl_node *tl_index_floor(const struct tl_index *ix, uintptr_t key); /* greatest key <= key */
+struct tl_node *tl_index_ceil(const struct tl_index *ix, uintptr_t key);  /* least key >= key */
+
+/* --- small objects (slab.c) ----------------------------------------------- */
+
+struct tl_slab {
+	size_t size;
+	void *free;
+	void *chunks;
+};
+void *tl_slab_get(struct tl_slab *s); /* zeroed, NULL: no memory */
+void tl_slab_put(struct tl_slab *s, void *obj);
+void tl_slab_deinit(struct tl_slab *s);
+
+/* --- sites ------------------------------------------------------------------ */
+
+/*
+ * One probed address. The detour reads `current` once, after the thread's
+ * guard is set, and calls current->pre(current, regs, thread). It is never
+ * NULL, and its `pre` is never NULL; where the point has `post`, the detour
+ * reads `current` anew behind the instruction and its `post` is never NULL.
+ */
+struct tl_site {
+	struct tl_probe *current;   /* a probe, &aggregate, or tl_probe_nothing */
+	uintptr_t addr;
+	struct tl_node node;	    /* in tl_core.sites */
+	struct tl_probe *probes;    /* oldest first; readers walk it inside a guard */
+	struct tl_probe aggregate;  /* its handlers walk the list */
+	struct tl_patch *patch;	    /* that serves it now, NULL: not armed */
+	uint32_t flags;		    /* wanted: union of the enabled probes' TL_PROBE_ flags */
+	bool post;		    /* wanted: some enabled probe has a post handler */
+	bool want;		    /* to be armed */
+	bool queued;		    /* in the running batch */
+	uint32_t refs;		    /* detours, live and retired, that hold its address */
+	uintptr_t func_start;	    /* as given by a probe, else 0 */
+	uint32_t func_size;
+	uint64_t nmissed;	    /* hits of threads without a record; added to the probes under the lock */
+	int why;		    /* last refusal, for messages */
+};
+
+extern struct tl_probe tl_probe_nothing; /* both handlers do nothing */
+
+struct tl_site *tl_site_get(uintptr_t addr); /* found or made */
+void tl_site_put(struct tl_site *s);	     /* freed when neither probes nor detours remain */
+void tl_site_wants(struct tl_site *s);	     /* recompute flags, post, want out of the probes */
+void tl_site_link(struct tl_site *s, struct tl_probe *p);
+void tl_site_unlink(struct tl_site *s, struct tl_probe *p); /* p->next stays for readers */
+void tl_site_publish(struct tl_site *s);     /* one store of `current` */
+void tl_site_count_missed(struct tl_site *s, bool guarded);
+void tl_site_fold_missed(struct tl_site *s);
+
+/* --- detours ---------------------------------------------------------------- */
+
+/* A block of detour memory. */
+struct tl_detour {
+	uintptr_t at;
+	uint32_t size;
+	uint32_t used;		/* bytes of code */
+	struct tl_plan plan;	/* what it was built for */
+	struct tl_detour *next; /* retired list, free lists */
+	bool retired;
+};
+
+/* Build and write a detour for plan; -TL_E_ and *out untouched on failure. Takes a reference on each site. */
+int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
+/* Nothing leads to it any more, but somebody may be inside: keep until quiet. */
+void tl_detour_retire(struct tl_detour *d);
+/* A retired detour that was built for this very plan comes back to life, or NULL. */
+struct tl_detour *tl_detour_revive(const struct tl_plan *plan);
+/* Never reached by anyone: give back at once. */
+void tl_detour_cancel(struct tl_detour *d);
+/* Free what is quiet among the retired; force: look even when few are retired. Returns how many remain. */
+size_t tl_detour_poll(bool force);
+/* May somebody inside a retired detour come back between lo and hi (both exclusive)? */
+bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi);
+void tl_detour_deinit(void);
+
+/* --- patches ----------------------------------------------------------------- */
+
+/* One changed place in the text. plan.points[] are the sites it serves. */
+struct tl_patch {
+	struct tl_node node;	/* in tl_core.patches, key plan.start */
+	struct tl_plan plan;
+	struct tl_detour *detour;
+	struct tl_patch *next;	/* lists of a batch */
+	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan.changed of them */
+};
+
+/*
+ * A batch: sites whose wanted state changed. tl_batch_commit() plans, builds
+ * and writes everything, or changes nothing and says why.
+ */
+struct tl_batch {
+	struct tl_site **sites;
+	size_t nsites, max;
+	struct tl_patch *old, *fresh;
+	struct tl_site *bad;	/* the site that was refused */
+	bool may_keep;		/* disarming: a patch that cannot be taken away now stays, silent */
+};
+int tl_batch_init(struct tl_batch *b, size_t expect);
+int tl_batch_add(struct tl_batch *b, struct tl_site *s);
+int tl_batch_commit(struct tl_batch *b);
+void tl_batch_deinit(struct tl_batch *b);
+
+struct tl_patch *tl_patch_at(uintptr_t addr); /* the patch whose original bytes hold addr, or NULL */
+void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len); /* overlay original bytes on a copy of text */
+
+/* --- writing text (textpatch.c) -------------------------------------------------- */
+
+struct tl_change {
+	uintptr_t addr;
+	uint8_t len;
+	bool one_insn;		/* before and after, one instruction starts at addr and nothing else does */
+	bool window;		/* new window: nobody may stand inside */
+	uint8_t how;		/* enum tl_patch_how */
+	uint8_t from[TL_PATCH_MAX * 2], to[TL_PATCH_MAX * 2];
+	struct tl_patch_step step;
+	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */
+};
+/* Sorts them. 0, or -TL_E_ with the text unchanged. */
+int tl_text_apply(struct tl_change *changes, size_t n);
+
+/* --- journal: what the text was, for whoever has to clean up -------------------- */
+
+#define TL_JOURNAL_MAGIC 0x746c6a31 /* "tlj1" */
+struct tl_journal_entry {
+	uint64_t addr;
+	uint32_t len; /* 0: free */
+	uint8_t orig[TL_PATCH_MAX];
+	uint32_t pad;
+};
+struct tl_journal {
+	uint32_t magic, max;
+	struct tl_journal_entry entry[];
+};
+/* Read by others at any moment: an entry's len is stored last and cleared first. */
+extern struct tl_journal *volatile tl_journal;
+int tl_journal_reserve(size_t more);
+void tl_journal_put(uintptr_t addr, const uint8_t *orig, size_t len); /* reserved before; same addr: kept once */
+void tl_journal_drop(uintptr_t addr);
+void tl_journal_deinit(void);
+
+/* --- functions (func.c) -------------------------------------------------------------- */
+
+/* The function part under analysis; one is cached during a batch. */
+struct tl_func {
+	struct tl_code code;
+	void *mem;
+	size_t mem_size;
+	bool valid;
+};
+/* The part that holds addr, walked. start/size: bounds from the caller, or 0. */
+int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size);
+void tl_func_forget(struct tl_func *f);
+void tl_func_deinit(struct tl_func *f);
+/* As tl_image_function(), and the start of the next function that the table knows (0: none). */
+int tl_image_function_next(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
+	uintptr_t *pads, size_t max, size_t *npads, uintptr_t *next);
+
+/* --- refusals (refuse.c) ---------------------------------------------------------------- */
+
+int tl_refuse_addr(uintptr_t addr, const struct tl_image **img);
+int tl_blacklist_add(uintptr_t lo, uintptr_t hi, int why);
+void tl_blacklist_deinit(void);
+
+/* --- threads (thread.c) --------------------------------------------------------------------- */
+
+#define TL_BIG_STACK	 (64 * 1024)
+#define TL_STACKS	 256	/* private stacks in one pool */
+#define TL_STACK_POOLS	 16
+#define TL_THREAD_WINDOW 64	/* entries looked at from the one the hash names */
+
+int tl_threads_init(void);
+void tl_threads_deinit(void);
+/* At least one probe needs private stacks: have some in stock. Engine lock held. */
+int tl_threads_want_stacks(void);
+/* Take back records of threads that are gone. Engine lock held. */
+void tl_threads_sweep(void);
+/*
+ * The detour's slow path: called on the interrupted thread's stack when its
+ * fast check fails (other key or tid in the hashed entry, guard not 0, or the
+ * point has TL_PROBE_BIG_STACK and the entry no stack). Returns the thread's
+ * record with guard = sp, or NULL: run no handler (already counted). The
+ * detour clears the guard when the handler is done.
+ */
+struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintptr_t key);
+/*
+ * What `current` pointed at before is out of use: every handler that may have
+ * seen it has ended. lo..hi: the detours concerned (for stale guards). Sleeps.
+ */
+int tl_threads_grace(void);
+
+/* --- return probes ------------------------------------------------------------------------------ */
+
+void tl_ret_thread_gone(unsigned index); /* engine lock held: the thread of this record is dead */
+void tl_ret_unregister_all(void);
+
+/* --- the whole ---------------------------------------------------------------------------------- */
+
+struct tl_core {
+	bool ready;
+	bool optimize;
+	struct tl_gate *gate;
+	struct tl_index sites, patches;
+	struct tl_detour_env env;
+	struct tl_slab site_slab, patch_slab, detour_slab;
+	struct tl_func func;
+	size_t nprobes;
+	struct tl_retprobe *rets; /* through tl_ret_state */
+};
+extern struct tl_core tl_core;
+
+int tl_engine_init_locked(void);
+
+/* --- asserts and races ------------------------------------------------------------------------------ */
+
+/* A broken promise inside the engine: test builds stop, others go on and count. */
+void tl_broken(const char *what);
+#define TL_ASSERT(cond) do { if (!(cond)) tl_broken(#cond); } while (0)
+#define TL_ASSERT_HELD() TL_ASSERT(tl_os_lock_held())
+
+/* Moves a probe between states; an illegal move is reported by tl_broken(). */
+void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to);
+
+enum tl_race {
+	RP_PUBLISHED, RP_TEXT_OPEN, RP_TRAPS_IN, RP_SPIN_HEAD, RP_SPIN_TAIL, RP_TEXT_DONE, RP_GRACE, RP_CLAIMED, RP_COUNT
+};
+#ifdef TL_TEST
+extern void (*tl_race_hook)(enum tl_race point);
+static inline void tl_race_point(enum tl_race point)
+{
+	if (tl_race_hook)
+		tl_race_hook(point);
+}
+#else
+static inline void tl_race_point(enum tl_race point)
+{
+	(void)point;
+}
+#endif
+
+#endif
