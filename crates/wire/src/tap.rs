@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+//! The module file.
+
+use crate::encode::{Encoder, Endian, Machine};
+use std::collections::HashMap;
+
+pub const VERSION: u16 = 1;
+pub const MAGIC: u32 = 0x5041_5481;
+/// "No such index or offset".
+pub const NONE: u32 = 0xffff_ffff;
+
+pub const HEADER_SIZE: usize = 48;
+const SECTION_SIZE: usize = 24;
+
+/// Offset of a string in the STRINGS section.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Str(pub u32);
+
+/// The STRINGS section: every text once.
+#[derive(Debug)]
+pub struct Strings {
+    bytes: Vec<u8>,
+    known: HashMap<Vec<u8>, u32>,
+}
+
+impl Default for Strings {
+    fn default() -> Strings {
+        Strings {
+            bytes: vec![0],
+            known: HashMap::from([(Vec::new(), 0)]),
+        }
+    }
+}
+
+impl Strings {
+    /// Text behind a NUL byte is cut: the section holds C strings.
+    pub fn add(&mut self, text: impl AsRef<[u8]>) -> Str {
+        let text = text.as_ref().split(|b| *b == 0).next().unwrap_or(&[]);
+        if let Some(at) = self.known.get(text) {
+            return Str(*at);
+        }
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(text);
+        self.bytes.push(0);
+        self.known.insert(text.to_vec(), at);
+        Str(at)
+    }
+}
+
+pub mod image_flag {
+    pub const PROGRAM: u32 = 1;
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    pub path: Str,
+    pub flags: u32,
+    pub build_id: Vec<u8>,
+    pub file_size: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum ProbeKind {
+    Begin = 1,
+    End,
+    Error,
+    Timer,
+    Site,
+    Return,
+}
+
+pub mod probe_flag {
+    pub const REGS: u32 = 1;
+    pub const BIG_STACK: u32 = 2;
+    pub const OPTIONAL: u32 = 4;
+    pub const NEVER: u32 = 8;
+}
+
+#[derive(Clone, Debug)]
+pub struct Probe {
+    pub kind: ProbeKind,
+    pub flags: u32,
+    pub process: u32,
+    pub image: u32,
+    pub addr: u64,
+    pub arg: i64,
+    pub first_part: u32,
+    pub nparts: u32,
+    pub handler: u32,
+    pub on_entry: u32,
+    pub call_data: u32,
+    pub point: Str,
+    pub func: Str,
+    pub script: Str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub addr: u64,
+    pub size: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Import {
+    pub name: Str,
+    pub slot: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol {
+    pub addr: u64,
+    pub size: u64,
+    pub image: u32,
+    pub name: Str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Value {
+    #[default]
+    Long = 1,
+    String,
+    Stats,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Global {
+    pub name: Str,
+    pub ty: Value,
+    pub sharded: bool,
+    pub wrap: bool,
+    pub keys: Vec<Value>,
+    pub offset: u32,
+    pub size: u32,
+    pub capacity: u32,
+    pub lock: u32,
+    pub init: i64,
+    pub init_string: Str,
+    /// 0 none, 1 log, 2 linear.
+    pub hist: u8,
+    pub hist_low: i64,
+    pub hist_high: i64,
+    pub hist_step: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    pub globals_size: u32,
+    pub shard_size: u32,
+    pub nlocks: u32,
+    pub max_string: u32,
+    pub max_action: u32,
+    pub max_nesting: u32,
+    pub max_errors: u32,
+    pub max_skipped: u32,
+    pub ring_size: u32,
+    pub stack: u32,
+    pub uses: u32,
+}
+
+pub mod uses {
+    pub const SYMBOLS: u32 = 1;
+    pub const STACK: u32 = 2;
+}
+
+pub mod tap_flag {
+    pub const ANY_PROCESS: u32 = 1;
+    pub const GURU: u32 = 2;
+}
+
+/// A module under construction.
+#[derive(Debug, Default)]
+pub struct Tap {
+    pub name: Str,
+    pub flags: u32,
+    pub build_hash: [u64; 2],
+    pub strings: Strings,
+    pub images: Vec<Image>,
+    pub probes: Vec<Probe>,
+    pub parts: Vec<Part>,
+    pub code: Vec<u8>,
+    pub data: Vec<u8>,
+    pub relocs: Vec<u32>,
+    pub imports: Vec<Import>,
+    pub formats: Vec<Str>,
+    pub globals: Vec<Global>,
+    pub options: Options,
+    pub symbols: Vec<Symbol>,
+    pub warnings: Vec<Str>,
+}
+
+impl Tap {
+    /// The whole file.
+    pub fn encode(&self, machine: Machine) -> Vec<u8> {
+        let e = machine.endian;
+        let mut sections: Vec<(u32, usize, Vec<u8>)> = vec![
+            (1, self.strings.bytes.len(), self.strings.bytes.clone()),
+            (2, self.images.len(), list(e, &self.images, image)),
+            (3, self.probes.len(), list(e, &self.probes, probe)),
+            (4, self.parts.len(), list(e, &self.parts, part)),
+            (5, self.code.len(), self.code.clone()),
+            (6, self.data.len(), self.data.clone()),
+            (
+                7,
+                self.relocs.len(),
+                list(e, &self.relocs, |o, r| o.u32(*r)),
+            ),
+            (8, self.imports.len(), list(e, &self.imports, import)),
+            (
+                9,
+                self.formats.len(),
+                list(e, &self.formats, |o, s| o.u32(s.0)),
+            ),
+            (10, self.globals.len(), list(e, &self.globals, global)),
+            (11, 1, list(e, &[self.options], options)),
+            (12, self.symbols.len(), list(e, &self.symbols, symbol)),
+            (
+                13,
+                self.warnings.len(),
+                list(e, &self.warnings, |o, s| o.u32(s.0)),
+            ),
+        ];
+        sections.retain(|(_, count, _)| *count > 0);
+        self.assemble(machine, &sections)
+    }
+
+    fn assemble(&self, machine: Machine, sections: &[(u32, usize, Vec<u8>)]) -> Vec<u8> {
+        let mut body = Encoder::new(machine.endian);
+        let mut at = (HEADER_SIZE + SECTION_SIZE * sections.len()).next_multiple_of(16);
+        for (kind, count, bytes) in sections {
+            body.u32(*kind);
+            body.u32(*count as u32);
+            body.u64(at as u64);
+            body.u64(bytes.len() as u64);
+            at = (at + bytes.len()).next_multiple_of(16);
+        }
+        for (_, _, bytes) in sections {
+            // HEADER_SIZE is a multiple of 16, so the body may be aligned alone.
+            body.align(16);
+            body.bytes.extend_from_slice(bytes);
+        }
+        body.align(16);
+        let mut out = Encoder::new(machine.endian);
+        out.u32(MAGIC);
+        out.u16(VERSION);
+        out.u16(machine.elf);
+        out.u8(machine.word);
+        out.u8((machine.endian == Endian::Big) as u8);
+        out.u16(sections.len() as u16);
+        out.u32(crc32fast::hash(&body.bytes));
+        out.u64((HEADER_SIZE + body.bytes.len()) as u64);
+        out.u32(self.name.0);
+        out.u32(self.flags);
+        out.u64(self.build_hash[0]);
+        out.u64(self.build_hash[1]);
+        out.bytes.extend_from_slice(&body.bytes);
+        out.bytes
+    }
+}
+
+fn list<T>(endian: Endian, items: &[T], write: impl Fn(&mut Encoder, &T)) -> Vec<u8> {
+    let mut out = Encoder::new(endian);
+    for item in items {
+        write(&mut out, item);
+    }
+    out.bytes
+}
+
+fn image(o: &mut Encoder, i: &Image) {
+    let len = i.build_id.len().min(32);
+    o.u32(i.path.0);
+    o.u32(i.flags);
+    o.bytes.extend_from_slice(&i.build_id[..len]);
+    o.bytes.resize(o.bytes.len() + 32 - len, 0);
+    o.u32(len as u32);
+    o.u32(0);
+    o.u64(i.file_size);
+}
+
+fn probe(o: &mut Encoder, p: &Probe) {
+    o.u32(p.kind as u32);
+    o.u32(p.flags);
+    o.u32(p.process);
+    o.u32(p.image);
+    o.u64(p.addr);
+    o.i64(p.arg);
+    for v in [p.first_part, p.nparts, p.handler, p.on_entry, p.call_data] {
+        o.u32(v);
+    }
+    for s in [p.point, p.func, p.script] {
+        o.u32(s.0);
+    }
+    o.u64(0);
+}
+
+fn part(o: &mut Encoder, p: &Part) {
+    o.u64(p.addr);
+    o.u64(p.size);
+}
+
+fn import(o: &mut Encoder, i: &Import) {
+    o.u32(i.name.0);
+    o.u32(i.slot);
+}
+
+fn symbol(o: &mut Encoder, s: &Symbol) {
+    o.u64(s.addr);
+    o.u64(s.size);
+    o.u32(s.image);
+    o.u32(s.name.0);
+}
+
+fn global(o: &mut Encoder, g: &Global) {
+    o.u32(g.name.0);
+    o.u8(g.ty as u8);
+    o.u8(g.sharded as u8);
+    o.u8(g.keys.len().min(16) as u8);
+    o.u8(g.wrap as u8);
+    for i in 0..16 {
+        o.u8(g.keys.get(i).map_or(0, |k| *k as u8));
+    }
+    for v in [g.offset, g.size, g.capacity, g.lock] {
+        o.u32(v);
+    }
+    o.align(8);
+    o.i64(g.init);
+    o.u32(g.init_string.0);
+    o.u8(g.hist);
+    o.bytes.extend_from_slice(&[0; 3]);
+    for v in [g.hist_low, g.hist_high, g.hist_step] {
+        o.i64(v);
+    }
+}
+
+fn options(o: &mut Encoder, p: &Options) {
+    for v in [
+        p.globals_size,
+        p.shard_size,
+        p.nlocks,
+        p.max_string,
+        p.max_action,
+        p.max_nesting,
+        p.max_errors,
+        p.max_skipped,
+        p.ring_size,
+        p.stack,
+        p.uses,
+        0,
+    ] {
+        o.u32(v);
+    }
+}
