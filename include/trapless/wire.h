@@ -49,8 +49,8 @@ enum tl_tap_kind {
 	TL_TAP_IMAGES,	/* struct tl_tap_image[] */
 	TL_TAP_PROBES,	/* struct tl_tap_probe[] */
 	TL_TAP_PARTS,	/* struct tl_tap_part[]: parts of functions */
-	TL_TAP_CODE,	/* text and constants, mapped read and execute */
-	TL_TAP_DATA,	/* import table and relocated constants, mapped behind CODE, read-only once loaded */
+	TL_TAP_CODE,	/* text and constants, mapped read and execute; a multiple of the target's page size (x86: 4096) */
+	TL_TAP_DATA,	/* import table and relocated constants, mapped right behind CODE, read-only once loaded */
 	TL_TAP_RELOCS,	/* uint32_t[]: DATA offsets of words to which the load address of CODE is added */
 	TL_TAP_IMPORTS,	/* struct tl_tap_import[] */
 	TL_TAP_FORMATS,	/* uint32_t[]: STRINGS offsets of printf formats, by format number */
