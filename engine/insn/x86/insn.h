@@ -66,6 +66,9 @@ struct tl_insn {
 	uint8_t flow;	    /* enum tl_insn_flow */
 	uint8_t cond;	    /* low nibble of the condition for Jcc */
 	uint16_t flags;	    /* enum tl_insn_flag */
+	uint16_t row;	    /* index into the decoder's tables; for attr.c */
+	uint8_t egpr;	    /* APX and EVEX: high register bits, R4 X4 B4 as 4 2 1; V' as 8 */
+	uint8_t vvvv;	    /* VEX, EVEX: register that vvvv names (not inverted) */
 	int64_t rel;	    /* direct branch: displacement from the next instruction */
 	int64_t disp;	    /* sign-extended displacement */
 	uint8_t bytes[TL_INSN_MAX];
