@@ -114,9 +114,6 @@ uint32_t tl_os_thread_id(uintptr_t key);
 bool tl_os_thread_same(uintptr_t key, uint32_t tid);
 /* For struct tl_detour_env: where the thread id lies behind the thread pointer (0: not known), rdfsbase allowed. */
 void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-/* Where the id lies behind the thread pointer, 0: not known; may rdfsbase be executed? For tl_detour_env. */
-int32_t tl_os_tid_offset(void);
-bool tl_os_fast_key(void);
 /* Does a thread of this id still exist in this process? May sleep; not from a handler. */
 bool tl_os_thread_alive(uint32_t tid);
 /* Does the calling thread run on its alternate signal stack? One system call. Any context. */
