@@ -1,2 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! trapless emit (being written).
+//! From the typed program to a module file: C text, the C compiler, the
+//! layout of its object file.
+
+pub mod link;

@@ -259,7 +259,7 @@ pub enum StmtKind {
     /// `for`, `while`: cond None is forever; `step` runs after the body and on continue.
     Loop {
         cond: Option<Expr>,
-        step: Option<Expr>,
+        step: Option<Box<Expr>>,
         body: Vec<Stmt>,
     },
     Foreach(Foreach),

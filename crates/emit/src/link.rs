@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+//! From the compiler's object file to the CODE and DATA of a module.
+//!
+//! A module needs no linker and its loader no knowledge of relocation types:
+//! here all sections are laid out in one piece, references inside it are
+//! resolved, and what is left is a list of words to which the load address is
+//! added, and a table of imported functions (as in a global offset table).
+
+use object::elf;
+use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+use object::{SectionFlags, SectionIndex, SymbolIndex};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Code and data, ready for a module file.
+#[derive(Debug, Default)]
+pub struct Linked {
+    /// Text and constants; its size is a multiple of [`PAGE`].
+    pub code: Vec<u8>,
+    /// Follows `code` in memory.
+    pub data: Vec<u8>,
+    /// Offsets in `data` of words that hold offsets from the start of `code`.
+    pub relocs: Vec<u32>,
+    /// Imported function, and the offset in `data` of the word for its address.
+    pub imports: Vec<(String, u32)>,
+    /// Offset in `code` of every function that is defined.
+    pub functions: HashMap<String, u32>,
+}
+
+const PAGE: usize = 4096;
+
+/// The object file is not what our own code generator and compiler flags give.
+#[derive(Debug)]
+pub enum LinkError {
+    Read(object::Error),
+    Relocation {
+        kind: u32,
+        section: String,
+    },
+    /// A constant table in text would need the load address.
+    AbsoluteInCode {
+        section: String,
+    },
+    Range {
+        section: String,
+    },
+    Undefined(String),
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            LinkError::Read(e) => write!(f, "the compiler's object file cannot be read: {e}"),
+            LinkError::Relocation { kind, section } => {
+                write!(f, "relocation type {kind} in {section} is not supported")
+            }
+            LinkError::AbsoluteInCode { section } => {
+                write!(f, "{section} holds an absolute address")
+            }
+            LinkError::Range { section } => write!(f, "a relocation in {section} is out of range"),
+            LinkError::Undefined(name) => write!(f, "`{name}` is neither code nor data"),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+impl From<object::Error> for LinkError {
+    fn from(e: object::Error) -> LinkError {
+        LinkError::Read(e)
+    }
+}
+
+/// Where something lies once laid out: an offset from the start of `code`,
+/// which runs on through `data`.
+type Place = u64;
+
+struct Layout {
+    code: Vec<u8>,
+    data: Vec<u8>,
+    sections: HashMap<SectionIndex, Place>,
+}
+
+/// Lay out and resolve an x86-64 relocatable file.
+pub fn link(bytes: &[u8]) -> Result<Linked, LinkError> {
+    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(bytes)?;
+    let mut linker = Linker::new(&file)?;
+    for section in file.sections() {
+        let Some(&at) = linker.layout.sections.get(&section.index()) else {
+            continue;
+        };
+        for (offset, reloc) in section.relocations() {
+            linker.apply(&file, section.name()?, at + offset, &reloc)?;
+        }
+    }
+    linker.finish(&file)
+}
+
+type File<'a> = object::read::elf::ElfFile64<'a, object::Endianness>;
+
+struct Linker {
+    layout: Layout,
+    /// Where `data` begins.
+    data_at: u64,
+    /// DATA offset of the word with a symbol's address.
+    slots: HashMap<SymbolIndex, u32>,
+    /// Jump to an imported function, for calls that name it directly.
+    stubs: HashMap<SymbolIndex, Place>,
+    stub_room: std::ops::Range<u64>,
+    relocs: Vec<u32>,
+    imports: Vec<(String, u32)>,
+}
+
+const STUB_SIZE: u64 = 8;
+
+impl Linker {
+    fn new(file: &File) -> Result<Linker, LinkError> {
+        let mut layout = Layout {
+            code: Vec::new(),
+            data: Vec::new(),
+            sections: HashMap::new(),
+        };
+        let mut writable = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
+                continue;
+            };
+            if !sh_flags.contains(elf::SHF_ALLOC) || section.name()?.starts_with(".note") {
+                continue;
+            }
+            if sh_flags.contains(elf::SHF_WRITE) {
+                writable.push(section.index());
+                continue;
+            }
+            let at = append(
+                &mut layout.code,
+                section.uncompressed_data()?.as_ref(),
+                section.align(),
+            );
+            layout.sections.insert(section.index(), at);
+        }
+        let undefined = file
+            .symbols()
+            .filter(|s| s.is_undefined() && !s.name().unwrap_or("").is_empty());
+        let stubs = append(&mut layout.code, &[], 16);
+        let room = stubs..stubs + undefined.count() as u64 * STUB_SIZE;
+        layout
+            .code
+            .resize((room.end as usize).next_multiple_of(PAGE), 0xcc);
+        let data_at = layout.code.len() as u64;
+        for index in writable {
+            let section = file.section_by_index(index)?;
+            let mut bytes = section.uncompressed_data()?.into_owned();
+            bytes.resize(section.size() as usize, 0);
+            let at = append(&mut layout.data, &bytes, section.align());
+            layout.sections.insert(index, data_at + at);
+        }
+        append(&mut layout.data, &[], 8);
+        Ok(Linker {
+            layout,
+            data_at,
+            slots: HashMap::new(),
+            stubs: HashMap::new(),
+            stub_room: room,
+            relocs: Vec::new(),
+            imports: Vec::new(),
+        })
+    }
+
+    fn apply(
+        &mut self,
+        file: &File,
+        section: &str,
+        at: Place,
+        reloc: &object::Relocation,
+    ) -> Result<(), LinkError> {
+        let RelocationFlags::Elf { r_type } = reloc.flags() else {
+            return Err(unsupported(elf::R_X86_64_NONE, section));
+        };
+        let RelocationTarget::Symbol(symbol) = reloc.target() else {
+            return Err(unsupported(r_type, section));
+        };
+        let addend = reloc.addend();
+        match r_type {
+            elf::R_X86_64_PC32 | elf::R_X86_64_PLT32 => {
+                let to = match self.place(file, symbol)? {
+                    Some(place) => place,
+                    None => self.stub(file, symbol)?,
+                };
+                self.put_relative(section, at, to, addend)
+            }
+            elf::R_X86_64_GOTPCREL | elf::R_X86_64_GOTPCRELX | elf::R_X86_64_REX_GOTPCRELX => {
+                let slot = self.slot(file, symbol)?;
+                self.put_relative(section, at, self.data_at + u64::from(slot), addend)
+            }
+            elf::R_X86_64_PC64 => {
+                let to = self.defined(file, symbol)?;
+                let value = (to as i64 + addend).wrapping_sub(at as i64);
+                self.put(section, at, &value.to_le_bytes())
+            }
+            elf::R_X86_64_64 => {
+                let to = self.defined(file, symbol)?;
+                if at < self.data_at {
+                    return Err(LinkError::AbsoluteInCode {
+                        section: section.to_string(),
+                    });
+                }
+                self.relocs.push((at - self.data_at) as u32);
+                self.put(section, at, &(to as i64 + addend).to_le_bytes())
+            }
+            _ => Err(unsupported(r_type, section)),
+        }
+    }
+
+    /// Where a symbol lies; `None`: it is imported.
+    fn place(&self, file: &File, symbol: SymbolIndex) -> Result<Option<Place>, LinkError> {
+        let s = file.symbol_by_index(symbol)?;
+        if s.is_undefined() {
+            return Ok(None);
+        }
+        let base = s.section_index().and_then(|i| self.layout.sections.get(&i));
+        match base {
+            Some(base) => Ok(Some(base + s.address())),
+            None => Err(LinkError::Undefined(s.name()?.to_string())),
+        }
+    }
+
+    fn defined(&self, file: &File, symbol: SymbolIndex) -> Result<Place, LinkError> {
+        match self.place(file, symbol)? {
+            Some(place) => Ok(place),
+            None => Err(LinkError::Undefined(
+                file.symbol_by_index(symbol)?.name()?.to_string(),
+            )),
+        }
+    }
+
+    /// The word in DATA that holds the symbol's address.
+    fn slot(&mut self, file: &File, symbol: SymbolIndex) -> Result<u32, LinkError> {
+        if let Some(slot) = self.slots.get(&symbol) {
+            return Ok(*slot);
+        }
+        let place = self.place(file, symbol)?;
+        let slot = append(&mut self.layout.data, &place.unwrap_or(0).to_le_bytes(), 8) as u32;
+        match place {
+            Some(_) => self.relocs.push(slot),
+            None => self
+                .imports
+                .push((file.symbol_by_index(symbol)?.name()?.to_string(), slot)),
+        }
+        self.slots.insert(symbol, slot);
+        Ok(slot)
+    }
+
+    /// `jmp *slot(%rip)`
+    fn stub(&mut self, file: &File, symbol: SymbolIndex) -> Result<Place, LinkError> {
+        if let Some(stub) = self.stubs.get(&symbol) {
+            return Ok(*stub);
+        }
+        let slot = self.data_at + u64::from(self.slot(file, symbol)?);
+        let at = self.stub_room.start;
+        self.stub_room.start += STUB_SIZE;
+        self.put("stubs", at, &[0xff, 0x25])?;
+        self.put_relative("stubs", at + 2, slot, -4)?;
+        self.stubs.insert(symbol, at);
+        Ok(at)
+    }
+
+    fn put_relative(
+        &mut self,
+        section: &str,
+        at: Place,
+        to: Place,
+        addend: i64,
+    ) -> Result<(), LinkError> {
+        let value = (to as i64 + addend).wrapping_sub(at as i64);
+        match i32::try_from(value) {
+            Ok(v) => self.put(section, at, &v.to_le_bytes()),
+            Err(_) => Err(LinkError::Range {
+                section: section.to_string(),
+            }),
+        }
+    }
+
+    fn put(&mut self, section: &str, at: Place, bytes: &[u8]) -> Result<(), LinkError> {
+        let (part, at) = match at.checked_sub(self.data_at) {
+            Some(offset) => (&mut self.layout.data, offset as usize),
+            None => (&mut self.layout.code, at as usize),
+        };
+        match part.get_mut(at..at + bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => Err(LinkError::Range {
+                section: section.to_string(),
+            }),
+        }
+    }
+
+    fn finish(self, file: &File) -> Result<Linked, LinkError> {
+        let mut functions = HashMap::new();
+        for symbol in file.symbols() {
+            if symbol.kind() == object::SymbolKind::Text && !symbol.is_undefined() {
+                if let Some(place) = self.place(file, symbol.index())? {
+                    functions.insert(symbol.name()?.to_string(), place as u32);
+                }
+            }
+        }
+        Ok(Linked {
+            code: self.layout.code,
+            data: self.layout.data,
+            relocs: self.relocs,
+            imports: self.imports,
+            functions,
+        })
+    }
+}
+
+fn unsupported(kind: elf::RelocationType, section: &str) -> LinkError {
+    LinkError::Relocation {
+        kind: kind.0,
+        section: section.to_string(),
+    }
+}
+
+/// Append with alignment; gives the offset.
+fn append(to: &mut Vec<u8>, bytes: &[u8], align: u64) -> u64 {
+    to.resize(to.len().next_multiple_of(align.max(1) as usize), 0);
+    let at = to.len() as u64;
+    to.extend_from_slice(bytes);
+    at
+}
