@@ -175,7 +175,10 @@ enum tl_tap_uses {
  * One shared mapping, made by the runner and mapped by every target of the
  * session, at different addresses: all references are offsets.
  *
- *   struct tl_session | locks | globals | thread block 0 (the runner's own) | 1 | ...
+ *   struct tl_session | locks | globals | thread block 0 | 1 | ...
+ *
+ * Block 0 is nobody's: its shard area holds what sharded globals start from.
+ * The runner claims a block for its own handlers as any thread does.
  */
 #define TL_SESSION_MAGIC 0x53534c54u
 
@@ -225,8 +228,17 @@ struct tl_block {
 	uint64_t writing;	/* 0, or a time stamp not later than that of the record being written */
 	uint64_t skipped;	/* lock not had in time */
 	uint64_t errors;
-	uint64_t reserved[6];
-	/* shard area at shard_off, ring at ring_off, both from the start of the block */
+	uint64_t truncated;	/* strings cut at MAXSTRINGLEN */
+	uint32_t holding;	/* nonzero while a handler of this thread may hold locks */
+	uint32_t reserved0;
+	uint64_t reserved[4];
+	/* struct tl_block_own follows; shard area at shard_off, ring at ring_off, both from the start of the block */
+};
+
+/* One lock, alone in its cache line. */
+struct tl_lock {
+	uint32_t owner;		/* number of the owner's block + 1; 0: free */
+	uint32_t reserved[15];
 };
 
 /* --- records -----------------------------------------------------------------
