@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# Sources of the runtime: freestanding, the same in agent and runner.
+RUNTIME_SRCS := \
+	runtime/mem.c \
+	runtime/session.c \
+	runtime/run.c \
+	runtime/str.c \
+	runtime/stat.c \
+	runtime/hist.c \
+	runtime/map.c \
+	runtime/ring.c \
+	runtime/ring_read.c \
+	runtime/format.c \
+	runtime/print.c \
+	runtime/clock.c \
+	runtime/user.c \
+	runtime/context.c \
+	runtime/errno.c \
+	runtime/exports.c
+
+# What the host tool links for formatting.
+RUNTIME_FORMAT_SRCS := runtime/mem.c runtime/format.c runtime/hist.c

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The API that compiled scripts see. A module is C made by crates/emit that
+ * includes this header and nothing else, and is built with
+ *
+ *   -std=gnu11 -O2 -ffreestanding -fno-strict-aliasing -mgeneral-regs-only
+ *   -DTL_MAXSTRING=N       (MAXSTRINGLEN; strings hold at most N - 1 bytes)
+ *
+ * The same module runs in the traced process (agent) and in the runner. What
+ * is extern here is listed in exports.def and bound by the loader.
+ *
+ * The shape of a handler:
+ *
+ *   int h1(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+ *   {
+ *           static const uint16_t locks[] = { 0, 3 };     // ascending numbers
+ *           struct tl_run run;
+ *           if (!tl_run_enter(&run, p->data, regs, self)) return 0;
+ *           if (tl_run_lock(&run, locks, 2)) {            // only where globals are used
+ *                   TL_STRING(s);                         // an empty string
+ *                   if (!tl_run_spend(&run, 3)) goto out; // statements, for MAXACTION
+ *                   run.place = "operator '/' at x.stp:3:9";
+ *                   int64_t x = tl_div(&run, a, b);
+ *                   if (run.error) goto out;              // after whatever may fail
+ *           }
+ *   out:    tl_run_leave(&run);                           // unlocks, reports the error
+ *           return 0;
+ *   }
+ *
+ * A handler whose globals are all sharded takes no lock. Functions that can
+ * fail say so ("may fail": test run.error behind it); they then have done
+ * nothing, and return 0 or the empty string, so that the test may also come
+ * later. While run.error is set every further call is harmless.
+ */
+#ifndef TRAPLESS_RUNTIME_SCRIPT_H
+#define TRAPLESS_RUNTIME_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/probe.h>
+#include <trapless/wire.h>
+
+#ifndef TL_MAXSTRING
+#define TL_MAXSTRING 512
+#endif
+
+#define tl_likely(x)   __builtin_expect(!!(x), 1)
+#define tl_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* --- strings -------------------------------------------------------------- */
+
+/*
+ * `len` bytes and a NUL behind them. Strings made by TL_STRING have room for
+ * TL_MAXSTRING - 1 bytes; results are cut there, and the cut is counted.
+ */
+struct tl_str {
+	uint32_t len;
+	char b[];
+};
+
+/* Bytes that a string takes in globals, keys and map entries. */
+#define TL_STR_SIZE(max) (((max) + 4u + 7u) & ~7u)
+
+/* A local string: `name` is a struct tl_str *, empty. */
+#define TL_STRING(name)                                                                            \
+	uint64_t name##_room[TL_STR_SIZE(TL_MAXSTRING) / 8];                                       \
+	struct tl_str *const name = (struct tl_str *)name##_room;                                  \
+	name->len = 0, name->b[0] = 0
+
+/* A constant at file scope: `name` is a const struct tl_str object; use &name. */
+#define TL_STR_CONST(name, text) static const struct tl_str name = { sizeof(text) - 1, { text } }
+
+/* A number (s NULL) or a string: arguments of printf, keys of maps. */
+struct tl_value {
+	int64_t l;
+	const struct tl_str *s;
+};
+#define TL_LONG(x) { (int64_t)(x), NULL }
+#define TL_STR(x)  { 0, (x) }
+
+/* --- session, as this address space sees it (private memory) -------------- */
+
+struct tl_view;
+struct tl_view_ops {
+	/* Slow path of the first hit of a thread: the block for it, or NULL. May be NULL in the runner. */
+	struct tl_block *(*join)(struct tl_view *v, struct tl_thread *self);
+	/* Copy memory of the traced program. Returns 0, or -1 when any byte cannot be read. */
+	int (*read)(struct tl_view *v, void *dst, uint64_t addr, uint32_t size);
+	/* Name of the function around addr into buf (NUL-terminated); bytes, 0: unknown. May be NULL. */
+	uint32_t (*symbol)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset, uint64_t *size);
+	/* Name of the image around addr. May be NULL. */
+	uint32_t (*image)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room);
+	/* A moment's rest while waiting for a lock. May be NULL. */
+	void (*relax)(struct tl_view *v);
+};
+
+struct tl_view {
+	struct tl_session *session; /* start of the shared memory */
+	uint32_t local_off;	/* agent: where struct tl_thread keeps this view's block pointer */
+	uint32_t always;	/* runner: handlers run although the session is not live */
+	struct tl_block *own;	/* the block of self == NULL (runner) */
+	uint8_t *globals;
+	uint8_t *blocks;
+	uint8_t *locks;
+	uint64_t size, globals_size;
+	uint32_t block_stride, nblocks, nlocks;
+	uint32_t shard_off, shard_size, ring_off, ring_size;
+	uint32_t max_string, max_action, max_nesting, max_errors;
+	uint64_t lock_cycles;	/* how long a lock is waited for */
+	const struct tl_view_ops *ops;
+	void *home;		/* the home's own */
+};
+
+/* What a probe's `data` points at. */
+struct tl_env {
+	struct tl_view *view;
+	uint32_t number;	/* index in PROBES */
+	uint32_t kind;		/* enum tl_tap_probe_kind */
+	const char *point;	/* pp() */
+	const char *func;	/* probefunc(), "" unknown */
+};
+
+/* --- one run of a handler -------------------------------------------------- */
+
+#define TL_ERROR_ROOM 256
+
+struct tl_run {
+	struct tl_view *view;
+	struct tl_block *block;
+	const struct tl_env *env;
+	struct tl_regs *regs;	/* NULL in the runner */
+	const char *error;	/* NULL, or text: message of the run-time error */
+	const char *place;	/* where we are: "identifier 'x' at file:line:column", or NULL */
+	struct tl_ret_call *call; /* RETURN probes */
+	const uint16_t *locks;	/* held */
+	uint32_t nlocks;
+	int32_t budget;		/* statements left */
+	uint32_t depth;		/* of function calls */
+	char text[TL_ERROR_ROOM];
+};
+
+/* cold halves, in run.c */
+struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self);
+void tl_run_recover(struct tl_view *v, struct tl_block *b);
+bool tl_run_lock_slow(struct tl_run *run, const uint16_t *locks, uint32_t n);
+void tl_run_unlock(struct tl_run *run);
+void tl_run_report(struct tl_run *run);
+
+static inline struct tl_block *tl_block_get(struct tl_view *v, struct tl_thread *self)
+{
+	struct tl_block *b;
+
+	if (!self)
+		return v->own;
+	b = *(struct tl_block **)((char *)self + v->local_off);
+	return tl_likely(b) ? b : tl_run_join(v, self);
+}
+
+/* Is the session on? For handlers that only touch shards and need no run. */
+static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct tl_thread *self)
+{
+	struct tl_view *v = env->view;
+
+	if (tl_unlikely(!(*(volatile uint32_t *)&v->session->live | v->always)))
+		return NULL;
+	return tl_block_get(v, self);
+}
+
+/* False: do nothing, return 0 (and do not call tl_run_leave). */
+static inline bool tl_run_enter(struct tl_run *run, const struct tl_env *env, struct tl_regs *regs,
+	struct tl_thread *self)
+{
+	struct tl_view *v = env->view;
+	struct tl_block *b = tl_count_enter(env, self);
+
+	if (tl_unlikely(!b))
+		return false;
+	if (tl_unlikely(b->holding))
+		tl_run_recover(v, b);
+	run->view = v;
+	run->block = b;
+	run->env = env;
+	run->regs = regs;
+	run->error = NULL;
+	run->place = NULL;
+	run->call = NULL;
+	run->nlocks = 0;
+	run->budget = (int32_t)v->max_action;
+	run->depth = 0;
+	return true;
+}
+
+/* The same for the two halves of a RETURN probe. */
+static inline bool tl_run_enter_call(struct tl_run *run, struct tl_ret_call *c, struct tl_regs *regs,
+	struct tl_thread *self)
+{
+	if (!tl_run_enter(run, c->rp->data, regs, self))
+		return false;
+	run->call = c;
+	return true;
+}
+
+/* Lock globals; false: not had in time (counted), skip the body. Once a run. */
+static inline bool tl_run_lock(struct tl_run *run, const uint16_t *locks, uint32_t n)
+{
+	return tl_run_lock_slow(run, locks, n);
+}
+
+static inline void tl_run_leave(struct tl_run *run)
+{
+	if (run->nlocks)
+		tl_run_unlock(run);
+	if (tl_unlikely(run->error))
+		tl_run_report(run);
+}
+
+/* Raise a run-time error (the first one stays). `fmt`: %s (const char *), %d (int64_t), %p (uint64_t), %%. */
+void tl_run_error(struct tl_run *run, const char *fmt, ...);
+
+void tl_run_spent(struct tl_run *run); /* MAXACTION exceeded */
+/* n statements are about to run. May fail (false). */
+static inline bool tl_run_spend(struct tl_run *run, int32_t n)
+{
+	if (tl_unlikely((run->budget -= n) < 0)) {
+		tl_run_spent(run);
+		return false;
+	}
+	return true;
+}
+
+void tl_run_nested(struct tl_run *run); /* MAXNESTING exceeded */
+/* Around the body of a script function. May fail (false: return at once, no tl_call_leave). */
+static inline bool tl_call_enter(struct tl_run *run)
+{
+	if (tl_unlikely(run->depth >= run->view->max_nesting)) {
+		tl_run_nested(run);
+		return false;
+	}
+	run->depth++;
+	return true;
+}
+static inline void tl_call_leave(struct tl_run *run) { run->depth--; }
+
+/* catch: the message of the error (without its place) into msg (may be NULL); the error is gone. */
+void tl_run_catch(struct tl_run *run, struct tl_str *msg);
+
+/* --- numbers --------------------------------------------------------------- */
+
+void tl_run_div0(struct tl_run *run);
+
+static inline int64_t tl_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static inline int64_t tl_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static inline int64_t tl_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static inline int64_t tl_neg(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
+static inline int64_t tl_shl(int64_t a, int64_t n) { return (int64_t)((uint64_t)a << (n & 63)); }
+static inline int64_t tl_shr(int64_t a, int64_t n) { return a >> (n & 63); }
+static inline int64_t tl_shru(int64_t a, int64_t n) { return (int64_t)((uint64_t)a >> (n & 63)); }
+/* May fail. Own code on 32-bit machines: no libgcc in a module. */
+int64_t tl_div_any(int64_t a, int64_t b);
+int64_t tl_mod_any(int64_t a, int64_t b);
+static inline int64_t tl_div(struct tl_run *run, int64_t a, int64_t b)
+{
+	if (tl_unlikely(!b)) {
+		tl_run_div0(run);
+		return 0;
+	}
+	return b == -1 ? tl_neg(a) : tl_div_any(a, b);
+}
+static inline int64_t tl_mod(struct tl_run *run, int64_t a, int64_t b)
+{
+	if (tl_unlikely(!b)) {
+		tl_run_div0(run);
+		return 0;
+	}
+	return b == -1 ? 0 : tl_mod_any(a, b);
+}
+
+/* --- string functions -------------------------------------------------------
+ * dst always has room for TL_MAXSTRING bytes and may be one of the sources.
+ */
+void tl_str_set(struct tl_run *run, struct tl_str *dst, const struct tl_str *src);
+void tl_str_set_c(struct tl_run *run, struct tl_str *dst, const char *text);
+void tl_str_cat(struct tl_run *run, struct tl_str *dst, const struct tl_str *a, const struct tl_str *b);
+int tl_str_cmp(const struct tl_str *a, const struct tl_str *b); /* <0, 0, >0 as strcmp */
+static inline int64_t tl_strlen(const struct tl_str *s) { return s->len; }
+void tl_substr(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, int64_t start, int64_t length);
+int64_t tl_isinstr(const struct tl_str *s, const struct tl_str *sub);
+int64_t tl_stringat(struct tl_run *run, const struct tl_str *s, int64_t pos); /* may fail */
+int64_t tl_strtol(const struct tl_str *s, int64_t base);
+int64_t tl_strpos(const struct tl_str *s, const struct tl_str *sub); /* -1: not there */
+void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, const struct tl_str *old,
+	const struct tl_str *now);
+void tl_text_str(struct tl_run *run, struct tl_str *dst, const struct tl_str *s);
+/* tokenize(): input not empty starts anew, empty goes on with the thread's latest. */
+void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input, const struct tl_str *delim);
+/* sprintf(); fmt is a script's format, checked by the compiler. */
+void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt, const struct tl_value *args, uint32_t n);
+
+/* --- scalar globals ----------------------------------------------------------
+ * `off`: tl_tap_global.offset. Under the global's lock, unless sharded.
+ */
+static inline int64_t *tl_global_long(const struct tl_run *run, uint32_t off)
+{
+	return (int64_t *)(run->view->globals + off);
+}
+/* A string global is read into a local first; its memory is shared. */
+void tl_global_str_get(struct tl_run *run, uint32_t off, struct tl_str *dst);
+void tl_global_str_set(struct tl_run *run, uint32_t off, const struct tl_str *src);
+
+/*
+ * Sharded long: add in the thread's own block, no lock. Reading sums all
+ * blocks; setting moves the base (which block 0 holds), so that the sum is v.
+ */
+static inline void tl_shard_add(const struct tl_view *v, struct tl_block *b, uint32_t off, int64_t d)
+{
+	int64_t *cell = (int64_t *)((char *)b + v->shard_off + off);
+
+	*(volatile int64_t *)cell = tl_add(*cell, d);
+}
+int64_t tl_shard_get(struct tl_run *run, uint32_t off);
+void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v);
+
+/* --- statistics ------------------------------------------------------------- */
+
+/*
+ * In globals, map entries and shards. Buckets follow when hist says so: 128
+ * for @hist_log; (high - low) / step + 3 for @hist_linear (low .. high, then
+ * below in the first and above in the last one).
+ * `epoch`: sharded only; a cell of another epoch than block 0's is empty.
+ */
+struct tl_stat {
+	int64_t count, sum, min, max;
+	uint64_t epoch;
+	uint64_t squares_lo;	/* sum of squares, 128 bits */
+	int64_t squares_hi;
+	uint64_t reserved;
+	int64_t bucket[];
+};
+
+#define TL_HIST_LOG_BUCKETS 128
+struct tl_hist {
+	uint8_t kind;		/* 0 none, 1 log, 2 linear */
+	uint8_t squares;	/* keep what @variance needs */
+	uint16_t reserved;
+	uint32_t buckets;	/* 0, TL_HIST_LOG_BUCKETS, or (high - low) / step + 3, at most 4096 */
+	int64_t low, high, step;
+};
+#define TL_STAT_SIZE(buckets) (64u + 8u * (buckets))
+
+enum tl_stat_op { TL_COUNT, TL_SUM, TL_MIN, TL_MAX, TL_AVG, TL_VARIANCE };
+
+/* One sample into the statistic at `s`. */
+void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v);
+static inline struct tl_stat *tl_global_stat(const struct tl_run *run, uint32_t off)
+{
+	return (struct tl_stat *)(run->view->globals + off);
+}
+/* Sharded: add to the own cell; sum all cells into `sum` (TL_STAT_LOCAL); forget all. */
+void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off, const struct tl_hist *h, int64_t x);
+void tl_shard_stat_get(struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum);
+void tl_shard_stat_clear(struct tl_run *run, uint32_t off);
+void tl_stat_clear(struct tl_stat *s, const struct tl_hist *h);
+
+/* A local statistic with room for n buckets (n a constant). */
+#define TL_STAT_LOCAL(name, n)                                                                     \
+	uint64_t name##_room[TL_STAT_SIZE(n) / 8];                                                 \
+	struct tl_stat *const name = (struct tl_stat *)name##_room;                                \
+	name->count = 0
+
+/* @count ... Of an empty statistic only @count and @sum are 0; the others fail. s may be NULL: empty. */
+int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *s, enum tl_stat_op op);
+/* print(@hist_...(s)) and the count of one bucket (may fail). */
+void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h);
+int64_t tl_hist_bucket(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n);
+
+/* --- maps: associative arrays ------------------------------------------------
+ *
+ * The compiler makes one constant of this per array; never shared, so its
+ * numbers can be trusted. In the globals area at `offset`:
+ *
+ *   struct tl_map_head (32 bytes) | uint32_t bucket[buckets], padded to 8 | entry[capacity]
+ *
+ *   entry: 16 bytes of links | keys in order (number 8, string TL_STR_SIZE) | value
+ *
+ *   buckets   = smallest power of two >= capacity
+ *   key_off[] = from 16 on
+ *   value_off = behind the last key
+ *   stride    = value_off + 8 (long) / TL_STR_SIZE(TL_MAXSTRING) / TL_STAT_SIZE(hist.buckets)
+ *   size      = 32 + ((4 * buckets + 7) & ~7) + capacity * stride
+ *
+ * tl_global_size() in session.h computes the same from a tl_tap_global.
+ * All zero bytes are an empty map, an empty statistic, 0 and "".
+ */
+#define TL_MAP_HEAD  32u
+#define TL_MAP_LINKS 16u
+#define TL_MAX_KEYS  16
+
+struct tl_map {
+	const char *name;
+	uint32_t offset;
+	uint32_t capacity;
+	uint32_t mask;		/* buckets - 1 */
+	uint32_t entries;	/* offset of entry[0] from `offset` */
+	uint32_t stride;
+	uint32_t value_off;
+	uint8_t nkeys;
+	uint8_t value;		/* enum tl_tap_value */
+	uint8_t wrap;
+	uint8_t one_long;	/* exactly one key, a number */
+	uint8_t key_types[TL_MAX_KEYS];
+	uint32_t key_off[TL_MAX_KEYS];
+	struct tl_hist hist;
+};
+
+/* Any keys. get of what is not there: 0, "". set and add may fail (array overflow). */
+int64_t tl_map_get(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
+void tl_map_set(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t v);
+int64_t tl_map_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t d); /* new value */
+void tl_map_get_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, struct tl_str *dst);
+void tl_map_set_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, const struct tl_str *v);
+void tl_map_stat_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t v); /* <<< */
+struct tl_stat *tl_map_stat(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys); /* NULL: none */
+bool tl_map_has(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
+void tl_map_delete(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
+void tl_map_clear(struct tl_run *run, const struct tl_map *m);
+/* One key, a number (m->one_long): the quick ones. */
+int64_t tl_map_get1(struct tl_run *run, const struct tl_map *m, int64_t key);
+void tl_map_set1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v);
+int64_t tl_map_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d);
+void tl_map_stat_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v);
+
+/*
+ * foreach. Order: unsorted, in order of insertion; else by key n or by value
+ * (for statistics by `op`). The body may change the map: entries that are
+ * deleted meanwhile are left out; nothing worse happens.
+ *
+ *   struct tl_iter it;
+ *   tl_iter_begin(&run, &it, &map, TL_SORT_KEY(0), -1, TL_COUNT, limit);
+ *   while (tl_iter_next(&it)) { k = tl_iter_long(&it, 0); ... }
+ */
+#define TL_SORT_NONE   (-1)
+#define TL_SORT_VALUE  (-2)
+#define TL_SORT_KEY(n) (n)
+#define TL_NO_LIMIT    INT64_MAX
+
+struct tl_iter {
+	struct tl_run *run;
+	const struct tl_map *map;
+	uint8_t *entry;		/* current one */
+	int64_t limit;
+	uint32_t next;		/* number of the coming one, 0: end */
+	uint32_t steps;		/* bound against damaged links */
+	bool sorted;
+};
+/* direction: 1 ascending, -1 descending. */
+void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort, int direction,
+	enum tl_stat_op op, int64_t limit);
+bool tl_iter_next(struct tl_iter *it);
+int64_t tl_iter_long(const struct tl_iter *it, uint32_t key);
+void tl_iter_str(const struct tl_iter *it, uint32_t key, struct tl_str *dst);
+int64_t tl_iter_value(const struct tl_iter *it);
+void tl_iter_value_str(const struct tl_iter *it, struct tl_str *dst);
+struct tl_stat *tl_iter_stat(const struct tl_iter *it);
+
+/* --- output -------------------------------------------------------------------
+ * print(), println(), printd() ... are formats too ("%d", "%s\n"): the compiler
+ * numbers every format in FORMATS and passes arguments only. An argument of
+ * %m and %M is a string made by tl_mem_bytes().
+ */
+void tl_printf(struct tl_run *run, uint16_t format, const struct tl_value *args, uint32_t n);
+/* Numbers only: the quick one. */
+void tl_printf_longs(struct tl_run *run, uint16_t format, const int64_t *args, uint32_t n);
+void tl_print_str(struct tl_run *run, const struct tl_str *s); /* print() of any text */
+void tl_warn(struct tl_run *run, const struct tl_str *msg);
+void tl_error(struct tl_run *run, const struct tl_str *msg); /* error(): fails */
+void tl_exit(struct tl_run *run);
+
+/* --- the traced program --------------------------------------------------------
+ * A failing read is the run-time error "read fault [man error::fault] at ADDR".
+ */
+int64_t tl_load(struct tl_run *run, uint64_t addr, uint32_t size, bool is_signed); /* 1, 2, 4, 8 bytes; may fail */
+bool tl_user_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size);	   /* may fail */
+void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr);	   /* may fail */
+void tl_user_string_n(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* may fail */
+/* user_string2(): the other text instead of the error. */
+void tl_user_string2(struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other);
+/* user_string_quoted(): in quotes, with C escapes; "<unknown>" address form on a fault. */
+void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr);
+void tl_mem_bytes(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* for %m %M; may fail */
+
+/* Registers: by DWARF number; may fail. Call-preserved ones need TL_TAP_PROBE_REGS. */
+int64_t tl_reg(struct tl_run *run, uint32_t dwarf);
+/*
+ * Argument n (from 1) by the calling convention, valid at function entry; may
+ * fail. size 1, 2, 4, 8: cut to that and extended.
+ */
+int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed);
+int64_t tl_returnval(struct tl_run *run); /* may fail */
+int64_t tl_uaddr(struct tl_run *run);
+int64_t tl_caller_addr(struct tl_run *run); /* at function entry and in RETURN probes; 0 elsewhere */
+
+static inline int64_t tl_tid(const struct tl_run *run) { return run->block->tid; }
+static inline int64_t tl_pid(const struct tl_run *run) { return run->block->pid; }
+static inline int64_t tl_target(const struct tl_run *run) { return run->view->session->target_pid; }
+void tl_execname(struct tl_run *run, struct tl_str *dst);
+void tl_pp(struct tl_run *run, struct tl_str *dst);
+void tl_probefunc(struct tl_run *run, struct tl_str *dst);
+void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "0x..." when unknown */
+void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr);
+void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "<unknown>" */
+void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta);
+void tl_errno_str(struct tl_run *run, struct tl_str *dst, int64_t err);
+
+/* --- time ------------------------------------------------------------------------ */
+int64_t tl_time_ns(struct tl_run *run); /* since the epoch */
+static inline int64_t tl_time_us(struct tl_run *run) { return tl_div_any(tl_time_ns(run), 1000); }
+static inline int64_t tl_time_ms(struct tl_run *run) { return tl_div_any(tl_time_ns(run), 1000000); }
+static inline int64_t tl_time_s(struct tl_run *run) { return tl_div_any(tl_time_ns(run), 1000000000); }
+int64_t tl_cycles_now(struct tl_run *run); /* get_cycles() */
+void tl_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
+void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
+
+#endif
