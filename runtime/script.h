@@ -109,6 +109,8 @@ struct tl_view {
 	uint32_t max_string, max_action, max_nesting, max_errors;
 	uint64_t lock_cycles;	/* how long a lock is waited for */
 	const struct tl_view_ops *ops;
+	const uint64_t *bias;	/* by IMAGES number: what is added to ELF vaddrs; ~0: not mapped here; NULL in the runner */
+	uint32_t nimages, reserved;
 	void *home;		/* the home's own */
 };
 
@@ -488,6 +490,17 @@ void tl_user_string2(struct tl_run *run, struct tl_str *dst, uint64_t addr, cons
 /* user_string_quoted(): in quotes, with C escapes; "<unknown>" address form on a fault. */
 void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr);
 void tl_mem_bytes(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* for %m %M; may fail */
+
+/* Where `vaddr` of image number n lies in this process; may fail (not mapped). */
+static inline uint64_t tl_image_addr(struct tl_run *run, uint32_t n, uint64_t vaddr)
+{
+	const struct tl_view *v = run->view;
+
+	if (tl_likely(v->bias && n < v->nimages && v->bias[n] != ~0ull))
+		return v->bias[n] + vaddr;
+	tl_run_error(run, "image %d is not mapped in this process", (int64_t)n);
+	return 0;
+}
 
 /* Registers: by DWARF number; may fail. Call-preserved ones need TL_TAP_PROBE_REGS. */
 int64_t tl_reg(struct tl_run *run, uint32_t dwarf);
