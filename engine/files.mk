@@ -6,6 +6,6 @@ ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c patch.c textpatch.c 
 ENGINE_LIBC_MEM_SRCS = engine/core/libc_mem.c
 ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c
 ENGINE_ARCH_FAKE_SRCS = engine/arch/fake/toy.c
-ENGINE_ARCH_X86_SRCS =
+ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, classify.c plan.c xol.c detour.c emit.c patch.c ret.c)
 INSN_X86_SRCS =
 ENGINE_OS_PROCESS_SRCS =

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The code walk: where instructions start, where branches lead, what may be probed. */
+#include "x86.h"
+
+/* What librseq and glibc register: ud1 with this immediate stands before an abort address. */
+#define RSEQ_SIG 0x53053053u
+
+static bool bit(const uint8_t *map, size_t n)
+{
+	return map[n / 8] >> (n % 8) & 1;
+}
+
+static void set_bit(uint8_t *map, size_t n)
+{
+	map[n / 8] |= (uint8_t)(1 << (n % 8));
+}
+
+static bool inside(const struct tl_code *code, uintptr_t addr)
+{
+	return addr - code->start < code->size + code->after;
+}
+
+bool x86_is_boundary(const struct tl_code *code, uintptr_t addr)
+{
+	return inside(code, addr) && bit(code->boundary, addr - code->start);
+}
+
+bool x86_is_target(const struct tl_code *code, uintptr_t addr)
+{
+	return inside(code, addr) && bit(code->target, addr - code->start);
+}
+
+bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i)
+{
+	size_t off = addr - code->start, all = code->size + code->after;
+
+	return off < all && tl_insn_decode(i, code->text + off, all - off, TL_INSN_64) > 0;
+}
+
+bool x86_is_got_jump(const struct tl_insn *i)
+{
+	return i->flow == TL_FLOW_JMP_IND && (i->flags & TL_INSN_RIP_REL);
+}
+
+static void clear(struct tl_code *code)
+{
+	size_t bytes = (code->size + code->after + 7) / 8;
+
+	for (size_t n = 0; n < bytes; n++)
+		code->boundary[n] = code->target[n] = 0;
+	code->indirect = code->complete = false;
+}
+
+static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
+{
+	uintptr_t target = (uintptr_t)tl_insn_target(i, addr);
+
+	set_bit(code->boundary, addr - code->start);
+	/* A call of the next instruction reads its own address; it is a target all the same. */
+	if (tl_insn_is_direct_branch(i) && inside(code, target))
+		set_bit(code->target, target - code->start);
+	/* A jump through the GOT goes to some function's entry: never into the middle of this one. */
+	if (i->flow == TL_FLOW_JMP_IND && !x86_is_got_jump(i))
+		code->indirect = true;
+}
+
+int tl_arch_code_walk(struct tl_code *code)
+{
+	uintptr_t addr = code->start, end = code->start + code->size;
+	struct tl_insn i;
+
+	clear(code);
+	for (size_t n = 0; n < code->npads; n++)
+		if (inside(code, code->pads[n]))
+			set_bit(code->target, code->pads[n] - code->start);
+	while (addr < end) {
+		if (!x86_decode_at(code, addr, &i) || addr + i.len > end)
+			return -TL_E_BAD_INSN;
+		note(code, &i, addr);
+		addr += i.len;
+	}
+	code->complete = true;
+	return 0;
+}
+
+void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg)
+{
+	struct tl_insn i;
+
+	for (size_t n = 0; n < code->size; n++) {
+		uintptr_t addr = code->start + n, target;
+
+		if (!bit(code->boundary, n) || !x86_decode_at(code, addr, &i))
+			continue;
+		target = (uintptr_t)tl_insn_target(&i, addr);
+		if ((i.flow == TL_FLOW_JCC || i.flow == TL_FLOW_JMP) && target - code->start >= code->size)
+			fn(arg, target);
+	}
+}
+
+/*
+ * A part that holds an abort handler's signature belongs to a restartable
+ * sequence; where in it the sequence lies, only its descriptor tells. Its
+ * entry is safe: the sequence has to be announced first.
+ */
+static bool has_rseq_signature(const struct tl_code *code)
+{
+	for (size_t n = 0; n + 4 <= code->size; n++) {
+		const uint8_t *p = code->text + n;
+
+		if (((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24) == RSEQ_SIG)
+			return true;
+	}
+	return false;
+}
+
+int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr)
+{
+	struct tl_insn i;
+
+	if (addr - code->start >= code->size || !x86_is_boundary(code, addr))
+		return -TL_E_NOT_BOUNDARY;
+	if (!x86_decode_at(code, addr, &i))
+		return -TL_E_BAD_INSN;
+	if (addr != code->start && has_rseq_signature(code))
+		return -TL_E_IN_RSEQ;
+	return x86_can_move(&i);
+}

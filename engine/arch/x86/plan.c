@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The placement ladder: which bytes one patch changes so that all its points
+ * are served. Rungs are tried from the cheapest; each leaves its reason.
+ * TL_RUNG_PUN and TL_RUNG_EVICT have their place here, between whole and
+ * window, and nobody to fill it yet.
+ */
+#include "x86.h"
+
+#define REACH	   0x7fff0000ull /* +-2 GiB less a detour's size and some */
+#define WINDOW_TRIES 12
+
+const unsigned tl_arch_rungs = 1u << TL_RUNG_RETARGET | 1u << TL_RUNG_WHOLE | 1u << TL_RUNG_WINDOW |
+			       1u << TL_RUNG_TRAP;
+
+struct request {
+	struct tl_plan *plan;
+	const struct tl_code *code;
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi);
+	void *arg;
+	struct tl_insn first; /* the first point's */
+	uintptr_t last_end;   /* end of the last point's instruction */
+};
+
+/* A window under consideration. */
+struct window {
+	uintptr_t start, end;
+	unsigned cost;
+};
+
+static void reach_text(struct tl_plan *plan, uintptr_t text)
+{
+	uintptr_t lo = text > REACH ? text - REACH : 0, hi = text + REACH;
+
+	if (hi < text)
+		hi = UINTPTR_MAX;
+	if (lo > plan->reach_lo)
+		plan->reach_lo = lo;
+	if (hi < plan->reach_hi)
+		plan->reach_hi = hi;
+}
+
+/* Every displacement between the detour and the text must fit. */
+static void set_reach(struct request *r, uintptr_t end)
+{
+	uintptr_t addr = r->plan->start, target;
+	struct tl_insn i;
+
+	r->plan->reach_lo = 0;
+	r->plan->reach_hi = UINTPTR_MAX;
+	reach_text(r->plan, addr);
+	reach_text(r->plan, end);
+	while (addr < end && x86_decode_at(r->code, addr, &i)) {
+		if (x86_refers(&i, addr, &target))
+			reach_text(r->plan, target);
+		addr += i.len;
+	}
+}
+
+static void settle(struct request *r, enum tl_rung rung, uintptr_t start, uintptr_t end, uint8_t changed)
+{
+	struct tl_plan *plan = r->plan;
+
+	plan->rung = (uint8_t)rung;
+	plan->start = start;
+	plan->len = (uint8_t)(end - start);
+	plan->changed = changed;
+	for (unsigned n = 0; n < plan->len; n++)
+		plan->orig[n] = r->code->text[start - r->code->start + n];
+	set_reach(r, end);
+}
+
+static bool any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, int *why)
+{
+	for (uintptr_t a = lo; a < hi; a++) {
+		if (!x86_is_target(code, a))
+			continue;
+		*why = -TL_E_BRANCH_INTO;
+		for (size_t n = 0; n < code->npads; n++)
+			if (code->pads[n] == a)
+				*why = -TL_E_LANDING_PAD;
+		return true;
+	}
+	return false;
+}
+
+/* retarget and whole: one instruction, of which nothing but the first byte may be a target. */
+static int check_single(struct request *r, uintptr_t end)
+{
+	uintptr_t addr = r->plan->points[0].addr;
+	int why;
+
+	if (r->plan->npoints != 1)
+		return -TL_E_NEIGHBOUR;
+	if (any_target(r->code, addr + 1, end, &why))
+		return why;
+	return r->claimed(r->arg, addr, end) ? -TL_E_NEIGHBOUR : 0;
+}
+
+static int try_retarget(struct request *r)
+{
+	uintptr_t addr = r->plan->points[0].addr, end = addr + r->first.len;
+	int ret;
+
+	if (!x86_can_retarget(&r->first))
+		return -TL_E_TOO_SHORT;
+	ret = check_single(r, end);
+	if (ret)
+		return ret;
+	settle(r, TL_RUNG_RETARGET, addr, end, r->first.len);
+	return 0;
+}
+
+static int try_whole(struct request *r)
+{
+	uintptr_t addr = r->plan->points[0].addr;
+	int ret;
+
+	if (r->first.len < X86_JMP_LEN)
+		return -TL_E_TOO_SHORT;
+	ret = check_single(r, addr + X86_JMP_LEN);
+	if (ret)
+		return ret;
+	settle(r, TL_RUNG_WHOLE, addr, addr + r->first.len, X86_JMP_LEN);
+	return 0;
+}
+
+static int try_trap(struct request *r)
+{
+	uintptr_t addr = r->plan->points[0].addr;
+
+	if (r->plan->npoints != 1 || r->claimed(r->arg, addr, addr + 1))
+		return -TL_E_NEIGHBOUR;
+	settle(r, TL_RUNG_TRAP, addr, addr + r->first.len, 1);
+	return 0;
+}
+
+/* --- window ------------------------------------------------------------------ */
+
+/* Cost of the instructions in a window: calls that lose the return predictor weigh most. */
+static unsigned insn_cost(const struct tl_insn *i)
+{
+	if (i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND)
+		return 30;
+	return i->flow == TL_FLOW_JCC ? 2 : 1;
+}
+
+/*
+ * Walk from w->start until five bytes and all points are covered; w->end is
+ * then a boundary, or lies in the padding behind the function's last jump.
+ */
+static int stretch(struct request *r, struct window *w)
+{
+	uintptr_t addr = w->start, code_end = r->code->start + r->code->size;
+	uintptr_t want = w->start + X86_JMP_LEN;
+	struct tl_insn i;
+
+	if (want < r->last_end)
+		want = r->last_end;
+	do {
+		if (!x86_decode_at(r->code, addr, &i))
+			return -TL_E_BAD_INSN;
+		if (!x86_can_join(&i, addr + i.len >= want))
+			return -TL_E_NO_RELOCATE;
+		w->cost += insn_cost(&i);
+		addr += i.len;
+	} while (addr < want && addr < code_end);
+	if (addr < want) {
+		if (!tl_insn_ends_block(&i) || want > code_end + r->code->after)
+			return -TL_E_TOO_SHORT;
+		addr = want;
+	}
+	w->end = addr;
+	return addr - w->start > TL_PATCH_MAX ? -TL_E_TOO_SHORT : 0;
+}
+
+static int check_window(struct request *r, struct window *w)
+{
+	int ret;
+
+	w->cost = 0;
+	ret = stretch(r, w);
+	if (ret)
+		return ret;
+	if (any_target(r->code, w->start + 1, w->end, &ret))
+		return ret;
+	if (r->claimed(r->arg, w->start, w->end))
+		return -TL_E_NEIGHBOUR;
+	if ((w->start & 7) + X86_JMP_LEN > 8)
+		w->cost += 3; /* cannot be written by one aligned store */
+	return 0;
+}
+
+static uintptr_t previous_boundary(const struct tl_code *code, uintptr_t addr)
+{
+	while (--addr >= code->start)
+		if (x86_is_boundary(code, addr))
+			return addr;
+	return 0;
+}
+
+/* From the first point backwards: a window that starts earlier may end before an obstacle. */
+static int find_window(struct request *r, struct window *best)
+{
+	uintptr_t start = r->plan->points[0].addr;
+	int first_why = 0;
+
+	best->start = 0;
+	for (unsigned n = 0; n < WINDOW_TRIES && start; n++) {
+		struct window w = {.start = start};
+		int ret = check_window(r, &w);
+
+		if (!ret && (!best->start || w.cost < best->cost))
+			*best = w;
+		if (ret && !first_why)
+			first_why = ret;
+		/* Further back this start would be an inner byte. */
+		if (x86_is_target(r->code, start) || r->last_end - start >= TL_PATCH_MAX)
+			break;
+		start = previous_boundary(r->code, start);
+	}
+	return best->start ? 0 : first_why;
+}
+
+static int try_window(struct request *r)
+{
+	struct window w = {0};
+	int ret;
+
+	if (!r->code->complete)
+		return -TL_E_BAD_INSN;
+	if (r->code->indirect)
+		return -TL_E_INDIRECT;
+	ret = find_window(r, &w);
+	if (ret)
+		return ret;
+	settle(r, TL_RUNG_WINDOW, w.start, w.end, X86_JMP_LEN);
+	return 0;
+}
+
+/* --- the ladder ---------------------------------------------------------------- */
+
+/* Does the function set the direction flag somewhere? Not decoded to the end: assume so. */
+static bool sets_df(const struct tl_code *code)
+{
+	if (!code->complete)
+		return true;
+	for (size_t n = 0; n < code->size; n++)
+		if (code->text[n] == 0xfd && x86_is_boundary(code, code->start + n))
+			return true;
+	return false;
+}
+
+/* After an indirect branch or a return, where the program goes on is known to the processor only. */
+static bool post_possible(const struct tl_insn *i)
+{
+	return i->flow != TL_FLOW_JMP_IND && i->flow != TL_FLOW_CALL_IND && i->flow != TL_FLOW_RET;
+}
+
+static int prepare(struct request *r)
+{
+	struct tl_plan *plan = r->plan;
+	struct tl_insn i;
+	int ret;
+
+	for (unsigned n = 0; n < plan->npoints; n++) {
+		uintptr_t addr = plan->points[n].addr;
+
+		ret = tl_arch_can_probe(r->code, addr);
+		if (ret)
+			return ret;
+		x86_decode_at(r->code, addr, &i);
+		if (plan->points[n].post && !post_possible(&i))
+			return -TL_E_POST_HANDLER;
+		if (!n)
+			r->first = i;
+		r->last_end = addr + i.len;
+	}
+	plan->port = sets_df(r->code) ? X86_PORT_DF : 0;
+	return 0;
+}
+
+static int (*const rungs[TL_RUNG_TRAP + 1])(struct request *) = {
+	[TL_RUNG_RETARGET] = try_retarget,
+	[TL_RUNG_WHOLE] = try_whole,
+	[TL_RUNG_WINDOW] = try_window,
+	[TL_RUNG_TRAP] = try_trap,
+};
+
+int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
+{
+	struct request r = {.plan = plan, .code = code, .claimed = claimed, .arg = arg};
+	int ret;
+
+	if (!plan->npoints || plan->npoints > TL_POINTS_MAX)
+		return -TL_E_INVAL;
+	for (unsigned n = 0; n <= TL_RUNG_TRAP; n++)
+		plan->why[n] = 0;
+	ret = prepare(&r);
+	if (ret)
+		return ret;
+	ret = -TL_E_OPT_OFF;
+	for (unsigned n = TL_RUNG_RETARGET; n <= TL_RUNG_TRAP; n++) {
+		if (!rungs[n])
+			continue;
+		plan->why[n] = allowed >> n & 1 ? rungs[n](&r) : -TL_E_OPT_OFF;
+		if (!plan->why[n] && tl_arch_detour_bound(plan) > TL_DETOUR_MAX)
+			plan->why[n] = -TL_E_LIMIT;
+		if (!plan->why[n])
+			return 0;
+		if (plan->why[n] != -TL_E_OPT_OFF)
+			ret = plan->why[n];
+	}
+	return ret;
+}

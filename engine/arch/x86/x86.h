@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the files of the x86-64 port share. */
+#ifndef TRAPLESS_ENGINE_ARCH_X86_H
+#define TRAPLESS_ENGINE_ARCH_X86_H
+
+#include "../arch.h"
+#include "../../insn/x86/insn.h"
+
+#define X86_JMP_LEN 5
+#define X86_RED_ZONE 128
+
+/* tl_plan.port: bits */
+enum x86_port {
+	X86_PORT_DF = 1 << 0, /* the direction flag may be set here: save all flags, clear it for the handler */
+};
+
+enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+
+/*
+ * Where the program's state inside a detour equals its state at an address of
+ * the original text. An `entry` runs the probes of that address, a copy does
+ * not any more.
+ */
+struct x86_mark {
+	uint16_t off;
+	bool entry;
+	uintptr_t text;
+};
+
+#define X86_MARKS_MAX 64
+struct x86_marks {
+	unsigned n;
+	struct x86_mark mark[X86_MARKS_MAX];
+};
+
+/* Code under construction: `n` bytes in buf, to run at `at`. Errors stick. */
+struct x86_emit {
+	uint8_t *buf;
+	uintptr_t at;
+	size_t n, max;
+	int err;
+	struct x86_marks *marks; /* NULL: nobody asks */
+	struct { /* 8-byte constants, laid out behind the code */
+		size_t fix;
+		uint64_t value;
+	} lit[16];
+	unsigned nlit;
+};
+
+/* A place that jumps inside the detour lead to, before or after they are emitted. */
+#define X86_FIX_MAX 20
+struct x86_label {
+	bool placed;
+	uint8_t nfix;
+	uint16_t pos;
+	uint16_t fix[X86_FIX_MAX];
+};
+
+/* emit.c: the few instructions a detour is made of */
+void x86_byte(struct x86_emit *e, uint8_t b);
+void x86_bytes(struct x86_emit *e, const void *b, size_t n);
+void x86_u32(struct x86_emit *e, uint32_t v);
+void x86_u64(struct x86_emit *e, uint64_t v);
+void x86_rel32(struct x86_emit *e, uintptr_t target);		     /* displacement that ends here and leads to target */
+void x86_lit32(struct x86_emit *e, uint64_t value);		     /* RIP-relative displacement of a constant */
+void x86_finish(struct x86_emit *e);				     /* lays out the constants */
+void x86_mark(struct x86_emit *e, bool entry, uintptr_t text);
+void x86_label_here(struct x86_emit *e, struct x86_label *l);
+void x86_jmp_label(struct x86_emit *e, struct x86_label *l);
+void x86_jcc_label(struct x86_emit *e, uint8_t cond, struct x86_label *l);
+void x86_lea_label(struct x86_emit *e, enum x86_reg dst, struct x86_label *l);
+void x86_jmp_to(struct x86_emit *e, uintptr_t target);
+void x86_jcc_to(struct x86_emit *e, uint8_t cond, uintptr_t target);
+/* op r64, disp(base) with REX.W: 8b load, 89 store, 8d lea, 39 cmp %reg,mem, 3b cmp mem,%reg */
+void x86_mem(struct x86_emit *e, uint8_t op, enum x86_reg reg, enum x86_reg base, int32_t disp);
+void x86_mov(struct x86_emit *e, enum x86_reg dst, enum x86_reg src);
+void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v); /* shortest form, any position */
+
+/* xol.c: displaced instructions */
+/* Can it run elsewhere at all? `window`: together with others, `last` of them or not. 0 or -TL_E_ */
+int x86_can_move(const struct tl_insn *i);
+bool x86_can_join(const struct tl_insn *i, bool last);
+/* Emit a copy that does the same as `i` at addr; state as there. */
+void x86_displace(struct x86_emit *e, const struct tl_insn *i, uintptr_t addr);
+/* The same for a call whose return address is on the stack already. */
+void x86_displace_retargeted(struct x86_emit *e, const struct tl_insn *i, uintptr_t addr);
+bool x86_can_retarget(const struct tl_insn *i);
+/* Does it refer to text by a 32-bit displacement? Then *target is what must be in reach. */
+bool x86_refers(const struct tl_insn *i, uintptr_t addr, uintptr_t *target);
+
+/* classify.c: walked code */
+bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);
+bool x86_is_target(const struct tl_code *code, uintptr_t addr);
+bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i);
+bool x86_is_got_jump(const struct tl_insn *i); /* jmp *m(%rip): leaves for another function */
+
+/* detour.c */
+int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf,
+	struct x86_marks *marks);
+
+#endif
