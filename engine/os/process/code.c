@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Memory for detours: few, large, sparse reservations near the text, and never
+ * a page that is writable and executable at once. Private memory, not a shared
+ * file with two views: a fork child keeps the detours that its text jumps to,
+ * whatever the parent does later.
+ *
+ * A page is written in one of two ways. A fresh one is made writable, filled,
+ * and sealed (made executable) together with its neighbours before anything can
+ * lead to it. A page that is already live is replaced: its copy, changed, takes
+ * its place by one mremap; threads that run there meet the same bytes before
+ * and after. Sealing happens at the latest when text is opened or changed.
+ */
+#include "process.h"
+
+enum {
+	AREAS = 64,
+	SWAPS = 32,
+	RW = TL_PROT_READ | TL_PROT_WRITE,
+	RX = TL_PROT_READ | TL_PROT_EXEC,
+	PRIVATE = TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE,
+};
+
+enum page_state { FRESH, OPEN, LIVE, SWAPPED };
+
+struct area {
+	uintptr_t at;
+	size_t size;
+	uint8_t *page;		      /* enum page_state of each */
+	uintptr_t open_lo, open_hi; /* every OPEN page lies in here */
+};
+
+struct swap {
+	uintptr_t at, copy;
+};
+
+/* All under the engine lock. */
+static struct area areas[AREAS];
+static struct swap swaps[SWAPS];
+static unsigned nswaps;
+static bool pending; /* something is OPEN or SWAPPED */
+
+static long map_at(uintptr_t at, size_t size, int prot, int flags)
+{
+	return tl_syscall6(TL_NR_mmap, (long)at, (long)size, prot, PRIVATE | flags, -1, 0);
+}
+
+static int protect(uintptr_t at, size_t size, int prot)
+{
+	return tl_syscall3(TL_NR_mprotect, (long)at, (long)size, prot) ? -TL_E_NOMEM : 0;
+}
+
+/* --- finding a place ------------------------------------------------------ */
+
+/* Not where the heap or a stack is going to grow. */
+static bool in_growth(uintptr_t at, size_t size)
+{
+	const uintptr_t heap_room = 512ul << 20, stack_room = 128ul << 20;
+	uintptr_t brk = (uintptr_t)tl_syscall3(TL_NR_brk, 0, 0, 0);
+	struct tl_map above;
+
+	if (at < brk + heap_room && at + size > brk)
+		return true;
+	return tl_home_map(at + size, &above) && above.lo >= at + size &&
+	       (above.prot & TL_PROT_WRITE) && above.lo - (at + size) < stack_room;
+}
+
+static bool try_at(uintptr_t at, size_t size, bool careful)
+{
+	long ret;
+
+	if (careful && in_growth(at, size))
+		return false;
+	ret = map_at(at, size, TL_PROT_NONE, TL_MAP_FIXED_NOREPLACE);
+	if (ret == (long)at)
+		return true;
+	if (!tl_syscall_failed(ret)) /* a kernel that took the address as a hint */
+		tl_syscall3(TL_NR_munmap, ret, (long)size, 0);
+	return false;
+}
+
+/* From just below the text downwards: nothing grows there. Then from far above it. */
+static uintptr_t find_place(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t step)
+{
+	uintptr_t mid = tl_page_down(lo + (hi - lo) / 2), at;
+
+	for (at = mid - size; at >= lo && at < mid; at -= step) {
+		if (try_at(at, size, false))
+			return at;
+	}
+	for (at = tl_page_down(hi - size); at >= mid && at < hi; at -= step) {
+		if (try_at(at, size, true))
+			return at;
+	}
+	return 0;
+}
+
+int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
+{
+	const uintptr_t lowest = 0x10000, highest = 0x7ffffffff000;
+	uintptr_t step;
+	unsigned i;
+
+	size = tl_page_up(size);
+	lo = tl_page_up(lo < lowest ? lowest : lo);
+	hi = tl_page_down(hi > highest ? highest : hi);
+	if (!size || lo >= hi || hi - lo < size)
+		return -TL_E_OUT_OF_REACH;
+	for (i = 0; i < AREAS && areas[i].size; i++)
+		;
+	if (i == AREAS)
+		return -TL_E_LIMIT;
+	areas[i] = (struct area){ .size = size };
+	areas[i].page = tl_os_alloc(size / TL_PAGE);
+	if (!areas[i].page)
+		goto no_memory;
+	for (step = 16ul << 20; step >= 64ul << 10 && !areas[i].at; step /= 16)
+		areas[i].at = find_place(lo, hi, size, step);
+	if (!areas[i].at)
+		goto free_pages;
+	*at = areas[i].at;
+	return 0;
+free_pages:
+	tl_os_free(areas[i].page, size / TL_PAGE);
+	areas[i].size = 0;
+	return -TL_E_OUT_OF_REACH;
+no_memory:
+	areas[i].size = 0;
+	return -TL_E_NOMEM;
+}
+
+static struct area *area_of(uintptr_t at)
+{
+	unsigned i;
+
+	for (i = 0; i < AREAS; i++) {
+		if (areas[i].size && at - areas[i].at < areas[i].size)
+			return &areas[i];
+	}
+	return NULL;
+}
+
+static uint8_t *state_of(const struct area *a, uintptr_t at)
+{
+	return &a->page[(at - a->at) / TL_PAGE];
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+static void copy(uintptr_t to, const void *from, size_t len)
+{
+	const uint8_t *src = from;
+	volatile uint8_t *dst = (volatile uint8_t *)to;
+
+	while (len--)
+		*dst++ = *src++;
+}
+
+/* Makes a fresh page writable, a few more behind it too: most writes go upwards. */
+static int open_fresh(struct area *a, uintptr_t at)
+{
+	const size_t ahead = 16;
+	uintptr_t end = at;
+	int ret;
+
+	while (end < a->at + a->size && end - at < ahead * TL_PAGE && *state_of(a, end) == FRESH)
+		end += TL_PAGE;
+	ret = protect(at, end - at, RW);
+	if (ret)
+		return ret;
+	pending = true;
+	if (a->open_lo == a->open_hi)
+		a->open_lo = a->open_hi = at;
+	a->open_lo = at < a->open_lo ? at : a->open_lo;
+	a->open_hi = end > a->open_hi ? end : a->open_hi;
+	for (; at < end; at += TL_PAGE)
+		*state_of(a, at) = OPEN;
+	return 0;
+}
+
+static int open_copy(struct area *a, uintptr_t at)
+{
+	long ret;
+
+	if (nswaps == SWAPS) {
+		int err = tl_code_seal();
+
+		if (err)
+			return err;
+	}
+	ret = map_at(0, TL_PAGE, RW, 0);
+	if (tl_syscall_failed(ret))
+		return -TL_E_NOMEM;
+	copy((uintptr_t)ret, (const void *)at, TL_PAGE);
+	swaps[nswaps++] = (struct swap){ at, (uintptr_t)ret };
+	*state_of(a, at) = SWAPPED;
+	pending = true;
+	return 0;
+}
+
+/* Where writes to this page go now. */
+static uintptr_t page_view(struct area *a, uintptr_t at)
+{
+	unsigned i;
+
+	if (*state_of(a, at) == OPEN)
+		return at;
+	for (i = 0; i < nswaps && swaps[i].at != at; i++)
+		;
+	return swaps[i].copy;
+}
+
+static int write_in_page(struct area *a, uintptr_t at, const void *bytes, size_t len)
+{
+	uintptr_t page = tl_page_down(at);
+	int ret = 0;
+
+	if (*state_of(a, page) == FRESH)
+		ret = open_fresh(a, page);
+	else if (*state_of(a, page) == LIVE)
+		ret = open_copy(a, page);
+	if (!ret)
+		copy(page_view(a, page) + (at - page), bytes, len);
+	return ret;
+}
+
+int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
+{
+	struct area *a = area_of(at);
+	const uint8_t *from = bytes;
+
+	if (!a || len > a->at + a->size - at)
+		return -TL_E_INVAL;
+	while (len) {
+		size_t n = TL_PAGE - (at & (TL_PAGE - 1));
+		int ret;
+
+		if (n > len)
+			n = len;
+		ret = write_in_page(a, at, from, n);
+		if (ret)
+			return ret;
+		at += n;
+		from += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* --- sealing -------------------------------------------------------------- */
+
+static int seal_open(struct area *a)
+{
+	uintptr_t at = a->open_lo, end;
+
+	while (at < a->open_hi) {
+		int ret;
+
+		if (*state_of(a, at) != OPEN) {
+			at += TL_PAGE;
+			continue;
+		}
+		for (end = at; end < a->open_hi && *state_of(a, end) == OPEN;)
+			end += TL_PAGE;
+		ret = protect(at, end - at, RX);
+		if (ret)
+			return ret;
+		for (; at < end; at += TL_PAGE)
+			*state_of(a, at) = LIVE;
+	}
+	a->open_lo = a->open_hi = 0;
+	return 0;
+}
+
+static int seal_swaps(void)
+{
+	while (nswaps) {
+		const struct swap *s = &swaps[nswaps - 1];
+		int ret = protect(s->copy, TL_PAGE, RX);
+
+		if (ret)
+			return ret;
+		if (tl_syscall6(TL_NR_mremap, (long)s->copy, TL_PAGE, TL_PAGE,
+			    TL_MREMAP_MAYMOVE | TL_MREMAP_FIXED, (long)s->at, 0) != (long)s->at)
+			return -TL_E_NOMEM;
+		*state_of(area_of(s->at), s->at) = LIVE;
+		nswaps--;
+	}
+	return 0;
+}
+
+int tl_code_seal(void)
+{
+	unsigned i;
+	int ret;
+
+	if (!pending)
+		return 0;
+	ret = seal_swaps();
+	for (i = 0; !ret && i < AREAS; i++) {
+		if (areas[i].size)
+			ret = seal_open(&areas[i]);
+	}
+	if (!ret)
+		pending = false;
+	return ret;
+}
+
+static void drop_swaps(const struct area *a)
+{
+	unsigned i = 0;
+
+	while (i < nswaps) {
+		if (swaps[i].at - a->at >= a->size) {
+			i++;
+			continue;
+		}
+		tl_os_free((void *)swaps[i].copy, TL_PAGE);
+		swaps[i] = swaps[--nswaps];
+	}
+}
+
+void tl_os_code_release(uintptr_t at, size_t size)
+{
+	struct area *a = area_of(at);
+
+	if (!a || a->at != at || a->size != tl_page_up(size))
+		return;
+	drop_swaps(a);
+	tl_syscall3(TL_NR_munmap, (long)at, (long)a->size, 0);
+	tl_os_free(a->page, a->size / TL_PAGE);
+	*a = (struct area){ 0 };
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Bringing the process home up and down. */
+#include "process.h"
+
+static bool up;
+
+int tl_os_init(void)
+{
+	int ret;
+
+	if (up)
+		return 0;
+	ret = tl_sync_init();
+	if (ret)
+		return ret;
+	tl_tcb_init();
+	ret = tl_home_init();
+	if (ret)
+		return ret;
+	up = true;
+	return 0;
+}
+
+void tl_os_exit(void)
+{
+	if (!up)
+		return;
+	tl_home_exit();
+	up = false;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Ordinary memory. */
+#include "process.h"
+
+/*
+ * Kept out of core dumps, which also keeps the kernel from merging it with a
+ * neighbouring thread stack: tl_os_quiet() reads stacks to their mapping's end
+ * and must not meet our own notes of what it looks for.
+ */
+void *tl_os_alloc(size_t size)
+{
+	long ret = tl_syscall6(TL_NR_mmap, 0, (long)tl_page_up(size), TL_PROT_READ | TL_PROT_WRITE,
+		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS, -1, 0);
+
+	if (tl_syscall_failed(ret))
+		return NULL;
+	tl_syscall3(TL_NR_madvise, ret, (long)tl_page_up(size), TL_MADV_DONTDUMP);
+	return (void *)ret;
+}
+
+void tl_os_free(void *mem, size_t size)
+{
+	if (mem)
+		tl_syscall3(TL_NR_munmap, (long)mem, (long)tl_page_up(size), 0);
+}
+
+void *tl_os_alloc_wiped(void)
+{
+	void *mem = tl_os_alloc(TL_PAGE);
+
+	if (mem && tl_syscall3(TL_NR_madvise, (long)mem, TL_PAGE, TL_MADV_WIPEONFORK)) {
+		tl_os_free(mem, TL_PAGE);
+		return NULL;
+	}
+	return mem;
+}
+
+void tl_os_free_wiped(void *mem)
+{
+	tl_os_free(mem, TL_PAGE);
+}
+
+/* One mapping without access, in which the stacks are opened: the guards stay closed. */
+int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride)
+{
+	size_t step = size + TL_PAGE, i;
+	long ret = tl_syscall6(TL_NR_mmap, 0, (long)(count * step), TL_PROT_NONE,
+		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE, -1, 0);
+
+	if (tl_syscall_failed(ret))
+		return -TL_E_NOMEM;
+	for (i = 0; i < count; i++) {
+		if (tl_syscall3(TL_NR_mprotect, ret + (long)(i * step + TL_PAGE), (long)size,
+			    TL_PROT_READ | TL_PROT_WRITE)) {
+			tl_syscall3(TL_NR_munmap, ret, (long)(count * step), 0);
+			return -TL_E_NOMEM;
+		}
+	}
+	*base = (uintptr_t)ret + TL_PAGE;
+	*stride = step;
+	return 0;
+}
+
+void tl_os_stacks_release(uintptr_t base, size_t count, size_t size)
+{
+	tl_syscall3(TL_NR_munmap, (long)(base - TL_PAGE), (long)(count * (size + TL_PAGE)), 0);
+}

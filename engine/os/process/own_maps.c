@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Own process: mappings, threads and their state, read from our own /proc. */
+#include "own.h"
+
+enum { O_RDONLY = 0, O_DIRECTORY = 0200000, O_CLOEXEC = 02000000 };
+
+struct reader {
+	long fd;
+	char buf[4096];
+	size_t at, len;
+};
+
+static bool reader_open(struct reader *r, const char *path)
+{
+	r->fd = tl_syscall3(TL_NR_open, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	r->at = r->len = 0;
+	return !tl_syscall_failed(r->fd);
+}
+
+static void reader_close(struct reader *r)
+{
+	tl_syscall3(TL_NR_close, r->fd, 0, 0);
+}
+
+/* Next character, -1 at the end. */
+static int next(struct reader *r)
+{
+	if (r->at == r->len) {
+		long n;
+
+		do {
+			n = tl_syscall3(TL_NR_read, r->fd, (long)r->buf, sizeof(r->buf));
+		} while (n == -TL_EINTR);
+		if (n <= 0)
+			return -1;
+		r->at = 0;
+		r->len = (size_t)n;
+	}
+	return (unsigned char)r->buf[r->at++];
+}
+
+static int digit(int c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+/* A hexadecimal number, and the character behind it. */
+static uintptr_t hex(struct reader *r, int *after)
+{
+	uintptr_t v = 0;
+	int c;
+
+	while (digit(c = next(r)) >= 0)
+		v = v * 16 + (uintptr_t)digit(c);
+	*after = c;
+	return v;
+}
+
+static bool next_map(struct reader *r, struct tl_map *m)
+{
+	int c;
+
+	m->lo = hex(r, &c);
+	if (c != '-')
+		return false;
+	m->hi = hex(r, &c);
+	m->prot = next(r) == 'r' ? TL_PROT_READ : 0;
+	m->prot |= next(r) == 'w' ? TL_PROT_WRITE : 0;
+	m->prot |= next(r) == 'x' ? TL_PROT_EXEC : 0;
+	while (c != '\n' && c != -1)
+		c = next(r);
+	return true;
+}
+
+int tl_own_maps(int (*fn)(void *arg, const struct tl_map *map), void *arg)
+{
+	struct reader r;
+	struct tl_map m;
+	int ret = 0;
+
+	if (!reader_open(&r, "/proc/self/maps"))
+		return -TL_E_BUSY;
+	while (!ret && next_map(&r, &m))
+		ret = fn(arg, &m);
+	reader_close(&r);
+	return ret;
+}
+
+struct wanted {
+	uintptr_t addr;
+	struct tl_map *map;
+};
+
+static int first_above(void *arg, const struct tl_map *map)
+{
+	struct wanted *w = arg;
+
+	if (w->addr >= map->hi)
+		return 0;
+	*w->map = *map;
+	return 1;
+}
+
+bool tl_home_map(uintptr_t addr, struct tl_map *map)
+{
+	struct wanted w = { addr, map };
+
+	return tl_own_maps(first_above, &w) == 1;
+}
+
+static char *put_number(char *to, uint32_t v)
+{
+	char digits[10];
+	int n = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*to++ = digits[--n];
+	return to;
+}
+
+static char *put_text(char *to, const char *text)
+{
+	while (*text)
+		*to++ = *text++;
+	*to = 0;
+	return to;
+}
+
+static bool open_task(struct reader *r, uint32_t tid, const char *file)
+{
+	char path[48], *end = put_text(path, "/proc/self/task/");
+
+	put_text(put_number(end, tid), file);
+	return reader_open(r, path);
+}
+
+/* Calls under which another process uses our memory; decimal digits read as hexadecimal ones. */
+static bool lends_memory(uintptr_t nr)
+{
+	return nr == 0x56 || nr == 0x58 || nr == 0x435; /* clone, vfork, clone3 */
+}
+
+/* The file says `running`, or `NUMBER ARGS... SP PC`; -1 SP PC when the thread sleeps outside a call. */
+bool tl_own_asleep(uint32_t tid, struct tl_own_sleep *s)
+{
+	struct reader r;
+	uintptr_t nr;
+	int c;
+
+	if (!open_task(&r, tid, "/syscall"))
+		return false;
+	*s = (struct tl_own_sleep){ 0, 0 };
+	nr = hex(&r, &c);
+	if (c != ' ' || lends_memory(nr))
+		c = -1;
+	while (c != '\n' && c != -1) {
+		uintptr_t v = hex(&r, &c);
+
+		if (c == 'x') /* that was the prefix */
+			v = hex(&r, &c);
+		s->sp = s->pc;
+		s->pc = v;
+	}
+	reader_close(&r);
+	return s->sp && s->pc;
+}
+
+/* `TID (NAME) STATE ...`: a name may hold anything, so the last parenthesis counts. */
+bool tl_own_zombie(uint32_t tid)
+{
+	struct reader r;
+	bool dead = false;
+	int c, back = 3;
+
+	if (!open_task(&r, tid, "/stat"))
+		return true;
+	while ((c = next(&r)) != -1) {
+		back++;
+		if (c == ')')
+			back = 0;
+		if (back == 2)
+			dead = c == 'Z' || c == 'X';
+	}
+	reader_close(&r);
+	return dead;
+}
+
+/* The line `SigBlk:` of the status file. */
+bool tl_own_blocks(uint32_t tid, int sig)
+{
+	const char *label = "SigBlk:\t", *want = label;
+	struct reader r;
+	uint64_t mask = 0;
+	bool skip = false; /* the rest of this line */
+	int c;
+
+	if (!open_task(&r, tid, "/status"))
+		return false;
+	while (*want && (c = next(&r)) != -1) {
+		if (c == '\n') {
+			want = label;
+			skip = false;
+		} else if (!skip && c == *want) {
+			want++;
+		} else {
+			skip = true;
+			want = label;
+		}
+	}
+	if (!*want)
+		mask = hex(&r, &c);
+	reader_close(&r);
+	return mask >> (sig - 1) & 1;
+}
+
+struct dirent64 {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static uint32_t number(const char *s)
+{
+	uint32_t v = 0;
+
+	for (; *s >= '0' && *s <= '9'; s++)
+		v = v * 10 + (uint32_t)(*s - '0');
+	return *s ? 0 : v;
+}
+
+int tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg)
+{
+	_Alignas(8) char buf[2048];
+	long fd = tl_syscall3(
+		TL_NR_open, (long)"/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long n, at;
+	int ret = 0;
+
+	if (tl_syscall_failed(fd))
+		return -TL_E_BUSY;
+	while (!ret && (n = tl_syscall3(TL_NR_getdents64, fd, (long)buf, sizeof(buf))) > 0) {
+		for (at = 0; !ret && at < n;) {
+			struct dirent64 *d = (struct dirent64 *)(buf + at);
+			uint32_t tid = number(d->name);
+
+			at += d->len;
+			if (tid)
+				ret = fn(arg, tid);
+		}
+	}
+	tl_syscall3(TL_NR_close, fd, 0, 0);
+	return ret;
+}

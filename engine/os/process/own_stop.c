@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Own process: stopping all other threads, by a real-time signal whose handler
+ * parks them. A thread that does not come (it blocks the signal, or waits for
+ * a vfork child) makes the stop fail; nothing is assumed about it.
+ *
+ * One round at a time, under the engine lock. A slot's state holds the number
+ * of its round, so that a signal that arrives after its round was given up
+ * finds nothing to do. Slots are never freed for the same reason.
+ */
+#include "own.h"
+
+enum slot_state { ASKED = 1, CLAIMED, PARKED, ASLEEP, GONE };
+
+struct slot {
+	uint64_t state; /* round << 32 | enum slot_state */
+	uint32_t tid;
+	struct tl_ucontext *uc; /* PARKED */
+	uintptr_t key;
+	struct tl_own_sleep sleep; /* ASLEEP */
+};
+
+enum {
+	PATIENCE_MS = 500,   /* for a busy machine */
+	SLEEPER_MS = 20,     /* asleep that long after the signal: it will not come */
+	FIRST_SLOTS = 256,
+};
+
+static struct slot *slots;
+static uint32_t nslots, max_slots;
+static uint32_t round_now;  /* 0: none */
+static uint32_t round_last; /* numbers, never reused */
+static uint32_t released;   /* futex: the last round that is over */
+static uint32_t arrivals;   /* futex: threads that parked */
+static int signal_used;
+/*
+ * The last round failed. Signals that a thread blocks queue up: from then on
+ * look first, until a round succeeds.
+ */
+static bool cautious;
+
+static uint64_t state_word(uint32_t round, enum slot_state s)
+{
+	return (uint64_t)round << 32 | s;
+}
+
+static enum slot_state state_of(const struct slot *s)
+{
+	return (enum slot_state)(uint32_t)__atomic_load_n(&s->state, __ATOMIC_ACQUIRE);
+}
+
+static bool state_change(struct slot *s, enum slot_state from, enum slot_state to, uint32_t round)
+{
+	uint64_t old = state_word(round, from);
+
+	return __atomic_compare_exchange_n(&s->state, &old, state_word(round, to), false,
+		__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static void wait_for_change(uint32_t *word, uint32_t seen, long milliseconds)
+{
+	struct tl_timespec ts = { 0, milliseconds * 1000000 };
+
+	tl_syscall4(TL_NR_futex, (long)word, TL_FUTEX_WAIT_PRIVATE, (long)seen,
+		milliseconds ? (long)&ts : 0);
+}
+
+static void wake(uint32_t *word)
+{
+	const long everybody = 0x7fffffff;
+
+	tl_syscall3(TL_NR_futex, (long)word, TL_FUTEX_WAKE_PRIVATE, everybody);
+}
+
+/* --- the parked thread's side ---------------------------------------------- */
+
+static void on_stop(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
+{
+	uint32_t round = (uint32_t)(info->value >> 32), i = (uint32_t)info->value, seen;
+	struct slot *s;
+
+	(void)sig;
+	if (info->code != TL_SI_QUEUE || !round ||
+		round != __atomic_load_n(&round_now, __ATOMIC_ACQUIRE) || i >= max_slots)
+		return;
+	s = &slots[i];
+	if (!state_change(s, ASKED, CLAIMED, round))
+		return;
+	s->uc = uc;
+	s->key = tl_os_thread_key(true);
+	__atomic_store_n(&s->state, state_word(round, PARKED), __ATOMIC_RELEASE);
+	__atomic_fetch_add(&arrivals, 1, __ATOMIC_RELEASE);
+	wake(&arrivals);
+	while ((int32_t)((seen = __atomic_load_n(&released, __ATOMIC_ACQUIRE)) - round) < 0)
+		wait_for_change(&released, seen, 0);
+}
+
+/* The highest real-time signal that the program leaves alone. */
+static bool own_signal(void)
+{
+	const unsigned long flags = TL_SA_SIGINFO | TL_SA_ONSTACK | TL_SA_RESTART;
+	const uint64_t all = ~0ull;
+	struct tl_sigaction now;
+	int sig;
+
+	if (signal_used && !tl_sigaction_get(signal_used, &now) &&
+		now.handler == (uintptr_t)on_stop)
+		return true;
+	for (sig = TL_SIG_LAST; sig >= TL_SIG_FIRST_RT; sig--) {
+		if (tl_sigaction_get(sig, &now) || now.handler != TL_SIG_DFL)
+			continue;
+		signal_used = sig;
+		return !tl_sigaction_set(sig, (uintptr_t)on_stop, flags, all, NULL);
+	}
+	return false;
+}
+
+/* --- bringing them to a stop ------------------------------------------------ */
+
+struct roundup {
+	uint32_t self, round;
+	bool let_sleep; /* threads asleep in the kernel need not come */
+	bool more;	/* found threads that were not known */
+};
+
+static int enough_slots(void)
+{
+	uint32_t want = max_slots ? 2 * max_slots : FIRST_SLOTS, i;
+	struct slot *fresh;
+
+	if (nslots < max_slots)
+		return 0;
+	fresh = tl_os_alloc(want * sizeof(*fresh));
+	if (!fresh)
+		return -TL_E_NOMEM;
+	for (i = 0; i < nslots; i++)
+		fresh[i] = slots[i];
+	slots = fresh;
+	max_slots = want;
+	return 0;
+}
+
+static bool known(uint32_t tid)
+{
+	uint32_t i;
+
+	for (i = 0; i < nslots; i++) {
+		if (slots[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static long send_to(uint32_t tid, uint32_t round, uint32_t index)
+{
+	struct tl_siginfo info = { .signo = signal_used, .code = TL_SI_QUEUE };
+	long pid = tl_syscall3(TL_NR_getpid, 0, 0, 0);
+
+	info.pid = (int32_t)pid;
+	info.value = (uint64_t)round << 32 | index;
+	return tl_syscall4(TL_NR_rt_tgsigqueueinfo, pid, (long)tid, signal_used, (long)&info);
+}
+
+/* A grown slot table must not move under threads of this round: then the round ends, see stop_all(). */
+static int ask(void *arg, uint32_t tid)
+{
+	struct roundup *r = arg;
+	struct slot *s;
+	long ret;
+
+	if (tid == r->self || known(tid))
+		return 0;
+	if (nslots == max_slots)
+		return -TL_E_LIMIT;
+	s = &slots[nslots];
+	*s = (struct slot){ .tid = tid, .state = state_word(r->round, ASLEEP) };
+	if (!r->let_sleep || !tl_own_asleep(tid, &s->sleep)) {
+		if (cautious && tl_own_blocks(tid, signal_used))
+			return -TL_E_BUSY;
+		r->more = true;
+		__atomic_store_n(&s->state, state_word(r->round, ASKED), __ATOMIC_RELEASE);
+		ret = send_to(tid, r->round, nslots);
+		if (ret == -TL_ESRCH)
+			__atomic_store_n(&s->state, state_word(r->round, GONE), __ATOMIC_RELEASE);
+		else if (ret)
+			return -TL_E_BUSY;
+	}
+	nslots++;
+	return 0;
+}
+
+static long now_ms(void)
+{
+	struct tl_timespec ts = { 0, 0 };
+
+	tl_syscall3(TL_NR_clock_gettime, TL_CLOCK_MONOTONIC, (long)&ts, 0);
+	return ts.sec * 1000 + ts.nsec / 1000000;
+}
+
+/* Is there hope for the threads that have not come? Writes off the dead. */
+static int look_at_missing(uint32_t round, long waited)
+{
+	struct tl_own_sleep sleep;
+	uint32_t i;
+
+	for (i = 0; i < nslots; i++) {
+		struct slot *s = &slots[i];
+
+		if (state_of(s) != ASKED)
+			continue;
+		if (tl_own_zombie(s->tid))
+			state_change(s, ASKED, GONE, round);
+		else if (waited >= SLEEPER_MS && tl_own_asleep(s->tid, &sleep) && state_of(s) == ASKED)
+			return -TL_E_BUSY;
+	}
+	return waited >= PATIENCE_MS ? -TL_E_BUSY : 0;
+}
+
+static bool all_there(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < nslots; i++) {
+		enum slot_state s = state_of(&slots[i]);
+
+		if (s == ASKED || s == CLAIMED)
+			return false;
+	}
+	return true;
+}
+
+static int wait_for_all(uint32_t round)
+{
+	long begin = now_ms(), waited = 0;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&arrivals, __ATOMIC_ACQUIRE);
+		int ret;
+
+		if (all_there())
+			return 0;
+		ret = waited > 2 ? look_at_missing(round, waited) : 0;
+		if (ret)
+			return ret;
+		wait_for_change(&arrivals, seen, 2);
+		waited = now_ms() - begin;
+	}
+}
+
+/* Ends the round: whoever has parked goes on, whoever has not will not. */
+static void release(uint32_t round)
+{
+	uint32_t i;
+
+	for (i = 0; i < nslots; i++) {
+		state_change(&slots[i], ASKED, GONE, round);
+		while (state_of(&slots[i]) == CLAIMED)
+			tl_os_pause(100);
+	}
+	__atomic_store_n(&round_now, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&released, round, __ATOMIC_RELEASE);
+	wake(&released);
+	nslots = 0;
+}
+
+/* One try; lists again until no unknown thread turns up, as running ones may make others. */
+static int gather(bool let_sleep, uint32_t *round)
+{
+	struct roundup r = { .self = tl_gettid(), .let_sleep = let_sleep };
+	int ret;
+
+	if (!own_signal())
+		return -TL_E_BUSY;
+	nslots = 0;
+	r.round = *round = ++round_last;
+	__atomic_store_n(&round_now, r.round, __ATOMIC_RELEASE);
+	do {
+		r.more = false;
+		ret = tl_own_threads(ask, &r);
+		if (!ret)
+			ret = wait_for_all(r.round);
+	} while (!ret && r.more);
+	cautious = ret == -TL_E_BUSY;
+	if (ret)
+		release(r.round);
+	return ret;
+}
+
+static int stop_all(bool let_sleep, uint32_t *round)
+{
+	int ret = slots ? gather(let_sleep, round) : -TL_E_LIMIT;
+
+	while (ret == -TL_E_LIMIT) {
+		nslots = max_slots;
+		ret = enough_slots();
+		if (!ret)
+			ret = gather(let_sleep, round);
+	}
+	return ret;
+}
+
+/* --- what their stacks say --------------------------------------------------- */
+
+enum { STRANDS = 8 }; /* stacks that one thread may be on at once: its own, alternate, private */
+
+/*
+ * One walk over a thread's stacks. Words of a signal frame lead from an
+ * alternate stack to the interrupted one.
+ */
+struct walk {
+	bool (*word)(struct walk *w, uint64_t *at);	   /* false: enough seen */
+	bool (*frame)(struct walk *w, struct tl_sigcontext *mc);
+	void *arg;
+	uintptr_t lo, hi;
+	uintptr_t key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
+	bool bad;
+	uintptr_t todo[STRANDS];
+	unsigned ntodo, ndone;
+};
+
+/* A signal frame on the stack, seen from its saved program counter. */
+static bool frame_at(const uint64_t *ip, const uint64_t *end)
+{
+	const uint64_t always = 1 << 1 | 1 << 9, never = ~0x3f7fd7ull;
+	const uint64_t user_cs = 0x33, user_ss = 0x2b;
+	uint64_t segments;
+
+	if (ip + 3 > end || (ip[1] & always) != always || (ip[1] & never))
+		return false;
+	segments = ip[2];
+	return (segments & 0xffff) == user_cs &&
+	       (segments >> 48 == user_ss || segments >> 48 == 0);
+}
+
+static void walk_later(struct walk *w, uintptr_t sp)
+{
+	if (sp && w->ntodo < STRANDS)
+		w->todo[w->ntodo++] = sp;
+}
+
+/* A stack is read from the red zone to the end of its mapping. false: cannot be known. */
+static bool walk_strand(struct walk *w, uintptr_t sp)
+{
+	const size_t ip_in_frame = offsetof(struct tl_sigcontext, ip), red_zone = 128;
+	struct tl_map m;
+	uint64_t *p, *end;
+
+	if (!tl_home_map(sp, &m) || sp < m.lo || !(m.prot & TL_PROT_READ))
+		return false;
+	p = (uint64_t *)(sp & ~7ul);
+	p = (uintptr_t)p - m.lo < red_zone ? (uint64_t *)m.lo : p - red_zone / sizeof(*p);
+	end = (uint64_t *)(w->key > sp && w->key < m.hi ? w->key & ~7ul : m.hi);
+	for (; p < end && !w->bad; p++) {
+		w->bad = w->word && !w->word(w, p);
+		if (frame_at(p, end)) {
+			struct tl_sigcontext *mc = (void *)((uintptr_t)p - ip_in_frame);
+
+			w->bad |= w->frame && !w->frame(w, mc);
+			if (mc->sp < sp || mc->sp >= m.hi)
+				walk_later(w, mc->sp);
+		}
+	}
+	return true;
+}
+
+/* false: something forbidden was seen, or cannot be excluded. */
+static bool walk_thread(struct walk *w, uintptr_t sp, uintptr_t guard)
+{
+	w->ntodo = 0;
+	walk_later(w, sp);
+	walk_later(w, guard);
+	for (w->ndone = 0; w->ndone < w->ntodo && !w->bad; w->ndone++) {
+		if (!walk_strand(w, w->todo[w->ndone]))
+			return false;
+	}
+	return !w->bad;
+}
+
+/* --- stop everyone ------------------------------------------------------------- */
+
+/* Two rounds over the same frames: ask, then tell. */
+struct moves {
+	const struct tl_os_stop *stop;
+	bool write;
+};
+
+static bool move(const struct moves *mv, struct tl_sigcontext *mc, bool saved)
+{
+	uintptr_t to = mv->stop->pc(mv->stop->arg, mc->ip, saved);
+
+	if (to && mv->write && to != mc->ip)
+		mc->ip = to;
+	return to != 0;
+}
+
+static bool move_frame(struct walk *w, struct tl_sigcontext *mc)
+{
+	return move(w->arg, mc, true);
+}
+
+static bool move_all(const struct tl_os_stop *st, bool write)
+{
+	struct moves mv = { st, write };
+	uint32_t i;
+
+	for (i = 0; i < nslots; i++) {
+		struct slot *s = &slots[i];
+		struct walk w = { .frame = move_frame, .arg = &mv, .key = s->key };
+
+		if (state_of(s) != PARKED)
+			continue;
+		if (!move(&mv, &s->uc->mc, false) ||
+			!walk_thread(&w, s->uc->mc.sp, tl_own_guard(s->key)))
+			return false;
+	}
+	return true;
+}
+
+int tl_os_stop_all(const struct tl_os_stop *st)
+{
+	uint32_t round;
+	int ret = stop_all(false, &round);
+
+	if (ret)
+		return ret;
+	if (move_all(st, false)) {
+		move_all(st, true);
+		st->done(st->arg);
+	} else {
+		ret = -TL_E_BUSY;
+	}
+	release(round);
+	return ret;
+}
+
+/* --- is anybody there? ------------------------------------------------------------ */
+
+static bool outside(const struct walk *w, uint64_t v)
+{
+	return v < w->lo || v >= w->hi;
+}
+
+static bool word_outside(struct walk *w, uint64_t *at)
+{
+	return outside(w, *at);
+}
+
+static bool registers_outside(const struct walk *w, const struct tl_sigcontext *mc)
+{
+	const uint64_t *r = &mc->r8;
+
+	for (; r <= &mc->ip; r++) {
+		if (!outside(w, *r))
+			return false;
+	}
+	return true;
+}
+
+static bool clear_of(const struct slot *s, uintptr_t lo, uintptr_t hi)
+{
+	struct walk w = { .word = word_outside, .lo = lo, .hi = hi, .key = s->key };
+
+	if (state_of(s) == PARKED)
+		return registers_outside(&w, &s->uc->mc) &&
+		       walk_thread(&w, s->uc->mc.sp, tl_own_guard(s->key));
+	if (state_of(s) == ASLEEP)
+		return outside(&w, s->sleep.pc) && walk_thread(&w, s->sleep.sp, 0);
+	return true;
+}
+
+/*
+ * Threads asleep in the kernel are left alone: nothing leads to the range any
+ * more, so whatever they do now, no new reference can appear on their stacks.
+ */
+int tl_os_quiet(uintptr_t lo, uintptr_t hi)
+{
+	uint32_t round, i;
+	int ret = stop_all(true, &round);
+
+	if (ret)
+		return ret;
+	for (i = 0; !ret && i < nslots; i++) {
+		if (!clear_of(&slots[i], lo, hi))
+			ret = -TL_E_BUSY;
+	}
+	release(round);
+	return ret;
+}

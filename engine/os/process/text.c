@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Reading and changing the program's text. A range is opened with one mprotect
+ * for each mapping in it, always to RWX (other threads run there), and gets
+ * back exactly the protection it had.
+ */
+#include "process.h"
+
+enum { SIGSET_SIZE = 8, OPEN_MAX = 64 };
+
+static struct tl_map open_maps[OPEN_MAX]; /* what to restore; engine lock */
+static unsigned nopen;
+
+/*
+ * rt_sigprocmask with an impossible `how` reads the set and changes nothing:
+ * EFAULT when it cannot, EINVAL otherwise. Any seccomp filter that lets a
+ * program live allows it, which cannot be said of process_vm_readv.
+ */
+bool tl_word_readable(uintptr_t addr)
+{
+	const long no_such_how = 77;
+
+	return tl_syscall4(TL_NR_rt_sigprocmask, no_such_how, (long)(addr & ~7ul), 0,
+		       SIGSET_SIZE) != -TL_EFAULT;
+}
+
+size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
+{
+	const volatile uint8_t *from = (const volatile uint8_t *)addr;
+	uint8_t *to = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if ((i == 0 || !((addr + i) & (TL_PAGE - 1))) && !tl_word_readable(addr + i))
+			break;
+		to[i] = from[i];
+	}
+	return i;
+}
+
+static int protect(uintptr_t lo, uintptr_t hi, int prot)
+{
+	return tl_syscall3(TL_NR_mprotect, (long)lo, (long)(hi - lo), prot) ? -TL_E_TEXT_RO : 0;
+}
+
+/* Puts back all open pieces that lie in [lo, hi). */
+static void restore(uintptr_t lo, uintptr_t hi)
+{
+	unsigned i = 0;
+
+	while (i < nopen) {
+		struct tl_map *m = &open_maps[i];
+
+		if (m->lo < lo || m->hi > hi) {
+			i++;
+			continue;
+		}
+		protect(m->lo, m->hi, m->prot);
+		*m = open_maps[--nopen];
+	}
+}
+
+int tl_os_text_open(uintptr_t lo, uintptr_t hi)
+{
+	const int rwx = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC;
+	uintptr_t at;
+	int ret = tl_code_seal();
+
+	lo = tl_page_down(lo);
+	hi = tl_page_up(hi);
+	for (at = lo; !ret && at < hi;) {
+		struct tl_map m;
+
+		if (!tl_home_map(at, &m) || m.lo > at || !(m.prot & TL_PROT_EXEC)) {
+			ret = -TL_E_NOT_TEXT;
+			break;
+		}
+		m.lo = at;
+		m.hi = m.hi < hi ? m.hi : hi;
+		if (nopen == OPEN_MAX) {
+			ret = -TL_E_LIMIT;
+			break;
+		}
+		ret = protect(m.lo, m.hi, rwx);
+		if (!ret)
+			open_maps[nopen++] = m;
+		at = m.hi;
+	}
+	if (ret)
+		restore(lo, hi);
+	return ret;
+}
+
+void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
+{
+	const uint8_t *from = bytes;
+	uint64_t word = 0;
+	size_t i;
+
+	tl_code_seal(); /* what we store may lead there */
+	if (len <= 8)
+		__builtin_memcpy(&word, bytes, len);
+	if (len == 8 && !(addr & 7))
+		__atomic_store_n((uint64_t *)addr, word, __ATOMIC_RELEASE);
+	else if (len == 4 && !(addr & 3))
+		__atomic_store_n((uint32_t *)addr, (uint32_t)word, __ATOMIC_RELEASE);
+	else if (len == 2 && !(addr & 1))
+		__atomic_store_n((uint16_t *)addr, (uint16_t)word, __ATOMIC_RELEASE);
+	else
+		for (i = 0; i < len; i++)
+			__atomic_store_n((uint8_t *)addr + i, from[i], __ATOMIC_RELEASE);
+}
+
+void tl_os_text_close(uintptr_t lo, uintptr_t hi)
+{
+	restore(tl_page_down(lo), tl_page_up(hi));
+}
