@@ -57,7 +57,6 @@ tags! {
     StatArgs "STAT_ARGS" "@count and its kin take a statistic; the parameters of histograms are literal numbers.";
     ForeachSort "FOREACH_SORT" "foreach sorts by one key, or by the value, written once.";
     GlobalInit "GLOBAL_INIT" "A global starts with a literal number or string; an array cannot be initialised.";
-    ForeignScript "FOREIGN_SCRIPT" "The text looks like a script of another tracer.";
 }
 
 impl Tag {

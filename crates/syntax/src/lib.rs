@@ -7,8 +7,14 @@
 
 pub mod ast;
 pub mod diag;
+pub mod lexer;
+pub mod parser;
+pub mod preprocess;
+pub mod print;
 pub mod span;
 pub mod visit;
 
 pub use diag::{nearest, Diagnostic, Diagnostics, Severity, Tag};
+pub use parser::parse_file;
+pub use preprocess::{Environment, MacroLibrary};
 pub use span::{FileId, SourceMap, Span};
