@@ -472,6 +472,11 @@ impl Out<'_, '_> {
                 self.optional_string(module)?;
                 self.text(")")?;
             }
+            TargetBase::Auto(e) if matches!(e.kind, ExprKind::Target(_)) => {
+                self.text("(")?;
+                self.expr(e)?;
+                self.text(")")?;
+            }
             TargetBase::Auto(e) => self.operand(e)?,
         }
         for access in &target.path {

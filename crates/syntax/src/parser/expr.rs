@@ -303,9 +303,11 @@ impl Parser<'_> {
     fn access(&mut self) -> Parse<Expr> {
         let start = self.span();
         let address_of = self.eat_op("&");
+        // What stands in parentheses keeps its own `&` and path.
+        let whole = self.at_op("(");
         let mut expr = self.value()?;
         let more = self.at_op("->") || self.at_op("[");
-        let is_target = matches!(expr.kind, ExprKind::Target(_));
+        let is_target = !whole && matches!(expr.kind, ExprKind::Target(_));
         if !address_of && !more && !is_target {
             return Ok(expr);
         }
