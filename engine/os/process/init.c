@@ -10,13 +10,15 @@ int tl_os_init(void)
 
 	if (up)
 		return 0;
-	ret = tl_sync_init();
-	if (ret)
-		return ret;
-	tl_tcb_init();
 	ret = tl_home_init();
 	if (ret)
 		return ret;
+	ret = tl_sync_init();
+	if (ret) {
+		tl_home_exit();
+		return ret;
+	}
+	tl_tcb_init();
 	up = true;
 	return 0;
 }

@@ -70,7 +70,7 @@ struct tl_ucontext {
 long tl_sigaction_get(int sig, struct tl_sigaction *old);
 long tl_sigaction_set(int sig, uintptr_t handler, unsigned long flags, uint64_t mask, struct tl_sigaction *old);
 
-int tl_own_trap_init(void);
+/* own_trap.c: give SIGTRAP back to the program, once no thread can be on its way to us. */
 void tl_own_trap_exit(void);
 
 #endif

@@ -30,13 +30,3 @@ long tl_sigaction_set(
 
 	return tl_syscall4(TL_NR_rt_sigaction, sig, (long)&sa, (long)old, sizeof(sa.mask));
 }
-
-int tl_home_init(void)
-{
-	return tl_own_trap_init();
-}
-
-void tl_home_exit(void)
-{
-	tl_own_trap_exit();
-}

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# libtrapless: build/lib/libtrapless.a, libtrapless.so, trapless.pc. Included by the top Makefile; alone:
+#   make -f lib/lib.mk lib
+include engine/files.mk
+
+BUILD ?= build
+LIB_OUT := $(BUILD)/lib
+LIB_VERSION := 0.1.0
+LIB_SRCS := $(ENGINE_CORE_SRCS) $(ENGINE_LIBC_MEM_SRCS) $(INSN_X86_SRCS) $(ENGINE_ARCH_X86_SRCS) \
+	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) lib/own.c
+LIB_OBJS := $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRCS))
+
+# Handlers and the engine's code under them run with the program's vector registers live.
+LIB_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -fPIC -fno-semantic-interposition \
+	-ffreestanding -fno-stack-protector -fno-builtin -mgeneral-regs-only -fno-tree-loop-distribute-patterns
+
+.PHONY: lib
+lib: $(LIB_OUT)/libtrapless.a $(LIB_OUT)/libtrapless.so $(LIB_OUT)/trapless.pc
+
+$(LIB_OUT)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# One object, our code in one section, only the public names visible: nothing of ours can meet the program's names.
+$(LIB_OUT)/trapless.o: $(LIB_OBJS) lib/self.ld lib/public.syms
+	$(LD) -r -T lib/self.ld -o $@.all $(LIB_OBJS)
+	$(OBJCOPY) --keep-global-symbols=lib/public.syms $@.all $@
+
+$(LIB_OUT)/libtrapless.a: $(LIB_OUT)/trapless.o
+	rm -f $@
+	$(AR) rcs $@ $<
+
+# Never unloaded: a thread may be in our signal handler.
+$(LIB_OUT)/libtrapless.so: $(LIB_OUT)/trapless.o lib/trapless.map
+	$(CC) -shared -Wl,-soname,libtrapless.so.0 -Wl,--version-script,lib/trapless.map -Wl,-z,defs -Wl,-z,nodelete \
+		-o $@ $< $(LDFLAGS)
+	ln -sf libtrapless.so $(LIB_OUT)/libtrapless.so.0
+
+# In the tree; `make install` writes one for its PREFIX.
+$(LIB_OUT)/trapless.pc: lib/trapless.pc.in
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(LIB_VERSION)|' $< >$@
+
+OBJCOPY ?= objcopy
+PREFIX ?= /usr/local
+
+-include $(LIB_OBJS:.o=.d)
