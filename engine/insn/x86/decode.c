@@ -17,7 +17,7 @@ struct decoder {
 	unsigned pp, rep, rex, vvvv, l, aaa, modrm, sib;
 	unsigned egpr; /* R4 X4 B4 as 4 2 1, V' as 8 */
 	uint8_t space, map, head; /* `head`: which of heads[] */
-	bool m64, o66, a67, lock, notrack, b, z, nd;
+	bool m64, o66, a67, lock, notrack, nv, b, z, nd;
 };
 
 /* What a byte is, standing where a prefix or opcode may stand. */
@@ -131,7 +131,8 @@ static bool bare(const struct decoder *d)
 static void vex_fields(struct decoder *d, unsigned rxb, unsigned wvlp)
 {
 	d->rex = 0x40 | (wvlp >> 7) << 3 | ((~rxb >> 5) & 7);
-	d->vvvv = (~wvlp >> 3) & 15;
+	d->nv = (~wvlp >> 3 & 15) != 0;
+	d->vvvv = (~wvlp >> 3) & (d->m64 ? 15 : 7);
 	d->l = (wvlp >> 2) & 1;
 	d->pp = wvlp & 3;
 	d->space = SPACE_VEX;
@@ -184,6 +185,13 @@ static bool read_evex(struct decoder *d)
 	d->z = p2 >> 7;
 	d->aaa = p2 & 7;
 	d->n += 4;
+	if (!d->m64) {
+		if ((p0 & 8) || !(p1 & 4) || !(p2 & 8))
+			return false;
+		d->egpr = 0;
+	}
+	if (d->map == 4)
+		d->o66 = d->pp == 1;
 	return d->head != 0;
 }
 
@@ -248,7 +256,7 @@ static uint32_t make_key(const struct decoder *d)
 	key |= (d->modrm >> 3 & 7) << KEY_REG | (d->modrm & 7) << KEY_RM;
 	if (d->space == SPACE_LEGACY)
 		return key;
-	key |= (uint32_t)(d->vvvv != 0) << KEY_NV | (uint32_t)(d->egpr >> 3) << KEY_V2;
+	key |= (uint32_t)d->nv << KEY_NV | (uint32_t)(d->egpr >> 3) << KEY_V2;
 	/* rounding control stands where the length does, and means 512 bits */
 	key |= (d->b && d->modrm >> 6 == 3 ? 2u : d->l) << KEY_L;
 	return key | (uint32_t)d->nd << KEY_ND;
@@ -269,21 +277,31 @@ static const struct row *find_row(const struct decoder *d, const struct head *he
 	return NULL;
 }
 
+/* APX: no masks; NF stands at the mask's top bit, conditions at V' and mask. */
+static bool map4_allows(const struct decoder *d, uint32_t props)
+{
+	if (!d->m64 || d->z || d->l)
+		return false;
+	return props & ROW_SCC || !(d->aaa & 3 || (d->aaa && !(props & ROW_NF)));
+}
+
 /* The rules of EVEX that opcodes share: masking, broadcast, rounding, length. */
 static bool evex_allows(const struct decoder *d, const struct row *row)
 {
 	uint32_t props = row->props;
 	bool memory = d->modrm >> 6 != 3;
 
+	if (d->egpr & 2 && !memory) /* X4 extends an index only */
+		return false;
 	if (props & ROW_MAP4)
-		return true;
+		return map4_allows(d, props);
 	if (d->aaa ? !(props & ROW_MASK) : (props & ROW_MUSTMASK) != 0)
 		return false;
 	if (d->z && (!(props & ROW_ZERO) || !d->aaa || (memory && (props & ROW_RM_W))))
 		return false;
-	if (d->b)
-		return memory ? (props & ROW_BC) != 0 : (props & (ROW_ER | ROW_SAE)) != 0;
-	return d->l != 3 || (props & ROW_LIG);
+	if (d->b && !memory)
+		return (props & (ROW_ER | ROW_SAE)) != 0;
+	return d->l != 3 && (!d->b || (props & ROW_BC));
 }
 
 static unsigned reg_number(const struct decoder *d)
@@ -319,7 +337,7 @@ static bool register_exists(const struct decoder *d, const struct row *row)
 			return false;
 		break;
 	case KIND_BND:
-		if (reg > 3)
+		if (reg > 3 && d->space != SPACE_REX2)
 			return false;
 		break;
 	}
@@ -495,7 +513,7 @@ static bool read_immediate(struct decoder *d, struct tl_insn *insn, const struct
 static bool read_3dnow(struct decoder *d, struct tl_insn *insn)
 {
 	static const uint8_t known[32] = {
-		[0x0c / 8] = 0x30, [0x1c / 8] = 0x30, [0x80 / 8] = 0xc0, [0x88 / 8] = 0x44,
+		[0x0c / 8] = 0x30, [0x1c / 8] = 0x30, [0x88 / 8] = 0x44,
 		[0x90 / 8] = 0xd1, [0x98 / 8] = 0x44, [0xa0 / 8] = 0xd1, [0xa8 / 8] = 0x44,
 		[0xb0 / 8] = 0xd1, [0xb8 / 8] = 0x88,
 	};

@@ -47,11 +47,12 @@ enum row_prop {
 	ROW_BC = 1 << 16,
 	ROW_ER = 1 << 17,
 	ROW_SAE = 1 << 18,
-	ROW_LIG = 1 << 19,
-	ROW_DIST = 1 << 20,
-	ROW_ANYMOD = 1 << 21, /* ModRM.mod is not looked at: registers */
-	ROW_BYTE = 1 << 22,   /* r/m or reg is an 8-bit register: ah, ch, dh, bh without REX */
-	ROW_MAP4 = 1 << 23,   /* APX: EVEX bits have meanings of their own */
+	ROW_DIST = 1 << 19,
+	ROW_ANYMOD = 1 << 20, /* ModRM.mod is not looked at: registers */
+	ROW_BYTE = 1 << 21,   /* r/m or reg is an 8-bit register: ah, ch, dh, bh without REX */
+	ROW_MAP4 = 1 << 22,   /* APX: EVEX bits have meanings of their own */
+	ROW_NF = 1 << 23,     /* may leave the flags alone */
+	ROW_SCC = 1 << 24,    /* a condition stands where V' and the mask do */
 };
 
 enum row_kind { KIND_NONE, KIND_GP, KIND_VEC, KIND_MMX, KIND_K, KIND_TILE, KIND_SEG, KIND_CR, KIND_DR, KIND_BND };
