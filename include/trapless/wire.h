@@ -230,7 +230,7 @@ struct tl_block {
 	uint64_t errors;
 	uint64_t truncated;	/* strings cut at MAXSTRINGLEN */
 	uint32_t holding;	/* nonzero while a handler of this thread may hold locks */
-	uint32_t reserved0;
+	uint32_t owner;		/* what it writes into locks: its number + 1 */
 	uint64_t reserved[4];
 	/* struct tl_block_own follows; shard area at shard_off, ring at ring_off, both from the start of the block */
 };
