@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//! Runs the C compiler.
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Which compiler, and where the runtime's headers are.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    /// Program and leading words, e.g. `gcc`.
+    pub command: Vec<String>,
+    /// Folders with `script.h` and `trapless/`.
+    pub include: Vec<PathBuf>,
+    pub max_string: u32,
+}
+
+#[derive(Debug)]
+pub enum CompileError {
+    /// There is no such program.
+    Missing(String),
+    Io(std::io::Error),
+    /// The compiler's own words: a fault of ours, or of embedded C.
+    Failed(String),
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            CompileError::Missing(name) => write!(f, "there is no C compiler `{name}`"),
+            CompileError::Io(e) => write!(f, "the C compiler cannot be run: {e}"),
+            CompileError::Failed(text) => write!(f, "the C compiler refuses the module:\n{text}"),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+impl From<std::io::Error> for CompileError {
+    fn from(e: std::io::Error) -> CompileError {
+        CompileError::Io(e)
+    }
+}
+
+/// No linker and no loader of the system's will see the code: no unwind
+/// tables, no stack protector, no vector registers.
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-O2",
+    "-fPIC",
+    "-fno-plt",
+    "-ffreestanding",
+    "-fno-strict-aliasing",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-fcf-protection=none",
+    "-mgeneral-regs-only",
+    "-fvisibility=hidden",
+    "-Wall",
+];
+
+impl Compiler {
+    /// Every word that decides what comes out; part of the cache's key.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = self.command.clone();
+        words.extend(FLAGS.iter().map(|f| f.to_string()));
+        words.push(format!("-DTL_MAXSTRING={}", self.max_string));
+        words
+    }
+
+    /// Compile to the object file `out`. With `strict`, warnings are errors.
+    pub fn run(&self, c: &str, out: &Path, strict: bool) -> Result<(), CompileError> {
+        let words = self.words();
+        let (program, flags) = match words.split_first() {
+            Some((p, f)) => (p, f),
+            None => return Err(CompileError::Missing(String::new())),
+        };
+        let mut command = Command::new(program);
+        command.args(flags);
+        command.arg(if strict { "-Werror" } else { "-w" });
+        for folder in &self.include {
+            command.arg("-I").arg(folder);
+        }
+        command.args(["-x", "c", "-c", "-o"]).arg(out).arg("-");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => CompileError::Missing(program.clone()),
+            _ => CompileError::Io(e),
+        })?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A compiler that has given up does not read: its words are the error.
+            let _ = stdin.write_all(c.as_bytes());
+        }
+        let done = child.wait_with_output()?;
+        match done.status.success() {
+            true => Ok(()),
+            false => Err(CompileError::Failed(
+                String::from_utf8_lossy(&done.stderr).into_owned(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: MIT
+//! Expressions. Each is computed into a variable, in the order of the script;
+//! the C compiler removes what is not needed.
+
+use crate::body::{Body, Value};
+use crate::layout::local_buckets;
+use crate::stmt::{each_stmt, stat_op};
+use trapless_sema::ir::{
+    Addr, BinOp, Expr, ExprKind, GlobalId, GlobalKind, MapValue, Place, StatOp, StatsKind, Stmt,
+    StmtKind, TargetPlace, Ty, UnOp,
+};
+use trapless_syntax::span::Span;
+
+impl Body<'_, '_> {
+    /// For what it does; the value is not wanted.
+    pub fn effect(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Crement { place, by, .. } if self.is_shard(place) => {
+                self.shard_add(place, &by.to_string())
+            }
+            ExprKind::AssignOp(place, op @ (BinOp::Add | BinOp::Sub), value)
+                if self.is_shard(place) =>
+            {
+                let v = self.value(value);
+                let v = if *op == BinOp::Sub {
+                    format!("tl_neg({v})")
+                } else {
+                    v
+                };
+                self.shard_add(place, &v);
+            }
+            ExprKind::Call { .. } => {
+                let v = self.value(e);
+                if v != "0" {
+                    self.line(format!("(void){v};"));
+                }
+            }
+            ExprKind::Print(_)
+            | ExprKind::Assign(..)
+            | ExprKind::AssignOp(..)
+            | ExprKind::Sample { .. } => {
+                self.value(e);
+            }
+            _ => {
+                let v = self.value(e);
+                self.line(format!("(void){v};"));
+            }
+        }
+    }
+
+    fn is_shard(&self, place: &Place) -> bool {
+        matches!(place, Place::Global(g) if self.unit.program.globals[g.0 as usize].sharded)
+    }
+
+    fn shard_add(&mut self, place: &Place, by: &str) {
+        if let Place::Global(g) = place {
+            let offset = self.unit.layout.slot(*g).offset;
+            self.line(format!(
+                "tl_shard_add(run->view, run->block, {offset}, {by});"
+            ));
+        }
+    }
+
+    pub fn value(&mut self, e: &Expr) -> Value {
+        match &e.kind {
+            ExprKind::Long(n) => number(*n),
+            ExprKind::Str(s) => format!("(&{})", self.unit.constant(s)),
+            ExprKind::Read(place) => self.read(place, e.span),
+            ExprKind::Unary(op, a) => {
+                let a = self.value(a);
+                match op {
+                    UnOp::Plus => a,
+                    UnOp::Minus => self.long(format!("tl_neg({a})")),
+                    UnOp::Not => self.long(format!("!{a}")),
+                    UnOp::BitNot => self.long(format!("~{a}")),
+                }
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                self.binary(*op, &a, &b, e.span)
+            }
+            ExprKind::Compare(op, a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                self.called(format!("tl_str_cmp({a}, {b}) {} 0", op.symbol()))
+            }
+            ExprKind::Concat(a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                let s = self.string();
+                self.call(format!("tl_str_cat(run, {s}, {a}, {b});"));
+                s
+            }
+            ExprKind::And(a, b) => self.logic("", a, b),
+            ExprKind::Or(a, b) => self.logic("!", a, b),
+            ExprKind::Ternary(c, a, b) => self.ternary(c, a, b),
+            ExprKind::Assign(place, value) => {
+                let keys = self.place_keys(place);
+                let v = self.value(value);
+                self.write(place, &keys, &v, e.span);
+                v
+            }
+            ExprKind::AssignOp(place, op, value) => self.assign_op(place, *op, value, e),
+            ExprKind::Crement { place, by, prefix } => self.crement(place, *by, *prefix, e.span),
+            ExprKind::Sample {
+                global,
+                keys,
+                value,
+            } => self.sample(*global, keys, value, e.span),
+            ExprKind::In { map, keys } => {
+                let keys = self.keys(keys);
+                self.called(format!("tl_map_has(run, &map{}, {keys})", map.0))
+            }
+            ExprKind::Call { function, args } => self.function_call(*function, args, e.span),
+            ExprKind::Stat {
+                op,
+                global,
+                keys,
+                shift,
+            } => self.stat(*op, *global, keys, *shift, e.span),
+            ExprKind::HistBucket {
+                global,
+                keys,
+                bucket,
+            } => {
+                let s = self.statistic(*global, keys);
+                let n = self.value(bucket);
+                let hist = self.hist(*global);
+                self.place_of_global(*global, e.span);
+                let v = self.called(format!("tl_hist_bucket(run, {s}, {hist}, {n})"));
+                self.check();
+                v
+            }
+            ExprKind::Print(p) => self.print(p),
+            ExprKind::CallData(n) => self.call_data_get(*n, e.ty),
+            ExprKind::SaveCallData(n, value) => self.call_data_set(*n, value),
+            ExprKind::Target(place) => self.target(place, e.span),
+            ExprKind::TargetString(place) => {
+                let addr = self.target(place, e.span);
+                let s = self.string();
+                self.set_place("string", e.span);
+                self.call(format!("tl_user_string(run, {s}, (uint64_t){addr});"));
+                self.check();
+                s
+            }
+            ExprKind::TargetAddress(addr) => self.address(addr, e.span),
+        }
+    }
+
+    /// `run->place`, for the message of an error.
+    pub fn set_place(&mut self, what: &str, span: Span) {
+        let place = self.unit.place(what, span);
+        self.line(format!("run->place = {place};"));
+    }
+
+    pub fn place_of_global(&mut self, g: GlobalId, span: Span) {
+        let what = format!(
+            "identifier '{}'",
+            self.unit.program.globals[g.0 as usize].name
+        );
+        self.set_place(&what, span);
+    }
+
+    pub fn binary(&mut self, op: BinOp, a: &str, b: &str, span: Span) -> Value {
+        let text = match op {
+            BinOp::Add => format!("tl_add({a}, {b})"),
+            BinOp::Sub => format!("tl_sub({a}, {b})"),
+            BinOp::Mul => format!("tl_mul({a}, {b})"),
+            BinOp::Shl => format!("tl_shl({a}, {b})"),
+            BinOp::Shr => format!("tl_shr({a}, {b})"),
+            BinOp::UShr => format!("tl_shru({a}, {b})"),
+            BinOp::Div | BinOp::Mod => {
+                let f = if op == BinOp::Div { "tl_div" } else { "tl_mod" };
+                self.set_place(&format!("operator '{}'", op.symbol()), span);
+                let v = self.called(format!("{f}(run, {a}, {b})"));
+                self.check();
+                return v;
+            }
+            _ => format!("({a} {} {b})", op.symbol()),
+        };
+        self.long(text)
+    }
+
+    /// `a && b`; with `not` = "!" `a || b`: the right side only when needed.
+    fn logic(&mut self, not: &str, a: &Expr, b: &Expr) -> Value {
+        let a = self.value(a);
+        let v = self.long(format!("!!{a}"));
+        self.open(&format!("if ({not}{v})"));
+        let b = self.value(b);
+        self.line(format!("{v} = !!{b};"));
+        self.close();
+        v
+    }
+
+    fn ternary(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Value {
+        let c = self.value(c);
+        let v = match a.ty {
+            Ty::Long => self.long("0"),
+            Ty::Str => self.string(),
+        };
+        for (head, side) in [(format!("if ({c})"), a), ("else".to_string(), b)] {
+            self.open(&head);
+            let x = self.value(side);
+            match a.ty {
+                Ty::Long => self.line(format!("{v} = {x};")),
+                Ty::Str => self.call(format!("tl_str_set(run, {v}, {x});")),
+            }
+            self.close();
+        }
+        v
+    }
+
+    // ---- places ----
+
+    fn place_keys(&mut self, place: &Place) -> String {
+        match place {
+            Place::Element { keys, .. } => self.keys(keys),
+            _ => String::new(),
+        }
+    }
+
+    /// The keys of an access, computed, as an array of `struct tl_value`.
+    pub fn keys(&mut self, keys: &[Expr]) -> Value {
+        let values: Vec<String> = keys
+            .iter()
+            .map(|k| {
+                let v = self.kept(k);
+                match k.ty {
+                    Ty::Long => format!("TL_LONG({v})"),
+                    Ty::Str => format!("TL_STR({v})"),
+                }
+            })
+            .collect();
+        let name = format!("k_{}", self.number());
+        self.frame(16 * keys.len() as u32);
+        self.line(format!(
+            "const struct tl_value {name}[] = {{ {} }};",
+            values.join(", ")
+        ));
+        name
+    }
+
+    /// A value that later side effects do not change: a local is copied.
+    pub fn kept(&mut self, e: &Expr) -> Value {
+        let v = self.value(e);
+        match (&e.kind, e.ty) {
+            (ExprKind::Read(Place::Local(_)), Ty::Long) => self.long(v),
+            _ => v,
+        }
+    }
+
+    fn map_of(&self, place: &Place) -> Option<u32> {
+        match place {
+            Place::Element { map, .. } => Some(map.0),
+            _ => None,
+        }
+    }
+
+    fn place_ty(&self, place: &Place) -> Ty {
+        match place {
+            Place::Local(l) => self.local_ty(*l),
+            Place::Global(g) => match self.unit.program.globals[g.0 as usize].kind {
+                GlobalKind::Str { .. } => Ty::Str,
+                _ => Ty::Long,
+            },
+            Place::Element { map, .. } => match self.unit.program.globals[map.0 as usize].kind {
+                GlobalKind::Map {
+                    value: MapValue::Str,
+                    ..
+                } => Ty::Str,
+                _ => Ty::Long,
+            },
+            Place::Target(_) => Ty::Long,
+        }
+    }
+
+    fn read(&mut self, place: &Place, span: Span) -> Value {
+        let keys = self.place_keys(place);
+        self.read_keyed(place, &keys, span)
+    }
+
+    fn read_keyed(&mut self, place: &Place, keys: &str, span: Span) -> Value {
+        match (place, self.place_ty(place)) {
+            (Place::Local(l), _) => self.local(*l),
+            (Place::Global(g), ty) => {
+                let offset = self.unit.layout.slot(*g).offset;
+                match ty {
+                    Ty::Str => {
+                        let s = self.string();
+                        self.call(format!("tl_global_str_get(run, {offset}, {s});"));
+                        s
+                    }
+                    Ty::Long if self.is_shard(place) => {
+                        self.called(format!("tl_shard_get(run, {offset})"))
+                    }
+                    Ty::Long => self.long(format!("*tl_global_long(run, {offset})")),
+                }
+            }
+            (Place::Element { map, .. }, Ty::Str) => {
+                let s = self.string();
+                self.call(format!("tl_map_get_str(run, &map{}, {keys}, {s});", map.0));
+                s
+            }
+            (Place::Element { map, .. }, Ty::Long) => match self.one_long(*map) {
+                true => self.called(format!("tl_map_get1(run, &map{}, {keys}[0].l)", map.0)),
+                false => self.called(format!("tl_map_get(run, &map{}, {keys})", map.0)),
+            },
+            (Place::Target(t), _) => self.target(t, span),
+        }
+    }
+
+    fn one_long(&self, map: GlobalId) -> bool {
+        let g = &self.unit.program.globals[map.0 as usize];
+        matches!(&g.kind, GlobalKind::Map { keys, .. } if keys[..] == [Ty::Long])
+    }
+
+    fn write(&mut self, place: &Place, keys: &str, v: &str, span: Span) {
+        match (place, self.place_ty(place)) {
+            (Place::Local(l), Ty::Long) => {
+                let l = self.local(*l);
+                self.line(format!("{l} = {v};"));
+            }
+            (Place::Local(l), Ty::Str) => {
+                let l = self.local(*l);
+                self.call(format!("tl_str_set(run, {l}, {v});"));
+            }
+            (Place::Global(g), ty) => {
+                let offset = self.unit.layout.slot(*g).offset;
+                match ty {
+                    Ty::Str => self.call(format!("tl_global_str_set(run, {offset}, {v});")),
+                    Ty::Long if self.is_shard(place) => {
+                        self.call(format!("tl_shard_set(run, {offset}, {v});"))
+                    }
+                    Ty::Long => self.line(format!("*tl_global_long(run, {offset}) = {v};")),
+                }
+            }
+            (Place::Element { map, .. }, ty) => {
+                self.place_of_global(*map, span);
+                let n = map.0;
+                match (ty, self.one_long(*map)) {
+                    (Ty::Str, _) => {
+                        self.call(format!("tl_map_set_str(run, &map{n}, {keys}, {v});"))
+                    }
+                    (_, true) => self.call(format!("tl_map_set1(run, &map{n}, {keys}[0].l, {v});")),
+                    (_, false) => self.call(format!("tl_map_set(run, &map{n}, {keys}, {v});")),
+                }
+                self.check();
+            }
+            // The semantic passes refuse it until guru mode exists.
+            (Place::Target(_), _) => {}
+        }
+    }
+
+    fn assign_op(&mut self, place: &Place, op: BinOp, value: &Expr, e: &Expr) -> Value {
+        let keys = self.place_keys(place);
+        let add = matches!(op, BinOp::Add | BinOp::Sub);
+        if let (Some(map), true) = (self.map_of(place), add) {
+            let v = self.value(value);
+            let d = if op == BinOp::Sub {
+                format!("tl_neg({v})")
+            } else {
+                v
+            };
+            return self.map_add(map, &keys, &d, e.span);
+        }
+        // The right side first: it may change the place itself.
+        let v = self.value(value);
+        let old = self.read_keyed(place, &keys, e.span);
+        let new = match op {
+            BinOp::Concat => {
+                let s = self.string();
+                self.call(format!("tl_str_cat(run, {s}, {old}, {v});"));
+                s
+            }
+            _ => self.binary(op, &old, &v, e.span),
+        };
+        self.write(place, &keys, &new, e.span);
+        new
+    }
+
+    fn map_add(&mut self, map: u32, keys: &str, d: &str, span: Span) -> Value {
+        self.place_of_global(GlobalId(map), span);
+        let v = match self.one_long(GlobalId(map)) {
+            true => self.called(format!("tl_map_add1(run, &map{map}, {keys}[0].l, {d})")),
+            false => self.called(format!("tl_map_add(run, &map{map}, {keys}, {d})")),
+        };
+        self.check();
+        v
+    }
+
+    fn crement(&mut self, place: &Place, by: i64, prefix: bool, span: Span) -> Value {
+        let keys = self.place_keys(place);
+        if let Some(map) = self.map_of(place) {
+            let new = self.map_add(map, &keys, &by.to_string(), span);
+            return match prefix {
+                true => new,
+                false => self.long(format!("tl_sub({new}, {by})")),
+            };
+        }
+        let old = self.read_keyed(place, &keys, span);
+        let old = self.long(old);
+        let new = self.long(format!("tl_add({old}, {by})"));
+        self.write(place, &keys, &new, span);
+        if prefix {
+            new
+        } else {
+            old
+        }
+    }
+
+    // ---- statistics ----
+
+    fn sample(&mut self, global: GlobalId, keys: &[Expr], value: &Expr, span: Span) -> Value {
+        let n = global.0;
+        let offset = self.unit.layout.slot(global).offset;
+        if self.holds_stats(global) {
+            let keys = self.keys(keys);
+            let v = self.value(value);
+            self.place_of_global(global, span);
+            match self.one_long(global) {
+                true => self.call(format!("tl_map_stat_add1(run, &map{n}, {keys}[0].l, {v});")),
+                false => self.call(format!("tl_map_stat_add(run, &map{n}, {keys}, {v});")),
+            }
+            self.check();
+            return v;
+        }
+        let v = self.value(value);
+        match self.unit.program.globals[n as usize].sharded {
+            true => self.call(format!(
+                "tl_shard_stat_add(run->view, run->block, {offset}, &hist{n}, {v});"
+            )),
+            false => self.call(format!(
+                "tl_stat_add(tl_global_stat(run, {offset}), &hist{n}, {v});"
+            )),
+        }
+        v
+    }
+
+    fn stats_kind(&self, global: GlobalId) -> StatsKind {
+        match self.unit.program.globals[global.0 as usize].kind {
+            GlobalKind::Stats(kind)
+            | GlobalKind::Map {
+                value: MapValue::Stats(kind),
+                ..
+            } => kind,
+            _ => StatsKind::Plain,
+        }
+    }
+
+    pub fn hist(&self, global: GlobalId) -> String {
+        match self.holds_stats(global) {
+            true => format!("&map{}.hist", global.0),
+            false => format!("&hist{}", global.0),
+        }
+    }
+
+    /// A `const struct tl_stat *`; NULL where an array has no such element.
+    pub fn statistic(&mut self, global: GlobalId, keys: &[Expr]) -> Value {
+        let n = global.0;
+        if self.holds_stats(global) {
+            let keys = self.keys(keys);
+            let name = format!("st{}", self.number());
+            self.call(format!(
+                "const struct tl_stat *{name} = tl_map_stat(run, &map{n}, {keys});"
+            ));
+            return name;
+        }
+        let offset = self.unit.layout.slot(global).offset;
+        if !self.unit.program.globals[n as usize].sharded {
+            return format!("tl_global_stat(run, {offset})");
+        }
+        let buckets = local_buckets(self.stats_kind(global));
+        let name = format!("st{}", self.number());
+        self.frame(64 + 8 * buckets as u32);
+        self.line(format!("TL_STAT_LOCAL({name}, {buckets});"));
+        self.call(format!(
+            "tl_shard_stat_get(run, {offset}, &hist{n}, {name});"
+        ));
+        name
+    }
+
+    fn stat(
+        &mut self,
+        op: StatOp,
+        global: GlobalId,
+        keys: &[Expr],
+        shift: i64,
+        span: Span,
+    ) -> Value {
+        let s = self.statistic(global, keys);
+        self.place_of_global(global, span);
+        let v = self.called(format!("tl_stat_get(run, {s}, {})", stat_op(op)));
+        self.check();
+        match shift {
+            0 => v,
+            n => self.long(format!("tl_shl({v}, {n})")),
+        }
+    }
+
+    // ---- calls ----
+
+    fn function_call(
+        &mut self,
+        function: trapless_sema::ir::FunctionId,
+        args: &[Expr],
+        span: Span,
+    ) -> Value {
+        let f = &self.unit.program.functions[function.0 as usize];
+        let (name, ret, label) = (self.unit.function_name(function), f.ret, f.name.clone());
+        let mut words = vec!["run".to_string()];
+        for a in args {
+            words.push(self.kept(a));
+        }
+        let result = match ret {
+            Some(Ty::Str) => {
+                let s = self.string();
+                words.push(s.clone());
+                s
+            }
+            _ => "0".to_string(),
+        };
+        self.set_place(&format!("identifier '{label}'"), span);
+        self.calls(function);
+        let call = format!("{name}({})", words.join(", "));
+        let result = match ret {
+            Some(Ty::Long) => self.long(call),
+            _ => {
+                self.line(format!("{call};"));
+                result
+            }
+        };
+        self.check();
+        result
+    }
+
+    fn call_data_at(&self, n: u32) -> u32 {
+        self.call_data.get(n as usize).copied().unwrap_or(0)
+    }
+
+    fn call_data_get(&mut self, n: u32, ty: Ty) -> Value {
+        let at = self.call_data_at(n);
+        match ty {
+            Ty::Long => self.long(format!("*(int64_t *)((char *)run->call->data + {at})")),
+            Ty::Str => format!("((const struct tl_str *)((char *)run->call->data + {at}))"),
+        }
+    }
+
+    fn call_data_set(&mut self, n: u32, value: &Expr) -> Value {
+        let at = self.call_data_at(n);
+        let v = self.value(value);
+        match value.ty {
+            Ty::Long => self.line(format!(
+                "*(int64_t *)((char *)run->call->data + {at}) = {v};"
+            )),
+            Ty::Str => self.call(format!(
+                "tl_str_set(run, (struct tl_str *)((char *)run->call->data + {at}), {v});"
+            )),
+        }
+        v
+    }
+}
+
+/// A 64-bit constant; the least one has no literal of its own in C.
+pub(crate) fn number(n: i64) -> String {
+    match n {
+        i64::MIN => "INT64_MIN".to_string(),
+        n if n < 0 => format!("({n}LL)"),
+        n => format!("{n}LL"),
+    }
+}
+
+/// Every expression in the statements, inner ones included.
+pub(crate) fn walk(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    each_stmt(stmts, &mut |s| {
+        let own: Vec<&Expr> = match &s.kind {
+            StmtKind::Expr(e) | StmtKind::If { cond: e, .. } => vec![e],
+            StmtKind::Loop { cond, step, .. } => cond.iter().chain(step.as_deref()).collect(),
+            StmtKind::Foreach(x) => x.limit.iter().collect(),
+            StmtKind::Return(e) => e.iter().collect(),
+            StmtKind::Delete { keys, .. } => keys.iter().collect(),
+            _ => Vec::new(),
+        };
+        for e in own {
+            walk_expr(e, f);
+        }
+    });
+}
+
+fn walk_expr(e: &Expr, f: &mut dyn FnMut(&Expr)) {
+    f(e);
+    let mut inner = |e: &Expr| walk_expr(e, f);
+    match &e.kind {
+        ExprKind::Unary(_, a) | ExprKind::SaveCallData(_, a) => inner(a),
+        ExprKind::Binary(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::Concat(a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b) => {
+            inner(a);
+            inner(b);
+        }
+        ExprKind::Ternary(a, b, c) => {
+            inner(a);
+            inner(b);
+            inner(c);
+        }
+        ExprKind::Assign(p, v) | ExprKind::AssignOp(p, _, v) => {
+            walk_place(p, &mut inner);
+            inner(v);
+        }
+        ExprKind::Read(p) | ExprKind::Crement { place: p, .. } => walk_place(p, &mut inner),
+        ExprKind::Sample { keys, value, .. } => {
+            keys.iter().for_each(&mut inner);
+            inner(value);
+        }
+        ExprKind::In { keys, .. } | ExprKind::Stat { keys, .. } => keys.iter().for_each(inner),
+        ExprKind::HistBucket { keys, bucket, .. } => {
+            keys.iter().for_each(&mut inner);
+            inner(bucket);
+        }
+        ExprKind::Call { args, .. } => args.iter().for_each(inner),
+        ExprKind::Print(p) => {
+            p.args.iter().for_each(&mut inner);
+            p.hist.iter().flat_map(|h| &h.keys).for_each(inner);
+        }
+        ExprKind::Target(t) | ExprKind::TargetString(t) => walk_target(t, &mut inner),
+        ExprKind::TargetAddress(a) => walk_addr(a, &mut inner),
+        ExprKind::Long(_) | ExprKind::Str(_) | ExprKind::CallData(_) => {}
+    }
+}
+
+fn walk_place(p: &Place, f: &mut dyn FnMut(&Expr)) {
+    match p {
+        Place::Element { keys, .. } => keys.iter().for_each(f),
+        Place::Target(t) => walk_target(t, f),
+        Place::Local(_) | Place::Global(_) => {}
+    }
+}
+
+fn walk_target(t: &TargetPlace, f: &mut dyn FnMut(&Expr)) {
+    match t {
+        TargetPlace::Register { .. } => {}
+        TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => walk_addr(addr, f),
+    }
+}
+
+fn walk_addr(a: &Addr, f: &mut dyn FnMut(&Expr)) {
+    match a {
+        Addr::Expr(e) => f(e),
+        Addr::Load { addr, .. } => walk_addr(addr, f),
+        Addr::Binary(_, a, b) => {
+            walk_addr(a, f);
+            walk_addr(b, f);
+        }
+        _ => {}
+    }
+}

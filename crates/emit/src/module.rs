@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//! The module file out of program, C facts and linked code.
+
+use crate::layout::call_data;
+use crate::link::Linked;
+use crate::{handler_name, Emitted, SMALL_STACK};
+use trapless_sema::ir::{HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program};
+use trapless_wire as wire;
+
+/// A symbol for `usymname()` and its kin.
+#[derive(Clone, Debug)]
+pub struct Symbol {
+    pub image: ImageId,
+    pub addr: u64,
+    pub size: u64,
+    pub name: String,
+}
+
+/// Put the module together. `symbols` need not be sorted.
+pub fn assemble(
+    program: &Program,
+    emitted: &Emitted,
+    linked: &Linked,
+    name: &str,
+    hash: [u64; 2],
+    mut symbols: Vec<Symbol>,
+) -> wire::Tap {
+    let mut tap = wire::Tap {
+        build_hash: hash,
+        code: linked.code.clone(),
+        data: linked.data.clone(),
+        relocs: linked.relocs.clone(),
+        ..wire::Tap::default()
+    };
+    tap.name = tap.strings.add(name);
+    if program.options.guru {
+        tap.flags |= wire::tap_flag::GURU;
+    }
+    for (import, slot) in &linked.imports {
+        let name = tap.strings.add(import);
+        tap.imports.push(wire::Import { name, slot: *slot });
+    }
+    for format in &emitted.formats {
+        let format = tap.strings.add(format);
+        tap.formats.push(format);
+    }
+    for i in &program.images {
+        let image = image(i, &mut tap.strings);
+        tap.images.push(image);
+    }
+    for p in &program.probes {
+        probe(&mut tap, program, p, emitted, linked);
+    }
+    tap.globals = emitted.layout.globals(program, &mut tap.strings);
+    tap.options = options(program, emitted);
+    symbols.sort_by_key(|s| (s.image, s.addr));
+    for s in symbols {
+        let name = tap.strings.add(&s.name);
+        tap.symbols.push(wire::Symbol {
+            addr: s.addr,
+            size: s.size,
+            image: s.image.0,
+            name,
+        });
+    }
+    for w in &program.run_warnings {
+        let w = tap.strings.add(w);
+        tap.warnings.push(w);
+    }
+    tap
+}
+
+fn image(i: &Image, strings: &mut wire::Strings) -> wire::Image {
+    wire::Image {
+        path: strings.add(&i.path),
+        flags: if i.program {
+            wire::image_flag::PROGRAM
+        } else {
+            0
+        },
+        build_id: i.build_id.clone(),
+        file_size: i.file_size,
+    }
+}
+
+fn options(program: &Program, emitted: &Emitted) -> wire::Options {
+    let o = &program.options;
+    let uses_symbols = if program.uses_symbols {
+        wire::uses::SYMBOLS
+    } else {
+        0
+    };
+    wire::Options {
+        globals_size: emitted.layout.globals_size,
+        shard_size: emitted.layout.shard_size,
+        nlocks: emitted.layout.nlocks,
+        max_string: o.max_string,
+        max_action: o.max_action,
+        max_nesting: o.max_nesting,
+        max_errors: o.max_errors,
+        max_skipped: o.max_skipped,
+        ring_size: 0,
+        stack: emitted.handlers.iter().map(|h| h.stack).max().unwrap_or(0),
+        uses: uses_symbols,
+    }
+}
+
+fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, linked: &Linked) {
+    let entry_of = |id: HandlerId| {
+        linked
+            .functions
+            .get(&handler_name(id))
+            .copied()
+            .unwrap_or(wire::NONE)
+    };
+    let mut out = wire::Probe {
+        kind: wire::ProbeKind::Begin,
+        flags: 0,
+        process: wire::NONE,
+        image: wire::NONE,
+        addr: 0,
+        arg: 0,
+        first_part: tap.parts.len() as u32,
+        nparts: 0,
+        handler: entry_of(p.handler),
+        on_entry: wire::NONE,
+        call_data: 0,
+        point: tap.strings.add(&p.point),
+        func: tap.strings.add(&p.func),
+        script: tap.strings.add(&p.script),
+    };
+    let mut all = vec![p.handler];
+    match &p.kind {
+        ProbeKind::Begin { order } => out.arg = *order,
+        ProbeKind::End { order } => {
+            out.kind = wire::ProbeKind::End;
+            out.arg = *order;
+        }
+        ProbeKind::Error { order } => {
+            out.kind = wire::ProbeKind::Error;
+            out.arg = *order;
+        }
+        ProbeKind::Timer { period_ns } => {
+            out.kind = wire::ProbeKind::Timer;
+            out.arg = *period_ns as i64;
+        }
+        ProbeKind::Site {
+            process,
+            image,
+            addr,
+            parts,
+        } => {
+            out.kind = wire::ProbeKind::Site;
+            place(tap, &mut out, *process, *image, *addr, parts);
+        }
+        ProbeKind::Return {
+            process,
+            image,
+            addr,
+            parts,
+            on_entry,
+            call_data: slots,
+        } => {
+            out.kind = wire::ProbeKind::Return;
+            place(tap, &mut out, *process, *image, *addr, parts);
+            out.call_data = call_data(slots, program.options.max_string).1;
+            if let Some(h) = on_entry {
+                out.on_entry = entry_of(*h);
+                all.push(*h);
+            }
+        }
+    }
+    out.flags = flags(p, &all, program, emitted);
+    tap.probes.push(out);
+}
+
+fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted) -> u32 {
+    let mut flags = 0;
+    for h in handlers {
+        if program.handlers[h.0 as usize].needs_all_regs {
+            flags |= wire::probe_flag::REGS;
+        }
+        if emitted.handlers[h.0 as usize].stack > SMALL_STACK {
+            flags |= wire::probe_flag::BIG_STACK;
+        }
+    }
+    if p.optional {
+        flags |= wire::probe_flag::OPTIONAL;
+    }
+    if p.never {
+        flags |= wire::probe_flag::NEVER;
+    }
+    flags
+}
+
+fn place(
+    tap: &mut wire::Tap,
+    out: &mut wire::Probe,
+    process: Option<ImageId>,
+    image: ImageId,
+    addr: u64,
+    parts: &[Part],
+) {
+    out.process = process.map_or(wire::NONE, |p| p.0);
+    if process.is_none() {
+        tap.flags |= wire::tap_flag::ANY_PROCESS;
+    }
+    out.image = image.0;
+    out.addr = addr;
+    out.nparts = parts.len() as u32;
+    tap.parts.extend(parts.iter().map(|p| wire::Part {
+        addr: p.addr,
+        size: p.size,
+    }));
+}

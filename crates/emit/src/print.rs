@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//! `print` and its kin.
+
+use crate::body::{Body, Value};
+use crate::text::c_string;
+use trapless_sema::ir::{Expr, Print, Ty};
+
+impl Body<'_, '_> {
+    pub fn print(&mut self, p: &Print) -> Value {
+        if let Some(h) = &p.hist {
+            let s = self.statistic(h.global, &h.keys);
+            let hist = self.hist(h.global);
+            self.call(format!("tl_hist_print(run, {s}, {hist});"));
+            if h.newline {
+                let format = self.unit.format(b"\n");
+                self.call(format!("tl_printf(run, {format}, NULL, 0);"));
+            }
+            return "0".to_string();
+        }
+        let values: Vec<Value> = p.args.iter().map(|a| self.kept(a)).collect();
+        if p.to_string {
+            let s = self.string();
+            let args = self.print_args(&p.args, &values);
+            let format = c_string(&p.format);
+            let n = values.len();
+            self.call(format!("tl_sprintf(run, {s}, {format}, {args}, {n});"));
+            return s;
+        }
+        let format = self.unit.format(&p.format);
+        let n = values.len();
+        if n > 0 && p.args.iter().all(|a| a.ty == Ty::Long) {
+            let name = format!("v{}", self.number());
+            self.frame(8 * n as u32);
+            self.line(format!(
+                "const int64_t {name}[] = {{ {} }};",
+                values.join(", ")
+            ));
+            self.call(format!("tl_printf_longs(run, {format}, {name}, {n});"));
+        } else {
+            let args = self.print_args(&p.args, &values);
+            self.call(format!("tl_printf(run, {format}, {args}, {n});"));
+        }
+        "0".to_string()
+    }
+
+    fn print_args(&mut self, args: &[Expr], values: &[Value]) -> String {
+        if args.is_empty() {
+            return "NULL".to_string();
+        }
+        let words: Vec<String> = args
+            .iter()
+            .zip(values)
+            .map(|(a, v)| match a.ty {
+                Ty::Long => format!("TL_LONG({v})"),
+                Ty::Str => format!("TL_STR({v})"),
+            })
+            .collect();
+        let name = format!("v{}", self.number());
+        self.frame(16 * args.len() as u32);
+        self.line(format!(
+            "const struct tl_value {name}[] = {{ {} }};",
+            words.join(", ")
+        ));
+        name
+    }
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+//! Statements.
+
+use crate::body::{Body, LoopLabels};
+use crate::expr::walk;
+use std::collections::HashSet;
+use trapless_sema::ir::{
+    Expr, ExprKind, Foreach, FunctionId, GlobalKind, LocalId, MapValue, Place, SortBy, StatOp,
+    Stmt, StmtKind, Ty,
+};
+
+impl Body<'_, '_> {
+    pub fn stmts(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            self.stmt(s);
+        }
+    }
+
+    /// A block of its own: temporaries end with it.
+    fn block(&mut self, head: &str, stmts: &[Stmt]) {
+        self.open(head);
+        self.stmts(stmts);
+        self.close();
+    }
+
+    fn stmt(&mut self, s: &Stmt) {
+        match &s.kind {
+            StmtKind::Expr(e) => {
+                self.open("");
+                self.effect(e);
+                self.close();
+            }
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.open("");
+                let c = self.value(cond);
+                self.block(&format!("if ({c})"), then);
+                if !otherwise.is_empty() {
+                    self.block("else", otherwise);
+                }
+                self.close();
+            }
+            StmtKind::Loop { cond, step, body } => {
+                self.repeat(cond.as_ref(), step.as_deref(), body)
+            }
+            StmtKind::Foreach(f) => self.foreach(f, s),
+            StmtKind::Return(value) => self.give(value.as_ref()),
+            StmtKind::DeleteAll(g) => {
+                let n = g.0;
+                self.call(format!("tl_map_clear(run, &map{n});"));
+            }
+            StmtKind::Delete { global, keys } => self.delete(*global, keys),
+            StmtKind::Break => {
+                let label = self.loops.last_mut().map(|l| {
+                    l.broken = true;
+                    l.number
+                });
+                self.line(format!("goto end{};", label.unwrap_or(0)));
+            }
+            StmtKind::Continue => {
+                let label = self.loops.last_mut().map(|l| {
+                    l.continued = true;
+                    l.number
+                });
+                self.line(format!("goto next{};", label.unwrap_or(0)));
+            }
+            StmtKind::Next => self.line("goto out;"),
+            StmtKind::Try {
+                body,
+                message,
+                handler,
+            } => self.attempt(body, *message, handler),
+        }
+    }
+
+    fn repeat(&mut self, cond: Option<&Expr>, step: Option<&Expr>, body: &[Stmt]) {
+        let number = self.enter_loop();
+        self.open("for (;;)");
+        self.spend();
+        if let Some(cond) = cond {
+            let c = self.value(cond);
+            self.line(format!("if (!{c}) break;"));
+        }
+        self.block("", body);
+        self.leave_body(number);
+        if let Some(step) = step {
+            self.open("");
+            self.effect(step);
+            self.close();
+        }
+        self.close();
+        self.leave_loop(number);
+    }
+
+    fn enter_loop(&mut self) -> u32 {
+        let number = self.number();
+        self.loops.push(LoopLabels {
+            number,
+            continued: false,
+            broken: false,
+        });
+        number
+    }
+
+    fn leave_body(&mut self, number: u32) {
+        if self.loops.last().is_some_and(|l| l.continued) {
+            self.label(&format!("next{number}"));
+        }
+    }
+
+    fn leave_loop(&mut self, number: u32) {
+        if self.loops.pop().is_some_and(|l| l.broken) {
+            self.label(&format!("end{number}"));
+        }
+    }
+
+    /// One more turn of a loop, against MAXACTION.
+    fn spend(&mut self) {
+        let to = self.on_error.clone();
+        self.call(format!("if (!tl_run_spend(run, 1)) goto {to};"));
+    }
+
+    fn foreach(&mut self, f: &Foreach, s: &Stmt) {
+        let map = f.map.0;
+        self.open("");
+        let limit = match &f.limit {
+            Some(e) => self.value(e),
+            None => "TL_NO_LIMIT".to_string(),
+        };
+        let (sort, direction, op) = match &f.sort {
+            None => ("TL_SORT_NONE".to_string(), 1, StatOp::Count),
+            Some(s) => {
+                let direction = if s.descending { -1 } else { 1 };
+                match s.by {
+                    SortBy::Key(n) => (format!("TL_SORT_KEY({n})"), direction, StatOp::Count),
+                    SortBy::Value => ("TL_SORT_VALUE".to_string(), direction, StatOp::Count),
+                    SortBy::Stat(op) => ("TL_SORT_VALUE".to_string(), direction, op),
+                }
+            }
+        };
+        let it = format!("it{}", self.number());
+        self.frame(64);
+        self.line(format!("struct tl_iter {it};"));
+        self.place_of_global(f.map, s.span);
+        let op = stat_op(op);
+        self.call(format!(
+            "tl_iter_begin(run, &{it}, &map{map}, {sort}, {direction}, {op}, {limit});"
+        ));
+        let number = self.enter_loop();
+        self.open(&format!("while (tl_iter_next(&{it}))"));
+        self.spend();
+        for (n, key) in f.keys.iter().enumerate() {
+            let local = self.local(*key);
+            match self.local_ty(*key) {
+                Ty::Long => self.line(format!("{local} = tl_iter_long(&{it}, {n});")),
+                Ty::Str => self.call(format!("tl_iter_str(&{it}, {n}, {local});")),
+            }
+        }
+        if let Some(value) = f.value {
+            let local = self.local(value);
+            match self.local_ty(value) {
+                Ty::Long => self.line(format!("{local} = tl_iter_value(&{it});")),
+                Ty::Str => self.call(format!("tl_iter_value_str(&{it}, {local});")),
+            }
+        }
+        self.block("", &f.body);
+        self.leave_body(number);
+        self.close();
+        self.leave_loop(number);
+        self.check();
+        self.close();
+    }
+
+    fn give(&mut self, value: Option<&Expr>) {
+        self.open("");
+        if let Some(e) = value {
+            let v = self.value(e);
+            match self.ret {
+                Some(Ty::Long) => self.line(format!("ret = {v};")),
+                Some(Ty::Str) => self.call(format!("tl_str_set(run, STAP_RETVALUE, {v});")),
+                None => self.line(format!("(void){v};")),
+            }
+        }
+        self.line("goto out;");
+        self.close();
+    }
+
+    fn delete(&mut self, global: trapless_sema::ir::GlobalId, keys: &[Expr]) {
+        let n = global.0;
+        let g = &self.unit.program.globals[n as usize];
+        let slot = self.unit.layout.slot(global).clone();
+        let offset = slot.offset;
+        match (&g.kind, g.sharded) {
+            (GlobalKind::Map { .. }, _) => {
+                self.open("");
+                let keys = self.keys(keys);
+                self.call(format!("tl_map_delete(run, &map{n}, {keys});"));
+                self.close();
+            }
+            (GlobalKind::Long { .. }, true) => {
+                self.call(format!("tl_shard_set(run, {offset}, 0);"))
+            }
+            (GlobalKind::Long { .. }, false) => {
+                self.line(format!("*tl_global_long(run, {offset}) = 0;"))
+            }
+            (GlobalKind::Str { .. }, _) => {
+                let empty = self.unit.constant(b"");
+                self.call(format!("tl_global_str_set(run, {offset}, &{empty});"));
+            }
+            (GlobalKind::Stats(_), true) => {
+                self.call(format!("tl_shard_stat_clear(run, {offset});"))
+            }
+            (GlobalKind::Stats(_), false) => self.call(format!(
+                "tl_stat_clear(tl_global_stat(run, {offset}), &hist{n});"
+            )),
+        }
+    }
+
+    fn attempt(&mut self, body: &[Stmt], message: Option<LocalId>, handler: &[Stmt]) {
+        let number = self.number();
+        let outer = std::mem::replace(&mut self.on_error, format!("catch{number}"));
+        self.block("", body);
+        self.check();
+        self.on_error = outer;
+        self.line(format!("goto tried{number};"));
+        self.label(&format!("catch{number}"));
+        let message = message.map_or("NULL".to_string(), |m| self.local(m));
+        self.call(format!("tl_run_catch(run, {message});"));
+        self.block("", handler);
+        self.label(&format!("tried{number}"));
+    }
+
+    /// Does an array hold statistics?
+    pub fn holds_stats(&self, global: trapless_sema::ir::GlobalId) -> bool {
+        let g = &self.unit.program.globals[global.0 as usize];
+        matches!(
+            g.kind,
+            GlobalKind::Map {
+                value: MapValue::Stats(_),
+                ..
+            }
+        )
+    }
+}
+
+/// `enum tl_stat_op`
+pub(crate) fn stat_op(op: StatOp) -> &'static str {
+    match op {
+        StatOp::Count => "TL_COUNT",
+        StatOp::Sum => "TL_SUM",
+        StatOp::Min => "TL_MIN",
+        StatOp::Max => "TL_MAX",
+        StatOp::Avg => "TL_AVG",
+        StatOp::Variance => "TL_VARIANCE",
+    }
+}
+
+/// Functions that the statements call directly.
+pub(crate) fn callees(stmts: &[Stmt]) -> Vec<FunctionId> {
+    let mut found = Vec::new();
+    walk(stmts, &mut |e| {
+        if let ExprKind::Call { function, .. } = &e.kind {
+            found.push(*function);
+        }
+    });
+    found
+}
+
+/// Locals that the statements set.
+pub(crate) fn assigned_locals(stmts: &[Stmt]) -> HashSet<LocalId> {
+    let mut found = HashSet::new();
+    walk(stmts, &mut |e| match &e.kind {
+        ExprKind::Assign(Place::Local(l), _)
+        | ExprKind::AssignOp(Place::Local(l), ..)
+        | ExprKind::Crement {
+            place: Place::Local(l),
+            ..
+        } => {
+            found.insert(*l);
+        }
+        _ => {}
+    });
+    each_stmt(stmts, &mut |s| match &s.kind {
+        StmtKind::Foreach(f) => found.extend(f.keys.iter().copied().chain(f.value)),
+        StmtKind::Try { message, .. } => found.extend(*message),
+        _ => {}
+    });
+    found
+}
+
+/// Every statement, inner ones included.
+pub(crate) fn each_stmt(stmts: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
+    for s in stmts {
+        f(s);
+        match &s.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                each_stmt(then, f);
+                each_stmt(otherwise, f);
+            }
+            StmtKind::Loop { body, .. } => each_stmt(body, f),
+            StmtKind::Foreach(x) => each_stmt(&x.body, f),
+            StmtKind::Try { body, handler, .. } => {
+                each_stmt(body, f);
+                each_stmt(handler, f);
+            }
+            _ => {}
+        }
+    }
+}
