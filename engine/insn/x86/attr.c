@@ -103,12 +103,12 @@ static uint32_t memory_registers(const struct tl_insn *i, unsigned m)
 	return used;
 }
 
-/* Register `n`; without REX also what ah, ch, dh, bh belong to. */
-static uint32_t gp_bit(const struct tl_insn *i, const struct row *row, unsigned n)
+/* Register `n`; of a byte register without REX also what ah, ch, dh, bh belong to. */
+static uint32_t gp_bit(const struct tl_insn *i, uint32_t byte, unsigned n)
 {
 	uint32_t bit = 1u << n;
 
-	if ((row->props & ROW_BYTE) && !i->rex && n >= 4 && n < 8)
+	if (byte && !i->rex && n >= 4 && n < 8)
 		bit |= 1u << (n - 4);
 	return bit;
 }
@@ -119,7 +119,7 @@ uint32_t tl_insn_gp_used(const struct tl_insn *i)
 	unsigned m = modrm(i);
 	uint32_t used = row->use;
 
-	if (i->flow == TL_FLOW_SYSCALL)
+	if (i->flow == TL_FLOW_SYSCALL || i->flow == TL_FLOW_FAR)
 		return UINT32_MAX;
 	if (i->flags & (TL_INSN_USES_SP | TL_INSN_SETS_SP))
 		used |= 1u << 4;
@@ -128,9 +128,9 @@ uint32_t tl_insn_gp_used(const struct tl_insn *i)
 	if (row->imm == IMM_O && !(i->flags & TL_INSN_REX2))
 		used |= 1u;
 	if (row->props & ROW_Z)
-		used |= gp_bit(i, row, (i->opcode & 7) | high(i, 1, 1));
+		used |= gp_bit(i, row->props & ROW_RM_BYTE, (i->opcode & 7) | high(i, 1, 1));
 	if (row->reg == KIND_GP)
-		used |= gp_bit(i, row, (m >> 3 & 7) | high(i, 4, 4));
+		used |= gp_bit(i, row->props & ROW_REG_BYTE, (m >> 3 & 7) | high(i, 4, 4));
 	if (row->v == KIND_GP)
 		used |= 1u << (i->vvvv & 31);
 	if (!i->modrm_off || (row->props & ROW_ANYMOD))
@@ -138,6 +138,6 @@ uint32_t tl_insn_gp_used(const struct tl_insn *i)
 	if (m < 0xc0)
 		return used | memory_registers(i, m);
 	if (row->rm == KIND_GP)
-		used |= gp_bit(i, row, (m & 7) | high(i, 1, 1));
+		used |= gp_bit(i, row->props & ROW_RM_BYTE, (m & 7) | high(i, 1, 1));
 	return used;
 }

@@ -121,7 +121,7 @@ static bool read_legacy_map(struct decoder *d)
 	return true;
 }
 
-/* VEX, XOP, EVEX: none of these may stand in front (Intel SDM 2 2.3.2, 2.7). */
+/* VEX, XOP, EVEX: none of these may stand in front (Intel SDM 2, 2.3.2 to 2.3.4, 2.7). */
 static bool bare(const struct decoder *d)
 {
 	return !d->rex && !d->rep && !d->o66 && !d->lock;
@@ -131,6 +131,8 @@ static bool bare(const struct decoder *d)
 static void vex_fields(struct decoder *d, unsigned rxb, unsigned wvlp)
 {
 	d->rex = 0x40 | (wvlp >> 7) << 3 | ((~rxb >> 5) & 7);
+	if (!d->m64) /* no registers above 7 */
+		d->rex &= 0x48;
 	d->nv = (~wvlp >> 3 & 15) != 0;
 	d->vvvv = (~wvlp >> 3) & (d->m64 ? 15 : 7);
 	d->l = (wvlp >> 2) & 1;
@@ -360,6 +362,8 @@ static bool operands_differ(const struct decoder *d, const struct row *row)
 			return reg != (index | (d->egpr & 8) << 1);
 		return reg != index && reg != v && v != index;
 	}
+	if (row->v == KIND_GP) /* push2, pop2: never rsp, pop2 two of them */
+		return v != 4 && rm_number(d) != 4 && (!(row->props & ROW_V_W) || v != rm_number(d));
 	if (row->reg == KIND_TILE)
 		return reg != rm_number(d) && reg != v && v != rm_number(d);
 	return reg != v && (d->modrm >> 6 != 3 ||
@@ -391,7 +395,7 @@ static bool memory_allowed(const struct decoder *d, const struct row *row)
 		return false;
 	if ((props & ROW_NO16) && a16)
 		return false;
-	return !((props & ROW_NORIP) && d->m64 && (d->modrm & 0xc7) == 5);
+	return !((props & ROW_NORIP) && d->m64 && (d->modrm & 0xc7) == 5 && d->space != SPACE_REX2);
 }
 
 /* Size of the displacement; steps over ModRM and SIB. -1: cut short. */
@@ -537,36 +541,45 @@ static unsigned operand_size(const struct decoder *d, const struct row *row)
 	return row->props & ROW_D64 ? 8 : 4;
 }
 
-static unsigned address_size(const struct decoder *d)
+static unsigned address_size(const struct decoder *d, const struct row *row)
 {
-	if (d->m64)
-		return d->a67 ? 4 : 8;
+	if (d->m64) /* MPX ignores 67 there (Intel SDM 2, BNDMK) */
+		return d->a67 && row->reg != KIND_BND && row->rm != KIND_BND ? 4 : 8;
 	return d->a67 ? 2 : 4;
 }
 
-/* Is general register `n` the stack pointer? As a byte register only with REX. */
-static bool names_sp(const struct decoder *d, const struct row *row, unsigned n)
+/* Is general register `n` the stack pointer? As a byte register (`byte`) only with REX. */
+static bool names_sp(const struct decoder *d, unsigned n, uint32_t byte)
 {
-	return n == 4 && (!(row->props & ROW_BYTE) || d->rex);
+	return n == 4 && (!byte || d->rex);
 }
 
-/* Explicit uses of the stack pointer, as operand, base or index. */
+/* Explicit uses of the stack pointer as an operand. */
 static unsigned sp_flags(const struct decoder *d, const struct row *row)
 {
-	unsigned flags = 0;
+	uint32_t props = row->props;
+	bool read = false, written = false, found;
 
-	if (row->props & ROW_Z && !(d->egpr & 1) &&
-		names_sp(d, row, (d->p[d->n] & 7) | (d->rex & 1) << 3))
-		flags |= row->props & ROW_Z_W ? TL_INSN_SETS_SP : TL_INSN_USES_SP;
-	if (row->reg == KIND_GP && names_sp(d, row, reg_number(d)))
-		flags |= row->props & ROW_REG_W ? TL_INSN_SETS_SP : TL_INSN_USES_SP;
-	if (row->v == KIND_GP && d->vvvv == 4)
-		flags |= row->props & ROW_V_W ? TL_INSN_SETS_SP : TL_INSN_USES_SP;
-	if (d->modrm >= 0xc0) {
-		if (row->rm == KIND_GP && names_sp(d, row, rm_number(d)))
-			flags |= row->props & ROW_RM_W ? TL_INSN_SETS_SP : TL_INSN_USES_SP;
+	if (props & ROW_Z) {
+		found = !(d->egpr & 1) &&
+			names_sp(d, (d->p[d->n] & 7) | (d->rex & 1) << 3, props & ROW_RM_BYTE);
+		read |= found;
+		written |= found && (props & ROW_Z_W);
 	}
-	return flags ? flags | TL_INSN_USES_SP : 0;
+	if (row->reg == KIND_GP && names_sp(d, reg_number(d), props & ROW_REG_BYTE)) {
+		read = true;
+		written |= (props & ROW_REG_W) != 0;
+	}
+	if (row->v == KIND_GP && d->vvvv == 4 && !(d->egpr & 8)) {
+		read = true;
+		written |= (props & ROW_V_W) != 0;
+	}
+	if (row->rm == KIND_GP && (d->modrm >= 0xc0 || props & ROW_ANYMOD) &&
+		names_sp(d, rm_number(d), props & ROW_RM_BYTE)) {
+		read = true;
+		written |= (props & ROW_RM_W) != 0;
+	}
+	return (read ? TL_INSN_USES_SP : 0) | (written ? TL_INSN_SETS_SP : 0);
 }
 
 /* A base of rsp exists only in a SIB byte (16-bit addresses cannot name it). */
@@ -675,7 +688,7 @@ static int decode_row(struct decoder *d, struct tl_insn *insn)
 		return 0;
 	insn->row = row - tl_insn_rows;
 	insn->op_size = operand_size(d, row);
-	insn->addr_size = address_size(d);
+	insn->addr_size = address_size(d, row);
 	insn->flags = sp_flags(d, row);
 	d->n++;
 	if (head->modrm && !read_memory(d, insn, row))

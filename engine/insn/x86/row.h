@@ -49,7 +49,8 @@ enum row_prop {
 	ROW_SAE = 1 << 18,
 	ROW_DIST = 1 << 19,
 	ROW_ANYMOD = 1 << 20, /* ModRM.mod is not looked at: registers */
-	ROW_BYTE = 1 << 21,   /* r/m or reg is an 8-bit register: ah, ch, dh, bh without REX */
+	ROW_RM_BYTE = 1 << 21, /* 8-bit register: ah, ch, dh, bh without REX; also in the opcode */
+	ROW_REG_BYTE = 1 << 25,
 	ROW_MAP4 = 1 << 22,   /* APX: EVEX bits have meanings of their own */
 	ROW_NF = 1 << 23,     /* may leave the flags alone */
 	ROW_SCC = 1 << 24,    /* a condition stands where V' and the mask do */
