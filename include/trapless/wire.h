@@ -249,9 +249,9 @@ struct tl_lock {
 enum tl_record_kind {
 	TL_REC_PAD = 1,
 	TL_REC_PRINTF,		/* id = format number; payload: arguments in order */
-	TL_REC_TEXT,		/* payload: text as it is to be printed */
-	TL_REC_ERROR,		/* payload: text; a run-time error, id = probe number */
-	TL_REC_WARN,		/* payload: text */
+	TL_REC_TEXT,		/* payload: a string as below, as it is to be printed; long ones come in pieces */
+	TL_REC_ERROR,		/* payload: a string; a run-time error, id = probe number */
+	TL_REC_WARN,		/* payload: a string */
 	/* raw stream only */
 	TL_REC_THREAD,		/* u32 tid, u32 pid, comm[16]: what `thread` numbers mean */
 	TL_REC_LOST,		/* u64 count */
