@@ -279,7 +279,8 @@ static inline int64_t tl_mod(struct tl_run *run, int64_t a, int64_t b)
 }
 
 /* --- string functions -------------------------------------------------------
- * dst always has room for TL_MAXSTRING bytes and may be one of the sources.
+ * dst always has room for TL_MAXSTRING bytes and may be one of the sources, but
+ * not for tl_str_replace(), tl_text_str() and tl_sprintf().
  */
 void tl_str_set(struct tl_run *run, struct tl_str *dst, const struct tl_str *src);
 void tl_str_set_c(struct tl_run *run, struct tl_str *dst, const char *text);
@@ -413,6 +414,7 @@ struct tl_map {
 	uint8_t key_types[TL_MAX_KEYS];
 	uint32_t key_off[TL_MAX_KEYS];
 	struct tl_hist hist;
+	uint32_t sized;		/* declared as name[N]: the overflow message says so */
 };
 
 /* Any keys. get of what is not there: 0, "". set and add may fail (array overflow). */

@@ -60,16 +60,20 @@ struct tl_cursor {
 	uint64_t tail;		/* ours; the shared one only tells the writer */
 	uint64_t head;		/* as last seen */
 	uint64_t time;		/* of the record at tail */
-	uint32_t ready;		/* a whole record lies at tail */
-	uint32_t damaged;	/* times that a ring made no sense and was skipped */
+	uint64_t held;		/* `writing` as it was at held_since */
+	uint64_t held_since;
+	uint32_t size;		/* of the record at tail, checked */
+	uint32_t heap;		/* element of the reader's heap of blocks, not of this block */
 };
 struct tl_reader {
 	struct tl_view *view;
 	struct tl_cursor *cursor; /* view->nblocks of them, caller's, zero */
 	uint8_t *buffer;	/* view->ring_size / 2 bytes: private copy of one record */
 	uint64_t settled;	/* records up to here may be given out */
-	uint64_t damaged;
+	uint64_t damaged;	/* times that a ring made no sense and was skipped */
 };
+/* Payload of TEXT, ERROR, WARN: the text in it, checked; NULL: damaged. */
+const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len);
 /* A record: private copy, checked size; time in cycles. Return nonzero to stop (the record counts as read). */
 typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload,
 	uint32_t size);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* One run of a handler: the cold halves of script.h, locks and errors. */
+#include "internal.h"
+#include <stdarg.h>
+
+struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self)
+{
+	struct tl_block *b = v->ops && v->ops->join ? v->ops->join(v, self) : NULL;
+
+	if (b)
+		*(struct tl_block **)((char *)self + v->local_off) = b;
+	return b;
+}
+
+/* --- locks --------------------------------------------------------------------------- */
+
+static struct tl_lock *lock_at(const struct tl_view *v, uint32_t i)
+{
+	return (struct tl_lock *)v->locks + i;
+}
+
+static void lock_drop(const struct tl_view *v, uint32_t i, uint32_t me)
+{
+	struct tl_lock *l = lock_at(v, i);
+
+	/* the runner may have broken it, and somebody else taken it */
+	if (__atomic_load_n(&l->owner, __ATOMIC_RELAXED) == me)
+		__atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
+}
+
+/* An earlier handler of this thread never came to its end (siglongjmp). */
+__attribute__((cold)) void tl_run_recover(struct tl_view *v, struct tl_block *b)
+{
+	uint32_t i, me = b->owner;
+
+	for (i = 0; i < v->nlocks; i++)
+		lock_drop(v, i, me);
+	b->holding = 0;
+	tl_time_store(&b->writing, 0);
+}
+
+static bool lock_take(struct tl_view *v, uint32_t i, uint32_t me)
+{
+	struct tl_lock *l = lock_at(v, i);
+	uint32_t owner = 0, spins = 0;
+	uint64_t start;
+
+	if (tl_likely(__atomic_compare_exchange_n(&l->owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+		return true;
+	start = tl_cycles();
+	do {
+		if (owner == me)
+			return true;
+		tl_pause();
+		if (++spins % 64 == 0) {
+			if (tl_cycles() - start > v->lock_cycles)
+				return false;
+			if (v->ops && v->ops->relax)
+				v->ops->relax(v);
+		}
+		owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
+	} while (owner ||
+		!__atomic_compare_exchange_n(&l->owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return true;
+}
+
+bool tl_run_lock_slow(struct tl_run *run, const uint16_t *locks, uint32_t n)
+{
+	struct tl_view *v = run->view;
+	struct tl_block *b = run->block;
+	uint32_t i, me = b->owner;
+
+	*(volatile uint32_t *)&b->holding = me;
+	TL_BARRIER();
+	for (i = 0; i < n; i++)
+		if (tl_unlikely(locks[i] >= v->nlocks || !lock_take(v, locks[i], me)))
+			break;
+	run->locks = locks;
+	run->nlocks = i;
+	if (tl_likely(i == n))
+		return true;
+	tl_run_unlock(run);
+	b->skipped++;
+	__atomic_fetch_add(tl_low_word(&v->session->skipped), 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+void tl_run_unlock(struct tl_run *run)
+{
+	uint32_t me = run->block->owner;
+
+	while (run->nlocks)
+		lock_drop(run->view, run->locks[--run->nlocks], me);
+	TL_BARRIER();
+	*(volatile uint32_t *)&run->block->holding = 0;
+}
+
+/* --- errors ---------------------------------------------------------------------------- */
+
+struct text {
+	char *b;
+	uint32_t n, room;
+};
+
+static void text_add(struct text *t, const char *s, uint32_t n)
+{
+	while (n-- && t->n + 1 < t->room)
+		t->b[t->n++] = *s++;
+	t->b[t->n] = 0;
+}
+
+static void text_format(struct text *t, const char *fmt, va_list args)
+{
+	char buf[24];
+	const char *s;
+
+	for (; *fmt; fmt++) {
+		if (*fmt != '%' || !fmt[1]) {
+			text_add(t, fmt, 1);
+			continue;
+		}
+		switch (*++fmt) {
+		case 's':
+			s = va_arg(args, const char *);
+			text_add(t, s, tl_cstr_len(s));
+			break;
+		case 'd':
+			text_add(t, buf, tl_text_dec(buf, va_arg(args, int64_t)));
+			break;
+		case 'p':
+			text_add(t, buf, tl_text_hex(buf, va_arg(args, uint64_t)));
+			break;
+		default:
+			text_add(t, fmt, 1);
+		}
+	}
+}
+
+__attribute__((cold)) void tl_run_error(struct tl_run *run, const char *fmt, ...)
+{
+	struct text t = { run->text, 0, sizeof(run->text) };
+	va_list args;
+
+	if (run->error)
+		return;
+	va_start(args, fmt);
+	text_format(&t, fmt, args);
+	va_end(args);
+	run->error = run->text;
+}
+
+void tl_run_spent(struct tl_run *run) { tl_run_error(run, "MAXACTION exceeded"); }
+void tl_run_nested(struct tl_run *run) { tl_run_error(run, "MAXNESTING exceeded"); }
+void tl_run_div0(struct tl_run *run) { tl_run_error(run, "division by 0"); }
+
+void tl_run_catch(struct tl_run *run, struct tl_str *msg)
+{
+	if (msg)
+		tl_str_set_c(run, msg, run->error ? run->error : "");
+	run->error = NULL;
+}
+
+/* The error ends this handler, and the session when it is one too many. */
+__attribute__((cold)) void tl_run_report(struct tl_run *run)
+{
+	struct tl_session *s = run->view->session;
+	char buf[TL_ERROR_ROOM + 256];
+	struct text t = { buf, 0, sizeof(buf) };
+
+	text_add(&t, run->error, tl_cstr_len(run->error));
+	if (run->place) {
+		text_add(&t, " near ", 6);
+		text_add(&t, run->place, tl_cstr_len(run->place));
+	}
+	tl_ring_text(run->view, run->block, TL_REC_ERROR, run->env->number, buf, t.n);
+	run->block->errors++;
+	if (__atomic_add_fetch(&s->errors, 1, __ATOMIC_RELAXED) > run->view->max_errors) {
+		__atomic_store_n(&s->live, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->exit_requested, 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* --- numbers ------------------------------------------------------------------------------ */
+
+int64_t tl_div_any(int64_t a, int64_t b)
+{
+	uint64_t rem, q;
+
+	q = tl_udiv(a < 0 ? 0 - (uint64_t)a : (uint64_t)a, b < 0 ? 0 - (uint64_t)b : (uint64_t)b, &rem);
+	return (int64_t)((a < 0) != (b < 0) ? 0 - q : q);
+}
+
+int64_t tl_mod_any(int64_t a, int64_t b)
+{
+	uint64_t rem;
+
+	tl_udiv(a < 0 ? 0 - (uint64_t)a : (uint64_t)a, b < 0 ? 0 - (uint64_t)b : (uint64_t)b, &rem);
+	return (int64_t)(a < 0 ? 0 - rem : rem);
+}

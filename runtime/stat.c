@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Statistics: what <<< keeps, and shards of it and of longs. */
+#include "internal.h"
+
+static uint32_t bucket_log(int64_t v)
+{
+	if (!v)
+		return 64;
+	return v > 0 ? 64 + tl_bits((uint64_t)v) : 64 - tl_bits(0 - (uint64_t)v);
+}
+
+static uint32_t bucket_linear(const struct tl_hist *h, int64_t v)
+{
+	uint64_t n, rem;
+
+	if (v < h->low)
+		return 0;
+	n = (uint64_t)v - (uint64_t)h->low;
+#if UINTPTR_MAX > 0xffffffffu
+	rem = 0;
+	n = n / (uint64_t)h->step;
+#else
+	n = tl_udiv(n, (uint64_t)h->step, &rem);
+#endif
+	(void)rem;
+	return n + 1 >= h->buckets - 1 ? h->buckets - 1 : (uint32_t)n + 1;
+}
+
+/* v * v, 128 bits, added to the sum of squares. */
+static void squares_add(struct tl_stat *s, int64_t v)
+{
+	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, a = u >> 32, b = (uint32_t)u;
+	uint64_t mid = a * b, lo = b * b, hi = a * a + (mid >> 31);
+
+	lo += mid << 33;
+	hi += lo < mid << 33;
+	s->squares_lo += lo;
+	s->squares_hi = (int64_t)((uint64_t)s->squares_hi + hi + (s->squares_lo < lo));
+}
+
+void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
+{
+	if (tl_unlikely(!s->count)) {
+		s->sum = s->min = s->max = v;
+	} else {
+		s->sum = tl_add(s->sum, v);
+		if (v < s->min)
+			s->min = v;
+		if (v > s->max)
+			s->max = v;
+	}
+	s->count++;
+	if (h->kind == 1)
+		s->bucket[bucket_log(v)]++;
+	else if (h->kind == 2)
+		s->bucket[bucket_linear(h, v)]++;
+	if (h->squares)
+		squares_add(s, v);
+}
+
+void tl_stat_clear(struct tl_stat *s, const struct tl_hist *h)
+{
+	uint64_t epoch = s->epoch;
+
+	memset(s, 0, TL_STAT_SIZE(h->buckets));
+	s->epoch = epoch;
+}
+
+static struct tl_stat *cell(const struct tl_view *v, struct tl_block *b, uint32_t off)
+{
+	return (struct tl_stat *)((char *)b + v->shard_off + off);
+}
+
+void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off, const struct tl_hist *h, int64_t x)
+{
+	struct tl_stat *s = cell(v, b, off);
+	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
+
+	if (tl_unlikely(s->epoch != epoch)) { /* forgotten meanwhile */
+		tl_stat_clear(s, h);
+		TL_BARRIER();
+		s->epoch = epoch;
+	}
+	tl_stat_add(s, h, x);
+}
+
+static void stat_merge(struct tl_stat *sum, const struct tl_stat *s, const struct tl_hist *h)
+{
+	int64_t count = (int64_t)tl_cell_load(&s->count), min, max;
+	uint64_t lo;
+	uint32_t i;
+
+	if (!count)
+		return;
+	min = (int64_t)tl_cell_load(&s->min);
+	max = (int64_t)tl_cell_load(&s->max);
+	if (!sum->count || min < sum->min)
+		sum->min = min;
+	if (!sum->count || max > sum->max)
+		sum->max = max;
+	sum->count = tl_add(sum->count, count);
+	sum->sum = tl_add(sum->sum, (int64_t)tl_cell_load(&s->sum));
+	lo = tl_cell_load(&s->squares_lo);
+	sum->squares_lo += lo;
+	sum->squares_hi = tl_add(sum->squares_hi, (int64_t)tl_cell_load(&s->squares_hi)) + (sum->squares_lo < lo);
+	for (i = 0; i < h->buckets; i++)
+		sum->bucket[i] = tl_add(sum->bucket[i], (int64_t)tl_cell_load(&s->bucket[i]));
+}
+
+void tl_shard_stat_get(struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum)
+{
+	const struct tl_view *v = run->view;
+	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
+	uint32_t i;
+
+	memset(sum, 0, TL_STAT_SIZE(h->buckets));
+	for (i = 1; i < v->nblocks; i++) {
+		struct tl_stat *s = cell(v, tl_block_at(v, i), off);
+
+		if (tl_cell_load(&s->epoch) == epoch)
+			stat_merge(sum, s, h);
+	}
+}
+
+void tl_shard_stat_clear(struct tl_run *run, uint32_t off)
+{
+	struct tl_stat *base = cell(run->view, tl_block_at(run->view, 0), off);
+
+	__atomic_fetch_add(tl_low_word(&base->epoch), 1, __ATOMIC_RELEASE);
+}
+
+static int64_t *long_cell(const struct tl_view *v, uint32_t i, uint32_t off)
+{
+	return (int64_t *)((char *)tl_block_at(v, i) + v->shard_off + off);
+}
+
+int64_t tl_shard_get(struct tl_run *run, uint32_t off)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < run->view->nblocks; i++)
+		sum += tl_cell_load(long_cell(run->view, i, off));
+	return (int64_t)sum;
+}
+
+/* Under the global's lock: nobody else moves the base. Adds that come meanwhile are kept. */
+void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v)
+{
+	int64_t *base = long_cell(run->view, 0, off);
+
+	*base = tl_add(*base, tl_sub(v, tl_shard_get(run, off)));
+}
+
+/* n / d of a 128-bit n below d << 64: bit by bit, for @variance only. */
+static uint64_t div128(uint64_t hi, uint64_t lo, uint64_t d)
+{
+	uint64_t q = 0;
+	int i;
+
+	for (i = 0; i < 64; i++) {
+		uint64_t carry = hi >> 63;
+
+		hi = hi << 1 | lo >> 63;
+		lo <<= 1;
+		q <<= 1;
+		if (carry || hi >= d) {
+			hi -= d;
+			q |= 1;
+		}
+	}
+	return q;
+}
+
+/* (sum of squares - sum * mean) / (count - 1), exact but for rounding down. */
+static int64_t variance(const struct tl_stat *s)
+{
+	int64_t mean = tl_div_any(s->sum, s->count);
+	uint64_t u, a, b, mid, lo, hi, x;
+	int64_t rest = tl_sub(s->sum, tl_mul(mean, s->count));
+
+	if (s->count < 2)
+		return 0;
+	/* sum (v - mean)^2 = squares - mean * (sum + rest') with rest' = sum - mean * count */
+	u = mean < 0 ? 0 - (uint64_t)mean : (uint64_t)mean;
+	x = tl_add(s->sum, rest) < 0 ? 0 - (uint64_t)tl_add(s->sum, rest) : (uint64_t)tl_add(s->sum, rest);
+	a = (u >> 32) * (uint32_t)x;
+	b = (uint32_t)u * (x >> 32);
+	mid = a + b;
+	lo = (uint64_t)(uint32_t)u * (uint32_t)x;
+	hi = (u >> 32) * (x >> 32) + (mid >> 32) + ((uint64_t)(mid < a) << 32);
+	lo += mid << 32;
+	hi += lo < mid << 32;
+	hi = (uint64_t)s->squares_hi - hi - (s->squares_lo < lo);
+	lo = s->squares_lo - lo;
+	return (int64_t)div128(hi, lo, (uint64_t)s->count - 1);
+}
+
+int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *s, enum tl_stat_op op)
+{
+	int64_t count = s ? s->count : 0;
+
+	if (op == TL_COUNT)
+		return count;
+	if (op == TL_SUM)
+		return count ? s->sum : 0;
+	if (!count) {
+		tl_run_error(run, "empty aggregate");
+		return 0;
+	}
+	switch (op) {
+	case TL_MIN:
+		return s->min;
+	case TL_MAX:
+		return s->max;
+	case TL_AVG:
+		return count == -1 ? 0 : tl_div_any(s->sum, count);
+	default:
+		return variance(s);
+	}
+}
+
+int64_t tl_hist_bucket(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n)
+{
+	if (n < 0 || n >= h->buckets) {
+		tl_run_error(run, "histogram index out of range");
+		return 0;
+	}
+	return s ? s->bucket[n] : 0;
+}
