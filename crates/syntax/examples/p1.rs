@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Pass 1 alone: `cargo run --example p1 -- FILE [ARGS...]` prints the tree.
 
-use trapless_syntax::{ast::NodeIds, parse_file, Diagnostics, Environment, MacroLibrary, SourceMap};
+use trapless_syntax::{
+    ast::NodeIds, parse_file, Diagnostics, Environment, MacroLibrary, SourceMap,
+};
 
 fn main() -> std::process::ExitCode {
     let mut words = std::env::args().skip(1);
@@ -16,7 +18,11 @@ fn main() -> std::process::ExitCode {
             return std::process::ExitCode::FAILURE;
         }
     };
-    let env = Environment { args: words.collect(), guru: true, ..Environment::default() };
+    let env = Environment {
+        args: words.collect(),
+        guru: true,
+        ..Environment::default()
+    };
     let mut map = SourceMap::new();
     let library = MacroLibrary::with_prelude(&mut map);
     let file = map.add_bytes(name, &text);

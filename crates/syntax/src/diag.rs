@@ -54,9 +54,51 @@ tags! {
     ParseSize "PARSE_SIZE" "Braces in a probe point and macros multiply; the product is bounded.";
     ParseDuplicate "PARSE_DUPLICATE" "This may be written only once.";
     PrintArgs "PRINT_ARGS" "print takes values, printf a literal format first, printd a literal delimiter first.";
+    PrintFormat "PRINT_FORMAT" "A conversion reads %, then a flag, 0, a width, .precision, l (all optional), and one of b c d i m M o p s u x X.";
     StatArgs "STAT_ARGS" "@count and its kin take a statistic; the parameters of histograms are literal numbers.";
     ForeachSort "FOREACH_SORT" "foreach sorts by one key, or by the value, written once.";
     GlobalInit "GLOBAL_INIT" "A global starts with a literal number or string; an array cannot be initialised.";
+
+    // ---- semantics: names, types, probe points ----
+    NotBuilt "NOT_BUILT" "The language has this; trapless does not yet.";
+    NameUnknown "NAME_UNKNOWN" "A function comes from the script, from the tapset, or is built in.";
+    NameDuplicate "NAME_DUPLICATE" "Functions, globals and the parameters of one function have names of their own.";
+    CallArgs "CALL_ARGS" "A function is called with as many arguments as it has parameters.";
+    TypeMismatch "TYPE_MISMATCH" "Every variable and function has one type: number, string, or statistic.";
+    TypeUnresolved "TYPE_UNRESOLVED" "Nothing in the script tells the type of this.";
+    ArrayKeys "ARRAY_KEYS" "An array has the same number and types of keys everywhere.";
+    ArrayScalar "ARRAY_SCALAR" "A global is either an array or a single value.";
+    ArrayLocal "ARRAY_LOCAL" "Arrays and statistics are global.";
+    AssignTarget "ASSIGN_TARGET" "Only variables and array elements can be set.";
+    StatMisuse "STAT_MISUSE" "A statistic is filled by <<< and read by @count, @sum, @min, @max, @avg and histograms.";
+    HistConflict "HIST_CONFLICT" "One statistic keeps one kind of histogram.";
+    FormatArgs "FORMAT_ARGS" "Every directive of a format takes one argument of its type.";
+    FlowMisplaced "FLOW_MISPLACED" "break and continue stand in loops, return in functions, next in probes.";
+    ForeachChange "FOREACH_CHANGE" "The array that a foreach walks may not change inside.";
+    NeverAssigned "NEVER_ASSIGNED" "A local that is read but never set holds 0 or the empty string.";
+    PointUnknown "POINT_UNKNOWN" "No probe point family has this component at this place.";
+    PointArgument "POINT_ARGUMENT" "This component of a probe point takes another argument.";
+    PointNoMatch "POINT_NO_MATCH" "A probe point must match at least one place, unless `?` or `!` stands behind it.";
+    PointKernel "POINT_KERNEL" "Kernel probe points need the kernel home, which trapless does not have yet.";
+    AliasRecursion "ALIAS_RECURSION" "An alias may not stand for itself.";
+    ContextNone "CONTEXT_NONE" "Only probes at functions and statements of a program have $variables.";
+    ReturnMisplaced "RETURN_MISPLACED" "$return and @entry belong to .return probes.";
+    CtxVarUnknown "CTX_VAR_UNKNOWN" "The debug information has no such variable at this place.";
+    CtxVarGone "CTX_VAR_GONE" "The compiler removed the variable at this place.";
+    CtxVarKind "CTX_VAR_KIND" "Numbers, pointers and enumerations can be read; structures and arrays by their members.";
+    MemberUnknown "MEMBER_UNKNOWN" "The type has no such member.";
+    TypeUnknown "TYPE_UNKNOWN" "No type of this name is in the debug information.";
+    DebugInfoMissing "DEBUG_INFO_MISSING" "Variables, types and source lines need debug information (DWARF).";
+    ProcessMissing "PROCESS_MISSING" "The program or library cannot be found or read.";
+    ProcessTarget "PROCESS_TARGET" "`process` without a name means the target of -c or -x.";
+    ProcessLater "PROCESS_LATER" "Processes that start later are not caught yet.";
+    ProbesNone "PROBES_NONE" "A script needs at least one probe.";
+    GuruNeeded "GURU_NEEDED" "Embedded C and writes to the program need guru mode.";
+    ModuleBuild "MODULE_BUILD" "The module could not be made from a valid script.";
+    Usage "USAGE" "The command line is not understood.";
+    FileMissing "FILE_MISSING" "The file cannot be read or written.";
+    TargetMissing "TARGET_MISSING" "The process is gone, or may not be traced.";
+    CompilerMissing "COMPILER_MISSING" "Pass 4 needs a C compiler.";
 }
 
 impl Tag {

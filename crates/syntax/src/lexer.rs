@@ -178,7 +178,8 @@ impl Lexer<'_> {
             }
             let start = self.here();
             let Some(byte) = self.peek() else {
-                let span = Span::new(self.file, self.src.len(), self.src.len());
+                let end = self.src.trim_ascii_end().len();
+                let span = Span::new(self.file, end, end);
                 return self.make(TokenKind::Eof, span);
             };
             if matches!(byte, b'$' | b'@') && self.argument_follows() {
@@ -429,7 +430,8 @@ impl Lexer<'_> {
             }
             bytes.push(b);
         }
-        bad(Tag::LexEmbedded, "this embedded C has no end", None)
+        let code = TokenKind::Embedded(String::new());
+        bad(Tag::LexEmbedded, "this embedded C has no end", Some(code))
             .help("write %} where the C code ends")
             .kind()
     }

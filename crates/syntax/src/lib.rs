@@ -7,6 +7,8 @@
 
 pub mod ast;
 pub mod diag;
+pub mod expect;
+pub mod format;
 pub mod lexer;
 pub mod parser;
 pub mod preprocess;

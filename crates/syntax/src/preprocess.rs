@@ -244,11 +244,7 @@ impl<'a> Preprocessor<'a> {
     /// `@define NAME(A, B) %( BODY %)`; the number of tokens it takes.
     fn define(&mut self, input: &[Token]) -> usize {
         let Some((name, span)) = input.get(1).and_then(plain_word) else {
-            let span = input.get(1).unwrap_or(&input[0]).span;
-            self.diags
-                .error(Tag::MacroDefine, span, "a macro's name is missing")
-                .help("write @define name %( ... %)");
-            return 1;
+            return self.define_error(input, 1, "a macro's name is missing");
         };
         let mut at = 2;
         let mut params = Vec::new();
@@ -310,7 +306,10 @@ impl<'a> Preprocessor<'a> {
         let body = input.iter().skip(at).take(8).position(|t| t.is_op("%("));
         match body.and_then(|b| matching(&input[at + b..]).map(|end| at + b + end + 1)) {
             Some(behind) => behind,
-            None => at.max(1).min(input.len()),
+            None => {
+                let rest = input.iter().skip(at.max(1));
+                at.max(1) + rest.take_while(|t| !t.starts_line).count().max(1)
+            }
         }
     }
 

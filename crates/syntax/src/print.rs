@@ -329,8 +329,8 @@ impl Out<'_, '_> {
     /// An expression inside another: in parentheses unless it is one word.
     fn operand(&mut self, e: &Expr) -> fmt::Result {
         let plain = match &e.kind {
-            ExprKind::Number(n) => *n >= 0,
-            ExprKind::Ident(_)
+            ExprKind::Number(_)
+            | ExprKind::Ident(_)
             | ExprKind::Str(_)
             | ExprKind::Index { .. }
             | ExprKind::Call { .. }

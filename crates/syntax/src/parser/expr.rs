@@ -7,6 +7,7 @@
 
 use super::*;
 use crate::diag::nearest;
+use crate::format::parse_format;
 
 const ASSIGN: &[(&str, AssignOp)] = &[
     ("=", AssignOp::Set),
@@ -509,7 +510,7 @@ impl Parser<'_> {
             args: Vec::new(),
         };
         match kind {
-            PrintKind::Printf => print.format = Some(self.string("a literal format string")?),
+            PrintKind::Printf => print.format = Some(self.format()?),
             PrintKind::Printd | PrintKind::Printdln => {
                 print.delimiter = Some(self.string("a literal delimiter string")?);
             }
@@ -530,6 +531,20 @@ impl Parser<'_> {
             }
         }
         self.print_rest(name, open, print, None)
+    }
+
+    fn format(&mut self) -> Parse<StrLit> {
+        let at = self.pos;
+        let format = self.string("a literal format string")?;
+        if let Err(error) = parse_format(&format.bytes) {
+            let behind = std::mem::replace(&mut self.pos, at);
+            self.report(Tag::PrintFormat, error.message, |d| {
+                d.help("write %% for a percent sign");
+            });
+            // The rest of the call is in order.
+            self.pos = behind;
+        }
+        Ok(format)
     }
 
     fn print_rest(

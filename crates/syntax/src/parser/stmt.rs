@@ -66,6 +66,9 @@ impl Parser<'_> {
                         return true;
                     }
                 }
+                TokenKind::At(_) if depth == 0 && token.starts_line && self.pos > failed_at => {
+                    return true;
+                }
                 _ => {}
             }
             self.bump();
