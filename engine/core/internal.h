@@ -61,6 +61,9 @@ struct tl_site {
 	bool post;		    /* wanted: some enabled probe has a post handler */
 	bool want;		    /* to be armed */
 	bool queued;		    /* in the running batch */
+	struct tl_patch *planned;   /* in the running batch: the patch that will serve it */
+	struct tl_site *follow;	    /* list of sites to be looked at after the batch */
+	bool noted;		    /* in that list */
 	uint32_t refs;		    /* detours, live and retired, that hold its address */
 	uintptr_t func_start;	    /* as given by a probe, else 0 */
 	uint32_t func_size;
@@ -71,6 +74,8 @@ struct tl_site {
 extern struct tl_probe tl_probe_nothing; /* both handlers do nothing */
 
 struct tl_site *tl_site_get(uintptr_t addr); /* found or made */
+struct tl_site *tl_site_find(uintptr_t addr);
+struct tl_site *tl_site_next(uintptr_t addr); /* the first at or behind addr */
 void tl_site_put(struct tl_site *s);	     /* freed when neither probes nor detours remain */
 void tl_site_wants(struct tl_site *s);	     /* recompute flags, post, want out of the probes */
 void tl_site_link(struct tl_site *s, struct tl_probe *p);
@@ -87,7 +92,8 @@ struct tl_detour {
 	uint32_t size;
 	uint32_t used;		/* bytes of code */
 	struct tl_plan plan;	/* what it was built for */
-	struct tl_detour *next; /* retired list, free lists */
+	struct tl_node node;	/* among the retired */
+	struct tl_detour *next; /* retired for the same address; free blocks */
 	bool retired;
 };
 
@@ -103,6 +109,8 @@ void tl_detour_cancel(struct tl_detour *d);
 size_t tl_detour_poll(bool force);
 /* May somebody inside a retired detour come back between lo and hi (both exclusive)? */
 bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi);
+/* Nobody is inside any detour, live or retired, that serves s. */
+bool tl_detour_site_quiet(const struct tl_site *s);
 void tl_detour_deinit(void);
 
 /* --- patches ----------------------------------------------------------------- */
@@ -114,6 +122,11 @@ struct tl_patch {
 	struct tl_detour *detour;
 	struct tl_patch *next;	/* lists of a batch */
 	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan.changed of them */
+	size_t journal;		/* its entry there */
+	struct tl_node text;	/* in tl_core.written, while its bytes stand in the text */
+	bool pulled;		/* taken out by the running batch */
+	bool revived;		/* its detour was a retired one */
+	bool entered;		/* breakpoints led into its detour before it was written */
 };
 
 /*
@@ -125,12 +138,15 @@ struct tl_batch {
 	size_t nsites, max;
 	struct tl_patch *old, *fresh;
 	struct tl_site *bad;	/* the site that was refused */
-	bool may_keep;		/* disarming: a patch that cannot be taken away now stays, silent */
+	struct tl_site *follow; /* a neighbour left: these may do better than a breakpoint now */
+	bool again;		/* plan anew what would still serve */
+	bool careful;		/* no windows over places that threads may come back to */
 };
 int tl_batch_init(struct tl_batch *b, size_t expect);
 int tl_batch_add(struct tl_batch *b, struct tl_site *s);
 int tl_batch_commit(struct tl_batch *b);
 void tl_batch_deinit(struct tl_batch *b);
+int tl_site_check(struct tl_site *s); /* may it be probed at all? 0 or -TL_E_ */
 
 struct tl_patch *tl_patch_at(uintptr_t addr); /* the patch whose original bytes hold addr, or NULL */
 void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len); /* overlay original bytes on a copy of text */
@@ -145,6 +161,7 @@ struct tl_change {
 	uint8_t how;		/* enum tl_patch_how */
 	uint8_t from[TL_PATCH_MAX * 2], to[TL_PATCH_MAX * 2];
 	struct tl_patch_step step;
+	bool trapped;		/* `from` is a breakpoint of ours */
 	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */
 };
 /* Sorts them. 0, or -TL_E_ with the text unchanged. */
@@ -166,8 +183,8 @@ struct tl_journal {
 /* Read by others at any moment: an entry's len is stored last and cleared first. */
 extern struct tl_journal *volatile tl_journal;
 int tl_journal_reserve(size_t more);
-void tl_journal_put(uintptr_t addr, const uint8_t *orig, size_t len); /* reserved before; same addr: kept once */
-void tl_journal_drop(uintptr_t addr);
+size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, size_t len); /* reserved before; returns its number */
+void tl_journal_drop(size_t number);
 void tl_journal_deinit(void);
 
 /* --- functions (func.c) -------------------------------------------------------------- */
@@ -181,11 +198,21 @@ struct tl_func {
 };
 /* The part that holds addr, walked. start/size: bounds from the caller, or 0. */
 int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size);
+/* Only copy and walk [start, start + size): no pads. 0 or -TL_E_. */
+int tl_func_walk(struct tl_func *f, uintptr_t start, size_t size);
 void tl_func_forget(struct tl_func *f);
 void tl_func_deinit(struct tl_func *f);
 /* As tl_image_function(), and the start of the next function that the table knows (0: none). */
 int tl_image_function_next(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
 	uintptr_t *pads, size_t max, size_t *npads, uintptr_t *next);
+
+/*
+ * Adds to the sorted pads[0..*npads) the places in [lo, hi) where other parts
+ * of the image jump to. 0, or -TL_E_LIMIT when not all are known.
+ */
+int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
+	size_t max, size_t *npads);
+void tl_images_deinit(void);
 
 /* --- refusals (refuse.c) ---------------------------------------------------------------- */
 
@@ -210,15 +237,17 @@ void tl_threads_sweep(void);
  * The detour's slow path: called on the interrupted thread's stack when its
  * fast check fails (other key or tid in the hashed entry, guard not 0, or the
  * point has TL_PROBE_BIG_STACK and the entry no stack). Returns the thread's
- * record with guard = sp, or NULL: run no handler (already counted). The
- * detour clears the guard when the handler is done.
+ * record with its guard free, or NULL: run no handler (already counted). The
+ * detour sets the guard to sp, reads site->current only after that, and clears
+ * the guard when the handler is done.
  */
 struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintptr_t key);
 /*
  * What `current` pointed at before is out of use: every handler that may have
- * seen it has ended. lo..hi: the detours concerned (for stale guards). Sleeps.
+ * seen it has ended. quiet(arg) tells that nobody is inside the detours
+ * concerned, so that a guard still set is a stale one. Sleeps.
  */
-int tl_threads_grace(void);
+int tl_threads_grace(bool (*quiet)(void *arg), void *arg);
 
 /* --- return probes ------------------------------------------------------------------------------ */
 
@@ -231,16 +260,21 @@ struct tl_core {
 	bool ready;
 	bool optimize;
 	struct tl_gate *gate;
-	struct tl_index sites, patches;
+	struct tl_index sites;	 /* all */
+	struct tl_index patches; /* as planned: what a running batch will leave */
+	struct tl_index written; /* whose bytes stand in the text */
 	struct tl_detour_env env;
 	struct tl_slab site_slab, patch_slab, detour_slab;
 	struct tl_func func;
 	size_t nprobes;
-	struct tl_retprobe *rets; /* through tl_ret_state */
+	bool leftovers;		 /* some patch could not be taken away yet */
+
 };
 extern struct tl_core tl_core;
 
 int tl_engine_init_locked(void);
+int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed);
+int tl_probes_unregister_locked(struct tl_probe **probes, size_t n);
 
 /* --- asserts and races ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The function part under analysis: a copy of its original bytes, walked. */
+#include "internal.h"
+
+enum { SLACK = 32, PADS = 1024, GAP_MAX = 63, FUNC_MAX = 64 << 20 };
+
+void tl_func_forget(struct tl_func *f)
+{
+	f->valid = false;
+}
+
+void tl_func_deinit(struct tl_func *f)
+{
+	if (f->mem)
+		tl_os_free(f->mem, f->mem_size);
+	f->mem = NULL;
+	f->mem_size = 0;
+	f->valid = false;
+}
+
+/* Layout of mem: pads, boundary bits, target bits, text. */
+static int room(struct tl_func *f, size_t bytes)
+{
+	size_t bits = (bytes + SLACK) / 8 + 8;
+	size_t need = PADS * sizeof(uintptr_t) + 2 * bits + bytes + SLACK;
+	uint8_t *m;
+
+	if (need > f->mem_size) {
+		size_t size = f->mem_size ? f->mem_size : 65536;
+
+		while (size < need)
+			size *= 2;
+		m = tl_os_alloc(size);
+		if (!m)
+			return -TL_E_NOMEM;
+		tl_func_deinit(f);
+		f->mem = m;
+		f->mem_size = size;
+	}
+	m = f->mem;
+	f->code.pads = (uintptr_t *)(void *)m;
+	f->code.boundary = m + PADS * sizeof(uintptr_t);
+	f->code.target = f->code.boundary + bits;
+	f->code.text = f->code.target + bits;
+	tl_fill(f->code.boundary, 0, 2 * bits + bytes + SLACK);
+	return 0;
+}
+
+static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
+{
+	uint8_t *text;
+	size_t got;
+	int ret;
+
+	f->valid = false;
+	if (size > FUNC_MAX)
+		return -TL_E_LIMIT;
+	ret = room(f, size + after);
+	if (ret)
+		return ret;
+	text = (uint8_t *)(uintptr_t)f->code.text;
+	got = tl_os_text_read(start, text, size + after);
+	if (got < size)
+		return -TL_E_NOT_TEXT;
+	tl_patch_original(start, text, size + after);
+	f->code.start = start;
+	f->code.size = size;
+	f->code.after = got - size;
+	f->code.npads = 0;
+	f->code.indirect = f->code.complete = false;
+	return 0;
+}
+
+int tl_func_walk(struct tl_func *f, uintptr_t start, size_t size)
+{
+	int ret = load(f, start, size, 0);
+
+	return ret ? ret : tl_arch_code_walk(&f->code);
+}
+
+/*
+ * The gap to the next known function is alignment only if it is small and
+ * ends aligned; the port checks that it holds nothing but padding.
+ */
+static size_t gap(uintptr_t end, uintptr_t next)
+{
+	return next > end && next - end <= GAP_MAX && !(next & 15) ? next - end : 0;
+}
+
+static void extend(struct tl_func_part *part, uintptr_t start, size_t size)
+{
+	uintptr_t lo = start < part->start ? start : part->start;
+	uintptr_t hi = part->start + part->size;
+
+	if (start + size > hi)
+		hi = start + size;
+	part->start = lo;
+	part->size = hi - lo;
+}
+
+int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
+{
+	const struct tl_image *img = tl_image_find(addr);
+	struct tl_func_part part = {0, 0};
+	uintptr_t pads[PADS], next = 0;
+	size_t npads = 0;
+	bool given = start && size && addr >= start && addr - start < size;
+	bool all_pads = true;
+	int ret;
+
+	if (!img)
+		return -TL_E_NOT_TEXT;
+	if (f->valid && addr >= f->code.start && addr - f->code.start < f->code.size &&
+		(!given || (start >= f->code.start && start + size <= f->code.start + f->code.size)))
+		return 0;
+	ret = tl_image_function_next(img, addr, &part, pads, PADS, &npads, &next);
+	if (ret == -TL_E_LIMIT || (ret && part.size))
+		all_pads = false; /* the function is known, its pads are not */
+	else if (ret && !given)
+		return ret;
+	if (given && part.size)
+		extend(&part, start, size);
+	else if (given)
+		part = (struct tl_func_part){start, size};
+	if (part.start < img->lo || part.start + part.size > img->hi)
+		return -TL_E_NOT_PROVEN;
+	if (tl_image_entries(img, part.start, part.start + part.size, pads, PADS, &npads))
+		all_pads = false;
+	ret = load(f, part.start, part.size, gap(part.start + part.size, next));
+	if (ret)
+		return ret;
+	tl_copy((void *)(uintptr_t)f->code.pads, pads, npads * sizeof(pads[0]));
+	f->code.npads = npads;
+	tl_arch_code_walk(&f->code); /* what could not be decoded shows in the bitmaps */
+	if (!all_pads)
+		f->code.complete = false;
+	f->valid = true;
+	return 0;
+}

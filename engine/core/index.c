@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Ordered index by address: a treap whose priorities are a hash of the key, so
+ * its shape depends on the set alone and its depth stays near log2(n).
+ * Nodes live inside the objects; nothing is allocated, nothing fails.
+ */
+#include "internal.h"
+
+static uint32_t priority(uintptr_t key)
+{
+	uint64_t x = (uint64_t)key * 0x9e3779b97f4a7c15ull;
+
+	x ^= x >> 29;
+	return (uint32_t)((x * 0xbf58476d1ce4e5b9ull) >> 32);
+}
+
+static struct tl_node *rotate_right(struct tl_node *n)
+{
+	struct tl_node *l = n->left;
+
+	n->left = l->right;
+	l->right = n;
+	return l;
+}
+
+static struct tl_node *rotate_left(struct tl_node *n)
+{
+	struct tl_node *r = n->right;
+
+	n->right = r->left;
+	r->left = n;
+	return r;
+}
+
+static struct tl_node *insert(struct tl_node *root, struct tl_node *n)
+{
+	if (!root)
+		return n;
+	if (n->key < root->key) {
+		root->left = insert(root->left, n);
+		return priority(root->left->key) > priority(root->key) ? rotate_right(root) : root;
+	}
+	root->right = insert(root->right, n);
+	return priority(root->right->key) > priority(root->key) ? rotate_left(root) : root;
+}
+
+void tl_index_insert(struct tl_index *ix, struct tl_node *n, uintptr_t key)
+{
+	n->key = key;
+	n->left = n->right = NULL;
+	TL_ASSERT(!tl_index_find(ix, key));
+	ix->root = insert(ix->root, n);
+}
+
+static struct tl_node *join(struct tl_node *a, struct tl_node *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	if (priority(a->key) > priority(b->key)) {
+		a->right = join(a->right, b);
+		return a;
+	}
+	b->left = join(a, b->left);
+	return b;
+}
+
+void tl_index_remove(struct tl_index *ix, struct tl_node *n)
+{
+	struct tl_node **link = &ix->root;
+
+	while (*link && *link != n)
+		link = n->key < (*link)->key ? &(*link)->left : &(*link)->right;
+	TL_ASSERT(*link == n);
+	if (*link == n)
+		*link = join(n->left, n->right);
+	n->left = n->right = NULL;
+}
+
+struct tl_node *tl_index_find(const struct tl_index *ix, uintptr_t key)
+{
+	struct tl_node *n = ix->root;
+
+	while (n && n->key != key)
+		n = key < n->key ? n->left : n->right;
+	return n;
+}
+
+struct tl_node *tl_index_floor(const struct tl_index *ix, uintptr_t key)
+{
+	struct tl_node *n = ix->root, *best = NULL;
+
+	while (n) {
+		if (n->key <= key)
+			best = n;
+		n = n->key <= key ? n->right : n->left;
+	}
+	return best;
+}
+
+struct tl_node *tl_index_ceil(const struct tl_index *ix, uintptr_t key)
+{
+	struct tl_node *n = ix->root, *best = NULL;
+
+	while (n) {
+		if (n->key >= key)
+			best = n;
+		n = n->key >= key ? n->left : n->right;
+	}
+	return best;
+}

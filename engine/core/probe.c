@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The life of probes, and of the engine. */
+#include "internal.h"
+
+enum { ENABLED = 1 }; /* tl_probe.reserved */
+
+struct tl_core tl_core;
+
+#ifdef TL_TEST
+void (*tl_race_hook)(enum tl_race point);
+#endif
+
+/* --- broken promises ------------------------------------------------------- */
+
+uint64_t tl_nbroken;
+
+void tl_broken(const char *what)
+{
+	(void)what;
+	tl_count(&tl_nbroken);
+#ifdef TL_TEST
+	__builtin_trap();
+#endif
+}
+
+/* Rows: from; bits: to. */
+static const uint8_t legal[] = {
+	[TL_PROBE_NEW] = 1 << TL_PROBE_PREPARED,
+	[TL_PROBE_PREPARED] = 1 << TL_PROBE_NEW | 1 << TL_PROBE_ARMED | 1 << TL_PROBE_OFF,
+	[TL_PROBE_ARMED] = 1 << TL_PROBE_OFF | 1 << TL_PROBE_GONE,
+	[TL_PROBE_OFF] = 1 << TL_PROBE_ARMED | 1 << TL_PROBE_GONE,
+	[TL_PROBE_GONE] = 1 << TL_PROBE_PREPARED,
+};
+
+void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to)
+{
+	if (p->state != from || !(legal[from] & 1u << to)) {
+		tl_broken("illegal move of a probe");
+		return;
+	}
+	__atomic_store_n(&p->state, to, __ATOMIC_RELEASE);
+}
+
+/* --- engine ------------------------------------------------------------------- */
+
+int tl_engine_init_locked(void)
+{
+	int ret;
+
+	TL_ASSERT_HELD();
+	if (tl_core.ready)
+		return 0;
+	ret = tl_os_init();
+	if (ret)
+		return ret;
+	tl_core.site_slab.size = sizeof(struct tl_site);
+	tl_core.patch_slab.size = sizeof(struct tl_patch);
+	tl_core.detour_slab.size = sizeof(struct tl_detour);
+	tl_core.gate = tl_os_alloc_wiped();
+	ret = -TL_E_NOMEM;
+	if (!tl_core.gate)
+		goto os;
+	ret = tl_threads_init();
+	if (ret)
+		goto gate;
+	tl_os_thread_layout(&tl_core.env.tid_offset, &tl_core.env.fast_key);
+	ret = tl_os_images_update();
+	if (ret < 0)
+		goto threads;
+	tl_core.env.gate = tl_core.gate;
+	tl_core.optimize = true;
+	tl_core.ready = true;
+	TL_STORE(&tl_core.gate->open, 1);
+	return 0;
+threads:
+	tl_threads_deinit();
+gate:
+	tl_os_free_wiped(tl_core.gate);
+os:
+	tl_os_exit();
+	tl_fill(&tl_core, 0, sizeof(tl_core));
+	return ret;
+}
+
+int tl_engine_init(void)
+{
+	int ret;
+
+	tl_os_lock();
+	ret = tl_engine_init_locked();
+	tl_os_unlock();
+	return ret;
+}
+
+void tl_probes_silence(bool silent)
+{
+	struct tl_gate *gate = TL_LOAD(&tl_core.gate);
+
+	if (gate)
+		TL_STORE(&gate->open, silent ? 0 : 1);
+}
+
+/* --- sites of one operation ------------------------------------------------------- */
+
+static bool batch_quiet(void *arg)
+{
+	const struct tl_batch *b = arg;
+
+	for (size_t i = 0; i < b->nsites; i++)
+		if (!tl_detour_site_quiet(b->sites[i]))
+			return false;
+	return true;
+}
+
+static int refresh(struct tl_batch *b, struct tl_probe **probes, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		tl_site_wants(probes[i]->site);
+		ret = tl_batch_add(b, probes[i]->site);
+	}
+	return ret;
+}
+
+/* --- registering -------------------------------------------------------------------- */
+
+static int prepare(struct tl_probe *p)
+{
+	struct tl_site *s;
+
+	if (p->state != TL_PROBE_NEW && p->state != TL_PROBE_GONE)
+		return -TL_E_STATE;
+	if (!p->addr || (!p->pre && !p->post))
+		return -TL_E_INVAL;
+	if ((p->flags & TL_PROBE_NO_JUMP) && (p->flags & TL_PROBE_NO_TRAP))
+		return -TL_E_INVAL;
+	if (p->flags & TL_PROBE_BIG_STACK) {
+		int ret = tl_threads_want_stacks();
+
+		if (ret)
+			return ret;
+	}
+	s = tl_site_get((uintptr_t)p->addr);
+	if (!s)
+		return -TL_E_NOMEM;
+	p->reserved = p->flags & TL_PROBE_DISABLED ? 0 : ENABLED;
+	p->nmissed = 0;
+	if (p->func_start && p->func_size) {
+		s->func_start = p->func_start;
+		s->func_size = p->func_size;
+	}
+	tl_probe_move(p, (enum tl_probe_state)p->state, TL_PROBE_PREPARED);
+	tl_site_link(s, p);
+	return 0;
+}
+
+/* Nothing has become live: take the probes off their sites again. */
+static void unprepare(struct tl_batch *b, struct tl_probe **probes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tl_site *s = probes[i]->site;
+
+		tl_site_unlink(s, probes[i]);
+		tl_site_wants(s);
+		tl_probe_move(probes[i], TL_PROBE_PREPARED, TL_PROBE_NEW);
+	}
+	tl_threads_grace(batch_quiet, b); /* walks of neighbours' lists */
+	for (size_t i = 0; i < n; i++) {
+		struct tl_site *s = probes[i]->site;
+
+		probes[i]->site = NULL;
+		probes[i]->next = NULL;
+		if (!s->queued)
+			tl_batch_add(b, s);
+		if (!s->queued)
+			tl_site_put(s);
+	}
+}
+
+static size_t index_of(struct tl_probe **probes, size_t n, const struct tl_site *s)
+{
+	for (size_t i = 0; i < n; i++)
+		if (probes[i]->site == s)
+			return i;
+	return 0;
+}
+
+/* Probes that stay off are checked too, so that enabling them later is no surprise. */
+static int check_disabled(struct tl_probe **probes, size_t n, size_t *failed)
+{
+	for (size_t i = 0; i < n; i++) {
+		int ret = probes[i]->reserved & ENABLED ? 0 : tl_site_check(probes[i]->site);
+
+		if (ret) {
+			*failed = i;
+			return ret;
+		}
+	}
+	return 0;
+}
+
+int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed)
+{
+	struct tl_batch b;
+	size_t ready = 0, unused;
+	int ret = tl_engine_init_locked();
+
+	if (!failed)
+		failed = &unused;
+	if (!ret)
+		ret = tl_batch_init(&b, n);
+	if (ret)
+		return ret;
+	tl_threads_sweep();
+	for (; ready < n; ready++) {
+		ret = prepare(probes[ready]);
+		if (ret) {
+			*failed = ready;
+			goto undo;
+		}
+	}
+	tl_func_forget(&tl_core.func);
+	ret = refresh(&b, probes, n);
+	if (!ret)
+		ret = check_disabled(probes, n, failed);
+	if (ret)
+		goto undo;
+	ret = tl_batch_commit(&b);
+	if (ret) {
+		*failed = b.bad ? index_of(probes, n, b.bad) : 0;
+		goto undo;
+	}
+	for (size_t i = 0; i < n; i++)
+		tl_probe_move(probes[i], TL_PROBE_PREPARED,
+			probes[i]->reserved & ENABLED ? TL_PROBE_ARMED : TL_PROBE_OFF);
+	for (size_t i = 0; i < n; i++)
+		tl_site_publish(probes[i]->site);
+	tl_core.nprobes += n;
+	tl_batch_deinit(&b);
+	return 0;
+undo:
+	unprepare(&b, probes, ready);
+	tl_batch_deinit(&b);
+	return ret;
+}
+
+int tl_probes_register(struct tl_probe **probes, size_t n, size_t *failed)
+{
+	size_t at = 0;
+	int ret;
+
+	if (!probes || !n)
+		return n ? -TL_E_INVAL : 0;
+	tl_os_lock();
+	ret = tl_probes_register_locked(probes, n, &at);
+	tl_os_unlock();
+	if (ret && failed)
+		*failed = at;
+	return ret;
+}
+
+int tl_probe_register(struct tl_probe *p)
+{
+	return tl_probes_register(&p, 1, NULL);
+}
+
+/* --- taking away ----------------------------------------------------------------------- */
+
+/*
+ * Silences the probes, takes their text away and waits for running handlers.
+ * When the text cannot be taken away now (nobody to stop the threads, no
+ * memory), the patch stays and runs nothing; sweep_up() tries again later.
+ */
+static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n)
+{
+	int ret, err;
+
+	for (size_t i = 0; i < n; i++)
+		tl_site_publish(probes[i]->site);
+	ret = refresh(b, probes, n);
+	if (!ret)
+		ret = tl_batch_commit(b);
+	err = tl_threads_grace(batch_quiet, b);
+	return ret ? ret : err;
+}
+
+/* Patches that nobody wants any more but that could not be taken away in time. */
+static void sweep_up(void)
+{
+	struct tl_batch b;
+	struct tl_site *s;
+
+	if (!tl_core.leftovers || tl_batch_init(&b, 0))
+		return;
+	for (s = tl_site_next(0); s; s = tl_site_next(s->addr + 1))
+		if (s->patch && !s->want)
+			tl_batch_add(&b, s);
+	if (tl_batch_commit(&b) == 0)
+		tl_core.leftovers = false;
+	tl_batch_deinit(&b);
+}
+
+int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
+{
+	struct tl_batch b;
+	int ret;
+
+	for (size_t i = 0; i < n; i++)
+		if (probes[i]->state != TL_PROBE_ARMED && probes[i]->state != TL_PROBE_OFF)
+			return -TL_E_STATE;
+	ret = tl_batch_init(&b, n);
+	if (ret)
+		return ret;
+	tl_threads_sweep();
+	sweep_up();
+	for (size_t i = 0; i < n; i++) {
+		if (probes[i]->state == TL_PROBE_GONE)
+			continue; /* named twice */
+		tl_site_fold_missed(probes[i]->site);
+		tl_probe_move(probes[i], (enum tl_probe_state)probes[i]->state, TL_PROBE_GONE);
+		tl_site_unlink(probes[i]->site, probes[i]);
+		tl_core.nprobes--;
+	}
+	ret = take_down(&b, probes, n);
+	if (ret)
+		tl_core.leftovers = true;
+	tl_batch_deinit(&b);
+	for (size_t i = 0; i < n; i++) {
+		probes[i]->site = NULL;
+		probes[i]->next = NULL;
+	}
+	return ret;
+}
+
+int tl_probes_unregister(struct tl_probe **probes, size_t n)
+{
+	int ret;
+
+	if (!probes || !n)
+		return n ? -TL_E_INVAL : 0;
+	tl_os_lock();
+	ret = tl_probes_unregister_locked(probes, n);
+	tl_os_unlock();
+	return ret;
+}
+
+int tl_probe_unregister(struct tl_probe *p)
+{
+	return tl_probes_unregister(&p, 1);
+}
+
+/* --- on and off ------------------------------------------------------------------------ */
+
+static int enable_locked(struct tl_probe *p)
+{
+	struct tl_batch b;
+	int ret;
+
+	if (p->state == TL_PROBE_ARMED)
+		return 0;
+	if (p->state != TL_PROBE_OFF)
+		return -TL_E_STATE;
+	ret = tl_batch_init(&b, 1);
+	if (ret)
+		return ret;
+	p->reserved |= ENABLED;
+	ret = refresh(&b, &p, 1);
+	if (!ret)
+		ret = tl_batch_commit(&b);
+	if (!ret) {
+		tl_probe_move(p, TL_PROBE_OFF, TL_PROBE_ARMED);
+		tl_site_publish(p->site);
+	} else {
+		p->reserved &= ~(uint32_t)ENABLED;
+		tl_site_wants(p->site);
+	}
+	tl_batch_deinit(&b);
+	return ret;
+}
+
+static int disable_locked(struct tl_probe *p)
+{
+	struct tl_batch b;
+	int ret;
+
+	if (p->state == TL_PROBE_OFF)
+		return 0;
+	if (p->state != TL_PROBE_ARMED)
+		return -TL_E_STATE;
+	ret = tl_batch_init(&b, 1);
+	if (ret)
+		return ret;
+	p->reserved &= ~(uint32_t)ENABLED;
+	tl_site_fold_missed(p->site);
+	tl_probe_move(p, TL_PROBE_ARMED, TL_PROBE_OFF);
+	ret = take_down(&b, &p, 1);
+	if (ret)
+		tl_core.leftovers = true;
+	tl_batch_deinit(&b);
+	return ret;
+}
+
+int tl_probe_enable(struct tl_probe *p)
+{
+	int ret;
+
+	tl_os_lock();
+	ret = enable_locked(p);
+	tl_os_unlock();
+	return ret;
+}
+
+int tl_probe_disable(struct tl_probe *p)
+{
+	int ret;
+
+	tl_os_lock();
+	ret = disable_locked(p);
+	tl_os_unlock();
+	return ret;
+}
+
+static int optimize_locked(bool on)
+{
+	struct tl_batch b;
+	struct tl_site *s;
+	int ret = tl_engine_init_locked();
+
+	if (ret || tl_core.optimize == on)
+		return ret;
+	ret = tl_batch_init(&b, tl_core.nprobes);
+	if (ret)
+		return ret;
+	tl_core.optimize = on;
+	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1)) {
+		bool trap = s->patch && s->patch->plan.rung == TL_RUNG_TRAP;
+
+		if (s->want && s->patch && trap == on && !(s->flags & (TL_PROBE_NO_JUMP | TL_PROBE_NO_TRAP)))
+			ret = tl_batch_add(&b, s);
+	}
+	b.again = true;
+	if (!ret)
+		ret = tl_batch_commit(&b);
+	if (ret)
+		tl_core.optimize = !on;
+	tl_batch_deinit(&b);
+	return ret;
+}
+
+int tl_probes_optimize(bool on)
+{
+	int ret;
+
+	tl_os_lock();
+	ret = optimize_locked(on);
+	tl_os_unlock();
+	return ret;
+}
+
+/* --- listing ------------------------------------------------------------------------------ */
+
+static void describe(const struct tl_probe *p, struct tl_probe_info *info)
+{
+	const struct tl_patch *patch = p->site->patch;
+
+	tl_fill(info, 0, sizeof(*info));
+	info->probe = p;
+	info->addr = p->site->addr;
+	info->state = p->state;
+	info->nmissed = p->nmissed;
+	if (!patch)
+		return;
+	info->rung = patch->plan.rung;
+	info->detour = patch->detour->at;
+	info->patch = patch->plan.start;
+	info->patch_len = patch->plan.changed;
+	tl_copy(info->why, patch->plan.why, sizeof(info->why));
+}
+
+int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void *arg)
+{
+	struct tl_probe_info info;
+	struct tl_probe *p;
+	struct tl_site *s;
+	int ret = 0;
+
+	tl_os_lock();
+	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1)) {
+		tl_site_fold_missed(s);
+		for (p = s->probes; p && !ret; p = p->next) {
+			describe(p, &info);
+			ret = fn(&info, arg);
+		}
+	}
+	tl_os_unlock();
+	return ret;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void unregister_all(void)
+{
+	struct tl_site *s, *next;
+	struct tl_probe *p;
+
+	for (s = tl_site_next(0); s; s = next) {
+		uintptr_t addr = s->addr;
+
+		while ((p = s->probes)) {
+			bool last = !p->next;
+
+			tl_probes_unregister_locked(&p, 1);
+			if (last)
+				break; /* the site may be gone */
+		}
+		next = tl_site_next(addr + 1);
+	}
+}
+
+void tl_engine_exit(void)
+{
+	tl_os_lock();
+	if (!tl_core.ready)
+		goto out;
+	tl_ret_unregister_all();
+	unregister_all();
+	sweep_up();
+	/* Whoever stands in a detour still needs it, and the tables behind it. */
+	if (tl_core.leftovers || tl_detour_poll(true))
+		goto out;
+	tl_detour_deinit();
+	tl_journal_deinit();
+	tl_func_deinit(&tl_core.func);
+	tl_blacklist_deinit();
+	tl_images_deinit();
+	tl_slab_deinit(&tl_core.detour_slab);
+	tl_slab_deinit(&tl_core.patch_slab);
+	tl_slab_deinit(&tl_core.site_slab);
+	tl_threads_deinit();
+	tl_os_free_wiped(tl_core.gate);
+	tl_os_exit();
+	tl_fill(&tl_core, 0, sizeof(tl_core));
+out:
+	tl_os_unlock();
+}

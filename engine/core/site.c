@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Sites: one per probed address. Handlers reach their probes through
+ * site->current, which is changed by one store; what it pointed at before is
+ * given back after a grace period (docs/locking.md).
+ */
+#include "internal.h"
+
+#define SITE(n) ((struct tl_site *)(void *)((uint8_t *)(n)-offsetof(struct tl_site, node)))
+
+static int nothing_pre(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+	return 0;
+}
+
+static void nothing_post(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+}
+
+struct tl_probe tl_probe_nothing = {.pre = nothing_pre, .post = nothing_post};
+
+static bool live(const struct tl_probe *p)
+{
+	return TL_RELAXED(&p->state) == TL_PROBE_ARMED;
+}
+
+static struct tl_site *of_aggregate(struct tl_probe *p)
+{
+	return (struct tl_site *)(void *)((uint8_t *)p - offsetof(struct tl_site, aggregate));
+}
+
+/* The first handler that wants to go on elsewhere ends the walk. */
+static int aggregate_pre(struct tl_probe *agg, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_probe *p = TL_LOAD(&of_aggregate(agg)->probes);
+	int ret = 0;
+
+	for (; p && !ret; p = TL_LOAD(&p->next))
+		if (live(p) && p->pre)
+			ret = p->pre(p, regs, self);
+	return ret;
+}
+
+static void aggregate_post(struct tl_probe *agg, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_probe *p = TL_LOAD(&of_aggregate(agg)->probes);
+
+	for (; p; p = TL_LOAD(&p->next))
+		if (live(p) && p->post)
+			p->post(p, regs, self);
+}
+
+struct tl_site *tl_site_find(uintptr_t addr)
+{
+	struct tl_node *n = tl_index_find(&tl_core.sites, addr);
+
+	return n ? SITE(n) : NULL;
+}
+
+struct tl_site *tl_site_next(uintptr_t addr)
+{
+	struct tl_node *n = tl_index_ceil(&tl_core.sites, addr);
+
+	return n ? SITE(n) : NULL;
+}
+
+struct tl_site *tl_site_get(uintptr_t addr)
+{
+	struct tl_site *s = tl_site_find(addr);
+
+	TL_ASSERT_HELD();
+	if (s)
+		return s;
+	s = tl_slab_get(&tl_core.site_slab);
+	if (!s)
+		return NULL;
+	s->addr = addr;
+	s->current = &tl_probe_nothing;
+	s->aggregate.addr = (void *)addr;
+	s->aggregate.pre = aggregate_pre;
+	s->aggregate.post = aggregate_post;
+	s->aggregate.site = s;
+	tl_index_insert(&tl_core.sites, &s->node, addr);
+	return s;
+}
+
+void tl_site_put(struct tl_site *s)
+{
+	TL_ASSERT_HELD();
+	if (s->refs || s->probes || s->patch || s->queued)
+		return;
+	tl_index_remove(&tl_core.sites, &s->node);
+	tl_slab_put(&tl_core.site_slab, s);
+}
+
+void tl_site_wants(struct tl_site *s)
+{
+	struct tl_probe *p;
+
+	s->flags = 0;
+	s->post = s->want = false;
+	for (p = s->probes; p; p = p->next) {
+		if (!(p->reserved & 1)) /* not enabled */
+			continue;
+		s->want = true;
+		s->flags |= p->flags;
+		s->post |= p->post != NULL;
+	}
+	s->aggregate.flags = s->flags;
+}
+
+void tl_site_link(struct tl_site *s, struct tl_probe *p)
+{
+	struct tl_probe **link = &s->probes;
+
+	while (*link)
+		link = &(*link)->next;
+	p->next = NULL;
+	p->site = s;
+	TL_STORE(link, p);
+}
+
+/* p->next stays: a handler's walk may stand on p until the grace period is over. */
+void tl_site_unlink(struct tl_site *s, struct tl_probe *p)
+{
+	struct tl_probe **link = &s->probes;
+
+	while (*link && *link != p)
+		link = &(*link)->next;
+	TL_ASSERT(*link == p);
+	if (*link == p)
+		TL_STORE(link, p->next);
+}
+
+/* One live probe whose handlers fill every call the detour makes is called directly. */
+void tl_site_publish(struct tl_site *s)
+{
+	struct tl_probe *p, *only = NULL, *next = &tl_probe_nothing;
+	unsigned n = 0;
+
+	for (p = s->probes; p; p = p->next)
+		if (live(p)) {
+			only = p;
+			n++;
+		}
+	if (n == 1 && only->pre && !s->post)
+		next = only;
+	else if (n)
+		next = &s->aggregate;
+	TL_STORE(&s->current, next);
+	tl_race_point(RP_PUBLISHED);
+}
+
+void tl_site_count_missed(struct tl_site *s, bool guarded)
+{
+	struct tl_probe *p;
+
+	if (!guarded) { /* the list could be freed under us */
+		tl_count(&s->nmissed);
+		return;
+	}
+	for (p = TL_LOAD(&s->probes); p; p = TL_LOAD(&p->next))
+		if (live(p))
+			tl_count(&p->nmissed);
+}
+
+void tl_site_fold_missed(struct tl_site *s)
+{
+	struct tl_probe *p;
+	uint64_t n;
+
+#if UINTPTR_MAX > 0xffffffffu
+	n = __atomic_exchange_n(&s->nmissed, 0, __ATOMIC_RELAXED);
+#else
+	n = s->nmissed; /* no 64-bit exchange: a miss in between may be lost */
+	s->nmissed = 0;
+#endif
+	if (!n)
+		return;
+	for (p = s->probes; p; p = p->next)
+		if (live(p))
+			p->nmissed += n;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Changing text while threads run through it (docs/patch-protocol.md). A batch
+ * is opened once, written in at most four rounds, and synced once a round.
+ */
+#include "internal.h"
+
+enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, WORD = 8 };
+
+struct batch {
+	struct tl_change *c;
+	size_t n;
+};
+
+/* --- order -------------------------------------------------------------- */
+
+static void sift(struct tl_change *c, size_t i, size_t n)
+{
+	for (;;) {
+		size_t big = 2 * i + 1;
+		struct tl_change t;
+
+		if (big >= n)
+			return;
+		if (big + 1 < n && c[big + 1].addr > c[big].addr)
+			big++;
+		if (c[i].addr >= c[big].addr)
+			return;
+		t = c[i];
+		c[i] = c[big];
+		c[big] = t;
+		i = big;
+	}
+}
+
+static void sort(struct tl_change *c, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i < n && c[i - 1].addr < c[i].addr; i++)
+		;
+	if (i >= n)
+		return; /* the usual case: made in order */
+	for (i = n / 2; i--;)
+		sift(c, i, n);
+	while (n > 1) {
+		struct tl_change t = c[--n];
+
+		c[n] = c[0];
+		c[0] = t;
+		sift(c, 0, n);
+	}
+}
+
+/* --- opening: one range an image ------------------------------------------ */
+
+/* Changes [i, j) share an image; returns j. */
+static size_t group(const struct batch *b, size_t i)
+{
+	const struct tl_image *img = tl_image_find(b->c[i].addr);
+	size_t j = i + 1;
+
+	while (j < b->n && img && b->c[j].addr < img->hi)
+		j++;
+	return j;
+}
+
+static void close_up_to(const struct batch *b, size_t end)
+{
+	size_t i, j;
+
+	for (i = 0; i < end; i = j) {
+		j = group(b, i);
+		tl_os_text_close(b->c[i].addr, b->c[j - 1].addr + b->c[j - 1].len);
+	}
+}
+
+static int open_all(const struct batch *b)
+{
+	size_t i, j;
+	int ret;
+
+	for (i = 0; i < b->n; i = j) {
+		j = group(b, i);
+		ret = tl_os_text_open(b->c[i].addr, b->c[j - 1].addr + b->c[j - 1].len);
+		if (ret) {
+			close_up_to(b, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* --- everyone stopped --------------------------------------------------------- */
+
+/* The change at or below pc, or NULL. */
+static const struct tl_change *change_below(const struct batch *b, uintptr_t pc)
+{
+	size_t lo = 0, hi = b->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (b->c[mid].addr <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &b->c[lo - 1] : NULL;
+}
+
+static uintptr_t move_pc(void *arg, uintptr_t pc, bool saved)
+{
+	const struct tl_change *c = change_below(arg, pc);
+	const struct tl_plan *plan;
+
+	(void)saved;
+	if (!c || !c->window)
+		return pc;
+	plan = &c->patch->plan;
+	/* At the start the new jump does the right thing; behind the changed bytes nothing changes. */
+	if (pc <= plan->start || pc >= plan->start + plan->changed)
+		return pc;
+	return tl_arch_ip_to_detour(plan, &tl_core.env, c->patch->detour->at, pc);
+}
+
+static void write_stopped(void *arg)
+{
+	const struct batch *b = arg;
+
+	for (size_t i = 0; i < b->n; i++)
+		if (b->c[i].how == TL_PATCH_STOP)
+			tl_os_text_store(b->c[i].addr, b->c[i].to, b->c[i].len);
+}
+
+static int stop_and_write(struct batch *b)
+{
+	const struct tl_os_stop stop = {.pc = move_pc, .done = write_stopped, .arg = b};
+	int ret = -TL_E_BUSY;
+
+	for (unsigned i = 0; i < STOP_TRIES && ret == -TL_E_BUSY; i++) {
+		if (i)
+			tl_os_pause(STOP_PAUSE_US);
+		ret = tl_os_stop_all(&stop);
+	}
+	return ret;
+}
+
+/* --- the rounds ------------------------------------------------------------------ */
+
+static void sync(void)
+{
+	TL_ASSERT(tl_os_sync_cores() == 0); /* tl_os_init() has seen that it works */
+}
+
+static void store_word(const struct tl_change *c)
+{
+	uint8_t word[WORD];
+	uintptr_t at = c->step.word;
+
+	tl_os_text_read(at, word, WORD);
+	for (unsigned i = 0; i < c->len; i++)
+		if (c->addr + i >= at && c->addr + i < at + WORD)
+			word[c->addr + i - at] = c->to[i];
+	tl_os_text_store(at, word, WORD);
+}
+
+static bool stepwise(const struct tl_change *c)
+{
+	return c->how == TL_PATCH_SPIN || c->how == TL_PATCH_BYPASS;
+}
+
+enum round { HEAD, TAIL, FINISH };
+
+static void do_round(const struct batch *b, enum round round)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct tl_change *c = &b->c[i];
+		size_t head = c->step.spin_len;
+
+		if (!stepwise(c))
+			continue;
+		if (round == HEAD)
+			tl_os_text_store(c->addr, c->step.spin, head);
+		else if (round == TAIL)
+			tl_os_text_store(c->addr + head, c->to + head, c->len - head);
+		else
+			tl_os_text_store(c->addr, c->to, head);
+	}
+	tl_race_point(round == HEAD ? RP_SPIN_HEAD : round == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
+}
+
+/* Whoever hits a passing breakpoint goes on in the detour, which is alive before and after. */
+static int bypass_traps(const struct batch *b, bool add)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct tl_change *c = &b->c[i];
+		int ret;
+
+		if (c->how != TL_PATCH_BYPASS)
+			continue;
+		if (!add) {
+			tl_os_trap_remove(c->addr);
+			continue;
+		}
+		ret = tl_os_trap_add(c->addr, c->patch->detour->at);
+		if (ret) {
+			while (i--)
+				if (b->c[i].how == TL_PATCH_BYPASS)
+					tl_os_trap_remove(b->c[i].addr);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static void choose(struct tl_change *c)
+{
+	c->step.spin_len = 0;
+	c->how = TL_PATCH_STOP;
+	if (c->window)
+		return;
+	c->how = (uint8_t)tl_arch_patch_how(c->addr, c->from, c->to, c->len, c->one_insn, &c->step);
+	if (c->how != TL_PATCH_BYPASS)
+		return;
+	if (tl_os_trap_may_kill() || c->trapped || !c->patch || c->patch->plan.start != c->addr ||
+		c->patch->plan.rung == TL_RUNG_TRAP)
+		c->how = TL_PATCH_STOP;
+	else
+		c->step.spin_len = tl_arch_trap_insn(c->step.spin);
+}
+
+int tl_text_apply(struct tl_change *changes, size_t n)
+{
+	struct batch b = {changes, n};
+	bool steps = false, stops = false;
+	int ret;
+
+	TL_ASSERT_HELD();
+	if (!n)
+		return 0;
+	sort(changes, n);
+	for (size_t i = 0; i < n; i++) {
+		choose(&changes[i]);
+		stops |= changes[i].how == TL_PATCH_STOP;
+		steps |= stepwise(&changes[i]);
+	}
+	ret = open_all(&b);
+	if (ret)
+		return ret;
+	tl_race_point(RP_TEXT_OPEN);
+	ret = bypass_traps(&b, true);
+	if (ret)
+		goto close;
+	if (stops)
+		ret = stop_and_write(&b);
+	if (ret)
+		goto untrap;
+	if (steps) {
+		do_round(&b, HEAD);
+		sync();
+		do_round(&b, TAIL);
+		sync();
+		do_round(&b, FINISH);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (changes[i].how == TL_PATCH_ATOMIC)
+			store_word(&changes[i]);
+	close_up_to(&b, n);
+	sync();
+	bypass_traps(&b, false);
+	tl_race_point(RP_TEXT_DONE);
+	return 0;
+untrap:
+	bypass_traps(&b, false);
+close:
+	close_up_to(&b, n);
+	return ret;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Records of threads, the slow path of every detour, and grace periods.
+ * docs/locking.md has the argument why a grace period is enough.
+ */
+#include "internal.h"
+
+enum { TID_SWEEPING = 0xffffffff, POLL_US = 50, POLLS_BEFORE_LOOK = 200 };
+
+static struct tl_thread *threads;
+
+/* Private stacks: pools that only grow; a bit set is a stack in use. */
+struct pool {
+	uintptr_t base;
+	size_t stride;
+	uint32_t taken[TL_STACKS / 32];
+};
+static struct pool pools[TL_STACK_POOLS];
+static unsigned npools;
+
+int tl_threads_init(void)
+{
+	threads = tl_os_alloc(sizeof(*threads) * TL_THREADS);
+	if (!threads)
+		return -TL_E_NOMEM;
+	tl_core.env.threads = threads;
+	tl_core.env.enter_slow = tl_thread_enter_slow;
+	return 0;
+}
+
+void tl_threads_deinit(void)
+{
+	for (unsigned i = 0; i < npools; i++)
+		tl_os_stacks_release(pools[i].base, TL_STACKS, TL_BIG_STACK);
+	npools = 0;
+	tl_fill(pools, 0, sizeof(pools));
+	if (threads)
+		tl_os_free(threads, sizeof(*threads) * TL_THREADS);
+	threads = NULL;
+	tl_core.env.threads = NULL;
+}
+
+/* --- private stacks ---------------------------------------------------- */
+
+static unsigned stacks_free(const struct pool *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < TL_STACKS / 32; i++)
+		n += 32 - (unsigned)__builtin_popcount(TL_RELAXED(&p->taken[i]));
+	return n;
+}
+
+int tl_threads_want_stacks(void)
+{
+	unsigned n = TL_LOAD(&npools);
+	int ret;
+
+	TL_ASSERT_HELD();
+	if (n && stacks_free(&pools[n - 1]) > TL_STACKS / 4)
+		return 0;
+	if (n == TL_STACK_POOLS)
+		return -TL_E_LIMIT;
+	ret = tl_os_stacks_reserve(TL_STACKS, TL_BIG_STACK, &pools[n].base, &pools[n].stride);
+	if (ret)
+		return n ? 0 : ret; /* those that are there still serve */
+	TL_STORE(&npools, n + 1);
+	return 0;
+}
+
+static bool take_bit(uint32_t *word, unsigned *bit)
+{
+	uint32_t old = TL_RELAXED(word);
+
+	while (old != UINT32_MAX) {
+		*bit = (unsigned)__builtin_ctz(~old);
+		if (TL_CAS(word, &old, old | 1u << *bit))
+			return true;
+	}
+	return false;
+}
+
+/* The top of a free stack, or 0. Any context. */
+static uintptr_t take_stack(void)
+{
+	unsigned n = TL_LOAD(&npools), bit;
+
+	for (unsigned p = 0; p < n; p++)
+		for (unsigned i = 0; i < TL_STACKS / 32; i++)
+			if (take_bit(&pools[p].taken[i], &bit))
+				return pools[p].base + (32 * i + bit) * pools[p].stride + TL_BIG_STACK;
+	return 0;
+}
+
+static void give_stack(uintptr_t top)
+{
+	for (unsigned p = 0; p < npools; p++) {
+		uintptr_t off = top - TL_BIG_STACK - pools[p].base;
+		size_t i = pools[p].stride ? off / pools[p].stride : TL_STACKS;
+
+		if (top && i < TL_STACKS && off == i * pools[p].stride)
+			__atomic_fetch_and(&pools[p].taken[i / 32], ~(1u << (i % 32)), __ATOMIC_RELEASE);
+	}
+}
+
+/* --- records ---------------------------------------------------------------- */
+
+/* A record starts a new life: another thread has the same thread pointer now. */
+static void reset(struct tl_thread *t)
+{
+	t->guard = 0;
+	t->nmissed = 0;
+	for (unsigned i = 0; i < TL_LOCALS; i++)
+		t->local[i] = NULL;
+}
+
+static struct tl_thread *entry(unsigned h, unsigned i)
+{
+	return &threads[(h + i) & (TL_THREADS - 1)];
+}
+
+/*
+ * The record of the calling thread. A signal handler may come between any two
+ * steps and do the same: then one of the two finds the other's work, because
+ * both look at the entries in the same order and claim with one CAS.
+ */
+static struct tl_thread *find(uintptr_t key)
+{
+	unsigned h = tl_thread_hash(key);
+	uint32_t tid;
+
+again:
+	for (unsigned i = 0; i < TL_THREAD_WINDOW; i++) {
+		struct tl_thread *t = entry(h, i);
+
+		if (TL_LOAD(&t->key) != key)
+			continue;
+		tid = TL_LOAD(&t->tid);
+		if (tid == TID_SWEEPING)
+			continue;
+		if (tid && tl_os_thread_same(key, tid))
+			return t;
+		if (!TL_CAS(&t->tid, &tid, tl_os_thread_id(key)))
+			goto again;
+		reset(t);
+		return t;
+	}
+	for (unsigned i = 0; i < TL_THREAD_WINDOW; i++) {
+		struct tl_thread *t = entry(h, i);
+		uintptr_t none = 0;
+
+		if (TL_LOAD(&t->key))
+			continue;
+		if (!TL_CAS(&t->key, &none, key))
+			goto again;
+		tl_race_point(RP_CLAIMED);
+		reset(t);
+		TL_STORE(&t->tid, tl_os_thread_id(key));
+		return t;
+	}
+	return NULL;
+}
+
+/*
+ * The guard holds the stack pointer at which a handler was entered. Stacks
+ * grow down: a hit below it comes from inside that handler. A hit at or above
+ * it means that the handler's frames are gone (siglongjmp), unless we are on
+ * the alternate signal stack, which may lie anywhere.
+ */
+static bool abandoned(uintptr_t guard, uintptr_t sp)
+{
+	return sp >= guard && !tl_os_on_signal_stack();
+}
+
+struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintptr_t key)
+{
+	struct tl_thread *t;
+	uintptr_t guard;
+
+	if (!key)
+		key = tl_os_thread_key(true);
+	t = key ? find(key) : NULL;
+	if (!t) {
+		tl_site_count_missed(site, false);
+		return NULL;
+	}
+	guard = TL_RELAXED(&t->guard);
+	if (guard && !abandoned(guard, sp)) {
+		tl_count(&t->nmissed);
+		tl_site_count_missed(site, true);
+		return NULL;
+	}
+	if ((site->flags & TL_PROBE_BIG_STACK) && !t->stack)
+		t->stack = take_stack();
+	if ((site->flags & TL_PROBE_BIG_STACK) && !t->stack) {
+		tl_site_count_missed(site, false);
+		return NULL;
+	}
+	TL_STORE(&t->guard, 0); /* the detour sets it */
+	return t;
+}
+
+void tl_threads_sweep(void)
+{
+	TL_ASSERT_HELD();
+	for (unsigned i = 0; i < TL_THREADS; i++) {
+		struct tl_thread *t = &threads[i];
+		uint32_t tid = TL_LOAD(&t->tid);
+		uintptr_t stack;
+
+		if (!TL_LOAD(&t->key) || !tid || tl_os_thread_alive(tid))
+			continue;
+		/* A new thread with the same thread pointer may take the record over right now. */
+		if (!TL_CAS(&t->tid, &tid, TID_SWEEPING))
+			continue;
+		tl_ret_thread_gone(i);
+		stack = t->stack;
+		t->stack = 0;
+		reset(t);
+		t->tid = 0;
+		TL_STORE(&t->key, 0);
+		give_stack(stack);
+	}
+}
+
+void **tl_thread_local(struct tl_thread *self, unsigned slot)
+{
+	return slot < TL_LOCALS ? &self->local[slot] : NULL;
+}
+
+uint32_t tl_thread_tid(const struct tl_thread *self)
+{
+	return self->tid;
+}
+
+/* --- grace periods -------------------------------------------------------------- */
+
+/*
+ * A handler that outlived its frames leaves its guard set for good. It is
+ * recognised by what it lacks: nobody stands in, or will return to, a detour.
+ */
+static void wait_for(struct tl_thread *t, uintptr_t seen, bool (*quiet)(void *arg), void *arg)
+{
+	unsigned polls = 0;
+
+	while (TL_LOAD(&t->guard) == seen) {
+		uint32_t tid = TL_LOAD(&t->tid);
+
+		tl_os_pause(POLL_US);
+		if (++polls % POLLS_BEFORE_LOOK)
+			continue;
+		if (!tid || !tl_os_thread_alive(tid) || quiet(arg))
+			return;
+	}
+}
+
+int tl_threads_grace(bool (*quiet)(void *arg), void *arg)
+{
+	uintptr_t self = tl_os_thread_key(false);
+	int ret = tl_os_sync_memory();
+
+	TL_ASSERT_HELD();
+	if (ret)
+		return ret;
+	tl_race_point(RP_GRACE);
+	for (unsigned i = 0; i < TL_THREADS; i++) {
+		struct tl_thread *t = &threads[i];
+		uintptr_t seen = TL_LOAD(&t->guard);
+
+		/* Our own guard can only be one left behind: handlers may not call us. */
+		if (seen && TL_LOAD(&t->key) != self)
+			wait_for(t, seen, quiet, arg);
+	}
+	return 0;
+}
