@@ -343,7 +343,8 @@ static bool register_exists(const struct decoder *d, const struct row *row)
 			return false;
 		break;
 	}
-	if (row->rm == KIND_BND && d->modrm >> 6 == 3 && rm_number(d) > 3)
+	if (row->rm == KIND_BND && d->modrm >> 6 == 3 && rm_number(d) > 3 &&
+		d->space != SPACE_REX2) /* APX: a nop there */
 		return false;
 	if (row->rm == KIND_TILE && rm_number(d) > 7)
 		return false;

@@ -653,8 +653,8 @@ const struct row tl_insn_rows[ROW_COUNT] = {
 	{ 0x0103f, 0x0100e, ROW_RM_W, 0, 0x00, KIND_NONE, KIND_GP, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	{ 0x0103f, 0x01016, ROW_RM_W, 0, 0x00, KIND_NONE, KIND_GP, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	{ 0x0103f, 0x0101e, ROW_RM_W, 0, 0x00, KIND_NONE, KIND_GP, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
-	/* legacy 1: ae f3 /4 : ptwrite Ed */
-	{ 0x0003b, 0x00022, 0, 0, 0x00, KIND_NONE, KIND_GP, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
+	/* legacy 1: ae f3 no66 /4 : ptwrite Ed */
+	{ 0x0803b, 0x00022, 0, 0, 0x00, KIND_NONE, KIND_GP, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	/* legacy 1: ae f3 reg /5 : incssp R */
 	{ 0x0003f, 0x0002e, 0, 0, 0x00, KIND_NONE, KIND_GP, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	/* legacy 1: ae f3 mem /6 : clrssbsy M ; priv */
