@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "toy.h"
+
+enum { JUMP = 5, WORD = 8 };
+
+const unsigned tl_arch_rungs =
+	1 << TL_RUNG_RETARGET | 1 << TL_RUNG_WHOLE | 1 << TL_RUNG_WINDOW | 1 << TL_RUNG_TRAP;
+
+/* --- instructions --------------------------------------------------------- */
+
+unsigned toy_len(uint8_t op)
+{
+	static const uint8_t len[] = {0, 1, 2, 6, 5, 2, 5, 1, 2, 2, 1, 2, 3, 1};
+
+	if (op >= TOY_HIT && op <= TOY_PUSH)
+		return 9;
+	return op < sizeof(len) ? len[op] : 0;
+}
+
+uint64_t toy_word(const uint8_t *p)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		v |= (uint64_t)p[i] << (8 * i);
+	return v;
+}
+
+static uint8_t *put_word(uint8_t *p, uint8_t op, uint64_t v)
+{
+	*p++ = op;
+	for (unsigned i = 0; i < 8; i++)
+		*p++ = (uint8_t)(v >> (8 * i));
+	return p;
+}
+
+int32_t toy_rel(const uint8_t *i)
+{
+	if (i[0] == TOY_JNZ || i[0] == TOY_SHORT)
+		return (int8_t)i[1];
+	return (int32_t)((uint32_t)i[1] | (uint32_t)i[2] << 8 | (uint32_t)i[3] << 16 | (uint32_t)i[4] << 24);
+}
+
+static void put_rel32(uint8_t *p, uintptr_t next, uintptr_t target)
+{
+	uint32_t rel = (uint32_t)(target - next);
+
+	for (unsigned i = 0; i < 4; i++)
+		p[i] = (uint8_t)(rel >> (8 * i));
+}
+
+static bool branches(uint8_t op)
+{
+	return op == TOY_JMP || op == TOY_JNZ || op == TOY_SHORT;
+}
+
+static bool ends(uint8_t op)
+{
+	return op == TOY_JMP || op == TOY_SHORT || op == TOY_JMPI || op == TOY_RET;
+}
+
+static uintptr_t target_of(const uint8_t *i, uintptr_t at)
+{
+	return at + toy_len(i[0]) + (uintptr_t)(intptr_t)toy_rel(i);
+}
+
+/* --- walking a function ------------------------------------------------------ */
+
+static bool bit(const uint8_t *map, size_t i)
+{
+	return map[i / 8] >> (i % 8) & 1;
+}
+
+static void set(uint8_t *map, size_t i)
+{
+	map[i / 8] |= (uint8_t)(1 << (i % 8));
+}
+
+int tl_arch_code_walk(struct tl_code *c)
+{
+	size_t i = 0;
+
+	for (i = 0; i < c->npads; i++)
+		if (c->pads[i] - c->start < c->size)
+			set(c->target, c->pads[i] - c->start);
+	for (i = 0; i < c->size;) {
+		const uint8_t *insn = c->text + i;
+		unsigned len = toy_len(insn[0]);
+
+		if (!len || insn[0] >= TOY_HIT || i + len > c->size)
+			return -TL_E_BAD_INSN;
+		set(c->boundary, i);
+		if (branches(insn[0])) {
+			uintptr_t off = target_of(insn, c->start + i) - c->start;
+
+			if (off < c->size)
+				set(c->target, off);
+		}
+		if (insn[0] == TOY_JMPI)
+			c->indirect = true;
+		i += len;
+	}
+	c->complete = true;
+	return 0;
+}
+
+void tl_arch_code_leaves(const struct tl_code *c, void (*fn)(void *arg, uintptr_t target), void *arg)
+{
+	for (size_t i = 0; i < c->size && bit(c->boundary, i); i += toy_len(c->text[i])) {
+		uintptr_t t = target_of(c->text + i, c->start + i);
+
+		if (branches(c->text[i]) && t - c->start >= c->size)
+			fn(arg, t);
+	}
+}
+
+int tl_arch_can_probe(const struct tl_code *c, uintptr_t addr)
+{
+	size_t i = addr - c->start;
+
+	if (i >= c->size || !bit(c->boundary, i))
+		return -TL_E_NOT_BOUNDARY;
+	return c->text[i] == TOY_FIXED ? -TL_E_NO_RELOCATE : 0;
+}
+
+/* --- planning ---------------------------------------------------------------------- */
+
+typedef bool (*claimed_fn)(void *arg, uintptr_t lo, uintptr_t hi);
+
+static void place(struct tl_plan *p, unsigned rung, uintptr_t start, size_t len, size_t changed)
+{
+	p->rung = (uint8_t)rung;
+	p->start = start;
+	p->len = (uint8_t)len;
+	p->changed = (uint8_t)changed;
+	p->reach_lo = 0;
+	p->reach_hi = UINTPTR_MAX;
+}
+
+/* Is [lo, hi) (offsets) a run of instructions that may be moved away together? */
+static int window_ok(const struct tl_code *c, size_t lo, size_t hi)
+{
+	if (!c->complete)
+		return -TL_E_BAD_INSN;
+	if (c->indirect)
+		return -TL_E_INDIRECT;
+	for (size_t i = lo; i < hi; i += toy_len(c->text[i])) {
+		uint8_t op = c->text[i];
+
+		if (i > lo && bit(c->target, i))
+			return -TL_E_BRANCH_INTO;
+		if (op == TOY_FIXED)
+			return -TL_E_NO_RELOCATE;
+		if (i + toy_len(op) < hi && (ends(op) || op == TOY_CALL))
+			return -TL_E_TOO_SHORT;
+	}
+	return 0;
+}
+
+static int plan_window(struct tl_plan *p, const struct tl_code *c, claimed_fn claimed, void *arg)
+{
+	size_t lo = p->points[0].addr - c->start, last = p->points[p->npoints - 1].addr - c->start;
+	size_t hi = lo;
+	int ret;
+
+	while (hi < c->size && (hi <= last || hi - lo < JUMP))
+		hi += toy_len(c->text[hi]);
+	while (hi - lo < JUMP && hi < c->size + c->after && c->text[hi] == TOY_NOP)
+		hi++; /* padding */
+	if (hi <= last || hi - lo < JUMP)
+		return -TL_E_TOO_SHORT;
+	if (hi - lo > TL_PATCH_MAX)
+		return -TL_E_NEIGHBOUR;
+	ret = window_ok(c, lo, hi < c->size ? hi : c->size);
+	if (!ret && claimed(arg, c->start + lo, c->start + hi))
+		ret = -TL_E_NEIGHBOUR;
+	if (!ret)
+		place(p, TL_RUNG_WINDOW, c->start + lo, hi - lo, JUMP);
+	return ret;
+}
+
+static int single(struct tl_plan *p, const struct tl_code *c, unsigned rung, claimed_fn claimed, void *arg)
+{
+	uintptr_t addr = p->points[0].addr;
+	uint8_t op = c->text[addr - c->start];
+	unsigned len = toy_len(op);
+
+	if (p->npoints > 1 || claimed(arg, addr, addr + len))
+		return -TL_E_NEIGHBOUR;
+	if (rung == TL_RUNG_RETARGET && op != TOY_CALL)
+		return -TL_E_NO_RELOCATE;
+	if (rung == TL_RUNG_RETARGET && p->points[0].post)
+		return -TL_E_POST_HANDLER;
+	if (rung == TL_RUNG_WHOLE && len < JUMP)
+		return -TL_E_TOO_SHORT;
+	place(p, rung, addr, len, rung == TL_RUNG_TRAP ? 1 : JUMP);
+	return 0;
+}
+
+int tl_arch_plan(struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+{
+	static const uint8_t order[] = {TL_RUNG_RETARGET, TL_RUNG_WHOLE, TL_RUNG_WINDOW, TL_RUNG_TRAP};
+	int ret = -TL_E_TRAP_FORBIDDEN;
+
+	for (unsigned i = 0; i < sizeof(order); i++) {
+		if (!(allowed & 1u << order[i]))
+			continue;
+		if (order[i] == TL_RUNG_WINDOW)
+			ret = plan_window(p, c, claimed, arg);
+		else
+			ret = single(p, c, order[i], claimed, arg);
+		if (!ret)
+			return 0;
+		p->why[order[i]] = ret;
+	}
+	return ret;
+}
+
+size_t tl_arch_trap_insn(uint8_t *buf)
+{
+	buf[0] = TOY_TRAP;
+	return 1;
+}
+
+/* --- detours ---------------------------------------------------------------------------- */
+
+static const struct tl_point *point_at(const struct tl_plan *p, uintptr_t addr)
+{
+	for (unsigned i = 0; i < p->npoints; i++)
+		if (p->points[i].addr == addr)
+			return &p->points[i];
+	return NULL;
+}
+
+static uint8_t *relocate(uint8_t *out, const uint8_t *insn, uintptr_t at)
+{
+	uintptr_t target = target_of(insn, at);
+
+	switch (insn[0]) {
+	case TOY_JMP:
+	case TOY_SHORT:
+		return put_word(out, TOY_GO, target);
+	case TOY_JNZ:
+		return put_word(out, TOY_GONZ, target);
+	case TOY_CALL:
+		out = put_word(out, TOY_PUSH, at + toy_len(TOY_CALL));
+		return put_word(out, TOY_GO, target);
+	}
+	tl_copy(out, insn, toy_len(insn[0]));
+	return out + toy_len(insn[0]);
+}
+
+/* Builds; with find != 0 also tells where that original address went (*found). */
+static int build(const struct tl_plan *p, uint8_t *buf, uintptr_t find, size_t *found)
+{
+	uint8_t *out = buf;
+
+	if (p->rung == TL_RUNG_RETARGET) {
+		out = put_word(out, TOY_HIT, (uintptr_t)p->points[0].site);
+		out = put_word(out, TOY_GO, target_of(p->orig, p->start));
+		return (int)(out - buf);
+	}
+	for (unsigned i = 0; i < p->len; i += toy_len(p->orig[i])) {
+		const struct tl_point *pt = point_at(p, p->start + i);
+
+		if (found && p->start + i == find)
+			*found = (size_t)(out - buf);
+		if (pt)
+			out = put_word(out, TOY_HIT, (uintptr_t)pt->site);
+		out = relocate(out, p->orig + i, p->start + i);
+		if (pt && pt->post)
+			out = put_word(out, TOY_POST, (uintptr_t)pt->site);
+	}
+	out = put_word(out, TOY_GO, p->start + p->len);
+	return (int)(out - buf);
+}
+
+int tl_arch_detour_build(const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf)
+{
+	(void)env;
+	(void)at;
+	return build(p, buf, 0, NULL);
+}
+
+size_t tl_arch_detour_bound(const struct tl_plan *p)
+{
+	return p->len * 18u + p->npoints * 18u + 9;
+}
+
+uintptr_t tl_arch_ip_to_text(const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
+{
+	(void)p;
+	(void)env;
+	(void)at;
+	(void)ip;
+	return 0;
+}
+
+uintptr_t tl_arch_ip_to_detour(const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
+{
+	uint8_t buf[TL_DETOUR_MAX];
+	size_t off = SIZE_MAX;
+
+	(void)env;
+	build(p, buf, ip, &off);
+	return off == SIZE_MAX ? 0 : at + off;
+}
+
+/* --- returns ---------------------------------------------------------------------------- */
+
+static bool in_parts(const struct tl_func_part *parts, size_t n, uintptr_t addr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (addr - parts[i].start < parts[i].size)
+			return true;
+	return false;
+}
+
+int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, size_t nparts, struct tl_exit *exits,
+	size_t max)
+{
+	size_t n = 0;
+
+	if (!c->complete || c->indirect)
+		return -TL_E_NO_EXIT;
+	for (size_t i = 0; i < c->size; i += toy_len(c->text[i])) {
+		uint8_t op = c->text[i], kind = TL_EXIT_RETURN;
+
+		if (branches(op)) {
+			if (in_parts(parts, nparts, target_of(c->text + i, c->start + i)))
+				continue;
+			kind = op == TOY_JNZ ? TL_EXIT_TAIL_COND : TL_EXIT_TAIL;
+		} else if (op != TOY_RET) {
+			continue;
+		}
+		if (n < max)
+			exits[n] = (struct tl_exit){c->start + i, kind, 0};
+		n++;
+	}
+	return (int)n;
+}
+
+/* The test machine keeps the stack as an array of words that sp points into. */
+uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs)
+{
+	return *(const uintptr_t *)TL_REGS_SP(regs);
+}
+
+bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)
+{
+	(void)cond;
+#if defined(__x86_64__)
+	return regs->ax != 0;
+#else
+	return regs->gpr[0] != 0;
+#endif
+}
+
+/* --- text -------------------------------------------------------------------------------- */
+
+void tl_arch_patch_bytes(const struct tl_plan *p, uintptr_t at, uint8_t *buf)
+{
+	buf[0] = p->rung == TL_RUNG_RETARGET ? TOY_CALL : TOY_JMP;
+	put_rel32(buf + 1, p->start + JUMP, at);
+}
+
+enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to, size_t len,
+	bool one_insn, struct tl_patch_step *step)
+{
+	size_t lo = 0, hi = len;
+
+	while (lo < hi && from[lo] == to[lo])
+		lo++;
+	while (hi > lo && from[hi - 1] == to[hi - 1])
+		hi--;
+	step->word = (addr + lo) & ~(uintptr_t)(WORD - 1);
+	if (addr + hi <= step->word + WORD)
+		return TL_PATCH_ATOMIC;
+	if (one_insn && !(addr & 1)) {
+		step->spin[0] = TOY_SHORT;
+		step->spin[1] = 0xfe;
+		step->spin_len = 2;
+		return TL_PATCH_SPIN;
+	}
+	return one_insn ? TL_PATCH_BYPASS : TL_PATCH_STOP;
+}
+
+bool tl_arch_atomic_ok(void)
+{
+	return true;
+}
+
+uint64_t tl_arch_cycles(void)
+{
+	static uint64_t n;
+
+	return n++;
+}

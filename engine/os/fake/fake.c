@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "fake.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct fake fake;
+_Alignas(4096) uint8_t fake_text[FAKE_TEXT];
+_Alignas(4096) uint8_t fake_code[FAKE_CODE];
+
+void fake_reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	memset(fake_code, 0, sizeof(fake_code));
+	fake.key = 0x1000;
+	fake.tid = 1;
+}
+
+static void note(enum fake_event what, uintptr_t addr, size_t len)
+{
+	if (fake.nlog < FAKE_LOG)
+		fake.log[fake.nlog++] = (struct fake_log){what, addr, len};
+	if (fake.on_event)
+		fake.on_event(what);
+}
+
+size_t fake_count(enum fake_event what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fake.nlog; i++)
+		n += fake.log[i].what == what;
+	return n;
+}
+
+int tl_os_init(void)
+{
+	fake.up = true;
+	return 0;
+}
+
+void tl_os_exit(void)
+{
+	fake.up = false;
+}
+
+/* --- memory -------------------------------------------------------------- */
+
+static bool refuse(void)
+{
+	return ++fake.nallocs == fake.fail_alloc;
+}
+
+void *tl_os_alloc(size_t size)
+{
+	void *mem = refuse() ? NULL : calloc(1, size);
+
+	if (mem) {
+		fake.live++;
+		fake.live_bytes += size;
+	}
+	return mem;
+}
+
+void tl_os_free(void *mem, size_t size)
+{
+	fake.live--;
+	fake.live_bytes -= size;
+	free(mem);
+}
+
+void *tl_os_alloc_wiped(void)
+{
+	return tl_os_alloc(4096);
+}
+
+void tl_os_free_wiped(void *mem)
+{
+	tl_os_free(mem, 4096);
+}
+
+int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride)
+{
+	void *mem = tl_os_alloc(count * 16);
+
+	(void)size;
+	if (!mem)
+		return -TL_E_NOMEM;
+	*base = (uintptr_t)mem; /* nobody runs on them */
+	*stride = 16;
+	return 0;
+}
+
+void tl_os_stacks_release(uintptr_t base, size_t count, size_t size)
+{
+	(void)size;
+	tl_os_free((void *)base, count * 16);
+}
+
+int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
+{
+	size_t room = fake.code_reach ? fake.code_reach : FAKE_CODE;
+
+	if (refuse() || fake.code_used + size > room)
+		return -TL_E_OUT_OF_REACH;
+	*at = (uintptr_t)fake_code + fake.code_used;
+	if (*at < lo || *at + size > hi)
+		return -TL_E_OUT_OF_REACH;
+	fake.code_used += size;
+	fake.live++;
+	return 0;
+}
+
+int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
+{
+	if (refuse())
+		return -TL_E_NOMEM;
+	memcpy((void *)at, bytes, len);
+	note(FAKE_CODE_WRITE, at, len);
+	return 0;
+}
+
+void tl_os_code_release(uintptr_t at, size_t size)
+{
+	(void)at;
+	fake.code_used -= size;
+	fake.live--;
+}
+
+/* --- text ---------------------------------------------------------------- */
+
+size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
+{
+	uintptr_t off = addr - (uintptr_t)fake_text;
+
+	if (!fake.read_anything && off >= FAKE_TEXT)
+		return 0;
+	if (!fake.read_anything && len > FAKE_TEXT - off)
+		len = FAKE_TEXT - off;
+	memcpy(buf, (const void *)addr, len);
+	return len;
+}
+
+int tl_os_text_open(uintptr_t lo, uintptr_t hi)
+{
+	if (fake.fail_text)
+		return -TL_E_TEXT_RO;
+	fake.text_open = true;
+	note(FAKE_OPEN, lo, hi - lo);
+	return 0;
+}
+
+/* What one store of the machine does is seen at once; everything else byte for byte. */
+void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
+{
+	const uint8_t *from = bytes;
+	uint8_t *to = (uint8_t *)addr;
+	bool whole = (len == 1 || len == 2 || len == 4 || len == 8) && !(addr & (len - 1));
+	enum fake_event what = fake.stopped ? FAKE_STOPPED_STORE : FAKE_STORE;
+
+	fake.bad_stores += !fake.text_open;
+	if (whole) {
+		memcpy(to, from, len);
+		note(what, addr, len);
+		return;
+	}
+	for (size_t i = 0; i < len; i++) {
+		to[i] = from[i];
+		note(what, addr + i, 1);
+	}
+}
+
+void tl_os_text_close(uintptr_t lo, uintptr_t hi)
+{
+	fake.text_open = false;
+	note(FAKE_CLOSE, lo, hi - lo);
+}
+
+int tl_os_sync_cores(void)
+{
+	note(FAKE_SYNC_CORES, 0, 0);
+	return 0;
+}
+
+int tl_os_sync_memory(void)
+{
+	note(FAKE_SYNC_MEMORY, 0, 0);
+	return fake.fail_sync ? -TL_E_SYNC : 0;
+}
+
+/* --- threads ------------------------------------------------------------- */
+
+int tl_os_stop_all(const struct tl_os_stop *stop)
+{
+	uintptr_t pc[FAKE_THREADS], saved[FAKE_THREADS];
+
+	note(FAKE_STOP, 0, 0);
+	for (unsigned i = 0; i < FAKE_THREADS; i++) {
+		const struct fake_thread *t = &fake.threads[i];
+
+		pc[i] = t->used && t->pc ? stop->pc(stop->arg, t->pc, false) : 1;
+		saved[i] = t->used && t->saved ? stop->pc(stop->arg, t->saved, true) : 1;
+		if (!pc[i] || !saved[i])
+			return -TL_E_BUSY;
+	}
+	fake.stopped = true;
+	stop->done(stop->arg);
+	fake.stopped = false;
+	for (unsigned i = 0; i < FAKE_THREADS; i++) {
+		if (fake.threads[i].used && fake.threads[i].pc)
+			fake.threads[i].pc = pc[i];
+		if (fake.threads[i].used && fake.threads[i].saved)
+			fake.threads[i].saved = saved[i];
+	}
+	return 0;
+}
+
+static bool inside(uintptr_t addr, uintptr_t lo, uintptr_t hi)
+{
+	return addr >= lo && addr < hi;
+}
+
+int tl_os_quiet(uintptr_t lo, uintptr_t hi)
+{
+	note(FAKE_QUIET, lo, hi - lo);
+	for (unsigned i = 0; i < FAKE_THREADS; i++) {
+		const struct fake_thread *t = &fake.threads[i];
+
+		if (t->used && (inside(t->pc, lo, hi) || inside(t->saved, lo, hi) || inside(t->holds, lo, hi)))
+			return -TL_E_BUSY;
+	}
+	return 0;
+}
+
+bool tl_os_trap_may_kill(void)
+{
+	return fake.trap_may_kill;
+}
+
+int tl_os_trap_allowed(void)
+{
+	return fake.trap_forbidden ? -TL_E_TRAP_FORBIDDEN : 0;
+}
+
+static unsigned trap_slot(uintptr_t addr)
+{
+	unsigned i;
+
+	for (i = 0; i < FAKE_TRAPS && fake.trap_addr[i] != addr; i++)
+		;
+	return i;
+}
+
+int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
+{
+	unsigned i = trap_slot(addr);
+
+	if (i == FAKE_TRAPS) {
+		if (refuse())
+			return -TL_E_NOMEM;
+		i = trap_slot(0);
+	}
+	if (i == FAKE_TRAPS)
+		return -TL_E_NOMEM;
+	fake.trap_addr[i] = addr;
+	fake.trap_to[i] = detour;
+	note(FAKE_TRAP_ADD, addr, 0);
+	return 0;
+}
+
+void tl_os_trap_remove(uintptr_t addr)
+{
+	unsigned i = trap_slot(addr);
+
+	note(FAKE_TRAP_REMOVE, addr, 0);
+	if (i < FAKE_TRAPS)
+		fake.trap_addr[i] = fake.trap_to[i] = 0;
+}
+
+uintptr_t fake_trap_target(uintptr_t addr)
+{
+	unsigned i = trap_slot(addr);
+
+	return i < FAKE_TRAPS ? fake.trap_to[i] : 0;
+}
+
+void tl_os_lock(void)
+{
+	if (fake.locked)
+		abort();
+	fake.locked = true;
+}
+
+void tl_os_unlock(void)
+{
+	if (!fake.locked)
+		abort();
+	fake.locked = false;
+}
+
+bool tl_os_lock_held(void)
+{
+	return fake.locked;
+}
+
+void tl_os_pause(unsigned microseconds)
+{
+	(void)microseconds;
+	fake.pauses++;
+	if (fake.on_pause)
+		fake.on_pause();
+}
+
+uintptr_t tl_os_thread_key(bool early)
+{
+	(void)early;
+	return fake.key;
+}
+
+uint32_t tl_os_thread_id(uintptr_t key)
+{
+	(void)key;
+	return fake.tid;
+}
+
+bool tl_os_thread_same(uintptr_t key, uint32_t tid)
+{
+	return key == fake.key && tid == fake.tid;
+}
+
+void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
+{
+	*tid_offset = 0;
+	*fast_key = false;
+}
+
+bool tl_os_thread_alive(uint32_t tid)
+{
+	for (unsigned i = 0; i < FAKE_THREADS; i++)
+		if (fake.threads[i].used && fake.threads[i].tid == tid)
+			return true;
+	return tid == fake.tid;
+}
+
+bool tl_os_on_signal_stack(void)
+{
+	return fake.on_signal_stack;
+}
+
+int tl_os_images_update(void)
+{
+	return fake.images ? fake.images() : 0;
+}
