@@ -117,9 +117,9 @@ loop_top:
 	end	thrower
 
 /*
- * uint64_t park_K(const void *from, size_t n): K one-byte instructions, then one
+ * char *park_K(-, const char *from, -, size_t n): K one-byte instructions, then one
  * that reads n bytes and takes its time: a thread stands at its start all the
- * while. Returns the end of what was read, in %rsi, as the last byte goes to %al.
+ * while. Returns one more than the end of what was read.
  */
 	.macro	park k
 	fn	park_\k

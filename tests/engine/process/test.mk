@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# The engine on the real process. Included by the top Makefile; alone: make -f tests/engine/process/test.mk process-tests
+# Lines for build/unit-tests are in PROCESS_TEST_LINES, one command each, `;` between them.
+ifndef LIB_SRCS
+include lib/lib.mk
+endif
+
+PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
+PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
+
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os probe probe-so headers.ok)
+PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; \
+	$(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
+	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
+
+.PHONY: process-tests
+process-tests: $(PROCESS_TESTS)
+
+# The home alone, without an engine.
+$(PROCESS_TEST_OUT)/os: $(addprefix tests/engine/process/, os.c home.c) $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
+		$(wildcard engine/os/process/*.h) tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
+
+$(PROCESS_TEST_OUT)/probe: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
+
+$(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.so tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
+		-Wl,-rpath,$(abspath $(LIB_OUT))
+
+# Each public header alone, as C and as C++.
+$(PROCESS_TEST_OUT)/headers.ok: $(wildcard include/trapless/*.h)
+	@mkdir -p $(@D)
+	set -e; for h in $^; do \
+		echo "#include <$${h#include/}>" | $(CC) -std=c11 -Wall -Wextra -Werror -pedantic -Iinclude -fsyntax-only -x c -; \
+		echo "#include <$${h#include/}>" | $(CXX) -std=c++11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ -; \
+	done
+	touch $@
