@@ -402,7 +402,7 @@ int tl_format_args(const uint8_t *payload, uint32_t size, const char *fmt, struc
 		return -1;
 	for (i = 0; i < n; i++) {
 		args[i] = (struct tl_fmt_arg){ 0, NULL, 0 };
-		if (size - at < 8)
+		if (at > size || size - at < 8)
 			return -1;
 		if (kinds[i] == 'd' || kinds[i] == '*') {
 			args[i].l = (int64_t)tl_get64(payload + at);

@@ -278,7 +278,7 @@ void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *in
 	from = at;
 	while (at < end && !is_delim(own->text[at], delim))
 		at++;
-	own->token_at = at;
+	own->token_at = at < end ? at + 1 : at; /* the delimiter belongs to the token before it */
 	own->token_end = end;
 	tl_str_put(run, dst, own->text + from, at - from);
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Where and in whom the handler runs: registers, arguments, names. */
+#include "internal.h"
+
+#define NAME_ROOM 256
+
+/* --- registers ----------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+
+static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
+{
+	const uint64_t by_number[] = { r->ax, r->dx, r->cx, r->bx, r->si, r->di, r->bp, r->sp, r->r8, r->r9, r->r10,
+		r->r11, r->r12, r->r13, r->r14, r->r15, r->ip };
+
+	if (dwarf >= sizeof(by_number) / sizeof(by_number[0]))
+		return false;
+	*v = by_number[dwarf];
+	return true;
+}
+
+#define REG_ARGS 6
+static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
+{
+	const uint64_t args[REG_ARGS] = { r->di, r->si, r->dx, r->cx, r->r8, r->r9 };
+
+	return args[n];
+}
+/* At entry the return address lies at the stack pointer, the seventh argument above it. */
+static uint64_t stack_arg(const struct tl_regs *r, uint64_t n) { return r->sp + 8 + 8 * (n - REG_ARGS); }
+static bool caller(struct tl_run *run, uint64_t *v) { return tl_user_read(run, v, run->regs->sp, 8); }
+static uint64_t result(const struct tl_regs *r) { return r->ax; }
+#define CONTEXT_OK 1
+
+#else
+
+/* Ports to come give theirs. */
+static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
+{
+	(void)r, (void)dwarf, (void)v;
+	return false;
+}
+#define REG_ARGS 0
+static uint64_t reg_arg(const struct tl_regs *r, uint32_t n) { return (void)r, n; }
+static uint64_t stack_arg(const struct tl_regs *r, uint64_t n) { return (void)r, n; }
+static bool caller(struct tl_run *run, uint64_t *v) { return (void)run, (void)v, false; }
+static uint64_t result(const struct tl_regs *r) { return (void)r, 0; }
+#define CONTEXT_OK 0
+
+#endif
+
+int64_t tl_reg(struct tl_run *run, uint32_t dwarf)
+{
+	uint64_t v;
+
+	if (run->regs && reg_read(run->regs, dwarf, &v))
+		return (int64_t)v;
+	tl_run_error(run, "register access fault [man error::fault]");
+	return 0;
+}
+
+static int64_t extend(uint64_t v, uint32_t size, bool is_signed)
+{
+	unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
+
+	if (is_signed)
+		return (int64_t)(v << shift) >> shift;
+	return (int64_t)(v << shift >> shift);
+}
+
+int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
+{
+	uint64_t v = 0;
+
+	if (!run->regs || !CONTEXT_OK) {
+		tl_run_error(run, "cannot access function args in this context");
+		return 0;
+	}
+	if (n < 1 || n > 1000) {
+		tl_run_error(run, "cannot access arg(%d)", n);
+		return 0;
+	}
+	if (n <= REG_ARGS)
+		v = reg_arg(run->regs, (uint32_t)n - 1);
+	else if (!tl_user_read(run, &v, stack_arg(run->regs, (uint64_t)n - 1), 8))
+		return 0;
+	return extend(v, size, is_signed);
+}
+
+int64_t tl_returnval(struct tl_run *run)
+{
+	if (run->regs && CONTEXT_OK)
+		return (int64_t)result(run->regs);
+	tl_run_error(run, "returnval() not valid in this context");
+	return 0;
+}
+
+int64_t tl_uaddr(struct tl_run *run) { return run->regs ? (int64_t)TL_REGS_IP(run->regs) : 0; }
+
+int64_t tl_caller_addr(struct tl_run *run)
+{
+	uint64_t v = 0;
+
+	if (run->call)
+		return (int64_t)run->call->ret_ip;
+	if (run->regs && !run->error && !caller(run, &v))
+		return 0;
+	return (int64_t)v;
+}
+
+/* --- names ------------------------------------------------------------------------------ */
+
+void tl_execname(struct tl_run *run, struct tl_str *dst)
+{
+	char name[sizeof(run->block->comm) + 1];
+
+	memcpy(name, run->block->comm, sizeof(run->block->comm)); /* shared memory */
+	name[sizeof(name) - 1] = 0;
+	tl_str_set_c(run, dst, name);
+}
+
+void tl_pp(struct tl_run *run, struct tl_str *dst)
+{
+	tl_str_set_c(run, dst, run->env->point ? run->env->point : "");
+}
+
+void tl_probefunc(struct tl_run *run, struct tl_str *dst)
+{
+	tl_str_set_c(run, dst, run->env->func ? run->env->func : "");
+}
+
+/* Text that grows in a buffer of its own. */
+struct line {
+	uint32_t n;
+	char b[2 * NAME_ROOM + 64];
+};
+
+static void line_text(struct line *l, const char *s, uint32_t n)
+{
+	if (n > sizeof(l->b) - l->n)
+		n = (uint32_t)sizeof(l->b) - l->n;
+	memcpy(l->b + l->n, s, n);
+	l->n += n;
+}
+static void line_c(struct line *l, const char *s) { line_text(l, s, tl_cstr_len(s)); }
+static void line_hex(struct line *l, uint64_t v)
+{
+	char buf[24];
+
+	line_text(l, buf, tl_text_hex(buf, v));
+}
+
+static uint32_t symbol(struct tl_run *run, uint64_t addr, char *buf, uint64_t *off, uint64_t *size)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+
+	*off = *size = 0;
+	return ops && ops->symbol ? ops->symbol(run->view, addr, buf, NAME_ROOM, off, size) : 0;
+}
+
+static uint32_t image(struct tl_run *run, uint64_t addr, char *buf)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+
+	return ops && ops->image ? ops->image(run->view, addr, buf, NAME_ROOM) : 0;
+}
+
+void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	char name[NAME_ROOM];
+	uint64_t off, size;
+	uint32_t n = symbol(run, addr, name, &off, &size);
+
+	if (!n)
+		n = tl_text_hex(name, addr);
+	tl_str_put(run, dst, name, n);
+}
+
+/* "name+0x2a/0x60 [image]", "0xADDR [image+0x0]" without symbol, "0xADDR" without image. */
+void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	char name[NAME_ROOM], file[NAME_ROOM];
+	struct line l = { .n = 0 };
+	uint64_t off, size;
+	uint32_t n = symbol(run, addr, name, &off, &size), nf = image(run, addr, file);
+
+	if (n) {
+		line_text(&l, name, n);
+		line_c(&l, "+");
+		line_hex(&l, off);
+		line_c(&l, "/");
+		line_hex(&l, size);
+		if (nf) {
+			line_c(&l, " [");
+			line_text(&l, file, nf);
+			line_c(&l, "]");
+		}
+	} else {
+		line_hex(&l, addr);
+		if (nf) {
+			line_c(&l, " [");
+			line_text(&l, file, nf);
+			line_c(&l, "+");
+			line_hex(&l, off);
+			line_c(&l, "/");
+			line_hex(&l, size);
+			line_c(&l, "]");
+		}
+	}
+	tl_str_put(run, dst, l.b, l.n);
+}
+
+void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	char name[NAME_ROOM];
+	uint32_t n = image(run, addr, name);
+
+	if (n)
+		tl_str_put(run, dst, name, n);
+	else
+		tl_str_set_c(run, dst, "<unknown>");
+}
+
+/* "%6d NAME(TID):" and a space for each level; microseconds since the outermost call. */
+void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta)
+{
+	struct tl_block_own *own = tl_block_own(run->block);
+	int64_t now = tl_time_us(run), level, spaces;
+	uint64_t name_room[4];
+	struct tl_str *name = (struct tl_str *)name_room;
+	struct tl_value args[5];
+
+	if (!own->indent)
+		own->indent_base = now;
+	level = tl_add(own->indent, delta > 0 ? delta : 0);
+	own->indent = tl_add(own->indent, delta);
+	spaces = level > 0 ? level - 1 : 0;
+	tl_execname(run, name);
+	args[0] = (struct tl_value){ tl_sub(now, own->indent_base), NULL };
+	args[1] = (struct tl_value){ 0, name };
+	args[2] = (struct tl_value){ tl_tid(run), NULL };
+	args[3] = (struct tl_value){ spaces < 4096 ? spaces : 4096, NULL };
+	name_room[3] = 0; /* a string of no bytes */
+	args[4] = (struct tl_value){ 0, (struct tl_str *)&name_room[3] };
+	tl_sprintf(run, dst, "%6d %s(%d):%-*s", args, 5);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The functions that a loaded module may call, by name. */
+#include "internal.h"
+
+const struct tl_export tl_exports[] = {
+#define TL_EXPORT(name) { #name, (void *)(uintptr_t)name },
+#include "exports.def"
+#undef TL_EXPORT
+};
+const unsigned tl_nexports = sizeof(tl_exports) / sizeof(tl_exports[0]);

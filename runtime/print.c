@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What handlers print: records with arguments; text is made by the reader. */
+#include "internal.h"
+
+static uint32_t arg_size(const struct tl_value *a)
+{
+	return a->s ? (4 + a->s->len + 7) & ~7u : 8;
+}
+
+void tl_printf(struct tl_run *run, uint16_t format, const struct tl_value *args, uint32_t n)
+{
+	uint32_t i, size = 0, len;
+	struct tl_slot s;
+	uint8_t *p;
+
+	for (i = 0; i < n; i++)
+		size += arg_size(&args[i]);
+	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_PRINTF, format, size, 0))
+		return;
+	p = s.data;
+	for (i = 0; i < n; i++) {
+		if (!args[i].s) {
+			*(int64_t *)p = args[i].l;
+			p += 8;
+			continue;
+		}
+		len = args[i].s->len;
+		*(uint64_t *)(p + ((4 + len + 7) & ~7u) - 8) = 0; /* padding */
+		*(uint32_t *)p = len;
+		memcpy(p + 4, args[i].s->b, len);
+		p += (4 + len + 7) & ~7u;
+	}
+	tl_ring_end(run->block, &s);
+}
+
+void tl_printf_longs(struct tl_run *run, uint16_t format, const int64_t *args, uint32_t n)
+{
+	struct tl_slot s;
+	uint32_t i;
+
+	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_PRINTF, format, 8 * n, 0))
+		return;
+	for (i = 0; i < n; i++)
+		((int64_t *)s.data)[i] = args[i];
+	tl_ring_end(run->block, &s);
+}
+
+void tl_print_str(struct tl_run *run, const struct tl_str *s)
+{
+	tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, s->b, s->len);
+}
+
+void tl_warn(struct tl_run *run, const struct tl_str *msg)
+{
+	tl_ring_text(run->view, run->block, TL_REC_WARN, 0, msg->b, msg->len);
+}
+
+void tl_error(struct tl_run *run, const struct tl_str *msg)
+{
+	tl_run_error(run, "%s", msg->b);
+}
+
+void tl_exit(struct tl_run *run)
+{
+	__atomic_store_n(&run->view->session->exit_requested, 1, __ATOMIC_RELEASE);
+}
+
+/* Text collected into a string, cut and counted at its end. */
+struct collect {
+	struct tl_run *run;
+	struct tl_str *dst;
+	bool cut;
+};
+
+static int collect(void *arg, const char *text, size_t n)
+{
+	struct collect *c = arg;
+	uint32_t room = tl_max_len(c->run) - c->dst->len;
+
+	if (n > room) {
+		c->cut = true;
+		n = room;
+	}
+	memcpy(c->dst->b + c->dst->len, text, n);
+	c->dst->len += (uint32_t)n;
+	return c->cut;
+}
+
+#define SPRINTF_ARGS 64
+
+void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt, const struct tl_value *args, uint32_t n)
+{
+	struct tl_fmt_arg a[SPRINTF_ARGS];
+	struct collect c = { run, dst, false };
+	uint32_t i;
+
+	if (n > SPRINTF_ARGS)
+		n = SPRINTF_ARGS;
+	for (i = 0; i < n; i++) {
+		a[i].l = args[i].l;
+		a[i].s = args[i].s ? args[i].s->b : NULL;
+		a[i].len = args[i].s ? args[i].s->len : 0;
+	}
+	dst->len = 0;
+	tl_format(fmt, a, n, collect, &c);
+	dst->b[dst->len] = 0;
+	dst->len = tl_cstr_len(dst->b); /* %c of 0 and %b end a script's string */
+	if (c.cut)
+		run->block->truncated++;
+}
+
+/* A histogram goes out in lines: collect some before each record. */
+struct lines {
+	struct tl_run *run;
+	uint32_t n;
+	uint64_t time;
+	char text[512];
+};
+
+static void lines_flush(struct lines *l)
+{
+	struct tl_slot s;
+	uint32_t n = l->n;
+
+	l->n = 0;
+	if (!n || !tl_ring_begin(l->run->view, l->run->block, &s, TL_REC_TEXT, 0, 4 + n, l->time))
+		return;
+	memcpy(s.data, &n, 4);
+	memcpy(s.data + 4, l->text, n);
+	tl_ring_end(l->run->block, &s);
+	l->time = s.time;
+}
+
+static int lines_add(void *arg, const char *text, size_t n)
+{
+	struct lines *l = arg;
+
+	if (n > sizeof(l->text) - l->n)
+		lines_flush(l);
+	memcpy(l->text + l->n, text, n); /* pieces are at most 50 bytes */
+	l->n += (uint32_t)n;
+	return 0;
+}
+
+void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h)
+{
+	struct lines l;
+
+	if (!s || !s->count) {
+		tl_run_error(run, "empty aggregate");
+		return;
+	}
+	l.run = run;
+	l.n = 0;
+	l.time = 0;
+	tl_hist_text(s, h, lines_add, &l);
+	lines_flush(&l);
+}

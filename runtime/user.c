@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Reading the traced program's memory. Nothing here can fault it. */
+#include "internal.h"
+
+#define PAGE  4096u
+#define CHUNK 256u
+#define EFAULT_TEXT (-14)
+
+/*
+ * The page that the stack pointer is in is there, above it: the thread stands
+ * on it. Spares a system call for most locals and stack arguments.
+ */
+static bool on_stack_page(const struct tl_run *run, uint64_t addr, uint32_t size)
+{
+	uint64_t sp;
+
+	if (!run->regs)
+		return false;
+	sp = TL_REGS_SP(run->regs);
+	return addr >= sp && addr - sp < PAGE && size <= PAGE && addr + size - 1 <= (sp | (PAGE - 1));
+}
+
+static int read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+
+	if (!size)
+		return 0;
+	if (addr + size - 1 < addr || addr + size - 1 > UINTPTR_MAX)
+		return -1;
+	if (on_stack_page(run, addr, size)) {
+		memcpy(dst, (const void *)(uintptr_t)addr, size);
+		return 0;
+	}
+	return ops && ops->read ? ops->read(run->view, dst, addr, size) : -1;
+}
+
+bool tl_user_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size)
+{
+	if (run->error)
+		return false;
+	if (!read(run, dst, addr, size))
+		return true;
+	tl_run_error(run, "read fault [man error::fault] at %p", addr);
+	return false;
+}
+
+int64_t tl_load(struct tl_run *run, uint64_t addr, uint32_t size, bool is_signed)
+{
+	uint8_t b1;
+	uint16_t b2;
+	uint32_t b4;
+	int64_t b8;
+
+	switch (size) {
+	case 1:
+		if (!tl_user_read(run, &b1, addr, 1))
+			return 0;
+		return is_signed ? (int8_t)b1 : (int64_t)b1;
+	case 2:
+		if (!tl_user_read(run, &b2, addr, 2))
+			return 0;
+		return is_signed ? (int16_t)b2 : (int64_t)b2;
+	case 4:
+		if (!tl_user_read(run, &b4, addr, 4))
+			return 0;
+		return is_signed ? (int32_t)b4 : (int64_t)b4;
+	case 8:
+		return tl_user_read(run, &b8, addr, 8) ? b8 : 0;
+	}
+	tl_run_error(run, "cannot load %d bytes", (int64_t)size);
+	return 0;
+}
+
+/*
+ * Up to max bytes and no further than a NUL, in pieces that do not cross
+ * pages: what lies behind the NUL may not exist. -1: fault.
+ */
+static int read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t max)
+{
+	uint32_t n = 0, piece, i;
+
+	dst->len = 0;
+	dst->b[0] = 0;
+	while (n < max) {
+		piece = PAGE - ((uint32_t)(addr + n) & (PAGE - 1));
+		if (piece > CHUNK)
+			piece = CHUNK;
+		if (piece > max - n)
+			piece = max - n;
+		if (read(run, dst->b + n, addr + n, piece)) {
+			dst->b[0] = 0;
+			return -1;
+		}
+		for (i = n; i < n + piece; i++)
+			if (!dst->b[i]) {
+				dst->len = i;
+				return 0;
+			}
+		n += piece;
+	}
+	dst->len = n;
+	dst->b[n] = 0;
+	return 0;
+}
+
+/* A string as long as MAXSTRINGLEN allows goes on in memory unless a NUL follows. */
+static void count_cut(struct tl_run *run, const struct tl_str *dst, uint64_t addr)
+{
+	char next;
+
+	if (dst->len == tl_max_len(run) && !read(run, &next, addr + dst->len, 1) && next)
+		run->block->truncated++;
+}
+
+static void string_fault(struct tl_run *run, uint64_t addr)
+{
+	tl_run_error(run, "user string copy fault %d at %p [man error::fault]", (int64_t)EFAULT_TEXT, addr);
+}
+
+void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	if (run->error || read_string(run, dst, addr, tl_max_len(run))) {
+		tl_str_put(run, dst, "", 0);
+		string_fault(run, addr);
+		return;
+	}
+	count_cut(run, dst, addr);
+}
+
+void tl_user_string_n(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n)
+{
+	uint32_t max = n < 0 ? 0 : n > tl_max_len(run) ? tl_max_len(run) : (uint32_t)n;
+
+	if (run->error || read_string(run, dst, addr, max)) {
+		tl_str_put(run, dst, "", 0);
+		string_fault(run, addr);
+		return;
+	}
+	if (n > tl_max_len(run))
+		count_cut(run, dst, addr);
+}
+
+void tl_user_string2(struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other)
+{
+	if (read_string(run, dst, addr, tl_max_len(run)))
+		tl_str_set(run, dst, other);
+	else
+		count_cut(run, dst, addr);
+}
+
+/* Text in quotes with escapes, read in small pieces; "..." behind the quote when it did not fit. */
+void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	uint64_t one_room[TL_STR_SIZE(64) / 8], text_room[TL_STR_SIZE(64 * 4 + 1) / 8];
+	struct tl_str *one = (struct tl_str *)one_room, *text = (struct tl_str *)text_room;
+	uint32_t max = tl_max_len(run), got;
+
+	dst->len = 0;
+	dst->b[dst->len++] = '"';
+	for (;;) {
+		if (read_string(run, one, addr, 32)) {
+			if (dst->len == 1) { /* nothing readable at all: the address */
+				char buf[24];
+
+				tl_str_put(run, dst, buf, tl_text_hex(buf, addr));
+				return;
+			}
+			break;
+		}
+		got = one->len;
+		tl_text_str(run, text, one);
+		if (text->len > max - 5 - dst->len || max < 8)
+			break;
+		memcpy(dst->b + dst->len, text->b, text->len);
+		dst->len += text->len;
+		addr += got;
+		if (got < 32) {
+			tl_str_put(run, text, "\"", 1);
+			memcpy(dst->b + dst->len, "\"", 2);
+			dst->len++;
+			return;
+		}
+	}
+	memcpy(dst->b + dst->len, "\"...", 5);
+	dst->len += 4;
+	run->block->truncated++;
+}
+
+void tl_mem_bytes(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n)
+{
+	uint32_t size = n < 1 ? 1 : n > tl_max_len(run) ? tl_max_len(run) : (uint32_t)n;
+
+	tl_str_put(run, dst, "", 0);
+	if (!tl_user_read(run, dst->b, addr, size)) {
+		dst->b[0] = 0;
+		return;
+	}
+	dst->b[size] = 0;
+	dst->len = size;
+	if (n > tl_max_len(run))
+		run->block->truncated++;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* A session in ordinary memory, with the test as the traced program. */
+#ifndef TRAPLESS_TESTS_RUNTIME_HOME_H
+#define TRAPLESS_TESTS_RUNTIME_HOME_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/internal.h"
+#include "../unit.h"
+
+#define BLOCKS 20
+
+static struct tl_view home;
+static struct tl_tap_options home_options;
+static struct tl_env home_env = { &home, 7, TL_TAP_SITE, "process(\"x\").function(\"f\")", "f" };
+static void *home_memory;
+
+#if !defined(__x86_64__) && !defined(__i386__)
+#include <time.h>
+uint64_t tl_arch_cycles(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+#endif
+
+/* Own memory is readable where it is not inside [hole, hole + 4096). */
+static uint64_t home_hole;
+static int home_read(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
+{
+	(void)v;
+	if (addr < 4096 || (home_hole && addr < home_hole + 4096 && addr + size > home_hole))
+		return -1;
+	memcpy(dst, (const void *)(uintptr_t)addr, size);
+	return 0;
+}
+static uint32_t home_symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *off, uint64_t *size)
+{
+	(void)v, (void)room;
+	if (addr < 0x1000 || addr >= 0x1060)
+		return 0;
+	*off = addr - 0x1000;
+	*size = 0x60;
+	memcpy(buf, "func", 5);
+	return 4;
+}
+static uint32_t home_image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room)
+{
+	(void)v, (void)room;
+	if (addr < 0x1000 || addr >= 0x3000)
+		return 0;
+	memcpy(buf, "prog", 5);
+	return 4;
+}
+static const struct tl_view_ops home_ops = { NULL, home_read, home_symbol, home_image, NULL };
+
+/* A fresh session with these areas; the test is block 1. */
+static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)
+{
+	struct tl_session s;
+
+	free(home_memory);
+	home_options = (struct tl_tap_options){ .globals_size = globals, .shard_size = shards, .nlocks = 4,
+		.max_string = TL_MAXSTRING, .ring_size = ring };
+	if (tl_session_layout(&home_options, BLOCKS, &s))
+		abort();
+	home_memory = aligned_alloc(4096, (size_t)s.size);
+	memset(home_memory, 0, (size_t)s.size);
+	tl_session_init(home_memory, &s);
+	if (tl_view_attach(&home, home_memory, s.size, &home_options))
+		abort();
+	home.ops = &home_ops;
+	home.session->live = 1;
+	home.own = tl_block_claim(&home, 100, 99, "test");
+	tl_clock_set(&home, tl_cycles(), 1000000000ull * 1700000000u, 1ull << 32);
+}
+
+#define ENTER(run)                                                                                 \
+	struct tl_run run;                                                                         \
+	CHECK(tl_run_enter(&run, &home_env, NULL, NULL))
+
+/* A script string from text. */
+static inline struct tl_str *home_str(const char *text)
+{
+	static uint64_t room[8][1200];
+	static int turn;
+	struct tl_str *s = (struct tl_str *)room[turn++ % 8];
+
+	s->len = (uint32_t)strlen(text);
+	memcpy(s->b, text, s->len + 1);
+	return s;
+}
+static inline bool home_is(const struct tl_str *s, const char *text)
+{
+	return s->len == strlen(text) && !strcmp(s->b, text);
+}
+
+#endif
