@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The public face: a session, its binaries, and the questions they answer.
 
+use crate::cfi::Cfi;
+use crate::debugfile;
 use crate::dwarf::Dwarf;
 use crate::elf::Elf;
 pub use crate::elf::{Arch, ElfKind, Segment};
@@ -93,8 +95,11 @@ pub struct Binary {
     pub(crate) types: Arc<Types>,
     /// The separate debug file, once looked for.
     pub(crate) debug: OnceLock<Option<Elf>>,
-    pub(crate) symbols: OnceLock<SymbolTable>,
-    pub(crate) dwarf: OnceLock<Option<Arc<Dwarf>>>,
+    /// The file in `.gnu_debugdata`; its symbols' names point into it.
+    mini: OnceLock<Option<Elf>>,
+    symbols: OnceLock<SymbolTable>,
+    dwarf: OnceLock<Option<Arc<Dwarf>>>,
+    cfi: OnceLock<Cfi>,
 }
 
 impl std::fmt::Debug for Binary {
@@ -119,8 +124,10 @@ impl Binary {
             search: search.clone(),
             types,
             debug: OnceLock::new(),
+            mini: OnceLock::new(),
             symbols: OnceLock::new(),
             dwarf: OnceLock::new(),
+            cfi: OnceLock::new(),
         })
     }
 
@@ -209,109 +216,159 @@ impl Binary {
 impl Binary {
     /// Where the DWARF is.
     pub fn debug_source(&self) -> DebugSource {
-        todo()
+        if self.has_own_dwarf() {
+            return DebugSource::Inside;
+        }
+        match (self.dwarf(), self.debug_file()) {
+            (Ok(_), Some(d)) => DebugSource::File(d.path.clone()),
+            _ => DebugSource::None,
+        }
     }
 
     /// All symbols by address, for `usymname()` and friends.
     pub fn symbols(&self) -> &SymbolTable {
-        self.symbols.get_or_init(SymbolTable::default)
+        self.symbols.get_or_init(|| {
+            let mut full = self.elf.symbols(".symtab");
+            if full.is_empty() {
+                full = self
+                    .debug_file()
+                    .map(|d| d.symbols(".symtab"))
+                    .unwrap_or_default();
+            }
+            if full.is_empty() {
+                let mini = self.mini.get_or_init(|| debugfile::mini(&self.elf));
+                full = mini
+                    .as_ref()
+                    .map(|m| m.symbols(".symtab"))
+                    .unwrap_or_default();
+            }
+            SymbolTable::new(&full, &self.elf.symbols(".dynsym"))
+        })
     }
 
     /// The functions that match, each address once, sorted by address. Undefined symbols do not
     /// count. Without wildcards the debug information is asked too; a wildcard is answered from
     /// the symbols, and from DWARF as well if inlined instances are wanted or a file is named.
     pub fn functions(&self, pattern: &Pattern, inlines: Inlines) -> Result<Vec<Function>> {
-        let _ = (pattern, inlines);
-        Err(unwritten())
+        self.find_functions(pattern, inlines)
     }
 
     /// Where `.function` puts its probe on `f`: as SystemTap does, at the entry, but behind the
     /// prologue where parameters could not be read otherwise.
     pub fn probe_site(&self, f: &Function) -> Result<ProbeSite> {
-        let _ = f;
-        Err(unwritten())
+        self.find_site(f)
     }
 
     /// Where `f` is declared (`None`: the debug information does not say).
     pub fn declared_at(&self, f: &Function) -> Option<SourcePos> {
-        let _ = f;
-        None
+        self.function_decl(f)
     }
 
     /// The addresses of `.statement("f@file:line")`: per function or inlined instance the first
     /// address of each line. `nearest`: take the closest line with code instead of failing.
     pub fn statements(&self, pattern: &Pattern, nearest: bool) -> Result<Vec<Statement>> {
-        let _ = (pattern, nearest);
-        Err(unwritten())
+        self.find_statements(pattern, nearest)
     }
 
     /// The source line of an address.
     pub fn source_at(&self, addr: u64) -> Option<SourcePos> {
-        let _ = addr;
-        None
+        self.find_source(addr)
     }
 
     /// What is visible in `f` at `pc` (its entry, prologue end, or any address inside): its own
     /// parameters and blocks, not those of functions inlined into it.
     pub fn context_of(&self, f: &Function, pc: u64) -> Result<Context> {
-        let _ = (f, pc);
-        Err(unwritten())
+        self.make_context(f, pc)
     }
 
     /// What is visible at `pc`, innermost first, through inlined functions.
     pub fn context_at(&self, pc: u64) -> Result<Context> {
-        let _ = pc;
-        Err(unwritten())
+        self.make_context_at(pc)
     }
 
     /// Parameters (in order) and locals visible in the context; of several with one name, the
     /// innermost.
     pub fn variables(&self, cx: &Context) -> Result<Vec<Variable>> {
-        let _ = cx;
-        Err(unwritten())
+        self.list_variables(cx)
     }
 
     /// `$name`: a local or parameter, else a variable of the file, else one of the binary.
     pub fn variable(&self, cx: &Context, name: &str) -> Result<Variable> {
-        let _ = (cx, name);
-        Err(unwritten())
+        self.find_variable(cx, name)
     }
 
     /// `@var("name@file")`: a variable with static storage. `file` may be a trailing part.
     pub fn global(&self, name: &str, file: Option<&str>) -> Result<Variable> {
-        let _ = (name, file);
-        Err(unwritten())
+        self.find_global(name, file)
     }
 
     /// Where the variable is at the context's address. `Location::OptimizedOut` comes back as
     /// [`Error::OptimizedOut`].
     pub fn locate(&self, var: &Variable, cx: &Context) -> Result<Location> {
-        let _ = (var, cx);
-        Err(unwritten())
+        self.find_location(var, cx)
     }
 
     /// `$return` of `f`, in the registers right after its return.
     pub fn return_value(&self, f: &Function) -> Result<ReturnValue> {
-        let _ = f;
-        Err(unwritten())
+        self.find_return(f)
     }
 
     /// The definition of `struct foo`, `union foo`, `enum foo`, `class foo` or of any type `foo`,
     /// with a trailing `*` for pointers, as `@cast` wants it.
     pub fn find_type(&self, name: &str) -> Result<TypeId> {
-        let _ = name;
-        Err(unwritten())
+        self.find_named_type(name)
     }
 }
 
-fn unwritten() -> Error {
-    Error::Unsupported {
-        what: "this is being written".into(),
+// What the other modules share.
+impl Binary {
+    fn has_own_dwarf(&self) -> bool {
+        self.elf.has_section(".debug_info") || self.elf.has_section(".zdebug_info")
     }
-}
 
-fn todo() -> DebugSource {
-    DebugSource::None
+    /// The separate debug file, if the binary has no DWARF of its own.
+    fn debug_file(&self) -> Option<&Elf> {
+        let find = || match self.has_own_dwarf() {
+            true => None,
+            false => debugfile::find(&self.elf, &self.search),
+        };
+        self.debug.get_or_init(find).as_ref()
+    }
+
+    pub(crate) fn dwarf(&self) -> Result<&Dwarf> {
+        let load = || {
+            let elf = match self.has_own_dwarf() {
+                true => &self.elf,
+                false => self.debug_file()?,
+            };
+            let sup = debugfile::find_alternate(elf, &self.search);
+            Dwarf::load(elf.path.clone(), elf, sup.as_ref())
+        };
+        self.dwarf
+            .get_or_init(load)
+            .as_deref()
+            .ok_or_else(|| Error::NoDebugInfo {
+                path: self.elf.path.clone(),
+                build_id: self.build_id(),
+                package: debugfile::package_of(&self.elf.path),
+                server: self.search.debuginfod,
+            })
+    }
+
+    /// The error for a binary without any symbol.
+    pub(crate) fn no_symbols(&self) -> Option<Error> {
+        self.symbols().is_empty().then(|| Error::Stripped {
+            path: self.elf.path.clone(),
+            build_id: self.build_id(),
+            package: debugfile::package_of(&self.elf.path),
+            server: self.search.debuginfod,
+        })
+    }
+
+    pub(crate) fn cfi(&self) -> &Cfi {
+        self.cfi
+            .get_or_init(|| Cfi::new(&self.elf, self.debug_file()))
+    }
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -24,18 +24,27 @@
 //! Libraries neither panic nor print: damaged files give [`Error::Corrupt`] or are read as far as
 //! they make sense.
 
+mod abi;
 mod binary;
+mod cfi;
+mod debugfile;
+mod demangle;
 mod dwarf;
 mod elf;
 mod error;
+mod find;
 mod function;
 mod glob;
+mod lines;
 mod location;
+mod lower;
 mod search;
 mod storage;
 mod symbol;
+mod typeread;
 mod types;
 mod variable;
+mod vars;
 
 pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
 pub use error::{Error, Result};

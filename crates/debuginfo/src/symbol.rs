@@ -126,6 +126,15 @@ impl SymbolTable {
         found.iter().map(|&i| &self.entries[i as usize])
     }
 
+    /// The symbols at exactly this address.
+    pub(crate) fn entries_at(&self, addr: u64) -> impl Iterator<Item = &Entry> {
+        let place = |e: &Entry| e.kind != SymbolKind::Tls && e.addr < addr;
+        let from = self.entries.partition_point(place);
+        self.entries[from..]
+            .iter()
+            .take_while(move |e| e.addr == addr && e.kind != SymbolKind::Tls)
+    }
+
     /// The symbol that holds the address; one without a size reaches to the next symbol.
     pub fn at(&self, addr: u64) -> Option<Symbol<'_>> {
         let code = self

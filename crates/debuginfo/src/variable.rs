@@ -38,7 +38,7 @@ pub struct Context {
     /// Innermost first: lexical blocks, inlined instances, the function itself.
     pub(crate) scopes: Vec<DieRef>,
     /// First instruction of the out-of-line function around `pc`.
-    pub(crate) entry: Option<u64>,
+    pub entry: Option<u64>,
 }
 
 /// `$return`: type and place, valid right after the call has returned.

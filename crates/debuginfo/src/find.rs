@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: MIT
+//! Functions and statements by name, file and line.
+
+use crate::binary::Binary;
+use crate::demangle::{nearest, strip_clone, NamePattern};
+use crate::dwarf::{text, DieRef, Dwarf};
+use crate::error::{Error, Result};
+use crate::function::{
+    Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
+};
+use crate::glob;
+use crate::lines::Row;
+use crate::location::{LocOp, Location};
+use crate::symbol::SymbolKind;
+use gimli::{constants as dw, AttributeValue};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+/// Out-of-line functions by entry.
+type Found = BTreeMap<u64, Function>;
+
+impl Binary {
+    pub(crate) fn find_functions(&self, p: &Pattern, inlines: Inlines) -> Result<Vec<Function>> {
+        let names = NamePattern::new(&p.function);
+        let mut found = Found::new();
+        let mut instances = Vec::new();
+        if inlines != Inlines::Only {
+            self.by_symbol(&names, &mut found);
+        }
+        let must = inlines == Inlines::Only || p.file.is_some();
+        let ask = must || !p.is_glob() || inlines != Inlines::No;
+        match self.dwarf() {
+            Ok(dwarf) if ask => self.by_dwarf(dwarf, &names, inlines, &mut found, &mut instances),
+            Err(e) if must || found.is_empty() => return Err(self.no_symbols().unwrap_or(e)),
+            _ => {}
+        }
+        let mut all: Vec<Function> = match inlines {
+            Inlines::Only => instances,
+            _ => found.into_values().chain(instances).collect(),
+        };
+        if let Some(file) = &p.file {
+            self.keep_file(&mut all, file)?;
+        }
+        if all.is_empty() {
+            return Err(self.no_function(&p.function));
+        }
+        all.sort_by_key(|f| (f.entry, f.kind == FunctionKind::Inlined));
+        Ok(all)
+    }
+
+    fn by_symbol(&self, names: &NamePattern<'_>, found: &mut Found) {
+        let mut fragments: Option<HashMap<&str, Vec<Range<u64>>>> = None;
+        for s in &self.symbols().entries {
+            if !s.is_code() || !self.is_code(s.addr) {
+                continue;
+            }
+            let Some(name) = names.match_symbol(s.name) else {
+                continue;
+            };
+            let ifunc = s.kind == SymbolKind::Ifunc;
+            if let Some(f) = found.get_mut(&s.addr) {
+                // A second name of the same code.
+                f.exported |= s.exported;
+                if ifunc {
+                    f.kind = FunctionKind::Ifunc;
+                }
+                continue;
+            }
+            let end = s.addr.saturating_add(s.size.max(1));
+            let mut ranges = Vec::from([s.addr..end]);
+            let fragments = fragments.get_or_insert_with(|| self.fragments());
+            if let Some(cold) = fragments.get(s.name) {
+                ranges.extend(cold.iter().cloned());
+            }
+            let f = Function {
+                name,
+                linkage_name: Some(s.name.into()),
+                kind: if ifunc {
+                    FunctionKind::Ifunc
+                } else {
+                    FunctionKind::OutOfLine
+                },
+                entry: s.addr,
+                size: s.size,
+                ranges,
+                exported: s.exported,
+                die: None,
+            };
+            found.insert(s.addr, f);
+        }
+    }
+
+    /// The `.cold` symbols, where it is clear whose they are.
+    fn fragments(&self) -> HashMap<&str, Vec<Range<u64>>> {
+        let mut all: HashMap<&str, Vec<Range<u64>>> = HashMap::new();
+        for s in &self.symbols().entries {
+            let Some((base, _)) = s.name.split_once(".cold").filter(|_| s.size > 0) else {
+                continue;
+            };
+            if self.symbols().entries_named(base).count() == 1 {
+                all.entry(base)
+                    .or_default()
+                    .push(s.addr..s.addr.saturating_add(s.size));
+            }
+        }
+        all
+    }
+
+    fn by_dwarf(
+        &self,
+        dwarf: &Dwarf,
+        names: &NamePattern<'_>,
+        inlines: Inlines,
+        found: &mut Found,
+        instances: &mut Vec<Function>,
+    ) {
+        let last = names.last();
+        let mut units = match glob::is_glob(last) {
+            true => (0..dwarf.unit_count() as u32).collect(),
+            false => dwarf.units_naming(last.as_bytes()),
+        };
+        let mut origins = HashSet::new();
+        let mut matched = Vec::new();
+        collect(dwarf, names, &units, &mut origins, &mut matched);
+        if !glob::is_glob(last) && !origins.is_empty() {
+            // Instances in units that name the function only by reference.
+            let list: Vec<DieRef> = origins.iter().copied().collect();
+            let mut more = dwarf.units_referring(&list);
+            more.retain(|n| units.binary_search(n).is_err());
+            collect(dwarf, names, &more, &mut origins, &mut matched);
+            units.extend(more);
+        }
+        if inlines != Inlines::Only {
+            for r in matched {
+                self.add_out_of_line(dwarf, r, found);
+            }
+        }
+        if inlines == Inlines::No || origins.is_empty() {
+            return;
+        }
+        for n in units {
+            for (at, origin) in dwarf.inlined(n, |o| origins.contains(&o)) {
+                instances.extend(self.instance(dwarf, at, origin));
+            }
+        }
+    }
+
+    fn add_out_of_line(&self, dwarf: &Dwarf, r: DieRef, found: &mut Found) {
+        let mut ranges = dwarf.ranges(r);
+        let Some(entry) = dwarf.entry_pc(r).or(ranges.first().map(|r| r.start)) else {
+            return;
+        };
+        if !self.is_code(entry) {
+            return;
+        }
+        // The part with the entry first.
+        if let Some(i) = ranges.iter().position(|r| r.contains(&entry)) {
+            ranges.swap(0, i);
+        }
+        let symbol = self.symbols().entries_at(entry).find(|s| s.is_code());
+        let f = found.entry(entry).or_insert_with(|| Function {
+            name: String::new(),
+            linkage_name: symbol.map(|s| s.name.into()),
+            kind: FunctionKind::OutOfLine,
+            entry,
+            size: ranges.first().map_or(0, |r| r.end - r.start),
+            ranges: Vec::new(),
+            exported: symbol.is_some_and(|s| s.exported),
+            die: None,
+        });
+        if let Some(name) = dwarf.qualified(r) {
+            f.name = name;
+        }
+        if !ranges.is_empty() {
+            f.ranges = ranges;
+        }
+        if f.linkage_name.is_none() {
+            f.linkage_name = dwarf.linkage_name(r).map(text);
+        }
+        f.die = Some(r);
+    }
+
+    fn instance(&self, dwarf: &Dwarf, at: DieRef, origin: DieRef) -> Option<Function> {
+        let mut ranges = dwarf.ranges(at);
+        let entry = dwarf
+            .entry_pc(at)
+            .filter(|e| ranges.iter().any(|r| r.contains(e)));
+        let entry = entry.or(ranges.first().map(|r| r.start))?;
+        if !self.is_code(entry) {
+            return None;
+        }
+        if let Some(i) = ranges.iter().position(|r| r.contains(&entry)) {
+            ranges.swap(0, i);
+        }
+        Some(Function {
+            name: dwarf.qualified(origin)?,
+            linkage_name: dwarf.linkage_name(origin).map(text),
+            kind: FunctionKind::Inlined,
+            entry,
+            size: ranges.first().map_or(0, |r| r.end - r.start),
+            ranges,
+            exported: false,
+            die: Some(at),
+        })
+    }
+
+    fn keep_file(&self, all: &mut Vec<Function>, file: &str) -> Result<()> {
+        let dwarf = self.dwarf()?;
+        let mut seen = HashSet::new();
+        all.retain(|f| match self.function_decl(f) {
+            Some(pos) if file_matches(file, &pos.file) => true,
+            pos => {
+                seen.extend(pos.map(|p| p.file));
+                false
+            }
+        });
+        if all.is_empty() && !has_file(dwarf, file) {
+            return Err(self.no_file(dwarf, file));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn no_file(&self, dwarf: &Dwarf, file: &str) -> Error {
+        let base = |p: &str| p.rsplit('/').next().unwrap_or(p).to_owned();
+        let mut known = Vec::new();
+        for n in 0..dwarf.unit_count() as u32 {
+            known.extend(dwarf.files(n).iter().map(|f| base(f)));
+        }
+        let nearest = nearest(&base(file), known.iter().map(String::as_str), 5);
+        Error::NoFile {
+            file: file.into(),
+            path: self.path().into(),
+            nearest,
+        }
+    }
+
+    fn no_function(&self, pattern: &str) -> Error {
+        let plain = |e: &crate::symbol::Entry| e.is_code() && !e.name.starts_with("_Z");
+        let code = self
+            .symbols()
+            .entries
+            .iter()
+            .filter(|e| plain(e))
+            .map(|e| e.name);
+        let code = code.filter_map(strip_clone);
+        let nearest = nearest(pattern, code, 5);
+        Error::NoFunction {
+            pattern: pattern.into(),
+            path: self.path().into(),
+            nearest,
+        }
+    }
+
+    /// The entry that describes `f`.
+    pub(crate) fn function_die(&self, f: &Function) -> Result<DieRef> {
+        if let Some(r) = f.die {
+            return Ok(r);
+        }
+        let dwarf = self.dwarf()?;
+        if let Some(r) = dwarf.subprogram_at(f.entry) {
+            return Ok(r);
+        }
+        self.check_split(dwarf, f.entry)?;
+        Err(Error::NoDebugInfoAt {
+            path: self.path().into(),
+            pc: f.entry,
+        })
+    }
+
+    /// Say so if the unit's contents are elsewhere.
+    pub(crate) fn check_split(&self, dwarf: &Dwarf, pc: u64) -> Result<()> {
+        match dwarf.unit_at(pc).and_then(|n| dwarf.dwo_name(n)) {
+            Some(dwo) => Err(Error::SplitDwarf { dwo }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn function_decl(&self, f: &Function) -> Option<SourcePos> {
+        self.dwarf().ok()?.declared_at(self.function_die(f).ok()?)
+    }
+
+    pub(crate) fn find_site(&self, f: &Function) -> Result<ProbeSite> {
+        let plain = ProbeSite {
+            pc: f.entry,
+            entry: f.entry,
+            prologue_end: None,
+            parameters_need_prologue: false,
+        };
+        let Ok(dwarf) = self.dwarf() else {
+            return Ok(plain);
+        };
+        let Ok(die) = self.function_die(f) else {
+            return Ok(plain);
+        };
+        if f.kind == FunctionKind::Inlined {
+            return Ok(plain);
+        }
+        let range = f.ranges.first().cloned().unwrap_or(f.entry..f.entry);
+        let prologue_end = dwarf.lines(die.unit).and_then(|l| l.prologue_end(&range));
+        let later = prologue_end.is_some_and(|p| p > f.entry);
+        let need = later && self.parameters_need_prologue(dwarf, f, die);
+        let pc = prologue_end.filter(|_| need).unwrap_or(f.entry);
+        Ok(ProbeSite {
+            pc,
+            prologue_end,
+            parameters_need_prologue: need,
+            ..plain
+        })
+    }
+
+    /// Unoptimised code stores its parameters in the frame first and describes only that place:
+    /// one expression for the whole function, relative to a frame that is not set up yet.
+    fn parameters_need_prologue(&self, dwarf: &Dwarf, f: &Function, die: DieRef) -> bool {
+        let base = dwarf.own_attr(die, dw::DW_AT_frame_base);
+        // A register as frame base (clang) has its value only behind the prologue.
+        let register_base = matches!(base, Some(AttributeValue::Exprloc(e))
+            if e.0.slice().first().is_some_and(|b| (0x50..=0x8f).contains(b)));
+        let place = self.place(dwarf, die.unit, f.entry, Some(die));
+        dwarf.children(die).into_iter().any(|(child, tag)| {
+            if tag != dw::DW_TAG_formal_parameter {
+                return false;
+            }
+            let Some(v @ AttributeValue::Exprloc(e)) = dwarf.own_attr(child, dw::DW_AT_location)
+            else {
+                return false;
+            };
+            // DW_OP_fbreg
+            if register_base && e.0.slice().first() == Some(&0x91) {
+                return true;
+            }
+            match place.location(v) {
+                Ok(Some(Location::Memory(ops))) => match ops[..] {
+                    [LocOp::Reg(7), LocOp::PlusConst(n), ..] => (n as i64) < 0,
+                    [LocOp::Reg(6), ..] => true,
+                    _ => false,
+                },
+                _ => false,
+            }
+        })
+    }
+
+    // Statements.
+
+    pub(crate) fn find_statements(&self, p: &Pattern, near: bool) -> Result<Vec<Statement>> {
+        if p.line == LineSpec::None {
+            return Ok(self.function_starts(&self.find_functions(p, Inlines::Also)?));
+        }
+        let dwarf = self.dwarf()?;
+        let file = p.file.as_deref().unwrap_or("*");
+        let functions = match p.function.as_str() {
+            "*" => None,
+            f => {
+                let named = Pattern {
+                    function: f.into(),
+                    file: None,
+                    line: LineSpec::None,
+                };
+                Some(self.find_functions(&named, Inlines::Also)?)
+            }
+        };
+        let line = match (p.line, &functions) {
+            (LineSpec::Relative(n), Some(fs)) => {
+                let decl = fs.iter().find_map(|f| self.function_decl(f));
+                LineSpec::At(decl.map_or(0, |d| d.line).saturating_add(n))
+            }
+            (line, _) => line,
+        };
+        let units: Vec<u32> = match &functions {
+            Some(fs) => {
+                let mut u: Vec<u32> = fs.iter().filter_map(|f| dwarf.unit_at(f.entry)).collect();
+                u.sort_unstable();
+                u.dedup();
+                u
+            }
+            None => (0..dwarf.unit_count() as u32).collect(),
+        };
+        let inside = |addr: u64| match &functions {
+            None => true,
+            Some(fs) => fs
+                .iter()
+                .any(|f| f.ranges.iter().any(|r| r.contains(&addr))),
+        };
+        let mut rows = self.rows_of(dwarf, &units, file, &inside);
+        if rows.is_empty() && !has_file(dwarf, file) {
+            return Err(self.no_file(dwarf, file));
+        }
+        let wanted = |l: u64| match line {
+            LineSpec::At(n) | LineSpec::Relative(n) => l == n,
+            LineSpec::Between(a, b) => (a..=b).contains(&l),
+            LineSpec::All | LineSpec::None => true,
+        };
+        let mut lines: Vec<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
+        rows.retain(|(_, r)| wanted(u64::from(r.line)));
+        if let (true, LineSpec::At(n) | LineSpec::Between(n, _)) = (rows.is_empty(), line) {
+            lines.sort_unstable();
+            lines.dedup();
+            lines.sort_by_key(|l| (l.abs_diff(n), *l < n));
+            lines.truncate(6);
+            let Some(&closest) = lines.first().filter(|_| near) else {
+                return Err(Error::NoLine {
+                    file: file.into(),
+                    line: n,
+                    nearest: lines,
+                });
+            };
+            rows = self.rows_of(dwarf, &units, file, &inside);
+            rows.retain(|(_, r)| u64::from(r.line) == closest);
+        }
+        Ok(self.first_of_each(dwarf, rows))
+    }
+
+    fn function_starts(&self, functions: &[Function]) -> Vec<Statement> {
+        let start = |f: &Function| Statement {
+            addr: f.entry,
+            source: self.find_source(f.entry).unwrap_or(SourcePos {
+                file: String::new(),
+                line: 0,
+                column: 0,
+            }),
+            function: f.name.clone(),
+        };
+        functions.iter().map(start).collect()
+    }
+
+    fn rows_of<'d>(
+        &self,
+        dwarf: &'d Dwarf,
+        units: &[u32],
+        file: &str,
+        inside: &dyn Fn(u64) -> bool,
+    ) -> Vec<(u32, &'d Row)> {
+        let mut out = Vec::new();
+        for &n in units {
+            let files = dwarf.files(n);
+            let right: Vec<bool> = files.iter().map(|f| file_matches(file, f)).collect();
+            if !right.contains(&true) {
+                continue;
+            }
+            let Some(lines) = dwarf.lines(n) else {
+                continue;
+            };
+            for r in lines.rows() {
+                let file = right.get(r.file as usize).copied().unwrap_or(false);
+                if file && r.is_stmt && r.line != 0 && self.is_code(r.addr) && inside(r.addr) {
+                    out.push((n, r));
+                }
+            }
+        }
+        out
+    }
+
+    /// One address for each line in each function or inlined instance: the lowest.
+    fn first_of_each(&self, dwarf: &Dwarf, mut rows: Vec<(u32, &Row)>) -> Vec<Statement> {
+        rows.sort_by_key(|(_, r)| r.addr);
+        let mut seen = HashSet::new();
+        let mut out: Vec<Statement> = Vec::new();
+        for (n, row) in rows {
+            if out
+                .last()
+                .is_some_and(|s| s.addr == row.addr && s.source.line == u64::from(row.line))
+            {
+                continue;
+            }
+            let scope = self.innermost_function(dwarf, row.addr);
+            if !seen.insert((row.line, row.file, n, scope.map(|s| s.0))) {
+                continue;
+            }
+            let file = dwarf
+                .files(n)
+                .get(row.file as usize)
+                .cloned()
+                .unwrap_or_default();
+            let function = scope
+                .and_then(|s| dwarf.qualified(s.1))
+                .or_else(|| self.symbols().at(row.addr).map(|s| s.name.to_owned()));
+            out.push(Statement {
+                addr: row.addr,
+                source: SourcePos {
+                    file,
+                    line: u64::from(row.line),
+                    column: u64::from(row.column),
+                },
+                function: function.unwrap_or_default(),
+            });
+        }
+        out
+    }
+
+    pub(crate) fn find_source(&self, addr: u64) -> Option<SourcePos> {
+        let dwarf = self.dwarf().ok()?;
+        let n = dwarf.unit_at(addr)?;
+        let row = dwarf.lines(n)?.row_at(addr).filter(|r| r.line != 0)?;
+        let file = dwarf.files(n).get(row.file as usize)?.clone();
+        Some(SourcePos {
+            file,
+            line: u64::from(row.line),
+            column: u64::from(row.column),
+        })
+    }
+}
+
+/// The entries that match: all of them as possible origins, those with code apart.
+fn collect(
+    dwarf: &Dwarf,
+    names: &NamePattern<'_>,
+    units: &[u32],
+    origins: &mut HashSet<DieRef>,
+    matched: &mut Vec<DieRef>,
+) {
+    for &n in units {
+        for e in dwarf.index(n) {
+            if e.tag != dw::DW_TAG_subprogram {
+                continue;
+            }
+            let r = DieRef {
+                unit: n,
+                offset: e.offset,
+            };
+            let own = e.name.and_then(|n| std::str::from_utf8(n).ok());
+            let linkage = e.linkage.and_then(|n| std::str::from_utf8(n).ok());
+            let by_name = own.is_some_and(|o| {
+                NamePattern::part(names.last(), o)
+                    && (names.is_simple() || dwarf.qualified(r).is_some_and(|q| names.matches(&q)))
+            });
+            if !by_name && !linkage.is_some_and(|l| names.is_exactly(l)) {
+                continue;
+            }
+            origins.insert(r);
+            let fragment = linkage.is_some_and(|l| strip_clone(l).is_none());
+            if (e.low.is_some() || e.has_ranges) && !fragment {
+                matched.push(r);
+            }
+        }
+    }
+}
+
+fn has_file(dwarf: &Dwarf, file: &str) -> bool {
+    (0..dwarf.unit_count() as u32).any(|n| dwarf.files(n).iter().any(|f| file_matches(file, f)))
+}
+
+/// Whether the trailing parts of `path` match the pattern's parts one by one.
+pub(crate) fn file_matches(pattern: &str, path: &str) -> bool {
+    if pattern == "*" {
+        return true;
+    }
+    let parts = |s| -> Vec<&str> { str::split(s, '/').filter(|p| *p != ".").collect() };
+    let (pattern, path) = (parts(pattern), parts(path));
+    pattern.len() <= path.len()
+        && pattern
+            .iter()
+            .rev()
+            .zip(path.iter().rev())
+            .all(|(p, n)| glob::matches(p, n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_matches;
+
+    #[test]
+    fn files_match_by_trailing_parts() {
+        assert!(file_matches("a.c", "/src/x/a.c"));
+        assert!(file_matches("x/a.c", "/src/./x/./a.c"));
+        assert!(file_matches("/src/x/a.c", "/src/x/a.c"));
+        assert!(file_matches("*.c", "/src/x/a.c"));
+        assert!(!file_matches("a.c", "/src/x/aa.c"));
+        assert!(!file_matches("y/a.c", "/src/x/a.c"));
+        assert!(!file_matches("/x/a.c", "/src/x/a.c"));
+    }
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+//! Types out of DWARF entries.
+
+use crate::dwarf::{is_composite, text, DieRef, Dwarf, Value};
+use crate::types::{
+    BitField, Composite, CompositeKind, Encoding, Enumerator, Member, Qualifier, Type, TypeId,
+    TypeSource, Types,
+};
+use gimli::{constants as dw, AttributeValue};
+use std::sync::Weak;
+
+impl TypeSource for Dwarf {
+    fn lower(&self, key: u64, types: &Types) -> Type {
+        self.read_type(DieRef::from_key(key), types, 0)
+    }
+
+    fn complete(&self, key: u64, types: &Types) -> Option<TypeId> {
+        let r = DieRef::from_key(key);
+        let name = self.name(r)?;
+        let full = self.qualified(r)?;
+        let found = self.named(name).into_iter().find(|(unit, e)| {
+            let at = DieRef {
+                unit: *unit,
+                offset: e.offset,
+            };
+            is_composite(e.tag) && !e.declaration && self.qualified(at).is_some_and(|q| q == full)
+        });
+        found.map(|(unit, e)| {
+            self.type_id(
+                DieRef {
+                    unit,
+                    offset: e.offset,
+                },
+                types,
+            )
+        })
+    }
+}
+
+impl Dwarf {
+    /// The arena's name for the type at `r`; nothing is read yet.
+    pub fn type_id(&self, r: DieRef, types: &Types) -> TypeId {
+        let source: Weak<dyn TypeSource> = self.me.clone();
+        types.lazy(&source, r.key())
+    }
+
+    /// The type that DW_AT_type of `r` (or of its origin) names; void where it names none.
+    pub fn type_of(&self, r: DieRef, types: &Types) -> TypeId {
+        match self.attr(r, dw::DW_AT_type) {
+            None => types.void(),
+            Some((v, at)) => match self.target(v, at.unit) {
+                Some(to) => self.type_id(to, types),
+                None => types.add(Type::Unknown {
+                    why: "a reference that leads nowhere".into(),
+                }),
+            },
+        }
+    }
+
+    fn read_type(&self, r: DieRef, types: &Types, depth: u32) -> Type {
+        let unknown = |why: &str| Type::Unknown { why: why.into() };
+        let Ok(die) = self.die(r) else {
+            return unknown("a damaged entry");
+        };
+        let to = || self.type_of(r, types);
+        let size = || self.number(r, dw::DW_AT_byte_size);
+        let name = || self.name(r).map(text).unwrap_or_default();
+        let pointer_size = || {
+            let own = self.unit(r.unit).map_or(8, |u| u.header.address_size());
+            size().and_then(|s| u8::try_from(s).ok()).unwrap_or(own)
+        };
+        let qualified = |qualifier| Type::Qualified {
+            qualifier,
+            to: to(),
+        };
+        match die.tag() {
+            dw::DW_TAG_base_type => Type::Base {
+                name: name(),
+                size: size().unwrap_or_else(|| {
+                    self.number(r, dw::DW_AT_bit_size)
+                        .map_or(0, |b| b.div_ceil(8))
+                }),
+                encoding: self.encoding_of(r),
+            },
+            dw::DW_TAG_pointer_type => Type::Pointer {
+                to: to(),
+                size: pointer_size(),
+            },
+            dw::DW_TAG_reference_type => Type::Reference {
+                to: to(),
+                size: pointer_size(),
+                rvalue: false,
+            },
+            dw::DW_TAG_rvalue_reference_type => Type::Reference {
+                to: to(),
+                size: pointer_size(),
+                rvalue: true,
+            },
+            dw::DW_TAG_typedef | dw::DW_TAG_template_alias => Type::Typedef {
+                name: self.qualified(r).unwrap_or_else(name),
+                to: to(),
+            },
+            dw::DW_TAG_const_type => qualified(Qualifier::Const),
+            dw::DW_TAG_volatile_type => qualified(Qualifier::Volatile),
+            dw::DW_TAG_restrict_type => qualified(Qualifier::Restrict),
+            dw::DW_TAG_atomic_type => qualified(Qualifier::Atomic),
+            dw::DW_TAG_packed_type | dw::DW_TAG_shared_type | dw::DW_TAG_immutable_type => {
+                match self
+                    .attr(r, dw::DW_AT_type)
+                    .and_then(|(v, at)| self.target(v, at.unit))
+                {
+                    Some(inner) if depth < 16 => self.read_type(inner, types, depth + 1),
+                    _ => unknown("an empty qualifier"),
+                }
+            }
+            tag if is_composite(tag) => self.read_composite(r, tag, types, depth),
+            dw::DW_TAG_array_type => self.read_array(r, types),
+            dw::DW_TAG_enumeration_type => self.read_enum(r, types),
+            dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram => self.read_function(r, types),
+            dw::DW_TAG_ptr_to_member_type => Type::Base {
+                name: "pointer to member".into(),
+                size: size().unwrap_or(8),
+                encoding: Encoding::Other,
+            },
+            dw::DW_TAG_unspecified_type => Type::Base {
+                name: name(),
+                size: size().unwrap_or(0),
+                encoding: Encoding::Other,
+            },
+            tag => unknown(&format!("a type of kind {tag}")),
+        }
+    }
+
+    fn encoding_of(&self, r: DieRef) -> Encoding {
+        let Some((AttributeValue::Encoding(e), _)) = self.attr(r, dw::DW_AT_encoding) else {
+            return Encoding::Other;
+        };
+        match e {
+            dw::DW_ATE_signed => Encoding::Signed,
+            dw::DW_ATE_unsigned | dw::DW_ATE_address => Encoding::Unsigned,
+            dw::DW_ATE_signed_char => Encoding::SignedChar,
+            dw::DW_ATE_unsigned_char => Encoding::UnsignedChar,
+            dw::DW_ATE_boolean => Encoding::Bool,
+            dw::DW_ATE_float => Encoding::Float,
+            dw::DW_ATE_UTF => Encoding::Utf,
+            _ => Encoding::Other,
+        }
+    }
+
+    fn read_composite(&self, r: DieRef, tag: dw::DwTag, types: &Types, depth: u32) -> Type {
+        // The body may be in a type unit.
+        if let Some(sig) = self.own_attr(r, dw::DW_AT_signature) {
+            if let Some(body) = self.target(sig, r.unit).filter(|b| *b != r && depth < 16) {
+                return self.read_type(body, types, depth + 1);
+            }
+        }
+        let kind = match tag {
+            dw::DW_TAG_union_type => CompositeKind::Union,
+            dw::DW_TAG_class_type => CompositeKind::Class,
+            _ => CompositeKind::Struct,
+        };
+        let name = self.name(r).map(|_| self.qualified(r).unwrap_or_default());
+        if self.flag(r, dw::DW_AT_declaration) {
+            return Type::Composite(Composite {
+                kind,
+                name,
+                size: None,
+                members: Vec::new(),
+            });
+        }
+        let mut members = Vec::new();
+        for (m, tag) in self.children(r) {
+            match tag {
+                dw::DW_TAG_member => members.extend(self.read_member(m, types)),
+                dw::DW_TAG_inheritance => {
+                    // A virtual base has an expression for its place: not reachable by name.
+                    if let Some(offset) = self.number(m, dw::DW_AT_data_member_location) {
+                        members.push(Member {
+                            name: None,
+                            ty: self.type_of(m, types),
+                            offset,
+                            bits: None,
+                            base: true,
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        let size = Some(self.number(r, dw::DW_AT_byte_size).unwrap_or(0));
+        Type::Composite(Composite {
+            kind,
+            name,
+            size,
+            members,
+        })
+    }
+
+    fn read_member(&self, m: DieRef, types: &Types) -> Option<Member> {
+        // A static member has no place in the structure.
+        if self.flag(m, dw::DW_AT_external) || self.flag(m, dw::DW_AT_declaration) {
+            return None;
+        }
+        let ty = self.type_of(m, types);
+        let name = self.name(m).map(text);
+        let at = match self.own_attr(m, dw::DW_AT_data_member_location) {
+            None => 0,
+            Some(AttributeValue::Exprloc(e)) => constant_offset(e.0.slice())?,
+            Some(v) => v.udata_value()?,
+        };
+        let Some(width) = self.number(m, dw::DW_AT_bit_size) else {
+            return Some(Member {
+                name,
+                ty,
+                offset: at,
+                bits: None,
+                base: false,
+            });
+        };
+        let little = self.is_little();
+        let declared = self
+            .number(m, dw::DW_AT_byte_size)
+            .or_else(|| types.size(ty))
+            .unwrap_or(4);
+        // The bit's number from the start of the structure.
+        let first = match self.number(m, dw::DW_AT_data_bit_offset) {
+            Some(bit) => at * 8 + bit,
+            None => {
+                // DWARF 2: counted from the most significant bit of the storage unit.
+                let from_top = self.number(m, dw::DW_AT_bit_offset)?;
+                match little {
+                    true => (at * 8 + declared * 8).checked_sub(from_top + width)?,
+                    false => at * 8 + from_top,
+                }
+            }
+        };
+        let (offset, bits) = storage(first, width, declared, little)?;
+        Some(Member {
+            name,
+            ty,
+            offset,
+            bits: Some(bits),
+            base: false,
+        })
+    }
+
+    fn read_array(&self, r: DieRef, types: &Types) -> Type {
+        let mut counts = Vec::new();
+        for (d, tag) in self.children(r) {
+            if tag == dw::DW_TAG_subrange_type {
+                counts.push(self.count_of(d));
+            } else if tag == dw::DW_TAG_enumeration_type {
+                counts.push(None);
+            }
+        }
+        if counts.is_empty() {
+            counts.push(None);
+        }
+        Type::Array {
+            of: self.type_of(r, types),
+            counts,
+        }
+    }
+
+    fn count_of(&self, d: DieRef) -> Option<u64> {
+        if let Some(n) = self.number(d, dw::DW_AT_count) {
+            return Some(n);
+        }
+        let upper = self.own_attr(d, dw::DW_AT_upper_bound)?;
+        let upper = upper
+            .udata_value()
+            .or_else(|| upper.sdata_value().map(|n| n as u64))?;
+        let lower = self.number(d, dw::DW_AT_lower_bound).unwrap_or(0);
+        // `[0]` may be written as an upper bound of -1.
+        Some(upper.wrapping_add(1).wrapping_sub(lower)).filter(|&n| n <= 1 << 40)
+    }
+
+    fn read_enum(&self, r: DieRef, types: &Types) -> Type {
+        let mut raw = Vec::new();
+        for (d, tag) in self.children(r) {
+            if tag == dw::DW_TAG_enumerator {
+                let value = self.own_attr(d, dw::DW_AT_const_value);
+                raw.extend(self.name(d).map(text).zip(value));
+            }
+        }
+        let underlying = self.attr(r, dw::DW_AT_type).map(|_| self.type_of(r, types));
+        let negative = |v: &Value| matches!(v, AttributeValue::Sdata(n) if *n < 0);
+        let signed = match underlying {
+            Some(t) => types.is_signed(t),
+            None => raw.iter().any(|(_, v)| negative(v)),
+        };
+        let size = self
+            .number(r, dw::DW_AT_byte_size)
+            .or_else(|| types.size(underlying?))
+            .unwrap_or(4);
+        // Fixed-size forms carry no sign: the type decides.
+        let read = |v: Value| match signed {
+            true => v.sdata_value(),
+            false => v
+                .udata_value()
+                .map(|n| n as i64)
+                .or_else(|| v.sdata_value()),
+        };
+        let values = raw
+            .into_iter()
+            .filter_map(|(name, v)| {
+                Some(Enumerator {
+                    name,
+                    value: read(v)?,
+                })
+            })
+            .collect();
+        let name = self.name(r).map(|_| self.qualified(r).unwrap_or_default());
+        Type::Enum {
+            name,
+            size,
+            signed,
+            values,
+        }
+    }
+
+    fn read_function(&self, r: DieRef, types: &Types) -> Type {
+        let mut params = Vec::new();
+        let mut variadic = false;
+        for (d, tag) in self.children(r) {
+            match tag {
+                dw::DW_TAG_formal_parameter => params.push(self.type_of(d, types)),
+                dw::DW_TAG_unspecified_parameters => variadic = true,
+                _ => {}
+            }
+        }
+        Type::Function {
+            returns: self.type_of(r, types),
+            params,
+            variadic,
+        }
+    }
+}
+
+/// `DW_OP_plus_uconst N`, as older compilers write a member's place.
+fn constant_offset(e: &[u8]) -> Option<u64> {
+    let (&0x23, rest) = e.split_first()? else {
+        return None;
+    };
+    let mut n = 0u64;
+    for (i, &b) in rest.iter().enumerate().take(9) {
+        n |= u64::from(b & 0x7f) << (7 * i);
+        if b & 0x80 == 0 {
+            return Some(n);
+        }
+    }
+    None
+}
+
+/// The storage unit to load for a bit-field: the declared one where the field lies inside it,
+/// else the smallest that holds it.
+fn storage(first: u64, width: u64, declared: u64, little: bool) -> Option<(u64, BitField)> {
+    let fits = |start: u64, size: u64| start * 8 <= first && first + width <= (start + size) * 8;
+    let mut found = None;
+    if matches!(declared, 1 | 2 | 4 | 8) {
+        let start = first / 8 / declared * declared;
+        if fits(start, declared) {
+            found = Some((start, declared));
+        }
+    }
+    let (start, size) = match found {
+        Some(f) => f,
+        None => [1, 2, 4, 8]
+            .into_iter()
+            .map(|s| (first / 8, s))
+            .find(|&(a, s)| fits(a, s))?,
+    };
+    let from_start = first - start * 8;
+    let shift = if little {
+        from_start
+    } else {
+        size * 8 - from_start - width
+    };
+    let bits = BitField {
+        storage: size as u8,
+        shift: u8::try_from(shift).ok()?,
+        width: u8::try_from(width).ok()?,
+    };
+    Some((start, bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bit_fields_find_their_storage() {
+        let bits = |storage, shift, width| BitField {
+            storage,
+            shift,
+            width,
+        };
+        assert_eq!(storage(3, 5, 4, true), Some((0, bits(4, 3, 5))));
+        assert_eq!(storage(35, 5, 4, true), Some((4, bits(4, 3, 5))));
+        assert_eq!(
+            storage(30, 5, 4, true),
+            Some((3, bits(2, 6, 5))),
+            "packed across a unit"
+        );
+        assert_eq!(storage(3, 5, 4, false), Some((0, bits(4, 24, 5))));
+        assert_eq!(storage(4, 64, 8, true), None, "nine bytes");
+    }
+}

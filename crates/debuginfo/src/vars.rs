@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: MIT
+//! Scopes, variables, and where they are.
+
+use crate::abi;
+use crate::binary::Binary;
+use crate::demangle::nearest;
+use crate::dwarf::{text, DieRef, Dwarf};
+use crate::error::{Error, Result};
+use crate::find::file_matches;
+use crate::function::{Function, FunctionKind};
+use crate::location::{LocOp, Location, Piece};
+use crate::lower::Place;
+use crate::symbol::SymbolKind;
+use crate::types::TypeId;
+use crate::variable::{Context, ReturnValue, Variable, VariableKind};
+use gimli::{constants as dw, AttributeValue};
+use std::collections::HashSet;
+
+impl Binary {
+    pub(crate) fn place<'a>(
+        &'a self,
+        dwarf: &'a Dwarf,
+        unit: u32,
+        pc: u64,
+        function: Option<DieRef>,
+    ) -> Place<'a> {
+        let entry = function.and_then(|f| dwarf.entry_pc(f));
+        Place {
+            dwarf,
+            cfi: self.cfi(),
+            unit,
+            pc,
+            function,
+            at_entry: entry == Some(pc),
+        }
+    }
+
+    pub(crate) fn make_context(&self, f: &Function, pc: u64) -> Result<Context> {
+        let dwarf = self.dwarf()?;
+        let die = self.function_die(f)?;
+        let mut outer = match f.kind {
+            FunctionKind::Inlined => {
+                let sub = dwarf.enclosing_subprogram(die).unwrap_or(die);
+                path_to(dwarf, sub, die)
+            }
+            _ => vec![die],
+        };
+        let entry = outer.first().and_then(|&sub| dwarf.entry_pc(sub));
+        descend(dwarf, &mut outer, pc, false);
+        outer.reverse();
+        Ok(Context {
+            pc,
+            function: f.name.clone(),
+            scopes: outer,
+            entry,
+        })
+    }
+
+    pub(crate) fn make_context_at(&self, pc: u64) -> Result<Context> {
+        let dwarf = self.dwarf()?;
+        let Some(sub) = dwarf.subprogram_at(pc) else {
+            self.check_split(dwarf, pc)?;
+            return Err(Error::NoDebugInfoAt {
+                path: self.path().into(),
+                pc,
+            });
+        };
+        let mut scopes = vec![sub];
+        descend(dwarf, &mut scopes, pc, true);
+        scopes.reverse();
+        let function = scopes
+            .iter()
+            .find(|&&s| is_function(dwarf, s))
+            .copied()
+            .unwrap_or(sub);
+        let function = dwarf.qualified(function).unwrap_or_default();
+        Ok(Context {
+            pc,
+            function,
+            scopes,
+            entry: dwarf.entry_pc(sub),
+        })
+    }
+
+    /// The innermost function or inlined instance at an address: itself, and what it is one of.
+    pub(crate) fn innermost_function(&self, dwarf: &Dwarf, pc: u64) -> Option<(DieRef, DieRef)> {
+        let cx = self.make_context_at(pc).ok()?;
+        let at = cx.scopes.into_iter().find(|&s| is_function(dwarf, s))?;
+        Some((at, dwarf.origin(at).unwrap_or(at)))
+    }
+
+    pub(crate) fn list_variables(&self, cx: &Context) -> Result<Vec<Variable>> {
+        let dwarf = self.dwarf()?;
+        let mut seen = HashSet::new();
+        let mut params = Vec::new();
+        let mut locals = Vec::new();
+        for &scope in &cx.scopes {
+            for v in self.scope_variables(dwarf, scope) {
+                if seen.insert(v.name.clone()) {
+                    match v.kind {
+                        VariableKind::Parameter => params.push(v),
+                        _ => locals.push(v),
+                    }
+                }
+            }
+        }
+        params.extend(locals);
+        Ok(params)
+    }
+
+    /// The variables that a scope declares itself; those that only its abstract original has are
+    /// there too, as dropped.
+    fn scope_variables(&self, dwarf: &Dwarf, scope: DieRef) -> Vec<Variable> {
+        let mut out = Vec::new();
+        let mut present = HashSet::new();
+        for (r, tag) in dwarf.children(scope) {
+            if !is_variable(tag) {
+                continue;
+            }
+            present.extend(dwarf.origin(r));
+            out.extend(self.read_variable(dwarf, r, tag, false));
+        }
+        let mut original = dwarf.origin(scope);
+        while let Some(o) = original {
+            for (r, tag) in dwarf.children(o) {
+                if is_variable(tag) && present.insert(r) {
+                    let v = self.read_variable(dwarf, r, tag, true);
+                    out.extend(v.filter(|v| !out.iter().any(|w| w.name == v.name)));
+                }
+            }
+            original = dwarf.origin(o);
+        }
+        out
+    }
+
+    fn read_variable(
+        &self,
+        dwarf: &Dwarf,
+        r: DieRef,
+        tag: dw::DwTag,
+        from_abstract: bool,
+    ) -> Option<Variable> {
+        let name = dwarf.name(r).map(text).filter(|n| !n.is_empty())?;
+        let location = dwarf.attr(r, dw::DW_AT_location).map(|a| a.0);
+        let is_static = match location {
+            // DW_OP_addr, DW_OP_addrx
+            Some(AttributeValue::Exprloc(e)) => matches!(e.0.slice().first(), Some(0x03 | 0xa1)),
+            _ => dwarf.flag(r, dw::DW_AT_declaration) || dwarf.flag(r, dw::DW_AT_external),
+        };
+        let kind = match tag {
+            dw::DW_TAG_formal_parameter => VariableKind::Parameter,
+            _ if is_static => VariableKind::Global,
+            _ => VariableKind::Local,
+        };
+        let known = location.is_some()
+            || kind == VariableKind::Global
+            || dwarf.attr(r, dw::DW_AT_const_value).is_some();
+        Some(Variable {
+            name,
+            kind,
+            ty: dwarf.type_of(r, self.types()),
+            decl: dwarf.declared_at(r),
+            artificial: dwarf
+                .attr(r, dw::DW_AT_artificial)
+                .is_some_and(|a| a.0 == AttributeValue::Flag(true)),
+            die: r,
+            dropped: from_abstract && !known,
+        })
+    }
+
+    pub(crate) fn find_variable(&self, cx: &Context, name: &str) -> Result<Variable> {
+        let dwarf = self.dwarf()?;
+        for &scope in &cx.scopes {
+            let found = self
+                .scope_variables(dwarf, scope)
+                .into_iter()
+                .find(|v| v.name == name);
+            if let Some(v) = found {
+                return Ok(v);
+            }
+        }
+        let own = cx.scopes.first().map(|s| s.unit);
+        if let Some(v) = self
+            .globals_named(dwarf, name, None, own)
+            .into_iter()
+            .next()
+        {
+            return Ok(v);
+        }
+        let visible = self
+            .list_variables(cx)?
+            .into_iter()
+            .map(|v| v.name)
+            .collect();
+        Err(Error::NoVariable {
+            name: name.into(),
+            visible,
+        })
+    }
+
+    pub(crate) fn find_global(&self, name: &str, file: Option<&str>) -> Result<Variable> {
+        let dwarf = self.dwarf()?;
+        if let Some(v) = self
+            .globals_named(dwarf, name, file, None)
+            .into_iter()
+            .next()
+        {
+            return Ok(v);
+        }
+        let data = self
+            .symbols()
+            .iter()
+            .filter(|s| s.kind == SymbolKind::Data)
+            .map(|s| s.name);
+        Err(Error::NoVariable {
+            name: name.into(),
+            visible: nearest(name, data, 5),
+        })
+    }
+
+    /// Variables of that (possibly qualified) name, the best first: of `unit`, then definitions.
+    fn globals_named(
+        &self,
+        dwarf: &Dwarf,
+        name: &str,
+        file: Option<&str>,
+        unit: Option<u32>,
+    ) -> Vec<Variable> {
+        let parts = crate::demangle::components(name);
+        let pattern = crate::demangle::NamePattern::new(name);
+        let last = parts.last().copied().unwrap_or(name);
+        let mut found = Vec::new();
+        for (n, e) in dwarf.named(last.as_bytes()) {
+            let r = DieRef {
+                unit: n,
+                offset: e.offset,
+            };
+            if e.tag != dw::DW_TAG_variable {
+                continue;
+            }
+            if parts.len() > 1 && !dwarf.qualified(r).is_some_and(|q| pattern.matches(&q)) {
+                continue;
+            }
+            if let Some(file) = file {
+                let of_unit = dwarf.unit_name(n).is_some_and(|u| file_matches(file, &u));
+                let declared = dwarf.declared_at(r);
+                if !of_unit && !declared.is_some_and(|d| file_matches(file, &d.file)) {
+                    continue;
+                }
+            }
+            let defined = dwarf.own_attr(r, dw::DW_AT_location).is_some()
+                || dwarf.own_attr(r, dw::DW_AT_const_value).is_some();
+            let external = dwarf.attr(r, dw::DW_AT_external).is_some();
+            // A static of another file is somebody else's variable.
+            let foreign = unit.is_some_and(|u| u != n);
+            let rank = (foreign, !defined, foreign && !external);
+            if let Some(mut v) = self.read_variable(dwarf, r, e.tag, false) {
+                v.kind = VariableKind::Global;
+                found.push((rank, v));
+            }
+        }
+        found.sort_by_key(|f| f.0);
+        found.into_iter().map(|f| f.1).collect()
+    }
+
+    pub(crate) fn find_location(&self, var: &Variable, cx: &Context) -> Result<Location> {
+        let dwarf = self.dwarf()?;
+        let gone = |readable_at| Error::OptimizedOut {
+            name: var.name.clone(),
+            pc: cx.pc,
+            readable_at,
+        };
+        if var.dropped {
+            return Err(gone(None));
+        }
+        let Some((v, at)) = dwarf.attr(var.die, dw::DW_AT_location) else {
+            if let Some((v, at)) = dwarf.attr(var.die, dw::DW_AT_const_value) {
+                return self.constant(dwarf, v, at, var);
+            }
+            if var.kind == VariableKind::Global {
+                return self.defined_elsewhere(dwarf, var).ok_or(gone(None));
+            }
+            return Err(gone(None));
+        };
+        let function = cx.scopes.last().copied();
+        match self.place(dwarf, at.unit, cx.pc, function).location(v)? {
+            Some(Location::OptimizedOut) => Err(gone(None)),
+            Some(Location::Pieces(pieces)) => {
+                Ok(Location::Pieces(fill(pieces, self.types().size(var.ty))))
+            }
+            Some(place) => Ok(place),
+            None => Err(gone(self.readable_line(dwarf, v, at, cx.pc))),
+        }
+    }
+
+    fn constant(
+        &self,
+        dwarf: &Dwarf,
+        v: crate::dwarf::Value,
+        at: DieRef,
+        var: &Variable,
+    ) -> Result<Location> {
+        let signed = self.types().is_signed(var.ty);
+        let word = match v {
+            AttributeValue::Block(b) => return Ok(Location::Bytes(b.slice().to_vec())),
+            AttributeValue::Sdata(n) => Some(n as u64),
+            AttributeValue::Addr(a) => return Ok(Location::Value(vec![LocOp::Addr(a)])),
+            v if signed => v.sdata_value().map(|n| n as u64),
+            v => v.udata_value(),
+        };
+        if let Some(n) = word {
+            return Ok(Location::Value(vec![LocOp::Const(n)]));
+        }
+        let mut bytes = dwarf
+            .string(v, at.unit)
+            .ok_or(Error::Unsupported {
+                what: format!("the constant `{}`", var.name),
+            })?
+            .to_vec();
+        bytes.push(0);
+        Ok(Location::Bytes(bytes))
+    }
+
+    /// A variable that is only declared where it was found: its definition, or its symbol.
+    fn defined_elsewhere(&self, dwarf: &Dwarf, var: &Variable) -> Option<Location> {
+        let linkage = dwarf.linkage_name(var.die).map(text);
+        let name = linkage.as_deref().unwrap_or(&var.name);
+        let local = var.name.rsplit("::").next().unwrap_or(&var.name);
+        for (n, e) in dwarf.named(local.as_bytes()) {
+            let r = DieRef {
+                unit: n,
+                offset: e.offset,
+            };
+            let external = dwarf.attr(r, dw::DW_AT_external).is_some();
+            let same = e.tag == dw::DW_TAG_variable
+                && external
+                && dwarf.linkage_name(r).map(text) == linkage;
+            if let Some(v) = dwarf.own_attr(r, dw::DW_AT_location).filter(|_| same) {
+                if let Ok(Some(place)) = self.place(dwarf, n, 0, None).location(v) {
+                    return Some(place);
+                }
+            }
+        }
+        let symbol = self
+            .symbols()
+            .named(name)
+            .find(|s| matches!(s.kind, SymbolKind::Data | SymbolKind::Tls))?;
+        let op = match symbol.kind {
+            SymbolKind::Tls => LocOp::Tls(symbol.addr),
+            _ => LocOp::Addr(symbol.addr),
+        };
+        Some(Location::Memory(vec![op]))
+    }
+
+    /// The nearest line where a location list has the variable.
+    fn readable_line(
+        &self,
+        dwarf: &Dwarf,
+        v: crate::dwarf::Value,
+        at: DieRef,
+        pc: u64,
+    ) -> Option<u64> {
+        let unit = dwarf.unit(at.unit).ok()?;
+        let mut list = dwarf.dwarf_of(at.unit).attr_locations(unit, v).ok()??;
+        let mut best: Option<u64> = None;
+        while let Ok(Some(e)) = list.next() {
+            let begin = e.range.begin;
+            if begin < e.range.end && best.is_none_or(|b| begin.abs_diff(pc) < b.abs_diff(pc)) {
+                best = Some(begin);
+            }
+        }
+        self.find_source(best?).map(|p| p.line)
+    }
+
+    pub(crate) fn find_return(&self, f: &Function) -> Result<ReturnValue> {
+        let dwarf = self.dwarf()?;
+        let die = self.function_die(f)?;
+        let types = self.types();
+        let ty = dwarf.type_of(die, types);
+        if dwarf.attr(die, dw::DW_AT_type).is_none() {
+            return Err(Error::ReturnsVoid {
+                function: f.name.clone(),
+            });
+        }
+        let location = abi::return_location(types, ty, passes_by_reference(dwarf, die))?;
+        Ok(ReturnValue { ty, location })
+    }
+
+    pub(crate) fn find_named_type(&self, name: &str) -> Result<TypeId> {
+        let dwarf = self.dwarf()?;
+        let mut text_name = name.trim();
+        let mut stars = 0;
+        while let Some(inner) = text_name.strip_suffix('*') {
+            stars += 1;
+            text_name = inner.trim_end();
+        }
+        let mut words: Vec<&str> = text_name.split_whitespace().collect();
+        words.retain(|w| !matches!(*w, "const" | "volatile"));
+        let none = || Error::NoType {
+            name: name.into(),
+            path: self.path().into(),
+        };
+        let types = self.types();
+        let (tag, wanted) = match words.first() {
+            Some(&t @ ("struct" | "class" | "union" | "enum")) => (Some(t), words[1..].join(" ")),
+            Some(_) => (None, base_name(&words)),
+            None => return Err(none()),
+        };
+        let mut id = match (tag, wanted.as_str()) {
+            (None, "void") => types.void(),
+            _ => self.type_named(dwarf, tag, &wanted).ok_or_else(none)?,
+        };
+        for _ in 0..stars {
+            id = types.pointer_to(id);
+        }
+        Ok(id)
+    }
+
+    fn type_named(&self, dwarf: &Dwarf, tag: Option<&str>, name: &str) -> Option<TypeId> {
+        let parts = crate::demangle::components(name);
+        let pattern = crate::demangle::NamePattern::new(name);
+        let last = *parts.last()?;
+        let mut best: Option<(u32, DieRef)> = None;
+        for (unit, e) in dwarf.named(last.as_bytes()) {
+            let kind = match e.tag {
+                dw::DW_TAG_structure_type | dw::DW_TAG_class_type => "struct",
+                dw::DW_TAG_union_type => "union",
+                dw::DW_TAG_enumeration_type => "enum",
+                dw::DW_TAG_typedef => "typedef",
+                dw::DW_TAG_base_type => "base",
+                _ => continue,
+            };
+            let right = match tag {
+                Some("class") => kind == "struct",
+                Some(t) => kind == t,
+                None => true,
+            };
+            let r = DieRef {
+                unit,
+                offset: e.offset,
+            };
+            let scoped =
+                parts.len() == 1 || dwarf.qualified(r).is_some_and(|q| pattern.matches(&q));
+            if !right || !scoped {
+                continue;
+            }
+            let rank = match (e.declaration, kind) {
+                (true, _) => 9,
+                (_, "typedef" | "base") => 0,
+                _ => 1,
+            };
+            if best.is_none_or(|b| rank < b.0) {
+                best = Some((rank, r));
+            }
+        }
+        best.map(|(_, r)| dwarf.type_id(r, self.types()))
+    }
+}
+
+/// Pieces may end before the variable does: the rest is missing.
+fn fill(mut pieces: Vec<Piece>, size: Option<u64>) -> Vec<Piece> {
+    let have: u64 = pieces.iter().map(|p| u64::from(p.bits)).sum();
+    let missing = size.unwrap_or(0).saturating_mul(8).saturating_sub(have);
+    if let Ok(bits @ 1..) = u32::try_from(missing) {
+        pieces.push(Piece {
+            bits,
+            bit_offset: 0,
+            place: Location::OptimizedOut,
+        });
+    }
+    pieces
+}
+
+/// How DWARF spells C's integer types, whatever order their words come in.
+fn base_name(words: &[&str]) -> String {
+    let count = |w: &str| words.iter().filter(|x| **x == w).count();
+    let known = ["signed", "unsigned", "long", "short", "int", "char"];
+    if !words.iter().all(|w| known.contains(w)) {
+        return words.join(" ");
+    }
+    let unsigned = count("unsigned") > 0;
+    match (count("char"), count("short"), count("long"), unsigned) {
+        (1.., .., true) => "unsigned char",
+        (1.., ..) if count("signed") > 0 => "signed char",
+        (1.., ..) => "char",
+        (_, 1.., _, true) => "short unsigned int",
+        (_, 1.., ..) => "short int",
+        (_, _, 0, true) => "unsigned int",
+        (_, _, 0, false) => "int",
+        (_, _, 1, true) => "long unsigned int",
+        (_, _, 1, false) => "long int",
+        (_, _, _, true) => "long long unsigned int",
+        _ => "long long int",
+    }
+    .into()
+}
+
+fn is_variable(tag: dw::DwTag) -> bool {
+    tag == dw::DW_TAG_formal_parameter || tag == dw::DW_TAG_variable
+}
+
+fn is_function(dwarf: &Dwarf, r: DieRef) -> bool {
+    dwarf.die(r).is_ok_and(|d| {
+        matches!(
+            d.tag(),
+            dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine
+        )
+    })
+}
+
+/// Extend a path of scopes (outermost first) down to the innermost that holds `pc`.
+fn descend(dwarf: &Dwarf, path: &mut Vec<DieRef>, pc: u64, inlines: bool) {
+    while let Some(&at) = path.last() {
+        if path.len() > 256 {
+            return;
+        }
+        let next = dwarf.children(at).into_iter().find(|&(r, tag)| {
+            let kind = match tag {
+                dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => true,
+                dw::DW_TAG_inlined_subroutine => inlines,
+                _ => false,
+            };
+            kind && dwarf.ranges(r).iter().any(|range| range.contains(&pc))
+        });
+        match next {
+            Some((r, _)) => path.push(r),
+            None => return,
+        }
+    }
+}
+
+/// The scopes from `from` down to `to`, both included.
+fn path_to(dwarf: &Dwarf, from: DieRef, to: DieRef) -> Vec<DieRef> {
+    let mut path = vec![from];
+    while path.len() < 256 {
+        let at = path[path.len() - 1];
+        if at == to {
+            return path;
+        }
+        let mut before = dwarf.children(at).into_iter().filter(|(r, tag)| {
+            r.offset <= to.offset && !is_variable(*tag) && *tag != dw::DW_TAG_label
+        });
+        match before.next_back() {
+            Some((r, _)) => path.push(r),
+            None => break,
+        }
+    }
+    vec![from, to]
+}
+
+/// C++ classes that are not trivial to copy say so themselves.
+fn passes_by_reference(dwarf: &Dwarf, function: DieRef) -> bool {
+    let mut at = function;
+    for _ in 0..16 {
+        let Some((v, from)) = dwarf.attr(at, dw::DW_AT_type) else {
+            return false;
+        };
+        let Some(to) = dwarf.target(v, from.unit) else {
+            return false;
+        };
+        at = to;
+        let Ok(die) = dwarf.die(at) else { return false };
+        if crate::dwarf::is_composite(die.tag()) {
+            let cc = dwarf.own_attr(at, dw::DW_AT_calling_convention);
+            return matches!(
+                cc,
+                Some(AttributeValue::CallingConvention(
+                    dw::DW_CC_pass_by_reference
+                ))
+            );
+        }
+        let wraps = matches!(
+            die.tag(),
+            dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_volatile_type
+        );
+        if !wraps {
+            return false;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base_name;
+
+    #[test]
+    fn integer_types_are_spelt_as_dwarf_does() {
+        for (c, dwarf) in [
+            ("unsigned", "unsigned int"),
+            ("unsigned long", "long unsigned int"),
+            ("long long", "long long int"),
+            ("short", "short int"),
+            ("unsigned char", "unsigned char"),
+            ("size_t", "size_t"),
+            ("long double", "long double"),
+        ] {
+            let words: Vec<&str> = c.split(' ').collect();
+            assert_eq!(base_name(&words), dwarf);
+        }
+    }
+}
