@@ -704,13 +704,25 @@ static int decode_row(struct decoder *d, struct tl_insn *insn)
 	return insn->len = d->n;
 }
 
+/* One by one for the same reason. */
+static void start(struct decoder *d, const uint8_t *p, size_t max, bool m64)
+{
+	d->p = p;
+	d->n = 0;
+	d->max = max < TL_INSN_MAX ? max : TL_INSN_MAX;
+	d->pp = d->rep = d->rex = d->vvvv = d->l = d->aaa = d->modrm = d->sib = d->egpr = 0;
+	d->space = SPACE_LEGACY;
+	d->map = d->head = 0;
+	d->m64 = m64;
+	d->o66 = d->a67 = d->lock = d->notrack = d->nv = d->b = d->z = d->nd = false;
+}
+
 int tl_insn_decode(struct tl_insn *insn, const void *buf, size_t max, enum tl_insn_mode mode)
 {
-	struct decoder d = {
-		.p = buf, .max = max < TL_INSN_MAX ? max : TL_INSN_MAX, .m64 = mode == TL_INSN_64
-	};
+	struct decoder d;
 	int len;
 
+	start(&d, buf, max, mode == TL_INSN_64);
 	clear(insn);
 	if (!read_prefixes(&d) || !read_opcode_space(&d))
 		return 0;
