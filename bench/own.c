@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a hit costs in the own process: TSC ticks, the lowest of REPS
+ * repetitions, minus the bare call in the same run, on `plain` (lea; ret).
+ *
+ *     bench/own [ROW ...]     all rows, or those whose name holds a word
+ *
+ * One line a row, columns separated by tabs: name, ticks over the bare call,
+ * ticks with the call, rung.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#include <trapless/probe.h>
+
+#define HANDLER __attribute__((target("general-regs-only")))
+
+enum { REPS = 25, JUMPS = 400000, TRAPS = 8000 };
+
+__asm__(".text\n"
+	".p2align 6\n"
+	".globl plain\n"
+	".type plain, @function\n"
+	"plain:	.cfi_startproc\n"
+	"	lea 7(%rdi,%rsi), %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size plain, . - plain\n"
+	".p2align 6\n"
+	".globl trapped\n"
+	".type trapped, @function\n"
+	"trapped: .cfi_startproc\n"
+	"	int3\n"
+	"	lea 7(%rdi,%rsi), %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size trapped, . - trapped\n");
+long plain(long a, long b), trapped(long a, long b);
+
+/* Ticks a call, the lowest of REPS. */
+static double measure(long (*fn)(long, long), long n)
+{
+	double best = 1e30;
+
+	for (int rep = 0; rep < REPS; rep++) {
+		uint64_t t = __rdtsc();
+		long sum = 0;
+
+		for (long i = 0; i < n; i++)
+			sum += fn(i, 1);
+		t = __rdtsc() - t;
+		if (sum != n * (n - 1) / 2 + 8 * n)
+			printf("# wrong result\n");
+		if ((double)t / (double)n < best)
+			best = (double)t / (double)n;
+	}
+	return best;
+}
+
+/* --- handlers -------------------------------------------------------------- */
+
+static long hits;
+
+static int HANDLER empty(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+	return 0;
+}
+
+static int HANDLER count(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	++*(long *)p->data;
+	return 0;
+}
+
+/* One counter a thread, as compiled scripts have them. */
+static int HANDLER count_sharded(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	void **mine = tl_thread_local(self, 0);
+
+	(void)p;
+	(void)regs;
+	*mine = (char *)*mine + 1;
+	return 0;
+}
+
+static int HANDLER use_regs(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)self;
+	*(uint64_t *)p->data += regs->bx & 0;
+	regs->r12 += 0;
+	return 0;
+}
+
+static void HANDLER after(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+}
+
+static int HANDLER on_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	*(uint64_t *)c->data = 1;
+	return 0;
+}
+
+static void HANDLER on_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	hits += *(long *)c->data;
+}
+
+/* --- rows -------------------------------------------------------------------- */
+
+static int words;
+static char **word;
+
+static bool wanted(const char *name)
+{
+	for (int i = 0; i < words; i++) {
+		if (strstr(name, word[i]))
+			return true;
+	}
+	return !words;
+}
+
+/* The bare call is measured again beside every row; the lowest counts. Rows are printed at the end. */
+static double bare = 1e30;
+static struct row {
+	const char *name, *rung;
+	double ticks;
+} rows[16];
+static unsigned nrows;
+
+static void row(const char *name, double ticks, const char *rung)
+{
+	double b = measure(plain, JUMPS);
+
+	bare = b < bare ? b : bare;
+	for (unsigned i = 0; i < nrows; i++) {
+		if (rows[i].name == name) {
+			rows[i].ticks = ticks < rows[i].ticks ? ticks : rows[i].ticks;
+			return;
+		}
+	}
+	rows[nrows++] = (struct row){ name, rung, ticks };
+}
+
+static void print_rows(void)
+{
+	printf("# name\tover bare call\twith call\trung (TSC ticks, lowest of %d)\n", REPS);
+	printf("%-28s\t%9.2f\t%9.2f\n", "bare call", 0.0, bare);
+	for (unsigned i = 0; i < nrows; i++)
+		printf("%-28s\t%9.2f\t%9.2f\t%s\n", rows[i].name, rows[i].ticks - bare, rows[i].ticks, rows[i].rung);
+}
+
+static int note_rung(const struct tl_probe_info *info, void *arg)
+{
+	static const char *const names[] = { "none", "retarget", "whole", "pun", "evict", "window", "trap" };
+
+	*(const char **)arg = names[info->rung];
+	return 1;
+}
+
+static void probe_row(const char *name, struct tl_probe p)
+{
+	const char *rung = "?";
+	double ticks;
+	int ret;
+
+	if (!wanted(name))
+		return;
+	p.addr = (void *)plain;
+	p.data = &hits;
+	ret = tl_probe_register(&p);
+	if (ret) {
+		printf("%-28s\tnot measured: %s\n", name, tl_error_text(ret));
+		return;
+	}
+	tl_probes_list(note_rung, &rung);
+	ticks = measure(plain, p.flags & TL_PROBE_NO_JUMP ? TRAPS : JUMPS);
+	tl_probe_unregister(&p);
+	row(name, ticks, rung);
+}
+
+static void return_row(const char *name)
+{
+	struct tl_retprobe r = { .entry = (void *)plain, .on_entry = on_entry, .on_return = on_return, .data_size = 8 };
+	double ticks;
+	int ret;
+
+	if (!wanted(name))
+		return;
+	ret = tl_retprobe_register(&r);
+	if (ret) {
+		printf("%-28s\tnot measured: %s\n", name, tl_error_text(ret));
+		return;
+	}
+	ticks = measure(plain, JUMPS);
+	tl_retprobe_unregister(&r);
+	row(name, ticks, "");
+}
+
+static void go_on(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	(void)context;
+}
+
+/* What the trap path has to be compared with: nothing but the kernel's own work. */
+static void bare_trap_row(const char *name)
+{
+	struct sigaction sa = { .sa_sigaction = go_on, .sa_flags = SA_SIGINFO }, was;
+
+	if (!wanted(name))
+		return;
+	sigaction(SIGTRAP, &sa, &was);
+	row(name, measure(trapped, TRAPS), "");
+	sigaction(SIGTRAP, &was, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const char trap[] = "trap path, counting", bare_trap[] = "bare int3 and SIGTRAP";
+
+	words = argc - 1;
+	word = argv + 1;
+	probe_row("empty", (struct tl_probe){ .pre = empty });
+	probe_row("counting", (struct tl_probe){ .pre = count });
+	probe_row("counting, one a thread", (struct tl_probe){ .pre = count_sharded });
+	probe_row("full registers", (struct tl_probe){ .pre = use_regs, .flags = TL_PROBE_REGS });
+	probe_row("pre and post", (struct tl_probe){ .pre = empty, .post = after });
+	probe_row("private stack", (struct tl_probe){ .pre = empty, .flags = TL_PROBE_BIG_STACK });
+	return_row("return pair");
+	for (int i = 0; i < 3; i++) {
+		probe_row(trap, (struct tl_probe){ .pre = count, .flags = TL_PROBE_NO_JUMP });
+		bare_trap_row(bare_trap);
+	}
+	print_rows();
+	tl_engine_exit();
+	return 0;
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# Included by the top Makefile; alone: make -f bench/own.mk bench-own
+ifndef LIB_SRCS
+include lib/lib.mk
+endif
+
+.PHONY: bench-own
+bench-own: $(BUILD)/bench/own
+	$(BUILD)/bench/own
+
+$(BUILD)/bench/own: bench/own.c $(LIB_OUT)/libtrapless.a
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -falign-functions=64 -falign-loops=64 -Iinclude $(CFLAGS) -o $@ $^
