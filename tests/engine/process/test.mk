@@ -10,7 +10,7 @@ PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthrea
 
 PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os probe probe-so headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; \
-	$(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
+	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
 .PHONY: process-tests
