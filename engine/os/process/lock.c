@@ -3,7 +3,7 @@
 #include "process.h"
 
 static uint32_t word;  /* 0 free, 1 held, 2 held and somebody sleeps */
-static uint32_t owner; /* thread id; meaningful to its holder only */
+static uintptr_t owner; /* me() of the holder, who alone can compare it */
 
 uint32_t tl_gettid(void)
 {
@@ -15,6 +15,14 @@ static void futex(long op, uint32_t val)
 	tl_syscall4(TL_NR_futex, (long)&word, op, (long)val, 0);
 }
 
+/* Asked for at every assertion, so without a system call where that can be. */
+static uintptr_t me(void)
+{
+	uintptr_t key = tl_os_thread_key(true);
+
+	return key ? key : tl_gettid();
+}
+
 void tl_os_lock(void)
 {
 	uint32_t seen = 0;
@@ -24,7 +32,8 @@ void tl_os_lock(void)
 		while (__atomic_exchange_n(&word, 2, __ATOMIC_ACQUIRE) != 0)
 			futex(TL_FUTEX_WAIT_PRIVATE, 2);
 	}
-	__atomic_store_n(&owner, tl_gettid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&owner, me(), __ATOMIC_RELAXED);
+	tl_text_forget();
 }
 
 void tl_os_unlock(void)
@@ -36,7 +45,7 @@ void tl_os_unlock(void)
 
 bool tl_os_lock_held(void)
 {
-	return __atomic_load_n(&owner, __ATOMIC_RELAXED) == tl_gettid();
+	return __atomic_load_n(&owner, __ATOMIC_RELAXED) == me();
 }
 
 void tl_os_pause(unsigned microseconds)

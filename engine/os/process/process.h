@@ -34,6 +34,8 @@ int tl_code_seal(void);
 
 /* text.c: is the aligned 8-byte word at addr readable? Any context. */
 bool tl_word_readable(uintptr_t addr);
+/* text.c: pages found readable before may be gone now. Engine lock held. */
+void tl_text_forget(void);
 
 /* [home] Set before tl_os_init(): may rdfsbase be executed (AT_HWCAP2, bit 1)? */
 extern bool tl_fsgsbase;

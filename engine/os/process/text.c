@@ -24,18 +24,51 @@ bool tl_word_readable(uintptr_t addr)
 		       SIGSET_SIZE) != -TL_EFAULT;
 }
 
+/*
+ * Analysis reads the same pages over and over. A page found readable is taken
+ * to be so for the next few hundred reads, some microseconds, and not beyond
+ * the engine lock: mappings come and go.
+ */
+enum { SEEN_PAGES = 64, SEEN_FOR = 512 };
+
+static struct {
+	uintptr_t page;
+	unsigned when;
+} pages_seen[SEEN_PAGES];
+static unsigned reads = SEEN_FOR;
+
+void tl_text_forget(void)
+{
+	reads += SEEN_FOR;
+}
+
+static bool page_readable(uintptr_t addr)
+{
+	uintptr_t page = tl_page_down(addr);
+	unsigned i = (page / TL_PAGE) % SEEN_PAGES;
+
+	if (pages_seen[i].page == page && ++reads - pages_seen[i].when < SEEN_FOR)
+		return true;
+	if (!tl_word_readable(addr))
+		return false;
+	pages_seen[i].page = page;
+	pages_seen[i].when = reads;
+	return true;
+}
+
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
-	const volatile uint8_t *from = (const volatile uint8_t *)addr;
 	uint8_t *to = buf;
-	size_t i;
+	size_t done = 0;
 
-	for (i = 0; i < len; i++) {
-		if ((i == 0 || !((addr + i) & (TL_PAGE - 1))) && !tl_word_readable(addr + i))
-			break;
-		to[i] = from[i];
+	while (done < len && page_readable(addr + done)) {
+		size_t n = TL_PAGE - ((addr + done) & (TL_PAGE - 1));
+
+		n = n < len - done ? n : len - done;
+		__builtin_memcpy(to + done, (const void *)(addr + done), n);
+		done += n;
 	}
-	return i;
+	return done;
 }
 
 static int protect(uintptr_t lo, uintptr_t hi, int prot)
