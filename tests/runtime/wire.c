@@ -42,7 +42,7 @@ static void module_layout_is_fixed(void)
 {
 	print_module();
 	CHECK(sizeof(struct tl_tap_header) == 48);
-	CHECK(sizeof(struct tl_tap_probe) == 80);
+	CHECK(sizeof(struct tl_tap_probe) == 72);
 	CHECK(sizeof(struct tl_tap_symbol) == 24);
 }
 
