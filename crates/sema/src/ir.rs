@@ -391,6 +391,8 @@ pub enum ExprKind {
     TargetString(Box<TargetPlace>),
     /// `&$x`
     TargetAddress(Box<Addr>),
+    /// Bytes of the traced program's memory (address, number), for %m and %M.
+    MemoryBytes(Box<Expr>, Box<Expr>),
 }
 
 pub use trapless_syntax::ast::{BinOp, UnOp};

@@ -8,6 +8,10 @@ use trapless_syntax::diag::{Diagnostics, Tag};
 
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let _ = world;
-    diags.error(Tag::NotBuilt, point.span, "process points are not built yet");
+    diags.error(
+        Tag::NotBuilt,
+        point.span,
+        "process points are not built yet",
+    );
     Vec::new()
 }

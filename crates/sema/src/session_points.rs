@@ -61,7 +61,11 @@ fn order(c: &Component, diags: &mut Diagnostics) -> Option<i64> {
         Some(Literal::Number(n)) => Some(n.value),
         Some(Literal::String(s)) => {
             diags
-                .error(Tag::PointArgument, s.span, format!("`{}` takes a number", c.name.name))
+                .error(
+                    Tag::PointArgument,
+                    s.span,
+                    format!("`{}` takes a number", c.name.name),
+                )
                 .help("the number orders several probes, smallest first");
             // Reported; the place is made all the same.
             Some(0)
@@ -101,7 +105,11 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
     let name = unit.name.name.as_str();
     if matches!(name, "profile" | "tick" | "jiffies") {
         diags
-            .error(Tag::NotBuilt, unit.span, format!("`timer.{name}` is not built yet"))
+            .error(
+                Tag::NotBuilt,
+                unit.span,
+                format!("`timer.{name}` is not built yet"),
+            )
             .help("use timer.ms(n)");
         return None;
     }
@@ -109,7 +117,11 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
         Some(Literal::Number(n)) if n.value > 0 => n.value as u64,
         _ => {
             diags
-                .error(Tag::PointArgument, unit.span, "a timer needs a positive number")
+                .error(
+                    Tag::PointArgument,
+                    unit.span,
+                    "a timer needs a positive number",
+                )
                 .help("e.g. timer.s(1), timer.ms(100)");
             return None;
         }

@@ -416,6 +416,13 @@ impl Diagnostics {
         self.list.truncate(len);
     }
 
+    /// Put what was said behind the first `len` into the order of its places.
+    pub fn sort_from(&mut self, len: usize) {
+        if let Some(tail) = self.list.get_mut(len..) {
+            tail.sort_by_key(|d| d.span.map(|s| (s.file, s.lo)));
+        }
+    }
+
     /// Forget the warnings (`-w`).
     pub fn drop_warnings(&mut self) {
         self.list.retain(|d| d.severity != Severity::Warning);

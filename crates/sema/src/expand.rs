@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+//! Probes with their aliases expanded: what remains are points of built-in
+//! families, each with the whole body that runs there.
+
+use crate::collect::Declarations;
+use trapless_syntax::ast::{Alias, Block, Component, NodeIds, Probe, ProbePoint, Stmt, StmtKind};
+use trapless_syntax::diag::{nearest, Diagnostics, Tag};
+use trapless_syntax::visit::refresh_ids;
+use trapless_syntax::{FileId, Span};
+
+/// A body and the points at which it runs.
+#[derive(Debug)]
+pub struct Unit {
+    pub body: Block,
+    /// Alternatives behind `!` stay in order: see [`Unit::points`].
+    pub points: Vec<ProbePoint>,
+    /// Names are looked up as seen from here.
+    pub file: FileId,
+    pub span: Span,
+}
+
+/// First components of the points that are not aliases.
+pub const FAMILIES: &[&str] = &[
+    "begin",
+    "end",
+    "error",
+    "never",
+    "timer",
+    "process",
+    "kernel",
+    "module",
+    "kprobe",
+    "procfs",
+    "input",
+    "perf",
+    "netfilter",
+    "java",
+    "python2",
+    "python3",
+    "debuginfod",
+    "lsm",
+];
+
+const MAX_DEPTH: usize = 50;
+
+/// Expand every probe.
+pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for p in &all.probes {
+        // Points without aliases around them share one body.
+        let mut plain: Vec<ProbePoint> = Vec::new();
+        for point in &p.points {
+            let mut found = Vec::new();
+            let mut wrap = Wrap::default();
+            expand_point(all, point, &mut wrap, 0, &mut found, diags);
+            for (point, wrap) in found {
+                match wrap.is_empty() {
+                    true => plain.push(point),
+                    false => units.push(unit(p, vec![point], &wrap, ids)),
+                }
+            }
+        }
+        if !plain.is_empty() {
+            units.push(unit(p, plain, &Wrap::default(), ids));
+        }
+    }
+    units
+}
+
+/// Bodies of the aliases around a point, outermost first.
+#[derive(Clone, Default)]
+struct Wrap<'a> {
+    before: Vec<&'a Block>,
+    after: Vec<&'a Block>,
+}
+
+impl Wrap<'_> {
+    fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+}
+
+fn expand_point<'a>(
+    all: &'a Declarations,
+    point: &ProbePoint,
+    wrap: &mut Wrap<'a>,
+    depth: usize,
+    found: &mut Vec<(ProbePoint, Wrap<'a>)>,
+    diags: &mut Diagnostics,
+) {
+    let matching = aliases_for(all, point);
+    if matching.is_empty() {
+        if known_family(point, all, diags) {
+            found.push((point.clone(), wrap.clone()));
+        }
+        return;
+    }
+    if depth > MAX_DEPTH {
+        diags
+            .error(
+                Tag::AliasRecursion,
+                point.span,
+                "this alias stands for itself",
+            )
+            .help("follow the aliases it is made of");
+        return;
+    }
+    for (alias, rest) in matching {
+        let mut inner = wrap.clone();
+        // A prologue runs inside the prologues around it: the innermost
+        // alias is closest to the event, so its prologue comes first.
+        if let Some(p) = &alias.prologue {
+            inner.before.insert(0, p);
+        }
+        if let Some(e) = &alias.epilogue {
+            inner.after.push(e);
+        }
+        for to in &alias.points {
+            let next = ProbePoint {
+                components: to.components.iter().chain(rest).cloned().collect(),
+                optional: point.optional || to.optional,
+                sufficient: point.sufficient || to.sufficient,
+                condition: point.condition.clone().or_else(|| to.condition.clone()),
+                span: point.span,
+            };
+            expand_point(all, &next, &mut inner, depth + 1, found, diags);
+        }
+    }
+}
+
+/// Aliases whose whole name begins the point, and the components behind it.
+fn aliases_for<'a, 'p>(
+    all: &'a Declarations,
+    point: &'p ProbePoint,
+) -> Vec<(&'a Alias, &'p [Component])> {
+    let mut found = Vec::new();
+    for a in &all.aliases {
+        for name in &a.item.names {
+            let n = name.components.len();
+            let Some(head) = point.components.get(..n) else {
+                continue;
+            };
+            let same = head.iter().zip(&name.components).all(|(p, a)| {
+                glob(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
+            });
+            if same {
+                found.push((&a.item, &point.components[n..]));
+            }
+        }
+    }
+    found
+}
+
+fn same_arg(a: &Component, b: &Component) -> bool {
+    use trapless_syntax::ast::Literal::{Number, String};
+    match (&a.arg, &b.arg) {
+        (Some(Number(a)), Some(Number(b))) => a.value == b.value,
+        (Some(String(a)), Some(String(b))) => a.bytes == b.bytes,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// `*` and `?` in `pattern`.
+pub fn glob(pattern: &str, name: &str) -> bool {
+    fn go(p: &[u8], n: &[u8]) -> bool {
+        match (p.first(), n.first()) {
+            (Some(b'*'), _) => go(&p[1..], n) || (!n.is_empty() && go(p, &n[1..])),
+            (Some(b'?'), Some(_)) => go(&p[1..], &n[1..]),
+            (Some(a), Some(b)) if a == b => go(&p[1..], &n[1..]),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+    go(pattern.as_bytes(), name.as_bytes())
+}
+
+fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics) -> bool {
+    let Some(first) = point.components.first() else {
+        return false;
+    };
+    let name = first.name.name.as_str();
+    if FAMILIES.contains(&name) {
+        return true;
+    }
+    if point.optional || point.sufficient {
+        return false;
+    }
+    let names = all
+        .aliases
+        .iter()
+        .flat_map(|a| a.item.names.iter().filter_map(|n| n.components.first()))
+        .map(|c| c.name.name.as_str());
+    let near = nearest(name, FAMILIES.iter().copied().chain(names));
+    diags
+        .error(
+            Tag::PointUnknown,
+            first.span,
+            format!("there is no probe point `{name}`"),
+        )
+        .help("probe points start with process, begin, end, timer ..., or the name of an alias")
+        .help(near);
+    false
+}
+
+fn unit(p: &Probe, points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit {
+    let as_stmt = |b: &Block| Stmt {
+        kind: StmtKind::Block(b.clone()),
+        span: b.span,
+    };
+    let mut stmts: Vec<Stmt> = wrap.before.iter().map(|b| as_stmt(b)).collect();
+    stmts.push(as_stmt(&p.body));
+    stmts.extend(wrap.after.iter().map(|b| as_stmt(b)));
+    let mut body = Block {
+        stmts,
+        span: p.body.span,
+    };
+    refresh_ids(&mut body, ids);
+    Unit {
+        body,
+        points,
+        file: p.span.file,
+        span: p.span,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob;
+
+    #[test]
+    fn globs() {
+        assert!(glob("sys*", "syscall"));
+        assert!(glob("a?c*", "abcd"));
+        assert!(!glob("a?c", "ac"));
+        assert!(glob("*", ""));
+    }
+}

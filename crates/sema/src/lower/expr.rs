@@ -1,0 +1,765 @@
+// SPDX-License-Identifier: MIT
+//! Expressions.
+
+use super::{is_error, type_name, value_type, Lowerer};
+use crate::infer::{Scope, VTy};
+use crate::ir::{self, Ty};
+use crate::target;
+use trapless_syntax::ast::{
+    self, AssignOp, BinOp, Expr, ExprKind, Key, StatOp, Target, TargetBase, UnOp,
+};
+use trapless_syntax::diag::{nearest, Tag};
+use trapless_syntax::Span;
+
+impl Lowerer<'_, '_> {
+    /// `want` only helps where nothing else tells; a wrong type is reported
+    /// by whoever needs another one ([`Lowerer::typed`]).
+    pub fn expr(&mut self, e: &Expr, want: VTy) -> Option<ir::Expr> {
+        if is_error(e) {
+            return None;
+        }
+        let long = |kind| Some((Ty::Long, kind));
+        let (ty, kind) = match &e.kind {
+            ExprKind::Number(n) => long(ir::ExprKind::Long(*n)),
+            ExprKind::Str(s) => Some((Ty::Str, ir::ExprKind::Str(s.clone()))),
+            ExprKind::Ident(name) => self.variable(name, e.span),
+            ExprKind::Unary(op, a) => {
+                let a = self.number(a)?;
+                long(fold_unary(*op, a))
+            }
+            ExprKind::Crement { op, prefix, target } => {
+                let by = match op {
+                    ast::CrementOp::Increment => 1,
+                    ast::CrementOp::Decrement => -1,
+                };
+                let place = self.place(target, Ty::Long)?;
+                long(ir::ExprKind::Crement {
+                    place,
+                    by,
+                    prefix: *prefix,
+                })
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b),
+            ExprKind::Ternary {
+                cond,
+                then,
+                otherwise,
+            } => return self.ternary(cond, then, otherwise, want, e.span),
+            ExprKind::Assign { op, target, value } => self.assign(*op, target, value),
+            ExprKind::In { keys, base } => {
+                let (g, keys) = self.element(base, keys, e.span)?;
+                long(ir::ExprKind::In {
+                    map: ir::GlobalId(g as u32),
+                    keys,
+                })
+            }
+            ExprKind::Index { base, keys } => self.index(base, keys, e.span),
+            ExprKind::Call { name, args } => self.call(name, args),
+            ExprKind::Print(p) => {
+                let ty = if p.to_string { Ty::Str } else { Ty::Long };
+                self.print(p, e.span).map(|p| (ty, ir::ExprKind::Print(p)))
+            }
+            ExprKind::Stat { op, operand, param } => self.stat(*op, operand, param.as_ref()),
+            ExprKind::Hist { .. } => {
+                self.error(Tag::StatMisuse, e.span, "a histogram is no value")
+                    .help("print(@hist_log(x)), or @hist_log(x)[n]");
+                None
+            }
+            ExprKind::Target(t) => return self.target(t),
+            ExprKind::Entry(inner) => return self.entry(inner, e.span),
+            ExprKind::Defined(inner) => long(ir::ExprKind::Long(self.defined(inner) as i64)),
+            ExprKind::Match { .. } => self.not_built(
+                e.span,
+                "regular expressions",
+                "compare with == or use isinstr()",
+            ),
+            ExprKind::ProbeWrite(_) => self.not_built(e.span, "@probewrite", "leave the test out"),
+            ExprKind::Const(_) => self.not_built(e.span, "@const", "write the number"),
+            ExprKind::Perf(_) => self.not_built(e.span, "@perf", "count events with a global"),
+            ExprKind::Enum { .. } => self.not_built(e.span, "@enum", "write the number"),
+            ExprKind::EnumName { .. } => self.not_built(e.span, "@enumname", "print the number"),
+            ExprKind::Deref { kernel: true, .. } | ExprKind::Register { kernel: true, .. } => {
+                self.error(Tag::PointKernel, e.span, "this reads the kernel")
+                    .help("use @uderef and @uregister");
+                None
+            }
+            ExprKind::Deref { size, addr, .. } => self.deref(size, addr),
+            ExprKind::Register { number, .. } => self.register(number),
+            ExprKind::EmbeddedC(_) => {
+                self.not_built(e.span, "embedded C", "write it in the script language")
+            }
+            ExprKind::Error => None,
+        }?;
+        Some(ir::Expr {
+            ty,
+            kind,
+            span: e.span,
+        })
+    }
+
+    fn not_built<T>(&mut self, span: Span, what: &str, instead: &str) -> Option<T> {
+        self.error(Tag::NotBuilt, span, format!("{what}: not built yet"))
+            .help(instead);
+        None
+    }
+
+    /// The value, if it has the type.
+    pub fn typed(&mut self, e: ir::Expr, ty: Ty) -> Option<ir::Expr> {
+        if e.ty == ty {
+            return Some(e);
+        }
+        let (want, is) = (type_name(ty), type_name(e.ty));
+        let help = match ty {
+            Ty::Long => "strtol(s, 10) makes a number of a string",
+            Ty::Str => "sprint(x) makes a string of a number",
+        };
+        self.error(
+            Tag::TypeMismatch,
+            e.span,
+            format!("a {want} is needed here, this is a {is}"),
+        )
+        .help(help);
+        None
+    }
+
+    pub fn number(&mut self, e: &Expr) -> Option<ir::Expr> {
+        let v = self.expr(e, VTy::Long)?;
+        self.typed(v, Ty::Long)
+    }
+
+    pub fn string(&mut self, e: &Expr) -> Option<ir::Expr> {
+        let v = self.expr(e, VTy::Str)?;
+        self.typed(v, Ty::Str)
+    }
+
+    pub fn condition(&mut self, e: &Expr) -> Option<ir::Expr> {
+        self.number(e)
+    }
+
+    pub fn is_array(&self, g: usize) -> bool {
+        let item = &self.shared.all.globals[g].item;
+        let keys = &self.shared.types.globals[g].keys;
+        item.size.is_some() || item.wrap || keys.as_ref().is_some_and(|k| !k.is_empty())
+    }
+
+    fn variable(&mut self, name: &str, span: Span) -> Option<(Ty, ir::ExprKind)> {
+        let Some(g) = self.global(name) else {
+            let id = self.local_read(name, span);
+            let ty = self.locals[id.0 as usize].ty;
+            return Some((ty, ir::ExprKind::Read(ir::Place::Local(id))));
+        };
+        let value = self.shared.types.globals[g].value;
+        if self.is_array(g) {
+            self.error(Tag::ArrayScalar, span, format!("`{name}` is an array"))
+                .help("name an element: a[key]");
+            return None;
+        }
+        if value == VTy::Stats {
+            self.error(Tag::StatMisuse, span, format!("`{name}` is a statistic"))
+                .help("read it with @count, @sum, @min, @max or @avg");
+            return None;
+        }
+        let place = ir::Place::Global(ir::GlobalId(g as u32));
+        Some((value_type(value), ir::ExprKind::Read(place)))
+    }
+
+    // ---- arrays ----
+
+    /// The array and its keys, checked.
+    pub fn element(
+        &mut self,
+        base: &Expr,
+        keys: &[Key],
+        span: Span,
+    ) -> Option<(usize, Vec<ir::Expr>)> {
+        let ExprKind::Ident(name) = &base.kind else {
+            return self.not_built(base.span, "this use of a histogram", "print the histogram");
+        };
+        let Some(g) = self.global(name) else {
+            self.error(
+                Tag::ArrayLocal,
+                base.span,
+                format!("`{name}` is not a global array"),
+            )
+            .help(format!("declare it: global {name}"));
+            return None;
+        };
+        let types = self.shared.types.globals[g]
+            .keys
+            .clone()
+            .unwrap_or_default();
+        if types.is_empty() {
+            self.error(
+                Tag::ArrayScalar,
+                base.span,
+                format!("`{name}` is used as a single value elsewhere"),
+            )
+            .help("use two globals");
+            return None;
+        }
+        if types.len() != keys.len() {
+            self.error(
+                Tag::ArrayKeys,
+                span,
+                format!("`{name}` has {} keys, not {}", types.len(), keys.len()),
+            )
+            .help("use the same keys everywhere");
+            return None;
+        }
+        let mut out = Vec::new();
+        for (key, ty) in keys.iter().zip(types) {
+            match key {
+                Key::Expr(e) => {
+                    let v = self.expr(e, ty)?;
+                    out.push(self.typed(v, value_type(ty))?);
+                }
+                Key::Any(span) => {
+                    return self.not_built(*span, "a wildcard as a key", "write a foreach loop")
+                }
+            }
+        }
+        Some((g, out))
+    }
+
+    fn index(&mut self, base: &Expr, keys: &[Key], span: Span) -> Option<(Ty, ir::ExprKind)> {
+        if let ExprKind::Hist { operand, .. } = &base.kind {
+            let (global, stat_keys) = self.statistic(operand)?;
+            let [Key::Expr(n)] = keys else {
+                self.error(Tag::StatArgs, span, "a histogram has one index: the bucket")
+                    .help("@hist_log(x)[n]");
+                return None;
+            };
+            let bucket = Box::new(self.number(n)?);
+            let kind = ir::ExprKind::HistBucket {
+                global,
+                keys: stat_keys,
+                bucket,
+            };
+            return Some((Ty::Long, kind));
+        }
+        let (g, keys) = self.element(base, keys, span)?;
+        let value = self.shared.types.globals[g].value;
+        if value == VTy::Stats {
+            self.error(Tag::StatMisuse, span, "the element is a statistic")
+                .help("read it with @count, @sum, @min, @max or @avg");
+            return None;
+        }
+        let map = ir::GlobalId(g as u32);
+        let kind = ir::ExprKind::Read(ir::Place::Element { map, keys });
+        Some((value_type(value), kind))
+    }
+
+    // ---- operators ----
+
+    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Option<(Ty, ir::ExprKind)> {
+        match op {
+            BinOp::Concat => {
+                let (a, b) = (self.string(a)?, self.string(b)?);
+                Some((Ty::Str, ir::ExprKind::Concat(Box::new(a), Box::new(b))))
+            }
+            BinOp::And | BinOp::Or => self.logic(op, a, b),
+            _ if op.is_comparison() => {
+                let x = self.expr(a, VTy::Unknown)?;
+                let y = self.expr(b, if x.ty == Ty::Str { VTy::Str } else { VTy::Long })?;
+                let y = self.typed(y, x.ty)?;
+                Some((
+                    Ty::Long,
+                    match x.ty {
+                        Ty::Long => fold_binary(op, x, y),
+                        Ty::Str => ir::ExprKind::Compare(op, Box::new(x), Box::new(y)),
+                    },
+                ))
+            }
+            _ => {
+                let (a, b) = (self.number(a)?, self.number(b)?);
+                Some((Ty::Long, fold_binary(op, a, b)))
+            }
+        }
+    }
+
+    /// A constant left side decides whether the right one is looked at.
+    fn logic(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Option<(Ty, ir::ExprKind)> {
+        let a = self.condition(a)?;
+        if let ir::ExprKind::Long(n) = a.kind {
+            let decided = (n != 0) == (op == BinOp::Or);
+            if decided {
+                return Some((Ty::Long, ir::ExprKind::Long((n != 0) as i64)));
+            }
+            let b = self.condition(b)?;
+            if let ir::ExprKind::Long(n) = b.kind {
+                return Some((Ty::Long, ir::ExprKind::Long((n != 0) as i64)));
+            }
+            return Some((
+                Ty::Long,
+                ir::ExprKind::And(Box::new(one(a.span)), Box::new(b)),
+            ));
+        }
+        let b = Box::new(self.condition(b)?);
+        let a = Box::new(a);
+        let kind = match op {
+            BinOp::And => ir::ExprKind::And(a, b),
+            _ => ir::ExprKind::Or(a, b),
+        };
+        Some((Ty::Long, kind))
+    }
+
+    fn ternary(&mut self, c: &Expr, a: &Expr, b: &Expr, want: VTy, span: Span) -> Option<ir::Expr> {
+        let c = self.condition(c)?;
+        if let ir::ExprKind::Long(n) = c.kind {
+            return self.expr(if n != 0 { a } else { b }, want);
+        }
+        let a = self.expr(a, want)?;
+        let b = self.expr(b, if a.ty == Ty::Str { VTy::Str } else { VTy::Long })?;
+        let b = self.typed(b, a.ty)?;
+        Some(ir::Expr {
+            ty: a.ty,
+            kind: ir::ExprKind::Ternary(Box::new(c), Box::new(a), Box::new(b)),
+            span,
+        })
+    }
+
+    // ---- assignment ----
+
+    fn place(&mut self, target: &Expr, want: Ty) -> Option<ir::Place> {
+        let (place, ty) = match &target.kind {
+            ExprKind::Ident(name) => match self.global(name) {
+                None => {
+                    // `x++` reads, and sets.
+                    let id = self.local_set(name);
+                    (ir::Place::Local(id), self.locals[id.0 as usize].ty)
+                }
+                Some(_) => {
+                    let (ty, kind) = self.variable(name, target.span)?;
+                    match kind {
+                        ir::ExprKind::Read(place) => (place, ty),
+                        _ => return None,
+                    }
+                }
+            },
+            ExprKind::Index { base, keys } if matches!(base.kind, ExprKind::Ident(_)) => {
+                let (ty, kind) = self.index(base, keys, target.span)?;
+                match kind {
+                    ir::ExprKind::Read(place) => (place, ty),
+                    _ => return None,
+                }
+            }
+            ExprKind::Target(_) => {
+                self.error(
+                    Tag::GuruNeeded,
+                    target.span,
+                    "writing to the traced program is not built yet",
+                )
+                .help("keep the value in a variable of the script");
+                return None;
+            }
+            ExprKind::Error => return None,
+            _ => {
+                self.error(Tag::AssignTarget, target.span, "this cannot be set")
+                    .help("assign to a variable or an array element");
+                return None;
+            }
+        };
+        if ty != want {
+            let (want, is) = (type_name(want), type_name(ty));
+            self.error(
+                Tag::TypeMismatch,
+                target.span,
+                format!("a {want} is assigned to a variable that is a {is} elsewhere"),
+            )
+            .help("use a variable of its own");
+            return None;
+        }
+        Some(place)
+    }
+
+    fn assign(&mut self, op: AssignOp, target: &Expr, value: &Expr) -> Option<(Ty, ir::ExprKind)> {
+        match op {
+            AssignOp::Sample => {
+                let v = self.number(value);
+                let (global, keys) = self.statistic(target)?;
+                let value = Box::new(v?);
+                Some((
+                    Ty::Long,
+                    ir::ExprKind::Sample {
+                        global,
+                        keys,
+                        value,
+                    },
+                ))
+            }
+            AssignOp::Set => {
+                let want = self.hint(target);
+                let v = self.expr(value, want);
+                let ty = v.as_ref().map_or(value_type(want), |v| v.ty);
+                let place = self.place(target, ty)?;
+                Some((ty, ir::ExprKind::Assign(place, Box::new(v?))))
+            }
+            AssignOp::Op(op) => {
+                let ty = if op == BinOp::Concat {
+                    Ty::Str
+                } else {
+                    Ty::Long
+                };
+                let v = match ty {
+                    Ty::Str => self.string(value),
+                    Ty::Long => self.number(value),
+                };
+                let place = self.place(target, ty)?;
+                Some((ty, ir::ExprKind::AssignOp(place, op, Box::new(v?))))
+            }
+        }
+    }
+
+    /// What inference knows of a place.
+    fn hint(&self, target: &Expr) -> VTy {
+        let name = match &target.kind {
+            ExprKind::Ident(name) => name,
+            ExprKind::Index { base, .. } => match &base.kind {
+                ExprKind::Ident(name) => name,
+                _ => return VTy::Unknown,
+            },
+            _ => return VTy::Unknown,
+        };
+        match self.global(name) {
+            Some(g) => self.shared.types.globals[g].value,
+            None => self.shared.types.local(self.scope, name),
+        }
+    }
+
+    // ---- statistics ----
+
+    /// A statistic and its keys, from the operand of `<<<` or `@count`.
+    pub fn statistic(&mut self, e: &Expr) -> Option<(ir::GlobalId, Vec<ir::Expr>)> {
+        let (g, keys) = match &e.kind {
+            ExprKind::Ident(name) => match self.global(name) {
+                Some(g) if !self.is_array(g) => (g, Vec::new()),
+                Some(_) => {
+                    self.error(Tag::ArrayScalar, e.span, format!("`{name}` is an array"))
+                        .help("name an element: a[key]");
+                    return None;
+                }
+                None => {
+                    self.error(Tag::ArrayLocal, e.span, format!("`{name}` is not a global"))
+                        .help(format!("declare it: global {name}"));
+                    return None;
+                }
+            },
+            ExprKind::Index { base, keys } => self.element(base, keys, e.span)?,
+            ExprKind::Error => return None,
+            _ => {
+                self.error(Tag::StatMisuse, e.span, "this is not a statistic")
+                    .help("statistics are globals, or elements of global arrays");
+                return None;
+            }
+        };
+        if self.shared.types.globals[g].value != VTy::Stats {
+            let name = self.shared.all.globals[g].item.name.name.clone();
+            self.error(
+                Tag::StatMisuse,
+                e.span,
+                format!("`{name}` is used as a plain value elsewhere"),
+            )
+            .help("use a global of its own for the statistic");
+            return None;
+        }
+        Some((ir::GlobalId(g as u32), keys))
+    }
+
+    fn stat(
+        &mut self,
+        op: StatOp,
+        operand: &Expr,
+        param: Option<&ast::NumLit>,
+    ) -> Option<(Ty, ir::ExprKind)> {
+        let (global, keys) = self.statistic(operand)?;
+        let shift = param.map_or(0, |p| p.value);
+        if op == StatOp::Variance && shift != 0 {
+            return self.not_built(
+                operand.span,
+                "@variance with a scale",
+                "scale the samples: s <<< x * 1000",
+            );
+        }
+        Some((
+            Ty::Long,
+            ir::ExprKind::Stat {
+                op,
+                global,
+                keys,
+                shift,
+            },
+        ))
+    }
+
+    // ---- calls ----
+
+    fn call(&mut self, name: &ast::Ident, args: &[Expr]) -> Option<(Ty, ir::ExprKind)> {
+        let found = self.shared.all.functions_named(&name.name, self.file);
+        let by_arity = |f: &&usize| self.shared.all.functions[**f].item.params.len() == args.len();
+        let Some(&f) = found.iter().find(by_arity) else {
+            return self.no_function(name, args, found.first().copied());
+        };
+        let function = self.shared.function_id(f);
+        let all = self.shared.all;
+        let mut values = Vec::new();
+        for (a, p) in args.iter().zip(&all.functions[f].item.params) {
+            let want = self.shared.types.local(Scope::Function(f), &p.name.name);
+            let v = self.expr(a, want);
+            values.push(v.and_then(|v| self.typed(v, value_type(want))));
+        }
+        let args = values.into_iter().collect::<Option<Vec<_>>>()?;
+        let ty = value_type(self.shared.types.returns[f]);
+        Some((ty, ir::ExprKind::Call { function, args }))
+    }
+
+    fn no_function<T>(
+        &mut self,
+        name: &ast::Ident,
+        args: &[Expr],
+        other: Option<usize>,
+    ) -> Option<T> {
+        for a in args {
+            self.expr(a, VTy::Unknown);
+        }
+        if let Some(f) = other {
+            let item = &self.shared.all.functions[f].item;
+            let (n, at) = (item.params.len(), item.name.span);
+            self.error(
+                Tag::CallArgs,
+                name.span,
+                format!("`{}` takes {n} arguments, not {}", name.name, args.len()),
+            )
+            .label(at, "defined here")
+            .help("give one value for each parameter");
+            return None;
+        }
+        let known = self
+            .shared
+            .all
+            .function_names()
+            .chain(self.shared.known_functions.iter().map(String::as_str));
+        let near = nearest(&name.name, known.collect::<Vec<_>>()).map(str::to_string);
+        self.error(
+            Tag::NameUnknown,
+            name.span,
+            format!("there is no function `{}`", name.name),
+        )
+        .help("define it, or give its folder with -I")
+        .help(near.as_deref());
+        None
+    }
+
+    // ---- the traced program ----
+
+    fn target(&mut self, t: &Target) -> Option<ir::Expr> {
+        let is_var = matches!(t.base, TargetBase::Var(_) | TargetBase::AtVar { .. });
+        if is_var && self.context.is_none() {
+            self.error(
+                Tag::ContextNone,
+                t.span,
+                "there are no variables of a program at this probe point",
+            )
+            .help("use them in process(\"...\").function(\"...\") and .statement() probes");
+            return None;
+        }
+        let at_return = self.context.as_ref().is_some_and(|c| c.at_return);
+        if at_return && is_var && !is_return(t) {
+            return self.saved_target(t);
+        }
+        if is_return(t) && !at_return {
+            self.error(
+                Tag::ReturnMisplaced,
+                t.span,
+                "there is no return value here",
+            )
+            .help("use it in a .return probe");
+            return None;
+        }
+        let context = self.context.clone();
+        self.read_target(t, context.as_ref())
+    }
+
+    fn read_target(
+        &mut self,
+        t: &Target,
+        context: Option<&crate::points::Context>,
+    ) -> Option<ir::Expr> {
+        // The reader needs the world, the lowering of inner expressions the
+        // rest: lower those first, in order, and hand them out.
+        let mut inner: Vec<Option<ir::Expr>> = Vec::new();
+        if let TargetBase::Cast { operand, .. } | TargetBase::Auto(operand) = &t.base {
+            inner.push(self.number(operand));
+        }
+        for access in &t.path {
+            if let ast::Access::Index(e) = access {
+                inner.push(self.number(e));
+            }
+        }
+        if inner.iter().any(Option::is_none) {
+            return None;
+        }
+        let mut inner = inner.into_iter().flatten();
+        let mut lower = move |_: &ast::Expr, _: &mut trapless_syntax::Diagnostics| inner.next();
+        let e = target::read(t, context, self.shared.world, &mut lower, self.shared.diags)?;
+        self.needs_all_regs |= crate::walk::reads_preserved(&e);
+        Some(e)
+    }
+
+    /// A variable in a return probe: its value at entry.
+    fn saved_target(&mut self, t: &Target) -> Option<ir::Expr> {
+        let entry = self.context.clone().map(|mut c| {
+            c.at_return = false;
+            c
+        });
+        let text = format!("{t:?}");
+        let value = self.read_target(t, entry.as_ref())?;
+        Some(self.save(text, value))
+    }
+
+    fn save(&mut self, text: String, value: ir::Expr) -> ir::Expr {
+        let (ty, span) = (value.ty, value.span);
+        let slots = self.entry.get_or_insert_with(Vec::new);
+        // Spans and ids are part of the text: one use, one slot.
+        let n = slots
+            .iter()
+            .position(|(t, _)| *t == text)
+            .unwrap_or_else(|| {
+                slots.push((text, value));
+                slots.len() - 1
+            });
+        ir::Expr {
+            ty,
+            kind: ir::ExprKind::CallData(n as u32),
+            span,
+        }
+    }
+
+    /// `@entry(e)`: computed at entry, in a handler without locals.
+    fn entry(&mut self, e: &Expr, span: Span) -> Option<ir::Expr> {
+        if self.entry.is_none() {
+            self.error(
+                Tag::ReturnMisplaced,
+                span,
+                "@entry belongs to .return probes",
+            )
+            .help("probe the function's return: .function(\"f\").return");
+            return None;
+        }
+        let slots = self.entry.take();
+        let context = self.context.clone();
+        if let Some(c) = &mut self.context {
+            c.at_return = false;
+        }
+        let locals = self.locals.len();
+        let value = self.expr(e, VTy::Unknown);
+        self.context = context;
+        self.entry = slots;
+        if self.locals.len() != locals {
+            self.error(
+                Tag::ReturnMisplaced,
+                span,
+                "locals have no value yet at the function's entry",
+            )
+            .help("use globals, $variables and functions in @entry");
+            return None;
+        }
+        let value = value?;
+        Some(self.save(format!("{e:?}"), value))
+    }
+
+    /// Whether an expression's variables can be read here; nothing is reported.
+    fn defined(&mut self, e: &Expr) -> bool {
+        let keep = self.shared.diags.len();
+        let entry = self.entry.clone();
+        let errors = self.shared.diags.error_count();
+        let value = self.expr(e, VTy::Unknown);
+        let good = value.is_some() && self.shared.diags.error_count() == errors;
+        self.shared.diags.truncate(keep);
+        self.entry = entry;
+        good
+    }
+
+    fn deref(&mut self, size: &Expr, addr: &Expr) -> Option<(Ty, ir::ExprKind)> {
+        let size = match size.as_number() {
+            Some(n @ (1 | 2 | 4 | 8)) => n as u8,
+            _ => {
+                self.error(Tag::CallArgs, size.span, "the size is 1, 2, 4 or 8")
+                    .help("e.g. @uderef(4, addr)");
+                return None;
+            }
+        };
+        let addr = ir::Addr::Expr(Box::new(self.number(addr)?));
+        let place = ir::TargetPlace::Memory {
+            addr,
+            size,
+            signed: false,
+            bits: None,
+        };
+        Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))
+    }
+
+    fn register(&mut self, number: &Expr) -> Option<(Ty, ir::ExprKind)> {
+        let (Some(n @ 0..=15), Some(_)) = (number.as_number(), &self.context) else {
+            self.error(
+                Tag::CallArgs,
+                number.span,
+                "the register is a literal DWARF number, at a place in a program",
+            )
+            .help("e.g. @uregister(5) is rdi on x86-64");
+            return None;
+        };
+        self.needs_all_regs = true;
+        let place = ir::TargetPlace::Register {
+            reg: ir::Reg(n as u16),
+            size: 8,
+            signed: true,
+        };
+        Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))
+    }
+}
+
+fn is_return(t: &Target) -> bool {
+    matches!(&t.base, TargetBase::Var(name) if name.name == "$return" || name.name == "$$return")
+}
+
+fn one(span: Span) -> ir::Expr {
+    ir::Expr {
+        ty: Ty::Long,
+        kind: ir::ExprKind::Long(1),
+        span,
+    }
+}
+
+/// Constants are folded: conditions on `@defined` choose code.
+fn fold_unary(op: UnOp, a: ir::Expr) -> ir::ExprKind {
+    match (op, &a.kind) {
+        (UnOp::Plus, _) => a.kind,
+        (UnOp::Minus, ir::ExprKind::Long(n)) => ir::ExprKind::Long(n.wrapping_neg()),
+        (UnOp::Not, ir::ExprKind::Long(n)) => ir::ExprKind::Long((*n == 0) as i64),
+        (UnOp::BitNot, ir::ExprKind::Long(n)) => ir::ExprKind::Long(!n),
+        _ => ir::ExprKind::Unary(op, Box::new(a)),
+    }
+}
+
+fn fold_binary(op: BinOp, a: ir::Expr, b: ir::Expr) -> ir::ExprKind {
+    if let (ir::ExprKind::Long(x), ir::ExprKind::Long(y)) = (&a.kind, &b.kind) {
+        let (x, y) = (*x, *y);
+        let folded = match op {
+            BinOp::Add => Some(x.wrapping_add(y)),
+            BinOp::Sub => Some(x.wrapping_sub(y)),
+            BinOp::Mul => Some(x.wrapping_mul(y)),
+            BinOp::Eq => Some((x == y) as i64),
+            BinOp::Ne => Some((x != y) as i64),
+            BinOp::Lt => Some((x < y) as i64),
+            BinOp::Le => Some((x <= y) as i64),
+            BinOp::Gt => Some((x > y) as i64),
+            BinOp::Ge => Some((x >= y) as i64),
+            // Division may fail at run time, and must say where.
+            _ => None,
+        };
+        if let Some(n) = folded {
+            return ir::ExprKind::Long(n);
+        }
+    }
+    ir::ExprKind::Binary(op, Box::new(a), Box::new(b))
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+//! From syntax to the typed program: every body at every kind of place.
+//!
+//! This is the pass that complains: it sees each expression with the types
+//! that inference found.
+
+mod expr;
+mod globals;
+mod print;
+mod stmt;
+
+use crate::collect::Declarations;
+use crate::expand::Unit;
+use crate::infer::{Scope, Types, VTy};
+use crate::ir;
+use crate::points::{Context, Place, PlaceKind};
+use crate::world::World;
+use std::collections::HashMap;
+use trapless_syntax::ast::{self, FunctionBody};
+use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::{FileId, SourceMap, Span};
+
+pub use globals::lower_globals;
+
+/// What all bodies share.
+pub struct Shared<'a> {
+    pub all: &'a Declarations,
+    pub types: &'a Types,
+    pub map: &'a SourceMap,
+    pub world: &'a mut World,
+    pub diags: &'a mut Diagnostics,
+    pub guru: bool,
+    /// Functions that are reached, in the order in which they were found.
+    pub functions: Vec<usize>,
+    function_ids: HashMap<usize, ir::FunctionId>,
+    /// Names a function of the tapset that was not loaded (for suggestions).
+    pub known_functions: Vec<String>,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(
+        all: &'a Declarations,
+        types: &'a Types,
+        map: &'a SourceMap,
+        world: &'a mut World,
+        diags: &'a mut Diagnostics,
+        guru: bool,
+    ) -> Shared<'a> {
+        Shared {
+            all,
+            types,
+            map,
+            world,
+            diags,
+            guru,
+            functions: Vec::new(),
+            function_ids: HashMap::new(),
+            known_functions: Vec::new(),
+        }
+    }
+
+    /// The number of a function; from now on it is part of the program.
+    fn function_id(&mut self, f: usize) -> ir::FunctionId {
+        let next = ir::FunctionId(self.functions.len() as u32);
+        let functions = &mut self.functions;
+        *self.function_ids.entry(f).or_insert_with(|| {
+            functions.push(f);
+            next
+        })
+    }
+}
+
+/// One body being lowered.
+pub struct Lowerer<'s, 'a> {
+    shared: &'s mut Shared<'a>,
+    scope: Scope,
+    file: FileId,
+    locals: Vec<ir::Local>,
+    names: HashMap<String, ir::LocalId>,
+    /// Set at least once; for the warning about those that are not.
+    assigned: Vec<bool>,
+    read_at: Vec<Option<Span>>,
+    context: Option<Context>,
+    /// Return probes: what is saved at entry, and its text, to find it again.
+    entry: Option<Vec<(String, ir::Expr)>>,
+    in_loop: u32,
+    /// Arrays that surrounding foreach loops walk.
+    walked: Vec<usize>,
+    needs_all_regs: bool,
+}
+
+/// A handler, and the one at entry that it needs.
+pub struct Lowered {
+    pub handler: ir::Handler,
+    pub on_entry: Option<ir::Handler>,
+    pub call_data: Vec<ir::Ty>,
+}
+
+/// Lower the body of a unit for one place. `None`: reported.
+pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) -> Option<Lowered> {
+    let unit = &units[n];
+    let errors = shared.diags.error_count();
+    let is_return = matches!(place.kind, PlaceKind::Return { .. });
+    let mut l = Lowerer::new(shared, Scope::Unit(n), unit.file);
+    l.context = place.context.clone();
+    l.entry = is_return.then(Vec::new);
+    let body = l.block(&unit.body);
+    l.warn_unset();
+    let kind = match place.kind {
+        PlaceKind::Site { .. } => ir::HandlerKind::Site,
+        PlaceKind::Return { .. } => ir::HandlerKind::Return,
+        _ => ir::HandlerKind::Session,
+    };
+    let handler = ir::Handler {
+        locals: std::mem::take(&mut l.locals),
+        body,
+        kind,
+        locks: Vec::new(),
+        needs_all_regs: l.needs_all_regs || is_all_regs(place),
+        span: unit.span,
+    };
+    let saved = l.entry.take().unwrap_or_default();
+    let call_data = saved.iter().map(|(_, e)| e.ty).collect();
+    let on_entry = (!saved.is_empty()).then(|| entry_handler(saved, unit.span, l.needs_all_regs));
+    (shared.diags.error_count() == errors).then_some(Lowered {
+        handler,
+        on_entry,
+        call_data,
+    })
+}
+
+/// In the middle of a function a variable may be in any register.
+fn is_all_regs(place: &Place) -> bool {
+    place.context.as_ref().is_some_and(|c| match &place.kind {
+        PlaceKind::Site { parts, .. } => parts.first().is_some_and(|p| p.addr != c.pc),
+        _ => false,
+    })
+}
+
+fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: bool) -> ir::Handler {
+    let save = |(n, (_, e)): (usize, (String, ir::Expr))| {
+        let span = e.span;
+        let save = ir::Expr {
+            ty: e.ty,
+            kind: ir::ExprKind::SaveCallData(n as u32, Box::new(e)),
+            span,
+        };
+        ir::Stmt {
+            kind: ir::StmtKind::Expr(save),
+            span,
+        }
+    };
+    ir::Handler {
+        locals: Vec::new(),
+        body: saved.into_iter().enumerate().map(save).collect(),
+        kind: ir::HandlerKind::Entry,
+        locks: Vec::new(),
+        needs_all_regs,
+        span,
+    }
+}
+
+/// Lower the functions that bodies have reached, and those that they reach.
+pub fn lower_functions(shared: &mut Shared) -> Vec<ir::Function> {
+    let mut out = Vec::new();
+    while let Some(&f) = shared.functions.get(out.len()) {
+        out.push(lower_function(shared, f));
+    }
+    mark_recursion(&mut out);
+    out
+}
+
+fn lower_function(shared: &mut Shared, f: usize) -> ir::Function {
+    let all = shared.all;
+    let declared = &all.functions[f];
+    let item = &declared.item;
+    let mut l = Lowerer::new(shared, Scope::Function(f), declared.file);
+    for p in &item.params {
+        if l.names.contains_key(&p.name.name) {
+            l.shared
+                .diags
+                .error(
+                    Tag::NameDuplicate,
+                    p.name.span,
+                    format!("two parameters are called `{}`", p.name.name),
+                )
+                .help("give the second one another name");
+        }
+        let local = l.local(&p.name.name);
+        l.assigned[local.0 as usize] = true;
+    }
+    let ret = match l.shared.types.returns[f] {
+        VTy::Long => Some(ir::Ty::Long),
+        VTy::Str => Some(ir::Ty::Str),
+        _ => None,
+    };
+    let body = match &item.body {
+        FunctionBody::Script(b) => {
+            let body = l.block(b);
+            l.warn_unset();
+            ir::FunctionBody::Script(body)
+        }
+        FunctionBody::EmbeddedC(c) => {
+            if !declared.from_tapset {
+                let message = match l.shared.guru {
+                    true => "embedded C in scripts is not built yet",
+                    false => "embedded C needs guru mode (-g), and is not built yet",
+                };
+                l.shared
+                    .diags
+                    .error(Tag::NotBuilt, c.span, message)
+                    .help("write the function in the script language");
+            }
+            ir::FunctionBody::C(c.code.clone())
+        }
+    };
+    ir::Function {
+        name: item.name.name.clone(),
+        locals: l.locals,
+        nparams: item.params.len(),
+        ret,
+        body,
+        recursive: false,
+    }
+}
+
+/// A function is recursive when it can reach itself.
+fn mark_recursion(functions: &mut [ir::Function]) {
+    let calls: Vec<Vec<usize>> = functions
+        .iter()
+        .map(|f| match &f.body {
+            ir::FunctionBody::Script(body) => crate::walk::callees(body),
+            ir::FunctionBody::C(_) => Vec::new(),
+        })
+        .collect();
+    for (n, f) in functions.iter_mut().enumerate() {
+        let mut seen = vec![false; calls.len()];
+        let mut todo = calls[n].clone();
+        while let Some(c) = todo.pop() {
+            if !std::mem::replace(&mut seen[c], true) {
+                todo.extend(&calls[c]);
+            }
+        }
+        f.recursive = seen[n];
+    }
+}
+
+impl<'s, 'a> Lowerer<'s, 'a> {
+    fn new(shared: &'s mut Shared<'a>, scope: Scope, file: FileId) -> Lowerer<'s, 'a> {
+        Lowerer {
+            shared,
+            scope,
+            file,
+            locals: Vec::new(),
+            names: HashMap::new(),
+            assigned: Vec::new(),
+            read_at: Vec::new(),
+            context: None,
+            entry: None,
+            in_loop: 0,
+            walked: Vec::new(),
+            needs_all_regs: false,
+        }
+    }
+
+    fn error(
+        &mut self,
+        tag: Tag,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut trapless_syntax::Diagnostic {
+        self.shared.diags.error(tag, span, message)
+    }
+
+    /// The local of this name, which begins to exist when it is first named.
+    fn local(&mut self, name: &str) -> ir::LocalId {
+        if let Some(id) = self.names.get(name) {
+            return *id;
+        }
+        let ty = match self.shared.types.local(self.scope, name) {
+            VTy::Str => ir::Ty::Str,
+            _ => ir::Ty::Long,
+        };
+        let id = ir::LocalId(self.locals.len() as u32);
+        self.locals.push(ir::Local {
+            name: name.to_string(),
+            ty,
+        });
+        self.assigned.push(false);
+        self.read_at.push(None);
+        self.names.insert(name.to_string(), id);
+        id
+    }
+
+    fn local_read(&mut self, name: &str, span: Span) -> ir::LocalId {
+        let id = self.local(name);
+        self.read_at[id.0 as usize].get_or_insert(span);
+        id
+    }
+
+    fn local_set(&mut self, name: &str) -> ir::LocalId {
+        let id = self.local(name);
+        self.assigned[id.0 as usize] = true;
+        id
+    }
+
+    fn warn_unset(&mut self) {
+        for n in 0..self.locals.len() {
+            if let (false, Some(span)) = (self.assigned[n], self.read_at[n]) {
+                let name = self.locals[n].name.clone();
+                let all = self.shared.all;
+                let others = self.locals.iter().map(|l| l.name.as_str());
+                let others = others.chain(all.globals.iter().map(|g| g.item.name.name.as_str()));
+                let near = trapless_syntax::nearest(&name, others.filter(|o| *o != name));
+                let near = near.map(str::to_string);
+                self.shared
+                    .diags
+                    .warn(
+                        Tag::NeverAssigned,
+                        span,
+                        format!("`{name}` is never assigned"),
+                    )
+                    .help("assign to it, or declare it with `global`")
+                    .help(near.as_deref());
+            }
+        }
+    }
+
+    fn global(&self, name: &str) -> Option<usize> {
+        self.shared.all.global_named(name, self.file)
+    }
+}
+
+/// The two kinds of value that expressions have.
+fn value_type(ty: VTy) -> ir::Ty {
+    match ty {
+        VTy::Str => ir::Ty::Str,
+        _ => ir::Ty::Long,
+    }
+}
+
+fn type_name(ty: ir::Ty) -> &'static str {
+    match ty {
+        ir::Ty::Long => "number",
+        ir::Ty::Str => "string",
+    }
+}
+
+fn is_error(e: &ast::Expr) -> bool {
+    matches!(e.kind, ast::ExprKind::Error)
+}

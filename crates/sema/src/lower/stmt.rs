@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//! Statements.
+
+use super::{value_type, Lowerer};
+use crate::infer::{Scope, VTy};
+use crate::ir;
+use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Stmt, StmtKind};
+use trapless_syntax::diag::Tag;
+use trapless_syntax::Span;
+
+impl Lowerer<'_, '_> {
+    pub fn block(&mut self, b: &Block) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        for s in &b.stmts {
+            self.stmt(s, &mut out);
+        }
+        out
+    }
+
+    fn body(&mut self, s: &Stmt) -> Vec<ir::Stmt> {
+        let mut out = Vec::new();
+        self.stmt(s, &mut out);
+        out
+    }
+
+    fn stmt(&mut self, s: &Stmt, out: &mut Vec<ir::Stmt>) {
+        let kind = match &s.kind {
+            StmtKind::Empty => return,
+            StmtKind::Block(b) => return out.extend(self.block(b)),
+            StmtKind::Expr(e) => self.expr(e, VTy::Unknown).map(ir::StmtKind::Expr),
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => return self.branch(cond, then, otherwise.as_deref(), s.span, out),
+            StmtKind::While { cond, body } => self.repeat(Some(cond), None, body),
+            StmtKind::For {
+                init,
+                cond,
+                step,
+                body,
+            } => {
+                if let Some(e) = init {
+                    if let Some(e) = self.expr(e, VTy::Unknown) {
+                        let span = e.span;
+                        out.push(ir::Stmt {
+                            kind: ir::StmtKind::Expr(e),
+                            span,
+                        });
+                    }
+                }
+                self.repeat(cond.as_ref(), step.as_ref(), body)
+            }
+            StmtKind::Foreach(f) => self.foreach(f, s.span),
+            StmtKind::Return(e) => self.give(e.as_ref(), s.span),
+            StmtKind::Delete(e) => self.delete(e),
+            StmtKind::Break => self.in_loop(s.span, "break").map(|_| ir::StmtKind::Break),
+            StmtKind::Continue => self
+                .in_loop(s.span, "continue")
+                .map(|_| ir::StmtKind::Continue),
+            StmtKind::Next => self.next(s.span),
+            StmtKind::Try {
+                body,
+                message,
+                handler,
+            } => {
+                let body = self.block(body);
+                let message = message.as_ref().map(|m| self.local_set(&m.name));
+                let handler = self.block(handler);
+                Some(ir::StmtKind::Try {
+                    body,
+                    message,
+                    handler,
+                })
+            }
+            StmtKind::EmbeddedC(c) => {
+                self.error(Tag::NotBuilt, c.span, "embedded C is not built yet")
+                    .help("write it in the script language");
+                None
+            }
+        };
+        if let Some(kind) = kind {
+            out.push(ir::Stmt { kind, span: s.span });
+        }
+    }
+
+    /// A constant condition leaves one branch only: the other one may name
+    /// variables that are not there (`if (@defined($x))`).
+    fn branch(
+        &mut self,
+        cond: &ast::Expr,
+        then: &Stmt,
+        otherwise: Option<&Stmt>,
+        span: Span,
+        out: &mut Vec<ir::Stmt>,
+    ) {
+        let Some(cond) = self.condition(cond) else {
+            self.body(then);
+            otherwise.map(|s| self.body(s));
+            return;
+        };
+        if let ir::ExprKind::Long(n) = cond.kind {
+            let taken = if n != 0 { Some(then) } else { otherwise };
+            return out.extend(taken.map(|s| self.body(s)).unwrap_or_default());
+        }
+        let then = self.body(then);
+        let otherwise = otherwise.map(|s| self.body(s)).unwrap_or_default();
+        out.push(ir::Stmt {
+            kind: ir::StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            },
+            span,
+        });
+    }
+
+    fn repeat(
+        &mut self,
+        cond: Option<&ast::Expr>,
+        step: Option<&ast::Expr>,
+        body: &Stmt,
+    ) -> Option<ir::StmtKind> {
+        let cond = match cond {
+            None => None,
+            Some(c) => Some(self.condition(c)?),
+        };
+        self.in_loop += 1;
+        let body = self.body(body);
+        self.in_loop -= 1;
+        let step = match step {
+            None => None,
+            Some(e) => Some(Box::new(self.expr(e, VTy::Unknown)?)),
+        };
+        Some(ir::StmtKind::Loop { cond, step, body })
+    }
+
+    fn in_loop(&mut self, span: Span, word: &str) -> Option<()> {
+        if self.in_loop > 0 {
+            return Some(());
+        }
+        self.error(
+            Tag::FlowMisplaced,
+            span,
+            format!("`{word}` stands outside of a loop"),
+        )
+        .help("use `next` to leave a probe, `return` to leave a function");
+        None
+    }
+
+    fn next(&mut self, span: Span) -> Option<ir::StmtKind> {
+        match self.scope {
+            Scope::Unit(_) => Some(ir::StmtKind::Next),
+            Scope::Function(_) => {
+                self.error(
+                    Tag::NotBuilt,
+                    span,
+                    "`next` in a function (try the next overload) is not built yet",
+                )
+                .help("use `return`");
+                None
+            }
+        }
+    }
+
+    fn give(&mut self, e: Option<&ast::Expr>, span: Span) -> Option<ir::StmtKind> {
+        let Scope::Function(f) = self.scope else {
+            self.error(
+                Tag::FlowMisplaced,
+                span,
+                "`return` stands outside of a function",
+            )
+            .help("use `next` to leave a probe");
+            return None;
+        };
+        let want = self.shared.types.returns[f];
+        match e {
+            None => Some(ir::StmtKind::Return(None)),
+            Some(e) => {
+                let value = self.expr(e, want)?;
+                let value = self.typed(value, value_type(want))?;
+                Some(ir::StmtKind::Return(Some(value)))
+            }
+        }
+    }
+
+    fn delete(&mut self, e: &ast::Expr) -> Option<ir::StmtKind> {
+        match &e.kind {
+            ExprKind::Ident(name) => {
+                let Some(g) = self.global(name) else {
+                    self.error(
+                        Tag::AssignTarget,
+                        e.span,
+                        format!("`{name}` is not a global"),
+                    )
+                    .help("delete takes an array, an array element, or a global");
+                    return None;
+                };
+                self.not_walked(g, e.span)?;
+                let global = ir::GlobalId(g as u32);
+                Some(match self.is_array(g) {
+                    true => ir::StmtKind::DeleteAll(global),
+                    false => ir::StmtKind::Delete {
+                        global,
+                        keys: Vec::new(),
+                    },
+                })
+            }
+            ExprKind::Index { base, keys } => {
+                let (g, keys) = self.element(base, keys, e.span)?;
+                Some(ir::StmtKind::Delete {
+                    global: ir::GlobalId(g as u32),
+                    keys,
+                })
+            }
+            _ => {
+                self.error(Tag::AssignTarget, e.span, "this cannot be deleted")
+                    .help("delete takes an array, an array element, or a global");
+                None
+            }
+        }
+    }
+
+    /// Clearing the array that a foreach walks would pull the rug away.
+    fn not_walked(&mut self, g: usize, span: Span) -> Option<()> {
+        if !self.walked.contains(&g) {
+            return Some(());
+        }
+        let name = self.shared.all.globals[g].item.name.name.clone();
+        self.error(
+            Tag::ForeachChange,
+            span,
+            format!("`{name}` is cleared while a foreach walks it"),
+        )
+        .help("clear it behind the loop");
+        None
+    }
+
+    fn foreach(&mut self, f: &Foreach, span: Span) -> Option<ir::StmtKind> {
+        let ExprKind::Ident(name) = &f.base.kind else {
+            self.error(
+                Tag::NotBuilt,
+                f.base.span,
+                "foreach over a histogram is not built yet",
+            )
+            .help("print the histogram instead");
+            return None;
+        };
+        if f.slice.is_some() {
+            self.error(Tag::NotBuilt, span, "foreach over a slice is not built yet")
+                .help("test the keys inside the loop");
+            return None;
+        }
+        let Some(g) = self.global(name).filter(|g| self.is_array(*g)) else {
+            self.error(
+                Tag::ArrayScalar,
+                f.base.span,
+                format!("`{name}` is not an array"),
+            )
+            .help("foreach walks global arrays");
+            return None;
+        };
+        let types = self.shared.types.globals[g].clone();
+        let arity = types.keys.as_ref().map_or(0, Vec::len);
+        if arity != f.keys.len() {
+            self.error(
+                Tag::ArrayKeys,
+                f.base.span,
+                format!("`{name}` has {arity} keys, not {}", f.keys.len()),
+            )
+            .help("name one variable for each key: foreach ([a, b] in x)");
+            return None;
+        }
+        let keys = f.keys.iter().map(|k| self.local_set(&k.name)).collect();
+        let value = match &f.value {
+            Some(v) if types.value == VTy::Stats => {
+                self.error(Tag::StatMisuse, v.span, "a statistic has no value to bind")
+                    .help("use @count(a[k]) and its kin inside the loop");
+                return None;
+            }
+            Some(v) => Some(self.local_set(&v.name)),
+            None => None,
+        };
+        let sort = match f.sort {
+            None => None,
+            Some(s) => Some(self.sort(s, types.value)?),
+        };
+        let limit = match &f.limit {
+            None => None,
+            Some(e) => Some(self.number(e)?),
+        };
+        self.in_loop += 1;
+        self.walked.push(g);
+        let body = self.body(&f.body);
+        self.walked.pop();
+        self.in_loop -= 1;
+        Some(ir::StmtKind::Foreach(ir::Foreach {
+            map: ir::GlobalId(g as u32),
+            keys,
+            value,
+            sort,
+            limit,
+            body,
+        }))
+    }
+
+    fn sort(&mut self, s: ast::Sort, value: VTy) -> Option<ir::Sort> {
+        let by = match s.by {
+            ast::SortBy::Key(n) => ir::SortBy::Key(n as u32),
+            ast::SortBy::Value => ir::SortBy::Value,
+            ast::SortBy::Aggregate(op) if value == VTy::Stats => ir::SortBy::Stat(op),
+            ast::SortBy::Aggregate(_) => {
+                self.error(Tag::StatMisuse, s.span, "the array holds no statistics")
+                    .help("sort by the value: foreach (k in a-)");
+                return None;
+            }
+        };
+        Some(ir::Sort {
+            by,
+            descending: s.descending,
+        })
+    }
+}

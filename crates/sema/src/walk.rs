@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//! Walking the typed program.
+
+use crate::ir::{Addr, Expr, ExprKind, Place, Stmt, StmtKind, TargetPlace};
+
+/// Every statement, inner ones included, outer ones first.
+pub fn each_stmt<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
+    for s in stmts {
+        f(s);
+        match &s.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                each_stmt(then, f);
+                each_stmt(otherwise, f);
+            }
+            StmtKind::Loop { body, .. } => each_stmt(body, f),
+            StmtKind::Foreach(x) => each_stmt(&x.body, f),
+            StmtKind::Try { body, handler, .. } => {
+                each_stmt(body, f);
+                each_stmt(handler, f);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Every expression in the statements, inner ones included.
+pub fn each_expr<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
+    each_stmt(stmts, &mut |s| {
+        for e in own_exprs(s) {
+            inner_exprs(e, f);
+        }
+    });
+}
+
+/// The expressions that stand in the statement itself.
+pub fn own_exprs(s: &Stmt) -> Vec<&Expr> {
+    match &s.kind {
+        StmtKind::Expr(e) | StmtKind::If { cond: e, .. } => vec![e],
+        StmtKind::Loop { cond, step, .. } => cond.iter().chain(step.as_deref()).collect(),
+        StmtKind::Foreach(x) => x.limit.iter().collect(),
+        StmtKind::Return(e) => e.iter().collect(),
+        StmtKind::Delete { keys, .. } => keys.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The expression and all inside it.
+pub fn inner_exprs<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+    f(e);
+    each_child(e, &mut |c| inner_exprs(c, f));
+}
+
+/// The expressions directly inside.
+pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+    match &e.kind {
+        ExprKind::Unary(_, a) | ExprKind::SaveCallData(_, a) => f(a),
+        ExprKind::Binary(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::Concat(a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::MemoryBytes(a, b) => {
+            f(a);
+            f(b);
+        }
+        ExprKind::Ternary(a, b, c) => {
+            f(a);
+            f(b);
+            f(c);
+        }
+        ExprKind::Assign(p, v) | ExprKind::AssignOp(p, _, v) => {
+            place(p, f);
+            f(v);
+        }
+        ExprKind::Read(p) | ExprKind::Crement { place: p, .. } => place(p, f),
+        ExprKind::Sample { keys, value, .. } => {
+            keys.iter().for_each(&mut *f);
+            f(value);
+        }
+        ExprKind::In { keys, .. } | ExprKind::Stat { keys, .. } => keys.iter().for_each(f),
+        ExprKind::HistBucket { keys, bucket, .. } => {
+            keys.iter().for_each(&mut *f);
+            f(bucket);
+        }
+        ExprKind::Call { args, .. } => args.iter().for_each(f),
+        ExprKind::Print(p) => {
+            p.args.iter().for_each(&mut *f);
+            p.hist.iter().flat_map(|h| &h.keys).for_each(f);
+        }
+        ExprKind::Target(t) | ExprKind::TargetString(t) => target(t, f),
+        ExprKind::TargetAddress(a) => addr(a, f),
+        ExprKind::Long(_) | ExprKind::Str(_) | ExprKind::CallData(_) => {}
+    }
+}
+
+fn place<'a>(p: &'a Place, f: &mut dyn FnMut(&'a Expr)) {
+    match p {
+        Place::Element { keys, .. } => keys.iter().for_each(f),
+        Place::Target(t) => target(t, f),
+        Place::Local(_) | Place::Global(_) => {}
+    }
+}
+
+fn target<'a>(t: &'a TargetPlace, f: &mut dyn FnMut(&'a Expr)) {
+    match t {
+        TargetPlace::Register { .. } => {}
+        TargetPlace::Memory { addr: a, .. } | TargetPlace::Value(a) => addr(a, f),
+    }
+}
+
+fn addr<'a>(a: &'a Addr, f: &mut dyn FnMut(&'a Expr)) {
+    match a {
+        Addr::Expr(e) => f(e),
+        Addr::Load { addr: a, .. } => addr(a, f),
+        Addr::Binary(_, a, b) => {
+            addr(a, f);
+            addr(b, f);
+        }
+        _ => {}
+    }
+}
+
+/// Functions that the statements call directly, by number.
+pub fn callees(stmts: &[Stmt]) -> Vec<usize> {
+    let mut found = Vec::new();
+    each_expr(stmts, &mut |e| {
+        if let ExprKind::Call { function, .. } = &e.kind {
+            found.push(function.0 as usize);
+        }
+    });
+    found
+}
+
+/// Does it read a register that a light detour does not save? DWARF numbers
+/// of x86-64: rbx, rbp, r12 to r15.
+pub fn reads_preserved(e: &Expr) -> bool {
+    fn preserved(n: u16) -> bool {
+        matches!(n, 3 | 6 | 12..=15)
+    }
+    fn in_addr(a: &Addr) -> bool {
+        match a {
+            Addr::Register(r) => preserved(r.0),
+            Addr::Load { addr, .. } => in_addr(addr),
+            Addr::Binary(_, a, b) => in_addr(a) || in_addr(b),
+            _ => false,
+        }
+    }
+    let mut found = false;
+    inner_exprs(e, &mut |e| {
+        found |= match &e.kind {
+            ExprKind::Target(t) | ExprKind::TargetString(t) => match &**t {
+                TargetPlace::Register { reg, .. } => preserved(reg.0),
+                TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => in_addr(addr),
+            },
+            ExprKind::TargetAddress(a) => in_addr(a),
+            _ => false,
+        };
+    });
+    found
+}
