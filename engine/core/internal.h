@@ -68,7 +68,6 @@ struct tl_site {
 	uintptr_t func_start;	    /* as given by a probe, else 0 */
 	uint32_t func_size;
 	uint64_t nmissed;	    /* hits of threads without a record; added to the probes under the lock */
-	int why;		    /* last refusal, for messages */
 };
 
 extern struct tl_probe tl_probe_nothing; /* both handlers do nothing */

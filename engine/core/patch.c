@@ -418,6 +418,22 @@ static int plan_site(struct tl_batch *b, size_t i)
 	return accept(b, &joint);
 }
 
+/* A place that may not be probed at all is a better reason than the trouble it makes for its neighbours. */
+static int worst(struct tl_batch *b, struct tl_site *bad, int why)
+{
+	for (size_t i = 0; i < b->nsites; i++) {
+		struct tl_site *s = b->sites[i];
+		int ret = s->want && !s->planned ? tl_site_check(s) : 0;
+
+		if (ret) {
+			b->bad = s;
+			return ret;
+		}
+	}
+	b->bad = bad;
+	return why;
+}
+
 static int plan_all(struct tl_batch *b)
 {
 	tl_func_forget(&tl_core.func);
@@ -428,11 +444,8 @@ static int plan_all(struct tl_batch *b)
 		if (!s->want || s->planned || (s->patch && !s->patch->pulled))
 			continue;
 		ret = plan_site(b, i);
-		if (ret) {
-			b->bad = s;
-			s->why = ret;
-			return ret;
-		}
+		if (ret)
+			return worst(b, s, ret);
 	}
 	return 0;
 }

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* The life cycle of probes, aggregation, switching on and off, the list. */
+#include "machine.h"
+
+static uint8_t before[FAKE_TEXT];
+static struct cpu cpu;
+
+/* 0: addi r0,7 (6)  6: inc r1 (2)  8: dec r2 (2)  10: set r1,9 (3)  13: ret */
+static void program(void)
+{
+	world();
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 9, TOY_RET);
+	memcpy(before, fake_text, FAKE_TEXT);
+	hits = 0;
+}
+
+static bool runs_right(void)
+{
+	cpu_init(&cpu, 0, 0);
+	return run(&cpu) && cpu.r[0] == 7 && cpu.r[1] == 9 && cpu.r[2] == UINT32_MAX;
+}
+
+static bool clean(void)
+{
+	fake.threads[0].used = false;
+	tl_engine_exit();
+	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.up && !fake.bad_stores;
+}
+
+static void one_probe_counts_and_leaves_no_trace(void)
+{
+	struct tl_probe p;
+
+	program();
+	p = probe_at(0, 14, count_hit);
+	CHECK(tl_probe_register(&p) == 0);
+	CHECK(p.state == TL_PROBE_ARMED);
+	CHECK(fake_text[0] == TOY_JMP);
+	CHECK(runs_right() && hits == 1);
+	CHECK(runs_right() && hits == 2);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(p.state == TL_PROBE_GONE && !p.site);
+	CHECK(runs_right() && hits == 2);
+	CHECK(clean());
+}
+
+static int bump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+#if defined(__x86_64__)
+	regs->ax += 100;
+#else
+	regs->gpr[0] += 100;
+#endif
+	return 0;
+}
+
+static int skip_insn(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+	TL_REGS_IP(regs) += 6;
+	return 1;
+}
+
+static void handlers_change_registers_and_the_way(void)
+{
+	struct tl_probe p, q;
+
+	program();
+	p = probe_at(0, 14, bump);
+	CHECK(tl_probe_register(&p) == 0);
+	cpu_init(&cpu, 0, 0);
+	CHECK(run(&cpu) && cpu.r[0] == 107);
+	CHECK(tl_probe_unregister(&p) == 0);
+	q = probe_at(0, 14, skip_insn);
+	CHECK(tl_probe_register(&q) == 0);
+	cpu_init(&cpu, 0, 0);
+	CHECK(run(&cpu) && cpu.r[0] == 0 && cpu.r[1] == 9);
+	CHECK(tl_probe_unregister(&q) == 0);
+	CHECK(clean());
+}
+
+static unsigned posts;
+static uint32_t r0_after;
+
+static void count_post(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+#if defined(__x86_64__)
+	r0_after = (uint32_t)regs->ax;
+#else
+	r0_after = (uint32_t)regs->gpr[0];
+#endif
+	posts++;
+}
+
+static void post_handlers_see_the_result(void)
+{
+	struct tl_probe p, q;
+
+	program();
+	posts = 0;
+	p = probe_at(0, 14, NULL);
+	p.post = count_post;
+	q = probe_at(0, 14, count_hit);
+	CHECK(tl_probe_register(&q) == 0); /* light first: the detour has to be exchanged */
+	CHECK(tl_probe_register(&p) == 0);
+	CHECK(runs_right() && posts == 1 && hits == 1 && r0_after == 7);
+	CHECK(tl_probe_unregister(&q) == 0);
+	CHECK(runs_right() && posts == 2 && hits == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(runs_right() && posts == 2);
+	CHECK(clean());
+}
+
+static void many_probes_at_one_place(void)
+{
+	struct tl_probe p[3];
+	unsigned n[3] = {0, 0, 0};
+
+	program();
+	for (unsigned i = 0; i < 3; i++) {
+		p[i] = probe_at(0, 14, count_hit);
+		p[i].data = &n[i];
+		CHECK(tl_probe_register(&p[i]) == 0);
+	}
+	CHECK(runs_right() && n[0] == 1 && n[1] == 1 && n[2] == 1);
+	CHECK(tl_probe_disable(&p[1]) == 0 && p[1].state == TL_PROBE_OFF);
+	CHECK(runs_right() && n[0] == 2 && n[1] == 1 && n[2] == 2);
+	CHECK(tl_probe_unregister(&p[0]) == 0);
+	CHECK(runs_right() && n[0] == 2 && n[1] == 1 && n[2] == 3);
+	CHECK(tl_probe_enable(&p[1]) == 0);
+	CHECK(tl_probe_disable(&p[2]) == 0);
+	CHECK(runs_right() && n[1] == 2 && n[2] == 3);
+	CHECK(tl_probe_unregister(&p[1]) == 0);
+	CHECK(!memcmp(before, fake_text, FAKE_TEXT)); /* only a probe that is off remains */
+	CHECK(tl_probe_unregister(&p[2]) == 0);
+	CHECK(clean());
+}
+
+static void disabled_from_the_start(void)
+{
+	struct tl_probe p;
+
+	program();
+	p = probe_at(0, 14, count_hit);
+	p.flags = TL_PROBE_DISABLED;
+	CHECK(tl_probe_register(&p) == 0 && p.state == TL_PROBE_OFF);
+	CHECK(!memcmp(before, fake_text, FAKE_TEXT));
+	CHECK(tl_probe_enable(&p) == 0);
+	CHECK(runs_right() && hits == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	p = probe_at(3, 14, count_hit); /* refusals come at once, not when it is switched on */
+	p.flags = TL_PROBE_DISABLED;
+	CHECK(tl_probe_register(&p) == -TL_E_NOT_BOUNDARY);
+	CHECK(clean());
+}
+
+static void refusals_change_nothing(void)
+{
+	struct tl_probe p, q, *both[2] = {&p, &q};
+	size_t failed = 99;
+
+	program();
+	p = probe_at(0, 14, count_hit);
+	q = probe_at(3, 14, count_hit);
+	CHECK(tl_probes_register(both, 2, &failed) == -TL_E_NOT_BOUNDARY && failed == 1);
+	CHECK(p.state == TL_PROBE_NEW && q.state == TL_PROBE_NEW && !p.site);
+	CHECK(!memcmp(before, fake_text, FAKE_TEXT));
+	q.addr = (void *)(uintptr_t)8; /* no image there */
+	CHECK(tl_probe_register(&q) == -TL_E_NOT_TEXT);
+	q = (struct tl_probe){.addr = (void *)TEXT(0), .pre = count_hit};
+	CHECK(tl_probe_register(&q) == -TL_E_NOT_PROVEN);
+	q = probe_at(0, 14, NULL);
+	CHECK(tl_probe_register(&q) == -TL_E_INVAL);
+	CHECK(tl_probe_register(&p) == 0);
+	CHECK(tl_probe_register(&p) == -TL_E_STATE);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(tl_probe_unregister(&p) == -TL_E_STATE);
+	fake.fail_text = true;
+	CHECK(tl_probe_register(&p) == -TL_E_TEXT_RO && p.state == TL_PROBE_NEW);
+	fake.fail_text = false;
+	CHECK(tl_probe_register(&p) == 0 && runs_right() && hits == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
+static void silence_keeps_the_text(void)
+{
+	struct tl_probe p;
+
+	program();
+	p = probe_at(0, 14, count_hit);
+	CHECK(tl_probe_register(&p) == 0);
+	tl_probes_silence(true);
+	CHECK(runs_right() && hits == 0 && fake_text[0] == TOY_JMP);
+	tl_probes_silence(false);
+	CHECK(runs_right() && hits == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
+static void on_and_off_forever_takes_no_memory(void)
+{
+	struct tl_probe p;
+	size_t live, code;
+
+	program();
+	p = probe_at(6, 14, count_hit);
+	CHECK(tl_probe_register(&p) == 0);
+	CHECK(tl_probe_disable(&p) == 0 && tl_probe_enable(&p) == 0);
+	live = fake.live;
+	code = fake_count(FAKE_CODE_WRITE);
+	for (unsigned i = 0; i < 2000; i++) {
+		CHECK(tl_probe_disable(&p) == 0 && tl_probe_enable(&p) == 0);
+		fake.nlog = 0;
+		CHECK(tl_probe_disable(&p) == 0 && tl_probe_enable(&p) == 0);
+		CHECK(fake_count(FAKE_CODE_WRITE) == 0); /* the same detour again */
+	}
+	CHECK(code > 0 && fake.live == live);
+	CHECK(tl_probe_unregister(&p) == 0);
+	for (unsigned i = 0; i < 2000; i++) {
+		CHECK(tl_probe_register(&p) == 0 && tl_probe_unregister(&p) == 0);
+		fake.nlog = 0;
+	}
+	CHECK(fake.live <= live);
+	CHECK(clean());
+}
+
+static uintptr_t listed[8];
+static unsigned nlisted;
+
+static int list_one(const struct tl_probe_info *info, void *arg)
+{
+	(void)arg;
+	if (nlisted < 8)
+		listed[nlisted] = info->addr;
+	nlisted++;
+	return info->rung == TL_RUNG_NONE;
+}
+
+static void the_list_is_in_address_order(void)
+{
+	struct tl_probe p, q, *both[2] = {&p, &q};
+
+	program();
+	p = probe_at(8, 14, count_hit);
+	q = probe_at(0, 14, count_hit);
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	nlisted = 0;
+	CHECK(tl_probes_list(list_one, NULL) == 0);
+	CHECK(nlisted == 2 && listed[0] == TEXT(0) && listed[1] == TEXT(8));
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	CHECK(clean());
+}
+
+static void exit_takes_everything_away(void)
+{
+	struct tl_probe p, q, r;
+
+	program();
+	p = probe_at(0, 14, count_hit);
+	q = probe_at(0, 14, count_hit);
+	r = probe_at(8, 14, count_hit);
+	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0 && tl_probe_register(&r) == 0);
+	CHECK(clean());
+	CHECK(p.state == TL_PROBE_GONE && q.state == TL_PROBE_GONE && r.state == TL_PROBE_GONE);
+}
+
+static void errors_have_names(void)
+{
+	for (int i = 0; i < TL_E_COUNT; i++)
+		CHECK(tl_error_name(i)[0] && tl_error_text(-i)[0] && tl_error_next(i));
+	CHECK(!strcmp(tl_error_name(-TL_E_BUSY), "BUSY"));
+	CHECK(!strcmp(tl_error_name(TL_E_COUNT), "UNKNOWN") && !strcmp(tl_error_name(-12345), "UNKNOWN"));
+}
+
+int main(void)
+{
+	RUN(one_probe_counts_and_leaves_no_trace);
+	RUN(handlers_change_registers_and_the_way);
+	RUN(post_handlers_see_the_result);
+	RUN(many_probes_at_one_place);
+	RUN(disabled_from_the_start);
+	RUN(refusals_change_nothing);
+	RUN(silence_keeps_the_text);
+	RUN(on_and_off_forever_takes_no_memory);
+	RUN(the_list_is_in_address_order);
+	RUN(exit_takes_everything_away);
+	RUN(errors_have_names);
+	return UNIT_RESULT();
+}

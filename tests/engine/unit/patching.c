@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Patching while others run: three processors execute the program in between
+ * all the engine's steps, and look at the text after every single store.
+ */
+#include "machine.h"
+
+enum { CPUS = 3 };
+
+static struct cpu cpus[CPUS];
+static unsigned long calls[CPUS];
+static uint8_t before[FAKE_TEXT];
+static const char *wrong;
+static uint32_t seed;
+static size_t text_len;
+
+static uint32_t rnd(void)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return seed >> 8;
+}
+
+static void finish_call(unsigned n)
+{
+	struct cpu *c = &cpus[n];
+
+	if (c->r[0] != 8 || c->r[1] != 9 || c->r[2] != UINT32_MAX - 1)
+		wrong = "wrong result";
+	calls[n]++;
+	cpu_init(c, n, 0);
+}
+
+/* Every processor does a few instructions, none of them the same number. */
+static void others_run(void)
+{
+	if (fake.stopped)
+		return;
+	for (unsigned n = 0; n < CPUS; n++)
+		for (unsigned i = rnd() % 4; i; i--) {
+			step(&cpus[n]);
+			if (cpus[n].dead)
+				wrong = cpus[n].dead;
+			if (cpus[n].thread->pc == HALT)
+				finish_call(n);
+		}
+}
+
+static void after_event(enum fake_event what)
+{
+	(void)what;
+	others_run();
+}
+
+static void drain(void)
+{
+	for (unsigned n = 0; n < CPUS; n++)
+		for (unsigned i = 0; i < 1000 && cpus[n].thread->pc != TEXT(0); i++) {
+			step(&cpus[n]);
+			if (cpus[n].thread->pc == HALT)
+				finish_call(n);
+		}
+}
+
+/*
+ * 0 addi r0,7 | 6 inc r1 | 8 dec r2 | 10 set r1,8 | 13 call 30 | 18 inc r0 | 20 dec r2 | 22 inc r1 | 24 nop
+ * 25 short 28 | 27 fixed | 28 nop | 29 ret | 30 nop | 31 nop | 32 set r2,0 | 35 dec r2 | 37 ret
+ */
+static void program(void)
+{
+	world();
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 8);
+	emit_rel32(TOY_CALL, 30);
+	E(TOY_INC, 0, TOY_DEC, 2, TOY_INC, 1, TOY_NOP, TOY_SHORT, 1, TOY_FIXED, TOY_NOP, TOY_RET);
+	E(TOY_NOP, TOY_NOP, TOY_SET, 2, 0, TOY_DEC, 2, TOY_RET);
+	text_len = text_end;
+	memcpy(before, fake_text, FAKE_TEXT);
+	memset(calls, 0, sizeof(calls));
+	hits = 0;
+	wrong = NULL;
+	seed = 1;
+	for (unsigned n = 0; n < CPUS; n++)
+		cpu_init(&cpus[n], n, 0);
+	fake.on_event = after_event;
+	fake.on_pause = others_run;
+}
+
+static struct tl_probe at(size_t off)
+{
+	return probe_at(off, text_len, count_hit);
+}
+
+static bool clean(void)
+{
+	drain();
+	for (unsigned n = 0; n < CPUS; n++)
+		fake.threads[n].used = false;
+	tl_engine_exit();
+	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.bad_stores;
+}
+
+static uint32_t rung_of(struct tl_probe *p)
+{
+	return p->site->patch->plan.rung;
+}
+
+static void single_instructions_under_load(void)
+{
+	static const struct {
+		size_t off;
+		unsigned rung;
+	} row[] = {{0, TL_RUNG_WHOLE}, {13, TL_RUNG_RETARGET}, {29, TL_RUNG_TRAP}};
+
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned s = 1; s < 40; s++) {
+			struct tl_probe p;
+
+			program();
+			seed = s;
+			p = at(row[i].off);
+			CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == row[i].rung);
+			CHECK(tl_probe_unregister(&p) == 0);
+			CHECK(!wrong && clean());
+		}
+}
+
+static void windows_under_load(void)
+{
+	static const size_t off[] = {6, 8, 18, 20, 22, 30, 32, 35};
+
+	for (unsigned i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+		for (unsigned s = 1; s < 40; s++) {
+			struct tl_probe p;
+
+			program();
+			seed = s;
+			p = at(off[i]);
+			CHECK(tl_probe_register(&p) == 0);
+			CHECK(tl_probe_unregister(&p) == 0);
+			CHECK(!wrong && clean());
+		}
+}
+
+/* Counts stay exact whatever else is switched around the probe. */
+static void counts_are_exact_while_neighbours_come_and_go(void)
+{
+	static const size_t off[] = {0, 6, 8, 10, 13, 18, 20, 22, 24, 25, 28, 29, 30, 31, 32, 35, 37};
+	enum { N = sizeof(off) / sizeof(off[0]) };
+
+	for (unsigned s = 1; s < 150; s++) {
+		struct tl_probe p[N], keep;
+		unsigned counted = 0;
+		size_t me = s % N;
+
+		program();
+		seed = s * 7919;
+		for (unsigned i = 0; i < N; i++)
+			p[i] = at(off[i]);
+		keep = at(off[me]);
+		keep.data = &counted;
+		CHECK(tl_probe_register(&keep) == 0);
+		drain();
+		counted = 0;
+		memset(calls, 0, sizeof(calls));
+		for (unsigned i = 0; i < 40; i++) {
+			struct tl_probe *q = &p[rnd() % N];
+
+			if (rnd() % 10 == 0)
+				CHECK(tl_probes_optimize(rnd() & 1) == 0);
+			if (q->state == TL_PROBE_ARMED)
+				CHECK(tl_probe_unregister(q) == 0);
+			else
+				CHECK(tl_probe_register(q) == 0);
+			CHECK(!wrong);
+		}
+		drain();
+		CHECK(!wrong);
+		CHECK(counted == calls[0] + calls[1] + calls[2] && counted > 0);
+		for (unsigned i = 0; i < N; i++)
+			if (p[i].state == TL_PROBE_ARMED)
+				CHECK(tl_probe_unregister(&p[i]) == 0);
+		CHECK(tl_probe_unregister(&keep) == 0);
+		CHECK(clean());
+	}
+}
+
+static void parked(uintptr_t pc, uintptr_t saved)
+{
+	fake.threads[5] = (struct fake_thread){.used = true, .tid = 105, .pc = pc, .saved = saved};
+}
+
+static void nobody_is_left_inside_a_window(void)
+{
+	for (unsigned in_signal = 0; in_signal < 2; in_signal++)
+		for (size_t off = 7; off <= 10; off++) {
+			struct tl_probe p;
+			uintptr_t now;
+
+			program();
+			p = at(6); /* 6 inc, 8 dec, 10 set: one window */
+			parked(in_signal ? TEXT(29) : TEXT(off), in_signal ? TEXT(off) : 0);
+			if (off == 7 || off == 9) {
+				/* In the middle of an instruction: cannot be, so it cannot be moved either. */
+				CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+				CHECK(p.site->patch->plan.why[TL_RUNG_WINDOW] == 0 ||
+					p.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_BUSY);
+			} else {
+				CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
+				now = in_signal ? fake.threads[5].saved : fake.threads[5].pc;
+				CHECK(now - p.site->patch->detour->at < p.site->patch->detour->size);
+				CHECK(*(uint8_t *)now == before[off]);
+			}
+			fake.threads[5].used = false;
+			CHECK(tl_probe_unregister(&p) == 0 && !wrong && clean());
+		}
+}
+
+static void entry_and_exit_share_a_window(void)
+{
+	struct tl_probe p, q, *both[2] = {&p, &q};
+
+	program();
+	p = at(32);
+	q = at(37); /* set 3, dec 2, ret 1 */
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	CHECK(rung_of(&p) == TL_RUNG_WINDOW && p.site->patch == q.site->patch);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(q.state == TL_PROBE_ARMED && !wrong);
+	CHECK(tl_probe_unregister(&q) == 0);
+	CHECK(clean());
+	program(); /* one after the other */
+	p = at(32);
+	q = at(37);
+	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0);
+	CHECK(tl_probes_unregister(both, 2) == 0 && !wrong);
+	CHECK(clean());
+}
+
+static void a_neighbour_that_leaves_frees_the_window(void)
+{
+	struct tl_probe p, q;
+
+	program();
+	p = at(13); /* call: retargeted, five bytes of its own */
+	q = at(10); /* set 3: its window would cover the call */
+	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0);
+	CHECK(rung_of(&p) == TL_RUNG_RETARGET && rung_of(&q) == TL_RUNG_TRAP);
+	CHECK(q.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(rung_of(&q) == TL_RUNG_WINDOW);
+	CHECK(tl_probe_unregister(&q) == 0 && !wrong);
+	CHECK(clean());
+}
+
+static void a_thread_inside_an_old_detour_keeps_the_window_away(void)
+{
+	struct tl_probe p;
+	uintptr_t old;
+
+	program();
+	CHECK(tl_engine_init() == 0 && tl_probes_optimize(false) == 0);
+	p = at(6);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	old = p.site->patch->detour->at;
+	parked(old + 9, 0); /* it would come back to 8, in the middle of the window */
+	CHECK(tl_probes_optimize(true) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	CHECK(fake.threads[5].pc == old + 9 && !wrong);
+	fake.threads[5].used = false;
+	CHECK(tl_probes_optimize(false) == 0 && tl_probes_optimize(true) == 0);
+	CHECK(rung_of(&p) == TL_RUNG_WINDOW);
+	CHECK(tl_probe_unregister(&p) == 0 && !wrong);
+	CHECK(clean());
+}
+
+static void a_detour_in_use_is_kept(void)
+{
+	struct tl_probe p;
+	uintptr_t old;
+	size_t live;
+
+	program();
+	p = at(0);
+	CHECK(tl_probe_register(&p) == 0);
+	old = p.site->patch->detour->at;
+	parked(0, 0);
+	fake.threads[5].holds = old + 3; /* a return address on its stack */
+	CHECK(tl_probe_unregister(&p) == 0);
+	live = tl_detour_poll(true);
+	CHECK(live == 1);
+	drain();
+	for (unsigned n = 0; n < CPUS; n++)
+		fake.threads[n].used = false;
+	tl_engine_exit();
+	CHECK(fake.code_used && fake.up); /* stays until it has left */
+	fake.threads[5].used = false;
+	CHECK(clean());
+}
+
+/* --- the order of steps ----------------------------------------------------- */
+
+static size_t first(enum fake_event what, size_t from)
+{
+	while (from < fake.nlog && fake.log[from].what != what)
+		from++;
+	return from;
+}
+
+static void quiet_world(void)
+{
+	program();
+	for (unsigned n = 0; n < CPUS; n++)
+		fake.threads[n].used = false;
+	fake.on_event = NULL;
+	fake.on_pause = NULL;
+}
+
+static void a_batch_opens_once_and_syncs_once(void)
+{
+	struct tl_probe p, q, *both[2] = {&p, &q};
+
+	quiet_world();
+	p = at(0);
+	q = at(28); /* a breakpoint: followed by ret, too short */
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	CHECK(rung_of(&p) == TL_RUNG_WHOLE && rung_of(&q) == TL_RUNG_TRAP);
+	CHECK(fake_count(FAKE_OPEN) == 1 && fake_count(FAKE_CLOSE) == 1);
+	CHECK(fake_count(FAKE_SYNC_CORES) == 1 && fake_count(FAKE_STOP) == 0);
+	/* Detours and the breakpoint's way are there before the first byte changes. */
+	CHECK(first(FAKE_TRAP_ADD, 0) < first(FAKE_STORE, 0));
+	CHECK(first(FAKE_STORE, 0) < first(FAKE_SYNC_CORES, 0));
+	CHECK(first(FAKE_CODE_WRITE, first(FAKE_STORE, 0)) == fake.nlog);
+	fake.nlog = 0;
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	/* The breakpoint's way goes only after the byte is gone everywhere. */
+	CHECK(first(FAKE_SYNC_CORES, 0) < first(FAKE_TRAP_REMOVE, 0));
+	CHECK(first(FAKE_TRAP_REMOVE, 0) < fake.nlog);
+	CHECK(clean());
+}
+
+static void one_stop_serves_all_windows(void)
+{
+	struct tl_probe p, q, *both[2] = {&p, &q};
+
+	quiet_world();
+	p = at(6);
+	q = at(20);
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	CHECK(rung_of(&p) == TL_RUNG_WINDOW && rung_of(&q) == TL_RUNG_WINDOW);
+	CHECK(fake_count(FAKE_STOP) == 1 && fake_count(FAKE_STORE) == 0);
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	CHECK(fake_count(FAKE_STOP) == 1); /* nobody can stand inside a window that is armed */
+	CHECK(clean());
+}
+
+/* A jump over two words, behind an even address: self-jump, sync, tail, sync, head, sync. */
+static void spinning_syncs_between_its_steps(void)
+{
+	struct tl_probe p;
+	size_t i = 0, stores = 0, syncs = 0;
+
+	world();
+	memset(fake_text, TOY_NOP, 6);
+	text_end = 6;
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
+	text_len = text_end;
+	memcpy(before, fake_text, FAKE_TEXT);
+	p = at(6);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
+	CHECK(fake_count(FAKE_SYNC_CORES) == 3);
+	for (i = first(FAKE_OPEN, 0); i < fake.nlog; i++) {
+		if (fake.log[i].what == FAKE_SYNC_CORES)
+			syncs++;
+		if (fake.log[i].what != FAKE_STORE)
+			continue;
+		stores++;
+		if (fake.log[i].addr == TEXT(6))
+			CHECK(fake.log[i].len == 2 && (syncs == 0 || syncs == 2));
+		else
+			CHECK(syncs == 1);
+	}
+	CHECK(stores == 5);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
+static void bypass_only_where_nobody_dies_of_it(void)
+{
+	for (unsigned deadly = 0; deadly < 2; deadly++) {
+		struct tl_probe p;
+
+		world();
+		memset(fake_text, TOY_NOP, 5);
+		text_end = 5;
+		E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
+		text_len = text_end;
+		memcpy(before, fake_text, FAKE_TEXT);
+		fake.trap_may_kill = deadly;
+		p = at(5);
+		CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
+		CHECK(fake_count(FAKE_STOP) == deadly);
+		CHECK(fake_count(FAKE_TRAP_ADD) == !deadly && fake_count(FAKE_TRAP_REMOVE) == !deadly);
+		CHECK(!fake_trap_target(TEXT(5)));
+		CHECK(tl_probe_unregister(&p) == 0);
+		CHECK(clean());
+	}
+}
+
+static void rungs_can_be_forbidden(void)
+{
+	struct tl_probe p;
+
+	quiet_world();
+	p = at(0);
+	p.flags = TL_PROBE_NO_JUMP;
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	CHECK(tl_probe_unregister(&p) == 0);
+	p = at(29);
+	p.flags = TL_PROBE_NO_TRAP;
+	CHECK(tl_probe_register(&p) == -TL_E_TOO_SHORT);
+	p = at(29);
+	fake.trap_forbidden = true;
+	CHECK(tl_probe_register(&p) == -TL_E_TOO_SHORT || tl_probe_register(&p) == -TL_E_TRAP_FORBIDDEN);
+	p = at(0);
+	CHECK(tl_probe_register(&p) == 0);
+	CHECK(tl_probes_optimize(false) == -TL_E_TRAP_FORBIDDEN && rung_of(&p) == TL_RUNG_WHOLE);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
+static void the_journal_holds_the_original_bytes(void)
+{
+	struct tl_probe p;
+	unsigned n = 0;
+
+	quiet_world();
+	p = at(0);
+	CHECK(tl_probe_register(&p) == 0 && tl_journal && tl_journal->magic == TL_JOURNAL_MAGIC);
+	for (uint32_t i = 0; i < tl_journal->max; i++)
+		if (tl_journal->entry[i].len) {
+			n++;
+			CHECK(tl_journal->entry[i].addr == TEXT(0) && tl_journal->entry[i].len == 5);
+			CHECK(!memcmp(tl_journal->entry[i].orig, before, 5));
+		}
+	CHECK(n == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	for (uint32_t i = 0; i < tl_journal->max; i++)
+		CHECK(!tl_journal->entry[i].len);
+	CHECK(clean());
+}
+
+int main(void)
+{
+	RUN(single_instructions_under_load);
+	RUN(windows_under_load);
+	RUN(counts_are_exact_while_neighbours_come_and_go);
+	RUN(nobody_is_left_inside_a_window);
+	RUN(entry_and_exit_share_a_window);
+	RUN(a_neighbour_that_leaves_frees_the_window);
+	RUN(a_thread_inside_an_old_detour_keeps_the_window_away);
+	RUN(a_detour_in_use_is_kept);
+	RUN(a_batch_opens_once_and_syncs_once);
+	RUN(one_stop_serves_all_windows);
+	RUN(spinning_syncs_between_its_steps);
+	RUN(bypass_only_where_nobody_dies_of_it);
+	RUN(rungs_can_be_forbidden);
+	RUN(the_journal_holds_the_original_bytes);
+	return UNIT_RESULT();
+}
