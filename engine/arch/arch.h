@@ -37,7 +37,7 @@ struct tl_code {
 
 #define TL_POINTS_MAX 8		/* probed instructions one detour can serve */
 #define TL_PATCH_MAX 24		/* bytes one patch may change */
-#define TL_DETOUR_MAX 1024	/* bytes one detour may take */
+#define TL_DETOUR_MAX 2048	/* bytes one detour may take */
 
 /* One probed instruction inside a patch. */
 struct tl_point {
