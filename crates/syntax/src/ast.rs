@@ -210,6 +210,8 @@ pub struct Stmt {
     pub span: Span,
 }
 
+// `for` is large and rare; boxing its parts would burden every pass.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Debug)]
 pub enum StmtKind {
     /// `;` on its own.

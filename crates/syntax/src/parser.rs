@@ -25,8 +25,11 @@ pub fn parse_file(
     ids: &NodeIds,
     diags: &mut Diagnostics,
 ) -> Script {
+    let before = diags.len();
     let tokens = preprocess(map, file, env, library, diags);
-    Parser::new(tokens, ids, diags).script(file)
+    let script = Parser::new(tokens, ids, diags).script(file);
+    diags.sort_from(before);
+    script
 }
 
 /// An error has been reported; go on at the next safe place.

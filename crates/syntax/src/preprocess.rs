@@ -496,8 +496,7 @@ impl<'a> Preprocessor<'a> {
                     Operand::Config(env.config.get(name).cloned().unwrap_or_default())
                 }
                 name => {
-                    let known = NAMES.iter().copied();
-                    let near = nearest(name, known.collect::<Vec<_>>());
+                    let near = nearest(name, NAMES.to_vec());
                     let message = format!("`{name}` cannot be tested in a conditional");
                     let list = format!("test one of: {}, CONFIG_...", NAMES.join(", "));
                     self.diags

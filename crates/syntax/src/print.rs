@@ -472,7 +472,7 @@ impl Out<'_, '_> {
                 self.optional_string(module)?;
                 self.text(")")?;
             }
-            TargetBase::Auto(e) if matches!(e.kind, ExprKind::Target(_)) => {
+            TargetBase::Auto(e) if needs_parentheses(e, target) => {
                 self.text("(")?;
                 self.expr(e)?;
                 self.text(")")?;
@@ -604,6 +604,16 @@ impl Out<'_, '_> {
             }
             c => self.f.write_char(c),
         }
+    }
+}
+
+/// Whether `BASE->m` or `BASE[i]` would be read as something else than an
+/// access to what BASE stands for.
+fn needs_parentheses(base: &Expr, target: &Target) -> bool {
+    match base.kind {
+        ExprKind::Target(_) => true,
+        ExprKind::Ident(_) => matches!(target.path.first(), Some(Access::Index(_))),
+        _ => false,
     }
 }
 

@@ -629,7 +629,7 @@ impl Parser<'_> {
             return self.index(hist);
         }
         if !BUILTINS.contains(&name) {
-            let near = nearest(name, BUILTINS.iter().copied().collect::<Vec<_>>());
+            let near = nearest(name, BUILTINS.to_vec());
             let message = format!("there is no operator or macro `{name}`");
             self.report(Tag::MacroUnknown, message, |d| {
                 d.help("define it with @define, or correct the name")

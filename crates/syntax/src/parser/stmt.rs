@@ -55,10 +55,11 @@ impl Parser<'_> {
                     self.bump();
                     return true;
                 }
-                TokenKind::Word(w) if matches!(w.as_str(), "probe" | "function" | "global") => {
-                    if token.starts_line || self.pos == failed_at {
-                        return false;
-                    }
+                TokenKind::Word(w)
+                    if matches!(w.as_str(), "probe" | "function" | "global")
+                        && (token.starts_line || self.pos == failed_at) =>
+                {
+                    return false;
                 }
                 TokenKind::Word(w) if depth == 0 && self.pos > before => {
                     let moved = self.pos > failed_at;

@@ -31,7 +31,7 @@ impl Parsed {
 }
 
 pub fn parse(text: &str, env: &Environment) -> Parsed {
-    parse_with(text, env, |map| MacroLibrary::with_prelude(map))
+    parse_with(text, env, MacroLibrary::with_prelude)
 }
 
 pub fn parse_with(
@@ -68,7 +68,7 @@ pub fn shape(script: &Script) -> String {
     }
     let mut script = script.clone();
     walk_script_mut(&mut NoIds, &mut script);
-    strip_spans(&format!("{script:?}"))
+    strip_spans(&format!("{:?}", script.items))
 }
 
 /// Leave out every `FILE:LO..HI`, which is how a span prints.
