@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Inside the agent. */
+#ifndef TRAPLESS_AGENT_AGENT_H
+#define TRAPLESS_AGENT_AGENT_H
+
+#include "control.h"
+#include "header.h"
+#include "../engine/core/internal.h"
+
+extern struct tl_ctl *tl_ctl; /* ours, while a command runs */
+
+/* Ask the guardian; only from the helper. Returns svc_ret. */
+int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b);
+
+/* probes.c */
+int tl_agent_arm(struct tl_ctl *c);
+int tl_agent_disarm(struct tl_ctl *c);
+void tl_agent_counts(struct tl_ctl *c);
+
+/* view.c: the session as handlers see it. */
+int tl_agent_view_init(struct tl_ctl *c);
+struct tl_view;
+extern struct tl_view tl_agent_view;
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A list of all memory that the engine maps in the target, kept in the control
+ * block: a fork child is cleaned by it, and what a dead session left. The
+ * linker puts these between the engine and the home (--wrap).
+ */
+#include "agent.h"
+
+void *__real_tl_os_alloc(size_t size);
+void __real_tl_os_free(void *mem, size_t size);
+void *__real_tl_os_alloc_wiped(void);
+void __real_tl_os_free_wiped(void *mem);
+int __real_tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride);
+void __real_tl_os_stacks_release(uintptr_t base, size_t count, size_t size);
+int __real_tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at);
+void __real_tl_os_code_release(uintptr_t at, size_t size);
+
+void *__wrap_tl_os_alloc(size_t size);
+void __wrap_tl_os_free(void *mem, size_t size);
+void *__wrap_tl_os_alloc_wiped(void);
+void __wrap_tl_os_free_wiped(void *mem);
+int __wrap_tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride);
+void __wrap_tl_os_stacks_release(uintptr_t base, size_t count, size_t size);
+int __wrap_tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at);
+void __wrap_tl_os_code_release(uintptr_t at, size_t size);
+
+enum { PAGE = 4096 };
+
+static void area_add(uintptr_t lo, size_t size)
+{
+	uint32_t i;
+
+	for (i = 0; i < TL_CTL_AREAS; i++) {
+		struct tl_ctl_area *a = &tl_ctl->areas[i];
+
+		if (a->size)
+			continue;
+		a->lo = lo;
+		__atomic_store_n(&a->size, (size + PAGE - 1) & ~(size_t)(PAGE - 1), __ATOMIC_RELEASE);
+		if (i >= tl_ctl->nareas)
+			tl_ctl->nareas = i + 1;
+		return;
+	}
+}
+
+static void area_drop(uintptr_t lo)
+{
+	uint32_t i;
+
+	for (i = 0; i < tl_ctl->nareas; i++) {
+		if (tl_ctl->areas[i].size && tl_ctl->areas[i].lo == lo) {
+			__atomic_store_n(&tl_ctl->areas[i].size, 0, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
+void *__wrap_tl_os_alloc(size_t size)
+{
+	void *mem = __real_tl_os_alloc(size);
+
+	if (mem)
+		area_add((uintptr_t)mem, size);
+	return mem;
+}
+
+void __wrap_tl_os_free(void *mem, size_t size)
+{
+	if (mem)
+		area_drop((uintptr_t)mem);
+	__real_tl_os_free(mem, size);
+}
+
+void *__wrap_tl_os_alloc_wiped(void)
+{
+	void *mem = __real_tl_os_alloc_wiped();
+
+	if (mem)
+		area_add((uintptr_t)mem, PAGE);
+	return mem;
+}
+
+void __wrap_tl_os_free_wiped(void *mem)
+{
+	area_drop((uintptr_t)mem);
+	__real_tl_os_free_wiped(mem);
+}
+
+int __wrap_tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride)
+{
+	int ret = __real_tl_os_stacks_reserve(count, size, base, stride);
+
+	if (!ret)
+		area_add(*base - PAGE, count * (size + PAGE));
+	return ret;
+}
+
+void __wrap_tl_os_stacks_release(uintptr_t base, size_t count, size_t size)
+{
+	area_drop(base - PAGE);
+	__real_tl_os_stacks_release(base, count, size);
+}
+
+int __wrap_tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
+{
+	int ret = __real_tl_os_code_reserve(lo, hi, size, at);
+
+	if (!ret)
+		area_add(*at, size);
+	return ret;
+}
+
+void __wrap_tl_os_code_release(uintptr_t at, size_t size)
+{
+	area_drop(at);
+	__real_tl_os_code_release(at, size);
+}

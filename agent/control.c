@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The agent's commands. It runs only while the guardian has its helper thread in hand. */
+#include "agent.h"
+#include "../engine/os/process/process.h"
+
+enum { SIGSTKFLT = 16 };
+
+struct tl_ctl *tl_ctl;
+
+int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b)
+{
+	tl_ctl->svc_arg[0] = a;
+	tl_ctl->svc_arg[1] = b;
+	__atomic_store_n(&tl_ctl->svc, what, __ATOMIC_SEQ_CST);
+	tl_syscall3(TL_NR_tgkill, tl_syscall3(TL_NR_getpid, 0, 0, 0), tl_syscall3(TL_NR_gettid, 0, 0, 0),
+		SIGSTKFLT);
+	return tl_ctl->svc_ret;
+}
+
+/* The engine counts its broken promises; here the user hears of them too. */
+void __real_tl_broken(const char *what);
+void __wrap_tl_broken(const char *what);
+void __wrap_tl_broken(const char *what)
+{
+	__real_tl_broken(what);
+	if (tl_ctl)
+		tl_agent_ask(TL_SVC_BROKEN, (uintptr_t)what, 0);
+}
+
+static int command_init(struct tl_ctl *c)
+{
+	int ret;
+
+	tl_fsgsbase = c->fsgsbase != 0;
+	ret = tl_engine_init();
+	if (!ret)
+		ret = tl_agent_view_init(c);
+	return ret;
+}
+
+/* Memory that somebody may still stand in stays, with its list of areas. */
+static int command_exit(void)
+{
+	tl_engine_exit();
+	return 0;
+}
+
+static int64_t run(struct tl_ctl *c)
+{
+	switch (c->command) {
+	case TL_CMD_INIT:
+		return command_init(c);
+	case TL_CMD_ARM:
+		return tl_agent_arm(c);
+	case TL_CMD_DISARM:
+		return tl_agent_disarm(c);
+	case TL_CMD_COUNTS:
+		tl_agent_counts(c);
+		return 0;
+	case TL_CMD_EXIT:
+		return command_exit();
+	default:
+		return -TL_E_INVAL;
+	}
+}
+
+__attribute__((noreturn, used)) void tl_agent_main(struct tl_ctl *c)
+{
+	tl_ctl = c;
+	c->result = run(c);
+	for (;;)
+		tl_agent_ask(TL_SVC_DONE, 0, 0);
+}
+
+/* The helper comes here with the control block in its first argument and an aligned stack. */
+__asm__(".text\n.globl tl_agent_entry\n.hidden tl_agent_entry\n.type tl_agent_entry, @function\n"
+	"tl_agent_entry:\n"
+	"	cld\n"
+	"	xor %ebp, %ebp\n"
+	"	and $-16, %rsp\n"
+	"	call tl_agent_main\n"
+	"	ud2\n"
+	".size tl_agent_entry, . - tl_agent_entry\n");

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What guardian and agent share: one control block in memory mapped by both,
+ * one per target. It is also the registry by which a later session finds what
+ * a dead one left behind, so its start never changes its layout.
+ *
+ * The agent runs only in a helper thread that the guardian traces. It asks for
+ * things by filling `svc` and sending SIGSTKFLT to itself; the guardian sees
+ * that stop, serves the request and lets the helper go on.
+ */
+#ifndef TRAPLESS_AGENT_CONTROL_H
+#define TRAPLESS_AGENT_CONTROL_H
+
+#include <stdint.h>
+
+#define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
+#define TL_CTL_VERSION 1
+
+enum {
+	TL_CTL_MAPS = 65536,
+	TL_CTL_IMAGES = 256,
+	TL_CTL_AREAS = 4096,
+	TL_CTL_TRAPS = 1 << 18, /* a power of two */
+	TL_CTL_PCS = 65536,
+	TL_CTL_RUNGS = 8,
+};
+
+enum tl_command {
+	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
+	TL_CMD_ARM,	 /* probes[first, first + count): register; per-probe results */
+	TL_CMD_DISARM,	 /* unregister everything, counts into probes[] */
+	TL_CMD_COUNTS,	 /* only the counts */
+	TL_CMD_EXIT,	 /* engine and os down; result: pieces of memory that somebody still stands in */
+};
+
+enum tl_service {
+	TL_SVC_DONE = 1, /* the command is done: result is set */
+	TL_SVC_MAPS,	 /* fill maps[] and images[] anew */
+	TL_SVC_STOP,	 /* stop everyone else, fill pcs[] */
+	TL_SVC_RESUME,	 /* arg[0] nonzero: first apply changed pcs; let everyone run */
+	TL_SVC_QUIET,	 /* svc_arg: lo, hi; svc_ret 0 or -TL_E_BUSY */
+	TL_SVC_BROKEN,	 /* a broken promise: text at svc_arg[0] of the target */
+};
+
+struct tl_ctl_map {
+	uint64_t lo, hi;
+	uint32_t prot, reserved;
+};
+
+struct tl_ctl_image {
+	uint64_t bias, lo, hi, eh_frame_hdr, eh_frame_hdr_size;
+	uint32_t flags;
+	char name[60];
+};
+
+/* Memory of ours in the target. */
+struct tl_ctl_area {
+	uint64_t lo, size; /* size 0: free */
+};
+
+struct tl_ctl_trap {
+	uint64_t addr;	 /* 0: never used */
+	uint64_t detour; /* 0: removed */
+};
+
+struct tl_ctl_pc {
+	uint64_t pc, to;
+	uint64_t where; /* address of a saved program counter; 0: a thread's own */
+	uint32_t tid, reserved;
+};
+
+struct tl_ctl_part {
+	uint64_t start, size;
+};
+
+struct tl_ctl_probe {
+	/* guardian's */
+	uint64_t addr, handler, on_entry; /* addresses in the target; 0: none */
+	uint64_t point, func;		  /* strings in the target */
+	uint32_t number, kind;		  /* index in PROBES, enum tl_tap_probe_kind */
+	uint32_t flags;			  /* enum tl_probe_flag */
+	uint32_t call_data;
+	uint32_t first_part, nparts; /* parts[] behind the probes */
+	/* agent's */
+	int32_t result; /* 0 or -TL_E_ */
+	uint32_t rung;
+	uint64_t detour, patch;
+	uint32_t patch_len, armed;
+	int32_t why[TL_CTL_RUNGS];
+	uint64_t nmissed, nabandoned;
+};
+
+struct tl_ctl {
+	/* registry */
+	uint32_t magic, version;
+	uint32_t guardian; /* its pid, as the target's tracer */
+	uint32_t target;
+	uint64_t size;		/* of this memory */
+	uint64_t self;		/* address of this block in the target */
+	uint64_t agent, agent_size; /* the agent's own region there */
+	uint64_t session, session_size;
+	uint64_t journal; /* address there of the variable that points to the journal */
+	uint64_t gate;	  /* address there of the variable that points to the gate */
+	uint64_t marker;  /* a private word there: tells whether a child shares our memory */
+	/* command */
+	uint32_t command, jump; /* jump 0: traps only */
+	uint32_t first, count;
+	uint64_t env; /* module: address of CODE in the target */
+	int64_t result;
+	uint32_t failed, fsgsbase;
+	/* service */
+	uint32_t svc, reserved;
+	uint64_t svc_arg[4];
+	int64_t svc_ret;
+	/* tables; offsets from the start */
+	uint32_t nmaps, nimages, npcs, nareas;
+	uint64_t probes_off, nprobes, parts_off, nparts;
+	struct tl_ctl_image images[TL_CTL_IMAGES];
+	struct tl_ctl_area areas[TL_CTL_AREAS];
+	struct tl_ctl_map maps[TL_CTL_MAPS];
+	struct tl_ctl_pc pcs[TL_CTL_PCS];
+	struct tl_ctl_trap traps[TL_CTL_TRAPS];
+	/* probes[nprobes], parts[nparts] follow */
+};
+
+static inline uint32_t tl_ctl_trap_hash(uint64_t addr)
+{
+	return (uint32_t)((addr * 0x9e3779b97f4a7c15ull) >> 46) & (TL_CTL_TRAPS - 1);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "agent.h"
+#include "../runtime/session.h"
+
+extern char tl_agent_entry[];
+static uint64_t marker;
+
+__attribute__((used)) struct tl_agent_header tl_agent_header = {
+	.magic = TL_AGENT_MAGIC,
+	.entry = (uintptr_t)tl_agent_entry,
+	.exports = (uintptr_t)tl_exports,
+	.nexports = (uintptr_t)&tl_nexports,
+	.journal = (uintptr_t)&tl_journal,
+	.gate = (uintptr_t)&tl_core.gate,
+	.marker = (uintptr_t)&marker,
+};

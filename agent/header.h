@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* At the agent's ELF entry address: what its loader has to know. */
+#ifndef TRAPLESS_AGENT_HEADER_H
+#define TRAPLESS_AGENT_HEADER_H
+
+#include <stdint.h>
+
+#define TL_AGENT_MAGIC 0x31746e656761746cull /* "ltagent1" */
+
+struct tl_agent_header {
+	uint64_t magic;
+	uint64_t entry;	  /* void (struct tl_ctl *) */
+	uint64_t exports; /* struct tl_export[] */
+	uint64_t nexports;
+	uint64_t journal; /* &tl_journal */
+	uint64_t gate;	  /* &tl_core.gate */
+	uint64_t marker;  /* a word nobody else uses */
+};
+
+/* What the loader puts in front of the module's parts, for the agent to find them. */
+struct tl_agent_module {
+	uint64_t code, data, strings;
+	uint64_t code_size, data_size, strings_size;
+	uint64_t options; /* struct tl_tap_options */
+	uint64_t symbols, nsymbols; /* struct tl_tap_symbol[], sorted by image and address */
+	uint64_t images, nimages;   /* uint64_t[3] each: bias, lo, hi; 0 0 0: not mapped. Behind it, uint32_t paths */
+};
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The parts of the process home that only the guardian can answer in a foreign process. */
+#include "agent.h"
+#include "../engine/os/process/process.h"
+
+
+
+int tl_home_init(void)
+{
+	return tl_os_images_update();
+}
+
+void tl_home_exit(void)
+{
+}
+
+/* --- mappings and images ---------------------------------------------------- */
+
+bool tl_home_map(uintptr_t addr, struct tl_map *map)
+{
+	const struct tl_ctl *c = tl_ctl;
+	uint32_t lo = 0, hi = c->nmaps;
+
+	while (lo < hi) { /* the first one that ends above addr */
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->maps[mid].hi > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (lo == c->nmaps)
+		return false;
+	map->lo = c->maps[lo].lo;
+	map->hi = c->maps[lo].hi;
+	map->prot = (int)c->maps[lo].prot;
+	return true;
+}
+
+static void image_add(const struct tl_ctl_image *from)
+{
+	struct tl_image img = {
+		.bias = from->bias,
+		.lo = from->lo,
+		.hi = from->hi,
+		.eh_frame_hdr = from->eh_frame_hdr,
+		.eh_frame_hdr_size = from->eh_frame_hdr_size,
+		.flags = from->flags,
+	};
+
+	tl_copy(img.name, from->name, sizeof(img.name) - 1);
+	tl_image_add(&img);
+}
+
+int tl_os_images_update(void)
+{
+	uint32_t i;
+
+	if (tl_agent_ask(TL_SVC_MAPS, 0, 0))
+		return -TL_E_NOMEM;
+	for (i = 0; i < tl_ctl->nimages; i++)
+		image_add(&tl_ctl->images[i]);
+	return 0;
+}
+
+/* --- other threads ------------------------------------------------------------ */
+
+int tl_os_stop_all(const struct tl_os_stop *stop)
+{
+	struct tl_ctl *c = tl_ctl;
+	bool refused = false;
+	uint32_t i;
+
+	if (tl_agent_ask(TL_SVC_STOP, 0, 0))
+		return -TL_E_BUSY;
+	for (i = 0; i < c->npcs; i++) {
+		struct tl_ctl_pc *p = &c->pcs[i];
+
+		p->to = stop->pc(stop->arg, p->pc, p->where != 0);
+		refused |= p->to == 0;
+	}
+	if (!refused)
+		stop->done(stop->arg);
+	tl_agent_ask(TL_SVC_RESUME, !refused, 0);
+	return refused ? -TL_E_BUSY : 0;
+}
+
+int tl_os_quiet(uintptr_t lo, uintptr_t hi)
+{
+	return tl_agent_ask(TL_SVC_QUIET, lo, hi) ? -TL_E_BUSY : 0;
+}
+
+/* --- traps: the guardian leads threads on ------------------------------------- */
+
+bool tl_os_trap_may_kill(void)
+{
+	return false;
+}
+
+int tl_os_trap_allowed(void)
+{
+	return 0;
+}
+
+int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
+{
+	uint32_t i = tl_ctl_trap_hash(addr), n;
+
+	for (n = 0; n < TL_CTL_TRAPS / 2; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
+		struct tl_ctl_trap *t = &tl_ctl->traps[i];
+
+		if (t->addr && t->addr != addr)
+			continue;
+		__atomic_store_n(&t->detour, detour, __ATOMIC_RELEASE);
+		__atomic_store_n(&t->addr, addr, __ATOMIC_RELEASE);
+		return 0;
+	}
+	return -TL_E_LIMIT;
+}
+
+void tl_os_trap_remove(uintptr_t addr)
+{
+	uint32_t i = tl_ctl_trap_hash(addr), n;
+
+	for (n = 0; n < TL_CTL_TRAPS / 2; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
+		struct tl_ctl_trap *t = &tl_ctl->traps[i];
+
+		if (!t->addr)
+			return;
+		if (t->addr == addr) {
+			__atomic_store_n(&t->detour, 0, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}

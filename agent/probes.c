@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* A module's probes as the engine's. */
+#include "agent.h"
+#include "../runtime/session.h"
+
+/* One probe of the module in this process. Lives until disarm. */
+struct armed {
+	union {
+		struct tl_probe site;
+		struct tl_retprobe ret;
+	};
+	struct tl_env env;
+	struct armed *next;
+	uint32_t index; /* in the control block */
+	bool is_return, live;
+};
+
+static struct tl_slab slab = { .size = sizeof(struct armed) };
+static struct armed *all;
+
+static struct tl_ctl_probe *ctl_probe(struct tl_ctl *c, uint32_t i)
+{
+	return (struct tl_ctl_probe *)((char *)c + c->probes_off) + i;
+}
+
+static const struct tl_ctl_part *ctl_parts(const struct tl_ctl *c)
+{
+	return (const struct tl_ctl_part *)((const char *)c + c->parts_off);
+}
+
+/* A handler in the target is a number from the control block until here. */
+static void *code_at(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static void fill_site(struct tl_ctl *c, const struct tl_ctl_probe *p, struct armed *a)
+{
+	const struct tl_ctl_part *part = ctl_parts(c) + p->first_part;
+	uint32_t i;
+
+	a->site.addr = code_at(p->addr);
+	a->site.pre = (tl_pre_fn)code_at(p->handler);
+	a->site.data = &a->env;
+	a->site.flags = p->flags;
+	for (i = 0; i < p->nparts; i++) {
+		if (p->addr - part[i].start < part[i].size) {
+			a->site.func_start = part[i].start;
+			a->site.func_size = (uint32_t)part[i].size;
+		}
+	}
+}
+
+static void fill_return(struct tl_ctl *c, const struct tl_ctl_probe *p, struct armed *a)
+{
+	_Static_assert(sizeof(struct tl_func_part) == sizeof(struct tl_ctl_part), "parts are passed as they are");
+	a->is_return = true;
+	a->ret.entry = code_at(p->addr);
+	a->ret.on_entry = (tl_ret_entry_fn)code_at(p->on_entry);
+	a->ret.on_return = (tl_ret_fn)code_at(p->handler);
+	a->ret.data = &a->env;
+	a->ret.data_size = p->call_data;
+	a->ret.flags = p->flags;
+	if (p->nparts) {
+		a->ret.parts = (const struct tl_func_part *)(ctl_parts(c) + p->first_part);
+		a->ret.nparts = p->nparts;
+	}
+}
+
+static struct armed *prepare(struct tl_ctl *c, uint32_t index)
+{
+	struct tl_ctl_probe *p = ctl_probe(c, index);
+	struct armed *a = tl_slab_get(&slab);
+
+	if (!a)
+		return NULL;
+	a->index = index;
+	a->env.view = &tl_agent_view;
+	a->env.number = p->number;
+	a->env.kind = p->kind;
+	a->env.point = code_at(p->point);
+	a->env.func = code_at(p->func);
+	if (p->kind == TL_TAP_RETURN)
+		fill_return(c, p, a);
+	else
+		fill_site(c, p, a);
+	a->next = all;
+	all = a;
+	return a;
+}
+
+static void report_one(struct tl_ctl_probe *p, const struct tl_probe_info *info)
+{
+	int i;
+
+	p->rung = info->rung;
+	p->detour = info->detour;
+	p->patch = info->patch;
+	p->patch_len = info->patch_len;
+	for (i = 0; i <= TL_RUNG_TRAP; i++)
+		p->why[i] = info->why[i];
+}
+
+static int report(const struct tl_probe_info *info, void *arg)
+{
+	struct tl_ctl *c = arg;
+	struct armed *a;
+
+	for (a = all; a; a = a->next) {
+		if (!a->is_return && &a->site == info->probe)
+			report_one(ctl_probe(c, a->index), info);
+	}
+	return 0;
+}
+
+/*
+ * All sites in one batch; whoever is refused is left out and the rest tried
+ * again.
+ */
+static void arm_sites(struct tl_ctl *c, struct armed **list, struct tl_probe **probes, size_t n)
+{
+	size_t bad, i;
+	int ret;
+
+	while (n) {
+		bad = n;
+		ret = tl_probes_register(probes, n, &bad);
+		if (!ret)
+			break;
+		if (bad >= n) { /* no one in particular */
+			for (i = 0; i < n; i++)
+				ctl_probe(c, list[i]->index)->result = ret;
+			return;
+		}
+		ctl_probe(c, list[bad]->index)->result = ret;
+		for (i = bad; i + 1 < n; i++) {
+			list[i] = list[i + 1];
+			probes[i] = probes[i + 1];
+		}
+		n--;
+	}
+	for (i = 0; i < n; i++)
+		list[i]->live = true;
+}
+
+int tl_agent_arm(struct tl_ctl *c)
+{
+	size_t bytes = c->count * (sizeof(struct armed *) + sizeof(struct tl_probe *)), n = 0;
+	struct armed **list, *a;
+	struct tl_probe **probes;
+	uint32_t i;
+
+	if (!c->count)
+		return 0;
+	tl_probes_optimize(c->jump != 0);
+	list = tl_os_alloc(bytes);
+	if (!list)
+		return -TL_E_NOMEM;
+	probes = (struct tl_probe **)(list + c->count);
+	for (i = c->first; i < c->first + c->count; i++) {
+		struct tl_ctl_probe *p = ctl_probe(c, i);
+
+		if (p->armed || !p->addr)
+			continue;
+		p->result = 0;
+		a = prepare(c, i);
+		if (!a) {
+			p->result = -TL_E_NOMEM;
+		} else if (a->is_return) {
+			p->result = tl_retprobe_register(&a->ret);
+			a->live = !p->result;
+		} else {
+			list[n] = a;
+			probes[n++] = &a->site;
+		}
+	}
+	arm_sites(c, list, probes, n);
+	tl_os_free(list, bytes);
+	tl_probes_list(report, c);
+	for (a = all, n = 0; a; a = a->next) {
+		ctl_probe(c, a->index)->armed = a->live;
+		n += a->live;
+	}
+	return (int)n;
+}
+
+void tl_agent_counts(struct tl_ctl *c)
+{
+	struct armed *a;
+
+	for (a = all; a; a = a->next) {
+		struct tl_ctl_probe *p = ctl_probe(c, a->index);
+
+		p->nmissed = a->is_return ? a->ret.nmissed : a->site.nmissed;
+		p->nabandoned = a->is_return ? a->ret.nabandoned : 0;
+	}
+}
+
+int tl_agent_disarm(struct tl_ctl *c)
+{
+	struct tl_probe **probes;
+	struct armed *a;
+	size_t n = 0, max = 0;
+	int ret = 0;
+
+	for (a = all; a; a = a->next)
+		max++;
+	if (!max)
+		return 0;
+	probes = tl_os_alloc(max * sizeof(*probes));
+	if (!probes)
+		return -TL_E_NOMEM;
+	for (a = all; a; a = a->next) {
+		if (!a->live)
+			continue;
+		if (a->is_return)
+			tl_retprobe_unregister(&a->ret);
+		else
+			probes[n++] = &a->site;
+	}
+	if (n)
+		ret = tl_probes_unregister(probes, n);
+	tl_os_free(probes, max * sizeof(*probes));
+	tl_agent_counts(c);
+	all = NULL;
+	tl_slab_deinit(&slab);
+	return ret;
+}

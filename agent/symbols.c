@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "symbols.h"
+
+static uint32_t copy_name(const struct tl_symbols *s, uint32_t at, char *buf, uint32_t room)
+{
+	uint32_t n = 0;
+
+	if (!room)
+		return 0;
+	while (n + 1 < room && at + (uint64_t)n < s->strings_size && s->strings[at + n]) {
+		buf[n] = s->strings[at + n];
+		n++;
+	}
+	buf[n] = 0;
+	return n;
+}
+
+static const struct tl_symbol_image *image_of(const struct tl_symbols *s, uint64_t addr)
+{
+	uint64_t i;
+
+	for (i = 0; i < s->nimages; i++) {
+		if (addr >= s->images[i].lo && addr < s->images[i].hi)
+			return &s->images[i];
+	}
+	return NULL;
+}
+
+/* The last symbol of the image that starts at or below vaddr. */
+static const struct tl_tap_symbol *last_below(const struct tl_symbols *s, uint32_t image, uint64_t vaddr)
+{
+	uint64_t lo = 0, hi = s->nsymbols;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+		const struct tl_tap_symbol *sym = &s->symbols[mid];
+
+		if (sym->image < image || (sym->image == image && sym->addr <= vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && s->symbols[lo - 1].image == image ? &s->symbols[lo - 1] : NULL;
+}
+
+uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
+	uint64_t *size)
+{
+	const struct tl_symbol_image *img = image_of(s, addr);
+	const struct tl_tap_symbol *sym = img ? last_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+
+	if (!sym || (sym->size && addr - img->bias - sym->addr >= sym->size))
+		return 0;
+	*offset = addr - img->bias - sym->addr;
+	*size = sym->size;
+	return copy_name(s, sym->name, buf, room);
+}
+
+uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room)
+{
+	const struct tl_symbol_image *img = image_of(s, addr);
+
+	return img ? copy_name(s, img->path, buf, room) : 0;
+}

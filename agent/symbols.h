@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Names of addresses, out of a module's SYMBOLS. Used by agent and runner. Context: any. */
+#ifndef TRAPLESS_AGENT_SYMBOLS_H
+#define TRAPLESS_AGENT_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trapless/wire.h>
+
+/* Where one of the module's images is mapped. lo == hi: nowhere. */
+struct tl_symbol_image {
+	uint64_t bias, lo, hi;
+	uint32_t path, reserved; /* STRINGS */
+};
+
+struct tl_symbols {
+	const char *strings;
+	uint64_t strings_size;
+	const struct tl_tap_symbol *symbols; /* sorted by image, addr */
+	uint64_t nsymbols;
+	const struct tl_symbol_image *images;
+	uint64_t nimages;
+};
+
+/* As tl_view_ops.symbol and .image. */
+uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
+	uint64_t *size);
+uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room);
+
+#endif

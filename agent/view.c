@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The session as handlers in the target see it. */
+#include "agent.h"
+#include "symbols.h"
+#include "../engine/os/process/syscall.h"
+#include "../runtime/session.h"
+
+enum { NR_prctl = 157, NR_process_vm_readv = 310, PR_GET_NAME = 16 };
+
+struct tl_view tl_agent_view;
+
+static struct tl_symbols symbols;
+
+static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
+{
+	char comm[16] = "";
+
+	tl_syscall3(NR_prctl, PR_GET_NAME, (long)comm, 0);
+	return tl_block_claim(v, tl_thread_tid(self), (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0), comm);
+}
+
+struct span {
+	void *base;
+	size_t len;
+};
+
+/* By the kernel, which faults for us; where it may not, by looking first. */
+static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
+{
+	struct span here = { dst, size }, there = { (void *)(uintptr_t)addr, size };
+	long ret = tl_syscall6(NR_process_vm_readv, tl_syscall3(TL_NR_getpid, 0, 0, 0), (long)&here, 1,
+		(long)&there, 1, 0);
+
+	(void)v;
+	if (ret == (long)size)
+		return 0;
+	if (ret >= 0 || ret == -TL_EFAULT)
+		return -1;
+	return tl_os_text_read(addr, dst, size) == size ? 0 : -1;
+}
+
+static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset, uint64_t *size)
+{
+	(void)v;
+	return tl_symbol_name(&symbols, addr, buf, room, offset, size);
+}
+
+static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room)
+{
+	(void)v;
+	return tl_symbol_image(&symbols, addr, buf, room);
+}
+
+static void relax(struct tl_view *v)
+{
+	(void)v;
+	__builtin_ia32_pause();
+}
+
+static struct tl_view_ops ops;
+
+int tl_agent_view_init(struct tl_ctl *c)
+{
+	const struct tl_agent_module *m = (const struct tl_agent_module *)c->env;
+
+	if (tl_view_attach(&tl_agent_view, (void *)c->session, c->session_size,
+		    (const struct tl_tap_options *)m->options))
+		return -TL_E_VERSION;
+	ops.join = join;
+	ops.read = read_memory;
+	ops.symbol = symbol;
+	ops.image = image;
+	ops.relax = relax;
+	tl_agent_view.ops = &ops;
+	tl_agent_view.local_off = offsetof(struct tl_thread, local);
+	symbols.strings = (const char *)m->strings;
+	symbols.strings_size = m->strings_size;
+	symbols.symbols = (const struct tl_tap_symbol *)m->symbols;
+	symbols.nsymbols = m->nsymbols;
+	symbols.images = (const struct tl_symbol_image *)m->images;
+	symbols.nimages = m->nimages;
+	return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* From rings to text (or to the raw stream), in order of time. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session.h"
+
+int drain_start(struct session *s)
+{
+	s->reader.view = &s->view;
+	s->reader.cursor = calloc(s->view.nblocks, sizeof(*s->reader.cursor));
+	s->reader.buffer = malloc(s->view.ring_size);
+	if (s->reader.cursor && s->reader.buffer)
+		return 0;
+	snprintf(s->why, sizeof(s->why), "out of memory");
+	return -1;
+}
+
+static int put(void *arg, const char *text, size_t n)
+{
+	return fwrite(text, 1, n, arg) != n;
+}
+
+static void put_printf(struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+{
+	struct tl_fmt_arg args[TL_FMT_ARGS_MAX];
+	const char *fmt;
+	int n;
+
+	if (r->id >= s->mod->nformats) {
+		s->damaged++;
+		return;
+	}
+	fmt = module_string(s->mod, s->mod->formats[r->id]);
+	n = tl_format_args(payload, size, fmt, args, TL_FMT_ARGS_MAX);
+	if (n < 0)
+		s->damaged++;
+	else
+		tl_format(fmt, args, (uint32_t)n, put, s->out);
+}
+
+/* Text records are padded with zero bytes. */
+static uint32_t text_size(const uint8_t *payload, uint32_t size)
+{
+	while (size && !payload[size - 1])
+		size--;
+	return size;
+}
+
+static void raw_write(struct session *s, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t w = write(s->raw, at, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return;
+		at += w;
+		n -= (size_t)w;
+	}
+}
+
+static void put_raw(struct session *s, uint32_t block, const struct tl_record *r, const uint8_t *payload,
+	uint32_t size)
+{
+	struct tl_raw_thread t = { block, 0 };
+	struct tl_record out = *r;
+
+	out.time = tl_clock_ns(&s->view, r->time);
+	raw_write(s, &t, sizeof(t));
+	raw_write(s, &out, sizeof(out));
+	raw_write(s, payload, size);
+}
+
+static int put_record(void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+{
+	struct session *s = arg;
+	uint32_t n;
+
+	if (s->raw >= 0) {
+		put_raw(s, block, r, payload, size);
+		s->errors += r->kind == TL_REC_ERROR;
+		return 0;
+	}
+	switch (r->kind) {
+	case TL_REC_PRINTF:
+		put_printf(s, r, payload, size);
+		break;
+	case TL_REC_TEXT:
+		n = text_size(payload, size);
+		fwrite(payload, 1, n, s->out);
+		break;
+	case TL_REC_ERROR:
+		s->errors++;
+		n = text_size(payload, size);
+		fflush(s->out);
+		fprintf(stderr, "ERROR: %.*s\n", (int)n, (const char *)payload);
+		break;
+	case TL_REC_WARN:
+		n = text_size(payload, size);
+		fflush(s->out);
+		fprintf(stderr, "WARNING: %.*s\n", (int)n, (const char *)payload);
+		break;
+	default:
+		s->damaged++;
+	}
+	return 0;
+}
+
+void drain(struct session *s, bool final)
+{
+	while (tl_reader_pass(&s->reader, put_record, s, final) && !final)
+		;
+	fflush(s->out);
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# Agent and runner. Included by the Makefile; also usable alone: make -f runner/files.mk build/obj/trapless-run
+RUNNER_OBJ ?= build/obj/runner
+ifndef ENGINE_CORE_SRCS
+include engine/files.mk
+endif
+ifndef RUNTIME_SRCS
+include runtime/files.mk
+endif
+
+AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c probes.c symbols.c)
+AGENT_SRCS = $(AGENT_OWN_SRCS) $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) \
+	$(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
+RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c timers.c target.c) \
+	$(addprefix runner/guardian/, guardian.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
+	trapsvc.c children.c launch.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
+
+RUNNER_WARN = -Wall -Wextra -Werror
+AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIE -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
+	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
+# Every mapping the engine makes goes through agent/areas.c.
+AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
+	tl_os_code_reserve tl_os_code_release tl_broken
+AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
+	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
+RUNNER_CFLAGS = -std=gnu11 -O2 -g -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
+
+AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))
+RUNNER_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(RUNNER_SRCS))
+
+$(RUNNER_OBJ)/agent/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(AGENT_CFLAGS) -MMD -MP -c $< -o $@
+
+$(RUNNER_OBJ)/run/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(RUNNER_CFLAGS) -MMD -MP -c $< -o $@
+
+$(RUNNER_OBJ)/agent.elf: $(AGENT_OBJS)
+	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJS) -lgcc
+
+$(RUNNER_OBJ)/blob.o: runner/agent_blob.S $(RUNNER_OBJ)/agent.elf
+	$(CC) -DAGENT_ELF='"$(RUNNER_OBJ)/agent.elf"' -c $< -o $@
+
+$(RUNNER_OBJ)/trapless-run: $(RUNNER_OBJS) $(RUNNER_OBJ)/blob.o
+	$(CC) -o $@ $^
+
+-include $(AGENT_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d)

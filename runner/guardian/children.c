@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the target gives birth to. Threads join the session. A fork child is
+ * left clean before its first instruction: text restored, our memory gone,
+ * nobody traces it. A child that shares the memory (vfork, clone) is followed
+ * until it becomes another program or ends.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../engine/core/internal.h"
+#include "guardian.h"
+
+enum { HELPER_SP = 0x4c00, STEPS_MAX = 1000 };
+
+/* The original bytes of everything that is patched in `pid`, by the journal that lies there. */
+int journal_restore(struct guardian *g, pid_t pid, int mem)
+{
+	struct tl_journal head;
+	struct tl_journal_entry *e;
+	uint64_t at = 0;
+	uint32_t i;
+	int bad = 0;
+
+	if (target_read(g, pid, g->ctl->journal, &at, sizeof(at)) != sizeof(at) || !at)
+		return 0;
+	if (target_read(g, pid, at, &head, sizeof(head)) != sizeof(head) || head.magic != TL_JOURNAL_MAGIC ||
+		head.max > 1u << 24)
+		return -1;
+	e = calloc(head.max, sizeof(*e));
+	if (!e || target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) != head.max * sizeof(*e)) {
+		free(e);
+		return -1;
+	}
+	for (i = 0; i < head.max; i++) {
+		if (e[i].len && e[i].len <= sizeof(e[i].orig) && text_write(mem, e[i].addr, e[i].orig, e[i].len))
+			bad = -1;
+	}
+	free(e);
+	return bad;
+}
+
+/* A word that only private copies change tells whether the child has its own memory. */
+static bool shares_memory(struct guardian *g, pid_t pid)
+{
+	static uint64_t tick;
+	uint64_t word = ++tick, theirs = 0;
+
+	if (target_write(g, g->pid, g->ctl->marker, &word, sizeof(word)))
+		return false;
+	return target_read(g, pid, g->ctl->marker, &theirs, sizeof(theirs)) == sizeof(theirs) && theirs == word;
+}
+
+static bool is_ours(const struct guardian *g, uint64_t addr)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->ctl->nareas; i++) {
+		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
+			return true;
+	}
+	return addr - g->ctl->agent < g->ctl->agent_size;
+}
+
+/* Out of a detour, instruction by instruction; nobody else runs there. */
+static bool step_out(struct guardian *g, struct thread *t, struct user_regs_struct *regs)
+{
+	int i, status;
+
+	for (i = 0; i < STEPS_MAX; i++) {
+		if (regs_get(t->tid, regs))
+			return false;
+		if (!is_ours(g, regs->rip))
+			return true;
+		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) || waitpid(t->tid, &status, __WALL) != t->tid ||
+			!WIFSTOPPED(status))
+			return false;
+	}
+	return false;
+}
+
+static void unmap_ours(struct guardian *g, struct thread *t)
+{
+	struct tl_ctl *c = g->ctl;
+	uint32_t i;
+
+	for (i = 0; i < c->nareas; i++) {
+		if (c->areas[i].size)
+			remote_call(g, t, SYS_munmap, c->areas[i].lo, c->areas[i].size, 0, 0, 0, 0);
+	}
+	remote_call(g, t, SYS_munmap, c->session, c->session_size, 0, 0, 0, 0);
+	remote_call(g, t, SYS_munmap, c->self, g->ctl_size, 0, 0, 0, 0);
+	remote_call(g, t, SYS_munmap, c->agent, c->agent_size, 0, 0, 0, 0);
+}
+
+static bool clean_child(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t mask;
+	char path[64];
+	int mem, ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", t->tid);
+	mem = open(path, O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return false;
+	ret = journal_restore(g, t->tgid, mem);
+	close(mem);
+	if (ret || !step_out(g, t, &regs) || mask_get(t->tid, &mask))
+		return false;
+	mask_set(t->tid, ~0ull);
+	t->held = true;
+	unmap_ours(g, t);
+	t->held = false;
+	if (t->dead)
+		return true;
+	regs_set(t->tid, &regs);
+	mask_set(t->tid, mask);
+	return true;
+}
+
+static void process_born(struct guardian *g, struct thread *t)
+{
+	pid_t tid = t->tid;
+
+	if (g->injected && shares_memory(g, tid)) {
+		thread_resume(g, t, 0);
+		return;
+	}
+	if (g->injected && !clean_child(g, t))
+		g->children_unclean++;
+	g->children += g->injected;
+	ptrace(PTRACE_DETACH, tid, 0, (long)t->late_stop);
+	thread_drop(g, t);
+}
+
+void child_born(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t mask;
+
+	if (t->tgid != g->pid) {
+		process_born(g, t);
+		return;
+	}
+	if (!mask_get(t->tid, &mask))
+		t->blocks_trap = mask >> (SIGTRAP - 1) & 1;
+	if (g->expecting && !regs_get(t->tid, &regs) && regs.rsp == HELPER_SP) {
+		t->held = true; /* clone_helper() takes it */
+		return;
+	}
+	t->blocks_trap = false; /* C libraries start threads with everything blocked, then unblock */
+	thread_resume(g, t, 0);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guardian: the one process that ptraces a target. It is forked by the
+ * runner, lives in a session of its own, and outlives it: when the runner's
+ * end of the socket closes, it leaves the target as it found it.
+ *
+ * All threads of the target stay seized for the whole session (which disturbs
+ * nobody); a thread is stopped only where the work asks for it. One loop,
+ * pump(), takes every event; functions that wait for one thread let the pump
+ * serve all others meanwhile.
+ */
+#ifndef TRAPLESS_RUNNER_GUARDIAN_H
+#define TRAPLESS_RUNNER_GUARDIAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "../../agent/control.h"
+#include "../../agent/symbols.h"
+#include "../message.h"
+#include "../module.h"
+
+/* A sleeping call that was issued again with less time: what to put back when it ends. */
+struct reissue {
+	bool on;
+	bool inside;	      /* between its entry and its exit stop */
+	uint8_t arg;	      /* which argument was changed: index as in arg_of() */
+	uint64_t value;	      /* what it was */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+};
+
+struct thread {
+	struct thread *next;
+	pid_t tid, tgid;
+	bool stopped, dead;
+	bool held;	  /* its next clean stop belongs to somebody who waits for it */
+	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
+	bool helper;
+	bool newborn;	  /* its first stop has not come yet */
+	bool calling;	  /* in a remote call: the next syscall stops belong to it */
+	bool follow;	  /* tracing system calls (launch) */
+	bool blocks_trap; /* SIGTRAP was blocked when last seen for sure */
+	int status;	  /* of the present stop */
+	int late_stop;	  /* a SIGSTOP that came during a remote call */
+	struct reissue again;
+};
+
+struct phase {
+	const char *name;
+	double ms;
+};
+
+struct guardian {
+	pid_t pid;		/* the target */
+	int sock;		/* to the runner */
+	int mem;		/* /proc/PID/mem */
+	int sigchld;		/* signalfd */
+	int session_fd, ctl_fd;
+	struct thread *threads;
+	struct tl_ctl *ctl;
+	size_t ctl_size;
+	const struct module *mod;
+	struct tl_symbol_image *shared_images; /* memory shared with the runner: where the module's images are */
+	uint64_t symbol_images; /* the same in the target */
+	uint32_t pending;	/* probes whose image is not mapped yet */
+	uint64_t syscall_insn;	/* address of a `syscall` in the target */
+	uint64_t stack_top, module_at, agent_entry;
+	struct thread *helper;
+	bool gone;		/* the target has exited */
+	bool execed;		/* ... or has become another program */
+	bool leave;		/* runner gone, or it said so */
+	bool injected, seccomp, launched, entered;
+	bool expecting;		/* a helper is being born */
+	bool armed;
+	uint32_t narmed;
+	char *told;		/* per probe: its refusal was reported */
+	uint64_t strings_at, entry, session_size;
+	struct tl_session *session; /* our view of it */
+	struct thread *at_exec, *at_map, *at_entry; /* stopped there, for the main loop */
+	struct thread *main_held;
+	double trap_read_ms;
+	bool crashed;		/* the agent failed: nothing of it is called again */
+	int trap_known;		/* dispositions of SIGTRAP: see trapsvc.c */
+	struct {
+		uint64_t handler, flags, restorer, mask;
+	} trap_action;
+	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
+	uint64_t traps;
+	int verbose;
+	bool traps_only;
+	struct phase phases[32];
+	int nphases;
+	char error[512]; /* why the last step failed: one message for the user */
+};
+
+/* guardian.c */
+int guardian_run(struct guardian *g);
+int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void guardian_note(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void guardian_phase(struct guardian *g, const char *name, double since);
+double now_ms(void);
+
+/* loop.c: events */
+struct thread *thread_find(struct guardian *g, pid_t tid);
+struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid);
+void thread_drop(struct guardian *g, struct thread *t);
+bool pump(struct guardian *g, bool block); /* one event; false: there was none */
+void thread_resume(struct guardian *g, struct thread *t, int sig);
+bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
+void thread_release(struct guardian *g, struct thread *t);
+
+/* seize.c */
+int target_check(struct guardian *g);	/* refusals, nothing changed */
+int target_seize(struct guardian *g);
+pid_t status_number(pid_t pid, const char *field, int base, uint64_t *value);
+
+/* remote.c */
+int remote_find_syscall(struct guardian *g);
+long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
+	uint64_t d, uint64_t e, uint64_t f);
+size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len);
+int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len);
+int text_write(int mem, uint64_t addr, const void *buf, size_t len); /* also where it is read-only */
+int regs_get(pid_t tid, struct user_regs_struct *regs);
+int regs_set(pid_t tid, const struct user_regs_struct *regs);
+int mask_get(pid_t tid, uint64_t *mask);
+int mask_set(pid_t tid, uint64_t mask);
+
+/* borrow.c */
+struct thread *helper_start(struct guardian *g, struct thread *from);
+void helper_end(struct guardian *g);
+int helper_command(struct guardian *g, int command);
+bool signal_waits(struct guardian *g, struct thread *t);
+uint64_t sleep_clock(struct guardian *g, struct thread *t);
+void call_restart(struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
+bool call_is_fragile(long nr);
+bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
+
+/* inject.c */
+int inject(struct guardian *g);
+int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
+
+/* images.c */
+int maps_read(struct guardian *g);
+uint64_t maps_vdso(struct guardian *g, uint64_t *size);
+int images_read(struct guardian *g);
+int probes_resolve(struct guardian *g, bool final);
+bool images_match(struct guardian *g);
+uint64_t program_entry(struct guardian *g);
+
+/* stop.c */
+int stop_all(struct guardian *g);
+void resume_all(struct guardian *g, bool apply);
+int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
+
+/* trapsvc.c */
+bool trap_hit(struct guardian *g, struct thread *t);
+
+/* children.c */
+void child_born(struct guardian *g, struct thread *t);
+int journal_restore(struct guardian *g, pid_t pid, int mem);
+
+/* launch.c */
+bool launch_syscall_stop(struct guardian *g, struct thread *t);
+void launch_exec(struct guardian *g, struct thread *t);
+bool launch_entry(struct guardian *g, struct thread *t);
+int launch_step(struct guardian *g);
+
+/* session steps, guardian.c */
+int session_arm(struct guardian *g, struct thread *from, bool final);
+int session_more(struct guardian *g, struct thread *from, bool final);
+
+#endif

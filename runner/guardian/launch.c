@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program started by us. The agent goes in at the exec stop, before its
+ * first instruction. From there to the program's entry point its system calls
+ * are watched, and probes in an object are armed as soon as it is mapped.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "guardian.h"
+
+#ifndef PTRACE_GET_SYSCALL_INFO
+#define PTRACE_GET_SYSCALL_INFO 0x420e
+#endif
+enum { INFO_EXIT = 2 };
+
+/* A breakpoint of the processor: the text stays as it is. addr 0: off. */
+static int hardware_break(pid_t tid, uint64_t addr)
+{
+	const size_t dr0 = offsetof(struct user, u_debugreg[0]), dr7 = offsetof(struct user, u_debugreg[7]);
+
+	if (ptrace(PTRACE_POKEUSER, tid, dr7, 0) || ptrace(PTRACE_POKEUSER, tid, dr0, addr))
+		return -errno;
+	return addr && ptrace(PTRACE_POKEUSER, tid, dr7, 1) ? -errno : 0;
+}
+
+/* Returns true: the thread stays stopped, the main loop will look at it. */
+bool launch_syscall_stop(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t info[16];
+
+	if (!g->pending)
+		return false;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 && (info[0] & 0xff) != INFO_EXIT)
+		return false;
+	if (regs_get(t->tid, &regs) || (long)regs.rax < 0)
+		return false;
+	if (regs.orig_rax != SYS_mmap || regs.r10 & MAP_ANONYMOUS)
+		return false;
+	t->held = true;
+	g->at_map = t;
+	return true;
+}
+
+/* The main program's first instruction is reached. */
+bool launch_entry(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (!g->entry || regs_get(t->tid, &regs) || regs.rip != g->entry)
+		return false;
+	hardware_break(t->tid, 0);
+	g->entry = 0;
+	t->held = true;
+	g->at_entry = t;
+	return true;
+}
+
+/* The process runs a new program from here. */
+void launch_exec(struct guardian *g, struct thread *t)
+{
+	if (!g->launched || g->armed) {
+		pid_t tid = t->tid;
+
+		g->execed = true;
+		thread_drop(g, t);
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return;
+	}
+	t->held = true;
+	g->at_exec = t;
+}
+
+/* From the exec stop to a stop in user mode, before the first instruction. */
+static bool settle(struct guardian *g, struct thread *t)
+{
+	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0))
+		return false;
+	t->interrupted = true;
+	thread_resume(g, t, 0);
+	while (!t->stopped && !t->dead && !g->gone)
+		pump(g, true);
+	return t->stopped;
+}
+
+int launch_step(struct guardian *g)
+{
+	struct thread *t;
+	int ret = 0;
+
+	if ((t = g->at_exec)) {
+		g->at_exec = NULL;
+		if (settle(g, t) && !remote_find_syscall(g) && images_match(g)) {
+			g->main_held = t;
+			ret = session_arm(g, t, false);
+			g->main_held = NULL;
+			if (!ret && g->pending) {
+				g->entry = program_entry(g);
+				t->follow = true;
+				if (g->entry && hardware_break(t->tid, g->entry))
+					g->entry = 0;
+			}
+		}
+		thread_release(g, t);
+	} else if ((t = g->at_map)) {
+		g->at_map = NULL;
+		g->main_held = t;
+		ret = session_more(g, t, false);
+		g->main_held = NULL;
+		if (!g->pending) {
+			t->follow = false;
+			if (g->entry)
+				hardware_break(t->tid, 0);
+			g->entry = 0;
+		}
+		thread_release(g, t);
+	} else if ((t = g->at_entry)) {
+		g->at_entry = NULL;
+		g->main_held = t;
+		ret = session_more(g, t, true);
+		g->main_held = NULL;
+		t->follow = false;
+		thread_release(g, t);
+	}
+	return ret;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* The guardian's event loop: every stop of every traced thread comes through here. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "guardian.h"
+
+enum { SYSCALL_STOP = SIGTRAP | 0x80 };
+
+struct thread *thread_find(struct guardian *g, pid_t tid)
+{
+	struct thread *t = g->threads;
+
+	while (t && t->tid != tid)
+		t = t->next;
+	return t;
+}
+
+struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid)
+{
+	struct thread *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->tgid = tgid;
+	t->next = g->threads;
+	g->threads = t;
+	return t;
+}
+
+void thread_drop(struct guardian *g, struct thread *t)
+{
+	struct thread **link = &g->threads;
+
+	while (*link != t)
+		link = &(*link)->next;
+	*link = t->next;
+	free(t);
+}
+
+void thread_resume(struct guardian *g, struct thread *t, int sig)
+{
+	bool calls = t->follow || t->again.on || t->calling;
+
+	(void)g;
+	t->stopped = false;
+	ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0, (long)sig);
+}
+
+static void thread_ended(struct guardian *g, struct thread *t)
+{
+	if (t->tid == g->pid)
+		g->gone = true;
+	if (t == g->helper)
+		g->helper = NULL;
+	t->dead = true;
+	t->stopped = false;
+	if (!t->held && !t->calling)
+		thread_drop(g, t);
+}
+
+/* A signal that would be thrown away had nobody traced: it must not end a sleep. */
+static bool is_ignored(struct guardian *g, struct thread *t, int sig)
+{
+	uint64_t ignored = 0, caught = 0;
+
+	(void)g;
+	if (sig >= SIGRTMIN || sig <= 0)
+		return false;
+	status_number(t->tid, "SigIgn", 16, &ignored);
+	if (ignored >> (sig - 1) & 1)
+		return true;
+	if (sig != SIGCHLD && sig != SIGCONT && sig != SIGURG && sig != SIGWINCH)
+		return false;
+	status_number(t->tid, "SigCgt", 16, &caught);
+	return !(caught >> (sig - 1) & 1);
+}
+
+static void signal_stop(struct guardian *g, struct thread *t, int sig)
+{
+	struct user_regs_struct regs;
+
+	if (t->calling && sig == SIGSTOP) { /* the only one that cannot be blocked */
+		t->late_stop = sig;
+		thread_resume(g, t, 0);
+		return;
+	}
+	if (sig == SIGTRAP && trap_hit(g, t)) {
+		if (!t->held)
+			thread_resume(g, t, 0);
+		return;
+	}
+	if (is_ignored(g, t, sig) && !regs_get(t->tid, &regs) && (long)regs.orig_rax >= 0 &&
+		(long)regs.rax < 0 && call_is_fragile((long)regs.orig_rax)) {
+		uint64_t slept = sleep_clock(g, t);
+
+		call_restart(g, t, &regs, slept);
+		regs_set(t->tid, &regs);
+		thread_resume(g, t, 0);
+		return;
+	}
+	thread_resume(g, t, sig);
+}
+
+static bool is_job_control(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+static void trap_stop(struct guardian *g, struct thread *t, int sig)
+{
+	if (t->newborn) {
+		t->newborn = false;
+		child_born(g, t);
+		return;
+	}
+	if (t->interrupted && sig == SIGTRAP)
+		t->interrupted = false;
+	if (t->held)
+		return; /* stays stopped for whoever waits */
+	if (is_job_control(sig)) {
+		t->stopped = false;
+		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+		return;
+	}
+	thread_resume(g, t, 0);
+}
+
+static void became_other_program(struct guardian *g, struct thread *t)
+{
+	struct thread *o, *next;
+	pid_t tgid = t->tgid;
+
+	if (tgid != g->pid) { /* a vfork child on its own way now */
+		pid_t tid = t->tid;
+
+		thread_drop(g, t);
+		g->children++;
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return;
+	}
+	for (o = g->threads; o; o = next) { /* the other threads are gone */
+		next = o->next;
+		if (o != t && o->tgid == tgid && !o->held && !o->calling)
+			thread_drop(g, o);
+	}
+	g->helper = NULL;
+	t->again.on = t->follow = t->held = false;
+	launch_exec(g, t);
+}
+
+static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
+{
+	switch (event) {
+	case PTRACE_EVENT_STOP:
+		trap_stop(g, t, sig);
+		break;
+	case PTRACE_EVENT_EXEC:
+		became_other_program(g, t);
+		break;
+	default: /* fork, vfork, clone: the child's own first stop tells all */
+		thread_resume(g, t, 0);
+	}
+}
+
+static struct thread *newborn(struct guardian *g, pid_t tid)
+{
+	uint64_t tgid = 0;
+	struct thread *t;
+
+	status_number(tid, "Tgid", 10, &tgid);
+	t = thread_add(g, tid, (pid_t)tgid);
+	if (t)
+		t->newborn = true;
+	return t;
+}
+
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGTRAP;
+}
+
+static void dispatch(struct guardian *g, pid_t tid, int status)
+{
+	struct thread *t = thread_find(g, tid);
+	int sig, event;
+
+	if (!WIFSTOPPED(status)) {
+		if (t)
+			thread_ended(g, t);
+		return;
+	}
+	if (!t)
+		t = newborn(g, tid);
+	if (!t)
+		return;
+	t->stopped = true;
+	t->status = status;
+	sig = WSTOPSIG(status);
+	event = status >> 16;
+	if (sig == SYSCALL_STOP) {
+		if (t->calling || again_stop(g, t))
+			return;
+		if (t->follow && launch_syscall_stop(g, t))
+			return;
+		thread_resume(g, t, 0);
+	} else if (event) {
+		event_stop(g, t, event, sig);
+	} else if (t->helper && (sig == SIGSTKFLT || is_fault(sig))) {
+		return; /* a request, or the agent's own failure: helper_command() looks at it */
+	} else {
+		signal_stop(g, t, sig);
+	}
+}
+
+bool pump(struct guardian *g, bool block)
+{
+	int status;
+	pid_t tid;
+
+	do
+		tid = waitpid(-1, &status, __WALL | (block ? 0 : WNOHANG));
+	while (tid < 0 && errno == EINTR);
+	if (tid < 0 && errno == ECHILD)
+		g->gone = true;
+	if (tid <= 0)
+		return false;
+	dispatch(g, tid, status);
+	return true;
+}
+
+/* A little rest that ends at the next event. */
+static void wait_event(struct guardian *g, int ms)
+{
+	struct timespec ts = { 0, ms * 1000000L };
+	sigset_t chld;
+
+	(void)g;
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigtimedwait(&chld, NULL, &ts);
+}
+
+bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)
+{
+	double end = now_ms() + timeout_ms;
+
+	t->held = true;
+	if (!t->interrupted && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0)) {
+		t->held = false;
+		return false;
+	}
+	t->interrupted = true;
+	while (!t->stopped && !t->dead && now_ms() < end) {
+		if (!pump(g, false))
+			wait_event(g, 2);
+	}
+	if (t->stopped && !t->dead)
+		return true;
+	t->held = false; /* the stop may come later: the pump lets it go on */
+	if (t->dead)
+		thread_drop(g, t);
+	return false;
+}
+
+void thread_release(struct guardian *g, struct thread *t)
+{
+	t->held = false;
+	if (t->dead) {
+		thread_drop(g, t);
+		return;
+	}
+	if (t->late_stop) {
+		kill(t->tid, SIGSTOP);
+		t->late_stop = 0;
+	}
+	if (!t->stopped)
+		return;
+	if (t->status >> 16 == PTRACE_EVENT_STOP && is_job_control(WSTOPSIG(t->status))) {
+		t->stopped = false;
+		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+		return;
+	}
+	thread_resume(g, t, 0);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Registers, memory and system calls of a stopped thread. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guardian.h"
+
+#ifndef PTRACE_GETSIGMASK
+#define PTRACE_GETSIGMASK 0x420a
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+int regs_get(pid_t tid, struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_GETREGS, tid, 0, regs) ? -errno : 0;
+}
+
+int regs_set(pid_t tid, const struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_SETREGS, tid, 0, regs) ? -errno : 0;
+}
+
+int mask_get(pid_t tid, uint64_t *mask)
+{
+	return ptrace(PTRACE_GETSIGMASK, tid, sizeof(*mask), mask) ? -errno : 0;
+}
+
+int mask_set(pid_t tid, uint64_t mask)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) ? -errno : 0;
+}
+
+size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec here = { buf, len }, there = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	if (n == (ssize_t)len || pid != g->pid)
+		return n < 0 ? 0 : (size_t)n;
+	n = pread(g->mem, buf, len, (off_t)addr);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len)
+{
+	struct iovec here = { (void *)(uintptr_t)buf, len }, there = { (void *)(uintptr_t)addr, len };
+
+	(void)g;
+	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+int text_write(int mem, uint64_t addr, const void *buf, size_t len)
+{
+	return pwrite(mem, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -errno;
+}
+
+/* The vDSO makes system calls, in every kind of program. */
+int remote_find_syscall(struct guardian *g)
+{
+	static unsigned char code[65536];
+	uint64_t size, at = maps_vdso(g, &size);
+	size_t n, i;
+
+	g->syscall_insn = 0;
+	if (size > sizeof(code))
+		size = sizeof(code);
+	n = at ? target_read(g, g->pid, at, code, size) : 0;
+	for (i = 0; i + 1 < n; i++) {
+		if (code[i] == 0x0f && code[i + 1] == 0x05) {
+			g->syscall_insn = at + i;
+			return 0;
+		}
+	}
+	return guardian_fail(g, "process %d has no vDSO to make system calls from; "
+		"start the program under trapless-run -c, or boot without vdso=0", g->pid);
+}
+
+/* Let it run to its next system call stop. */
+static bool next_stop(struct guardian *g, struct thread *t)
+{
+	t->calling = true;
+	thread_resume(g, t, 0);
+	while (!t->stopped && !t->dead)
+		pump(g, true);
+	t->calling = false;
+	return !t->dead;
+}
+
+long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
+	uint64_t d, uint64_t e, uint64_t f)
+{
+	struct user_regs_struct regs;
+
+	if (t->dead || regs_get(t->tid, &regs))
+		return -ESRCH;
+	regs.rax = (uint64_t)nr;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rdi = a;
+	regs.rsi = b;
+	regs.rdx = c;
+	regs.r10 = d;
+	regs.r8 = e;
+	regs.r9 = f;
+	regs.rip = g->syscall_insn;
+	if (regs_set(t->tid, &regs))
+		return -ESRCH;
+	if (!next_stop(g, t) || !next_stop(g, t))
+		return -ESRCH;
+	if (regs_get(t->tid, &regs))
+		return -ESRCH;
+	return (long)regs.rax;
+}

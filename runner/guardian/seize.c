@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* May this process be traced? And taking hold of all its threads. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guardian.h"
+
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+
+static ssize_t read_file(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n, got = 0;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf + got, size - 1 - (size_t)got)) > 0)
+		got += n;
+	close(fd);
+	buf[got] = 0;
+	return got;
+}
+
+/* A number out of /proc/PID/status. Returns 0, or -errno. */
+pid_t status_number(pid_t pid, const char *field, int base, uint64_t *value)
+{
+	char path[64], buf[8192], *at = buf;
+	size_t n = strlen(field);
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	got = read_file(path, buf, sizeof(buf));
+	if (got < 0)
+		return (pid_t)got;
+	while (at && !(!strncmp(at, field, n) && at[n] == ':')) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at)
+		return -ENOENT;
+	*value = strtoull(at + n + 1, NULL, base);
+	return 0;
+}
+
+static char process_state(pid_t pid)
+{
+	char path[64], buf[1024], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (read_file(path, buf, sizeof(buf)) <= 0)
+		return 0;
+	at = strrchr(buf, ')');
+	return at && at[1] ? at[2] : 0;
+}
+
+static void name_of(pid_t pid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	n = read_file(path, buf, size);
+	if (n <= 0)
+		snprintf(buf, size, "?");
+	buf[strcspn(buf, "\n")] = 0;
+}
+
+static int yama_scope(void)
+{
+	char buf[16];
+
+	return read_file("/proc/sys/kernel/yama/ptrace_scope", buf, sizeof(buf)) > 0 ? atoi(buf) : 0;
+}
+
+/* ptrace said no: which rule was it? */
+static int forbidden(struct guardian *g)
+{
+	static const char round[] = "start the program with -c instead, or with --preload";
+	uint64_t tracer = 0, uid = 0;
+	struct stat st;
+	char path[64], name[64];
+
+	status_number(g->pid, "TracerPid", 10, &tracer);
+	if (tracer) {
+		name_of((pid_t)tracer, name, sizeof(name));
+		return guardian_fail(g, "process %d is already traced by %s (pid %d): end that first",
+			g->pid, name, (int)tracer);
+	}
+	status_number(g->pid, "Uid", 10, &uid);
+	if (geteuid() && uid != geteuid())
+		return guardian_fail(g, "process %d belongs to user %d, and you are user %d: "
+			"run trapless as that user, or as root", g->pid, (int)uid, (int)geteuid());
+	snprintf(path, sizeof(path), "/proc/%d/mem", g->pid);
+	if (geteuid() && !stat(path, &st) && st.st_uid != geteuid())
+		return guardian_fail(g, "process %d has made itself non-dumpable "
+			"(set-user-id program, file capabilities, or prctl PR_SET_DUMPABLE): "
+			"run trapless as root, or %s", g->pid, round);
+	if (yama_scope())
+		return guardian_fail(g, "the Yama security module forbids tracing process %d "
+			"(/proc/sys/kernel/yama/ptrace_scope is %d): %s, or let root set it to 0",
+			g->pid, yama_scope(), yama_scope() == 3 ? "use --preload" : round);
+	return guardian_fail(g, "ptrace of process %d is forbidden here (a container's seccomp profile, "
+		"a security module, or another user namespace): %s, or add CAP_SYS_PTRACE", g->pid, round);
+}
+
+static int check_machine(struct guardian *g)
+{
+	Elf64_Ehdr h;
+	char path[64];
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", g->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? forbidden(g) : guardian_fail(g,
+			"process %d is a kernel thread: only programs can be traced with -x", g->pid);
+	n = read(fd, &h, sizeof(h));
+	close(fd);
+	if (n != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG))
+		return 0; /* the program file may be gone or odd: its maps decide */
+	if (h.e_ident[EI_CLASS] != ELFCLASS64)
+		return guardian_fail(g, "process %d is a %s program: only x86-64 is supported yet", g->pid,
+			h.e_machine == EM_X86_64 ? "x32" : "32-bit");
+	if (h.e_machine != EM_X86_64)
+		return guardian_fail(g, "process %d runs a program for machine %d: only x86-64 is supported yet",
+			g->pid, h.e_machine);
+	return 0;
+}
+
+static int check_state(struct guardian *g)
+{
+	uint64_t tgid = 0;
+	char state = process_state(g->pid);
+
+	if (!state)
+		return guardian_fail(g, "there is no process %d: ps -e shows those that run", g->pid);
+	if (!status_number(g->pid, "Tgid", 10, &tgid) && (pid_t)tgid != g->pid)
+		return guardian_fail(g, "%d is a thread of process %d: give -x %d", g->pid, (int)tgid, (int)tgid);
+	if (state == 'Z' || state == 'X') {
+		char path[64];
+		DIR *d;
+		int n = 0;
+
+		snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
+		for (d = opendir(path); d && readdir(d);)
+			n++;
+		if (d)
+			closedir(d);
+		if (n <= 3)
+			return guardian_fail(g, "process %d has already ended (a zombie): nothing to trace", g->pid);
+	}
+	if (state == 'T' || state == 't') {
+		uint64_t tracer = 0;
+
+		status_number(g->pid, "TracerPid", 10, &tracer);
+		if (tracer)
+			return forbidden(g);
+		return guardian_fail(g, "process %d is stopped: let it go on first (kill -CONT %d)",
+			g->pid, g->pid);
+	}
+	return 0;
+}
+
+int target_check(struct guardian *g)
+{
+	uint64_t seccomp = 0, tracer = 0;
+	int ret = check_state(g);
+
+	if (!ret && !g->launched)
+		ret = check_machine(g);
+	if (ret)
+		return ret;
+	status_number(g->pid, "TracerPid", 10, &tracer);
+	if (tracer && !g->launched)
+		return forbidden(g);
+	status_number(g->pid, "Seccomp", 10, &seccomp);
+	g->seccomp = seccomp != 0;
+	if (seccomp == 1 && geteuid())
+		return guardian_fail(g, "process %d is in strict seccomp mode, which kills at the first other "
+			"system call: run trapless as root, or start the program with -c", g->pid);
+	return 0;
+}
+
+static long options(const struct guardian *g)
+{
+	long o = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		 PTRACE_O_TRACEEXEC;
+
+	return g->seccomp ? o | PTRACE_O_SUSPEND_SECCOMP : o;
+}
+
+static bool is_ours(pid_t tid)
+{
+	uint64_t tracer = 0;
+
+	return !status_number(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid();
+}
+
+/* One pass over the threads. Returns how many were taken, or -1. */
+static int seize_pass(struct guardian *g)
+{
+	char path[64];
+	struct dirent *e;
+	int taken = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
+	d = opendir(path);
+	if (!d)
+		return guardian_fail(g, "process %d has just ended", g->pid);
+	while ((e = readdir(d))) {
+		pid_t tid = atoi(e->d_name);
+		char state;
+
+		if (!tid || thread_find(g, tid))
+			continue;
+		if (ptrace(PTRACE_SEIZE, tid, 0, options(g)) == 0) {
+			taken++;
+			if (!thread_add(g, tid, g->pid)) {
+				closedir(d);
+				return guardian_fail(g, "out of memory");
+			}
+			continue;
+		}
+		state = process_state(tid);
+		if (errno == ESRCH || !state || state == 'Z' || state == 'X' || is_ours(tid))
+			continue;
+		closedir(d);
+		if (g->seccomp && g->threads == NULL && geteuid())
+			return guardian_fail(g, "process %d has a seccomp filter, which may kill it at our first "
+				"system call: run trapless as root, or start the program with -c or --preload",
+				g->pid);
+		return forbidden(g);
+	}
+	closedir(d);
+	return taken;
+}
+
+int target_seize(struct guardian *g)
+{
+	char path[64];
+	int taken;
+
+	while ((taken = seize_pass(g)) > 0)
+		;
+	if (taken < 0)
+		return -1;
+	if (!g->threads)
+		return guardian_fail(g, "process %d has just ended", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", g->pid);
+	g->mem = open(path, O_RDWR | O_CLOEXEC);
+	return g->mem < 0 ? forbidden(g) : 0;
+}

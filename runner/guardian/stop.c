@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping everyone, and looking whether anyone stands in or refers to a range. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include <trapless/error.h>
+
+#include "guardian.h"
+
+enum { CHUNK = 64 * 1024, RED_ZONE = 128, FRAME_PC = 8 + 40 + 16 * 8, FRAME_SP = 8 + 40 + 15 * 8 };
+
+static bool concerns(const struct guardian *g, const struct thread *t)
+{
+	(void)g;
+	return !t->helper && !t->dead && !t->newborn;
+}
+
+/* The end of the mapping that a stack pointer lies in. */
+static uint64_t stack_end(struct guardian *g, uint64_t sp)
+{
+	uint32_t lo = 0, hi = g->ctl->nmaps;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (g->ctl->maps[mid].hi > sp)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= sp ? g->ctl->maps[lo].hi : 0;
+}
+
+/* Does [sp, end of stack) hold a word in [lo, hi)? */
+static bool stack_refers(struct guardian *g, pid_t pid, uint64_t sp, uint64_t lo, uint64_t hi)
+{
+	static uint64_t words[CHUNK / 8];
+	uint64_t at = (sp - RED_ZONE) & ~7ull, end = stack_end(g, sp);
+
+	while (at < end) {
+		size_t want = end - at < CHUNK ? end - at : CHUNK, n = target_read(g, pid, at, words, want), i;
+
+		for (i = 0; i < n / 8; i++) {
+			if (words[i] - lo < hi - lo)
+				return true;
+		}
+		if (n != want)
+			return false;
+		at += n;
+	}
+	return false;
+}
+
+/* Where a sleeping thread stands, without stopping it. */
+static bool asleep_at(struct guardian *g, struct thread *t, uint64_t *sp, uint64_t *pc)
+{
+	char path[64], buf[512], *word;
+	FILE *f;
+	bool ok = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", t->tgid, t->tid);
+	f = fopen(path, "re");
+	(void)g;
+	if (!f)
+		return false;
+	if (fgets(buf, sizeof(buf), f) && strncmp(buf, "running", 7)) {
+		word = strrchr(buf, ' ');
+		if (word) {
+			*pc = strtoull(word, NULL, 16);
+			*word = 0;
+			word = strrchr(buf, ' ');
+			if (word) {
+				*sp = strtoull(word, NULL, 16);
+				ok = true;
+			}
+		}
+	}
+	fclose(f);
+	return ok;
+}
+
+/* Its registers by a short stop; false: could not be stopped. */
+static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uint64_t *pc)
+{
+	struct user_regs_struct regs, as_found;
+	uint64_t slept;
+	bool waits;
+
+	if (t->stopped) {
+		if (regs_get(t->tid, &regs))
+			return false;
+		*sp = regs.rsp;
+		*pc = regs.rip;
+		return true;
+	}
+	slept = sleep_clock(g, t);
+	if (!thread_interrupt(g, t, 100))
+		return false;
+	if (regs_get(t->tid, &regs))
+		return false;
+	*sp = regs.rsp;
+	*pc = regs.rip;
+	as_found = regs;
+	waits = signal_waits(g, t);
+	if (!waits && (long)regs.orig_rax >= 0) {
+		call_restart(g, t, &regs, slept);
+		if (memcmp(&regs, &as_found, sizeof(regs)))
+			regs_set(t->tid, &regs);
+	}
+	thread_release(g, t);
+	return true;
+}
+
+/* 0: nobody stands in [lo, hi) or has an address of it on the stack. */
+int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
+{
+	pid_t tids[4096];
+	size_t n = 0, i;
+	struct thread *t;
+
+	for (t = g->threads; t && n < 4096; t = t->next) {
+		if (concerns(g, t))
+			tids[n++] = t->tid;
+	}
+	for (i = 0; i < n; i++) {
+		uint64_t sp, pc;
+
+		t = thread_find(g, tids[i]);
+		if (!t || !concerns(g, t))
+			continue;
+		if (!(!t->stopped && asleep_at(g, t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
+			t = thread_find(g, tids[i]);
+			if (!t)
+				continue;
+			if (who)
+				*who = t;
+			return -TL_E_BUSY;
+		}
+		if (pc - lo < hi - lo || stack_refers(g, t->tgid, sp, lo, hi)) {
+			if (who)
+				*who = t;
+			return -TL_E_BUSY;
+		}
+	}
+	return 0;
+}
+
+/* --- everyone ---------------------------------------------------------------------- */
+
+static struct user_regs_struct *found_regs; /* of stopped threads, by order in stopped[] */
+static pid_t *stopped;
+static size_t nstopped;
+
+static void add_pc(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
+{
+	struct tl_ctl_pc *p;
+
+	if (g->ctl->npcs == TL_CTL_PCS)
+		return;
+	p = &g->ctl->pcs[g->ctl->npcs++];
+	p->pc = p->to = pc;
+	p->tid = (uint32_t)tid;
+	p->where = where;
+}
+
+/* Is this where a signal handler returns to: mov $15, %eax (or %rax); syscall? */
+static bool is_restorer(struct guardian *g, uint64_t addr)
+{
+	static uint64_t last_yes;
+	static const uint8_t glibc[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t other[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	uint8_t code[9];
+
+	if (addr == last_yes)
+		return true;
+	if (addr < 4096 || addr >> 47 || target_read(g, g->pid, addr, code, sizeof(code)) != sizeof(code))
+		return false;
+	if (memcmp(code, glibc, sizeof(glibc)) && memcmp(code, other, sizeof(other)))
+		return false;
+	last_yes = addr;
+	return true;
+}
+
+static bool is_code(struct guardian *g, uint64_t addr)
+{
+	uint32_t lo = 0, hi = g->ctl->nmaps;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (g->ctl->maps[mid].hi > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= addr && g->ctl->maps[lo].prot & PROT_EXEC;
+}
+
+/* Program counters in signal frames: on this stack, and on the one that was interrupted. */
+static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
+{
+	static uint64_t words[CHUNK / 8];
+	uint64_t at = sp & ~7ull, end = stack_end(g, sp);
+	int hops = 0;
+
+	while (at < end) {
+		size_t want = end - at < CHUNK ? end - at : CHUNK, n = target_read(g, t->tgid, at, words, want), i;
+
+		for (i = 0; i < n / 8; i++) {
+			uint64_t frame = at + i * 8, pc, old_sp;
+
+			if (!is_code(g, words[i]) || !is_restorer(g, words[i]) ||
+				target_read(g, t->tgid, frame + FRAME_PC, &pc, 8) != 8 ||
+				target_read(g, t->tgid, frame + FRAME_SP, &old_sp, 8) != 8)
+				continue;
+			add_pc(g, t->tid, pc, frame + FRAME_PC);
+			if ((old_sp < at || old_sp >= end) && stack_end(g, old_sp) && hops++ < 8) {
+				add_saved(g, t, old_sp);
+			}
+		}
+		if (n != want)
+			return;
+		at += n;
+	}
+}
+
+static bool stop_one(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct *regs = &found_regs[nstopped];
+	uint64_t slept = sleep_clock(g, t);
+
+	if (!t->stopped && !thread_interrupt(g, t, 200))
+		return false;
+	t->held = true;
+	if (regs_get(t->tid, regs))
+		return true;
+	if (!signal_waits(g, t) && t->status >> 16 == PTRACE_EVENT_STOP) {
+		call_restart(g, t, regs, slept);
+		regs_set(t->tid, regs);
+	}
+	stopped[nstopped++] = t->tid;
+	add_pc(g, t->tid, regs->rip, 0);
+	add_saved(g, t, regs->rsp);
+	return true;
+}
+
+static struct thread *next_running(struct guardian *g)
+{
+	struct thread *t;
+
+	for (t = g->threads; t; t = t->next) {
+		if (concerns(g, t) && !(t->stopped && t->held))
+			return t;
+	}
+	return NULL;
+}
+
+/* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */
+int stop_all(struct guardian *g)
+{
+	size_t max = 16;
+	struct thread *t;
+
+	for (t = g->threads; t; t = t->next)
+		max++;
+	max *= 2;
+	stopped = calloc(max, sizeof(*stopped));
+	found_regs = calloc(max, sizeof(*found_regs));
+	nstopped = 0;
+	g->ctl->npcs = 0;
+	if (!stopped || !found_regs)
+		return -TL_E_NOMEM;
+	maps_read(g);
+	while ((t = next_running(g))) {
+		pid_t tid = t->tid;
+
+		if (nstopped == max || (!stop_one(g, t) && thread_find(g, tid))) {
+			resume_all(g, false);
+			return -TL_E_BUSY;
+		}
+	}
+	return 0;
+}
+
+static void apply_pcs(struct guardian *g)
+{
+	uint32_t i;
+	size_t n;
+
+	for (i = 0; i < g->ctl->npcs; i++) {
+		struct tl_ctl_pc *p = &g->ctl->pcs[i];
+
+		if (p->to == p->pc || !p->to)
+			continue;
+		if (p->where) {
+			target_write(g, g->pid, p->where, &p->to, sizeof(p->to));
+			continue;
+		}
+		for (n = 0; n < nstopped; n++) {
+			if (stopped[n] == (pid_t)p->tid) {
+				found_regs[n].rip = p->to;
+				regs_set(stopped[n], &found_regs[n]);
+			}
+		}
+	}
+}
+
+void resume_all(struct guardian *g, bool apply)
+{
+	size_t i;
+
+	if (apply)
+		apply_pcs(g);
+	for (i = 0; i < nstopped; i++) {
+		struct thread *t = thread_find(g, stopped[i]);
+
+		if (t && t != g->main_held)
+			thread_release(g, t);
+	}
+	free(stopped);
+	free(found_regs);
+	stopped = NULL;
+	found_regs = NULL;
+	nstopped = 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* trapless-run: run a compiled script against processes of this machine. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "session.h"
+#include "target.h"
+
+#define VERSION "0.1.0"
+
+enum { DRAIN_MS = 20, CLOCK_EVERY = 50 };
+
+sigset_t runner_mask;
+
+static struct options opt;
+static struct module module;
+static struct session session;
+static struct target targets[TARGETS_MAX];
+static int ntargets, signals = -1;
+
+static double now_in_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static int take_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &runner_mask);
+	signal(SIGPIPE, SIG_IGN);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signals;
+}
+
+static int open_output(void)
+{
+	session.out = stdout;
+	if (opt.output) {
+		session.out = fopen(opt.output, "we");
+		if (!session.out) {
+			fprintf(stderr, "trapless-run: cannot write %s: %s\n", opt.output, strerror(errno));
+			return -1;
+		}
+	}
+	if (opt.raw) {
+		struct tl_raw_header h = { TL_RAW_MAGIC, TL_WIRE_VERSION, module.size };
+
+		session.raw = fileno(session.out);
+		if (write(session.raw, &h, sizeof(h)) != sizeof(h) ||
+			write(session.raw, module.file, module.size) != (ssize_t)module.size) {
+			fprintf(stderr, "trapless-run: cannot write records: %s\n", strerror(errno));
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int attach_all(void)
+{
+	int i, failed = 0;
+
+	if (opt.command) {
+		if (target_launch(&targets[0], &session, &opt))
+			return -1;
+		ntargets = 1;
+	}
+	for (i = 0; i < opt.npids; i++) {
+		if (target_attach(&targets[ntargets], opt.pids[i], &session, &opt))
+			return -1;
+		ntargets++;
+	}
+	for (i = 0; i < ntargets; i++) {
+		struct target *t = &targets[i];
+
+		while (!t->ready && !t->failed && !t->ended && !t->done && target_hear(t, &opt, true))
+			;
+		failed += !t->ready && !t->ended;
+	}
+	return failed && failed == ntargets ? -1 : 0;
+}
+
+static bool anyone_left(void)
+{
+	int i;
+
+	for (i = 0; i < ntargets; i++) {
+		if (!targets[i].ended && !targets[i].done)
+			return true;
+	}
+	return ntargets == 0; /* begin, end and timers alone */
+}
+
+static bool anything_to_wait_for(void)
+{
+	return ntargets || session_has(&session, TL_TAP_TIMER);
+}
+
+static bool got_signal(void)
+{
+	struct signalfd_siginfo info;
+
+	return read(signals, &info, sizeof(info)) == sizeof(info);
+}
+
+/* Until the session ends. */
+static void run(int timer)
+{
+	struct pollfd fds[TARGETS_MAX + 2];
+	int n, i, rounds = 0;
+
+	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
+		if (module.options->max_errors && session.errors > module.options->max_errors)
+			break;
+		fds[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
+		fds[1] = (struct pollfd){ .fd = timer, .events = POLLIN };
+		for (n = 2, i = 0; i < ntargets; i++) {
+			if (!targets[i].done)
+				fds[n++] = (struct pollfd){ .fd = targets[i].sock, .events = POLLIN };
+		}
+		poll(fds, (nfds_t)n, DRAIN_MS);
+		if (timer >= 0 && fds[1].revents)
+			timers_run(&session);
+		for (i = 0; i < ntargets; i++) {
+			if (!targets[i].done)
+				target_hear(&targets[i], &opt, false);
+		}
+		drain(&session, false);
+		if (++rounds % CLOCK_EVERY == 0)
+			session_clock(&session);
+	}
+}
+
+static void leave_all(void)
+{
+	int i;
+
+	for (i = 0; i < ntargets; i++)
+		target_leave(&targets[i]);
+	for (i = 0; i < ntargets; i++) {
+		while (!targets[i].done && target_hear(&targets[i], &opt, true))
+			;
+	}
+}
+
+static void closing_line(const char *what, uint64_t n)
+{
+	if (n || opt.verbose)
+		fprintf(stderr, "trapless-run: %s: %llu\n", what, (unsigned long long)n);
+}
+
+static void closing_lines(void)
+{
+	struct tl_totals totals;
+	uint64_t missed = 0, abandoned = 0, children = 0, unclean = 0, refused = 0, traps = 0;
+	int i;
+
+	tl_session_totals(&session.view, &totals);
+	for (i = 0; i < ntargets; i++) {
+		missed += targets[i].counts.missed;
+		abandoned += targets[i].counts.abandoned;
+		children += targets[i].counts.children;
+		unclean += targets[i].counts.unclean;
+		refused += targets[i].counts.refused;
+		traps += targets[i].counts.traps;
+	}
+	closing_line("records lost (rings full; raise -DRINGSIZE)", totals.lost);
+	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
+	closing_line("hits in threads beyond the limit", session.view.session->no_block);
+	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
+	closing_line("hits missed (inside another handler, or a return without its call)", missed);
+	closing_line("calls left by an exception or longjmp", abandoned);
+	closing_line("child processes that ran untraced", children);
+	closing_line("child processes that could not be cleaned", unclean);
+	closing_line("probes refused", refused);
+	closing_line("damaged records", session.damaged + session.reader.damaged);
+	if (opt.verbose)
+		closing_line("hits by traps", traps);
+}
+
+/* The one place that decides about our exit status. */
+static int exit_status(bool failed)
+{
+	int status, i;
+
+	for (i = 0; i < ntargets; i++)
+		failed |= targets[i].failed;
+	if (module.options && module.options->max_errors < session.errors)
+		failed = true;
+	if (!opt.command)
+		return failed || session.errors ? 1 : 0;
+	if (waitpid(targets[0].pid, &status, 0) == targets[0].pid && !failed)
+		return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return 1;
+}
+
+static void say_ready(double since)
+{
+	uint32_t armed = 0;
+	int i;
+
+	if (!opt.verbose)
+		return;
+	for (i = 0; i < ntargets; i++)
+		armed += targets[i].armed;
+	fprintf(stderr, "trapless-run: %u probes armed in %d processes, %.1f ms\n", armed, ntargets,
+		now_in_ms() - since);
+}
+
+static int trace(void)
+{
+	double since = now_in_ms();
+	uint32_t i;
+	int timer;
+
+	for (i = 0; i < module.nwarnings; i++)
+		fprintf(stderr, "WARNING: %s\n", module_string(&module, module.warnings[i]));
+	if (session_create(&session, &module)) {
+		fprintf(stderr, "trapless-run: %s\n", session.why);
+		return 1;
+	}
+	session.target = opt.npids ? opt.pids[0] : 0;
+	session.view.session->target_pid = session.target;
+	if (open_output() || attach_all()) {
+		leave_all();
+		return 1;
+	}
+	if (opt.command)
+		session.view.session->target_pid = session.target = targets[0].pid;
+	session_run(&session, TL_TAP_BEGIN);
+	drain(&session, false);
+	session_live(&session, true);
+	if (opt.command)
+		target_go(&targets[0]);
+	say_ready(since);
+	timer = timers_start(&session);
+	if (anything_to_wait_for() && !session_wants_exit(&session))
+		run(timer);
+	session_live(&session, false);
+	leave_all();
+	drain(&session, true);
+	session_run(&session, session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
+	drain(&session, true);
+	closing_lines();
+	return exit_status(false);
+}
+
+int main(int argc, char **argv)
+{
+	char why[512];
+
+	if (options_parse(&opt, argc, argv)) {
+		return 2;
+	}
+	if (opt.help) {
+		options_help(stdout);
+		return 0;
+	}
+	if (opt.version) {
+		puts("trapless-run " VERSION);
+		return 0;
+	}
+	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))
+		opt.traps_only = 1;
+	if (opt.preload) {
+		fprintf(stderr, "trapless-run: [NOT_BUILT] --preload is not built yet: use -c without it\n");
+		return 1;
+	}
+	if (take_signals() < 0)
+		return 1;
+	if (module_load(&module, opt.module, why, sizeof(why))) {
+		fprintf(stderr, "trapless-run: %s\n", why);
+		return 1;
+	}
+	return trace();
+}

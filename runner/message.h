@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What runner and guardian tell each other over their socket (SOCK_SEQPACKET). */
+#ifndef TRAPLESS_RUNNER_MESSAGE_H
+#define TRAPLESS_RUNNER_MESSAGE_H
+
+#include <stdint.h>
+
+enum message_kind {
+	/* guardian to runner */
+	MSG_READY = 1,	/* seized, agent in, probes armed: number = armed probes */
+	MSG_FAILED,	/* text: why; nothing is left in the target */
+	MSG_NOTE,	/* text for -v */
+	MSG_WARN,	/* text for the user */
+	MSG_GONE,	/* the target has ended, or runs another program */
+	MSG_COUNTS,	/* the closing figures */
+	MSG_DONE,	/* detached; number: pieces of memory that had to stay */
+	/* runner to guardian */
+	MSG_LEAVE,	/* disarm, clean up, detach */
+	MSG_GO,		/* launch: begin handlers have run, the program may start */
+};
+
+struct message {
+	uint32_t kind, number;
+	uint64_t children, unclean, missed, abandoned, refused, traps;
+	char text[768];
+};
+
+#endif

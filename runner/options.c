@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Command line: one table (options.def) for the parser and --help. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+enum kind { FLAG, TEXT, PIDS };
+
+static const struct option_def {
+	char letter;
+	const char *name, *argument;
+	enum kind kind;
+	size_t field;
+	const char *help;
+} defs[] = {
+#define OPTION(letter, name, argument, kind, field, help)                                          \
+	{ letter, name, argument, kind, offsetof(struct options, field), help },
+#include "options.def"
+#undef OPTION
+};
+enum { NDEFS = sizeof(defs) / sizeof(*defs) };
+
+void options_help(FILE *to)
+{
+	int i;
+
+	fputs("Usage: trapless-run MODULE.tap [-c CMD | -x PID ...] [options]\n"
+	      "Run a compiled trapless script on this machine.\n\n", to);
+	for (i = 0; i < NDEFS; i++) {
+		char left[64], letter[8] = "    ";
+
+		if (defs[i].letter)
+			snprintf(letter, sizeof(letter), "-%c, ", defs[i].letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, defs[i].name, defs[i].argument ? " " : "",
+			defs[i].argument ? defs[i].argument : "");
+		fprintf(to, "  %-22s %s\n", left, defs[i].help);
+	}
+	fputs("\nThe session ends when the target ends, when the script calls exit(), or on SIGINT,\n"
+	      "SIGTERM or SIGHUP; `end` probes run, and the target is left as it was.\n\n"
+	      "Exit status: with -c that of CMD (128 + N when signal N ended it), unless the session\n"
+	      "itself failed: then 1. Otherwise 0, or 1 when the session failed, a probe was refused\n"
+	      "(except with '?'), or the script ended by errors. 2: bad usage.\n", to);
+}
+
+static const struct option_def *find(const char *arg, const char **value)
+{
+	const char *eq = strchr(arg, '=');
+	size_t n;
+	int i;
+
+	*value = NULL;
+	if (arg[1] != '-') {
+		for (i = 0; i < NDEFS; i++) {
+			if (defs[i].letter == arg[1] && arg[1]) {
+				*value = arg[2] ? arg + 2 : NULL;
+				return &defs[i];
+			}
+		}
+		return NULL;
+	}
+	arg += 2;
+	n = eq ? (size_t)(eq - arg) : strlen(arg);
+	for (i = 0; i < NDEFS; i++) {
+		if (strlen(defs[i].name) == n && !strncmp(defs[i].name, arg, n)) {
+			*value = eq ? eq + 1 : NULL;
+			return &defs[i];
+		}
+	}
+	return NULL;
+}
+
+static int take(struct options *o, const struct option_def *d, const char *value)
+{
+	void *field = (char *)o + d->field;
+	char *end;
+	long pid;
+
+	if (d->kind == FLAG) {
+		++*(int *)field;
+	} else if (d->kind == TEXT) {
+		*(const char **)field = value;
+	} else {
+		pid = strtol(value, &end, 10);
+		if (*end || end == value || pid <= 0 || pid > 0x7fffffff) {
+			fprintf(stderr, "trapless-run: -%c wants a process number, not '%s': ps -e shows them\n",
+				d->letter, value);
+			return -1;
+		}
+		if (o->npids == TARGETS_MAX) {
+			fprintf(stderr, "trapless-run: at most %d processes in one session\n", TARGETS_MAX);
+			return -1;
+		}
+		((pid_t *)field)[o->npids++] = (pid_t)pid;
+	}
+	return 0;
+}
+
+static int check(const struct options *o)
+{
+	const char *wrong = NULL;
+
+	if (!o->module)
+		wrong = "no module given";
+	else if (o->command && o->npids)
+		wrong = "-c and -x exclude each other";
+	else if (o->preload && !o->command)
+		wrong = "--preload starts a program: give it with -c";
+	if (wrong)
+		fprintf(stderr, "trapless-run: %s; see trapless-run --help\n", wrong);
+	return wrong ? -1 : 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	int i, plain = 0;
+
+	for (i = 1; i < argc; i++) {
+		const struct option_def *d;
+		const char *value;
+
+		if (!plain && !strcmp(argv[i], "--")) {
+			plain = 1;
+			continue;
+		}
+		if (plain || argv[i][0] != '-' || !argv[i][1]) {
+			if (o->module) {
+				fprintf(stderr, "trapless-run: one module at a time ('%s' is one too many)\n", argv[i]);
+				return -1;
+			}
+			o->module = argv[i];
+			continue;
+		}
+		d = find(argv[i], &value);
+		if (!d) {
+			fprintf(stderr, "trapless-run: there is no option %s; see trapless-run --help\n", argv[i]);
+			return -1;
+		}
+		if (d->kind == FLAG && value && argv[i][1] != '-') { /* -vv */
+			const char *c;
+
+			for (c = value; *c; c++) {
+				if (*c != d->letter) {
+					fprintf(stderr, "trapless-run: give -%c and -%c apart\n", d->letter, *c);
+					return -1;
+				}
+				take(o, d, NULL);
+			}
+		} else if (d->kind != FLAG && !value) {
+			value = ++i < argc ? argv[i] : NULL;
+			if (!value) {
+				fprintf(stderr, "trapless-run: --%s wants %s\n", d->name, d->argument);
+				return -1;
+			}
+		}
+		if (take(o, d, value))
+			return -1;
+	}
+	return o->help || o->version ? 0 : check(o);
+}

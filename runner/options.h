@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TRAPLESS_RUNNER_OPTIONS_H
+#define TRAPLESS_RUNNER_OPTIONS_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum { TARGETS_MAX = 256 };
+
+struct options {
+	const char *module;
+	const char *command, *output;
+	pid_t pids[TARGETS_MAX];
+	int npids;
+	int raw, preload, traps_only, verbose, help, version;
+};
+
+/* 0; or -1: a message has been printed. */
+int options_parse(struct options *o, int argc, char **argv);
+void options_help(FILE *to);
+
+#endif

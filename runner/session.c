@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+
+enum { BLOCKS = 1024, MEMORY_MAX = 1 << 30 };
+
+static uint64_t find_export(void *arg, const char *name)
+{
+	unsigned i;
+
+	(void)arg;
+	for (i = 0; i < tl_nexports; i++) {
+		if (!strcmp(tl_exports[i].name, name))
+			return (uint64_t)(uintptr_t)tl_exports[i].addr;
+	}
+	return 0;
+}
+
+static int fail(struct session *s, const char *what)
+{
+	if (!s->why[0])
+		snprintf(s->why, sizeof(s->why), "%s: %s", what, strerror(errno));
+	return -1;
+}
+
+static int map_module(struct session *s)
+{
+	size_t span = module_span(s->mod);
+
+	if (!span)
+		return 0;
+	s->code = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->code == MAP_FAILED)
+		return fail(s, "cannot map the module");
+	if (module_place(s->mod, (uintptr_t)s->code, s->code, find_export, NULL, s->why, sizeof(s->why)))
+		return -1;
+	if (s->mod->code_size && mprotect(s->code, s->mod->code_size, PROT_READ | PROT_EXEC))
+		return fail(s, "cannot make the module executable");
+	return 0;
+}
+
+/* --- what handlers that run here ask for ------------------------------------------- */
+
+static struct session *of(struct tl_view *v)
+{
+	return v->home;
+}
+
+static int read_target(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
+{
+	struct iovec here = { dst, size }, there = { (void *)(uintptr_t)addr, size };
+
+	return of(v)->target && process_vm_readv(of(v)->target, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -1;
+}
+
+static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset, uint64_t *size)
+{
+	return tl_symbol_name(&of(v)->symbols, addr, buf, room, offset, size);
+}
+
+static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room)
+{
+	return tl_symbol_image(&of(v)->symbols, addr, buf, room);
+}
+
+static void relax(struct tl_view *v)
+{
+	(void)v;
+	__builtin_ia32_pause();
+}
+
+static void make_envs(struct session *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->mod->nprobes; i++) {
+		s->envs[i].view = &s->view;
+		s->envs[i].number = i;
+		s->envs[i].kind = s->mod->probes[i].kind;
+		s->envs[i].point = module_string(s->mod, s->mod->probes[i].point);
+		s->envs[i].func = module_string(s->mod, s->mod->probes[i].func);
+	}
+}
+
+static void make_symbols(struct session *s)
+{
+	s->symbols.strings = s->mod->strings;
+	s->symbols.strings_size = s->mod->strings_size;
+	s->symbols.symbols = s->mod->symbols;
+	s->symbols.nsymbols = s->mod->nsymbols;
+	s->symbols.images = s->images;
+	s->symbols.nimages = s->mod->nimages;
+}
+
+static uint32_t blocks_for(const struct tl_tap_options *o)
+{
+	struct tl_session l;
+	uint32_t n = BLOCKS;
+
+	while (n > 16 && (tl_session_layout(o, n, &l) || l.size > MEMORY_MAX))
+		n /= 2;
+	return n;
+}
+
+int session_create(struct session *s, const struct module *mod)
+{
+	const struct tl_tap_options *o = mod->options;
+	struct tl_session layout;
+	char comm[16] = "trapless-run";
+	void *mem;
+
+	s->mod = mod;
+	s->raw = -1;
+	memset(&layout, 0, sizeof(layout));
+	if (tl_session_layout(o, blocks_for(o), &layout)) {
+		snprintf(s->why, sizeof(s->why), "the script's globals do not fit into session memory: lower "
+			"-DMAXMAPENTRIES or the arrays' sizes");
+		return -1;
+	}
+	s->size = layout.size;
+	s->fd = memfd_create("trapless", MFD_CLOEXEC);
+	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size))
+		return fail(s, "cannot make session memory");
+	mem = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (mem == MAP_FAILED)
+		return fail(s, "cannot map session memory");
+	tl_session_init(mem, &layout);
+	s->envs = calloc(mod->nprobes + 1, sizeof(*s->envs));
+	s->images = mmap(NULL, (mod->nimages + 1) * sizeof(*s->images), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!s->envs || s->images == MAP_FAILED)
+		return fail(s, "cannot start the session");
+	if (tl_view_attach(&s->view, mem, s->size, o) ||
+		tl_session_globals(&s->view, mod->globals, mod->nglobals, mod->strings, mod->strings_size)) {
+		snprintf(s->why, sizeof(s->why), "the module's globals contradict each other: compile the script again");
+		return -1;
+	}
+	make_envs(s);
+	make_symbols(s);
+	s->ops = (struct tl_view_ops){ .read = read_target, .symbol = symbol, .image = image, .relax = relax };
+	s->view.ops = &s->ops;
+	s->view.home = s;
+	s->view.always = 1;
+	s->view.own = tl_block_claim(&s->view, (uint32_t)getpid(), (uint32_t)getpid(), comm);
+	session_clock(s);
+	if (map_module(s))
+		return -1;
+	return drain_start(s);
+}
+
+/* --- clock --------------------------------------------------------------------------- */
+
+static uint64_t cycles(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static uint64_t epoch_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The rate sharpens with every call: it is measured since the first one. */
+void session_clock(struct session *s)
+{
+	static uint64_t first_cycles, first_ns, mult;
+	uint64_t c = cycles(), ns = epoch_ns();
+	struct timespec nap = { 0, 2000000 };
+
+	if (!first_ns) {
+		first_cycles = c;
+		first_ns = ns;
+		nanosleep(&nap, NULL);
+		c = cycles();
+		ns = epoch_ns();
+	}
+	if (c > first_cycles && ns > first_ns)
+		mult = (uint64_t)(((unsigned __int128)(ns - first_ns) << 32) / (c - first_cycles));
+	tl_clock_set(&s->view, c, ns, mult);
+}
+
+/* --- probes that run here --------------------------------------------------------------- */
+
+void session_live(struct session *s, bool on)
+{
+	__atomic_store_n(&s->view.session->live, on, __ATOMIC_SEQ_CST);
+}
+
+bool session_wants_exit(const struct session *s)
+{
+	return __atomic_load_n(&s->view.session->exit_requested, __ATOMIC_RELAXED) != 0;
+}
+
+bool session_has(const struct session *s, uint32_t kind)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->mod->nprobes; i++) {
+		if (s->mod->probes[i].kind == kind && !(s->mod->probes[i].flags & TL_TAP_PROBE_NEVER))
+			return true;
+	}
+	return false;
+}
+
+void session_run_one(struct session *s, uint32_t i)
+{
+	const struct tl_tap_probe *p = &s->mod->probes[i];
+	struct tl_probe probe = { .data = &s->envs[i] };
+	tl_pre_fn fn;
+
+	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER)
+		return;
+	fn = (tl_pre_fn)(uintptr_t)(s->code + p->handler);
+	fn(&probe, NULL, NULL);
+}
+
+/* In order of arg, then of place in the script. */
+void session_run(struct session *s, uint32_t kind)
+{
+	uint32_t n = s->mod->nprobes, i, done = 0;
+	char *ran = calloc(n + 1, 1);
+
+	while (ran && done < n) {
+		uint32_t best = n;
+
+		for (i = 0; i < n; i++) {
+			if (s->mod->probes[i].kind == kind && !ran[i] &&
+				(best == n || s->mod->probes[i].arg < s->mod->probes[best].arg))
+				best = i;
+		}
+		if (best == n)
+			break;
+		ran[best] = 1;
+		done++;
+		if (kind == TL_TAP_BEGIN && session_wants_exit(s))
+			continue;
+		session_run_one(s, best);
+	}
+	free(ran);
+}

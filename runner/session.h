@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The runner's half of a session: shared memory, the module's own code, its probes that are not in targets. */
+#ifndef TRAPLESS_RUNNER_SESSION_H
+#define TRAPLESS_RUNNER_SESSION_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../agent/symbols.h"
+#include "../runtime/session.h"
+#include "module.h"
+
+struct options;
+
+struct session {
+	const struct module *mod;
+	struct tl_view view;
+	struct tl_view_ops ops;
+	int fd;			/* of the shared memory */
+	uint64_t size;
+	uint8_t *code;		/* the module, mapped here too */
+	struct tl_env *envs;	/* one a probe */
+	struct tl_symbols symbols;
+	struct tl_symbol_image *images; /* shared with the guardian */
+	pid_t target;		/* memory reads of handlers that run here */
+	struct tl_reader reader;
+	FILE *out;
+	int raw;		/* raw stream descriptor, or -1 */
+	uint64_t errors, lost, damaged;
+	char why[512];
+};
+
+int session_create(struct session *s, const struct module *mod); /* 0 or -1 with why */
+void session_live(struct session *s, bool on);
+bool session_wants_exit(const struct session *s);
+/* Run all probes of a kind (begin, end, error) in order of their numbers. */
+void session_run(struct session *s, uint32_t kind);
+void session_run_one(struct session *s, uint32_t probe);
+bool session_has(const struct session *s, uint32_t kind);
+void session_clock(struct session *s);
+
+/* drain.c */
+int drain_start(struct session *s);
+void drain(struct session *s, bool final);
+
+/* timers.c: one descriptor to poll; -1: no timers. */
+int timers_start(struct session *s);
+void timers_run(struct session *s);
+
+#endif

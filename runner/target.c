@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guardian/guardian.h"
+#include "target.h"
+
+static int go_pipe[2] = { -1, -1 };
+
+static void be_guardian(struct target *t, struct session *s, const struct options *o, int sock)
+{
+	static struct guardian g;
+
+	g.pid = t->pid;
+	g.sock = sock;
+	g.mem = -1;
+	g.mod = s->mod;
+	g.session_fd = s->fd;
+	g.session_size = s->size;
+	g.session = s->view.session;
+	g.shared_images = s->images;
+	g.verbose = o->verbose;
+	g.traps_only = o->traps_only;
+	g.launched = t->launched;
+	_exit(guardian_run(&g));
+}
+
+static int start_guardian(struct target *t, struct session *s, const struct options *o)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		fprintf(stderr, "trapless-run: cannot start a guardian: %s\n", strerror(errno));
+		return -1;
+	}
+	fflush(NULL);
+	t->guardian = fork();
+	if (t->guardian < 0) {
+		fprintf(stderr, "trapless-run: cannot start a guardian: %s\n", strerror(errno));
+		return -1;
+	}
+	if (!t->guardian) {
+		close(pair[0]);
+		if (go_pipe[1] >= 0)
+			close(go_pipe[1]);
+		if (s->out && s->out != stdout)
+			close(fileno(s->out));
+		be_guardian(t, s, o, pair[1]);
+	}
+	close(pair[1]);
+	t->sock = pair[0];
+	return 0;
+}
+
+int target_attach(struct target *t, pid_t pid, struct session *s, const struct options *o)
+{
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	return start_guardian(t, s, o);
+}
+
+/* Words only: no shell needed. */
+static char **split_words(const char *command)
+{
+	char **argv, *copy, *word, *rest;
+	size_t n = 0;
+
+	if (command[strcspn(command, "|&;<>()$`\\\"'*?[]#~=%!{}\n")])
+		return NULL;
+	copy = strdup(command);
+	argv = calloc(strlen(command) / 2 + 3, sizeof(*argv));
+	if (!copy || !argv)
+		return NULL;
+	for (word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+		argv[n++] = word;
+	return n && strcmp(argv[0], "exec") && strcmp(argv[0], "cd") && strcmp(argv[0], "exit") ? argv : NULL;
+}
+
+static void be_command(const char *command, int wait_fd, const sigset_t *mask)
+{
+	char **argv = split_words(command), byte;
+	int sig;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* until the exec: lets the guardian in under Yama */
+	if (read(wait_fd, &byte, 1) != 1)
+		_exit(127); /* the session failed before it began */
+	close(wait_fd);
+	for (sig = 1; sig < 32; sig++) {
+		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGPIPE)
+			signal(sig, SIG_DFL);
+	}
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (argv) {
+		execvp(argv[0], argv);
+		fprintf(stderr, "trapless-run: cannot start %s: %s\n", argv[0], strerror(errno));
+	} else {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		fprintf(stderr, "trapless-run: cannot start /bin/sh: %s\n", strerror(errno));
+	}
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+extern sigset_t runner_mask; /* as we were started with */
+
+int target_launch(struct target *t, struct session *s, const struct options *o)
+{
+	memset(t, 0, sizeof(*t));
+	t->launched = true;
+	if (pipe2(go_pipe, O_CLOEXEC)) {
+		fprintf(stderr, "trapless-run: %s\n", strerror(errno));
+		return -1;
+	}
+	fflush(NULL);
+	t->pid = fork();
+	if (t->pid < 0) {
+		fprintf(stderr, "trapless-run: cannot start the program: %s\n", strerror(errno));
+		return -1;
+	}
+	if (!t->pid) {
+		close(go_pipe[1]);
+		be_command(o->command, go_pipe[0], &runner_mask);
+	}
+	close(go_pipe[0]);
+	go_pipe[0] = -1;
+	return start_guardian(t, s, o);
+}
+
+void target_go(struct target *t)
+{
+	(void)t;
+	if (go_pipe[1] >= 0) {
+		if (write(go_pipe[1], "g", 1) != 1)
+			fprintf(stderr, "trapless-run: the program did not start\n");
+		close(go_pipe[1]);
+		go_pipe[1] = -1;
+	}
+}
+
+static void take(struct target *t, const struct options *o, struct message *m)
+{
+	m->text[sizeof(m->text) - 1] = 0;
+	switch (m->kind) {
+	case MSG_READY:
+		t->ready = true;
+		t->armed = m->number;
+		break;
+	case MSG_FAILED:
+		t->failed = true;
+		fprintf(stderr, "trapless-run: %s\n", m->text[0] ? m->text : "the session failed");
+		break;
+	case MSG_NOTE:
+		if (o->verbose)
+			fprintf(stderr, "  %s\n", m->text);
+		break;
+	case MSG_WARN:
+		t->failed |= m->number != 0;
+		fprintf(stderr, "WARNING: %s\n", m->text);
+		break;
+	case MSG_GONE:
+		t->ended = true;
+		break;
+	case MSG_COUNTS:
+		t->counts = *m;
+		t->counted = true;
+		break;
+	case MSG_DONE:
+		t->done = true;
+		t->kept = m->number;
+		break;
+	}
+}
+
+bool target_hear(struct target *t, const struct options *o, bool block)
+{
+	struct message m;
+
+	for (;;) {
+		ssize_t n = recv(t->sock, &m, sizeof(m), block ? 0 : MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			return true;
+		if (n == (ssize_t)sizeof(m)) {
+			take(t, o, &m);
+			if (block)
+				return true;
+			continue;
+		}
+		if (n < 0 && errno == EAGAIN)
+			return true;
+		t->done = true; /* the guardian has gone */
+		return false;
+	}
+}
+
+void target_leave(struct target *t)
+{
+	struct message m = { .kind = MSG_LEAVE };
+
+	if (!t->done && send(t->sock, &m, sizeof(m), MSG_NOSIGNAL) < 0)
+		t->done = true;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A traced process as the runner sees it: its guardian at the other end of a socket. */
+#ifndef TRAPLESS_RUNNER_TARGET_H
+#define TRAPLESS_RUNNER_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "message.h"
+#include "options.h"
+#include "session.h"
+
+struct target {
+	pid_t pid, guardian;
+	int sock;
+	bool launched, ready, ended, done, failed;
+	uint32_t armed;
+	uint32_t kept;
+	struct message counts;
+	bool counted;
+};
+
+/* Fork a guardian for the process. 0, or -1 with a message printed. */
+int target_attach(struct target *t, pid_t pid, struct session *s, const struct options *o);
+/* Start CMD, held back until target_go(). */
+int target_launch(struct target *t, struct session *s, const struct options *o);
+void target_go(struct target *t);
+/* Take the messages that have come; block: wait for at least one. false: the guardian is gone. */
+bool target_hear(struct target *t, const struct options *o, bool block);
+void target_leave(struct target *t);
+
+#endif

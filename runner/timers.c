@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* timer.s, timer.ms ...: one timerfd, set to whichever probe is due next. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+
+static int fd = -1;
+static uint64_t *due; /* CLOCK_MONOTONIC ns by probe number; 0: no timer */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void set_next(const struct session *s)
+{
+	struct itimerspec it;
+	uint64_t next = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->mod->nprobes; i++) {
+		if (due[i] && (!next || due[i] < next))
+			next = due[i];
+	}
+	memset(&it, 0, sizeof(it));
+	it.it_value.tv_sec = (time_t)(next / 1000000000u);
+	it.it_value.tv_nsec = (long)(next % 1000000000u);
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &it, NULL);
+}
+
+int timers_start(struct session *s)
+{
+	uint64_t now = now_ns();
+	uint32_t i, n = 0;
+
+	due = calloc(s->mod->nprobes + 1, sizeof(*due));
+	for (i = 0; due && i < s->mod->nprobes; i++) {
+		const struct tl_tap_probe *p = &s->mod->probes[i];
+
+		if (p->kind != TL_TAP_TIMER || p->flags & TL_TAP_PROBE_NEVER)
+			continue;
+		due[i] = now + (uint64_t)p->arg;
+		n++;
+	}
+	if (!n)
+		return -1;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	set_next(s);
+	return fd;
+}
+
+/* Run what is due. A timer that was late does not run twice for it. */
+void timers_run(struct session *s)
+{
+	uint64_t count, now = now_ns();
+	uint32_t i;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	for (i = 0; i < s->mod->nprobes; i++) {
+		uint64_t period = (uint64_t)s->mod->probes[i].arg;
+
+		if (!due[i] || due[i] > now)
+			continue;
+		session_run_one(s, i);
+		due[i] += period;
+		if (due[i] <= now)
+			due[i] = now + period;
+	}
+	set_next(s);
+}
