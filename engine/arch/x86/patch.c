@@ -76,19 +76,16 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 	size_t first = 0, last = 0;
 	struct tl_insn i;
 
-	(void)one_insn; /* who stands inside is the core's question; here only what fetch may see */
 	differing(from, to, len, &first, &last);
 	step->spin_len = 0;
 	step->word = (addr + first) & ~(uintptr_t)7;
 	/* One byte is whole by the manual; more in one aligned word, by the vendor check. */
 	if (first == last || ((addr + last - step->word < 8) && tl_arch_atomic_ok()))
 		return TL_PATCH_ATOMIC;
-	/* The head is written by a store of its own, so it must not be torn either. */
-	if ((addr & 7) == 7 || !tl_arch_atomic_ok())
+	/* The head is a store of its own, aligned, and must not end inside an instruction that threads may reach. */
+	if (addr & 1 || len < 2)
 		return TL_PATCH_BYPASS;
-	if (!tl_insn_decode(&i, from, len, TL_INSN_64) && from[0] != to[0])
-		return TL_PATCH_BYPASS;
-	if (i.len < 2)
+	if (!one_insn && (!tl_insn_decode(&i, from, len, TL_INSN_64) || i.len < 2))
 		return TL_PATCH_BYPASS;
 	step->spin[0] = 0xeb; /* jmp . */
 	step->spin[1] = 0xfe;

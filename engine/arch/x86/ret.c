@@ -55,7 +55,9 @@ static int leaves(const struct tl_insn *i, uintptr_t addr, const struct tl_insn 
 	case TL_FLOW_JMP:
 	case TL_FLOW_JCC:
 		*kind = i->flow == TL_FLOW_JMP ? TL_EXIT_TAIL : TL_EXIT_TAIL_COND;
-		return !in_parts(parts, nparts, (uintptr_t)tl_insn_target(i, addr));
+		if (in_parts(parts, nparts, (uintptr_t)tl_insn_target(i, addr)))
+			return 0;
+		return i->flags & TL_INSN_LOOP ? -TL_E_NO_EXIT : 1;
 	case TL_FLOW_JMP_IND:
 		*kind = TL_EXIT_TAIL;
 		if (x86_is_got_jump(i))
@@ -86,7 +88,7 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 		if (ret < 0)
 			return ret;
 		if (ret && found < max)
-			exits[found] = (struct tl_exit){.addr = addr, .kind = kind};
+			exits[found] = (struct tl_exit){.addr = addr, .kind = kind, .cond = i.cond};
 		found += (size_t)ret;
 		before[2] = before[1];
 		before[1] = before[0];
@@ -98,4 +100,39 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs)
 {
 	return *(const uintptr_t *)regs->sp;
+}
+
+bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)
+{
+	enum { CF = 1, PF = 1 << 2, ZF = 1 << 6, SF = 1 << 7, OF = 1 << 11 };
+	uint64_t f = regs->flags;
+	bool less = !(f & SF) != !(f & OF);
+	bool holds;
+
+	switch (cond >> 1) {
+	case 0:
+		holds = f & OF;
+		break;
+	case 1:
+		holds = f & CF;
+		break;
+	case 2:
+		holds = f & ZF;
+		break;
+	case 3:
+		holds = f & (CF | ZF);
+		break;
+	case 4:
+		holds = f & SF;
+		break;
+	case 5:
+		holds = f & PF;
+		break;
+	case 6:
+		holds = less;
+		break;
+	default:
+		holds = less || (f & ZF);
+	}
+	return holds != (cond & 1);
 }
