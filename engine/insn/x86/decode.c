@@ -223,7 +223,14 @@ static bool escapes(const struct decoder *d)
 
 static bool read_opcode_space(struct decoder *d)
 {
-	switch (d->p[d->n]) {
+	uint8_t byte = d->p[d->n];
+
+	if (byte_class[byte] != BYTE_ESCAPE) {
+		set_legacy_pp(d);
+		d->head = legacy_heads[0];
+		return true;
+	}
+	switch (byte) {
 	case 0x62:
 		if (escapes(d))
 			return bare(d) && read_evex(d);

@@ -366,30 +366,34 @@ fn every(evex: bool) -> bool {
     good
 }
 
+/// The best of several runs over each file: the machine may be busy with other things.
 fn speed(files: &[String]) -> bool {
     for path in files {
         let Ok(file) = std::fs::read(path) else {
+            println!("skip insn-speed: {path} is not here");
             continue;
         };
-        let Some((wide, sections)) = source::code_of(&file) else {
-            continue;
-        };
-        let (mut n, start) = (0u64, std::time::Instant::now());
-        for code in &sections {
-            let mut at = 0;
-            while at < code.len() {
-                at += ours::decode(&code[at..], wide).map_or(1, |i| i.len as usize);
-                n += 1;
-            }
+        let Some((wide, sections)) = source::code_of(&file) else { continue };
+        let best = (0..7).map(|_| sweep(&sections, wide)).max_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((n, rate)) = best {
+            println!("# {path}: {n} instructions, {:.1} million a second", rate / 1e6);
         }
-        let s = start.elapsed().as_secs_f64();
-        println!(
-            "# {path}: {n} instructions in {:.1} ms, {:.1} million a second",
-            s * 1e3,
-            n as f64 / s / 1e6
-        );
     }
     true
+}
+
+/// Decode everything once: how many instructions, and how many a second.
+fn sweep(sections: &[&[u8]], wide: bool) -> (u64, f64) {
+    let (mut n, mut insn) = (0u64, ours::Insn::default());
+    let start = std::time::Instant::now();
+    for code in sections {
+        let mut at = 0;
+        while at < code.len() {
+            at += ours::decode_into(&mut insn, &code[at..], wide).max(1);
+            n += 1;
+        }
+    }
+    (n, n as f64 / start.elapsed().as_secs_f64())
 }
 
 fn show(text: &str, wide: bool) -> bool {

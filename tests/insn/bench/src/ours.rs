@@ -51,9 +51,13 @@ pub const REX2: u16 = 1 << 13;
 
 pub fn decode(bytes: &[u8], wide: bool) -> Option<Insn> {
     let mut insn = Insn::default();
+    (decode_into(&mut insn, bytes, wide) > 0).then_some(insn)
+}
+
+/// As C callers do it: into the same memory again and again. The length, 0 if invalid.
+pub fn decode_into(insn: &mut Insn, bytes: &[u8], wide: bool) -> usize {
     // SAFETY: the decoder reads at most `max` bytes and writes only `insn`.
-    let len = unsafe { tl_insn_decode(&mut insn, bytes.as_ptr(), bytes.len(), wide as u32) };
-    (len > 0).then_some(insn)
+    unsafe { tl_insn_decode(insn, bytes.as_ptr(), bytes.len(), wide as u32) as usize }
 }
 
 /// Answers of attr.c.
