@@ -8,6 +8,7 @@
 
 #include "../../runtime/internal.h"
 #include "../unit.h"
+#include "cycles.h"
 
 #define BLOCKS 20
 
@@ -15,17 +16,6 @@ static struct tl_view home;
 static struct tl_tap_options home_options;
 static struct tl_env home_env = { &home, 7, TL_TAP_SITE, "process(\"x\").function(\"f\")", "f" };
 static void *home_memory;
-
-#if !defined(__x86_64__) && !defined(__i386__)
-#include <time.h>
-uint64_t tl_arch_cycles(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-#endif
 
 /* Own memory is readable where it is not inside [hole, hole + 4096). */
 static uint64_t home_hole;

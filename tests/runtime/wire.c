@@ -8,6 +8,7 @@
 #include <trapless/wire.h>
 #include "../../runtime/script.h"
 #include "../unit.h"
+#include "cycles.h"
 
 #define SIZE(type) printf("layout %s %u\n", #type, (unsigned)sizeof(struct type))
 #define AT(type, field) printf("layout %s.%s %u\n", #type, #field, (unsigned)offsetof(struct type, field))
