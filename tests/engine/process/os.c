@@ -410,11 +410,13 @@ static void handler(int sig)
 
 static void *spin_on_alternate_stack(void *arg)
 {
-	stack_t ss = { .ss_sp = arg, .ss_size = 65536 };
+	stack_t ss = { .ss_sp = arg, .ss_size = 65536 }, was;
 
+	sigaltstack(arg ? &ss : NULL, &was);
+	spin(NULL);
 	if (arg)
-		sigaltstack(&ss, NULL);
-	return spin(NULL);
+		sigaltstack(&was, NULL);
+	return NULL;
 }
 
 /* A thread interrupted at spin_here by a handler that is still running. */

@@ -8,8 +8,8 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os probe probe-so headers.ok)
-PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; \
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so headers.ok)
+PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
@@ -17,7 +17,9 @@ PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; \
 process-tests: $(PROCESS_TESTS)
 
 # The home alone, without an engine.
-$(PROCESS_TEST_OUT)/os: $(addprefix tests/engine/process/, os.c home.c) $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
+$(PROCESS_TEST_OUT)/os-asan: PROCESS_TEST_CFLAGS += -fsanitize=address
+$(PROCESS_TEST_OUT)/os-ubsan: PROCESS_TEST_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=all
+$(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
 		$(wildcard engine/os/process/*.h) tests/unit.h
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
