@@ -347,7 +347,7 @@ static const struct tl_point *point_at(const struct tl_plan *plan, uintptr_t add
 static void branch_with_post(struct build *b, const struct tl_insn *i, const struct tl_point *p)
 {
 	uintptr_t target = (uintptr_t)tl_insn_target(i, p->addr), next = p->addr + i->len;
-	struct x86_label taken = {0};
+	struct x86_label taken = {0}, over = {0};
 
 	if (i->flags & TL_INSN_LOOP) {
 		x86_bytes(b->e, i->bytes, i->imm_off);
@@ -362,12 +362,13 @@ static void branch_with_post(struct build *b, const struct tl_insn *i, const str
 	x86_mark(b->e, false, next);
 	add_call(b, p, next, true, 0);
 	x86_mark(b->e, false, next);
-	x86_jmp_to(b->e, next);
+	x86_jmp_label(b->e, &over);
 	x86_label_here(b->e, &taken);
 	x86_mark(b->e, false, target);
 	add_call(b, p, target, true, 0);
 	x86_mark(b->e, false, target);
 	x86_jmp_to(b->e, target);
+	x86_label_here(b->e, &over);
 }
 
 /* The instruction at `addr`, with the handlers of its point. */
