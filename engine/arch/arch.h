@@ -33,6 +33,7 @@ struct tl_code {
 	uint8_t *target;	/* bitmap: a branch inside the function, or a pad, leads here */
 	bool indirect;		/* has an indirect jump whose targets are not known */
 	bool complete;		/* every byte was decoded */
+	uint8_t port;		/* port's own use */
 };
 
 #define TL_POINTS_MAX 8		/* probed instructions one detour can serve */
