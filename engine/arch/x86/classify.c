@@ -2,8 +2,7 @@
 /* The code walk: where instructions start, where branches lead, what may be probed. */
 #include "x86.h"
 
-/* What librseq and glibc register: ud1 with this immediate stands before an abort address. */
-#define RSEQ_SIG 0x53053053u
+#define STD 0xfd
 
 static bool bit(const uint8_t *map, size_t n)
 {
@@ -49,6 +48,22 @@ static void clear(struct tl_code *code)
 	for (size_t n = 0; n < bytes; n++)
 		code->boundary[n] = code->target[n] = 0;
 	code->indirect = code->complete = false;
+	code->port = 0;
+}
+
+/*
+ * What stands before the abort address of a restartable sequence: ud1 with
+ * the signature that librseq, tcmalloc and the C library register. Where in
+ * the part the sequence lies, only its descriptor tells.
+ */
+static bool is_rseq_signature(const struct tl_insn *i)
+{
+	static const uint8_t ud1[] = {0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53};
+
+	for (unsigned n = 0; n < sizeof(ud1); n++)
+		if (i->bytes[n] != ud1[n])
+			return false;
+	return i->len == sizeof(ud1);
 }
 
 static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
@@ -62,6 +77,10 @@ static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
 	/* A jump through the GOT goes to some function's entry: never into the middle of this one. */
 	if (i->flow == TL_FLOW_JMP_IND && !x86_is_got_jump(i))
 		code->indirect = true;
+	if (i->map == 0 && i->opcode == STD)
+		code->port |= X86_PORT_DF;
+	if (i->flow == TL_FLOW_STOP && is_rseq_signature(i))
+		code->port |= X86_PORT_RSEQ;
 }
 
 int tl_arch_code_walk(struct tl_code *code)
@@ -98,22 +117,6 @@ void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintp
 	}
 }
 
-/*
- * A part that holds an abort handler's signature belongs to a restartable
- * sequence; where in it the sequence lies, only its descriptor tells. Its
- * entry is safe: the sequence has to be announced first.
- */
-static bool has_rseq_signature(const struct tl_code *code)
-{
-	for (size_t n = 0; n + 4 <= code->size; n++) {
-		const uint8_t *p = code->text + n;
-
-		if (((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24) == RSEQ_SIG)
-			return true;
-	}
-	return false;
-}
-
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr)
 {
 	struct tl_insn i;
@@ -122,7 +125,8 @@ int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr)
 		return -TL_E_NOT_BOUNDARY;
 	if (!x86_decode_at(code, addr, &i))
 		return -TL_E_BAD_INSN;
-	if (addr != code->start && has_rseq_signature(code))
+	/* The entry is safe: a sequence has to be announced first. */
+	if (addr != code->start && (code->port & X86_PORT_RSEQ))
 		return -TL_E_IN_RSEQ;
 	return x86_can_move(&i);
 }

@@ -240,17 +240,6 @@ static int try_window(struct request *r)
 
 /* --- the ladder ---------------------------------------------------------------- */
 
-/* Does the function set the direction flag somewhere? Not decoded to the end: assume so. */
-static bool sets_df(const struct tl_code *code)
-{
-	if (!code->complete)
-		return true;
-	for (size_t n = 0; n < code->size; n++)
-		if (code->text[n] == 0xfd && x86_is_boundary(code, code->start + n))
-			return true;
-	return false;
-}
-
 /* After an indirect branch or a return, where the program goes on is known to the processor only. */
 static bool post_possible(const struct tl_insn *i)
 {
@@ -276,7 +265,8 @@ static int prepare(struct request *r)
 			r->first = i;
 		r->last_end = addr + i.len;
 	}
-	plan->port = sets_df(r->code) ? X86_PORT_DF : 0;
+	/* A part that sets the direction flag somewhere, or was not decoded to the end. */
+	plan->port = r->code->complete ? r->code->port & X86_PORT_DF : X86_PORT_DF;
 	return 0;
 }
 

@@ -9,9 +9,10 @@
 #define X86_JMP_LEN 5
 #define X86_RED_ZONE 128
 
-/* tl_plan.port: bits */
+/* tl_code.port and tl_plan.port: bits */
 enum x86_port {
-	X86_PORT_DF = 1 << 0, /* the direction flag may be set here: save all flags, clear it for the handler */
+	X86_PORT_DF = 1 << 0,	/* the direction flag may be set here: save all flags, clear it for the handler */
+	X86_PORT_RSEQ = 1 << 1, /* holds the abort handler of a restartable sequence */
 };
 
 enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
