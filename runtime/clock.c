@@ -38,13 +38,18 @@ uint64_t tl_clock_ns(const struct tl_view *v, uint64_t cycles)
 		base_ns = *(const volatile uint64_t *)&s->clock_base_ns;
 		mult = *(const volatile uint64_t *)&s->clock_mult;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while ((seq & 1 || seq != __atomic_load_n(&s->clock_seq, __ATOMIC_RELAXED)) && ++tries < 1000);
-	if ((int64_t)(cycles - base_cycles) < 0) /* before the base: records older than the latest setting */
+	} while ((seq & 1 || seq != __atomic_load_n(&s->clock_seq, __ATOMIC_RELAXED)) &&
+		 ++tries < 1000);
+	if ((int64_t)(cycles - base_cycles) <
+		0) /* before the base: records older than the latest setting */
 		return base_ns - mul_shift(base_cycles - cycles, mult);
 	return base_ns + mul_shift(cycles - base_cycles, mult);
 }
 
-int64_t tl_time_ns(struct tl_run *run) { return (int64_t)tl_clock_ns(run->view, tl_cycles()); }
+int64_t tl_time_ns(struct tl_run *run)
+{
+	return (int64_t)tl_clock_ns(run->view, tl_cycles());
+}
 int64_t tl_cycles_now(struct tl_run *run)
 {
 	(void)run;

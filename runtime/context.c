@@ -2,16 +2,14 @@
 /* Where and in whom the handler runs: registers, arguments, names. */
 #include "internal.h"
 
-#define NAME_ROOM 256
-
 /* --- registers ----------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 
 static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
 {
-	const uint64_t by_number[] = { r->ax, r->dx, r->cx, r->bx, r->si, r->di, r->bp, r->sp, r->r8, r->r9, r->r10,
-		r->r11, r->r12, r->r13, r->r14, r->r15, r->ip };
+	const uint64_t by_number[] = {r->ax, r->dx, r->cx, r->bx, r->si, r->di, r->bp, r->sp, r->r8,
+		r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->ip};
 
 	if (dwarf >= sizeof(by_number) / sizeof(by_number[0]))
 		return false;
@@ -22,14 +20,23 @@ static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
 #define REG_ARGS 6
 static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
 {
-	const uint64_t args[REG_ARGS] = { r->di, r->si, r->dx, r->cx, r->r8, r->r9 };
+	const uint64_t args[REG_ARGS] = {r->di, r->si, r->dx, r->cx, r->r8, r->r9};
 
 	return args[n];
 }
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
-static uint64_t stack_arg(const struct tl_regs *r, uint64_t n) { return r->sp + 8 + 8 * (n - REG_ARGS); }
-static bool caller(struct tl_run *run, uint64_t *v) { return tl_user_read(run, v, run->regs->sp, 8); }
-static uint64_t result(const struct tl_regs *r) { return r->ax; }
+static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
+{
+	return r->sp + 8 + 8 * (n - REG_ARGS);
+}
+static bool caller(struct tl_run *run, uint64_t *v)
+{
+	return tl_user_read(run, v, run->regs->sp, 8);
+}
+static uint64_t result(const struct tl_regs *r)
+{
+	return r->ax;
+}
 #define CONTEXT_OK 1
 
 #else
@@ -40,11 +47,23 @@ static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
 	(void)r, (void)dwarf, (void)v;
 	return false;
 }
-#define REG_ARGS 0
-static uint64_t reg_arg(const struct tl_regs *r, uint32_t n) { return (void)r, n; }
-static uint64_t stack_arg(const struct tl_regs *r, uint64_t n) { return (void)r, n; }
-static bool caller(struct tl_run *run, uint64_t *v) { return (void)run, (void)v, false; }
-static uint64_t result(const struct tl_regs *r) { return (void)r, 0; }
+#define REG_ARGS   0
+static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
+{
+	return (void)r, n;
+}
+static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
+{
+	return (void)r, n;
+}
+static bool caller(struct tl_run *run, uint64_t *v)
+{
+	return (void)run, (void)v, false;
+}
+static uint64_t result(const struct tl_regs *r)
+{
+	return (void)r, 0;
+}
 #define CONTEXT_OK 0
 
 #endif
@@ -95,7 +114,10 @@ int64_t tl_returnval(struct tl_run *run)
 	return 0;
 }
 
-int64_t tl_uaddr(struct tl_run *run) { return run->regs ? (int64_t)TL_REGS_IP(run->regs) : 0; }
+int64_t tl_uaddr(struct tl_run *run)
+{
+	return run->regs ? (int64_t)TL_REGS_IP(run->regs) : 0;
+}
 
 int64_t tl_caller_addr(struct tl_run *run)
 {
@@ -129,95 +151,103 @@ void tl_probefunc(struct tl_run *run, struct tl_str *dst)
 	tl_str_set_c(run, dst, run->env->func ? run->env->func : "");
 }
 
-/* Text that grows in a buffer of its own. */
-struct line {
-	uint32_t n;
-	char b[2 * NAME_ROOM + 64];
-};
-
-static void line_text(struct line *l, const char *s, uint32_t n)
+/* Names are written straight into dst; one that fills it was cut. */
+static uint32_t name_done(struct tl_run *run, struct tl_str *dst, uint32_t n)
 {
-	if (n > sizeof(l->b) - l->n)
-		n = (uint32_t)sizeof(l->b) - l->n;
-	memcpy(l->b + l->n, s, n);
-	l->n += n;
-}
-static void line_c(struct line *l, const char *s) { line_text(l, s, tl_cstr_len(s)); }
-static void line_hex(struct line *l, uint64_t v)
-{
-	char buf[24];
-
-	line_text(l, buf, tl_text_hex(buf, v));
+	if (n >= tl_max_len(run)) {
+		n = tl_max_len(run);
+		run->block->truncated++;
+	}
+	dst->len = n;
+	dst->b[n] = 0;
+	return n;
 }
 
-static uint32_t symbol(struct tl_run *run, uint64_t addr, char *buf, uint64_t *off, uint64_t *size)
+static uint32_t symbol(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, uint64_t *off, uint64_t *size)
 {
 	const struct tl_view_ops *ops = run->view->ops;
 
 	*off = *size = 0;
-	return ops && ops->symbol ? ops->symbol(run->view, addr, buf, NAME_ROOM, off, size) : 0;
+	if (!ops || !ops->symbol)
+		return name_done(run, dst, 0);
+	return name_done(
+		run, dst, ops->symbol(run->view, addr, dst->b, run->view->max_string, off, size));
 }
 
-static uint32_t image(struct tl_run *run, uint64_t addr, char *buf)
+/* Behind what dst holds already. */
+static uint32_t image(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
 	const struct tl_view_ops *ops = run->view->ops;
+	uint32_t n, at = dst->len;
 
-	return ops && ops->image ? ops->image(run->view, addr, buf, NAME_ROOM) : 0;
+	if (!ops || !ops->image)
+		return 0;
+	n = ops->image(run->view, addr, dst->b + at, run->view->max_string - at);
+	name_done(run, dst, at + n);
+	return n;
+}
+
+static void add(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n)
+{
+	uint32_t room = tl_max_len(run) - dst->len;
+
+	if (n > room) {
+		n = room;
+		run->block->truncated++;
+	}
+	memcpy(dst->b + dst->len, s, n);
+	dst->len += n;
+	dst->b[dst->len] = 0;
+}
+
+static void add_hex(struct tl_run *run, struct tl_str *dst, const char *before, uint64_t v)
+{
+	char buf[24];
+
+	add(run, dst, before, tl_cstr_len(before));
+	add(run, dst, buf, tl_text_hex(buf, v));
 }
 
 void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
-	char name[NAME_ROOM];
 	uint64_t off, size;
-	uint32_t n = symbol(run, addr, name, &off, &size);
 
-	if (!n)
-		n = tl_text_hex(name, addr);
-	tl_str_put(run, dst, name, n);
+	if (!symbol(run, dst, addr, &off, &size))
+		add_hex(run, dst, "", addr);
 }
 
-/* "name+0x2a/0x60 [image]", "0xADDR [image+0x0]" without symbol, "0xADDR" without image. */
+/* "name+0x2a/0x60 [image]", "0xADDR [image+0x0/0x0]" without symbol, "0xADDR" without image. */
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
-	char name[NAME_ROOM], file[NAME_ROOM];
-	struct line l = { .n = 0 };
+	uint32_t known, end;
 	uint64_t off, size;
-	uint32_t n = symbol(run, addr, name, &off, &size), nf = image(run, addr, file);
 
-	if (n) {
-		line_text(&l, name, n);
-		line_c(&l, "+");
-		line_hex(&l, off);
-		line_c(&l, "/");
-		line_hex(&l, size);
-		if (nf) {
-			line_c(&l, " [");
-			line_text(&l, file, nf);
-			line_c(&l, "]");
-		}
+	known = symbol(run, dst, addr, &off, &size);
+	if (known) {
+		add_hex(run, dst, "+", off);
+		add_hex(run, dst, "/", size);
 	} else {
-		line_hex(&l, addr);
-		if (nf) {
-			line_c(&l, " [");
-			line_text(&l, file, nf);
-			line_c(&l, "+");
-			line_hex(&l, off);
-			line_c(&l, "/");
-			line_hex(&l, size);
-			line_c(&l, "]");
-		}
+		add_hex(run, dst, "", addr);
 	}
-	tl_str_put(run, dst, l.b, l.n);
+	end = dst->len;
+	add(run, dst, " [", 2);
+	if (!image(run, dst, addr)) {
+		dst->len = end;
+		dst->b[end] = 0;
+		return;
+	}
+	if (!known) {
+		add_hex(run, dst, "+", off);
+		add_hex(run, dst, "/", size);
+	}
+	add(run, dst, "]", 1);
 }
 
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
-	char name[NAME_ROOM];
-	uint32_t n = image(run, addr, name);
-
-	if (n)
-		tl_str_put(run, dst, name, n);
-	else
+	tl_str_put(run, dst, "", 0);
+	if (!image(run, dst, addr))
 		tl_str_set_c(run, dst, "<unknown>");
 }
 
@@ -236,11 +266,11 @@ void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta)
 	own->indent = tl_add(own->indent, delta);
 	spaces = level > 0 ? level - 1 : 0;
 	tl_execname(run, name);
-	args[0] = (struct tl_value){ tl_sub(now, own->indent_base), NULL };
-	args[1] = (struct tl_value){ 0, name };
-	args[2] = (struct tl_value){ tl_tid(run), NULL };
-	args[3] = (struct tl_value){ spaces < 4096 ? spaces : 4096, NULL };
+	args[0] = (struct tl_value){tl_sub(now, own->indent_base), NULL};
+	args[1] = (struct tl_value){0, name};
+	args[2] = (struct tl_value){tl_tid(run), NULL};
+	args[3] = (struct tl_value){spaces < 4096 ? spaces : 4096, NULL};
 	name_room[3] = 0; /* a string of no bytes */
-	args[4] = (struct tl_value){ 0, (struct tl_str *)&name_room[3] };
+	args[4] = (struct tl_value){0, (struct tl_str *)&name_room[3]};
 	tl_sprintf(run, dst, "%6d %s(%d):%-*s", args, 5);
 }

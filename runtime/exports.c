@@ -3,7 +3,7 @@
 #include "internal.h"
 
 const struct tl_export tl_exports[] = {
-#define TL_EXPORT(name) { #name, (void *)(uintptr_t)name },
+#define TL_EXPORT(name) {#name, (void *)(uintptr_t)name},
 #include "exports.def"
 #undef TL_EXPORT
 };

@@ -19,7 +19,7 @@ struct spec {
 	unsigned flags;
 	int32_t width, precision; /* -1: none */
 	bool width_arg, precision_arg;
-	char conversion;	/* 0: the format ends inside */
+	char conversion; /* 0: the format ends inside */
 };
 
 struct sink {
@@ -269,7 +269,8 @@ static void text(struct sink *o, const struct spec *s, const struct tl_fmt_arg *
 
 static void memory(struct sink *o, const struct spec *s, const struct tl_fmt_arg *a)
 {
-	uint32_t len = a->s ? a->len : 0, want = s->precision > 0 ? (uint32_t)s->precision : 1, i, shown;
+	uint32_t len = a->s ? a->len : 0, want = s->precision > 0 ? (uint32_t)s->precision : 1, i,
+		 shown;
 	char hex[2];
 
 	if (len > want)
@@ -341,21 +342,37 @@ static void convert(struct sink *o, const struct spec *s, const struct tl_fmt_ar
 	}
 }
 
-/* The coming argument; a number 0 and empty text when they have run out. */
-static const struct tl_fmt_arg *next_arg(const struct tl_fmt_arg *args, uint32_t n, uint32_t *i)
-{
-	static const struct tl_fmt_arg none = { 0, "", 0 };
+/* Where arguments come from: one of the two. */
+struct source {
+	const struct tl_fmt_arg *args;
+	const struct tl_value *values;
+	uint32_t n, i;
+};
 
-	return *i < n ? &args[(*i)++] : &none;
+/* The coming argument; a number 0 and empty text when they have run out. */
+static struct tl_fmt_arg next_arg(struct source *s)
+{
+	struct tl_fmt_arg a = {0, "", 0};
+	const struct tl_value *v;
+
+	if (s->i >= s->n)
+		return a;
+	if (s->args)
+		return s->args[s->i++];
+	v = &s->values[s->i++];
+	a.l = v->l;
+	a.s = v->s ? v->s->b : NULL;
+	a.len = v->s ? v->s->len : 0;
+	return a;
 }
 
 /* Width and precision that are arguments. */
-static void take_stars(struct spec *s, const struct tl_fmt_arg *args, uint32_t n, uint32_t *i)
+static void take_stars(struct spec *s, struct source *from)
 {
 	int64_t v;
 
 	if (s->width_arg) {
-		v = (int32_t)next_arg(args, n, i)->l;
+		v = (int32_t)next_arg(from).l;
 		if (v < 0) {
 			v = -v;
 			s->flags |= LEFT;
@@ -363,15 +380,15 @@ static void take_stars(struct spec *s, const struct tl_fmt_arg *args, uint32_t n
 		s->width = clamp(v);
 	}
 	if (s->precision_arg)
-		s->precision = clamp((int32_t)next_arg(args, n, i)->l);
+		s->precision = clamp((int32_t)next_arg(from).l);
 }
 
-int tl_format(const char *fmt, const struct tl_fmt_arg *args, uint32_t n, tl_text_fn out, void *arg)
+static int format(const char *fmt, struct source *from, tl_text_fn out, void *arg)
 {
-	struct sink o = { out, arg, 0 };
+	struct sink o = {out, arg, 0};
 	const char *start;
+	struct tl_fmt_arg a;
 	struct spec s;
-	uint32_t i = 0;
 
 	while (*fmt && !o.stop) {
 		for (start = fmt; *fmt && *fmt != '%'; fmt++)
@@ -380,9 +397,10 @@ int tl_format(const char *fmt, const struct tl_fmt_arg *args, uint32_t n, tl_tex
 		if (!*fmt)
 			break;
 		fmt = parse(fmt + 1, &s);
-		take_stars(&s, args, n, &i);
+		take_stars(&s, from);
 		if (kind_of(s.conversion)) {
-			convert(&o, &s, next_arg(args, n, &i));
+			a = next_arg(from);
+			convert(&o, &s, &a);
 		} else {
 			put(&o, "%", 1);
 			if (s.conversion != '%')
@@ -392,7 +410,23 @@ int tl_format(const char *fmt, const struct tl_fmt_arg *args, uint32_t n, tl_tex
 	return o.stop;
 }
 
-int tl_format_args(const uint8_t *payload, uint32_t size, const char *fmt, struct tl_fmt_arg *args, uint32_t max)
+int tl_format(const char *fmt, const struct tl_fmt_arg *args, uint32_t n, tl_text_fn out, void *arg)
+{
+	struct source from = {args, NULL, args ? n : 0, 0};
+
+	return format(fmt, &from, out, arg);
+}
+
+int tl_format_values(
+	const char *fmt, const struct tl_value *values, uint32_t n, tl_text_fn out, void *arg)
+{
+	struct source from = {NULL, values, n, 0};
+
+	return format(fmt, &from, out, arg);
+}
+
+int tl_format_args(const uint8_t *payload, uint32_t size, const char *fmt, struct tl_fmt_arg *args,
+	uint32_t max)
 {
 	char kinds[TL_FMT_ARGS_MAX];
 	uint32_t bad, at = 0, len;
@@ -401,7 +435,7 @@ int tl_format_args(const uint8_t *payload, uint32_t size, const char *fmt, struc
 	if (n < 0 || (uint32_t)n > max || n > TL_FMT_ARGS_MAX)
 		return -1;
 	for (i = 0; i < n; i++) {
-		args[i] = (struct tl_fmt_arg){ 0, NULL, 0 };
+		args[i] = (struct tl_fmt_arg){0, NULL, 0};
 		if (at > size || size - at < 8)
 			return -1;
 		if (kinds[i] == 'd' || kinds[i] == '*') {

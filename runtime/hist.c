@@ -13,14 +13,14 @@
  */
 #include "internal.h"
 
-#define WIDTH 50
+#define WIDTH  50
 #define MARGIN 2
 
 struct shape {
 	const struct tl_stat *s;
 	const struct tl_hist *h;
-	uint32_t low, high;	/* buckets shown */
-	uint64_t scale;		/* samples a @ */
+	uint32_t low, high; /* buckets shown */
+	uint64_t scale; /* samples a @ */
 	uint32_t value_width, count_width;
 	tl_text_fn out;
 	void *arg;
@@ -146,14 +146,15 @@ static int row(struct shape *p, uint32_t i)
 	if (p->h->kind == 2)
 		mark = i == 0 ? "<" : i == p->h->buckets - 1 ? ">" : "";
 	w += *mark != 0;
-	return repeat(p, ' ', p->value_width > w ? p->value_width - w : 0) || p->out(p->arg, mark, *mark != 0) ||
-		number(p, value, 0) || p->out(p->arg, " |", 2) || repeat(p, '@', bar) ||
-		number(p, n, WIDTH - bar + 1 + p->count_width) || p->out(p->arg, "\n", 1);
+	return repeat(p, ' ', p->value_width > w ? p->value_width - w : 0) ||
+	       p->out(p->arg, mark, *mark != 0) || number(p, value, 0) || p->out(p->arg, " |", 2) ||
+	       repeat(p, '@', bar) || number(p, n, WIDTH - bar + 1 + p->count_width) ||
+	       p->out(p->arg, "\n", 1);
 }
 
 int tl_hist_text(const struct tl_stat *s, const struct tl_hist *h, tl_text_fn out, void *arg)
 {
-	struct shape p = { s, h, 0, 0, 1, 5, 1, out, arg };
+	struct shape p = {s, h, 0, 0, 1, 5, 1, out, arg};
 	bool eliding = false;
 	uint32_t i;
 
@@ -161,8 +162,8 @@ int tl_hist_text(const struct tl_stat *s, const struct tl_hist *h, tl_text_fn ou
 		return 0;
 	choose_range(&p);
 	choose_widths(&p);
-	if (repeat(&p, ' ', p.value_width - 5) || out(arg, "value |", 7) || repeat(&p, '-', WIDTH) ||
-		out(arg, " count\n", 7))
+	if (repeat(&p, ' ', p.value_width - 5) || out(arg, "value |", 7) ||
+		repeat(&p, '-', WIDTH) || out(arg, " count\n", 7))
 		return 1;
 	for (i = p.low; i <= p.high; i++) {
 		if (elided(&p, i)) {

@@ -17,25 +17,40 @@ static inline uint64_t tl_cycles(void)
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
 	return (uint64_t)hi << 32 | lo;
 }
-static inline void tl_pause(void) { __asm__ volatile("pause"); }
+static inline void tl_pause(void)
+{
+	__asm__ volatile("pause");
+}
 #else
 uint64_t tl_arch_cycles(void);
-static inline uint64_t tl_cycles(void) { return tl_arch_cycles(); }
-static inline void tl_pause(void) { TL_BARRIER(); }
+static inline uint64_t tl_cycles(void)
+{
+	return tl_arch_cycles();
+}
+static inline void tl_pause(void)
+{
+	TL_BARRIER();
+}
 #endif
 
 /* Behind struct tl_block: what its thread keeps from run to run. */
 struct tl_block_own {
-	uint64_t last_time;	/* of its latest record: no coming one is older */
-	int64_t indent;		/* thread_indent() */
+	uint64_t last_time; /* of its latest record: no coming one is older */
+	int64_t indent; /* thread_indent() */
 	int64_t indent_base;
 	uint32_t token_at, token_end; /* tokenize(): what is left of text */
-	char text[];		/* max_string bytes */
+	char text[]; /* max_string bytes */
 };
-static inline struct tl_block_own *tl_block_own(struct tl_block *b) { return (struct tl_block_own *)(b + 1); }
+static inline struct tl_block_own *tl_block_own(struct tl_block *b)
+{
+	return (struct tl_block_own *)(b + 1);
+}
 
 /* Longest string. */
-static inline uint32_t tl_max_len(const struct tl_run *run) { return run->view->max_string - 1; }
+static inline uint32_t tl_max_len(const struct tl_run *run)
+{
+	return run->view->max_string - 1;
+}
 
 /* dst = n bytes at s, cut (and counted) at MAXSTRINGLEN. */
 void tl_str_put(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n);
@@ -51,17 +66,17 @@ static inline uint32_t tl_str_shared_len(const struct tl_run *run, const struct 
 }
 
 /* Numbers as text; return the length. */
-uint32_t tl_text_dec(char *buf, int64_t v);	     /* 20 */
-uint32_t tl_text_hex(char *buf, uint64_t v);	     /* 18, with 0x */
+uint32_t tl_text_dec(char *buf, int64_t v); /* 20 */
+uint32_t tl_text_hex(char *buf, uint64_t v); /* 18, with 0x */
 
 /* ring.c */
 struct tl_slot {
-	uint8_t *data;		/* payload */
-	uintptr_t head;		/* to publish */
+	uint8_t *data; /* payload */
+	uintptr_t head; /* to publish */
 	uint64_t time;
 };
-bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind, unsigned id,
-	uint32_t size, uint64_t time);
+bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind,
+	unsigned id, uint32_t size, uint64_t time);
 static inline void tl_ring_end(struct tl_block *b, struct tl_slot *s)
 {
 	tl_word_store(&b->head, s->head);
@@ -69,6 +84,7 @@ static inline void tl_ring_end(struct tl_block *b, struct tl_slot *s)
 	tl_time_store(&b->writing, 0);
 }
 /* Text of any length, split where it must be; pieces have one time, and stay together. */
-void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id, const char *text, uint32_t n);
+void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id,
+	const char *text, uint32_t n);
 
 #endif

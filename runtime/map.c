@@ -10,19 +10,19 @@
 #include "internal.h"
 
 struct head {
-	uint32_t count;		/* entries in use */
-	uint32_t used;		/* entries ever used */
-	uint32_t free;		/* chain of deleted ones */
-	uint32_t first, last;	/* oldest, newest */
+	uint32_t count; /* entries in use */
+	uint32_t used; /* entries ever used */
+	uint32_t free; /* chain of deleted ones */
+	uint32_t first, last; /* oldest, newest */
 	uint32_t reserved[3];
 };
 _Static_assert(sizeof(struct head) == TL_MAP_HEAD, "wire");
 
 struct entry {
-	uint32_t next;		/* in its bucket, or in the free chain */
-	uint32_t older;		/* FREED: not in use */
+	uint32_t next; /* in its bucket, or in the free chain */
+	uint32_t older; /* FREED: not in use */
 	uint32_t newer;
-	uint32_t order;		/* foreach's own list */
+	uint32_t order; /* foreach's own list */
 };
 _Static_assert(sizeof(struct entry) == TL_MAP_LINKS, "wire");
 #define FREED 0xffffffffu
@@ -44,14 +44,21 @@ static inline struct entry *entry_at(const struct tl_run *run, const struct tl_m
 {
 	if (tl_unlikely(n - 1 >= m->capacity))
 		return NULL;
-	return (struct entry *)(run->view->globals + m->offset + m->entries + (uint64_t)(n - 1) * m->stride);
+	return (struct entry *)(run->view->globals + m->offset + m->entries +
+				(uint64_t)(n - 1) * m->stride);
 }
 
-static inline uint8_t *value_of(const struct tl_map *m, struct entry *e) { return (uint8_t *)e + m->value_off; }
+static inline uint8_t *value_of(const struct tl_map *m, struct entry *e)
+{
+	return (uint8_t *)e + m->value_off;
+}
 
 /* --- hashing --------------------------------------------------------------------- */
 
-static inline uint32_t hash_long(int64_t k) { return (uint32_t)(((uint64_t)k * MIX) >> 32); }
+static inline uint32_t hash_long(int64_t k)
+{
+	return (uint32_t)(((uint64_t)k * MIX) >> 32);
+}
 
 static uint64_t hash_bytes(uint64_t h, const char *p, uint32_t n)
 {
@@ -80,7 +87,8 @@ static uint32_t key_len(const struct tl_run *run, const struct tl_str *s)
 	return s->len < tl_max_len(run) ? s->len : tl_max_len(run);
 }
 
-static uint32_t hash_keys(const struct tl_run *run, const struct tl_map *m, const struct tl_value *keys)
+static uint32_t hash_keys(
+	const struct tl_run *run, const struct tl_map *m, const struct tl_value *keys)
 {
 	uint64_t h = 0;
 	uint32_t i;
@@ -141,7 +149,8 @@ static bool keys_equal(const struct tl_run *run, const struct tl_map *m, const s
 	return true;
 }
 
-static struct entry *find1(const struct tl_run *run, const struct tl_map *m, int64_t key, uint32_t hash)
+static struct entry *find1(
+	const struct tl_run *run, const struct tl_map *m, int64_t key, uint32_t hash)
 {
 	uint32_t n = *bucket_of(run, m, hash), steps = m->capacity;
 	struct entry *e;
@@ -154,7 +163,8 @@ static struct entry *find1(const struct tl_run *run, const struct tl_map *m, int
 	return NULL;
 }
 
-static struct entry *find(const struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, uint32_t hash)
+static struct entry *find(const struct tl_run *run, const struct tl_map *m,
+	const struct tl_value *keys, uint32_t hash)
 {
 	uint32_t n, steps = m->capacity;
 	struct entry *e;
@@ -250,7 +260,8 @@ static void value_clear(const struct tl_map *m, struct entry *e)
 }
 
 /* Last step of insertion: only now others can find it. */
-static void put_in(struct tl_run *run, const struct tl_map *m, uint32_t number, struct entry *e, uint32_t hash)
+static void put_in(
+	struct tl_run *run, const struct tl_map *m, uint32_t number, struct entry *e, uint32_t hash)
 {
 	struct head *h = head_of(run, m);
 	uint32_t *bucket = bucket_of(run, m, hash);
@@ -270,8 +281,8 @@ static void put_in(struct tl_run *run, const struct tl_map *m, uint32_t number, 
 	h->count++;
 }
 
-static __attribute__((noinline)) struct entry *make1(struct tl_run *run, const struct tl_map *m, int64_t key,
-	uint32_t hash)
+static __attribute__((noinline)) struct entry *make1(
+	struct tl_run *run, const struct tl_map *m, int64_t key, uint32_t hash)
 {
 	uint32_t n = fresh(run, m);
 	struct entry *e = entry_at(run, m, n);
@@ -283,8 +294,8 @@ static __attribute__((noinline)) struct entry *make1(struct tl_run *run, const s
 	return e;
 }
 
-static __attribute__((noinline)) struct entry *make(struct tl_run *run, const struct tl_map *m,
-	const struct tl_value *keys, uint32_t hash)
+static __attribute__((noinline)) struct entry *make(
+	struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, uint32_t hash)
 {
 	uint32_t i, n = fresh(run, m);
 	struct entry *e = entry_at(run, m, n);
@@ -323,7 +334,8 @@ static struct entry *want(struct tl_run *run, const struct tl_map *m, const stru
 	return e ? e : make(run, m, keys, hash);
 }
 
-static struct entry *look(const struct tl_run *run, const struct tl_map *m, const struct tl_value *keys)
+static struct entry *look(
+	const struct tl_run *run, const struct tl_map *m, const struct tl_value *keys)
 {
 	return find(run, m, keys, hash_keys(run, m, keys));
 }
@@ -377,7 +389,8 @@ void tl_map_set(struct tl_run *run, const struct tl_map *m, const struct tl_valu
 		*(int64_t *)value_of(m, e) = v;
 }
 
-int64_t tl_map_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t d)
+int64_t tl_map_add(
+	struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t d)
 {
 	struct entry *e = want(run, m, keys);
 	int64_t *v;
@@ -388,7 +401,8 @@ int64_t tl_map_add(struct tl_run *run, const struct tl_map *m, const struct tl_v
 	return *v = tl_add(*v, d);
 }
 
-void tl_map_get_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, struct tl_str *dst)
+void tl_map_get_str(
+	struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, struct tl_str *dst)
 {
 	struct entry *e = look(run, m, keys);
 
@@ -398,7 +412,8 @@ void tl_map_get_str(struct tl_run *run, const struct tl_map *m, const struct tl_
 		tl_str_put(run, dst, "", 0);
 }
 
-void tl_map_set_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, const struct tl_str *v)
+void tl_map_set_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys,
+	const struct tl_str *v)
 {
 	struct entry *e = want(run, m, keys);
 
@@ -406,7 +421,8 @@ void tl_map_set_str(struct tl_run *run, const struct tl_map *m, const struct tl_
 		tl_str_store(run, (struct tl_str *)value_of(m, e), v);
 }
 
-void tl_map_stat_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t v)
+void tl_map_stat_add(
+	struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t v)
 {
 	struct entry *e = want(run, m, keys);
 
@@ -428,8 +444,10 @@ bool tl_map_has(struct tl_run *run, const struct tl_map *m, const struct tl_valu
 
 static uint32_t number_of(const struct tl_run *run, const struct tl_map *m, const struct entry *e)
 {
-	return (uint32_t)((uintptr_t)((const uint8_t *)e - (run->view->globals + m->offset + m->entries)) / m->stride) +
-		1;
+	return (uint32_t)((uintptr_t)((const uint8_t *)e -
+				      (run->view->globals + m->offset + m->entries)) /
+			  m->stride) +
+	       1;
 }
 
 void tl_map_delete(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys)
@@ -457,7 +475,7 @@ void tl_map_clear(struct tl_run *run, const struct tl_map *m)
 struct sorter {
 	struct tl_run *run;
 	const struct tl_map *m;
-	int key;		/* or TL_SORT_VALUE */
+	int key; /* or TL_SORT_VALUE */
 	int direction;
 	enum tl_stat_op op;
 };
@@ -480,7 +498,10 @@ static int64_t stat_rank(const struct tl_stat *s, enum tl_stat_op op)
 	}
 }
 
-static int compare_longs(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
+static int compare_longs(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
 
 static int compare_strings(const struct tl_run *run, const struct tl_str *a, const struct tl_str *b)
 {
@@ -581,10 +602,10 @@ static uint32_t order_sort(struct sorter *s)
 	return first;
 }
 
-void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort, int direction,
-	enum tl_stat_op op, int64_t limit)
+void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort,
+	int direction, enum tl_stat_op op, int64_t limit)
 {
-	struct sorter s = { run, m, sort, direction < 0 ? -1 : 1, op };
+	struct sorter s = {run, m, sort, direction < 0 ? -1 : 1, op};
 
 	it->run = run;
 	it->map = m;
@@ -622,7 +643,10 @@ void tl_iter_str(const struct tl_iter *it, uint32_t key, struct tl_str *dst)
 	tl_str_take(it->run, dst, (const struct tl_str *)(it->entry + it->map->key_off[key]));
 }
 
-int64_t tl_iter_value(const struct tl_iter *it) { return *(int64_t *)(it->entry + it->map->value_off); }
+int64_t tl_iter_value(const struct tl_iter *it)
+{
+	return *(int64_t *)(it->entry + it->map->value_off);
+}
 
 void tl_iter_value_str(const struct tl_iter *it, struct tl_str *dst)
 {

@@ -140,7 +140,7 @@ static inline uint64_t tl_cell_load(const void *p)
 		__asm__ volatile("" ::: "memory");
 		again = w[0];
 	} while (a != again && ++tries < 1000);
-	uint32_t both[2] = { a, b };
+	uint32_t both[2] = {a, b};
 	return tl_get64(both);
 #endif
 }

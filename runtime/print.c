@@ -86,23 +86,13 @@ static int collect(void *arg, const char *text, size_t n)
 	return c->cut;
 }
 
-#define SPRINTF_ARGS 64
-
-void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt, const struct tl_value *args, uint32_t n)
+void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt,
+	const struct tl_value *args, uint32_t n)
 {
-	struct tl_fmt_arg a[SPRINTF_ARGS];
-	struct collect c = { run, dst, false };
-	uint32_t i;
+	struct collect c = {run, dst, false};
 
-	if (n > SPRINTF_ARGS)
-		n = SPRINTF_ARGS;
-	for (i = 0; i < n; i++) {
-		a[i].l = args[i].l;
-		a[i].s = args[i].s ? args[i].s->b : NULL;
-		a[i].len = args[i].s ? args[i].s->len : 0;
-	}
 	dst->len = 0;
-	tl_format(fmt, a, n, collect, &c);
+	tl_format_values(fmt, args, n, collect, &c);
 	dst->b[dst->len] = 0;
 	dst->len = tl_cstr_len(dst->b); /* %c of 0 and %b end a script's string */
 	if (c.cut)
@@ -114,7 +104,7 @@ struct lines {
 	struct tl_run *run;
 	uint32_t n;
 	uint64_t time;
-	char text[512];
+	char text[256];
 };
 
 static void lines_flush(struct lines *l)

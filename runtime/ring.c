@@ -12,8 +12,8 @@
  */
 #include "internal.h"
 
-bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind, unsigned id,
-	uint32_t payload, uint64_t time)
+bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind,
+	unsigned id, uint32_t payload, uint64_t time)
 {
 	uint32_t size = (uint32_t)sizeof(struct tl_record) + ((payload + 7) & ~7u);
 	uintptr_t head = tl_word_load(&b->head), used = head - tl_word_load(&b->tail);
@@ -51,7 +51,8 @@ bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, uns
 }
 
 /* The reader needs the exact length of a text: pieces are cut at multiples of 8, the last one has padding NULs. */
-void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id, const char *text, uint32_t n)
+void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id,
+	const char *text, uint32_t n)
 {
 	uint32_t most = (v->ring_size / 4) & ~7u;
 	uint64_t time = 0;

@@ -45,7 +45,8 @@ static bool lock_take(struct tl_view *v, uint32_t i, uint32_t me)
 	uint32_t owner = 0, spins = 0;
 	uint64_t start;
 
-	if (tl_likely(__atomic_compare_exchange_n(&l->owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+	if (tl_likely(__atomic_compare_exchange_n(
+		    &l->owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
 		return true;
 	start = tl_cycles();
 	do {
@@ -59,8 +60,8 @@ static bool lock_take(struct tl_view *v, uint32_t i, uint32_t me)
 				v->ops->relax(v);
 		}
 		owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
-	} while (owner ||
-		!__atomic_compare_exchange_n(&l->owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	} while (owner || !__atomic_compare_exchange_n(&l->owner, &owner, me, false,
+				  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 	return true;
 }
 
@@ -138,7 +139,7 @@ static void text_format(struct text *t, const char *fmt, va_list args)
 
 __attribute__((cold)) void tl_run_error(struct tl_run *run, const char *fmt, ...)
 {
-	struct text t = { run->text, 0, sizeof(run->text) };
+	struct text t = {run->text, 0, sizeof(run->text)};
 	va_list args;
 
 	if (run->error)
@@ -149,9 +150,18 @@ __attribute__((cold)) void tl_run_error(struct tl_run *run, const char *fmt, ...
 	run->error = run->text;
 }
 
-void tl_run_spent(struct tl_run *run) { tl_run_error(run, "MAXACTION exceeded"); }
-void tl_run_nested(struct tl_run *run) { tl_run_error(run, "MAXNESTING exceeded"); }
-void tl_run_div0(struct tl_run *run) { tl_run_error(run, "division by 0"); }
+void tl_run_spent(struct tl_run *run)
+{
+	tl_run_error(run, "MAXACTION exceeded");
+}
+void tl_run_nested(struct tl_run *run)
+{
+	tl_run_error(run, "MAXNESTING exceeded");
+}
+void tl_run_div0(struct tl_run *run)
+{
+	tl_run_error(run, "division by 0");
+}
 
 void tl_run_catch(struct tl_run *run, struct tl_str *msg)
 {
@@ -160,19 +170,30 @@ void tl_run_catch(struct tl_run *run, struct tl_str *msg)
 	run->error = NULL;
 }
 
+/* "message near place" as one record, without a buffer for it. */
+static void error_record(struct tl_run *run)
+{
+	uint32_t n = tl_cstr_len(run->error), np = run->place ? tl_cstr_len(run->place) : 0;
+	uint32_t all = np ? n + 6 + np : n;
+	struct tl_slot s;
+
+	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_ERROR, run->env->number, 4 + all, 0))
+		return;
+	memcpy(s.data, &all, 4);
+	memcpy(s.data + 4, run->error, n);
+	if (np) {
+		memcpy(s.data + 4 + n, " near ", 6);
+		memcpy(s.data + 10 + n, run->place, np);
+	}
+	tl_ring_end(run->block, &s);
+}
+
 /* The error ends this handler, and the session when it is one too many. */
 __attribute__((cold)) void tl_run_report(struct tl_run *run)
 {
 	struct tl_session *s = run->view->session;
-	char buf[TL_ERROR_ROOM + 256];
-	struct text t = { buf, 0, sizeof(buf) };
 
-	text_add(&t, run->error, tl_cstr_len(run->error));
-	if (run->place) {
-		text_add(&t, " near ", 6);
-		text_add(&t, run->place, tl_cstr_len(run->place));
-	}
-	tl_ring_text(run->view, run->block, TL_REC_ERROR, run->env->number, buf, t.n);
+	error_record(run);
 	run->block->errors++;
 	if (__atomic_add_fetch(&s->errors, 1, __ATOMIC_RELAXED) > run->view->max_errors) {
 		__atomic_store_n(&s->live, 0, __ATOMIC_RELAXED);
@@ -186,7 +207,8 @@ int64_t tl_div_any(int64_t a, int64_t b)
 {
 	uint64_t rem, q;
 
-	q = tl_udiv(a < 0 ? 0 - (uint64_t)a : (uint64_t)a, b < 0 ? 0 - (uint64_t)b : (uint64_t)b, &rem);
+	q = tl_udiv(
+		a < 0 ? 0 - (uint64_t)a : (uint64_t)a, b < 0 ? 0 - (uint64_t)b : (uint64_t)b, &rem);
 	return (int64_t)((a < 0) != (b < 0) ? 0 - q : q);
 }
 

@@ -69,15 +69,21 @@ struct tl_str {
 	name->len = 0, name->b[0] = 0
 
 /* A constant at file scope: `name` is a const struct tl_str object; use &name. */
-#define TL_STR_CONST(name, text) static const struct tl_str name = { sizeof(text) - 1, { text } }
+#define TL_STR_CONST(name, text) static const struct tl_str name = {sizeof(text) - 1, {text}}
 
 /* A number (s NULL) or a string: arguments of printf, keys of maps. */
 struct tl_value {
 	int64_t l;
 	const struct tl_str *s;
 };
-#define TL_LONG(x) { (int64_t)(x), NULL }
-#define TL_STR(x)  { 0, (x) }
+#define TL_LONG(x)                                                                                 \
+	{                                                                                          \
+		(int64_t)(x), NULL                                                                 \
+	}
+#define TL_STR(x)                                                                                  \
+	{                                                                                          \
+		0, (x)                                                                             \
+	}
 
 /* --- session, as this address space sees it (private memory) -------------- */
 
@@ -88,7 +94,8 @@ struct tl_view_ops {
 	/* Copy memory of the traced program. Returns 0, or -1 when any byte cannot be read. */
 	int (*read)(struct tl_view *v, void *dst, uint64_t addr, uint32_t size);
 	/* Name of the function around addr into buf (NUL-terminated); bytes, 0: unknown. May be NULL. */
-	uint32_t (*symbol)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset, uint64_t *size);
+	uint32_t (*symbol)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room,
+		uint64_t *offset, uint64_t *size);
 	/* Name of the image around addr. May be NULL. */
 	uint32_t (*image)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room);
 	/* A moment's rest while waiting for a lock. May be NULL. */
@@ -97,9 +104,9 @@ struct tl_view_ops {
 
 struct tl_view {
 	struct tl_session *session; /* start of the shared memory */
-	uint32_t local_off;	/* agent: where struct tl_thread keeps this view's block pointer */
-	uint32_t always;	/* runner: handlers run although the session is not live */
-	struct tl_block *own;	/* the block of self == NULL (runner) */
+	uint32_t local_off; /* agent: where struct tl_thread keeps this view's block pointer */
+	uint32_t always; /* runner: handlers run although the session is not live */
+	struct tl_block *own; /* the block of self == NULL (runner) */
 	uint8_t *globals;
 	uint8_t *blocks;
 	uint8_t *locks;
@@ -107,20 +114,21 @@ struct tl_view {
 	uint32_t block_stride, nblocks, nlocks;
 	uint32_t shard_off, shard_size, ring_off, ring_size;
 	uint32_t max_string, max_action, max_nesting, max_errors;
-	uint64_t lock_cycles;	/* how long a lock is waited for */
+	uint64_t lock_cycles; /* how long a lock is waited for */
 	const struct tl_view_ops *ops;
-	const uint64_t *bias;	/* by IMAGES number: what is added to ELF vaddrs; ~0: not mapped here; NULL in the runner */
+	const uint64_t *
+		bias; /* by IMAGES number: what is added to ELF vaddrs; ~0: not mapped here; NULL in the runner */
 	uint32_t nimages, reserved;
-	void *home;		/* the home's own */
+	void *home; /* the home's own */
 };
 
 /* What a probe's `data` points at. */
 struct tl_env {
 	struct tl_view *view;
-	uint32_t number;	/* index in PROBES */
-	uint32_t kind;		/* enum tl_tap_probe_kind */
-	const char *point;	/* pp() */
-	const char *func;	/* probefunc(), "" unknown */
+	uint32_t number; /* index in PROBES */
+	uint32_t kind; /* enum tl_tap_probe_kind */
+	const char *point; /* pp() */
+	const char *func; /* probefunc(), "" unknown */
 };
 
 /* --- one run of a handler -------------------------------------------------- */
@@ -131,14 +139,14 @@ struct tl_run {
 	struct tl_view *view;
 	struct tl_block *block;
 	const struct tl_env *env;
-	struct tl_regs *regs;	/* NULL in the runner */
-	const char *error;	/* NULL, or text: message of the run-time error */
-	const char *place;	/* where we are: "identifier 'x' at file:line:column", or NULL */
+	struct tl_regs *regs; /* NULL in the runner */
+	const char *error; /* NULL, or text: message of the run-time error */
+	const char *place; /* where we are: "identifier 'x' at file:line:column", or NULL */
 	struct tl_ret_call *call; /* RETURN probes */
-	const uint16_t *locks;	/* held */
+	const uint16_t *locks; /* held */
 	uint32_t nlocks;
-	int32_t budget;		/* statements left */
-	uint32_t depth;		/* of function calls */
+	int32_t budget; /* statements left */
+	uint32_t depth; /* of function calls */
 	char text[TL_ERROR_ROOM];
 };
 
@@ -170,8 +178,8 @@ static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct t
 }
 
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
-static inline bool tl_run_enter(struct tl_run *run, const struct tl_env *env, struct tl_regs *regs,
-	struct tl_thread *self)
+static inline bool tl_run_enter(
+	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_view *v = env->view;
 	struct tl_block *b = tl_count_enter(env, self);
@@ -194,8 +202,8 @@ static inline bool tl_run_enter(struct tl_run *run, const struct tl_env *env, st
 }
 
 /* The same for the two halves of a RETURN probe. */
-static inline bool tl_run_enter_call(struct tl_run *run, struct tl_ret_call *c, struct tl_regs *regs,
-	struct tl_thread *self)
+static inline bool tl_run_enter_call(
+	struct tl_run *run, struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
 {
 	if (!tl_run_enter(run, c->rp->data, regs, self))
 		return false;
@@ -242,7 +250,10 @@ static inline bool tl_call_enter(struct tl_run *run)
 	run->depth++;
 	return true;
 }
-static inline void tl_call_leave(struct tl_run *run) { run->depth--; }
+static inline void tl_call_leave(struct tl_run *run)
+{
+	run->depth--;
+}
 
 /* catch: the message of the error (without its place) into msg (may be NULL); the error is gone. */
 void tl_run_catch(struct tl_run *run, struct tl_str *msg);
@@ -251,13 +262,34 @@ void tl_run_catch(struct tl_run *run, struct tl_str *msg);
 
 void tl_run_div0(struct tl_run *run);
 
-static inline int64_t tl_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static inline int64_t tl_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-static inline int64_t tl_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-static inline int64_t tl_neg(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
-static inline int64_t tl_shl(int64_t a, int64_t n) { return (int64_t)((uint64_t)a << (n & 63)); }
-static inline int64_t tl_shr(int64_t a, int64_t n) { return a >> (n & 63); }
-static inline int64_t tl_shru(int64_t a, int64_t n) { return (int64_t)((uint64_t)a >> (n & 63)); }
+static inline int64_t tl_add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static inline int64_t tl_sub(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+static inline int64_t tl_mul(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+static inline int64_t tl_neg(int64_t a)
+{
+	return (int64_t)(0 - (uint64_t)a);
+}
+static inline int64_t tl_shl(int64_t a, int64_t n)
+{
+	return (int64_t)((uint64_t)a << (n & 63));
+}
+static inline int64_t tl_shr(int64_t a, int64_t n)
+{
+	return a >> (n & 63);
+}
+static inline int64_t tl_shru(int64_t a, int64_t n)
+{
+	return (int64_t)((uint64_t)a >> (n & 63));
+}
 /* May fail. Own code on 32-bit machines: no libgcc in a module. */
 int64_t tl_div_any(int64_t a, int64_t b);
 int64_t tl_mod_any(int64_t a, int64_t b);
@@ -284,21 +316,28 @@ static inline int64_t tl_mod(struct tl_run *run, int64_t a, int64_t b)
  */
 void tl_str_set(struct tl_run *run, struct tl_str *dst, const struct tl_str *src);
 void tl_str_set_c(struct tl_run *run, struct tl_str *dst, const char *text);
-void tl_str_cat(struct tl_run *run, struct tl_str *dst, const struct tl_str *a, const struct tl_str *b);
+void tl_str_cat(
+	struct tl_run *run, struct tl_str *dst, const struct tl_str *a, const struct tl_str *b);
 int tl_str_cmp(const struct tl_str *a, const struct tl_str *b); /* <0, 0, >0 as strcmp */
-static inline int64_t tl_strlen(const struct tl_str *s) { return s->len; }
-void tl_substr(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, int64_t start, int64_t length);
+static inline int64_t tl_strlen(const struct tl_str *s)
+{
+	return s->len;
+}
+void tl_substr(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, int64_t start,
+	int64_t length);
 int64_t tl_isinstr(const struct tl_str *s, const struct tl_str *sub);
 int64_t tl_stringat(struct tl_run *run, const struct tl_str *s, int64_t pos); /* may fail */
 int64_t tl_strtol(const struct tl_str *s, int64_t base);
 int64_t tl_strpos(const struct tl_str *s, const struct tl_str *sub); /* -1: not there */
-void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, const struct tl_str *old,
-	const struct tl_str *now);
+void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str *s,
+	const struct tl_str *old, const struct tl_str *now);
 void tl_text_str(struct tl_run *run, struct tl_str *dst, const struct tl_str *s);
 /* tokenize(): input not empty starts anew, empty goes on with the thread's latest. */
-void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input, const struct tl_str *delim);
+void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input,
+	const struct tl_str *delim);
 /* sprintf(); fmt is a script's format, checked by the compiler. */
-void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt, const struct tl_value *args, uint32_t n);
+void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt,
+	const struct tl_value *args, uint32_t n);
 
 /* --- scalar globals ----------------------------------------------------------
  * `off`: tl_tap_global.offset. Under the global's lock, unless sharded.
@@ -315,7 +354,8 @@ void tl_global_str_set(struct tl_run *run, uint32_t off, const struct tl_str *sr
  * Sharded long: add in the thread's own block, no lock. Reading sums all
  * blocks; setting moves the base (which block 0 holds), so that the sum is v.
  */
-static inline void tl_shard_add(const struct tl_view *v, struct tl_block *b, uint32_t off, int64_t d)
+static inline void tl_shard_add(
+	const struct tl_view *v, struct tl_block *b, uint32_t off, int64_t d)
 {
 	int64_t *cell = (int64_t *)((char *)b + v->shard_off + off);
 
@@ -335,7 +375,7 @@ void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v);
 struct tl_stat {
 	int64_t count, sum, min, max;
 	uint64_t epoch;
-	uint64_t squares_lo;	/* sum of squares, 128 bits */
+	uint64_t squares_lo; /* sum of squares, 128 bits */
 	int64_t squares_hi;
 	uint64_t reserved;
 	int64_t bucket[];
@@ -343,10 +383,10 @@ struct tl_stat {
 
 #define TL_HIST_LOG_BUCKETS 128
 struct tl_hist {
-	uint8_t kind;		/* 0 none, 1 log, 2 linear */
-	uint8_t squares;	/* keep what @variance needs */
+	uint8_t kind; /* 0 none, 1 log, 2 linear */
+	uint8_t squares; /* keep what @variance needs */
 	uint16_t reserved;
-	uint32_t buckets;	/* 0, TL_HIST_LOG_BUCKETS, or (high - low) / step + 3, at most 4096 */
+	uint32_t buckets; /* 0, TL_HIST_LOG_BUCKETS, or (high - low) / step + 3, at most 4096 */
 	int64_t low, high, step;
 };
 #define TL_STAT_SIZE(buckets) (64u + 8u * (buckets))
@@ -360,8 +400,10 @@ static inline struct tl_stat *tl_global_stat(const struct tl_run *run, uint32_t 
 	return (struct tl_stat *)(run->view->globals + off);
 }
 /* Sharded: add to the own cell; sum all cells into `sum` (TL_STAT_LOCAL); forget all. */
-void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off, const struct tl_hist *h, int64_t x);
-void tl_shard_stat_get(struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum);
+void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off,
+	const struct tl_hist *h, int64_t x);
+void tl_shard_stat_get(
+	struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum);
 void tl_shard_stat_clear(struct tl_run *run, uint32_t off);
 void tl_stat_clear(struct tl_stat *s, const struct tl_hist *h);
 
@@ -375,7 +417,8 @@ void tl_stat_clear(struct tl_stat *s, const struct tl_hist *h);
 int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *s, enum tl_stat_op op);
 /* print(@hist_...(s)) and the count of one bucket (may fail). */
 void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h);
-int64_t tl_hist_bucket(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n);
+int64_t tl_hist_bucket(
+	struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n);
 
 /* --- maps: associative arrays ------------------------------------------------
  *
@@ -403,28 +446,33 @@ struct tl_map {
 	const char *name;
 	uint32_t offset;
 	uint32_t capacity;
-	uint32_t mask;		/* buckets - 1 */
-	uint32_t entries;	/* offset of entry[0] from `offset` */
+	uint32_t mask; /* buckets - 1 */
+	uint32_t entries; /* offset of entry[0] from `offset` */
 	uint32_t stride;
 	uint32_t value_off;
 	uint8_t nkeys;
-	uint8_t value;		/* enum tl_tap_value */
+	uint8_t value; /* enum tl_tap_value */
 	uint8_t wrap;
-	uint8_t one_long;	/* exactly one key, a number */
+	uint8_t one_long; /* exactly one key, a number */
 	uint8_t key_types[TL_MAX_KEYS];
 	uint32_t key_off[TL_MAX_KEYS];
 	struct tl_hist hist;
-	uint32_t sized;		/* declared as name[N]: the overflow message says so */
+	uint32_t sized; /* declared as name[N]: the overflow message says so */
 };
 
 /* Any keys. get of what is not there: 0, "". set and add may fail (array overflow). */
 int64_t tl_map_get(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
 void tl_map_set(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t v);
-int64_t tl_map_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t d); /* new value */
-void tl_map_get_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, struct tl_str *dst);
-void tl_map_set_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, const struct tl_str *v);
-void tl_map_stat_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, int64_t v); /* <<< */
-struct tl_stat *tl_map_stat(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys); /* NULL: none */
+int64_t tl_map_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys,
+	int64_t d); /* new value */
+void tl_map_get_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys,
+	struct tl_str *dst);
+void tl_map_set_str(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys,
+	const struct tl_str *v);
+void tl_map_stat_add(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys,
+	int64_t v); /* <<< */
+struct tl_stat *tl_map_stat(
+	struct tl_run *run, const struct tl_map *m, const struct tl_value *keys); /* NULL: none */
 bool tl_map_has(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
 void tl_map_delete(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
 void tl_map_clear(struct tl_run *run, const struct tl_map *m);
@@ -451,15 +499,15 @@ void tl_map_stat_add1(struct tl_run *run, const struct tl_map *m, int64_t key, i
 struct tl_iter {
 	struct tl_run *run;
 	const struct tl_map *map;
-	uint8_t *entry;		/* current one */
+	uint8_t *entry; /* current one */
 	int64_t limit;
-	uint32_t next;		/* number of the coming one, 0: end */
-	uint32_t steps;		/* bound against damaged links */
+	uint32_t next; /* number of the coming one, 0: end */
+	uint32_t steps; /* bound against damaged links */
 	bool sorted;
 };
 /* direction: 1 ascending, -1 descending. */
-void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort, int direction,
-	enum tl_stat_op op, int64_t limit);
+void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort,
+	int direction, enum tl_stat_op op, int64_t limit);
 bool tl_iter_next(struct tl_iter *it);
 int64_t tl_iter_long(const struct tl_iter *it, uint32_t key);
 void tl_iter_str(const struct tl_iter *it, uint32_t key, struct tl_str *dst);
@@ -483,15 +531,19 @@ void tl_exit(struct tl_run *run);
 /* --- the traced program --------------------------------------------------------
  * A failing read is the run-time error "read fault [man error::fault] at ADDR".
  */
-int64_t tl_load(struct tl_run *run, uint64_t addr, uint32_t size, bool is_signed); /* 1, 2, 4, 8 bytes; may fail */
-bool tl_user_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size);	   /* may fail */
-void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr);	   /* may fail */
-void tl_user_string_n(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* may fail */
+int64_t tl_load(struct tl_run *run, uint64_t addr, uint32_t size,
+	bool is_signed); /* 1, 2, 4, 8 bytes; may fail */
+bool tl_user_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size); /* may fail */
+void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
+void tl_user_string_n(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* may fail */
 /* user_string2(): the other text instead of the error. */
-void tl_user_string2(struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other);
+void tl_user_string2(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other);
 /* user_string_quoted(): in quotes, with C escapes; "<unknown>" address form on a fault. */
 void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr);
-void tl_mem_bytes(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* for %m %M; may fail */
+void tl_mem_bytes(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* for %m %M; may fail */
 
 /* Where `vaddr` of image number n lies in this process; may fail (not mapped). */
 static inline uint64_t tl_image_addr(struct tl_run *run, uint32_t n, uint64_t vaddr)
@@ -513,11 +565,21 @@ int64_t tl_reg(struct tl_run *run, uint32_t dwarf);
 int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed);
 int64_t tl_returnval(struct tl_run *run); /* may fail */
 int64_t tl_uaddr(struct tl_run *run);
-int64_t tl_caller_addr(struct tl_run *run); /* at function entry and in RETURN probes; 0 elsewhere */
+int64_t tl_caller_addr(
+	struct tl_run *run); /* at function entry and in RETURN probes; 0 elsewhere */
 
-static inline int64_t tl_tid(const struct tl_run *run) { return run->block->tid; }
-static inline int64_t tl_pid(const struct tl_run *run) { return run->block->pid; }
-static inline int64_t tl_target(const struct tl_run *run) { return run->view->session->target_pid; }
+static inline int64_t tl_tid(const struct tl_run *run)
+{
+	return run->block->tid;
+}
+static inline int64_t tl_pid(const struct tl_run *run)
+{
+	return run->block->pid;
+}
+static inline int64_t tl_target(const struct tl_run *run)
+{
+	return run->view->session->target_pid;
+}
 void tl_execname(struct tl_run *run, struct tl_str *dst);
 void tl_pp(struct tl_run *run, struct tl_str *dst);
 void tl_probefunc(struct tl_run *run, struct tl_str *dst);
@@ -529,9 +591,18 @@ void tl_errno_str(struct tl_run *run, struct tl_str *dst, int64_t err);
 
 /* --- time ------------------------------------------------------------------------ */
 int64_t tl_time_ns(struct tl_run *run); /* since the epoch */
-static inline int64_t tl_time_us(struct tl_run *run) { return tl_div_any(tl_time_ns(run), 1000); }
-static inline int64_t tl_time_ms(struct tl_run *run) { return tl_div_any(tl_time_ns(run), 1000000); }
-static inline int64_t tl_time_s(struct tl_run *run) { return tl_div_any(tl_time_ns(run), 1000000000); }
+static inline int64_t tl_time_us(struct tl_run *run)
+{
+	return tl_div_any(tl_time_ns(run), 1000);
+}
+static inline int64_t tl_time_ms(struct tl_run *run)
+{
+	return tl_div_any(tl_time_ns(run), 1000000);
+}
+static inline int64_t tl_time_s(struct tl_run *run)
+{
+	return tl_div_any(tl_time_ns(run), 1000000000);
+}
 int64_t tl_cycles_now(struct tl_run *run); /* get_cycles() */
 void tl_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
 void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);

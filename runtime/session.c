@@ -29,8 +29,9 @@ int tl_session_layout(const struct tl_tap_options *o, uint32_t nblocks, struct t
 {
 	uint64_t stride;
 
-	if (o->globals_size > AREA_MAX || o->shard_size > AREA_MAX || o->nlocks > 65536 || nblocks < 2 ||
-		nblocks > BLOCKS_MAX || o->max_string < 16 || o->max_string > 1u << 20)
+	if (o->globals_size > AREA_MAX || o->shard_size > AREA_MAX || o->nlocks > 65536 ||
+		nblocks < 2 || nblocks > BLOCKS_MAX || o->max_string < 16 ||
+		o->max_string > 1u << 20)
 		return -1;
 	memset(s, 0, sizeof(*s));
 	s->magic = TL_SESSION_MAGIC;
@@ -41,7 +42,8 @@ int tl_session_layout(const struct tl_tap_options *o, uint32_t nblocks, struct t
 	s->globals_size = align(o->globals_size, 64);
 	s->blocks_off = align(s->globals_off + s->globals_size, 4096);
 	s->nblocks = nblocks;
-	s->shard_off = (uint32_t)align(sizeof(struct tl_block) + sizeof(struct tl_block_own) + o->max_string, 64);
+	s->shard_off = (uint32_t)align(
+		sizeof(struct tl_block) + sizeof(struct tl_block_own) + o->max_string, 64);
 	s->shard_size = (uint32_t)align(o->shard_size, 64);
 	s->ring_off = (uint32_t)align((uint64_t)s->shard_off + s->shard_size, 64);
 	s->ring_size = ring_size(o->ring_size);
@@ -67,9 +69,12 @@ static bool session_sane(const struct tl_session *s, uint64_t size, const struct
 {
 	if (s->magic != TL_SESSION_MAGIC || s->version != TL_WIRE_VERSION || s->size > size)
 		return false;
-	if ((s->locks_off | s->globals_off | s->blocks_off | s->shard_off | s->ring_off | s->block_stride) & 63)
+	if ((s->locks_off | s->globals_off | s->blocks_off | s->shard_off | s->ring_off |
+		    s->block_stride) &
+		63)
 		return false;
-	if (s->locks_off < sizeof(*s) || !inside(s->locks_off, (uint64_t)s->nlocks * sizeof(struct tl_lock), size) ||
+	if (s->locks_off < sizeof(*s) ||
+		!inside(s->locks_off, (uint64_t)s->nlocks * sizeof(struct tl_lock), size) ||
 		!inside(s->globals_off, s->globals_size, size))
 		return false;
 	if (s->nblocks < 2 || s->nblocks > BLOCKS_MAX ||
@@ -77,10 +82,11 @@ static bool session_sane(const struct tl_session *s, uint64_t size, const struct
 		return false;
 	if (s->ring_size < 4096 || s->ring_size > RING_MAX || s->ring_size & (s->ring_size - 1))
 		return false;
-	return s->shard_off >= sizeof(struct tl_block) + sizeof(struct tl_block_own) + o->max_string &&
-		inside(s->shard_off, s->shard_size, s->ring_off) &&
-		inside(s->ring_off, s->ring_size, s->block_stride) && s->nlocks >= o->nlocks &&
-		s->globals_size >= o->globals_size && s->shard_size >= o->shard_size;
+	return s->shard_off >=
+		       sizeof(struct tl_block) + sizeof(struct tl_block_own) + o->max_string &&
+	       inside(s->shard_off, s->shard_size, s->ring_off) &&
+	       inside(s->ring_off, s->ring_size, s->block_stride) && s->nlocks >= o->nlocks &&
+	       s->globals_size >= o->globals_size && s->shard_size >= o->shard_size;
 }
 
 int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl_tap_options *o)
@@ -113,7 +119,8 @@ int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl
 	v->max_errors = o->max_errors;
 	if (v->max_action > INT32_MAX)
 		v->max_action = INT32_MAX;
-	v->lock_cycles = s.clock_mult ? tl_udiv((uint64_t)LOCK_NS << 32, s.clock_mult, &rem) : LOCK_CYCLES;
+	v->lock_cycles =
+		s.clock_mult ? tl_udiv((uint64_t)LOCK_NS << 32, s.clock_mult, &rem) : LOCK_CYCLES;
 	return 0;
 }
 
@@ -142,7 +149,8 @@ static bool hist_buckets(const struct tl_tap_global *g, uint32_t *n)
 	if (g->hist == 2) {
 		if (g->hist_step <= 0 || g->hist_high < g->hist_low)
 			return false;
-		steps = tl_udiv((uint64_t)g->hist_high - (uint64_t)g->hist_low, (uint64_t)g->hist_step, &rem);
+		steps = tl_udiv((uint64_t)g->hist_high - (uint64_t)g->hist_low,
+			(uint64_t)g->hist_step, &rem);
 		if (steps + 3 > 4096)
 			return false;
 		*n = (uint32_t)steps + 3;
@@ -161,7 +169,9 @@ uint64_t tl_global_size(const struct tl_tap_global *g, uint32_t max_string)
 	if (!stride || !g->nkeys)
 		return stride;
 	for (i = 0; i < g->nkeys; i++) {
-		uint64_t key = g->key_types[i] == TL_VALUE_STATS ? 0 : value_size(g->key_types[i], 0, max_string);
+		uint64_t key = g->key_types[i] == TL_VALUE_STATS
+				       ? 0
+				       : value_size(g->key_types[i], 0, max_string);
 
 		if (!key)
 			return 0;
@@ -175,16 +185,19 @@ uint64_t tl_global_size(const struct tl_tap_global *g, uint32_t max_string)
 	return TL_MAP_HEAD + ((4ull * nbuckets + 7) & ~7ull) + g->capacity * stride;
 }
 
-static int global_init(struct tl_view *v, const struct tl_tap_global *g, const char *strings, uint64_t nstrings)
+static int global_init(
+	struct tl_view *v, const struct tl_tap_global *g, const char *strings, uint64_t nstrings)
 {
 	uint64_t need = tl_global_size(g, v->max_string), n = 0;
 	uint8_t *at;
 
-	if (!need || g->offset & 7 || g->size < need || (g->nkeys == 0 && g->sharded && g->type == TL_VALUE_STRING))
+	if (!need || g->offset & 7 || g->size < need ||
+		(g->nkeys == 0 && g->sharded && g->type == TL_VALUE_STRING))
 		return -1;
 	if (!inside(g->offset, g->size, g->sharded ? v->shard_size : v->globals_size))
 		return -1;
-	at = g->sharded ? (uint8_t *)tl_block_at(v, 0) + v->shard_off + g->offset : v->globals + g->offset;
+	at = g->sharded ? (uint8_t *)tl_block_at(v, 0) + v->shard_off + g->offset
+			: v->globals + g->offset;
 	if (g->nkeys)
 		return 0;
 	if (g->type == TL_VALUE_LONG)
@@ -205,8 +218,8 @@ static int global_init(struct tl_view *v, const struct tl_tap_global *g, const c
 	return 0;
 }
 
-int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_t n, const char *strings,
-	uint64_t strings_size)
+int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_t n,
+	const char *strings, uint64_t strings_size)
 {
 	uint32_t i;
 
@@ -229,8 +242,8 @@ struct tl_block *tl_block_claim(struct tl_view *v, uint32_t tid, uint32_t pid, c
 
 		free = TL_BLOCK_FREE;
 		if (*(volatile uint32_t *)&b->state != TL_BLOCK_FREE ||
-			!__atomic_compare_exchange_n(&b->state, &free, TL_BLOCK_USED, false, __ATOMIC_ACQ_REL,
-				__ATOMIC_RELAXED))
+			!__atomic_compare_exchange_n(&b->state, &free, TL_BLOCK_USED, false,
+				__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		b->owner = i + 1;
 		b->tid = tid;
@@ -263,7 +276,8 @@ void tl_block_dead(struct tl_view *v, uint32_t index)
 		struct tl_lock *l = (struct tl_lock *)v->locks + i;
 		uint32_t owner = index + 1;
 
-		__atomic_compare_exchange_n(&l->owner, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(
+			&l->owner, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	}
 	tl_time_store(&b->writing, 0);
 	b->holding = 0;
@@ -274,8 +288,8 @@ void tl_block_recycle(struct tl_view *v, uint32_t index)
 {
 	uint32_t dead = TL_BLOCK_DEAD;
 
-	__atomic_compare_exchange_n(&tl_block_at(v, index)->state, &dead, TL_BLOCK_FREE, false, __ATOMIC_RELEASE,
-		__ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&tl_block_at(v, index)->state, &dead, TL_BLOCK_FREE, false,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void tl_session_totals(const struct tl_view *v, struct tl_totals *t)

@@ -31,8 +31,8 @@ uint64_t tl_global_size(const struct tl_tap_global *g, uint32_t max_string);
  * First values. Returns -1 when a global does not fit its area or overlaps the
  * next one (g is checked here; call before any handler runs).
  */
-int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_t n, const char *strings,
-	uint64_t strings_size);
+int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_t n,
+	const char *strings, uint64_t strings_size);
 
 /* Claim a free block (1 ..) for a thread; NULL and counted when there is none. */
 struct tl_block *tl_block_claim(struct tl_view *v, uint32_t tid, uint32_t pid, const char *comm);
@@ -47,7 +47,9 @@ void tl_block_dead(struct tl_view *v, uint32_t index);
 void tl_block_recycle(struct tl_view *v, uint32_t index);
 
 /* A handler's sum of all blocks' counters. */
-struct tl_totals { uint64_t lost, skipped, errors, truncated; };
+struct tl_totals {
+	uint64_t lost, skipped, errors, truncated;
+};
 void tl_session_totals(const struct tl_view *v, struct tl_totals *t);
 
 /* --- clock ---------------------------------------------------------------------- */
@@ -57,26 +59,26 @@ uint64_t tl_clock_ns(const struct tl_view *v, uint64_t cycles);
 
 /* --- reading rings --------------------------------------------------------------- */
 struct tl_cursor {
-	uint64_t tail;		/* ours; the shared one only tells the writer */
-	uint64_t head;		/* as last seen */
-	uint64_t time;		/* of the record at tail */
-	uint64_t held;		/* `writing` as it was at held_since */
+	uint64_t tail; /* ours; the shared one only tells the writer */
+	uint64_t head; /* as last seen */
+	uint64_t time; /* of the record at tail */
+	uint64_t held; /* `writing` as it was at held_since */
 	uint64_t held_since;
-	uint32_t size;		/* of the record at tail, checked */
-	uint32_t heap;		/* element of the reader's heap of blocks, not of this block */
+	uint32_t size; /* of the record at tail, checked */
+	uint32_t heap; /* element of the reader's heap of blocks, not of this block */
 };
 struct tl_reader {
 	struct tl_view *view;
 	struct tl_cursor *cursor; /* view->nblocks of them, caller's, zero */
-	uint8_t *buffer;	/* view->ring_size / 2 bytes: private copy of one record */
-	uint64_t settled;	/* records up to here may be given out */
-	uint64_t damaged;	/* times that a ring made no sense and was skipped */
+	uint8_t *buffer; /* view->ring_size / 2 bytes: private copy of one record */
+	uint64_t settled; /* records up to here may be given out */
+	uint64_t damaged; /* times that a ring made no sense and was skipped */
 };
 /* Payload of TEXT, ERROR, WARN: the text in it, checked; NULL: damaged. */
 const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len);
 /* A record: private copy, checked size; time in cycles. Return nonzero to stop (the record counts as read). */
-typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload,
-	uint32_t size);
+typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r,
+	const uint8_t *payload, uint32_t size);
 /*
  * Give out, in order of time, all records that nothing older can still come
  * before: older than every record being written, and than the start of the
@@ -88,12 +90,21 @@ uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool fi
 /* Where text goes. Return nonzero to stop. */
 typedef int (*tl_text_fn)(void *arg, const char *text, size_t n);
 
-struct tl_fmt_arg { int64_t l; const char *s; uint32_t len; }; /* s NULL: number */
+struct tl_fmt_arg {
+	int64_t l;
+	const char *s;
+	uint32_t len;
+}; /* s NULL: number */
 
 /* Format as SystemTap does. Missing arguments print as 0 and "". */
-int tl_format(const char *fmt, const struct tl_fmt_arg *args, uint32_t n, tl_text_fn out, void *arg);
+int tl_format(
+	const char *fmt, const struct tl_fmt_arg *args, uint32_t n, tl_text_fn out, void *arg);
+/* The same of a script's values. */
+int tl_format_values(
+	const char *fmt, const struct tl_value *values, uint32_t n, tl_text_fn out, void *arg);
 /* Payload of a PRINTF record into args; returns their number, or -1: damaged. Strings point into payload. */
-int tl_format_args(const uint8_t *payload, uint32_t size, const char *fmt, struct tl_fmt_arg *args, uint32_t max);
+int tl_format_args(const uint8_t *payload, uint32_t size, const char *fmt, struct tl_fmt_arg *args,
+	uint32_t max);
 #define TL_FMT_ARGS_MAX 64
 
 /*
@@ -107,7 +118,10 @@ int tl_format_kinds(const char *fmt, char *kinds, uint32_t max, uint32_t *bad);
 int tl_hist_text(const struct tl_stat *s, const struct tl_hist *h, tl_text_fn out, void *arg);
 
 /* Every function of exports.def. */
-struct tl_export { const char *name; void *addr; };
+struct tl_export {
+	const char *name;
+	void *addr;
+};
 extern const struct tl_export tl_exports[];
 extern const unsigned tl_nexports;
 

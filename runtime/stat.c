@@ -71,7 +71,8 @@ static struct tl_stat *cell(const struct tl_view *v, struct tl_block *b, uint32_
 	return (struct tl_stat *)((char *)b + v->shard_off + off);
 }
 
-void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off, const struct tl_hist *h, int64_t x)
+void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off,
+	const struct tl_hist *h, int64_t x)
 {
 	struct tl_stat *s = cell(v, b, off);
 	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
@@ -102,12 +103,14 @@ static void stat_merge(struct tl_stat *sum, const struct tl_stat *s, const struc
 	sum->sum = tl_add(sum->sum, (int64_t)tl_cell_load(&s->sum));
 	lo = tl_cell_load(&s->squares_lo);
 	sum->squares_lo += lo;
-	sum->squares_hi = tl_add(sum->squares_hi, (int64_t)tl_cell_load(&s->squares_hi)) + (sum->squares_lo < lo);
+	sum->squares_hi = tl_add(sum->squares_hi, (int64_t)tl_cell_load(&s->squares_hi)) +
+			  (sum->squares_lo < lo);
 	for (i = 0; i < h->buckets; i++)
 		sum->bucket[i] = tl_add(sum->bucket[i], (int64_t)tl_cell_load(&s->bucket[i]));
 }
 
-void tl_shard_stat_get(struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum)
+void tl_shard_stat_get(
+	struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum)
 {
 	const struct tl_view *v = run->view;
 	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
@@ -183,7 +186,8 @@ static int64_t variance(const struct tl_stat *s)
 		return 0;
 	/* sum (v - mean)^2 = squares - mean * (sum + rest') with rest' = sum - mean * count */
 	u = mean < 0 ? 0 - (uint64_t)mean : (uint64_t)mean;
-	x = tl_add(s->sum, rest) < 0 ? 0 - (uint64_t)tl_add(s->sum, rest) : (uint64_t)tl_add(s->sum, rest);
+	x = tl_add(s->sum, rest) < 0 ? 0 - (uint64_t)tl_add(s->sum, rest)
+				     : (uint64_t)tl_add(s->sum, rest);
 	a = (u >> 32) * (uint32_t)x;
 	b = (uint32_t)u * (x >> 32);
 	mid = a + b;
@@ -220,7 +224,8 @@ int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *s, enum tl_stat_op
 	}
 }
 
-int64_t tl_hist_bucket(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n)
+int64_t tl_hist_bucket(
+	struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n)
 {
 	if (n < 0 || n >= h->buckets) {
 		tl_run_error(run, "histogram index out of range");

@@ -77,7 +77,8 @@ void tl_global_str_set(struct tl_run *run, uint32_t off, const struct tl_str *sr
 	tl_str_store(run, (struct tl_str *)(run->view->globals + off), src);
 }
 
-void tl_str_cat(struct tl_run *run, struct tl_str *dst, const struct tl_str *a, const struct tl_str *b)
+void tl_str_cat(
+	struct tl_run *run, struct tl_str *dst, const struct tl_str *a, const struct tl_str *b)
 {
 	uint32_t max = tl_max_len(run), na = a->len, nb = b->len;
 
@@ -87,7 +88,8 @@ void tl_str_cat(struct tl_run *run, struct tl_str *dst, const struct tl_str *a, 
 		nb = max - na;
 		run->block->truncated++;
 	}
-	if (dst == b) { /* make room in front; when a is the same string, its start stays where it is */
+	if (dst ==
+		b) { /* make room in front; when a is the same string, its start stays where it is */
 		memmove(dst->b + na, b->b, nb);
 		if (a != b)
 			memcpy(dst->b, a->b, na);
@@ -110,7 +112,8 @@ int tl_str_cmp(const struct tl_str *a, const struct tl_str *b)
 	return a->len < b->len ? -1 : a->len > b->len;
 }
 
-void tl_substr(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, int64_t start, int64_t length)
+void tl_substr(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, int64_t start,
+	int64_t length)
 {
 	if (start < 0 || start >= s->len || length <= 0) {
 		dst->len = 0;
@@ -131,7 +134,10 @@ static uint32_t find(const struct tl_str *s, uint32_t at, const struct tl_str *s
 	return UINT32_MAX;
 }
 
-int64_t tl_isinstr(const struct tl_str *s, const struct tl_str *sub) { return find(s, 0, sub) != UINT32_MAX; }
+int64_t tl_isinstr(const struct tl_str *s, const struct tl_str *sub)
+{
+	return find(s, 0, sub) != UINT32_MAX;
+}
 
 int64_t tl_strpos(const struct tl_str *s, const struct tl_str *sub)
 {
@@ -175,10 +181,10 @@ int64_t tl_strtol(const struct tl_str *s, int64_t base)
 	return (int64_t)(minus ? 0 - v : v);
 }
 
-void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str *s, const struct tl_str *old,
-	const struct tl_str *now)
+void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str *s,
+	const struct tl_str *old, const struct tl_str *now)
 {
-	struct grow g = { dst, tl_max_len(run), false };
+	struct grow g = {dst, tl_max_len(run), false};
 	uint32_t at = 0, hit;
 
 	if (!old->len || find(s, 0, old) == UINT32_MAX) {
@@ -228,7 +234,7 @@ static uint32_t escape(char *buf, char c)
 
 void tl_text_str(struct tl_run *run, struct tl_str *dst, const struct tl_str *s)
 {
-	struct grow g = { dst, tl_max_len(run), false };
+	struct grow g = {dst, tl_max_len(run), false};
 	char buf[4];
 	uint32_t i;
 
@@ -256,7 +262,8 @@ static bool is_delim(char c, const struct tl_str *delim)
 }
 
 /* The rest lies in shared memory: every index is brought into range before use. */
-void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input, const struct tl_str *delim)
+void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input,
+	const struct tl_str *delim)
 {
 	struct tl_block_own *own = tl_block_own(run->block);
 	uint32_t at, end, from;

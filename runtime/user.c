@@ -2,8 +2,8 @@
 /* Reading the traced program's memory. Nothing here can fault it. */
 #include "internal.h"
 
-#define PAGE  4096u
-#define CHUNK 256u
+#define PAGE	    4096u
+#define CHUNK	    256u
 #define EFAULT_TEXT (-14)
 
 /*
@@ -17,7 +17,8 @@ static bool on_stack_page(const struct tl_run *run, uint64_t addr, uint32_t size
 	if (!run->regs)
 		return false;
 	sp = TL_REGS_SP(run->regs);
-	return addr >= sp && addr - sp < PAGE && size <= PAGE && addr + size - 1 <= (sp | (PAGE - 1));
+	return addr >= sp && addr - sp < PAGE && size <= PAGE &&
+	       addr + size - 1 <= (sp | (PAGE - 1));
 }
 
 static int read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size)
@@ -115,7 +116,8 @@ static void count_cut(struct tl_run *run, const struct tl_str *dst, uint64_t add
 
 static void string_fault(struct tl_run *run, uint64_t addr)
 {
-	tl_run_error(run, "user string copy fault %d at %p [man error::fault]", (int64_t)EFAULT_TEXT, addr);
+	tl_run_error(run, "user string copy fault %d at %p [man error::fault]",
+		(int64_t)EFAULT_TEXT, addr);
 }
 
 void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr)
@@ -141,7 +143,8 @@ void tl_user_string_n(struct tl_run *run, struct tl_str *dst, uint64_t addr, int
 		count_cut(run, dst, addr);
 }
 
-void tl_user_string2(struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other)
+void tl_user_string2(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other)
 {
 	if (read_string(run, dst, addr, tl_max_len(run)))
 		tl_str_set(run, dst, other);

@@ -28,11 +28,17 @@ static bool prints(const char *want, const char *fmt, const struct tl_fmt_arg *a
 	return same;
 }
 
-#define L(x) { (int64_t)(x), NULL, 0 }
-#define S(x) { 0, x, sizeof(x) - 1 }
+#define L(x)                                                                                       \
+	{                                                                                          \
+		(int64_t)(x), NULL, 0                                                              \
+	}
+#define S(x)                                                                                       \
+	{                                                                                          \
+		0, x, sizeof(x) - 1                                                                \
+	}
 #define PRINTS(want, fmt, ...)                                                                     \
 	do {                                                                                       \
-		const struct tl_fmt_arg a_[] = { __VA_ARGS__ };                                    \
+		const struct tl_fmt_arg a_[] = {__VA_ARGS__};                                      \
 		CHECK(prints(want, fmt, a_, sizeof(a_) / sizeof(a_[0])));                          \
 	} while (0)
 
@@ -63,11 +69,12 @@ static void widths(void)
 
 static void texts(void)
 {
-	PRINTS("hello|  hello|hello  |hel|  he", "%s|%7s|%-7s|%.3s|%4.2s", S("hello"), S("hello"), S("hello"),
-		S("hello"), S("hello"));
+	PRINTS("hello|  hello|hello  |hel|  he", "%s|%7s|%-7s|%.3s|%4.2s", S("hello"), S("hello"),
+		S("hello"), S("hello"), S("hello"));
 	PRINTS("he|  ", "%.*s|%2s", L(2), S("hello"), S(""));
 	PRINTS("A|  B|C  |", "%c|%3c|%-3c|", L('A'), L('B'), L('C'));
-	PRINTS("\\n|\\'|\\\\|\\001|\\377|x", "%#c|%#c|%#c|%#c|%#c|%#c", L(10), L('\''), L('\\'), L(1), L(255), L('x'));
+	PRINTS("\\n|\\'|\\\\|\\001|\\377|x", "%#c|%#c|%#c|%#c|%#c|%#c", L(10), L('\''), L('\\'),
+		L(1), L(255), L('x'));
 	PRINTS("100%", "%d%%", L(100));
 	PRINTS("%z|%", "%z|%", L(1));
 	PRINTS("0|", "%d|%s"); /* arguments ran out */
@@ -104,7 +111,7 @@ static void kinds_of_arguments(void)
 
 static void damaged_payloads_are_refused(void)
 {
-	uint32_t words[8] = { 0 };
+	uint32_t words[8] = {0};
 	struct tl_fmt_arg a[4];
 
 	words[2] = 3;
@@ -120,8 +127,8 @@ static void damaged_payloads_are_refused(void)
 
 /* --- histograms --------------------------------------------------------------------- */
 
-static const struct tl_hist log_hist = { .kind = 1, .buckets = TL_HIST_LOG_BUCKETS };
-static const struct tl_hist linear = { .kind = 2, .buckets = 13, .low = 0, .high = 100, .step = 10 };
+static const struct tl_hist log_hist = {.kind = 1, .buckets = TL_HIST_LOG_BUCKETS};
+static const struct tl_hist linear = {.kind = 2, .buckets = 13, .low = 0, .high = 100, .step = 10};
 
 static const char *draw(const struct tl_stat *s, const struct tl_hist *h)
 {
@@ -138,8 +145,11 @@ static const char *draw(const struct tl_stat *s, const struct tl_hist *h)
 static void log_buckets(void)
 {
 	TL_STAT_LOCAL(s, TL_HIST_LOG_BUCKETS);
-	static const struct { int64_t v; int bucket; } cases[] = { { 0, 64 }, { 1, 65 }, { 2, 66 }, { 3, 66 }, { 4, 67 },
-		{ 1023, 74 }, { 1024, 75 }, { INT64_MAX, 127 }, { -1, 63 }, { -2, 62 }, { -3, 62 }, { INT64_MIN, 0 } };
+	static const struct {
+		int64_t v;
+		int bucket;
+	} cases[] = {{0, 64}, {1, 65}, {2, 66}, {3, 66}, {4, 67}, {1023, 74}, {1024, 75},
+		{INT64_MAX, 127}, {-1, 63}, {-2, 62}, {-3, 62}, {INT64_MIN, 0}};
 	unsigned i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -14,7 +14,7 @@
 
 static struct tl_view home;
 static struct tl_tap_options home_options;
-static struct tl_env home_env = { &home, 7, TL_TAP_SITE, "process(\"x\").function(\"f\")", "f" };
+static struct tl_env home_env = {&home, 7, TL_TAP_SITE, "process(\"x\").function(\"f\")", "f"};
 static void *home_memory;
 
 /* Own memory is readable where it is not inside [hole, hole + 4096). */
@@ -27,7 +27,8 @@ static int home_read(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 	memcpy(dst, (const void *)(uintptr_t)addr, size);
 	return 0;
 }
-static uint32_t home_symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *off, uint64_t *size)
+static uint32_t home_symbol(
+	struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *off, uint64_t *size)
 {
 	(void)v, (void)room;
 	if (addr < 0x1000 || addr >= 0x1060)
@@ -45,7 +46,7 @@ static uint32_t home_image(struct tl_view *v, uint64_t addr, char *buf, uint32_t
 	memcpy(buf, "prog", 5);
 	return 4;
 }
-static const struct tl_view_ops home_ops = { NULL, home_read, home_symbol, home_image, NULL };
+static const struct tl_view_ops home_ops = {NULL, home_read, home_symbol, home_image, NULL};
 
 /* A fresh session with these areas; the test is block 1. */
 static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)
@@ -53,8 +54,11 @@ static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)
 	struct tl_session s;
 
 	free(home_memory);
-	home_options = (struct tl_tap_options){ .globals_size = globals, .shard_size = shards, .nlocks = 4,
-		.max_string = TL_MAXSTRING, .ring_size = ring };
+	home_options = (struct tl_tap_options){.globals_size = globals,
+		.shard_size = shards,
+		.nlocks = 4,
+		.max_string = TL_MAXSTRING,
+		.ring_size = ring};
 	if (tl_session_layout(&home_options, BLOCKS, &s))
 		abort();
 	home_memory = aligned_alloc(4096, (size_t)s.size);

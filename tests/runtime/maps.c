@@ -5,23 +5,31 @@
 #define AREA (1u << 20)
 
 /* What the compiler does. */
-static struct tl_map map_make(const char *types, uint32_t capacity, uint8_t value, struct tl_hist hist)
+static struct tl_map map_make(
+	const char *types, uint32_t capacity, uint8_t value, struct tl_hist hist)
 {
-	struct tl_map m = { .name = "a", .offset = 64, .capacity = capacity, .value = value, .hist = hist };
-	struct tl_tap_global g = { .type = value, .capacity = capacity, .hist = hist.kind, .hist_low = hist.low,
-		.hist_high = hist.high, .hist_step = hist.step };
+	struct tl_map m = {
+		.name = "a", .offset = 64, .capacity = capacity, .value = value, .hist = hist};
+	struct tl_tap_global g = {.type = value,
+		.capacity = capacity,
+		.hist = hist.kind,
+		.hist_low = hist.low,
+		.hist_high = hist.high,
+		.hist_step = hist.step};
 	uint32_t off = TL_MAP_LINKS, buckets = 1;
 
 	for (; *types; types++) {
 		m.key_off[m.nkeys] = off;
-		m.key_types[m.nkeys] = g.key_types[m.nkeys] = *types == 'l' ? TL_VALUE_LONG : TL_VALUE_STRING;
+		m.key_types[m.nkeys] = g.key_types[m.nkeys] =
+			*types == 'l' ? TL_VALUE_LONG : TL_VALUE_STRING;
 		off += *types == 'l' ? 8 : TL_STR_SIZE(TL_MAXSTRING);
 		g.nkeys = ++m.nkeys;
 	}
 	m.one_long = m.nkeys == 1 && m.key_types[0] == TL_VALUE_LONG;
 	m.value_off = off;
-	off += value == TL_VALUE_LONG ? 8 : value == TL_VALUE_STRING ? TL_STR_SIZE(TL_MAXSTRING) :
-								       TL_STAT_SIZE(hist.buckets);
+	off += value == TL_VALUE_LONG	  ? 8
+	       : value == TL_VALUE_STRING ? TL_STR_SIZE(TL_MAXSTRING)
+					  : TL_STAT_SIZE(hist.buckets);
 	m.stride = off;
 	while (buckets < capacity)
 		buckets *= 2;
@@ -45,8 +53,8 @@ static uint32_t rnd(void)
 static void longs_as_a_model_says(void)
 {
 	struct tl_map m = map_make("l", 100, TL_VALUE_LONG, no_hist);
-	int64_t model[150] = { 0 };
-	bool there[150] = { false };
+	int64_t model[150] = {0};
+	bool there[150] = {false};
 	int i, k, count = 0;
 
 	home_open(AREA, 64, 0);
@@ -61,12 +69,13 @@ static void longs_as_a_model_says(void)
 				CHECK(tl_map_add1(&run, &m, k * 1000, 3) == (model[k] += 3));
 			} else {
 				tl_map_add1(&run, &m, k * 1000, 3);
-				CHECK(run.error && !strcmp(run.error, "Array overflow, check MAXMAPENTRIES"));
+				CHECK(run.error &&
+					!strcmp(run.error, "Array overflow, check MAXMAPENTRIES"));
 				tl_run_catch(&run, NULL);
 			}
 			break;
 		case 1: {
-			struct tl_value key[] = { TL_LONG(k * 1000) };
+			struct tl_value key[] = {TL_LONG(k * 1000)};
 
 			tl_map_delete(&run, &m, key);
 			count -= there[k];
@@ -92,26 +101,26 @@ static void string_keys_of_all_lengths(void)
 	for (i = 0; i < 40; i++) {
 		memset(name, 'k', (size_t)i);
 		name[i] = 0;
-		struct tl_value key[] = { TL_STR(home_str(name)), TL_LONG(i % 3) };
+		struct tl_value key[] = {TL_STR(home_str(name)), TL_LONG(i % 3)};
 		tl_map_set(&run, &m, key, i + 1);
 	}
 	for (i = 0; i < 40; i++) {
 		memset(name, 'k', (size_t)i);
 		name[i] = 0;
-		struct tl_value key[] = { TL_STR(home_str(name)), TL_LONG(i % 3) };
-		struct tl_value other[] = { TL_STR(home_str(name)), TL_LONG(i % 3 + 1) };
+		struct tl_value key[] = {TL_STR(home_str(name)), TL_LONG(i % 3)};
+		struct tl_value other[] = {TL_STR(home_str(name)), TL_LONG(i % 3 + 1)};
 		CHECK(tl_map_get(&run, &m, key) == i + 1 && tl_map_has(&run, &m, key));
 		CHECK(tl_map_get(&run, &m, other) == 0 && !tl_map_has(&run, &m, other));
 	}
 	tl_map_clear(&run, &m);
-	struct tl_value key[] = { TL_STR(home_str("")), TL_LONG(0) };
+	struct tl_value key[] = {TL_STR(home_str("")), TL_LONG(0)};
 	CHECK(!tl_map_has(&run, &m, key) && !run.error);
 }
 
 static void string_values(void)
 {
 	struct tl_map m = map_make("l", 4, TL_VALUE_STRING, no_hist);
-	struct tl_value key[] = { TL_LONG(-1) };
+	struct tl_value key[] = {TL_LONG(-1)};
 
 	home_open(AREA, 64, 0);
 	ENTER(run);
@@ -178,8 +187,10 @@ static void foreach_orders(void)
 static void foreach_by_text_and_statistic(void)
 {
 	struct tl_map m = map_make("s", 40, TL_VALUE_STATS, no_hist);
-	static const char *const names[] = { "b", "abc", "ab", "", "zz", "b0" }, *const sorted[] = { "", "ab", "abc", "b",
-		"b0", "zz" };
+	static const char *const names[] = {"b", "abc", "ab", "", "zz", "b0"}, *const sorted[] = {
+										       "", "ab",
+										       "abc", "b",
+										       "b0", "zz"};
 	struct tl_iter it;
 	int i, j;
 
@@ -188,7 +199,7 @@ static void foreach_by_text_and_statistic(void)
 	TL_STRING(s);
 	for (i = 0; i < 6; i++)
 		for (j = 0; j <= i; j++) {
-			struct tl_value key[] = { TL_STR(home_str(names[i])) };
+			struct tl_value key[] = {TL_STR(home_str(names[i]))};
 			tl_map_stat_add(&run, &m, key, 100 - i * 10);
 		}
 	tl_iter_begin(&run, &it, &m, TL_SORT_KEY(0), 1, TL_COUNT, TL_NO_LIMIT);
@@ -215,7 +226,8 @@ static void foreach_while_the_body_deletes(void)
 		tl_map_set1(&run, &m, i, i);
 	tl_iter_begin(&run, &it, &m, TL_SORT_KEY(0), 1, TL_COUNT, TL_NO_LIMIT);
 	while (tl_iter_next(&it)) {
-		struct tl_value own[] = { TL_LONG(tl_iter_long(&it, 0)) }, later[] = { TL_LONG(own[0].l + 2) };
+		struct tl_value own[] = {TL_LONG(tl_iter_long(&it, 0))},
+				later[] = {TL_LONG(own[0].l + 2)};
 
 		tl_map_delete(&run, &m, own);
 		tl_map_delete(&run, &m, later);
@@ -233,14 +245,16 @@ static void foreach_while_the_body_deletes(void)
 /* Any bytes at all in the shared area: no write outside it, no endless walk. */
 static void damaged_maps_hurt_nobody(void)
 {
-	struct tl_map maps[] = { map_make("l", 20, TL_VALUE_LONG, no_hist), map_make("sl", 20, TL_VALUE_STRING, no_hist),
-		map_make("l", 20, TL_VALUE_STATS, no_hist) };
+	struct tl_map maps[] = {map_make("l", 20, TL_VALUE_LONG, no_hist),
+		map_make("sl", 20, TL_VALUE_STRING, no_hist),
+		map_make("l", 20, TL_VALUE_STATS, no_hist)};
 	int round, i, w;
 
 	home_open(AREA, 64, 0);
 	for (round = 0; round < 6000; round++) {
 		struct tl_map *m = &maps[round % 3];
-		uint32_t size = m->entries + m->capacity * m->stride, *words = (uint32_t *)(home.globals + m->offset);
+		uint32_t size = m->entries + m->capacity * m->stride,
+			 *words = (uint32_t *)(home.globals + m->offset);
 		struct tl_iter it;
 
 		m->wrap = (uint8_t)(round & 1);
@@ -250,11 +264,14 @@ static void damaged_maps_hurt_nobody(void)
 		ENTER(run);
 		TL_STRING(s);
 		for (i = 0; i < 60; i++) {
-			struct tl_value key[2] = { { (int64_t)(rnd() % 30), m->nkeys == 2 ? home_str("k") : NULL },
-				TL_LONG(rnd() % 30) };
+			struct tl_value key[2] = {
+				{(int64_t)(rnd() % 30), m->nkeys == 2 ? home_str("k") : NULL},
+				TL_LONG(rnd() % 30)};
 
-			for (w = 0; w < 3; w++) { /* likely fields: small numbers in the front and in links */
-				uint32_t at = rnd() % 2 ? rnd() % (size / 4) : rnd() % (m->entries / 4);
+			for (w = 0; w < 3;
+				w++) { /* likely fields: small numbers in the front and in links */
+				uint32_t at =
+					rnd() % 2 ? rnd() % (size / 4) : rnd() % (m->entries / 4);
 				uint32_t v = rnd() % 4 ? rnd() % 24 : rnd() * 65537;
 
 				words[at] = v;
@@ -264,7 +281,8 @@ static void damaged_maps_hurt_nobody(void)
 				tl_map_delete(&run, m, key);
 				break;
 			case 1:
-				tl_iter_begin(&run, &it, m, (int)(rnd() % 3) - 2, rnd() % 2 ? 1 : -1, TL_AVG, 100);
+				tl_iter_begin(&run, &it, m, (int)(rnd() % 3) - 2,
+					rnd() % 2 ? 1 : -1, TL_AVG, 100);
 				for (w = 0; tl_iter_next(&it); w++)
 					if (m->value == TL_VALUE_STRING)
 						tl_iter_value_str(&it, s);
@@ -274,7 +292,8 @@ static void damaged_maps_hurt_nobody(void)
 				if (m->value == TL_VALUE_LONG)
 					tl_map_add(&run, m, key, 1);
 				else if (m->value == TL_VALUE_STRING)
-					tl_map_set_str(&run, m, key, home_str("v")), tl_map_get_str(&run, m, key, s);
+					tl_map_set_str(&run, m, key, home_str("v")),
+						tl_map_get_str(&run, m, key, s);
 				else
 					tl_map_stat_add(&run, m, key, 4);
 			}
@@ -290,14 +309,15 @@ static void damaged_maps_hurt_nobody(void)
 
 static void statistics(void)
 {
-	static const struct tl_hist h = { .squares = 1 };
+	static const struct tl_hist h = {.squares = 1};
 	TL_STAT_LOCAL(s, 0);
 	int64_t v;
 
 	home_open(AREA, 64, 0);
 	ENTER(run);
 	tl_stat_clear(s, &h);
-	CHECK(tl_stat_get(&run, s, TL_COUNT) == 0 && tl_stat_get(&run, NULL, TL_SUM) == 0 && !run.error);
+	CHECK(tl_stat_get(&run, s, TL_COUNT) == 0 && tl_stat_get(&run, NULL, TL_SUM) == 0 &&
+		!run.error);
 	tl_stat_get(&run, s, TL_AVG);
 	CHECK(run.error && !strcmp(run.error, "empty aggregate"));
 	tl_run_catch(&run, NULL);
@@ -318,7 +338,7 @@ static void statistics(void)
 
 static void shards_sum_set_and_forget(void)
 {
-	static const struct tl_hist h = { .kind = 1, .buckets = TL_HIST_LOG_BUCKETS };
+	static const struct tl_hist h = {.kind = 1, .buckets = TL_HIST_LOG_BUCKETS};
 	struct tl_block *b;
 	TL_STAT_LOCAL(s, TL_HIST_LOG_BUCKETS);
 
@@ -335,21 +355,26 @@ static void shards_sum_set_and_forget(void)
 	tl_shard_stat_add(&home, b, 64, &h, 10);
 	tl_shard_stat_add(&home, run.block, 64, &h, 1000);
 	tl_shard_stat_get(&run, 64, &h, s);
-	CHECK(s->count == 2 && s->sum == 1010 && s->min == 10 && s->max == 1000 && s->bucket[68] == 1);
+	CHECK(s->count == 2 && s->sum == 1010 && s->min == 10 && s->max == 1000 &&
+		s->bucket[68] == 1);
 	tl_shard_stat_clear(&run, 64);
 	tl_shard_stat_get(&run, 64, &h, s);
 	CHECK(s->count == 0 && s->bucket[68] == 0);
 	tl_shard_stat_add(&home, b, 64, &h, 3);
 	tl_shard_stat_get(&run, 64, &h, s);
-	CHECK(s->count == 1 && s->min == 3 && s->max == 3 && s->bucket[68] == 0 && s->bucket[66] == 1);
+	CHECK(s->count == 1 && s->min == 3 && s->max == 3 && s->bucket[68] == 0 &&
+		s->bucket[66] == 1);
 }
 
 static void globals_get_first_values(void)
 {
 	static const char strings[] = "\0hello";
-	struct tl_tap_global g[] = { { .type = TL_VALUE_LONG, .size = 8, .init = -7 },
-		{ .type = TL_VALUE_STRING, .offset = 8, .size = TL_STR_SIZE(TL_MAXSTRING), .init_string = 1 },
-		{ .type = TL_VALUE_LONG, .sharded = 1, .offset = 16, .size = 8, .init = 40 } };
+	struct tl_tap_global g[] = {{.type = TL_VALUE_LONG, .size = 8, .init = -7},
+		{.type = TL_VALUE_STRING,
+			.offset = 8,
+			.size = TL_STR_SIZE(TL_MAXSTRING),
+			.init_string = 1},
+		{.type = TL_VALUE_LONG, .sharded = 1, .offset = 16, .size = 8, .init = 40}};
 
 	home_open(4096, 64, 0);
 	CHECK(tl_session_globals(&home, g, 3, strings, sizeof(strings)) == 0);

@@ -12,7 +12,8 @@ static void reader_open(void)
 {
 	free(reader.buffer);
 	memset(cursors, 0, sizeof(cursors));
-	reader = (struct tl_reader){ .view = &home, .cursor = cursors, .buffer = malloc(home.ring_size / 2) };
+	reader = (struct tl_reader){
+		.view = &home, .cursor = cursors, .buffer = malloc(home.ring_size / 2)};
 }
 
 /* What came out, as text. */
@@ -30,7 +31,8 @@ static int out_text(void *arg, const char *text, size_t n)
 	out[out_n] = 0;
 	return 0;
 }
-static int take(void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+static int take(
+	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	struct tl_fmt_arg a[8];
 	const char *text;
@@ -51,7 +53,10 @@ static int take(void *arg, uint32_t block, const struct tl_record *r, const uint
 }
 static void drain(const char *fmt, bool final)
 {
-	union { const char *in; void *out; } u = { fmt };
+	union {
+		const char *in;
+		void *out;
+	} u = {fmt};
 
 	out_n = 0;
 	out[0] = 0;
@@ -63,7 +68,8 @@ static void records_come_out_as_text(void)
 	home_open(64, 64, 0);
 	reader_open();
 	ENTER(run);
-	struct tl_value args[] = { TL_LONG(-5), TL_STR(home_str("text")), TL_STR(home_str("")), TL_LONG(255) };
+	struct tl_value args[] = {
+		TL_LONG(-5), TL_STR(home_str("text")), TL_STR(home_str("")), TL_LONG(255)};
 
 	tl_printf(&run, 3, args, 4);
 	tl_print_str(&run, home_str("plain\n"));
@@ -75,7 +81,7 @@ static void records_come_out_as_text(void)
 
 static void errors_and_histograms(void)
 {
-	static const struct tl_hist h = { .kind = 1, .buckets = TL_HIST_LOG_BUCKETS };
+	static const struct tl_hist h = {.kind = 1, .buckets = TL_HIST_LOG_BUCKETS};
 	TL_STAT_LOCAL(s, TL_HIST_LOG_BUCKETS);
 	int64_t v;
 
@@ -122,8 +128,9 @@ static void full_rings_lose_and_count(void)
 	reader_open();
 	ENTER(run);
 	for (k = 0; k < 50; k++) { /* round and round, with padding at every end */
-		int64_t args[] = { k, k, k };
-		struct tl_value text[] = { TL_STR(home_str(k % 2 ? "odd" : "longer than the others")) };
+		int64_t args[] = {k, k, k};
+		struct tl_value text[] = {
+			TL_STR(home_str(k % 2 ? "odd" : "longer than the others"))};
 
 		for (i = 0; i < 300; i++)
 			if (i % 3)
@@ -186,7 +193,8 @@ static void hostile_rings_are_survived(void)
 
 		for (i = 0; i < 20; i++)
 			ring[rnd() % 1024] = rnd() % 3 ? rnd() % 64 * 8 : rnd() * 65537;
-		tl_word_store(&b->head, tl_word_load(&b->head) + (rnd() % 8 ? rnd() % 512 * 8 : rnd() * 77u));
+		tl_word_store(&b->head,
+			tl_word_load(&b->head) + (rnd() % 8 ? rnd() % 512 * 8 : rnd() * 77u));
 		tl_time_store(&b->writing, rnd() % 2 ? 0 : rnd());
 		drain("%d %s %s", rnd() % 2);
 	}
@@ -208,12 +216,15 @@ static void sessions_are_checked(void)
 		uint32_t n = 1 + rnd() % 3;
 
 		while (n--)
-			p[rnd() % offsetof(struct tl_session, live)] = (uint8_t)(rnd() % 2 ? rnd() : 0xff);
+			p[rnd() % offsetof(struct tl_session, live)] =
+				(uint8_t)(rnd() % 2 ? rnd() : 0xff);
 		if (tl_view_attach(&v, home_memory, good.size, &home_options))
 			refused++;
 		else if (v.blocks + (uint64_t)v.block_stride * v.nblocks > p + good.size ||
-			v.globals + v.globals_size > p + good.size || v.locks + 64ull * v.nlocks > p + good.size ||
-			v.ring_off + v.ring_size > v.block_stride || v.shard_off + v.shard_size > v.ring_off)
+			 v.globals + v.globals_size > p + good.size ||
+			 v.locks + 64ull * v.nlocks > p + good.size ||
+			 v.ring_off + v.ring_size > v.block_stride ||
+			 v.shard_off + v.shard_size > v.ring_off)
 			CHECK(!"accepted a damaged session");
 		memcpy(home.session, &good, sizeof(good));
 	}
@@ -225,7 +236,7 @@ static void sessions_are_checked(void)
 #define THREADS 8
 #define ROUNDS	20000
 
-static const uint16_t both_locks[] = { 0, 2 };
+static const uint16_t both_locks[] = {0, 2};
 
 static void *worker(void *arg)
 {
@@ -242,7 +253,8 @@ static void *worker(void *arg)
 			break;
 		tl_shard_add(&mine, run.block, 0, 1);
 		if (tl_run_lock(&run, both_locks, 2)) {
-			int64_t *n = tl_global_long(&run, 0), args[2] = { (int64_t)(uintptr_t)arg, i };
+			int64_t *n = tl_global_long(&run, 0),
+				args[2] = {(int64_t)(uintptr_t)arg, i};
 
 			*n = *n + 1;
 			if (i % 16 == 0)
@@ -259,7 +271,8 @@ static void *worker(void *arg)
 /* Each thread's records come out complete and in its own order. */
 static int next_of[THREADS + 1];
 static uint64_t misplaced, total;
-static int take_two(void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+static int take_two(
+	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	int64_t who = (int64_t)tl_get64(payload), i = (int64_t)tl_get64(payload + 8);
 
@@ -318,10 +331,12 @@ static void locks_time_out_and_are_recovered(void)
 	ENTER(run);
 	locks[2].owner = other + 1;
 	CHECK(!tl_run_lock(&run, both_locks, 2));
-	CHECK(locks[0].owner == 0 && run.block->skipped == 1 && home.session->skipped == 1 && !run.block->holding);
+	CHECK(locks[0].owner == 0 && run.block->skipped == 1 && home.session->skipped == 1 &&
+		!run.block->holding);
 	tl_run_leave(&run);
 	tl_block_dead(&home, other); /* the runner saw the thread end */
-	CHECK(locks[2].owner == 0 && tl_run_enter(&run, &home_env, NULL, NULL) && tl_run_lock(&run, both_locks, 2));
+	CHECK(locks[2].owner == 0 && tl_run_enter(&run, &home_env, NULL, NULL) &&
+		tl_run_lock(&run, both_locks, 2));
 	CHECK(locks[0].owner && locks[2].owner && run.block->holding);
 	/* the handler is left by siglongjmp: no tl_run_leave(); the next one cleans up */
 	CHECK(tl_run_enter(&run, &home_env, NULL, NULL));

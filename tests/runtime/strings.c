@@ -126,7 +126,8 @@ static void errors_are_caught_or_end_the_session(void)
 	run.place = "operator '/' at x.stp:1:2";
 	tl_div(&run, 1, 0);
 	tl_run_leave(&run);
-	CHECK(home.session->errors == 1 && home.session->exit_requested == 1 && home.session->live == 0);
+	CHECK(home.session->errors == 1 && home.session->exit_requested == 1 &&
+		home.session->live == 0);
 	CHECK(!tl_run_enter(&run, &home_env, NULL, NULL));
 	home.always = 1; /* the runner's error and end probes */
 	CHECK(tl_run_enter(&run, &home_env, NULL, NULL));
@@ -176,7 +177,8 @@ static void reading_memory(void)
 	CHECK(!strcmp(run.error, "read fault [man error::fault] at 0x10"));
 	tl_run_catch(&run, NULL);
 	page[0] = (char)0xfe;
-	CHECK(tl_load(&run, (uintptr_t)page, 1, true) == -2 && tl_load(&run, (uintptr_t)page, 1, false) == 254);
+	CHECK(tl_load(&run, (uintptr_t)page, 1, true) == -2 &&
+		tl_load(&run, (uintptr_t)page, 1, false) == 254);
 	home_hole = 0;
 	memcpy(page, "q\"\n", 4);
 	tl_user_string_quoted(&run, a, (uintptr_t)page);
@@ -261,17 +263,27 @@ static void clock_converts(void)
 #if defined(__x86_64__)
 static void arguments_by_convention(void)
 {
-	uint64_t stack[32] = { [8] = 0xabcdef, [9] = 7777, [10] = (uint64_t)-3 };
-	struct tl_regs regs = { .di = 0xfffffffffffffffe, .si = 2, .dx = 3, .cx = 4, .r8 = 5, .r9 = 6, .ax = 55,
-		.sp = (uintptr_t)&stack[8], .ip = 0x1234 };
+	uint64_t stack[32] = {[8] = 0xabcdef, [9] = 7777, [10] = (uint64_t)-3};
+	struct tl_regs regs = {.di = 0xfffffffffffffffe,
+		.si = 2,
+		.dx = 3,
+		.cx = 4,
+		.r8 = 5,
+		.r9 = 6,
+		.ax = 55,
+		.sp = (uintptr_t)&stack[8],
+		.ip = 0x1234};
 	struct tl_run run;
 
 	home_open(64, 64, 0);
 	CHECK(tl_run_enter(&run, &home_env, &regs, NULL));
 	CHECK(tl_arg(&run, 1, 4, true) == -2 && tl_arg(&run, 1, 4, false) == 0xfffffffe);
-	CHECK(tl_arg(&run, 6, 8, true) == 6 && tl_arg(&run, 7, 8, true) == 7777 && tl_arg(&run, 8, 8, true) == -3);
-	CHECK(tl_returnval(&run) == 55 && tl_uaddr(&run) == 0x1234 && tl_caller_addr(&run) == 0xabcdef);
-	CHECK(tl_reg(&run, 5) == -2 && tl_reg(&run, 4) == 2 && tl_reg(&run, 16) == 0x1234 && !run.error);
+	CHECK(tl_arg(&run, 6, 8, true) == 6 && tl_arg(&run, 7, 8, true) == 7777 &&
+		tl_arg(&run, 8, 8, true) == -3);
+	CHECK(tl_returnval(&run) == 55 && tl_uaddr(&run) == 0x1234 &&
+		tl_caller_addr(&run) == 0xabcdef);
+	CHECK(tl_reg(&run, 5) == -2 && tl_reg(&run, 4) == 2 && tl_reg(&run, 16) == 0x1234 &&
+		!run.error);
 	tl_arg(&run, 0, 8, true);
 	CHECK(run.error && !strcmp(run.error, "cannot access arg(0)"));
 }

@@ -11,26 +11,32 @@
 #include "cycles.h"
 
 #define SIZE(type) printf("layout %s %u\n", #type, (unsigned)sizeof(struct type))
-#define AT(type, field) printf("layout %s.%s %u\n", #type, #field, (unsigned)offsetof(struct type, field))
+#define AT(type, field)                                                                            \
+	printf("layout %s.%s %u\n", #type, #field, (unsigned)offsetof(struct type, field))
 
 static void print_module(void)
 {
-	SIZE(tl_tap_header), AT(tl_tap_header, crc), AT(tl_tap_header, size), AT(tl_tap_header, build_hash);
+	SIZE(tl_tap_header), AT(tl_tap_header, crc), AT(tl_tap_header, size),
+		AT(tl_tap_header, build_hash);
 	SIZE(tl_tap_section), AT(tl_tap_section, offset);
 	SIZE(tl_tap_image), AT(tl_tap_image, build_id_len), AT(tl_tap_image, file_size);
-	SIZE(tl_tap_probe), AT(tl_tap_probe, addr), AT(tl_tap_probe, handler), AT(tl_tap_probe, script);
+	SIZE(tl_tap_probe), AT(tl_tap_probe, addr), AT(tl_tap_probe, handler),
+		AT(tl_tap_probe, script);
 	SIZE(tl_tap_part);
 	SIZE(tl_tap_import);
 	SIZE(tl_tap_symbol), AT(tl_tap_symbol, image);
-	SIZE(tl_tap_global), AT(tl_tap_global, key_types), AT(tl_tap_global, init), AT(tl_tap_global, hist_low);
+	SIZE(tl_tap_global), AT(tl_tap_global, key_types), AT(tl_tap_global, init),
+		AT(tl_tap_global, hist_low);
 	SIZE(tl_tap_options), AT(tl_tap_options, uses);
 }
 
 static void print_session(void)
 {
 	SIZE(tl_session), AT(tl_session, size), AT(tl_session, globals_off), AT(tl_session, live);
-	AT(tl_session, clock_mult), AT(tl_session, tz_name), AT(tl_session, errors), AT(tl_session, missed);
-	SIZE(tl_block), AT(tl_block, comm), AT(tl_block, head), AT(tl_block, writing), AT(tl_block, holding);
+	AT(tl_session, clock_mult), AT(tl_session, tz_name), AT(tl_session, errors),
+		AT(tl_session, missed);
+	SIZE(tl_block), AT(tl_block, comm), AT(tl_block, head), AT(tl_block, writing),
+		AT(tl_block, holding);
 	SIZE(tl_lock);
 	SIZE(tl_record), AT(tl_record, time);
 	SIZE(tl_raw_header);
