@@ -4,10 +4,9 @@
 
 use crate::body::{Body, Value};
 use crate::layout::local_buckets;
-use crate::stmt::{each_stmt, stat_op};
+use crate::stmt::stat_op;
 use trapless_sema::ir::{
-    Addr, BinOp, Expr, ExprKind, GlobalId, GlobalKind, MapValue, Place, StatOp, StatsKind, Stmt,
-    StmtKind, TargetPlace, Ty, UnOp,
+    BinOp, Expr, ExprKind, GlobalId, GlobalKind, MapValue, Place, StatOp, StatsKind, Ty, UnOp,
 };
 use trapless_syntax::span::Span;
 
@@ -142,6 +141,14 @@ impl Body<'_, '_> {
                 s
             }
             ExprKind::TargetAddress(addr) => self.address(addr, e.span),
+            ExprKind::MemoryBytes(addr, size) => {
+                let (addr, size) = (self.value(addr), self.value(size));
+                let s = self.string();
+                self.set_place("%m", e.span);
+                self.call(format!("tl_mem_bytes(run, {s}, (uint64_t){addr}, {size});"));
+                self.check();
+                s
+            }
         }
     }
 
@@ -564,92 +571,5 @@ pub(crate) fn number(n: i64) -> String {
         i64::MIN => "INT64_MIN".to_string(),
         n if n < 0 => format!("({n}LL)"),
         n => format!("{n}LL"),
-    }
-}
-
-/// Every expression in the statements, inner ones included.
-pub(crate) fn walk(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
-    each_stmt(stmts, &mut |s| {
-        let own: Vec<&Expr> = match &s.kind {
-            StmtKind::Expr(e) | StmtKind::If { cond: e, .. } => vec![e],
-            StmtKind::Loop { cond, step, .. } => cond.iter().chain(step.as_deref()).collect(),
-            StmtKind::Foreach(x) => x.limit.iter().collect(),
-            StmtKind::Return(e) => e.iter().collect(),
-            StmtKind::Delete { keys, .. } => keys.iter().collect(),
-            _ => Vec::new(),
-        };
-        for e in own {
-            walk_expr(e, f);
-        }
-    });
-}
-
-fn walk_expr(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-    f(e);
-    let mut inner = |e: &Expr| walk_expr(e, f);
-    match &e.kind {
-        ExprKind::Unary(_, a) | ExprKind::SaveCallData(_, a) => inner(a),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::Concat(a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b) => {
-            inner(a);
-            inner(b);
-        }
-        ExprKind::Ternary(a, b, c) => {
-            inner(a);
-            inner(b);
-            inner(c);
-        }
-        ExprKind::Assign(p, v) | ExprKind::AssignOp(p, _, v) => {
-            walk_place(p, &mut inner);
-            inner(v);
-        }
-        ExprKind::Read(p) | ExprKind::Crement { place: p, .. } => walk_place(p, &mut inner),
-        ExprKind::Sample { keys, value, .. } => {
-            keys.iter().for_each(&mut inner);
-            inner(value);
-        }
-        ExprKind::In { keys, .. } | ExprKind::Stat { keys, .. } => keys.iter().for_each(inner),
-        ExprKind::HistBucket { keys, bucket, .. } => {
-            keys.iter().for_each(&mut inner);
-            inner(bucket);
-        }
-        ExprKind::Call { args, .. } => args.iter().for_each(inner),
-        ExprKind::Print(p) => {
-            p.args.iter().for_each(&mut inner);
-            p.hist.iter().flat_map(|h| &h.keys).for_each(inner);
-        }
-        ExprKind::Target(t) | ExprKind::TargetString(t) => walk_target(t, &mut inner),
-        ExprKind::TargetAddress(a) => walk_addr(a, &mut inner),
-        ExprKind::Long(_) | ExprKind::Str(_) | ExprKind::CallData(_) => {}
-    }
-}
-
-fn walk_place(p: &Place, f: &mut dyn FnMut(&Expr)) {
-    match p {
-        Place::Element { keys, .. } => keys.iter().for_each(f),
-        Place::Target(t) => walk_target(t, f),
-        Place::Local(_) | Place::Global(_) => {}
-    }
-}
-
-fn walk_target(t: &TargetPlace, f: &mut dyn FnMut(&Expr)) {
-    match t {
-        TargetPlace::Register { .. } => {}
-        TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => walk_addr(addr, f),
-    }
-}
-
-fn walk_addr(a: &Addr, f: &mut dyn FnMut(&Expr)) {
-    match a {
-        Addr::Expr(e) => f(e),
-        Addr::Load { addr, .. } => walk_addr(addr, f),
-        Addr::Binary(_, a, b) => {
-            walk_addr(a, f);
-            walk_addr(b, f);
-        }
-        _ => {}
     }
 }

@@ -23,6 +23,7 @@ use layout::Layout;
 use std::fmt;
 use text::Text;
 use trapless_sema::ir::{FunctionBody, FunctionId, HandlerId, HandlerKind, ProbeKind, Program, Ty};
+use trapless_sema::walk;
 use trapless_syntax::span::{SourceMap, Span};
 
 /// A program as C, and what the module file needs to know of it.
@@ -208,8 +209,8 @@ impl Unit<'_> {
             return;
         }
         if let FunctionBody::Script(stmts) = &self.program.functions[id].body {
-            for callee in stmt::callees(stmts) {
-                self.visit_callees(callee.0 as usize, seen, order);
+            for callee in walk::callees(stmts) {
+                self.visit_callees(callee, seen, order);
             }
         }
         order.push(id);

@@ -2,12 +2,12 @@
 //! Statements.
 
 use crate::body::{Body, LoopLabels};
-use crate::expr::walk;
 use std::collections::HashSet;
 use trapless_sema::ir::{
-    Expr, ExprKind, Foreach, FunctionId, GlobalKind, LocalId, MapValue, Place, SortBy, StatOp,
-    Stmt, StmtKind, Ty,
+    Expr, ExprKind, Foreach, GlobalKind, LocalId, MapValue, Place, SortBy, StatOp, Stmt, StmtKind,
+    Ty,
 };
+use trapless_sema::walk;
 
 impl Body<'_, '_> {
     pub fn stmts(&mut self, stmts: &[Stmt]) {
@@ -258,21 +258,10 @@ pub(crate) fn stat_op(op: StatOp) -> &'static str {
     }
 }
 
-/// Functions that the statements call directly.
-pub(crate) fn callees(stmts: &[Stmt]) -> Vec<FunctionId> {
-    let mut found = Vec::new();
-    walk(stmts, &mut |e| {
-        if let ExprKind::Call { function, .. } = &e.kind {
-            found.push(*function);
-        }
-    });
-    found
-}
-
 /// Locals that the statements set.
 pub(crate) fn assigned_locals(stmts: &[Stmt]) -> HashSet<LocalId> {
     let mut found = HashSet::new();
-    walk(stmts, &mut |e| match &e.kind {
+    walk::each_expr(stmts, &mut |e| match &e.kind {
         ExprKind::Assign(Place::Local(l), _)
         | ExprKind::AssignOp(Place::Local(l), ..)
         | ExprKind::Crement {
@@ -283,32 +272,10 @@ pub(crate) fn assigned_locals(stmts: &[Stmt]) -> HashSet<LocalId> {
         }
         _ => {}
     });
-    each_stmt(stmts, &mut |s| match &s.kind {
+    walk::each_stmt(stmts, &mut |s| match &s.kind {
         StmtKind::Foreach(f) => found.extend(f.keys.iter().copied().chain(f.value)),
         StmtKind::Try { message, .. } => found.extend(*message),
         _ => {}
     });
     found
-}
-
-/// Every statement, inner ones included.
-pub(crate) fn each_stmt(stmts: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
-    for s in stmts {
-        f(s);
-        match &s.kind {
-            StmtKind::If {
-                then, otherwise, ..
-            } => {
-                each_stmt(then, f);
-                each_stmt(otherwise, f);
-            }
-            StmtKind::Loop { body, .. } => each_stmt(body, f),
-            StmtKind::Foreach(x) => each_stmt(&x.body, f),
-            StmtKind::Try { body, handler, .. } => {
-                each_stmt(body, f);
-                each_stmt(handler, f);
-            }
-            _ => {}
-        }
-    }
 }

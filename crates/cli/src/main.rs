@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//! `trapless`: from a script to a live process.
+
+mod cache;
+mod options;
+mod passes;
+mod paths;
+mod run;
+
+use clap::Parser;
+use options::Options;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use trapless_syntax::diag::Diagnostics;
+use trapless_syntax::SourceMap;
+
+/// Our own failure, or a script that is refused.
+pub const EXIT_FAILURE: u8 = 1;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let mut map = SourceMap::new();
+    let mut diags = Diagnostics::new();
+    let done = passes::run(&options, &mut map, &mut diags);
+    if options.no_warnings {
+        diags.drop_warnings();
+    }
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    eprint!("{}", diags.render(&map, colour));
+    match done {
+        Some(run) if !diags.has_errors() => ExitCode::from(run.start(&options)),
+        _ if diags.has_errors() => ExitCode::from(EXIT_FAILURE),
+        _ => ExitCode::SUCCESS,
+    }
+}

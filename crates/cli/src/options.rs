@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//! The command line. Each flag is defined once; parser, help, completions and
+//! the option list of the manual come from here.
+
+use clap::Parser;
+use std::path::PathBuf;
+
+/// Trace a live process with a SystemTap script: handlers run inside the
+/// target, reached by a jump instead of a breakpoint.
+#[derive(Parser, Debug)]
+#[command(
+    name = "trapless",
+    version,
+    about,
+    after_help = EXAMPLES,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+pub struct Options {
+    /// The script text; then every word that is left is an argument of the script
+    #[arg(short = 'e', value_name = "SCRIPT")]
+    pub script: Option<String>,
+
+    /// Start CMD with a shell, trace it, end with it
+    #[arg(short = 'c', value_name = "CMD")]
+    pub command: Option<String>,
+
+    /// Trace the running process PID
+    #[arg(short = 'x', value_name = "PID", conflicts_with = "command")]
+    pub pid: Option<u32>,
+
+    /// Stop after pass N: 1 parse, 2 analyse, 3 translate, 4 compile, 5 run
+    #[arg(short = 'p', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=5))]
+    pub last_pass: u8,
+
+    /// Write the output to FILE
+    #[arg(short = 'o', value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Name of the module; with -p4 it is left as NAME.tap in this folder
+    #[arg(short = 'm', value_name = "NAME")]
+    pub module: Option<String>,
+
+    /// Look for script libraries in DIR too
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+
+    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED, MAXNESTING
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub limits: Vec<String>,
+
+    /// Set a global of the script
+    #[arg(short = 'G', value_name = "VAR=VALUE")]
+    pub globals: Vec<String>,
+
+    /// Guru mode (what it allows is not built yet)
+    #[arg(short = 'g')]
+    pub guru: bool,
+
+    /// List the probe points that PATTERN matches
+    #[arg(short = 'l', value_name = "PATTERN", conflicts_with_all = ["script", "list_vars"])]
+    pub list: Option<String>,
+
+    /// The same, with the variables that can be read there
+    #[arg(short = 'L', value_name = "PATTERN", conflicts_with = "script")]
+    pub list_vars: Option<String>,
+
+    /// Say what each pass did and how long it took; twice: more
+    #[arg(short = 'v', action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Keep the generated C and object files, and say where
+    #[arg(short = 'k')]
+    pub keep: bool,
+
+    /// No warnings
+    #[arg(short = 'w')]
+    pub no_warnings: bool,
+
+    /// End the session after SECONDS
+    #[arg(short = 'T', value_name = "SECONDS")]
+    pub time_limit: Option<u32>,
+
+    /// Kernel release that the script's conditionals see
+    #[arg(short = 'r', value_name = "RELEASE")]
+    pub release: Option<String>,
+
+    /// Processor of the target (x86_64)
+    #[arg(short = 'a', value_name = "ARCH")]
+    pub arch: Option<String>,
+
+    /// Say for each probe: where, which rung of the placement ladder, why not a better one
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Launch CMD with a preloaded agent: for places where ptrace is forbidden
+    #[arg(long, requires = "command")]
+    pub preload: bool,
+
+    /// Do not read or write the module cache
+    #[arg(long)]
+    pub no_cache: bool,
+
+    /// The C compiler
+    #[arg(long, value_name = "PROGRAM", env = "CC", default_value = "gcc")]
+    pub cc: String,
+
+    /// Script file (`-`: standard input), then the script's arguments
+    #[arg(value_name = "FILE | ARGS", trailing_var_arg = true)]
+    pub words: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  trapless -e 'probe process.function(\"main\") { println(pp()) }' -c 'git status'
+  trapless -x 1234 -e 'probe process.library(\"libc.so*\").function(\"malloc\") { n <<< int_arg(1) }
+                       global n  probe end { print(@hist_log(n)) }'
+  trapless -l 'process(\"/usr/bin/git\").function(\"cmd_*\")'
+  trapless -p4 -m calls calls.stp        then, where there is no compiler:
+  trapless-run calls.tap -x 1234
+
+Exit status: with -c that of CMD (128 + n when signal n ended it); 0 when a session
+ended by itself, by exit() or an interrupt; 1 when the script or the target was refused.";

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: MIT
+//! The passes, one after the other, with the times that `-v` shows.
+
+use crate::cache::{self, Cache};
+use crate::options::Options;
+use crate::paths::Paths;
+use crate::run::Run;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use trapless_emit::compile::{CompileError, Compiler};
+use trapless_emit::{link, module, EmitError, Emitted};
+use trapless_sema::collect::Loader;
+use trapless_sema::ir::{self, Program};
+use trapless_sema::tapset::Tapset;
+use trapless_sema::world::{TargetSpec, World};
+use trapless_sema::Input;
+use trapless_syntax::ast::{Item, Literal, NodeIds, NumLit, Script, StrLit};
+use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::{Environment, MacroLibrary, SourceMap};
+
+/// Passes 1 to 4. `None`: stopped where `-p` says, or errors were reported.
+pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> Option<Run> {
+    let clock = Clock {
+        on: options.verbose > 0,
+        start: Instant::now(),
+    };
+    let paths = Paths::find();
+    let ids = NodeIds::new();
+    let macros = MacroLibrary::with_prelude(map);
+    let (text, name, args) = script_text(options, diags)?;
+    let env = environment(options, args);
+    let file = map.add(name, text);
+    let script = trapless_syntax::parse_file(map, file, &env, &macros, &ids, diags);
+    let clock = clock.done("Pass 1: parsed the script");
+    if diags.has_errors() {
+        return None;
+    }
+    if options.last_pass == 1 {
+        print!("{script}");
+        return None;
+    }
+    let program = analyse(options, script, &env, &macros, &ids, &paths, map, diags)?;
+    let clock = clock.done(&format!(
+        "Pass 2: analysed {} probes, {} functions, {} globals",
+        program.probes.len(),
+        program.functions.len(),
+        program.globals.len()
+    ));
+    if options.list.is_some() || options.list_vars.is_some() || options.last_pass == 2 {
+        print_program(&program);
+        return None;
+    }
+    let emitted = match trapless_emit::emit(&program, map) {
+        Ok(e) => e,
+        Err(e) => {
+            report_emit(&e, diags);
+            return None;
+        }
+    };
+    let clock = clock.done("Pass 3: translated to C");
+    if options.last_pass == 3 {
+        print!("{}", emitted.c);
+        return None;
+    }
+    let tap = compile(options, &program, &emitted, &paths, diags)?;
+    clock.done("Pass 4: compiled the module");
+    finish(options, &paths, tap, diags)
+}
+
+/// What has been done since, on standard error.
+struct Clock {
+    on: bool,
+    start: Instant,
+}
+
+impl Clock {
+    fn done(self, what: &str) -> Clock {
+        let now = Instant::now();
+        if self.on {
+            eprintln!(
+                "{what} in {:.1} ms.",
+                (now - self.start).as_secs_f64() * 1e3
+            );
+        }
+        Clock {
+            on: self.on,
+            start: now,
+        }
+    }
+}
+
+/// The script's text, its name for messages, and its arguments.
+fn script_text(
+    options: &Options,
+    diags: &mut Diagnostics,
+) -> Option<(String, String, Vec<String>)> {
+    if let Some(pattern) = options.list.as_ref().or(options.list_vars.as_ref()) {
+        let text = format!("probe {pattern} {{ }}\n");
+        return Some((text, "<pattern>".to_string(), options.words.clone()));
+    }
+    if let Some(text) = &options.script {
+        return Some((text.clone(), "<input>".to_string(), options.words.clone()));
+    }
+    let Some((file, args)) = options.words.split_first() else {
+        diags
+            .error(Tag::Usage, None, "no script is given")
+            .help("trapless -e 'SCRIPT', or trapless FILE.stp; trapless --help shows examples");
+        return None;
+    };
+    let bytes = match file.as_str() {
+        "-" => {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
+        }
+        path => std::fs::read(path),
+    };
+    match bytes {
+        Ok(b) => Some((
+            String::from_utf8_lossy(&b).into_owned(),
+            if file == "-" {
+                "<stdin>".to_string()
+            } else {
+                file.clone()
+            },
+            args.to_vec(),
+        )),
+        Err(e) => {
+            diags
+                .error(Tag::FileMissing, None, format!("{file}: {e}"))
+                .help("give the path of a script file, or its text with -e");
+            None
+        }
+    }
+}
+
+fn environment(options: &Options, args: Vec<String>) -> Environment {
+    let release = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Environment {
+        kernel_release: options
+            .release
+            .clone()
+            .unwrap_or_else(|| release().trim().to_string()),
+        arch: options
+            .arch
+            .clone()
+            .unwrap_or_else(|| std::env::consts::ARCH.to_string()),
+        guru: options.guru,
+        args,
+        ..Environment::default()
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // the driver's own hands
+fn analyse(
+    options: &Options,
+    mut script: Script,
+    env: &Environment,
+    macros: &MacroLibrary,
+    ids: &NodeIds,
+    paths: &Paths,
+    map: &mut SourceMap,
+    diags: &mut Diagnostics,
+) -> Option<Program> {
+    set_globals(options, &mut script, diags);
+    let mut folders = vec![paths.tapset.clone()];
+    folders.extend(options.include.iter().cloned());
+    let tapset = Tapset::open(&folders, diags);
+    let limits = limits(options, diags);
+    let mut world = World::new(target(options, diags)?);
+    let input = Input {
+        scripts: vec![script],
+        tapset: &tapset,
+        loader: Loader {
+            map,
+            env,
+            macros,
+            ids,
+        },
+        options: limits,
+    };
+    trapless_sema::analyse(input, &mut world, diags)
+}
+
+/// `-G VAR=VALUE`: as if the script's declaration said so.
+fn set_globals(options: &Options, script: &mut Script, diags: &mut Diagnostics) {
+    for word in &options.globals {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let mut found = script.items.iter_mut().filter_map(|i| match i {
+            Item::Global(g) if g.name.name == name => Some(g),
+            _ => None,
+        });
+        let Some(g) = found.next() else {
+            diags
+                .error(
+                    Tag::Usage,
+                    None,
+                    format!("-G {word}: the script has no global `{name}`"),
+                )
+                .help("-G NAME=VALUE sets a global that the script declares");
+            continue;
+        };
+        let span = g.span;
+        g.init = Some(match parse_number(value) {
+            Some(value) => Literal::Number(NumLit { value, span }),
+            None => Literal::String(StrLit {
+                bytes: value.as_bytes().to_vec(),
+                span,
+            }),
+        });
+    }
+}
+
+fn parse_number(text: &str) -> Option<i64> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |d| (-1, d));
+    let n = match digits.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16),
+        None => digits.parse::<i64>(),
+    };
+    n.ok().map(|n: i64| n.wrapping_mul(sign))
+}
+
+fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
+    let mut out = ir::Options {
+        guru: options.guru,
+        ..ir::Options::default()
+    };
+    for word in &options.limits {
+        let (name, value) = word.split_once('=').unwrap_or((word, "1"));
+        let field = match name {
+            "MAXSTRINGLEN" => &mut out.max_string,
+            "MAXACTION" => &mut out.max_action,
+            "MAXNESTING" => &mut out.max_nesting,
+            "MAXERRORS" => &mut out.max_errors,
+            "MAXSKIPPED" => &mut out.max_skipped,
+            "MAXMAPENTRIES" => &mut out.max_map_entries,
+            _ => {
+                diags
+                    .warn(
+                        Tag::Usage,
+                        None,
+                        format!("-D {name}: not a limit of trapless; ignored"),
+                    )
+                    .help("the limits are listed under -D in trapless --help");
+                continue;
+            }
+        };
+        match value.parse::<u32>() {
+            Ok(n) if name != "MAXSTRINGLEN" || (16..=8192).contains(&n) => *field = n,
+            _ => {
+                let range = if name == "MAXSTRINGLEN" {
+                    "16 to 8192"
+                } else {
+                    "0 to 4294967295"
+                };
+                diags
+                    .error(
+                        Tag::Usage,
+                        None,
+                        format!("-D {word}: the value is a number, {range}"),
+                    )
+                    .help("e.g. -D MAXSTRINGLEN=1024");
+            }
+        }
+    }
+    out
+}
+
+/// The program that `process` without a name means.
+fn target(options: &Options, diags: &mut Diagnostics) -> Option<TargetSpec> {
+    let mut spec = TargetSpec {
+        pid: options.pid,
+        program: None,
+    };
+    if let Some(pid) = options.pid {
+        let link = format!("/proc/{pid}/exe");
+        match std::fs::read_link(&link) {
+            Ok(path) => spec.program = Some(path.to_string_lossy().into_owned()),
+            Err(e) => {
+                let gone = e.kind() == std::io::ErrorKind::NotFound;
+                let (what, next) = match gone {
+                    true => (
+                        "there is no such process",
+                        "check the number with ps or pgrep",
+                    ),
+                    false => (
+                        "this process may not be traced by you",
+                        "run as its user, or as root",
+                    ),
+                };
+                diags
+                    .error(Tag::TargetMissing, None, format!("-x {pid}: {what}"))
+                    .help(next);
+                return None;
+            }
+        }
+    }
+    if let Some(cmd) = &options.command {
+        spec.program = program_of(cmd);
+    }
+    Some(spec)
+}
+
+/// The first word of a command line, found in PATH.
+fn program_of(cmd: &str) -> Option<String> {
+    let word = cmd
+        .split_whitespace()
+        .find(|w| !w.contains('='))?
+        .trim_matches(['"', '\'']);
+    let found = match word.contains('/') {
+        true => Some(PathBuf::from(word)),
+        false => std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|d| d.join(word))
+            .find(|p| p.is_file()),
+    };
+    let path = found?.canonicalize().ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+fn print_program(program: &Program) {
+    let mut last = "";
+    for p in &program.probes {
+        if p.point != last && !p.script.is_empty() {
+            println!("{}", p.point);
+            last = &p.point;
+        }
+    }
+}
+
+fn report_emit(e: &EmitError, diags: &mut Diagnostics) {
+    let (span, help) = match e {
+        EmitError::GlobalsTooLarge(_) => (
+            None,
+            "lower MAXMAPENTRIES or MAXSTRINGLEN (-D), or the arrays' sizes",
+        ),
+        EmitError::StackTooLarge { span, .. } => {
+            (Some(*span), "lower MAXSTRINGLEN (-D), or use fewer strings")
+        }
+        EmitError::CallDataTooLarge { span, .. } => {
+            (Some(*span), "save numbers, or fewer strings, with @entry")
+        }
+    };
+    diags
+        .error(Tag::ModuleBuild, span, e.to_string())
+        .help(help);
+}
+
+fn compile(
+    options: &Options,
+    program: &Program,
+    emitted: &Emitted,
+    paths: &Paths,
+    diags: &mut Diagnostics,
+) -> Option<Vec<u8>> {
+    let compiler = Compiler {
+        command: options.cc.split_whitespace().map(str::to_string).collect(),
+        include: paths.headers.clone(),
+        max_string: program.options.max_string,
+    };
+    let words = compiler.words().join("\0");
+    let headers = header_stamp(&paths.headers);
+    let version = env!("CARGO_PKG_VERSION");
+    let key = cache::key(&[
+        emitted.c.as_bytes(),
+        words.as_bytes(),
+        headers.as_bytes(),
+        version.as_bytes(),
+    ]);
+    let cache = Cache::open(!options.no_cache);
+    let object = match cache.get(key) {
+        Some(o) => o,
+        None => {
+            let o = compile_object(options, &compiler, &emitted.c, diags)?;
+            cache.put(key, &o);
+            o
+        }
+    };
+    let linked = match link::link(&object) {
+        Ok(l) => l,
+        Err(e) => {
+            diags.error(Tag::ModuleBuild, None, e.to_string()).help(
+                "this is a fault of trapless or of the compiler: please report it with the script",
+            );
+            return None;
+        }
+    };
+    let name = options.module.as_deref().unwrap_or("script");
+    let symbols = Vec::new();
+    let tap = module::assemble(program, emitted, &linked, name, key, symbols);
+    Some(tap.encode(trapless_wire::Machine::X86_64))
+}
+
+/// Names, sizes and times of the headers that the C includes.
+fn header_stamp(folders: &[PathBuf]) -> String {
+    let one = |folder: &PathBuf| {
+        let meta = std::fs::metadata(folder.join("script.h"));
+        let time = meta.and_then(|m| m.modified()).ok();
+        format!("{}{time:?}", folder.display())
+    };
+    folders.iter().map(one).collect()
+}
+
+fn compile_object(
+    options: &Options,
+    compiler: &Compiler,
+    c: &str,
+    diags: &mut Diagnostics,
+) -> Option<Vec<u8>> {
+    let folder = std::env::temp_dir();
+    let object = folder.join(format!("trapless-{}.o", std::process::id()));
+    let result = compiler.run(c, &object, false);
+    let bytes = std::fs::read(&object);
+    if options.keep {
+        let source = object.with_extension("c");
+        let _ = std::fs::write(&source, c);
+        eprintln!("kept {} and {}", source.display(), object.display());
+    } else {
+        let _ = std::fs::remove_file(&object);
+    }
+    match (result, bytes) {
+        (Ok(()), Ok(bytes)) => Some(bytes),
+        (Err(e @ CompileError::Missing(_)), _) => {
+            diags.error(Tag::CompilerMissing, None, e.to_string()).help(
+                "install gcc (Debian: apt-get install gcc libc6-dev), or name a compiler with --cc; a target needs none: \
+                 compile elsewhere with -p4 -m NAME and run NAME.tap with trapless-run",
+            );
+            None
+        }
+        (Err(e), _) => {
+            diags
+                .error(Tag::ModuleBuild, None, e.to_string())
+                .help("this is a fault of trapless: please report it with the script");
+            None
+        }
+        (_, Err(e)) => {
+            diags
+                .error(Tag::FileMissing, None, format!("{}: {e}", object.display()))
+                .help("set TMPDIR to a folder that can be written");
+            None
+        }
+    }
+}
+
+fn finish(options: &Options, paths: &Paths, tap: Vec<u8>, diags: &mut Diagnostics) -> Option<Run> {
+    let keep_module = options.last_pass == 4;
+    let path = match keep_module {
+        true => Path::new(&format!(
+            "{}.tap",
+            options.module.as_deref().unwrap_or("script")
+        ))
+        .to_path_buf(),
+        false => std::env::temp_dir().join(format!("trapless-{}.tap", std::process::id())),
+    };
+    if let Err(e) = std::fs::write(&path, tap) {
+        diags
+            .error(Tag::FileMissing, None, format!("{}: {e}", path.display()))
+            .help("the module is written here: choose a folder that can be written");
+        return None;
+    }
+    if keep_module {
+        println!("{}", path.display());
+        return None;
+    }
+    Some(Run {
+        runner: paths.runner.clone(),
+        module: path,
+    })
+}

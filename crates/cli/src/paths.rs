@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//! Where the parts of the product lie: beside the program in a build tree,
+//! under the same prefix when installed.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct Paths {
+    pub tapset: PathBuf,
+    /// Folders with `script.h` and `trapless/`.
+    pub headers: Vec<PathBuf>,
+    pub runner: PathBuf,
+}
+
+impl Paths {
+    pub fn find() -> Paths {
+        let exe = std::env::current_exe().unwrap_or_default();
+        let bin = exe.parent().unwrap_or(Path::new("."));
+        let top = bin.parent().unwrap_or(Path::new("/"));
+        let runner = std::env::var_os("TRAPLESS_RUN").map(PathBuf::from);
+        let runner = runner.unwrap_or_else(|| bin.join("trapless-run"));
+        let share = top.join("share/trapless");
+        match share.is_dir() {
+            true => Paths {
+                tapset: share.join("tapset"),
+                headers: vec![share.join("include")],
+                runner,
+            },
+            false => Paths {
+                tapset: top.join("tapset"),
+                headers: vec![top.join("runtime"), top.join("include")],
+                runner,
+            },
+        }
+    }
+}

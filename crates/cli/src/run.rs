@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//! Pass 5: hands the module to `trapless-run`.
+
+use crate::options::Options;
+use crate::EXIT_FAILURE;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A module that is ready to run; its file is ours to remove.
+pub struct Run {
+    pub runner: PathBuf,
+    pub module: PathBuf,
+}
+
+impl Run {
+    /// Run the session; gives the exit status.
+    pub fn start(self, options: &Options) -> u8 {
+        let mut command = Command::new(&self.runner);
+        command.arg(&self.module);
+        if let Some(cmd) = &options.command {
+            command.arg("-c").arg(cmd);
+        }
+        if let Some(pid) = options.pid {
+            command.arg("-x").arg(pid.to_string());
+        }
+        if let Some(out) = &options.output {
+            command.arg("-o").arg(out);
+        }
+        if let Some(seconds) = options.time_limit {
+            command.arg("-T").arg(seconds.to_string());
+        }
+        for (on, flag) in [
+            (options.explain, "--explain"),
+            (options.preload, "--preload"),
+            (options.no_warnings, "-w"),
+        ] {
+            if on {
+                command.arg(flag);
+            }
+        }
+        for _ in 0..options.verbose {
+            command.arg("-v");
+        }
+        let status = command.status();
+        let _ = std::fs::remove_file(&self.module);
+        match status {
+            Ok(s) => match (s.code(), s.signal()) {
+                (Some(code), _) => code as u8,
+                (None, signal) => 128 + signal.unwrap_or(0) as u8,
+            },
+            Err(e) => {
+                eprintln!("error: {}: {e}", self.runner.display());
+                eprintln!("next step: build or install trapless-run beside trapless (make)");
+                EXIT_FAILURE
+            }
+        }
+    }
+}
