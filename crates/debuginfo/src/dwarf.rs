@@ -588,7 +588,7 @@ impl Dwarf {
             }
             let tag = abbrev.tag();
             let parent = stack.last().map_or(NO_PARENT, |s| s.1);
-            let keep = is_indexed(tag);
+            let keep = is_indexed(tag) || is_static_member(abbrev);
             let enter = abbrev.has_children() && is_scope(tag, plain_c);
             let mut sibling = None;
             if keep {
@@ -1028,6 +1028,15 @@ fn is_indexed(tag: dw::DwTag) -> bool {
                 | dw::DW_TAG_variable
                 | dw::DW_TAG_unspecified_type
         )
+}
+
+/// A static member, as DWARF 4 declares it.
+fn is_static_member(abbrev: &gimli::Abbreviation) -> bool {
+    abbrev.tag() == dw::DW_TAG_member
+        && abbrev
+            .attributes()
+            .iter()
+            .any(|a| a.name() == dw::DW_AT_external)
 }
 
 /// Whether an entry's children can be named from outside.

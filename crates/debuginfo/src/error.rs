@@ -33,6 +33,8 @@ pub enum Error {
     NoProcess { pid: u32 },
     /// The process belongs to somebody else.
     ProcessDenied { pid: u32, why: String },
+    /// The process has no program that could be traced (zombie, thread of the kernel).
+    NoImage { pid: u32, why: String },
     /// There is no DWARF for the binary.
     NoDebugInfo {
         path: PathBuf,
@@ -116,6 +118,7 @@ impl Error {
             Error::NoLibrary { .. } => "LIBRARY_UNKNOWN",
             Error::NoProcess { .. } => "PROCESS_GONE",
             Error::ProcessDenied { .. } => "PROCESS_DENIED",
+            Error::NoImage { .. } => "PROCESS_NO_IMAGE",
             Error::NoDebugInfo { .. } => "DEBUGINFO_NONE",
             Error::Stripped { .. } => "SYMBOLS_NONE",
             Error::NoDebugInfoAt { .. } => "DEBUGINFO_NOT_HERE",
@@ -281,6 +284,7 @@ impl fmt::Display for Error {
             }
             Error::NoProcess { pid } => write!(f, "there is no process {pid}"),
             Error::ProcessDenied { pid, why } => write!(f, "process {pid} cannot be read: {why}"),
+            Error::NoImage { pid, why } => write!(f, "process {pid} cannot be traced: {why}"),
             Error::NoDebugInfo { path, build_id, .. } => {
                 write!(f, "no debug information for {}", path.display())?;
                 write_id(f, build_id)

@@ -67,7 +67,7 @@ impl Binary {
                 continue;
             }
             let end = s.addr.saturating_add(s.size.max(1));
-            let mut ranges = Vec::from([s.addr..end]);
+            let mut ranges: Vec<_> = std::iter::once(s.addr..end).collect();
             let fragments = fragments.get_or_insert_with(|| self.fragments());
             if let Some(cold) = fragments.get(s.name) {
                 ranges.extend(cold.iter().cloned());
@@ -441,7 +441,7 @@ impl Binary {
             };
             for r in lines.rows() {
                 let file = right.get(r.file as usize).copied().unwrap_or(false);
-                if file && r.is_stmt && r.line != 0 && self.is_code(r.addr) && inside(r.addr) {
+                if file && r.line != 0 && self.is_code(r.addr) && inside(r.addr) {
                     out.push((n, r));
                 }
             }
@@ -449,19 +449,17 @@ impl Binary {
         out
     }
 
-    /// One address for each line in each function or inlined instance: the lowest.
+    /// One address for each line in each function or inlined instance: the lowest that begins a
+    /// statement, or, where optimisation left none, the lowest.
     fn first_of_each(&self, dwarf: &Dwarf, mut rows: Vec<(u32, &Row)>) -> Vec<Statement> {
-        rows.sort_by_key(|(_, r)| r.addr);
+        rows.sort_by_key(|(_, r)| (!r.is_stmt, r.addr));
         let mut seen = HashSet::new();
+        let mut scopes = HashMap::new();
         let mut out: Vec<Statement> = Vec::new();
         for (n, row) in rows {
-            if out
-                .last()
-                .is_some_and(|s| s.addr == row.addr && s.source.line == u64::from(row.line))
-            {
-                continue;
-            }
-            let scope = self.innermost_function(dwarf, row.addr);
+            let scope = *scopes
+                .entry(row.addr)
+                .or_insert_with(|| self.innermost_function(dwarf, row.addr));
             if !seen.insert((row.line, row.file, n, scope.map(|s| s.0))) {
                 continue;
             }
@@ -483,6 +481,7 @@ impl Binary {
                 function: function.unwrap_or_default(),
             });
         }
+        out.sort_by_key(|s| (s.addr, s.source.line));
         out
     }
 

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! All addresses are *file addresses* (the `vaddr` of the ELF file); the run-time address is the
-//! file address plus the load bias (`Image::bias`). Nothing is read before it is asked for: a
+//! file address plus the load bias ([`Image::bias`]). Nothing is read before it is asked for: a
 //! function is found by its symbol, and only the compilation units concerned are parsed.
 //!
 //! Libraries neither panic nor print: damaged files give [`Error::Corrupt`] or are read as far as
@@ -38,6 +38,7 @@ mod glob;
 mod lines;
 mod location;
 mod lower;
+mod process;
 mod search;
 mod storage;
 mod symbol;
@@ -52,6 +53,7 @@ pub use function::{
     Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
 };
 pub use location::{LocOp, Location, Piece};
+pub use process::{processes_running, Image, Mapping, Process};
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
 pub use types::{

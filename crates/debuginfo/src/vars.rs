@@ -408,7 +408,10 @@ impl Binary {
         };
         let mut id = match (tag, wanted.as_str()) {
             (None, "void") => types.void(),
-            _ => self.type_named(dwarf, tag, &wanted).ok_or_else(none)?,
+            _ => self
+                .type_named(dwarf, tag, &wanted)
+                .or_else(|| self.type_named(dwarf, tag, &clang_name(&wanted)))
+                .ok_or_else(none)?,
         };
         for _ in 0..stars {
             id = types.pointer_to(id);
@@ -495,6 +498,21 @@ fn base_name(words: &[&str]) -> String {
     .into()
 }
 
+/// clang puts `unsigned` first and leaves `int` out.
+fn clang_name(name: &str) -> String {
+    let mut words: Vec<&str> = name.split(' ').collect();
+    if words.len() > 1 && words.last() == Some(&"int") && words[0] != "unsigned" {
+        words.pop();
+    }
+    let mut sorted: Vec<&str> = words
+        .iter()
+        .filter(|w| **w == "unsigned")
+        .copied()
+        .collect();
+    sorted.extend(words.iter().filter(|w| **w != "unsigned"));
+    sorted.join(" ")
+}
+
 fn is_variable(tag: dw::DwTag) -> bool {
     tag == dw::DW_TAG_formal_parameter || tag == dw::DW_TAG_variable
 }
@@ -548,36 +566,79 @@ fn path_to(dwarf: &Dwarf, from: DieRef, to: DieRef) -> Vec<DieRef> {
     vec![from, to]
 }
 
-/// C++ classes that are not trivial to copy say so themselves.
+/// C++ classes that are not trivial to copy are returned through memory, whatever their size.
 fn passes_by_reference(dwarf: &Dwarf, function: DieRef) -> bool {
-    let mut at = function;
+    type_behind(dwarf, function).is_some_and(|class| is_nontrivial(dwarf, class, 0))
+}
+
+/// The entry of the type of `r`, typedefs and qualifiers looked through.
+fn type_behind(dwarf: &Dwarf, r: DieRef) -> Option<DieRef> {
+    let mut at = r;
     for _ in 0..16 {
-        let Some((v, from)) = dwarf.attr(at, dw::DW_AT_type) else {
-            return false;
-        };
-        let Some(to) = dwarf.target(v, from.unit) else {
-            return false;
-        };
-        at = to;
-        let Ok(die) = dwarf.die(at) else { return false };
-        if crate::dwarf::is_composite(die.tag()) {
-            let cc = dwarf.own_attr(at, dw::DW_AT_calling_convention);
-            return matches!(
-                cc,
-                Some(AttributeValue::CallingConvention(
-                    dw::DW_CC_pass_by_reference
-                ))
-            );
-        }
+        let (v, from) = dwarf.attr(at, dw::DW_AT_type)?;
+        at = dwarf.target(v, from.unit)?;
         let wraps = matches!(
-            die.tag(),
+            dwarf.die(at).ok()?.tag(),
             dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_volatile_type
         );
         if !wraps {
-            return false;
+            return Some(at);
         }
     }
-    false
+    None
+}
+
+/// Whether a class has a copy constructor, a destructor or virtual functions of its own, or a
+/// member or base that has. clang says so in an attribute, gcc does not.
+fn is_nontrivial(dwarf: &Dwarf, class: DieRef, depth: u32) -> bool {
+    let composite = dwarf
+        .die(class)
+        .is_ok_and(|d| crate::dwarf::is_composite(d.tag()));
+    if !composite || depth > 8 {
+        return false;
+    }
+    match dwarf.own_attr(class, dw::DW_AT_calling_convention) {
+        Some(AttributeValue::CallingConvention(dw::DW_CC_pass_by_reference)) => return true,
+        Some(AttributeValue::CallingConvention(dw::DW_CC_pass_by_value)) => return false,
+        _ => {}
+    }
+    let name = dwarf.name(class).unwrap_or_default();
+    let plain = name.split(|b| *b == b'<').next().unwrap_or_default();
+    dwarf.children(class).into_iter().any(|(m, tag)| match tag {
+        dw::DW_TAG_subprogram => {
+            let own = !dwarf.flag(m, dw::DW_AT_artificial)
+                && dwarf.own_attr(m, dw::DW_AT_defaulted).is_none();
+            let name = dwarf.name(m).unwrap_or_default();
+            dwarf.own_attr(m, dw::DW_AT_virtuality).is_some()
+                || (own && name.first() == Some(&b'~'))
+                || (own && name == plain && copies(dwarf, m, class))
+        }
+        dw::DW_TAG_inheritance if dwarf.own_attr(m, dw::DW_AT_virtuality).is_some() => true,
+        dw::DW_TAG_member | dw::DW_TAG_inheritance => {
+            type_behind(dwarf, m).is_some_and(|t| is_nontrivial(dwarf, t, depth + 1))
+        }
+        _ => false,
+    })
+}
+
+/// A constructor whose one parameter is a reference to its own class.
+fn copies(dwarf: &Dwarf, constructor: DieRef, class: DieRef) -> bool {
+    let mut params = dwarf.children(constructor).into_iter().filter(|(p, tag)| {
+        *tag == dw::DW_TAG_formal_parameter && !dwarf.flag(*p, dw::DW_AT_artificial)
+    });
+    let (Some((p, _)), None) = (params.next(), params.next()) else {
+        return false;
+    };
+    let Some(reference) = type_behind(dwarf, p) else {
+        return false;
+    };
+    let is_reference = dwarf.die(reference).is_ok_and(|d| {
+        matches!(
+            d.tag(),
+            dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type
+        )
+    });
+    is_reference && type_behind(dwarf, reference) == Some(class)
 }
 
 #[cfg(test)]
@@ -598,5 +659,8 @@ mod tests {
             let words: Vec<&str> = c.split(' ').collect();
             assert_eq!(base_name(&words), dwarf);
         }
+        assert_eq!(super::clang_name("long unsigned int"), "unsigned long");
+        assert_eq!(super::clang_name("short int"), "short");
+        assert_eq!(super::clang_name("unsigned int"), "unsigned int");
     }
 }

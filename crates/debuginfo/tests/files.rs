@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+//! Files: separate debug information, libraries, and everything that is wrong with a file.
+
+mod common;
+use common::*;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trapless_debuginfo::*;
+
+fn copy(from: &Path, name: &str) -> PathBuf {
+    let to = from.with_file_name(name);
+    std::fs::copy(from, &to).unwrap();
+    to
+}
+
+/// Parameters of `ints` can be placed: the debug information was found and understood.
+fn understands(bin: &Binary) -> Result<()> {
+    let f = bin.functions(&Pattern::parse("ints")?, Inlines::No)?.remove(0);
+    let cx = bin.context_of(&f, bin.probe_site(&f)?.pc)?;
+    bin.locate(&bin.variable(&cx, "h")?, &cx).map(|_| ())
+}
+
+/// A program and its debug file, split as distributions do.
+fn split(name: &str) -> (PathBuf, PathBuf) {
+    let whole = build(name, "gcc", &["-O2", "-g"]);
+    let stripped = copy(&whole, &format!("{name}-stripped"));
+    let debug = whole.with_file_name(format!("{name}-stripped.debug"));
+    let (w, s, d) = (
+        whole.to_str().unwrap(),
+        stripped.to_str().unwrap(),
+        debug.to_str().unwrap(),
+    );
+    run(
+        "objcopy",
+        &["--only-keep-debug", "--compress-debug-sections=zlib", w, d],
+    );
+    run("strip", &["--strip-all", s]);
+    (stripped, debug)
+}
+
+#[test]
+fn debug_files_are_found_by_link_and_checksum() {
+    let (program, debug) = split("link");
+    let (p, d) = (program.to_str().unwrap(), debug.to_str().unwrap());
+    let none = understands(&open(&program)).unwrap_err();
+    assert!(
+        matches!(none.tag(), "DEBUGINFO_NONE" | "SYMBOLS_NONE"),
+        "{none}"
+    );
+    run("objcopy", &[&format!("--add-gnu-debuglink={d}"), p]);
+    let bin = open(&program);
+    understands(&bin).unwrap();
+    assert!(
+        matches!(bin.debug_source(), DebugSource::File(f) if f.ends_with("link-stripped.debug"))
+    );
+    assert!(
+        bin.symbols().named("ints").next().is_some(),
+        "symbols come from the debug file"
+    );
+    // In the folder .debug as well.
+    let hidden = debug.parent().unwrap().join(".debug");
+    std::fs::create_dir_all(&hidden).unwrap();
+    let moved = hidden.join(debug.file_name().unwrap());
+    std::fs::rename(&debug, &moved).unwrap();
+    understands(&open(&program)).unwrap();
+    // A file that is not the one linked to is not believed.
+    let mut bytes = std::fs::read(&moved).unwrap();
+    bytes.push(0);
+    std::fs::write(&moved, bytes).unwrap();
+    assert_eq!(open(&program).debug_source(), DebugSource::None);
+    std::fs::remove_file(&moved).unwrap();
+}
+
+#[test]
+fn debug_files_are_found_by_build_id() {
+    let (program, debug) = split("build-id");
+    let id = open(&program).build_id().unwrap();
+    let top = dir("build-id-folder");
+    let dir = top.join(".build-id").join(&id[..2]);
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::rename(&debug, dir.join(format!("{}.debug", &id[2..]))).unwrap();
+    let search = SearchPath {
+        debug: vec![top],
+        ..SearchPath::host()
+    };
+    understands(&Binary::open(&program, &search).unwrap()).unwrap();
+    assert_eq!(open(&program).debug_source(), DebugSource::None);
+}
+
+#[test]
+fn gnu_debugdata_has_the_symbols() {
+    if !have("xz") {
+        println!("skip gnu_debugdata_has_the_symbols: no xz");
+        return;
+    }
+    let whole = build("debugdata", "gcc", &["-O2", "-no-pie"]);
+    let mini = copy(&whole, "debugdata.mini");
+    let stripped = copy(&whole, "debugdata-stripped");
+    let (m, s) = (mini.to_str().unwrap(), stripped.to_str().unwrap());
+    run("strip", &["--strip-all", s]);
+    assert!(open(&stripped).symbols().named("ints").next().is_none());
+    run("objcopy", &["--only-keep-debug", m]);
+    run("xz", &["-f", m]);
+    run(
+        "objcopy",
+        &["--add-section", &format!(".gnu_debugdata={m}.xz"), s],
+    );
+    let bin = open(&stripped);
+    assert_eq!(
+        function(&bin, "ints").entry,
+        function(&open(&whole), "ints").entry
+    );
+    let f = function(&bin, "ints");
+    assert_eq!(
+        bin.context_of(&f, f.entry).unwrap_err().tag(),
+        "DEBUGINFO_NONE"
+    );
+}
+
+#[test]
+fn positions_and_links_are_read() {
+    let pie = open(&build("kinds-pie", "gcc", &["-O2", "-g"]));
+    assert_eq!((pie.kind(), pie.is_static()), (ElfKind::Dynamic, false));
+    assert!(pie.interpreter().unwrap().contains("ld-linux"));
+    assert!(
+        pie.needed().iter().any(|n| n == "libc.so.6"),
+        "{:?}",
+        pie.needed()
+    );
+    let f = function(&pie, "ints");
+    let offset = pie.addr_to_offset(f.entry).unwrap();
+    assert_eq!(pie.offset_to_addr(offset), Some(f.entry));
+    assert!(pie.is_code(f.entry) && !pie.is_code(1 << 40));
+    assert_eq!(pie.bytes(f.entry, 4).unwrap().len(), 4);
+    let fixed = open(&build("kinds-static", "gcc", &["-O2", "-g", "-static"]));
+    assert_eq!((fixed.kind(), fixed.is_static()), (ElfKind::Fixed, true));
+    understands(&fixed).unwrap();
+    let session = DebugInfo::new(SearchPath::host());
+    for pattern in ["libc.so.6", "libc.so*", "libc*"] {
+        let libs = session.open_libraries(&pie, pattern).unwrap();
+        assert_eq!(libs.len(), 1, "{pattern}");
+        assert_eq!(libs[0].soname(), Some("libc.so.6"));
+    }
+    let none = session.open_libraries(&pie, "libnosuch*").unwrap_err();
+    assert_eq!(none.tag(), "LIBRARY_UNKNOWN");
+    assert!(none.help().unwrap().contains("libc.so.6"));
+    let sh = session.open_program("sh").unwrap();
+    assert!(Arch::X86_64 == sh.arch() && !sh.needed().is_empty());
+    assert_eq!(
+        session.open_program("no-such-program").unwrap_err().tag(),
+        "PROGRAM_UNKNOWN"
+    );
+}
+
+#[test]
+fn versioned_names_fold_into_one_address_each() {
+    let session = DebugInfo::new(SearchPath::host());
+    let sh = session.open_program("sh").unwrap();
+    let libc = &session.open_libraries(&sh, "libc.so.6").unwrap()[0];
+    for name in ["malloc", "memcpy", "pthread_cond_wait", "open"] {
+        let all = libc
+            .functions(&Pattern::parse(name).unwrap(), Inlines::No)
+            .unwrap();
+        let mut entries: Vec<u64> = all.iter().map(|f| f.entry).collect();
+        entries.dedup();
+        assert_eq!(entries.len(), all.len(), "{name}");
+        assert!(all.iter().all(|f| f.exported), "{name}");
+    }
+    let memcpy = libc
+        .functions(&Pattern::parse("memcpy").unwrap(), Inlines::No)
+        .unwrap();
+    assert!(
+        memcpy.iter().any(|f| f.kind == FunctionKind::Ifunc),
+        "{memcpy:x?}"
+    );
+    let symbol = libc.symbols().named("malloc").next().unwrap();
+    assert_eq!(
+        libc.symbols().at(symbol.addr + 1).unwrap().addr,
+        symbol.addr
+    );
+}
+
+#[test]
+fn unsuitable_files_are_refused_with_the_reason() {
+    let good = build("refused", "gcc", &["-O2", "-g"]);
+    let bytes = std::fs::read(&good).unwrap();
+    let with = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut b = bytes.clone();
+        change(&mut b);
+        let path = good.with_file_name(name);
+        std::fs::write(&path, b).unwrap();
+        path
+    };
+    let refused = |path: &Path| Binary::open(path, &SearchPath::host()).unwrap_err();
+    for (path, tag) in [
+        (
+            with("refused-script", &|b| *b = b"#!/bin/sh\necho\n".to_vec()),
+            "FILE_NOT_ELF",
+        ),
+        (with("refused-empty", &|b| b.clear()), "FILE_NOT_ELF"),
+        (with("refused-x32", &|b| b[18] = 8), "FILE_WRONG_ARCH"),
+        (with("refused-object", &|b| b[16] = 1), "FILE_NOT_PROGRAM"),
+        (with("refused-core", &|b| b[16] = 4), "FILE_NOT_PROGRAM"),
+        (
+            with("refused-cut", &|b| b.truncate(b.len() / 2)),
+            "FILE_CORRUPT",
+        ),
+        (with("refused-short", &|b| b.truncate(60)), "FILE_CORRUPT"),
+        (good.with_file_name("refused-absent"), "FILE_UNREADABLE"),
+        (dir("fixtures"), "FILE_UNREADABLE"),
+    ] {
+        let e = refused(&path);
+        assert_eq!(e.tag(), tag, "{}: {e}", path.display());
+        assert!(!e.to_string().is_empty());
+    }
+    // A 32-bit header: 52 bytes of ELF32 for the i386.
+    let ia32 = with("refused-ia32", &|b| {
+        b.truncate(52);
+        b[4..].fill(0);
+        (b[4], b[5], b[6], b[16], b[18], b[20], b[40]) = (1, 1, 1, 2, 3, 1, 52);
+    });
+    assert_eq!(refused(&ia32).tag(), "FILE_32BIT");
+}
+
+#[test]
+fn missing_debug_information_says_what_to_do() {
+    let plain = build("plain", "gcc", &["-O2"]);
+    let f = function(&open(&plain), "ints");
+    assert_eq!(
+        f.linkage_name.as_deref(),
+        Some("ints"),
+        "symbols are enough to find it"
+    );
+    let e = open(&plain).context_of(&f, f.entry).unwrap_err();
+    assert_eq!(e.tag(), "DEBUGINFO_NONE");
+    let help = e.help().unwrap();
+    assert!(help.contains("-g") && help.contains("int_arg(n)"), "{help}");
+    // A program of Debian's: the package that would help.
+    let sh = DebugInfo::new(SearchPath::host())
+        .open_program("sh")
+        .unwrap();
+    if let (DebugSource::None, true) = (sh.debug_source(), Path::new("/var/lib/dpkg").exists()) {
+        let e = sh.context_at(0x1000).unwrap_err();
+        let help = e.help().unwrap();
+        assert!(
+            help.contains("-dbgsym") && help.contains("DEBUGINFOD_URLS"),
+            "{e} {help}"
+        );
+    }
+    let split = build("dwo", "gcc", &["-O2", "-g", "-gsplit-dwarf"]);
+    let bin = open(&split);
+    let f = function(&bin, "ints");
+    assert_eq!(
+        bin.context_of(&f, f.entry).unwrap_err().tag(),
+        "DEBUGINFO_SPLIT"
+    );
+}
+
+/// Ask a damaged file everything; only panics and hangs count.
+fn ask_all(path: &Path) {
+    let Ok(bin) = Binary::open(
+        path,
+        &SearchPath {
+            debug: Vec::new(),
+            ..SearchPath::host()
+        },
+    ) else {
+        return;
+    };
+    let _ = (bin.build_id(), bin.is_static(), bin.debug_source());
+    let _ = bin
+        .global("file_number", None)
+        .map(|v| bin.types().name(v.ty));
+    let _ = bin.statements(&Pattern::parse("*@facts.c:60-140").unwrap(), true);
+    for name in ["struct node", "enum color", "struct opaque", "word"] {
+        if let Ok(t) = bin.find_type(name) {
+            let _ = (
+                bin.types().size(t),
+                bin.types().member_names(t),
+                bin.types().name(t),
+            );
+        }
+    }
+    for p in ["ints", "node_sum", "twice", "*"] {
+        let all = bin.functions(&Pattern::parse(p).unwrap(), Inlines::Also);
+        for f in all.into_iter().flatten().take(40) {
+            let Ok(site) = bin.probe_site(&f) else {
+                continue;
+            };
+            let Ok(cx) = bin.context_of(&f, site.pc) else {
+                continue;
+            };
+            for v in bin.variables(&cx).into_iter().flatten().take(40) {
+                let _ = (bin.locate(&v, &cx), bin.types().declaration(v.ty, &v.name));
+                let _ = bin
+                    .types()
+                    .target(v.ty)
+                    .map(|t| bin.types().member(t, "at"));
+            }
+            let _ = (
+                bin.return_value(&f),
+                bin.declared_at(&f),
+                bin.source_at(site.pc),
+            );
+            let _ = (bin.context_at(f.entry + 5), bin.symbols().at(f.entry));
+        }
+    }
+}
+
+#[test]
+fn damaged_files_never_panic() {
+    let seconds = std::env::var("TRAPLESS_FUZZ_SECONDS")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(4));
+    let seed = std::env::var("TRAPLESS_FUZZ_SEED")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let mut state: u64 = seed.unwrap_or(0x9e37_79b9_7f4a_7c15);
+    let mut random = move |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % n.max(1) as u64) as usize
+    };
+    let originals: Vec<Vec<u8>> = [("-O2", "-gdwarf-5"), ("-O0", "-gdwarf-4")]
+        .into_iter()
+        .map(|(level, dwarf)| build(&format!("damaged{level}"), "gcc", &[level, dwarf]))
+        .map(|p| std::fs::read(p).unwrap())
+        .collect();
+    let path = dir("fixtures").join("damaged.bin");
+    let (mut rounds, mut slowest) = (0, Duration::ZERO);
+    while Instant::now() < end {
+        let mut b = originals[rounds % originals.len()].clone();
+        match random(4) {
+            0 => b.truncate(random(b.len())),
+            1 => b[..64]
+                .iter_mut()
+                .for_each(|x| *x ^= u8::from(random(20) == 0) * 255),
+            _ => {}
+        }
+        for _ in 0..1 + random(24) {
+            if !b.is_empty() {
+                let (at, bit) = (random(b.len()), random(8));
+                b[at] = [b[at] ^ (1 << bit), 0xff, 0, b[at].wrapping_add(1)][random(4)];
+            }
+        }
+        std::fs::write(&path, &b).unwrap();
+        let start = Instant::now();
+        ask_all(&path);
+        slowest = slowest.max(start.elapsed());
+        rounds += 1;
+        assert!(
+            slowest < Duration::from_secs(10),
+            "round {rounds} took {slowest:?}"
+        );
+    }
+    println!("{rounds} damaged files, slowest {slowest:?}");
+    assert!(rounds > 10);
+}
