@@ -657,6 +657,7 @@ static int finish_jmpabs(struct decoder *d, struct tl_insn *insn)
 {
 	if (d->rex & 8 || d->o66 || d->a67 || d->rep || d->lock || !more(d, 9))
 		return 0;
+	insn->row = heads[d->head][0xa1].first; /* attr.c knows REX2 there */
 	insn->imm_off = d->n + 1;
 	insn->imm_size = 8;
 	insn->op_size = insn->addr_size = 8;

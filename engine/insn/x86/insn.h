@@ -25,7 +25,7 @@ enum tl_insn_flow {
 	TL_FLOW_JCC,	    /* direct conditional jump, also loop and jcxz (TL_INSN_LOOP is set for those), xbegin */
 	TL_FLOW_JMP,	    /* direct jump */
 	TL_FLOW_CALL,	    /* direct call */
-	TL_FLOW_JMP_IND,    /* jump through register or memory */
+	TL_FLOW_JMP_IND,    /* jump through register or memory; APX jmpabs, whose target `rel` cannot hold */
 	TL_FLOW_CALL_IND,   /* call through register or memory */
 	TL_FLOW_RET,	    /* near return */
 	TL_FLOW_FAR,	    /* far jump, call, return, iret */
@@ -55,8 +55,8 @@ struct tl_insn {
 	uint8_t len;	    /* whole instruction, 1 to 15 */
 	uint8_t prefix_len; /* legacy and REX/VEX/EVEX prefix bytes before the opcode */
 	uint8_t opcode_off; /* first opcode byte, escape bytes included */
-	uint8_t opcode;	    /* last opcode byte */
-	uint8_t map;	    /* 0 one-byte, 1 0f, 2 0f38, 3 0f3a, else the VEX/EVEX map number */
+	uint8_t opcode;	    /* last opcode byte; of 3DNow the one behind the operands */
+	uint8_t map;	    /* 0 one-byte, 1 0f, 2 0f38, 3 0f3a; with TL_INSN_VEX or _EVEX: their map number */
 	uint8_t modrm_off;  /* 0: no ModRM */
 	uint8_t disp_off, disp_size;	/* memory displacement; size 0: none */
 	uint8_t imm_off, imm_size;	/* immediate (or moffs, or relative target); size 0: none */
@@ -70,7 +70,7 @@ struct tl_insn {
 	uint8_t egpr;	    /* APX and EVEX: high register bits, R4 X4 B4 as 4 2 1; V' as 8 */
 	uint8_t vvvv;	    /* VEX, EVEX: register that vvvv names (not inverted) */
 	int64_t rel;	    /* direct branch: displacement from the next instruction */
-	int64_t disp;	    /* sign-extended displacement */
+	int64_t disp;	    /* sign-extended displacement, as encoded (EVEX's disp8 is not scaled) */
 	uint8_t bytes[TL_INSN_MAX];
 };
 
@@ -81,7 +81,10 @@ struct tl_insn {
  */
 int tl_insn_decode(struct tl_insn *insn, const void *buf, size_t max, enum tl_insn_mode mode);
 
-/* Target of a direct branch at `addr`; RIP-relative operand's address. */
+/*
+ * Target of a direct branch at `addr`; RIP-relative operand's address. In
+ * 32-bit mode the caller keeps the low 32 bits, with a 66 prefix the low 16.
+ */
 static inline uint64_t tl_insn_target(const struct tl_insn *i, uint64_t addr)
 {
 	return addr + i->len + (uint64_t)i->rel;
@@ -89,7 +92,9 @@ static inline uint64_t tl_insn_target(const struct tl_insn *i, uint64_t addr)
 
 static inline uint64_t tl_insn_rip_operand(const struct tl_insn *i, uint64_t addr)
 {
-	return addr + i->len + (uint64_t)i->disp;
+	uint64_t operand = addr + i->len + (uint64_t)i->disp;
+
+	return i->addr_size == 4 ? (uint32_t)operand : operand; /* prefix 67: eip-relative */
 }
 
 /* attr.c: questions about one decoded instruction. */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libFuzzer entry for the x86 decoder: the first byte picks the mode, the rest
+ * is code. What has to hold for any bytes: fields lie inside of the
+ * instruction, nothing behind it matters, one byte less is not enough.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../engine/insn/x86/insn.h"
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void fields_inside(const struct tl_insn *i)
+{
+	must(i->len >= 1 && i->len <= TL_INSN_MAX);
+	must(i->prefix_len == i->opcode_off && i->opcode_off < i->len);
+	must(i->modrm_off < i->len);
+	must(i->disp_off + i->disp_size <= i->len);
+	must(i->imm_off + i->imm_size + i->imm2_size <= i->len);
+	must(!i->imm_size || i->disp_off + i->disp_size <= i->imm_off);
+	must(!tl_insn_is_boostable(i) || !tl_insn_ends_block(i));
+	must(!tl_insn_is_nop(i) || tl_insn_is_padding(i));
+	(void)tl_insn_gp_used(i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	enum tl_insn_mode mode;
+	struct tl_insn insn, again;
+	uint8_t *exact;
+	int len;
+
+	if (!size)
+		return 0;
+	mode = data[0] & 1 ? TL_INSN_64 : TL_INSN_32;
+	len = tl_insn_decode(&insn, data + 1, size - 1, mode);
+	if (!len)
+		return 0;
+	must(len == insn.len && (size_t)len <= size - 1);
+	fields_inside(&insn);
+	exact = malloc((size_t)len);
+	must(exact != NULL);
+	memcpy(exact, data + 1, (size_t)len);
+	must(tl_insn_decode(&again, exact, (size_t)len, mode) == len);
+	must(!memcmp(again.bytes, exact, (size_t)len) && again.row == insn.row);
+	must(tl_insn_decode(&again, exact, (size_t)len - 1, mode) == 0);
+	free(exact);
+	return 0;
+}
