@@ -16,18 +16,22 @@
 enum {
 	AREAS = 64,
 	SWAPS = 32,
+	LOOSE_MAX = 64, /* then an area's live pages become one mapping again */
 	RW = TL_PROT_READ | TL_PROT_WRITE,
 	RX = TL_PROT_READ | TL_PROT_EXEC,
 	PRIVATE = TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE,
 };
 
-enum page_state { FRESH, OPEN, LIVE, SWAPPED };
+/* LOOSE: live, in a mapping of its own since it was replaced. */
+enum page_state { FRESH, OPEN, LIVE, LOOSE, SWAPPED };
 
 struct area {
 	uintptr_t at;
 	size_t size;
 	uint8_t *page;		      /* enum page_state of each */
 	uintptr_t open_lo, open_hi; /* every OPEN page lies in here */
+	uintptr_t written;	    /* and nothing is written behind this one's page */
+	unsigned nloose;
 };
 
 struct swap {
@@ -168,9 +172,8 @@ static int open_fresh(struct area *a, uintptr_t at)
 	ret = protect(at, end - at, RW);
 	if (ret)
 		return ret;
-	pending = true;
 	if (a->open_lo == a->open_hi)
-		a->open_lo = a->open_hi = at;
+		a->open_lo = a->open_hi = a->written = at;
 	a->open_lo = at < a->open_lo ? at : a->open_lo;
 	a->open_hi = end > a->open_hi ? end : a->open_hi;
 	for (; at < end; at += TL_PAGE)
@@ -193,8 +196,8 @@ static int open_copy(struct area *a, uintptr_t at)
 		return -TL_E_NOMEM;
 	copy((uintptr_t)ret, (const void *)at, TL_PAGE);
 	swaps[nswaps++] = (struct swap){ at, (uintptr_t)ret };
+	a->nloose += *state_of(a, at) == LIVE;
 	*state_of(a, at) = SWAPPED;
-	pending = true;
 	return 0;
 }
 
@@ -217,11 +220,15 @@ static int write_in_page(struct area *a, uintptr_t at, const void *bytes, size_t
 
 	if (*state_of(a, page) == FRESH)
 		ret = open_fresh(a, page);
-	else if (*state_of(a, page) == LIVE)
+	else if (*state_of(a, page) == LIVE || *state_of(a, page) == LOOSE)
 		ret = open_copy(a, page);
-	if (!ret)
-		copy(page_view(a, page) + (at - page), bytes, len);
-	return ret;
+	if (ret)
+		return ret;
+	copy(page_view(a, page) + (at - page), bytes, len);
+	if (*state_of(a, page) == OPEN && page + TL_PAGE > a->written)
+		a->written = page + TL_PAGE;
+	pending = true;
+	return 0;
 }
 
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
@@ -249,18 +256,19 @@ int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 
 /* --- sealing -------------------------------------------------------------- */
 
+/* Pages opened ahead and not written yet stay open. */
 static int seal_open(struct area *a)
 {
 	uintptr_t at = a->open_lo, end;
 
-	while (at < a->open_hi) {
+	while (at < a->written) {
 		int ret;
 
 		if (*state_of(a, at) != OPEN) {
 			at += TL_PAGE;
 			continue;
 		}
-		for (end = at; end < a->open_hi && *state_of(a, end) == OPEN;)
+		for (end = at; end < a->written && *state_of(a, end) == OPEN;)
 			end += TL_PAGE;
 		ret = protect(at, end - at, RX);
 		if (ret)
@@ -268,7 +276,20 @@ static int seal_open(struct area *a)
 		for (; at < end; at += TL_PAGE)
 			*state_of(a, at) = LIVE;
 	}
-	a->open_lo = a->open_hi = 0;
+	a->open_lo = a->written;
+	return 0;
+}
+
+/* What was prepared at `from` becomes the code at `at`, all at once. */
+static int put_in_place(uintptr_t from, uintptr_t at, size_t size)
+{
+	int ret = protect(from, size, RX);
+
+	if (ret)
+		return ret;
+	if (tl_syscall6(TL_NR_mremap, (long)from, (long)size, (long)size,
+		    TL_MREMAP_MAYMOVE | TL_MREMAP_FIXED, (long)at, 0) != (long)at)
+		return -TL_E_NOMEM;
 	return 0;
 }
 
@@ -276,17 +297,48 @@ static int seal_swaps(void)
 {
 	while (nswaps) {
 		const struct swap *s = &swaps[nswaps - 1];
-		int ret = protect(s->copy, TL_PAGE, RX);
+		int ret = put_in_place(s->copy, s->at, TL_PAGE);
 
 		if (ret)
 			return ret;
-		if (tl_syscall6(TL_NR_mremap, (long)s->copy, TL_PAGE, TL_PAGE,
-			    TL_MREMAP_MAYMOVE | TL_MREMAP_FIXED, (long)s->at, 0) != (long)s->at)
-			return -TL_E_NOMEM;
-		*state_of(area_of(s->at), s->at) = LIVE;
+		*state_of(area_of(s->at), s->at) = LOOSE;
 		nswaps--;
 	}
 	return 0;
+}
+
+static bool live(const struct area *a, uintptr_t at)
+{
+	return at < a->at + a->size && (*state_of(a, at) == LIVE || *state_of(a, at) == LOOSE);
+}
+
+/* Every mapping counts against a limit of the whole program. Failing does no harm. */
+static void gather_loose(struct area *a)
+{
+	uintptr_t at = a->at, end;
+
+	for (; at < a->at + a->size; at = end) {
+		bool loose = false;
+		long from;
+
+		for (end = at; live(a, end); end += TL_PAGE)
+			loose |= *state_of(a, end) == LOOSE;
+		if (end == at)
+			end += TL_PAGE;
+		if (!loose)
+			continue;
+		from = map_at(0, end - at, RW, 0);
+		if (tl_syscall_failed(from))
+			return;
+		copy((uintptr_t)from, (const void *)at, end - at);
+		if (put_in_place((uintptr_t)from, at, end - at)) {
+			tl_os_free((void *)from, end - at);
+			return;
+		}
+		for (; at < end; at += TL_PAGE)
+			*state_of(a, at) = LIVE;
+	}
+	a->nloose = 0;
 }
 
 int tl_code_seal(void)
@@ -298,8 +350,11 @@ int tl_code_seal(void)
 		return 0;
 	ret = seal_swaps();
 	for (i = 0; !ret && i < AREAS; i++) {
-		if (areas[i].size)
-			ret = seal_open(&areas[i]);
+		if (!areas[i].size)
+			continue;
+		ret = seal_open(&areas[i]);
+		if (!ret && areas[i].nloose >= LOOSE_MAX)
+			gather_loose(&areas[i]);
 	}
 	if (!ret)
 		pending = false;

@@ -131,6 +131,35 @@ static void live_code_pages_change_under_running_threads(void)
 	tl_os_code_release(at, 1 << 20);
 }
 
+static void rewritten_pages_do_not_pile_up_mappings(void)
+{
+	const uintptr_t pages = 200;
+	uintptr_t at = 0, i;
+	struct tl_map m;
+	uint8_t buf[6];
+	long maps = 0;
+
+	CHECK(!tl_os_code_reserve(NEAR((uintptr_t)answer), 4 << 20, &at));
+	for (i = 0; i < pages; i++) {
+		code_for(buf, (int)i);
+		CHECK(!tl_os_code_write(at + i * 4096, buf, sizeof(buf)));
+	}
+	CHECK(!tl_code_seal());
+	for (i = 0; i < pages; i++) {
+		code_for(buf, (int)(1000 + i));
+		CHECK(!tl_os_code_write(at + i * 4096 + 64, buf, sizeof(buf)));
+		CHECK(!tl_code_seal());
+	}
+	for (i = 0; i < pages; i++) {
+		CHECK(call(at + i * 4096) == (int)i);
+		CHECK(call(at + i * 4096 + 64) == (int)(1000 + i));
+	}
+	for (i = at; i < at + pages * 4096 && tl_home_map(i, &m); i = m.hi)
+		maps++;
+	CHECK(maps < 80);
+	tl_os_code_release(at, 4 << 20);
+}
+
 static void detours_survive_in_a_fork_child(void)
 {
 	uintptr_t at = 0;
@@ -627,6 +656,7 @@ int main(void)
 	}
 	RUN(code_is_never_writable_and_executable);
 	RUN(live_code_pages_change_under_running_threads);
+	RUN(rewritten_pages_do_not_pile_up_mappings);
 	RUN(detours_survive_in_a_fork_child);
 	RUN(text_changes_and_gets_its_protection_back);
 	RUN(reading_text_stops_at_a_hole);

@@ -5,6 +5,7 @@
  * full number of rounds.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -751,6 +752,111 @@ static void twenty_thousand_probes(void)
 	free(p);
 }
 
+static long executable_mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
+	long n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "r-xp") != NULL || strstr(line, "rwxp") != NULL;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void probes_one_by_one_take_few_mappings(void)
+{
+	const size_t n = 2000;
+	struct tl_probe *p = calloc(n, sizeof(*p));
+	long before = executable_mappings(), more;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < n && !ret; i++) {
+		p[i] = counting(many_begin + 32 * i);
+		ret = tl_probe_register(&p[i]);
+	}
+	more = executable_mappings() - before;
+	printf("# %zu probes one by one: %ld executable mappings more\n", n, more);
+	while (i--)
+		ret |= tl_probe_unregister(&p[i]);
+	CHECK(!ret);
+	CHECK(more < (long)n / 10);
+	free(p);
+}
+
+static void *few_calls(void *arg)
+{
+	long bad = 0;
+
+	for (long i = 0; i < 10; i++)
+		bad += CALL(plain)(i, 3) != i + 10;
+	__atomic_fetch_add(&wrong, bad, __ATOMIC_RELAXED);
+	return arg;
+}
+
+/* The C library gives a dead thread's block, and so its thread pointer, to the next one. */
+static void threads_that_come_and_go_are_counted(void)
+{
+	struct tl_probe p = counting((void *)plain);
+	pthread_t t[4];
+	int i, k;
+
+	hits = wrong = 0;
+	CHECK(!tl_probe_register(&p));
+	for (i = 0; i < 300; i++) {
+		for (k = 0; k < 4; k++)
+			pthread_create(&t[k], NULL, few_calls, NULL);
+		for (k = 0; k < 4; k++)
+			pthread_join(t[k], NULL);
+	}
+	CHECK(!tl_probe_unregister(&p));
+	CHECK(!wrong);
+	CHECK(hits == 300 * 4 * 10);
+	CHECK(p.nmissed == 0);
+}
+
+static void a_closed_library_takes_its_probes_along(void)
+{
+	void *lib = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+	double (*fn)(double);
+	struct tl_probe p;
+
+	if (!lib)
+		SKIP("no libm.so.6 that can be opened");
+	*(void **)&fn = dlsym(lib, "sinh");
+	CHECK(fn);
+	p = counting(*(void **)&fn);
+	hits = 0;
+	CHECK(!tl_probe_register(&p));
+	CHECK(fn(0.0) == 0.0);
+	CHECK(hits == 1);
+	dlclose(lib);
+	tl_probe_unregister(&p); /* its text is gone: whatever it says, it comes back */
+}
+
+static void the_engine_leaves_and_comes_back(void)
+{
+	struct tl_probe p = counting((void *)plain);
+	long before;
+
+	tl_engine_exit();
+	before = executable_mappings();
+	hits = 0;
+	CHECK(!tl_engine_init());
+	CHECK(!tl_probes_optimize(!traps));
+	CHECK(!tl_probe_register(&p));
+	CALL(plain)(1, 2);
+	CHECK(hits == 1);
+	tl_engine_exit();
+	CHECK(CALL(plain)(1, 2) == 10);
+	CHECK(hits == 1);
+	CHECK(executable_mappings() == before);
+	CHECK(!tl_engine_init());
+	CHECK(!tl_probes_optimize(!traps));
+}
+
 /* --- return probes ---------------------------------------------------------------------------------- */
 
 static long entries, returns, last_result, depth_seen;
@@ -853,6 +959,10 @@ int main(int argc, char **argv)
 	RUN(the_programs_own_trap_handler_works_on);
 	RUN(libc_functions_under_work);
 	RUN(twenty_thousand_probes);
+	RUN(probes_one_by_one_take_few_mappings);
+	RUN(threads_that_come_and_go_are_counted);
+	RUN(a_closed_library_takes_its_probes_along);
+	RUN(the_engine_leaves_and_comes_back);
 	RUN(returns_pair_with_their_entries);
 	RUN(calls_left_by_longjmp_are_counted_as_such);
 	tl_engine_exit();
