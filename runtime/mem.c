@@ -5,7 +5,7 @@
  */
 #include "mem.h"
 
-#if __STDC_HOSTED__ == 0
+#if __STDC_HOSTED__ == 0 || defined(TL_OWN_MEMORY)
 
 #if defined(__GNUC__) && !defined(__clang__)
 /* or the loops below would become calls of the functions that they are */

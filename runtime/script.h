@@ -48,6 +48,15 @@
 #define tl_likely(x)   __builtin_expect(!!(x), 1)
 #define tl_unlikely(x) __builtin_expect(!!(x), 0)
 
+/*
+ * Bytes of stack that a call of a function declared here needs at most, the
+ * home's part included (tests/runtime/stack.py). TL_STACK_TEXT: tl_sprintf,
+ * tl_hist_print, tl_user_string_quoted, tl_thread_indent. All others:
+ * TL_STACK_CALL.
+ */
+#define TL_STACK_CALL 480
+#define TL_STACK_TEXT 1024
+
 /* --- strings -------------------------------------------------------------- */
 
 /*
