@@ -293,7 +293,10 @@ ONE call_r12, call *(%r12)
 	.byte 0x66, 0x66, 0x48
 	call ab_callee
 	END tls_call
-ONE bnd_jmp, bnd jmp ab_taken
+	CASE bnd_jmp
+	.byte 0xf2 /* bnd */
+	jmp ab_taken
+	END bnd_jmp
 ONE notrack, notrack jmp *ab_exit_word(%rip)
 
 /* windows of several kinds */

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of the x86 port, one by one: plans, patches, ways to write them, exits. Code is bytes at 0x400000. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <x86intrin.h>
+#include "../../unit.h"
+#include "../../../engine/arch/arch.h"
+
+#define AT 0x400000ul
+#define ALL tl_arch_rungs
+#define NO_TRAP (tl_arch_rungs & ~(1u << TL_RUNG_TRAP))
+
+static uint8_t text[256], boundary[32], target[32];
+static struct tl_code code;
+static struct tl_plan plan;
+static uintptr_t claimed_lo, claimed_hi;
+
+static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
+{
+	(void)arg;
+	return lo < claimed_hi && claimed_lo < hi;
+}
+
+/* A part of `n` bytes, of which the last `after` are padding behind it. */
+static void part_at(uintptr_t start, const char *bytes, size_t n, size_t after)
+{
+	memset(text, 0xcc, sizeof(text));
+	memcpy(text, bytes, n);
+	claimed_lo = claimed_hi = 0;
+	code = (struct tl_code){.start = start, .size = n - after, .after = after, .text = text, .boundary = boundary,
+		.target = target};
+	tl_arch_code_walk(&code);
+}
+
+#define PART(bytes)	    part_at(AT, bytes, sizeof(bytes) - 1, 0)
+#define PADDED(bytes, pad)  part_at(AT, bytes pad, sizeof(bytes pad) - 1, sizeof(pad) - 1)
+
+static int plan_points(unsigned allowed, unsigned n, const unsigned *offs, bool post)
+{
+	memset(&plan, 0, sizeof(plan));
+	plan.npoints = (uint8_t)n;
+	for (unsigned i = 0; i < n; i++)
+		plan.points[i] = (struct tl_point){.addr = code.start + offs[i], .post = post};
+	return tl_arch_plan(&plan, &code, allowed, claimed, NULL);
+}
+
+static int plan_at(unsigned allowed, unsigned off)
+{
+	return plan_points(allowed, 1, &off, false);
+}
+
+static bool placed(enum tl_rung rung, unsigned start, unsigned end, unsigned changed)
+{
+	return plan.rung == rung && plan.start == code.start + start && plan.len == end - start && plan.changed == changed;
+}
+
+#define PUSH  "\x55"			     /* push %rbp */
+#define MOV3  "\x48\x89\xe5"		     /* mov %rsp,%rbp */
+#define NOP5  "\x0f\x1f\x44\x00\x00"	     /* one 5-byte nop */
+#define MOV5  "\xb8\x01\x02\x03\x04"	     /* mov $,%eax */
+#define CALL  "\xe8\x10\x00\x00\x00"	     /* call +16 */
+#define RET   "\xc3"
+#define NOP   "\x90"
+
+static void cheapest_rung_first(void)
+{
+	PART(CALL MOV5 PUSH MOV3 NOP NOP RET);
+	CHECK(plan_at(ALL, 0) == 0 && placed(TL_RUNG_RETARGET, 0, 5, 5));
+	CHECK(plan_at(ALL & ~(1u << TL_RUNG_RETARGET), 0) == 0 && placed(TL_RUNG_WHOLE, 0, 5, 5));
+	CHECK(plan_at(ALL, 5) == 0 && placed(TL_RUNG_WHOLE, 5, 10, 5));
+	CHECK(plan.why[TL_RUNG_RETARGET] == -TL_E_TOO_SHORT);
+	CHECK(plan_at(ALL, 10) == 0 && placed(TL_RUNG_WINDOW, 10, 15, 5));
+	CHECK(plan.why[TL_RUNG_WHOLE] == -TL_E_TOO_SHORT);
+	CHECK(plan_at(1u << TL_RUNG_TRAP, 10) == 0 && placed(TL_RUNG_TRAP, 10, 11, 1));
+	CHECK(plan.why[TL_RUNG_WINDOW] == -TL_E_OPT_OFF);
+	CHECK(plan_at(NO_TRAP, 11) == 0 && plan_at(0, 0) == -TL_E_OPT_OFF);
+}
+
+static void boundaries_only(void)
+{
+	PART(MOV5 RET);
+	CHECK(plan_at(ALL, 1) == -TL_E_NOT_BOUNDARY);
+	CHECK(plan_at(ALL, 6) == -TL_E_NOT_BOUNDARY);
+}
+
+static void branch_into_window(void)
+{
+	PART(PUSH MOV3 NOP5 "\x75\xf6" RET); /* jne to the mov: byte 1 */
+	CHECK(code.complete && plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO);
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_TRAP && plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	/* the mov itself may start a window: a target is welcome at the first byte */
+	CHECK(plan_at(NO_TRAP, 1) == 0 && placed(TL_RUNG_WINDOW, 1, 9, 5));
+}
+
+static void branch_into_whole(void)
+{
+	PART("\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET); /* jne past the lock prefix */
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO && plan.why[TL_RUNG_WHOLE] == -TL_E_BRANCH_INTO);
+}
+
+static void landing_pad_in_window(void)
+{
+	static const uintptr_t pad[] = {AT + 4};
+
+	PART(PUSH MOV3 NOP NOP NOP NOP RET);
+	code.pads = pad;
+	code.npads = 1;
+	tl_arch_code_walk(&code);
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_LANDING_PAD);
+	CHECK(plan_at(NO_TRAP, 4) == 0 && plan.start == AT + 4);
+}
+
+static void windows_start_earlier(void)
+{
+	PART(NOP NOP NOP NOP PUSH NOP5 "\x74\xfa" RET); /* je to the nop5: byte 5 */
+	CHECK(plan_at(NO_TRAP, 4) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	CHECK(plan.points[0].addr == AT + 4);
+}
+
+static void several_points(void)
+{
+	static const unsigned offs[] = {0, 1, 4};
+
+	PART(PUSH MOV3 NOP NOP NOP RET);
+	CHECK(plan_points(ALL, 3, offs, false) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	CHECK(plan_points(1u << TL_RUNG_TRAP, 3, offs, false) == -TL_E_NEIGHBOUR);
+}
+
+static void nobody_waits_inside(void)
+{
+	PART(PUSH "\x0f\x05" NOP NOP NOP NOP NOP RET); /* syscall */
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_NO_RELOCATE && plan_at(NO_TRAP, 1) == -TL_E_NO_RELOCATE);
+	CHECK(plan_at(ALL, 1) == 0 && plan.rung == TL_RUNG_TRAP);
+	PART(PUSH "\xff\xd0" NOP NOP NOP NOP RET); /* call *%rax, its return address would be an inner byte */
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_NO_RELOCATE && plan_at(NO_TRAP, 1) == -TL_E_NO_RELOCATE);
+	PART(PUSH CALL RET); /* as the last one it is fine */
+	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 6, 5));
+}
+
+static void padding_is_room(void)
+{
+	PADDED(PUSH RET, "\x90\x90\x90");
+	CHECK(plan_at(NO_TRAP, 1) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	PADDED(RET, "\xcc\xcc\xcc\xcc");
+	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	PADDED(RET, "\xcc\xcc\xcc");
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
+	PADDED(PUSH, "\x90\x90\x90\x90\x90"); /* runs into what follows */
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
+}
+
+static void indirect_jumps(void)
+{
+	PART(PUSH NOP NOP NOP NOP MOV5 "\xff\xe0"); /* jmp *%rax */
+	CHECK(code.indirect && plan_at(NO_TRAP, 0) == -TL_E_INDIRECT);
+	CHECK(plan_at(NO_TRAP, 5) == 0 && plan.rung == TL_RUNG_WHOLE);
+	PART(PUSH NOP NOP NOP NOP "\xff\x25\x00\x00\x00\x00"); /* jmp *(%rip) leaves through the GOT */
+	CHECK(!code.indirect && plan_at(NO_TRAP, 0) == 0);
+}
+
+static void undecodable_parts(void)
+{
+	PART(PUSH MOV5 NOP "\x06\x06");
+	CHECK(!code.complete && plan_at(NO_TRAP, 0) == -TL_E_BAD_INSN);
+	CHECK(plan_at(NO_TRAP, 1) == 0 && plan.rung == TL_RUNG_WHOLE);
+}
+
+static void neighbours(void)
+{
+	PART(PUSH MOV3 NOP MOV5 RET);
+	claimed_lo = AT + 4, claimed_hi = AT + 5;
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_NEIGHBOUR);
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_TRAP);
+	claimed_lo = AT + 5, claimed_hi = AT + 10;
+	CHECK(plan_at(ALL, 5) == -TL_E_NEIGHBOUR);
+}
+
+static void post_handlers(void)
+{
+	static const unsigned zero;
+
+	PART(RET NOP NOP NOP NOP);
+	CHECK(plan_points(ALL, 1, &zero, true) == -TL_E_POST_HANDLER);
+	PART(MOV5 RET);
+	CHECK(plan_points(ALL, 1, &zero, true) == 0);
+}
+
+static void reach_covers_operands(void)
+{
+	part_at(0x7fff00000000, "\x48\x8b\x05\x00\x00\x00\x70\xc3", 8, 0); /* mov 0x70000000(%rip),%rax */
+	CHECK(plan_at(NO_TRAP, 0) == 0);
+	CHECK(plan.reach_lo > 0x7fff00000000 - 0x10000000 && plan.reach_hi < 0x7fff00000000 + 0x80000000);
+	CHECK(plan.reach_lo < plan.start && plan.reach_hi > plan.start);
+}
+
+static void bytes_of_patches(void)
+{
+	uint8_t b[TL_PATCH_MAX];
+
+	PART("\xff\x15\x00\x10\x00\x00" RET); /* call *0x1000(%rip) */
+	CHECK(plan_at(ALL, 0) == 0 && placed(TL_RUNG_RETARGET, 0, 6, 6));
+	tl_arch_patch_bytes(&plan, AT + 0x10006, b);
+	CHECK(!memcmp(b, "\x67\xe8\x00\x00\x01\x00", 6));
+	PART("\x41\xff\x94\x24\x00\x01\x00\x00" RET); /* 8 bytes: no retargeting */
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_WHOLE);
+	PART("\xff\x94\x23\x00\x01\x00\x00" RET);
+	CHECK(plan_at(ALL, 0) == 0 && placed(TL_RUNG_RETARGET, 0, 7, 7));
+	tl_arch_patch_bytes(&plan, AT - 0x1000, b);
+	CHECK(!memcmp(b, "\x67\x67\xe8\xf9\xef\xff\xff", 7));
+	PART(CALL RET);
+	CHECK(plan_at(ALL, 0) == 0);
+	tl_arch_patch_bytes(&plan, AT + 0x105, b);
+	CHECK(!memcmp(b, "\xe8\x00\x01\x00\x00", 5));
+}
+
+static void ways_to_write(void)
+{
+	struct tl_patch_step s;
+	const uint8_t *from = (const uint8_t *)MOV5, *jmp = (const uint8_t *)"\xe9\x11\x22\x33\x44";
+	const uint8_t *many = (const uint8_t *)PUSH MOV3 NOP, *call = (const uint8_t *)CALL;
+	const uint8_t *call2 = (const uint8_t *)"\xe8\x11\x22\x33\x44";
+
+	if (!tl_arch_atomic_ok())
+		SKIP("this processor's vendor is not known to fetch words whole");
+	CHECK(tl_arch_patch_how(AT + 3, from, jmp, 5, true, &s) == TL_PATCH_ATOMIC && s.word == AT);
+	CHECK(tl_arch_patch_how(AT + 8, from, jmp, 5, true, &s) == TL_PATCH_ATOMIC && s.word == AT + 8);
+	CHECK(tl_arch_patch_how(AT + 4, from, jmp, 5, true, &s) == TL_PATCH_SPIN && s.spin_len == 2);
+	CHECK(s.spin[0] == 0xeb && s.spin[1] == 0xfe);
+	CHECK(tl_arch_patch_how(AT + 5, from, jmp, 5, true, &s) == TL_PATCH_BYPASS);
+	CHECK(tl_arch_patch_how(AT + 4, many, jmp, 5, false, &s) == TL_PATCH_BYPASS);
+	CHECK(tl_arch_patch_how(AT + 7, from, (const uint8_t *)"\xcc", 1, true, &s) == TL_PATCH_ATOMIC);
+	/* only the displacement of a call changes */
+	CHECK(tl_arch_patch_how(AT + 7, call, call2, 5, true, &s) == TL_PATCH_ATOMIC && s.word == AT + 8);
+}
+
+static void ways_out(void)
+{
+	static const struct tl_func_part whole = {AT, 64}, parts[] = {{AT, 64}, {AT + 0x100, 64}};
+	struct tl_exit e[4];
+
+	part_at(AT, PUSH RET "\x74\x7d" "\xe9\xf7\x00\x00\x00" RET NOP, 11, 0); /* je +0x7d; jmp AT+0x100 */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 4);
+	CHECK(e[0].addr == AT + 1 && e[0].kind == TL_EXIT_RETURN);
+	CHECK(e[1].addr == AT + 2 && e[1].kind == TL_EXIT_TAIL_COND && e[1].cond == 4);
+	CHECK(e[2].addr == AT + 4 && e[2].kind == TL_EXIT_TAIL);
+	CHECK(tl_arch_exits(&code, parts, 2, e, 1) == 3); /* the jump stays in the second part */
+	PART(NOP "\xff\xe0");
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == -TL_E_NO_EXIT);
+	/* movslq (%rdx,%rax,4),%rax; add %rdx,%rax; jmp *%rax: a switch */
+	PART("\x48\x63\x04\x82\x48\x01\xd0\xff\xe0" RET);
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].addr == AT + 9);
+	PART("\xff\x24\xc5\x00\x10\x40\x00" RET); /* jmp *table(,%rax,8) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1);
+	PART("\xff\x25\x00\x10\x00\x00");
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL);
+}
+
+static uintptr_t left_to[4];
+static unsigned nleft;
+
+static void note(void *arg, uintptr_t to)
+{
+	(void)arg;
+	if (nleft < 4)
+		left_to[nleft++] = to;
+}
+
+static void jumps_that_leave(void)
+{
+	PART("\x74\x00" "\x75\x7c" CALL "\xe9\xf3\x00\x00\x00");
+	tl_arch_code_leaves(&code, note, NULL);
+	CHECK(nleft == 2 && left_to[0] == AT + 0x80 && left_to[1] == AT + 0x101);
+}
+
+#define HOLDS(n, set)                                                                                                  \
+	__asm__("push %1; popf; " set " %0" : "=r"(real) : "r"(flags) : "cc", "memory");                               \
+	CHECK(real == tl_arch_cond_holds(n, &regs))
+
+static void conditions(void)
+{
+	struct tl_regs regs = {0};
+	uint8_t real;
+
+	for (uint64_t n = 0; n < 64; n++) {
+		uint64_t flags = 0x202 | (n & 1) | (n & 2) << 1 | (n & 4) << 2 | (n & 8) << 3 | (n & 16) << 3 | (n & 32) << 6;
+
+		regs.flags = flags;
+		HOLDS(0, "seto");
+		HOLDS(1, "setno");
+		HOLDS(2, "setb");
+		HOLDS(3, "setae");
+		HOLDS(4, "sete");
+		HOLDS(5, "setne");
+		HOLDS(6, "setbe");
+		HOLDS(7, "seta");
+		HOLDS(8, "sets");
+		HOLDS(9, "setns");
+		HOLDS(10, "setp");
+		HOLDS(11, "setnp");
+		HOLDS(12, "setl");
+		HOLDS(13, "setge");
+		HOLDS(14, "setle");
+		HOLDS(15, "setg");
+	}
+}
+
+/* --- is one aligned store seen whole? ---------------------------------------------- */
+
+static uint8_t *page;
+static volatile int stop;
+static volatile unsigned long calls, wrong;
+
+/* mov $1,%eax; ret against jmp to mov $2,%eax; ret, at every place in a word. */
+static void *caller(void *arg)
+{
+	(void)arg;
+	while (!stop) {
+		for (unsigned place = 0; place < 4; place++) {
+			int got = ((int (*)(void))(uintptr_t)(page + place * 64 + place))();
+
+			wrong += got != 1 && got != 2;
+		}
+		calls += 4;
+	}
+	return NULL;
+}
+
+static void toggle(unsigned place, bool jump)
+{
+	uint8_t *at = page + place * 64, w[8];
+	int32_t rel = (int32_t)((page + 2048) - (at + place + 5));
+	uint64_t word;
+
+	memcpy(w, at, 8);
+	w[place] = jump ? 0xe9 : 0xb8;
+	memcpy(w + place + 1, jump ? &rel : &(int32_t){1}, 4);
+	memcpy(&word, w, 8);
+	__atomic_store_n((uint64_t *)(void *)at, word, __ATOMIC_RELEASE);
+}
+
+static void one_store_is_seen_whole(void)
+{
+	pthread_t t;
+	uint64_t end = __rdtsc() + 1500000000ull;
+
+	if (!tl_arch_atomic_ok())
+		SKIP("this processor's vendor is not known to fetch words whole");
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(page != MAP_FAILED);
+	memset(page, 0xc3, 4096);
+	memcpy(page + 2048, "\xb8\x02\x00\x00\x00\xc3", 6);
+	for (unsigned place = 0; place < 4; place++)
+		toggle(place, false);
+	pthread_create(&t, NULL, caller, NULL);
+	while (__rdtsc() < end || calls < 1000)
+		for (unsigned place = 0; place < 4; place++) {
+			toggle(place, true);
+			toggle(place, false);
+		}
+	stop = 1;
+	pthread_join(t, NULL);
+	printf("# %lu calls under change\n", calls);
+	CHECK(wrong == 0);
+}
+
+int main(void)
+{
+	RUN(cheapest_rung_first);
+	RUN(boundaries_only);
+	RUN(branch_into_window);
+	RUN(branch_into_whole);
+	RUN(landing_pad_in_window);
+	RUN(windows_start_earlier);
+	RUN(several_points);
+	RUN(nobody_waits_inside);
+	RUN(padding_is_room);
+	RUN(indirect_jumps);
+	RUN(undecodable_parts);
+	RUN(neighbours);
+	RUN(post_handlers);
+	RUN(reach_covers_operands);
+	RUN(bytes_of_patches);
+	RUN(ways_to_write);
+	RUN(ways_out);
+	RUN(jumps_that_leave);
+	RUN(conditions);
+	RUN(one_store_is_seen_whole);
+	return UNIT_RESULT();
+}
