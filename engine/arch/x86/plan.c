@@ -270,12 +270,20 @@ static int prepare(struct request *r)
 	return 0;
 }
 
-static int (*const rungs[TL_RUNG_TRAP + 1])(struct request *) = {
-	[TL_RUNG_RETARGET] = try_retarget,
-	[TL_RUNG_WHOLE] = try_whole,
-	[TL_RUNG_WINDOW] = try_window,
-	[TL_RUNG_TRAP] = try_trap,
-};
+/* No table of functions: it would have to be relocated where the engine is mapped in. */
+static int try_rung(struct request *r, unsigned rung)
+{
+	switch (rung) {
+	case TL_RUNG_RETARGET:
+		return try_retarget(r);
+	case TL_RUNG_WHOLE:
+		return try_whole(r);
+	case TL_RUNG_WINDOW:
+		return try_window(r);
+	default:
+		return try_trap(r);
+	}
+}
 
 int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
 	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
@@ -292,9 +300,9 @@ int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allo
 		return ret;
 	ret = -TL_E_OPT_OFF;
 	for (unsigned n = TL_RUNG_RETARGET; n <= TL_RUNG_TRAP; n++) {
-		if (!rungs[n])
+		if (!(tl_arch_rungs >> n & 1))
 			continue;
-		plan->why[n] = allowed >> n & 1 ? rungs[n](&r) : -TL_E_OPT_OFF;
+		plan->why[n] = allowed >> n & 1 ? try_rung(&r, n) : -TL_E_OPT_OFF;
 		if (!plan->why[n] && tl_arch_detour_bound(plan) > TL_DETOUR_MAX)
 			plan->why[n] = -TL_E_LIMIT;
 		if (!plan->why[n])
