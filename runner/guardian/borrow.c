@@ -127,6 +127,31 @@ static int last_cpu(pid_t tid)
 	return cpu;
 }
 
+/* The system call it sleeps in, or -1. */
+static long sleeps_in(struct guardian *g, struct thread *t)
+{
+	char path[64];
+	long nr = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", g->pid, t->tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &nr) != 1)
+		nr = -1;
+	fclose(f);
+	return nr;
+}
+
+/* sleep_clock() for a thread that is about to be stopped; only where it matters. */
+uint64_t sleep_so_far(struct guardian *g, struct thread *t)
+{
+	const struct fragile *f = fragile_find(sleeps_in(g, t));
+
+	return f && f->arg != ARG_NONE ? sleep_clock(g, t) : 0;
+}
+
 /* ns since it fell asleep; 0: cannot be known. Read before it is woken. */
 uint64_t sleep_clock(struct guardian *g, struct thread *t)
 {
@@ -307,12 +332,7 @@ static int suits(struct guardian *g, struct thread *t)
 		return -1;
 	if (at[2] == 'R')
 		return 1;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", g->pid, t->tid);
-	file = fopen(path, "re");
-	if (!file)
-		return 2;
-	nr = fscanf(file, "%ld", &nr) == 1 ? nr : -1;
-	fclose(file);
+	nr = sleeps_in(g, t);
 	f = fragile_find(nr);
 	if (!f || nr == SYS_futex || nr == SYS_read)
 		return 0;
@@ -355,7 +375,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 			usleep(2000);
 			continue;
 		}
-		*slept = sleep_clock(g, t);
+		*slept = sleep_so_far(g, t);
 		if (!thread_interrupt(g, t, 50 + round))
 			continue;
 		if (!signal_waits(g, t))
@@ -481,6 +501,7 @@ int helper_command(struct guardian *g, int command)
 
 	if (!t || regs_get(t->tid, &regs))
 		return guardian_fail(g, "process %d has ended", g->pid);
+	maps_read(g);
 	g->ctl->command = (uint32_t)command;
 	g->ctl->svc = 0;
 	regs.rip = g->agent_entry;

@@ -273,6 +273,7 @@ static int leave_once(struct guardian *g)
 	if (!helper_start(g, NULL))
 		return g->gone || g->execed ? 0 : 1;
 	maps_read(g);
+	quiet_forget(g);
 	kept = eject(g);
 	helper_end(g);
 	return g->gone || g->execed ? 0 : kept;
@@ -302,6 +303,7 @@ static void leave(struct guardian *g)
 		if (helper_command(g, TL_CMD_DISARM) >= 0 || !g->crashed) {
 			guardian_phase(g, "disarm", at);
 			counts(g);
+			g->one_look = true; /* from here nothing leads to our memory any more */
 			helper_command(g, TL_CMD_EXIT);
 			maps_read(g);
 			kept = g->crashed || g->gone || g->execed ? 0 : eject(g);

@@ -81,6 +81,7 @@ struct guardian {
 	struct tl_session *session; /* our view of it */
 	struct thread *at_exec, *at_map, *at_entry; /* stopped there, for the main loop */
 	struct thread *main_held;
+	bool looked, one_look;	/* see quiet() */
 	double trap_read_ms;
 	bool crashed;		/* the agent failed: nothing of it is called again */
 	int trap_known;		/* dispositions of SIGTRAP: see trapsvc.c */
@@ -135,6 +136,7 @@ void helper_end(struct guardian *g);
 int helper_command(struct guardian *g, int command);
 bool signal_waits(struct guardian *g, struct thread *t);
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
+uint64_t sleep_so_far(struct guardian *g, struct thread *t);
 void call_restart(struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
 bool call_is_fragile(long nr);
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
@@ -155,6 +157,8 @@ uint64_t program_entry(struct guardian *g);
 int stop_all(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
+
+void quiet_forget(struct guardian *g);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);

@@ -14,7 +14,7 @@
 
 #include "guardian.h"
 
-enum { CHUNK = 64 * 1024, RED_ZONE = 128, FRAME_PC = 8 + 40 + 16 * 8, FRAME_SP = 8 + 40 + 15 * 8 };
+enum { CHUNK = 64 * 1024, FRAME_PC = 8 + 40 + 16 * 8, FRAME_SP = 8 + 40 + 15 * 8 };
 
 static bool concerns(const struct guardian *g, const struct thread *t)
 {
@@ -38,24 +38,79 @@ static uint64_t stack_end(struct guardian *g, uint64_t sp)
 	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= sp ? g->ctl->maps[lo].hi : 0;
 }
 
-/* Does [sp, end of stack) hold a word in [lo, hi)? */
-static bool stack_refers(struct guardian *g, pid_t pid, uint64_t sp, uint64_t lo, uint64_t hi)
+/* --- who stands where ------------------------------------------------------------- */
+
+/* An address of ours that a thread stands at or has on its stack. */
+struct sight {
+	uint64_t value;
+	pid_t tid;
+};
+
+/* What one look at all threads has shown; an entry of value 0: that thread could not be looked at. */
+static struct sight *sights;
+static size_t nsights, max_sights;
+
+static void note_sight(uint64_t value, pid_t tid)
+{
+	if (nsights == max_sights) {
+		size_t more = max_sights ? max_sights * 2 : 1024;
+		void *p = realloc(sights, more * sizeof(*sights));
+
+		if (!p)
+			return;
+		sights = p;
+		max_sights = more;
+	}
+	sights[nsights++] = (struct sight){ value, tid };
+}
+
+static uint64_t ours_lo, ours_hi; /* hull of our memory: a quick test */
+
+static bool is_ours(struct guardian *g, uint64_t addr)
+{
+	uint32_t i;
+
+	if (addr - ours_lo >= ours_hi - ours_lo)
+		return false;
+	for (i = 0; i < g->ctl->nareas; i++) {
+		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
+			return true;
+	}
+	return addr - g->ctl->agent < g->ctl->agent_size;
+}
+
+static void find_hull(struct guardian *g)
+{
+	uint32_t i;
+
+	ours_lo = g->ctl->agent;
+	ours_hi = g->ctl->agent + g->ctl->agent_size;
+	for (i = 0; i < g->ctl->nareas; i++) {
+		const struct tl_ctl_area *a = &g->ctl->areas[i];
+
+		if (!a->size)
+			continue;
+		ours_lo = a->lo < ours_lo ? a->lo : ours_lo;
+		ours_hi = a->lo + a->size > ours_hi ? a->lo + a->size : ours_hi;
+	}
+}
+
+static void scan_stack(struct guardian *g, struct thread *t, uint64_t sp)
 {
 	static uint64_t words[CHUNK / 8];
-	uint64_t at = (sp - RED_ZONE) & ~7ull, end = stack_end(g, sp);
+	uint64_t at = sp & ~7ull, end = stack_end(g, sp);
 
 	while (at < end) {
-		size_t want = end - at < CHUNK ? end - at : CHUNK, n = target_read(g, pid, at, words, want), i;
+		size_t want = end - at < CHUNK ? end - at : CHUNK, n = target_read(g, t->tgid, at, words, want), i;
 
 		for (i = 0; i < n / 8; i++) {
-			if (words[i] - lo < hi - lo)
-				return true;
+			if (is_ours(g, words[i]))
+				note_sight(words[i], t->tid);
 		}
 		if (n != want)
-			return false;
+			return;
 		at += n;
 	}
-	return false;
 }
 
 /* Where a sleeping thread stands, without stopping it. */
@@ -100,8 +155,8 @@ static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uin
 		*pc = regs.rip;
 		return true;
 	}
-	slept = sleep_clock(g, t);
-	if (!thread_interrupt(g, t, 100))
+	slept = sleep_so_far(g, t);
+	if (!thread_interrupt(g, t, 1000))
 		return false;
 	if (regs_get(t->tid, &regs))
 		return false;
@@ -118,36 +173,65 @@ static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uin
 	return true;
 }
 
-/* 0: nobody stands in [lo, hi) or has an address of it on the stack. */
-int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
+static void look_at(struct guardian *g, pid_t tid)
 {
-	pid_t tids[4096];
+	struct thread *t = thread_find(g, tid);
+	uint64_t sp, pc;
+
+	if (!t || !concerns(g, t))
+		return;
+	if (!(!t->stopped && asleep_at(g, t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
+		if (thread_find(g, tid))
+			note_sight(0, tid);
+		return;
+	}
+	if (is_ours(g, pc))
+		note_sight(pc, tid);
+	scan_stack(g, t, sp);
+}
+
+/* Look at every thread once. What was out of reach before this began is then known to be quiet or not. */
+static void look_around(struct guardian *g)
+{
+	pid_t *tids;
 	size_t n = 0, i;
 	struct thread *t;
 
-	for (t = g->threads; t && n < 4096; t = t->next) {
-		if (concerns(g, t))
-			tids[n++] = t->tid;
+	nsights = 0;
+	find_hull(g);
+	for (t = g->threads; t; t = t->next)
+		n++;
+	tids = calloc(n + 1, sizeof(*tids));
+	if (!tids) {
+		note_sight(0, 0);
+		return;
 	}
-	for (i = 0; i < n; i++) {
-		uint64_t sp, pc;
+	for (n = 0, t = g->threads; t; t = t->next)
+		tids[n++] = t->tid;
+	for (i = 0; i < n; i++)
+		look_at(g, tids[i]);
+	free(tids);
+}
 
-		t = thread_find(g, tids[i]);
-		if (!t || !concerns(g, t))
+void quiet_forget(struct guardian *g)
+{
+	g->looked = false;
+}
+
+/* 0: nobody stands in [lo, hi) or has an address of it on the stack. */
+int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
+{
+	size_t i;
+
+	if (!g->looked)
+		look_around(g);
+	g->looked = g->one_look; /* while nothing new goes out of use, one look does for all */
+	for (i = 0; i < nsights; i++) {
+		if (sights[i].value && sights[i].value - lo >= hi - lo)
 			continue;
-		if (!(!t->stopped && asleep_at(g, t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
-			t = thread_find(g, tids[i]);
-			if (!t)
-				continue;
-			if (who)
-				*who = t;
-			return -TL_E_BUSY;
-		}
-		if (pc - lo < hi - lo || stack_refers(g, t->tgid, sp, lo, hi)) {
-			if (who)
-				*who = t;
-			return -TL_E_BUSY;
-		}
+		if (who)
+			*who = thread_find(g, sights[i].tid);
+		return -TL_E_BUSY;
 	}
 	return 0;
 }
@@ -234,9 +318,9 @@ static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
 static bool stop_one(struct guardian *g, struct thread *t)
 {
 	struct user_regs_struct *regs = &found_regs[nstopped];
-	uint64_t slept = sleep_clock(g, t);
+	uint64_t slept = sleep_so_far(g, t);
 
-	if (!t->stopped && !thread_interrupt(g, t, 200))
+	if (!t->stopped && !thread_interrupt(g, t, 1000))
 		return false;
 	t->held = true;
 	if (regs_get(t->tid, regs))
@@ -277,7 +361,6 @@ int stop_all(struct guardian *g)
 	g->ctl->npcs = 0;
 	if (!stopped || !found_regs)
 		return -TL_E_NOMEM;
-	maps_read(g);
 	while ((t = next_running(g))) {
 		pid_t tid = t->tid;
 

@@ -21,7 +21,11 @@ LINK = '''SECTIONS {
   . = ALIGN(4096);
   .data : { data_start = .; *(.data.rel.ro*) *(.got) *(.got.plt) *(.data*) *(.bss*) data_end = .; }
   . = ALIGN(4096);
-  .rest : { *(.dynamic) *(.dynsym) *(.dynstr) *(.rela*) *(.hash) *(.gnu.hash) }
+  .dynamic : { *(.dynamic) }
+  .dynsym : { *(.dynsym) }
+  .dynstr : { *(.dynstr) }
+  .rela.dyn : { *(.rela*) }
+  .hash : { *(.hash) *(.gnu.hash) }
   /DISCARD/ : { *(.comment) *(.note*) *(.eh_frame*) }
 }
 '''
@@ -95,19 +99,18 @@ class Module:
         d = sections.get('.data')
         self.data = bytearray(data[d['off']:d['off'] + d['size']] if d and d['type'] != 8 else bytes(hi - lo))
         self.relocs, self.imports = [], []
-        rest = [s for s in elf_sections(data) if s['type'] == 11]
-        rela = next(s for s in elf_sections(data) if s['name'] == '.rest')
-        dyn = self.dynamic(data, rela)
+        dyn = self.dynamic(data)
+        where = {s['addr']: s['off'] for s in elf_sections(data) if s['addr']}
         for i in range(dyn.get(8, 0) // 24):
-            off, info, addend = struct.unpack_from('<QQq', data, rela['off'] + dyn[7] - rela['addr'] + i * 24)
+            off, info, addend = struct.unpack_from('<QQq', data, where[dyn[7]] + i * 24)
             kind, sym = info & 0xffffffff, info >> 32
             if kind == 8:
                 struct.pack_into('<Q', self.data, off - lo, addend)
                 self.relocs.append(off - lo)
             elif kind in (6, 1):
-                at = rela['off'] + dyn[6] - rela['addr'] + sym * 24
+                at = where[dyn[6]] + sym * 24
                 name, _, _, shndx, value, _ = struct.unpack_from('<IBBHQQ', data, at)
-                s = rela['off'] + dyn[5] - rela['addr'] + name
+                s = where[dyn[5]] + name
                 text = data[s:data.index(b'\0', s)].decode()
                 if shndx:
                     struct.pack_into('<Q', self.data, off - lo, value)
@@ -116,10 +119,9 @@ class Module:
                     self.imports.append((self.string(text), off - lo))
             else:
                 raise ValueError('relocation %d' % kind)
-        del rest
 
     @staticmethod
-    def dynamic(data, rest):
+    def dynamic(data):
         phoff, = struct.unpack_from('<Q', data, 32)
         num, = struct.unpack_from('<H', data, 56)
         out = {}
