@@ -11,10 +11,10 @@
 #include "../unit.h"
 #include "insn.h"
 
-static const char *const flow_names[] = { "next", "jcc", "jmp", "call", "jmp*", "call*", "ret",
-	"far", "syscall", "trap", "stop" };
-static const char *const flag_names[] = { "rip", "lock", "rep", "priv", "endbr", "loop", "uses-sp",
-	"uses-ip", "sets-sp", "notrack", "string", "vex", "evex", "rex2" };
+static const char *const flow_names[] = {
+	"next", "jcc", "jmp", "call", "jmp*", "call*", "ret", "far", "syscall", "trap", "stop"};
+static const char *const flag_names[] = {"rip", "lock", "rep", "priv", "endbr", "loop", "uses-sp",
+	"uses-ip", "sets-sp", "notrack", "string", "vex", "evex", "rex2"};
 
 static char text[1024];
 
@@ -41,7 +41,8 @@ static void describe_fields(const struct tl_insn *i)
 		say(" disp%d@%d=%lld", i->disp_size * 8, i->disp_off, (long long)i->disp);
 	if (i->modrm_off)
 		say(" modrm@%d", i->modrm_off);
-	say(" op=%d.%02x@%d os=%d as=%d", i->map, i->opcode, i->opcode_off, i->op_size, i->addr_size);
+	say(" op=%d.%02x@%d os=%d as=%d", i->map, i->opcode, i->opcode_off, i->op_size,
+		i->addr_size);
 	if (i->rex)
 		say(" rex=%02x", i->rex);
 	if (i->flow == TL_FLOW_JCC && !(i->flags & TL_INSN_LOOP))
@@ -156,8 +157,9 @@ static void check_file(const char *path)
 		return;
 	}
 	n = first_difference(expected, got);
-	snprintf(message, sizeof(message), "line %d of %s differs; see what is said now with cases --show %s",
-		(int)n, out, path);
+	snprintf(message, sizeof(message),
+		"line %d of %s differs; see what is said now with cases --show %s", (int)n, out,
+		path);
 	unit_why = message;
 }
 
@@ -191,7 +193,7 @@ static int fix(const char *path)
 /* Every prefix of a long instruction is too short, and nothing is read behind `max`. */
 static void insn_cut_short(void)
 {
-	static const uint8_t code[] = { 0x66, 0x48, 0x81, 0x84, 0x88, 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const uint8_t code[] = {0x66, 0x48, 0x81, 0x84, 0x88, 1, 2, 3, 4, 5, 6, 7, 8};
 	struct tl_insn insn;
 
 	for (size_t n = 0; n < sizeof(code); n++) {
@@ -220,8 +222,8 @@ static void insn_fifteen_bytes(void)
 
 static void insn_targets(void)
 {
-	static const uint8_t jump[] = { 0xe9, 0xfb, 0xff, 0xff, 0xff };
-	static const uint8_t load[] = { 0x48, 0x8b, 0x05, 0x10, 0, 0, 0 };
+	static const uint8_t jump[] = {0xe9, 0xfb, 0xff, 0xff, 0xff};
+	static const uint8_t load[] = {0x48, 0x8b, 0x05, 0x10, 0, 0, 0};
 	struct tl_insn insn;
 
 	CHECK(tl_insn_decode(&insn, jump, sizeof(jump), TL_INSN_64) == 5);

@@ -16,7 +16,8 @@ bool tl_insn_ends_block(const struct tl_insn *i)
 	case TL_FLOW_STOP:
 		return true;
 	case TL_FLOW_FAR: /* a far call comes back */
-		return !(i->opcode == 0x9a || (i->opcode == 0xff && (i->bytes[i->modrm_off] >> 3 & 7) == 3));
+		return !(i->opcode == 0x9a ||
+			 (i->opcode == 0xff && (i->bytes[i->modrm_off] >> 3 & 7) == 3));
 	default:
 		return false;
 	}

@@ -36,12 +36,25 @@ enum {
 #define SEG  BYTE_SEG
 #define REX8 BYTE_REX, BYTE_REX, BYTE_REX, BYTE_REX, BYTE_REX, BYTE_REX, BYTE_REX, BYTE_REX
 static const uint8_t byte_class[256] = {
-	[0x0f] = BYTE_ESCAPE, [0x26] = SEG,	   [0x2e] = SEG,
-	[0x36] = SEG,	      [0x3e] = BYTE_DS,	   [0x40] = REX8, REX8,
-	[0x62] = BYTE_ESCAPE, [0x64] = SEG,	   [0x65] = SEG,
-	[0x66] = BYTE_O66,    [0x67] = BYTE_A67,   [0x8f] = BYTE_ESCAPE,
-	[0xc4] = BYTE_ESCAPE, [0xc5] = BYTE_ESCAPE, [0xd5] = BYTE_ESCAPE,
-	[0xf0] = BYTE_LOCK,   [0xf2] = BYTE_REP,   [0xf3] = BYTE_REP,
+	[0x0f] = BYTE_ESCAPE,
+	[0x26] = SEG,
+	[0x2e] = SEG,
+	[0x36] = SEG,
+	[0x3e] = BYTE_DS,
+	[0x40] = REX8,
+	REX8,
+	[0x62] = BYTE_ESCAPE,
+	[0x64] = SEG,
+	[0x65] = SEG,
+	[0x66] = BYTE_O66,
+	[0x67] = BYTE_A67,
+	[0x8f] = BYTE_ESCAPE,
+	[0xc4] = BYTE_ESCAPE,
+	[0xc5] = BYTE_ESCAPE,
+	[0xd5] = BYTE_ESCAPE,
+	[0xf0] = BYTE_LOCK,
+	[0xf2] = BYTE_REP,
+	[0xf3] = BYTE_REP,
 };
 
 static bool more(const struct decoder *d, unsigned count)
@@ -371,11 +384,12 @@ static bool operands_differ(const struct decoder *d, const struct row *row)
 		return reg != index && reg != v && v != index;
 	}
 	if (row->v == KIND_GP) /* push2, pop2: never rsp, pop2 two of them */
-		return v != 4 && rm_number(d) != 4 && (!(row->props & ROW_V_W) || v != rm_number(d));
+		return v != 4 && rm_number(d) != 4 &&
+		       (!(row->props & ROW_V_W) || v != rm_number(d));
 	if (row->reg == KIND_TILE)
 		return reg != rm_number(d) && reg != v && v != rm_number(d);
 	return reg != v && (d->modrm >> 6 != 3 ||
-		reg != ((d->modrm & 7) | (d->rex & 1) << 3 | (d->rex & 2) << 3));
+				   reg != ((d->modrm & 7) | (d->rex & 1) << 3 | (d->rex & 2) << 3));
 }
 
 static bool row_allows(const struct decoder *d, const struct row *row)
@@ -464,52 +478,56 @@ static bool read_memory(struct decoder *d, struct tl_insn *insn, const struct ro
 	return !(row->props & ROW_DIST) || operands_differ(d, row);
 }
 
+/* Bytes of an immediate by its kind; the larger values depend on the instruction. */
+enum { SIZE_Z = 16, SIZE_OPERAND, SIZE_ADDRESS, SIZE_NEAR };
+
+static unsigned immediate_size(const struct decoder *d, const struct tl_insn *insn, unsigned kind)
+{
+	static const uint8_t sizes[] = {
+		[IMM_B] = 1,
+		[IMM_W] = 2,
+		[IMM_D] = 4,
+		[IMM_Q] = 8,
+		[IMM_Z] = SIZE_Z,
+		[IMM_V] = SIZE_OPERAND,
+		[IMM_O] = SIZE_ADDRESS,
+		[IMM_P] = SIZE_Z,
+		[IMM_WB] = 2,
+		[IMM_BB] = 1,
+		[IMM_JB] = 1,
+		[IMM_JZ] = SIZE_NEAR,
+		[IMM_JX] = SIZE_Z,
+	};
+	unsigned z = insn->op_size == 2 ? 2 : 4;
+
+	switch (sizes[kind]) {
+	case SIZE_Z:
+		return z;
+	case SIZE_OPERAND:
+		return insn->op_size;
+	case SIZE_ADDRESS:
+		return insn->addr_size;
+	case SIZE_NEAR: /* 64-bit mode ignores 66 (Intel; AMD does not) */
+		return d->m64 ? 4 : z;
+	default:
+		return sizes[kind];
+	}
+}
+
 static bool read_immediate(struct decoder *d, struct tl_insn *insn, const struct row *row)
 {
-	unsigned z = insn->op_size == 2 ? 2 : 4;
-	unsigned size = 0, second = 0;
+	static const uint8_t seconds[] = {
+		[IMM_P] = 2,
+		[IMM_WB] = 1,
+		[IMM_BB] = 1,
+		[IMM_JX] = 0,
+	};
+	unsigned size, second;
 
-	switch (row->imm) {
-	case IMM_NONE:
+	if (row->imm == IMM_NONE)
 		return true;
-	case IMM_B:
-	case IMM_JB:
-		size = 1;
-		break;
-	case IMM_W:
-		size = 2;
-		break;
-	case IMM_D:
-		size = 4;
-		break;
-	case IMM_Q:
-		size = 8;
-		break;
-	case IMM_Z:
-	case IMM_JX:
-		size = z;
-		break;
-	case IMM_V:
-		size = insn->op_size;
-		break;
-	case IMM_O:
-		size = insn->addr_size;
-		break;
-	case IMM_P:
-		size = z;
-		second = 2;
-		break;
-	case IMM_WB:
-		size = 2;
-		second = 1;
-		break;
-	case IMM_BB:
-		size = second = 1;
-		break;
-	case IMM_JZ: /* 64-bit mode ignores 66 (Intel; AMD does not) */
-		size = d->m64 ? 4 : z;
-		break;
-	}
+	size = immediate_size(d, insn, row->imm);
+	second = seconds[row->imm];
 	if (!more(d, size + second))
 		return false;
 	insn->imm_off = d->n;
@@ -525,9 +543,15 @@ static bool read_immediate(struct decoder *d, struct tl_insn *insn, const struct
 static bool read_3dnow(struct decoder *d, struct tl_insn *insn)
 {
 	static const uint8_t known[32] = {
-		[0x0c / 8] = 0x30, [0x1c / 8] = 0x30, [0x88 / 8] = 0x44,
-		[0x90 / 8] = 0xd1, [0x98 / 8] = 0x44, [0xa0 / 8] = 0xd1, [0xa8 / 8] = 0x44,
-		[0xb0 / 8] = 0xd1, [0xb8 / 8] = 0x88,
+		[0x0c / 8] = 0x30,
+		[0x1c / 8] = 0x30,
+		[0x88 / 8] = 0x44,
+		[0x90 / 8] = 0xd1,
+		[0x98 / 8] = 0x44,
+		[0xa0 / 8] = 0xd1,
+		[0xa8 / 8] = 0x44,
+		[0xb0 / 8] = 0xd1,
+		[0xb8 / 8] = 0x88,
 	};
 	uint8_t op;
 
@@ -594,7 +618,7 @@ static unsigned sp_flags(const struct decoder *d, const struct row *row)
 static bool based_on_sp(const struct decoder *d)
 {
 	return (d->modrm & 7) == 4 && d->modrm < 0xc0 && (d->m64 || !d->a67) && (d->sib & 7) == 4 &&
-		!(d->rex & 1) && !(d->egpr & 1);
+	       !(d->rex & 1) && !(d->egpr & 1);
 }
 
 static void set_flags(const struct decoder *d, struct tl_insn *insn, const struct row *row)
@@ -608,16 +632,16 @@ static void set_flags(const struct decoder *d, struct tl_insn *insn, const struc
 	if (d->notrack && (row->flow == TL_FLOW_JMP_IND || row->flow == TL_FLOW_CALL_IND))
 		flags |= TL_INSN_NOTRACK;
 	if (d->space)
-		flags |= d->space == SPACE_VEX ? TL_INSN_VEX
-			: d->space == SPACE_EVEX ? TL_INSN_EVEX
-						 : TL_INSN_REX2;
+		flags |= d->space == SPACE_VEX	  ? TL_INSN_VEX
+			 : d->space == SPACE_EVEX ? TL_INSN_EVEX
+						  : TL_INSN_REX2;
 	if (insn->modrm_off && based_on_sp(d))
 		flags |= TL_INSN_USES_SP;
 	insn->flags |= flags;
 	insn->flow = row->flow;
 	insn->cond = row->flow == TL_FLOW_JCC && (insn->map == 1 || insn->opcode < 0x80)
-		? insn->opcode & 15
-		: 0;
+			     ? insn->opcode & 15
+			     : 0;
 }
 
 /* All of *insn but `bytes`, one by one: no call to memset may come out of this. */

@@ -103,6 +103,7 @@ bool tl_insn_ends_block(const struct tl_insn *i);	/* control never reaches the n
 bool tl_insn_is_nop(const struct tl_insn *i);		/* nop, multi-byte nop, xchg %ax,%ax */
 bool tl_insn_is_boostable(const struct tl_insn *i);	/* its copy may be followed by a jump back (kprobes' booster) */
 bool tl_insn_is_padding(const struct tl_insn *i);	/* nop or int3: fills space between functions */
-uint32_t tl_insn_gp_used(const struct tl_insn *i);	/* general registers read, written or addressed: bit n = register n; an over-estimate is safe */
+/* General registers read, written or addressed: bit n = register n. An over-estimate is safe. */
+uint32_t tl_insn_gp_used(const struct tl_insn *i);
 
 #endif

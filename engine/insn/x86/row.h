@@ -17,7 +17,7 @@ enum {
 	KEY_PP = 0, /* 2 bits: none, 66, f3, f2 */
 	KEY_MOD3 = 2,
 	KEY_REG = 3, /* 3 bits */
-	KEY_RM = 6,  /* 3 bits */
+	KEY_RM = 6, /* 3 bits */
 	KEY_W = 9,
 	KEY_L = 10, /* 2 bits */
 	KEY_M64 = 12,
@@ -51,12 +51,23 @@ enum row_prop {
 	ROW_ANYMOD = 1 << 20, /* ModRM.mod is not looked at: registers */
 	ROW_RM_BYTE = 1 << 21, /* 8-bit register: ah, ch, dh, bh without REX; also in the opcode */
 	ROW_REG_BYTE = 1 << 25,
-	ROW_MAP4 = 1 << 22,   /* APX: EVEX bits have meanings of their own */
-	ROW_NF = 1 << 23,     /* may leave the flags alone */
-	ROW_SCC = 1 << 24,    /* a condition stands where V' and the mask do */
+	ROW_MAP4 = 1 << 22, /* APX: EVEX bits have meanings of their own */
+	ROW_NF = 1 << 23, /* may leave the flags alone */
+	ROW_SCC = 1 << 24, /* a condition stands where V' and the mask do */
 };
 
-enum row_kind { KIND_NONE, KIND_GP, KIND_VEC, KIND_MMX, KIND_K, KIND_TILE, KIND_SEG, KIND_CR, KIND_DR, KIND_BND };
+enum row_kind {
+	KIND_NONE,
+	KIND_GP,
+	KIND_VEC,
+	KIND_MMX,
+	KIND_K,
+	KIND_TILE,
+	KIND_SEG,
+	KIND_CR,
+	KIND_DR,
+	KIND_BND
+};
 
 enum row_imm {
 	IMM_NONE,
@@ -66,8 +77,8 @@ enum row_imm {
 	IMM_Q,
 	IMM_Z,
 	IMM_V,
-	IMM_O,	/* moffs: address size */
-	IMM_P,	/* far pointer */
+	IMM_O, /* moffs: address size */
+	IMM_P, /* far pointer */
 	IMM_WB, /* enter */
 	IMM_BB, /* extrq, insertq */
 	IMM_JB,
@@ -79,7 +90,7 @@ struct row {
 	uint32_t mask, value;
 	uint32_t props;
 	uint16_t flags; /* enum tl_insn_flag */
-	uint16_t use;	/* general registers used without being encoded */
+	uint16_t use; /* general registers used without being encoded */
 	uint8_t reg, rm, v; /* enum row_kind */
 	uint8_t imm, flow;
 };

@@ -339,8 +339,8 @@ const struct row tl_insn_rows[ROW_COUNT] = {
 	/* legacy 1: 01 np =c0|=cf : enclv_encls a b c d ; priv */
 	{ 0x001ff, 0x00004, 0, TL_INSN_PRIV, 0x0f, KIND_NONE, KIND_NONE, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	{ 0x001ff, 0x001cc, 0, TL_INSN_PRIV, 0x0f, KIND_NONE, KIND_NONE, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
-	/* legacy 1: 01 np =d7 : enclu a b c d */
-	{ 0x001ff, 0x001d4, 0, 0, 0x0f, KIND_NONE, KIND_NONE, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
+	/* legacy 1: 01 np =d7 : enclu a b c d ; ip */
+	{ 0x001ff, 0x001d4, 0, TL_INSN_USES_IP, 0x0f, KIND_NONE, KIND_NONE, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	/* legacy 1: 01 np =c1|=d4 : vmcall_vmfunc a b c d si di */
 	{ 0x001ff, 0x00044, 0, 0, 0xcf, KIND_NONE, KIND_NONE, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
 	{ 0x001ff, 0x00114, 0, 0, 0xcf, KIND_NONE, KIND_NONE, KIND_NONE, IMM_NONE, TL_FLOW_NEXT },
