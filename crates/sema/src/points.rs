@@ -6,6 +6,7 @@
 
 use crate::ir::{ImageId, Part};
 use crate::world::World;
+use trapless_debuginfo::Function;
 use trapless_syntax::ast::ProbePoint;
 use trapless_syntax::diag::Diagnostics;
 
@@ -57,9 +58,8 @@ pub struct Context {
     pub image: ImageId,
     /// File address of the probed instruction (of a return probe: the entry).
     pub pc: u64,
-    /// The function asked for, as the debug information names it; it may be
-    /// an inlined instance at `pc`.
-    pub function: String,
+    /// The function (or inlined instance) asked for; `None`: look at `pc`.
+    pub function: Option<Function>,
     /// Of a return probe: `$return` is there, other variables are those at entry.
     pub at_return: bool,
 }

@@ -1,17 +1,517 @@
 // SPDX-License-Identifier: MIT
-//! `process...` points: programs, libraries, functions, statements.
+//! `process...` points: programs, libraries, functions, statements; and one
+//! clear word for every family that does not exist yet.
 
-use crate::points::Place;
-use crate::world::World;
-use trapless_syntax::ast::ProbePoint;
-use trapless_syntax::diag::{Diagnostics, Tag};
+use crate::ir::{ImageId, Part};
+use crate::points::{Context, Place, PlaceKind};
+use crate::world::{is_program, report, World};
+use std::sync::Arc;
+use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern, Statement};
+use trapless_syntax::ast::{Component, Literal, ProbePoint};
+use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
-    let _ = world;
-    diags.error(
-        Tag::NotBuilt,
-        point.span,
-        "process points are not built yet",
-    );
-    Vec::new()
+    let quiet = point.optional || point.sufficient;
+    let mut own = Diagnostics::new();
+    let found = Resolver {
+        point,
+        world,
+        diags: &mut own,
+    }
+    .resolve();
+    // What was asked for politely may be missing; mistakes are still told.
+    if !quiet {
+        diags.append(own);
+    }
+    found.unwrap_or_default()
+}
+
+struct Resolver<'a> {
+    point: &'a ProbePoint,
+    world: &'a mut World,
+    diags: &'a mut Diagnostics,
+}
+
+/// The file to be probed, and the program whose processes are meant.
+struct Subject {
+    binary: Arc<Binary>,
+    image: ImageId,
+    process: Option<ImageId>,
+    /// The point so far, for `pp()`.
+    text: String,
+}
+
+/// What `process` has that is not built yet, with the way round.
+const LATER: &[(&str, &str)] = &[
+    ("begin", "use `probe begin`"),
+    ("end", "use `probe end`"),
+    ("thread", "probe the thread's start function"),
+    ("syscall", "probe the C library's function of that name"),
+    ("mark", "probe the function around the mark"),
+    ("provider", "probe the function around the mark"),
+    ("plt", "probe the function in its library"),
+    ("data", "probe the functions that write the variable"),
+    ("plugin", "use .library"),
+    ("insn", "probe single statements"),
+    ("label", "use .statement(\"function@file:line\")"),
+    ("callee", "probe the callee itself"),
+    ("callees", "probe the callees themselves"),
+];
+
+impl Resolver<'_> {
+    fn resolve(mut self) -> Option<Vec<Place>> {
+        let point = self.point;
+        let first = point.components.first()?;
+        if first.name.name != "process" {
+            return self.other_family(first);
+        }
+        let mut subject = self.process(first)?;
+        let mut rest = &point.components[1..];
+        while let Some(c) = rest.first().filter(|c| c.name.name == "library") {
+            subject = self.library(c, &subject)?;
+            rest = &rest[1..];
+        }
+        let Some(what) = rest.first() else {
+            self.diags
+                .error(
+                    Tag::PointUnknown,
+                    point.span,
+                    "this names a file, not a place in it",
+                )
+                .help("add .function(\"name\") or .statement(\"function@file:line\")");
+            return None;
+        };
+        match what.name.name.as_str() {
+            "function" => self.functions(&subject, what, &rest[1..]),
+            "statement" => self.statements(&subject, what, &rest[1..]),
+            _ => self.unknown(what),
+        }
+    }
+
+    fn other_family(&mut self, first: &Component) -> Option<Vec<Place>> {
+        let name = &first.name.name;
+        let kernel = ["kernel", "module", "kprobe", "netfilter", "lsm"].contains(&name.as_str());
+        if kernel {
+            self.diags
+                .error(
+                    Tag::PointKernel,
+                    first.span,
+                    format!("`{name}` points are in the kernel"),
+                )
+                .help(
+                    "trace the program that calls the kernel: process(\"...\").function(\"...\")",
+                );
+        } else {
+            self.diags
+                .error(
+                    Tag::NotBuilt,
+                    first.span,
+                    format!("`{name}` points are not built yet"),
+                )
+                .help("use process(\"...\").function(\"...\")");
+        }
+        None
+    }
+
+    fn unknown(&mut self, c: &Component) -> Option<Vec<Place>> {
+        let name = c.name.name.as_str();
+        if let Some((_, instead)) = LATER.iter().find(|l| l.0 == name) {
+            self.diags
+                .error(Tag::NotBuilt, c.span, format!("`.{name}` is not built yet"))
+                .help(*instead);
+            return None;
+        }
+        let known = ["function", "statement", "library"]
+            .into_iter()
+            .chain(LATER.iter().map(|l| l.0));
+        let near = nearest(name, known.collect::<Vec<_>>());
+        self.diags
+            .error(
+                Tag::PointUnknown,
+                c.span,
+                format!("`.{name}` is no component of process points"),
+            )
+            .help("use .function, .statement or .library")
+            .help(near);
+        None
+    }
+
+    fn process(&mut self, c: &Component) -> Option<Subject> {
+        let (name, process_text) = match &c.arg {
+            Some(Literal::String(s)) => {
+                (s.text().into_owned(), format!("process(\"{}\")", s.text()))
+            }
+            Some(Literal::Number(n)) => {
+                self.diags
+                    .error(Tag::NotBuilt, n.span, "process(PID) is not built yet")
+                    .help(format!("use process.function(...) with -x {}", n.value));
+                return None;
+            }
+            None => match &self.world.target.program {
+                Some(program) => (program.clone(), format!("process(\"{program}\")")),
+                None => {
+                    self.diags
+                        .error(Tag::ProcessTarget, c.span, "which process is meant?")
+                        .help("name the program, process(\"/path\"), or give one with -c CMD or -x PID");
+                    return None;
+                }
+            },
+        };
+        if name.contains(['*', '?', '[']) {
+            self.diags
+                .error(
+                    Tag::NotBuilt,
+                    c.span,
+                    "wildcards in program names are not built yet",
+                )
+                .help("write several points, one for each program");
+            return None;
+        }
+        let binary = match self.world.info().open_program(&name) {
+            Ok(b) => b,
+            Err(e) => {
+                report(&e, c.span, self.diags);
+                return None;
+            }
+        };
+        let image = self.world.image_of(&binary);
+        let named = c.arg.is_some() && is_program(&binary);
+        let text = match c.arg {
+            Some(_) => format!("process(\"{}\")", binary.path().display()),
+            None => process_text,
+        };
+        Some(Subject {
+            process: named.then_some(image),
+            binary,
+            image,
+            text,
+        })
+    }
+
+    fn library(&mut self, c: &Component, of: &Subject) -> Option<Subject> {
+        let Some(Literal::String(s)) = &c.arg else {
+            self.diags
+                .error(Tag::PointArgument, c.span, "a library needs its name")
+                .help("e.g. .library(\"libc.so.6\")");
+            return None;
+        };
+        let found = match self.world.info().open_libraries(&of.binary, &s.text()) {
+            Ok(found) => found,
+            Err(e) => {
+                report(&e, s.span, self.diags);
+                return None;
+            }
+        };
+        let [binary] = &found[..] else {
+            let names: Vec<String> = found
+                .iter()
+                .map(|b| b.path().display().to_string())
+                .collect();
+            self.diags
+                .error(
+                    Tag::NotBuilt,
+                    s.span,
+                    format!(
+                        "the pattern matches {} libraries; several are not built yet",
+                        found.len()
+                    ),
+                )
+                .note(names.join(", "))
+                .help("write one point for each library");
+            return None;
+        };
+        Some(Subject {
+            image: self.world.image_of(binary),
+            text: format!("{}.library(\"{}\")", of.text, binary.path().display()),
+            binary: binary.clone(),
+            process: of.process,
+        })
+    }
+
+    fn functions(
+        &mut self,
+        of: &Subject,
+        c: &Component,
+        suffix: &[Component],
+    ) -> Option<Vec<Place>> {
+        let Some(Literal::String(s)) = &c.arg else {
+            self.diags
+                .error(
+                    Tag::PointArgument,
+                    c.span,
+                    "a function is given by its name",
+                )
+                .help("e.g. .function(\"main\"); an address: .statement(0x1234)");
+            return None;
+        };
+        let kind = self.function_kind(suffix)?;
+        let found = Pattern::parse(&s.text()).and_then(|pattern| {
+            let found = of.binary.functions(&pattern, kind.inlines)?;
+            Ok((pattern, found))
+        });
+        let (pattern, found) = match found {
+            Ok(f) => f,
+            Err(e) => {
+                report(&e, s.span, self.diags);
+                return None;
+            }
+        };
+        let resolvers = found
+            .iter()
+            .filter(|f| f.kind == FunctionKind::Ifunc)
+            .count();
+        let found: Vec<Function> = found
+            .into_iter()
+            .filter(|f| f.kind != FunctionKind::Ifunc && (!kind.exported || f.exported))
+            .collect();
+        if found.is_empty() {
+            self.no_function(&s.text(), s.span, resolvers, kind.exported);
+            return None;
+        }
+        // Source lines of thousands of functions would cost more than they tell.
+        let with_lines = !pattern.is_glob();
+        Some(
+            found
+                .iter()
+                .map(|f| self.function(of, f, &kind, with_lines))
+                .collect(),
+        )
+    }
+
+    fn no_function(
+        &mut self,
+        name: &str,
+        span: trapless_syntax::Span,
+        resolvers: usize,
+        exported: bool,
+    ) {
+        if resolvers > 0 {
+            self.diags
+                .error(
+                    Tag::PointNoMatch,
+                    span,
+                    format!("`{name}` is chosen among variants when the program starts (IFUNC)"),
+                )
+                .help(format!("probe the variants: .function(\"__{name}_*\")"));
+            return;
+        }
+        let what = if exported {
+            "no exported function"
+        } else {
+            "no function"
+        };
+        self.diags
+            .error(Tag::PointNoMatch, span, format!("{what} matches `{name}`"))
+            .help("trapless -l 'process(\"...\").function(\"*\")' lists them");
+    }
+
+    fn function_kind(&mut self, suffix: &[Component]) -> Option<FunctionKindWanted> {
+        let mut kind = FunctionKindWanted {
+            inlines: Inlines::Also,
+            exported: false,
+            at_return: false,
+            suffix: "",
+        };
+        for c in suffix {
+            match c.name.name.as_str() {
+                "call" => (kind.inlines, kind.suffix) = (Inlines::No, ".call"),
+                "inline" => (kind.inlines, kind.suffix) = (Inlines::Only, ".inline"),
+                "return" => {
+                    (kind.inlines, kind.at_return, kind.suffix) = (Inlines::No, true, ".return")
+                }
+                "exported" => {
+                    (kind.inlines, kind.exported, kind.suffix) = (Inlines::No, true, ".exported")
+                }
+                "maxactive" if kind.at_return => {}
+                _ => {
+                    self.unknown(c);
+                    return None;
+                }
+            }
+        }
+        Some(kind)
+    }
+
+    fn function(
+        &mut self,
+        of: &Subject,
+        f: &Function,
+        kind: &FunctionKindWanted,
+        with_lines: bool,
+    ) -> Place {
+        let parts = parts(f);
+        let pc = match kind.at_return {
+            true => f.entry,
+            false => of.binary.probe_site(f).map_or(f.entry, |site| site.pc),
+        };
+        let place = match kind.at_return {
+            true => PlaceKind::Return {
+                process: of.process,
+                image: of.image,
+                addr: f.entry,
+                parts,
+            },
+            false => PlaceKind::Site {
+                process: of.process,
+                image: of.image,
+                addr: pc,
+                parts,
+            },
+        };
+        let name = match of.binary.declared_at(f).filter(|_| with_lines) {
+            Some(at) => format!("{}@{}:{}", f.name, at.file, at.line),
+            None => f.name.clone(),
+        };
+        Place {
+            point: format!("{}.function(\"{name}\"){}", of.text, kind.suffix),
+            func: f.name.clone(),
+            kind: place,
+            context: Some(Context {
+                image: of.image,
+                pc,
+                function: Some(f.clone()),
+                at_return: kind.at_return,
+            }),
+            optional: self.point.optional || self.point.sufficient,
+            never: false,
+        }
+    }
+
+    fn statements(
+        &mut self,
+        of: &Subject,
+        c: &Component,
+        suffix: &[Component],
+    ) -> Option<Vec<Place>> {
+        let mut nearest = false;
+        for s in suffix {
+            match s.name.name.as_str() {
+                "nearest" => nearest = true,
+                "absolute" => {}
+                _ => {
+                    self.unknown(s);
+                    return None;
+                }
+            }
+        }
+        let found = match &c.arg {
+            Some(Literal::Number(n)) => vec![self.address(of, n.value as u64, n.span)?],
+            Some(Literal::String(s)) => {
+                let found =
+                    Pattern::parse(&s.text()).and_then(|p| of.binary.statements(&p, nearest));
+                match found {
+                    Ok(found) => found,
+                    Err(e) => {
+                        report(&e, s.span, self.diags);
+                        return None;
+                    }
+                }
+            }
+            None => {
+                self.diags
+                    .error(Tag::PointArgument, c.span, "a statement needs its place")
+                    .help("e.g. .statement(\"main@main.c:12\"), .statement(0x1234)");
+                return None;
+            }
+        };
+        Some(found.iter().map(|s| self.statement(of, s)).collect())
+    }
+
+    /// A file address (ELF vaddr), as `nm` and `objdump` show it.
+    fn address(
+        &mut self,
+        of: &Subject,
+        addr: u64,
+        span: trapless_syntax::Span,
+    ) -> Option<Statement> {
+        if !of.binary.is_code(addr) {
+            self.diags
+                .error(
+                    Tag::PointNoMatch,
+                    span,
+                    format!("{addr:#x} lies in no code of the file"),
+                )
+                .help("give the address as nm or objdump -d show it");
+            return None;
+        }
+        let function = of
+            .binary
+            .symbols()
+            .at(addr)
+            .map_or(String::new(), |s| s.name.to_string());
+        let source = of
+            .binary
+            .source_at(addr)
+            .unwrap_or(trapless_debuginfo::SourcePos {
+                file: String::new(),
+                line: 0,
+                column: 0,
+            });
+        Some(Statement {
+            addr,
+            source,
+            function,
+        })
+    }
+
+    fn statement(&mut self, of: &Subject, s: &Statement) -> Place {
+        let around = of.binary.symbols().at(s.addr).filter(|f| f.size > 0);
+        let parts = around.map_or(Vec::new(), |f| {
+            vec![Part {
+                addr: f.addr,
+                size: f.size,
+            }]
+        });
+        let name = match s.source.line {
+            0 => format!("{:#x}", s.addr),
+            line => format!("\"{}@{}:{line}\"", s.function, s.source.file),
+        };
+        Place {
+            point: format!("{}.statement({name})", of.text),
+            func: s.function.clone(),
+            kind: PlaceKind::Site {
+                process: of.process,
+                image: of.image,
+                addr: s.addr,
+                parts,
+            },
+            context: Some(Context {
+                image: of.image,
+                pc: s.addr,
+                function: None,
+                at_return: false,
+            }),
+            optional: self.point.optional || self.point.sufficient,
+            never: false,
+        }
+    }
+}
+
+struct FunctionKindWanted {
+    inlines: Inlines,
+    exported: bool,
+    at_return: bool,
+    suffix: &'static str,
+}
+
+/// The function's code, where its extent is known. An inlined instance is a
+/// piece of another function, whose bounds the engine finds by itself.
+fn parts(f: &Function) -> Vec<Part> {
+    if f.kind == FunctionKind::Inlined || f.size == 0 {
+        return Vec::new();
+    }
+    let part = |r: &std::ops::Range<u64>| Part {
+        addr: r.start,
+        size: r.end - r.start,
+    };
+    f.ranges
+        .iter()
+        .filter(|r| r.end > r.start)
+        .map(part)
+        .collect()
+}
+
+/// Whether the error says that there is no debug information at all.
+pub fn is_no_debug_info(e: &Error) -> bool {
+    matches!(e, Error::NoDebugInfo { .. } | Error::Stripped { .. })
 }

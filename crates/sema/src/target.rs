@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 //! Variables of the traced program: from `$x->y[i]` to registers and memory.
 
-use crate::ir::Expr;
+mod pretty;
+
+use crate::ir::{self, Addr, BinOp, Expr, ExprKind, Reg, TargetPlace, Ty};
 use crate::points::Context;
-use crate::world::World;
-use trapless_syntax::ast;
-use trapless_syntax::diag::Diagnostics;
+use crate::world::{report, World};
+use std::sync::Arc;
+use trapless_debuginfo as di;
+use trapless_debuginfo::{Binary, LocOp, Location, Type, TypeId, Types};
+use trapless_syntax::ast::{self, Access, Pretty, TargetBase};
+use trapless_syntax::diag::{nearest, Diagnostics, Tag};
+use trapless_syntax::Span;
 
 /// Lowers a script expression inside a target one (array index, `@cast`
 /// operand, the pointer of `EXPR->member`).
@@ -22,13 +28,623 @@ pub fn read(
     lower: &mut LowerExpr,
     diags: &mut Diagnostics,
 ) -> Option<Expr> {
-    let _ = (context, world, lower);
-    diags
-        .error(
-            trapless_syntax::Tag::NotBuilt,
-            target.span,
-            "variables of the traced program are not built yet",
-        )
-        .help("use int_arg(n), pointer_arg(n) and their kin");
-    None
+    let mut r = Reader {
+        world,
+        diags,
+        span: target.span,
+    };
+    if let TargetBase::Var(name) = &target.base {
+        if name.name.starts_with("$$") {
+            return r.all_of(&name.name, context?, target.pretty);
+        }
+    }
+    let value = r.resolve(target, context, lower)?;
+    if target.address_of {
+        return r.address_of(value);
+    }
+    match target.pretty {
+        Pretty::No => r.scalar(value),
+        depth => r.pretty(value, depth == Pretty::Deep),
+    }
+}
+
+/// A value of the traced program with its type.
+#[derive(Clone)]
+struct Value {
+    place: Place,
+    ty: TypeId,
+    types: Arc<Binary>,
+    image: ir::ImageId,
+}
+
+#[derive(Clone)]
+enum Place {
+    Memory(Addr, Option<di::BitField>),
+    Register(u16),
+    /// A computed value, e.g. a pointer that a script gave.
+    Computed(Addr),
+}
+
+struct Reader<'a> {
+    world: &'a mut World,
+    diags: &'a mut Diagnostics,
+    span: Span,
+}
+
+impl Reader<'_> {
+    fn fail<T>(&mut self, e: &di::Error) -> Option<T> {
+        report(e, self.span, self.diags);
+        None
+    }
+
+    fn binary(&mut self, image: ir::ImageId) -> Option<Arc<Binary>> {
+        let found = self.world.binary(image);
+        if found.is_none() {
+            self.diags.error(
+                Tag::ContextNone,
+                self.span,
+                "the file of this place is not open",
+            );
+        }
+        found
+    }
+
+    // ---- where a name begins ----
+
+    fn resolve(
+        &mut self,
+        t: &ast::Target,
+        context: Option<&Context>,
+        lower: &mut LowerExpr,
+    ) -> Option<Value> {
+        let mut value = match &t.base {
+            TargetBase::Var(name) if name.name == "$return" => self.returned(context?)?,
+            TargetBase::Var(name) => self.variable(name.name.trim_start_matches('$'), context?)?,
+            TargetBase::AtVar { name, module } => {
+                if module.is_some() {
+                    self.diags
+                        .error(Tag::NotBuilt, t.span, "@var with a module is not built yet")
+                        .help("probe a function of that module");
+                    return None;
+                }
+                self.at_var(&name.text(), context?)?
+            }
+            TargetBase::Cast {
+                operand,
+                ty,
+                module,
+            } => {
+                let pointer = lower(operand, self.diags)?;
+                self.cast(
+                    pointer,
+                    &ty.text(),
+                    module.as_ref().map(|m| m.text().into_owned()),
+                    context,
+                    ty.span,
+                )?
+            }
+            TargetBase::Auto(operand) => {
+                self.diags
+                    .error(
+                        Tag::NotBuilt,
+                        operand.span,
+                        "-> on a script's value is not built yet",
+                    )
+                    .help("say the type: @cast(x, \"struct name\")->member");
+                return None;
+            }
+        };
+        for access in &t.path {
+            value = match access {
+                Access::Member(name) => self.member(value, &name.name, name.span)?,
+                Access::Index(e) => {
+                    let index = lower(e, self.diags)?;
+                    self.element(value, index)?
+                }
+            };
+        }
+        Some(value)
+    }
+
+    fn scope(&mut self, binary: &Binary, c: &Context) -> Option<di::Context> {
+        let found = match &c.function {
+            Some(f) => binary.context_of(f, c.pc),
+            None => binary.context_at(c.pc),
+        };
+        match found {
+            Ok(cx) => Some(cx),
+            Err(e) => self.fail(&e),
+        }
+    }
+
+    fn variable(&mut self, name: &str, c: &Context) -> Option<Value> {
+        let binary = self.binary(c.image)?;
+        let cx = self.scope(&binary, c)?;
+        let var = match binary.variable(&cx, name) {
+            Ok(v) => v,
+            Err(e) => return self.fail(&e),
+        };
+        self.located(&binary, c.image, &var, &cx)
+    }
+
+    fn located(
+        &mut self,
+        binary: &Arc<Binary>,
+        image: ir::ImageId,
+        var: &di::Variable,
+        cx: &di::Context,
+    ) -> Option<Value> {
+        let location = match binary.locate(var, cx) {
+            Ok(l) => l,
+            Err(e) => return self.fail(&e),
+        };
+        let place = self.place(&location, image)?;
+        Some(Value {
+            place,
+            ty: var.ty,
+            types: binary.clone(),
+            image,
+        })
+    }
+
+    fn at_var(&mut self, text: &str, c: &Context) -> Option<Value> {
+        let (name, file) = text
+            .split_once('@')
+            .map_or((text, None), |(n, f)| (n, Some(f)));
+        let binary = self.binary(c.image)?;
+        let cx = self.scope(&binary, c)?;
+        match binary.global(name, file) {
+            Ok(v) => self.located(&binary, c.image, &v, &cx),
+            Err(e) => self.fail(&e),
+        }
+    }
+
+    fn returned(&mut self, c: &Context) -> Option<Value> {
+        let binary = self.binary(c.image)?;
+        let Some(f) = &c.function else {
+            self.diags.error(
+                Tag::ReturnMisplaced,
+                self.span,
+                "there is no return value here",
+            );
+            return None;
+        };
+        let found = match binary.return_value(f) {
+            Ok(r) => r,
+            Err(e) => return self.fail(&e),
+        };
+        let place = self.place(&found.location, c.image)?;
+        Some(Value {
+            place,
+            ty: found.ty,
+            types: binary,
+            image: c.image,
+        })
+    }
+
+    fn cast(
+        &mut self,
+        pointer: Expr,
+        name: &str,
+        module: Option<String>,
+        context: Option<&Context>,
+        span: Span,
+    ) -> Option<Value> {
+        let (binary, image) = match (module, context) {
+            (Some(m), _) if m.starts_with('<') => {
+                self.diags
+                    .error(Tag::NotBuilt, span, "@cast with a header is not built yet")
+                    .help("name a program or library that has the type");
+                return None;
+            }
+            (Some(m), _) => match self.world.info().open_program(&m) {
+                Ok(b) => {
+                    let image = self.world.image_of(&b);
+                    (b, image)
+                }
+                Err(e) => return self.fail(&e),
+            },
+            (None, Some(c)) => (self.binary(c.image)?, c.image),
+            (None, None) => {
+                self.diags
+                    .error(Tag::ContextNone, span, "which program has the type?")
+                    .help("name it: @cast(x, \"type\", \"/path/of/program\")");
+                return None;
+            }
+        };
+        let ty = match binary.find_type(name) {
+            Ok(t) => t,
+            Err(e) => return self.fail(&e),
+        };
+        // The operand is an address: `@cast(p, "struct s")` is a `struct s *`.
+        let ty = match pointee(binary.types(), ty) {
+            Some(_) => ty,
+            None => binary.types().pointer_to(ty),
+        };
+        Some(Value {
+            place: Place::Computed(Addr::Expr(Box::new(pointer))),
+            ty,
+            types: binary,
+            image,
+        })
+    }
+
+    // ---- along the path ----
+
+    fn member(&mut self, value: Value, name: &str, span: Span) -> Option<Value> {
+        let types = value.types.types();
+        let (base, inner) = match pointee(types, value.ty) {
+            Some(to) => (self.number(&value)?, to),
+            None => (self.memory_of(&value)?, value.ty),
+        };
+        match types.member(inner, name) {
+            Ok(m) => Some(Value {
+                place: Place::Memory(plus(base, m.offset as i64), m.bits),
+                ty: m.ty,
+                ..value.clone()
+            }),
+            Err(e) => {
+                let names = types.member_names(inner);
+                let near = nearest(name, names.iter().map(String::as_str)).map(str::to_string);
+                report(&e, span, self.diags).help(near.as_deref());
+                None
+            }
+        }
+    }
+
+    fn element(&mut self, value: Value, index: Expr) -> Option<Value> {
+        let types = value.types.types();
+        let stripped = types.strip_refs(value.ty);
+        let base = match &*types.get(stripped) {
+            Type::Array { .. } => self.memory_of(&value)?,
+            Type::Pointer { .. } => self.number(&value)?,
+            _ => {
+                let name = types.name(value.ty);
+                return self.fail(&di::Error::NotAggregate { ty: name });
+            }
+        };
+        let of = element_type(types, stripped)?;
+        let Some(size) = types.size(of) else {
+            let ty = types.name(of);
+            return self.fail(&di::Error::IncompleteType { ty });
+        };
+        let offset = Addr::Binary(
+            BinOp::Mul,
+            Box::new(Addr::Expr(Box::new(index))),
+            Box::new(Addr::Const(size.max(1) as i64)),
+        );
+        Some(Value {
+            place: Place::Memory(
+                Addr::Binary(BinOp::Add, Box::new(base), Box::new(offset)),
+                None,
+            ),
+            ty: of,
+            ..value.clone()
+        })
+    }
+
+    /// The address of a structure or array.
+    fn memory_of(&mut self, value: &Value) -> Option<Addr> {
+        let is_reference = matches!(&*value.types.types().get(value.ty), Type::Reference { .. });
+        match &value.place {
+            Place::Memory(a, None) if is_reference => Some(load(a.clone(), 8, false)),
+            Place::Memory(a, None) => Some(a.clone()),
+            Place::Register(r) if is_reference => Some(Addr::Register(Reg(*r))),
+            _ => {
+                self.diags
+                    .error(
+                        Tag::NotBuilt,
+                        self.span,
+                        "a structure in registers is not built yet",
+                    )
+                    .help("read it where it is in memory: another line of the function");
+                None
+            }
+        }
+    }
+
+    /// The value as a number, for use as a pointer.
+    fn number(&mut self, value: &Value) -> Option<Addr> {
+        let size = value
+            .types
+            .types()
+            .size(value.types.types().strip(value.ty))
+            .unwrap_or(8);
+        Some(match &value.place {
+            Place::Memory(a, _) => load(a.clone(), size.min(8) as u8, false),
+            Place::Register(r) => Addr::Register(Reg(*r)),
+            Place::Computed(a) => a.clone(),
+        })
+    }
+
+    // ---- results ----
+
+    fn expr(&self, ty: Ty, kind: ExprKind) -> Expr {
+        Expr {
+            ty,
+            kind,
+            span: self.span,
+        }
+    }
+
+    fn address_of(&mut self, value: Value) -> Option<Expr> {
+        match value.place {
+            Place::Memory(a, None) => {
+                Some(self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(a))))
+            }
+            _ => {
+                self.diags
+                    .error(
+                        Tag::CtxVarKind,
+                        self.span,
+                        "this is in a register or a bit-field: it has no address",
+                    )
+                    .help("read its value");
+                None
+            }
+        }
+    }
+
+    fn scalar(&mut self, value: Value) -> Option<Expr> {
+        let types = value.types.types();
+        let ty = types.strip_refs(value.ty);
+        let is_reference = matches!(&*types.get(types.strip(value.ty)), Type::Reference { .. });
+        let kind = types.get(ty);
+        // An array is its address, as in C.
+        if let Type::Array { .. } = &*kind {
+            let a = self.memory_of(&value)?;
+            return Some(self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(a))));
+        }
+        let size = types.size(ty).unwrap_or(8);
+        if matches!(&*kind, Type::Composite(_)) || !matches!(size, 1 | 2 | 4 | 8) || is_float(&kind)
+        {
+            let name = types.name(value.ty);
+            self.diags
+                .error(
+                    Tag::CtxVarKind,
+                    self.span,
+                    format!("a `{name}` is not a number"),
+                )
+                .help("read a member (->name), its address (&$x), or its text ($x$)");
+            return None;
+        }
+        let signed = types.is_signed(ty);
+        let size = size as u8;
+        let place = match value.place {
+            Place::Memory(a, _) if is_reference => TargetPlace::Memory {
+                addr: load(a, 8, false),
+                size,
+                signed,
+                bits: None,
+            },
+            Place::Register(r) if is_reference => TargetPlace::Memory {
+                addr: Addr::Register(Reg(r)),
+                size,
+                signed,
+                bits: None,
+            },
+            Place::Memory(addr, None) => TargetPlace::Memory {
+                addr,
+                size,
+                signed,
+                bits: None,
+            },
+            Place::Memory(addr, Some(b)) => TargetPlace::Memory {
+                addr,
+                size: b.storage,
+                signed,
+                bits: Some(ir::Bits {
+                    offset: b.shift,
+                    width: b.width,
+                }),
+            },
+            Place::Register(r) => TargetPlace::Register {
+                reg: Reg(r),
+                size,
+                signed,
+            },
+            Place::Computed(a) => TargetPlace::Value(a),
+        };
+        Some(self.expr(Ty::Long, ExprKind::Target(Box::new(place))))
+    }
+
+    // ---- locations ----
+
+    fn place(&mut self, l: &Location, image: ir::ImageId) -> Option<Place> {
+        match l {
+            Location::Memory(ops) => Some(Place::Memory(self.compute(ops, image)?, None)),
+            Location::Value(ops) => Some(Place::Computed(self.compute(ops, image)?)),
+            Location::Register(r) if *r <= 15 => Some(Place::Register(*r)),
+            Location::Register(_) => {
+                self.diags
+                    .error(
+                        Tag::NotBuilt,
+                        self.span,
+                        "floating-point and vector registers are not built yet",
+                    )
+                    .help("read the value where it is in memory, or an integer");
+                None
+            }
+            Location::Bytes(b) if b.len() <= 8 => {
+                let mut word = [0; 8];
+                word[..b.len()].copy_from_slice(b);
+                Some(Place::Computed(Addr::Const(i64::from_le_bytes(word))))
+            }
+            Location::Bytes(_) | Location::Pieces(_) => {
+                self.diags
+                    .error(
+                        Tag::NotBuilt,
+                        self.span,
+                        "the value is split over several places; not built yet",
+                    )
+                    .help("read one of its members, or another line of the function");
+                None
+            }
+            Location::OptimizedOut => {
+                self.diags
+                    .error(
+                        Tag::CtxVarOptimizedOut,
+                        self.span,
+                        "the value is not there at this place",
+                    )
+                    .help("read it at another line of the function");
+                None
+            }
+        }
+    }
+
+    /// The stack program as a tree.
+    fn compute(&mut self, ops: &[LocOp], image: ir::ImageId) -> Option<Addr> {
+        let mut stack: Vec<Addr> = Vec::new();
+        for op in ops {
+            if step(op, &mut stack, image).is_none() {
+                self.diags
+                    .error(
+                        Tag::DebuginfoUnsupported,
+                        self.span,
+                        format!("the location uses {op:?}, which is not built yet"),
+                    )
+                    .help("read the variable at another line of the function");
+                return None;
+            }
+        }
+        stack.pop()
+    }
+}
+
+/// One step of a location; `None`: not understood.
+fn step(op: &LocOp, stack: &mut Vec<Addr>, image: ir::ImageId) -> Option<()> {
+    let binary = |op, stack: &mut Vec<Addr>| {
+        let (b, a) = (stack.pop()?, stack.pop()?);
+        stack.push(Addr::Binary(op, Box::new(a), Box::new(b)));
+        Some(())
+    };
+    match op {
+        LocOp::Reg(r) if *r <= 16 => stack.push(Addr::Register(Reg(*r))),
+        LocOp::Const(n) => stack.push(Addr::Const(*n as i64)),
+        LocOp::Addr(vaddr) => stack.push(Addr::Image {
+            image,
+            vaddr: *vaddr,
+        }),
+        LocOp::Deref(n) => {
+            let a = stack.pop()?;
+            stack.push(load(a, *n, false));
+        }
+        LocOp::PlusConst(n) => {
+            let a = stack.pop()?;
+            stack.push(plus(a, *n as i64));
+        }
+        LocOp::Plus => binary(BinOp::Add, stack)?,
+        LocOp::Minus => binary(BinOp::Sub, stack)?,
+        LocOp::Mul => binary(BinOp::Mul, stack)?,
+        LocOp::And => binary(BinOp::BitAnd, stack)?,
+        LocOp::Or => binary(BinOp::BitOr, stack)?,
+        LocOp::Xor => binary(BinOp::BitXor, stack)?,
+        LocOp::Shl => binary(BinOp::Shl, stack)?,
+        LocOp::Shr => binary(BinOp::UShr, stack)?,
+        LocOp::Sar => binary(BinOp::Shr, stack)?,
+        LocOp::Eq => binary(BinOp::Eq, stack)?,
+        LocOp::Ne => binary(BinOp::Ne, stack)?,
+        LocOp::Lt => binary(BinOp::Lt, stack)?,
+        LocOp::Le => binary(BinOp::Le, stack)?,
+        LocOp::Gt => binary(BinOp::Gt, stack)?,
+        LocOp::Ge => binary(BinOp::Ge, stack)?,
+        LocOp::Neg => {
+            let a = stack.pop()?;
+            stack.push(Addr::Binary(
+                BinOp::Sub,
+                Box::new(Addr::Const(0)),
+                Box::new(a),
+            ));
+        }
+        LocOp::Not => {
+            let a = stack.pop()?;
+            stack.push(Addr::Binary(
+                BinOp::BitXor,
+                Box::new(Addr::Const(-1)),
+                Box::new(a),
+            ));
+        }
+        LocOp::Drop => drop(stack.pop()?),
+        LocOp::Pick(n) => {
+            let at = stack.len().checked_sub(1 + *n as usize)?;
+            stack.push(stack[at].clone());
+        }
+        LocOp::Swap => {
+            let n = stack.len().checked_sub(2)?;
+            stack.swap(n, n + 1);
+        }
+        LocOp::Rot => {
+            let top = stack.pop()?;
+            let at = stack.len().checked_sub(2)?;
+            stack.insert(at, top);
+        }
+        LocOp::SignExtend(n) => extend(stack, *n, BinOp::Shr)?,
+        LocOp::ZeroExtend(n) => extend(stack, *n, BinOp::UShr)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn extend(stack: &mut Vec<Addr>, bytes: u8, back: BinOp) -> Option<()> {
+    let bits = 64 - 8 * i64::from(bytes.clamp(1, 8));
+    let a = stack.pop()?;
+    let up = Addr::Binary(BinOp::Shl, Box::new(a), Box::new(Addr::Const(bits)));
+    stack.push(Addr::Binary(
+        back,
+        Box::new(up),
+        Box::new(Addr::Const(bits)),
+    ));
+    Some(())
+}
+
+fn load(addr: Addr, size: u8, signed: bool) -> Addr {
+    Addr::Load {
+        addr: Box::new(addr),
+        size,
+        signed,
+    }
+}
+
+fn plus(a: Addr, n: i64) -> Addr {
+    match (n, a) {
+        (0, a) => a,
+        (n, Addr::Const(m)) => Addr::Const(m.wrapping_add(n)),
+        (n, Addr::Image { image, vaddr }) => Addr::Image {
+            image,
+            vaddr: vaddr.wrapping_add(n as u64),
+        },
+        (n, a) => Addr::Binary(BinOp::Add, Box::new(a), Box::new(Addr::Const(n))),
+    }
+}
+
+/// What a pointer leads to; arrays and references are not pointers here.
+fn pointee(types: &Types, ty: TypeId) -> Option<TypeId> {
+    match &*types.get(types.strip(ty)) {
+        Type::Pointer { to, .. } => Some(*to),
+        _ => None,
+    }
+}
+
+/// One element: of `int a[2][3]` an `int[3]`.
+fn element_type(types: &Types, ty: TypeId) -> Option<TypeId> {
+    match &*types.get(ty) {
+        Type::Pointer { to, .. } => Some(*to),
+        Type::Array { of, counts } if counts.len() > 1 => Some(types.add(Type::Array {
+            of: *of,
+            counts: counts[1..].to_vec(),
+        })),
+        Type::Array { of, .. } => Some(*of),
+        _ => None,
+    }
+}
+
+fn is_float(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::Base {
+            encoding: di::Encoding::Float,
+            ..
+        }
+    )
 }

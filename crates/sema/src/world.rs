@@ -3,6 +3,11 @@
 //! the images that have been looked at.
 
 use crate::ir::{Image, ImageId};
+use std::collections::HashMap;
+use std::sync::Arc;
+use trapless_debuginfo::{Binary, DebugInfo, ElfKind, Error, SearchPath};
+use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
+use trapless_syntax::Span;
 
 /// What `-c` and `-x` say.
 #[derive(Clone, Debug, Default)]
@@ -13,27 +18,80 @@ pub struct TargetSpec {
 }
 
 /// Files and debug information, opened when they are needed.
-#[derive(Debug, Default)]
 pub struct World {
     pub target: TargetSpec,
     pub images: Vec<Image>,
+    info: DebugInfo,
+    binaries: HashMap<ImageId, Arc<Binary>>,
 }
 
 impl World {
     pub fn new(target: TargetSpec) -> World {
+        // The files of a process in another mount namespace are its own.
+        let search = match target.pid {
+            Some(pid) if !same_root(pid) => SearchPath::in_root(format!("/proc/{pid}/root")),
+            _ => SearchPath::host(),
+        };
         World {
             target,
             images: Vec::new(),
+            info: DebugInfo::new(search),
+            binaries: HashMap::new(),
         }
     }
 
-    /// The number of an image, which is added when it is new.
-    pub fn image(&mut self, image: Image) -> ImageId {
-        let at = self.images.iter().position(|i| *i == image);
+    pub fn info(&self) -> &DebugInfo {
+        &self.info
+    }
+
+    pub fn binary(&self, image: ImageId) -> Option<Arc<Binary>> {
+        self.binaries.get(&image).cloned()
+    }
+
+    /// The number of a file, which becomes an image when it is new.
+    pub fn image_of(&mut self, binary: &Arc<Binary>) -> ImageId {
+        let path = binary.path().to_string_lossy().into_owned();
+        let at = self.images.iter().position(|i| i.path == path);
         let at = at.unwrap_or_else(|| {
-            self.images.push(image);
+            self.images.push(Image {
+                build_id: hex(binary.build_id().as_deref().unwrap_or("")),
+                file_size: std::fs::metadata(binary.path()).map_or(0, |m| m.len()),
+                program: is_program(binary),
+                path,
+            });
             self.images.len() - 1
         });
-        ImageId(at as u32)
+        let id = ImageId(at as u32);
+        self.binaries.insert(id, binary.clone());
+        id
     }
+}
+
+/// A file that is started, not loaded by one.
+pub fn is_program(binary: &Binary) -> bool {
+    binary.kind() == ElfKind::Fixed
+        || binary.interpreter().is_some() && binary.soname().is_none()
+        || binary.is_static()
+}
+
+fn same_root(pid: u32) -> bool {
+    let ns = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/mnt")).ok();
+    let theirs = ns(&pid.to_string());
+    theirs.is_none() || theirs == ns("self")
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks_exact(2);
+    let byte = |c: &[u8]| {
+        std::str::from_utf8(c)
+            .ok()
+            .and_then(|c| u8::from_str_radix(c, 16).ok())
+    };
+    digits.map_while(byte).collect()
+}
+
+/// Say what debug information could not give.
+pub fn report<'d>(e: &Error, span: Span, diags: &'d mut Diagnostics) -> &'d mut Diagnostic {
+    let tag = Tag::from_name(e.tag()).unwrap_or(Tag::DebuginfoUnsupported);
+    diags.error(tag, span, e.to_string()).help(e.help())
 }

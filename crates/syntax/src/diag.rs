@@ -84,12 +84,9 @@ tags! {
     ContextNone "CONTEXT_NONE" "Only probes at functions and statements of a program have $variables.";
     ReturnMisplaced "RETURN_MISPLACED" "$return and @entry belong to .return probes.";
     CtxVarUnknown "CTX_VAR_UNKNOWN" "The debug information has no such variable at this place.";
-    CtxVarGone "CTX_VAR_GONE" "The compiler removed the variable at this place.";
     CtxVarKind "CTX_VAR_KIND" "Numbers, pointers and enumerations can be read; structures and arrays by their members.";
     MemberUnknown "MEMBER_UNKNOWN" "The type has no such member.";
     TypeUnknown "TYPE_UNKNOWN" "No type of this name is in the debug information.";
-    DebugInfoMissing "DEBUG_INFO_MISSING" "Variables, types and source lines need debug information (DWARF).";
-    ProcessMissing "PROCESS_MISSING" "The program or library cannot be found or read.";
     ProcessTarget "PROCESS_TARGET" "`process` without a name means the target of -c or -x.";
     ProcessLater "PROCESS_LATER" "Processes that start later are not caught yet.";
     ProbesNone "PROBES_NONE" "A script needs at least one probe.";
@@ -99,6 +96,33 @@ tags! {
     FileMissing "FILE_MISSING" "The file cannot be read or written.";
     TargetMissing "TARGET_MISSING" "The process is gone, or may not be traced.";
     CompilerMissing "COMPILER_MISSING" "Pass 4 needs a C compiler.";
+
+    // ---- programs and their debug information (crates/debuginfo names these) ----
+    FileUnreadable "FILE_UNREADABLE" "The file is not there, or may not be read.";
+    FileNotElf "FILE_NOT_ELF" "Only ELF programs and libraries can be probed; a script is run by its interpreter.";
+    File32Bit "FILE_32BIT" "32-bit programs need an agent of their own, which does not exist yet.";
+    FileWrongArch "FILE_WRONG_ARCH" "The program is made for another processor.";
+    FileNotProgram "FILE_NOT_PROGRAM" "The file is ELF, but neither a program nor a shared library.";
+    FileCorrupt "FILE_CORRUPT" "The file contradicts itself or ends too early.";
+    ProgramUnknown "PROGRAM_UNKNOWN" "No program of this name is in PATH.";
+    LibraryUnknown "LIBRARY_UNKNOWN" "The program needs no library of this name.";
+    ProcessGone "PROCESS_GONE" "The process has ended.";
+    ProcessDenied "PROCESS_DENIED" "The process belongs to somebody else.";
+    ProcessNoImage "PROCESS_NO_IMAGE" "The process has no program that could be traced.";
+    DebuginfoNone "DEBUGINFO_NONE" "Variables, types and source lines need debug information (DWARF).";
+    SymbolsNone "SYMBOLS_NONE" "The file has not even a symbol table.";
+    DebuginfoNotHere "DEBUGINFO_NOT_HERE" "The debug information does not cover this address.";
+    FunctionUnknown "FUNCTION_UNKNOWN" "No function of this name is in the symbols or the debug information.";
+    SourceFileUnknown "SOURCE_FILE_UNKNOWN" "The program was not built from a source file of this name.";
+    SourceLineNoCode "SOURCE_LINE_NO_CODE" "The compiler made no code for this line.";
+    TypeNotAggregate "TYPE_NOT_AGGREGATE" "Only structures have members, only arrays and pointers have elements.";
+    TypeIncomplete "TYPE_INCOMPLETE" "The type is only declared in this program.";
+    CtxVarOptimizedOut "CTX_VAR_OPTIMIZED_OUT" "The compiler removed the variable at this place.";
+    ReturnVoid "RETURN_VOID" "The function returns nothing.";
+    FrameRuleNone "FRAME_RULE_NONE" "No unwind rule covers this address, so the frame cannot be found.";
+    DebuginfoUnsupported "DEBUGINFO_UNSUPPORTED" "The debug information uses something that trapless does not read yet.";
+    DebuginfoSplit "DEBUGINFO_SPLIT" "The debug information lies in .dwo files, which are not read yet.";
+    PatternBad "PATTERN_BAD" "A function or statement is named as FUNCTION, FUNCTION@FILE or FUNCTION@FILE:LINE.";
 }
 
 impl Tag {
