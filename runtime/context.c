@@ -6,17 +6,6 @@
 
 #if defined(__x86_64__)
 
-static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
-{
-	const uint64_t by_number[] = {r->ax, r->dx, r->cx, r->bx, r->si, r->di, r->bp, r->sp, r->r8,
-		r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->ip};
-
-	if (dwarf >= sizeof(by_number) / sizeof(by_number[0]))
-		return false;
-	*v = by_number[dwarf];
-	return true;
-}
-
 #define REG_ARGS 6
 static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
 {
@@ -42,11 +31,6 @@ static uint64_t result(const struct tl_regs *r)
 #else
 
 /* Ports to come give theirs. */
-static bool reg_read(const struct tl_regs *r, uint32_t dwarf, uint64_t *v)
-{
-	(void)r, (void)dwarf, (void)v;
-	return false;
-}
 #define REG_ARGS   0
 static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
 {
@@ -68,12 +52,8 @@ static uint64_t result(const struct tl_regs *r)
 
 #endif
 
-int64_t tl_reg(struct tl_run *run, uint32_t dwarf)
+int64_t tl_reg_none(struct tl_run *run)
 {
-	uint64_t v;
-
-	if (run->regs && reg_read(run->regs, dwarf, &v))
-		return (int64_t)v;
 	tl_run_error(run, "register access fault [man error::fault]");
 	return 0;
 }

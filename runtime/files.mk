@@ -4,6 +4,7 @@ RUNTIME_SRCS := \
 	runtime/mem.c \
 	runtime/session.c \
 	runtime/run.c \
+	runtime/text.c \
 	runtime/str.c \
 	runtime/stat.c \
 	runtime/hist.c \
@@ -19,4 +20,4 @@ RUNTIME_SRCS := \
 	runtime/exports.c
 
 # What the host tool links for formatting.
-RUNTIME_FORMAT_SRCS := runtime/mem.c runtime/format.c runtime/hist.c
+RUNTIME_FORMAT_SRCS := runtime/text.c runtime/format.c runtime/hist.c

@@ -14,14 +14,9 @@ struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self)
 
 /* --- locks --------------------------------------------------------------------------- */
 
-static struct tl_lock *lock_at(const struct tl_view *v, uint32_t i)
-{
-	return (struct tl_lock *)v->locks + i;
-}
-
 static void lock_drop(const struct tl_view *v, uint32_t i, uint32_t me)
 {
-	struct tl_lock *l = lock_at(v, i);
+	struct tl_lock *l = tl_lock_at(v, i);
 
 	/* the runner may have broken it, and somebody else taken it */
 	if (__atomic_load_n(&l->owner, __ATOMIC_RELAXED) == me)
@@ -41,7 +36,7 @@ __attribute__((cold)) void tl_run_recover(struct tl_view *v, struct tl_block *b)
 
 static bool lock_take(struct tl_view *v, uint32_t i, uint32_t me)
 {
-	struct tl_lock *l = lock_at(v, i);
+	struct tl_lock *l = tl_lock_at(v, i);
 	uint32_t owner = 0, spins = 0;
 	uint64_t start;
 

@@ -220,17 +220,43 @@ static inline bool tl_run_enter_call(
 	return true;
 }
 
+static inline struct tl_lock *tl_lock_at(const struct tl_view *v, uint32_t i)
+{
+	return (struct tl_lock *)v->locks + i;
+}
+
 /* Lock globals; false: not had in time (counted), skip the body. Once a run. */
 static inline bool tl_run_lock(struct tl_run *run, const uint16_t *locks, uint32_t n)
 {
-	return tl_run_lock_slow(run, locks, n);
+	struct tl_block *b = run->block;
+	uint32_t owner = 0, me = b->owner;
+
+	if (n != 1 || locks[0] >= run->view->nlocks)
+		return tl_run_lock_slow(run, locks, n);
+	*(volatile uint32_t *)&b->holding = 1;
+	if (tl_unlikely(!__atomic_compare_exchange_n(&tl_lock_at(run->view, locks[0])->owner,
+		    &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+		return tl_run_lock_slow(run, locks, n);
+	run->locks = locks;
+	run->nlocks = 1;
+	return true;
 }
 
 static inline void tl_run_leave(struct tl_run *run)
 {
-	if (run->nlocks)
+	struct tl_lock *l;
+
+	if (tl_likely(run->nlocks == 1)) {
+		/* the runner may have broken it, and somebody else taken it */
+		l = tl_lock_at(run->view, run->locks[0]);
+		if (tl_likely(*(volatile uint32_t *)&l->owner == run->block->owner))
+			__atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
+		__asm__ volatile("" ::: "memory");
+		*(volatile uint32_t *)&run->block->holding = 0;
+	} else if (run->nlocks) {
 		tl_run_unlock(run);
-	if (tl_unlikely(run->error))
+	}
+	if (tl_unlikely(run->error != NULL))
 		tl_run_report(run);
 }
 
@@ -566,7 +592,38 @@ static inline uint64_t tl_image_addr(struct tl_run *run, uint32_t n, uint64_t va
 }
 
 /* Registers: by DWARF number; may fail. Call-preserved ones need TL_TAP_PROBE_REGS. */
-int64_t tl_reg(struct tl_run *run, uint32_t dwarf);
+int64_t tl_reg_none(struct tl_run *run);
+static inline int64_t tl_reg(struct tl_run *run, uint32_t dwarf)
+{
+#if defined(__x86_64__)
+	const struct tl_regs *r = run->regs;
+	static const uint8_t at[] = {
+		offsetof(struct tl_regs, ax),
+		offsetof(struct tl_regs, dx),
+		offsetof(struct tl_regs, cx),
+		offsetof(struct tl_regs, bx),
+		offsetof(struct tl_regs, si),
+		offsetof(struct tl_regs, di),
+		offsetof(struct tl_regs, bp),
+		offsetof(struct tl_regs, sp),
+		offsetof(struct tl_regs, r8),
+		offsetof(struct tl_regs, r9),
+		offsetof(struct tl_regs, r10),
+		offsetof(struct tl_regs, r11),
+		offsetof(struct tl_regs, r12),
+		offsetof(struct tl_regs, r13),
+		offsetof(struct tl_regs, r14),
+		offsetof(struct tl_regs, r15),
+		offsetof(struct tl_regs, ip),
+	};
+
+	if (tl_likely(r && dwarf < sizeof(at)))
+		return *(const int64_t *)((const char *)r + at[dwarf]);
+#else
+	(void)dwarf;
+#endif
+	return tl_reg_none(run);
+}
 /*
  * Argument n (from 1) by the calling convention, valid at function entry; may
  * fail. size 1, 2, 4, 8: cut to that and extended.
