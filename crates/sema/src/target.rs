@@ -54,7 +54,6 @@ struct Value {
     place: Place,
     ty: TypeId,
     types: Arc<Binary>,
-    image: ir::ImageId,
 }
 
 #[derive(Clone)]
@@ -183,7 +182,6 @@ impl Reader<'_> {
             place,
             ty: var.ty,
             types: binary.clone(),
-            image,
         })
     }
 
@@ -218,7 +216,6 @@ impl Reader<'_> {
             place,
             ty: found.ty,
             types: binary,
-            image: c.image,
         })
     }
 
@@ -230,7 +227,7 @@ impl Reader<'_> {
         context: Option<&Context>,
         span: Span,
     ) -> Option<Value> {
-        let (binary, image) = match (module, context) {
+        let binary = match (module, context) {
             (Some(m), _) if m.starts_with('<') => {
                 self.diags
                     .error(Tag::NotBuilt, span, "@cast with a header is not built yet")
@@ -238,13 +235,10 @@ impl Reader<'_> {
                 return None;
             }
             (Some(m), _) => match self.world.info().open_program(&m) {
-                Ok(b) => {
-                    let image = self.world.image_of(&b);
-                    (b, image)
-                }
+                Ok(b) => b,
                 Err(e) => return self.fail(&e),
             },
-            (None, Some(c)) => (self.binary(c.image)?, c.image),
+            (None, Some(c)) => self.binary(c.image)?,
             (None, None) => {
                 self.diags
                     .error(Tag::ContextNone, span, "which program has the type?")
@@ -265,7 +259,6 @@ impl Reader<'_> {
             place: Place::Computed(Addr::Expr(Box::new(pointer))),
             ty,
             types: binary,
-            image,
         })
     }
 
