@@ -12,7 +12,7 @@ LIB_OBJS := $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRCS))
 
 # Handlers and the engine's code under them run with the program's vector registers live.
 LIB_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -fPIC -fno-semantic-interposition \
-	-ffreestanding -fno-stack-protector -fno-builtin -mgeneral-regs-only -fno-tree-loop-distribute-patterns
+	-ffreestanding -fno-stack-protector -fno-builtin -mgeneral-regs-only
 
 .PHONY: lib
 lib: $(LIB_OUT)/libtrapless.a $(LIB_OUT)/libtrapless.so $(LIB_OUT)/trapless.pc

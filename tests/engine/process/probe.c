@@ -668,13 +668,13 @@ static void *libc_work(void *arg)
 	(void)arg;
 	for (i = 0; i < (traps ? 500 : 20000); i++) {
 		size_t n = 1 + (size_t)i % 180;
-		char *m = malloc(n);
+		char *m = CALL(malloc)(n);
 
 		memset(text, 'x', n);
 		text[n] = 0;
 		CALL(memcpy)(copy, text, n + 1);
 		bad += CALL(strlen)(copy) != n || !m;
-		free(m);
+		CALL(free)(m);
 	}
 	__atomic_fetch_add(&wrong, bad, __ATOMIC_RELAXED);
 	return NULL;
