@@ -122,10 +122,18 @@ impl Dwarf {
                 size: size().unwrap_or(8),
                 encoding: Encoding::Other,
             },
-            dw::DW_TAG_unspecified_type => Type::Base {
-                name: name(),
-                size: size().unwrap_or(0),
-                encoding: Encoding::Other,
+            dw::DW_TAG_unspecified_type => match size() {
+                Some(size) => Type::Base {
+                    name: name(),
+                    size,
+                    encoding: Encoding::Other,
+                },
+                // decltype(nullptr) is a pointer; assembler code has no types at all.
+                None if name() == "decltype(nullptr)" => Type::Pointer {
+                    to: types.void(),
+                    size: pointer_size(),
+                },
+                None => unknown("not specified"),
             },
             tag => unknown(&format!("a type of kind {tag}")),
         }

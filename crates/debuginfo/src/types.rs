@@ -482,6 +482,8 @@ impl Types {
                         };
                         self.declare_pointer(*t, "*", inner, depth)
                     }
+                    // That of an array is that of its elements.
+                    Type::Array { .. } => self.declare(*to, inner, depth + 1),
                     _ => format!("{q} {}", self.declare(*to, inner, depth + 1)),
                 }
             }

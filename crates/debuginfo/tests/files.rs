@@ -15,7 +15,9 @@ fn copy(from: &Path, name: &str) -> PathBuf {
 
 /// Parameters of `ints` can be placed: the debug information was found and understood.
 fn understands(bin: &Binary) -> Result<()> {
-    let f = bin.functions(&Pattern::parse("ints")?, Inlines::No)?.remove(0);
+    let f = bin
+        .functions(&Pattern::parse("ints")?, Inlines::No)?
+        .remove(0);
     let cx = bin.context_of(&f, bin.probe_site(&f)?.pc)?;
     bin.locate(&bin.variable(&cx, "h")?, &cx).map(|_| ())
 }
