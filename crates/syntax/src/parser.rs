@@ -37,10 +37,13 @@ struct Reported;
 
 type Parse<T> = Result<T, Reported>;
 
-/// Bound of nesting, in units of roughly one stack frame: a bracket counts
-/// [`NEST`], a link of a chain of operators one.
+/// Bound of nesting, in units of about one kilobyte of stack of an
+/// unoptimised build: [`NEST`] for what goes through a whole expression,
+/// [`STMT`] for a statement, [`OPERAND`] for one operand, one for a link of a chain of operators.
 const MAX_DEPTH: u32 = 1000;
-const NEST: u32 = 4;
+const NEST: u32 = 12;
+const STMT: u32 = 8;
+const OPERAND: u32 = 3;
 /// Errors after which the rest of a file is not looked at.
 const MAX_ERRORS: usize = 100;
 /// Points that one probe's braces may expand to.

@@ -116,7 +116,7 @@ pub fn preprocess(
 /// Conditionals and macros nest at most this deep.
 const MAX_DEPTH: usize = 100;
 /// No file grows beyond this many tokens.
-const MAX_TOKENS: usize = 2_000_000;
+const MAX_TOKENS: usize = 500_000;
 
 type Scope = HashMap<String, Vec<Token>>;
 
@@ -217,21 +217,23 @@ impl<'a> Preprocessor<'a> {
     }
 
     fn push(&mut self, token: Token, out: &mut Vec<Token>) {
-        if self.left == 0 {
-            return;
+        if self.spend(1, token.span) {
+            out.push(token);
         }
-        self.left -= 1;
+    }
+
+    /// Take `count` tokens from the budget; complains once, when it is used up.
+    fn spend(&mut self, count: usize, span: Span) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left = self.left.saturating_sub(count);
         if self.left == 0 {
             self.diags
-                .error(
-                    Tag::ParseSize,
-                    token.span,
-                    "macros make this script too large",
-                )
+                .error(Tag::ParseSize, span, "macros make this script too large")
                 .help(format!("a file may grow to {MAX_TOKENS} tokens"));
-            return;
         }
-        out.push(token);
+        self.left > 0
     }
 
     fn find(&self, name: &str) -> Option<Rc<Macro>> {
@@ -370,6 +372,10 @@ impl<'a> Preprocessor<'a> {
                 self.expand(tokens, scope, active, depth + 1, &mut value);
                 values.insert(param.clone(), value);
             }
+        }
+        // Also an empty body costs something.
+        if !self.spend(1 + found.body.len(), span) {
+            return taken;
         }
         let expansion = self.map.add_expansion(name, span);
         let body: Vec<Token> = found

@@ -374,7 +374,7 @@ impl Out<'_, '_> {
                 self.operand(target)?;
                 self.text(op.symbol())
             }
-            ExprKind::Binary(op, left, right) => self.infix(left, op.symbol(), right),
+            ExprKind::Binary(op, left, right) => self.binary(*op, left, right),
             ExprKind::Match {
                 subject,
                 negated,
@@ -417,6 +417,16 @@ impl Out<'_, '_> {
             ExprKind::Error => self.text("<error>"),
             _ => self.builtin(&e.kind),
         }
+    }
+
+    /// Chains of one operator group to the left by themselves.
+    fn binary(&mut self, op: BinOp, left: &Expr, right: &Expr) -> fmt::Result {
+        match left.kind {
+            ExprKind::Binary(inner, ..) if inner == op => self.expr(left)?,
+            _ => self.operand(left)?,
+        }
+        write!(self.f, " {} ", op.symbol())?;
+        self.operand(right)
     }
 
     fn infix(&mut self, left: &Expr, op: &str, right: &Expr) -> fmt::Result {

@@ -127,7 +127,7 @@ impl Parser<'_> {
     /// tree one level higher, so it counts as depth until the chain ends.
     fn binary_expr(&mut self, min: u8) -> Parse<Expr> {
         let before = self.depth;
-        self.deeper(1)?;
+        self.deeper(OPERAND)?;
         let result = self.binary_chain(min);
         self.depth = before;
         result
@@ -653,64 +653,86 @@ impl Parser<'_> {
         Ok(self.expr_node(kind, span))
     }
 
-    /// What stands in the brackets of `@name( ... )`.
+    /// What stands in the brackets of `@name( ... )`. Split by shape, also to
+    /// keep the frames small: these nest.
     fn builtin_args(&mut self, name: &str, start: Span) -> Parse<ExprKind> {
+        match name {
+            "@entry" | "@defined" | "@probewrite" => self.builtin_of_value(name),
+            "@const" | "@perf" | "@enum" => self.builtin_of_string(name),
+            "@enumname" => self.enum_name(),
+            "@uderef" | "@kderef" | "@uregister" | "@kregister" => self.raw_load(name),
+            "@var" => self.at_var(start),
+            _ => self.cast(start),
+        }
+    }
+
+    fn boxed_expr(&mut self) -> Parse<Box<Expr>> {
+        self.expr().map(Box::new)
+    }
+
+    fn builtin_of_value(&mut self, name: &str) -> Parse<ExprKind> {
+        let value = self.boxed_expr()?;
         Ok(match name {
-            "@entry" => ExprKind::Entry(Box::new(self.expr()?)),
-            "@defined" => ExprKind::Defined(Box::new(self.expr()?)),
-            "@probewrite" => ExprKind::ProbeWrite(Box::new(self.expr()?)),
-            "@const" => ExprKind::Const(self.string("a C expression (a string)")?),
-            "@perf" => ExprKind::Perf(self.string("a counter's name (a string)")?),
-            "@enum" => {
-                let name = self.string("a constant's name (a string)")?;
-                ExprKind::Enum {
-                    name,
-                    module: self.optional_string("a module (a string)")?,
-                }
-            }
-            "@enumname" => {
-                let value = Box::new(self.expr()?);
-                let ty = self.optional_string("a type (a string)")?;
-                let module = self.optional_string("a module (a string)")?;
-                ExprKind::EnumName { value, ty, module }
-            }
-            "@uderef" | "@kderef" => {
-                let size = self.number_expr("a size (a number)")?;
-                self.expect_op(",")?;
-                let addr = Box::new(self.expr()?);
-                ExprKind::Deref {
-                    kernel: name == "@kderef",
-                    size: Box::new(size),
-                    addr,
-                }
-            }
-            "@uregister" | "@kregister" => {
-                let number = Box::new(self.number_expr("a register (a number)")?);
-                ExprKind::Register {
-                    kernel: name == "@kregister",
-                    number,
-                }
-            }
-            "@var" => {
-                let name = self.string("a variable's name (a string)")?;
-                let module = self.optional_string("a module (a string)")?;
-                self.target_kind(TargetBase::AtVar { name, module }, start)
-            }
-            _ => {
-                let operand = Box::new(self.expr()?);
-                self.expect_op(",")?;
-                let ty = self.string("a type (a string)")?;
-                let module = self.optional_string("a module or <header> (a string)")?;
-                self.target_kind(
-                    TargetBase::Cast {
-                        operand,
-                        ty,
-                        module,
-                    },
-                    start,
-                )
-            }
+            "@entry" => ExprKind::Entry(value),
+            "@defined" => ExprKind::Defined(value),
+            _ => ExprKind::ProbeWrite(value),
         })
+    }
+
+    fn builtin_of_string(&mut self, name: &str) -> Parse<ExprKind> {
+        let text = self.string("a string")?;
+        Ok(match name {
+            "@const" => ExprKind::Const(text),
+            "@perf" => ExprKind::Perf(text),
+            _ => ExprKind::Enum {
+                name: text,
+                module: self.optional_string("a module (a string)")?,
+            },
+        })
+    }
+
+    fn enum_name(&mut self) -> Parse<ExprKind> {
+        let value = self.boxed_expr()?;
+        let ty = self.optional_string("a type (a string)")?;
+        let module = self.optional_string("a module (a string)")?;
+        Ok(ExprKind::EnumName { value, ty, module })
+    }
+
+    fn raw_load(&mut self, name: &str) -> Parse<ExprKind> {
+        let kernel = name.starts_with("@k");
+        let number = self.number("a literal number")?;
+        let number = Box::new(self.expr_node(ExprKind::Number(number.value), number.span));
+        if name.ends_with("register") {
+            return Ok(ExprKind::Register { kernel, number });
+        }
+        self.expect_op(",")?;
+        let addr = self.boxed_expr()?;
+        Ok(ExprKind::Deref {
+            kernel,
+            size: number,
+            addr,
+        })
+    }
+
+    fn at_var(&mut self, start: Span) -> Parse<ExprKind> {
+        let name = self.string("a variable's name (a string)")?;
+        let module = self.optional_string("a module (a string)")?;
+        Ok(self.target_kind(TargetBase::AtVar { name, module }, start))
+    }
+
+    fn cast(&mut self, start: Span) -> Parse<ExprKind> {
+        let operand = self.boxed_expr()?;
+        self.expect_op(",")?;
+        let ty = self.string("a type (a string)")?;
+        let module = self.optional_string("a module or <header> (a string)")?;
+        Ok(self.target_kind(
+            TargetBase::Cast {
+                operand,
+                ty,
+                module,
+            },
+            start,
+        ))
     }
 
     fn target_kind(&self, base: TargetBase, span: Span) -> ExprKind {
@@ -729,11 +751,6 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.string(what).map(Some)
-    }
-
-    fn number_expr(&mut self, what: &str) -> Parse<Expr> {
-        let number = self.number(what)?;
-        Ok(self.expr_node(ExprKind::Number(number.value), number.span))
     }
 
     /// `@count(s)`; `@variance` may have a bit shift.

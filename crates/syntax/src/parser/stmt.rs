@@ -13,7 +13,7 @@ impl Parser<'_> {
     /// `{ ... }`, at the `{`. Errors inside are reported and passed over.
     pub(super) fn block(&mut self) -> Parse<Block> {
         let open = self.expect_op("{")?;
-        self.nested(NEST, |p| p.block_rest(open))
+        self.nested(2, |p| p.block_rest(open))
     }
 
     fn block_rest(&mut self, open: Span) -> Parse<Block> {
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn stmt(&mut self) -> Parse<Stmt> {
-        self.nested(NEST, |p| p.stmt_inner())
+        self.nested(STMT, |p| p.stmt_inner())
     }
 
     fn stmt_inner(&mut self) -> Parse<Stmt> {
