@@ -16,7 +16,8 @@
 enum {
 	AREAS = 64,
 	SWAPS = 32,
-	LOOSE_MAX = 64, /* then an area's live pages become one mapping again */
+	LOOSE_MAX = 64,	  /* then neighbours among an area's loose pages become one mapping */
+	PIECES_MAX = 256, /* then all live ones do */
 	RW = TL_PROT_READ | TL_PROT_WRITE,
 	RX = TL_PROT_READ | TL_PROT_EXEC,
 	PRIVATE = TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE,
@@ -31,7 +32,7 @@ struct area {
 	uint8_t *page;		      /* enum page_state of each */
 	uintptr_t open_lo, open_hi; /* every OPEN page lies in here */
 	uintptr_t written;	    /* and nothing is written behind this one's page */
-	unsigned nloose;
+	unsigned nloose, pieces;
 };
 
 struct swap {
@@ -160,6 +161,15 @@ static void copy(uintptr_t to, const void *from, size_t len)
 		*dst++ = *src++;
 }
 
+static void copy_pages(uintptr_t to, uintptr_t from, size_t len)
+{
+	const uint64_t *src = (const uint64_t *)from;
+	volatile uint64_t *dst = (volatile uint64_t *)to;
+
+	for (len /= sizeof(*src); len--;)
+		*dst++ = *src++;
+}
+
 /* Makes a fresh page writable, a few more behind it too: most writes go upwards. */
 static int open_fresh(struct area *a, uintptr_t at)
 {
@@ -194,7 +204,7 @@ static int open_copy(struct area *a, uintptr_t at)
 	ret = map_at(0, TL_PAGE, RW, 0);
 	if (tl_syscall_failed(ret))
 		return -TL_E_NOMEM;
-	copy((uintptr_t)ret, (const void *)at, TL_PAGE);
+	copy_pages((uintptr_t)ret, at, TL_PAGE);
 	swaps[nswaps++] = (struct swap){ at, (uintptr_t)ret };
 	a->nloose += *state_of(a, at) == LIVE;
 	*state_of(a, at) = SWAPPED;
@@ -307,38 +317,48 @@ static int seal_swaps(void)
 	return 0;
 }
 
-static bool live(const struct area *a, uintptr_t at)
+static bool is_piece(const struct area *a, uintptr_t at, bool all)
 {
-	return at < a->at + a->size && (*state_of(a, at) == LIVE || *state_of(a, at) == LOOSE);
+	if (at >= a->at + a->size)
+		return false;
+	return *state_of(a, at) == LOOSE || (all && *state_of(a, at) == LIVE);
+}
+
+/* Replaces [at, end) by one mapping with the same bytes. */
+static bool make_one(struct area *a, uintptr_t at, uintptr_t end)
+{
+	long from = map_at(0, end - at, RW, 0);
+
+	if (tl_syscall_failed(from))
+		return false;
+	copy_pages((uintptr_t)from, at, end - at);
+	if (put_in_place((uintptr_t)from, at, end - at)) {
+		tl_os_free((void *)from, end - at);
+		return false;
+	}
+	for (; at < end; at += TL_PAGE)
+		*state_of(a, at) = LIVE;
+	a->pieces++;
+	return true;
 }
 
 /* Every mapping counts against a limit of the whole program. Failing does no harm. */
 static void gather_loose(struct area *a)
 {
+	bool all = a->pieces > PIECES_MAX;
 	uintptr_t at = a->at, end;
 
+	a->nloose = 0;
+	if (all)
+		a->pieces = 0;
 	for (; at < a->at + a->size; at = end) {
-		bool loose = false;
-		long from;
-
-		for (end = at; live(a, end); end += TL_PAGE)
-			loose |= *state_of(a, end) == LOOSE;
+		for (end = at; is_piece(a, end, all);)
+			end += TL_PAGE;
 		if (end == at)
 			end += TL_PAGE;
-		if (!loose)
-			continue;
-		from = map_at(0, end - at, RW, 0);
-		if (tl_syscall_failed(from))
+		else if (!make_one(a, at, end))
 			return;
-		copy((uintptr_t)from, (const void *)at, end - at);
-		if (put_in_place((uintptr_t)from, at, end - at)) {
-			tl_os_free((void *)from, end - at);
-			return;
-		}
-		for (; at < end; at += TL_PAGE)
-			*state_of(a, at) = LIVE;
 	}
-	a->nloose = 0;
 }
 
 int tl_code_seal(void)
