@@ -483,6 +483,9 @@ where
     I: IntoIterator<Item = &'a S>,
     S: AsRef<str> + ?Sized + 'a,
 {
+    if name.is_empty() {
+        return None;
+    }
     let allowed = (name.chars().count() / 3).max(1);
     candidates
         .into_iter()
@@ -500,4 +503,102 @@ fn distance(a: &str, b: &str) -> usize {
         return 1;
     }
     strsim::osa_distance(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::span::FileId;
+
+    fn map() -> SourceMap {
+        let mut map = SourceMap::new();
+        map.add("a.stp", "probe begin {\n\tx = @cuont(s)\n}\n");
+        map.add("b.stp", "global s");
+        map
+    }
+
+    #[test]
+    fn renders_tag_place_cause_and_next_step() {
+        let mut diags = Diagnostics::new();
+        diags
+            .error(
+                Tag::MacroUnknown,
+                Span::new(FileId(0), 19, 25),
+                "no `@cuont`",
+            )
+            .at("here")
+            .label(Span::new(FileId(1), 7, 8), "the statistic")
+            .note("a note")
+            .help(nearest("@cuont", ["@count", "@sum"]));
+        let text = diags.render(&map(), false);
+        let wanted = [
+            "error[MACRO_UNKNOWN]: no `@cuont`",
+            "--> a.stp:2:6",
+            "2 |     x = @cuont(s)",
+            "^^^^^^ here",
+            "::: b.stp:1:8",
+            "- the statistic",
+            "= cause: A word that starts with @",
+            "= note: a note",
+            "= next step: did you mean `@count`?",
+        ];
+        for part in wanted {
+            assert!(text.contains(part), "no `{part}` in\n{text}");
+        }
+        assert!(!text.contains('\u{1b}'));
+        assert!(diags.render(&map(), true).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn renders_without_a_place_and_outside_of_the_text() {
+        let mut diags = Diagnostics::new();
+        diags.error(Tag::ArgMissing, None, "first\u{1b}[2J\nline");
+        diags.warn(Tag::ArgMissing, Span::new(FileId(0), 4000, 5000), "second");
+        diags.warn(Tag::ArgMissing, Span::new(FileId(77), 0, 1), "third");
+        let text = diags.render(&map(), false);
+        assert!(text.contains("error[ARG_MISSING]: first\u{fffd}[2J\u{fffd}line"));
+        assert!(text.contains("warning[ARG_MISSING]: second"));
+        assert!(text.contains("warning[ARG_MISSING]: third"));
+        assert_eq!((diags.len(), diags.error_count()), (3, 1));
+        diags.drop_warnings();
+        assert_eq!(diags.len(), 1);
+    }
+
+    #[test]
+    fn says_the_same_thing_once() {
+        let mut diags = Diagnostics::new();
+        for _ in 0..3 {
+            diags.error(Tag::ArgMissing, None, "again");
+        }
+        assert_eq!(diags.render(&map(), false).matches("again").count(), 1);
+    }
+
+    #[test]
+    fn tags_have_names_of_their_own() {
+        let mut seen = std::collections::HashSet::new();
+        for tag in Tag::all() {
+            let name = tag.name();
+            assert!(seen.insert(name), "{name} is there twice");
+            assert!(name
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_'));
+            assert!(
+                tag.cause().ends_with('.'),
+                "{name}: the cause is a sentence"
+            );
+            assert_eq!(Tag::from_name(name), Some(*tag));
+        }
+    }
+
+    #[test]
+    fn nearest_is_near() {
+        assert_eq!(
+            nearest("pirntf", ["print", "printf", "sprintf"]),
+            Some("printf")
+        );
+        assert_eq!(nearest("PID", ["tid", "pid"]), Some("pid"));
+        assert_eq!(nearest("x", ["alpha", "beta"]), None);
+        assert_eq!(nearest("same", ["same"]), None);
+        assert_eq!(nearest("", ["a"]), None);
+    }
 }

@@ -2,6 +2,7 @@
 //! Declarations: probes, aliases, functions, globals.
 
 use super::*;
+use crate::diag::nearest;
 use std::collections::HashMap;
 
 const DECLARATIONS: &[&str] = &["probe", "global", "private", "function"];
@@ -62,10 +63,22 @@ impl Parser<'_> {
                 "remove the `;`",
             ));
         } else {
-            let what = "`probe`, `global`, `private`, `function` or `%{`";
-            return Err(self.expected(what));
+            return Err(self.expected_declaration());
         }
         Ok(())
+    }
+
+    fn expected_declaration(&mut self) -> Reported {
+        let near = match &self.token().kind {
+            TokenKind::Word(word) => nearest(word, DECLARATIONS.to_vec()),
+            _ => None,
+        };
+        let what = "`probe`, `global`, `private`, `function` or `%{`";
+        let message = format!("expected {what}, found {}", self.found());
+        self.report(Tag::ParseExpected, message, |d| {
+            d.help(near);
+        });
+        Reported
     }
 
     // ---- probes ----
