@@ -195,7 +195,7 @@ struct tl_session {
 	uint32_t ring_off, ring_size;	/* inside a block; ring_size is a power of two */
 	/* Written by the runner, read by handlers. */
 	uint32_t live;		/* 0: handlers return at once */
-	uint32_t reserved0;
+	uint32_t blocks_used;	/* no block from here on was ever claimed */
 	/* Clock: ns = base_ns + ((cycles - base_cycles) * mult >> 32); the two
 	 * sequence numbers are equal and even when the rest is whole. */
 	uint32_t clock_seq;
