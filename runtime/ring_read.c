@@ -5,14 +5,15 @@
  * is copied before anybody looks into it.
  *
  * A pass gives out what is older than
- *   - the start of the previous pass: whatever a writer had begun before that
- *     is visible by now, as `writing` or as a record (stores take nanoseconds
- *     to become visible, passes are milliseconds apart);
+ *   - the start of an earlier pass, SETTLE cycles back or more: whatever a
+ *     writer had begun before that is visible by now, as `writing` or as a
+ *     record (stores take nanoseconds to become visible);
  *   - every `writing`: something that old may still come. A `writing` that
  *     stays for seconds was left by an abandoned handler, and is ignored.
  */
 #include "internal.h"
 
+#define SETTLE	      100000u
 #define HELD_TOO_LONG (1ull << 33) /* cycles: some seconds */
 
 static uint8_t *ring_of(const struct tl_reader *r, uint32_t block)
@@ -63,10 +64,17 @@ static bool peek(struct tl_reader *r, uint32_t block)
 /* Heads as they are now; returns the time up to which records may be given out. */
 static uint64_t look(struct tl_reader *r, uint64_t now, bool final)
 {
-	uint64_t limit = final ? UINT64_MAX : r->settled;
-	uint32_t i;
+	uint64_t limit;
+	uint32_t i, used_blocks = tl_blocks_used(r->view);
 
-	for (i = 1; i < r->view->nblocks; i++) {
+	if (now - r->sample > SETTLE) {
+		r->settled = r->sample;
+		r->sample = now;
+	}
+	limit = final ? UINT64_MAX : r->settled;
+	if (r->used < used_blocks) /* never fewer: the number is shared */
+		r->used = used_blocks;
+	for (i = 1; i < r->used; i++) {
 		struct tl_block *b = tl_block_at(r->view, i);
 		struct tl_cursor *c = &r->cursor[i];
 		uint64_t writing = tl_time_load(&b->writing); /* before head: see ring.c */
@@ -132,7 +140,7 @@ uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool fi
 	uint64_t now = tl_cycles(), limit = look(r, now, final), count = 0;
 	uint32_t i, n = 0;
 
-	for (i = 1; i < r->view->nblocks; i++)
+	for (i = 1; i < r->used; i++)
 		if (peek(r, i))
 			r->cursor[n++].heap = i;
 	for (i = n / 2; i-- > 0;)
@@ -147,7 +155,6 @@ uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool fi
 			r->cursor[0].heap = r->cursor[--n].heap;
 		sift_down(r, 0, n);
 	}
-	r->settled = now;
 	return count;
 }
 

@@ -233,6 +233,15 @@ int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_
 
 /* --- thread blocks ---------------------------------------------------------------- */
 
+static void used_up_to(struct tl_view *v, uint32_t n)
+{
+	uint32_t *used = &v->session->blocks_used, now = __atomic_load_n(used, __ATOMIC_RELAXED);
+
+	while (now < n && !__atomic_compare_exchange_n(
+				  used, &now, n, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
 struct tl_block *tl_block_claim(struct tl_view *v, uint32_t tid, uint32_t pid, const char *comm)
 {
 	uint32_t i, k, free;
@@ -256,6 +265,7 @@ struct tl_block *tl_block_claim(struct tl_view *v, uint32_t tid, uint32_t pid, c
 		tl_time_store(&b->writing, 0);
 		memset(tl_block_own(b), 0, sizeof(struct tl_block_own));
 		tl_block_own(b)->last_time = tl_cycles();
+		used_up_to(v, i + 1);
 		return b;
 	}
 	__atomic_fetch_add(tl_low_word(&v->session->no_block), 1, __ATOMIC_RELAXED);
@@ -297,7 +307,7 @@ void tl_session_totals(const struct tl_view *v, struct tl_totals *t)
 	uint32_t i;
 
 	memset(t, 0, sizeof(*t));
-	for (i = 1; i < v->nblocks; i++) {
+	for (i = 1; i < tl_blocks_used(v); i++) {
 		const struct tl_block *b = tl_block_at(v, i);
 
 		t->lost += tl_cell_load(&b->lost);

@@ -40,6 +40,13 @@ static inline struct tl_block *tl_block_at(const struct tl_view *v, uint32_t i)
 {
 	return (struct tl_block *)(v->blocks + (uint64_t)i * v->block_stride);
 }
+/* Blocks that were ever claimed have numbers below this; the others' pages are better not touched. */
+static inline uint32_t tl_blocks_used(const struct tl_view *v)
+{
+	uint32_t n = __atomic_load_n(&v->session->blocks_used, __ATOMIC_ACQUIRE);
+
+	return n <= v->nblocks ? n : v->nblocks;
+}
 uint32_t tl_block_index(const struct tl_view *v, const struct tl_block *b);
 /* The thread is gone: its locks are freed, its records stay. Its block may be used again once drained. */
 void tl_block_dead(struct tl_view *v, uint32_t index);
@@ -72,6 +79,8 @@ struct tl_reader {
 	struct tl_cursor *cursor; /* view->nblocks of them, caller's, zero */
 	uint8_t *buffer; /* view->ring_size / 2 bytes: private copy of one record */
 	uint64_t settled; /* records up to here may be given out */
+	uint64_t sample; /* will be the next `settled` */
+	uint32_t used; /* blocks seen so far */
 	uint64_t damaged; /* times that a ring made no sense and was skipped */
 };
 /* Payload of TEXT, ERROR, WARN: the text in it, checked; NULL: damaged. */
@@ -81,8 +90,8 @@ typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r
 	const uint8_t *payload, uint32_t size);
 /*
  * Give out, in order of time, all records that nothing older can still come
- * before: older than every record being written, and than the start of the
- * previous pass. final: everything. Returns the number of records.
+ * before: older than every record being written, and than the start of an
+ * earlier pass. final: everything. Returns the number of records.
  */
 uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool final);
 

@@ -114,10 +114,10 @@ void tl_shard_stat_get(
 {
 	const struct tl_view *v = run->view;
 	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
-	uint32_t i;
+	uint32_t i, n = tl_blocks_used(v);
 
 	memset(sum, 0, TL_STAT_SIZE(h->buckets));
-	for (i = 1; i < v->nblocks; i++) {
+	for (i = 1; i < n; i++) {
 		struct tl_stat *s = cell(v, tl_block_at(v, i), off);
 
 		if (tl_cell_load(&s->epoch) == epoch)
@@ -139,10 +139,10 @@ static int64_t *long_cell(const struct tl_view *v, uint32_t i, uint32_t off)
 
 int64_t tl_shard_get(struct tl_run *run, uint32_t off)
 {
-	uint64_t sum = 0;
-	uint32_t i;
+	uint64_t sum = tl_cell_load(long_cell(run->view, 0, off));
+	uint32_t i, n = tl_blocks_used(run->view);
 
-	for (i = 0; i < run->view->nblocks; i++)
+	for (i = 1; i < n; i++)
 		sum += tl_cell_load(long_cell(run->view, i, off));
 	return (int64_t)sum;
 }

@@ -60,6 +60,8 @@ static void drain(const char *fmt, bool final)
 
 	out_n = 0;
 	out[0] = 0;
+	while (!final && tl_cycles() - reader.sample < 110000)
+		;
 	tl_reader_pass(&reader, take, u.out, final);
 }
 
