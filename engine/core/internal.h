@@ -61,6 +61,7 @@ struct tl_site {
 	bool post;		    /* wanted: some enabled probe has a post handler */
 	bool want;		    /* to be armed */
 	bool queued;		    /* in the running batch */
+	bool shy;		    /* in the running batch: somebody stands in its window */
 	struct tl_patch *planned;   /* in the running batch: the patch that will serve it */
 	struct tl_site *follow;	    /* list of sites to be looked at after the batch */
 	bool noted;		    /* in that list */
@@ -140,6 +141,7 @@ struct tl_batch {
 	struct tl_site *follow; /* a neighbour left: these may do better than a breakpoint now */
 	bool again;		/* plan anew what would still serve */
 	bool careful;		/* no windows over places that threads may come back to */
+	bool blocked;		/* somebody stood inside a window; its sites are shy now */
 };
 int tl_batch_init(struct tl_batch *b, size_t expect);
 int tl_batch_add(struct tl_batch *b, struct tl_site *s);
@@ -161,6 +163,7 @@ struct tl_change {
 	uint8_t from[TL_PATCH_MAX * 2], to[TL_PATCH_MAX * 2];
 	struct tl_patch_step step;
 	bool trapped;		/* `from` is a breakpoint of ours */
+	bool blocked;		/* on failure: somebody stands in this window and cannot be moved */
 	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */
 };
 /* Sorts them. 0, or -TL_E_ with the text unchanged. */

@@ -10,6 +10,7 @@ enum {
 	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,
 	QUIET_TRIES = 100,
 	QUIET_PAUSE_US = 200,
+	COMMIT_TRIES = 6,
 };
 
 #define PATCH(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, node)))
@@ -84,7 +85,7 @@ int tl_batch_add(struct tl_batch *b, struct tl_site *s)
 void tl_batch_deinit(struct tl_batch *b)
 {
 	for (size_t i = 0; i < b->nsites; i++) {
-		b->sites[i]->queued = false;
+		b->sites[i]->queued = b->sites[i]->shy = false;
 		tl_site_put(b->sites[i]);
 	}
 	if (b->sites)
@@ -254,6 +255,9 @@ static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 {
 	const struct tl_patch *p;
 
+	for (unsigned i = 0; i < plan->npoints; i++)
+		if (plan->points[i].site->shy)
+			return false;
 	for (p = b->old; p; p = p->next) {
 		if (!is_between(p->plan.start + p->plan.len, plan))
 			continue;
@@ -641,6 +645,14 @@ static int make_changes(struct tl_patch **a, size_t n, struct tl_change *c, size
 	return 0;
 }
 
+/* Its sites do without a window in the next try. */
+static void make_shy(struct tl_batch *b, const struct tl_patch *p)
+{
+	for (unsigned i = 0; i < p->plan.npoints; i++)
+		p->plan.points[i].site->shy = true;
+	b->blocked = true;
+}
+
 static int write_text(struct tl_batch *b)
 {
 	size_t n = count(b->old) + count(b->fresh), nchanges, i = 0;
@@ -663,6 +675,9 @@ static int write_text(struct tl_batch *b)
 	ret = make_changes(all, n, c, &nchanges);
 	if (!ret)
 		ret = tl_text_apply(c, nchanges);
+	for (i = 0; ret && i < nchanges; i++)
+		if (c[i].blocked)
+			make_shy(b, c[i].patch);
 	tl_os_free(c, size);
 	return ret;
 }
@@ -795,10 +810,13 @@ int tl_batch_commit(struct tl_batch *b)
 	int ret;
 
 	TL_ASSERT_HELD();
-	ret = commit_once(b);
-	if (ret == -TL_E_BUSY && !b->careful) {
-		b->careful = true; /* no window where somebody stands in the way */
+	/* Where somebody stands in the way of a window, do without that window. */
+	for (unsigned i = 0; i < COMMIT_TRIES; i++) {
+		b->blocked = false;
 		ret = commit_once(b);
+		if (ret != -TL_E_BUSY || (b->careful && !b->blocked))
+			break;
+		b->careful |= !b->blocked;
 	}
 	follow_up(b);
 	tl_detour_poll(false);

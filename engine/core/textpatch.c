@@ -94,7 +94,7 @@ static int open_all(const struct batch *b)
 /* --- everyone stopped --------------------------------------------------------- */
 
 /* The change at or below pc, or NULL. */
-static const struct tl_change *change_below(const struct batch *b, uintptr_t pc)
+static struct tl_change *change_below(const struct batch *b, uintptr_t pc)
 {
 	size_t lo = 0, hi = b->n;
 
@@ -111,8 +111,9 @@ static const struct tl_change *change_below(const struct batch *b, uintptr_t pc)
 
 static uintptr_t move_pc(void *arg, uintptr_t pc, bool saved)
 {
-	const struct tl_change *c = change_below(arg, pc);
+	struct tl_change *c = change_below(arg, pc);
 	const struct tl_plan *plan;
+	uintptr_t to;
 
 	(void)saved;
 	if (!c || !c->window)
@@ -121,7 +122,9 @@ static uintptr_t move_pc(void *arg, uintptr_t pc, bool saved)
 	/* At the start the new jump does the right thing; behind the changed bytes nothing changes. */
 	if (pc <= plan->start || pc >= plan->start + plan->changed)
 		return pc;
-	return tl_arch_ip_to_detour(plan, &tl_core.env, c->patch->detour->at, pc);
+	to = tl_arch_ip_to_detour(plan, &tl_core.env, c->patch->detour->at, pc);
+	c->blocked |= !to;
+	return to;
 }
 
 static void write_stopped(void *arg)
@@ -141,6 +144,8 @@ static int stop_and_write(struct batch *b)
 	for (unsigned i = 0; i < STOP_TRIES && ret == -TL_E_BUSY; i++) {
 		if (i)
 			tl_os_pause(STOP_PAUSE_US);
+		for (size_t k = 0; k < b->n; k++)
+			b->c[k].blocked = false;
 		ret = tl_os_stop_all(&stop);
 	}
 	return ret;
@@ -190,6 +195,18 @@ static void do_round(const struct batch *b, enum round round)
 	tl_race_point(round == HEAD ? RP_SPIN_HEAD : round == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
 }
 
+/* Where a thread goes on that hits a passing breakpoint; 0: nowhere (a changed call runs where it stands). */
+static uintptr_t bypass_to(const struct tl_change *c)
+{
+	const struct tl_patch *p = c->patch;
+	uintptr_t to;
+
+	if (!p || p->plan.start != c->addr || p->plan.rung == TL_RUNG_TRAP)
+		return 0;
+	to = tl_arch_ip_to_detour(&p->plan, &tl_core.env, p->detour->at, c->addr);
+	return to == c->addr ? 0 : to;
+}
+
 /* Whoever hits a passing breakpoint goes on in the detour, which is alive before and after. */
 static int bypass_traps(const struct batch *b, bool add)
 {
@@ -203,7 +220,7 @@ static int bypass_traps(const struct batch *b, bool add)
 			tl_os_trap_remove(c->addr);
 			continue;
 		}
-		ret = tl_os_trap_add(c->addr, c->patch->detour->at);
+		ret = tl_os_trap_add(c->addr, bypass_to(c));
 		if (ret) {
 			while (i--)
 				if (b->c[i].how == TL_PATCH_BYPASS)
@@ -223,8 +240,7 @@ static void choose(struct tl_change *c)
 	c->how = (uint8_t)tl_arch_patch_how(c->addr, c->from, c->to, c->len, c->one_insn, &c->step);
 	if (c->how != TL_PATCH_BYPASS)
 		return;
-	if (tl_os_trap_may_kill() || c->trapped || !c->patch || c->patch->plan.start != c->addr ||
-		c->patch->plan.rung == TL_RUNG_TRAP)
+	if (tl_os_trap_may_kill() || c->trapped || !bypass_to(c))
 		c->how = TL_PATCH_STOP;
 	else
 		c->step.spin_len = tl_arch_trap_insn(c->step.spin);
