@@ -357,7 +357,7 @@ fn compile(
         max_string: program.options.max_string,
     };
     let words = compiler.words().join("\0");
-    let headers = header_stamp(&paths.headers);
+    let headers = header_text(&paths.headers);
     let version = env!("CARGO_PKG_VERSION");
     let key = cache::key(&[
         emitted.c.as_bytes(),
@@ -389,14 +389,19 @@ fn compile(
     Some(tap.encode(trapless_wire::Machine::X86_64))
 }
 
-/// Names, sizes and times of the headers that the C includes.
-fn header_stamp(folders: &[PathBuf]) -> String {
-    let one = |folder: &PathBuf| {
-        let meta = std::fs::metadata(folder.join("script.h"));
-        let time = meta.and_then(|m| m.modified()).ok();
-        format!("{}{time:?}", folder.display())
-    };
-    folders.iter().map(one).collect()
+/// The text of the headers that the C includes.
+fn header_text(folders: &[PathBuf]) -> Vec<u8> {
+    let names = [
+        "script.h",
+        "trapless/probe.h",
+        "trapless/regs.h",
+        "trapless/wire.h",
+    ];
+    let read = |(folder, name): (&PathBuf, &str)| std::fs::read(folder.join(name)).ok();
+    let all = folders
+        .iter()
+        .flat_map(|f| names.iter().map(move |n| (f, *n)));
+    all.filter_map(read).flatten().collect()
 }
 
 fn compile_object(
