@@ -67,22 +67,35 @@ check_cases()
 	other_machine big-endian qemu-mips-static mips-linux-gnu-gcc
 }
 
+# What to build with: on x86 also its 32-bit half; elsewhere -Os alone calls helpers.
+levels()
+{
+	echo -O0 -O2 -O3
+	echo 'int x;' >"$out/empty.c"
+	case $1 in
+	gcc | clang)
+		echo -Os
+		$1 -m32 -c "$out/empty.c" -o "$out/empty.o" 2>/dev/null && echo -m32
+		;;
+	esac
+}
+
 # No libc, no compiler helper may be needed, at any optimisation.
 check_freestanding()
 {
-	for cc in gcc clang; do
+	for cc in gcc clang mips-linux-gnu-gcc powerpc-linux-gnu-gcc; do
 		if ! have $cc; then
 			echo "skip insn-freestanding-$cc: not installed"
 			continue
 		fi
 		why=
-		for level in -O0 -O2 -O3 -Os; do
+		for level in $(levels $cc); do
 			for file in decode attr; do
 				$cc $strict $level -ffreestanding -fPIC -c $x86/$file.c -o "$out/$file.o" ||
 					why="does not build with $level"
 			done
 			needs=$(nm -u "$out/decode.o" "$out/attr.o" | grep ' U ' |
-				grep -v -e tl_insn_rows -e _GLOBAL_OFFSET_TABLE_)
+				grep -v -e tl_insn_rows -e _GLOBAL_OFFSET_TABLE_ -e _gp_disp)
 			[ -z "$needs" ] || why="with $level it needs$needs"
 		done
 		if [ -z "$why" ]; then
@@ -97,10 +110,12 @@ check_freestanding()
 # Sets $bench, writes the row cases.
 build_bench()
 {
-	if ! have cargo; then
-		echo "skip insn-bench: no cargo here"
-		return 1
-	fi
+	for tool in cargo cmake python3; do # the references' C parts are built with the latter two
+		if ! have $tool; then
+			echo "skip insn-bench: no $tool here"
+			return 1
+		fi
+	done
 	CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/build/insn-bench}
 	export CARGO_TARGET_DIR
 	bench=$CARGO_TARGET_DIR/release/insn-bench

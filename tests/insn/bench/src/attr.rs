@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What attr.c and the flags say, against what iced knows of operands.
 use crate::ours::{self, Insn};
+use crate::refs::Xed;
+use crate::view::View;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 
 /// Everything wrong with the answers for one instruction.
@@ -73,6 +75,45 @@ pub fn check(
         bad.push("is_boostable");
     }
     bad
+}
+
+/// The same for APX, where XED is the one to ask.
+pub fn check_apx(i: &Insn, mine: &View, x: &Xed) -> Vec<&'static str> {
+    let mut bad = Vec::new();
+    // XED gives the size after scaling EVEX's disp8
+    let scaled = i.flags & ours::EVEX != 0 && mine.disp.size == 1;
+    if mine.disp.off != x.disp.off || (mine.disp != x.disp && !scaled) {
+        bad.push("disp");
+    }
+    if mine.imm != x.imm {
+        bad.push("imm");
+    }
+    // XED lists the register of hints that are no more than nops
+    let hint = i.map == 1 && matches!(i.opcode, 0x0d | 0x18..=0x1f);
+    if x.gp & !ours::attr(i).gp != 0 && !hint {
+        bad.push("gp_used");
+    }
+    if !hint && x.gp & 1 << 4 != 0 && i.flags & (ours::USES_SP | ours::SETS_SP) == 0 {
+        bad.push("USES_SP");
+    }
+    let moves = i.flags & ours::USES_SP != 0; // push and pop; anything else has to say that it writes
+    if x.writes_sp && i.flags & ours::SETS_SP == 0 && !(moves && is_push_pop(i)) {
+        bad.push("SETS_SP");
+    }
+    bad
+}
+
+fn is_push_pop(i: &Insn) -> bool {
+    matches!(
+        (i.map, i.opcode),
+        (
+            0,
+            0x50..=0x5f | 0x68 | 0x6a | 0x8f | 0x9c | 0x9d | 0xc2 | 0xc3 | 0xcf | 0xff
+        )
+    ) || matches!(
+        (i.map, i.opcode),
+        (0, 0xca | 0xcb) | (1, 0xa0 | 0xa1 | 0xa8 | 0xa9) | (4, 0x8f | 0xff)
+    )
 }
 
 /// iced counts these as calls; they do go on with the next instruction.

@@ -17,6 +17,7 @@ mod source;
 mod view;
 
 use iced_x86::InstructionInfoFactory;
+use ours::Insn;
 use refs::Refs;
 use source::{Case, Rng, Source};
 use std::collections::BTreeMap;
@@ -97,7 +98,7 @@ impl Bench {
             self.check_cut(bytes, wide, i.len as usize);
         }
         if exceptions::is_apx(bytes, wide, ours.as_ref()) {
-            self.compare_apx(bytes, wide, mine);
+            self.compare_apx(bytes, wide, ours.as_ref());
             return mine.map(|v| v.len as usize);
         }
         let iced = self.refs.iced(bytes, wide);
@@ -108,7 +109,7 @@ impl Bench {
             let name = iced
                 .map(|(_, i)| format!("{:?}", i.code()))
                 .unwrap_or_default();
-            let (b, x) = (zydis.map(|v| v.len), self.refs.xed(bytes, wide));
+            let (b, x) = (zydis.map(|v| v.len), self.refs.xed_len(bytes, wide));
             let kind = format!(
                 "iced {:?} zydis {b:?} xed {x:?} ours {:?} {name}",
                 a.map(|v| v.len),
@@ -119,7 +120,8 @@ impl Bench {
         }
         if mine.map(|v| v.len) != a.map(|v| v.len) {
             if let Some(n) = exceptions::class(ours.as_ref()) {
-                if !exceptions::LIST[n].xed || mine.map(|v| v.len) == self.refs.xed(bytes, wide) {
+                if !exceptions::LIST[n].xed || mine.map(|v| v.len) == self.refs.xed_len(bytes, wide)
+                {
                     *self.tally.excepted.entry(n).or_default() += 1;
                     return mine.map(|v| v.len as usize);
                 }
@@ -189,15 +191,22 @@ impl Bench {
         }
     }
 
-    fn compare_apx(&mut self, bytes: &[u8], wide: bool, mine: Option<View>) {
+    fn compare_apx(&mut self, bytes: &[u8], wide: bool, ours: Option<&Insn>) {
         self.tally.apx += 1;
         let xed = self.refs.xed(bytes, wide);
-        if mine.map(|v| v.len) != xed {
+        let len = ours.map(|i| i.len);
+        if len != xed.as_ref().map(|x| x.len) {
             self.fail(
-                format!("apx {:?} not {:?}", mine.map(|v| v.len), xed),
+                format!("apx {len:?} not {:?}", xed.map(|x| x.len)),
                 bytes,
                 wide,
             );
+            return;
+        }
+        if let (Some(i), Some(x)) = (ours, xed) {
+            for what in attr::check_apx(i, &ours::view(i, wide), &x) {
+                self.fail(format!("apx {what} {}.{:x}", i.map, i.opcode), bytes, wide);
+            }
         }
     }
 
@@ -373,10 +382,17 @@ fn speed(files: &[String]) -> bool {
             println!("skip insn-speed: {path} is not here");
             continue;
         };
-        let Some((wide, sections)) = source::code_of(&file) else { continue };
-        let best = (0..7).map(|_| sweep(&sections, wide)).max_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((wide, sections)) = source::code_of(&file) else {
+            continue;
+        };
+        let best = (0..7)
+            .map(|_| sweep(&sections, wide))
+            .max_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((n, rate)) = best {
-            println!("# {path}: {n} instructions, {:.1} million a second", rate / 1e6);
+            println!(
+                "# {path}: {n} instructions, {:.1} million a second",
+                rate / 1e6
+            );
         }
     }
     true
@@ -408,7 +424,10 @@ fn show(text: &str, wide: bool) -> bool {
     let iced = refs.iced(&bytes, wide);
     println!("iced  {:?}", iced.map(|(v, i)| (i.code(), v)));
     println!("zydis {:?}", refs.zydis(&bytes, wide));
-    println!("xed   {:?}", refs.xed(&bytes, wide));
+    println!(
+        "xed   {:?}",
+        refs.xed(&bytes, wide).map(|x| (x.len, x.disp, x.imm, x.gp))
+    );
     true
 }
 
