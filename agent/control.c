@@ -32,7 +32,12 @@ static int command_init(struct tl_ctl *c)
 	int ret;
 
 	tl_fsgsbase = c->fsgsbase != 0;
-	ret = tl_engine_init();
+	tl_os_lock();
+	ret = tl_os_init();
+	tl_os_unlock();
+	c->lender = 0;
+	if (!ret)
+		ret = tl_engine_init();
 	if (!ret)
 		ret = tl_agent_view_init(c);
 	return ret;

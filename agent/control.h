@@ -107,7 +107,10 @@ struct tl_ctl {
 	uint32_t first, count;
 	uint64_t env; /* module: address of CODE in the target */
 	int64_t result;
-	uint32_t failed, fsgsbase;
+	uint32_t fsgsbase;
+	uint32_t lender;     /* INIT: id of the thread whose thread block the helper shares, else 0 */
+	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
+	uint32_t reserved1;
 	/* service */
 	uint32_t svc, reserved;
 	uint64_t svc_arg[4];

@@ -133,3 +133,32 @@ void tl_os_trap_remove(uintptr_t addr)
 		}
 	}
 }
+
+/* --- threads: the helper has no thread block of its own, it shares a borrowed one's --- */
+
+uintptr_t __real_tl_os_thread_key(bool early);
+uintptr_t __wrap_tl_os_thread_key(bool early);
+uint32_t __real_tl_gettid(void);
+uint32_t __wrap_tl_gettid(void);
+void __real_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
+void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
+
+/* Only the helper asks this way (handlers come by the early one): no record is its own. */
+uintptr_t __wrap_tl_os_thread_key(bool early)
+{
+	return early ? __real_tl_os_thread_key(true) : 0;
+}
+
+/* While the place of the thread id is looked for, the helper passes for the thread whose block it shares. */
+uint32_t __wrap_tl_gettid(void)
+{
+	return tl_ctl && tl_ctl->lender ? tl_ctl->lender : __real_tl_gettid();
+}
+
+/* A program that has just been started has no thread block yet: its loader tells which libc it will have. */
+void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
+{
+	__real_tl_os_thread_layout(tid_offset, fast_key);
+	if (!*tid_offset)
+		*tid_offset = (int32_t)tl_ctl->tid_offset;
+}

@@ -20,7 +20,8 @@ AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIE -fvisibility=hidden -fno-s
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
 # Every mapping the engine makes goes through agent/areas.c.
 AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
-	tl_os_code_reserve tl_os_code_release tl_broken
+	tl_os_code_reserve tl_os_code_release tl_broken \
+	tl_os_thread_key tl_gettid tl_os_thread_layout
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
 RUNNER_CFLAGS = -std=gnu11 -O2 -g -fno-strict-aliasing $(RUNNER_WARN) -Iinclude

@@ -416,6 +416,24 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 	}
 }
 
+/* Its id as its own namespace has it. */
+static uint32_t own_id(pid_t tid)
+{
+	char path[64], line[256];
+	uint32_t id = (uint32_t)tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "NSpid:", 6))
+			id = (uint32_t)strtoul(strrchr(line, '\t'), NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return id;
+}
+
 /* from: a thread that is stopped and held already, or NULL. Leaves the helper stopped. */
 struct thread *helper_start(struct guardian *g, struct thread *from)
 {
@@ -432,6 +450,7 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 	if (!from)
 		call_restart(g, t, &saved, slept);
 	mask_set(t->tid, ~0ull);
+	g->ctl->lender = own_id(t->tid);
 	helper = clone_helper(g, t);
 	if (!t->dead) {
 		regs_set(t->tid, &saved);

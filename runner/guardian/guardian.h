@@ -152,6 +152,7 @@ int images_read(struct guardian *g);
 int probes_resolve(struct guardian *g, bool final);
 bool images_match(struct guardian *g);
 uint64_t program_entry(struct guardian *g);
+uint32_t loader_tid_offset(struct guardian *g);
 
 /* stop.c */
 int stop_all(struct guardian *g);

@@ -448,6 +448,20 @@ int probes_resolve(struct guardian *g, bool final)
 	return (int)news;
 }
 
+/* Where the libc that this loader brings keeps a thread's id. 0: not known. */
+uint32_t loader_tid_offset(struct guardian *g)
+{
+	size_t i;
+
+	(void)g;
+	for (i = 0; i < nfound; i++) {
+		if (!is_loader(&found[i]))
+			continue;
+		return strncmp(base_name(found[i].path), "ld-musl", 7) ? 0x2d0 : 0x30;
+	}
+	return 0;
+}
+
 /* Where the program itself begins, once the loader has done its work. 0: static, or unknown. */
 uint64_t program_entry(struct guardian *g)
 {
