@@ -511,8 +511,8 @@ static void unregister_all(void)
 			bool last = !p->next;
 
 			tl_probes_unregister_locked(&p, 1);
-			if (last)
-				break; /* the site may be gone */
+			if (last || p->site)
+				break; /* the site may be gone; or no memory even for this */
 		}
 		next = tl_site_next(addr + 1);
 	}
@@ -527,7 +527,7 @@ void tl_engine_exit(void)
 	unregister_all();
 	sweep_up();
 	/* Whoever stands in a detour still needs it, and the tables behind it. */
-	if (tl_core.leftovers || tl_detour_poll(true))
+	if (tl_core.nprobes || tl_core.leftovers || tl_detour_poll(true))
 		goto out;
 	tl_detour_deinit();
 	tl_journal_deinit();

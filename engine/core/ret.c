@@ -230,8 +230,11 @@ static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_e
 	size_t n = 0;
 
 	for (size_t i = 0; i < nparts; i++) {
-		int got = tl_func_get(&tl_core.func, parts[i].start, parts[i].start, parts[i].size);
+		const struct tl_image *img;
+		int got = tl_refuse_addr(parts[i].start, &img);
 
+		if (!got)
+			got = tl_func_get(&tl_core.func, parts[i].start, parts[i].start, parts[i].size);
 		if (got)
 			return got;
 		got = tl_arch_exits(&tl_core.func.code, parts, nparts, out ? out + n : NULL, out ? max - n : 0);
@@ -339,11 +342,12 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 	const struct tl_func_part *parts = rp->parts;
 	size_t nparts = rp->nparts;
 	struct tl_exit *exits;
-	int n = own_part(rp, &own);
+	int n;
 
-	if (n)
-		return n;
 	if (!parts || !nparts) {
+		n = own_part(rp, &own);
+		if (n)
+			return n;
 		parts = &own;
 		nparts = 1;
 	}
