@@ -249,9 +249,9 @@ struct tl_lock {
 enum tl_record_kind {
 	TL_REC_PAD = 1,
 	TL_REC_PRINTF,		/* id = format number; payload: arguments in order */
-	TL_REC_TEXT,		/* payload: a string as below, as it is to be printed; long ones come in pieces */
-	TL_REC_ERROR,		/* payload: a string; a run-time error, id = probe number */
-	TL_REC_WARN,		/* payload: a string */
+	TL_REC_TEXT,		/* payload: text as it is to be printed; long ones come in pieces */
+	TL_REC_ERROR,		/* payload: text; a run-time error, id = probe number */
+	TL_REC_WARN,		/* payload: text */
 	/* raw stream only */
 	TL_REC_THREAD,		/* u32 tid, u32 pid, comm[16]: what `thread` numbers mean */
 	TL_REC_LOST,		/* u64 count */
@@ -267,7 +267,8 @@ struct tl_record {
 
 /*
  * Arguments of a PRINTF record: a number is 8 bytes; a string is a uint32_t
- * length, the bytes, and padding to 8.
+ * length, the bytes, and padding to 8. Texts have no NUL; the padding behind
+ * them is NULs.
  */
 
 /* The raw stream (`trapless-run --raw`) begins with this, then the module file, then records. */
