@@ -113,10 +113,9 @@ static void lines_flush(struct lines *l)
 	uint32_t n = l->n;
 
 	l->n = 0;
-	if (!n || !tl_ring_begin(l->run->view, l->run->block, &s, TL_REC_TEXT, 0, 4 + n, l->time))
+	if (!n || !tl_ring_begin(l->run->view, l->run->block, &s, TL_REC_TEXT, 0, n, l->time))
 		return;
-	memcpy(s.data, &n, 4);
-	memcpy(s.data + 4, l->text, n);
+	memcpy(s.data, l->text, n);
 	tl_ring_end(l->run->block, &s);
 	l->time = s.time;
 }

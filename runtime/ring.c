@@ -50,7 +50,7 @@ bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, uns
 	return true;
 }
 
-/* The reader needs the exact length of a text: pieces are cut at multiples of 8, the last one has padding NULs. */
+/* Pieces are cut at multiples of 8: only the last one is padded. */
 void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id,
 	const char *text, uint32_t n)
 {
@@ -61,10 +61,9 @@ void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned
 	do {
 		uint32_t piece = n < most ? n : most;
 
-		if (!tl_ring_begin(v, b, &s, kind, id, piece + 4, time))
+		if (!tl_ring_begin(v, b, &s, kind, id, piece, time))
 			return;
-		memcpy(s.data, &piece, 4);
-		memcpy(s.data + 4, text, piece);
+		memcpy(s.data, text, piece);
 		tl_ring_end(b, &s);
 		time = s.time;
 		text += piece;

@@ -160,8 +160,8 @@ uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool fi
 
 const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len)
 {
-	if (size < 4 || tl_get32(payload) > size - 4)
-		return NULL;
-	*len = tl_get32(payload);
-	return (const char *)payload + 4;
+	while (size && !payload[size - 1])
+		size--;
+	*len = size;
+	return (const char *)payload;
 }

@@ -142,6 +142,8 @@ __attribute__((cold)) void tl_run_error(struct tl_run *run, const char *fmt, ...
 	va_start(args, fmt);
 	text_format(&t, fmt, args);
 	va_end(args);
+	if (t.n + 1 == t.room)
+		run->block->truncated++;
 	run->error = run->text;
 }
 
@@ -172,13 +174,12 @@ static void error_record(struct tl_run *run)
 	uint32_t all = np ? n + 6 + np : n;
 	struct tl_slot s;
 
-	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_ERROR, run->env->number, 4 + all, 0))
+	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_ERROR, run->env->number, all, 0))
 		return;
-	memcpy(s.data, &all, 4);
-	memcpy(s.data + 4, run->error, n);
+	memcpy(s.data, run->error, n);
 	if (np) {
-		memcpy(s.data + 4 + n, " near ", 6);
-		memcpy(s.data + 10 + n, run->place, np);
+		memcpy(s.data + n, " near ", 6);
+		memcpy(s.data + 6 + n, run->place, np);
 	}
 	tl_ring_end(run->block, &s);
 }

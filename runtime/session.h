@@ -83,7 +83,7 @@ struct tl_reader {
 	uint32_t used; /* blocks seen so far */
 	uint64_t damaged; /* times that a ring made no sense and was skipped */
 };
-/* Payload of TEXT, ERROR, WARN: the text in it, checked; NULL: damaged. */
+/* Payload of TEXT, ERROR, WARN: the text in it, without padding. */
 const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len);
 /* A record: private copy, checked size; time in cycles. Return nonzero to stop (the record counts as read). */
 typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r,
