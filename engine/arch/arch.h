@@ -173,6 +173,8 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 
 /* Is one aligned store seen whole by other processors' fetch? Vendor check and self-test. */
 bool tl_arch_atomic_ok(void);
+/* The knob, and for whoever's self-test fails: from now on it is not. */
+void tl_arch_atomic_forbid(void);
 
 /* Cycle counter for time stamps. Any context. */
 uint64_t tl_arch_cycles(void);

@@ -98,21 +98,27 @@ static void cpuid(uint32_t leaf, uint32_t *a, uint32_t *b, uint32_t *c, uint32_t
 	__asm__ volatile("cpuid" : "=a"(*a), "=b"(*b), "=c"(*c), "=d"(*d) : "a"(leaf), "c"(0));
 }
 
+static int8_t atomic; /* 0: not asked yet, 1: yes, -1: no */
+
 /*
  * Known to fetch an aligned quadword whole: Intel since the P6, AMD since the
- * K8 (Hygon is one). Not promised by either manual; bench and race tests hold
- * the evidence. Others take the longer ways.
+ * K8 (Hygon is one). Not promised by either manual; tests/engine/x86/rules
+ * holds the evidence. Others take the longer ways.
  */
 bool tl_arch_atomic_ok(void)
 {
-	static int8_t known;
 	uint32_t a, b, c, d;
 
-	if (!known) {
+	if (!atomic) {
 		cpuid(0, &a, &b, &c, &d);
-		known = b == 0x756e6547 || b == 0x68747541 || b == 0x6f677948 ? 1 : -1;
+		atomic = b == 0x756e6547 || b == 0x68747541 || b == 0x6f677948 ? 1 : -1;
 	}
-	return known > 0;
+	return atomic > 0;
+}
+
+void tl_arch_atomic_forbid(void)
+{
+	atomic = -1;
 }
 
 uint64_t tl_arch_cycles(void)

@@ -285,6 +285,14 @@ static int try_rung(struct request *r, unsigned rung)
 	}
 }
 
+/* Is there a place from which everything is in reach, and does the detour fit? */
+static int check_detour(const struct tl_plan *plan)
+{
+	if (plan->reach_lo >= plan->reach_hi || plan->reach_hi - plan->reach_lo < TL_DETOUR_MAX)
+		return -TL_E_OUT_OF_REACH;
+	return tl_arch_detour_bound(plan) > TL_DETOUR_MAX ? -TL_E_LIMIT : 0;
+}
+
 int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
 	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
 {
@@ -303,8 +311,8 @@ int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allo
 		if (!(tl_arch_rungs >> n & 1))
 			continue;
 		plan->why[n] = allowed >> n & 1 ? try_rung(&r, n) : -TL_E_OPT_OFF;
-		if (!plan->why[n] && tl_arch_detour_bound(plan) > TL_DETOUR_MAX)
-			plan->why[n] = -TL_E_LIMIT;
+		if (!plan->why[n])
+			plan->why[n] = check_detour(plan);
 		if (!plan->why[n])
 			return 0;
 		if (plan->why[n] != -TL_E_OPT_OFF)

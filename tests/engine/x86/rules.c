@@ -306,6 +306,73 @@ static void conditions(void)
 	}
 }
 
+static void stores_forbidden(void)
+{
+	struct tl_patch_step s;
+
+	tl_arch_atomic_forbid(); /* last of all: there is no way back */
+	CHECK(!tl_arch_atomic_ok());
+	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xe9\4\3\2\1", 5, true, &s) != TL_PATCH_ATOMIC);
+	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xcc", 1, true, &s) == TL_PATCH_ATOMIC);
+}
+
+/* --- whatever the bytes are --------------------------------------------------------- */
+
+static uint64_t seed = 88172645463325252ull;
+
+static uint64_t rnd(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+static struct tl_detour_env env = {
+	.gate = (struct tl_gate *)0x123456789000,
+	.threads = (struct tl_thread *)0x123456780000,
+	.enter_slow = (struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t))0x1234567a0000,
+};
+
+/* Random bytes, random wishes: a plan that is given is one that can be built, within its bound, and maps back. */
+static void random_code(void)
+{
+	static uint8_t bytes[64], detour[TL_DETOUR_MAX];
+	unsigned built = 0, refused = 0;
+
+	for (unsigned n = 0; n < 60000; n++) {
+		unsigned points = 0, at = (unsigned)(rnd() % 16);
+		uintptr_t there, patched;
+		int size;
+
+		for (unsigned i = 0; i < sizeof(bytes); i++)
+			bytes[i] = rnd() % 3 ? (uint8_t)rnd() : (uint8_t) "\x90\xe8\x0f\xff\x48\xc3\x74\xeb"[rnd() % 8];
+		part_at(AT, (const char *)bytes, sizeof(bytes), rnd() % 8);
+		env.tid_offset = rnd() & 1 ? 0x2d0 : 0;
+		env.fast_key = rnd() & 1;
+		memset(&plan, 0, sizeof(plan));
+		plan.early = rnd() & 1;
+		for (; at < 40 && points < 1 + n % 3; at++)
+			if (!tl_arch_can_probe(&code, AT + at))
+				plan.points[points++] = (struct tl_point){.addr = AT + at, .site = (void *)0x1234567b0000,
+					.flags = (uint32_t)rnd() & 3, .post = !(rnd() & 3)};
+		plan.npoints = (uint8_t)points;
+		if (!points || tl_arch_plan(&plan, &code, ALL, claimed, NULL)) {
+			refused++;
+			continue;
+		}
+		there = plan.reach_lo + rnd() % 2 * ((plan.reach_hi - plan.reach_lo - TL_DETOUR_MAX) & ~63ul);
+		size = tl_arch_detour_build(&plan, &env, there, detour);
+		CHECK(size > 0 && (size_t)size <= tl_arch_detour_bound(&plan));
+		CHECK(plan.points[0].addr >= plan.start && plan.points[points - 1].addr < plan.start + plan.len);
+		patched = tl_arch_ip_to_detour(&plan, &env, there, plan.start);
+		CHECK(plan.rung == TL_RUNG_RETARGET ? patched == plan.start : patched == there);
+		CHECK(plan.rung == TL_RUNG_RETARGET || tl_arch_ip_to_text(&plan, &env, there, there) == plan.start);
+		built++;
+	}
+	printf("# %u built, %u refused\n", built, refused);
+	CHECK(built > 10000 && refused > 1000);
+}
+
 /* --- is one aligned store seen whole? ---------------------------------------------- */
 
 static uint8_t *page;
@@ -386,6 +453,8 @@ int main(void)
 	RUN(ways_out);
 	RUN(jumps_that_leave);
 	RUN(conditions);
+	RUN(random_code);
 	RUN(one_store_is_seen_whole);
+	RUN(stores_forbidden);
 	return UNIT_RESULT();
 }
