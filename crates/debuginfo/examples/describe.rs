@@ -42,7 +42,13 @@ fn describe(session: &DebugInfo, program: &str, pattern: &str) -> Result<()> {
         }
         let site = bin.probe_site(&f)?;
         println!("  {site:x?}");
-        let cx = bin.context_of(&f, site.pc)?;
+        let cx = match bin.context_of(&f, site.pc) {
+            Ok(cx) => cx,
+            Err(e) => {
+                println!("  {e}");
+                continue;
+            }
+        };
         for v in bin.variables(&cx)? {
             let place = bin.locate(&v, &cx);
             println!(

@@ -4,7 +4,7 @@
 use crate::dwarf::{endian, R};
 use crate::elf::Elf;
 use gimli::{
-    BaseAddresses, CfaRule, DebugFrame, EhFrame, EhFrameHdr, EndianSlice, UnwindContext,
+    BaseAddresses, CfaRule, DebugFrame, EhFrame, EhFrameOffset, EndianSlice, UnwindContext,
     UnwindSection,
 };
 
@@ -16,10 +16,13 @@ pub(crate) enum Cfa {
 
 pub(crate) struct Cfi {
     eh_frame: EhFrame<R>,
-    header: EhFrameHdr<R>,
+    /// `.eh_frame_hdr`, and its address.
+    header: &'static [u8],
+    header_addr: u64,
+    little: bool,
     debug_frame: DebugFrame<R>,
     bases: BaseAddresses,
-    address_size: u8,
+    eh_frame_addr: u64,
 }
 
 impl Cfi {
@@ -50,10 +53,12 @@ impl Cfi {
         debug_frame.set_address_size(address_size);
         Cfi {
             eh_frame,
-            header: EhFrameHdr::from(slice(elf.section(".eh_frame_hdr"))),
+            header: elf.section(".eh_frame_hdr"),
+            header_addr: elf.section_addr(".eh_frame_hdr").unwrap_or(0),
+            little: elf.endian == object::Endianness::Little,
             debug_frame,
             bases,
-            address_size,
+            eh_frame_addr: elf.section_addr(".eh_frame").unwrap_or(0),
         }
     }
 
@@ -64,14 +69,48 @@ impl Cfi {
             .or_else(|| self.scan(&self.debug_frame, pc, DebugFrame::cie_from_offset))
     }
 
-    /// Through the sorted table of `.eh_frame_hdr`.
+    /// Through the sorted table of `.eh_frame_hdr`, in the one form that linkers write.
     fn by_table(&self, pc: u64) -> Option<Cfa> {
-        let header = self.header.parse(&self.bases, self.address_size).ok()?;
-        let table = header.table()?;
-        let mut ctx = UnwindContext::new();
+        let (head, table) = self.header.split_at_checked(12)?;
+        // Version, then encodings: pcrel sdata4, udata4, datarel sdata4.
+        if head[0] != 1 || head[2] != 0x03 || head[3] != 0x3b {
+            return None;
+        }
+        let word = |b: &[u8]| {
+            let w = <[u8; 4]>::try_from(b).unwrap_or_default();
+            if self.little {
+                i32::from_le_bytes(w)
+            } else {
+                i32::from_be_bytes(w)
+            }
+        };
+        let count = word(&head[8..]) as u32 as usize;
+        let table = &table[..table.len().min(count.saturating_mul(8))];
+        let (mut low, mut high) = (0, table.len() / 8);
+        while low < high {
+            let middle = (low + high) / 2;
+            let start = self
+                .header_addr
+                .wrapping_add_signed(word(&table[middle * 8..][..4]).into());
+            if start <= pc {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let found = &table[low.checked_sub(1)? * 8..];
+        let fde = self
+            .header_addr
+            .wrapping_add_signed(word(&found[4..8]).into());
+        let offset = usize::try_from(fde.checked_sub(self.eh_frame_addr)?).ok()?;
         let cie = EhFrame::cie_from_offset;
-        let row = table
-            .unwind_info_for_address(&self.eh_frame, &self.bases, &mut ctx, pc, cie)
+        let fde = self
+            .eh_frame
+            .fde_from_offset(&self.bases, EhFrameOffset(offset), cie)
+            .ok()?;
+        let mut ctx = UnwindContext::new();
+        let row = fde
+            .unwind_info_for_address(&self.eh_frame, &self.bases, &mut ctx, pc)
             .ok()?;
         rule(row.cfa(), &self.eh_frame)
     }

@@ -151,6 +151,9 @@ impl Error {
             Error::WrongArch { .. } => "use a host tool built for that machine".into(),
             Error::NotLoadable { .. } => "name an executable or a shared library".into(),
             Error::Corrupt { .. } => "install the file again; it may be half-written".into(),
+            Error::NoProgram { name, .. } if Path::new(name).is_file() => {
+                format!("for the file here, write ./{name}")
+            }
             Error::NoProgram { .. } => "give the full path, or put its folder on PATH".into(),
             Error::NoLibrary { known, .. } if !known.is_empty() => {
                 format!("the program needs: {}", list(known, 12))

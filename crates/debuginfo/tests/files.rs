@@ -258,6 +258,104 @@ fn missing_debug_information_says_what_to_do() {
     );
 }
 
+/// What every encoding of the debug information must give for the C fixture.
+fn check_all(name: &str, bin: &Binary) {
+    understands(bin).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let twice = bin
+        .functions(&Pattern::parse("twice").unwrap(), Inlines::Only)
+        .unwrap();
+    assert_eq!(twice.len(), 2, "{name}: {twice:x?}");
+    let node = bin.find_type("struct node").unwrap();
+    let hidden = bin.types().member(node, "hidden").unwrap().ty;
+    let opaque = bin.types().target(hidden).unwrap();
+    assert_eq!(
+        bin.types().member(opaque, "self").unwrap().offset,
+        8,
+        "{name}"
+    );
+    let f = function(bin, "node_sum");
+    let cx = bin.context_of(&f, f.entry).unwrap();
+    let n = bin.variable(&cx, "n").unwrap();
+    assert_eq!(
+        bin.types().declaration(n.ty, "n"),
+        "struct node *n",
+        "{name}"
+    );
+    let decl = bin.declared_at(&f).unwrap();
+    assert!(decl.file.ends_with("facts.c"), "{name}");
+    assert!(bin.source_at(f.entry).unwrap().line >= decl.line, "{name}");
+    let line = decl.line + 1; // the opening brace
+    let p = Pattern::parse(&format!("node_sum@facts.c:{line}")).unwrap();
+    assert!(
+        bin.statements(&p, false)
+            .unwrap()
+            .iter()
+            .any(|s| s.addr == f.entry),
+        "{name}"
+    );
+}
+
+#[test]
+fn every_encoding_is_understood() {
+    for (name, compiler, options) in [
+        (
+            "types-4",
+            "gcc",
+            &["-O2", "-gdwarf-4", "-fdebug-types-section"][..],
+        ),
+        (
+            "types-5",
+            "gcc",
+            &["-O2", "-gdwarf-5", "-fdebug-types-section"],
+        ),
+        (
+            "types-clang",
+            "clang",
+            &["-O2", "-gdwarf-5", "-fdebug-types-section"],
+        ),
+        ("dwarf64", "gcc", &["-O2", "-gdwarf-5", "-gdwarf64"]),
+        ("dwarf-3", "gcc", &["-O2", "-gdwarf-3", "-gstrict-dwarf"]),
+        ("zlib", "gcc", &["-O2", "-g", "-gz=zlib"]),
+        ("zlib-gnu", "gcc", &["-O2", "-g", "-gz=zlib-gnu"]),
+        (
+            "lto",
+            "gcc",
+            &["-O2", "-g", "-flto", "-flto-partition=none"],
+        ),
+        (
+            "sections",
+            "gcc",
+            &["-O2", "-g", "-ffunction-sections", "-Wl,--gc-sections"],
+        ),
+    ] {
+        if !have(compiler) {
+            println!("skip every_encoding_is_understood, {name}: no {compiler}");
+            continue;
+        }
+        check_all(
+            name,
+            &open(&build(&format!("encoding-{name}"), compiler, options)),
+        );
+    }
+}
+
+#[test]
+fn shared_entries_of_dwz_are_followed() {
+    if !have("dwz") {
+        println!("skip shared_entries_of_dwz_are_followed: no dwz");
+        return;
+    }
+    let one = build("dwz-one", "gcc", &["-O2", "-g"]);
+    let two = build("dwz-two", "gcc", &["-O1", "-g"]);
+    let shared = one.with_file_name("dwz-shared");
+    let _ = std::fs::remove_file(&shared);
+    let s = |p: &PathBuf| p.to_str().unwrap().to_owned();
+    run("dwz", &["-m", &s(&shared), &s(&one), &s(&two)]);
+    let linked = run("readelf", &["-SW", &s(&one)]).contains(".gnu_debugaltlink");
+    assert!(linked, "dwz shared nothing");
+    check_all("dwz", &open(&one));
+}
+
 /// Ask a damaged file everything; only panics and hangs count.
 fn ask_all(path: &Path) {
     let Ok(bin) = Binary::open(
