@@ -115,6 +115,12 @@ impl Bench {
                 a.map(|v| v.len),
                 mine.map(|v| v.len)
             );
+            // XED breaks the tie
+            let o = mine.map(|v| v.len);
+            let most = if x == b { b } else { a.map(|v| v.len) };
+            if (x == a.map(|v| v.len) || x == b) && o != most {
+                self.fail(format!("most say {kind}"), bytes, wide);
+            }
             self.note(kind, bytes);
             return None;
         }
