@@ -397,8 +397,12 @@ impl Out<'_, '_> {
             }
             ExprKind::Assign { op, target, value } => self.infix(target, op.symbol(), value),
             ExprKind::In { keys, base } => {
-                self.keys(keys)?;
-                self.text(" in ")?;
+                self.text("[")?;
+                self.list(keys, |out, key| match key {
+                    Key::Expr(e) => out.operand(e),
+                    Key::Any(_) => out.text("*"),
+                })?;
+                self.text("] in ")?;
                 self.expr(base)
             }
             ExprKind::Index { base, keys } => {

@@ -15,6 +15,7 @@ use common::{check_round_trip, parse, parse_with, Parsed};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use trapless_syntax::ast::NodeIds;
 use trapless_syntax::{parse_file, Diagnostics, Environment, MacroLibrary, SourceMap};
@@ -140,7 +141,7 @@ fn check_example(path: &Path) -> Result<libtest_mimic::Completion, Failed> {
     if let Some((_, why)) = EXCLUDED.iter().find(|(name, _)| path.ends_with(name)) {
         return Ok(skip(why));
     }
-    let parsed = parse_example(&read(path)?)?;
+    let parsed = parse_example(&read(path)?, false)?;
     check_round_trip(&parsed.script)?;
     Ok(libtest_mimic::Completion::Completed)
 }
@@ -182,13 +183,13 @@ fn library(map: &mut SourceMap, env: &Environment) -> MacroLibrary {
 }
 
 /// Parse with the first set of arguments that suits the script, and with the
-/// macros of the installed tapset.
-fn parse_example(text: &str) -> Result<Parsed, Failed> {
+/// macros of the installed tapset; without them first, unless `installed`.
+fn parse_example(text: &str, installed: bool) -> Result<Parsed, Failed> {
     let mut said = String::new();
     for args in ARGS {
         let env = environment(args);
         let mut parsed = parse(text, &env);
-        if parsed.diags.has_errors() {
+        if installed || parsed.diags.has_errors() {
             parsed = parse_with(text, &env, |map| library(map, &env));
         }
         if !parsed.diags.has_errors() {
@@ -334,7 +335,13 @@ fn answer(parsed: &Parsed) -> Answer {
 // ---- stap ----
 
 /// As much of a kernel's build tree as `stap -p1` wants to see.
-fn kernel_tree() -> std::io::Result<PathBuf> {
+fn kernel_tree() -> std::io::Result<&'static PathBuf> {
+    static TREE: OnceLock<PathBuf> = OnceLock::new();
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock();
+    if let Some(tree) = TREE.get() {
+        return Ok(tree);
+    }
     let root = std::env::temp_dir().join(format!("trapless-kernel-tree-{}", std::process::id()));
     for folder in ["include/config", "include/generated", "include/linux"] {
         std::fs::create_dir_all(root.join(folder))?;
@@ -347,7 +354,7 @@ fn kernel_tree() -> std::io::Result<PathBuf> {
         root.join("include/generated/utsrelease.h"),
         "#define UTS_RELEASE \"6.1.0\"\n",
     )?;
-    Ok(root)
+    Ok(TREE.get_or_init(|| root))
 }
 
 /// Ask for pass 1: the answer, and what was printed.
@@ -355,7 +362,7 @@ fn stap(text: &str, args: &[&str]) -> Result<(Answer, String), Failed> {
     let tree = kernel_tree()?;
     let mut child = Command::new("stap")
         .args(["-w", "-p1", "-g", "-r"])
-        .arg(&tree)
+        .arg(tree)
         .args(["-e", text])
         .args(args)
         .stdin(Stdio::null())
@@ -399,7 +406,7 @@ fn first_line(said: &str) -> Option<usize> {
 /// Like [`same_tree`], for an example.
 fn example_tree(path: &Path) -> Result<(), Failed> {
     let text = read(path)?;
-    let printed = parse_example(&text)?.script.to_string();
+    let printed = parse_example(&text, true)?.script.to_string();
     for args in ARGS {
         let (answer, theirs) = stap(&text, args)?;
         if answer == Answer::Ok {
@@ -411,7 +418,9 @@ fn example_tree(path: &Path) -> Result<(), Failed> {
 
 /// stap must see the same tree in `text` as in what our printer makes of it.
 fn same_tree(text: &str, args: &[&str]) -> Result<(), Failed> {
-    let parsed = parse(text, &environment(args));
+    let env = environment(args);
+    // With stap's macros, where ours of the same name differ.
+    let parsed = parse_with(text, &env, |map| library(map, &env));
     if parsed.diags.has_errors() {
         return Err(parsed.said().into());
     }
@@ -432,7 +441,14 @@ fn compare(theirs: &str, printed: &str, args: &[&str]) -> Result<(), Failed> {
     // The comment at the top names the file.
     let lines = |text: &str| -> Vec<String> {
         let kept = text.lines().filter(|l| !l.starts_with("# "));
-        kept.map(String::from).collect()
+        // We print `\n` for a line end, where stap keeps what was written.
+        kept.flat_map(|l| {
+            l.replace("\\t", "\t")
+                .split("\\n")
+                .map(String::from)
+                .collect::<Vec<_>>()
+        })
+        .collect()
     };
     let (theirs, ours) = (lines(theirs), lines(&ours));
     match theirs.iter().zip(&ours).find(|(a, b)| a != b) {

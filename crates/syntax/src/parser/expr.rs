@@ -193,11 +193,12 @@ impl Parser<'_> {
         Ok(self.expr_node(kind, span))
     }
 
-    /// `[k1, *] in a`; a single `[x]` without `in` is `x`.
+    /// `[k1, *] in a`; a single `[x]` without `in` is `x`. The keys are
+    /// comparisons or tighter.
     fn bracket_keys(&mut self) -> Parse<Expr> {
         let open = self.span();
         self.bump();
-        let mut keys = self.keys(open)?;
+        let mut keys = self.key_list(open, |p| p.binary_expr(COMPARE))?;
         if self.eat_word("in") {
             let base = self.indexable()?;
             let span = open.to(base.span);
@@ -215,8 +216,12 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind `[`, up to and with `]`.
+    /// Behind the `[` of an element or slice, up to and with `]`.
     pub(super) fn keys(&mut self, open: Span) -> Parse<Vec<Key>> {
+        self.key_list(open, |p| p.expr())
+    }
+
+    fn key_list(&mut self, open: Span, key: impl Fn(&mut Self) -> Parse<Expr>) -> Parse<Vec<Key>> {
         let mut keys = Vec::new();
         loop {
             let star =
@@ -225,7 +230,7 @@ impl Parser<'_> {
                 keys.push(Key::Any(self.span()));
                 self.bump();
             } else {
-                keys.push(Key::Expr(self.expr()?));
+                keys.push(Key::Expr(key(self)?));
             }
             if !self.eat_op(",") {
                 break;
