@@ -12,7 +12,7 @@ struct image {
 	struct image *next;
 	uintptr_t *entries; /* sorted; NULL until scanned */
 	size_t nentries, max;
-	bool scanned, incomplete;
+	bool scanned, incomplete, unsorted;
 };
 
 static struct image *images;
@@ -24,7 +24,7 @@ static void forget_entries(struct image *im)
 		tl_os_free(im->entries, im->max * sizeof(*im->entries));
 	im->entries = NULL;
 	im->nentries = im->max = 0;
-	im->scanned = im->incomplete = false;
+	im->scanned = im->incomplete = im->unsorted = false;
 }
 
 int tl_image_add(const struct tl_image *img)
@@ -176,6 +176,7 @@ static void add_entry(void *arg, uintptr_t target)
 		im->max = max;
 	}
 	im->entries[im->nentries++] = target;
+	im->unsorted = true;
 }
 
 static void sift(uintptr_t *a, size_t i, size_t n)
@@ -232,8 +233,39 @@ static void scan(struct image *im)
 			tl_arch_code_leaves(&f.code, add_entry, &s);
 	}
 	tl_func_deinit(&f);
-	sort(im->entries, im->nentries);
 	im->scanned = true;
+}
+
+/* The first entry at or behind addr. */
+static size_t entry_at(struct image *im, uintptr_t addr)
+{
+	size_t a = 0, b = im->nentries;
+
+	if (im->unsorted)
+		sort(im->entries, im->nentries);
+	im->unsorted = false;
+	while (a < b) {
+		size_t mid = a + (b - a) / 2;
+
+		if (im->entries[mid] < addr)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	return a;
+}
+
+void tl_image_note_entry(void *arg, uintptr_t target)
+{
+	struct scan s = {.im = (struct image *)(uintptr_t)tl_image_find(target)};
+	size_t i;
+
+	(void)arg;
+	if (!s.im)
+		return;
+	i = entry_at(s.im, target);
+	if (i == s.im->nentries || s.im->entries[i] != target)
+		add_entry(&s, target);
 }
 
 int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
@@ -241,18 +273,11 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 {
 	struct image *im = (struct image *)(uintptr_t)img; /* img is its first member */
 	struct pad_list list = {.pads = pads, .n = *npads, .max = max, .lo = lo, .hi = hi};
-	size_t a = 0, b;
+	size_t a;
 
 	if (!im->scanned)
 		scan(im);
-	for (b = im->nentries; a < b;) {
-		size_t mid = a + (b - a) / 2;
-
-		if (im->entries[mid] < lo)
-			a = mid + 1;
-		else
-			b = mid;
-	}
+	a = entry_at(im, lo);
 	for (; a < im->nentries && im->entries[a] < hi; a++)
 		add_pad(&list, im->entries[a]);
 	*npads = list.n;

@@ -214,6 +214,8 @@ int tl_image_function_next(const struct tl_image *img, uintptr_t addr, struct tl
  */
 int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
 	size_t max, size_t *npads);
+/* A jump from elsewhere to target is known otherwise: from a part that no table lists. */
+void tl_image_note_entry(void *arg, uintptr_t target);
 void tl_images_deinit(void);
 
 /* --- refusals (refuse.c) ---------------------------------------------------------------- */

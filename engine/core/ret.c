@@ -237,6 +237,7 @@ static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_e
 			got = tl_func_get(&tl_core.func, parts[i].start, parts[i].start, parts[i].size);
 		if (got)
 			return got;
+		tl_arch_code_leaves(&tl_core.func.code, tl_image_note_entry, NULL);
 		got = tl_arch_exits(&tl_core.func.code, parts, nparts, out ? out + n : NULL, out ? max - n : 0);
 		if (got < 0)
 			return got;

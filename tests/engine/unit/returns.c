@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Return probes: pairing by stack pointer, recursion, throw and longjmp, tail calls, cold parts. */
+#include "machine.h"
+
+static struct cpu cpu;
+static unsigned entries, returns;
+static uint64_t last_data;
+static struct tl_func_part parts[2];
+
+static bool clean(void)
+{
+	fake.threads[0].used = false;
+	tl_engine_exit();
+	return !fake.live && !fake.code_used;
+}
+
+static int on_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	entries++;
+	if (*(uint64_t *)c->data)
+		entries += 1000; /* must be zero */
+	*(uint64_t *)c->data = entries;
+	return c->rp->data != NULL && entries == 2; /* skip the second where asked to */
+}
+
+static void on_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	returns++;
+	last_data = *(uint64_t *)c->data;
+}
+
+static struct tl_retprobe probe(size_t start, size_t end)
+{
+	parts[0] = (struct tl_func_part){TEXT(start), end - start};
+	entries = returns = 0;
+	return (struct tl_retprobe){.entry = (void *)TEXT(start), .on_entry = on_entry, .on_return = on_return,
+		.data_size = 8, .parts = parts, .nparts = 1};
+}
+
+/*
+ * 0 call 6 | 5 ret
+ * 6 dec r0 | 8 jnz 11 | 10 ret | 11 call 6 | 16 inc r1 | 18 ret     recursion, two returns
+ */
+static void recursive(void)
+{
+	world();
+	emit_rel32(TOY_CALL, 6);
+	E(TOY_RET, TOY_DEC, 0, TOY_JNZ, 1, TOY_RET);
+	emit_rel32(TOY_CALL, 6);
+	E(TOY_INC, 1, TOY_RET);
+}
+
+static bool go(uint32_t depth)
+{
+	cpu_init(&cpu, 0, 0);
+	cpu.r[0] = depth;
+	return run(&cpu);
+}
+
+static void recursion_pairs_every_call(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(go(10) && entries == 10 && returns == 10 && last_data == 1 && cpu.r[1] == 9);
+	CHECK(go(1) && entries == 11 && returns == 11 && last_data == 11);
+	CHECK(rp.nmissed == 0 && rp.nabandoned == 0);
+	CHECK(tl_retprobe_unregister(&rp) == 0 && rp.nmissed == 0);
+	CHECK(tl_retprobe_unregister(&rp) == -TL_E_STATE);
+	CHECK(clean());
+}
+
+static void an_entry_may_skip_its_return(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	rp.data = &rp;
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(go(3) && entries == 3 && returns == 2);
+	CHECK(rp.nmissed == 0 && rp.nabandoned == 0);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+static void too_many_calls_are_counted_once(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	rp.maxactive = 3;
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(go(5) && entries == 3 && returns == 3 && rp.nmissed == 2);
+	CHECK(go(3) && returns == 6 && rp.nmissed == 2); /* nothing has leaked */
+	CHECK(tl_retprobe_unregister(&rp) == 0 && rp.nmissed == 2);
+	CHECK(clean());
+}
+
+static void an_exit_without_entry_is_missed(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	cpu_init(&cpu, 0, 0);
+	cpu.r[0] = 1;
+	step(&cpu); /* inside the function already */
+	step(&cpu);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(run(&cpu) && returns == 0 && rp.nmissed == 1);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+/* Goes in `depth` deep, then longjmp back to the caller at the top. */
+static bool jump_out(uint32_t depth)
+{
+	cpu_init(&cpu, 0, 0);
+	cpu.r[0] = depth;
+	for (unsigned i = 0; i < 1000 && cpu.r[0] > 1; i++)
+		step(&cpu);
+	cpu.sp = STACK - 1;
+	cpu.thread->pc = TEXT(5);
+	return run(&cpu);
+}
+
+static void longjmp_leaves_abandoned_calls(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	rp.maxactive = 64;
+	CHECK(tl_retprobe_register(&rp) == 0);
+	for (unsigned i = 0; i < 100000; i++)
+		CHECK(jump_out(5));
+	CHECK(returns == 0 && rp.nmissed == 0);
+	CHECK(go(5) && returns == 5);
+	CHECK(rp.nabandoned == entries - 5);
+	CHECK(tl_retprobe_unregister(&rp) == 0 && rp.nmissed == 0);
+	CHECK(clean());
+}
+
+/* Leaves only the inner calls: the outer one returns as usual. */
+static void a_throw_caught_half_way(void)
+{
+	struct tl_retprobe rp;
+	struct cpu outer;
+
+	recursive();
+	rp = probe(6, 19);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	cpu_init(&cpu, 0, 0);
+	cpu.r[0] = 6;
+	while (cpu.thread->pc != TEXT(16) && entries < 3)
+		step(&cpu);
+	outer = cpu; /* in the third call */
+	while (entries < 6)
+		step(&cpu);
+	outer.r[0] = 0;
+	cpu = outer;
+	cpu.thread->pc = TEXT(16); /* as if its own call had just come back */
+	CHECK(run(&cpu) && returns == 3);
+	CHECK(rp.nabandoned == 3 && rp.nmissed == 0);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+/* 0 call 6 | 5 ret | 6 dec r0 | 8 jnz 20 (tail call) | 10 short 20 | ... | 20 inc r1 | 22 ret */
+static void tail_calls_are_returns(void)
+{
+	struct tl_retprobe rp;
+
+	world();
+	emit_rel32(TOY_CALL, 6);
+	E(TOY_RET, TOY_DEC, 0, TOY_JNZ, 10, TOY_SHORT, 8);
+	text_end = 20;
+	E(TOY_INC, 1, TOY_RET);
+	rp = probe(6, 12);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(go(1) && entries == 1 && returns == 1);
+	CHECK(go(2) && entries == 2 && returns == 2);
+	CHECK(rp.nmissed == 0 && rp.nabandoned == 0);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+/* 0 call 6 | 5 ret | 6 dec r0 | 8 jnz 30 (cold) | 10 ret | ... | 30 inc r1 | 32 jmp 10 or ret */
+static void cold_parts_belong_to_the_function(void)
+{
+	struct tl_retprobe rp;
+
+	world();
+	emit_rel32(TOY_CALL, 6);
+	E(TOY_RET, TOY_DEC, 0, TOY_JNZ, 20, TOY_RET);
+	text_end = 30;
+	E(TOY_DEC, 0, TOY_JNZ, 1, TOY_RET, TOY_SHORT, (uint8_t)(10 - 37));
+	rp = probe(6, 11);
+	parts[1] = (struct tl_func_part){TEXT(30), 7};
+	rp.nparts = 2;
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(go(1) && returns == 1);
+	CHECK(go(2) && returns == 2); /* leaves from the cold part */
+	CHECK(go(3) && returns == 3); /* comes back to the hot one */
+	CHECK(rp.nmissed == 0 && rp.nabandoned == 0 && entries == 3);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+static void an_exit_that_cannot_be_known_is_refused(void)
+{
+	struct tl_retprobe rp;
+
+	world();
+	emit_rel32(TOY_CALL, 6);
+	E(TOY_RET, TOY_DEC, 0, TOY_JMPI, 0, TOY_RET);
+	rp = probe(6, 11);
+	CHECK(tl_retprobe_register(&rp) == -TL_E_NO_EXIT && !rp.state);
+	rp.parts = NULL;
+	rp.nparts = 0;
+	CHECK(tl_retprobe_register(&rp) == -TL_E_NOT_PROVEN);
+	rp.on_return = NULL;
+	CHECK(tl_retprobe_register(&rp) == -TL_E_INVAL);
+	CHECK(clean());
+}
+
+static void a_function_of_one_instruction(void)
+{
+	struct tl_retprobe rp;
+
+	world();
+	emit_rel32(TOY_CALL, 6);
+	E(TOY_RET, TOY_RET);
+	rp = probe(6, 7);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(go(0) && entries == 1 && returns == 1 && rp.nmissed == 0);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+static void calls_of_dead_threads_are_given_back(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	rp.maxactive = 4;
+	CHECK(tl_retprobe_register(&rp) == 0);
+	for (unsigned i = 0; i < 50; i++) {
+		struct tl_probe p = probe_at(0, 19, count_hit);
+
+		cpu_init(&cpu, 0, 0);
+		cpu.thread->tid = 500 + i;
+		cpu.key = 0x9000 + 64 * i;
+		cpu.r[0] = 5;
+		while (entries < 4 * (i + 1))
+			step(&cpu);
+		fake.threads[0].used = false; /* dies in there */
+		CHECK(tl_probe_register(&p) == 0 && tl_probe_unregister(&p) == 0);
+	}
+	CHECK(rp.nmissed == 0 && rp.nabandoned == 200);
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(clean());
+}
+
+int main(void)
+{
+	RUN(recursion_pairs_every_call);
+	RUN(an_entry_may_skip_its_return);
+	RUN(too_many_calls_are_counted_once);
+	RUN(an_exit_without_entry_is_missed);
+	RUN(longjmp_leaves_abandoned_calls);
+	RUN(a_throw_caught_half_way);
+	RUN(tail_calls_are_returns);
+	RUN(cold_parts_belong_to_the_function);
+	RUN(an_exit_that_cannot_be_known_is_refused);
+	RUN(a_function_of_one_instruction);
+	RUN(calls_of_dead_threads_are_given_back);
+	return UNIT_RESULT();
+}
