@@ -24,7 +24,7 @@ struct tl_code {
 	uintptr_t start;	/* address of text[0] */
 	size_t size;
 	const uint8_t *text;	/* size + slack readable bytes: `after` says how many follow */
-	size_t after;		/* bytes behind the part that are proven padding up to the next function */
+	size_t after;		/* bytes behind the part up to the next function; the walk makes it 0 unless all are padding */
 	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;

@@ -83,12 +83,26 @@ static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
 		code->port |= X86_PORT_RSEQ;
 }
 
+/* What follows the part up to the next one is padding as a whole, or is not ours to use. */
+static bool only_padding(const struct tl_code *code)
+{
+	uintptr_t addr = code->start + code->size, end = addr + code->after;
+	struct tl_insn i;
+
+	for (; addr < end; addr += i.len)
+		if (!x86_decode_at(code, addr, &i) || !tl_insn_is_padding(&i))
+			return false;
+	return true;
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
 	struct tl_insn i;
 
 	clear(code);
+	if (!only_padding(code))
+		code->after = 0;
 	for (size_t n = 0; n < code->npads; n++)
 		if (inside(code, code->pads[n]))
 			set_bit(code->target, code->pads[n] - code->start);

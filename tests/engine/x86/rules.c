@@ -147,6 +147,8 @@ static void padding_is_room(void)
 	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
 	PADDED(RET, "\xcc\xcc\xcc");
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
+	PADDED(RET, "\xcc\xcc\xcc\xcc\x55"); /* something stands there */
+	CHECK(code.after == 0 && plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
 	PADDED(PUSH, "\x90\x90\x90\x90\x90"); /* runs into what follows */
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
 }
