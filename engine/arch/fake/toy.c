@@ -302,6 +302,8 @@ uintptr_t tl_arch_ip_to_detour(const struct tl_plan *p, const struct tl_detour_e
 	size_t off = SIZE_MAX;
 
 	(void)env;
+	if (p->rung == TL_RUNG_RETARGET)
+		return 0; /* its detour stands behind the call */
 	build(p, buf, ip, &off);
 	return off == SIZE_MAX ? 0 : at + off;
 }
