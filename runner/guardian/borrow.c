@@ -277,22 +277,37 @@ void call_restart(struct guardian *g, struct thread *t, struct user_regs_struct 
 	}
 }
 
-/* A system call stop of a thread whose call was issued again: at the end put its argument back. */
+static bool cut_short(long result)
+{
+	return result == -EINTR || (result <= RESTART_SYS && result >= RESTART_BLOCK);
+}
+
+/*
+ * A system call stop of a thread whose call was issued again: at the call's end
+ * its argument is put back. A stop that was asked for ends the call, and this
+ * stop is then the one that was asked for: no other follows.
+ */
 bool again_stop(struct guardian *g, struct thread *t)
 {
 	struct user_regs_struct regs;
 
 	if (!t->again.on)
 		return false;
-	if (!t->again.inside) {
-		t->again.inside = true;
-	} else if (!regs_get(t->tid, &regs) && (long)regs.rax != -EINTR &&
-		   !((long)regs.rax <= RESTART_SYS && (long)regs.rax >= RESTART_BLOCK)) {
+	t->again.inside = !t->again.inside;
+	if (t->again.inside || regs_get(t->tid, &regs)) {
+		thread_resume(g, t, 0);
+		return true;
+	}
+	if (!cut_short((long)regs.rax)) {
 		*arg_of(&regs, t->again.arg) = t->again.value;
 		regs_set(t->tid, &regs);
 		t->again.on = false;
-	} else {
-		t->again.inside = false;
+	} else if (t->interrupted) {
+		t->interrupted = false;
+		if (t->held)
+			return true;
+		call_restart(g, t, &regs, 0);
+		regs_set(t->tid, &regs);
 	}
 	thread_resume(g, t, 0);
 	return true;

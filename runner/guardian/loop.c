@@ -50,6 +50,8 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 
 	(void)g;
 	t->stopped = false;
+	if (t->interrupted) /* any stop takes away one that was asked for */
+		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0, (long)sig);
 }
 

@@ -325,7 +325,7 @@ static bool stop_one(struct guardian *g, struct thread *t)
 	t->held = true;
 	if (regs_get(t->tid, regs))
 		return true;
-	if (!signal_waits(g, t) && t->status >> 16 == PTRACE_EVENT_STOP) {
+	if (!signal_waits(g, t)) {
 		call_restart(g, t, regs, slept);
 		regs_set(t->tid, regs);
 	}

@@ -124,9 +124,14 @@ int main(int argc, char **argv)
 	snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "trapless-blocked-%d", getpid());
 	if (pipe(pipefd) || semid < 0 || bind(listener, (struct sockaddr *)&a, sizeof(a)) || listen(listener, 1))
 		return 2;
-	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		if (argc > 1 && strcmp(argv[1], calls[i].name))
+	for (i = 0; argc > 1 && i < sizeof(calls) / sizeof(*calls); i++) {
+		if (strcmp(argv[1], calls[i].name))
 			continue;
+		printf("ready %d\n", getpid());
+		fflush(stdout);
+		run((void *)&calls[i]);
+	}
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		if (pthread_create(&t, NULL, run, (void *)&calls[i]))
 			return 2;
 	}
