@@ -26,7 +26,7 @@ struct chunk {
 static struct chunk *chunks;
 static struct tl_slab chunk_slab = {.size = sizeof(struct chunk)};
 static struct tl_detour *blocks[CLASSES]; /* free */
-static struct tl_index retired;		  /* by plan.start, several chained by ->next */
+static struct tl_index retired; /* by plan.start, several chained by ->next */
 static size_t nretired, look_from = LOOK_AT_MOST;
 
 #define DETOUR(n) ((struct tl_detour *)(void *)((uint8_t *)(n)-offsetof(struct tl_detour, node)))
@@ -213,14 +213,15 @@ static void unretire(struct tl_detour *d)
 
 static bool same_plan(const struct tl_plan *a, const struct tl_plan *b)
 {
-	if (a->rung != b->rung || a->port != b->port || a->npoints != b->npoints || a->len != b->len ||
-		a->changed != b->changed || a->early != b->early || a->start != b->start ||
-		!tl_equal(a->orig, b->orig, a->len))
+	if (a->rung != b->rung || a->port != b->port || a->npoints != b->npoints ||
+		a->len != b->len || a->changed != b->changed || a->early != b->early ||
+		a->start != b->start || !tl_equal(a->orig, b->orig, a->len))
 		return false;
 	for (unsigned i = 0; i < a->npoints; i++) {
 		const struct tl_point *x = &a->points[i], *y = &b->points[i];
 
-		if (x->addr != y->addr || x->site != y->site || x->flags != y->flags || x->post != y->post)
+		if (x->addr != y->addr || x->site != y->site || x->flags != y->flags ||
+			x->post != y->post)
 			return false;
 	}
 	return true;
@@ -311,7 +312,8 @@ bool tl_detour_site_quiet(const struct tl_site *s)
 {
 	struct tl_detour *d, *e;
 
-	if (s->patch && tl_os_quiet(s->patch->detour->at, s->patch->detour->at + s->patch->detour->size))
+	if (s->patch &&
+		tl_os_quiet(s->patch->detour->at, s->patch->detour->at + s->patch->detour->size))
 		return false;
 	for (d = next_retired(s->addr - TL_PATCH_MAX); d && d->plan.start <= s->addr;
 		d = next_retired(d->plan.start + 1))

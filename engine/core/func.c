@@ -111,7 +111,8 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	if (!img)
 		return -TL_E_NOT_TEXT;
 	if (f->valid && addr >= f->code.start && addr - f->code.start < f->code.size &&
-		(!given || (start >= f->code.start && start + size <= f->code.start + f->code.size)))
+		(!given ||
+			(start >= f->code.start && start + size <= f->code.start + f->code.size)))
 		return 0;
 	ret = tl_image_function_next(img, addr, &part, pads, PADS, &npads, &next);
 	if (ret == -TL_E_LIMIT || (ret && part.size))

@@ -9,18 +9,20 @@
 #include <trapless/probe.h>
 
 enum tl_image_flag {
-	TL_IMAGE_EARLY	= 1 << 0, /* code may run before the thread pointer is set: dynamic loader, static program */
-	TL_IMAGE_SELF	= 1 << 1, /* our own code: never probed */
-	TL_IMAGE_VDSO	= 1 << 2,
+	TL_IMAGE_EARLY =
+		1
+		<< 0, /* code may run before the thread pointer is set: dynamic loader, static program */
+	TL_IMAGE_SELF = 1 << 1, /* our own code: never probed */
+	TL_IMAGE_VDSO = 1 << 2,
 };
 
 struct tl_image {
-	uintptr_t bias;		/* address of ELF vaddr 0 */
-	uintptr_t lo, hi;	/* executable range */
-	uintptr_t eh_frame_hdr;	/* address in memory, 0: none */
+	uintptr_t bias; /* address of ELF vaddr 0 */
+	uintptr_t lo, hi; /* executable range */
+	uintptr_t eh_frame_hdr; /* address in memory, 0: none */
 	size_t eh_frame_hdr_size;
 	uint32_t flags;
-	char name[60];		/* base name, for messages */
+	char name[60]; /* base name, for messages */
 };
 
 /* Engine lock held. Tables are copied. */

@@ -29,7 +29,7 @@ void tl_index_insert(struct tl_index *ix, struct tl_node *n, uintptr_t key);
 void tl_index_remove(struct tl_index *ix, struct tl_node *n);
 struct tl_node *tl_index_find(const struct tl_index *ix, uintptr_t key);
 struct tl_node *tl_index_floor(const struct tl_index *ix, uintptr_t key); /* greatest key <= key */
-struct tl_node *tl_index_ceil(const struct tl_index *ix, uintptr_t key);  /* least key >= key */
+struct tl_node *tl_index_ceil(const struct tl_index *ix, uintptr_t key); /* least key >= key */
 
 /* --- small objects (slab.c) ----------------------------------------------- */
 
@@ -51,24 +51,24 @@ void tl_slab_deinit(struct tl_slab *s);
  * reads `current` anew behind the instruction and its `post` is never NULL.
  */
 struct tl_site {
-	struct tl_probe *current;   /* a probe, &aggregate, or tl_probe_nothing */
+	struct tl_probe *current; /* a probe, &aggregate, or tl_probe_nothing */
 	uintptr_t addr;
-	struct tl_node node;	    /* in tl_core.sites */
-	struct tl_probe *probes;    /* oldest first; readers walk it inside a guard */
-	struct tl_probe aggregate;  /* its handlers walk the list */
-	struct tl_patch *patch;	    /* that serves it now, NULL: not armed */
-	uint32_t flags;		    /* wanted: union of the enabled probes' TL_PROBE_ flags */
-	bool post;		    /* wanted: some enabled probe has a post handler */
-	bool want;		    /* to be armed */
-	bool queued;		    /* in the running batch */
-	bool shy;		    /* in the running batch: somebody stands in its window */
-	struct tl_patch *planned;   /* in the running batch: the patch that will serve it */
-	struct tl_site *follow;	    /* list of sites to be looked at after the batch */
-	bool noted;		    /* in that list */
-	uint32_t refs;		    /* detours, live and retired, that hold its address */
-	uintptr_t func_start;	    /* as given by a probe, else 0 */
+	struct tl_node node; /* in tl_core.sites */
+	struct tl_probe *probes; /* oldest first; readers walk it inside a guard */
+	struct tl_probe aggregate; /* its handlers walk the list */
+	struct tl_patch *patch; /* that serves it now, NULL: not armed */
+	uint32_t flags; /* wanted: union of the enabled probes' TL_PROBE_ flags */
+	bool post; /* wanted: some enabled probe has a post handler */
+	bool want; /* to be armed */
+	bool queued; /* in the running batch */
+	bool shy; /* in the running batch: somebody stands in its window */
+	struct tl_patch *planned; /* in the running batch: the patch that will serve it */
+	struct tl_site *follow; /* list of sites to be looked at after the batch */
+	bool noted; /* in that list */
+	uint32_t refs; /* detours, live and retired, that hold its address */
+	uintptr_t func_start; /* as given by a probe, else 0 */
 	uint32_t func_size;
-	uint64_t nmissed;	    /* hits of threads without a record; added to the probes under the lock */
+	uint64_t nmissed; /* hits of threads without a record; added to the probes under the lock */
 };
 
 extern struct tl_probe tl_probe_nothing; /* both handlers do nothing */
@@ -76,11 +76,11 @@ extern struct tl_probe tl_probe_nothing; /* both handlers do nothing */
 struct tl_site *tl_site_get(uintptr_t addr); /* found or made */
 struct tl_site *tl_site_find(uintptr_t addr);
 struct tl_site *tl_site_next(uintptr_t addr); /* the first at or behind addr */
-void tl_site_put(struct tl_site *s);	     /* freed when neither probes nor detours remain */
-void tl_site_wants(struct tl_site *s);	     /* recompute flags, post, want out of the probes */
+void tl_site_put(struct tl_site *s); /* freed when neither probes nor detours remain */
+void tl_site_wants(struct tl_site *s); /* recompute flags, post, want out of the probes */
 void tl_site_link(struct tl_site *s, struct tl_probe *p);
 void tl_site_unlink(struct tl_site *s, struct tl_probe *p); /* p->next stays for readers */
-void tl_site_publish(struct tl_site *s);     /* one store of `current` */
+void tl_site_publish(struct tl_site *s); /* one store of `current` */
 void tl_site_count_missed(struct tl_site *s, bool guarded);
 void tl_site_fold_missed(struct tl_site *s);
 
@@ -90,9 +90,9 @@ void tl_site_fold_missed(struct tl_site *s);
 struct tl_detour {
 	uintptr_t at;
 	uint32_t size;
-	uint32_t used;		/* bytes of code */
-	struct tl_plan plan;	/* what it was built for */
-	struct tl_node node;	/* among the retired */
+	uint32_t used; /* bytes of code */
+	struct tl_plan plan; /* what it was built for */
+	struct tl_node node; /* among the retired */
 	struct tl_detour *next; /* retired for the same address; free blocks */
 	bool retired;
 };
@@ -117,16 +117,16 @@ void tl_detour_deinit(void);
 
 /* One changed place in the text. plan.points[] are the sites it serves. */
 struct tl_patch {
-	struct tl_node node;	/* in tl_core.patches, key plan.start */
+	struct tl_node node; /* in tl_core.patches, key plan.start */
 	struct tl_plan plan;
 	struct tl_detour *detour;
-	struct tl_patch *next;	/* lists of a batch */
+	struct tl_patch *next; /* lists of a batch */
 	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan.changed of them */
-	size_t journal;		/* its entry there */
-	struct tl_node text;	/* in tl_core.written, while its bytes stand in the text */
-	bool pulled;		/* taken out by the running batch */
-	bool revived;		/* its detour was a retired one */
-	bool entered;		/* breakpoints led into its detour before it was written */
+	size_t journal; /* its entry there */
+	struct tl_node text; /* in tl_core.written, while its bytes stand in the text */
+	bool pulled; /* taken out by the running batch */
+	bool revived; /* its detour was a retired one */
+	bool entered; /* breakpoints led into its detour before it was written */
 };
 
 /*
@@ -137,11 +137,11 @@ struct tl_batch {
 	struct tl_site **sites;
 	size_t nsites, max;
 	struct tl_patch *old, *fresh;
-	struct tl_site *bad;	/* the site that was refused */
+	struct tl_site *bad; /* the site that was refused */
 	struct tl_site *follow; /* a neighbour left: these may do better than a breakpoint now */
-	bool again;		/* plan anew what would still serve */
-	bool careful;		/* no windows over places that threads may come back to */
-	bool blocked;		/* somebody stood inside a window; its sites are shy now */
+	bool again; /* plan anew what would still serve */
+	bool careful; /* no windows over places that threads may come back to */
+	bool blocked; /* somebody stood inside a window; its sites are shy now */
 };
 int tl_batch_init(struct tl_batch *b, size_t expect);
 int tl_batch_add(struct tl_batch *b, struct tl_site *s);
@@ -149,21 +149,23 @@ int tl_batch_commit(struct tl_batch *b);
 void tl_batch_deinit(struct tl_batch *b);
 int tl_site_check(struct tl_site *s); /* may it be probed at all? 0 or -TL_E_ */
 
-struct tl_patch *tl_patch_at(uintptr_t addr); /* the patch whose original bytes hold addr, or NULL */
-void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len); /* overlay original bytes on a copy of text */
+struct tl_patch *tl_patch_at(
+	uintptr_t addr); /* the patch whose original bytes hold addr, or NULL */
+void tl_patch_original(
+	uintptr_t addr, uint8_t *buf, size_t len); /* overlay original bytes on a copy of text */
 
 /* --- writing text (textpatch.c) -------------------------------------------------- */
 
 struct tl_change {
 	uintptr_t addr;
 	uint8_t len;
-	bool one_insn;		/* before and after, one instruction starts at addr and nothing else does */
-	bool window;		/* new window: nobody may stand inside */
-	uint8_t how;		/* enum tl_patch_how */
+	bool one_insn; /* before and after, one instruction starts at addr and nothing else does */
+	bool window; /* new window: nobody may stand inside */
+	uint8_t how; /* enum tl_patch_how */
 	uint8_t from[TL_PATCH_MAX * 2], to[TL_PATCH_MAX * 2];
 	struct tl_patch_step step;
-	bool trapped;		/* `from` is a breakpoint of ours */
-	bool blocked;		/* on failure: somebody stands in this window and cannot be moved */
+	bool trapped; /* `from` is a breakpoint of ours */
+	bool blocked; /* on failure: somebody stands in this window and cannot be moved */
 	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */
 };
 /* Sorts them. 0, or -TL_E_ with the text unchanged. */
@@ -185,7 +187,8 @@ struct tl_journal {
 /* Read by others at any moment: an entry's len is stored last and cleared first. */
 extern struct tl_journal *volatile tl_journal;
 int tl_journal_reserve(size_t more);
-size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, size_t len); /* reserved before; returns its number */
+size_t tl_journal_put(
+	uintptr_t addr, const uint8_t *orig, size_t len); /* reserved before; returns its number */
 void tl_journal_drop(size_t number);
 void tl_journal_deinit(void);
 
@@ -227,9 +230,9 @@ void tl_blacklist_deinit(void);
 /* --- threads (thread.c) --------------------------------------------------------------------- */
 
 #define TL_BIG_STACK	 (64 * 1024)
-#define TL_STACKS	 256	/* private stacks in one pool */
+#define TL_STACKS	 256 /* private stacks in one pool */
 #define TL_STACK_POOLS	 16
-#define TL_THREAD_WINDOW 64	/* entries looked at from the one the hash names */
+#define TL_THREAD_WINDOW 64 /* entries looked at from the one the hash names */
 
 int tl_threads_init(void);
 void tl_threads_deinit(void);
@@ -264,15 +267,14 @@ struct tl_core {
 	bool ready;
 	bool optimize;
 	struct tl_gate *gate;
-	struct tl_index sites;	 /* all */
+	struct tl_index sites; /* all */
 	struct tl_index patches; /* as planned: what a running batch will leave */
 	struct tl_index written; /* whose bytes stand in the text */
 	struct tl_detour_env env;
 	struct tl_slab site_slab, patch_slab, detour_slab;
 	struct tl_func func;
 	size_t nprobes;
-	bool leftovers;		 /* some patch could not be taken away yet */
-
+	bool leftovers; /* some patch could not be taken away yet */
 };
 extern struct tl_core tl_core;
 
@@ -284,14 +286,26 @@ int tl_probes_unregister_locked(struct tl_probe **probes, size_t n);
 
 /* A broken promise inside the engine: test builds stop, others go on and count. */
 void tl_broken(const char *what);
-#define TL_ASSERT(cond) do { if (!(cond)) tl_broken(#cond); } while (0)
+#define TL_ASSERT(cond)                                                                            \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			tl_broken(#cond);                                                          \
+	} while (0)
 #define TL_ASSERT_HELD() TL_ASSERT(tl_os_lock_held())
 
 /* Moves a probe between states; an illegal move is reported by tl_broken(). */
 void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to);
 
 enum tl_race {
-	RP_PUBLISHED, RP_TEXT_OPEN, RP_TRAPS_IN, RP_SPIN_HEAD, RP_SPIN_TAIL, RP_TEXT_DONE, RP_GRACE, RP_CLAIMED, RP_COUNT
+	RP_PUBLISHED,
+	RP_TEXT_OPEN,
+	RP_TRAPS_IN,
+	RP_SPIN_HEAD,
+	RP_SPIN_TAIL,
+	RP_TEXT_DONE,
+	RP_GRACE,
+	RP_CLAIMED,
+	RP_COUNT
 };
 #ifdef TL_TEST
 extern void (*tl_race_hook)(enum tl_race point);

@@ -11,10 +11,11 @@ void tl_copy(void *to, const void *from, size_t n); /* no overlap */
 void tl_fill(void *to, int byte, size_t n);
 bool tl_equal(const void *a, const void *b, size_t n);
 
-#define TL_LOAD(p)	  __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define TL_STORE(p, v)	  __atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define TL_RELAXED(p)	  __atomic_load_n(p, __ATOMIC_RELAXED)
-#define TL_CAS(p, old, v) __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+#define TL_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define TL_STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define TL_RELAXED(p)  __atomic_load_n(p, __ATOMIC_RELAXED)
+#define TL_CAS(p, old, v)                                                                          \
+	__atomic_compare_exchange_n(p, old, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 /* Count in 64 bits on every machine, also where only 32 bits can be added at once. Any context. */
 static inline void tl_count(uint64_t *counter)

@@ -49,7 +49,8 @@ void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len)
 	struct tl_node *n = tl_index_ceil(&tl_core.written, from);
 
 	for (; n && n->key < addr + len; n = tl_index_ceil(&tl_core.written, n->key + 1))
-		overlay((struct tl_patch *)(void *)((uint8_t *)n - offsetof(struct tl_patch, text)), addr, buf, len);
+		overlay((struct tl_patch *)(void *)((uint8_t *)n - offsetof(struct tl_patch, text)),
+			addr, buf, len);
 }
 
 /* --- the batch's sites ------------------------------------------------------ */
@@ -141,7 +142,8 @@ static const struct tl_point *point_of(const struct tl_site *s)
 
 static bool only_trap(const struct tl_site *s)
 {
-	return (s->flags & TL_PROBE_NO_JUMP) || (!tl_core.optimize && !(s->flags & TL_PROBE_NO_TRAP));
+	return (s->flags & TL_PROBE_NO_JUMP) ||
+	       (!tl_core.optimize && !(s->flags & TL_PROBE_NO_TRAP));
 }
 
 static bool served(const struct tl_site *s)
@@ -151,7 +153,8 @@ static bool served(const struct tl_site *s)
 	if (!s->want || !s->patch)
 		return !s->want && !s->patch;
 	pt = point_of(s);
-	if (((s->flags & ~pt->flags) & (TL_PROBE_REGS | TL_PROBE_BIG_STACK)) || (s->post && !pt->post))
+	if (((s->flags & ~pt->flags) & (TL_PROBE_REGS | TL_PROBE_BIG_STACK)) ||
+		(s->post && !pt->post))
 		return false;
 	if (s->patch->plan.rung == TL_RUNG_TRAP)
 		return !(s->flags & TL_PROBE_NO_TRAP);
@@ -476,7 +479,8 @@ static void undo_traps(struct tl_batch *b, const struct tl_patch *end)
 			continue;
 		old = old_trap_at(b, p->plan.start);
 		if (old)
-			tl_os_trap_add(p->plan.start, old->detour->at); /* is in the table: cannot fail */
+			tl_os_trap_add(
+				p->plan.start, old->detour->at); /* is in the table: cannot fail */
 		else
 			tl_os_trap_remove(p->plan.start);
 	}
@@ -508,7 +512,9 @@ static struct tl_patch *window_over(const struct tl_patch *old)
 		return NULL;
 	p = tl_patch_at(old->plan.start);
 	return p && p->plan.rung == TL_RUNG_WINDOW &&
-		is_between(old->plan.start + old->plan.len, &p->plan) ? p : NULL;
+			       is_between(old->plan.start + old->plan.len, &p->plan)
+		       ? p
+		       : NULL;
 }
 
 static void lead_back(struct tl_batch *b)
@@ -571,14 +577,15 @@ static void draw(struct tl_change *c, uint8_t *side, const struct tl_patch *p, c
 static bool same_window(const struct tl_patch *a, const struct tl_patch *b)
 {
 	return a && b && a->plan.rung == TL_RUNG_WINDOW && b->plan.rung == TL_RUNG_WINDOW &&
-		a->plan.start == b->plan.start && a->plan.len == b->plan.len;
+	       a->plan.start == b->plan.start && a->plan.len == b->plan.len;
 }
 
 static void sort_patches(struct tl_patch **a, size_t n)
 {
 	for (size_t gap = n / 2; gap; gap /= 2)
 		for (size_t i = gap; i < n; i++)
-			for (size_t j = i; j >= gap && a[j - gap]->plan.start > a[j]->plan.start; j -= gap) {
+			for (size_t j = i; j >= gap && a[j - gap]->plan.start > a[j]->plan.start;
+				j -= gap) {
 				struct tl_patch *t = a[j];
 
 				a[j] = a[j - gap];
@@ -730,8 +737,8 @@ static void settle(struct tl_batch *b)
 
 		next = p->next;
 		note_neighbours(b, p);
-		if (p->plan.rung == TL_RUNG_TRAP &&
-			!(now && now->plan.rung == TL_RUNG_TRAP && now->plan.start == p->plan.start))
+		if (p->plan.rung == TL_RUNG_TRAP && !(now && now->plan.rung == TL_RUNG_TRAP &&
+							    now->plan.start == p->plan.start))
 			tl_os_trap_remove(p->plan.start);
 		for (unsigned i = 0; i < p->plan.npoints; i++)
 			p->plan.points[i].site->patch = NULL;

@@ -436,7 +436,8 @@ static int optimize_locked(bool on)
 	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1)) {
 		bool trap = s->patch && s->patch->plan.rung == TL_RUNG_TRAP;
 
-		if (s->want && s->patch && trap == on && !(s->flags & (TL_PROBE_NO_JUMP | TL_PROBE_NO_TRAP)))
+		if (s->want && s->patch && trap == on &&
+			!(s->flags & (TL_PROBE_NO_JUMP | TL_PROBE_NO_TRAP)))
 			ret = tl_batch_add(&b, s);
 	}
 	b.again = true;

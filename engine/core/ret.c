@@ -31,7 +31,7 @@ struct instance {
 };
 
 struct ret_thread {
-	uint32_t tid;  /* whose calls these are */
+	uint32_t tid; /* whose calls these are */
 	uint32_t head; /* newest call */
 	uint32_t lost; /* entries that found the pool empty */
 	uint32_t pad;
@@ -225,7 +225,8 @@ void tl_ret_thread_gone(unsigned index)
 /* --- finding the exits ------------------------------------------------------------ */
 
 /* Exits of all parts; with out == NULL only their number. */
-static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_exit *out, size_t max)
+static int exits_of(
+	const struct tl_func_part *parts, size_t nparts, struct tl_exit *out, size_t max)
 {
 	size_t n = 0;
 
@@ -234,11 +235,13 @@ static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_e
 		int got = tl_refuse_addr(parts[i].start, &img);
 
 		if (!got)
-			got = tl_func_get(&tl_core.func, parts[i].start, parts[i].start, parts[i].size);
+			got = tl_func_get(
+				&tl_core.func, parts[i].start, parts[i].start, parts[i].size);
 		if (got)
 			return got;
 		tl_arch_code_leaves(&tl_core.func.code, tl_image_note_entry, NULL);
-		got = tl_arch_exits(&tl_core.func.code, parts, nparts, out ? out + n : NULL, out ? max - n : 0);
+		got = tl_arch_exits(
+			&tl_core.func.code, parts, nparts, out ? out + n : NULL, out ? max - n : 0);
 		if (got < 0)
 			return got;
 		n += (size_t)got;
@@ -266,9 +269,11 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits)
 {
 	uint32_t max = rp->maxactive ? rp->maxactive : DEFAULT_ACTIVE, words = (max + 31) / 32;
 	size_t step = round16(sizeof(struct instance) + rp->data_size);
-	size_t size = round16(sizeof(struct tl_ret_state)) + round16((nexits + 1) * sizeof(void *)) +
-		round16(nexits * sizeof(struct ret_exit)) + round16(TL_THREADS * sizeof(struct ret_thread)) +
-		round16(words * sizeof(uint32_t)) + max * step;
+	size_t size = round16(sizeof(struct tl_ret_state)) +
+		      round16((nexits + 1) * sizeof(void *)) +
+		      round16(nexits * sizeof(struct ret_exit)) +
+		      round16(TL_THREADS * sizeof(struct ret_thread)) +
+		      round16(words * sizeof(uint32_t)) + max * step;
 	uint8_t *mem = tl_os_alloc(size);
 	struct tl_ret_state *st;
 
@@ -289,7 +294,8 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits)
 	return st;
 }
 
-static void fill_probe(struct tl_probe *p, struct tl_retprobe *rp, uintptr_t addr, tl_pre_fn pre, void *data)
+static void fill_probe(
+	struct tl_probe *p, struct tl_retprobe *rp, uintptr_t addr, tl_pre_fn pre, void *data)
 {
 	p->addr = (void *)addr;
 	p->pre = pre;
@@ -298,8 +304,8 @@ static void fill_probe(struct tl_probe *p, struct tl_retprobe *rp, uintptr_t add
 }
 
 /* The entry goes first: in a function of one instruction both stand there. */
-static void fill(struct tl_ret_state *st, const struct tl_exit *exits, const struct tl_func_part *parts,
-	size_t nparts)
+static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
+	const struct tl_func_part *parts, size_t nparts)
 {
 	struct tl_retprobe *rp = st->rp;
 
@@ -371,7 +377,7 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 static bool sane(const struct tl_retprobe *rp)
 {
 	return rp && rp->entry && rp->on_return && rp->data_size <= MAX_DATA &&
-		rp->maxactive <= MAX_ACTIVE && (rp->parts || !rp->nparts);
+	       rp->maxactive <= MAX_ACTIVE && (rp->parts || !rp->nparts);
 }
 
 int tl_retprobe_register(struct tl_retprobe *rp)

@@ -88,7 +88,8 @@ static uintptr_t take_stack(void)
 	for (unsigned p = 0; p < n; p++)
 		for (unsigned i = 0; i < TL_STACKS / 32; i++)
 			if (take_bit(&pools[p].taken[i], &bit))
-				return pools[p].base + (32 * i + bit) * pools[p].stride + TL_BIG_STACK;
+				return pools[p].base + (32 * i + bit) * pools[p].stride +
+				       TL_BIG_STACK;
 	return 0;
 }
 
@@ -99,7 +100,8 @@ static void give_stack(uintptr_t top)
 		size_t i = pools[p].stride ? off / pools[p].stride : TL_STACKS;
 
 		if (top && i < TL_STACKS && off == i * pools[p].stride)
-			__atomic_fetch_and(&pools[p].taken[i / 32], ~(1u << (i % 32)), __ATOMIC_RELEASE);
+			__atomic_fetch_and(
+				&pools[p].taken[i / 32], ~(1u << (i % 32)), __ATOMIC_RELEASE);
 	}
 }
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <trapless/probe.h>
 
-#define TL_THREADS	4096	/* entries of the table, a power of two */
-#define TL_THREAD_SHIFT 7	/* log2 of an entry's size */
+#define TL_THREADS	4096 /* entries of the table, a power of two */
+#define TL_THREAD_SHIFT 7 /* log2 of an entry's size */
 #define TL_LOCALS	8
 
 /*
@@ -19,10 +19,10 @@
  * slow path's work.
  */
 struct tl_thread {
-	uintptr_t key;		/* thread pointer */
-	uintptr_t guard;	/* 0, or the interrupted stack pointer while a handler runs */
-	uintptr_t stack;	/* top of the private stack, 0: none yet */
-	uint64_t nmissed;	/* hits inside a handler */
+	uintptr_t key; /* thread pointer */
+	uintptr_t guard; /* 0, or the interrupted stack pointer while a handler runs */
+	uintptr_t stack; /* top of the private stack, 0: none yet */
+	uint64_t nmissed; /* hits inside a handler */
 	uint32_t tid;
 	uint32_t state;
 	uintptr_t spare[3];

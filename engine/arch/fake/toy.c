@@ -38,7 +38,8 @@ int32_t toy_rel(const uint8_t *i)
 {
 	if (i[0] == TOY_JNZ || i[0] == TOY_SHORT)
 		return (int8_t)i[1];
-	return (int32_t)((uint32_t)i[1] | (uint32_t)i[2] << 8 | (uint32_t)i[3] << 16 | (uint32_t)i[4] << 24);
+	return (int32_t)((uint32_t)i[1] | (uint32_t)i[2] << 8 | (uint32_t)i[3] << 16 |
+			 (uint32_t)i[4] << 24);
 }
 
 static void put_rel32(uint8_t *p, uintptr_t next, uintptr_t target)
@@ -104,7 +105,8 @@ int tl_arch_code_walk(struct tl_code *c)
 	return 0;
 }
 
-void tl_arch_code_leaves(const struct tl_code *c, void (*fn)(void *arg, uintptr_t target), void *arg)
+void tl_arch_code_leaves(
+	const struct tl_code *c, void (*fn)(void *arg, uintptr_t target), void *arg)
 {
 	for (size_t i = 0; i < c->size && bit(c->boundary, i); i += toy_len(c->text[i])) {
 		uintptr_t t = target_of(c->text + i, c->start + i);
@@ -179,7 +181,8 @@ static int plan_window(struct tl_plan *p, const struct tl_code *c, claimed_fn cl
 	return ret;
 }
 
-static int single(struct tl_plan *p, const struct tl_code *c, unsigned rung, claimed_fn claimed, void *arg)
+static int single(
+	struct tl_plan *p, const struct tl_code *c, unsigned rung, claimed_fn claimed, void *arg)
 {
 	uintptr_t addr = p->points[0].addr;
 	uint8_t op = c->text[addr - c->start];
@@ -197,9 +200,11 @@ static int single(struct tl_plan *p, const struct tl_code *c, unsigned rung, cla
 	return 0;
 }
 
-int tl_arch_plan(struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+int tl_arch_plan(
+	struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
 {
-	static const uint8_t order[] = {TL_RUNG_RETARGET, TL_RUNG_WHOLE, TL_RUNG_WINDOW, TL_RUNG_TRAP};
+	static const uint8_t order[] = {
+		TL_RUNG_RETARGET, TL_RUNG_WHOLE, TL_RUNG_WINDOW, TL_RUNG_TRAP};
 	int ret = -TL_E_TRAP_FORBIDDEN;
 
 	for (unsigned i = 0; i < sizeof(order); i++) {
@@ -275,7 +280,8 @@ static int build(const struct tl_plan *p, uint8_t *buf, uintptr_t find, size_t *
 	return (int)(out - buf);
 }
 
-int tl_arch_detour_build(const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf)
+int tl_arch_detour_build(
+	const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf)
 {
 	(void)env;
 	(void)at;
@@ -287,7 +293,8 @@ size_t tl_arch_detour_bound(const struct tl_plan *p)
 	return p->len * 18u + p->npoints * 18u + 9;
 }
 
-uintptr_t tl_arch_ip_to_text(const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
+uintptr_t tl_arch_ip_to_text(
+	const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
 {
 	(void)p;
 	(void)env;
@@ -296,7 +303,8 @@ uintptr_t tl_arch_ip_to_text(const struct tl_plan *p, const struct tl_detour_env
 	return 0;
 }
 
-uintptr_t tl_arch_ip_to_detour(const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
+uintptr_t tl_arch_ip_to_detour(
+	const struct tl_plan *p, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
 {
 	uint8_t buf[TL_DETOUR_MAX];
 	size_t off = SIZE_MAX;
@@ -318,8 +326,8 @@ static bool in_parts(const struct tl_func_part *parts, size_t n, uintptr_t addr)
 	return false;
 }
 
-int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, size_t nparts, struct tl_exit *exits,
-	size_t max)
+int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, size_t nparts,
+	struct tl_exit *exits, size_t max)
 {
 	size_t n = 0;
 
@@ -366,8 +374,8 @@ void tl_arch_patch_bytes(const struct tl_plan *p, uintptr_t at, uint8_t *buf)
 	put_rel32(buf + 1, p->start + JUMP, at);
 }
 
-enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to, size_t len,
-	bool one_insn, struct tl_patch_step *step)
+enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to,
+	size_t len, bool one_insn, struct tl_patch_step *step)
 {
 	size_t lo = 0, hi = len;
 

@@ -225,7 +225,8 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 	for (unsigned i = 0; i < FAKE_THREADS; i++) {
 		const struct fake_thread *t = &fake.threads[i];
 
-		if (t->used && (inside(t->pc, lo, hi) || inside(t->saved, lo, hi) || inside(t->holds, lo, hi)))
+		if (t->used && (inside(t->pc, lo, hi) || inside(t->saved, lo, hi) ||
+				       inside(t->holds, lo, hi)))
 			return -TL_E_BUSY;
 	}
 	return 0;

@@ -16,8 +16,17 @@
 #define FAKE_CODE    (1 << 20)
 
 enum fake_event {
-	FAKE_OPEN, FAKE_STORE, FAKE_CLOSE, FAKE_SYNC_CORES, FAKE_SYNC_MEMORY, FAKE_STOP, FAKE_STOPPED_STORE,
-	FAKE_TRAP_ADD, FAKE_TRAP_REMOVE, FAKE_CODE_WRITE, FAKE_QUIET,
+	FAKE_OPEN,
+	FAKE_STORE,
+	FAKE_CLOSE,
+	FAKE_SYNC_CORES,
+	FAKE_SYNC_MEMORY,
+	FAKE_STOP,
+	FAKE_STOPPED_STORE,
+	FAKE_TRAP_ADD,
+	FAKE_TRAP_REMOVE,
+	FAKE_CODE_WRITE,
+	FAKE_QUIET,
 };
 
 struct fake_log {
@@ -37,13 +46,13 @@ struct fake {
 	struct fake_thread threads[FAKE_THREADS];
 	uintptr_t key; /* thread pointer of whoever runs now */
 	uint32_t tid;
-	unsigned fail_alloc;	    /* fail this allocation, counted from 1; 0: none */
-	bool fail_text, fail_sync;  /* text cannot be opened, memory cannot be synchronized */
+	unsigned fail_alloc; /* fail this allocation, counted from 1; 0: none */
+	bool fail_text, fail_sync; /* text cannot be opened, memory cannot be synchronized */
 	bool trap_may_kill, trap_forbidden, on_signal_stack, read_anything;
-	void (*on_pause)(void);	    /* others run while the engine waits */
+	void (*on_pause)(void); /* others run while the engine waits */
 	void (*on_event)(enum fake_event what); /* after each event: look at the text */
-	int (*images)(void);	    /* adds the images */
-	size_t code_reach;	    /* at most so many bytes of detours; 0: all */
+	int (*images)(void); /* adds the images */
+	size_t code_reach; /* at most so many bytes of detours; 0: all */
 
 	/* What happened. */
 	struct fake_log log[FAKE_LOG];

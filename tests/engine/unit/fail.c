@@ -20,7 +20,8 @@ static bool clean(void)
 {
 	fake.fail_alloc = 0;
 	tl_engine_exit();
-	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.live_bytes;
+	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used &&
+	       !fake.live_bytes;
 }
 
 /* Returns the number of allocations that it took, 0 when something was wrong. */
@@ -79,7 +80,8 @@ static void return_probes_survive_every_failure(void)
 	unsigned n = 100;
 
 	for (unsigned i = 1; i <= n; i++) {
-		struct tl_retprobe rp = {.on_return = nothing, .data_size = 8, .parts = &part, .nparts = 1};
+		struct tl_retprobe rp = {
+			.on_return = nothing, .data_size = 8, .parts = &part, .nparts = 1};
 		int ret;
 
 		program();

@@ -29,8 +29,12 @@ static void patch32(size_t where, size_t v)
 
 static struct tl_image image(void)
 {
-	return (struct tl_image){.bias = TEXT(0), .lo = TEXT(0), .hi = TEXT(HDR), .eh_frame_hdr = TEXT(HDR),
-		.eh_frame_hdr_size = 200, .name = "toy"};
+	return (struct tl_image){.bias = TEXT(0),
+		.lo = TEXT(0),
+		.hi = TEXT(HDR),
+		.eh_frame_hdr = TEXT(HDR),
+		.eh_frame_hdr_size = 200,
+		.name = "toy"};
 }
 
 static int with_tables(void)
@@ -255,7 +259,8 @@ static void the_tests_own_tables(void)
 		CHECK(e.part.start >= last && e.part.start < own.hi && e.part.start >= own.lo);
 		last = e.part.start;
 	}
-	CHECK(tl_image_function(&own, (uintptr_t)the_tests_own_tables + 3, &part, pads, 8, &n) == 0);
+	CHECK(tl_image_function(&own, (uintptr_t)the_tests_own_tables + 3, &part, pads, 8, &n) ==
+		0);
 	CHECK(part.start == (uintptr_t)the_tests_own_tables && part.size > 50 && n == 0);
 	CHECK(tl_image_function(&own, own.hi + 4096, &part, pads, 8, &n) == -TL_E_NOT_PROVEN);
 }

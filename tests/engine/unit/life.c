@@ -24,7 +24,8 @@ static bool clean(void)
 {
 	fake.threads[0].used = false;
 	tl_engine_exit();
-	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.up && !fake.bad_stores;
+	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.up &&
+	       !fake.bad_stores;
 }
 
 static void one_probe_counts_and_leaves_no_trace(void)
@@ -265,7 +266,8 @@ static void exit_takes_everything_away(void)
 	p = probe_at(0, 14, count_hit);
 	q = probe_at(0, 14, count_hit);
 	r = probe_at(8, 14, count_hit);
-	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0 && tl_probe_register(&r) == 0);
+	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0 &&
+		tl_probe_register(&r) == 0);
 	CHECK(clean());
 	CHECK(p.state == TL_PROBE_GONE && q.state == TL_PROBE_GONE && r.state == TL_PROBE_GONE);
 }
@@ -275,7 +277,8 @@ static void errors_have_names(void)
 	for (int i = 0; i < TL_E_COUNT; i++)
 		CHECK(tl_error_name(i)[0] && tl_error_text(-i)[0] && tl_error_next(i));
 	CHECK(!strcmp(tl_error_name(-TL_E_BUSY), "BUSY"));
-	CHECK(!strcmp(tl_error_name(TL_E_COUNT), "UNKNOWN") && !strcmp(tl_error_name(-12345), "UNKNOWN"));
+	CHECK(!strcmp(tl_error_name(TL_E_COUNT), "UNKNOWN") &&
+		!strcmp(tl_error_name(-12345), "UNKNOWN"));
 }
 
 int main(void)

@@ -36,10 +36,10 @@ static void emit(const uint8_t *bytes, size_t n)
 	text_end += n;
 }
 
-#define E(...)                                              \
-	do {                                                \
-		const uint8_t bytes_[] = {__VA_ARGS__};     \
-		emit(bytes_, sizeof(bytes_));               \
+#define E(...)                                                                                     \
+	do {                                                                                       \
+		const uint8_t bytes_[] = {__VA_ARGS__};                                            \
+		emit(bytes_, sizeof(bytes_));                                                      \
 	} while (0)
 
 static inline void emit_rel32(uint8_t op, size_t target)
@@ -202,7 +202,8 @@ static inline bool run(struct cpu *c)
 /* One image over the whole fake text; bounds come with the probes. */
 static inline int whole_text(void)
 {
-	struct tl_image img = {.bias = TEXT(0), .lo = TEXT(0), .hi = TEXT(FAKE_TEXT), .name = "toy"};
+	struct tl_image img = {
+		.bias = TEXT(0), .lo = TEXT(0), .hi = TEXT(FAKE_TEXT), .name = "toy"};
 
 	return tl_image_add(&img);
 }
@@ -217,7 +218,10 @@ static inline void world(void)
 
 static inline struct tl_probe probe_at(size_t off, size_t size, tl_pre_fn pre)
 {
-	return (struct tl_probe){.addr = (void *)TEXT(off), .pre = pre, .func_start = TEXT(0), .func_size = (uint32_t)size};
+	return (struct tl_probe){.addr = (void *)TEXT(off),
+		.pre = pre,
+		.func_start = TEXT(0),
+		.func_size = (uint32_t)size};
 }
 
 static unsigned hits;

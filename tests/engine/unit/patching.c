@@ -95,7 +95,8 @@ static bool clean(void)
 	for (unsigned n = 0; n < CPUS; n++)
 		fake.threads[n].used = false;
 	tl_engine_exit();
-	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.bad_stores;
+	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used &&
+	       !fake.bad_stores;
 }
 
 static uint32_t rung_of(struct tl_probe *p)
@@ -143,7 +144,8 @@ static void windows_under_load(void)
 /* Counts stay exact whatever else is switched around the probe. */
 static void counts_are_exact_while_neighbours_come_and_go(void)
 {
-	static const size_t off[] = {0, 6, 8, 10, 13, 18, 20, 22, 24, 25, 28, 29, 30, 31, 32, 35, 37};
+	static const size_t off[] = {
+		0, 6, 8, 10, 13, 18, 20, 22, 24, 25, 28, 29, 30, 31, 32, 35, 37};
 	enum { N = sizeof(off) / sizeof(off[0]) };
 
 	for (unsigned s = 1; s < 150; s++) {
@@ -205,7 +207,8 @@ static void nobody_is_left_inside_a_window(void)
 			} else {
 				CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
 				now = in_signal ? fake.threads[5].saved : fake.threads[5].pc;
-				CHECK(now - p.site->patch->detour->at < p.site->patch->detour->size);
+				CHECK(now - p.site->patch->detour->at <
+					p.site->patch->detour->size);
 				CHECK(*(uint8_t *)now == before[off]);
 			}
 			fake.threads[5].used = false;
@@ -398,7 +401,8 @@ static void bypass_only_where_nobody_dies_of_it(void)
 		p = at(5);
 		CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
 		CHECK(fake_count(FAKE_STOP) == deadly);
-		CHECK(fake_count(FAKE_TRAP_ADD) == !deadly && fake_count(FAKE_TRAP_REMOVE) == !deadly);
+		CHECK(fake_count(FAKE_TRAP_ADD) == !deadly &&
+			fake_count(FAKE_TRAP_REMOVE) == !deadly);
 		CHECK(!fake_trap_target(TEXT(5)));
 		CHECK(tl_probe_unregister(&p) == 0);
 		CHECK(clean());
@@ -419,7 +423,8 @@ static void rungs_can_be_forbidden(void)
 	CHECK(tl_probe_register(&p) == -TL_E_TOO_SHORT);
 	p = at(29);
 	fake.trap_forbidden = true;
-	CHECK(tl_probe_register(&p) == -TL_E_TOO_SHORT || tl_probe_register(&p) == -TL_E_TRAP_FORBIDDEN);
+	CHECK(tl_probe_register(&p) == -TL_E_TOO_SHORT ||
+		tl_probe_register(&p) == -TL_E_TRAP_FORBIDDEN);
 	p = at(0);
 	CHECK(tl_probe_register(&p) == 0);
 	CHECK(tl_probes_optimize(false) == -TL_E_TRAP_FORBIDDEN && rung_of(&p) == TL_RUNG_WHOLE);
@@ -438,7 +443,8 @@ static void the_journal_holds_the_original_bytes(void)
 	for (uint32_t i = 0; i < tl_journal->max; i++)
 		if (tl_journal->entry[i].len) {
 			n++;
-			CHECK(tl_journal->entry[i].addr == TEXT(0) && tl_journal->entry[i].len == 5);
+			CHECK(tl_journal->entry[i].addr == TEXT(0) &&
+				tl_journal->entry[i].len == 5);
 			CHECK(!memcmp(tl_journal->entry[i].orig, before, 5));
 		}
 	CHECK(n == 1);

@@ -37,8 +37,12 @@ static struct tl_retprobe probe(size_t start, size_t end)
 {
 	parts[0] = (struct tl_func_part){TEXT(start), end - start};
 	entries = returns = 0;
-	return (struct tl_retprobe){.entry = (void *)TEXT(start), .on_entry = on_entry, .on_return = on_return,
-		.data_size = 8, .parts = parts, .nparts = 1};
+	return (struct tl_retprobe){.entry = (void *)TEXT(start),
+		.on_entry = on_entry,
+		.on_return = on_return,
+		.data_size = 8,
+		.parts = parts,
+		.nparts = 1};
 }
 
 /*

@@ -70,7 +70,8 @@ static void an_abandoned_handler_does_not_lock_its_thread_out(void)
 	cpu_init(&cpu, 0, 0);
 	CHECK(run(&cpu) && hits == 3 && !t->guard);
 	t->guard = (uintptr_t)&cpu.stack[STACK - 9];
-	fake.on_signal_stack = true; /* there the comparison says nothing: the handler may still run */
+	fake.on_signal_stack =
+		true; /* there the comparison says nothing: the handler may still run */
 	cpu_init(&cpu, 0, 0);
 	CHECK(run(&cpu) && hits == 3 && t->guard && outer.nmissed == 1);
 	t->guard = 0;
