@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""What the process tests share: targets, modules, and the state a target is left in."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tap  # noqa: E402
+
+ALL = ('opt', 'traps', 'nobody', 'nobody-traps')
+PAIR = ('opt', 'traps')
+
+
+def runner(ctx):
+    return ctx.bin('trapless-run')
+
+
+def start(ctx, path, *args, **kw):
+    """Start a target that says `ready`; returns the process."""
+    p = ctx.start([path] + [str(a) for a in args], **kw)
+    line = p.stdout.readline()
+    assert line.startswith('ready'), 'target said %r' % line
+    return p
+
+
+def attach(ctx, module, *pids, seconds=0.0, args=()):
+    """Start trapless-run and wait until probes are armed."""
+    argv = [runner(ctx), module, '-v'] + list(args)
+    for pid in pids:
+        argv += ['-x', str(pid)]
+    p = ctx.start(argv, stderr=subprocess.PIPE)
+    seen = ''
+    for line in p.stderr:
+        seen += line
+        if 'probes armed' in line:
+            break
+    else:
+        raise AssertionError('did not attach: ' + seen)
+    p.seen = seen
+    time.sleep(seconds)
+    return p
+
+
+def finish(p, sig=signal.SIGINT, timeout=30):
+    """End a session; returns (stdout, stderr)."""
+    p.send_signal(sig)
+    out, err = p.communicate(timeout=timeout)
+    assert p.returncode == 0, 'trapless-run ended with %d: %s' % (p.returncode, p.seen + err)
+    return out, p.seen + err
+
+
+def hits(out):
+    return int(re.search(r'^hits (\d+)', out, re.M).group(1))
+
+
+def maps(pid):
+    with open('/proc/%d/maps' % pid) as f:
+        return f.read()
+
+
+def text_of(pid, name):
+    """The bytes of all executable mappings of a file in a process."""
+    out = b''
+    with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
+        for line in maps(pid).splitlines():
+            f = line.split()
+            if len(f) > 5 and f[5].endswith(name) and 'x' in f[1]:
+                lo, hi = (int(x, 16) for x in f[0].split('-'))
+                mem.seek(lo)
+                out += mem.read(hi - lo)
+    return out
+
+
+class Before:
+    """The state of a target, to be compared with the one after a session."""
+
+    def __init__(self, pid, *names):
+        self.pid, self.names = pid, names
+        self.text = [text_of(pid, n) for n in names]
+        self.state = self.look()
+
+    def look(self):
+        executable = sorted(l.split()[0] + l.split()[1] for l in maps(self.pid).splitlines() if 'x' in l.split()[1])
+        return dict(fds=sorted(os.listdir('/proc/%d/fd' % self.pid)),
+                    threads=sorted(os.listdir('/proc/%d/task' % self.pid)), executable=executable,
+                    memfds=maps(self.pid).count('memfd:trapless'),
+                    mappings=len([l for l in maps(self.pid).splitlines() if '[heap]' not in l]))
+
+    def check(self, within=1.0):
+        """Nothing of ours is left, within a second."""
+        end = time.time() + within
+        while True:
+            now = self.look()
+            if now == self.state:
+                break
+            if time.time() > end:
+                raise AssertionError('left behind: %s' % {k: (self.state[k], now[k]) for k in now
+                                                          if now[k] != self.state[k]})
+            time.sleep(0.01)
+        for name, text in zip(self.names, self.text):
+            assert text_of(self.pid, name) == text, 'text of %s differs' % name
+        with open('/proc/%d/status' % self.pid) as f:
+            assert re.search(r'TracerPid:\t0\n', f.read()), 'still traced'

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Attaching to a running process: counts, cleanliness, every kind of program."""
+import os
+import signal
+import time
+
+from support import ALL, Before, PAIR, attach, finish, hits, runner, start, tap
+
+
+def count_exactly(ctx, threads, target='count', **how):
+    """Attached before its first call, the probe sees as many calls as the program counts."""
+    path = ctx.target(target, **how)
+    module = tap.counter(ctx.tmp, path, ['work'])
+    calls = 2000 if 'traps' in ctx.variant else 200000
+    p = start(ctx, path, threads, calls, 4)
+    s = attach(ctx, module, p.pid)
+    out, _ = p.communicate(timeout=120)
+    assert p.returncode == 7
+    got, err = s.communicate(timeout=30)
+    assert 'calls %d' % (calls * threads) in out
+    assert hits(got) == calls * threads, 'hits %d of %d; %s' % (hits(got), calls * threads, err)
+
+
+def test_count_one_thread(ctx):
+    count_exactly(ctx, 1)
+
+
+def test_count_eight_threads(ctx):
+    count_exactly(ctx, 8)
+
+
+def test_count_static(ctx):
+    count_exactly(ctx, 2, cflags=('-O2', '-static'))
+
+
+def test_count_no_pie(ctx):
+    count_exactly(ctx, 2, cflags=('-O2', '-no-pie'))
+
+
+def test_count_static_pie(ctx):
+    count_exactly(ctx, 2, cflags=('-O2', '-static-pie'))
+
+
+def test_count_musl(ctx):
+    count_exactly(ctx, 2, cc='musl-gcc', cflags=('-O2',))
+
+
+for _f in (test_count_one_thread, test_count_eight_threads):
+    _f.variants = ALL
+for _f in (test_count_static, test_count_no_pie, test_count_static_pie, test_count_musl):
+    _f.variants = PAIR
+
+
+def test_leaves_nothing(ctx):
+    """Attached in full swing and detached: text, mappings, threads, descriptors as before; the program goes on."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, 3)
+    time.sleep(0.2)
+    before = Before(p.pid, os.path.basename(path))
+    for _ in range(3):
+        out, err = finish(attach(ctx, module, p.pid, seconds=0.1))
+        assert hits(out) > 0
+        if 'still stands' not in err:
+            before.check(2.0)
+    before.check(5.0)
+    p.terminate()
+    out, _ = p.communicate(timeout=20)
+    assert p.returncode == 7 and 'calls' in out
+
+
+test_leaves_nothing.variants = ALL
+
+
+def test_runner_killed(ctx):
+    """SIGKILL to the runner at any moment: the target lives on, clean, and can be attached to again."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, 2)
+    time.sleep(0.2)
+    before = Before(p.pid, os.path.basename(path))
+    for i in range(40 if ctx.long else 8):
+        s = ctx.start([runner(ctx), module, '-x', str(p.pid)])
+        time.sleep(0.01 + 0.03 * i)
+        s.send_signal(signal.SIGKILL)
+        s.wait()
+        before.check(10.0)
+        assert p.poll() is None, 'the target died'
+    out, _ = finish(attach(ctx, module, p.pid, seconds=0.2))
+    assert hits(out) > 0
+    before.check(5.0)
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
+test_runner_killed.variants = PAIR
+
+
+def test_two_processes(ctx):
+    """One session over two processes: the sum of both."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    a, b = start(ctx, path, 1, 3000, 4), start(ctx, path, 2, 1000, 4)
+    s = attach(ctx, module, a.pid, b.pid)
+    for p in (a, b):
+        p.communicate(timeout=60)
+        assert p.returncode == 7
+    out, _ = s.communicate(timeout=30)
+    assert hits(out) == 5000, out
+
+
+def test_leader_gone(ctx):
+    """A process whose main thread has ended is traced like any other, and is not kept alive."""
+    path = ctx.target('leaderless')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path)
+    time.sleep(0.3)
+    s = attach(ctx, module, p.pid)
+    out, _ = p.communicate(timeout=30)
+    assert p.returncode == 0
+    got, _ = s.communicate(timeout=30)
+    assert 0 < hits(got) <= int(out.split()[-1])

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Threads and children, with traps in everything that creates them."""
+from support import ALL, PAIR, hits, runner, tap
+
+import os
+import re
+
+LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
+
+
+def test_children(ctx):
+    """fork, vfork, spawn, clone, system: children run unharmed and are counted as untraced."""
+    path = ctx.target('children')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    r = ctx.run([runner(ctx), module, '-c', path + ' 10'], timeout=100)
+    calls = int(re.search(r'calls (\d+)', r.stdout).group(1))
+    assert r.returncode == 5 and hits(r.stdout) == calls, r
+    assert 'child processes that ran untraced: 50' in r.stderr, r.stderr
+
+
+test_children.variants = ALL
+
+
+def libc_functions():
+    data = open(LIBC, 'rb').read()
+    symbols = tap.elf_symbols(data, (11,))
+    seen, out = set(), []
+    for name, (value, size, kind) in sorted(symbols.items()):
+        if kind == 2 and size and value not in seen:
+            seen.add(value)
+            out.append(name)
+    return out
+
+
+def test_all_of_libc(ctx):
+    """Every function of libc probed while the program creates threads and children."""
+    path = ctx.target('children')
+    module = tap.counter(ctx.tmp, path, libc_functions(), library=LIBC, flags=4)
+    r = ctx.run([runner(ctx), module, '-c', path + ' 3'], timeout=170)
+    assert r.returncode in (5, 1) and 'calls 123' in r.stdout, (r.returncode, r.stdout[-300:], r.stderr[-800:])
+    assert hits(r.stdout) > 1000, r.stdout
+
+
+test_all_of_libc.variants = PAIR

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""No sleeping thread notices that it is attached to: no EINTR, no early return, no late one."""
+import time
+
+from support import ALL, PAIR, attach, finish, hits, start, tap
+
+
+def rounds_on(ctx, p, module, rounds):
+    for i in range(rounds):
+        s = attach(ctx, module, p.pid, seconds=0.01 * (i % 7))
+        finish(s)
+        if p.poll() is not None:
+            raise AssertionError('after %d rounds: %s' % (i + 1, p.stderr.read()))
+
+
+def test_all_calls_at_once(ctx):
+    import subprocess
+    path = ctx.target('blocked')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, stderr=subprocess.PIPE)
+    rounds_on(ctx, p, module, 1000 if ctx.long else 15)
+    out, err = p.communicate(timeout=20)
+    assert p.returncode == 0, (p.returncode, out, err)
+
+
+test_all_calls_at_once.variants = PAIR
+
+CALLS = ('epoll_wait', 'epoll_pwait', 'poll', 'select', 'ppoll', 'nanosleep', 'futex', 'semtimedop', 'sigtimedwait',
+         'accept', 'read', 'semop', 'epoll_wait -1', 'sigwait', 'pause')
+
+
+def test_each_call_alone(ctx):
+    """The only thread sleeps in the call, so it is the one that is borrowed."""
+    import subprocess
+    path = ctx.target('blocked')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    for call in CALLS:
+        p = start(ctx, path, call, stderr=subprocess.PIPE)
+        rounds_on(ctx, p, module, 20 if ctx.long else 3)
+        time.sleep(0.15)
+        assert p.poll() is None, call + ': ' + p.stderr.read()
+        p.kill()
+        p.wait()
+
+
+test_each_call_alone.variants = ('opt', 'nobody')

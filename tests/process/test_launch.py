@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Programs started by us: probes live from the first instruction, and the program as it would be without us."""
+import os
+
+from support import ALL, PAIR, hits, runner, tap
+
+LIBC = '/lib/x86_64-linux-gnu/libc.so.6'
+
+
+def launch(ctx, module, command, **kw):
+    return ctx.run([runner(ctx), module, '-c', command], **kw)
+
+
+def test_exact_and_status(ctx):
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work', 'main'])
+    r = launch(ctx, module, path + ' 4 500')
+    assert r.returncode == 7, r
+    assert 'calls 2000' in r.stdout and hits(r.stdout) == 2001, r
+
+
+def test_static_from_start(ctx):
+    """`_start` of a static program is its very first instruction."""
+    path = ctx.target('count', cflags=('-O2', '-static'))
+    module = tap.counter(ctx.tmp, path, ['_start', 'main', 'work'])
+    r = launch(ctx, module, path + ' 2 500')
+    assert r.returncode == 7 and hits(r.stdout) == 1002, r
+
+
+def test_library_from_start(ctx):
+    """Called once by the program's start code, before main."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['__libc_start_main'], library=os.path.realpath(LIBC))
+    r = launch(ctx, module, path + ' 1 10')
+    assert r.returncode == 7 and hits(r.stdout) == 1, r
+
+
+def test_signal_status(ctx):
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['main'])
+    r = launch(ctx, module, "sh -c 'kill -9 $$'")
+    assert r.returncode == 137, r
+
+
+def test_stdin_stays(ctx):
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['main'])
+    r = launch(ctx, module, 'cat', input='through\n')
+    assert r.returncode == 0 and 'through' in r.stdout, r
+
+
+def test_no_such_program(ctx):
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['main'])
+    r = launch(ctx, module, '/nonexistent/program')
+    assert r.returncode == 127 and 'cannot start' in r.stderr, r
+
+
+def test_through_shell(ctx):
+    """sh becomes the program: probes are for what comes after the exec."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    r = launch(ctx, module, 'X=1; exec %s 2 100' % path)
+    assert r.returncode == 7 and hits(r.stdout) == 200, r
+
+
+test_exact_and_status.variants = ALL
+test_library_from_start.variants = PAIR
+test_static_from_start.variants = PAIR
