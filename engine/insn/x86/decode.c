@@ -273,7 +273,7 @@ static uint32_t make_key(const struct decoder *d)
 {
 	uint32_t key = d->pp << KEY_PP | (uint32_t)d->m64 << KEY_M64 | (uint32_t)d->o66 << KEY_O66;
 
-	key |= (d->rex >> 3 & 1) << KEY_W;
+	key |= (d->rex >> 3 & 1) << KEY_W | (uint32_t)d->a67 << KEY_A67;
 	key |= (uint32_t)(d->modrm >> 6 == 3) << KEY_MOD3;
 	key |= (d->modrm >> 3 & 7) << KEY_REG | (d->modrm & 7) << KEY_RM;
 	if (d->space == SPACE_LEGACY)

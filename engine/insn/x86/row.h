@@ -25,6 +25,7 @@ enum {
 	KEY_V2 = 14, /* EVEX: so does V' */
 	KEY_O66 = 15,
 	KEY_ND = 16,
+	KEY_A67 = 17,
 };
 
 enum row_prop {
