@@ -90,7 +90,7 @@ static void code_is_never_writable_and_executable(void)
 	CHECK(prot_at(at) == -1);
 }
 
-static volatile bool run_on;
+static volatile int run_on;
 static volatile long bad_results;
 
 static void *run_code(void *arg)
@@ -427,7 +427,7 @@ static void a_program_counter_is_moved_or_the_stop_refused(void)
 	CHECK(spinner_got == 7);
 }
 
-static volatile bool in_handler, leave_handler;
+static volatile int in_handler, leave_handler;
 
 static void handler(int sig)
 {
@@ -575,7 +575,7 @@ static void quiet_sees_a_sleeping_thread_and_lets_it_sleep(void)
 
 /* --- threads --------------------------------------------------------------------- */
 
-static volatile bool thread_ok;
+static volatile int thread_ok;
 
 static void *know_thyself(void *arg)
 {

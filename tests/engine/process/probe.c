@@ -422,7 +422,7 @@ static void optimizing_can_be_switched_while_armed(void)
 /* --- threads ----------------------------------------------------------------------------- */
 
 enum { THREADS = 8 };
-static volatile bool run_on;
+static volatile int run_on;
 static long calls, wrong;
 
 static void *hammer(void *arg)
@@ -509,13 +509,13 @@ static void arming_and_disarming_under_eight_threads(void)
 static park_fn *const park[] = { park_1, park_2, park_3, park_4 };
 static const size_t much = 768ul << 20;
 static char *zeros;
-static volatile bool in_handler, leave_handler;
+static volatile int in_handler, leave_handler;
 
 struct parked {
 	park_fn *fn;
 	pthread_t thread;
 	const char *end;
-	volatile bool there, done;
+	volatile int there, done;
 };
 
 static void *go_park(void *arg)

@@ -8,9 +8,10 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so headers.ok)
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
+	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
 .PHONY: process-tests
@@ -32,6 +33,13 @@ $(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
 		-Wl,-rpath,$(abspath $(LIB_OUT))
+
+# The engine with undefined behaviour and broken promises made fatal.
+$(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/, probe.c targets.S)
+	@mkdir -p $(@D)
+	$(MAKE) -f tests/engine/process/test.mk $(BUILD)/checked/tests/engine/process/probe BUILD=$(BUILD)/checked \
+		CFLAGS="-O1 -DTL_TEST -fsanitize=undefined -fsanitize-undefined-trap-on-error"
+	cp $(BUILD)/checked/tests/engine/process/probe $@
 
 # Each public header alone, as C and as C++.
 $(PROCESS_TEST_OUT)/headers.ok: $(wildcard include/trapless/*.h)
