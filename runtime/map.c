@@ -227,12 +227,12 @@ static uint32_t fresh(struct tl_run *run, const struct tl_map *m)
 {
 	struct head *h = head_of(run, m);
 	struct entry *e = entry_at(run, m, h->free);
-	uint32_t n;
+	uint32_t n = *(volatile uint32_t *)&h->first; /* once: checked, then used */
 
 	if (!e && h->used < m->capacity)
 		return ++h->used;
-	if (!e && m->wrap && (e = entry_at(run, m, h->first)) != NULL) {
-		take_out(run, m, h->first, hash_entry(run, m, e));
+	if (!e && m->wrap && (e = entry_at(run, m, n)) != NULL) {
+		take_out(run, m, n, hash_entry(run, m, e));
 		e = entry_at(run, m, h->free);
 	}
 	if (e) {
@@ -482,7 +482,7 @@ struct sorter {
 
 static int64_t stat_rank(const struct tl_stat *s, enum tl_stat_op op)
 {
-	int64_t count = s->count;
+	int64_t count = (int64_t)tl_cell_load(&s->count);
 
 	switch (op) {
 	case TL_SUM:

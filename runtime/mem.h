@@ -111,13 +111,14 @@ static inline uint64_t tl_time_load(uint64_t *p)
 {
 #if UINTPTR_MAX <= 0xffffffffu
 	uintptr_t *low = tl_low_word(p), *high = low == (uintptr_t *)p ? low + 1 : low - 1, lo, hi;
+	int tries = 0; /* a hostile writer may go on for ever */
 
 	do {
 		lo = tl_word_load(p);
 		if (!lo)
 			return 0;
 		hi = __atomic_load_n(high, __ATOMIC_ACQUIRE);
-	} while (lo != tl_word_load(p));
+	} while (lo != tl_word_load(p) && ++tries < 1000);
 	return (uint64_t)hi << 32 | lo;
 #else
 	return tl_word_load(p);

@@ -16,7 +16,8 @@ bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, uns
 	unsigned id, uint32_t payload, uint64_t time)
 {
 	uint32_t size = (uint32_t)sizeof(struct tl_record) + ((payload + 7) & ~7u);
-	uintptr_t head = tl_word_load(&b->head), used = head - tl_word_load(&b->tail);
+	uintptr_t head = tl_word_load(&b->head) & ~(uintptr_t)7, /* shared: anything */
+		used = head - tl_word_load(&b->tail);
 	uint32_t at = (uint32_t)head & (v->ring_size - 1), to_end = v->ring_size - at, pad = 0;
 	uint8_t *ring = (uint8_t *)b + v->ring_off;
 	struct tl_record *r;

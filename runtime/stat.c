@@ -200,27 +200,30 @@ static int64_t variance(const struct tl_stat *s)
 	return (int64_t)div128(hi, lo, (uint64_t)s->count - 1);
 }
 
-int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *s, enum tl_stat_op op)
+/* `shared` may change under our eyes: what decides is read once. */
+int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *shared, enum tl_stat_op op)
 {
-	int64_t count = s ? s->count : 0;
+	struct tl_stat s = {.count = 0};
 
+	if (shared)
+		memcpy(&s, shared, sizeof(s));
 	if (op == TL_COUNT)
-		return count;
+		return s.count;
 	if (op == TL_SUM)
-		return count ? s->sum : 0;
-	if (!count) {
+		return s.count ? s.sum : 0;
+	if (!s.count) {
 		tl_run_error(run, "empty aggregate");
 		return 0;
 	}
 	switch (op) {
 	case TL_MIN:
-		return s->min;
+		return s.min;
 	case TL_MAX:
-		return s->max;
+		return s.max;
 	case TL_AVG:
-		return count == -1 ? 0 : tl_div_any(s->sum, count);
+		return s.count == -1 ? 0 : tl_div_any(s.sum, s.count);
 	default:
-		return variance(s);
+		return variance(&s);
 	}
 }
 

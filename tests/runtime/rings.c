@@ -203,6 +203,27 @@ static void hostile_rings_are_survived(void)
 	CHECK(reader.damaged > 0);
 }
 
+static void hostile_heads_do_not_lead_out_of_the_ring(void)
+{
+	struct tl_block *b;
+	uint32_t i;
+
+	home_open(64, 64, 4096);
+	for (i = 2; i < BLOCKS; i++)
+		b = tl_block_claim(&home, 1, 1, "last"); /* its ring ends where the memory does */
+	home.own = b;
+	ENTER(run);
+	for (i = 0; i < 20000; i++) {
+		int64_t args[] = {1, 2, 3};
+
+		tl_word_store(&b->head, rnd() % 3 ? 4096 - rnd() % 64 : rnd() * 77u);
+		tl_word_store(&b->tail, tl_word_load(&b->head) - rnd() % 64);
+		tl_printf_longs(&run, 0, args, 1 + i % 3);
+		tl_print_str(&run, home_str("text"));
+	}
+	CHECK(run.block == b);
+}
+
 static void sessions_are_checked(void)
 {
 	struct tl_session good;
@@ -367,6 +388,7 @@ int main(void)
 	RUN(a_record_under_way_holds_the_others);
 	RUN(abandoned_writers_do_not_hold_for_ever);
 	RUN(hostile_rings_are_survived);
+	RUN(hostile_heads_do_not_lead_out_of_the_ring);
 	RUN(sessions_are_checked);
 	RUN(threads_share_locks_shards_and_rings);
 	RUN(locks_time_out_and_are_recovered);
