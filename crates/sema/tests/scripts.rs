@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//! The scripts of tests/scripts/sema: what pass 2 takes and what it refuses,
+//! with tag, line and column.
+
+use std::path::{Path, PathBuf};
+use trapless_sema::collect::Loader;
+use trapless_sema::tapset::Tapset;
+use trapless_sema::world::{TargetSpec, World};
+use trapless_sema::{analyse, ir, Input};
+use trapless_syntax::ast::NodeIds;
+use trapless_syntax::diag::{Diagnostics, Severity};
+use trapless_syntax::expect::{read_case, Case};
+use trapless_syntax::{Environment, MacroLibrary, SourceMap};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A program with debug information for the scripts that need one.
+fn target() -> PathBuf {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("sema-target");
+    let source = root().join("tests/scripts/sema/target.c");
+    let status = std::process::Command::new("cc")
+        .args(["-O2", "-g", "-o"])
+        .arg(&out)
+        .arg(source)
+        .status()
+        .expect("a C compiler");
+    assert!(status.success());
+    out
+}
+
+fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
+    let (mut map, mut diags, ids) = (SourceMap::new(), Diagnostics::new(), NodeIds::new());
+    let macros = MacroLibrary::with_prelude(&mut map);
+    let env = Environment {
+        args: case.args.clone(),
+        ..Environment::default()
+    };
+    let file = map.add(name, case.text.clone());
+    let script = trapless_syntax::parse_file(&mut map, file, &env, &macros, &ids, &mut diags);
+    let tapset = Tapset::open(&[root().join("tapset")], &mut diags);
+    let mut world = World::new(TargetSpec {
+        program: Some(target.to_string_lossy().into_owned()),
+        pid: None,
+    });
+    let input = Input {
+        scripts: vec![script],
+        tapset: &tapset,
+        loader: Loader {
+            map: &mut map,
+            env: &env,
+            macros: &macros,
+            ids: &ids,
+        },
+        options: ir::Options::default(),
+    };
+    let program = analyse(input, &mut world, &mut diags);
+    let shown = diags.render(&map, false);
+    let errors = diags.iter().filter(|d| d.severity == Severity::Error);
+    let mut found: Vec<_> = errors
+        .map(|d| {
+            let at = d.span.map(|s| map.line_col(s));
+            (d.tag, at.map_or(0, |a| a.line), at.map_or(0, |a| a.col))
+        })
+        .collect();
+    found.sort_by_key(|f| (f.1, f.2));
+    if found != case.errors {
+        return Err(format!(
+            "expected {:?}\nfound {found:?}\n{shown}",
+            case.errors
+        ));
+    }
+    if program.is_some() != case.errors.is_empty() {
+        return Err(format!(
+            "a program came out: {}\n{shown}",
+            program.is_some()
+        ));
+    }
+    for text in &case.says {
+        if !shown.contains(text) {
+            return Err(format!("it does not say `{text}`:\n{shown}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn scripts_pass_or_fail_as_they_say() {
+    let folder = root().join("tests/scripts/sema");
+    let target = target();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("tests/scripts/sema")
+        .map(|e| e.expect("an entry").path())
+        .filter(|p| p.extension().is_some_and(|e| e == "stp"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 30, "scripts are missing");
+    let mut bad = Vec::new();
+    for path in &files {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let source = std::fs::read_to_string(path).expect("a script");
+        let result = read_case(&name, &source).and_then(|case| check(&name, &case, &target));
+        if let Err(why) = result {
+            bad.push(format!("{name}: {why}"));
+        }
+    }
+    assert!(
+        bad.is_empty(),
+        "{} of {}:\n{}",
+        bad.len(),
+        files.len(),
+        bad.join("\n")
+    );
+}
