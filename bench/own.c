@@ -155,7 +155,7 @@ static void row(const char *name, double ticks, const char *rung)
 			return;
 		}
 	}
-	rows[nrows++] = (struct row){ name, rung, ticks };
+	rows[nrows++] = (struct row){name, rung, ticks};
 }
 
 static void print_rows(void)
@@ -163,12 +163,14 @@ static void print_rows(void)
 	printf("# name\tover bare call\twith call\trung (TSC ticks, lowest of %d)\n", REPS);
 	printf("%-28s\t%9.2f\t%9.2f\n", "bare call", 0.0, bare);
 	for (unsigned i = 0; i < nrows; i++)
-		printf("%-28s\t%9.2f\t%9.2f\t%s\n", rows[i].name, rows[i].ticks - bare, rows[i].ticks, rows[i].rung);
+		printf("%-28s\t%9.2f\t%9.2f\t%s\n", rows[i].name, rows[i].ticks - bare,
+			rows[i].ticks, rows[i].rung);
 }
 
 static int note_rung(const struct tl_probe_info *info, void *arg)
 {
-	static const char *const names[] = { "none", "retarget", "whole", "pun", "evict", "window", "trap" };
+	static const char *const names[] = {
+		"none", "retarget", "whole", "pun", "evict", "window", "trap"};
 
 	*(const char **)arg = names[info->rung];
 	return 1;
@@ -197,7 +199,10 @@ static void probe_row(const char *name, struct tl_probe p)
 
 static void return_row(const char *name)
 {
-	struct tl_retprobe r = { .entry = (void *)plain, .on_entry = on_entry, .on_return = on_return, .data_size = 8 };
+	struct tl_retprobe r = {.entry = (void *)plain,
+		.on_entry = on_entry,
+		.on_return = on_return,
+		.data_size = 8};
 	double ticks;
 	int ret;
 
@@ -223,7 +228,7 @@ static void go_on(int sig, siginfo_t *info, void *context)
 /* What the trap path has to be compared with: nothing but the kernel's own work. */
 static void bare_trap_row(const char *name)
 {
-	struct sigaction sa = { .sa_sigaction = go_on, .sa_flags = SA_SIGINFO }, was;
+	struct sigaction sa = {.sa_sigaction = go_on, .sa_flags = SA_SIGINFO}, was;
 
 	if (!wanted(name))
 		return;
@@ -238,15 +243,15 @@ int main(int argc, char **argv)
 
 	words = argc - 1;
 	word = argv + 1;
-	probe_row("empty", (struct tl_probe){ .pre = empty });
-	probe_row("counting", (struct tl_probe){ .pre = count });
-	probe_row("counting, one a thread", (struct tl_probe){ .pre = count_sharded });
-	probe_row("full registers", (struct tl_probe){ .pre = use_regs, .flags = TL_PROBE_REGS });
-	probe_row("pre and post", (struct tl_probe){ .pre = empty, .post = after });
-	probe_row("private stack", (struct tl_probe){ .pre = empty, .flags = TL_PROBE_BIG_STACK });
+	probe_row("empty", (struct tl_probe){.pre = empty});
+	probe_row("counting", (struct tl_probe){.pre = count});
+	probe_row("counting, one a thread", (struct tl_probe){.pre = count_sharded});
+	probe_row("full registers", (struct tl_probe){.pre = use_regs, .flags = TL_PROBE_REGS});
+	probe_row("pre and post", (struct tl_probe){.pre = empty, .post = after});
+	probe_row("private stack", (struct tl_probe){.pre = empty, .flags = TL_PROBE_BIG_STACK});
 	return_row("return pair");
 	for (int i = 0; i < 3; i++) {
-		probe_row(trap, (struct tl_probe){ .pre = count, .flags = TL_PROBE_NO_JUMP });
+		probe_row(trap, (struct tl_probe){.pre = count, .flags = TL_PROBE_NO_JUMP});
 		bare_trap_row(bare_trap);
 	}
 	print_rows();

@@ -68,7 +68,7 @@ static void set_name(struct tl_image *img, const char *path)
 		img->name[i] = name[i];
 }
 
-static int add_segment(struct update *u, struct tl_image *img, const ElfW(Phdr) *ph)
+static int add_segment(struct update *u, struct tl_image *img, const ElfW(Phdr) * ph)
 {
 	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
 

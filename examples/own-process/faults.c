@@ -53,7 +53,7 @@ static struct list *list_add(struct list *l, const char *text)
 
 static int under_test(void)
 {
-	const char *const words[] = { "jump", "pun", "window" };
+	const char *const words[] = {"jump", "pun", "window"};
 	struct list *l = NULL;
 
 	for (int i = 0; i < 3; i++) {
@@ -100,14 +100,17 @@ static int HANDLER at_free(struct tl_probe *p, struct tl_regs *regs, struct tl_t
 int main(void)
 {
 	/* A changed stack pointer needs TL_PROBE_REGS. */
-	struct tl_probe at_m = { .addr = (void *)malloc, .pre = at_malloc, .flags = TL_PROBE_REGS | TL_PROBE_DISABLED };
-	struct tl_probe at_f = { .addr = (void *)free, .pre = at_free, .flags = TL_PROBE_DISABLED };
-	struct tl_probe *both[] = { &at_m, &at_f };
+	struct tl_probe at_m = {.addr = (void *)malloc,
+		.pre = at_malloc,
+		.flags = TL_PROBE_REGS | TL_PROBE_DISABLED};
+	struct tl_probe at_f = {.addr = (void *)free, .pre = at_free, .flags = TL_PROBE_DISABLED};
+	struct tl_probe *both[] = {&at_m, &at_f};
 	size_t which = 0;
 	int ret = tl_probes_register(both, 2, &which), leaks = 0;
 
 	if (ret) {
-		fprintf(stderr, "cannot probe %s: %s; %s\n", which ? "free" : "malloc", tl_error_text(ret), tl_error_next(ret));
+		fprintf(stderr, "cannot probe %s: %s; %s\n", which ? "free" : "malloc",
+			tl_error_text(ret), tl_error_next(ret));
 		return 2;
 	}
 	for (long n = 1;; n++) {
@@ -122,7 +125,8 @@ int main(void)
 		tl_probe_disable(&at_f);
 		if (mem.calls < n)
 			break; /* there was no n-th call */
-		printf("malloc call %ld fails: result %d, %ld block(s) lost\n", n, result, mem.given - mem.taken);
+		printf("malloc call %ld fails: result %d, %ld block(s) lost\n", n, result,
+			mem.given - mem.taken);
 		leaks += mem.given != mem.taken;
 	}
 	tl_probes_unregister(both, 2);

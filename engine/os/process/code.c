@@ -16,7 +16,7 @@
 enum {
 	AREAS = 64,
 	SWAPS = 32,
-	LOOSE_MAX = 64,	  /* then neighbours among an area's loose pages become one mapping */
+	LOOSE_MAX = 64, /* then neighbours among an area's loose pages become one mapping */
 	PIECES_MAX = 256, /* then all live ones do */
 	RW = TL_PROT_READ | TL_PROT_WRITE,
 	RX = TL_PROT_READ | TL_PROT_EXEC,
@@ -29,9 +29,9 @@ enum page_state { FRESH, OPEN, LIVE, LOOSE, SWAPPED };
 struct area {
 	uintptr_t at;
 	size_t size;
-	uint8_t *page;		      /* enum page_state of each */
+	uint8_t *page; /* enum page_state of each */
 	uintptr_t open_lo, open_hi; /* every OPEN page lies in here */
-	uintptr_t written;	    /* and nothing is written behind this one's page */
+	uintptr_t written; /* and nothing is written behind this one's page */
 	unsigned nloose, pieces;
 };
 
@@ -115,7 +115,7 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 		;
 	if (i == AREAS)
 		return -TL_E_LIMIT;
-	areas[i] = (struct area){ .size = size };
+	areas[i] = (struct area){.size = size};
 	areas[i].page = tl_os_alloc(size / TL_PAGE);
 	if (!areas[i].page)
 		goto no_memory;
@@ -205,7 +205,7 @@ static int open_copy(struct area *a, uintptr_t at)
 	if (tl_syscall_failed(ret))
 		return -TL_E_NOMEM;
 	copy_pages((uintptr_t)ret, at, TL_PAGE);
-	swaps[nswaps++] = (struct swap){ at, (uintptr_t)ret };
+	swaps[nswaps++] = (struct swap){at, (uintptr_t)ret};
 	a->nloose += *state_of(a, at) == LIVE;
 	*state_of(a, at) = SWAPPED;
 	return 0;
@@ -404,5 +404,5 @@ void tl_os_code_release(uintptr_t at, size_t size)
 	drop_swaps(a);
 	tl_syscall3(TL_NR_munmap, (long)at, (long)a->size, 0);
 	tl_os_free(a->page, a->size / TL_PAGE);
-	*a = (struct area){ 0 };
+	*a = (struct area){0};
 }

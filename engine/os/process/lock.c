@@ -2,7 +2,7 @@
 /* The engine lock: a three-state futex with an owner. */
 #include "process.h"
 
-static uint32_t word;  /* 0 free, 1 held, 2 held and somebody sleeps */
+static uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps */
 static uintptr_t owner; /* me() of the holder, who alone can compare it */
 
 uint32_t tl_gettid(void)
@@ -50,7 +50,7 @@ bool tl_os_lock_held(void)
 
 void tl_os_pause(unsigned microseconds)
 {
-	struct tl_timespec ts = { microseconds / 1000000, (long)(microseconds % 1000000) * 1000 };
+	struct tl_timespec ts = {microseconds / 1000000, (long)(microseconds % 1000000) * 1000};
 
 	tl_syscall3(TL_NR_nanosleep, (long)&ts, 0, 0);
 }

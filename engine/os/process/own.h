@@ -23,18 +23,18 @@ bool tl_own_zombie(uint32_t tid);
 uintptr_t tl_own_guard(uintptr_t key);
 
 /* The kernel's side of signals. */
-#define TL_SIGTRAP	 5
-#define TL_SIG_LAST	 64
-#define TL_SIG_FIRST_RT	 34
-#define TL_SA_SIGINFO	 4ul
-#define TL_SA_RESTORER	 0x04000000ul
-#define TL_SA_ONSTACK	 0x08000000ul
-#define TL_SA_RESTART	 0x10000000ul
-#define TL_SA_NODEFER	 0x40000000ul
-#define TL_SA_RESETHAND	 0x80000000ul
-#define TL_SIG_DFL	 0ul
-#define TL_SIG_IGN	 1ul
-#define TL_SI_QUEUE	 (-1)
+#define TL_SIGTRAP	5
+#define TL_SIG_LAST	64
+#define TL_SIG_FIRST_RT 34
+#define TL_SA_SIGINFO	4ul
+#define TL_SA_RESTORER	0x04000000ul
+#define TL_SA_ONSTACK	0x08000000ul
+#define TL_SA_RESTART	0x10000000ul
+#define TL_SA_NODEFER	0x40000000ul
+#define TL_SA_RESETHAND 0x80000000ul
+#define TL_SIG_DFL	0ul
+#define TL_SIG_IGN	1ul
+#define TL_SI_QUEUE	(-1)
 
 struct tl_sigaction {
 	uintptr_t handler;
@@ -68,7 +68,8 @@ struct tl_ucontext {
 
 /* Both return 0 or a negative errno. own_signal.c. */
 long tl_sigaction_get(int sig, struct tl_sigaction *old);
-long tl_sigaction_set(int sig, uintptr_t handler, unsigned long flags, uint64_t mask, struct tl_sigaction *old);
+long tl_sigaction_set(
+	int sig, uintptr_t handler, unsigned long flags, uint64_t mask, struct tl_sigaction *old);
 
 /* own_trap.c: give SIGTRAP back to the program, once no thread can be on its way to us. */
 void tl_own_trap_exit(void);

@@ -107,7 +107,7 @@ static int first_above(void *arg, const struct tl_map *map)
 
 bool tl_home_map(uintptr_t addr, struct tl_map *map)
 {
-	struct wanted w = { addr, map };
+	struct wanted w = {addr, map};
 
 	return tl_own_maps(first_above, &w) == 1;
 }
@@ -156,7 +156,7 @@ bool tl_own_asleep(uint32_t tid, struct tl_own_sleep *s)
 
 	if (!open_task(&r, tid, "/syscall"))
 		return false;
-	*s = (struct tl_own_sleep){ 0, 0 };
+	*s = (struct tl_own_sleep){0, 0};
 	nr = hex(&r, &c);
 	if (c != ' ' || lends_memory(nr))
 		c = -1;

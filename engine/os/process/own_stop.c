@@ -21,17 +21,17 @@ struct slot {
 };
 
 enum {
-	PATIENCE_MS = 500,   /* for a busy machine */
-	SLEEPER_MS = 20,     /* asleep that long after the signal: it will not come */
+	PATIENCE_MS = 500, /* for a busy machine */
+	SLEEPER_MS = 20, /* asleep that long after the signal: it will not come */
 	FIRST_SLOTS = 256,
 };
 
 static struct slot *slots;
 static uint32_t nslots, max_slots;
-static uint32_t round_now;  /* 0: none */
+static uint32_t round_now; /* 0: none */
 static uint32_t round_last; /* numbers, never reused */
-static uint32_t released;   /* futex: the last round that is over */
-static uint32_t arrivals;   /* futex: threads that parked */
+static uint32_t released; /* futex: the last round that is over */
+static uint32_t arrivals; /* futex: threads that parked */
 static int signal_used;
 /*
  * The last round failed. Signals that a thread blocks queue up: from then on
@@ -53,13 +53,13 @@ static bool state_change(struct slot *s, enum slot_state from, enum slot_state t
 {
 	uint64_t old = state_word(round, from);
 
-	return __atomic_compare_exchange_n(&s->state, &old, state_word(round, to), false,
-		__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return __atomic_compare_exchange_n(
+		&s->state, &old, state_word(round, to), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static void wait_for_change(uint32_t *word, uint32_t seen, long milliseconds)
 {
-	struct tl_timespec ts = { 0, milliseconds * 1000000 };
+	struct tl_timespec ts = {0, milliseconds * 1000000};
 
 	tl_syscall4(TL_NR_futex, (long)word, TL_FUTEX_WAIT_PRIVATE, (long)seen,
 		milliseconds ? (long)&ts : 0);
@@ -120,7 +120,7 @@ static bool own_signal(void)
 struct roundup {
 	uint32_t self, round;
 	bool let_sleep; /* threads asleep in the kernel need not come */
-	bool more;	/* found threads that were not known */
+	bool more; /* found threads that were not known */
 };
 
 static int enough_slots(void)
@@ -153,7 +153,7 @@ static bool known(uint32_t tid)
 
 static long send_to(uint32_t tid, uint32_t round, uint32_t index)
 {
-	struct tl_siginfo info = { .signo = signal_used, .code = TL_SI_QUEUE };
+	struct tl_siginfo info = {.signo = signal_used, .code = TL_SI_QUEUE};
 	long pid = tl_syscall3(TL_NR_getpid, 0, 0, 0);
 
 	info.pid = (int32_t)pid;
@@ -173,7 +173,7 @@ static int ask(void *arg, uint32_t tid)
 	if (nslots == max_slots)
 		return -TL_E_LIMIT;
 	s = &slots[nslots];
-	*s = (struct slot){ .tid = tid, .state = state_word(r->round, ASLEEP) };
+	*s = (struct slot){.tid = tid, .state = state_word(r->round, ASLEEP)};
 	if (!r->let_sleep || !tl_own_asleep(tid, &s->sleep)) {
 		if (cautious && tl_own_blocks(tid, signal_used))
 			return -TL_E_BUSY;
@@ -191,7 +191,7 @@ static int ask(void *arg, uint32_t tid)
 
 static long now_ms(void)
 {
-	struct tl_timespec ts = { 0, 0 };
+	struct tl_timespec ts = {0, 0};
 
 	tl_syscall3(TL_NR_clock_gettime, TL_CLOCK_MONOTONIC, (long)&ts, 0);
 	return ts.sec * 1000 + ts.nsec / 1000000;
@@ -210,7 +210,8 @@ static int look_at_missing(uint32_t round, long waited)
 			continue;
 		if (tl_own_zombie(s->tid))
 			state_change(s, ASKED, GONE, round);
-		else if (waited >= SLEEPER_MS && tl_own_asleep(s->tid, &sleep) && state_of(s) == ASKED)
+		else if (waited >= SLEEPER_MS && tl_own_asleep(s->tid, &sleep) &&
+			 state_of(s) == ASKED)
 			return -TL_E_BUSY;
 	}
 	return waited >= PATIENCE_MS ? -TL_E_BUSY : 0;
@@ -266,7 +267,7 @@ static void release(uint32_t round)
 /* One try; lists again until no unknown thread turns up, as running ones may make others. */
 static int gather(bool let_sleep, uint32_t *round)
 {
-	struct roundup r = { .self = tl_gettid(), .let_sleep = let_sleep };
+	struct roundup r = {.self = tl_gettid(), .let_sleep = let_sleep};
 	int ret;
 
 	if (!own_signal())
@@ -311,11 +312,12 @@ enum { STRANDS = 8 }; /* stacks that one thread may be on at once: its own, alte
  * alternate stack to the interrupted one.
  */
 struct walk {
-	bool (*word)(struct walk *w, uint64_t *at);	   /* false: enough seen */
+	bool (*word)(struct walk *w, uint64_t *at); /* false: enough seen */
 	bool (*frame)(struct walk *w, struct tl_sigcontext *mc);
 	void *arg;
 	uintptr_t lo, hi;
-	uintptr_t key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
+	uintptr_t
+		key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
 	bool bad;
 	uintptr_t todo[STRANDS];
 	unsigned ntodo, ndone;
@@ -331,8 +333,7 @@ READS_STACKS static bool frame_at(const uint64_t *ip, const uint64_t *end)
 	if (ip + 3 > end || (ip[1] & always) != always || (ip[1] & never))
 		return false;
 	segments = ip[2];
-	return (segments & 0xffff) == user_cs &&
-	       (segments >> 48 == user_ss || segments >> 48 == 0);
+	return (segments & 0xffff) == user_cs && (segments >> 48 == user_ss || segments >> 48 == 0);
 }
 
 static void walk_later(struct walk *w, uintptr_t sp)
@@ -403,12 +404,12 @@ static bool move_frame(struct walk *w, struct tl_sigcontext *mc)
 
 static bool move_all(const struct tl_os_stop *st, bool write)
 {
-	struct moves mv = { st, write };
+	struct moves mv = {st, write};
 	uint32_t i;
 
 	for (i = 0; i < nslots; i++) {
 		struct slot *s = &slots[i];
-		struct walk w = { .frame = move_frame, .arg = &mv, .key = s->key };
+		struct walk w = {.frame = move_frame, .arg = &mv, .key = s->key};
 
 		if (state_of(s) != PARKED)
 			continue;
@@ -461,7 +462,7 @@ static bool registers_outside(const struct walk *w, const struct tl_sigcontext *
 
 static bool clear_of(const struct slot *s, uintptr_t lo, uintptr_t hi)
 {
-	struct walk w = { .word = word_outside, .lo = lo, .hi = hi, .key = s->key };
+	struct walk w = {.word = word_outside, .lo = lo, .hi = hi, .key = s->key};
 
 	if (state_of(s) == PARKED)
 		return registers_outside(&w, &s->uc->mc) &&

@@ -51,7 +51,8 @@ static bool gone(uintptr_t at)
 
 	if (p[0] == INT3)
 		return false;
-	return p[0] != TRAPNO_BREAKPOINT || p[-1] != 0xcd; /* the two-byte form is the program's own */
+	return p[0] != TRAPNO_BREAKPOINT ||
+	       p[-1] != 0xcd; /* the two-byte form is the program's own */
 }
 
 static void on_trap(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
@@ -128,7 +129,7 @@ static void nothing(void *arg)
  */
 void tl_own_trap_exit(void)
 {
-	const struct tl_os_stop stop = { same, nothing, NULL };
+	const struct tl_os_stop stop = {same, nothing, NULL};
 
 	if (ours() && !tl_os_stop_all(&stop))
 		tl_sigaction_set(TL_SIGTRAP, program.handler, program.flags, program.mask, NULL);

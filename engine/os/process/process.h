@@ -50,14 +50,14 @@ void tl_traptab_clear(uintptr_t addr);
 void tl_traptab_reset(void);
 
 struct tl_traptab_entry {
-	uintptr_t addr;	  /* 0: never used; stays after removal */
+	uintptr_t addr; /* 0: never used; stays after removal */
 	uintptr_t detour; /* 0: removed */
 };
 struct tl_traptab {
 	uintptr_t mask; /* entries - 1 */
-	size_t used;	/* entries with an address */
+	size_t used; /* entries with an address */
 	struct tl_traptab *older; /* kept for readers that may still be in it */
-	size_t size;	/* bytes of all this */
+	size_t size; /* bytes of all this */
 	struct tl_traptab_entry entry[];
 };
 extern struct tl_traptab *tl_traptab;

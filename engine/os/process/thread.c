@@ -102,7 +102,7 @@ bool tl_os_on_signal_stack(void)
 		void *sp;
 		int flags;
 		size_t size;
-	} ss = { 0, 0, 0 };
+	} ss = {0, 0, 0};
 
 	return !tl_syscall3(TL_NR_sigaltstack, 0, (long)&ss, 0) && (ss.flags & SS_ONSTACK);
 }

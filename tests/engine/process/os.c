@@ -14,7 +14,7 @@
 #include "../../../engine/os/process/own.h"
 #include "../../unit.h"
 
-#define GiB (1ul << 30)
+#define GiB	   (1ul << 30)
 #define NEAR(addr) (addr) - 2 * GiB + 4096, (addr) + 2 * GiB - 4096
 
 /* Functions to patch, each on a cache line of its own, with its instruction boundaries named. */
@@ -253,7 +253,7 @@ static void patch_byte(uintptr_t at, uint8_t byte)
 
 static void breakpoints_lead_to_their_detour_and_others_to_the_program(void)
 {
-	struct sigaction sa = { .sa_handler = program_trap }, old;
+	struct sigaction sa = {.sa_handler = program_trap}, old;
 	uintptr_t at = (uintptr_t)answer;
 	int i;
 
@@ -353,7 +353,7 @@ static void wait_started(int n)
 
 static void stopped_threads_stand_still(void)
 {
-	const struct tl_os_stop stop = { stay, watch_counts, NULL };
+	const struct tl_os_stop stop = {stay, watch_counts, NULL};
 	pthread_t t[THREADS];
 	int i, ret = 0;
 
@@ -414,8 +414,8 @@ static int stop_until(const struct tl_os_stop *stop, int *seen)
 
 static void a_program_counter_is_moved_or_the_stop_refused(void)
 {
-	const struct tl_os_stop refuse = { out_of_spin, nothing, NULL };
-	const struct tl_os_stop allow = { out_of_spin, nothing, "yes" };
+	const struct tl_os_stop refuse = {out_of_spin, nothing, NULL};
+	const struct tl_os_stop allow = {out_of_spin, nothing, "yes"};
 	pthread_t t;
 
 	started = spinner_got = 0;
@@ -439,7 +439,7 @@ static void handler(int sig)
 
 static void *spin_on_alternate_stack(void *arg)
 {
-	stack_t ss = { .ss_sp = arg, .ss_size = 65536 }, was;
+	stack_t ss = {.ss_sp = arg, .ss_size = 65536}, was;
 
 	sigaltstack(arg ? &ss : NULL, &was);
 	spin(NULL);
@@ -451,9 +451,9 @@ static void *spin_on_alternate_stack(void *arg)
 /* A thread interrupted at spin_here by a handler that is still running. */
 static void saved_counter(bool alternate)
 {
-	const struct tl_os_stop refuse = { out_of_spin, nothing, NULL };
-	const struct tl_os_stop allow = { out_of_spin, nothing, "yes" };
-	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	const struct tl_os_stop refuse = {out_of_spin, nothing, NULL};
+	const struct tl_os_stop allow = {out_of_spin, nothing, "yes"};
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
 	void *stack = alternate ? malloc(65536) : NULL;
 	pthread_t t;
 
@@ -501,7 +501,7 @@ static void *block_all(void *arg)
 
 static void a_thread_that_blocks_signals_makes_it_fail(void)
 {
-	const struct tl_os_stop stop = { stay, nothing, NULL };
+	const struct tl_os_stop stop = {stay, nothing, NULL};
 	pthread_t t;
 	int i, ret = 0;
 
@@ -525,7 +525,7 @@ static void *call_through(void *arg)
 
 static int sleep_in_call(void)
 {
-	struct timespec ts = { 0, 300000000 };
+	struct timespec ts = {0, 300000000};
 
 	__atomic_fetch_add(&started, 1, __ATOMIC_RELAXED);
 	bad_results += nanosleep(&ts, NULL) != 0;
@@ -583,7 +583,8 @@ static void *know_thyself(void *arg)
 	uint32_t tid = tl_os_thread_id(key);
 
 	thread_ok = key == tl_os_thread_key(true) && key != main_key && tid == tl_gettid() &&
-		    tl_os_thread_same(key, tid) && !tl_os_thread_same(key, tid + 1) && tl_os_thread_alive(tid);
+		    tl_os_thread_same(key, tid) && !tl_os_thread_same(key, tid + 1) &&
+		    tl_os_thread_alive(tid);
 	return NULL;
 }
 

@@ -25,9 +25,11 @@
 
 long plain(long a, long b), shorts(long a), red_zone(long a), flags(long a, long b), keeper(long a);
 long caller(long a), loop(long n), fact(long n), thrower(void (*f)(void));
-typedef const char *park_fn(int unused, const void *from, int unused2, size_t n); /* in rsi and rcx */
+typedef const char *park_fn(
+	int unused, const void *from, int unused2, size_t n); /* in rsi and rcx */
 park_fn park_1, park_2, park_3, park_4;
-extern char red_zone_mid[], flags_mid[], keeper_mid[], caller_call[], loop_top[], many_begin[], many_end[];
+extern char red_zone_mid[], flags_mid[], keeper_mid[], caller_call[], loop_top[], many_begin[],
+	many_end[];
 
 static bool traps, take_time;
 
@@ -43,7 +45,7 @@ static long hits;
 
 static struct tl_probe counting(void *addr)
 {
-	return (struct tl_probe){ .addr = addr, .pre = count, .data = &hits };
+	return (struct tl_probe){.addr = addr, .pre = count, .data = &hits};
 }
 
 static double now_ms(void)
@@ -56,14 +58,19 @@ static double now_ms(void)
 
 static void nap(long ms)
 {
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
 
 	while (nanosleep(&ts, &ts))
 		;
 }
 
 /* Hides from the compiler which function is called. */
-#define CALL(fn) ({ __typeof__(&fn) f_ = &fn; __asm__("" : "+r"(f_)); f_; })
+#define CALL(fn)                                                                                   \
+	({                                                                                         \
+		__typeof__(&fn) f_ = &fn;                                                          \
+		__asm__("" : "+r"(f_));                                                            \
+		f_;                                                                                \
+	})
 
 /* --- one probe ------------------------------------------------------------------- */
 
@@ -89,8 +96,9 @@ static void every_call_is_counted_and_the_text_comes_back(void)
 
 static void every_shape_gives_the_same_results(void)
 {
-	struct tl_probe p[] = { counting((void *)shorts), counting(red_zone_mid), counting(flags_mid),
-		counting(keeper_mid), counting(caller_call), counting(loop_top), counting((void *)fact) };
+	struct tl_probe p[] = {counting((void *)shorts), counting(red_zone_mid),
+		counting(flags_mid), counting(keeper_mid), counting(caller_call),
+		counting(loop_top), counting((void *)fact)};
 	struct tl_probe *all[sizeof(p) / sizeof(p[0])];
 	const size_t n = sizeof(p) / sizeof(p[0]);
 	size_t i;
@@ -140,8 +148,8 @@ static void HANDLER look_after(struct tl_probe *p, struct tl_regs *regs, struct 
 
 static void handlers_see_the_registers(void)
 {
-	struct tl_probe p = { .addr = (void *)plain, .pre = look, .post = look_after };
-	struct tl_probe k = { .addr = keeper_mid, .pre = look, .flags = TL_PROBE_REGS };
+	struct tl_probe p = {.addr = (void *)plain, .pre = look, .post = look_after};
+	struct tl_probe k = {.addr = keeper_mid, .pre = look, .flags = TL_PROBE_REGS};
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
 	CHECK(!tl_probe_register(&p));
@@ -183,9 +191,9 @@ static void HANDLER change_result(struct tl_probe *p, struct tl_regs *regs, stru
 
 static void handlers_change_registers(void)
 {
-	struct tl_probe p = { .addr = (void *)plain, .pre = change };
-	struct tl_probe k = { .addr = keeper_mid, .pre = change, .flags = TL_PROBE_REGS };
-	struct tl_probe r = { .addr = (void *)plain, .post = change_result };
+	struct tl_probe p = {.addr = (void *)plain, .pre = change};
+	struct tl_probe k = {.addr = keeper_mid, .pre = change, .flags = TL_PROBE_REGS};
+	struct tl_probe r = {.addr = (void *)plain, .post = change_result};
 
 	CHECK(!tl_probe_register(&p));
 	CHECK(CALL(plain)(1, 2) == 1010);
@@ -201,7 +209,7 @@ static void handlers_change_registers(void)
 
 static void handlers_change_where_it_goes_on(void)
 {
-	struct tl_probe p = { .addr = (void *)plain, .pre = go_elsewhere, .data = (void *)shorts };
+	struct tl_probe p = {.addr = (void *)plain, .pre = go_elsewhere, .data = (void *)shorts};
 
 	CHECK(!tl_probe_register(&p));
 	CHECK(CALL(plain)(20, 2) == 43);
@@ -224,7 +232,8 @@ static int HANDLER deep(struct tl_probe *p, struct tl_regs *regs, struct tl_thre
 
 static void a_big_handler_runs_on_its_own_stack(void)
 {
-	struct tl_probe p = { .addr = (void *)plain, .pre = deep, .data = &hits, .flags = TL_PROBE_BIG_STACK };
+	struct tl_probe p = {
+		.addr = (void *)plain, .pre = deep, .data = &hits, .flags = TL_PROBE_BIG_STACK};
 
 	hits = 0;
 	CHECK(!tl_probe_register(&p));
@@ -244,7 +253,7 @@ static int HANDLER run_into_probe(struct tl_probe *p, struct tl_regs *regs, stru
 
 static void a_probe_inside_a_handler_is_skipped_and_counted(void)
 {
-	struct tl_probe out = { .addr = (void *)shorts, .pre = run_into_probe };
+	struct tl_probe out = {.addr = (void *)shorts, .pre = run_into_probe};
 	struct tl_probe in = counting((void *)plain);
 	long right = 0;
 
@@ -280,7 +289,8 @@ static void probes_at_one_place_all_run_oldest_first(void)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		p[i] = (struct tl_probe){ .addr = (void *)plain, .pre = note_order, .data = &order_of[i] };
+		p[i] = (struct tl_probe){
+			.addr = (void *)plain, .pre = note_order, .data = &order_of[i]};
 		CHECK(!tl_probe_register(&p[i]));
 	}
 	order = 0;
@@ -324,8 +334,9 @@ static void probes_switch_on_and_off(void)
 
 static void many_are_all_or_nothing(void)
 {
-	struct tl_probe a = counting((void *)plain), b = counting((char *)plain + 1), c = counting((void *)shorts);
-	struct tl_probe *all[] = { &a, &c, &b };
+	struct tl_probe a = counting((void *)plain), b = counting((char *)plain + 1),
+			c = counting((void *)shorts);
+	struct tl_probe *all[] = {&a, &c, &b};
 	uint8_t before[16];
 	size_t failed = 77;
 
@@ -359,22 +370,23 @@ static int take(const struct tl_probe_info *info, void *arg)
 static void the_list_says_where_and_how(void)
 {
 	struct tl_probe a = counting((void *)shorts), b = counting((void *)plain);
-	struct listing l = { 0 };
+	struct listing l = {0};
 	bool plain_first = (uintptr_t)plain < (uintptr_t)shorts;
 
 	CHECK(!tl_probe_register(&a) && !tl_probe_register(&b));
 	tl_probes_list(take, &l);
 	CHECK(l.n == 2);
-	CHECK(l.info[0].probe == (plain_first ? &b : &a) && l.info[1].probe == (plain_first ? &a : &b));
+	CHECK(l.info[0].probe == (plain_first ? &b : &a) &&
+		l.info[1].probe == (plain_first ? &a : &b));
 	CHECK(l.info[0].state == TL_PROBE_ARMED);
 	CHECK(l.info[0].rung == (traps ? TL_RUNG_TRAP : TL_RUNG_WHOLE));
 	CHECK(l.info[1].rung == (traps ? TL_RUNG_TRAP : TL_RUNG_WINDOW));
 	CHECK(l.info[0].addr == (uintptr_t)l.info[0].probe->addr);
-	l = (struct listing){ .stop_at = 1 };
+	l = (struct listing){.stop_at = 1};
 	tl_probes_list(take, &l);
 	CHECK(l.n == 1);
 	CHECK(!tl_probe_unregister(&a) && !tl_probe_unregister(&b));
-	l = (struct listing){ 0 };
+	l = (struct listing){0};
 	tl_probes_list(take, &l);
 	CHECK(l.n == 0);
 }
@@ -400,7 +412,7 @@ static void refusals_are_precise(void)
 	CHECK(refusal((void *)tl_probe_register) == -TL_E_SELF);
 	if (vdso)
 		CHECK(refusal(vdso + 0x800) == -TL_E_VDSO);
-	CHECK(tl_probe_unregister(&(struct tl_probe){ .addr = data }) < 0);
+	CHECK(tl_probe_unregister(&(struct tl_probe){.addr = data}) < 0);
 }
 
 static void optimizing_can_be_switched_while_armed(void)
@@ -506,7 +518,7 @@ static void arming_and_disarming_under_eight_threads(void)
 
 /* --- somebody stands inside ---------------------------------------------------------------- */
 
-static park_fn *const park[] = { park_1, park_2, park_3, park_4 };
+static park_fn *const park[] = {park_1, park_2, park_3, park_4};
 static const size_t much = 768ul << 20;
 static char *zeros;
 static volatile int in_handler, leave_handler;
@@ -539,16 +551,17 @@ static void spin_in_handler(int sig)
 /* Does the jump of the probe that take() sees overwrite the boundary? */
 static bool jump_covers(uintptr_t boundary)
 {
-	struct listing l = { 0 };
+	struct listing l = {0};
 
 	tl_probes_list(take, &l);
-	return l.n == 1 && (traps || (l.info[0].rung == TL_RUNG_WINDOW && l.info[0].patch < boundary &&
-					     boundary < l.info[0].patch + l.info[0].patch_len));
+	return l.n == 1 &&
+	       (traps || (l.info[0].rung == TL_RUNG_WINDOW && l.info[0].patch < boundary &&
+				 boundary < l.info[0].patch + l.info[0].patch_len));
 }
 
 static const char *park_and_probe(park_fn *fn, size_t boundary, bool handler)
 {
-	struct parked p = { .fn = fn };
+	struct parked p = {.fn = fn};
 	struct tl_probe probe = counting((void *)fn);
 	const char *why = NULL;
 	int ret;
@@ -590,7 +603,7 @@ static const char *park_and_probe(park_fn *fn, size_t boundary, bool handler)
 
 static void on_every_boundary(bool handler)
 {
-	struct sigaction sa = { .sa_handler = spin_in_handler };
+	struct sigaction sa = {.sa_handler = spin_in_handler};
 
 	sigaction(SIGUSR1, &sa, NULL);
 	zeros = mmap(NULL, much, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -641,7 +654,7 @@ static void program_handler(int sig)
 
 static void the_programs_own_trap_handler_works_on(void)
 {
-	struct sigaction sa = { .sa_handler = program_handler }, was;
+	struct sigaction sa = {.sa_handler = program_handler}, was;
 	struct tl_probe p = counting((void *)plain);
 
 	sigaction(SIGTRAP, &sa, &was);
@@ -682,8 +695,9 @@ static void *libc_work(void *arg)
 
 static void libc_functions_under_work(void)
 {
-	void *at[] = { (void *)CALL(malloc), (void *)CALL(free), (void *)CALL(memcpy), (void *)CALL(strlen) };
-	long n[4] = { 0 }, rounds = traps ? 500 : 20000;
+	void *at[] = {(void *)CALL(malloc), (void *)CALL(free), (void *)CALL(memcpy),
+		(void *)CALL(strlen)};
+	long n[4] = {0}, rounds = traps ? 500 : 20000;
 	struct tl_probe p[4], *all[4];
 	pthread_t t[4];
 	int i;
@@ -729,7 +743,8 @@ static int again_and_again(size_t n, struct tl_probe *p, struct tl_probe **all)
 		return -1001;
 	c = now_ms();
 	ret = tl_probes_unregister(all, n);
-	printf("# %zu probes: registered in %.1f ms, unregistered in %.1f ms\n", n, b - a, now_ms() - c);
+	printf("# %zu probes: registered in %.1f ms, unregistered in %.1f ms\n", n, b - a,
+		now_ms() - c);
 	return ret;
 }
 
@@ -880,7 +895,8 @@ static void HANDLER on_return(struct tl_ret_call *c, struct tl_regs *regs, struc
 static struct tl_retprobe returning(void *fn)
 {
 	entries = returns = depth_seen = 0;
-	return (struct tl_retprobe){ .entry = fn, .on_entry = on_entry, .on_return = on_return, .data_size = 8 };
+	return (struct tl_retprobe){
+		.entry = fn, .on_entry = on_entry, .on_return = on_return, .data_size = 8};
 }
 
 static void returns_pair_with_their_entries(void)
