@@ -297,19 +297,35 @@ impl Dwarf {
         matches!(self.own_attr(r, at), Some(AttributeValue::Flag(true)))
     }
 
-    /// The code of an entry: lexical block, function, inlined instance.
+    /// The code of an entry: lexical block, function, inlined instance, unit.
     pub fn ranges(&self, r: DieRef) -> Vec<Range<u64>> {
-        let (Ok(unit), Ok(die)) = (self.unit(r.unit), self.die(r)) else {
+        let Ok(unit) = self.unit(r.unit) else {
             return Vec::new();
         };
+        let dwarf = self.dwarf_of(r.unit);
         let mut out = Vec::new();
-        if let Ok(mut it) = self.dwarf_of(r.unit).die_ranges(unit, &die) {
-            while let Ok(Some(range)) = it.next() {
+        if let Some(v) = self.own_attr(r, dw::DW_AT_ranges) {
+            let Ok(Some(mut list)) = dwarf.attr_ranges(unit, v) else {
+                return out;
+            };
+            while let Ok(Some(range)) = list.next() {
                 if range.begin < range.end && out.len() < 1 << 16 {
                     out.push(range.begin..range.end);
                 }
             }
+            return out;
         }
+        let address = |v| dwarf.attr_address(unit, v).ok().flatten();
+        let Some(low) = self.own_attr(r, dw::DW_AT_low_pc).and_then(address) else {
+            return out;
+        };
+        let high = self
+            .own_attr(r, dw::DW_AT_high_pc)
+            .and_then(|v| match v.udata_value() {
+                Some(size) => low.checked_add(size),
+                None => address(v),
+            });
+        out.extend(high.filter(|high| low < *high).map(|high| low..high));
         out
     }
 
@@ -375,21 +391,19 @@ impl Dwarf {
             }
         }
         // clang writes no .debug_aranges: ask the roots of the units that are not in it.
-        for (n, covered) in covered.iter().enumerate() {
-            if *covered {
-                continue;
-            }
-            let Ok(unit) = self.unit(n as u32) else {
-                continue;
+        for n in (0..self.info_units).filter(|n| !covered[*n]) {
+            let n = n as u32;
+            let Ok(unit) = self.unit(n) else { continue };
+            let root = DieRef {
+                unit: n,
+                offset: unit.header.size_of_header(),
             };
-            let Ok(mut ranges) = self.main.unit_ranges(unit) else {
-                continue;
-            };
-            while let Ok(Some(range)) = ranges.next() {
-                if range.begin < range.end && range.begin != 0 {
-                    map.push((range.begin..range.end, n as u32));
-                }
-            }
+            map.extend(
+                self.ranges(root)
+                    .into_iter()
+                    .filter(|r| r.start != 0)
+                    .map(|r| (r, n)),
+            );
         }
         map.sort_by_key(|(r, _)| (r.start, r.end));
         map
