@@ -28,6 +28,8 @@ struct tl_code {
 	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
+	/* As tl_os_text_read(), for jump tables; NULL: indirect jumps stay unknown. */
+	size_t (*read)(uintptr_t addr, void *buf, size_t len);
 	/* Filled by tl_arch_code_walk(): */
 	uint8_t *boundary;	/* bitmap, size + after bits, memory from the core: an instruction starts here */
 	uint8_t *target;	/* bitmap: a branch inside the function, or a pad, leads here */
@@ -71,8 +73,9 @@ extern const unsigned tl_arch_rungs; /* bit per enum tl_rung that this port can 
 int tl_arch_code_walk(struct tl_code *code);
 
 /*
- * Call fn for the target of every direct jump (not call) of a walked part that
- * lies outside it: such jumps are the pads of the part they lead into.
+ * Call fn for the target of every jump (not call; direct or by a known table)
+ * of a walked part that lies outside it: such jumps are the pads of the part
+ * they lead into.
  */
 void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg);
 

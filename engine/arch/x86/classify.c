@@ -76,7 +76,7 @@ static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
 		set_bit(code->target, target - code->start);
 	/* A jump through the GOT goes to some function's entry: never into the middle of this one. */
 	if (i->flow == TL_FLOW_JMP_IND && !x86_is_got_jump(i))
-		code->indirect = true;
+		code->port |= X86_PORT_TABLE;
 	if (i->map == 0 && i->opcode == STD)
 		code->port |= X86_PORT_DF;
 	if (i->flow == TL_FLOW_STOP && is_rseq_signature(i))
@@ -95,6 +95,29 @@ static bool only_padding(const struct tl_code *code)
 	return true;
 }
 
+static void mark_target(void *arg, uintptr_t target)
+{
+	struct tl_code *code = arg;
+
+	if (inside(code, target))
+		set_bit(code->target, target - code->start);
+}
+
+/* Once all boundaries are known: where do the indirect jumps go? */
+static void resolve_tables(struct tl_code *code)
+{
+	struct tl_insn i;
+
+	for (size_t n = 0; n < code->size; n++) {
+		uintptr_t addr = code->start + n;
+
+		if (!bit(code->boundary, n) || !x86_decode_at(code, addr, &i) || i.flow != TL_FLOW_JMP_IND)
+			continue;
+		if (!x86_is_got_jump(&i) && !x86_switch_targets(code, &i, addr, mark_target, code))
+			code->indirect = true;
+	}
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
@@ -107,27 +130,47 @@ int tl_arch_code_walk(struct tl_code *code)
 		if (inside(code, code->pads[n]))
 			set_bit(code->target, code->pads[n] - code->start);
 	while (addr < end) {
-		if (!x86_decode_at(code, addr, &i) || addr + i.len > end)
+		if (!x86_decode_at(code, addr, &i) || addr + i.len > end) {
+			code->indirect = code->port & X86_PORT_TABLE;
 			return -TL_E_BAD_INSN;
+		}
 		note(code, &i, addr);
 		addr += i.len;
 	}
+	if (code->port & X86_PORT_TABLE)
+		resolve_tables(code);
 	code->complete = true;
 	return 0;
 }
 
+struct leaving {
+	const struct tl_code *code;
+	void (*fn)(void *arg, uintptr_t target);
+	void *arg;
+};
+
+static void leave(void *arg, uintptr_t target)
+{
+	const struct leaving *l = arg;
+
+	if (target - l->code->start >= l->code->size)
+		l->fn(l->arg, target);
+}
+
 void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg)
 {
+	struct leaving l = {code, fn, arg};
 	struct tl_insn i;
 
 	for (size_t n = 0; n < code->size; n++) {
-		uintptr_t addr = code->start + n, target;
+		uintptr_t addr = code->start + n;
 
 		if (!bit(code->boundary, n) || !x86_decode_at(code, addr, &i))
 			continue;
-		target = (uintptr_t)tl_insn_target(&i, addr);
-		if ((i.flow == TL_FLOW_JCC || i.flow == TL_FLOW_JMP) && target - code->start >= code->size)
-			fn(arg, target);
+		if (i.flow == TL_FLOW_JCC || i.flow == TL_FLOW_JMP)
+			leave(&l, (uintptr_t)tl_insn_target(&i, addr));
+		else if (i.flow == TL_FLOW_JMP_IND && !x86_is_got_jump(&i))
+			x86_switch_targets(code, &i, addr, leave, &l);
 	}
 }
 

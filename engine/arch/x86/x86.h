@@ -13,6 +13,7 @@
 enum x86_port {
 	X86_PORT_DF = 1 << 0,	/* the direction flag may be set here: save all flags, clear it for the handler */
 	X86_PORT_RSEQ = 1 << 1, /* holds the abort handler of a restartable sequence */
+	X86_PORT_TABLE = 1 << 2, /* holds an indirect jump that may go by a table */
 };
 
 enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
@@ -94,6 +95,13 @@ bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);
 bool x86_is_target(const struct tl_code *code, uintptr_t addr);
 bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i);
 bool x86_is_got_jump(const struct tl_insn *i); /* jmp *m(%rip): leaves for another function */
+
+/*
+ * switch.c: call fn for every place that the indirect jump at addr may lead to
+ * (and maybe some more), when that is known. The part is walked already.
+ */
+bool x86_switch_targets(const struct tl_code *code, const struct tl_insn *jmp, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t target), void *arg);
 
 /* detour.c */
 int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf,

@@ -158,12 +158,23 @@ static size_t padding(const struct func *f)
 	return n == max ? n : 0; /* up to the next function, or unknown code follows */
 }
 
+static size_t read_data(uintptr_t addr, void *buf, size_t len)
+{
+	const uint8_t *p = at(addr);
+
+	if (!p || p + len > file + file_size)
+		return 0;
+	memcpy(buf, p, len);
+	return len;
+}
+
 static uint8_t boundary[1 << 18], target[1 << 18];
 
 static bool walk(const struct func *f, struct tl_code *c, uintptr_t *into, size_t ninto)
 {
 	*c = (struct tl_code){.start = f->start, .size = f->end - f->start, .text = at(f->start), .after = padding(f),
-		.pads = into, .npads = ninto, .boundary = boundary, .target = target};
+		.pads = into, .npads = ninto, .boundary = boundary, .target = target,
+		.read = read_data};
 	if (!c->size || !c->text || c->size + c->after > sizeof(boundary) * 8)
 		return false;
 	tl_arch_code_walk(c);

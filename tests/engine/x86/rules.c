@@ -162,6 +162,80 @@ static void indirect_jumps(void)
 	CHECK(!code.indirect && plan_at(NO_TRAP, 0) == 0);
 }
 
+static uintptr_t left_to[4];
+static unsigned nleft;
+
+static void note(void *arg, uintptr_t to)
+{
+	(void)arg;
+	if (nleft < 4)
+		left_to[nleft++] = to;
+}
+
+/* Data behind the part, at AT + 0x1000. */
+static uint8_t data[128];
+static size_t readable = sizeof(data);
+
+static size_t read_data(uintptr_t addr, void *buf, size_t len)
+{
+	if (addr - (AT + 0x1000) + len > readable)
+		return 0;
+	memcpy(buf, data + (addr - (AT + 0x1000)), len);
+	return len;
+}
+
+static void offsets(const int32_t *to, unsigned n)
+{
+	int32_t v;
+
+	memset(data, 0x7f, sizeof(data));
+	for (unsigned i = 0; i < n; i++)
+		v = to[i] - 0x1000, memcpy(data + 4 * i, &v, 4);
+}
+
+/* cmp $2,%al; ja; lea table(%rip),%rdx; movzbl %al,%eax; movslq (%rdx,%rax,4),%rax; add %rdx,%rax; jmp *%rax; cases */
+#define SWITCH(cmp) cmp "\x77\x1a" "\x48\x8d\x15\xf5\x0f\x00\x00" "\x0f\xb6\xc0" "\x48\x63\x04\x82" "\x48\x01\xd0" "\xff\xe0" \
+	NOP NOP NOP NOP NOP NOP RET RET
+
+static void switch_with(const char *bytes, size_t n)
+{
+	PART("");
+	memcpy(text, bytes, n);
+	code.size = n;
+	code.read = read_data;
+	tl_arch_code_walk(&code);
+}
+
+static void switch_tables(void)
+{
+	static const int32_t in[] = {23, 26, 30}, out[] = {23, -0x200, 30}, wrong[] = {23, 25, 5};
+
+	offsets(in, 3);
+	switch_with(SWITCH("\x3c\x02"), sizeof(SWITCH("\x3c\x02")) - 1);
+	CHECK(code.complete && !code.indirect);
+	CHECK(plan_at(NO_TRAP, 24) == -TL_E_BRANCH_INTO); /* a case starts at 26 */
+	CHECK(plan_at(NO_TRAP, 0) == 0);
+	nleft = 0;
+	tl_arch_code_leaves(&code, note, NULL);
+	CHECK(nleft == 0);
+	offsets(out, 3); /* one case stands in another part */
+	switch_with(SWITCH("\x3c\x02"), sizeof(SWITCH("\x3c\x02")) - 1);
+	CHECK(!code.indirect);
+	tl_arch_code_leaves(&code, note, NULL);
+	CHECK(nleft == 1 && left_to[0] == AT - 0x200);
+	offsets(wrong, 3); /* into the middle of an instruction: no table */
+	switch_with(SWITCH("\x3c\x02"), sizeof(SWITCH("\x3c\x02")) - 1);
+	CHECK(code.indirect && plan_at(NO_TRAP, 0) == -TL_E_INDIRECT);
+	offsets(in, 3);
+	switch_with(SWITCH("\xa8\x02"), sizeof(SWITCH("\xa8\x02")) - 1); /* test, no bound */
+	CHECK(code.indirect);
+	switch_with(SWITCH("\x3c\x03"), sizeof(SWITCH("\x3c\x03")) - 1); /* longer than the table is */
+	CHECK(code.indirect);
+	readable = 8;
+	switch_with(SWITCH("\x3c\x02"), sizeof(SWITCH("\x3c\x02")) - 1);
+	CHECK(code.indirect);
+}
+
 static void undecodable_parts(void)
 {
 	PART(PUSH MOV5 NOP "\x06\x06");
@@ -259,19 +333,10 @@ static void ways_out(void)
 	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL);
 }
 
-static uintptr_t left_to[4];
-static unsigned nleft;
-
-static void note(void *arg, uintptr_t to)
-{
-	(void)arg;
-	if (nleft < 4)
-		left_to[nleft++] = to;
-}
-
 static void jumps_that_leave(void)
 {
 	PART("\x74\x00" "\x75\x7c" CALL "\xe9\xf3\x00\x00\x00");
+	nleft = 0;
 	tl_arch_code_leaves(&code, note, NULL);
 	CHECK(nleft == 2 && left_to[0] == AT + 0x80 && left_to[1] == AT + 0x101);
 }
@@ -446,6 +511,7 @@ int main(void)
 	RUN(nobody_waits_inside);
 	RUN(padding_is_room);
 	RUN(indirect_jumps);
+	RUN(switch_tables);
 	RUN(undecodable_parts);
 	RUN(neighbours);
 	RUN(post_handlers);
