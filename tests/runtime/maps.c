@@ -2,7 +2,7 @@
 /* Associative arrays, statistics and shards; against simple models, and damaged. */
 #include "home.h"
 
-#define AREA (1u << 20)
+#define AREA (4u << 20)
 
 /* What the compiler does. */
 static struct tl_map map_make(
@@ -376,7 +376,7 @@ static void globals_get_first_values(void)
 			.init_string = 1},
 		{.type = TL_VALUE_LONG, .sharded = 1, .offset = 16, .size = 8, .init = 40}};
 
-	home_open(4096, 64, 0);
+	home_open(16384, 64, 0);
 	CHECK(tl_session_globals(&home, g, 3, strings, sizeof(strings)) == 0);
 	ENTER(run);
 	TL_STRING(s);

@@ -20,7 +20,7 @@ static void strings_join_and_alias(void)
 
 static void long_strings_are_cut_and_counted(void)
 {
-	static char big[4000];
+	static char big[TL_MAXSTRING + 500];
 
 	home_open(64, 64, 0);
 	ENTER(run);
