@@ -5,7 +5,7 @@
 //! step. Passes collect several in a [`Diagnostics`]; only the command line
 //! renders them.
 
-use crate::span::{SourceMap, Span};
+use crate::span::{FileId, SourceMap, Span};
 use annotate_snippets::{renderer::DecorStyle, AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// Declares [`Tag`]: one line for each reason, with its cause in one sentence.
@@ -355,20 +355,10 @@ fn clamp(text: &str, span: Span) -> std::ops::Range<usize> {
 
 /// `in the expansion of @name at FILE:LINE:COL`, innermost first.
 fn expansion_notes(map: &SourceMap, span: Option<Span>) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut next = span.and_then(|s| map.expansion(s));
-    while let Some(expansion) = next {
-        let place = map.locate(expansion.call);
-        notes.push(format!(
-            "in the expansion of @{} at {place}",
-            expansion.name
-        ));
-        if notes.len() == 8 {
-            break;
-        }
-        next = map.expansion(expansion.call);
-    }
-    notes
+    let expansions = span.into_iter().flat_map(|s| map.expansions(s)).take(8);
+    expansions
+        .map(|e| format!("in the expansion of @{} at {}", e.name, map.locate(e.call)))
+        .collect()
 }
 
 /// What the passes of one run had to say, in the order they said it.
@@ -440,11 +430,38 @@ impl Diagnostics {
         self.list.truncate(len);
     }
 
-    /// Put what was said behind the first `len` into the order of its places.
-    pub fn sort_from(&mut self, len: usize) {
-        if let Some(tail) = self.list.get_mut(len..) {
-            tail.sort_by_key(|d| d.span.map(|s| (s.file, s.lo)));
+    /// Tidy what was said behind the first `len` while `file` was read: what
+    /// is wrong in a macro of another file is shown where `file` uses it, and
+    /// all is put into the order of its places.
+    pub fn settle(&mut self, len: usize, file: FileId, map: &SourceMap) {
+        let Some(tail) = self.list.get_mut(len..) else {
+            return;
+        };
+        for diagnostic in tail.iter_mut() {
+            let Some(place) = diagnostic.span else {
+                continue;
+            };
+            if place.file == file {
+                continue;
+            }
+            if let Some(call) = map.calls(place).find(|call| call.file == file) {
+                diagnostic.span = Some(call);
+                diagnostic.labels.insert(
+                    0,
+                    Label {
+                        span: place,
+                        text: "in this macro".into(),
+                    },
+                );
+            }
         }
+        // A macro of the same file counts where it is used.
+        tail.sort_by_key(|d| {
+            d.span.map(|s| {
+                let outermost = map.calls(s).last().unwrap_or(s);
+                (outermost.file, outermost.lo)
+            })
+        });
     }
 
     /// Forget the warnings (`-w`).
@@ -508,7 +525,6 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::span::FileId;
 
     fn map() -> SourceMap {
         let mut map = SourceMap::new();

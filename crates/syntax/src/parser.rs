@@ -28,7 +28,7 @@ pub fn parse_file(
     let before = diags.len();
     let tokens = preprocess(map, file, env, library, diags);
     let script = Parser::new(tokens, ids, diags).script(file);
-    diags.sort_from(before);
+    diags.settle(before, file, map);
     script
 }
 

@@ -216,6 +216,16 @@ impl SourceMap {
         self.expansions
             .get((span.expansion.0 as usize).checked_sub(1)?)
     }
+
+    /// All macro uses that `span` came out of, innermost first.
+    pub fn expansions(&self, span: Span) -> impl Iterator<Item = &Expansion> {
+        std::iter::successors(self.expansion(span), |e| self.expansion(e.call))
+    }
+
+    /// The places of [`SourceMap::expansions`].
+    pub fn calls(&self, span: Span) -> impl Iterator<Item = Span> + '_ {
+        self.expansions(span).map(|e| e.call)
+    }
 }
 
 #[cfg(test)]
