@@ -111,7 +111,8 @@ static void resolve_tables(struct tl_code *code)
 	for (size_t n = 0; n < code->size; n++) {
 		uintptr_t addr = code->start + n;
 
-		if (!bit(code->boundary, n) || !x86_decode_at(code, addr, &i) || i.flow != TL_FLOW_JMP_IND)
+		if (!bit(code->boundary, n) || !x86_decode_at(code, addr, &i) ||
+			i.flow != TL_FLOW_JMP_IND)
 			continue;
 		if (!x86_is_got_jump(&i) && !x86_switch_targets(code, &i, addr, mark_target, code))
 			code->indirect = true;
@@ -157,7 +158,8 @@ static void leave(void *arg, uintptr_t target)
 		l->fn(l->arg, target);
 }
 
-void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg)
+void tl_arch_code_leaves(
+	const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg)
 {
 	struct leaving l = {code, fn, arg};
 	struct tl_insn i;

@@ -15,14 +15,14 @@
 #include "x86.h"
 #include "../../core/internal.h"
 
-#define R(field)    ((int32_t)offsetof(struct tl_regs, field))
-#define FRAME	    ((int32_t)sizeof(struct tl_regs))
-#define BELOW	    (FRAME + X86_RED_ZONE) /* from the interrupted stack pointer to the frame */
-#define T(field)    ((int32_t)offsetof(struct tl_thread, field))
-#define P(field)    ((int32_t)offsetof(struct tl_probe, field))
-#define HASH_BITS   12
-#define HASH_SHIFT  (64 - HASH_BITS - TL_THREAD_SHIFT)
-#define HASH_MASK   ((TL_THREADS - 1) << TL_THREAD_SHIFT)
+#define R(field)   ((int32_t)offsetof(struct tl_regs, field))
+#define FRAME	   ((int32_t)sizeof(struct tl_regs))
+#define BELOW	   (FRAME + X86_RED_ZONE) /* from the interrupted stack pointer to the frame */
+#define T(field)   ((int32_t)offsetof(struct tl_thread, field))
+#define P(field)   ((int32_t)offsetof(struct tl_probe, field))
+#define HASH_BITS  12
+#define HASH_SHIFT (64 - HASH_BITS - TL_THREAD_SHIFT)
+#define HASH_MASK  ((TL_THREADS - 1) << TL_THREAD_SHIFT)
 
 _Static_assert(TL_THREADS == 1 << HASH_BITS, "tl_thread_hash() keeps this many bits");
 _Static_assert(sizeof(struct tl_thread) == 1 << TL_THREAD_SHIFT, "an entry's size");
@@ -41,7 +41,7 @@ struct shape {
 /* One call of a handler. */
 struct call {
 	const struct tl_point *point;
-	uintptr_t ip;	   /* what regs->ip says */
+	uintptr_t ip; /* what regs->ip says */
 	int32_t pushed;
 	bool post;
 	struct x86_label slow, guarded, restore;
@@ -49,19 +49,29 @@ struct call {
 
 static const struct {
 	uint8_t reg, off;
-} clobbered[] = {
-	{RCX, offsetof(struct tl_regs, cx)},  {RDX, offsetof(struct tl_regs, dx)},
-	{RSI, offsetof(struct tl_regs, si)},  {RDI, offsetof(struct tl_regs, di)},
-	{R8, offsetof(struct tl_regs, r8)},   {R9, offsetof(struct tl_regs, r9)},
-	{R10, offsetof(struct tl_regs, r10)}, {R11, offsetof(struct tl_regs, r11)},
-	{RBX, offsetof(struct tl_regs, bx)},  {RBP, offsetof(struct tl_regs, bp)},
-}, preserved[] = {
-	{R12, offsetof(struct tl_regs, r12)}, {R13, offsetof(struct tl_regs, r13)},
-	{R14, offsetof(struct tl_regs, r14)}, {R15, offsetof(struct tl_regs, r15)},
+} clobbered[] =
+	{
+		{RCX, offsetof(struct tl_regs, cx)},
+		{RDX, offsetof(struct tl_regs, dx)},
+		{RSI, offsetof(struct tl_regs, si)},
+		{RDI, offsetof(struct tl_regs, di)},
+		{R8, offsetof(struct tl_regs, r8)},
+		{R9, offsetof(struct tl_regs, r9)},
+		{R10, offsetof(struct tl_regs, r10)},
+		{R11, offsetof(struct tl_regs, r11)},
+		{RBX, offsetof(struct tl_regs, bx)},
+		{RBP, offsetof(struct tl_regs, bp)},
+},
+  preserved[] = {
+	  {R12, offsetof(struct tl_regs, r12)},
+	  {R13, offsetof(struct tl_regs, r13)},
+	  {R14, offsetof(struct tl_regs, r14)},
+	  {R15, offsetof(struct tl_regs, r15)},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define OP(e, ...) x86_bytes(e, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+#define OP(e, ...)                                                                                 \
+	x86_bytes(e, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static void load(struct x86_emit *e, enum x86_reg dst, enum x86_reg base, int32_t off)
 {
@@ -96,14 +106,15 @@ static void load_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address
 static void save_flags(struct x86_emit *e, const struct shape *s)
 {
 	if (s->df) {
-		OP(e, 0x9c);			    /* pushfq */
-		OP(e, 0x8f, 0x44, 0x24, R(flags)); /* pop flags(%rsp): the address is taken after the pop */
-		OP(e, 0xfc);			    /* cld */
+		OP(e, 0x9c); /* pushfq */
+		OP(e, 0x8f, 0x44, 0x24,
+			R(flags)); /* pop flags(%rsp): the address is taken after the pop */
+		OP(e, 0xfc); /* cld */
 		return;
 	}
-	OP(e, 0x0f, 0xb6, 0xcc);			   /* movzbl %ah,%ecx */
-	OP(e, 0x0f, 0xb6, 0xc0);			   /* movzbl %al,%eax */
-	OP(e, 0xc1, 0xe0, 11);				   /* shl $11,%eax */
+	OP(e, 0x0f, 0xb6, 0xcc); /* movzbl %ah,%ecx */
+	OP(e, 0x0f, 0xb6, 0xc0); /* movzbl %al,%eax */
+	OP(e, 0xc1, 0xe0, 11); /* shl $11,%eax */
 	OP(e, 0x8d, 0x84, 0x01, 0x00, 0x02, 0x00, 0x00); /* lea 0x200(%rcx,%rax),%eax */
 	store(e, RAX, RSP, R(flags));
 }
@@ -130,13 +141,13 @@ static void load_state(struct x86_emit *e, const struct shape *s)
 {
 	if (s->df) {
 		OP(e, 0xff, 0x74, 0x24, R(flags)); /* push flags(%rsp) */
-		OP(e, 0x9d);			   /* popfq */
+		OP(e, 0x9d); /* popfq */
 	} else {
 		OP(e, 0x8a, 0x44, 0x24, R(flags) + 1); /* mov flags+1(%rsp),%al */
-		OP(e, 0x24, 0x08);		       /* and $8,%al: the overflow flag's bit */
-		OP(e, 0x04, 0x78);		       /* add $0x78,%al: overflows if it is set */
-		OP(e, 0x8a, 0x64, 0x24, R(flags));     /* mov flags(%rsp),%ah */
-		OP(e, 0x9e);			       /* sahf */
+		OP(e, 0x24, 0x08); /* and $8,%al: the overflow flag's bit */
+		OP(e, 0x04, 0x78); /* add $0x78,%al: overflows if it is set */
+		OP(e, 0x8a, 0x64, 0x24, R(flags)); /* mov flags(%rsp),%ah */
+		OP(e, 0x9e); /* sahf */
 	}
 	for (size_t i = 0; s->full && i < COUNT(preserved); i++)
 		load(e, preserved[i].reg, RSP, preserved[i].off);
@@ -146,7 +157,8 @@ static void load_state(struct x86_emit *e, const struct shape *s)
 }
 
 /* The thread's record to rbx; rdx = key, rsi = interrupted sp, rbp = frame. */
-static void look_up(struct x86_emit *e, const struct shape *s, const struct tl_detour_env *env, struct call *c)
+static void look_up(
+	struct x86_emit *e, const struct shape *s, const struct tl_detour_env *env, struct call *c)
 {
 	x86_mov(e, RBP, RSP);
 	if (s->early && !env->fast_key) {
@@ -156,15 +168,15 @@ static void look_up(struct x86_emit *e, const struct shape *s, const struct tl_d
 	}
 	if (s->early) {
 		OP(e, 0xf3, 0x48, 0x0f, 0xae, 0xc2); /* rdfsbase %rdx */
-		OP(e, 0x48, 0x85, 0xd2);	     /* test %rdx,%rdx: no thread pointer yet, */
-		x86_jcc_label(e, CC_E, &c->slow);    /* and a free entry's key is 0 too */
+		OP(e, 0x48, 0x85, 0xd2); /* test %rdx,%rdx: no thread pointer yet, */
+		x86_jcc_label(e, CC_E, &c->slow); /* and a free entry's key is 0 too */
 	} else {
 		OP(e, 0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0); /* mov %fs:0,%rdx */
 	}
 	x86_imm64(e, RCX, TL_THREAD_HASH_MUL);
-	OP(e, 0x48, 0x0f, 0xaf, 0xca);	     /* imul %rdx,%rcx */
+	OP(e, 0x48, 0x0f, 0xaf, 0xca); /* imul %rdx,%rcx */
 	OP(e, 0x48, 0xc1, 0xe9, HASH_SHIFT); /* shr $,%rcx */
-	OP(e, 0x81, 0xe1);		     /* and $,%ecx */
+	OP(e, 0x81, 0xe1); /* and $,%ecx */
 	x86_u32(e, HASH_MASK);
 	x86_imm64(e, RBX, (uintptr_t)env->threads);
 	OP(e, 0x48, 0x01, 0xcb); /* add %rcx,%rbx */
@@ -174,8 +186,8 @@ static void look_up(struct x86_emit *e, const struct shape *s, const struct tl_d
 	x86_jcc_label(e, CC_NE, &c->slow);
 	if (!env->tid_offset)
 		return;
-	OP(e, 0x8b, 0x43, T(tid));	      /* mov tid(%rbx),%eax */
-	OP(e, 0x64, 0x3b, 0x04, 0x25);	      /* cmp %fs:tid_offset,%eax */
+	OP(e, 0x8b, 0x43, T(tid)); /* mov tid(%rbx),%eax */
+	OP(e, 0x64, 0x3b, 0x04, 0x25); /* cmp %fs:tid_offset,%eax */
 	x86_u32(e, (uint32_t)env->tid_offset);
 	x86_jcc_label(e, CC_NE, &c->slow);
 }
@@ -189,10 +201,10 @@ static void call_handler(struct x86_emit *e, const struct shape *s, const struct
 	x86_mov(e, RDX, RBX);
 	if (s->big)
 		load(e, RSP, RBX, T(stack));
-	OP(e, 0x48, 0x83, 0xe4, 0xf0);				 /* and $-16,%rsp */
-	OP(e, 0xff, 0x57, c->post ? P(post) : P(pre));		 /* call *pre(%rdi) */
+	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
+	OP(e, 0xff, 0x57, c->post ? P(post) : P(pre)); /* call *pre(%rdi) */
 	x86_mov(e, RSP, RBP);
-	OP(e, 0x48, 0xc7, 0x43, T(guard), 0, 0, 0, 0);		 /* movq $0,guard(%rbx) */
+	OP(e, 0x48, 0xc7, 0x43, T(guard), 0, 0, 0, 0); /* movq $0,guard(%rbx) */
 }
 
 static void after_call(struct x86_emit *e, struct shape *s, struct call *c)
@@ -211,7 +223,8 @@ static void after_call(struct x86_emit *e, struct shape *s, struct call *c)
 	}
 }
 
-static void handler(struct x86_emit *e, struct shape *s, const struct tl_detour_env *env, struct call *c)
+static void handler(
+	struct x86_emit *e, struct shape *s, const struct tl_detour_env *env, struct call *c)
 {
 	save(e, s, c);
 	x86_imm64(e, RAX, (uintptr_t)env->gate);
@@ -242,7 +255,7 @@ static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struc
 	x86_imm64(e, RDI, (uintptr_t)c->point->site);
 	x86_imm64(e, RAX, (uintptr_t)env->enter_slow);
 	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
-	OP(e, 0xff, 0xd0);	       /* call *%rax */
+	OP(e, 0xff, 0xd0); /* call *%rax */
 	x86_mov(e, RSP, RBP);
 	OP(e, 0x48, 0x85, 0xc0); /* test %rax,%rax */
 	x86_jcc_label(e, CC_E, &c->restore);
@@ -281,13 +294,13 @@ static void move(struct x86_emit *e, struct shape *s)
 	lea(e, RDI, RDI, -(BELOW + s->pushed));
 	if (s->pushed)
 		load(e, R8, RBP, BELOW); /* the return address */
-	OP(e, 0x48, 0x39, 0xef);	 /* cmp %rbp,%rdi */
+	OP(e, 0x48, 0x39, 0xef); /* cmp %rbp,%rdi */
 	x86_jcc_label(e, CC_B, &up);
 	OP(e, 0xb9, FRAME - 8, 0, 0, 0); /* mov $,%ecx */
 	x86_label_here(e, &down);
 	OP(e, 0x48, 0x8b, 0x44, 0x0d, 0x00); /* mov (%rbp,%rcx),%rax */
-	OP(e, 0x48, 0x89, 0x04, 0x0f);	     /* mov %rax,(%rdi,%rcx) */
-	OP(e, 0x83, 0xe9, 8);		     /* sub $8,%ecx */
+	OP(e, 0x48, 0x89, 0x04, 0x0f); /* mov %rax,(%rdi,%rcx) */
+	OP(e, 0x83, 0xe9, 8); /* sub $8,%ecx */
 	x86_jcc_label(e, CC_NS, &down);
 	x86_jmp_label(e, &done);
 	x86_label_here(e, &up);
@@ -296,8 +309,8 @@ static void move(struct x86_emit *e, struct shape *s)
 	x86_label_here(e, &upward);
 	OP(e, 0x48, 0x8b, 0x44, 0x0d, 0x00);
 	OP(e, 0x48, 0x89, 0x04, 0x0f);
-	OP(e, 0x83, 0xc1, 8);		      /* add $8,%ecx */
-	OP(e, 0x81, 0xf9, FRAME, 0, 0, 0);    /* cmp $,%ecx */
+	OP(e, 0x83, 0xc1, 8); /* add $8,%ecx */
+	OP(e, 0x81, 0xf9, FRAME, 0, 0, 0); /* cmp $,%ecx */
 	x86_jcc_label(e, CC_NE, &upward);
 	x86_label_here(e, &done);
 	x86_mov(e, RSP, RDI);
@@ -319,7 +332,8 @@ struct build {
 	unsigned ncalls;
 };
 
-static void add_call(struct build *b, const struct tl_point *p, uintptr_t ip, bool post, int32_t pushed)
+static void add_call(
+	struct build *b, const struct tl_point *p, uintptr_t ip, bool post, int32_t pushed)
 {
 	struct call *c = &b->calls[b->ncalls];
 
@@ -426,7 +440,8 @@ static void shape_of(struct shape *s, const struct tl_plan *plan, const struct t
 static int emit_insns(struct build *b)
 {
 	const struct tl_plan *plan = b->plan;
-	uintptr_t addr = plan->start, last = plan->npoints ? plan->points[plan->npoints - 1].addr : addr;
+	uintptr_t addr = plan->start,
+		  last = plan->npoints ? plan->points[plan->npoints - 1].addr : addr;
 	struct tl_insn i;
 
 	while (addr < plan->start + plan->len) {
@@ -449,8 +464,8 @@ static int emit_insns(struct build *b)
 	return 0;
 }
 
-int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf,
-	struct x86_marks *marks)
+int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
+	uint8_t *buf, struct x86_marks *marks)
 {
 	struct x86_emit e = {.buf = buf, .at = at, .max = TL_DETOUR_MAX, .marks = marks};
 	struct build b = {.e = &e, .plan = plan, .env = env};
@@ -468,7 +483,8 @@ int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env,
 	return e.err ? e.err : (int)e.n;
 }
 
-int tl_arch_detour_build(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf)
+int tl_arch_detour_build(
+	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf)
 {
 	return x86_detour_emit(plan, env, at, buf, NULL);
 }
@@ -479,7 +495,8 @@ size_t tl_arch_detour_bound(const struct tl_plan *plan)
 	const struct tl_detour_env far = {
 		.gate = (const struct tl_gate *)INTPTR_MAX,
 		.threads = (struct tl_thread *)INTPTR_MAX,
-		.enter_slow = (struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t)) INTPTR_MAX,
+		.enter_slow =
+			(struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t)) INTPTR_MAX,
 		.tid_offset = 1,
 		.fast_key = true,
 	};
@@ -493,7 +510,8 @@ size_t tl_arch_detour_bound(const struct tl_plan *plan)
 	return size < 0 ? SIZE_MAX : (size_t)size + 8;
 }
 
-uintptr_t tl_arch_ip_to_text(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
+uintptr_t tl_arch_ip_to_text(
+	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
 {
 	uint8_t buf[TL_DETOUR_MAX];
 	struct x86_marks marks = {0};
@@ -506,7 +524,8 @@ uintptr_t tl_arch_ip_to_text(const struct tl_plan *plan, const struct tl_detour_
 	return 0;
 }
 
-uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
+uintptr_t tl_arch_ip_to_detour(
+	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
 {
 	uint8_t buf[TL_DETOUR_MAX];
 	struct x86_marks marks = {0};

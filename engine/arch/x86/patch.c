@@ -55,7 +55,8 @@ void tl_arch_patch_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf)
 }
 
 /* First and last byte that differ; false: none does. */
-static bool differing(const uint8_t *from, const uint8_t *to, size_t len, size_t *first, size_t *last)
+static bool differing(
+	const uint8_t *from, const uint8_t *to, size_t len, size_t *first, size_t *last)
 {
 	bool any = false;
 
@@ -70,8 +71,8 @@ static bool differing(const uint8_t *from, const uint8_t *to, size_t len, size_t
 	return any;
 }
 
-enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to, size_t len,
-	bool one_insn, struct tl_patch_step *step)
+enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to,
+	size_t len, bool one_insn, struct tl_patch_step *step)
 {
 	size_t first = 0, last = 0;
 	struct tl_insn i;

@@ -7,11 +7,11 @@
  */
 #include "x86.h"
 
-#define REACH	   0x7fff0000ull /* +-2 GiB less a detour's size and some */
+#define REACH	     0x7fff0000ull /* +-2 GiB less a detour's size and some */
 #define WINDOW_TRIES 12
 
-const unsigned tl_arch_rungs = 1u << TL_RUNG_RETARGET | 1u << TL_RUNG_WHOLE | 1u << TL_RUNG_WINDOW |
-			       1u << TL_RUNG_TRAP;
+const unsigned tl_arch_rungs =
+	1u << TL_RUNG_RETARGET | 1u << TL_RUNG_WHOLE | 1u << TL_RUNG_WINDOW | 1u << TL_RUNG_TRAP;
 
 struct request {
 	struct tl_plan *plan;
@@ -19,7 +19,7 @@ struct request {
 	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi);
 	void *arg;
 	struct tl_insn first; /* the first point's */
-	uintptr_t last_end;   /* end of the last point's instruction */
+	uintptr_t last_end; /* end of the last point's instruction */
 };
 
 /* A window under consideration. */
@@ -57,7 +57,8 @@ static void set_reach(struct request *r, uintptr_t end)
 	}
 }
 
-static void settle(struct request *r, enum tl_rung rung, uintptr_t start, uintptr_t end, uint8_t changed)
+static void settle(
+	struct request *r, enum tl_rung rung, uintptr_t start, uintptr_t end, uint8_t changed)
 {
 	struct tl_plan *plan = r->plan;
 

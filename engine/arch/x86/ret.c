@@ -40,8 +40,10 @@ static bool is_switch(const struct tl_insn *i, const struct tl_insn *before)
 	if (i->flow != TL_FLOW_JMP_IND)
 		return false;
 	if (m >> 6 == 3)
-		return adds_registers(&before[0]) && (reads_offsets(&before[1]) || reads_offsets(&before[2]));
-	return m == 0x24 && i->bytes[i->modrm_off + 1] >> 6 == 3 && (i->bytes[i->modrm_off + 1] & 7) == 5;
+		return adds_registers(&before[0]) &&
+		       (reads_offsets(&before[1]) || reads_offsets(&before[2]));
+	return m == 0x24 && i->bytes[i->modrm_off + 1] >> 6 == 3 &&
+	       (i->bytes[i->modrm_off + 1] & 7) == 5;
 }
 
 /* 1: leaves, *kind says how. 0: stays. Or -TL_E_NO_EXIT. */

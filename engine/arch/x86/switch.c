@@ -49,7 +49,8 @@ static uint8_t rm_field(const struct tl_insn *i)
 
 static bool legacy(const struct tl_insn *i, uint8_t map, uint8_t opcode)
 {
-	return i->map == map && i->opcode == opcode && !(i->flags & (TL_INSN_VEX | TL_INSN_EVEX | TL_INSN_REX2));
+	return i->map == map && i->opcode == opcode &&
+	       !(i->flags & (TL_INSN_VEX | TL_INSN_EVEX | TL_INSN_REX2));
 }
 
 /* Scaled memory operand: its index register. */
@@ -84,11 +85,13 @@ static unsigned look_back(const struct tl_code *code, uintptr_t addr, struct tl_
 }
 
 /* movslq (t,i,4),x; add t,x in front of jmp *x: the index, and how far back the load stands. */
-static uint8_t loads_offset(const struct tl_insn *jmp, const struct tl_insn *insns, unsigned n, unsigned *at)
+static uint8_t loads_offset(
+	const struct tl_insn *jmp, const struct tl_insn *insns, unsigned n, unsigned *at)
 {
 	uint8_t x = rm_field(jmp);
 
-	if (n < 2 || !(legacy(&insns[0], 0, 0x01) || legacy(&insns[0], 0, 0x03)) || modrm(&insns[0]) >> 6 != 3)
+	if (n < 2 || !(legacy(&insns[0], 0, 0x01) || legacy(&insns[0], 0, 0x03)) ||
+		modrm(&insns[0]) >> 6 != 3)
 		return NO_REG;
 	if ((insns[0].opcode == 0x01 ? rm_field(&insns[0]) : reg_field(&insns[0])) != x)
 		return NO_REG;
@@ -120,7 +123,8 @@ static bool moves_into(const struct tl_insn *i, uint8_t reg, uint8_t *from)
 {
 	bool load = legacy(i, 0, 0x8b) || legacy(i, 1, 0xb6) || legacy(i, 1, 0xb7);
 
-	if (load ? reg_field(i) != reg : !(legacy(i, 0, 0x89) && modrm(i) >> 6 == 3 && rm_field(i) == reg))
+	if (load ? reg_field(i) != reg
+		 : !(legacy(i, 0, 0x89) && modrm(i) >> 6 == 3 && rm_field(i) == reg))
 		return false;
 	*from = !load ? reg_field(i) : modrm(i) >> 6 == 3 ? rm_field(i) : NO_REG;
 	return true;
@@ -141,14 +145,18 @@ static unsigned bound(uint8_t index, const struct tl_insn *insns, unsigned from,
 			continue;
 		if (mem ? index != NO_REG : reg != index)
 			continue;
-		if (imm >= ENTRIES_MAX || insns[k].cond < 2 || insns[k].cond > 7 || (insns[k].cond & 6) == 4)
+		if (imm >= ENTRIES_MAX || insns[k].cond < 2 || insns[k].cond > 7 ||
+			(insns[k].cond & 6) == 4)
 			return 0;
-		return insns[k].cond >= 6 ? imm + 1 : imm; /* ja, jbe: imm is the last one; jae, jb: the first beyond */
+		return insns[k].cond >= 6
+			       ? imm + 1
+			       : imm; /* ja, jbe: imm is the last one; jae, jb: the first beyond */
 	}
 	return 0;
 }
 
-static bool is_table_jump(const struct tl_code *code, const struct tl_insn *jmp, uintptr_t addr, struct jump *j)
+static bool is_table_jump(
+	const struct tl_code *code, const struct tl_insn *jmp, uintptr_t addr, struct jump *j)
 {
 	struct tl_insn insns[LOOK_BACK];
 	unsigned n = look_back(code, addr, insns), at = 0;
@@ -208,7 +216,8 @@ static bool fits(const struct tl_code *code, const struct table *t)
 	return inside > 0;
 }
 
-static void visit(const struct tl_code *code, const struct table *t, void (*fn)(void *arg, uintptr_t target), void *arg)
+static void visit(const struct tl_code *code, const struct table *t,
+	void (*fn)(void *arg, uintptr_t target), void *arg)
 {
 	uintptr_t target;
 
@@ -220,7 +229,8 @@ static void visit(const struct tl_code *code, const struct table *t, void (*fn)(
 }
 
 /* Every lea of the part that leads to data which would do. */
-static bool visit_leas(const struct tl_code *code, unsigned least, void (*fn)(void *arg, uintptr_t target), void *arg)
+static bool visit_leas(const struct tl_code *code, unsigned least,
+	void (*fn)(void *arg, uintptr_t target), void *arg)
 {
 	bool any = false;
 	struct tl_insn i;

@@ -6,12 +6,14 @@
 #include "../arch.h"
 #include "../../insn/x86/insn.h"
 
-#define X86_JMP_LEN 5
+#define X86_JMP_LEN  5
 #define X86_RED_ZONE 128
 
 /* tl_code.port and tl_plan.port: bits */
 enum x86_port {
-	X86_PORT_DF = 1 << 0,	/* the direction flag may be set here: save all flags, clear it for the handler */
+	X86_PORT_DF =
+		1
+		<< 0, /* the direction flag may be set here: save all flags, clear it for the handler */
 	X86_PORT_RSEQ = 1 << 1, /* holds the abort handler of a restartable sequence */
 	X86_PORT_TABLE = 1 << 2, /* holds an indirect jump that may go by a table */
 };
@@ -63,9 +65,10 @@ void x86_byte(struct x86_emit *e, uint8_t b);
 void x86_bytes(struct x86_emit *e, const void *b, size_t n);
 void x86_u32(struct x86_emit *e, uint32_t v);
 void x86_u64(struct x86_emit *e, uint64_t v);
-void x86_rel32(struct x86_emit *e, uintptr_t target);		     /* displacement that ends here and leads to target */
-void x86_lit32(struct x86_emit *e, uint64_t value);		     /* RIP-relative displacement of a constant */
-void x86_finish(struct x86_emit *e);				     /* lays out the constants */
+void x86_rel32(
+	struct x86_emit *e, uintptr_t target); /* displacement that ends here and leads to target */
+void x86_lit32(struct x86_emit *e, uint64_t value); /* RIP-relative displacement of a constant */
+void x86_finish(struct x86_emit *e); /* lays out the constants */
 void x86_mark(struct x86_emit *e, bool entry, uintptr_t text);
 void x86_label_here(struct x86_emit *e, struct x86_label *l);
 void x86_jmp_label(struct x86_emit *e, struct x86_label *l);
@@ -104,7 +107,7 @@ bool x86_switch_targets(const struct tl_code *code, const struct tl_insn *jmp, u
 	void (*fn)(void *arg, uintptr_t target), void *arg);
 
 /* detour.c */
-int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf,
-	struct x86_marks *marks);
+int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
+	uint8_t *buf, struct x86_marks *marks);
 
 #endif

@@ -20,11 +20,11 @@
 #include "../../../engine/core/internal.h"
 #include "../../../engine/insn/x86/insn.h"
 
-#define STACK	(64 * 1024)
-#define DATA	8192
-#define XSAVE	4096
-#define RED	128
-#define STATUS	0x8d5 /* CF PF AF ZF SF OF */
+#define STACK  (64 * 1024)
+#define DATA   8192
+#define XSAVE  4096
+#define RED    128
+#define STATUS 0x8d5 /* CF PF AF ZF SF OF */
 
 struct state {
 	uint64_t r[16]; /* in the processor's order: ax cx dx bx sp bp si di r8-r15 */
@@ -80,11 +80,12 @@ static void complain(const char *what)
 
 static bool same_regs(const struct tl_regs *g, const uint64_t *r, bool full)
 {
-	bool light = g->ax == r[0] && g->cx == r[1] && g->dx == r[2] && g->si == r[6] && g->di == r[7] &&
-		     g->r8 == r[8] && g->r9 == r[9] && g->r10 == r[10] && g->r11 == r[11] && g->sp == r[4];
+	bool light = g->ax == r[0] && g->cx == r[1] && g->dx == r[2] && g->si == r[6] &&
+		     g->di == r[7] && g->r8 == r[8] && g->r9 == r[9] && g->r10 == r[10] &&
+		     g->r11 == r[11] && g->sp == r[4];
 
-	return light && (!full || (g->bx == r[3] && g->bp == r[5] && g->r12 == r[12] && g->r13 == r[13] &&
-					  g->r14 == r[14] && g->r15 == r[15]));
+	return light && (!full || (g->bx == r[3] && g->bp == r[5] && g->r12 == r[12] &&
+					  g->r13 == r[13] && g->r14 == r[14] && g->r15 == r[15]));
 }
 
 static void check_thread(struct tl_thread *self, uint64_t sp)
@@ -163,14 +164,14 @@ static void random_state(struct state *s, uint8_t *code)
 	memset(s, 0, sizeof(*s));
 	for (int i = 0; i < 16; i++)
 		s->r[i] = rnd() & 1 ? rnd() : rnd() & 0xff;
-	s->r[1] = rnd() % 7;			       /* rcx */
+	s->r[1] = rnd() % 7; /* rcx */
 	if (strstr(now.c->name, "back") && !s->r[1])
 		s->r[1] = 1;
-	s->r[3] = (uintptr_t)ab_data;		       /* rbx */
+	s->r[3] = (uintptr_t)ab_data; /* rbx */
 	s->r[4] = (uintptr_t)stack + STACK / 2 + rnd() % 16 * 8; /* rsp */
-	s->r[5] = s->r[4] + 64;			       /* rbp */
-	s->r[6] = (uintptr_t)ab_data + 1024;	       /* rsi */
-	s->r[7] = (uintptr_t)ab_data + 2048;	       /* rdi */
+	s->r[5] = s->r[4] + 64; /* rbp */
+	s->r[6] = (uintptr_t)ab_data + 1024; /* rsi */
+	s->r[7] = (uintptr_t)ab_data + 2048; /* rdi */
 	s->r[12] = (uintptr_t)ab_words;
 	s->flags = 0x202 | (rnd() & STATUS);
 	s->target = (uintptr_t)code;
@@ -226,15 +227,16 @@ static void run(struct state *in, struct world *w)
 
 static const char *compare(const struct world *a, const struct world *b, const struct state *in)
 {
-	static const char *const names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9",
-		"r10", "r11", "r12", "r13", "r14", "r15"};
+	static const char *const names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi",
+		"rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
 	bool syscall = !strncmp(now.c->name, "syscall", 7);
 	/* What was below the red zone at any time is nobody's. */
 	uint64_t sp = a->out.r[4] > in->r[4] ? a->out.r[4] : in->r[4];
 	size_t low = sp - RED - (uintptr_t)stack;
 
 	for (int i = 0; i < 16; i++)
-		if (a->out.r[i] != b->out.r[i] && !(syscall && i == 1)) /* rcx: its own address, by definition */
+		if (a->out.r[i] != b->out.r[i] &&
+			!(syscall && i == 1)) /* rcx: its own address, by definition */
 			return names[i];
 	if (a->out.flags != b->out.flags)
 		return "flags";
@@ -247,7 +249,8 @@ static const char *compare(const struct world *a, const struct world *b, const s
 	if (low < STACK && memcmp(a->stack + low, b->stack + low, STACK - low))
 		return "stack or red zone";
 	/* FOP, FIP, FDP (6-23) name the place of the last x87 instruction. */
-	if (memcmp(a->out.xsave, b->out.xsave, 6) || memcmp(a->out.xsave + 24, b->out.xsave + 24, 488))
+	if (memcmp(a->out.xsave, b->out.xsave, 6) ||
+		memcmp(a->out.xsave + 24, b->out.xsave + 24, 488))
 		return "x87 or xmm";
 	return memcmp(a->out.xsave + 576, b->out.xsave + 576, 256) ? "ymm" : NULL;
 }
@@ -255,7 +258,8 @@ static const char *compare(const struct world *a, const struct world *b, const s
 static void report(const char *what)
 {
 	printf("# %s at +%zu, rung %u, %s: %s differs\n", now.c->name,
-		(size_t)(now.plan.points[0].addr - (uintptr_t)now.c->start), now.plan.rung, now.variant, what);
+		(size_t)(now.plan.points[0].addr - (uintptr_t)now.c->start), now.plan.rung,
+		now.variant, what);
 	unit_why = "see above";
 }
 
@@ -290,7 +294,8 @@ static void check_inverse(uintptr_t at, int size)
 	struct tl_insn i;
 
 	for (unsigned off = 0; off < now.plan.len;) {
-		uintptr_t text = now.plan.start + off, there = tl_arch_ip_to_detour(&now.plan, &env, at, text);
+		uintptr_t text = now.plan.start + off,
+			  there = tl_arch_ip_to_detour(&now.plan, &env, at, text);
 
 		if (now.plan.rung == TL_RUNG_RETARGET) {
 			if (there != text)
@@ -301,7 +306,8 @@ static void check_inverse(uintptr_t at, int size)
 			complain("decoding");
 			return;
 		}
-		if (there - at >= (uintptr_t)size || tl_arch_ip_to_text(&now.plan, &env, at, there) != text)
+		if (there - at >= (uintptr_t)size ||
+			tl_arch_ip_to_text(&now.plan, &env, at, there) != text)
 			complain("ip_to_text(ip_to_detour())");
 		inverse++;
 		if (tl_insn_ends_block(&i) && text >= now.plan.points[now.plan.npoints - 1].addr)
@@ -317,7 +323,8 @@ static void set_point(unsigned n, uintptr_t addr, uint32_t flags, bool post)
 {
 	probes[n] = (struct tl_probe){.addr = (void *)addr, .pre = ab_pre, .post = ab_post};
 	sites[n].current = &probes[n];
-	now.plan.points[n] = (struct tl_point){.addr = addr, .site = &sites[n], .flags = flags, .post = post};
+	now.plan.points[n] =
+		(struct tl_point){.addr = addr, .site = &sites[n], .flags = flags, .post = post};
 }
 
 static void check_hits(const struct state *in)
@@ -386,7 +393,9 @@ static const struct variant variants[] = {
 	{.name = "light"},
 	{.name = "full", .flags = TL_PROBE_REGS},
 	{.name = "big stack", .flags = TL_PROBE_BIG_STACK},
-	{.name = "full, big stack, slow path", .flags = TL_PROBE_REGS | TL_PROBE_BIG_STACK, .forget = true},
+	{.name = "full, big stack, slow path",
+		.flags = TL_PROBE_REGS | TL_PROBE_BIG_STACK,
+		.forget = true},
 	{.name = "post", .post = true},
 	{.name = "full post", .post = true, .flags = TL_PROBE_REGS},
 	{.name = "early", .early = true},
@@ -405,7 +414,8 @@ static void prepare(const struct variant *v)
 		memset(threads, 0, sizeof(threads));
 }
 
-static void try_rung(struct walked *w, uintptr_t addr, unsigned rung, const struct variant *v, unsigned rounds)
+static void try_rung(
+	struct walked *w, uintptr_t addr, unsigned rung, const struct variant *v, unsigned rounds)
 {
 	static struct world bare;
 	static struct state in;
@@ -500,7 +510,8 @@ static int change_registers(struct tl_regs *g)
 	g->ax ^= 0x1111, g->cx ^= 0x2222, g->dx ^= 0x3333, g->si += 8, g->di += 16, g->r8 ^= 0x44;
 	g->r9 ^= 0x55, g->r10 ^= 0x66, g->r11 ^= 0x77, g->flags ^= STATUS;
 	if (now.plan.points[0].flags & TL_PROBE_REGS)
-		g->bx ^= 0x88, g->bp ^= 0x99, g->r12 ^= 0xaa, g->r13 ^= 0xbb, g->r14 ^= 0xcc, g->r15 ^= 0xdd;
+		g->bx ^= 0x88, g->bp ^= 0x99, g->r12 ^= 0xaa, g->r13 ^= 0xbb, g->r14 ^= 0xcc,
+			g->r15 ^= 0xdd;
 	return 0;
 }
 
@@ -520,8 +531,8 @@ static int move_sp(struct tl_regs *g)
 
 static void expect_changed(uint64_t *r, bool full)
 {
-	static const uint64_t x[16] = {0x1111, 0x2222, 0x3333, 0x88, 0, 0x99, 0, 0, 0x44, 0x55, 0x66, 0x77, 0xaa, 0xbb,
-		0xcc, 0xdd};
+	static const uint64_t x[16] = {0x1111, 0x2222, 0x3333, 0x88, 0, 0x99, 0, 0, 0x44, 0x55,
+		0x66, 0x77, 0xaa, 0xbb, 0xcc, 0xdd};
 
 	for (int i = 0; i < 16; i++)
 		if (full || !(i == 3 || i == 5 || i >= 12))
@@ -584,7 +595,8 @@ static const struct test_case *named(const char *name)
 static void handlers_divert(void)
 {
 	static const int64_t moves[] = {0, 8, -8, 64, -64, 144, -144, 400, -400, 1024, -1024};
-	static const char *const on[] = {"call", "call_rip", "call_r12", "mov_imm32", "push_r", "rip_load", "jmp_far"};
+	static const char *const on[] = {
+		"call", "call_rip", "call_r12", "mov_imm32", "push_r", "rip_load", "jmp_far"};
 
 	for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++)
 		for (size_t m = 0; m < sizeof(moves) / sizeof(moves[0]); m++)
@@ -639,28 +651,33 @@ static int probe_bytes(const char *bytes, size_t n)
 {
 	struct walked w = {0};
 
-	w.code = (struct tl_code){.start = 0x400000, .size = n, .text = w.text, .boundary = w.boundary, .target = w.target};
+	w.code = (struct tl_code){.start = 0x400000,
+		.size = n,
+		.text = w.text,
+		.boundary = w.boundary,
+		.target = w.target};
 	memcpy(w.text, bytes, n);
 	tl_arch_code_walk(&w.code);
 	return tl_arch_can_probe(&w.code, 0x400000);
 }
 
-#define REFUSED(why, bytes) CHECK(probe_bytes(bytes "\x90\x90\x90\x90", sizeof(bytes) + 3) == -TL_E_##why)
+#define REFUSED(why, bytes)                                                                        \
+	CHECK(probe_bytes(bytes "\x90\x90\x90\x90", sizeof(bytes) + 3) == -TL_E_##why)
 
 static void refusals(void)
 {
-	REFUSED(NO_RELOCATE, "\xcc");		      /* int3 */
-	REFUSED(NO_RELOCATE, "\xcd\x80");	      /* int $0x80 */
-	REFUSED(NO_RELOCATE, "\x0f\x0b");	      /* ud2 */
-	REFUSED(NO_RELOCATE, "\xf4");		      /* hlt */
-	REFUSED(NO_RELOCATE, "\x48\xcf");	      /* iretq */
-	REFUSED(NO_RELOCATE, "\xcb");		      /* lret */
-	REFUSED(NO_RELOCATE, "\xec");		      /* in */
-	REFUSED(NO_RELOCATE, "\xfa");		      /* cli */
-	REFUSED(NO_RELOCATE, "\xff\x18");	      /* lcall */
+	REFUSED(NO_RELOCATE, "\xcc"); /* int3 */
+	REFUSED(NO_RELOCATE, "\xcd\x80"); /* int $0x80 */
+	REFUSED(NO_RELOCATE, "\x0f\x0b"); /* ud2 */
+	REFUSED(NO_RELOCATE, "\xf4"); /* hlt */
+	REFUSED(NO_RELOCATE, "\x48\xcf"); /* iretq */
+	REFUSED(NO_RELOCATE, "\xcb"); /* lret */
+	REFUSED(NO_RELOCATE, "\xec"); /* in */
+	REFUSED(NO_RELOCATE, "\xfa"); /* cli */
+	REFUSED(NO_RELOCATE, "\xff\x18"); /* lcall */
 	REFUSED(NO_RELOCATE, "\xc7\xf8\0\0\0\0"); /* xbegin */
-	REFUSED(NO_RELOCATE, "\xff\xd4");	      /* call *%rsp */
-	REFUSED(NO_RELOCATE, "\xff\x54\x24\xf8");   /* call *-8(%rsp) */
+	REFUSED(NO_RELOCATE, "\xff\xd4"); /* call *%rsp */
+	REFUSED(NO_RELOCATE, "\xff\x54\x24\xf8"); /* call *-8(%rsp) */
 	CHECK(probe_bytes("\x06", 1) == -TL_E_NOT_BOUNDARY); /* not an instruction in 64-bit mode */
 }
 
@@ -689,14 +706,18 @@ static int32_t find_tid(void)
 
 static void set_up(void)
 {
-	uintptr_t lo = (uintptr_t)ab_cases_begin & ~4095ul, hi = ((uintptr_t)ab_cases_end + 4095) & ~4095ul;
+	uintptr_t lo = (uintptr_t)ab_cases_begin & ~4095ul,
+		  hi = ((uintptr_t)ab_cases_end + 4095) & ~4095ul;
 	struct sigaction sa = {.sa_sigaction = sigtrap, .sa_flags = SA_SIGINFO};
 
 	sigaction(SIGTRAP, &sa, NULL);
 	mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
 	detours[0] = (uintptr_t)place(0x10000000);
 	detours[1] = (uintptr_t)place(0x7f000000);
-	env = (struct tl_detour_env){.gate = &gate, .threads = threads, .enter_slow = enter_slow, .tid_offset = find_tid()};
+	env = (struct tl_detour_env){.gate = &gate,
+		.threads = threads,
+		.enter_slow = enter_slow,
+		.tid_offset = find_tid()};
 }
 
 int main(int argc, char **argv)
@@ -715,8 +736,9 @@ int main(int argc, char **argv)
 		RUN(handlers_move_the_stack_pointer);
 		RUN(refusals);
 	}
-	printf("# %u cases, %u instructions; runs: retarget %u, whole %u, window %u, trap %u; %u post, %u inverse\n", cases,
-		instructions, ran[TL_RUNG_RETARGET], ran[TL_RUNG_WHOLE], ran[TL_RUNG_WINDOW], ran[TL_RUNG_TRAP], posts,
-		inverse);
+	printf("# %u cases, %u instructions; runs: retarget %u, whole %u, window %u, trap %u; %u "
+	       "post, %u inverse\n",
+		cases, instructions, ran[TL_RUNG_RETARGET], ran[TL_RUNG_WHOLE], ran[TL_RUNG_WINDOW],
+		ran[TL_RUNG_TRAP], posts, inverse);
 	return UNIT_RESULT();
 }

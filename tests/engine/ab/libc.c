@@ -61,11 +61,13 @@ static void strings(void)
 		memset(other + n, (int)n, 8);
 		other[n] = 0;
 		mix(other, n);
-		size_t r[] = {strlen(other), (size_t)(strchr(buf, 'w') - buf), (size_t)(strrchr(buf, 'c') - buf),
-			(size_t)(memcmp(buf, other, n) < 0), (size_t)(strcmp(buf, other) < 0),
-			(size_t)(strncasecmp(buf, other, n) < 0), strspn(buf, "abcdefh"), strcspn(buf, "vw"),
-			(size_t)(strstr(buf, "wdk") != NULL), (size_t)((char *)memchr(buf, 'u', 600) - buf),
-			strnlen(buf, n), (size_t)(strpbrk(buf, "zq") != NULL),
+		size_t r[] = {strlen(other), (size_t)(strchr(buf, 'w') - buf),
+			(size_t)(strrchr(buf, 'c') - buf), (size_t)(memcmp(buf, other, n) < 0),
+			(size_t)(strcmp(buf, other) < 0), (size_t)(strncasecmp(buf, other, n) < 0),
+			strspn(buf, "abcdefh"), strcspn(buf, "vw"),
+			(size_t)(strstr(buf, "wdk") != NULL),
+			(size_t)((char *)memchr(buf, 'u', 600) - buf), strnlen(buf, n),
+			(size_t)(strpbrk(buf, "zq") != NULL),
 			(size_t)(memmem(buf, 600, other + 9, n > 20 ? 5 : 1) != NULL)};
 		mix(r, sizeof(r));
 	}
@@ -83,8 +85,10 @@ static void numbers(void)
 	double x;
 
 	for (int i = 0; i < 5; i++) {
-		n = snprintf(buf, sizeof(buf), "%g|%.17f|%a|%+12.4e|%-10d|%08lx|%s|%c|%5.2s|%Lf|%'d|%zu", d[i], d[i], d[i],
-			d[i], i * 1000, (long)i << 33, "text", 'c', "abc", (long double)d[i], 1 << i, sizeof(buf));
+		n = snprintf(buf, sizeof(buf),
+			"%g|%.17f|%a|%+12.4e|%-10d|%08lx|%s|%c|%5.2s|%Lf|%'d|%zu", d[i], d[i], d[i],
+			d[i], i * 1000, (long)i << 33, "text", 'c', "abc", (long double)d[i],
+			1 << i, sizeof(buf));
 		mix(buf, (size_t)n);
 		x = strtod(buf, NULL);
 		mix(&x, sizeof(x));
@@ -128,7 +132,8 @@ static void structures(void)
 		keys[i] = i * 11 % 31, tsearch(&keys[i], &root, by_number);
 	for (int i = 0; i < 30; i++)
 		tdelete(&keys[i], &root, by_number);
-	if (!regcomp(&re, "([a-c]+)x*(end|fin)$", REG_EXTENDED) && !regexec(&re, "zzabcaxxxfin", 3, m, 0))
+	if (!regcomp(&re, "([a-c]+)x*(end|fin)$", REG_EXTENDED) &&
+		!regexec(&re, "zzabcaxxxfin", 3, m, 0))
 		mix(m, sizeof(m));
 	regfree(&re);
 	gmtime_r(&t, &tm);
@@ -195,8 +200,10 @@ static int work_in_child(void)
 uint64_t hits;
 int ruin(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 __asm__(".text\nruin: lock incq hits(%rip)\n"
-	" mov $0x5a5a5a5a5a5a5a5a, %rcx\n mov %rcx, %rdx\n mov %rcx, %rsi\n mov %rcx, %rdi\n mov %rcx, %r8\n"
-	" mov %rcx, %r9\n mov %rcx, %r10\n mov %rcx, %r11\n mov %rcx, -8(%rsp)\n mov %rcx, -700(%rsp)\n"
+	" mov $0x5a5a5a5a5a5a5a5a, %rcx\n mov %rcx, %rdx\n mov %rcx, %rsi\n mov %rcx, %rdi\n mov "
+	"%rcx, %r8\n"
+	" mov %rcx, %r9\n mov %rcx, %r10\n mov %rcx, %r11\n mov %rcx, -8(%rsp)\n mov %rcx, "
+	"-700(%rsp)\n"
 	" add $0x7fffffff, %ecx\n xor %eax, %eax\n sub $1, %ecx\n ret\n");
 
 /* --- the C library's instructions ------------------------------------------------------- */
@@ -296,7 +303,8 @@ static bool batch(size_t number, size_t first, size_t step, uint64_t expect)
 	}
 	total += armed;
 	if (got != expect || child != (int)(expect & 0x7f))
-		printf("# batch %zu: the workload's result differs%s\n", number, got == expect ? " in the child" : "");
+		printf("# batch %zu: the workload's result differs%s\n", number,
+			got == expect ? " in the child" : "");
 	return got == expect && child == (int)(expect & 0x7f);
 }
 
@@ -312,7 +320,8 @@ static void libc_under_probes(void)
 	step = ninsns / BATCH;
 	/* Even batches are spread over the whole library, odd ones stand side by side. */
 	for (size_t i = first_batch; i < n && i - first_batch < batches; i++)
-		CHECK(i & 1 ? batch(i, i * (ninsns / n), 1, expect) : batch(i, i * step / n, step, expect));
+		CHECK(i & 1 ? batch(i, i * (ninsns / n), 1, expect)
+			    : batch(i, i * step / n, step, expect));
 	printf("# %zu of %zu instructions armed, %lu hits\n", total, ninsns, hits);
 	for (int i = 0; i < TL_E_COUNT; i++)
 		if (refused[i])

@@ -18,7 +18,8 @@
 
 __asm__(".text\n.p2align 6\nplain: lea 7(%rdi,%rsi), %rax\n ret\n.p2align 6, 0xcc\n"
 	"called: lea 7(%rdi,%rsi), %rax\n ret\n.p2align 6\n"
-	"caller: sub $8,%rsp\n call_site: call called\n add $8,%rsp\n ret\n.p2align 6, 0xcc\nthe_end:\n");
+	"caller: sub $8,%rsp\n call_site: call called\n add $8,%rsp\n ret\n.p2align 6, "
+	"0xcc\nthe_end:\n");
 extern uint8_t plain[], caller[], call_site[], the_end[];
 
 static struct tl_thread threads[TL_THREADS] __attribute__((aligned(4096)));
@@ -80,14 +81,22 @@ static bool nobody(void *arg, uintptr_t lo, uintptr_t hi)
 	return false;
 }
 
-static void one(const char *name, uint8_t *fn, uint8_t *at, unsigned rung, tl_pre_fn pre, uint32_t flags, int how)
+static void one(const char *name, uint8_t *fn, uint8_t *at, unsigned rung, tl_pre_fn pre,
+	uint32_t flags, int how)
 {
 	static uint8_t text[256], boundary[32], target[32];
-	struct tl_code code = {.start = (uintptr_t)fn, .size = fn == plain ? 6 : 14, .after = 40, .text = text,
-		.boundary = boundary, .target = target};
+	struct tl_code code = {.start = (uintptr_t)fn,
+		.size = fn == plain ? 6 : 14,
+		.after = 40,
+		.text = text,
+		.boundary = boundary,
+		.target = target};
 	struct tl_plan plan = {.npoints = 1};
 	struct tl_probe p = {.pre = pre, .post = post};
-	struct tl_detour_env env = {.gate = &gate, .threads = threads, .tid_offset = how & 1 ? 0x2d0 : 0, .fast_key = true};
+	struct tl_detour_env env = {.gate = &gate,
+		.threads = threads,
+		.tid_offset = how & 1 ? 0x2d0 : 0,
+		.fast_key = true};
 	uint8_t buf[TL_DETOUR_MAX], bytes[TL_PATCH_MAX];
 	uintptr_t key, detour = ((uintptr_t)plain & ~4095ul) + 0x1000000;
 	struct tl_thread *t;
@@ -99,10 +108,13 @@ static void one(const char *name, uint8_t *fn, uint8_t *at, unsigned rung, tl_pr
 	tl_arch_code_walk(&code);
 	__asm__("mov %%fs:0,%0" : "=r"(key));
 	t = &threads[tl_thread_hash(key)];
-	*t = (struct tl_thread){.key = key, .tid = (uint32_t)syscall(SYS_gettid), .stack = (uintptr_t)(big_stack + 65536)};
+	*t = (struct tl_thread){.key = key,
+		.tid = (uint32_t)syscall(SYS_gettid),
+		.stack = (uintptr_t)(big_stack + 65536)};
 	site.current = &p;
 	plan.early = how & 4;
-	plan.points[0] = (struct tl_point){.addr = (uintptr_t)at, .site = &site, .flags = flags, .post = how & 2};
+	plan.points[0] = (struct tl_point){
+		.addr = (uintptr_t)at, .site = &site, .flags = flags, .post = how & 2};
 	if (tl_arch_plan(&plan, &code, 1u << rung, nobody, NULL)) {
 		printf("%-40s not placed: %d\n", name, plan.why[rung]);
 		return;
@@ -122,7 +134,8 @@ static void one(const char *name, uint8_t *fn, uint8_t *at, unsigned rung, tl_pr
 int main(int argc, char **argv)
 {
 	uintptr_t page = (uintptr_t)plain & ~4095ul;
-	uint8_t *d = mmap((void *)(page + 0x1000000), 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	uint8_t *d = mmap((void *)(page + 0x1000000), 4096, 7,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	(void)argc, (void)argv;
 	mprotect((void *)page, (size_t)(the_end - (uint8_t *)page + 4096) & ~4095ul, 7);
@@ -132,8 +145,10 @@ int main(int argc, char **argv)
 	one("window, counting", plain, plain, TL_RUNG_WINDOW, counting, 0, 1);
 	one("window, counting, no tid check", plain, plain, TL_RUNG_WINDOW, counting, 0, 0);
 	one("window, 32 byte record", plain, plain, TL_RUNG_WINDOW, recording, 0, 1);
-	one("window, counting, own stack", plain, plain, TL_RUNG_WINDOW, counting, TL_PROBE_BIG_STACK, 1);
-	one("window, counting, all registers", plain, plain, TL_RUNG_WINDOW, counting, TL_PROBE_REGS, 1);
+	one("window, counting, own stack", plain, plain, TL_RUNG_WINDOW, counting,
+		TL_PROBE_BIG_STACK, 1);
+	one("window, counting, all registers", plain, plain, TL_RUNG_WINDOW, counting,
+		TL_PROBE_REGS, 1);
 	one("window, counting, pushf", plain, plain, TL_RUNG_WINDOW, counting, 0, 9);
 	one("window, counting, rdfsbase", plain, plain, TL_RUNG_WINDOW, counting, 0, 5);
 	one("window, counting, pre and post", plain, plain, TL_RUNG_WINDOW, counting, 0, 3);

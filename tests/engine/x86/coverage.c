@@ -153,7 +153,8 @@ static size_t padding(const struct func *f)
 	size_t n = 0, max = f->next > f->end ? f->next - f->end : 0;
 	struct tl_insn i;
 
-	while (p && n < max && tl_insn_decode(&i, p + n, max - n, TL_INSN_64) && tl_insn_is_padding(&i))
+	while (p && n < max && tl_insn_decode(&i, p + n, max - n, TL_INSN_64) &&
+		tl_insn_is_padding(&i))
 		n += i.len;
 	return n == max ? n : 0; /* up to the next function, or unknown code follows */
 }
@@ -172,8 +173,14 @@ static uint8_t boundary[1 << 18], target[1 << 18];
 
 static bool walk(const struct func *f, struct tl_code *c, uintptr_t *into, size_t ninto)
 {
-	*c = (struct tl_code){.start = f->start, .size = f->end - f->start, .text = at(f->start), .after = padding(f),
-		.pads = into, .npads = ninto, .boundary = boundary, .target = target,
+	*c = (struct tl_code){.start = f->start,
+		.size = f->end - f->start,
+		.text = at(f->start),
+		.after = padding(f),
+		.pads = into,
+		.npads = ninto,
+		.boundary = boundary,
+		.target = target,
 		.read = read_data};
 	if (!c->size || !c->text || c->size + c->after > sizeof(boundary) * 8)
 		return false;
@@ -219,7 +226,8 @@ static bool nobody(void *arg, uintptr_t lo, uintptr_t hi)
 }
 
 static unsigned long insns, entries, placed, placed_entries, by_rung[TL_RUNG_TRAP + 1];
-static unsigned long entry_rung[TL_RUNG_TRAP + 1], reasons[TL_E_COUNT], entry_reasons[TL_E_COUNT], aligned;
+static unsigned long entry_rung[TL_RUNG_TRAP + 1], reasons[TL_E_COUNT], entry_reasons[TL_E_COUNT],
+	aligned;
 
 static void tally(const struct tl_code *c, uintptr_t addr)
 {
@@ -276,16 +284,20 @@ static void coverage(void)
 {
 	CHECK(read_functions());
 	count_all();
-	printf("# %s: placeable %.1f %% of %lu instructions, %.1f %% of %lu entries; one aligned store: %.1f %%\n", path,
-		share(placed, insns), insns, share(placed_entries, entries), entries, share(aligned, placed));
+	printf("# %s: placeable %.1f %% of %lu instructions, %.1f %% of %lu entries; one aligned "
+	       "store: %.1f %%\n",
+		path, share(placed, insns), insns, share(placed_entries, entries), entries,
+		share(aligned, placed));
 	printf("# retarget %.1f %%, whole %.1f %%, window %.1f %%; at entries %.1f, %.1f, %.1f\n",
 		share(by_rung[TL_RUNG_RETARGET], insns), share(by_rung[TL_RUNG_WHOLE], insns),
 		share(by_rung[TL_RUNG_WINDOW], insns), share(entry_rung[TL_RUNG_RETARGET], entries),
-		share(entry_rung[TL_RUNG_WHOLE], entries), share(entry_rung[TL_RUNG_WINDOW], entries));
+		share(entry_rung[TL_RUNG_WHOLE], entries),
+		share(entry_rung[TL_RUNG_WINDOW], entries));
 	for (int i = 1; i < TL_E_COUNT; i++)
 		if (reasons[i])
-			printf("# not: %-14s %5.1f %% of instructions, %5.1f %% of entries\n", reason_names[i],
-				share(reasons[i], insns), share(entry_reasons[i], entries));
+			printf("# not: %-14s %5.1f %% of instructions, %5.1f %% of entries\n",
+				reason_names[i], share(reasons[i], insns),
+				share(entry_reasons[i], entries));
 	CHECK(insns > 1000);
 	CHECK(share(placed, insns) >= least_insns);
 	CHECK(share(placed_entries, entries) >= least_entries);

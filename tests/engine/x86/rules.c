@@ -8,8 +8,8 @@
 #include "../../unit.h"
 #include "../../../engine/arch/arch.h"
 
-#define AT 0x400000ul
-#define ALL tl_arch_rungs
+#define AT	0x400000ul
+#define ALL	tl_arch_rungs
 #define NO_TRAP (tl_arch_rungs & ~(1u << TL_RUNG_TRAP))
 
 static uint8_t text[256], boundary[32], target[32];
@@ -29,13 +29,17 @@ static void part_at(uintptr_t start, const char *bytes, size_t n, size_t after)
 	memset(text, 0xcc, sizeof(text));
 	memcpy(text, bytes, n);
 	claimed_lo = claimed_hi = 0;
-	code = (struct tl_code){.start = start, .size = n - after, .after = after, .text = text, .boundary = boundary,
+	code = (struct tl_code){.start = start,
+		.size = n - after,
+		.after = after,
+		.text = text,
+		.boundary = boundary,
 		.target = target};
 	tl_arch_code_walk(&code);
 }
 
-#define PART(bytes)	    part_at(AT, bytes, sizeof(bytes) - 1, 0)
-#define PADDED(bytes, pad)  part_at(AT, bytes pad, sizeof(bytes pad) - 1, sizeof(pad) - 1)
+#define PART(bytes)	   part_at(AT, bytes, sizeof(bytes) - 1, 0)
+#define PADDED(bytes, pad) part_at(AT, bytes pad, sizeof(bytes pad) - 1, sizeof(pad) - 1)
 
 static int plan_points(unsigned allowed, unsigned n, const unsigned *offs, bool post)
 {
@@ -53,16 +57,17 @@ static int plan_at(unsigned allowed, unsigned off)
 
 static bool placed(enum tl_rung rung, unsigned start, unsigned end, unsigned changed)
 {
-	return plan.rung == rung && plan.start == code.start + start && plan.len == end - start && plan.changed == changed;
+	return plan.rung == rung && plan.start == code.start + start && plan.len == end - start &&
+	       plan.changed == changed;
 }
 
-#define PUSH  "\x55"			     /* push %rbp */
-#define MOV3  "\x48\x89\xe5"		     /* mov %rsp,%rbp */
-#define NOP5  "\x0f\x1f\x44\x00\x00"	     /* one 5-byte nop */
-#define MOV5  "\xb8\x01\x02\x03\x04"	     /* mov $,%eax */
-#define CALL  "\xe8\x10\x00\x00\x00"	     /* call +16 */
-#define RET   "\xc3"
-#define NOP   "\x90"
+#define PUSH "\x55" /* push %rbp */
+#define MOV3 "\x48\x89\xe5" /* mov %rsp,%rbp */
+#define NOP5 "\x0f\x1f\x44\x00\x00" /* one 5-byte nop */
+#define MOV5 "\xb8\x01\x02\x03\x04" /* mov $,%eax */
+#define CALL "\xe8\x10\x00\x00\x00" /* call +16 */
+#define RET  "\xc3"
+#define NOP  "\x90"
 
 static void cheapest_rung_first(void)
 {
@@ -89,7 +94,8 @@ static void branch_into_window(void)
 {
 	PART(PUSH MOV3 NOP5 "\x75\xf6" RET); /* jne to the mov: byte 1 */
 	CHECK(code.complete && plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO);
-	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_TRAP && plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_TRAP &&
+		plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
 	/* the mov itself may start a window: a target is welcome at the first byte */
 	CHECK(plan_at(NO_TRAP, 1) == 0 && placed(TL_RUNG_WINDOW, 1, 9, 5));
 }
@@ -97,7 +103,8 @@ static void branch_into_window(void)
 static void branch_into_whole(void)
 {
 	PART("\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET); /* jne past the lock prefix */
-	CHECK(plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO && plan.why[TL_RUNG_WHOLE] == -TL_E_BRANCH_INTO);
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO &&
+		plan.why[TL_RUNG_WHOLE] == -TL_E_BRANCH_INTO);
 }
 
 static void landing_pad_in_window(void)
@@ -133,7 +140,8 @@ static void nobody_waits_inside(void)
 	PART(PUSH "\x0f\x05" NOP NOP NOP NOP NOP RET); /* syscall */
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_NO_RELOCATE && plan_at(NO_TRAP, 1) == -TL_E_NO_RELOCATE);
 	CHECK(plan_at(ALL, 1) == 0 && plan.rung == TL_RUNG_TRAP);
-	PART(PUSH "\xff\xd0" NOP NOP NOP NOP RET); /* call *%rax, its return address would be an inner byte */
+	PART(PUSH "\xff\xd0" NOP NOP NOP NOP
+			RET); /* call *%rax, its return address would be an inner byte */
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_NO_RELOCATE && plan_at(NO_TRAP, 1) == -TL_E_NO_RELOCATE);
 	PART(PUSH CALL RET); /* as the last one it is fine */
 	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 6, 5));
@@ -158,7 +166,8 @@ static void indirect_jumps(void)
 	PART(PUSH NOP NOP NOP NOP MOV5 "\xff\xe0"); /* jmp *%rax */
 	CHECK(code.indirect && plan_at(NO_TRAP, 0) == -TL_E_INDIRECT);
 	CHECK(plan_at(NO_TRAP, 5) == 0 && plan.rung == TL_RUNG_WHOLE);
-	PART(PUSH NOP NOP NOP NOP "\xff\x25\x00\x00\x00\x00"); /* jmp *(%rip) leaves through the GOT */
+	PART(PUSH NOP NOP NOP NOP
+		"\xff\x25\x00\x00\x00\x00"); /* jmp *(%rip) leaves through the GOT */
 	CHECK(!code.indirect && plan_at(NO_TRAP, 0) == 0);
 }
 
@@ -194,8 +203,13 @@ static void offsets(const int32_t *to, unsigned n)
 }
 
 /* cmp $2,%al; ja; lea table(%rip),%rdx; movzbl %al,%eax; movslq (%rdx,%rax,4),%rax; add %rdx,%rax; jmp *%rax; cases */
-#define SWITCH(cmp) cmp "\x77\x1a" "\x48\x8d\x15\xf5\x0f\x00\x00" "\x0f\xb6\xc0" "\x48\x63\x04\x82" "\x48\x01\xd0" "\xff\xe0" \
-	NOP NOP NOP NOP NOP NOP RET RET
+#define SWITCH(cmp)                                                                                \
+	cmp "\x77\x1a"                                                                             \
+	    "\x48\x8d\x15\xf5\x0f\x00\x00"                                                         \
+	    "\x0f\xb6\xc0"                                                                         \
+	    "\x48\x63\x04\x82"                                                                     \
+	    "\x48\x01\xd0"                                                                         \
+	    "\xff\xe0" NOP NOP NOP NOP NOP NOP RET RET
 
 static void switch_with(const char *bytes, size_t n)
 {
@@ -229,7 +243,8 @@ static void switch_tables(void)
 	offsets(in, 3);
 	switch_with(SWITCH("\xa8\x02"), sizeof(SWITCH("\xa8\x02")) - 1); /* test, no bound */
 	CHECK(code.indirect);
-	switch_with(SWITCH("\x3c\x03"), sizeof(SWITCH("\x3c\x03")) - 1); /* longer than the table is */
+	switch_with(
+		SWITCH("\x3c\x03"), sizeof(SWITCH("\x3c\x03")) - 1); /* longer than the table is */
 	CHECK(code.indirect);
 	readable = 8;
 	switch_with(SWITCH("\x3c\x02"), sizeof(SWITCH("\x3c\x02")) - 1);
@@ -265,9 +280,11 @@ static void post_handlers(void)
 
 static void reach_covers_operands(void)
 {
-	part_at(0x7fff00000000, "\x48\x8b\x05\x00\x00\x00\x70\xc3", 8, 0); /* mov 0x70000000(%rip),%rax */
+	part_at(0x7fff00000000, "\x48\x8b\x05\x00\x00\x00\x70\xc3", 8,
+		0); /* mov 0x70000000(%rip),%rax */
 	CHECK(plan_at(NO_TRAP, 0) == 0);
-	CHECK(plan.reach_lo > 0x7fff00000000 - 0x10000000 && plan.reach_hi < 0x7fff00000000 + 0x80000000);
+	CHECK(plan.reach_lo > 0x7fff00000000 - 0x10000000 &&
+		plan.reach_hi < 0x7fff00000000 + 0x80000000);
 	CHECK(plan.reach_lo < plan.start && plan.reach_hi > plan.start);
 }
 
@@ -301,14 +318,18 @@ static void ways_to_write(void)
 	if (!tl_arch_atomic_ok())
 		SKIP("this processor's vendor is not known to fetch words whole");
 	CHECK(tl_arch_patch_how(AT + 3, from, jmp, 5, true, &s) == TL_PATCH_ATOMIC && s.word == AT);
-	CHECK(tl_arch_patch_how(AT + 8, from, jmp, 5, true, &s) == TL_PATCH_ATOMIC && s.word == AT + 8);
-	CHECK(tl_arch_patch_how(AT + 4, from, jmp, 5, true, &s) == TL_PATCH_SPIN && s.spin_len == 2);
+	CHECK(tl_arch_patch_how(AT + 8, from, jmp, 5, true, &s) == TL_PATCH_ATOMIC &&
+		s.word == AT + 8);
+	CHECK(tl_arch_patch_how(AT + 4, from, jmp, 5, true, &s) == TL_PATCH_SPIN &&
+		s.spin_len == 2);
 	CHECK(s.spin[0] == 0xeb && s.spin[1] == 0xfe);
 	CHECK(tl_arch_patch_how(AT + 5, from, jmp, 5, true, &s) == TL_PATCH_BYPASS);
 	CHECK(tl_arch_patch_how(AT + 4, many, jmp, 5, false, &s) == TL_PATCH_BYPASS);
-	CHECK(tl_arch_patch_how(AT + 7, from, (const uint8_t *)"\xcc", 1, true, &s) == TL_PATCH_ATOMIC);
+	CHECK(tl_arch_patch_how(AT + 7, from, (const uint8_t *)"\xcc", 1, true, &s) ==
+		TL_PATCH_ATOMIC);
 	/* only the displacement of a call changes */
-	CHECK(tl_arch_patch_how(AT + 7, call, call2, 5, true, &s) == TL_PATCH_ATOMIC && s.word == AT + 8);
+	CHECK(tl_arch_patch_how(AT + 7, call, call2, 5, true, &s) == TL_PATCH_ATOMIC &&
+		s.word == AT + 8);
 }
 
 static void ways_out(void)
@@ -316,7 +337,10 @@ static void ways_out(void)
 	static const struct tl_func_part whole = {AT, 64}, parts[] = {{AT, 64}, {AT + 0x100, 64}};
 	struct tl_exit e[4];
 
-	part_at(AT, PUSH RET "\x74\x7d" "\xe9\xf7\x00\x00\x00" RET NOP, 11, 0); /* je +0x7d; jmp AT+0x100 */
+	part_at(AT,
+		PUSH RET "\x74\x7d"
+			 "\xe9\xf7\x00\x00\x00" RET NOP,
+		11, 0); /* je +0x7d; jmp AT+0x100 */
 	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 4);
 	CHECK(e[0].addr == AT + 1 && e[0].kind == TL_EXIT_RETURN);
 	CHECK(e[1].addr == AT + 2 && e[1].kind == TL_EXIT_TAIL_COND && e[1].cond == 4);
@@ -335,14 +359,15 @@ static void ways_out(void)
 
 static void jumps_that_leave(void)
 {
-	PART("\x74\x00" "\x75\x7c" CALL "\xe9\xf3\x00\x00\x00");
+	PART("\x74\x00"
+	     "\x75\x7c" CALL "\xe9\xf3\x00\x00\x00");
 	nleft = 0;
 	tl_arch_code_leaves(&code, note, NULL);
 	CHECK(nleft == 2 && left_to[0] == AT + 0x80 && left_to[1] == AT + 0x101);
 }
 
-#define HOLDS(n, set)                                                                                                  \
-	__asm__("push %1; popf; " set " %0" : "=r"(real) : "r"(flags) : "cc", "memory");                               \
+#define HOLDS(n, set)                                                                              \
+	__asm__("push %1; popf; " set " %0" : "=r"(real) : "r"(flags) : "cc", "memory");           \
 	CHECK(real == tl_arch_cond_holds(n, &regs))
 
 static void conditions(void)
@@ -351,7 +376,8 @@ static void conditions(void)
 	uint8_t real;
 
 	for (uint64_t n = 0; n < 64; n++) {
-		uint64_t flags = 0x202 | (n & 1) | (n & 2) << 1 | (n & 4) << 2 | (n & 8) << 3 | (n & 16) << 3 | (n & 32) << 6;
+		uint64_t flags = 0x202 | (n & 1) | (n & 2) << 1 | (n & 4) << 2 | (n & 8) << 3 |
+				 (n & 16) << 3 | (n & 32) << 6;
 
 		regs.flags = flags;
 		HOLDS(0, "seto");
@@ -379,8 +405,10 @@ static void stores_forbidden(void)
 
 	tl_arch_atomic_forbid(); /* last of all: there is no way back */
 	CHECK(!tl_arch_atomic_ok());
-	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xe9\4\3\2\1", 5, true, &s) != TL_PATCH_ATOMIC);
-	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xcc", 1, true, &s) == TL_PATCH_ATOMIC);
+	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xe9\4\3\2\1", 5, true,
+		      &s) != TL_PATCH_ATOMIC);
+	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xcc", 1, true, &s) ==
+		TL_PATCH_ATOMIC);
 }
 
 /* --- whatever the bytes are --------------------------------------------------------- */
@@ -397,7 +425,8 @@ static uint64_t rnd(void)
 static struct tl_detour_env env = {
 	.gate = (struct tl_gate *)0x123456789000,
 	.threads = (struct tl_thread *)0x123456780000,
-	.enter_slow = (struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t))0x1234567a0000,
+	.enter_slow =
+		(struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t))0x1234567a0000,
 };
 
 /* Random bytes, random wishes: a plan that is given is one that can be built, within its bound, and maps back. */
@@ -412,7 +441,9 @@ static void random_code(void)
 		int size;
 
 		for (unsigned i = 0; i < sizeof(bytes); i++)
-			bytes[i] = rnd() % 3 ? (uint8_t)rnd() : (uint8_t) "\x90\xe8\x0f\xff\x48\xc3\x74\xeb"[rnd() % 8];
+			bytes[i] =
+				rnd() % 3 ? (uint8_t)rnd()
+					  : (uint8_t) "\x90\xe8\x0f\xff\x48\xc3\x74\xeb"[rnd() % 8];
 		part_at(AT, (const char *)bytes, sizeof(bytes), rnd() % 8);
 		env.tid_offset = rnd() & 1 ? 0x2d0 : 0;
 		env.fast_key = rnd() & 1;
@@ -420,20 +451,25 @@ static void random_code(void)
 		plan.early = rnd() & 1;
 		for (; at < 40 && points < 1 + n % 3; at++)
 			if (!tl_arch_can_probe(&code, AT + at))
-				plan.points[points++] = (struct tl_point){.addr = AT + at, .site = (void *)0x1234567b0000,
-					.flags = (uint32_t)rnd() & 3, .post = !(rnd() & 3)};
+				plan.points[points++] = (struct tl_point){.addr = AT + at,
+					.site = (void *)0x1234567b0000,
+					.flags = (uint32_t)rnd() & 3,
+					.post = !(rnd() & 3)};
 		plan.npoints = (uint8_t)points;
 		if (!points || tl_arch_plan(&plan, &code, ALL, claimed, NULL)) {
 			refused++;
 			continue;
 		}
-		there = plan.reach_lo + rnd() % 2 * ((plan.reach_hi - plan.reach_lo - TL_DETOUR_MAX) & ~63ul);
+		there = plan.reach_lo +
+			rnd() % 2 * ((plan.reach_hi - plan.reach_lo - TL_DETOUR_MAX) & ~63ul);
 		size = tl_arch_detour_build(&plan, &env, there, detour);
 		CHECK(size > 0 && (size_t)size <= tl_arch_detour_bound(&plan));
-		CHECK(plan.points[0].addr >= plan.start && plan.points[points - 1].addr < plan.start + plan.len);
+		CHECK(plan.points[0].addr >= plan.start &&
+			plan.points[points - 1].addr < plan.start + plan.len);
 		patched = tl_arch_ip_to_detour(&plan, &env, there, plan.start);
 		CHECK(plan.rung == TL_RUNG_RETARGET ? patched == plan.start : patched == there);
-		CHECK(plan.rung == TL_RUNG_RETARGET || tl_arch_ip_to_text(&plan, &env, there, there) == plan.start);
+		CHECK(plan.rung == TL_RUNG_RETARGET ||
+			tl_arch_ip_to_text(&plan, &env, there, there) == plan.start);
 		built++;
 	}
 	printf("# %u built, %u refused\n", built, refused);
@@ -481,7 +517,8 @@ static void one_store_is_seen_whole(void)
 
 	if (!tl_arch_atomic_ok())
 		SKIP("this processor's vendor is not known to fetch words whole");
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(page != MAP_FAILED);
 	memset(page, 0xc3, 4096);
 	memcpy(page + 2048, "\xb8\x02\x00\x00\x00\xc3", 6);
