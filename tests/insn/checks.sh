@@ -119,7 +119,7 @@ build_bench()
 	CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/build/insn-bench}
 	export CARGO_TARGET_DIR
 	bench=$CARGO_TARGET_DIR/release/insn-bench
-	gen/decoder-tables --cases >"$out/cases.txt" || return 1
+	gen/decoder-tables --cases >"$out/cases.$$" && mv "$out/cases.$$" "$out/cases.txt" || return 1
 	if ! (cd tests/insn/bench && cargo build --quiet --locked --release); then
 		echo "not ok insn-bench: does not build"
 		failed=1

@@ -19,13 +19,15 @@
 
 enum tl_insn_mode { TL_INSN_32, TL_INSN_64 };
 
+/* clang-format off */
+
 /* What an instruction does to the flow of control. */
 enum tl_insn_flow {
 	TL_FLOW_NEXT,	    /* goes on with the next instruction */
-	TL_FLOW_JCC,	    /* direct conditional jump, also loop and jcxz (TL_INSN_LOOP is set for those), xbegin */
+	TL_FLOW_JCC,	    /* direct conditional jump; also loop and jcxz (TL_INSN_LOOP), xbegin */
 	TL_FLOW_JMP,	    /* direct jump */
 	TL_FLOW_CALL,	    /* direct call */
-	TL_FLOW_JMP_IND,    /* jump through register or memory; APX jmpabs, whose target `rel` cannot hold */
+	TL_FLOW_JMP_IND,    /* jump through register or memory; jmpabs, which `rel` cannot hold */
 	TL_FLOW_CALL_IND,   /* call through register or memory */
 	TL_FLOW_RET,	    /* near return */
 	TL_FLOW_FAR,	    /* far jump, call, return, iret */
@@ -41,7 +43,7 @@ enum tl_insn_flag {
 	TL_INSN_PRIV	   = 1 << 3, /* faults in user mode */
 	TL_INSN_ENDBR	   = 1 << 4, /* endbr32, endbr64 */
 	TL_INSN_LOOP	   = 1 << 5, /* loop*, jcxz: only a rel8 form exists */
-	TL_INSN_USES_SP	   = 1 << 6, /* reads or writes the stack pointer: push pop call ret leave enter, explicit rsp */
+	TL_INSN_USES_SP	   = 1 << 6, /* uses the stack pointer: push pop call ret leave enter, explicit rsp */
 	TL_INSN_USES_IP	   = 1 << 7, /* pushes or reads its own address: call, RIP-relative */
 	TL_INSN_SETS_SP	   = 1 << 8, /* writes rsp other than by push, pop, call, ret: mov/lea/add/leave ... */
 	TL_INSN_NOTRACK	   = 1 << 9, /* notrack prefix on an indirect branch */
@@ -73,6 +75,8 @@ struct tl_insn {
 	int64_t disp;	    /* sign-extended displacement, as encoded (EVEX's disp8 is not scaled) */
 	uint8_t bytes[TL_INSN_MAX];
 };
+
+/* clang-format on */
 
 /*
  * Decode the instruction at `buf`, of which `max` bytes may be read.
