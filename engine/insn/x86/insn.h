@@ -105,9 +105,9 @@ static inline uint64_t tl_insn_rip_operand(const struct tl_insn *i, uint64_t add
 bool tl_insn_is_direct_branch(const struct tl_insn *i); /* JCC, JMP, CALL with a known target */
 bool tl_insn_ends_block(const struct tl_insn *i); /* control never reaches the next instruction */
 bool tl_insn_is_nop(const struct tl_insn *i); /* nop, multi-byte nop, xchg %ax,%ax */
-bool tl_insn_is_boostable(
-	const struct tl_insn *i); /* its copy may be followed by a jump back (kprobes' booster) */
 bool tl_insn_is_padding(const struct tl_insn *i); /* nop or int3: fills space between functions */
+/* Its copy may be followed by a jump back (kprobes' booster). */
+bool tl_insn_is_boostable(const struct tl_insn *i);
 /* General registers read, written or addressed: bit n = register n. An over-estimate is safe. */
 uint32_t tl_insn_gp_used(const struct tl_insn *i);
 
