@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+//! The named entries of one unit, and the walks over its tree.
+
+use crate::dwarf::{is_composite, text, DieRef, Dwarf, Unit, Value, R};
+use gimli::{constants as dw, AttributeValue, UnitOffset};
+
+/// A named entry at file, namespace or class scope, or a function with code.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub offset: usize,
+    /// Index of the enclosing entry.
+    parent: u32,
+    pub tag: dw::DwTag,
+    pub name: Option<&'static [u8]>,
+    pub linkage: Option<&'static [u8]>,
+    pub declaration: bool,
+    pub low: Option<u64>,
+    pub high: u64,
+    pub has_ranges: bool,
+    pub origin: Option<DieRef>,
+}
+
+const NO_PARENT: u32 = u32::MAX;
+
+impl Dwarf {
+    /// The named entries of a unit, by offset.
+    pub fn index(&self, n: u32) -> &[Entry] {
+        let Some(slot) = self.units.get(n as usize) else {
+            return &[];
+        };
+        slot.index.get_or_init(|| {
+            let mut index = Vec::new();
+            // A damaged unit is indexed up to the damage.
+            let _ = self.build_index(n, &mut index);
+            self.inherit_names(n, &mut index);
+            index
+        })
+    }
+
+    fn build_index(&self, n: u32, index: &mut Vec<Entry>) -> std::result::Result<(), gimli::Error> {
+        let Ok(unit) = self.unit(n) else {
+            return Ok(());
+        };
+        let plain_c = self.is_c(n);
+        // (depth, index of the entry) of the scopes around.
+        let mut stack: Vec<(isize, u32)> = Vec::new();
+        let mut raw = unit.entries_raw(None)?;
+        let mut base = 0; // depth at which `raw` began
+        let mut skip_below = isize::MAX;
+        while !raw.is_empty() {
+            let offset = raw.next_offset();
+            let depth = base + raw.next_depth();
+            let Some(abbrev) = raw.read_abbreviation()? else {
+                continue;
+            };
+            if depth > skip_below {
+                raw.skip_attributes(abbrev.attributes())?;
+                continue;
+            }
+            skip_below = isize::MAX;
+            while stack.last().is_some_and(|s| s.0 >= depth) {
+                stack.pop();
+            }
+            let tag = abbrev.tag();
+            let parent = stack.last().map_or(NO_PARENT, |s| s.1);
+            let keep = is_indexed(tag) || is_static_member(abbrev);
+            let enter = abbrev.has_children() && is_scope(tag, plain_c);
+            let mut sibling = None;
+            if keep {
+                let e = self.read_entry(n, unit, &mut raw, abbrev, &mut sibling)?;
+                index.push(Entry {
+                    offset: offset.0,
+                    parent,
+                    ..e
+                });
+            } else if !abbrev.has_children() {
+                raw.skip_attributes(abbrev.attributes())?;
+            } else {
+                for &spec in abbrev.attributes() {
+                    if spec.name() == dw::DW_AT_sibling {
+                        sibling = unit_ref(raw.read_attribute(spec)?.value());
+                    } else {
+                        raw.skip_attributes(&[spec])?;
+                    }
+                }
+            }
+            if enter {
+                let own = if keep { index.len() as u32 - 1 } else { parent };
+                stack.push((depth, own));
+            } else if abbrev.has_children() {
+                match sibling {
+                    Some(to) if to > offset => {
+                        raw = unit.entries_raw(Some(to))?;
+                        base = depth;
+                    }
+                    _ => skip_below = depth,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_entry(
+        &self,
+        n: u32,
+        unit: &Unit,
+        raw: &mut gimli::EntriesRaw<'_, '_, R>,
+        abbrev: &gimli::Abbreviation,
+        sibling: &mut Option<UnitOffset>,
+    ) -> std::result::Result<Entry, gimli::Error> {
+        let dwarf = self.dwarf_of(n);
+        let mut high = None;
+        let mut e = Entry {
+            offset: 0,
+            parent: NO_PARENT,
+            tag: abbrev.tag(),
+            name: None,
+            linkage: None,
+            declaration: false,
+            low: None,
+            high: 0,
+            has_ranges: false,
+            origin: None,
+        };
+        for &spec in abbrev.attributes() {
+            let v = match spec.name() {
+                dw::DW_AT_sibling
+                | dw::DW_AT_low_pc
+                | dw::DW_AT_high_pc
+                | dw::DW_AT_ranges
+                | dw::DW_AT_name
+                | dw::DW_AT_linkage_name
+                | dw::DW_AT_MIPS_linkage_name
+                | dw::DW_AT_declaration
+                | dw::DW_AT_abstract_origin
+                | dw::DW_AT_specification => raw.read_attribute(spec)?.value(),
+                _ => {
+                    raw.skip_attributes(&[spec])?;
+                    continue;
+                }
+            };
+            match spec.name() {
+                dw::DW_AT_sibling => *sibling = unit_ref(v),
+                dw::DW_AT_low_pc => e.low = dwarf.attr_address(unit, v).unwrap_or(None),
+                dw::DW_AT_high_pc => high = Some(v),
+                dw::DW_AT_ranges => e.has_ranges = true,
+                dw::DW_AT_name => e.name = self.string(v, n),
+                dw::DW_AT_declaration => e.declaration = v == AttributeValue::Flag(true),
+                dw::DW_AT_abstract_origin | dw::DW_AT_specification => {
+                    e.origin = self.target(v, n);
+                }
+                _ => e.linkage = self.string(v, n),
+            }
+        }
+        e.high = match (e.low, high) {
+            (Some(_), Some(v @ (AttributeValue::Addr(_) | AttributeValue::DebugAddrIndex(_)))) => {
+                dwarf.attr_address(unit, v).unwrap_or(None).unwrap_or(0)
+            }
+            (Some(low), Some(v)) => low.saturating_add(v.udata_value().unwrap_or(0)),
+            _ => 0,
+        };
+        Ok(e)
+    }
+
+    /// Definitions and instances are named by what they refer to.
+    fn inherit_names(&self, n: u32, index: &mut [Entry]) {
+        for i in 0..index.len() {
+            let (Some(origin), None) = (index[i].origin, index[i].name) else {
+                continue;
+            };
+            let own = (origin.unit == n)
+                .then(|| {
+                    index
+                        .binary_search_by_key(&origin.offset, |e| e.offset)
+                        .ok()
+                })
+                .flatten()
+                .map(|j| (index[j].name, index[j].linkage));
+            let (name, linkage) = match own {
+                Some((Some(name), linkage)) => (Some(name), linkage),
+                _ => (self.name(origin), self.linkage_name(origin)),
+            };
+            index[i].name = name;
+            index[i].linkage = index[i].linkage.or(linkage);
+        }
+    }
+
+    /// The index entry of a DIE.
+    pub fn entry(&self, r: DieRef) -> Option<&Entry> {
+        let index = self.index(r.unit);
+        index
+            .binary_search_by_key(&r.offset, |e| e.offset)
+            .ok()
+            .map(|i| &index[i])
+    }
+
+    /// `ns::C::f` of an entry, by its declaration.
+    pub fn qualified(&self, r: DieRef) -> Option<String> {
+        let mut r = r;
+        let mut e = self.entry(r);
+        for _ in 0..16 {
+            let Some(to) = e.map_or_else(|| self.origin(r), |e| e.origin) else {
+                break;
+            };
+            r = to;
+            e = self.entry(r);
+        }
+        let Some(e) = e else {
+            return self.name(r).map(text);
+        };
+        let index = self.index(r.unit);
+        let mut name = text(e.name?);
+        let mut parent = e.parent;
+        for _ in 0..64 {
+            let Some(p) = index.get(parent as usize) else {
+                break;
+            };
+            if p.tag == dw::DW_TAG_namespace || is_composite(p.tag) {
+                let scope = p.name.map_or("(anonymous namespace)".into(), text);
+                name = format!("{scope}::{name}");
+            }
+            parent = p.parent;
+        }
+        Some(name)
+    }
+
+    /// The out-of-line function whose code holds the address.
+    pub fn subprogram_at(&self, pc: u64) -> Option<DieRef> {
+        let unit = self.unit_at(pc)?;
+        let mut inside = None;
+        for e in self.index(unit) {
+            if e.tag != dw::DW_TAG_subprogram {
+                continue;
+            }
+            let r = DieRef {
+                unit,
+                offset: e.offset,
+            };
+            if e.low == Some(pc) && pc < e.high {
+                return Some(r);
+            }
+            let holds = match (e.low, e.has_ranges) {
+                (Some(low), false) => low <= pc && pc < e.high,
+                (_, true) => self.ranges(r).iter().any(|r| r.contains(&pc)),
+                _ => false,
+            };
+            if holds {
+                inside = Some(r);
+            }
+        }
+        inside
+    }
+
+    /// The out-of-line function that an inlined instance or a block stands in.
+    pub fn enclosing_subprogram(&self, r: DieRef) -> Option<DieRef> {
+        let index = self.index(r.unit);
+        let i = index.partition_point(|e| e.offset <= r.offset);
+        let e = index[..i]
+            .iter()
+            .rev()
+            .find(|e| e.tag == dw::DW_TAG_subprogram)?;
+        Some(DieRef {
+            unit: r.unit,
+            offset: e.offset,
+        })
+    }
+
+    /// The inlined instances in a unit of the functions that `wanted` accepts by their abstract
+    /// entry.
+    pub fn inlined(&self, n: u32, mut wanted: impl FnMut(DieRef) -> bool) -> Vec<(DieRef, DieRef)> {
+        let mut out = Vec::new();
+        let _ = self.walk_inlined(n, &mut |at, origin| {
+            if wanted(origin) {
+                out.push((at, origin));
+            }
+        });
+        out
+    }
+
+    fn walk_inlined(
+        &self,
+        n: u32,
+        found: &mut dyn FnMut(DieRef, DieRef),
+    ) -> std::result::Result<(), gimli::Error> {
+        let Ok(unit) = self.unit(n) else {
+            return Ok(());
+        };
+        let mut raw = unit.entries_raw(None)?;
+        while !raw.is_empty() {
+            let offset = raw.next_offset();
+            let Some(abbrev) = raw.read_abbreviation()? else {
+                continue;
+            };
+            if abbrev.tag() != dw::DW_TAG_inlined_subroutine {
+                raw.skip_attributes(abbrev.attributes())?;
+                continue;
+            }
+            for &spec in abbrev.attributes() {
+                if spec.name() != dw::DW_AT_abstract_origin {
+                    raw.skip_attributes(&[spec])?;
+                } else if let Some(o) = self.target(raw.read_attribute(spec)?.value(), n) {
+                    found(
+                        DieRef {
+                            unit: n,
+                            offset: offset.0,
+                        },
+                        o,
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The direct children of an entry, with their tags.
+    pub fn children(&self, r: DieRef) -> Vec<(DieRef, dw::DwTag)> {
+        let mut out = Vec::new();
+        let Ok(unit) = self.unit(r.unit) else {
+            return out;
+        };
+        let Ok(mut cursor) = unit.entries_at_offset(UnitOffset(r.offset)) else {
+            return out;
+        };
+        let mut first = || {
+            let (_, die) = cursor.next_dfs().ok()??;
+            if !die.has_children() {
+                return None;
+            }
+            match cursor.next_dfs().ok()? {
+                Some((1, _)) => Some(cursor.clone()),
+                _ => None,
+            }
+        };
+        let Some(mut cursor) = first() else {
+            return out;
+        };
+        while let Some(die) = cursor.current() {
+            out.push((
+                DieRef {
+                    unit: r.unit,
+                    offset: die.offset().0,
+                },
+                die.tag(),
+            ));
+            if !matches!(cursor.next_sibling(), Ok(Some(_))) {
+                break;
+            }
+        }
+        out
+    }
+}
+
+fn unit_ref(v: Value) -> Option<UnitOffset> {
+    match v {
+        AttributeValue::UnitRef(o) => Some(o),
+        _ => None,
+    }
+}
+fn is_indexed(tag: dw::DwTag) -> bool {
+    is_composite(tag)
+        || matches!(
+            tag,
+            dw::DW_TAG_subprogram
+                | dw::DW_TAG_namespace
+                | dw::DW_TAG_enumeration_type
+                | dw::DW_TAG_typedef
+                | dw::DW_TAG_base_type
+                | dw::DW_TAG_variable
+                | dw::DW_TAG_unspecified_type
+        )
+}
+
+/// A static member, as DWARF 4 declares it.
+fn is_static_member(abbrev: &gimli::Abbreviation) -> bool {
+    abbrev.tag() == dw::DW_TAG_member
+        && abbrev
+            .attributes()
+            .iter()
+            .any(|a| a.name() == dw::DW_AT_external)
+}
+
+/// Whether an entry's children can be named from outside.
+fn is_scope(tag: dw::DwTag, plain_c: bool) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_compile_unit
+            | dw::DW_TAG_partial_unit
+            | dw::DW_TAG_type_unit
+            | dw::DW_TAG_namespace
+            | dw::DW_TAG_module
+    ) || (!plain_c && (is_composite(tag) || tag == dw::DW_TAG_enumeration_type))
+}
