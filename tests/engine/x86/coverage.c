@@ -251,6 +251,17 @@ static void tally(const struct tl_code *c, uintptr_t addr)
 	aligned += (plan.start & 7) + plan.changed <= 8;
 }
 
+static unsigned long parts, exits_known;
+
+/* Could all ways out of this part be probed? */
+static void tally_exits(const struct tl_code *c)
+{
+	struct tl_func_part part = {c->start, c->size};
+
+	parts++;
+	exits_known += tl_arch_exits(c, &part, 1, NULL, 0) >= 0;
+}
+
 static void count_all(void)
 {
 	struct tl_code c;
@@ -262,6 +273,7 @@ static void count_all(void)
 	for (size_t i = 0; i < nfuncs; i++) {
 		if (!walk(&funcs[i], &c, into, ways_in(&funcs[i])))
 			continue;
+		tally_exits(&c);
 		for (uintptr_t a = funcs[i].start; a < funcs[i].end; a++)
 			if (boundary[(a - c.start) / 8] >> ((a - c.start) % 8) & 1)
 				tally(&c, a);
@@ -293,6 +305,7 @@ static void coverage(void)
 		share(by_rung[TL_RUNG_WINDOW], insns), share(entry_rung[TL_RUNG_RETARGET], entries),
 		share(entry_rung[TL_RUNG_WHOLE], entries),
 		share(entry_rung[TL_RUNG_WINDOW], entries));
+	printf("# every exit known: %.1f %% of %lu parts\n", share(exits_known, parts), parts);
 	for (int i = 1; i < TL_E_COUNT; i++)
 		if (reasons[i])
 			printf("# not: %-14s %5.1f %% of instructions, %5.1f %% of entries\n",
