@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -644,6 +645,36 @@ static void a_fork_child_is_silent(void)
 	CHECK(!tl_probe_unregister(&p));
 }
 
+/* glibc blocks every signal while it spawns, and the child borrows our memory. */
+static void children_are_spawned_through_probes(void)
+{
+	static char *const argv[] = {"/bin/true", NULL};
+	void *at[] = {(void *)CALL(malloc), (void *)CALL(free), (void *)CALL(calloc),
+		(void *)CALL(sigaction), (void *)CALL(execve), (void *)CALL(sigprocmask)};
+	struct tl_probe p[6], *all[6];
+	int i, st, bad = 0;
+
+	if (traps)
+		SKIP("in the own process a breakpoint kills a thread that blocks SIGTRAP");
+	for (i = 0; i < 6; i++) {
+		p[i] = counting(at[i]);
+		p[i].flags = TL_PROBE_NO_TRAP;
+		all[i] = &p[i];
+	}
+	hits = 0;
+	CHECK(!tl_probes_register(all, 6, NULL));
+	for (i = 0; i < 50; i++) {
+		pid_t pid;
+
+		bad |= posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) ||
+		       waitpid(pid, &st, 0) != pid || st;
+		bad |= system("exit 7") != 7 << 8;
+	}
+	CHECK(!tl_probes_unregister(all, 6));
+	CHECK(!bad);
+	CHECK(hits > 0);
+}
+
 static volatile int program_traps;
 
 static void program_handler(int sig)
@@ -972,6 +1003,7 @@ int main(int argc, char **argv)
 	RUN(a_thread_parked_on_each_inner_boundary);
 	RUN(a_signal_handler_parked_on_each_inner_boundary);
 	RUN(a_fork_child_is_silent);
+	RUN(children_are_spawned_through_probes);
 	RUN(the_programs_own_trap_handler_works_on);
 	RUN(libc_functions_under_work);
 	RUN(twenty_thousand_probes);

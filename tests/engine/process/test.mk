@@ -8,10 +8,11 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked headers.ok)
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
+	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
 .PHONY: process-tests
@@ -33,6 +34,11 @@ $(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
 		-Wl,-rpath,$(abspath $(LIB_OUT))
+
+# Without .cold parts: a jump into one looks like a tail call to whoever does not know the function's parts.
+$(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 -O2 -g -fno-reorder-blocks-and-partition -Wall -Wextra -Werror -Iinclude -o $@ $(filter %.cc %.a, $^)
 
 # The engine with undefined behaviour and broken promises made fatal.
 $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/, probe.c targets.S)
