@@ -384,8 +384,8 @@ pub enum ExprKind {
     },
     /// `%{ ... %}` as a value.
     EmbeddedC(EmbeddedC),
-    /// What could not be parsed; an error has been reported. Never in a tree
-    /// that parsed without errors.
+    /// Stands for what a pass could not understand and has reported. The
+    /// parser makes none: it leaves such statements out.
     Error,
 }
 

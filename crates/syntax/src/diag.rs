@@ -361,6 +361,9 @@ fn expansion_notes(map: &SourceMap, span: Option<Span>) -> Vec<String> {
         .collect()
 }
 
+/// No more diagnostics than this are printed.
+const MAX_SHOWN: usize = 30;
+
 /// What the passes of one run had to say, in the order they said it.
 #[derive(Clone, Default, Debug)]
 pub struct Diagnostics {
@@ -469,16 +472,23 @@ impl Diagnostics {
         self.list.retain(|d| d.severity != Severity::Warning);
     }
 
-    /// All texts, each followed by an empty line; one that repeats an earlier
-    /// one is left out.
+    /// All texts, each followed by an empty line. One that repeats an earlier
+    /// one is left out, and so are those behind the first [`MAX_SHOWN`].
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
         let mut out = String::new();
+        let mut shown = 0;
         for (i, d) in self.list.iter().enumerate() {
             if self.list[..i].contains(d) {
                 continue;
             }
-            out.push_str(&d.render(map, colour));
-            out.push('\n');
+            shown += 1;
+            if shown <= MAX_SHOWN {
+                out.push_str(&d.render(map, colour));
+                out.push('\n');
+            }
+        }
+        if shown > MAX_SHOWN {
+            out.push_str(&format!("{} more are not shown\n", shown - MAX_SHOWN));
         }
         out
     }
@@ -587,6 +597,17 @@ mod tests {
             diags.error(Tag::ArgMissing, None, "again");
         }
         assert_eq!(diags.render(&map(), false).matches("again").count(), 1);
+    }
+
+    #[test]
+    fn a_flood_is_cut() {
+        let mut diags = Diagnostics::new();
+        for i in 0..MAX_SHOWN + 5 {
+            diags.error(Tag::ArgMissing, None, format!("number {i}."));
+        }
+        let text = diags.render(&map(), false);
+        assert!(text.contains("number 29.") && !text.contains("number 30."));
+        assert!(text.ends_with("5 more are not shown\n"));
     }
 
     #[test]
