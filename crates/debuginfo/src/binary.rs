@@ -7,7 +7,7 @@ use crate::dwarf::Dwarf;
 use crate::elf::Elf;
 pub use crate::elf::{Arch, ElfKind, Segment};
 use crate::error::{Error, Result};
-use crate::function::{Function, Inlines, Pattern, ProbeSite, SourcePos, Statement};
+use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, SourcePos, Statement};
 use crate::location::Location;
 use crate::search::SearchPath;
 use crate::symbol::SymbolTable;
@@ -262,6 +262,19 @@ impl Binary {
     /// Where `f` is declared (`None`: the debug information does not say).
     pub fn declared_at(&self, f: &Function) -> Option<SourcePos> {
         self.function_decl(f)
+    }
+
+    /// The language `f` is written in, where the debug information says so.
+    pub fn language(&self, f: &Function) -> Option<Language> {
+        let unit = self.function_die(f).ok()?.unit;
+        Some(match self.dwarf().ok()?.language(unit)?.0 {
+            0x1 | 0x2 | 0xc | 0x1d | 0x2c => Language::C,
+            0x4 | 0x1a | 0x21 | 0x2b => Language::Cxx,
+            0x1c => Language::Rust,
+            0x16 => Language::Go,
+            0x8001 => Language::Assembler,
+            _ => Language::Other,
+        })
     }
 
     /// The addresses of `.statement("f@file:line")`: per function or inlined instance the first

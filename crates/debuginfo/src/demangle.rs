@@ -28,8 +28,8 @@ pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
     }
 }
 
-/// `ns::C::f` of a mangled C++ or Rust symbol; `None` if it is not one.
-pub(crate) fn demangle(symbol: &str) -> Option<String> {
+/// `ns::C::f` of a mangled C++ or Rust symbol, without parameters; `None` if it is not one.
+pub fn demangle(symbol: &str) -> Option<String> {
     if !(symbol.starts_with("_Z") || symbol.starts_with("_R")) || symbol.len() > 8192 {
         return None;
     }

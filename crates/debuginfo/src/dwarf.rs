@@ -59,6 +59,7 @@ pub(crate) struct Slot {
     end: usize,
     unit: OnceLock<Option<Unit>>,
     pub index: OnceLock<Vec<Entry>>,
+    pub code: OnceLock<Vec<(Range<u64>, usize)>>,
     lines: OnceLock<Option<Lines>>,
     files: OnceLock<Vec<String>>,
 }
@@ -479,6 +480,7 @@ fn slot(header: UnitHeader<R>, space: Space) -> Slot {
         end: start.saturating_add(header.length_including_self()),
         unit: OnceLock::new(),
         index: OnceLock::new(),
+        code: OnceLock::new(),
         lines: OnceLock::new(),
         files: OnceLock::new(),
     }

@@ -45,6 +45,18 @@ pub struct SourcePos {
     pub column: u64,
 }
 
+/// The source language of a compilation unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Language {
+    C,
+    Cxx,
+    Rust,
+    Go,
+    Assembler,
+    Other,
+}
+
 /// Whether inlined instances are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inlines {

@@ -3,6 +3,7 @@
 
 use crate::dwarf::{is_composite, text, DieRef, Dwarf, Unit, Value, R};
 use gimli::{constants as dw, AttributeValue, UnitOffset};
+use std::ops::Range;
 
 /// A named entry at file, namespace or class scope, or a function with code.
 #[derive(Debug, Clone, Copy)]
@@ -227,28 +228,47 @@ impl Dwarf {
     /// The out-of-line function whose code holds the address.
     pub fn subprogram_at(&self, pc: u64) -> Option<DieRef> {
         let unit = self.unit_at(pc)?;
-        let mut inside = None;
-        for e in self.index(unit) {
-            if e.tag != dw::DW_TAG_subprogram {
-                continue;
+        let parts = self.code(unit);
+        let end = parts.partition_point(|(r, _)| r.start <= pc);
+        // A function that begins here comes before one that merely reaches here.
+        let near = parts[..end].iter().rev().take(8);
+        let (_, offset) = near.clone().find(|(r, _)| r.start == pc).or_else(|| {
+            let mut near = near;
+            near.find(|(r, _)| r.contains(&pc))
+        })?;
+        Some(DieRef {
+            unit,
+            offset: *offset,
+        })
+    }
+
+    /// The parts of a unit's functions, by address.
+    fn code(&self, n: u32) -> &[(Range<u64>, usize)] {
+        let Some(slot) = self.units.get(n as usize) else {
+            return &[];
+        };
+        slot.code.get_or_init(|| {
+            let mut parts = Vec::new();
+            for e in self
+                .index(n)
+                .iter()
+                .filter(|e| e.tag == dw::DW_TAG_subprogram)
+            {
+                match (e.low, e.has_ranges) {
+                    (Some(low), false) if low < e.high => parts.push((low..e.high, e.offset)),
+                    (_, true) => {
+                        let r = DieRef {
+                            unit: n,
+                            offset: e.offset,
+                        };
+                        parts.extend(self.ranges(r).into_iter().map(|r| (r, e.offset)));
+                    }
+                    _ => {}
+                }
             }
-            let r = DieRef {
-                unit,
-                offset: e.offset,
-            };
-            if e.low == Some(pc) && pc < e.high {
-                return Some(r);
-            }
-            let holds = match (e.low, e.has_ranges) {
-                (Some(low), false) => low <= pc && pc < e.high,
-                (_, true) => self.ranges(r).iter().any(|r| r.contains(&pc)),
-                _ => false,
-            };
-            if holds {
-                inside = Some(r);
-            }
-        }
-        inside
+            parts.sort_by_key(|(r, _)| r.start);
+            parts
+        })
     }
 
     /// The out-of-line function that an inlined instance or a block stands in.

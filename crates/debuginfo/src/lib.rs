@@ -50,9 +50,10 @@ mod variable;
 mod vars;
 
 pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
+pub use demangle::demangle;
 pub use error::{Error, Result};
 pub use function::{
-    Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
+    Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
 };
 pub use location::{LocOp, Location, Piece};
 pub use process::{processes_running, Image, Mapping, Process};

@@ -59,6 +59,11 @@ fn functions_are_where_the_program_says() {
         let mut names: Vec<_> = globs.iter().map(|f| f.name.as_str()).collect();
         names.sort();
         assert_eq!(names, ["make_large", "make_mixed", "make_pair"], "{name}");
+        assert_eq!(
+            bin.language(&function(&bin, "ints")),
+            Some(Language::C),
+            "{name}"
+        );
         let decl = bin.declared_at(&function(&bin, "ints")).unwrap();
         assert!(decl.file.ends_with("debuginfo/facts.c"), "{name} {decl:?}");
         let ifunc = bin
