@@ -41,7 +41,7 @@ struct shape {
 /* One call of a handler. */
 struct call {
 	const struct tl_point *point;
-	uintptr_t ip; /* what regs->ip says */
+	uintptr_t ip; /* what regs->ip says; 0: what the stack's top says */
 	int32_t pushed;
 	bool post;
 	struct x86_label slow, guarded, restore;
@@ -132,7 +132,10 @@ static void save(struct x86_emit *e, const struct shape *s, const struct call *c
 	save_flags(e, s);
 	lea(e, RSI, RSP, BELOW + c->pushed);
 	store(e, RSI, RSP, R(sp));
-	load_address(e, RAX, c->ip);
+	if (c->ip)
+		load_address(e, RAX, c->ip);
+	else
+		load(e, RAX, RSP, BELOW);
 	store(e, RAX, RSP, R(ip));
 }
 
@@ -385,6 +388,12 @@ static void branch_with_post(struct build *b, const struct tl_insn *i, const str
 	x86_label_here(b->e, &over);
 }
 
+/* ret $n: n. */
+static int32_t pops(const struct tl_insn *i)
+{
+	return i->imm_size == 2 ? i->bytes[i->imm_off] | i->bytes[i->imm_off + 1] << 8 : 0;
+}
+
 /* The instruction at `addr`, with the handlers of its point. */
 static void one(struct build *b, const struct tl_insn *i, uintptr_t addr)
 {
@@ -409,6 +418,11 @@ static void one(struct build *b, const struct tl_insn *i, uintptr_t addr)
 		x86_displace(b->e, i, addr);
 	} else if (i->flow == TL_FLOW_JCC) {
 		branch_with_post(b, i, p);
+	} else if (i->flow == TL_FLOW_RET) {
+		/* Called just before it, with the registers that it will leave. */
+		add_call(b, p, 0, true, 8 + pops(i));
+		x86_mark(b->e, false, addr);
+		x86_displace(b->e, i, addr);
 	} else if (i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_JMP) {
 		if (i->flow == TL_FLOW_CALL) {
 			OP(b->e, 0xff, 0x35); /* push ret(%rip) */

@@ -241,10 +241,10 @@ static int try_window(struct request *r)
 
 /* --- the ladder ---------------------------------------------------------------- */
 
-/* After an indirect branch or a return, where the program goes on is known to the processor only. */
+/* After an indirect branch, where the program goes on is known to the processor only. */
 static bool post_possible(const struct tl_insn *i)
 {
-	return i->flow != TL_FLOW_JMP_IND && i->flow != TL_FLOW_CALL_IND && i->flow != TL_FLOW_RET;
+	return i->flow != TL_FLOW_JMP_IND && i->flow != TL_FLOW_CALL_IND;
 }
 
 static int prepare(struct request *r)

@@ -272,8 +272,10 @@ static void post_handlers(void)
 {
 	static const unsigned zero;
 
-	PART(RET NOP NOP NOP NOP);
+	PART("\xff\xe0" NOP NOP NOP NOP); /* jmp *%rax */
 	CHECK(plan_points(ALL, 1, &zero, true) == -TL_E_POST_HANDLER);
+	PART(RET NOP NOP NOP NOP);
+	CHECK(plan_points(ALL, 1, &zero, true) == 0);
 	PART(MOV5 RET);
 	CHECK(plan_points(ALL, 1, &zero, true) == 0);
 }
