@@ -48,7 +48,11 @@ fn main() {
     if args.ignored || args.include_ignored {
         trials.extend(asking_stap());
     }
-    libtest_mimic::run(&args, trials).exit();
+    let conclusion = libtest_mimic::run(&args, trials);
+    if let Some(tree) = KERNEL_TREE.get() {
+        let _ = std::fs::remove_dir_all(tree);
+    }
+    conclusion.exit();
 }
 
 /// The corpus, against what is recorded in it.
@@ -345,12 +349,13 @@ fn answer(parsed: &Parsed) -> Answer {
 
 // ---- stap ----
 
+static KERNEL_TREE: OnceLock<PathBuf> = OnceLock::new();
+
 /// As much of a kernel's build tree as `stap -p1` wants to see.
 fn kernel_tree() -> std::io::Result<&'static PathBuf> {
-    static TREE: OnceLock<PathBuf> = OnceLock::new();
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock();
-    if let Some(tree) = TREE.get() {
+    if let Some(tree) = KERNEL_TREE.get() {
         return Ok(tree);
     }
     let root = std::env::temp_dir().join(format!("trapless-kernel-tree-{}", std::process::id()));
@@ -365,7 +370,7 @@ fn kernel_tree() -> std::io::Result<&'static PathBuf> {
         root.join("include/generated/utsrelease.h"),
         "#define UTS_RELEASE \"6.1.0\"\n",
     )?;
-    Ok(TREE.get_or_init(|| root))
+    Ok(KERNEL_TREE.get_or_init(|| root))
 }
 
 /// Ask for pass 1: the answer, and what was printed.
