@@ -79,6 +79,17 @@ int tl_arch_code_walk(struct tl_code *code);
  */
 void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg);
 
+/*
+ * Call fn for every address that any byte of text[0..size), taken as the start
+ * of a direct jump of wide reach (not the short forms), would lead to.
+ * No decoding: a superset. 64 bytes behind `size` may be read. `addr` is the
+ * address of text[0]. Jumps by tables are not seen, and switches do lead into
+ * .cold parts (a thousand times in python3): for parts with an indirect jump,
+ * walk with code.read set and ask tl_arch_code_leaves().
+ */
+void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr, void (*fn)(void *arg, uintptr_t target),
+	void *arg);
+
 /* May this instruction be probed at all? 0 or the reason: -TL_E_NOT_BOUNDARY, IN_RSEQ, IN_LLSC, NO_RELOCATE ... */
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);
 

@@ -176,6 +176,13 @@ static bool row(const struct tl_image *img, size_t i, uintptr_t *start, uintptr_
 	return true;
 }
 
+uintptr_t tl_eh_start(const struct tl_image *img, size_t i)
+{
+	uintptr_t start, fde;
+
+	return i < tl_eh_count(img) && row(img, i, &start, &fde) ? start : 0;
+}
+
 /* --- one entry -------------------------------------------------------------- */
 
 struct cie {
@@ -265,6 +272,7 @@ int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e)
 {
 	uintptr_t start, fde, next_fde;
 
+	e->index = i;
 	if (i >= tl_eh_count(img) || !row(img, i, &start, &fde))
 		return -TL_E_NOT_PROVEN;
 	if (i + 1 >= tl_eh_count(img) || !row(img, i + 1, &e->next, &next_fde))

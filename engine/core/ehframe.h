@@ -10,10 +10,13 @@ struct tl_eh_entry {
 	uintptr_t next; /* start of the next function in the table, 0: none */
 	uintptr_t lsda; /* 0: none */
 	uint8_t lsda_enc;
+	size_t index; /* in the table */
 };
 
 /* Number of functions in the table, 0 when it cannot be used. */
 size_t tl_eh_count(const struct tl_image *img);
+/* Start of the i-th function, 0: no such row. */
+uintptr_t tl_eh_start(const struct tl_image *img, size_t i);
 /* The i-th function of the table. 0 or -TL_E_NOT_PROVEN. */
 int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e);
 /* The function that holds addr. 0 or -TL_E_NOT_PROVEN. */

@@ -125,7 +125,10 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		part = (struct tl_func_part){start, size};
 	if (part.start < img->lo || part.start + part.size > img->hi)
 		return -TL_E_NOT_PROVEN;
-	if (tl_image_entries(img, part.start, part.start + part.size, pads, PADS, &npads))
+	ret = tl_image_entries(img, part.start, part.start + part.size, pads, PADS, &npads);
+	if (ret == -TL_E_NOMEM)
+		return ret;
+	if (ret)
 		all_pads = false;
 	ret = load(f, part.start, part.size, gap(part.start + part.size, next));
 	if (ret)

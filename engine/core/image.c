@@ -13,15 +13,22 @@ struct image {
 	uintptr_t *entries; /* sorted; NULL until scanned */
 	size_t nentries, max;
 	bool scanned, incomplete, unsorted;
+	bool nomem; /* of this attempt: worth another one later */
+	uint8_t *near; /* bit per function of the table: its short jumps are among the entries */
+	size_t near_size;
 };
 
 static struct image *images;
+static struct tl_func near_func; /* memory for looking at neighbours */
 static struct tl_slab slab = {.size = sizeof(struct image)};
 
 static void forget_entries(struct image *im)
 {
 	if (im->entries)
 		tl_os_free(im->entries, im->max * sizeof(*im->entries));
+	if (im->near)
+		tl_os_free(im->near, im->near_size);
+	im->near = NULL;
 	im->entries = NULL;
 	im->nentries = im->max = 0;
 	im->scanned = im->incomplete = im->unsorted = false;
@@ -77,6 +84,7 @@ void tl_images_deinit(void)
 	for (im = images; im; im = im->next)
 		forget_entries(im);
 	images = NULL;
+	tl_func_deinit(&near_func);
 	tl_slab_deinit(&slab);
 }
 
@@ -153,6 +161,8 @@ struct scan {
 	uintptr_t lo, hi; /* the part being looked at */
 };
 
+enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256 };
+
 static void add_entry(void *arg, uintptr_t target)
 {
 	struct scan *s = arg;
@@ -165,7 +175,7 @@ static void add_entry(void *arg, uintptr_t target)
 		uintptr_t *grown = tl_os_alloc(max * sizeof(*grown));
 
 		if (!grown) {
-			im->incomplete = true;
+			im->incomplete = im->nomem = true;
 			return;
 		}
 		if (im->entries) {
@@ -211,29 +221,73 @@ static void sort(uintptr_t *a, size_t n)
 	}
 }
 
-static void scan(struct image *im)
+/* Landing pads that belong to another part's table. */
+static void scan_tables(struct image *im)
 {
-	struct tl_func f = {0};
 	struct scan s = {.im = im};
-	size_t i, n = tl_eh_count(&im->img);
+	size_t n = tl_eh_count(&im->img);
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct tl_eh_entry e;
 
-		if (tl_eh_entry(&im->img, i, &e) || e.part.start < im->img.lo ||
-			e.part.start + e.part.size > im->img.hi)
+		if (tl_eh_entry(&im->img, i, &e) || !e.lsda)
 			continue;
 		s.lo = e.part.start;
 		s.hi = s.lo + e.part.size;
 		if (tl_eh_pads(&e, add_entry, &s))
 			im->incomplete = true;
-		if (tl_func_walk(&f, s.lo, e.part.size) == -TL_E_NOMEM)
-			im->incomplete = true;
-		else
-			tl_arch_code_leaves(&f.code, add_entry, &s);
 	}
-	tl_func_deinit(&f);
-	im->scanned = true;
+}
+
+/*
+ * Whatever can be read as a jump of wide reach that leads from one function
+ * of the table to another. Nothing is decoded: what is no jump in truth costs
+ * a window at worst, and code that no table lists is looked at too.
+ */
+static void scan_text(struct image *im, uint8_t *buf)
+{
+	struct scan s = {.im = im, .lo = im->img.lo};
+	size_t row = 0, got;
+	uintptr_t at = im->img.lo;
+
+	s.hi = tl_eh_start(&im->img, row);
+	while (at < im->img.hi) {
+		uintptr_t end;
+
+		while (s.hi && s.hi <= at) {
+			s.lo = s.hi;
+			s.hi = tl_eh_start(&im->img, ++row);
+		}
+		end = s.hi && s.hi < im->img.hi ? s.hi : im->img.hi;
+		if (end - at > SCAN)
+			end = at + SCAN;
+		got = tl_os_text_read(at, buf, end - at + SCAN_SLACK);
+		if (got < end - at)
+			im->incomplete = true;
+		tl_patch_original(at, buf, got);
+		tl_fill(buf + got, 0, end - at + SCAN_SLACK - got);
+		tl_arch_wide_jumps(buf, end - at, at, add_entry, &s);
+		at = end;
+	}
+}
+
+static int scan(struct image *im)
+{
+	size_t near_size = tl_eh_count(&im->img) / 8 + 1;
+	uint8_t *buf = tl_os_alloc(SCAN + SCAN_SLACK);
+
+	if (!im->near) {
+		im->near = tl_os_alloc(near_size);
+		im->near_size = near_size;
+	}
+	if (buf && im->near) {
+		im->scanned = true;
+		scan_tables(im);
+		scan_text(im, buf);
+	}
+	if (buf)
+		tl_os_free(buf, SCAN + SCAN_SLACK);
+	return im->scanned ? 0 : -TL_E_NOMEM;
 }
 
 /* The first entry at or behind addr. */
@@ -268,6 +322,39 @@ void tl_image_note_entry(void *arg, uintptr_t target)
 		add_entry(&s, target);
 }
 
+/* Walks a function, once, for the jumps that leave it. */
+static void walk_near(struct image *im, const struct tl_eh_entry *e)
+{
+	uint8_t bit = (uint8_t)(1 << e->index % 8);
+
+	if (!im->near || e->index / 8 >= im->near_size || (im->near[e->index / 8] & bit))
+		return;
+	im->near[e->index / 8] |= bit;
+	if (e->part.start < im->img.lo || e->part.start + e->part.size > im->img.hi)
+		return;
+	if (tl_func_walk(&near_func, e->part.start, e->part.size) == -TL_E_NOMEM)
+		im->nomem = true;
+	else
+		tl_arch_code_leaves(&near_func.code, tl_image_note_entry, NULL);
+}
+
+/* Short jumps reach the neighbours only: those are decoded properly. */
+static void scan_near(struct image *im, uintptr_t lo, uintptr_t hi)
+{
+	struct tl_eh_entry e;
+
+	for (unsigned k = 0; k < NEAR; k += 8) /* alignment lies between functions */
+		if (!tl_eh_find(&im->img, lo - 1 - k, &e)) {
+			walk_near(im, &e);
+			break;
+		}
+	for (unsigned k = 0; k < NEAR; k += 8)
+		if (!tl_eh_find(&im->img, hi + k, &e)) {
+			walk_near(im, &e);
+			break;
+		}
+}
+
 int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
 	size_t max, size_t *npads)
 {
@@ -275,8 +362,14 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 	struct pad_list list = {.pads = pads, .n = *npads, .max = max, .lo = lo, .hi = hi};
 	size_t a;
 
-	if (!im->scanned)
-		scan(im);
+	im->nomem = false;
+	if (!im->scanned && scan(im))
+		return -TL_E_NOMEM;
+	scan_near(im, lo, hi);
+	if (im->nomem) {
+		forget_entries(im); /* all over again next time */
+		return -TL_E_NOMEM;
+	}
 	a = entry_at(im, lo);
 	for (; a < im->nentries && im->entries[a] < hi; a++)
 		add_pad(&list, im->entries[a]);

@@ -116,6 +116,14 @@ void tl_arch_code_leaves(
 	}
 }
 
+void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t target), void *arg)
+{
+	for (size_t i = 0; i < size; i++)
+		if (text[i] == TOY_JMP)
+			fn(arg, target_of(text + i, addr + i));
+}
+
 int tl_arch_can_probe(const struct tl_code *c, uintptr_t addr)
 {
 	size_t i = addr - c->start;
