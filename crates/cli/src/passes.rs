@@ -362,7 +362,7 @@ fn compile(
     let key = cache::key(&[
         emitted.c.as_bytes(),
         words.as_bytes(),
-        headers.as_bytes(),
+        &headers,
         version.as_bytes(),
     ]);
     let cache = Cache::open(!options.no_cache);
@@ -384,8 +384,7 @@ fn compile(
         }
     };
     let name = options.module.as_deref().unwrap_or("script");
-    let symbols = Vec::new();
-    let tap = module::assemble(program, emitted, &linked, name, key, symbols);
+    let tap = module::assemble(program, emitted, &linked, name, key);
     Some(tap.encode(trapless_wire::Machine::X86_64))
 }
 

@@ -34,10 +34,7 @@ impl Body<'_, '_> {
                     self.line(format!("(void){v};"));
                 }
             }
-            ExprKind::Print(_)
-            | ExprKind::Assign(..)
-            | ExprKind::AssignOp(..)
-            | ExprKind::Sample { .. } => {
+            ExprKind::Print(p) if !p.to_string => {
                 self.value(e);
             }
             _ => {

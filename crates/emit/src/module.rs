@@ -4,26 +4,16 @@
 use crate::layout::call_data;
 use crate::link::Linked;
 use crate::{handler_name, Emitted, SMALL_STACK};
-use trapless_sema::ir::{HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program};
+use trapless_sema::ir::{HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Symbol};
 use trapless_wire as wire;
 
-/// A symbol for `usymname()` and its kin.
-#[derive(Clone, Debug)]
-pub struct Symbol {
-    pub image: ImageId,
-    pub addr: u64,
-    pub size: u64,
-    pub name: String,
-}
-
-/// Put the module together. `symbols` need not be sorted.
+/// Put the module together.
 pub fn assemble(
     program: &Program,
     emitted: &Emitted,
     linked: &Linked,
     name: &str,
     hash: [u64; 2],
-    mut symbols: Vec<Symbol>,
 ) -> wire::Tap {
     let mut tap = wire::Tap {
         build_hash: hash,
@@ -53,6 +43,7 @@ pub fn assemble(
     }
     tap.globals = emitted.layout.globals(program, &mut tap.strings);
     tap.options = options(program, emitted);
+    let mut symbols: Vec<&Symbol> = program.symbols.iter().collect();
     symbols.sort_by_key(|s| (s.image, s.addr));
     for s in symbols {
         let name = tap.strings.add(&s.name);
@@ -85,7 +76,7 @@ fn image(i: &Image, strings: &mut wire::Strings) -> wire::Image {
 
 fn options(program: &Program, emitted: &Emitted) -> wire::Options {
     let o = &program.options;
-    let uses_symbols = if program.uses_symbols {
+    let uses_symbols = if !program.symbols.is_empty() {
         wire::uses::SYMBOLS
     } else {
         0

@@ -35,8 +35,8 @@ pub struct Program {
     /// In the order in which they are listed and (begin, end ...) run.
     pub probes: Vec<Probe>,
     pub options: Options,
-    /// The script asks for symbol names at run time.
-    pub uses_symbols: bool,
+    /// Names of functions, for scripts that ask for them at run time.
+    pub symbols: Vec<Symbol>,
     /// Warnings that the session repeats when it starts.
     pub run_warnings: Vec<String>,
 }
@@ -75,6 +75,15 @@ pub struct Image {
     pub file_size: u64,
     /// A main program; else a library.
     pub program: bool,
+}
+
+/// A function of an image, by file address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    pub image: ImageId,
+    pub addr: u64,
+    pub size: u64,
+    pub name: String,
 }
 
 #[derive(Clone, Debug)]

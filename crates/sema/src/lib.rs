@@ -67,12 +67,14 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
     }
     program.functions = lower::lower_functions(&mut shared);
     program.handlers = handlers.list;
-    program.images = world.images.clone();
     program.options = input.options;
-    program.uses_symbols = uses_symbols(&program);
     if diags.has_errors() {
         return None;
     }
+    if uses_symbols(&program) {
+        program.symbols = world.symbols();
+    }
+    program.images = world.images.clone();
     display::add_display(&mut program);
     share::share(&mut program);
     Some(program)

@@ -2,10 +2,10 @@
 //! What the script is about outside the script: the target, its files, and
 //! the images that have been looked at.
 
-use crate::ir::{Image, ImageId};
+use crate::ir::{Image, ImageId, Symbol};
 use std::collections::HashMap;
 use std::sync::Arc;
-use trapless_debuginfo::{Binary, DebugInfo, ElfKind, Error, SearchPath};
+use trapless_debuginfo::{Binary, DebugInfo, ElfKind, Error, SearchPath, SymbolKind};
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
 
@@ -64,6 +64,35 @@ impl World {
         let id = ImageId(at as u32);
         self.binaries.insert(id, binary.clone());
         id
+    }
+}
+
+impl World {
+    /// All functions of the images, and of the libraries that their programs
+    /// need; those libraries become images too.
+    pub fn symbols(&mut self) -> Vec<Symbol> {
+        let programs: Vec<Arc<Binary>> = self.binaries.values().cloned().collect();
+        for program in programs.iter().filter(|b| is_program(b)) {
+            for library in self.info.search().closure(program) {
+                if let Ok(b) = self.info.open(&library.path) {
+                    self.image_of(&b);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (image, binary) in &self.binaries {
+            for s in binary.symbols().iter() {
+                if matches!(s.kind, SymbolKind::Function | SymbolKind::Ifunc) {
+                    found.push(Symbol {
+                        image: *image,
+                        addr: s.addr,
+                        size: s.size,
+                        name: s.name.to_string(),
+                    });
+                }
+            }
+        }
+        found
     }
 }
 

@@ -254,8 +254,8 @@ impl Lowerer<'_, '_> {
     fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Option<(Ty, ir::ExprKind)> {
         match op {
             BinOp::Concat => {
-                let (a, b) = (self.string(a)?, self.string(b)?);
-                Some((Ty::Str, ir::ExprKind::Concat(Box::new(a), Box::new(b))))
+                let (a, b) = (self.string(a), self.string(b));
+                Some((Ty::Str, ir::ExprKind::Concat(Box::new(a?), Box::new(b?))))
             }
             BinOp::And | BinOp::Or => self.logic(op, a, b),
             _ if op.is_comparison() => {
@@ -271,8 +271,8 @@ impl Lowerer<'_, '_> {
                 ))
             }
             _ => {
-                let (a, b) = (self.number(a)?, self.number(b)?);
-                Some((Ty::Long, fold_binary(op, a, b)))
+                let (a, b) = (self.number(a), self.number(b));
+                Some((Ty::Long, fold_binary(op, a?, b?)))
             }
         }
     }
