@@ -238,7 +238,10 @@ struct tl_block {
 /* One lock, alone in its cache line. */
 struct tl_lock {
 	uint32_t owner;		/* number of the owner's block + 1; 0: free */
-	uint32_t reserved[15];
+	uint32_t turns;		/* times it was given back */
+	uint32_t wanted;	/* somebody waits: whoever gives it back lets others go first */
+	uint32_t late;		/* an owner that never gave it back while somebody waited: not waited for long again */
+	uint32_t reserved[12];
 };
 
 /* --- records -----------------------------------------------------------------
