@@ -15,7 +15,7 @@ void tl_clock_set(struct tl_view *v, uint64_t cycles, uint64_t ns, uint64_t mult
 	s->clock_mult = mult;
 	__atomic_store_n(&s->clock_seq, seq + 2, __ATOMIC_RELEASE);
 	if (mult)
-		v->lock_cycles = tl_udiv(10000000ull << 32, mult, &rem);
+		v->lock_cycles = tl_udiv(TL_LOCK_NS << 32, mult, &rem);
 }
 
 /* a * b >> 32 of 64-bit numbers, the low 64 bits of it. */

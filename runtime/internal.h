@@ -6,6 +6,9 @@
 #include "mem.h"
 #include "session.h"
 
+/* How long a lock is waited for: its owner may have lost the processor for some turns. */
+#define TL_LOCK_NS 100000000ull
+
 #define TL_BARRIER() __asm__ volatile("" ::: "memory")
 
 /* Cycle counter: inline where one instruction does it, else the port's. */

@@ -164,6 +164,7 @@ struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self);
 void tl_run_recover(struct tl_view *v, struct tl_block *b);
 bool tl_run_lock_slow(struct tl_run *run, const uint16_t *locks, uint32_t n);
 void tl_run_unlock(struct tl_run *run);
+void tl_run_yield(struct tl_lock *l);
 void tl_run_report(struct tl_run *run);
 
 static inline struct tl_block *tl_block_get(struct tl_view *v, struct tl_thread *self)
@@ -249,10 +250,14 @@ static inline void tl_run_leave(struct tl_run *run)
 	if (tl_likely(run->nlocks == 1)) {
 		/* the runner may have broken it, and somebody else taken it */
 		l = tl_lock_at(run->view, run->locks[0]);
-		if (tl_likely(*(volatile uint32_t *)&l->owner == run->block->owner))
+		if (tl_likely(*(volatile uint32_t *)&l->owner == run->block->owner)) {
+			l->turns++;
 			__atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
+		}
 		__asm__ volatile("" ::: "memory");
 		*(volatile uint32_t *)&run->block->holding = 0;
+		if (tl_unlikely(*(volatile uint32_t *)&l->wanted))
+			tl_run_yield(l);
 	} else if (run->nlocks) {
 		tl_run_unlock(run);
 	}

@@ -6,8 +6,7 @@
 #define RING_MAX     (64u << 20)
 #define AREA_MAX     (1u << 30)
 #define BLOCKS_MAX   65535u
-#define LOCK_CYCLES  20000000u /* where the clock is not known yet */
-#define LOCK_NS	     10000000u
+#define LOCK_CYCLES  200000000u /* where the clock is not known yet */
 
 static uint64_t align(uint64_t v, uint64_t a)
 {
@@ -119,8 +118,7 @@ int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl
 	v->max_errors = o->max_errors;
 	if (v->max_action > INT32_MAX)
 		v->max_action = INT32_MAX;
-	v->lock_cycles =
-		s.clock_mult ? tl_udiv((uint64_t)LOCK_NS << 32, s.clock_mult, &rem) : LOCK_CYCLES;
+	v->lock_cycles = s.clock_mult ? tl_udiv(TL_LOCK_NS << 32, s.clock_mult, &rem) : LOCK_CYCLES;
 	return 0;
 }
 
