@@ -12,7 +12,8 @@ struct image {
 	struct image *next;
 	uintptr_t *entries; /* sorted; NULL until scanned */
 	size_t nentries, max;
-	bool scanned, incomplete, unsorted;
+	size_t nsorted; /* those behind were noted since */
+	bool scanned, incomplete;
 	bool nomem; /* of this attempt: worth another one later */
 	uint8_t *near; /* bit per function of the table: its short jumps are among the entries */
 	size_t near_size;
@@ -30,8 +31,8 @@ static void forget_entries(struct image *im)
 		tl_os_free(im->near, im->near_size);
 	im->near = NULL;
 	im->entries = NULL;
-	im->nentries = im->max = 0;
-	im->scanned = im->incomplete = im->unsorted = false;
+	im->nentries = im->nsorted = im->max = 0;
+	im->scanned = im->incomplete = false;
 }
 
 int tl_image_add(const struct tl_image *img)
@@ -161,7 +162,7 @@ struct scan {
 	uintptr_t lo, hi; /* the part being looked at */
 };
 
-enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256 };
+enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, RECENT = 512 };
 
 static void add_entry(void *arg, uintptr_t target)
 {
@@ -186,7 +187,6 @@ static void add_entry(void *arg, uintptr_t target)
 		im->max = max;
 	}
 	im->entries[im->nentries++] = target;
-	im->unsorted = true;
 }
 
 static void sift(uintptr_t *a, size_t i, size_t n)
@@ -290,15 +290,16 @@ static int scan(struct image *im)
 	return im->scanned ? 0 : -TL_E_NOMEM;
 }
 
-/* The first entry at or behind addr. */
+/* The first sorted entry at or behind addr. */
 static size_t entry_at(struct image *im, uintptr_t addr)
 {
-	size_t a = 0, b = im->nentries;
+	size_t a = 0, b;
 
-	if (im->unsorted)
+	if (im->nentries - im->nsorted > RECENT) {
 		sort(im->entries, im->nentries);
-	im->unsorted = false;
-	while (a < b) {
+		im->nsorted = im->nentries;
+	}
+	for (b = im->nsorted; a < b;) {
 		size_t mid = a + (b - a) / 2;
 
 		if (im->entries[mid] < addr)
@@ -318,8 +319,12 @@ void tl_image_note_entry(void *arg, uintptr_t target)
 	if (!s.im)
 		return;
 	i = entry_at(s.im, target);
-	if (i == s.im->nentries || s.im->entries[i] != target)
-		add_entry(&s, target);
+	if (i < s.im->nsorted && s.im->entries[i] == target)
+		return;
+	for (i = s.im->nsorted; i < s.im->nentries; i++)
+		if (s.im->entries[i] == target)
+			return;
+	add_entry(&s, target);
 }
 
 /* Walks a function, once, for the jumps that leave it. */
@@ -371,8 +376,10 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 		return -TL_E_NOMEM;
 	}
 	a = entry_at(im, lo);
-	for (; a < im->nentries && im->entries[a] < hi; a++)
+	for (; a < im->nsorted && im->entries[a] < hi; a++)
 		add_pad(&list, im->entries[a]);
+	for (a = im->nsorted; a < im->nentries; a++)
+		add_pad(&list, im->entries[a]); /* it takes only those inside */
 	*npads = list.n;
 	return list.full || im->incomplete ? -TL_E_LIMIT : 0;
 }
