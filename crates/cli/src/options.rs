@@ -106,7 +106,7 @@ pub struct Options {
     pub cc: String,
 
     /// Script file (`-`: standard input), then the script's arguments
-    #[arg(value_name = "FILE | ARGS", trailing_var_arg = true)]
+    #[arg(value_name = "FILE | ARGS", allow_negative_numbers = true)]
     pub words: Vec<String>,
 }
 
