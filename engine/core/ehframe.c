@@ -280,26 +280,30 @@ int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e)
 	return read_fde(img, fde, e);
 }
 
-int tl_eh_find(const struct tl_image *img, uintptr_t addr, struct tl_eh_entry *e)
+size_t tl_eh_upto(const struct tl_image *img, uintptr_t addr)
 {
 	size_t lo = 0, hi = tl_eh_count(img);
 	uintptr_t start, fde;
-	int ret;
 
 	while (lo < hi) { /* lo: rows that start at or below addr */
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (!row(img, mid, &start, &fde))
-			return -TL_E_NOT_PROVEN;
+			return 0;
 		if (start <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (!lo)
-		return -TL_E_NOT_PROVEN;
-	ret = tl_eh_entry(img, lo - 1, e);
-	if (ret || addr < e->part.start || addr - e->part.start >= e->part.size)
+	return lo;
+}
+
+int tl_eh_find(const struct tl_image *img, uintptr_t addr, struct tl_eh_entry *e)
+{
+	size_t n = tl_eh_upto(img, addr);
+
+	if (!n || tl_eh_entry(img, n - 1, e) || addr < e->part.start ||
+		addr - e->part.start >= e->part.size)
 		return -TL_E_NOT_PROVEN;
 	return 0;
 }

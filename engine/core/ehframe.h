@@ -19,6 +19,8 @@ size_t tl_eh_count(const struct tl_image *img);
 uintptr_t tl_eh_start(const struct tl_image *img, size_t i);
 /* The i-th function of the table. 0 or -TL_E_NOT_PROVEN. */
 int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e);
+/* How many functions of the table start at or below addr: the last of them has this number less one. */
+size_t tl_eh_upto(const struct tl_image *img, uintptr_t addr);
 /* The function that holds addr. 0 or -TL_E_NOT_PROVEN. */
 int tl_eh_find(const struct tl_image *img, uintptr_t addr, struct tl_eh_entry *e);
 /* Calls fn for each landing pad. 0, or -TL_E_NOT_PROVEN when the table makes no sense. */

@@ -346,18 +346,14 @@ static void walk_near(struct image *im, const struct tl_eh_entry *e)
 /* Short jumps reach the neighbours only: those are decoded properly. */
 static void scan_near(struct image *im, uintptr_t lo, uintptr_t hi)
 {
+	size_t before = tl_eh_upto(&im->img, lo - 1), behind = tl_eh_upto(&im->img, hi - 1);
 	struct tl_eh_entry e;
 
-	for (unsigned k = 0; k < NEAR; k += 8) /* alignment lies between functions */
-		if (!tl_eh_find(&im->img, lo - 1 - k, &e)) {
-			walk_near(im, &e);
-			break;
-		}
-	for (unsigned k = 0; k < NEAR; k += 8)
-		if (!tl_eh_find(&im->img, hi + k, &e)) {
-			walk_near(im, &e);
-			break;
-		}
+	if (before && !tl_eh_entry(&im->img, before - 1, &e) &&
+		lo - (e.part.start + e.part.size) < NEAR)
+		walk_near(im, &e);
+	if (!tl_eh_entry(&im->img, behind, &e) && e.part.start - hi < NEAR)
+		walk_near(im, &e);
 }
 
 int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
