@@ -26,10 +26,10 @@ bool tl_word_readable(uintptr_t addr)
 
 /*
  * Analysis reads the same pages over and over. A page found readable is taken
- * to be so for the next few hundred reads, some microseconds, and not beyond
+ * to be so for the next few thousand reads, well under a millisecond, and not beyond
  * the engine lock: mappings come and go.
  */
-enum { SEEN_PAGES = 64, SEEN_FOR = 512 };
+enum { SEEN_PAGES = 1024, SEEN_FOR = 8192 };
 
 static struct {
 	uintptr_t page;
@@ -56,6 +56,15 @@ static bool page_readable(uintptr_t addr)
 	return true;
 }
 
+/* Words first: most of what analysis reads is short, and read often. */
+static void copy(uint8_t *to, const uint8_t *from, size_t n)
+{
+	for (; n >= 8; n -= 8, to += 8, from += 8)
+		__builtin_memcpy(to, from, 8);
+	while (n--)
+		*to++ = *from++;
+}
+
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
 	uint8_t *to = buf;
@@ -65,7 +74,7 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 		size_t n = TL_PAGE - ((addr + done) & (TL_PAGE - 1));
 
 		n = n < len - done ? n : len - done;
-		__builtin_memcpy(to + done, (const void *)(addr + done), n);
+		copy(to + done, (const uint8_t *)(addr + done), n);
 		done += n;
 	}
 	return done;
