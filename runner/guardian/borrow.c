@@ -456,6 +456,7 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 	struct thread *t = from, *helper = NULL;
 	uint64_t mask, slept = 0;
 
+	eye_of(g);
 	if (!t)
 		t = borrow(g, &slept);
 	if (!t)

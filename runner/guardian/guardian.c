@@ -295,7 +295,7 @@ static void leave(struct guardian *g)
 	double end;
 	int kept = 0;
 
-	if (g->session)
+	if (g->session && g->orphaned)
 		__atomic_store_n(&g->session->live, 0, __ATOMIC_SEQ_CST);
 	if (g->injected && !g->gone && !g->execed && !g->crashed && helper_start(g, NULL)) {
 		double at = now_ms();
@@ -345,6 +345,7 @@ static void hear(struct guardian *g)
 	struct message m;
 	ssize_t n = recv(g->sock, &m, sizeof(m), MSG_DONTWAIT);
 
+	g->orphaned |= n == 0;
 	if (n == 0 || (n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE) || (n < 0 && errno != EAGAIN && errno != EINTR))
 		g->leave = true;
 }

@@ -55,6 +55,7 @@ struct phase {
 
 struct guardian {
 	pid_t pid;		/* the target */
+	pid_t eye;		/* a live thread of it: the first one may have ended, and shows no memory then */
 	int sock;		/* to the runner */
 	int mem;		/* /proc/PID/mem */
 	int sigchld;		/* signalfd */
@@ -83,6 +84,7 @@ struct guardian {
 	struct thread *main_held;
 	bool looked, one_look;	/* see quiet() */
 	double trap_read_ms;
+	bool orphaned;		/* the runner is gone */
 	bool crashed;		/* the agent failed: nothing of it is called again */
 	int trap_known;		/* dispositions of SIGTRAP: see trapsvc.c */
 	struct {
@@ -116,6 +118,7 @@ void thread_release(struct guardian *g, struct thread *t);
 /* seize.c */
 int target_check(struct guardian *g);	/* refusals, nothing changed */
 int target_seize(struct guardian *g);
+pid_t eye_of(struct guardian *g);	/* g->eye, chosen anew where that thread has ended */
 pid_t status_number(pid_t pid, const char *field, int base, uint64_t *value);
 
 /* remote.c */

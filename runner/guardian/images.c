@@ -66,7 +66,7 @@ static FILE *open_maps(struct guardian *g)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", eye_of(g));
 	return fopen(path, "re");
 }
 
@@ -267,7 +267,7 @@ int images_read(struct guardian *g)
 
 	if (find_mapped(g))
 		return -1;
-	snprintf(exe, sizeof(exe), "/proc/%d/exe", g->pid);
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", eye_of(g));
 	if (stat(exe, &st))
 		st.st_ino = 0;
 	for (i = 0; i < nfound && n < TL_CTL_IMAGES; i++) {
@@ -301,10 +301,10 @@ static uint64_t file_size(struct guardian *g, const struct mapped *m)
 	char path[128];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", g->pid, m->lo, m->hi);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", eye_of(g), m->lo, m->hi);
 	if (stat(path, &st) == 0 && st.st_ino == m->inode)
 		return (uint64_t)st.st_size;
-	snprintf(path, sizeof(path), "/proc/%d/root", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/root", eye_of(g));
 	if (strlen(m->path) < sizeof(path) - 40) {
 		snprintf(path + strlen(path), sizeof(path) - strlen(path), "%.80s", m->path);
 		if (stat(path, &st) == 0 && st.st_ino == m->inode)
@@ -469,7 +469,7 @@ uint64_t program_entry(struct guardian *g)
 	uint64_t pair[2], entry = 0;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", eye_of(g));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && read(fd, pair, sizeof(pair)) == sizeof(pair)) {
 		if (pair[0] == AT_ENTRY)

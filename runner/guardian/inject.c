@@ -258,7 +258,11 @@ static void remote_close(struct guardian *g, int fd)
 
 static int take_end(struct guardian *g, int fd)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0), got, err;
+	/* Of a process whose first thread has ended only another thread shows the descriptors. */
+	int pidfd = (int)syscall(SYS_pidfd_open, g->helper->tid, O_EXCL /* PIDFD_THREAD */), got, err;
+
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
 
 	if (pidfd < 0)
 		return -errno;

@@ -41,7 +41,7 @@ int mask_set(pid_t tid, uint64_t mask)
 size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec here = { buf, len }, there = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	ssize_t n = process_vm_readv(pid == g->pid ? g->eye : pid, &here, 1, &there, 1, 0);
 
 	if (n == (ssize_t)len || pid != g->pid)
 		return n < 0 ? 0 : (size_t)n;
@@ -53,8 +53,7 @@ int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, 
 {
 	struct iovec here = { (void *)(uintptr_t)buf, len }, there = { (void *)(uintptr_t)addr, len };
 
-	(void)g;
-	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+	return process_vm_writev(pid == g->pid ? g->eye : pid, &here, 1, &there, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
 }
 
 int text_write(int mem, uint64_t addr, const void *buf, size_t len)

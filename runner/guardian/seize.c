@@ -115,6 +115,35 @@ static int forbidden(struct guardian *g)
 		"a security module, or another user namespace): %s, or add CAP_SYS_PTRACE", g->pid, round);
 }
 
+static bool has_ended(pid_t tid)
+{
+	char state = process_state(tid);
+
+	return !state || state == 'Z' || state == 'X';
+}
+
+pid_t eye_of(struct guardian *g)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	if (g->eye && !has_ended(g->eye))
+		return g->eye;
+	g->eye = g->pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (atoi(e->d_name) && !has_ended(atoi(e->d_name))) {
+			g->eye = atoi(e->d_name);
+			break;
+		}
+	}
+	if (d)
+		closedir(d);
+	return g->eye;
+}
+
 static int check_machine(struct guardian *g)
 {
 	Elf64_Ehdr h;
@@ -122,7 +151,7 @@ static int check_machine(struct guardian *g)
 	int fd;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", eye_of(g));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES || errno == EPERM ? forbidden(g) : guardian_fail(g,
@@ -174,6 +203,15 @@ static int check_state(struct guardian *g)
 	return 0;
 }
 
+/* In a container everyone has the same filter, and it lets us live. */
+static bool same_filters(pid_t pid)
+{
+	uint64_t theirs = 0, ours = 0;
+
+	return !status_number(pid, "Seccomp_filters", 10, &theirs) &&
+	       !status_number(getpid(), "Seccomp_filters", 10, &ours) && theirs == ours;
+}
+
 int target_check(struct guardian *g)
 {
 	uint64_t seccomp = 0, tracer = 0;
@@ -187,7 +225,7 @@ int target_check(struct guardian *g)
 	if (tracer && !g->launched)
 		return forbidden(g);
 	status_number(g->pid, "Seccomp", 10, &seccomp);
-	g->seccomp = seccomp != 0;
+	g->seccomp = seccomp != 0 && !(seccomp == 2 && same_filters(g->pid));
 	if (seccomp == 1 && geteuid())
 		return guardian_fail(g, "process %d is in strict seccomp mode, which kills at the first other "
 			"system call: run trapless as root, or start the program with -c", g->pid);
@@ -260,7 +298,7 @@ int target_seize(struct guardian *g)
 		return -1;
 	if (!g->threads)
 		return guardian_fail(g, "process %d has just ended", g->pid);
-	snprintf(path, sizeof(path), "/proc/%d/mem", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", eye_of(g));
 	g->mem = open(path, O_RDWR | O_CLOEXEC);
 	return g->mem < 0 ? forbidden(g) : 0;
 }
