@@ -29,10 +29,13 @@ impl Binary {
         }
         let must = inlines == Inlines::Only || p.file.is_some();
         let ask = must || !p.is_glob() || inlines != Inlines::No;
-        match self.dwarf() {
-            Ok(dwarf) if ask => self.by_dwarf(dwarf, &names, inlines, &mut found, &mut instances),
-            Err(e) if must || found.is_empty() => return Err(self.no_symbols().unwrap_or(e)),
-            _ => {}
+        // Not even opening the debug file where symbols are enough.
+        if ask || found.is_empty() {
+            match self.dwarf() {
+                Ok(dwarf) => self.by_dwarf(dwarf, &names, inlines, &mut found, &mut instances),
+                Err(e) if must || found.is_empty() => return Err(self.no_symbols().unwrap_or(e)),
+                Err(_) => {}
+            }
         }
         let mut all: Vec<Function> = match inlines {
             Inlines::Only => instances,
