@@ -143,10 +143,17 @@ uint32_t __wrap_tl_gettid(void);
 void __real_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
 void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
 
-/* Only the helper asks this way (handlers come by the early one): no record is its own. */
+/*
+ * Only the helper asks the other way (handlers come by the early one): no
+ * record is its own. A thread without a thread pointer, as at the first
+ * instructions of a program, has this record; there is one such thread.
+ */
 uintptr_t __wrap_tl_os_thread_key(bool early)
 {
-	return early ? __real_tl_os_thread_key(true) : 0;
+	static uintptr_t no_block_yet;
+	uintptr_t key = early ? __real_tl_os_thread_key(true) : 0;
+
+	return key || !early ? key : (uintptr_t)&no_block_yet;
 }
 
 /* While the place of the thread id is looked for, the helper passes for the thread whose block it shares. */

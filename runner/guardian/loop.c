@@ -57,12 +57,18 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 
 static void thread_ended(struct guardian *g, struct thread *t)
 {
+	struct thread *o;
+
 	if (t->tid == g->pid)
 		g->gone = true;
 	if (t == g->helper)
 		g->helper = NULL;
 	t->dead = true;
 	t->stopped = false;
+	for (o = g->threads; o && (o->dead || o->tgid != g->pid); o = o->next)
+		;
+	if (!o) /* also where the first thread had ended before we came */
+		g->gone = true;
 	if (!t->held && !t->calling)
 		thread_drop(g, t);
 }
