@@ -11,9 +11,17 @@ enum tl_error {
 	TL_E_COUNT
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* All three take a code of either sign and never return NULL. Context: any. */
 const char *tl_error_name(int err); /* "NOT_BOUNDARY" */
 const char *tl_error_text(int err); /* what happened */
 const char *tl_error_next(int err); /* what to do; "" when there is nothing to say */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
