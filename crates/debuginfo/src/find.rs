@@ -33,7 +33,10 @@ impl Binary {
         if ask || found.is_empty() {
             match self.dwarf() {
                 Ok(dwarf) => self.by_dwarf(dwarf, &names, inlines, &mut found, &mut instances),
-                Err(e) if must || found.is_empty() => return Err(self.no_symbols().unwrap_or(e)),
+                // With a full symbol table, a name that is not there is a wrong name.
+                Err(e) if must || (found.is_empty() && !self.elf.has_section(".symtab")) => {
+                    return Err(self.no_symbols().unwrap_or(e));
+                }
                 Err(_) => {}
             }
         }

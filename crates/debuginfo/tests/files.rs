@@ -233,6 +233,10 @@ fn missing_debug_information_says_what_to_do() {
         Some("ints"),
         "symbols are enough to find it"
     );
+    let wrong = open(&plain).functions(&Pattern::parse("intz").unwrap(), Inlines::Also);
+    let wrong = wrong.unwrap_err();
+    assert_eq!(wrong.tag(), "FUNCTION_UNKNOWN");
+    assert!(wrong.help().unwrap().contains("ints"), "{wrong:?}");
     let e = open(&plain).context_of(&f, f.entry).unwrap_err();
     assert_eq!(e.tag(), "DEBUGINFO_NONE");
     let help = e.help().unwrap();
