@@ -2,6 +2,7 @@
 //! All declarations of a session: the user's script, and those tapset files
 //! that it needs.
 
+use crate::infer::Scope;
 use crate::tapset::Tapset;
 use std::collections::{HashMap, HashSet};
 use trapless_syntax::ast::{
@@ -46,6 +47,19 @@ impl Declarations {
         let own = all.iter().find(|i| self.globals[**i].file == file);
         own.or_else(|| all.iter().find(|i| !self.globals[**i].item.private))
             .copied()
+    }
+
+    /// The same, from inside a body: parameters hide globals.
+    pub fn global_seen(&self, name: &str, file: FileId, scope: Scope) -> Option<usize> {
+        let hidden = match scope {
+            Scope::Function(f) => self.functions[f]
+                .item
+                .params
+                .iter()
+                .any(|p| p.name.name == name),
+            Scope::Unit(_) => false,
+        };
+        self.global_named(name, file).filter(|_| !hidden)
     }
 
     pub fn function_names(&self) -> impl Iterator<Item = &str> {

@@ -232,7 +232,7 @@ impl Pass<'_> {
 
     fn foreach(&mut self, f: &Foreach) {
         if let ExprKind::Ident(name) = &f.base.kind {
-            if let Some(g) = self.all.global_named(name, self.file) {
+            if let Some(g) = self.global(name) {
                 let mut keys = self.keys_of(g, f.keys.len());
                 for (n, key) in f.keys.iter().enumerate() {
                     let known = keys.get(n).copied().unwrap_or_default();
@@ -280,9 +280,13 @@ impl Pass<'_> {
         }
     }
 
+    fn global(&self, name: &str) -> Option<usize> {
+        self.all.global_seen(name, self.file, self.scope)
+    }
+
     /// A scalar global or a local.
     fn variable(&mut self, name: &str, want: VTy) -> VTy {
-        if let Some(g) = self.all.global_named(name, self.file) {
+        if let Some(g) = self.global(name) {
             let global = &mut self.types.globals[g];
             if global.keys.is_none() && want != VTy::Unknown {
                 global.keys = Some(Vec::new());
@@ -299,7 +303,7 @@ impl Pass<'_> {
     }
 
     fn element(&mut self, name: &str, keys: &[Key], want: VTy) -> VTy {
-        let Some(g) = self.all.global_named(name, self.file) else {
+        let Some(g) = self.global(name) else {
             for k in keys {
                 if let Key::Expr(e) = k {
                     self.expr(e, VTy::Unknown);
@@ -503,7 +507,7 @@ impl Pass<'_> {
             },
             _ => return,
         };
-        if let Some(g) = self.all.global_named(name, self.file) {
+        if let Some(g) = self.global(name) {
             let hists = &mut self.types.globals[g].hists;
             if !hists.iter().any(|k| same_hist(k, kind)) {
                 hists.push(kind.clone());

@@ -327,7 +327,7 @@ impl<'s, 'a> Lowerer<'s, 'a> {
     }
 
     fn global(&self, name: &str) -> Option<usize> {
-        self.shared.all.global_named(name, self.file)
+        self.shared.all.global_seen(name, self.file, self.scope)
     }
 }
 
