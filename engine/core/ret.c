@@ -195,6 +195,8 @@ static int exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *
 		return 0;
 	rt = calls_of(st, self);
 	if (!find(st, rt, TL_REGS_SP(regs))) {
+		if (e->kind != TL_EXIT_RETURN)
+			return 0; /* its frame still stands: a jump to a part (.cold) that we were not told of */
 		if (rt->lost)
 			rt->lost--; /* counted at its entry */
 		else
