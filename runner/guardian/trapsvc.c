@@ -55,7 +55,7 @@ static bool was_blocked(struct thread *t, uint64_t *mask)
 static bool disposition(struct guardian *g, struct thread *t, bool set)
 {
 	struct user_regs_struct saved;
-	uint64_t mask, at, keep[4];
+	uint64_t mask, at, keep[4], now[4];
 	bool ok;
 
 	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
@@ -70,8 +70,9 @@ static bool disposition(struct guardian *g, struct thread *t, bool set)
 		     !remote_call(g, t, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0, 0);
 	} else {
 		ok = !remote_call(g, t, SYS_rt_sigaction, SIGTRAP, 0, at, 8, 0, 0) &&
-		     target_read(g, t->tgid, at, &g->trap_action, sizeof(g->trap_action)) ==
-			     sizeof(g->trap_action);
+		     target_read(g, t->tgid, at, now, sizeof(now)) == sizeof(now) && now[0];
+		if (ok) /* not SIG_DFL: another thread's trap may have come in between */
+			memcpy(&g->trap_action, now, sizeof(now));
 	}
 	t->held = false;
 	if (t->dead)
@@ -88,20 +89,21 @@ static void mend(struct guardian *g, struct thread *t)
 	uint64_t caught = 0, ignored = 0, mask;
 	bool blocked = was_blocked(t, &mask);
 
+	if (t->tgid != g->pid) /* a vfork child: its dispositions are its own, and end with its exec */
+		goto mask;
 	status_number(t->tid, "SigCgt", 16, &caught);
 	status_number(t->tid, "SigIgn", 16, &ignored);
 	if ((caught | ignored) & TRAP_BIT) {
 		double now = now_ms();
 
 		if (!g->trap_known || now - g->trap_read_ms > 5) {
-			g->trap_known = disposition(g, t, false);
+			g->trap_known |= disposition(g, t, false);
 			g->trap_read_ms = now;
 		}
 	} else if (g->trap_known && (blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN)) {
 		disposition(g, t, true);
-	} else {
-		g->trap_known = false;
-	}
+	} /* else another thread's trap has reset it a moment ago: that one mends it */
+mask:
 	if (blocked && !t->dead)
 		mask_set(t->tid, mask | TRAP_BIT);
 }
@@ -120,8 +122,14 @@ bool trap_hit(struct guardian *g, struct thread *t)
 		regs_get(t->tid, &regs))
 		return false;
 	detour = trap_find(g, regs.rip - 1, &known);
-	if (!known)
+	if (!known) {
+		/* The program's own. Another thread's trap may have reset the handler it is for: that one first. */
+		t->held = true;
+		while (g->trap_known && pump(g, false))
+			;
+		t->held = false;
 		return false;
+	}
 	if (!detour) { /* taken away a moment ago: what stands there now counts */
 		if (target_read(g, t->tgid, regs.rip - 1, &byte, 1) == 1 && byte == 0xcc)
 			return false;
