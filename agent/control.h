@@ -88,6 +88,7 @@ struct tl_ctl_probe {
 	uint32_t patch_len, armed;
 	int32_t why[TL_CTL_RUNGS];
 	uint64_t nmissed, nabandoned;
+	uint64_t at_missed[2], at_abandoned; /* where these stand in the target: read when it exits; 0: none */
 };
 
 struct tl_ctl {

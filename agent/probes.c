@@ -143,6 +143,16 @@ static void arm_sites(struct tl_ctl *c, struct armed **list, struct tl_probe **p
 		list[i]->live = true;
 }
 
+/* For a program that exits with probes in place: nobody can ask the engine then. */
+static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
+{
+	if (!a->live)
+		return;
+	p->at_missed[0] = (uintptr_t)(a->is_return ? &a->ret.nmissed : &a->site.nmissed);
+	p->at_missed[1] = a->is_return || !a->site.site ? 0 : (uintptr_t)&a->site.site->nmissed;
+	p->at_abandoned = a->is_return ? (uintptr_t)&a->ret.nabandoned : 0;
+}
+
 int tl_agent_arm(struct tl_ctl *c)
 {
 	size_t bytes = c->count * (sizeof(struct armed *) + sizeof(struct tl_probe *)), n = 0;
@@ -179,6 +189,7 @@ int tl_agent_arm(struct tl_ctl *c)
 	tl_probes_list(report, c);
 	for (a = all, n = 0; a; a = a->next) {
 		ctl_probe(c, a->index)->armed = a->live;
+		where_counts(ctl_probe(c, a->index), a);
 		n += a->live;
 	}
 	return (int)n;

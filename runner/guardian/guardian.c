@@ -223,6 +223,27 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 
 /* --- leaving ----------------------------------------------------------------------------- */
 
+static uint64_t word_at(struct guardian *g, uint64_t addr)
+{
+	uint64_t word = 0;
+
+	return addr && target_read(g, g->pid, addr, &word, sizeof(word)) == sizeof(word) ? word : 0;
+}
+
+void counts_at_exit(struct guardian *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->mod->nprobes; i++) {
+		struct tl_ctl_probe *p = ctl_probe(g, i);
+
+		if (!p->armed)
+			continue;
+		p->nmissed = word_at(g, p->at_missed[0]) + word_at(g, p->at_missed[1]);
+		p->nabandoned = word_at(g, p->at_abandoned);
+	}
+}
+
 static void counts(struct guardian *g)
 {
 	struct message m = { .kind = MSG_COUNTS, .children = g->children, .unclean = g->children_unclean,

@@ -178,6 +178,7 @@ bool launch_entry(struct guardian *g, struct thread *t);
 int launch_step(struct guardian *g);
 
 /* session steps, guardian.c */
+void counts_at_exit(struct guardian *g);
 int session_arm(struct guardian *g, struct thread *from, bool final);
 int session_more(struct guardian *g, struct thread *from, bool final);
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -163,11 +164,35 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	launch_exec(g, t);
 }
 
+/* Does the whole process end with this thread? Its memory is still there. */
+static bool is_last_act(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	unsigned long code = 0;
+	struct thread *o;
+
+	if (!g->armed)
+		return false;
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &code);
+	if (WIFSIGNALED((int)code) || (!regs_get(t->tid, &regs) && regs.orig_rax == SYS_exit_group))
+		return true;
+	for (o = g->threads; o; o = o->next) {
+		if (o != t && o->tgid == g->pid && !o->dead)
+			return false;
+	}
+	return true;
+}
+
 static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 {
 	switch (event) {
 	case PTRACE_EVENT_STOP:
 		trap_stop(g, t, sig);
+		break;
+	case PTRACE_EVENT_EXIT:
+		if (t->tgid == g->pid && is_last_act(g, t))
+			counts_at_exit(g);
+		thread_resume(g, t, 0);
 		break;
 	case PTRACE_EVENT_EXEC:
 		became_other_program(g, t);

@@ -235,7 +235,7 @@ int target_check(struct guardian *g)
 static long options(const struct guardian *g)
 {
 	long o = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-		 PTRACE_O_TRACEEXEC;
+		 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
 
 	return g->seccomp ? o | PTRACE_O_SUSPEND_SECCOMP : o;
 }
