@@ -196,7 +196,12 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 		}
 		if (n < 0 && errno == EAGAIN)
 			return true;
-		t->done = true; /* the guardian has gone */
+		if (!t->done) {
+			t->failed = true;
+			fprintf(stderr, "trapless-run: the guardian of process %d was killed: its probes stay in, "
+				"silent; attach to it again to clean up\n", t->pid);
+		}
+		t->done = true;
 		return false;
 	}
 }

@@ -447,6 +447,8 @@ static int begin(struct guardian *g)
 	}
 	ret = remote_find_syscall(g);
 	if (!ret)
+		ret = recover(g);
+	if (!ret)
 		ret = session_arm(g, NULL, true);
 	if (!ret)
 		say(g, MSG_READY, g->narmed, "");

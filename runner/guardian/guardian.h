@@ -157,6 +157,9 @@ bool images_match(struct guardian *g);
 uint64_t program_entry(struct guardian *g);
 uint32_t loader_tid_offset(struct guardian *g);
 
+/* recover.c */
+int recover(struct guardian *g);
+
 /* stop.c */
 int stop_all(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);

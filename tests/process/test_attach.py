@@ -97,6 +97,29 @@ def test_runner_killed(ctx):
 test_runner_killed.variants = PAIR
 
 
+def test_guardian_killed(ctx):
+    """Nobody was left to clean up: the next session does it."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, 2)
+    time.sleep(0.2)
+    before = Before(p.pid, os.path.basename(path))
+    s = attach(ctx, module, p.pid, seconds=0.1)
+    with open('/proc/%d/status' % p.pid) as f:
+        guardian = int([l for l in f if l.startswith('TracerPid')][0].split()[1])
+    os.kill(guardian, signal.SIGKILL)
+    _, err = s.communicate(timeout=20)
+    assert s.returncode == 1 and 'attach to it again to clean up' in err, err
+    assert p.poll() is None, 'the target died'
+    s = attach(ctx, module, p.pid, seconds=0.2)
+    out, err = finish(s)
+    assert 'cleaned up after' in err and hits(out) > 0, (out, err)
+    before.check(10.0)
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
 def test_two_processes(ctx):
     """One session over two processes: the sum of both."""
     path = ctx.target('count')
