@@ -2,12 +2,16 @@
 //! `trapless`: from a script to a live process.
 
 mod cache;
+mod command;
+mod list;
 mod options;
 mod passes;
 mod paths;
+mod progress;
 mod run;
+mod running;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use options::Options;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -19,6 +23,11 @@ pub const EXIT_FAILURE: u8 = 1;
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    if let Some(shell) = options.completions {
+        let mut command = Options::command();
+        clap_complete::generate(shell, &mut command, "trapless", &mut std::io::stdout());
+        return ExitCode::SUCCESS;
+    }
     let mut map = SourceMap::new();
     let mut diags = Diagnostics::new();
     let done = passes::run(&options, &mut map, &mut diags);

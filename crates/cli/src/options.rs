@@ -21,7 +21,7 @@ pub struct Options {
     #[arg(short = 'e', value_name = "SCRIPT")]
     pub script: Option<String>,
 
-    /// Start CMD with a shell, trace it, end with it
+    /// Start CMD, trace it from its first instruction, end with it
     #[arg(short = 'c', value_name = "CMD")]
     pub command: Option<String>,
 
@@ -37,7 +37,7 @@ pub struct Options {
     #[arg(short = 'o', value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Name of the module; with -p4 it is left as NAME.tap in this folder
+    /// Name of the module; with -p4 it is left as NAME.tap in this folder (without -m: script.tap)
     #[arg(short = 'm', value_name = "NAME")]
     pub module: Option<String>,
 
@@ -105,6 +105,10 @@ pub struct Options {
     #[arg(long, value_name = "PROGRAM", env = "CC", default_value = "gcc")]
     pub cc: String,
 
+    /// Print completions for SHELL (bash, zsh, fish ...) and exit
+    #[arg(long, value_name = "SHELL", hide = true, exclusive = true)]
+    pub completions: Option<clap_complete::Shell>,
+
     /// Script file (`-`: standard input), then the script's arguments
     #[arg(value_name = "FILE | ARGS", allow_negative_numbers = true)]
     pub words: Vec<String>,
@@ -119,5 +123,9 @@ Examples:
   trapless -p4 -m calls calls.stp        then, where there is no compiler:
   trapless-run calls.tap -x 1234
 
+Without -c and -x, process(\"PATH\") means every process of that program that runs now and
+that you may trace.
+
 Exit status: with -c that of CMD (128 + n when signal n ended it); 0 when a session
-ended by itself, by exit() or an interrupt; 1 when the script or the target was refused.";
+ended by itself, by exit() or an interrupt; 1 when the script or the target was refused,
+or its handlers failed; 2 when the command line is wrong.";

@@ -2,15 +2,19 @@
 //! The passes, one after the other, with the times that `-v` shows.
 
 use crate::cache::{self, Cache};
+use crate::command::{self, Command};
+use crate::list;
 use crate::options::Options;
 use crate::paths::Paths;
+use crate::progress::Progress;
 use crate::run::Run;
-use std::path::{Path, PathBuf};
+use crate::running;
+use std::path::PathBuf;
 use std::time::Instant;
 use trapless_emit::compile::{CompileError, Compiler};
 use trapless_emit::{link, module, EmitError, Emitted};
 use trapless_sema::collect::Loader;
-use trapless_sema::ir::{self, Program};
+use trapless_sema::ir::{self, ProbeKind, Program};
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::{TargetSpec, World};
 use trapless_sema::Input;
@@ -23,8 +27,11 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let clock = Clock {
         on: options.verbose > 0,
         start: Instant::now(),
+        progress: Progress::start(&["parsing", "analysing", "translating", "compiling"]),
     };
     let paths = Paths::find();
+    check_module_name(options, diags);
+    let command = options.command.as_deref().map(command::parse);
     let ids = NodeIds::new();
     let macros = MacroLibrary::with_prelude(map);
     let (text, name, args) = script_text(options, diags)?;
@@ -36,20 +43,44 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         return None;
     }
     if options.last_pass == 1 {
+        drop(clock);
         print!("{script}");
         return None;
     }
-    let program = analyse(options, script, &env, &macros, &ids, &paths, map, diags)?;
+    let target = target(options, command.as_ref(), diags)?;
+    let tapset = open_tapset(options, &paths, diags);
+    let mut world = World::new(target);
+    let loader = Loader {
+        map,
+        env: &env,
+        macros: &macros,
+        ids: &ids,
+    };
+    if options.list.is_some() || options.list_vars.is_some() {
+        let variables = options.list_vars.is_some();
+        let lines = list::list(script, &tapset, loader, &mut world, variables, diags);
+        drop(clock);
+        for line in lines {
+            println!("{line}");
+        }
+        return None;
+    }
+    let program = analyse(options, script, &tapset, loader, &mut world, diags)?;
     let clock = clock.done(&format!(
         "Pass 2: analysed {} probes, {} functions, {} globals",
         program.probes.len(),
         program.functions.len(),
         program.globals.len()
     ));
-    if options.list.is_some() || options.list_vars.is_some() || options.last_pass == 2 {
+    if options.last_pass == 2 {
+        drop(clock);
         print_program(&program);
         return None;
     }
+    let pids = match options.last_pass {
+        5 => processes(options, command.as_ref(), &program, diags)?,
+        _ => Vec::new(),
+    };
     let emitted = match trapless_emit::emit(&program, map) {
         Ok(e) => e,
         Err(e) => {
@@ -59,33 +90,84 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     };
     let clock = clock.done("Pass 3: translated to C");
     if options.last_pass == 3 {
+        drop(clock);
         print!("{}", emitted.c);
         return None;
     }
     let tap = compile(options, &program, &emitted, &paths, diags)?;
     clock.done("Pass 4: compiled the module");
-    finish(options, &paths, tap, diags)
+    let module = finish(options, tap, diags)?;
+    Some(Run {
+        runner: paths.runner,
+        module,
+        command: command.map(|c| c.line),
+        pids,
+    })
+}
+
+/// `-m NAME` is a file name without its ending.
+fn check_module_name(options: &Options, diags: &mut Diagnostics) {
+    let Some(name) = &options.module else { return };
+    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(good) || name.starts_with('-') {
+        diags
+            .error(
+                Tag::Usage,
+                None,
+                format!("-m {name}: not a name for a module"),
+            )
+            .help("use at most 64 letters, digits, _ and -; the module becomes NAME.tap");
+    }
+}
+
+/// What the runner attaches to. `None`: reported.
+fn processes(
+    options: &Options,
+    command: Option<&Command>,
+    program: &Program,
+    diags: &mut Diagnostics,
+) -> Option<Vec<u32>> {
+    if let Some(pid) = options.pid {
+        return Some(vec![pid]);
+    }
+    let Some(command) = command else {
+        let pids = running::find(program, diags).unwrap_or_default();
+        return (!diags.has_errors()).then_some(pids);
+    };
+    let probes_process = program
+        .probes
+        .iter()
+        .any(|p| matches!(p.kind, ProbeKind::Site { .. } | ProbeKind::Return { .. }));
+    if command.several && probes_process {
+        diags
+            .warn(
+                Tag::ProcessLater,
+                None,
+                "-c: this is work for a shell; the shell is traced, the programs that it starts are not yet",
+            )
+            .help("give one program, or put `exec` before the last one");
+    }
+    Some(Vec::new())
 }
 
 /// What has been done since, on standard error.
 struct Clock {
     on: bool,
     start: Instant,
+    progress: Progress,
 }
 
 impl Clock {
     fn done(self, what: &str) -> Clock {
         let now = Instant::now();
+        self.progress.next();
         if self.on {
             eprintln!(
                 "{what} in {:.1} ms.",
                 (now - self.start).as_secs_f64() * 1e3
             );
         }
-        Clock {
-            on: self.on,
-            start: now,
-        }
+        Clock { start: now, ..self }
     }
 }
 
@@ -150,35 +232,46 @@ fn environment(options: &Options, args: Vec<String>) -> Environment {
     }
 }
 
-#[allow(clippy::too_many_arguments)] // the driver's own hands
+fn open_tapset(options: &Options, paths: &Paths, diags: &mut Diagnostics) -> Tapset {
+    let mut folders = vec![paths.tapset.clone()];
+    folders.extend(options.include.iter().cloned());
+    Tapset::open(&folders, diags)
+}
+
 fn analyse(
     options: &Options,
     mut script: Script,
-    env: &Environment,
-    macros: &MacroLibrary,
-    ids: &NodeIds,
-    paths: &Paths,
-    map: &mut SourceMap,
+    tapset: &Tapset,
+    mut loader: Loader,
+    world: &mut World,
     diags: &mut Diagnostics,
 ) -> Option<Program> {
     set_globals(options, &mut script, diags);
-    let mut folders = vec![paths.tapset.clone()];
-    folders.extend(options.include.iter().cloned());
-    let tapset = Tapset::open(&folders, diags);
-    let limits = limits(options, diags);
-    let mut world = World::new(target(options, diags)?);
+    let mut scripts = vec![script];
+    if let Some(seconds) = options.time_limit {
+        scripts.push(time_limit(seconds, &mut loader, diags));
+    }
     let input = Input {
-        scripts: vec![script],
-        tapset: &tapset,
-        loader: Loader {
-            map,
-            env,
-            macros,
-            ids,
-        },
-        options: limits,
+        scripts,
+        tapset,
+        loader,
+        options: limits(options, diags),
     };
-    trapless_sema::analyse(input, &mut world, diags)
+    trapless_sema::analyse(input, world, diags)
+}
+
+/// `-T SECONDS`, in the script's own words: it also holds for a module.
+fn time_limit(seconds: u32, loader: &mut Loader, diags: &mut Diagnostics) -> Script {
+    let text = format!("probe timer.s({seconds}) {{ exit() }}\n");
+    let file = loader.map.add("<-T>".to_string(), text);
+    trapless_syntax::parse_file(
+        loader.map,
+        file,
+        loader.env,
+        loader.macros,
+        loader.ids,
+        diags,
+    )
 }
 
 /// `-G VAR=VALUE`: as if the script's declaration said so.
@@ -266,7 +359,11 @@ fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
 }
 
 /// The program that `process` without a name means.
-fn target(options: &Options, diags: &mut Diagnostics) -> Option<TargetSpec> {
+fn target(
+    options: &Options,
+    command: Option<&Command>,
+    diags: &mut Diagnostics,
+) -> Option<TargetSpec> {
     let mut spec = TargetSpec {
         pid: options.pid,
         program: None,
@@ -294,25 +391,32 @@ fn target(options: &Options, diags: &mut Diagnostics) -> Option<TargetSpec> {
             }
         }
     }
-    if let Some(cmd) = &options.command {
-        spec.program = program_of(cmd);
+    if let Some(command) = command {
+        spec.program = Some(program_of(command, diags)?);
     }
     Some(spec)
 }
 
-/// The first word of a command line, found in PATH.
-fn program_of(cmd: &str) -> Option<String> {
-    let word = cmd
-        .split_whitespace()
-        .find(|w| !w.contains('='))?
-        .trim_matches(['"', '\'']);
-    let found = match word.contains('/') {
-        true => Some(PathBuf::from(word)),
-        false => std::env::split_paths(&std::env::var_os("PATH")?)
-            .map(|d| d.join(word))
-            .find(|p| p.is_file()),
+/// The file that the process we start will run.
+fn program_of(command: &Command, diags: &mut Diagnostics) -> Option<String> {
+    let name = match &command.program {
+        Some(name) => name,
+        None => "/bin/sh",
     };
-    let path = found?.canonicalize().ok()?;
+    let Some(path) = command::find(name) else {
+        let (what, next) = match name.contains('/') {
+            true => (
+                format!("-c: {name} is no program"),
+                "check the path and its permissions",
+            ),
+            false => (
+                format!("-c: no program `{name}` in PATH"),
+                "check the spelling, or give its path",
+            ),
+        };
+        diags.error(Tag::ProgramUnknown, None, what).help(next);
+        return None;
+    };
     Some(path.to_string_lossy().into_owned())
 }
 
@@ -444,14 +548,12 @@ fn compile_object(
     }
 }
 
-fn finish(options: &Options, paths: &Paths, tap: Vec<u8>, diags: &mut Diagnostics) -> Option<Run> {
+/// Write the module; gives its path, unless it is what was asked for.
+fn finish(options: &Options, tap: Vec<u8>, diags: &mut Diagnostics) -> Option<PathBuf> {
+    let name = options.module.as_deref().unwrap_or("script");
     let keep_module = options.last_pass == 4;
     let path = match keep_module {
-        true => Path::new(&format!(
-            "{}.tap",
-            options.module.as_deref().unwrap_or("script")
-        ))
-        .to_path_buf(),
+        true => PathBuf::from(format!("{name}.tap")),
         false => std::env::temp_dir().join(format!("trapless-{}.tap", std::process::id())),
     };
     if let Err(e) = std::fs::write(&path, tap) {
@@ -464,8 +566,5 @@ fn finish(options: &Options, paths: &Paths, tap: Vec<u8>, diags: &mut Diagnostic
         println!("{}", path.display());
         return None;
     }
-    Some(Run {
-        runner: paths.runner.clone(),
-        module: path,
-    })
+    Some(path)
 }

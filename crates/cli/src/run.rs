@@ -11,6 +11,8 @@ use std::process::Command;
 pub struct Run {
     pub runner: PathBuf,
     pub module: PathBuf,
+    pub command: Option<String>,
+    pub pids: Vec<u32>,
 }
 
 impl Run {
@@ -18,22 +20,18 @@ impl Run {
     pub fn start(self, options: &Options) -> u8 {
         let mut command = Command::new(&self.runner);
         command.arg(&self.module);
-        if let Some(cmd) = &options.command {
+        if let Some(cmd) = &self.command {
             command.arg("-c").arg(cmd);
         }
-        if let Some(pid) = options.pid {
+        for pid in &self.pids {
             command.arg("-x").arg(pid.to_string());
         }
         if let Some(out) = &options.output {
             command.arg("-o").arg(out);
         }
-        if let Some(seconds) = options.time_limit {
-            command.arg("-T").arg(seconds.to_string());
-        }
         for (on, flag) in [
             (options.explain, "--explain"),
             (options.preload, "--preload"),
-            (options.no_warnings, "-w"),
         ] {
             if on {
                 command.arg(flag);

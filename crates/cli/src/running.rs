@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//! `process("PATH")` without `-c` and `-x`: every process of that program that
+//! runs now and may be traced by the user.
+
+use std::path::Path;
+use trapless_sema::ir::{ImageId, ProbeKind, Program};
+use trapless_syntax::diag::{Diagnostics, Tag};
+
+/// As many as `trapless-run` takes.
+const MAX: usize = 256;
+
+/// The processes to attach to. `None`: the script probes no process.
+pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
+    let mut wanted: Vec<ImageId> = program.probes.iter().filter_map(process_of).collect();
+    wanted.sort_unstable_by_key(|i| i.0);
+    wanted.dedup();
+    if wanted.is_empty() {
+        return None;
+    }
+    let mut pids = Vec::new();
+    for image in wanted {
+        let path = &program.images[image.0 as usize].path;
+        let (mine, others) = of_program(path);
+        if mine.is_empty() {
+            none_running(path, others.len(), diags);
+        } else {
+            tell(path, &mine, others.len());
+        }
+        pids.extend(mine);
+    }
+    if pids.len() > MAX {
+        diags
+            .error(
+                Tag::TargetMissing,
+                None,
+                format!("{} processes run; at most {MAX} can be traced", pids.len()),
+            )
+            .help("choose one with -x PID");
+    }
+    if !pids.is_empty() {
+        diags
+            .warn(
+                Tag::ProcessLater,
+                None,
+                "only the processes that run now are traced; later ones are not caught",
+            )
+            .help("start the program with -c CMD to trace it from its first instruction");
+    }
+    Some(pids)
+}
+
+fn process_of(probe: &trapless_sema::ir::Probe) -> Option<ImageId> {
+    match &probe.kind {
+        ProbeKind::Site { process, .. } | ProbeKind::Return { process, .. } => *process,
+        _ => None,
+    }
+}
+
+/// Those that may be traced by us, and those that may not.
+fn of_program(path: &str) -> (Vec<u32>, Vec<u32>) {
+    let all = trapless_debuginfo::processes_running(Path::new(path));
+    let own = std::process::id();
+    all.into_iter()
+        .filter(|p| *p != own)
+        .partition(|p| may_trace(*p))
+}
+
+/// The kernel asks the same for this file as for ptrace.
+fn may_trace(pid: u32) -> bool {
+    std::fs::File::open(format!("/proc/{pid}/mem")).is_ok()
+}
+
+fn tell(path: &str, pids: &[u32], others: usize) {
+    let list: Vec<String> = pids.iter().map(u32::to_string).collect();
+    let noun = if pids.len() == 1 {
+        "process"
+    } else {
+        "processes"
+    };
+    let more = match others {
+        0 => String::new(),
+        n => format!(" ({n} more may not be traced by you)"),
+    };
+    eprintln!("tracing {noun} {} of {path}{more}", list.join(", "));
+}
+
+fn none_running(path: &str, others: usize, diags: &mut Diagnostics) {
+    let (what, next) = match others {
+        0 => (
+            format!("no process of {path} is running"),
+            "start it with -c CMD, or start it first",
+        ),
+        n => (
+            format!("none of the {n} processes of {path} may be traced by you"),
+            "run as their user, or as root; /proc/sys/kernel/yama/ptrace_scope above 0 also forbids it",
+        ),
+    };
+    diags.error(Tag::TargetMissing, None, what).help(next);
+}
