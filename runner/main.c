@@ -157,6 +157,8 @@ static void leave_all(void)
 	for (i = 0; i < ntargets; i++) {
 		while (!targets[i].done && target_hear(&targets[i], &opt, true))
 			;
+		if (!targets[i].kept) /* else it stays behind until its memory can be given back */
+			waitpid(targets[i].guardian, NULL, 0);
 	}
 }
 

@@ -347,6 +347,8 @@ static void leave(struct guardian *g)
 	}
 	if (kept && !g->gone && !g->execed)
 		name_blocker(g);
+	if (g->ctl && g->ctl->env) /* something may have been armed */
+		traps_settle(g);
 	say(g, MSG_DONE, (uint32_t)kept, g->error);
 	shutdown(g->sock, SHUT_RDWR);
 	while (kept && !g->gone && !g->execed) { /* wait behind for those who still stand there */

@@ -169,6 +169,7 @@ void quiet_forget(struct guardian *g);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);
+void traps_settle(struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
 
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);

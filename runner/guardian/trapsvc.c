@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "guardian.h"
 
@@ -143,4 +144,36 @@ bool trap_hit(struct guardian *g, struct thread *t)
 	regs.orig_rax = (uint64_t)-1;
 	regs_set(t->tid, &regs);
 	return true;
+}
+
+static bool trap_waits(struct guardian *g)
+{
+	struct thread *t;
+	uint64_t pending;
+
+	for (t = g->threads; t; t = t->next) {
+		pending = 0;
+		if (!t->dead && !status_number(t->tid, "SigPnd", 16, &pending) && pending & TRAP_BIT)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The breakpoints are gone from the text, but a thread may have run into one a
+ * moment before: without us its SIGTRAP would be delivered.
+ */
+void traps_settle(struct guardian *g)
+{
+	double end = now_ms() + 2000;
+	int calm = 0;
+
+	while (calm < 3 && !g->gone && !g->execed && now_ms() < end) {
+		bool busy = trap_waits(g);
+
+		while (pump(g, false))
+			busy = true;
+		calm = busy ? 0 : calm + 1;
+		usleep(500);
+	}
 }
