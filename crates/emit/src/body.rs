@@ -2,8 +2,11 @@
 //! The body of one C function: temporaries, blocks, error exits.
 
 use crate::text::Text;
-use crate::{Unit, RUNTIME_STACK};
+use crate::{Unit, CALL_STACK, TEXT_STACK};
 use trapless_sema::ir::{FunctionId, Local, LocalId, Stmt, Ty};
+
+/// Saved registers, the return address, alignment.
+const OWN_STACK: u32 = 88;
 
 /// The C expression of a value that has been computed: an `int64_t`, or a
 /// `const struct tl_str *`.
@@ -50,8 +53,9 @@ impl<'u, 'p> Body<'u, 'p> {
             on_error: "out".to_string(),
             loops: Vec::new(),
             stacks,
-            own_stack: 64,
-            callee_stack: 0,
+            own_stack: OWN_STACK,
+            // The slow ways in and out of a handler are calls, too.
+            callee_stack: CALL_STACK,
             call_data: Vec::new(),
         }
     }
@@ -89,6 +93,8 @@ impl<'u, 'p> Body<'u, 'p> {
     /// A fresh variable that holds `value`.
     pub fn long(&mut self, value: impl AsRef<str>) -> Value {
         let name = format!("t{}", self.number());
+        // It may have to be kept in memory.
+        self.own_stack += 8;
         self.line(format!("int64_t {name} = {};", value.as_ref()));
         name
     }
@@ -108,8 +114,18 @@ impl<'u, 'p> Body<'u, 'p> {
 
     /// A statement that calls the runtime.
     pub fn call(&mut self, text: impl AsRef<str>) {
-        self.callee_stack = self.callee_stack.max(RUNTIME_STACK);
+        self.frame_of_call();
         self.line(text);
+    }
+
+    /// The same, for those that put text together in their own frame.
+    pub fn call_text(&mut self, text: impl AsRef<str>) {
+        self.callee_stack = self.callee_stack.max(TEXT_STACK);
+        self.line(text);
+    }
+
+    pub fn frame_of_call(&mut self) {
+        self.callee_stack = self.callee_stack.max(CALL_STACK);
     }
 
     pub fn calls(&mut self, callee: FunctionId) {
@@ -119,7 +135,7 @@ impl<'u, 'p> Body<'u, 'p> {
 
     /// A fresh variable that holds the result of a runtime function.
     pub fn called(&mut self, value: impl AsRef<str>) -> Value {
-        self.callee_stack = self.callee_stack.max(RUNTIME_STACK);
+        self.frame_of_call();
         self.long(value)
     }
 
@@ -145,7 +161,10 @@ impl<'u, 'p> Body<'u, 'p> {
     pub fn locals(&mut self, from: usize) {
         for n in from..self.locals.len() {
             match self.locals[n].ty {
-                Ty::Long => self.line(format!("int64_t l{n} __attribute__((unused)) = 0;")),
+                Ty::Long => {
+                    self.own_stack += 8;
+                    self.line(format!("int64_t l{n} __attribute__((unused)) = 0;"));
+                }
                 Ty::Str => {
                     self.own_stack += self.unit.program.options.max_string + 8;
                     self.line(format!("TL_STRING(l{n});"));
@@ -160,7 +179,10 @@ impl<'u, 'p> Body<'u, 'p> {
         let assigned = crate::stmt::assigned_locals(stmts);
         for n in 0..nparams {
             match self.locals[n].ty {
-                Ty::Long => self.line(format!("int64_t l{n} __attribute__((unused)) = p{n};")),
+                Ty::Long => {
+                    self.own_stack += 8;
+                    self.line(format!("int64_t l{n} __attribute__((unused)) = p{n};"));
+                }
                 Ty::Str if assigned.contains(&LocalId(n as u32)) => {
                     self.own_stack += self.unit.program.options.max_string + 8;
                     self.line(format!("TL_STRING(l{n});"));

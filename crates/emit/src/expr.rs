@@ -8,6 +8,7 @@ use crate::stmt::stat_op;
 use trapless_sema::ir::{
     BinOp, Expr, ExprKind, GlobalId, GlobalKind, MapValue, Place, StatOp, StatsKind, Ty, UnOp,
 };
+use trapless_sema::walk;
 use trapless_syntax::span::Span;
 
 impl Body<'_, '_> {
@@ -72,15 +73,16 @@ impl Body<'_, '_> {
                 }
             }
             ExprKind::Binary(op, a, b) => {
-                let (a, b) = (self.value(a), self.value(b));
-                self.binary(*op, &a, &b, e.span)
+                let at = self.operator_place(*op, a, b, e.span);
+                let (a, b) = self.both(a, b);
+                self.binary(*op, &a, &b, at)
             }
             ExprKind::Compare(op, a, b) => {
-                let (a, b) = (self.value(a), self.value(b));
+                let (a, b) = self.both(a, b);
                 self.called(format!("tl_str_cmp({a}, {b}) {} 0", op.symbol()))
             }
             ExprKind::Concat(a, b) => {
-                let (a, b) = (self.value(a), self.value(b));
+                let (a, b) = self.both(a, b);
                 let s = self.string();
                 self.call(format!("tl_str_cat(run, {s}, {a}, {b});"));
                 s
@@ -120,12 +122,12 @@ impl Body<'_, '_> {
                 let s = self.statistic(*global, keys);
                 let n = self.value(bucket);
                 let hist = self.hist(*global);
-                self.place_of_global(*global, e.span);
+                self.set_place("operator '@hist'", e.span);
                 let v = self.called(format!("tl_hist_bucket(run, {s}, {hist}, {n})"));
                 self.check();
                 v
             }
-            ExprKind::Print(p) => self.print(p),
+            ExprKind::Print(p) => self.print(p, e.span),
             ExprKind::CallData(n) => self.call_data_get(*n, e.ty),
             ExprKind::SaveCallData(n, value) => self.call_data_set(*n, value),
             ExprKind::Target(place) => self.target(place, e.span),
@@ -139,7 +141,7 @@ impl Body<'_, '_> {
             }
             ExprKind::TargetAddress(addr) => self.address(addr, e.span),
             ExprKind::MemoryBytes(addr, size) => {
-                let (addr, size) = (self.value(addr), self.value(size));
+                let (addr, size) = self.both(addr, size);
                 let s = self.string();
                 self.set_place("%m", e.span);
                 self.call(format!("tl_mem_bytes(run, {s}, (uint64_t){addr}, {size});"));
@@ -178,6 +180,9 @@ impl Body<'_, '_> {
                 self.check();
                 return v;
             }
+            // Both sides the same variable: compilers warn.
+            BinOp::Eq | BinOp::Le | BinOp::Ge if a == b => "1".to_string(),
+            BinOp::Ne | BinOp::Lt | BinOp::Gt if a == b => "0".to_string(),
             _ => format!("({a} {} {b})", op.symbol()),
         };
         self.long(text)
@@ -225,12 +230,10 @@ impl Body<'_, '_> {
     pub fn keys(&mut self, keys: &[Expr]) -> Value {
         let values: Vec<String> = keys
             .iter()
-            .map(|k| {
-                let v = self.kept(k);
-                match k.ty {
-                    Ty::Long => format!("TL_LONG({v})"),
-                    Ty::Str => format!("TL_STR({v})"),
-                }
+            .zip(self.values(keys))
+            .map(|(k, v)| match k.ty {
+                Ty::Long => format!("TL_LONG({v})"),
+                Ty::Str => format!("TL_STR({v})"),
             })
             .collect();
         let name = format!("k_{}", self.number());
@@ -245,9 +248,51 @@ impl Body<'_, '_> {
     /// A value that later side effects do not change: a local is copied.
     pub fn kept(&mut self, e: &Expr) -> Value {
         let v = self.value(e);
-        match (&e.kind, e.ty) {
-            (ExprKind::Read(Place::Local(_)), Ty::Long) => self.long(v),
+        match (is_local(&v), e.ty) {
+            (true, Ty::Long) => self.long(v),
+            (true, Ty::Str) => {
+                let s = self.string();
+                self.call(format!("tl_str_set(run, {s}, {v});"));
+                s
+            }
             _ => v,
+        }
+    }
+
+    /// Several values, from left to right.
+    pub fn values(&mut self, list: &[Expr]) -> Vec<Value> {
+        let mut out = Vec::new();
+        for (n, e) in list.iter().enumerate() {
+            out.push(match list[n + 1..].iter().any(sets_locals) {
+                true => self.kept(e),
+                false => self.value(e),
+            });
+        }
+        out
+    }
+
+    fn both(&mut self, a: &Expr, b: &Expr) -> (Value, Value) {
+        let a = match sets_locals(b) {
+            true => self.kept(a),
+            false => self.value(a),
+        };
+        (a, self.value(b))
+    }
+
+    /// Where the sign of a binary operator stands.
+    fn operator_place(&self, op: BinOp, a: &Expr, b: &Expr, whole: Span) -> Span {
+        let between = Span {
+            lo: a.span.hi,
+            hi: b.span.lo.max(a.span.hi),
+            ..whole
+        };
+        match self.unit.map.text(between).find(op.symbol()) {
+            Some(at) if a.span.file == whole.file => Span {
+                lo: between.lo + at as u32,
+                hi: between.lo + (at + op.symbol().len()) as u32,
+                ..whole
+            },
+            _ => whole,
         }
     }
 
@@ -320,7 +365,9 @@ impl Body<'_, '_> {
         match (place, self.place_ty(place)) {
             (Place::Local(l), Ty::Long) => {
                 let l = self.local(*l);
-                self.line(format!("{l} = {v};"));
+                if l != v {
+                    self.line(format!("{l} = {v};"));
+                }
             }
             (Place::Local(l), Ty::Str) => {
                 let l = self.local(*l);
@@ -490,9 +537,14 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Value {
         let s = self.statistic(global, keys);
-        self.place_of_global(global, span);
+        let fails = !matches!(op, StatOp::Count | StatOp::Sum);
+        if fails {
+            self.set_place(&format!("operator '{}'", op.name()), span);
+        }
         let v = self.called(format!("tl_stat_get(run, {s}, {})", stat_op(op)));
-        self.check();
+        if fails {
+            self.check();
+        }
         match shift {
             0 => v,
             n => self.long(format!("tl_shl({v}, {n})")),
@@ -510,9 +562,7 @@ impl Body<'_, '_> {
         let f = &self.unit.program.functions[function.0 as usize];
         let (name, ret, label) = (self.unit.function_name(function), f.ret, f.name.clone());
         let mut words = vec!["run".to_string()];
-        for a in args {
-            words.push(self.kept(a));
-        }
+        words.extend(self.values(args));
         let result = match ret {
             Some(Ty::Str) => {
                 let s = self.string();
@@ -560,6 +610,28 @@ impl Body<'_, '_> {
         }
         v
     }
+}
+
+/// The C name of a local, which may change later; all other values stay.
+fn is_local(v: &str) -> bool {
+    v.starts_with('l')
+}
+
+/// Does computing it set a local?
+fn sets_locals(e: &Expr) -> bool {
+    let mut found = false;
+    walk::inner_exprs(e, &mut |e| {
+        found |= matches!(
+            &e.kind,
+            ExprKind::Assign(Place::Local(_), _)
+                | ExprKind::AssignOp(Place::Local(_), ..)
+                | ExprKind::Crement {
+                    place: Place::Local(_),
+                    ..
+                }
+        );
+    });
+    found
 }
 
 /// A 64-bit constant; the least one has no literal of its own in C.

@@ -81,10 +81,11 @@ impl std::error::Error for EmitError {}
 const STACK_LIMIT: u32 = 48 << 10;
 /// Handlers beyond this ask for the private stack (`TL_PROBE_BIG_STACK`).
 const SMALL_STACK: u32 = 1 << 10;
-/// `struct tl_run` and a leaf frame of our own.
-const RUN_STACK: u32 = 512;
-/// The deepest frames below a call of a runtime function.
-const RUNTIME_STACK: u32 = 2048;
+/// `struct tl_run`.
+const RUN_STACK: u32 = 360;
+/// `TL_STACK_CALL` and `TL_STACK_TEXT` of runtime/script.h.
+const CALL_STACK: u32 = 480;
+const TEXT_STACK: u32 = 1024;
 /// As include/trapless/probe.h has it for `data_size`.
 const CALL_DATA_LIMIT: u32 = 256;
 
@@ -247,12 +248,13 @@ impl Unit<'_> {
                 out.line("#undef STAP_RETURN");
                 out.line("#undef STAP_ERROR");
                 out.blank();
-                RUNTIME_STACK
+                c_stack(code)
             }
             FunctionBody::Script(stmts) => {
                 let (locals, ret) = (&f.locals, f.ret);
                 let mut body = Body::new(self, locals, ret, stacks);
                 body.parameters(f.nparams, stmts);
+                body.start(stmts, true);
                 body.stmts(stmts);
                 let stack = body.stack();
                 let text = body.finish();
@@ -321,6 +323,7 @@ impl Unit<'_> {
         let mut body = Body::new(self, &h.locals, None, stacks);
         body.call_data = offsets;
         body.locals(0);
+        body.start(&h.body, false);
         body.stmts(&h.body);
         let stack = body.stack() + RUN_STACK;
         if stack > STACK_LIMIT && h.kind != HandlerKind::Session {
@@ -337,7 +340,7 @@ impl Unit<'_> {
         };
         let leave = if ret == "int" { "return 0;" } else { "return;" };
         out.line(format!(
-            "/* {} */",
+            "/* {}; at most {stack} bytes of stack */",
             self.map.locate(h.span).replace("*/", "* /")
         ));
         let name = handler_name(id);
@@ -361,6 +364,21 @@ impl Unit<'_> {
         out.line("}");
         out.blank();
         Ok(HandlerFacts { stack })
+    }
+}
+
+/// What a function written in C needs below its caller: its own frame is
+/// small where it makes no text of its own.
+fn c_stack(code: &str) -> u32 {
+    let deep = [
+        "tl_sprintf",
+        "tl_user_string_quoted",
+        "tl_thread_indent",
+        "[",
+    ];
+    match deep.iter().any(|name| code.contains(name)) {
+        true => 1024 + TEXT_STACK,
+        false => 128 + CALL_STACK,
     }
 }
 

@@ -4,26 +4,30 @@
 use crate::body::{Body, Value};
 use crate::text::c_string;
 use trapless_sema::ir::{Expr, Print, Ty};
+use trapless_syntax::span::Span;
 
 impl Body<'_, '_> {
-    pub fn print(&mut self, p: &Print) -> Value {
+    pub fn print(&mut self, p: &Print, span: Span) -> Value {
         if let Some(h) = &p.hist {
             let s = self.statistic(h.global, &h.keys);
             let hist = self.hist(h.global);
-            self.call(format!("tl_hist_print(run, {s}, {hist});"));
+            let word = if h.newline { "println" } else { "print" };
+            self.set_place(&format!("identifier '{word}'"), span);
+            self.call_text(format!("tl_hist_print(run, {s}, {hist});"));
+            self.check();
             if h.newline {
                 let format = self.unit.format(b"\n");
                 self.call(format!("tl_printf(run, {format}, NULL, 0);"));
             }
             return "0".to_string();
         }
-        let values: Vec<Value> = p.args.iter().map(|a| self.kept(a)).collect();
+        let values = self.values(&p.args);
         if p.to_string {
             let s = self.string();
             let args = self.print_args(&p.args, &values);
             let format = c_string(&p.format);
             let n = values.len();
-            self.call(format!("tl_sprintf(run, {s}, {format}, {args}, {n});"));
+            self.call_text(format!("tl_sprintf(run, {s}, {format}, {args}, {n});"));
             return s;
         }
         let format = self.unit.format(&p.format);

@@ -8,11 +8,23 @@ use trapless_sema::ir::{
     Ty,
 };
 use trapless_sema::walk;
+use trapless_syntax::span::Span;
 
 impl Body<'_, '_> {
     pub fn stmts(&mut self, stmts: &[Stmt]) {
         for s in stmts {
             self.stmt(s);
+        }
+    }
+
+    /// Statements of the body against MAXACTION; straight-line handlers that
+    /// stay below it anyway need no count.
+    pub fn start(&mut self, stmts: &[Stmt], always: bool) {
+        let n = count(stmts);
+        let max = self.unit.program.options.max_action as usize;
+        if always || n >= max || has_loops(stmts) {
+            let to = self.on_error.clone();
+            self.line(format!("if (!tl_run_spend(run, {n})) goto {to};"));
         }
     }
 
@@ -44,7 +56,7 @@ impl Body<'_, '_> {
                 self.close();
             }
             StmtKind::Loop { cond, step, body } => {
-                self.repeat(cond.as_ref(), step.as_deref(), body)
+                self.repeat(cond.as_ref(), step.as_deref(), body, s.span)
             }
             StmtKind::Foreach(f) => self.foreach(f, s),
             StmtKind::Return(value) => self.give(value.as_ref()),
@@ -76,10 +88,10 @@ impl Body<'_, '_> {
         }
     }
 
-    fn repeat(&mut self, cond: Option<&Expr>, step: Option<&Expr>, body: &[Stmt]) {
+    fn repeat(&mut self, cond: Option<&Expr>, step: Option<&Expr>, body: &[Stmt], span: Span) {
         let number = self.enter_loop();
         self.open("for (;;)");
-        self.spend();
+        self.spend(1 + count(body), span);
         if let Some(cond) = cond {
             let c = self.value(cond);
             self.line(format!("if (!{c}) break;"));
@@ -118,9 +130,13 @@ impl Body<'_, '_> {
     }
 
     /// One more turn of a loop, against MAXACTION.
-    fn spend(&mut self) {
+    fn spend(&mut self, n: usize, span: Span) {
+        self.frame_of_call();
+        self.open(&format!("if (!tl_run_spend(run, {n}))"));
+        self.set_place("keyword", span);
         let to = self.on_error.clone();
-        self.call(format!("if (!tl_run_spend(run, 1)) goto {to};"));
+        self.line(format!("goto {to};"));
+        self.close();
     }
 
     fn foreach(&mut self, f: &Foreach, s: &Stmt) {
@@ -151,7 +167,7 @@ impl Body<'_, '_> {
         ));
         let number = self.enter_loop();
         self.open(&format!("while (tl_iter_next(&{it}))"));
-        self.spend();
+        self.spend(1 + count(&f.body), s.span);
         for (n, key) in f.keys.iter().enumerate() {
             let local = self.local(*key);
             match self.local_ty(*key) {
@@ -244,6 +260,26 @@ impl Body<'_, '_> {
             }
         )
     }
+}
+
+/// Statements that one pass over them runs at most; loops inside count for themselves.
+pub(crate) fn count(stmts: &[Stmt]) -> usize {
+    let one = |s: &Stmt| match &s.kind {
+        StmtKind::If {
+            then, otherwise, ..
+        } => 1 + count(then).max(count(otherwise)),
+        StmtKind::Try { body, handler, .. } => 1 + count(body) + count(handler),
+        _ => 1,
+    };
+    stmts.iter().map(one).sum()
+}
+
+fn has_loops(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    walk::each_stmt(stmts, &mut |s| {
+        found |= matches!(s.kind, StmtKind::Loop { .. } | StmtKind::Foreach(_));
+    });
+    found
 }
 
 /// `enum tl_stat_op`

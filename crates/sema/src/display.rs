@@ -104,7 +104,7 @@ impl Writer {
             StatOp::Avg,
         ];
         let mut args = name_args.clone();
-        let words: Vec<String> = ops.iter().map(|op| format!("{}=%#x", op.name())).collect();
+        let words: Vec<String> = ops.iter().map(|op| format!("{}=%d", op.name())).collect();
         args.extend(ops.iter().map(|op| self.stat(*op, g, keys)));
         let full = vec![self.print(format!("{name} {}\n", words.join(" ")), args)];
         let empty = vec![self.print(format!("{name} @count=0x0\n"), name_args)];
@@ -128,7 +128,7 @@ fn show(program: &Program, g: GlobalId, span: Span) -> (Vec<Local>, Vec<Stmt>) {
     match &global.kind {
         GlobalKind::Long { .. } => (
             Vec::new(),
-            vec![w.print(format!("{name}=%#x\n"), vec![scalar(Ty::Long)])],
+            vec![w.print(format!("{name}=%d\n"), vec![scalar(Ty::Long)])],
         ),
         GlobalKind::Str { .. } => (
             Vec::new(),
@@ -174,7 +174,7 @@ fn show_map(
         vec![w.print(format!("{label}={format}\n"), args)]
     };
     let body = match value {
-        MapValue::Long => line("%#x", Ty::Long),
+        MapValue::Long => line("%d", Ty::Long),
         MapValue::Str => line("\"%s\"", Ty::Str),
         MapValue::Stats(kind) => {
             w.statistic(label.clone(), key_values.clone(), g, &key_values, kind)
