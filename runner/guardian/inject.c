@@ -355,23 +355,19 @@ int inject(struct guardian *g)
 int eject(struct guardian *g)
 {
 	struct tl_ctl *c = g->ctl;
-	int kept = 0;
 	uint32_t i;
 
+	/* Whoever is in any code of ours may use any data of ours: all or nothing. */
+	if (quiet(g, 0, ~0ull, NULL))
+		return 1;
 	for (i = 0; i < c->nareas; i++) {
 		struct tl_ctl_area *a = &c->areas[i];
 
 		if (!a->size)
 			continue;
-		if (quiet(g, a->lo, a->lo + a->size, NULL)) {
-			kept++;
-			continue;
-		}
 		remote_call(g, g->helper, SYS_munmap, a->lo, a->size, 0, 0, 0, 0);
 		a->size = 0;
 	}
-	if (kept || (c->agent && quiet(g, c->agent, c->agent + c->agent_size, NULL)))
-		return kept + 1;
 	unmap(g, &c->agent, c->agent_size);
 	unmap(g, &c->session, c->session_size);
 	unmap(g, &c->self, g->ctl_size);
