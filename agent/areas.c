@@ -36,7 +36,8 @@ static void area_add(uintptr_t lo, size_t size)
 		if (a->size)
 			continue;
 		a->lo = lo;
-		__atomic_store_n(&a->size, (size + PAGE - 1) & ~(size_t)(PAGE - 1), __ATOMIC_RELEASE);
+		__atomic_store_n(
+			&a->size, (size + PAGE - 1) & ~(size_t)(PAGE - 1), __ATOMIC_RELEASE);
 		if (i >= tl_ctl->nareas)
 			tl_ctl->nareas = i + 1;
 		return;

@@ -12,8 +12,8 @@ int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b)
 	tl_ctl->svc_arg[0] = a;
 	tl_ctl->svc_arg[1] = b;
 	__atomic_store_n(&tl_ctl->svc, what, __ATOMIC_SEQ_CST);
-	tl_syscall3(TL_NR_tgkill, tl_syscall3(TL_NR_getpid, 0, 0, 0), tl_syscall3(TL_NR_gettid, 0, 0, 0),
-		SIGSTKFLT);
+	tl_syscall3(TL_NR_tgkill, tl_syscall3(TL_NR_getpid, 0, 0, 0),
+		tl_syscall3(TL_NR_gettid, 0, 0, 0), SIGSTKFLT);
 	return tl_ctl->svc_ret;
 }
 

@@ -27,19 +27,19 @@ enum {
 
 enum tl_command {
 	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
-	TL_CMD_ARM,	 /* probes[first, first + count): register; per-probe results */
-	TL_CMD_DISARM,	 /* unregister everything, counts into probes[] */
-	TL_CMD_COUNTS,	 /* only the counts */
-	TL_CMD_EXIT,	 /* engine and os down; result: pieces of memory that somebody still stands in */
+	TL_CMD_ARM, /* probes[first, first + count): register; per-probe results */
+	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
+	TL_CMD_COUNTS, /* only the counts */
+	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
 };
 
 enum tl_service {
 	TL_SVC_DONE = 1, /* the command is done: result is set */
-	TL_SVC_MAPS,	 /* fill maps[] and images[] anew */
-	TL_SVC_STOP,	 /* stop everyone else, fill pcs[] */
-	TL_SVC_RESUME,	 /* arg[0] nonzero: first apply changed pcs; let everyone run */
-	TL_SVC_QUIET,	 /* svc_arg: lo, hi; svc_ret 0 or -TL_E_BUSY */
-	TL_SVC_BROKEN,	 /* a broken promise: text at svc_arg[0] of the target */
+	TL_SVC_MAPS, /* fill maps[] and images[] anew */
+	TL_SVC_STOP, /* stop everyone else, fill pcs[] */
+	TL_SVC_RESUME, /* arg[0] nonzero: first apply changed pcs; let everyone run */
+	TL_SVC_QUIET, /* svc_arg: lo, hi; svc_ret 0 or -TL_E_BUSY */
+	TL_SVC_BROKEN, /* a broken promise: text at svc_arg[0] of the target */
 };
 
 struct tl_ctl_map {
@@ -59,7 +59,7 @@ struct tl_ctl_area {
 };
 
 struct tl_ctl_trap {
-	uint64_t addr;	 /* 0: never used */
+	uint64_t addr; /* 0: never used */
 	uint64_t detour; /* 0: removed */
 };
 
@@ -76,9 +76,9 @@ struct tl_ctl_part {
 struct tl_ctl_probe {
 	/* guardian's */
 	uint64_t addr, handler, on_entry; /* addresses in the target; 0: none */
-	uint64_t point, func;		  /* strings in the target */
-	uint32_t number, kind;		  /* index in PROBES, enum tl_tap_probe_kind */
-	uint32_t flags;			  /* enum tl_probe_flag */
+	uint64_t point, func; /* strings in the target */
+	uint32_t number, kind; /* index in PROBES, enum tl_tap_probe_kind */
+	uint32_t flags; /* enum tl_probe_flag */
 	uint32_t call_data;
 	uint32_t first_part, nparts; /* parts[] behind the probes */
 	/* agent's */
@@ -88,7 +88,8 @@ struct tl_ctl_probe {
 	uint32_t patch_len, armed;
 	int32_t why[TL_CTL_RUNGS];
 	uint64_t nmissed, nabandoned;
-	uint64_t at_missed[2], at_abandoned; /* where these stand in the target: read when it exits; 0: none */
+	uint64_t at_missed[2],
+		at_abandoned; /* where these stand in the target: read when it exits; 0: none */
 };
 
 struct tl_ctl {
@@ -96,20 +97,20 @@ struct tl_ctl {
 	uint32_t magic, version;
 	uint32_t guardian; /* its pid, as the target's tracer */
 	uint32_t target;
-	uint64_t size;		/* of this memory */
-	uint64_t self;		/* address of this block in the target */
+	uint64_t size; /* of this memory */
+	uint64_t self; /* address of this block in the target */
 	uint64_t agent, agent_size; /* the agent's own region there */
 	uint64_t session, session_size;
 	uint64_t journal; /* address there of the variable that points to the journal */
-	uint64_t gate;	  /* address there of the variable that points to the gate */
-	uint64_t marker;  /* a private word there: tells whether a child shares our memory */
+	uint64_t gate; /* address there of the variable that points to the gate */
+	uint64_t marker; /* a private word there: tells whether a child shares our memory */
 	/* command */
 	uint32_t command, jump; /* jump 0: traps only */
 	uint32_t first, count;
 	uint64_t env; /* module: address of CODE in the target */
 	int64_t result;
 	uint32_t fsgsbase;
-	uint32_t lender;     /* INIT: id of the thread whose thread block the helper shares, else 0 */
+	uint32_t lender; /* INIT: id of the thread whose thread block the helper shares, else 0 */
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
 	uint32_t reserved1;
 	/* service */

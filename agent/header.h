@@ -9,12 +9,12 @@
 
 struct tl_agent_header {
 	uint64_t magic;
-	uint64_t entry;	  /* void (struct tl_ctl *) */
+	uint64_t entry; /* void (struct tl_ctl *) */
 	uint64_t exports; /* struct tl_export[] */
 	uint64_t nexports;
 	uint64_t journal; /* &tl_journal */
-	uint64_t gate;	  /* &tl_core.gate */
-	uint64_t marker;  /* a word nobody else uses */
+	uint64_t gate; /* &tl_core.gate */
+	uint64_t marker; /* a word nobody else uses */
 };
 
 /* What the loader puts in front of the module's parts, for the agent to find them. */
@@ -23,7 +23,8 @@ struct tl_agent_module {
 	uint64_t code_size, data_size, strings_size;
 	uint64_t options; /* struct tl_tap_options */
 	uint64_t symbols, nsymbols; /* struct tl_tap_symbol[], sorted by image and address */
-	uint64_t images, nimages;   /* uint64_t[3] each: bias, lo, hi; 0 0 0: not mapped. Behind it, uint32_t paths */
+	uint64_t images,
+		nimages; /* uint64_t[3] each: bias, lo, hi; 0 0 0: not mapped. Behind it, uint32_t paths */
 };
 
 #endif

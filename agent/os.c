@@ -3,8 +3,6 @@
 #include "agent.h"
 #include "../engine/os/process/process.h"
 
-
-
 int tl_home_init(void)
 {
 	return tl_os_images_update();

@@ -15,7 +15,7 @@ struct armed {
 	bool is_return, live;
 };
 
-static struct tl_slab slab = { .size = sizeof(struct armed) };
+static struct tl_slab slab = {.size = sizeof(struct armed)};
 static struct armed *all;
 
 static struct tl_ctl_probe *ctl_probe(struct tl_ctl *c, uint32_t i)
@@ -53,7 +53,8 @@ static void fill_site(struct tl_ctl *c, const struct tl_ctl_probe *p, struct arm
 
 static void fill_return(struct tl_ctl *c, const struct tl_ctl_probe *p, struct armed *a)
 {
-	_Static_assert(sizeof(struct tl_func_part) == sizeof(struct tl_ctl_part), "parts are passed as they are");
+	_Static_assert(sizeof(struct tl_func_part) == sizeof(struct tl_ctl_part),
+		"parts are passed as they are");
 	a->is_return = true;
 	a->ret.entry = code_at(p->addr);
 	a->ret.on_entry = (tl_ret_entry_fn)code_at(p->on_entry);

@@ -27,7 +27,8 @@ static const struct tl_symbol_image *image_of(const struct tl_symbols *s, uint64
 }
 
 /* The last symbol of the image that starts at or below vaddr. */
-static const struct tl_tap_symbol *last_below(const struct tl_symbols *s, uint32_t image, uint64_t vaddr)
+static const struct tl_tap_symbol *last_below(
+	const struct tl_symbols *s, uint32_t image, uint64_t vaddr)
 {
 	uint64_t lo = 0, hi = s->nsymbols;
 
@@ -43,11 +44,12 @@ static const struct tl_tap_symbol *last_below(const struct tl_symbols *s, uint32
 	return lo && s->symbols[lo - 1].image == image ? &s->symbols[lo - 1] : NULL;
 }
 
-uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
-	uint64_t *size)
+uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
+	uint64_t *offset, uint64_t *size)
 {
 	const struct tl_symbol_image *img = image_of(s, addr);
-	const struct tl_tap_symbol *sym = img ? last_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+	const struct tl_tap_symbol *sym =
+		img ? last_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
 
 	if (!sym || (sym->size && addr - img->bias - sym->addr >= sym->size))
 		return 0;

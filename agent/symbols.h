@@ -23,8 +23,8 @@ struct tl_symbols {
 };
 
 /* As tl_view_ops.symbol and .image. */
-uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
-	uint64_t *size);
+uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
+	uint64_t *offset, uint64_t *size);
 uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room);
 
 #endif

@@ -16,7 +16,8 @@ static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 	char comm[16] = "";
 
 	tl_syscall3(NR_prctl, PR_GET_NAME, (long)comm, 0);
-	return tl_block_claim(v, tl_thread_tid(self), (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0), comm);
+	return tl_block_claim(
+		v, tl_thread_tid(self), (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0), comm);
 }
 
 struct span {
@@ -27,9 +28,9 @@ struct span {
 /* By the kernel, which faults for us; where it may not, by looking first. */
 static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 {
-	struct span here = { dst, size }, there = { (void *)(uintptr_t)addr, size };
-	long ret = tl_syscall6(NR_process_vm_readv, tl_syscall3(TL_NR_getpid, 0, 0, 0), (long)&here, 1,
-		(long)&there, 1, 0);
+	struct span here = {dst, size}, there = {(void *)(uintptr_t)addr, size};
+	long ret = tl_syscall6(NR_process_vm_readv, tl_syscall3(TL_NR_getpid, 0, 0, 0), (long)&here,
+		1, (long)&there, 1, 0);
 
 	(void)v;
 	if (ret == (long)size)
@@ -39,7 +40,8 @@ static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t siz
 	return tl_os_text_read(addr, dst, size) == size ? 0 : -1;
 }
 
-static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset, uint64_t *size)
+static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
+	uint64_t *size)
 {
 	(void)v;
 	return tl_symbol_name(&symbols, addr, buf, room, offset, size);

@@ -24,7 +24,8 @@ static int put(void *arg, const char *text, size_t n)
 	return fwrite(text, 1, n, arg) != n;
 }
 
-static void put_printf(struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+static void put_printf(
+	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	struct tl_fmt_arg args[TL_FMT_ARGS_MAX];
 	const char *fmt;
@@ -66,10 +67,10 @@ static void raw_write(struct session *s, const void *p, size_t n)
 	}
 }
 
-static void put_raw(struct session *s, uint32_t block, const struct tl_record *r, const uint8_t *payload,
-	uint32_t size)
+static void put_raw(struct session *s, uint32_t block, const struct tl_record *r,
+	const uint8_t *payload, uint32_t size)
 {
-	struct tl_raw_thread t = { block, 0 };
+	struct tl_raw_thread t = {block, 0};
 	struct tl_record out = *r;
 
 	out.time = tl_clock_ns(&s->view, r->time);
@@ -78,7 +79,8 @@ static void put_raw(struct session *s, uint32_t block, const struct tl_record *r
 	raw_write(s, payload, size);
 }
 
-static int put_record(void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+static int put_record(
+	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	struct session *s = arg;
 	uint32_t n;

@@ -56,17 +56,19 @@ static int open_output(void)
 	if (opt.output) {
 		session.out = fopen(opt.output, "we");
 		if (!session.out) {
-			fprintf(stderr, "trapless-run: cannot write %s: %s\n", opt.output, strerror(errno));
+			fprintf(stderr, "trapless-run: cannot write %s: %s\n", opt.output,
+				strerror(errno));
 			return -1;
 		}
 	}
 	if (opt.raw) {
-		struct tl_raw_header h = { TL_RAW_MAGIC, TL_WIRE_VERSION, module.size };
+		struct tl_raw_header h = {TL_RAW_MAGIC, TL_WIRE_VERSION, module.size};
 
 		session.raw = fileno(session.out);
 		if (write(session.raw, &h, sizeof(h)) != sizeof(h) ||
 			write(session.raw, module.file, module.size) != (ssize_t)module.size) {
-			fprintf(stderr, "trapless-run: cannot write records: %s\n", strerror(errno));
+			fprintf(stderr, "trapless-run: cannot write records: %s\n",
+				strerror(errno));
 			return -1;
 		}
 	}
@@ -90,7 +92,8 @@ static int attach_all(void)
 	for (i = 0; i < ntargets; i++) {
 		struct target *t = &targets[i];
 
-		while (!t->ready && !t->failed && !t->ended && !t->done && target_hear(t, &opt, true))
+		while (!t->ready && !t->failed && !t->ended && !t->done &&
+			target_hear(t, &opt, true))
 			;
 		failed += !t->ready && !t->ended;
 	}
@@ -129,11 +132,11 @@ static void run(int timer)
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
 		if (module.options->max_errors && session.errors > module.options->max_errors)
 			break;
-		fds[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
-		fds[1] = (struct pollfd){ .fd = timer, .events = POLLIN };
+		fds[0] = (struct pollfd){.fd = signals, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = timer, .events = POLLIN};
 		for (n = 2, i = 0; i < ntargets; i++) {
 			if (!targets[i].done)
-				fds[n++] = (struct pollfd){ .fd = targets[i].sock, .events = POLLIN };
+				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
 		}
 		poll(fds, (nfds_t)n, DRAIN_MS);
 		if (timer >= 0 && fds[1].revents)
@@ -258,7 +261,8 @@ static int trace(void)
 	session_live(&session, false);
 	leave_all();
 	drain(&session, true);
-	session_run(&session, session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
+	session_run(
+		&session, session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
 	drain(&session, true);
 	closing_lines();
 	return exit_status(false);
@@ -282,7 +286,8 @@ int main(int argc, char **argv)
 	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))
 		opt.traps_only = 1;
 	if (opt.preload) {
-		fprintf(stderr, "trapless-run: [NOT_BUILT] --preload is not built yet: use -c without it\n");
+		fprintf(stderr, "trapless-run: [NOT_BUILT] --preload is not built yet: use -c "
+				"without it\n");
 		return 1;
 	}
 	if (take_signals() < 0)

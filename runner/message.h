@@ -7,16 +7,16 @@
 
 enum message_kind {
 	/* guardian to runner */
-	MSG_READY = 1,	/* seized, agent in, probes armed: number = armed probes */
-	MSG_FAILED,	/* text: why; nothing is left in the target */
-	MSG_NOTE,	/* text for -v */
-	MSG_WARN,	/* text for the user */
-	MSG_GONE,	/* the target has ended, or runs another program */
-	MSG_COUNTS,	/* the closing figures */
-	MSG_DONE,	/* detached; number: pieces of memory that had to stay */
+	MSG_READY = 1, /* seized, agent in, probes armed: number = armed probes */
+	MSG_FAILED, /* text: why; nothing is left in the target */
+	MSG_NOTE, /* text for -v */
+	MSG_WARN, /* text for the user */
+	MSG_GONE, /* the target has ended, or runs another program */
+	MSG_COUNTS, /* the closing figures */
+	MSG_DONE, /* detached; number: pieces of memory that had to stay */
 	/* runner to guardian */
-	MSG_LEAVE,	/* disarm, clean up, detach */
-	MSG_GO,		/* launch: begin handlers have run, the program may start */
+	MSG_LEAVE, /* disarm, clean up, detach */
+	MSG_GO, /* launch: begin handlers have run, the program may start */
 };
 
 struct message {

@@ -17,7 +17,8 @@
 
 enum { PAGE = 4096, MODULE_MAX = 256 << 20 };
 
-static int no(int err, char *why, size_t room, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static int no(int err, char *why, size_t room, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 static int no(int err, char *why, size_t room, const char *fmt, ...)
 {
 	va_list ap;
@@ -59,12 +60,14 @@ static int read_whole(struct module *m, const char *path, char *why, size_t room
 
 		if (fd >= 0)
 			close(fd);
-		return no(TL_E_BAD_MODULE, why, room, "cannot read module %s: %s", path, strerror(err));
+		return no(TL_E_BAD_MODULE, why, room, "cannot read module %s: %s", path,
+			strerror(err));
 	}
-	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(*m->header) || st.st_size > MODULE_MAX) {
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(*m->header) ||
+		st.st_size > MODULE_MAX) {
 		close(fd);
-		return no(TL_E_BAD_MODULE, why, room, "%s is not a trapless module (.tap): compile one with trapless -p4",
-			path);
+		return no(TL_E_BAD_MODULE, why, room,
+			"%s is not a trapless module (.tap): compile one with trapless -p4", path);
 	}
 	m->size = (size_t)st.st_size;
 	m->file = malloc(m->size + 1);
@@ -82,21 +85,32 @@ static int check_header(struct module *m, const char *path, char *why, size_t ro
 
 	if (h->magic != TL_TAP_MAGIC)
 		return no(TL_E_BAD_MODULE, why, room,
-			__builtin_bswap32(h->magic) == TL_TAP_MAGIC ? "module %s was made for another byte order: "
-			"compile with the right -a" : "%s is not a trapless module (.tap): compile one with trapless -p4",
+			__builtin_bswap32(h->magic) == TL_TAP_MAGIC
+				? "module %s was made for another byte order: "
+				  "compile with the right -a"
+				: "%s is not a trapless module (.tap): compile one with trapless "
+				  "-p4",
 			path);
 	if (h->version != TL_WIRE_VERSION)
-		return no(TL_E_VERSION, why, room, "module %s has format version %u, this runner reads %u: "
-			"compile the script again with the trapless of this release", path, h->version, TL_WIRE_VERSION);
+		return no(TL_E_VERSION, why, room,
+			"module %s has format version %u, this runner reads %u: "
+			"compile the script again with the trapless of this release",
+			path, h->version, TL_WIRE_VERSION);
 	if (h->machine != EM_X86_64 || h->word != 64 || h->big_endian)
-		return no(TL_E_BAD_ARCH, why, room, "module %s was made for another architecture (machine %u, %u bit): "
-			"compile with -a x86_64", path, h->machine, h->word);
+		return no(TL_E_BAD_ARCH, why, room,
+			"module %s was made for another architecture (machine %u, %u bit): "
+			"compile with -a x86_64",
+			path, h->machine, h->word);
 	if (h->size != m->size)
-		return no(TL_E_BAD_MODULE, why, room, "module %s is truncated (%zu bytes of %llu): copy it again, or "
-			"compile the script again", path, m->size, (unsigned long long)h->size);
+		return no(TL_E_BAD_MODULE, why, room,
+			"module %s is truncated (%zu bytes of %llu): copy it again, or "
+			"compile the script again",
+			path, m->size, (unsigned long long)h->size);
 	if (h->crc != crc32_of(m->file + sizeof(*h), m->size - sizeof(*h)))
-		return no(TL_E_BAD_MODULE, why, room, "module %s is damaged (check sum): copy it again, or compile the "
-			"script again", path);
+		return no(TL_E_BAD_MODULE, why, room,
+			"module %s is damaged (check sum): copy it again, or compile the "
+			"script again",
+			path);
 	return 0;
 }
 
@@ -110,18 +124,30 @@ static bool section_take(struct module *m, const struct tl_tap_section *s)
 	m->field = at, m->n = s->count, unit = sizeof(type);                                       \
 	break
 	switch (s->kind) {
-	case TL_TAP_STRINGS:  TAKE(strings, strings_size, char);
-	case TL_TAP_IMAGES:   TAKE(images, nimages, struct tl_tap_image);
-	case TL_TAP_PROBES:   TAKE(probes, nprobes, struct tl_tap_probe);
-	case TL_TAP_PARTS:    TAKE(parts, nparts, struct tl_tap_part);
-	case TL_TAP_CODE:     TAKE(code, code_size, uint8_t);
-	case TL_TAP_DATA:     TAKE(data, data_size, uint8_t);
-	case TL_TAP_RELOCS:   TAKE(relocs, nrelocs, uint32_t);
-	case TL_TAP_IMPORTS:  TAKE(imports, nimports, struct tl_tap_import);
-	case TL_TAP_FORMATS:  TAKE(formats, nformats, uint32_t);
-	case TL_TAP_GLOBALS:  TAKE(globals, nglobals, struct tl_tap_global);
-	case TL_TAP_SYMBOLS:  TAKE(symbols, nsymbols, struct tl_tap_symbol);
-	case TL_TAP_WARNINGS: TAKE(warnings, nwarnings, uint32_t);
+	case TL_TAP_STRINGS:
+		TAKE(strings, strings_size, char);
+	case TL_TAP_IMAGES:
+		TAKE(images, nimages, struct tl_tap_image);
+	case TL_TAP_PROBES:
+		TAKE(probes, nprobes, struct tl_tap_probe);
+	case TL_TAP_PARTS:
+		TAKE(parts, nparts, struct tl_tap_part);
+	case TL_TAP_CODE:
+		TAKE(code, code_size, uint8_t);
+	case TL_TAP_DATA:
+		TAKE(data, data_size, uint8_t);
+	case TL_TAP_RELOCS:
+		TAKE(relocs, nrelocs, uint32_t);
+	case TL_TAP_IMPORTS:
+		TAKE(imports, nimports, struct tl_tap_import);
+	case TL_TAP_FORMATS:
+		TAKE(formats, nformats, uint32_t);
+	case TL_TAP_GLOBALS:
+		TAKE(globals, nglobals, struct tl_tap_global);
+	case TL_TAP_SYMBOLS:
+		TAKE(symbols, nsymbols, struct tl_tap_symbol);
+	case TL_TAP_WARNINGS:
+		TAKE(warnings, nwarnings, uint32_t);
 	case TL_TAP_OPTIONS:
 		m->options = at;
 		unit = sizeof(struct tl_tap_options);
@@ -144,7 +170,8 @@ static bool sections_ok(struct module *m)
 	if (table > m->size)
 		return false;
 	for (i = 0; i < m->header->nsections; i++, s++) {
-		if (s->offset % 16 || s->offset < table || s->offset > m->size || s->size > m->size - s->offset)
+		if (s->offset % 16 || s->offset < table || s->offset > m->size ||
+			s->size > m->size - s->offset)
 			return false;
 		if (s->kind < 32 && (seen >> s->kind & 1))
 			return false;
@@ -153,7 +180,8 @@ static bool sections_ok(struct module *m)
 		if (!section_take(m, s))
 			return false;
 	}
-	return m->strings && m->options && m->strings_size && !m->strings[0] && !m->strings[m->strings_size - 1];
+	return m->strings && m->options && m->strings_size && !m->strings[0] &&
+	       !m->strings[m->strings_size - 1];
 }
 
 static bool str_ok(const struct module *m, uint32_t at)
@@ -168,10 +196,11 @@ static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_RETURN &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&
-	       (!site || p->image < m->nimages) && (p->process == TL_NONE || p->process < m->nimages) &&
+	       (!site || p->image < m->nimages) &&
+	       (p->process == TL_NONE || p->process < m->nimages) &&
 	       (p->kind != TL_TAP_TIMER || p->arg > 0) && p->nparts <= m->nparts &&
-	       p->first_part <= m->nparts - p->nparts && p->call_data <= 256 && str_ok(m, p->point) &&
-	       str_ok(m, p->func) && str_ok(m, p->script);
+	       p->first_part <= m->nparts - p->nparts && p->call_data <= 256 &&
+	       str_ok(m, p->point) && str_ok(m, p->func) && str_ok(m, p->script);
 }
 
 static bool word_ok(const struct module *m, uint32_t at)
@@ -186,7 +215,8 @@ static bool contents_ok(const struct module *m)
 	if (m->code_size % PAGE || !str_ok(m, m->header->name))
 		return false;
 	for (i = 0; i < m->nimages; i++) {
-		if (!str_ok(m, m->images[i].path) || m->images[i].build_id_len > sizeof(m->images[i].build_id))
+		if (!str_ok(m, m->images[i].path) ||
+			m->images[i].build_id_len > sizeof(m->images[i].build_id))
 			return false;
 	}
 	for (i = 0; i < m->nprobes; i++) {
@@ -229,8 +259,10 @@ int module_load(struct module *m, const char *path, char *why, size_t room)
 	if (!ret)
 		ret = check_header(m, path, why, room);
 	if (!ret && (!sections_ok(m) || !contents_ok(m)))
-		ret = no(TL_E_BAD_MODULE, why, room, "module %s is damaged (its tables contradict each other): "
-			"compile the script again", path);
+		ret = no(TL_E_BAD_MODULE, why, room,
+			"module %s is damaged (its tables contradict each other): "
+			"compile the script again",
+			path);
 	if (ret)
 		module_unload(m);
 	return ret;
@@ -247,8 +279,8 @@ size_t module_span(const struct module *m)
 	return ((size_t)m->code_size + m->data_size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_export_fn find, void *arg, char *why,
-	size_t room)
+int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_export_fn find,
+	void *arg, char *why, size_t room)
 {
 	uint8_t *data = buf + m->code_size;
 	uint64_t word;
@@ -269,8 +301,11 @@ int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_expor
 
 		word = find(arg, name);
 		if (!word)
-			return no(TL_E_NO_SYMBOL, why, room, "the module needs the runtime function %s, which this "
-				"release does not have: compile the script again with the same release", name);
+			return no(TL_E_NO_SYMBOL, why, room,
+				"the module needs the runtime function %s, which this "
+				"release does not have: compile the script again with the same "
+				"release",
+				name);
 		memcpy(data + m->imports[i].slot, &word, sizeof(word));
 	}
 	return 0;

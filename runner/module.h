@@ -22,7 +22,8 @@ struct module {
 	const struct tl_tap_global *globals;
 	const struct tl_tap_options *options;
 	const struct tl_tap_symbol *symbols;
-	uint32_t strings_size, nimages, nprobes, nparts, code_size, data_size, nrelocs, nformats, nwarnings;
+	uint32_t strings_size, nimages, nprobes, nparts, code_size, data_size, nrelocs, nformats,
+		nwarnings;
 	uint32_t nimports, nglobals, nsymbols;
 };
 
@@ -40,7 +41,7 @@ size_t module_span(const struct module *m);
 /* Where a function of the runtime lies, 0: there is none of that name. */
 typedef uint64_t (*module_export_fn)(void *arg, const char *name);
 /* CODE and DATA as they are to stand at `at`, into buf (module_span() bytes). 0 or -TL_E_NO_SYMBOL. */
-int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_export_fn find, void *arg, char *why,
-	size_t room);
+int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_export_fn find,
+	void *arg, char *why, size_t room);
 
 #endif

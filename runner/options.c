@@ -16,7 +16,7 @@ static const struct option_def {
 	const char *help;
 } defs[] = {
 #define OPTION(letter, name, argument, kind, field, help)                                          \
-	{ letter, name, argument, kind, offsetof(struct options, field), help },
+	{letter, name, argument, kind, offsetof(struct options, field), help},
 #include "options.def"
 #undef OPTION
 };
@@ -27,21 +27,26 @@ void options_help(FILE *to)
 	int i;
 
 	fputs("Usage: trapless-run MODULE.tap [-c CMD | -x PID ...] [options]\n"
-	      "Run a compiled trapless script on this machine.\n\n", to);
+	      "Run a compiled trapless script on this machine.\n\n",
+		to);
 	for (i = 0; i < NDEFS; i++) {
 		char left[64], letter[8] = "    ";
 
 		if (defs[i].letter)
 			snprintf(letter, sizeof(letter), "-%c, ", defs[i].letter);
-		snprintf(left, sizeof(left), "%s--%s%s%s", letter, defs[i].name, defs[i].argument ? " " : "",
-			defs[i].argument ? defs[i].argument : "");
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, defs[i].name,
+			defs[i].argument ? " " : "", defs[i].argument ? defs[i].argument : "");
 		fprintf(to, "  %-22s %s\n", left, defs[i].help);
 	}
-	fputs("\nThe session ends when the target ends, when the script calls exit(), or on SIGINT,\n"
+	fputs("\nThe session ends when the target ends, when the script calls exit(), or on "
+	      "SIGINT,\n"
 	      "SIGTERM or SIGHUP; `end` probes run, and the target is left as it was.\n\n"
-	      "Exit status: with -c that of CMD (128 + N when signal N ended it), unless the session\n"
-	      "itself failed: then 1. Otherwise 0, or 1 when the session failed, a probe was refused\n"
-	      "(except with '?'), or the script ended by errors. 2: bad usage.\n", to);
+	      "Exit status: with -c that of CMD (128 + N when signal N ended it), unless the "
+	      "session\n"
+	      "itself failed: then 1. Otherwise 0, or 1 when the session failed, a probe was "
+	      "refused\n"
+	      "(except with '?'), or the script ended by errors. 2: bad usage.\n",
+		to);
 }
 
 static const struct option_def *find(const char *arg, const char **value)
@@ -84,12 +89,15 @@ static int take(struct options *o, const struct option_def *d, const char *value
 	} else {
 		pid = strtol(value, &end, 10);
 		if (*end || end == value || pid <= 0 || pid > 0x7fffffff) {
-			fprintf(stderr, "trapless-run: -%c wants a process number, not '%s': ps -e shows them\n",
+			fprintf(stderr,
+				"trapless-run: -%c wants a process number, not '%s': ps -e shows "
+				"them\n",
 				d->letter, value);
 			return -1;
 		}
 		if (o->npids == TARGETS_MAX) {
-			fprintf(stderr, "trapless-run: at most %d processes in one session\n", TARGETS_MAX);
+			fprintf(stderr, "trapless-run: at most %d processes in one session\n",
+				TARGETS_MAX);
 			return -1;
 		}
 		((pid_t *)field)[o->npids++] = (pid_t)pid;
@@ -126,7 +134,10 @@ int options_parse(struct options *o, int argc, char **argv)
 		}
 		if (plain || argv[i][0] != '-' || !argv[i][1]) {
 			if (o->module) {
-				fprintf(stderr, "trapless-run: one module at a time ('%s' is one too many)\n", argv[i]);
+				fprintf(stderr,
+					"trapless-run: one module at a time ('%s' is one too "
+					"many)\n",
+					argv[i]);
 				return -1;
 			}
 			o->module = argv[i];
@@ -134,7 +145,9 @@ int options_parse(struct options *o, int argc, char **argv)
 		}
 		d = find(argv[i], &value);
 		if (!d) {
-			fprintf(stderr, "trapless-run: there is no option %s; see trapless-run --help\n", argv[i]);
+			fprintf(stderr,
+				"trapless-run: there is no option %s; see trapless-run --help\n",
+				argv[i]);
 			return -1;
 		}
 		if (d->kind == FLAG && value && argv[i][1] != '-') { /* -vv */
@@ -142,7 +155,8 @@ int options_parse(struct options *o, int argc, char **argv)
 
 			for (c = value; *c; c++) {
 				if (*c != d->letter) {
-					fprintf(stderr, "trapless-run: give -%c and -%c apart\n", d->letter, *c);
+					fprintf(stderr, "trapless-run: give -%c and -%c apart\n",
+						d->letter, *c);
 					return -1;
 				}
 				take(o, d, NULL);
@@ -150,7 +164,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		} else if (d->kind != FLAG && !value) {
 			value = ++i < argc ? argv[i] : NULL;
 			if (!value) {
-				fprintf(stderr, "trapless-run: --%s wants %s\n", d->name, d->argument);
+				fprintf(stderr, "trapless-run: --%s wants %s\n", d->name,
+					d->argument);
 				return -1;
 			}
 		}

@@ -41,7 +41,8 @@ static int map_module(struct session *s)
 	s->code = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->code == MAP_FAILED)
 		return fail(s, "cannot map the module");
-	if (module_place(s->mod, (uintptr_t)s->code, s->code, find_export, NULL, s->why, sizeof(s->why)))
+	if (module_place(
+		    s->mod, (uintptr_t)s->code, s->code, find_export, NULL, s->why, sizeof(s->why)))
 		return -1;
 	if (s->mod->code_size && mprotect(s->code, s->mod->code_size, PROT_READ | PROT_EXEC))
 		return fail(s, "cannot make the module executable");
@@ -57,12 +58,16 @@ static struct session *of(struct tl_view *v)
 
 static int read_target(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 {
-	struct iovec here = { dst, size }, there = { (void *)(uintptr_t)addr, size };
+	struct iovec here = {dst, size}, there = {(void *)(uintptr_t)addr, size};
 
-	return of(v)->target && process_vm_readv(of(v)->target, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -1;
+	return of(v)->target && process_vm_readv(of(v)->target, &here, 1, &there, 1, 0) ==
+					(ssize_t)size
+		       ? 0
+		       : -1;
 }
 
-static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset, uint64_t *size)
+static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
+	uint64_t *size)
 {
 	return tl_symbol_name(&of(v)->symbols, addr, buf, room, offset, size);
 }
@@ -122,7 +127,8 @@ int session_create(struct session *s, const struct module *mod)
 	s->raw = -1;
 	memset(&layout, 0, sizeof(layout));
 	if (tl_session_layout(o, blocks_for(o), &layout)) {
-		snprintf(s->why, sizeof(s->why), "the script's globals do not fit into session memory: lower "
+		snprintf(s->why, sizeof(s->why),
+			"the script's globals do not fit into session memory: lower "
 			"-DMAXMAPENTRIES or the arrays' sizes");
 		return -1;
 	}
@@ -140,13 +146,16 @@ int session_create(struct session *s, const struct module *mod)
 	if (!s->envs || s->images == MAP_FAILED)
 		return fail(s, "cannot start the session");
 	if (tl_view_attach(&s->view, mem, s->size, o) ||
-		tl_session_globals(&s->view, mod->globals, mod->nglobals, mod->strings, mod->strings_size)) {
-		snprintf(s->why, sizeof(s->why), "the module's globals contradict each other: compile the script again");
+		tl_session_globals(
+			&s->view, mod->globals, mod->nglobals, mod->strings, mod->strings_size)) {
+		snprintf(s->why, sizeof(s->why),
+			"the module's globals contradict each other: compile the script again");
 		return -1;
 	}
 	make_envs(s);
 	make_symbols(s);
-	s->ops = (struct tl_view_ops){ .read = read_target, .symbol = symbol, .image = image, .relax = relax };
+	s->ops = (struct tl_view_ops){
+		.read = read_target, .symbol = symbol, .image = image, .relax = relax};
 	s->view.ops = &s->ops;
 	s->view.home = s;
 	s->view.always = 1;
@@ -177,7 +186,7 @@ void session_clock(struct session *s)
 {
 	static uint64_t first_cycles, first_ns, mult;
 	uint64_t c = cycles(), ns = epoch_ns();
-	struct timespec nap = { 0, 2000000 };
+	struct timespec nap = {0, 2000000};
 
 	if (!first_ns) {
 		first_cycles = c;
@@ -208,7 +217,8 @@ bool session_has(const struct session *s, uint32_t kind)
 	uint32_t i;
 
 	for (i = 0; i < s->mod->nprobes; i++) {
-		if (s->mod->probes[i].kind == kind && !(s->mod->probes[i].flags & TL_TAP_PROBE_NEVER))
+		if (s->mod->probes[i].kind == kind &&
+			!(s->mod->probes[i].flags & TL_TAP_PROBE_NEVER))
 			return true;
 	}
 	return false;
@@ -217,7 +227,7 @@ bool session_has(const struct session *s, uint32_t kind)
 void session_run_one(struct session *s, uint32_t i)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[i];
-	struct tl_probe probe = { .data = &s->envs[i] };
+	struct tl_probe probe = {.data = &s->envs[i]};
 	tl_pre_fn fn;
 
 	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER)

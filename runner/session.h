@@ -16,16 +16,16 @@ struct session {
 	const struct module *mod;
 	struct tl_view view;
 	struct tl_view_ops ops;
-	int fd;			/* of the shared memory */
+	int fd; /* of the shared memory */
 	uint64_t size;
-	uint8_t *code;		/* the module, mapped here too */
-	struct tl_env *envs;	/* one a probe */
+	uint8_t *code; /* the module, mapped here too */
+	struct tl_env *envs; /* one a probe */
 	struct tl_symbols symbols;
 	struct tl_symbol_image *images; /* shared with the guardian */
-	pid_t target;		/* memory reads of handlers that run here */
+	pid_t target; /* memory reads of handlers that run here */
 	struct tl_reader reader;
 	FILE *out;
-	int raw;		/* raw stream descriptor, or -1 */
+	int raw; /* raw stream descriptor, or -1 */
 	uint64_t errors, lost, damaged;
 	char why[512];
 };

@@ -14,7 +14,7 @@
 #include "guardian/guardian.h"
 #include "target.h"
 
-static int go_pipe[2] = { -1, -1 };
+static int go_pipe[2] = {-1, -1};
 
 static void be_guardian(struct target *t, struct session *s, const struct options *o, int sock)
 {
@@ -82,7 +82,9 @@ static char **split_words(const char *command)
 		return NULL;
 	for (word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
 		argv[n++] = word;
-	return n && strcmp(argv[0], "exec") && strcmp(argv[0], "cd") && strcmp(argv[0], "exit") ? argv : NULL;
+	return n && strcmp(argv[0], "exec") && strcmp(argv[0], "cd") && strcmp(argv[0], "exit")
+		       ? argv
+		       : NULL;
 }
 
 static void be_command(const char *command, int wait_fd, const sigset_t *mask)
@@ -90,7 +92,8 @@ static void be_command(const char *command, int wait_fd, const sigset_t *mask)
 	char **argv = split_words(command), byte;
 	int sig;
 
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* until the exec: lets the guardian in under Yama */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0,
+		0); /* until the exec: lets the guardian in under Yama */
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(127); /* the session failed before it began */
 	close(wait_fd);
@@ -198,8 +201,11 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 			return true;
 		if (!t->done) {
 			t->failed = true;
-			fprintf(stderr, "trapless-run: the guardian of process %d was killed: its probes stay in, "
-				"silent; attach to it again to clean up\n", t->pid);
+			fprintf(stderr,
+				"trapless-run: the guardian of process %d was killed: its probes "
+				"stay in, "
+				"silent; attach to it again to clean up\n",
+				t->pid);
 		}
 		t->done = true;
 		return false;
@@ -208,7 +214,7 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 
 void target_leave(struct target *t)
 {
-	struct message m = { .kind = MSG_LEAVE };
+	struct message m = {.kind = MSG_LEAVE};
 
 	if (!t->done && send(t->sock, &m, sizeof(m), MSG_NOSIGNAL) < 0)
 		t->done = true;

@@ -44,17 +44,27 @@ static const struct fragile {
 	short nr;
 	uint8_t arg, kind;
 } fragile[] = {
-	{ SYS_epoll_wait, ARG_R10, TIME_MS },	   { SYS_epoll_pwait, ARG_R10, TIME_MS },
-	{ 441 /* epoll_pwait2 */, ARG_R10, TIME_SPEC }, { SYS_semop, ARG_NONE, TIME_NONE },
-	{ SYS_semtimedop, ARG_R10, TIME_SPEC },	   { SYS_rt_sigtimedwait, ARG_DX, TIME_SPEC },
-	{ SYS_io_getevents, ARG_R8, TIME_SPEC },   { 426 /* io_uring_enter */, ARG_NONE, TIME_NONE },
-	{ SYS_accept, ARG_NONE, TIME_NONE },	   { SYS_accept4, ARG_NONE, TIME_NONE },
-	{ SYS_recvfrom, ARG_NONE, TIME_NONE },	   { SYS_recvmsg, ARG_NONE, TIME_NONE },
-	{ SYS_recvmmsg, ARG_NONE, TIME_NONE },	   { SYS_sendto, ARG_NONE, TIME_NONE },
-	{ SYS_sendmsg, ARG_NONE, TIME_NONE },	   { SYS_read, ARG_NONE, TIME_NONE },
-	{ SYS_readv, ARG_NONE, TIME_NONE },	   { SYS_msgrcv, ARG_NONE, TIME_NONE },
-	{ SYS_msgsnd, ARG_NONE, TIME_NONE },	   { SYS_futex, ARG_NONE, TIME_NONE },
-	{ 449 /* futex_waitv */, ARG_NONE, TIME_NONE },
+	{SYS_epoll_wait, ARG_R10, TIME_MS},
+	{SYS_epoll_pwait, ARG_R10, TIME_MS},
+	{441 /* epoll_pwait2 */, ARG_R10, TIME_SPEC},
+	{SYS_semop, ARG_NONE, TIME_NONE},
+	{SYS_semtimedop, ARG_R10, TIME_SPEC},
+	{SYS_rt_sigtimedwait, ARG_DX, TIME_SPEC},
+	{SYS_io_getevents, ARG_R8, TIME_SPEC},
+	{426 /* io_uring_enter */, ARG_NONE, TIME_NONE},
+	{SYS_accept, ARG_NONE, TIME_NONE},
+	{SYS_accept4, ARG_NONE, TIME_NONE},
+	{SYS_recvfrom, ARG_NONE, TIME_NONE},
+	{SYS_recvmsg, ARG_NONE, TIME_NONE},
+	{SYS_recvmmsg, ARG_NONE, TIME_NONE},
+	{SYS_sendto, ARG_NONE, TIME_NONE},
+	{SYS_sendmsg, ARG_NONE, TIME_NONE},
+	{SYS_read, ARG_NONE, TIME_NONE},
+	{SYS_readv, ARG_NONE, TIME_NONE},
+	{SYS_msgrcv, ARG_NONE, TIME_NONE},
+	{SYS_msgsnd, ARG_NONE, TIME_NONE},
+	{SYS_futex, ARG_NONE, TIME_NONE},
+	{449 /* futex_waitv */, ARG_NONE, TIME_NONE},
 };
 
 static const struct fragile *fragile_find(long nr)
@@ -202,9 +212,10 @@ static uint64_t spare_room(struct guardian *g, const struct user_regs_struct *re
 	return target_read(g, g->pid, at, &probe, 1) == 1 ? at : (regs->rsp - 512) & ~15ull;
 }
 
-static bool set_time(struct guardian *g, const struct fragile *f, struct user_regs_struct *regs, uint64_t ns)
+static bool set_time(
+	struct guardian *g, const struct fragile *f, struct user_regs_struct *regs, uint64_t ns)
 {
-	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 	uint64_t at;
 
 	if (f->kind == TIME_MS) {
@@ -241,7 +252,8 @@ static void less_time(struct guardian *g, struct thread *t, const struct fragile
 }
 
 /* Have the interrupted call start again when the thread goes on. No signal waits for it. */
-void call_restart(struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept)
+void call_restart(
+	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept)
 {
 	const struct fragile *f;
 	long nr = (long)regs->orig_rax;
@@ -397,14 +409,17 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 			return t;
 		thread_release(g, t); /* let it have its signal first */
 	}
-	guardian_fail(g, "no thread of process %d could be stopped (all in vfork or uninterruptible "
-		"sleep): try again later", g->pid);
+	guardian_fail(g,
+		"no thread of process %d could be stopped (all in vfork or uninterruptible "
+		"sleep): try again later",
+		g->pid);
 	return NULL;
 }
 
 static struct thread *clone_helper(struct guardian *g, struct thread *from)
 {
-	const uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	const uint64_t flags =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 	struct thread *t;
 	long tid;
 
@@ -412,7 +427,8 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 	tid = remote_call(g, from, SYS_clone, flags, HELPER_SP, 0, 0, 0, 0);
 	if (tid < 0) {
 		g->expecting = false;
-		guardian_fail(g, "process %d could not start the helper thread: %s", g->pid, strerror((int)-tid));
+		guardian_fail(g, "process %d could not start the helper thread: %s", g->pid,
+			strerror((int)-tid));
 		return NULL;
 	}
 	for (;;) {
@@ -557,9 +573,11 @@ int helper_command(struct guardian *g, int command)
 		if (t->status >> 8 != SIGSTKFLT) {
 			g->crashed = true;
 			regs_get(t->tid, &regs);
-			return guardian_fail(g, "the agent in process %d failed (signal %d at agent+0x%llx, command %d): "
-				"please report this", g->pid, t->status >> 8 & 0xff,
-				regs.rip - g->ctl->agent, command);
+			return guardian_fail(g,
+				"the agent in process %d failed (signal %d at agent+0x%llx, "
+				"command %d): "
+				"please report this",
+				g->pid, t->status >> 8 & 0xff, regs.rip - g->ctl->agent, command);
 		}
 		if (g->ctl->svc == TL_SVC_DONE)
 			return (int)g->ctl->result;

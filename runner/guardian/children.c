@@ -32,16 +32,18 @@ int journal_restore(struct guardian *g, pid_t pid, int mem)
 
 	if (target_read(g, pid, g->ctl->journal, &at, sizeof(at)) != sizeof(at) || !at)
 		return 0;
-	if (target_read(g, pid, at, &head, sizeof(head)) != sizeof(head) || head.magic != TL_JOURNAL_MAGIC ||
-		head.max > 1u << 24)
+	if (target_read(g, pid, at, &head, sizeof(head)) != sizeof(head) ||
+		head.magic != TL_JOURNAL_MAGIC || head.max > 1u << 24)
 		return -1;
 	e = calloc(head.max, sizeof(*e));
-	if (!e || target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) != head.max * sizeof(*e)) {
+	if (!e || target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) !=
+			  head.max * sizeof(*e)) {
 		free(e);
 		return -1;
 	}
 	for (i = 0; i < head.max; i++) {
-		if (e[i].len && e[i].len <= sizeof(e[i].orig) && text_write(mem, e[i].addr, e[i].orig, e[i].len))
+		if (e[i].len && e[i].len <= sizeof(e[i].orig) &&
+			text_write(mem, e[i].addr, e[i].orig, e[i].len))
 			bad = -1;
 	}
 	free(e);
@@ -56,7 +58,8 @@ static bool shares_memory(struct guardian *g, pid_t pid)
 
 	if (target_write(g, g->pid, g->ctl->marker, &word, sizeof(word)))
 		return false;
-	return target_read(g, pid, g->ctl->marker, &theirs, sizeof(theirs)) == sizeof(theirs) && theirs == word;
+	return target_read(g, pid, g->ctl->marker, &theirs, sizeof(theirs)) == sizeof(theirs) &&
+	       theirs == word;
 }
 
 static bool is_ours(const struct guardian *g, uint64_t addr)
@@ -80,8 +83,8 @@ static bool step_out(struct guardian *g, struct thread *t, struct user_regs_stru
 			return false;
 		if (!is_ours(g, regs->rip))
 			return true;
-		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) || waitpid(t->tid, &status, __WALL) != t->tid ||
-			!WIFSTOPPED(status))
+		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) ||
+			waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
 			return false;
 	}
 	return false;
@@ -157,6 +160,7 @@ void child_born(struct guardian *g, struct thread *t)
 		t->held = true; /* clone_helper() takes it */
 		return;
 	}
-	t->blocks_trap = false; /* C libraries start threads with everything blocked, then unblock */
+	t->blocks_trap =
+		false; /* C libraries start threads with everything blocked, then unblock */
 	thread_resume(g, t, 0);
 }

@@ -50,7 +50,7 @@ static void send_message(struct guardian *g, struct message *m)
 
 static void say(struct guardian *g, uint32_t kind, uint32_t number, const char *text)
 {
-	struct message m = { .kind = kind, .number = number };
+	struct message m = {.kind = kind, .number = number};
 
 	snprintf(m.text, sizeof(m.text), "%s", text);
 	send_message(g, &m);
@@ -146,8 +146,9 @@ static int tell_refusals(struct guardian *g)
 			continue;
 		g->told[i] = 1;
 		bad++;
-		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s", module_string(g->mod, from->point),
-			tl_error_name(p->result), tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
+		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
+			module_string(g->mod, from->point), tl_error_name(p->result),
+			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
 			tl_error_next(p->result));
 		say(g, MSG_WARN, 1, text);
 	}
@@ -185,8 +186,8 @@ static int first_steps(struct guardian *g)
 	ret = helper_command(g, TL_CMD_INIT);
 	guardian_phase(g, "start", at);
 	if (ret)
-		return guardian_fail(g, "the engine did not start in process %d: %s; %s", g->pid, tl_error_text(ret),
-			tl_error_next(ret));
+		return guardian_fail(g, "the engine did not start in process %d: %s; %s", g->pid,
+			tl_error_text(ret), tl_error_next(ret));
 	return 0;
 }
 
@@ -246,8 +247,10 @@ void counts_at_exit(struct guardian *g)
 
 static void counts(struct guardian *g)
 {
-	struct message m = { .kind = MSG_COUNTS, .children = g->children, .unclean = g->children_unclean,
-		.traps = g->traps };
+	struct message m = {.kind = MSG_COUNTS,
+		.children = g->children,
+		.unclean = g->children_unclean,
+		.traps = g->traps};
 	uint32_t i;
 
 	for (i = 0; i < g->mod->nprobes; i++) {
@@ -269,7 +272,8 @@ static void name_blocker(struct guardian *g)
 
 	for (i = 0; i < g->ctl->nareas && !who; i++) {
 		if (g->ctl->areas[i].size)
-			quiet(g, g->ctl->areas[i].lo, g->ctl->areas[i].lo + g->ctl->areas[i].size, &who);
+			quiet(g, g->ctl->areas[i].lo, g->ctl->areas[i].lo + g->ctl->areas[i].size,
+				&who);
 	}
 	if (!who)
 		quiet(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, &who);
@@ -282,8 +286,10 @@ static void name_blocker(struct guardian *g)
 			comm[strcspn(comm, "\n")] = 0;
 		fclose(f);
 	}
-	snprintf(text, sizeof(text), "thread %d (%s) of process %d still stands in probe memory: that memory is "
-		"given back when it has left", who->tid, comm, g->pid);
+	snprintf(text, sizeof(text),
+		"thread %d (%s) of process %d still stands in probe memory: that memory is "
+		"given back when it has left",
+		who->tid, comm, g->pid);
 	say(g, MSG_WARN, 0, text);
 }
 
@@ -338,8 +344,9 @@ static void leave(struct guardian *g)
 	}
 	if (g->crashed && !g->gone)
 		leave_by_force(g);
-	for (end = now_ms() + 900; kept && !g->gone && !g->execed && now_ms() < end; kept = leave_once(g)) {
-		struct timespec ts = { 0, 20000000 };
+	for (end = now_ms() + 900; kept && !g->gone && !g->execed && now_ms() < end;
+		kept = leave_once(g)) {
+		struct timespec ts = {0, 20000000};
 
 		while (pump(g, false))
 			;
@@ -352,7 +359,7 @@ static void leave(struct guardian *g)
 	say(g, MSG_DONE, (uint32_t)kept, g->error);
 	shutdown(g->sock, SHUT_RDWR);
 	while (kept && !g->gone && !g->execed) { /* wait behind for those who still stand there */
-		struct timespec ts = { 0, 200000000 };
+		struct timespec ts = {0, 200000000};
 
 		while (pump(g, false))
 			;
@@ -369,13 +376,15 @@ static void hear(struct guardian *g)
 	ssize_t n = recv(g->sock, &m, sizeof(m), MSG_DONTWAIT);
 
 	g->orphaned |= n == 0;
-	if (n == 0 || (n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE) || (n < 0 && errno != EAGAIN && errno != EINTR))
+	if (n == 0 || (n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE) ||
+		(n < 0 && errno != EAGAIN && errno != EINTR))
 		g->leave = true;
 }
 
 static void idle(struct guardian *g)
 {
-	struct pollfd p[2] = { { .fd = g->sigchld, .events = POLLIN }, { .fd = g->sock, .events = POLLIN } };
+	struct pollfd p[2] = {
+		{.fd = g->sigchld, .events = POLLIN}, {.fd = g->sock, .events = POLLIN}};
 	struct signalfd_siginfo info;
 
 	poll(p, 2, -1);

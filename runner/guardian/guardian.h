@@ -26,9 +26,9 @@
 /* A sleeping call that was issued again with less time: what to put back when it ends. */
 struct reissue {
 	bool on;
-	bool inside;	      /* between its entry and its exit stop */
-	uint8_t arg;	      /* which argument was changed: index as in arg_of() */
-	uint64_t value;	      /* what it was */
+	bool inside; /* between its entry and its exit stop */
+	uint8_t arg; /* which argument was changed: index as in arg_of() */
+	uint64_t value; /* what it was */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -36,15 +36,15 @@ struct thread {
 	struct thread *next;
 	pid_t tid, tgid;
 	bool stopped, dead;
-	bool held;	  /* its next clean stop belongs to somebody who waits for it */
+	bool held; /* its next clean stop belongs to somebody who waits for it */
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
-	bool newborn;	  /* its first stop has not come yet */
-	bool calling;	  /* in a remote call: the next syscall stops belong to it */
-	bool follow;	  /* tracing system calls (launch) */
+	bool newborn; /* its first stop has not come yet */
+	bool calling; /* in a remote call: the next syscall stops belong to it */
+	bool follow; /* tracing system calls (launch) */
 	bool blocks_trap; /* SIGTRAP was blocked when last seen for sure */
-	int status;	  /* of the present stop */
-	int late_stop;	  /* a SIGSTOP that came during a remote call */
+	int status; /* of the present stop */
+	int late_stop; /* a SIGSTOP that came during a remote call */
 	struct reissue again;
 };
 
@@ -54,39 +54,40 @@ struct phase {
 };
 
 struct guardian {
-	pid_t pid;		/* the target */
-	pid_t eye;		/* a live thread of it: the first one may have ended, and shows no memory then */
-	int sock;		/* to the runner */
-	int mem;		/* /proc/PID/mem */
-	int sigchld;		/* signalfd */
+	pid_t pid; /* the target */
+	pid_t eye; /* a live thread of it: the first one may have ended, and shows no memory then */
+	int sock; /* to the runner */
+	int mem; /* /proc/PID/mem */
+	int sigchld; /* signalfd */
 	int session_fd, ctl_fd;
 	struct thread *threads;
 	struct tl_ctl *ctl;
 	size_t ctl_size;
 	const struct module *mod;
-	struct tl_symbol_image *shared_images; /* memory shared with the runner: where the module's images are */
+	struct tl_symbol_image
+		*shared_images; /* memory shared with the runner: where the module's images are */
 	uint64_t symbol_images; /* the same in the target */
-	uint32_t pending;	/* probes whose image is not mapped yet */
-	uint64_t syscall_insn;	/* address of a `syscall` in the target */
+	uint32_t pending; /* probes whose image is not mapped yet */
+	uint64_t syscall_insn; /* address of a `syscall` in the target */
 	uint64_t stack_top, module_at, agent_entry;
 	struct thread *helper;
-	bool gone;		/* the target has exited */
-	bool execed;		/* ... or has become another program */
-	bool leave;		/* runner gone, or it said so */
+	bool gone; /* the target has exited */
+	bool execed; /* ... or has become another program */
+	bool leave; /* runner gone, or it said so */
 	bool injected, seccomp, launched, entered;
-	bool expecting;		/* a helper is being born */
+	bool expecting; /* a helper is being born */
 	bool armed;
 	uint32_t narmed;
-	char *told;		/* per probe: its refusal was reported */
+	char *told; /* per probe: its refusal was reported */
 	uint64_t strings_at, entry, session_size;
 	struct tl_session *session; /* our view of it */
 	struct thread *at_exec, *at_map, *at_entry; /* stopped there, for the main loop */
 	struct thread *main_held;
-	bool looked, one_look;	/* see quiet() */
+	bool looked, one_look; /* see quiet() */
 	double trap_read_ms;
-	bool orphaned;		/* the runner is gone */
-	bool crashed;		/* the agent failed: nothing of it is called again */
-	int trap_known;		/* dispositions of SIGTRAP: see trapsvc.c */
+	bool orphaned; /* the runner is gone */
+	bool crashed; /* the agent failed: nothing of it is called again */
+	int trap_known; /* dispositions of SIGTRAP: see trapsvc.c */
 	struct {
 		uint64_t handler, flags, restorer, mask;
 	} trap_action;
@@ -112,13 +113,14 @@ struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid);
 void thread_drop(struct guardian *g, struct thread *t);
 bool pump(struct guardian *g, bool block); /* one event; false: there was none */
 void thread_resume(struct guardian *g, struct thread *t, int sig);
-bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
+bool thread_interrupt(
+	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
 void thread_release(struct guardian *g, struct thread *t);
 
 /* seize.c */
-int target_check(struct guardian *g);	/* refusals, nothing changed */
+int target_check(struct guardian *g); /* refusals, nothing changed */
 int target_seize(struct guardian *g);
-pid_t eye_of(struct guardian *g);	/* g->eye, chosen anew where that thread has ended */
+pid_t eye_of(struct guardian *g); /* g->eye, chosen anew where that thread has ended */
 pid_t status_number(pid_t pid, const char *field, int base, uint64_t *value);
 
 /* remote.c */
@@ -127,7 +129,8 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 	uint64_t d, uint64_t e, uint64_t f);
 size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len);
 int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len);
-int text_write(int mem, uint64_t addr, const void *buf, size_t len); /* also where it is read-only */
+int text_write(
+	int mem, uint64_t addr, const void *buf, size_t len); /* also where it is read-only */
 int regs_get(pid_t tid, struct user_regs_struct *regs);
 int regs_set(pid_t tid, const struct user_regs_struct *regs);
 int mask_get(pid_t tid, uint64_t *mask);
@@ -140,7 +143,8 @@ int helper_command(struct guardian *g, int command);
 bool signal_waits(struct guardian *g, struct thread *t);
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
 uint64_t sleep_so_far(struct guardian *g, struct thread *t);
-void call_restart(struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
+void call_restart(
+	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
 bool call_is_fragile(long nr);
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
 
@@ -169,7 +173,8 @@ void quiet_forget(struct guardian *g);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);
-void traps_settle(struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
+void traps_settle(
+	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
 
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);

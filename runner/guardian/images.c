@@ -18,13 +18,14 @@
 
 /* One mapped ELF file. */
 struct mapped {
-	uint64_t base;		/* of its first mapping */
+	uint64_t base; /* of its first mapping */
 	uint64_t bias;
-	uint64_t lo, hi;	/* of its executable mappings */
+	uint64_t lo, hi; /* of its executable mappings */
 	uint64_t eh, eh_size;
 	uint64_t entry;
 	uint64_t inode, dev;
-	uint64_t unwind_offset;	/* file offset of the unwind table, to tell whether it is mapped yet */
+	uint64_t
+		unwind_offset; /* file offset of the unwind table, to tell whether it is mapped yet */
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	bool interp, is_dyn, vdso, whole;
@@ -54,8 +55,8 @@ static bool next_line(FILE *f, struct line *l)
 
 	if (!fgets(buf, sizeof(buf), f))
 		return false;
-	if (sscanf(buf, "%lx-%lx %7s %lx %x:%x %lu %n", &l->lo, &l->hi, l->perms, &l->offset, &l->major, &l->minor,
-		    &l->inode, &at) < 7)
+	if (sscanf(buf, "%lx-%lx %7s %lx %x:%x %lu %n", &l->lo, &l->hi, l->perms, &l->offset,
+		    &l->major, &l->minor, &l->inode, &at) < 7)
 		return false;
 	snprintf(l->path, sizeof(l->path), "%s", buf + at);
 	l->path[strcspn(l->path, "\n")] = 0;
@@ -124,8 +125,9 @@ static void read_note(struct guardian *g, struct mapped *m, uint64_t at, uint64_
 		if (h.n_namesz > n || h.n_descsz > n)
 			return;
 		desc = name + ((h.n_namesz + 3) & ~3u);
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && name + 4 <= n && !memcmp(buf + name, "GNU", 4) &&
-			desc + h.n_descsz <= n && h.n_descsz <= sizeof(m->build_id)) {
+		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && name + 4 <= n &&
+			!memcmp(buf + name, "GNU", 4) && desc + h.n_descsz <= n &&
+			h.n_descsz <= sizeof(m->build_id)) {
 			memcpy(m->build_id, buf + desc, h.n_descsz);
 			m->build_id_len = h.n_descsz;
 			return;
@@ -141,8 +143,9 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	uint64_t first = ~0ull;
 	unsigned i, n;
 
-	if (target_read(g, g->pid, m->base, &h, sizeof(h)) != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
-		h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_phentsize != sizeof(*ph))
+	if (target_read(g, g->pid, m->base, &h, sizeof(h)) != sizeof(h) ||
+		memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+		h.e_phentsize != sizeof(*ph))
 		return;
 	n = h.e_phnum < 64 ? h.e_phnum : 64;
 	if (target_read(g, g->pid, m->base + h.e_phoff, ph, n * sizeof(*ph)) != n * sizeof(*ph))
@@ -254,8 +257,8 @@ static bool is_loader(const struct mapped *m)
 {
 	const char *name = base_name(m->path);
 
-	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-musl", 7) || !strncmp(name, "ld-2.", 5) ||
-	       !strncmp(name, "ld.so", 5);
+	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-musl", 7) ||
+	       !strncmp(name, "ld-2.", 5) || !strncmp(name, "ld.so", 5);
 }
 
 int images_read(struct guardian *g)
@@ -315,7 +318,8 @@ static uint64_t file_size(struct guardian *g, const struct mapped *m)
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
 
-static enum match match_one(struct guardian *g, const struct tl_tap_image *want, const struct mapped *m)
+static enum match match_one(
+	struct guardian *g, const struct tl_tap_image *want, const struct mapped *m)
 {
 	bool same_name = !strcmp(base_name(module_string(g->mod, want->path)), base_name(m->path));
 
@@ -424,10 +428,11 @@ int probes_resolve(struct guardian *g, bool final)
 		const struct tl_tap_probe *from = &g->mod->probes[i];
 		const struct mapped *m, *program = NULL;
 
-		if ((from->kind != TL_TAP_SITE && from->kind != TL_TAP_RETURN) || p->addr || p->result ||
-			(from->flags & TL_TAP_PROBE_NEVER))
+		if ((from->kind != TL_TAP_SITE && from->kind != TL_TAP_RETURN) || p->addr ||
+			p->result || (from->flags & TL_TAP_PROBE_NEVER))
 			continue;
-		if (from->process != TL_NONE && !(program = match_image(g, from->process, &other))) {
+		if (from->process != TL_NONE &&
+			!(program = match_image(g, from->process, &other))) {
 			p->result = other ? -TL_E_BUILD_ID : 0;
 			if (!other && !final)
 				g->pending++;

@@ -21,7 +21,7 @@
 #include "guardian.h"
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
+#define SYS_pidfd_open	434
 #define SYS_pidfd_getfd 438
 #endif
 
@@ -123,10 +123,15 @@ static uint64_t find_export(void *arg, const char *name)
 
 static int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 {
-	long ret = size ? remote_call(g, g->helper, SYS_mprotect, at, size, (uint64_t)prot, 0, 0, 0) : 0;
+	long ret = size ? remote_call(g, g->helper, SYS_mprotect, at, size, (uint64_t)prot, 0, 0, 0)
+			: 0;
 
-	return ret ? guardian_fail(g, "process %d may not have new executable memory (%s): a security policy "
-		"forbids it", g->pid, strerror((int)-ret)) : 0;
+	return ret ? guardian_fail(g,
+			     "process %d may not have new executable memory (%s): a security "
+			     "policy "
+			     "forbids it",
+			     g->pid, strerror((int)-ret))
+		   : 0;
 }
 
 static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
@@ -158,7 +163,7 @@ static int write_module(struct guardian *g, const struct layout *l, const uint8_
 {
 	const struct module *m = g->mod;
 	const struct tl_agent_header *h = (const void *)(image + agent_ehdr()->e_entry);
-	struct exports e = { image, l->base, h->exports, 0, l->image };
+	struct exports e = {image, l->base, h->exports, 0, l->image};
 	struct tl_agent_module am = {
 		.code = l->base + l->module,
 		.code_size = m->code_size,
@@ -188,8 +193,11 @@ static int write_module(struct guardian *g, const struct layout *l, const uint8_
 	if (ret || target_write(g, g->pid, l->base + l->header, &am, sizeof(am)) ||
 		target_write(g, g->pid, am.options, m->options, sizeof(*m->options)) ||
 		target_write(g, g->pid, am.strings, m->strings, m->strings_size) ||
-		(m->nsymbols && target_write(g, g->pid, am.symbols, m->symbols, m->nsymbols * sizeof(*m->symbols))))
-		return g->error[0] ? -1 : guardian_fail(g, "cannot write the memory of process %d", g->pid);
+		(m->nsymbols && target_write(g, g->pid, am.symbols, m->symbols,
+					m->nsymbols * sizeof(*m->symbols))))
+		return g->error[0]
+			       ? -1
+			       : guardian_fail(g, "cannot write the memory of process %d", g->pid);
 	if (protect(g, am.code, m->code_size, PROT_READ | PROT_EXEC) ||
 		protect(g, am.data, pages(am.data_size), PROT_READ) ||
 		protect(g, l->base + l->options, l->images - l->options, PROT_READ))
@@ -206,13 +214,14 @@ static int write_module(struct guardian *g, const struct layout *l, const uint8_
 static int send_fds(int sock, int a, int b)
 {
 	char byte = 0;
-	struct iovec iov = { &byte, 1 };
+	struct iovec iov = {&byte, 1};
 	union {
 		struct cmsghdr h;
 		char room[CMSG_SPACE(2 * sizeof(int))];
 	} c;
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c) };
-	int fds[2] = { a, b };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	int fds[2] = {a, b};
 
 	memset(&c, 0, sizeof(c));
 	c.h.cmsg_level = SOL_SOCKET;
@@ -242,7 +251,8 @@ static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds)
 	r.msg.msg_controllen = sizeof(r.control);
 	if (target_write(g, g->pid, room, &r, sizeof(r)))
 		return -EFAULT;
-	ret = remote_call(g, g->helper, SYS_recvmsg, (uint64_t)sock, room, MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0);
+	ret = remote_call(g, g->helper, SYS_recvmsg, (uint64_t)sock, room,
+		MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0);
 	if (ret != 1)
 		return ret < 0 ? (int)ret : -EIO;
 	target_read(g, g->pid, room, &r, sizeof(r));
@@ -259,7 +269,8 @@ static void remote_close(struct guardian *g, int fd)
 static int take_end(struct guardian *g, int fd)
 {
 	/* Of a process whose first thread has ended only another thread shows the descriptors. */
-	int pidfd = (int)syscall(SYS_pidfd_open, g->helper->tid, O_EXCL /* PIDFD_THREAD */), got, err;
+	int pidfd = (int)syscall(SYS_pidfd_open, g->helper->tid, O_EXCL /* PIDFD_THREAD */), got,
+	    err;
 
 	if (pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
@@ -274,7 +285,8 @@ static int take_end(struct guardian *g, int fd)
 
 static int map_shared(struct guardian *g, int fd, uint64_t size, uint64_t *at)
 {
-	long ret = remote_call(g, g->helper, SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0);
+	long ret = remote_call(g, g->helper, SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		(uint64_t)fd, 0);
 
 	if (ret < 0 && ret > -4096)
 		return (int)ret;
@@ -284,10 +296,11 @@ static int map_shared(struct guardian *g, int fd, uint64_t size, uint64_t *at)
 
 static int share_memory(struct guardian *g, uint64_t room)
 {
-	int pair[2] = { -1, -1 }, fds[2] = { -1, -1 }, mine = -1;
+	int pair[2] = {-1, -1}, fds[2] = {-1, -1}, mine = -1;
 	long ret;
 
-	ret = remote_call(g, g->helper, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, room, 0, 0);
+	ret = remote_call(
+		g, g->helper, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, room, 0, 0);
 	if (!ret && target_read(g, g->pid, room, pair, sizeof(pair)) != sizeof(pair))
 		ret = -EFAULT;
 	if (!ret)
@@ -306,8 +319,9 @@ static int share_memory(struct guardian *g, uint64_t room)
 	remote_close(g, fds[1]);
 	if (mine >= 0)
 		close(mine);
-	return ret < 0 ? guardian_fail(g, "process %d could not be given the session's memory: %s", g->pid,
-		strerror((int)-ret)) : 0;
+	return ret < 0 ? guardian_fail(g, "process %d could not be given the session's memory: %s",
+				 g->pid, strerror((int)-ret))
+		       : 0;
 }
 
 /* --- in and out ------------------------------------------------------------------------- */
@@ -328,10 +342,11 @@ int inject(struct guardian *g)
 	int ret;
 
 	plan_layout(g, &l);
-	at = remote_call(g, g->helper, SYS_mmap, 0, l.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		~0ull, 0);
+	at = remote_call(g, g->helper, SYS_mmap, 0, l.size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
 	if (at < 0 && at > -4096)
-		return guardian_fail(g, "process %d has no memory for the agent: %s", g->pid, strerror((int)-at));
+		return guardian_fail(g, "process %d has no memory for the agent: %s", g->pid,
+			strerror((int)-at));
 	l.base = (uint64_t)at;
 	g->ctl->agent = l.base;
 	g->ctl->agent_size = l.size;

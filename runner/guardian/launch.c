@@ -26,7 +26,8 @@ enum { INFO_EXIT = 2 };
 /* A breakpoint of the processor: the text stays as it is. addr 0: off. */
 static int hardware_break(pid_t tid, uint64_t addr)
 {
-	const size_t dr0 = offsetof(struct user, u_debugreg[0]), dr7 = offsetof(struct user, u_debugreg[7]);
+	const size_t dr0 = offsetof(struct user, u_debugreg[0]),
+		     dr7 = offsetof(struct user, u_debugreg[7]);
 
 	if (ptrace(PTRACE_POKEUSER, tid, dr7, 0) || ptrace(PTRACE_POKEUSER, tid, dr0, addr))
 		return -errno;
@@ -41,7 +42,8 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 
 	if (!g->pending)
 		return false;
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 && (info[0] & 0xff) != INFO_EXIT)
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 &&
+		(info[0] & 0xff) != INFO_EXIT)
 		return false;
 	if (regs_get(t->tid, &regs) || (long)regs.rax < 0)
 		return false;

@@ -271,7 +271,7 @@ bool pump(struct guardian *g, bool block)
 /* A little rest that ends at the next event. */
 static void wait_event(struct guardian *g, int ms)
 {
-	struct timespec ts = { 0, ms * 1000000L };
+	struct timespec ts = {0, ms * 1000000L};
 	sigset_t chld;
 
 	(void)g;

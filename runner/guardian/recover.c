@@ -23,7 +23,8 @@ static uint64_t find_block(struct guardian *g)
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		if (!strstr(line, "/memfd:trapless") || sscanf(line, "%lx-", &lo) != 1)
 			continue;
-		if (target_read(g, g->pid, lo, &magic, sizeof(magic)) == sizeof(magic) && magic == TL_CTL_MAGIC)
+		if (target_read(g, g->pid, lo, &magic, sizeof(magic)) == sizeof(magic) &&
+			magic == TL_CTL_MAGIC)
 			found = lo;
 	}
 	if (f)
@@ -36,8 +37,9 @@ static struct tl_ctl *read_block(struct guardian *g, uint64_t at)
 {
 	struct tl_ctl *c = malloc(sizeof(*c));
 
-	if (c && (target_read(g, g->pid, at, c, sizeof(*c)) != sizeof(*c) || c->version != TL_CTL_VERSION ||
-			 c->self != at || c->nareas > TL_CTL_AREAS || c->size < sizeof(*c))) {
+	if (c && (target_read(g, g->pid, at, c, sizeof(*c)) != sizeof(*c) ||
+			 c->version != TL_CTL_VERSION || c->self != at ||
+			 c->nareas > TL_CTL_AREAS || c->size < sizeof(*c))) {
 		free(c);
 		return NULL;
 	}
@@ -75,8 +77,10 @@ int recover(struct guardian *g)
 		return 0;
 	old = read_block(g, at);
 	if (!old)
-		return guardian_fail(g, "process %d holds a session of another trapless release, whose guardian is "
-			"gone: clean up with that release", g->pid);
+		return guardian_fail(g,
+			"process %d holds a session of another trapless release, whose guardian is "
+			"gone: clean up with that release",
+			g->pid);
 	dead = old->guardian;
 	g->ctl = old;
 	g->ctl_size = old->size;
@@ -86,8 +90,10 @@ int recover(struct guardian *g)
 	g->injected = false;
 	free(old);
 	if (kept < 0)
-		return guardian_fail(g, "process %d holds the remains of a session whose guardian (pid %u) was "
-			"killed, and they could not be cleaned up: try again", g->pid, dead);
+		return guardian_fail(g,
+			"process %d holds the remains of a session whose guardian (pid %u) was "
+			"killed, and they could not be cleaned up: try again",
+			g->pid, dead);
 	guardian_note(g, "cleaned up after a session whose guardian (pid %u) was killed%s", dead,
 		kept ? "; some of its memory is still in use and stays" : "");
 	return 0;

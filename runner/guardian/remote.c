@@ -40,7 +40,7 @@ int mask_set(pid_t tid, uint64_t mask)
 
 size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len)
 {
-	struct iovec here = { buf, len }, there = { (void *)(uintptr_t)addr, len };
+	struct iovec here = {buf, len}, there = {(void *)(uintptr_t)addr, len};
 	ssize_t n = process_vm_readv(pid == g->pid ? g->eye : pid, &here, 1, &there, 1, 0);
 
 	if (n == (ssize_t)len || pid != g->pid)
@@ -51,9 +51,12 @@ size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size
 
 int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len)
 {
-	struct iovec here = { (void *)(uintptr_t)buf, len }, there = { (void *)(uintptr_t)addr, len };
+	struct iovec here = {(void *)(uintptr_t)buf, len}, there = {(void *)(uintptr_t)addr, len};
 
-	return process_vm_writev(pid == g->pid ? g->eye : pid, &here, 1, &there, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+	return process_vm_writev(pid == g->pid ? g->eye : pid, &here, 1, &there, 1, 0) ==
+			       (ssize_t)len
+		       ? 0
+		       : -EFAULT;
 }
 
 int text_write(int mem, uint64_t addr, const void *buf, size_t len)
@@ -78,8 +81,10 @@ int remote_find_syscall(struct guardian *g)
 			return 0;
 		}
 	}
-	return guardian_fail(g, "process %d has no vDSO to make system calls from; "
-		"start the program under trapless-run -c, or boot without vdso=0", g->pid);
+	return guardian_fail(g,
+		"process %d has no vDSO to make system calls from; "
+		"start the program under trapless-run -c, or boot without vdso=0",
+		g->pid);
 }
 
 /* Let it run to its next system call stop. */

@@ -81,7 +81,8 @@ static int yama_scope(void)
 {
 	char buf[16];
 
-	return read_file("/proc/sys/kernel/yama/ptrace_scope", buf, sizeof(buf)) > 0 ? atoi(buf) : 0;
+	return read_file("/proc/sys/kernel/yama/ptrace_scope", buf, sizeof(buf)) > 0 ? atoi(buf)
+										     : 0;
 }
 
 /* ptrace said no: which rule was it? */
@@ -95,24 +96,32 @@ static int forbidden(struct guardian *g)
 	status_number(g->pid, "TracerPid", 10, &tracer);
 	if (tracer) {
 		name_of((pid_t)tracer, name, sizeof(name));
-		return guardian_fail(g, "process %d is already traced by %s (pid %d): end that first",
-			g->pid, name, (int)tracer);
+		return guardian_fail(g,
+			"process %d is already traced by %s (pid %d): end that first", g->pid, name,
+			(int)tracer);
 	}
 	status_number(g->pid, "Uid", 10, &uid);
 	if (geteuid() && uid != geteuid())
-		return guardian_fail(g, "process %d belongs to user %d, and you are user %d: "
-			"run trapless as that user, or as root", g->pid, (int)uid, (int)geteuid());
+		return guardian_fail(g,
+			"process %d belongs to user %d, and you are user %d: "
+			"run trapless as that user, or as root",
+			g->pid, (int)uid, (int)geteuid());
 	snprintf(path, sizeof(path), "/proc/%d/mem", g->pid);
 	if (geteuid() && !stat(path, &st) && st.st_uid != geteuid())
-		return guardian_fail(g, "process %d has made itself non-dumpable "
+		return guardian_fail(g,
+			"process %d has made itself non-dumpable "
 			"(set-user-id program, file capabilities, or prctl PR_SET_DUMPABLE): "
-			"run trapless as root, or %s", g->pid, round);
+			"run trapless as root, or %s",
+			g->pid, round);
 	if (yama_scope())
-		return guardian_fail(g, "the Yama security module forbids tracing process %d "
+		return guardian_fail(g,
+			"the Yama security module forbids tracing process %d "
 			"(/proc/sys/kernel/yama/ptrace_scope is %d): %s, or let root set it to 0",
 			g->pid, yama_scope(), yama_scope() == 3 ? "use --preload" : round);
-	return guardian_fail(g, "ptrace of process %d is forbidden here (a container's seccomp profile, "
-		"a security module, or another user namespace): %s, or add CAP_SYS_PTRACE", g->pid, round);
+	return guardian_fail(g,
+		"ptrace of process %d is forbidden here (a container's seccomp profile, "
+		"a security module, or another user namespace): %s, or add CAP_SYS_PTRACE",
+		g->pid, round);
 }
 
 static bool has_ended(pid_t tid)
@@ -154,17 +163,22 @@ static int check_machine(struct guardian *g)
 	snprintf(path, sizeof(path), "/proc/%d/exe", eye_of(g));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == EACCES || errno == EPERM ? forbidden(g) : guardian_fail(g,
-			"process %d is a kernel thread: only programs can be traced with -x", g->pid);
+		return errno == EACCES || errno == EPERM
+			       ? forbidden(g)
+			       : guardian_fail(g,
+					 "process %d is a kernel thread: only programs can be "
+					 "traced with -x",
+					 g->pid);
 	n = read(fd, &h, sizeof(h));
 	close(fd);
 	if (n != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG))
 		return 0; /* the program file may be gone or odd: its maps decide */
 	if (h.e_ident[EI_CLASS] != ELFCLASS64)
-		return guardian_fail(g, "process %d is a %s program: only x86-64 is supported yet", g->pid,
-			h.e_machine == EM_X86_64 ? "x32" : "32-bit");
+		return guardian_fail(g, "process %d is a %s program: only x86-64 is supported yet",
+			g->pid, h.e_machine == EM_X86_64 ? "x32" : "32-bit");
 	if (h.e_machine != EM_X86_64)
-		return guardian_fail(g, "process %d runs a program for machine %d: only x86-64 is supported yet",
+		return guardian_fail(g,
+			"process %d runs a program for machine %d: only x86-64 is supported yet",
 			g->pid, h.e_machine);
 	return 0;
 }
@@ -175,9 +189,11 @@ static int check_state(struct guardian *g)
 	char state = process_state(g->pid);
 
 	if (!state)
-		return guardian_fail(g, "there is no process %d: ps -e shows those that run", g->pid);
+		return guardian_fail(
+			g, "there is no process %d: ps -e shows those that run", g->pid);
 	if (!status_number(g->pid, "Tgid", 10, &tgid) && (pid_t)tgid != g->pid)
-		return guardian_fail(g, "%d is a thread of process %d: give -x %d", g->pid, (int)tgid, (int)tgid);
+		return guardian_fail(g, "%d is a thread of process %d: give -x %d", g->pid,
+			(int)tgid, (int)tgid);
 	if (state == 'Z' || state == 'X') {
 		char path[64];
 		DIR *d;
@@ -189,7 +205,9 @@ static int check_state(struct guardian *g)
 		if (d)
 			closedir(d);
 		if (n <= 3)
-			return guardian_fail(g, "process %d has already ended (a zombie): nothing to trace", g->pid);
+			return guardian_fail(g,
+				"process %d has already ended (a zombie): nothing to trace",
+				g->pid);
 	}
 	if (state == 'T' || state == 't') {
 		uint64_t tracer = 0;
@@ -227,15 +245,17 @@ int target_check(struct guardian *g)
 	status_number(g->pid, "Seccomp", 10, &seccomp);
 	g->seccomp = seccomp != 0 && !(seccomp == 2 && same_filters(g->pid));
 	if (seccomp == 1 && geteuid())
-		return guardian_fail(g, "process %d is in strict seccomp mode, which kills at the first other "
-			"system call: run trapless as root, or start the program with -c", g->pid);
+		return guardian_fail(g,
+			"process %d is in strict seccomp mode, which kills at the first other "
+			"system call: run trapless as root, or start the program with -c",
+			g->pid);
 	return 0;
 }
 
 static long options(const struct guardian *g)
 {
-	long o = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-		 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+	long o = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+		 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
 
 	return g->seccomp ? o | PTRACE_O_SUSPEND_SECCOMP : o;
 }
@@ -278,8 +298,10 @@ static int seize_pass(struct guardian *g)
 			continue;
 		closedir(d);
 		if (g->seccomp && g->threads == NULL && geteuid())
-			return guardian_fail(g, "process %d has a seccomp filter, which may kill it at our first "
-				"system call: run trapless as root, or start the program with -c or --preload",
+			return guardian_fail(g,
+				"process %d has a seccomp filter, which may kill it at our first "
+				"system call: run trapless as root, or start the program with -c "
+				"or --preload",
 				g->pid);
 		return forbidden(g);
 	}

@@ -61,7 +61,7 @@ static void note_sight(uint64_t value, pid_t tid)
 		sights = p;
 		max_sights = more;
 	}
-	sights[nsights++] = (struct sight){ value, tid };
+	sights[nsights++] = (struct sight){value, tid};
 }
 
 static uint64_t ours_lo, ours_hi; /* hull of our memory: a quick test */
@@ -101,7 +101,8 @@ static void scan_stack(struct guardian *g, struct thread *t, uint64_t sp)
 	uint64_t at = sp & ~7ull, end = stack_end(g, sp);
 
 	while (at < end) {
-		size_t want = end - at < CHUNK ? end - at : CHUNK, n = target_read(g, t->tgid, at, words, want), i;
+		size_t want = end - at < CHUNK ? end - at : CHUNK,
+		       n = target_read(g, t->tgid, at, words, want), i;
 
 		for (i = 0; i < n / 8; i++) {
 			if (is_ours(g, words[i]))
@@ -258,13 +259,14 @@ static void add_pc(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 static bool is_restorer(struct guardian *g, uint64_t addr)
 {
 	static uint64_t last_yes;
-	static const uint8_t glibc[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	static const uint8_t other[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t glibc[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t other[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	uint8_t code[9];
 
 	if (addr == last_yes)
 		return true;
-	if (addr < 4096 || addr >> 47 || target_read(g, g->pid, addr, code, sizeof(code)) != sizeof(code))
+	if (addr < 4096 || addr >> 47 ||
+		target_read(g, g->pid, addr, code, sizeof(code)) != sizeof(code))
 		return false;
 	if (memcmp(code, glibc, sizeof(glibc)) && memcmp(code, other, sizeof(other)))
 		return false;
@@ -284,7 +286,8 @@ static bool is_code(struct guardian *g, uint64_t addr)
 		else
 			lo = mid + 1;
 	}
-	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= addr && g->ctl->maps[lo].prot & PROT_EXEC;
+	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= addr &&
+	       g->ctl->maps[lo].prot & PROT_EXEC;
 }
 
 /* Program counters in signal frames: on this stack, and on the one that was interrupted. */
@@ -295,7 +298,8 @@ static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
 	int hops = 0;
 
 	while (at < end) {
-		size_t want = end - at < CHUNK ? end - at : CHUNK, n = target_read(g, t->tgid, at, words, want), i;
+		size_t want = end - at < CHUNK ? end - at : CHUNK,
+		       n = target_read(g, t->tgid, at, words, want), i;
 
 		for (i = 0; i < n / 8; i++) {
 			uint64_t frame = at + i * 8, pc, old_sp;

@@ -44,8 +44,8 @@ static uint64_t trap_find(struct guardian *g, uint64_t addr, bool *known)
  */
 static bool was_blocked(struct thread *t, uint64_t *mask)
 {
-	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) |
-				1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
+	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
+				1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
 
 	if (mask_get(t->tid, mask) || *mask & TRAP_BIT)
 		return false;
@@ -90,7 +90,8 @@ static void mend(struct guardian *g, struct thread *t)
 	uint64_t caught = 0, ignored = 0, mask;
 	bool blocked = was_blocked(t, &mask);
 
-	if (t->tgid != g->pid) /* a vfork child: its dispositions are its own, and end with its exec */
+	if (t->tgid !=
+		g->pid) /* a vfork child: its dispositions are its own, and end with its exec */
 		goto mask;
 	status_number(t->tid, "SigCgt", 16, &caught);
 	status_number(t->tid, "SigIgn", 16, &ignored);
@@ -101,7 +102,8 @@ static void mend(struct guardian *g, struct thread *t)
 			g->trap_known |= disposition(g, t, false);
 			g->trap_read_ms = now;
 		}
-	} else if (g->trap_known && (blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN)) {
+	} else if (g->trap_known &&
+		   (blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN)) {
 		disposition(g, t, true);
 	} /* else another thread's trap has reset it a moment ago: that one mends it */
 mask:
@@ -153,7 +155,8 @@ static bool trap_waits(struct guardian *g)
 
 	for (t = g->threads; t; t = t->next) {
 		pending = 0;
-		if (!t->dead && !status_number(t->tid, "SigPnd", 16, &pending) && pending & TRAP_BIT)
+		if (!t->dead && !status_number(t->tid, "SigPnd", 16, &pending) &&
+			pending & TRAP_BIT)
 			return true;
 	}
 	return false;

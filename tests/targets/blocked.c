@@ -50,38 +50,121 @@ static void bad(const char *what, double took, int err)
 
 static struct timespec span(int ms)
 {
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000L};
 
 	return ts;
 }
 
 /* Each returns what the call returned; must last `ms`. */
-static long in_epoll(int ms) { struct epoll_event e; return epoll_wait(epfd, &e, 1, ms); }
-static long in_epoll_pwait(int ms) { struct epoll_event e; sigset_t s; sigemptyset(&s); return epoll_pwait(epfd, &e, 1, ms, &s); }
-static long in_poll(int ms) { struct pollfd p = { pipefd[0], POLLIN, 0 }; return poll(&p, 1, ms); }
-static long in_select(int ms) { struct timeval tv = { ms / 1000, ms % 1000 * 1000 }; return select(0, NULL, NULL, NULL, &tv); }
-static long in_ppoll(int ms) { struct pollfd p = { pipefd[0], POLLIN, 0 }; struct timespec ts = span(ms); return ppoll(&p, 1, &ts, NULL); }
-static long in_nanosleep(int ms) { struct timespec ts = span(ms); return nanosleep(&ts, NULL); }
-static long in_futex(int ms) { struct timespec ts = span(ms); return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &ts, NULL, 0); }
-static long in_semtimedop(int ms) { struct sembuf b = { 0, -1, 0 }; struct timespec ts = span(ms); return semtimedop(semid, &b, 1, &ts); }
-static long in_sigtimedwait(int ms) { struct timespec ts = span(ms); sigset_t s; sigemptyset(&s); sigaddset(&s, SIGUSR2); return sigtimedwait(&s, NULL, &ts); }
-static long in_accept(int ms) { (void)ms; return accept(listener, NULL, NULL); }
-static long in_read(int ms) { char c; (void)ms; return read(pipefd[0], &c, 1); }
-static long in_semop(int ms) { struct sembuf b = { 0, -1, 0 }; (void)ms; return semop(semid, &b, 1); }
-static long in_epoll_ever(int ms) { struct epoll_event e; (void)ms; return epoll_wait(epfd, &e, 1, -1); }
-static long in_sigwait(int ms) { sigset_t s; (void)ms; sigemptyset(&s); sigaddset(&s, SIGUSR2); return sigtimedwait(&s, NULL, NULL); }
-static long in_pause(int ms) { (void)ms; return pause(); }
+static long in_epoll(int ms)
+{
+	struct epoll_event e;
+	return epoll_wait(epfd, &e, 1, ms);
+}
+static long in_epoll_pwait(int ms)
+{
+	struct epoll_event e;
+	sigset_t s;
+	sigemptyset(&s);
+	return epoll_pwait(epfd, &e, 1, ms, &s);
+}
+static long in_poll(int ms)
+{
+	struct pollfd p = {pipefd[0], POLLIN, 0};
+	return poll(&p, 1, ms);
+}
+static long in_select(int ms)
+{
+	struct timeval tv = {ms / 1000, ms % 1000 * 1000};
+	return select(0, NULL, NULL, NULL, &tv);
+}
+static long in_ppoll(int ms)
+{
+	struct pollfd p = {pipefd[0], POLLIN, 0};
+	struct timespec ts = span(ms);
+	return ppoll(&p, 1, &ts, NULL);
+}
+static long in_nanosleep(int ms)
+{
+	struct timespec ts = span(ms);
+	return nanosleep(&ts, NULL);
+}
+static long in_futex(int ms)
+{
+	struct timespec ts = span(ms);
+	return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &ts, NULL, 0);
+}
+static long in_semtimedop(int ms)
+{
+	struct sembuf b = {0, -1, 0};
+	struct timespec ts = span(ms);
+	return semtimedop(semid, &b, 1, &ts);
+}
+static long in_sigtimedwait(int ms)
+{
+	struct timespec ts = span(ms);
+	sigset_t s;
+	sigemptyset(&s);
+	sigaddset(&s, SIGUSR2);
+	return sigtimedwait(&s, NULL, &ts);
+}
+static long in_accept(int ms)
+{
+	(void)ms;
+	return accept(listener, NULL, NULL);
+}
+static long in_read(int ms)
+{
+	char c;
+	(void)ms;
+	return read(pipefd[0], &c, 1);
+}
+static long in_semop(int ms)
+{
+	struct sembuf b = {0, -1, 0};
+	(void)ms;
+	return semop(semid, &b, 1);
+}
+static long in_epoll_ever(int ms)
+{
+	struct epoll_event e;
+	(void)ms;
+	return epoll_wait(epfd, &e, 1, -1);
+}
+static long in_sigwait(int ms)
+{
+	sigset_t s;
+	(void)ms;
+	sigemptyset(&s);
+	sigaddset(&s, SIGUSR2);
+	return sigtimedwait(&s, NULL, NULL);
+}
+static long in_pause(int ms)
+{
+	(void)ms;
+	return pause();
+}
 
 static const struct call {
 	const char *name;
 	long (*fn)(int ms);
 	int timed;
 } calls[] = {
-	{ "epoll_wait", in_epoll, 1 }, { "epoll_pwait", in_epoll_pwait, 1 }, { "poll", in_poll, 1 },
-	{ "select", in_select, 1 }, { "ppoll", in_ppoll, 1 }, { "nanosleep", in_nanosleep, 1 },
-	{ "futex", in_futex, 1 }, { "semtimedop", in_semtimedop, 1 }, { "sigtimedwait", in_sigtimedwait, 1 },
-	{ "accept", in_accept, 0 }, { "read", in_read, 0 }, { "semop", in_semop, 0 },
-	{ "epoll_wait -1", in_epoll_ever, 0 }, { "sigwait", in_sigwait, 0 }, { "pause", in_pause, 0 },
+	{"epoll_wait", in_epoll, 1},
+	{"epoll_pwait", in_epoll_pwait, 1},
+	{"poll", in_poll, 1},
+	{"select", in_select, 1},
+	{"ppoll", in_ppoll, 1},
+	{"nanosleep", in_nanosleep, 1},
+	{"futex", in_futex, 1},
+	{"semtimedop", in_semtimedop, 1},
+	{"sigtimedwait", in_sigtimedwait, 1},
+	{"accept", in_accept, 0},
+	{"read", in_read, 0},
+	{"semop", in_semop, 0},
+	{"epoll_wait -1", in_epoll_ever, 0},
+	{"sigwait", in_sigwait, 0},
+	{"pause", in_pause, 0},
 };
 
 static void *run(void *arg)
@@ -112,7 +195,7 @@ static void *run(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	sigset_t s;
 	pthread_t t;
 	size_t i;
@@ -125,7 +208,8 @@ int main(int argc, char **argv)
 	semid = semget(IPC_PRIVATE, 1, 0600);
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "trapless-blocked-%d", getpid());
-	if (pipe(pipefd) || semid < 0 || bind(listener, (struct sockaddr *)&a, sizeof(a)) || listen(listener, 1))
+	if (pipe(pipefd) || semid < 0 || bind(listener, (struct sockaddr *)&a, sizeof(a)) ||
+		listen(listener, 1))
 		return 2;
 	for (i = 0; argc > 1 && i < sizeof(calls) / sizeof(*calls); i++) {
 		if (strcmp(argv[1], calls[i].name))

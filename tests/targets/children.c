@@ -71,7 +71,7 @@ static int one_fork(void)
 
 static int one_vfork(void)
 {
-	static char *const argv[] = { "/bin/true", NULL };
+	static char *const argv[] = {"/bin/true", NULL};
 	pid_t pid = vfork();
 
 	if (!pid) {
@@ -83,7 +83,7 @@ static int one_vfork(void)
 
 static int one_spawn(void)
 {
-	static char *const argv[] = { "/bin/true", NULL };
+	static char *const argv[] = {"/bin/true", NULL};
 	pid_t pid;
 
 	return !posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) && ended(pid, 0);
