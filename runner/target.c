@@ -191,6 +191,8 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 
 		if (n < 0 && errno == EINTR)
 			return true;
+		if (n < 0 && errno == ECONNRESET) /* it left without reading our last word; its own still come */
+			continue;
 		if (n == (ssize_t)sizeof(m)) {
 			take(t, o, &m);
 			if (block)
