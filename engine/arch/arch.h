@@ -83,12 +83,20 @@ void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintp
  * Call fn for every address that any byte of text[0..size), taken as the start
  * of a direct jump of wide reach (not the short forms), would lead to.
  * No decoding: a superset. 64 bytes behind `size` may be read. `addr` is the
- * address of text[0]. Jumps by tables are not seen, and switches do lead into
- * .cold parts (a thousand times in python3): for parts with an indirect jump,
- * walk with code.read set and ask tl_arch_code_leaves().
+ * address of text[0]. In the same way, call `table` for every address that
+ * may be the base of a jump table: switches do lead into .cold parts (a
+ * thousand times in python3).
  */
 void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr, void (*fn)(void *arg, uintptr_t target),
-	void *arg);
+	void (*table)(void *arg, uintptr_t base), void *arg);
+
+/*
+ * Read what may be a jump table of at most `size` bytes, in every form that
+ * compilers write, as long as its entries lead into [lo, hi). Calls fn (may be
+ * NULL: only the first entry is looked at) for each; returns their number.
+ */
+size_t tl_arch_table_targets(uintptr_t base, size_t size, uintptr_t lo, uintptr_t hi,
+	size_t (*read)(uintptr_t addr, void *buf, size_t len), void (*fn)(void *arg, uintptr_t target), void *arg);
 
 /* May this instruction be probed at all? 0 or the reason: -TL_E_NOT_BOUNDARY, IN_RSEQ, IN_LLSC, NO_RELOCATE ... */
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);

@@ -67,6 +67,7 @@ static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	f->code.size = size;
 	f->code.after = got - size;
 	f->code.npads = 0;
+	f->code.read = tl_os_text_read;
 	f->code.indirect = f->code.complete = false;
 	return 0;
 }

@@ -10,7 +10,7 @@ const unsigned tl_arch_rungs =
 
 unsigned toy_len(uint8_t op)
 {
-	static const uint8_t len[] = {0, 1, 2, 6, 5, 2, 5, 1, 2, 2, 1, 2, 3, 1};
+	static const uint8_t len[] = {0, 1, 2, 6, 5, 2, 5, 1, 2, 2, 1, 2, 3, 1, 5};
 
 	if (op >= TOY_HIT && op <= TOY_PUSH)
 		return 9;
@@ -57,7 +57,8 @@ static bool branches(uint8_t op)
 
 static bool ends(uint8_t op)
 {
-	return op == TOY_JMP || op == TOY_SHORT || op == TOY_JMPI || op == TOY_RET;
+	return op == TOY_JMP || op == TOY_SHORT || op == TOY_JMPI || op == TOY_RET ||
+	       op == TOY_SWITCH;
 }
 
 static uintptr_t target_of(const uint8_t *i, uintptr_t at)
@@ -97,7 +98,7 @@ int tl_arch_code_walk(struct tl_code *c)
 			if (off < c->size)
 				set(c->target, off);
 		}
-		if (insn[0] == TOY_JMPI)
+		if (insn[0] == TOY_JMPI || insn[0] == TOY_SWITCH)
 			c->indirect = true;
 		i += len;
 	}
@@ -117,11 +118,33 @@ void tl_arch_code_leaves(
 }
 
 void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
-	void (*fn)(void *arg, uintptr_t target), void *arg)
+	void (*fn)(void *arg, uintptr_t target), void (*table)(void *arg, uintptr_t base),
+	void *arg)
 {
 	for (size_t i = 0; i < size; i++)
 		if (text[i] == TOY_JMP)
 			fn(arg, target_of(text + i, addr + i));
+		else if (text[i] == TOY_SWITCH)
+			table(arg, target_of(text + i, addr + i));
+}
+
+/* Words of 32 bits, relative to the table. */
+size_t tl_arch_table_targets(uintptr_t base, size_t size, uintptr_t lo, uintptr_t hi,
+	size_t (*read)(uintptr_t addr, void *buf, size_t len),
+	void (*fn)(void *arg, uintptr_t target), void *arg)
+{
+	size_t n = 0;
+	int32_t v;
+
+	for (; n * sizeof(v) < size && read(base + n * sizeof(v), &v, sizeof(v)) == sizeof(v); n++) {
+		uintptr_t to = base + (uintptr_t)(intptr_t)v;
+
+		if (to < lo || to >= hi)
+			break;
+		if (fn)
+			fn(arg, to);
+	}
+	return n;
 }
 
 int tl_arch_can_probe(const struct tl_code *c, uintptr_t addr)

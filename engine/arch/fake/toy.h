@@ -22,6 +22,7 @@ enum toy_op {
 	TOY_DEC = 11, /* 2: register */
 	TOY_SET = 12, /* 3: register, imm8 */
 	TOY_FIXED = 13, /* 1: cannot be relocated */
+	TOY_SWITCH = 14, /* 5: rel32 of a table of offsets; leads to where it says */
 	/* In detours only. */
 	TOY_HIT = 0x80, /* 9: point; runs the pre handlers */
 	TOY_POST = 0x81, /* 9 */

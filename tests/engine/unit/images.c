@@ -181,6 +181,30 @@ static void windows_keep_clear_of_pads_and_of_other_parts_jumps(void)
 	CHECK(clean());
 }
 
+/* The same by a jump table: its first two words lead to 71 and 79, the third nowhere. */
+static void windows_keep_clear_of_other_parts_tables(void)
+{
+	struct tl_probe q = {.pre = count_hit}, r = {.pre = count_hit};
+	const size_t table = 12400;
+
+	tables();
+	text_end = 30;
+	emit_rel32(TOY_SWITCH, table);
+	at = table;
+	put32((uint32_t)(71 - table));
+	put32((uint32_t)(79 - table));
+	put32(0x7000);
+	q.addr = (void *)TEXT(67);
+	r.addr = (void *)TEXT(72);
+	CHECK(tl_probe_register(&q) == 0 && rung_of(&q) == TL_RUNG_TRAP);
+	CHECK(q.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	CHECK(tl_probe_register(&r) == 0 && rung_of(&r) == TL_RUNG_WINDOW);
+	CHECK(tl_probe_unregister(&r) == 0);
+	r.addr = (void *)TEXT(75);
+	CHECK(tl_probe_register(&r) == 0 && rung_of(&r) == TL_RUNG_TRAP);
+	CHECK(clean());
+}
+
 static int several(void)
 {
 	struct tl_image img = image();
@@ -270,6 +294,7 @@ int main(void)
 	RUN(functions_are_found);
 	RUN(damaged_tables_are_survived);
 	RUN(windows_keep_clear_of_pads_and_of_other_parts_jumps);
+	RUN(windows_keep_clear_of_other_parts_tables);
 	RUN(some_places_are_never_probed);
 	RUN(the_tests_own_tables);
 	return UNIT_RESULT();

@@ -262,6 +262,92 @@ static void tally_exits(const struct tl_code *c)
 	exits_known += tl_arch_exits(c, &part, 1, NULL, 0) >= 0;
 }
 
+/* --- the quick scan against decoding everything ------------------------------------ */
+
+static uintptr_t *quick, *bases; /* what the engine's scan without decoding finds */
+static size_t nquick, nbases;
+static const struct func *leaving;
+static unsigned long missed_jumps, far_jumps;
+
+static size_t read_file(uintptr_t addr, void *buf, size_t len)
+{
+	size_t n = 0;
+	const uint8_t *p;
+
+	for (; n < len && (p = at(addr + n)); n++)
+		((uint8_t *)buf)[n] = *p;
+	return n;
+}
+
+static void append(uintptr_t **list, size_t *n, uintptr_t v)
+{
+	if (!(*n & (*n - 1)))
+		*list = realloc(*list, (*n ? *n * 2 : 1) * sizeof(v));
+	(*list)[(*n)++] = v;
+}
+
+static void quick_jump(void *arg, uintptr_t to)
+{
+	(void)arg;
+	append(&quick, &nquick, to);
+}
+
+static void quick_base(void *arg, uintptr_t base)
+{
+	(void)arg;
+	if (at(base))
+		append(&bases, &nbases, base);
+}
+
+static void scan_quickly(void)
+{
+	const Elf64_Ehdr *e = (const void *)file;
+	const Elf64_Phdr *p = (const void *)(file + e->e_phoff);
+
+	for (int i = 0; i < e->e_phnum; i++) {
+		uintptr_t lo = p[i].p_vaddr, hi = lo + p[i].p_filesz;
+		uint8_t *text;
+
+		if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X))
+			continue;
+		nbases = 0;
+		text = calloc(1, p[i].p_filesz + 64);
+		memcpy(text, file + p[i].p_offset, p[i].p_filesz);
+		tl_arch_wide_jumps(text, p[i].p_filesz, lo, quick_jump, quick_base, NULL);
+		free(text);
+		qsort(bases, nbases, sizeof(*bases), by_value);
+		for (size_t k = 0; k < nbases; k++)
+			tl_arch_table_targets(bases[k], 65536, lo, hi, read_file, quick_jump, NULL);
+	}
+	qsort(quick, nquick, sizeof(*quick), by_value);
+}
+
+/* Short jumps reach neighbours only, and the engine decodes those. */
+static void must_be_known(void *arg, uintptr_t to)
+{
+	(void)arg;
+	if (to + 256 > leaving->start && to < leaving->end + 256)
+		return;
+	far_jumps++;
+	missed_jumps += !bsearch(&to, quick, nquick, sizeof(to), by_value);
+}
+
+static void the_quick_scan_misses_no_jump(void)
+{
+	struct tl_code c;
+
+	scan_quickly();
+	for (size_t i = 0; i < nfuncs; i++) {
+		leaving = &funcs[i];
+		if (walk(&funcs[i], &c, NULL, 0))
+			tl_arch_code_leaves(&c, must_be_known, NULL);
+	}
+	printf("# %lu jumps out of parts, direct or by tables; %zu found by the quick scan\n",
+		far_jumps, nquick);
+	CHECK(far_jumps > 100);
+	CHECK(missed_jumps == 0);
+}
+
 static void count_all(void)
 {
 	struct tl_code c;
@@ -342,5 +428,6 @@ int main(int argc, char **argv)
 	file_size = (size_t)st.st_size;
 	file = mmap(NULL, file_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	RUN(coverage);
+	RUN(the_quick_scan_misses_no_jump);
 	return UNIT_RESULT();
 }

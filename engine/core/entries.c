@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The places where control enters a function part from another one: landing
+ * pads, jumps that lead between parts (.cold and back), jump tables. They are
+ * found by one walk over the image, done when the first probe needs it.
+ * Nothing is decoded: all that could be a jump or a table counts. What is none
+ * in truth costs a window at worst; one too few would be a crash.
+ */
+#include "ehframe.h"
+#include "entries.h"
+
+enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, RECENT = 512, FAR_DATA = 256 << 20 };
+
+static struct tl_func near_func; /* memory for looking at neighbours */
+
+/* --- lists ------------------------------------------------------------------ */
+
+static bool addrs_add(struct tl_addrs *l, uintptr_t addr)
+{
+	if (l->n == l->max) {
+		size_t max = l->max ? l->max * 2 : 4096;
+		uintptr_t *grown = tl_os_alloc(max * sizeof(*grown));
+
+		if (!grown)
+			return false;
+		if (l->at) {
+			tl_copy(grown, l->at, l->n * sizeof(*grown));
+			tl_os_free(l->at, l->max * sizeof(*grown));
+		}
+		l->at = grown;
+		l->max = max;
+	}
+	l->at[l->n++] = addr;
+	return true;
+}
+
+static void addrs_deinit(struct tl_addrs *l)
+{
+	if (l->at)
+		tl_os_free(l->at, l->max * sizeof(*l->at));
+	*l = (struct tl_addrs){0};
+}
+
+static void sift(uintptr_t *a, size_t i, size_t n)
+{
+	for (;;) {
+		size_t big = 2 * i + 1;
+		uintptr_t t;
+
+		if (big >= n)
+			return;
+		if (big + 1 < n && a[big + 1] > a[big])
+			big++;
+		if (a[i] >= a[big])
+			return;
+		t = a[i];
+		a[i] = a[big];
+		a[big] = t;
+		i = big;
+	}
+}
+
+/* Sorted, each once. */
+static void addrs_sort(struct tl_addrs *l)
+{
+	uintptr_t *a = l->at;
+	size_t n = l->n, kept = 0;
+
+	for (size_t i = n / 2; i--;)
+		sift(a, i, n);
+	while (n > 1) {
+		uintptr_t t = a[--n];
+
+		a[n] = a[0];
+		a[0] = t;
+		sift(a, 0, n);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		if (!kept || a[kept - 1] != a[i])
+			a[kept++] = a[i];
+	l->n = kept;
+}
+
+void tl_pad_add(void *arg, uintptr_t pad)
+{
+	struct tl_pad_list *l = arg;
+	size_t i;
+
+	if (pad < l->lo || pad >= l->hi)
+		return;
+	for (i = l->n; i && l->pads[i - 1] >= pad; i--)
+		if (l->pads[i - 1] == pad)
+			return;
+	if (l->n == l->max) {
+		l->full = true;
+		return;
+	}
+	for (size_t k = l->n++; k > i; k--)
+		l->pads[k] = l->pads[k - 1];
+	l->pads[i] = pad;
+}
+
+void tl_entries_forget(struct tl_entries *en)
+{
+	addrs_deinit(&en->list);
+	if (en->near)
+		tl_os_free(en->near, en->near_size);
+	*en = (struct tl_entries){0};
+}
+
+void tl_entries_deinit(void)
+{
+	tl_func_deinit(&near_func);
+}
+
+/* --- the walk over an image ------------------------------------------------------ */
+
+struct scan {
+	const struct tl_image *img;
+	struct tl_entries *en;
+	uintptr_t lo, hi; /* the part being looked at: what stays inside is its own affair */
+	struct tl_addrs bases; /* of what may be jump tables */
+};
+
+static void add_entry(void *arg, uintptr_t target)
+{
+	struct scan *s = arg;
+
+	if ((target >= s->lo && target < s->hi) || target < s->img->lo || target >= s->img->hi)
+		return;
+	if (!addrs_add(&s->en->list, target))
+		s->en->incomplete = s->en->nomem = true;
+}
+
+/* Landing pads that belong to another part's table. */
+static void scan_pads(struct scan *s)
+{
+	size_t n = tl_eh_count(s->img);
+
+	for (size_t i = 0; i < n; i++) {
+		struct tl_eh_entry e;
+
+		if (tl_eh_entry(s->img, i, &e) || !e.lsda)
+			continue;
+		s->lo = e.part.start;
+		s->hi = s->lo + e.part.size;
+		if (tl_eh_pads(&e, add_entry, s))
+			s->en->incomplete = true;
+	}
+}
+
+/* Most of what is referred to is data of other kinds: does the first entry lead into the text? */
+static void add_base(void *arg, uintptr_t base)
+{
+	struct scan *s = arg;
+
+	if (base < s->img->lo - FAR_DATA && s->img->lo > FAR_DATA)
+		return;
+	if (base > s->img->hi + FAR_DATA)
+		return;
+	if (!tl_arch_table_targets(base, 1, s->img->lo, s->img->hi, tl_os_text_read, NULL, NULL))
+		return;
+	if (!addrs_add(&s->bases, base))
+		s->en->incomplete = s->en->nomem = true;
+}
+
+/* Jumps of wide reach that lead from one function of the table to another; what may be a jump table. */
+static void scan_text(struct scan *s, uint8_t *buf)
+{
+	size_t row = 0, got;
+	uintptr_t at = s->img->lo;
+
+	s->lo = at;
+	s->hi = tl_eh_start(s->img, row);
+	while (at < s->img->hi) {
+		uintptr_t end;
+
+		while (s->hi && s->hi <= at) {
+			s->lo = s->hi;
+			s->hi = tl_eh_start(s->img, ++row);
+		}
+		end = s->hi && s->hi < s->img->hi ? s->hi : s->img->hi;
+		if (end - at > SCAN)
+			end = at + SCAN;
+		got = tl_os_text_read(at, buf, end - at + SCAN_SLACK);
+		if (got < end - at)
+			s->en->incomplete = true;
+		tl_patch_original(at, buf, got);
+		tl_fill(buf + got, 0, end - at + SCAN_SLACK - got);
+		tl_arch_wide_jumps(buf, end - at, at, add_entry, add_base, s);
+		at = end;
+	}
+}
+
+/*
+ * A table ends where its entries stop making sense, or where others begin.
+ * The next base might be a wrong one, so one more is allowed for.
+ */
+static void scan_tables(struct scan *s)
+{
+	const struct tl_addrs *b = &s->bases;
+
+	addrs_sort(&s->bases);
+	s->lo = s->hi = 0; /* whose tables they are is not known: every target counts */
+	for (size_t i = 0; i < b->n; i++) {
+		uintptr_t end = i + 2 < b->n ? b->at[i + 2] : UINTPTR_MAX;
+
+		tl_arch_table_targets(b->at[i], end - b->at[i], s->img->lo, s->img->hi,
+			tl_os_text_read, add_entry, s);
+	}
+	addrs_deinit(&s->bases);
+}
+
+static int scan(const struct tl_image *img, struct tl_entries *en)
+{
+	struct scan s = {.img = img, .en = en};
+	size_t near_size = tl_eh_count(img) / 8 + 1;
+	uint8_t *buf = tl_os_alloc(SCAN + SCAN_SLACK);
+
+	if (!en->near) {
+		en->near = tl_os_alloc(near_size);
+		en->near_size = near_size;
+	}
+	if (buf && en->near) {
+		en->scanned = true;
+		scan_pads(&s);
+		scan_text(&s, buf);
+		scan_tables(&s);
+	}
+	if (buf)
+		tl_os_free(buf, SCAN + SCAN_SLACK);
+	return en->scanned ? 0 : -TL_E_NOMEM;
+}
+
+/* --- asking ------------------------------------------------------------------------ */
+
+/* The first sorted entry at or behind addr. */
+static size_t entry_at(struct tl_entries *en, uintptr_t addr)
+{
+	size_t a = 0, b;
+
+	if (en->list.n - en->nsorted > RECENT) {
+		addrs_sort(&en->list);
+		en->nsorted = en->list.n;
+	}
+	for (b = en->nsorted; a < b;) {
+		size_t mid = a + (b - a) / 2;
+
+		if (en->list.at[mid] < addr)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	return a;
+}
+
+void tl_image_note_entry(void *arg, uintptr_t target)
+{
+	struct scan s = {.img = tl_image_find(target)};
+	size_t i;
+
+	(void)arg;
+	if (!s.img)
+		return;
+	s.en = tl_entries_of(s.img);
+	i = entry_at(s.en, target);
+	if (i < s.en->nsorted && s.en->list.at[i] == target)
+		return;
+	for (i = s.en->nsorted; i < s.en->list.n; i++)
+		if (s.en->list.at[i] == target)
+			return;
+	add_entry(&s, target);
+}
+
+/* Walks a function, once, for the jumps that leave it. */
+static void walk_near(
+	const struct tl_image *img, struct tl_entries *en, const struct tl_eh_entry *e)
+{
+	uint8_t bit = (uint8_t)(1 << e->index % 8);
+
+	if (!en->near || e->index / 8 >= en->near_size || (en->near[e->index / 8] & bit))
+		return;
+	en->near[e->index / 8] |= bit;
+	if (e->part.start < img->lo || e->part.start + e->part.size > img->hi)
+		return;
+	if (tl_func_walk(&near_func, e->part.start, e->part.size) == -TL_E_NOMEM)
+		en->nomem = true;
+	else
+		tl_arch_code_leaves(&near_func.code, tl_image_note_entry, NULL);
+}
+
+/* Short jumps reach the neighbours only: those are decoded properly. */
+static void scan_near(
+	const struct tl_image *img, struct tl_entries *en, uintptr_t lo, uintptr_t hi)
+{
+	size_t before = tl_eh_upto(img, lo - 1), behind = tl_eh_upto(img, hi - 1);
+	struct tl_eh_entry e;
+
+	if (before && !tl_eh_entry(img, before - 1, &e) &&
+		lo - (e.part.start + e.part.size) < NEAR)
+		walk_near(img, en, &e);
+	if (!tl_eh_entry(img, behind, &e) && e.part.start - hi < NEAR)
+		walk_near(img, en, &e);
+}
+
+int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
+	size_t max, size_t *npads)
+{
+	struct tl_entries *en = tl_entries_of(img);
+	struct tl_pad_list list = {.pads = pads, .n = *npads, .max = max, .lo = lo, .hi = hi};
+	size_t a;
+
+	en->nomem = false;
+	if (!en->scanned && scan(img, en))
+		return -TL_E_NOMEM;
+	scan_near(img, en, lo, hi);
+	if (en->nomem) {
+		tl_entries_forget(en); /* all over again next time */
+		return -TL_E_NOMEM;
+	}
+	a = entry_at(en, lo);
+	for (; a < en->nsorted && en->list.at[a] < hi; a++)
+		tl_pad_add(&list, en->list.at[a]);
+	for (a = en->nsorted; a < en->list.n; a++)
+		tl_pad_add(&list, en->list.at[a]); /* it takes only those inside */
+	*npads = list.n;
+	return list.full || en->incomplete ? -TL_E_LIMIT : 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Where control enters the function parts of an image from elsewhere. */
+#ifndef TRAPLESS_ENGINE_CORE_ENTRIES_H
+#define TRAPLESS_ENGINE_CORE_ENTRIES_H
+
+#include "internal.h"
+
+/* A growing list of addresses. */
+struct tl_addrs {
+	uintptr_t *at;
+	size_t n, max;
+};
+
+/* Of one image. */
+struct tl_entries {
+	struct tl_addrs list;
+	size_t nsorted; /* those behind were noted since */
+	bool scanned, incomplete;
+	bool nomem; /* of this attempt: worth another one later */
+	uint8_t *near; /* bit per function of the table: its short jumps are among the entries */
+	size_t near_size;
+};
+
+struct tl_entries *tl_entries_of(const struct tl_image *img);
+void tl_entries_forget(struct tl_entries *en);
+void tl_entries_deinit(void);
+
+/* A sorted list without doubles, in the caller's memory. */
+struct tl_pad_list {
+	uintptr_t *pads;
+	size_t n, max;
+	uintptr_t lo, hi; /* only those inside */
+	bool full;
+};
+void tl_pad_add(void *list, uintptr_t pad);
+
+#endif
