@@ -154,9 +154,8 @@ static void add_base(void *arg, uintptr_t base)
 {
 	struct scan *s = arg;
 
-	if (base < s->img->lo - FAR_DATA && s->img->lo > FAR_DATA)
-		return;
-	if (base > s->img->hi + FAR_DATA)
+	if (base < s->img->bias || (base < s->img->lo && s->img->lo - base > FAR_DATA) ||
+		(base >= s->img->hi && base - s->img->hi > FAR_DATA))
 		return;
 	if (!tl_arch_table_targets(base, 1, s->img->lo, s->img->hi, tl_os_text_read, NULL, NULL))
 		return;

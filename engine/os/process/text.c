@@ -20,7 +20,8 @@ bool tl_word_readable(uintptr_t addr)
 {
 	const long no_such_how = 77;
 
-	return tl_syscall4(TL_NR_rt_sigprocmask, no_such_how, (long)(addr & ~7ul), 0,
+	/* A set at 0 is no set, which the kernel has nothing against. */
+	return addr >= TL_PAGE && tl_syscall4(TL_NR_rt_sigprocmask, no_such_how, (long)(addr & ~7ul), 0,
 		       SIGSET_SIZE) != -TL_EFAULT;
 }
 

@@ -215,6 +215,7 @@ static void reading_text_stops_at_a_hole(void)
 	CHECK(two != MAP_FAILED && !munmap(two + 4096, 4096));
 	CHECK(tl_os_text_read((uintptr_t)two + 4096 - 10, buf, sizeof(buf)) == 10);
 	CHECK(tl_os_text_read((uintptr_t)two + 4096, buf, sizeof(buf)) == 0);
+	CHECK(tl_os_text_read(0, buf, 1) == 0 && tl_os_text_read(7, buf, 8) == 0);
 	munmap(two, 4096);
 }
 
