@@ -53,7 +53,11 @@ static int read_whole(struct module *m, const char *path, char *why, size_t room
 	struct stat st;
 	size_t got = 0;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), inherited;
+
+	/* The host hands an unnamed file over: it is not for the program that we start. */
+	if (sscanf(path, "/proc/self/fd/%d", &inherited) == 1)
+		close(inherited);
 
 	if (fd < 0 || fstat(fd, &st)) {
 		int err = errno;

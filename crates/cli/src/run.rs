@@ -3,8 +3,10 @@
 
 use crate::options::Options;
 use crate::EXIT_FAILURE;
-use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::fd::IntoRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A module that is ready to run; its file is ours to remove.
@@ -16,10 +18,18 @@ pub struct Run {
 }
 
 impl Run {
-    /// Run the session; gives the exit status.
+    /// Become the runner, so that signals and the exit status are its own.
+    /// Returns only when that fails, with the exit status.
     pub fn start(self, options: &Options) -> u8 {
         let mut command = Command::new(&self.runner);
-        command.arg(&self.module);
+        match hand_over(&self.module) {
+            Ok(path) => command.arg(path),
+            Err(e) => {
+                eprintln!("error: {}: {e}", self.module.display());
+                eprintln!("next step: set TMPDIR to a folder that can be written");
+                return EXIT_FAILURE;
+            }
+        };
         if let Some(cmd) = &self.command {
             command.arg("-c").arg(cmd);
         }
@@ -40,18 +50,21 @@ impl Run {
         for _ in 0..options.verbose {
             command.arg("-v");
         }
-        let status = command.status();
-        let _ = std::fs::remove_file(&self.module);
-        match status {
-            Ok(s) => match (s.code(), s.signal()) {
-                (Some(code), _) => code as u8,
-                (None, signal) => 128 + signal.unwrap_or(0) as u8,
-            },
-            Err(e) => {
-                eprintln!("error: {}: {e}", self.runner.display());
-                eprintln!("next step: build or install trapless-run beside trapless (make)");
-                EXIT_FAILURE
-            }
-        }
+        let e = command.exec();
+        eprintln!("error: {}: {e}", self.runner.display());
+        eprintln!("next step: build or install trapless-run beside trapless (make)");
+        EXIT_FAILURE
     }
+}
+
+/// The module as an open file without a name: whatever ends the session,
+/// nothing is left to remove. The runner opens it through the descriptor, and
+/// closes that before it starts a command.
+fn hand_over(module: &Path) -> std::io::Result<String> {
+    let file = File::open(module)?;
+    std::fs::remove_file(module)?;
+    // It must survive the exec.
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
+    let fd = file.into_raw_fd();
+    Ok(format!("/proc/self/fd/{fd}"))
 }
