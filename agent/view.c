@@ -81,5 +81,8 @@ int tl_agent_view_init(struct tl_ctl *c)
 	symbols.nsymbols = m->nsymbols;
 	symbols.images = (const struct tl_symbol_image *)m->images;
 	symbols.nimages = m->nimages;
+	tl_agent_view.images = (const uint64_t *)m->images;
+	tl_agent_view.image_words = sizeof(struct tl_symbol_image) / sizeof(uint64_t);
+	tl_agent_view.nimages = m->nimages;
 	return 0;
 }

@@ -125,9 +125,10 @@ struct tl_view {
 	uint32_t max_string, max_action, max_nesting, max_errors;
 	uint64_t lock_cycles; /* how long a lock is waited for */
 	const struct tl_view_ops *ops;
-	const uint64_t *
-		bias; /* by IMAGES number: what is added to ELF vaddrs; ~0: not mapped here; NULL in the runner */
-	uint32_t nimages, reserved;
+	/* by IMAGES number, each image_words words: what is added to ELF vaddrs, the first
+	 * address, the end (the same: not mapped here) ...; NULL in the runner */
+	const uint64_t *images;
+	uint32_t nimages, image_words;
 	void *home; /* the home's own */
 };
 
@@ -589,9 +590,10 @@ void tl_mem_bytes(
 static inline uint64_t tl_image_addr(struct tl_run *run, uint32_t n, uint64_t vaddr)
 {
 	const struct tl_view *v = run->view;
+	const uint64_t *image = v->images ? v->images + (size_t)n * v->image_words : NULL;
 
-	if (tl_likely(v->bias && n < v->nimages && v->bias[n] != ~0ull))
-		return v->bias[n] + vaddr;
+	if (tl_likely(image && n < v->nimages && image[1] < image[2]))
+		return image[0] + vaddr;
 	tl_run_error(run, "image %d is not mapped in this process", (int64_t)n);
 	return 0;
 }
