@@ -14,6 +14,7 @@
 pub mod collect;
 pub mod display;
 pub mod expand;
+mod files;
 pub mod infer;
 pub mod ir;
 pub mod lower;

@@ -5,6 +5,7 @@
 use crate::ir::{ImageId, Part};
 use crate::points::{Context, Place, PlaceKind};
 use crate::world::{is_program, report, World};
+use std::path::Path;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern, Statement};
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
@@ -65,10 +66,10 @@ impl Resolver<'_> {
         if first.name.name != "process" {
             return self.other_family(first);
         }
-        let mut subject = self.process(first)?;
+        let mut subjects = self.process(first)?;
         let mut rest = &point.components[1..];
         while let Some(c) = rest.first().filter(|c| c.name.name == "library") {
-            subject = self.library(c, &subject)?;
+            subjects = self.libraries(c, &subjects)?;
             rest = &rest[1..];
         }
         let Some(what) = rest.first() else {
@@ -81,11 +82,40 @@ impl Resolver<'_> {
                 .help("add .function(\"name\") or .statement(\"function@file:line\")");
             return None;
         };
-        match what.name.name.as_str() {
-            "function" => self.functions(&subject, what, &rest[1..]),
-            "statement" => self.statements(&subject, what, &rest[1..]),
-            _ => self.unknown(what),
+        self.each(&subjects, |r, subject| match what.name.name.as_str() {
+            "function" => r.functions(subject, what, &rest[1..]),
+            "statement" => r.statements(subject, what, &rest[1..]),
+            _ => r.unknown(what),
+        })
+    }
+
+    /// The same of several files: it is enough when one of them has it, and
+    /// the first one's mistakes stand for all.
+    fn each<T>(
+        &mut self,
+        subjects: &[Subject],
+        mut f: impl FnMut(&mut Resolver, &Subject) -> Option<Vec<T>>,
+    ) -> Option<Vec<T>> {
+        let (mut all, mut first) = (Vec::new(), None);
+        for subject in subjects {
+            let mut own = Diagnostics::new();
+            let mut r = Resolver {
+                point: self.point,
+                world: self.world,
+                diags: &mut own,
+            };
+            match f(&mut r, subject) {
+                Some(found) => all.extend(found),
+                None => drop(first.get_or_insert(own)),
+            }
         }
+        if !all.is_empty() {
+            return Some(all);
+        }
+        if let Some(own) = first {
+            self.diags.append(own);
+        }
+        None
     }
 
     fn other_family(&mut self, first: &Component) -> Option<Vec<Place>> {
@@ -136,7 +166,7 @@ impl Resolver<'_> {
         None
     }
 
-    fn process(&mut self, c: &Component) -> Option<Subject> {
+    fn process(&mut self, c: &Component) -> Option<Vec<Subject>> {
         let (name, process_text) = match &c.arg {
             Some(Literal::String(s)) => {
                 (s.text().into_owned(), format!("process(\"{}\")", s.text()))
@@ -158,14 +188,7 @@ impl Resolver<'_> {
             },
         };
         if name.contains(['*', '?', '[']) {
-            self.diags
-                .error(
-                    Tag::NotBuilt,
-                    c.span,
-                    "wildcards in program names are not built yet",
-                )
-                .help("write several points, one for each program");
-            return None;
+            return self.programs(&name, c);
         }
         let binary = match self.world.info().open_program(&name) {
             Ok(b) => b,
@@ -174,57 +197,83 @@ impl Resolver<'_> {
                 return None;
             }
         };
+        Some(vec![self.subject(binary, c, process_text)])
+    }
+
+    /// The programs whose paths match.
+    fn programs(&mut self, pattern: &str, c: &Component) -> Option<Vec<Subject>> {
+        if pattern.contains('[') || pattern.contains("**") || !pattern.starts_with('/') {
+            self.diags
+                .error(
+                    Tag::NotBuilt,
+                    c.span,
+                    "of wildcards in program names only * and ? in whole paths are built yet",
+                )
+                .help("e.g. process(\"/usr/bin/git*\"), or several points, one for each program");
+            return None;
+        }
+        let search = self.world.info().search();
+        let paths = crate::files::matching(&search.host_path(Path::new(pattern)));
+        let opened = paths
+            .iter()
+            .filter_map(|p| self.world.info().open(p).ok())
+            .collect::<Vec<_>>();
+        let found: Vec<Subject> = opened
+            .into_iter()
+            .filter(|b| is_program(b))
+            .map(|b| self.subject(b, c, String::new()))
+            .collect();
+        if found.is_empty() {
+            self.diags
+                .error(
+                    Tag::ProgramUnknown,
+                    c.span,
+                    format!("no program matches `{pattern}`"),
+                )
+                .help("look with ls which files there are");
+            return None;
+        }
+        Some(found)
+    }
+
+    fn subject(&mut self, binary: Arc<Binary>, c: &Component, process_text: String) -> Subject {
         let image = self.world.image_of(&binary);
         let named = c.arg.is_some() && is_program(&binary);
         let text = match c.arg {
             Some(_) => format!("process(\"{}\")", binary.path().display()),
             None => process_text,
         };
-        Some(Subject {
+        Subject {
             process: named.then_some(image),
             binary,
             image,
             text,
-        })
+        }
     }
 
-    fn library(&mut self, c: &Component, of: &Subject) -> Option<Subject> {
+    fn libraries(&mut self, c: &Component, of: &[Subject]) -> Option<Vec<Subject>> {
         let Some(Literal::String(s)) = &c.arg else {
             self.diags
                 .error(Tag::PointArgument, c.span, "a library needs its name")
                 .help("e.g. .library(\"libc.so.6\")");
             return None;
         };
-        let found = match self.world.info().open_libraries(&of.binary, &s.text()) {
-            Ok(found) => found,
-            Err(e) => {
-                report(&e, s.span, self.diags);
-                return None;
-            }
-        };
-        let [binary] = &found[..] else {
-            let names: Vec<String> = found
-                .iter()
-                .map(|b| b.path().display().to_string())
-                .collect();
-            self.diags
-                .error(
-                    Tag::NotBuilt,
-                    s.span,
-                    format!(
-                        "the pattern matches {} libraries; several are not built yet",
-                        found.len()
-                    ),
-                )
-                .note(names.join(", "))
-                .help("write one point for each library");
-            return None;
-        };
-        Some(Subject {
-            image: self.world.image_of(binary),
-            text: format!("{}.library(\"{}\")", of.text, binary.path().display()),
-            binary: binary.clone(),
-            process: of.process,
+        self.each(of, |r, of| {
+            let opened = r.world.info().open_libraries(&of.binary, &s.text());
+            let found = match opened {
+                Ok(found) => found,
+                Err(e) => {
+                    report(&e, s.span, r.diags);
+                    return None;
+                }
+            };
+            let subject = |binary: Arc<Binary>| Subject {
+                image: r.world.image_of(&binary),
+                text: format!("{}.library(\"{}\")", of.text, binary.path().display()),
+                process: of.process,
+                binary,
+            };
+            Some(found.into_iter().map(subject).collect())
         })
     }
 

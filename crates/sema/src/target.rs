@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Variables of the traced program: from `$x->y[i]` to registers and memory.
 
+mod entry;
 mod pretty;
 
 use crate::ir::{self, Addr, BinOp, Expr, ExprKind, Reg, TargetPlace, Ty};
@@ -17,13 +18,73 @@ use trapless_syntax::Span;
 /// operand, the pointer of `EXPR->member`).
 pub type LowerExpr<'a> = dyn FnMut(&ast::Expr, &mut Diagnostics) -> Option<Expr> + 'a;
 
+/// What a pointer in the script leads to, by the debug information of a file.
+#[derive(Clone)]
+pub struct AutoType {
+    ty: TypeId,
+    types: Arc<Binary>,
+}
+
+impl AutoType {
+    pub fn same(&self, other: &AutoType) -> bool {
+        let name = |t: &AutoType| t.types.types().name(t.types.types().strip(t.ty));
+        Arc::ptr_eq(&self.types, &other.types) && (self.ty == other.ty || name(self) == name(other))
+    }
+}
+
+/// Where an access starts from.
+#[derive(Clone, Default)]
+pub struct From<'a> {
+    pub context: Option<&'a Context>,
+    /// Of `EXPR->member`: the type of EXPR.
+    pub auto: Option<AutoType>,
+}
+
+/// The type of what `target` reads; nothing is reported.
+pub fn type_of(
+    target: &ast::Target,
+    context: Option<&Context>,
+    auto: Option<AutoType>,
+    world: &mut World,
+) -> Option<AutoType> {
+    if target.pretty != Pretty::No {
+        return None;
+    }
+    let mut unheard = Diagnostics::new();
+    let mut r = Reader {
+        world,
+        diags: &mut unheard,
+        span: target.span,
+    };
+    // Only the type is wanted: any number serves as an index.
+    let mut lower = |e: &ast::Expr, _: &mut Diagnostics| {
+        Some(Expr {
+            ty: Ty::Long,
+            kind: ExprKind::Long(0),
+            span: e.span,
+        })
+    };
+    let value = r.resolve(target, From { context, auto }, &mut lower)?;
+    let types = value.types.types();
+    let ty = match (target.address_of, element_type(types, value.ty)) {
+        (true, _) => types.pointer_to(value.ty),
+        (false, Some(of)) if pointee(types, value.ty).is_none() => types.pointer_to(of),
+        _ => value.ty,
+    };
+    pointee(types, ty)?;
+    Some(AutoType {
+        ty,
+        types: value.types,
+    })
+}
+
 /// Read a target variable: a number, or text for the pretty-printing forms.
-/// `context` is that of the place; of a return probe only `$return` arrives
+/// `from.context` is that of the place; of a return probe only `$return` arrives
 /// here with `at_return` (the others are read at entry, with a context that
 /// has it false). `None`: a report has been made.
 pub fn read(
     target: &ast::Target,
-    context: Option<&Context>,
+    from: From,
     world: &mut World,
     lower: &mut LowerExpr,
     diags: &mut Diagnostics,
@@ -35,10 +96,10 @@ pub fn read(
     };
     if let TargetBase::Var(name) = &target.base {
         if name.name.starts_with("$$") {
-            return r.all_of(&name.name, context?, target.pretty);
+            return r.all_of(&name.name, from.context?, target.pretty);
         }
     }
-    let value = r.resolve(target, context, lower)?;
+    let value = r.resolve(target, from, lower)?;
     if target.address_of {
         return r.address_of(value);
     }
@@ -90,12 +151,8 @@ impl Reader<'_> {
 
     // ---- where a name begins ----
 
-    fn resolve(
-        &mut self,
-        t: &ast::Target,
-        context: Option<&Context>,
-        lower: &mut LowerExpr,
-    ) -> Option<Value> {
+    fn resolve(&mut self, t: &ast::Target, from: From, lower: &mut LowerExpr) -> Option<Value> {
+        let context = from.context;
         let mut value = match &t.base {
             TargetBase::Var(name) if name.name == "$return" => self.returned(context?)?,
             TargetBase::Var(name) => self.variable(name.name.trim_start_matches('$'), context?)?,
@@ -123,14 +180,13 @@ impl Reader<'_> {
                 )?
             }
             TargetBase::Auto(operand) => {
-                self.diags
-                    .error(
-                        Tag::NotBuilt,
-                        operand.span,
-                        "-> on a script's value is not built yet",
-                    )
-                    .help("say the type: @cast(x, \"struct name\")->member");
-                return None;
+                let pointer = lower(operand, self.diags)?;
+                let auto = from.auto?;
+                Value {
+                    place: Place::Computed(Addr::Expr(Box::new(pointer))),
+                    ty: auto.ty,
+                    types: auto.types,
+                }
             }
         };
         for access in &t.path {
@@ -163,21 +219,28 @@ impl Reader<'_> {
             Ok(v) => v,
             Err(e) => return self.fail(&e),
         };
-        self.located(&binary, c.image, &var, &cx)
+        self.located(&binary, c, &var, &cx)
     }
 
     fn located(
         &mut self,
         binary: &Arc<Binary>,
-        image: ir::ImageId,
+        c: &Context,
         var: &di::Variable,
         cx: &di::Context,
     ) -> Option<Value> {
+        if var.kind == di::VariableKind::Parameter && self.is_unstored(binary, c) {
+            return Some(Value {
+                place: self.passed(binary, var, cx, c)?,
+                ty: var.ty,
+                types: binary.clone(),
+            });
+        }
         let location = match binary.locate(var, cx) {
             Ok(l) => l,
             Err(e) => return self.fail(&e),
         };
-        let place = self.place(&location, image)?;
+        let place = self.place(&location, c.image)?;
         Some(Value {
             place,
             ty: var.ty,
@@ -192,7 +255,7 @@ impl Reader<'_> {
         let binary = self.binary(c.image)?;
         let cx = self.scope(&binary, c)?;
         match binary.global(name, file) {
-            Ok(v) => self.located(&binary, c.image, &v, &cx),
+            Ok(v) => self.located(&binary, c, &v, &cx),
             Err(e) => self.fail(&e),
         }
     }

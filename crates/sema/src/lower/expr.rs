@@ -598,11 +598,30 @@ impl Lowerer<'_, '_> {
         if inner.iter().any(Option::is_none) {
             return None;
         }
+        let auto = match &t.base {
+            TargetBase::Auto(operand) => Some(self.known_type(operand)?),
+            _ => None,
+        };
         let mut inner = inner.into_iter().flatten();
         let mut lower = move |_: &ast::Expr, _: &mut trapless_syntax::Diagnostics| inner.next();
-        let e = target::read(t, context, self.shared.world, &mut lower, self.shared.diags)?;
+        let from = target::From { context, auto };
+        let e = target::read(t, from, self.shared.world, &mut lower, self.shared.diags)?;
         self.needs_all_regs |= crate::walk::reads_preserved(&e);
         Some(e)
+    }
+
+    fn known_type(&mut self, operand: &Expr) -> Option<target::AutoType> {
+        let found = self.auto_type(operand);
+        if found.is_none() {
+            self.error(
+                Tag::TypeUnknown,
+                operand.span,
+                "what this value points to is not known here",
+            )
+            .help("say the type: @cast(x, \"struct name\")->member")
+            .note("known are $variables, @cast, and locals that are only set from these");
+        }
+        found
     }
 
     /// A variable in a return probe: its value at entry.
@@ -718,7 +737,7 @@ impl Lowerer<'_, '_> {
     }
 }
 
-fn is_return(t: &Target) -> bool {
+pub(super) fn is_return(t: &Target) -> bool {
     matches!(&t.base, TargetBase::Var(name) if name.name == "$return" || name.name == "$$return")
 }
 

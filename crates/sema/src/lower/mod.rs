@@ -4,6 +4,7 @@
 //! This is the pass that complains: it sees each expression with the types
 //! that inference found.
 
+mod auto;
 mod expr;
 mod globals;
 mod print;
@@ -87,6 +88,8 @@ pub struct Lowerer<'s, 'a> {
     /// Arrays that surrounding foreach loops walk.
     walked: Vec<usize>,
     needs_all_regs: bool,
+    /// For the types of `EXPR->member`.
+    auto_values: auto::Assigned,
 }
 
 /// A handler, and the one at entry that it needs.
@@ -104,6 +107,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let mut l = Lowerer::new(shared, Scope::Unit(n), unit.file);
     l.context = place.context.clone();
     l.entry = is_return.then(Vec::new);
+    l.auto_values = auto::assigned(&unit.body);
     let body = l.block(&unit.body);
     l.warn_unset();
     let kind = match place.kind {
@@ -196,6 +200,7 @@ fn lower_function(shared: &mut Shared, f: usize) -> ir::Function {
     };
     let body = match &item.body {
         FunctionBody::Script(b) => {
+            l.auto_values = auto::assigned(b);
             let body = l.block(b);
             l.warn_unset();
             ir::FunctionBody::Script(body)
@@ -260,6 +265,7 @@ impl<'s, 'a> Lowerer<'s, 'a> {
             in_loop: 0,
             walked: Vec::new(),
             needs_all_regs: false,
+            auto_values: auto::Assigned::new(),
         }
     }
 

@@ -46,7 +46,7 @@ impl Reader<'_> {
         let mut text = Text::default();
         for v in vars.iter().filter(|v| wanted.contains(&v.kind)) {
             let value = self.quietly(|r| {
-                let value = r.located(&binary, c.image, v, &cx)?;
+                let value = r.located(&binary, c, v, &cx)?;
                 r.shown(value)
             });
             text.variable(&v.name, value);
