@@ -7,6 +7,7 @@ CC ?= gcc
 PREFIX ?= /usr/local
 BUILD ?= build
 CARGO_FLAGS ?= --release --locked
+CARGO_OUT = $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := all
 .PHONY: all help demo check check-one check-loop check-long check-vm fuzz bench fix lint graph install install-target \
@@ -45,7 +46,7 @@ bin/trapless: FORCE
 	@mk/deps build && mk/rust
 	@mkdir -p bin
 	cargo build -q $(CARGO_FLAGS) -p trapless-cli
-	@cmp -s target/release/trapless $@ || install -m 755 target/release/trapless $@
+	@cmp -s $(CARGO_OUT)/trapless $@ || install -m 755 $(CARGO_OUT)/trapless $@
 
 bin/trapless-run: $(RUNNER_OBJ)/trapless-run
 	@mkdir -p bin
@@ -83,22 +84,29 @@ graph:
 fix:
 	cargo fmt --all
 	mk/format
+	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
 
 bench: all $(BUILD)/bench/own
 	bench/run
 
+SHARE = $(DESTDIR)$(PREFIX)/share
 install: all install-lib
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/trapless/include/trapless
+	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/trapless bin/trapless-run $(DESTDIR)$(PREFIX)/bin/
-	cp -r tapset $(DESTDIR)$(PREFIX)/share/trapless/
-	install -m 644 runtime/script.h $(DESTDIR)$(PREFIX)/share/trapless/include/
+	install -d $(SHARE)/trapless/tapset $(SHARE)/trapless/examples $(SHARE)/trapless/include/trapless
+	install -m 644 tapset/* $(SHARE)/trapless/tapset/
+	install -m 644 examples/*.stp $(SHARE)/trapless/examples/
+	install -m 644 runtime/script.h $(SHARE)/trapless/include/
 	install -m 644 $(addprefix include/trapless/, probe.h regs.h error.h error.def wire.h) \
-		$(DESTDIR)$(PREFIX)/share/trapless/include/trapless/
-	install -d $(DESTDIR)$(PREFIX)/share/trapless/examples
-	install -m 644 examples/*.stp $(DESTDIR)$(PREFIX)/share/trapless/examples/
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 644 man/trapless.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 man/trapless-run.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+		$(SHARE)/trapless/include/trapless/
+	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless
+	sed 's|/usr/local|$(PREFIX)|' man/trapless.1 >$(SHARE)/man/man1/trapless.1
+	install -m 644 man/trapless-run.8 $(SHARE)/man/man8/
+	install -m 644 README.md LICENSE-MIT LICENSE-GPL docs/diagnostics.md $(SHARE)/doc/trapless/
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	bin/trapless --completions bash >$(SHARE)/bash-completion/completions/trapless
+	bin/trapless --completions zsh >$(SHARE)/zsh/site-functions/_trapless
+	bin/trapless --completions fish >$(SHARE)/fish/vendor_completions.d/trapless.fish
 
 install-target: bin/trapless-run
 	install -d $(ROOT)$(PREFIX)/bin

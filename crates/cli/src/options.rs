@@ -127,5 +127,5 @@ Without -c and -x, process(\"PATH\") means every process of that program that ru
 that you may trace.
 
 Exit status: with -c that of CMD (128 + n when signal n ended it); 0 when a session
-ended by itself, by exit() or an interrupt; 1 when the script or the target was refused,
-or its handlers failed; 2 when the command line is wrong.";
+ended by itself, by exit() or an interrupt; 1 when the script, the target or a probe was
+refused, or handlers failed; 2 when the command line is wrong.";

@@ -208,11 +208,17 @@ fn script_text(
         )),
         Err(e) => {
             diags
-                .error(Tag::FileMissing, None, format!("{file}: {e}"))
+                .error(Tag::FileMissing, None, format!("{file}: {}", plain(&e)))
                 .help("give the path of a script file, or its text with -e");
             None
         }
     }
+}
+
+/// The system's words without its number.
+fn plain(e: &std::io::Error) -> String {
+    let text = e.to_string();
+    text.split(" (os error").next().unwrap_or("").to_string()
 }
 
 fn environment(options: &Options, args: Vec<String>) -> Environment {
@@ -541,7 +547,11 @@ fn compile_object(
         }
         (_, Err(e)) => {
             diags
-                .error(Tag::FileMissing, None, format!("{}: {e}", object.display()))
+                .error(
+                    Tag::FileMissing,
+                    None,
+                    format!("{}: {}", object.display(), plain(&e)),
+                )
                 .help("set TMPDIR to a folder that can be written");
             None
         }
@@ -558,7 +568,11 @@ fn finish(options: &Options, tap: Vec<u8>, diags: &mut Diagnostics) -> Option<Pa
     };
     if let Err(e) = std::fs::write(&path, tap) {
         diags
-            .error(Tag::FileMissing, None, format!("{}: {e}", path.display()))
+            .error(
+                Tag::FileMissing,
+                None,
+                format!("{}: {}", path.display(), plain(&e)),
+            )
             .help("the module is written here: choose a folder that can be written");
         return None;
     }
