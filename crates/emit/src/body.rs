@@ -28,6 +28,8 @@ pub(crate) struct Body<'u, 'p> {
     callee_stack: u32,
     /// Data offsets of the `@entry` values.
     pub call_data: Vec<u32>,
+    /// `run` is given to some function, or an error can be raised.
+    pub escapes: bool,
 }
 
 pub(crate) struct LoopLabels {
@@ -57,6 +59,7 @@ impl<'u, 'p> Body<'u, 'p> {
             // The slow ways in and out of a handler are calls, too.
             callee_stack: CALL_STACK,
             call_data: Vec::new(),
+            escapes: false,
         }
     }
 
@@ -125,10 +128,12 @@ impl<'u, 'p> Body<'u, 'p> {
     }
 
     pub fn frame_of_call(&mut self) {
+        self.escapes = true;
         self.callee_stack = self.callee_stack.max(CALL_STACK);
     }
 
     pub fn calls(&mut self, callee: FunctionId) {
+        self.escapes = true;
         // A recursive function asks for its own: counted once, multiplied later.
         self.callee_stack = self.callee_stack.max(self.stacks[callee.0 as usize]);
     }
@@ -141,6 +146,7 @@ impl<'u, 'p> Body<'u, 'p> {
 
     /// Leave when an error is set.
     pub fn check(&mut self) {
+        self.escapes = true;
         let to = self.on_error.clone();
         self.line(format!("if (tl_unlikely(run->error)) goto {to};"));
     }

@@ -332,6 +332,8 @@ impl Unit<'_> {
                 span: h.span,
             });
         }
+        let locks = body.unit.layout.locks(&h.locks);
+        let light = !body.escapes && locks.is_none();
         let text = body.finish();
         let (ret, first, enter) = match h.kind {
             HandlerKind::Return => ("void", "struct tl_ret_call *c", "tl_run_enter_call(run, c,"),
@@ -348,10 +350,14 @@ impl Unit<'_> {
         out.line(format!("{ret} {name}({first}, {rest});"));
         out.line(format!("{ret} {name}({first}, {rest})"));
         out.line("{");
-        out.line("\tstruct tl_run run_room, *const run = &run_room;");
-        out.line(format!("\tif (!{enter} regs, self))"));
-        out.line(format!("\t\t{leave}"));
-        if let Some(locks) = self.layout.locks(&h.locks) {
+        if light {
+            light_entry(out, h.kind, leave);
+        } else {
+            out.line("\tstruct tl_run run_room, *const run = &run_room;");
+            out.line(format!("\tif (!{enter} regs, self))"));
+            out.line(format!("\t\t{leave}"));
+        }
+        if let Some(locks) = locks {
             out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
             out.line("\tif (!tl_run_lock(run, locks, sizeof(locks) / sizeof(locks[0])))");
             out.line("\t\tgoto out;");
@@ -359,7 +365,9 @@ impl Unit<'_> {
         out.append(text);
         out.line("\tgoto out;");
         out.line("out:");
-        out.line("\ttl_run_leave(run);");
+        if !light {
+            out.line("\ttl_run_leave(run);");
+        }
         out.line(format!("\t{leave}"));
         out.line("}");
         out.blank();
@@ -380,6 +388,22 @@ fn c_stack(code: &str) -> u32 {
         true => 1024 + TEXT_STACK,
         false => 128 + CALL_STACK,
     }
+}
+
+/// The head of a handler that only counts: nothing of it can fail or wait, so
+/// all that it needs of a run are three pointers, which stay in registers.
+fn light_entry(out: &mut Text, kind: HandlerKind, leave: &str) {
+    let (env, call) = match kind {
+        HandlerKind::Entry | HandlerKind::Return => ("c->rp->data", "c"),
+        _ => ("p->data", "NULL"),
+    };
+    out.line(format!("\tconst struct tl_env *const env = {env};"));
+    out.line("\tstruct { struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
+    out.line(format!(
+        "\t\trun_room = {{ env->view, tl_count_enter(env, self), regs, {call} }}, *const run = &run_room;"
+    ));
+    out.line("\tif (!run->block)");
+    out.line(format!("\t\t{leave}"));
 }
 
 fn index_of(list: &mut Vec<Vec<u8>>, item: &[u8]) -> usize {
