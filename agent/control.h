@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 1
+#define TL_CTL_VERSION 2
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -87,6 +87,7 @@ struct tl_ctl_probe {
 	uint64_t detour, patch;
 	uint32_t patch_len, armed;
 	int32_t why[TL_CTL_RUNGS];
+	uint32_t nexits, ntrapped; /* of a return probe: its exits, those on the trap rung */
 	uint64_t nmissed, nabandoned;
 	uint64_t at_missed[2],
 		at_abandoned; /* where these stand in the target: read when it exits; 0: none */
@@ -112,7 +113,7 @@ struct tl_ctl {
 	uint32_t fsgsbase;
 	uint32_t lender; /* INIT: id of the thread whose thread block the helper shares, else 0 */
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
-	uint32_t reserved1;
+	uint32_t explain; /* ARM: tell rungs and reasons, too */
 	/* service */
 	uint32_t svc, reserved;
 	uint64_t svc_arg[4];

@@ -102,16 +102,51 @@ static void report_one(struct tl_ctl_probe *p, const struct tl_probe_info *info)
 		p->why[i] = info->why[i];
 }
 
-static int report(const struct tl_probe_info *info, void *arg)
+/* An entry or an exit of a return probe: told by its place. */
+static void report_return(struct tl_ctl *c, const struct tl_probe_info *info)
 {
-	struct tl_ctl *c = arg;
 	struct armed *a;
+	size_t i;
 
 	for (a = all; a; a = a->next) {
-		if (!a->is_return && &a->site == info->probe)
-			report_one(ctl_probe(c, a->index), info);
+		struct tl_ctl_probe *p = ctl_probe(c, a->index);
+
+		if (!a->is_return || !a->live)
+			continue;
+		if (info->probe->data == a->ret.state) {
+			report_one(p, info);
+			continue;
+		}
+		for (i = 0; i < a->ret.nparts; i++) {
+			if (info->addr - a->ret.parts[i].start >= a->ret.parts[i].size)
+				continue;
+			p->nexits++;
+			p->ntrapped += info->rung == TL_RUNG_TRAP;
+			break;
+		}
 	}
+}
+
+static int report(const struct tl_probe_info *info, void *arg)
+{
+	const struct tl_agent_module *m;
+	struct tl_ctl *c = arg;
+
+	m = code_at(c->env);
+	if ((uintptr_t)info->probe->pre - m->code < m->code_size) /* the module's own handler */
+		report_one(ctl_probe(c, ((const struct armed *)info->probe)->index), info);
+	else
+		report_return(c, info);
 	return 0;
+}
+
+static void report_all(struct tl_ctl *c)
+{
+	struct armed *a;
+
+	for (a = all; a; a = a->next)
+		ctl_probe(c, a->index)->nexits = ctl_probe(c, a->index)->ntrapped = 0;
+	tl_probes_list(report, c);
 }
 
 /*
@@ -187,7 +222,8 @@ int tl_agent_arm(struct tl_ctl *c)
 	}
 	arm_sites(c, list, probes, n);
 	tl_os_free(list, bytes);
-	tl_probes_list(report, c);
+	if (c->explain)
+		report_all(c);
 	for (a = all, n = 0; a; a = a->next) {
 		ctl_probe(c, a->index)->armed = a->live;
 		where_counts(ctl_probe(c, a->index), a);

@@ -13,7 +13,7 @@ AGENT_SRCS = $(AGENT_OWN_SRCS) $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INS
 	$(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c timers.c target.c) \
 	$(addprefix runner/guardian/, guardian.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
-	trapsvc.c children.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
+	trapsvc.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
 
 RUNNER_WARN = -Wall -Wextra -Werror
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIE -fvisibility=hidden -fno-stack-protector -fcf-protection=none \

@@ -221,7 +221,7 @@ static void say_ready(double since)
 	uint32_t armed = 0;
 	int i;
 
-	if (!opt.verbose)
+	if (!opt.verbose || opt.command) /* a program that we start is armed later */
 		return;
 	for (i = 0; i < ntargets; i++)
 		armed += targets[i].armed;

@@ -10,6 +10,7 @@ enum message_kind {
 	MSG_READY = 1, /* seized, agent in, probes armed: number = armed probes */
 	MSG_FAILED, /* text: why; nothing is left in the target */
 	MSG_NOTE, /* text for -v */
+	MSG_EXPLAIN, /* a line about a probe */
 	MSG_WARN, /* text for the user */
 	MSG_GONE, /* the target has ended, or runs another program */
 	MSG_COUNTS, /* the closing figures */

@@ -29,6 +29,7 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.session = s->view.session;
 	g.shared_images = s->images;
 	g.verbose = o->verbose;
+	g.explain = o->explain;
 	g.traps_only = o->traps_only;
 	g.launched = t->launched;
 	_exit(guardian_run(&g));
@@ -155,6 +156,9 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	case MSG_READY:
 		t->ready = true;
 		t->armed = m->number;
+		if (o->verbose && t->launched && m->number)
+			fprintf(stderr, "trapless-run: %u probes armed in process %d\n", m->number,
+				t->pid);
 		break;
 	case MSG_FAILED:
 		t->failed = true;
@@ -163,6 +167,9 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	case MSG_NOTE:
 		if (o->verbose)
 			fprintf(stderr, "  %s\n", m->text);
+		break;
+	case MSG_EXPLAIN:
+		fprintf(stderr, "%s\n", m->text);
 		break;
 	case MSG_WARN:
 		t->failed |= m->number != 0;
@@ -191,7 +198,9 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 
 		if (n < 0 && errno == EINTR)
 			return true;
-		if (n < 0 && errno == ECONNRESET) /* it left without reading our last word; its own still come */
+		if (n < 0 &&
+			errno ==
+				ECONNRESET) /* it left without reading our last word; its own still come */
 			continue;
 		if (n == (ssize_t)sizeof(m)) {
 			take(t, o, &m);

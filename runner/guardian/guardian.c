@@ -48,7 +48,7 @@ static void send_message(struct guardian *g, struct message *m)
 		;
 }
 
-static void say(struct guardian *g, uint32_t kind, uint32_t number, const char *text)
+void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text)
 {
 	struct message m = {.kind = kind, .number = number};
 
@@ -64,7 +64,7 @@ void guardian_note(struct guardian *g, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say(g, MSG_NOTE, 0, text);
+	guardian_say(g, MSG_NOTE, 0, text);
 }
 
 void guardian_phase(struct guardian *g, const char *name, double since)
@@ -102,7 +102,7 @@ static int control_create(struct guardian *g)
 	return 0;
 }
 
-static struct tl_ctl_probe *ctl_probe(struct guardian *g, uint32_t i)
+struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i)
 {
 	return (struct tl_ctl_probe *)((char *)g->ctl + g->ctl->probes_off) + i;
 }
@@ -114,7 +114,7 @@ static void fill_probes(struct guardian *g)
 
 	for (i = 0; i < g->mod->nprobes; i++) {
 		const struct tl_tap_probe *from = &g->mod->probes[i];
-		struct tl_ctl_probe *p = ctl_probe(g, i);
+		struct tl_ctl_probe *p = guardian_probe(g, i);
 
 		p->number = i;
 		p->kind = from->kind;
@@ -139,18 +139,19 @@ static int tell_refusals(struct guardian *g)
 	uint32_t i, bad = 0;
 
 	for (i = 0; i < g->mod->nprobes; i++) {
-		struct tl_ctl_probe *p = ctl_probe(g, i);
+		struct tl_ctl_probe *p = guardian_probe(g, i);
 		const struct tl_tap_probe *from = &g->mod->probes[i];
 
-		if (!p->result || p->armed || (from->flags & TL_TAP_PROBE_OPTIONAL) || g->told[i])
+		if (!p->result || p->armed || (from->flags & TL_TAP_PROBE_OPTIONAL) ||
+			g->told[i] & TOLD_REFUSAL)
 			continue;
-		g->told[i] = 1;
+		g->told[i] |= TOLD_REFUSAL;
 		bad++;
 		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
 			module_string(g->mod, from->point), tl_error_name(p->result),
 			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
 			tl_error_next(p->result));
-		say(g, MSG_WARN, 1, text);
+		guardian_say(g, MSG_WARN, 1, text);
 	}
 	return (int)bad;
 }
@@ -162,11 +163,13 @@ static int arm_now(struct guardian *g)
 
 	g->ctl->first = 0;
 	g->ctl->count = g->mod->nprobes;
+	g->ctl->explain = g->explain || g->verbose;
 	ret = helper_command(g, TL_CMD_ARM);
 	guardian_phase(g, "arm", at);
 	if (ret >= 0)
 		g->narmed = (uint32_t)ret;
 	tell_refusals(g);
+	explain(g);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
 
@@ -236,7 +239,7 @@ void counts_at_exit(struct guardian *g)
 	uint32_t i;
 
 	for (i = 0; i < g->mod->nprobes; i++) {
-		struct tl_ctl_probe *p = ctl_probe(g, i);
+		struct tl_ctl_probe *p = guardian_probe(g, i);
 
 		if (!p->armed)
 			continue;
@@ -254,7 +257,7 @@ static void counts(struct guardian *g)
 	uint32_t i;
 
 	for (i = 0; i < g->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = ctl_probe(g, i);
+		const struct tl_ctl_probe *p = guardian_probe(g, i);
 
 		m.missed += p->nmissed;
 		m.abandoned += p->nabandoned;
@@ -290,7 +293,7 @@ static void name_blocker(struct guardian *g)
 		"thread %d (%s) of process %d still stands in probe memory: that memory is "
 		"given back when it has left",
 		who->tid, comm, g->pid);
-	say(g, MSG_WARN, 0, text);
+	guardian_say(g, MSG_WARN, 0, text);
 }
 
 /* One try at giving everything back. 0: nothing of ours is left. */
@@ -356,7 +359,7 @@ static void leave(struct guardian *g)
 		name_blocker(g);
 	if (g->ctl && g->ctl->env) /* something may have been armed */
 		traps_settle(g);
-	say(g, MSG_DONE, (uint32_t)kept, g->error);
+	guardian_say(g, MSG_DONE, (uint32_t)kept, g->error);
 	shutdown(g->sock, SHUT_RDWR);
 	while (kept && !g->gone && !g->execed) { /* wait behind for those who still stand there */
 		struct timespec ts = {0, 200000000};
@@ -405,7 +408,7 @@ static int watch(struct guardian *g)
 				return -1;
 			if (g->launched && g->armed && !said) {
 				said = true;
-				say(g, MSG_READY, g->narmed, "");
+				guardian_say(g, MSG_READY, g->narmed, "");
 			}
 			continue;
 		}
@@ -453,7 +456,7 @@ static int begin(struct guardian *g)
 		return ret;
 	guardian_phase(g, "seize", at);
 	if (g->launched) {
-		say(g, MSG_READY, 0, "seized");
+		guardian_say(g, MSG_READY, 0, "seized");
 		return 0;
 	}
 	ret = remote_find_syscall(g);
@@ -462,7 +465,7 @@ static int begin(struct guardian *g)
 	if (!ret)
 		ret = session_arm(g, NULL, true);
 	if (!ret)
-		say(g, MSG_READY, g->narmed, "");
+		guardian_say(g, MSG_READY, g->narmed, "");
 	return ret;
 }
 
@@ -476,9 +479,9 @@ int guardian_run(struct guardian *g)
 	if (!ret)
 		ret = watch(g);
 	if (ret)
-		say(g, MSG_FAILED, 0, g->error);
+		guardian_say(g, MSG_FAILED, 0, g->error);
 	else if (g->gone || g->execed)
-		say(g, MSG_GONE, g->execed, "");
+		guardian_say(g, MSG_GONE, g->execed, "");
 	leave(g);
 	/* The kernel lets all threads go on, undisturbed, as we end. */
 	return 0;

@@ -48,6 +48,8 @@ struct thread {
 	struct reissue again;
 };
 
+enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
+
 struct phase {
 	const char *name;
 	double ms;
@@ -78,7 +80,7 @@ struct guardian {
 	bool expecting; /* a helper is being born */
 	bool armed;
 	uint32_t narmed;
-	char *told; /* per probe: its refusal was reported */
+	char *told; /* per probe: enum told */
 	uint64_t strings_at, entry, session_size;
 	struct tl_session *session; /* our view of it */
 	struct thread *at_exec, *at_map, *at_entry; /* stopped there, for the main loop */
@@ -93,7 +95,7 @@ struct guardian {
 	} trap_action;
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps;
-	int verbose;
+	int verbose, explain;
 	bool traps_only;
 	struct phase phases[32];
 	int nphases;
@@ -106,6 +108,12 @@ int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((forma
 void guardian_note(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
 double now_ms(void);
+
+void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text);
+struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i);
+
+/* explain.c */
+void explain(struct guardian *g);
 
 /* loop.c: events */
 struct thread *thread_find(struct guardian *g, pid_t tid);

@@ -7,8 +7,8 @@ from support import ALL, PAIR, hits, runner, tap
 LIBC = '/lib/x86_64-linux-gnu/libc.so.6'
 
 
-def launch(ctx, module, command, **kw):
-    return ctx.run([runner(ctx), module, '-c', command], **kw)
+def launch(ctx, module, command, args=(), **kw):
+    return ctx.run([runner(ctx), module, '-c', command] + list(args), **kw)
 
 
 def test_exact_and_status(ctx):
@@ -64,6 +64,21 @@ def test_through_shell(ctx):
     assert r.returncode == 7 and hits(r.stdout) == 200, r
 
 
+def test_explain(ctx):
+    """One line a probe: rung, place, point, and why on no better rung."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work', 'main'])
+    r = launch(ctx, module, path + ' 1 10', args=['--explain'])
+    lines = [line for line in r.stderr.splitlines() if 'function("' in line]
+    assert len(lines) == 2, r
+    want = 'trap' if ctx.env.get('TRAPLESS_TRAPS_ONLY') else ('retarget', 'whole', 'window', 'trap')
+    assert all(line.startswith(want) for line in lines), r
+    assert want != 'trap' or all('OPT_OFF' in line for line in lines), r
+    r = launch(ctx, module, path + ' 1 10', args=['--explain', '-v'])
+    assert r.stderr.count('detour 0x') == 2, r
+
+
 test_exact_and_status.variants = ALL
+test_explain.variants = PAIR
 test_library_from_start.variants = PAIR
 test_static_from_start.variants = PAIR

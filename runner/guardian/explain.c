@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* --explain: for each probe where it stands, on which rung, and why on no better one. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include <trapless/error.h>
+#include <trapless/probe.h>
+
+#include "guardian.h"
+
+enum { A_FEW = 12 }; /* lines that -v shows without --explain */
+
+static const char *const names[] = {"none", "retarget", "whole", "pun", "evict", "window", "trap"};
+
+/* "libc.so.6+0x1234": an address that means something tomorrow, too. */
+static void place(struct guardian *g, uint64_t addr, char *buf, size_t room)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->ctl->nimages; i++) {
+		const struct tl_ctl_image *m = &g->ctl->images[i];
+
+		if (addr - m->lo < m->hi - m->lo) {
+			snprintf(buf, room, "%.59s+0x%llx", m->name,
+				(unsigned long long)(addr - m->bias));
+			return;
+		}
+	}
+	snprintf(buf, room, "0x%llx", (unsigned long long)addr);
+}
+
+/* The engine's word, said so that it fits the rung. */
+static const char *reason_text(uint32_t rung, int why)
+{
+	if (why == -TL_E_TOO_SHORT && rung == TL_RUNG_RETARGET)
+		return "only a direct call or jump has a target to change";
+	if (why == -TL_E_TOO_SHORT && rung == TL_RUNG_WHOLE)
+		return "the instruction is shorter than a jump (5 bytes)";
+	return tl_error_text(why);
+}
+
+/* The rungs above it, each with the reason's name. */
+static void reasons(const struct tl_ctl_probe *p, char *buf, size_t room)
+{
+	uint32_t r;
+	size_t n = 0;
+
+	*buf = 0;
+	for (r = TL_RUNG_RETARGET; r < p->rung && n < room; r++) {
+		if (p->why[r] && !(r == TL_RUNG_RETARGET && p->why[r] == -TL_E_TOO_SHORT))
+			n += (size_t)snprintf(buf + n, room - n, "%s%s: %s", n ? ", " : "; not ",
+				names[r], tl_error_name(p->why[r]));
+	}
+}
+
+static void one_line(struct guardian *g, uint32_t i)
+{
+	const struct tl_ctl_probe *p = guardian_probe(g, i);
+	const char *point = module_string(g->mod, g->mod->probes[i].point);
+	char text[760], at[96], why[200], exits[80] = "";
+
+	place(g, p->addr, at, sizeof(at));
+	if (!p->armed) {
+		snprintf(text, sizeof(text), "%-8s %s  %.400s  [%s]", "refused", at, point,
+			tl_error_name(p->result));
+	} else {
+		reasons(p, why, sizeof(why));
+		if (p->kind == TL_TAP_RETURN && p->nexits)
+			snprintf(exits, sizeof(exits), "; exits: %u by jump, %u by trap",
+				p->nexits - p->ntrapped, p->ntrapped);
+		snprintf(text, sizeof(text), "%-8s %s  %.400s%s%s",
+			names[p->rung <= TL_RUNG_TRAP ? p->rung : 0], at, point, why, exits);
+	}
+	guardian_say(g, MSG_EXPLAIN, 0, text);
+}
+
+static void details(struct guardian *g, uint32_t i)
+{
+	const struct tl_ctl_probe *p = guardian_probe(g, i);
+	char text[400];
+	uint32_t r;
+
+	snprintf(text, sizeof(text),
+		"           at 0x%llx: %u bytes changed at 0x%llx, detour 0x%llx",
+		(unsigned long long)p->addr, p->patch_len, (unsigned long long)p->patch,
+		(unsigned long long)p->detour);
+	guardian_say(g, MSG_EXPLAIN, 0, text);
+	for (r = TL_RUNG_RETARGET; r < p->rung && r < TL_RUNG_TRAP; r++) {
+		if (!p->why[r])
+			continue;
+		snprintf(text, sizeof(text), "           %s is not possible: %s", names[r],
+			reason_text(r, p->why[r]));
+		guardian_say(g, MSG_EXPLAIN, 0, text);
+	}
+}
+
+static bool is_news(struct guardian *g, uint32_t i)
+{
+	const struct tl_ctl_probe *p = guardian_probe(g, i);
+
+	if (!p->addr || (!p->armed && !p->result) || g->told[i] & TOLD_RUNG)
+		return false;
+	g->told[i] |= TOLD_RUNG;
+	return true;
+}
+
+/* Of what was armed since the last time. With -v alone only the first few. */
+void explain(struct guardian *g)
+{
+	uint32_t i, n = 0;
+	char text[80];
+
+	if (!g->explain && !g->verbose)
+		return;
+	for (i = 0; i < g->mod->nprobes; i++) {
+		if (!is_news(g, i))
+			continue;
+		if (!g->explain && ++n > A_FEW)
+			continue;
+		one_line(g, i);
+		if (g->explain && g->verbose && guardian_probe(g, i)->armed)
+			details(g, i);
+	}
+	if (n > A_FEW) {
+		snprintf(text, sizeof(text), "... and %u more: --explain shows all", n - A_FEW);
+		guardian_say(g, MSG_EXPLAIN, 0, text);
+	}
+}
