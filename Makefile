@@ -48,6 +48,8 @@ bin/trapless: FORCE
 	cargo build -q $(CARGO_FLAGS) -p trapless-cli
 	@cmp -s $(CARGO_OUT)/trapless $@ || install -m 755 $(CARGO_OUT)/trapless $@
 
+# One file that runs on any Linux: other C libraries, empty containers.
+$(RUNNER_OBJ)/trapless-run: private CC += -static
 bin/trapless-run: $(RUNNER_OBJ)/trapless-run
 	@mkdir -p bin
 	@install -m 755 $< $@

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""Bad input: one clear message, what to do next, status not 0, nothing changed in the target."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from support_front import Selling, shop, symbol, trapless, wait_for
+
+SELL = 'probe process.function("sell") { println("hit") exit() }'
+
+
+def refused(p, tag, *words):
+    """One error, with its tag and a next step."""
+    assert p.returncode == 1, '%d: %s%s' % (p.returncode, p.stdout, p.stderr)
+    assert p.stderr.count('error[') == 1, 'not one error: ' + p.stderr
+    assert 'error[%s]' % tag in p.stderr, p.stderr
+    assert '= next step: ' in p.stderr, 'no next step: ' + p.stderr
+    for w in words:
+        assert w in p.stderr, '%r is missing: %s' % (w, p.stderr)
+
+
+def refused_by_runner(p, *words):
+    assert p.returncode == 1, '%d: %s%s' % (p.returncode, p.stdout, p.stderr)
+    assert len(p.stderr.strip().splitlines()) == 1, 'not one line: ' + p.stderr
+    for w in words:
+        assert w in p.stderr, '%r is missing: %s' % (w, p.stderr)
+
+
+def test_script_errors(ctx):
+    target = Selling(ctx)
+    refused(trapless(ctx, '-x', target.pid, '-e', 'probe process.function("sell") { x = nosuch() }'), 'NAME_UNKNOWN')
+    p = trapless(ctx, '-x', target.pid, '-e', 'probe begin { a = 1 + "x" }\nprobe end { b = nosuch() }')
+    assert p.returncode == 1 and p.stderr.count('error[') == 2, 'several in one run: ' + p.stderr
+    target.unchanged()
+
+
+def test_missing_script(ctx):
+    refused(trapless(ctx, '/nowhere/script.stp'), 'FILE_MISSING', '/nowhere/script.stp')
+    refused(trapless(ctx, '-v'), 'USAGE', '--help')
+
+
+def test_missing_program(ctx):
+    refused(trapless(ctx, '-e', SELL, '-c', 'no-such-program x'), 'PROGRAM_UNKNOWN', '`no-such-program`')
+    refused(trapless(ctx, '-e', SELL, '-c', '/no/such/program'), 'PROGRAM_UNKNOWN')
+    refused(trapless(ctx, '-e', 'probe process("no-such-program").function("f") {}'), 'PROGRAM_UNKNOWN')
+    refused(trapless(ctx, '-e', 'probe process("ls").library("no-such.so").function("f") {}'), 'LIBRARY_UNKNOWN')
+
+
+def test_wrong_file(ctx):
+    text = os.path.join(ctx.tmp, 'text')
+    with open(text, 'w') as f:
+        f.write('not a program\n')
+    os.chmod(text, 0o755)
+    refused(trapless(ctx, '-e', 'probe process("%s").function("f") {}' % text), 'FILE_NOT_ELF')
+    cut = os.path.join(ctx.tmp, 'cut')
+    with open(shop(ctx), 'rb') as f:
+        head = f.read(3000)
+    with open(cut, 'wb') as f:
+        f.write(head)
+    p = trapless(ctx, '-e', 'probe process("%s").function("sell") {}' % cut)
+    assert p.returncode == 1 and 'error[' in p.stderr and 'panic' not in p.stderr, p.stderr
+
+
+def test_pid_is_gone(ctx):
+    p = ctx.start(['true'])
+    p.wait()
+    refused(trapless(ctx, '-x', p.pid, '-e', SELL), 'TARGET_MISSING', 'no such process')
+
+
+def test_zombie(ctx):
+    p = ctx.start(['true'])
+    wait_for(lambda: re.search(r'^State:\s*Z', open('/proc/%d/status' % p.pid).read(), re.M))
+    refused(trapless(ctx, '-x', p.pid, '-e', SELL), 'TARGET_MISSING')
+
+
+def test_stopped(ctx):
+    target = Selling(ctx)
+    target.process.send_signal(signal.SIGSTOP)
+    wait_for(lambda: re.search(r'^State:\s*T', open('/proc/%d/status' % target.pid).read(), re.M))
+    refused_by_runner(trapless(ctx, '-x', target.pid, '-e', SELL), 'is stopped', 'kill -CONT')
+    target.unchanged()
+    target.process.send_signal(signal.SIGCONT)
+    target.end()
+
+
+def test_other_user(ctx):
+    if os.getuid():
+        ctx.skip('needs root to start a process of another user')
+    target = Selling(ctx, user=0, group=0)
+    refused(trapless(ctx, '-x', target.pid, '-e', SELL), 'TARGET_MISSING', 'root')
+    refused(trapless(ctx, '-e', 'probe process("%s").function("sell") {}' % target.path), 'TARGET_MISSING')
+    target.unchanged()
+    target.end()
+
+
+test_other_user.variants = ('nobody',)
+
+
+def test_not_dumpable(ctx):
+    """The process has said that nobody may look into it."""
+    work = 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); print("ready", flush=True); time.sleep(60)'
+    p = ctx.start(['/usr/bin/python3', '-c', work])
+    p.stdout.readline()
+    refused(trapless(ctx, '-x', p.pid, '-e', 'probe process.library("libc.so.6").function("malloc") {}'),
+            'TARGET_MISSING', 'root')
+    assert p.poll() is None
+
+
+test_not_dumpable.variants = ('nobody',)
+
+
+def already_traced(ctx, argv):
+    if shutil.which(argv[0]) is None:
+        ctx.skip('no ' + argv[0])
+    target = Selling(ctx)
+    other = ctx.start([a.replace('PID', str(target.pid)) for a in argv], stderr=subprocess.DEVNULL)
+    wait_for(lambda: not re.search(r'^TracerPid:\s*0$', open('/proc/%d/status' % target.pid).read(), re.M), 30)
+    refused_by_runner(trapless(ctx, '-x', target.pid, '-e', SELL), 'already traced by')
+    assert target.process.poll() is None
+    other.terminate()
+    other.wait()
+
+
+def test_traced_by_strace(ctx):
+    already_traced(ctx, ['strace', '-f', '-o', os.path.join(ctx.tmp, 'log'), '-p', 'PID'])
+
+
+def test_traced_by_gdb(ctx):
+    already_traced(ctx, ['gdb', '-q', '-nx', '-p', 'PID', '-ex', 'continue'])
+
+
+def test_32_bit(ctx):
+    source = os.path.join(ctx.tmp, 'x.c')
+    with open(source, 'w') as f:
+        f.write('int main(void) { for (;;) __asm__ volatile("int $0x80" : : "a"(29)); }\n')
+    exe = os.path.join(ctx.tmp, 'x')
+    words = ['gcc', '-m32', '-nostartfiles', '-nostdlib', '-static', '-Wl,-e,main', '-o', exe, source]
+    if subprocess.run(words, stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('this gcc does not build 32-bit programs')
+    p = ctx.start([exe])
+    wait_for(lambda: os.readlink('/proc/%d/exe' % p.pid) == exe)
+    refused(trapless(ctx, '-x', p.pid, '-e', 'probe process.function("main") {}'), 'FILE_32BIT')
+    assert p.poll() is None
+
+
+def test_other_architecture(ctx):
+    cc = 'mips-linux-gnu-gcc'
+    if shutil.which(cc) is None:
+        ctx.skip('no ' + cc)
+    source, exe = os.path.join(ctx.tmp, 'x.c'), os.path.join(ctx.tmp, 'x')
+    with open(source, 'w') as f:
+        f.write('int main(void) { return 0; }\n')
+    subprocess.run([cc, '-o', exe, source], check=True)
+    p = trapless(ctx, '-e', 'probe process("%s").function("main") {}' % exe)
+    assert p.returncode == 1 and re.search(r'error\[FILE_(WRONG_ARCH|32BIT)\]', p.stderr), p.stderr
+
+
+def test_no_compiler(ctx):
+    target = Selling(ctx)
+    p = trapless(ctx, '--no-cache', '--cc', 'no-such-cc', '-x', target.pid, '-e', SELL)
+    refused(p, 'COMPILER_MISSING', 'apt-get install gcc', 'trapless-run')
+    target.unchanged()
+    target.end()
+
+
+def test_no_debug_information(ctx):
+    plain = ctx.target('../examples/shop', cflags=('-O2', '-s'))
+    p = trapless(ctx, '-e', 'probe process("%s").function("sell") { println($n) }' % plain)
+    refused(p, 'DEBUGINFO_NONE', 'with -g', 'int_arg')
+    git = trapless(ctx, '-e', 'probe process("git").function("cmd_log") {}', env={'DEBUGINFOD_URLS': ''})
+    if 'DEBUGINFO_NONE' in git.stderr:
+        refused(git, 'DEBUGINFO_NONE', 'git-dbgsym', 'DEBUGINFOD_URLS')
+
+
+def test_unknown_names(ctx):
+    target = Selling(ctx)
+    refused(trapless(ctx, '-x', target.pid, '-e', 'probe process.function("sel") {}'), 'FUNCTION_UNKNOWN', 'sell')
+    refused(trapless(ctx, '-x', target.pid, '-e', 'probe process.function("sell") { println($nn) }'), 'CTX_VAR_UNKNOWN')
+    target.unchanged()
+    target.end()
+
+
+def test_damaged_module(ctx):
+    target = Selling(ctx)
+    p = trapless(ctx, '-p4', '-m', 'whole', '-x', target.pid, '-e', SELL)
+    assert p.returncode == 0, p.stderr
+    with open(os.path.join(ctx.tmp, 'whole.tap'), 'rb') as f:
+        data = f.read()
+    changed = bytearray(data)
+    changed[len(data) // 2] ^= 0x10
+    for bad, word in ((data[:-9], 'truncated'), (bytes(changed), 'check sum'), (b'', 'not a trapless module')):
+        path = os.path.join(ctx.tmp, 'bad.tap')
+        with open(path, 'wb') as f:
+            f.write(bad)
+        refused_by_runner(ctx.run([ctx.bin('trapless-run'), path, '-x', str(target.pid)]), word)
+        target.unchanged()
+    target.end()
+
+
+def test_bad_addresses(ctx):
+    target = Selling(ctx)
+    point = 'probe process.statement(%d) { println("hit") }'
+    sell, data = symbol(target.path, 'sell'), symbol(target.path, 'closing')
+    refused(trapless(ctx, '-x', target.pid, '-e', point % data), 'POINT_NO_MATCH', 'lies in no code')
+    refused(trapless(ctx, '-x', target.pid, '-e', point % 0x99999999), 'POINT_NO_MATCH', 'lies in no code')
+    target.unchanged()
+    code = subprocess.run(['objdump', '-d', '--disassemble=sell', target.path], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+    starts = [int(a, 16) for a in re.findall(r'^ +([0-9a-f]+):', code, re.M)]
+    inside = next(a for a in range(sell, sell + 64) if a not in starts)
+    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', point % inside, timeout=30)
+    assert p.returncode == 1 and 'NOT_BOUNDARY' in p.stderr and 'objdump' in p.stderr, p.stderr
+    target.unchanged()
+    target.end()
+
+
+def test_options(ctx):
+    for argv in (['-p', '9', '-e', SELL], ['-x', 'abc', '-e', SELL], ['--nonsense'], ['-x', '1', '-c', 'ls', '-e', SELL]):
+        p = trapless(ctx, *argv)
+        assert p.returncode == 2 and '--help' in p.stderr, p.stderr
+    refused(trapless(ctx, '-m', 'a/b', '-p4', '-e', 'probe begin {}'), 'USAGE', 'letters')
+    refused(trapless(ctx, '-G', 'x=1', '-e', 'probe begin {}'), 'USAGE')
+    refused(trapless(ctx, '-D', 'MAXSTRINGLEN=5', '-e', 'probe begin {}'), 'USAGE', '16 to 8192')
+    refused(trapless(ctx, '-p4', '-m', 'x', '-e', 'probe begin {}', cwd='/proc'), 'FILE_MISSING')

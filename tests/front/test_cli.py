@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""The command line: passes, options, commands, exit status, listing, running processes."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from support_front import Selling, good, shop, trapless, wait_for
+
+PAIR = ('opt', 'traps')
+COUNT = 'global n  probe process.function("sell") { n++ }  probe end { printf("n=%d\\n", n) }'
+
+
+def test_passes(ctx):
+    script = 'probe begin { println("hello") exit() }'
+    assert 'probe begin' in good(ctx, '-p1', '-e', script).stdout
+    assert good(ctx, '-p2', '-e', script).stdout == 'begin\n'
+    assert 'hello' in good(ctx, '-p3', '-e', script).stdout
+    assert good(ctx, '-p4', '-e', script).stdout == 'script.tap\n'
+    assert good(ctx, '-p5', '-e', script).stdout == 'hello\n'
+    assert good(ctx, '-e', script).stdout == 'hello\n'
+
+
+def test_module(ctx):
+    """-p4 -m NAME leaves NAME.tap, which runs without the host tool."""
+    target = Selling(ctx)
+    script = 'probe begin { println("on") } ' + COUNT
+    assert good(ctx, '-p4', '-m', 'count', '-x', target.pid, '-e', script).stdout == 'count.tap\n'
+    p = ctx.start([ctx.bin('trapless-run'), 'count.tap', '-x', str(target.pid)], cwd=ctx.tmp, env={'PATH': '/nowhere'})
+    assert p.stdout.readline() == 'on\n'
+    sold = target.end()
+    n = int(re.search(r'n=(\d+)', p.communicate(timeout=20)[0]).group(1))
+    assert p.returncode == 0 and 0 < n <= sold
+    again = ctx.run([ctx.bin('trapless-run'), 'count.tap', '-c', target.path + ' 2 50'], cwd=ctx.tmp)
+    assert 'n=100\n' in again.stdout, again
+
+
+test_module.variants = PAIR
+
+
+def test_module_in_the_temporary_folder_goes_away(ctx):
+    tmp = os.path.join(ctx.tmp, 'T')
+    os.mkdir(tmp)
+    os.chmod(tmp, 0o777)
+    good(ctx, '-e', 'probe begin { exit() }', env={'TMPDIR': tmp})
+    trapless(ctx, '-e', 'probe begin { nosuch() }', env={'TMPDIR': tmp})
+    trapless(ctx, '--no-cache', '-e', 'probe begin { error("x") }', env={'TMPDIR': tmp})
+    assert os.listdir(tmp) == [], os.listdir(tmp)
+
+
+def test_script_from_everywhere(ctx):
+    script = 'probe begin { printf("%s %d %d\\n", @1, $2, $#) exit() }\n'
+    path = os.path.join(ctx.tmp, 's.stp')
+    with open(path, 'w') as f:
+        f.write(script)
+    for p in (good(ctx, path, 'a b', '-7'), good(ctx, '-', 'a b', '-7', input=script), good(ctx, '-e', script, 'a b', '-7')):
+        assert p.stdout == 'a b -7 2\n', p.stdout
+
+
+def test_output_file(ctx):
+    p = good(ctx, '-o', 'out', '-e', 'probe begin { println("x") exit() }')
+    assert p.stdout == '' and open(os.path.join(ctx.tmp, 'out')).read() == 'x\n'
+
+
+def test_globals_and_limits(ctx):
+    script = 'global g = 1, s = "a"  probe begin { printf("%d %s %d\\n", g, s, strlen("1234567890123456789012345")) exit() }'
+    assert good(ctx, '-G', 'g=-0x10', '-G', 's=bc', '-e', script).stdout == '-16 bc 25\n'
+
+
+def test_time_limit(ctx):
+    script = 'probe timer.ms(250) { println("tick") }  probe end { println("end") }'
+    out = good(ctx, '-T', 1, '-e', script, timeout=20).stdout
+    assert 2 <= out.count('tick') <= 4 and out.endswith('end\n'), out
+    good(ctx, '-T', 1, '-p4', '-m', 'limited', '-e', script)
+    assert ctx.run([ctx.bin('trapless-run'), 'limited.tap'], cwd=ctx.tmp, timeout=20).stdout.endswith('end\n')
+
+
+def test_verbose_and_keep(ctx):
+    p = good(ctx, '-v', '-k', '--no-cache', '-e', 'probe begin { exit() }')
+    for n in (1, 2, 3, 4):
+        assert re.search(r'^Pass %d: .* in \d+\.\d ms\.$' % n, p.stderr, re.M), p.stderr
+    kept = re.search(r'^kept (\S+\.c) and (\S+\.o)$', p.stderr, re.M).groups()
+    for name in kept:
+        assert os.path.getsize(name) > 100
+        os.unlink(name)
+
+
+def test_warnings_can_be_silenced(ctx):
+    script = 'probe begin { println(x) exit() }'
+    assert 'warning[NEVER_ASSIGNED]' in good(ctx, '-e', script).stderr
+    assert 'warning' not in good(ctx, '-w', '-e', script).stderr
+
+
+def test_no_colour_without_a_terminal(ctx):
+    assert '\x1b' not in trapless(ctx, '-e', 'probe begin { x = }').stderr
+
+
+def test_commands(ctx):
+    """What needs a shell only for its words becomes the traced process itself."""
+    path = shop(ctx)
+    name = os.path.basename(path)
+    quoted = ctx.tmp + '/a shop'
+    shutil.copy(path, quoted)
+    for cmd in (path + ' 2 50', "'%s' 2 50" % quoted, path + ' "2" 50', 'A=1 B="x y" %s 2 50' % path,
+                "sh -c '%s 2 50'" % path, 'exec %s 2 $((25 + 25))' % path, path + ' 2 50 >/dev/null',
+                'cd / && exec %s 2 50' % path):
+        p = good(ctx, '-e', COUNT, '-c', cmd)
+        assert 'n=100\n' in p.stdout and 'warning' not in p.stderr, (cmd, p.stdout, p.stderr)
+    p = good(ctx, '-e', COUNT, '-c', name + ' 2 50', env={'PATH': os.path.dirname(path) + ':/usr/bin:/bin'})
+    assert 'n=100\n' in p.stdout, p
+
+
+test_commands.variants = PAIR + ('nobody',)
+
+
+def test_commands_of_several_programs(ctx):
+    path = shop(ctx)
+    script = 'probe process("%s").function("sell") {}' % path
+    p = good(ctx, '-e', script, '-c', 'true; %s 1 5' % path)
+    assert 'warning[PROCESS_LATER]' in p.stderr and 'exec' in p.stderr, p.stderr
+
+
+def test_commands_that_are_scripts(ctx):
+    """`process` is the interpreter."""
+    script = os.path.join(ctx.tmp, 'work.py')
+    with open(script, 'w') as f:
+        f.write('#!/usr/bin/python3\nprint("work")\n')
+    os.chmod(script, 0o755)
+    p = good(ctx, '-e', 'global n  probe process.library("libc.so.6").function("malloc") { n++ } probe end { println(n) }',
+             '-c', script)
+    assert p.stdout.startswith('work\n') and int(p.stdout.split()[1]) > 10, p.stdout
+
+
+def test_exit_status(ctx):
+    quiet = 'probe begin { }'
+    assert trapless(ctx, '-e', quiet, '-c', 'sh -c "exit 37"').returncode == 37
+    assert trapless(ctx, '-e', quiet, '-c', 'sh -c "kill -TERM \\$\\$"').returncode == 128 + signal.SIGTERM
+    assert trapless(ctx, '-e', quiet, '-c', 'false').returncode == 1
+    assert trapless(ctx, '-e', 'probe begin { exit() }').returncode == 0
+    assert trapless(ctx, '-e', 'probe begin { error("no") }').returncode == 1
+
+
+def test_interrupt(ctx):
+    """SIGINT ends a session as exit() does, and the target lives on."""
+    target = Selling(ctx)
+    p = ctx.start([ctx.bin('trapless'), '-x', str(target.pid), '-e',
+                   'probe begin { println("on") } ' + COUNT], stderr=subprocess.PIPE)
+    assert p.stdout.readline() == 'on\n'
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=20)
+    assert p.returncode == 0 and re.match(r'n=\d+\n$', out), (p.returncode, out, err)
+    target.end()
+
+
+test_interrupt.variants = PAIR + ('nobody',)
+
+
+def test_counts_while_attached(ctx):
+    target = Selling(ctx)
+    p = ctx.start([ctx.bin('trapless'), '-x', str(target.pid), '-e', 'probe begin { println("on") } ' + COUNT])
+    assert p.stdout.readline() == 'on\n'
+    sold = target.end()
+    n = int(re.search(r'n=(\d+)', p.communicate(timeout=20)[0]).group(1))
+    assert p.returncode == 0 and 0 < n <= sold, (n, sold)
+
+
+test_counts_while_attached.variants = PAIR + ('nobody',)
+
+
+def test_all_processes_of_a_program(ctx):
+    path = os.path.join(ctx.tmp, 'shop')
+    shutil.copy(shop(ctx), path)
+    targets = [Selling(ctx, path) for _ in range(3)]
+    script = 'global n  probe process("%s").function("sell") { n[pid()]++ }' % path
+    script += '  probe end { foreach (p+ in n) printf("%d %s\\n", p, n[p] > 0 ? "sells" : "rests") }'
+    p = good(ctx, '-T', 1, '-e', script, timeout=30)
+    assert p.stdout == ''.join('%d sells\n' % t.pid for t in sorted(targets, key=lambda t: t.pid)), p.stdout
+    assert p.stderr.count('warning[PROCESS_LATER]') == 1, p.stderr
+    line = re.search(r'^tracing processes (.*) of %s$' % path, p.stderr, re.M).group(1)
+    assert sorted(map(int, line.split(', '))) == sorted(t.pid for t in targets)
+    for t in targets:
+        t.end()
+    p = trapless(ctx, '-T', 1, '-e', script)
+    assert p.returncode == 1 and 'error[TARGET_MISSING]' in p.stderr and 'no process of ' + path in p.stderr, p.stderr
+
+
+test_all_processes_of_a_program.variants = PAIR + ('nobody',)
+
+
+def test_list(ctx):
+    path = shop(ctx)
+    functions = good(ctx, '-l', 'process("%s").function("s*")' % path).stdout.splitlines()
+    assert functions == sorted(functions) and len(functions) == 2, functions
+    assert re.match(r'process\("%s"\)\.function\("same(@.*shop\.c:\d+)?"\)$' % path, functions[0]), functions
+    p = good(ctx, '-L', 'process("%s").function("price_of")' % path)
+    assert re.search(r'"\) \$name:const char ?\* \$pieces:int( \$i:int)?$', p.stdout, re.M), p.stdout
+    p = good(ctx, '-L', 'process("%s").function("price_of").return' % path)
+    assert p.stdout.endswith('.return $return:int $name:const char * $pieces:int\n'), p.stdout
+    p = good(ctx, '-l', 'process("git").library("libc.so.6").function("malloc")')
+    assert p.stdout.count('\n') == 1 and 'malloc' in p.stdout
+    p = good(ctx, '-L', 'process.function("price_of")', '-c', path)
+    assert '$pieces:int' in p.stdout
+    p = trapless(ctx, '-l', 'process("%s").function("nosuch")' % path)
+    assert p.returncode == 1 and 'FUNCTION_UNKNOWN' in p.stderr
+
+
+def test_completions(ctx):
+    for shell, word in (('bash', 'complete -F _trapless'), ('zsh', '#compdef trapless'), ('fish', 'complete -c trapless')):
+        assert word in good(ctx, '--completions', shell).stdout
+
+
+def test_cache(ctx):
+    """The second run compiles nothing: it does not even need a compiler."""
+    folder = os.path.join(ctx.tmp, 'cache')
+    env = {'XDG_CACHE_HOME': folder}
+    script = 'probe begin { println("cached") exit() }'
+    good(ctx, '--no-cache', '-e', script, env=env)
+    assert not os.path.exists(folder)
+    good(ctx, '-e', script, env=env)
+    name, = os.listdir(os.path.join(folder, 'trapless'))
+    path = os.path.join(folder, 'trapless', name)
+    before = os.stat(path).st_mtime_ns
+    assert good(ctx, '-e', script, env=env).stdout == 'cached\n'
+    assert os.stat(path).st_mtime_ns == before
+    os.chmod(folder + '/trapless', 0o500)
+    assert good(ctx, '-e', script.replace('cached', 'other'), env=env).stdout == 'other\n'
+    os.chmod(folder + '/trapless', 0o700)
+
+
+def test_progress_on_a_terminal(ctx):
+    """Something moves when a pass takes more than a second, and only then."""
+    slow = os.path.join(ctx.tmp, 'slow-cc')
+    with open(slow, 'w') as f:
+        f.write('#!/bin/sh\nsleep 2\nexec gcc "$@"\n')
+    os.chmod(slow, 0o755)
+    line = "%s --no-cache --cc %s -e 'probe begin { exit() }'" % (ctx.bin('trapless'), slow)
+    if shutil.which('script') is None:
+        ctx.skip('no script(1)')
+    out = ctx.run(['script', '-qec', line, '/dev/null'], timeout=30).stdout
+    assert 'compiling ... 1 s' in out and out.rstrip('\r\n').endswith('\x1b[K'), repr(out)
+    out = ctx.run(['script', '-qec', line.replace(slow, 'gcc'), '/dev/null'], timeout=30).stdout
+    assert '...' not in out or 'compiling ... ' in out, repr(out)
