@@ -14,7 +14,7 @@ void tl_home_exit(void)
 
 /* --- mappings and images ---------------------------------------------------- */
 
-bool tl_home_map(uintptr_t addr, struct tl_map *map)
+bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
 {
 	const struct tl_ctl *c = tl_ctl;
 	uint32_t lo = 0, hi = c->nmaps;

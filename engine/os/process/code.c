@@ -62,7 +62,7 @@ static bool in_growth(uintptr_t at, size_t size)
 {
 	const uintptr_t heap_room = 512ul << 20, stack_room = 128ul << 20;
 	uintptr_t brk = (uintptr_t)tl_syscall3(TL_NR_brk, 0, 0, 0);
-	struct tl_map above;
+	struct tl_mapping above;
 
 	if (at < brk + heap_room && at + size > brk)
 		return true;

@@ -7,7 +7,7 @@
 
 /* own_maps.c: both return what fn returned when not 0; -TL_E_BUSY: /proc does not tell. */
 int tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
-int tl_own_maps(int (*fn)(void *arg, const struct tl_map *map), void *arg);
+int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg);
 
 /* The registers with which a thread sleeps in a system call. */
 struct tl_own_sleep {

@@ -60,7 +60,7 @@ static uintptr_t hex(struct reader *r, int *after)
 	return v;
 }
 
-static bool next_map(struct reader *r, struct tl_map *m)
+static bool next_map(struct reader *r, struct tl_mapping *m)
 {
 	int c;
 
@@ -76,10 +76,10 @@ static bool next_map(struct reader *r, struct tl_map *m)
 	return true;
 }
 
-int tl_own_maps(int (*fn)(void *arg, const struct tl_map *map), void *arg)
+int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg)
 {
 	struct reader r;
-	struct tl_map m;
+	struct tl_mapping m;
 	int ret = 0;
 
 	if (!reader_open(&r, "/proc/self/maps"))
@@ -92,10 +92,10 @@ int tl_own_maps(int (*fn)(void *arg, const struct tl_map *map), void *arg)
 
 struct wanted {
 	uintptr_t addr;
-	struct tl_map *map;
+	struct tl_mapping *map;
 };
 
-static int first_above(void *arg, const struct tl_map *map)
+static int first_above(void *arg, const struct tl_mapping *map)
 {
 	struct wanted *w = arg;
 
@@ -105,7 +105,7 @@ static int first_above(void *arg, const struct tl_map *map)
 	return 1;
 }
 
-bool tl_home_map(uintptr_t addr, struct tl_map *map)
+bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
 {
 	struct wanted w = {addr, map};
 

@@ -346,7 +346,7 @@ static void walk_later(struct walk *w, uintptr_t sp)
 READS_STACKS static bool walk_strand(struct walk *w, uintptr_t sp)
 {
 	const size_t ip_in_frame = offsetof(struct tl_sigcontext, ip), red_zone = 128;
-	struct tl_map m;
+	struct tl_mapping m;
 	uint64_t *p, *end;
 
 	if (!tl_home_map(sp, &m) || sp < m.lo || !(m.prot & TL_PROT_READ))

@@ -21,13 +21,13 @@ int tl_home_init(void);
 void tl_home_exit(void);
 
 /* A mapping, as the kernel lists it. */
-struct tl_map {
+struct tl_mapping {
 	uintptr_t lo, hi;
 	int prot; /* TL_PROT_ bits */
 };
 
 /* [home] The mapping that holds addr, or the next one above it. false: there is none, or it cannot be known. */
-bool tl_home_map(uintptr_t addr, struct tl_map *map);
+bool tl_home_map(uintptr_t addr, struct tl_mapping *map);
 
 /* mem.c: seal what tl_os_code_write() wrote; until then it may be not executable yet. 0 or -TL_E_. */
 int tl_code_seal(void);

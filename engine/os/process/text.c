@@ -8,7 +8,7 @@
 
 enum { SIGSET_SIZE = 8, OPEN_MAX = 64 };
 
-static struct tl_map open_maps[OPEN_MAX]; /* what to restore; engine lock */
+static struct tl_mapping open_maps[OPEN_MAX]; /* what to restore; engine lock */
 static unsigned nopen;
 
 /*
@@ -21,8 +21,8 @@ bool tl_word_readable(uintptr_t addr)
 	const long no_such_how = 77;
 
 	/* A set at 0 is no set, which the kernel has nothing against. */
-	return addr >= TL_PAGE && tl_syscall4(TL_NR_rt_sigprocmask, no_such_how, (long)(addr & ~7ul), 0,
-		       SIGSET_SIZE) != -TL_EFAULT;
+	return addr >= TL_PAGE && tl_syscall4(TL_NR_rt_sigprocmask, no_such_how,
+					  (long)(addr & ~7ul), 0, SIGSET_SIZE) != -TL_EFAULT;
 }
 
 /*
@@ -92,7 +92,7 @@ static void restore(uintptr_t lo, uintptr_t hi)
 	unsigned i = 0;
 
 	while (i < nopen) {
-		struct tl_map *m = &open_maps[i];
+		struct tl_mapping *m = &open_maps[i];
 
 		if (m->lo < lo || m->hi > hi) {
 			i++;
@@ -112,7 +112,7 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 	lo = tl_page_down(lo);
 	hi = tl_page_up(hi);
 	for (at = lo; !ret && at < hi;) {
-		struct tl_map m;
+		struct tl_mapping m;
 
 		if (!tl_home_map(at, &m) || m.lo > at || !(m.prot & TL_PROT_EXEC)) {
 			ret = -TL_E_NOT_TEXT;

@@ -57,7 +57,7 @@ static void code_for(uint8_t *to, int v)
 
 static int prot_at(uintptr_t at)
 {
-	struct tl_map m;
+	struct tl_mapping m;
 
 	return tl_home_map(at, &m) && m.lo <= at ? m.prot : -1;
 }
@@ -135,7 +135,7 @@ static void rewritten_pages_do_not_pile_up_mappings(void)
 {
 	const uintptr_t pages = 200;
 	uintptr_t at = 0, i;
-	struct tl_map m;
+	struct tl_mapping m;
 	uint8_t buf[6];
 	long maps = 0;
 
@@ -188,7 +188,7 @@ static void text_changes_and_gets_its_protection_back(void)
 {
 	uintptr_t at = (uintptr_t)answer;
 	uint8_t now[8], was[8];
-	struct tl_map before, after;
+	struct tl_mapping before, after;
 
 	CHECK(tl_home_map(at, &before));
 	CHECK(tl_os_text_read(at, was, 8) == 8);
