@@ -203,7 +203,7 @@ static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 	       (!site || p->image < m->nimages) &&
 	       (p->process == TL_NONE || p->process < m->nimages) &&
 	       (p->kind != TL_TAP_TIMER || p->arg > 0) && p->nparts <= m->nparts &&
-	       p->first_part <= m->nparts - p->nparts && p->call_data <= 256 &&
+	       p->first_part <= m->nparts - p->nparts && p->call_data <= 2048 &&
 	       str_ok(m, p->point) && str_ok(m, p->func) && str_ok(m, p->script);
 }
 

@@ -17,7 +17,7 @@
 enum {
 	DEFAULT_ACTIVE = 4096,
 	MAX_ACTIVE = 1 << 20,
-	MAX_DATA = 256,
+	MAX_DATA = 2048,
 	MAX_EXITS = 65536,
 	FAR = 1 << 20,
 	NONE = 0, /* pool indices are kept plus one */
