@@ -127,7 +127,7 @@ struct tl_retprobe {
 	tl_ret_entry_fn on_entry; /* may be NULL */
 	tl_ret_fn on_return;
 	void *data;
-	uint32_t data_size;	/* bytes a call, at most 256 */
+	uint32_t data_size;	/* bytes a call, at most 2048 */
 	uint32_t flags;		/* enum tl_probe_flag */
 	const struct tl_func_part *parts; /* all parts of the function where the caller knows them (.cold), else NULL */
 	size_t nparts;
