@@ -134,9 +134,9 @@ impl Body<'_, '_> {
             ExprKind::TargetString(place) => {
                 let addr = self.target(place, e.span);
                 let s = self.string();
-                self.set_place("string", e.span);
-                self.call(format!("tl_user_string(run, {s}, (uint64_t){addr});"));
-                self.check();
+                self.call_text(format!(
+                    "tl_user_string_quoted(run, {s}, (uint64_t){addr});"
+                ));
                 s
             }
             ExprKind::TargetAddress(addr) => self.address(addr, e.span),

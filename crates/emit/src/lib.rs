@@ -87,7 +87,7 @@ const RUN_STACK: u32 = 360;
 const CALL_STACK: u32 = 480;
 const TEXT_STACK: u32 = 1024;
 /// As include/trapless/probe.h has it for `data_size`.
-const CALL_DATA_LIMIT: u32 = 256;
+const CALL_DATA_LIMIT: u32 = 2048;
 
 /// Write the program as C.
 pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {

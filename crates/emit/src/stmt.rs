@@ -23,6 +23,7 @@ impl Body<'_, '_> {
         let n = count(stmts);
         let max = self.unit.program.options.max_action as usize;
         if always || n >= max || has_loops(stmts) {
+            self.escapes = true;
             let to = self.on_error.clone();
             self.line(format!("if (!tl_run_spend(run, {n})) goto {to};"));
         }

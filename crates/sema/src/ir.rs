@@ -396,7 +396,7 @@ pub enum ExprKind {
     SaveCallData(u32, Box<Expr>),
     /// A variable of the traced program, as a number (sign-extended) ...
     Target(Box<TargetPlace>),
-    /// ... or the NUL-terminated text it points to.
+    /// ... or the NUL-terminated text it points to, in quotes.
     TargetString(Box<TargetPlace>),
     /// `&$x`
     TargetAddress(Box<Addr>),

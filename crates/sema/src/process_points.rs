@@ -5,7 +5,6 @@
 use crate::ir::{ImageId, Part};
 use crate::points::{Context, Place, PlaceKind};
 use crate::world::{is_program, report, World};
-use std::path::Path;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern, Statement};
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
@@ -202,7 +201,7 @@ impl Resolver<'_> {
 
     /// The programs whose paths match.
     fn programs(&mut self, pattern: &str, c: &Component) -> Option<Vec<Subject>> {
-        if pattern.contains('[') || pattern.contains("**") || !pattern.starts_with('/') {
+        if pattern.contains('[') || pattern.contains("**") || !pattern.contains('/') {
             self.diags
                 .error(
                     Tag::NotBuilt,
@@ -213,7 +212,8 @@ impl Resolver<'_> {
             return None;
         }
         let search = self.world.info().search();
-        let paths = crate::files::matching(&search.host_path(Path::new(pattern)));
+        let whole = std::env::current_dir().unwrap_or_default().join(pattern);
+        let paths = crate::files::matching(&search.host_path(&whole));
         let opened = paths
             .iter()
             .filter_map(|p| self.world.info().open(p).ok())

@@ -189,6 +189,7 @@ impl Reader<'_> {
                 }
             }
         };
+        value = self.through(value);
         for access in &t.path {
             value = match access {
                 Access::Member(name) => self.member(value, &name.name, name.span)?,
@@ -197,8 +198,28 @@ impl Reader<'_> {
                     self.element(value, index)?
                 }
             };
+            value = self.through(value);
         }
         Some(value)
+    }
+
+    /// What a C++ reference refers to.
+    fn through(&mut self, mut value: Value) -> Value {
+        loop {
+            let types = value.types.types();
+            let Type::Reference { to, .. } = &*types.get(types.strip(value.ty)) else {
+                return value;
+            };
+            let place = match self.number(&value) {
+                Some(a) => Place::Memory(a, None),
+                None => return value,
+            };
+            value = Value {
+                place,
+                ty: *to,
+                types: value.types.clone(),
+            };
+        }
     }
 
     fn scope(&mut self, binary: &Binary, c: &Context) -> Option<di::Context> {

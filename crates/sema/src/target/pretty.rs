@@ -93,8 +93,26 @@ impl Reader<'_> {
     /// `$x$`: a structure with its members, a string in quotes, a number.
     pub(super) fn pretty(&mut self, value: Value, deep: bool) -> Option<Expr> {
         let mut text = Text::default();
+        let value = self.chase(value);
         self.describe(&mut text, value, if deep { 4 } else { 1 });
         Some(self.text(text))
+    }
+
+    /// A pointer at the top stands for the structure that it leads to.
+    fn chase(&mut self, value: Value) -> Value {
+        let types = value.types.types();
+        let to = pointee(types, value.ty).map(|to| types.strip(to));
+        let Some(to) = to.filter(|to| matches!(&*types.get(*to), Type::Composite(_))) else {
+            return value;
+        };
+        match self.quietly(|r| r.number(&value)) {
+            Some(a) => Value {
+                place: Place::Memory(a, None),
+                ty: to,
+                types: value.types.clone(),
+            },
+            None => value,
+        }
     }
 
     fn describe(&mut self, text: &mut Text, value: Value, depth: u32) {
@@ -123,16 +141,49 @@ impl Reader<'_> {
                 text.literal("}");
             }
             Type::Composite(_) => text.literal("{...}"),
+            Type::Array { .. } if depth > 0 => self.elements(text, &value, depth),
             Type::Array { .. } => text.literal("[...]"),
-            _ if depth > 0 && self.is_text(&value) => match self.quietly(|r| r.scalar(value)) {
+            _ if self.is_text(&value) => match self.quietly(|r| r.scalar(value)) {
                 Some(e) => text.string(e),
                 None => text.literal("?"),
             },
-            _ => match self.quietly(|r| r.scalar(value)) {
-                Some(e) => text.number(e),
-                None => text.literal("?"),
-            },
+            _ => {
+                let conversion = conversion(types, ty);
+                match self.quietly(|r| r.scalar(value)) {
+                    Some(e) => text.value(e, conversion),
+                    None => text.literal("?"),
+                }
+            }
         }
+    }
+
+    /// An array: its first elements; of characters the text.
+    fn elements(&mut self, text: &mut Text, value: &Value, depth: u32) {
+        let types = value.types.clone();
+        let types = types.types();
+        let ty = types.strip_refs(value.ty);
+        let Type::Array { counts, .. } = &*types.get(ty) else {
+            return;
+        };
+        let of = super::element_type(types, ty).and_then(|of| Some((of, types.size(of)?)));
+        let base = self.quietly(|r| r.memory_of(value));
+        let (Some((of, size)), Some(base)) = (of, base) else {
+            return text.literal("?");
+        };
+        let count = counts.first().copied().flatten().unwrap_or(0);
+        text.literal("[");
+        for n in 0..count.min(MOST_ELEMENTS) {
+            if n > 0 {
+                text.literal(", ");
+            }
+            let element = Value {
+                place: Place::Memory(super::plus(base.clone(), (n * size) as i64), None),
+                ty: of,
+                types: value.types.clone(),
+            };
+            self.describe(text, element, depth - 1);
+        }
+        text.literal(if count > MOST_ELEMENTS { ", ...]" } else { "]" });
     }
 
     /// A pointer to characters.
@@ -152,6 +203,19 @@ impl Reader<'_> {
             hist: None,
         };
         self.expr(Ty::Str, ExprKind::Print(print))
+    }
+}
+
+/// How many elements of an array are shown.
+const MOST_ELEMENTS: u64 = 8;
+
+/// How a number inside a structure is shown.
+fn conversion(types: &trapless_debuginfo::Types, ty: trapless_debuginfo::TypeId) -> &'static [u8] {
+    match &*types.get(types.strip(ty)) {
+        Type::Pointer { .. } => b"%p",
+        Type::Base { name, size: 1, .. } if name.contains("char") => b"'%#c'",
+        _ if types.is_signed(ty) => b"%d",
+        _ => b"%u",
     }
 }
 
@@ -177,8 +241,14 @@ impl Text {
         self.args.push(e);
     }
 
+    fn value(&mut self, e: Expr, conversion: &[u8]) {
+        self.format.extend_from_slice(conversion);
+        self.args.push(e);
+    }
+
     fn string(&mut self, e: Expr) {
-        self.format.extend_from_slice(b"\"%s\"");
+        // With its quotes; of what cannot be read the address.
+        self.format.extend_from_slice(b"%s");
         let span = e.span;
         let text = match e.kind {
             ExprKind::Target(place) => ExprKind::TargetString(place),

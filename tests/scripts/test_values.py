@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Variables of compiled programs whose values are known: gcc and clang, optimised and not."""
+import os
+import shutil
+
+BUILDS = [(cc, level) for cc in ('gcc', 'clang') for level in ('-O0', '-O2')]
+
+
+def built(ctx, source, cc, level):
+    if source.endswith('.cc'):
+        cc = {'gcc': 'g++', 'clang': 'clang++'}[cc]
+    if not shutil.which(cc):
+        ctx.skip('there is no ' + cc)
+    out = os.path.join(ctx.tmp, source.split('.')[0] + level)
+    p = ctx.run([cc, '-g', level, '-o', out, os.path.join(ctx.root, 'tests', 'scripts', 'values', source)])
+    assert p.returncode == 0, p.stderr
+    return out
+
+
+def traced(ctx, program, script):
+    """What the script prints while the program runs from start to end."""
+    to = os.path.join(ctx.tmp, 'trace.out')
+    p = ctx.run([ctx.bin('trapless'), '-o', to, '-c', program, '-e', script], timeout=60)
+    assert p.returncode == 0, p.stderr
+    return open(to).read()
+
+
+def everywhere(ctx, source, script, want):
+    for cc, level in BUILDS:
+        found = traced(ctx, built(ctx, source, cc, level), script)
+        assert found == want, '%s %s\n%s\nnot\n%s' % (cc, level, found, want)
+
+
+def test_arguments_members_and_elements(ctx):
+    everywhere(ctx, 'values.c', r'''
+        probe process.function("work") {
+            printf("%d %d %d %s %d %d %d\n", $n, $c, $s, user_string($text), $col, $b, $big)
+            printf("%d %d %s\n", $p->value, $p->in->a, user_string($p->in->name))
+            printf("%d %d %d\n", $p->f3, $p->s5, $p->f10)
+            i = 1
+            printf("%d %d %d %d\n", $p->bytes[3], $p->color, $p->table[i][i + 1], $p->u->c[0])
+            printf("%d %d\n", $p->next->value, $p->next->next)
+            println(&$p->in - $p, " ", &$p->bytes[2] - &$p->bytes[0])
+            println(@defined($nothing), @defined($p->value), @defined($p->nothing), @defined($return))
+        }''', ('-5 200 -300 hello 5 255 -1234567890123\n1 -7 in1\n5 -3 777\n250 -2 -6 4\n2 0\n16 2\n0100\n') * 3)
+
+
+def test_typed_values_are_followed(ctx):
+    everywhere(ctx, 'values.c', r'''
+        function of(p) { return @cast(p, "struct node", @1)->next }
+        function node(p) { return @cast(p, "struct node") }
+        probe process.function("work") {
+            p = $p; q = p->next
+            print(p->value, " ", q->value, " ", q->in->a, " ", p->table[1][2], " ", ($p)->s5)
+            for (q = $p; q; q = q->next) print(" ", q->in->a)
+            print(" ", @cast($p, "struct node")->f10, " ", @cast($p, "struct node *")->f3)
+            println(" ", (p->value ? p->next : p)->value, " ", (r = $p)->value)
+            exit()
+            next
+        }'''.replace('function of(p) { return @cast(p, "struct node", @1)->next }', '')
+        .replace('function node(p) { return @cast(p, "struct node") }', ''),
+        '1 2 -2 -6 -3 -7 -2 777 5 2 1\n' * 3)
+
+
+def test_globals_and_text(ctx):
+    everywhere(ctx, 'values.c', r'''
+        probe process.function("work") {
+            println(@var("counter"), " ", @var("global_node")->table[0][2], " ", @var("global_node@values.c")->in->a)
+            println($p->in$$, " ", $p->next->in$, " ", $p->table$$, " ", $n$)
+            if (isinstr($$parms, "n=0xfffffffffffffffb c=0xc8 s=0xfffffffffffffed4 p=0x")) println("parms")
+            if (isinstr($p$, "{.value=1, .next=0x") && isinstr($p$, ".in={...}, .f3=5, .s5=-3")) println("members")
+        }''', ''.join('%d 3 -7\n{.a=-7, .name="in1"} {.a=-2, .name="in2"} [[1, 2, 3], [4, 5, -6]] -5\nparms\nmembers\n' % n
+                      for n in (41, 42, 43)).replace('.name="in2"', '.name="in2"'))
+
+
+def test_results_and_values_at_entry(ctx):
+    everywhere(ctx, 'values.c', r'''
+        probe process.function("work").return { println($return, " ", @entry($n), " ", $s, " ", @entry($p->value), " ",
+                                                $big, " ", @entry(user_string($text))) }
+        probe process.function("narrow") { print($x, " ") }
+        probe process.function("narrow").return { println($return, " ", $$return, " ", probefunc()) }''',
+               ''.join('-101 -5 -300 1 -1234567890123 hello\n%d %d return=0x%x narrow\n' % (x, x & 255, x & 255)
+                       for x in (513, 514, 515)))
+
+
+def test_classes_references_and_namespaces(ctx):
+    everywhere(ctx, 'classes.cc', r'''
+        probe process.function("shop::cart::total") {
+            println($this->n, " ", $this->first->price, " ", $extra->price, " ", $extra->next->price, " ", $k, " ", probefunc())
+        }
+        probe process.function("shop::cart::total").return { println($return, " ", $extra->price) }
+        probe process.function("shop::free_one") { println($r, " ", $p->price, " ", $on) }
+        probe process.function("twice*") { println($x) }''',
+               ''.join('3 7 11 7 -2 shop::cart::total\n-12 11\n%d 11 1\n-4\n5\n' % r for r in (41, 42)))
+
+
+def test_lines_with_locals(ctx):
+    everywhere(ctx, 'lines.c', r'''
+        probe process.statement("step@lines.c:8") { print($a, " ", @defined($local) ? $local : $a * 3, " ") }
+        probe process.function("step").return { println($return) }''', '1 3 5\n2 6 13\n3 9 24\n')
+
+
+def test_several_programs_and_libraries(ctx):
+    program = built(ctx, 'lines.c', 'gcc', '-O0')
+    shutil.copy(program, program + '.copy')
+    t = ctx.bin('trapless')
+    p = ctx.run([t, '-p2', '-e', 'probe process("%s/lines*").function("step") { }' % ctx.tmp])
+    assert p.returncode == 0 and p.stdout.count('.function("step@') == 2, p
+    p = ctx.run([t, '-p2', '-c', program, '-e', 'probe process.library("*").function("printf") { }'])
+    assert p.returncode == 0 and p.stdout.count('libc.so') == 1, p
+    p = ctx.run([t, '-p2', '-c', program, '-e', 'probe process.library("*").function("no_such_function") { }'])
+    assert p.returncode == 1 and p.stderr.count('error[') == 1, p
+    p = ctx.run([t, '-p2', '-e', 'probe process("%s/none*").function("step") { }' % ctx.tmp])
+    assert p.returncode == 1 and 'PROGRAM_UNKNOWN' in p.stderr, p
