@@ -171,6 +171,42 @@ static void closing_line(const char *what, uint64_t n)
 		fprintf(stderr, "trapless-run: %s: %llu\n", what, (unsigned long long)n);
 }
 
+static bool was_mapped(uint32_t image)
+{
+	return image < module.nimages && session.images[image].hi;
+}
+
+/* The file for want of which a probe stands nowhere; TL_NONE: it does. */
+static uint32_t missing_image(uint32_t probe)
+{
+	const struct tl_tap_probe *p = &module.probes[probe];
+
+	if ((p->kind != TL_TAP_SITE && p->kind != TL_TAP_RETURN) ||
+		p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
+		session.state[probe] != PROBE_NEVER_ARMED)
+		return TL_NONE;
+	return p->process != TL_NONE && !was_mapped(p->process) ? p->process : p->image;
+}
+
+/* A probe that stood nowhere has said nothing about the program. */
+static void never_armed(void)
+{
+	uint32_t i, n, image;
+
+	for (image = 0; image < module.nimages; image++) {
+		const struct tl_tap_image *m = &module.images[image];
+		const char *why =
+			m->flags & TL_TAP_IMAGE_PROGRAM ? "was not run" : "was not loaded";
+
+		for (i = n = 0; i < module.nprobes; i++)
+			n += missing_image(i) == image;
+		if (n)
+			fprintf(stderr, "trapless-run: never armed: %u probe%s: %s %s\n", n,
+				n > 1 ? "s" : "", module_string(&module, m->path),
+				was_mapped(image) ? "came too late" : why);
+	}
+}
+
 static void closing_lines(void)
 {
 	struct tl_totals totals;
@@ -196,6 +232,8 @@ static void closing_lines(void)
 	closing_line("child processes that could not be cleaned", unclean);
 	closing_line("probes refused", refused);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
+	if (ntargets)
+		never_armed();
 	if (opt.verbose)
 		closing_line("hits by traps", traps);
 }

@@ -20,6 +20,9 @@ enum message_kind {
 	MSG_GO, /* launch: begin handlers have run, the program may start */
 };
 
+/* What became of a probe, in whichever process. */
+enum probe_state { PROBE_NEVER_ARMED, PROBE_ARMED, PROBE_REFUSED };
+
 struct message {
 	uint32_t kind, number;
 	uint64_t children, unclean, missed, abandoned, refused, traps;

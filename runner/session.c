@@ -143,7 +143,9 @@ int session_create(struct session *s, const struct module *mod)
 	s->envs = calloc(mod->nprobes + 1, sizeof(*s->envs));
 	s->images = mmap(NULL, (mod->nimages + 1) * sizeof(*s->images), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!s->envs || s->images == MAP_FAILED)
+	s->state = mmap(
+		NULL, mod->nprobes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!s->envs || s->images == MAP_FAILED || s->state == MAP_FAILED)
 		return fail(s, "cannot start the session");
 	if (tl_view_attach(&s->view, mem, s->size, o) ||
 		tl_session_globals(

@@ -22,6 +22,7 @@ struct session {
 	struct tl_env *envs; /* one a probe */
 	struct tl_symbols symbols;
 	struct tl_symbol_image *images; /* shared with the guardian */
+	uint8_t *state; /* enum probe_state by probe number; shared with the guardians */
 	pid_t target; /* memory reads of handlers that run here */
 	struct tl_reader reader;
 	FILE *out;

@@ -13,6 +13,7 @@
 
 #include "guardian/guardian.h"
 #include "target.h"
+#include "words.h"
 
 static int go_pipe[2] = {-1, -1};
 
@@ -28,6 +29,7 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.session_size = s->size;
 	g.session = s->view.session;
 	g.shared_images = s->images;
+	g.shared_state = s->state;
 	g.verbose = o->verbose;
 	g.explain = o->explain;
 	g.traps_only = o->traps_only;
@@ -69,28 +71,9 @@ int target_attach(struct target *t, pid_t pid, struct session *s, const struct o
 	return start_guardian(t, s, o);
 }
 
-/* Words only: no shell needed. */
-static char **split_words(const char *command)
-{
-	char **argv, *copy, *word, *rest;
-	size_t n = 0;
-
-	if (command[strcspn(command, "|&;<>()$`\\\"'*?[]#~=%!{}\n")])
-		return NULL;
-	copy = strdup(command);
-	argv = calloc(strlen(command) / 2 + 3, sizeof(*argv));
-	if (!copy || !argv)
-		return NULL;
-	for (word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
-		argv[n++] = word;
-	return n && strcmp(argv[0], "exec") && strcmp(argv[0], "cd") && strcmp(argv[0], "exit")
-		       ? argv
-		       : NULL;
-}
-
 static void be_command(const char *command, int wait_fd, const sigset_t *mask)
 {
-	char **argv = split_words(command), byte;
+	char **argv = words_split(command), byte;
 	int sig;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0,

@@ -156,6 +156,20 @@ static int tell_refusals(struct guardian *g)
 	return (int)bad;
 }
 
+static void note_states(struct guardian *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = guardian_probe(g, i);
+
+		if (p->armed)
+			g->shared_state[i] = PROBE_ARMED;
+		else if (p->result && g->shared_state[i] != PROBE_ARMED)
+			g->shared_state[i] = PROBE_REFUSED;
+	}
+}
+
 static int arm_now(struct guardian *g)
 {
 	double at = now_ms();
@@ -168,6 +182,7 @@ static int arm_now(struct guardian *g)
 	guardian_phase(g, "arm", at);
 	if (ret >= 0)
 		g->narmed = (uint32_t)ret;
+	note_states(g);
 	tell_refusals(g);
 	explain(g);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;

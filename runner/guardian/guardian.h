@@ -68,6 +68,7 @@ struct guardian {
 	const struct module *mod;
 	struct tl_symbol_image
 		*shared_images; /* memory shared with the runner: where the module's images are */
+	uint8_t *shared_state; /* enum probe_state by probe, shared too */
 	uint64_t symbol_images; /* the same in the target */
 	uint32_t pending; /* probes whose image is not mapped yet */
 	uint64_t syscall_insn; /* address of a `syscall` in the target */

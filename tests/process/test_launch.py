@@ -64,6 +64,23 @@ def test_through_shell(ctx):
     assert r.returncode == 7 and hits(r.stdout) == 200, r
 
 
+def test_quotes_need_no_shell(ctx):
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    r = launch(ctx, module, "'%s' \"2\" '1'00" % path)
+    assert r.returncode == 7 and hits(r.stdout) == 200, r
+
+
+def test_never_armed(ctx):
+    """Whose file was never mapped: told at the end."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work', 'main'])
+    r = launch(ctx, module, 'true')
+    assert 'never armed: 2 probes: %s was not run' % path in r.stderr, r
+    r = launch(ctx, module, path + ' 1 10')
+    assert 'never armed' not in r.stderr, r
+
+
 def test_explain(ctx):
     """One line a probe: rung, place, point, and why on no better rung."""
     path = ctx.target('count')
