@@ -120,6 +120,23 @@ static bool seen_in(const struct update *u, uintptr_t lo)
 	return false;
 }
 
+static unsigned long long nclosed; /* as the loader counts them, at the last update */
+
+static int count_closed(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*(unsigned long long *)arg = info->dlpi_subs;
+	return 1; /* it is the same in every row */
+}
+
+bool tl_os_images_stale(void)
+{
+	unsigned long long now = 0;
+
+	dl_iterate_phdr(count_closed, &now);
+	return now != nclosed;
+}
+
 /* Reads the list anew; what was closed since is forgotten. */
 int tl_os_images_update(void)
 {
@@ -128,6 +145,7 @@ int tl_os_images_update(void)
 
 	u->n = 0;
 	u->ret = 0;
+	dl_iterate_phdr(count_closed, &nclosed);
 	dl_iterate_phdr(add_object, u);
 	for (i = 0; i < last->n; i++) {
 		if (!seen_in(u, last->seen[i]))

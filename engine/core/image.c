@@ -7,14 +7,24 @@ struct image {
 	struct tl_image img; /* first: see tl_entries_of() */
 	struct tl_entries entries;
 	struct image *next;
+	uint32_t generation;
 };
 
 static struct image *images;
+static uint32_t generation;
+static bool changed;
 static struct tl_slab slab = {.size = sizeof(struct image)};
 
 struct tl_entries *tl_entries_of(const struct tl_image *img)
 {
 	return &((struct image *)(uintptr_t)img)->entries;
+}
+
+static void renew(struct image *im)
+{
+	tl_entries_forget(&im->entries);
+	tl_func_forget(&tl_core.func);
+	im->generation = ++generation;
 }
 
 int tl_image_add(const struct tl_image *img)
@@ -25,20 +35,23 @@ int tl_image_add(const struct tl_image *img)
 	for (im = images; im; im = im->next)
 		if (im->img.lo == img->lo)
 			break;
-	if (im && im->img.hi == img->hi && im->img.eh_frame_hdr == img->eh_frame_hdr) {
+	if (im && im->img.hi == img->hi && im->img.bias == img->bias &&
+		im->img.eh_frame_hdr == img->eh_frame_hdr &&
+		tl_equal(im->img.name, img->name, sizeof(img->name))) {
 		im->img = *img;
 		return 0;
 	}
 	if (im) {
-		tl_entries_forget(&im->entries);
 		im->img = *img;
-		tl_func_forget(&tl_core.func);
+		renew(im);
+		changed = true;
 		return 0;
 	}
 	im = tl_slab_get(&slab);
 	if (!im)
 		return -TL_E_NOMEM;
 	im->img = *img;
+	im->generation = ++generation;
 	im->next = images;
 	images = im;
 	return 0;
@@ -53,6 +66,7 @@ void tl_image_remove(uintptr_t lo)
 		if (im->img.lo != lo)
 			continue;
 		*link = im->next;
+		changed = true;
 		tl_entries_forget(&im->entries);
 		tl_slab_put(&slab, im);
 		tl_func_forget(&tl_core.func);
@@ -79,6 +93,29 @@ const struct tl_image *tl_image_find(uintptr_t addr)
 		if (addr >= im->img.lo && addr < im->img.hi)
 			return &im->img;
 	return NULL;
+}
+
+uint32_t tl_image_generation(uintptr_t addr)
+{
+	const struct image *im = (const struct image *)tl_image_find(addr);
+
+	return im ? im->generation : 0;
+}
+
+void tl_image_renew(uintptr_t addr)
+{
+	struct image *im = (struct image *)(uintptr_t)tl_image_find(addr);
+
+	if (im)
+		renew(im);
+}
+
+bool tl_images_changed(void)
+{
+	bool was = changed;
+
+	changed = false;
+	return was;
 }
 
 /* --- pads of one function ------------------------------------------------ */

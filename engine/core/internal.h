@@ -66,6 +66,7 @@ struct tl_site {
 	struct tl_site *follow; /* list of sites to be looked at after the batch */
 	bool noted; /* in that list */
 	uint32_t refs; /* detours, live and retired, that hold its address */
+	uint32_t image; /* tl_image_generation() when it was registered */
 	uintptr_t func_start; /* as given by a probe, else 0 */
 	uint32_t func_size;
 	uint64_t nmissed; /* hits of threads without a record; added to the probes under the lock */
@@ -124,6 +125,7 @@ struct tl_patch {
 	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan.changed of them */
 	size_t journal; /* its entry there */
 	struct tl_node text; /* in tl_core.written, while its bytes stand in the text */
+	uint32_t image; /* tl_image_generation() when it was made */
 	bool pulled; /* taken out by the running batch */
 	bool revived; /* its detour was a retired one */
 	bool entered; /* breakpoints led into its detour before it was written */
@@ -142,6 +144,7 @@ struct tl_batch {
 	bool again; /* plan anew what would still serve */
 	bool careful; /* no windows over places that threads may come back to */
 	bool blocked; /* somebody stood inside a window; its sites are shy now */
+	bool gone; /* the text of some patch is not there any more */
 };
 int tl_batch_init(struct tl_batch *b, size_t expect);
 int tl_batch_add(struct tl_batch *b, struct tl_site *s);
@@ -220,6 +223,22 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 /* A jump from elsewhere to target is known otherwise: from a part that no table lists. */
 void tl_image_note_entry(void *arg, uintptr_t target);
 void tl_images_deinit(void);
+
+/* --- text that was unmapped (gone.c) ------------------------------------------------------ */
+
+#define TL_PROBE_UNMAPPED 2 /* bit of tl_probe.reserved: gone by itself */
+
+/* Another number whenever another image, or the same one again, is found at that place; 0: none. */
+uint32_t tl_image_generation(uintptr_t addr);
+/* What is known of this image's text is out of date. */
+void tl_image_renew(uintptr_t addr);
+/* Has an image gone, or been replaced, since this was asked last? */
+bool tl_images_changed(void);
+bool tl_patch_stands(const struct tl_patch *p);
+/* Forgets probes and patches whose text is gone. No batch may be under way, or only an empty one. */
+void tl_drop_gone(void);
+/* At the start of every operation: looks whether images are gone. 0 or -TL_E_. */
+int tl_images_refresh(void);
 
 /* --- refusals (refuse.c) ---------------------------------------------------------------- */
 

@@ -351,6 +351,7 @@ static int accept(struct tl_batch *b, const struct tl_plan *plan)
 	if (!p)
 		return -TL_E_NOMEM;
 	p->plan = *plan;
+	p->image = tl_image_generation(plan->start);
 	p->detour = tl_detour_revive(plan);
 	p->revived = p->detour != NULL;
 	if (!p->detour)
@@ -757,11 +758,26 @@ static void settle(struct tl_batch *b)
 	b->old = b->fresh = NULL;
 }
 
+/* What is not there any more must not be written back. */
+static int check_old(struct tl_batch *b)
+{
+	const struct tl_patch *p;
+
+	for (p = b->old; p; p = p->next)
+		if (!tl_patch_stands(p)) {
+			b->gone = true;
+			return -TL_E_BUSY;
+		}
+	return 0;
+}
+
 static int commit_once(struct tl_batch *b)
 {
 	int ret = pull_all(b);
 
 	sort_sites(b->sites, b->nsites);
+	if (!ret)
+		ret = check_old(b);
 	if (!ret)
 		ret = plan_all(b);
 	if (ret)
@@ -819,8 +835,12 @@ int tl_batch_commit(struct tl_batch *b)
 	TL_ASSERT_HELD();
 	/* Where somebody stands in the way of a window, do without that window. */
 	for (unsigned i = 0; i < COMMIT_TRIES; i++) {
-		b->blocked = false;
+		b->blocked = b->gone = false;
 		ret = commit_once(b);
+		if (b->gone) {
+			tl_drop_gone();
+			continue;
+		}
 		if (ret != -TL_E_BUSY || (b->careful && !b->blocked))
 			break;
 		b->careful |= !b->blocked;

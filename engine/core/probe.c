@@ -117,6 +117,8 @@ static int refresh(struct tl_batch *b, struct tl_probe **probes, size_t n)
 	int ret = 0;
 
 	for (size_t i = 0; i < n && !ret; i++) {
+		if (!probes[i]->site)
+			continue;
 		tl_site_wants(probes[i]->site);
 		ret = tl_batch_add(b, probes[i]->site);
 	}
@@ -209,6 +211,8 @@ int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed
 	if (!failed)
 		failed = &unused;
 	if (!ret)
+		ret = tl_images_refresh();
+	if (!ret)
 		ret = tl_batch_init(&b, n);
 	if (ret)
 		return ret;
@@ -231,9 +235,11 @@ int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed
 		*failed = b.bad ? index_of(probes, n, b.bad) : 0;
 		goto undo;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		tl_probe_move(probes[i], TL_PROBE_PREPARED,
 			probes[i]->reserved & ENABLED ? TL_PROBE_ARMED : TL_PROBE_OFF);
+		probes[i]->site->image = tl_image_generation(probes[i]->site->addr);
+	}
 	for (size_t i = 0; i < n; i++)
 		tl_site_publish(probes[i]->site);
 	tl_core.nprobes += n;
@@ -277,7 +283,8 @@ static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n)
 	int ret, err;
 
 	for (size_t i = 0; i < n; i++)
-		tl_site_publish(probes[i]->site);
+		if (probes[i]->site)
+			tl_site_publish(probes[i]->site);
 	ret = refresh(b, probes, n);
 	if (!ret)
 		ret = tl_batch_commit(b);
@@ -301,14 +308,23 @@ static void sweep_up(void)
 	tl_batch_deinit(&b);
 }
 
+/* A library that was closed took it along; its caller takes it back now. */
+static bool unmapped(const struct tl_probe *p)
+{
+	return p->state == TL_PROBE_GONE && (p->reserved & TL_PROBE_UNMAPPED);
+}
+
 int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
 {
 	struct tl_batch b;
-	int ret;
+	int ret = tl_images_refresh();
 
-	for (size_t i = 0; i < n; i++)
-		if (probes[i]->state != TL_PROBE_ARMED && probes[i]->state != TL_PROBE_OFF)
-			return -TL_E_STATE;
+	for (size_t i = 0; i < n && !ret; i++)
+		if (probes[i]->state != TL_PROBE_ARMED && probes[i]->state != TL_PROBE_OFF &&
+			!unmapped(probes[i]))
+			ret = -TL_E_STATE;
+	if (ret)
+		return ret;
 	ret = tl_batch_init(&b, n);
 	if (ret)
 		return ret;
@@ -329,6 +345,7 @@ int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		probes[i]->site = NULL;
 		probes[i]->next = NULL;
+		probes[i]->reserved = 0;
 	}
 	return ret;
 }
@@ -355,8 +372,10 @@ int tl_probe_unregister(struct tl_probe *p)
 static int enable_locked(struct tl_probe *p)
 {
 	struct tl_batch b;
-	int ret;
+	int ret = tl_core.ready ? tl_images_refresh() : 0;
 
+	if (ret)
+		return ret;
 	if (p->state == TL_PROBE_ARMED)
 		return 0;
 	if (p->state != TL_PROBE_OFF)
@@ -382,8 +401,10 @@ static int enable_locked(struct tl_probe *p)
 static int disable_locked(struct tl_probe *p)
 {
 	struct tl_batch b;
-	int ret;
+	int ret = tl_core.ready ? tl_images_refresh() : 0;
 
+	if (ret)
+		return ret;
 	if (p->state == TL_PROBE_OFF)
 		return 0;
 	if (p->state != TL_PROBE_ARMED)
@@ -427,6 +448,8 @@ static int optimize_locked(bool on)
 	struct tl_site *s;
 	int ret = tl_engine_init_locked();
 
+	if (!ret)
+		ret = tl_images_refresh();
 	if (ret || tl_core.optimize == on)
 		return ret;
 	ret = tl_batch_init(&b, tl_core.nprobes);
@@ -524,6 +547,7 @@ void tl_engine_exit(void)
 	tl_os_lock();
 	if (!tl_core.ready)
 		goto out;
+	tl_images_refresh();
 	tl_ret_unregister_all();
 	unregister_all();
 	sweep_up();

@@ -124,5 +124,7 @@ bool tl_os_on_signal_stack(void);
 struct tl_image;
 /* (Re)read the list of mapped images; the core calls this when an address is in none it knows. */
 int tl_os_images_update(void);
+/* May an image have been unmapped since then? Cheap: asked at the start of every operation. */
+bool tl_os_images_stale(void);
 
 #endif

@@ -88,7 +88,9 @@ int tl_probes_register(struct tl_probe **probes, size_t n, size_t *failed);
 /*
  * Take away. When these return no handler of the probe runs or will run, and
  * its memory is the caller's again; the text is byte for byte what it was
- * unless other probes remain there. Sleeps.
+ * unless other probes remain there. A probe whose library was unmapped is
+ * GONE by itself and stays so when mapped again; unregister it all the same.
+ * Sleeps.
  */
 int tl_probe_unregister(struct tl_probe *p);
 int tl_probes_unregister(struct tl_probe **probes, size_t n);

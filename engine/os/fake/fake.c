@@ -351,3 +351,8 @@ int tl_os_images_update(void)
 {
 	return fake.images ? fake.images() : 0;
 }
+
+bool tl_os_images_stale(void)
+{
+	return fake.images_stale;
+}

@@ -52,6 +52,7 @@ struct fake {
 	void (*on_pause)(void); /* others run while the engine waits */
 	void (*on_event)(enum fake_event what); /* after each event: look at the text */
 	int (*images)(void); /* adds the images */
+	bool images_stale;
 	size_t code_reach; /* at most so many bytes of detours; 0: all */
 
 	/* What happened. */

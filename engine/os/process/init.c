@@ -4,6 +4,12 @@
 
 static bool up;
 
+/* Of a home that cannot tell: then every patch is looked at before it is taken away, and that has to do. */
+__attribute__((weak)) bool tl_os_images_stale(void)
+{
+	return false;
+}
+
 int tl_os_init(void)
 {
 	int ret;

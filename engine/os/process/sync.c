@@ -7,13 +7,14 @@ static long membarrier(long cmd)
 	return tl_syscall3(TL_NR_membarrier, cmd, 0, 0);
 }
 
-/* Registering is the slow part (milliseconds with many threads); it lasts for the life of the process. */
+/*
+ * Registering waits for a grace period of the kernel (10 ms) unless the process
+ * has a single thread; it lasts for the life of the process. One registration
+ * serves both: syncing cores orders memory, too (membarrier(2)).
+ */
 int tl_sync_init(void)
 {
-	if (membarrier(TL_MEMBARRIER_REGISTER_SYNC_CORE) ||
-		membarrier(TL_MEMBARRIER_REGISTER_PRIVATE))
-		return -TL_E_SYNC;
-	return 0;
+	return membarrier(TL_MEMBARRIER_REGISTER_SYNC_CORE) ? -TL_E_SYNC : 0;
 }
 
 int tl_os_sync_cores(void)
@@ -23,5 +24,5 @@ int tl_os_sync_cores(void)
 
 int tl_os_sync_memory(void)
 {
-	return membarrier(TL_MEMBARRIER_PRIVATE) ? -TL_E_SYNC : 0;
+	return tl_os_sync_cores();
 }

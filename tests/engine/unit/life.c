@@ -281,6 +281,79 @@ static void errors_have_names(void)
 		!strcmp(tl_error_name(-12345), "UNKNOWN"));
 }
 
+static void no_image(void)
+{
+	tl_image_remove(TEXT(0));
+}
+
+static int closed(void)
+{
+	no_image();
+	return 0;
+}
+
+static int closed_and_opened(void)
+{
+	no_image();
+	return whole_text();
+}
+
+/* The library goes; what is mapped there later is not touched, and starts clean. */
+static void text_that_is_unmapped_takes_its_probes_along(void)
+{
+	struct tl_probe p, off, *both[] = {&p, &off};
+
+	for (int traps = 0; traps < 2; traps++) {
+		program();
+		p = probe_at(0, 14, count_hit);
+		off = probe_at(6, 14, count_hit);
+		p.flags = traps ? TL_PROBE_NO_JUMP : 0;
+		off.flags = TL_PROBE_DISABLED;
+		CHECK(tl_probes_register(both, 2, NULL) == 0);
+		fake.images_stale = true;
+		fake.images = closed;
+		memset(fake_text, 0xee, 64);
+		CHECK(tl_probe_disable(&off) == -TL_E_STATE && off.state == TL_PROBE_GONE);
+		fake.images_stale = false;
+		CHECK(p.state == TL_PROBE_GONE && fake_text[0] == 0xee && !fake_trap_target(TEXT(0)));
+		fake.images = whole_text;
+		memcpy(fake_text, before, sizeof(before));
+		CHECK(tl_probes_unregister(both, 2) == 0);
+		CHECK(tl_probe_unregister(&p) == -TL_E_STATE);
+		CHECK(tl_probe_register(&p) == 0 && p.state == TL_PROBE_ARMED);
+		CHECK(runs_right() && hits == 1);
+		CHECK(tl_probe_unregister(&p) == 0);
+		CHECK(clean());
+	}
+}
+
+/* Closed and opened again at the same place before anybody looked. */
+static void the_same_text_mapped_anew_is_not_restored(void)
+{
+	struct tl_probe p, q;
+
+	for (int told = 0; told < 2; told++) {
+		program();
+		p = probe_at(0, 14, count_hit);
+		q = probe_at(10, 14, count_hit);
+		CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0);
+		fake.images_stale = told;
+		fake.images = closed_and_opened;
+		memcpy(fake_text, before, sizeof(before));
+		fake_text[0] = TOY_SET; /* another version */
+		CHECK(tl_probe_unregister(&p) == 0);
+		fake.images_stale = false;
+		CHECK(p.state == TL_PROBE_GONE && q.state == TL_PROBE_GONE);
+		CHECK(fake_text[0] == TOY_SET && !memcmp(fake_text + 1, before + 1, 60));
+		CHECK(tl_probe_unregister(&q) == 0);
+		fake_text[0] = before[0];
+		CHECK(tl_probe_register(&q) == 0);
+		CHECK(runs_right() && hits == 1);
+		CHECK(tl_probe_unregister(&q) == 0);
+		CHECK(clean());
+	}
+}
+
 int main(void)
 {
 	RUN(one_probe_counts_and_leaves_no_trace);
@@ -294,5 +367,7 @@ int main(void)
 	RUN(the_list_is_in_address_order);
 	RUN(exit_takes_everything_away);
 	RUN(errors_have_names);
+	RUN(text_that_is_unmapped_takes_its_probes_along);
+	RUN(the_same_text_mapped_anew_is_not_restored);
 	return UNIT_RESULT();
 }

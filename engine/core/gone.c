@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Text that was unmapped takes its probes along: nothing is written back,
+ * least of all into what has been mapped there since. Whether a patch still
+ * stands is told by the image it was made for, and by its own bytes.
+ */
+#include "internal.h"
+
+#define WRITTEN(n)                                                                                 \
+	((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, text)))
+
+/* A debugger may have its breakpoint on our first byte. */
+bool tl_patch_stands(const struct tl_patch *p)
+{
+	uint8_t now[TL_PATCH_MAX], trap[8];
+	size_t n = p->plan.changed, skip = tl_arch_trap_insn(trap);
+
+	if (tl_image_generation(p->plan.start) != p->image ||
+		tl_os_text_read(p->plan.start, now, n) != n)
+		return false;
+	if (n <= skip || !tl_equal(now, trap, skip))
+		skip = 0;
+	return tl_equal(now + skip, p->bytes + skip, n - skip);
+}
+
+static void drop_patch(struct tl_patch *p)
+{
+	tl_index_remove(&tl_core.patches, &p->node);
+	tl_index_remove(&tl_core.written, &p->text);
+	tl_journal_drop(p->journal);
+	if (p->plan.rung == TL_RUNG_TRAP)
+		tl_os_trap_remove(p->plan.start);
+	for (unsigned i = 0; i < p->plan.npoints; i++)
+		p->plan.points[i].site->patch = NULL;
+	tl_detour_retire(p->detour);
+	tl_slab_put(&tl_core.patch_slab, p);
+}
+
+/* Probes under way into or out of the engine are their caller's affair. */
+static void drop_probes(struct tl_site *s)
+{
+	struct tl_probe *p, *next;
+
+	tl_site_fold_missed(s);
+	for (p = s->probes; p; p = next) {
+		next = p->next;
+		if (p->state != TL_PROBE_ARMED && p->state != TL_PROBE_OFF)
+			continue;
+		tl_probe_move(p, (enum tl_probe_state)p->state, TL_PROBE_GONE);
+		p->reserved = TL_PROBE_UNMAPPED;
+		tl_site_unlink(s, p);
+		p->site = NULL;
+		tl_core.nprobes--;
+	}
+	s->func_start = 0;
+	s->func_size = 0;
+	tl_site_wants(s);
+	tl_site_publish(s);
+}
+
+/* One that does not stand takes all of its image along: true when there may be more of those. */
+static bool drop_gone_patches(void)
+{
+	struct tl_node *n = tl_index_ceil(&tl_core.written, 0);
+	bool renewed = false;
+	uintptr_t at;
+
+	for (; n; n = tl_index_ceil(&tl_core.written, at + 1)) {
+		struct tl_patch *p = WRITTEN(n);
+
+		at = n->key;
+		if (tl_patch_stands(p))
+			continue;
+		if (p->image == tl_image_generation(at)) {
+			tl_image_renew(at);
+			renewed = true;
+		}
+		drop_patch(p);
+	}
+	return renewed;
+}
+
+void tl_drop_gone(void)
+{
+	struct tl_site *s;
+	uintptr_t addr;
+
+	TL_ASSERT_HELD();
+	tl_func_forget(&tl_core.func);
+	while (drop_gone_patches())
+		;
+	for (s = tl_site_next(0); s; s = tl_site_next(addr + 1)) {
+		addr = s->addr;
+		if (s->patch || !s->probes ||
+			(s->image && s->image == tl_image_generation(s->addr)))
+			continue;
+		drop_probes(s);
+		tl_site_put(s);
+	}
+}
+
+int tl_images_refresh(void)
+{
+	int ret = 0;
+
+	TL_ASSERT_HELD();
+	if (tl_os_images_stale())
+		ret = tl_os_images_update();
+	else if (!tl_images_changed())
+		return 0;
+	if (ret < 0)
+		return ret;
+	tl_images_changed();
+	tl_drop_gone();
+	return 0;
+}
