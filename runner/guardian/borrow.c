@@ -9,6 +9,7 @@
  * they are issued again too, with the time that is left.
  */
 #define _GNU_SOURCE
+#include <linux/membarrier.h>
 #include <dirent.h>
 #include <errno.h>
 #include <linux/sched.h>
@@ -423,6 +424,13 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 	struct thread *t;
 	long tid;
 
+	/*
+	 * The kernel registers a process with one thread at once; with two, the
+	 * helper's own registration waits for a grace period of 10 ms or more.
+	 */
+	if (!g->threads->next)
+		remote_call(g, from, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE,
+			0, 0, 0, 0, 0);
 	g->expecting = true;
 	tid = remote_call(g, from, SYS_clone, flags, HELPER_SP, 0, 0, 0, 0);
 	if (tid < 0) {
