@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Sessions of bin/trapless over scripts: start them, wait until armed, read their closing lines."""
+import os
+import re
+import signal
+import subprocess
+
+
+def words(ctx, *args):
+    return [ctx.bin('trapless'), '-v', '--cc', 'gcc'] + [str(a) for a in args]
+
+
+def environment(ctx):
+    """A cache of the test's own: nothing depends on the order of tests, and any user may write it."""
+    return dict(XDG_CACHE_HOME=os.path.join(ctx.tmp, 'cache'), HOME=ctx.tmp)
+
+
+def script_file(ctx, text, name='s.stp'):
+    path = os.path.join(ctx.tmp, name)
+    with open(path, 'w') as f:
+        f.write(text)
+    return path
+
+
+def launch(ctx, script, command, *args, timeout=60, **kw):
+    """Trace COMMAND from its start. Script output goes to a file, so that the program's own output stays apart."""
+    out = os.path.join(ctx.tmp, 'script.out')
+    argv = words(ctx, '-o', out, '-c', command, *args) + [script_file(ctx, script)]
+    r = ctx.run(argv, timeout=timeout, env=environment(ctx), **kw)
+    r.script = open(out).read() if os.path.exists(out) else ''
+    return r
+
+
+def attach(ctx, script, *args, pid=None, **kw):
+    """Attach to PID and wait until armed."""
+    argv = words(ctx, *(('-x', pid) if pid else ()), *args) + [script_file(ctx, script)]
+    p = ctx.start(argv, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(ctx), **kw)
+    p.seen = ''
+    for line in p.stderr:
+        p.seen += line
+        if 'probes armed' in line:
+            return p
+    p.wait()
+    raise AssertionError('did not attach (%d): %s' % (p.returncode, p.seen))
+
+
+def finish(p, sig=signal.SIGINT, timeout=30):
+    """End a session; (what the script printed, what was said about it)."""
+    if sig:
+        p.send_signal(sig)
+    out, err = p.communicate(timeout=timeout)
+    assert p.returncode == 0, 'trapless ended with %d: %s' % (p.returncode, p.seen + err)
+    return out, p.seen + err
+
+
+def number(text, words):
+    """The number that follows WORDS in text; -1 where there is none."""
+    m = re.search(r'^(?:trapless-run: )?%s:? (-?\d+)' % re.escape(words), text, re.M)
+    return int(m.group(1)) if m else -1
+
+
+def check_rung(ctx, err, least=1):
+    """Traps only means that every hit came by a trap; else only those places may trap that the listing names."""
+    traps = number(err, 'hits by traps')
+    if 'traps' in ctx.variant:
+        assert traps >= least, 'only %d hits by traps: %s' % (traps, err)
+    elif not re.search(r'^trap |[1-9]\d* by trap', err, re.M):
+        assert traps == 0, '%d hits by traps: %s' % (traps, err)
