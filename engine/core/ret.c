@@ -3,7 +3,12 @@
  * Return probes: an ordinary probe on the entry and on every exit, and per
  * thread the list of calls under way. Only the thread itself touches its list,
  * and only inside a handler (the guard keeps its own signal handlers out), so
- * nothing is locked; calls come from a pool by one atomic bit.
+ * nothing is locked.
+ *
+ * Calls come from a pool by one atomic bit. Those that a thread has done with
+ * stay linked above its newest one, a few of them, so that the usual call
+ * moves one pointer up and down again: no atomic, and no pointer in memory
+ * that changes but this one. At most half of the pool is kept that way.
  *
  * Lists are newest first. A call whose stack pointer is not above that of a
  * later entry or exit has lost its frame to throw or longjmp. Calls far away
@@ -17,33 +22,41 @@
 enum {
 	DEFAULT_ACTIVE = 4096,
 	MAX_ACTIVE = 1 << 20,
-	MAX_DATA = 2048,
+	MAX_DATA = 256,
 	MAX_EXITS = 65536,
 	FAR = 1 << 20,
-	NONE = 0, /* pool indices are kept plus one */
+	KEPT = 8, /* calls that a thread may keep */
 };
+
+enum { SKIP = 1, LOAN = 2 };
 
 struct instance {
 	struct tl_ret_call call;
-	uint32_t next;
-	uint32_t skip;
-	uint64_t data[]; /* rp->data_size bytes */
+	struct instance *down, *up; /* older call; newer one, or one to be used again */
+	uint32_t flags; /* SKIP: no on_return; LOAN: back into the pool when done */
+	uint64_t data[]; /* st->data_words */
 };
 
 struct ret_thread {
+	struct instance *top; /* newest call, &base: none; NULL: not used yet */
 	uint32_t tid; /* whose calls these are */
-	uint32_t head; /* newest call */
 	uint32_t lost; /* entries that found the pool empty */
-	uint32_t pad;
+	uint32_t nkept;
+	bool keeps; /* some: counted in st->keepers */
+	struct instance base; /* the end of the list; its stack pointer is that of no call */
 };
 
 struct ret_exit {
-	struct tl_probe probe;
-	struct tl_ret_state *state;
+	struct tl_probe probe; /* first */
 	uint8_t kind, cond;
 };
 
 struct tl_ret_state {
+	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
+	tl_ret_fn on_return;
+	struct ret_thread *threads;
+	uint32_t data_words;
+	uint32_t keepers; /* threads that keep some */
 	struct tl_retprobe *rp;
 	struct tl_ret_state *next;
 	size_t size;
@@ -51,7 +64,6 @@ struct tl_ret_state {
 	struct tl_probe **list; /* entry and exits */
 	struct ret_exit *exits;
 	size_t nexits;
-	struct ret_thread *threads;
 	uint32_t *taken; /* bitmap of the pool */
 	uint32_t max, words;
 	uint8_t *pool;
@@ -60,12 +72,10 @@ struct tl_ret_state {
 
 static struct tl_ret_state *states;
 
-/* --- the pool ------------------------------------------------------------ */
+/* Out of the way of the usual call, which then saves no registers for it. */
+#define RARE __attribute__((noinline, cold))
 
-static struct instance *at(const struct tl_ret_state *st, uint32_t ref)
-{
-	return (struct instance *)(void *)(st->pool + (ref - 1) * st->step);
-}
+/* --- the pool ------------------------------------------------------------ */
 
 static uint32_t take_in(uint32_t *word, uint32_t valid)
 {
@@ -77,140 +87,201 @@ static uint32_t take_in(uint32_t *word, uint32_t valid)
 		if (TL_CAS(word, &old, old | 1u << bit))
 			return bit + 1;
 	}
-	return NONE;
+	return 0;
 }
 
-static uint32_t take(struct tl_ret_state *st, unsigned from)
+static void give_to_pool(struct tl_ret_state *st, struct instance *i)
 {
-	for (uint32_t i = 0; i < st->words; i++) {
-		uint32_t w = (from + i) % st->words;
+	size_t n = (size_t)((uint8_t *)i - st->pool) / st->step;
+
+	__atomic_fetch_and(&st->taken[n / 32], ~(1u << n % 32), __ATOMIC_RELEASE);
+}
+
+/* May this thread keep one more? */
+static bool may_keep(struct tl_ret_state *st, struct ret_thread *rt)
+{
+	if (!rt->keeps && TL_RELAXED(&st->keepers) < st->max / (2 * KEPT)) {
+		uint32_t n = __atomic_add_fetch(&st->keepers, 1, __ATOMIC_RELAXED);
+
+		rt->keeps = n <= st->max / (2 * KEPT);
+		if (!rt->keeps)
+			__atomic_sub_fetch(&st->keepers, 1, __ATOMIC_RELAXED);
+	}
+	if (!rt->keeps || rt->nkept == KEPT)
+		return false;
+	rt->nkept++;
+	return true;
+}
+
+/* Links it in above the newest call. */
+static void put_above(struct ret_thread *rt, struct instance *i)
+{
+	i->down = rt->top;
+	i->up = rt->top->up;
+	if (i->up)
+		i->up->down = i;
+	rt->top->up = i;
+}
+
+/* One more above the newest call; NULL: counted as missed. */
+static RARE struct instance *take_from_pool(struct tl_ret_state *st, struct ret_thread *rt)
+{
+	uint32_t from = (uint32_t)(rt - st->threads);
+
+	for (uint32_t n = 0; n < st->words; n++) {
+		uint32_t w = (from + n) % st->words;
 		uint32_t left = st->max - 32 * w;
 		uint32_t got = take_in(&st->taken[w], left >= 32 ? UINT32_MAX : (1u << left) - 1);
+		struct instance *i = (void *)(st->pool + (32 * w + got - 1) * st->step);
 
-		if (got)
-			return 32 * w + got;
+		if (!got)
+			continue;
+		i->call.rp = st->rp;
+		i->call.data = i->data;
+		i->flags = may_keep(st, rt) ? 0 : LOAN;
+		put_above(rt, i);
+		return i;
 	}
-	return NONE;
-}
-
-static void give(struct tl_ret_state *st, uint32_t ref)
-{
-	tl_fill(at(st, ref)->data, 0, st->rp->data_size);
-	__atomic_fetch_and(&st->taken[(ref - 1) / 32], ~(1u << (ref - 1) % 32), __ATOMIC_RELEASE);
+	tl_count(&st->rp->nmissed);
+	rt->lost++;
+	return NULL;
 }
 
 /* --- lists -------------------------------------------------------------------- */
 
-static void abandon(struct tl_ret_state *st, uint32_t *link)
+/* Done with this call, wherever it stands. */
+static void leave(struct tl_ret_state *st, struct ret_thread *rt, struct instance *i)
 {
-	uint32_t ref = *link;
-	struct instance *i = at(st, ref);
+	if (i == rt->top)
+		rt->top = i->down;
+	i->down->up = i->up;
+	if (i->up)
+		i->up->down = i->down;
+	i->flags &= ~(uint32_t)SKIP;
+	if (i->flags & LOAN)
+		give_to_pool(st, i);
+	else
+		put_above(rt, i);
+}
 
-	*link = i->next;
-	if (!i->skip)
+static void abandon(struct tl_ret_state *st, struct ret_thread *rt, struct instance *i)
+{
+	if (!(i->flags & SKIP))
 		tl_count(&st->rp->nabandoned);
-	give(st, ref);
+	leave(st, rt, i);
 }
 
-static void abandon_all(struct tl_ret_state *st, struct ret_thread *rt)
+/* The record is used for the first time, or by another thread now. */
+static RARE void start(struct tl_ret_state *st, struct ret_thread *rt, uint32_t tid)
 {
-	while (rt->head)
-		abandon(st, &rt->head);
+	if (!rt->top) {
+		rt->base.call.sp = UINTPTR_MAX;
+		rt->top = &rt->base;
+	}
+	while (rt->top != &rt->base)
+		abandon(st, rt, rt->top);
 	rt->lost = 0;
+	rt->tid = tid;
 }
 
-static bool is_dead(const struct instance *i, uintptr_t sp)
+static inline bool is_dead(const struct instance *i, uintptr_t sp)
 {
 	return i->call.sp <= sp && sp - i->call.sp < FAR;
 }
 
-static struct ret_thread *calls_of(struct tl_ret_state *st, struct tl_thread *self)
+static RARE void abandon_dead(struct tl_ret_state *st, struct ret_thread *rt, uintptr_t sp)
 {
-	struct ret_thread *rt = &st->threads[self - tl_core.env.threads];
-
-	if (rt->tid != self->tid) {
-		abandon_all(st, rt);
-		rt->tid = self->tid;
-	}
-	return rt;
+	while (is_dead(rt->top, sp))
+		abandon(st, rt, rt->top);
 }
 
 static int entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct ret_thread *rt = calls_of(st, self);
+	struct ret_thread *rt = &st->threads[self - tl_core.env.threads];
 	uintptr_t sp = TL_REGS_SP(regs);
 	struct instance *i;
-	uint32_t ref;
 
-	while (rt->head && is_dead(at(st, rt->head), sp))
-		abandon(st, &rt->head);
-	ref = take(st, (unsigned)(self - tl_core.env.threads));
-	if (!ref) {
-		tl_count(&st->rp->nmissed);
-		rt->lost++;
-		return 0;
+	if (rt->tid != self->tid)
+		start(st, rt, self->tid);
+	if (is_dead(rt->top, sp))
+		abandon_dead(st, rt, sp);
+	i = rt->top->up;
+	if (!i) {
+		i = take_from_pool(st, rt);
+		if (!i)
+			return 0;
 	}
-	i = at(st, ref);
-	i->call = (struct tl_ret_call){st->rp, sp, tl_arch_entry_ret_ip(regs), i->data};
-	i->skip = st->rp->on_entry && st->rp->on_entry(&i->call, regs, self) != 0;
-	i->next = rt->head;
-	rt->head = ref;
+	rt->top = i;
+	i->call.sp = sp;
+	for (uint32_t n = 0; n < st->data_words; n++)
+		i->data[n] = 0;
+	i->call.ret_ip = tl_arch_entry_ret_ip(regs);
+	if (st->on_entry && st->on_entry(&i->call, regs, self))
+		i->flags |= SKIP;
 	return 0;
 }
 
-/* The link to the call that entered at sp, or NULL. Nothing is changed. */
-static uint32_t *find(struct tl_ret_state *st, struct ret_thread *rt, uintptr_t sp)
+/* The call that entered at sp, or NULL. Newer ones in front of it have lost their frames. */
+static struct instance *find_call(struct tl_ret_state *st, struct ret_thread *rt, uintptr_t sp)
 {
-	uint32_t *link;
+	struct instance *found = rt->top, *i, *down;
 
-	for (link = &rt->head; *link; link = &at(st, *link)->next)
-		if (at(st, *link)->call.sp == sp)
-			return link;
-	return NULL;
+	while (found != &rt->base && found->call.sp != sp)
+		found = found->down;
+	if (found == &rt->base)
+		return NULL;
+	for (i = rt->top; i != found; i = down) {
+		down = i->down;
+		if (is_dead(i, sp))
+			abandon(st, rt, i);
+	}
+	return found;
 }
 
-/* Newer calls in front of the one that returns have lost their frames. */
-static uint32_t *drop_newer(struct tl_ret_state *st, struct ret_thread *rt, uintptr_t sp)
+static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
-	uint32_t *link = &rt->head;
+	struct tl_ret_state *st = p->data;
+	struct ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct instance *i;
 
-	while (at(st, *link)->call.sp != sp)
-		if (is_dead(at(st, *link), sp))
-			abandon(st, link);
-		else
-			link = &at(st, *link)->next;
-	return link;
+	if (rt->tid != self->tid)
+		start(st, rt, self->tid);
+	i = find_call(st, rt, TL_REGS_SP(regs));
+	if (i) {
+		if (!(i->flags & SKIP))
+			st->on_return(&i->call, regs, self);
+		leave(st, rt, i);
+		return 0;
+	}
+	if (((struct ret_exit *)p)->kind != TL_EXIT_RETURN)
+		return 0; /* its frame still stands: a jump to a part (.cold) that we were not told of */
+	if (rt->lost)
+		rt->lost--; /* counted at its entry */
+	else
+		tl_count(&st->rp->nmissed);
+	return 0;
 }
 
+/* Usually the newest call returns, and stays linked for the next one. */
 static int exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
-	struct ret_exit *e = p->data;
-	struct tl_ret_state *st = e->state;
-	struct ret_thread *rt;
-	struct instance *i;
-	uint32_t *link, ref;
+	struct tl_ret_state *st = p->data;
+	struct ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct instance *i = rt->top;
 
-	if (e->kind == TL_EXIT_TAIL_COND && !tl_arch_cond_holds(e->cond, regs))
-		return 0;
-	rt = calls_of(st, self);
-	if (!find(st, rt, TL_REGS_SP(regs))) {
-		if (e->kind != TL_EXIT_RETURN)
-			return 0; /* its frame still stands: a jump to a part (.cold) that we were not told of */
-		if (rt->lost)
-			rt->lost--; /* counted at its entry */
-		else
-			tl_count(&st->rp->nmissed);
-		return 0;
-	}
-	link = drop_newer(st, rt, TL_REGS_SP(regs));
-	ref = *link;
-	i = at(st, ref);
-	*link = i->next;
-	if (!i->skip)
-		st->rp->on_return(&i->call, regs, self);
-	give(st, ref);
+	if (rt->tid != self->tid || i->call.sp != TL_REGS_SP(regs) || i->flags)
+		return unusual_exit(p, regs, self);
+	rt->top = i->down;
+	st->on_return(&i->call, regs, self);
 	return 0;
+}
+
+static int cond_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	const struct ret_exit *e = (const struct ret_exit *)p;
+
+	return tl_arch_cond_holds(e->cond, regs) ? exit_hit(p, regs, self) : 0;
 }
 
 void tl_ret_thread_gone(unsigned index)
@@ -219,8 +290,19 @@ void tl_ret_thread_gone(unsigned index)
 
 	TL_ASSERT_HELD();
 	for (st = states; st; st = st->next) {
-		abandon_all(st, &st->threads[index]);
-		st->threads[index].tid = 0;
+		struct ret_thread *rt = &st->threads[index];
+		struct instance *i;
+
+		if (!rt->top)
+			continue;
+		start(st, rt, 0);
+		while ((i = rt->base.up)) {
+			rt->base.up = i->up;
+			give_to_pool(st, i);
+		}
+		if (rt->keeps)
+			__atomic_sub_fetch(&st->keepers, 1, __ATOMIC_RELAXED);
+		tl_fill(rt, 0, sizeof(*rt));
 	}
 }
 
@@ -270,7 +352,8 @@ static void *part_of(uint8_t **cursor, size_t size)
 static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits)
 {
 	uint32_t max = rp->maxactive ? rp->maxactive : DEFAULT_ACTIVE, words = (max + 31) / 32;
-	size_t step = round16(sizeof(struct instance) + rp->data_size);
+	uint32_t data_words = (rp->data_size + 7) / 8;
+	size_t step = round16(sizeof(struct instance) + data_words * sizeof(uint64_t));
 	size_t size = round16(sizeof(struct tl_ret_state)) +
 		      round16((nexits + 1) * sizeof(void *)) +
 		      round16(nexits * sizeof(struct ret_exit)) +
@@ -288,11 +371,14 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits)
 	st->taken = part_of(&mem, words * sizeof(uint32_t));
 	st->pool = mem;
 	st->rp = rp;
+	st->on_entry = rp->on_entry;
+	st->on_return = rp->on_return;
 	st->size = size;
 	st->nexits = nexits;
 	st->max = max;
 	st->words = words;
 	st->step = step;
+	st->data_words = data_words;
 	return st;
 }
 
@@ -316,8 +402,8 @@ static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
 	for (size_t i = 0; i < st->nexits; i++) {
 		struct ret_exit *e = &st->exits[i];
 
-		fill_probe(&e->probe, rp, exits[i].addr, exit_hit, e);
-		e->state = st;
+		fill_probe(&e->probe, rp, exits[i].addr,
+			exits[i].kind == TL_EXIT_TAIL_COND ? cond_exit_hit : exit_hit, st);
 		e->kind = exits[i].kind;
 		e->cond = exits[i].cond;
 		st->list[i + 1] = &e->probe;

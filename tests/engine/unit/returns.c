@@ -275,6 +275,29 @@ static void calls_of_dead_threads_are_given_back(void)
 	CHECK(clean());
 }
 
+/* What threads keep for their next calls is never more than half of what there is. */
+static void what_threads_keep_leaves_enough_for_others(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	rp.maxactive = 64;
+	CHECK(tl_retprobe_register(&rp) == 0);
+	for (unsigned i = 0; i < 7; i++) {
+		cpu_init(&cpu, i, 0);
+		cpu.r[0] = 8;
+		CHECK(run(&cpu) && returns == 8 * (i + 1));
+	}
+	cpu_init(&cpu, 7, 0);
+	cpu.r[0] = 32;
+	CHECK(run(&cpu) && returns == 56 + 32 && rp.nmissed == 0);
+	CHECK(tl_retprobe_unregister(&rp) == 0 && rp.nmissed == 0 && rp.nabandoned == 0);
+	for (unsigned i = 0; i < 8; i++)
+		fake.threads[i].used = false;
+	CHECK(clean());
+}
+
 int main(void)
 {
 	RUN(recursion_pairs_every_call);
@@ -288,5 +311,6 @@ int main(void)
 	RUN(an_exit_that_cannot_be_known_is_refused);
 	RUN(a_function_of_one_instruction);
 	RUN(calls_of_dead_threads_are_given_back);
+	RUN(what_threads_keep_leaves_enough_for_others);
 	return UNIT_RESULT();
 }
