@@ -287,6 +287,7 @@ int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_expor
 	void *arg, char *why, size_t room)
 {
 	uint8_t *data = buf + m->code_size;
+	bool fits = !m->code_size;
 	uint64_t word;
 	uint32_t i;
 
@@ -304,13 +305,23 @@ int module_place(const struct module *m, uint64_t at, uint8_t *buf, module_expor
 		const char *name = module_string(m, m->imports[i].name);
 
 		word = find(arg, name);
+		if (!word && !strncmp(name, "tl_runtime_abi_", 15))
+			return no(TL_E_VERSION, why, room,
+				"[VERSION] the module was made for another release (runtime %s): "
+				"compile the script again with the trapless of this release",
+				name + 15);
 		if (!word)
 			return no(TL_E_NO_SYMBOL, why, room,
 				"the module needs the runtime function %s, which this "
 				"release does not have: compile the script again with the same "
 				"release",
 				name);
+		fits |= !strncmp(name, "tl_runtime_abi_", 15);
 		memcpy(data + m->imports[i].slot, &word, sizeof(word));
 	}
+	if (!fits)
+		return no(TL_E_VERSION, why, room,
+			"[VERSION] the module does not tell which runtime it was made for: "
+			"compile the script again with the trapless of this release");
 	return 0;
 }

@@ -680,4 +680,16 @@ int64_t tl_cycles_now(struct tl_run *run); /* get_cycles() */
 void tl_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
 void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
 
+/* --- fit ------------------------------------------------------------------------- */
+/*
+ * Every module asks for this function, so that a runtime with other structures
+ * or other meanings refuses it. A new number for each such change;
+ * runtime/exports.c notices changes of layout.
+ */
+void tl_runtime_abi_1(void);
+__attribute__((used)) static void tl_fit(void)
+{
+	tl_runtime_abi_1();
+}
+
 #endif

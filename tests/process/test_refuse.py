@@ -2,8 +2,10 @@
 """Bad input: one clear message, status 1, nothing changed."""
 import os
 import signal
+import struct
 import subprocess
 import time
+import zlib
 
 from support import attach, finish, runner, start, tap
 
@@ -103,6 +105,20 @@ def test_other_build(ctx):
     _, err = r.communicate(timeout=20)
     assert r.returncode == 1 and 'BUILD_ID' in err, (r.returncode, err)
     assert p.poll() is None
+
+
+def test_other_runtime(ctx):
+    """Compiled against another layout of the runtime: nothing of it is run, the target is not touched."""
+    path = ctx.target('count')
+    data = bytearray(open(module_for(ctx), 'rb').read())
+    for name, word in ((b'tl_runtime_abi_9', 'runtime 9'), (b'tl_mod_any\0xxxxx', 'does not tell')):
+        at = data.index(b'tl_runtime_abi_') if word[0] == 'r' else data.index(b'tl_runtime_abi_9')
+        data[at:at + 16] = name
+        data[12:16] = struct.pack('<I', zlib.crc32(bytes(data[48:])))
+        module = os.path.join(ctx.tmp, 'other.tap')
+        open(module, 'wb').write(data)
+        r = refused(ctx, [module, '-c', path + ' 1 10'], 'VERSION', word, 'compile the script again')
+        assert 'ready' not in r.stdout, r
 
 
 def test_usage(ctx):
