@@ -154,3 +154,17 @@ def test_strings_are_cut_and_the_cuts_are_counted(ctx):
     p = ctx.run([ctx.bin('trapless'), '-e', 'probe oneshot { for (i = 0; i < 52; i++) s .= "0123456789" '
                  'println(strlen(s), " ", strlen(sprintf("%600d", 1))) }'])
     assert p.stdout == '511 511\n' and 'cut at MAXSTRINGLEN: 2' in p.stderr, p
+
+
+def test_what_is_not_built_is_refused_with_a_next_step(ctx):
+    program = os.path.join(ctx.tmp, 'target')
+    source = os.path.join(ctx.root, 'tests', 'scripts', 'sema', 'target.c')
+    assert ctx.run(['gcc', '-g', '-O2', '-o', program, source]).returncode == 0
+    lines = open(os.path.join(ctx.root, 'tests', 'scripts', 'not_built.txt')).read().splitlines()
+    cases = [line.split('\t', 1) for line in lines if not line.startswith('#')]
+    assert len(cases) >= 80, len(cases)
+    for tag, script in cases:
+        p = ctx.run([ctx.bin('trapless'), '-p2', '-c', program, '-e', script])
+        tags = re.findall(r'^error\[(\w+)\]', p.stderr, re.M)
+        assert p.returncode == 1 and set(tags) == {tag}, (script, p)
+        assert p.stderr.count('next step:') >= len(tags) and 'panicked' not in p.stderr, (script, p)

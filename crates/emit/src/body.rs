@@ -160,7 +160,7 @@ impl<'u, 'p> Body<'u, 'p> {
     }
 
     pub fn local_ty(&self, id: LocalId) -> Ty {
-        self.locals[id.0 as usize].ty
+        self.locals.get(id.0 as usize).map_or(Ty::Long, |l| l.ty)
     }
 
     /// Declare the locals from number `from` on.

@@ -180,7 +180,7 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
         return false;
     };
     let name = first.name.name.as_str();
-    if FAMILIES.contains(&name) {
+    if FAMILIES.contains(&name) || crate::later::point(name).is_some() {
         return true;
     }
     if point.optional || point.sufficient {

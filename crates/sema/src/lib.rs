@@ -17,6 +17,7 @@ pub mod expand;
 mod files;
 pub mod infer;
 pub mod ir;
+mod later;
 pub mod lower;
 pub mod points;
 pub mod process_points;

@@ -3,6 +3,7 @@
 //! clear word for every family that does not exist yet.
 
 use crate::ir::{ImageId, Part};
+use crate::later::{self, Known};
 use crate::points::{Context, Place, PlaceKind};
 use crate::world::{is_program, report, World};
 use std::sync::Arc;
@@ -104,7 +105,10 @@ impl Resolver<'_> {
                 diags: &mut own,
             };
             match f(&mut r, subject) {
-                Some(found) => all.extend(found),
+                Some(found) => {
+                    all.extend(found);
+                    self.diags.append(own);
+                }
                 None => drop(first.get_or_insert(own)),
             }
         }
@@ -119,26 +123,24 @@ impl Resolver<'_> {
 
     fn other_family(&mut self, first: &Component) -> Option<Vec<Place>> {
         let name = &first.name.name;
-        let kernel = ["kernel", "module", "kprobe", "netfilter", "lsm"].contains(&name.as_str());
-        if kernel {
-            self.diags
-                .error(
-                    Tag::PointKernel,
-                    first.span,
-                    format!("`{name}` points are in the kernel"),
-                )
-                .help(
-                    "trace the program that calls the kernel: process(\"...\").function(\"...\")",
-                );
-        } else {
-            self.diags
-                .error(
-                    Tag::NotBuilt,
-                    first.span,
-                    format!("`{name}` points are not built yet"),
-                )
-                .help("use process(\"...\").function(\"...\")");
-        }
+        let (tag, message, instead) = match later::point(name) {
+            Some(Known::Kernel) => (
+                Tag::PointKernel,
+                format!("`{name}` points are in the kernel"),
+                "trace the program that calls the kernel: process(\"...\").function(\"...\")",
+            ),
+            Some(Known::Later(instead)) => (
+                Tag::NotBuilt,
+                format!("`{name}` points are not built yet"),
+                instead,
+            ),
+            None => (
+                Tag::NotBuilt,
+                format!("`{name}` points are not built yet"),
+                "use process(\"...\").function(\"...\")",
+            ),
+        };
+        self.diags.error(tag, first.span, message).help(instead);
         None
     }
 
@@ -186,6 +188,16 @@ impl Resolver<'_> {
                 }
             },
         };
+        if name.len() == 40 && name.bytes().all(|b| b.is_ascii_hexdigit()) {
+            self.diags
+                .error(
+                    Tag::NotBuilt,
+                    c.span,
+                    "programs by build-id are not built yet",
+                )
+                .help("give the program's path");
+            return None;
+        }
         if name.contains(['*', '?', '[']) {
             return self.programs(&name, c);
         }
@@ -371,7 +383,7 @@ impl Resolver<'_> {
                 "exported" => {
                     (kind.inlines, kind.exported, kind.suffix) = (Inlines::No, true, ".exported")
                 }
-                "maxactive" if kind.at_return => {}
+                "maxactive" if kind.at_return => self.maxactive(c),
                 _ => {
                     self.unknown(c);
                     return None;
@@ -379,6 +391,27 @@ impl Resolver<'_> {
             }
         }
         Some(kind)
+    }
+
+    fn maxactive(&mut self, c: &Component) {
+        match &c.arg {
+            Some(Literal::Number(n)) if n.value > 0 => self
+                .diags
+                .warn(
+                    Tag::NotBuilt,
+                    c.span,
+                    "`.maxactive` is not built yet: the standard number of calls is followed",
+                )
+                .help("leave it out; the closing lines tell when calls were missed"),
+            _ => self
+                .diags
+                .error(
+                    Tag::PointArgument,
+                    c.span,
+                    "`.maxactive` takes a number above 0",
+                )
+                .help("e.g. .return.maxactive(100)"),
+        };
     }
 
     fn function(

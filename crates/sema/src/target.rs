@@ -350,23 +350,26 @@ impl Reader<'_> {
 
     fn member(&mut self, value: Value, name: &str, span: Span) -> Option<Value> {
         let types = value.types.types();
-        let (base, inner) = match pointee(types, value.ty) {
-            Some(to) => (self.number(&value)?, to),
-            None => (self.memory_of(&value)?, value.ty),
-        };
-        match types.member(inner, name) {
-            Ok(m) => Some(Value {
-                place: Place::Memory(plus(base, m.offset as i64), m.bits),
-                ty: m.ty,
-                ..value.clone()
-            }),
+        let to = pointee(types, value.ty);
+        let inner = to.unwrap_or(value.ty);
+        let member = match types.member(inner, name) {
+            Ok(m) => m,
             Err(e) => {
                 let names = types.member_names(inner);
                 let near = nearest(name, names.iter().map(String::as_str)).map(str::to_string);
                 report(&e, span, self.diags).help(near.as_deref());
-                None
+                return None;
             }
-        }
+        };
+        let base = match to {
+            Some(_) => self.number(&value)?,
+            None => self.memory_of(&value)?,
+        };
+        Some(Value {
+            place: Place::Memory(plus(base, member.offset as i64), member.bits),
+            ty: member.ty,
+            ..value
+        })
     }
 
     fn element(&mut self, value: Value, index: Expr) -> Option<Value> {

@@ -122,5 +122,20 @@ fn hex(text: &str) -> Vec<u8> {
 /// Say what debug information could not give.
 pub fn report<'d>(e: &Error, span: Span, diags: &'d mut Diagnostics) -> &'d mut Diagnostic {
     let tag = Tag::from_name(e.tag()).unwrap_or(Tag::DebuginfoUnsupported);
-    diags.error(tag, span, e.to_string()).help(e.help())
+    let help = e.help().unwrap_or_else(|| instead(e).to_string());
+    diags.error(tag, span, e.to_string()).help(help)
+}
+
+/// What to do where debug information itself has no advice.
+fn instead(e: &Error) -> &'static str {
+    match e {
+        Error::NoType { .. } => "write it as in the source: \"struct name\", \"name_t\"",
+        Error::NotAggregate { .. } => "leave the member or index out, or say its type with @cast",
+        Error::NoVariable { .. } => {
+            "trapless -L shows the variables of a point; globals: @var(\"name@file.c\")"
+        }
+        Error::NoFile { .. } => "give the file as the compiler saw it, or only its last part",
+        Error::NoLine { .. } => "name another line, or add .nearest",
+        _ => "try another place, or the function's name alone",
+    }
 }

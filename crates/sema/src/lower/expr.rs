@@ -4,6 +4,7 @@
 use super::{is_error, type_name, value_type, Lowerer};
 use crate::infer::{Scope, VTy};
 use crate::ir::{self, Ty};
+use crate::later::{self, Known};
 use crate::target;
 use trapless_syntax::ast::{
     self, AssignOp, BinOp, Expr, ExprKind, Key, StatOp, Target, TargetBase, UnOp,
@@ -165,6 +166,12 @@ impl Lowerer<'_, '_> {
 
     // ---- arrays ----
 
+    fn near_global(&self, name: &str) -> Option<String> {
+        let globals = &self.shared.all.globals;
+        let near = nearest(name, globals.iter().map(|g| g.item.name.name.as_str()))?;
+        Some(format!("did you mean `{near}`?"))
+    }
+
     /// The array and its keys, checked.
     pub fn element(
         &mut self,
@@ -176,12 +183,14 @@ impl Lowerer<'_, '_> {
             return self.not_built(base.span, "this use of a histogram", "print the histogram");
         };
         let Some(g) = self.global(name) else {
+            let near = self.near_global(name);
             self.error(
                 Tag::ArrayLocal,
                 base.span,
                 format!("`{name}` is not a global array"),
             )
-            .help(format!("declare it: global {name}"));
+            .help(format!("declare it: global {name}"))
+            .help(near);
             return None;
         };
         let types = self.shared.types.globals[g]
@@ -345,7 +354,7 @@ impl Lowerer<'_, '_> {
             }
             ExprKind::Target(_) => {
                 self.error(
-                    Tag::GuruNeeded,
+                    Tag::NotBuilt,
                     target.span,
                     "writing to the traced program is not built yet",
                 )
@@ -439,8 +448,10 @@ impl Lowerer<'_, '_> {
                     return None;
                 }
                 None => {
+                    let near = self.near_global(name);
                     self.error(Tag::ArrayLocal, e.span, format!("`{name}` is not a global"))
-                        .help(format!("declare it: global {name}"));
+                        .help(format!("declare it: global {name}"))
+                        .help(near);
                     return None;
                 }
             },
@@ -527,17 +538,34 @@ impl Lowerer<'_, '_> {
             self.error(
                 Tag::CallArgs,
                 name.span,
-                format!("`{}` takes {n} arguments, not {}", name.name, args.len()),
+                format!("`{}` takes {}, not {}", name.name, arguments(n), args.len()),
             )
             .label(at, "defined here")
             .help("give one value for each parameter");
+            return None;
+        }
+        if let Some(known) = later::function(&name.name) {
+            let (tag, message, instead) = match known {
+                Known::Kernel => (
+                    Tag::PointKernel,
+                    format!("`{}` looks into the kernel", name.name),
+                    "trace the program: functions of its own have the facts",
+                ),
+                Known::Later(instead) => (
+                    Tag::NotBuilt,
+                    format!("the function `{}` is not built yet", name.name),
+                    instead,
+                ),
+            };
+            self.error(tag, name.span, message).help(instead);
             return None;
         }
         let known = self
             .shared
             .all
             .function_names()
-            .chain(self.shared.known_functions.iter().map(String::as_str));
+            .chain(self.shared.known_functions.iter().map(String::as_str))
+            .chain(PRINTS.iter().copied());
         let near = nearest(&name.name, known.collect::<Vec<_>>()).map(str::to_string);
         self.error(
             Tag::NameUnknown,
@@ -673,7 +701,8 @@ impl Lowerer<'_, '_> {
         let value = self.expr(e, VTy::Unknown);
         self.context = context;
         self.entry = slots;
-        if self.locals.len() != locals {
+        let names_local = value.as_ref().is_some_and(names_local);
+        if self.locals.len() != locals || names_local {
             self.error(
                 Tag::ReturnMisplaced,
                 span,
@@ -739,6 +768,42 @@ impl Lowerer<'_, '_> {
 
 pub(super) fn is_return(t: &Target) -> bool {
     matches!(&t.base, TargetBase::Var(name) if name.name == "$return" || name.name == "$$return")
+}
+
+fn names_local(e: &ir::Expr) -> bool {
+    let mut found = false;
+    crate::walk::inner_exprs(e, &mut |e| {
+        found |= match &e.kind {
+            ir::ExprKind::Read(p)
+            | ir::ExprKind::Assign(p, _)
+            | ir::ExprKind::AssignOp(p, ..)
+            | ir::ExprKind::Crement { place: p, .. } => matches!(p, ir::Place::Local(_)),
+            _ => false,
+        };
+    });
+    found
+}
+
+/// Words of the language that look like functions.
+const PRINTS: &[&str] = &[
+    "print",
+    "println",
+    "printf",
+    "printd",
+    "printdln",
+    "sprint",
+    "sprintln",
+    "sprintf",
+    "sprintd",
+    "sprintdln",
+];
+
+fn arguments(n: usize) -> String {
+    match n {
+        0 => "no arguments".to_string(),
+        1 => "1 argument".to_string(),
+        n => format!("{n} arguments"),
+    }
 }
 
 fn one(span: Span) -> ir::Expr {
