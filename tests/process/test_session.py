@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""How sessions end: exit statuses, signals, the terminal, `end` probes."""
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+
+from scripted import attach, environment, finish, launch, script_file, words
+from support import ALL, Before, PAIR, start
+
+SCRIPT = 'global n probe process("%s").function("work")? { n++ } probe begin { println("begin") } ' \
+         'probe end { println("end ", n > 0) }'
+
+
+def status_of(ctx, command):
+    return launch(ctx, 'probe begin, end { println(pp()) }', command)
+
+
+def test_exit_codes(ctx):
+    for code in (0, 1, 42, 255):
+        r = status_of(ctx, "sh -c 'exit %d'" % code)
+        assert r.returncode == code and r.script == 'begin\nend\n', (code, r, r.script)
+
+
+def test_killed_by_signal(ctx):
+    for sig in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT):
+        r = status_of(ctx, "sh -c 'kill -%d $$'" % sig)
+        assert r.returncode == 128 + sig and r.script == 'begin\nend\n', (sig, r)
+
+
+def test_script_exit(ctx):
+    """exit() in a handler: `end` runs, the program is released and goes on to its own end."""
+    path = ctx.target('count')
+    p = start(ctx, path, 2)
+    time.sleep(0.1)
+    before = Before(p.pid, os.path.basename(path))
+    s = attach(ctx, 'global n probe process.function("work") { if (n++ == 500) exit() } '
+               'probe end { printf("end %d\\n", n > 500) }', pid=p.pid)
+    out, err = finish(s, None)
+    assert out == 'end 1\n', (out, err)
+    before.check(5.0)
+    p.terminate()
+    out, _ = p.communicate(timeout=20)
+    assert p.returncode == 7 and 'calls' in out
+
+
+def test_interrupt(ctx):
+    """SIGINT, SIGTERM, SIGHUP: as exit()."""
+    path = ctx.target('count')
+    p = start(ctx, path, 2)
+    time.sleep(0.1)
+    before = Before(p.pid, os.path.basename(path))
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        s = attach(ctx, SCRIPT % path, pid=p.pid)
+        time.sleep(0.1)
+        out, err = finish(s, sig)
+        assert out == 'begin\nend 1\n', (sig, out, err)
+        before.check(5.0)
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
+def test_timer_exit(ctx):
+    path = ctx.target('count')
+    p = start(ctx, path, 1)
+    s = attach(ctx, 'global n probe timer.ms(100) { if (n++ == 2) exit() } probe end { println(n) }', pid=p.pid)
+    out, err = finish(s, None)
+    assert out == '3\n', (out, err)
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
+def test_input(ctx):
+    """CMD reads what we were given, to its end."""
+    text = ''.join('line %d\n' % i for i in range(5000))
+    r = launch(ctx, 'global n probe process("/bin/cat").library("libc.so.6").function("read") { n++ } '
+               'probe end { println(n > 0) }', 'cat', input=text)
+    assert (r.returncode, r.stdout, r.script) == (0, text, '1\n'), r
+
+
+def terminal(ctx, argv, feed):
+    """Run argv on a terminal of its own; feed: [(seen, typed)]. Returns (output, status)."""
+    master, slave = pty.openpty()
+    p = ctx.popen(argv, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=environment(ctx),
+                  preexec_fn=lambda: __import__('fcntl').ioctl(0, __import__('termios').TIOCSCTTY, 0))
+    os.close(slave)
+    seen, end = b'', time.time() + 30
+    try:
+        while time.time() < end:
+            if feed and feed[0][0] in seen:
+                time.sleep(0.2)
+                os.write(master, feed.pop(0)[1])
+            if select.select([master], [], [], 0.1)[0]:
+                try:
+                    data = os.read(master, 4096)
+                except OSError:
+                    break
+                if not data:
+                    break
+                seen += data
+        p.wait(timeout=10)
+    finally:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+        os.close(master)
+    return seen.decode().replace('\r\n', '\n'), p.returncode
+
+
+def test_terminal(ctx):
+    """CMD has the terminal: it is one, can be read from, and its job control works."""
+    script = script_file(ctx, 'probe end { println("the end") }')
+    command = "sh -c 'test -t 0 && test -t 1 && echo is-a-tty; read x; echo got-$x; exit 9'"
+    out, status = terminal(ctx, words(ctx, '-c', command, script), [(b'is-a-tty', b'typed\n')])
+    assert 'is-a-tty\n' in out and 'got-typed\n' in out and 'the end\n' in out and status == 9, (out, status)
+
+
+def test_terminal_interrupt(ctx):
+    """^C goes to CMD and to us: CMD's handler runs, `end` probes run."""
+    script = script_file(ctx, 'probe end { println("the end") }')
+    command = "sh -c 'trap \"echo caught; exit 5\" INT; echo waiting; while :; do sleep 0.05; done'"
+    out, status = terminal(ctx, words(ctx, '-c', command, script), [(b'waiting\n', b'\x03')])
+    assert 'caught' in out and 'the end\n' in out, (out, status)
+
+
+def test_many_sessions(ctx):
+    """Session after session on one process: nothing grows."""
+    path = ctx.target('count')
+    p = start(ctx, path, 2)
+    time.sleep(0.1)
+    script = 'global n probe process.function("work") { n++ } probe process.function("work").return { n++ } ' \
+             'probe end { println(n > 0) }'
+
+    def rss():
+        with open('/proc/%d/statm' % p.pid) as f:
+            return int(f.read().split()[1]) * 4
+    before = Before(p.pid, os.path.basename(path))
+    seen = []
+    for i in range(50 if ctx.long or ctx.variant == 'opt' else 15):
+        s = attach(ctx, script, pid=p.pid)
+        out, err = finish(s)
+        assert out in ('1\n', '0\n'), (out, err)
+        before.check(5.0)
+        seen.append(rss())
+    assert max(seen[5:]) - seen[4] <= 64, seen
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
+test_exit_codes.variants = test_script_exit.variants = test_interrupt.variants = PAIR
+test_input.variants = test_many_sessions.variants = PAIR
+test_killed_by_signal.variants = ('opt', 'nobody')
+test_terminal.variants = ('opt', 'nobody')
