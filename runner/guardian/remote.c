@@ -103,7 +103,7 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 {
 	struct user_regs_struct regs;
 
-	if (t->dead || regs_get(t->tid, &regs))
+	if (!t || t->dead || regs_get(t->tid, &regs)) /* the helper ends with its process */
 		return -ESRCH;
 	regs.rax = (uint64_t)nr;
 	regs.orig_rax = (uint64_t)-1;
