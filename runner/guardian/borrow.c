@@ -429,8 +429,8 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 	 * helper's own registration waits for a grace period of 10 ms or more.
 	 */
 	if (!g->threads->next)
-		remote_call(g, from, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE,
-			0, 0, 0, 0, 0);
+		remote_call(g, from, SYS_membarrier,
+			MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
 	g->expecting = true;
 	tid = remote_call(g, from, SYS_clone, flags, HELPER_SP, 0, 0, 0, 0);
 	if (tid < 0) {

@@ -87,7 +87,7 @@ struct guardian {
 	struct thread *at_exec, *at_map, *at_entry; /* stopped there, for the main loop */
 	struct thread *main_held;
 	bool looked, one_look; /* see quiet() */
-	double trap_read_ms;
+	double trap_read_ms, trap_looked_ms;
 	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	int trap_known; /* dispositions of SIGTRAP: see trapsvc.c */

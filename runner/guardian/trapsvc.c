@@ -15,7 +15,7 @@
 
 #include "guardian.h"
 
-enum { TRAP_BIT = 1 << (SIGTRAP - 1) };
+enum { TRAP_BIT = 1 << (SIGTRAP - 1), LOOK_EVERY_MS = 5 };
 
 /* The detour for a breakpoint at addr, 0: not ours (any more). */
 static uint64_t trap_find(struct guardian *g, uint64_t addr, bool *known)
@@ -89,16 +89,20 @@ static void mend(struct guardian *g, struct thread *t)
 {
 	uint64_t caught = 0, ignored = 0, mask;
 	bool blocked = was_blocked(t, &mask);
+	double now = now_ms();
 
 	if (t->tgid !=
 		g->pid) /* a vfork child: its dispositions are its own, and end with its exec */
 		goto mask;
+	/* Nothing is lost where the signal was neither blocked nor ignored; then it is enough to look now and then. */
+	if (!blocked && now - g->trap_looked_ms < LOOK_EVERY_MS &&
+		!(g->trap_known && g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN))
+		return;
+	g->trap_looked_ms = now;
 	status_number(t->tid, "SigCgt", 16, &caught);
 	status_number(t->tid, "SigIgn", 16, &ignored);
 	if ((caught | ignored) & TRAP_BIT) {
-		double now = now_ms();
-
-		if (!g->trap_known || now - g->trap_read_ms > 5) {
+		if (!g->trap_known || now - g->trap_read_ms > LOOK_EVERY_MS) {
 			g->trap_known |= disposition(g, t, false);
 			g->trap_read_ms = now;
 		}
