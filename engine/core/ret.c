@@ -22,7 +22,7 @@
 enum {
 	DEFAULT_ACTIVE = 4096,
 	MAX_ACTIVE = 1 << 20,
-	MAX_DATA = 256,
+	MAX_DATA = 2048, /* as probe.h says */
 	MAX_EXITS = 65536,
 	FAR = 1 << 20,
 	KEPT = 8, /* calls that a thread may keep */
