@@ -158,16 +158,25 @@ static void sync(void)
 	TL_ASSERT(tl_os_sync_cores() == 0); /* tl_os_init() has seen that it works */
 }
 
-static void store_word(const struct tl_change *c)
+/* One store of the aligned word at `at`, with those of the bytes for [addr, addr + len) that lie in it. */
+static void store_word(uintptr_t at, uintptr_t addr, const uint8_t *bytes, size_t len)
 {
 	uint8_t word[WORD];
-	uintptr_t at = c->step.word;
 
 	tl_os_text_read(at, word, WORD);
-	for (unsigned i = 0; i < c->len; i++)
-		if (c->addr + i >= at && c->addr + i < at + WORD)
-			word[c->addr + i - at] = c->to[i];
+	for (size_t i = 0; i < len; i++)
+		if (addr + i >= at && addr + i < at + WORD)
+			word[addr + i - at] = bytes[i];
 	tl_os_text_store(at, word, WORD);
+}
+
+/* The head of a stepwise change: one store, where it is not aligned that of its word. */
+static void store_head(const struct tl_change *c, const uint8_t *bytes)
+{
+	if (c->addr & (c->step.spin_len - 1))
+		store_word(c->addr & ~(uintptr_t)(WORD - 1), c->addr, bytes, c->step.spin_len);
+	else
+		tl_os_text_store(c->addr, bytes, c->step.spin_len);
 }
 
 static bool stepwise(const struct tl_change *c)
@@ -186,11 +195,11 @@ static void do_round(const struct batch *b, enum round round)
 		if (!stepwise(c))
 			continue;
 		if (round == HEAD)
-			tl_os_text_store(c->addr, c->step.spin, head);
+			store_head(c, c->step.spin);
 		else if (round == TAIL)
 			tl_os_text_store(c->addr + head, c->to + head, c->len - head);
 		else
-			tl_os_text_store(c->addr, c->to, head);
+			store_head(c, c->to);
 	}
 	tl_race_point(round == HEAD ? RP_SPIN_HEAD : round == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
 }
@@ -281,7 +290,7 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (changes[i].how == TL_PATCH_ATOMIC)
-			store_word(&changes[i]);
+			store_word(changes[i].step.word, changes[i].addr, changes[i].to, changes[i].len);
 	close_up_to(&b, n);
 	sync();
 	bypass_traps(&b, false);

@@ -263,6 +263,8 @@ static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struc
 	OP(e, 0x48, 0x85, 0xc0); /* test %rax,%rax */
 	x86_jcc_label(e, CC_E, &c->restore);
 	x86_mov(e, RBX, RAX);
+	load(e, RSI, RBP, R(sp));
+	store(e, RSI, RBX, T(guard));
 	x86_jmp_label(e, &c->guarded);
 }
 

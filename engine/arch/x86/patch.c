@@ -83,8 +83,11 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 	/* One byte is whole by the manual; more in one aligned word, by the vendor check. */
 	if (first == last || ((addr + last - step->word < 8) && tl_arch_atomic_ok()))
 		return TL_PATCH_ATOMIC;
-	/* The head is a store of its own, aligned, and must not end inside an instruction that threads may reach. */
-	if (addr & 1 || len < 2)
+	/*
+	 * The head is a store of its own, and must not end inside an instruction that threads may reach.
+	 * At an odd address it takes the whole word's store; across two words there is none.
+	 */
+	if (len < 2 || (addr & 7) == 7 || ((addr & 1) && !tl_arch_atomic_ok()))
 		return TL_PATCH_BYPASS;
 	if (!one_insn && (!tl_insn_decode(&i, from, len, TL_INSN_64) || i.len < 2))
 		return TL_PATCH_BYPASS;

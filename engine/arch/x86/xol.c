@@ -50,6 +50,9 @@ int x86_can_move(const struct tl_insn *i)
 {
 	if (i->flags & TL_INSN_PRIV)
 		return -TL_E_NO_RELOCATE;
+	/* Relative to eip: the sum is cut to 32 bits, which another place may not do without. */
+	if ((i->flags & TL_INSN_RIP_REL) && i->addr_size != 8)
+		return -TL_E_NO_RELOCATE;
 	switch (i->flow) {
 	case TL_FLOW_FAR:
 	case TL_FLOW_TRAP:

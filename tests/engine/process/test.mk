@@ -8,11 +8,11 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw headers.ok)
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw race headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
-	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; \
+	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/race; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
 .PHONY: process-tests
@@ -46,6 +46,12 @@ $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/
 	$(MAKE) -f tests/engine/process/test.mk $(BUILD)/checked/tests/engine/process/probe BUILD=$(BUILD)/checked \
 		CFLAGS="-O1 -DTL_TEST -fsanitize=undefined -fsanitize-undefined-trap-on-error"
 	cp $(BUILD)/checked/tests/engine/process/probe $@
+
+# The sources with their race points.
+$(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S process/targets.S) tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
+		$(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
 
 # Each public header alone, as C and as C++.
 $(PROCESS_TEST_OUT)/headers.ok: $(wildcard include/trapless/*.h)

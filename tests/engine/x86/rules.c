@@ -135,6 +135,14 @@ static void several_points(void)
 	CHECK(plan_points(1u << TL_RUNG_TRAP, 3, offs, false) == -TL_E_NEIGHBOUR);
 }
 
+static void operands_relative_to_eip_stay_where_they_are(void)
+{
+	PART("\x67\x8b\x05\x00\x01\x00\x00" RET); /* mov 0x100(%eip),%eax */
+	CHECK(plan_at(ALL, 0) == -TL_E_NO_RELOCATE);
+	PART("\x67\x8b\x80\x00\x01\x00\x00" RET); /* mov 0x100(%eax),%eax may go */
+	CHECK(plan_at(ALL, 0) == 0);
+}
+
 static void nobody_waits_inside(void)
 {
 	PART(PUSH "\x0f\x05" NOP NOP NOP NOP NOP RET); /* syscall */
@@ -325,7 +333,8 @@ static void ways_to_write(void)
 	CHECK(tl_arch_patch_how(AT + 4, from, jmp, 5, true, &s) == TL_PATCH_SPIN &&
 		s.spin_len == 2);
 	CHECK(s.spin[0] == 0xeb && s.spin[1] == 0xfe);
-	CHECK(tl_arch_patch_how(AT + 5, from, jmp, 5, true, &s) == TL_PATCH_BYPASS);
+	CHECK(tl_arch_patch_how(AT + 5, from, jmp, 5, true, &s) == TL_PATCH_SPIN);
+	CHECK(tl_arch_patch_how(AT + 7, from, jmp, 5, true, &s) == TL_PATCH_BYPASS);
 	CHECK(tl_arch_patch_how(AT + 4, many, jmp, 5, false, &s) == TL_PATCH_BYPASS);
 	CHECK(tl_arch_patch_how(AT + 7, from, (const uint8_t *)"\xcc", 1, true, &s) ==
 		TL_PATCH_ATOMIC);
@@ -409,6 +418,8 @@ static void stores_forbidden(void)
 	CHECK(!tl_arch_atomic_ok());
 	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xe9\4\3\2\1", 5, true,
 		      &s) != TL_PATCH_ATOMIC);
+	CHECK(tl_arch_patch_how(AT + 1, (const uint8_t *)MOV5, (const uint8_t *)"\xe9\4\3\2\1", 5,
+		      true, &s) == TL_PATCH_BYPASS);
 	CHECK(tl_arch_patch_how(AT, (const uint8_t *)MOV5, (const uint8_t *)"\xcc", 1, true, &s) ==
 		TL_PATCH_ATOMIC);
 }
@@ -547,6 +558,7 @@ int main(void)
 	RUN(landing_pad_in_window);
 	RUN(windows_start_earlier);
 	RUN(several_points);
+	RUN(operands_relative_to_eip_stay_where_they_are);
 	RUN(nobody_waits_inside);
 	RUN(padding_is_room);
 	RUN(indirect_jumps);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine held at each of its named points (tl_race_point) while another
+ * thread runs through the probed code, and a handler held while its probe is
+ * taken away. Built from the sources with TL_TEST: the library has no such
+ * points.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../../engine/core/internal.h"
+#include "../../unit.h"
+
+#define HANDLER __attribute__((target("general-regs-only")))
+
+long plain(long a, long b), shorts(long a), odd(long a);
+extern char odd_mid[], odd_word[];
+
+static volatile bool run_on;
+static volatile long rounds, wrong, hits;
+
+static void nap(long us)
+{
+	struct timespec ts = {0, us * 1000};
+
+	nanosleep(&ts, NULL);
+}
+
+static void *runner(void *arg)
+{
+	long (*volatile p)(long, long) = plain;
+	long (*volatile s)(long) = shorts, (*volatile o)(long) = odd;
+
+	(void)arg;
+	for (long n = 0; run_on; n++) {
+		wrong += p(n, 3) != n + 10;
+		wrong += s(n) != 2 * n + 3;
+		wrong += o(n) != n + 0x11223344;
+		rounds = rounds + 1;
+	}
+	return NULL;
+}
+
+/* --- the engine held ----------------------------------------------------------------- */
+
+static unsigned visits[RP_COUNT];
+static long most[RP_COUNT]; /* rounds that the other thread made in one visit */
+
+/* Where the text has a self-jump, or the handler's gate is ours, nobody may get on: so not for ever. */
+static void hold(enum tl_race point)
+{
+	long from = rounds;
+
+	for (int i = 0; i < 40 && rounds - from < 100; i++)
+		nap(50);
+	visits[point]++;
+	if (rounds - from > most[point])
+		most[point] = rounds - from;
+}
+
+static int HANDLER count(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+	hits = hits + 1;
+	return 0;
+}
+
+static int arm_and_disarm(unsigned flags)
+{
+	void *at[] = {(void *)plain, (void *)shorts, odd_mid, odd_word};
+	struct tl_probe p[4], *all[4];
+	int ret;
+
+	for (int i = 0; i < 4; i++) {
+		p[i] = (struct tl_probe){.addr = at[i], .pre = count, .flags = flags};
+		all[i] = &p[i];
+	}
+	ret = tl_probes_register(all, 4, NULL);
+	if (ret)
+		return ret;
+	nap(200);
+	ret = tl_probes_unregister(all, 4);
+	for (int i = 0; i < 4; i++)
+		if (p[i].nmissed)
+			ret = -TL_E_STATE;
+	return ret;
+}
+
+static void held_at_every_point(unsigned flags)
+{
+	pthread_t t;
+	long after;
+	int ret = 0;
+
+	run_on = true;
+	hits = wrong = 0;
+	memset(visits, 0, sizeof(visits));
+	pthread_create(&t, NULL, runner, NULL);
+	tl_race_hook = hold;
+	for (int i = 0; i < 20 && !ret; i++)
+		ret = arm_and_disarm(flags);
+	tl_race_hook = NULL;
+	after = hits;
+	nap(2000);
+	run_on = false;
+	pthread_join(t, NULL);
+	CHECK(ret == 0);
+	CHECK(wrong == 0);
+	CHECK(after > 0 && hits == after);
+	CHECK(visits[RP_PUBLISHED] && visits[RP_TEXT_OPEN] && visits[RP_TRAPS_IN] &&
+		visits[RP_TEXT_DONE] && visits[RP_GRACE]);
+}
+
+static void jumps_while_the_engine_is_held(void)
+{
+	held_at_every_point(0);
+	CHECK(visits[RP_SPIN_HEAD] && visits[RP_SPIN_TAIL]); /* odd_mid cannot be written by one store */
+	CHECK(most[RP_TEXT_OPEN] > 0 && most[RP_TRAPS_IN] > 0 && most[RP_GRACE] > 0);
+}
+
+static void traps_while_the_engine_is_held(void)
+{
+	held_at_every_point(TL_PROBE_NO_JUMP);
+	CHECK(!visits[RP_SPIN_HEAD]);
+	CHECK(most[RP_TEXT_OPEN] > 0 && most[RP_TRAPS_IN] > 0 && most[RP_GRACE] > 0);
+}
+
+/* --- a handler held -------------------------------------------------------------------- */
+
+static volatile bool inside, let_go, came_back;
+
+static int HANDLER wait_inside(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+	inside = true;
+	while (!let_go)
+		;
+	return 0;
+}
+
+static void *one_call(void *arg)
+{
+	long (*volatile p)(long, long) = plain;
+
+	(void)arg;
+	wrong += p(1, 2) != 10;
+	return NULL;
+}
+
+static int HANDLER nested(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	long (*volatile s)(long) = shorts;
+
+	(void)p;
+	(void)regs;
+	(void)self;
+	wrong += s(1) != 5;
+	return 0;
+}
+
+static void *take_away(void *arg)
+{
+	wrong += tl_probe_unregister(arg) != 0;
+	came_back = true;
+	return NULL;
+}
+
+/* Its probe may not be taken back while the handler runs; others may come and go meanwhile. */
+static void a_handler_is_waited_for(void)
+{
+	struct tl_probe p = {.addr = (void *)plain, .pre = wait_inside};
+	pthread_t caller, taker;
+
+	inside = let_go = came_back = false;
+	wrong = 0;
+	CHECK(tl_probe_register(&p) == 0);
+	pthread_create(&caller, NULL, one_call, NULL);
+	while (!inside)
+		nap(100);
+	pthread_create(&taker, NULL, take_away, &p);
+	nap(50000);
+	CHECK(!came_back);
+	let_go = true;
+	pthread_join(taker, NULL);
+	pthread_join(caller, NULL);
+	CHECK(came_back && wrong == 0 && p.state == TL_PROBE_GONE);
+}
+
+/* A thread's very first hit goes the slow way; its handler is guarded like any other. */
+static void a_first_hit_is_guarded_too(void)
+{
+	struct tl_probe p = {.addr = (void *)plain, .pre = nested}, q = {.addr = (void *)shorts, .pre = count};
+	struct tl_probe *both[] = {&p, &q};
+	pthread_t t;
+
+	hits = wrong = 0;
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	pthread_create(&t, NULL, one_call, NULL);
+	pthread_join(t, NULL);
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	CHECK(wrong == 0 && hits == 0 && q.nmissed == 1);
+}
+
+int main(void)
+{
+	RUN(jumps_while_the_engine_is_held);
+	RUN(traps_while_the_engine_is_held);
+	RUN(a_handler_is_waited_for);
+	RUN(a_first_hit_is_guarded_too);
+	for (int i = 0; i < RP_COUNT; i++)
+		printf("# point %d: %u visits, up to %ld rounds meanwhile\n", i, visits[i], most[i]);
+	tl_engine_exit();
+	return UNIT_RESULT();
+}
