@@ -16,7 +16,14 @@ __asm__(".text\n"
 	"	lea 7(%rdi,%rsi), %rax\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size plain, . - plain\n");
+	".size plain, . - plain\n"
+	/* As in a real program something follows; the gap is padding. */
+	".p2align 6\n"
+	".type follows, @function\n"
+	"follows: .cfi_startproc\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size follows, . - follows\n");
 
 static double ticks(long calls)
 {
