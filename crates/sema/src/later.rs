@@ -62,8 +62,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("sid", "see ps -p PID -o sid"),
     ("pexecname", "see ps -p PID -o ppid, and /proc/PPID/comm"),
     ("cpu", "use tid()"),
-    ("user_mode", "all probes are in user mode"),
-    ("is_return", "write a probe of its own for .return"),
     ("pn", "use pp()"),
     ("ip_ntop", "print the bytes of the address with %d"),
     ("htonl", "use shifts and masks"),

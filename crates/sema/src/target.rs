@@ -577,6 +577,16 @@ impl Reader<'_> {
     fn compute(&mut self, ops: &[LocOp], image: ir::ImageId) -> Option<Addr> {
         let mut stack: Vec<Addr> = Vec::new();
         for op in ops {
+            if let LocOp::Tls(_) = op {
+                self.diags
+                    .error(
+                        Tag::NotBuilt,
+                        self.span,
+                        "thread-local variables are not built yet",
+                    )
+                    .help("read it where a function has its address in a parameter or local");
+                return None;
+            }
             if step(op, &mut stack, image).is_none() {
                 self.diags
                     .error(
