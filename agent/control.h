@@ -114,6 +114,8 @@ struct tl_ctl {
 	uint32_t lender; /* INIT: id of the thread whose thread block the helper shares, else 0 */
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
 	uint32_t explain; /* ARM: tell rungs and reasons, too */
+	uint64_t
+		dl_state; /* ARM: where the loader comes by when it has mapped images; 0: not watched */
 	/* service */
 	uint32_t svc, reserved;
 	uint64_t svc_arg[4];

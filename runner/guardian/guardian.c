@@ -209,6 +209,15 @@ static int first_steps(struct guardian *g)
 	return 0;
 }
 
+/* Some probes wait for objects that may come later: be told of them. true: the agent has to act. */
+static bool watch_loader(struct guardian *g, bool final)
+{
+	if (!final || !g->pending || g->ctl->dl_state)
+		return false;
+	g->ctl->dl_state = loader_state(g);
+	return g->ctl->dl_state != 0;
+}
+
 int session_arm(struct guardian *g, struct thread *from, bool final)
 {
 	double at = now_ms();
@@ -219,7 +228,11 @@ int session_arm(struct guardian *g, struct thread *from, bool final)
 	guardian_phase(g, "borrow", at);
 	ret = first_steps(g);
 	if (!ret)
-		ret = probes_resolve(g, final) < 0 ? -1 : arm_now(g);
+		ret = probes_resolve(g, final) < 0 ? -1 : 0;
+	if (!ret) {
+		watch_loader(g, final);
+		ret = arm_now(g);
+	}
 	if (!ret)
 		g->armed = true;
 	helper_end(g);
@@ -231,7 +244,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 {
 	int ret = probes_resolve(g, final);
 
-	if (ret <= 0)
+	if (ret < 0 || (!ret && !watch_loader(g, final)))
 		return ret;
 	if (!helper_start(g, from))
 		return -1;
@@ -418,8 +431,13 @@ static int watch(struct guardian *g)
 	bool said = false;
 
 	while (!g->gone && !g->execed && !g->leave) {
-		if (pump(g, false)) {
-			if (g->launched && launch_step(g))
+		bool event;
+
+		g->watching = true;
+		event = pump(g, false);
+		g->watching = false;
+		if (event) {
+			if (launch_step(g))
 				return -1;
 			if (g->launched && g->armed && !said) {
 				said = true;

@@ -84,7 +84,10 @@ struct guardian {
 	char *told; /* per probe: enum told */
 	uint64_t strings_at, entry, session_size;
 	struct tl_session *session; /* our view of it */
-	struct thread *at_exec, *at_map, *at_entry; /* stopped there, for the main loop */
+	struct thread *at_exec, *at_map, *at_entry,
+		*at_dlopen; /* stopped there, for the main loop */
+	bool watching; /* the main loop is listening */
+	bool dl_missed; /* the loader had news while it was not */
 	struct thread *main_held;
 	bool looked, one_look; /* see quiet() */
 	double trap_read_ms, trap_looked_ms;
@@ -168,6 +171,7 @@ int images_read(struct guardian *g);
 int probes_resolve(struct guardian *g, bool final);
 bool images_match(struct guardian *g);
 uint64_t program_entry(struct guardian *g);
+uint64_t loader_state(struct guardian *g);
 uint32_t loader_tid_offset(struct guardian *g);
 
 /* recover.c */

@@ -95,6 +95,22 @@ static bool settle(struct guardian *g, struct thread *t)
 	return t->stopped;
 }
 
+/* The loader has mapped something; its constructors have not run yet, and its caller waits. */
+static void dlopen_step(struct guardian *g)
+{
+	struct thread *t = g->at_dlopen;
+
+	g->at_dlopen = NULL;
+	g->dl_missed = false;
+	g->main_held = t;
+	if (session_more(g, t, true) && !g->gone)
+		guardian_note(g, "probes in an object that was just loaded could not be armed: %s",
+			g->error);
+	g->main_held = NULL;
+	if (t)
+		thread_release(g, t);
+}
+
 int launch_step(struct guardian *g)
 {
 	struct thread *t;
@@ -133,6 +149,8 @@ int launch_step(struct guardian *g)
 		g->main_held = NULL;
 		t->follow = false;
 		thread_release(g, t);
+	} else if (g->at_dlopen || g->dl_missed) {
+		dlopen_step(g);
 	}
 	return ret;
 }

@@ -101,7 +101,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		return;
 	}
 	if (sig == SIGTRAP && trap_hit(g, t)) {
-		if (g->at_entry != t) /* there the main loop takes over */
+		if (g->at_entry != t && g->at_dlopen != t) /* there the main loop takes over */
 			thread_resume(g, t, 0);
 		return;
 	}

@@ -115,13 +115,26 @@ mask:
 		mask_set(t->tid, mask | TRAP_BIT);
 }
 
+static void hold_for_news(struct guardian *g, struct thread *t)
+{
+	g->traps--; /* no probe of the user's */
+	if (!g->pending)
+		return;
+	if (!g->watching || g->at_dlopen) {
+		g->dl_missed = true;
+		return;
+	}
+	t->held = true;
+	g->at_dlopen = t;
+}
+
 bool trap_hit(struct guardian *g, struct thread *t)
 {
 	struct user_regs_struct regs;
 	uint64_t detour;
 	siginfo_t info;
 	uint8_t byte;
-	bool known;
+	bool known, loader_news;
 
 	if (launch_entry(g, t))
 		return true;
@@ -143,12 +156,15 @@ bool trap_hit(struct guardian *g, struct thread *t)
 		detour = regs.rip - 1;
 	}
 	g->traps++;
+	loader_news = regs.rip - 1 == g->ctl->dl_state && t->tgid == g->pid;
 	mend(g, t);
 	if (t->dead || regs_get(t->tid, &regs))
 		return true;
 	regs.rip = detour;
 	regs.orig_rax = (uint64_t)-1;
 	regs_set(t->tid, &regs);
+	if (loader_news)
+		hold_for_news(g, t);
 	return true;
 }
 
