@@ -28,6 +28,9 @@ struct tl_thread; /* the engine's record of the calling thread; opaque */
  * Called before the instruction. Return 0 to go on with it; nonzero to go on
  * at regs->ip instead, the instruction not executed. Changed registers are
  * honoured on every rung (call-preserved ones and sp with TL_PROBE_REGS only).
+ * regs->ip must not be one of the few instructions right behind that the
+ * probe's own jump may cover (tl_probe_info.patch_len); TL_PROBE_NO_JUMP
+ * leaves all of them where they are.
  */
 typedef int (*tl_pre_fn)(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 /* Called after the instruction, with the registers it left. */

@@ -416,6 +416,95 @@ static void refusals_are_precise(void)
 	CHECK(tl_probe_unregister(&(struct tl_probe){.addr = data}) < 0);
 }
 
+static int HANDLER skip_with_55(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)self;
+	regs->ax = 55;
+	regs->ip = (uintptr_t)p->data;
+	return 1;
+}
+
+static int HANDLER add_1000(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+	regs->di += 1000;
+	return 0;
+}
+
+static void HANDLER count_after(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)regs;
+	(void)self;
+	hits++;
+}
+
+static long call_plain(long a)
+{
+	return CALL(plain)(a, 1);
+}
+
+static long call_shorts(long a)
+{
+	return CALL(shorts)(a);
+}
+
+static long call_caller(long a)
+{
+	return CALL(caller)(a);
+}
+
+static const struct place {
+	uint32_t rung;
+	void *at;
+	size_t len; /* where it goes on: behind what a jump covers */
+	long (*call)(long a);
+	long usual, more, skipped; /* results for 5: as it is, with 1000 more, gone on behind with 55 */
+} places[] = {
+	{TL_RUNG_RETARGET, caller_call, 5, call_caller, 13, 1013, 55},
+	{TL_RUNG_WHOLE, (void *)plain, 5, call_plain, 13, 1013, 55},
+	{TL_RUNG_WINDOW, (void *)shorts, 10, call_shorts, 13, 2013, 55},
+};
+
+static const char *handlers_at(const struct place *pl, uint32_t flags)
+{
+	struct tl_probe p = {.addr = pl->at, .pre = add_1000, .flags = flags};
+	struct tl_probe q = {.addr = pl->at, .post = count_after, .flags = flags};
+	struct tl_probe r = {.addr = pl->at,
+		.pre = skip_with_55,
+		.data = (char *)pl->at + pl->len,
+		.flags = flags};
+	struct listing l = {0};
+
+	if (tl_probe_register(&p))
+		return "changing registers: refused";
+	tl_probes_list(take, &l);
+	if (l.info[0].rung != (traps || (flags & TL_PROBE_NO_JUMP) ? TL_RUNG_TRAP : pl->rung))
+		return "another rung than expected";
+	if (pl->call(5) != pl->more || tl_probe_unregister(&p) || pl->call(5) != pl->usual)
+		return "changed registers";
+	hits = 0;
+	if (tl_probe_register(&q))
+		return "post handler: refused";
+	if (pl->call(5) != pl->usual || hits != 1 || tl_probe_unregister(&q))
+		return "post handler";
+	if (tl_probe_register(&r) || pl->call(5) != pl->skipped || tl_probe_unregister(&r))
+		return "going on elsewhere";
+	return pl->call(5) == pl->usual ? NULL : "not as before";
+}
+
+/* Registers, post handlers, going on elsewhere; each with few and with all registers saved. */
+static void handlers_do_all_they_may_on_every_rung(void)
+{
+	static const uint32_t flags[] = {0, TL_PROBE_REGS, TL_PROBE_NO_JUMP,
+		TL_PROBE_NO_JUMP | TL_PROBE_REGS, TL_PROBE_REGS | TL_PROBE_BIG_STACK};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]) && !unit_why; k++)
+			unit_why = handlers_at(&places[i], flags[k]);
+}
+
 static void optimizing_can_be_switched_while_armed(void)
 {
 	struct tl_probe p = counting((void *)plain), q = counting((void *)shorts);
@@ -1014,6 +1103,7 @@ int main(int argc, char **argv)
 	RUN(many_are_all_or_nothing);
 	RUN(the_list_says_where_and_how);
 	RUN(refusals_are_precise);
+	RUN(handlers_do_all_they_may_on_every_rung);
 	RUN(optimizing_can_be_switched_while_armed);
 	RUN(eight_threads_are_counted_exactly);
 	RUN(arming_and_disarming_under_eight_threads);
