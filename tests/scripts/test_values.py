@@ -112,3 +112,13 @@ def test_several_programs_and_libraries(ctx):
     assert p.returncode == 1 and p.stderr.count('error[') == 1, p
     p = ctx.run([t, '-p2', '-e', 'probe process("%s/none*").function("step") { }' % ctx.tmp])
     assert p.returncode == 1 and 'PROGRAM_UNKNOWN' in p.stderr, p
+
+
+def test_structures_as_arguments_unions_and_arrays_of_structures(ctx):
+    everywhere(ctx, 'structs.c', r'''
+        probe process.function("mk").return { println($x, " ", $y, " ", $g->v[2], " ", $return->v[3]) }
+        probe process.function("anonf") {
+            println($a->tag, " ", $a->i, " ", $a->c, " ", $a->lo, " ", $a->hi, " ", $a->on, " ", $a->sc, " ", $a->ps[$i]->b, " ", $a->ps[1]->a)
+        }
+        probe process.function("vv") { println($cp->b, " ", @cast($p, "struct anon")->ps[0]->b, " ", @cast($p, "anon")->tag, " ", @var("hidden")) }''',
+               '3 8 3 2\n1 131075 3 3 2 1 -3 6 3\n20 2 1 10\n')

@@ -20,6 +20,8 @@ const RSP: u16 = 7;
 enum Passed {
     Integer,
     Float,
+    /// A small structure, in so many integer registers.
+    Words(usize),
     /// On the stack, so many bytes.
     Stack(u64),
 }
@@ -50,9 +52,12 @@ impl Reader<'_> {
             .as_ref()
             .and_then(|f| binary.return_value(f).ok())
             .is_some_and(|r| matches!(r.location, Location::Memory(_)));
+        // C++ may pass a small object by a hidden reference.
+        let language = c.function.as_ref().and_then(|f| binary.language(f));
+        let is_c = language == Some(di::Language::C);
         let (mut integers, mut floats, mut stack) = (usize::from(hidden), 0, 8);
         for p in params.iter().filter(|p| p.kind == VariableKind::Parameter) {
-            let place = match class(binary, p.ty) {
+            let place = match class(binary, p.ty, is_c) {
                 Some(Passed::Integer) if integers < INTEGER.len() => {
                     integers += 1;
                     Some(Place::Register(INTEGER[integers - 1]))
@@ -61,6 +66,11 @@ impl Reader<'_> {
                     floats += 1;
                     None
                 }
+                Some(Passed::Words(n)) if integers + n <= INTEGER.len() => {
+                    integers += n;
+                    None
+                }
+                Some(Passed::Words(n)) => Some(on_stack(&mut stack, 8 * n as u64)),
                 Some(Passed::Integer | Passed::Float) => Some(on_stack(&mut stack, 8)),
                 Some(Passed::Stack(size)) => Some(on_stack(&mut stack, size)),
                 None => break,
@@ -90,7 +100,7 @@ fn on_stack(at: &mut u64, size: u64) -> Place {
     Place::Memory(plus(Addr::Register(Reg(RSP)), offset as i64), None)
 }
 
-fn class(binary: &Binary, ty: TypeId) -> Option<Passed> {
+fn class(binary: &Binary, ty: TypeId, is_c: bool) -> Option<Passed> {
     let types = binary.types();
     let stripped = types.strip(ty);
     let size = types.size(stripped).unwrap_or(8);
@@ -100,7 +110,32 @@ fn class(binary: &Binary, ty: TypeId) -> Option<Passed> {
             true => Passed::Float,
             false => Passed::Integer,
         }),
-        Type::Composite(_) if size > 16 => Some(Passed::Stack(size)),
+        Type::Composite(_) if is_c && size > 16 && is_words(binary, stripped, true, 0) => {
+            Some(Passed::Stack(size))
+        }
+        Type::Composite(_)
+            if is_c && (1..=16).contains(&size) && is_words(binary, stripped, false, 0) =>
+        {
+            Some(Passed::Words(size.div_ceil(8) as usize))
+        }
         _ => None,
+    }
+}
+
+/// Is there nothing inside but pointers and numbers of at most 8 bytes?
+fn is_words(binary: &Binary, ty: TypeId, floats: bool, depth: u32) -> bool {
+    let types = binary.types();
+    let stripped = types.strip(ty);
+    match &*types.get(stripped) {
+        Type::Pointer { .. } | Type::Enum { .. } => true,
+        kind @ Type::Base { .. } => {
+            (floats || !is_float(kind)) && types.size(stripped).unwrap_or(0) <= 8
+        }
+        Type::Array { of, .. } => depth < 8 && is_words(binary, *of, floats, depth + 1),
+        Type::Composite(c) => {
+            let inside = |m: &di::Member| is_words(binary, m.ty, floats, depth + 1);
+            depth < 8 && c.members.iter().all(inside)
+        }
+        _ => false,
     }
 }
