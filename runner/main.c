@@ -18,7 +18,7 @@
 
 #define VERSION "0.1.0"
 
-enum { DRAIN_MS = 20, CLOCK_EVERY = 50 };
+enum { DRAIN_MS = 20, CLOCK_EVERY = 50, RECYCLE_EVERY = 4 };
 
 sigset_t runner_mask;
 
@@ -146,6 +146,8 @@ static void run(int timer)
 				target_hear(&targets[i], &opt, false);
 		}
 		drain(&session, false);
+		for (i = 0; rounds % RECYCLE_EVERY == 0 && i < ntargets; i++)
+			drain_recycle(&session, targets[i].pid);
 		if (++rounds % CLOCK_EVERY == 0)
 			session_clock(&session);
 	}

@@ -43,6 +43,7 @@ void session_clock(struct session *s);
 /* drain.c */
 int drain_start(struct session *s);
 void drain(struct session *s, bool final);
+void drain_recycle(struct session *s, pid_t pid);
 
 /* timers.c: one descriptor to poll; -1: no timers. */
 int timers_start(struct session *s);
