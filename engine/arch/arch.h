@@ -163,7 +163,8 @@ struct tl_exit { uintptr_t addr; uint8_t kind; uint8_t cond; /* TAIL_COND: port'
 /*
  * The exits of the function part: returns and jumps that leave all of
  * parts[0..nparts). Returns their number (may exceed max), or -TL_E_NO_EXIT
- * when one cannot be known (indirect jump that may leave).
+ * when one cannot be known (indirect jump that may leave): then exits[0].addr
+ * names it, if max is not 0 (0: not all of the part could be decoded).
  */
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
 	struct tl_exit *exits, size_t max);

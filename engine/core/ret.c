@@ -309,8 +309,8 @@ void tl_ret_thread_gone(unsigned index)
 /* --- finding the exits ------------------------------------------------------------ */
 
 /* Exits of all parts; with out == NULL only their number. */
-static int exits_of(
-	const struct tl_func_part *parts, size_t nparts, struct tl_exit *out, size_t max)
+static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_exit *out, size_t max,
+	uintptr_t *bad)
 {
 	size_t n = 0;
 
@@ -326,6 +326,12 @@ static int exits_of(
 		tl_arch_code_leaves(&tl_core.func.code, tl_image_note_entry, NULL);
 		got = tl_arch_exits(
 			&tl_core.func.code, parts, nparts, out ? out + n : NULL, out ? max - n : 0);
+		if (got == -TL_E_NO_EXIT) {
+			struct tl_exit one = {0};
+
+			tl_arch_exits(&tl_core.func.code, parts, nparts, &one, 1);
+			*bad = one.addr;
+		}
 		if (got < 0)
 			return got;
 		n += (size_t)got;
@@ -446,13 +452,13 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 		parts = &own;
 		nparts = 1;
 	}
-	n = exits_of(parts, nparts, NULL, 0);
+	n = exits_of(parts, nparts, NULL, 0, &rp->bad_exit);
 	if (n < 0)
 		return n;
 	exits = tl_os_alloc(((size_t)n + 1) * sizeof(*exits));
 	if (!exits)
 		return -TL_E_NOMEM;
-	exits_of(parts, nparts, exits, (size_t)n);
+	exits_of(parts, nparts, exits, (size_t)n, &rp->bad_exit);
 	*out = state_create(rp, (size_t)n);
 	if (*out)
 		fill(*out, exits, parts, nparts);
@@ -480,6 +486,7 @@ int tl_retprobe_register(struct tl_retprobe *rp)
 	tl_os_lock();
 	ret = tl_engine_init_locked();
 	tl_func_forget(&tl_core.func);
+	rp->bad_exit = 0;
 	if (!ret)
 		ret = state_for(rp, &st);
 	if (!ret) {

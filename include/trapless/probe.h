@@ -142,6 +142,7 @@ struct tl_retprobe {
 	uint64_t nmissed;	/* exits without entry, calls beyond maxactive */
 	uint64_t nabandoned;	/* calls left by throw or longjmp */
 	struct tl_ret_state *state;
+	uintptr_t bad_exit;	/* after -TL_E_NO_EXIT: the jump that may leave to where nobody knows; 0: not decoded */
 };
 
 int tl_retprobe_register(struct tl_retprobe *rp);   /* sleeps */

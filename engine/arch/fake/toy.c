@@ -362,6 +362,11 @@ int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, siz
 {
 	size_t n = 0;
 
+	if (max)
+		exits[0].addr = 0;
+	for (size_t i = 0; max && c->complete && i < c->size; i += toy_len(c->text[i]))
+		if (c->text[i] == TOY_JMPI)
+			exits[0].addr = c->start + i;
 	if (!c->complete || c->indirect)
 		return -TL_E_NO_EXIT;
 	for (size_t i = 0; i < c->size; i += toy_len(c->text[i])) {

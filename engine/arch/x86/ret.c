@@ -79,6 +79,8 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 	size_t found = 0;
 	uint8_t kind = 0;
 
+	if (max)
+		exits[0].addr = 0;
 	if (!code->complete)
 		return -TL_E_NO_EXIT;
 	for (uintptr_t addr = code->start; addr < code->start + code->size; addr += i.len) {
@@ -87,6 +89,8 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 		if (!x86_decode_at(code, addr, &i))
 			return -TL_E_BAD_INSN;
 		ret = leaves(&i, addr, before, parts, nparts, &kind);
+		if (ret == -TL_E_NO_EXIT && max)
+			exits[0].addr = addr;
 		if (ret < 0)
 			return ret;
 		if (ret && found < max)

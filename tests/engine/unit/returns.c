@@ -228,6 +228,7 @@ static void an_exit_that_cannot_be_known_is_refused(void)
 	E(TOY_RET, TOY_DEC, 0, TOY_JMPI, 0, TOY_RET);
 	rp = probe(6, 11);
 	CHECK(tl_retprobe_register(&rp) == -TL_E_NO_EXIT && !rp.state);
+	CHECK(rp.bad_exit == TEXT(8));
 	rp.parts = NULL;
 	rp.nparts = 0;
 	CHECK(tl_retprobe_register(&rp) == -TL_E_NOT_PROVEN);
