@@ -9,7 +9,7 @@ use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::running;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use trapless_emit::compile::{CompileError, Compiler};
 use trapless_emit::{link, module, EmitError, Emitted};
@@ -377,10 +377,23 @@ fn target(
     if let Some(pid) = options.pid {
         let link = format!("/proc/{pid}/exe");
         match std::fs::read_link(&link) {
-            Ok(path) => spec.program = Some(path.to_string_lossy().into_owned()),
+            Ok(path) => {
+                // As the process itself would say it, where its root is not ours.
+                let root = std::fs::read_link(format!("/proc/{pid}/root")).unwrap_or_default();
+                let path = match path.strip_prefix(&root) {
+                    Ok(inside) => Path::new("/").join(inside),
+                    Err(_) => path,
+                };
+                spec.program = Some(path.to_string_lossy().into_owned());
+            }
             Err(e) => {
                 let gone = e.kind() == std::io::ErrorKind::NotFound;
+                let there = Path::new("/proc").join(pid.to_string()).exists();
                 let (what, next) = match gone {
+                    true if there => (
+                        "this process has no program: it is a zombie or a kernel thread",
+                        "a zombie goes away when its parent waits for it",
+                    ),
                     true => (
                         "there is no such process",
                         "check the number with ps or pgrep",
