@@ -81,6 +81,16 @@ def test_never_armed(ctx):
     assert 'never armed' not in r.stderr, r
 
 
+def test_child_of_shell(ctx):
+    """The shell starts the program as its child: the probes are for that one."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work', 'main'])
+    r = launch(ctx, module, 'true; %s 2 100; echo status $?; (exit 3)' % path)
+    assert r.returncode == 3 and 'status 7' in r.stdout and hits(r.stdout) == 201, r
+    r = launch(ctx, module, "echo a | cat; (sh -c '%s 1 50; true') | cat; exit 4" % path)
+    assert r.returncode == 4 and hits(r.stdout) == 51, r
+
+
 def test_short_threads(ctx):
     """More threads than there are rings, one after the other: those that ended give theirs back."""
     path = ctx.target('short')
@@ -105,6 +115,6 @@ def test_explain(ctx):
 
 
 test_exact_and_status.variants = ALL
-test_explain.variants = PAIR
+test_explain.variants = test_child_of_shell.variants = PAIR
 test_library_from_start.variants = PAIR
 test_static_from_start.variants = PAIR

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""A target in user, mount, pid and network namespaces of its own, with a read-only root and no compiler."""
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from scripted import attach, environment, finish, script_file, words
+from support import PAIR
+
+SCRIPT = '''
+global n, wrong
+probe process("%s").function("work") { n++; if ($b != 1) wrong++ }
+probe process("%s").function("work").return { n++; if ($return != @entry($a) * 3 + 1) wrong++ }
+probe end { printf("hits %%d wrong %%d\\n", n > 100, wrong) }
+'''
+ENTER = '''
+set -e
+mount --bind %(root)s %(root)s
+mount -t tmpfs none %(root)s/out
+mount -t proc none %(root)s/proc
+mount --rbind /dev %(root)s/dev
+mount -o remount,bind,ro %(root)s
+exec chroot %(root)s %(command)s
+'''
+
+
+def small_root(ctx, *programs):
+    root = os.path.join(ctx.tmp, 'root')
+    for d in ('bin', 'proc', 'out', 'dev'):
+        os.makedirs(os.path.join(root, d))
+    for p in programs:
+        shutil.copy(p, os.path.join(root, 'bin'))
+    return root
+
+
+def inside(ctx, root, command, **kw):
+    """Run a command in namespaces of its own on that root; standard input keeps it alive."""
+    argv = ['unshare', '-Urmpnf', '--kill-child', '/bin/sh', '-c', ENTER % dict(root=root, command=command)]
+    if subprocess.run(['unshare', '-Urmpnf', 'true'], stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('this machine does not let us make a user namespace')
+    return ctx.start(argv, stderr=subprocess.PIPE, **kw)
+
+
+def child_named(ctx, parent, name):
+    """The process `name` below parent, as we see it."""
+    for _ in range(100):
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open('/proc/%s/stat' % pid) as f:
+                    comm, rest = re.match(r'\d+ \((.*)\) \S (\d+)', f.read()).groups()
+            except (OSError, AttributeError):
+                continue
+            if comm == name[:15] and int(rest) == parent:
+                return int(pid)
+        time.sleep(0.05)
+    raise AssertionError('no %s below %d' % (name, parent))
+
+
+def target(ctx):
+    return ctx.target('count', cflags=('-O2', '-g', '-static'))
+
+
+def test_from_outside(ctx):
+    path = target(ctx)
+    root = small_root(ctx, path)
+    name = os.path.basename(path)
+    p = inside(ctx, root, '/bin/%s 2' % name)
+    line = p.stdout.readline()
+    assert line.startswith('ready 1 '), (line, p.stderr.read())
+    pid = child_named(ctx, p.pid, name)
+    with open('/proc/%d/maps' % pid) as f:
+        before = f.read().count('\n')
+    for i in range(2): # by the process alone, and by its own path of the program
+        s = attach(ctx, (SCRIPT if i else SCRIPT.replace('("%s").f', '.f')) % (('/bin/' + name,) * 2 if i else ()), pid=pid)
+        time.sleep(0.3)
+        out, err = finish(s)
+        assert out == 'hits 1 wrong 0\n', (out, err)
+    time.sleep(1)
+    with open('/proc/%d/maps' % pid) as f:
+        now = f.read()
+    assert 'trapless' not in now and now.count('\n') <= before + 1, now
+    os.kill(pid, 15)
+    out, _ = p.communicate(timeout=20)
+    assert 'calls' in out and p.returncode == 7, (out, p.returncode)
+
+
+def module(ctx, path):
+    """Compiled outside, where there is a compiler."""
+    script = script_file(ctx, SCRIPT % (path, path))
+    r = ctx.run(words(ctx, '-p4', '-m', 'inner', script), env=environment(ctx))
+    assert r.returncode == 0, r
+    return os.path.join(ctx.tmp, 'inner.tap')
+
+
+def test_from_inside(ctx):
+    """The runner alone, started inside, launches the program; nothing can be written and nothing compiled there."""
+    path = target(ctx)
+    root = small_root(ctx, path, ctx.bin('trapless-run'), module(ctx, path))
+    p = inside(ctx, root, '/bin/trapless-run /bin/inner.tap -c "/bin/%s 2 5000"' % os.path.basename(path))
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 7 and 'calls 10000' in out and 'hits 1 wrong 0' in out, (p.returncode, out, err)
+
+
+test_from_outside.variants = test_from_inside.variants = PAIR

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Scripts and targets that are refused: one clear message, a next step, status 1, and the target as it was."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from scripted import environment, script_file, words
+from support import Before, start, tap
+
+
+def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
+    argv = words(ctx, *(('-x', pid) if pid else ()), *args) + [script_file(ctx, script)]
+    r = ctx.run(argv, env=environment(ctx), timeout=30)
+    assert r.returncode == 1, r
+    for w in expect:
+        assert w in r.stderr, (w, r.stderr)
+    if untouched:
+        untouched.check(2.0)
+    return r
+
+
+def running(ctx, *args):
+    path = ctx.target('count')
+    p = start(ctx, path, *(args or (1,)))
+    time.sleep(0.1)
+    return path, p, Before(p.pid, os.path.basename(path))
+
+
+def ended_well(p):
+    p.terminate()
+    out, _ = p.communicate(timeout=20)
+    assert p.returncode == 7 and 'calls' in out, (p.returncode, out)
+
+
+def test_inside_an_instruction(ctx):
+    path, p, before = running(ctx)
+    work, size, _ = tap.elf_symbols(open(path, 'rb').read())['work']
+    refused(ctx, 'probe process("%s").statement(0x%x) { exit() }' % (path, work + 1), 'instruction', pid=p.pid,
+            untouched=before)
+    ended_well(p)
+
+
+def test_in_data(ctx):
+    path, p, before = running(ctx)
+    at = tap.elf_symbols(open(path, 'rb').read())['counts'][0]
+    refused(ctx, 'probe process("%s").statement(0x%x) { exit() }' % (path, at), pid=p.pid, untouched=before)
+    ended_well(p)
+
+
+def test_no_such_function(ctx):
+    path, p, before = running(ctx)
+    refused(ctx, 'probe process.function("wrok") { exit() }', 'wrok', 'next step', pid=p.pid, untouched=before)
+    refused(ctx, 'probe process("%s").function("work") { println($nothing) }' % path, '$nothing', pid=p.pid,
+            untouched=before)
+    ended_well(p)
+
+
+def test_stopped_and_zombie(ctx):
+    path, p, before = running(ctx)
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(0.1)
+    refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'stopped', 'kill -CONT', pid=p.pid)
+    p.send_signal(signal.SIGCONT)
+    before.check(2.0)
+    ended_well(p)
+    z = ctx.start(['true'])
+    time.sleep(0.3)
+    refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'zombie', pid=z.pid)
+
+
+def test_under_strace(ctx):
+    if shutil.which('strace') is None:
+        ctx.skip('no strace')
+    path, p, _ = running(ctx)
+    s = ctx.start(['strace', '-f', '-o', '/dev/null', '-p', str(p.pid)], stderr=subprocess.PIPE)
+    time.sleep(0.5)
+    refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'already traced by', 'strace', pid=p.pid)
+    s.send_signal(signal.SIGINT)
+    s.wait(timeout=10)
+    ended_well(p)
+
+
+def test_under_gdb(ctx):
+    if shutil.which('gdb') is None:
+        ctx.skip('no gdb')
+    path, p, _ = running(ctx)
+    g = ctx.start(['gdb', '-q', '-nx', '-p', str(p.pid), '-ex', 'continue'], stderr=subprocess.STDOUT)
+    for line in g.stdout:
+        if 'Continuing' in line:
+            break
+    time.sleep(0.3)
+    refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'already traced by', 'gdb', pid=p.pid)
+    g.kill()
+    g.wait()
+    assert p.poll() is None
+    ended_well(p)
+
+
+def elf32():
+    """A 32-bit program by hand: one page, one jump to itself."""
+    import struct
+    code = b'\xeb\xfe'
+    head = b'\x7fELF\x01\x01\x01' + bytes(9)
+    head += struct.pack('<HHIIIIIHHHHHH', 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 40, 0, 0)
+    return head + struct.pack('<IIIIIIII', 1, 0, 0x8048000, 0x8048000, 84 + len(code), 84 + len(code), 5, 4096) + code
+
+
+def test_32_bit(ctx):
+    exe = os.path.join(ctx.tmp, 'small')
+    with open(exe, 'wb') as f:
+        f.write(elf32())
+    os.chmod(exe, 0o755)
+    try:
+        p = ctx.start([exe])
+    except OSError as e:
+        ctx.skip('this kernel does not run 32-bit programs: %s' % e)
+    time.sleep(0.1)
+    assert p.poll() is None
+    refused(ctx, 'probe process.statement(0x8048054) { exit() }', '32-bit', pid=p.pid)
+    refused(ctx, 'probe timer.s(1) { exit() }', '32-bit', pid=p.pid)
+    assert p.poll() is None
+
+
+def test_gone(ctx):
+    p = ctx.popen(['true'])
+    p.wait()
+    refused(ctx, 'probe process.function("main") { exit() }', str(p.pid), pid=p.pid)
+
+
+FILTER = '''
+import ctypes, os, struct, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+# kill on: memfd_create, mprotect, clone, clone3, process_vm_writev, recvmsg, membarrier
+numbers = (319, 10, 56, 435, 311, 47, 324)
+code = struct.pack('HBBI', 0x20, 0, 0, 0)
+for i, n in enumerate(numbers):
+    code += struct.pack('HBBI', 0x15, len(numbers) - i, 0, n)
+code += struct.pack('HBBI', 6, 0, 0, 0x7fff0000) + struct.pack('HBBI', 6, 0, 0, 0x80000000)
+buf = ctypes.create_string_buffer(code)
+class Prog(ctypes.Structure):
+    _fields_ = [('len', ctypes.c_ushort), ('filter', ctypes.c_void_p)]
+prog = Prog(len(code) // 8, ctypes.addressof(buf))
+libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, ctypes.byref(prog), 0, 0):
+    print('no filter', flush=True); sys.exit(0)
+print('ready', flush=True)
+while sys.stdin.readline():
+    print('alive', sum(i * i for i in range(1000)), flush=True)
+sys.exit(6)
+'''
+
+
+def test_kill_filter(ctx):
+    """A program whose seccomp filter kills: traced or refused with the way round, and it lives on."""
+    path = os.path.join(ctx.tmp, 'filter.py')
+    with open(path, 'w') as f:
+        f.write(FILTER)
+    p = ctx.start(['/usr/bin/python3', '-S', '-E', path])
+    if p.stdout.readline() != 'ready\n':
+        ctx.skip('no seccomp filters here')
+    argv = words(ctx, '-x', p.pid, '-T', 1) + [script_file(
+        ctx, 'global n probe process.library("libc.so.6").function("*read*") ? { n++ } probe end { println(n) }')]
+    s = ctx.popen(argv, env=environment(ctx), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                  stderr=subprocess.PIPE, text=True)
+    for _ in range(5):
+        time.sleep(0.2)
+        assert p.poll() is None, 'the target was killed: %s' % s.communicate()[1]
+        p.stdin.write('\n')
+        p.stdin.flush()
+        assert p.stdout.readline() == 'alive 332833500\n'
+    out, err = s.communicate(timeout=20)
+    if s.returncode:
+        assert re.search('seccomp', err, re.I), err
+    p.stdin.close()
+    p.stdin = None
+    assert p.wait(timeout=10) == 6
+
+
+test_kill_filter.variants = ('opt', 'nobody')
+test_under_strace.variants = test_inside_an_instruction.variants = ('opt', 'nobody')
