@@ -289,14 +289,12 @@ static void walk_near(
 }
 
 /* Short jumps reach the neighbours only: those are decoded properly. */
-static void scan_near(
-	const struct tl_image *img, struct tl_entries *en, uintptr_t lo, uintptr_t hi)
+static void scan_near(const struct tl_image *img, struct tl_entries *en, uintptr_t lo, uintptr_t hi)
 {
 	size_t before = tl_eh_upto(img, lo - 1), behind = tl_eh_upto(img, hi - 1);
 	struct tl_eh_entry e;
 
-	if (before && !tl_eh_entry(img, before - 1, &e) &&
-		lo - (e.part.start + e.part.size) < NEAR)
+	if (before && !tl_eh_entry(img, before - 1, &e) && lo - (e.part.start + e.part.size) < NEAR)
 		walk_near(img, en, &e);
 	if (!tl_eh_entry(img, behind, &e) && e.part.start - hi < NEAR)
 		walk_near(img, en, &e);

@@ -6,8 +6,7 @@
  */
 #include "internal.h"
 
-#define WRITTEN(n)                                                                                 \
-	((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, text)))
+#define WRITTEN(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, text)))
 
 /* A debugger may have its breakpoint on our first byte. */
 bool tl_patch_stands(const struct tl_patch *p)

@@ -309,8 +309,8 @@ void tl_ret_thread_gone(unsigned index)
 /* --- finding the exits ------------------------------------------------------------ */
 
 /* Exits of all parts; with out == NULL only their number. */
-static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_exit *out, size_t max,
-	uintptr_t *bad)
+static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_exit *out,
+	size_t max, uintptr_t *bad)
 {
 	size_t n = 0;
 

@@ -290,7 +290,8 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (changes[i].how == TL_PATCH_ATOMIC)
-			store_word(changes[i].step.word, changes[i].addr, changes[i].to, changes[i].len);
+			store_word(changes[i].step.word, changes[i].addr, changes[i].to,
+				changes[i].len);
 	close_up_to(&b, n);
 	sync();
 	bypass_traps(&b, false);

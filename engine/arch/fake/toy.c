@@ -136,7 +136,8 @@ size_t tl_arch_table_targets(uintptr_t base, size_t size, uintptr_t lo, uintptr_
 	size_t n = 0;
 	int32_t v;
 
-	for (; n * sizeof(v) < size && read(base + n * sizeof(v), &v, sizeof(v)) == sizeof(v); n++) {
+	for (; n * sizeof(v) < size && read(base + n * sizeof(v), &v, sizeof(v)) == sizeof(v);
+		n++) {
 		uintptr_t to = base + (uintptr_t)(intptr_t)v;
 
 		if (to < lo || to >= hi)

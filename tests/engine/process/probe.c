@@ -460,7 +460,8 @@ static const struct place {
 	void *at;
 	size_t len; /* where it goes on: behind what a jump covers */
 	long (*call)(long a);
-	long usual, more, skipped; /* results for 5: as it is, with 1000 more, gone on behind with 55 */
+	long usual, more,
+		skipped; /* results for 5: as it is, with 1000 more, gone on behind with 55 */
 } places[] = {
 	{TL_RUNG_RETARGET, caller_call, 5, call_caller, 13, 1013, 55},
 	{TL_RUNG_WHOLE, (void *)plain, 5, call_plain, 13, 1013, 55},

@@ -118,7 +118,8 @@ static void held_at_every_point(unsigned flags)
 static void jumps_while_the_engine_is_held(void)
 {
 	held_at_every_point(0);
-	CHECK(visits[RP_SPIN_HEAD] && visits[RP_SPIN_TAIL]); /* odd_mid cannot be written by one store */
+	CHECK(visits[RP_SPIN_HEAD] &&
+		visits[RP_SPIN_TAIL]); /* odd_mid cannot be written by one store */
 	CHECK(most[RP_TEXT_OPEN] > 0 && most[RP_TRAPS_IN] > 0 && most[RP_GRACE] > 0);
 }
 
@@ -195,7 +196,8 @@ static void a_handler_is_waited_for(void)
 /* A thread's very first hit goes the slow way; its handler is guarded like any other. */
 static void a_first_hit_is_guarded_too(void)
 {
-	struct tl_probe p = {.addr = (void *)plain, .pre = nested}, q = {.addr = (void *)shorts, .pre = count};
+	struct tl_probe p = {.addr = (void *)plain, .pre = nested},
+			q = {.addr = (void *)shorts, .pre = count};
 	struct tl_probe *both[] = {&p, &q};
 	pthread_t t;
 
@@ -214,7 +216,8 @@ int main(void)
 	RUN(a_handler_is_waited_for);
 	RUN(a_first_hit_is_guarded_too);
 	for (int i = 0; i < RP_COUNT; i++)
-		printf("# point %d: %u visits, up to %ld rounds meanwhile\n", i, visits[i], most[i]);
+		printf("# point %d: %u visits, up to %ld rounds meanwhile\n", i, visits[i],
+			most[i]);
 	tl_engine_exit();
 	return UNIT_RESULT();
 }

@@ -315,7 +315,8 @@ static void text_that_is_unmapped_takes_its_probes_along(void)
 		memset(fake_text, 0xee, 64);
 		CHECK(tl_probe_disable(&off) == -TL_E_STATE && off.state == TL_PROBE_GONE);
 		fake.images_stale = false;
-		CHECK(p.state == TL_PROBE_GONE && fake_text[0] == 0xee && !fake_trap_target(TEXT(0)));
+		CHECK(p.state == TL_PROBE_GONE && fake_text[0] == 0xee &&
+			!fake_trap_target(TEXT(0)));
 		fake.images = whole_text;
 		memcpy(fake_text, before, sizeof(before));
 		CHECK(tl_probes_unregister(both, 2) == 0);
