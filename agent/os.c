@@ -103,7 +103,10 @@ int tl_os_trap_allowed(void)
 int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 {
 	uint32_t i = tl_ctl_trap_hash(addr), n;
+	int ret = tl_code_seal(); /* the next hit runs the detour */
 
+	if (ret)
+		return ret;
 	for (n = 0; n < TL_CTL_TRAPS / 2; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
 		struct tl_ctl_trap *t = &tl_ctl->traps[i];
 
