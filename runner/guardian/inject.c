@@ -380,6 +380,8 @@ int eject(struct guardian *g)
 
 		if (!a->size)
 			continue;
+		if (!g->helper) /* the process ends under our hands */
+			return 1;
 		remote_call(g, g->helper, SYS_munmap, a->lo, a->size, 0, 0, 0, 0);
 		a->size = 0;
 	}
