@@ -172,7 +172,7 @@ static int only_here(int n)
 	return n * 3 + sink;
 }
 
-#define OFF(m) printf("offset node." #m " %zu\n", offsetof(struct node, m))
+#define OFF(m)	printf("offset node." #m " %zu\n", offsetof(struct node, m))
 #define ADDR(f) printf("addr " #f " %p\n", (void *)(f))
 
 int main(int argc, char **argv)

@@ -33,20 +33,24 @@ int main(int argc, char **argv)
 	const struct tl_tap_options *o = section(TL_TAP_OPTIONS);
 	const struct tl_tap_symbol *s = section(TL_TAP_SYMBOLS);
 
-	printf("%d %u %u %u %u %d %s %u %llx\n", h->magic == TL_TAP_MAGIC, h->version, h->machine, h->word,
-		h->big_endian, h->size == n, str + h->name, h->flags, (unsigned long long)h->build_hash[1]);
-	printf("%s %u %02x%02x %u %llu\n", str + i->path, i->flags, i->build_id[0], i->build_id[1], i->build_id_len,
-		(unsigned long long)i->file_size);
-	printf("%u %u %u %u %llx %lld %u %u %x %x %u %s %s %s\n", p->kind, p->flags, p->process, p->image,
-		(unsigned long long)p->addr, (long long)p->arg, p->first_part, p->nparts, p->handler, p->on_entry,
-		p->call_data, str + p->point, str + p->func, str + p->script);
-	printf("%llx %llx %s %u\n", (unsigned long long)part->addr, (unsigned long long)part->size, str + imp->name,
-		imp->slot);
-	printf("%s %u %u %u %u %u %u %u %u %u %u %lld %s %u %lld %lld %lld\n", str + g->name, g->type, g->sharded,
-		g->nkeys, g->wrap, g->key_types[0], g->key_types[1], g->offset, g->size, g->capacity, g->lock,
-		(long long)g->init, str + g->init_string, g->hist, (long long)g->hist_low, (long long)g->hist_high,
-		(long long)g->hist_step);
-	printf("%u %u %u %u %u %u\n", o->globals_size, o->nlocks, o->max_string, o->max_skipped, o->stack, o->uses);
-	printf("%llx %llx %u %s\n", (unsigned long long)s->addr, (unsigned long long)s->size, s->image, str + s->name);
+	printf("%d %u %u %u %u %d %s %u %llx\n", h->magic == TL_TAP_MAGIC, h->version, h->machine,
+		h->word, h->big_endian, h->size == n, str + h->name, h->flags,
+		(unsigned long long)h->build_hash[1]);
+	printf("%s %u %02x%02x %u %llu\n", str + i->path, i->flags, i->build_id[0], i->build_id[1],
+		i->build_id_len, (unsigned long long)i->file_size);
+	printf("%u %u %u %u %llx %lld %u %u %x %x %u %s %s %s\n", p->kind, p->flags, p->process,
+		p->image, (unsigned long long)p->addr, (long long)p->arg, p->first_part, p->nparts,
+		p->handler, p->on_entry, p->call_data, str + p->point, str + p->func,
+		str + p->script);
+	printf("%llx %llx %s %u\n", (unsigned long long)part->addr, (unsigned long long)part->size,
+		str + imp->name, imp->slot);
+	printf("%s %u %u %u %u %u %u %u %u %u %u %lld %s %u %lld %lld %lld\n", str + g->name,
+		g->type, g->sharded, g->nkeys, g->wrap, g->key_types[0], g->key_types[1], g->offset,
+		g->size, g->capacity, g->lock, (long long)g->init, str + g->init_string, g->hist,
+		(long long)g->hist_low, (long long)g->hist_high, (long long)g->hist_step);
+	printf("%u %u %u %u %u %u\n", o->globals_size, o->nlocks, o->max_string, o->max_skipped,
+		o->stack, o->uses);
+	printf("%llx %llx %u %s\n", (unsigned long long)s->addr, (unsigned long long)s->size,
+		s->image, str + s->name);
 	return 0;
 }
