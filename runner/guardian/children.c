@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -130,15 +131,29 @@ static bool clean_child(struct guardian *g, struct thread *t)
 	return true;
 }
 
+/* Is it a copy of the target, our memory included? Not so what a shell started beside it. */
+static bool is_copy(struct guardian *g, pid_t pid)
+{
+	struct tl_ctl head;
+	const size_t n = offsetof(struct tl_ctl, size);
+
+	return g->injected && target_read(g, pid, g->ctl->self, &head, n) == n &&
+	       head.magic == TL_CTL_MAGIC && head.guardian == g->ctl->guardian;
+}
+
 static void process_born(struct guardian *g, struct thread *t)
 {
 	pid_t tid = t->tid;
 
+	if (launch_searches(g)) { /* a shell's child: it may become the program */
+		thread_resume(g, t, 0);
+		return;
+	}
 	if (g->injected && shares_memory(g, tid)) {
 		thread_resume(g, t, 0);
 		return;
 	}
-	if (g->injected && !clean_child(g, t))
+	if (is_copy(g, tid) && !clean_child(g, t))
 		g->children_unclean++;
 	g->children += g->injected;
 	ptrace(PTRACE_DETACH, tid, 0, (long)t->late_stop);

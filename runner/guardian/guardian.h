@@ -90,7 +90,7 @@ struct guardian {
 	bool dl_missed; /* the loader had news while it was not */
 	struct thread *main_held;
 	bool looked, one_look; /* see quiet() */
-	double trap_read_ms, trap_looked_ms;
+	double trap_read_ms;
 	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	int trap_known; /* dispositions of SIGTRAP: see trapsvc.c */
@@ -196,6 +196,8 @@ int journal_restore(struct guardian *g, pid_t pid, int mem);
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);
 void launch_exec(struct guardian *g, struct thread *t);
+bool launch_searches(const struct guardian *g);
+bool launch_adopt(struct guardian *g, struct thread *t);
 bool launch_entry(struct guardian *g, struct thread *t);
 int launch_step(struct guardian *g);
 

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -83,6 +84,70 @@ void launch_exec(struct guardian *g, struct thread *t)
 	g->at_exec = t;
 }
 
+/* CMD has been started, and the wanted program has not shown up yet. */
+bool launch_searches(const struct guardian *g)
+{
+	return g->launched && !g->armed && !g->injected && !g->leave;
+}
+
+static struct thread *next_stranger(struct guardian *g, pid_t keep, pid_t behind)
+{
+	struct thread *t = g->threads, *best = NULL;
+
+	for (; t; t = t->next) {
+		if (t->tgid != keep && !t->dead && !t->newborn && t->tid > behind &&
+			(!best || t->tid < best->tid))
+			best = t;
+	}
+	return best;
+}
+
+/* Let go of everything that is not of the process `keep`. Who is just being born goes at its first stop. */
+static void let_go(struct guardian *g, pid_t keep)
+{
+	struct thread *t;
+	pid_t tid = 0;
+
+	while ((t = next_stranger(g, keep, tid))) {
+		tid = t->tid;
+		if (!t->stopped && !thread_interrupt(g, t, 1000))
+			continue;
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		thread_drop(g, t);
+	}
+}
+
+static void open_memory(struct guardian *g)
+{
+	char path[64];
+
+	if (g->mem >= 0)
+		close(g->mem);
+	snprintf(path, sizeof(path), "/proc/%d/mem", g->pid);
+	g->mem = open(path, O_RDWR | O_CLOEXEC);
+}
+
+/*
+ * A descendant of CMD's first process has become another program. Is it the
+ * one that the script is for? Then it is the target from here; the shell and
+ * what else it starts run untraced.
+ */
+bool launch_adopt(struct guardian *g, struct thread *t)
+{
+	pid_t before = g->pid;
+
+	g->pid = g->eye = t->tgid;
+	if (!images_match(g)) {
+		g->pid = g->eye = before;
+		return false;
+	}
+	t->held = true;
+	let_go(g, t->tgid);
+	t->held = false;
+	g->ctl->target = (uint32_t)g->pid;
+	return true;
+}
+
 /* From the exec stop to a stop in user mode, before the first instruction. */
 static bool settle(struct guardian *g, struct thread *t)
 {
@@ -118,6 +183,7 @@ int launch_step(struct guardian *g)
 
 	if ((t = g->at_exec)) {
 		g->at_exec = NULL;
+		open_memory(g); /* it is another one since the exec */
 		if (settle(g, t) && !remote_find_syscall(g) && images_match(g)) {
 			g->main_held = t;
 			ret = session_arm(g, t, false);

@@ -146,6 +146,13 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	struct thread *o, *next;
 	pid_t tgid = t->tgid;
 
+	if (tgid != g->pid && launch_searches(g)) {
+		if (launch_adopt(g, t))
+			launch_exec(g, t);
+		else
+			thread_resume(g, t, 0);
+		return;
+	}
 	if (tgid != g->pid) { /* a vfork child on its own way now */
 		pid_t tid = t->tid;
 

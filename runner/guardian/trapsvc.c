@@ -7,7 +7,10 @@
  * signal that was blocked gets unblocked and loses its handler.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -84,6 +87,26 @@ static bool disposition(struct guardian *g, struct thread *t, bool set)
 	return ok;
 }
 
+/* What the process ignores and catches, by one look. */
+static void actions(pid_t tid, uint64_t *ignored, uint64_t *caught)
+{
+	char path[64], text[2048], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	if ((at = strstr(text, "\nSigIgn:")))
+		*ignored = strtoull(at + 8, NULL, 16);
+	if ((at = strstr(text, "\nSigCgt:")))
+		*caught = strtoull(at + 8, NULL, 16);
+}
+
 /* Keep the program's own handler known while it is there, and put it back when a trap has reset it. */
 static void mend(struct guardian *g, struct thread *t)
 {
@@ -94,13 +117,8 @@ static void mend(struct guardian *g, struct thread *t)
 	if (t->tgid !=
 		g->pid) /* a vfork child: its dispositions are its own, and end with its exec */
 		goto mask;
-	/* Nothing is lost where the signal was neither blocked nor ignored; then it is enough to look now and then. */
-	if (!blocked && now - g->trap_looked_ms < LOOK_EVERY_MS &&
-		!(g->trap_known && g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN))
-		return;
-	g->trap_looked_ms = now;
-	status_number(t->tid, "SigCgt", 16, &caught);
-	status_number(t->tid, "SigIgn", 16, &ignored);
+	/* Every time: a handler may be installed just before a trap resets it. */
+	actions(t->tid, &ignored, &caught);
 	if ((caught | ignored) & TRAP_BIT) {
 		if (!g->trap_known || now - g->trap_read_ms > LOOK_EVERY_MS) {
 			g->trap_known |= disposition(g, t, false);
