@@ -12,7 +12,7 @@ def count_exactly(ctx, threads, target='count', **how):
     path = ctx.target(target, **how)
     module = tap.counter(ctx.tmp, path, ['work'])
     calls = 2000 if 'traps' in ctx.variant else 200000
-    p = start(ctx, path, threads, calls, 4)
+    p = start(ctx, path, threads, calls, 2)
     s = attach(ctx, module, p.pid)
     out, _ = p.communicate(timeout=120)
     assert p.returncode == 7

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from scripted import attach, check_rung, environment, finish, launch
 from support import ALL, PAIR, start, tap
@@ -106,6 +107,19 @@ def test_attached(ctx):
     check_rung(ctx, err, 32000)
 
 
+def test_attached_in_full_swing(ctx):
+    """Whoever is inside the function when probes are armed has no entry: no return is reported for it."""
+    path = ctx.target('count')
+    p = start(ctx, path, 2)
+    for _ in range(3):
+        s = attach(ctx, 'global n, wrong probe process.function("work").return { n++; if ($return != @entry($a) * 3 + 1) '
+                   'wrong++ } probe end { printf("%d wrong %d\\n", n > 0, wrong) }', pid=p.pid)
+        time.sleep(0.2)
+        out, err = finish(s)
+        assert out == '1 wrong 0\n', (out, err)
+
+
+test_attached_in_full_swing.variants = PAIR
 test_stripped_address.variants = test_stripped_dynsym.variants = test_attached.variants = PAIR
 
 def uprobes(ctx, command, probes):

@@ -92,7 +92,9 @@ def test_no_leak(ctx):
         assert p.stdout.readline() == 'phase %d\n' % i
         if i < 7:
             seen.append(memory(p.pid))
-    out, _ = p.communicate(timeout=60)
+    out = p.stdout.read()
+    p.wait(timeout=60)
+    assert p.returncode == 11, 'the program ended with %d' % p.returncode
     got, err = finish(s, None)
     entered, returned = (int(x) for x in re.search(r'entered (\d+) returned (\d+)', out).groups())
     assert got == 'entered %d returned %d wrong 0\n' % (entered, returned), (got, out, err)

@@ -64,7 +64,7 @@ def test_sqlite(ctx):
           library=os.path.realpath('/usr/lib/x86_64-linux-gnu/libsqlite3.so.0'))
 
 
-def test_python(ctx):
+def python(ctx):
     if not os.path.exists('/usr/bin/python3'):
         ctx.skip('no /usr/bin/python3')
     work = os.path.join(ctx.tmp, 'work.py')
@@ -78,6 +78,14 @@ def test_python(ctx):
                 'print(subprocess.run(["echo", "child"], capture_output=True).stdout)\n'
                 'try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    print(e)\nsys.exit(3)\n')
     alike(ctx, '/usr/bin/python3', '/usr/bin/python3 -S -E %s' % work, 5000)
+
+
+def test_python(ctx):
+    python(ctx)
+
+
+def test_python_by_traps(ctx):
+    python(ctx)
 
 
 def test_libc_returns(ctx):
@@ -102,6 +110,7 @@ def test_children(ctx):
     assert number(r.stderr, 'child processes that could not be cleaned') == 0, r.stderr
 
 
-test_git_log.variants = test_git_gc.variants = test_sqlite.variants = test_python.variants = PAIR
+test_git_log.variants = test_git_gc.variants = test_sqlite.variants = PAIR
+test_python_by_traps.variants, test_python_by_traps.long = ('traps',), True
 test_libc_returns.variants = PAIR
 test_children.variants = ALL
