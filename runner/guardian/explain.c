@@ -72,7 +72,7 @@ static void one_line(struct guardian *g, uint32_t i)
 		snprintf(text, sizeof(text), "%-8s %s  %.400s%s%s",
 			names[p->rung <= TL_RUNG_TRAP ? p->rung : 0], at, point, why, exits);
 	}
-	guardian_say(g, MSG_EXPLAIN, 0, text);
+	guardian_say(g, g->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
 }
 
 static void details(struct guardian *g, uint32_t i)
@@ -91,7 +91,7 @@ static void details(struct guardian *g, uint32_t i)
 			continue;
 		snprintf(text, sizeof(text), "           %s is not possible: %s", names[r],
 			reason_text(r, p->why[r]));
-		guardian_say(g, MSG_EXPLAIN, 0, text);
+		guardian_say(g, MSG_NOTE, 0, text);
 	}
 }
 
@@ -123,7 +123,7 @@ void explain(struct guardian *g)
 			details(g, i);
 	}
 	if (n > A_FEW) {
-		snprintf(text, sizeof(text), "... and %u more: --explain shows all", n - A_FEW);
-		guardian_say(g, MSG_EXPLAIN, 0, text);
+		snprintf(text, sizeof(text), "and %u more: --explain shows all", n - A_FEW);
+		guardian_say(g, MSG_NOTE, 0, text);
 	}
 }
