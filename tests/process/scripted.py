@@ -7,7 +7,7 @@ import subprocess
 
 
 def words(ctx, *args):
-    return [ctx.bin('trapless'), '-v', '--cc', 'gcc'] + [str(a) for a in args]
+    return [ctx.bin('trapless'), '-v', '--explain', '--cc', 'gcc'] + [str(a) for a in args]
 
 
 def environment(ctx):
