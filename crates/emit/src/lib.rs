@@ -340,7 +340,13 @@ impl Unit<'_> {
             HandlerKind::Entry => ("int", "struct tl_ret_call *c", "tl_run_enter_call(run, c,"),
             _ => ("int", "struct tl_probe *p", "tl_run_enter(run, p->data,"),
         };
-        let leave = if ret == "int" { "return 0;" } else { "return;" };
+        // A call whose values were not saved is none for the return handler.
+        let entry = h.kind == HandlerKind::Entry;
+        let (leave, end) = match (entry, ret) {
+            (true, _) => ("return 1;", "return skip;"),
+            (_, "int") => ("return 0;", "return 0;"),
+            _ => ("return;", "return;"),
+        };
         out.line(format!(
             "/* {}; at most {stack} bytes of stack */",
             self.map.locate(h.span).replace("*/", "* /")
@@ -357,18 +363,24 @@ impl Unit<'_> {
             out.line(format!("\tif (!{enter} regs, self))"));
             out.line(format!("\t\t{leave}"));
         }
+        if entry {
+            out.line("\tint skip = 1;");
+        }
         if let Some(locks) = locks {
             out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
             out.line("\tif (!tl_run_lock(run, locks, sizeof(locks) / sizeof(locks[0])))");
             out.line("\t\tgoto out;");
         }
         out.append(text);
+        if entry {
+            out.line("\tskip = 0;");
+        }
         out.line("\tgoto out;");
         out.line("out:");
         if !light {
             out.line("\ttl_run_leave(run);");
         }
-        out.line(format!("\t{leave}"));
+        out.line(format!("\t{end}"));
         out.line("}");
         out.blank();
         Ok(HandlerFacts { stack })
