@@ -28,6 +28,7 @@ struct tl_code {
 	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
+	bool hidden_pads;	/* no unwind table tells the pads: one may stand wherever control does not fall into */
 	/* As tl_os_text_read(), for jump tables; NULL: indirect jumps stay unknown. */
 	size_t (*read)(uintptr_t addr, void *buf, size_t len);
 	/* Filled by tl_arch_code_walk(): */

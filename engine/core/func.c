@@ -68,7 +68,7 @@ static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	f->code.after = got - size;
 	f->code.npads = 0;
 	f->code.read = tl_os_text_read;
-	f->code.indirect = f->code.complete = false;
+	f->code.indirect = f->code.complete = f->code.hidden_pads = false;
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	uintptr_t pads[PADS], next = 0;
 	size_t npads = 0;
 	bool given = start && size && addr >= start && addr - start < size;
-	bool all_pads = true;
+	bool all_pads = true, hidden = false;
 	int ret;
 
 	if (!img)
@@ -120,6 +120,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		all_pads = false; /* the function is known, its pads are not */
 	else if (ret && !given)
 		return ret;
+	hidden = ret && !part.size;
 	if (given && part.size)
 		extend(&part, start, size);
 	else if (given)
@@ -136,6 +137,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		return ret;
 	tl_copy((void *)(uintptr_t)f->code.pads, pads, npads * sizeof(pads[0]));
 	f->code.npads = npads;
+	f->code.hidden_pads = hidden;
 	tl_arch_code_walk(&f->code); /* what could not be decoded shows in the bitmaps */
 	if (!all_pads)
 		f->code.complete = false;

@@ -119,9 +119,16 @@ static void resolve_tables(struct tl_code *code)
 	}
 }
 
+/* Compilers never let control fall into a landing pad: it follows a jump, a return, or a call that does not return. */
+static bool may_precede_pad(const struct tl_insn *i)
+{
+	return tl_insn_ends_block(i) || i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND;
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
+	bool pad = false;
 	struct tl_insn i;
 
 	clear(code);
@@ -136,6 +143,11 @@ int tl_arch_code_walk(struct tl_code *code)
 			return -TL_E_BAD_INSN;
 		}
 		note(code, &i, addr);
+		if (pad && !tl_insn_is_padding(&i)) {
+			set_bit(code->target, addr - code->start);
+			pad = false;
+		}
+		pad = pad || (code->hidden_pads && may_precede_pad(&i));
 		addr += i.len;
 	}
 	if (code->port & X86_PORT_TABLE)
