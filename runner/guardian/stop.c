@@ -22,20 +22,29 @@ static bool concerns(const struct guardian *g, const struct thread *t)
 	return !t->helper && !t->dead && !t->newborn;
 }
 
-/* The end of the mapping that a stack pointer lies in. */
-static uint64_t stack_end(struct guardian *g, uint64_t sp)
+/* The mapping that holds addr, or NULL. */
+static const struct tl_ctl_map *mapping_at(struct guardian *g, uint64_t addr)
 {
+	const struct tl_ctl_map *maps = g->ctl->maps;
 	uint32_t lo = 0, hi = g->ctl->nmaps;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (g->ctl->maps[mid].hi > sp)
+		if (maps[mid].hi > addr)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
-	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= sp ? g->ctl->maps[lo].hi : 0;
+	return lo < g->ctl->nmaps && maps[lo].lo <= addr ? &maps[lo] : NULL;
+}
+
+/* The end of the mapping that a stack pointer lies in, 0: none. */
+static uint64_t stack_end(struct guardian *g, uint64_t sp)
+{
+	const struct tl_ctl_map *m = mapping_at(g, sp);
+
+	return m ? m->hi : 0;
 }
 
 /* --- who stands where ------------------------------------------------------------- */
@@ -276,18 +285,9 @@ static bool is_restorer(struct guardian *g, uint64_t addr)
 
 static bool is_code(struct guardian *g, uint64_t addr)
 {
-	uint32_t lo = 0, hi = g->ctl->nmaps;
+	const struct tl_ctl_map *m = mapping_at(g, addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (g->ctl->maps[mid].hi > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo < g->ctl->nmaps && g->ctl->maps[lo].lo <= addr &&
-	       g->ctl->maps[lo].prot & PROT_EXEC;
+	return m && m->prot & PROT_EXEC;
 }
 
 /* Program counters in signal frames: on this stack, and on the one that was interrupted. */
