@@ -31,7 +31,7 @@ pub mod world;
 use collect::Loader;
 use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program};
 use lower::{Lowered, Shared};
-use points::{Place, PlaceKind};
+use points::Place;
 use std::collections::HashMap;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
@@ -138,7 +138,7 @@ fn lower_places(
 ) {
     let uses_context = uses_context(&units[n]);
     let mut done: HashMap<
-        std::mem::Discriminant<PlaceKind>,
+        std::mem::Discriminant<ProbeKind>,
         (HandlerId, Option<HandlerId>, Vec<ir::Ty>),
     > = HashMap::new();
     for place in places {
@@ -171,7 +171,7 @@ fn lower_places(
         let nowhere = Place {
             point: String::new(),
             func: String::new(),
-            kind: PlaceKind::Begin { order: 0 },
+            kind: ProbeKind::Begin { order: 0 },
             context: None,
             optional: true,
             never: true,
@@ -192,37 +192,17 @@ fn add_handlers(
     (handlers.add(l.handler, &extra), on_entry, l.call_data)
 }
 
-fn probe_kind(place: &PlaceKind, on_entry: Option<HandlerId>, call_data: Vec<ir::Ty>) -> ProbeKind {
-    match place.clone() {
-        PlaceKind::Begin { order } => ProbeKind::Begin { order },
-        PlaceKind::End { order } => ProbeKind::End { order },
-        PlaceKind::Error { order } => ProbeKind::Error { order },
-        PlaceKind::Timer { period_ns } => ProbeKind::Timer { period_ns },
-        PlaceKind::Site {
-            process,
-            image,
-            addr,
-            parts,
-        } => ProbeKind::Site {
-            process,
-            image,
-            addr,
-            parts,
-        },
-        PlaceKind::Return {
-            process,
-            image,
-            addr,
-            parts,
-        } => ProbeKind::Return {
-            process,
-            image,
-            addr,
-            parts,
-            on_entry,
-            call_data,
-        },
+fn probe_kind(place: &ProbeKind, entry: Option<HandlerId>, saved: Vec<ir::Ty>) -> ProbeKind {
+    let mut kind = place.clone();
+    if let ProbeKind::Return {
+        on_entry,
+        call_data,
+        ..
+    } = &mut kind
+    {
+        (*on_entry, *call_data) = (entry, saved);
     }
+    kind
 }
 
 /// Does the body name anything of the traced program?

@@ -4,7 +4,7 @@
 //! A point arrives with aliases already expanded. It resolves to any number
 //! of places; each carries what its `$variables` need.
 
-use crate::ir::{ImageId, Part};
+use crate::ir::{ImageId, ProbeKind};
 use crate::world::World;
 use trapless_debuginfo::Function;
 use trapless_syntax::ast::ProbePoint;
@@ -17,39 +17,12 @@ pub struct Place {
     pub point: String,
     /// `probefunc()`; "" where there is none.
     pub func: String,
-    pub kind: PlaceKind,
+    /// Of a return probe still without what lowering finds to save at entry.
+    pub kind: ProbeKind,
     /// Where `$variables` are looked up; `None`: there are none here.
     pub context: Option<Context>,
     pub optional: bool,
     pub never: bool,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub enum PlaceKind {
-    Begin {
-        order: i64,
-    },
-    End {
-        order: i64,
-    },
-    Error {
-        order: i64,
-    },
-    Timer {
-        period_ns: u64,
-    },
-    Site {
-        process: Option<ImageId>,
-        image: ImageId,
-        addr: u64,
-        parts: Vec<Part>,
-    },
-    Return {
-        process: Option<ImageId>,
-        image: ImageId,
-        addr: u64,
-        parts: Vec<Part>,
-    },
 }
 
 /// A place in the traced program's source, for its variables.

@@ -2,12 +2,12 @@
 //! `process...` points: programs, libraries, functions, statements; and one
 //! clear word for every family that does not exist yet.
 
-use crate::ir::{ImageId, Part};
+use crate::ir::{ImageId, Part, ProbeKind};
 use crate::later::{self, Known};
-use crate::points::{Context, Place, PlaceKind};
+use crate::points::{Context, Place};
 use crate::world::{is_program, report, World};
 use std::sync::Arc;
-use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern, Statement};
+use trapless_debuginfo::{Binary, Function, FunctionKind, Inlines, Pattern, Statement};
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
@@ -427,13 +427,15 @@ impl Resolver<'_> {
             false => of.binary.probe_site(f).map_or(f.entry, |site| site.pc),
         };
         let place = match kind.at_return {
-            true => PlaceKind::Return {
+            true => ProbeKind::Return {
                 process: of.process,
                 image: of.image,
                 addr: f.entry,
                 parts,
+                on_entry: None,
+                call_data: Vec::new(),
             },
-            false => PlaceKind::Site {
+            false => ProbeKind::Site {
                 process: of.process,
                 image: of.image,
                 addr: pc,
@@ -551,7 +553,7 @@ impl Resolver<'_> {
         Place {
             point: format!("{}.statement({name})", of.text),
             func: s.function.clone(),
-            kind: PlaceKind::Site {
+            kind: ProbeKind::Site {
                 process: of.process,
                 image: of.image,
                 addr: s.addr,
@@ -591,9 +593,4 @@ fn parts(f: &Function) -> Vec<Part> {
         .filter(|r| r.end > r.start)
         .map(part)
         .collect()
-}
-
-/// Whether the error says that there is no debug information at all.
-pub fn is_no_debug_info(e: &Error) -> bool {
-    matches!(e, Error::NoDebugInfo { .. } | Error::Stripped { .. })
 }

@@ -2,7 +2,8 @@
 //! Points of the session itself: `begin`, `end`, `error`, `never`, `oneshot`
 //! (an alias of the tapset), timers.
 
-use crate::points::{Place, PlaceKind};
+use crate::ir::ProbeKind;
+use crate::points::Place;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
@@ -10,16 +11,16 @@ use trapless_syntax::diag::{Diagnostics, Tag};
 pub fn resolve(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Vec<Place>> {
     let first = point.components.first()?;
     let kind = match first.name.name.as_str() {
-        "begin" => PlaceKind::Begin {
+        "begin" => ProbeKind::Begin {
             order: order(first, diags)?,
         },
-        "end" => PlaceKind::End {
+        "end" => ProbeKind::End {
             order: order(first, diags)?,
         },
-        "error" => PlaceKind::Error {
+        "error" => ProbeKind::Error {
             order: order(first, diags)?,
         },
-        "never" => PlaceKind::Begin { order: 0 },
+        "never" => ProbeKind::Begin { order: 0 },
         "timer" => return Some(timer(point, diags).into_iter().collect()),
         _ => return None,
     };
@@ -30,7 +31,7 @@ pub fn resolve(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Vec<Place>
     Some(vec![place(point, kind, first.name.name == "never")])
 }
 
-fn place(point: &ProbePoint, kind: PlaceKind, never: bool) -> Place {
+fn place(point: &ProbePoint, kind: ProbeKind, never: bool) -> Place {
     Place {
         point: text(point),
         func: String::new(),
@@ -146,5 +147,5 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
         };
         return None;
     }
-    Some(place(point, PlaceKind::Timer { period_ns }, false))
+    Some(place(point, ProbeKind::Timer { period_ns }, false))
 }

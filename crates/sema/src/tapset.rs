@@ -109,8 +109,4 @@ impl Tapset {
     pub fn function_names(&self) -> impl Iterator<Item = &str> {
         self.functions.keys().map(String::as_str)
     }
-
-    pub fn alias_names(&self) -> impl Iterator<Item = &str> {
-        self.aliases.keys().map(String::as_str)
-    }
 }

@@ -14,7 +14,7 @@ use crate::collect::Declarations;
 use crate::expand::Unit;
 use crate::infer::{Scope, Types, VTy};
 use crate::ir;
-use crate::points::{Context, Place, PlaceKind};
+use crate::points::{Context, Place};
 use crate::world::World;
 use std::collections::HashMap;
 use trapless_syntax::ast::{self, FunctionBody};
@@ -103,7 +103,7 @@ pub struct Lowered {
 pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) -> Option<Lowered> {
     let unit = &units[n];
     let errors = shared.diags.error_count();
-    let is_return = matches!(place.kind, PlaceKind::Return { .. });
+    let is_return = matches!(place.kind, ir::ProbeKind::Return { .. });
     let mut l = Lowerer::new(shared, Scope::Unit(n), unit.file);
     l.context = place.context.clone();
     l.entry = is_return.then(Vec::new);
@@ -111,8 +111,8 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let body = l.block(&unit.body);
     l.warn_unset();
     let kind = match place.kind {
-        PlaceKind::Site { .. } => ir::HandlerKind::Site,
-        PlaceKind::Return { .. } => ir::HandlerKind::Return,
+        ir::ProbeKind::Site { .. } => ir::HandlerKind::Site,
+        ir::ProbeKind::Return { .. } => ir::HandlerKind::Return,
         _ => ir::HandlerKind::Session,
     };
     let handler = ir::Handler {
@@ -136,7 +136,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
 /// In the middle of a function a variable may be in any register.
 fn is_all_regs(place: &Place) -> bool {
     place.context.as_ref().is_some_and(|c| match &place.kind {
-        PlaceKind::Site { parts, .. } => parts.first().is_some_and(|p| p.addr != c.pc),
+        ir::ProbeKind::Site { parts, .. } => parts.first().is_some_and(|p| p.addr != c.pc),
         _ => false,
     })
 }
