@@ -149,6 +149,13 @@ struct tl_batch {
 int tl_batch_init(struct tl_batch *b, size_t expect);
 int tl_batch_add(struct tl_batch *b, struct tl_site *s);
 int tl_batch_commit(struct tl_batch *b);
+/*
+ * Plans every wanted site of a batch, tells what became of it (plan NULL: refused, why), and takes it all
+ * back: no text is written. The function looked at last stays in tl_core.func, for the next call.
+ */
+void tl_batch_foresee(struct tl_batch *b,
+	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
+	void *arg);
 void tl_batch_deinit(struct tl_batch *b);
 int tl_site_check(struct tl_site *s); /* may it be probed at all? 0 or -TL_E_ */
 

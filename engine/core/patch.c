@@ -828,6 +828,31 @@ static void follow_up(struct tl_batch *b)
 	tl_batch_deinit(&next);
 }
 
+/* What tl_batch_commit() would do with this batch, site by site. */
+void tl_batch_foresee(struct tl_batch *b,
+	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
+	void *arg)
+{
+	struct tl_site *s;
+	int ret = pull_all(b);
+
+	sort_sites(b->sites, b->nsites);
+	for (size_t i = 0; i < b->nsites; i++) {
+		s = b->sites[i];
+		if (!ret && s->want && !s->planned && (!s->patch || s->patch->pulled) &&
+			(ret = plan_site(b, i))) {
+			tell(arg, s, NULL, ret);
+			ret = ret == -TL_E_NOMEM ? ret : 0;
+		}
+	}
+	for (size_t i = 0; i < b->nsites; i++) {
+		s = b->sites[i];
+		if (s->planned)
+			tell(arg, s, &s->planned->plan, 0);
+	}
+	put_back(b);
+}
+
 int tl_batch_commit(struct tl_batch *b)
 {
 	int ret;
