@@ -79,6 +79,7 @@ struct tl_site *tl_site_find(uintptr_t addr);
 struct tl_site *tl_site_next(uintptr_t addr); /* the first at or behind addr */
 void tl_site_put(struct tl_site *s); /* freed when neither probes nor detours remain */
 void tl_site_wants(struct tl_site *s); /* recompute flags, post, want out of the probes */
+bool tl_site_only_trap(const struct tl_site *s); /* its flags or the knob forbid jumps */
 void tl_site_link(struct tl_site *s, struct tl_probe *p);
 void tl_site_unlink(struct tl_site *s, struct tl_probe *p); /* p->next stays for readers */
 void tl_site_publish(struct tl_site *s); /* one store of `current` */
@@ -157,10 +158,33 @@ void tl_batch_foresee(struct tl_batch *b,
 	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
 	void *arg);
 void tl_batch_deinit(struct tl_batch *b);
+
+/* place.c: a plan and a detour for every wanted site that has none yet. 0, or -TL_E_ and b->bad. */
+int tl_place_all(struct tl_batch *b);
+/* The same for b->sites[i], and those behind it that share its window. */
+int tl_place_site(struct tl_batch *b, size_t i);
 int tl_site_check(struct tl_site *s); /* may it be probed at all? 0 or -TL_E_ */
 
+/* traps.c: breakpoints of the batch's fresh patches lead into their detours. 0 or -TL_E_. */
+int tl_traps_add(struct tl_batch *b);
+/* Takes that back for the fresh patches in front of `end`. */
+void tl_traps_undo(struct tl_batch *b, const struct tl_patch *end);
+/* Breakpoints that a window will swallow lead into it, and their old detours are empty. 0 or -TL_E_BUSY. */
+int tl_traps_lead_in(struct tl_batch *b);
+void tl_traps_lead_back(struct tl_batch *b);
+
+/* patch.c: from the batch's old patches to its fresh ones, in the text. 0, or -TL_E_ with the text unchanged. */
+int tl_patches_write(struct tl_batch *b);
+size_t tl_patch_count(const struct tl_patch *list);
+/* Patches do not overlap: the one with the highest start below `end`. */
+struct tl_patch *tl_patch_below(uintptr_t end);
 struct tl_patch *tl_patch_at(
 	uintptr_t addr); /* the patch whose original bytes hold addr, or NULL */
+/* Behind the start, in front of the end. */
+static inline bool tl_plan_inside(const struct tl_plan *plan, uintptr_t at)
+{
+	return at > plan->start && at < plan->start + plan->len;
+}
 void tl_patch_original(
 	uintptr_t addr, uint8_t *buf, size_t len); /* overlay original bytes on a copy of text */
 

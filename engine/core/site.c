@@ -115,6 +115,12 @@ void tl_site_wants(struct tl_site *s)
 	s->aggregate.flags = s->flags;
 }
 
+bool tl_site_only_trap(const struct tl_site *s)
+{
+	return (s->flags & TL_PROBE_NO_JUMP) ||
+	       (!tl_core.optimize && !(s->flags & TL_PROBE_NO_TRAP));
+}
+
 void tl_site_link(struct tl_site *s, struct tl_probe *p)
 {
 	struct tl_probe **link = &s->probes;

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * From wanted sites to changed text: a batch takes out the patches that no
+ * longer fit, plans new ones (place.c), and writes all text at once (patch.c).
+ * Until the text is written everything can be taken back.
+ */
+#include "internal.h"
+
+enum { COMMIT_TRIES = 6 };
+
+/* --- the batch's sites ------------------------------------------------------ */
+
+int tl_batch_init(struct tl_batch *b, size_t expect)
+{
+	tl_fill(b, 0, sizeof(*b));
+	b->max = expect < 64 ? 64 : expect + expect / 4;
+	b->sites = tl_os_alloc(b->max * sizeof(b->sites[0]));
+	return b->sites ? 0 : -TL_E_NOMEM;
+}
+
+int tl_batch_add(struct tl_batch *b, struct tl_site *s)
+{
+	if (s->queued)
+		return 0;
+	if (b->nsites == b->max) {
+		struct tl_site **grown = tl_os_alloc(2 * b->max * sizeof(*grown));
+
+		if (!grown)
+			return -TL_E_NOMEM;
+		tl_copy(grown, b->sites, b->max * sizeof(*grown));
+		tl_os_free(b->sites, b->max * sizeof(*grown));
+		b->sites = grown;
+		b->max *= 2;
+	}
+	s->queued = true;
+	s->planned = NULL;
+	b->sites[b->nsites++] = s;
+	return 0;
+}
+
+void tl_batch_deinit(struct tl_batch *b)
+{
+	for (size_t i = 0; i < b->nsites; i++) {
+		b->sites[i]->queued = b->sites[i]->shy = false;
+		tl_site_put(b->sites[i]);
+	}
+	if (b->sites)
+		tl_os_free(b->sites, b->max * sizeof(b->sites[0]));
+	b->sites = NULL;
+	b->nsites = 0;
+}
+
+static void sift(struct tl_site **a, size_t i, size_t n)
+{
+	for (;;) {
+		size_t big = 2 * i + 1;
+		struct tl_site *t;
+
+		if (big >= n)
+			return;
+		if (big + 1 < n && a[big + 1]->addr > a[big]->addr)
+			big++;
+		if (a[i]->addr >= a[big]->addr)
+			return;
+		t = a[i];
+		a[i] = a[big];
+		a[big] = t;
+		i = big;
+	}
+}
+
+static void sort_sites(struct tl_site **a, size_t n)
+{
+	for (size_t i = n / 2; i--;)
+		sift(a, i, n);
+	while (n > 1) {
+		struct tl_site *t = a[--n];
+
+		a[n] = a[0];
+		a[0] = t;
+		sift(a, 0, n);
+	}
+}
+
+/* --- taking out what no longer fits --------------------------------------------- */
+
+static const struct tl_point *point_of(const struct tl_site *s)
+{
+	const struct tl_plan *plan = &s->patch->plan;
+
+	for (unsigned i = 0; i < plan->npoints; i++)
+		if (plan->points[i].site == s)
+			return &plan->points[i];
+	tl_broken("a patch does not know its site");
+	return &plan->points[0];
+}
+
+static bool served(const struct tl_site *s)
+{
+	const struct tl_point *pt;
+
+	if (!s->want || !s->patch)
+		return !s->want && !s->patch;
+	pt = point_of(s);
+	if (((s->flags & ~pt->flags) & (TL_PROBE_REGS | TL_PROBE_BIG_STACK)) ||
+		(s->post && !pt->post))
+		return false;
+	if (s->patch->plan.rung == TL_RUNG_TRAP)
+		return !(s->flags & TL_PROBE_NO_TRAP);
+	return !tl_site_only_trap(s);
+}
+
+static int pull(struct tl_batch *b, struct tl_patch *p)
+{
+	for (unsigned i = 0; i < p->plan.npoints; i++) {
+		int ret = tl_batch_add(b, p->plan.points[i].site);
+
+		if (ret)
+			return ret;
+	}
+	tl_index_remove(&tl_core.patches, &p->node);
+	p->pulled = true;
+	p->next = b->old;
+	b->old = p;
+	return 0;
+}
+
+/* Sites join while we walk: b->nsites grows. */
+static int pull_all(struct tl_batch *b)
+{
+	for (size_t i = 0; i < b->nsites; i++) {
+		struct tl_site *s = b->sites[i];
+		struct tl_patch *p = s->patch;
+		int ret = 0;
+
+		if (p && !p->pulled && (b->again || !served(s)))
+			ret = pull(b, p);
+		if (!ret && s->want && !p && (p = tl_patch_at(s->addr)))
+			ret = pull(b, p);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void put_back(struct tl_batch *b)
+{
+	struct tl_patch *p, *next;
+
+	for (p = b->fresh; p; p = next) {
+		next = p->next;
+		tl_index_remove(&tl_core.patches, &p->node);
+		if (p->revived || p->entered)
+			tl_detour_retire(p->detour);
+		else
+			tl_detour_cancel(p->detour);
+		tl_slab_put(&tl_core.patch_slab, p);
+	}
+	b->fresh = NULL;
+	for (p = b->old; p; p = p->next) {
+		p->pulled = false;
+		tl_index_insert(&tl_core.patches, &p->node, p->plan.start);
+	}
+	b->old = NULL;
+	for (size_t i = 0; i < b->nsites; i++)
+		b->sites[i]->planned = NULL;
+}
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static int journal_fresh(struct tl_batch *b)
+{
+	struct tl_patch *p;
+	int ret = tl_journal_reserve(tl_patch_count(b->fresh));
+
+	for (p = b->fresh; p && !ret; p = p->next)
+		p->journal = tl_journal_put(p->plan.start, p->plan.orig, p->plan.changed);
+	return ret;
+}
+
+static void unjournal_fresh(struct tl_batch *b)
+{
+	struct tl_patch *p;
+
+	for (p = b->fresh; p; p = p->next)
+		tl_journal_drop(p->journal);
+}
+
+/* Sites near a patch that goes, which stand on a breakpoint only because of it. */
+static void note_neighbours(struct tl_batch *b, const struct tl_patch *p)
+{
+	uintptr_t hi = p->plan.start + p->plan.len + TL_PATCH_MAX;
+	struct tl_site *s = tl_site_next(p->plan.start - TL_PATCH_MAX);
+
+	for (; s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
+		const struct tl_plan *plan = s->patch ? &s->patch->plan : NULL;
+
+		if (s->queued || !plan || plan->rung != TL_RUNG_TRAP || s->noted ||
+			plan->why[TL_RUNG_WINDOW] != -TL_E_NEIGHBOUR)
+			continue;
+		s->noted = true;
+		s->follow = b->follow;
+		b->follow = s;
+	}
+}
+
+/* The text is written: the old patches are history. */
+static void settle(struct tl_batch *b)
+{
+	struct tl_patch *p, *next;
+
+	for (p = b->old; p; p = next) {
+		struct tl_patch *now = tl_patch_at(p->plan.start);
+
+		next = p->next;
+		note_neighbours(b, p);
+		if (p->plan.rung == TL_RUNG_TRAP && !(now && now->plan.rung == TL_RUNG_TRAP &&
+							    now->plan.start == p->plan.start))
+			tl_os_trap_remove(p->plan.start);
+		for (unsigned i = 0; i < p->plan.npoints; i++)
+			p->plan.points[i].site->patch = NULL;
+		tl_index_remove(&tl_core.written, &p->text);
+		tl_journal_drop(p->journal);
+		tl_detour_retire(p->detour);
+		tl_slab_put(&tl_core.patch_slab, p);
+	}
+	for (p = b->fresh; p; p = next) {
+		next = p->next;
+		p->next = NULL;
+		tl_index_insert(&tl_core.written, &p->text, p->plan.start);
+		for (unsigned i = 0; i < p->plan.npoints; i++)
+			p->plan.points[i].site->patch = p;
+	}
+	b->old = b->fresh = NULL;
+}
+
+/* What is not there any more must not be written back. */
+static int check_old(struct tl_batch *b)
+{
+	const struct tl_patch *p;
+
+	for (p = b->old; p; p = p->next)
+		if (!tl_patch_stands(p)) {
+			b->gone = true;
+			return -TL_E_BUSY;
+		}
+	return 0;
+}
+
+static int commit_once(struct tl_batch *b)
+{
+	int ret = pull_all(b);
+
+	sort_sites(b->sites, b->nsites);
+	if (!ret)
+		ret = check_old(b);
+	if (!ret)
+		ret = tl_place_all(b);
+	if (ret)
+		goto back;
+	ret = journal_fresh(b);
+	if (ret)
+		goto back;
+	ret = tl_traps_add(b);
+	if (ret)
+		goto unjournal;
+	tl_race_point(RP_TRAPS_IN);
+	ret = tl_traps_lead_in(b);
+	if (ret)
+		goto untrap;
+	ret = tl_patches_write(b);
+	if (ret)
+		goto unlead;
+	settle(b);
+	return 0;
+unlead:
+	tl_traps_lead_back(b);
+untrap:
+	tl_traps_undo(b, NULL);
+unjournal:
+	unjournal_fresh(b);
+back:
+	put_back(b);
+	return ret;
+}
+
+/* Those that a leaving neighbour set free; where it does not work out they stay as they are. */
+static void follow_up(struct tl_batch *b)
+{
+	struct tl_batch next;
+	struct tl_site *s;
+	bool go = b->follow && tl_core.optimize && tl_batch_init(&next, 0) == 0;
+
+	while ((s = b->follow)) {
+		b->follow = s->follow;
+		s->noted = false;
+		if (go)
+			tl_batch_add(&next, s);
+	}
+	if (!go)
+		return;
+	next.again = true;
+	commit_once(&next);
+	tl_batch_deinit(&next);
+}
+
+/* What tl_batch_commit() would do with this batch, site by site. */
+void tl_batch_foresee(struct tl_batch *b,
+	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
+	void *arg)
+{
+	struct tl_site *s;
+	int ret = pull_all(b);
+
+	sort_sites(b->sites, b->nsites);
+	for (size_t i = 0; i < b->nsites; i++) {
+		s = b->sites[i];
+		if (!ret && s->want && !s->planned && (!s->patch || s->patch->pulled) &&
+			(ret = tl_place_site(b, i))) {
+			tell(arg, s, NULL, ret);
+			ret = ret == -TL_E_NOMEM ? ret : 0;
+		}
+	}
+	for (size_t i = 0; i < b->nsites; i++) {
+		s = b->sites[i];
+		if (s->planned)
+			tell(arg, s, &s->planned->plan, 0);
+	}
+	put_back(b);
+}
+
+int tl_batch_commit(struct tl_batch *b)
+{
+	int ret;
+
+	TL_ASSERT_HELD();
+	/* Where somebody stands in the way of a window, do without that window. */
+	for (unsigned i = 0; i < COMMIT_TRIES; i++) {
+		b->blocked = b->gone = false;
+		ret = commit_once(b);
+		if (b->gone) {
+			tl_drop_gone();
+			continue;
+		}
+		if (ret != -TL_E_BUSY || (b->careful && !b->blocked))
+			break;
+		b->careful |= !b->blocked;
+	}
+	follow_up(b);
+	tl_detour_poll(false);
+	return ret;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Planning: the cheapest rung for each wanted site of a batch, alone or
+ * together with its neighbours, and the detours for what was chosen.
+ */
+#include "internal.h"
+
+enum { ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2 };
+
+struct group {
+	struct tl_site **sites;
+	unsigned n;
+};
+
+/* Bytes that others hold: their patches, and the places where their probes will stand. */
+static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
+{
+	const struct group *g = arg;
+	const struct tl_patch *p = tl_patch_below(hi);
+	struct tl_site *s;
+
+	if (p && p->plan.start + p->plan.len > lo)
+		return true;
+	for (s = tl_site_next(lo); s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
+		bool ours = false;
+
+		for (unsigned i = 0; i < g->n; i++)
+			ours |= g->sites[i] == s;
+		if (!ours && s->want && s->queued)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A new window must not be where somebody in an old detour comes back to.
+ * Breakpoints under it can first be led into the new detour (see tl_traps_lead_in);
+ * other old patches cannot.
+ */
+static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
+{
+	const struct tl_patch *p;
+
+	for (unsigned i = 0; i < plan->npoints; i++)
+		if (plan->points[i].site->shy)
+			return false;
+	for (p = b->old; p; p = p->next) {
+		if (!tl_plan_inside(plan, p->plan.start + p->plan.len))
+			continue;
+		if (p->plan.rung != TL_RUNG_TRAP || b->careful)
+			return false;
+	}
+	return !tl_detour_returns_into(plan->start, plan->start + plan->len);
+}
+
+static unsigned allowed_rungs(const struct group *g, int *trap_why)
+{
+	unsigned allowed = tl_arch_rungs & ALL_RUNGS;
+
+	*trap_why = tl_os_trap_allowed();
+	if (*trap_why)
+		allowed &= ~(1u << TL_RUNG_TRAP);
+	for (unsigned i = 0; i < g->n; i++) {
+		if (tl_site_only_trap(g->sites[i]))
+			allowed &= 1u << TL_RUNG_TRAP;
+		if (g->sites[i]->flags & TL_PROBE_NO_TRAP)
+			allowed &= ~(1u << TL_RUNG_TRAP);
+	}
+	return allowed;
+}
+
+static void clear_plan(struct tl_plan *plan, const struct group *g, bool early)
+{
+	tl_fill(plan, 0, sizeof(*plan));
+	plan->early = early;
+	plan->npoints = (uint8_t)g->n;
+	for (unsigned i = 0; i < g->n; i++) {
+		struct tl_point *pt = &plan->points[i];
+
+		pt->site = g->sites[i];
+		pt->addr = pt->site->addr;
+		pt->flags = pt->site->flags;
+		pt->post = pt->site->post;
+	}
+}
+
+static void keep_original(struct tl_plan *plan, const struct tl_code *code)
+{
+	for (unsigned i = 0; i < plan->len; i++)
+		plan->orig[i] = code->text[plan->start + i - code->start];
+}
+
+static int ask(const struct tl_batch *b, struct tl_plan *plan, struct group *g)
+{
+	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_image *img = tl_image_find(g->sites[0]->addr);
+	int trap_why, ret;
+	unsigned allowed = allowed_rungs(g, &trap_why), rung;
+	bool early = img && (img->flags & TL_IMAGE_EARLY);
+
+	clear_plan(plan, g, early);
+	ret = tl_arch_plan(plan, code, allowed, claimed, g);
+	if (!ret && plan->rung == TL_RUNG_WINDOW && !may_cover(b, plan)) {
+		clear_plan(plan, g, early);
+		ret = tl_arch_plan(plan, code, allowed & ~(1u << TL_RUNG_WINDOW), claimed, g);
+		plan->why[TL_RUNG_WINDOW] = -TL_E_BUSY;
+	}
+	for (rung = 1; rung < TL_RUNG_TRAP; rung++)
+		if (!tl_core.optimize && !(allowed & 1u << rung))
+			plan->why[rung] = -TL_E_OPT_OFF;
+	if (ret) {
+		plan->why[TL_RUNG_TRAP] = trap_why;
+		return trap_why && tl_site_only_trap(g->sites[0]) ? trap_why : ret;
+	}
+	keep_original(plan, code);
+	return 0;
+}
+
+int tl_site_check(struct tl_site *s)
+{
+	const struct tl_image *img;
+	int ret = tl_refuse_addr(s->addr, &img);
+
+	if (!ret)
+		ret = tl_func_get(&tl_core.func, s->addr, s->func_start, s->func_size);
+	return ret ? ret : tl_arch_can_probe(&tl_core.func.code, s->addr);
+}
+
+static int accept(struct tl_batch *b, const struct tl_plan *plan)
+{
+	struct tl_patch *p = tl_slab_get(&tl_core.patch_slab);
+	int ret = 0;
+
+	if (!p)
+		return -TL_E_NOMEM;
+	p->plan = *plan;
+	p->image = tl_image_generation(plan->start);
+	p->detour = tl_detour_revive(plan);
+	p->revived = p->detour != NULL;
+	if (!p->detour)
+		ret = tl_detour_create(plan, &p->detour);
+	if (ret) {
+		tl_slab_put(&tl_core.patch_slab, p);
+		return ret;
+	}
+	if (plan->rung == TL_RUNG_TRAP)
+		tl_arch_trap_insn(p->bytes);
+	else
+		tl_arch_patch_bytes(plan, p->detour->at, p->bytes);
+	tl_index_insert(&tl_core.patches, &p->node, plan->start);
+	p->next = b->fresh;
+	b->fresh = p;
+	for (unsigned i = 0; i < plan->npoints; i++)
+		plan->points[i].site->planned = p;
+	return 0;
+}
+
+/* Can one window serve this site and those right behind it? */
+static bool join_next(struct tl_batch *b, size_t i, struct tl_plan *plan)
+{
+	struct tl_site *members[TL_POINTS_MAX];
+	struct group g = {members, 0};
+	uintptr_t first = b->sites[i]->addr;
+	const struct tl_code *code = &tl_core.func.code;
+
+	for (; i < b->nsites && g.n < TL_POINTS_MAX; i++) {
+		struct tl_site *s = b->sites[i];
+
+		if (!s->want || s->planned)
+			continue;
+		if (s->addr - first >= TL_PATCH_MAX || s->addr - code->start >= code->size)
+			break;
+		if (tl_arch_can_probe(code, s->addr))
+			continue; /* refused when its turn comes */
+		members[g.n++] = s;
+		if (g.n > 1 && !ask(b, plan, &g) && plan->rung == TL_RUNG_WINDOW)
+			return true;
+	}
+	return false;
+}
+
+int tl_place_site(struct tl_batch *b, size_t i)
+{
+	struct tl_site *s = b->sites[i];
+	struct group g = {&s, 1};
+	struct tl_plan plan, joint;
+	int ret = tl_site_check(s), err;
+
+	if (ret)
+		return ret;
+	ret = ask(b, &plan, &g);
+	if ((ret || plan.rung == TL_RUNG_TRAP) && plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR &&
+		join_next(b, i, &joint)) {
+		plan = joint;
+		ret = 0;
+	}
+	if (ret)
+		return ret;
+	err = accept(b, &plan);
+	if (err != -TL_E_OUT_OF_REACH || plan.rung == TL_RUNG_TRAP || (s->flags & TL_PROBE_NO_TRAP))
+		return err;
+	/* No room for a detour near by: the trap's may lie farther away. */
+	clear_plan(&joint, &g, plan.early);
+	if (!(allowed_rungs(&g, &ret) & 1u << TL_RUNG_TRAP) ||
+		tl_arch_plan(&joint, &tl_core.func.code, 1u << TL_RUNG_TRAP, claimed, &g))
+		return err;
+	joint.why[plan.rung] = err;
+	keep_original(&joint, &tl_core.func.code);
+	return accept(b, &joint);
+}
+
+/* A place that may not be probed at all is a better reason than the trouble it makes for its neighbours. */
+static int worst(struct tl_batch *b, struct tl_site *bad, int why)
+{
+	for (size_t i = 0; i < b->nsites; i++) {
+		struct tl_site *s = b->sites[i];
+		int ret = s->want && !s->planned ? tl_site_check(s) : 0;
+
+		if (ret) {
+			b->bad = s;
+			return ret;
+		}
+	}
+	b->bad = bad;
+	return why;
+}
+
+int tl_place_all(struct tl_batch *b)
+{
+	tl_func_forget(&tl_core.func);
+	for (size_t i = 0; i < b->nsites; i++) {
+		struct tl_site *s = b->sites[i];
+		int ret;
+
+		if (!s->want || s->planned || (s->patch && !s->patch->pulled))
+			continue;
+		ret = tl_place_site(b, i);
+		if (ret)
+			return worst(b, s, ret);
+	}
+	return 0;
+}
