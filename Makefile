@@ -38,7 +38,7 @@ include tests/engine/x86/test.mk
 UNIT_TEST_LINES = tests/insn/check-quick; tests/engine/unit/build-and-run all; tests/runtime/build-and-run all; \
 	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); long: tests/insn/check-long
 .PHONY: unit-tests
-unit-tests: process-tests x86-tests
+unit-tests: process-tests x86-tests $(BUILD)/asan/trapless-run
 	@mkdir -p $(BUILD)
 	@echo '$(UNIT_TEST_LINES)' | tr ';' '\n' | sed 's/^ *//' >$(BUILD)/unit-tests
 
@@ -53,6 +53,10 @@ $(RUNNER_OBJ)/trapless-run: private CC += -static
 bin/trapless-run: $(RUNNER_OBJ)/trapless-run
 	@mkdir -p bin
 	@install -m 755 $< $@
+
+$(BUILD)/asan/trapless-run: FORCE
+	@$(MAKE) --no-print-directory -s -f runner/files.mk $@ RUNNER_OBJ=$(BUILD)/asan \
+		RUNNER_SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 
 demo: all
 	@mk/deps demo

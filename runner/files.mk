@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Agent and runner. Included by the Makefile; also usable alone: make -f runner/files.mk build/obj/trapless-run
 RUNNER_OBJ ?= build/obj/runner
+# Of the runner alone: what goes into other processes stays as it is.
+RUNNER_SAN ?=
 ifndef ENGINE_CORE_SRCS
 include engine/files.mk
 endif
@@ -24,7 +26,7 @@ AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_
 	tl_os_thread_key tl_gettid tl_os_thread_layout
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
-RUNNER_CFLAGS = -std=gnu11 -O2 -g -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
+RUNNER_CFLAGS = -std=gnu11 -O2 -g -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))
 RUNNER_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(RUNNER_SRCS))
@@ -44,6 +46,6 @@ $(RUNNER_OBJ)/blob.o: runner/agent_blob.S $(RUNNER_OBJ)/agent.elf
 	$(CC) -DAGENT_ELF='"$(RUNNER_OBJ)/agent.elf"' -c $< -o $@
 
 $(RUNNER_OBJ)/trapless-run: $(RUNNER_OBJS) $(RUNNER_OBJ)/blob.o
-	$(CC) -o $@ $^
+	$(CC) $(RUNNER_SAN) -o $@ $^
 
 -include $(AGENT_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d)

@@ -69,7 +69,7 @@ static void one_line(struct guardian *g, uint32_t i)
 		if (p->kind == TL_TAP_RETURN && p->nexits)
 			snprintf(exits, sizeof(exits), "; exits: %u by jump, %u by trap",
 				p->nexits - p->ntrapped, p->ntrapped);
-		snprintf(text, sizeof(text), "%-8s %s  %.400s%s%s",
+		snprintf(text, sizeof(text), "%-8s %s  %.360s%s%s",
 			names[p->rung <= TL_RUNG_TRAP ? p->rung : 0], at, point, why, exits);
 	}
 	guardian_say(g, g->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
