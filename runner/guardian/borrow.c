@@ -99,23 +99,36 @@ static uint64_t clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* When the scheduler last put it on a processor, ns on that processor's clock. 0: not told. */
-static uint64_t exec_start(const char *path)
+/* What the scheduler tells of a thread. */
+struct sched {
+	uint64_t exec_start; /* when it last was on a processor, ns on that one's clock; 0: not told */
+	uint64_t switches; /* how often it has gone to sleep */
+};
+
+static struct sched sched_of(const char *path)
 {
+	unsigned long long whole, ns;
+	struct sched s = {0, 0};
 	char line[256];
-	unsigned long long ms, ns;
-	uint64_t at = 0;
 	FILE *f = fopen(path, "re");
 
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "se.exec_start : %llu.%llu", &ms, &ns) == 2) {
-			at = ms * 1000000u + ns;
-			break;
-		}
+		if (sscanf(line, "se.exec_start : %llu.%llu", &whole, &ns) == 2)
+			s.exec_start = whole * 1000000u + ns;
+		else if (sscanf(line, "nr_voluntary_switches : %llu", &whole) == 1)
+			s.switches = whole;
 	}
 	if (f)
 		fclose(f);
-	return at;
+	return s;
+}
+
+static struct sched sched_of_thread(const struct thread *t)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/sched", t->tgid, t->tid);
+	return sched_of(path);
 }
 
 /* The processor it last ran on: clocks of two need not agree. */
@@ -158,21 +171,34 @@ static long sleeps_in(struct guardian *g, struct thread *t)
 /* sleep_clock() for a thread that is about to be stopped; only where it matters. */
 uint64_t sleep_so_far(struct guardian *g, struct thread *t)
 {
-	const struct fragile *f = fragile_find(sleeps_in(g, t));
+	const struct fragile *f;
 
+	t->switches = sched_of_thread(t).switches;
+	f = fragile_find(sleeps_in(g, t));
 	return f && f->arg != ARG_NONE ? sleep_clock(g, t) : 0;
+}
+
+/*
+ * The same once it is stopped. The stop is one sleep; where there were more, its call may have ended meanwhile and
+ * another may have begun: that one has slept for we do not know how long.
+ */
+uint64_t sleep_confirmed(struct thread *t, uint64_t slept)
+{
+	struct user_regs_struct regs;
+
+	if (!slept || regs_get(t->tid, &regs)) /* which waits until it is off its processor */
+		return 0;
+	return sched_of_thread(t).switches == t->switches + 1 ? slept : 0;
 }
 
 /* ns since it fell asleep; 0: cannot be known. Read before it is woken. */
 uint64_t sleep_clock(struct guardian *g, struct thread *t)
 {
-	char path[64];
 	cpu_set_t old, one;
-	uint64_t theirs, ours;
+	uint64_t theirs = sched_of_thread(t).exec_start, ours;
 	int cpu = last_cpu(t->tid);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/sched", g->pid, t->tid);
-	theirs = exec_start(path);
+	(void)g;
 	if (!theirs || cpu < 0 || sched_getaffinity(0, sizeof(old), &old))
 		return 0;
 	CPU_ZERO(&one);
@@ -180,7 +206,7 @@ uint64_t sleep_clock(struct guardian *g, struct thread *t)
 	if (sched_setaffinity(0, sizeof(one), &one))
 		return 0;
 	sched_yield(); /* brings our own figure up to date */
-	ours = exec_start("/proc/thread-self/sched");
+	ours = sched_of("/proc/thread-self/sched").exec_start;
 	sched_setaffinity(0, sizeof(old), &old);
 	return ours > theirs ? ours - theirs : 0;
 }
@@ -406,6 +432,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		*slept = sleep_so_far(g, t);
 		if (!thread_interrupt(g, t, 50 + round))
 			continue;
+		*slept = sleep_confirmed(t, *slept);
 		if (!signal_waits(g, t))
 			return t;
 		thread_release(g, t); /* let it have its signal first */

@@ -45,6 +45,7 @@ struct thread {
 	bool blocks_trap; /* SIGTRAP was blocked when last seen for sure */
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
+	uint64_t switches; /* see sleep_so_far() */
 	struct reissue again;
 };
 
@@ -155,6 +156,7 @@ int helper_command(struct guardian *g, int command);
 bool signal_waits(struct guardian *g, struct thread *t);
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
 uint64_t sleep_so_far(struct guardian *g, struct thread *t);
+uint64_t sleep_confirmed(struct thread *t, uint64_t slept);
 void call_restart(
 	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
 bool call_is_fragile(long nr);

@@ -168,6 +168,7 @@ static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uin
 	slept = sleep_so_far(g, t);
 	if (!thread_interrupt(g, t, 1000))
 		return false;
+	slept = sleep_confirmed(t, slept);
 	if (regs_get(t->tid, &regs))
 		return false;
 	*sp = regs.rsp;
@@ -326,6 +327,7 @@ static bool stop_one(struct guardian *g, struct thread *t)
 
 	if (!t->stopped && !thread_interrupt(g, t, 1000))
 		return false;
+	slept = sleep_confirmed(t, slept);
 	t->held = true;
 	if (regs_get(t->tid, regs))
 		return true;
