@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "../os.h"
+#include "../traptab.h"
 #include "syscall.h"
 
 /* [home] Set up and take down what only this home has. 0 or -TL_E_. */
@@ -43,47 +44,6 @@ extern bool tl_fsgsbase;
 /* sync.c, thread.c, called once by tl_os_init(). */
 int tl_sync_init(void);
 void tl_tcb_init(void);
-
-/* traptab.c: breakpoint address -> detour. Look-up in any context, also in a signal handler. */
-int tl_traptab_set(uintptr_t addr, uintptr_t detour);
-void tl_traptab_clear(uintptr_t addr);
-void tl_traptab_reset(void);
-
-struct tl_traptab_entry {
-	uintptr_t addr; /* 0: never used; stays after removal */
-	uintptr_t detour; /* 0: removed */
-};
-struct tl_traptab {
-	uintptr_t mask; /* entries - 1 */
-	size_t used; /* entries with an address */
-	struct tl_traptab *older; /* kept for readers that may still be in it */
-	size_t size; /* bytes of all this */
-	struct tl_traptab_entry entry[];
-};
-extern struct tl_traptab *tl_traptab;
-
-static inline size_t tl_traptab_hash(uintptr_t addr)
-{
-	return (size_t)(((uint64_t)addr * 0x9e3779b97f4a7c15ull) >> 32);
-}
-
-static inline uintptr_t tl_traptab_find(uintptr_t addr)
-{
-	const struct tl_traptab *tab = __atomic_load_n(&tl_traptab, __ATOMIC_ACQUIRE);
-	size_t i;
-
-	if (!tab)
-		return 0;
-	for (i = tl_traptab_hash(addr);; i++) {
-		const struct tl_traptab_entry *e = &tab->entry[i & tab->mask];
-		uintptr_t at = __atomic_load_n(&e->addr, __ATOMIC_ACQUIRE);
-
-		if (at == addr)
-			return __atomic_load_n(&e->detour, __ATOMIC_RELAXED);
-		if (!at)
-			return 0;
-	}
-}
 
 /* lock.c: the calling thread's id, by system call. */
 uint32_t tl_gettid(void);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Breakpoint address -> detour. Writers hold the engine lock; readers are
- * signal handlers and take none: an entry's address, once set, stays, and a
+ * trap handlers and take none: an entry's address, once set, stays, and a
  * table that was outgrown is kept until the engine leaves. That is at most
  * some 64 bytes for each address that ever held a breakpoint.
  */
-#include "process.h"
+#include "os.h"
+#include "traptab.h"
 
 enum { FIRST_ENTRIES = 1024 };
 
@@ -41,7 +42,7 @@ static int grow(void)
 		live += old->entry[i].detour != 0;
 	while (entries < 4 * (live + 1))
 		entries *= 2;
-	size = tl_page_up(sizeof(*tab) + entries * sizeof(tab->entry[0]));
+	size = sizeof(*tab) + entries * sizeof(tab->entry[0]);
 	tab = tl_os_alloc(size);
 	if (!tab)
 		return -TL_E_NOMEM;
