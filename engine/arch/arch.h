@@ -130,6 +130,8 @@ struct tl_detour_env {
 	 */
 	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
 	bool fast_key;	    /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
+	bool percpu_key;    /* x86: the thread pointer is the word at %gs:key_at (in a kernel), not at %fs:0 */
+	int32_t key_at;
 };
 
 /*

@@ -12,14 +12,14 @@ struct group {
 	unsigned n;
 };
 
-/* Bytes that others hold: their patches, and the places where their probes will stand. */
+/* Bytes that others hold: their patches, the places where their probes will stand, other modifiers' text. */
 static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 {
 	const struct group *g = arg;
 	const struct tl_patch *p = tl_patch_below(hi);
 	struct tl_site *s;
 
-	if (p && p->plan.start + p->plan.len > lo)
+	if ((p && p->plan.start + p->plan.len > lo) || tl_os_text_reserved(lo, hi))
 		return true;
 	for (s = tl_site_next(lo); s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
 		bool ours = false;

@@ -64,6 +64,7 @@ int tl_engine_init_locked(void)
 	if (ret)
 		goto gate;
 	tl_os_thread_layout(&tl_core.env.tid_offset, &tl_core.env.fast_key);
+	tl_core.env.percpu_key = tl_os_thread_key_percpu(&tl_core.env.key_at);
 	ret = tl_os_images_update();
 	if (ret < 0)
 		goto threads;

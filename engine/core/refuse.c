@@ -56,5 +56,5 @@ int tl_refuse_addr(uintptr_t addr, const struct tl_image **out)
 	if (img->flags & TL_IMAGE_VDSO)
 		return -TL_E_VDSO;
 	*out = img;
-	return 0;
+	return tl_os_text_reserved(addr, addr + 1);
 }

@@ -247,6 +247,8 @@ static void choose(struct tl_change *c)
 	if (c->window)
 		return;
 	c->how = (uint8_t)tl_arch_patch_how(c->addr, c->from, c->to, c->len, c->one_insn, &c->step);
+	if (c->how == TL_PATCH_SPIN && !tl_os_spin_ok())
+		c->how = TL_PATCH_BYPASS;
 	if (c->how != TL_PATCH_BYPASS)
 		return;
 	if (tl_os_trap_may_kill() || c->trapped || !bypass_to(c))

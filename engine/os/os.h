@@ -58,6 +58,12 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi);
 void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len);
 void tl_os_text_close(uintptr_t lo, uintptr_t hi);
 
+/*
+ * Do others change bytes of [lo, hi) too, or must they stay as they are? 0, or
+ * -TL_E_RESERVED / -TL_E_BLACKLIST. A kernel knows such places, a process does not.
+ */
+int tl_os_text_reserved(uintptr_t lo, uintptr_t hi);
+
 /* Every processor running this address space has executed a serializing instruction since. */
 int tl_os_sync_cores(void);
 /* Every thread has executed a full memory barrier since. */
@@ -87,6 +93,11 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi);
 
 /* Can a passing breakpoint be hit here by a thread with the trap signal blocked? false only when that is excluded. */
 bool tl_os_trap_may_kill(void);
+/*
+ * May a thread be held in a jump to itself while cores are synced? Not where threads run with interrupts
+ * off: they would never answer. Then passing breakpoints are used in its place.
+ */
+bool tl_os_spin_ok(void);
 /* May probes stay on the trap rung in this environment? 0 or -TL_E_TRAP_FORBIDDEN. */
 int tl_os_trap_allowed(void);
 /*
@@ -114,6 +125,8 @@ uint32_t tl_os_thread_id(uintptr_t key);
 bool tl_os_thread_same(uintptr_t key, uint32_t tid);
 /* For struct tl_detour_env: where the thread id lies behind the thread pointer (0: not known), rdfsbase allowed. */
 void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
+/* For struct tl_detour_env: is the thread pointer the word at *at of the per-processor segment (a kernel)? */
+bool tl_os_thread_key_percpu(int32_t *at);
 /* Does a thread of this id still exist in this process? May sleep; not from a handler. */
 bool tl_os_thread_alive(uint32_t tid);
 /* Does the calling thread run on its alternate signal stack? One system call. Any context. */

@@ -159,6 +159,23 @@ static void load_state(struct x86_emit *e, const struct shape *s)
 	load(e, RAX, RSP, R(ax));
 }
 
+static void load_key(struct x86_emit *e, const struct tl_detour_env *env)
+{
+	x86_byte(e, env->percpu_key ? 0x65 : 0x64); /* gs, fs */
+	OP(e, 0x48, 0x8b, 0x14, 0x25); /* mov disp32,%rdx */
+	x86_u32(e, env->percpu_key ? (uint32_t)env->key_at : 0);
+}
+
+/* eax = the record's. A kernel's thread pointer is not in a segment register. */
+static void compare_tid(struct x86_emit *e, const struct tl_detour_env *env)
+{
+	if (env->percpu_key)
+		OP(e, 0x3b, 0x82); /* cmp tid_offset(%rdx),%eax */
+	else
+		OP(e, 0x64, 0x3b, 0x04, 0x25); /* cmp %fs:tid_offset,%eax */
+	x86_u32(e, (uint32_t)env->tid_offset);
+}
+
 /* The thread's record to rbx; rdx = key, rsi = interrupted sp, rbp = frame. */
 static void look_up(
 	struct x86_emit *e, const struct shape *s, const struct tl_detour_env *env, struct call *c)
@@ -174,7 +191,7 @@ static void look_up(
 		OP(e, 0x48, 0x85, 0xd2); /* test %rdx,%rdx: no thread pointer yet, */
 		x86_jcc_label(e, CC_E, &c->slow); /* and a free entry's key is 0 too */
 	} else {
-		OP(e, 0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0); /* mov %fs:0,%rdx */
+		load_key(e, env);
 	}
 	x86_imm64(e, RCX, TL_THREAD_HASH_MUL);
 	OP(e, 0x48, 0x0f, 0xaf, 0xca); /* imul %rdx,%rcx */
@@ -190,8 +207,7 @@ static void look_up(
 	if (!env->tid_offset)
 		return;
 	OP(e, 0x8b, 0x43, T(tid)); /* mov tid(%rbx),%eax */
-	OP(e, 0x64, 0x3b, 0x04, 0x25); /* cmp %fs:tid_offset,%eax */
-	x86_u32(e, (uint32_t)env->tid_offset);
+	compare_tid(e, env);
 	x86_jcc_label(e, CC_NE, &c->slow);
 }
 

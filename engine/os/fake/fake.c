@@ -140,6 +140,11 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 	return len;
 }
 
+int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
+{
+	return lo < fake.reserved_hi && hi > fake.reserved_lo ? -TL_E_RESERVED : 0;
+}
+
 int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 {
 	if (fake.fail_text)
@@ -237,6 +242,11 @@ bool tl_os_trap_may_kill(void)
 	return fake.trap_may_kill;
 }
 
+bool tl_os_spin_ok(void)
+{
+	return !fake.no_spin;
+}
+
 int tl_os_trap_allowed(void)
 {
 	return fake.trap_forbidden ? -TL_E_TRAP_FORBIDDEN : 0;
@@ -332,6 +342,12 @@ void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
 {
 	*tid_offset = 0;
 	*fast_key = false;
+}
+
+bool tl_os_thread_key_percpu(int32_t *at)
+{
+	(void)at;
+	return false;
 }
 
 bool tl_os_thread_alive(uint32_t tid)

@@ -22,6 +22,12 @@ int tl_os_sync_cores(void)
 	return membarrier(TL_MEMBARRIER_SYNC_CORE) ? -TL_E_SYNC : 0;
 }
 
+/* Whoever spins is preempted sooner or later, and synced then. */
+bool tl_os_spin_ok(void)
+{
+	return true;
+}
+
 int tl_os_sync_memory(void)
 {
 	return tl_os_sync_cores();

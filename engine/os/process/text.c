@@ -154,6 +154,14 @@ void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 			__atomic_store_n((uint8_t *)addr + i, from[i], __ATOMIC_RELEASE);
 }
 
+/* Who else may patch a process, nobody tells. */
+int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
+{
+	(void)lo;
+	(void)hi;
+	return 0;
+}
+
 void tl_os_text_close(uintptr_t lo, uintptr_t hi)
 {
 	restore(tl_page_down(lo), tl_page_up(hi));

@@ -89,6 +89,12 @@ void tl_os_thread_layout(int32_t *offset, bool *fast_key)
 	*fast_key = tl_fsgsbase;
 }
 
+bool tl_os_thread_key_percpu(int32_t *at)
+{
+	(void)at;
+	return false;
+}
+
 bool tl_os_thread_alive(uint32_t tid)
 {
 	long pid = tl_syscall3(TL_NR_getpid, 0, 0, 0);

@@ -386,6 +386,27 @@ static void spinning_syncs_between_its_steps(void)
 	CHECK(clean());
 }
 
+/* The same jump where nobody may be held in a self-jump: a passing breakpoint first. */
+static void without_spinning_a_breakpoint_passes(void)
+{
+	struct tl_probe p;
+
+	world();
+	memset(fake_text, TOY_NOP, 6);
+	text_end = 6;
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
+	text_len = text_end;
+	memcpy(before, fake_text, FAKE_TEXT);
+	fake.no_spin = true;
+	p = at(6);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
+	CHECK(fake_count(FAKE_TRAP_ADD) == 1 && fake_count(FAKE_STOP) == 0);
+	CHECK(fake.log[first(FAKE_STORE, 0)].addr == TEXT(6) &&
+		fake.log[first(FAKE_STORE, 0)].len == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
 static void bypass_only_where_nobody_dies_of_it(void)
 {
 	for (unsigned deadly = 0; deadly < 2; deadly++) {
@@ -432,6 +453,24 @@ static void rungs_can_be_forbidden(void)
 	CHECK(clean());
 }
 
+/* Text of other modifiers is neither probed nor covered by a window. */
+static void reserved_text_is_left_alone(void)
+{
+	struct tl_probe p;
+
+	quiet_world();
+	p = at(6);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
+	CHECK(tl_probe_unregister(&p) == 0);
+	fake.reserved_lo = TEXT(8);
+	fake.reserved_hi = TEXT(9);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	CHECK(tl_probe_unregister(&p) == 0);
+	fake.reserved_lo = TEXT(6);
+	CHECK(tl_probe_register(&p) == -TL_E_RESERVED);
+	CHECK(clean());
+}
+
 static void the_journal_holds_the_original_bytes(void)
 {
 	struct tl_probe p;
@@ -467,8 +506,10 @@ int main(void)
 	RUN(a_batch_opens_once_and_syncs_once);
 	RUN(one_stop_serves_all_windows);
 	RUN(spinning_syncs_between_its_steps);
+	RUN(without_spinning_a_breakpoint_passes);
 	RUN(bypass_only_where_nobody_dies_of_it);
 	RUN(rungs_can_be_forbidden);
+	RUN(reserved_text_is_left_alone);
 	RUN(the_journal_holds_the_original_bytes);
 	return UNIT_RESULT();
 }
