@@ -103,10 +103,11 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 {
 	const struct tl_image *img = tl_image_find(addr);
 	struct tl_func_part part = {0, 0};
-	uintptr_t pads[PADS], next = 0;
+	static uintptr_t pads[PADS]; /* engine lock; too much for a kernel's stack */
+	uintptr_t next = 0;
 	size_t npads = 0;
 	bool given = start && size && addr >= start && addr - start < size;
-	bool all_pads = true, hidden = false;
+	bool all_pads = true, hidden = false, opaque;
 	int ret;
 
 	if (!img)
@@ -127,7 +128,10 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		part = (struct tl_func_part){start, size};
 	if (part.start < img->lo || part.start + part.size > img->hi)
 		return -TL_E_NOT_PROVEN;
-	ret = tl_image_entries(img, part.start, part.start + part.size, pads, PADS, &npads);
+	opaque = img->flags & TL_IMAGE_OPAQUE;
+	ret = opaque ? 0
+		     : tl_image_entries(
+			       img, part.start, part.start + part.size, pads, PADS, &npads);
 	if (ret == -TL_E_NOMEM)
 		return ret;
 	if (ret)
@@ -139,6 +143,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	f->code.npads = npads;
 	f->code.hidden_pads = hidden;
 	tl_arch_code_walk(&f->code); /* what could not be decoded shows in the bitmaps */
+	f->code.indirect |= opaque;
 	if (!all_pads)
 		f->code.complete = false;
 	f->valid = true;

@@ -14,6 +14,7 @@ enum tl_image_flag {
 		<< 0, /* code may run before the thread pointer is set: dynamic loader, static program */
 	TL_IMAGE_SELF = 1 << 1, /* our own code: never probed */
 	TL_IMAGE_VDSO = 1 << 2,
+	TL_IMAGE_OPAQUE = 1 << 3, /* control enters functions from places that no table here tells: no windows */
 };
 
 struct tl_image {

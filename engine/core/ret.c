@@ -73,7 +73,7 @@ struct tl_ret_state {
 static struct tl_ret_state *states;
 
 /* Out of the way of the usual call, which then saves no registers for it. */
-#define RARE __attribute__((noinline, cold))
+#define RARE __attribute__((__noinline__, __cold__))
 
 /* --- the pool ------------------------------------------------------------ */
 
