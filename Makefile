@@ -28,8 +28,8 @@ help:
 
 include engine/files.mk
 include runtime/files.mk
-include runner/files.mk
 include lib/lib.mk
+include runner/files.mk
 include bench/own.mk
 include tests/engine/process/test.mk
 include tests/engine/x86/test.mk
@@ -48,8 +48,9 @@ bin/trapless: FORCE
 	cargo build -q $(CARGO_FLAGS) -p trapless-cli
 	@cmp -s $(CARGO_OUT)/trapless $@ || install -m 755 $(CARGO_OUT)/trapless $@
 
-# One file that runs on any Linux: other C libraries, empty containers.
-$(RUNNER_OBJ)/trapless-run: private CC += -static
+# One file that runs on any Linux: other C libraries, empty containers. Position independent: --coverage maps
+# programs that are not at their own addresses.
+$(RUNNER_OBJ)/trapless-run: private CC += -static-pie
 bin/trapless-run: $(RUNNER_OBJ)/trapless-run
 	@mkdir -p bin
 	@install -m 755 $< $@

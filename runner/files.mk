@@ -10,12 +10,18 @@ ifndef RUNTIME_SRCS
 include runtime/files.mk
 endif
 
+ifndef LIB_SRCS
+include lib/lib.mk
+endif
+
 AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c probes.c symbols.c)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) \
 	$(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c timers.c target.c words.c) \
 	$(addprefix runner/guardian/, guardian.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
 	trapsvc.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
+
+COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 
 RUNNER_WARN = -Wall -Wextra -Werror
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIE -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
@@ -26,10 +32,11 @@ AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_
 	tl_os_thread_key tl_gettid tl_os_thread_layout
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
-RUNNER_CFLAGS = -std=gnu11 -O2 -g -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
+RUNNER_CFLAGS = -std=gnu11 -O2 -g -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))
 RUNNER_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(RUNNER_SRCS))
+COVERAGE_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(COVERAGE_SRCS))
 
 $(RUNNER_OBJ)/agent/%.o: %.c
 	@mkdir -p $(@D)
@@ -45,7 +52,12 @@ $(RUNNER_OBJ)/agent.elf: $(AGENT_OBJS)
 $(RUNNER_OBJ)/blob.o: runner/agent_blob.S $(RUNNER_OBJ)/agent.elf
 	$(CC) -DAGENT_ELF='"$(RUNNER_OBJ)/agent.elf"' -c $< -o $@
 
-$(RUNNER_OBJ)/trapless-run: $(RUNNER_OBJS) $(RUNNER_OBJ)/blob.o
+# The engine that --coverage asks; its names meet nobody's.
+$(RUNNER_OBJ)/coverage.o: $(COVERAGE_OBJS) $(LIB_OBJS)
+	$(LD) -r -o $@.all $^
+	$(OBJCOPY) --keep-global-symbol=coverage_main $@.all $@
+
+$(RUNNER_OBJ)/trapless-run: $(RUNNER_OBJS) $(RUNNER_OBJ)/blob.o $(RUNNER_OBJ)/coverage.o
 	$(CC) $(RUNNER_SAN) -o $@ $^
 
--include $(AGENT_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d)
+-include $(AGENT_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d) $(COVERAGE_OBJS:.o=.d)

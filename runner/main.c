@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "coverage/coverage.h"
 #include "options.h"
 #include "session.h"
 #include "target.h"
@@ -323,6 +324,8 @@ int main(int argc, char **argv)
 		puts("trapless-run " VERSION);
 		return 0;
 	}
+	if (opt.coverage)
+		return coverage_main(opt.coverage, opt.functions, opt.verbose);
 	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))
 		opt.traps_only = 1;
 	if (opt.preload) {

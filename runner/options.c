@@ -109,7 +109,13 @@ static int check(const struct options *o)
 {
 	const char *wrong = NULL;
 
-	if (!o->module)
+	if (o->functions && !o->coverage)
+		wrong = "--functions says more about the file of --coverage";
+	else if (o->coverage)
+		wrong = o->module || o->command || o->npids
+				? "--coverage runs nothing: give it alone"
+				: NULL;
+	else if (!o->module)
 		wrong = "no module given";
 	else if (o->command && o->npids)
 		wrong = "-c and -x exclude each other";

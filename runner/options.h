@@ -10,7 +10,7 @@ enum { TARGETS_MAX = 256 };
 
 struct options {
 	const char *module;
-	const char *command, *output;
+	const char *command, *output, *coverage, *functions;
 	pid_t pids[TARGETS_MAX];
 	int npids;
 	int raw, preload, traps_only, explain, verbose, help, version;

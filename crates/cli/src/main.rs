@@ -3,6 +3,7 @@
 
 mod cache;
 mod command;
+mod coverage;
 mod list;
 mod options;
 mod passes;
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
         let mut command = Options::command();
         clap_complete::generate(shell, &mut command, "trapless", &mut std::io::stdout());
         return ExitCode::SUCCESS;
+    }
+    if let Some(file) = &options.coverage {
+        return ExitCode::from(coverage::start(file, &options));
     }
     let mut map = SourceMap::new();
     let mut diags = Diagnostics::new();

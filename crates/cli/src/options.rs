@@ -97,6 +97,10 @@ pub struct Options {
     #[arg(long, requires = "command")]
     pub preload: bool,
 
+    /// Say how much of the program or library FILE can be probed, and how; with -v for each instruction
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "command", "pid", "list", "list_vars", "words"])]
+    pub coverage: Option<PathBuf>,
+
     /// Do not read or write the module cache
     #[arg(long)]
     pub no_cache: bool,

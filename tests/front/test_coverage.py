@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""`trapless --coverage FILE`: what it counts, and that it counts right."""
+import os
+import re
+import shutil
+import subprocess
+
+from support_front import good, trapless
+
+LAST = re.compile(r'placeable (\S+) % of (\d+) instructions, (\S+) % of (\d+) entries')
+LIBRARIES = '/lib/x86_64-linux-gnu', '/usr/lib/x86_64-linux-gnu', '/usr/lib64', '/lib64'
+
+
+def figures(p):
+    """The last line: share of instructions, their number, share of entries, their number."""
+    m = LAST.fullmatch(p.stdout.splitlines()[-1])
+    assert m, p.stdout[-500:]
+    return float(m.group(1)), int(m.group(2)), float(m.group(3)), int(m.group(4))
+
+
+def text_bytes(p):
+    """All, unproved, and the shares that the first line tells."""
+    m = re.search(r'^\S+: (\d+) executable bytes: function (\S+) %, PLT (\S+) %, padding (\S+) %, unproved \S+ % \((\d+)\)$',
+                  p.stdout, re.M)
+    assert m, p.stdout[:300]
+    return int(m.group(1)), int(m.group(5)), tuple(float(m.group(i)) for i in (2, 3, 4))
+
+
+def counted(ctx, stripped=False):
+    path = ctx.target('counted.S', cflags=('-shared', '-nostdlib'), ldflags=('-Wl,-z,separate-code',))
+    if not stripped:
+        return path
+    out = os.path.join(ctx.tmp, 'stripped.so')
+    subprocess.run(['strip', '-o', out, path], check=True)
+    return out
+
+
+def sites(p):
+    return dict(line.split(' ', 1) for line in p.stdout.splitlines() if line.startswith('0x'))
+
+
+def test_every_byte_of_a_small_file(ctx):
+    path = counted(ctx)
+    p = good(ctx, '--coverage', path, '-v')
+    assert figures(p) == (88.88, 9, 100.0, 4), p.stdout
+    assert text_bytes(p) == (64, 9, (43.75, 0.0, 42.19)), p.stdout
+    assert 'functions: 3 by .eh_frame, 1 more by symbols' in p.stdout, p.stdout
+    symbols = dict(line.split()[::-2] for line in ctx.run(['nm', path]).stdout.splitlines())
+    at = {name: int(symbols[name], 16) for name in 'fghl'}
+    found = sites(p)
+    assert len(found) == 9
+    assert found[hex(at['f'])] == found[hex(at['g'])] == found[hex(at['l'])] == 'whole'
+    assert found[hex(at['f'] + 5)] == 'retarget'
+    assert found[hex(at['g'] + 5)] == 'refused NO_RELOCATE'
+    assert {at['f'] + 10, at['h'], at['h'] + 3, at['l'] + 5} <= {int(a, 16) for a in found}
+
+
+def test_the_same_without_symbols(ctx):
+    p = good(ctx, '--coverage', counted(ctx, stripped=True))
+    assert figures(p) == (100.0, 7, 100.0, 3), p.stdout
+    assert text_bytes(p)[1] == 16, p.stdout
+    # Without the host, the runner knows what the unwind table knows.
+    alone = ctx.run([ctx.bin('trapless-run'), '--coverage', counted(ctx)])
+    assert figures(alone) == (100.0, 7, 100.0, 3), alone.stdout
+
+
+def test_symbols_out_of_gnu_debugdata(ctx):
+    if shutil.which('xz') is None:
+        ctx.skip('no xz')
+    path, whole, part = counted(ctx, stripped=True), counted(ctx), os.path.join(ctx.tmp, 'part')
+    subprocess.run(['objcopy', '--only-keep-debug', whole, part], check=True)
+    assert figures(good(ctx, '--coverage', path))[1] == 7
+    subprocess.run(['xz', part], check=True)
+    subprocess.run(['objcopy', '--add-section', '.gnu_debugdata=%s.xz' % part, path], check=True)
+    assert figures(good(ctx, '--coverage', path)) == (88.88, 9, 100.0, 4)
+
+
+def test_the_c_library(ctx):
+    """A lower bound: what was reached before the rungs that share bytes."""
+    libc = next((p for d in LIBRARIES for p in [os.path.join(d, 'libc.so.6')] if os.path.exists(p)), None)
+    if libc is None:
+        ctx.skip('no glibc')
+    p = good(ctx, '--coverage', libc)
+    placed, insns, entries_placed, entries = figures(p)
+    size, unproved, (function, plt, padding) = text_bytes(p)
+    assert insns > 200000 and entries > 2000, p.stdout
+    assert placed >= 91 and entries_placed >= 96, p.stdout
+    assert unproved < size / 100 and function > 95 and 0 < plt < 1 and 0 < padding < 5, p.stdout
+    # What the listing says is what the table sums up.
+    found = list(sites(good(ctx, '--coverage', libc, '-v')).values())
+    assert len(found) == insns
+    good_ones = sum(not v.startswith('refused') for v in found)
+    assert int(good_ones * 10000 / insns) / 100 == placed, (good_ones, insns, placed)
+
+
+def test_what_is_no_program(ctx):
+    text = os.path.join(ctx.tmp, 'text')
+    with open(text, 'w') as f:
+        f.write('#!/bin/sh\n' + 'true\n' * 100)
+    for path in (text, ctx.tmp, os.path.join(ctx.tmp, 'none')):
+        for tool in ('trapless', 'trapless-run'):
+            p = ctx.run([ctx.bin(tool), '--coverage', path])
+            assert p.returncode == 1 and p.stderr and not p.stdout, (tool, path, p)
+    assert trapless(ctx, '--coverage', text, '-e', 'probe begin {}').returncode == 2
+
+
+def test_a_damaged_file(ctx):
+    """Any file may be given: cut and with bytes changed, it is refused or counted, without a crash."""
+    with open(counted(ctx), 'rb') as f:
+        data = bytearray(f.read())
+    path = os.path.join(ctx.tmp, 'damaged.so')
+    places = list(range(16, 64)) + list(range(64, 64 + 56 * 8, 3))
+    for at in places:
+        for value in (0, 0x7f, 0xff):
+            bad = bytearray(data)
+            bad[at] = value
+            with open(path, 'wb') as f:
+                f.write(bad[:len(bad) if at % 2 else len(bad) // 2])
+            p = ctx.run([ctx.bin('trapless-run'), '--coverage', path])
+            assert p.returncode in (0, 1), (at, value, p)
