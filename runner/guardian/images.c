@@ -21,6 +21,7 @@ struct mapped {
 	uint64_t base; /* of its first mapping */
 	uint64_t bias;
 	uint64_t lo, hi; /* of its executable mappings */
+	uint64_t text_lo, text_hi; /* where its headers want them: a program may map parts of itself again */
 	uint64_t eh, eh_size;
 	uint64_t entry;
 	uint64_t inode, dev;
@@ -136,6 +137,14 @@ static void read_note(struct guardian *g, struct mapped *m, uint64_t at, uint64_
 	}
 }
 
+static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
+{
+	if (!m->text_hi || lo < m->text_lo)
+		m->text_lo = lo;
+	if (lo + size > m->text_hi)
+		m->text_hi = lo + size;
+}
+
 static void read_headers(struct guardian *g, struct mapped *m)
 {
 	Elf64_Ehdr h;
@@ -161,7 +170,9 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	m->entry = m->bias + h.e_entry;
 	m->whole = true;
 	for (i = 0; i < n; i++) {
-		if (ph[i].p_type == PT_GNU_EH_FRAME) {
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
+			add_text(m, m->bias + ph[i].p_vaddr, ph[i].p_memsz);
+		} else if (ph[i].p_type == PT_GNU_EH_FRAME) {
 			m->eh = m->bias + ph[i].p_vaddr;
 			m->eh_size = ph[i].p_memsz;
 			m->unwind_offset = ph[i].p_offset;
@@ -217,8 +228,10 @@ static int find_mapped(struct guardian *g)
 			m->dev = (uint64_t)l.major << 32 | l.minor;
 			m->vdso = vdso;
 			snprintf(m->path, sizeof(m->path), "%s", l.path);
+			read_headers(g, m);
 		}
-		if (!m || !(vdso || same_file(m, &l)) || !strchr(l.perms, 'x'))
+		if (!m || !(vdso || same_file(m, &l)) || !strchr(l.perms, 'x') ||
+			l.hi <= m->text_lo || l.lo >= m->text_hi)
 			continue;
 		m->lo = m->lo ? m->lo : l.lo;
 		m->hi = l.hi;
@@ -277,7 +290,6 @@ int images_read(struct guardian *g)
 		struct mapped *m = &found[i];
 		struct tl_ctl_image *c = &g->ctl->images[n];
 
-		read_headers(g, m);
 		if (!m->whole || !m->hi)
 			continue;
 		memset(c, 0, sizeof(*c));
@@ -359,8 +371,6 @@ bool images_match(struct guardian *g)
 
 	if (find_mapped(g))
 		return false;
-	for (i = 0; i < nfound; i++)
-		read_headers(g, &found[i]);
 	for (i = 0; i < g->mod->nimages; i++) {
 		if (!(g->mod->images[i].flags & TL_TAP_IMAGE_PROGRAM))
 			continue;
