@@ -22,7 +22,7 @@ help:
 	@echo 'make check-one T=WORD the tests whose name contains WORD (G=GROUP: of one group)'
 	@echo 'make check-loop T=WORD  the same until it fails'
 	@echo 'make check-long       the long proofs too'
-	@echo 'make bench            one table: what a hit costs'
+	@echo 'make bench            what a hit costs, and how long until a script is armed'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'
 
@@ -94,7 +94,9 @@ fix:
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
 
 bench: all $(BUILD)/bench/own
+	@mk/deps bench
 	bench/run
+	bench/start
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all install-lib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of `make bench`: every row is measured, and every script's count is exact."""
+"""The tables of `make bench`: every row is measured, and every script's count is exact."""
 import os
 import re
 
@@ -17,3 +17,18 @@ def test_rows(ctx):
 
 
 test_rows.timeout = 110
+
+
+def test_start(ctx):
+    p = ctx.run([os.path.join(ctx.root, 'bench', 'start'), '--quick'], timeout=170)
+    assert p.returncode == 0, p.stdout + p.stderr
+    rows = re.findall(r'^(cold|cached) +(\S.*?)  +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$', p.stdout, re.M)
+    assert [r[0] for r in rows] == ['cold', 'cached'] * 2, p.stdout
+    for kind, _, median, lowest, highest, analyse, build, attach in rows:
+        assert 0 < float(lowest) <= float(median) <= float(highest), p.stdout
+        assert float(analyse) + float(build) + float(attach) < 2 * float(highest), p.stdout
+        assert (float(build) > 5) == (kind == 'cold'), p.stdout
+
+
+test_start.timeout = 180
+test_start.long = True
