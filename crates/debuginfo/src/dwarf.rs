@@ -82,6 +82,7 @@ pub(crate) struct Dwarf {
 impl Dwarf {
     /// `None`: the file has no DWARF.
     pub fn load(path: PathBuf, elf: &Elf, sup: Option<&Elf>) -> Option<Arc<Dwarf>> {
+        elf.unpack_dwarf();
         if elf.section(".debug_info").is_empty() {
             return None;
         }

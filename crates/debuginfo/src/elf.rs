@@ -9,7 +9,7 @@ use object::read::{CompressedData, CompressionFormat};
 use object::Endianness;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program can run at a fixed address, or anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,9 @@ struct Section {
     /// Format and size of the contents behind a compression header.
     packed: Option<(CompressionFormat, u64)>,
 }
+
+/// Compressed bytes that take longer to unpack than a thread to start.
+const WORTH_A_THREAD: u64 = 64 << 10;
 
 /// What the file says of itself.
 pub(crate) struct Elf {
@@ -303,8 +306,7 @@ impl Elf {
         raw: &'static [u8],
         size: u64,
     ) -> Option<&'static [u8]> {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(&b) = unpacked.get(&i) {
+        if let Some(&b) = self.unpacked().get(&i) {
             return Some(b);
         }
         // deflate cannot do better than about 1:1030; do not allocate what a damaged header asks.
@@ -317,8 +319,24 @@ impl Elf {
             uncompressed_size: size,
         };
         let bytes = self.storage.keep(data.decompress().ok()?.into_owned());
-        unpacked.insert(i, bytes);
-        Some(bytes)
+        Some(self.unpacked().entry(i).or_insert(bytes))
+    }
+
+    fn unpacked(&self) -> MutexGuard<'_, HashMap<usize, &'static [u8]>> {
+        self.unpacked.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Decompress the DWARF sections side by side, so that they are there when asked for.
+    pub fn unpack_dwarf(&self) {
+        let packed = self.by_name.iter().filter(|(name, &i)| {
+            let s = &self.sections[i];
+            name.starts_with(b".debug_") && s.packed.is_some() && s.size >= WORTH_A_THREAD
+        });
+        std::thread::scope(|scope| {
+            for (_, &i) in packed {
+                scope.spawn(move || self.contents(i));
+            }
+        });
     }
 
     /// The symbols of `.symtab` or `.dynsym` that are defined here, without section and file names.

@@ -3,7 +3,7 @@
 
 use crate::dwarf::{DieRef, Dwarf, Space, R};
 use crate::index::Entry;
-use gimli::Section;
+use gimli::{constants as dw, Section};
 use memchr::memmem;
 
 impl Dwarf {
@@ -80,7 +80,7 @@ impl Dwarf {
         self.find_words(bytes, offsets, found);
     }
 
-    /// Every place where one of the numbers stands as four bytes.
+    /// Every place where one of the numbers, which are sorted, stands as four bytes.
     fn find_words(&self, bytes: &[u8], numbers: &[u32], mut found: impl FnMut(usize)) {
         let little = self.is_little();
         if numbers.len() <= 6 {
@@ -94,10 +94,11 @@ impl Dwarf {
             }
             return;
         }
-        let most = *numbers.last().unwrap_or(&0);
-        let mut bitmap = vec![0u64; most as usize / 64 + 1];
-        for &n in numbers {
-            bitmap[n as usize / 64] |= 1 << (n % 64);
+        // One bit for each lower half: small enough to stay in the innermost cache.
+        let mut lower_halves = [0u64; 1 << 10];
+        for n in numbers {
+            let low = *n as u16 as usize;
+            lower_halves[low / 64] |= 1 << (low % 64);
         }
         for (i, w) in bytes.windows(4).enumerate() {
             let w = [w[0], w[1], w[2], w[3]];
@@ -106,7 +107,9 @@ impl Dwarf {
             } else {
                 u32::from_be_bytes(w)
             };
-            if n <= most && bitmap[n as usize / 64] & (1 << (n % 64)) != 0 {
+            let low = n as u16 as usize;
+            if lower_halves[low / 64] & (1 << (low % 64)) != 0 && numbers.binary_search(&n).is_ok()
+            {
                 found(i);
             }
         }
@@ -158,6 +161,9 @@ impl Dwarf {
 
     /// Which units refer to one of these entries from outside (LTO, dwz)?
     pub fn units_referring(&self, to: &[DieRef]) -> Vec<u32> {
+        if !self.refers_outside() {
+            return Vec::new();
+        }
         let absolute = |r: &DieRef| {
             let s = self.units.get(r.unit as usize)?;
             u32::try_from(s.start + r.offset)
@@ -175,5 +181,15 @@ impl Dwarf {
             }
         });
         (0..hit.len() as u32).filter(|&n| hit[n as usize]).collect()
+    }
+
+    /// Whether some kind of entry names its origin by an offset in the section: plain compilers'
+    /// units refer to nothing outside.
+    fn refers_outside(&self) -> bool {
+        let form = dw::DW_FORM_ref_addr.0 as u8;
+        let table = self.main.debug_abbrev.reader().slice();
+        [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
+            .iter()
+            .any(|at| memmem::find(table, &[at.0 as u8, form]).is_some())
     }
 }
