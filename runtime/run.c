@@ -12,6 +12,17 @@ struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self)
 	return b;
 }
 
+bool tl_session_enter(struct tl_run *run, const struct tl_env *env, struct tl_regs *regs,
+	struct tl_thread *self)
+{
+	return tl_run_enter(run, env, regs, self);
+}
+
+void tl_session_leave(struct tl_run *run)
+{
+	tl_run_leave(run);
+}
+
 #define LATE 16 /* how much shorter the wait for an owner known to be late is */
 
 /* A waiter that lost the processor itself has not waited all that time. */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//! Handlers: the C function of one, around its body.
+
+use crate::body::Body;
+use crate::text::Text;
+use crate::{handler_name, layout, EmitError, HandlerFacts, Unit};
+use trapless_sema::ir::{HandlerId, HandlerKind, ProbeKind};
+
+/// What the private stack of a thread leaves for handlers.
+const STACK_LIMIT: u32 = 48 << 10;
+/// `struct tl_run`.
+const RUN_STACK: u32 = 360;
+/// As include/trapless/probe.h has it for `data_size`.
+const CALL_DATA_LIMIT: u32 = 2048;
+
+/// The words of a handler that depend on where it stands.
+struct Frame {
+    ret: &'static str,
+    /// First parameter.
+    first: &'static str,
+    enter: &'static str,
+    lock: &'static str,
+    leave: &'static str,
+    /// When it did nothing.
+    nothing: &'static str,
+    end: &'static str,
+}
+
+const SITE: Frame = Frame {
+    ret: "int",
+    first: "struct tl_probe *p",
+    enter: "tl_run_enter(run, p->data",
+    lock: "tl_run_lock",
+    leave: "tl_run_leave(run);",
+    nothing: "return 0;",
+    end: "return 0;",
+};
+
+fn frame(kind: HandlerKind) -> Frame {
+    match kind {
+        HandlerKind::Site => SITE,
+        // Rare, so out of line: the compiler has less to do.
+        HandlerKind::Session => Frame {
+            enter: "tl_session_enter(run, p->data",
+            lock: "tl_run_lock_slow",
+            leave: "tl_session_leave(run);",
+            ..SITE
+        },
+        // A call whose values were not saved is none for the return handler.
+        HandlerKind::Entry => Frame {
+            first: "struct tl_ret_call *c",
+            enter: "tl_run_enter_call(run, c",
+            nothing: "return 1;",
+            end: "return skip;",
+            ..SITE
+        },
+        HandlerKind::Return => Frame {
+            ret: "void",
+            first: "struct tl_ret_call *c",
+            enter: "tl_run_enter_call(run, c",
+            nothing: "return;",
+            end: "return;",
+            ..SITE
+        },
+    }
+}
+
+impl Unit<'_> {
+    /// Offsets of the `@entry` values that a handler saves or reads.
+    fn call_data(&self, id: HandlerId) -> Result<Vec<u32>, EmitError> {
+        for p in &self.program.probes {
+            let ProbeKind::Return {
+                on_entry,
+                call_data,
+                ..
+            } = &p.kind
+            else {
+                continue;
+            };
+            if p.handler == id || *on_entry == Some(id) {
+                let (offsets, bytes) = layout::call_data(call_data, self.layout.max_string);
+                return match bytes > CALL_DATA_LIMIT {
+                    true => Err(EmitError::CallDataTooLarge {
+                        bytes,
+                        limit: CALL_DATA_LIMIT,
+                        span: self.program.handlers[id.0 as usize].span,
+                    }),
+                    false => Ok(offsets),
+                };
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    pub(crate) fn handler(
+        &mut self,
+        out: &mut Text,
+        id: HandlerId,
+        stacks: &[u32],
+    ) -> Result<HandlerFacts, EmitError> {
+        let h = &self.program.handlers[id.0 as usize];
+        let offsets = self.call_data(id)?;
+        let mut body = Body::new(self, &h.locals, None, stacks);
+        body.call_data = offsets;
+        body.locals(0);
+        body.start(&h.body, false);
+        body.stmts(&h.body);
+        let stack = body.stack() + RUN_STACK;
+        if stack > STACK_LIMIT && h.kind != HandlerKind::Session {
+            return Err(EmitError::StackTooLarge {
+                bytes: stack,
+                limit: STACK_LIMIT,
+                span: h.span,
+            });
+        }
+        let locks = body.unit.layout.locks(&h.locks);
+        let light = !body.escapes && locks.is_none();
+        let text = body.finish();
+        let place = self.map.locate(h.span).replace("*/", "* /");
+        out.line(format!("/* {place}; at most {stack} bytes of stack */"));
+        self.head(out, id, h.kind, light, locks);
+        out.append(text);
+        tail(out, h.kind, light);
+        Ok(HandlerFacts { stack })
+    }
+
+    /// Everything before the body.
+    fn head(
+        &self,
+        out: &mut Text,
+        id: HandlerId,
+        kind: HandlerKind,
+        light: bool,
+        locks: Option<String>,
+    ) {
+        let f = frame(kind);
+        let (name, nothing) = (handler_name(id), f.nothing);
+        let rest = "struct tl_regs *regs, struct tl_thread *self";
+        out.line(format!("{} {name}({}, {rest});", f.ret, f.first));
+        out.line(format!("{} {name}({}, {rest})", f.ret, f.first));
+        out.line("{");
+        if light {
+            light_head(out, kind, nothing);
+        } else {
+            out.line("\tstruct tl_run run_room, *const run = &run_room;");
+            out.line(format!("\tif (!{}, regs, self))", f.enter));
+            out.line(format!("\t\t{nothing}"));
+        }
+        if kind == HandlerKind::Entry {
+            out.line("\tint skip = 1;");
+        }
+        if let Some(locks) = locks {
+            out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
+            let count = "sizeof(locks) / sizeof(locks[0])";
+            out.line(format!("\tif (!{}(run, locks, {count}))", f.lock));
+            out.line("\t\tgoto out;");
+        }
+    }
+}
+
+/// Everything behind the body.
+fn tail(out: &mut Text, kind: HandlerKind, light: bool) {
+    let f = frame(kind);
+    if kind == HandlerKind::Entry {
+        out.line("\tskip = 0;");
+    }
+    out.line("\tgoto out;");
+    out.line("out:");
+    if !light {
+        out.line(format!("\t{}", f.leave));
+    }
+    out.line(format!("\t{}", f.end));
+    out.line("}");
+    out.blank();
+}
+
+/// The head of a handler that only counts: nothing of it can fail or wait, so
+/// all that it needs of a run are three pointers, which stay in registers.
+fn light_head(out: &mut Text, kind: HandlerKind, nothing: &str) {
+    let (env, call) = match kind {
+        HandlerKind::Entry | HandlerKind::Return => ("c->rp->data", "c"),
+        _ => ("p->data", "NULL"),
+    };
+    out.line(format!("\tconst struct tl_env *const env = {env};"));
+    out.line("\tstruct { struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
+    out.line(format!(
+        "\t\trun_room = {{ env->view, tl_count_enter(env, self), regs, {call} }}, *const run = &run_room;"
+    ));
+    out.line("\tif (!run->block)");
+    out.line(format!("\t\t{nothing}"));
+}
