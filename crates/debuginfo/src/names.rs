@@ -188,8 +188,8 @@ impl Dwarf {
     fn refers_outside(&self) -> bool {
         let form = dw::DW_FORM_ref_addr.0 as u8;
         let table = self.main.debug_abbrev.reader().slice();
-        [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
-            .iter()
-            .any(|at| memmem::find(table, &[at.0 as u8, form]).is_some())
+        let origins = [dw::DW_AT_abstract_origin, dw::DW_AT_specification];
+        let named = |at: &dw::DwAt| memmem::find(table, &[at.0 as u8, form]).is_some();
+        self.main.sup().is_some() || origins.iter().any(named)
     }
 }
