@@ -30,6 +30,7 @@ struct mapped {
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	bool interp, is_dyn, vdso, whole;
+	enum { NOT_ASKED, THERE, NOT_YET } unwind; /* as unwind_mapped() has seen it */
 	char path[512];
 };
 
@@ -241,15 +242,12 @@ static int find_mapped(struct guardian *g)
 }
 
 /* Is the unwind table really there? The loader maps a file in steps. */
-static bool unwind_mapped(struct guardian *g, const struct mapped *m)
+static bool look_for_unwind(struct guardian *g, const struct mapped *m)
 {
-	FILE *f;
+	FILE *f = open_maps(g);
 	struct line l;
 	bool ok = false;
 
-	if (!m->eh)
-		return true;
-	f = open_maps(g);
 	while (f && next_line(f, &l)) {
 		if (m->eh >= l.lo && m->eh < l.hi)
 			ok = l.inode == m->inode && l.offset + (m->eh - l.lo) == m->unwind_offset;
@@ -257,6 +255,16 @@ static bool unwind_mapped(struct guardian *g, const struct mapped *m)
 	if (f)
 		fclose(f);
 	return ok;
+}
+
+/* Asked for every probe: one look an image, until the mappings are read anew. */
+static bool unwind_mapped(struct guardian *g, const struct mapped *m)
+{
+	struct mapped *known = &found[m - found];
+
+	if (known->unwind == NOT_ASKED)
+		known->unwind = !m->eh || look_for_unwind(g, m) ? THERE : NOT_YET;
+	return known->unwind == THERE;
 }
 
 static const char *base_name(const char *path)
