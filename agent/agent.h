@@ -17,6 +17,10 @@ int tl_agent_arm(struct tl_ctl *c);
 int tl_agent_disarm(struct tl_ctl *c);
 void tl_agent_counts(struct tl_ctl *c);
 
+/* watch.c: places that concern the guardian, not the script */
+void tl_agent_watch(struct tl_ctl *c);
+void tl_agent_unwatch(void);
+
 /* view.c: the session as handlers see it. */
 int tl_agent_view_init(struct tl_ctl *c);
 struct tl_view;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 2
+#define TL_CTL_VERSION 3
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -23,6 +23,7 @@ enum {
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PCS = 65536,
 	TL_CTL_RUNGS = 8,
+	TL_CTL_WATCHED = 4,
 };
 
 enum tl_command {
@@ -61,6 +62,7 @@ struct tl_ctl_area {
 struct tl_ctl_trap {
 	uint64_t addr; /* 0: never used */
 	uint64_t detour; /* 0: removed */
+	uint64_t sure; /* nobody stands a byte behind it but by the breakpoint */
 };
 
 struct tl_ctl_pc {
@@ -116,8 +118,11 @@ struct tl_ctl {
 	uint32_t explain; /* ARM: tell rungs and reasons, too */
 	uint64_t
 		dl_state; /* ARM: where the loader comes by when it has mapped images; 0: not watched */
+	uint64_t sigaction_at
+		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does; 0: none */
 	/* service */
-	uint32_t svc, reserved;
+	uint32_t svc;
+	uint32_t ntraps; /* addresses that ever held a breakpoint */
 	uint64_t svc_arg[4];
 	int64_t svc_ret;
 	/* tables; offsets from the start */

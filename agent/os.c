@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The parts of the process home that only the guardian can answer in a foreign process. */
 #include "agent.h"
+#include "../engine/insn/x86/insn.h"
 #include "../engine/os/process/process.h"
 
 int tl_home_init(void)
@@ -100,8 +101,23 @@ int tl_os_trap_allowed(void)
 	return 0;
 }
 
+enum { INT3 = 0xcc, LOCK = 0xf0 };
+
+/*
+ * A SIGTRAP with the program counter a byte behind is the breakpoint's, unless
+ * an instruction ends there, or is one with a lock prefix, which libc jumps over.
+ */
+static bool nobody_stands_behind(uintptr_t addr)
+{
+	const uint8_t *at = (const uint8_t *)addr;
+	struct tl_insn insn;
+
+	return *at != LOCK && tl_insn_decode(&insn, at, TL_INSN_MAX, TL_INSN_64) > 1;
+}
+
 int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 {
+	bool there = *(const uint8_t *)addr == INT3;
 	uint32_t i = tl_ctl_trap_hash(addr), n;
 	int ret = tl_code_seal(); /* the next hit runs the detour */
 
@@ -112,6 +128,9 @@ int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 
 		if (t->addr && t->addr != addr)
 			continue;
+		tl_ctl->ntraps += !t->addr;
+		if (!there) /* else what was known before holds */
+			t->sure = (!t->addr || t->sure) && nobody_stands_behind(addr);
 		__atomic_store_n(&t->detour, detour, __ATOMIC_RELEASE);
 		__atomic_store_n(&t->addr, addr, __ATOMIC_RELEASE);
 		return 0;

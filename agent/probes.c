@@ -28,45 +28,6 @@ static const struct tl_ctl_part *ctl_parts(const struct tl_ctl *c)
 	return (const struct tl_ctl_part *)((const char *)c + c->parts_off);
 }
 
-/*
- * The loader's own breakpoint place (r_brk): always a trap, which holds the
- * thread until the guardian has looked for images that probes wait for.
- */
-static struct tl_probe news;
-static bool watching;
-
-static int no_handler(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
-{
-	(void)p, (void)regs, (void)self;
-	return 0;
-}
-
-static void watch_loader(struct tl_ctl *c)
-{
-	int ret;
-
-	if (!c->dl_state || watching)
-		return;
-	news = (struct tl_probe){.addr = (void *)(uintptr_t)c->dl_state,
-		.pre = no_handler,
-		.flags = TL_PROBE_NO_JUMP};
-	ret = tl_probe_register(&news);
-	if (ret ==
-		-TL_E_NOT_PROVEN) { /* musl has no unwind table; the loader itself gave us this function */
-		news.func_start = c->dl_state;
-		news.func_size = 1;
-		ret = tl_probe_register(&news);
-	}
-	watching = !ret;
-}
-
-static void unwatch_loader(void)
-{
-	if (watching)
-		tl_probe_unregister(&news);
-	watching = false;
-}
-
 /* A handler in the target is a number from the control block until here. */
 static void *code_at(uint64_t addr)
 {
@@ -235,7 +196,7 @@ int tl_agent_arm(struct tl_ctl *c)
 	struct tl_probe **probes;
 	uint32_t i;
 
-	watch_loader(c);
+	tl_agent_watch(c);
 	if (!c->count)
 		return 0;
 	tl_probes_optimize(c->jump != 0);
@@ -291,7 +252,7 @@ int tl_agent_disarm(struct tl_ctl *c)
 	size_t n = 0, max = 0;
 	int ret = 0;
 
-	unwatch_loader();
+	tl_agent_unwatch();
 	for (a = all; a; a = a->next)
 		max++;
 	if (!max)

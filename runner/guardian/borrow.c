@@ -101,7 +101,8 @@ static uint64_t clock_ns(void)
 
 /* What the scheduler tells of a thread. */
 struct sched {
-	uint64_t exec_start; /* when it last was on a processor, ns on that one's clock; 0: not told */
+	uint64_t
+		exec_start; /* when it last was on a processor, ns on that one's clock; 0: not told */
 	uint64_t switches; /* how often it has gone to sleep */
 };
 

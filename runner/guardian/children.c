@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -134,11 +135,12 @@ static bool clean_child(struct guardian *g, struct thread *t)
 /* Is it a copy of the target, our memory included? Not so what a shell started beside it. */
 static bool is_copy(struct guardian *g, pid_t pid)
 {
-	struct tl_ctl head;
-	const size_t n = offsetof(struct tl_ctl, size);
+	const size_t n = offsetof(struct tl_ctl, target);
+	char head[sizeof(uint32_t) * 3]; /* magic, version, guardian */
 
-	return g->injected && target_read(g, pid, g->ctl->self, &head, n) == n &&
-	       head.magic == TL_CTL_MAGIC && head.guardian == g->ctl->guardian;
+	_Static_assert(sizeof(head) == offsetof(struct tl_ctl, target), "the registry's start");
+	return g->injected && target_read(g, pid, g->ctl->self, head, n) == n &&
+	       !memcmp(head, g->ctl, n);
 }
 
 static void process_born(struct guardian *g, struct thread *t)
@@ -170,12 +172,10 @@ void child_born(struct guardian *g, struct thread *t)
 		return;
 	}
 	if (!mask_get(t->tid, &mask))
-		t->blocks_trap = mask >> (SIGTRAP - 1) & 1;
+		mask_learn(t, mask);
 	if (g->expecting && !regs_get(t->tid, &regs) && regs.rsp == HELPER_SP) {
 		t->held = true; /* clone_helper() takes it */
 		return;
 	}
-	t->blocks_trap =
-		false; /* C libraries start threads with everything blocked, then unblock */
 	thread_resume(g, t, 0);
 }

@@ -32,8 +32,13 @@ struct reissue {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 };
 
+/* As rt_sigaction(2) takes it. */
+struct signal_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
 struct thread {
-	struct thread *next;
+	struct thread *next, *same_hash;
 	pid_t tid, tgid;
 	bool stopped, dead;
 	bool held; /* its next clean stop belongs to somebody who waits for it */
@@ -42,13 +47,15 @@ struct thread {
 	bool newborn; /* its first stop has not come yet */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
 	bool follow; /* tracing system calls (launch) */
-	bool blocks_trap; /* SIGTRAP was blocked when last seen for sure */
+	bool mask_known, blocks_trap; /* its signal mask without SIGTRAP; was that in it, too? */
+	uint64_t mask;
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
 	struct reissue again;
 };
 
+enum { THREAD_BUCKETS = 1024 };
 enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
 
 struct phase {
@@ -62,8 +69,9 @@ struct guardian {
 	int sock; /* to the runner */
 	int mem; /* /proc/PID/mem */
 	int sigchld; /* signalfd */
+	bool hot; /* breakpoints are being hit: see watch() */
 	int session_fd, ctl_fd;
-	struct thread *threads;
+	struct thread *threads, *by_tid[THREAD_BUCKETS];
 	struct tl_ctl *ctl;
 	size_t ctl_size;
 	const struct module *mod;
@@ -78,7 +86,7 @@ struct guardian {
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool leave; /* runner gone, or it said so */
-	bool injected, seccomp, launched, entered;
+	bool injected, seccomp, launched;
 	bool expecting; /* a helper is being born */
 	bool armed;
 	uint32_t narmed;
@@ -91,15 +99,15 @@ struct guardian {
 	bool dl_missed; /* the loader had news while it was not */
 	struct thread *main_held;
 	bool looked, one_look; /* see quiet() */
-	double trap_read_ms;
 	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
-	int trap_known; /* dispositions of SIGTRAP: see trapsvc.c */
-	struct {
-		uint64_t handler, flags, restorer, mask;
-	} trap_action;
+	struct signal_action trap_action; /* the program's for SIGTRAP: see trapmend.c */
+	bool action_learnt, action_watched;
+	bool met_blocked, watch_due; /* a hit has met a blocked SIGTRAP; the watch is to begin */
+	double action_read_ms;
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
-	uint64_t traps;
+	uint64_t traps; /* hits of probes by breakpoints */
+	uint64_t stops; /* at any breakpoint of ours */
 	int verbose, explain;
 	bool traps_only;
 	struct phase phases[32];
@@ -113,9 +121,8 @@ int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((forma
 void guardian_note(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
 double now_ms(void);
-
 void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text);
-struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i);
+void guardian_send(struct guardian *g, struct message *m);
 
 /* explain.c */
 void explain(struct guardian *g);
@@ -125,6 +132,7 @@ struct thread *thread_find(struct guardian *g, pid_t tid);
 struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid);
 void thread_drop(struct guardian *g, struct thread *t);
 bool pump(struct guardian *g, bool block); /* one event; false: there was none */
+bool pump_briefly(struct guardian *g); /* wait for one, or a signal */
 void thread_resume(struct guardian *g, struct thread *t, int sig);
 bool thread_interrupt(
 	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
@@ -191,6 +199,15 @@ bool trap_hit(struct guardian *g, struct thread *t);
 void traps_settle(
 	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
 
+/* trapmend.c */
+void mask_learn(struct thread *t, uint64_t mask);
+void trap_mend(struct guardian *g, struct thread *t);
+bool action_known(const struct guardian *g);
+void action_coming(struct guardian *g, struct thread *t);
+void action_delivered(struct guardian *g);
+int action_watch(struct guardian *g);
+void action_step(struct guardian *g);
+
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);
 int journal_restore(struct guardian *g, pid_t pid, int mem);
@@ -201,10 +218,16 @@ void launch_exec(struct guardian *g, struct thread *t);
 bool launch_searches(const struct guardian *g);
 bool launch_adopt(struct guardian *g, struct thread *t);
 bool launch_entry(struct guardian *g, struct thread *t);
+bool launch_step_due(const struct guardian *g);
 int launch_step(struct guardian *g);
 
-/* session steps, guardian.c */
+/* leave.c */
 void counts_at_exit(struct guardian *g);
+void session_leave(struct guardian *g);
+
+/* arm.c */
+int control_create(struct guardian *g);
+struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i);
 int session_arm(struct guardian *g, struct thread *from, bool final);
 int session_more(struct guardian *g, struct thread *from, bool final);
 

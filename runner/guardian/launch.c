@@ -176,6 +176,11 @@ static void dlopen_step(struct guardian *g)
 		thread_release(g, t);
 }
 
+bool launch_step_due(const struct guardian *g)
+{
+	return g->at_exec || g->at_map || g->at_entry || g->at_dlopen || g->dl_missed;
+}
+
 int launch_step(struct guardian *g)
 {
 	struct thread *t;

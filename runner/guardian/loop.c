@@ -13,12 +13,17 @@
 
 enum { SYSCALL_STOP = SIGTRAP | 0x80 };
 
+static struct thread **bucket(struct guardian *g, pid_t tid)
+{
+	return &g->by_tid[tid % THREAD_BUCKETS];
+}
+
 struct thread *thread_find(struct guardian *g, pid_t tid)
 {
-	struct thread *t = g->threads;
+	struct thread *t = *bucket(g, tid);
 
 	while (t && t->tid != tid)
-		t = t->next;
+		t = t->same_hash;
 	return t;
 }
 
@@ -32,6 +37,8 @@ struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid)
 	t->tgid = tgid;
 	t->next = g->threads;
 	g->threads = t;
+	t->same_hash = *bucket(g, tid);
+	*bucket(g, tid) = t;
 	return t;
 }
 
@@ -42,6 +49,9 @@ void thread_drop(struct guardian *g, struct thread *t)
 	while (*link != t)
 		link = &(*link)->next;
 	*link = t->next;
+	for (link = bucket(g, t->tid); *link != t;)
+		link = &(*link)->same_hash;
+	*link = t->same_hash;
 	free(t);
 }
 
@@ -51,7 +61,7 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 
 	(void)g;
 	t->stopped = false;
-	if (t->interrupted) /* any stop takes away one that was asked for */
+	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0, (long)sig);
 }
@@ -91,6 +101,13 @@ static bool is_ignored(struct guardian *g, struct thread *t, int sig)
 	return !(caught >> (sig - 1) & 1);
 }
 
+static void send_late_stop(struct thread *t)
+{
+	if (t->late_stop)
+		kill(t->tid, SIGSTOP);
+	t->late_stop = 0;
+}
+
 static void signal_stop(struct guardian *g, struct thread *t, int sig)
 {
 	struct user_regs_struct regs;
@@ -103,6 +120,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 	if (sig == SIGTRAP && trap_hit(g, t)) {
 		if (g->at_entry != t && g->at_dlopen != t) /* there the main loop takes over */
 			thread_resume(g, t, 0);
+		send_late_stop(t);
 		return;
 	}
 	if (is_ignored(g, t, sig) && !regs_get(t->tid, &regs) && (long)regs.orig_rax >= 0 &&
@@ -259,20 +277,35 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 	}
 }
 
-bool pump(struct guardian *g, bool block)
+/* One wait. 1: an event was dealt with, 0: nothing, -1: a signal came. */
+static int take_event(struct guardian *g, int flags)
 {
 	int status;
-	pid_t tid;
+	pid_t tid = waitpid(-1, &status, __WALL | flags);
 
-	do
-		tid = waitpid(-1, &status, __WALL | (block ? 0 : WNOHANG));
-	while (tid < 0 && errno == EINTR);
+	if (tid > 0) {
+		dispatch(g, tid, status);
+		return 1;
+	}
+	if (tid < 0 && errno == EINTR)
+		return -1;
 	if (tid < 0 && errno == ECHILD)
 		g->gone = true;
-	if (tid <= 0)
-		return false;
-	dispatch(g, tid, status);
-	return true;
+	return 0;
+}
+
+bool pump(struct guardian *g, bool block)
+{
+	int ret;
+
+	while ((ret = take_event(g, block ? 0 : WNOHANG)) < 0)
+		;
+	return ret;
+}
+
+bool pump_briefly(struct guardian *g)
+{
+	return take_event(g, 0) > 0;
 }
 
 /* A little rest that ends at the next event. */
@@ -316,10 +349,7 @@ void thread_release(struct guardian *g, struct thread *t)
 		thread_drop(g, t);
 		return;
 	}
-	if (t->late_stop) {
-		kill(t->tid, SIGSTOP);
-		t->late_stop = 0;
-	}
+	send_late_stop(t);
 	if (!t->stopped)
 		return;
 	if (t->status >> 16 == PTRACE_EVENT_STOP && is_job_control(WSTOPSIG(t->status))) {

@@ -3,139 +3,57 @@
  * The trap rung in a foreign process: a thread that runs into one of our
  * breakpoints stops here, is led to the site's detour, and goes on. No signal
  * is ever delivered, so neither the program's SIGTRAP handler nor a blocked
- * SIGTRAP matters. Only the kernel's own bookkeeping must be mended: a forced
- * signal that was blocked gets unblocked and loses its handler.
+ * SIGTRAP matters. Every system call here is paid for with each hit: most take
+ * five (wait, program counter, mask, program counter, go on).
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
+#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "guardian.h"
 
-enum { TRAP_BIT = 1 << (SIGTRAP - 1), LOOK_EVERY_MS = 5 };
-
-/* The detour for a breakpoint at addr, 0: not ours (any more). */
-static uint64_t trap_find(struct guardian *g, uint64_t addr, bool *known)
+/* What is known of the breakpoint at addr, NULL: never one of ours. */
+static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
 {
 	uint32_t i = tl_ctl_trap_hash(addr), n;
 
-	*known = false;
 	for (n = 0; n < TL_CTL_TRAPS; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
 		const struct tl_ctl_trap *t = &g->ctl->traps[i];
 		uint64_t at = __atomic_load_n(&t->addr, __ATOMIC_ACQUIRE);
 
 		if (!at)
-			return 0;
-		if (at == addr) {
-			*known = true;
-			return __atomic_load_n(&t->detour, __ATOMIC_ACQUIRE);
-		}
+			return NULL;
+		if (at == addr)
+			return t;
 	}
-	return 0;
+	return NULL;
 }
 
-/*
- * Was SIGTRAP blocked when the breakpoint forced it? The kernel has unblocked
- * it since. The C libraries block everything at once, so the neighbours tell;
- * whoever had it blocked when last seen for sure is believed too.
- */
-static bool was_blocked(struct thread *t, uint64_t *mask)
+/* Does this SIGTRAP come from a breakpoint? Others send it too. */
+static bool by_breakpoint(struct thread *t)
 {
-	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
-				1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
+	siginfo_t info;
 
-	if (mask_get(t->tid, mask) || *mask & TRAP_BIT)
-		return false;
-	return t->blocks_trap || (*mask & faults) == faults;
+	return !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) && info.si_code == SI_KERNEL;
 }
 
-/* Read or write the program's disposition of SIGTRAP, by a call of the stopped thread. */
-static bool disposition(struct guardian *g, struct thread *t, bool set)
+static bool pc_get(struct thread *t, uint64_t *pc)
 {
-	struct user_regs_struct saved;
-	uint64_t mask, at, keep[4], now[4];
-	bool ok;
-
-	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
-		return false;
-	at = (saved.rsp - 128 - 256) & ~15ull;
-	if (target_read(g, t->tgid, at, keep, sizeof(keep)) != sizeof(keep))
-		return false;
-	mask_set(t->tid, ~0ull);
-	t->held = true;
-	if (set) {
-		ok = !target_write(g, t->tgid, at, &g->trap_action, sizeof(g->trap_action)) &&
-		     !remote_call(g, t, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0, 0);
-	} else {
-		ok = !remote_call(g, t, SYS_rt_sigaction, SIGTRAP, 0, at, 8, 0, 0) &&
-		     target_read(g, t->tgid, at, now, sizeof(now)) == sizeof(now) && now[0];
-		if (ok) /* not SIG_DFL: another thread's trap may have come in between */
-			memcpy(&g->trap_action, now, sizeof(now));
-	}
-	t->held = false;
-	if (t->dead)
-		return false;
-	target_write(g, t->tgid, at, keep, sizeof(keep));
-	regs_set(t->tid, &saved);
-	mask_set(t->tid, mask);
-	return ok;
+	errno = 0;
+	*pc = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rip), 0);
+	return !errno;
 }
 
-/* What the process ignores and catches, by one look. */
-static void actions(pid_t tid, uint64_t *ignored, uint64_t *caught)
+static void pc_set(struct thread *t, uint64_t pc)
 {
-	char path[64], text[2048], *at;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	if ((at = strstr(text, "\nSigIgn:")))
-		*ignored = strtoull(at + 8, NULL, 16);
-	if ((at = strstr(text, "\nSigCgt:")))
-		*caught = strtoull(at + 8, NULL, 16);
-}
-
-/* Keep the program's own handler known while it is there, and put it back when a trap has reset it. */
-static void mend(struct guardian *g, struct thread *t)
-{
-	uint64_t caught = 0, ignored = 0, mask;
-	bool blocked = was_blocked(t, &mask);
-	double now = now_ms();
-
-	if (t->tgid !=
-		g->pid) /* a vfork child: its dispositions are its own, and end with its exec */
-		goto mask;
-	/* Every time: a handler may be installed just before a trap resets it. */
-	actions(t->tid, &ignored, &caught);
-	if ((caught | ignored) & TRAP_BIT) {
-		if (!g->trap_known || now - g->trap_read_ms > LOOK_EVERY_MS) {
-			g->trap_known |= disposition(g, t, false);
-			g->trap_read_ms = now;
-		}
-	} else if (g->trap_known &&
-		   (blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN)) {
-		disposition(g, t, true);
-	} /* else another thread's trap has reset it a moment ago: that one mends it */
-mask:
-	if (blocked && !t->dead)
-		mask_set(t->tid, mask | TRAP_BIT);
+	ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.rip), pc);
 }
 
 static void hold_for_news(struct guardian *g, struct thread *t)
 {
-	g->traps--; /* no probe of the user's */
 	if (!g->pending)
 		return;
 	if (!g->watching || g->at_dlopen) {
@@ -146,43 +64,67 @@ static void hold_for_news(struct guardian *g, struct thread *t)
 	g->at_dlopen = t;
 }
 
+/* A place where we ourselves want to be told. true: it is no probe of the user's. */
+static bool is_watched(struct guardian *g, struct thread *t, uint64_t addr)
+{
+	int i;
+
+	for (i = 0; i < TL_CTL_WATCHED; i++) {
+		if (addr == g->ctl->sigaction_at[i]) {
+			action_coming(g, t);
+			return true;
+		}
+	}
+	if (addr != g->ctl->dl_state)
+		return false;
+	if (t->tgid == g->pid)
+		hold_for_news(g, t);
+	return true;
+}
+
+/* The program's own breakpoint. Another thread's trap may have reset the handler it is for: that one first. */
+static bool not_ours(struct guardian *g, struct thread *t)
+{
+	bool held = t->held;
+
+	if (!by_breakpoint(t))
+		return false;
+	t->held = true;
+	while (action_known(g) && pump(g, false))
+		;
+	t->held = held;
+	action_delivered(g);
+	return false;
+}
+
+/* true: it was one of ours, and the thread stands where it is to go on. */
 bool trap_hit(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
-	uint64_t detour;
-	siginfo_t info;
+	const struct tl_ctl_trap *trap;
+	uint64_t pc, detour;
 	uint8_t byte;
-	bool known, loader_news;
 
 	if (launch_entry(g, t))
 		return true;
-	if (!g->ctl || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) || info.si_code != SI_KERNEL ||
-		regs_get(t->tid, &regs))
+	if (!g->ctl || !pc_get(t, &pc))
 		return false;
-	detour = trap_find(g, regs.rip - 1, &known);
-	if (!known) {
-		/* The program's own. Another thread's trap may have reset the handler it is for: that one first. */
-		t->held = true;
-		while (g->trap_known && pump(g, false))
-			;
-		t->held = false;
+	trap = trap_find(g, pc - 1);
+	if (!trap)
+		return not_ours(g, t);
+	detour = __atomic_load_n(&trap->detour, __ATOMIC_ACQUIRE);
+	if ((!trap->sure || !detour) && !by_breakpoint(t))
 		return false;
-	}
 	if (!detour) { /* taken away a moment ago: what stands there now counts */
-		if (target_read(g, t->tgid, regs.rip - 1, &byte, 1) == 1 && byte == 0xcc)
+		if (target_read(g, t->tgid, pc - 1, &byte, 1) == 1 && byte == 0xcc)
 			return false;
-		detour = regs.rip - 1;
+		detour = pc - 1;
 	}
-	g->traps++;
-	loader_news = regs.rip - 1 == g->ctl->dl_state && t->tgid == g->pid;
-	mend(g, t);
-	if (t->dead || regs_get(t->tid, &regs))
+	trap_mend(g, t);
+	if (t->dead)
 		return true;
-	regs.rip = detour;
-	regs.orig_rax = (uint64_t)-1;
-	regs_set(t->tid, &regs);
-	if (loader_news)
-		hold_for_news(g, t);
+	g->traps += !is_watched(g, t, pc - 1);
+	g->stops++;
+	pc_set(t, detour);
 	return true;
 }
 
@@ -194,7 +136,7 @@ static bool trap_waits(struct guardian *g)
 	for (t = g->threads; t; t = t->next) {
 		pending = 0;
 		if (!t->dead && !status_number(t->tid, "SigPnd", 16, &pending) &&
-			pending & TRAP_BIT)
+			pending >> (SIGTRAP - 1) & 1)
 			return true;
 	}
 	return false;

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The control block, and probes in by way of the agent. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <trapless/error.h>
+#include <trapless/probe.h>
+
+#include "guardian.h"
+
+int control_create(struct guardian *g)
+{
+	size_t probes = sizeof(struct tl_ctl), parts;
+
+	parts = probes + g->mod->nprobes * sizeof(struct tl_ctl_probe);
+	g->ctl_size = (parts + g->mod->nparts * sizeof(struct tl_ctl_part) + 4095) & ~4095ull;
+	g->ctl_fd = memfd_create("trapless", MFD_CLOEXEC);
+	if (g->ctl_fd < 0 || ftruncate(g->ctl_fd, (off_t)g->ctl_size))
+		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
+	g->ctl = mmap(NULL, g->ctl_size, PROT_READ | PROT_WRITE, MAP_SHARED, g->ctl_fd, 0);
+	if (g->ctl == MAP_FAILED) {
+		g->ctl = NULL;
+		return guardian_fail(g, "cannot map the control block: %s", strerror(errno));
+	}
+	g->ctl->magic = TL_CTL_MAGIC;
+	g->ctl->version = TL_CTL_VERSION;
+	g->ctl->guardian = (uint32_t)getpid();
+	g->ctl->target = (uint32_t)g->pid;
+	g->ctl->size = g->ctl_size;
+	g->ctl->session_size = g->session_size;
+	g->ctl->probes_off = probes;
+	g->ctl->nprobes = g->mod->nprobes;
+	g->ctl->parts_off = parts;
+	g->ctl->nparts = g->mod->nparts;
+	return 0;
+}
+
+struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i)
+{
+	return (struct tl_ctl_probe *)((char *)g->ctl + g->ctl->probes_off) + i;
+}
+
+/* What the agent needs to know of each probe, besides its address. */
+static void fill_probes(struct guardian *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->mod->nprobes; i++) {
+		const struct tl_tap_probe *from = &g->mod->probes[i];
+		struct tl_ctl_probe *p = guardian_probe(g, i);
+
+		p->number = i;
+		p->kind = from->kind;
+		p->handler = from->handler == TL_NONE ? 0 : g->module_at + from->handler;
+		p->on_entry = from->on_entry == TL_NONE ? 0 : g->module_at + from->on_entry;
+		p->point = g->strings_at + from->point;
+		p->func = g->strings_at + from->func;
+		p->call_data = from->call_data;
+		p->first_part = from->first_part;
+		p->nparts = from->nparts;
+		p->flags = (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
+			   (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
+			   (g->traps_only ? TL_PROBE_NO_JUMP : 0);
+	}
+}
+
+/* --- arming --------------------------------------------------------------------------- */
+
+static int tell_refusals(struct guardian *g)
+{
+	char text[700];
+	uint32_t i, bad = 0;
+
+	for (i = 0; i < g->mod->nprobes; i++) {
+		struct tl_ctl_probe *p = guardian_probe(g, i);
+		const struct tl_tap_probe *from = &g->mod->probes[i];
+
+		if (!p->result || p->armed || (from->flags & TL_TAP_PROBE_OPTIONAL) ||
+			g->told[i] & TOLD_REFUSAL)
+			continue;
+		g->told[i] |= TOLD_REFUSAL;
+		bad++;
+		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
+			module_string(g->mod, from->point), tl_error_name(p->result),
+			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
+			tl_error_next(p->result));
+		guardian_say(g, MSG_WARN, 1, text);
+	}
+	return (int)bad;
+}
+
+static void note_states(struct guardian *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = guardian_probe(g, i);
+
+		if (p->armed)
+			g->shared_state[i] = PROBE_ARMED;
+		else if (p->result && g->shared_state[i] != PROBE_ARMED)
+			g->shared_state[i] = PROBE_REFUSED;
+	}
+}
+
+static int arm_now(struct guardian *g)
+{
+	double at = now_ms();
+	int ret;
+
+	g->ctl->first = 0;
+	g->ctl->count = g->mod->nprobes;
+	g->ctl->explain = g->explain || g->verbose;
+	ret = helper_command(g, TL_CMD_ARM);
+	guardian_phase(g, "arm", at);
+	note_states(g);
+	if (ret >= 0) {
+		g->narmed = (uint32_t)ret;
+		ret = action_watch(g);
+	}
+	tell_refusals(g);
+	explain(g);
+	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
+}
+
+static int first_steps(struct guardian *g)
+{
+	double at = now_ms();
+	int ret = inject(g);
+
+	guardian_phase(g, "inject", at);
+	if (ret)
+		return ret;
+	fill_probes(g);
+	at = now_ms();
+	g->ctl->tid_offset = g->launched ? loader_tid_offset(g) : 0;
+	if (maps_read(g) || images_read(g))
+		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	ret = helper_command(g, TL_CMD_INIT);
+	guardian_phase(g, "start", at);
+	if (ret)
+		return guardian_fail(g, "the engine did not start in process %d: %s; %s", g->pid,
+			tl_error_text(ret), tl_error_next(ret));
+	return 0;
+}
+
+/* Some probes wait for objects that may come later: be told of them. true: the agent has to act. */
+static bool watch_loader(struct guardian *g, bool final)
+{
+	if (!final || !g->pending || g->ctl->dl_state)
+		return false;
+	g->ctl->dl_state = loader_state(g);
+	return g->ctl->dl_state != 0;
+}
+
+int session_arm(struct guardian *g, struct thread *from, bool final)
+{
+	double at = now_ms();
+	int ret;
+
+	if (!helper_start(g, from))
+		return guardian_fail(g, "process %d has ended", g->pid);
+	guardian_phase(g, "borrow", at);
+	ret = first_steps(g);
+	if (!ret)
+		ret = probes_resolve(g, final) < 0 ? -1 : 0;
+	if (!ret) {
+		watch_loader(g, final);
+		ret = arm_now(g);
+	}
+	if (!ret)
+		g->armed = true;
+	helper_end(g);
+	return ret;
+}
+
+/* More has been mapped: arm what is there now. */
+int session_more(struct guardian *g, struct thread *from, bool final)
+{
+	int ret = probes_resolve(g, final);
+
+	if (ret < 0 || (!ret && !watch_loader(g, final)))
+		return ret;
+	if (!helper_start(g, from))
+		return -1;
+	ret = arm_now(g);
+	helper_end(g);
+	return ret;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A forced SIGTRAP leaves traces in the kernel's own books: where it was
+ * blocked or ignored, the kernel unblocks it and resets the program's
+ * disposition to the default. Both are put back before the thread goes on.
+ *
+ * The handler is lost by the reset, so it must be known before: it is read
+ * when the first breakpoint stands, and looked at every few milliseconds while
+ * hits come. Where they may meet a blocked SIGTRAP, the C library's system
+ * call that changes it is watched, by a breakpoint too. What is left: a handler
+ * that is installed by a system call of the program's own, or just before the
+ * first hit of a session that meets a blocked SIGTRAP outside the C library.
+ *
+ * Whether SIGTRAP was blocked cannot be read after the fact. It is known of
+ * threads whose mask has not changed since it was last seen whole (attach,
+ * birth); for others the neighbours tell, since the C libraries block
+ * everything at once. A thread that blocks SIGTRAP alone after that is taken
+ * for one that does not: it keeps SIGTRAP unblocked until it sets its mask.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guardian.h"
+
+enum { LOOK_EVERY_MS = 5, NEAR = 24 };
+
+static const uint64_t trap_bit = 1ull << (SIGTRAP - 1);
+
+/* --- blocked? ---------------------------------------------------------------------- */
+
+void mask_learn(struct thread *t, uint64_t mask)
+{
+	t->mask = mask & ~trap_bit;
+	t->blocks_trap = mask & trap_bit;
+	t->mask_known = true;
+}
+
+static bool was_blocked(struct thread *t, uint64_t mask)
+{
+	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
+				1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
+
+	if (mask & trap_bit) /* it cannot have been forced */
+		return false;
+	if (!t->mask_known || mask != t->mask)
+		mask_learn(t, (mask & faults) == faults ? mask | trap_bit : mask);
+	return t->blocks_trap;
+}
+
+/* --- the program's disposition ------------------------------------------------------ */
+
+/* What the process ignores and catches, by one look. */
+static void actions(pid_t tid, uint64_t *ignored, uint64_t *caught)
+{
+	char path[64], text[2048], *at;
+	ssize_t n;
+	int fd;
+
+	*ignored = *caught = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	if ((at = strstr(text, "\nSigIgn:")))
+		*ignored = strtoull(at + 8, NULL, 16);
+	if ((at = strstr(text, "\nSigCgt:")))
+		*caught = strtoull(at + 8, NULL, 16);
+}
+
+static bool is_default(pid_t tid)
+{
+	uint64_t ignored, caught;
+
+	actions(tid, &ignored, &caught);
+	return !((ignored | caught) & trap_bit);
+}
+
+bool action_known(const struct guardian *g)
+{
+	return g->trap_action.handler != (uint64_t)(uintptr_t)SIG_DFL;
+}
+
+/* Read or write it, by a call of a stopped thread; `at`: room in its memory. */
+static bool action_call(struct guardian *g, struct thread *t, uint64_t at, bool set)
+{
+	struct signal_action now;
+
+	if (set)
+		return !target_write(g, t->tgid, at, &g->trap_action, sizeof(now)) &&
+		       !remote_call(g, t, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0, 0);
+	if (remote_call(g, t, SYS_rt_sigaction, SIGTRAP, 0, at, 8, 0, 0) ||
+		target_read(g, t->tgid, at, &now, sizeof(now)) != sizeof(now))
+		return false;
+	if (now.handler) /* else another thread's trap may have come in between */
+		g->trap_action = now;
+	return now.handler;
+}
+
+/* The same by a thread of the program, which does not notice. */
+static bool action_by(struct guardian *g, struct thread *t, bool set)
+{
+	struct user_regs_struct saved;
+	struct signal_action keep;
+	bool ok, held = t->held;
+	uint64_t mask, at;
+
+	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
+		return false;
+	at = (saved.rsp - 128 - 256) & ~15ull;
+	if (target_read(g, t->tgid, at, &keep, sizeof(keep)) != sizeof(keep))
+		return false;
+	mask_set(t->tid, ~0ull);
+	t->held = true;
+	ok = action_call(g, t, at, set);
+	t->held = held;
+	if (t->dead)
+		return false;
+	target_write(g, t->tgid, at, &keep, sizeof(keep));
+	regs_set(t->tid, &saved);
+	mask_set(t->tid, mask);
+	return ok;
+}
+
+/* Nobody tells of changes: look for them, but not at every hit. */
+static void look(struct guardian *g, struct thread *t)
+{
+	double now = now_ms();
+
+	if (now - g->action_read_ms <= LOOK_EVERY_MS)
+		return;
+	g->action_read_ms = now;
+	if (!is_default(t->tid))
+		action_by(g, t, false);
+}
+
+/* After a hit of one of our breakpoints: all as it was before. */
+void trap_mend(struct guardian *g, struct thread *t)
+{
+	bool blocked, lost;
+	uint64_t mask;
+
+	if (mask_get(t->tid, &mask))
+		return;
+	blocked = was_blocked(t, mask);
+	if (blocked && !g->met_blocked)
+		g->met_blocked = g->watch_due = true;
+	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
+		if (!g->action_watched)
+			look(g, t);
+		lost = blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN;
+		if (lost && action_known(g) && is_default(t->tid))
+			action_by(g, t, true);
+	}
+	if (blocked && !t->dead)
+		mask_set(t->tid, mask | trap_bit);
+}
+
+/* --- watching the program change it ---------------------------------------------------- */
+
+/* The thread stands before rt_sigaction(2): what is going to be the program's disposition? */
+void action_coming(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	struct signal_action next;
+
+	if (t->tgid != g->pid || regs_get(t->tid, &regs) || regs.rdi != SIGTRAP || !regs.rsi ||
+		target_read(g, t->tgid, regs.rsi, &next, sizeof(next)) != sizeof(next))
+		return;
+	g->trap_action = next;
+}
+
+/* A SIGTRAP of its own goes to the program: SA_RESETHAND is the kernel's to obey. */
+void action_delivered(struct guardian *g)
+{
+	if (g->trap_action.flags & SA_RESETHAND)
+		g->trap_action.handler = 0;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* The image that holds the C library: by name, or the program itself where there is no loader. */
+static const struct tl_ctl_image *c_library(const struct guardian *g)
+{
+	const struct tl_ctl_image *i, *only = NULL, *end = g->ctl->images + g->ctl->nimages;
+	bool loader = false;
+
+	for (i = g->ctl->images; i < end; i++) {
+		if (begins(i->name, "libc.so") || begins(i->name, "libc-2.") ||
+			begins(i->name, "libc.musl") || begins(i->name, "ld-musl"))
+			return i;
+		loader |= begins(i->name, "ld-linux") || begins(i->name, "ld-2.");
+		if (!only)
+			only = i;
+	}
+	return loader ? NULL : only;
+}
+
+/* mov $SYS_rt_sigaction, %eax with a syscall close behind: the place of the latter, NULL: none before end. */
+static const uint8_t *next_call(const uint8_t *p, const uint8_t *end)
+{
+	static const uint8_t load[] = {0xb8, SYS_rt_sigaction, 0, 0, 0}, call[] = {0x0f, 0x05};
+	const uint8_t *at;
+
+	while (p < end && (p = memmem(p, (size_t)(end - p), load, sizeof(load)))) {
+		p += sizeof(load);
+		at = memmem(p, end - p < NEAR ? (size_t)(end - p) : NEAR, call, sizeof(call));
+		if (at)
+			return at;
+	}
+	return NULL;
+}
+
+/* Where the C library changes dispositions, into the control block. How many places. */
+static int find_calls(struct guardian *g)
+{
+	const struct tl_ctl_image *libc = c_library(g);
+	size_t size = libc ? libc->hi - libc->lo : 0;
+	uint8_t *code = size ? malloc(size) : NULL;
+	const uint8_t *p, *end;
+	int n = 0;
+
+	if (!code)
+		return 0;
+	p = code;
+	end = code + target_read(g, g->pid, libc->lo, code, size);
+	while (n < TL_CTL_WATCHED && (p = next_call(p, end)))
+		g->ctl->sigaction_at[n++] = libc->lo + (uint64_t)(p - code);
+	free(code);
+	return n;
+}
+
+static bool probed(struct guardian *g, const struct tl_ctl_image *image)
+{
+	uint32_t i;
+
+	for (i = 0; image && i < g->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = guardian_probe(g, i);
+
+		if (p->armed && p->addr - image->lo < image->hi - image->lo)
+			return true;
+	}
+	return false;
+}
+
+/* The first breakpoints stand now: what is the program's disposition, and who blocks SIGTRAP? */
+static void learn(struct guardian *g, uint64_t room)
+{
+	struct thread *t;
+	uint64_t mask;
+
+	g->action_learnt = true;
+	if (!is_default(eye_of(g)))
+		action_call(g, g->helper, room, false);
+	for (t = g->threads; t; t = t->next) {
+		if (!t->mask_known && !t->helper && !t->dead &&
+			!status_number(t->tid, "SigBlk", 16, &mask))
+			mask_learn(t, mask);
+	}
+}
+
+/*
+ * After arming, with the helper held. The watch is a breakpoint in the C
+ * library, so it comes only where hits may meet a blocked SIGTRAP: when probes
+ * stand in that library, or once one has.
+ */
+int action_watch(struct guardian *g)
+{
+	int ret = 0;
+
+	if (!g->ctl->ntraps)
+		return 0;
+	if (!g->action_watched && (g->met_blocked || probed(g, c_library(g))) && find_calls(g)) {
+		g->ctl->count = 0; /* nothing else to arm */
+		ret = helper_command(g, TL_CMD_ARM);
+		g->action_watched = g->ctl->sigaction_at[0] != 0;
+	}
+	if (!g->action_learnt)
+		learn(g, g->stack_top - 4096);
+	return ret < 0 ? ret : 0;
+}
+
+/* The first hit that met a blocked SIGTRAP: from here changes are watched. */
+void action_step(struct guardian *g)
+{
+	g->watch_due = false;
+	if (!helper_start(g, NULL))
+		return;
+	action_watch(g);
+	helper_end(g);
+}
