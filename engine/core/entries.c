@@ -288,16 +288,22 @@ static void walk_near(
 		tl_arch_code_leaves(&near_func.code, tl_image_note_entry, NULL);
 }
 
-/* Short jumps reach the neighbours only: those are decoded properly. */
+/* Short jumps reach what lies near only, small functions in between or not: all of that is decoded properly. */
 static void scan_near(const struct tl_image *img, struct tl_entries *en, uintptr_t lo, uintptr_t hi)
 {
-	size_t before = tl_eh_upto(img, lo - 1), behind = tl_eh_upto(img, hi - 1);
+	size_t i;
 	struct tl_eh_entry e;
 
-	if (before && !tl_eh_entry(img, before - 1, &e) && lo - (e.part.start + e.part.size) < NEAR)
+	for (i = tl_eh_upto(img, lo - 1); i && !tl_eh_entry(img, i - 1, &e); i--) {
+		if (e.part.start + e.part.size + NEAR <= lo)
+			break;
 		walk_near(img, en, &e);
-	if (!tl_eh_entry(img, behind, &e) && e.part.start - hi < NEAR)
+	}
+	for (i = tl_eh_upto(img, hi - 1); !tl_eh_entry(img, i, &e); i++) {
+		if (e.part.start >= hi + NEAR)
+			break;
 		walk_near(img, en, &e);
+	}
 }
 
 int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
