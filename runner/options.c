@@ -26,7 +26,8 @@ void options_help(FILE *to)
 {
 	int i;
 
-	fputs("Usage: trapless-run MODULE.tap [-c CMD | -x PID ...] [options]\n"
+	fputs("Usage: trapless-run MODULE.tap [options] [-c CMD | -x PID ... | -- PROGRAM "
+	      "ARGS...]\n"
 	      "Run a compiled trapless script on this machine.\n\n",
 		to);
 	for (i = 0; i < NDEFS; i++) {
@@ -119,6 +120,8 @@ static int check(const struct options *o)
 		wrong = "no module given";
 	else if (o->command && o->npids)
 		wrong = "-c and -x exclude each other";
+	else if (o->words && (o->npids || o->command != o->words[0]))
+		wrong = "a program behind -- stands for -c, and without -x";
 	else if (o->preload && !o->command)
 		wrong = "--preload starts a program: give it with -c";
 	if (wrong)
@@ -128,17 +131,19 @@ static int check(const struct options *o)
 
 int options_parse(struct options *o, int argc, char **argv)
 {
-	int i, plain = 0;
+	int i;
 
 	for (i = 1; i < argc; i++) {
 		const struct option_def *d;
 		const char *value;
 
-		if (!plain && !strcmp(argv[i], "--")) {
-			plain = 1;
-			continue;
+		if (!strcmp(argv[i], "--") && i + 1 < argc) {
+			o->words = argv + i + 1;
+			if (!o->command)
+				o->command = o->words[0];
+			break;
 		}
-		if (plain || argv[i][0] != '-' || !argv[i][1]) {
+		if (argv[i][0] != '-' || !argv[i][1]) {
 			if (o->module) {
 				fprintf(stderr,
 					"trapless-run: one module at a time ('%s' is one too "

@@ -10,6 +10,7 @@ enum { TARGETS_MAX = 256 };
 
 struct options {
 	const char *module;
+	char **words; /* of the program behind `--`, or NULL */
 	const char *command, *output, *coverage, *functions;
 	pid_t pids[TARGETS_MAX];
 	int npids;

@@ -71,9 +71,9 @@ int target_attach(struct target *t, pid_t pid, struct session *s, const struct o
 	return start_guardian(t, s, o);
 }
 
-static void be_command(const char *command, int wait_fd, const sigset_t *mask)
+static void be_command(const struct options *o, int wait_fd, const sigset_t *mask)
 {
-	char **argv = words_split(command), byte;
+	char **argv = o->words ? o->words : words_split(o->command), byte;
 	int sig;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0,
@@ -90,7 +90,7 @@ static void be_command(const char *command, int wait_fd, const sigset_t *mask)
 		execvp(argv[0], argv);
 		fprintf(stderr, "trapless-run: cannot start %s: %s\n", argv[0], strerror(errno));
 	} else {
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		execl("/bin/sh", "sh", "-c", o->command, (char *)NULL);
 		fprintf(stderr, "trapless-run: cannot start /bin/sh: %s\n", strerror(errno));
 	}
 	_exit(errno == ENOENT ? 127 : 126);
@@ -114,7 +114,7 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 	}
 	if (!t->pid) {
 		close(go_pipe[1]);
-		be_command(o->command, go_pipe[0], &runner_mask);
+		be_command(o, go_pipe[0], &runner_mask);
 	}
 	close(go_pipe[0]);
 	go_pipe[0] = -1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands that are plain words, quoted or not, are started without a shell:
- * then our child is the program itself, as the probes expect.
+ * -c of trapless-run: commands that are plain words, quoted or not, are started
+ * without a shell; then our child is the program itself, as the probes expect.
+ * (trapless takes its own -c apart, and hands us the words.)
  */
 #include <stdbool.h>
 #include <stdlib.h>

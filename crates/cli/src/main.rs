@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! `trapless`: from a script to a live process.
 
+mod build;
 mod cache;
 mod command;
 mod coverage;
+mod input;
 mod list;
 mod options;
 mod passes;
@@ -11,6 +13,8 @@ mod paths;
 mod progress;
 mod run;
 mod running;
+mod settings;
+mod target;
 
 use clap::{CommandFactory, Parser};
 use options::Options;

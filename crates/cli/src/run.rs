@@ -13,7 +13,8 @@ use std::process::Command;
 pub struct Run {
     pub runner: PathBuf,
     pub module: PathBuf,
-    pub command: Option<String>,
+    /// The words of what to start.
+    pub command: Option<Vec<String>>,
     pub pids: Vec<u32>,
 }
 
@@ -30,9 +31,6 @@ impl Run {
                 return EXIT_FAILURE;
             }
         };
-        if let Some(cmd) = &self.command {
-            command.arg("-c").arg(cmd);
-        }
         for pid in &self.pids {
             command.arg("-x").arg(pid.to_string());
         }
@@ -49,6 +47,9 @@ impl Run {
         }
         for _ in 0..options.verbose {
             command.arg("-v");
+        }
+        if let Some(words) = &self.command {
+            command.arg("--").args(words);
         }
         let e = command.exec();
         eprintln!("error: {}: {e}", self.runner.display());

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//! Passes 3 and 4: from the program to a module file.
+
+use crate::cache::{self, Cache};
+use crate::input::plain;
+use crate::options::Options;
+use crate::paths::Paths;
+use std::path::PathBuf;
+use trapless_emit::compile::{CompileError, Compiler};
+use trapless_emit::{link, module, EmitError, Emitted};
+use trapless_sema::ir::Program;
+use trapless_syntax::diag::{Diagnostics, Tag};
+
+/// `-m NAME` is a file name without its ending.
+pub fn check_module_name(options: &Options, diags: &mut Diagnostics) {
+    let Some(name) = &options.module else { return };
+    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(good) || name.starts_with('-') {
+        diags
+            .error(
+                Tag::Usage,
+                None,
+                format!("-m {name}: not a name for a module"),
+            )
+            .help("use at most 64 letters, digits, _ and -; the module becomes NAME.tap");
+    }
+}
+
+pub fn report_emit(e: &EmitError, diags: &mut Diagnostics) {
+    let (span, help) = match e {
+        EmitError::GlobalsTooLarge(_) => (
+            None,
+            "lower MAXMAPENTRIES or MAXSTRINGLEN (-D), or the arrays' sizes",
+        ),
+        EmitError::StackTooLarge { span, .. } => {
+            (Some(*span), "lower MAXSTRINGLEN (-D), or use fewer strings")
+        }
+        EmitError::CallDataTooLarge { span, .. } => {
+            (Some(*span), "save numbers, or fewer strings, with @entry")
+        }
+    };
+    diags
+        .error(Tag::ModuleBuild, span, e.to_string())
+        .help(help);
+}
+
+pub fn compile(
+    options: &Options,
+    program: &Program,
+    emitted: &Emitted,
+    paths: &Paths,
+    diags: &mut Diagnostics,
+) -> Option<Vec<u8>> {
+    let compiler = Compiler {
+        command: options.cc.split_whitespace().map(str::to_string).collect(),
+        include: paths.headers.clone(),
+        max_string: program.options.max_string,
+    };
+    let words = compiler.words().join("\0");
+    let headers = header_text(&paths.headers);
+    let version = env!("CARGO_PKG_VERSION");
+    let key = cache::key(&[
+        emitted.c.as_bytes(),
+        words.as_bytes(),
+        &headers,
+        version.as_bytes(),
+    ]);
+    let cache = Cache::open(!options.no_cache);
+    let object = match cache.get(key) {
+        Some(o) => o,
+        None => {
+            let o = compile_object(options, &compiler, &emitted.c, diags)?;
+            cache.put(key, &o);
+            o
+        }
+    };
+    let linked = match link::link(&object) {
+        Ok(l) => l,
+        Err(e) => {
+            diags.error(Tag::ModuleBuild, None, e.to_string()).help(
+                "this is a fault of trapless or of the compiler: please report it with the script",
+            );
+            return None;
+        }
+    };
+    let name = options.module.as_deref().unwrap_or("script");
+    let tap = module::assemble(program, emitted, &linked, name, key);
+    Some(tap.encode(trapless_wire::Machine::X86_64))
+}
+
+/// The text of the headers that the C includes.
+fn header_text(folders: &[PathBuf]) -> Vec<u8> {
+    let names = [
+        "script.h",
+        "trapless/probe.h",
+        "trapless/regs.h",
+        "trapless/wire.h",
+    ];
+    let read = |(folder, name): (&PathBuf, &str)| std::fs::read(folder.join(name)).ok();
+    let all = folders
+        .iter()
+        .flat_map(|f| names.iter().map(move |n| (f, *n)));
+    all.filter_map(read).flatten().collect()
+}
+
+fn compile_object(
+    options: &Options,
+    compiler: &Compiler,
+    c: &str,
+    diags: &mut Diagnostics,
+) -> Option<Vec<u8>> {
+    let folder = std::env::temp_dir();
+    let object = folder.join(format!("trapless-{}.o", std::process::id()));
+    let result = compiler.run(c, &object, false);
+    let bytes = std::fs::read(&object);
+    if options.keep {
+        let source = object.with_extension("c");
+        let _ = std::fs::write(&source, c);
+        eprintln!("kept {} and {}", source.display(), object.display());
+    } else {
+        let _ = std::fs::remove_file(&object);
+    }
+    match (result, bytes) {
+        (Ok(()), Ok(bytes)) => Some(bytes),
+        (Err(e @ CompileError::Missing(_)), _) => {
+            diags.error(Tag::CompilerMissing, None, e.to_string()).help(
+                "install gcc (Debian: apt-get install gcc libc6-dev), or name a compiler with --cc; a target needs none: \
+                 compile elsewhere with -p4 -m NAME and run NAME.tap with trapless-run",
+            );
+            None
+        }
+        (Err(e), _) => {
+            diags
+                .error(Tag::ModuleBuild, None, e.to_string())
+                .help("this is a fault of trapless: please report it with the script");
+            None
+        }
+        (_, Err(e)) => {
+            diags
+                .error(
+                    Tag::FileMissing,
+                    None,
+                    format!("{}: {}", object.display(), plain(&e)),
+                )
+                .help("set TMPDIR to a folder that can be written");
+            None
+        }
+    }
+}
+
+/// Write the module; gives its path, unless it is what was asked for.
+pub fn finish(options: &Options, tap: Vec<u8>, diags: &mut Diagnostics) -> Option<PathBuf> {
+    let name = options.module.as_deref().unwrap_or("script");
+    let keep_module = options.last_pass == 4;
+    let path = match keep_module {
+        true => PathBuf::from(format!("{name}.tap")),
+        false => std::env::temp_dir().join(format!("trapless-{}.tap", std::process::id())),
+    };
+    if let Err(e) = std::fs::write(&path, tap) {
+        diags
+            .error(
+                Tag::FileMissing,
+                None,
+                format!("{}: {}", path.display(), plain(&e)),
+            )
+            .help("the module is written here: choose a folder that can be written");
+        return None;
+    }
+    if keep_module {
+        println!("{}", path.display());
+        return None;
+    }
+    Some(path)
+}

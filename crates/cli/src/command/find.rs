@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//! The file that runs for a program's name.
+
+use std::path::{Path, PathBuf};
+
+/// Interpreters that are scripts themselves.
+const MAX_DEPTH: usize = 4;
+
+/// Found in PATH, links followed,
+/// and of a script its interpreter.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let mut name = name.to_string();
+    for _ in 0..MAX_DEPTH {
+        let path = in_path(&name)?;
+        match interpreter(&path) {
+            Some(next) => name = next,
+            None => return Some(path),
+        }
+    }
+    None
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let found = match name.contains('/') {
+        true => PathBuf::from(name),
+        false => std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|d| d.join(name))
+            .find(|p| is_executable(p))?,
+    };
+    found.canonicalize().ok().filter(|p| p.is_file())
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map(|m| (m.is_file(), m.permissions().mode()));
+    mode.is_ok_and(|(file, mode)| file && mode & 0o111 != 0)
+}
+
+/// The program in the `#!` line; with `env`, the one that env looks for.
+fn interpreter(path: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if Path::new(program).file_name()? == "env" {
+        let real = words.find(|w| !w.starts_with('-') && !w.contains('='));
+        return Some(real.unwrap_or(program).to_string());
+    }
+    Some(program.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn programs_are_found() {
+        assert!(find("sh").is_some_and(|p| p.is_absolute()));
+        assert_eq!(find("no-such-program"), None);
+        let script = std::env::temp_dir().join(format!("trapless-cli-{}", std::process::id()));
+        std::fs::write(&script, "#!/usr/bin/env -S sh -e\n").unwrap();
+        assert_eq!(find(script.to_str().unwrap()), find("sh"));
+        std::fs::remove_file(&script).unwrap();
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//! The script's text and what its conditionals see.
+
+use crate::options::Options;
+use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::Environment;
+
+/// The script's text, its name for messages, and its arguments.
+pub fn script_text(
+    options: &Options,
+    diags: &mut Diagnostics,
+) -> Option<(String, String, Vec<String>)> {
+    if let Some(pattern) = options.list.as_ref().or(options.list_vars.as_ref()) {
+        let text = format!("probe {pattern} {{ }}\n");
+        return Some((text, "<pattern>".to_string(), options.words.clone()));
+    }
+    if let Some(text) = &options.script {
+        return Some((text.clone(), "<input>".to_string(), options.words.clone()));
+    }
+    let Some((file, args)) = options.words.split_first() else {
+        diags
+            .error(Tag::Usage, None, "no script is given")
+            .help("trapless -e 'SCRIPT', or trapless FILE.stp; trapless --help shows examples");
+        return None;
+    };
+    let bytes = match file.as_str() {
+        "-" => {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
+        }
+        path => std::fs::read(path),
+    };
+    match bytes {
+        Ok(b) => Some((
+            String::from_utf8_lossy(&b).into_owned(),
+            if file == "-" {
+                "<stdin>".to_string()
+            } else {
+                file.clone()
+            },
+            args.to_vec(),
+        )),
+        Err(e) => {
+            diags
+                .error(Tag::FileMissing, None, format!("{file}: {}", plain(&e)))
+                .help("give the path of a script file, or its text with -e");
+            None
+        }
+    }
+}
+
+/// The system's words without its number.
+pub fn plain(e: &std::io::Error) -> String {
+    let text = e.to_string();
+    text.split(" (os error").next().unwrap_or("").to_string()
+}
+
+pub fn environment(options: &Options, args: Vec<String>) -> Environment {
+    let release = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Environment {
+        kernel_release: options
+            .release
+            .clone()
+            .unwrap_or_else(|| release().trim().to_string()),
+        arch: options
+            .arch
+            .clone()
+            .unwrap_or_else(|| std::env::consts::ARCH.to_string()),
+        guru: options.guru,
+        args,
+        ..Environment::default()
+    }
+}

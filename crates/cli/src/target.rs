@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//! What `-c` and `-x` mean: the program that `process` without a name is, and
+//! the processes that the runner enters.
+
+use crate::command::{self, Command};
+use crate::options::Options;
+use crate::running;
+use std::path::Path;
+use trapless_sema::ir::{ProbeKind, Program};
+use trapless_sema::world::TargetSpec;
+use trapless_syntax::diag::{Diagnostics, Tag};
+
+/// The program that `process` without a name means.
+pub fn of(
+    options: &Options,
+    command: Option<&Command>,
+    diags: &mut Diagnostics,
+) -> Option<TargetSpec> {
+    let mut spec = TargetSpec {
+        pid: options.pid,
+        program: None,
+    };
+    if let Some(pid) = options.pid {
+        let link = format!("/proc/{pid}/exe");
+        match std::fs::read_link(&link) {
+            Ok(path) => {
+                // As the process itself would say it, where its root is not ours.
+                let root = std::fs::read_link(format!("/proc/{pid}/root")).unwrap_or_default();
+                let path = match path.strip_prefix(&root) {
+                    Ok(inside) => Path::new("/").join(inside),
+                    Err(_) => path,
+                };
+                spec.program = Some(path.to_string_lossy().into_owned());
+            }
+            Err(e) => {
+                let gone = e.kind() == std::io::ErrorKind::NotFound;
+                let there = Path::new("/proc").join(pid.to_string()).exists();
+                let (what, next) = match gone {
+                    true if there => (
+                        "this process has no program: it is a zombie or a kernel thread",
+                        "a zombie goes away when its parent waits for it",
+                    ),
+                    true => (
+                        "there is no such process",
+                        "check the number with ps or pgrep",
+                    ),
+                    false => (
+                        "this process may not be traced by you",
+                        "run as its user, or as root",
+                    ),
+                };
+                diags
+                    .error(Tag::TargetMissing, None, format!("-x {pid}: {what}"))
+                    .help(next);
+                return None;
+            }
+        }
+    }
+    if let Some(command) = command {
+        spec.program = Some(program_of(command, diags)?);
+    }
+    Some(spec)
+}
+
+/// The file that the process we start will run.
+fn program_of(command: &Command, diags: &mut Diagnostics) -> Option<String> {
+    let name = match &command.program {
+        Some(name) => name,
+        None => "/bin/sh",
+    };
+    let Some(path) = command::find(name) else {
+        let (what, next) = match name.contains('/') {
+            true => (
+                format!("-c: {name} is no program"),
+                "check the path and its permissions",
+            ),
+            false => (
+                format!("-c: no program `{name}` in PATH"),
+                "check the spelling, or give its path",
+            ),
+        };
+        diags.error(Tag::ProgramUnknown, None, what).help(next);
+        return None;
+    };
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// What the runner attaches to. `None`: reported.
+pub fn processes(
+    options: &Options,
+    command: Option<&Command>,
+    program: &Program,
+    diags: &mut Diagnostics,
+) -> Option<Vec<u32>> {
+    if let Some(pid) = options.pid {
+        return Some(vec![pid]);
+    }
+    let Some(command) = command else {
+        let pids = running::find(program, diags).unwrap_or_default();
+        return (!diags.has_errors()).then_some(pids);
+    };
+    let probes_process = program
+        .probes
+        .iter()
+        .any(|p| matches!(p.kind, ProbeKind::Site { .. } | ProbeKind::Return { .. }));
+    if command.several && probes_process {
+        diags
+            .warn(
+                Tag::ProcessLater,
+                None,
+                "-c: this is work for a shell; the shell is traced, the programs that it starts are not yet",
+            )
+            .help("give one program, or put `exec` before the last one");
+    }
+    Some(Vec::new())
+}
