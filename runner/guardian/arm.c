@@ -39,11 +39,6 @@ int control_create(struct guardian *g)
 	return 0;
 }
 
-struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i)
-{
-	return (struct tl_ctl_probe *)((char *)g->ctl + g->ctl->probes_off) + i;
-}
-
 /* What the agent needs to know of each probe, besides its address. */
 static void fill_probes(struct guardian *g)
 {

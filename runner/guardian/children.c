@@ -68,7 +68,7 @@ static bool is_ours(const struct guardian *g, uint64_t addr)
 {
 	uint32_t i;
 
-	for (i = 0; i < g->ctl->nareas; i++) {
+	for (i = 0; i < ctl_areas(g); i++) {
 		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
 			return true;
 	}
@@ -97,7 +97,7 @@ static void unmap_ours(struct guardian *g, struct thread *t)
 	struct tl_ctl *c = g->ctl;
 	uint32_t i;
 
-	for (i = 0; i < c->nareas; i++) {
+	for (i = 0; i < ctl_areas(g); i++) {
 		if (c->areas[i].size)
 			remote_call(g, t, SYS_munmap, c->areas[i].lo, c->areas[i].size, 0, 0, 0, 0);
 	}

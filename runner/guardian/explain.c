@@ -18,7 +18,7 @@ static void place(struct guardian *g, uint64_t addr, char *buf, size_t room)
 {
 	uint32_t i;
 
-	for (i = 0; i < g->ctl->nimages; i++) {
+	for (i = 0; i < ctl_bounded(&g->ctl->nimages, TL_CTL_IMAGES); i++) {
 		const struct tl_ctl_image *m = &g->ctl->images[i];
 
 		if (addr - m->lo < m->hi - m->lo) {
@@ -28,6 +28,11 @@ static void place(struct guardian *g, uint64_t addr, char *buf, size_t room)
 		}
 	}
 	snprintf(buf, room, "0x%llx", (unsigned long long)addr);
+}
+
+static uint32_t rung_of(const struct tl_ctl_probe *p)
+{
+	return ctl_bounded(&p->rung, TL_RUNG_TRAP);
 }
 
 /* The engine's word, said so that it fits the rung. */
@@ -43,11 +48,11 @@ static const char *reason_text(uint32_t rung, int why)
 /* The rungs above it, each with the reason's name. */
 static void reasons(const struct tl_ctl_probe *p, char *buf, size_t room)
 {
-	uint32_t r;
+	uint32_t r, end = rung_of(p);
 	size_t n = 0;
 
 	*buf = 0;
-	for (r = TL_RUNG_RETARGET; r < p->rung && n < room; r++) {
+	for (r = TL_RUNG_RETARGET; r < end && n < room; r++) {
 		if (p->why[r] && !(r == TL_RUNG_RETARGET && p->why[r] == -TL_E_TOO_SHORT))
 			n += (size_t)snprintf(buf + n, room - n, "%s%s: %s", n ? ", " : "; not ",
 				names[r], tl_error_name(p->why[r]));
@@ -69,8 +74,8 @@ static void one_line(struct guardian *g, uint32_t i)
 		if (p->kind == TL_TAP_RETURN && p->nexits)
 			snprintf(exits, sizeof(exits), "; exits: %u by jump, %u by trap",
 				p->nexits - p->ntrapped, p->ntrapped);
-		snprintf(text, sizeof(text), "%-8s %s  %.360s%s%s",
-			names[p->rung <= TL_RUNG_TRAP ? p->rung : 0], at, point, why, exits);
+		snprintf(text, sizeof(text), "%-8s %s  %.360s%s%s", names[rung_of(p)], at, point,
+			why, exits);
 	}
 	guardian_say(g, g->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
 }
@@ -78,15 +83,15 @@ static void one_line(struct guardian *g, uint32_t i)
 static void details(struct guardian *g, uint32_t i)
 {
 	const struct tl_ctl_probe *p = guardian_probe(g, i);
+	uint32_t r, end = rung_of(p);
 	char text[400];
-	uint32_t r;
 
 	snprintf(text, sizeof(text),
 		"           at 0x%llx: %u bytes changed at 0x%llx, detour 0x%llx",
 		(unsigned long long)p->addr, p->patch_len, (unsigned long long)p->patch,
 		(unsigned long long)p->detour);
 	guardian_say(g, MSG_EXPLAIN, 0, text);
-	for (r = TL_RUNG_RETARGET; r < p->rung && r < TL_RUNG_TRAP; r++) {
+	for (r = TL_RUNG_RETARGET; r < end; r++) {
 		if (!p->why[r])
 			continue;
 		snprintf(text, sizeof(text), "           %s is not possible: %s", names[r],

@@ -124,6 +124,29 @@ double now_ms(void);
 void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text);
 void guardian_send(struct guardian *g, struct message *m);
 
+/*
+ * The control block is the target's to write, too: what it says there is
+ * bounded before use, and where its tables lie is known here.
+ */
+static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
+{
+	uint32_t v = __atomic_load_n(n, __ATOMIC_RELAXED);
+
+	return v < max ? v : max;
+}
+static inline uint32_t ctl_areas(const struct guardian *g)
+{
+	return ctl_bounded(&g->ctl->nareas, TL_CTL_AREAS);
+}
+static inline struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i)
+{
+	return (struct tl_ctl_probe *)(g->ctl + 1) + i;
+}
+static inline struct tl_ctl_part *guardian_part(struct guardian *g, uint32_t i)
+{
+	return (struct tl_ctl_part *)guardian_probe(g, g->mod->nprobes) + i;
+}
+
 /* explain.c */
 void explain(struct guardian *g);
 
@@ -227,7 +250,6 @@ void session_leave(struct guardian *g);
 
 /* arm.c */
 int control_create(struct guardian *g);
-struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i);
 int session_arm(struct guardian *g, struct thread *from, bool final);
 int session_more(struct guardian *g, struct thread *from, bool final);
 

@@ -52,7 +52,7 @@ struct line {
 
 static bool next_line(FILE *f, struct line *l)
 {
-	char buf[1024];
+	char buf[1024], rest[256];
 	int at = 0;
 
 	if (!fgets(buf, sizeof(buf), f))
@@ -60,6 +60,8 @@ static bool next_line(FILE *f, struct line *l)
 	if (sscanf(buf, "%lx-%lx %7s %lx %x:%x %lu %n", &l->lo, &l->hi, l->perms, &l->offset,
 		    &l->major, &l->minor, &l->inode, &at) < 7)
 		return false;
+	while (!strchr(buf, '\n') && fgets(rest, sizeof(rest), f) && !strchr(rest, '\n'))
+		; /* a path longer than any of ours */
 	snprintf(l->path, sizeof(l->path), "%s", buf + at);
 	l->path[strcspn(l->path, "\n")] = 0;
 	return true;
@@ -389,19 +391,13 @@ bool images_match(struct guardian *g)
 	return !programs;
 }
 
-static struct tl_ctl_probe *ctl_probes(struct guardian *g)
-{
-	return (struct tl_ctl_probe *)((char *)g->ctl + g->ctl->probes_off);
-}
-
 static void place_parts(struct guardian *g, const struct tl_tap_probe *from, uint64_t bias)
 {
-	struct tl_ctl_part *parts = (struct tl_ctl_part *)((char *)g->ctl + g->ctl->parts_off);
 	uint32_t i;
 
 	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
-		parts[i].start = g->mod->parts[i].addr + bias;
-		parts[i].size = g->mod->parts[i].size;
+		guardian_part(g, i)->start = g->mod->parts[i].addr + bias;
+		guardian_part(g, i)->size = g->mod->parts[i].size;
 	}
 }
 
@@ -435,7 +431,7 @@ static int describe_images(struct guardian *g)
  */
 int probes_resolve(struct guardian *g, bool final)
 {
-	struct tl_ctl_probe *p = ctl_probes(g);
+	struct tl_ctl_probe *p = guardian_probe(g, 0);
 	uint32_t i, news = 0;
 	bool other = false;
 

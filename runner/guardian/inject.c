@@ -375,7 +375,7 @@ int eject(struct guardian *g)
 	/* Whoever is in any code of ours may use any data of ours: all or nothing. */
 	if (quiet(g, 0, ~0ull, NULL))
 		return 1;
-	for (i = 0; i < c->nareas; i++) {
+	for (i = 0; i < ctl_areas(g); i++) {
 		struct tl_ctl_area *a = &c->areas[i];
 
 		if (!a->size)

@@ -54,7 +54,7 @@ static void name_blocker(struct guardian *g)
 	uint32_t i;
 	FILE *f;
 
-	for (i = 0; i < g->ctl->nareas && !who; i++) {
+	for (i = 0; i < ctl_areas(g) && !who; i++) {
 		if (g->ctl->areas[i].size)
 			quiet(g, g->ctl->areas[i].lo, g->ctl->areas[i].lo + g->ctl->areas[i].size,
 				&who);

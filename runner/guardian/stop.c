@@ -26,7 +26,7 @@ static bool concerns(const struct guardian *g, const struct thread *t)
 static const struct tl_ctl_map *mapping_at(struct guardian *g, uint64_t addr)
 {
 	const struct tl_ctl_map *maps = g->ctl->maps;
-	uint32_t lo = 0, hi = g->ctl->nmaps;
+	uint32_t lo = 0, count = ctl_bounded(&g->ctl->nmaps, TL_CTL_MAPS), hi = count;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -36,7 +36,7 @@ static const struct tl_ctl_map *mapping_at(struct guardian *g, uint64_t addr)
 		else
 			lo = mid + 1;
 	}
-	return lo < g->ctl->nmaps && maps[lo].lo <= addr ? &maps[lo] : NULL;
+	return lo < count && maps[lo].lo <= addr ? &maps[lo] : NULL;
 }
 
 /* The end of the mapping that a stack pointer lies in, 0: none. */
@@ -81,7 +81,7 @@ static bool is_ours(struct guardian *g, uint64_t addr)
 
 	if (addr - ours_lo >= ours_hi - ours_lo)
 		return false;
-	for (i = 0; i < g->ctl->nareas; i++) {
+	for (i = 0; i < ctl_areas(g); i++) {
 		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
 			return true;
 	}
@@ -94,7 +94,7 @@ static void find_hull(struct guardian *g)
 
 	ours_lo = g->ctl->agent;
 	ours_hi = g->ctl->agent + g->ctl->agent_size;
-	for (i = 0; i < g->ctl->nareas; i++) {
+	for (i = 0; i < ctl_areas(g); i++) {
 		const struct tl_ctl_area *a = &g->ctl->areas[i];
 
 		if (!a->size)
@@ -255,11 +255,12 @@ static size_t nstopped;
 
 static void add_pc(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 {
-	struct tl_ctl_pc *p;
+	uint32_t n = ctl_bounded(&g->ctl->npcs, TL_CTL_PCS);
+	struct tl_ctl_pc *p = &g->ctl->pcs[n];
 
-	if (g->ctl->npcs == TL_CTL_PCS)
+	if (n == TL_CTL_PCS)
 		return;
-	p = &g->ctl->pcs[g->ctl->npcs++];
+	g->ctl->npcs = n + 1;
 	p->pc = p->to = pc;
 	p->tid = (uint32_t)tid;
 	p->where = where;
@@ -291,33 +292,65 @@ static bool is_code(struct guardian *g, uint64_t addr)
 	return m && m->prot & PROT_EXEC;
 }
 
-/* Program counters in signal frames: on this stack, and on the one that was interrupted. */
-static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
+/* Stacks of one thread: the one it is on, and those that signal handlers interrupted. */
+struct stacks {
+	uint64_t sp[8];
+	unsigned n;
+};
+
+/* Once each: frames may lie there that lead in a circle. */
+static void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp)
+{
+	uint64_t end = stack_end(g, sp);
+	unsigned i;
+
+	for (i = 0; i < s->n; i++) {
+		if (sp >= s->sp[i] && end == stack_end(g, s->sp[i]))
+			return;
+	}
+	if (end && s->n < sizeof(s->sp) / sizeof(*s->sp))
+		s->sp[s->n++] = sp;
+}
+
+static void add_frame(struct guardian *g, struct thread *t, uint64_t frame, struct stacks *s)
+{
+	uint64_t pc, sp;
+
+	if (target_read(g, t->tgid, frame + FRAME_PC, &pc, 8) != 8 ||
+		target_read(g, t->tgid, frame + FRAME_SP, &sp, 8) != 8)
+		return;
+	add_pc(g, t->tid, pc, frame + FRAME_PC);
+	stacks_add(g, s, sp);
+}
+
+static void scan_frames(struct guardian *g, struct thread *t, uint64_t sp, struct stacks *s)
 {
 	static uint64_t words[CHUNK / 8];
 	uint64_t at = sp & ~7ull, end = stack_end(g, sp);
-	int hops = 0;
 
 	while (at < end) {
 		size_t want = end - at < CHUNK ? end - at : CHUNK,
 		       n = target_read(g, t->tgid, at, words, want), i;
 
 		for (i = 0; i < n / 8; i++) {
-			uint64_t frame = at + i * 8, pc, old_sp;
-
-			if (!is_code(g, words[i]) || !is_restorer(g, words[i]) ||
-				target_read(g, t->tgid, frame + FRAME_PC, &pc, 8) != 8 ||
-				target_read(g, t->tgid, frame + FRAME_SP, &old_sp, 8) != 8)
-				continue;
-			add_pc(g, t->tid, pc, frame + FRAME_PC);
-			if ((old_sp < at || old_sp >= end) && stack_end(g, old_sp) && hops++ < 8) {
-				add_saved(g, t, old_sp);
-			}
+			if (is_code(g, words[i]) && is_restorer(g, words[i]))
+				add_frame(g, t, at + i * 8, s);
 		}
 		if (n != want)
 			return;
 		at += n;
 	}
+}
+
+/* Program counters in signal frames. */
+static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
+{
+	struct stacks s = {.n = 0};
+	unsigned i;
+
+	stacks_add(g, &s, sp);
+	for (i = 0; i < s.n; i++)
+		scan_frames(g, t, s.sp[i], &s);
 }
 
 static bool stop_one(struct guardian *g, struct thread *t)
@@ -383,7 +416,7 @@ static void apply_pcs(struct guardian *g)
 	uint32_t i;
 	size_t n;
 
-	for (i = 0; i < g->ctl->npcs; i++) {
+	for (i = 0; i < ctl_bounded(&g->ctl->npcs, TL_CTL_PCS); i++) {
 		struct tl_ctl_pc *p = &g->ctl->pcs[i];
 
 		if (p->to == p->pc || !p->to)

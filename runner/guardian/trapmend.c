@@ -194,7 +194,8 @@ static bool begins(const char *text, const char *with)
 /* The image that holds the C library: by name, or the program itself where there is no loader. */
 static const struct tl_ctl_image *c_library(const struct guardian *g)
 {
-	const struct tl_ctl_image *i, *only = NULL, *end = g->ctl->images + g->ctl->nimages;
+	const struct tl_ctl_image *i,
+		*only = NULL, *end = g->ctl->images + ctl_bounded(&g->ctl->nimages, TL_CTL_IMAGES);
 	bool loader = false;
 
 	for (i = g->ctl->images; i < end; i++) {
