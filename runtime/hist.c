@@ -37,7 +37,7 @@ static int64_t bucket_value(const struct tl_hist *h, uint32_t i)
 		return h->low;
 	if (i == h->buckets - 1)
 		i--; /* "more than the last bound" */
-	return h->low + (int64_t)(i - 1) * h->step;
+	return (int64_t)((uint64_t)h->low + (i - 1) * (uint64_t)h->step);
 }
 
 static uint32_t width_of(int64_t v)
@@ -115,7 +115,9 @@ static void choose_widths(struct shape *p)
 		hi = width_of(bucket_value(h, p->high));
 	} else {
 		lo = width_of(h->low) + (p->low == 0);
-		hi = width_of(h->low + h->step * (int64_t)p->high) + (p->high == h->buckets - 1);
+		/* behind the last bound it may wrap; that costs the alignment, no more */
+		hi = width_of((int64_t)((uint64_t)h->low + (uint64_t)h->step * p->high)) +
+		     (p->high == h->buckets - 1);
 	}
 	p->value_width = lo > hi ? lo : hi;
 	if (p->value_width < 5)

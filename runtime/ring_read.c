@@ -37,7 +37,11 @@ static bool peek(struct tl_reader *r, uint32_t block)
 {
 	struct tl_cursor *c = &r->cursor[block];
 	uint32_t ring = r->view->ring_size, at, left, size;
-	uint64_t first;
+	struct {
+		uint32_t size;
+		uint16_t kind, id;
+	} first;
+	uint64_t word;
 	const uint8_t *p;
 
 	for (;;) {
@@ -46,11 +50,12 @@ static bool peek(struct tl_reader *r, uint32_t block)
 			return false;
 		at = (uint32_t)c->tail & (ring - 1);
 		p = ring_of(r, block) + at;
-		first = tl_get64(p); /* size, kind, id: once */
-		size = tl_get32(&first);
+		word = tl_get64(p); /* once */
+		memcpy(&first, &word, sizeof(first));
+		size = first.size;
 		if (size < 8 || size & 7 || size > left || size > ring - at)
 			return skip_damaged(r, block);
-		if (((const struct tl_record *)&first)->kind != TL_REC_PAD)
+		if (first.kind != TL_REC_PAD)
 			break;
 		c->tail += size;
 	}

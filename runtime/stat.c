@@ -23,7 +23,7 @@ static uint32_t bucket_linear(const struct tl_hist *h, int64_t v)
 	n = tl_udiv(n, (uint64_t)h->step, &rem);
 #endif
 	(void)rem;
-	return n + 1 >= h->buckets - 1 ? h->buckets - 1 : (uint32_t)n + 1;
+	return n >= h->buckets - 2 ? h->buckets - 1 : (uint32_t)n + 1;
 }
 
 /* v * v, 128 bits, added to the sum of squares. */
@@ -40,6 +40,8 @@ static void squares_add(struct tl_stat *s, int64_t v)
 
 void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
 {
+	int64_t *bucket = NULL;
+
 	if (tl_unlikely(!s->count)) {
 		s->sum = s->min = s->max = v;
 	} else {
@@ -49,11 +51,13 @@ void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
 		if (v > s->max)
 			s->max = v;
 	}
-	s->count++;
+	s->count = tl_add(s->count, 1);
 	if (h->kind == 1)
-		s->bucket[bucket_log(v)]++;
+		bucket = &s->bucket[bucket_log(v)];
 	else if (h->kind == 2)
-		s->bucket[bucket_linear(h, v)]++;
+		bucket = &s->bucket[bucket_linear(h, v)];
+	if (bucket)
+		*bucket = tl_add(*bucket, 1);
 	if (h->squares)
 		squares_add(s, v);
 }
