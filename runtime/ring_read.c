@@ -21,13 +21,13 @@ static uint8_t *ring_of(const struct tl_reader *r, uint32_t block)
 	return (uint8_t *)tl_block_at(r->view, block) + r->view->ring_off;
 }
 
-/* The ring makes no sense: go on at its head. */
+/* The ring makes no sense: go on at its head, where a record may begin. */
 static bool skip_damaged(struct tl_reader *r, uint32_t block)
 {
 	struct tl_cursor *c = &r->cursor[block];
 
 	r->damaged++;
-	c->tail = c->head;
+	c->tail = c->head &= ~7ull;
 	tl_word_store(&tl_block_at(r->view, block)->tail, (uintptr_t)c->tail);
 	return false;
 }
