@@ -7,6 +7,7 @@ CC ?= gcc
 PREFIX ?= /usr/local
 BUILD ?= build
 CARGO_FLAGS ?= --release --locked
+FUZZ_SECONDS ?= 20
 CARGO_OUT = $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := all
@@ -22,6 +23,7 @@ help:
 	@echo 'make check-one T=WORD the tests whose name contains WORD (G=GROUP: of one group)'
 	@echo 'make check-loop T=WORD  the same until it fails'
 	@echo 'make check-long       the long proofs too'
+	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit costs, and how long until a script is armed'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'
@@ -36,7 +38,7 @@ include tests/engine/x86/test.mk
 
 # One command a line, `long:` before those of check-long; read by tests/run.
 UNIT_TEST_LINES = tests/insn/check-quick; tests/engine/unit/build-and-run all; tests/runtime/build-and-run all; \
-	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); long: tests/insn/check-long
+	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); tests/fuzz/run; long: tests/insn/check-long; long: tests/fuzz/run 20
 .PHONY: unit-tests
 unit-tests: process-tests x86-tests $(BUILD)/asan/trapless-run
 	@mkdir -p $(BUILD)
@@ -78,6 +80,11 @@ check-long: all
 	@mk/deps check
 	@$(MAKE) --no-print-directory unit-tests
 	tests/run --long
+
+# Every fuzzer, FUZZ_SECONDS each, with inputs that nobody has seen.
+fuzz:
+	@mk/deps check
+	tests/fuzz/run $(FUZZ_SECONDS)
 
 lint:
 	cargo fmt --all --check

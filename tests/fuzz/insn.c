@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer entry for the x86 decoder: the first byte picks the mode, the rest
- * is code. What has to hold for any bytes: fields lie inside of the
- * instruction, nothing behind it matters, one byte less is not enough.
+ * The x86 decoder: the first byte picks the mode, the rest is code. What has
+ * to hold for any bytes: fields lie inside of the instruction, nothing behind
+ * it matters, one byte less is not enough.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "../engine/insn/x86/insn.h"
-
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "../../engine/insn/x86/insn.h"
+#include "fuzz.h"
 
 static void fields_inside(const struct tl_insn *i)
 {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner's reader of session memory that a target has scribbled on: block
+ * headers and rings are the input, changed between two passes. What comes out
+ * is formatted as the runner does it. No pass may last or leave its buffers.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "../../runner/session.h"
+#include "../../runtime/internal.h"
+#include "fuzz.h"
+#include <sanitizer/asan_interface.h>
+
+enum { BLOCKS = 4, RING = 4096, STRINGS = 128, GLOBALS = 64 };
+
+static struct session s;
+static struct module mod;
+static struct tl_tap_options options = {
+	.globals_size = GLOBALS, .nlocks = 2, .max_string = 64, .ring_size = RING};
+static struct tl_session layout;
+static uint8_t *memory;
+static char strings[STRINGS];
+static uint32_t formats[] = {0, 1, 2, 3};
+
+static ssize_t nowhere(void *cookie, const char *text, size_t n)
+{
+	(void)cookie;
+	readable(text, n);
+	return (ssize_t)n;
+}
+
+static void once(void)
+{
+	if (memory)
+		return;
+	must(!tl_session_layout(&options, BLOCKS, &layout));
+	memory = aligned_alloc(4096, layout.size);
+	s.out = fopencookie(NULL, "w", (cookie_io_functions_t){.write = nowhere});
+	must(memory && s.out);
+	mod.strings = strings;
+	mod.strings_size = STRINGS;
+	mod.formats = formats;
+	mod.nformats = sizeof(formats) / sizeof(*formats);
+	s.mod = &mod;
+	s.raw = -1;
+	for (uint32_t end = layout.ring_off + RING, i = 0; i < BLOCKS; i++)
+		ASAN_POISON_MEMORY_REGION(
+			memory + layout.blocks_off + i * layout.block_stride + end,
+			layout.block_stride - end);
+}
+
+static void scribble(struct input *in)
+{
+	uint32_t i;
+
+	s.view.session->blocks_used = (uint32_t)take_number(in, 1);
+	for (i = 1; i < BLOCKS; i++) {
+		uint8_t *b = (uint8_t *)tl_block_at(&s.view, i);
+		uint32_t at = (uint32_t)take_number(in, 2) % RING,
+			 n = (uint32_t)take_number(in, 1) * 4;
+
+		take(in, b, sizeof(struct tl_block));
+		take(in, b + layout.ring_off + at, n < RING - at ? n : RING - at);
+	}
+}
+
+static void pass(bool final)
+{
+	if (!final) /* what the reader waits for otherwise */
+		s.reader.sample = s.reader.settled = tl_cycles() - (1u << 20);
+	drain(&s, final);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+	uint32_t i;
+
+	once();
+	for (i = 0; i < BLOCKS; i++)
+		memset(memory + layout.blocks_off + i * layout.block_stride, 0,
+			layout.ring_off + RING);
+	tl_session_init(memory, &layout);
+	must(!tl_view_attach(&s.view, memory, layout.size, &options) && !drain_start(&s));
+	take(&in, strings, STRINGS - 1);
+	strings[0] = 0;
+	scribble(&in);
+	pass(false);
+	scribble(&in);
+	pass(false);
+	drain_recycle(&s, 0x7fffffff);
+	pass(true);
+	free(s.reader.cursor);
+	free(s.reader.buffer);
+	memset(&s.reader, 0, sizeof(s.reader));
+	return 0;
+}

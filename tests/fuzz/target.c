@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the guardian reads of a target: ELF headers and notes where its images
+ * are mapped, the loader's list, and the control block that the target can
+ * write. The input is all of that memory; the mappings are the fuzzer's own.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../../runner/guardian/guardian.h"
+#include "fuzz.h"
+
+enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
+
+static struct guardian g;
+static struct module mod;
+static struct tl_tap_probe probes[PROBES];
+static struct tl_tap_part parts[PROBES];
+static struct tl_tap_image images[IMAGES];
+static struct tl_symbol_image shared[IMAGES];
+static char told[PROBES];
+static uint8_t states[PROBES];
+static size_t ctl_size;
+static const uint8_t *memory;
+static size_t memory_size;
+
+/* --- what the guardian's other files would do ------------------------------------- */
+
+/* The same bytes wherever one looks, from a place that depends on the address. */
+size_t target_read(struct guardian *unused, pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	size_t i;
+
+	(void)unused, (void)pid;
+	if (!memory_size || addr >> 47)
+		return 0;
+	for (i = 0; i < len; i++)
+		((uint8_t *)buf)[i] = memory[((addr & 0xfff) + i) % memory_size];
+	return len;
+}
+
+int target_write(struct guardian *unused, pid_t pid, uint64_t addr, const void *buf, size_t len)
+{
+	(void)unused, (void)pid, (void)addr;
+	readable(buf, len);
+	return 0;
+}
+
+pid_t eye_of(struct guardian *unused)
+{
+	(void)unused;
+	return getpid();
+}
+
+int guardian_fail(struct guardian *unused, const char *fmt, ...)
+{
+	(void)unused, (void)fmt;
+	return -1;
+}
+
+void guardian_say(struct guardian *unused, uint32_t kind, uint32_t number, const char *text)
+{
+	(void)unused, (void)kind, (void)number;
+	must(strlen(text) < sizeof(((struct message *)0)->text));
+}
+
+void guardian_note(struct guardian *unused, const char *fmt, ...)
+{
+	(void)unused, (void)fmt;
+}
+
+/* --- one input --------------------------------------------------------------------- */
+
+static void module_of(struct input *in)
+{
+	uint32_t i;
+
+	for (i = 0; i < PROBES; i++) {
+		probes[i] = (struct tl_tap_probe){.kind = i ? TL_TAP_SITE : TL_TAP_RETURN,
+			.process = TL_NONE,
+			.image = i % IMAGES,
+			.addr = i * 16,
+			.first_part = i,
+			.nparts = 1};
+		parts[i] = (struct tl_tap_part){i * 16, 16};
+	}
+	for (i = 0; i < IMAGES; i++) {
+		images[i].build_id_len = (uint32_t)take_number(in, 1) % 33;
+		images[i].flags = i ? 0 : TL_TAP_IMAGE_PROGRAM;
+	}
+	mod = (struct module){.strings = "",
+		.strings_size = 1,
+		.images = images,
+		.probes = probes,
+		.parts = parts,
+		.nimages = IMAGES,
+		.nprobes = PROBES,
+		.nparts = PROBES};
+}
+
+/* Pieces of the control block as the target would like it: header, tables' ends, probes. */
+static void scribble(struct input *in)
+{
+	uint8_t *at = (uint8_t *)g.ctl;
+	size_t head = offsetof(struct tl_ctl, images) + sizeof(struct tl_ctl_image),
+	       tail = PROBES * sizeof(struct tl_ctl_probe);
+
+	for (int n = 0; n < 8; n++) {
+		size_t off = take_number(in, 2) % (head + tail), len = take_number(in, 1) % CHUNK;
+
+		off = off < head ? off : ctl_size - (head + tail - off);
+		take(in, at + off, len < ctl_size - off ? len : ctl_size - off);
+	}
+}
+
+static void once(void)
+{
+	if (g.ctl)
+		return;
+	ctl_size = sizeof(struct tl_ctl) +
+		   PROBES * (sizeof(struct tl_ctl_probe) + sizeof(struct tl_ctl_part));
+	g.ctl = calloc(1, ctl_size);
+	must(g.ctl != NULL);
+	g.mod = &mod;
+	g.told = told;
+	g.pid = getpid();
+	g.shared_images = shared;
+	g.shared_state = states;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+
+	once();
+	memset(guardian_probe(&g, 0), 0, PROBES * sizeof(struct tl_ctl_probe));
+	memset(told, 0, sizeof(told));
+	g.explain = (int)take_number(&in, 1) & 1;
+	g.verbose = 1;
+	module_of(&in);
+	scribble(&in);
+	memory = in.at;
+	memory_size = in.left;
+	probes_resolve(&g, false);
+	scribble(&in);
+	explain(&g);
+	images_match(&g);
+	loader_state(&g);
+	return 0;
+}
