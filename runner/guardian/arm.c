@@ -107,6 +107,7 @@ static int arm_now(struct guardian *g)
 	double at = now_ms();
 	int ret;
 
+	action_learn(g);
 	g->ctl->first = 0;
 	g->ctl->count = g->mod->nprobes;
 	g->ctl->explain = g->explain || g->verbose;
@@ -178,7 +179,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 {
 	int ret = probes_resolve(g, final);
 
-	if (ret < 0 || (!ret && !watch_loader(g, final)))
+	if (ret < 0 || !(ret || watch_loader(g, final) || action_wanted(g)))
 		return ret;
 	if (!helper_start(g, from))
 		return -1;

@@ -513,6 +513,7 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 		t = borrow(g, &slept);
 	if (!t)
 		return NULL;
+	saved.rip = 0;
 	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
 		goto out;
 	if (!from)
@@ -525,10 +526,22 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 		mask_set(t->tid, mask);
 	}
 out:
-	if (!from)
+	if (!from && g->leaving && trap_stands(g, saved.rip))
+		g->main_held = t;
+	else if (!from)
 		thread_release(g, t);
 	g->helper = helper;
 	return helper;
+}
+
+/* The text is restored: whoever was to make a probed system call again makes it there. */
+void lender_release(struct guardian *g)
+{
+	struct thread *t = g->main_held;
+
+	g->main_held = NULL;
+	if (t)
+		thread_release(g, t);
 }
 
 void helper_end(struct guardian *g)

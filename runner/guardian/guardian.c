@@ -163,12 +163,10 @@ static int watch(struct guardian *g)
 		g->watching = false;
 		if (!event)
 			continue;
-		if (launch_step_due(g) || g->watch_due) {
+		if (launch_step_due(g)) {
 			set_hot(g, false); /* it breaks other calls too */
 			if (launch_step(g))
 				return -1;
-			if (g->watch_due)
-				action_step(g);
 		}
 		if (g->launched && g->armed && !said) {
 			said = true;

@@ -86,7 +86,9 @@ struct guardian {
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool leave; /* runner gone, or it said so */
+	bool leaving; /* ... and we are at it */
 	bool injected, seccomp, launched;
+	bool started; /* launched, and past its entry point */
 	bool expecting; /* a helper is being born */
 	bool armed;
 	uint32_t narmed;
@@ -103,7 +105,6 @@ struct guardian {
 	bool crashed; /* the agent failed: nothing of it is called again */
 	struct signal_action trap_action; /* the program's for SIGTRAP: see trapmend.c */
 	bool action_learnt, action_watched;
-	bool met_blocked, watch_due; /* a hit has met a blocked SIGTRAP; the watch is to begin */
 	double action_read_ms;
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
@@ -183,6 +184,7 @@ int mask_set(pid_t tid, uint64_t mask);
 /* borrow.c */
 struct thread *helper_start(struct guardian *g, struct thread *from);
 void helper_end(struct guardian *g);
+void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);
 bool signal_waits(struct guardian *g, struct thread *t);
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
@@ -219,6 +221,8 @@ void quiet_forget(struct guardian *g);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);
+bool trap_stands(struct guardian *g, uint64_t addr);
+void traps_first(struct guardian *g, struct thread *t); /* serve all others while t waits */
 void traps_settle(
 	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
 
@@ -228,8 +232,9 @@ void trap_mend(struct guardian *g, struct thread *t);
 bool action_known(const struct guardian *g);
 void action_coming(struct guardian *g, struct thread *t);
 void action_delivered(struct guardian *g);
+void action_learn(struct guardian *g);
+bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 int action_watch(struct guardian *g);
-void action_step(struct guardian *g);
 
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);

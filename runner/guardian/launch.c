@@ -193,9 +193,9 @@ int launch_step(struct guardian *g)
 			g->main_held = t;
 			ret = session_arm(g, t, false);
 			g->main_held = NULL;
-			if (!ret && g->pending) {
+			if (!ret && (g->pending || action_wanted(g))) {
 				g->entry = program_entry(g);
-				t->follow = true;
+				t->follow = g->pending != 0;
 				if (g->entry && hardware_break(t->tid, g->entry))
 					g->entry = 0;
 			}
@@ -206,8 +206,8 @@ int launch_step(struct guardian *g)
 		g->main_held = t;
 		ret = session_more(g, t, false);
 		g->main_held = NULL;
-		if (!g->pending) {
-			t->follow = false;
+		t->follow = g->pending != 0;
+		if (!g->pending && !action_wanted(g)) {
 			if (g->entry)
 				hardware_break(t->tid, 0);
 			g->entry = 0;
@@ -218,6 +218,7 @@ int launch_step(struct guardian *g)
 		g->main_held = t;
 		ret = session_more(g, t, true);
 		g->main_held = NULL;
+		g->started = true;
 		t->follow = false;
 		thread_release(g, t);
 	} else if (g->at_dlopen || g->dl_missed) {

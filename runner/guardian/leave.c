@@ -108,12 +108,14 @@ void session_leave(struct guardian *g)
 
 	if (g->session && g->orphaned)
 		__atomic_store_n(&g->session->live, 0, __ATOMIC_SEQ_CST);
+	g->leaving = true;
 	if (g->injected && !g->gone && !g->execed && !g->crashed && helper_start(g, NULL)) {
 		double at = now_ms();
 
 		g->ctl->result = 0;
 		if (helper_command(g, TL_CMD_DISARM) >= 0 || !g->crashed) {
 			guardian_phase(g, "disarm", at);
+			lender_release(g);
 			counts(g);
 			g->one_look = true; /* from here nothing leads to our memory any more */
 			helper_command(g, TL_CMD_EXIT);
@@ -128,6 +130,7 @@ void session_leave(struct guardian *g)
 	}
 	if (g->crashed && !g->gone)
 		leave_by_force(g);
+	lender_release(g); /* where disarming has failed */
 	for (end = now_ms() + 900; kept && !g->gone && !g->execed && now_ms() < end;
 		kept = leave_once(g)) {
 		struct timespec ts = {0, 20000000};

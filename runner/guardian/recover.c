@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "guardian.h"
+
+enum { PATIENCE_MS = 1000 };
 
 /* Address of a control block in the target, 0: none. */
 static uint64_t find_block(struct guardian *g)
@@ -46,9 +49,27 @@ static struct tl_ctl *read_block(struct guardian *g, uint64_t at)
 	return c;
 }
 
+/* Threads that are still on their way through get time to leave. */
+static int give_back(struct guardian *g)
+{
+	double end = now_ms() + PATIENCE_MS;
+	int kept;
+
+	for (;;) {
+		maps_read(g);
+		quiet_forget(g);
+		kept = eject(g);
+		if (!kept || g->gone || now_ms() > end)
+			return kept;
+		while (pump(g, false))
+			;
+		usleep(5000);
+	}
+}
+
 static int clean_up(struct guardian *g)
 {
-	int kept = -1;
+	int kept;
 
 	maps_read(g);
 	if (stop_all(g))
@@ -57,9 +78,7 @@ static int clean_up(struct guardian *g)
 	resume_all(g, false);
 	if (kept || !helper_start(g, NULL))
 		return -1;
-	maps_read(g);
-	quiet_forget(g);
-	kept = eject(g);
+	kept = give_back(g);
 	helper_end(g);
 	return kept;
 }

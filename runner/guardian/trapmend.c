@@ -5,11 +5,10 @@
  * disposition to the default. Both are put back before the thread goes on.
  *
  * The handler is lost by the reset, so it must be known before: it is read
- * when the first breakpoint stands, and looked at every few milliseconds while
- * hits come. Where they may meet a blocked SIGTRAP, the C library's system
- * call that changes it is watched, by a breakpoint too. What is left: a handler
- * that is installed by a system call of the program's own, or just before the
- * first hit of a session that meets a blocked SIGTRAP outside the C library.
+ * before the first breakpoint stands, and then the C library's system call
+ * that changes it is watched, by a breakpoint too. Where no such place is
+ * found (or a program makes that call by itself), it is looked at every few
+ * milliseconds while hits come.
  *
  * Whether SIGTRAP was blocked cannot be read after the fact. It is known of
  * threads whose mask has not changed since it was last seen whole (attach,
@@ -152,8 +151,6 @@ void trap_mend(struct guardian *g, struct thread *t)
 	if (mask_get(t->tid, &mask))
 		return;
 	blocked = was_blocked(t, mask);
-	if (blocked && !g->met_blocked)
-		g->met_blocked = g->watch_due = true;
 	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
 		if (!g->action_watched)
 			look(g, t);
@@ -173,8 +170,10 @@ void action_coming(struct guardian *g, struct thread *t)
 	struct user_regs_struct regs;
 	struct signal_action next;
 
-	if (t->tgid != g->pid || regs_get(t->tid, &regs) || regs.rdi != SIGTRAP || !regs.rsi ||
-		target_read(g, t->tgid, regs.rsi, &next, sizeof(next)) != sizeof(next))
+	if (t->tgid != g->pid || regs_get(t->tid, &regs) || regs.rdi != SIGTRAP)
+		return;
+	traps_first(g, t); /* it is to see what it set, not a reset that is about to be mended */
+	if (!regs.rsi || target_read(g, t->tgid, regs.rsi, &next, sizeof(next)) != sizeof(next))
 		return;
 	g->trap_action = next;
 }
@@ -243,28 +242,19 @@ static int find_calls(struct guardian *g)
 	return n;
 }
 
-static bool probed(struct guardian *g, const struct tl_ctl_image *image)
+/* What the disposition is now, by the helper. */
+void action_learn(struct guardian *g)
 {
-	uint32_t i;
-
-	for (i = 0; image && i < g->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = guardian_probe(g, i);
-
-		if (p->armed && p->addr - image->lo < image->hi - image->lo)
-			return true;
-	}
-	return false;
+	if (!g->action_learnt && !is_default(eye_of(g)))
+		action_call(g, g->helper, g->stack_top - 4096, false);
+	g->action_learnt = true;
 }
 
-/* The first breakpoints stand now: what is the program's disposition, and who blocks SIGTRAP? */
-static void learn(struct guardian *g, uint64_t room)
+static void masks_learn(struct guardian *g)
 {
 	struct thread *t;
 	uint64_t mask;
 
-	g->action_learnt = true;
-	if (!is_default(eye_of(g)))
-		action_call(g, g->helper, room, false);
 	for (t = g->threads; t; t = t->next) {
 		if (!t->mask_known && !t->helper && !t->dead &&
 			!status_number(t->tid, "SigBlk", 16, &mask))
@@ -272,33 +262,29 @@ static void learn(struct guardian *g, uint64_t room)
 	}
 }
 
-/*
- * After arming, with the helper held. The watch is a breakpoint in the C
- * library, so it comes only where hits may meet a blocked SIGTRAP: when probes
- * stand in that library, or once one has.
- */
+/* Does any probe need breakpoints, and nobody tells of changes yet? */
+static bool unwatched(const struct guardian *g)
+{
+	return g->ctl->ntraps > (g->ctl->dl_state != 0) && !g->action_watched;
+}
+
+bool action_wanted(const struct guardian *g)
+{
+	return g->launched && !g->started && unwatched(g);
+}
+
+/* After arming, with the helper held. */
 int action_watch(struct guardian *g)
 {
 	int ret = 0;
 
-	if (!g->ctl->ntraps)
+	if (!unwatched(g))
 		return 0;
-	if (!g->action_watched && (g->met_blocked || probed(g, c_library(g))) && find_calls(g)) {
+	masks_learn(g);
+	if (find_calls(g)) {
 		g->ctl->count = 0; /* nothing else to arm */
 		ret = helper_command(g, TL_CMD_ARM);
 		g->action_watched = g->ctl->sigaction_at[0] != 0;
 	}
-	if (!g->action_learnt)
-		learn(g, g->stack_top - 4096);
 	return ret < 0 ? ret : 0;
-}
-
-/* The first hit that met a blocked SIGTRAP: from here changes are watched. */
-void action_step(struct guardian *g)
-{
-	g->watch_due = false;
-	if (!helper_start(g, NULL))
-		return;
-	action_watch(g);
-	helper_end(g);
 }

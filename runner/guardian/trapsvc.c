@@ -32,6 +32,13 @@ static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
 	return NULL;
 }
 
+bool trap_stands(struct guardian *g, uint64_t addr)
+{
+	const struct tl_ctl_trap *t = trap_find(g, addr);
+
+	return t && __atomic_load_n(&t->detour, __ATOMIC_ACQUIRE);
+}
+
 /* Does this SIGTRAP come from a breakpoint? Others send it too. */
 static bool by_breakpoint(struct thread *t)
 {
@@ -82,17 +89,22 @@ static bool is_watched(struct guardian *g, struct thread *t, uint64_t addr)
 	return true;
 }
 
-/* The program's own breakpoint. Another thread's trap may have reset the handler it is for: that one first. */
-static bool not_ours(struct guardian *g, struct thread *t)
+void traps_first(struct guardian *g, struct thread *t)
 {
 	bool held = t->held;
 
-	if (!by_breakpoint(t))
-		return false;
 	t->held = true;
 	while (action_known(g) && pump(g, false))
 		;
 	t->held = held;
+}
+
+/* The program's own breakpoint. */
+static bool not_ours(struct guardian *g, struct thread *t)
+{
+	if (!by_breakpoint(t))
+		return false;
+	traps_first(g, t); /* one of them may have reset the handler that this one is for */
 	action_delivered(g);
 	return false;
 }

@@ -74,6 +74,20 @@ def text_of(pid, name):
     return out
 
 
+def merged(text):
+    """Mappings as (lo, hi, permissions, file). A page of text that was written may stay a mapping of its own, which
+    says nothing about what is mapped where: pieces of one file that follow each other count as one."""
+    out = []
+    for line in text.splitlines():
+        f = line.split()
+        lo, hi = f[0].split('-')
+        name = f[5] if len(f) > 5 else ''
+        if out and 'x' in f[1] and name[:1] == '/' and out[-1][1:] == (lo, f[1], name):
+            lo = out.pop()[0]
+        out.append((lo, hi, f[1], name))
+    return out
+
+
 class Before:
     """The state of a target, to be compared with the one after a session."""
 
@@ -83,12 +97,13 @@ class Before:
         self.state = self.look()
 
     def look(self):
-        executable = sorted(l.split()[0] + l.split()[1] for l in maps(self.pid).splitlines() if 'x' in l.split()[1])
+        mappings = merged(maps(self.pid))
+        executable = [m for m in mappings if 'x' in m[2]]
         return dict(fds=sorted(os.listdir('/proc/%d/fd' % self.pid)),
                     threads=sorted(os.listdir('/proc/%d/task' % self.pid)), executable=executable,
                     tracer=re.search(r'TracerPid:\t(\d+)', open('/proc/%d/status' % self.pid).read()).group(1),
                     memfds=maps(self.pid).count('memfd:trapless'),
-                    mappings=len([l for l in maps(self.pid).splitlines() if '[heap]' not in l]))
+                    mappings=len([m for m in mappings if m[3] != '[heap]']))
 
     def check(self, within=1.0):
         """Nothing of ours is left, within a second."""

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The runner is killed at random moments of a session's life: the target lives on, and is left clean."""
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from support import Before, PAIR, attach, finish, hits, runner, start, tap
+
+
+def kill_after(p, seconds):
+    time.sleep(seconds)
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+
+
+def attached(ctx, dice, target):
+    """While it attaches and arms, runs, or (after SIGINT) detaches."""
+    p, module, before = target
+    s = ctx.start([runner(ctx), module, '-x', str(p.pid)])
+    if dice.random() < 0.5:
+        time.sleep(dice.uniform(0.02, 0.06))
+        s.send_signal(signal.SIGINT)
+        kill_after(s, dice.uniform(0, 0.03))
+    else:
+        kill_after(s, dice.uniform(0, 0.06))
+    assert p.poll() is None, 'the target died: %s' % p.stderr.read()
+    before.check(10.0)
+    assert p.poll() is None, 'the target died: %s' % p.stderr.read()
+
+
+def launched(ctx, dice, path, module):
+    """A program that has begun runs to its end; one that has not does not begin."""
+    s = ctx.start([runner(ctx), module, '-c', path + ' 2 3000'])
+    kill_after(s, dice.uniform(0, 0.06))
+    out = s.stdout.read()  # to the end of the last process that writes there
+    assert not out or re.fullmatch(r'ready .*\ncalls 6000\n(hits \d+\n)?', out), out
+
+
+def test_any_moment(ctx):
+    dice = random.Random('moments ' + ctx.variant)
+    path = ctx.target('count')
+    counter = tap.counter(ctx.tmp, path, ['work'])
+    targets = []
+    for name, args in (('count', (2,)), ('blocked', ())):
+        exe = ctx.target(name)
+        p = start(ctx, exe, *args, stderr=subprocess.PIPE)
+        time.sleep(0.2)
+        targets.append((p, tap.counter(ctx.tmp, exe, ['work'], name=name), Before(p.pid, os.path.basename(exe))))
+    for _ in range(200 if ctx.long else 15):
+        if dice.random() < 0.3:
+            launched(ctx, dice, path, counter)
+        else:
+            attached(ctx, dice, dice.choice(targets))
+    for p, module, before in targets:
+        out, _ = finish(attach(ctx, module, p.pid, seconds=0.3))
+        assert hits(out) > 0
+        before.check(5.0)
+    (busy, _, _), (sleeper, _, _) = targets
+    busy.terminate()
+    assert re.fullmatch(r'calls \d+\n', busy.communicate(timeout=20)[0]) and busy.returncode == 7
+    out, err = sleeper.communicate(timeout=20)
+    assert sleeper.returncode == 0 and not err, (out, err)
+
+
+def test_cycles(ctx):
+    """Attached to and left over and over: mappings, descriptors, threads and memory of the target do not grow."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, 2)
+    time.sleep(0.2)
+    before = Before(p.pid, os.path.basename(path))
+
+    def size():
+        with open('/proc/%d/status' % p.pid) as f:
+            text = f.read()
+        return [int(re.search(r'%s:\s+(\d+)' % k, text).group(1)) for k in ('VmRSS', 'VmData', 'VmPTE')]
+    seen = []
+    for _ in range(1000 if ctx.long else 25):
+        out, _ = finish(attach(ctx, module, p.pid))
+        before.check(5.0)
+        seen.append(size())
+    for i, name in enumerate(('resident', 'data', 'page tables')):
+        assert seen[-1][i] - seen[5][i] <= 64, (name, seen[5], seen[-1])
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
+test_any_moment.variants = test_cycles.variants = PAIR

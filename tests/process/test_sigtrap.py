@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Traps in threads that block SIGTRAP: the program's mask and disposition stay as it set them."""
+import os
+
+from support import attach, hits, start, tap
+
+LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
+
+
+def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
+    path = ctx.target('sigtrap', **how)
+    p = start(ctx, path, n, *mode)
+    s = attach(ctx, tap.counter(ctx.tmp, path, [probed], library=library), p.pid)
+    out, _ = p.communicate('go\n', timeout=60)
+    assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
+    got, err = s.communicate(timeout=20)
+    assert s.returncode == 0 and hits(got) >= n, (got, s.seen + err)
+
+
+def test_disposition(ctx):
+    """Set anew before every hit, to two handlers, ignore and default."""
+    rounds_of(ctx, 400)
+
+
+def test_disposition_static(ctx):
+    rounds_of(ctx, 100, cflags=('-O2', '-static'))
+
+
+def test_disposition_musl(ctx):
+    rounds_of(ctx, 100, cc='musl-gcc', cflags=('-O2',))
+
+
+def test_probes_in_libc(ctx):
+    """The function that sets it is probed itself."""
+    rounds_of(ctx, 200, probed='sigaction', library=LIBC)
+
+
+def test_blocked_alone(ctx):
+    """SIGTRAP alone is blocked: known because the mask has not changed since we came."""
+    rounds_of(ctx, 200, 'alone')
+
+
+for _f in (test_disposition, test_disposition_static, test_disposition_musl, test_probes_in_libc, test_blocked_alone):
+    _f.variants = ('traps',)
+test_disposition.variants = ('opt', 'traps', 'nobody-traps')
