@@ -163,6 +163,20 @@ static void add_base(void *arg, uintptr_t base)
 		s->en->incomplete = s->en->nomem = true;
 }
 
+/* Between segments there may be nothing, or nothing that runs; text that cannot be read may hold any jump. */
+static uintptr_t behind_gap(struct scan *s, uintptr_t at, uintptr_t end)
+{
+	uintptr_t lo, hi;
+
+	if (!tl_os_text_next(at, &lo, &hi) || lo >= end)
+		return end;
+	if (lo == at) {
+		s->en->incomplete = true;
+		return end;
+	}
+	return lo;
+}
+
 /* Jumps of wide reach that lead from one function of the table to another; what may be a jump table. */
 static void scan_text(struct scan *s, uint8_t *buf)
 {
@@ -183,7 +197,7 @@ static void scan_text(struct scan *s, uint8_t *buf)
 			end = at + SCAN;
 		got = tl_os_text_read(at, buf, end - at + SCAN_SLACK);
 		if (got < end - at)
-			s->en->incomplete = true;
+			end = behind_gap(s, at + got, end);
 		tl_patch_original(at, buf, got);
 		tl_fill(buf + got, 0, end - at + SCAN_SLACK - got);
 		tl_arch_wide_jumps(buf, end - at, at, add_entry, add_base, s);

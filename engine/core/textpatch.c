@@ -52,15 +52,17 @@ static void sort(struct tl_change *c, size_t n)
 	}
 }
 
-/* --- opening: one range an image ------------------------------------------ */
+/* --- opening: one range a stretch of text ------------------------------------ */
 
-/* Changes [i, j) share an image; returns j. */
+/* Changes [i, j) lie in one stretch of executable memory; returns j. */
 static size_t group(const struct batch *b, size_t i)
 {
-	const struct tl_image *img = tl_image_find(b->c[i].addr);
+	uintptr_t lo, hi;
 	size_t j = i + 1;
 
-	while (j < b->n && img && b->c[j].addr < img->hi)
+	if (!tl_os_text_next(b->c[i].addr, &lo, &hi))
+		return j;
+	while (j < b->n && b->c[j].addr < hi)
 		j++;
 	return j;
 }

@@ -48,6 +48,8 @@ void tl_os_code_release(uintptr_t at, size_t size);
 
 /* Copy text; never faults. Returns the number of bytes copied. */
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len);
+/* The first stretch of executable memory at or above addr, from addr on; between segments there may be none. */
+bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi);
 
 /*
  * A batch of text changes: open the range once, write many, close. While open

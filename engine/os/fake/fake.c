@@ -140,6 +140,13 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 	return len;
 }
 
+bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi)
+{
+	*lo = addr;
+	*hi = UINTPTR_MAX;
+	return true;
+}
+
 int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 {
 	return lo < fake.reserved_hi && hi > fake.reserved_lo ? -TL_E_RESERVED : 0;

@@ -81,6 +81,21 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 	return done;
 }
 
+bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi)
+{
+	struct tl_mapping map;
+
+	for (*lo = addr; tl_home_map(*lo, &map); *lo = map.hi) {
+		if (!(map.prot & TL_PROT_EXEC))
+			continue;
+		if (*lo < map.lo)
+			*lo = map.lo;
+		*hi = map.hi;
+		return true;
+	}
+	return false;
+}
+
 static int protect(uintptr_t lo, uintptr_t hi, int prot)
 {
 	return tl_syscall3(TL_NR_mprotect, (long)lo, (long)(hi - lo), prot) ? -TL_E_TEXT_RO : 0;
