@@ -160,17 +160,42 @@ uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detou
 
 /* --- tier 3: return ------------------------------------------------------ */
 
-enum tl_exit_kind { TL_EXIT_RETURN, TL_EXIT_TAIL, TL_EXIT_TAIL_COND };
-struct tl_exit { uintptr_t addr; uint8_t kind; uint8_t cond; /* TAIL_COND: port's own */ };
+enum tl_exit_kind {
+	TL_EXIT_RETURN,
+	TL_EXIT_TAIL,	   /* jump to `target`, or to where the word at `slot` says */
+	TL_EXIT_TAIL_COND, /* to `target`, under a condition */
+	TL_EXIT_COMPUTED,  /* tl_arch_exit_target() tells where to, which may be inside the function */
+};
+struct tl_exit {
+	uintptr_t addr;
+	uintptr_t target, slot; /* TAIL, TAIL_COND: one of them is not 0 */
+	uint8_t kind;
+	uint8_t cond;		/* TAIL_COND: port's own */
+	bool all_regs;		/* COMPUTED: needs a probe with TL_PROBE_REGS */
+	uint8_t port[3];	/* COMPUTED: port's own */
+	intptr_t disp;
+};
 
 /*
- * The exits of the function part: returns and jumps that leave all of
- * parts[0..nparts). Returns their number (may exceed max), or -TL_E_NO_EXIT
- * when one cannot be known (indirect jump that may leave): then exits[0].addr
- * names it, if max is not 0 (0: not all of the part could be decoded).
+ * The exits of the function part: returns, jumps that leave all of
+ * parts[0..nparts), and those that may. Returns their number (may exceed
+ * max), or -TL_E_NO_EXIT when one cannot be probed as such: then
+ * exits[0].addr names it, if max is not 0 (0: not all of the part could be
+ * decoded).
  */
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
 	struct tl_exit *exits, size_t max);
+
+/* Where a COMPUTED exit leads with these registers. From a handler; reads what the jump itself will read. */
+uintptr_t tl_arch_exit_target(const struct tl_exit *exit, const struct tl_regs *regs);
+
+/*
+ * Is the code at `addr` nothing but a jump to where a word of memory says (an
+ * entry of a procedure linkage table)? Then that word's address, else 0.
+ */
+uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr);
+/* Is it what such a word leads to as long as the dynamic loader has not looked the function up? */
+bool tl_arch_stub_unbound(const uint8_t *text, size_t len);
 
 /* The return address at function entry, and the result register at a return. */
 uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs);

@@ -42,6 +42,7 @@ enum tl_probe_flag {
 	TL_PROBE_DISABLED  = 1 << 2, /* register without arming */
 	TL_PROBE_NO_JUMP   = 1 << 3, /* stay on the trap rung */
 	TL_PROBE_NO_TRAP   = 1 << 4, /* refuse rather than fall back to the trap rung */
+	TL_PROBE_RESULT	   = 1 << 5, /* return probes: on_return reads the result; do not call it where that is not known */
 };
 
 /* Rungs of the placement ladder, cheapest first. */
@@ -113,6 +114,11 @@ int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void 
  * Return probes. The exits of the function are probed (returns, tail calls,
  * its .cold parts); no return address is touched. An exit pairs with its entry
  * by thread and stack pointer.
+ *
+ * A function that ends with a jump to another one (a tail call) returns when
+ * that one does: its exits are probed too. Where they cannot be, on_return
+ * runs at the jump, with tail_to set and no result to be seen; with
+ * TL_PROBE_RESULT it does not run. Both are counted in ntails.
  */
 struct tl_retprobe;
 struct tl_ret_call { /* one call under way */
@@ -120,6 +126,7 @@ struct tl_ret_call { /* one call under way */
 	uintptr_t sp;	/* stack pointer at entry: points at the return address */
 	uintptr_t ret_ip; /* where the function returns to */
 	void *data;	/* rp->data_size bytes, zero at entry, the handlers' */
+	uintptr_t tail_to; /* 0: returns now. Else it jumps to there, and what that will return is not known */
 };
 /* Entry: return nonzero to skip this call (no exit handler for it). */
 typedef int (*tl_ret_entry_fn)(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self);
@@ -142,11 +149,28 @@ struct tl_retprobe {
 	uint64_t nmissed;	/* exits without entry, calls beyond maxactive */
 	uint64_t nabandoned;	/* calls left by throw or longjmp */
 	struct tl_ret_state *state;
-	uintptr_t bad_exit;	/* after -TL_E_NO_EXIT: the jump that may leave to where nobody knows; 0: not decoded */
+	uintptr_t bad_exit;	/* after -TL_E_NO_EXIT: the jump that cannot be probed as an exit; 0: not decoded */
+	uint64_t ntails;	/* calls left by a jump to a function whose exits are not probed */
+};
+
+/* What --explain says of a return probe. */
+struct tl_retprobe_info {
+	const struct tl_probe *entry; /* as tl_probes_list() shows it */
+	uint32_t nexits, ntrapped; /* exits of its own; those on the trap rung */
+	uint32_t nfollowed;	/* functions that it ends in by a jump, their exits probed too */
+	int tail_why;		/* -TL_E_: why those of tail_to are not */
+	uintptr_t tail, tail_to; /* a jump to such a function; 0: none is known */
 };
 
 int tl_retprobe_register(struct tl_retprobe *rp);   /* sleeps */
 int tl_retprobe_unregister(struct tl_retprobe *rp); /* sleeps */
+int tl_retprobe_describe(const struct tl_retprobe *rp, struct tl_retprobe_info *info); /* sleeps */
+/*
+ * Look again at jumps that could not be followed when their probe was
+ * registered: functions that the dynamic loader had not looked up, computed
+ * jumps. Returns how many more functions are watched, or -TL_E_. Sleeps.
+ */
+int tl_retprobe_follow(void);
 
 /* Engine life cycle in the own process: first use calls init by itself. Sleeps. */
 int tl_engine_init(void);

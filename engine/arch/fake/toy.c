@@ -381,10 +381,35 @@ int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, siz
 			continue;
 		}
 		if (n < max)
-			exits[n] = (struct tl_exit){c->start + i, kind, 0};
+			exits[n] = (struct tl_exit){.addr = c->start + i,
+				.kind = kind,
+				.target = branches(op) ? target_of(c->text + i, c->start + i) : 0};
 		n++;
 	}
 	return (int)n;
+}
+
+/* Computed jumps are not among its exits, and it has no linkage tables. */
+uintptr_t tl_arch_exit_target(const struct tl_exit *exit, const struct tl_regs *regs)
+{
+	(void)exit;
+	(void)regs;
+	return 0;
+}
+
+uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr)
+{
+	(void)text;
+	(void)len;
+	(void)addr;
+	return 0;
+}
+
+bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
+{
+	(void)text;
+	(void)len;
+	return false;
 }
 
 /* The test machine keeps the stack as an array of words that sp points into. */

@@ -46,25 +46,172 @@ static bool is_switch(const struct tl_insn *i, const struct tl_insn *before)
 	       (i->bytes[i->modrm_off + 1] & 7) == 5;
 }
 
-/* 1: leaves, *kind says how. 0: stays. Or -TL_E_NO_EXIT. */
-static int leaves(const struct tl_insn *i, uintptr_t addr, const struct tl_insn *before,
-	const struct tl_func_part *parts, size_t nparts, uint8_t *kind)
+/* --- jumps to computed places --------------------------------------------- */
+
+enum { NO_REG = 0xff };
+
+/* Where tl_arch_exit_target() finds a register; all but the last four are in every frame. */
+static const uint8_t reg_at[16] = {
+	[RAX] = offsetof(struct tl_regs, ax),
+	[RCX] = offsetof(struct tl_regs, cx),
+	[RDX] = offsetof(struct tl_regs, dx),
+	[RBX] = offsetof(struct tl_regs, bx),
+	[RSP] = offsetof(struct tl_regs, sp),
+	[RBP] = offsetof(struct tl_regs, bp),
+	[RSI] = offsetof(struct tl_regs, si),
+	[RDI] = offsetof(struct tl_regs, di),
+	[R8] = offsetof(struct tl_regs, r8),
+	[R9] = offsetof(struct tl_regs, r9),
+	[R10] = offsetof(struct tl_regs, r10),
+	[R11] = offsetof(struct tl_regs, r11),
+	[R12] = offsetof(struct tl_regs, r12),
+	[R13] = offsetof(struct tl_regs, r13),
+	[R14] = offsetof(struct tl_regs, r14),
+	[R15] = offsetof(struct tl_regs, r15),
+};
+
+/* port[]: base, index, scale; a scale of 0: the base register itself is the address. */
+static bool fill_memory(const struct tl_insn *i, struct tl_exit *e)
+{
+	uint8_t sib = i->bytes[i->modrm_off + 1];
+	bool has_sib = (modrm(i) & 7) == 4;
+
+	e->disp = (intptr_t)i->disp;
+	e->port[0] = (uint8_t)((has_sib ? sib & 7 : modrm(i) & 7) | (i->rex & 1) << 3);
+	e->port[1] = NO_REG;
+	e->port[2] = 1;
+	if (has_sib) {
+		uint8_t index = (uint8_t)((sib >> 3 & 7) | (i->rex & 2) << 2);
+
+		if (index != RSP)
+			e->port[1] = index;
+		e->port[2] = (uint8_t)(1 << (sib >> 6));
+		if ((sib & 7) == 5 && modrm(i) >> 6 == 0)
+			e->port[0] = NO_REG;
+	}
+	return true;
+}
+
+/* False: of a form that nobody uses (segments, short addresses, jmpabs). */
+static bool fill_computed(const struct tl_insn *i, struct tl_exit *e)
+{
+	if (i->map != 0 || i->opcode != 0xff || i->addr_size != 8 || (i->flags & TL_INSN_REX2))
+		return false;
+	for (unsigned n = 0; n < i->prefix_len; n++)
+		if (i->bytes[n] == 0x64 || i->bytes[n] == 0x65)
+			return false;
+	if (modrm(i) >> 6 == 3) {
+		e->port[0] = (uint8_t)((modrm(i) & 7) | (i->rex & 1) << 3);
+		e->port[1] = NO_REG;
+		e->port[2] = 0;
+	} else {
+		fill_memory(i, e);
+	}
+	e->all_regs = (e->port[0] != NO_REG && e->port[0] >= R12) ||
+		      (e->port[1] != NO_REG && e->port[1] >= R12);
+	return true;
+}
+
+static uintptr_t reg(const struct tl_regs *regs, uint8_t number)
+{
+	uint64_t v;
+
+	if (number == NO_REG)
+		return 0;
+	__builtin_memcpy(&v, (const uint8_t *)regs + reg_at[number], sizeof(v));
+	return v;
+}
+
+uintptr_t tl_arch_exit_target(const struct tl_exit *e, const struct tl_regs *regs)
+{
+	uintptr_t at = reg(regs, e->port[0]);
+
+	if (!e->port[2])
+		return at;
+	at += reg(regs, e->port[1]) * e->port[2] + (uintptr_t)e->disp;
+	return *(const uintptr_t *)at;
+}
+
+/* --- procedure linkage tables ------------------------------------------------- */
+
+/* The first instruction that is not endbr64. */
+static bool first_insn(const uint8_t *text, size_t len, struct tl_insn *i, size_t *off)
+{
+	*off = 0;
+	if (!tl_insn_decode(i, text, len, TL_INSN_64))
+		return false;
+	if (!(i->flags & TL_INSN_ENDBR))
+		return true;
+	*off = i->len;
+	return tl_insn_decode(i, text + *off, len - *off, TL_INSN_64) != 0;
+}
+
+uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr)
+{
+	struct tl_insn i;
+	size_t off;
+
+	if (!first_insn(text, len, &i, &off) || !x86_is_got_jump(&i))
+		return 0;
+	return (uintptr_t)tl_insn_rip_operand(&i, addr + off);
+}
+
+/* push $n; jmp to the table's first entry */
+bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
+{
+	struct tl_insn i;
+	size_t off;
+
+	if (!first_insn(text, len, &i, &off) || i.map != 0 || i.opcode != 0x68)
+		return false;
+	off += i.len;
+	return tl_insn_decode(&i, text + off, len - off, TL_INSN_64) && i.flow == TL_FLOW_JMP;
+}
+
+/* --- the exits ---------------------------------------------------------------- */
+
+static int leaves_direct(const struct tl_insn *i, const struct tl_func_part *parts, size_t nparts,
+	struct tl_exit *e)
+{
+	uintptr_t target = (uintptr_t)tl_insn_target(i, e->addr);
+
+	if (in_parts(parts, nparts, target))
+		return 0;
+	if (i->flags & TL_INSN_LOOP)
+		return -TL_E_NO_EXIT;
+	e->kind = i->flow == TL_FLOW_JMP ? TL_EXIT_TAIL : TL_EXIT_TAIL_COND;
+	e->target = target;
+	e->cond = i->cond;
+	return 1;
+}
+
+static int leaves_indirect(
+	const struct tl_insn *i, const struct tl_insn *before, struct tl_exit *e)
+{
+	if (x86_is_got_jump(i)) {
+		e->kind = TL_EXIT_TAIL;
+		e->slot = (uintptr_t)tl_insn_rip_operand(i, e->addr);
+		return 1;
+	}
+	if (is_switch(i, before))
+		return 0;
+	e->kind = TL_EXIT_COMPUTED;
+	return fill_computed(i, e) ? 1 : -TL_E_NO_EXIT;
+}
+
+/* 1: leaves, or may; e says how. 0: stays. Or -TL_E_NO_EXIT. */
+static int leaves(const struct tl_insn *i, const struct tl_insn *before,
+	const struct tl_func_part *parts, size_t nparts, struct tl_exit *e)
 {
 	switch (i->flow) {
 	case TL_FLOW_RET:
-		*kind = TL_EXIT_RETURN;
+		e->kind = TL_EXIT_RETURN;
 		return 1;
 	case TL_FLOW_JMP:
 	case TL_FLOW_JCC:
-		*kind = i->flow == TL_FLOW_JMP ? TL_EXIT_TAIL : TL_EXIT_TAIL_COND;
-		if (in_parts(parts, nparts, (uintptr_t)tl_insn_target(i, addr)))
-			return 0;
-		return i->flags & TL_INSN_LOOP ? -TL_E_NO_EXIT : 1;
+		return leaves_direct(i, parts, nparts, e);
 	case TL_FLOW_JMP_IND:
-		*kind = TL_EXIT_TAIL;
-		if (x86_is_got_jump(i))
-			return 1;
-		return is_switch(i, before) ? 0 : -TL_E_NO_EXIT;
+		return leaves_indirect(i, before, e);
 	case TL_FLOW_FAR:
 		return -TL_E_NO_EXIT;
 	default:
@@ -77,24 +224,24 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 {
 	struct tl_insn i = {0}, before[3] = {{0}};
 	size_t found = 0;
-	uint8_t kind = 0;
 
 	if (max)
 		exits[0].addr = 0;
 	if (!code->complete)
 		return -TL_E_NO_EXIT;
 	for (uintptr_t addr = code->start; addr < code->start + code->size; addr += i.len) {
+		struct tl_exit e = {.addr = addr};
 		int ret;
 
 		if (!x86_decode_at(code, addr, &i))
 			return -TL_E_BAD_INSN;
-		ret = leaves(&i, addr, before, parts, nparts, &kind);
+		ret = leaves(&i, before, parts, nparts, &e);
 		if (ret == -TL_E_NO_EXIT && max)
 			exits[0].addr = addr;
 		if (ret < 0)
 			return ret;
 		if (ret && found < max)
-			exits[found] = (struct tl_exit){.addr = addr, .kind = kind, .cond = i.cond};
+			exits[found] = e;
 		found += (size_t)ret;
 		before[2] = before[1];
 		before[1] = before[0];

@@ -8,11 +8,11 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw race headers.ok)
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw tails race headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
-	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/race; \
+	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
 .PHONY: process-tests
@@ -39,6 +39,11 @@ $(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets
 $(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a tests/unit.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 -O2 -g -fno-reorder-blocks-and-partition -Wall -Wextra -Werror -Iinclude -o $@ $(filter %.cc %.a, $^)
+
+# Lazily bound: what a linkage table leads to is not known at first.
+$(PROCESS_TEST_OUT)/tails: tests/engine/process/tails.c $(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.a, $^)
 
 # The engine with undefined behaviour and broken promises made fatal.
 $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/, probe.c targets.S)

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Tail calls. A function that is left by a jump returns when the function
+ * jumped to does, at the same stack pointer; so the exits of that one are
+ * probed as well, and of those it jumps to in its turn. What cannot be known
+ * or watched now (not looked up yet by the dynamic loader, computed, refused)
+ * is noted when a call leaves that way, and looked at again by
+ * tl_retprobe_follow().
+ */
+#include "ret.h"
+
+enum { FOLLOW_MAX = 32, STUB = 32 };
+
+uint32_t tl_ret_wanting;
+
+/* --- from handlers ---------------------------------------------------------------- */
+
+const struct tl_ret_follow *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to)
+{
+	const struct tl_ret_follow *f = TL_LOAD(&st->followed);
+
+	for (; f; f = f->next)
+		if (to - f->part.start < f->part.size)
+			return TL_RELAXED(&f->entry.state) == TL_PROBE_ARMED ? f : NULL;
+	return NULL;
+}
+
+static bool is_refused(const struct tl_ret_state *st, uintptr_t to)
+{
+	uint32_t n = TL_LOAD(&st->nrefused);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (st->refused[i].entry == to)
+			return true;
+	return n == TL_RET_REFUSED || st->nfollowed == FOLLOW_MAX;
+}
+
+void tl_ret_want(struct tl_ret_state *st, uintptr_t to)
+{
+	if (is_refused(st, to))
+		return;
+	for (unsigned i = 0; i < TL_RET_WANTED; i++) {
+		uintptr_t none = 0, now = TL_RELAXED(&st->wanted[i]);
+
+		if (now == to)
+			return;
+		if (now || !TL_CAS(&st->wanted[i], &none, to))
+			continue;
+		TL_STORE(&tl_ret_wanting, 1);
+		return;
+	}
+}
+
+/* --- following -------------------------------------------------------------------- */
+
+static void refuse(struct tl_ret_state *st, uintptr_t to, int why)
+{
+	if (st->nrefused == TL_RET_REFUSED)
+		return;
+	st->refused[st->nrefused].entry = to;
+	st->refused[st->nrefused].why = why;
+	TL_STORE(&st->nrefused, st->nrefused + 1);
+}
+
+/* Not looked up yet: it will lead elsewhere. */
+static bool is_unbound(uintptr_t to)
+{
+	uint8_t text[STUB];
+	size_t got = tl_os_text_read(to, text, sizeof(text));
+
+	tl_patch_original(to, text, got);
+	return tl_arch_stub_unbound(text, got);
+}
+
+static struct tl_ret_follow *create(
+	struct tl_ret_state *st, const struct tl_func_part *part, const struct tl_exit *exits, size_t n)
+{
+	struct tl_ret_follow *f;
+	size_t size = sizeof(*f) + n * sizeof(f->exits[0]) + (n + 1) * sizeof(f->list[0]);
+
+	f = tl_os_alloc(size);
+	if (!f)
+		return NULL;
+	f->size = size;
+	f->part = *part;
+	f->list = (struct tl_probe **)(void *)&f->exits[n];
+	f->nexits = n;
+	tl_ret_fill_entry(&f->entry, st, part->start, tl_ret_followed_entry_hit);
+	f->list[0] = &f->entry;
+	for (size_t i = 0; i < n; i++) {
+		tl_ret_fill_exit(&f->exits[i], st, &exits[i], tl_ret_followed_exit_hit,
+			tl_ret_followed_jump_hit);
+		f->list[i + 1] = &f->exits[i].probe;
+	}
+	return f;
+}
+
+/* Its exits, in memory of `size` bytes. */
+static int find_exits(const struct tl_func_part *part, struct tl_exit **out, size_t *size)
+{
+	uintptr_t bad;
+	int n = tl_ret_part_exits(part, part, 1, NULL, 0, &bad);
+
+	if (n < 0)
+		return n;
+	*size = ((size_t)n + 1) * sizeof(**out);
+	*out = tl_os_alloc(*size);
+	if (!*out)
+		return -TL_E_NOMEM;
+	return tl_ret_part_exits(part, part, 1, *out, (size_t)n, &bad);
+}
+
+/* A part (.cold) that jumps back into the function: its calls go on there. */
+static size_t drop_inner(const struct tl_ret_state *st, struct tl_exit *exits, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!tl_ret_inside(st, exits[i].target))
+			exits[kept++] = exits[i];
+	return kept;
+}
+
+/* Functions that others call too must not become slow. */
+static bool any_by_trap(const struct tl_ret_follow *f)
+{
+	for (size_t i = 0; i <= f->nexits; i++)
+		if (tl_core.optimize && !(f->list[i]->flags & TL_PROBE_NO_JUMP) &&
+			tl_ret_by_trap(f->list[i]))
+			return true;
+	return false;
+}
+
+static int arm(struct tl_ret_state *st, struct tl_ret_follow *f)
+{
+	int ret = tl_probes_register_locked(f->list, f->nexits + 1, NULL);
+
+	if (ret)
+		return ret;
+	if (any_by_trap(f)) {
+		tl_probes_unregister_locked(f->list, f->nexits + 1);
+		return -TL_E_TRAP_FORBIDDEN;
+	}
+	f->next = st->followed;
+	TL_STORE(&st->followed, f);
+	st->nfollowed++;
+	return 0;
+}
+
+/* The part that holds `to`, watched from now on. */
+static int follow(struct tl_ret_state *st, uintptr_t to, struct tl_ret_follow **out)
+{
+	const struct tl_image *img;
+	struct tl_func_part part;
+	struct tl_exit *exits;
+	struct tl_ret_follow *f;
+	size_t size;
+	int n = tl_refuse_addr(to, &img);
+
+	if (!n)
+		n = tl_func_get(&tl_core.func, to, 0, 0);
+	if (n)
+		return n;
+	part = (struct tl_func_part){tl_core.func.code.start, tl_core.func.code.size};
+	n = find_exits(&part, &exits, &size);
+	if (n < 0)
+		return n;
+	f = create(st, &part, exits, drop_inner(st, exits, (size_t)n));
+	tl_os_free(exits, size);
+	if (!f)
+		return -TL_E_NOMEM;
+	n = arm(st, f);
+	if (n)
+		tl_os_free(f, f->size);
+	else
+		*out = f;
+	return n;
+}
+
+static void look_at(struct tl_ret_state *st, uintptr_t to)
+{
+	struct tl_ret_follow *f = NULL;
+	int ret;
+
+	if (!to || to == (uintptr_t)st->rp->entry || tl_ret_followed(st, to) ||
+		is_refused(st, to) || is_unbound(to))
+		return;
+	ret = follow(st, to, &f);
+	if (ret)
+		refuse(st, to, ret);
+	else
+		tl_ret_follow_exits(st, f->exits, f->nexits);
+}
+
+static uintptr_t leads_to(const struct tl_exit *e)
+{
+	uintptr_t to = e->target;
+
+	if (e->slot && tl_os_text_read(e->slot, &to, sizeof(to)) != sizeof(to))
+		return 0;
+	return to;
+}
+
+/* Goes as deep as FOLLOW_MAX. */
+void tl_ret_follow_exits(struct tl_ret_state *st, const struct tl_ret_exit *exits, size_t n)
+{
+	TL_ASSERT_HELD();
+	for (size_t i = 0; i < n; i++)
+		look_at(st, leads_to(&exits[i].exit));
+}
+
+static void follow_wanted(struct tl_ret_state *st)
+{
+	for (unsigned i = 0; i < TL_RET_WANTED; i++) {
+		uintptr_t to = TL_LOAD(&st->wanted[i]);
+
+		look_at(st, to);
+		TL_STORE(&st->wanted[i], 0);
+	}
+}
+
+int tl_retprobe_follow(void)
+{
+	uint32_t n = 0;
+	int ret = 0;
+
+	tl_os_lock();
+	TL_STORE(&tl_ret_wanting, 0);
+	if (tl_core.ready)
+		ret = tl_images_refresh();
+	for (struct tl_ret_state *st = tl_ret_states; st && !ret; st = st->next) {
+		uint32_t before = st->nfollowed;
+
+		tl_ret_follow_exits(st, st->exits, st->nexits);
+		for (const struct tl_ret_follow *f = st->followed; f; f = f->next)
+			tl_ret_follow_exits(st, f->exits, f->nexits);
+		follow_wanted(st);
+		n += st->nfollowed - before;
+	}
+	tl_os_unlock();
+	return ret ? ret : (int)n;
+}
+
+void tl_ret_unfollow(struct tl_ret_state *st)
+{
+	struct tl_ret_follow *f, *next;
+
+	TL_ASSERT_HELD();
+	for (f = st->followed; f; f = f->next)
+		tl_probes_unregister_locked(f->list, f->nexits + 1);
+	for (f = st->followed; f; f = next) {
+		next = f->next;
+		tl_os_free(f, f->size);
+	}
+	st->followed = NULL;
+	st->nfollowed = 0;
+}
+
+/* --- telling ---------------------------------------------------------------------- */
+
+static int why_not(const struct tl_ret_state *st, uintptr_t to)
+{
+	for (uint32_t i = 0; i < st->nrefused; i++)
+		if (st->refused[i].entry == to)
+			return st->refused[i].why;
+	return -TL_E_TAIL_CALL;
+}
+
+static void tell(const struct tl_ret_state *st, const struct tl_ret_exit *exits, size_t n,
+	struct tl_retprobe_info *info)
+{
+	for (size_t i = 0; i < n && !info->tail; i++) {
+		const struct tl_exit *e = &exits[i].exit;
+		uintptr_t to = leads_to(e);
+
+		if (e->kind != TL_EXIT_TAIL && e->kind != TL_EXIT_TAIL_COND)
+			continue;
+		if (to == (uintptr_t)st->rp->entry || tl_ret_followed(st, to))
+			continue;
+		info->tail = e->addr;
+		info->tail_to = to;
+		info->tail_why = why_not(st, to);
+	}
+}
+
+void tl_ret_tell_tails(const struct tl_ret_state *st, struct tl_retprobe_info *info)
+{
+	const struct tl_ret_follow *f;
+
+	info->nfollowed = st->nfollowed;
+	tell(st, st->exits, st->nexits, info);
+	for (f = st->followed; f; f = f->next)
+		tell(st, f->exits, f->nexits, info);
+}

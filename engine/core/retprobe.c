@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The life of return probes: finding the exits, memory, registering, telling. */
+#include "ret.h"
+
+enum {
+	DEFAULT_ACTIVE = 4096,
+	MAX_ACTIVE = 1 << 20,
+	MAX_DATA = 2048, /* as probe.h says */
+	MAX_EXITS = 65536,
+	STUB = 32, /* bytes of a linkage table's entry that are looked at */
+};
+
+struct tl_ret_state *tl_ret_states;
+
+/* --- finding the exits ------------------------------------------------------------ */
+
+/* A jump to an entry of a linkage table leads to where its word says. */
+static void see_through(struct tl_exit *e)
+{
+	uint8_t text[STUB];
+	size_t got;
+
+	if (!e->target)
+		return;
+	got = tl_os_text_read(e->target, text, sizeof(text));
+	tl_patch_original(e->target, text, got);
+	e->slot = tl_arch_stub_slot(text, got, e->target);
+}
+
+int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
+	struct tl_exit *out, size_t max, uintptr_t *bad)
+{
+	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_image *img;
+	int n = tl_refuse_addr(part->start, &img);
+
+	if (!n)
+		n = tl_func_get(&tl_core.func, part->start, part->start, part->size);
+	if (n)
+		return n;
+	tl_arch_code_leaves(code, tl_image_note_entry, NULL);
+	n = tl_arch_exits(code, all, nall, out, max);
+	if (n == -TL_E_NO_EXIT) {
+		struct tl_exit one = {0};
+
+		tl_arch_exits(code, all, nall, &one, 1);
+		*bad = one.addr;
+	}
+	for (size_t i = 0; n > 0 && i < (size_t)n && i < max; i++)
+		see_through(&out[i]);
+	return n > MAX_EXITS ? -TL_E_LIMIT : n;
+}
+
+/* Exits of all parts; with out == NULL only their number. */
+static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_exit *out,
+	size_t max, uintptr_t *bad)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nparts; i++) {
+		int got = tl_ret_part_exits(&parts[i], parts, nparts, out ? out + n : NULL,
+			out ? max - n : 0, bad);
+
+		if (got < 0)
+			return got;
+		n += (size_t)got;
+		if (n > MAX_EXITS)
+			return -TL_E_LIMIT;
+	}
+	return (int)n;
+}
+
+/* --- memory ----------------------------------------------------------------------- */
+
+static size_t round16(size_t n)
+{
+	return (n + 15) & ~(size_t)15;
+}
+
+/* One allocation holds everything; the cursor walks through it. */
+static void *part_of(uint8_t **cursor, size_t size)
+{
+	void *mem = *cursor;
+
+	*cursor += round16(size);
+	return mem;
+}
+
+static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, size_t nparts)
+{
+	uint32_t max = rp->maxactive ? rp->maxactive : DEFAULT_ACTIVE, words = (max + 31) / 32;
+	uint32_t data_words = (rp->data_size + 7) / 8;
+	size_t step = round16(sizeof(struct tl_ret_instance) + data_words * sizeof(uint64_t));
+	size_t size = round16(sizeof(struct tl_ret_state)) +
+		      round16((nexits + 1) * sizeof(void *)) +
+		      round16(nexits * sizeof(struct tl_ret_exit)) +
+		      round16(nparts * sizeof(struct tl_func_part)) +
+		      round16(TL_THREADS * sizeof(struct tl_ret_thread)) +
+		      round16(words * sizeof(uint32_t)) + max * step;
+	uint8_t *mem = tl_os_alloc(size);
+	struct tl_ret_state *st;
+
+	if (!mem)
+		return NULL;
+	st = part_of(&mem, sizeof(*st));
+	st->list = part_of(&mem, (nexits + 1) * sizeof(void *));
+	st->exits = part_of(&mem, nexits * sizeof(struct tl_ret_exit));
+	st->parts = part_of(&mem, nparts * sizeof(struct tl_func_part));
+	st->threads = part_of(&mem, TL_THREADS * sizeof(struct tl_ret_thread));
+	st->taken = part_of(&mem, words * sizeof(uint32_t));
+	st->pool = mem;
+	st->rp = rp;
+	st->on_entry = rp->on_entry;
+	st->on_return = rp->on_return;
+	st->needs_result = rp->flags & TL_PROBE_RESULT;
+	st->size = size;
+	st->nexits = nexits;
+	st->max = max;
+	st->words = words;
+	st->step = step;
+	st->data_words = data_words;
+	return st;
+}
+
+static void fill_probe(
+	struct tl_probe *p, struct tl_ret_state *st, uintptr_t addr, tl_pre_fn pre, uint32_t flags)
+{
+	p->addr = (void *)addr;
+	p->pre = pre;
+	p->data = st;
+	p->flags = flags & ~(uint32_t)TL_PROBE_RESULT;
+}
+
+void tl_ret_fill_exit(struct tl_ret_exit *e, struct tl_ret_state *st, const struct tl_exit *exit,
+	tl_pre_fn on_return, tl_pre_fn on_jump)
+{
+	uint32_t flags = st->rp->flags | (exit->all_regs ? TL_PROBE_REGS : 0);
+
+	fill_probe(&e->probe, st, exit->addr, exit->kind == TL_EXIT_RETURN ? on_return : on_jump,
+		flags);
+	e->exit = *exit;
+}
+
+void tl_ret_fill_entry(struct tl_probe *p, struct tl_ret_state *st, uintptr_t addr, tl_pre_fn pre)
+{
+	bool ours = addr != (uintptr_t)st->rp->entry;
+
+	fill_probe(p, st, addr, pre, ours ? st->rp->flags & TL_PROBE_NO_JUMP : st->rp->flags);
+}
+
+/* The entry goes first: in a function of one instruction both stand there. */
+static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
+	const struct tl_func_part *parts, size_t nparts)
+{
+	tl_copy(st->parts, parts, nparts * sizeof(parts[0]));
+	st->nparts = nparts;
+	tl_ret_fill_entry(&st->entry, st, (uintptr_t)st->rp->entry, tl_ret_entry_hit);
+	st->list[0] = &st->entry;
+	for (size_t i = 0; i < st->nexits; i++) {
+		tl_ret_fill_exit(
+			&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit);
+		st->list[i + 1] = &st->exits[i].probe;
+	}
+	for (size_t i = 0; i <= st->nexits; i++)
+		for (size_t k = 0; k < nparts; k++)
+			if ((uintptr_t)st->list[i]->addr - parts[k].start < parts[k].size) {
+				st->list[i]->func_start = parts[k].start;
+				st->list[i]->func_size = (uint32_t)parts[k].size;
+			}
+}
+
+/* The whole part that holds the entry, where the caller does not know better. */
+static int own_part(struct tl_retprobe *rp, struct tl_func_part *part)
+{
+	const struct tl_image *img;
+	uintptr_t addr = (uintptr_t)rp->entry;
+	int ret = tl_refuse_addr(addr, &img);
+
+	if (!ret)
+		ret = tl_func_get(&tl_core.func, addr, 0, 0);
+	if (ret)
+		return ret;
+	*part = (struct tl_func_part){tl_core.func.code.start, tl_core.func.code.size};
+	return 0;
+}
+
+static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
+{
+	struct tl_func_part own;
+	const struct tl_func_part *parts = rp->parts;
+	size_t nparts = rp->nparts;
+	struct tl_exit *exits;
+	int n;
+
+	if (!parts || !nparts) {
+		n = own_part(rp, &own);
+		if (n)
+			return n;
+		parts = &own;
+		nparts = 1;
+	}
+	n = exits_of(parts, nparts, NULL, 0, &rp->bad_exit);
+	if (n < 0)
+		return n;
+	exits = tl_os_alloc(((size_t)n + 1) * sizeof(*exits));
+	if (!exits)
+		return -TL_E_NOMEM;
+	exits_of(parts, nparts, exits, (size_t)n, &rp->bad_exit);
+	*out = state_create(rp, (size_t)n, nparts);
+	if (*out)
+		fill(*out, exits, parts, nparts);
+	tl_os_free(exits, ((size_t)n + 1) * sizeof(*exits));
+	return *out ? 0 : -TL_E_NOMEM;
+}
+
+/* --- registering ---------------------------------------------------------------------- */
+
+static bool sane(const struct tl_retprobe *rp)
+{
+	return rp && rp->entry && rp->on_return && rp->data_size <= MAX_DATA &&
+	       rp->maxactive <= MAX_ACTIVE && (rp->parts || !rp->nparts);
+}
+
+/* Where a computed jump costs a trap each time: it may be an interpreter's. */
+static const struct tl_ret_exit *slow_jump(const struct tl_ret_state *st)
+{
+	for (size_t i = 0; tl_core.optimize && i < st->nexits; i++) {
+		const struct tl_ret_exit *e = &st->exits[i];
+
+		if (e->exit.kind == TL_EXIT_COMPUTED && tl_ret_by_trap(&e->probe) &&
+			!(e->probe.flags & TL_PROBE_NO_JUMP))
+			return e;
+	}
+	return NULL;
+}
+
+bool tl_ret_by_trap(const struct tl_probe *p)
+{
+	const struct tl_patch *patch = p->site ? p->site->patch : NULL;
+
+	return patch && patch->plan.rung == TL_RUNG_TRAP;
+}
+
+/* Those that are jumped to first: no call leaves before somebody watches. */
+static int arm(struct tl_ret_state *st)
+{
+	const struct tl_ret_exit *slow;
+	int ret;
+
+	tl_ret_follow_exits(st, st->exits, st->nexits);
+	ret = tl_probes_register_locked(st->list, st->nexits + 1, NULL);
+	if (ret)
+		goto unfollow;
+	slow = slow_jump(st);
+	if (!slow)
+		return 0;
+	st->rp->bad_exit = slow->exit.addr;
+	tl_probes_unregister_locked(st->list, st->nexits + 1);
+	ret = -TL_E_NO_EXIT;
+unfollow:
+	tl_ret_unfollow(st);
+	return ret;
+}
+
+int tl_retprobe_register(struct tl_retprobe *rp)
+{
+	struct tl_ret_state *st = NULL;
+	int ret;
+
+	if (!sane(rp))
+		return -TL_E_INVAL;
+	if (rp->state)
+		return -TL_E_STATE;
+	tl_os_lock();
+	ret = tl_engine_init_locked();
+	if (!ret)
+		ret = tl_images_refresh();
+	tl_func_forget(&tl_core.func);
+	rp->bad_exit = 0;
+	if (!ret)
+		ret = state_for(rp, &st);
+	if (!ret) {
+		rp->nmissed = rp->nabandoned = rp->ntails = 0;
+		ret = arm(st);
+	}
+	if (!ret) {
+		rp->state = st;
+		st->next = tl_ret_states;
+		tl_ret_states = st;
+	} else if (st) {
+		tl_os_free(st, st->size);
+	}
+	tl_os_unlock();
+	return ret;
+}
+
+static int unregister_locked(struct tl_retprobe *rp)
+{
+	struct tl_ret_state *st = rp->state, **link;
+	int ret = tl_probes_unregister_locked(st->list, st->nexits + 1);
+
+	tl_ret_unfollow(st);
+	for (size_t i = 0; i <= st->nexits; i++)
+		rp->nmissed += st->list[i]->nmissed;
+	for (link = &tl_ret_states; *link && *link != st; link = &(*link)->next)
+		;
+	TL_ASSERT(*link == st);
+	if (*link)
+		*link = st->next;
+	rp->state = NULL;
+	tl_os_free(st, st->size);
+	return ret;
+}
+
+int tl_retprobe_unregister(struct tl_retprobe *rp)
+{
+	int ret = -TL_E_STATE;
+
+	if (!rp)
+		return -TL_E_INVAL;
+	tl_os_lock();
+	if (rp->state)
+		ret = unregister_locked(rp);
+	tl_os_unlock();
+	return ret;
+}
+
+void tl_ret_unregister_all(void)
+{
+	while (tl_ret_states)
+		unregister_locked(tl_ret_states->rp);
+}
+
+void tl_ret_thread_gone(unsigned index)
+{
+	struct tl_ret_state *st;
+
+	TL_ASSERT_HELD();
+	for (st = tl_ret_states; st; st = st->next)
+		tl_ret_thread_forget(st, index);
+}
+
+/* --- telling -------------------------------------------------------------------------- */
+
+int tl_retprobe_describe(const struct tl_retprobe *rp, struct tl_retprobe_info *info)
+{
+	const struct tl_ret_state *st;
+
+	if (!rp || !info)
+		return -TL_E_INVAL;
+	tl_fill(info, 0, sizeof(*info));
+	tl_os_lock();
+	st = rp->state;
+	for (size_t i = 0; st && i < st->nexits; i++)
+		info->ntrapped += tl_ret_by_trap(&st->exits[i].probe);
+	if (st) {
+		info->entry = &st->entry;
+		info->nexits = (uint32_t)st->nexits;
+		tl_ret_tell_tails(st, info);
+	}
+	tl_os_unlock();
+	return st ? 0 : -TL_E_STATE;
+}

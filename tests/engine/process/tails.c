@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Return probes of functions that end with a jump to another one. With the argument `traps` without jumps.
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trapless/probe.h>
+
+#include "../../unit.h"
+
+#define HANDLER	 __attribute__((target("general-regs-only")))
+#define NOINLINE __attribute__((noinline, noclone, noipa))
+#define TAIL	 __attribute__((noinline, noclone, noipa, optimize("O2", "no-reorder-blocks-and-partition")))
+
+static long entries, returns, blind, sum, last_result;
+static uintptr_t last_to;
+static jmp_buf env;
+
+static int HANDLER on_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)self;
+	entries++;
+	if (c->data)
+		*(long *)c->data = (long)regs->di;
+	return 0;
+}
+
+static void HANDLER on_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)self;
+	last_to = c->tail_to;
+	if (c->tail_to) {
+		blind++;
+		return;
+	}
+	returns++;
+	sum += (long)regs->ax;
+	last_result = (long)regs->ax;
+}
+
+#define PROBE(fn, ...)                                                                             \
+	{.entry = (void *)(fn),                                                                    \
+		.on_entry = on_entry,                                                              \
+		.on_return = on_return,                                                            \
+		.data_size = 8,                                                                    \
+		__VA_ARGS__}
+
+static void reset(void)
+{
+	entries = returns = blind = sum = last_result = 0;
+	last_to = 0;
+}
+
+/* --- the functions --------------------------------------------------------- */
+
+TAIL long callee(long n)
+{
+	__asm__ volatile("");
+	return n * 3 + 1;
+}
+
+TAIL long tail(long n)
+{
+	__asm__ volatile("");
+	return callee(n + 1);
+}
+
+TAIL long tail_of_tail(long n)
+{
+	__asm__ volatile("");
+	return n & 1 ? tail(n) : n;
+}
+
+TAIL long odd(long n);
+TAIL long even(long n)
+{
+	__asm__ volatile("");
+	return n == 0 ? 100 : odd(n - 1);
+}
+
+TAIL long odd(long n)
+{
+	__asm__ volatile("");
+	return n == 0 ? 200 : even(n - 1);
+}
+
+TAIL long jumps_out(long n)
+{
+	__asm__ volatile("");
+	if (n % 2)
+		longjmp(env, 1);
+	return n;
+}
+
+TAIL long tail_that_may_jump(long n)
+{
+	__asm__ volatile("");
+	return jumps_out(n + 1);
+}
+
+/* Through the linkage table, not looked up before the first call. */
+TAIL long through_plt(const char *s)
+{
+	__asm__ volatile("");
+	return atol(s);
+}
+
+typedef long (*fn)(long);
+TAIL long computed(long n, fn f)
+{
+	__asm__ volatile("");
+	return f(n);
+}
+
+struct object {
+	const fn *table;
+};
+static const fn table[] = {callee, tail, jumps_out};
+TAIL long virtual_one(struct object *o, long n, long which)
+{
+	__asm__ volatile("");
+	return o->table[which](n);
+}
+
+NOINLINE long other(long n)
+{
+	__asm__ volatile("");
+	return n - 7;
+}
+
+static volatile fn target = tail;
+
+/* Calls whatever is wanted from one place. */
+NOINLINE long call(long n)
+{
+	long r = target(n);
+
+	__asm__ volatile("");
+	return r;
+}
+
+/* --- the tests ------------------------------------------------------------- */
+
+static void the_result_is_that_of_the_callee(void)
+{
+	struct tl_retprobe rp = PROBE(tail);
+	struct tl_retprobe_info info;
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	for (long i = 0; i < 1000; i++) {
+		CHECK(tail(i) == 3 * i + 4 && last_result == 3 * i + 4 && returns == i + 1);
+		CHECK(callee(i) == 3 * i + 1 && returns == i + 1);
+	}
+	CHECK(!tl_retprobe_describe(&rp, &info));
+	CHECK(info.nfollowed == 1 && info.nexits == 1 && !info.tail);
+	CHECK(!tl_retprobe_unregister(&rp));
+	CHECK(entries == 1000 && !blind && !rp.ntails && !rp.nmissed && !rp.nabandoned);
+	CHECK(tail(1) == 7 && entries == 1000);
+}
+
+static void jumps_are_followed_further(void)
+{
+	struct tl_retprobe rp = PROBE(tail_of_tail), inner = PROBE(callee);
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	for (long i = 0; i < 100; i++)
+		CHECK(tail_of_tail(i) == (i & 1 ? 3 * i + 4 : i) && last_result == (i & 1 ? 3 * i + 4 : i));
+	CHECK(entries == 100 && returns == 100);
+	/* both on the same exit */
+	CHECK(!tl_retprobe_register(&inner));
+	CHECK(tail_of_tail(1) == 7 && entries == 102 && returns == 102);
+	CHECK(tail_of_tail(2) == 2 && entries == 103 && returns == 103);
+	CHECK(!tl_retprobe_unregister(&rp) && !rp.ntails && !rp.nmissed && !rp.nabandoned);
+	CHECK(callee(1) == 4 && entries == 104 && returns == 104);
+	CHECK(!tl_retprobe_unregister(&inner) && !inner.nmissed);
+}
+
+static void functions_may_jump_to_each_other(void)
+{
+	struct tl_retprobe rp[2] = {PROBE(even), PROBE(odd)};
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp[0]));
+	CHECK(even(0) == 100 && even(9) == 200 && even(10) == 100);
+	CHECK(entries == 1 + 5 + 6 && returns == entries && sum == 100 + 5 * 200 + 6 * 100);
+	reset();
+	CHECK(!tl_retprobe_register(&rp[1]));
+	CHECK(odd(3) == 100 && entries == 4 && returns == 4 && sum == 400);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!tl_retprobe_unregister(&rp[i]));
+		CHECK(!rp[i].ntails && !rp[i].nmissed && !rp[i].nabandoned);
+	}
+}
+
+/* What has left by a jump and then by longjmp must not be taken for a later call from the same place. */
+static void a_callee_that_does_not_return(void)
+{
+	struct tl_retprobe rp = PROBE(tail_that_may_jump);
+	volatile long left = 0;
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	for (volatile long i = 0; i < 1000; i++) {
+		target = tail_that_may_jump;
+		if (!setjmp(env))
+			CHECK(call(i) == i + 1);
+		else
+			left++;
+		target = jumps_out;
+		CHECK(call(2) == 2);
+		target = other;
+		CHECK(call(9) == 2);
+	}
+	CHECK(left == 500 && entries == 1000);
+	printf("# %ld\n", returns);CHECK(returns == 500);
+	CHECK(!tl_retprobe_unregister(&rp));
+	CHECK(rp.nabandoned == 500 && !rp.nmissed && !rp.ntails);
+}
+
+static void through_the_linkage_table(void)
+{
+	struct tl_retprobe rp = PROBE(through_plt);
+	long seen = 0;
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	for (int i = 0; i < 10; i++)
+		CHECK(through_plt("42") == 42);
+	seen = returns;
+	CHECK(entries == 10 && seen + blind == 10 && sum == 42 * seen);
+	CHECK(tl_retprobe_follow() >= 0);
+	for (int i = 0; i < 10; i++)
+		CHECK(through_plt("42") == 42);
+	CHECK(entries == 20 && returns == seen + 10 && last_result == 42);
+	CHECK(!tl_retprobe_unregister(&rp) && rp.ntails == (uint64_t)blind && !rp.nmissed);
+}
+
+static void computed_jumps_are_learnt(void)
+{
+	struct tl_retprobe rp = PROBE(computed);
+
+	reset();
+	if (tl_retprobe_register(&rp))
+		SKIP("the jump can only be reached by a trap");
+	CHECK(computed(1, callee) == 4);
+	CHECK(entries == 1 && returns == 0 && blind == 1 && last_to == (uintptr_t)callee);
+	CHECK(tl_retprobe_follow() == 1 && tl_retprobe_follow() == 0);
+	CHECK(computed(1, callee) == 4 && returns == 1 && last_result == 4);
+	CHECK(computed(1, tail) == 7 && returns == 1 && blind == 2);
+	CHECK(tl_retprobe_follow() == 1);
+	CHECK(computed(1, tail) == 7 && returns == 2 && last_result == 7);
+	CHECK(!tl_retprobe_unregister(&rp) && rp.ntails == 2 && !rp.nmissed && !rp.nabandoned);
+}
+
+static void virtual_calls_are_learnt(void)
+{
+	struct tl_retprobe rp = PROBE(virtual_one, .flags = TL_PROBE_RESULT);
+	struct object o = {table};
+
+	reset();
+	if (tl_retprobe_register(&rp))
+		SKIP("the jump can only be reached by a trap");
+	CHECK(virtual_one(&o, 1, 0) == 4 && virtual_one(&o, 1, 1) == 7);
+	CHECK(entries == 2 && !returns && !blind && rp.ntails == 2); /* needs the result: not called */
+	CHECK(tl_retprobe_follow() == 2);
+	CHECK(virtual_one(&o, 1, 0) == 4 && virtual_one(&o, 1, 1) == 7);
+	CHECK(returns == 2 && sum == 11);
+	CHECK(!tl_retprobe_unregister(&rp) && rp.ntails == 2 && !rp.nmissed && !rp.nabandoned);
+}
+
+int main(int argc, char **argv)
+{
+	bool traps = argc > 1 && !strcmp(argv[1], "traps");
+
+	if (tl_engine_init() || tl_probes_optimize(!traps)) {
+		printf("not ok init\n");
+		return 1;
+	}
+	RUN(the_result_is_that_of_the_callee);
+	RUN(jumps_are_followed_further);
+	RUN(functions_may_jump_to_each_other);
+	RUN(a_callee_that_does_not_return);
+	RUN(through_the_linkage_table);
+	RUN(computed_jumps_are_learnt);
+	RUN(virtual_calls_are_learnt);
+	tl_engine_exit();
+	return UNIT_RESULT();
+}
