@@ -29,7 +29,7 @@ IS(sizeof(struct tl_session), 168);
 IS(sizeof(struct tl_block), 128);
 IS(sizeof(struct tl_lock), 64);
 IS(sizeof(struct tl_regs), 144);
-IS(sizeof(struct tl_ret_call), 32);
+IS(sizeof(struct tl_ret_call), 40);
 IS(offsetof(struct tl_probe, data), 24);
 #endif
 

@@ -72,8 +72,8 @@ static bool is_unbound(uintptr_t to)
 	return tl_arch_stub_unbound(text, got);
 }
 
-static struct tl_ret_follow *create(
-	struct tl_ret_state *st, const struct tl_func_part *part, const struct tl_exit *exits, size_t n)
+static struct tl_ret_follow *create(struct tl_ret_state *st, const struct tl_func_part *part,
+	const struct tl_exit *exits, size_t n)
 {
 	struct tl_ret_follow *f;
 	size_t size = sizeof(*f) + n * sizeof(f->exits[0]) + (n + 1) * sizeof(f->list[0]);

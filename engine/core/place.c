@@ -179,6 +179,60 @@ static bool join_next(struct tl_batch *b, size_t i, struct tl_plan *plan)
 	return false;
 }
 
+/* Its sites have found a better one. */
+static void drop_fresh(struct tl_batch *b, struct tl_patch *p)
+{
+	struct tl_patch **link = &b->fresh;
+
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	if (p->revived)
+		tl_detour_retire(p->detour);
+	else
+		tl_detour_cancel(p->detour);
+	tl_slab_put(&tl_core.patch_slab, p);
+}
+
+/* Sites of a patch right in front of s that is not in the text yet, and s. 0: there is none. */
+static unsigned with_those_before(
+	struct tl_site *s, struct tl_site **members, struct tl_patch **before)
+{
+	struct tl_patch *p = tl_patch_below(s->addr);
+	unsigned n = 0;
+
+	if (!p || s->addr - p->plan.start >= TL_PATCH_MAX ||
+		p->plan.start < tl_core.func.code.start || p->plan.npoints == TL_POINTS_MAX)
+		return 0;
+	for (; n < p->plan.npoints; n++) {
+		members[n] = p->plan.points[n].site;
+		if (members[n]->planned != p || members[n]->patch == p)
+			return 0;
+	}
+	members[n++] = s;
+	*before = p;
+	return n;
+}
+
+/* A return in the few bytes behind an entry, which has its patch already: one window for both. */
+static bool join_before(struct tl_batch *b, struct tl_site *s)
+{
+	struct tl_site *members[TL_POINTS_MAX];
+	struct tl_patch *before = NULL;
+	struct group g = {members, with_those_before(s, members, &before)};
+	struct tl_plan plan;
+
+	if (!g.n)
+		return false;
+	tl_index_remove(&tl_core.patches, &before->node);
+	if (!ask(b, &plan, &g) && plan.rung == TL_RUNG_WINDOW && !accept(b, &plan)) {
+		drop_fresh(b, before);
+		return true;
+	}
+	tl_index_insert(&tl_core.patches, &before->node, before->plan.start);
+	return false;
+}
+
 int tl_place_site(struct tl_batch *b, size_t i)
 {
 	struct tl_site *s = b->sites[i];
@@ -189,10 +243,13 @@ int tl_place_site(struct tl_batch *b, size_t i)
 	if (ret)
 		return ret;
 	ret = ask(b, &plan, &g);
-	if ((ret || plan.rung == TL_RUNG_TRAP) && plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR &&
-		join_next(b, i, &joint)) {
-		plan = joint;
-		ret = 0;
+	if (ret || plan.rung == TL_RUNG_TRAP) {
+		if (join_before(b, s))
+			return 0;
+		if (plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR && join_next(b, i, &joint)) {
+			plan = joint;
+			ret = 0;
+		}
 	}
 	if (ret)
 		return ret;

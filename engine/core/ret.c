@@ -79,7 +79,8 @@ static void put_above(struct tl_ret_thread *rt, struct tl_ret_instance *i)
 }
 
 /* One more above the newest call; NULL: counted as missed. */
-static RARE struct tl_ret_instance *take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *rt)
+static RARE struct tl_ret_instance *take_from_pool(
+	struct tl_ret_state *st, struct tl_ret_thread *rt)
 {
 	uint32_t from = (uint32_t)(rt - st->threads);
 

@@ -71,7 +71,8 @@ struct tl_ret_state {
 	/* tail calls */
 	struct tl_ret_follow *followed; /* readers walk it inside a guard */
 	uint32_t nfollowed;
-	uintptr_t wanted[TL_RET_WANTED]; /* places that calls left to and that nobody watches; any context */
+	uintptr_t wanted
+		[TL_RET_WANTED]; /* places that calls left to and that nobody watches; any context */
 	struct tl_ret_refused {
 		uintptr_t entry;
 		int why;

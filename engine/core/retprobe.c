@@ -58,8 +58,8 @@ static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_e
 	size_t n = 0;
 
 	for (size_t i = 0; i < nparts; i++) {
-		int got = tl_ret_part_exits(&parts[i], parts, nparts, out ? out + n : NULL,
-			out ? max - n : 0, bad);
+		int got = tl_ret_part_exits(
+			&parts[i], parts, nparts, out ? out + n : NULL, out ? max - n : 0, bad);
 
 		if (got < 0)
 			return got;
@@ -157,8 +157,7 @@ static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
 	tl_ret_fill_entry(&st->entry, st, (uintptr_t)st->rp->entry, tl_ret_entry_hit);
 	st->list[0] = &st->entry;
 	for (size_t i = 0; i < st->nexits; i++) {
-		tl_ret_fill_exit(
-			&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit);
+		tl_ret_fill_exit(&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit);
 		st->list[i + 1] = &st->exits[i].probe;
 	}
 	for (size_t i = 0; i <= st->nexits; i++)

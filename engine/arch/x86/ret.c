@@ -170,8 +170,8 @@ bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
 
 /* --- the exits ---------------------------------------------------------------- */
 
-static int leaves_direct(const struct tl_insn *i, const struct tl_func_part *parts, size_t nparts,
-	struct tl_exit *e)
+static int leaves_direct(
+	const struct tl_insn *i, const struct tl_func_part *parts, size_t nparts, struct tl_exit *e)
 {
 	uintptr_t target = (uintptr_t)tl_insn_target(i, e->addr);
 
@@ -185,8 +185,7 @@ static int leaves_direct(const struct tl_insn *i, const struct tl_func_part *par
 	return 1;
 }
 
-static int leaves_indirect(
-	const struct tl_insn *i, const struct tl_insn *before, struct tl_exit *e)
+static int leaves_indirect(const struct tl_insn *i, const struct tl_insn *before, struct tl_exit *e)
 {
 	if (x86_is_got_jump(i)) {
 		e->kind = TL_EXIT_TAIL;

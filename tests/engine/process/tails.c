@@ -11,10 +11,12 @@
 
 #define HANDLER	 __attribute__((target("general-regs-only")))
 #define NOINLINE __attribute__((noinline, noclone, noipa))
-#define TAIL	 __attribute__((noinline, noclone, noipa, optimize("O2", "no-reorder-blocks-and-partition")))
+#define TAIL                                                                                       \
+	__attribute__((noinline, noclone, noipa, optimize("O2", "no-reorder-blocks-and-partition")))
 
 static long entries, returns, blind, sum, last_result;
 static uintptr_t last_to;
+static bool traps;
 static jmp_buf env;
 
 static int HANDLER on_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
@@ -40,11 +42,10 @@ static void HANDLER on_return(struct tl_ret_call *c, struct tl_regs *regs, struc
 }
 
 #define PROBE(fn, ...)                                                                             \
-	{.entry = (void *)(fn),                                                                    \
-		.on_entry = on_entry,                                                              \
-		.on_return = on_return,                                                            \
-		.data_size = 8,                                                                    \
-		__VA_ARGS__}
+	{                                                                                          \
+		.entry = (void *)(fn), .on_entry = on_entry, .on_return = on_return,               \
+		.data_size = 8, __VA_ARGS__                                                        \
+	}
 
 static void reset(void)
 {
@@ -140,7 +141,35 @@ NOINLINE long call(long n)
 	return r;
 }
 
+/* Too short for a jump each, and nothing but another function behind them. */
+long whole_and_ret(void), three_and_ret(long n);
+__asm__(".text\n.globl whole_and_ret, three_and_ret\n"
+	".type whole_and_ret, @function\n.type three_and_ret, @function\n"
+	"whole_and_ret: .cfi_startproc\n mov $5,%eax\n ret\n .cfi_endproc\n"
+	"three_and_ret: .cfi_startproc\n mov %rdi,%rax\n test $1,%al\n jne 1f\n ret\n"
+	"1: neg %rax\n push %rax\n pop %rax\n ret\n .cfi_endproc\n"
+	".size three_and_ret, . - three_and_ret\n");
+
 /* --- the tests ------------------------------------------------------------- */
+
+static void entry_and_exit_in_the_same_few_bytes(void)
+{
+	struct tl_retprobe rp[2] = {PROBE(whole_and_ret), PROBE(three_and_ret)};
+	struct tl_retprobe_info info;
+
+	reset();
+	for (int i = 0; i < 2; i++) {
+		CHECK(!tl_retprobe_register(&rp[i]));
+		CHECK(!tl_retprobe_describe(&rp[i], &info));
+		CHECK(info.ntrapped == (traps ? info.nexits : 0));
+	}
+	CHECK(whole_and_ret() == 5 && last_result == 5 && returns == 1);
+	CHECK(three_and_ret(4) == 4 && last_result == 4 && returns == 2);
+	CHECK(three_and_ret(5) == -5 && last_result == -5 && returns == 3);
+	for (int i = 0; i < 2; i++)
+		CHECK(!tl_retprobe_unregister(&rp[i]) && !rp[i].nmissed && !rp[i].ntails);
+	CHECK(whole_and_ret() == 5 && three_and_ret(5) == -5 && returns == 3 && entries == 3);
+}
 
 static void the_result_is_that_of_the_callee(void)
 {
@@ -167,7 +196,8 @@ static void jumps_are_followed_further(void)
 	reset();
 	CHECK(!tl_retprobe_register(&rp));
 	for (long i = 0; i < 100; i++)
-		CHECK(tail_of_tail(i) == (i & 1 ? 3 * i + 4 : i) && last_result == (i & 1 ? 3 * i + 4 : i));
+		CHECK(tail_of_tail(i) == (i & 1 ? 3 * i + 4 : i) &&
+			last_result == (i & 1 ? 3 * i + 4 : i));
 	CHECK(entries == 100 && returns == 100);
 	/* both on the same exit */
 	CHECK(!tl_retprobe_register(&inner));
@@ -215,7 +245,7 @@ static void a_callee_that_does_not_return(void)
 		CHECK(call(9) == 2);
 	}
 	CHECK(left == 500 && entries == 1000);
-	printf("# %ld\n", returns);CHECK(returns == 500);
+	CHECK(returns == 500);
 	CHECK(!tl_retprobe_unregister(&rp));
 	CHECK(rp.nabandoned == 500 && !rp.nmissed && !rp.ntails);
 }
@@ -264,7 +294,8 @@ static void virtual_calls_are_learnt(void)
 	if (tl_retprobe_register(&rp))
 		SKIP("the jump can only be reached by a trap");
 	CHECK(virtual_one(&o, 1, 0) == 4 && virtual_one(&o, 1, 1) == 7);
-	CHECK(entries == 2 && !returns && !blind && rp.ntails == 2); /* needs the result: not called */
+	CHECK(entries == 2 && !returns && !blind &&
+		rp.ntails == 2); /* needs the result: not called */
 	CHECK(tl_retprobe_follow() == 2);
 	CHECK(virtual_one(&o, 1, 0) == 4 && virtual_one(&o, 1, 1) == 7);
 	CHECK(returns == 2 && sum == 11);
@@ -273,12 +304,13 @@ static void virtual_calls_are_learnt(void)
 
 int main(int argc, char **argv)
 {
-	bool traps = argc > 1 && !strcmp(argv[1], "traps");
+	traps = argc > 1 && !strcmp(argv[1], "traps");
 
 	if (tl_engine_init() || tl_probes_optimize(!traps)) {
 		printf("not ok init\n");
 		return 1;
 	}
+	RUN(entry_and_exit_in_the_same_few_bytes);
 	RUN(the_result_is_that_of_the_callee);
 	RUN(jumps_are_followed_further);
 	RUN(functions_may_jump_to_each_other);

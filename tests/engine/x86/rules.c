@@ -357,8 +357,11 @@ static void ways_out(void)
 	CHECK(e[1].addr == AT + 2 && e[1].kind == TL_EXIT_TAIL_COND && e[1].cond == 4);
 	CHECK(e[2].addr == AT + 4 && e[2].kind == TL_EXIT_TAIL);
 	CHECK(tl_arch_exits(&code, parts, 2, e, 1) == 3); /* the jump stays in the second part */
-	PART(NOP "\xff\xe0");
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == -TL_E_NO_EXIT);
+	PART(NOP "\xff\xe0"); /* jmp *%rax */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].kind == TL_EXIT_COMPUTED);
+	CHECK(e[0].addr == AT + 1 && !e[0].all_regs);
+	PART(NOP "\x64\xff\x20" RET); /* jmp *%fs:(%rax) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == -TL_E_NO_EXIT && e[0].addr == AT + 1);
 	/* movslq (%rdx,%rax,4),%rax; add %rdx,%rax; jmp *%rax: a switch */
 	PART("\x48\x63\x04\x82\x48\x01\xd0\xff\xe0" RET);
 	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].addr == AT + 9);
@@ -366,6 +369,51 @@ static void ways_out(void)
 	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1);
 	PART("\xff\x25\x00\x10\x00\x00");
 	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL);
+}
+
+/* Where a computed jump leads, for each form of its operand. */
+static void computed_ways_out(void)
+{
+	static const struct tl_func_part whole = {AT, 64};
+	uintptr_t words[4] = {0x1110, 0x2220, 0x3330, 0x4440};
+	struct tl_regs r = {
+		.ax = (uintptr_t)words, .cx = 2, .r13 = (uintptr_t)words, .sp = (uintptr_t)words};
+	struct tl_exit e[4];
+
+	PART("\xff\x20"); /* (%rax) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x1110);
+	PART("\xff\x60\x08"); /* 8(%rax) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x2220);
+	PART("\xff\x24\xc8"); /* (%rax,%rcx,8) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x3330);
+	PART("\xff\x64\xc8\xf8"); /* -8(%rax,%rcx,8) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x2220);
+	PART("\xff\x64\x24\x18"); /* 24(%rsp) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x4440);
+	PART("\x41\xff\x65\x00"); /* (%r13) */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].all_regs);
+	CHECK(tl_arch_exit_target(e, &r) == 0x1110);
+	PART("\x41\xff\xe5"); /* %r13 */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].all_regs);
+	CHECK(tl_arch_exit_target(e, &r) == (uintptr_t)words);
+	PART("\x3e\xff\xe1"); /* notrack %rcx */
+	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 2);
+}
+
+static void linkage_tables(void)
+{
+	static const uint8_t plain[] = "\xff\x25\x10\x00\x00\x00",
+			     sec[] = "\xf3\x0f\x1e\xfa\xf2\xff\x25\x10\x00\x00\x00",
+			     push[] = "\x68\x01\x00\x00\x00\xe9\xe0\xff\xff\xff",
+			     push_sec[] =
+				     "\xf3\x0f\x1e\xfa\x68\x01\x00\x00\x00\xf2\xe9\xe0\xff\xff\xff";
+
+	CHECK(tl_arch_stub_slot(plain, sizeof(plain), AT) == AT + 0x16);
+	CHECK(tl_arch_stub_slot(sec, sizeof(sec), AT) == AT + 0x1b);
+	CHECK(!tl_arch_stub_slot(push, sizeof(push), AT));
+	CHECK(tl_arch_stub_unbound(push, sizeof(push)) &&
+		tl_arch_stub_unbound(push_sec, sizeof(push_sec)));
+	CHECK(!tl_arch_stub_unbound(plain, sizeof(plain)));
 }
 
 static void jumps_that_leave(void)
@@ -570,6 +618,8 @@ int main(void)
 	RUN(bytes_of_patches);
 	RUN(ways_to_write);
 	RUN(ways_out);
+	RUN(computed_ways_out);
+	RUN(linkage_tables);
 	RUN(jumps_that_leave);
 	RUN(conditions);
 	RUN(random_code);
