@@ -150,6 +150,14 @@ __asm__(".text\n.globl whole_and_ret, three_and_ret\n"
 	"1: neg %rax\n push %rax\n pop %rax\n ret\n .cfi_endproc\n"
 	".size three_and_ret, . - three_and_ret\n");
 
+/* As memcpy's: the first jumps over the second into the third. */
+long into_third(long n), second(long n), third(long n);
+__asm__(".text\n.globl into_third, second, third\n"
+	"into_third: .cfi_startproc\n lea 1(%rdi),%rax\n jmp third_at_3\n .cfi_endproc\n"
+	"second: .cfi_startproc\n lea 2(%rdi),%rax\n ret\n .cfi_endproc\n"
+	"third: .cfi_startproc\n mov %rdi,%rax\n"
+	"third_at_3: add $100,%rax\n ret\n .cfi_endproc\n");
+
 /* --- the tests ------------------------------------------------------------- */
 
 static void entry_and_exit_in_the_same_few_bytes(void)
@@ -169,6 +177,18 @@ static void entry_and_exit_in_the_same_few_bytes(void)
 	for (int i = 0; i < 2; i++)
 		CHECK(!tl_retprobe_unregister(&rp[i]) && !rp[i].nmissed && !rp[i].ntails);
 	CHECK(whole_and_ret() == 5 && three_and_ret(5) == -5 && returns == 3 && entries == 3);
+}
+
+static void others_jump_into_the_entry(void)
+{
+	struct tl_retprobe rp = PROBE(third);
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	for (long i = 0; i < 10; i++)
+		CHECK(into_third(i) == i + 101 && third(i) == i + 100 && second(i) == i + 2);
+	CHECK(entries == 10 && returns == 10);
+	CHECK(!tl_retprobe_unregister(&rp));
 }
 
 static void the_result_is_that_of_the_callee(void)
@@ -311,6 +331,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	RUN(entry_and_exit_in_the_same_few_bytes);
+	RUN(others_jump_into_the_entry);
 	RUN(the_result_is_that_of_the_callee);
 	RUN(jumps_are_followed_further);
 	RUN(functions_may_jump_to_each_other);
