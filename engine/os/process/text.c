@@ -6,10 +6,16 @@
  */
 #include "process.h"
 
-enum { SIGSET_SIZE = 8, OPEN_MAX = 64 };
+enum { SIGSET_SIZE = 8, OPEN_FEW = 64 };
 
-static struct tl_mapping open_maps[OPEN_MAX]; /* what to restore; engine lock */
-static unsigned nopen;
+/* What to restore; engine lock. Text that was changed page by page is many mappings. */
+static struct tl_mapping few_maps[OPEN_FEW], *many_maps;
+static size_t nopen, max_many;
+
+static struct tl_mapping *open_maps(void)
+{
+	return many_maps ? many_maps : few_maps;
+}
 
 /*
  * rt_sigprocmask with an impossible `how` reads the set and changes nothing:
@@ -104,18 +110,46 @@ static int protect(uintptr_t lo, uintptr_t hi, int prot)
 /* Puts back all open pieces that lie in [lo, hi). */
 static void restore(uintptr_t lo, uintptr_t hi)
 {
-	unsigned i = 0;
+	size_t i = 0;
 
 	while (i < nopen) {
-		struct tl_mapping *m = &open_maps[i];
+		struct tl_mapping *m = &open_maps()[i];
 
 		if (m->lo < lo || m->hi > hi) {
 			i++;
 			continue;
 		}
 		protect(m->lo, m->hi, m->prot);
-		*m = open_maps[--nopen];
+		*m = open_maps()[--nopen];
 	}
+}
+
+static bool room_for_one(void)
+{
+	size_t max = many_maps ? max_many : OPEN_FEW;
+	struct tl_mapping *grown;
+
+	if (nopen < max)
+		return true;
+	grown = tl_os_alloc(2 * max * sizeof(*grown));
+	if (!grown)
+		return false;
+	for (size_t i = 0; i < nopen; i++)
+		grown[i] = open_maps()[i];
+	if (many_maps)
+		tl_os_free(many_maps, max * sizeof(*many_maps));
+	many_maps = grown;
+	max_many = 2 * max;
+	return true;
+}
+
+/* When nothing is open any more. */
+static void forget_many(void)
+{
+	if (nopen || !many_maps)
+		return;
+	tl_os_free(many_maps, max_many * sizeof(*many_maps));
+	many_maps = NULL;
 }
 
 int tl_os_text_open(uintptr_t lo, uintptr_t hi)
@@ -135,13 +169,13 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 		}
 		m.lo = at;
 		m.hi = m.hi < hi ? m.hi : hi;
-		if (nopen == OPEN_MAX) {
-			ret = -TL_E_LIMIT;
+		if (!room_for_one()) {
+			ret = -TL_E_NOMEM;
 			break;
 		}
 		ret = protect(m.lo, m.hi, rwx);
 		if (!ret)
-			open_maps[nopen++] = m;
+			open_maps()[nopen++] = m;
 		at = m.hi;
 	}
 	if (ret)
@@ -180,4 +214,5 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 void tl_os_text_close(uintptr_t lo, uintptr_t hi)
 {
 	restore(tl_page_down(lo), tl_page_up(hi));
+	forget_many();
 }
