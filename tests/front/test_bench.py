@@ -14,6 +14,7 @@ def test_rows(ctx):
         assert 0 < float(over) < float(call), (name, over, call)
         assert counted == ('' if name == 'empty' else 'every call'), (name, counted)
         assert ('trap' in rung) >= name.startswith('trap'), (name, rung)
+    assert re.search(r'^injected +bare int3 and ptrace +[\d.]+ +[\d.]+$', p.stdout, re.M), p.stdout
 
 
 test_rows.timeout = 110

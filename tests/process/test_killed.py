@@ -19,7 +19,7 @@ def kill_after(p, seconds):
 def attached(ctx, dice, target):
     """While it attaches and arms, runs, or (after SIGINT) detaches."""
     p, module, before = target
-    s = ctx.start([runner(ctx), module, '-x', str(p.pid)])
+    s = ctx.start([runner(ctx), module, '-x', str(p.pid)], stderr=subprocess.DEVNULL)
     if dice.random() < 0.5:
         time.sleep(dice.uniform(0.02, 0.06))
         s.send_signal(signal.SIGINT)
@@ -33,7 +33,7 @@ def attached(ctx, dice, target):
 
 def launched(ctx, dice, path, module):
     """A program that has begun runs to its end; one that has not does not begin."""
-    s = ctx.start([runner(ctx), module, '-c', path + ' 2 3000'])
+    s = ctx.start([runner(ctx), module, '-c', path + ' 2 3000'], stderr=subprocess.DEVNULL)
     kill_after(s, dice.uniform(0, 0.06))
     out = s.stdout.read()  # to the end of the last process that writes there
     assert not out or re.fullmatch(r'ready .*\ncalls 6000\n(hits \d+\n)?', out), out
