@@ -543,8 +543,10 @@ static void unregister_all(void)
 	}
 }
 
-void tl_engine_exit(void)
+bool tl_engine_exit(void)
 {
+	bool gone = true;
+
 	tl_os_lock();
 	if (!tl_core.ready)
 		goto out;
@@ -553,7 +555,8 @@ void tl_engine_exit(void)
 	unregister_all();
 	sweep_up();
 	/* Whoever stands in a detour still needs it, and the tables behind it. */
-	if (tl_core.nprobes || tl_core.leftovers || tl_detour_poll(true))
+	gone = !tl_core.nprobes && !tl_core.leftovers && !tl_detour_poll(true);
+	if (!gone)
 		goto out;
 	tl_detour_deinit();
 	tl_journal_deinit();
@@ -569,4 +572,5 @@ void tl_engine_exit(void)
 	tl_fill(&tl_core, 0, sizeof(tl_core));
 out:
 	tl_os_unlock();
+	return gone;
 }

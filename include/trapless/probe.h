@@ -174,7 +174,9 @@ int tl_retprobe_follow(void);
 
 /* Engine life cycle in the own process: first use calls init by itself. Sleeps. */
 int tl_engine_init(void);
-void tl_engine_exit(void); /* unregisters everything, gives memory back as far as nobody stands in it */
+/* Unregisters everything and gives memory back. false: somebody still stands in a detour, or text could not be
+ * restored; what they need stays, and it may be called again. Sleeps. */
+bool tl_engine_exit(void);
 
 /* Thread local value `slot` (0 to 7) of the calling thread; starts NULL. From a handler. */
 void **tl_thread_local(struct tl_thread *self, unsigned slot);
