@@ -11,6 +11,16 @@ void tl_copy(void *to, const void *from, size_t n); /* no overlap */
 void tl_fill(void *to, int byte, size_t n);
 bool tl_equal(const void *a, const void *b, size_t n);
 
+/* How many bits are set; the compiler's own may be a call into its library. */
+static inline unsigned tl_bits(uint32_t v)
+{
+	unsigned n = 0;
+
+	for (; v; v &= v - 1)
+		n++;
+	return n;
+}
+
 #define TL_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define TL_STORE(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define TL_RELAXED(p)  __atomic_load_n(p, __ATOMIC_RELAXED)

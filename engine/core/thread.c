@@ -47,7 +47,7 @@ static unsigned stacks_free(const struct pool *p)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < TL_STACKS / 32; i++)
-		n += 32 - (unsigned)__builtin_popcount(TL_RELAXED(&p->taken[i]));
+		n += 32 - tl_bits(TL_RELAXED(&p->taken[i]));
 	return n;
 }
 
