@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Memory for detours: where the kernel puts modules, which reaches all of its
+ * text and theirs. Read-only and executable from the start; written through an
+ * alias.
+ */
+#include <linux/string.h>
+#include "kernel.h"
+
+enum { AREA_MAX = 256 << 10, INT3 = 0xcc }; /* not sparse: whatever is reserved is taken */
+
+static bool seal(void *mem, size_t size)
+{
+	int pages = (int)(PAGE_ALIGN(size) >> PAGE_SHIFT);
+
+	memset(mem, INT3, size);
+	return !tl_names.set_memory_ro((unsigned long)mem, pages) &&
+	       !tl_names.set_memory_x((unsigned long)mem, pages);
+}
+
+int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
+{
+	int ret = -TL_E_OUT_OF_REACH;
+	void *mem;
+
+	if (size > AREA_MAX)
+		return -TL_E_LIMIT; /* the core asks again for less */
+	mem = tl_names.module_alloc(size);
+	if (!mem)
+		return -TL_E_NOMEM;
+	if ((uintptr_t)mem < lo || (uintptr_t)mem + size > hi)
+		goto free;
+	ret = -TL_E_NOMEM;
+	if (!seal(mem, size))
+		goto free;
+	*at = (uintptr_t)mem;
+	return 0;
+free:
+	tl_names.module_memfree(mem);
+	return ret;
+}
+
+/* Nothing leads to these bytes yet. */
+int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
+{
+	struct tl_alias alias;
+	int ret = tl_alias_open(&alias, at, at + len);
+
+	if (ret)
+		return ret;
+	memcpy(tl_alias_at(&alias, at), bytes, len);
+	tl_alias_close(&alias);
+	return 0;
+}
+
+void tl_os_code_release(uintptr_t at, size_t size)
+{
+	tl_names.module_memfree((void *)at);
+}

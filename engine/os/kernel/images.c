@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The kernel and its modules as images. Control enters their functions from
+ * places that no table of ours tells (exception tables, jump labels), so they
+ * are opaque: single instructions are probed, windows are not made.
+ */
+#include <linux/notifier.h>
+#include <linux/string.h>
+#include <linux/version.h>
+#include "../../core/image.h"
+#include "kernel.h"
+
+enum { KNOWN_MAX = 512 };
+
+/* Where modules lie that the core has been told of. Engine lock. */
+static uintptr_t known[KNOWN_MAX];
+static unsigned nknown;
+static bool stale;
+
+static int on_module(struct notifier_block *nb, unsigned long state, void *module)
+{
+	if (state == MODULE_STATE_GOING)
+		smp_store_release(&stale, true);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_block = {.notifier_call = on_module};
+
+int tl_images_watch(void)
+{
+	return register_module_notifier(&module_block) ? -TL_E_NOMEM : 0;
+}
+
+void tl_images_unwatch(void)
+{
+	unregister_module_notifier(&module_block);
+	nknown = 0;
+}
+
+bool tl_os_images_stale(void)
+{
+	return smp_load_acquire(&stale);
+}
+
+static void text_of(const struct module *mod, uintptr_t *lo, uintptr_t *hi)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	*lo = (uintptr_t)mod->mem[MOD_TEXT].base;
+	*hi = *lo + mod->mem[MOD_TEXT].size;
+#else
+	*lo = (uintptr_t)mod->core_layout.base;
+	*hi = *lo + mod->core_layout.text_size;
+#endif
+}
+
+static int add(const char *name, uintptr_t lo, uintptr_t hi, uint32_t flags)
+{
+	struct tl_image img = {.bias = lo, .lo = lo, .hi = hi, .flags = flags | TL_IMAGE_OPAQUE};
+
+	strscpy(img.name, name, sizeof(img.name));
+	return tl_image_add(&img);
+}
+
+static int add_module(const struct module *mod)
+{
+	uintptr_t lo, hi;
+	int ret;
+
+	text_of(mod, &lo, &hi);
+	if (nknown == KNOWN_MAX)
+		return -TL_E_LIMIT;
+	ret = add(mod->name, lo, hi, mod == THIS_MODULE ? TL_IMAGE_SELF : 0);
+	if (!ret)
+		known[nknown++] = lo;
+	return ret;
+}
+
+static bool is_there(const struct module *mod)
+{
+	return mod->state == MODULE_STATE_LIVE || mod->state == MODULE_STATE_COMING;
+}
+
+/* The others are told anew, which changes nothing for them. */
+static void forget_gone(void)
+{
+	while (nknown) {
+		const struct module *mod;
+		uintptr_t at = known[nknown - 1], lo = 0, hi;
+
+		list_for_each_entry (mod, tl_names.modules, list) {
+			text_of(mod, &lo, &hi);
+			if (lo == at && is_there(mod))
+				break;
+			lo = 0;
+		}
+		if (!lo)
+			tl_image_remove(at);
+		nknown--;
+	}
+}
+
+int tl_os_images_update(void)
+{
+	const struct module *mod;
+	int ret;
+
+	smp_store_release(&stale, false);
+	mutex_lock(tl_names.module_mutex);
+	forget_gone();
+	ret = add("vmlinux", (uintptr_t)tl_names.stext, (uintptr_t)tl_names.etext, 0);
+	list_for_each_entry (mod, tl_names.modules, list)
+		if (!ret && is_there(mod))
+			ret = add_module(mod);
+	mutex_unlock(tl_names.module_mutex);
+	return ret;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Bringing the kernel home up and down. */
+#include "kernel.h"
+
+int tl_os_init(void)
+{
+	int ret = tl_names_find();
+
+	if (ret)
+		return ret;
+	tl_reserved_init();
+	ret = tl_images_watch();
+	if (ret)
+		return ret;
+	ret = tl_trap_init();
+	if (ret)
+		tl_images_unwatch();
+	return ret;
+}
+
+void tl_os_exit(void)
+{
+	tl_trap_exit();
+	tl_images_unwatch();
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Reading and changing kernel text. Between open and close we hold the lock
+ * that the kernel's own patching takes, so that neither side's read and write
+ * of a word loses the other's; and the processors, since that lock is taken
+ * inside of theirs everywhere else.
+ */
+#include <linux/cpu.h>
+#include <linux/uaccess.h>
+#include "kernel.h"
+
+enum { OPEN_MAX = 64 };
+
+static struct tl_alias opened[OPEN_MAX]; /* engine lock */
+static unsigned nopened;
+
+bool tl_text_is_open(void)
+{
+	return nopened != 0;
+}
+
+size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		size_t n = min(len - done, (size_t)(PAGE_SIZE - offset_in_page(addr + done)));
+
+		if (copy_from_kernel_nofault((char *)buf + done, (void *)(addr + done), n))
+			break;
+		done += n;
+	}
+	return done;
+}
+
+static void lock_text(void)
+{
+	cpus_read_lock();
+	mutex_lock(tl_names.text_mutex);
+}
+
+static void unlock_text(void)
+{
+	mutex_unlock(tl_names.text_mutex);
+	cpus_read_unlock();
+}
+
+int tl_os_text_open(uintptr_t lo, uintptr_t hi)
+{
+	int ret;
+
+	if (nopened == OPEN_MAX)
+		return -TL_E_LIMIT;
+	if (!nopened)
+		lock_text();
+	ret = tl_alias_open(&opened[nopened], lo, hi);
+	if (!ret)
+		nopened++;
+	else if (!nopened)
+		unlock_text();
+	return ret;
+}
+
+static void *writable(uintptr_t addr)
+{
+	void *to = NULL;
+
+	for (unsigned i = 0; i < nopened && !to; i++)
+		to = tl_alias_at(&opened[i], addr);
+	return to;
+}
+
+void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
+{
+	const uint8_t *from = bytes;
+	uint8_t *to = writable(addr);
+	uint64_t word = 0;
+
+	if (WARN_ON_ONCE(!to))
+		return;
+	if (len <= sizeof(word))
+		memcpy(&word, bytes, len);
+	if (len == 8 && !(addr & 7))
+		WRITE_ONCE(*(uint64_t *)to, word);
+	else if (len == 4 && !(addr & 3))
+		WRITE_ONCE(*(uint32_t *)to, (uint32_t)word);
+	else if (len == 2 && !(addr & 1))
+		WRITE_ONCE(*(uint16_t *)to, (uint16_t)word);
+	else
+		for (size_t i = 0; i < len; i++)
+			WRITE_ONCE(to[i], from[i]);
+}
+
+void tl_os_text_close(uintptr_t lo, uintptr_t hi)
+{
+	lo &= PAGE_MASK;
+	hi = PAGE_ALIGN(hi);
+	for (unsigned i = 0; i < nopened; i++) {
+		if (opened[i].lo != lo || opened[i].hi != hi)
+			continue;
+		tl_alias_close(&opened[i]);
+		opened[i] = opened[--nopened];
+		if (!nopened)
+			unlock_text();
+		return;
+	}
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Breakpoints in kernel text. One that is ours only changes where the
+ * interrupted code goes on; all others are left to whoever is next.
+ */
+#include <linux/kdebug.h>
+#include <linux/notifier.h>
+#include <linux/ptrace.h>
+#include "../traptab.h"
+#include "kernel.h"
+
+enum { INT3_LEN = 1 };
+
+/* Any context, interrupts off. A breakpoint that was just taken away is still in the table: see tl_text_apply(). */
+static int on_die(struct notifier_block *nb, unsigned long what, void *data)
+{
+	const struct die_args *args = data;
+	uintptr_t detour;
+
+	if (what != DIE_INT3 || user_mode(args->regs))
+		return NOTIFY_DONE;
+	detour = tl_traptab_find(args->regs->ip - INT3_LEN);
+	if (!detour)
+		return NOTIFY_DONE;
+	args->regs->ip = detour;
+	return NOTIFY_STOP;
+}
+NOKPROBE_SYMBOL(on_die);
+
+static struct notifier_block die_block = {.notifier_call = on_die, .priority = INT_MAX - 1};
+
+int tl_trap_init(void)
+{
+	return register_die_notifier(&die_block) ? -TL_E_TRAP_FORBIDDEN : 0;
+}
+
+/* Waits for those that are in on_die(). */
+void tl_trap_exit(void)
+{
+	unregister_die_notifier(&die_block);
+	tl_traptab_reset();
+}
+
+int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
+{
+	return tl_traptab_set(addr, detour);
+}
+
+void tl_os_trap_remove(uintptr_t addr)
+{
+	tl_traptab_clear(addr);
+}
+
+int tl_os_trap_allowed(void)
+{
+	return 0;
+}
+
+/* Exceptions of the kernel's own cannot be blocked. */
+bool tl_os_trap_may_kill(void)
+{
+	return false;
+}

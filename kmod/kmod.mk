@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# trapless.ko for the kernel whose headers lie in KDIR. Included by the top Makefile; alone: make -f kmod/kmod.mk kmod
+BUILD ?= build
+KDIR ?= /lib/modules/$(shell uname -r)/build
+KMOD_OUT = $(BUILD)/kmod
+
+# Links instead of sources: kbuild puts objects where it finds the source.
+.PHONY: kmod
+kmod:
+	@mkdir -p $(KMOD_OUT)
+	@cp -rsf $(CURDIR)/engine $(CURDIR)/include $(CURDIR)/kmod $(KMOD_OUT)/
+	@ln -sf kmod/Kbuild $(KMOD_OUT)/Kbuild
+	$(MAKE) -s -C $(KDIR) M=$(abspath $(KMOD_OUT)) modules

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * trapless.ko: the engine for other modules. What it offers is declared in
+ * <trapless/probe.h>; a module that uses it registers probes of its own, and
+ * takes them away again before it leaves.
+ */
+#define pr_fmt(fmt) "trapless: " fmt
+
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <trapless/probe.h>
+
+EXPORT_SYMBOL_GPL(tl_probe_register);
+EXPORT_SYMBOL_GPL(tl_probes_register);
+EXPORT_SYMBOL_GPL(tl_probe_unregister);
+EXPORT_SYMBOL_GPL(tl_probes_unregister);
+EXPORT_SYMBOL_GPL(tl_probe_enable);
+EXPORT_SYMBOL_GPL(tl_probe_disable);
+EXPORT_SYMBOL_GPL(tl_probes_silence);
+EXPORT_SYMBOL_GPL(tl_probes_optimize);
+EXPORT_SYMBOL_GPL(tl_probes_list);
+EXPORT_SYMBOL_GPL(tl_retprobe_register);
+EXPORT_SYMBOL_GPL(tl_retprobe_unregister);
+EXPORT_SYMBOL_GPL(tl_thread_local);
+EXPORT_SYMBOL_GPL(tl_thread_tid);
+EXPORT_SYMBOL_GPL(tl_error_name);
+EXPORT_SYMBOL_GPL(tl_error_text);
+EXPORT_SYMBOL_GPL(tl_error_next);
+
+static int __init trapless_init(void)
+{
+	int ret = tl_engine_init();
+
+	if (!ret)
+		return 0;
+	pr_err("%s: %s\n", tl_error_name(ret), tl_error_text(ret));
+	return ret == -TL_E_NOMEM ? -ENOMEM : -ENODEV;
+}
+
+/* A module cannot refuse to leave: it waits until nobody needs its detours any more. */
+static void __exit trapless_exit(void)
+{
+	enum { POLL_MS = 20, POLLS_BEFORE_WORD = 100 };
+
+	for (unsigned polls = 0; !tl_engine_exit(); polls++) {
+		if (polls == POLLS_BEFORE_WORD)
+			pr_warn("waiting for tasks that stand in a detour\n");
+		msleep(POLL_MS);
+	}
+}
+
+module_init(trapless_init);
+module_exit(trapless_exit);
+MODULE_DESCRIPTION("trapless: probes by jumps");
+MODULE_LICENSE("Dual MIT/GPL");
