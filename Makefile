@@ -25,6 +25,8 @@ help:
 	@echo 'make check-long       the long proofs too'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit costs, and how long until a script is armed'
+	@echo 'make check-vm         the kernel home, in QEMU (K=6.12: a kernel of that series)'
+	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'
 
@@ -32,6 +34,7 @@ include engine/files.mk
 include runtime/files.mk
 include lib/lib.mk
 include runner/files.mk
+include kmod/kmod.mk
 include bench/own.mk
 include tests/engine/process/test.mk
 include tests/engine/x86/test.mk
@@ -85,6 +88,10 @@ check-long: all
 fuzz:
 	@mk/deps check
 	tests/fuzz/run $(FUZZ_SECONDS)
+
+check-vm:
+	@mk/deps vm
+	K=$(K) tests/run vm
 
 lint:
 	cargo fmt --all --check

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first process of the test machine: keeps a copy of the kernel's text,
+ * loads the modules, takes them away, compares. Everything it says goes into
+ * the kernel log, among the lines of the test module.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/random.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct text {
+	unsigned long lo, hi;
+	unsigned char *copy;
+};
+
+static int log_fd = -1;
+
+static void say(const char *format, ...)
+{
+	char line[512];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (write(log_fd, line, (size_t)len) != len)
+		_exit(1);
+}
+
+static void check(const char *name, int ok)
+{
+	if (ok)
+		say("ok %s\n", name);
+	else
+		say("not ok %s: %s\n", name, strerror(errno));
+}
+
+/* --- the kernel's text ------------------------------------------------------- */
+
+static int find_bounds(struct text *t)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long addr;
+	char name[256];
+
+	t->lo = t->hi = 0;
+	while (f && (!t->lo || !t->hi) && fscanf(f, "%lx %*c %255s%*[^\n]", &addr, name) == 2) {
+		if (!strcmp(name, "_stext"))
+			t->lo = addr;
+		if (!strcmp(name, "_etext"))
+			t->hi = addr;
+	}
+	if (f)
+		fclose(f);
+	return t->lo && t->hi > t->lo;
+}
+
+/* /proc/kcore is a core file of the kernel, in which the text is at its own addresses. */
+static int read_text(struct text *t)
+{
+	int fd = open("/proc/kcore", O_RDONLY);
+	size_t size = t->hi - t->lo;
+	int ok = 0;
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	t->copy = malloc(size);
+	if (fd < 0 || !t->copy || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh))
+		return 0;
+	for (int i = 0; i < eh.e_phnum && !ok; i++) {
+		off_t at = (off_t)(eh.e_phoff + (size_t)i * sizeof(ph));
+
+		if (pread(fd, &ph, sizeof(ph), at) != sizeof(ph))
+			break;
+		if (ph.p_type != PT_LOAD || t->lo < ph.p_vaddr || t->hi > ph.p_vaddr + ph.p_memsz)
+			continue;
+		at = (off_t)(ph.p_offset + (t->lo - ph.p_vaddr));
+		ok = pread(fd, t->copy, size, at) == (ssize_t)size;
+	}
+	close(fd);
+	return ok;
+}
+
+static void compare(const struct text *before, const struct text *after)
+{
+	size_t size = before->hi - before->lo, differ = 0, first = 0;
+
+	for (size_t i = size; i--;)
+		if (before->copy[i] != after->copy[i]) {
+			differ++;
+			first = i;
+		}
+	if (differ)
+		say("not ok kernel_text_is_identical: %zu of %zu bytes differ, from %#lx\n", differ,
+			size, before->lo + first);
+	else
+		say("ok kernel_text_is_identical\n");
+}
+
+/* --- modules ------------------------------------------------------------------- */
+
+static int load(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	int ok = fd >= 0 && syscall(SYS_finit_module, fd, "", 0) == 0;
+
+	close(fd);
+	return ok;
+}
+
+static int unload(const char *name)
+{
+	return syscall(SYS_delete_module, name, 0) == 0;
+}
+
+static void test(void)
+{
+	struct text before, after;
+	char seed;
+
+	/* The kernel patches its own text once when its random numbers become good ones. */
+	if (getrandom(&seed, 1, 0) != 1 || !find_bounds(&before) || !read_text(&before)) {
+		check("the_text_can_be_read", 0);
+		return;
+	}
+	check("the_engine_is_loaded", load("/trapless.ko"));
+	check("the_tests_are_loaded", load("/trapless_vm.ko"));
+	check("the_tests_are_unloaded", unload("trapless_vm"));
+	check("the_engine_is_unloaded", unload("trapless"));
+	after = before;
+	if (read_text(&after))
+		compare(&before, &after);
+	else
+		check("the_text_can_be_read_again", 0);
+	say("the end\n");
+}
+
+int main(void)
+{
+	mkdir("/proc", 0755);
+	mkdir("/dev", 0755);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	log_fd = open("/dev/kmsg", O_WRONLY);
+	if (log_fd >= 0)
+		test();
+	sync();
+	reboot(RB_AUTOBOOT);
+	return 1;
+}

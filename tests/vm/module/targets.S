@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions to be probed: what each rung needs, byte by byte. Each returns its argument plus something. */
+#include <linux/linkage.h>
+
+/* Five bytes in one aligned word: one store. */
+SYM_FUNC_START(vm_whole)
+	mov	$0x100, %eax
+	add	%edi, %eax
+	RET
+SYM_FUNC_END(vm_whole)
+
+/* A long instruction over two words, at vm_across + 4. */
+SYM_FUNC_START(vm_across)
+	lea	1(%rdi), %rax
+	add	$0x12345, %rax
+	RET
+SYM_FUNC_END(vm_across)
+
+/* Four bytes: a jump does not fit. */
+SYM_FUNC_START(vm_short)
+	lea	2(%rdi), %rax
+	RET
+SYM_FUNC_END(vm_short)
+
+SYM_FUNC_START(vm_call)
+	call	vm_short
+	add	$0x20, %eax
+	RET
+SYM_FUNC_END(vm_call)
+
+/* The landing place of indirect branches, whether or not this kernel has them checked. */
+SYM_FUNC_START(vm_endbr)
+	.byte	0xf3, 0x0f, 0x1e, 0xfa
+	mov	$0x300, %eax
+	add	%edi, %eax
+	RET
+SYM_FUNC_END(vm_endbr)
