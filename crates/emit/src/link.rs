@@ -44,6 +44,10 @@ pub enum LinkError {
     Range {
         section: String,
     },
+    /// Too large, or an alignment that no load address has.
+    Layout {
+        section: String,
+    },
     Undefined(String),
 }
 
@@ -58,6 +62,9 @@ impl fmt::Display for LinkError {
                 write!(f, "{section} holds an absolute address")
             }
             LinkError::Range { section } => write!(f, "a relocation in {section} is out of range"),
+            LinkError::Layout { section } => {
+                write!(f, "{section} is too large, or wants too much alignment")
+            }
             LinkError::Undefined(name) => write!(f, "`{name}` is neither code nor data"),
         }
     }
@@ -90,7 +97,9 @@ pub fn link(bytes: &[u8]) -> Result<Linked, LinkError> {
             continue;
         };
         for (offset, reloc) in section.relocations() {
-            linker.apply(&file, section.name()?, at + offset, &reloc)?;
+            let name = section.name()?;
+            let at = at.checked_add(offset).ok_or_else(|| out_of_range(name))?;
+            linker.apply(&file, name, at, &reloc)?;
         }
     }
     linker.finish(&file)
@@ -112,6 +121,8 @@ struct Linker {
 }
 
 const STUB_SIZE: u64 = 8;
+/// Larger ones no module may have (the loader's limit for the whole file).
+const SECTION_MAX: u64 = 256 << 20;
 
 impl Linker {
     fn new(file: &File) -> Result<Linker, LinkError> {
@@ -132,11 +143,8 @@ impl Linker {
                 writable.push(section.index());
                 continue;
             }
-            let at = append(
-                &mut layout.code,
-                section.uncompressed_data()?.as_ref(),
-                section.align(),
-            );
+            let bytes = section.uncompressed_data()?;
+            let at = append(&mut layout.code, &bytes, alignment(&section)?);
             layout.sections.insert(section.index(), at);
         }
         let undefined = file
@@ -151,8 +159,13 @@ impl Linker {
         for index in writable {
             let section = file.section_by_index(index)?;
             let mut bytes = section.uncompressed_data()?.into_owned();
+            if section.size() > SECTION_MAX {
+                return Err(LinkError::Layout {
+                    section: section.name()?.to_string(),
+                });
+            }
             bytes.resize(section.size() as usize, 0);
-            let at = append(&mut layout.data, &bytes, section.align());
+            let at = append(&mut layout.data, &bytes, alignment(&section)?);
             layout.sections.insert(index, data_at + at);
         }
         append(&mut layout.data, &[], 8);
@@ -195,7 +208,7 @@ impl Linker {
             }
             elf::R_X86_64_PC64 => {
                 let to = self.defined(file, symbol)?;
-                let value = (to as i64 + addend).wrapping_sub(at as i64);
+                let value = (to as i64).wrapping_add(addend).wrapping_sub(at as i64);
                 self.put(section, at, &value.to_le_bytes())
             }
             elf::R_X86_64_64 => {
@@ -206,7 +219,7 @@ impl Linker {
                     });
                 }
                 self.relocs.push((at - self.data_at) as u32);
-                self.put(section, at, &(to as i64 + addend).to_le_bytes())
+                self.put(section, at, &(to as i64).wrapping_add(addend).to_le_bytes())
             }
             _ => Err(unsupported(r_type, section)),
         }
@@ -220,9 +233,17 @@ impl Linker {
         }
         let base = s.section_index().and_then(|i| self.layout.sections.get(&i));
         match base {
-            Some(base) => Ok(Some(base + s.address())),
+            Some(base) => match base.checked_add(s.address()) {
+                Some(place) if place <= self.end() => Ok(Some(place)),
+                _ => Err(out_of_range(s.name()?)),
+            },
             None => Err(LinkError::Undefined(s.name()?.to_string())),
         }
+    }
+
+    /// Behind all that was laid out so far.
+    fn end(&self) -> Place {
+        self.data_at + self.layout.data.len() as u64
     }
 
     fn defined(&self, file: &File, symbol: SymbolIndex) -> Result<Place, LinkError> {
@@ -272,12 +293,10 @@ impl Linker {
         to: Place,
         addend: i64,
     ) -> Result<(), LinkError> {
-        let value = (to as i64 + addend).wrapping_sub(at as i64);
+        let value = (to as i64).wrapping_add(addend).wrapping_sub(at as i64);
         match i32::try_from(value) {
             Ok(v) => self.put(section, at, &v.to_le_bytes()),
-            Err(_) => Err(LinkError::Range {
-                section: section.to_string(),
-            }),
+            Err(_) => Err(out_of_range(section)),
         }
     }
 
@@ -286,14 +305,12 @@ impl Linker {
             Some(offset) => (&mut self.layout.data, offset as usize),
             None => (&mut self.layout.code, at as usize),
         };
-        match part.get_mut(at..at + bytes.len()) {
+        match part.get_mut(at..at.saturating_add(bytes.len())) {
             Some(place) => {
                 place.copy_from_slice(bytes);
                 Ok(())
             }
-            None => Err(LinkError::Range {
-                section: section.to_string(),
-            }),
+            None => Err(out_of_range(section)),
         }
     }
 
@@ -320,6 +337,24 @@ fn unsupported(kind: elf::RelocationType, section: &str) -> LinkError {
     LinkError::Relocation {
         kind: kind.0,
         section: section.to_string(),
+    }
+}
+
+fn out_of_range(section: &str) -> LinkError {
+    LinkError::Range {
+        section: section.to_string(),
+    }
+}
+
+/// What the load address, a multiple of the page size, can keep.
+fn alignment(
+    section: &object::read::elf::ElfSection64<object::Endianness>,
+) -> Result<u64, LinkError> {
+    match section.align() {
+        align if align <= PAGE as u64 => Ok(align),
+        _ => Err(LinkError::Layout {
+            section: section.name()?.to_string(),
+        }),
     }
 }
 
