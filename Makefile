@@ -88,6 +88,9 @@ check-long: all
 fuzz:
 	@mk/deps check
 	tests/fuzz/run $(FUZZ_SECONDS)
+	seed=$$(date +%s); echo "SEED=$$seed"; SEED=$$seed FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test -q --locked \
+		-p trapless-syntax -p trapless-debuginfo -p trapless-emit --test noise --test files -- \
+		--nocapture damaged random_bytes token_soup
 
 check-vm:
 	@mk/deps vm

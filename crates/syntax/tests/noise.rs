@@ -2,45 +2,17 @@
 //! No input makes pass 1 panic, overflow the stack, or take long; and what
 //! happens to parse survives printing.
 //!
-//! Every run draws the same inputs; `SEED=n` draws others, `SECONDS=n` more.
+//! Every run draws the same inputs; `SEED=n` draws others, `FUZZ_SECONDS=n` more.
 
 mod common;
+#[path = "../../../tests/fuzz/random.rs"]
+mod random;
 
 use common::{check_round_trip, parse, root};
+use random::{deadline, Random};
 use std::time::{Duration, Instant};
 use trapless_syntax::visit::{walk_expr, walk_script, Visit};
 use trapless_syntax::Environment;
-
-struct Random(u64);
-
-impl Random {
-    fn new(salt: u64) -> Random {
-        let seed = std::env::var("SEED")
-            .ok()
-            .and_then(|s| s.parse().ok())
-            .unwrap_or(1u64);
-        Random((seed << 8 | salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-}
-
-fn deadline() -> Instant {
-    let seconds = std::env::var("SECONDS")
-        .ok()
-        .and_then(|s| s.parse().ok())
-        .unwrap_or(2);
-    Instant::now() + Duration::from_secs(seconds)
-}
 
 /// Parse, render what was said, look at every node; true when it parsed.
 fn try_it(text: &str) -> bool {
@@ -100,7 +72,7 @@ fn round_trip(text: &str, parsed: &common::Parsed) -> Result<(), String> {
 #[test]
 fn random_bytes() {
     let mut random = Random::new(1);
-    let end = deadline();
+    let end = deadline(2);
     while Instant::now() < end {
         let bytes: Vec<u8> = (0..random.below(200))
             .map(|_| random.below(256) as u8)
@@ -214,7 +186,7 @@ const WORDS: &[&str] = &[
 #[test]
 fn token_soup() {
     let mut random = Random::new(2);
-    let end = deadline();
+    let end = deadline(2);
     while Instant::now() < end {
         let mut text = String::from(random.pick(&["", "probe begin {", "function f() {"]));
         for _ in 0..random.below(40) {
@@ -241,9 +213,9 @@ fn damaged_scripts() {
     }
     scripts.sort();
     let mut random = Random::new(3);
-    let end = deadline();
+    let end = deadline(2);
     let (mut all, mut good) = (0, 0);
-    while Instant::now() < end {
+    while Instant::now() < end || all <= 20 {
         let script = &scripts[random.below(scripts.len())];
         let mut pieces: Vec<&str> = script
             .split_inclusive([' ', '\t', '\n', '(', ')', ','])
