@@ -107,6 +107,8 @@ static int put_record(
 		fprintf(stderr, "ERROR: %.*s\n", (int)n, (const char *)payload);
 		break;
 	case TL_REC_WARN:
+		if (s->no_warnings)
+			break;
 		n = text_size(payload, size);
 		fflush(s->out);
 		fprintf(stderr, "WARNING: %.*s\n", (int)n, (const char *)payload);
@@ -125,36 +127,4 @@ void drain(struct session *s, bool final)
 	while (tl_reader_pass(&s->reader, put_record, s, final) && !final && ++passes < PASSES_MAX)
 		;
 	fflush(s->out);
-}
-
-static bool thread_lives(pid_t pid, uint32_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%u", pid, tid);
-	return !access(path, F_OK) || errno != ENOENT;
-}
-
-/*
- * Blocks of threads that have ended, for those to come. Only where they get
- * scarce: a thread that has the number and the place in memory of one that
- * ended would go on with its block. Targets in a pid namespace of their own
- * tell numbers that mean nothing here: theirs stay.
- */
-void drain_recycle(struct session *s, pid_t pid)
-{
-	uint32_t i, used = tl_blocks_used(&s->view);
-
-	if (used < s->view.nblocks / 2 || !thread_lives(pid, (uint32_t)pid))
-		return;
-	for (i = 1; i < used; i++) {
-		struct tl_block *b = tl_block_at(&s->view, i);
-
-		if (b == s->view.own || b->pid != (uint32_t)pid)
-			continue;
-		if (b->state == TL_BLOCK_USED && !thread_lives(pid, b->tid))
-			tl_block_dead(&s->view, i);
-		else if (b->state == TL_BLOCK_DEAD && b->tail == b->head)
-			tl_block_recycle(&s->view, i);
-	}
 }

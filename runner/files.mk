@@ -17,7 +17,7 @@ endif
 AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c probes.c watch.c symbols.c)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) \
 	$(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c timers.c target.c words.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c timers.c target.c words.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
 	trapsvc.c trapmend.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
 

@@ -124,6 +124,16 @@ static bool got_signal(void)
 	return read(signals, &info, sizeof(info)) == sizeof(info);
 }
 
+static void recycle(void)
+{
+	pid_t pids[TARGETS_MAX];
+	int i;
+
+	for (i = 0; i < ntargets; i++)
+		pids[i] = targets[i].pid;
+	session_recycle(&session, pids, ntargets);
+}
+
 /* Until the session ends. */
 static void run(int timer)
 {
@@ -147,8 +157,8 @@ static void run(int timer)
 				target_hear(&targets[i], &opt, false);
 		}
 		drain(&session, false);
-		for (i = 0; rounds % RECYCLE_EVERY == 0 && i < ntargets; i++)
-			drain_recycle(&session, targets[i].pid);
+		if (rounds % RECYCLE_EVERY == 0)
+			recycle();
 		if (++rounds % CLOCK_EVERY == 0)
 			session_clock(&session);
 	}
@@ -276,7 +286,8 @@ static int trace(void)
 	uint32_t i;
 	int timer;
 
-	for (i = 0; i < module.nwarnings; i++)
+	session.no_warnings = opt.no_warnings;
+	for (i = 0; i < module.nwarnings && !opt.no_warnings; i++)
 		fprintf(stderr, "WARNING: %s\n", module_string(&module, module.warnings[i]));
 	if (session_create(&session, &module)) {
 		fprintf(stderr, "trapless-run: %s\n", session.why);

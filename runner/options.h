@@ -14,7 +14,7 @@ struct options {
 	const char *command, *output, *coverage, *functions;
 	pid_t pids[TARGETS_MAX];
 	int npids;
-	int raw, preload, traps_only, explain, verbose, help, version;
+	int raw, preload, traps_only, explain, no_warnings, verbose, help, version;
 };
 
 /* 0; or -1: a message has been printed. */

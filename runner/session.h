@@ -27,6 +27,7 @@ struct session {
 	struct tl_reader reader;
 	FILE *out;
 	int raw; /* raw stream descriptor, or -1 */
+	bool no_warnings;
 	uint64_t errors, lost, damaged;
 	char why[512];
 };
@@ -43,7 +44,9 @@ void session_clock(struct session *s);
 /* drain.c */
 int drain_start(struct session *s);
 void drain(struct session *s, bool final);
-void drain_recycle(struct session *s, pid_t pid);
+
+/* recycle.c: pids: of all targets */
+void session_recycle(struct session *s, const pid_t *pids, int n);
 
 /* timers.c: one descriptor to poll; -1: no timers. */
 int timers_start(struct session *s);

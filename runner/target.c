@@ -156,7 +156,8 @@ static void take(struct target *t, const struct options *o, struct message *m)
 		break;
 	case MSG_WARN:
 		t->failed |= m->number != 0;
-		fprintf(stderr, "WARNING: %s\n", m->text);
+		if (m->number || !o->no_warnings) /* a refused probe is an error */
+			fprintf(stderr, "WARNING: %s\n", m->text);
 		break;
 	case MSG_GONE:
 		t->ended = true;

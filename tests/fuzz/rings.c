@@ -75,6 +75,7 @@ static void pass(bool final)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const pid_t nobody = 0x7fffffff;
 	struct input in = {data, size};
 	uint32_t i;
 
@@ -90,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pass(false);
 	scribble(&in);
 	pass(false);
-	drain_recycle(&s, 0x7fffffff);
+	session_recycle(&s, &nobody, 1);
 	pass(true);
 	free(s.reader.cursor);
 	free(s.reader.buffer);

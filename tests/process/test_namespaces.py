@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from scripted import attach, environment, finish, script_file, words
-from support import PAIR
+from support import ALL, attach as attach_module, hits, tap
 
 SCRIPT = '''
 global n, wrong
@@ -108,4 +108,18 @@ def test_from_inside(ctx):
     assert p.returncode == 7 and 'calls 10000' in out and 'hits 1 wrong 0' in out, (p.returncode, out, err)
 
 
-test_from_outside.variants = test_from_inside.variants = PAIR
+def test_short_threads(ctx):
+    """More threads than there are rings, numbered as their own namespace does: those that ended give theirs back."""
+    path = ctx.target('short', cflags=('-O2', '-static'))
+    p = inside(ctx, small_root(ctx, path), '/bin/%s 2500 wait' % os.path.basename(path))
+    line = p.stdout.readline()
+    assert line == 'ready\n', (line, p.stderr.read())
+    s = attach_module(ctx, tap.counter(ctx.tmp, path, ['work']), child_named(ctx, p.pid, os.path.basename(path)))
+    out, _ = p.communicate('go\n', timeout=60)
+    assert (p.returncode, out) == (7, 'ran 2500\n'), (p.returncode, out)
+    got, err = s.communicate(timeout=20)
+    assert hits(got) == 2500 and not re.search('beyond the limit: [1-9]', err), (got, err)
+
+
+test_from_outside.variants = test_from_inside.variants = ALL
+test_short_threads.variants = ('opt', 'nobody')

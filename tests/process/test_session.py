@@ -127,6 +127,12 @@ def test_terminal_interrupt(ctx):
     assert 'caught' in out and 'the end\n' in out, (out, status)
 
 
+def test_no_warnings(ctx):
+    for args, times in (((), 1), (('-w',), 0)):
+        r = launch(ctx, 'probe begin { warn("careful") }', 'true', *args)
+        assert r.returncode == 0 and r.stderr.count('WARNING: careful') == times, (args, r)
+
+
 def test_many_sessions(ctx):
     """Session after session on one process: nothing grows."""
     path = ctx.target('count')

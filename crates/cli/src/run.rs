@@ -40,6 +40,7 @@ impl Run {
         for (on, flag) in [
             (options.explain, "--explain"),
             (options.preload, "--preload"),
+            (options.no_warnings, "--no-warnings"),
         ] {
             if on {
                 command.arg(flag);

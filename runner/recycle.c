@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks of threads that have ended, for those to come. Only where they get
+ * scarce: a thread that has the number and the place in memory of one that
+ * ended would go on with its block.
+ *
+ * Threads tell the numbers that their own pid namespace gives them.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+/* A process by its own numbers. */
+struct living {
+	uint32_t pid;
+	uint32_t *tids;
+	size_t n, max;
+};
+
+/* What a task is called in its own namespace, 0: it has ended. */
+static uint32_t own_number(const char *status)
+{
+	uint32_t number = 0;
+	char line[512];
+	FILE *f = fopen(status, "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "NSpid:", 6) && strrchr(line, '\t'))
+			number = (uint32_t)strtoul(strrchr(line, '\t'), NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return number;
+}
+
+static bool add(struct living *l, uint32_t tid)
+{
+	if (l->n == l->max) {
+		size_t more = l->max ? 2 * l->max : 64;
+		void *p = realloc(l->tids, more * sizeof(*l->tids));
+
+		if (!p)
+			return false;
+		l->tids = p;
+		l->max = more;
+	}
+	l->tids[l->n++] = tid;
+	return true;
+}
+
+/* Who lives in process pid now. false: nobody, or not to be told; say nothing about its threads then. */
+static bool look(pid_t pid, struct living *l)
+{
+	char path[300];
+	struct dirent *e;
+	bool nested, ok = true;
+	DIR *d;
+
+	memset(l, 0, sizeof(*l));
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	l->pid = own_number(path);
+	nested = l->pid != (uint32_t)pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && ok && (e = readdir(d))) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (tid && nested) {
+			snprintf(path, sizeof(path), "/proc/%d/task/%u/status", pid, tid);
+			tid = own_number(path);
+		}
+		if (tid)
+			ok = add(l, tid);
+	}
+	if (d)
+		closedir(d);
+	return l->pid && l->n && ok;
+}
+
+static bool lives(const struct living *l, uint32_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		if (l->tids[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+/* Targets of several namespaces may have one number: a thread is gone when none of them has it. */
+static bool is_gone(const struct living *all, int n, uint32_t pid, uint32_t tid)
+{
+	bool known = false;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (all[i].pid != pid)
+			continue;
+		known = true;
+		if (lives(&all[i], tid))
+			return false;
+	}
+	return known;
+}
+
+/* tids[]: of the blocks that were in use before we looked who lives. */
+static void sweep(
+	struct session *s, const uint32_t *tids, uint32_t used, const struct living *all, int n)
+{
+	uint32_t i;
+
+	for (i = 1; i < used; i++) {
+		struct tl_block *b = tl_block_at(&s->view, i);
+
+		if (b == s->view.own)
+			continue;
+		if (b->state == TL_BLOCK_DEAD && b->tail == b->head)
+			tl_block_recycle(&s->view, i);
+		else if (b->state == TL_BLOCK_USED && tids[i] && b->tid == tids[i] &&
+			 is_gone(all, n, b->pid, tids[i]))
+			tl_block_dead(&s->view, i);
+	}
+}
+
+void session_recycle(struct session *s, const pid_t *pids, int n)
+{
+	uint32_t i, used = tl_blocks_used(&s->view), *tids;
+	struct living *all;
+	int known = 0, k;
+
+	if (used < s->view.nblocks / 2)
+		return;
+	tids = calloc(used, sizeof(*tids));
+	all = calloc((size_t)n + 1, sizeof(*all));
+	for (i = 1; tids && i < used; i++) {
+		const struct tl_block *b = tl_block_at(&s->view, i);
+
+		tids[i] = b->state == TL_BLOCK_USED ? b->tid : 0;
+	}
+	for (k = 0; all && k < n; k++) {
+		if (look(pids[k], &all[known]))
+			known++;
+		else
+			free(all[known].tids);
+	}
+	if (tids && all)
+		sweep(s, tids, used, all, known);
+	for (k = 0; all && k < known; k++)
+		free(all[k].tids);
+	free(all);
+	free(tids);
+}
