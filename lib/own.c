@@ -29,20 +29,6 @@ void tl_home_exit(void)
 	tl_own_trap_exit();
 }
 
-uintptr_t tl_own_guard(uintptr_t key)
-{
-	const struct tl_thread *t = tl_core.env.threads;
-	unsigned h = tl_thread_hash(key), i;
-
-	for (i = 0; t && i < TL_THREAD_WINDOW; i++) {
-		const struct tl_thread *e = &t[(h + i) & (TL_THREADS - 1)];
-
-		if (TL_LOAD(&e->key) == key)
-			return TL_LOAD(&e->guard);
-	}
-	return 0;
-}
-
 /* --- images ------------------------------------------------------------------ */
 
 enum { IMAGES = 1024 };

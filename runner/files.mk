@@ -15,16 +15,21 @@ include lib/lib.mk
 endif
 
 AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c probes.c watch.c symbols.c)
-AGENT_SRCS = $(AGENT_OWN_SRCS) $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) \
-	$(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c timers.c target.c words.c) \
+AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
+AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
+# The same engine and runtime as an object that the program's loader maps by itself (--preload).
+PRELOAD_SRCS = $(addprefix agent/, preload.c preload_env.c preload_module.c preload_objects.c preload_match.c \
+	preload_os.c preload_watch.c areas.c view.c probes.c watch.c symbols.c) \
+	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(AGENT_SHARED_SRCS)
+RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c timers.c target.c words.c \
+	preload_check.c preload_launch.c preload_attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
 	trapsvc.c trapmend.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 
 RUNNER_WARN = -Wall -Wextra -Werror
-AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIE -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
+AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
 # Every mapping the engine makes goes through agent/areas.c.
 AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
@@ -32,9 +37,15 @@ AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_
 	tl_os_thread_key tl_gettid tl_os_thread_layout
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
+PRELOAD_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
+	tl_os_code_reserve tl_os_code_release tl_home_map tl_own_threads tl_own_asleep tl_os_stop_all tl_os_quiet
+PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \
+	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--strip-debug \
+	-Wl,--hash-style=both $(foreach f,$(PRELOAD_WRAPPED),-Wl,--wrap=$(f))
 RUNNER_CFLAGS = -std=gnu11 -O2 -g -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))
+PRELOAD_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(PRELOAD_SRCS))
 RUNNER_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(RUNNER_SRCS))
 COVERAGE_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(COVERAGE_SRCS))
 
@@ -49,8 +60,11 @@ $(RUNNER_OBJ)/run/%.o: %.c
 $(RUNNER_OBJ)/agent.elf: $(AGENT_OBJS)
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJS) -lgcc
 
-$(RUNNER_OBJ)/blob.o: runner/agent_blob.S $(RUNNER_OBJ)/agent.elf
-	$(CC) -DAGENT_ELF='"$(RUNNER_OBJ)/agent.elf"' -c $< -o $@
+$(RUNNER_OBJ)/preload.elf: $(PRELOAD_OBJS)
+	$(CC) $(PRELOAD_LDFLAGS) -o $@ $(PRELOAD_OBJS) -lgcc
+
+$(RUNNER_OBJ)/blob.o: runner/agent_blob.S $(RUNNER_OBJ)/agent.elf $(RUNNER_OBJ)/preload.elf
+	$(CC) -DAGENT_ELF='"$(RUNNER_OBJ)/agent.elf"' -DPRELOAD_ELF='"$(RUNNER_OBJ)/preload.elf"' -c $< -o $@
 
 # The engine that --coverage asks; its names meet nobody's.
 $(RUNNER_OBJ)/coverage.o: $(COVERAGE_OBJS) $(LIB_OBJS)
@@ -60,4 +74,4 @@ $(RUNNER_OBJ)/coverage.o: $(COVERAGE_OBJS) $(LIB_OBJS)
 $(RUNNER_OBJ)/trapless-run: $(RUNNER_OBJS) $(RUNNER_OBJ)/blob.o $(RUNNER_OBJ)/coverage.o
 	$(CC) $(RUNNER_SAN) -o $@ $^
 
--include $(AGENT_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d) $(COVERAGE_OBJS:.o=.d)
+-include $(AGENT_OBJS:.o=.d) $(PRELOAD_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d) $(COVERAGE_OBJS:.o=.d)

@@ -339,11 +339,6 @@ int main(int argc, char **argv)
 		return coverage_main(opt.coverage, opt.functions, opt.verbose);
 	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))
 		opt.traps_only = 1;
-	if (opt.preload) {
-		fprintf(stderr, "trapless-run: [NOT_BUILT] --preload is not built yet: use -c "
-				"without it\n");
-		return 1;
-	}
 	if (take_signals() < 0)
 		return 1;
 	if (module_load(&module, opt.module, why, sizeof(why))) {

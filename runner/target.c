@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "guardian/guardian.h"
+#include "preload.h"
 #include "target.h"
 #include "words.h"
 
 static int go_pipe[2] = {-1, -1};
+static struct preload preload; /* of the one program that we start */
 
 static void be_guardian(struct target *t, struct session *s, const struct options *o, int sock)
 {
@@ -57,6 +59,8 @@ static int start_guardian(struct target *t, struct session *s, const struct opti
 			close(go_pipe[1]);
 		if (s->out && s->out != stdout)
 			close(fileno(s->out));
+		if (o->preload)
+			_exit(preload_attend(&preload, s, o, pair[1], t->pid));
 		be_guardian(t, s, o, pair[1]);
 	}
 	close(pair[1]);
@@ -86,6 +90,10 @@ static void be_command(const struct options *o, int wait_fd, const sigset_t *mas
 			signal(sig, SIG_DFL);
 	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (o->preload && preload_enter(&preload)) {
+		fprintf(stderr, "trapless-run: cannot hand the agent over: %s\n", strerror(errno));
+		_exit(126);
+	}
 	if (argv) {
 		execvp(argv[0], argv);
 		fprintf(stderr, "trapless-run: cannot start %s: %s\n", argv[0], strerror(errno));
@@ -102,6 +110,8 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 {
 	memset(t, 0, sizeof(*t));
 	t->launched = true;
+	if (o->preload && preload_prepare(&preload, s, o))
+		return -1;
 	if (pipe2(go_pipe, O_CLOEXEC)) {
 		fprintf(stderr, "trapless-run: %s\n", strerror(errno));
 		return -1;
@@ -197,9 +207,11 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 		if (!t->done) {
 			t->failed = true;
 			fprintf(stderr,
-				"trapless-run: the guardian of process %d was killed: its probes "
-				"stay in, "
-				"silent; attach to it again to clean up\n",
+				o->preload ? "trapless-run: the attendant of process %d was "
+					     "killed: the agent takes its probes away by itself\n"
+					   : "trapless-run: the guardian of process %d was killed: "
+					     "its probes stay in, silent; attach to it again to "
+					     "clean up\n",
 				t->pid);
 		}
 		t->done = true;

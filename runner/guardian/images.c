@@ -21,7 +21,8 @@ struct mapped {
 	uint64_t base; /* of its first mapping */
 	uint64_t bias;
 	uint64_t lo, hi; /* of its executable mappings */
-	uint64_t text_lo, text_hi; /* where its headers want them: a program may map parts of itself again */
+	uint64_t text_lo,
+		text_hi; /* where its headers want them: a program may map parts of itself again */
 	uint64_t eh, eh_size;
 	uint64_t entry;
 	uint64_t inode, dev;

@@ -19,7 +19,7 @@ bool tl_own_blocks(uint32_t tid, int sig);
 /* A dead thread that is still listed. */
 bool tl_own_zombie(uint32_t tid);
 
-/* lib/: the stack pointer that a handler interrupted in the thread with this thread pointer, 0: none runs. */
+/* own_guard.c: the stack pointer that a handler interrupted in the thread with this thread pointer, 0: none runs. */
 uintptr_t tl_own_guard(uintptr_t key);
 
 /* The kernel's side of signals. */
@@ -70,6 +70,9 @@ struct tl_ucontext {
 long tl_sigaction_get(int sig, struct tl_sigaction *old);
 long tl_sigaction_set(
 	int sig, uintptr_t handler, unsigned long flags, uint64_t mask, struct tl_sigaction *old);
+
+/* own_stop.c: give the signal that stops threads back to the program. */
+void tl_own_stop_exit(void);
 
 /* own_trap.c: give SIGTRAP back to the program, once no thread can be on its way to us. */
 void tl_own_trap_exit(void);

@@ -33,6 +33,7 @@ static uint32_t round_last; /* numbers, never reused */
 static uint32_t released; /* futex: the last round that is over */
 static uint32_t arrivals; /* futex: threads that parked */
 static int signal_used;
+static int signal_from = TL_SIG_LAST; /* none above can be sent */
 /*
  * The last round failed. Signals that a thread blocks queue up: from then on
  * look first, until a round succeeds.
@@ -106,13 +107,34 @@ static bool own_signal(void)
 	if (signal_used && !tl_sigaction_get(signal_used, &now) &&
 		now.handler == (uintptr_t)on_stop)
 		return true;
-	for (sig = TL_SIG_LAST; sig >= TL_SIG_FIRST_RT; sig--) {
+	for (sig = signal_from; sig >= TL_SIG_FIRST_RT; sig--) {
 		if (tl_sigaction_get(sig, &now) || now.handler != TL_SIG_DFL)
 			continue;
 		signal_used = sig;
 		return !tl_sigaction_set(sig, (uintptr_t)on_stop, flags, all, NULL);
 	}
 	return false;
+}
+
+/* Emulators accept a handler for signals that they cannot send: the next round takes another one. */
+static void signal_unusable(void)
+{
+	tl_sigaction_set(signal_used, TL_SIG_DFL, 0, 0, NULL);
+	signal_from = signal_used - 1;
+	signal_used = 0;
+}
+
+/* Ignoring it throws away what still waits for a thread that blocks it. */
+void tl_own_stop_exit(void)
+{
+	struct tl_sigaction now;
+
+	if (!signal_used || tl_sigaction_get(signal_used, &now) ||
+		now.handler != (uintptr_t)on_stop)
+		return;
+	tl_sigaction_set(signal_used, TL_SIG_IGN, 0, 0, NULL);
+	tl_sigaction_set(signal_used, TL_SIG_DFL, 0, 0, NULL);
+	signal_used = 0;
 }
 
 /* --- bringing them to a stop ------------------------------------------------ */
@@ -182,7 +204,9 @@ static int ask(void *arg, uint32_t tid)
 		ret = send_to(tid, r->round, nslots);
 		if (ret == -TL_ESRCH)
 			__atomic_store_n(&s->state, state_word(r->round, GONE), __ATOMIC_RELEASE);
-		else if (ret)
+		else if (ret == -TL_EINVAL)
+			signal_unusable();
+		if (ret && ret != -TL_ESRCH)
 			return -TL_E_BUSY;
 	}
 	nslots++;

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The agent as a preloaded object: no C library, no other object needed. The
+ * loader calls us before the constructors of all others (glibc, by the flag
+ * INITFIRST) or in its own order (musl). Whatever takes long is done by a
+ * helper thread of our own; it lives as long as the session, asleep on a futex
+ * that belongs to the runner, and so learns of the runner's end.
+ */
+#include "home.h"
+#include "../engine/os/process/own.h"
+#include "../runtime/session.h"
+
+enum {
+	STACK = 512 * 1024,
+	BLOCK = 4096, /* our helper's thread block: nothing but its own address */
+	AT_ONCE_MS = 900,
+	AGAIN_US = 20000,
+	LATER_US = 500000,
+	PR_SET_NAME = 15,
+	SIG_SETMASK = 2,
+};
+
+enum {
+	THREAD_FLAGS = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000 | 0x80000, /* VM FS FILES
+		SIGHAND THREAD SYSVSEM SETTLS */
+};
+
+struct tl_ctl *tl_ctl;
+struct tl_preload *tl_preload;
+
+static struct tl_agent_module module;
+static _Alignas(16) uint8_t stack[STACK];
+static _Alignas(64) uintptr_t block[BLOCK / sizeof(uintptr_t)];
+static uint32_t begun; /* futex: the program may begin */
+
+/* Who writes into shared memory last: the program's end or ours. */
+static uint32_t owner;
+enum { OWNER_NONE, OWNER_EXIT, OWNER_LEAVE };
+
+void tl_helper_wake(void)
+{
+	tl_syscall3(TL_NR_futex, (long)&tl_preload->runner, TL_FUTEX_WAKE, 1);
+}
+
+/* --- closing figures ------------------------------------------------------------------- */
+
+static uint64_t word_at(uint64_t addr)
+{
+	return addr ? TL_RELAXED((const uint64_t *)addr) : 0;
+}
+
+/* At the program's exit: nobody asks the engine then, its other threads may still run. */
+static void count(void)
+{
+	struct tl_ctl_probe *p = (struct tl_ctl_probe *)((char *)tl_ctl + tl_ctl->probes_off);
+	uint64_t i;
+
+	for (i = 0; i < tl_ctl->nprobes; i++, p++) {
+		if (!p->armed)
+			continue;
+		p->nmissed = word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
+		p->nabandoned = word_at(p->at_abandoned);
+	}
+	TL_STORE(&tl_preload->counted, 1);
+}
+
+static bool own(uint32_t who)
+{
+	uint32_t none = OWNER_NONE;
+
+	return TL_CAS(&owner, &none, who) || none == who;
+}
+
+/* --- leaving ------------------------------------------------------------------------------ */
+
+/* The engine gives all its memory back, or, while somebody stands there, none. */
+static bool all_back(void)
+{
+	tl_engine_exit();
+	return !tl_core.gate;
+}
+
+static void unmap_shared(void)
+{
+	struct tl_preload *p = tl_preload;
+
+	tl_module_unmap(&module);
+	tl_syscall3(TL_NR_munmap, (long)tl_ctl->session, (long)tl_ctl->session_size, 0);
+	tl_preload = NULL;
+	tl_ctl = NULL;
+	tl_syscall3(TL_NR_munmap, (long)p, (long)p->size, 0);
+}
+
+static void silence(void)
+{
+	struct tl_session *s = (struct tl_session *)tl_ctl->session;
+
+	TL_STORE(&s->live, 0);
+	tl_probes_silence(true);
+}
+
+static void leave(void)
+{
+	unsigned ms;
+	bool back;
+
+	if (tl_futex_owner_dead(TL_LOAD(&tl_preload->runner)))
+		silence();
+	if (!own(OWNER_LEAVE)) /* the program ends anyway */
+		return;
+	tl_watch_stop();
+	while (tl_agent_disarm(tl_ctl) < 0 && tl_ctl)
+		tl_os_pause(AGAIN_US);
+	TL_STORE(&tl_preload->counted, 1);
+	for (ms = 0; !(back = all_back()) && ms < AT_ONCE_MS; ms += AGAIN_US / 1000)
+		tl_os_pause(AGAIN_US);
+	tl_preload->kept = !back;
+	TL_STORE(&tl_preload->state, TL_PRELOAD_LEFT);
+	while (!back) { /* somebody stands there still */
+		tl_os_pause(LATER_US);
+		back = all_back();
+	}
+	unmap_shared();
+}
+
+/* --- the helper ------------------------------------------------------------------------------ */
+
+static void arm(void)
+{
+	struct tl_preload *p = tl_preload;
+	int ret;
+
+	tl_preload_place(p);
+	tl_ctl->first = 0;
+	tl_ctl->count = (uint32_t)tl_ctl->nprobes;
+	ret = tl_agent_arm(tl_ctl);
+	if (ret >= 0)
+		p->narmed = (uint32_t)ret;
+	else
+		p->error = ret;
+	p->unwatched = p->pending ? tl_watch_start() : 0;
+	p->rounds++;
+	TL_STORE(&p->state, ret < 0 ? TL_PRELOAD_FAILED : TL_PRELOAD_ARMED);
+}
+
+/* The kernel marks our futex when this thread ends, be it by the program's exit or by an exec. */
+static void be_known(void)
+{
+	static struct {
+		void *next;
+	} entry;
+	static struct {
+		void *next;
+		long offset;
+		void *pending;
+	} list;
+
+	list.next = &entry;
+	entry.next = &list.next;
+	list.offset = (long)((uintptr_t)&tl_preload->agent - (uintptr_t)&entry);
+	if (!tl_syscall3(TL_NR_set_robust_list, (long)&list, sizeof(list), 0))
+		TL_STORE(&tl_preload->agent, tl_gettid() | TL_FUTEX_WAITERS);
+}
+
+static void serve(void)
+{
+	struct tl_preload *p = tl_preload;
+
+	for (;;) {
+		uint32_t seen = TL_LOAD(&p->runner);
+
+		if (TL_LOAD(&p->leave) || tl_futex_owner_dead(seen))
+			return;
+		if (tl_watch_take()) {
+			arm();
+			tl_watch_done();
+			continue;
+		}
+		tl_syscall4(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAIT, (long)seen, 0);
+	}
+}
+
+static void begin_program(void)
+{
+	tl_alone = false;
+	TL_STORE(&begun, 1);
+	tl_syscall3(TL_NR_futex, (long)&begun, TL_FUTEX_WAKE_PRIVATE, 1);
+}
+
+__attribute__((used)) void tl_helper(void)
+{
+	tl_syscall3(TL_NR_prctl, PR_SET_NAME, (long)"trapless", 0);
+	be_known();
+	arm();
+	begin_program();
+	serve();
+	tl_syscall3(TL_NR_set_robust_list, 0, 3 * sizeof(long), 0);
+	leave();
+}
+
+long tl_clone_helper(long flags, void *top, void *tls);
+__asm__(".text\n.hidden tl_clone_helper\n.type tl_clone_helper, @function\n"
+	"tl_clone_helper:\n"
+	"	mov %rdx, %r8\n"
+	"	xor %edx, %edx\n"
+	"	xor %r10d, %r10d\n"
+	"	mov $56, %eax\n" /* clone */
+	"	syscall\n"
+	"	test %rax, %rax\n"
+	"	jnz 1f\n"
+	"	xor %ebp, %ebp\n"
+	"	call tl_helper\n"
+	"	mov $60, %eax\n" /* exit: of this thread */
+	"	xor %edi, %edi\n"
+	"	syscall\n"
+	"1:	ret\n"
+	".size tl_clone_helper, . - tl_clone_helper\n");
+
+/* No signal of the program's is ever delivered to our thread. */
+static int helper_start(void)
+{
+	uint64_t all = ~0ull, before = 0;
+	long ret;
+
+	block[0] = (uintptr_t)block;
+	block[2] = (uintptr_t)block; /* where C libraries have a pointer to themselves */
+	tl_syscall4(TL_NR_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all));
+	ret = tl_clone_helper(THREAD_FLAGS, stack + STACK, block);
+	tl_syscall4(TL_NR_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(all));
+	return tl_syscall_failed(ret) ? -TL_E_NOMEM : 0;
+}
+
+/* --- beginning ---------------------------------------------------------------------------------- */
+
+static void *map_shared(int fd, size_t size)
+{
+	long ret = tl_syscall6(
+		TL_NR_mmap, 0, (long)size, TL_PROT_READ | TL_PROT_WRITE, TL_MAP_SHARED, fd, 0);
+
+	return tl_syscall_failed(ret) ? NULL : (void *)ret;
+}
+
+static struct tl_preload *map_session(int fd)
+{
+	struct tl_preload head;
+
+	if (tl_syscall4(TL_NR_pread64, fd, (long)&head, sizeof(head), 0) != sizeof(head) ||
+		head.magic != TL_PRELOAD_MAGIC || head.version != TL_CTL_VERSION)
+		return NULL;
+	return map_shared(fd, head.size);
+}
+
+static int engine_up(struct tl_preload *p)
+{
+	struct tl_ctl *c = (struct tl_ctl *)((char *)p + p->ctl_at);
+	int ret;
+
+	tl_preload = p;
+	tl_ctl = c;
+	c->self = (uintptr_t)c;
+	c->session = (uintptr_t)map_shared(p->session_fd, p->session_size);
+	c->env = (uintptr_t)&module;
+	if (!c->session)
+		return -TL_E_NOMEM;
+	ret = tl_module_map(p, &module);
+	if (!ret) {
+		tl_os_lock();
+		ret = tl_os_init();
+		tl_os_unlock();
+	}
+	if (!ret)
+		ret = tl_engine_init();
+	if (!ret)
+		ret = tl_agent_view_init(c);
+	return ret;
+}
+
+static void begin(struct tl_preload *p)
+{
+	int ret;
+
+	TL_STORE(&p->state, TL_PRELOAD_STARTS);
+	ret = engine_up(p);
+	if (!ret)
+		ret = helper_start();
+	if (ret) {
+		p->error = ret;
+		TL_STORE(&p->state, TL_PRELOAD_FAILED);
+		own(OWNER_EXIT); /* nobody is there to leave */
+		return;
+	}
+	while (!TL_LOAD(&begun))
+		tl_syscall4(TL_NR_futex, (long)&begun, TL_FUTEX_WAIT_PRIVATE, 0, 0);
+}
+
+static void close_inherited(const struct tl_preload *p, int fd)
+{
+	tl_syscall3(TL_NR_close, p->agent_fd, 0, 0);
+	tl_syscall3(TL_NR_close, p->session_fd, 0, 0);
+	tl_syscall3(TL_NR_close, fd, 0, 0);
+}
+
+extern char **environ __attribute__((weak, visibility("default")));
+void tl_preload_init(int argc, char **argv, char **vars);
+void tl_preload_fini(void);
+
+/*
+ * A shell on the way to the program, say, is not for us: it goes on as it was
+ * started, and so the next program finds us again. Once the session is taken
+ * nobody else has any use for us.
+ */
+__attribute__((used)) void tl_preload_init(int argc, char **argv, char **vars)
+{
+	struct tl_preload_env env;
+	struct tl_preload *p;
+	uint32_t nobody = 0;
+	bool ours = false;
+
+	(void)argc, (void)argv;
+	/* glibc passes what it has not noted yet; musl passes nothing. */
+	if (!tl_env_find(&env, &environ && environ ? environ : vars))
+		return;
+	p = map_session(env.fd);
+	if (!p)
+		return;
+	if (TL_LOAD(&p->claimed) || tl_preload_wants_us(p)) {
+		ours = TL_CAS(&p->claimed, &nobody, tl_syscall3(TL_NR_getpid, 0, 0, 0));
+		tl_env_clean(&env);
+		if (ours)
+			begin(p);
+		close_inherited(p, env.fd);
+	}
+	if (!ours)
+		tl_syscall3(TL_NR_munmap, (long)p, (long)p->size, 0);
+}
+
+/* Also in a fork child that exits: its session is its parent's affair. */
+__attribute__((used)) void tl_preload_fini(void)
+{
+	if (tl_preload && tl_preload->claimed == (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0) &&
+		TL_LOAD(&tl_preload->state) == TL_PRELOAD_ARMED && own(OWNER_EXIT))
+		count();
+}

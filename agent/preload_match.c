@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Which objects the module means, and where its probes stand in them. */
+#include "home.h"
+#include "symbols.h"
+#include "../engine/os/process/own.h"
+
+enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++) {
+		if (*path == '/')
+			base = path + 1;
+	}
+	return base;
+}
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static uint64_t file_size(const char *path)
+{
+	struct {
+		uint64_t before[6], size, rest[20];
+	} st;
+
+	return tl_syscall3(TL_NR_stat, (long)path, (long)&st, 0) ? 0 : st.size;
+}
+
+static enum match match(
+	const struct tl_preload *p, const struct tl_tap_image *want, const struct tl_object *o)
+{
+	const char *path = (const char *)tl_module_table(p, &p->module.strings) + want->path;
+	bool same_name = same(base_name(path), base_name(o->path));
+
+	if (o->flags & (TL_IMAGE_VDSO | TL_IMAGE_SELF))
+		return MATCH_NO;
+	if (want->build_id_len) {
+		if (o->build_id_len == want->build_id_len &&
+			tl_equal(o->build_id, want->build_id, want->build_id_len))
+			return MATCH_YES;
+		return same_name ? MATCH_OTHER : MATCH_NO;
+	}
+	if (!same_name)
+		return MATCH_NO;
+	return !want->file_size || file_size(o->path) == want->file_size ? MATCH_YES : MATCH_OTHER;
+}
+
+/* --- is this process for us? -------------------------------------------------------- */
+
+static int any_program(void *arg, const struct tl_object *o)
+{
+	const struct tl_preload *p = arg;
+	const struct tl_tap_image *want = tl_module_table(p, &p->module.images);
+	uint64_t i;
+
+	for (i = 0; i < p->module.images.count; i++) {
+		if (want[i].flags & TL_TAP_IMAGE_PROGRAM && match(p, &want[i], o) != MATCH_NO)
+			return 1;
+	}
+	return 0;
+}
+
+/* A user-mode emulator is never meant: what it runs finds us in its turn. */
+static int is_emulator(void *arg, const struct tl_object *o)
+{
+	(void)arg;
+	return tl_equal(base_name(o->path), "qemu-", 5) ? 1
+							: -1; /* the first object is the program */
+}
+
+bool tl_preload_wants_us(const struct tl_preload *p)
+{
+	const struct tl_tap_image *want = tl_module_table(p, &p->module.images);
+	bool programs = false;
+	uint64_t i;
+
+	for (i = 0; i < p->module.images.count; i++)
+		programs |= want[i].flags & TL_TAP_IMAGE_PROGRAM;
+	return programs ? tl_objects(any_program, (void *)p) == 1
+			: tl_objects(is_emulator, NULL) != 1;
+}
+
+/* --- the module's images here ----------------------------------------------------------- */
+
+struct look {
+	const struct tl_preload *p;
+	const struct tl_tap_image *want;
+	struct tl_symbol_image *here;
+	uint8_t other[TL_CTL_IMAGES]; /* another build of it is here */
+};
+
+static int look_at(void *arg, const struct tl_object *o)
+{
+	struct look *l = arg;
+	uint64_t i;
+
+	for (i = 0; i < l->p->module.images.count; i++) {
+		enum match how = match(l->p, &l->want[i], o);
+
+		if (how == MATCH_OTHER && i < TL_CTL_IMAGES)
+			l->other[i] = 1;
+		if (how != MATCH_YES || l->here[i].hi)
+			continue;
+		l->here[i].bias = o->bias;
+		l->here[i].lo = o->lo;
+		l->here[i].hi = o->hi;
+	}
+	return 0;
+}
+
+static bool is_here(const struct look *l, uint32_t image)
+{
+	return l->here[image].hi != 0;
+}
+
+static bool is_other(const struct look *l, uint32_t image)
+{
+	return image < TL_CTL_IMAGES && l->other[image];
+}
+
+/* --- probes ------------------------------------------------------------------------------- */
+
+static void place_parts(const struct tl_preload *p, const struct tl_tap_probe *from, uint64_t bias)
+{
+	const struct tl_tap_part *part = tl_module_table(p, &p->module.parts);
+	struct tl_ctl_part *to = (struct tl_ctl_part *)((char *)tl_ctl + tl_ctl->parts_off);
+	uint32_t i;
+
+	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
+		to[i].start = part[i].addr + bias;
+		to[i].size = part[i].size;
+	}
+}
+
+static void fill(const struct tl_preload *p, const struct tl_tap_probe *from, uint32_t number,
+	uint64_t bias, struct tl_ctl_probe *to)
+{
+	const struct tl_agent_module *m = (const struct tl_agent_module *)tl_ctl->env;
+
+	to->number = number;
+	to->kind = from->kind;
+	to->handler = from->handler == TL_NONE ? 0 : m->code + from->handler;
+	to->on_entry = from->on_entry == TL_NONE ? 0 : m->code + from->on_entry;
+	to->point = m->strings + from->point;
+	to->func = m->strings + from->func;
+	to->call_data = from->call_data;
+	to->first_part = from->first_part;
+	to->nparts = from->nparts;
+	to->flags = (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
+		    (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
+		    (p->traps_only ? TL_PROBE_NO_JUMP : 0);
+	place_parts(p, from, bias);
+	to->addr = from->addr + bias;
+}
+
+void tl_preload_place(struct tl_preload *p)
+{
+	const struct tl_tap_probe *from = tl_module_table(p, &p->module.probes);
+	struct tl_ctl_probe *to = (struct tl_ctl_probe *)((char *)tl_ctl + tl_ctl->probes_off);
+	static struct look l;
+	uint32_t i, pending = 0;
+
+	tl_fill(&l, 0, sizeof(l));
+	l.p = p;
+	l.want = tl_module_table(p, &p->module.images);
+	l.here = (struct tl_symbol_image *)((char *)p + p->images_at);
+	tl_objects(look_at, &l);
+	for (i = 0; i < p->module.probes.count; i++, from++, to++) {
+		if ((from->kind != TL_TAP_SITE && from->kind != TL_TAP_RETURN) || to->addr ||
+			to->result || from->flags & TL_TAP_PROBE_NEVER)
+			continue;
+		if (from->process != TL_NONE && !is_here(&l, from->process))
+			to->result = is_other(&l, from->process) ? -TL_E_BUILD_ID : 0;
+		else if (is_here(&l, from->image))
+			fill(p, from, i, l.here[from->image].bias, to);
+		else if (is_other(&l, from->image))
+			to->result = -TL_E_BUILD_ID;
+		else
+			pending++;
+	}
+	p->pending = pending;
+}

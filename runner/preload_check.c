@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that no LD_PRELOAD reaches, refused before anything is started:
+ * without a dynamic loader, of another word size, or run with other rights
+ * than ours (the loader ignores us there).
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "preload.h"
+#include "words.h"
+
+enum { HEAD = 4096, SCRIPTS_MAX = 4 };
+
+struct head {
+	ssize_t size;
+	union {
+		char text[HEAD];
+		Elf64_Ehdr elf;
+	};
+};
+
+static int no(char *why, size_t room, const char *path, const char *what, const char *next)
+{
+	snprintf(why, room, "--preload cannot enter %s: %s; %s", path, what, next);
+	return -1;
+}
+
+static const char other_way[] =
+	"leave --preload away where ptrace is allowed, or link libtrapless into it";
+
+static bool read_head(const char *path, struct head *h)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	h->size = fd < 0 ? -1 : pread(fd, h->text, sizeof(h->text) - 1, 0);
+	if (fd >= 0)
+		close(fd);
+	if (h->size >= 0)
+		h->text[h->size] = 0;
+	return h->size > 0;
+}
+
+static bool has_loader(const char *path, const Elf64_Ehdr *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), i;
+	Elf64_Phdr ph;
+	bool found = false;
+
+	for (i = 0; fd >= 0 && i < e->e_phnum && !found; i++)
+		found = pread(fd, &ph, sizeof(ph),
+				(off_t)(e->e_phoff + (uint64_t)i * sizeof(ph))) == sizeof(ph) &&
+			ph.p_type == PT_INTERP;
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* The kernel sets AT_SECURE for it, and the loader trusts no environment. */
+static bool gains_rights(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return true;
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
+		return true;
+	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static int check_elf(const char *path, const struct head *h, char *why, size_t room)
+{
+	if (h->size < (ssize_t)sizeof(h->elf) || memcmp(h->elf.e_ident, ELFMAG, SELFMAG))
+		return 0; /* the exec will tell */
+	if (h->elf.e_ident[EI_CLASS] != ELFCLASS64 || h->elf.e_machine != EM_X86_64)
+		return no(why, room, path, "it is no x86-64 program",
+			"there is no agent for its architecture");
+	if (!has_loader(path, &h->elf))
+		return no(why, room, path, "it is linked statically and has no dynamic loader",
+			other_way);
+	if (gains_rights(path))
+		return no(why, room, path,
+			"it runs with other rights than yours (setuid, setgid or file "
+			"capabilities), and its loader ignores LD_PRELOAD",
+			"run it as the user whose rights it has");
+	return 0;
+}
+
+/* A script's program is its interpreter. */
+static bool interpreter(struct head *h, char *buf, size_t room)
+{
+	char *at = h->text + 2;
+
+	if (h->size < 3 || h->text[0] != '#' || h->text[1] != '!')
+		return false;
+	at += strspn(at, " \t");
+	at[strcspn(at, " \t\n")] = 0;
+	snprintf(buf, room, "%s", at);
+	return *at == '/';
+}
+
+static int check_file(const char *path, char *why, size_t room)
+{
+	char next[512];
+	struct head h;
+	int i;
+
+	snprintf(next, sizeof(next), "%s", path);
+	for (i = 0; i < SCRIPTS_MAX && read_head(next, &h); i++) {
+		if (!interpreter(&h, next, sizeof(next)))
+			return check_elf(next, &h, why, room);
+	}
+	return 0;
+}
+
+/* As execvp() finds it. */
+static bool find_program(const char *name, char *buf, size_t room)
+{
+	const char *path = getenv("PATH"), *end;
+
+	if (strchr(name, '/'))
+		return snprintf(buf, room, "%s", name) < (int)room;
+	for (path = path ? path : "/bin:/usr/bin"; *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		if (snprintf(buf, room, "%.*s/%s", (int)(end - path), path, name) < (int)room &&
+			!access(buf, X_OK))
+			return true;
+	}
+	return false;
+}
+
+static int check_command(const struct options *o, char *why, size_t room)
+{
+	char **argv = o->words ? o->words : words_split(o->command), path[512];
+	int ret = 0;
+
+	if (find_program(argv ? argv[0] : "/bin/sh", path, sizeof(path)))
+		ret = check_file(path, why, room);
+	if (argv != o->words)
+		free(argv);
+	return ret;
+}
+
+int preload_check(const struct module *mod, const struct options *o, char *why, size_t room)
+{
+	uint32_t i;
+
+	if (access("/proc/self/fd", X_OK)) {
+		snprintf(why, room,
+			"--preload needs /proc, through which the program finds the agent: mount "
+			"it, or leave --preload away where ptrace is allowed");
+		return -1;
+	}
+	for (i = 0; i < mod->nimages; i++) {
+		if (mod->images[i].flags & TL_TAP_IMAGE_PROGRAM &&
+			check_file(module_string(mod, mod->images[i].path), why, room))
+			return -1;
+	}
+	return check_command(o, why, room);
+}
