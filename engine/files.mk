@@ -11,7 +11,9 @@ INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
 # In every process; each home (own process, agent) adds its own files.
 ENGINE_OS_PROCESS_SRCS = engine/os/traptab.c \
 	$(addprefix engine/os/process/, init.c mem.c code.c text.c sync.c lock.c thread.c)
-ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_signal.c own_stop.c own_guard.c own_trap.c)
+ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_signal.c own_stop.c own_trap.c)
+# ... and what asks the engine itself.
+ENGINE_OS_GUARD_SRCS = engine/os/process/own_guard.c
 
 # A module of the Linux kernel.
 ENGINE_OS_KERNEL_SRCS = engine/os/traptab.c $(addprefix engine/os/kernel/, init.c names.c alias.c mem.c code.c text.c \

@@ -20,7 +20,8 @@ AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/, preload.c preload_env.c preload_module.c preload_objects.c preload_match.c \
 	preload_os.c preload_watch.c areas.c view.c probes.c watch.c symbols.c) \
-	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(AGENT_SHARED_SRCS)
+	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
+	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c timers.c target.c words.c \
 	preload_check.c preload_launch.c preload_attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
