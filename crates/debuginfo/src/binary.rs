@@ -363,7 +363,6 @@ impl Binary {
             .ok_or_else(|| Error::NoDebugInfo {
                 path: self.elf.path.clone(),
                 build_id: self.build_id(),
-                package: debugfile::package_of(&self.elf.path),
                 server: self.search.debuginfod,
             })
     }
@@ -373,7 +372,6 @@ impl Binary {
         self.symbols().is_empty().then(|| Error::Stripped {
             path: self.elf.path.clone(),
             build_id: self.build_id(),
-            package: debugfile::package_of(&self.elf.path),
             server: self.search.debuginfod,
         })
     }

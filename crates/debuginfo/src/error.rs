@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::debugfile::package_of;
+
 /// Why debug information could not be had. `Display` gives the cause, [`Error::help`] the next step,
 /// [`Error::tag`] the stable name that tests and documentation use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,14 +41,12 @@ pub enum Error {
     NoDebugInfo {
         path: PathBuf,
         build_id: Option<String>,
-        package: Option<String>,
         server: bool,
     },
     /// There is not even a symbol table.
     Stripped {
         path: PathBuf,
         build_id: Option<String>,
-        package: Option<String>,
         server: bool,
     },
     /// There is debug information, but none that covers this address.
@@ -161,25 +161,13 @@ impl Error {
             Error::NoLibrary { .. } => "give the library's full path".into(),
             Error::NoProcess { .. } => "look the PID up again: the process has ended".into(),
             Error::ProcessDenied { .. } => "trace it as the user who runs it, or as root".into(),
-            Error::NoDebugInfo {
+            Error::NoDebugInfo { path, server, .. } => debug_help(
                 path,
-                package,
-                server,
-                ..
-            } => debug_help(
-                path,
-                package.as_deref(),
                 *server,
                 "or use int_arg(n), pointer_arg(n) ..., which need no debug information",
             ),
-            Error::Stripped {
+            Error::Stripped { path, server, .. } => debug_help(
                 path,
-                package,
-                server,
-                ..
-            } => debug_help(
-                path,
-                package.as_deref(),
                 *server,
                 "or probe .statement(ADDRESS), or a function of .dynsym (-l lists them)",
             ),
@@ -217,8 +205,9 @@ impl Error {
     }
 }
 
-fn debug_help(path: &Path, package: Option<&str>, server: bool, otherwise: &str) -> String {
-    let mut s = match package {
+fn debug_help(path: &Path, server: bool, otherwise: &str) -> String {
+    let package = package_of(path);
+    let mut s = match &package {
         Some(p) => format!("install the Debian package {p} (archive debian-debug)"),
         None => format!("build {} with -g", name_of(path)),
     };
