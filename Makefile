@@ -25,7 +25,7 @@ help:
 	@echo 'make check-long       the long proofs too'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit costs, and how long until a script is armed'
-	@echo 'make check-vm         the kernel home, in QEMU (K=6.12: a kernel of that series)'
+	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: Debian's kernel of that series)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'

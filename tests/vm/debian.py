@@ -10,21 +10,31 @@ class NotHad(Exception):
     pass
 
 
-def output(argv, **kw):
-    return subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, **kw).stdout
+def output(argv):
+    """Of a question to the package list; nothing where that has no answer."""
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def newest(series):
+    """Its image's package, without the name's first part: 6.1.0-56-amd64. None: the list has none."""
+    if not series:
+        found = re.search(r'Depends: linux-image-(\S+)', output(['apt-cache', 'depends', 'linux-image-amd64']))
+        return found and found.group(1)
+    names = output(['apt-cache', 'pkgnames', 'linux-image-%s.' % series]).split()
+    found = [n[len('linux-image-'):] for n in names if re.fullmatch(r'linux-image-[0-9.]+[-+~0-9a-z]*-amd64', n)
+             and not re.search('cloud|rt-', n)]
+    return max(found, key=lambda n: [int(d) for d in re.findall(r'\d+', n)], default=None)
 
 
 def release(series):
-    """The newest kernel of a series ('': the distribution's own), as its packages are called: 6.1.0-56-amd64."""
-    meta = 'linux-image-%samd64' % (series + '-' if series else '')
-    found = None
+    """The newest kernel of a series ('': the distribution's own)."""
     for refresh in (False, True):
         if refresh and os.getuid() == 0:
             subprocess.run(['apt-get', 'update', '-qq'], stderr=subprocess.DEVNULL)
-        found = re.search(r'Depends: linux-image-(\S+)', output(['apt-cache', 'depends', meta], stderr=subprocess.DEVNULL))
+        found = newest(series)
         if found:
-            return found.group(1)
-    raise NotHad('the package list has no ' + meta)
+            return found
+    raise NotHad('the package list has no kernel ' + series)
 
 
 def packages(version):

@@ -114,3 +114,29 @@ int tl_os_images_update(void)
 	mutex_unlock(tl_names.module_mutex);
 	return ret;
 }
+
+/* The lowest image above addr, or NULL. */
+static const struct tl_image *image_above(uintptr_t addr)
+{
+	uintptr_t at = (uintptr_t)tl_names.stext;
+
+	if (at <= addr)
+		at = UINTPTR_MAX;
+	for (unsigned i = 0; i < nknown; i++)
+		if (known[i] > addr && known[i] < at)
+			at = known[i];
+	return tl_image_find(at);
+}
+
+bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi)
+{
+	const struct tl_image *img = tl_image_find(addr);
+
+	*lo = addr;
+	if (!img) {
+		img = image_above(addr);
+		*lo = img ? img->lo : 0;
+	}
+	*hi = img ? img->hi : 0;
+	return img != NULL;
+}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel home, tested from inside: runs when the module is loaded, and
- * prints `ok NAME` or `not ok NAME: why` into the kernel log.
+ * prints `ok NAME` or `not ok NAME: why` into the kernel log. One probe of a
+ * kernel function stays until the module goes: init.c looks for it.
  */
 #define pr_fmt(fmt) fmt
 
+#include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
@@ -250,6 +252,13 @@ static const char *dangerous_text_is_refused(void)
 	return NULL;
 }
 
+/* A task has one stack that the kernel knows. */
+static const char *private_stacks_are_refused(void)
+{
+	CHECK(arm(0, vm_whole, 0, TL_PROBE_BIG_STACK) == -TL_E_LIMIT);
+	return NULL;
+}
+
 static const char *endbr_is_never_overwritten(void)
 {
 	CHECK(arm(0, vm_endbr, 0, 0) == -TL_E_BLACKLIST);
@@ -408,6 +417,58 @@ static const char *probes_come_and_go_under_two_processors(void)
 	return why;
 }
 
+static atomic_t inside, release, left;
+
+static int wait_inside(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	atomic_set(&inside, 1);
+	while (!atomic_read(&release))
+		cpu_relax();
+	atomic_set(&left, 1);
+	return 0;
+}
+
+static int call_once(void *unused)
+{
+	vm_whole(1);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static int release_later(void *unused)
+{
+	msleep(100);
+	atomic_set(&release, 1);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+/* The caller may free its probe, and the handler's code, as soon as this returns. */
+static const char *taking_away_waits_for_a_running_handler(void)
+{
+	struct tl_probe *p = prepare(0, vm_whole, 0, TL_PROBE_NO_TRAP);
+	struct task_struct *in_handler, *other;
+	int ret;
+
+	p->pre = wait_inside;
+	CHECK(tl_probe_register(p) == 0);
+	in_handler = kthread_run(call_once, NULL, "trapless_vm/in");
+	CHECK(!IS_ERR(in_handler));
+	while (!atomic_read(&inside))
+		msleep(1);
+	other = kthread_run(release_later, NULL, "trapless_vm/out");
+	if (IS_ERR(other))
+		atomic_set(&release, 1);
+	ret = tl_probe_unregister(p);
+	CHECK(atomic_read(&left) && ret == 0);
+	kthread_stop(in_handler);
+	CHECK(!IS_ERR(other));
+	kthread_stop(other);
+	return NULL;
+}
+
 static void call_in_interrupt(void *unused)
 {
 	if (!in_hardirq() && !irqs_disabled())
@@ -447,11 +508,13 @@ static const struct {
 	{TEST(a_kernel_function_by_jump)},
 	{TEST(text_of_others_is_refused)},
 	{TEST(dangerous_text_is_refused)},
+	{TEST(private_stacks_are_refused)},
 	{TEST(endbr_is_never_overwritten)},
 	{TEST(changed_registers_are_honoured)},
 	{TEST(a_handler_that_runs_into_a_probe_skips_it)},
 	{TEST(a_return_probe_sees_results)},
 	{TEST(probes_come_and_go_under_two_processors)},
+	{TEST(taking_away_waits_for_a_running_handler)},
 	{TEST(interrupts_are_counted_exactly)},
 };
 
@@ -474,11 +537,13 @@ static int __init vm_init(void)
 		else
 			pr_info("ok %s\n", tests[i].name);
 	}
+	arm_kernel(TL_PROBE_NO_TRAP, TL_RUNG_WHOLE);
 	return 0;
 }
 
 static void __exit vm_exit(void)
 {
+	drop_all();
 }
 
 module_init(vm_init);
