@@ -14,24 +14,26 @@
 #include "process.h"
 
 enum {
-	AREAS = 64,
+	AREAS = 1024,
 	SWAPS = 32,
+	OPEN_MAX = 1024,
 	LOOSE_MAX = 64, /* then neighbours among an area's loose pages become one mapping */
 	PIECES_MAX = 256, /* then all live ones do */
+	PIECES_ALL = 12000, /* in all areas: the kernel allows a program 65,530 mappings */
 	RW = TL_PROT_READ | TL_PROT_WRITE,
 	RX = TL_PROT_READ | TL_PROT_EXEC,
 	PRIVATE = TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE,
 };
 
 /* LOOSE: live, in a mapping of its own since it was replaced. */
-enum page_state { FRESH, OPEN, LIVE, LOOSE, SWAPPED };
+enum page_state { FRESH, OPEN, WRITTEN, LIVE, LOOSE, SWAPPED };
 
 struct area {
 	uintptr_t at;
 	size_t size;
 	uint8_t *page; /* enum page_state of each */
-	uintptr_t open_lo, open_hi; /* every OPEN page lies in here */
-	uintptr_t written; /* and nothing is written behind this one's page */
+	uintptr_t open_lo, open_hi; /* every OPEN or WRITTEN page lies in here */
+	uintptr_t written; /* the end of the page written last */
 	unsigned nloose, pieces;
 };
 
@@ -43,7 +45,8 @@ struct swap {
 static struct area areas[AREAS];
 static struct swap swaps[SWAPS];
 static unsigned nswaps;
-static bool pending; /* something is OPEN or SWAPPED */
+static bool pending; /* something is WRITTEN or SWAPPED */
+static unsigned nopen; /* runs of OPEN and WRITTEN pages: mappings of their own until sealed */
 
 static long map_at(uintptr_t at, size_t size, int prot, int flags)
 {
@@ -57,31 +60,37 @@ static int protect(uintptr_t at, size_t size, int prot)
 
 /* --- finding a place ------------------------------------------------------ */
 
-/* Not where the heap or a stack is going to grow. */
+/* Not where the heap or the first thread's stack is going to grow; other stacks do not. */
 static bool in_growth(uintptr_t at, size_t size)
 {
 	const uintptr_t heap_room = 512ul << 20, stack_room = 128ul << 20;
+	const uintptr_t stack_lowest = 0x7ffb00000000; /* 16 GiB of randomization below the top */
 	uintptr_t brk = (uintptr_t)tl_syscall3(TL_NR_brk, 0, 0, 0);
 	struct tl_mapping above;
 
 	if (at < brk + heap_room && at + size > brk)
 		return true;
+	if (at + size < stack_lowest - stack_room)
+		return false;
 	return tl_home_map(at + size, &above) && above.lo >= at + size &&
-	       (above.prot & TL_PROT_WRITE) && above.lo - (at + size) < stack_room;
+	       (above.prot & TL_PROT_WRITE) && above.lo >= stack_lowest &&
+	       above.lo - (at + size) < stack_room;
 }
 
 static bool try_at(uintptr_t at, size_t size, bool careful)
 {
-	long ret;
+	long ret = map_at(at, size, RX, TL_MAP_FIXED_NOREPLACE);
 
-	if (careful && in_growth(at, size))
+	if (tl_syscall_failed(ret))
 		return false;
-	ret = map_at(at, size, TL_PROT_NONE, TL_MAP_FIXED_NOREPLACE);
-	if (ret == (long)at)
-		return true;
-	if (!tl_syscall_failed(ret)) /* a kernel that took the address as a hint */
+	/* Some kernels take the address as a hint. */
+	if (ret != (long)at || (careful && in_growth(at, size))) {
 		tl_syscall3(TL_NR_munmap, ret, (long)size, 0);
-	return false;
+		return false;
+	}
+	/* A few bytes in use must not become 2 MiB. */
+	tl_syscall3(TL_NR_madvise, (long)at, (long)size, TL_MADV_NOHUGEPAGE);
+	return true;
 }
 
 /* From just below the text downwards: nothing grows there. Then from far above it. */
@@ -89,6 +98,8 @@ static uintptr_t find_place(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t s
 {
 	uintptr_t mid = tl_page_down(lo + (hi - lo) / 2), at;
 
+	if (hi - lo == size)
+		return try_at(lo, size, true) ? lo : 0;
 	for (at = mid - size; at >= lo && at < mid; at -= step) {
 		if (try_at(at, size, false))
 			return at;
@@ -119,8 +130,11 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 	areas[i].page = tl_os_alloc(size / TL_PAGE);
 	if (!areas[i].page)
 		goto no_memory;
-	for (step = 16ul << 20; step >= 64ul << 10 && !areas[i].at; step /= 16)
+	for (step = 16ul << 20; step >= 64ul << 10 && !areas[i].at; step /= 16) {
 		areas[i].at = find_place(lo, hi, size, step);
+		if (hi - lo == size)
+			break;
+	}
 	if (!areas[i].at)
 		goto free_pages;
 	*at = areas[i].at;
@@ -170,20 +184,26 @@ static void copy_pages(uintptr_t to, uintptr_t from, size_t len)
 		*dst++ = *src++;
 }
 
-/* Makes a fresh page writable, a few more behind it too: most writes go upwards. */
+/* Makes a fresh page writable, where writes go upwards a few more behind it too. */
 static int open_fresh(struct area *a, uintptr_t at)
 {
-	const size_t ahead = 16;
+	const size_t ahead = at == a->written || at == a->at ? 16 : 1;
 	uintptr_t end = at;
 	int ret;
 
+	if (nopen >= OPEN_MAX) {
+		ret = tl_code_seal();
+		if (ret)
+			return ret;
+	}
 	while (end < a->at + a->size && end - at < ahead * TL_PAGE && *state_of(a, end) == FRESH)
 		end += TL_PAGE;
 	ret = protect(at, end - at, RW);
 	if (ret)
 		return ret;
+	nopen++;
 	if (a->open_lo == a->open_hi)
-		a->open_lo = a->open_hi = a->written = at;
+		a->open_lo = a->open_hi = at;
 	a->open_lo = at < a->open_lo ? at : a->open_lo;
 	a->open_hi = end > a->open_hi ? end : a->open_hi;
 	for (; at < end; at += TL_PAGE)
@@ -191,10 +211,21 @@ static int open_fresh(struct area *a, uintptr_t at)
 	return 0;
 }
 
+static unsigned all_pieces(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < AREAS; i++)
+		n += areas[i].size ? areas[i].nloose + areas[i].pieces : 0;
+	return n;
+}
+
 static int open_copy(struct area *a, uintptr_t at)
 {
 	long ret;
 
+	if (all_pieces() >= PIECES_ALL)
+		return -TL_E_LIMIT;
 	if (nswaps == SWAPS) {
 		int err = tl_code_seal();
 
@@ -216,7 +247,7 @@ static uintptr_t page_view(struct area *a, uintptr_t at)
 {
 	unsigned i;
 
-	if (*state_of(a, at) == OPEN)
+	if (*state_of(a, at) != SWAPPED)
 		return at;
 	for (i = 0; i < nswaps && swaps[i].at != at; i++)
 		;
@@ -235,7 +266,9 @@ static int write_in_page(struct area *a, uintptr_t at, const void *bytes, size_t
 	if (ret)
 		return ret;
 	copy(page_view(a, page) + (at - page), bytes, len);
-	if (*state_of(a, page) == OPEN && page + TL_PAGE > a->written)
+	if (*state_of(a, page) == OPEN)
+		*state_of(a, page) = WRITTEN;
+	if (*state_of(a, page) == WRITTEN)
 		a->written = page + TL_PAGE;
 	pending = true;
 	return 0;
@@ -266,27 +299,32 @@ int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 
 /* --- sealing -------------------------------------------------------------- */
 
-/* Pages opened ahead and not written yet stay open. */
+static bool is_open(const struct area *a, uintptr_t at)
+{
+	return *state_of(a, at) == OPEN || *state_of(a, at) == WRITTEN;
+}
+
+/* All of an area has one protection again, so that it is one mapping. Pages opened in vain are as before. */
 static int seal_open(struct area *a)
 {
 	uintptr_t at = a->open_lo, end;
 
-	while (at < a->written) {
+	for (; at < a->open_hi; at = end) {
 		int ret;
 
-		if (*state_of(a, at) != OPEN) {
-			at += TL_PAGE;
+		for (end = at; end < a->open_hi && is_open(a, end);)
+			end += TL_PAGE;
+		if (end == at) {
+			end += TL_PAGE;
 			continue;
 		}
-		for (end = at; end < a->written && *state_of(a, end) == OPEN;)
-			end += TL_PAGE;
 		ret = protect(at, end - at, RX);
 		if (ret)
 			return ret;
 		for (; at < end; at += TL_PAGE)
-			*state_of(a, at) = LIVE;
+			*state_of(a, at) = *state_of(a, at) == WRITTEN ? LIVE : FRESH;
 	}
-	a->open_lo = a->written;
+	a->open_lo = a->open_hi = 0;
 	return 0;
 }
 
@@ -342,15 +380,36 @@ static bool make_one(struct area *a, uintptr_t at, uintptr_t end)
 	return true;
 }
 
+/* Pages in use, and how many runs they make. */
+static unsigned pages_in_use(const struct area *a, unsigned *runs)
+{
+	unsigned n = 0;
+	bool before = false;
+
+	*runs = 0;
+	for (uintptr_t at = a->at; at < a->at + a->size; at += TL_PAGE) {
+		bool in_use = is_piece(a, at, true);
+
+		n += in_use;
+		*runs += in_use && !before;
+		before = in_use;
+	}
+	return n;
+}
+
 /* Every mapping counts against a limit of the whole program. Failing does no harm. */
 static void gather_loose(struct area *a)
 {
-	bool all = a->pieces > PIECES_MAX;
 	uintptr_t at = a->at, end;
+	bool all = false;
 
 	a->nloose = 0;
-	if (all)
-		a->pieces = 0;
+	if (a->pieces > PIECES_MAX) {
+		unsigned runs, n = pages_in_use(a, &runs);
+
+		all = runs < PIECES_MAX / 4; /* scattered ones gain nothing */
+		a->pieces = all ? 0 : a->pieces < n ? a->pieces : n;
+	}
 	for (; at < a->at + a->size; at = end) {
 		for (end = at; is_piece(a, end, all);)
 			end += TL_PAGE;
@@ -376,8 +435,10 @@ int tl_code_seal(void)
 		if (!ret && areas[i].nloose >= LOOSE_MAX)
 			gather_loose(&areas[i]);
 	}
-	if (!ret)
+	if (!ret) {
 		pending = false;
+		nopen = 0;
+	}
 	return ret;
 }
 

@@ -70,7 +70,7 @@ static void code_is_never_writable_and_executable(void)
 
 	CHECK(!tl_os_code_reserve(NEAR(text), 16 << 20, &at));
 	CHECK(at > text - 2 * GiB && at < text + 2 * GiB);
-	CHECK(prot_at(at) == 0);
+	CHECK(prot_at(at) == (TL_PROT_READ | TL_PROT_EXEC));
 	for (i = 0; i < 1000; i++) {
 		code_for(buf, i);
 		CHECK(!tl_os_code_write(at + (uintptr_t)i * 64, buf, sizeof(buf)));
@@ -158,6 +158,31 @@ static void rewritten_pages_do_not_pile_up_mappings(void)
 		maps++;
 	CHECK(maps < 80);
 	tl_os_code_release(at, 4 << 20);
+}
+
+/* Detours that lie where the text's bytes want them: here and there, all in one mapping. */
+static void scattered_pages_stay_one_mapping(void)
+{
+	const uintptr_t size = 16 << 20;
+	uintptr_t at = 0, again, i;
+	struct tl_mapping m;
+	uint8_t buf[6];
+
+	CHECK(!tl_os_code_reserve(NEAR((uintptr_t)answer), size, &at));
+	tl_os_code_release(at, size);
+	CHECK(!tl_os_code_reserve(at, at + size, size, &again) && again == at);
+	CHECK(tl_os_code_reserve(at, at + 4096, 4096, &again)); /* taken */
+	for (i = 0; i < 300; i++) {
+		code_for(buf, (int)i);
+		CHECK(!tl_os_code_write(at + i * 7 % 300 * 45056, buf, sizeof(buf)));
+		if (i % 100 == 0)
+			CHECK(!tl_code_seal());
+	}
+	CHECK(!tl_code_seal());
+	for (i = 0; i < 300; i++)
+		CHECK(call(at + i * 7 % 300 * 45056) == (int)i);
+	CHECK(tl_home_map(at, &m) && m.lo <= at && m.hi >= at + size);
+	tl_os_code_release(at, size);
 }
 
 static void detours_survive_in_a_fork_child(void)
@@ -659,6 +684,7 @@ int main(void)
 	RUN(code_is_never_writable_and_executable);
 	RUN(live_code_pages_change_under_running_threads);
 	RUN(rewritten_pages_do_not_pile_up_mappings);
+	RUN(scattered_pages_stay_one_mapping);
 	RUN(detours_survive_in_a_fork_child);
 	RUN(text_changes_and_gets_its_protection_back);
 	RUN(reading_text_stops_at_a_hole);
