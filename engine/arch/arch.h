@@ -25,6 +25,7 @@ struct tl_code {
 	size_t size;
 	const uint8_t *text;	/* size + slack readable bytes: `after` says how many follow */
 	size_t after;		/* bytes behind the part up to the next function; the walk makes it 0 unless all are padding */
+	size_t known;		/* bytes of text[] that are text, whatever stands behind the part: at least `size` */
 	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
@@ -51,6 +52,16 @@ struct tl_point {
 	bool post;		/* calls post handlers too */
 };
 
+/*
+ * A jump that shares bytes with the text reaches few places only: the
+ * distance of the detour's first byte from `from`, modulo 4 GiB, must be
+ * `match` under `mask`. mask 0: anywhere in reach.
+ */
+struct tl_fit {
+	uintptr_t from;
+	uint32_t mask, match;
+};
+
 /* How a patch is, or will be, placed: arch decides, core carries it out. */
 struct tl_plan {
 	uint8_t rung;		/* enum tl_rung */
@@ -58,8 +69,12 @@ struct tl_plan {
 	uint8_t npoints;
 	uint8_t len;		/* original bytes covered: [start, start + len) */
 	uint8_t changed;	/* bytes written from start; <= len */
+	uint8_t held;		/* bytes from start that nobody else may change while it stands: at least `len` */
+	uint8_t step, form, prefix; /* port's own */
 	uintptr_t start;
 	uintptr_t reach_lo, reach_hi; /* the detour must lie in [reach_lo, reach_hi) */
+	struct tl_fit fit;
+	uintptr_t moved;	/* TL_RUNG_EVICT: this instruction goes first, see tl_arch_plan_moved() */
 	int why[TL_RUNG_TRAP + 1];    /* reasons against better rungs, -TL_E_ */
 	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
 	struct tl_point points[TL_POINTS_MAX]; /* sorted by address */
@@ -111,6 +126,21 @@ int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);
  */
 int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
 	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg);
+
+/*
+ * The same from the plan's next candidate on: another place for the detour on
+ * the same rung, or the next rung. The core asks when it could not carry out
+ * what it got; it has set plan->why[plan->rung].
+ */
+int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg);
+
+/*
+ * TL_RUNG_EVICT, tier 4: the patch, without points, that moves plan->moved out
+ * of the way of a plan whose detour is going to be at `at`. It stands before
+ * plan's own bytes are written, and until they are gone. Returns 0 or -TL_E_.
+ */
+int tl_arch_plan_moved(const struct tl_plan *plan, uintptr_t at, const struct tl_code *code, struct tl_plan *moved);
 
 /* The bytes of the breakpoint; returns their number. */
 size_t tl_arch_trap_insn(uint8_t *buf);

@@ -110,18 +110,28 @@ static bool served(const struct tl_site *s)
 	return !tl_site_only_trap(s);
 }
 
+static void take_out(struct tl_batch *b, struct tl_patch *p)
+{
+	tl_index_remove(&tl_core.patches, &p->node);
+	p->pulled = true;
+	p->next = b->old;
+	b->old = p;
+}
+
+/* A neighbour that was moved away goes with the patch it was moved for, and the other way round. */
 static int pull(struct tl_batch *b, struct tl_patch *p)
 {
+	if (p->mover)
+		p = p->mover;
 	for (unsigned i = 0; i < p->plan.npoints; i++) {
 		int ret = tl_batch_add(b, p->plan.points[i].site);
 
 		if (ret)
 			return ret;
 	}
-	tl_index_remove(&tl_core.patches, &p->node);
-	p->pulled = true;
-	p->next = b->old;
-	b->old = p;
+	take_out(b, p);
+	if (p->moved)
+		take_out(b, p->moved);
 	return 0;
 }
 
@@ -145,18 +155,10 @@ static int pull_all(struct tl_batch *b)
 
 static void put_back(struct tl_batch *b)
 {
-	struct tl_patch *p, *next;
+	struct tl_patch *p;
 
-	for (p = b->fresh; p; p = next) {
-		next = p->next;
-		tl_index_remove(&tl_core.patches, &p->node);
-		if (p->revived || p->entered)
-			tl_detour_retire(p->detour);
-		else
-			tl_detour_cancel(p->detour);
-		tl_slab_put(&tl_core.patch_slab, p);
-	}
-	b->fresh = NULL;
+	while (b->fresh)
+		tl_batch_unmake(b);
 	for (p = b->old; p; p = p->next) {
 		p->pulled = false;
 		tl_index_insert(&tl_core.patches, &p->node, p->plan.start);
@@ -185,6 +187,13 @@ static void unjournal_fresh(struct tl_batch *b)
 		tl_journal_drop(p->journal);
 }
 
+static bool for_a_neighbour(const struct tl_plan *plan)
+{
+	return plan->why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR ||
+	       plan->why[TL_RUNG_PUN] == -TL_E_NEIGHBOUR ||
+	       plan->why[TL_RUNG_EVICT] == -TL_E_NEIGHBOUR;
+}
+
 /* Sites near a patch that goes, which stand on a breakpoint only because of it. */
 static void note_neighbours(struct tl_batch *b, const struct tl_patch *p)
 {
@@ -195,7 +204,7 @@ static void note_neighbours(struct tl_batch *b, const struct tl_patch *p)
 		const struct tl_plan *plan = s->patch ? &s->patch->plan : NULL;
 
 		if (s->queued || !plan || plan->rung != TL_RUNG_TRAP || s->noted ||
-			plan->why[TL_RUNG_WINDOW] != -TL_E_NEIGHBOUR)
+			!for_a_neighbour(plan))
 			continue;
 		s->noted = true;
 		s->follow = b->follow;

@@ -2,7 +2,7 @@
 /* The function part under analysis: a copy of its original bytes, walked. */
 #include "internal.h"
 
-enum { SLACK = 32, PADS = 1024, GAP_MAX = 63, FUNC_MAX = 64 << 20 };
+enum { SLACK = 32, SHARED = 16, PADS = 1024, GAP_MAX = 63, FUNC_MAX = 64 << 20 };
 
 void tl_func_forget(struct tl_func *f)
 {
@@ -59,13 +59,14 @@ static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	if (ret)
 		return ret;
 	text = (uint8_t *)(uintptr_t)f->code.text;
-	got = tl_os_text_read(start, text, size + after);
+	got = tl_os_text_read(start, text, size + after + SHARED);
 	if (got < size)
 		return -TL_E_NOT_TEXT;
-	tl_patch_original(start, text, size + after);
+	tl_patch_original(start, text, got);
 	f->code.start = start;
 	f->code.size = size;
-	f->code.after = got - size;
+	f->code.after = got - size < after ? got - size : after;
+	f->code.known = got;
 	f->code.npads = 0;
 	f->code.read = tl_os_text_read;
 	f->code.indirect = f->code.complete = f->code.hidden_pads = false;
@@ -139,6 +140,8 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	ret = load(f, part.start, part.size, gap(part.start + part.size, next));
 	if (ret)
 		return ret;
+	if (f->code.known > img->hi - part.start)
+		f->code.known = img->hi - part.start;
 	tl_copy((void *)(uintptr_t)f->code.pads, pads, npads * sizeof(pads[0]));
 	f->code.npads = npads;
 	f->code.hidden_pads = hidden;

@@ -31,6 +31,10 @@ static void drop_patch(struct tl_patch *p)
 		tl_os_trap_remove(p->plan.start);
 	for (unsigned i = 0; i < p->plan.npoints; i++)
 		p->plan.points[i].site->patch = NULL;
+	if (p->moved)
+		p->moved->mover = NULL;
+	if (p->mover)
+		p->mover->moved = NULL;
 	tl_detour_retire(p->detour);
 	tl_slab_put(&tl_core.patch_slab, p);
 }

@@ -95,9 +95,27 @@ struct tl_detour {
 	uint32_t used; /* bytes of code */
 	struct tl_plan plan; /* what it was built for */
 	struct tl_node node; /* among the retired */
+	struct tl_node place; /* among the blocks of sparse chunks */
 	struct tl_detour *next; /* retired for the same address; free blocks */
-	bool retired;
+	bool retired, placed;
 };
+
+/* detmem.c: a reservation of detour memory. */
+struct tl_chunk {
+	struct tl_node node;
+	uintptr_t at;
+	size_t size, used; /* used: cut from the bottom up so far */
+	bool sparse; /* its blocks lie where the text's bytes want them */
+	struct tl_chunk *next;
+	uintptr_t lo, hi; /* tl_detour_poll(): its retired blocks */
+	bool quiet;
+};
+struct tl_chunk *tl_chunk_at(uintptr_t at);
+struct tl_chunk *tl_chunk_next(uintptr_t from);
+/* A block of at least `bound` bytes for the plan; NULL and *err. */
+struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
+void tl_detmem_put(struct tl_detour *d);
+void tl_detmem_deinit(void);
 
 /* Build and write a detour for plan; -TL_E_ and *out untouched on failure. Takes a reference on each site. */
 int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
@@ -122,7 +140,11 @@ struct tl_patch {
 	struct tl_node node; /* in tl_core.patches, key plan.start */
 	struct tl_plan plan;
 	struct tl_detour *detour;
+	struct tl_patch
+		*moved; /* the neighbour that had to go first: a patch without points, NULL: none */
+	struct tl_patch *mover; /* this is such a neighbour, of that patch */
 	struct tl_patch *next; /* lists of a batch */
+	struct tl_change *change; /* of the running batch, NULL: its bytes stay as they are */
 	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan.changed of them */
 	size_t journal; /* its entry there */
 	struct tl_node text; /* in tl_core.written, while its bytes stand in the text */
@@ -161,6 +183,7 @@ void tl_batch_deinit(struct tl_batch *b);
 
 /* place.c: a plan and a detour for every wanted site that has none yet. 0, or -TL_E_ and b->bad. */
 int tl_place_all(struct tl_batch *b);
+void tl_batch_unmake(struct tl_batch *b); /* takes the first fresh patch back */
 /* The same for b->sites[i], and those behind it that share its window. */
 int tl_place_site(struct tl_batch *b, size_t i);
 int tl_site_check(struct tl_site *s); /* may it be probed at all? 0 or -TL_E_ */
@@ -179,7 +202,7 @@ size_t tl_patch_count(const struct tl_patch *list);
 /* Patches do not overlap: the one with the highest start below `end`. */
 struct tl_patch *tl_patch_below(uintptr_t end);
 struct tl_patch *tl_patch_at(
-	uintptr_t addr); /* the patch whose original bytes hold addr, or NULL */
+	uintptr_t addr); /* the patch that covers or shares the byte at addr, or NULL */
 /* Behind the start, in front of the end. */
 static inline bool tl_plan_inside(const struct tl_plan *plan, uintptr_t at)
 {
@@ -195,6 +218,9 @@ struct tl_change {
 	uint8_t len;
 	bool one_insn; /* before and after, one instruction starts at addr and nothing else does */
 	bool window; /* new window: nobody may stand inside */
+	bool linked; /* its order with the next higher change matters: where one is written with all stopped, both are */
+	bool tangled; /* no order will do: everyone is stopped */
+	uint8_t round; /* written when those of lower rounds are in force everywhere */
 	uint8_t how; /* enum tl_patch_how */
 	uint8_t from[TL_PATCH_MAX * 2], to[TL_PATCH_MAX * 2];
 	struct tl_patch_step step;

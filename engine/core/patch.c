@@ -4,6 +4,8 @@
 
 #define PATCH(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, node)))
 
+enum { ROUNDS_MAX = 6 };
+
 /* --- looking up --------------------------------------------------------- */
 
 struct tl_patch *tl_patch_below(uintptr_t end)
@@ -17,7 +19,7 @@ struct tl_patch *tl_patch_at(uintptr_t addr)
 {
 	struct tl_patch *p = tl_patch_below(addr + 1);
 
-	return p && addr - p->plan.start < p->plan.len ? p : NULL;
+	return p && addr - p->plan.start < p->plan.held ? p : NULL;
 }
 
 static void overlay(const struct tl_patch *p, uintptr_t addr, uint8_t *buf, size_t len)
@@ -103,7 +105,9 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 	c->trapped = old && old->plan.rung == TL_RUNG_TRAP;
 	c->window = nfresh == 1 && fresh->plan.rung == TL_RUNG_WINDOW && !same_window(old, fresh);
 	c->one_insn = !c->window;
-	return !tl_equal(c->from, c->to, len);
+	for (size_t i = 0; i < n; i++)
+		a[i]->change = tl_equal(c->from, c->to, len) ? NULL : c;
+	return a[0]->change != NULL;
 }
 
 /* Old and fresh patches, merged where their bytes touch. */
@@ -124,6 +128,42 @@ static int make_changes(struct tl_patch **a, size_t n, struct tl_change *c, size
 			++*nchanges;
 	}
 	return 0;
+}
+
+/*
+ * A jump that shares the bytes behind it stands only while they do: it goes
+ * before they change, and comes after. True: some change got a later round.
+ */
+static bool put_in_order(const struct tl_patch *p, const struct tl_change *end)
+{
+	struct tl_change *c = p->plan.fit.mask ? p->change : NULL, *d;
+	bool any = false;
+
+	for (d = c + 1; c && d < end && d->addr < p->plan.start + p->plan.held; d++) {
+		struct tl_change *first = p->pulled ? c : d, *then = p->pulled ? d : c;
+
+		d[-1].linked = true;
+		if (then->round > first->round || first->tangled)
+			continue;
+		any = true;
+		if (first->round < ROUNDS_MAX)
+			then->round = (uint8_t)(first->round + 1);
+		else /* both before and after */
+			first->tangled = then->tangled = true;
+	}
+	return any;
+}
+
+static void order_changes(
+	struct tl_patch *const *all, size_t n, const struct tl_change *c, size_t nchanges)
+{
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < n; i++)
+			again |= put_in_order(all[i], c + nchanges);
+	}
 }
 
 /* Its sites do without a window in the next try. */
@@ -154,8 +194,10 @@ int tl_patches_write(struct tl_batch *b)
 		all[i++] = p;
 	sort_patches(all, n);
 	ret = make_changes(all, n, c, &nchanges);
-	if (!ret)
+	if (!ret) {
+		order_changes(all, n, c, nchanges);
 		ret = tl_text_apply(c, nchanges);
+	}
 	for (i = 0; ret && i < nchanges; i++)
 		if (c[i].blocked)
 			make_shy(b, c[i].patch);

@@ -5,11 +5,17 @@
  */
 #include "internal.h"
 
-enum { ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2 };
+enum {
+	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,
+	MOVE_TRIES = 8, /* places for a detour that a neighbour's must go with */
+};
 
+/* Sites that one patch is to serve. */
 struct group {
 	struct tl_site **sites;
 	unsigned n;
+	unsigned allowed; /* rungs */
+	int trap_why; /* no breakpoint may stand here */
 };
 
 /* Bytes that others hold: their patches, the places where their probes will stand, other modifiers' text. */
@@ -19,7 +25,7 @@ static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 	const struct tl_patch *p = tl_patch_below(hi);
 	struct tl_site *s;
 
-	if ((p && p->plan.start + p->plan.len > lo) || tl_os_text_reserved(lo, hi))
+	if ((p && p->plan.start + p->plan.held > lo) || tl_os_text_reserved(lo, hi))
 		return true;
 	for (s = tl_site_next(lo); s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
 		bool ours = false;
@@ -53,12 +59,12 @@ static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 	return !tl_detour_returns_into(plan->start, plan->start + plan->len);
 }
 
-static unsigned allowed_rungs(const struct group *g, int *trap_why)
+static void allow_rungs(struct group *g)
 {
 	unsigned allowed = tl_arch_rungs & ALL_RUNGS;
 
-	*trap_why = tl_os_trap_allowed();
-	if (*trap_why)
+	g->trap_why = tl_os_trap_allowed();
+	if (g->trap_why)
 		allowed &= ~(1u << TL_RUNG_TRAP);
 	for (unsigned i = 0; i < g->n; i++) {
 		if (tl_site_only_trap(g->sites[i]))
@@ -66,13 +72,15 @@ static unsigned allowed_rungs(const struct group *g, int *trap_why)
 		if (g->sites[i]->flags & TL_PROBE_NO_TRAP)
 			allowed &= ~(1u << TL_RUNG_TRAP);
 	}
-	return allowed;
+	g->allowed = allowed;
 }
 
-static void clear_plan(struct tl_plan *plan, const struct group *g, bool early)
+static void clear_plan(struct tl_plan *plan, const struct group *g)
 {
+	const struct tl_image *img = tl_image_find(g->sites[0]->addr);
+
 	tl_fill(plan, 0, sizeof(*plan));
-	plan->early = early;
+	plan->early = img && (img->flags & TL_IMAGE_EARLY);
 	plan->npoints = (uint8_t)g->n;
 	for (unsigned i = 0; i < g->n; i++) {
 		struct tl_point *pt = &plan->points[i];
@@ -88,32 +96,44 @@ static void keep_original(struct tl_plan *plan, const struct tl_code *code)
 {
 	for (unsigned i = 0; i < plan->len; i++)
 		plan->orig[i] = code->text[plan->start + i - code->start];
+	if (plan->held < plan->len)
+		plan->held = plan->len;
+}
+
+static int next_candidate(struct tl_plan *plan, struct group *g, int why)
+{
+	plan->why[plan->rung] = why;
+	return tl_arch_plan_next(plan, &tl_core.func.code, g->allowed, claimed, g);
+}
+
+/* The port has answered `ret`: its first candidate that may be used now. */
+static int take_answer(const struct tl_batch *b, struct tl_plan *plan, struct group *g, int ret)
+{
+	while (!ret && plan->rung == TL_RUNG_WINDOW && !may_cover(b, plan))
+		ret = next_candidate(plan, g, -TL_E_BUSY);
+	for (unsigned rung = 1; rung < TL_RUNG_TRAP; rung++)
+		if (!tl_core.optimize && !(g->allowed & 1u << rung))
+			plan->why[rung] = -TL_E_OPT_OFF;
+	if (ret) {
+		plan->why[TL_RUNG_TRAP] = g->trap_why;
+		return g->trap_why && tl_site_only_trap(g->sites[0]) ? g->trap_why : ret;
+	}
+	keep_original(plan, &tl_core.func.code);
+	return 0;
 }
 
 static int ask(const struct tl_batch *b, struct tl_plan *plan, struct group *g)
 {
-	const struct tl_code *code = &tl_core.func.code;
-	const struct tl_image *img = tl_image_find(g->sites[0]->addr);
-	int trap_why, ret;
-	unsigned allowed = allowed_rungs(g, &trap_why), rung;
-	bool early = img && (img->flags & TL_IMAGE_EARLY);
+	allow_rungs(g);
+	clear_plan(plan, g);
+	return take_answer(
+		b, plan, g, tl_arch_plan(plan, &tl_core.func.code, g->allowed, claimed, g));
+}
 
-	clear_plan(plan, g, early);
-	ret = tl_arch_plan(plan, code, allowed, claimed, g);
-	if (!ret && plan->rung == TL_RUNG_WINDOW && !may_cover(b, plan)) {
-		clear_plan(plan, g, early);
-		ret = tl_arch_plan(plan, code, allowed & ~(1u << TL_RUNG_WINDOW), claimed, g);
-		plan->why[TL_RUNG_WINDOW] = -TL_E_BUSY;
-	}
-	for (rung = 1; rung < TL_RUNG_TRAP; rung++)
-		if (!tl_core.optimize && !(allowed & 1u << rung))
-			plan->why[rung] = -TL_E_OPT_OFF;
-	if (ret) {
-		plan->why[TL_RUNG_TRAP] = trap_why;
-		return trap_why && tl_site_only_trap(g->sites[0]) ? trap_why : ret;
-	}
-	keep_original(plan, code);
-	return 0;
+/* After one that could not be carried out. */
+static int ask_next(const struct tl_batch *b, struct tl_plan *plan, struct group *g, int why)
+{
+	return take_answer(b, plan, g, next_candidate(plan, g, why));
 }
 
 int tl_site_check(struct tl_site *s)
@@ -126,7 +146,16 @@ int tl_site_check(struct tl_site *s)
 	return ret ? ret : tl_arch_can_probe(&tl_core.func.code, s->addr);
 }
 
-static int accept(struct tl_batch *b, const struct tl_plan *plan)
+static void set_bytes(struct tl_patch *p)
+{
+	if (p->plan.rung == TL_RUNG_TRAP)
+		tl_arch_trap_insn(p->bytes);
+	else
+		tl_arch_patch_bytes(&p->plan, p->detour->at, p->bytes);
+}
+
+/* A fresh patch, first in the batch's list. */
+static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch **out)
 {
 	struct tl_patch *p = tl_slab_get(&tl_core.patch_slab);
 	int ret = 0;
@@ -143,13 +172,79 @@ static int accept(struct tl_batch *b, const struct tl_plan *plan)
 		tl_slab_put(&tl_core.patch_slab, p);
 		return ret;
 	}
-	if (plan->rung == TL_RUNG_TRAP)
-		tl_arch_trap_insn(p->bytes);
-	else
-		tl_arch_patch_bytes(plan, p->detour->at, p->bytes);
+	set_bytes(p);
 	tl_index_insert(&tl_core.patches, &p->node, plan->start);
 	p->next = b->fresh;
 	b->fresh = p;
+	*out = p;
+	return 0;
+}
+
+/* It was never written; somebody may be in its detour all the same. */
+static void discard(struct tl_patch *p)
+{
+	if (p->revived || p->entered)
+		tl_detour_retire(p->detour);
+	else
+		tl_detour_cancel(p->detour);
+	tl_slab_put(&tl_core.patch_slab, p);
+}
+
+void tl_batch_unmake(struct tl_batch *b)
+{
+	struct tl_patch *p = b->fresh;
+
+	b->fresh = p->next;
+	tl_index_remove(&tl_core.patches, &p->node);
+	discard(p);
+}
+
+static int move_once(struct tl_batch *b, struct tl_patch *p)
+{
+	struct tl_plan plan = {.early = p->plan.early};
+	int ret = tl_arch_plan_moved(&p->plan, p->detour->at, &tl_core.func.code, &plan);
+
+	if (!ret)
+		ret = make(b, &plan, &p->moved);
+	if (!ret)
+		p->moved->mover = p;
+	return ret;
+}
+
+/* The neighbour's detour goes with the place of ours: try several, holding those in vain. */
+static int move_neighbour(struct tl_batch *b, struct tl_patch *p)
+{
+	struct tl_detour *vain[MOVE_TRIES];
+	unsigned n = 0;
+	int ret = move_once(b, p);
+
+	while (ret == -TL_E_OUT_OF_REACH && n < MOVE_TRIES && !p->revived) {
+		struct tl_detour *d;
+
+		if (tl_detour_create(&p->plan, &d))
+			break;
+		vain[n++] = p->detour;
+		p->detour = d;
+		set_bytes(p);
+		ret = move_once(b, p);
+	}
+	while (n)
+		tl_detour_cancel(vain[--n]);
+	return ret;
+}
+
+static int accept(struct tl_batch *b, const struct tl_plan *plan)
+{
+	struct tl_patch *p;
+	int ret = make(b, plan, &p);
+
+	if (ret)
+		return ret;
+	ret = plan->moved ? move_neighbour(b, p) : 0;
+	if (ret) {
+		tl_batch_unmake(b);
+		return ret;
+	}
 	for (unsigned i = 0; i < plan->npoints; i++)
 		plan->points[i].site->planned = p;
 	return 0;
@@ -159,7 +254,7 @@ static int accept(struct tl_batch *b, const struct tl_plan *plan)
 static bool join_next(struct tl_batch *b, size_t i, struct tl_plan *plan)
 {
 	struct tl_site *members[TL_POINTS_MAX];
-	struct group g = {members, 0};
+	struct group g = {.sites = members};
 	uintptr_t first = b->sites[i]->addr;
 	const struct tl_code *code = &tl_core.func.code;
 
@@ -187,11 +282,7 @@ static void drop_fresh(struct tl_batch *b, struct tl_patch *p)
 	while (*link != p)
 		link = &(*link)->next;
 	*link = p->next;
-	if (p->revived)
-		tl_detour_retire(p->detour);
-	else
-		tl_detour_cancel(p->detour);
-	tl_slab_put(&tl_core.patch_slab, p);
+	discard(p);
 }
 
 /* Sites of a patch right in front of s that is not in the text yet, and s. 0: there is none. */
@@ -201,7 +292,7 @@ static unsigned with_those_before(
 	struct tl_patch *p = tl_patch_below(s->addr);
 	unsigned n = 0;
 
-	if (!p || s->addr - p->plan.start >= TL_PATCH_MAX ||
+	if (!p || p->moved || p->mover || s->addr - p->plan.start >= TL_PATCH_MAX ||
 		p->plan.start < tl_core.func.code.start || p->plan.npoints == TL_POINTS_MAX)
 		return 0;
 	for (; n < p->plan.npoints; n++) {
@@ -219,7 +310,7 @@ static bool join_before(struct tl_batch *b, struct tl_site *s)
 {
 	struct tl_site *members[TL_POINTS_MAX];
 	struct tl_patch *before = NULL;
-	struct group g = {members, with_those_before(s, members, &before)};
+	struct group g = {.sites = members, .n = with_those_before(s, members, &before)};
 	struct tl_plan plan;
 
 	if (!g.n)
@@ -233,37 +324,38 @@ static bool join_before(struct tl_batch *b, struct tl_site *s)
 	return false;
 }
 
+static bool no_room(int err)
+{
+	return err == -TL_E_OUT_OF_REACH || err == -TL_E_LIMIT;
+}
+
 int tl_place_site(struct tl_batch *b, size_t i)
 {
 	struct tl_site *s = b->sites[i];
-	struct group g = {&s, 1};
+	struct group g = {.sites = &s, .n = 1};
 	struct tl_plan plan, joint;
-	int ret = tl_site_check(s), err;
+	int ret = tl_site_check(s), err = 0;
 
 	if (ret)
 		return ret;
 	ret = ask(b, &plan, &g);
-	if (ret || plan.rung == TL_RUNG_TRAP) {
+	if (ret || plan.rung == TL_RUNG_TRAP || plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR) {
 		if (join_before(b, s))
 			return 0;
-		if (plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR && join_next(b, i, &joint)) {
-			plan = joint;
-			ret = 0;
-		}
+		err = plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR && join_next(b, i, &joint)
+			      ? accept(b, &joint)
+			      : -TL_E_OUT_OF_REACH;
+		if (!no_room(err))
+			return err;
+		err = 0;
 	}
-	if (ret)
-		return ret;
-	err = accept(b, &plan);
-	if (err != -TL_E_OUT_OF_REACH || plan.rung == TL_RUNG_TRAP || (s->flags & TL_PROBE_NO_TRAP))
-		return err;
-	/* No room for a detour near by: the trap's may lie farther away. */
-	clear_plan(&joint, &g, plan.early);
-	if (!(allowed_rungs(&g, &ret) & 1u << TL_RUNG_TRAP) ||
-		tl_arch_plan(&joint, &tl_core.func.code, 1u << TL_RUNG_TRAP, claimed, &g))
-		return err;
-	joint.why[plan.rung] = err;
-	keep_original(&joint, &tl_core.func.code);
-	return accept(b, &joint);
+	while (!ret) {
+		err = accept(b, &plan);
+		if (!no_room(err))
+			return err;
+		ret = ask_next(b, &plan, &g, err);
+	}
+	return err ? err : ret;
 }
 
 /* A place that may not be probed at all is a better reason than the trouble it makes for its neighbours. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Changing text while threads run through it (docs/patch-protocol.md). A batch
- * is opened once, written in at most four rounds, and synced once a round.
+ * is opened once and synced once a step; nearly always there is one round of
+ * changes, of at most four steps.
  */
 #include "internal.h"
 
@@ -186,24 +187,46 @@ static bool stepwise(const struct tl_change *c)
 	return c->how == TL_PATCH_SPIN || c->how == TL_PATCH_BYPASS;
 }
 
-enum round { HEAD, TAIL, FINISH };
+enum step { HEAD, TAIL, FINISH };
 
-static void do_round(const struct batch *b, enum round round)
+static void do_step(const struct batch *b, unsigned round, enum step step)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		const struct tl_change *c = &b->c[i];
 		size_t head = c->step.spin_len;
 
-		if (!stepwise(c))
+		if (!stepwise(c) || c->round != round)
 			continue;
-		if (round == HEAD)
+		if (step == HEAD)
 			store_head(c, c->step.spin);
-		else if (round == TAIL)
+		else if (step == TAIL)
 			tl_os_text_store(c->addr + head, c->to + head, c->len - head);
 		else
 			store_head(c, c->to);
 	}
-	tl_race_point(round == HEAD ? RP_SPIN_HEAD : round == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
+	tl_race_point(step == HEAD ? RP_SPIN_HEAD : step == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
+}
+
+/* All changes of one round. The last sync is left to the caller. */
+static void write_round(const struct batch *b, unsigned round)
+{
+	bool steps = false;
+
+	for (size_t i = 0; i < b->n; i++)
+		steps |= stepwise(&b->c[i]) && b->c[i].round == round;
+	if (steps) {
+		do_step(b, round, HEAD);
+		sync();
+		do_step(b, round, TAIL);
+		sync();
+		do_step(b, round, FINISH);
+	}
+	for (size_t i = 0; i < b->n; i++) {
+		const struct tl_change *c = &b->c[i];
+
+		if (c->how == TL_PATCH_ATOMIC && c->round == round)
+			store_word(c->step.word, c->addr, c->to, c->len);
+	}
 }
 
 /* Where a thread goes on that hits a passing breakpoint; 0: nowhere (a changed call runs where it stands). */
@@ -246,7 +269,7 @@ static void choose(struct tl_change *c)
 {
 	c->step.spin_len = 0;
 	c->how = TL_PATCH_STOP;
-	if (c->window)
+	if (c->window || c->tangled)
 		return;
 	c->how = (uint8_t)tl_arch_patch_how(c->addr, c->from, c->to, c->len, c->one_insn, &c->step);
 	if (c->how == TL_PATCH_SPIN && !tl_os_spin_ok())
@@ -259,21 +282,43 @@ static void choose(struct tl_change *c)
 		c->step.spin_len = tl_arch_trap_insn(c->step.spin);
 }
 
+/* Chooses for all. True: everyone must be stopped for some. */
+static bool choose_all(struct tl_change *c, size_t n, unsigned *last_round)
+{
+	bool stops = false, more = true;
+
+	*last_round = 0;
+	for (size_t i = 0; i < n; i++) {
+		choose(&c[i]);
+		stops |= c[i].how == TL_PATCH_STOP;
+		if (c[i].round > *last_round)
+			*last_round = c[i].round;
+	}
+	while (stops &&
+		more) { /* what is written with all stopped comes first, and so must those it is ordered with */
+		more = false;
+		for (size_t i = 0; i + 1 < n; i++)
+			if (c[i].linked &&
+				(c[i].how == TL_PATCH_STOP) != (c[i + 1].how == TL_PATCH_STOP)) {
+				c[i].how = c[i + 1].how = TL_PATCH_STOP;
+				more = true;
+			}
+	}
+	return stops;
+}
+
 int tl_text_apply(struct tl_change *changes, size_t n)
 {
 	struct batch b = {changes, n};
-	bool steps = false, stops = false;
+	unsigned last_round;
+	bool stops;
 	int ret;
 
 	TL_ASSERT_HELD();
 	if (!n)
 		return 0;
 	sort(changes, n);
-	for (size_t i = 0; i < n; i++) {
-		choose(&changes[i]);
-		stops |= changes[i].how == TL_PATCH_STOP;
-		steps |= stepwise(&changes[i]);
-	}
+	stops = choose_all(changes, n, &last_round);
 	ret = open_all(&b);
 	if (ret)
 		return ret;
@@ -285,17 +330,11 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 		ret = stop_and_write(&b);
 	if (ret)
 		goto untrap;
-	if (steps) {
-		do_round(&b, HEAD);
-		sync();
-		do_round(&b, TAIL);
-		sync();
-		do_round(&b, FINISH);
+	for (unsigned round = 0; round <= last_round; round++) {
+		if (round)
+			sync();
+		write_round(&b, round);
 	}
-	for (size_t i = 0; i < n; i++)
-		if (changes[i].how == TL_PATCH_ATOMIC)
-			store_word(changes[i].step.word, changes[i].addr, changes[i].to,
-				changes[i].len);
 	close_up_to(&b, n);
 	sync();
 	bypass_traps(&b, false);

@@ -232,14 +232,15 @@ static int single(
 	return 0;
 }
 
-int tl_arch_plan(
-	struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+static int descend(struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed,
+	void *arg, unsigned i)
 {
 	static const uint8_t order[] = {
 		TL_RUNG_RETARGET, TL_RUNG_WHOLE, TL_RUNG_WINDOW, TL_RUNG_TRAP};
 	int ret = -TL_E_TRAP_FORBIDDEN;
 
-	for (unsigned i = 0; i < sizeof(order); i++) {
+	for (; i < sizeof(order); i++) {
+		p->step = (uint8_t)i;
 		if (!(allowed & 1u << order[i]))
 			continue;
 		if (order[i] == TL_RUNG_WINDOW)
@@ -251,6 +252,28 @@ int tl_arch_plan(
 		p->why[order[i]] = ret;
 	}
 	return ret;
+}
+
+int tl_arch_plan(
+	struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+{
+	return descend(p, c, allowed, claimed, arg, 0);
+}
+
+int tl_arch_plan_next(
+	struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+{
+	return descend(p, c, allowed, claimed, arg, p->step + 1u);
+}
+
+int tl_arch_plan_moved(
+	const struct tl_plan *plan, uintptr_t at, const struct tl_code *code, struct tl_plan *moved)
+{
+	(void)plan;
+	(void)at;
+	(void)code;
+	(void)moved;
+	return -TL_E_NO_MOVE;
 }
 
 size_t tl_arch_trap_insn(uint8_t *buf)

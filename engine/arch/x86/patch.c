@@ -39,6 +39,20 @@ static void retarget_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *bu
 	put_rel32(buf + rel, plan->start + plan->len, at);
 }
 
+/* The last bytes of a jump that shares some stand in the text already. */
+static void jump_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf)
+{
+	uint8_t jump[TL_INSN_MAX];
+	unsigned n = plan->form;
+
+	for (unsigned i = 0; i < n; i++)
+		jump[i] = plan->prefix;
+	jump[n] = 0xe9;
+	put_rel32(jump + n + 1, plan->start + n + X86_JMP_LEN, at);
+	for (unsigned i = 0; i < plan->changed; i++)
+		buf[i] = jump[i];
+}
+
 void tl_arch_patch_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf)
 {
 	switch (plan->rung) {
@@ -49,8 +63,7 @@ void tl_arch_patch_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf)
 		retarget_bytes(plan, at, buf);
 		break;
 	default:
-		buf[0] = 0xe9;
-		put_rel32(buf + 1, plan->start + X86_JMP_LEN, at);
+		jump_bytes(plan, at, buf);
 	}
 }
 

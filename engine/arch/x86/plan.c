@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The placement ladder: which bytes one patch changes so that all its points
- * are served. Rungs are tried from the cheapest; each leaves its reason.
- * TL_RUNG_PUN and TL_RUNG_EVICT have their place here, between whole and
- * window, and nobody to fill it yet.
+ * are served. Candidates are tried from the cheapest; each rung leaves its
+ * reason.
  */
 #include "x86.h"
 
 #define REACH	     0x7fff0000ull /* +-2 GiB less a detour's size and some */
 #define WINDOW_TRIES 12
+#define NOT_ONE	     (-TL_E_INVAL)
 
-const unsigned tl_arch_rungs =
-	1u << TL_RUNG_RETARGET | 1u << TL_RUNG_WHOLE | 1u << TL_RUNG_WINDOW | 1u << TL_RUNG_TRAP;
-
-struct request {
-	struct tl_plan *plan;
-	const struct tl_code *code;
-	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi);
-	void *arg;
-	struct tl_insn first; /* the first point's */
-	uintptr_t last_end; /* end of the last point's instruction */
-};
+const unsigned tl_arch_rungs = 1u << TL_RUNG_RETARGET | 1u << TL_RUNG_WHOLE | 1u << TL_RUNG_PUN |
+			       1u << TL_RUNG_EVICT | 1u << TL_RUNG_WINDOW | 1u << TL_RUNG_TRAP;
 
 /* A window under consideration. */
 struct window {
@@ -41,37 +32,44 @@ static void reach_text(struct tl_plan *plan, uintptr_t text)
 }
 
 /* Every displacement between the detour and the text must fit. */
-static void set_reach(struct request *r, uintptr_t end)
+static void set_reach(struct tl_plan *plan, const struct tl_code *code, uintptr_t end)
 {
-	uintptr_t addr = r->plan->start, target;
+	uintptr_t addr = plan->start, target;
 	struct tl_insn i;
 
-	r->plan->reach_lo = 0;
-	r->plan->reach_hi = UINTPTR_MAX;
-	reach_text(r->plan, addr);
-	reach_text(r->plan, end);
-	while (addr < end && x86_decode_at(r->code, addr, &i)) {
+	plan->reach_lo = 0;
+	plan->reach_hi = UINTPTR_MAX;
+	reach_text(plan, addr);
+	reach_text(plan, end);
+	while (addr < end && x86_decode_at(code, addr, &i)) {
 		if (x86_refers(&i, addr, &target))
-			reach_text(r->plan, target);
+			reach_text(plan, target);
 		addr += i.len;
 	}
 }
 
-static void settle(
-	struct request *r, enum tl_rung rung, uintptr_t start, uintptr_t end, uint8_t changed)
+void x86_settle(struct tl_plan *plan, const struct tl_code *code, enum tl_rung rung,
+	uintptr_t start, uintptr_t end)
 {
-	struct tl_plan *plan = r->plan;
-
 	plan->rung = (uint8_t)rung;
 	plan->start = start;
-	plan->len = (uint8_t)(end - start);
-	plan->changed = changed;
+	plan->len = plan->held = (uint8_t)(end - start);
+	plan->form = plan->prefix = 0;
+	plan->moved = 0;
+	plan->fit = (struct tl_fit){0};
 	for (unsigned n = 0; n < plan->len; n++)
-		plan->orig[n] = r->code->text[start - r->code->start + n];
-	set_reach(r, end);
+		plan->orig[n] = code->text[start - code->start + n];
+	set_reach(plan, code, end);
 }
 
-static bool any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, int *why)
+static void settle(
+	struct x86_request *r, enum tl_rung rung, uintptr_t start, uintptr_t end, uint8_t changed)
+{
+	x86_settle(r->plan, r->code, rung, start, end);
+	r->plan->changed = changed;
+}
+
+bool x86_any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, int *why)
 {
 	for (uintptr_t a = lo; a < hi; a++) {
 		if (!x86_is_target(code, a))
@@ -86,25 +84,25 @@ static bool any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, i
 }
 
 /* retarget and whole: one instruction, of which nothing but the first byte may be a target. */
-static int check_single(struct request *r, uintptr_t end)
+static int check_single(struct x86_request *r, uintptr_t end)
 {
 	uintptr_t addr = r->plan->points[0].addr;
 	int why;
 
 	if (r->plan->npoints != 1)
 		return -TL_E_NEIGHBOUR;
-	if (any_target(r->code, addr + 1, end, &why))
+	if (x86_any_target(r->code, addr + 1, end, &why))
 		return why;
 	return r->claimed(r->arg, addr, end) ? -TL_E_NEIGHBOUR : 0;
 }
 
-static int try_retarget(struct request *r)
+static int try_retarget(struct x86_request *r)
 {
 	uintptr_t addr = r->plan->points[0].addr, end = addr + r->first.len;
 	int ret;
 
 	if (!x86_can_retarget(&r->first))
-		return -TL_E_TOO_SHORT;
+		return -TL_E_NOT_CALL;
 	ret = check_single(r, end);
 	if (ret)
 		return ret;
@@ -112,13 +110,13 @@ static int try_retarget(struct request *r)
 	return 0;
 }
 
-static int try_whole(struct request *r)
+static int try_whole(struct x86_request *r)
 {
 	uintptr_t addr = r->plan->points[0].addr;
 	int ret;
 
 	if (r->first.len < X86_JMP_LEN)
-		return -TL_E_TOO_SHORT;
+		return -TL_E_SHORT_INSN;
 	ret = check_single(r, addr + X86_JMP_LEN);
 	if (ret)
 		return ret;
@@ -126,7 +124,7 @@ static int try_whole(struct request *r)
 	return 0;
 }
 
-static int try_trap(struct request *r)
+static int try_trap(struct x86_request *r)
 {
 	uintptr_t addr = r->plan->points[0].addr;
 
@@ -150,7 +148,7 @@ static unsigned insn_cost(const struct tl_insn *i)
  * Walk from w->start until five bytes and all points are covered; w->end is
  * then a boundary, or lies in the padding behind the function's last jump.
  */
-static int stretch(struct request *r, struct window *w)
+static int stretch(struct x86_request *r, struct window *w)
 {
 	uintptr_t addr = w->start, code_end = r->code->start + r->code->size;
 	uintptr_t want = w->start + X86_JMP_LEN;
@@ -175,7 +173,7 @@ static int stretch(struct request *r, struct window *w)
 	return addr - w->start > TL_PATCH_MAX ? -TL_E_TOO_SHORT : 0;
 }
 
-static int check_window(struct request *r, struct window *w)
+static int check_window(struct x86_request *r, struct window *w)
 {
 	int ret;
 
@@ -183,7 +181,7 @@ static int check_window(struct request *r, struct window *w)
 	ret = stretch(r, w);
 	if (ret)
 		return ret;
-	if (any_target(r->code, w->start + 1, w->end, &ret))
+	if (x86_any_target(r->code, w->start + 1, w->end, &ret))
 		return ret;
 	if (r->claimed(r->arg, w->start, w->end))
 		return -TL_E_NEIGHBOUR;
@@ -201,7 +199,7 @@ static uintptr_t previous_boundary(const struct tl_code *code, uintptr_t addr)
 }
 
 /* From the first point backwards: a window that starts earlier may end before an obstacle. */
-static int find_window(struct request *r, struct window *best)
+static int find_window(struct x86_request *r, struct window *best)
 {
 	uintptr_t start = r->plan->points[0].addr;
 	int first_why = 0;
@@ -223,7 +221,7 @@ static int find_window(struct request *r, struct window *best)
 	return best->start ? 0 : first_why;
 }
 
-static int try_window(struct request *r)
+static int try_window(struct x86_request *r)
 {
 	struct window w = {0};
 	int ret;
@@ -247,7 +245,7 @@ static bool post_possible(const struct tl_insn *i)
 	return i->flow != TL_FLOW_JMP_IND && i->flow != TL_FLOW_CALL_IND;
 }
 
-static int prepare(struct request *r)
+static int prepare(struct x86_request *r)
 {
 	struct tl_plan *plan = r->plan;
 	struct tl_insn i;
@@ -271,16 +269,38 @@ static int prepare(struct request *r)
 	return 0;
 }
 
-/* No table of functions: it would have to be relocated where the engine is mapped in. */
-static int try_rung(struct request *r, unsigned rung)
+static enum tl_rung rung_of(unsigned step)
 {
-	switch (rung) {
+	if (step == X86_STEP_RETARGET)
+		return TL_RUNG_RETARGET;
+	if (step == X86_STEP_WHOLE)
+		return TL_RUNG_WHOLE;
+	if (step == X86_STEP_WINDOW)
+		return TL_RUNG_WINDOW;
+	if (step < X86_STEP_EVICT)
+		return TL_RUNG_PUN;
+	return step < X86_STEP_TRAP ? TL_RUNG_EVICT : TL_RUNG_TRAP;
+}
+
+/* Returns NOT_ONE where this instruction has no such candidate. */
+static int try_step(struct x86_request *r, unsigned step)
+{
+	bool wide;
+
+	switch (rung_of(step)) {
 	case TL_RUNG_RETARGET:
 		return try_retarget(r);
 	case TL_RUNG_WHOLE:
 		return try_whole(r);
 	case TL_RUNG_WINDOW:
 		return try_window(r);
+	case TL_RUNG_PUN:
+		wide = x86_pun_is_wide(r);
+		if (step == X86_STEP_WIDE_PUN || step == X86_STEP_PUN)
+			return wide == (step == X86_STEP_WIDE_PUN) ? x86_try_pun(r, 0) : NOT_ONE;
+		return x86_try_pun(r, step - X86_STEP_PUN);
+	case TL_RUNG_EVICT:
+		return x86_try_evict(r, step - X86_STEP_EVICT);
 	default:
 		return try_trap(r);
 	}
@@ -294,10 +314,36 @@ static int check_detour(const struct tl_plan *plan)
 	return tl_arch_detour_bound(plan) > TL_DETOUR_MAX ? -TL_E_LIMIT : 0;
 }
 
+/* A rung that has several candidates keeps the reason against the first. */
+static int descend(struct x86_request *r, unsigned allowed, unsigned step)
+{
+	struct tl_plan *plan = r->plan;
+	int ret = -TL_E_OPT_OFF;
+
+	for (; step <= X86_STEP_TRAP; step++) {
+		unsigned rung = rung_of(step);
+		int why = allowed >> rung & 1 ? try_step(r, step) : -TL_E_OPT_OFF;
+
+		if (!why)
+			why = check_detour(plan);
+		plan->step = (uint8_t)step;
+		if (!why) {
+			plan->why[rung] = 0;
+			return 0;
+		}
+		if (!plan->why[rung] && why != NOT_ONE)
+			plan->why[rung] = why;
+	}
+	for (unsigned n = TL_RUNG_RETARGET; n <= TL_RUNG_TRAP; n++)
+		if (plan->why[n] && plan->why[n] != -TL_E_OPT_OFF)
+			ret = plan->why[n];
+	return ret;
+}
+
 int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
 	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
 {
-	struct request r = {.plan = plan, .code = code, .claimed = claimed, .arg = arg};
+	struct x86_request r = {.plan = plan, .code = code, .claimed = claimed, .arg = arg};
 	int ret;
 
 	if (!plan->npoints || plan->npoints > TL_POINTS_MAX)
@@ -305,19 +351,14 @@ int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allo
 	for (unsigned n = 0; n <= TL_RUNG_TRAP; n++)
 		plan->why[n] = 0;
 	ret = prepare(&r);
-	if (ret)
-		return ret;
-	ret = -TL_E_OPT_OFF;
-	for (unsigned n = TL_RUNG_RETARGET; n <= TL_RUNG_TRAP; n++) {
-		if (!(tl_arch_rungs >> n & 1))
-			continue;
-		plan->why[n] = allowed >> n & 1 ? try_rung(&r, n) : -TL_E_OPT_OFF;
-		if (!plan->why[n])
-			plan->why[n] = check_detour(plan);
-		if (!plan->why[n])
-			return 0;
-		if (plan->why[n] != -TL_E_OPT_OFF)
-			ret = plan->why[n];
-	}
-	return ret;
+	return ret ? ret : descend(&r, allowed, 0);
+}
+
+int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
+{
+	struct x86_request r = {.plan = plan, .code = code, .claimed = claimed, .arg = arg};
+	int ret = prepare(&r);
+
+	return ret ? ret : descend(&r, allowed, plan->step + 1u);
 }

@@ -106,6 +106,41 @@ bool x86_is_got_jump(const struct tl_insn *i); /* jmp *m(%rip): leaves for anoth
 bool x86_switch_targets(const struct tl_code *code, const struct tl_insn *jmp, uintptr_t addr,
 	void (*fn)(void *arg, uintptr_t target), void *arg);
 
+/* plan.c: one planning request */
+struct x86_request {
+	struct tl_plan *plan;
+	const struct tl_code *code;
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi);
+	void *arg;
+	struct tl_insn first; /* the first point's */
+	uintptr_t last_end; /* end of the last point's instruction */
+};
+
+/*
+ * The candidates in their order. A jump that may lie anywhere in 16 MiB is as
+ * good as a whole one; others take a page of their own, so that windows, which
+ * lie close together, come before them.
+ */
+#define X86_EVICTIONS 32
+enum x86_step {
+	X86_STEP_RETARGET,
+	X86_STEP_WHOLE,
+	X86_STEP_WIDE_PUN,
+	X86_STEP_WINDOW,
+	X86_STEP_PUN,
+	X86_STEP_EVICT = X86_STEP_PUN + 4,
+	X86_STEP_TRAP = X86_STEP_EVICT + X86_EVICTIONS,
+};
+
+void x86_settle(struct tl_plan *plan, const struct tl_code *code, enum tl_rung rung,
+	uintptr_t start, uintptr_t end);
+bool x86_any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, int *why);
+
+/* pun.c: one candidate each. 0 or -TL_E_ */
+int x86_try_pun(struct x86_request *r, unsigned form);
+bool x86_pun_is_wide(const struct x86_request *r);
+int x86_try_evict(struct x86_request *r, unsigned which);
+
 /* detour.c */
 int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
 	uint8_t *buf, struct x86_marks *marks);

@@ -282,7 +282,8 @@ static int walk(struct walked *w, const struct test_case *c)
 	w->code.text = w->text;
 	w->code.boundary = w->boundary;
 	w->code.target = w->target;
-	memcpy(w->text, c->start, w->code.size);
+	w->code.known = w->code.size + 16; /* what every case has behind it */
+	memcpy(w->text, c->start, w->code.known);
 	return tl_arch_code_walk(&w->code);
 }
 
@@ -357,6 +358,78 @@ static void sigtrap(int sig, siginfo_t *si, void *uc)
 	*ip = (greg_t)now.detour;
 }
 
+/* --- room for detours that lie where the text's bytes want them ------------------------ */
+
+static struct room {
+	uintptr_t page, at;
+} rooms[2]; /* ours, and a moved neighbour's */
+
+static void leave_room(struct room *r)
+{
+	if (r->page)
+		munmap((void *)r->page, 3 * 4096);
+	r->page = 0;
+}
+
+/* Somewhere in the 4 GiB that a jump reaches, at every 16 MiB. */
+static bool find_room(struct room *r, const struct tl_plan *plan)
+{
+	for (uintptr_t want = 0; want < 1ull << 32; want += 1 << 24) {
+		uint32_t rel = ((uint32_t)want & ~plan->fit.mask) | plan->fit.match;
+		uintptr_t at = plan->fit.from + (uintptr_t)(intptr_t)(int32_t)rel;
+		void *page = (void *)(at & ~4095ul);
+
+		if (at < plan->reach_lo + 65536 || at > plan->reach_hi - 3 * 4096)
+			continue;
+		r->page = (uintptr_t)mmap(page, 3 * 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		r->at = at;
+		if (r->page == (uintptr_t)page)
+			return true;
+		if (r->page != (uintptr_t)MAP_FAILED)
+			munmap((void *)r->page, 3 * 4096);
+		r->page = 0;
+	}
+	return false;
+}
+
+static struct tl_plan moved; /* len 0: nobody moves */
+
+static bool find_rooms(const struct tl_code *code)
+{
+	memset(&moved, 0, sizeof(moved));
+	if (!now.plan.fit.mask)
+		return true;
+	if (!find_room(&rooms[0], &now.plan))
+		return false;
+	if (!now.plan.moved)
+		return true;
+	return !tl_arch_plan_moved(&now.plan, rooms[0].at, code, &moved) &&
+	       find_room(&rooms[1], &moved);
+}
+
+/* The neighbour's jump, and back. */
+static void move_neighbour(bool away)
+{
+	uint8_t buf[TL_DETOUR_MAX], bytes[TL_PATCH_MAX];
+	int size;
+
+	if (!moved.len)
+		return;
+	if (!away) {
+		memcpy((void *)moved.start, moved.orig, moved.changed);
+		return;
+	}
+	size = tl_arch_detour_build(&moved, &env, rooms[1].at, buf);
+	if (size < 0 || (size_t)size > tl_arch_detour_bound(&moved)) {
+		complain("the neighbour's detour");
+		return;
+	}
+	memcpy((void *)rooms[1].at, buf, (size_t)size);
+	tl_arch_patch_bytes(&moved, rooms[1].at, bytes);
+	memcpy((void *)moved.start, bytes, moved.changed);
+}
+
 /* Build at `at`, run from the same states as bare, compare. */
 static void run_patched(struct state *in, const struct world *bare, uintptr_t at)
 {
@@ -372,12 +445,14 @@ static void run_patched(struct state *in, const struct world *bare, uintptr_t at
 	memcpy((void *)at, buf, (size_t)size);
 	check_inverse(at, size);
 	tl_arch_patch_bytes(&now.plan, at, bytes);
+	move_neighbour(true);
 	memcpy((void *)now.plan.start, bytes, now.plan.changed);
 	now.in = in;
 	now.detour = at;
 	now.first = now.pre = now.post = 0;
 	run(in, &w);
 	memcpy((void *)now.plan.start, now.plan.orig, now.plan.changed);
+	move_neighbour(false);
 	diff = compare(bare, &w, in);
 	check_hits(in);
 	if (diff || now.wrong)
@@ -418,23 +493,45 @@ static void prepare(const struct variant *v)
 		memset(threads, 0, sizeof(threads));
 }
 
-static void try_rung(
-	struct walked *w, uintptr_t addr, unsigned rung, const struct variant *v, unsigned rounds)
+enum { FORMS = 3 }; /* candidates of one rung that are tried for each variant */
+
+static void try_plan(const struct variant *v, unsigned rounds)
 {
 	static struct world bare;
 	static struct state in;
 
-	memset(&now.plan, 0, sizeof(now.plan));
-	now.plan.npoints = 1;
-	set_point(0, addr, v->flags, v->post);
-	if (tl_arch_plan(&now.plan, &w->code, 1u << rung, nobody, NULL))
-		return;
 	for (unsigned n = 0; n < rounds && !unit_why; n++) {
+		uintptr_t at = now.plan.fit.mask ? rooms[0].at : detours[n & 1] + rnd() % 512;
+
 		random_state(&in, now.c->start);
 		memory_seed = rnd() | 1;
 		run(&in, &bare);
 		prepare(v);
-		run_patched(&in, &bare, detours[n & 1] + rnd() % 512);
+		run_patched(&in, &bare, at);
+	}
+}
+
+static void try_rung(
+	struct walked *w, uintptr_t addr, unsigned rung, const struct variant *v, unsigned rounds)
+{
+	unsigned tries = 0;
+	int ret;
+
+	memset(&now.plan, 0, sizeof(now.plan));
+	now.plan.npoints = 1;
+	set_point(0, addr, v->flags, v->post);
+	ret = tl_arch_plan(&now.plan, &w->code, 1u << rung, nobody, NULL);
+	while (!ret) {
+		bool fits = find_rooms(&w->code);
+
+		if (fits)
+			try_plan(v, now.plan.fit.mask ? 1 : rounds);
+		leave_room(&rooms[0]);
+		leave_room(&rooms[1]);
+		moved.len = 0;
+		if (unit_why || (fits && ++tries == FORMS))
+			return;
+		ret = tl_arch_plan_next(&now.plan, &w->code, 1u << rung, nobody, NULL);
 	}
 }
 
@@ -553,6 +650,7 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	static struct state in;
 	uint8_t buf[TL_DETOUR_MAX], bytes[TL_PATCH_MAX];
 	uint64_t want[16];
+	uintptr_t at;
 	int size;
 
 	walk(&w, now.c);
@@ -561,22 +659,27 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	set_point(0, (uintptr_t)now.c->start, flags, false);
 	if (tl_arch_plan(&now.plan, &w.code, 1u << rung, nobody, NULL))
 		return;
+	if (!find_rooms(&w.code))
+		goto leave;
+	at = now.plan.fit.mask ? rooms[0].at : detours[0];
 	prepare(&variants[0]);
 	random_state(&in, now.c->start);
 	memory_seed = rnd() | 1;
-	size = tl_arch_detour_build(&now.plan, &env, detours[0], buf);
+	size = tl_arch_detour_build(&now.plan, &env, at, buf);
 	CHECK(size > 0);
-	memcpy((void *)detours[0], buf, (size_t)size);
-	tl_arch_patch_bytes(&now.plan, detours[0], bytes);
+	memcpy((void *)at, buf, (size_t)size);
+	tl_arch_patch_bytes(&now.plan, at, bytes);
+	move_neighbour(true);
 	memcpy((void *)now.plan.start, bytes, now.plan.changed);
 	memcpy(want, in.r, sizeof(want));
 	now.in = &in;
-	now.detour = detours[0];
+	now.detour = at;
 	now.first = now.pre = 0;
 	now.change = fn;
 	run(&in, &got);
 	now.change = NULL;
 	memcpy((void *)now.plan.start, now.plan.orig, now.plan.changed);
+	move_neighbour(false);
 	if (fn != move_sp) {
 		expect_changed(want, flags & TL_PROBE_REGS);
 		CHECK(((got.out.flags ^ in.flags) & STATUS) == STATUS);
@@ -585,6 +688,10 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	CHECK(!memcmp(want, got.out.r, sizeof(want)));
 	CHECK(!now.wrong);
 	diverted++;
+leave:
+	leave_room(&rooms[0]);
+	leave_room(&rooms[1]);
+	moved.len = 0;
 }
 
 static const struct test_case *named(const char *name)
@@ -740,9 +847,9 @@ int main(int argc, char **argv)
 		RUN(handlers_move_the_stack_pointer);
 		RUN(refusals);
 	}
-	printf("# %u cases, %u instructions; runs: retarget %u, whole %u, window %u, trap %u; %u "
-	       "post, %u inverse\n",
-		cases, instructions, ran[TL_RUNG_RETARGET], ran[TL_RUNG_WHOLE], ran[TL_RUNG_WINDOW],
-		ran[TL_RUNG_TRAP], posts, inverse);
+	printf("# %u cases, %u instructions; runs: retarget %u, whole %u, pun %u, evict %u, window "
+	       "%u, trap %u; %u post, %u inverse\n",
+		cases, instructions, ran[TL_RUNG_RETARGET], ran[TL_RUNG_WHOLE], ran[TL_RUNG_PUN],
+		ran[TL_RUNG_EVICT], ran[TL_RUNG_WINDOW], ran[TL_RUNG_TRAP], posts, inverse);
 	return UNIT_RESULT();
 }

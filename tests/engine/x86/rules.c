@@ -7,10 +7,13 @@
 #include <x86intrin.h>
 #include "../../unit.h"
 #include "../../../engine/arch/arch.h"
+#include "../../../engine/insn/x86/insn.h"
 
 #define AT	0x400000ul
-#define ALL	tl_arch_rungs
-#define NO_TRAP (tl_arch_rungs & ~(1u << TL_RUNG_TRAP))
+#define HIGH	0x7f0000400000ul /* all within 2 GiB is there */
+#define BIT(rung) (1u << TL_RUNG_##rung)
+#define ALL	  (tl_arch_rungs & ~(BIT(PUN) | BIT(EVICT))) /* those two have their own tests */
+#define NO_TRAP	  (ALL & ~BIT(TRAP))
 
 static uint8_t text[256], boundary[32], target[32];
 static struct tl_code code;
@@ -32,6 +35,7 @@ static void part_at(uintptr_t start, const char *bytes, size_t n, size_t after)
 	code = (struct tl_code){.start = start,
 		.size = n - after,
 		.after = after,
+		.known = n,
 		.text = text,
 		.boundary = boundary,
 		.target = target};
@@ -67,6 +71,8 @@ static bool placed(enum tl_rung rung, unsigned start, unsigned end, unsigned cha
 #define MOV5 "\xb8\x01\x02\x03\x04" /* mov $,%eax */
 #define CALL "\xe8\x10\x00\x00\x00" /* call +16 */
 #define RET  "\xc3"
+#define NOP2 "\x66\x90"
+#define SUB4 "\x48\x83\xec\x18" /* sub $24,%rsp */
 #define NOP  "\x90"
 
 static void cheapest_rung_first(void)
@@ -75,9 +81,9 @@ static void cheapest_rung_first(void)
 	CHECK(plan_at(ALL, 0) == 0 && placed(TL_RUNG_RETARGET, 0, 5, 5));
 	CHECK(plan_at(ALL & ~(1u << TL_RUNG_RETARGET), 0) == 0 && placed(TL_RUNG_WHOLE, 0, 5, 5));
 	CHECK(plan_at(ALL, 5) == 0 && placed(TL_RUNG_WHOLE, 5, 10, 5));
-	CHECK(plan.why[TL_RUNG_RETARGET] == -TL_E_TOO_SHORT);
+	CHECK(plan.why[TL_RUNG_RETARGET] == -TL_E_NOT_CALL);
 	CHECK(plan_at(ALL, 10) == 0 && placed(TL_RUNG_WINDOW, 10, 15, 5));
-	CHECK(plan.why[TL_RUNG_WHOLE] == -TL_E_TOO_SHORT);
+	CHECK(plan.why[TL_RUNG_WHOLE] == -TL_E_SHORT_INSN);
 	CHECK(plan_at(1u << TL_RUNG_TRAP, 10) == 0 && placed(TL_RUNG_TRAP, 10, 11, 1));
 	CHECK(plan.why[TL_RUNG_WINDOW] == -TL_E_OPT_OFF);
 	CHECK(plan_at(NO_TRAP, 11) == 0 && plan_at(0, 0) == -TL_E_OPT_OFF);
@@ -223,7 +229,7 @@ static void switch_with(const char *bytes, size_t n)
 {
 	PART("");
 	memcpy(text, bytes, n);
-	code.size = n;
+	code.size = code.known = n;
 	code.read = read_data;
 	tl_arch_code_walk(&code);
 }
@@ -286,6 +292,166 @@ static void post_handlers(void)
 	CHECK(plan_points(ALL, 1, &zero, true) == 0);
 	PART(MOV5 RET);
 	CHECK(plan_points(ALL, 1, &zero, true) == 0);
+}
+
+/* --- puns and evictions --------------------------------------------------------- */
+
+/* A detour's place that suits plan, near `want`. */
+static uintptr_t place(const struct tl_plan *p, uintptr_t want)
+{
+	uint32_t rel = (uint32_t)(want - p->fit.from);
+
+	return p->fit.from + (uintptr_t)(intptr_t)(int32_t)((rel & ~p->fit.mask) | p->fit.match);
+}
+
+/* Where the jump leads that stands at `off` once plan p's bytes are written over `now`. */
+static uintptr_t leads_to(uint8_t *now, const struct tl_plan *p, uintptr_t at, unsigned off)
+{
+	unsigned n = off;
+	int32_t rel;
+
+	tl_arch_patch_bytes(p, at, now + (p->start - AT));
+	while (now[n] == 0x2e || now[n] == p->prefix)
+		n++;
+	if (now[n] != 0xe9)
+		return 0;
+	memcpy(&rel, now + n + 1, 4);
+	return AT + n + 5 + (uintptr_t)(intptr_t)rel;
+}
+
+static void puns_share_what_follows(void)
+{
+	static const struct {
+		const char *bytes;
+		unsigned len, forms;
+	} row[] = {{PUSH MOV5 MOV5 RET, 1, 1}, {NOP2 MOV5 MOV5 RET, 2, 2},
+		{MOV3 MOV5 MOV5 RET, 3, 3}, {SUB4 MOV5 MOV5 RET, 4, 4}};
+	uint8_t now[256];
+
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned forms = 0;
+
+		part_at(AT, row[i].bytes, strlen(row[i].bytes), 0);
+		for (int ret = plan_at(BIT(PUN), 0); !ret;
+			ret = tl_arch_plan_next(&plan, &code, BIT(PUN), claimed, NULL)) {
+			uintptr_t at = place(&plan, 0x500000000);
+
+			memcpy(now, text, sizeof(now));
+			CHECK(plan.rung == TL_RUNG_PUN && plan.changed == row[i].len &&
+				plan.len == row[i].len && plan.held == plan.form + 5);
+			CHECK((uint32_t)leads_to(now, &plan, at, 0) == (uint32_t)at);
+			CHECK(!memcmp(now + row[i].len, text + row[i].len, 16));
+			forms++;
+			plan.why[TL_RUNG_PUN] = -TL_E_OUT_OF_REACH;
+		}
+		CHECK(forms == row[i].forms && plan.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
+	}
+	PART(PUSH NOP); /* what stands behind is not known */
+	CHECK(plan_at(BIT(PUN), 0) == -TL_E_OUT_OF_REACH);
+}
+
+static void puns_leave_targets_alone(void)
+{
+	/* jne past the lock prefix: the prefix alone is ours, the rest is shared */
+	PART("\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET);
+	CHECK(plan_at(BIT(PUN), 0) == 0 && placed(TL_RUNG_PUN, 0, 9, 1) && plan.held == 9);
+	CHECK(plan.fit.mask == 0xffffffff && plan.fit.match == 0x0db10f48);
+	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_BRANCH_INTO);
+	/* one that leads behind the instruction is welcome */
+	PART(MOV3 MOV5 "\x75\xf9" RET);
+	CHECK(plan_at(BIT(PUN), 0) == 0 && plan.changed == 3);
+}
+
+static void a_wide_pun_comes_before_a_window(void)
+{
+	PART(SUB4 MOV3 NOP NOP NOP RET);
+	CHECK(plan_at(tl_arch_rungs, 0) == 0 && plan.rung == TL_RUNG_PUN && plan.form == 0);
+	plan.why[TL_RUNG_PUN] = -TL_E_OUT_OF_REACH;
+	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, claimed, NULL) == 0 &&
+		plan.rung == TL_RUNG_WINDOW);
+	CHECK(plan.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
+	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, claimed, NULL) == 0 &&
+		plan.rung == TL_RUNG_PUN && plan.form == 1);
+	PART(MOV3 SUB4 NOP NOP NOP RET);
+	CHECK(plan_at(tl_arch_rungs, 0) == 0 && plan.rung == TL_RUNG_WINDOW);
+}
+
+static void puns_hold_what_they_share(void)
+{
+	PART(PUSH MOV3 NOP MOV5 RET);
+	claimed_lo = AT + 4, claimed_hi = AT + 5;
+	CHECK(plan_at(BIT(PUN), 0) == -TL_E_NEIGHBOUR);
+	claimed_lo = AT + 5, claimed_hi = AT + 10;
+	CHECK(plan_at(BIT(PUN), 0) == 0);
+}
+
+/* Both jumps, written in their order, lead to their detours; everything else is untouched. */
+static void both_lead(unsigned off)
+{
+	uintptr_t at = place(&plan, 0x400000000 + AT), next;
+	struct tl_plan q = {0};
+	uint8_t now[256];
+	struct tl_insn i;
+
+	memcpy(now, text, sizeof(now));
+	CHECK(!tl_arch_plan_moved(&plan, at, &code, &q));
+	CHECK(q.start == plan.start + plan.len && q.npoints == 0 && plan.moved == q.start);
+	next = place(&q, 0x600000000 + AT);
+	if (q.rung == TL_RUNG_RETARGET) {
+		tl_arch_patch_bytes(&q, next, now + (q.start - AT));
+		CHECK(tl_insn_decode(&i, now + (q.start - AT), 16, TL_INSN_64) == q.len);
+		CHECK((uint32_t)tl_insn_target(&i, q.start) == (uint32_t)next);
+	} else {
+		CHECK((uint32_t)leads_to(now, &q, next, (unsigned)(q.start - AT)) ==
+			(uint32_t)next);
+	}
+	CHECK((uint32_t)leads_to(now, &plan, at, off) == (uint32_t)at);
+	CHECK(!memcmp(now + plan.len + q.changed, text + plan.len + q.changed, 16));
+}
+
+static void neighbours_move_away(void)
+{
+	static const char *const first[] = {PUSH, NOP2, MOV3, SUB4};
+	static const char *const second[] = {PUSH, NOP2, MOV3, SUB4, MOV5, CALL,
+		"\x0f\x84\x10\0\0\0", "\xff\x15\x10\0\0\0", "\x48\x8b\x05\x10\0\0\0"};
+	static const unsigned lens[] = {1, 2, 3, 4, 5, 5, 6, 6, 7};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned k = 0; k < 9; k++) {
+			char bytes[32];
+
+			memset(bytes, 0x90, sizeof(bytes));
+			memcpy(bytes, first[i], i + 1);
+			memcpy(bytes + i + 1, second[k], lens[k]);
+			part_at(AT, bytes, sizeof(bytes), 0);
+			CHECK(plan_at(BIT(EVICT), 0) == 0);
+			do {
+				CHECK(plan.rung == TL_RUNG_EVICT && plan.changed == i + 1);
+				both_lead(0);
+				if (unit_why)
+					printf("# %u, %u, step %u\n", i, k, plan.step);
+				n++;
+			} while (!tl_arch_plan_next(&plan, &code, BIT(EVICT), claimed, NULL));
+		}
+	printf("# %u ways\n", n);
+	CHECK(n > 200);
+}
+
+static void neighbours_that_stay(void)
+{
+	PART(PUSH "\x0f\x0b" NOP NOP NOP NOP NOP); /* ud2 */
+	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
+	PART(PUSH RET);
+	CHECK(plan_at(BIT(EVICT), 1) == -TL_E_NO_MOVE); /* the last one */
+	PART(PUSH
+		"\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET); /* a branch past its prefix */
+	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
+	PART(PUSH MOV5 RET);
+	claimed_lo = AT + 1, claimed_hi = AT + 2;
+	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NEIGHBOUR);
+	PART(MOV5 MOV5 RET); /* has room enough */
+	CHECK(plan_at(BIT(EVICT), 0) != 0);
 }
 
 static void reach_covers_operands(void)
@@ -505,24 +671,28 @@ static void random_code(void)
 			bytes[i] =
 				rnd() % 3 ? (uint8_t)rnd()
 					  : (uint8_t) "\x90\xe8\x0f\xff\x48\xc3\x74\xeb"[rnd() % 8];
-		part_at(AT, (const char *)bytes, sizeof(bytes), rnd() % 8);
+		part_at(HIGH, (const char *)bytes, sizeof(bytes), rnd() % 8);
 		env.tid_offset = rnd() & 1 ? 0x2d0 : 0;
 		env.fast_key = rnd() & 1;
 		memset(&plan, 0, sizeof(plan));
 		plan.early = rnd() & 1;
 		for (; at < 40 && points < 1 + n % 3; at++)
-			if (!tl_arch_can_probe(&code, AT + at))
-				plan.points[points++] = (struct tl_point){.addr = AT + at,
+			if (!tl_arch_can_probe(&code, HIGH + at))
+				plan.points[points++] = (struct tl_point){.addr = HIGH + at,
 					.site = (void *)0x1234567b0000,
 					.flags = (uint32_t)rnd() & 3,
 					.post = !(rnd() & 3)};
 		plan.npoints = (uint8_t)points;
-		if (!points || tl_arch_plan(&plan, &code, ALL, claimed, NULL)) {
+		if (!points || tl_arch_plan(&plan, &code, tl_arch_rungs, claimed, NULL)) {
 			refused++;
 			continue;
 		}
 		there = plan.reach_lo +
 			rnd() % 2 * ((plan.reach_hi - plan.reach_lo - TL_DETOUR_MAX) & ~63ul);
+		if (plan.fit.mask)
+			there = place(&plan, there);
+		if (there < plan.reach_lo || there > plan.reach_hi - TL_DETOUR_MAX)
+			continue;
 		size = tl_arch_detour_build(&plan, &env, there, detour);
 		CHECK(size > 0 && (size_t)size <= tl_arch_detour_bound(&plan));
 		CHECK(plan.points[0].addr >= plan.start &&
@@ -614,6 +784,12 @@ int main(void)
 	RUN(undecodable_parts);
 	RUN(neighbours);
 	RUN(post_handlers);
+	RUN(puns_share_what_follows);
+	RUN(puns_leave_targets_alone);
+	RUN(a_wide_pun_comes_before_a_window);
+	RUN(puns_hold_what_they_share);
+	RUN(neighbours_move_away);
+	RUN(neighbours_that_stay);
 	RUN(reach_covers_operands);
 	RUN(bytes_of_patches);
 	RUN(ways_to_write);
