@@ -233,6 +233,17 @@ static void add_to(struct cov_tally *t, unsigned rung, int why)
 		t->why[-why]++;
 }
 
+/* As a live session would have it: where nothing better fits, a breakpoint. */
+static void tell_site(const struct count *c, struct tl_site *s, unsigned rung, int why)
+{
+	uintptr_t bias = c->job->file->bias;
+	struct cov_site site = {s->addr - bias, rung, why, {s->func_start - bias, s->func_size}};
+
+	if (rung == TL_RUNG_NONE && !tl_site_check(s))
+		site.rung = TL_RUNG_TRAP;
+	c->job->site(c->job->arg, &site);
+}
+
 static void tell(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why)
 {
 	struct count *c = arg;
@@ -242,7 +253,7 @@ static void tell(void *arg, const struct tl_site *s, const struct tl_plan *plan,
 	if (*mark_of(text_of(c, s->addr), s->addr) & ENTRY)
 		add_to(&c->figure->entries, rung, why);
 	if (c->alone && c->job->site)
-		c->job->site(c->job->arg, s->addr - c->job->file->bias, rung, why);
+		tell_site(c, tl_site_find(s->addr), rung, why);
 }
 
 static int add_site(struct count *c, uintptr_t addr, const struct function *f)

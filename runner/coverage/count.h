@@ -34,12 +34,20 @@ struct cov_symbol {
 	uint64_t addr, size;
 };
 
+struct cov_site {
+	uint64_t addr; /* ELF addresses */
+	unsigned
+		rung; /* TL_RUNG_TRAP: only that fits, and TL_RUNG_NONE: refused; why < 0 says why */
+	int why;
+	struct cov_symbol function; /* size 0: the engine finds it by itself */
+};
+
 struct cov_job {
 	const struct cov_file *file;
 	struct cov_symbol *symbols; /* sorted by cov_count() */
 	size_t nsymbols;
-	/* Optional: each instruction planned alone; rung 0: refused, why < 0. */
-	void (*site)(void *arg, uint64_t vaddr, unsigned rung, int why);
+	/* Optional: each instruction planned alone. */
+	void (*site)(void *arg, const struct cov_site *site);
 	void (*progress)(void *arg, double done); /* 0 to 1, often */
 	void *arg;
 };

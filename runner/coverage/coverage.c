@@ -26,8 +26,9 @@ static int complain(const char *what, const char *why)
 static int read_functions(struct cov_job *job, const char *path)
 {
 	FILE *in = fopen(path, "re");
-	unsigned long addr, size, max = 0;
-	int fields = EOF;
+	unsigned long addr, size;
+	size_t max = 0;
+	int fields;
 
 	if (!in)
 		return complain(path, strerror(errno));
@@ -73,11 +74,15 @@ static void progress(void *arg, double done)
 	fprintf(stderr, "\rplanning ... %.0f %%", 100 * done);
 }
 
-static void list_site(void *arg, uint64_t vaddr, unsigned rung, int why)
+static void list_site(void *arg, const struct cov_site *s)
 {
 	(void)arg;
-	printf("0x%lx %s%s%s\n", (unsigned long)vaddr, rung_names[rung], why ? " " : "",
-		why ? tl_error_name(-why) : "");
+	printf("0x%lx %s%s%s", (unsigned long)s->addr, rung_names[s->rung], s->why ? " " : "",
+		s->why ? tl_error_name(-s->why) : "");
+	if (s->function.size)
+		printf(" in 0x%lx+0x%lx", (unsigned long)s->function.addr,
+			(unsigned long)s->function.size);
+	printf("\n");
 }
 
 /* --- printing ------------------------------------------------------------------------------- */

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Proof by running: real programs with every instruction probed, in slices whose union is every instruction, and with
+every function's entry and returns probed at once, do what they do without us.
+
+The long form takes as many slices as fit in its time. EVERY_SECONDS=N gives each program N seconds for each proof
+(0: until all is done), EVERY_PROGRAMS=a,b chooses programs.
+"""
+import os
+import random
+import re
+import time
+
+from programs import PROGRAMS, Work
+from support_every import Session, functions, instructions
+
+SLICE = 40000
+LONG = 'gzip', 'sed', 'grep', 'sqlite3', 'perl', 'openssl', 'git', 'python3'  # cc1: takes an hour
+SECONDS = {'opt': 22, 'traps': 12}
+
+
+def chosen(ctx):
+    names = os.environ.get('EVERY_PROGRAMS')
+    return names.split(',') if names else LONG if ctx.long else ('sed',)
+
+
+def works(ctx):
+    for name in chosen(ctx):
+        folder = os.path.join(ctx.tmp, name)
+        os.mkdir(folder)
+        work = Work(name, folder)
+        if work.path is None:
+            print('# %s is not installed' % name, flush=True)
+        else:
+            yield work
+
+
+def seconds(ctx):
+    return float(os.environ.get('EVERY_SECONDS', SECONDS[ctx.variant] if ctx.long else 5)) or 1e9
+
+
+def number(said, words):
+    m = re.search(r'%s: (\d+)$' % re.escape(words), said, re.M)
+    return int(m.group(1)) if m else 0
+
+
+def check_rungs(ctx, said):
+    """Traps only means that no jump stands anywhere."""
+    if ctx.variant == 'traps':
+        assert not re.search(r'^  (retarget|whole|pun|evict|window) ', said, re.M), said[-1500:]
+    refused = number(said, 'probes refused')
+    assert number(said, 'child processes that could not be cleaned') == 0, said[-1500:]
+    return refused
+
+
+def slices(sites, rng):
+    """In interleaved slices most sites get the rung that they have alone; in contiguous ones they meet their neighbours."""
+    n = len(sites) // SLICE + 1
+    apart = [sites[i::n] for i in range(n)]
+    dense = [sites[i:i + SLICE // 4] for i in range(0, len(sites), SLICE // 4)]
+    rng.shuffle(apart)
+    rng.shuffle(dense)
+    return apart, dense
+
+
+def under_probes(session, sites):
+    m = session.module()
+    for s in sites:
+        session.add(m, s)
+    return session.run(m, 120)
+
+
+def one_program(ctx, work):
+    known = {f: instructions(ctx.bin('trapless'), f) for f in work.files}
+    session = Session(ctx, work)
+    sites = [s for f in work.files for s in known[f][0]]
+    apart, dense = slices(sites, random.Random(20261121))
+    begun, done, refused, n = time.monotonic(), set(), 0, 0
+    # All of one kind, so that their union is everything, with some of the other kind in between.
+    for part in (s for i, a in enumerate(apart) for s in [a] + dense[i:i + 1]):
+        if n and time.monotonic() - begun > seconds(ctx):
+            break
+        refused += check_rungs(ctx, under_probes(session, part))
+        done.update((s.file, s.addr) for s in part)
+        n += 1
+    assert session.hits > 1000, session.hits
+    assert refused <= len(done) / 1000, '%d probes refused' % refused
+    print('# %s %s: %d of %d instructions of %d files (%d cannot be probed), %d slices, %d hits, %.0f s' % (
+        ctx.variant, work.name, len(done), len(sites), len(work.files), sum(known[f][1] for f in work.files), n,
+        session.hits, time.monotonic() - begun), flush=True)
+
+
+def test_every_instruction(ctx):
+    failures, n = [], 0
+    for work in works(ctx):
+        n += 1
+        try:
+            one_program(ctx, work)
+        except AssertionError as e:
+            failures.append('%s: %s' % (work.name, e))
+    assert not failures, '\n'.join(failures)
+    assert n >= (6 if ctx.long and not os.environ.get('EVERY_PROGRAMS') else 1), n
+
+
+def test_every_function(ctx):
+    """Entries and returns, all at once."""
+    failures = []
+    for work in works(ctx):
+        session = Session(ctx, work)
+        m, n = session.module(), 0
+        for f in work.files:
+            for start, size in functions(f):
+                session.add_return(m, f, start, size)
+                n += 1
+        begun = time.monotonic()
+        try:
+            said = session.run(m, 600)
+            assert session.hits > 1000, session.hits
+            print('# %s %s: %d functions, %d probes refused, %d hits, %.0f s' % (
+                ctx.variant, work.name, n, check_rungs(ctx, said), session.hits, time.monotonic() - begun), flush=True)
+        except AssertionError as e:
+            failures.append('%s: %s' % (work.name, e))
+    assert not failures, '\n'.join(failures)
+
+
+for _test in (test_every_instruction, test_every_function):
+    _test.variants = ('opt', 'traps')
+    _test.timeout = int(os.environ.get('EVERY_TIMEOUT', '1500' if os.environ.get('EVERY_SECONDS') is None else '100000'))
