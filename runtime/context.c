@@ -197,7 +197,23 @@ void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 		add_hex(run, dst, "", addr);
 }
 
-/* "name+0x2a/0x60 [image]", "0xADDR [image+0x0/0x0]" without symbol, "0xADDR" without image. */
+/* Where addr lies in its image, and how much of that is mapped. */
+static bool in_image(const struct tl_view *v, uint64_t addr, uint64_t *off, uint64_t *size)
+{
+	const uint64_t *image = v->images;
+	uint32_t i;
+
+	for (i = 0; image && i < v->nimages; i++, image += v->image_words) {
+		if (addr >= image[1] && addr < image[2]) {
+			*off = addr - image[1];
+			*size = image[2] - image[1];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image. */
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
 	uint32_t known, end;
@@ -217,7 +233,7 @@ void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 		dst->b[end] = 0;
 		return;
 	}
-	if (!known) {
+	if (!known && in_image(run->view, addr, &off, &size)) {
 		add_hex(run, dst, "+", off);
 		add_hex(run, dst, "/", size);
 	}

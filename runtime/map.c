@@ -14,7 +14,8 @@ struct head {
 	uint32_t used; /* entries ever used */
 	uint32_t free; /* chain of deleted ones */
 	uint32_t first, last; /* oldest, newest */
-	uint32_t reserved[3];
+	uint32_t sorts; /* how often the order links were made anew */
+	uint32_t reserved[2];
 };
 _Static_assert(sizeof(struct head) == TL_MAP_HEAD, "wire");
 
@@ -602,31 +603,41 @@ static uint32_t order_sort(struct sorter *s)
 	return first;
 }
 
+/* Make the order links anew; returns the first entry. */
+static uint32_t iter_sort(struct tl_iter *it)
+{
+	struct sorter s = {it->run, it->map, it->sort, it->direction, (enum tl_stat_op)it->op};
+
+	it->turn = ++head_of(it->run, it->map)->sorts;
+	return order_sort(&s);
+}
+
 void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort,
 	int direction, enum tl_stat_op op, int64_t limit)
 {
-	struct sorter s = {run, m, sort, direction < 0 ? -1 : 1, op};
-
 	it->run = run;
 	it->map = m;
 	it->entry = NULL;
 	it->limit = limit;
 	it->steps = m->capacity;
-	it->sorted = sort != TL_SORT_NONE;
-	if (sort >= m->nkeys)
-		s.key = TL_SORT_VALUE;
-	it->next = it->sorted ? order_sort(&s) : head_of(run, m)->first;
+	it->sort = (int8_t)(sort < m->nkeys ? sort : TL_SORT_VALUE);
+	it->direction = direction < 0 ? -1 : 1;
+	it->op = (uint8_t)op;
+	it->next = sort == TL_SORT_NONE ? head_of(run, m)->first : iter_sort(it);
 }
 
 bool tl_iter_next(struct tl_iter *it)
 {
+	bool sorted = it->sort != TL_SORT_NONE;
 	struct entry *e;
 
+	if (sorted && it->turn != head_of(it->run, it->map)->sorts)
+		iter_sort(it); /* the body sorted the array in its own way */
 	do {
 		if (it->limit <= 0 || !it->steps || !(e = entry_at(it->run, it->map, it->next)))
 			return false;
 		it->steps--;
-		it->next = it->sorted ? e->order : e->newer;
+		it->next = sorted ? e->order : e->newer;
 	} while (e->older == FREED); /* deleted by the body */
 	it->limit--;
 	it->entry = (uint8_t *)e;

@@ -531,7 +531,8 @@ void tl_map_stat_add1(struct tl_run *run, const struct tl_map *m, int64_t key, i
 /*
  * foreach. Order: unsorted, in order of insertion; else by key n or by value
  * (for statistics by `op`). The body may change the map: entries that are
- * deleted meanwhile are left out; nothing worse happens.
+ * deleted meanwhile are left out; nothing worse happens. It may also walk the
+ * same array in another order.
  *
  *   struct tl_iter it;
  *   tl_iter_begin(&run, &it, &map, TL_SORT_KEY(0), -1, TL_COUNT, limit);
@@ -549,7 +550,9 @@ struct tl_iter {
 	int64_t limit;
 	uint32_t next; /* number of the coming one, 0: end */
 	uint32_t steps; /* bound against damaged links */
-	bool sorted;
+	uint32_t turn; /* the array's latest sort is this one's, unless another followed */
+	int8_t sort, direction;
+	uint8_t op;
 };
 /* direction: 1 ascending, -1 descending. */
 void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort,

@@ -187,11 +187,20 @@ static void reading_memory(void)
 
 static void names(void)
 {
+	static const uint64_t image[] = {0, 0x1000, 0x3000};
+
 	home_open(64, 64, 0);
 	ENTER(run);
 	TL_STRING(a);
 	tl_usymdata(&run, a, 0x102a);
 	CHECK(home_is(a, "func+0x2a/0x60 [prog]"));
+	tl_usymdata(&run, a, 0x2010);
+	CHECK(home_is(a, "0x2010 [prog]"));
+	run.view->images = image;
+	run.view->nimages = 1;
+	run.view->image_words = 3;
+	tl_usymdata(&run, a, 0x2010);
+	CHECK(home_is(a, "0x2010 [prog+0x1010/0x2000]"));
 	tl_usymname(&run, a, 0x102a);
 	CHECK(home_is(a, "func"));
 	tl_usymname(&run, a, 0x99);
