@@ -154,6 +154,9 @@ impl Error {
             Error::NoProgram { name, .. } if Path::new(name).is_file() => {
                 format!("for the file here, write ./{name}")
             }
+            Error::NoProgram { name, .. } if name.contains('/') => {
+                "check the path and its permissions".into()
+            }
             Error::NoProgram { .. } => "give the full path, or put its folder on PATH".into(),
             Error::NoLibrary { known, .. } if !known.is_empty() => {
                 format!("the program needs: {}", list(known, 12))
