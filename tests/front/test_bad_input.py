@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 
 from support_front import Selling, shop, symbol, trapless, wait_for
@@ -199,6 +200,22 @@ def test_damaged_module(ctx):
     target.end()
 
 
+def test_module_for_another_machine(ctx):
+    target = Selling(ctx)
+    assert trapless(ctx, '-p4', '-m', 'own', '-x', target.pid, '-e', SELL).returncode == 0
+    with open(os.path.join(ctx.tmp, 'own.tap'), 'rb') as f:
+        data = bytearray(f.read())
+    machine = 6  # struct tl_tap_header
+    assert struct.unpack_from('<H', data, machine)[0] == 62
+    struct.pack_into('<H', data, machine, 183)
+    path = os.path.join(ctx.tmp, 'other.tap')
+    with open(path, 'wb') as f:
+        f.write(data)
+    refused_by_runner(ctx.run([ctx.bin('trapless-run'), path, '-x', str(target.pid)]), 'another architecture', '-a x86_64')
+    target.unchanged()
+    target.end()
+
+
 def test_bad_addresses(ctx):
     target = Selling(ctx)
     point = 'probe process.statement(%d) { println("hit") }'
@@ -212,6 +229,18 @@ def test_bad_addresses(ctx):
     inside = next(a for a in range(sell, sell + 64) if a not in starts)
     p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', point % inside, timeout=30)
     assert p.returncode == 1 and 'NOT_BOUNDARY' in p.stderr and 'objdump' in p.stderr, p.stderr
+    target.unchanged()
+    target.end()
+
+
+def test_refused_function(ctx):
+    """Start-up code has no bounds: refused by name, left out by a wildcard."""
+    target = Selling(ctx)
+    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', 'probe process.function("_init") { println("hit") }', timeout=30)
+    assert p.returncode == 1 and 'NOT_PROVEN' in p.stderr and 'probe a function entry' in p.stderr, p.stderr
+    target.unchanged()
+    p = trapless(ctx, '-x', target.pid, '-e', 'probe process.function("*") { exit() }', timeout=30)
+    assert p.returncode == 0 and 'NOT_PROVEN' not in p.stderr, p.stderr
     target.unchanged()
     target.end()
 

@@ -329,14 +329,9 @@ impl Resolver<'_> {
             self.no_function(&s.text(), s.span, resolvers, kind.exported);
             return None;
         }
-        // Source lines of thousands of functions would cost more than they tell.
-        let with_lines = !pattern.is_glob();
-        Some(
-            found
-                .iter()
-                .map(|f| self.function(of, f, &kind, with_lines))
-                .collect(),
-        )
+        let named = !pattern.is_glob();
+        let place = |f| self.function(of, f, &kind, named);
+        Some(found.iter().map(place).collect())
     }
 
     fn no_function(
@@ -419,7 +414,7 @@ impl Resolver<'_> {
         of: &Subject,
         f: &Function,
         kind: &FunctionKindWanted,
-        with_lines: bool,
+        named: bool,
     ) -> Place {
         let parts = parts(f);
         let pc = match kind.at_return {
@@ -442,7 +437,8 @@ impl Resolver<'_> {
                 parts,
             },
         };
-        let name = match of.binary.declared_at(f).filter(|_| with_lines) {
+        // Source lines of thousands of functions would cost more than they tell.
+        let name = match of.binary.declared_at(f).filter(|_| named) {
             Some(at) => format!("{}@{}:{}", f.name, at.file, at.line),
             None => f.name.clone(),
         };
@@ -456,7 +452,8 @@ impl Resolver<'_> {
                 function: Some(f.clone()),
                 at_return: kind.at_return,
             }),
-            optional: self.point.optional || self.point.sufficient,
+            // Start-up code has no bounds; who writes a wildcard does not mean it.
+            optional: self.point.optional || self.point.sufficient || (!named && f.size == 0),
             never: false,
         }
     }
