@@ -62,6 +62,8 @@ static int64_t run(struct tl_ctl *c)
 	case TL_CMD_COUNTS:
 		tl_agent_counts(c);
 		return 0;
+	case TL_CMD_FOLLOW:
+		return tl_agent_follow(c);
 	case TL_CMD_EXIT:
 		return command_exit();
 	default:

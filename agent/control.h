@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 3
+#define TL_CTL_VERSION 4
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -31,6 +31,7 @@ enum tl_command {
 	TL_CMD_ARM, /* probes[first, first + count): register; per-probe results */
 	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
 	TL_CMD_COUNTS, /* only the counts */
+	TL_CMD_FOLLOW, /* look again at the functions that return probes are left to by a jump */
 	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
 };
 
@@ -90,9 +91,13 @@ struct tl_ctl_probe {
 	uint32_t patch_len, armed;
 	int32_t why[TL_CTL_RUNGS];
 	uint32_t nexits, ntrapped; /* of a return probe: its exits, those on the trap rung */
-	uint64_t nmissed, nabandoned;
-	uint64_t at_missed[2],
-		at_abandoned; /* where these stand in the target: read when it exits; 0: none */
+	uint64_t nmissed, nabandoned, ntails;
+	uint64_t at_missed[2], at_abandoned,
+		at_tails; /* where these stand in the target: read when it exits; 0: none */
+	uint64_t tail,
+		tail_to; /* a jump to a function whose exits are not watched; 0: none is known */
+	int32_t tail_why;
+	uint32_t nfollowed; /* functions that are watched because of such jumps */
 };
 
 struct tl_ctl {
@@ -120,6 +125,8 @@ struct tl_ctl {
 		dl_state; /* ARM: where the loader comes by when it has mapped images; 0: not watched */
 	uint64_t sigaction_at
 		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does; 0: none */
+	uint64_t
+		at_wanting; /* nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
 	/* service */
 	uint32_t svc;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */

@@ -12,6 +12,7 @@ struct armed {
 	struct tl_env env;
 	struct armed *next;
 	uint32_t index; /* in the control block */
+	const struct tl_probe *entry; /* of a return probe */
 	bool is_return, live;
 };
 
@@ -102,29 +103,31 @@ static void report_one(struct tl_ctl_probe *p, const struct tl_probe_info *info)
 		p->why[i] = info->why[i];
 }
 
-/* An entry or an exit of a return probe: told by its place. */
+/* Whose entry is it? Exits, and functions that are watched for tail calls, are told with it. */
 static void report_return(struct tl_ctl *c, const struct tl_probe_info *info)
 {
 	struct armed *a;
-	size_t i;
 
-	for (a = all; a; a = a->next) {
-		struct tl_ctl_probe *p = ctl_probe(c, a->index);
+	for (a = all; a; a = a->next)
+		if (a->is_return && a->live && a->entry == info->probe)
+			report_one(ctl_probe(c, a->index), info);
+}
 
-		if (!a->is_return || !a->live)
-			continue;
-		if (info->probe->data == a->ret.state) {
-			report_one(p, info);
-			continue;
-		}
-		for (i = 0; i < a->ret.nparts; i++) {
-			if (info->addr - a->ret.parts[i].start >= a->ret.parts[i].size)
-				continue;
-			p->nexits++;
-			p->ntrapped += info->rung == TL_RUNG_TRAP;
-			break;
-		}
-	}
+/* Is there a way out that TL_CMD_FOLLOW may find later? */
+static bool tell_exits(struct tl_ctl_probe *p, struct armed *a)
+{
+	struct tl_retprobe_info info;
+
+	if (tl_retprobe_describe(&a->ret, &info))
+		return false;
+	a->entry = info.entry;
+	p->nexits = info.nexits;
+	p->ntrapped = info.ntrapped;
+	p->nfollowed = info.nfollowed;
+	p->tail = info.tail;
+	p->tail_to = info.tail_to;
+	p->tail_why = info.tail_why;
+	return info.tail || info.ncomputed;
 }
 
 static int report(const struct tl_probe_info *info, void *arg)
@@ -142,10 +145,6 @@ static int report(const struct tl_probe_info *info, void *arg)
 
 static void report_all(struct tl_ctl *c)
 {
-	struct armed *a;
-
-	for (a = all; a; a = a->next)
-		ctl_probe(c, a->index)->nexits = ctl_probe(c, a->index)->ntrapped = 0;
 	tl_probes_list(report, c);
 }
 
@@ -179,6 +178,24 @@ static void arm_sites(struct tl_ctl *c, struct armed **list, struct tl_probe **p
 		list[i]->live = true;
 }
 
+static void tell_all_exits(struct tl_ctl *c)
+{
+	struct armed *a;
+
+	c->at_wanting = 0;
+	for (a = all; a; a = a->next)
+		if (a->is_return && a->live && tell_exits(ctl_probe(c, a->index), a))
+			c->at_wanting = (uintptr_t)&tl_ret_wanting;
+}
+
+int tl_agent_follow(struct tl_ctl *c)
+{
+	int ret = tl_retprobe_follow();
+
+	tell_all_exits(c);
+	return ret;
+}
+
 /* For a program that exits with probes in place: nobody can ask the engine then. */
 static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 {
@@ -187,6 +204,7 @@ static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 	p->at_missed[0] = (uintptr_t)(a->is_return ? &a->ret.nmissed : &a->site.nmissed);
 	p->at_missed[1] = a->is_return || !a->site.site ? 0 : (uintptr_t)&a->site.site->nmissed;
 	p->at_abandoned = a->is_return ? (uintptr_t)&a->ret.nabandoned : 0;
+	p->at_tails = a->is_return ? (uintptr_t)&a->ret.ntails : 0;
 }
 
 int tl_agent_arm(struct tl_ctl *c)
@@ -223,6 +241,7 @@ int tl_agent_arm(struct tl_ctl *c)
 	}
 	arm_sites(c, list, probes, n);
 	tl_os_free(list, bytes);
+	tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
 	if (c->explain)
 		report_all(c);
 	for (a = all, n = 0; a; a = a->next) {
@@ -242,6 +261,7 @@ void tl_agent_counts(struct tl_ctl *c)
 
 		p->nmissed = a->is_return ? a->ret.nmissed : a->site.nmissed;
 		p->nabandoned = a->is_return ? a->ret.nabandoned : 0;
+		p->ntails = a->is_return ? a->ret.ntails : 0;
 	}
 }
 

@@ -223,13 +223,15 @@ static void never_armed(void)
 static void closing_lines(void)
 {
 	struct tl_totals totals;
-	uint64_t missed = 0, abandoned = 0, children = 0, unclean = 0, refused = 0, traps = 0;
+	uint64_t missed = 0, abandoned = 0, tails = 0, children = 0, unclean = 0, refused = 0,
+		 traps = 0;
 	int i;
 
 	tl_session_totals(&session.view, &totals);
 	for (i = 0; i < ntargets; i++) {
 		missed += targets[i].counts.missed;
 		abandoned += targets[i].counts.abandoned;
+		tails += targets[i].counts.tails;
 		children += targets[i].counts.children;
 		unclean += targets[i].counts.unclean;
 		refused += targets[i].counts.refused;
@@ -241,6 +243,7 @@ static void closing_lines(void)
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
 	closing_line("hits missed (inside another handler, or a return without its call)", missed);
 	closing_line("calls left by an exception or longjmp", abandoned);
+	closing_line("calls left by a jump to a function that is not watched", tails);
 	closing_line("child processes that ran untraced", children);
 	closing_line("child processes that could not be cleaned", unclean);
 	closing_line("probes refused", refused);

@@ -25,7 +25,7 @@ enum probe_state { PROBE_NEVER_ARMED, PROBE_ARMED, PROBE_REFUSED };
 
 struct message {
 	uint32_t kind, number;
-	uint64_t children, unclean, missed, abandoned, refused, traps;
+	uint64_t children, unclean, missed, abandoned, tails, refused, traps;
 	char text[768];
 };
 

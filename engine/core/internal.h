@@ -336,6 +336,8 @@ int tl_threads_grace(bool (*quiet)(void *arg), void *arg);
 
 void tl_ret_thread_gone(unsigned index); /* engine lock held: the thread of this record is dead */
 void tl_ret_unregister_all(void);
+/* Some call has left to where tl_retprobe_follow() may find more. */
+extern uint32_t tl_ret_wanting;
 
 /* --- the whole ---------------------------------------------------------------------------------- */
 

@@ -93,7 +93,6 @@ bool tl_ret_inside(const struct tl_ret_state *st, uintptr_t to);
 
 /* retprobe.c */
 extern struct tl_ret_state *tl_ret_states;
-extern uint32_t tl_ret_wanting; /* follow.c */
 /* The exits of one of the parts `all`; with max 0 only their number. */
 int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
 	struct tl_exit *out, size_t max, uintptr_t *bad);

@@ -350,8 +350,10 @@ int tl_retprobe_describe(const struct tl_retprobe *rp, struct tl_retprobe_info *
 	tl_fill(info, 0, sizeof(*info));
 	tl_os_lock();
 	st = rp->state;
-	for (size_t i = 0; st && i < st->nexits; i++)
+	for (size_t i = 0; st && i < st->nexits; i++) {
 		info->ntrapped += tl_ret_by_trap(&st->exits[i].probe);
+		info->ncomputed += st->exits[i].exit.kind == TL_EXIT_COMPUTED;
+	}
 	if (st) {
 		info->entry = &st->entry;
 		info->nexits = (uint32_t)st->nexits;

@@ -157,6 +157,7 @@ struct tl_retprobe {
 struct tl_retprobe_info {
 	const struct tl_probe *entry; /* as tl_probes_list() shows it */
 	uint32_t nexits, ntrapped; /* exits of its own; those on the trap rung */
+	uint32_t ncomputed;	/* exits of its own that lead to a computed place */
 	uint32_t nfollowed;	/* functions that it ends in by a jump, their exits probed too */
 	int tail_why;		/* -TL_E_: why those of tail_to are not */
 	uintptr_t tail, tail_to; /* a jump to such a function; 0: none is known */

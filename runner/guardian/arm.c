@@ -59,6 +59,7 @@ static void fill_probes(struct guardian *g)
 		p->nparts = from->nparts;
 		p->flags = (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
 			   (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
+			   (from->flags & TL_TAP_PROBE_RESULT ? TL_PROBE_RESULT : 0) |
 			   (g->traps_only ? TL_PROBE_NO_JUMP : 0);
 	}
 }
@@ -186,4 +187,26 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 	ret = arm_now(g);
 	helper_end(g);
 	return ret;
+}
+
+bool follow_may_be_due(struct guardian *g)
+{
+	return g->armed && !g->gone && g->ctl->at_wanting;
+}
+
+/* Calls have left by a jump to a function that can be watched from now on. */
+void session_follow(struct guardian *g)
+{
+	static double last;
+	uint32_t wanting = 0;
+
+	if (!follow_may_be_due(g) || now_ms() - last < FOLLOW_MS)
+		return;
+	last = now_ms();
+	if (target_read(g, g->pid, g->ctl->at_wanting, &wanting, sizeof(wanting)) !=
+			sizeof(wanting) ||
+		!wanting || !helper_start(g, NULL))
+		return;
+	helper_command(g, TL_CMD_FOLLOW);
+	helper_end(g);
 }

@@ -13,8 +13,7 @@ enum { A_FEW = 12 }; /* lines that -v shows without --explain */
 
 static const char *const names[] = {"none", "retarget", "whole", "pun", "evict", "window", "trap"};
 
-/* "libc.so.6+0x1234": an address that means something tomorrow, too. */
-static void place(struct guardian *g, uint64_t addr, char *buf, size_t room)
+void explain_place(struct guardian *g, uint64_t addr, char *buf, size_t room)
 {
 	uint32_t i;
 
@@ -59,21 +58,38 @@ static void reasons(const struct tl_ctl_probe *p, char *buf, size_t room)
 	}
 }
 
+/* "; exits: 2 by jump, 0 by trap, 1 function watched behind a tail call" */
+static void exits_text(struct guardian *g, const struct tl_ctl_probe *p, char *buf, size_t room)
+{
+	char at[96];
+	int n = snprintf(
+		buf, room, "; exits: %u by jump, %u by trap", p->nexits - p->ntrapped, p->ntrapped);
+
+	if (p->nfollowed)
+		n += snprintf(buf + n, room - (size_t)n,
+			", %u function%s watched behind tail calls", p->nfollowed,
+			p->nfollowed > 1 ? "s" : "");
+	if (!p->tail)
+		return;
+	explain_place(g, p->tail, at, sizeof(at));
+	snprintf(buf + n, room - (size_t)n, ", tail call at %.60s not: %s", at,
+		tl_error_name(p->tail_why));
+}
+
 static void one_line(struct guardian *g, uint32_t i)
 {
 	const struct tl_ctl_probe *p = guardian_probe(g, i);
 	const char *point = module_string(g->mod, g->mod->probes[i].point);
-	char text[760], at[96], why[200], exits[80] = "";
+	char text[760], at[96], why[200], exits[160] = "";
 
-	place(g, p->addr, at, sizeof(at));
+	explain_place(g, p->addr, at, sizeof(at));
 	if (!p->armed) {
 		snprintf(text, sizeof(text), "%-8s %s  %.400s  [%s]", "refused", at, point,
 			tl_error_name(p->result));
 	} else {
 		reasons(p, why, sizeof(why));
-		if (p->kind == TL_TAP_RETURN && p->nexits)
-			snprintf(exits, sizeof(exits), "; exits: %u by jump, %u by trap",
-				p->nexits - p->ntrapped, p->ntrapped);
+		if (p->kind == TL_TAP_RETURN)
+			exits_text(g, p, exits, sizeof(exits));
 		snprintf(text, sizeof(text), "%-8s %s  %.360s%s%s", names[rung_of(p)], at, point,
 			why, exits);
 	}

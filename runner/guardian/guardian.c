@@ -95,7 +95,7 @@ static void idle(struct guardian *g)
 		{.fd = g->sigchld, .events = POLLIN}, {.fd = g->sock, .events = POLLIN}};
 	struct signalfd_siginfo info;
 
-	poll(p, 2, -1);
+	poll(p, 2, follow_may_be_due(g) ? FOLLOW_MS : -1);
 	if (p[0].revents)
 		while (read(g->sigchld, &info, sizeof(info)) == sizeof(info))
 			;
@@ -161,6 +161,7 @@ static int watch(struct guardian *g)
 		g->watching = true;
 		event = next_event(g);
 		g->watching = false;
+		session_follow(g);
 		if (!event)
 			continue;
 		if (launch_step_due(g)) {

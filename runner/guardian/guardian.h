@@ -150,6 +150,8 @@ static inline struct tl_ctl_part *guardian_part(struct guardian *g, uint32_t i)
 
 /* explain.c */
 void explain(struct guardian *g);
+/* "libc.so.6+0x1234": an address that means something tomorrow, too. */
+void explain_place(struct guardian *g, uint64_t addr, char *buf, size_t room);
 
 /* loop.c: events */
 struct thread *thread_find(struct guardian *g, pid_t tid);
@@ -256,6 +258,10 @@ void session_leave(struct guardian *g);
 /* arm.c */
 int control_create(struct guardian *g);
 int session_arm(struct guardian *g, struct thread *from, bool final);
+/* Return probes whose calls left to where nobody watched: looked at again, some times a second at most. */
+enum { FOLLOW_MS = 200 };
+bool follow_may_be_due(struct guardian *g);
+void session_follow(struct guardian *g);
 int session_more(struct guardian *g, struct thread *from, bool final);
 
 #endif

@@ -26,7 +26,31 @@ void counts_at_exit(struct guardian *g)
 			continue;
 		p->nmissed = word_at(g, p->at_missed[0]) + word_at(g, p->at_missed[1]);
 		p->nabandoned = word_at(g, p->at_abandoned);
+		p->ntails = word_at(g, p->at_tails);
 	}
+}
+
+/* Returns that nobody has seen: which, why, and what to do about it. */
+static void tell_tails(struct guardian *g, uint32_t i)
+{
+	const struct tl_ctl_probe *p = guardian_probe(g, i);
+	const char *point = module_string(g->mod, g->mod->probes[i].point);
+	bool result = g->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
+	char text[700], from[96] = "", to[96];
+
+	if (p->tail) {
+		explain_place(g, p->tail, from, sizeof(from));
+		explain_place(g, p->tail_to, to, sizeof(to));
+	}
+	snprintf(text, sizeof(text),
+		"TAIL_CALL: %.300s: %llu call%s left by a jump to another function%s%s%s%s%s; the "
+		"handler %s; "
+		"next: probe the return of the function it jumps to",
+		point, (unsigned long long)p->ntails, p->ntails == 1 ? "" : "s",
+		p->tail ? " (" : "", from, p->tail ? " to " : "", p->tail ? to : "",
+		p->tail ? ")" : "",
+		result ? "needs the result and was not run" : "ran at the jump");
+	guardian_say(g, MSG_WARN, 0, text);
 }
 
 static void counts(struct guardian *g)
@@ -42,6 +66,9 @@ static void counts(struct guardian *g)
 
 		m.missed += p->nmissed;
 		m.abandoned += p->nabandoned;
+		m.tails += p->ntails;
+		if (p->ntails)
+			tell_tails(g, i);
 		m.refused += p->result != 0;
 	}
 	guardian_send(g, &m);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Return probes on frames that end by return, throw, longjmp and tail call."""
 import re
+import time
 
 from scripted import attach, check_rung, finish, launch, number
 from support import ALL, PAIR
@@ -57,11 +58,11 @@ def test_unoptimized(ctx):
 
 
 def test_recursion_and_tail_calls(ctx):
-    """A tail call is the return of the function that makes it; what the callee returns is known for the callee only."""
+    """Recursion, and a function that ends with a jump to another one: it returns when that one does."""
     script = '''
 global r, t, l, sum, bad
 probe process.function("recurse").return { r++; sum += $return; if ($return != @entry($n) * (@entry($n) + 1) / 2) bad++ }
-probe process.function("tail").return { t++ }
+probe process.function("tail").return { t++; if ($return != @entry($n) * 2 + 3) bad++ }
 probe process.function("last").return { if ($return != @entry($n) * 2 + 1) bad++ }
 probe process.function("last").return { l++ }
 probe end { printf("recurse %d sum %d tail %d last %d bad %d\\n", r, sum, t, l, bad) }
@@ -70,6 +71,58 @@ probe end { printf("recurse %d sum %d tail %d last %d bad %d\\n", r, sum, t, l, 
     assert r.returncode == 11, r
     want = sum(n * (n + 1) // 2 for n in range(201)) * 2 * 4
     assert r.script == 'recurse %d sum %d tail 400 last 400 bad 0\n' % (201 * 2 * 4, want), (r.script, r.stderr)
+
+
+TAILS = '''
+global n, bad, blind
+probe process.function("tail").return { n["tail"]++; if ($return != @entry($n) * 3 + 4) bad++ }
+probe process.function("even").return { n["even"]++; if ($return != 100 && $return != 200) bad++ }
+probe process.function("parse").return { n["parse"]++; if ($return != 17) bad++ }
+probe process.function("tail").return { blind++ }
+probe end { printf("tail %d even %d parse %d of tail %d bad %d\\n", n["tail"], n["even"], n["parse"], blind, bad) }
+'''
+
+
+def tails(ctx, *link):
+    return ctx.target('tails.c', cc='gcc', cflags=('-O2', '-g') + link)
+
+
+BLIND = 'calls left by a jump to a function that is not watched'
+
+
+def test_tail_calls(ctx):
+    """What a function returns that ends with a jump is what the function jumped to returns."""
+    path = tails(ctx)
+    bare = ctx.run([path, '100'])
+    r = launch(ctx, TAILS, path + ' 100')
+    assert (r.stdout, r.returncode) == (bare.stdout, 6), (bare, r)
+    m = re.fullmatch(r'tail 150 even (\d+) parse (\d+) of tail 150 bad 0\n', r.script)
+    # even(0..9): one entry each second step
+    assert m and int(m.group(1)) == 10 * sum(1 + i // 2 for i in range(10)), (r.script, r.stderr)
+    assert int(m.group(2)) + number(r.stderr, BLIND) == 100, (r.script, r.stderr)
+    assert re.search(r'function\("tail@[^"]*"\)\.return.*1 function watched behind tail calls', r.stderr), r.stderr
+
+
+def test_tail_calls_into_libraries(ctx):
+    """Where a linkage table leads is not known before it was used; what was missed is told, and learnt."""
+    r = launch(ctx, TAILS, tails(ctx, '-Wl,-z,lazy') + ' 600 slowly')
+    m = re.search(r'tail 900 even \d+ parse (\d+) of tail 900 bad 0', r.script)
+    blind = number(r.stderr, BLIND)
+    assert r.returncode == 6 and m, (r.script, r.stderr)
+    assert int(m.group(1)) + blind == 600 and int(m.group(1)) > 50, (r.script, r.stderr)
+    if blind:
+        assert re.search(r'TAIL_CALL: .*parse.*needs the result and was not run.*next:', r.stderr), r.stderr
+
+
+def test_tail_calls_of_a_running_program(ctx):
+    """Attached to: its linkage tables are in use already, and nothing is missed."""
+    p = ctx.start([tails(ctx, '-Wl,-z,now'), '100000', 'slowly'])
+    s = attach(ctx, TAILS, pid=p.pid)
+    time.sleep(0.5)
+    out, err = finish(s)
+    p.kill()
+    m = re.search(r'parse (\d+) of tail \d+ bad 0', out)
+    assert m and int(m.group(1)) > 10 and number(err, BLIND) == 0, (out, err)
 
 
 def memory(pid):
@@ -105,4 +158,6 @@ def test_no_leak(ctx):
 
 test_throw_and_longjmp.variants = test_threads.variants = ALL
 test_static.variants = test_clang.variants = test_unoptimized.variants = PAIR
+test_tail_calls.variants = ALL
+test_tail_calls_into_libraries.variants = test_tail_calls_of_a_running_program.variants = PAIR
 test_recursion_and_tail_calls.variants = test_no_leak.variants = PAIR

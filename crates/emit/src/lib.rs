@@ -17,6 +17,7 @@ mod function;
 mod handler;
 mod layout;
 mod print;
+mod result;
 mod stmt;
 mod text;
 

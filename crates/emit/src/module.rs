@@ -3,6 +3,7 @@
 
 use crate::layout::call_data;
 use crate::link::Linked;
+use crate::result::reads_result;
 use crate::{handler_name, Emitted, SMALL_STACK};
 use trapless_sema::ir::{HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Symbol};
 use trapless_wire as wire;
@@ -174,6 +175,11 @@ fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted
         if emitted.handlers[h.0 as usize].stack > SMALL_STACK {
             flags |= wire::probe_flag::BIG_STACK;
         }
+    }
+    if matches!(p.kind, ProbeKind::Return { .. })
+        && reads_result(program, &program.handlers[p.handler.0 as usize])
+    {
+        flags |= wire::probe_flag::RESULT;
     }
     if p.optional {
         flags |= wire::probe_flag::OPTIONAL;

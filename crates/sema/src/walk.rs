@@ -136,14 +136,16 @@ pub fn callees(stmts: &[Stmt]) -> Vec<usize> {
 /// Does it read a register that a light detour does not save? DWARF numbers
 /// of x86-64: rbx, rbp, r12 to r15.
 pub fn reads_preserved(e: &Expr) -> bool {
-    fn preserved(n: u16) -> bool {
-        matches!(n, 3 | 6 | 12..=15)
-    }
-    fn in_addr(a: &Addr) -> bool {
+    reads_register(e, &|n| matches!(n, 3 | 6 | 12..=15))
+}
+
+/// Does it read one of those registers of the traced program?
+pub fn reads_register(e: &Expr, which: &dyn Fn(u16) -> bool) -> bool {
+    fn in_addr(a: &Addr, which: &dyn Fn(u16) -> bool) -> bool {
         match a {
-            Addr::Register(r) => preserved(r.0),
-            Addr::Load { addr, .. } => in_addr(addr),
-            Addr::Binary(_, a, b) => in_addr(a) || in_addr(b),
+            Addr::Register(r) => which(r.0),
+            Addr::Load { addr, .. } => in_addr(addr, which),
+            Addr::Binary(_, a, b) => in_addr(a, which) || in_addr(b, which),
             _ => false,
         }
     }
@@ -151,10 +153,10 @@ pub fn reads_preserved(e: &Expr) -> bool {
     inner_exprs(e, &mut |e| {
         found |= match &e.kind {
             ExprKind::Target(t) | ExprKind::TargetString(t) => match &**t {
-                TargetPlace::Register { reg, .. } => preserved(reg.0),
-                TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => in_addr(addr),
+                TargetPlace::Register { reg, .. } => which(reg.0),
+                TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => in_addr(addr, which),
             },
-            ExprKind::TargetAddress(a) => in_addr(a),
+            ExprKind::TargetAddress(a) => in_addr(a, which),
             _ => false,
         };
     });

@@ -75,6 +75,7 @@ pub mod probe_flag {
     pub const BIG_STACK: u32 = 2;
     pub const OPTIONAL: u32 = 4;
     pub const NEVER: u32 = 8;
+    pub const RESULT: u32 = 16;
 }
 
 #[derive(Clone, Debug)]
