@@ -35,7 +35,8 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.verbose = o->verbose;
 	g.explain = o->explain;
 	g.traps_only = o->traps_only;
-	g.launched = t->launched;
+	g.heir = t->heir;
+	g.launched = t->launched && !t->heir;
 	_exit(guardian_run(&g));
 }
 
@@ -71,6 +72,7 @@ static int start_guardian(struct target *t, struct session *s, const struct opti
 int target_attach(struct target *t, pid_t pid, struct session *s, const struct options *o)
 {
 	memset(t, 0, sizeof(*t));
+	t->session = s;
 	t->pid = pid;
 	return start_guardian(t, s, o);
 }
@@ -109,6 +111,7 @@ extern sigset_t runner_mask; /* as we were started with */
 int target_launch(struct target *t, struct session *s, const struct options *o)
 {
 	memset(t, 0, sizeof(*t));
+	t->session = s;
 	t->launched = true;
 	if (o->preload && preload_prepare(&preload, s, o))
 		return -1;
@@ -183,6 +186,38 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	}
 }
 
+/*
+ * The other end is gone without a last word. Another guardian takes its place until the target is clean: breakpoints
+ * that nobody serves kill whoever runs into them. true: that one speaks to us now.
+ */
+static bool orphaned(struct target *t, const struct options *o)
+{
+	t->failed = true;
+	if (o->preload) {
+		fprintf(stderr,
+			"trapless-run: the attendant of process %d was killed: the agent takes its "
+			"probes away by itself\n",
+			t->pid);
+		return false;
+	}
+	if (!t->heir) {
+		t->heir = true;
+		close(t->sock);
+		waitpid(t->guardian, NULL, WNOHANG);
+		fprintf(stderr,
+			"trapless-run: the guardian of process %d was killed: another one takes "
+			"the probes out\n",
+			t->pid);
+		if (!start_guardian(t, t->session, o))
+			return true;
+	}
+	fprintf(stderr,
+		"trapless-run: the guardian of process %d was killed: its probes stay in, silent; "
+		"attach to it again to clean up\n",
+		t->pid);
+	return false;
+}
+
 bool target_hear(struct target *t, const struct options *o, bool block)
 {
 	struct message m;
@@ -204,16 +239,8 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 		}
 		if (n < 0 && errno == EAGAIN)
 			return true;
-		if (!t->done) {
-			t->failed = true;
-			fprintf(stderr,
-				o->preload ? "trapless-run: the attendant of process %d was "
-					     "killed: the agent takes its probes away by itself\n"
-					   : "trapless-run: the guardian of process %d was killed: "
-					     "its probes stay in, silent; attach to it again to "
-					     "clean up\n",
-				t->pid);
-		}
+		if (!t->done && orphaned(t, o))
+			return true;
 		t->done = true;
 		return false;
 	}

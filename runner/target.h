@@ -11,6 +11,7 @@
 #include "session.h"
 
 struct target {
+	struct session *session;
 	pid_t pid, guardian;
 	int sock;
 	bool launched, ready, ended, done, failed;
@@ -18,6 +19,7 @@ struct target {
 	uint32_t kept;
 	struct message counts;
 	bool counted;
+	bool heir; /* its guardian was killed, and this one only cleans up */
 };
 
 /* Fork a guardian for the process. 0, or -1 with a message printed. */

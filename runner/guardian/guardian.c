@@ -225,6 +225,10 @@ static int begin(struct guardian *g)
 	ret = remote_find_syscall(g);
 	if (!ret)
 		ret = recover(g);
+	if (g->heir) {
+		g->leave = true;
+		return ret;
+	}
 	if (!ret)
 		ret = session_arm(g, NULL, true);
 	if (!ret)

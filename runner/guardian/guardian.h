@@ -85,6 +85,7 @@ struct guardian {
 	struct thread *helper;
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
+	bool heir; /* of a guardian that was killed: only to clean up */
 	bool leave; /* runner gone, or it said so */
 	bool leaving; /* ... and we are at it */
 	bool injected, seccomp, launched;

@@ -11,7 +11,7 @@
 
 #include "guardian.h"
 
-enum { PATIENCE_MS = 1000 };
+enum { PATIENCE_MS = 1000, HEIRS_PATIENCE_MS = 10000 };
 
 /* Address of a control block in the target, 0: none. */
 static uint64_t find_block(struct guardian *g)
@@ -52,7 +52,7 @@ static struct tl_ctl *read_block(struct guardian *g, uint64_t at)
 /* Threads that are still on their way through get time to leave. */
 static int give_back(struct guardian *g)
 {
-	double end = now_ms() + PATIENCE_MS;
+	double end = now_ms() + (g->heir ? HEIRS_PATIENCE_MS : PATIENCE_MS);
 	int kept;
 
 	for (;;) {

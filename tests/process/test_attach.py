@@ -97,7 +97,48 @@ def test_runner_killed(ctx):
 test_runner_killed.variants = PAIR
 
 
+def tracer_of(pid):
+    with open('/proc/%d/status' % pid) as f:
+        return int([line for line in f if line.startswith('TracerPid')][0].split()[1])
+
+
 def test_guardian_killed(ctx):
+    """Another one takes the probes out."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, 2)
+    time.sleep(0.2)
+    before = Before(p.pid, os.path.basename(path))
+    for _ in range(5):
+        s = attach(ctx, module, p.pid, seconds=0.05)
+        os.kill(tracer_of(p.pid), signal.SIGKILL)
+        _, err = s.communicate(timeout=20)
+        assert s.returncode == 1 and 'another one takes the probes out' in err and 'clean up' not in err, err
+        before.check(5.0)
+        assert p.poll() is None, 'the target died'
+    p.terminate()
+    p.communicate(timeout=20)
+    assert p.returncode == 7
+
+
+def test_guardian_killed_by_traps(ctx):
+    """Breakpoints that nobody serves are gone before the next hit, half a second later."""
+    path = ctx.target('late')
+    p = start(ctx, path, '/nonexistent', stdin=-1)
+    libc = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
+    s = attach(ctx, tap.counter(ctx.tmp, path, ['printf', 'dlopen'], library=libc), p.pid)
+    os.kill(tracer_of(p.pid), signal.SIGKILL)
+    _, err = s.communicate(timeout=20)
+    assert s.returncode == 1 and 'another one takes the probes out' in err, err
+    time.sleep(0.5)
+    out, _ = p.communicate('go\n', timeout=20)
+    assert p.returncode == 2 and out == 'called 0\n', (p.returncode, out)
+
+
+test_guardian_killed_by_traps.variants = ('traps',)
+
+
+def test_both_killed(ctx):
     """Nobody was left to clean up: the next session does it."""
     path = ctx.target('count')
     module = tap.counter(ctx.tmp, path, ['work'])
@@ -105,11 +146,12 @@ def test_guardian_killed(ctx):
     time.sleep(0.2)
     before = Before(p.pid, os.path.basename(path))
     s = attach(ctx, module, p.pid, seconds=0.1)
-    with open('/proc/%d/status' % p.pid) as f:
-        guardian = int([l for l in f if l.startswith('TracerPid')][0].split()[1])
+    guardian = tracer_of(p.pid)
+    os.kill(guardian, signal.SIGSTOP)
+    s.kill()
     os.kill(guardian, signal.SIGKILL)
-    _, err = s.communicate(timeout=20)
-    assert s.returncode == 1 and 'attach to it again to clean up' in err, err
+    s.wait()
+    time.sleep(0.1)
     assert p.poll() is None, 'the target died'
     s = attach(ctx, module, p.pid, seconds=0.2)
     out, err = finish(s)
