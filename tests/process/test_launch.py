@@ -107,7 +107,7 @@ def test_explain(ctx):
     r = launch(ctx, module, path + ' 1 10', args=['--explain'])
     lines = [line for line in r.stderr.splitlines() if 'function("' in line]
     assert len(lines) == 2, r
-    want = 'trap' if ctx.env.get('TRAPLESS_TRAPS_ONLY') else ('retarget', 'whole', 'window', 'trap')
+    want = 'trap' if ctx.env.get('TRAPLESS_TRAPS_ONLY') else ('retarget', 'whole', 'pun', 'evict', 'window', 'trap')
     assert all(line.startswith(want) for line in lines), r
     assert want != 'trap' or all('OPT_OFF' in line for line in lines), r
     r = launch(ctx, module, path + ' 1 10', args=['--explain', '-v'])
