@@ -3,7 +3,9 @@
 //! families, each with the whole body that runs there.
 
 use crate::collect::Declarations;
-use trapless_syntax::ast::{Alias, Block, Component, NodeIds, Probe, ProbePoint, Stmt, StmtKind};
+use trapless_syntax::ast::{
+    Alias, BinOp, Block, Component, Expr, ExprKind, NodeIds, Probe, ProbePoint, Stmt, StmtKind,
+};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 use trapless_syntax::visit::refresh_ids;
 use trapless_syntax::{FileId, Span};
@@ -47,14 +49,14 @@ const MAX_DEPTH: usize = 50;
 pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec<Unit> {
     let mut units = Vec::new();
     for p in &all.probes {
-        // Points without aliases around them share one body.
+        // Points without aliases and conditions around them share one body.
         let mut plain: Vec<ProbePoint> = Vec::new();
         for point in &p.points {
             let mut found = Vec::new();
             let mut wrap = Wrap::default();
-            expand_point(all, point, &mut wrap, 0, &mut found, diags);
+            expand_point(all, point, &mut wrap, 0, &mut found, ids, diags);
             for (point, wrap) in found {
-                match wrap.is_empty() {
+                match wrap.is_empty() && point.condition.is_none() {
                     true => plain.push(point),
                     false => units.push(unit(p, vec![point], &wrap, ids)),
                 }
@@ -86,6 +88,7 @@ fn expand_point<'a>(
     wrap: &mut Wrap<'a>,
     depth: usize,
     found: &mut Vec<(ProbePoint, Wrap<'a>)>,
+    ids: &NodeIds,
     diags: &mut Diagnostics,
 ) {
     let matching = aliases_for(all, point);
@@ -120,12 +123,24 @@ fn expand_point<'a>(
                 components: to.components.iter().chain(rest).cloned().collect(),
                 optional: point.optional || to.optional,
                 sufficient: point.sufficient || to.sufficient,
-                condition: point.condition.clone().or_else(|| to.condition.clone()),
+                condition: both(&point.condition, &to.condition, ids),
                 span: point.span,
             };
-            expand_point(all, &next, &mut inner, depth + 1, found, diags);
+            expand_point(all, &next, &mut inner, depth + 1, found, ids, diags);
         }
     }
+}
+
+/// The conditions of a point and of the alias around it.
+fn both(a: &Option<Expr>, b: &Option<Expr>, ids: &NodeIds) -> Option<Expr> {
+    let (Some(a), Some(b)) = (a, b) else {
+        return a.clone().or_else(|| b.clone());
+    };
+    Some(Expr {
+        id: ids.fresh(),
+        span: a.span,
+        kind: ExprKind::Binary(BinOp::And, Box::new(a.clone()), Box::new(b.clone())),
+    })
 }
 
 /// Aliases whose whole name begins the point, and the components behind it.
@@ -203,7 +218,7 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
     false
 }
 
-fn unit(p: &Probe, points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit {
+fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit {
     let as_stmt = |b: &Block| Stmt {
         kind: StmtKind::Block(b.clone()),
         span: b.span,
@@ -215,12 +230,34 @@ fn unit(p: &Probe, points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit 
         stmts,
         span: p.body.span,
     };
+    // Only a point that stands alone has a condition.
+    if let Some(cond) = points.first_mut().and_then(|p| p.condition.take()) {
+        body = guarded(cond, body);
+    }
     refresh_ids(&mut body, ids);
     Unit {
         body,
         points,
         file: p.span.file,
         span: p.span,
+    }
+}
+
+/// `{ if (cond) BODY }`
+fn guarded(cond: Expr, body: Block) -> Block {
+    let span = body.span;
+    let then = Stmt {
+        kind: StmtKind::Block(body),
+        span,
+    };
+    let kind = StmtKind::If {
+        cond,
+        then: Box::new(then),
+        otherwise: None,
+    };
+    Block {
+        stmts: vec![Stmt { kind, span }],
+        span,
     }
 }
 

@@ -87,16 +87,6 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
 fn resolve(unit: &expand::Unit, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let mut all = Vec::new();
     for p in &unit.points {
-        if let Some(cond) = &p.condition {
-            diags
-                .error(
-                    Tag::NotBuilt,
-                    cond.span,
-                    "probe conditions are not built yet",
-                )
-                .help("test the condition inside the probe, and use `next`");
-            continue;
-        }
         let found = points::resolve(p, world, diags);
         let done = p.sufficient && !found.is_empty();
         all.extend(found);
