@@ -6,7 +6,8 @@
  * equal, the handler must have seen the right registers, and the number of
  * calls must be right.
  *
- * usage: ab [rounds [case]]
+ * usage: ab [-r ROWS] [rounds [case]]
+ * ROWS: what gen/decoder-tables --cases prints, see rows.c
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -17,29 +18,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include "../../unit.h"
-#include "../../../engine/core/internal.h"
-#include "../../../engine/insn/x86/insn.h"
-
-#define STACK  (64 * 1024)
-#define DATA   8192
-#define XSAVE  4096
-#define RED    128
-#define STATUS 0x8d5 /* CF PF AF ZF SF OF */
-
-struct state {
-	uint64_t r[16]; /* in the processor's order: ax cx dx bx sp bp si di r8-r15 */
-	uint64_t flags, target;
-	uint8_t pad[192 - 18 * 8];
-	uint8_t xsave[XSAVE];
-} __attribute__((aligned(64)));
-
-struct test_case {
-	const char *name;
-	uint8_t *start, *body_end, *end;
-};
+#include "ab.h"
 
 extern const struct test_case __start_ab_tab[], __stop_ab_tab[];
-extern uint8_t ab_cases_begin[], ab_cases_end[], ab_data[DATA];
+extern uint8_t ab_cases_begin[], ab_cases_end[];
 extern uint64_t ab_mark, ab_seen_return, ab_red[2], ab_words[3];
 void ab_run(struct state *in, struct state *out);
 int ab_pre(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
@@ -163,8 +145,15 @@ static void fill(void *mem, size_t n)
 		*p++ = rnd();
 }
 
+struct ab_given ab_given;
+uint64_t ab_xmask = 7; /* x87, SSE, AVX: what is loaded, saved and compared */
+
 static void random_state(struct state *s, uint8_t *code)
 {
+	if (ab_given.state) {
+		*s = *ab_given.state;
+		return;
+	}
 	memset(s, 0, sizeof(*s));
 	for (int i = 0; i < 16; i++)
 		s->r[i] = rnd() & 1 ? rnd() : rnd() & 0xff;
@@ -182,7 +171,9 @@ static void random_state(struct state *s, uint8_t *code)
 	fill(s->xsave, 512);
 	fill(s->xsave + 576, 256);
 	memset(s->xsave + 512, 0, 64);
-	s->xsave[512] = 7; /* XSTATE_BV: x87, SSE, AVX */
+	s->xsave[512] = (uint8_t)ab_xmask; /* XSTATE_BV */
+	if (ab_xmask & AB_AVX512)
+		fill(s->xsave + AB_AVX512_AT, AB_AVX512_SIZE);
 	s->xsave[0] = 0x7f, s->xsave[1] = 3; /* all x87 exceptions masked */
 	memset(s->xsave + 2, 0, 22);
 	s->xsave[4] = (uint8_t)rnd();
@@ -204,10 +195,12 @@ static void run(struct state *in, struct world *w)
 {
 	uint64_t keep = seed;
 
-	seed = memory_seed;
+	seed = ab_given.state ? ab_given.seed : memory_seed;
 	fill(stack, STACK);
 	fill(ab_data, DATA);
 	seed = keep;
+	if (ab_given.image)
+		memcpy(ab_data, in->xsave, XSAVE);
 	/* popf must not turn on the trap or alignment flag; iretq not at all */
 	uint64_t *top = (uint64_t *)in->r[4];
 	top[0] &= ~(uint64_t)0x3fff28;
@@ -256,6 +249,9 @@ static const char *compare(const struct world *a, const struct world *b, const s
 	if (memcmp(a->out.xsave, b->out.xsave, 6) ||
 		memcmp(a->out.xsave + 24, b->out.xsave + 24, 488))
 		return "x87 or xmm";
+	if (ab_xmask & AB_AVX512 &&
+		memcmp(a->out.xsave + AB_AVX512_AT, b->out.xsave + AB_AVX512_AT, AB_AVX512_SIZE))
+		return "AVX-512 state";
 	return memcmp(a->out.xsave + 576, b->out.xsave + 576, 256) ? "ymm" : NULL;
 }
 
@@ -453,7 +449,7 @@ static void run_patched(struct state *in, const struct world *bare, uintptr_t at
 	run(in, &w);
 	memcpy((void *)now.plan.start, now.plan.orig, now.plan.changed);
 	move_neighbour(false);
-	diff = compare(bare, &w, in);
+	diff = ab_given.varies ? NULL : compare(bare, &w, in);
 	check_hits(in);
 	if (diff || now.wrong)
 		report(diff ? diff : now.wrong);
@@ -792,6 +788,69 @@ static void refusals(void)
 	CHECK(probe_bytes("\x06", 1) == -TL_E_NOT_BOUNDARY); /* not an instruction in 64-bit mode */
 }
 
+/* --- for rows.c ------------------------------------------------------------------------ */
+
+void ab_random(struct state *s, const struct test_case *c)
+{
+	now.c = c;
+	random_state(s, c->start);
+}
+
+const char *ab_bare_twice(struct state *s)
+{
+	static struct world a, b;
+
+	run(s, &a);
+	if (ab_fault)
+		return NULL;
+	run(s, &b);
+	return compare(&a, &b, s);
+}
+
+bool ab_refused(const struct test_case *c)
+{
+	static struct walked w;
+
+	return walk(&w, c) || tl_arch_can_probe(&w.code, (uintptr_t)c->start);
+}
+
+unsigned ab_try_rungs(const struct test_case *c)
+{
+	static const struct variant *const few[] = {&variants[0], &variants[1], &variants[4]};
+	static struct walked w;
+	unsigned before = 0, after = 0;
+
+	now.c = c;
+	walk(&w, c);
+	for (unsigned r = 0; r <= TL_RUNG_TRAP; r++)
+		before += ran[r];
+	for (unsigned rung = TL_RUNG_RETARGET; rung <= TL_RUNG_TRAP; rung++)
+		for (size_t v = 0; v < sizeof(few) / sizeof(few[0]) && !unit_why; v++)
+			try_rung(&w, (uintptr_t)c->start, rung, few[v], 1);
+	for (unsigned r = 0; r <= TL_RUNG_TRAP; r++)
+		after += ran[r];
+	return after - before;
+}
+
+void ab_each_case(void (*fn)(const struct tl_insn *i))
+{
+	static struct walked w;
+	struct tl_insn i;
+
+	for (const struct test_case *c = __start_ab_tab; c < __stop_ab_tab; c++) {
+		walk(&w, c);
+		for (uint8_t *a = c->start; a < c->body_end; a++)
+			if (!tl_arch_can_probe(&w.code, (uintptr_t)a) &&
+				tl_insn_decode(&i, a, (size_t)(c->end - a), TL_INSN_64))
+				fn(&i);
+	}
+}
+
+static void every_row(void)
+{
+	unit_why = ab_rows();
+}
+
 /* ----------------------------------------------------------------------------------- */
 
 static void *place(uintptr_t at)
@@ -833,6 +892,10 @@ static void set_up(void)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "-r")) {
+		ab_rows_file = argv[2];
+		argc -= 2, argv += 2;
+	}
 	if (argc > 1)
 		rounds = (unsigned)atoi(argv[1]);
 	if (argc > 2)
@@ -846,6 +909,9 @@ int main(int argc, char **argv)
 		RUN(handlers_divert);
 		RUN(handlers_move_the_stack_pointer);
 		RUN(refusals);
+		alarm(170);
+		if (ab_rows_file)
+			RUN(every_row);
 	}
 	printf("# %u cases, %u instructions; runs: retarget %u, whole %u, pun %u, evict %u, window "
 	       "%u, trap %u; %u post, %u inverse\n",

@@ -391,7 +391,7 @@ ab_run: /* rdi = in, rsi = out */
 	push %r15
 	mov %rsi, ab_out(%rip)
 	mov %rsp, ab_host_sp(%rip)
-	mov $7, %eax
+	mov ab_xmask(%rip), %eax
 	xor %edx, %edx
 	xrstor64 192(%rdi)
 	mov 136(%rdi), %rax
@@ -447,10 +447,11 @@ ab_exit:
 	pushfq
 	popq 128(%rdi)
 	cld
-	mov $7, %eax
+	mov ab_xmask(%rip), %eax
 	xor %edx, %edx
 	xsave64 192(%rdi)
 	fninit
+	ldmxcsr ab_mxcsr(%rip)
 	pop %r15
 	pop %r14
 	pop %r13
@@ -495,6 +496,7 @@ ab_table:
 	.rept 64
 	.quad ab_taken
 	.endr
+ab_mxcsr: .long 0x1f80, 0
 ab_mark: .quad 0
 ab_seen_return: .quad 0
 ab_out: .quad 0
