@@ -178,6 +178,8 @@ void tl_preload_place(struct tl_preload *p)
 			continue;
 		if (from->process != TL_NONE && !is_here(&l, from->process))
 			to->result = is_other(&l, from->process) ? -TL_E_BUILD_ID : 0;
+		else if (is_here(&l, from->image) && p->traps_only)
+			to->result = tl_os_trap_allowed(); /* no need to try each */
 		else if (is_here(&l, from->image))
 			fill(p, from, i, l.here[from->image].bias, to);
 		else if (is_other(&l, from->image))
