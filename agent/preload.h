@@ -67,6 +67,8 @@ struct tl_preload {
 	int32_t unwatched; /* -TL_E_: why objects that come later go unnoticed */
 	uint32_t counted; /* the closing figures stand in the control block */
 	uint32_t kept;
+	uint32_t broken; /* promises that the engine found broken; the last one: */
+	char broken_text[128];
 };
 
 static inline int tl_futex_owner_dead(uint32_t word)

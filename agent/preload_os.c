@@ -213,6 +213,24 @@ int __wrap_tl_os_quiet(uintptr_t lo, uintptr_t hi)
 	return tl_alone ? 0 : __real_tl_os_quiet(lo, hi);
 }
 
+/* --- the engine's broken promises ------------------------------------------------------- */
+
+void __real_tl_broken(const char *what);
+void __wrap_tl_broken(const char *what);
+
+/* It counts them; here the user hears of them, too. */
+void __wrap_tl_broken(const char *what)
+{
+	uint32_t i;
+
+	__real_tl_broken(what);
+	if (!tl_preload)
+		return;
+	for (i = 0; what[i] && i + 1 < sizeof(tl_preload->broken_text); i++)
+		tl_preload->broken_text[i] = what[i];
+	tl_preload->broken++;
+}
+
 /* --- traps: none ------------------------------------------------------------------------ */
 
 bool tl_os_trap_may_kill(void)

@@ -244,8 +244,10 @@ static void closing_lines(void)
 	closing_line("hits missed (inside another handler, or a return without its call)", missed);
 	closing_line("calls left by an exception or longjmp", abandoned);
 	closing_line("calls left by a jump to a function that is not watched", tails);
-	closing_line("child processes that ran untraced", children);
-	closing_line("child processes that could not be cleaned", unclean);
+	if (!opt.preload) { /* nobody sees them there */
+		closing_line("child processes that ran untraced", children);
+		closing_line("child processes that could not be cleaned", unclean);
+	}
 	closing_line("probes refused", refused);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
 	if (ntargets)

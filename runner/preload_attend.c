@@ -26,6 +26,7 @@ enum { LOOK_NS = 20000000, PATIENCE_MS = 5000 };
 
 static struct guardian g; /* what the shared parts of the guardian ask for: messages, --explain */
 static struct tl_preload *mem;
+static const struct tl_symbol_image *images; /* the target may write what leads there, too */
 static pid_t command;
 static uint32_t rounds;
 static bool leave;
@@ -84,7 +85,6 @@ static void tell_refusals(void)
 
 static void note_states(void)
 {
-	const struct tl_symbol_image *here = (void *)((char *)mem + mem->images_at);
 	uint32_t i;
 
 	for (i = 0; i < g.mod->nprobes; i++) {
@@ -96,8 +96,11 @@ static void note_states(void)
 			g.shared_state[i] = PROBE_REFUSED;
 	}
 	for (i = 0; i < g.mod->nimages; i++) {
-		if (here[i].hi)
-			g.shared_images[i] = here[i];
+		struct tl_symbol_image here = images[i];
+
+		here.path = g.mod->images[i].path;
+		if (here.hi)
+			g.shared_images[i] = here;
 	}
 }
 
@@ -184,11 +187,13 @@ static void finish(bool failed)
 		take_leave();
 	if (mem->rounds) {
 		counts();
-		if (!mem->counted)
+		if (!mem->counted && mem->narmed)
 			guardian_say(&g, MSG_EXPLAIN, 0,
 				"trapless-run: hits missed: not known (the program ended without "
 				"its exit handlers)");
 	}
+	if (mem->broken)
+		guardian_note(&g, "the engine broke a promise: %.120s", mem->broken_text);
 	if (mem->kept)
 		guardian_say(&g, MSG_WARN, 0,
 			"a thread of the program still stands in probe memory: that memory is "
@@ -243,6 +248,7 @@ int preload_attend(
 	g.sock = sock;
 	g.mod = s->mod;
 	g.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
+	images = (const struct tl_symbol_image *)((const char *)mem + mem->images_at);
 	g.shared_images = s->images;
 	g.shared_state = s->state;
 	g.verbose = o->verbose;
