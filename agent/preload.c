@@ -60,6 +60,7 @@ static void count(void)
 			continue;
 		p->nmissed = word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
 		p->nabandoned = word_at(p->at_abandoned);
+		p->ntails = word_at(p->at_tails);
 	}
 	TL_STORE(&tl_preload->counted, 1);
 }

@@ -155,6 +155,7 @@ static void fill(const struct tl_preload *p, const struct tl_tap_probe *from, ui
 	to->nparts = from->nparts;
 	to->flags = (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
 		    (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
+		    (from->flags & TL_TAP_PROBE_RESULT ? TL_PROBE_RESULT : 0) |
 		    (p->traps_only ? TL_PROBE_NO_JUMP : 0);
 	place_parts(p, from, bias);
 	to->addr = from->addr + bias;

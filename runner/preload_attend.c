@@ -140,6 +140,19 @@ static bool look(void)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
+/* Returns that nobody has seen. */
+static void tell_tails(uint32_t i)
+{
+	char text[500];
+
+	snprintf(text, sizeof(text),
+		"TAIL_CALL: %.300s: calls left by a jump to another function: %llu; next: probe "
+		"the return of the function it jumps to",
+		module_string(g.mod, g.mod->probes[i].point),
+		(unsigned long long)guardian_probe(&g, i)->ntails);
+	guardian_say(&g, MSG_WARN, 0, text);
+}
+
 static void counts(void)
 {
 	struct message m = {.kind = MSG_COUNTS};
@@ -150,6 +163,9 @@ static void counts(void)
 
 		m.missed += p->nmissed;
 		m.abandoned += p->nabandoned;
+		m.tails += p->ntails;
+		if (p->ntails)
+			tell_tails(i);
 		m.refused += p->result != 0;
 	}
 	while (send(g.sock, &m, sizeof(m), MSG_NOSIGNAL) < 0 && errno == EINTR)

@@ -9,8 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FORBIDDEN(nr, behind)                                                                      \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), (behind), 0)
+#define FORBIDDEN(nr, behind) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), (behind), 0)
 
 int main(int argc, char **argv)
 {
