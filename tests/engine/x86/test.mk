@@ -5,13 +5,21 @@ ifndef LIB_SRCS
 include lib/lib.mk
 endif
 
-X86_TESTS := $(BUILD)/tests/engine/ab/libc
-X86_TEST_LINES := tests/engine/x86/run; $(X86_TESTS); long: tests/engine/x86/run all; long: $(X86_TESTS) 2
+AB_LIBC := $(BUILD)/tests/engine/ab/libc
+X86_ENTRIES := $(BUILD)/tests/engine/x86/entries
+X86_TESTS := $(AB_LIBC) $(X86_ENTRIES)
+X86_TEST_LINES := tests/engine/x86/run; $(AB_LIBC); $(X86_ENTRIES); \
+	long: tests/engine/x86/run all; long: $(AB_LIBC) 2; long: $(X86_ENTRIES) /usr/bin/git
 
 .PHONY: x86-tests
 x86-tests: $(X86_TESTS)
 
-$(BUILD)/tests/engine/ab/libc: tests/engine/ab/libc.c engine/insn/x86/decode.c engine/insn/x86/attr.c \
+$(AB_LIBC): tests/engine/ab/libc.c engine/insn/x86/decode.c engine/insn/x86/attr.c \
 		$(LIB_OUT)/libtrapless.a tests/unit.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude $(CFLAGS) -o $@ $(filter %.c %.a, $^) -lpthread
+
+$(X86_ENTRIES): tests/engine/x86/entries.c runner/coverage/file.c runner/coverage/file.h $(LIB_OBJS) tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude $(CFLAGS) -o $@ $(filter %.c, $^) \
+		$(filter-out %/libc_mem.o, $(LIB_OBJS)) -lpthread

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine finds the ways into a function without decoding the rest of the
+ * file. Here everything is decoded, and every jump from one function into
+ * another must be among the ways in that the engine knows, in whatever order
+ * functions are asked for.
+ *
+ * usage: entries [FILE]    default: this process's libc
+ */
+#define _GNU_SOURCE
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../unit.h"
+#include "../../../engine/core/ehframe.h"
+#include "../../../engine/core/entries.h"
+#include "../../../runner/coverage/file.h"
+
+enum { PADS = 4096 };
+
+static const char *path;
+static struct cov_file file;
+static struct tl_image img;
+static struct tl_eh_entry *parts;
+static size_t nparts;
+static struct jump {
+	uintptr_t to;
+	size_t from; /* part */
+} * jumps; /* that lead into another part, sorted */
+static size_t njumps, leaving;
+
+static bool in_part(const struct tl_eh_entry *e, uintptr_t addr)
+{
+	return addr - e->part.start < e->part.size;
+}
+
+static void note(void *arg, uintptr_t to)
+{
+	(void)arg;
+	if (to < img.lo || to >= img.hi || in_part(&parts[leaving], to))
+		return;
+	if (!(njumps & (njumps - 1)))
+		jumps = realloc(jumps, (njumps ? 2 * njumps : 1) * sizeof(*jumps));
+	jumps[njumps++] = (struct jump){to, leaving};
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct jump *x = a, *y = b;
+
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+static void read_jumps(void)
+{
+	static struct tl_func func;
+
+	nparts = tl_eh_count(&img);
+	parts = calloc(nparts, sizeof(*parts));
+	for (size_t i = 0; i < nparts; i++)
+		tl_eh_entry(&img, i, &parts[i]);
+	for (leaving = 0; leaving < nparts; leaving++)
+		if (!tl_func_walk(&func, parts[leaving].part.start, parts[leaving].part.size))
+			tl_arch_code_leaves(&func.code, note, NULL);
+	qsort(jumps, njumps, sizeof(*jumps), by_target);
+	tl_func_deinit(&func);
+}
+
+static size_t first_into(const struct tl_eh_entry *e)
+{
+	size_t lo = 0, hi = njumps;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (jumps[mid].to < e->part.start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool contains(const uintptr_t *pads, size_t n, uintptr_t addr)
+{
+	while (n--)
+		if (pads[n] == addr)
+			return true;
+	return false;
+}
+
+/* Where a jump table ends is a guess: what lies behind it may be read too, and leads between instructions. */
+static bool is_sense(const struct tl_eh_entry *e, uintptr_t to)
+{
+	static struct tl_func func;
+	size_t bit = to - e->part.start;
+
+	return !tl_func_walk(&func, e->part.start, e->part.size) &&
+	       (func.code.boundary[bit / 8] >> bit % 8 & 1);
+}
+
+/* Jumps into this part that the engine does not know. */
+static size_t unknown(const struct tl_eh_entry *e)
+{
+	static uintptr_t pads[PADS];
+	size_t npads = 0, bad = 0;
+	uintptr_t hi = e->part.start + e->part.size;
+
+	if (tl_image_entries(tl_image_find(img.lo), e->part.start, hi, pads, PADS, &npads))
+		return 0; /* the engine knows that it does not know all */
+	for (size_t i = first_into(e); i < njumps && jumps[i].to < hi; i++)
+		if (!contains(pads, npads, jumps[i].to) && is_sense(e, jumps[i].to)) {
+			if (!bad++)
+				printf("# a jump from the function at %#lx to %#lx is not known\n",
+					parts[jumps[i].from].part.start - img.bias,
+					jumps[i].to - img.bias);
+		}
+	return bad;
+}
+
+static void upwards(void)
+{
+	size_t bad = 0;
+
+	tl_image_renew(img.lo);
+	for (size_t i = 0; i < nparts; i++)
+		bad += unknown(&parts[i]);
+	CHECK(bad == 0);
+}
+
+static void downwards(void)
+{
+	size_t bad = 0;
+
+	tl_image_renew(img.lo);
+	for (size_t i = nparts; i--;)
+		bad += unknown(&parts[i]);
+	CHECK(bad == 0);
+}
+
+static void there_are_jumps(void)
+{
+	printf("# %s: %zu jumps between %zu functions and parts\n", path, njumps, nparts);
+	CHECK(nparts > 100);
+	CHECK(njumps > 100);
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size, (void)arg;
+	if (strstr(info->dlpi_name, "libc.so"))
+		path = strdup(info->dlpi_name);
+	return path != NULL;
+}
+
+int main(int argc, char **argv)
+{
+	dl_iterate_phdr(find_libc, NULL);
+	if (argc > 1)
+		path = argv[1];
+	if (!path || cov_file_open(&file, path)) {
+		printf("not ok entries: %s\n", path ? file.why : "no libc");
+		return 1;
+	}
+	img = (struct tl_image){.bias = file.bias,
+		.lo = file.text[0].start,
+		.hi = file.text[0].end,
+		.eh_frame_hdr = file.eh_frame_hdr,
+		.eh_frame_hdr_size = file.eh_frame_hdr_size,
+		.name = "file"};
+	tl_os_lock();
+	if (tl_engine_init_locked() || tl_image_add(&img)) {
+		printf("not ok entries: the engine does not start\n");
+		return 1;
+	}
+	read_jumps();
+	RUN(there_are_jumps);
+	RUN(upwards);
+	RUN(downwards);
+	tl_os_unlock();
+	return UNIT_RESULT();
+}
