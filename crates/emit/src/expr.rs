@@ -107,6 +107,7 @@ impl Body<'_, '_> {
                 let keys = self.keys(keys);
                 self.called(format!("tl_map_has(run, &map{}, {keys})", map.0))
             }
+            ExprKind::InSlice { map, slice } => self.in_slice(*map, slice, e.span),
             ExprKind::Call { function, args } => self.function_call(*function, args, e.span),
             ExprKind::Stat {
                 op,
@@ -237,13 +238,7 @@ impl Body<'_, '_> {
                 Ty::Str => format!("TL_STR({v})"),
             })
             .collect();
-        let name = format!("k_{}", self.number());
-        self.frame(16 * keys.len() as u32);
-        self.line(format!(
-            "const struct tl_value {name}[] = {{ {} }};",
-            values.join(", ")
-        ));
-        name
+        self.key_array(&values)
     }
 
     /// A value that later side effects do not change: a local is copied.

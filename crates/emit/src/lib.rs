@@ -18,6 +18,7 @@ mod handler;
 mod layout;
 mod print;
 mod result;
+mod slice;
 mod stmt;
 mod text;
 

@@ -65,6 +65,7 @@ impl Body<'_, '_> {
                 let n = g.0;
                 self.call(format!("tl_map_clear(run, &map{n});"));
             }
+            StmtKind::DeleteSlice { map, slice } => self.delete_slice(*map, slice, s.span),
             StmtKind::Delete { global, keys } => self.delete(*global, keys),
             StmtKind::Break => {
                 let label = self.loops.last_mut().map(|l| {
@@ -131,7 +132,7 @@ impl Body<'_, '_> {
     }
 
     /// One more turn of a loop, against MAXACTION.
-    fn spend(&mut self, n: usize, span: Span) {
+    pub fn spend(&mut self, n: usize, span: Span) {
         self.frame_of_call();
         self.open(&format!("if (!tl_run_spend(run, {n}))"));
         self.set_place("keyword", span);
@@ -146,6 +147,12 @@ impl Body<'_, '_> {
         let limit = match &f.limit {
             Some(e) => self.value(e),
             None => "TL_NO_LIMIT".to_string(),
+        };
+        let slice = self.slice_keys(&f.slice);
+        // Of a slice only its own elements count.
+        let (limit, left) = match slice.is_empty() {
+            true => (limit, None),
+            false => ("TL_NO_LIMIT".to_string(), Some(self.long(limit))),
         };
         let (sort, direction, op) = match &f.sort {
             None => ("TL_SORT_NONE".to_string(), 1, StatOp::Count),
@@ -167,8 +174,15 @@ impl Body<'_, '_> {
             "tl_iter_begin(run, &{it}, &map{map}, {sort}, {direction}, {op}, {limit});"
         ));
         let number = self.enter_loop();
-        self.open(&format!("while (tl_iter_next(&{it}))"));
+        let more = left
+            .as_ref()
+            .map_or(String::new(), |n| format!("{n} > 0 && "));
+        self.open(&format!("while ({more}tl_iter_next(&{it}))"));
         self.spend(1 + count(&f.body), s.span);
+        self.skip_others(&it, &slice);
+        if let Some(left) = left {
+            self.line(format!("{left}--;"));
+        }
         for (n, key) in f.keys.iter().enumerate() {
             let local = self.local(*key);
             match self.local_ty(*key) {
@@ -278,7 +292,10 @@ pub(crate) fn count(stmts: &[Stmt]) -> usize {
 fn has_loops(stmts: &[Stmt]) -> bool {
     let mut found = false;
     walk::each_stmt(stmts, &mut |s| {
-        found |= matches!(s.kind, StmtKind::Loop { .. } | StmtKind::Foreach(_));
+        found |= matches!(
+            s.kind,
+            StmtKind::Loop { .. } | StmtKind::Foreach(_) | StmtKind::DeleteSlice { .. }
+        );
     });
     found
 }

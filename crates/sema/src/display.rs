@@ -182,6 +182,7 @@ fn show_map(
     };
     let walk = Foreach {
         map: g,
+        slice: Vec::new(),
         keys: (0..keys.len()).map(|n| LocalId(n as u32)).collect(),
         value: None,
         sort: Some(Sort {

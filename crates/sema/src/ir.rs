@@ -272,6 +272,11 @@ pub enum StmtKind {
         body: Vec<Stmt>,
     },
     Foreach(Foreach),
+    /// `delete a[*, k]`
+    DeleteSlice {
+        map: GlobalId,
+        slice: Slice,
+    },
     Return(Option<Expr>),
     DeleteAll(GlobalId),
     /// Also a scalar, then without keys: back to 0, "" or an empty statistic.
@@ -290,9 +295,14 @@ pub enum StmtKind {
     },
 }
 
+/// One for each key of an array; `None`: any.
+pub type Slice = Vec<Option<Expr>>;
+
 #[derive(Clone, Debug)]
 pub struct Foreach {
     pub map: GlobalId,
+    /// Only these elements; empty: all.
+    pub slice: Slice,
     pub keys: Vec<LocalId>,
     /// `v = k in a`; a statistic cannot be bound.
     pub value: Option<LocalId>,
@@ -372,6 +382,11 @@ pub enum ExprKind {
     In {
         map: GlobalId,
         keys: Vec<Expr>,
+    },
+    /// `[*, k] in a`
+    InSlice {
+        map: GlobalId,
+        slice: Slice,
     },
     Call {
         function: FunctionId,

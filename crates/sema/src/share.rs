@@ -103,9 +103,9 @@ impl Uses {
 
     fn stmt(&mut self, s: &Stmt) {
         match &s.kind {
-            StmtKind::DeleteAll(g) | StmtKind::Delete { global: g, .. } => {
-                self.touch(*g, Access::Write)
-            }
+            StmtKind::DeleteAll(g)
+            | StmtKind::Delete { global: g, .. }
+            | StmtKind::DeleteSlice { map: g, .. } => self.touch(*g, Access::Write),
             StmtKind::Foreach(f) => self.touch(f.map, Access::Read),
             StmtKind::Loop {
                 cond,
@@ -161,6 +161,7 @@ impl Uses {
             // Adding to an array, or adding where the value is used.
             ExprKind::Sample { global, .. } => self.touch(*global, Access::Write),
             ExprKind::In { map: g, .. }
+            | ExprKind::InSlice { map: g, .. }
             | ExprKind::Stat { global: g, .. }
             | ExprKind::HistBucket { global: g, .. } => self.touch(*g, Access::Read),
             ExprKind::Print(p) => {
@@ -233,6 +234,7 @@ fn value_reads(body: &[Stmt], found: &mut HashSet<GlobalId>) {
                 place(p, found)
             }
             ExprKind::In { map: g, .. }
+            | ExprKind::InSlice { map: g, .. }
             | ExprKind::Stat { global: g, .. }
             | ExprKind::HistBucket { global: g, .. } => {
                 found.insert(*g);

@@ -39,7 +39,8 @@ pub fn own_exprs(s: &Stmt) -> Vec<&Expr> {
     match &s.kind {
         StmtKind::Expr(e) | StmtKind::If { cond: e, .. } => vec![e],
         StmtKind::Loop { cond, step, .. } => cond.iter().chain(step.as_deref()).collect(),
-        StmtKind::Foreach(x) => x.limit.iter().collect(),
+        StmtKind::Foreach(x) => x.limit.iter().chain(x.slice.iter().flatten()).collect(),
+        StmtKind::DeleteSlice { slice, .. } => slice.iter().flatten().collect(),
         StmtKind::Return(e) => e.iter().collect(),
         StmtKind::Delete { keys, .. } => keys.iter().collect(),
         _ => Vec::new(),
@@ -80,6 +81,7 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             f(value);
         }
         ExprKind::In { keys, .. } | ExprKind::Stat { keys, .. } => keys.iter().for_each(f),
+        ExprKind::InSlice { slice, .. } => slice.iter().flatten().for_each(f),
         ExprKind::HistBucket { keys, bucket, .. } => {
             keys.iter().for_each(&mut *f);
             f(bucket);

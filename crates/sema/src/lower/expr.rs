@@ -48,10 +48,11 @@ impl Lowerer<'_, '_> {
             } => return self.ternary(cond, then, otherwise, want, e.span),
             ExprKind::Assign { op, target, value } => self.assign(*op, target, value),
             ExprKind::In { keys, base } => {
-                let (g, keys) = self.element(base, keys, e.span)?;
-                long(ir::ExprKind::In {
-                    map: ir::GlobalId(g as u32),
-                    keys,
+                let (g, slice) = self.slice(base, keys, e.span)?;
+                let map = ir::GlobalId(g as u32);
+                long(match all_given(&slice) {
+                    Some(keys) => ir::ExprKind::In { map, keys },
+                    None => ir::ExprKind::InSlice { map, slice },
                 })
             }
             ExprKind::Index { base, keys } => self.index(base, keys, e.span),
@@ -179,6 +180,25 @@ impl Lowerer<'_, '_> {
         keys: &[Key],
         span: Span,
     ) -> Option<(usize, Vec<ir::Expr>)> {
+        let any = keys.iter().find(|k| matches!(k, Key::Any(_)));
+        let (g, slice) = self.slice(base, keys, span)?;
+        match (any, all_given(&slice)) {
+            (None, Some(keys)) => Some((g, keys)),
+            _ => {
+                let at = any.map_or(span, Key::span);
+                self.error(
+                    Tag::ArrayKeys,
+                    at,
+                    "`*` stands for many elements, this is one",
+                )
+                .help("slices are for foreach, delete and in");
+                None
+            }
+        }
+    }
+
+    /// The same where a key may be `*`.
+    pub fn slice(&mut self, base: &Expr, keys: &[Key], span: Span) -> Option<(usize, ir::Slice)> {
         let ExprKind::Ident(name) = &base.kind else {
             return self.not_built(base.span, "this use of a histogram", "print the histogram");
         };
@@ -220,11 +240,9 @@ impl Lowerer<'_, '_> {
             match key {
                 Key::Expr(e) => {
                     let v = self.expr(e, ty)?;
-                    out.push(self.typed(v, value_type(ty))?);
+                    out.push(Some(self.typed(v, value_type(ty))?));
                 }
-                Key::Any(span) => {
-                    return self.not_built(*span, "a wildcard as a key", "write a foreach loop")
-                }
+                Key::Any(_) => out.push(None),
             }
         }
         Some((g, out))
@@ -846,4 +864,9 @@ fn fold_binary(op: BinOp, a: ir::Expr, b: ir::Expr) -> ir::ExprKind {
         }
     }
     ir::ExprKind::Binary(op, Box::new(a), Box::new(b))
+}
+
+/// The keys of a slice that is one element.
+pub fn all_given(slice: &ir::Slice) -> Option<Vec<ir::Expr>> {
+    slice.iter().cloned().collect()
 }

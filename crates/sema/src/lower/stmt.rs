@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Statements.
 
+use super::expr::all_given;
 use super::{value_type, Lowerer};
 use crate::infer::{Scope, VTy};
 use crate::ir;
@@ -207,10 +208,11 @@ impl Lowerer<'_, '_> {
                 })
             }
             ExprKind::Index { base, keys } => {
-                let (g, keys) = self.element(base, keys, e.span)?;
-                Some(ir::StmtKind::Delete {
-                    global: ir::GlobalId(g as u32),
-                    keys,
+                let (g, slice) = self.slice(base, keys, e.span)?;
+                let map = ir::GlobalId(g as u32);
+                Some(match all_given(&slice) {
+                    Some(keys) => ir::StmtKind::Delete { global: map, keys },
+                    None => ir::StmtKind::DeleteSlice { map, slice },
                 })
             }
             _ => {
@@ -246,11 +248,6 @@ impl Lowerer<'_, '_> {
             .help("print the histogram instead");
             return None;
         };
-        if f.slice.is_some() {
-            self.error(Tag::NotBuilt, span, "foreach over a slice is not built yet")
-                .help("test the keys inside the loop");
-            return None;
-        }
         let Some(g) = self.global(name).filter(|g| self.is_array(*g)) else {
             self.error(
                 Tag::ArrayScalar,
@@ -285,6 +282,10 @@ impl Lowerer<'_, '_> {
             None => None,
             Some(s) => Some(self.sort(s, types.value)?),
         };
+        let slice = match &f.slice {
+            None => Vec::new(),
+            Some(keys) => self.slice(&f.base, keys, span)?.1,
+        };
         let limit = match &f.limit {
             None => None,
             Some(e) => Some(self.number(e)?),
@@ -296,6 +297,7 @@ impl Lowerer<'_, '_> {
         self.in_loop -= 1;
         Some(ir::StmtKind::Foreach(ir::Foreach {
             map: ir::GlobalId(g as u32),
+            slice,
             keys,
             value,
             sort,
