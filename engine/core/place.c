@@ -59,9 +59,15 @@ static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 	return !tl_detour_returns_into(plan->start, plan->start + plan->len);
 }
 
+/* Rungs whose detours must lie at certain places, where none can be had there. */
+static unsigned rungs_out_of_reach(void)
+{
+	return tl_os_code_at_will() ? 0 : 1u << TL_RUNG_PUN | 1u << TL_RUNG_EVICT;
+}
+
 static void allow_rungs(struct group *g)
 {
-	unsigned allowed = tl_arch_rungs & ALL_RUNGS;
+	unsigned allowed = tl_arch_rungs & ALL_RUNGS & ~rungs_out_of_reach();
 
 	g->trap_why = tl_os_trap_allowed();
 	if (g->trap_why)
@@ -111,9 +117,12 @@ static int take_answer(const struct tl_batch *b, struct tl_plan *plan, struct gr
 {
 	while (!ret && plan->rung == TL_RUNG_WINDOW && !may_cover(b, plan))
 		ret = next_candidate(plan, g, -TL_E_BUSY);
-	for (unsigned rung = 1; rung < TL_RUNG_TRAP; rung++)
+	for (unsigned rung = 1; rung < TL_RUNG_TRAP; rung++) {
+		if (rungs_out_of_reach() & 1u << rung)
+			plan->why[rung] = -TL_E_OUT_OF_REACH;
 		if (!tl_core.optimize && !(g->allowed & 1u << rung))
 			plan->why[rung] = -TL_E_OPT_OFF;
+	}
 	if (ret) {
 		plan->why[TL_RUNG_TRAP] = g->trap_why;
 		return g->trap_why && tl_site_only_trap(g->sites[0]) ? g->trap_why : ret;

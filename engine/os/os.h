@@ -41,6 +41,8 @@ void tl_os_stacks_release(uintptr_t base, size_t count, size_t size);
  * tl_os_code_write(); never writable and executable at once.
  */
 int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at);
+/* Can it be had at a wanted place? Where not, detours lie anywhere in reach, and rungs that need a place are out. */
+bool tl_os_code_at_will(void);
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len);
 void tl_os_code_release(uintptr_t at, size_t size);
 

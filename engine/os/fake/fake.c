@@ -110,6 +110,11 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 	return 0;
 }
 
+bool tl_os_code_at_will(void)
+{
+	return true;
+}
+
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 {
 	if (refuse())

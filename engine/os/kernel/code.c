@@ -40,6 +40,12 @@ free:
 	return ret;
 }
 
+/* The kernel chooses. */
+bool tl_os_code_at_will(void)
+{
+	return false;
+}
+
 /* Nothing leads to these bytes yet. */
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 {

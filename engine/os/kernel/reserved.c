@@ -19,11 +19,12 @@ static const char *const never[] = {
 	"touch_softlockup_watchdog",
 	/* What the compiler calls wherever it likes, also in our slow path. */
 	"memcpy",
+	"memcpy_orig",
+	"memcpy_erms",
 	"memset",
+	"memset_orig",
+	"memset_erms",
 	"memmove",
-	"__memcpy",
-	"__memset",
-	"__memmove",
 };
 
 static struct {

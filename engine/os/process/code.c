@@ -274,6 +274,11 @@ static int write_in_page(struct area *a, uintptr_t at, const void *bytes, size_t
 	return 0;
 }
 
+bool tl_os_code_at_will(void)
+{
+	return true;
+}
+
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 {
 	struct area *a = area_of(at);
