@@ -28,10 +28,10 @@ static inline unsigned tl_bits(uint32_t v)
 	__atomic_compare_exchange_n(p, old, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 /* Count in 64 bits on every machine, also where only 32 bits can be added at once. Any context. */
-static inline void tl_count(uint64_t *counter)
+static inline void tl_count_by(uint64_t *counter, int one)
 {
 #if UINTPTR_MAX > 0xffffffffu
-	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(counter, (uint64_t)one, __ATOMIC_RELAXED);
 #else
 	uint32_t *w = (uint32_t *)(void *)counter;
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -40,9 +40,19 @@ static inline void tl_count(uint64_t *counter)
 	uint32_t *low = w, *high = w + 1;
 #endif
 
-	if (__atomic_fetch_add(low, 1, __ATOMIC_RELAXED) == UINT32_MAX)
-		__atomic_fetch_add(high, 1, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(low, (uint32_t)one, __ATOMIC_RELAXED) == (one > 0 ? UINT32_MAX : 0))
+		__atomic_fetch_add(high, (uint32_t)one, __ATOMIC_RELAXED);
 #endif
+}
+
+static inline void tl_count(uint64_t *counter)
+{
+	tl_count_by(counter, 1);
+}
+
+static inline void tl_uncount(uint64_t *counter)
+{
+	tl_count_by(counter, -1);
 }
 
 #endif

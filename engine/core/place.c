@@ -359,6 +359,8 @@ int tl_place_site(struct tl_batch *b, size_t i)
 		err = 0;
 	}
 	while (!ret) {
+		if (plan.rung == TL_RUNG_TRAP && join_before(b, s))
+			return 0;
 		err = accept(b, &plan);
 		if (!no_room(err))
 			return err;

@@ -11,8 +11,11 @@
  * that changes but this one. At most half of the pool is kept that way.
  *
  * Lists are newest first. A call whose stack pointer is not above that of a
- * later entry or exit has lost its frame to throw or longjmp. Calls far away
- * (FAR) are left alone: they live on another stack.
+ * later entry or exit has lost its frame to throw or longjmp, or lives on
+ * another stack (a coroutine's, which may lie close by). So it is set adrift:
+ * counted as abandoned, out of the way, but found again if it returns after
+ * all. Only an entry at the very same place proves its end. Calls far away
+ * (FAR) are left where they are.
  *
  * A tail call is not yet a return: the function that it jumps to returns in its
  * place, with the stack pointer that the call had at its entry. So that
@@ -25,6 +28,7 @@
 enum {
 	FAR = 1 << 20,
 	KEPT = 8, /* calls that a thread may keep */
+	ADRIFT = 64, /* of a thread; the oldest go */
 };
 
 /* Out of the way of the usual call, which then saves no registers for it. */
@@ -78,31 +82,6 @@ static void put_above(struct tl_ret_thread *rt, struct tl_ret_instance *i)
 	rt->top->up = i;
 }
 
-/* One more above the newest call; NULL: counted as missed. */
-static RARE struct tl_ret_instance *take_from_pool(
-	struct tl_ret_state *st, struct tl_ret_thread *rt)
-{
-	uint32_t from = (uint32_t)(rt - st->threads);
-
-	for (uint32_t n = 0; n < st->words; n++) {
-		uint32_t w = (from + n) % st->words;
-		uint32_t left = st->max - 32 * w;
-		uint32_t got = take_in(&st->taken[w], left >= 32 ? UINT32_MAX : (1u << left) - 1);
-		struct tl_ret_instance *i = (void *)(st->pool + (32 * w + got - 1) * st->step);
-
-		if (!got)
-			continue;
-		i->call.rp = st->rp;
-		i->call.data = i->data;
-		i->flags = may_keep(st, rt) ? 0 : CALL_LOAN;
-		put_above(rt, i);
-		return i;
-	}
-	tl_count(&st->rp->nmissed);
-	rt->lost++;
-	return NULL;
-}
-
 /* --- lists -------------------------------------------------------------------- */
 
 static inline bool waits(const struct tl_ret_instance *i)
@@ -132,11 +111,111 @@ static void leave(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_r
 		put_above(rt, i);
 }
 
-static void abandon(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
+/* Out of the thread's hands, back to where all can have it. */
+static void give_up(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
+{
+	wait_as(rt, i, 0);
+	if (!(i->flags & CALL_LOAN))
+		rt->nkept--;
+	i->flags = 0;
+	give_to_pool(st, i);
+}
+
+/* The call at *link will not come back. */
+static void sink(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance **link)
+{
+	struct tl_ret_instance *i = *link;
+
+	*link = i->down;
+	rt->nadrift--;
+	give_up(st, rt, i);
+}
+
+static void sink_oldest(struct tl_ret_state *st, struct tl_ret_thread *rt)
+{
+	struct tl_ret_instance **link = &rt->adrift;
+
+	while ((*link)->down)
+		link = &(*link)->down;
+	sink(st, rt, link);
+}
+
+/* Its frame seems to be gone. */
+static RARE void abandon(
+	struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
 {
 	if (!(i->flags & CALL_SKIP))
 		tl_count(&st->rp->nabandoned);
-	leave(st, rt, i);
+	if (i == rt->top)
+		rt->top = i->down;
+	i->down->up = i->up;
+	if (i->up)
+		i->up->down = i->down;
+	i->down = rt->adrift;
+	rt->adrift = i;
+	if (++rt->nadrift > ADRIFT)
+		sink_oldest(st, rt);
+}
+
+/* A call entered at the same place: those that were there are gone for good. */
+static RARE void sink_at(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
+{
+	struct tl_ret_instance **link = &rt->adrift;
+
+	while (*link)
+		if ((*link)->call.sp == sp)
+			sink(st, rt, link);
+		else
+			link = &(*link)->down;
+}
+
+/* A call that returns to where this one would was not abandoned, but on another stack. */
+static RARE struct tl_ret_instance *come_back(
+	struct tl_ret_state *st, struct tl_ret_thread *rt, const struct tl_regs *regs)
+{
+	struct tl_ret_instance **link = &rt->adrift, *i;
+
+	for (; (i = *link); link = &i->down) {
+		if (i->call.sp != TL_REGS_SP(regs) || i->call.ret_ip != tl_arch_entry_ret_ip(regs))
+			continue;
+		*link = i->down;
+		rt->nadrift--;
+		if (!(i->flags & CALL_SKIP))
+			tl_uncount(&st->rp->nabandoned);
+		put_above(rt, i);
+		rt->top = i;
+		return i;
+	}
+	return NULL;
+}
+
+/* One more above the newest call; NULL: counted as missed. */
+static RARE struct tl_ret_instance *take_from_pool(
+	struct tl_ret_state *st, struct tl_ret_thread *rt)
+{
+	uint32_t from = (uint32_t)(rt - st->threads);
+
+	for (uint32_t n = 0; n < st->words; n++) {
+		uint32_t w = (from + n) % st->words;
+		uint32_t left = st->max - 32 * w;
+		uint32_t got = take_in(&st->taken[w], left >= 32 ? UINT32_MAX : (1u << left) - 1);
+		struct tl_ret_instance *i = (void *)(st->pool + (32 * w + got - 1) * st->step);
+
+		if (!got)
+			continue;
+		i->call.rp = st->rp;
+		i->call.data = i->data;
+		i->flags = may_keep(st, rt) ? 0 : CALL_LOAN;
+		put_above(rt, i);
+		return i;
+	}
+	if (rt->adrift) {
+		sink_oldest(st, rt);
+		return take_from_pool(st, rt);
+	}
+	tl_count(&st->rp->nmissed);
+	rt->lost++;
+	return NULL;
 }
 
 /* The record is used for the first time, or by another thread now. */
@@ -148,6 +227,8 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 	}
 	while (rt->top != &rt->base)
 		abandon(st, rt, rt->top);
+	while (rt->adrift)
+		sink_oldest(st, rt);
 	rt->lost = 0;
 	rt->tid = tid;
 }
@@ -173,6 +254,12 @@ static RARE void arrive(struct tl_ret_thread *rt, uintptr_t sp)
 			wait_as(rt, i, CALL_AWAY);
 }
 
+static RARE void look_around(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
+{
+	arrive(rt, sp);
+	sink_at(st, rt, sp);
+}
+
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
@@ -184,8 +271,8 @@ int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread 
 		start(st, rt, self->tid);
 	if (is_dead(rt->top, sp))
 		abandon_dead(st, rt, sp);
-	if (rt->nwaiting)
-		arrive(rt, sp);
+	if (rt->nwaiting | rt->nadrift)
+		look_around(st, rt, sp);
 	i = rt->top->up;
 	if (!i) {
 		i = take_from_pool(st, rt);
@@ -206,14 +293,15 @@ int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread 
 
 /* The newest call that entered at sp, or NULL. Newer ones in front of it have lost their frames. */
 static struct tl_ret_instance *find_call(
-	struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
+	struct tl_ret_state *st, struct tl_ret_thread *rt, const struct tl_regs *regs)
 {
 	struct tl_ret_instance *found = rt->top, *i, *down;
+	uintptr_t sp = TL_REGS_SP(regs);
 
 	while (found != &rt->base && found->call.sp != sp)
 		found = found->down;
 	if (found == &rt->base)
-		return NULL;
+		return rt->adrift ? come_back(st, rt, regs) : NULL;
 	for (i = rt->top; i != found; i = down) {
 		down = i->down;
 		if (i->call.sp < sp && sp - i->call.sp < FAR)
@@ -243,11 +331,10 @@ static void finish(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_
 static bool finish_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_regs *regs,
 	struct tl_thread *self, bool own, uintptr_t tail_to)
 {
-	uintptr_t sp = TL_REGS_SP(regs);
 	struct tl_ret_instance *i;
 	bool any = false;
 
-	while ((i = find_call(st, rt, sp)) && (waits(i) || (own && !any))) {
+	while ((i = find_call(st, rt, regs)) && (waits(i) || (own && !any))) {
 		any = true;
 		if (waits(i) && i->call.ret_ip != tl_arch_entry_ret_ip(regs))
 			abandon(st, rt, i);
@@ -317,7 +404,7 @@ static void jump_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct t
 	bool own, uint32_t how)
 {
 	uintptr_t sp = TL_REGS_SP(regs), ret_ip = tl_arch_entry_ret_ip(regs);
-	struct tl_ret_instance *i = find_call(st, rt, sp);
+	struct tl_ret_instance *i = find_call(st, rt, regs);
 
 	for (; i && i != &rt->base && i->call.sp == sp; i = i->down, own = false)
 		if (own || (waits(i) && i->call.ret_ip == ret_ip))
@@ -354,7 +441,7 @@ static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self
 	how = goes_on(st, to);
 	if (!how)
 		tl_ret_want(st, to);
-	if (find_call(st, rt, sp)) {
+	if (find_call(st, rt, regs)) {
 		if (how)
 			jump_all(st, rt, regs, own, how);
 		else
@@ -387,7 +474,7 @@ int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct t
 		return 0;
 	if (is_dead(rt->top, sp))
 		abandon_dead(st, rt, sp);
-	arrive(rt, sp);
+	look_around(st, rt, sp);
 	return 0;
 }
 

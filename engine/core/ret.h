@@ -26,6 +26,9 @@ struct tl_ret_thread {
 	uint32_t nwaiting; /* calls with CALL_WAITS */
 	uint32_t lost; /* entries that found the pool empty */
 	uint32_t nkept;
+	uint32_t nadrift;
+	struct tl_ret_instance *
+		adrift; /* counted as abandoned, newest first; may still turn out to be on another stack */
 	bool keeps; /* some: counted in st->keepers */
 	struct tl_ret_instance base; /* the end of the list; its stack pointer is that of no call */
 };

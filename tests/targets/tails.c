@@ -71,6 +71,7 @@ int main(int argc, char **argv)
 		if (argc > 2)
 			nanosleep(&ms, NULL);
 	}
-	printf("tail %ld even %ld parse %ld by_plt %ld by_pointer %ld\n", sum[0], sum[1], sum[2], sum[3], sum[4]);
+	printf("tail %ld even %ld parse %ld by_plt %ld by_pointer %ld\n", sum[0], sum[1], sum[2],
+		sum[3], sum[4]);
 	return 6;
 }

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: MIT
+"""Return probes on stacks that end or switch in unusual ways: the program prints what it does alone, and each normal
+return is seen once."""
+import re
+import shutil
+import subprocess
+
+from scripted import launch, number
+from support import ALL, PAIR
+
+NAMES = ('thrower', 'rethrower', 'quiet', 'sleeper', 'yielder', 'in_handler', 'interrupted', 'walker')
+SCRIPT = '\nglobal entered, returned, wrong, child\n' + ''.join(
+    'probe process.function("%s") { entered++ }\n'
+    'probe process.function("%s").return { returned++ }\n' % (n, n) for n in NAMES) + '''
+probe process.function("yielder").return { if ($return != @entry($n)) wrong++ }
+probe process.function("interrupted").return { if ($return != @entry($n)) wrong++ }
+probe process.function("in_handler").return { if ($return != @entry($n) + 1) wrong++ }
+probe process.function("in_child").return { child++; if ($return != @entry($n)) wrong++ }
+probe end { printf("entered %d returned %d wrong %d child %d\\n", entered, returned, wrong, child) }
+'''
+CHILDREN = 2  # the parent, and the vfork child, which runs in its memory; the clone child is silent
+LEFT = 'calls left by an exception or longjmp'
+MISSED = 'hits missed (inside another handler, or a return without its call)'
+
+
+def same(ctx, path, rounds=10):
+    bare = ctx.run([path, str(rounds)])
+    r = launch(ctx, SCRIPT, '%s %d' % (path, rounds))
+    assert (r.stdout, r.returncode) == (bare.stdout, bare.returncode) and bare.returncode == 12, (bare, r)
+    assert ' bad 0\n' in bare.stdout, bare.stdout
+    entered, returned = (int(x) for x in re.search(r'entered (\d+) returned (\d+)', bare.stdout).groups())
+    assert r.script == 'entered %d returned %d wrong 0 child %d\n' % (entered, returned, CHILDREN), (r.script, bare.stdout, r.stderr)
+    assert number(r.stderr, MISSED) == 0, r.stderr
+
+
+def target(ctx, cxx='g++', *more):
+    return ctx.target('frames.cc', cc=cxx, cflags=('-O2', '-g', '-pthread') + more)
+
+
+def test_frames(ctx):
+    """Rethrown, through noexcept, forced unwind, cancelled, swapcontext, signals, backtrace, vfork, clone."""
+    same(ctx, target(ctx))
+
+
+def test_static(ctx):
+    same(ctx, target(ctx, 'g++', '-static'))
+
+
+def test_clang(ctx):
+    same(ctx, target(ctx, 'clang++'))
+
+
+def test_control_flow_protection(ctx):
+    """Landing pads for indirect branches (endbr64) and shadow stacks: no return address is touched."""
+    path = target(ctx, 'g++', '-fcf-protection=full', '-Wl,-z,ibt,-z,shstk')
+    with open('/proc/cpuinfo') as f:
+        if 'user_shstk' not in f.read():
+            print('# no shadow stack on this machine: only the landing pads are tested')
+    same(ctx, path)
+
+
+def test_rust(ctx):
+    """A Rust program that panics and catches it, with threads."""
+    rustc = shutil.which('rustc')
+    if not rustc:
+        ctx.skip('no rustc')
+    source, path = ctx.tmp + '/frames.rs', ctx.tmp + '/frames-rs'
+    with open(source, 'w') as f:
+        f.write(RUST)
+    subprocess.run([rustc, '-O', '-g', '-o', path, source], check=True)
+    bare = ctx.run([path])
+    r = launch(ctx, '''
+global n, r
+probe process.function("plain") { n++ }
+probe process.function("plain").return { r++ }
+probe process.function("panics") { n++ }
+probe process.function("panics").return { r++ }
+probe end { printf("entered %d returned %d\\n", n, r) }
+''', path)
+    assert (r.stdout, r.returncode) == (bare.stdout, 13) and bare.returncode == 13, (bare, r)
+    assert bare.stdout.endswith(r.script), (bare.stdout, r.script, r.stderr)
+    # 20 panics; the last one of a thread is not missed by anybody before the thread ends
+    assert 16 <= number(r.stderr, LEFT) <= 20, r.stderr
+
+
+RUST = '''
+use std::panic;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+static ENTERED: AtomicU64 = AtomicU64::new(0);
+static RETURNED: AtomicU64 = AtomicU64::new(0);
+
+#[no_mangle]
+#[inline(never)]
+pub extern "C" fn plain(n: u64) -> u64 {
+    ENTERED.fetch_add(1, SeqCst);
+    RETURNED.fetch_add(1, SeqCst);
+    n * 3
+}
+
+#[no_mangle]
+#[inline(never)]
+pub fn panics(n: u64) -> Vec<u64> {
+    ENTERED.fetch_add(1, SeqCst);
+    let v = vec![plain(n); 3];
+    if n % 2 == 1 {
+        panic!("odd");
+    }
+    RETURNED.fetch_add(1, SeqCst);
+    v
+}
+
+fn main() {
+    panic::set_hook(Box::new(|_| {}));
+    let all: Vec<_> = (0..4)
+        .map(|_| std::thread::spawn(|| (0..10).filter(|&n| panic::catch_unwind(|| panics(n)).is_ok()).count()))
+        .collect();
+    let ok: usize = all.into_iter().map(|t| t.join().unwrap()).sum();
+    println!("ok {}", ok);
+    println!("entered {} returned {}", ENTERED.load(SeqCst), RETURNED.load(SeqCst));
+    std::process::exit(13);
+}
+'''
+
+
+def test_go(ctx):
+    """Goroutines that are switched in the middle of probed calls, recursion, panic and recover. On one processor:
+    a call that goes on in another thread is not paired with its entry."""
+    if not shutil.which('gccgo-12'):
+        ctx.skip('no gccgo-12')
+    source, path = ctx.tmp + '/frames.go', ctx.tmp + '/frames-go'
+    with open(source, 'w') as f:
+        f.write(GO)
+    subprocess.run(['gccgo-12', '-O2', '-g', '-o', path, source], check=True)
+    bare = ctx.run([path])
+    r = launch(ctx, '''
+global n, r, wrong
+probe process.function("main.yields") { n++ }
+probe process.function("main.yields").return { r++; if ($return != @entry($n) * 2) wrong++ }
+probe process.function("main.deep") { n++ }
+probe process.function("main.deep").return { r++ }
+probe process.function("main.panics") { n++ }
+probe process.function("main.panics").return { r++ }
+probe end { printf("entered %d returned %d wrong %d\\n", n, r, wrong) }
+''', path)
+    assert (r.stdout, r.returncode) == (bare.stdout, 15) and bare.returncode == 15, (bare, r)
+    assert bare.stdout.endswith(r.script), (bare.stdout, r.script, r.stderr)
+
+
+GO = '''
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+var entered, returned int64
+
+//go:noinline
+func yields(n int64) int64 {
+	atomic.AddInt64(&entered, 1)
+	runtime.Gosched()
+	atomic.AddInt64(&returned, 1)
+	return n * 2
+}
+
+//go:noinline
+func deep(n int64) int64 {
+	atomic.AddInt64(&entered, 1)
+	var r int64
+	if n > 0 {
+		r = deep(n-1) + 1
+	}
+	atomic.AddInt64(&returned, 1)
+	return r
+}
+
+//go:noinline
+func panics(n int64) int64 {
+	atomic.AddInt64(&entered, 1)
+	if n%2 == 1 {
+		panic("odd")
+	}
+	atomic.AddInt64(&returned, 1)
+	return n
+}
+
+func recovers(n int64) (r int64) {
+	defer func() {
+		if recover() != nil {
+			r = -1
+		}
+	}()
+	return panics(n) + 1
+}
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	var wg sync.WaitGroup
+	var sum int64
+	for g := int64(0); g < 20; g++ {
+		wg.Add(1)
+		go func(g int64) {
+			defer wg.Done()
+			for i := int64(0); i < 20; i++ {
+				atomic.AddInt64(&sum, yields(i)+deep(i)+recovers(i))
+			}
+		}(g)
+	}
+	wg.Wait()
+	runtime.GC()
+	fmt.Printf("sum %d\\n", sum)
+	fmt.Printf("entered %d returned %d wrong 0\\n", entered, returned)
+	os.Exit(15)
+}
+'''
+
+
+def test_collector(ctx):
+    """A collector that stops all threads by signals and scans their stacks (libgc), with probes in what runs meanwhile."""
+    source = ctx.tmp + '/gc.c'
+    with open(source, 'w') as f:
+        f.write(COLLECTED)
+    path = ctx.tmp + '/collected'
+    p = subprocess.run(['gcc', '-O2', '-g', '-pthread', '-o', path, source, '-lgc'], capture_output=True, text=True)
+    if p.returncode:
+        ctx.skip('no libgc-dev')
+    bare = ctx.run([path])
+    r = launch(ctx, '''
+global n, r, wrong
+probe process.function("node") { n++ }
+probe process.function("node").return { r++; if (!$return) wrong++ }
+probe end { printf("nodes %d %d wrong %d\\n", n, r, wrong) }
+''', path)
+    assert (r.stdout, r.returncode) == (bare.stdout, 14) and bare.returncode == 14, (bare, r)
+    count = int(re.search(r'nodes (\d+)', bare.stdout).group(1))
+    assert r.script == 'nodes %d %d wrong 0\n' % (count, count), (r.script, bare.stdout, r.stderr)
+
+
+COLLECTED = '''
+#define GC_THREADS
+#include <gc.h>
+#include <pthread.h>
+#include <stdio.h>
+
+struct node { struct node *next; long value; };
+static long nodes;
+
+__attribute__((noinline)) struct node *node(struct node *next, long value)
+{
+	struct node *n = GC_MALLOC(sizeof(*n));
+
+	__atomic_fetch_add(&nodes, 1, __ATOMIC_RELAXED);
+	n->next = next;
+	n->value = value;
+	return n;
+}
+
+static void *work(void *arg)
+{
+	long sum = 0;
+
+	for (int round = 0; round < 20; round++) {
+		struct node *list = NULL;
+
+		for (long i = 0; i < 2000; i++)
+			list = node(list, i);
+		if (round % 5 == 0)
+			GC_gcollect();
+		for (; list; list = list->next)
+			sum += list->value;
+	}
+	*(long *)arg = sum;
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t[4];
+	long sum[4];
+
+	GC_INIT();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, work, &sum[i]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	printf("sum %ld %ld %ld %ld nodes %ld\\n", sum[0], sum[1], sum[2], sum[3], nodes);
+	return 14;
+}
+'''
+
+test_frames.variants = ALL
+test_static.variants = test_clang.variants = test_control_flow_protection.variants = PAIR
+test_rust.variants = test_go.variants = test_collector.variants = PAIR
