@@ -127,6 +127,7 @@ struct tl_ctl {
 		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does; 0: none */
 	uint64_t
 		at_wanting; /* nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
+	uint32_t patching, reserved3; /* enum tl_patching */
 	/* service */
 	uint32_t svc;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */

@@ -217,6 +217,7 @@ int tl_agent_arm(struct tl_ctl *c)
 	tl_agent_watch(c);
 	if (!c->count)
 		return 0;
+	tl_probes_patching((enum tl_patching)c->patching);
 	tl_probes_optimize(c->jump != 0);
 	list = tl_os_alloc(bytes);
 	if (!list)

@@ -14,6 +14,7 @@
 
 #include "coverage/coverage.h"
 #include "options.h"
+#include "patching.h"
 #include "session.h"
 #include "target.h"
 
@@ -328,6 +329,7 @@ static int trace(void)
 int main(int argc, char **argv)
 {
 	char why[512];
+	int ret;
 
 	if (options_parse(&opt, argc, argv)) {
 		return 2;
@@ -344,9 +346,13 @@ int main(int argc, char **argv)
 		return coverage_main(opt.coverage, opt.functions, opt.verbose);
 	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))
 		opt.traps_only = 1;
+	if (patching_start(opt.patching ? opt.patching : getenv("TRAPLESS_PATCHING")))
+		return 2;
 	if (take_signals() < 0)
 		return 1;
-	if (module_load(&module, opt.module, why, sizeof(why))) {
+	ret = module_load(&module, opt.module, why, sizeof(why));
+	patching_end(opt.verbose);
+	if (ret) {
 		fprintf(stderr, "trapless-run: %s\n", why);
 		return 1;
 	}

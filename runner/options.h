@@ -11,7 +11,7 @@ enum { TARGETS_MAX = 256 };
 struct options {
 	const char *module;
 	char **words; /* of the program behind `--`, or NULL */
-	const char *command, *output, *coverage, *functions;
+	const char *command, *output, *patching, *coverage, *functions;
 	pid_t pids[TARGETS_MAX];
 	int npids;
 	int raw, preload, traps_only, explain, no_warnings, verbose, help, version;

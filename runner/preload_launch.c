@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "patching.h"
 #include "../agent/control.h"
 #include "../agent/symbols.h"
 #include "preload.h"
@@ -137,6 +138,7 @@ static void fill(struct tl_preload *p, const struct session *s, const struct opt
 	c->parts_off = c->probes_off + m->nprobes * sizeof(struct tl_ctl_probe);
 	c->nparts = m->nparts;
 	c->jump = !o->traps_only;
+	c->patching = patching_chosen();
 	c->explain = o->explain || o->verbose;
 	for (i = 0; i < m->nimages; i++)
 		images[i].path = m->images[i].path;

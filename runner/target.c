@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "guardian/guardian.h"
+#include "patching.h"
 #include "preload.h"
 #include "target.h"
 #include "words.h"
@@ -35,6 +36,7 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.verbose = o->verbose;
 	g.explain = o->explain;
 	g.traps_only = o->traps_only;
+	g.patching = patching_chosen();
 	g.heir = t->heir;
 	g.launched = t->launched && !t->heir;
 	_exit(guardian_run(&g));

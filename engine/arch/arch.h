@@ -254,8 +254,8 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 
 /* Is one aligned store seen whole by other processors' fetch? Vendor check and self-test. */
 bool tl_arch_atomic_ok(void);
-/* The knob, and for whoever's self-test fails: from now on it is not. */
-void tl_arch_atomic_forbid(void);
+/* The knob: 1 take it to be so, -1 not (a self-test failed, the user says so), 0 ask the processor again. */
+void tl_arch_atomic_set(int how);
 
 /* Cycle counter for time stamps. Any context. */
 uint64_t tl_arch_cycles(void);

@@ -344,6 +344,7 @@ extern uint32_t tl_ret_wanting;
 struct tl_core {
 	bool ready;
 	bool optimize;
+	bool stop_always; /* TL_PATCHING_STOP */
 	struct tl_gate *gate;
 	struct tl_index sites; /* all */
 	struct tl_index patches; /* as planned: what a running batch will leave */

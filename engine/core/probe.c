@@ -483,6 +483,22 @@ int tl_probes_optimize(bool on)
 	return ret;
 }
 
+int tl_probes_patching(enum tl_patching how)
+{
+	int ret;
+
+	if ((unsigned)how > TL_PATCHING_STOP)
+		return -TL_E_INVAL;
+	tl_os_lock();
+	ret = tl_engine_init_locked();
+	if (!ret) {
+		tl_core.stop_always = how == TL_PATCHING_STOP;
+		tl_arch_atomic_set(how == TL_PATCHING_AUTO ? 0 : how == TL_PATCHING_STORE ? 1 : -1);
+	}
+	tl_os_unlock();
+	return ret;
+}
+
 /* --- listing ------------------------------------------------------------------------------ */
 
 static void describe(const struct tl_probe *p, struct tl_probe_info *info)

@@ -269,7 +269,7 @@ static void choose(struct tl_change *c)
 {
 	c->step.spin_len = 0;
 	c->how = TL_PATCH_STOP;
-	if (c->window || c->tangled)
+	if (c->window || c->tangled || tl_core.stop_always)
 		return;
 	c->how = (uint8_t)tl_arch_patch_how(c->addr, c->from, c->to, c->len, c->one_insn, &c->step);
 	if (c->how == TL_PATCH_SPIN && !tl_os_spin_ok())

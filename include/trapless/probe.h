@@ -106,6 +106,15 @@ int tl_probe_disable(struct tl_probe *p);
 void tl_probes_silence(bool silent);
 /* The knob: false takes every jump down to the trap rung, true optimizes again. Sleeps. */
 int tl_probes_optimize(bool on);
+/*
+ * How text is changed while other threads run through it. One aligned store
+ * of several bytes is seen whole on all processors that we know, but no
+ * manual promises it: AUTO uses it where the vendor is known, STORE
+ * everywhere, SPIN never (steps that no processor can misread), STOP neither
+ * (everyone is stopped for every change). For changes from now on. Sleeps.
+ */
+enum tl_patching { TL_PATCHING_AUTO, TL_PATCHING_STORE, TL_PATCHING_SPIN, TL_PATCHING_STOP };
+int tl_probes_patching(enum tl_patching how);
 
 /* Call fn for every registered probe, in address order; stops when fn returns nonzero. Sleeps. */
 int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void *arg);
@@ -113,7 +122,8 @@ int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void 
 /*
  * Return probes. The exits of the function are probed (returns, tail calls,
  * its .cold parts); no return address is touched. An exit pairs with its entry
- * by thread and stack pointer.
+ * by thread and stack pointer: where a scheduler moves stacks between threads
+ * (goroutines) a call that goes on in another thread is not paired reliably.
  *
  * A function that ends with a jump to another one (a tail call) returns when
  * that one does: its exits are probed too. Where they cannot be, on_return

@@ -112,6 +112,7 @@ struct guardian {
 	uint64_t stops; /* at any breakpoint of ours */
 	int verbose, explain;
 	bool traps_only;
+	uint32_t patching; /* enum tl_patching */
 	struct phase phases[32];
 	int nphases;
 	char error[512]; /* why the last step failed: one message for the user */

@@ -469,7 +469,7 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 	while (hi > lo && from[hi - 1] == to[hi - 1])
 		hi--;
 	step->word = (addr + lo) & ~(uintptr_t)(WORD - 1);
-	if (addr + hi <= step->word + WORD)
+	if (lo + 1 >= hi || (tl_arch_atomic_ok() && addr + hi <= step->word + WORD))
 		return TL_PATCH_ATOMIC;
 	if (one_insn && !(addr & 1)) {
 		step->spin[0] = TOY_SHORT;
@@ -480,9 +480,16 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 	return one_insn ? TL_PATCH_BYPASS : TL_PATCH_STOP;
 }
 
+static bool no_atomic;
+
 bool tl_arch_atomic_ok(void)
 {
-	return true;
+	return !no_atomic;
+}
+
+void tl_arch_atomic_set(int how)
+{
+	no_atomic = how < 0;
 }
 
 uint64_t tl_arch_cycles(void)

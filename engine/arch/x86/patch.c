@@ -133,9 +133,9 @@ bool tl_arch_atomic_ok(void)
 	return atomic > 0;
 }
 
-void tl_arch_atomic_forbid(void)
+void tl_arch_atomic_set(int how)
 {
-	atomic = -1;
+	atomic = (int8_t)how;
 }
 
 uint64_t tl_arch_cycles(void)
