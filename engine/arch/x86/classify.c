@@ -125,6 +125,30 @@ static bool may_precede_pad(const struct tl_insn *i)
 	return tl_insn_ends_block(i) || i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND;
 }
 
+/*
+ * Is it a place that a jump may lead to: an instruction, or one without its
+ * prefixes (the C library jumps past `lock`)? What finds jumps between
+ * functions without decoding finds some that are none.
+ */
+static bool may_be_target(const struct tl_code *code, uintptr_t addr)
+{
+	uintptr_t start = addr;
+	struct tl_insn i;
+
+	while (start > code->start && !bit(code->boundary, start - code->start))
+		start--;
+	return start == addr || !x86_decode_at(code, start, &i) || addr - start <= i.prefix_len;
+}
+
+/* Of a part that was decoded up to `end`. */
+static void mark_pads(struct tl_code *code, uintptr_t end)
+{
+	for (size_t n = 0; n < code->npads; n++)
+		if (inside(code, code->pads[n]) &&
+			(code->pads[n] >= end || may_be_target(code, code->pads[n])))
+			set_bit(code->target, code->pads[n] - code->start);
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
@@ -134,12 +158,10 @@ int tl_arch_code_walk(struct tl_code *code)
 	clear(code);
 	if (!only_padding(code))
 		code->after = 0;
-	for (size_t n = 0; n < code->npads; n++)
-		if (inside(code, code->pads[n]))
-			set_bit(code->target, code->pads[n] - code->start);
 	while (addr < end) {
 		if (!x86_decode_at(code, addr, &i) || addr + i.len > end) {
 			code->indirect = code->port & X86_PORT_TABLE;
+			mark_pads(code, addr);
 			return -TL_E_BAD_INSN;
 		}
 		note(code, &i, addr);
@@ -150,6 +172,7 @@ int tl_arch_code_walk(struct tl_code *code)
 		pad = pad || (code->hidden_pads && may_precede_pad(&i));
 		addr += i.len;
 	}
+	mark_pads(code, addr);
 	if (code->port & X86_PORT_TABLE)
 		resolve_tables(code);
 	code->complete = true;

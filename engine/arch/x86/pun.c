@@ -11,11 +11,17 @@
 #define PREFIX 0x2e /* no effect on a direct jump */
 #define SHARED 16
 
-/* Prefixes for the neighbour's jump: as the last byte of our displacement each leads elsewhere. */
-static const uint8_t prefixes[] = {0, 0x2e, 0x3e, 0x26, 0x36, 0x64, 0x40, 0x48};
+/*
+ * Prefixes for the neighbour's jump. As the last byte of our displacement each
+ * leads elsewhere; several of them shift what the neighbour itself shares.
+ */
+static const struct padding {
+	uint8_t count, value;
+} paddings[] = {{0, 0}, {1, 0x2e}, {1, 0x3e}, {1, 0x26}, {1, 0x64}, {1, 0x40}, {1, 0x48}, {2, 0x2e},
+	{2, 0x64}, {3, 0x2e}, {3, 0x64}};
 
-_Static_assert(
-	X86_EVICTIONS == 4 * sizeof(prefixes), "form of our jump and prefix of the neighbour's");
+_Static_assert(X86_EVICTIONS == 4 * 4 * sizeof(paddings) / sizeof(paddings[0]),
+	"form of our jump, which neighbour, and the padding of its jump");
 
 /* What will stand behind the bytes that are ours. */
 struct shared {
@@ -43,7 +49,7 @@ static void share_text(const struct tl_code *code, uintptr_t addr, struct shared
 
 	for (s->n = 0; s->n < SHARED && off + s->n < code->known; s->n++) {
 		s->value[s->n] = code->text[off + s->n];
-		s->rel[s->n] = 0;
+		s->rel[s->n] = false;
 	}
 }
 
@@ -107,36 +113,54 @@ int x86_try_pun(struct x86_request *r, unsigned form)
 
 struct eviction {
 	unsigned form; /* of our jump */
-	uint8_t prefix; /* of the neighbour's; 0: none */
+	unsigned steps; /* from the next instruction on */
+	struct padding padding; /* of the neighbour's */
 };
 
 static struct eviction eviction(unsigned which)
 {
-	return (struct eviction){which % 4, prefixes[which / 4]};
+	return (struct eviction){which % 4, which / 4 % 4, paddings[which / 16]};
 }
 
-/* How the neighbour's bytes will look: prefixes, opcode, displacement, and what follows. */
-static void share_jump(struct tl_plan *q, const struct tl_code *code, struct shared *s)
+/* The instruction so many steps behind addr, if the jump reaches into it; else 0. */
+static uintptr_t step_on(const struct tl_code *code, uintptr_t addr, unsigned steps, uintptr_t end)
 {
-	unsigned rel = q->form + 1u;
+	struct tl_insn i;
 
-	share_text(code, q->start, s);
-	if (q->rung == TL_RUNG_RETARGET) {
-		tl_arch_patch_bytes(q, q->start, s->value);
-		rel = q->len - 4u;
-	} else {
-		for (unsigned n = 0; n < q->form; n++)
-			s->value[n] = q->prefix;
-		s->value[q->form] = JMP;
+	while (steps-- && addr < end) {
+		if (!x86_decode_at(code, addr, &i))
+			return 0;
+		addr += i.len;
 	}
-	for (unsigned n = 0; n < 4 && rel + n < q->changed; n++)
-		s->rel[rel + n] = (uint8_t)(n + 1);
+	return addr < end ? addr : 0;
+}
+
+/* Where in the neighbour's jump its displacement begins. */
+static unsigned displacement(const struct tl_plan *q)
+{
+	return q->rung == TL_RUNG_RETARGET ? q->len - 4u : q->form + 1u;
+}
+
+/* The text from `from` on, as it will be with the neighbour's jump in it. */
+static void share_jump(
+	const struct tl_plan *q, const struct tl_code *code, uintptr_t from, struct shared *s)
+{
+	unsigned first = (unsigned)(q->start - from);
+	uint8_t jump[TL_PATCH_MAX];
+
+	share_text(code, from, s);
+	tl_arch_patch_bytes(q, q->start, jump);
+	for (unsigned n = 0; n < q->changed && first + n < SHARED; n++) {
+		s->value[first + n] = jump[n];
+		s->rel[first + n] = n >= displacement(q) && n < displacement(q) + 4;
+	}
 }
 
 /* The neighbour's own patch, but for where its detour lies: 0 or the reason why it must stay. */
-static int neighbour(const struct tl_code *code, uintptr_t addr, uint8_t prefix, struct tl_plan *q)
+static int neighbour(
+	const struct tl_code *code, uintptr_t addr, struct padding padding, struct tl_plan *q)
 {
-	unsigned form = prefix != 0;
+	unsigned form = padding.count;
 	struct tl_insn i;
 	int why = tl_arch_can_probe(code, addr);
 
@@ -147,11 +171,11 @@ static int neighbour(const struct tl_code *code, uintptr_t addr, uint8_t prefix,
 	if (x86_can_retarget(&i)) {
 		x86_settle(q, code, TL_RUNG_RETARGET, addr, addr + i.len);
 		q->changed = i.len;
-		return prefix ? -TL_E_NO_MOVE : 0;
+		return form ? -TL_E_NO_MOVE : 0;
 	}
 	x86_settle(q, code, i.len >= X86_JMP_LEN ? TL_RUNG_WHOLE : TL_RUNG_PUN, addr, addr + i.len);
 	q->form = (uint8_t)form;
-	q->prefix = prefix;
+	q->prefix = padding.value;
 	q->changed = (uint8_t)(form + X86_JMP_LEN < i.len ? form + X86_JMP_LEN : i.len);
 	if (q->held < form + X86_JMP_LEN)
 		q->held = (uint8_t)(form + X86_JMP_LEN);
@@ -162,7 +186,7 @@ static int neighbour(const struct tl_code *code, uintptr_t addr, uint8_t prefix,
 
 int x86_try_evict(struct x86_request *r, unsigned which)
 {
-	uintptr_t addr = r->plan->points[0].addr, next = addr + r->first.len;
+	uintptr_t addr = r->plan->points[0].addr, next = addr + r->first.len, moved;
 	struct eviction e = eviction(which);
 	unsigned own = own_bytes(r);
 	int ret = check_short(r, e.form, own);
@@ -174,14 +198,17 @@ int x86_try_evict(struct x86_request *r, unsigned which)
 	if (own !=
 		r->first.len) /* the branch that leads to the inner byte needs what follows, too */
 		return -TL_E_BRANCH_INTO;
-	ret = neighbour(r->code, next, e.prefix, &q);
+	moved = step_on(r->code, next, e.steps, addr + e.form + X86_JMP_LEN);
+	if (!moved)
+		return -TL_E_INVAL;
+	ret = neighbour(r->code, moved, e.padding, &q);
 	if (ret)
 		return ret;
-	if (r->claimed(r->arg, addr, next + q.held))
+	if (r->claimed(r->arg, addr, moved + q.held))
 		return -TL_E_NEIGHBOUR;
 	x86_settle(r->plan, r->code, TL_RUNG_EVICT, addr, next);
-	r->plan->moved = next;
-	share_jump(&q, r->code, &s);
+	r->plan->moved = moved;
+	share_jump(&q, r->code, next, &s);
 	return fit(r->plan, e.form, own, &s);
 }
 
@@ -190,20 +217,20 @@ int tl_arch_plan_moved(
 {
 	struct eviction e = eviction(plan->step - X86_STEP_EVICT);
 	uint32_t ours = (uint32_t)(at - (plan->start + plan->form + X86_JMP_LEN));
+	unsigned before = (unsigned)(plan->moved - plan->start), rel;
 	struct shared s;
-	unsigned rel;
-	int ret = neighbour(code, plan->moved, e.prefix, q);
+	int ret = neighbour(code, plan->moved, e.padding, q);
 
 	if (ret)
 		return ret;
 	q->port = plan->port;
-	share_jump(q, code, &s);
-	rel = q->rung == TL_RUNG_RETARGET ? q->len - 4u : q->form + 1u;
+	share_text(code, q->start, &s);
+	rel = displacement(q);
 	q->fit.from = q->start + rel + 4;
 	for (unsigned n = 0; n < 4; n++) {
 		unsigned i = rel + n; /* in the neighbour; its byte of our displacement: */
-		unsigned k = plan->changed + i - (plan->form + 1u);
-		bool shared = i < q->changed && plan->changed + i > plan->form && k < 4;
+		unsigned k = before + i - (plan->form + 1u);
+		bool shared = i < q->changed && before + i > plan->form && k < 4;
 
 		if (i < q->changed && !shared)
 			continue;

@@ -121,7 +121,7 @@ struct x86_request {
  * good as a whole one; others take a page of their own, so that windows, which
  * lie close together, come before them.
  */
-#define X86_EVICTIONS 32
+#define X86_EVICTIONS 176
 enum x86_step {
 	X86_STEP_RETARGET,
 	X86_STEP_WHOLE,
