@@ -53,7 +53,7 @@ $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/
 	cp $(BUILD)/checked/tests/engine/process/probe $@
 
 # The sources with their race points.
-$(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S process/targets.S) tests/unit.h
+$(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S race/shared.S process/targets.S) tests/unit.h
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
 		$(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))

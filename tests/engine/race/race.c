@@ -15,8 +15,8 @@
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
-long plain(long a, long b), shorts(long a), odd(long a);
-extern char odd_mid[], odd_word[];
+long plain(long a, long b), shorts(long a), odd(long a), shared(long a);
+extern char odd_mid[], odd_word[], shared_1[], shared_2[], shared_3[], shared_4[], shared_5[];
 
 static volatile bool run_on;
 static volatile long rounds, wrong, hits;
@@ -31,13 +31,14 @@ static void nap(long us)
 static void *runner(void *arg)
 {
 	long (*volatile p)(long, long) = plain;
-	long (*volatile s)(long) = shorts, (*volatile o)(long) = odd;
+	long (*volatile s)(long) = shorts, (*volatile o)(long) = odd, (*volatile h)(long) = shared;
 
 	(void)arg;
 	for (long n = 0; run_on; n++) {
 		wrong += p(n, 3) != n + 10;
 		wrong += s(n) != 2 * n + 3;
 		wrong += o(n) != n + 0x11223344;
+		wrong += h(n) != n + 3;
 		rounds = rounds + 1;
 	}
 	return NULL;
@@ -69,22 +70,25 @@ static int HANDLER count(struct tl_probe *p, struct tl_regs *regs, struct tl_thr
 	return 0;
 }
 
+enum { PLACES = 7 };
+
 static int arm_and_disarm(unsigned flags)
 {
-	void *at[] = {(void *)plain, (void *)shorts, odd_mid, odd_word};
-	struct tl_probe p[4], *all[4];
+	void *at[PLACES] = {
+		(void *)plain, (void *)shorts, odd_mid, odd_word, shared_1, shared_2, shared_4};
+	struct tl_probe p[PLACES], *all[PLACES];
 	int ret;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < PLACES; i++) {
 		p[i] = (struct tl_probe){.addr = at[i], .pre = count, .flags = flags};
 		all[i] = &p[i];
 	}
-	ret = tl_probes_register(all, 4, NULL);
+	ret = tl_probes_register(all, PLACES, NULL);
 	if (ret)
 		return ret;
 	nap(200);
-	ret = tl_probes_unregister(all, 4);
-	for (int i = 0; i < 4; i++)
+	ret = tl_probes_unregister(all, PLACES);
+	for (int i = 0; i < PLACES; i++)
 		if (p[i].nmissed)
 			ret = -TL_E_STATE;
 	return ret;
@@ -128,6 +132,76 @@ static void traps_while_the_engine_is_held(void)
 	held_at_every_point(TL_PROBE_NO_JUMP);
 	CHECK(!visits[RP_SPIN_HEAD]);
 	CHECK(most[RP_TEXT_OPEN] > 0 && most[RP_TRAPS_IN] > 0 && most[RP_GRACE] > 0);
+}
+
+/* --- shared bytes ------------------------------------------------------------------------ */
+
+static unsigned rung_of(const struct tl_probe *p)
+{
+	return p->site->patch->plan.rung;
+}
+
+/* Over and over, each one alone, while another thread runs through it. */
+static void shared_bytes_under_a_running_thread(void)
+{
+	void *at[] = {shared_1, shared_2, shared_3, shared_4, shared_5};
+	unsigned rungs[TL_RUNG_TRAP + 1] = {0};
+	uint8_t before[64];
+	pthread_t t;
+
+	memcpy(before, (void *)shared, sizeof(before));
+	run_on = true;
+	hits = wrong = 0;
+	pthread_create(&t, NULL, runner, NULL);
+	for (int i = 0; i < 500 && !wrong; i++) {
+		struct tl_probe p = {.addr = at[i % 5], .pre = count, .flags = TL_PROBE_NO_TRAP};
+
+		if (tl_probe_register(&p)) {
+			wrong = 1;
+			break;
+		}
+		rungs[rung_of(&p)]++;
+		for (long from = hits; hits == from;)
+			nap(20);
+		wrong += tl_probe_unregister(&p) != 0;
+	}
+	run_on = false;
+	pthread_join(t, NULL);
+	CHECK(wrong == 0);
+	CHECK(rungs[TL_RUNG_PUN] >= 100 && rungs[TL_RUNG_EVICT] >= 200);
+	CHECK(rungs[TL_RUNG_PUN] + rungs[TL_RUNG_EVICT] == 500);
+	CHECK(!memcmp(before, (void *)shared, sizeof(before)));
+}
+
+/* A probe comes and goes on the bytes that another one's jump shares, or whose instruction it moved away. */
+static void a_probe_on_shared_bytes(void)
+{
+	static char *const pairs[][2] = {
+		{shared_3, shared_4}, {shared_1, shared_1 + 1}, {shared_2, shared_2 + 2}};
+	uint8_t before[64];
+	pthread_t t;
+
+	memcpy(before, (void *)shared, sizeof(before));
+	run_on = true;
+	hits = wrong = 0;
+	pthread_create(&t, NULL, runner, NULL);
+	for (int i = 0; i < 300 && !wrong; i++) {
+		struct tl_probe p = {.addr = pairs[i % 3][0], .pre = count},
+				q = {.addr = pairs[i % 3][1], .pre = count};
+
+		wrong += tl_probe_register(&p) || rung_of(&p) == TL_RUNG_TRAP;
+		wrong += tl_probe_register(&q) != 0;
+		nap(20);
+		wrong += tl_probe_unregister(i & 1 ? &p : &q) != 0;
+		nap(20);
+		wrong += (rung_of(i & 1 ? &q : &p) == TL_RUNG_TRAP);
+		wrong += tl_probe_unregister(i & 1 ? &q : &p) != 0;
+		wrong += p.nmissed + q.nmissed != 0;
+	}
+	run_on = false;
+	pthread_join(t, NULL);
+	CHECK(wrong == 0 && hits > 0);
+	CHECK(!memcmp(before, (void *)shared, sizeof(before)));
 }
 
 /* --- a handler held -------------------------------------------------------------------- */
@@ -213,6 +287,8 @@ int main(void)
 {
 	RUN(jumps_while_the_engine_is_held);
 	RUN(traps_while_the_engine_is_held);
+	RUN(shared_bytes_under_a_running_thread);
+	RUN(a_probe_on_shared_bytes);
 	RUN(a_handler_is_waited_for);
 	RUN(a_first_hit_is_guarded_too);
 	for (int i = 0; i < RP_COUNT; i++)

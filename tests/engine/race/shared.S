@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * long shared(long a): a + 3. An indirect jump keeps windows away, so what is
+ * shorter than a jump shares its bytes. What follows shared_1 and shared_2
+ * would lead a jump into the program itself: it has to be moved away.
+ */
+	.text
+	.p2align 6
+	.globl	shared
+	.type	shared, @function
+shared:
+	.cfi_startproc
+	lea	1f(%rip), %rax
+	jmp	*%rax
+1:
+	.globl	shared_1, shared_2, shared_3, shared_4, shared_5
+shared_1:
+	push	%rbx
+	.cfi_adjust_cfa_offset 8
+	mov	$0, %ecx
+shared_2:
+	xor	%eax, %eax
+	mov	$0, %edx
+shared_3:
+	mov	%rdi, %rax
+shared_4:
+	lea	1(%rax), %rax
+	mov	$2, %ebx
+shared_5:
+	add	%rbx, %rax
+	pop	%rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size	shared, . - shared
+	.skip	32, 0x11
+	.section .note.GNU-stack, "", @progbits
