@@ -144,8 +144,10 @@ static void test(void)
 		return;
 	}
 	check("the_engine_is_loaded", load("/trapless.ko"));
+	check("a_victim_is_loaded", load("/trapless_victim.ko"));
 	check("the_tests_are_loaded", load("/trapless_vm.ko"));
 	compare("kernel_text_holds_one_jump", &before, 1, JUMP);
+	check("a_victim_is_unloaded", unload("trapless_victim"));
 	check("the_tests_are_unloaded", unload("trapless_vm"));
 	check("the_engine_is_unloaded", unload("trapless"));
 	compare("kernel_text_is_identical", &before, 0, 0);

@@ -75,9 +75,10 @@ static int add_module(const struct module *mod)
 	return ret;
 }
 
+/* A module that is going still runs its exit function, maybe through probes. */
 static bool is_there(const struct module *mod)
 {
-	return mod->state == MODULE_STATE_LIVE || mod->state == MODULE_STATE_COMING;
+	return mod->state != MODULE_STATE_UNFORMED;
 }
 
 /* The others are told anew, which changes nothing for them. */
@@ -108,9 +109,12 @@ int tl_os_images_update(void)
 	mutex_lock(tl_names.module_mutex);
 	forget_gone();
 	ret = add("vmlinux", (uintptr_t)tl_names.stext, (uintptr_t)tl_names.etext, 0);
-	list_for_each_entry (mod, tl_names.modules, list)
+	list_for_each_entry (mod, tl_names.modules, list) {
 		if (!ret && is_there(mod))
 			ret = add_module(mod);
+		if (mod->state == MODULE_STATE_GOING)
+			smp_store_release(&stale, true); /* look again next time */
+	}
 	mutex_unlock(tl_names.module_mutex);
 	return ret;
 }

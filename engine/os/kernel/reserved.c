@@ -73,9 +73,11 @@ static bool holds_endbr(uintptr_t lo, uintptr_t hi)
 {
 	static const uint8_t endbr64[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t buf[LOOK_MAX + 2 * ENDBR_LEN];
-	size_t n = hi - lo + 2 * (ENDBR_LEN - 1);
+	/* Functions are aligned: none begins on the page before. */
+	size_t before = min((size_t)(ENDBR_LEN - 1), (size_t)offset_in_page(lo));
+	size_t n = before + (hi - lo) + ENDBR_LEN - 1;
 
-	n = tl_os_text_read(lo - (ENDBR_LEN - 1), buf, min(n, sizeof(buf)));
+	n = tl_os_text_read(lo - before, buf, n);
 	for (size_t i = 0; i + ENDBR_LEN <= n; i++)
 		if (!memcmp(buf + i, endbr64, ENDBR_LEN))
 			return true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel home, tested from inside: runs when the module is loaded, and
- * prints `ok NAME` or `not ok NAME: why` into the kernel log. One probe of a
- * kernel function stays until the module goes: init.c looks for it.
+ * prints `ok NAME` or `not ok NAME: why` into the kernel log. Two probes stay
+ * until the module goes: one in a kernel function, which init.c looks for, and
+ * one in a module that init.c unloads before this one.
  */
 #define pr_fmt(fmt) fmt
 
@@ -22,6 +23,8 @@ asmlinkage long vm_across(long x);
 asmlinkage long vm_short(long x);
 asmlinkage long vm_call(long x);
 asmlinkage long vm_endbr(long x);
+
+long vm_victim(long x);
 
 typedef const char *test_fn(void);
 
@@ -497,6 +500,30 @@ static const char *interrupts_are_counted_exactly(void)
 	return NULL;
 }
 
+/* --- a module that is unloaded ---------------------------------------------------------------- */
+
+/* Without holding on to it. */
+static const char *arm_victim(void)
+{
+	long (*fn)(long x) = symbol_get(vm_victim);
+	const char *why;
+
+	CHECK(fn);
+	why = arm(1, fn, 0, 0) ? "it is not armed" : NULL;
+	if (!why && (fn(2) != 6 || atomic_read(&hits[1]) != 1))
+		why = "it is not counted";
+	symbol_put(vm_victim);
+	return why;
+}
+
+static const char *victim_is_gone(void)
+{
+	CHECK(disarm(0) == 0); /* any work makes the engine look around */
+	CHECK(probes[1].state == TL_PROBE_GONE);
+	CHECK(disarm(1) == 0);
+	return NULL;
+}
+
 /* --- all of them -------------------------------------------------------------------------------- */
 
 #define TEST(fn) #fn, fn
@@ -532,23 +559,30 @@ static void drop_all(void)
 			disarm(n);
 }
 
+static void say(const char *name, const char *why)
+{
+	if (why)
+		pr_info("not ok %s: %s\n", name, why);
+	else
+		pr_info("ok %s\n", name);
+}
+
 static int __init vm_init(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
 		const char *why = tests[i].fn();
 
 		drop_all();
-		if (why)
-			pr_info("not ok %s: %s\n", tests[i].name, why);
-		else
-			pr_info("ok %s\n", tests[i].name);
+		say(tests[i].name, why);
 	}
 	arm_kernel(TL_PROBE_NO_TRAP, TL_RUNG_WHOLE);
+	say("a_module_is_probed", arm_victim());
 	return 0;
 }
 
 static void __exit vm_exit(void)
 {
+	say("a_probe_goes_with_its_module", victim_is_gone());
 	drop_all();
 }
 
