@@ -16,15 +16,13 @@ struct tl_preload_env {
 bool tl_env_find(struct tl_preload_env *e, char **vars);
 void tl_env_clean(const struct tl_preload_env *e); /* leave no trace of us in it */
 
-/* preload_aux.c */
-uint64_t tl_aux(uint64_t type); /* 0: not there */
-
 /* preload_module.c: the module as it stands in this process. 0 or -TL_E_. */
 int tl_module_map(const struct tl_preload *p, struct tl_agent_module *m);
 void tl_module_unmap(struct tl_agent_module *m);
 const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_table *t);
 
-/* preload_objects.c: what the dynamic loader has loaded. */
+/* preload_objects.c: the auxiliary vector (0: not there), and what the dynamic loader has loaded. */
+uint64_t tl_aux(uint64_t type);
 struct tl_object {
 	uintptr_t bias, lo, hi; /* lo, hi: from its first byte to the end of its code */
 	uintptr_t text; /* first executable byte */
@@ -51,6 +49,12 @@ int tl_watch_start(void);
 void tl_watch_stop(void);
 bool tl_watch_take(void); /* helper: has a thread called with news? It waits for tl_watch_done() */
 void tl_watch_done(void);
+
+/* preload_count.c: the closing figures. */
+void tl_count_all(void);
+bool tl_count_ours(void); /* is this the process that has the session? */
+void tl_count_start(void);
+void tl_count_stop(void);
 
 /* preload_os.c */
 extern bool tl_alone; /* the program has not begun: its one thread waits for us */

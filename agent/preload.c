@@ -39,30 +39,10 @@ enum { OWNER_NONE, OWNER_EXIT, OWNER_LEAVE };
 
 void tl_helper_wake(void)
 {
-	tl_syscall3(TL_NR_futex, (long)&tl_preload->runner, TL_FUTEX_WAKE, 1);
-}
+	struct tl_preload *p = TL_LOAD(&tl_preload);
 
-/* --- closing figures ------------------------------------------------------------------- */
-
-static uint64_t word_at(uint64_t addr)
-{
-	return addr ? TL_RELAXED((const uint64_t *)addr) : 0;
-}
-
-/* At the program's exit: nobody asks the engine then, its other threads may still run. */
-static void count(void)
-{
-	struct tl_ctl_probe *p = (struct tl_ctl_probe *)((char *)tl_ctl + tl_ctl->probes_off);
-	uint64_t i;
-
-	for (i = 0; i < tl_ctl->nprobes; i++, p++) {
-		if (!p->armed)
-			continue;
-		p->nmissed = word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
-		p->nabandoned = word_at(p->at_abandoned);
-		p->ntails = word_at(p->at_tails);
-	}
-	TL_STORE(&tl_preload->counted, 1);
+	if (p) /* may be unmapped by now: the kernel does not mind */
+		tl_syscall3(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAKE, 1);
 }
 
 static bool own(uint32_t who)
@@ -110,6 +90,7 @@ static void leave(void)
 	if (!own(OWNER_LEAVE)) /* the program ends anyway */
 		return;
 	tl_watch_stop();
+	tl_count_stop();
 	while (tl_agent_disarm(tl_ctl) < 0 && tl_ctl)
 		tl_os_pause(AGAIN_US);
 	TL_STORE(&tl_preload->counted, 1);
@@ -140,6 +121,8 @@ static void arm(void)
 	else
 		p->error = ret;
 	p->unwatched = p->pending ? tl_watch_start() : 0;
+	if (p->narmed)
+		tl_count_start();
 	p->rounds++;
 	TL_STORE(&p->state, ret < 0 ? TL_PRELOAD_FAILED : TL_PRELOAD_ARMED);
 }
@@ -294,11 +277,12 @@ static void begin(struct tl_preload *p)
 		tl_syscall4(TL_NR_futex, (long)&begun, TL_FUTEX_WAIT_PRIVATE, 0, 0);
 }
 
-static void close_inherited(const struct tl_preload *p, int fd)
+static void close_inherited(const int *fds)
 {
-	tl_syscall3(TL_NR_close, p->agent_fd, 0, 0);
-	tl_syscall3(TL_NR_close, p->session_fd, 0, 0);
-	tl_syscall3(TL_NR_close, fd, 0, 0);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		tl_syscall3(TL_NR_close, fds[i], 0, 0);
 }
 
 extern char **environ __attribute__((weak, visibility("default")));
@@ -325,11 +309,13 @@ __attribute__((used)) void tl_preload_init(int argc, char **argv, char **vars)
 	if (!p)
 		return;
 	if (TL_LOAD(&p->claimed) || tl_preload_wants_us(p)) {
+		const int fds[] = {p->agent_fd, p->session_fd, env.fd};
+
 		ours = TL_CAS(&p->claimed, &nobody, tl_syscall3(TL_NR_getpid, 0, 0, 0));
 		tl_env_clean(&env);
 		if (ours)
-			begin(p);
-		close_inherited(p, env.fd);
+			begin(p); /* and maybe over already: nothing of p is ours any more */
+		close_inherited(fds);
 	}
 	if (!ours)
 		tl_syscall3(TL_NR_munmap, (long)p, (long)p->size, 0);
@@ -338,7 +324,7 @@ __attribute__((used)) void tl_preload_init(int argc, char **argv, char **vars)
 /* Also in a fork child that exits: its session is its parent's affair. */
 __attribute__((used)) void tl_preload_fini(void)
 {
-	if (tl_preload && tl_preload->claimed == (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0) &&
-		TL_LOAD(&tl_preload->state) == TL_PRELOAD_ARMED && own(OWNER_EXIT))
-		count();
+	if (TL_LOAD(&begun) && own(OWNER_EXIT) && tl_count_ours() &&
+		TL_LOAD(&tl_preload->state) == TL_PRELOAD_ARMED)
+		tl_count_all();
 }

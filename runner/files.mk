@@ -18,7 +18,7 @@ AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c prob
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
-PRELOAD_SRCS = $(addprefix agent/, preload.c preload_env.c preload_module.c preload_objects.c preload_match.c \
+PRELOAD_SRCS = $(addprefix agent/, preload.c preload_count.c preload_env.c preload_module.c preload_objects.c preload_match.c \
 	preload_os.c preload_watch.c areas.c view.c probes.c watch.c symbols.c) \
 	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)

@@ -268,6 +268,48 @@ def test_runner_killed(ctx):
         assert calls > 0 and t.runner.returncode == (1 if who == 'attendant' else -9), (who, out, err)
 
 
+def test_killed_at_any_moment(ctx):
+    """From before the program starts to after its end: it does its work, or was never started."""
+    path, out = ctx.target('count'), os.path.join(ctx.tmp, 'out')
+    module = tap.counter(ctx.tmp, path, ['work', 'main'])
+    whole = 0
+    for i in range(250 if ctx.long else 25):
+        if os.path.exists(out):
+            os.unlink(out)
+        r = ctx.start([runner(ctx), module, '--preload', '-c', '%s 2 100000 > %s 2>&1; echo $? >> %s' %
+                       (path, out, out)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        time.sleep(i % 25 * 0.002)
+        r.kill()
+        r.wait()
+        end = time.time() + 5
+        said = ''
+        while time.time() < end and not said.endswith('7\n'):
+            time.sleep(0.02)
+            said = open(out).read() if os.path.exists(out) else ''
+            if not said and time.time() > end - 4.8: # the shell has not been told to begin
+                break
+        assert not said or said.endswith('calls 200000\n7\n'), said
+        whole += said != ''
+    assert whole, 'every kill came too early'
+
+
+def test_leaves_at_once(ctx):
+    """The closing figures of a program without exit handlers, and what is said where they are not to be had."""
+    path = ctx.target('leaves')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    r = preload(ctx, module, path)
+    assert r.returncode == 7 and hits(r.stdout) == 2 and 'not known' not in r.stderr, r
+    r = preload(ctx, module, 'sh', '-c', '%s; kill -9 $$' % path)
+    assert r.returncode == 137 and hits(r.stdout) == 2, r
+    path = ctx.target('threads')
+    r = ctx.start([runner(ctx), tap.counter(ctx.tmp, path, ['work']), '--preload', '-c', path], stderr=subprocess.PIPE)
+    r.stdout.readline()
+    pid = int(open('/proc/%d/task/%d/children' % (r.pid, r.pid)).read().split()[0])
+    os.kill(pid, 9)
+    out, err = r.communicate(timeout=20)
+    assert r.returncode == 137 and hits(out) > 0 and 'hits missed: not known' in err, (out, err)
+
+
 def test_script_exit(ctx):
     path = ctx.target('count')
     r = script(ctx, 'global n probe process("%s").function("work") { if (n++ == 500) exit() } '

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The closing figures, which lie in the program's own memory: handed over when
+ * it ends, at its exit handlers and, for programs that leave without them, at
+ * _exit(), where we have a probe.
+ */
+#include "home.h"
+#include "../engine/os/process/own.h"
+
+extern void _exit(int) __attribute__((weak, visibility("default")));
+
+static struct tl_probe probe;
+static bool counting;
+
+static uint64_t word_at(uint64_t addr)
+{
+	return addr ? TL_RELAXED((const uint64_t *)addr) : 0;
+}
+
+/* Nobody asks the engine now: other threads may still run. */
+void tl_count_all(void)
+{
+	struct tl_ctl_probe *p = (struct tl_ctl_probe *)((char *)tl_ctl + tl_ctl->probes_off);
+	uint64_t i;
+
+	for (i = 0; i < tl_ctl->nprobes; i++, p++) {
+		if (!p->armed)
+			continue;
+		p->nmissed = word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
+		p->nabandoned = word_at(p->at_abandoned);
+		p->ntails = word_at(p->at_tails);
+	}
+	TL_STORE(&tl_preload->counted, 1);
+}
+
+/* A vfork child leaves this way, too, in its parent's memory. */
+bool tl_count_ours(void)
+{
+	return tl_preload->claimed == (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0);
+}
+
+static int at_exit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p, (void)regs, (void)self;
+	if (tl_count_ours())
+		tl_count_all();
+	return 0;
+}
+
+/* Where it cannot stand the figures of such programs stay unknown, and the runner says so. */
+void tl_count_start(void)
+{
+	if (counting || !_exit)
+		return;
+	probe = (struct tl_probe){
+		.addr = (void *)(uintptr_t)_exit, .pre = at_exit, .flags = TL_PROBE_NO_TRAP};
+	counting = !tl_probe_register(&probe);
+}
+
+void tl_count_stop(void)
+{
+	if (counting)
+		tl_probe_unregister(&probe);
+	counting = false;
+}
