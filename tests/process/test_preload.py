@@ -307,7 +307,7 @@ def test_leaves_at_once(ctx):
     pid = int(open('/proc/%d/task/%d/children' % (r.pid, r.pid)).read().split()[0])
     os.kill(pid, 9)
     out, err = r.communicate(timeout=20)
-    assert r.returncode == 137 and hits(out) > 0 and 'hits missed: not known' in err, (out, err)
+    assert r.returncode == 137 and 'hits missed: not known' in err, (out, err)
 
 
 def test_script_exit(ctx):
