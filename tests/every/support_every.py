@@ -94,7 +94,7 @@ class Session:
         self.bare = self.run_bare()
 
     def environment(self):
-        return dict(LC_ALL='C', HOME=self.ctx.tmp)
+        return dict(LC_ALL='C', HOME=self.ctx.tmp, PYTHONHASHSEED='1', PERL_HASH_SEED='0')
 
     def run_bare(self):
         p = subprocess.run(self.work.argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment()),

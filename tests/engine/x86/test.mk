@@ -9,7 +9,7 @@ AB_LIBC := $(BUILD)/tests/engine/ab/libc
 X86_ENTRIES := $(BUILD)/tests/engine/x86/entries
 X86_TESTS := $(AB_LIBC) $(X86_ENTRIES)
 X86_TEST_LINES := tests/engine/x86/run; $(AB_LIBC); $(X86_ENTRIES); \
-	long: tests/engine/x86/run all; long: $(AB_LIBC) 2; long: $(X86_ENTRIES) /usr/bin/python3.11
+	long: tests/engine/x86/run all; long: $(AB_LIBC) 2; long: $(X86_ENTRIES) /usr/bin/python3
 
 .PHONY: x86-tests
 x86-tests: $(X86_TESTS)
