@@ -22,9 +22,9 @@ PRELOAD_SRCS = $(addprefix agent/, preload.c preload_count.c preload_env.c prelo
 	preload_os.c preload_watch.c areas.c view.c probes.c watch.c symbols.c) \
 	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c timers.c target.c patching.c words.c \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c \
 	preload_check.c preload_launch.c preload_attend.c) \
-	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c borrow.c inject.c images.c stop.c \
+	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c restart.c borrow.c inject.c images.c stop.c \
 	trapsvc.c trapmend.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)

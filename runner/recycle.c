@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proc.h"
 #include "session.h"
 
 /* A process by its own numbers. */
@@ -20,22 +21,6 @@ struct living {
 	uint32_t *tids;
 	size_t n, max;
 };
-
-/* What a task is called in its own namespace, 0: it has ended. */
-static uint32_t own_number(const char *status)
-{
-	uint32_t number = 0;
-	char line[512];
-	FILE *f = fopen(status, "re");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "NSpid:", 6) && strrchr(line, '\t'))
-			number = (uint32_t)strtoul(strrchr(line, '\t'), NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return number;
-}
 
 static bool add(struct living *l, uint32_t tid)
 {
@@ -55,24 +40,21 @@ static bool add(struct living *l, uint32_t tid)
 /* Who lives in process pid now. false: nobody, or not to be told; say nothing about its threads then. */
 static bool look(pid_t pid, struct living *l)
 {
-	char path[300];
+	char path[64];
 	struct dirent *e;
 	bool nested, ok = true;
 	DIR *d;
 
 	memset(l, 0, sizeof(*l));
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	l->pid = own_number(path);
+	l->pid = proc_own_number(pid);
 	nested = l->pid != (uint32_t)pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	d = opendir(path);
 	while (d && ok && (e = readdir(d))) {
 		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
 
-		if (tid && nested) {
-			snprintf(path, sizeof(path), "/proc/%d/task/%u/status", pid, tid);
-			tid = own_number(path);
-		}
+		if (tid && nested)
+			tid = proc_own_number((pid_t)tid);
 		if (tid)
 			ok = add(l, tid);
 	}

@@ -170,7 +170,6 @@ void thread_release(struct guardian *g, struct thread *t);
 int target_check(struct guardian *g); /* refusals, nothing changed */
 int target_seize(struct guardian *g);
 pid_t eye_of(struct guardian *g); /* g->eye, chosen anew where that thread has ended */
-pid_t status_number(pid_t pid, const char *field, int base, uint64_t *value);
 
 /* remote.c */
 int remote_find_syscall(struct guardian *g);
@@ -185,19 +184,22 @@ int regs_set(pid_t tid, const struct user_regs_struct *regs);
 int mask_get(pid_t tid, uint64_t *mask);
 int mask_set(pid_t tid, uint64_t mask);
 
-/* borrow.c */
-struct thread *helper_start(struct guardian *g, struct thread *from);
-void helper_end(struct guardian *g);
-void lender_release(struct guardian *g);
-int helper_command(struct guardian *g, int command);
-bool signal_waits(struct guardian *g, struct thread *t);
+/* restart.c */
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
 uint64_t sleep_so_far(struct guardian *g, struct thread *t);
 uint64_t sleep_confirmed(struct thread *t, uint64_t slept);
 void call_restart(
 	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
 bool call_is_fragile(long nr);
+bool call_has_limit(long nr); /* ... and a time limit among its arguments */
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
+
+/* borrow.c */
+struct thread *helper_start(struct guardian *g, struct thread *from);
+void helper_end(struct guardian *g);
+void lender_release(struct guardian *g);
+int helper_command(struct guardian *g, int command);
+bool signal_waits(struct guardian *g, struct thread *t);
 
 /* inject.c */
 int inject(struct guardian *g);
@@ -225,7 +227,6 @@ void quiet_forget(struct guardian *g);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);
-bool trap_stands(struct guardian *g, uint64_t addr);
 void traps_first(struct guardian *g, struct thread *t); /* serve all others while t waits */
 void traps_settle(
 	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 static uint64_t word_at(struct guardian *g, uint64_t addr)
@@ -76,10 +77,9 @@ static void counts(struct guardian *g)
 
 static void name_blocker(struct guardian *g)
 {
-	char text[256], path[64], comm[32] = "?";
+	char text[256], name[32];
 	struct thread *who = NULL;
 	uint32_t i;
-	FILE *f;
 
 	for (i = 0; i < ctl_areas(g) && !who; i++) {
 		if (g->ctl->areas[i].size)
@@ -90,17 +90,11 @@ static void name_blocker(struct guardian *g)
 		quiet(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, &who);
 	if (!who)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", who->tgid, who->tid);
-	f = fopen(path, "re");
-	if (f) {
-		if (fgets(comm, sizeof(comm), f))
-			comm[strcspn(comm, "\n")] = 0;
-		fclose(f);
-	}
+	proc_name(who->tid, name, sizeof(name));
 	snprintf(text, sizeof(text),
 		"thread %d (%s) of process %d still stands in probe memory: that memory is "
 		"given back when it has left",
-		who->tid, comm, g->pid);
+		who->tid, name, g->pid);
 	guardian_say(g, MSG_WARN, 0, text);
 }
 

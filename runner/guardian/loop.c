@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 enum { SYSCALL_STOP = SIGTRAP | 0x80 };
@@ -92,12 +93,12 @@ static bool is_ignored(struct guardian *g, struct thread *t, int sig)
 	(void)g;
 	if (sig >= SIGRTMIN || sig <= 0)
 		return false;
-	status_number(t->tid, "SigIgn", 16, &ignored);
+	proc_status(t->tid, "SigIgn", 16, &ignored);
 	if (ignored >> (sig - 1) & 1)
 		return true;
 	if (sig != SIGCHLD && sig != SIGCONT && sig != SIGURG && sig != SIGWINCH)
 		return false;
-	status_number(t->tid, "SigCgt", 16, &caught);
+	proc_status(t->tid, "SigCgt", 16, &caught);
 	return !(caught >> (sig - 1) & 1);
 }
 
@@ -232,7 +233,7 @@ static struct thread *newborn(struct guardian *g, pid_t tid)
 	uint64_t tgid = 0;
 	struct thread *t;
 
-	status_number(tid, "Tgid", 10, &tgid);
+	proc_status(tid, "Tgid", 10, &tgid);
 	t = thread_add(g, tid, (pid_t)tgid);
 	if (t)
 		t->newborn = true;

@@ -13,75 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
 #endif
 
-static ssize_t read_file(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n, got = 0;
-
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, buf + got, size - 1 - (size_t)got)) > 0)
-		got += n;
-	close(fd);
-	buf[got] = 0;
-	return got;
-}
-
-/* A number out of /proc/PID/status. Returns 0, or -errno. */
-pid_t status_number(pid_t pid, const char *field, int base, uint64_t *value)
-{
-	char path[64], buf[8192], *at = buf;
-	size_t n = strlen(field);
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	got = read_file(path, buf, sizeof(buf));
-	if (got < 0)
-		return (pid_t)got;
-	while (at && !(!strncmp(at, field, n) && at[n] == ':')) {
-		at = strchr(at, '\n');
-		at = at ? at + 1 : NULL;
-	}
-	if (!at)
-		return -ENOENT;
-	*value = strtoull(at + n + 1, NULL, base);
-	return 0;
-}
-
-static char process_state(pid_t pid)
-{
-	char path[64], buf[1024], *at;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (read_file(path, buf, sizeof(buf)) <= 0)
-		return 0;
-	at = strrchr(buf, ')');
-	return at && at[1] ? at[2] : 0;
-}
-
-static void name_of(pid_t pid, char *buf, size_t size)
-{
-	char path[64];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	n = read_file(path, buf, size);
-	if (n <= 0)
-		snprintf(buf, size, "?");
-	buf[strcspn(buf, "\n")] = 0;
-}
-
 static int yama_scope(void)
 {
 	char buf[16];
 
-	return read_file("/proc/sys/kernel/yama/ptrace_scope", buf, sizeof(buf)) > 0 ? atoi(buf)
+	return proc_read("/proc/sys/kernel/yama/ptrace_scope", buf, sizeof(buf)) > 0 ? atoi(buf)
 										     : 0;
 }
 
@@ -93,14 +36,14 @@ static int forbidden(struct guardian *g)
 	struct stat st;
 	char path[64], name[64];
 
-	status_number(g->pid, "TracerPid", 10, &tracer);
+	proc_status(g->pid, "TracerPid", 10, &tracer);
 	if (tracer) {
-		name_of((pid_t)tracer, name, sizeof(name));
+		proc_name((pid_t)tracer, name, sizeof(name));
 		return guardian_fail(g,
 			"process %d is already traced by %s (pid %d): end that first", g->pid, name,
 			(int)tracer);
 	}
-	status_number(g->pid, "Uid", 10, &uid);
+	proc_status(g->pid, "Uid", 10, &uid);
 	if (geteuid() && uid != geteuid())
 		return guardian_fail(g,
 			"process %d belongs to user %d, and you are user %d: "
@@ -126,7 +69,7 @@ static int forbidden(struct guardian *g)
 
 static bool has_ended(pid_t tid)
 {
-	char state = process_state(tid);
+	char state = proc_state(tid);
 
 	return !state || state == 'Z' || state == 'X';
 }
@@ -186,12 +129,12 @@ static int check_machine(struct guardian *g)
 static int check_state(struct guardian *g)
 {
 	uint64_t tgid = 0;
-	char state = process_state(g->pid);
+	char state = proc_state(g->pid);
 
 	if (!state)
 		return guardian_fail(
 			g, "there is no process %d: ps -e shows those that run", g->pid);
-	if (!status_number(g->pid, "Tgid", 10, &tgid) && (pid_t)tgid != g->pid)
+	if (!proc_status(g->pid, "Tgid", 10, &tgid) && (pid_t)tgid != g->pid)
 		return guardian_fail(g, "%d is a thread of process %d: give -x %d", g->pid,
 			(int)tgid, (int)tgid);
 	if (state == 'Z' || state == 'X') {
@@ -212,7 +155,7 @@ static int check_state(struct guardian *g)
 	if (state == 'T' || state == 't') {
 		uint64_t tracer = 0;
 
-		status_number(g->pid, "TracerPid", 10, &tracer);
+		proc_status(g->pid, "TracerPid", 10, &tracer);
 		if (tracer)
 			return forbidden(g);
 		return guardian_fail(g, "process %d is stopped: let it go on first (kill -CONT %d)",
@@ -226,8 +169,8 @@ static bool same_filters(pid_t pid)
 {
 	uint64_t theirs = 0, ours = 0;
 
-	return !status_number(pid, "Seccomp_filters", 10, &theirs) &&
-	       !status_number(getpid(), "Seccomp_filters", 10, &ours) && theirs == ours;
+	return !proc_status(pid, "Seccomp_filters", 10, &theirs) &&
+	       !proc_status(getpid(), "Seccomp_filters", 10, &ours) && theirs == ours;
 }
 
 int target_check(struct guardian *g)
@@ -239,10 +182,10 @@ int target_check(struct guardian *g)
 		ret = check_machine(g);
 	if (ret)
 		return ret;
-	status_number(g->pid, "TracerPid", 10, &tracer);
+	proc_status(g->pid, "TracerPid", 10, &tracer);
 	if (tracer && !g->launched)
 		return forbidden(g);
-	status_number(g->pid, "Seccomp", 10, &seccomp);
+	proc_status(g->pid, "Seccomp", 10, &seccomp);
 	g->seccomp = seccomp != 0 && !(seccomp == 2 && same_filters(g->pid));
 	if (seccomp == 1 && geteuid())
 		return guardian_fail(g,
@@ -264,7 +207,7 @@ static bool is_ours(pid_t tid)
 {
 	uint64_t tracer = 0;
 
-	return !status_number(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid();
+	return !proc_status(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid();
 }
 
 /* One pass over the threads. Returns how many were taken, or -1. */
@@ -293,7 +236,7 @@ static int seize_pass(struct guardian *g)
 			}
 			continue;
 		}
-		state = process_state(tid);
+		state = proc_state(tid);
 		if (errno == ESRCH || !state || state == 'Z' || state == 'X' || is_ours(tid))
 			continue;
 		closedir(d);

@@ -12,6 +12,7 @@
 
 #include <trapless/error.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 enum { CHUNK = 64 * 1024, FRAME_PC = 8 + 40 + 16 * 8, FRAME_SP = 8 + 40 + 15 * 8 };
@@ -104,6 +105,20 @@ static void find_hull(struct guardian *g)
 	}
 }
 
+/*
+ * Stacks hold plain numbers too (a size of 8 MiB ...), and our areas are large
+ * and thinly used: where nothing stands, nobody returns to or was interrupted.
+ */
+static bool is_empty(struct guardian *g, struct thread *t, uint64_t addr)
+{
+	uint64_t before = 0,
+		 behind = 0; /* what cannot be read, as at the ends of an area, is nothing */
+
+	target_read(g, t->tgid, addr - sizeof(before), &before, sizeof(before));
+	target_read(g, t->tgid, addr, &behind, sizeof(behind));
+	return !before && !behind;
+}
+
 static void scan_stack(struct guardian *g, struct thread *t, uint64_t sp)
 {
 	static uint64_t words[CHUNK / 8];
@@ -114,7 +129,7 @@ static void scan_stack(struct guardian *g, struct thread *t, uint64_t sp)
 		       n = target_read(g, t->tgid, at, words, want), i;
 
 		for (i = 0; i < n / 8; i++) {
-			if (is_ours(g, words[i]))
+			if (is_ours(g, words[i]) && !is_empty(g, t, words[i]))
 				note_sight(words[i], t->tid);
 		}
 		if (n != want)
@@ -124,31 +139,15 @@ static void scan_stack(struct guardian *g, struct thread *t, uint64_t sp)
 }
 
 /* Where a sleeping thread stands, without stopping it. */
-static bool asleep_at(struct guardian *g, struct thread *t, uint64_t *sp, uint64_t *pc)
+static bool asleep_at(struct thread *t, uint64_t *sp, uint64_t *pc)
 {
-	char path[64], buf[512], *word;
-	FILE *f;
-	bool ok = false;
+	struct proc_sleep where;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", t->tgid, t->tid);
-	f = fopen(path, "re");
-	(void)g;
-	if (!f)
+	if (!proc_sleeps(t->tid, &where))
 		return false;
-	if (fgets(buf, sizeof(buf), f) && strncmp(buf, "running", 7)) {
-		word = strrchr(buf, ' ');
-		if (word) {
-			*pc = strtoull(word, NULL, 16);
-			*word = 0;
-			word = strrchr(buf, ' ');
-			if (word) {
-				*sp = strtoull(word, NULL, 16);
-				ok = true;
-			}
-		}
-	}
-	fclose(f);
-	return ok;
+	*sp = where.sp;
+	*pc = where.pc;
+	return true;
 }
 
 /* Its registers by a short stop; false: could not be stopped. */
@@ -191,7 +190,7 @@ static void look_at(struct guardian *g, pid_t tid)
 
 	if (!t || !concerns(g, t))
 		return;
-	if (!(!t->stopped && asleep_at(g, t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
+	if (!(!t->stopped && asleep_at(t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
 		if (thread_find(g, tid))
 			note_sight(0, tid);
 		return;

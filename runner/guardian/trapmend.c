@@ -17,7 +17,6 @@
  * for one that does not: it keeps SIGTRAP unblocked until it sets its mask.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 enum { LOOK_EVERY_MS = 5, NEAR = 24 };
@@ -55,33 +55,13 @@ static bool was_blocked(struct thread *t, uint64_t mask)
 
 /* --- the program's disposition ------------------------------------------------------ */
 
-/* What the process ignores and catches, by one look. */
-static void actions(pid_t tid, uint64_t *ignored, uint64_t *caught)
-{
-	char path[64], text[2048], *at;
-	ssize_t n;
-	int fd;
-
-	*ignored = *caught = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	if ((at = strstr(text, "\nSigIgn:")))
-		*ignored = strtoull(at + 8, NULL, 16);
-	if ((at = strstr(text, "\nSigCgt:")))
-		*caught = strtoull(at + 8, NULL, 16);
-}
-
 static bool is_default(pid_t tid)
 {
-	uint64_t ignored, caught;
+	char text[PROC_TEXT];
 
-	actions(tid, &ignored, &caught);
-	return !((ignored | caught) & trap_bit);
+	if (proc_read_of(tid, "status", text, sizeof(text)) <= 0)
+		return true;
+	return !((proc_number(text, "SigIgn", 16) | proc_number(text, "SigCgt", 16)) & trap_bit);
 }
 
 bool action_known(const struct guardian *g)
@@ -257,7 +237,7 @@ static void masks_learn(struct guardian *g)
 
 	for (t = g->threads; t; t = t->next) {
 		if (!t->mask_known && !t->helper && !t->dead &&
-			!status_number(t->tid, "SigBlk", 16, &mask))
+			!proc_status(t->tid, "SigBlk", 16, &mask))
 			mask_learn(t, mask);
 	}
 }

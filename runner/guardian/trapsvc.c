@@ -13,6 +13,7 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 /* What is known of the breakpoint at addr, NULL: never one of ours. */
@@ -30,13 +31,6 @@ static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
 			return t;
 	}
 	return NULL;
-}
-
-bool trap_stands(struct guardian *g, uint64_t addr)
-{
-	const struct tl_ctl_trap *t = trap_find(g, addr);
-
-	return t && __atomic_load_n(&t->detour, __ATOMIC_ACQUIRE);
 }
 
 /* Does this SIGTRAP come from a breakpoint? Others send it too. */
@@ -147,7 +141,7 @@ static bool trap_waits(struct guardian *g)
 
 	for (t = g->threads; t; t = t->next) {
 		pending = 0;
-		if (!t->dead && !status_number(t->tid, "SigPnd", 16, &pending) &&
+		if (!t->dead && !proc_status(t->tid, "SigPnd", 16, &pending) &&
 			pending >> (SIGTRAP - 1) & 1)
 			return true;
 	}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc.h"
+
+enum { STATE_FIELD = 3, CPU_FIELD = 39 }; /* of stat, as proc(5) counts */
+
+ssize_t proc_read(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n, got = 0;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf + got, size - 1 - (size_t)got)) > 0)
+		got += n;
+	close(fd);
+	buf[got] = 0;
+	return got;
+}
+
+ssize_t proc_read_of(pid_t pid, const char *file, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	return proc_read(path, buf, size);
+}
+
+const char *proc_field(const char *text, const char *field)
+{
+	size_t n = strlen(field);
+
+	while (strncmp(text, field, n) || text[n] != ':') {
+		text = strchr(text, '\n');
+		if (!text)
+			return NULL;
+		text++;
+	}
+	return text + n + 1;
+}
+
+uint64_t proc_number(const char *text, const char *field, int base)
+{
+	const char *at = proc_field(text, field);
+
+	return at ? strtoull(at, NULL, base) : 0;
+}
+
+int proc_status(pid_t pid, const char *field, int base, uint64_t *value)
+{
+	char text[PROC_TEXT];
+	ssize_t got = proc_read_of(pid, "status", text, sizeof(text));
+
+	if (got < 0)
+		return (int)got;
+	if (!proc_field(text, field))
+		return -ENOENT;
+	*value = proc_number(text, field, base);
+	return 0;
+}
+
+/* A field of stat behind the name, which may hold anything. NULL: not told. */
+static const char *stat_field(char *text, int field)
+{
+	char *at = strrchr(text, ')');
+	int i;
+
+	for (i = STATE_FIELD - 1; i < field && at; i++)
+		at = strchr(at + 1, ' ');
+	return at && at[1] ? at + 1 : NULL;
+}
+
+char proc_state(pid_t pid)
+{
+	const char *at = NULL;
+	char text[1024];
+
+	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
+		at = stat_field(text, STATE_FIELD);
+	return at ? *at : 0;
+}
+
+int proc_cpu(pid_t pid)
+{
+	const char *at = NULL;
+	char text[1024];
+
+	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
+		at = stat_field(text, CPU_FIELD);
+	return at ? atoi(at) : -1;
+}
+
+void proc_name(pid_t pid, char *buf, size_t size)
+{
+	if (proc_read_of(pid, "comm", buf, size) <= 0)
+		snprintf(buf, size, "?");
+	buf[strcspn(buf, "\n")] = 0;
+}
+
+uint32_t proc_own_number(pid_t pid)
+{
+	const char *at = NULL, *end;
+	char text[PROC_TEXT];
+
+	if (proc_read_of(pid, "status", text, sizeof(text)) > 0)
+		at = proc_field(text, "NSpid");
+	if (!at)
+		return 0;
+	end = strchr(at, '\n');
+	while (end && end > at && end[-1] != '\t')
+		end--;
+	return end ? (uint32_t)strtoul(end, NULL, 10) : 0;
+}
+
+/* A number at the end of text, which is cut off before it. */
+static bool last_number(char *text, uint64_t *value)
+{
+	char *at = strrchr(text, ' ');
+
+	if (!at)
+		return false;
+	*value = strtoull(at, NULL, 16);
+	*at = 0;
+	return true;
+}
+
+bool proc_sleeps(pid_t pid, struct proc_sleep *where)
+{
+	char text[512];
+
+	if (proc_read_of(pid, "syscall", text, sizeof(text)) <= 0 || !strncmp(text, "running", 7))
+		return false;
+	if (!last_number(text, &where->pc) || !last_number(text, &where->sp))
+		return false;
+	where->call = strtol(text, NULL, 10);
+	return true;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc tells of processes and their threads; a thread's number does wherever a process's does. */
+#ifndef TRAPLESS_RUNNER_PROC_H
+#define TRAPLESS_RUNNER_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { PROC_TEXT = 8192 }; /* room for any of the files read here */
+
+/* A small file as a string. Its length, or -errno. */
+ssize_t proc_read(const char *path, char *buf, size_t size);
+/* The same of /proc/PID/FILE. */
+ssize_t proc_read_of(pid_t pid, const char *file, char *buf, size_t size);
+/* What stands behind `FIELD:` in the text of a status file; NULL: there is none. */
+const char *proc_field(const char *text, const char *field);
+/* A number there, 0: none. */
+uint64_t proc_number(const char *text, const char *field, int base);
+/* A number of /proc/PID/status. 0, or -errno. */
+int proc_status(pid_t pid, const char *field, int base, uint64_t *value);
+/* R, S, Z ...; 0: there is no such process. */
+char proc_state(pid_t pid);
+/* The processor it last ran on, -1: not told. */
+int proc_cpu(pid_t pid);
+void proc_name(pid_t pid, char *buf, size_t size);
+/* Its number in its own pid namespace; 0: it has ended. */
+uint32_t proc_own_number(pid_t pid);
+/* Does it sleep? Then in which system call (-1: in none), and with which stack pointer and program counter. */
+struct proc_sleep {
+	long call;
+	uint64_t sp, pc;
+};
+bool proc_sleeps(pid_t pid, struct proc_sleep *where);
+
+#endif
