@@ -10,4 +10,5 @@ kmod:
 	@mkdir -p $(KMOD_OUT)
 	@cp -rsf $(CURDIR)/engine $(CURDIR)/include $(CURDIR)/kmod $(KMOD_OUT)/
 	@ln -sf kmod/Kbuild $(KMOD_OUT)/Kbuild
+	@sed '/tl_engine_/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms >$(KMOD_OUT)/kmod/exports.inc
 	$(MAKE) -s -C $(KDIR) M=$(abspath $(KMOD_OUT)) modules

@@ -10,22 +10,7 @@
 #include <linux/module.h>
 #include <trapless/probe.h>
 
-EXPORT_SYMBOL_GPL(tl_probe_register);
-EXPORT_SYMBOL_GPL(tl_probes_register);
-EXPORT_SYMBOL_GPL(tl_probe_unregister);
-EXPORT_SYMBOL_GPL(tl_probes_unregister);
-EXPORT_SYMBOL_GPL(tl_probe_enable);
-EXPORT_SYMBOL_GPL(tl_probe_disable);
-EXPORT_SYMBOL_GPL(tl_probes_silence);
-EXPORT_SYMBOL_GPL(tl_probes_optimize);
-EXPORT_SYMBOL_GPL(tl_probes_list);
-EXPORT_SYMBOL_GPL(tl_retprobe_register);
-EXPORT_SYMBOL_GPL(tl_retprobe_unregister);
-EXPORT_SYMBOL_GPL(tl_thread_local);
-EXPORT_SYMBOL_GPL(tl_thread_tid);
-EXPORT_SYMBOL_GPL(tl_error_name);
-EXPORT_SYMBOL_GPL(tl_error_text);
-EXPORT_SYMBOL_GPL(tl_error_next);
+#include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours */
 
 static int __init trapless_init(void)
 {
