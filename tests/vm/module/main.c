@@ -388,12 +388,16 @@ static bool callers_start(void)
 	return true;
 }
 
+/* By one store, by steps with passing breakpoints, with all processors stopped. */
+static const enum tl_patching ways[] = {TL_PATCHING_AUTO, TL_PATCHING_SPIN, TL_PATCHING_STOP};
+
 static const char *armed_and_disarmed(void)
 {
 	struct tl_probe *three[3] = {&probes[0], &probes[1], &probes[2]};
 	long seen;
 
 	for (unsigned i = 0; i < 40; i++) {
+		CHECK(tl_probes_patching(ways[i % ARRAY_SIZE(ways)]) == 0);
 		prepare(0, vm_whole, 0, i % 4 == 3 ? TL_PROBE_NO_JUMP : 0);
 		prepare(1, vm_across, 4, 0);
 		prepare(2, vm_call, 0, 0);
@@ -418,6 +422,7 @@ static const char *probes_come_and_go_under_two_processors(void)
 	const char *why = callers_start() ? armed_and_disarmed() : "no threads";
 
 	callers_stop();
+	tl_probes_patching(TL_PATCHING_AUTO);
 	return why;
 }
 
