@@ -170,7 +170,7 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 	if (!from)
 		call_restart(g, t, &saved, slept);
 	mask_set(t->tid, ~0ull);
-	g->ctl->lender = proc_own_number(t->tid);
+	g->lender = proc_own_number(t->tid);
 	helper = clone_helper(g, t);
 	if (!t->dead) {
 		regs_set(t->tid, &saved);
