@@ -12,8 +12,8 @@ struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self)
 	return b;
 }
 
-bool tl_session_enter(struct tl_run *run, const struct tl_env *env, struct tl_regs *regs,
-	struct tl_thread *self)
+bool tl_session_enter(
+	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)
 {
 	return tl_run_enter(run, env, regs, self);
 }

@@ -83,7 +83,8 @@ struct guardian {
 	uint64_t syscall_insn; /* address of a `syscall` in the target */
 	uint64_t stack_top, module_at, agent_entry;
 	struct thread *helper;
-	uint32_t lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
+	uint32_t
+		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
