@@ -34,25 +34,15 @@ static uint32_t rung_of(const struct tl_ctl_probe *p)
 	return ctl_bounded(&p->rung, TL_RUNG_TRAP);
 }
 
-/* The engine's word, said so that it fits the rung. */
-static const char *reason_text(uint32_t rung, int why)
-{
-	if (why == -TL_E_TOO_SHORT && rung == TL_RUNG_RETARGET)
-		return "only a direct call or jump has a target to change";
-	if (why == -TL_E_TOO_SHORT && rung == TL_RUNG_WHOLE)
-		return "the instruction is shorter than a jump (5 bytes)";
-	return tl_error_text(why);
-}
-
-/* The rungs above it, each with the reason's name. */
+/* The rungs tried before it, each with the reason's name. That most instructions are no calls goes without saying. */
 static void reasons(const struct tl_ctl_probe *p, char *buf, size_t room)
 {
-	uint32_t r, end = rung_of(p);
+	uint32_t r;
 	size_t n = 0;
 
 	*buf = 0;
-	for (r = TL_RUNG_RETARGET; r < end && n < room; r++) {
-		if (p->why[r] && !(r == TL_RUNG_RETARGET && p->why[r] == -TL_E_TOO_SHORT))
+	for (r = TL_RUNG_RETARGET; r < TL_RUNG_TRAP && n < room; r++) {
+		if (r != rung_of(p) && p->why[r] && p->why[r] != -TL_E_NOT_CALL)
 			n += (size_t)snprintf(buf + n, room - n, "%s%s: %s", n ? ", " : "; not ",
 				names[r], tl_error_name(p->why[r]));
 	}
@@ -99,19 +89,19 @@ static void one_line(struct guardian *g, uint32_t i)
 static void details(struct guardian *g, uint32_t i)
 {
 	const struct tl_ctl_probe *p = guardian_probe(g, i);
-	uint32_t r, end = rung_of(p);
 	char text[400];
+	uint32_t r;
 
 	snprintf(text, sizeof(text),
 		"           at 0x%llx: %u bytes changed at 0x%llx, detour 0x%llx",
 		(unsigned long long)p->addr, p->patch_len, (unsigned long long)p->patch,
 		(unsigned long long)p->detour);
 	guardian_say(g, MSG_EXPLAIN, 0, text);
-	for (r = TL_RUNG_RETARGET; r < end; r++) {
-		if (!p->why[r])
+	for (r = TL_RUNG_RETARGET; r < TL_RUNG_TRAP; r++) {
+		if (r == rung_of(p) || !p->why[r])
 			continue;
 		snprintf(text, sizeof(text), "           %s is not possible: %s", names[r],
-			reason_text(r, p->why[r]));
+			tl_error_text(p->why[r]));
 		guardian_say(g, MSG_NOTE, 0, text);
 	}
 }
