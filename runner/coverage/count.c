@@ -11,6 +11,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../../engine/core/ehframe.h"
 #include "../../engine/insn/x86/insn.h"
@@ -309,13 +312,13 @@ static uintptr_t next_insn(struct count *c, const struct function *f, uintptr_t 
 	for (; addr < f->end; addr++) {
 		uint8_t *m = mark_of(f->text, addr);
 
-		if ((*m & CLASS) != COV_FUNCTION || (*m & SEEN) == (c->alone ? SEEN : 0))
+		if ((*m & CLASS) != COV_FUNCTION || (*m & SEEN))
 			continue;
 		if (!is_boundary(addr))
 			continue;
 		if (c->alone)
 			prove(f->text, addr);
-		*m ^= SEEN;
+		*m |= SEEN;
 		return addr;
 	}
 	return addr;
@@ -363,23 +366,20 @@ static int plan_all(struct count *c, struct cov_figure *figure, bool alone)
 }
 
 /* Entries that no function's code has shown to be instructions. */
-static void count_lost_entries(struct count *c)
+static unsigned long lost_entries(const struct count *c)
 {
+	unsigned long n = 0;
+
 	for (size_t i = 0; i < c->job->file->ntext; i++) {
 		const struct text *t = &c->texts[i];
 
-		for (uintptr_t a = t->img.lo; a < t->img.hi; a++) {
-			uint8_t *m = mark_of(t, a);
-
-			if ((*m & ENTRY) && !(*m & INSN)) {
-				add_to(&c->out->alone.entries, TL_RUNG_NONE, -TL_E_NOT_BOUNDARY);
-				add_to(&c->out->once.entries, TL_RUNG_NONE, -TL_E_NOT_BOUNDARY);
-			}
-		}
+		for (uintptr_t a = t->img.lo; a < t->img.hi; a++)
+			n += (*mark_of(t, a) & (ENTRY | INSN)) == ENTRY;
 	}
+	return n;
 }
 
-static int count_locked(struct count *c)
+static int count_locked(struct count *c, struct cov_figure *figure, bool alone)
 {
 	int ret = tl_engine_init_locked();
 
@@ -388,31 +388,69 @@ static int count_locked(struct count *c)
 	if (!ret)
 		ret = classify(c);
 	for (size_t i = 0; i < c->nfunctions; i++)
-		c->total += 2 * (c->functions[i].end - c->functions[i].start);
+		c->total += c->functions[i].end - c->functions[i].start;
 	if (!ret)
-		ret = plan_all(c, &c->out->alone, true);
-	if (!ret)
-		ret = plan_all(c, &c->out->once, false);
+		ret = plan_all(c, figure, alone);
 	if (ret)
 		return ret;
-	c->out->group = c->out->once.insns.n < GROUP ? c->out->once.insns.n : GROUP;
-	count_lost_entries(c);
 	count_bytes(c);
+	c->out->lost = lost_entries(c);
 	return 0;
 }
 
-int cov_count(const struct cov_job *job, struct cov_counts *counts)
+/* One of the two figures. */
+static int count(const struct cov_job *job, struct cov_counts *counts, bool alone)
 {
 	struct count c = {.job = job, .out = counts};
 	int ret;
 
-	memset(counts, 0, sizeof(*counts));
 	tl_os_lock();
-	ret = count_locked(&c);
+	ret = count_locked(&c, alone ? &counts->alone : &counts->once, alone);
 	tl_os_unlock();
 	for (size_t i = 0; c.texts && i < job->file->ntext; i++)
 		free(c.texts[i].mark);
 	free(c.texts);
 	free(c.functions);
+	return ret;
+}
+
+/* In a process of its own: the figures share nothing, and take as long as each other. */
+static pid_t count_once(const struct cov_job *job, struct cov_counts *counts)
+{
+	struct cov_job quiet = *job;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	quiet.site = NULL;
+	quiet.progress = NULL;
+	_exit(count(&quiet, counts, false) ? 1 : 0);
+}
+
+static void add_lost(struct cov_tally *entries, unsigned long n)
+{
+	while (n--)
+		add_to(entries, TL_RUNG_NONE, -TL_E_NOT_BOUNDARY);
+}
+
+int cov_count(const struct cov_job *job, struct cov_counts *counts)
+{
+	struct cov_counts *other = mmap(
+		NULL, sizeof(*other), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ret, status;
+	pid_t pid;
+
+	memset(counts, 0, sizeof(*counts));
+	if (other == MAP_FAILED)
+		return -TL_E_NOMEM;
+	pid = count_once(job, other);
+	ret = count(job, counts, true);
+	if (!ret && (pid < 0 || waitpid(pid, &status, 0) != pid || status))
+		ret = -TL_E_NOMEM;
+	counts->once = other->once;
+	munmap(other, sizeof(*other));
+	counts->group = counts->once.insns.n < GROUP ? counts->once.insns.n : GROUP;
+	add_lost(&counts->alone.entries, counts->lost);
+	add_lost(&counts->once.entries, counts->lost);
 	return ret;
 }

@@ -26,6 +26,7 @@ struct cov_counts {
 	unsigned long by_unwind, by_symbol; /* functions */
 	struct cov_figure alone; /* each site with no other probe near; no traps */
 	struct cov_figure once; /* all sites together; what is left over traps */
+	unsigned long lost; /* entries where no instruction begins; among the refused */
 	unsigned long group; /* instructions that were planned together */
 };
 

@@ -96,23 +96,7 @@ def test_the_c_library(ctx):
     assert int(good_ones * 10000 / insns) / 100 == placed, (good_ones, insns, placed)
 
 
-def test_the_mark(ctx):
-    """Each site alone, without a trap: instructions, entries. python3 is linked low, where half of a jump's reach is void."""
-    marks = {'libc.so.6': (99.9, 99.9), 'libstdc++.so.6': (99.9, 100), 'libcrypto.so.3': (99.9, 100),
-             'libsqlite3.so.0': (99.9, 100), 'git': (99.9, 100), 'python3': (99.6, 99.2)}
-    found = 0
-    for name, (least, least_entries) in marks.items():
-        path = next((p for d in LIBRARIES + ('/usr/bin',) for p in [os.path.join(d, name)] if os.path.exists(p)), None)
-        if path is None:
-            continue
-        placed, _, entries_placed, _ = figures(good(ctx, '--coverage', path))
-        assert placed >= least and entries_placed >= least_entries, (name, placed, entries_placed)
-        found += 1
-    if not found:
-        ctx.skip('none of the files is here')
-
-
-test_the_mark.long = True
+test_the_c_library.timeout = 400
 
 
 def test_what_is_no_program(ctx):
