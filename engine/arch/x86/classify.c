@@ -152,7 +152,7 @@ static void mark_pads(struct tl_code *code, uintptr_t end)
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
-	bool pad = false;
+	bool pad = false, falls = true;
 	struct tl_insn i;
 
 	clear(code);
@@ -165,6 +165,10 @@ int tl_arch_code_walk(struct tl_code *code)
 			return -TL_E_BAD_INSN;
 		}
 		note(code, &i, addr);
+		if (i.flow != TL_FLOW_TRAP)
+			falls = !tl_insn_ends_block(&i);
+		else if (falls)
+			code->port |= X86_PORT_BREAK;
 		if (pad && !tl_insn_is_padding(&i)) {
 			set_bit(code->target, addr - code->start);
 			pad = false;

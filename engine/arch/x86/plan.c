@@ -282,12 +282,25 @@ static enum tl_rung rung_of(unsigned step)
 	return step < X86_STEP_TRAP ? TL_RUNG_EVICT : TL_RUNG_TRAP;
 }
 
+/*
+ * Who set a breakpoint takes it away again, and steps over the instruction
+ * that was there: nothing next to it may move or depend on its bytes.
+ */
+static bool others_bytes(const struct x86_request *r, enum tl_rung rung)
+{
+	return r->code->port & X86_PORT_BREAK &&
+	       (rung == TL_RUNG_PUN || rung == TL_RUNG_EVICT || rung == TL_RUNG_WINDOW);
+}
+
 /* Returns NOT_ONE where this instruction has no such candidate. */
 static int try_step(struct x86_request *r, unsigned step)
 {
+	enum tl_rung rung = rung_of(step);
 	bool wide;
 
-	switch (rung_of(step)) {
+	if (others_bytes(r, rung))
+		return -TL_E_RESERVED;
+	switch (rung) {
 	case TL_RUNG_RETARGET:
 		return try_retarget(r);
 	case TL_RUNG_WHOLE:

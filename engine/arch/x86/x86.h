@@ -16,6 +16,9 @@ enum x86_port {
 		<< 0, /* the direction flag may be set here: save all flags, clear it for the handler */
 	X86_PORT_RSEQ = 1 << 1, /* holds the abort handler of a restartable sequence */
 	X86_PORT_TABLE = 1 << 2, /* holds an indirect jump that may go by a table */
+	X86_PORT_BREAK =
+		1
+		<< 3, /* holds a breakpoint that control falls into: a debugger's, or a kernel's uprobe */
 };
 
 enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };

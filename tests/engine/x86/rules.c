@@ -272,6 +272,17 @@ static void undecodable_parts(void)
 	CHECK(plan_at(NO_TRAP, 1) == 0 && plan.rung == TL_RUNG_WHOLE);
 }
 
+/* A uprobe over `mov %rsp,%rbp`: its last two bytes decode as an instruction of their own. */
+static void breakpoints_of_others(void)
+{
+	PART(PUSH "\xcc\x89\xe5" SUB4 MOV5 RET);
+	CHECK(plan_at(ALL, 0) == 0 && placed(TL_RUNG_TRAP, 0, 1, 1));
+	CHECK(plan_at(NO_TRAP, 4) == -TL_E_RESERVED);
+	CHECK(plan_at(NO_TRAP, 8) == 0 && placed(TL_RUNG_WHOLE, 8, 13, 5));
+	PART(PUSH MOV3 SUB4 RET "\xcc\xcc");
+	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 8, 5));
+}
+
 static void neighbours(void)
 {
 	PART(PUSH MOV3 NOP MOV5 RET);
@@ -784,6 +795,7 @@ int main(void)
 	RUN(indirect_jumps);
 	RUN(switch_tables);
 	RUN(undecodable_parts);
+	RUN(breakpoints_of_others);
 	RUN(neighbours);
 	RUN(post_handlers);
 	RUN(puns_share_what_follows);
