@@ -18,12 +18,12 @@ AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c prob
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
-PRELOAD_SRCS = $(addprefix agent/, preload.c preload_count.c preload_env.c preload_module.c preload_objects.c preload_match.c \
-	preload_os.c preload_watch.c areas.c view.c probes.c watch.c symbols.c) \
+PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c module.c objects.c match.c os.c watch.c) \
+	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c) \
 	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c \
-	preload_check.c preload_launch.c preload_attend.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c) \
+	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c restart.c borrow.c inject.c images.c stop.c \
 	trapsvc.c trapmend.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
 

@@ -13,7 +13,7 @@
 
 #include "guardian/guardian.h"
 #include "patching.h"
-#include "preload.h"
+#include "preload/preload.h"
 #include "target.h"
 #include "words.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "preload.h"
-#include "words.h"
+#include "../words.h"
 
 enum { HEAD = 4096, SCRIPTS_MAX = 4 };
 

@@ -6,7 +6,7 @@
  * where it may wait until the helper has armed what came.
  */
 #include "home.h"
-#include "../engine/os/process/own.h"
+#include "../../engine/os/process/own.h"
 
 static struct tl_probe probe;
 static bool watching;

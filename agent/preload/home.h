@@ -3,12 +3,12 @@
 #ifndef TRAPLESS_AGENT_HOME_H
 #define TRAPLESS_AGENT_HOME_H
 
-#include "agent.h"
+#include "../agent.h"
 #include "preload.h"
 
 extern struct tl_preload *tl_preload; /* ours; NULL: no session */
 
-/* preload_env.c: the environment that the program was started with. */
+/* env.c: the environment that the program was started with. */
 struct tl_preload_env {
 	char **vars;
 	int fd; /* what the runner's variable says */
@@ -16,12 +16,12 @@ struct tl_preload_env {
 bool tl_env_find(struct tl_preload_env *e, char **vars);
 void tl_env_clean(const struct tl_preload_env *e); /* leave no trace of us in it */
 
-/* preload_module.c: the module as it stands in this process. 0 or -TL_E_. */
+/* module.c: the module as it stands in this process. 0 or -TL_E_. */
 int tl_module_map(const struct tl_preload *p, struct tl_agent_module *m);
 void tl_module_unmap(struct tl_agent_module *m);
 const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_table *t);
 
-/* preload_objects.c: the auxiliary vector (0: not there), and what the dynamic loader has loaded. */
+/* objects.c: the auxiliary vector (0: not there), and what the dynamic loader has loaded. */
 uint64_t tl_aux(uint64_t type);
 struct tl_object {
 	uintptr_t bias, lo, hi; /* lo, hi: from its first byte to the end of its code */
@@ -38,25 +38,25 @@ uint64_t tl_objects_stamp(void); /* another one: the list has changed */
 uintptr_t tl_loader_news(
 	bool *consistent); /* the function that the loader calls about news; 0: none */
 
-/* preload_match.c */
+/* match.c */
 bool tl_preload_wants_us(
 	const struct tl_preload *p); /* is this a program that the script is for? */
 void tl_preload_place(
 	struct tl_preload *p); /* addresses for all probes whose object is there now */
 
-/* preload_watch.c: objects that come later. */
+/* watch.c: objects that come later. */
 int tl_watch_start(void);
 void tl_watch_stop(void);
 bool tl_watch_take(void); /* helper: has a thread called with news? It waits for tl_watch_done() */
 void tl_watch_done(void);
 
-/* preload_count.c: the closing figures. */
+/* count.c: the closing figures. */
 void tl_count_all(void);
 bool tl_count_ours(void); /* is this the process that has the session? */
 void tl_count_start(void);
 void tl_count_stop(void);
 
-/* preload_os.c */
+/* os.c */
 extern bool tl_alone; /* the program has not begun: its one thread waits for us */
 
 /* preload.c: wake the helper, which sleeps on the runner's futex. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The module, mapped by the agent itself: the runner has checked every offset in it. */
 #include "home.h"
-#include "../engine/os/process/process.h"
-#include "../runtime/session.h"
+#include "../../engine/os/process/process.h"
+#include "../../runtime/session.h"
 
 const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_table *t)
 {

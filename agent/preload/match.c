@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Which objects the module means, and where its probes stand in them. */
 #include "home.h"
-#include "symbols.h"
-#include "../engine/os/process/own.h"
+#include "../symbols.h"
+#include "../../engine/os/process/own.h"
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
 

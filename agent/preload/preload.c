@@ -7,8 +7,8 @@
  * that belongs to the runner, and so learns of the runner's end.
  */
 #include "home.h"
-#include "../engine/os/process/own.h"
-#include "../runtime/session.h"
+#include "../../engine/os/process/own.h"
+#include "../../runtime/session.h"
 
 enum {
 	STACK = 512 * 1024,

@@ -7,7 +7,7 @@
  * ends the program.
  */
 #include "home.h"
-#include "../engine/os/process/own.h"
+#include "../../engine/os/process/own.h"
 
 enum { AT_HWCAP2 = 26, FSGSBASE = 2 };
 

@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "patching.h"
-#include "../agent/control.h"
-#include "../agent/symbols.h"
+#include "../patching.h"
+#include "../../agent/control.h"
+#include "../../agent/symbols.h"
 #include "preload.h"
 
 extern const uint8_t tl_preload_elf[], tl_preload_elf_end[];

@@ -5,7 +5,7 @@
  * _exit(), where we have a probe.
  */
 #include "home.h"
-#include "../engine/os/process/own.h"
+#include "../../engine/os/process/own.h"
 
 extern void _exit(int) __attribute__((weak, visibility("default")));
 

@@ -19,7 +19,7 @@
 #include <trapless/error.h>
 #include <trapless/probe.h>
 
-#include "guardian/guardian.h"
+#include "../guardian/guardian.h"
 #include "preload.h"
 
 enum { LOOK_NS = 20000000, PATIENCE_MS = 5000 };

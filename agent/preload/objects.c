@@ -7,7 +7,7 @@
 #include <elf.h>
 
 #include "home.h"
-#include "../engine/os/process/own.h"
+#include "../../engine/os/process/own.h"
 
 enum { HEADERS = 64, OBJECTS_MAX = 4096, RT_CONSISTENT = 0 };
 
