@@ -224,8 +224,11 @@ class Traced:
         raise AssertionError('no such child')
 
     def clean(self):
-        names = [open('/proc/%d/task/%s/comm' % (self.pid, t)).read().strip()
-                 for t in os.listdir('/proc/%d/task' % self.pid)]
+        try:
+            names = [open('/proc/%d/task/%s/comm' % (self.pid, t)).read().strip()
+                     for t in os.listdir('/proc/%d/task' % self.pid)]
+        except (FileNotFoundError, ProcessLookupError):
+            return False  # a thread is just going
         return (len(names) == 4 and 'trapless' not in names and not re.search('memfd:trapless ', maps(self.pid))
                 and len(os.listdir('/proc/%d/fd' % self.pid)) == 3)
 
