@@ -26,6 +26,13 @@ static int put(void *arg, const char *text, size_t n)
 	return fwrite(text, 1, n, arg) != n;
 }
 
+/* Output that nobody gets is no reason to go on. */
+static void write_out(struct session *s)
+{
+	if (fflush(s->out) && !s->unwritten)
+		s->unwritten = errno;
+}
+
 static void put_printf(
 	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
@@ -62,8 +69,11 @@ static void raw_write(struct session *s, const void *p, size_t n)
 
 		if (w < 0 && errno == EINTR)
 			continue;
-		if (w <= 0)
+		if (w <= 0) {
+			if (!s->unwritten)
+				s->unwritten = w ? errno : ENOSPC;
 			return;
+		}
 		at += w;
 		n -= (size_t)w;
 	}
@@ -103,14 +113,14 @@ static int put_record(
 	case TL_REC_ERROR:
 		s->errors++;
 		n = text_size(payload, size);
-		fflush(s->out);
+		write_out(s);
 		fprintf(stderr, "ERROR: %.*s\n", (int)n, (const char *)payload);
 		break;
 	case TL_REC_WARN:
 		if (s->no_warnings)
 			break;
 		n = text_size(payload, size);
-		fflush(s->out);
+		write_out(s);
 		fprintf(stderr, "WARNING: %.*s\n", (int)n, (const char *)payload);
 		break;
 	default:
@@ -126,5 +136,5 @@ void drain(struct session *s, bool final)
 
 	while (tl_reader_pass(&s->reader, put_record, s, final) && !final && ++passes < PASSES_MAX)
 		;
-	fflush(s->out);
+	write_out(s);
 }

@@ -144,6 +144,8 @@ static void run(int timer)
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
 		if (module.options->max_errors && session.errors > module.options->max_errors)
 			break;
+		if (session.unwritten)
+			break;
 		fds[0] = (struct pollfd){.fd = signals, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = timer, .events = POLLIN};
 		for (n = 2, i = 0; i < ntargets; i++) {
@@ -286,6 +288,16 @@ static void say_ready(double since)
 		now_in_ms() - since);
 }
 
+/* A reader that has seen enough, as `head`, is no failure. */
+static bool output_failed(void)
+{
+	if (!session.unwritten || session.unwritten == EPIPE)
+		return false;
+	fprintf(stderr, "trapless-run: cannot write %s: %s: the session ended early\n",
+		opt.output ? opt.output : "the output", strerror(session.unwritten));
+	return true;
+}
+
 static int trace(void)
 {
 	double since = now_in_ms();
@@ -323,7 +335,7 @@ static int trace(void)
 		&session, session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
 	drain(&session, true);
 	closing_lines();
-	return exit_status(false);
+	return exit_status(output_failed());
 }
 
 int main(int argc, char **argv)

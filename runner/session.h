@@ -28,6 +28,7 @@ struct session {
 	FILE *out;
 	int raw; /* raw stream descriptor, or -1 */
 	bool no_warnings;
+	int unwritten; /* errno of output that could not be written: the session ends */
 	uint64_t errors, lost, damaged;
 	char why[512];
 };

@@ -30,6 +30,24 @@ def test_killed_by_signal(ctx):
         assert r.returncode == 128 + sig and r.script == 'begin\nend\n', (sig, r)
 
 
+def test_output_full(ctx):
+    """Output that cannot be written ends the session, with a message and status 1."""
+    for argv, name in (([], 'the output'), (['-o', '/dev/full'], '/dev/full')):
+        p = ctx.start([ctx.bin('trapless'), '-T', '20', '-e', 'probe timer.ms(10) { println("x") }'] + argv,
+                      env=environment(ctx), stdout=open('/dev/full', 'w'), stderr=subprocess.PIPE)
+        err = p.communicate(timeout=10)[1]
+        assert p.returncode == 1 and 'cannot write %s: No space left' % name in err, (p.returncode, err)
+
+
+def test_reader_gone(ctx):
+    """`trapless ... | head -1` ends when head does."""
+    p = ctx.start([ctx.bin('trapless'), '-e', 'probe timer.ms(10) { println("x") }'], env=environment(ctx),
+                  stderr=subprocess.PIPE)
+    assert p.stdout.readline() == 'x\n'
+    p.stdout.close()
+    assert p.wait(timeout=10) == 0 and p.stderr.read() == '', p
+
+
 def test_script_exit(ctx):
     """exit() in a handler: `end` runs, the program is released and goes on to its own end."""
     path = ctx.target('count')
