@@ -139,7 +139,7 @@ static bool put_in_order(const struct tl_patch *p, const struct tl_change *end)
 	struct tl_change *c = p->plan.fit.mask ? p->change : NULL, *d;
 	bool any = false;
 
-	for (d = c + 1; c && d < end && d->addr < p->plan.start + p->plan.held; d++) {
+	for (d = c ? c + 1 : NULL; d && d < end && d->addr < p->plan.start + p->plan.held; d++) {
 		struct tl_change *first = p->pulled ? c : d, *then = p->pulled ? d : c;
 
 		d[-1].linked = true;
