@@ -49,7 +49,6 @@ struct thread {
 	bool follow; /* tracing system calls (launch) */
 	bool mask_known, blocks_trap; /* its signal mask without SIGTRAP; was that in it, too? */
 	uint64_t mask;
-	bool own_trap; /* it got a SIGTRAP of the program: the handler blocks SIGTRAP alone */
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
