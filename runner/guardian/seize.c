@@ -190,7 +190,7 @@ int target_check(struct guardian *g)
 	if (seccomp == 1 && geteuid())
 		return guardian_fail(g,
 			"process %d is in strict seccomp mode, which kills at the first other "
-			"system call: run trapless as root, or start the program with -c",
+			"system call: run trapless as root",
 			g->pid);
 	return 0;
 }
@@ -243,8 +243,7 @@ static int seize_pass(struct guardian *g)
 		if (g->seccomp && g->threads == NULL && geteuid())
 			return guardian_fail(g,
 				"process %d has a seccomp filter, which may kill it at our first "
-				"system call: run trapless as root, or start the program with -c "
-				"or --preload",
+				"system call: run trapless as root",
 				g->pid);
 		return forbidden(g);
 	}
