@@ -49,7 +49,6 @@ struct thread {
 	bool follow; /* tracing system calls (launch) */
 	bool mask_known, blocks_trap; /* its signal mask without SIGTRAP; was that in it, too? */
 	uint64_t mask;
-	bool own_trap; /* it got a SIGTRAP of the program: the handler blocks SIGTRAP alone */
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
@@ -109,7 +108,6 @@ struct guardian {
 	bool crashed; /* the agent failed: nothing of it is called again */
 	struct signal_action trap_action; /* the program's for SIGTRAP: see trapmend.c */
 	bool action_learnt, action_watched;
-	uint64_t mended; /* how often the disposition was put back */
 	double action_read_ms;
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */

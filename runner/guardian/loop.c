@@ -133,7 +133,6 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		thread_resume(g, t, 0);
 		return;
 	}
-	t->own_trap |= sig == SIGTRAP;
 	thread_resume(g, t, sig);
 }
 

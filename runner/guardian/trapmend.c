@@ -13,9 +13,7 @@
  * Whether SIGTRAP was blocked cannot be read after the fact. It is known of
  * threads whose mask has not changed since it was last seen whole (attach,
  * birth); for others the neighbours tell, since the C libraries block
- * everything at once. A thread that was sent a SIGTRAP of the program's may be
- * in its handler, with SIGTRAP alone blocked: for such a thread the reset
- * itself is looked for at each hit. Any other that blocks SIGTRAP alone is taken
+ * everything at once. A thread that blocks SIGTRAP alone after that is taken
  * for one that does not: it keeps SIGTRAP unblocked until it sets its mask.
  */
 #define _GNU_SOURCE
@@ -30,7 +28,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { LOOK_EVERY_MS = 5, NEAR = 24, ABOUT_TO_STOP_US = 100 };
+enum { LOOK_EVERY_MS = 5, NEAR = 24 };
 
 static const uint64_t trap_bit = 1ull << (SIGTRAP - 1);
 
@@ -124,24 +122,6 @@ static void look(struct guardian *g, struct thread *t)
 		action_by(g, t, false);
 }
 
-/*
- * The kernel resets a handler only where SIGTRAP is blocked. The reset is for
- * all threads: one that has just hit a breakpoint, too, is about to stop, and
- * is served first.
- */
-static bool reset_by_hit(struct guardian *g, struct thread *t)
-{
-	uint64_t mended = g->mended;
-
-	if (!t->own_trap || t->tgid != g->pid || !action_known(g) ||
-		g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN ||
-		(g->trap_action.flags & SA_RESETHAND) || !is_default(t->tid))
-		return false;
-	usleep(ABOUT_TO_STOP_US);
-	traps_first(g, t);
-	return !t->dead && g->mended == mended && is_default(t->tid);
-}
-
 /* After a hit of one of our breakpoints: all as it was before. */
 void trap_mend(struct guardian *g, struct thread *t)
 {
@@ -151,16 +131,12 @@ void trap_mend(struct guardian *g, struct thread *t)
 	if (mask_get(t->tid, &mask))
 		return;
 	blocked = was_blocked(t, mask);
-	if (!(mask & trap_bit) && reset_by_hit(g, t))
-		blocked = true;
 	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
 		if (!g->action_watched)
 			look(g, t);
 		lost = blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN;
-		if (lost && action_known(g) && is_default(t->tid)) {
+		if (lost && action_known(g) && is_default(t->tid))
 			action_by(g, t, true);
-			g->mended++;
-		}
 	}
 	if (blocked && !t->dead)
 		mask_set(t->tid, mask | trap_bit);
