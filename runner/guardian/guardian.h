@@ -47,6 +47,7 @@ struct thread {
 	bool newborn; /* its first stop has not come yet */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
 	bool follow; /* tracing system calls (launch) */
+	bool in_own_trap; /* in the program's handler of SIGTRAP: see trapmend.c */
 	bool mask_known, blocks_trap; /* its signal mask without SIGTRAP; was that in it, too? */
 	uint64_t mask;
 	int status; /* of the present stop */
@@ -238,7 +239,8 @@ void mask_learn(struct thread *t, uint64_t mask);
 void trap_mend(struct guardian *g, struct thread *t);
 bool action_known(const struct guardian *g);
 void action_coming(struct guardian *g, struct thread *t);
-void action_delivered(struct guardian *g);
+void own_trap_begins(struct guardian *g, struct thread *t);
+void own_trap_at_call(struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 int action_watch(struct guardian *g);

@@ -58,7 +58,7 @@ void thread_drop(struct guardian *g, struct thread *t)
 
 void thread_resume(struct guardian *g, struct thread *t, int sig)
 {
-	bool calls = t->follow || t->again.on || t->calling;
+	bool calls = t->follow || t->again.on || t->calling || t->in_own_trap;
 
 	(void)g;
 	t->stopped = false;
@@ -133,6 +133,8 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		thread_resume(g, t, 0);
 		return;
 	}
+	if (sig == SIGTRAP)
+		own_trap_begins(g, t);
 	thread_resume(g, t, sig);
 }
 
@@ -266,6 +268,7 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 	if (sig == SYSCALL_STOP) {
 		if (t->calling || again_stop(g, t))
 			return;
+		own_trap_at_call(t);
 		if (t->follow && launch_syscall_stop(g, t))
 			return;
 		thread_resume(g, t, 0);

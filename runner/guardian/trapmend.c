@@ -13,8 +13,11 @@
  * Whether SIGTRAP was blocked cannot be read after the fact. It is known of
  * threads whose mask has not changed since it was last seen whole (attach,
  * birth); for others the neighbours tell, since the C libraries block
- * everything at once. A thread that blocks SIGTRAP alone after that is taken
- * for one that does not: it keeps SIGTRAP unblocked until it sets its mask.
+ * everything at once. A thread in the program's own handler of SIGTRAP blocks
+ * it alone: such a thread stops at its system calls until one of them ends
+ * that (rt_sigreturn, rt_sigprocmask). Any other that comes to block SIGTRAP
+ * alone is taken for one that does not: it keeps SIGTRAP unblocked until it
+ * sets its mask.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -41,20 +44,6 @@ void mask_learn(struct thread *t, uint64_t mask)
 	t->mask_known = true;
 }
 
-static bool was_blocked(struct thread *t, uint64_t mask)
-{
-	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
-				1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
-
-	if (mask & trap_bit) /* it cannot have been forced */
-		return false;
-	if (!t->mask_known || mask != t->mask)
-		mask_learn(t, (mask & faults) == faults ? mask | trap_bit : mask);
-	return t->blocks_trap;
-}
-
-/* --- the program's disposition ------------------------------------------------------ */
-
 static bool is_default(pid_t tid)
 {
 	char text[PROC_TEXT];
@@ -63,6 +52,22 @@ static bool is_default(pid_t tid)
 		return true;
 	return !((proc_number(text, "SigIgn", 16) | proc_number(text, "SigCgt", 16)) & trap_bit);
 }
+
+static bool was_blocked(struct thread *t, uint64_t mask)
+{
+	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
+				1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
+
+	if (mask & trap_bit) /* it cannot have been forced */
+		return false;
+	if (t->in_own_trap && is_default(t->tid)) /* not so with SA_NODEFER */
+		return true;
+	if (!t->mask_known || mask != t->mask)
+		mask_learn(t, (mask & faults) == faults ? mask | trap_bit : mask);
+	return t->blocks_trap;
+}
+
+/* --- the program's disposition ------------------------------------------------------ */
 
 bool action_known(const struct guardian *g)
 {
@@ -158,11 +163,25 @@ void action_coming(struct guardian *g, struct thread *t)
 	g->trap_action = next;
 }
 
-/* A SIGTRAP of its own goes to the program: SA_RESETHAND is the kernel's to obey. */
-void action_delivered(struct guardian *g)
+/* A SIGTRAP that is none of ours goes to the program. */
+void own_trap_begins(struct guardian *g, struct thread *t)
 {
-	if (g->trap_action.flags & SA_RESETHAND)
+	traps_first(g, t); /* one of them may have reset the handler that this one is for */
+	t->in_own_trap = true;
+	if (g->trap_action.flags & SA_RESETHAND) /* the kernel's to obey */
 		g->trap_action.handler = 0;
+}
+
+/* At a system call, made from the handler or ending it: its mask can be read whole. */
+void own_trap_at_call(struct thread *t)
+{
+	uint64_t mask;
+
+	if (!t->in_own_trap || mask_get(t->tid, &mask))
+		return;
+	t->in_own_trap = mask & trap_bit;
+	if (!t->in_own_trap)
+		mask_learn(t, mask);
 }
 
 static bool begins(const char *text, const char *with)

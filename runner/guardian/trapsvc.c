@@ -93,16 +93,6 @@ void traps_first(struct guardian *g, struct thread *t)
 	t->held = held;
 }
 
-/* The program's own breakpoint. */
-static bool not_ours(struct guardian *g, struct thread *t)
-{
-	if (!by_breakpoint(t))
-		return false;
-	traps_first(g, t); /* one of them may have reset the handler that this one is for */
-	action_delivered(g);
-	return false;
-}
-
 /* true: it was one of ours, and the thread stands where it is to go on. */
 bool trap_hit(struct guardian *g, struct thread *t)
 {
@@ -116,7 +106,7 @@ bool trap_hit(struct guardian *g, struct thread *t)
 		return false;
 	trap = trap_find(g, pc - 1);
 	if (!trap)
-		return not_ours(g, t);
+		return false;
 	detour = __atomic_load_n(&trap->detour, __ATOMIC_ACQUIRE);
 	if ((!trap->sure || !detour) && !by_breakpoint(t))
 		return false;

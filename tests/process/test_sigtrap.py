@@ -40,6 +40,12 @@ def test_blocked_alone(ctx):
     rounds_of(ctx, 200, 'alone')
 
 
-for _f in (test_disposition, test_disposition_static, test_disposition_musl, test_probes_in_libc, test_blocked_alone):
+def test_inside_the_handler(ctx):
+    """The program's own handler runs into a probe: SIGTRAP is blocked there, and there alone."""
+    rounds_of(ctx, 200, 'inside')
+
+
+for _f in (test_disposition, test_disposition_static, test_disposition_musl, test_probes_in_libc, test_blocked_alone,
+           test_inside_the_handler):
     _f.variants = ('traps',)
 test_disposition.variants = ('opt', 'traps', 'nobody-traps')

@@ -3,7 +3,8 @@
  * Calls work() with SIGTRAP blocked, over and over, each time with another
  * disposition of SIGTRAP that was set just before; mask and disposition must
  * be as set. With `alone`, SIGTRAP is the only signal that is blocked, from
- * the start. Prints how many rounds were right; status 7.
+ * the start; with `inside`, only while its handler runs, which calls work()
+ * too. Prints how many rounds were right; status 7.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -91,15 +92,39 @@ static void alone_round(int round)
 		fail("the mask has changed", round);
 }
 
+static void inside(int sig)
+{
+	hits++;
+	work(sig);
+	if (!blocks(SIGTRAP))
+		fail("the mask has changed in the handler", hits);
+}
+
+static void inside_round(int round)
+{
+	work(round);
+	if (blocks(SIGTRAP))
+		fail("the mask has changed", round);
+	if (round % 2)
+		raise(SIGTRAP);
+	else
+		__asm__ volatile("int3");
+	if (hits != round + 1)
+		fail("the handler did not run", round);
+}
+
 int main(int argc, char **argv)
 {
-	int rounds = argc > 1 ? atoi(argv[1]) : 100, alone = argc > 2, i;
+	const char *mode = argc > 2 ? argv[2] : "";
+	int rounds = argc > 1 ? atoi(argv[1]) : 100, alone = !strcmp(mode, "alone"), i;
 	sigset_t s;
 
 	sigemptyset(&s);
 	sigaddset(&s, SIGTRAP);
 	if (alone)
 		pthread_sigmask(SIG_BLOCK, &s, NULL);
+	if (!strcmp(mode, "inside"))
+		signal(SIGTRAP, inside);
 	printf("ready %d\n", getpid());
 	fflush(stdout);
 	if (getchar() == EOF)
@@ -107,6 +132,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < rounds; i++) {
 		if (alone)
 			alone_round(i);
+		else if (*mode)
+			inside_round(i);
 		else
 			blocked_round(i);
 	}
