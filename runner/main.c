@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "coverage/coverage.h"
 #include "options.h"
 #include "patching.h"
@@ -29,14 +29,6 @@ static struct module module;
 static struct session session;
 static struct target targets[TARGETS_MAX];
 static int ntargets, signals = -1;
-
-static double now_in_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
 
 static int take_signals(void)
 {
@@ -285,7 +277,7 @@ static void say_ready(double since)
 	for (i = 0; i < ntargets; i++)
 		armed += targets[i].armed;
 	fprintf(stderr, "trapless-run: %u probes armed in %d processes, %.1f ms\n", armed, ntargets,
-		now_in_ms() - since);
+		now_ms() - since);
 }
 
 /* A reader that has seen enough, as `head`, is no failure. */
@@ -300,7 +292,7 @@ static bool output_failed(void)
 
 static int trace(void)
 {
-	double since = now_in_ms();
+	double since = now_ms();
 	uint32_t i;
 	int timer;
 

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <trapless/probe.h>
+#include "clock.h"
 #include "patching.h"
 
 enum {
@@ -76,14 +76,6 @@ static void *call(void *arg)
 		ncalls++;
 	}
 	return arg;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void *change(void *arg)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../clock.h"
 #include "count.h"
 
 static const char *const rung_names[] = {
@@ -49,16 +49,8 @@ static int read_functions(struct cov_job *job, const char *path)
 
 /* --- while it runs ------------------------------------------------------------------------ */
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 struct shown {
-	double start, last;
+	double start, last; /* ms */
 	int listing;
 };
 
@@ -66,9 +58,9 @@ struct shown {
 static void progress(void *arg, double done)
 {
 	struct shown *s = arg;
-	double now = seconds();
+	double now = now_ms();
 
-	if (now - s->start < 1 || now - s->last < 0.2 || !isatty(STDERR_FILENO))
+	if (now - s->start < 1000 || now - s->last < 200 || !isatty(STDERR_FILENO))
 		return;
 	s->last = now;
 	fprintf(stderr, "\rplanning ... %.0f %%", 100 * done);
@@ -153,7 +145,7 @@ static void print_all(const char *path, const struct cov_counts *c)
 
 int coverage_main(const char *path, const char *functions, int listing)
 {
-	struct shown shown = {.start = seconds()};
+	struct shown shown = {.start = now_ms()};
 	struct cov_job job = {.progress = progress, .arg = &shown};
 	struct cov_counts counts;
 	struct cov_file file;

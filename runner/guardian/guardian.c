@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
@@ -25,14 +24,6 @@
 #include "guardian.h"
 
 enum { TICK_US = 4000 };
-
-double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
 
 int guardian_fail(struct guardian *g, const char *fmt, ...)
 {

@@ -20,6 +20,7 @@
 
 #include "../../agent/control.h"
 #include "../../agent/symbols.h"
+#include "../clock.h"
 #include "../message.h"
 #include "../module.h"
 
@@ -126,7 +127,6 @@ int guardian_run(struct guardian *g);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_note(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
-double now_ms(void);
 void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text);
 void guardian_send(struct guardian *g, struct message *m);
 

@@ -82,14 +82,6 @@ static unsigned long long *arg_of(struct user_regs_struct *regs, int arg)
 
 /* --- how long has it slept? -------------------------------------------------- */
 
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* What the scheduler tells of a thread. */
 struct sched {
 	uint64_t
@@ -213,7 +205,7 @@ static bool set_time(
 static void less_time(struct guardian *g, struct thread *t, const struct fragile *f,
 	struct user_regs_struct *regs, uint64_t slept)
 {
-	uint64_t limit, now = clock_ns(), left;
+	uint64_t limit, now = now_ns(), left;
 	unsigned long long *value = arg_of(regs, f->arg);
 
 	if (t->again.on) { /* issued again before: its end is known */
