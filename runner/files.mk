@@ -25,7 +25,8 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c module.c obje
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c restart.c borrow.c inject.c images.c stop.c \
-	trapsvc.c trapmend.c children.c explain.c launch.c recover.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
+	trapsvc.c trapmend.c children.c launch.c recover.c) \
+	$(addprefix runner/tell/, say.c probes.c explain.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 

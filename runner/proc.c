@@ -87,6 +87,13 @@ char proc_state(pid_t pid)
 	return at ? *at : 0;
 }
 
+bool proc_ended(pid_t pid)
+{
+	char state = proc_state(pid);
+
+	return !state || state == 'Z' || state == 'X';
+}
+
 int proc_cpu(pid_t pid)
 {
 	const char *at = NULL;

@@ -22,6 +22,8 @@ uint64_t proc_number(const char *text, const char *field, int base);
 int proc_status(pid_t pid, const char *field, int base, uint64_t *value);
 /* R, S, Z ...; 0: there is no such process. */
 char proc_state(pid_t pid);
+/* Is it gone, or a zombie? */
+bool proc_ended(pid_t pid);
 /* The processor it last ran on, -1: not told. */
 int proc_cpu(pid_t pid);
 void proc_name(pid_t pid, char *buf, size_t size);

@@ -25,21 +25,16 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	static struct guardian g;
 
 	g.pid = t->pid;
-	g.sock = sock;
 	g.mem = -1;
 	g.mod = s->mod;
 	g.session_fd = s->fd;
 	g.session_size = s->size;
 	g.session = s->view.session;
-	g.shared_images = s->images;
-	g.shared_state = s->state;
-	g.verbose = o->verbose;
-	g.explain = o->explain;
 	g.traps_only = o->traps_only;
 	g.patching = patching_chosen();
 	g.heir = t->heir;
 	g.launched = t->launched && !t->heir;
-	_exit(guardian_run(&g));
+	_exit(teller_init(&g.tell, s, o, sock) ? 1 : guardian_run(&g));
 }
 
 static int start_guardian(struct target *t, struct session *s, const struct options *o)

@@ -36,6 +36,7 @@ int control_create(struct guardian *g)
 	g->ctl->nprobes = g->mod->nprobes;
 	g->ctl->parts_off = parts;
 	g->ctl->nparts = g->mod->nparts;
+	g->tell.ctl = g->ctl;
 	return 0;
 }
 
@@ -66,43 +67,6 @@ static void fill_probes(struct guardian *g)
 
 /* --- arming --------------------------------------------------------------------------- */
 
-static int tell_refusals(struct guardian *g)
-{
-	char text[700];
-	uint32_t i, bad = 0;
-
-	for (i = 0; i < g->mod->nprobes; i++) {
-		struct tl_ctl_probe *p = guardian_probe(g, i);
-		const struct tl_tap_probe *from = &g->mod->probes[i];
-
-		if (!p->result || p->armed || (from->flags & TL_TAP_PROBE_OPTIONAL) ||
-			g->told[i] & TOLD_REFUSAL)
-			continue;
-		g->told[i] |= TOLD_REFUSAL;
-		bad++;
-		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
-			module_string(g->mod, from->point), tl_error_name(p->result),
-			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
-			tl_error_next(p->result));
-		guardian_say(g, MSG_WARN, 1, text);
-	}
-	return (int)bad;
-}
-
-static void note_states(struct guardian *g)
-{
-	uint32_t i;
-
-	for (i = 0; i < g->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = guardian_probe(g, i);
-
-		if (p->armed)
-			g->shared_state[i] = PROBE_ARMED;
-		else if (p->result && g->shared_state[i] != PROBE_ARMED)
-			g->shared_state[i] = PROBE_REFUSED;
-	}
-}
-
 static int arm_now(struct guardian *g)
 {
 	double at = now_ms();
@@ -111,16 +75,14 @@ static int arm_now(struct guardian *g)
 	action_learn(g);
 	g->ctl->first = 0;
 	g->ctl->count = g->mod->nprobes;
-	g->ctl->explain = g->explain || g->verbose;
+	g->ctl->explain = g->tell.explain || g->tell.verbose;
 	ret = helper_command(g, TL_CMD_ARM);
 	guardian_phase(g, "arm", at);
-	note_states(g);
 	if (ret >= 0) {
 		g->narmed = (uint32_t)ret;
 		ret = action_watch(g);
 	}
-	tell_refusals(g);
-	explain(g);
+	tell_probes(&g->tell);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
 

@@ -235,7 +235,7 @@ static void serve(struct guardian *g)
 		char text[128] = "";
 
 		target_read(g, g->pid, c->svc_arg[0], text, sizeof(text) - 1);
-		guardian_note(g, "the engine broke a promise: %s", text);
+		tell_note(&g->tell, "the engine broke a promise: %s", text);
 		c->svc_ret = 0;
 		break;
 	}

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The guardian's life: seize, inject, arm, watch, leave. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <trapless/error.h>
-#include <trapless/probe.h>
 
 #include "guardian.h"
 
@@ -36,54 +27,26 @@ int guardian_fail(struct guardian *g, const char *fmt, ...)
 	return -1;
 }
 
-void guardian_send(struct guardian *g, struct message *m)
-{
-	while (send(g->sock, m, sizeof(*m), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
-}
-
-void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text)
-{
-	struct message m = {.kind = kind, .number = number};
-
-	snprintf(m.text, sizeof(m.text), "%s", text);
-	guardian_send(g, &m);
-}
-
-void guardian_note(struct guardian *g, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	guardian_say(g, MSG_NOTE, 0, text);
-}
-
 void guardian_phase(struct guardian *g, const char *name, double since)
 {
-	if (g->verbose)
-		guardian_note(g, "%-10s %8.3f ms", name, now_ms() - since);
+	if (g->tell.verbose)
+		tell_note(&g->tell, "%-10s %8.3f ms", name, now_ms() - since);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
 static void hear(struct guardian *g)
 {
-	struct message m;
-	ssize_t n = recv(g->sock, &m, sizeof(m), MSG_DONTWAIT);
+	enum heard word = tell_listen(&g->tell);
 
-	g->orphaned |= n == 0;
-	if (n == 0 || (n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE) ||
-		(n < 0 && errno != EAGAIN && errno != EINTR))
-		g->leave = true;
+	g->orphaned |= word == HEARD_ITS_END;
+	g->leave |= word != HEARD_NOTHING;
 }
 
 static void idle(struct guardian *g)
 {
 	struct pollfd p[2] = {
-		{.fd = g->sigchld, .events = POLLIN}, {.fd = g->sock, .events = POLLIN}};
+		{.fd = g->sigchld, .events = POLLIN}, {.fd = g->tell.sock, .events = POLLIN}};
 	struct signalfd_siginfo info;
 
 	poll(p, 2, follow_may_be_due(g) ? FOLLOW_MS : -1);
@@ -162,7 +125,7 @@ static int watch(struct guardian *g)
 		}
 		if (g->launched && g->armed && !said) {
 			said = true;
-			guardian_say(g, MSG_READY, g->narmed, "");
+			tell(&g->tell, MSG_READY, g->narmed, "");
 		}
 	}
 	set_hot(g, false);
@@ -210,7 +173,7 @@ static int begin(struct guardian *g)
 		return ret;
 	guardian_phase(g, "seize", at);
 	if (g->launched) {
-		guardian_say(g, MSG_READY, 0, "seized");
+		tell(&g->tell, MSG_READY, 0, "seized");
 		return 0;
 	}
 	ret = remote_find_syscall(g);
@@ -223,7 +186,7 @@ static int begin(struct guardian *g)
 	if (!ret)
 		ret = session_arm(g, NULL, true);
 	if (!ret)
-		guardian_say(g, MSG_READY, g->narmed, "");
+		tell(&g->tell, MSG_READY, g->narmed, "");
 	return ret;
 }
 
@@ -232,14 +195,13 @@ int guardian_run(struct guardian *g)
 	int ret;
 
 	settle_in(g);
-	g->told = calloc(g->mod->nprobes + 1, 1);
 	ret = begin(g);
 	if (!ret)
 		ret = watch(g);
 	if (ret)
-		guardian_say(g, MSG_FAILED, 0, g->error);
+		tell(&g->tell, MSG_FAILED, 0, g->error);
 	else if (g->gone || g->execed)
-		guardian_say(g, MSG_GONE, g->execed, "");
+		tell(&g->tell, MSG_GONE, g->execed, "");
 	session_leave(g);
 	/* The kernel lets all threads go on, undisturbed, as we end. */
 	return 0;

@@ -19,10 +19,9 @@
 #include <sys/user.h>
 
 #include "../../agent/control.h"
-#include "../../agent/symbols.h"
 #include "../clock.h"
-#include "../message.h"
 #include "../module.h"
+#include "../tell/tell.h"
 
 /* A sleeping call that was issued again with less time: what to put back when it ends. */
 struct reissue {
@@ -58,7 +57,6 @@ struct thread {
 };
 
 enum { THREAD_BUCKETS = 1024 };
-enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
 
 struct phase {
 	const char *name;
@@ -68,7 +66,7 @@ struct phase {
 struct guardian {
 	pid_t pid; /* the target */
 	pid_t eye; /* a live thread of it: the first one may have ended, and shows no memory then */
-	int sock; /* to the runner */
+	struct teller tell; /* to the runner */
 	int mem; /* /proc/PID/mem */
 	int sigchld; /* signalfd */
 	bool hot; /* breakpoints are being hit: see watch() */
@@ -77,10 +75,7 @@ struct guardian {
 	struct tl_ctl *ctl;
 	size_t ctl_size;
 	const struct module *mod;
-	struct tl_symbol_image
-		*shared_images; /* memory shared with the runner: where the module's images are */
-	uint8_t *shared_state; /* enum probe_state by probe, shared too */
-	uint64_t symbol_images; /* the same in the target */
+	uint64_t symbol_images; /* in the target: where the module's images are */
 	uint32_t pending; /* probes whose image is not mapped yet */
 	uint64_t syscall_insn; /* address of a `syscall` in the target */
 	uint64_t stack_top, module_at, agent_entry;
@@ -97,7 +92,6 @@ struct guardian {
 	bool expecting; /* a helper is being born */
 	bool armed;
 	uint32_t narmed;
-	char *told; /* per probe: enum told */
 	uint64_t strings_at, entry, session_size;
 	struct tl_session *session; /* our view of it */
 	struct thread *at_exec, *at_map, *at_entry,
@@ -114,7 +108,6 @@ struct guardian {
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
 	uint64_t stops; /* at any breakpoint of ours */
-	int verbose, explain;
 	bool traps_only;
 	uint32_t patching; /* enum tl_patching */
 	struct phase phases[32];
@@ -125,38 +118,20 @@ struct guardian {
 /* guardian.c */
 int guardian_run(struct guardian *g);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void guardian_note(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
-void guardian_say(struct guardian *g, uint32_t kind, uint32_t number, const char *text);
-void guardian_send(struct guardian *g, struct message *m);
 
-/*
- * The control block is the target's to write, too: what it says there is
- * bounded before use, and where its tables lie is known here.
- */
-static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
-{
-	uint32_t v = __atomic_load_n(n, __ATOMIC_RELAXED);
-
-	return v < max ? v : max;
-}
 static inline uint32_t ctl_areas(const struct guardian *g)
 {
 	return ctl_bounded(&g->ctl->nareas, TL_CTL_AREAS);
 }
 static inline struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i)
 {
-	return (struct tl_ctl_probe *)(g->ctl + 1) + i;
+	return ctl_probe(g->ctl, i);
 }
 static inline struct tl_ctl_part *guardian_part(struct guardian *g, uint32_t i)
 {
 	return (struct tl_ctl_part *)guardian_probe(g, g->mod->nprobes) + i;
 }
-
-/* explain.c */
-void explain(struct guardian *g);
-/* "libc.so.6+0x1234": an address that means something tomorrow, too. */
-void explain_place(struct guardian *g, uint64_t addr, char *buf, size_t room);
 
 /* loop.c: events */
 struct thread *thread_find(struct guardian *g, pid_t tid);

@@ -420,8 +420,8 @@ static int describe_images(struct guardian *g)
 		}
 		if (target_write(g, g->pid, g->symbol_images + i * sizeof(out), &out, sizeof(out)))
 			return -1;
-		if (g->shared_images && m)
-			g->shared_images[i] = out;
+		if (m)
+			g->tell.images[i] = out;
 	}
 	return 0;
 }

@@ -169,7 +169,8 @@ static void dlopen_step(struct guardian *g)
 	g->dl_missed = false;
 	g->main_held = t;
 	if (session_more(g, t, true) && !g->gone)
-		guardian_note(g, "probes in an object that was just loaded could not be armed: %s",
+		tell_note(&g->tell,
+			"probes in an object that was just loaded could not be armed: %s",
 			g->error);
 	g->main_held = NULL;
 	if (t)

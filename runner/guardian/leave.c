@@ -31,48 +31,12 @@ void counts_at_exit(struct guardian *g)
 	}
 }
 
-/* Returns that nobody has seen: which, why, and what to do about it. */
-static void tell_tails(struct guardian *g, uint32_t i)
-{
-	const struct tl_ctl_probe *p = guardian_probe(g, i);
-	const char *point = module_string(g->mod, g->mod->probes[i].point);
-	bool result = g->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
-	char text[700], from[96] = "", to[96];
-
-	if (p->tail) {
-		explain_place(g, p->tail, from, sizeof(from));
-		explain_place(g, p->tail_to, to, sizeof(to));
-	}
-	snprintf(text, sizeof(text),
-		"TAIL_CALL: %.300s: %llu call%s left by a jump to another function%s%s%s%s%s; the "
-		"handler %s; "
-		"next: probe the return of the function it jumps to",
-		point, (unsigned long long)p->ntails, p->ntails == 1 ? "" : "s",
-		p->tail ? " (" : "", from, p->tail ? " to " : "", p->tail ? to : "",
-		p->tail ? ")" : "",
-		result ? "needs the result and was not run" : "ran at the jump");
-	guardian_say(g, MSG_WARN, 0, text);
-}
-
 static void counts(struct guardian *g)
 {
-	struct message m = {.kind = MSG_COUNTS,
-		.children = g->children,
-		.unclean = g->children_unclean,
-		.traps = g->traps};
-	uint32_t i;
+	struct message m = {
+		.children = g->children, .unclean = g->children_unclean, .traps = g->traps};
 
-	for (i = 0; i < g->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = guardian_probe(g, i);
-
-		m.missed += p->nmissed;
-		m.abandoned += p->nabandoned;
-		m.tails += p->ntails;
-		if (p->ntails)
-			tell_tails(g, i);
-		m.refused += p->result != 0;
-	}
-	guardian_send(g, &m);
+	tell_counts(&g->tell, &m);
 }
 
 static void name_blocker(struct guardian *g)
@@ -95,7 +59,7 @@ static void name_blocker(struct guardian *g)
 		"thread %d (%s) of process %d still stands in probe memory: that memory is "
 		"given back when it has left",
 		who->tid, name, g->pid);
-	guardian_say(g, MSG_WARN, 0, text);
+	tell(&g->tell, MSG_WARN, 0, text);
 }
 
 /* One try at giving everything back. 0: nothing of ours is left. */
@@ -164,8 +128,8 @@ void session_leave(struct guardian *g)
 		name_blocker(g);
 	if (g->ctl && g->ctl->env) /* something may have been armed */
 		traps_settle(g);
-	guardian_say(g, MSG_DONE, (uint32_t)kept, g->error);
-	shutdown(g->sock, SHUT_RDWR);
+	tell(&g->tell, MSG_DONE, (uint32_t)kept, g->error);
+	shutdown(g->tell.sock, SHUT_RDWR);
 	while (kept && !g->gone && !g->execed) { /* wait behind for those who still stand there */
 		struct timespec ts = {0, 200000000};
 

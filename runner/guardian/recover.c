@@ -113,7 +113,7 @@ int recover(struct guardian *g)
 			"process %d holds the remains of a session whose guardian (pid %u) was "
 			"killed, and they could not be cleaned up: try again",
 			g->pid, dead);
-	guardian_note(g, "cleaned up after a session whose guardian (pid %u) was killed%s", dead,
+	tell_note(&g->tell, "cleaned up after a session whose guardian (pid %u) was killed%s", dead,
 		kept ? "; some of its memory is still in use and stays" : "");
 	return 0;
 }

@@ -67,26 +67,19 @@ static int forbidden(struct guardian *g)
 		g->pid, round);
 }
 
-static bool has_ended(pid_t tid)
-{
-	char state = proc_state(tid);
-
-	return !state || state == 'Z' || state == 'X';
-}
-
 pid_t eye_of(struct guardian *g)
 {
 	char path[64];
 	struct dirent *e;
 	DIR *d;
 
-	if (g->eye && !has_ended(g->eye))
+	if (g->eye && !proc_ended(g->eye))
 		return g->eye;
 	g->eye = g->pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
-		if (atoi(e->d_name) && !has_ended(atoi(e->d_name))) {
+		if (atoi(e->d_name) && !proc_ended(atoi(e->d_name))) {
 			g->eye = atoi(e->d_name);
 			break;
 		}

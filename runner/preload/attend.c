@@ -4,12 +4,9 @@
  * agent when to leave. It speaks the guardian's part on the runner's socket.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,38 +14,22 @@
 #include <unistd.h>
 
 #include <trapless/error.h>
-#include <trapless/probe.h>
 
-#include "../guardian/guardian.h"
+#include "../clock.h"
+#include "../proc.h"
+#include "../tell/tell.h"
 #include "preload.h"
 
 enum { LOOK_NS = 20000000, PATIENCE_MS = 5000 };
 
-static struct guardian g; /* what the shared parts of the guardian ask for: messages, --explain */
+static struct teller to_runner;
 static struct tl_preload *mem;
 static const struct tl_symbol_image *images; /* the target may write what leads there, too */
 static pid_t command;
 static uint32_t rounds;
-static bool leave;
+static char error[512]; /* why the session cannot go on */
 
 /* --- what ended ------------------------------------------------------------------------ */
-
-static bool process_ended(pid_t pid)
-{
-	char path[64], text[512], *state;
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return true;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	state = strrchr(text, ')');
-	return !state || state[2] == 'Z' || state[2] == 'X';
-}
 
 /* The agent's helper marks its end itself where the kernel has robust futexes; qemu-user has none. */
 static bool target_ended(void)
@@ -57,64 +38,34 @@ static bool target_ended(void)
 
 	if (helper)
 		return tl_futex_owner_dead(helper);
-	return process_ended(command);
+	return proc_ended(command);
 }
 
 /* --- what the agent did ------------------------------------------------------------------ */
 
-static void tell_refusals(void)
-{
-	char text[700];
-	uint32_t i;
-
-	for (i = 0; i < g.mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = guardian_probe(&g, i);
-		const struct tl_tap_probe *from = &g.mod->probes[i];
-
-		if (!p->result || p->armed || from->flags & TL_TAP_PROBE_OPTIONAL ||
-			g.told[i] & TOLD_REFUSAL)
-			continue;
-		g.told[i] |= TOLD_REFUSAL;
-		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
-			module_string(g.mod, from->point), tl_error_name(p->result),
-			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
-			tl_error_next(p->result));
-		guardian_say(&g, MSG_WARN, 1, text);
-	}
-}
-
-static void note_states(void)
+static void note_images(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < g.mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = guardian_probe(&g, i);
-
-		if (p->armed)
-			g.shared_state[i] = PROBE_ARMED;
-		else if (p->result && g.shared_state[i] != PROBE_ARMED)
-			g.shared_state[i] = PROBE_REFUSED;
-	}
-	for (i = 0; i < g.mod->nimages; i++) {
+	for (i = 0; i < to_runner.mod->nimages; i++) {
 		struct tl_symbol_image here = images[i];
 
-		here.path = g.mod->images[i].path;
+		here.path = to_runner.mod->images[i].path;
 		if (here.hi)
-			g.shared_images[i] = here;
+			to_runner.images[i] = here;
 	}
 }
 
 static void tell_round(void)
 {
-	note_states();
-	tell_refusals();
-	explain(&g);
+	note_images();
+	tell_probes(&to_runner);
 	if (!rounds) {
-		guardian_note(&g, "agent preloaded in process %u", mem->claimed);
-		guardian_say(&g, MSG_READY, mem->narmed, "");
+		tell_note(&to_runner, "agent preloaded in process %u", mem->claimed);
+		tell(&to_runner, MSG_READY, mem->narmed, "");
 	}
 	if (mem->pending && mem->unwatched)
-		guardian_note(&g,
+		tell_note(&to_runner,
 			"objects that are loaded later will not be noticed (the loader's own "
 			"function cannot be probed [%s])",
 			tl_error_name(mem->unwatched));
@@ -126,8 +77,8 @@ static bool look(void)
 {
 	switch (__atomic_load_n(&mem->state, __ATOMIC_ACQUIRE)) {
 	case TL_PRELOAD_FAILED:
-		guardian_fail(&g, "the engine did not start in process %u: %s; %s", mem->claimed,
-			tl_error_text(mem->error), tl_error_next(mem->error));
+		snprintf(error, sizeof(error), "the engine did not start in process %u: %s; %s",
+			mem->claimed, tl_error_text(mem->error), tl_error_next(mem->error));
 		return false;
 	case TL_PRELOAD_ARMED:
 		if (mem->rounds != rounds)
@@ -139,38 +90,6 @@ static bool look(void)
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
-
-/* Returns that nobody has seen. */
-static void tell_tails(uint32_t i)
-{
-	char text[500];
-
-	snprintf(text, sizeof(text),
-		"TAIL_CALL: %.300s: calls left by a jump to another function: %llu; next: probe "
-		"the return of the function it jumps to",
-		module_string(g.mod, g.mod->probes[i].point),
-		(unsigned long long)guardian_probe(&g, i)->ntails);
-	guardian_say(&g, MSG_WARN, 0, text);
-}
-
-static void counts(void)
-{
-	struct message m = {.kind = MSG_COUNTS};
-	uint32_t i;
-
-	for (i = 0; i < g.mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = guardian_probe(&g, i);
-
-		m.missed += p->nmissed;
-		m.abandoned += p->nabandoned;
-		m.tails += p->ntails;
-		if (p->ntails)
-			tell_tails(i);
-		m.refused += p->result != 0;
-	}
-	while (send(g.sock, &m, sizeof(m), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
-}
 
 static void futex(uint32_t *word, int op, uint32_t value)
 {
@@ -192,42 +111,35 @@ static void take_leave(void)
 		futex(&mem->agent, FUTEX_WAIT, mem->agent);
 	}
 	if (now_ms() >= end)
-		guardian_say(&g, MSG_WARN, 0,
+		tell(&to_runner, MSG_WARN, 0,
 			"the program does not run now: its probes are silent, and taken away when "
 			"it goes on");
 }
 
 static void finish(bool failed)
 {
+	struct message m = {0};
+
 	if (mem->claimed && !failed)
 		take_leave();
 	if (mem->rounds) {
-		counts();
+		tell_counts(&to_runner, &m);
 		if (!mem->counted && mem->narmed)
-			guardian_say(&g, MSG_EXPLAIN, 0,
+			tell(&to_runner, MSG_EXPLAIN, 0,
 				"trapless-run: hits missed: not known (the program ended without "
 				"its exit handlers)");
 	}
 	if (mem->broken)
-		guardian_note(&g, "the engine broke a promise: %.120s", mem->broken_text);
+		tell_note(&to_runner, "the engine broke a promise: %.120s", mem->broken_text);
 	if (mem->kept)
-		guardian_say(&g, MSG_WARN, 0,
+		tell(&to_runner, MSG_WARN, 0,
 			"a thread of the program still stands in probe memory: that memory is "
 			"given back when it has left");
-	guardian_say(&g, MSG_DONE, 0, g.error);
-	shutdown(g.sock, SHUT_RDWR);
+	tell(&to_runner, MSG_DONE, 0, error);
+	shutdown(to_runner.sock, SHUT_RDWR);
 }
 
 /* --- life -------------------------------------------------------------------------------------- */
-
-static void hear(void)
-{
-	struct message m;
-	ssize_t n = recv(g.sock, &m, sizeof(m), MSG_DONTWAIT);
-
-	leave |= n == 0 || (n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE) ||
-		 (n < 0 && errno != EAGAIN && errno != EINTR);
-}
 
 /* From now on the kernel tells the agent when we are gone. */
 static void be_known(void)
@@ -257,34 +169,27 @@ static void settle_in(void)
 int preload_attend(
 	struct preload *pl, struct session *s, const struct options *o, int sock, pid_t cmd)
 {
-	bool failed = false, over = false;
+	bool failed = false, over = false, leave = false;
 
 	mem = pl->mem;
 	command = cmd;
-	g.sock = sock;
-	g.mod = s->mod;
-	g.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
 	images = (const struct tl_symbol_image *)((const char *)mem + mem->images_at);
-	g.shared_images = s->images;
-	g.shared_state = s->state;
-	g.verbose = o->verbose;
-	g.explain = o->explain;
-	g.told = calloc(s->mod->nprobes + 1, 1);
-	if (!g.told)
+	if (teller_init(&to_runner, s, o, sock))
 		return 1;
+	to_runner.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
 	settle_in();
 	be_known();
-	guardian_say(&g, MSG_READY, 0, "");
+	tell(&to_runner, MSG_READY, 0, "");
 	while (!failed && !over && !leave) {
 		futex(&mem->agent, FUTEX_WAIT, mem->agent);
 		over = target_ended(); /* first: what it said before is heard still */
 		failed = !look();
-		hear();
+		leave = tell_listen(&to_runner) != HEARD_NOTHING;
 	}
 	if (failed)
-		guardian_say(&g, MSG_FAILED, 0, g.error);
+		tell(&to_runner, MSG_FAILED, 0, error);
 	else if (over)
-		guardian_say(&g, MSG_GONE, 0, "");
+		tell(&to_runner, MSG_GONE, 0, "");
 	finish(failed);
 	return 0;
 }

@@ -60,15 +60,16 @@ int guardian_fail(struct guardian *unused, const char *fmt, ...)
 	return -1;
 }
 
-void guardian_say(struct guardian *unused, uint32_t kind, uint32_t number, const char *text)
+void tell(const struct teller *unused, uint32_t kind, uint32_t number, const char *text)
 {
 	(void)unused, (void)kind, (void)number;
 	must(strlen(text) < sizeof(((struct message *)0)->text));
 }
 
-void guardian_note(struct guardian *unused, const char *fmt, ...)
+void tell_send(const struct teller *unused, const struct message *m)
 {
-	(void)unused, (void)fmt;
+	(void)unused;
+	must(m->kind == MSG_COUNTS);
 }
 
 /* --- one input --------------------------------------------------------------------- */
@@ -124,28 +125,32 @@ static void once(void)
 	g.ctl = calloc(1, ctl_size);
 	must(g.ctl != NULL);
 	g.mod = &mod;
-	g.told = told;
+	g.tell = (struct teller){.mod = &mod,
+		.ctl = g.ctl,
+		.told = told,
+		.images = shared,
+		.states = states,
+		.verbose = 1};
 	g.pid = getpid();
-	g.shared_images = shared;
-	g.shared_state = states;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
+	struct message counts = {0};
 
 	once();
 	memset(guardian_probe(&g, 0), 0, PROBES * sizeof(struct tl_ctl_probe));
 	memset(told, 0, sizeof(told));
-	g.explain = (int)take_number(&in, 1) & 1;
-	g.verbose = 1;
+	g.tell.explain = (int)take_number(&in, 1) & 1;
 	module_of(&in);
 	scribble(&in);
 	memory = in.at;
 	memory_size = in.left;
 	probes_resolve(&g, false);
 	scribble(&in);
-	explain(&g);
+	tell_probes(&g.tell);
+	tell_counts(&g.tell, &counts);
 	images_match(&g);
 	loader_state(&g);
 	return 0;

@@ -7,18 +7,18 @@
 #include <trapless/error.h>
 #include <trapless/probe.h>
 
-#include "guardian.h"
+#include "tell.h"
 
 enum { A_FEW = 12 }; /* lines that -v shows without --explain */
 
 static const char *const names[] = {"none", "retarget", "whole", "pun", "evict", "window", "trap"};
 
-void explain_place(struct guardian *g, uint64_t addr, char *buf, size_t room)
+void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room)
 {
 	uint32_t i;
 
-	for (i = 0; i < ctl_bounded(&g->ctl->nimages, TL_CTL_IMAGES); i++) {
-		const struct tl_ctl_image *m = &g->ctl->images[i];
+	for (i = 0; i < ctl_bounded(&t->ctl->nimages, TL_CTL_IMAGES); i++) {
+		const struct tl_ctl_image *m = &t->ctl->images[i];
 
 		if (addr - m->lo < m->hi - m->lo) {
 			snprintf(buf, room, "%.59s+0x%llx", m->name,
@@ -49,7 +49,7 @@ static void reasons(const struct tl_ctl_probe *p, char *buf, size_t room)
 }
 
 /* "; exits: 2 by jump, 0 by trap, 1 function watched behind a tail call" */
-static void exits_text(struct guardian *g, const struct tl_ctl_probe *p, char *buf, size_t room)
+static void exits_text(const struct teller *t, const struct tl_ctl_probe *p, char *buf, size_t room)
 {
 	char at[96];
 	int n = snprintf(
@@ -61,34 +61,34 @@ static void exits_text(struct guardian *g, const struct tl_ctl_probe *p, char *b
 			p->nfollowed > 1 ? "s" : "");
 	if (!p->tail)
 		return;
-	explain_place(g, p->tail, at, sizeof(at));
+	explain_place(t, p->tail, at, sizeof(at));
 	snprintf(buf + n, room - (size_t)n, ", tail call at %.60s not: %s", at,
 		tl_error_name(p->tail_why));
 }
 
-static void one_line(struct guardian *g, uint32_t i)
+static void one_line(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = guardian_probe(g, i);
-	const char *point = module_string(g->mod, g->mod->probes[i].point);
+	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const char *point = module_string(t->mod, t->mod->probes[i].point);
 	char text[760], at[96], why[200], exits[160] = "";
 
-	explain_place(g, p->addr, at, sizeof(at));
+	explain_place(t, p->addr, at, sizeof(at));
 	if (!p->armed) {
 		snprintf(text, sizeof(text), "%-8s %s  %.400s  [%s]", "refused", at, point,
 			tl_error_name(p->result));
 	} else {
 		reasons(p, why, sizeof(why));
 		if (p->kind == TL_TAP_RETURN)
-			exits_text(g, p, exits, sizeof(exits));
-		snprintf(text, sizeof(text), "%-8s %s  %.360s%s%s", names[rung_of(p)], at, point,
+			exits_text(t, p, exits, sizeof(exits));
+		snprintf(text, sizeof(text), "%-8s %s  %.290s%s%s", names[rung_of(p)], at, point,
 			why, exits);
 	}
-	guardian_say(g, g->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
+	tell(t, t->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
 }
 
-static void details(struct guardian *g, uint32_t i)
+static void details(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = guardian_probe(g, i);
+	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
 	char text[400];
 	uint32_t r;
 
@@ -96,45 +96,45 @@ static void details(struct guardian *g, uint32_t i)
 		"           at 0x%llx: %u bytes changed at 0x%llx, detour 0x%llx",
 		(unsigned long long)p->addr, p->patch_len, (unsigned long long)p->patch,
 		(unsigned long long)p->detour);
-	guardian_say(g, MSG_EXPLAIN, 0, text);
+	tell(t, MSG_EXPLAIN, 0, text);
 	for (r = TL_RUNG_RETARGET; r < TL_RUNG_TRAP; r++) {
 		if (r == rung_of(p) || !p->why[r])
 			continue;
 		snprintf(text, sizeof(text), "           %s is not possible: %s", names[r],
 			tl_error_text(p->why[r]));
-		guardian_say(g, MSG_NOTE, 0, text);
+		tell(t, MSG_NOTE, 0, text);
 	}
 }
 
-static bool is_news(struct guardian *g, uint32_t i)
+static bool is_news(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = guardian_probe(g, i);
+	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
 
-	if (!p->addr || (!p->armed && !p->result) || g->told[i] & TOLD_RUNG)
+	if (!p->addr || (!p->armed && !p->result) || t->told[i] & TOLD_RUNG)
 		return false;
-	g->told[i] |= TOLD_RUNG;
+	t->told[i] |= TOLD_RUNG;
 	return true;
 }
 
 /* Of what was armed since the last time. With -v alone only the first few. */
-void explain(struct guardian *g)
+void explain(const struct teller *t)
 {
 	uint32_t i, n = 0;
 	char text[80];
 
-	if (!g->explain && !g->verbose)
+	if (!t->explain && !t->verbose)
 		return;
-	for (i = 0; i < g->mod->nprobes; i++) {
-		if (!is_news(g, i))
+	for (i = 0; i < t->mod->nprobes; i++) {
+		if (!is_news(t, i))
 			continue;
-		if (!g->explain && ++n > A_FEW)
+		if (!t->explain && ++n > A_FEW)
 			continue;
-		one_line(g, i);
-		if (g->explain && g->verbose && guardian_probe(g, i)->armed)
-			details(g, i);
+		one_line(t, i);
+		if (t->explain && t->verbose && ctl_probe(t->ctl, i)->armed)
+			details(t, i);
 	}
 	if (n > A_FEW) {
 		snprintf(text, sizeof(text), "and %u more: --explain shows all", n - A_FEW);
-		guardian_say(g, MSG_NOTE, 0, text);
+		tell(t, MSG_NOTE, 0, text);
 	}
 }

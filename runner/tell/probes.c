@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What became of the module's probes: armed or refused and why, and the closing figures. */
+#define _GNU_SOURCE
+#include <stdio.h>
+
+#include <trapless/error.h>
+#include <trapless/probe.h>
+
+#include "tell.h"
+
+static void tell_refusals(const struct teller *t)
+{
+	char text[700];
+	uint32_t i;
+
+	for (i = 0; i < t->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+		const struct tl_tap_probe *from = &t->mod->probes[i];
+
+		if (!p->result || p->armed || (from->flags & TL_TAP_PROBE_OPTIONAL) ||
+			t->told[i] & TOLD_REFUSAL)
+			continue;
+		t->told[i] |= TOLD_REFUSAL;
+		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
+			module_string(t->mod, from->point), tl_error_name(p->result),
+			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
+			tl_error_next(p->result));
+		tell(t, MSG_WARN, 1, text);
+	}
+}
+
+static void note_states(const struct teller *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+
+		if (p->armed)
+			t->states[i] = PROBE_ARMED;
+		else if (p->result && t->states[i] != PROBE_ARMED)
+			t->states[i] = PROBE_REFUSED;
+	}
+}
+
+void tell_probes(const struct teller *t)
+{
+	note_states(t);
+	tell_refusals(t);
+	explain(t);
+}
+
+/* --- the end ---------------------------------------------------------------------------- */
+
+/* Returns that nobody has seen: which, why, and what to do about it. */
+static void tell_tails(const struct teller *t, uint32_t i)
+{
+	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const char *point = module_string(t->mod, t->mod->probes[i].point);
+	bool result = t->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
+	char text[700], from[96] = "", to[96];
+
+	if (p->tail) {
+		explain_place(t, p->tail, from, sizeof(from));
+		explain_place(t, p->tail_to, to, sizeof(to));
+	}
+	snprintf(text, sizeof(text),
+		"TAIL_CALL: %.300s: %llu call%s left by a jump to another function%s%s%s%s%s; the "
+		"handler %s; "
+		"next: probe the return of the function it jumps to",
+		point, (unsigned long long)p->ntails, p->ntails == 1 ? "" : "s",
+		p->tail ? " (" : "", from, p->tail ? " to " : "", p->tail ? to : "",
+		p->tail ? ")" : "",
+		result ? "needs the result and was not run" : "ran at the jump");
+	tell(t, MSG_WARN, 0, text);
+}
+
+void tell_counts(const struct teller *t, struct message *m)
+{
+	uint32_t i;
+
+	m->kind = MSG_COUNTS;
+	for (i = 0; i < t->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+
+		m->missed += p->nmissed;
+		m->abandoned += p->nabandoned;
+		m->tails += p->ntails;
+		if (p->ntails)
+			tell_tails(t, i);
+		m->refused += p->result != 0;
+	}
+	tell_send(t, m);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "../options.h"
+#include "../session.h"
+#include "tell.h"
+
+int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock)
+{
+	*t = (struct teller){.sock = sock,
+		.verbose = o->verbose,
+		.explain = o->explain,
+		.mod = s->mod,
+		.images = s->images,
+		.states = s->state,
+		.told = calloc(s->mod->nprobes + 1, 1)};
+	return t->told ? 0 : -1;
+}
+
+void tell_send(const struct teller *t, const struct message *m)
+{
+	while (send(t->sock, m, sizeof(*m), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text)
+{
+	struct message m = {.kind = kind, .number = number};
+
+	snprintf(m.text, sizeof(m.text), "%s", text);
+	tell_send(t, &m);
+}
+
+void tell_note(const struct teller *t, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	tell(t, MSG_NOTE, 0, text);
+}
+
+enum heard tell_listen(const struct teller *t)
+{
+	struct message m;
+	ssize_t n = recv(t->sock, &m, sizeof(m), MSG_DONTWAIT);
+
+	if (n == 0)
+		return HEARD_ITS_END;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? HEARD_NOTHING : HEARD_LEAVE;
+	return n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE ? HEARD_LEAVE : HEARD_NOTHING;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the runner is told about a target, by its guardian or its attendant:
+ * messages on their socket, and states in memory that the three share.
+ */
+#ifndef TRAPLESS_RUNNER_TELL_H
+#define TRAPLESS_RUNNER_TELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../agent/control.h"
+#include "../../agent/symbols.h"
+#include "../message.h"
+#include "../module.h"
+
+struct session;
+struct options;
+
+enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
+
+struct teller {
+	int sock; /* to the runner */
+	int verbose, explain;
+	const struct module *mod;
+	struct tl_ctl *ctl; /* the target's to write, too. NULL: not made yet */
+	struct tl_symbol_image *images; /* shared: where the module's images are */
+	uint8_t *states; /* shared: enum probe_state by probe */
+	char *told; /* per probe: enum told */
+};
+
+/*
+ * The control block's tables lie where the module's size says, and a count in
+ * it is bounded before use: the target can write it.
+ */
+static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
+{
+	uint32_t v = __atomic_load_n(n, __ATOMIC_RELAXED);
+
+	return v < max ? v : max;
+}
+static inline struct tl_ctl_probe *ctl_probe(struct tl_ctl *c, uint32_t i)
+{
+	return (struct tl_ctl_probe *)(c + 1) + i;
+}
+
+/* say.c. 0, or -1: no memory. */
+int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock);
+void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text);
+void tell_note(const struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tell_send(const struct teller *t, const struct message *m);
+/* What the runner says, without waiting. */
+enum heard { HEARD_NOTHING, HEARD_LEAVE, HEARD_ITS_END };
+enum heard tell_listen(const struct teller *t);
+
+/* probes.c: after each arming; told once. */
+void tell_probes(const struct teller *t);
+/* The closing figures; m: what is known besides those of the probes. */
+void tell_counts(const struct teller *t, struct message *m);
+
+/* explain.c: of what was armed since the last time, how it is reached. */
+void explain(const struct teller *t);
+/* "libc.so.6+0x1234": an address that means something tomorrow, too. */
+void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room);
+
+#endif
