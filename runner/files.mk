@@ -19,14 +19,14 @@ AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c module.c objects.c match.c os.c watch.c) \
-	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c) \
+	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c fill.c) \
 	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c restart.c borrow.c inject.c images.c stop.c \
 	trapsvc.c trapmend.c children.c launch.c recover.c) \
-	$(addprefix runner/tell/, say.c probes.c explain.c) agent/symbols.c engine/core/error.c $(RUNTIME_SRCS)
+	$(addprefix runner/tell/, say.c probes.c explain.c) agent/symbols.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 

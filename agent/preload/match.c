@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Which objects the module means, and where its probes stand in them. */
 #include "home.h"
+#include "../fill.h"
 #include "../symbols.h"
 #include "../../engine/os/process/own.h"
 
@@ -127,38 +128,15 @@ static bool is_other(const struct look *l, uint32_t image)
 
 /* --- probes ------------------------------------------------------------------------------- */
 
-static void place_parts(const struct tl_preload *p, const struct tl_tap_probe *from, uint64_t bias)
-{
-	const struct tl_tap_part *part = tl_module_table(p, &p->module.parts);
-	struct tl_ctl_part *to = (struct tl_ctl_part *)((char *)tl_ctl + tl_ctl->parts_off);
-	uint32_t i;
-
-	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
-		to[i].start = part[i].addr + bias;
-		to[i].size = part[i].size;
-	}
-}
-
-static void fill(const struct tl_preload *p, const struct tl_tap_probe *from, uint32_t number,
+static void place(const struct tl_preload *p, const struct tl_tap_probe *from, uint32_t number,
 	uint64_t bias, struct tl_ctl_probe *to)
 {
-	const struct tl_agent_module *m = (const struct tl_agent_module *)tl_ctl->env;
+	const struct tl_agent_module *am = (const struct tl_agent_module *)tl_ctl->env;
+	const struct tl_ctl_module m = {am->code, am->strings, p->traps_only};
+	struct tl_ctl_part *parts = (struct tl_ctl_part *)((char *)tl_ctl + tl_ctl->parts_off);
 
-	to->number = number;
-	to->kind = from->kind;
-	to->handler = from->handler == TL_NONE ? 0 : m->code + from->handler;
-	to->on_entry = from->on_entry == TL_NONE ? 0 : m->code + from->on_entry;
-	to->point = m->strings + from->point;
-	to->func = m->strings + from->func;
-	to->call_data = from->call_data;
-	to->first_part = from->first_part;
-	to->nparts = from->nparts;
-	to->flags = (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
-		    (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
-		    (from->flags & TL_TAP_PROBE_RESULT ? TL_PROBE_RESULT : 0) |
-		    (p->traps_only ? TL_PROBE_NO_JUMP : 0);
-	place_parts(p, from, bias);
-	to->addr = from->addr + bias;
+	tl_ctl_fill(to, number, from, &m);
+	tl_ctl_place(to, parts, from, tl_module_table(p, &p->module.parts), bias);
 }
 
 void tl_preload_place(struct tl_preload *p)
@@ -182,7 +160,7 @@ void tl_preload_place(struct tl_preload *p)
 		else if (is_here(&l, from->image) && p->traps_only)
 			to->result = tl_os_trap_allowed(); /* no need to try each */
 		else if (is_here(&l, from->image))
-			fill(p, from, i, l.here[from->image].bias, to);
+			place(p, from, i, l.here[from->image].bias, to);
 		else if (is_other(&l, from->image))
 			to->result = -TL_E_BUILD_ID;
 		else

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <trapless/error.h>
-#include <trapless/probe.h>
 
+#include "../../agent/fill.h"
 #include "guardian.h"
 
 int control_create(struct guardian *g)
@@ -40,29 +40,13 @@ int control_create(struct guardian *g)
 	return 0;
 }
 
-/* What the agent needs to know of each probe, besides its address. */
 static void fill_probes(struct guardian *g)
 {
+	const struct tl_ctl_module m = {g->module_at, g->strings_at, g->traps_only};
 	uint32_t i;
 
-	for (i = 0; i < g->mod->nprobes; i++) {
-		const struct tl_tap_probe *from = &g->mod->probes[i];
-		struct tl_ctl_probe *p = guardian_probe(g, i);
-
-		p->number = i;
-		p->kind = from->kind;
-		p->handler = from->handler == TL_NONE ? 0 : g->module_at + from->handler;
-		p->on_entry = from->on_entry == TL_NONE ? 0 : g->module_at + from->on_entry;
-		p->point = g->strings_at + from->point;
-		p->func = g->strings_at + from->func;
-		p->call_data = from->call_data;
-		p->first_part = from->first_part;
-		p->nparts = from->nparts;
-		p->flags = (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
-			   (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
-			   (from->flags & TL_TAP_PROBE_RESULT ? TL_PROBE_RESULT : 0) |
-			   (g->traps_only ? TL_PROBE_NO_JUMP : 0);
-	}
+	for (i = 0; i < g->mod->nprobes; i++)
+		tl_ctl_fill(guardian_probe(g, i), i, &g->mod->probes[i], &m);
 }
 
 /* --- arming --------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 #include <trapless/error.h>
 
+#include "../../agent/fill.h"
 #include "../../engine/core/image.h"
 #include "guardian.h"
 
@@ -392,16 +393,6 @@ bool images_match(struct guardian *g)
 	return !programs;
 }
 
-static void place_parts(struct guardian *g, const struct tl_tap_probe *from, uint64_t bias)
-{
-	uint32_t i;
-
-	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
-		guardian_part(g, i)->start = g->mod->parts[i].addr + bias;
-		guardian_part(g, i)->size = g->mod->parts[i].size;
-	}
-}
-
 static int describe_images(struct guardian *g)
 {
 	struct tl_symbol_image out;
@@ -461,8 +452,7 @@ int probes_resolve(struct guardian *g, bool final)
 				g->pending++;
 			continue;
 		}
-		p->addr = from->addr + m->bias;
-		place_parts(g, from, m->bias);
+		tl_ctl_place(p, guardian_part(g, 0), from, g->mod->parts, m->bias);
 		news++;
 	}
 	return (int)news;

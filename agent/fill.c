@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "fill.h"
+
+#include <trapless/probe.h>
+
+static uint32_t flags_of(const struct tl_tap_probe *from, bool no_jump)
+{
+	return (from->flags & TL_TAP_PROBE_REGS ? TL_PROBE_REGS : 0) |
+	       (from->flags & TL_TAP_PROBE_BIG_STACK ? TL_PROBE_BIG_STACK : 0) |
+	       (from->flags & TL_TAP_PROBE_RESULT ? TL_PROBE_RESULT : 0) |
+	       (no_jump ? TL_PROBE_NO_JUMP : 0);
+}
+
+void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_probe *from,
+	const struct tl_ctl_module *m)
+{
+	to->number = number;
+	to->kind = from->kind;
+	to->handler = from->handler == TL_NONE ? 0 : m->code + from->handler;
+	to->on_entry = from->on_entry == TL_NONE ? 0 : m->code + from->on_entry;
+	to->point = m->strings + from->point;
+	to->func = m->strings + from->func;
+	to->call_data = from->call_data;
+	to->first_part = from->first_part;
+	to->nparts = from->nparts;
+	to->flags = flags_of(from, m->no_jump);
+}
+
+void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
+	const struct tl_tap_probe *from, const struct tl_tap_part *from_parts, uint64_t bias)
+{
+	uint32_t i;
+
+	to->addr = from->addr + bias;
+	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
+		to_parts[i].start = from_parts[i].addr + bias;
+		to_parts[i].size = from_parts[i].size;
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* A module's probes as the control block has them. Used by the guardian, and by the agent that has none. Context: any. */
+#ifndef TRAPLESS_AGENT_FILL_H
+#define TRAPLESS_AGENT_FILL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <trapless/wire.h>
+
+#include "control.h"
+
+/* Where the module is in the target. */
+struct tl_ctl_module {
+	uint64_t code, strings;
+	bool no_jump; /* traps only */
+};
+
+/* All but where it is, which may become known later. */
+void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_probe *from,
+	const struct tl_ctl_module *m);
+
+/* Its image is mapped with this bias. */
+void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
+	const struct tl_tap_probe *from, const struct tl_tap_part *from_parts, uint64_t bias);
+
+#endif
