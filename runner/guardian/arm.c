@@ -80,8 +80,8 @@ static int first_steps(struct guardian *g)
 		return ret;
 	fill_probes(g);
 	at = now_ms();
-	g->ctl->tid_offset = g->launched ? loader_tid_offset(g) : 0;
-	if (maps_read(g) || images_read(g))
+	g->ctl->tid_offset = g->launched ? loader_tid_offset() : 0;
+	if (images_read(g))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
 	g->ctl->lender = g->lender;
 	ret = helper_command(g, TL_CMD_INIT);

@@ -219,7 +219,7 @@ static void serve(struct guardian *g)
 
 	switch (c->svc) {
 	case TL_SVC_MAPS:
-		c->svc_ret = maps_read(g) || images_read(g) ? -1 : 0;
+		c->svc_ret = images_read(g) ? -1 : 0;
 		break;
 	case TL_SVC_STOP:
 		c->svc_ret = stop_all(g);

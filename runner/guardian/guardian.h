@@ -183,15 +183,21 @@ bool signal_waits(struct guardian *g, struct thread *t);
 int inject(struct guardian *g);
 int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
 
-/* images.c */
+/* maps.c: both read the mappings anew, into the control block too */
 int maps_read(struct guardian *g);
-uint64_t maps_vdso(struct guardian *g, uint64_t *size);
+uint64_t maps_vdso(struct guardian *g, uint64_t *size); /* 0: there is none */
+
+/* images.c: maps and images anew, into the control block */
 int images_read(struct guardian *g);
+
+/* resolve.c: all read maps and images anew */
 int probes_resolve(struct guardian *g, bool final);
 bool images_match(struct guardian *g);
+
+/* loader.c */
 uint64_t program_entry(struct guardian *g);
 uint64_t loader_state(struct guardian *g);
-uint32_t loader_tid_offset(struct guardian *g);
+uint32_t loader_tid_offset(void);
 
 /* recover.c */
 int recover(struct guardian *g);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* The target's dynamic loader: where it leaves the program to itself, and where it tells of its list. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guardian.h"
+#include "images.h"
+
+/* Where the libc that this loader brings keeps a thread's id. 0: not known. */
+uint32_t loader_tid_offset(void)
+{
+	const struct mapped *m;
+	size_t n;
+
+	for (m = images_found(&n); n; n--, m++) {
+		if (m->loader)
+			return strncmp(base_name(m->path), "ld-musl", 7) ? 0x2d0 : 0x30;
+	}
+	return 0;
+}
+
+/* A word of the auxiliary vector; 0: not there. */
+static uint64_t aux(struct guardian *g, uint64_t type)
+{
+	char path[64];
+	uint64_t pair[2], value = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", eye_of(g));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && read(fd, pair, sizeof(pair)) == sizeof(pair)) {
+		if (pair[0] == type)
+			value = pair[1];
+	}
+	if (fd >= 0)
+		close(fd);
+	return value;
+}
+
+/* Where the program itself begins, once the loader has done its work. 0: static, or unknown. */
+uint64_t program_entry(struct guardian *g)
+{
+	return aux(g, AT_ENTRY);
+}
+
+/* The program's dynamic section; 0: it has none. */
+static uint64_t dynamic_section(struct guardian *g)
+{
+	uint64_t at = aux(g, AT_PHDR), n = aux(g, AT_PHNUM), bias = 0, i;
+	Elf64_Phdr ph[64];
+
+	n = n < 64 ? n : 64;
+	if (!at || target_read(g, g->pid, at, ph, n * sizeof(*ph)) != n * sizeof(*ph))
+		return 0;
+	for (i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_PHDR)
+			bias = at - ph[i].p_vaddr;
+	}
+	for (i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_DYNAMIC)
+			return bias + ph[i].p_vaddr;
+	}
+	return 0;
+}
+
+/* The function that the loader calls when it has mapped something, for debuggers (r_brk). 0: none. */
+uint64_t loader_state(struct guardian *g)
+{
+	uint64_t at = dynamic_section(g), debug[3];
+	Elf64_Dyn d;
+	int i;
+
+	for (i = 0; at && i < 256; i++, at += sizeof(d)) {
+		if (target_read(g, g->pid, at, &d, sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
+			return 0;
+		if (d.d_tag == DT_DEBUG)
+			return d.d_un.d_ptr && target_read(g, g->pid, d.d_un.d_ptr, debug,
+						       sizeof(debug)) == sizeof(debug)
+				       ? debug[2]
+				       : 0;
+	}
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The target's mappings: /proc/PID/maps, read in one go for all who ask. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "guardian.h"
+#include "images.h"
+
+static char *text;
+static size_t text_room;
+static struct mapping *list;
+static size_t nlist, list_room;
+
+const struct mapping *mappings(size_t *n)
+{
+	*n = nlist;
+	return list;
+}
+
+/* The whole file as a string. */
+static int read_text(pid_t pid)
+{
+	char path[64];
+	size_t got = 0;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	do {
+		got += (size_t)n;
+		if (text_room - got < 4096) {
+			char *more = realloc(text, text_room * 2 + 65536);
+
+			if (!more)
+				break;
+			text = more;
+			text_room = text_room * 2 + 65536;
+		}
+		n = read(fd, text + got, text_room - got - 1);
+	} while (n > 0);
+	close(fd);
+	if (!text)
+		return -ENOMEM;
+	text[got] = 0;
+	return 0;
+}
+
+static struct mapping *mapping_new(void)
+{
+	if (nlist == list_room) {
+		size_t more = list_room ? list_room * 2 : 256;
+		void *p = realloc(list, more * sizeof(*list));
+
+		if (!p)
+			return NULL;
+		list = p;
+		list_room = more;
+	}
+	return &list[nlist++];
+}
+
+static int prot_of(const char *perms)
+{
+	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+	       (perms[2] == 'x' ? PROT_EXEC : 0);
+}
+
+static bool take(const char *line, struct mapping *m)
+{
+	unsigned major, minor;
+	char perms[8];
+	int at = 0;
+
+	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &m->lo, &m->hi, perms, &m->offset, &major,
+		    &minor, &m->inode, &at) < 7)
+		return false;
+	m->dev = (uint64_t)major << 32 | minor;
+	m->prot = prot_of(perms);
+	m->path = line + at;
+	return true;
+}
+
+/* What the agent wants to know of them. */
+static void into_control_block(struct guardian *g)
+{
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < nlist && n < TL_CTL_MAPS; i++) {
+		if (list[i].lo >> 47) /* vsyscall */
+			continue;
+		g->ctl->maps[n].lo = list[i].lo;
+		g->ctl->maps[n].hi = list[i].hi;
+		g->ctl->maps[n++].prot = (uint32_t)list[i].prot;
+	}
+	g->ctl->nmaps = n;
+}
+
+int maps_read(struct guardian *g)
+{
+	int ret = read_text(eye_of(g));
+	char *rest = text, *line;
+
+	if (ret)
+		return ret;
+	nlist = 0;
+	while ((line = strsep(&rest, "\n"))) {
+		struct mapping *m = mapping_new();
+
+		if (!m)
+			return -ENOMEM;
+		nlist -= !take(line, m);
+	}
+	into_control_block(g);
+	return 0;
+}
+
+uint64_t maps_vdso(struct guardian *g, uint64_t *size)
+{
+	size_t i;
+
+	*size = 0;
+	if (maps_read(g))
+		return 0;
+	for (i = 0; i < nlist; i++) {
+		if (!strcmp(list[i].path, "[vdso]")) {
+			*size = list[i].hi - list[i].lo;
+			return list[i].lo;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* The module's images among those that are mapped, and its probes in them. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <trapless/error.h>
+
+#include "../../agent/fill.h"
+#include "guardian.h"
+#include "images.h"
+
+static uint64_t file_size(struct guardian *g, const struct mapped *m)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", eye_of(g), m->lo, m->hi);
+	if (stat(path, &st) == 0 && st.st_ino == m->inode)
+		return (uint64_t)st.st_size;
+	snprintf(path, sizeof(path), "/proc/%d/root", eye_of(g));
+	if (strlen(m->path) < sizeof(path) - 40) {
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), "%.80s", m->path);
+		if (stat(path, &st) == 0 && st.st_ino == m->inode)
+			return (uint64_t)st.st_size;
+	}
+	return 0;
+}
+
+enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
+
+static enum match match_one(
+	struct guardian *g, const struct tl_tap_image *want, const struct mapped *m)
+{
+	bool same_name = !strcmp(base_name(module_string(g->mod, want->path)), base_name(m->path));
+
+	if (m->vdso || !m->whole || !m->hi)
+		return MATCH_NO;
+	if (want->build_id_len) {
+		if (m->build_id_len == want->build_id_len &&
+			!memcmp(m->build_id, want->build_id, want->build_id_len))
+			return MATCH_YES;
+		return same_name ? MATCH_OTHER : MATCH_NO;
+	}
+	if (!same_name)
+		return MATCH_NO;
+	return !want->file_size || file_size(g, m) == want->file_size ? MATCH_YES : MATCH_OTHER;
+}
+
+static const struct mapped *match_image(struct guardian *g, uint32_t image, bool *other)
+{
+	const struct mapped *m;
+	size_t n;
+
+	*other = false;
+	for (m = images_found(&n); n; n--, m++) {
+		enum match how = match_one(g, &g->mod->images[image], m);
+
+		if (how == MATCH_YES)
+			return m;
+		*other |= how == MATCH_OTHER;
+	}
+	return NULL;
+}
+
+/* Is this program one that the module has probes for? */
+bool images_match(struct guardian *g)
+{
+	bool other, programs = false;
+	uint32_t i;
+
+	if (images_find(g))
+		return false;
+	for (i = 0; i < g->mod->nimages; i++) {
+		if (!(g->mod->images[i].flags & TL_TAP_IMAGE_PROGRAM))
+			continue;
+		programs = true;
+		if (match_image(g, i, &other) || other)
+			return true;
+	}
+	return !programs;
+}
+
+static int describe_images(struct guardian *g)
+{
+	struct tl_symbol_image out;
+	uint32_t i;
+	bool other;
+
+	for (i = 0; i < g->mod->nimages; i++) {
+		const struct mapped *m = match_image(g, i, &other);
+
+		memset(&out, 0, sizeof(out));
+		out.path = g->mod->images[i].path;
+		if (m) {
+			out.bias = m->bias;
+			out.lo = m->base;
+			out.hi = m->hi;
+		}
+		if (target_write(g, g->pid, g->symbol_images + i * sizeof(out), &out, sizeof(out)))
+			return -1;
+		if (m)
+			g->tell.images[i] = out;
+	}
+	return 0;
+}
+
+/* --- probes -------------------------------------------------------------------------------- */
+
+/* true: it has become known where it is. */
+static bool resolve(
+	struct guardian *g, const struct tl_tap_probe *from, struct tl_ctl_probe *p, bool final)
+{
+	const struct mapped *m, *program = NULL;
+	bool other = false;
+
+	if (from->process != TL_NONE && !(program = match_image(g, from->process, &other))) {
+		p->result = other ? -TL_E_BUILD_ID : 0;
+		g->pending += !other && !final;
+		return false;
+	}
+	m = from->process == from->image ? program : match_image(g, from->image, &other);
+	if (!m && other) {
+		p->result = -TL_E_BUILD_ID;
+		return false;
+	}
+	if (!m || !m->eh_there) {
+		g->pending++;
+		return false;
+	}
+	tl_ctl_place(p, guardian_part(g, 0), from, g->mod->parts, m->bias);
+	return true;
+}
+
+/*
+ * Addresses for all probes whose image is mapped now. final: what is missing
+ * is refused. Returns how many became known, or -1.
+ */
+int probes_resolve(struct guardian *g, bool final)
+{
+	struct tl_ctl_probe *p = guardian_probe(g, 0);
+	uint32_t i, news = 0;
+
+	if (images_read(g) || describe_images(g))
+		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	g->pending = 0;
+	for (i = 0; i < g->mod->nprobes; i++, p++) {
+		const struct tl_tap_probe *from = &g->mod->probes[i];
+
+		if ((from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN) && !p->addr &&
+			!p->result && !(from->flags & TL_TAP_PROBE_NEVER))
+			news += resolve(g, from, p, final);
+	}
+	return (int)news;
+}
