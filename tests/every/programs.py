@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Real programs doing real work in one process, with the same output each time. Children would run untraced."""
 import os
-import shutil
 import subprocess
 
 from support_every import find

@@ -10,7 +10,7 @@ import random
 import re
 import time
 
-from programs import PROGRAMS, Work
+from programs import Work
 from support_every import Session, functions, instructions
 
 SLICE = 40000

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 
-from support_front import Selling, good, shop, trapless, wait_for
+from support_front import Selling, good, shop, trapless
 
 PAIR = ('opt', 'traps')
 COUNT = 'global n  probe process.function("sell") { n++ }  probe end { printf("n=%d\\n", n) }'

@@ -2,7 +2,7 @@
 """No sleeping thread notices that it is attached to: no EINTR, no early return, no late one."""
 import time
 
-from support import ALL, PAIR, attach, finish, hits, start, tap
+from support import PAIR, attach, finish, start, tap
 
 
 def rounds_on(ctx, p, module, rounds):

@@ -3,7 +3,7 @@
 import re
 import time
 
-from scripted import attach, check_rung, finish, launch, number
+from scripted import attach, finish, launch, number
 from support import ALL, PAIR
 
 NAMES = ('thrower', 'middle', 'rethrower', 'jumper', 'over_jumper')
