@@ -12,6 +12,7 @@ import tap  # noqa: E402
 
 ALL = ('opt', 'traps', 'nobody', 'nobody-traps')
 PAIR = ('opt', 'traps')
+LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
 
 
 def runner(ctx):
@@ -24,6 +25,22 @@ def start(ctx, path, *args, **kw):
     line = p.stdout.readline()
     assert line.startswith('ready'), 'target said %r' % line
     return p
+
+
+def start_count(ctx, threads):
+    """Threads that call work() for ever: the process, a module that counts the calls, and the state before."""
+    path = ctx.target('count')
+    p = start(ctx, path, threads)
+    time.sleep(0.2)
+    return p, tap.counter(ctx.tmp, path, ['work']), Before(p.pid, os.path.basename(path))
+
+
+def end_count(p):
+    """It ends as it would have without us; what it says."""
+    p.terminate()
+    out, _ = p.communicate(timeout=20)
+    assert p.returncode == 7, p.returncode
+    return out
 
 
 def attach(ctx, module, *pids, seconds=0.0, args=()):

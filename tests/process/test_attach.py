@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from support import ALL, Before, PAIR, attach, finish, hits, runner, start, tap
+from support import ALL, LIBC, PAIR, attach, end_count, finish, hits, runner, start, start_count, tap
 
 
 def count_exactly(ctx, threads, target='count', **how):
@@ -53,20 +53,14 @@ for _f in (test_count_static, test_count_no_pie, test_count_static_pie, test_cou
 
 def test_leaves_nothing(ctx):
     """Attached in full swing and detached: text, mappings, threads, descriptors as before; the program goes on."""
-    path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['work'])
-    p = start(ctx, path, 3)
-    time.sleep(0.2)
-    before = Before(p.pid, os.path.basename(path))
+    p, module, before = start_count(ctx, 3)
     for _ in range(3):
         out, err = finish(attach(ctx, module, p.pid, seconds=0.1))
         assert hits(out) > 0
         if 'still stands' not in err:
             before.check(2.0)
     before.check(5.0)
-    p.terminate()
-    out, _ = p.communicate(timeout=20)
-    assert p.returncode == 7 and 'calls' in out
+    assert 'calls' in end_count(p)
 
 
 test_leaves_nothing.variants = ALL
@@ -74,11 +68,7 @@ test_leaves_nothing.variants = ALL
 
 def test_runner_killed(ctx):
     """SIGKILL to the runner at any moment: the target lives on, clean, and can be attached to again."""
-    path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['work'])
-    p = start(ctx, path, 2)
-    time.sleep(0.2)
-    before = Before(p.pid, os.path.basename(path))
+    p, module, before = start_count(ctx, 2)
     for i in range(40 if ctx.long else 8):
         s = ctx.start([runner(ctx), module, '-x', str(p.pid)])
         time.sleep(0.01 + 0.03 * i)
@@ -89,9 +79,7 @@ def test_runner_killed(ctx):
     out, _ = finish(attach(ctx, module, p.pid, seconds=0.2))
     assert hits(out) > 0
     before.check(5.0)
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 test_runner_killed.variants = PAIR
@@ -104,11 +92,7 @@ def tracer_of(pid):
 
 def test_guardian_killed(ctx):
     """Another one takes the probes out."""
-    path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['work'])
-    p = start(ctx, path, 2)
-    time.sleep(0.2)
-    before = Before(p.pid, os.path.basename(path))
+    p, module, before = start_count(ctx, 2)
     for _ in range(5):
         s = attach(ctx, module, p.pid, seconds=0.05)
         os.kill(tracer_of(p.pid), signal.SIGKILL)
@@ -116,17 +100,14 @@ def test_guardian_killed(ctx):
         assert s.returncode == 1 and 'another one takes the probes out' in err and 'clean up' not in err, err
         before.check(5.0)
         assert p.poll() is None, 'the target died'
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 def test_guardian_killed_by_traps(ctx):
     """Breakpoints that nobody serves are gone before the next hit, half a second later."""
     path = ctx.target('late')
     p = start(ctx, path, '/nonexistent', stdin=-1)
-    libc = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
-    s = attach(ctx, tap.counter(ctx.tmp, path, ['printf', 'dlopen'], library=libc), p.pid)
+    s = attach(ctx, tap.counter(ctx.tmp, path, ['printf', 'dlopen'], library=LIBC), p.pid)
     os.kill(tracer_of(p.pid), signal.SIGKILL)
     _, err = s.communicate(timeout=20)
     assert s.returncode == 1 and 'another one takes the probes out' in err, err
@@ -140,11 +121,7 @@ test_guardian_killed_by_traps.variants = ('traps',)
 
 def test_both_killed(ctx):
     """Nobody was left to clean up: the next session does it."""
-    path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['work'])
-    p = start(ctx, path, 2)
-    time.sleep(0.2)
-    before = Before(p.pid, os.path.basename(path))
+    p, module, before = start_count(ctx, 2)
     s = attach(ctx, module, p.pid, seconds=0.1)
     guardian = tracer_of(p.pid)
     os.kill(guardian, signal.SIGSTOP)
@@ -157,9 +134,7 @@ def test_both_killed(ctx):
     out, err = finish(s)
     assert 'cleaned up after' in err and hits(out) > 0, (out, err)
     before.check(10.0)
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 def test_two_processes(ctx):

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Threads and children, with traps in everything that creates them."""
-from support import ALL, PAIR, hits, runner, tap
-
-import os
 import re
 
-LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
+from support import ALL, LIBC, PAIR, hits, runner, tap
 
 
 def test_children(ctx):

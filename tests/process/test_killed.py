@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from support import Before, PAIR, attach, finish, hits, runner, start, tap
+from support import Before, PAIR, attach, end_count, finish, hits, runner, start, start_count, tap
 
 
 def kill_after(p, seconds):
@@ -67,11 +67,7 @@ def test_any_moment(ctx):
 
 def test_cycles(ctx):
     """Attached to and left over and over: mappings, descriptors, threads and memory of the target do not grow."""
-    path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['work'])
-    p = start(ctx, path, 2)
-    time.sleep(0.2)
-    before = Before(p.pid, os.path.basename(path))
+    p, module, before = start_count(ctx, 2)
 
     def size():
         with open('/proc/%d/status' % p.pid) as f:
@@ -84,9 +80,7 @@ def test_cycles(ctx):
         seen.append(size())
     for i, name in enumerate(('resident', 'data', 'page tables')):
         assert seen[-1][i] - seen[5][i] <= 64, (name, seen[5], seen[-1])
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 test_any_moment.variants = test_cycles.variants = PAIR

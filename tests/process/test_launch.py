@@ -2,9 +2,7 @@
 """Programs started by us: probes live from the first instruction, and the program as it would be without us."""
 import os
 
-from support import ALL, PAIR, hits, runner, tap
-
-LIBC = '/lib/x86_64-linux-gnu/libc.so.6'
+from support import ALL, LIBC, PAIR, hits, runner, tap
 
 
 def launch(ctx, module, command, args=(), **kw):

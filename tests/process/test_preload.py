@@ -6,11 +6,10 @@ import shutil
 import subprocess
 import time
 
-from real import GIT_ENV, repository
+from real import check_alike, git, git_is_whole, git_log, python, repository, sqlite
 from scripted import environment, number, script_file
-from support import ALL, PAIR, hits, maps, runner, tap, text_of
+from support import ALL, LIBC, PAIR, hits, maps, runner, tap, text_of
 
-LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
 TRAPS = 'TRAPLESS_TRAPS_ONLY'
 
 
@@ -331,16 +330,14 @@ def test_exec(ctx):
 # --- real programs ---------------------------------------------------------------------------------
 
 
-EVERYTHING = 'global n probe process("%s").function("*").call ? { n++ } ' \
-             'probe process("%s").library("%s").function("*").call ? { n++ } probe end { println(n) }'
+LIBRARY = 'global n probe process("{0}").library("{1}").function("*").call ? { n++ } probe end { println(n) }'
+EVERYTHING = 'probe process("{0}").function("*").call ? { n++ } ' + LIBRARY
 
 
-def alike(ctx, program, command, least, library=LIBC, env=None, text=EVERYTHING):
-    env = env or {}
-    bare = ctx.run(['/bin/sh', '-c', command], env=dict(env, **environment(ctx)), timeout=60)
-    r = script(ctx, text % ((program, program, library)[-text.count('%s'):]), command, env=env)
-    assert (r.returncode, r.stdout) == (bare.returncode, bare.stdout), (bare, r.returncode, r.stdout[-500:],
-                                                                        r.stderr[-1500:])
+def check(ctx, work, least, text=EVERYTHING):
+    """The same output and status as without us, and that many hits."""
+    r = script(ctx, text.replace('{0}', work.program).replace('{1}', work.library), work.command, env=work.env)
+    check_alike(ctx, work, r)
     if by_traps(ctx):
         assert int(r.script) == 0 and number(r.stderr, 'probes refused') > 100, (r.script, r.stderr[-1500:])
     else:
@@ -348,47 +345,23 @@ def alike(ctx, program, command, least, library=LIBC, env=None, text=EVERYTHING)
 
 
 def test_git(ctx):
-    repo = repository(ctx)
-    alike(ctx, '/usr/bin/git', '/usr/bin/git -C %s --no-pager log --stat -p' % repo, 1000, env=GIT_ENV)
+    check(ctx, git_log(ctx), 1000)
 
 
 def test_git_gc(ctx):
     """git starts git: the children run on unharmed."""
     repo = repository(ctx)
-    alike(ctx, '/usr/bin/git', '/usr/bin/git -C %s gc -q' % repo, 1000, env=GIT_ENV)
-    r = ctx.run(['git', '-C', repo, 'fsck', '--strict'], env=GIT_ENV)
-    assert r.returncode == 0 and 'error' not in r.stderr, r
+    check(ctx, git(ctx, repo, 'gc -q'), 1000)
+    git_is_whole(ctx, repo)
 
 
 def test_sqlite(ctx):
-    if not os.path.exists('/usr/bin/sqlite3'):
-        ctx.skip('no sqlite3')
-    sql = os.path.join(ctx.tmp, 'work.sql')
-    with open(sql, 'w') as f:
-        f.write('create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 300) '
-                'insert into t select i, i * 7 % 1000 from n; create index x on t(b);\n'
-                'select * from t where b > 500 order by b;\nselect count(*), sum(a) from t;\n')
-    alike(ctx, '/usr/bin/sqlite3', '/usr/bin/sqlite3 -batch -init %s :memory:' % sql, 1000,
-          library=os.path.realpath('/usr/lib/x86_64-linux-gnu/libsqlite3.so.0'))
+    check(ctx, sqlite(ctx), 1000)
 
 
 def test_python(ctx):
     """Threads, children and exceptions, every function of libc probed."""
-    program = os.path.realpath('/usr/bin/python3')
-    if not os.path.exists(program):
-        ctx.skip('no /usr/bin/python3')
-    work = os.path.join(ctx.tmp, 'work.py')
-    with open(work, 'w') as f:
-        f.write('import threading, subprocess, json, re, sys\n'
-                'def f(n):\n    return json.dumps({str(i): re.sub("[0-9]", "x", str(i * n)) for i in range(20)})\n'
-                'out = [None] * 4\n'
-                'def g(k):\n    out[k] = f(k)\n'
-                't = [threading.Thread(target=g, args=(k,)) for k in range(4)]\n'
-                '[x.start() for x in t]; [x.join() for x in t]\nprint(out)\n'
-                'print(subprocess.run(["echo", "child"], capture_output=True).stdout)\n'
-                'try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    print(e)\nsys.exit(3)\n')
-    alike(ctx, program, '%s -S -E %s' % (program, work), 5000,
-          text='global n probe process("%s").library("%s").function("*").call ? { n++ } probe end { println(n) }')
+    check(ctx, python(ctx), 5000, LIBRARY)
 
 
 def test_children(ctx):

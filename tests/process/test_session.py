@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from scripted import attach, environment, finish, launch, script_file, words
-from support import ALL, Before, PAIR, start
+from support import Before, PAIR, end_count, start
 
 SCRIPT = 'global n probe process("%s").function("work")? { n++ } probe begin { println("begin") } ' \
          'probe end { println("end ", n > 0) }'
@@ -59,9 +59,7 @@ def test_script_exit(ctx):
     out, err = finish(s, None)
     assert out == 'end 1\n', (out, err)
     before.check(5.0)
-    p.terminate()
-    out, _ = p.communicate(timeout=20)
-    assert p.returncode == 7 and 'calls' in out
+    assert 'calls' in end_count(p)
 
 
 def test_interrupt(ctx):
@@ -76,9 +74,7 @@ def test_interrupt(ctx):
         out, err = finish(s, sig)
         assert out == 'begin\nend 1\n', (sig, out, err)
         before.check(5.0)
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 def test_timer_exit(ctx):
@@ -87,9 +83,7 @@ def test_timer_exit(ctx):
     s = attach(ctx, 'global n probe timer.ms(100) { if (n++ == 2) exit() } probe end { println(n) }', pid=p.pid)
     out, err = finish(s, None)
     assert out == '3\n', (out, err)
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 def test_input(ctx):
@@ -171,9 +165,7 @@ def test_many_sessions(ctx):
         before.check(5.0)
         seen.append(rss())
     assert max(seen[5:]) - seen[4] <= 64, seen
-    p.terminate()
-    p.communicate(timeout=20)
-    assert p.returncode == 7
+    end_count(p)
 
 
 test_exit_codes.variants = test_script_exit.variants = test_interrupt.variants = PAIR

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Traps in threads that block SIGTRAP: the program's mask and disposition stay as it set them."""
-import os
-
-from support import attach, hits, start, tap
-
-LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
+from support import LIBC, attach, hits, start, tap
 
 
 def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
