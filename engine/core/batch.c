@@ -342,7 +342,7 @@ int tl_batch_commit(struct tl_batch *b)
 	int ret;
 
 	TL_ASSERT_HELD();
-	/* Where somebody stands in the way of a window, do without that window. */
+	/* Where somebody stands in the way of a window, do without that window; who cannot be stopped, without any. */
 	for (unsigned i = 0; i < COMMIT_TRIES; i++) {
 		b->blocked = b->gone = false;
 		ret = commit_once(b);
@@ -350,8 +350,9 @@ int tl_batch_commit(struct tl_batch *b)
 			tl_drop_gone();
 			continue;
 		}
-		if (ret != -TL_E_BUSY || (b->careful && !b->blocked))
+		if (ret != -TL_E_BUSY || (b->no_windows && !b->blocked))
 			break;
+		b->no_windows |= b->careful && !b->blocked;
 		b->careful |= !b->blocked;
 	}
 	follow_up(b);

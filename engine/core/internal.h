@@ -166,6 +166,7 @@ struct tl_batch {
 	struct tl_site *follow; /* a neighbour left: these may do better than a breakpoint now */
 	bool again; /* plan anew what would still serve */
 	bool careful; /* no windows over places that threads may come back to */
+	bool no_windows; /* nor any other new one: somebody cannot be stopped */
 	bool blocked; /* somebody stood inside a window; its sites are shy now */
 	bool gone; /* the text of some patch is not there any more */
 };
@@ -314,6 +315,8 @@ int tl_threads_init(void);
 void tl_threads_deinit(void);
 /* At least one probe needs private stacks: have some in stock. Engine lock held. */
 int tl_threads_want_stacks(void);
+/* The calling thread's record if it has one, whoever had it before. Any context. */
+struct tl_thread *tl_thread_known(void);
 /* Take back records of threads that are gone. Engine lock held. */
 void tl_threads_sweep(void);
 /*

@@ -47,6 +47,8 @@ static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 {
 	const struct tl_patch *p;
 
+	if (b->no_windows)
+		return false;
 	for (unsigned i = 0; i < plan->npoints; i++)
 		if (plan->points[i].site->shy)
 			return false;

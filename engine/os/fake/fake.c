@@ -211,6 +211,8 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 	uintptr_t pc[FAKE_THREADS], saved[FAKE_THREADS];
 
 	note(FAKE_STOP, 0, 0);
+	if (fake.no_stop)
+		return -TL_E_BUSY;
 	for (unsigned i = 0; i < FAKE_THREADS; i++) {
 		const struct fake_thread *t = &fake.threads[i];
 
@@ -360,6 +362,11 @@ bool tl_os_thread_key_percpu(int32_t *at)
 {
 	(void)at;
 	return false;
+}
+
+bool tl_os_vectors(void)
+{
+	return true;
 }
 
 bool tl_os_thread_alive(uint32_t tid)

@@ -453,6 +453,25 @@ static void rungs_can_be_forbidden(void)
 	CHECK(clean());
 }
 
+/* A thread that blocks every signal, say: a window cannot come, but it can go. */
+static void where_nobody_can_be_stopped_there_are_no_windows(void)
+{
+	struct tl_probe p;
+
+	quiet_world();
+	fake.no_stop = true;
+	p = at(6);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	CHECK(tl_probe_unregister(&p) == 0);
+	p.flags = TL_PROBE_NO_TRAP;
+	CHECK(tl_probe_register(&p) < 0);
+	fake.no_stop = false;
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
+	fake.no_stop = true;
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
 /* Text of other modifiers is neither probed nor covered by a window. */
 static void reserved_text_is_left_alone(void)
 {
@@ -509,6 +528,7 @@ int main(void)
 	RUN(without_spinning_a_breakpoint_passes);
 	RUN(bypass_only_where_nobody_dies_of_it);
 	RUN(rungs_can_be_forbidden);
+	RUN(where_nobody_can_be_stopped_there_are_no_windows);
 	RUN(reserved_text_is_left_alone);
 	RUN(the_journal_holds_the_original_bytes);
 	return UNIT_RESULT();
