@@ -8,6 +8,7 @@
 
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <trapless/argprobe.h>
 #include <trapless/probe.h>
 
 #include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours */

@@ -232,6 +232,18 @@ uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs);
 /* Is the conditional tail jump taken with these registers (exit->cond as tl_arch_exits() gave it)? Any context. */
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs);
 
+/*
+ * Call fn as the function that was entered with *regs was called: all registers
+ * that may carry arguments, those of *regs and the others (vectors), which hold
+ * what the program had since nobody between it and here has touched them; and a
+ * copy of `stack` bytes, a multiple of the word, of its arguments there. *regs
+ * stays as it is. With `vectors` so do the other registers; without, fn does
+ * not use them. From a handler.
+ */
+void tl_arch_call_args(void (*fn)(void), const struct tl_regs *regs, size_t stack, bool vectors);
+/* Before the first such call; may be repeated. */
+void tl_arch_call_args_init(void);
+
 /* --- tier 4: jump -------------------------------------------------------- */
 
 /* The bytes to write at plan->start for a detour at `at`: plan->changed of them. */

@@ -111,6 +111,7 @@ static void give_stack(uintptr_t top)
 static void reset(struct tl_thread *t)
 {
 	t->guard = 0;
+	t->call = NULL;
 	t->nmissed = 0;
 	for (unsigned i = 0; i < TL_LOCALS; i++)
 		t->local[i] = NULL;
@@ -119,6 +120,19 @@ static void reset(struct tl_thread *t)
 static struct tl_thread *entry(unsigned h, unsigned i)
 {
 	return &threads[(h + i) & (TL_THREADS - 1)];
+}
+
+struct tl_thread *tl_thread_known(void)
+{
+	uintptr_t key = TL_LOAD(&threads) ? tl_os_thread_key(true) : 0;
+
+	for (unsigned i = 0; key && i < TL_THREAD_WINDOW; i++) {
+		struct tl_thread *t = entry(tl_thread_hash(key), i);
+
+		if (TL_LOAD(&t->key) == key)
+			return t;
+	}
+	return NULL;
 }
 
 /*

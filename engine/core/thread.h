@@ -25,7 +25,8 @@ struct tl_thread {
 	uint64_t nmissed; /* hits inside a handler */
 	uint32_t tid;
 	uint32_t state;
-	uintptr_t spare[3];
+	const struct tl_arg_call *call; /* of an argument probe's handler, while it runs */
+	uintptr_t spare[2];
 	void *local[TL_LOCALS];
 };
 

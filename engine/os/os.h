@@ -133,6 +133,8 @@ void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
 bool tl_os_thread_key_percpu(int32_t *at);
 /* Does a thread of this id still exist in this process? May sleep; not from a handler. */
 bool tl_os_thread_alive(uint32_t tid);
+/* May handlers use vector registers, if those of the program are saved? A kernel's may not. Any context. */
+bool tl_os_vectors(void);
 /* Does the calling thread run on its alternate signal stack? One system call. Any context. */
 bool tl_os_on_signal_stack(void);
 

@@ -43,6 +43,7 @@ enum tl_probe_flag {
 	TL_PROBE_NO_JUMP   = 1 << 3, /* stay on the trap rung */
 	TL_PROBE_NO_TRAP   = 1 << 4, /* refuse rather than fall back to the trap rung */
 	TL_PROBE_RESULT	   = 1 << 5, /* return probes: on_return reads the result; do not call it where that is not known */
+	TL_PROBE_NO_VECTORS = 1 << 6, /* argument probes: the handler is built without vector and x87 registers: they need not be saved */
 };
 
 /* Rungs of the placement ladder, cheapest first. */

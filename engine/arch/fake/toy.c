@@ -436,6 +436,27 @@ bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
 }
 
 /* The test machine keeps the stack as an array of words that sp points into. */
+/* Three arguments in registers, two on the stack. */
+typedef void toy_fn(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
+
+void tl_arch_call_args(void (*fn)(void), const struct tl_regs *regs, size_t stack, bool vectors)
+{
+	uintptr_t at = TL_REGS_SP(regs) + sizeof(uintptr_t), more[2] = {0, 0};
+
+	(void)vectors;
+	for (size_t i = 0; i < 2 && i < stack / sizeof(uintptr_t); i++)
+		more[i] = ((const uintptr_t *)at)[i];
+#if defined(__x86_64__)
+	((toy_fn *)fn)(regs->ax, regs->cx, regs->dx, more[0], more[1]);
+#else
+	((toy_fn *)fn)(regs->gpr[0], regs->gpr[1], regs->gpr[2], more[0], more[1]);
+#endif
+}
+
+void tl_arch_call_args_init(void)
+{
+}
+
 uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs)
 {
 	return *(const uintptr_t *)TL_REGS_SP(regs);

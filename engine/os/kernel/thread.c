@@ -47,6 +47,11 @@ bool tl_os_thread_key_percpu(int32_t *at)
 	return true;
 }
 
+bool tl_os_vectors(void)
+{
+	return false;
+}
+
 bool tl_os_thread_alive(uint32_t tid)
 {
 	bool ret;

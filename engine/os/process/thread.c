@@ -95,6 +95,11 @@ bool tl_os_thread_key_percpu(int32_t *at)
 	return false;
 }
 
+bool tl_os_vectors(void)
+{
+	return true;
+}
+
 bool tl_os_thread_alive(uint32_t tid)
 {
 	long pid = tl_syscall3(TL_NR_getpid, 0, 0, 0);

@@ -22,3 +22,9 @@ PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig" make -s -B -C "$tmp/example" >"$tmp/log
 "$tmp/example/faults" >"$tmp/out" 2>&1 || fail "run: $(tail -1 "$tmp/out")"
 [ "$(tail -1 "$tmp/out")" = "5 of the failures leak" ] || fail "printed: $(tail -1 "$tmp/out")"
 echo "ok $name"
+
+name=the_example_sees_arguments_of_a_library_function
+"$tmp/example/arguments" >"$tmp/out" 2>&1 || fail "run: $(tail -1 "$tmp/out")"
+[ "$(cut -d';' -f2 "$tmp/out")" = " 1000 calls, x up to 999, y up to 4.5, 100 of them pointless" ] ||
+	fail "printed: $(tail -1 "$tmp/out")"
+echo "ok $name"

@@ -8,10 +8,13 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw tails race headers.ok)
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw tails race args args-clang args-asan args-ubsan \
+	headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
+	$(PROCESS_TEST_OUT)/args; $(PROCESS_TEST_OUT)/args traps; $(PROCESS_TEST_OUT)/args-clang; \
+	$(PROCESS_TEST_OUT)/args-asan; $(PROCESS_TEST_OUT)/args-ubsan traps; \
 	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
@@ -39,6 +42,18 @@ $(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets
 $(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a tests/unit.h
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 -O2 -g -fno-reorder-blocks-and-partition -Wall -Wextra -Werror -Iinclude -o $@ $(filter %.cc %.a, $^)
+
+# Argument probes. Wide vectors are passed as the whole file's target has them.
+$(PROCESS_TEST_OUT)/args-clang: private CC := clang
+$(PROCESS_TEST_OUT)/args-asan: private ARGS_SAN := -fsanitize=address
+$(PROCESS_TEST_OUT)/args-ubsan: private ARGS_SAN := -fsanitize=undefined -fno-sanitize-recover=all
+$(addprefix $(PROCESS_TEST_OUT)/, args args-clang args-asan args-ubsan): $(addprefix tests/engine/process/, args.c args_fns.c args.S args_wide.c args.h) \
+		$(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) -mavx2 -DBYTES=32 $(CFLAGS) -c -o $@.32.o tests/engine/process/args_wide.c
+	$(CC) $(PROCESS_TEST_CFLAGS) -mavx512f -DBYTES=64 $(CFLAGS) -c -o $@.64.o tests/engine/process/args_wide.c
+	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi $(ARGS_SAN) $(CFLAGS) -o $@ \
+		$(filter-out %_wide.c, $(filter %.c %.S, $^)) $@.32.o $@.64.o $(filter %.a, $^)
 
 # Lazily bound: what a linkage table leads to is not known at first.
 $(PROCESS_TEST_OUT)/tails: tests/engine/process/tails.c $(LIB_OUT)/libtrapless.a tests/unit.h
