@@ -23,27 +23,50 @@
 
 enum { HELPER_SP = 0x4c00, STEPS_MAX = 1000 };
 
-/* The original bytes of everything that is patched in `pid`, by the journal that lies there. */
-int journal_restore(struct guardian *g, pid_t pid, int mem)
+/* The entries that lie in `pid`, *n of them; NULL: none, or with *n set they cannot be read. */
+static struct tl_journal_entry *journal_read(struct guardian *g, pid_t pid, uint32_t *n)
 {
 	struct tl_journal head;
 	struct tl_journal_entry *e;
 	uint64_t at = 0;
-	uint32_t i;
-	int bad = 0;
 
+	*n = 0;
 	if (target_read(g, pid, g->ctl->journal, &at, sizeof(at)) != sizeof(at) || !at)
-		return 0;
+		return NULL;
+	*n = 1;
 	if (target_read(g, pid, at, &head, sizeof(head)) != sizeof(head) ||
 		head.magic != TL_JOURNAL_MAGIC || head.max > 1u << 24)
-		return -1;
+		return NULL;
 	e = calloc(head.max, sizeof(*e));
-	if (!e || target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) !=
-			  head.max * sizeof(*e)) {
-		free(e);
-		return -1;
+	if (e && target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) ==
+			 head.max * sizeof(*e)) {
+		*n = head.max;
+		return e;
 	}
-	for (i = 0; i < head.max; i++) {
+	free(e);
+	return NULL;
+}
+
+bool journal_holds(struct guardian *g, pid_t pid)
+{
+	uint32_t n, i;
+	struct tl_journal_entry *e = journal_read(g, pid, &n);
+	bool any = !e && n;
+
+	for (i = 0; e && i < n; i++)
+		any |= e[i].len != 0;
+	free(e);
+	return any;
+}
+
+/* The original bytes of everything that is patched in `pid`, by the journal that lies there. */
+int journal_restore(struct guardian *g, pid_t pid, int mem)
+{
+	uint32_t n, i;
+	struct tl_journal_entry *e = journal_read(g, pid, &n);
+	int bad = !e && n ? -1 : 0;
+
+	for (i = 0; e && i < n; i++) {
 		if (e[i].len && e[i].len <= sizeof(e[i].orig) &&
 			text_write(mem, e[i].addr, e[i].orig, e[i].len))
 			bad = -1;
@@ -178,4 +201,22 @@ void child_born(struct guardian *g, struct thread *t)
 		return;
 	}
 	thread_resume(g, t, 0);
+}
+
+static bool any_newborn(const struct guardian *g)
+{
+	const struct thread *t;
+
+	for (t = g->threads; t && !(t->newborn && !t->dead); t = t->next)
+		;
+	return t;
+}
+
+/* A copy that was made while our text and memory were there is cleaned at its first stop, not later. */
+void births_settle(struct guardian *g)
+{
+	double end = now_ms() + 2000;
+
+	while (any_newborn(g) && !g->gone && !g->execed && now_ms() < end)
+		pump_for(g, 1);
 }

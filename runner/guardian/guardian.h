@@ -102,6 +102,7 @@ struct guardian {
 	bool looked, one_look; /* see quiet() */
 	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
+	bool restored; /* leaving: the text is as it was */
 	struct signal_action trap_action; /* the program's for SIGTRAP: see trapmend.c */
 	bool action_learnt, action_watched;
 	double action_read_ms;
@@ -139,6 +140,7 @@ struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid);
 void thread_drop(struct guardian *g, struct thread *t);
 bool pump(struct guardian *g, bool block); /* one event; false: there was none */
 bool pump_briefly(struct guardian *g); /* wait for one, or a signal */
+void pump_for(struct guardian *g, int ms); /* all that come in that time */
 void thread_resume(struct guardian *g, struct thread *t, int sig);
 bool thread_interrupt(
 	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
@@ -228,6 +230,8 @@ int action_watch(struct guardian *g);
 
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);
+void births_settle(struct guardian *g);
+bool journal_holds(struct guardian *g, pid_t pid); /* anything, or nobody knows what */
 int journal_restore(struct guardian *g, pid_t pid, int mem);
 
 /* launch.c */
@@ -236,6 +240,7 @@ void launch_exec(struct guardian *g, struct thread *t);
 bool launch_searches(const struct guardian *g);
 bool launch_adopt(struct guardian *g, struct thread *t);
 bool launch_entry(struct guardian *g, struct thread *t);
+void launch_leave(struct guardian *g);
 bool launch_step_due(const struct guardian *g);
 int launch_step(struct guardian *g);
 

@@ -376,6 +376,7 @@ int eject(struct guardian *g)
 	/* Whoever is in any code of ours may use any data of ours: all or nothing. */
 	if (quiet(g, 0, ~0ull, NULL))
 		return 1;
+	births_settle(g);
 	for (i = 0; i < ctl_areas(g); i++) {
 		struct tl_ctl_area *a = &c->areas[i];
 

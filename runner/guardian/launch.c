@@ -35,13 +35,19 @@ static int hardware_break(pid_t tid, uint64_t addr)
 	return addr && ptrace(PTRACE_POKEUSER, tid, dr7, 1) ? -errno : 0;
 }
 
+/* May t stop here for the main loop? Not while somebody else waits for it. */
+static bool main_may_hold(const struct guardian *g, const struct thread *t)
+{
+	return g->watching && !t->held;
+}
+
 /* Returns true: the thread stays stopped, the main loop will look at it. */
 bool launch_syscall_stop(struct guardian *g, struct thread *t)
 {
 	struct user_regs_struct regs;
 	uint64_t info[16];
 
-	if (!g->pending)
+	if (!g->pending || !main_may_hold(g, t)) /* missed here: at the entry point, then */
 		return false;
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 &&
 		(info[0] & 0xff) != INFO_EXIT)
@@ -64,9 +70,33 @@ bool launch_entry(struct guardian *g, struct thread *t)
 		return false;
 	hardware_break(t->tid, 0);
 	g->entry = 0;
-	t->held = true;
-	g->at_entry = t;
+	if (main_may_hold(g, t)) {
+		t->held = true;
+		g->at_entry = t;
+	} else {
+		g->dl_missed = true;
+	}
 	return true;
+}
+
+/* The session ends before the program is there: nobody would serve the breakpoint any more. */
+void launch_leave(struct guardian *g)
+{
+	struct user_regs_struct regs;
+	struct thread *t;
+
+	while (g->entry && !g->gone && !g->execed && (t = thread_find(g, g->pid))) {
+		bool there = true; /* the hit may be on its way: launch_entry() takes it */
+
+		if (thread_interrupt(g, t, 1000)) {
+			there = regs_get(t->tid, &regs) || regs.rip == g->entry;
+			if (!there && !hardware_break(t->tid, 0))
+				g->entry = 0;
+			thread_release(g, t);
+		}
+		if (there)
+			pump_for(g, 2);
+	}
 }
 
 /* The process runs a new program from here. */
@@ -173,6 +203,7 @@ static void dlopen_step(struct guardian *g)
 			"probes in an object that was just loaded could not be armed: %s",
 			g->error);
 	g->main_held = NULL;
+	g->started |= !g->entry; /* where that was the news */
 	if (t)
 		thread_release(g, t);
 }

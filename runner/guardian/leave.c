@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "../proc.h"
 #include "guardian.h"
@@ -52,6 +51,14 @@ static void name_blocker(struct guardian *g)
 	}
 	if (!who)
 		quiet(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, &who);
+	if (!g->restored) {
+		snprintf(text, sizeof(text),
+			"the threads of process %d could not be stopped: its probes stay in, "
+			"silent, until they can be",
+			g->pid);
+		tell(&g->tell, MSG_WARN, 0, text);
+		return;
+	}
 	if (!who)
 		return;
 	proc_name(who->tid, name, sizeof(name));
@@ -62,80 +69,119 @@ static void name_blocker(struct guardian *g)
 	tell(&g->tell, MSG_WARN, 0, text);
 }
 
+static bool ended(const struct guardian *g)
+{
+	return g->gone || g->execed;
+}
+
+/*
+ * Whatever the agent has not taken out of the text, because it failed, could not be asked or could not have everyone
+ * stopped: by its journal. Before that nothing of ours may go, and nobody here may go away.
+ */
+static bool text_restored(struct guardian *g)
+{
+	bool ok;
+
+	if (!journal_holds(g, g->pid))
+		return true;
+	maps_read(g);
+	if (stop_all(g))
+		return false;
+	ok = !journal_restore(g, g->pid, g->mem);
+	resume_all(g, false);
+	return ok;
+}
+
 /* One try at giving everything back. 0: nothing of ours is left. */
 static int leave_once(struct guardian *g)
 {
-	int kept;
+	int kept = 1;
 
-	if (!helper_start(g, NULL))
-		return g->gone || g->execed ? 0 : 1;
+	if (!g->restored)
+		g->restored = text_restored(g);
+	if (!g->restored || g->crashed || !helper_start(g, NULL))
+		return !ended(g) && !(g->restored && g->crashed);
 	maps_read(g);
 	quiet_forget(g);
+	g->one_look = true; /* nothing leads to our memory any more */
 	kept = eject(g);
 	helper_end(g);
-	return g->gone || g->execed ? 0 : kept;
+	return ended(g) ? 0 : kept;
 }
 
-static void leave_by_force(struct guardian *g)
+/* The agent takes its probes away and counts. */
+static void disarm(struct guardian *g)
 {
-	/* The agent has failed: the text is what counts. Its memory stays, unused. */
-	if (!stop_all(g)) {
-		journal_restore(g, g->pid, g->mem);
-		resume_all(g, false);
+	double at = now_ms();
+
+	g->ctl->result = 0;
+	helper_command(g, TL_CMD_DISARM);
+	if (g->crashed)
+		return;
+	guardian_phase(g, "disarm", at);
+	lender_release(g);
+	g->one_look = !journal_holds(g, g->pid); /* nothing leads to our memory any more */
+	helper_command(g, TL_CMD_EXIT);
+	g->restored = !g->crashed && !journal_holds(g, g->pid);
+}
+
+/* How much is left. */
+static int leave(struct guardian *g)
+{
+	double at = now_ms();
+	int kept = 1;
+
+	if (!g->crashed && helper_start(g, NULL)) {
+		disarm(g);
+		if (g->restored && !ended(g)) {
+			maps_read(g);
+			kept = eject(g);
+		}
+		helper_end(g);
+		guardian_phase(g, "detach", at);
 	}
-	helper_end(g);
+	lender_release(g); /* where disarming has failed */
+	counts(g);
+	return kept;
+}
+
+/* Tries again, `ms` at most (0: until it is done), and serves who is on the way. */
+static int leave_later(struct guardian *g, int pause_ms, int ms)
+{
+	double end = now_ms() + ms;
+	int kept = 1;
+
+	while (kept && !ended(g) && (!ms || now_ms() < end)) {
+		pump_for(g, pause_ms);
+		kept = leave_once(g);
+	}
+	return kept;
 }
 
 void session_leave(struct guardian *g)
 {
-	double end;
+	bool late;
 	int kept = 0;
 
 	if (g->session && g->orphaned)
 		__atomic_store_n(&g->session->live, 0, __ATOMIC_SEQ_CST);
 	g->leaving = true;
-	if (g->injected && !g->gone && !g->execed && !g->crashed && helper_start(g, NULL)) {
-		double at = now_ms();
-
-		g->ctl->result = 0;
-		if (helper_command(g, TL_CMD_DISARM) >= 0 || !g->crashed) {
-			guardian_phase(g, "disarm", at);
-			lender_release(g);
-			counts(g);
-			g->one_look = true; /* from here nothing leads to our memory any more */
-			helper_command(g, TL_CMD_EXIT);
-			maps_read(g);
-			kept = g->crashed || g->gone || g->execed ? 0 : eject(g);
-		}
-		if (!g->crashed)
-			helper_end(g);
-		guardian_phase(g, "detach", at);
-	} else if (g->injected) {
+	launch_leave(g);
+	if (g->injected && ended(g))
 		counts(g);
-	}
-	if (g->crashed && !g->gone)
-		leave_by_force(g);
-	lender_release(g); /* where disarming has failed */
-	for (end = now_ms() + 900; kept && !g->gone && !g->execed && now_ms() < end;
-		kept = leave_once(g)) {
-		struct timespec ts = {0, 20000000};
-
-		while (pump(g, false))
-			;
-		nanosleep(&ts, NULL);
-	}
-	if (kept && !g->gone && !g->execed)
+	else if (g->injected)
+		kept = leave(g);
+	if (kept)
+		kept = leave_later(g, 20, 900);
+	if (kept && !ended(g))
 		name_blocker(g);
+	late = kept && !g->restored;
 	if (g->ctl && g->ctl->env) /* something may have been armed */
 		traps_settle(g);
 	tell(&g->tell, MSG_DONE, (uint32_t)kept, g->error);
 	shutdown(g->tell.sock, SHUT_RDWR);
-	while (kept && !g->gone && !g->execed) { /* wait behind for those who still stand there */
-		struct timespec ts = {0, 200000000};
-
-		while (pump(g, false))
-			;
-		nanosleep(&ts, NULL);
-		kept = leave_once(g);
-	}
+	if (kept) /* wait behind for those who still stand there */
+		leave_later(g, 200, 0);
+	if (late)
+		traps_settle(g);
 }

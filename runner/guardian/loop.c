@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../proc.h"
 #include "guardian.h"
@@ -211,6 +212,29 @@ static bool is_last_act(struct guardian *g, struct thread *t)
 	return true;
 }
 
+static struct thread *newborn(struct guardian *g, pid_t tid)
+{
+	uint64_t tgid = 0;
+	struct thread *t;
+
+	proc_status(tid, "Tgid", 10, &tgid);
+	t = thread_add(g, tid, (pid_t)tgid);
+	if (t)
+		t->newborn = true;
+	return t;
+}
+
+/* A child that has not come to its own first stop yet: known from here, so that nobody leaves before that. */
+static void announced(struct guardian *g, struct thread *parent)
+{
+	unsigned long tid = 0;
+	uint64_t tracer = 0;
+
+	if (!ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) && !thread_find(g, (pid_t)tid) &&
+		!proc_status((pid_t)tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid())
+		newborn(g, (pid_t)tid);
+}
+
 static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 {
 	switch (event) {
@@ -226,20 +250,9 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		became_other_program(g, t);
 		break;
 	default: /* fork, vfork, clone: the child's own first stop tells all */
+		announced(g, t);
 		thread_resume(g, t, 0);
 	}
-}
-
-static struct thread *newborn(struct guardian *g, pid_t tid)
-{
-	uint64_t tgid = 0;
-	struct thread *t;
-
-	proc_status(tid, "Tgid", 10, &tgid);
-	t = thread_add(g, tid, (pid_t)tgid);
-	if (t)
-		t->newborn = true;
-	return t;
 }
 
 static bool is_fault(int sig)
@@ -322,6 +335,16 @@ static void wait_event(struct guardian *g, int ms)
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigtimedwait(&chld, NULL, &ts);
+}
+
+void pump_for(struct guardian *g, int ms)
+{
+	double end = now_ms() + ms, now;
+
+	while (!g->gone && !g->execed && (now = now_ms()) < end) {
+		if (!pump(g, false))
+			wait_event(g, (int)(end - now) + 1);
+	}
 }
 
 bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)

@@ -87,13 +87,15 @@ int remote_find_syscall(struct guardian *g)
 		g->pid);
 }
 
-/* Let it run to its next system call stop. */
+/* Let it run to its next system call stop. One that was asked for before may come first. */
 static bool next_stop(struct guardian *g, struct thread *t)
 {
 	t->calling = true;
-	thread_resume(g, t, 0);
-	while (!t->stopped && !t->dead)
-		pump(g, true);
+	do {
+		thread_resume(g, t, 0);
+		while (!t->stopped && !t->dead)
+			pump(g, true);
+	} while (!t->dead && t->status >> 8 != (SIGTRAP | 0x80));
 	t->calling = false;
 	return !t->dead;
 }

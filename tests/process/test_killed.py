@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The runner is killed at random moments of a session's life: the target lives on, and is left clean."""
+import json
 import os
 import random
 import re
 import signal
 import subprocess
+import sys
 import time
 
 from support import Before, PAIR, attach, end_count, finish, hits, runner, start, start_count, tap
+
+REAPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'reaper.py')
 
 
 def kill_after(p, seconds):
@@ -32,17 +36,17 @@ def attached(ctx, dice, target):
 
 
 def launched(ctx, dice, path, module):
-    """A program that has begun runs to its end; one that has not does not begin."""
-    s = ctx.start([runner(ctx), module, '-c', path + ' 2 3000'], stderr=subprocess.DEVNULL)
-    kill_after(s, dice.uniform(0, 0.06))
-    out = s.stdout.read()  # to the end of the last process that writes there
-    assert not out or re.fullmatch(r'ready .*\ncalls 6000\n(hits \d+\n)?', out), out
+    """A program that has begun runs to its end; one that has not does not begin. Nobody is killed."""
+    s = ctx.run([sys.executable, REAPER, '%.4f' % dice.uniform(0, 0.06), runner(ctx), module, '-c', path + ' 2 3000'])
+    told = json.loads(s.stdout)
+    begun = re.fullmatch(r'ready .*\ncalls 6000\n(hits \d+\n)?', told['out'])
+    assert begun or not told['out'], told
+    left = sorted(told['ends'])  # the guardian and the program, where they had been started
+    assert left in ([], [0], [127], [0, 127], [7], [0, 7]) and (7 not in left or begun), told
 
 
 def test_any_moment(ctx):
     dice = random.Random('moments ' + ctx.variant)
-    path = ctx.target('count')
-    counter = tap.counter(ctx.tmp, path, ['work'])
     targets = []
     for name, args in (('count', (2,)), ('blocked', ())):
         exe = ctx.target(name)
@@ -50,10 +54,7 @@ def test_any_moment(ctx):
         time.sleep(0.2)
         targets.append((p, tap.counter(ctx.tmp, exe, ['work'], name=name), Before(p.pid, os.path.basename(exe))))
     for _ in range(200 if ctx.long else 15):
-        if dice.random() < 0.3:
-            launched(ctx, dice, path, counter)
-        else:
-            attached(ctx, dice, dice.choice(targets))
+        attached(ctx, dice, dice.choice(targets))
     for p, module, before in targets:
         out, _ = finish(attach(ctx, module, p.pid, seconds=0.3))
         assert hits(out) > 0
@@ -63,6 +64,14 @@ def test_any_moment(ctx):
     assert re.fullmatch(r'calls \d+\n', busy.communicate(timeout=20)[0]) and busy.returncode == 7
     out, err = sleeper.communicate(timeout=20)
     assert sleeper.returncode == 0 and not err, (out, err)
+
+
+def test_launched(ctx):
+    dice = random.Random('launched ' + ctx.variant)
+    path = ctx.target('count')
+    counter = tap.counter(ctx.tmp, path, ['work'])
+    for _ in range(200 if ctx.long else 25):
+        launched(ctx, dice, path, counter)
 
 
 def test_cycles(ctx):
@@ -83,4 +92,4 @@ def test_cycles(ctx):
     end_count(p)
 
 
-test_any_moment.variants = test_cycles.variants = PAIR
+test_any_moment.variants = test_launched.variants = test_cycles.variants = PAIR
