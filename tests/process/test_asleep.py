@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A thread asleep in memory of ours when a session ends: named, and the memory is given back when it has left."""
+import os
 import re
 import time
 
@@ -24,6 +25,17 @@ def wake(p, n):
     assert p.stdout.readline() == 'woken %d\n' % n
 
 
+def fall_asleep(p):
+    """Until the sleeper is in its call again."""
+    end = time.time() + 10
+    for tid in os.listdir('/proc/%d/task' % p.pid):
+        if open('/proc/%d/task/%s/comm' % (p.pid, tid)).read() != 'sleeper\n':
+            continue
+        while not open('/proc/%d/task/%s/syscall' % (p.pid, tid)).read().startswith('0 '):
+            assert time.time() < end
+            time.sleep(0.01)
+
+
 def test_asleep_at_detach(ctx):
     path = ctx.target('asleep')
     p = start(ctx, path)
@@ -31,7 +43,7 @@ def test_asleep_at_detach(ctx):
     before = Before(p.pid)
     s = attach(ctx, counter_inside(ctx, path), p.pid)
     wake(p, 1)  # asleep in the text until now, and from here in the copy
-    time.sleep(0.1)
+    fall_asleep(p)
     out, err = finish(s)
     assert hits(out) == 1, (out, err)
     assert re.search(r'thread \d+ \(sleeper\) of process %d still stands in probe memory' % p.pid, err), err
@@ -42,7 +54,7 @@ def test_asleep_at_detach(ctx):
     s = attach(ctx, counter_inside(ctx, path), p.pid)  # and again
     wake(p, 3)
     wake(p, 4)
-    time.sleep(0.1)
+    fall_asleep(p)
     out, err = finish(s)
     assert hits(out) == 2 and 'still stands' in err, (out, err)
     p.stdin.close()
