@@ -10,56 +10,19 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <x86intrin.h>
 
 #include <trapless/probe.h>
+
+#include "ticks.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
 enum { REPS = 25, JUMPS = 400000, TRAPS = 8000 };
 
-__asm__(".text\n"
-	".p2align 6\n"
-	".globl plain\n"
-	".type plain, @function\n"
-	"plain:	.cfi_startproc\n"
-	"	lea 7(%rdi,%rsi), %rax\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size plain, . - plain\n"
-	".p2align 6\n"
-	".globl trapped\n"
-	".type trapped, @function\n"
-	"trapped: .cfi_startproc\n"
-	"	int3\n"
-	"	lea 7(%rdi,%rsi), %rax\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size trapped, . - trapped\n");
+__asm__(".text\n" FUNCTION(plain, LEA_RET) FUNCTION(trapped, "	int3\n" LEA_RET));
 long plain(long a, long b), trapped(long a, long b);
-
-/* Ticks a call, the lowest of REPS. */
-static double measure(long (*fn)(long, long), long n)
-{
-	double best = 1e30;
-
-	for (int rep = 0; rep < REPS; rep++) {
-		uint64_t t = __rdtsc();
-		long sum = 0;
-
-		for (long i = 0; i < n; i++)
-			sum += fn(i, 1);
-		t = __rdtsc() - t;
-		if (sum != n * (n - 1) / 2 + 8 * n)
-			printf("# wrong result\n");
-		if ((double)t / (double)n < best)
-			best = (double)t / (double)n;
-	}
-	return best;
-}
 
 /* --- handlers -------------------------------------------------------------- */
 
@@ -144,18 +107,18 @@ static struct row {
 } rows[16];
 static unsigned nrows;
 
-static void row(const char *name, double ticks, const char *rung)
+static void row(const char *name, double lowest, const char *rung)
 {
-	double b = measure(plain, JUMPS);
+	double b = ticks(plain, JUMPS, REPS);
 
 	bare = b < bare ? b : bare;
 	for (unsigned i = 0; i < nrows; i++) {
 		if (rows[i].name == name) {
-			rows[i].ticks = ticks < rows[i].ticks ? ticks : rows[i].ticks;
+			rows[i].ticks = lowest < rows[i].ticks ? lowest : rows[i].ticks;
 			return;
 		}
 	}
-	rows[nrows++] = (struct row){name, rung, ticks};
+	rows[nrows++] = (struct row){name, rung, lowest};
 }
 
 static void print_rows(void)
@@ -179,7 +142,7 @@ static int note_rung(const struct tl_probe_info *info, void *arg)
 static void probe_row(const char *name, struct tl_probe p)
 {
 	const char *rung = "?";
-	double ticks;
+	double lowest;
 	int ret;
 
 	if (!wanted(name))
@@ -192,9 +155,9 @@ static void probe_row(const char *name, struct tl_probe p)
 		return;
 	}
 	tl_probes_list(note_rung, &rung);
-	ticks = measure(plain, p.flags & TL_PROBE_NO_JUMP ? TRAPS : JUMPS);
+	lowest = ticks(plain, p.flags & TL_PROBE_NO_JUMP ? TRAPS : JUMPS, REPS);
 	tl_probe_unregister(&p);
-	row(name, ticks, rung);
+	row(name, lowest, rung);
 }
 
 static void return_row(const char *name)
@@ -203,7 +166,7 @@ static void return_row(const char *name)
 		.on_entry = on_entry,
 		.on_return = on_return,
 		.data_size = 8};
-	double ticks;
+	double lowest;
 	int ret;
 
 	if (!wanted(name))
@@ -213,9 +176,9 @@ static void return_row(const char *name)
 		printf("%-28s\tnot measured: %s\n", name, tl_error_text(ret));
 		return;
 	}
-	ticks = measure(plain, JUMPS);
+	lowest = ticks(plain, JUMPS, REPS);
 	tl_retprobe_unregister(&r);
-	row(name, ticks, "");
+	row(name, lowest, "");
 }
 
 static void go_on(int sig, siginfo_t *info, void *context)
@@ -233,7 +196,7 @@ static void bare_trap_row(const char *name)
 	if (!wanted(name))
 		return;
 	sigaction(SIGTRAP, &sa, &was);
-	row(name, measure(trapped, TRAPS), "");
+	row(name, ticks(trapped, TRAPS, REPS), "");
 	sigaction(SIGTRAP, &was, NULL);
 }
 

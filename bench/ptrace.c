@@ -9,50 +9,26 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
+#include "ticks.h"
+
+__asm__(".text\n" FUNCTION(trapped, "	int3\n"
+				    ".globl beyond\n"
+				    "beyond:\n" LEA_RET));
 long trapped(long a, long b), beyond(long a, long b);
-__asm__(".text\n"
-	".p2align 6\n"
-	".globl trapped\n"
-	"trapped: int3\n"
-	".globl beyond\n"
-	"beyond: lea 7(%rdi,%rsi), %rax\n"
-	"	ret\n");
-
-static double ticks(long calls)
-{
-	uint64_t before = __rdtsc();
-	long i, sum = 0;
-
-	for (i = 0; i < calls; i++)
-		sum += trapped(i, 1);
-	before = __rdtsc() - before;
-	if (sum != calls * (calls - 1) / 2 + 8 * calls)
-		puts("wrong result");
-	return (double)before / (double)calls;
-}
 
 static int traced(int go, long calls, long reps)
 {
-	double lowest = 1e30;
 	char byte;
 
 	if (read(go, &byte, 1) != 1)
 		return 1;
-	while (reps-- > 0) {
-		double now = ticks(calls);
-
-		lowest = now < lowest ? now : lowest;
-	}
-	printf("%.2f\n", lowest);
+	printf("%.2f\n", ticks(trapped, calls, reps));
 	fflush(stdout);
 	return 0;
 }
