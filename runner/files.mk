@@ -20,7 +20,7 @@ AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c module.c objects.c match.c os.c watch.c) \
 	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c fill.c) \
-	$(filter-out %/own_trap.c,$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
+	$(filter-out $(ENGINE_OS_TRAP_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \

@@ -69,7 +69,7 @@ int tl_traptab_set(uintptr_t addr, uintptr_t detour)
 	return 0;
 }
 
-void tl_traptab_clear(uintptr_t addr)
+void tl_os_trap_remove(uintptr_t addr)
 {
 	struct tl_traptab_entry *e;
 
@@ -78,6 +78,11 @@ void tl_traptab_clear(uintptr_t addr)
 	e = slot_for(tl_traptab, addr);
 	if (e->addr == addr)
 		__atomic_store_n(&e->detour, 0, __ATOMIC_RELEASE);
+}
+
+int tl_os_trap_allowed(void)
+{
+	return 0;
 }
 
 /* Only when no thread can be inside a look-up any more. */

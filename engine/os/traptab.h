@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Breakpoint address -> detour, for homes whose threads trap inside their own address space. */
+/*
+ * Breakpoint address -> detour, for homes whose threads trap inside their own
+ * address space. traptab.c answers for tl_os_trap_remove and _allowed there.
+ */
 #ifndef TRAPLESS_ENGINE_OS_TRAPTAB_H
 #define TRAPLESS_ENGINE_OS_TRAPTAB_H
 
@@ -8,7 +11,6 @@
 
 /* Engine lock held; 0 or -TL_E_NOMEM. */
 int tl_traptab_set(uintptr_t addr, uintptr_t detour);
-void tl_traptab_clear(uintptr_t addr);
 void tl_traptab_reset(void);
 
 struct tl_traptab_entry {

@@ -46,16 +46,6 @@ int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 	return tl_traptab_set(addr, detour);
 }
 
-void tl_os_trap_remove(uintptr_t addr)
-{
-	tl_traptab_clear(addr);
-}
-
-int tl_os_trap_allowed(void)
-{
-	return 0;
-}
-
 /* Exceptions of the kernel's own cannot be blocked. */
 bool tl_os_trap_may_kill(void)
 {

@@ -8,6 +8,7 @@
  * blocks SIGTRAP dies at a breakpoint, and a handler that the program installs
  * later replaces ours until the next probe is registered.
  */
+#include "../traptab.h"
 #include "own.h"
 
 enum { INT3 = 0xcc, TRAPNO_BREAKPOINT = 3, SI_KERNEL = 0x80, SIG_BLOCK = 0 };
@@ -93,16 +94,6 @@ int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 			return -TL_E_TRAP_FORBIDDEN;
 	}
 	return tl_traptab_set(addr, detour);
-}
-
-void tl_os_trap_remove(uintptr_t addr)
-{
-	tl_traptab_clear(addr);
-}
-
-int tl_os_trap_allowed(void)
-{
-	return 0;
 }
 
 bool tl_os_trap_may_kill(void)

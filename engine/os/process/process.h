@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "../os.h"
-#include "../traptab.h"
 #include "syscall.h"
 
 /* [home] Set up and take down what only this home has. 0 or -TL_E_. */
