@@ -31,17 +31,6 @@ void tl_home_exit(void)
 
 /* --- images ------------------------------------------------------------------ */
 
-enum { IMAGES = 1024 };
-
-struct update {
-	uintptr_t seen[IMAGES]; /* lowest addresses */
-	size_t n;
-	int ret;
-};
-
-static struct update updates[2]; /* of this time and of last time; engine lock */
-static struct update *latest = &updates[0];
-
 static void set_name(struct tl_image *img, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -54,7 +43,7 @@ static void set_name(struct tl_image *img, const char *path)
 		img->name[i] = name[i];
 }
 
-static int add_segment(struct update *u, struct tl_image *img, const ElfW(Phdr) * ph)
+static int add_segment(struct tl_image *img, const ElfW(Phdr) * ph)
 {
 	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
 
@@ -62,16 +51,13 @@ static int add_segment(struct update *u, struct tl_image *img, const ElfW(Phdr) 
 	img->hi = img->lo + ph->p_memsz;
 	if (vdso && img->lo <= vdso && vdso < img->hi)
 		img->flags |= TL_IMAGE_VDSO;
-	if (u->n == IMAGES)
-		return -TL_E_LIMIT;
-	u->seen[u->n++] = img->lo;
-	return tl_image_add(img);
+	return tl_own_images_see(img);
 }
 
 static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct update *u = arg;
 	struct tl_image img;
+	int *ret = arg;
 	unsigned i;
 
 	(void)size;
@@ -86,24 +72,13 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 			img.eh_frame_hdr_size = ph->p_memsz;
 		}
 	}
-	for (i = 0; i < info->dlpi_phnum && !u->ret; i++) {
+	for (i = 0; i < info->dlpi_phnum && !*ret; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X))
-			u->ret = add_segment(u, &img, ph);
+			*ret = add_segment(&img, ph);
 	}
-	return u->ret;
-}
-
-static bool seen_in(const struct update *u, uintptr_t lo)
-{
-	size_t i;
-
-	for (i = 0; i < u->n; i++) {
-		if (u->seen[i] == lo)
-			return true;
-	}
-	return false;
+	return *ret;
 }
 
 static unsigned long long nclosed; /* as the loader counts them, at the last update */
@@ -123,21 +98,14 @@ bool tl_os_images_stale(void)
 	return now != nclosed;
 }
 
-/* Reads the list anew; what was closed since is forgotten. */
 int tl_os_images_update(void)
 {
-	struct update *last = latest, *u = &updates[last == &updates[0]];
-	size_t i;
+	int ret = 0;
 
-	u->n = 0;
-	u->ret = 0;
+	tl_own_images_begin();
 	dl_iterate_phdr(count_closed, &nclosed);
-	dl_iterate_phdr(add_object, u);
-	for (i = 0; i < last->n; i++) {
-		if (!seen_in(u, last->seen[i]))
-			tl_image_remove(last->seen[i]);
-	}
-	latest = u;
+	dl_iterate_phdr(add_object, &ret);
+	tl_own_images_end();
 	tl_blacklist_add((uintptr_t)__start_tl_text, (uintptr_t)__stop_tl_text, -TL_E_SELF);
-	return u->ret;
+	return ret;
 }

@@ -44,13 +44,6 @@ void tl_home_exit(void)
 
 /* --- images ---------------------------------------------------------------------- */
 
-struct update {
-	uintptr_t seen[TL_CTL_IMAGES]; /* lowest addresses of code */
-	uint32_t n;
-};
-
-static struct update updates[2]; /* of this time and of last time; engine lock */
-static struct update *latest = &updates[0];
 static uint64_t stamp;
 
 static void set_name(char *to, size_t room, const char *path)
@@ -91,25 +84,13 @@ static int add(void *arg, const struct tl_object *o)
 		.eh_frame_hdr_size = o->eh_frame_hdr_size,
 		.flags = o->flags,
 	};
-	struct update *u = arg;
+	uint32_t *n = arg;
 
-	if (u->n == TL_CTL_IMAGES)
+	if (*n == TL_CTL_IMAGES)
 		return -TL_E_LIMIT;
 	set_name(img.name, sizeof(img.name), o->path);
-	tell(o, u->n);
-	u->seen[u->n++] = o->text;
-	return tl_image_add(&img);
-}
-
-static bool seen_in(const struct update *u, uintptr_t lo)
-{
-	uint32_t i;
-
-	for (i = 0; i < u->n; i++) {
-		if (u->seen[i] == lo)
-			return true;
-	}
-	return false;
+	tell(o, (*n)++);
+	return tl_own_images_see(&img);
 }
 
 bool tl_os_images_stale(void)
@@ -119,19 +100,14 @@ bool tl_os_images_stale(void)
 
 int tl_os_images_update(void)
 {
-	struct update *last = latest, *u = &updates[last == &updates[0]];
-	uint32_t i;
+	uint32_t n = 0;
 	int ret;
 
-	u->n = 0;
 	stamp = tl_objects_stamp();
-	ret = tl_objects(add, u);
-	tl_ctl->nimages = u->n;
-	for (i = 0; i < last->n; i++) {
-		if (!seen_in(u, last->seen[i]))
-			tl_image_remove(last->seen[i]);
-	}
-	latest = u;
+	tl_own_images_begin();
+	ret = tl_objects(add, &n);
+	tl_ctl->nimages = n;
+	tl_own_images_end();
 	return ret;
 }
 
