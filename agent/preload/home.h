@@ -8,6 +8,25 @@
 
 extern struct tl_preload *tl_preload; /* ours; NULL: no session */
 
+/* Strings. */
+static inline bool tl_same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static inline const char *tl_base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++) {
+		if (*path == '/')
+			base = path + 1;
+	}
+	return base;
+}
+
 /* env.c: the environment that the program was started with. */
 struct tl_preload_env {
 	char **vars;

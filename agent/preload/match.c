@@ -7,24 +7,6 @@
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++) {
-		if (*path == '/')
-			base = path + 1;
-	}
-	return base;
-}
-
-static bool same(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
-
 static uint64_t file_size(const char *path)
 {
 	struct {
@@ -38,7 +20,7 @@ static enum match match(
 	const struct tl_preload *p, const struct tl_tap_image *want, const struct tl_object *o)
 {
 	const char *path = (const char *)tl_module_table(p, &p->module.strings) + want->path;
-	bool same_name = same(base_name(path), base_name(o->path));
+	bool same_name = tl_same(tl_base_name(path), tl_base_name(o->path));
 
 	if (o->flags & (TL_IMAGE_VDSO | TL_IMAGE_SELF))
 		return MATCH_NO;
@@ -72,8 +54,9 @@ static int any_program(void *arg, const struct tl_object *o)
 static int is_emulator(void *arg, const struct tl_object *o)
 {
 	(void)arg;
-	return tl_equal(base_name(o->path), "qemu-", 5) ? 1
-							: -1; /* the first object is the program */
+	return tl_equal(tl_base_name(o->path), "qemu-", 5)
+		       ? 1
+		       : -1; /* the first object is the program */
 }
 
 bool tl_preload_wants_us(const struct tl_preload *p)

@@ -9,19 +9,12 @@ const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_
 	return (const uint8_t *)p + p->module_at + t->at;
 }
 
-static bool same(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
-
 static uintptr_t exported(const char *name)
 {
 	unsigned i;
 
 	for (i = 0; i < tl_nexports; i++) {
-		if (same(tl_exports[i].name, name))
+		if (tl_same(tl_exports[i].name, name))
 			return (uintptr_t)tl_exports[i].addr;
 	}
 	return 0;

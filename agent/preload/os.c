@@ -48,13 +48,9 @@ static uint64_t stamp;
 
 static void set_name(char *to, size_t room, const char *path)
 {
-	const char *name = path;
+	const char *name = tl_base_name(path);
 	size_t i;
 
-	for (; *path; path++) {
-		if (*path == '/')
-			name = path + 1;
-	}
 	for (i = 0; name[i] && i + 1 < room; i++)
 		to[i] = name[i];
 	to[i] = 0;
