@@ -15,14 +15,7 @@ static size_t rest_size;
 
 static size_t far_read(uintptr_t addr, void *buf, size_t len)
 {
-	size_t n;
-
-	if (addr < FAR || addr - FAR >= rest_size)
-		return 0;
-	n = rest_size - (addr - FAR);
-	n = n < len ? n : len;
-	memcpy(buf, rest + (addr - FAR), n);
-	return n;
+	return read_from(rest, rest_size, FAR, addr, buf, len);
 }
 
 static void leads(void *arg, uintptr_t to)

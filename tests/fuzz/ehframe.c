@@ -14,15 +14,8 @@ static size_t work; /* bytes asked for by one input */
 
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
-	size_t n;
-
 	must((work += len) < 1u << 28);
-	if (addr < BASE || addr - BASE >= memory_size)
-		return 0;
-	n = memory_size - (addr - BASE);
-	n = n < len ? n : len;
-	memcpy(buf, memory + (addr - BASE), n);
-	return n;
+	return read_from(memory, memory_size, BASE, addr, buf, len);
 }
 
 static void pad(void *arg, uintptr_t at)

@@ -29,6 +29,20 @@ static inline int readable(const void *at, size_t n)
 	return last;
 }
 
+/* Of size bytes at base, as tl_os_text_read() reads: up to where they end. */
+static inline size_t read_from(
+	const uint8_t *memory, size_t size, uintptr_t base, uintptr_t addr, void *buf, size_t len)
+{
+	size_t n;
+
+	if (addr < base || addr - base >= size)
+		return 0;
+	n = size - (addr - base);
+	n = n < len ? n : len;
+	memcpy(buf, memory + (addr - base), n);
+	return n;
+}
+
 struct input {
 	const uint8_t *at;
 	size_t left;
