@@ -141,18 +141,33 @@ static unsigned rung_of(const struct tl_probe *p)
 	return p->site->patch->plan.rung;
 }
 
+static uint8_t shared_before[64];
+static pthread_t in_shared;
+
+/* Another thread runs through the shared bytes. */
+static void enter_shared(void)
+{
+	memcpy(shared_before, (void *)shared, sizeof(shared_before));
+	run_on = true;
+	hits = wrong = 0;
+	pthread_create(&in_shared, NULL, runner, NULL);
+}
+
+static void leave_shared(void)
+{
+	run_on = false;
+	pthread_join(in_shared, NULL);
+	CHECK(wrong == 0 && hits > 0);
+	CHECK(!memcmp(shared_before, (void *)shared, sizeof(shared_before)));
+}
+
 /* Over and over, each one alone, while another thread runs through it. */
 static void shared_bytes_under_a_running_thread(void)
 {
 	void *at[] = {shared_1, shared_2, shared_3, shared_4, shared_5};
 	unsigned rungs[TL_RUNG_TRAP + 1] = {0};
-	uint8_t before[64];
-	pthread_t t;
 
-	memcpy(before, (void *)shared, sizeof(before));
-	run_on = true;
-	hits = wrong = 0;
-	pthread_create(&t, NULL, runner, NULL);
+	enter_shared();
 	for (int i = 0; i < 500 && !wrong; i++) {
 		struct tl_probe p = {.addr = at[i % 5], .pre = count, .flags = TL_PROBE_NO_TRAP};
 
@@ -165,12 +180,9 @@ static void shared_bytes_under_a_running_thread(void)
 			nap(20);
 		wrong += tl_probe_unregister(&p) != 0;
 	}
-	run_on = false;
-	pthread_join(t, NULL);
-	CHECK(wrong == 0);
+	leave_shared();
 	CHECK(rungs[TL_RUNG_PUN] >= 100 && rungs[TL_RUNG_EVICT] >= 200);
 	CHECK(rungs[TL_RUNG_PUN] + rungs[TL_RUNG_EVICT] == 500);
-	CHECK(!memcmp(before, (void *)shared, sizeof(before)));
 }
 
 /* A probe comes and goes on the bytes that another one's jump shares, or whose instruction it moved away. */
@@ -178,13 +190,8 @@ static void a_probe_on_shared_bytes(void)
 {
 	static char *const pairs[][2] = {
 		{shared_3, shared_4}, {shared_1, shared_1 + 1}, {shared_2, shared_2 + 2}};
-	uint8_t before[64];
-	pthread_t t;
 
-	memcpy(before, (void *)shared, sizeof(before));
-	run_on = true;
-	hits = wrong = 0;
-	pthread_create(&t, NULL, runner, NULL);
+	enter_shared();
 	for (int i = 0; i < 300 && !wrong; i++) {
 		struct tl_probe p = {.addr = pairs[i % 3][0], .pre = count},
 				q = {.addr = pairs[i % 3][1], .pre = count};
@@ -198,10 +205,7 @@ static void a_probe_on_shared_bytes(void)
 		wrong += tl_probe_unregister(i & 1 ? &q : &p) != 0;
 		wrong += p.nmissed + q.nmissed != 0;
 	}
-	run_on = false;
-	pthread_join(t, NULL);
-	CHECK(wrong == 0 && hits > 0);
-	CHECK(!memcmp(before, (void *)shared, sizeof(before)));
+	leave_shared();
 }
 
 /* --- a handler held -------------------------------------------------------------------- */
