@@ -227,8 +227,6 @@ uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr);
 /* Is it what such a word leads to as long as the dynamic loader has not looked the function up? */
 bool tl_arch_stub_unbound(const uint8_t *text, size_t len);
 
-/* The return address at function entry, and the result register at a return. */
-uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs);
 /* Is the conditional tail jump taken with these registers (exit->cond as tl_arch_exits() gave it)? Any context. */
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs);
 

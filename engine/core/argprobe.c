@@ -10,7 +10,7 @@ static int hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_argprobe *ap = p->data;
 	struct tl_arg_call call = {
-		.probe = ap, .regs = regs, .self = self, .ret_ip = tl_arch_entry_ret_ip(regs)};
+		.probe = ap, .regs = regs, .self = self, .ret_ip = TL_REGS_RET_IP(regs)};
 	bool vectors = !(ap->flags & TL_PROBE_NO_VECTORS) && tl_os_vectors();
 
 	self->call = &call;

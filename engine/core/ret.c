@@ -34,6 +34,38 @@ enum {
 /* Out of the way of the usual call, which then saves no registers for it. */
 #define RARE __attribute__((__noinline__, __cold__))
 
+/* --- a thread's list ------------------------------------------------------- */
+
+static inline struct tl_ret_thread *thread_of(
+	const struct tl_ret_state *st, const struct tl_thread *self)
+{
+	return (void *)((uintptr_t)self + st->threads_at);
+}
+
+static inline void set_top(struct tl_ret_thread *rt, struct tl_ret_instance *i)
+{
+	rt->top = i;
+	rt->next = i->up;
+}
+
+/* Links it in above the newest call. */
+static void put_above(struct tl_ret_thread *rt, struct tl_ret_instance *i)
+{
+	i->down = rt->top;
+	i->up = rt->next;
+	if (i->up)
+		i->up->down = i;
+	rt->top->up = rt->next = i;
+}
+
+static void unlink_call(struct tl_ret_thread *rt, struct tl_ret_instance *i)
+{
+	i->down->up = i->up;
+	if (i->up)
+		i->up->down = i->down;
+	set_top(rt, i == rt->top ? i->down : rt->top);
+}
+
 /* --- the pool ------------------------------------------------------------ */
 
 static uint32_t take_in(uint32_t *word, uint32_t valid)
@@ -72,17 +104,7 @@ static bool may_keep(struct tl_ret_state *st, struct tl_ret_thread *rt)
 	return true;
 }
 
-/* Links it in above the newest call. */
-static void put_above(struct tl_ret_thread *rt, struct tl_ret_instance *i)
-{
-	i->down = rt->top;
-	i->up = rt->top->up;
-	if (i->up)
-		i->up->down = i;
-	rt->top->up = i;
-}
-
-/* --- lists -------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------------- */
 
 static inline bool waits(const struct tl_ret_instance *i)
 {
@@ -98,11 +120,7 @@ static void wait_as(struct tl_ret_thread *rt, struct tl_ret_instance *i, uint32_
 /* Done with this call, wherever it stands. */
 static void leave(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
 {
-	if (i == rt->top)
-		rt->top = i->down;
-	i->down->up = i->up;
-	if (i->up)
-		i->up->down = i->down;
+	unlink_call(rt, i);
 	wait_as(rt, i, 0);
 	i->flags &= ~(uint32_t)CALL_SKIP;
 	if (i->flags & CALL_LOAN)
@@ -146,11 +164,7 @@ static RARE void abandon(
 {
 	if (!(i->flags & CALL_SKIP))
 		tl_count(&st->rp->nabandoned);
-	if (i == rt->top)
-		rt->top = i->down;
-	i->down->up = i->up;
-	if (i->up)
-		i->up->down = i->down;
+	unlink_call(rt, i);
 	i->down = rt->adrift;
 	rt->adrift = i;
 	if (++rt->nadrift > ADRIFT)
@@ -176,24 +190,23 @@ static RARE struct tl_ret_instance *come_back(
 	struct tl_ret_instance **link = &rt->adrift, *i;
 
 	for (; (i = *link); link = &i->down) {
-		if (i->call.sp != TL_REGS_SP(regs) || i->call.ret_ip != tl_arch_entry_ret_ip(regs))
+		if (i->call.sp != TL_REGS_SP(regs) || i->call.ret_ip != TL_REGS_RET_IP(regs))
 			continue;
 		*link = i->down;
 		rt->nadrift--;
 		if (!(i->flags & CALL_SKIP))
 			tl_uncount(&st->rp->nabandoned);
 		put_above(rt, i);
-		rt->top = i;
+		set_top(rt, i);
 		return i;
 	}
 	return NULL;
 }
 
-/* One more above the newest call; NULL: counted as missed. */
-static RARE struct tl_ret_instance *take_from_pool(
-	struct tl_ret_state *st, struct tl_ret_thread *rt)
+/* One more above the newest call, or it is counted as missed. */
+static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *rt)
 {
-	uint32_t from = (uint32_t)(rt - st->threads);
+	uint32_t from = (uint32_t)(((uintptr_t)rt >> TL_THREAD_SHIFT) % st->words);
 
 	for (uint32_t n = 0; n < st->words; n++) {
 		uint32_t w = (from + n) % st->words;
@@ -207,15 +220,15 @@ static RARE struct tl_ret_instance *take_from_pool(
 		i->call.data = i->data;
 		i->flags = may_keep(st, rt) ? 0 : CALL_LOAN;
 		put_above(rt, i);
-		return i;
+		return;
 	}
 	if (rt->adrift) {
 		sink_oldest(st, rt);
-		return take_from_pool(st, rt);
+		take_from_pool(st, rt);
+		return;
 	}
 	tl_count(&st->rp->nmissed);
 	rt->lost++;
-	return NULL;
 }
 
 /* The record is used for the first time, or by another thread now. */
@@ -223,7 +236,7 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 {
 	if (!rt->top) {
 		rt->base.call.sp = UINTPTR_MAX;
-		rt->top = &rt->base;
+		set_top(rt, &rt->base);
 	}
 	while (rt->top != &rt->base)
 		abandon(st, rt, rt->top);
@@ -260,33 +273,53 @@ static RARE void look_around(struct tl_ret_state *st, struct tl_ret_thread *rt, 
 	sink_at(st, rt, sp);
 }
 
-int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+/* For the caller. Kept apart, so that calls which need none of it save no registers for it. */
+static __attribute__((__noinline__)) int prepare(struct tl_ret_state *st, struct tl_ret_instance *i,
+	struct tl_regs *regs, struct tl_thread *self)
 {
-	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = &st->threads[self - tl_core.env.threads];
-	uintptr_t sp = TL_REGS_SP(regs);
-	struct tl_ret_instance *i;
-
-	if (rt->tid != self->tid)
-		start(st, rt, self->tid);
-	if (is_dead(rt->top, sp))
-		abandon_dead(st, rt, sp);
-	if (rt->nwaiting | rt->nadrift)
-		look_around(st, rt, sp);
-	i = rt->top->up;
-	if (!i) {
-		i = take_from_pool(st, rt);
-		if (!i)
-			return 0;
-	}
-	rt->top = i;
-	i->call.sp = sp;
 	for (uint32_t n = 0; n < st->data_words; n++)
 		i->data[n] = 0;
-	i->call.ret_ip = tl_arch_entry_ret_ip(regs);
 	if (st->on_entry && st->on_entry(&i->call, regs, self))
 		i->flags |= CALL_SKIP;
 	return 0;
+}
+
+/* rt->next is the new call's record. */
+static inline int enter(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_regs *regs,
+	struct tl_thread *self)
+{
+	struct tl_ret_instance *i = rt->next;
+
+	set_top(rt, i);
+	i->call.sp = TL_REGS_SP(regs);
+	i->call.ret_ip = TL_REGS_RET_IP(regs);
+	return st->prepares ? prepare(st, i, regs, self) : 0;
+}
+
+static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_ret_thread *rt = thread_of(st, self);
+	uintptr_t sp = TL_REGS_SP(regs);
+
+	if (rt->tid != self->tid)
+		start(st, rt, self->tid);
+	abandon_dead(st, rt, sp);
+	look_around(st, rt, sp);
+	if (!rt->next)
+		take_from_pool(st, rt);
+	return rt->next ? enter(st, rt, regs, self) : 0;
+}
+
+/* Usually no frame has been lost, and a record lies ready. */
+int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_ret_state *st = p->data;
+	struct tl_ret_thread *rt = thread_of(st, self);
+
+	if (rt->tid != self->tid || is_dead(rt->top, TL_REGS_SP(regs)) ||
+		(rt->nwaiting | rt->nadrift) || !rt->next)
+		return unusual_entry(st, regs, self);
+	return enter(st, rt, regs, self);
 }
 
 /* --- exits -------------------------------------------------------------------- */
@@ -336,7 +369,7 @@ static bool finish_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct
 
 	while ((i = find_call(st, rt, regs)) && (waits(i) || (own && !any))) {
 		any = true;
-		if (waits(i) && i->call.ret_ip != tl_arch_entry_ret_ip(regs))
+		if (waits(i) && i->call.ret_ip != TL_REGS_RET_IP(regs))
 			abandon(st, rt, i);
 		else
 			finish(st, rt, i, regs, self, tail_to);
@@ -347,7 +380,7 @@ static bool finish_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct
 static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct tl_ret_thread *rt = thread_of(st, self);
 
 	if (rt->tid != self->tid)
 		start(st, rt, self->tid);
@@ -364,12 +397,13 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct tl_ret_thread *rt = thread_of(st, self);
 	struct tl_ret_instance *i = rt->top;
 
 	if (rt->tid != self->tid || i->call.sp != TL_REGS_SP(regs) || i->flags || rt->nwaiting)
 		return unusual_exit(p, regs, self);
 	rt->top = i->down;
+	rt->next = i;
 	st->on_return(&i->call, regs, self);
 	return 0;
 }
@@ -403,7 +437,7 @@ static uintptr_t jump_target(
 static void jump_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_regs *regs,
 	bool own, uint32_t how)
 {
-	uintptr_t sp = TL_REGS_SP(regs), ret_ip = tl_arch_entry_ret_ip(regs);
+	uintptr_t sp = TL_REGS_SP(regs), ret_ip = TL_REGS_RET_IP(regs);
 	struct tl_ret_instance *i = find_call(st, rt, regs);
 
 	for (; i && i != &rt->base && i->call.sp == sp; i = i->down, own = false)
@@ -427,7 +461,7 @@ static uint32_t goes_on(const struct tl_ret_state *st, uintptr_t to)
 static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, bool own)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct tl_ret_thread *rt = thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs), to;
 	uint32_t how;
 
@@ -467,7 +501,7 @@ int tl_ret_followed_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct tl_ret_thread *rt = thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs);
 
 	if (rt->tid != self->tid || !rt->nwaiting)
@@ -481,7 +515,7 @@ int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct t
 int tl_ret_followed_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = &st->threads[self - tl_core.env.threads];
+	struct tl_ret_thread *rt = thread_of(st, self);
 
 	if (rt->tid == self->tid && rt->nwaiting)
 		finish_all(st, rt, regs, self, false, 0);
@@ -492,7 +526,7 @@ int tl_ret_followed_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl
 
 void tl_ret_thread_forget(struct tl_ret_state *st, unsigned index)
 {
-	struct tl_ret_thread *rt = &st->threads[index];
+	struct tl_ret_thread *rt = thread_of(st, &tl_core.env.threads[index]);
 	struct tl_ret_instance *i;
 
 	if (!rt->top)

@@ -22,6 +22,7 @@ struct tl_ret_instance {
 
 struct tl_ret_thread {
 	struct tl_ret_instance *top; /* newest call, &base: none; NULL: not used yet */
+	struct tl_ret_instance *next; /* top->up: one load less between two calls */
 	uint32_t tid; /* whose calls these are */
 	uint32_t nwaiting; /* calls with CALL_WAITS */
 	uint32_t lost; /* entries that found the pool empty */
@@ -32,6 +33,8 @@ struct tl_ret_thread {
 	bool keeps; /* some: counted in st->keepers */
 	struct tl_ret_instance base; /* the end of the list; its stack pointer is that of no call */
 };
+
+_Static_assert(sizeof(struct tl_ret_thread) <= sizeof(struct tl_thread), "see thread_of()");
 
 struct tl_ret_exit {
 	struct tl_probe probe; /* first */
@@ -54,7 +57,8 @@ enum { TL_RET_WANTED = 8, TL_RET_REFUSED = 8 };
 struct tl_ret_state {
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
 	tl_ret_fn on_return;
-	struct tl_ret_thread *threads;
+	uintptr_t threads_at; /* a struct tl_thread's address plus this: its struct tl_ret_thread */
+	bool prepares; /* entries: per-call data, or a handler */
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
 	struct tl_retprobe *rp;

@@ -95,7 +95,7 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 		      round16((nexits + 1) * sizeof(void *)) +
 		      round16(nexits * sizeof(struct tl_ret_exit)) +
 		      round16(nparts * sizeof(struct tl_func_part)) +
-		      round16(TL_THREADS * sizeof(struct tl_ret_thread)) +
+		      round16(TL_THREADS * sizeof(struct tl_thread)) +
 		      round16(words * sizeof(uint32_t)) + max * step;
 	uint8_t *mem = tl_os_alloc(size);
 	struct tl_ret_state *st;
@@ -106,7 +106,8 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->list = part_of(&mem, (nexits + 1) * sizeof(void *));
 	st->exits = part_of(&mem, nexits * sizeof(struct tl_ret_exit));
 	st->parts = part_of(&mem, nparts * sizeof(struct tl_func_part));
-	st->threads = part_of(&mem, TL_THREADS * sizeof(struct tl_ret_thread));
+	st->threads_at = (uintptr_t)part_of(&mem, TL_THREADS * sizeof(struct tl_thread)) -
+			 (uintptr_t)tl_core.env.threads;
 	st->taken = part_of(&mem, words * sizeof(uint32_t));
 	st->pool = mem;
 	st->rp = rp;
@@ -119,6 +120,7 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->words = words;
 	st->step = step;
 	st->data_words = data_words;
+	st->prepares = data_words || rp->on_entry;
 	return st;
 }
 

@@ -30,11 +30,16 @@ struct tl_thread {
 	void *local[TL_LOCALS];
 };
 
-/* Fibonacci hashing of the thread pointer; the ports' entry code does the same. */
-#define TL_THREAD_HASH_MUL 0x9e3779b97f4a7c15ull
+/*
+ * Fibonacci hashing of the thread pointer, by a number that fits into an
+ * instruction; the ports' entry code does the same.
+ */
+#define TL_THREAD_HASH_MUL   0x61c88647u
+#define TL_THREAD_HASH_SHIFT 32
 static inline unsigned tl_thread_hash(uintptr_t key)
 {
-	return (unsigned)(((uint64_t)key * TL_THREAD_HASH_MUL) >> 52);
+	return (unsigned)((uint64_t)key * TL_THREAD_HASH_MUL >> TL_THREAD_HASH_SHIFT) &
+	       (TL_THREADS - 1);
 }
 
 /* Private page(s) that a fork child finds zeroed. */

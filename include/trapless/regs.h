@@ -22,6 +22,8 @@ struct tl_regs {
 };
 #define TL_REGS_IP(r) ((r)->ip)
 #define TL_REGS_SP(r) ((r)->sp)
+/* At function entry: where it returns to. */
+#define TL_REGS_RET_IP(r) (*(const uintptr_t *)(uintptr_t)(r)->sp)
 #else
 /* Ports to come give theirs; unit tests on other machines use this one. */
 struct tl_regs {
@@ -30,6 +32,8 @@ struct tl_regs {
 };
 #define TL_REGS_IP(r) ((r)->ip)
 #define TL_REGS_SP(r) ((r)->sp)
+/* The test machine keeps the stack as an array of words that sp points into. */
+#define TL_REGS_RET_IP(r) (*(const uintptr_t *)(r)->sp)
 #endif
 
 #endif

@@ -435,7 +435,6 @@ bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
 	return false;
 }
 
-/* The test machine keeps the stack as an array of words that sp points into. */
 /* Three arguments in registers, two on the stack. */
 typedef void toy_fn(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
 
@@ -455,11 +454,6 @@ void tl_arch_call_args(void (*fn)(void), const struct tl_regs *regs, size_t stac
 
 void tl_arch_call_args_init(void)
 {
-}
-
-uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs)
-{
-	return *(const uintptr_t *)TL_REGS_SP(regs);
 }
 
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)

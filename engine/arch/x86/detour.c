@@ -20,11 +20,10 @@
 #define BELOW	   (FRAME + X86_RED_ZONE) /* from the interrupted stack pointer to the frame */
 #define T(field)   ((int32_t)offsetof(struct tl_thread, field))
 #define P(field)   ((int32_t)offsetof(struct tl_probe, field))
-#define HASH_BITS  12
-#define HASH_SHIFT (64 - HASH_BITS - TL_THREAD_SHIFT)
+#define HASH_SHIFT (TL_THREAD_HASH_SHIFT - TL_THREAD_SHIFT)
 #define HASH_MASK  ((TL_THREADS - 1) << TL_THREAD_SHIFT)
 
-_Static_assert(TL_THREADS == 1 << HASH_BITS, "tl_thread_hash() keeps this many bits");
+_Static_assert(TL_THREAD_HASH_MUL <= INT32_MAX, "imul's constant is signed");
 _Static_assert(sizeof(struct tl_thread) == 1 << TL_THREAD_SHIFT, "an entry's size");
 _Static_assert(offsetof(struct tl_gate, open) == 0, "the gate word is the gate");
 
@@ -88,11 +87,18 @@ static void lea(struct x86_emit *e, enum x86_reg dst, enum x86_reg base, int32_t
 	x86_mem(e, 0x8d, dst, base, off);
 }
 
+/* Can an instruction here name it by a displacement? */
+static bool in_reach(const struct x86_emit *e, uintptr_t address)
+{
+	const int64_t longest_insn = 15;
+	int64_t rel = (int64_t)(address - (e->at + e->n));
+
+	return !e->longest && rel > INT32_MIN + longest_insn && rel < INT32_MAX - longest_insn;
+}
+
 static void load_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
 {
-	int64_t rel = (int64_t)(address - (e->at + e->n + 7));
-
-	if (rel != (int32_t)rel) {
+	if (!in_reach(e, address)) {
 		x86_imm64(e, dst, address);
 		return;
 	}
@@ -100,6 +106,34 @@ static void load_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address
 	x86_byte(e, 0x8d);
 	x86_byte(e, (uint8_t)(0x05 | (dst & 7) << 3));
 	x86_rel32(e, address);
+}
+
+static void load_at(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
+{
+	if (!in_reach(e, address)) {
+		x86_imm64(e, dst, address);
+		load(e, dst, dst, 0);
+		return;
+	}
+	x86_byte(e, (uint8_t)(0x48 | (dst >> 3) << 2));
+	x86_byte(e, 0x8b);
+	x86_byte(e, (uint8_t)(0x05 | (dst & 7) << 3));
+	x86_rel32(e, address);
+}
+
+/* rax is lost where the gate is out of reach. */
+static void test_gate(struct x86_emit *e, const struct tl_gate *gate)
+{
+	uintptr_t address = (uintptr_t)gate;
+
+	if (!in_reach(e, address)) {
+		x86_imm64(e, RAX, address);
+		OP(e, 0x83, 0x38, 0); /* cmpl $0,(%rax) */
+		return;
+	}
+	OP(e, 0x83, 0x3d); /* cmpl $0,gate(%rip) */
+	x86_rel32(e, address - 1);
+	x86_byte(e, 0);
 }
 
 /* rax is free afterwards, the flags are in the frame. */
@@ -193,12 +227,12 @@ static void look_up(
 	} else {
 		load_key(e, env);
 	}
-	x86_imm64(e, RCX, TL_THREAD_HASH_MUL);
-	OP(e, 0x48, 0x0f, 0xaf, 0xca); /* imul %rdx,%rcx */
+	OP(e, 0x48, 0x69, 0xca); /* imul $,%rdx,%rcx */
+	x86_u32(e, TL_THREAD_HASH_MUL);
 	OP(e, 0x48, 0xc1, 0xe9, HASH_SHIFT); /* shr $,%rcx */
 	OP(e, 0x81, 0xe1); /* and $,%ecx */
 	x86_u32(e, HASH_MASK);
-	x86_imm64(e, RBX, (uintptr_t)env->threads);
+	load_address(e, RBX, (uintptr_t)env->threads);
 	OP(e, 0x48, 0x01, 0xcb); /* add %rcx,%rbx */
 	x86_mem(e, 0x39, RDX, RBX, T(key));
 	x86_jcc_label(e, CC_NE, &c->slow);
@@ -214,8 +248,7 @@ static void look_up(
 /* rbx = record with its guard set. */
 static void call_handler(struct x86_emit *e, const struct shape *s, const struct call *c)
 {
-	x86_imm64(e, RDI, (uintptr_t)c->point->site + offsetof(struct tl_site, current));
-	load(e, RDI, RDI, 0);
+	load_at(e, RDI, (uintptr_t)c->point->site + offsetof(struct tl_site, current));
 	x86_mov(e, RSI, RBP);
 	x86_mov(e, RDX, RBX);
 	if (s->big)
@@ -246,8 +279,7 @@ static void handler(
 	struct x86_emit *e, struct shape *s, const struct tl_detour_env *env, struct call *c)
 {
 	save(e, s, c);
-	x86_imm64(e, RAX, (uintptr_t)env->gate);
-	OP(e, 0x83, 0x38, 0x00); /* cmpl $0,(%rax) */
+	test_gate(e, env->gate);
 	x86_jcc_label(e, CC_E, &c->restore);
 	look_up(e, s, env, c);
 	if (s->big) {
@@ -271,8 +303,8 @@ static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struc
 		x86_jmp_label(e, &c->restore);
 		return;
 	}
-	x86_imm64(e, RDI, (uintptr_t)c->point->site);
-	x86_imm64(e, RAX, (uintptr_t)env->enter_slow);
+	load_address(e, RDI, (uintptr_t)c->point->site);
+	load_address(e, RAX, (uintptr_t)env->enter_slow);
 	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
 	OP(e, 0xff, 0xd0); /* call *%rax */
 	x86_mov(e, RSP, RBP);
@@ -496,59 +528,66 @@ static int emit_insns(struct build *b)
 	return 0;
 }
 
-int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
-	uint8_t *buf, struct x86_marks *marks)
+static int emit(struct x86_emit *e, const struct tl_plan *plan, const struct tl_detour_env *env)
 {
-	struct x86_emit e = {.buf = buf, .at = at, .max = TL_DETOUR_MAX, .marks = marks};
-	struct build b = {.e = &e, .plan = plan, .env = env};
+	struct build b = {.e = e, .plan = plan, .env = env};
 	int ret = emit_insns(&b);
 
 	if (ret)
 		return ret;
 	for (unsigned i = 0; i < b.ncalls; i++)
-		slow_path(&e, env, &b.calls[i]);
+		slow_path(e, env, &b.calls[i]);
 	if (b.shape.diverts)
-		divert(&e, &b.shape);
+		divert(e, &b.shape);
 	if (b.shape.moves || (b.shape.diverts && b.shape.full))
-		move(&e, &b.shape);
-	x86_finish(&e);
-	return e.err ? e.err : (int)e.n;
+		move(e, &b.shape);
+	x86_finish(e);
+	return e->err ? e->err : (int)e->n;
 }
 
 int tl_arch_detour_build(
 	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf)
 {
-	return x86_detour_emit(plan, env, at, buf, NULL);
+	struct x86_emit e = {.buf = buf, .at = at, .max = TL_DETOUR_MAX};
+
+	return emit(&e, plan, env);
 }
 
-/* Built once with the longest constants; the real one can only be shorter, but for alignment. */
+/* Where text and detour correspond. False: it cannot be built. */
+static bool marks_of(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
+	struct x86_marks *marks)
+{
+	uint8_t buf[TL_DETOUR_MAX];
+	struct x86_emit e = {.buf = buf, .at = at, .max = TL_DETOUR_MAX, .marks = marks};
+
+	marks->n = 0;
+	return emit(&e, plan, env) >= 0;
+}
+
+/* Built once in the longest forms; the real one can only be shorter, but for alignment. */
 size_t tl_arch_detour_bound(const struct tl_plan *plan)
 {
-	const struct tl_detour_env far = {
-		.gate = (const struct tl_gate *)INTPTR_MAX,
-		.threads = (struct tl_thread *)INTPTR_MAX,
+	const struct tl_detour_env any = {
 		.enter_slow =
 			(struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t)) INTPTR_MAX,
 		.tid_offset = 1,
 		.fast_key = true,
 	};
 	uint8_t buf[TL_DETOUR_MAX];
-	uintptr_t at = plan->start;
-	int size;
+	uintptr_t at = plan->start > plan->reach_lo ? plan->start : plan->reach_lo;
+	struct x86_emit e = {
+		.buf = buf, .at = at & ~(uintptr_t)7, .max = TL_DETOUR_MAX, .longest = true};
+	int size = emit(&e, plan, &any);
 
-	if (at < plan->reach_lo)
-		at = plan->reach_lo;
-	size = x86_detour_emit(plan, &far, at & ~(uintptr_t)7, buf, NULL);
 	return size < 0 ? SIZE_MAX : (size_t)size + 8;
 }
 
 uintptr_t tl_arch_ip_to_text(
 	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
 {
-	uint8_t buf[TL_DETOUR_MAX];
-	struct x86_marks marks = {0};
+	struct x86_marks marks;
 
-	if (x86_detour_emit(plan, env, at, buf, &marks) < 0)
+	if (!marks_of(plan, env, at, &marks))
 		return 0;
 	for (unsigned i = 0; i < marks.n; i++)
 		if (at + marks.mark[i].off == ip)
@@ -559,12 +598,11 @@ uintptr_t tl_arch_ip_to_text(
 uintptr_t tl_arch_ip_to_detour(
 	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip)
 {
-	uint8_t buf[TL_DETOUR_MAX];
-	struct x86_marks marks = {0};
+	struct x86_marks marks;
 
 	if (plan->rung == TL_RUNG_RETARGET)
 		return ip == plan->start ? ip : 0;
-	if (x86_detour_emit(plan, env, at, buf, &marks) < 0)
+	if (!marks_of(plan, env, at, &marks))
 		return 0;
 	for (unsigned i = 0; i < marks.n; i++)
 		if (marks.mark[i].entry && marks.mark[i].text == ip)

@@ -166,7 +166,7 @@ void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v)
 {
 	uint8_t b = (uint8_t)(dst >> 3);
 
-	if (v <= UINT32_MAX) {
+	if (v <= UINT32_MAX && !e->longest) {
 		if (b)
 			x86_byte(e, 0x41);
 		x86_byte(e, (uint8_t)(0xb8 | (dst & 7)));

@@ -249,11 +249,6 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 	return (int)found;
 }
 
-uintptr_t tl_arch_entry_ret_ip(const struct tl_regs *regs)
-{
-	return *(const uintptr_t *)regs->sp;
-}
-
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)
 {
 	enum { CF = 1, PF = 1 << 2, ZF = 1 << 6, SF = 1 << 7, OF = 1 << 11 };

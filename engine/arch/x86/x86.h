@@ -46,6 +46,7 @@ struct x86_emit {
 	uintptr_t at;
 	size_t n, max;
 	int err;
+	bool longest; /* take no address to be near */
 	struct x86_marks *marks; /* NULL: nobody asks */
 	struct { /* 8-byte constants, laid out behind the code */
 		size_t fix;
@@ -143,9 +144,5 @@ bool x86_any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, int 
 int x86_try_pun(struct x86_request *r, unsigned form);
 bool x86_pun_is_wide(const struct x86_request *r);
 int x86_try_evict(struct x86_request *r, unsigned which);
-
-/* detour.c */
-int x86_detour_emit(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
-	uint8_t *buf, struct x86_marks *marks);
 
 #endif
