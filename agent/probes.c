@@ -148,34 +148,54 @@ static void report_all(struct tl_ctl *c)
 	tl_probes_list(report, c);
 }
 
-/*
- * All sites in one batch; whoever is refused is left out and the rest tried
- * again.
- */
-static void arm_sites(struct tl_ctl *c, struct armed **list, struct tl_probe **probes, size_t n)
-{
-	size_t bad, i;
-	int ret;
+/* Probes of one kind, for one call of the engine. */
+struct batch {
+	struct armed **list;
+	union {
+		struct tl_probe **sites;
+		struct tl_retprobe **returns;
+	};
+	int *results;
+	size_t n, bytes;
+};
 
-	while (n) {
-		bad = n;
-		ret = tl_probes_register(probes, n, &bad);
-		if (!ret)
-			break;
-		if (bad >= n) { /* no one in particular */
-			for (i = 0; i < n; i++)
-				ctl_probe(c, list[i]->index)->result = ret;
-			return;
-		}
-		ctl_probe(c, list[bad]->index)->result = ret;
-		for (i = bad; i + 1 < n; i++) {
-			list[i] = list[i + 1];
-			probes[i] = probes[i + 1];
-		}
-		n--;
+static int batch_init(struct batch *b, size_t max)
+{
+	b->n = 0;
+	b->bytes = max * (sizeof(*b->list) + sizeof(*b->sites) + sizeof(*b->results));
+	b->list = tl_os_alloc(b->bytes);
+	if (!b->list)
+		return -TL_E_NOMEM;
+	b->sites = (struct tl_probe **)(void *)(b->list + max);
+	b->results = (int *)(void *)(b->sites + max);
+	return 0;
+}
+
+static void batch_deinit(struct batch *b)
+{
+	tl_os_free(b->list, b->bytes);
+}
+
+static void batch_add(struct batch *b, struct armed *a)
+{
+	if (a->is_return)
+		b->returns[b->n] = &a->ret;
+	else
+		b->sites[b->n] = &a->site;
+	b->list[b->n++] = a;
+}
+
+/* Each for itself: one that is refused leaves the others alone. */
+static void arm_batch(struct tl_ctl *c, struct batch *b, bool returns)
+{
+	if (returns)
+		tl_retprobes_register(b->returns, b->n, b->results);
+	else
+		tl_probes_register_each(b->sites, b->n, b->results);
+	for (size_t i = 0; i < b->n; i++) {
+		ctl_probe(c, b->list[i]->index)->result = b->results[i];
+		b->list[i]->live = !b->results[i];
 	}
-	for (i = 0; i < n; i++)
-		list[i]->live = true;
 }
 
 static void tell_all_exits(struct tl_ctl *c)
@@ -207,50 +227,50 @@ static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 	p->at_tails = a->is_return ? (uintptr_t)&a->ret.ntails : 0;
 }
 
+static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
+{
+	b->n = 0;
+	for (uint32_t i = c->first; i < c->first + c->count; i++) {
+		struct tl_ctl_probe *p = ctl_probe(c, i);
+		struct armed *a;
+
+		if (p->armed || !p->addr || (p->kind == TL_TAP_RETURN) != returns)
+			continue;
+		p->result = 0;
+		a = prepare(c, i);
+		if (a)
+			batch_add(b, a);
+		else
+			p->result = -TL_E_NOMEM;
+	}
+	arm_batch(c, b, returns);
+}
+
 int tl_agent_arm(struct tl_ctl *c)
 {
-	size_t bytes = c->count * (sizeof(struct armed *) + sizeof(struct tl_probe *)), n = 0;
-	struct armed **list, *a;
-	struct tl_probe **probes;
-	uint32_t i;
+	struct armed *a;
+	struct batch b;
+	int n = 0;
 
 	tl_agent_watch(c);
 	if (!c->count)
 		return 0;
 	tl_probes_patching((enum tl_patching)c->patching);
 	tl_probes_optimize(c->jump != 0);
-	list = tl_os_alloc(bytes);
-	if (!list)
+	if (batch_init(&b, c->count))
 		return -TL_E_NOMEM;
-	probes = (struct tl_probe **)(list + c->count);
-	for (i = c->first; i < c->first + c->count; i++) {
-		struct tl_ctl_probe *p = ctl_probe(c, i);
-
-		if (p->armed || !p->addr)
-			continue;
-		p->result = 0;
-		a = prepare(c, i);
-		if (!a) {
-			p->result = -TL_E_NOMEM;
-		} else if (a->is_return) {
-			p->result = tl_retprobe_register(&a->ret);
-			a->live = !p->result;
-		} else {
-			list[n] = a;
-			probes[n++] = &a->site;
-		}
-	}
-	arm_sites(c, list, probes, n);
-	tl_os_free(list, bytes);
+	arm_kind(c, &b, true);
+	arm_kind(c, &b, false);
+	batch_deinit(&b);
 	tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
 	if (c->explain)
 		report_all(c);
-	for (a = all, n = 0; a; a = a->next) {
+	for (a = all; a; a = a->next) {
 		ctl_probe(c, a->index)->armed = a->live;
 		where_counts(ctl_probe(c, a->index), a);
 		n += a->live;
 	}
-	return (int)n;
+	return n;
 }
 
 void tl_agent_counts(struct tl_ctl *c)
@@ -266,32 +286,33 @@ void tl_agent_counts(struct tl_ctl *c)
 	}
 }
 
+static int disarm_kind(struct batch *b, bool returns)
+{
+	b->n = 0;
+	for (struct armed *a = all; a; a = a->next)
+		if (a->live && a->is_return == returns)
+			batch_add(b, a);
+	return returns ? tl_retprobes_unregister(b->returns, b->n)
+		       : tl_probes_unregister(b->sites, b->n);
+}
+
 int tl_agent_disarm(struct tl_ctl *c)
 {
-	struct tl_probe **probes;
 	struct armed *a;
-	size_t n = 0, max = 0;
-	int ret = 0;
+	struct batch b;
+	size_t max = 0;
+	int ret;
 
 	tl_agent_unwatch();
 	for (a = all; a; a = a->next)
 		max++;
 	if (!max)
 		return 0;
-	probes = tl_os_alloc(max * sizeof(*probes));
-	if (!probes)
+	if (batch_init(&b, max))
 		return -TL_E_NOMEM;
-	for (a = all; a; a = a->next) {
-		if (!a->live)
-			continue;
-		if (a->is_return)
-			tl_retprobe_unregister(&a->ret);
-		else
-			probes[n++] = &a->site;
-	}
-	if (n)
-		ret = tl_probes_unregister(probes, n);
-	tl_os_free(probes, max * sizeof(*probes));
+	disarm_kind(&b, true);
+	ret = disarm_kind(&b, false);
+	batch_deinit(&b);
 	tl_agent_counts(c);
 	all = NULL;
 	tl_slab_deinit(&slab);

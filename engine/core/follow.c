@@ -131,24 +131,14 @@ static bool any_by_trap(const struct tl_ret_follow *f)
 	return false;
 }
 
-static int arm(struct tl_ret_state *st, struct tl_ret_follow *f)
-{
-	int ret = tl_probes_register_locked(f->list, f->nexits + 1, NULL);
+/* Found, but not watched yet. Those of one return probe follow each other, the newest first. */
+struct found {
+	struct tl_ret_follow *list;
+	size_t n;
+};
 
-	if (ret)
-		return ret;
-	if (any_by_trap(f)) {
-		tl_probes_unregister_locked(f->list, f->nexits + 1);
-		return -TL_E_TRAP_FORBIDDEN;
-	}
-	f->next = st->followed;
-	TL_STORE(&st->followed, f);
-	st->nfollowed++;
-	return 0;
-}
-
-/* The part that holds `to`, watched from now on. */
-static int follow(struct tl_ret_state *st, uintptr_t to, struct tl_ret_follow **out)
+/* The part that holds `to`, to be watched. */
+static int find(struct tl_ret_state *st, uintptr_t to, struct found *found)
 {
 	const struct tl_image *img;
 	struct tl_func_part part;
@@ -169,27 +159,36 @@ static int follow(struct tl_ret_state *st, uintptr_t to, struct tl_ret_follow **
 	tl_os_free(exits, size);
 	if (!f)
 		return -TL_E_NOMEM;
-	n = arm(st, f);
-	if (n)
-		tl_os_free(f, f->size);
-	else
-		*out = f;
-	return n;
+	f->st = st;
+	f->to = to;
+	f->next = found->list;
+	found->list = f;
+	found->n++;
+	return 0;
 }
 
-static void look_at(struct tl_ret_state *st, uintptr_t to)
+/* Is it among those found already, or is there no room for it? */
+static bool is_found(const struct tl_ret_state *st, uintptr_t to, const struct found *found)
 {
-	struct tl_ret_follow *f = NULL;
+	const struct tl_ret_follow *f = found->list;
+	uint32_t n = st->nfollowed;
+
+	for (; f && f->st == st; f = f->next, n++)
+		if (to - f->part.start < f->part.size)
+			return true;
+	return n >= FOLLOW_MAX;
+}
+
+static void look_at(struct tl_ret_state *st, uintptr_t to, struct found *found)
+{
 	int ret;
 
 	if (!to || to == (uintptr_t)st->rp->entry || tl_ret_followed(st, to) ||
-		is_refused(st, to) || is_unbound(to))
+		is_refused(st, to) || is_found(st, to, found) || is_unbound(to))
 		return;
-	ret = follow(st, to, &f);
+	ret = find(st, to, found);
 	if (ret)
 		refuse(st, to, ret);
-	else
-		tl_ret_follow_exits(st, f->exits, f->nexits);
 }
 
 static uintptr_t leads_to(const struct tl_exit *e)
@@ -201,59 +200,162 @@ static uintptr_t leads_to(const struct tl_exit *e)
 	return to;
 }
 
-/* Goes as deep as FOLLOW_MAX. */
-void tl_ret_follow_exits(struct tl_ret_state *st, const struct tl_ret_exit *exits, size_t n)
+static void look_behind(
+	struct tl_ret_state *st, const struct tl_ret_exit *exits, size_t n, struct found *found)
 {
-	TL_ASSERT_HELD();
 	for (size_t i = 0; i < n; i++)
-		look_at(st, leads_to(&exits[i].exit));
+		look_at(st, leads_to(&exits[i].exit), found);
 }
 
-static void follow_wanted(struct tl_ret_state *st)
+/* Makes one that was found a watched one, or forgets it. */
+static void settle(struct tl_group *g)
+{
+	struct tl_ret_follow *f = g->owner;
+	struct tl_ret_state *st = f->st;
+
+	if (g->result) {
+		refuse(st, f->to, g->result);
+		tl_os_free(f, f->size);
+		return;
+	}
+	f->next = st->followed;
+	TL_STORE(&st->followed, f);
+	st->nfollowed++;
+}
+
+/* Those that are slow are taken away again. */
+static void drop_slow(struct tl_group *g, struct tl_group *slow, size_t n)
+{
+	size_t nslow = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!g[i].result && any_by_trap(g[i].owner)) {
+			slow[nslow++] = g[i];
+			g[i].result = -TL_E_TRAP_FORBIDDEN;
+		}
+	tl_groups_unregister_locked(slow, nslow);
+}
+
+/* Watches what was found, and finds what lies behind it. */
+static void watch(struct found *found)
+{
+	size_t n = found->n, bytes = 2 * n * sizeof(struct tl_group);
+	struct tl_ret_follow *f = found->list, *next;
+	struct tl_group *g = tl_os_alloc(bytes), one;
+
+	*found = (struct found){NULL, 0};
+	for (size_t i = 0; f; f = next, i++) {
+		next = f->next;
+		one = (struct tl_group){f->list, f->nexits + 1, g ? 0 : -TL_E_NOMEM, f};
+		if (g)
+			g[i] = one;
+		else
+			settle(&one);
+	}
+	if (!g)
+		return;
+	tl_groups_register_locked(g, n);
+	drop_slow(g, g + n, n);
+	for (size_t i = 0; i < n; i++)
+		settle(&g[i]);
+	for (size_t i = 0; i < n; i++) {
+		f = g[i].owner;
+		if (!g[i].result)
+			look_behind(f->st, f->exits, f->nexits, found);
+	}
+	tl_os_free(g, bytes);
+}
+
+static void look_at_wanted(struct tl_ret_state *st, struct found *found)
 {
 	for (unsigned i = 0; i < TL_RET_WANTED; i++) {
 		uintptr_t to = TL_LOAD(&st->wanted[i]);
 
-		look_at(st, to);
+		look_at(st, to, found);
 		TL_STORE(&st->wanted[i], 0);
 	}
 }
 
-int tl_retprobe_follow(void)
+/* Goes as deep as FOLLOW_MAX. */
+void tl_ret_follow_all(struct tl_ret_state *list)
+{
+	struct found found = {NULL, 0};
+	struct tl_ret_state *st;
+
+	TL_ASSERT_HELD();
+	for (st = list; st; st = st->next) {
+		look_behind(st, st->exits, st->nexits, &found);
+		for (const struct tl_ret_follow *f = st->followed; f; f = f->next)
+			look_behind(st, f->exits, f->nexits, &found);
+		look_at_wanted(st, &found);
+	}
+	while (found.n)
+		watch(&found);
+}
+
+static uint32_t count_followed(void)
 {
 	uint32_t n = 0;
+
+	for (const struct tl_ret_state *st = tl_ret_states; st; st = st->next)
+		n += st->nfollowed;
+	return n;
+}
+
+int tl_retprobe_follow(void)
+{
+	uint32_t before;
 	int ret = 0;
 
 	tl_os_lock();
 	TL_STORE(&tl_ret_wanting, 0);
 	if (tl_core.ready)
 		ret = tl_images_refresh();
-	for (struct tl_ret_state *st = tl_ret_states; st && !ret; st = st->next) {
-		uint32_t before = st->nfollowed;
-
-		tl_ret_follow_exits(st, st->exits, st->nexits);
-		for (const struct tl_ret_follow *f = st->followed; f; f = f->next)
-			tl_ret_follow_exits(st, f->exits, f->nexits);
-		follow_wanted(st);
-		n += st->nfollowed - before;
+	before = count_followed();
+	if (!ret) {
+		tl_ret_follow_all(tl_ret_states);
+		ret = (int)(count_followed() - before);
 	}
 	tl_os_unlock();
-	return ret ? ret : (int)n;
+	return ret;
 }
 
-void tl_ret_unfollow(struct tl_ret_state *st)
+static void forget_followed(struct tl_ret_state *st)
 {
 	struct tl_ret_follow *f, *next;
 
-	TL_ASSERT_HELD();
-	for (f = st->followed; f; f = f->next)
-		tl_probes_unregister_locked(f->list, f->nexits + 1);
 	for (f = st->followed; f; f = next) {
 		next = f->next;
 		tl_os_free(f, f->size);
 	}
 	st->followed = NULL;
 	st->nfollowed = 0;
+}
+
+void tl_ret_unfollow_all(struct tl_ret_state *list)
+{
+	struct tl_ret_state *st;
+	struct tl_ret_follow *f;
+	struct tl_group *g;
+	size_t n = 0, bytes;
+
+	TL_ASSERT_HELD();
+	for (st = list; st; st = st->next)
+		n += st->nfollowed;
+	bytes = n * sizeof(*g);
+	g = n ? tl_os_alloc(bytes) : NULL;
+	n = 0;
+	for (st = list; st; st = st->next)
+		for (f = st->followed; f; f = f->next)
+			if (g)
+				g[n++] = (struct tl_group){.list = f->list, .n = f->nexits + 1};
+			else
+				tl_probes_unregister_locked(f->list, f->nexits + 1);
+	tl_groups_unregister_locked(g, n);
+	if (g)
+		tl_os_free(g, bytes);
+	for (st = list; st; st = st->next)
+		forget_followed(st);
 }
 
 /* --- telling ---------------------------------------------------------------------- */

@@ -66,6 +66,7 @@ struct tl_site {
 	struct tl_site *follow; /* list of sites to be looked at after the batch */
 	bool noted; /* in that list */
 	uint32_t refs; /* detours, live and retired, that hold its address */
+	int why; /* it was refused, -TL_E_: of use only to who has just cleared it */
 	uint32_t image; /* tl_image_generation() when it was registered */
 	uintptr_t func_start; /* as given by a probe, else 0 */
 	uint32_t func_size;
@@ -362,7 +363,21 @@ extern struct tl_core tl_core;
 
 int tl_engine_init_locked(void);
 int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed);
+/* The same; after a refusal whys[i] is set for all that would be refused, not for the first only. */
+int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int *whys);
 int tl_probes_unregister_locked(struct tl_probe **probes, size_t n);
+
+/* groups.c: probes that stand or fall together. */
+struct tl_group {
+	struct tl_probe **list;
+	size_t n;
+	int result; /* 0 or -TL_E_ */
+	void *owner; /* the caller's */
+};
+/* Registers each group whose result is 0; leaves those that are refused out, and says why in their result. */
+void tl_groups_register_locked(struct tl_group *g, size_t n);
+/* All of them, whatever their result. 0, or the first -TL_E_. */
+int tl_groups_unregister_locked(struct tl_group *g, size_t n);
 
 /* --- asserts and races ------------------------------------------------------------------------------ */
 

@@ -203,7 +203,39 @@ static int check_disabled(struct tl_probe **probes, size_t n, size_t *failed)
 	return 0;
 }
 
-int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed)
+static void note_refusal(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why)
+{
+	(void)arg;
+	if (!plan)
+		tl_site_find(s->addr)->why = why;
+}
+
+/* Places that may not be probed at all: they may also be what others were refused for. */
+static bool find_forbidden(struct tl_probe **probes, size_t n, int *whys)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		whys[i] = tl_site_check(probes[i]->site);
+		any |= whys[i] != 0;
+	}
+	return any;
+}
+
+/* Some site was refused: which ones would be? One in the way of another may go away itself. */
+static void find_refused(struct tl_batch *b, struct tl_probe **probes, size_t n, int *whys)
+{
+	if (find_forbidden(probes, n, whys))
+		return;
+	for (size_t i = 0; i < b->nsites; i++)
+		b->sites[i]->why = 0;
+	tl_batch_foresee(b, note_refusal, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (probes[i]->site->why != -TL_E_NEIGHBOUR)
+			whys[i] = probes[i]->site->why;
+}
+
+int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int *whys)
 {
 	struct tl_batch b;
 	size_t ready = 0, unused;
@@ -222,6 +254,8 @@ int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed
 		ret = prepare(probes[ready]);
 		if (ret) {
 			*failed = ready;
+			if (whys)
+				whys[ready] = ret;
 			goto undo;
 		}
 	}
@@ -234,6 +268,10 @@ int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed
 	ret = tl_batch_commit(&b);
 	if (ret) {
 		*failed = b.bad ? index_of(probes, n, b.bad) : 0;
+		if (b.bad && whys) {
+			find_refused(&b, probes, n, whys);
+			whys[*failed] = ret;
+		}
 		goto undo;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -250,6 +288,11 @@ undo:
 	unprepare(&b, probes, ready);
 	tl_batch_deinit(&b);
 	return ret;
+}
+
+int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed)
+{
+	return tl_probes_try_locked(probes, n, failed, NULL);
 }
 
 int tl_probes_register(struct tl_probe **probes, size_t n, size_t *failed)

@@ -44,6 +44,8 @@ struct tl_ret_exit {
 /* A function, or a part of one, that calls leave to by a jump: its entry and exits are watched. */
 struct tl_ret_follow {
 	struct tl_ret_follow *next;
+	struct tl_ret_state *st;
+	uintptr_t to; /* where the jump leads to that it was found by */
 	size_t size; /* of this memory */
 	struct tl_func_part part;
 	struct tl_probe entry;
@@ -62,7 +64,8 @@ struct tl_ret_state {
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
 	struct tl_retprobe *rp;
-	struct tl_ret_state *next;
+	struct tl_ret_state *next, **link; /* that leads to it, while it is in tl_ret_states */
+	int *result; /* while it is being registered */
 	size_t size;
 	struct tl_probe entry;
 	struct tl_probe **list; /* entry and exits */
@@ -109,8 +112,9 @@ void tl_ret_fill_exit(struct tl_ret_exit *e, struct tl_ret_state *st, const stru
 bool tl_ret_by_trap(const struct tl_probe *p);
 
 /* follow.c: functions that are left to by a jump. Engine lock held, but for the last two. */
-void tl_ret_follow_exits(struct tl_ret_state *st, const struct tl_ret_exit *exits, size_t n);
-void tl_ret_unfollow(struct tl_ret_state *st);
+void tl_ret_follow_all(
+	struct tl_ret_state *list); /* of all in the list, in one batch for each level */
+void tl_ret_unfollow_all(struct tl_ret_state *list);
 void tl_ret_tell_tails(const struct tl_ret_state *st, struct tl_retprobe_info *info);
 /* The followed part that holds `to` and whose probes are in place, or NULL. From a handler. */
 const struct tl_ret_follow *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to);

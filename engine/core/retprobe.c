@@ -242,86 +242,270 @@ bool tl_ret_by_trap(const struct tl_probe *p)
 	return patch && patch->plan.rung == TL_RUNG_TRAP;
 }
 
-/* Those that are jumped to first: no call leaves before somebody watches. */
-static int arm(struct tl_ret_state *st)
+/* Knows its exits; nothing is in place yet. */
+static int prepare(struct tl_retprobe *rp, int *result, struct tl_ret_state **out)
 {
-	const struct tl_ret_exit *slow;
-	int ret;
-
-	tl_ret_follow_exits(st, st->exits, st->nexits);
-	ret = tl_probes_register_locked(st->list, st->nexits + 1, NULL);
-	if (ret)
-		goto unfollow;
-	slow = slow_jump(st);
-	if (!slow)
-		return 0;
-	st->rp->bad_exit = slow->exit.addr;
-	tl_probes_unregister_locked(st->list, st->nexits + 1);
-	ret = -TL_E_NO_EXIT;
-unfollow:
-	tl_ret_unfollow(st);
-	return ret;
-}
-
-int tl_retprobe_register(struct tl_retprobe *rp)
-{
-	struct tl_ret_state *st = NULL;
+	struct tl_ret_state *st;
 	int ret;
 
 	if (!sane(rp))
 		return -TL_E_INVAL;
 	if (rp->state)
 		return -TL_E_STATE;
-	tl_os_lock();
-	ret = tl_engine_init_locked();
+	rp->bad_exit = 0;
+	ret = state_for(rp, &st);
+	if (ret)
+		return ret;
+	rp->nmissed = rp->nabandoned = rp->ntails = 0;
+	rp->state = st;
+	st->result = result;
+	*out = st;
+	return 0;
+}
+
+static bool has_computed(const struct tl_ret_state *st)
+{
+	for (size_t i = 0; i < st->nexits; i++)
+		if (st->exits[i].exit.kind == TL_EXIT_COMPUTED)
+			return true;
+	return false;
+}
+
+static void insert(struct tl_ret_state *st)
+{
+	st->next = tl_ret_states;
+	st->link = &tl_ret_states;
+	if (st->next)
+		st->next->link = &st->next;
+	tl_ret_states = st;
+}
+
+static void forget(struct tl_ret_state *list)
+{
+	struct tl_ret_state *st, *next;
+
+	for (st = list; st; st = next) {
+		next = st->next;
+		st->rp->state = NULL;
+		tl_os_free(st, st->size);
+	}
+}
+
+/* Registered, but too slow to stay? */
+static bool is_slow(const struct tl_group *g)
+{
+	const struct tl_ret_state *st = g->owner;
+	const struct tl_ret_exit *jump = g->result ? NULL : slow_jump(st);
+
+	if (jump)
+		st->rp->bad_exit = jump->exit.addr;
+	return jump;
+}
+
+/* Alone, with its neighbours in place, it may come out better. */
+static void try_again(struct tl_group *g)
+{
+	g->result = tl_probes_register_locked(g->list, g->n, NULL);
+	if (!is_slow(g))
+		return;
+	tl_probes_unregister_locked(g->list, g->n);
+	g->result = -TL_E_NO_EXIT;
+}
+
+/* Those whose exits are too slow are taken away again. */
+static void drop_slow(struct tl_group *g, struct tl_group *slow, size_t n)
+{
+	size_t nslow = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_slow(&g[i])) {
+			slow[nslow++] = g[i];
+			g[i].result = -TL_E_NO_EXIT;
+		}
+	tl_groups_unregister_locked(slow, nslow);
+	for (size_t i = 0; i < n && nslow; i++)
+		if (g[i].result == -TL_E_NO_EXIT)
+			try_again(&g[i]);
+}
+
+/* All of a list into groups g[]. */
+static size_t fill_groups(struct tl_group *g, struct tl_ret_state *list)
+{
+	size_t n = 0;
+
+	for (struct tl_ret_state *st = list; st; st = st->next)
+		g[n++] = (struct tl_group){st->list, st->nexits + 1, 0, st};
+	return n;
+}
+
+/*
+ * Those that are jumped to first, and all of them: no call leaves before
+ * somebody watches. g has room for twice the list. Returns those refused.
+ */
+static struct tl_ret_state *arm(struct tl_ret_state *list, struct tl_group *g)
+{
+	struct tl_ret_state *refused = NULL;
+	size_t n;
+
+	tl_ret_follow_all(list);
+	n = fill_groups(g, list);
+	tl_groups_register_locked(g, n);
+	drop_slow(g, g + n, n);
+	for (size_t i = 0; i < n; i++) {
+		struct tl_ret_state *st = g[i].owner;
+
+		*st->result = g[i].result;
+		st->result = NULL;
+		if (!g[i].result) {
+			insert(st);
+			continue;
+		}
+		st->next = refused;
+		refused = st;
+	}
+	return refused;
+}
+
+/* The choosy ones go first: a computed jump must not come out as a breakpoint. */
+static int register_locked(struct tl_retprobe **rps, size_t n, int *results, struct tl_group *g)
+{
+	struct tl_ret_state *lists[2] = {NULL, NULL}, *one;
+	int ret = tl_engine_init_locked();
+
 	if (!ret)
 		ret = tl_images_refresh();
 	tl_func_forget(&tl_core.func);
-	rp->bad_exit = 0;
-	if (!ret)
-		ret = state_for(rp, &st);
-	if (!ret) {
-		rp->nmissed = rp->nabandoned = rp->ntails = 0;
-		ret = arm(st);
+	for (size_t i = n; i--;) { /* the lists are in the caller's order */
+		one = NULL;
+		results[i] = ret ? ret : prepare(rps[i], &results[i], &one);
+		if (one) {
+			struct tl_ret_state **list = &lists[!has_computed(one)];
+
+			one->next = *list;
+			*list = one;
+		}
 	}
-	if (!ret) {
-		rp->state = st;
-		st->next = tl_ret_states;
-		tl_ret_states = st;
-	} else if (st) {
-		tl_os_free(st, st->size);
+	for (unsigned i = 0; i < 2; i++) {
+		one = arm(lists[i], g);
+		tl_ret_unfollow_all(one);
+		forget(one);
+	}
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = results[i];
+	return ret;
+}
+
+int tl_retprobes_register(struct tl_retprobe **rps, size_t n, int *results)
+{
+	size_t bytes = 2 * n * sizeof(struct tl_group);
+	struct tl_group *g;
+	int ret = -TL_E_NOMEM;
+
+	if (!n)
+		return 0;
+	if (!rps || !results)
+		return -TL_E_INVAL;
+	tl_os_lock();
+	g = tl_os_alloc(bytes);
+	for (size_t i = 0; i < n && !g; i++)
+		results[i] = ret;
+	if (g) {
+		ret = register_locked(rps, n, results, g);
+		tl_os_free(g, bytes);
 	}
 	tl_os_unlock();
 	return ret;
 }
 
-static int unregister_locked(struct tl_retprobe *rp)
+int tl_retprobe_register(struct tl_retprobe *rp)
 {
-	struct tl_ret_state *st = rp->state, **link;
-	int ret = tl_probes_unregister_locked(st->list, st->nexits + 1);
+	int result;
 
-	tl_ret_unfollow(st);
-	for (size_t i = 0; i <= st->nexits; i++)
-		rp->nmissed += st->list[i]->nmissed;
-	for (link = &tl_ret_states; *link && *link != st; link = &(*link)->next)
-		;
-	TL_ASSERT(*link == st);
-	if (*link)
-		*link = st->next;
-	rp->state = NULL;
-	tl_os_free(st, st->size);
+	return tl_retprobes_register(&rp, 1, &result);
+}
+
+static void remove_state(struct tl_ret_state *st)
+{
+	*st->link = st->next;
+	if (st->next)
+		st->next->link = st->link;
+}
+
+/* Those of a list that is not tl_ret_states; g has room for it. */
+static int unregister_locked(struct tl_ret_state *list, struct tl_group *g)
+{
+	int ret = tl_groups_unregister_locked(g, fill_groups(g, list));
+
+	tl_ret_unfollow_all(list);
+	for (struct tl_ret_state *st = list; st; st = st->next)
+		for (size_t i = 0; i <= st->nexits; i++)
+			st->rp->nmissed += st->list[i]->nmissed;
+	forget(list);
 	return ret;
+}
+
+/* The last resort where memory is short: one at a time. */
+static int unregister_one(struct tl_retprobe *rp)
+{
+	struct tl_ret_state *st = rp ? rp->state : NULL;
+	struct tl_group g;
+
+	if (!st)
+		return rp ? -TL_E_STATE : -TL_E_INVAL;
+	remove_state(st);
+	st->next = NULL;
+	return unregister_locked(st, &g);
 }
 
 int tl_retprobe_unregister(struct tl_retprobe *rp)
 {
-	int ret = -TL_E_STATE;
+	int ret;
 
-	if (!rp)
+	tl_os_lock();
+	ret = unregister_one(rp);
+	tl_os_unlock();
+	return ret;
+}
+
+static int unregister_many(struct tl_retprobe **rps, size_t n, struct tl_group *g)
+{
+	struct tl_ret_state *list = NULL, *st;
+
+	for (size_t i = 0; i < n; i++)
+		if (!rps[i] || !rps[i]->state)
+			return rps[i] ? -TL_E_STATE : -TL_E_INVAL;
+	for (size_t i = n; i--;) {
+		st = rps[i]->state;
+		if (!st)
+			continue; /* named twice */
+		rps[i]->state = NULL;
+		remove_state(st);
+		st->next = list;
+		list = st;
+	}
+	return unregister_locked(list, g);
+}
+
+int tl_retprobes_unregister(struct tl_retprobe **rps, size_t n)
+{
+	size_t bytes = n * sizeof(struct tl_group);
+	struct tl_group *g;
+	int ret = 0, err;
+
+	if (!n)
+		return 0;
+	if (!rps)
 		return -TL_E_INVAL;
 	tl_os_lock();
-	if (rp->state)
-		ret = unregister_locked(rp);
+	g = tl_os_alloc(bytes);
+	for (size_t i = 0; i < n && !g; i++) {
+		err = unregister_one(rps[i]);
+		ret = ret ? ret : err;
+	}
+	if (g) {
+		ret = unregister_many(rps, n, g);
+		tl_os_free(g, bytes);
+	}
 	tl_os_unlock();
 	return ret;
 }
@@ -329,7 +513,7 @@ int tl_retprobe_unregister(struct tl_retprobe *rp)
 void tl_ret_unregister_all(void)
 {
 	while (tl_ret_states)
-		unregister_locked(tl_ret_states->rp);
+		unregister_one(tl_ret_states->rp);
 }
 
 void tl_ret_thread_gone(unsigned index)

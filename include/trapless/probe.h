@@ -91,6 +91,12 @@ int tl_probe_register(struct tl_probe *p);
 int tl_probes_register(struct tl_probe **probes, size_t n, size_t *failed);
 
 /*
+ * Many, each for itself: whoever is refused is left out, and results[i] says
+ * why (0: registered). Sleeps. Returns 0, or the first refusal.
+ */
+int tl_probes_register_each(struct tl_probe **probes, size_t n, int *results);
+
+/*
  * Take away. When these return no handler of the probe runs or will run, and
  * its memory is the caller's again; the text is byte for byte what it was
  * unless other probes remain there. A probe whose library was unmapped is
@@ -176,6 +182,13 @@ struct tl_retprobe_info {
 
 int tl_retprobe_register(struct tl_retprobe *rp);   /* sleeps */
 int tl_retprobe_unregister(struct tl_retprobe *rp); /* sleeps */
+/*
+ * Many at once, which is far quicker than one after the other. Each stands for
+ * itself: results[i] is 0, or -TL_E_ why that one was refused. Returns 0, or
+ * the first refusal. To unregister all must be registered. Both sleep.
+ */
+int tl_retprobes_register(struct tl_retprobe **rps, size_t n, int *results);
+int tl_retprobes_unregister(struct tl_retprobe **rps, size_t n);
 int tl_retprobe_describe(const struct tl_retprobe *rp, struct tl_retprobe_info *info); /* sleeps */
 /*
  * Look again at jumps that could not be followed when their probe was

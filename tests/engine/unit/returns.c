@@ -299,6 +299,40 @@ static void what_threads_keep_leaves_enough_for_others(void)
 	CHECK(clean());
 }
 
+/* 0 call 16 | 5 call 24 | 10 ret; 16 and 24: functions. One probe, the middle one, is inside an instruction. */
+static void one_refused_in_a_batch_leaves_the_rest(void)
+{
+	struct tl_func_part two[2];
+	struct tl_retprobe a, bad, b, *all[3] = {&a, &bad, &b}, *kept[2] = {&a, &b};
+	struct tl_retprobe_info info;
+	int results[3] = {1, 1, 1};
+
+	world();
+	emit_rel32(TOY_CALL, 16);
+	emit_rel32(TOY_CALL, 24);
+	E(TOY_RET, TOY_NOP, TOY_NOP, TOY_NOP, TOY_NOP, TOY_NOP);
+	E(TOY_INC, 1, TOY_INC, 1, TOY_INC, 1, TOY_RET, TOY_NOP);
+	E(TOY_INC, 2, TOY_INC, 2, TOY_INC, 2, TOY_RET);
+	a = probe(16, 23);
+	two[0] = parts[0];
+	b = bad = probe(24, 31);
+	two[1] = parts[0];
+	a.parts = &two[0];
+	b.parts = &two[1];
+	bad.entry = (void *)TEXT(25); /* inside an instruction */
+	bad.parts = &two[1];
+	CHECK(tl_retprobes_register(all, 3, results) == results[1]);
+	CHECK(results[0] == 0 && results[1] < 0 && results[2] == 0 && !bad.state);
+	CHECK(go(1) && entries == 2 && returns == 2 && cpu.r[1] == 3);
+	CHECK(tl_retprobe_describe(&a, &info) == 0 && info.nexits == 1);
+	CHECK(tl_retprobes_register(all, 3, results) < 0 && results[0] == -TL_E_STATE);
+	CHECK(tl_retprobes_unregister(all, 3) == -TL_E_STATE && a.state && b.state);
+	CHECK(tl_retprobes_unregister(kept, 2) == 0 && !a.state && !b.state);
+	CHECK(go(1) && entries == 2 && returns == 2);
+	CHECK(a.nmissed == 0 && b.nmissed == 0);
+	CHECK(clean());
+}
+
 int main(void)
 {
 	RUN(recursion_pairs_every_call);
@@ -313,5 +347,6 @@ int main(void)
 	RUN(a_function_of_one_instruction);
 	RUN(calls_of_dead_threads_are_given_back);
 	RUN(what_threads_keep_leaves_enough_for_others);
+	RUN(one_refused_in_a_batch_leaves_the_rest);
 	return UNIT_RESULT();
 }
