@@ -52,14 +52,6 @@ static void put_printf(
 		tl_format(fmt, args, (uint32_t)n, put, s->out);
 }
 
-/* Text records are padded with zero bytes. */
-static uint32_t text_size(const uint8_t *payload, uint32_t size)
-{
-	while (size && !payload[size - 1])
-		size--;
-	return size;
-}
-
 static void raw_write(struct session *s, const void *p, size_t n)
 {
 	const char *at = p;
@@ -95,6 +87,7 @@ static int put_record(
 	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	struct session *s = arg;
+	const char *text;
 	uint32_t n;
 
 	if (s->raw >= 0) {
@@ -107,21 +100,21 @@ static int put_record(
 		put_printf(s, r, payload, size);
 		break;
 	case TL_REC_TEXT:
-		n = text_size(payload, size);
-		fwrite(payload, 1, n, s->out);
+		text = tl_record_text(payload, size, &n);
+		fwrite(text, 1, n, s->out);
 		break;
 	case TL_REC_ERROR:
 		s->errors++;
-		n = text_size(payload, size);
+		text = tl_record_text(payload, size, &n);
 		write_out(s);
-		fprintf(stderr, "ERROR: %.*s\n", (int)n, (const char *)payload);
+		fprintf(stderr, "ERROR: %.*s\n", (int)n, text);
 		break;
 	case TL_REC_WARN:
 		if (s->no_warnings)
 			break;
-		n = text_size(payload, size);
+		text = tl_record_text(payload, size, &n);
 		write_out(s);
-		fprintf(stderr, "WARNING: %.*s\n", (int)n, (const char *)payload);
+		fprintf(stderr, "WARNING: %.*s\n", (int)n, text);
 		break;
 	default:
 		s->damaged++;
