@@ -78,7 +78,4 @@ void tl_count_stop(void);
 /* os.c */
 extern bool tl_alone; /* the program has not begun: its one thread waits for us */
 
-/* preload.c: wake the helper, which sleeps on the runner's futex. */
-void tl_helper_wake(void);
-
 #endif

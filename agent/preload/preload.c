@@ -37,14 +37,6 @@ static uint32_t begun; /* futex: the program may begin */
 static uint32_t owner;
 enum { OWNER_NONE, OWNER_EXIT, OWNER_LEAVE };
 
-void tl_helper_wake(void)
-{
-	struct tl_preload *p = TL_LOAD(&tl_preload);
-
-	if (p) /* may be unmapped by now: the kernel does not mind */
-		tl_syscall3(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAKE, 1);
-}
-
 static bool own(uint32_t who)
 {
 	uint32_t none = OWNER_NONE;

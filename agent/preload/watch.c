@@ -31,6 +31,15 @@ __asm__(".text\n.globl tl_news_entry\n.hidden tl_news_entry\n.type tl_news_entry
 	"	ret\n"
 	".size tl_news_entry, . - tl_news_entry\n");
 
+/* It sleeps on the runner's futex. */
+static void wake_helper(void)
+{
+	struct tl_preload *p = TL_LOAD(&tl_preload);
+
+	if (p) /* may be unmapped by now: the kernel does not mind */
+		tl_syscall3(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAKE, 1);
+}
+
 /* The loader's thread. The helper may be about to sleep when we wake it: so more than once. */
 __attribute__((used)) void tl_news(void)
 {
@@ -42,7 +51,7 @@ __attribute__((used)) void tl_news(void)
 		return;
 	mine = __atomic_add_fetch(&asked, 1, __ATOMIC_SEQ_CST);
 	while (TL_LOAD(&watching) && (int32_t)((seen = TL_LOAD(&answered)) - mine) < 0) {
-		tl_helper_wake();
+		wake_helper();
 		tl_syscall4(TL_NR_futex, (long)&answered, TL_FUTEX_WAIT_PRIVATE, (long)seen,
 			(long)&nap);
 	}
