@@ -17,7 +17,6 @@ enum message_kind {
 	MSG_DONE, /* detached; number: pieces of memory that had to stay */
 	/* runner to guardian */
 	MSG_LEAVE, /* disarm, clean up, detach */
-	MSG_GO, /* launch: begin handlers have run, the program may start */
 };
 
 /* What became of a probe, in whichever process. */
