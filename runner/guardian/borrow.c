@@ -39,7 +39,7 @@ static int suits(struct guardian *g, struct thread *t)
 	struct proc_sleep where;
 	char state;
 
-	if (t->tgid != g->pid || t->helper || t->newborn || t->dead || t->held)
+	if (t->tgid != g->pid || !thread_is_theirs(t) || t->held)
 		return -1;
 	state = proc_state(t->tid);
 	if (!state || !strchr("RSt", state))

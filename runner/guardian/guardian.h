@@ -56,6 +56,12 @@ struct thread {
 	struct reissue again;
 };
 
+/* Of the program, not of ours; and it has begun. */
+static inline bool thread_is_theirs(const struct thread *t)
+{
+	return !t->helper && !t->dead && !t->newborn;
+}
+
 enum { THREAD_BUCKETS = 1024 };
 
 struct phase {
@@ -187,6 +193,8 @@ int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay
 
 /* maps.c: both read the mappings anew, into the control block too */
 int maps_read(struct guardian *g);
+/* In the control block, as it was last read; NULL: nothing is mapped there. */
+const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr);
 uint64_t maps_vdso(struct guardian *g, uint64_t *size); /* 0: there is none */
 
 /* images.c: maps and images anew, into the control block */
@@ -204,12 +212,18 @@ uint32_t loader_tid_offset(void);
 /* recover.c */
 int recover(struct guardian *g);
 
+/* stack.c: the end of the mapping that a stack pointer lies in, 0: none; the words up to there, n at `at` at a time */
+uint64_t stack_end(struct guardian *g, uint64_t sp);
+void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
+	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
+
 /* stop.c */
 int stop_all(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
-int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 
-void quiet_forget(struct guardian *g);
+/* quiet.c: 0, or -TL_E_BUSY: who? */
+int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
+void quiet_forget(struct guardian *g); /* the next one looks again */
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);

@@ -124,6 +124,22 @@ int maps_read(struct guardian *g)
 	return 0;
 }
 
+const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr)
+{
+	const struct tl_ctl_map *maps = g->ctl->maps;
+	uint32_t lo = 0, count = ctl_bounded(&g->ctl->nmaps, TL_CTL_MAPS), hi = count;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (maps[mid].hi > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < count && maps[lo].lo <= addr ? &maps[lo] : NULL;
+}
+
 uint64_t maps_vdso(struct guardian *g, uint64_t *size)
 {
 	size_t i;

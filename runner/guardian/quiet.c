@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Does a thread of the target stand in our memory, or has it an address of it on its stack? */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include <trapless/error.h>
+
+#include "../proc.h"
+#include "guardian.h"
+
+/* An address of ours that a thread stands at or has on its stack. */
+struct sight {
+	uint64_t value;
+	pid_t tid;
+};
+
+/* What one look at all threads has shown; an entry of value 0: that thread could not be looked at. */
+static struct sight *sights;
+static size_t nsights, max_sights;
+
+static void note_sight(uint64_t value, pid_t tid)
+{
+	if (nsights == max_sights) {
+		size_t more = max_sights ? max_sights * 2 : 1024;
+		void *p = realloc(sights, more * sizeof(*sights));
+
+		if (!p)
+			return;
+		sights = p;
+		max_sights = more;
+	}
+	sights[nsights++] = (struct sight){value, tid};
+}
+
+static uint64_t ours_lo, ours_hi; /* hull of our memory: a quick test */
+
+static bool is_ours(struct guardian *g, uint64_t addr)
+{
+	uint32_t i;
+
+	if (addr - ours_lo >= ours_hi - ours_lo)
+		return false;
+	for (i = 0; i < ctl_areas(g); i++) {
+		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
+			return true;
+	}
+	return addr - g->ctl->agent < g->ctl->agent_size;
+}
+
+static void find_hull(struct guardian *g)
+{
+	uint32_t i;
+
+	ours_lo = g->ctl->agent;
+	ours_hi = g->ctl->agent + g->ctl->agent_size;
+	for (i = 0; i < ctl_areas(g); i++) {
+		const struct tl_ctl_area *a = &g->ctl->areas[i];
+
+		if (!a->size)
+			continue;
+		ours_lo = a->lo < ours_lo ? a->lo : ours_lo;
+		ours_hi = a->lo + a->size > ours_hi ? a->lo + a->size : ours_hi;
+	}
+}
+
+/*
+ * Stacks hold plain numbers too (a size of 8 MiB ...), and our areas are large
+ * and thinly used: where nothing stands, nobody returns to or was interrupted.
+ */
+static bool is_empty(struct guardian *g, struct thread *t, uint64_t addr)
+{
+	uint64_t before = 0,
+		 behind = 0; /* what cannot be read, as at the ends of an area, is nothing */
+
+	target_read(g, t->tgid, addr - sizeof(before), &before, sizeof(before));
+	target_read(g, t->tgid, addr, &behind, sizeof(behind));
+	return !before && !behind;
+}
+
+struct looked_at {
+	struct guardian *g;
+	struct thread *t;
+};
+
+static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t n)
+{
+	const struct looked_at *l = arg;
+	size_t i;
+
+	(void)at;
+	for (i = 0; i < n; i++) {
+		if (is_ours(l->g, words[i]) && !is_empty(l->g, l->t, words[i]))
+			note_sight(words[i], l->t->tid);
+	}
+}
+
+/* Where a sleeping thread stands, without stopping it. */
+static bool asleep_at(struct thread *t, uint64_t *sp, uint64_t *pc)
+{
+	struct proc_sleep where;
+
+	if (!proc_sleeps(t->tid, &where))
+		return false;
+	*sp = where.sp;
+	*pc = where.pc;
+	return true;
+}
+
+/* Its registers by a short stop; false: could not be stopped. */
+static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uint64_t *pc)
+{
+	struct user_regs_struct regs, as_found;
+	uint64_t slept;
+	bool waits;
+
+	if (t->stopped) {
+		if (regs_get(t->tid, &regs))
+			return false;
+		*sp = regs.rsp;
+		*pc = regs.rip;
+		return true;
+	}
+	slept = sleep_so_far(g, t);
+	if (!thread_interrupt(g, t, 1000))
+		return false;
+	slept = sleep_confirmed(t, slept);
+	if (regs_get(t->tid, &regs))
+		return false;
+	*sp = regs.rsp;
+	*pc = regs.rip;
+	as_found = regs;
+	waits = signal_waits(g, t);
+	if (!waits && (long)regs.orig_rax >= 0) {
+		call_restart(g, t, &regs, slept);
+		if (memcmp(&regs, &as_found, sizeof(regs)))
+			regs_set(t->tid, &regs);
+	}
+	thread_release(g, t);
+	return true;
+}
+
+static void look_at(struct guardian *g, pid_t tid)
+{
+	struct looked_at l = {g, thread_find(g, tid)};
+	struct thread *t = l.t;
+	uint64_t sp, pc;
+
+	if (!t || !thread_is_theirs(t))
+		return;
+	if (!(!t->stopped && asleep_at(t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
+		if (thread_find(g, tid))
+			note_sight(0, tid);
+		return;
+	}
+	if (is_ours(g, pc))
+		note_sight(pc, tid);
+	stack_words(g, t, sp, look_at_words, &l);
+}
+
+/* Look at every thread once. What was out of reach before this began is then known to be quiet or not. */
+static void look_around(struct guardian *g)
+{
+	pid_t *tids;
+	size_t n = 0, i;
+	struct thread *t;
+
+	nsights = 0;
+	find_hull(g);
+	for (t = g->threads; t; t = t->next)
+		n++;
+	tids = calloc(n + 1, sizeof(*tids));
+	if (!tids) {
+		note_sight(0, 0);
+		return;
+	}
+	for (n = 0, t = g->threads; t; t = t->next)
+		tids[n++] = t->tid;
+	for (i = 0; i < n; i++)
+		look_at(g, tids[i]);
+	free(tids);
+}
+
+void quiet_forget(struct guardian *g)
+{
+	g->looked = false;
+}
+
+/* 0: nobody stands in [lo, hi) or has an address of it on the stack. */
+int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
+{
+	size_t i;
+
+	if (!g->looked)
+		look_around(g);
+	g->looked = g->one_look; /* while nothing new goes out of use, one look does for all */
+	for (i = 0; i < nsights; i++) {
+		if (sights[i].value && sights[i].value - lo >= hi - lo)
+			continue;
+		if (who)
+			*who = thread_find(g, sights[i].tid);
+		return -TL_E_BUSY;
+	}
+	return 0;
+}
