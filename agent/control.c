@@ -50,6 +50,18 @@ static int command_exit(void)
 	return 0;
 }
 
+static int command_lead_out(struct tl_ctl *c)
+{
+	uintptr_t to;
+	uint32_t i;
+
+	for (i = 0; i < c->npcs; i++) {
+		to = tl_detour_text(c->pcs[i].pc);
+		c->pcs[i].to = to ? to : c->pcs[i].pc;
+	}
+	return 0;
+}
+
 static int64_t run(struct tl_ctl *c)
 {
 	switch (c->command) {
@@ -64,6 +76,8 @@ static int64_t run(struct tl_ctl *c)
 		return 0;
 	case TL_CMD_FOLLOW:
 		return tl_agent_follow(c);
+	case TL_CMD_LEAD_OUT:
+		return command_lead_out(c);
 	case TL_CMD_EXIT:
 		return command_exit();
 	default:

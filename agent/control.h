@@ -32,6 +32,7 @@ enum tl_command {
 	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
 	TL_CMD_COUNTS, /* only the counts */
 	TL_CMD_FOLLOW, /* look again at the functions that return probes are left to by a jump */
+	TL_CMD_LEAD_OUT, /* after EXIT: pcs[] in detours to where they belong in the text */
 	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
 };
 

@@ -235,6 +235,16 @@ bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi)
 	return false;
 }
 
+uintptr_t tl_detour_text(uintptr_t ip)
+{
+	struct tl_detour *d;
+
+	for (d = next_retired(0); d; d = each_retired(d))
+		if (ip - d->at < d->used)
+			return tl_arch_ip_to_text(&d->plan, &tl_core.env, d->at, ip);
+	return 0;
+}
+
 /* Where somebody may still be in one of them, all memory stays mapped for good. */
 void tl_detour_deinit(void)
 {

@@ -132,6 +132,8 @@ size_t tl_detour_poll(bool force);
 bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi);
 /* Nobody is inside any detour, live or retired, that serves s. */
 bool tl_detour_site_quiet(const struct tl_site *s);
+/* For who leaves: the place in the text of a program counter in a retired detour, 0: it has none. */
+uintptr_t tl_detour_text(uintptr_t ip);
 void tl_detour_deinit(void);
 
 /* --- patches ----------------------------------------------------------------- */

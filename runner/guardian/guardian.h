@@ -45,6 +45,7 @@ struct thread {
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
+	bool inside; /* our code, when it was last looked at */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
 	bool follow; /* tracing system calls (launch) */
 	bool in_own_trap; /* in the program's handler of SIGTRAP: see trapmend.c */
@@ -105,7 +106,7 @@ struct guardian {
 	bool watching; /* the main loop is listening */
 	bool dl_missed; /* the loader had news while it was not */
 	struct thread *main_held;
-	bool looked, one_look; /* see quiet() */
+	bool looked, one_look, inside_only; /* see quiet() */
 	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
@@ -219,6 +220,7 @@ void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
 
 /* stop.c */
 int stop_all(struct guardian *g);
+void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 
 /* quiet.c: 0, or -TL_E_BUSY: who? */

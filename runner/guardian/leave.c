@@ -92,6 +92,23 @@ static bool text_restored(struct guardian *g)
 	return ok;
 }
 
+/*
+ * Nothing leads into our code any more. Who is still in it goes on in the text, where the agent knows the same place
+ * there; asleep in a call, it makes that again. Then all is given back, or nothing: how much is left.
+ */
+static int clear_out(struct guardian *g)
+{
+	maps_read(g);
+	if (quiet(g, 0, ~0ull, NULL)) {
+		stop_inside(g);
+		if (g->ctl->npcs)
+			helper_command(g, TL_CMD_LEAD_OUT);
+		resume_all(g, !g->crashed && !ended(g));
+		quiet_forget(g);
+	}
+	return g->crashed || ended(g) ? 1 : eject(g);
+}
+
 /* One try at giving everything back. 0: nothing of ours is left. */
 static int leave_once(struct guardian *g)
 {
@@ -101,10 +118,9 @@ static int leave_once(struct guardian *g)
 		g->restored = text_restored(g);
 	if (!g->restored || g->crashed || !helper_start(g, NULL))
 		return !ended(g) && !(g->restored && g->crashed);
-	maps_read(g);
 	quiet_forget(g);
 	g->one_look = true; /* nothing leads to our memory any more */
-	kept = eject(g);
+	kept = clear_out(g);
 	helper_end(g);
 	return ended(g) ? 0 : kept;
 }
@@ -133,10 +149,8 @@ static int leave(struct guardian *g)
 
 	if (!g->crashed && helper_start(g, NULL)) {
 		disarm(g);
-		if (g->restored && !ended(g)) {
-			maps_read(g);
-			kept = eject(g);
-		}
+		if (g->restored && !ended(g))
+			kept = clear_out(g);
 		helper_end(g);
 		guardian_phase(g, "detach", at);
 	}
@@ -173,6 +187,9 @@ void session_leave(struct guardian *g)
 		kept = leave(g);
 	if (kept)
 		kept = leave_later(g, 20, 900);
+	g->inside_only = true;
+	if (kept && !ended(g))
+		kept = leave_once(g);
 	if (kept && !ended(g))
 		name_blocker(g);
 	late = kept && !g->restored;

@@ -81,17 +81,31 @@ static bool is_empty(struct guardian *g, struct thread *t, uint64_t addr)
 struct looked_at {
 	struct guardian *g;
 	struct thread *t;
+	bool interrupted; /* a signal handler runs there that has interrupted code of ours */
 };
+
+/*
+ * Is at[0] the program counter of a signal frame? Flags and segments follow it, whoever made the frame's way back. What
+ * lies beyond `end` may be anything.
+ */
+static bool is_saved_pc(const uint64_t *at, const uint64_t *end)
+{
+	const uint64_t always = 1 << 1, never = ~0x3f7fd7ull, user = 3;
+
+	return at + 2 >= end || ((at[1] & always) && !(at[1] & never) && (at[2] & user) == user);
+}
 
 static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t n)
 {
-	const struct looked_at *l = arg;
+	struct looked_at *l = arg;
 	size_t i;
 
 	(void)at;
 	for (i = 0; i < n; i++) {
-		if (is_ours(l->g, words[i]) && !is_empty(l->g, l->t, words[i]))
-			note_sight(words[i], l->t->tid);
+		if (!is_ours(l->g, words[i]) || is_empty(l->g, l->t, words[i]))
+			continue;
+		note_sight(words[i], l->t->tid);
+		l->interrupted |= is_saved_pc(words + i, words + n);
 	}
 }
 
@@ -142,12 +156,14 @@ static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uin
 
 static void look_at(struct guardian *g, pid_t tid)
 {
-	struct looked_at l = {g, thread_find(g, tid)};
+	struct looked_at l = {.g = g, .t = thread_find(g, tid)};
 	struct thread *t = l.t;
+	size_t before = nsights;
 	uint64_t sp, pc;
 
 	if (!t || !thread_is_theirs(t))
 		return;
+	t->inside = false;
 	if (!(!t->stopped && asleep_at(t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
 		if (thread_find(g, tid))
 			note_sight(0, tid);
@@ -156,6 +172,10 @@ static void look_at(struct guardian *g, pid_t tid)
 	if (is_ours(g, pc))
 		note_sight(pc, tid);
 	stack_words(g, t, sp, look_at_words, &l);
+	t->inside = is_ours(g, pc) || l.interrupted;
+	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
+	if (!t->inside && g->inside_only)
+		nsights = before;
 }
 
 /* Look at every thread once. What was out of reach before this began is then known to be quiet or not. */

@@ -39,6 +39,11 @@ static int forbidden(struct guardian *g)
 	proc_status(g->pid, "TracerPid", 10, &tracer);
 	if (tracer) {
 		proc_name((pid_t)tracer, name, sizeof(name));
+		if (!strcmp(name, "trapless-guard"))
+			return guardian_fail(g,
+				"process %d is already traced by another session of trapless "
+				"(guardian: pid %d): end that first",
+				g->pid, (int)tracer);
 		return guardian_fail(g,
 			"process %d is already traced by %s (pid %d): end that first", g->pid, name,
 			(int)tracer);

@@ -134,19 +134,19 @@ static bool stop_one(struct guardian *g, struct thread *t)
 	return true;
 }
 
-static struct thread *next_running(struct guardian *g)
+static struct thread *next_running(struct guardian *g, bool inside)
 {
 	struct thread *t;
 
 	for (t = g->threads; t; t = t->next) {
-		if (thread_is_theirs(t) && !(t->stopped && t->held))
+		if (thread_is_theirs(t) && !(t->stopped && t->held) && (!inside || t->inside))
 			return t;
 	}
 	return NULL;
 }
 
-/* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */
-int stop_all(struct guardian *g)
+/* How many threads there is room for; 0: no memory. */
+static size_t stop_begin(struct guardian *g)
 {
 	size_t max = 16;
 	struct thread *t;
@@ -158,9 +158,30 @@ int stop_all(struct guardian *g)
 	found_regs = calloc(max, sizeof(*found_regs));
 	nstopped = 0;
 	g->ctl->npcs = 0;
-	if (!stopped || !found_regs)
+	return stopped && found_regs ? max : 0;
+}
+
+/* Only those that the last look has seen in our code; not who cannot be stopped. */
+void stop_inside(struct guardian *g)
+{
+	size_t max = stop_begin(g);
+	struct thread *t;
+
+	while (nstopped < max && (t = next_running(g, true))) {
+		t->inside = false; /* asked once */
+		stop_one(g, t);
+	}
+}
+
+/* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */
+int stop_all(struct guardian *g)
+{
+	size_t max = stop_begin(g);
+	struct thread *t;
+
+	if (!max)
 		return -TL_E_NOMEM;
-	while ((t = next_running(g))) {
+	while ((t = next_running(g, false))) {
 		pid_t tid = t->tid;
 
 		if (nstopped == max || (!stop_one(g, t) && thread_find(g, tid))) {

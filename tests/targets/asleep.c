@@ -2,7 +2,8 @@
 /*
  * A thread named `sleeper` reads from a pipe, by a system call instruction that
  * can be probed (`inside`). Each line of standard input wakes it once; the
- * answer is how often it has woken.
+ * answer is how often it has woken. What `step` has left on the stack lies
+ * above the sleeper's.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -27,11 +28,27 @@ __asm__(".text\n"
 static int wake[2];
 static sem_t woken;
 
+__attribute__((noinline)) void step(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) long rest(char *c)
+{
+	char unused[8192];
+	long n;
+
+	__asm__ volatile("" : : "r"(unused) : "memory");
+	n = nap(wake[0], c, 1);
+	__asm__ volatile("" : : "r"(unused) : "memory");
+	return n;
+}
+
 static void *run(void *arg)
 {
 	char c;
 
-	while (nap(wake[0], &c, 1) == 1)
+	while (step(), rest(&c) == 1)
 		sem_post(&woken);
 	sem_post(&woken);
 	return arg;
