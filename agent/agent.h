@@ -15,7 +15,6 @@ int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b);
 /* probes.c */
 int tl_agent_arm(struct tl_ctl *c);
 int tl_agent_disarm(struct tl_ctl *c);
-void tl_agent_counts(struct tl_ctl *c);
 int tl_agent_follow(struct tl_ctl *c);
 
 /* watch.c: places that concern the guardian, not the script */

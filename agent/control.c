@@ -71,9 +71,6 @@ static int64_t run(struct tl_ctl *c)
 		return tl_agent_arm(c);
 	case TL_CMD_DISARM:
 		return tl_agent_disarm(c);
-	case TL_CMD_COUNTS:
-		tl_agent_counts(c);
-		return 0;
 	case TL_CMD_FOLLOW:
 		return tl_agent_follow(c);
 	case TL_CMD_LEAD_OUT:

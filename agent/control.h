@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 4
+#define TL_CTL_VERSION 5
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -30,7 +30,6 @@ enum tl_command {
 	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
 	TL_CMD_ARM, /* probes[first, first + count): register; per-probe results */
 	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
-	TL_CMD_COUNTS, /* only the counts */
 	TL_CMD_FOLLOW, /* look again at the functions that return probes are left to by a jump */
 	TL_CMD_LEAD_OUT, /* after EXIT: pcs[] in detours to where they belong in the text */
 	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
@@ -93,6 +92,7 @@ struct tl_ctl_probe {
 	int32_t why[TL_CTL_RUNGS];
 	uint32_t nexits, ntrapped; /* of a return probe: its exits, those on the trap rung */
 	uint64_t nmissed, nabandoned, ntails;
+	uint64_t old_missed, old_abandoned, old_tails; /* of these: until its library was closed */
 	uint64_t at_missed[2], at_abandoned,
 		at_tails; /* where these stand in the target: read when it exits; 0: none */
 	uint64_t tail,
@@ -129,7 +129,8 @@ struct tl_ctl {
 		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does; 0: none */
 	uint64_t
 		at_wanting; /* nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
-	uint32_t patching, reserved3; /* enum tl_patching */
+	uint32_t patching; /* enum tl_patching */
+	uint32_t images_stale; /* objects were unmapped since TL_SVC_MAPS */
 	/* service */
 	uint32_t svc;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */

@@ -37,3 +37,10 @@ void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
 		to_parts[i].size = from_parts[i].size;
 	}
 }
+
+void tl_ctl_unplace(struct tl_ctl_probe *to)
+{
+	to->addr = 0;
+	to->result = 0;
+	to->armed = 0;
+}

@@ -22,5 +22,7 @@ void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_p
 /* Its image is mapped with this bias. */
 void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
 	const struct tl_tap_probe *from, const struct tl_tap_part *from_parts, uint64_t bias);
+/* Its image has been unmapped, and may come again. */
+void tl_ctl_unplace(struct tl_ctl_probe *to);
 
 #endif

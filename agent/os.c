@@ -51,14 +51,24 @@ static void image_add(const struct tl_ctl_image *from)
 	tl_image_add(&img);
 }
 
+/* The guardian has seen some go. */
+bool tl_os_images_stale(void)
+{
+	return tl_ctl->images_stale;
+}
+
 int tl_os_images_update(void)
 {
 	uint32_t i;
 
 	if (tl_agent_ask(TL_SVC_MAPS, 0, 0))
 		return -TL_E_NOMEM;
+	tl_ctl->images_stale = 0;
+	tl_images_begin();
 	for (i = 0; i < tl_ctl->nimages; i++)
 		image_add(&tl_ctl->images[i]);
+	if (i < TL_CTL_IMAGES) /* else there may be more of them */
+		tl_images_end();
 	return 0;
 }
 

@@ -219,8 +219,6 @@ int tl_agent_follow(struct tl_ctl *c)
 /* For a program that exits with probes in place: nobody can ask the engine then. */
 static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 {
-	if (!a->live)
-		return;
 	p->at_missed[0] = (uintptr_t)(a->is_return ? &a->ret.nmissed : &a->site.nmissed);
 	p->at_missed[1] = a->is_return || !a->site.site ? 0 : (uintptr_t)&a->site.site->nmissed;
 	p->at_abandoned = a->is_return ? (uintptr_t)&a->ret.nabandoned : 0;
@@ -246,6 +244,80 @@ static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 	arm_batch(c, b, returns);
 }
 
+/* --- taking away ------------------------------------------------------------- */
+
+/* It may be armed again: its library was closed, and comes back. */
+static void add_counts(struct tl_ctl_probe *p, const struct armed *a)
+{
+	p->nmissed = p->old_missed += a->is_return ? a->ret.nmissed : a->site.nmissed;
+	p->nabandoned = p->old_abandoned += a->is_return ? a->ret.nabandoned : 0;
+	p->ntails = p->old_tails += a->is_return ? a->ret.ntails : 0;
+}
+
+/* Has its library been closed? */
+static bool is_gone(const struct armed *a)
+{
+	const struct tl_probe *p = a->is_return ? a->entry : &a->site;
+
+	return p && p->state == TL_PROBE_GONE;
+}
+
+static int disarm_kind(struct tl_ctl *c, struct batch *b, bool returns, bool gone)
+{
+	int ret;
+
+	b->n = 0;
+	for (struct armed *a = all; a; a = a->next)
+		if (a->live && a->is_return == returns && (!gone || is_gone(a)))
+			batch_add(b, a);
+	ret = returns ? tl_retprobes_unregister(b->returns, b->n)
+		      : tl_probes_unregister(b->sites, b->n);
+	for (size_t i = 0; i < b->n; i++) {
+		struct tl_ctl_probe *p = ctl_probe(c, b->list[i]->index);
+
+		b->list[i]->live = false;
+		p->armed = 0;
+		add_counts(p, b->list[i]);
+	}
+	return ret;
+}
+
+static void forget_dead(void)
+{
+	struct armed *a, **link = &all;
+
+	while ((a = *link)) {
+		if (a->live) {
+			link = &a->next;
+			continue;
+		}
+		*link = a->next;
+		tl_slab_put(&slab, a);
+	}
+}
+
+/* All of them, or those that are gone. */
+static int disarm(struct tl_ctl *c, bool gone)
+{
+	struct batch b;
+	size_t max = 0;
+	int ret;
+
+	for (struct armed *a = all; a; a = a->next)
+		max++;
+	if (!max)
+		return 0;
+	if (batch_init(&b, max))
+		return -TL_E_NOMEM;
+	disarm_kind(c, &b, true, gone);
+	ret = disarm_kind(c, &b, false, gone);
+	batch_deinit(&b);
+	forget_dead();
+	return ret;
+}
+
+/* --- commands ---------------------------------------------------------------- */
+
 int tl_agent_arm(struct tl_ctl *c)
 {
 	struct armed *a;
@@ -257,6 +329,7 @@ int tl_agent_arm(struct tl_ctl *c)
 		return 0;
 	tl_probes_patching((enum tl_patching)c->patching);
 	tl_probes_optimize(c->jump != 0);
+	disarm(c, true);
 	if (batch_init(&b, c->count))
 		return -TL_E_NOMEM;
 	arm_kind(c, &b, true);
@@ -267,54 +340,20 @@ int tl_agent_arm(struct tl_ctl *c)
 		report_all(c);
 	for (a = all; a; a = a->next) {
 		ctl_probe(c, a->index)->armed = a->live;
-		where_counts(ctl_probe(c, a->index), a);
+		if (a->live)
+			where_counts(ctl_probe(c, a->index), a);
 		n += a->live;
 	}
 	return n;
 }
 
-void tl_agent_counts(struct tl_ctl *c)
-{
-	struct armed *a;
-
-	for (a = all; a; a = a->next) {
-		struct tl_ctl_probe *p = ctl_probe(c, a->index);
-
-		p->nmissed = a->is_return ? a->ret.nmissed : a->site.nmissed;
-		p->nabandoned = a->is_return ? a->ret.nabandoned : 0;
-		p->ntails = a->is_return ? a->ret.ntails : 0;
-	}
-}
-
-static int disarm_kind(struct batch *b, bool returns)
-{
-	b->n = 0;
-	for (struct armed *a = all; a; a = a->next)
-		if (a->live && a->is_return == returns)
-			batch_add(b, a);
-	return returns ? tl_retprobes_unregister(b->returns, b->n)
-		       : tl_probes_unregister(b->sites, b->n);
-}
-
 int tl_agent_disarm(struct tl_ctl *c)
 {
-	struct armed *a;
-	struct batch b;
-	size_t max = 0;
 	int ret;
 
 	tl_agent_unwatch();
-	for (a = all; a; a = a->next)
-		max++;
-	if (!max)
-		return 0;
-	if (batch_init(&b, max))
-		return -TL_E_NOMEM;
-	disarm_kind(&b, true);
-	ret = disarm_kind(&b, false);
-	batch_deinit(&b);
-	tl_agent_counts(c);
-	all = NULL;
-	tl_slab_deinit(&slab);
+	ret = disarm(c, false);
+	if (!all)
+		tl_slab_deinit(&slab);
 	return ret;
 }

@@ -13,7 +13,7 @@ ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c tex
 ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_signal.c own_stop.c) $(ENGINE_OS_TRAP_SRCS)
 ENGINE_OS_TRAP_SRCS = engine/os/process/own_trap.c engine/os/traptab.c
 # ... and what asks the engine itself.
-ENGINE_OS_GUARD_SRCS = $(addprefix engine/os/process/, own_guard.c own_images.c)
+ENGINE_OS_GUARD_SRCS = engine/os/process/own_guard.c
 
 # A module of the Linux kernel.
 ENGINE_OS_KERNEL_SRCS = engine/os/traptab.c $(addprefix engine/os/kernel/, init.c names.c alias.c mem.c code.c text.c \

@@ -51,7 +51,7 @@ static int add_segment(struct tl_image *img, const ElfW(Phdr) * ph)
 	img->hi = img->lo + ph->p_memsz;
 	if (vdso && img->lo <= vdso && vdso < img->hi)
 		img->flags |= TL_IMAGE_VDSO;
-	return tl_own_images_see(img);
+	return tl_image_add(img);
 }
 
 static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
@@ -102,10 +102,11 @@ int tl_os_images_update(void)
 {
 	int ret = 0;
 
-	tl_own_images_begin();
+	tl_images_begin();
 	dl_iterate_phdr(count_closed, &nclosed);
 	dl_iterate_phdr(add_object, &ret);
-	tl_own_images_end();
+	if (!ret)
+		tl_images_end();
 	tl_blacklist_add((uintptr_t)__start_tl_text, (uintptr_t)__stop_tl_text, -TL_E_SELF);
 	return ret;
 }

@@ -26,9 +26,9 @@ void tl_count_all(void)
 	for (i = 0; i < tl_ctl->nprobes; i++, p++) {
 		if (!p->armed)
 			continue;
-		p->nmissed = word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
-		p->nabandoned = word_at(p->at_abandoned);
-		p->ntails = word_at(p->at_tails);
+		p->nmissed = p->old_missed + word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
+		p->nabandoned = p->old_abandoned + word_at(p->at_abandoned);
+		p->ntails = p->old_tails + word_at(p->at_tails);
 	}
 	TL_STORE(&tl_preload->counted, 1);
 }

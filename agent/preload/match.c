@@ -77,6 +77,7 @@ struct look {
 	const struct tl_preload *p;
 	const struct tl_tap_image *want;
 	struct tl_symbol_image *here;
+	uint8_t seen[TL_CTL_IMAGES]; /* it is here now */
 	uint8_t other[TL_CTL_IMAGES]; /* another build of it is here */
 };
 
@@ -90,8 +91,10 @@ static int look_at(void *arg, const struct tl_object *o)
 
 		if (how == MATCH_OTHER && i < TL_CTL_IMAGES)
 			l->other[i] = 1;
-		if (how != MATCH_YES || l->here[i].hi)
+		if (how != MATCH_YES || (i < TL_CTL_IMAGES ? l->seen[i] : l->here[i].hi != 0))
 			continue;
+		if (i < TL_CTL_IMAGES)
+			l->seen[i] = 1;
 		l->here[i].bias = o->bias;
 		l->here[i].lo = o->lo;
 		l->here[i].hi = o->hi;
@@ -107,6 +110,14 @@ static bool is_here(const struct look *l, uint32_t image)
 static bool is_other(const struct look *l, uint32_t image)
 {
 	return image < TL_CTL_IMAGES && l->other[image];
+}
+
+/* An object that was closed has taken it along. */
+static bool is_gone(
+	const struct look *l, const struct tl_tap_probe *from, const struct tl_ctl_probe *p)
+{
+	return p->addr &&
+	       (!is_here(l, from->image) || p->addr != from->addr + l->here[from->image].bias);
 }
 
 /* --- probes ------------------------------------------------------------------------------- */
@@ -134,7 +145,12 @@ void tl_preload_place(struct tl_preload *p)
 	l.want = tl_module_table(p, &p->module.images);
 	l.here = (struct tl_symbol_image *)((char *)p + p->images_at);
 	tl_objects(look_at, &l);
+	for (i = 0; i < p->module.images.count && i < TL_CTL_IMAGES; i++)
+		if (!l.seen[i])
+			l.here[i].hi = 0;
 	for (i = 0; i < p->module.probes.count; i++, from++, to++) {
+		if (is_gone(&l, from, to))
+			tl_ctl_unplace(to);
 		if ((from->kind != TL_TAP_SITE && from->kind != TL_TAP_RETURN) || to->addr ||
 			to->result || from->flags & TL_TAP_PROBE_NEVER)
 			continue;

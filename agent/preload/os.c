@@ -86,7 +86,7 @@ static int add(void *arg, const struct tl_object *o)
 		return -TL_E_LIMIT;
 	set_name(img.name, sizeof(img.name), o->path);
 	tell(o, (*n)++);
-	return tl_own_images_see(&img);
+	return tl_image_add(&img);
 }
 
 bool tl_os_images_stale(void)
@@ -100,10 +100,11 @@ int tl_os_images_update(void)
 	int ret;
 
 	stamp = tl_objects_stamp();
-	tl_own_images_begin();
+	tl_images_begin();
 	ret = tl_objects(add, &n);
 	tl_ctl->nimages = n;
-	tl_own_images_end();
+	if (!ret)
+		tl_images_end();
 	return ret;
 }
 

@@ -8,6 +8,7 @@ struct image {
 	struct tl_entries entries;
 	struct image *next;
 	uint32_t generation;
+	bool seen; /* by the update under way, or the last one */
 };
 
 static struct image *images;
@@ -39,10 +40,12 @@ int tl_image_add(const struct tl_image *img)
 		im->img.eh_frame_hdr == img->eh_frame_hdr &&
 		tl_equal(im->img.name, img->name, sizeof(img->name))) {
 		im->img = *img;
+		im->seen = true;
 		return 0;
 	}
 	if (im) {
 		im->img = *img;
+		im->seen = true;
 		renew(im);
 		changed = true;
 		return 0;
@@ -51,27 +54,53 @@ int tl_image_add(const struct tl_image *img)
 	if (!im)
 		return -TL_E_NOMEM;
 	im->img = *img;
+	im->seen = true;
 	im->generation = ++generation;
 	im->next = images;
 	images = im;
 	return 0;
 }
 
+static void forget(struct image **link)
+{
+	struct image *im = *link;
+
+	*link = im->next;
+	changed = true;
+	tl_entries_forget(&im->entries);
+	tl_slab_put(&slab, im);
+	tl_func_forget(&tl_core.func);
+}
+
 void tl_image_remove(uintptr_t lo)
 {
-	struct image **link, *im;
+	struct image **link;
 
 	TL_ASSERT_HELD();
-	for (link = &images; (im = *link); link = &im->next) {
-		if (im->img.lo != lo)
-			continue;
-		*link = im->next;
-		changed = true;
-		tl_entries_forget(&im->entries);
-		tl_slab_put(&slab, im);
-		tl_func_forget(&tl_core.func);
-		return;
-	}
+	for (link = &images; *link; link = &(*link)->next)
+		if ((*link)->img.lo == lo) {
+			forget(link);
+			return;
+		}
+}
+
+void tl_images_begin(void)
+{
+	TL_ASSERT_HELD();
+	for (struct image *im = images; im; im = im->next)
+		im->seen = false;
+}
+
+void tl_images_end(void)
+{
+	struct image **link = &images;
+
+	TL_ASSERT_HELD();
+	while (*link)
+		if ((*link)->seen)
+			link = &(*link)->next;
+		else
+			forget(link);
 }
 
 void tl_images_deinit(void)

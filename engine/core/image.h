@@ -29,6 +29,9 @@ struct tl_image {
 /* Engine lock held. Tables are copied. */
 int tl_image_add(const struct tl_image *img);
 void tl_image_remove(uintptr_t lo);
+/* A whole list anew: images that are not added between these two are gone. */
+void tl_images_begin(void);
+void tl_images_end(void);
 const struct tl_image *tl_image_find(uintptr_t addr);
 
 /*

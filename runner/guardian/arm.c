@@ -92,10 +92,10 @@ static int first_steps(struct guardian *g)
 	return 0;
 }
 
-/* Some probes wait for objects that may come later: be told of them. true: the agent has to act. */
+/* Objects with probes may come later, or go: be told of them. true: the agent has to act. */
 static bool watch_loader(struct guardian *g, bool final)
 {
-	if (!final || !g->pending || g->ctl->dl_state)
+	if (!final || !(g->pending || g->closable) || g->ctl->dl_state)
 		return false;
 	g->ctl->dl_state = loader_state(g);
 	return g->ctl->dl_state != 0;
@@ -127,7 +127,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 {
 	int ret = probes_resolve(g, final);
 
-	if (ret < 0 || !(ret || watch_loader(g, final) || action_wanted(g)))
+	if (ret < 0 || !(ret || watch_loader(g, final) || action_wanted(g) || g->ctl->images_stale))
 		return ret;
 	if (!helper_start(g, from))
 		return -1;

@@ -84,6 +84,7 @@ struct guardian {
 	const struct module *mod;
 	uint64_t symbol_images; /* in the target: where the module's images are */
 	uint32_t pending; /* probes whose image is not mapped yet */
+	bool closable; /* some stand in an object that may be closed */
 	uint64_t syscall_insn; /* address of a `syscall` in the target */
 	uint64_t stack_top, module_at, agent_entry;
 	struct thread *helper;

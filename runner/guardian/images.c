@@ -207,6 +207,7 @@ int images_read(struct guardian *g)
 		struct mapped *m = &found[i];
 		struct tl_ctl_image *c = &g->ctl->images[n];
 
+		m->program = m->inode == st.st_ino;
 		if (!m->whole || !m->hi)
 			continue;
 		memset(c, 0, sizeof(*c));
@@ -217,7 +218,7 @@ int images_read(struct guardian *g)
 		c->eh_frame_hdr_size = m->eh_size;
 		if (m->vdso)
 			c->flags |= TL_IMAGE_VDSO;
-		if (m->loader || (m->inode == st.st_ino && !m->interp))
+		if (m->loader || (m->program && !m->interp))
 			c->flags |= TL_IMAGE_EARLY;
 		snprintf(c->name, sizeof(c->name), "%.59s", base_name(m->path));
 		n++;

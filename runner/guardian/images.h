@@ -30,6 +30,7 @@ struct mapped {
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	bool interp, vdso, whole, loader;
+	bool program; /* the one that runs */
 	char path[512];
 };
 

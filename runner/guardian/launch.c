@@ -196,6 +196,7 @@ static void dlopen_step(struct guardian *g)
 	struct thread *t = g->at_dlopen;
 
 	g->at_dlopen = NULL;
+	g->ctl->images_stale |= g->dl_missed; /* one may have gone and come back to where it was */
 	g->dl_missed = false;
 	g->main_held = t;
 	if (session_more(g, t, true) && !g->gone)

@@ -24,9 +24,10 @@ void counts_at_exit(struct guardian *g)
 
 		if (!p->armed)
 			continue;
-		p->nmissed = word_at(g, p->at_missed[0]) + word_at(g, p->at_missed[1]);
-		p->nabandoned = word_at(g, p->at_abandoned);
-		p->ntails = word_at(g, p->at_tails);
+		p->nmissed =
+			p->old_missed + word_at(g, p->at_missed[0]) + word_at(g, p->at_missed[1]);
+		p->nabandoned = p->old_abandoned + word_at(g, p->at_abandoned);
+		p->ntails = p->old_tails + word_at(g, p->at_tails);
 	}
 }
 

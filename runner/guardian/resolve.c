@@ -108,6 +108,24 @@ static int describe_images(struct guardian *g)
 
 /* --- probes -------------------------------------------------------------------------------- */
 
+/* An object that was closed has taken it along. */
+static bool is_gone(
+	struct guardian *g, const struct tl_tap_probe *from, const struct tl_ctl_probe *p)
+{
+	const struct mapped *m;
+	bool other;
+
+	if (!p->addr)
+		return false;
+	m = match_image(g, from->image, &other);
+	return !m || p->addr != from->addr + m->bias;
+}
+
+static bool may_be_closed(const struct mapped *m)
+{
+	return !m->program && !m->loader && strncmp(base_name(m->path), "libc.", 5) != 0;
+}
+
 /* true: it has become known where it is. */
 static bool resolve(
 	struct guardian *g, const struct tl_tap_probe *from, struct tl_ctl_probe *p, bool final)
@@ -130,12 +148,13 @@ static bool resolve(
 		return false;
 	}
 	tl_ctl_place(p, guardian_part(g, 0), from, g->mod->parts, m->bias);
+	g->closable |= may_be_closed(m);
 	return true;
 }
 
 /*
  * Addresses for all probes whose image is mapped now. final: what is missing
- * is refused. Returns how many became known, or -1.
+ * is refused. Returns how many became known or are gone, or -1.
  */
 int probes_resolve(struct guardian *g, bool final)
 {
@@ -148,6 +167,11 @@ int probes_resolve(struct guardian *g, bool final)
 	for (i = 0; i < g->mod->nprobes; i++, p++) {
 		const struct tl_tap_probe *from = &g->mod->probes[i];
 
+		if (is_gone(g, from, p)) {
+			tl_ctl_unplace(p);
+			g->ctl->images_stale = 1;
+			news++;
+		}
 		if ((from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN) && !p->addr &&
 			!p->result && !(from->flags & TL_TAP_PROBE_NEVER))
 			news += resolve(g, from, p, final);

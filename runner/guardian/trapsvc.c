@@ -55,7 +55,7 @@ static void pc_set(struct thread *t, uint64_t pc)
 
 static void hold_for_news(struct guardian *g, struct thread *t)
 {
-	if (!g->pending)
+	if (!g->pending && !g->closable)
 		return;
 	if (!g->watching || g->at_dlopen) {
 		g->dl_missed = true;

@@ -116,6 +116,33 @@ static bool is_news(const struct teller *t, uint32_t i)
 	return true;
 }
 
+/* Stood somewhere the last time, and has no place now. */
+static bool is_gone(const struct teller *t, uint32_t i)
+{
+	if (!(t->told[i] & TOLD_RUNG) || ctl_probe(t->ctl, i)->addr)
+		return false;
+	t->told[i] &= ~TOLD_RUNG;
+	return t->states[i] == PROBE_ARMED;
+}
+
+/* Those in one object go together. */
+static void explain_gone(const struct teller *t)
+{
+	uint32_t i, k, image, n;
+	char text[600];
+
+	for (i = 0; i < t->mod->nprobes; i++) {
+		if (!is_gone(t, i))
+			continue;
+		image = t->mod->probes[i].image;
+		for (n = 1, k = i + 1; k < t->mod->nprobes; k++)
+			n += t->mod->probes[k].image == image && is_gone(t, k);
+		snprintf(text, sizeof(text), "%-8s %.400s was unloaded with %u probe%s", "gone",
+			module_string(t->mod, t->mod->images[image].path), n, n > 1 ? "s" : "");
+		tell(t, t->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
+	}
+}
+
 /* Of what was armed since the last time. With -v alone only the first few. */
 void explain(const struct teller *t)
 {
@@ -124,6 +151,7 @@ void explain(const struct teller *t)
 
 	if (!t->explain && !t->verbose)
 		return;
+	explain_gone(t);
 	for (i = 0; i < t->mod->nprobes; i++) {
 		if (!is_news(t, i))
 			continue;

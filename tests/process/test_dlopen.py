@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Objects that are loaded while the session runs: probes are live before their constructors."""
+"""Objects that are loaded while the session runs: probes are live before their constructors. And objects that are
+unloaded: their probes are gone, and come back with them."""
 import os
 
+import scripted
 from support import ALL, PAIR, attach, hits, runner, start, tap
 
 
@@ -39,5 +41,47 @@ def test_musl(ctx):
     assert r.returncode == 7 and hits(r.stdout) == 51, r
 
 
+# --- unloaded, and loaded again ------------------------------------------------------------------
+
+ROUNDS, CALLS = 8, 20
+REOPEN = '''global entries, returns
+probe process("%(path)s").library("%(lib)s").function("plugin") { entries++ }
+probe process("%(path)s").library("%(lib)s").function("plugin").return { returns++ }
+probe end { printf("entries %%d returns %%d\\n", entries, returns) }
+'''
+
+
+def other(ctx):
+    """Stays loaded where `plugin` has been: that one has to go elsewhere."""
+    return ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC', '-DOTHER'))
+
+
+def reopened(ctx, lib, seen, err, calls):
+    """Every call was seen, and every time it went was told."""
+    assert 'entries %d returns %d\n' % (calls, calls) in seen, (calls, seen, err)
+    assert err.count('gone     %s was unloaded with 2 probes' % os.path.realpath(lib)) == ROUNDS, err
+
+
+def test_reopened(ctx):
+    lib, path = plugin(ctx), ctx.target('reopen')
+    for more in ((), (other(ctx),)):
+        r = scripted.launch(ctx, REOPEN % dict(path=ctx.target("reopen"), lib=lib), ' '.join((path, lib, str(ROUNDS), str(CALLS)) + more), input='go\n')
+        assert r.returncode == 7 and 'called %d' % (ROUNDS * CALLS) in r.stdout, r
+        reopened(ctx, lib, r.script, r.stderr, ROUNDS * (CALLS + 1))
+
+
+def test_reopened_attached(ctx):
+    """It is there when we come: its first constructor has run before."""
+    lib = plugin(ctx)
+    p = start(ctx, ctx.target('reopen'), lib, ROUNDS, CALLS, other(ctx), 'loaded')
+    s = scripted.attach(ctx, REOPEN % dict(path=ctx.target("reopen"), lib=lib), pid=p.pid)
+    p.stdin.write('go\n')
+    p.stdin.close()
+    assert p.wait(timeout=30) == 7
+    out, err = scripted.finish(s, sig=None)
+    reopened(ctx, lib, out, err, ROUNDS * (CALLS + 1) - 1)
+
+
+test_reopened.variants = test_reopened_attached.variants = PAIR
 test_attached.variants = ALL
 test_launched.variants = PAIR

@@ -169,6 +169,16 @@ def test_dlopen(ctx):
             assert r.returncode == 7 and hits(r.stdout) == 51, r
 
 
+def test_reopened(ctx):
+    """Unloaded and loaded again eight times, here and elsewhere."""
+    lib = ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC'))
+    other = ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC', '-DOTHER'))
+    module = tap.counter(ctx.tmp, lib, ['plugin'], library=lib)
+    for more in ((), (other,)):
+        r = preload(ctx, module, ctx.target('reopen'), lib, '8', '20', *more, input='go\n')
+        assert r.returncode == 7 and 'called 160' in r.stdout and hits(r.stdout) == 8 * 21, r
+
+
 # --- qemu-user -----------------------------------------------------------------------------------
 
 

@@ -22,15 +22,6 @@ bool tl_own_zombie(uint32_t tid);
 /* own_guard.c: the stack pointer that a handler interrupted in the thread with this thread pointer, 0: none runs. */
 uintptr_t tl_own_guard(uintptr_t key);
 
-/*
- * own_images.c: the list of images anew. What was seen the last time, and is
- * not between begin and end, is forgotten. Engine lock held. 0 or -TL_E_.
- */
-struct tl_image;
-void tl_own_images_begin(void);
-int tl_own_images_see(const struct tl_image *img);
-void tl_own_images_end(void);
-
 /* The kernel's side of signals. */
 #define TL_SIGTRAP	5
 #define TL_SIG_LAST	64
