@@ -21,6 +21,14 @@ int tl_agent_follow(struct tl_ctl *c);
 void tl_agent_watch(struct tl_ctl *c);
 void tl_agent_unwatch(void);
 
+/*
+ * handler.c, in a preloaded agent preload/handler.c: what a handler has to know or to read outside of itself.
+ * tl_agent_read: 0, or -1 where any byte is missing. tl_agent_pid: of the thread that runs, 0: nobody tells.
+ */
+int tl_agent_read(void *dst, uint64_t addr, uint32_t size);
+uint32_t tl_agent_pid(uint32_t tid);
+void tl_agent_comm(char comm[16]);
+
 /* view.c: the session as handlers see it. */
 int tl_agent_view_init(struct tl_ctl *c);
 struct tl_view;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 5
+#define TL_CTL_VERSION 6
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -24,6 +24,7 @@ enum {
 	TL_CTL_PCS = 65536,
 	TL_CTL_RUNGS = 8,
 	TL_CTL_WATCHED = 4,
+	TL_CTL_THREADS = 1 << 16, /* a power of two */
 };
 
 enum tl_command {
@@ -131,6 +132,9 @@ struct tl_ctl {
 		at_wanting; /* nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
 	uint32_t patching; /* enum tl_patching */
 	uint32_t images_stale; /* objects were unmapped since TL_SVC_MAPS */
+	uint32_t own_number; /* the target's, as it sees itself */
+	uint32_t
+		watcher; /* robust futex of the guardian: the kernel tells handlers when nobody answers any more */
 	/* service */
 	uint32_t svc;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */
@@ -144,7 +148,17 @@ struct tl_ctl {
 	struct tl_ctl_map maps[TL_CTL_MAPS];
 	struct tl_ctl_pc pcs[TL_CTL_PCS];
 	struct tl_ctl_trap traps[TL_CTL_TRAPS];
+	/* Threads that live, by their ids' low bits: the id, and its process's in the upper half. */
+	uint64_t threads[TL_CTL_THREADS];
 	/* probes[nprobes], parts[nparts] follow */
+};
+
+enum { TL_CTL_FUTEX_DIED = 0x40000000 }; /* FUTEX_OWNER_DIED */
+
+/* What comes back from a handler's question. */
+enum tl_answered {
+	TL_ANSWERED = 1,
+	TL_ANSWER_FILTERED = 2, /* the thread has a seccomp filter */
 };
 
 static inline uint32_t tl_ctl_trap_hash(uint64_t addr)

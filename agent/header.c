@@ -2,7 +2,7 @@
 #include "agent.h"
 #include "../runtime/session.h"
 
-extern char tl_agent_entry[];
+extern char tl_agent_entry[], tl_ask_at[], tl_peek[], tl_peek_end[], tl_peek_fault[];
 static uint64_t marker;
 
 __attribute__((used)) struct tl_agent_header tl_agent_header = {
@@ -13,4 +13,8 @@ __attribute__((used)) struct tl_agent_header tl_agent_header = {
 	.journal = (uintptr_t)&tl_journal,
 	.gate = (uintptr_t)&tl_core.gate,
 	.marker = (uintptr_t)&marker,
+	.ask = (uintptr_t)tl_ask_at,
+	.peek = (uintptr_t)tl_peek,
+	.peek_end = (uintptr_t)tl_peek_end,
+	.peek_fault = (uintptr_t)tl_peek_fault,
 };

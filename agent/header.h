@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define TL_AGENT_MAGIC 0x31746e656761746cull /* "ltagent1" */
+#define TL_AGENT_MAGIC 0x32746e656761746cull /* "ltagent2" */
 
 struct tl_agent_header {
 	uint64_t magic;
@@ -15,6 +15,10 @@ struct tl_agent_header {
 	uint64_t journal; /* &tl_journal */
 	uint64_t gate; /* &tl_core.gate */
 	uint64_t marker; /* a word nobody else uses */
+	/* handler.c */
+	uint64_t ask; /* a breakpoint by which a handler asks who it runs in */
+	uint64_t peek, peek_end; /* loads of the program's memory */
+	uint64_t peek_fault; /* where to go on when there is none */
 };
 
 /* What the loader puts in front of the module's parts, for the agent to find them. */

@@ -163,39 +163,3 @@ void tl_os_trap_remove(uintptr_t addr)
 		}
 	}
 }
-
-/* --- threads: the helper has no thread block of its own, it shares a borrowed one's --- */
-
-uintptr_t __real_tl_os_thread_key(bool early);
-uintptr_t __wrap_tl_os_thread_key(bool early);
-uint32_t __real_tl_gettid(void);
-uint32_t __wrap_tl_gettid(void);
-void __real_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-
-/*
- * Only the helper asks the other way (handlers come by the early one): no
- * record is its own. A thread without a thread pointer, as at the first
- * instructions of a program, has this record; there is one such thread.
- */
-uintptr_t __wrap_tl_os_thread_key(bool early)
-{
-	static uintptr_t no_block_yet;
-	uintptr_t key = early ? __real_tl_os_thread_key(true) : 0;
-
-	return key || !early ? key : (uintptr_t)&no_block_yet;
-}
-
-/* While the place of the thread id is looked for, the helper passes for the thread whose block it shares. */
-uint32_t __wrap_tl_gettid(void)
-{
-	return tl_ctl && tl_ctl->lender ? tl_ctl->lender : __real_tl_gettid();
-}
-
-/* A program that has just been started has no thread block yet: its loader tells which libc it will have. */
-void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
-{
-	__real_tl_os_thread_layout(tid_offset, fast_key);
-	if (!*tid_offset)
-		*tid_offset = (int32_t)tl_ctl->tid_offset;
-}

@@ -2,10 +2,7 @@
 /* The session as handlers in the target see it. */
 #include "agent.h"
 #include "symbols.h"
-#include "../engine/os/process/syscall.h"
 #include "../runtime/session.h"
-
-enum { NR_prctl = 157, NR_process_vm_readv = 310, PR_GET_NAME = 16 };
 
 struct tl_view tl_agent_view;
 
@@ -13,31 +10,22 @@ static struct tl_symbols symbols;
 
 static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 {
-	char comm[16] = "";
+	uint32_t tid = tl_thread_tid(self), pid = tl_agent_pid(tid);
 
-	tl_syscall3(NR_prctl, PR_GET_NAME, (long)comm, 0);
-	return tl_block_claim(
-		v, tl_thread_tid(self), (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0), comm);
+	return pid ? tl_block_claim(v, tid, pid, "") : NULL;
 }
 
-struct span {
-	void *base;
-	size_t len;
-};
+/* The name as of the first time that it is asked for. */
+static void name(struct tl_view *v, struct tl_block *b)
+{
+	(void)v;
+	tl_agent_comm(b->comm);
+}
 
-/* By the kernel, which faults for us; where it may not, by looking first. */
 static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 {
-	struct span here = {dst, size}, there = {(void *)(uintptr_t)addr, size};
-	long ret = tl_syscall6(NR_process_vm_readv, tl_syscall3(TL_NR_getpid, 0, 0, 0), (long)&here,
-		1, (long)&there, 1, 0);
-
 	(void)v;
-	if (ret == (long)size)
-		return 0;
-	if (ret >= 0 || ret == -TL_EFAULT)
-		return -1;
-	return tl_os_text_read(addr, dst, size) == size ? 0 : -1;
+	return tl_agent_read(dst, addr, size);
 }
 
 static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
@@ -73,6 +61,7 @@ int tl_agent_view_init(struct tl_ctl *c)
 	ops.symbol = symbol;
 	ops.image = image;
 	ops.relax = relax;
+	ops.name = name;
 	tl_agent_view.ops = &ops;
 	tl_agent_view.local_off = offsetof(struct tl_thread, local);
 	symbols.strings = (const char *)m->strings;

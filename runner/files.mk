@@ -14,18 +14,18 @@ ifndef LIB_SRCS
 include lib/lib.mk
 endif
 
-AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c areas.c view.c probes.c watch.c symbols.c)
+AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c view.c probes.c watch.c symbols.c)
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
-PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c module.c objects.c match.c os.c watch.c) \
+PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) \
 	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c fill.c) \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c recycle.c proc.c timers.c target.c patching.c words.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c restart.c borrow.c inject.c maps.c images.c resolve.c loader.c stop.c stack.c quiet.c \
-	trapsvc.c trapmend.c children.c launch.c recover.c) \
+	trapsvc.c trapmend.c handlers.c seccomp.c children.c launch.c recover.c) \
 	$(addprefix runner/tell/, say.c probes.c explain.c) agent/symbols.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
@@ -36,7 +36,7 @@ AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-s
 # Every mapping the engine makes goes through agent/areas.c.
 AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
 	tl_os_code_reserve tl_os_code_release tl_broken \
-	tl_os_thread_key tl_gettid tl_os_thread_layout
+	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
 PRELOAD_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \

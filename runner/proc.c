@@ -126,6 +126,16 @@ uint32_t proc_own_number(pid_t pid)
 	return end ? (uint32_t)strtoul(end, NULL, 10) : 0;
 }
 
+bool proc_is_nested(pid_t pid)
+{
+	char text[PROC_TEXT];
+	const char *at = NULL;
+
+	if (proc_read_of(pid, "status", text, sizeof(text)) > 0)
+		at = proc_field(text, "NSpid");
+	return at && strchr(at + 1, '\t') && strchr(at + 1, '\t') < strchr(at, '\n');
+}
+
 /* A number at the end of text, which is cut off before it. */
 static bool last_number(char *text, uint64_t *value)
 {

@@ -29,6 +29,8 @@ int proc_cpu(pid_t pid);
 void proc_name(pid_t pid, char *buf, size_t size);
 /* Its number in its own pid namespace; 0: it has ended. */
 uint32_t proc_own_number(pid_t pid);
+/* Is it in a pid namespace below that of /proc, with other numbers there? */
+bool proc_is_nested(pid_t pid);
 /* Does it sleep? Then in which system call (-1: in none), and with which stack pointer and program counter. */
 struct proc_sleep {
 	long call;

@@ -114,8 +114,11 @@ int64_t tl_caller_addr(struct tl_run *run)
 
 void tl_execname(struct tl_run *run, struct tl_str *dst)
 {
+	const struct tl_view_ops *ops = run->view->ops;
 	char name[sizeof(run->block->comm) + 1];
 
+	if (!run->block->comm[0] && ops && ops->name)
+		ops->name(run->view, run->block);
 	memcpy(name, run->block->comm, sizeof(run->block->comm)); /* shared memory */
 	name[sizeof(name) - 1] = 0;
 	tl_str_set_c(run, dst, name);

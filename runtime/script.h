@@ -109,6 +109,8 @@ struct tl_view_ops {
 	uint32_t (*image)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room);
 	/* A moment's rest while waiting for a lock. May be NULL. */
 	void (*relax)(struct tl_view *v);
+	/* Fill in the running thread's comm, which is still empty. May be NULL. */
+	void (*name)(struct tl_view *v, struct tl_block *b);
 };
 
 struct tl_view {

@@ -4,6 +4,7 @@
 
 #define PAGE	    4096u
 #define CHUNK	    256u
+#define FIRST	    64u /* most strings are shorter */
 #define EFAULT_TEXT (-14)
 
 /*
@@ -85,8 +86,8 @@ static int read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, ui
 	dst->b[0] = 0;
 	while (n < max) {
 		piece = PAGE - ((uint32_t)(addr + n) & (PAGE - 1));
-		if (piece > CHUNK)
-			piece = CHUNK;
+		if (piece > (n ? CHUNK : FIRST))
+			piece = n ? CHUNK : FIRST;
 		if (piece > max - n)
 			piece = max - n;
 		if (read(run, dst->b + n, addr + n, piece)) {

@@ -29,6 +29,7 @@ int control_create(struct guardian *g)
 	g->ctl->magic = TL_CTL_MAGIC;
 	g->ctl->version = TL_CTL_VERSION;
 	g->ctl->guardian = (uint32_t)getpid();
+	be_watched(g);
 	g->ctl->target = (uint32_t)g->pid;
 	g->ctl->size = g->ctl_size;
 	g->ctl->session_size = g->session_size;
@@ -83,6 +84,7 @@ static int first_steps(struct guardian *g)
 	g->ctl->tid_offset = g->launched ? loader_tid_offset() : 0;
 	if (images_read(g))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	threads_publish(g);
 	g->ctl->lender = g->lender;
 	ret = helper_command(g, TL_CMD_INIT);
 	guardian_phase(g, "start", at);

@@ -42,7 +42,7 @@ static int suits(struct guardian *g, struct thread *t)
 	if (t->tgid != g->pid || !thread_is_theirs(t) || t->held)
 		return -1;
 	state = proc_state(t->tid);
-	if (!state || !strchr("RSt", state))
+	if (!state || !strchr("RSt", state) || (g->barred && is_filtered(t->tid)))
 		return -1;
 	if (state == 'R')
 		return 1;
@@ -82,6 +82,13 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 	for (round = 0; round < 200 && !g->gone && !g->execed; round++) {
 		struct thread *t = choose(g, round);
 
+		if (!t && calls_barred(g)) {
+			guardian_fail(g,
+				"process %d has a seccomp filter, which may kill it for a system "
+				"call of ours: run trapless as root%s",
+				g->pid, g->launched ? "" : ", or start the program with -c");
+			return NULL;
+		}
 		if (!t) {
 			while (pump(g, false))
 				;
@@ -92,7 +99,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		if (!thread_interrupt(g, t, 50 + round))
 			continue;
 		*slept = sleep_confirmed(t, *slept);
-		if (!signal_waits(g, t))
+		if (!signal_waits(g, t) && calls_begin(g, t))
 			return t;
 		thread_release(g, t); /* let it have its signal first */
 	}
@@ -152,26 +159,30 @@ static bool is_probed(struct guardian *g, uint64_t addr)
 	return false;
 }
 
-/* from: a thread that is stopped and held already, or NULL. Leaves the helper stopped. */
+/* from: a thread that is stopped and held already (the best one, but for a seccomp filter), or NULL. Leaves the helper stopped. */
 struct thread *helper_start(struct guardian *g, struct thread *from)
 {
 	struct user_regs_struct saved;
-	struct thread *t = from, *helper = NULL;
+	struct thread *t, *helper = NULL;
 	uint64_t mask, slept = 0;
 
 	eye_of(g);
-	if (!t)
-		t = borrow(g, &slept);
+	if (from && !calls_begin(g, from))
+		from = NULL;
+	t = from ? from : borrow(g, &slept);
 	if (!t)
 		return NULL;
 	saved.rip = 0;
-	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
+	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask)) {
+		calls_end(t);
 		goto out;
+	}
 	if (!from)
 		call_restart(g, t, &saved, slept);
 	mask_set(t->tid, ~0ull);
 	g->lender = proc_own_number(t->tid);
 	helper = clone_helper(g, t);
+	calls_end(t);
 	if (!t->dead) {
 		regs_set(t->tid, &saved);
 		mask_set(t->tid, mask);

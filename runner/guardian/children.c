@@ -144,10 +144,15 @@ static bool clean_child(struct guardian *g, struct thread *t)
 	close(mem);
 	if (ret || !step_out(g, t, &regs) || mask_get(t->tid, &mask))
 		return false;
+	if (!calls_begin(g, t)) { /* silent and unused, our memory may stay */
+		regs_set(t->tid, &regs);
+		return false;
+	}
 	mask_set(t->tid, ~0ull);
 	t->held = true;
 	unmap_ours(g, t);
 	t->held = false;
+	calls_end(t);
 	if (t->dead)
 		return true;
 	regs_set(t->tid, &regs);

@@ -116,6 +116,7 @@ static int watch(struct guardian *g)
 		event = next_event(g);
 		g->watching = false;
 		session_follow(g);
+		session_watch(g);
 		if (!event)
 			continue;
 		if (launch_step_due(g)) {

@@ -40,17 +40,19 @@ struct signal_action {
 struct thread {
 	struct thread *next, *same_hash;
 	pid_t tid, tgid;
+	uint32_t number; /* its id as it sees it itself, once published: see handlers.c */
 	bool stopped, dead;
 	bool held; /* its next clean stop belongs to somebody who waits for it */
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
 	bool inside; /* our code, when it was last looked at */
+	bool suspended; /* its seccomp filter is: see seccomp.c */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
 	bool follow; /* tracing system calls (launch) */
 	bool in_own_trap; /* in the program's handler of SIGTRAP: see trapmend.c */
-	bool mask_known, blocks_trap; /* its signal mask without SIGTRAP; was that in it, too? */
-	uint64_t mask;
+	bool mask_known;
+	uint64_t mask; /* its signals blocked, as last seen whole */
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
@@ -62,6 +64,14 @@ static inline bool thread_is_theirs(const struct thread *t)
 {
 	return !t->helper && !t->dead && !t->newborn;
 }
+
+/* Signals that code of ours causes in the program. */
+enum forced { FORCED_TRAP, FORCED_SEGV, FORCED_BUS, FORCED };
+
+/* Addresses in the agent; 0: it is not there. */
+struct handler_places {
+	uint64_t ask, peek, peek_end, peek_fault;
+};
 
 enum { THREAD_BUCKETS = 1024 };
 
@@ -95,7 +105,8 @@ struct guardian {
 	bool heir; /* of a guardian that was killed: only to clean up */
 	bool leave; /* runner gone, or it said so */
 	bool leaving; /* ... and we are at it */
-	bool injected, seccomp, launched;
+	bool injected, launched;
+	bool barred; /* some thread's seccomp filter may not be suspended */
 	bool started; /* launched, and past its entry point */
 	bool expecting; /* a helper is being born */
 	bool armed;
@@ -111,9 +122,13 @@ struct guardian {
 	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
-	struct signal_action trap_action; /* the program's for SIGTRAP: see trapmend.c */
+	struct signal_action
+		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
 	bool action_learnt, action_watched;
-	double action_read_ms;
+	bool faulted, watch_tried; /* a handler read what is not there */
+	double action_read_ms[FORCED];
+	struct handler_places ask; /* in the agent: see handlers.c */
+	bool nested; /* the target is in a pid namespace below ours */
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
 	uint64_t stops; /* at any breakpoint of ours */
@@ -159,6 +174,15 @@ int target_check(struct guardian *g); /* refusals, nothing changed */
 int target_seize(struct guardian *g);
 pid_t eye_of(struct guardian *g); /* g->eye, chosen anew where that thread has ended */
 
+/* seccomp.c */
+bool suspends_filters(void); /* may we, in all likelihood? */
+bool is_filtered(pid_t tid); /* by a filter that may kill it for a call of ours */
+long trace_options(void);
+/* Before and after calls by t, which is stopped. false: they may kill it, and nothing can be done about that. */
+bool calls_begin(struct guardian *g, struct thread *t);
+void calls_end(struct thread *t);
+bool calls_barred(const struct guardian *g); /* ... whichever thread we take */
+
 /* remote.c */
 int remote_find_syscall(struct guardian *g);
 long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
@@ -179,6 +203,8 @@ uint64_t sleep_confirmed(struct thread *t, uint64_t slept);
 void call_restart(
 	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
 bool call_is_fragile(long nr);
+bool call_is_continued(
+	struct thread *t, const struct user_regs_struct *regs); /* ... by a call that may kill it */
 bool call_has_limit(long nr); /* ... and a time limit among its arguments */
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
 
@@ -234,16 +260,30 @@ void traps_first(struct guardian *g, struct thread *t); /* serve all others whil
 void traps_settle(
 	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
 
+int signal_code(struct thread *t); /* si_code; 0 or less: sent by somebody */
+bool by_breakpoint(struct thread *t);
+bool pc_get(struct thread *t, uint64_t *pc);
+void pc_set(struct thread *t, uint64_t pc);
+
+/* handlers.c */
+void threads_publish(struct guardian *g);
+void thread_publish(struct guardian *g, struct thread *t);
+void thread_unpublish(struct guardian *g, struct thread *t);
+void be_watched(struct guardian *g);
+bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc);
+bool handler_faults(struct guardian *g, struct thread *t, int sig);
+
 /* trapmend.c */
 void mask_learn(struct thread *t, uint64_t mask);
-void trap_mend(struct guardian *g, struct thread *t);
-bool action_known(const struct guardian *g);
+void signal_mend(struct guardian *g, struct thread *t, enum forced f);
+bool action_known(const struct guardian *g, enum forced f);
 void action_coming(struct guardian *g, struct thread *t);
 void own_trap_begins(struct guardian *g, struct thread *t);
 void own_trap_at_call(struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 int action_watch(struct guardian *g);
+void session_watch(struct guardian *g);
 
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);

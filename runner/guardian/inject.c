@@ -145,6 +145,7 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 	g->ctl->journal = h->journal;
 	g->ctl->gate = h->gate;
 	g->ctl->marker = h->marker;
+	g->ask = (struct handler_places){h->ask, h->peek, h->peek_end, h->peek_fault};
 	if (target_write(g, g->pid, l->base, buf, l->image))
 		return guardian_fail(g, "cannot write the memory of process %d", g->pid);
 	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
@@ -390,6 +391,7 @@ int eject(struct guardian *g)
 	unmap(g, &c->agent, c->agent_size);
 	unmap(g, &c->session, c->session_size);
 	unmap(g, &c->self, g->ctl_size);
+	g->ask = (struct handler_places){0};
 	g->injected = false;
 	return 0;
 }

@@ -117,10 +117,14 @@ static int leave_once(struct guardian *g)
 
 	if (!g->restored)
 		g->restored = text_restored(g);
-	if (!g->restored || g->crashed || !helper_start(g, NULL))
+	if (!g->restored || g->crashed || (!helper_start(g, NULL) && !calls_barred(g)))
 		return !ended(g) && !(g->restored && g->crashed);
 	quiet_forget(g);
 	g->one_look = true; /* nothing leads to our memory any more */
+	if (!g->helper) { /* all can only stay, once nobody needs us there */
+		maps_read(g);
+		return quiet(g, 0, ~0ull, NULL) && !ended(g);
+	}
 	kept = clear_out(g);
 	helper_end(g);
 	return ended(g) ? 0 : kept;
@@ -154,10 +158,23 @@ static int leave(struct guardian *g)
 			kept = clear_out(g);
 		helper_end(g);
 		guardian_phase(g, "detach", at);
+	} else if (!g->crashed) {
+		counts_at_exit(g);
 	}
 	lender_release(g); /* where disarming has failed */
 	counts(g);
 	return kept;
+}
+
+/* A program that has set itself a filter after we came. */
+static void tell_what_stays(struct guardian *g)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text),
+		"the text of process %d is what it was, but our memory stays there, unused: %s",
+		g->pid, g->error);
+	tell(&g->tell, MSG_WARN, 0, text);
 }
 
 /* Tries again, `ms` at most (0: until it is done), and serves who is on the way. */
@@ -193,6 +210,8 @@ void session_leave(struct guardian *g)
 		kept = leave_once(g);
 	if (kept && !ended(g))
 		name_blocker(g);
+	else if (g->injected && !ended(g) && g->restored && !g->crashed)
+		tell_what_stays(g);
 	late = kept && !g->restored;
 	if (g->ctl && g->ctl->env) /* something may have been armed */
 		traps_settle(g);

@@ -48,6 +48,7 @@ void thread_drop(struct guardian *g, struct thread *t)
 {
 	struct thread **link = &g->threads;
 
+	thread_unpublish(g, t);
 	while (*link != t)
 		link = &(*link)->next;
 	*link = t->next;
@@ -125,8 +126,14 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		send_late_stop(t);
 		return;
 	}
+	if ((sig == SIGSEGV || sig == SIGBUS) && handler_faults(g, t, sig)) {
+		thread_resume(g, t, 0);
+		send_late_stop(t);
+		return;
+	}
 	if (is_ignored(g, t, sig) && !regs_get(t->tid, &regs) && (long)regs.orig_rax >= 0 &&
-		(long)regs.rax < 0 && call_is_fragile((long)regs.orig_rax)) {
+		(long)regs.rax < 0 &&
+		(call_is_fragile((long)regs.orig_rax) || call_is_continued(t, &regs))) {
 		uint64_t slept = sleep_clock(g, t);
 
 		call_restart(g, t, &regs, slept);
@@ -149,6 +156,11 @@ static void trap_stop(struct guardian *g, struct thread *t, int sig)
 	if (t->newborn) {
 		t->newborn = false;
 		child_born(g, t);
+		return;
+	}
+	if (t->calling) { /* a stop that was asked for before: it is again behind the call */
+		t->late_stop = is_job_control(sig) ? SIGSTOP : t->late_stop;
+		thread_resume(g, t, 0);
 		return;
 	}
 	if (t->interrupted && sig == SIGTRAP)
@@ -219,8 +231,10 @@ static struct thread *newborn(struct guardian *g, pid_t tid)
 
 	proc_status(tid, "Tgid", 10, &tgid);
 	t = thread_add(g, tid, (pid_t)tgid);
-	if (t)
+	if (t) {
 		t->newborn = true;
+		thread_publish(g, t);
+	}
 	return t;
 }
 

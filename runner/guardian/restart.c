@@ -21,7 +21,7 @@ enum { /* what the kernel leaves in rax until it has decided about a restart */
 	RESTART_NOHAND = -514,
 	RESTART_BLOCK = -516,
 };
-enum { ARG_NONE, ARG_DX, ARG_R10, ARG_R8 };
+enum { ARG_NONE, ARG_DI, ARG_DX, ARG_R10, ARG_R8 };
 enum { TIME_NONE, TIME_MS, TIME_SPEC };
 
 /* Calls that end with EINTR on any stop, and where their time-out stands. */
@@ -52,15 +52,36 @@ static const struct fragile {
 	{449 /* futex_waitv */, ARG_NONE, TIME_NONE},
 };
 
-static const struct fragile *fragile_find(long nr)
+/*
+ * Calls that the kernel goes on with by another one, restart_syscall(2), of
+ * which a program's seccomp filter may never have heard.
+ */
+static const struct fragile continued[] = {
+	{SYS_nanosleep, ARG_DI, TIME_SPEC},
+	{SYS_clock_nanosleep, ARG_DX, TIME_SPEC},
+	{SYS_poll, ARG_DX, TIME_MS},
+	{SYS_futex, ARG_R10, TIME_SPEC},
+};
+
+static const struct fragile *find_in(const struct fragile *table, size_t n, long nr)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(fragile) / sizeof(*fragile); i++) {
-		if (fragile[i].nr == nr)
-			return &fragile[i];
+	for (i = 0; i < n; i++) {
+		if (table[i].nr == nr)
+			return &table[i];
 	}
 	return NULL;
+}
+
+static const struct fragile *fragile_find(long nr)
+{
+	return find_in(fragile, sizeof(fragile) / sizeof(*fragile), nr);
+}
+
+static const struct fragile *continued_find(long nr)
+{
+	return find_in(continued, sizeof(continued) / sizeof(*continued), nr);
 }
 
 bool call_is_fragile(long nr)
@@ -75,8 +96,15 @@ bool call_has_limit(long nr)
 	return f && f->arg != ARG_NONE;
 }
 
+bool call_is_continued(struct thread *t, const struct user_regs_struct *regs)
+{
+	return (long)regs->rax == RESTART_BLOCK && is_filtered(t->tid);
+}
+
 static unsigned long long *arg_of(struct user_regs_struct *regs, int arg)
 {
+	if (arg == ARG_DI)
+		return &regs->rdi;
 	return arg == ARG_DX ? &regs->rdx : arg == ARG_R10 ? &regs->r10 : &regs->r8;
 }
 
@@ -121,7 +149,11 @@ uint64_t sleep_so_far(struct guardian *g, struct thread *t)
 	struct proc_sleep where;
 
 	t->switches = sched_of_thread(t).switches;
-	return proc_sleeps(t->tid, &where) && call_has_limit(where.call) ? sleep_clock(g, t) : 0;
+	if (!proc_sleeps(t->tid, &where))
+		return 0;
+	return call_has_limit(where.call) || (continued_find(where.call) && is_filtered(t->tid))
+		       ? sleep_clock(g, t)
+		       : 0;
 }
 
 /*
@@ -242,8 +274,11 @@ void call_restart(
 		regs->rip -= 2;
 		return;
 	case RESTART_BLOCK:
-		regs->rax = SYS_restart_syscall;
+		f = is_filtered(t->tid) ? continued_find(nr) : NULL;
+		regs->rax = (uint64_t)(f ? nr : SYS_restart_syscall);
 		regs->rip -= 2;
+		if (f)
+			less_time(g, t, f, regs, slept);
 		return;
 	case -EINTR:
 		f = fragile_find(nr == SYS_restart_syscall ? -1 : nr);

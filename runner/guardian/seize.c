@@ -16,10 +16,6 @@
 #include "../proc.h"
 #include "guardian.h"
 
-#ifndef PTRACE_O_SUSPEND_SECCOMP
-#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
-#endif
-
 static int yama_scope(void)
 {
 	char buf[16];
@@ -162,43 +158,20 @@ static int check_state(struct guardian *g)
 	return 0;
 }
 
-/* In a container everyone has the same filter, and it lets us live. */
-static bool same_filters(pid_t pid)
-{
-	uint64_t theirs = 0, ours = 0;
-
-	return !proc_status(pid, "Seccomp_filters", 10, &theirs) &&
-	       !proc_status(getpid(), "Seccomp_filters", 10, &ours) && theirs == ours;
-}
-
 int target_check(struct guardian *g)
 {
-	uint64_t seccomp = 0, tracer = 0;
+	uint64_t tracer = 0;
 	int ret = check_state(g);
 
 	if (!ret && !g->launched)
 		ret = check_machine(g);
 	if (ret)
 		return ret;
+	g->barred = !suspends_filters();
 	proc_status(g->pid, "TracerPid", 10, &tracer);
 	if (tracer && !g->launched)
 		return forbidden(g);
-	proc_status(g->pid, "Seccomp", 10, &seccomp);
-	g->seccomp = seccomp != 0 && !(seccomp == 2 && same_filters(g->pid));
-	if (seccomp == 1 && geteuid())
-		return guardian_fail(g,
-			"process %d is in strict seccomp mode, which kills at the first other "
-			"system call: run trapless as root",
-			g->pid);
 	return 0;
-}
-
-static long options(const struct guardian *g)
-{
-	long o = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-		 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
-
-	return g->seccomp ? o | PTRACE_O_SUSPEND_SECCOMP : o;
 }
 
 static bool is_ours(pid_t tid)
@@ -226,7 +199,7 @@ static int seize_pass(struct guardian *g)
 
 		if (!tid || thread_find(g, tid))
 			continue;
-		if (ptrace(PTRACE_SEIZE, tid, 0, options(g)) == 0) {
+		if (ptrace(PTRACE_SEIZE, tid, 0, trace_options()) == 0) {
 			taken++;
 			if (!thread_add(g, tid, g->pid)) {
 				closedir(d);
@@ -238,11 +211,6 @@ static int seize_pass(struct guardian *g)
 		if (errno == ESRCH || !state || state == 'Z' || state == 'X' || is_ours(tid))
 			continue;
 		closedir(d);
-		if (g->seccomp && g->threads == NULL && geteuid())
-			return guardian_fail(g,
-				"process %d has a seccomp filter, which may kill it at our first "
-				"system call: run trapless as root",
-				g->pid);
 		return forbidden(g);
 	}
 	closedir(d);

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A forced SIGTRAP leaves traces in the kernel's own books: where it was
- * blocked or ignored, the kernel unblocks it and resets the program's
- * disposition to the default. Both are put back before the thread goes on.
+ * A signal that the processor forces on a thread leaves traces in the kernel's
+ * own books: where it was blocked or ignored, the kernel unblocks it and resets
+ * the program's disposition to the default. Both are put back before the thread
+ * goes on: of SIGTRAP after each breakpoint, of SIGSEGV and SIGBUS where a
+ * handler has read what is not there.
  *
  * The handler is lost by the reset, so it must be known before: it is read
  * before the first breakpoint stands, and then the C library's system call
  * that changes it is watched, by a breakpoint too. Where no such place is
  * found (or a program makes that call by itself), it is looked at every few
- * milliseconds while hits come.
+ * milliseconds while hits come. Where no probe needs breakpoints, all this
+ * begins with the first fault of a handler.
  *
- * Whether SIGTRAP was blocked cannot be read after the fact. It is known of
+ * Whether the signal was blocked cannot be read after the fact. It is known of
  * threads whose mask has not changed since it was last seen whole (attach,
  * birth); for others the neighbours tell, since the C libraries block
  * everything at once. A thread in the program's own handler of SIGTRAP blocks
  * it alone: such a thread stops at its system calls until one of them ends
- * that (rt_sigreturn, rt_sigprocmask). Any other that comes to block SIGTRAP
- * alone is taken for one that does not: it keeps SIGTRAP unblocked until it
+ * that (rt_sigreturn, rt_sigprocmask). Any other that comes to block one of the
+ * three alone is taken for one that does not: it keeps it unblocked until it
  * sets its mask.
  */
 #define _GNU_SOURCE
@@ -33,65 +36,71 @@
 
 enum { LOOK_EVERY_MS = 5, NEAR = 24 };
 
-static const uint64_t trap_bit = 1ull << (SIGTRAP - 1);
+static const int signals[FORCED] = {
+	[FORCED_TRAP] = SIGTRAP, [FORCED_SEGV] = SIGSEGV, [FORCED_BUS] = SIGBUS};
+
+static uint64_t bit(enum forced f)
+{
+	return 1ull << (signals[f] - 1);
+}
 
 /* --- blocked? ---------------------------------------------------------------------- */
 
 void mask_learn(struct thread *t, uint64_t mask)
 {
-	t->mask = mask & ~trap_bit;
-	t->blocks_trap = mask & trap_bit;
+	t->mask = mask;
 	t->mask_known = true;
 }
 
-static bool is_default(pid_t tid)
+static bool is_default(pid_t tid, enum forced f)
 {
 	char text[PROC_TEXT];
 
 	if (proc_read_of(tid, "status", text, sizeof(text)) <= 0)
 		return true;
-	return !((proc_number(text, "SigIgn", 16) | proc_number(text, "SigCgt", 16)) & trap_bit);
+	return !((proc_number(text, "SigIgn", 16) | proc_number(text, "SigCgt", 16)) & bit(f));
 }
 
-static bool was_blocked(struct thread *t, uint64_t mask)
+static bool was_blocked(struct thread *t, uint64_t mask, enum forced f)
 {
-	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
-				1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
+	const uint64_t all = 1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
+			     1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
 
-	if (mask & trap_bit) /* it cannot have been forced */
+	if (mask & bit(f)) /* it cannot have been forced */
 		return false;
-	if (t->in_own_trap && is_default(t->tid)) /* not so with SA_NODEFER */
+	if (f == FORCED_TRAP && t->in_own_trap &&
+		is_default(t->tid, f)) /* not so with SA_NODEFER */
 		return true;
-	if (!t->mask_known || mask != t->mask)
-		mask_learn(t, (mask & faults) == faults ? mask | trap_bit : mask);
-	return t->blocks_trap;
+	if (!t->mask_known || mask != (t->mask & ~bit(f)))
+		mask_learn(t, ((mask | bit(f)) & all) == all ? mask | bit(f) : mask);
+	return t->mask & bit(f);
 }
 
 /* --- the program's disposition ------------------------------------------------------ */
 
-bool action_known(const struct guardian *g)
+bool action_known(const struct guardian *g, enum forced f)
 {
-	return g->trap_action.handler != (uint64_t)(uintptr_t)SIG_DFL;
+	return g->actions[f].handler != (uint64_t)(uintptr_t)SIG_DFL;
 }
 
 /* Read or write it, by a call of a stopped thread; `at`: room in its memory. */
-static bool action_call(struct guardian *g, struct thread *t, uint64_t at, bool set)
+static bool action_call(struct guardian *g, struct thread *t, uint64_t at, enum forced f, bool set)
 {
 	struct signal_action now;
 
 	if (set)
-		return !target_write(g, t->tgid, at, &g->trap_action, sizeof(now)) &&
-		       !remote_call(g, t, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0, 0);
-	if (remote_call(g, t, SYS_rt_sigaction, SIGTRAP, 0, at, 8, 0, 0) ||
+		return !target_write(g, t->tgid, at, &g->actions[f], sizeof(now)) &&
+		       !remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], at, 0, 8, 0, 0);
+	if (remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], 0, at, 8, 0, 0) ||
 		target_read(g, t->tgid, at, &now, sizeof(now)) != sizeof(now))
 		return false;
 	if (now.handler) /* else another thread's trap may have come in between */
-		g->trap_action = now;
+		g->actions[f] = now;
 	return now.handler;
 }
 
 /* The same by a thread of the program, which does not notice. */
-static bool action_by(struct guardian *g, struct thread *t, bool set)
+static bool action_by(struct guardian *g, struct thread *t, enum forced f, bool set)
 {
 	struct user_regs_struct saved;
 	struct signal_action keep;
@@ -101,11 +110,12 @@ static bool action_by(struct guardian *g, struct thread *t, bool set)
 	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
 		return false;
 	at = (saved.rsp - 128 - 256) & ~15ull;
-	if (target_read(g, t->tgid, at, &keep, sizeof(keep)) != sizeof(keep))
+	if (target_read(g, t->tgid, at, &keep, sizeof(keep)) != sizeof(keep) || !calls_begin(g, t))
 		return false;
 	mask_set(t->tid, ~0ull);
 	t->held = true;
-	ok = action_call(g, t, at, set);
+	ok = action_call(g, t, at, f, set);
+	calls_end(t);
 	t->held = held;
 	if (t->dead)
 		return false;
@@ -116,35 +126,35 @@ static bool action_by(struct guardian *g, struct thread *t, bool set)
 }
 
 /* Nobody tells of changes: look for them, but not at every hit. */
-static void look(struct guardian *g, struct thread *t)
+static void look(struct guardian *g, struct thread *t, enum forced f)
 {
 	double now = now_ms();
 
-	if (now - g->action_read_ms <= LOOK_EVERY_MS)
+	if (now - g->action_read_ms[f] <= LOOK_EVERY_MS)
 		return;
-	g->action_read_ms = now;
-	if (!is_default(t->tid))
-		action_by(g, t, false);
+	g->action_read_ms[f] = now;
+	if (!is_default(t->tid, f))
+		action_by(g, t, f, false);
 }
 
-/* After a hit of one of our breakpoints: all as it was before. */
-void trap_mend(struct guardian *g, struct thread *t)
+/* After a signal that code of ours has caused: all as it was before. */
+void signal_mend(struct guardian *g, struct thread *t, enum forced f)
 {
 	bool blocked, lost;
 	uint64_t mask;
 
 	if (mask_get(t->tid, &mask))
 		return;
-	blocked = was_blocked(t, mask);
+	blocked = was_blocked(t, mask, f);
 	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
 		if (!g->action_watched)
-			look(g, t);
-		lost = blocked || g->trap_action.handler == (uint64_t)(uintptr_t)SIG_IGN;
-		if (lost && action_known(g) && is_default(t->tid))
-			action_by(g, t, true);
+			look(g, t, f);
+		lost = blocked || g->actions[f].handler == (uint64_t)(uintptr_t)SIG_IGN;
+		if (lost && action_known(g, f) && is_default(t->tid, f))
+			action_by(g, t, f, true);
 	}
 	if (blocked && !t->dead)
-		mask_set(t->tid, mask | trap_bit);
+		mask_set(t->tid, mask | bit(f));
 }
 
 /* --- watching the program change it ---------------------------------------------------- */
@@ -154,13 +164,18 @@ void action_coming(struct guardian *g, struct thread *t)
 {
 	struct user_regs_struct regs;
 	struct signal_action next;
+	int f;
 
-	if (t->tgid != g->pid || regs_get(t->tid, &regs) || regs.rdi != SIGTRAP)
+	if (t->tgid != g->pid || regs_get(t->tid, &regs))
+		return;
+	for (f = 0; f < FORCED && (int)regs.rdi != signals[f]; f++)
+		;
+	if (f == FORCED)
 		return;
 	traps_first(g, t); /* it is to see what it set, not a reset that is about to be mended */
 	if (!regs.rsi || target_read(g, t->tgid, regs.rsi, &next, sizeof(next)) != sizeof(next))
 		return;
-	g->trap_action = next;
+	g->actions[f] = next;
 }
 
 /* A SIGTRAP that is none of ours goes to the program. */
@@ -168,8 +183,8 @@ void own_trap_begins(struct guardian *g, struct thread *t)
 {
 	traps_first(g, t); /* one of them may have reset the handler that this one is for */
 	t->in_own_trap = true;
-	if (g->trap_action.flags & SA_RESETHAND) /* the kernel's to obey */
-		g->trap_action.handler = 0;
+	if (g->actions[FORCED_TRAP].flags & SA_RESETHAND) /* the kernel's to obey */
+		g->actions[FORCED_TRAP].handler = 0;
 }
 
 /* At a system call, made from the handler or ending it: its mask can be read whole. */
@@ -179,7 +194,7 @@ void own_trap_at_call(struct thread *t)
 
 	if (!t->in_own_trap || mask_get(t->tid, &mask))
 		return;
-	t->in_own_trap = mask & trap_bit;
+	t->in_own_trap = mask & bit(FORCED_TRAP);
 	if (!t->in_own_trap)
 		mask_learn(t, mask);
 }
@@ -241,11 +256,15 @@ static int find_calls(struct guardian *g)
 	return n;
 }
 
-/* What the disposition is now, by the helper. */
+/* What the dispositions are now, by the helper. */
 void action_learn(struct guardian *g)
 {
-	if (!g->action_learnt && !is_default(eye_of(g)))
-		action_call(g, g->helper, g->stack_top - 4096, false);
+	int f;
+
+	for (f = 0; f < FORCED && !g->action_learnt; f++) {
+		if (!is_default(eye_of(g), f))
+			action_call(g, g->helper, g->stack_top - 4096, f, false);
+	}
 	g->action_learnt = true;
 }
 
@@ -261,10 +280,10 @@ static void masks_learn(struct guardian *g)
 	}
 }
 
-/* Does any probe need breakpoints, and nobody tells of changes yet? */
+/* Do we cause signals, and nobody tells of changes yet? */
 static bool unwatched(const struct guardian *g)
 {
-	return g->ctl->ntraps > (g->ctl->dl_state != 0) && !g->action_watched;
+	return (g->faulted || g->ctl->ntraps > (g->ctl->dl_state != 0)) && !g->action_watched;
 }
 
 bool action_wanted(const struct guardian *g)
@@ -286,4 +305,23 @@ int action_watch(struct guardian *g)
 		g->action_watched = g->ctl->sigaction_at[0] != 0;
 	}
 	return ret < 0 ? ret : 0;
+}
+
+/* The first fault of a handler: others may follow. A program that has jailed itself gets no thread of ours for that. */
+void session_watch(struct guardian *g)
+{
+	double at = now_ms();
+
+	if (!g->armed || !g->faulted || g->action_watched || g->watch_tried)
+		return;
+	g->watch_tried = true;
+	if (!is_filtered(eye_of(g)) && helper_start(g, NULL)) {
+		if (!maps_read(g) && !images_read(g)) /* the C library may have come since */
+			action_watch(g);
+		g->action_learnt = false; /* most of them were not set yet when we came */
+		action_learn(g);
+		helper_end(g);
+	}
+	g->error[0] = 0; /* it serves without, too */
+	guardian_phase(g, "watch", at);
 }

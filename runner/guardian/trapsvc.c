@@ -33,22 +33,27 @@ static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
 	return NULL;
 }
 
-/* Does this SIGTRAP come from a breakpoint? Others send it too. */
-static bool by_breakpoint(struct thread *t)
+int signal_code(struct thread *t)
 {
 	siginfo_t info;
 
-	return !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) && info.si_code == SI_KERNEL;
+	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) ? 0 : info.si_code;
 }
 
-static bool pc_get(struct thread *t, uint64_t *pc)
+/* Does this SIGTRAP come from a breakpoint? Others send it too. */
+bool by_breakpoint(struct thread *t)
+{
+	return signal_code(t) == SI_KERNEL;
+}
+
+bool pc_get(struct thread *t, uint64_t *pc)
 {
 	errno = 0;
 	*pc = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rip), 0);
 	return !errno;
 }
 
-static void pc_set(struct thread *t, uint64_t pc)
+void pc_set(struct thread *t, uint64_t pc)
 {
 	ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.rip), pc);
 }
@@ -88,7 +93,7 @@ void traps_first(struct guardian *g, struct thread *t)
 	bool held = t->held;
 
 	t->held = true;
-	while (action_known(g) && pump(g, false))
+	while (action_known(g, FORCED_TRAP) && pump(g, false))
 		;
 	t->held = held;
 }
@@ -106,7 +111,7 @@ bool trap_hit(struct guardian *g, struct thread *t)
 		return false;
 	trap = trap_find(g, pc - 1);
 	if (!trap)
-		return false;
+		return handler_asks(g, t, pc);
 	detour = __atomic_load_n(&trap->detour, __ATOMIC_ACQUIRE);
 	if ((!trap->sure || !detour) && !by_breakpoint(t))
 		return false;
@@ -115,7 +120,7 @@ bool trap_hit(struct guardian *g, struct thread *t)
 			return false;
 		detour = pc - 1;
 	}
-	trap_mend(g, t);
+	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead)
 		return true;
 	g->traps += !is_watched(g, t, pc - 1);

@@ -44,6 +44,9 @@ extern bool tl_fsgsbase;
 int tl_sync_init(void);
 void tl_tcb_init(void);
 
+/* thread.c: the thread id does not lie where it was found: ask from now on. */
+void tl_tcb_forget(void);
+
 /* lock.c: the calling thread's id, by system call. */
 uint32_t tl_gettid(void);
 

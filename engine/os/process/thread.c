@@ -66,13 +66,18 @@ uintptr_t tl_os_thread_key(bool early)
 	return key;
 }
 
+void tl_tcb_forget(void)
+{
+	__atomic_store_n(&tid_offset, 0, __ATOMIC_RELAXED);
+}
+
 uint32_t tl_os_thread_id(uintptr_t key)
 {
 	uint32_t tid = tl_gettid();
 	uint32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
 
 	if (off && key && (!fs_self(key) || tcb_tid(key, off) != tid))
-		__atomic_store_n(&tid_offset, 0, __ATOMIC_RELAXED);
+		tl_tcb_forget();
 	return tid;
 }
 

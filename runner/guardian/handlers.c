@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What handlers in the target need of us, since they make no system calls of
+ * their own: who they run in, and to be led on where they read what is not
+ * there. agent/handler.c is the other side.
+ */
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../agent/handler.h"
+#include "../proc.h"
+#include "guardian.h"
+
+enum { COMM = 16 };
+
+static const uint8_t rdtsc[] = {0x0f, 0x31};
+
+/* --- threads that are known before they ask ----------------------------------------- */
+
+static uint64_t *place_of(struct guardian *g, uint32_t number)
+{
+	return &g->ctl->threads[number & (TL_CTL_THREADS - 1)];
+}
+
+static uint32_t own_number(const struct guardian *g, pid_t pid)
+{
+	return g->nested ? proc_own_number(pid) : (uint32_t)pid;
+}
+
+static uint64_t ids_of(const struct guardian *g, const struct thread *t)
+{
+	return own_number(g, t->tid) | (uint64_t)own_number(g, t->tgid) << 32;
+}
+
+/* Whoever shares the target's memory without being of it asks: its thread block may be another's. */
+void thread_publish(struct guardian *g, struct thread *t)
+{
+	uint64_t ids;
+
+	if (t->tgid != g->pid || t->dead)
+		return;
+	ids = ids_of(g, t);
+	t->number = (uint32_t)ids;
+	if (t->number)
+		__atomic_store_n(place_of(g, t->number), ids, __ATOMIC_RELEASE);
+}
+
+void threads_publish(struct guardian *g)
+{
+	struct thread *t;
+
+	g->nested = proc_is_nested(g->pid);
+	g->ctl->own_number = own_number(g, g->pid);
+	for (t = g->threads; t; t = t->next)
+		thread_publish(g, t);
+}
+
+void thread_unpublish(struct guardian *g, struct thread *t)
+{
+	if (t->number && (uint32_t)*place_of(g, t->number) == t->number)
+		__atomic_store_n(place_of(g, t->number), 0, __ATOMIC_RELEASE);
+	t->number = 0;
+}
+
+/* --- questions ------------------------------------------------------------------------ */
+
+/* From now on the kernel tells handlers when we are gone. */
+void be_watched(struct guardian *g)
+{
+	static struct robust_list entry;
+	static struct robust_list_head list;
+
+	list.list.next = &entry;
+	entry.next = &list.list;
+	list.futex_offset = (long)((uintptr_t)&g->ctl->watcher - (uintptr_t)&entry);
+	syscall(SYS_set_robust_list, &list, sizeof(list));
+	g->ctl->watcher = (uint32_t)syscall(SYS_gettid);
+}
+
+/* true: t stood at the agent's question, and has its answer. */
+bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
+{
+	struct user_regs_struct regs;
+	char comm[2 * COMM] = "";
+	uint64_t name[2];
+
+	if (!g->ask.ask || pc - 1 != g->ask.ask || !by_breakpoint(t))
+		return false;
+	signal_mend(g, t, FORCED_TRAP);
+	if (t->dead || regs_get(t->tid, &regs))
+		return true;
+	proc_name(t->tid, comm, sizeof(comm));
+	memcpy(name, comm, sizeof(name));
+	regs.rax = TL_ANSWERED | (is_filtered(t->tid) ? TL_ANSWER_FILTERED : 0);
+	regs.rsi = ids_of(g, t);
+	regs.rdx = name[0];
+	regs.rcx = name[1];
+	regs_set(t->tid, &regs);
+	g->stops++;
+	return true;
+}
+
+static bool is_peek(const struct guardian *g, uint64_t pc)
+{
+	return pc - g->ask.peek < g->ask.peek_end - g->ask.peek;
+}
+
+/* The time stamp counter is forbidden too, in strict mode or by prctl(PR_SET_TSC). */
+static bool is_clock(struct guardian *g, struct thread *t, uint64_t pc)
+{
+	uint8_t code[sizeof(rdtsc)];
+
+	return pc - g->ctl->agent < g->ctl->agent_size &&
+	       target_read(g, t->tgid, pc, code, sizeof(code)) == sizeof(code) &&
+	       !memcmp(code, rdtsc, sizeof(code));
+}
+
+static void give_time(struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t now = __builtin_ia32_rdtsc();
+
+	if (regs_get(t->tid, &regs))
+		return;
+	regs.rax = (uint32_t)now;
+	regs.rdx = now >> 32;
+	regs.rip += sizeof(rdtsc);
+	regs_set(t->tid, &regs);
+}
+
+/* true: a handler read what is not there, or what it may not, and t goes on behind that. */
+bool handler_faults(struct guardian *g, struct thread *t, int sig)
+{
+	uint64_t pc;
+	bool clock;
+
+	if (!g->ask.peek || !pc_get(t, &pc))
+		return false;
+	clock = !is_peek(g, pc) && sig == SIGSEGV && is_clock(g, t, pc);
+	if (!(clock || is_peek(g, pc)) || signal_code(t) <= 0)
+		return false;
+	signal_mend(g, t, sig == SIGBUS ? FORCED_BUS : FORCED_SEGV);
+	g->stops++;
+	g->faulted = true;
+	if (t->dead)
+		return true;
+	if (clock)
+		give_time(t);
+	else
+		pc_set(t, g->ask.peek_fault);
+	return true;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls of ours in a thread that has a seccomp filter, which may kill
+ * it for them. Root can suspend a filter: for our own calls only, the program
+ * goes on with it. For others such a thread is out of bounds.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include "../proc.h"
+#include "guardian.h"
+
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+
+enum { MODE_FILTER = 2, SYS_ADMIN = 21 };
+
+/* In a container everyone has the same filter, and it lets us live. */
+static bool is_everyones(const char *status)
+{
+	uint64_t ours = 0;
+
+	return proc_number(status, "Seccomp", 10) == MODE_FILTER &&
+	       proc_field(status, "Seccomp_filters") &&
+	       !proc_status(getpid(), "Seccomp_filters", 10, &ours) &&
+	       proc_number(status, "Seccomp_filters", 10) == ours;
+}
+
+bool is_filtered(pid_t tid)
+{
+	char status[PROC_TEXT];
+
+	return proc_read_of(tid, "status", status, sizeof(status)) > 0 &&
+	       proc_number(status, "Seccomp", 10) && !is_everyones(status);
+}
+
+long trace_options(void)
+{
+	return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+	       PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+}
+
+bool suspends_filters(void)
+{
+	char status[PROC_TEXT];
+
+	return proc_read_of(getpid(), "status", status, sizeof(status)) > 0 &&
+	       !proc_number(status, "Seccomp", 10) &&
+	       proc_number(status, "CapEff", 16) >> SYS_ADMIN & 1;
+}
+
+bool calls_begin(struct guardian *g, struct thread *t)
+{
+	if (!is_filtered(t->tid))
+		return true;
+	t->suspended =
+		!ptrace(PTRACE_SETOPTIONS, t->tid, 0, trace_options() | PTRACE_O_SUSPEND_SECCOMP);
+	g->barred |= !t->suspended;
+	return t->suspended;
+}
+
+bool calls_barred(const struct guardian *g)
+{
+	const struct thread *t;
+
+	for (t = g->threads; g->barred && t; t = t->next) {
+		if (t->tgid == g->pid && !t->helper && !t->newborn && !t->dead &&
+			!is_filtered(t->tid))
+			return false;
+	}
+	return g->barred;
+}
+
+void calls_end(struct thread *t)
+{
+	if (t->suspended && !t->dead)
+		ptrace(PTRACE_SETOPTIONS, t->tid, 0, trace_options());
+	t->suspended = false;
+}
