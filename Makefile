@@ -123,7 +123,7 @@ install: all install-lib
 	install -m 644 tapset/* $(SHARE)/trapless/tapset/
 	install -m 644 examples/*.stp $(SHARE)/trapless/examples/
 	install -m 644 runtime/script.h $(SHARE)/trapless/include/
-	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h regs.h error.h error.def wire.h) \
+	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h error.h error.def wire.h) \
 		$(SHARE)/trapless/include/trapless/
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless
 	sed 's|/usr/local|$(PREFIX)|' man/trapless.1 >$(SHARE)/man/man1/trapless.1

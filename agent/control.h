@@ -100,6 +100,8 @@ struct tl_ctl_probe {
 		tail_to; /* a jump to a function whose exits are not watched; 0: none is known */
 	int32_t tail_why;
 	uint32_t nfollowed; /* functions that are watched because of such jumps */
+	uint32_t reason; /* enum tl_unpaired, for a result of -TL_E_RET_BLACKLIST */
+	uint32_t reserved;
 };
 
 struct tl_ctl {

@@ -318,6 +318,13 @@ static int disarm(struct tl_ctl *c, bool gone)
 
 /* --- commands ---------------------------------------------------------------- */
 
+static void tell_reason(struct tl_ctl_probe *p)
+{
+	tl_os_lock();
+	p->reason = p->result == -TL_E_RET_BLACKLIST ? tl_ret_forbidden(p->addr) : TL_PAIRED;
+	tl_os_unlock();
+}
+
 int tl_agent_arm(struct tl_ctl *c)
 {
 	struct armed *a;
@@ -342,6 +349,8 @@ int tl_agent_arm(struct tl_ctl *c)
 		ctl_probe(c, a->index)->armed = a->live;
 		if (a->live)
 			where_counts(ctl_probe(c, a->index), a);
+		else
+			tell_reason(ctl_probe(c, a->index));
 		n += a->live;
 	}
 	return n;

@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <trapless/argprobe.h>
 #include <trapless/probe.h>
+#include <trapless/reserve.h>
 
 #include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours */
 

@@ -51,7 +51,7 @@ install-lib: lib
 	install -m 755 $(LIB_OUT)/libtrapless.so $(DESTDIR)$(PREFIX)/lib/libtrapless.so.$(LIB_VERSION)
 	ln -sf libtrapless.so.$(LIB_VERSION) $(DESTDIR)$(PREFIX)/lib/libtrapless.so.0
 	ln -sf libtrapless.so.0 $(DESTDIR)$(PREFIX)/lib/libtrapless.so
-	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h regs.h error.h error.def) $(DESTDIR)$(PREFIX)/include/trapless/
+	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h error.h error.def) $(DESTDIR)$(PREFIX)/include/trapless/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(LIB_VERSION)|' lib/trapless.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/trapless.pc
 

@@ -107,6 +107,6 @@ int tl_os_images_update(void)
 	dl_iterate_phdr(add_object, &ret);
 	if (!ret)
 		tl_images_end();
-	tl_blacklist_add((uintptr_t)__start_tl_text, (uintptr_t)__stop_tl_text, -TL_E_SELF);
+	tl_reserve_own((uintptr_t)__start_tl_text, (uintptr_t)__stop_tl_text);
 	return ret;
 }

@@ -124,6 +124,15 @@ const struct tl_image *tl_image_find(uintptr_t addr)
 	return NULL;
 }
 
+int tl_images_each(int (*fn)(const struct tl_image *img, void *arg), void *arg)
+{
+	int ret = 0;
+
+	for (struct image *im = images; im && !ret; im = im->next)
+		ret = fn(&im->img, arg);
+	return ret;
+}
+
 uint32_t tl_image_generation(uintptr_t addr)
 {
 	const struct image *im = (const struct image *)tl_image_find(addr);

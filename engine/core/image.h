@@ -33,6 +33,7 @@ void tl_image_remove(uintptr_t lo);
 void tl_images_begin(void);
 void tl_images_end(void);
 const struct tl_image *tl_image_find(uintptr_t addr);
+int tl_images_each(int (*fn)(const struct tl_image *img, void *arg), void *arg);
 
 /*
  * The function part that holds addr, from .eh_frame_hdr's search table. Fills

@@ -15,6 +15,7 @@
 #include "image.h"
 #include "mem.h"
 #include "thread.h"
+#include "unpaired.h"
 
 /* --- intrusive ordered index (index.c) ----------------------------------- */
 
@@ -191,6 +192,7 @@ void tl_batch_unmake(struct tl_batch *b); /* takes the first fresh patch back */
 /* The same for b->sites[i], and those behind it that share its window. */
 int tl_place_site(struct tl_batch *b, size_t i);
 int tl_site_check(struct tl_site *s); /* may it be probed at all? 0 or -TL_E_ */
+uintptr_t tl_site_insn_end(const struct tl_site *s); /* of the instruction, as far as it is known */
 
 /* traps.c: breakpoints of the batch's fresh patches lead into their detours. 0 or -TL_E_. */
 int tl_traps_add(struct tl_batch *b);
@@ -304,8 +306,15 @@ int tl_images_refresh(void);
 /* --- refusals (refuse.c) ---------------------------------------------------------------- */
 
 int tl_refuse_addr(uintptr_t addr, const struct tl_image **img);
-int tl_blacklist_add(uintptr_t lo, uintptr_t hi, int why);
-void tl_blacklist_deinit(void);
+
+/* reserve.c: reserved text. Engine lock held. */
+/* By us, by the caller, by other modifiers? 0 or -TL_E_. */
+int tl_text_claimed(uintptr_t lo, uintptr_t hi);
+int tl_refuse_return(uintptr_t entry); /* 0 or -TL_E_RET_BLACKLIST */
+int tl_reserve_own(uintptr_t lo, uintptr_t hi); /* once; may be repeated */
+void tl_reserve_deinit(void);
+/* unpaired.c: why a return probe here would count what never was, enum tl_unpaired. Engine lock held. */
+unsigned tl_ret_forbidden(uintptr_t entry);
 
 /* --- threads (thread.c) --------------------------------------------------------------------- */
 
@@ -392,6 +401,8 @@ void tl_broken(const char *what);
 	} while (0)
 #define TL_ASSERT_HELD() TL_ASSERT(tl_os_lock_held())
 
+/* What the listing says of it; its site is armed or not. Engine lock held. */
+void tl_probe_describe(const struct tl_probe *p, struct tl_probe_info *info);
 /* Moves a probe between states; an illegal move is reported by tl_broken(). */
 void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to);
 

@@ -25,7 +25,7 @@ static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 	const struct tl_patch *p = tl_patch_below(hi);
 	struct tl_site *s;
 
-	if ((p && p->plan.start + p->plan.held > lo) || tl_os_text_reserved(lo, hi))
+	if ((p && p->plan.start + p->plan.held > lo) || tl_text_claimed(lo, hi))
 		return true;
 	for (s = tl_site_next(lo); s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
 		bool ours = false;
@@ -147,6 +147,18 @@ static int ask_next(const struct tl_batch *b, struct tl_plan *plan, struct group
 	return take_answer(b, plan, g, next_candidate(plan, g, why));
 }
 
+uintptr_t tl_site_insn_end(const struct tl_site *s)
+{
+	const struct tl_code *code = &tl_core.func.code;
+	size_t off = s->addr - code->start;
+
+	if (!tl_core.func.valid || off >= code->size)
+		return s->addr + 1;
+	while (++off < code->size && !(code->boundary[off / 8] >> off % 8 & 1))
+		;
+	return code->start + off;
+}
+
 int tl_site_check(struct tl_site *s)
 {
 	const struct tl_image *img;
@@ -154,7 +166,9 @@ int tl_site_check(struct tl_site *s)
 
 	if (!ret)
 		ret = tl_func_get(&tl_core.func, s->addr, s->func_start, s->func_size);
-	return ret ? ret : tl_arch_can_probe(&tl_core.func.code, s->addr);
+	if (!ret)
+		ret = tl_arch_can_probe(&tl_core.func.code, s->addr);
+	return ret ? ret : tl_text_claimed(s->addr, tl_site_insn_end(s));
 }
 
 static void set_bytes(struct tl_patch *p)

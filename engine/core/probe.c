@@ -544,7 +544,7 @@ int tl_probes_patching(enum tl_patching how)
 
 /* --- listing ------------------------------------------------------------------------------ */
 
-static void describe(const struct tl_probe *p, struct tl_probe_info *info)
+void tl_probe_describe(const struct tl_probe *p, struct tl_probe_info *info)
 {
 	const struct tl_patch *patch = p->site->patch;
 
@@ -573,7 +573,7 @@ int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void 
 	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1)) {
 		tl_site_fold_missed(s);
 		for (p = s->probes; p && !ret; p = p->next) {
-			describe(p, &info);
+			tl_probe_describe(p, &info);
 			ret = fn(&info, arg);
 		}
 	}
@@ -620,7 +620,7 @@ bool tl_engine_exit(void)
 	tl_detour_deinit();
 	tl_journal_deinit();
 	tl_func_deinit(&tl_core.func);
-	tl_blacklist_deinit();
+	tl_reserve_deinit();
 	tl_images_deinit();
 	tl_slab_deinit(&tl_core.detour_slab);
 	tl_slab_deinit(&tl_core.patch_slab);

@@ -35,6 +35,8 @@ int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part
 	int n = tl_refuse_addr(part->start, &img);
 
 	if (!n)
+		n = tl_refuse_return(part->start);
+	if (!n)
 		n = tl_func_get(&tl_core.func, part->start, part->start, part->size);
 	if (n)
 		return n;
@@ -191,8 +193,10 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 	const struct tl_func_part *parts = rp->parts;
 	size_t nparts = rp->nparts;
 	struct tl_exit *exits;
-	int n;
+	int n = tl_refuse_return((uintptr_t)rp->entry);
 
+	if (n)
+		return n;
 	if (!parts || !nparts) {
 		n = own_part(rp, &own);
 		if (n)

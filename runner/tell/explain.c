@@ -7,6 +7,7 @@
 #include <trapless/error.h>
 #include <trapless/probe.h>
 
+#include "../../engine/core/unpaired.h"
 #include "tell.h"
 
 enum { A_FEW = 12 }; /* lines that -v shows without --explain */
@@ -70,12 +71,13 @@ static void one_line(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
 	const char *point = module_string(t->mod, t->mod->probes[i].point);
+	const char *reason = tl_ret_reason(p->reason);
 	char text[760], at[96], why[200], exits[160] = "";
 
 	explain_place(t, p->addr, at, sizeof(at));
 	if (!p->armed) {
-		snprintf(text, sizeof(text), "%-8s %s  %.400s  [%s]", "refused", at, point,
-			tl_error_name(p->result));
+		snprintf(text, sizeof(text), "%-8s %s  %.400s  [%s]%s%s", "refused", at, point,
+			tl_error_name(p->result), reason ? ": " : "", reason ? reason : "");
 	} else {
 		reasons(p, why, sizeof(why));
 		if (p->kind == TL_TAP_RETURN)

@@ -6,10 +6,12 @@
 #include <trapless/error.h>
 #include <trapless/probe.h>
 
+#include "../../engine/core/unpaired.h"
 #include "tell.h"
 
 static void tell_refusals(const struct teller *t)
 {
+	const char *reason;
 	char text[700];
 	uint32_t i;
 
@@ -21,10 +23,11 @@ static void tell_refusals(const struct teller *t)
 			t->told[i] & TOLD_REFUSAL)
 			continue;
 		t->told[i] |= TOLD_REFUSAL;
-		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s",
+		reason = tl_ret_reason(p->reason);
+		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s%s%s",
 			module_string(t->mod, from->point), tl_error_name(p->result),
-			tl_error_text(p->result), *tl_error_next(p->result) ? "; " : "",
-			tl_error_next(p->result));
+			tl_error_text(p->result), reason ? ": " : "", reason ? reason : "",
+			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
 		tell(t, MSG_WARN, 1, text);
 	}
 }

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 
-from scripted import environment, script_file, words
-from support import Before, start, tap
+from scripted import environment, launch, script_file, words
+from support import LIBC, Before, start, tap
 
 
 def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
@@ -48,6 +48,20 @@ def test_in_data(ctx):
     at = tap.elf_symbols(open(path, 'rb').read())['counts'][0]
     refused(ctx, 'probe process("%s").statement(0x%x) { exit() }' % (path, at), pid=p.pid, untouched=before)
     ended_well(p)
+
+
+def test_functions_without_return_probes(ctx):
+    names = ('_setjmp', 'vfork', 'getpid')
+    reasons = {'_setjmp': 'once more for each jump back', 'vfork': 'in the child too'}
+    script = ''.join('probe process("%s").function("%s").return { println("never") }\n' % (LIBC, n) for n in names)
+    for how in ((), ('--preload',)):
+        r = launch(ctx, script, '/bin/true', *how)
+        assert r.returncode == 1, r
+        for name, why in reasons.items():
+            said = r'function\("%s"\)\.return' % name
+            assert re.search(said + r': probe refused \[RET_BLACKLIST\]: .*' + why, r.stderr), r
+            assert re.search('refused .*' + said + r'.*\[RET_BLACKLIST\]: .*' + why, r.stderr), r
+        assert not re.search(r'"getpid".*refused', r.stderr), r
 
 
 def test_no_such_function(ctx):

@@ -8,13 +8,14 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw tails race args args-clang args-asan args-ubsan \
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw tails race args args-clang args-asan args-ubsan reserve reserve-so \
 	headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
 	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
 	$(PROCESS_TEST_OUT)/args; $(PROCESS_TEST_OUT)/args traps; $(PROCESS_TEST_OUT)/args-clang; \
 	$(PROCESS_TEST_OUT)/args-asan; $(PROCESS_TEST_OUT)/args-ubsan traps; \
+	$(PROCESS_TEST_OUT)/reserve; $(PROCESS_TEST_OUT)/reserve traps; $(PROCESS_TEST_OUT)/reserve-so; \
 	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
@@ -54,6 +55,17 @@ $(addprefix $(PROCESS_TEST_OUT)/, args args-clang args-asan args-ubsan): $(addpr
 	$(CC) $(PROCESS_TEST_CFLAGS) -mavx512f -DBYTES=64 $(CFLAGS) -c -o $@.64.o tests/engine/process/args_wide.c
 	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi $(ARGS_SAN) $(CFLAGS) -o $@ \
 		$(filter-out %_wide.c, $(filter %.c %.S, $^)) $@.32.o $@.64.o $(filter %.a, $^)
+
+# Lazily bound: the dynamic loader's resolver is one of those places.
+RESERVE_SRCS := $(addprefix tests/engine/process/, reserve.c args_fns.c args.S)
+$(PROCESS_TEST_OUT)/reserve: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
+
+$(PROCESS_TEST_OUT)/reserve-so: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.so tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
+		-Wl,-rpath,$(abspath $(LIB_OUT))
 
 # Lazily bound: what a linkage table leads to is not known at first.
 $(PROCESS_TEST_OUT)/tails: tests/engine/process/tails.c $(LIB_OUT)/libtrapless.a tests/unit.h

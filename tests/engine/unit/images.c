@@ -232,12 +232,6 @@ static void some_places_are_never_probed(void)
 	CHECK(tl_probe_register(&p) == -TL_E_VDSO);
 	p.addr = (void *)TEXT(12200);
 	CHECK(tl_probe_register(&p) == -TL_E_NOT_TEXT);
-	tl_os_lock();
-	CHECK(tl_blacklist_add(TEXT(4), TEXT(8), -TL_E_BLACKLIST) == 0);
-	CHECK(tl_blacklist_add(TEXT(8), TEXT(8), -TL_E_BLACKLIST) == -TL_E_INVAL);
-	tl_os_unlock();
-	p.addr = (void *)TEXT(7);
-	CHECK(tl_probe_register(&p) == -TL_E_BLACKLIST);
 	p.addr = (void *)TEXT(8);
 	CHECK(tl_probe_register(&p) == 0);
 	CHECK(clean());
