@@ -38,6 +38,13 @@ static uint64_t ids_of(const struct guardian *g, const struct thread *t)
 	return own_number(g, t->tid) | (uint64_t)own_number(g, t->tgid) << 32;
 }
 
+void thread_unpublish(struct guardian *g, struct thread *t)
+{
+	if (t->number && (uint32_t)*place_of(g, t->number) == t->number)
+		__atomic_store_n(place_of(g, t->number), 0, __ATOMIC_RELEASE);
+	t->number = 0;
+}
+
 /* Whoever shares the target's memory without being of it asks: its thread block may be another's. */
 void thread_publish(struct guardian *g, struct thread *t)
 {
@@ -45,6 +52,7 @@ void thread_publish(struct guardian *g, struct thread *t)
 
 	if (t->tgid != g->pid || t->dead)
 		return;
+	thread_unpublish(g, t);
 	ids = ids_of(g, t);
 	t->number = (uint32_t)ids;
 	if (t->number)
@@ -59,13 +67,6 @@ void threads_publish(struct guardian *g)
 	g->ctl->own_number = own_number(g, g->pid);
 	for (t = g->threads; t; t = t->next)
 		thread_publish(g, t);
-}
-
-void thread_unpublish(struct guardian *g, struct thread *t)
-{
-	if (t->number && (uint32_t)*place_of(g, t->number) == t->number)
-		__atomic_store_n(place_of(g, t->number), 0, __ATOMIC_RELEASE);
-	t->number = 0;
 }
 
 /* --- questions ------------------------------------------------------------------------ */
