@@ -125,7 +125,7 @@ static void others_may_have_them(void)
 	CHECK(tl_text_refusal((void *)twenty_both, true, 0, 0, &why) == 0);
 }
 
-__attribute__((noinline, noclone)) static int switches(ucontext_t *from, ucontext_t *to)
+__attribute__((noinline)) static int switches(ucontext_t *from, ucontext_t *to)
 {
 	__asm__ volatile("");
 	return swapcontext(from, to);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Return probes and shadow stacks, on processors without one: a child runs
+ * probed functions step by step, and a shadow stack kept here sees every call
+ * and every return. What does not match would end the program on a processor
+ * that has one.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <trapless/probe.h>
+
+#include "../../../engine/insn/x86/insn.h"
+#include "../../unit.h"
+
+#define HANDLER __attribute__((target("general-regs-only")))
+
+long plain(long a, long b), shorts(long a), keeper(long a), caller(long a), fact(long n);
+extern char caller_call[];
+
+enum { DEEP = 1024, STEPS = 200000, NO_PTRACE = 40 };
+
+struct shadow {
+	uint64_t at[DEEP];
+	unsigned n;
+	long steps, calls, returns;
+	uint64_t wrong; /* where a return did not match, 0: nowhere */
+};
+
+/* --- the child --------------------------------------------------------------------- */
+
+static int HANDLER on_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	++*(volatile long *)c->rp->data;
+	return 0;
+}
+
+static void HANDLER on_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	++*(volatile long *)c->rp->data;
+}
+
+static int HANDLER on_call(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	(void)self;
+	++*(volatile long *)p->data;
+	return 0;
+}
+
+__attribute__((noinline)) static void begin(void)
+{
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void end(void)
+{
+	__asm__ volatile("");
+}
+
+/* Function pointers that the compiler cannot see through. */
+static long (*volatile calls[])(long) = {shorts, keeper, caller, fact};
+
+/* Exit status: 0, or what went wrong. */
+static int probed(bool with_probes)
+{
+	static volatile long hits, at_call;
+	void *const entry[] = {
+		(void *)plain, (void *)shorts, (void *)keeper, (void *)caller, (void *)fact};
+	static struct tl_retprobe r[5];
+	struct tl_probe p = {.addr = caller_call,
+		.pre = on_call,
+		.data = (void *)&at_call,
+		.flags = TL_PROBE_NO_TRAP};
+	long sum = 0;
+
+	for (int i = 0; with_probes && i < 5; i++) {
+		r[i] = (struct tl_retprobe){.entry = entry[i],
+			.on_entry = on_entry,
+			.on_return = on_return,
+			.data = (void *)&hits,
+			.flags = TL_PROBE_NO_TRAP};
+		if (tl_retprobe_register(&r[i]))
+			return 10 + i;
+	}
+	if (with_probes && tl_probe_register(&p))
+		return 20;
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+		return NO_PTRACE;
+	raise(SIGSTOP);
+	begin();
+	for (long n = 1; n <= 3; n++)
+		for (int i = 0; i < 4; i++)
+			sum += calls[i](n + 3);
+	end();
+	if (sum != 11 + 13 + 15 + 105 + 106 + 107 + 12 + 13 + 14 + 24 + 120 + 720)
+		return 30;
+	/* entries and exits: 3 x (shorts, keeper, caller, plain), 4 + 5 + 6 of fact */
+	if (with_probes && (hits != 2 * (12 + 15) || at_call != 3))
+		return 31;
+	return 0;
+}
+
+/* --- the shadow stack ---------------------------------------------------------------- */
+
+static bool instruction_at(pid_t pid, uint64_t ip, struct tl_insn *i)
+{
+	uint8_t bytes[16];
+
+	for (unsigned n = 0; n < sizeof(bytes); n += 8) {
+		long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)(ip + n), 0);
+
+		memcpy(bytes + n, &word, 8);
+	}
+	return tl_insn_decode(i, bytes, sizeof(bytes), TL_INSN_64);
+}
+
+static bool step(pid_t pid, uint64_t *ip)
+{
+	struct user_regs_struct regs;
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) || waitpid(pid, &status, 0) != pid ||
+		!WIFSTOPPED(status))
+		return false;
+	if (ptrace(PTRACE_GETREGS, pid, 0, &regs))
+		return false;
+	*ip = regs.rip;
+	return true;
+}
+
+static void look(struct shadow *s, const struct tl_insn *i, uint64_t from, uint64_t to)
+{
+	bool call = i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND;
+
+	s->steps++;
+	if (call && s->n < DEEP) {
+		s->at[s->n++] = from + i->len;
+		s->calls++;
+	} else if (i->flow == TL_FLOW_RET) {
+		s->returns++;
+		if (!s->n || s->at[--s->n] != to)
+			s->wrong = s->wrong ? s->wrong : from;
+	}
+}
+
+/* From begin() to end(), both without their own return. */
+static bool watch(pid_t pid, struct shadow *s)
+{
+	uint64_t ip = 0, next;
+	struct tl_insn i;
+
+	for (long n = 0; ip != (uintptr_t)begin; n++)
+		if (n == STEPS || !step(pid, &ip))
+			return false;
+	while (ip != (uintptr_t)end && s->steps < STEPS) {
+		if (!instruction_at(pid, ip, &i) || !step(pid, &next))
+			return false;
+		if (ip != (uintptr_t)begin || i.flow != TL_FLOW_RET)
+			look(s, &i, ip, next);
+		ip = next;
+	}
+	return ip == (uintptr_t)end;
+}
+
+/* The child's exit status, -1: it could not be watched. */
+static int run(bool with_probes, struct shadow *s)
+{
+	pid_t pid = fork();
+	int status;
+	bool ok;
+
+	memset(s, 0, sizeof(*s));
+	if (!pid)
+		_exit(probed(with_probes));
+	if (waitpid(pid, &status, 0) != pid)
+		return -1;
+	if (!WIFSTOPPED(status))
+		return WEXITSTATUS(status);
+	ok = watch(pid, s);
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return ok ? WEXITSTATUS(status) : -1;
+}
+
+static void the_shadow_stack_matches_without_probes(void)
+{
+	struct shadow s;
+	int ret = run(false, &s);
+
+	if (ret == NO_PTRACE)
+		SKIP("ptrace is forbidden here");
+	CHECK(ret == 0);
+	CHECK(s.calls > 20 && !s.wrong);
+	printf("# %ld instructions, %ld calls, %ld returns\n", s.steps, s.calls, s.returns);
+}
+
+static void return_probes_leave_it_alone(void)
+{
+	struct shadow s;
+	int ret = run(true, &s);
+
+	if (ret == NO_PTRACE)
+		SKIP("ptrace is forbidden here");
+	if (ret)
+		printf("# the child said %d\n", ret);
+	CHECK(ret == 0);
+	printf("# %ld instructions, %ld calls, %ld returns; wrong: %#lx\n", s.steps, s.calls,
+		s.returns, (unsigned long)s.wrong);
+	CHECK(s.calls > 20 + 54 && !s.wrong);
+}
+
+int main(void)
+{
+	RUN(the_shadow_stack_matches_without_probes);
+	RUN(return_probes_leave_it_alone);
+	return UNIT_RESULT();
+}
