@@ -8,11 +8,7 @@ static uint8_t before[FAKE_TEXT];
 
 static void program(void)
 {
-	world();
-	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 8);
-	emit_rel32(TOY_CALL, 30);
-	E(TOY_INC, 0, TOY_DEC, 2, TOY_INC, 1, TOY_NOP, TOY_SHORT, 1, TOY_FIXED, TOY_NOP, TOY_RET);
-	E(TOY_NOP, TOY_NOP, TOY_SET, 2, 0, TOY_DEC, 2, TOY_RET);
+	world_of_all_kinds();
 	memcpy(before, fake_text, FAKE_TEXT);
 }
 

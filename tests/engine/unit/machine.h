@@ -216,6 +216,20 @@ static inline void world(void)
 	text_end = 0;
 }
 
+/*
+ * A program in which every rung has its place:
+ * 0 addi r0,7 | 6 inc r1 | 8 dec r2 | 10 set r1,8 | 13 call 30 | 18 inc r0 | 20 dec r2 | 22 inc r1 | 24 nop
+ * 25 short 28 | 27 fixed | 28 nop | 29 ret | 30 nop | 31 nop | 32 set r2,0 | 35 dec r2 | 37 ret
+ */
+static inline void world_of_all_kinds(void)
+{
+	world();
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 8);
+	emit_rel32(TOY_CALL, 30);
+	E(TOY_INC, 0, TOY_DEC, 2, TOY_INC, 1, TOY_NOP, TOY_SHORT, 1, TOY_FIXED, TOY_NOP, TOY_RET);
+	E(TOY_NOP, TOY_NOP, TOY_SET, 2, 0, TOY_DEC, 2, TOY_RET);
+}
+
 static inline struct tl_probe probe_at(size_t off, size_t size, tl_pre_fn pre)
 {
 	return (struct tl_probe){.addr = (void *)TEXT(off),

@@ -61,17 +61,9 @@ static void drain(void)
 		}
 }
 
-/*
- * 0 addi r0,7 | 6 inc r1 | 8 dec r2 | 10 set r1,8 | 13 call 30 | 18 inc r0 | 20 dec r2 | 22 inc r1 | 24 nop
- * 25 short 28 | 27 fixed | 28 nop | 29 ret | 30 nop | 31 nop | 32 set r2,0 | 35 dec r2 | 37 ret
- */
 static void program(void)
 {
-	world();
-	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 8);
-	emit_rel32(TOY_CALL, 30);
-	E(TOY_INC, 0, TOY_DEC, 2, TOY_INC, 1, TOY_NOP, TOY_SHORT, 1, TOY_FIXED, TOY_NOP, TOY_RET);
-	E(TOY_NOP, TOY_NOP, TOY_SET, 2, 0, TOY_DEC, 2, TOY_RET);
+	world_of_all_kinds();
 	text_len = text_end;
 	memcpy(before, fake_text, FAKE_TEXT);
 	memset(calls, 0, sizeof(calls));
@@ -355,18 +347,23 @@ static void one_stop_serves_all_windows(void)
 	CHECK(clean());
 }
 
+/* Room for a jump at off, and nothing else. */
+static void one_long_instruction(size_t off)
+{
+	world();
+	text_end = off;
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
+	text_len = text_end;
+	memcpy(before, fake_text, FAKE_TEXT);
+}
+
 /* A jump over two words, behind an even address: self-jump, sync, tail, sync, head, sync. */
 static void spinning_syncs_between_its_steps(void)
 {
 	struct tl_probe p;
 	size_t i = 0, stores = 0, syncs = 0;
 
-	world();
-	memset(fake_text, TOY_NOP, 6);
-	text_end = 6;
-	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
-	text_len = text_end;
-	memcpy(before, fake_text, FAKE_TEXT);
+	one_long_instruction(6);
 	p = at(6);
 	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
 	CHECK(fake_count(FAKE_SYNC_CORES) == 3);
@@ -391,12 +388,7 @@ static void without_spinning_a_breakpoint_passes(void)
 {
 	struct tl_probe p;
 
-	world();
-	memset(fake_text, TOY_NOP, 6);
-	text_end = 6;
-	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
-	text_len = text_end;
-	memcpy(before, fake_text, FAKE_TEXT);
+	one_long_instruction(6);
 	fake.no_spin = true;
 	p = at(6);
 	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
@@ -412,12 +404,7 @@ static void bypass_only_where_nobody_dies_of_it(void)
 	for (unsigned deadly = 0; deadly < 2; deadly++) {
 		struct tl_probe p;
 
-		world();
-		memset(fake_text, TOY_NOP, 5);
-		text_end = 5;
-		E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_RET);
-		text_len = text_end;
-		memcpy(before, fake_text, FAKE_TEXT);
+		one_long_instruction(5);
 		fake.trap_may_kill = deadly;
 		p = at(5);
 		CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WHOLE);
