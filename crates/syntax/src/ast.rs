@@ -186,16 +186,6 @@ pub struct EmbeddedC {
     pub span: Span,
 }
 
-impl EmbeddedC {
-    /// Whether the code carries the comment `/* NAME */`, as in `/* pure */`.
-    pub fn has_pragma(&self, name: &str) -> bool {
-        self.code.split("/*").skip(1).any(|rest| {
-            let words = rest.split("*/").next().unwrap_or("");
-            words.trim() == name
-        })
-    }
-}
-
 // ---- statements ----
 
 #[derive(Clone, PartialEq, Debug)]

@@ -661,11 +661,3 @@ display! {
     Expr expr;
     Target target;
 }
-
-impl ProbePoint {
-    /// The point without `?`, `!` and condition: `timer.s(5)`.
-    pub fn name_text(&self) -> String {
-        let parts: Vec<String> = self.components.iter().map(|c| c.to_string()).collect();
-        parts.join(".")
-    }
-}

@@ -94,11 +94,6 @@ impl SourceFile {
         &self.text
     }
 
-    /// How many lines the text has; an empty text has one.
-    pub fn line_count(&self) -> usize {
-        self.line_starts.len()
-    }
-
     /// Line `line` (from 1) without its line end.
     pub fn line(&self, line: usize) -> Option<&str> {
         let start = *self.line_starts.get(line.checked_sub(1)?)? as usize;
