@@ -238,7 +238,7 @@ impl Body<'_, '_> {
                 Ty::Str => format!("TL_STR({v})"),
             })
             .collect();
-        self.key_array(&values)
+        self.value_array(&values)
     }
 
     /// A value that later side effects do not change: a local is copied.

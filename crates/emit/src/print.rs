@@ -59,12 +59,6 @@ impl Body<'_, '_> {
                 Ty::Str => format!("TL_STR({v})"),
             })
             .collect();
-        let name = format!("v{}", self.number());
-        self.frame(16 * args.len() as u32);
-        self.line(format!(
-            "const struct tl_value {name}[] = {{ {} }};",
-            words.join(", ")
-        ));
-        name
+        self.value_array(&words)
     }
 }

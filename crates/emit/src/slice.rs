@@ -91,11 +91,11 @@ impl Body<'_, '_> {
                 }
             });
         }
-        self.key_array(&words)
+        self.value_array(&words)
     }
 
-    /// `struct tl_value` for each key.
-    pub fn key_array(&mut self, words: &[String]) -> Value {
+    /// A `struct tl_value` for each word.
+    pub fn value_array(&mut self, words: &[String]) -> Value {
         let name = format!("k_{}", self.number());
         self.frame(16 * words.len() as u32);
         self.line(format!(
