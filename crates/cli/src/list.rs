@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use trapless_debuginfo::{Binary, Types, VariableKind};
-use trapless_sema::collect::{self, Loader};
+use trapless_sema::collect;
 use trapless_sema::expand;
+use trapless_sema::loader::Loader;
 use trapless_sema::points::{self, Context, Place};
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::World;

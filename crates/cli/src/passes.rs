@@ -7,8 +7,8 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::{build, command, input, list, settings, target};
 use std::time::Instant;
-use trapless_sema::collect::Loader;
 use trapless_sema::ir::Program;
+use trapless_sema::loader::Loader;
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::World;
 use trapless_sema::Input;
@@ -30,8 +30,13 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let macros = MacroLibrary::with_prelude(map);
     let (text, name, args) = input::script_text(options, diags)?;
     let env = input::environment(options, args);
-    let file = map.add(name, text);
-    let script = trapless_syntax::parse_file(map, file, &env, &macros, &ids, diags);
+    let mut loader = Loader {
+        map,
+        env: &env,
+        macros: &macros,
+        ids: &ids,
+    };
+    let script = loader.parse(name, text, diags);
     let clock = clock.done("Pass 1: parsed the script");
     if diags.has_errors() {
         return None;
@@ -44,12 +49,6 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let target = target::of(options, command.as_ref(), diags)?;
     let tapset = open_tapset(options, &paths, diags);
     let mut world = World::new(target);
-    let loader = Loader {
-        map,
-        env: &env,
-        macros: &macros,
-        ids: &ids,
-    };
     if options.list.is_some() || options.list_vars.is_some() {
         let variables = options.list_vars.is_some();
         let lines = list::list(script, &tapset, loader, &mut world, variables, diags);

@@ -2,23 +2,15 @@
 //! What options say in the script's stead: `-D`, `-G`, `-T`.
 
 use crate::options::Options;
-use trapless_sema::collect::Loader;
 use trapless_sema::ir;
+use trapless_sema::loader::Loader;
 use trapless_syntax::ast::{Item, Literal, NumLit, Script, StrLit};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 /// `-T SECONDS`, in the script's own words: it also holds for a module.
 pub fn time_limit(seconds: u32, loader: &mut Loader, diags: &mut Diagnostics) -> Script {
     let text = format!("probe timer.s({seconds}) {{ exit() }}\n");
-    let file = loader.map.add("<-T>".to_string(), text);
-    trapless_syntax::parse_file(
-        loader.map,
-        file,
-        loader.env,
-        loader.macros,
-        loader.ids,
-        diags,
-    )
+    loader.parse("<-T>", text, diags)
 }
 
 /// `-G VAR=VALUE`: as if the script's declaration said so.

@@ -2,7 +2,7 @@
 //! Probes with their aliases expanded: what remains are points of built-in
 //! families, each with the whole body that runs there.
 
-use crate::collect::Declarations;
+use crate::declarations::Declarations;
 use trapless_syntax::ast::{
     Alias, BinOp, Block, Component, Expr, ExprKind, NodeIds, Probe, ProbePoint, Stmt, StmtKind,
 };

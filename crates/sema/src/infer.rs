@@ -5,7 +5,7 @@
 //! contradiction keeps what was learned first, and lowering, which sees every
 //! expression with the final types, reports it.
 
-use crate::collect::Declarations;
+use crate::declarations::{Declarations, Scope};
 use crate::expand::Unit;
 use std::collections::HashMap;
 use trapless_syntax::ast::{
@@ -22,13 +22,6 @@ pub enum VTy {
     Long,
     Str,
     Stats,
-}
-
-/// A body with locals of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Scope {
-    Function(usize),
-    Unit(usize),
 }
 
 #[derive(Clone, Debug, Default)]

@@ -12,12 +12,14 @@
 //! 7. [`share`]: which globals are kept per thread, which locks are taken
 
 pub mod collect;
+pub mod declarations;
 pub mod display;
 pub mod expand;
 mod files;
 pub mod infer;
 pub mod ir;
 mod later;
+pub mod loader;
 pub mod lower;
 pub mod points;
 pub mod process_points;
@@ -28,8 +30,8 @@ pub mod target;
 pub mod walk;
 pub mod world;
 
-use collect::Loader;
 use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program};
+use loader::Loader;
 use lower::{Lowered, Shared};
 use points::Place;
 use std::collections::HashMap;

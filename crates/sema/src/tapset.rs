@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The script library: folders of `.stp` files, parsed only when needed.
 
-use crate::collect::Loader;
+use crate::loader::Loader;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use trapless_syntax::ast::Script;
@@ -95,15 +95,7 @@ impl Tapset {
         diags: &mut Diagnostics,
     ) -> Option<Script> {
         let text = self.texts.get(path)?;
-        let file = loader.map.add(path.to_string_lossy(), text.clone());
-        Some(trapless_syntax::parse_file(
-            loader.map,
-            file,
-            loader.env,
-            loader.macros,
-            loader.ids,
-            diags,
-        ))
+        Some(loader.parse(path.to_string_lossy(), text.clone(), diags))
     }
 
     pub fn function_names(&self) -> impl Iterator<Item = &str> {

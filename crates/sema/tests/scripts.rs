@@ -3,7 +3,7 @@
 //! with tag, line and column.
 
 use std::path::{Path, PathBuf};
-use trapless_sema::collect::Loader;
+use trapless_sema::loader::Loader;
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::{TargetSpec, World};
 use trapless_sema::{analyse, ir, Input};

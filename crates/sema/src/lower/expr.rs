@@ -2,7 +2,8 @@
 //! Expressions.
 
 use super::{is_error, type_name, value_type, Lowerer};
-use crate::infer::{Scope, VTy};
+use crate::declarations::Scope;
+use crate::infer::VTy;
 use crate::ir::{self, Ty};
 use crate::later::{self, Known};
 use crate::target;

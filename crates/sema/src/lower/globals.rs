@@ -2,7 +2,7 @@
 //! Globals, with the types that inference found.
 
 use super::value_type;
-use crate::collect::Declarations;
+use crate::declarations::Declarations;
 use crate::infer::{same_hist, GlobalTy, Types, VTy};
 use crate::ir::{Global, GlobalKind, MapValue, StatsKind};
 use trapless_syntax::ast::{self, HistKind, Literal};

@@ -10,9 +10,9 @@ mod globals;
 mod print;
 mod stmt;
 
-use crate::collect::Declarations;
+use crate::declarations::{Declarations, Scope};
 use crate::expand::Unit;
-use crate::infer::{Scope, Types, VTy};
+use crate::infer::{Types, VTy};
 use crate::ir;
 use crate::points::{Context, Place};
 use crate::world::World;

@@ -3,7 +3,8 @@
 
 use super::expr::all_given;
 use super::{value_type, Lowerer};
-use crate::infer::{Scope, VTy};
+use crate::declarations::Scope;
+use crate::infer::VTy;
 use crate::ir;
 use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Stmt, StmtKind};
 use trapless_syntax::diag::Tag;
