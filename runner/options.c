@@ -129,58 +129,67 @@ static int check(const struct options *o)
 	return wrong ? -1 : 0;
 }
 
+/* -vv: the letters behind the first one. */
+static int take_more(struct options *o, const struct option_def *d, const char *letters)
+{
+	for (; *letters; letters++) {
+		if (*letters != d->letter) {
+			fprintf(stderr, "trapless-run: give -%c and -%c apart\n", d->letter,
+				*letters);
+			return -1;
+		}
+		take(o, d, NULL);
+	}
+	return 0;
+}
+
+static int take_module(struct options *o, const char *name)
+{
+	if (o->module) {
+		fprintf(stderr, "trapless-run: one module at a time ('%s' is one too many)\n",
+			name);
+		return -1;
+	}
+	o->module = name;
+	return 0;
+}
+
+/* The option at *at, and its argument where that is a word of its own. */
+static int take_option(struct options *o, char ***at)
+{
+	const char *word = **at, *value;
+	const struct option_def *d = find(word, &value);
+
+	if (!d) {
+		fprintf(stderr, "trapless-run: there is no option %s; see trapless-run --help\n",
+			word);
+		return -1;
+	}
+	if (d->kind == FLAG && value && word[1] != '-' && take_more(o, d, value))
+		return -1;
+	if (d->kind != FLAG && !value) {
+		value = (*at)[1];
+		if (!value) {
+			fprintf(stderr, "trapless-run: --%s wants %s\n", d->name, d->argument);
+			return -1;
+		}
+		++*at;
+	}
+	return take(o, d, value);
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
-	int i;
+	char **at;
 
-	for (i = 1; i < argc; i++) {
-		const struct option_def *d;
-		const char *value;
-
-		if (!strcmp(argv[i], "--") && i + 1 < argc) {
-			o->words = argv + i + 1;
+	for (at = argv + (argc > 0); *at; at++) {
+		if (!strcmp(*at, "--") && at[1]) {
+			o->words = at + 1;
 			if (!o->command)
 				o->command = o->words[0];
 			break;
 		}
-		if (argv[i][0] != '-' || !argv[i][1]) {
-			if (o->module) {
-				fprintf(stderr,
-					"trapless-run: one module at a time ('%s' is one too "
-					"many)\n",
-					argv[i]);
-				return -1;
-			}
-			o->module = argv[i];
-			continue;
-		}
-		d = find(argv[i], &value);
-		if (!d) {
-			fprintf(stderr,
-				"trapless-run: there is no option %s; see trapless-run --help\n",
-				argv[i]);
-			return -1;
-		}
-		if (d->kind == FLAG && value && argv[i][1] != '-') { /* -vv */
-			const char *c;
-
-			for (c = value; *c; c++) {
-				if (*c != d->letter) {
-					fprintf(stderr, "trapless-run: give -%c and -%c apart\n",
-						d->letter, *c);
-					return -1;
-				}
-				take(o, d, NULL);
-			}
-		} else if (d->kind != FLAG && !value) {
-			value = ++i < argc ? argv[i] : NULL;
-			if (!value) {
-				fprintf(stderr, "trapless-run: --%s wants %s\n", d->name,
-					d->argument);
-				return -1;
-			}
-		}
-		if (take(o, d, value))
+		if ((*at)[0] == '-' && (*at)[1] ? take_option(o, &at) : take_module(o, *at))
 			return -1;
 	}
 	return o->help || o->version ? 0 : check(o);
