@@ -116,38 +116,47 @@ static uint32_t blocks_for(const struct tl_tap_options *o)
 	return n;
 }
 
-int session_create(struct session *s, const struct module *mod)
+static void *shared(size_t size)
 {
-	const struct tl_tap_options *o = mod->options;
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+/* The memory that handlers work on, ours and the targets'. NULL with why. */
+static void *make_memory(struct session *s)
+{
+	const struct tl_tap_options *o = s->mod->options;
 	struct tl_session layout;
-	char comm[16] = "trapless-run";
 	void *mem;
 
-	s->mod = mod;
-	s->raw = -1;
 	memset(&layout, 0, sizeof(layout));
 	if (tl_session_layout(o, blocks_for(o), &layout)) {
 		snprintf(s->why, sizeof(s->why),
 			"the script's globals do not fit into session memory: lower "
 			"-DMAXMAPENTRIES or the arrays' sizes");
-		return -1;
+		return NULL;
 	}
 	s->size = layout.size;
 	s->fd = memfd_create("trapless", MFD_CLOEXEC);
-	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size))
-		return fail(s, "cannot make session memory");
+	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size)) {
+		fail(s, "cannot make session memory");
+		return NULL;
+	}
 	mem = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-	if (mem == MAP_FAILED)
-		return fail(s, "cannot map session memory");
+	if (mem == MAP_FAILED) {
+		fail(s, "cannot map session memory");
+		return NULL;
+	}
 	tl_session_init(mem, &layout);
-	s->envs = calloc(mod->nprobes + 1, sizeof(*s->envs));
-	s->images = mmap(NULL, (mod->nimages + 1) * sizeof(*s->images), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	s->state = mmap(
-		NULL, mod->nprobes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!s->envs || s->images == MAP_FAILED || s->state == MAP_FAILED)
-		return fail(s, "cannot start the session");
-	if (tl_view_attach(&s->view, mem, s->size, o) ||
+	return mem;
+}
+
+/* Handlers that run here see it as those in the targets do. */
+static int make_view(struct session *s, void *mem)
+{
+	const struct module *mod = s->mod;
+	char comm[16] = "trapless-run";
+
+	if (tl_view_attach(&s->view, mem, s->size, mod->options) ||
 		tl_session_globals(
 			&s->view, mod->globals, mod->nglobals, mod->strings, mod->strings_size)) {
 		snprintf(s->why, sizeof(s->why),
@@ -162,6 +171,25 @@ int session_create(struct session *s, const struct module *mod)
 	s->view.home = s;
 	s->view.always = 1;
 	s->view.own = tl_block_claim(&s->view, (uint32_t)getpid(), (uint32_t)getpid(), comm);
+	return 0;
+}
+
+int session_create(struct session *s, const struct module *mod)
+{
+	void *mem;
+
+	s->mod = mod;
+	s->raw = -1;
+	mem = make_memory(s);
+	if (!mem)
+		return -1;
+	s->envs = calloc(mod->nprobes + 1, sizeof(*s->envs));
+	s->images = shared((mod->nimages + 1) * sizeof(*s->images));
+	s->state = shared(mod->nprobes + 1);
+	if (!s->envs || s->images == MAP_FAILED || s->state == MAP_FAILED)
+		return fail(s, "cannot start the session");
+	if (make_view(s, mem))
+		return -1;
 	session_clock(s);
 	if (map_module(s))
 		return -1;
