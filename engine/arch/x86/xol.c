@@ -9,7 +9,6 @@
 #include "x86.h"
 
 #define MODRM_MOD(m) ((m) >> 6)
-#define MODRM_REG(m) (((m) >> 3) & 7)
 #define MODRM_RM(m)  ((m)&7)
 
 static uint8_t modrm(const struct tl_insn *i)

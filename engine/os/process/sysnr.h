@@ -38,12 +38,9 @@ enum tl_sysnr {
 #endif
 
 enum {
-	TL_EPERM = 1,
 	TL_ESRCH = 3,
 	TL_EINTR = 4,
-	TL_EAGAIN = 11,
 	TL_EFAULT = 14,
-	TL_EEXIST = 17,
 	TL_EINVAL = 22,
 };
 
@@ -75,8 +72,6 @@ enum {
 };
 
 enum {
-	TL_MEMBARRIER_PRIVATE = 1 << 3,
-	TL_MEMBARRIER_REGISTER_PRIVATE = 1 << 4,
 	TL_MEMBARRIER_SYNC_CORE = 1 << 5,
 	TL_MEMBARRIER_REGISTER_SYNC_CORE = 1 << 6,
 };
