@@ -74,7 +74,17 @@ static int prot_of(const char *perms)
 	       (perms[2] == 'x' ? PROT_EXEC : 0);
 }
 
-static bool take(const char *line, struct mapping *m)
+/* What the kernel says behind the name of a file that is gone or was replaced. */
+static void cut_deleted(char *path)
+{
+	static const char said[] = " (deleted)";
+	size_t n = strlen(path);
+
+	if (n >= sizeof(said) && !strcmp(path + n - (sizeof(said) - 1), said))
+		path[n - (sizeof(said) - 1)] = 0;
+}
+
+static bool take(char *line, struct mapping *m)
 {
 	unsigned major, minor;
 	char perms[8];
@@ -85,6 +95,7 @@ static bool take(const char *line, struct mapping *m)
 		return false;
 	m->dev = (uint64_t)major << 32 | minor;
 	m->prot = prot_of(perms);
+	cut_deleted(line + at);
 	m->path = line + at;
 	return true;
 }

@@ -30,7 +30,10 @@ pub fn of(
                     Ok(inside) => Path::new("/").join(inside),
                     Err(_) => path,
                 };
-                spec.program = Some(path.to_string_lossy().into_owned());
+                let name = path.to_string_lossy();
+                // What the kernel says behind the name of a file that is gone or was replaced.
+                let name = name.strip_suffix(" (deleted)").unwrap_or(&name);
+                spec.program = Some(name.to_owned());
             }
             Err(e) => {
                 let gone = e.kind() == std::io::ErrorKind::NotFound;

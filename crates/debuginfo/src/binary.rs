@@ -115,7 +115,7 @@ impl Binary {
     }
 
     fn open_with(path: &Path, search: &SearchPath, types: Arc<Types>) -> Result<Binary> {
-        let elf = Elf::open(path)?;
+        let elf = Elf::open_as(path, search.readable(path))?;
         let (kind, arch) = elf.check_loadable()?;
         Ok(Binary {
             elf,

@@ -92,7 +92,12 @@ pub(crate) struct Elf {
 
 impl Elf {
     pub fn open(path: &Path) -> Result<Elf> {
-        let storage = Storage::open(path)?;
+        Elf::open_as(path, path)
+    }
+
+    /// `path` is its name, `file` where it is read.
+    pub fn open_as(path: &Path, file: &Path) -> Result<Elf> {
+        let storage = Storage::open(file)?;
         let data = storage.bytes();
         Elf::parse(path, Arc::new(storage), data)
     }

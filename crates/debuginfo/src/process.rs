@@ -184,6 +184,32 @@ pub fn processes_running(program: &Path) -> Vec<u32> {
     pids
 }
 
+/// The ELF files that a process has mapped and whose names lead to them no more, and where they can
+/// still be read: the program itself by its user, libraries by root.
+pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {
+    let dir = PathBuf::from(format!("/proc/{pid}"));
+    let maps = fs::read(dir.join("maps")).unwrap_or_default();
+    let exe = fs::read_link(dir.join("exe")).unwrap_or_default();
+    let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for line in String::from_utf8_lossy(&maps).lines() {
+        let Some((m, _, _, shown)) = parse_line(line) else {
+            continue;
+        };
+        let (path, deleted) = undeleted(&shown);
+        if !deleted || found.iter().any(|f| f.0 == path) {
+            continue;
+        }
+        let file = match shown == exe {
+            true => dir.join("exe"),
+            false => dir.join(format!("map_files/{:x}-{:x}", m.start, m.end)),
+        };
+        if Elf::open(&file).is_ok() {
+            found.push((path, file));
+        }
+    }
+    found
+}
+
 fn without_image(dir: &Path) -> &'static str {
     let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
     let zombie = status

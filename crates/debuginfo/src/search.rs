@@ -21,6 +21,9 @@ pub struct SearchPath {
     pub debug: Vec<PathBuf>,
     /// A debuginfod server is configured (only named in messages so far).
     pub debuginfod: bool,
+    /// Files that the target runs and that have been removed or replaced since: their names, and
+    /// where they can still be read.
+    pub removed: Vec<(PathBuf, PathBuf)>,
 }
 
 /// The dynamic linker's own list, glibc's and musl's.
@@ -50,6 +53,7 @@ impl SearchPath {
             libraries: dirs("LD_LIBRARY_PATH"),
             debug: vec!["/usr/lib/debug".into()],
             debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|v| !v.is_empty()),
+            removed: Vec::new(),
         }
     }
 
@@ -71,6 +75,31 @@ impl SearchPath {
             return path.into();
         }
         self.follow(path)
+    }
+
+    /// The same files as a process has them mapped.
+    pub fn of_process(mut self, pid: u32) -> SearchPath {
+        let removed = crate::process::removed_files(pid);
+        self.removed = removed
+            .into_iter()
+            .map(|(name, file)| (self.host_path(&name), file))
+            .collect();
+        self
+    }
+
+    /// Where to read a file that `host_path` names.
+    pub fn readable<'a>(&'a self, path: &'a Path) -> &'a Path {
+        let of = |(name, _): &&(PathBuf, PathBuf)| name == path;
+        self.removed.iter().find(of).map_or(path, |r| &r.1)
+    }
+
+    /// Is there a file that `host_path` names?
+    pub fn exists(&self, path: &Path) -> bool {
+        self.readable(path).exists()
+    }
+
+    fn elf(&self, path: &Path) -> Result<Elf> {
+        Elf::open_as(path, self.readable(path))
     }
 
     /// Absolute links inside another root would lead out of it: follow them by hand.
@@ -104,7 +133,7 @@ impl SearchPath {
     pub fn program(&self, name: &str) -> Result<PathBuf> {
         if name.contains('/') {
             let path = self.host_path(Path::new(name));
-            return match path.exists() {
+            return match self.exists(&path) {
                 true => Ok(path),
                 false => Err(Error::NoProgram {
                     name: name.into(),
@@ -129,9 +158,9 @@ impl SearchPath {
     /// A name that the program does not need is still looked for in the standard folders
     /// (it may be opened by `dlopen`).
     pub fn libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<PathBuf>> {
-        if pattern.contains('/') && !glob::is_glob(pattern) {
+        if pattern.contains('/') {
             let path = self.host_path(Path::new(pattern));
-            if path.exists() {
+            if self.exists(&path) {
                 return Ok(vec![path]);
             }
         }
@@ -170,7 +199,7 @@ impl SearchPath {
         let mut libs: Vec<Library> = Vec::new();
         if let Some(interp) = program.interpreter() {
             let path = self.host_path(Path::new(interp));
-            let name = Elf::open(&path).ok().and_then(|e| e.soname);
+            let name = self.elf(&path).ok().and_then(|e| e.soname);
             let name = name.unwrap_or_else(|| file_name(&path));
             seen.insert(name.clone());
             libs.push(Library { name, path });
@@ -192,7 +221,7 @@ impl SearchPath {
             let Some(path) = self.find_library(&name, &dirs, &cache) else {
                 continue;
             };
-            if let Ok(elf) = Elf::open(&path) {
+            if let Ok(elf) = self.elf(&path) {
                 let mut dirs = self.runpath(&elf);
                 dirs.extend(inherited.iter().cloned());
                 queue.extend(elf.needed.iter().map(|n| (n.clone(), dirs.clone())));
@@ -225,16 +254,16 @@ impl SearchPath {
         cache: &[(String, String)],
     ) -> Option<PathBuf> {
         if name.contains('/') {
-            return Some(self.host_path(Path::new(name))).filter(|p| p.exists());
+            return Some(self.host_path(Path::new(name))).filter(|p| self.exists(p));
         }
         let right = |p: PathBuf| {
-            Elf::open(&p)
+            self.elf(&p)
                 .is_ok_and(|e| e.check_loadable().is_ok())
                 .then_some(p)
         };
         let in_dir = |d: &PathBuf| {
             let p = self.host_path(&d.join(name));
-            if p.exists() {
+            if self.exists(&p) {
                 right(p)
             } else {
                 None
@@ -247,7 +276,7 @@ impl SearchPath {
         let cached = cache.iter().filter(|c| c.0 == name);
         let cached = cached
             .map(|c| self.host_path(Path::new(&c.1)))
-            .filter(|p| p.exists());
+            .filter(|p| self.exists(p));
         if let Some(p) = cached.filter_map(right).next() {
             return Some(p);
         }

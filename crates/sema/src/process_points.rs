@@ -6,6 +6,7 @@ use crate::ir::{ImageId, Part, ProbeKind};
 use crate::later::{self, Known};
 use crate::points::{Context, Place};
 use crate::world::{is_program, report, World};
+use std::path::Path;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Function, FunctionKind, Inlines, Pattern, Statement};
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
@@ -198,7 +199,11 @@ impl Resolver<'_> {
                 .help("give the program's path");
             return None;
         }
-        if name.contains(['*', '?', '[']) {
+        // A file of that very name is no pattern, least of all the target's own.
+        let search = self.world.info().search();
+        let there = || search.exists(&search.host_path(Path::new(&name)));
+        let literal = c.arg.is_none() || name.contains('/') && there();
+        if !literal && name.contains(['*', '?', '[']) {
             return self.programs(&name, c);
         }
         let binary = match self.world.info().open_program(&name) {

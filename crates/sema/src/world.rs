@@ -32,6 +32,10 @@ impl World {
             Some(pid) if !same_root(pid) => SearchPath::in_root(format!("/proc/{pid}/root")),
             _ => SearchPath::host(),
         };
+        let search = match target.pid {
+            Some(pid) => search.of_process(pid),
+            None => search,
+        };
         World {
             target,
             images: Vec::new(),
@@ -55,7 +59,8 @@ impl World {
         let at = at.unwrap_or_else(|| {
             self.images.push(Image {
                 build_id: hex(binary.build_id().as_deref().unwrap_or("")),
-                file_size: std::fs::metadata(binary.path()).map_or(0, |m| m.len()),
+                file_size: std::fs::metadata(self.info.search().readable(binary.path()))
+                    .map_or(0, |m| m.len()),
                 program: is_program(binary),
                 path,
             });

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Processes whose files have been removed or replaced since they were started: the mapped file is what counts."""
+import os
+import shutil
+import sys
+import time
+
+from scripted import attach, finish
+from support import start
+
+COUNT = 'global n; probe %s.function("%s") { n++ } probe end { printf("%%d\\n", n) }'
+
+
+def counts(ctx, script, pid):
+    s = attach(ctx, script, pid=pid)
+    time.sleep(0.05)
+    out, err = finish(s)
+    assert int(out) > 0, (out, err)
+
+
+def own_copy(ctx, path):
+    """In a folder whose name looks like a pattern."""
+    folder = os.path.join(ctx.tmp, 'app[1]?*')
+    os.makedirs(folder, exist_ok=True)
+    return shutil.copy(path, folder)
+
+
+def test_program(ctx):
+    for flags in (), ('-Wl,--build-id=none',):
+        path = own_copy(ctx, ctx.target('count', cflags=('-O2', '-g', *flags)))
+        p = start(ctx, path, 1)
+        counts(ctx, COUNT % ('process', 'work'), p.pid)
+        os.unlink(path)
+        counts(ctx, COUNT % ('process', 'work'), p.pid)
+        shutil.copy(ctx.target('late'), path)
+        counts(ctx, COUNT % ('process', 'work'), p.pid)
+        p.terminate()
+        assert p.wait(timeout=20) == 7
+
+
+def test_library(ctx):
+    lib = own_copy(ctx, ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC')))
+    p = start(ctx, sys.executable, '-c', 'import ctypes, time\nlib = ctypes.CDLL(%r)\nprint("ready", flush=True)\n'
+              'while True:\n    lib.plugin(1)\n    time.sleep(0.001)' % lib)
+    os.unlink(lib)
+    counts(ctx, COUNT % ('process.library("%s")' % lib, 'plugin'), p.pid)
+
+
+test_program.variants = ('opt', 'nobody')
