@@ -118,6 +118,8 @@ static int check(const struct options *o)
 				: NULL;
 	else if (!o->module)
 		wrong = "no module given";
+	else if (o->command && !o->command[strspn(o->command, " \t\n")])
+		wrong = "-c wants a command";
 	else if (o->command && o->npids)
 		wrong = "-c and -x exclude each other";
 	else if (o->words && (o->npids || o->command != o->words[0]))

@@ -114,6 +114,14 @@ static int next_candidate(struct tl_plan *plan, struct group *g, int why)
 	return tl_arch_plan_next(plan, &tl_core.func.code, g->allowed, claimed, g);
 }
 
+/* Would a breakpoint do, and nothing else? Then that there may be none is what refuses the site. */
+static bool wants_trap(const struct tl_plan *plan, struct group *g)
+{
+	struct tl_plan other = *plan;
+
+	return g->trap_why && !tl_arch_plan(&other, &tl_core.func.code, 1u << TL_RUNG_TRAP, claimed, g);
+}
+
 /* The port has answered `ret`: its first candidate that may be used now. */
 static int take_answer(const struct tl_batch *b, struct tl_plan *plan, struct group *g, int ret)
 {
@@ -127,7 +135,7 @@ static int take_answer(const struct tl_batch *b, struct tl_plan *plan, struct gr
 	}
 	if (ret) {
 		plan->why[TL_RUNG_TRAP] = g->trap_why;
-		return g->trap_why && tl_site_only_trap(g->sites[0]) ? g->trap_why : ret;
+		return wants_trap(plan, g) ? g->trap_why : ret;
 	}
 	keep_original(plan, &tl_core.func.code);
 	return 0;

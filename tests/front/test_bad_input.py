@@ -14,7 +14,7 @@ SELL = 'probe process.function("sell") { println("hit") exit() }'
 
 def refused(p, tag, *words):
     """One error, with its tag and a next step."""
-    assert p.returncode == 1, '%d: %s%s' % (p.returncode, p.stdout, p.stderr)
+    assert p.returncode == (2 if tag == 'USAGE' else 1), '%d: %s%s' % (p.returncode, p.stdout, p.stderr)
     assert p.stderr.count('error[') == 1, 'not one error: ' + p.stderr
     assert 'error[%s]' % tag in p.stderr, p.stderr
     assert '= next step: ' in p.stderr, 'no next step: ' + p.stderr
@@ -250,6 +250,9 @@ def test_options(ctx):
         p = trapless(ctx, *argv)
         assert p.returncode == 2 and '--help' in p.stderr, p.stderr
     refused(trapless(ctx, '-m', 'a/b', '-p4', '-e', 'probe begin {}'), 'USAGE', 'letters')
+    refused(trapless(ctx, '-c', ' ', '-e', 'probe begin {}'), 'USAGE', 'no command')
+    p = ctx.run([ctx.bin('trapless-run'), 'x.tap', '-c', ''])
+    assert p.returncode == 2 and '-c wants a command' in p.stderr, p.stderr
     refused(trapless(ctx, '-G', 'x=1', '-e', 'probe begin {}'), 'USAGE')
     refused(trapless(ctx, '-D', 'MAXSTRINGLEN=5', '-e', 'probe begin {}'), 'USAGE', '16 to 8192')
     refused(trapless(ctx, '-p4', '-m', 'x', '-e', 'probe begin {}', cwd='/proc'), 'FILE_MISSING')

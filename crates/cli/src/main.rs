@@ -20,11 +20,13 @@ use clap::{CommandFactory, Parser};
 use options::Options;
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use trapless_syntax::diag::Diagnostics;
+use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::SourceMap;
 
 /// Our own failure, or a script that is refused.
 pub const EXIT_FAILURE: u8 = 1;
+/// The command line is wrong; clap's own status, too.
+pub const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     eprint!("{}", diags.render(&map, colour));
     match done {
         Some(run) if !diags.has_errors() => ExitCode::from(run.start(&options)),
+        _ if diags.iter().any(|d| d.tag == Tag::Usage) => ExitCode::from(EXIT_USAGE),
         _ if diags.has_errors() => ExitCode::from(EXIT_FAILURE),
         _ => ExitCode::SUCCESS,
     }

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::{build, command, input, list, settings, target};
+use crate::{build, input, list, settings, target};
 use std::time::Instant;
 use trapless_sema::ir::Program;
 use trapless_sema::loader::Loader;
@@ -25,7 +25,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     };
     let paths = Paths::find();
     build::check_module_name(options, diags);
-    let command = options.command.as_deref().map(command::parse);
+    let command = target::command(options, diags)?;
     let ids = NodeIds::new();
     let macros = MacroLibrary::with_prelude(map);
     let (text, name, args) = input::script_text(options, diags)?;

@@ -5,6 +5,7 @@
 use crate::command::{self, Command};
 use crate::options::Options;
 use crate::running;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use trapless_sema::ir::{ProbeKind, Program};
 use trapless_sema::world::TargetSpec;
@@ -47,6 +48,11 @@ pub fn of(
                         "there is no such process",
                         "check the number with ps or pgrep",
                     ),
+                    false if is_root() => (
+                        "not even root may look at this process: a security module or another \
+                         user namespace protects it",
+                        "trace it from inside its container, or start the program with -c",
+                    ),
                     false => (
                         "this process may not be traced by you",
                         "run as its user, or as root",
@@ -63,6 +69,23 @@ pub fn of(
         spec.program = Some(program_of(command, diags)?);
     }
     Some(spec)
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+}
+
+/// What `-c` says, taken apart.
+pub fn command(options: &Options, diags: &mut Diagnostics) -> Option<Option<Command>> {
+    match options.command.as_deref() {
+        Some(line) if line.trim().is_empty() => {
+            diags
+                .error(Tag::Usage, None, "-c: there is no command")
+                .help("give the program that is to be traced: -c 'ls -l'");
+            None
+        }
+        line => Some(line.map(command::parse)),
+    }
 }
 
 /// The file that the process we start will run.
