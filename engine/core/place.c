@@ -119,7 +119,8 @@ static bool wants_trap(const struct tl_plan *plan, struct group *g)
 {
 	struct tl_plan other = *plan;
 
-	return g->trap_why && !tl_arch_plan(&other, &tl_core.func.code, 1u << TL_RUNG_TRAP, claimed, g);
+	return g->trap_why &&
+	       !tl_arch_plan(&other, &tl_core.func.code, 1u << TL_RUNG_TRAP, claimed, g);
 }
 
 /* The port has answered `ret`: its first candidate that may be used now. */

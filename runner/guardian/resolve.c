@@ -19,7 +19,8 @@ static uint64_t file_size(struct guardian *g, const struct mapped *m)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", eye_of(g), m->lo, m->hi);
 	if (stat(path, &st) == 0 && st.st_ino == m->inode)
 		return (uint64_t)st.st_size;
-	snprintf(path, sizeof(path), "/proc/%d/exe", eye_of(g)); /* also where it has no name any more */
+	snprintf(path, sizeof(path), "/proc/%d/exe",
+		eye_of(g)); /* also where it has no name any more */
 	if (stat(path, &st) == 0 && st.st_ino == m->inode)
 		return (uint64_t)st.st_size;
 	snprintf(path, sizeof(path), "/proc/%d/root", eye_of(g));
