@@ -84,7 +84,7 @@ static void sort_sites(struct tl_site **a, size_t n)
 
 /* --- taking out what no longer fits --------------------------------------------- */
 
-static const struct tl_point *point_of(const struct tl_site *s)
+const struct tl_point *tl_site_point(const struct tl_site *s)
 {
 	const struct tl_plan *plan = &s->patch->plan;
 
@@ -101,7 +101,7 @@ static bool served(const struct tl_site *s)
 
 	if (!s->want || !s->patch)
 		return !s->want && !s->patch;
-	pt = point_of(s);
+	pt = tl_site_point(s);
 	if (((s->flags & ~pt->flags) & (TL_PROBE_REGS | TL_PROBE_BIG_STACK)) ||
 		(s->post && !pt->post))
 		return false;
@@ -187,31 +187,6 @@ static void unjournal_fresh(struct tl_batch *b)
 		tl_journal_drop(p->journal);
 }
 
-static bool for_a_neighbour(const struct tl_plan *plan)
-{
-	return plan->why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR ||
-	       plan->why[TL_RUNG_PUN] == -TL_E_NEIGHBOUR ||
-	       plan->why[TL_RUNG_EVICT] == -TL_E_NEIGHBOUR;
-}
-
-/* Sites near a patch that goes, which stand on a breakpoint only because of it. */
-static void note_neighbours(struct tl_batch *b, const struct tl_patch *p)
-{
-	uintptr_t hi = p->plan.start + p->plan.len + TL_PATCH_MAX;
-	struct tl_site *s = tl_site_next(p->plan.start - TL_PATCH_MAX);
-
-	for (; s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
-		const struct tl_plan *plan = s->patch ? &s->patch->plan : NULL;
-
-		if (s->queued || !plan || plan->rung != TL_RUNG_TRAP || s->noted ||
-			!for_a_neighbour(plan))
-			continue;
-		s->noted = true;
-		s->follow = b->follow;
-		b->follow = s;
-	}
-}
-
 /* The text is written: the old patches are history. */
 static void settle(struct tl_batch *b)
 {
@@ -221,7 +196,7 @@ static void settle(struct tl_batch *b)
 		struct tl_patch *now = tl_patch_at(p->plan.start);
 
 		next = p->next;
-		note_neighbours(b, p);
+		tl_optimizer_left(p);
 		if (p->plan.rung == TL_RUNG_TRAP && !(now && now->plan.rung == TL_RUNG_TRAP &&
 							    now->plan.start == p->plan.start))
 			tl_os_trap_remove(p->plan.start);
@@ -292,26 +267,6 @@ back:
 	return ret;
 }
 
-/* Those that a leaving neighbour set free; where it does not work out they stay as they are. */
-static void follow_up(struct tl_batch *b)
-{
-	struct tl_batch next;
-	struct tl_site *s;
-	bool go = b->follow && tl_core.optimize && tl_batch_init(&next, 0) == 0;
-
-	while ((s = b->follow)) {
-		b->follow = s->follow;
-		s->noted = false;
-		if (go)
-			tl_batch_add(&next, s);
-	}
-	if (!go)
-		return;
-	next.again = true;
-	commit_once(&next);
-	tl_batch_deinit(&next);
-}
-
 /* What tl_batch_commit() would do with this batch, site by site. */
 void tl_batch_foresee(struct tl_batch *b,
 	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
@@ -355,7 +310,6 @@ int tl_batch_commit(struct tl_batch *b)
 		b->no_windows |= b->careful && !b->blocked;
 		b->careful |= !b->blocked;
 	}
-	follow_up(b);
 	tl_detour_poll(false);
 	return ret;
 }

@@ -64,8 +64,9 @@ struct tl_site {
 	bool queued; /* in the running batch */
 	bool shy; /* in the running batch: somebody stands in its window */
 	struct tl_patch *planned; /* in the running batch: the patch that will serve it */
-	struct tl_site *follow; /* list of sites to be looked at after the batch */
-	bool noted; /* in that list */
+	struct tl_site *waits_next; /* the optimizer's queue */
+	bool waits; /* in it */
+	uint8_t tries; /* of the optimizer, in vain */
 	uint32_t refs; /* detours, live and retired, that hold its address */
 	int why; /* it was refused, -TL_E_: of use only to who has just cleared it */
 	uint32_t image; /* tl_image_generation() when it was registered */
@@ -167,7 +168,6 @@ struct tl_batch {
 	size_t nsites, max;
 	struct tl_patch *old, *fresh;
 	struct tl_site *bad; /* the site that was refused */
-	struct tl_site *follow; /* a neighbour left: these may do better than a breakpoint now */
 	bool again; /* plan anew what would still serve */
 	bool careful; /* no windows over places that threads may come back to */
 	bool no_windows; /* nor any other new one: somebody cannot be stopped */
@@ -185,6 +185,19 @@ void tl_batch_foresee(struct tl_batch *b,
 	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
 	void *arg);
 void tl_batch_deinit(struct tl_batch *b);
+/* How its patch serves it. */
+const struct tl_point *tl_site_point(const struct tl_site *s);
+
+/*
+ * optimizer.c: sites that may stand better than they do wait in a queue. All
+ * of it is greedy: no probe needs it to work.
+ */
+void tl_optimizer_left(const struct tl_patch *p); /* a patch has gone: its neighbours */
+void tl_optimizer_changed(
+	const struct tl_batch *b); /* a batch has been carried out: its own sites */
+/* At the end of an operation, no batch under way: has the queue worked off, later or now. */
+void tl_optimizer_kick(void);
+void tl_optimizer_forget(void); /* empties it */
 
 /* place.c: a plan and a detour for every wanted site that has none yet. 0, or -TL_E_ and b->bad. */
 int tl_place_all(struct tl_batch *b);
@@ -368,6 +381,9 @@ struct tl_core {
 	struct tl_slab site_slab, patch_slab, detour_slab;
 	struct tl_func func;
 	size_t nprobes;
+	struct tl_site *waiting; /* the optimizer's queue */
+	size_t nwaiting;
+	bool kicked; /* tl_optimizer_run() is going to be called */
 	bool leftovers; /* some patch could not be taken away yet */
 };
 extern struct tl_core tl_core;

@@ -126,6 +126,14 @@ static int refresh(struct tl_batch *b, struct tl_probe **probes, size_t n)
 	return ret;
 }
 
+/* The end of an operation that was carried out. */
+static void finish(struct tl_batch *b)
+{
+	tl_optimizer_changed(b);
+	tl_batch_deinit(b);
+	tl_optimizer_kick();
+}
+
 /* --- registering -------------------------------------------------------------------- */
 
 static int prepare(struct tl_probe *p)
@@ -282,7 +290,7 @@ int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int
 	for (size_t i = 0; i < n; i++)
 		tl_site_publish(probes[i]->site);
 	tl_core.nprobes += n;
-	tl_batch_deinit(&b);
+	finish(&b);
 	return 0;
 undo:
 	unprepare(&b, probes, ready);
@@ -385,7 +393,7 @@ int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
 	ret = take_down(&b, probes, n);
 	if (ret)
 		tl_core.leftovers = true;
-	tl_batch_deinit(&b);
+	finish(&b);
 	for (size_t i = 0; i < n; i++) {
 		probes[i]->site = NULL;
 		probes[i]->next = NULL;
@@ -438,7 +446,7 @@ static int enable_locked(struct tl_probe *p)
 		p->reserved &= ~(uint32_t)ENABLED;
 		tl_site_wants(p->site);
 	}
-	tl_batch_deinit(&b);
+	finish(&b);
 	return ret;
 }
 
@@ -462,7 +470,7 @@ static int disable_locked(struct tl_probe *p)
 	ret = take_down(&b, &p, 1);
 	if (ret)
 		tl_core.leftovers = true;
-	tl_batch_deinit(&b);
+	finish(&b);
 	return ret;
 }
 
@@ -512,7 +520,9 @@ static int optimize_locked(bool on)
 		ret = tl_batch_commit(&b);
 	if (ret)
 		tl_core.optimize = !on;
-	tl_batch_deinit(&b);
+	if (!tl_core.optimize)
+		tl_optimizer_forget();
+	finish(&b);
 	return ret;
 }
 
@@ -612,6 +622,7 @@ bool tl_engine_exit(void)
 	tl_images_refresh();
 	tl_ret_unregister_all();
 	unregister_all();
+	tl_optimizer_forget();
 	sweep_up();
 	/* Whoever stands in a detour still needs it, and the tables behind it. */
 	gone = !tl_core.nprobes && !tl_core.leftovers && !tl_detour_poll(true);

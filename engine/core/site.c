@@ -93,7 +93,7 @@ struct tl_site *tl_site_get(uintptr_t addr)
 void tl_site_put(struct tl_site *s)
 {
 	TL_ASSERT_HELD();
-	if (s->refs || s->probes || s->patch || s->queued)
+	if (s->refs || s->probes || s->patch || s->queued || s->waits)
 		return;
 	tl_index_remove(&tl_core.sites, &s->node);
 	tl_slab_put(&tl_core.site_slab, s);

@@ -116,6 +116,12 @@ void tl_os_trap_remove(uintptr_t addr);
 void tl_os_lock(void);
 void tl_os_unlock(void);
 bool tl_os_lock_held(void);
+/*
+ * The optimizer has work: tl_optimizer_run() will be called in a while, again
+ * as long as it asks for it, by a thread that may sleep. false: there is none
+ * here, and the core works its queue off at once.
+ */
+bool tl_os_later(void);
 /* Wait a little for other threads (grace periods). */
 void tl_os_pause(unsigned microseconds);
 

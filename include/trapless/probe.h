@@ -114,6 +114,13 @@ void tl_probes_silence(bool silent);
 /* The knob: false takes every jump down to the trap rung, true optimizes again. Sleeps. */
 int tl_probes_optimize(bool on);
 /*
+ * The optimizer: probes that may stand better than they do (a neighbour has
+ * left, a post handler is gone, a thread stood in the way) wait in a queue and
+ * are planned anew in the background, many at a time. This does the next of
+ * them now and returns how many wait still. Sleeps.
+ */
+size_t tl_optimizer_run(void);
+/*
  * How text is changed while other threads run through it. One aligned store
  * of several bytes is seen whole on all processors that we know, but no
  * manual promises it: AUTO uses it where the vendor is known, STORE

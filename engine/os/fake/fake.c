@@ -387,6 +387,12 @@ int tl_os_images_update(void)
 	return fake.images ? fake.images() : 0;
 }
 
+bool tl_os_later(void)
+{
+	fake.nlater++;
+	return fake.has_later;
+}
+
 bool tl_os_images_stale(void)
 {
 	return fake.images_stale;

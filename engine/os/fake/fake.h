@@ -54,10 +54,12 @@ struct fake {
 	void (*on_event)(enum fake_event what); /* after each event: look at the text */
 	int (*images)(void); /* adds the images */
 	bool images_stale;
+	bool has_later; /* the optimizer is run by the test */
 	size_t code_reach; /* at most so many bytes of detours; 0: all */
 
 	/* What happened. */
 	struct fake_log log[FAKE_LOG];
+	unsigned nlater; /* how often it was asked for */
 	size_t nlog, nallocs, live, live_bytes, pauses, code_used;
 	uintptr_t trap_addr[FAKE_TRAPS], trap_to[FAKE_TRAPS];
 	bool locked, up, stopped, text_open;

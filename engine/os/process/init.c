@@ -10,6 +10,12 @@ __attribute__((weak)) bool tl_os_images_stale(void)
 	return false;
 }
 
+/* Of a home without a thread to spare. */
+__attribute__((weak)) bool tl_os_later(void)
+{
+	return false;
+}
+
 int tl_os_init(void)
 {
 	int ret;
