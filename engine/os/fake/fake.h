@@ -11,7 +11,7 @@
 
 #define FAKE_THREADS 8
 #define FAKE_LOG     4096
-#define FAKE_TRAPS   256
+#define FAKE_TRAPS   512
 #define FAKE_TEXT    16384
 #define FAKE_CODE    (1 << 20)
 
