@@ -31,7 +31,7 @@ enum tl_command {
 	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
 	TL_CMD_ARM, /* probes[first, first + count): register; per-probe results */
 	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
-	TL_CMD_FOLLOW, /* look again at the functions that return probes are left to by a jump */
+	TL_CMD_FOLLOW, /* look again at functions that return probes are left to by a jump, and at probes that may stand better */
 	TL_CMD_LEAD_OUT, /* after EXIT: pcs[] in detours to where they belong in the text */
 	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
 };
@@ -137,6 +137,7 @@ struct tl_ctl {
 	uint32_t own_number; /* the target's, as it sees itself */
 	uint32_t
 		watcher; /* robust futex of the guardian: the kernel tells handlers when nobody answers any more */
+	uint32_t later, reserved3; /* probes may stand better: TL_CMD_FOLLOW */
 	/* service */
 	uint32_t svc;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */

@@ -51,6 +51,12 @@ static void image_add(const struct tl_ctl_image *from)
 	tl_image_add(&img);
 }
 
+bool tl_os_later(void)
+{
+	tl_ctl->later = 1;
+	return true;
+}
+
 /* The guardian has seen some go. */
 bool tl_os_images_stale(void)
 {

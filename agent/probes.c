@@ -212,6 +212,7 @@ int tl_agent_follow(struct tl_ctl *c)
 {
 	int ret = tl_retprobe_follow();
 
+	c->later = tl_optimizer_run() != 0;
 	tell_all_exits(c);
 	return ret;
 }

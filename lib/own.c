@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -109,4 +111,50 @@ int tl_os_images_update(void)
 		tl_images_end();
 	tl_reserve_own((uintptr_t)__start_tl_text, (uintptr_t)__stop_tl_text);
 	return ret;
+}
+
+/* --- a thread for the optimizer --------------------------------------------------- */
+
+#pragma weak pthread_create
+
+enum { LATER_US = 10000, LATER_STACK = 256 * 1024 };
+
+/* It lives as long as something waits. */
+static void *work_off(void *arg)
+{
+	do
+		tl_os_pause(LATER_US);
+	while (tl_optimizer_run());
+	return arg;
+}
+
+/* The program's signals are not for it; those by which we ourselves work are. */
+static void signals_to_block(sigset_t *set)
+{
+	static const int faults[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+	sigfillset(set);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(set, faults[i]);
+	for (int sig = TL_SIG_FIRST_RT; sig <= TL_SIG_LAST; sig++)
+		sigdelset(set, sig);
+}
+
+bool tl_os_later(void)
+{
+	sigset_t block, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	if (!pthread_create || pthread_attr_init(&attr))
+		return false;
+	signals_to_block(&block);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, LATER_STACK);
+	pthread_sigmask(SIG_BLOCK, &block, &before);
+	ret = pthread_create(&thread, &attr, work_off, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return !ret;
 }

@@ -15,7 +15,8 @@ enum {
 	BLOCK = 4096, /* our helper's thread block: nothing but its own address */
 	AT_ONCE_MS = 900,
 	AGAIN_US = 20000,
-	LATER_US = 500000,
+	GIVE_BACK_US = 500000,
+	LATER_MS = 200,
 	PR_SET_NAME = 15,
 	SIG_SETMASK = 2,
 };
@@ -91,7 +92,7 @@ static void leave(void)
 	tl_preload->kept = !back;
 	TL_STORE(&tl_preload->state, TL_PRELOAD_LEFT);
 	while (!back) { /* somebody stands there still */
-		tl_os_pause(LATER_US);
+		tl_os_pause(GIVE_BACK_US);
 		back = all_back();
 	}
 	unmap_shared();
@@ -138,8 +139,17 @@ static void be_known(void)
 		TL_STORE(&tl_preload->agent, tl_gettid() | TL_FUTEX_WAITERS);
 }
 
+static bool later; /* probes may stand better */
+
+bool tl_os_later(void)
+{
+	later = true;
+	return true;
+}
+
 static void serve(void)
 {
+	const struct tl_timespec nap = {0, LATER_MS * 1000000};
 	struct tl_preload *p = tl_preload;
 
 	for (;;) {
@@ -152,7 +162,10 @@ static void serve(void)
 			tl_watch_done();
 			continue;
 		}
-		tl_syscall4(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAIT, (long)seen, 0);
+		tl_syscall4(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAIT, (long)seen,
+			later ? (long)&nap : 0);
+		if (later)
+			later = tl_optimizer_run() != 0;
 	}
 }
 

@@ -140,21 +140,28 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 
 bool follow_may_be_due(struct guardian *g)
 {
-	return g->armed && !g->gone && g->ctl->at_wanting;
+	return g->armed && !g->gone && (g->ctl->at_wanting || g->ctl->later);
 }
 
 /* Calls have left by a jump to a function that can be watched from now on. */
+static bool is_wanted(struct guardian *g)
+{
+	uint32_t wanting = 0;
+
+	return g->ctl->at_wanting &&
+	       target_read(g, g->pid, g->ctl->at_wanting, &wanting, sizeof(wanting)) ==
+		       sizeof(wanting) &&
+	       wanting;
+}
+
 void session_follow(struct guardian *g)
 {
 	static double last;
-	uint32_t wanting = 0;
 
 	if (!follow_may_be_due(g) || now_ms() - last < FOLLOW_MS)
 		return;
 	last = now_ms();
-	if (target_read(g, g->pid, g->ctl->at_wanting, &wanting, sizeof(wanting)) !=
-			sizeof(wanting) ||
-		!wanting || !helper_start(g, NULL))
+	if (!(g->ctl->later || is_wanted(g)) || !helper_start(g, NULL))
 		return;
 	helper_command(g, TL_CMD_FOLLOW);
 	helper_end(g);

@@ -18,6 +18,12 @@ int tl_os_init(void)
 	return ret;
 }
 
+/* Not yet: a work queue's item would have to be waited for with the engine lock held. */
+bool tl_os_later(void)
+{
+	return false;
+}
+
 void tl_os_exit(void)
 {
 	tl_trap_exit();

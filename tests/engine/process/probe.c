@@ -522,6 +522,42 @@ static void optimizing_can_be_switched_while_armed(void)
 	CHECK(!tl_probe_unregister(&p) && !tl_probe_unregister(&q));
 }
 
+static int take_detour(const struct tl_probe_info *info, void *arg)
+{
+	*(uintptr_t *)arg = info->detour;
+	return 1;
+}
+
+static uintptr_t first_detour(void)
+{
+	uintptr_t at = 0;
+
+	tl_probes_list(take_detour, &at);
+	return at;
+}
+
+/* Without its post handler the place is given a smaller detour, by and by; not where the knob is off. */
+static void the_optimizer_works_in_the_background(void)
+{
+	struct tl_probe p = counting((void *)plain),
+			q = {.addr = (void *)plain, .post = count_after};
+	long n = 0, wrong_ones = 0;
+	uintptr_t with_post;
+
+	CHECK(!tl_probe_register(&p) && !tl_probe_register(&q));
+	with_post = first_detour();
+	CHECK(!tl_probe_disable(&q));
+	hits = 0;
+	for (; n < (traps ? 50 : 5000) && first_detour() == with_post; n++) {
+		wrong_ones += CALL(plain)(n, 2) != n + 9;
+		nap(1);
+	}
+	CHECK((first_detour() == with_post) == traps && hits == n && !wrong_ones);
+	CHECK(!tl_probe_enable(&q));
+	CHECK(CALL(plain)(1, 2) == 10 && hits == n + 2);
+	CHECK(!tl_probe_unregister(&q) && !tl_probe_unregister(&p));
+}
+
 /* --- threads ----------------------------------------------------------------------------- */
 
 enum { THREADS = 8 };
@@ -1106,6 +1142,7 @@ int main(int argc, char **argv)
 	RUN(refusals_are_precise);
 	RUN(handlers_do_all_they_may_on_every_rung);
 	RUN(optimizing_can_be_switched_while_armed);
+	RUN(the_optimizer_works_in_the_background);
 	RUN(eight_threads_are_counted_exactly);
 	RUN(arming_and_disarming_under_eight_threads);
 	RUN(a_thread_parked_on_each_inner_boundary);
