@@ -206,6 +206,7 @@ bool call_is_fragile(long nr);
 bool call_is_continued(
 	struct thread *t, const struct user_regs_struct *regs); /* ... by a call that may kill it */
 bool call_has_limit(long nr); /* ... and a time limit among its arguments */
+bool again_coming(const struct guardian *g);
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
 
 /* borrow.c */

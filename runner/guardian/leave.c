@@ -190,6 +190,18 @@ static int leave_later(struct guardian *g, int pause_ms, int ms)
 	return kept;
 }
 
+/*
+ * A thread that we let go of as it stops at the entry of a call finds a signal pending that is none: the call, issued
+ * again so that the program notices nothing, would end at once.
+ */
+static void calls_settle(struct guardian *g)
+{
+	double end = now_ms() + 1000;
+
+	while (again_coming(g) && !ended(g) && now_ms() < end)
+		pump_for(g, 1);
+}
+
 void session_leave(struct guardian *g)
 {
 	bool late;
@@ -221,4 +233,5 @@ void session_leave(struct guardian *g)
 		leave_later(g, 200, 0);
 	if (late)
 		traps_settle(g);
+	calls_settle(g);
 }

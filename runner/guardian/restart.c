@@ -297,6 +297,18 @@ void call_restart(
 	}
 }
 
+/* Has a call been issued again that has not begun yet? */
+bool again_coming(const struct guardian *g)
+{
+	const struct thread *t;
+
+	for (t = g->threads; t; t = t->next) {
+		if (!t->dead && t->again.on && !t->again.inside)
+			return true;
+	}
+	return false;
+}
+
 static bool cut_short(long result)
 {
 	return result == -EINTR || (result <= RESTART_SYS && result >= RESTART_BLOCK);
