@@ -115,18 +115,33 @@ static bool step_out(struct guardian *g, struct thread *t, struct user_regs_stru
 	return false;
 }
 
+static void unmap_in(struct guardian *g, struct thread *t, uint64_t lo, uint64_t size)
+{
+	if (lo && size)
+		remote_call(g, t, SYS_munmap, lo, size, 0, 0, 0, 0);
+}
+
+/*
+ * The child was born at some moment of our coming or going, and the parent's
+ * lists change meanwhile: what is not there yet, or not any more, is 0, and
+ * what is torn is left.
+ */
 static void unmap_ours(struct guardian *g, struct thread *t)
 {
 	struct tl_ctl *c = g->ctl;
 	uint32_t i;
 
 	for (i = 0; i < ctl_areas(g); i++) {
-		if (c->areas[i].size)
-			remote_call(g, t, SYS_munmap, c->areas[i].lo, c->areas[i].size, 0, 0, 0, 0);
+		const struct tl_ctl_area *a = &c->areas[i];
+		uint64_t size = __atomic_load_n(&a->size, __ATOMIC_ACQUIRE);
+		uint64_t lo = __atomic_load_n(&a->lo, __ATOMIC_ACQUIRE);
+
+		if (size == __atomic_load_n(&a->size, __ATOMIC_ACQUIRE))
+			unmap_in(g, t, lo, size);
 	}
-	remote_call(g, t, SYS_munmap, c->session, c->session_size, 0, 0, 0, 0);
-	remote_call(g, t, SYS_munmap, c->self, g->ctl_size, 0, 0, 0, 0);
-	remote_call(g, t, SYS_munmap, c->agent, c->agent_size, 0, 0, 0, 0);
+	unmap_in(g, t, c->session, c->session_size);
+	unmap_in(g, t, c->self, g->ctl_size);
+	unmap_in(g, t, c->agent, c->agent_size);
 }
 
 static bool clean_child(struct guardian *g, struct thread *t)

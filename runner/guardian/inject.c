@@ -327,11 +327,14 @@ static int share_memory(struct guardian *g, uint64_t room)
 
 /* --- in and out ------------------------------------------------------------------------- */
 
+/* Forgotten first: a child that is born meanwhile may have something of its own there. */
 static void unmap(struct guardian *g, uint64_t *at, uint64_t size)
 {
-	if (*at && g->helper)
-		remote_call(g, g->helper, SYS_munmap, *at, size, 0, 0, 0, 0);
+	uint64_t lo = *at;
+
 	*at = 0;
+	if (lo && g->helper)
+		remote_call(g, g->helper, SYS_munmap, lo, size, 0, 0, 0, 0);
 }
 
 /* Needs the helper, held. Leaves it held, and the agent ready for commands. */
@@ -380,13 +383,14 @@ int eject(struct guardian *g)
 	births_settle(g);
 	for (i = 0; i < ctl_areas(g); i++) {
 		struct tl_ctl_area *a = &c->areas[i];
+		uint64_t size = a->size;
 
-		if (!a->size)
+		if (!size)
 			continue;
 		if (!g->helper) /* the process ends under our hands */
 			return 1;
-		remote_call(g, g->helper, SYS_munmap, a->lo, a->size, 0, 0, 0, 0);
 		a->size = 0;
+		unmap(g, &a->lo, size);
 	}
 	unmap(g, &c->agent, c->agent_size);
 	unmap(g, &c->session, c->session_size);

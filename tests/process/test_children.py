@@ -2,7 +2,7 @@
 """Threads and children, with traps in everything that creates them."""
 import re
 
-from support import ALL, LIBC, PAIR, hits, runner, tap
+from support import ALL, LIBC, PAIR, attach, finish, hits, runner, start, tap
 
 
 def test_children(ctx):
@@ -39,3 +39,17 @@ def test_all_of_libc(ctx):
 
 
 test_all_of_libc.variants = PAIR
+
+
+def test_born_at_any_moment(ctx):
+    """Forks without pause while sessions come and go: no child loses what lies low in memory, as non-PIE text does."""
+    path = ctx.target('forks', cflags=('-O2', '-no-pie'))
+    p = start(ctx, path)
+    for _ in range(60 if ctx.long else 8):
+        finish(attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid, seconds=0.02))
+    p.terminate()
+    out = p.communicate(timeout=20)[0]
+    assert p.returncode == 7 and re.fullmatch(r'forks [1-9]\d+ bad 0\n', out), (p.returncode, out)
+
+
+test_born_at_any_moment.variants = PAIR
