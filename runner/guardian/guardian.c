@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 enum { TICK_US = 4000 };
@@ -191,6 +192,18 @@ static int begin(struct guardian *g)
 	return ret;
 }
 
+/* Its probes went with the program that they were in. */
+static void tell_exec(struct guardian *g)
+{
+	char text[160], name[32];
+
+	proc_name(g->pid, name, sizeof(name));
+	snprintf(text, sizeof(text),
+		"process %d has become another program (exec), %s, which is not traced", g->pid,
+		name);
+	tell(&g->tell, MSG_WARN, 0, text);
+}
+
 int guardian_run(struct guardian *g)
 {
 	int ret;
@@ -201,8 +214,10 @@ int guardian_run(struct guardian *g)
 		ret = watch(g);
 	if (ret)
 		tell(&g->tell, MSG_FAILED, 0, g->error);
-	else if (g->gone || g->execed)
-		tell(&g->tell, MSG_GONE, g->execed, "");
+	else if (g->execed)
+		tell_exec(g);
+	if (!ret && (g->gone || g->execed))
+		tell(&g->tell, MSG_GONE, 0, "");
 	session_leave(g);
 	/* The kernel lets all threads go on, undisturbed, as we end. */
 	return 0;

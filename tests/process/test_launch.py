@@ -62,6 +62,14 @@ def test_through_shell(ctx):
     assert r.returncode == 7 and hits(r.stdout) == 200, r
 
 
+def test_becomes_another(ctx):
+    """The traced program itself: the session is over, which is told."""
+    path = ctx.target('count')
+    r = launch(ctx, tap.counter(ctx.tmp, '/bin/sh', ['execve'], library=LIBC), '/bin/sh -c "exec %s 2 100"' % path)
+    assert r.returncode == 7 and hits(r.stdout) == 1 and 'calls 200' in r.stdout, r
+    assert 'has become another program (exec), count' in r.stderr, r.stderr
+
+
 def test_quotes_need_no_shell(ctx):
     path = ctx.target('count')
     module = tap.counter(ctx.tmp, path, ['work'])
