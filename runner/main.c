@@ -232,7 +232,7 @@ static void closing_lines(void)
 		refused += targets[i].counts.refused;
 		traps += targets[i].counts.traps;
 	}
-	closing_line("records lost (rings full; raise -DRINGSIZE)", totals.lost);
+	closing_line("records lost (rings full: raise -D RINGSIZE)", totals.lost);
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
 	closing_line("hits in threads beyond the limit", session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);

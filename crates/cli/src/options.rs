@@ -45,7 +45,8 @@ pub struct Options {
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
 
-    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED, MAXNESTING
+    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED, MAXNESTING, RINGSIZE (bytes a thread
+    /// may print ahead of what is read: 65536)
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
 

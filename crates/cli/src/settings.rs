@@ -65,6 +65,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
             "MAXERRORS" => &mut out.max_errors,
             "MAXSKIPPED" => &mut out.max_skipped,
             "MAXMAPENTRIES" => &mut out.max_map_entries,
+            "RINGSIZE" => &mut out.ring_size,
             _ => {
                 diags
                     .warn(
@@ -76,19 +77,20 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
                 continue;
             }
         };
+        let range = match name {
+            "MAXSTRINGLEN" => 16..=8192,
+            "RINGSIZE" => 4096..=16 << 20,
+            _ => 0..=u32::MAX,
+        };
         match value.parse::<u32>() {
-            Ok(n) if name != "MAXSTRINGLEN" || (16..=8192).contains(&n) => *field = n,
+            Ok(n) if range.contains(&n) => *field = n,
             _ => {
-                let range = if name == "MAXSTRINGLEN" {
-                    "16 to 8192"
-                } else {
-                    "0 to 4294967295"
-                };
+                let (least, most) = range.into_inner();
                 diags
                     .error(
                         Tag::Usage,
                         None,
-                        format!("-D {word}: the value is a number, {range}"),
+                        format!("-D {word}: the value is a number, {least} to {most}"),
                     )
                     .help("e.g. -D MAXSTRINGLEN=1024");
             }

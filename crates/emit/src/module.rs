@@ -91,7 +91,7 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
         max_nesting: o.max_nesting,
         max_errors: o.max_errors,
         max_skipped: o.max_skipped,
-        ring_size: 0,
+        ring_size: o.ring_size,
         stack: emitted.handlers.iter().map(|h| h.stack).max().unwrap_or(0),
         uses: uses_symbols,
     }

@@ -50,6 +50,8 @@ pub struct Options {
     pub max_errors: u32,
     pub max_skipped: u32,
     pub max_map_entries: u32,
+    /// Bytes that each thread may have printed and nobody has read yet; 0: the runner's choice.
+    pub ring_size: u32,
     pub guru: bool,
 }
 
@@ -62,6 +64,7 @@ impl Default for Options {
             max_errors: 0,
             max_skipped: 100,
             max_map_entries: 2048,
+            ring_size: 0,
             guru: false,
         }
     }
