@@ -330,11 +330,26 @@ static int trace(void)
 	return exit_status(output_failed());
 }
 
+/* Where one was closed nothing else may take its number. Writing to it fails, as it did. */
+static bool standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	char why[512];
 	int ret;
 
+	if (!standard_files())
+		return 1;
 	if (options_parse(&opt, argc, argv)) {
 		return 2;
 	}

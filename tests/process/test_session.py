@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from scripted import attach, environment, finish, launch, script_file, words
-from support import Before, PAIR, end_count, start
+from support import Before, PAIR, end_count, runner, start, tap
 
 SCRIPT = 'global n probe process("%s").function("work")? { n++ } probe begin { println("begin") } ' \
          'probe end { println("end ", n > 0) }'
@@ -37,6 +37,16 @@ def test_output_full(ctx):
                       env=environment(ctx), stdout=open('/dev/full', 'w'), stderr=subprocess.PIPE)
         err = p.communicate(timeout=10)[1]
         assert p.returncode == 1 and 'cannot write %s: No space left' % name in err, (p.returncode, err)
+
+
+def test_output_closed(ctx):
+    """Nothing else takes the place of a closed standard output."""
+    path = ctx.target('count')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = ctx.start([runner(ctx), module, '-c', path + ' 1 3'], stdout=None, stderr=subprocess.PIPE,
+                  preexec_fn=lambda: os.close(1))
+    err = p.communicate(timeout=10)[1]
+    assert p.returncode == 1 and 'cannot write the output: Bad file descriptor' in err, (p.returncode, err)
 
 
 def test_reader_gone(ctx):
