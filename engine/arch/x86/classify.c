@@ -2,6 +2,7 @@
 /* The code walk: where instructions start, where branches lead, what may be probed. */
 #include "x86.h"
 
+#define NOP 0x90
 #define STD 0xfd
 
 static bool bit(const uint8_t *map, size_t n)
@@ -149,6 +150,20 @@ static void mark_pads(struct tl_code *code, uintptr_t end)
 			set_bit(code->target, code->pads[n] - code->start);
 }
 
+/*
+ * nop; call: Go's runtime.goexit. Every goroutine begins with the address of
+ * the call as its return address, planted there by the scheduler.
+ */
+static void mark_planted(struct tl_code *code)
+{
+	struct tl_insn i;
+
+	if (code->size > 1 && x86_decode_at(code, code->start, &i) && i.len == 1 && i.map == 0 &&
+		i.opcode == NOP && x86_decode_at(code, code->start + 1, &i) &&
+		i.flow == TL_FLOW_CALL)
+		set_bit(code->target, 1);
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
@@ -177,6 +192,7 @@ int tl_arch_code_walk(struct tl_code *code)
 		addr += i.len;
 	}
 	mark_pads(code, addr);
+	mark_planted(code);
 	if (code->port & X86_PORT_TABLE)
 		resolve_tables(code);
 	code->complete = true;

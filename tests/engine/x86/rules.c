@@ -113,6 +113,16 @@ static void branch_into_whole(void)
 		plan.why[TL_RUNG_WHOLE] == -TL_E_BRANCH_INTO);
 }
 
+/* Go's runtime.goexit: threads begin as if called by its nop. */
+static void planted_return_address(void)
+{
+	PART(NOP CALL NOP NOP RET);
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO);
+	CHECK(plan_at(NO_TRAP, 1) == 0 && plan.start == AT + 1);
+	PART(PUSH CALL NOP NOP RET);
+	CHECK(plan_at(NO_TRAP, 0) == 0 && plan.rung == TL_RUNG_WINDOW);
+}
+
 static void landing_pad_in_window(void)
 {
 	static const uintptr_t pad[] = {AT + 4};
@@ -786,6 +796,7 @@ int main(void)
 	RUN(boundaries_only);
 	RUN(branch_into_window);
 	RUN(branch_into_whole);
+	RUN(planted_return_address);
 	RUN(landing_pad_in_window);
 	RUN(windows_start_earlier);
 	RUN(several_points);
