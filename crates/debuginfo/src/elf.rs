@@ -178,11 +178,17 @@ impl Elf {
         }
         f.read_sections(header, en)?;
         f.read_dynamic(&dynamic);
-        if f.build_id.is_none() {
-            // A separate debug file has the note as a section only.
+        if f.build_id.is_none() && f.is_not_loaded() {
+            // Here the note is a section only. Where a program has it so (Go's), it is not seen in its memory.
             f.build_id = build_id_of(f.section(".note.gnu.build-id"), en);
         }
         Ok(f)
+    }
+
+    /// A separate debug file, or an object file.
+    fn is_not_loaded(&self) -> bool {
+        let text = self.by_name.get(b".text".as_slice()).map(|&i| &self.sections[i]);
+        self.segments.is_empty() || text.is_some_and(|t| t.kind == elf::SHT_NOBITS.0)
     }
 
     fn read_sections<H: FileHeader<Endian = Endianness>>(
