@@ -96,29 +96,31 @@ static bool in_reach(const struct x86_emit *e, uintptr_t address)
 	return !e->longest && rel > INT32_MIN + longest_insn && rel < INT32_MAX - longest_insn;
 }
 
-static void load_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
+/* An instruction that names an address in reach: 8d lea, 8b load. */
+static void with_address(struct x86_emit *e, uint8_t op, enum x86_reg dst, uintptr_t address)
 {
-	if (!in_reach(e, address)) {
-		x86_imm64(e, dst, address);
-		return;
-	}
 	x86_byte(e, (uint8_t)(0x48 | (dst >> 3) << 2));
-	x86_byte(e, 0x8d);
+	x86_byte(e, op);
 	x86_byte(e, (uint8_t)(0x05 | (dst & 7) << 3));
 	x86_rel32(e, address);
 }
 
+static void load_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
+{
+	if (in_reach(e, address))
+		with_address(e, 0x8d, dst, address);
+	else
+		x86_imm64(e, dst, address);
+}
+
 static void load_at(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
 {
-	if (!in_reach(e, address)) {
-		x86_imm64(e, dst, address);
-		load(e, dst, dst, 0);
+	if (in_reach(e, address)) {
+		with_address(e, 0x8b, dst, address);
 		return;
 	}
-	x86_byte(e, (uint8_t)(0x48 | (dst >> 3) << 2));
-	x86_byte(e, 0x8b);
-	x86_byte(e, (uint8_t)(0x05 | (dst & 7) << 3));
-	x86_rel32(e, address);
+	x86_imm64(e, dst, address);
+	load(e, dst, dst, 0);
 }
 
 /* rax is lost where the gate is out of reach. */
