@@ -87,17 +87,6 @@ static bool shares_memory(struct guardian *g, pid_t pid)
 	       theirs == word;
 }
 
-static bool is_ours(const struct guardian *g, uint64_t addr)
-{
-	uint32_t i;
-
-	for (i = 0; i < ctl_areas(g); i++) {
-		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
-			return true;
-	}
-	return addr - g->ctl->agent < g->ctl->agent_size;
-}
-
 /* Out of a detour, instruction by instruction; nobody else runs there. */
 static bool step_out(struct guardian *g, struct thread *t, struct user_regs_struct *regs)
 {
@@ -106,7 +95,7 @@ static bool step_out(struct guardian *g, struct thread *t, struct user_regs_stru
 	for (i = 0; i < STEPS_MAX; i++) {
 		if (regs_get(t->tid, regs))
 			return false;
-		if (!is_ours(g, regs->rip))
+		if (!in_our_memory(g, regs->rip))
 			return true;
 		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) ||
 			waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))

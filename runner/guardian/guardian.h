@@ -254,6 +254,7 @@ void resume_all(struct guardian *g, bool apply);
 /* quiet.c: 0, or -TL_E_BUSY: who? */
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 void quiet_forget(struct guardian *g); /* the next one looks again */
+bool in_our_memory(struct guardian *g, uint64_t addr);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);

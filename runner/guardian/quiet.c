@@ -33,19 +33,22 @@ static void note_sight(uint64_t value, pid_t tid)
 	sights[nsights++] = (struct sight){value, tid};
 }
 
-static uint64_t ours_lo, ours_hi; /* hull of our memory: a quick test */
-
-static bool is_ours(struct guardian *g, uint64_t addr)
+bool in_our_memory(struct guardian *g, uint64_t addr)
 {
 	uint32_t i;
 
-	if (addr - ours_lo >= ours_hi - ours_lo)
-		return false;
 	for (i = 0; i < ctl_areas(g); i++) {
 		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
 			return true;
 	}
 	return addr - g->ctl->agent < g->ctl->agent_size;
+}
+
+static uint64_t ours_lo, ours_hi; /* hull of our memory: a quick test for words of a stack */
+
+static bool in_hull(uint64_t addr)
+{
+	return addr - ours_lo < ours_hi - ours_lo;
 }
 
 static void find_hull(struct guardian *g)
@@ -102,7 +105,8 @@ static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t 
 
 	(void)at;
 	for (i = 0; i < n; i++) {
-		if (!is_ours(l->g, words[i]) || is_empty(l->g, l->t, words[i]))
+		if (!in_hull(words[i]) || !in_our_memory(l->g, words[i]) ||
+			is_empty(l->g, l->t, words[i]))
 			continue;
 		note_sight(words[i], l->t->tid);
 		l->interrupted |= is_saved_pc(words + i, words + n);
@@ -169,10 +173,10 @@ static void look_at(struct guardian *g, pid_t tid)
 			note_sight(0, tid);
 		return;
 	}
-	if (is_ours(g, pc))
+	if (in_our_memory(g, pc))
 		note_sight(pc, tid);
 	stack_words(g, t, sp, look_at_words, &l);
-	t->inside = is_ours(g, pc) || l.interrupted;
+	t->inside = in_our_memory(g, pc) || l.interrupted;
 	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
 	if (!t->inside && g->inside_only)
 		nsights = before;

@@ -67,8 +67,7 @@ bool calls_barred(const struct guardian *g)
 	const struct thread *t;
 
 	for (t = g->threads; g->barred && t; t = t->next) {
-		if (t->tgid == g->pid && !t->helper && !t->newborn && !t->dead &&
-			!is_filtered(t->tid))
+		if (t->tgid == g->pid && thread_is_theirs(t) && !is_filtered(t->tid))
 			return false;
 	}
 	return g->barred;
