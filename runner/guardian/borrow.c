@@ -79,7 +79,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 {
 	int round;
 
-	for (round = 0; round < 200 && !g->gone && !g->execed; round++) {
+	for (round = 0; round < 200 && !target_ended(g); round++) {
 		struct thread *t = choose(g, round);
 
 		if (!t && calls_barred(g)) {
@@ -279,7 +279,7 @@ int helper_command(struct guardian *g, int command)
 		thread_resume(g, t, 0);
 		while (g->helper && !t->stopped && pump(g, true))
 			;
-		if (!g->helper || g->gone || g->execed)
+		if (!g->helper || target_ended(g))
 			return guardian_fail(g, "process %d has ended", g->pid);
 		if (t->status >> 8 != SIGSTKFLT) {
 			g->crashed = true;

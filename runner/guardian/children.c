@@ -224,8 +224,5 @@ static bool any_newborn(const struct guardian *g)
 /* A copy that was made while our text and memory were there is cleaned at its first stop, not later. */
 void births_settle(struct guardian *g)
 {
-	double end = now_ms() + 2000;
-
-	while (any_newborn(g) && !g->gone && !g->execed && now_ms() < end)
-		pump_for(g, 1);
+	pump_while(g, any_newborn, 2000);
 }

@@ -110,7 +110,7 @@ static int watch(struct guardian *g)
 {
 	bool said = false;
 
-	while (!g->gone && !g->execed && !g->leave) {
+	while (!target_ended(g) && !g->leave) {
 		bool event;
 
 		g->watching = true;
@@ -216,7 +216,7 @@ int guardian_run(struct guardian *g)
 		tell(&g->tell, MSG_FAILED, 0, g->error);
 	else if (g->execed)
 		tell_exec(g);
-	if (!ret && (g->gone || g->execed))
+	if (!ret && target_ended(g))
 		tell(&g->tell, MSG_GONE, 0, "");
 	session_leave(g);
 	/* The kernel lets all threads go on, undisturbed, as we end. */

@@ -139,6 +139,12 @@ struct guardian {
 	char error[512]; /* why the last step failed: one message for the user */
 };
 
+/* Nothing of the program that we came to is left. */
+static inline bool target_ended(const struct guardian *g)
+{
+	return g->gone || g->execed;
+}
+
 /* guardian.c */
 int guardian_run(struct guardian *g);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -164,6 +170,8 @@ void thread_drop(struct guardian *g, struct thread *t);
 bool pump(struct guardian *g, bool block); /* one event; false: there was none */
 bool pump_briefly(struct guardian *g); /* wait for one, or a signal */
 void pump_for(struct guardian *g, int ms); /* all that come in that time */
+/* ... until what comes is through, ms at most */
+void pump_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms);
 void thread_resume(struct guardian *g, struct thread *t, int sig);
 bool thread_interrupt(
 	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */

@@ -85,7 +85,7 @@ void launch_leave(struct guardian *g)
 	struct user_regs_struct regs;
 	struct thread *t;
 
-	while (g->entry && !g->gone && !g->execed && (t = thread_find(g, g->pid))) {
+	while (g->entry && !target_ended(g) && (t = thread_find(g, g->pid))) {
 		bool there = true; /* the hit may be on its way: launch_entry() takes it */
 
 		if (thread_interrupt(g, t, 1000)) {

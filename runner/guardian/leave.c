@@ -70,11 +70,6 @@ static void name_blocker(struct guardian *g)
 	tell(&g->tell, MSG_WARN, 0, text);
 }
 
-static bool ended(const struct guardian *g)
-{
-	return g->gone || g->execed;
-}
-
 /*
  * Whatever the agent has not taken out of the text, because it failed, could not be asked or could not have everyone
  * stopped: by its journal. Before that nothing of ours may go, and nobody here may go away.
@@ -104,10 +99,10 @@ static int clear_out(struct guardian *g)
 		stop_inside(g);
 		if (g->ctl->npcs)
 			helper_command(g, TL_CMD_LEAD_OUT);
-		resume_all(g, !g->crashed && !ended(g));
+		resume_all(g, !g->crashed && !target_ended(g));
 		quiet_forget(g);
 	}
-	return g->crashed || ended(g) ? 1 : eject(g);
+	return g->crashed || target_ended(g) ? 1 : eject(g);
 }
 
 /* One try at giving everything back. 0: nothing of ours is left. */
@@ -118,16 +113,16 @@ static int leave_once(struct guardian *g)
 	if (!g->restored)
 		g->restored = text_restored(g);
 	if (!g->restored || g->crashed || (!helper_start(g, NULL) && !calls_barred(g)))
-		return !ended(g) && !(g->restored && g->crashed);
+		return !target_ended(g) && !(g->restored && g->crashed);
 	quiet_forget(g);
 	g->one_look = true; /* nothing leads to our memory any more */
 	if (!g->helper) { /* all can only stay, once nobody needs us there */
 		maps_read(g);
-		return quiet(g, 0, ~0ull, NULL) && !ended(g);
+		return quiet(g, 0, ~0ull, NULL) && !target_ended(g);
 	}
 	kept = clear_out(g);
 	helper_end(g);
-	return ended(g) ? 0 : kept;
+	return target_ended(g) ? 0 : kept;
 }
 
 /* The agent takes its probes away and counts. */
@@ -154,7 +149,7 @@ static int leave(struct guardian *g)
 
 	if (!g->crashed && helper_start(g, NULL)) {
 		disarm(g);
-		if (g->restored && !ended(g))
+		if (g->restored && !target_ended(g))
 			kept = clear_out(g);
 		helper_end(g);
 		guardian_phase(g, "detach", at);
@@ -183,7 +178,7 @@ static int leave_later(struct guardian *g, int pause_ms, int ms)
 	double end = now_ms() + ms;
 	int kept = 1;
 
-	while (kept && !ended(g) && (!ms || now_ms() < end)) {
+	while (kept && !target_ended(g) && (!ms || now_ms() < end)) {
 		pump_for(g, pause_ms);
 		kept = leave_once(g);
 	}
@@ -196,10 +191,7 @@ static int leave_later(struct guardian *g, int pause_ms, int ms)
  */
 static void calls_settle(struct guardian *g)
 {
-	double end = now_ms() + 1000;
-
-	while (again_coming(g) && !ended(g) && now_ms() < end)
-		pump_for(g, 1);
+	pump_while(g, again_coming, 1000);
 }
 
 void session_leave(struct guardian *g)
@@ -211,18 +203,18 @@ void session_leave(struct guardian *g)
 		__atomic_store_n(&g->session->live, 0, __ATOMIC_SEQ_CST);
 	g->leaving = true;
 	launch_leave(g);
-	if (g->injected && ended(g))
+	if (g->injected && target_ended(g))
 		counts(g);
 	else if (g->injected)
 		kept = leave(g);
 	if (kept)
 		kept = leave_later(g, 20, 900);
 	g->inside_only = true;
-	if (kept && !ended(g))
+	if (kept && !target_ended(g))
 		kept = leave_once(g);
-	if (kept && !ended(g))
+	if (kept && !target_ended(g))
 		name_blocker(g);
-	else if (g->injected && !ended(g) && g->restored && !g->crashed)
+	else if (g->injected && !target_ended(g) && g->restored && !g->crashed)
 		tell_what_stays(g);
 	late = kept && !g->restored;
 	if (g->ctl && g->ctl->env) /* something may have been armed */

@@ -355,10 +355,18 @@ void pump_for(struct guardian *g, int ms)
 {
 	double end = now_ms() + ms, now;
 
-	while (!g->gone && !g->execed && (now = now_ms()) < end) {
+	while (!target_ended(g) && (now = now_ms()) < end) {
 		if (!pump(g, false))
 			wait_event(g, (int)(end - now) + 1);
 	}
+}
+
+void pump_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms)
+{
+	double end = now_ms() + ms;
+
+	while (comes(g) && !target_ended(g) && now_ms() < end)
+		pump_for(g, 1);
 }
 
 bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)

@@ -152,7 +152,7 @@ void traps_settle(struct guardian *g)
 	double end = now_ms() + 2000;
 	int calm = 0;
 
-	while (calm < 3 && !g->gone && !g->execed && now_ms() < end) {
+	while (calm < 3 && !target_ended(g) && now_ms() < end) {
 		bool busy = trap_waits(g);
 
 		while (pump(g, false))
