@@ -14,6 +14,7 @@
 
 #include "../../unit.h"
 #include "args.h"
+#include "start.h"
 
 static bool traps;
 static long hits;
@@ -707,15 +708,10 @@ static void arming_and_disarming_under_many_threads(void)
 
 int main(int argc, char **argv)
 {
-	int ret = tl_engine_init();
-
-	traps = argc > 1 && !strcmp(argv[1], "traps");
-	if (!ret)
-		ret = tl_probes_optimize(!traps);
-	if (ret) {
-		printf("not ok init: %s\n", tl_error_text(ret));
+	(void)argc;
+	traps = has_argument(argv, "traps");
+	if (!engine_started(traps))
 		return 1;
-	}
 	RUN(integers_and_pointers);
 	RUN(floating_point);
 	RUN(integers_among_doubles);

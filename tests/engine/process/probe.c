@@ -21,6 +21,7 @@
 #include <trapless/probe.h>
 
 #include "../../unit.h"
+#include "start.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
@@ -1116,18 +1117,11 @@ static void calls_left_by_longjmp_are_counted_as_such(void)
 
 int main(int argc, char **argv)
 {
-	int ret = tl_engine_init();
-
-	for (int i = 1; i < argc; i++) {
-		traps |= !strcmp(argv[i], "traps");
-		take_time |= !strcmp(argv[i], "long");
-	}
-	if (!ret)
-		ret = tl_probes_optimize(!traps);
-	if (ret) {
-		printf("not ok init: %s\n", tl_error_text(ret));
+	(void)argc;
+	traps = has_argument(argv, "traps");
+	take_time = has_argument(argv, "long");
+	if (!engine_started(traps))
 		return 1;
-	}
 	RUN(every_call_is_counted_and_the_text_comes_back);
 	RUN(every_shape_gives_the_same_results);
 	RUN(handlers_see_the_registers);

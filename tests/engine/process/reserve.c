@@ -18,6 +18,7 @@
 
 #include "../../unit.h"
 #include "args.h"
+#include "start.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
@@ -294,15 +295,10 @@ static void jumps_give_way_while_threads_run_through_them(void)
 
 int main(int argc, char **argv)
 {
-	int ret = tl_engine_init();
-
-	traps = argc > 1 && !strcmp(argv[1], "traps");
-	if (!ret)
-		ret = tl_probes_optimize(!traps);
-	if (ret) {
-		printf("not ok init: %s\n", tl_error_text(ret));
+	(void)argc;
+	traps = has_argument(argv, "traps");
+	if (!engine_started(traps))
 		return 1;
-	}
 	RUN(functions_known_by_name);
 	RUN(the_unwinder_and_what_throws);
 	RUN(the_loaders_resolver);

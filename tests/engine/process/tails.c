@@ -8,6 +8,7 @@
 #include <trapless/probe.h>
 
 #include "../../unit.h"
+#include "start.h"
 
 #define HANDLER	 __attribute__((target("general-regs-only")))
 #define NOINLINE __attribute__((noinline, noclone, noipa))
@@ -324,12 +325,10 @@ static void virtual_calls_are_learnt(void)
 
 int main(int argc, char **argv)
 {
-	traps = argc > 1 && !strcmp(argv[1], "traps");
-
-	if (tl_engine_init() || tl_probes_optimize(!traps)) {
-		printf("not ok init\n");
+	(void)argc;
+	traps = has_argument(argv, "traps");
+	if (!engine_started(traps))
 		return 1;
-	}
 	RUN(entry_and_exit_in_the_same_few_bytes);
 	RUN(others_jump_into_the_entry);
 	RUN(the_result_is_that_of_the_callee);

@@ -19,6 +19,8 @@ PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PRO
 	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
 
+PROCESS_TEST_HDRS := tests/unit.h tests/engine/process/start.h
+
 .PHONY: process-tests
 process-tests: $(PROCESS_TESTS)
 
@@ -26,21 +28,21 @@ process-tests: $(PROCESS_TESTS)
 $(PROCESS_TEST_OUT)/os-asan: PROCESS_TEST_CFLAGS += -fsanitize=address
 $(PROCESS_TEST_OUT)/os-ubsan: PROCESS_TEST_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=all
 $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
-		$(wildcard engine/os/process/*.h) tests/unit.h
+		$(wildcard engine/os/process/*.h) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
 
-$(PROCESS_TEST_OUT)/probe: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.a tests/unit.h
+$(PROCESS_TEST_OUT)/probe: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
 
-$(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.so tests/unit.h
+$(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.so $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
 		-Wl,-rpath,$(abspath $(LIB_OUT))
 
 # Without .cold parts: a jump into one looks like a tail call to whoever does not know the function's parts.
-$(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a tests/unit.h
+$(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 -O2 -g -fno-reorder-blocks-and-partition -Wall -Wextra -Werror -Iinclude -o $@ $(filter %.cc %.a, $^)
 
@@ -49,7 +51,7 @@ $(PROCESS_TEST_OUT)/args-clang: private CC := clang
 $(PROCESS_TEST_OUT)/args-asan: private ARGS_SAN := -fsanitize=address
 $(PROCESS_TEST_OUT)/args-ubsan: private ARGS_SAN := -fsanitize=undefined -fno-sanitize-recover=all
 $(addprefix $(PROCESS_TEST_OUT)/, args args-clang args-asan args-ubsan): $(addprefix tests/engine/process/, args.c args_fns.c args.S args_wide.c args.h) \
-		$(LIB_OUT)/libtrapless.a tests/unit.h
+		$(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -mavx2 -DBYTES=32 $(CFLAGS) -c -o $@.32.o tests/engine/process/args_wide.c
 	$(CC) $(PROCESS_TEST_CFLAGS) -mavx512f -DBYTES=64 $(CFLAGS) -c -o $@.64.o tests/engine/process/args_wide.c
@@ -58,22 +60,22 @@ $(addprefix $(PROCESS_TEST_OUT)/, args args-clang args-asan args-ubsan): $(addpr
 
 # Lazily bound: the dynamic loader's resolver is one of those places.
 RESERVE_SRCS := $(addprefix tests/engine/process/, reserve.c args_fns.c args.S)
-$(PROCESS_TEST_OUT)/reserve: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.a tests/unit.h
+$(PROCESS_TEST_OUT)/reserve: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
 
-$(PROCESS_TEST_OUT)/reserve-so: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.so tests/unit.h
+$(PROCESS_TEST_OUT)/reserve-so: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.so $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
 		-Wl,-rpath,$(abspath $(LIB_OUT))
 
 # With a decoder of its own: the library's is not to be seen.
-$(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.S) $(INSN_X86_SRCS) $(LIB_OUT)/libtrapless.a tests/unit.h
+$(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.S) $(INSN_X86_SRCS) $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
 
 # Lazily bound: what a linkage table leads to is not known at first.
-$(PROCESS_TEST_OUT)/tails: tests/engine/process/tails.c $(LIB_OUT)/libtrapless.a tests/unit.h
+$(PROCESS_TEST_OUT)/tails: tests/engine/process/tails.c $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.a, $^)
 
@@ -85,7 +87,7 @@ $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/
 	cp $(BUILD)/checked/tests/engine/process/probe $@
 
 # The sources with their race points.
-$(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S race/shared.S process/targets.S) tests/unit.h
+$(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S race/shared.S process/targets.S) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
 		$(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))

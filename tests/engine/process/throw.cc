@@ -8,6 +8,7 @@
 #include <trapless/probe.h>
 
 #include "../../unit.h"
+#include "start.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
@@ -131,14 +132,12 @@ void calls_left_by_throw_are_counted_and_nothing_leaks()
 
 } // namespace
 
-int main(int argc, char **argv)
+int main(int, char **argv)
 {
-	bool traps = argc > 1 && !std::strcmp(argv[1], "traps");
+	bool traps = has_argument(argv, "traps");
 
-	if (tl_engine_init() || tl_probes_optimize(!traps)) {
-		std::printf("not ok init\n");
+	if (!engine_started(traps))
 		return 1;
-	}
 	RUN(exceptions_pass_probed_frames);
 	RUN(calls_left_by_throw_are_counted_and_nothing_leaks);
 	tl_engine_exit();
