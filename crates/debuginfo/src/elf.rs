@@ -187,11 +187,7 @@ impl Elf {
 
     /// A separate debug file, or an object file.
     fn is_not_loaded(&self) -> bool {
-        let text = self
-            .by_name
-            .get(b".text".as_slice())
-            .map(|&i| &self.sections[i]);
-        self.segments.is_empty() || text.is_some_and(|t| t.kind == elf::SHT_NOBITS.0)
+        self.segments.is_empty() || !self.has_section(".text")
     }
 
     fn read_sections<H: FileHeader<Endian = Endianness>>(
