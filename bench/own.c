@@ -9,6 +9,7 @@
  * ticks with the call, rung.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +22,9 @@
 
 enum { REPS = 25, JUMPS = 400000, TRAPS = 8000 };
 
-__asm__(".text\n" FUNCTION(plain, LEA_RET) FUNCTION(trapped, "	int3\n" LEA_RET));
-long plain(long a, long b), trapped(long a, long b);
+__asm__(".text\n" FUNCTION(plain, LEA_RET) FUNCTION(other, LEA_RET)
+		FUNCTION(trapped, "	int3\n" LEA_RET));
+long plain(long a, long b), other(long a, long b), trapped(long a, long b);
 
 /* --- handlers -------------------------------------------------------------- */
 
@@ -111,10 +113,10 @@ static void row(const char *name, double lowest, const char *rung)
 {
 	double b = ticks(plain, JUMPS, REPS);
 
-	bare = b < bare ? b : bare;
+	bare = least(bare, b);
 	for (unsigned i = 0; i < nrows; i++) {
 		if (rows[i].name == name) {
-			rows[i].ticks = lowest < rows[i].ticks ? lowest : rows[i].ticks;
+			rows[i].ticks = least(rows[i].ticks, lowest);
 			return;
 		}
 	}
@@ -181,6 +183,65 @@ static void return_row(const char *name)
 	row(name, lowest, "");
 }
 
+/* A thread that calls one of the functions in laps, each begun together with the other thread's. */
+struct runner {
+	pthread_barrier_t *start;
+	bool other;
+	double lap[REPS];
+};
+
+static void *run_laps(void *arg)
+{
+	struct runner *r = arg;
+
+	for (int i = 0; i < REPS; i++) {
+		pthread_barrier_wait(r->start);
+		r->lap[i] = r->other ? ticks_once(other, JUMPS) : ticks_once(plain, JUMPS);
+	}
+	return NULL;
+}
+
+/* The slower of the two in their best lap. */
+static double ticks_of_two(bool same)
+{
+	pthread_barrier_t start;
+	struct runner first = {.start = &start}, second = {.start = &start, .other = !same};
+	double lowest = 1e30;
+	pthread_t thread;
+
+	pthread_barrier_init(&start, NULL, 2);
+	pthread_create(&thread, NULL, run_laps, &second);
+	run_laps(&first);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < REPS; i++) {
+		bool later = second.lap[i] > first.lap[i];
+
+		lowest = least(lowest, later ? second.lap[i] : first.lap[i]);
+	}
+	return lowest;
+}
+
+/* Two processors have to be free for them. */
+static void two_threads_row(const char *name, bool same)
+{
+	struct tl_probe one = {.addr = (void *)plain, .pre = count_sharded};
+	struct tl_probe two = {.addr = (void *)other, .pre = count_sharded};
+	struct tl_probe *both[] = {&one, &two};
+	double lowest;
+	int ret;
+
+	if (!wanted(name))
+		return;
+	ret = tl_probes_register(both, 2, NULL);
+	if (ret) {
+		printf("%-28s\tnot measured: %s\n", name, tl_error_text(ret));
+		return;
+	}
+	lowest = ticks_of_two(same);
+	tl_probes_unregister(both, 2);
+	row(name, lowest, "");
+}
+
 static void go_on(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
@@ -202,6 +263,8 @@ static void bare_trap_row(const char *name)
 
 int main(int argc, char **argv)
 {
+	static const char one_probe[] = "two threads, one probe";
+	static const char probe_each[] = "two threads, a probe each";
 	static const char trap[] = "trap path, counting", bare_trap[] = "bare int3 and SIGTRAP";
 
 	words = argc - 1;
@@ -213,6 +276,10 @@ int main(int argc, char **argv)
 	probe_row("pre and post", (struct tl_probe){.pre = empty, .post = after});
 	probe_row("private stack", (struct tl_probe){.pre = empty, .flags = TL_PROBE_BIG_STACK});
 	return_row("return pair");
+	for (int i = 0; i < 3; i++) {
+		two_threads_row(one_probe, true);
+		two_threads_row(probe_each, false);
+	}
 	for (int i = 0; i < 3; i++) {
 		probe_row(trap, (struct tl_probe){.pre = count, .flags = TL_PROBE_NO_JUMP});
 		bare_trap_row(bare_trap);

@@ -31,17 +31,19 @@ static inline __attribute__((always_inline)) double ticks_once(long (*fn)(long, 
 	return (double)t / (double)calls;
 }
 
+static inline double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 /* The lowest of some repetitions. */
 static inline __attribute__((always_inline)) double ticks(
 	long (*fn)(long, long), long calls, long repetitions)
 {
 	double lowest = 1e30;
 
-	while (repetitions-- > 0) {
-		double now = ticks_once(fn, calls);
-
-		lowest = now < lowest ? now : lowest;
-	}
+	while (repetitions-- > 0)
+		lowest = least(lowest, ticks_once(fn, calls));
 	return lowest;
 }
 
