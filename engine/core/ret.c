@@ -246,11 +246,16 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 	rt->tid = tid;
 }
 
-/* Seen from a function's entry at sp. One that has just jumped to there lives on. */
-static inline bool is_dead(const struct tl_ret_instance *i, uintptr_t sp)
+/* Did it enter at sp, or not far below? */
+static inline bool is_below(const struct tl_ret_instance *i, uintptr_t sp)
 {
-	return i->call.sp <= sp && sp - i->call.sp < FAR &&
-	       !(i->call.sp == sp && (i->flags & CALL_JUMPED));
+	return sp - i->call.sp < FAR;
+}
+
+/* Seen from a function's entry at sp. One that has just jumped to there lives on. */
+static bool is_dead(const struct tl_ret_instance *i, uintptr_t sp)
+{
+	return is_below(i, sp) && !(i->call.sp == sp && (i->flags & CALL_JUMPED));
 }
 
 static RARE void abandon_dead(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
@@ -316,7 +321,7 @@ int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread 
 	struct tl_ret_state *st = p->data;
 	struct tl_ret_thread *rt = thread_of(st, self);
 
-	if (rt->tid != self->tid || is_dead(rt->top, TL_REGS_SP(regs)) ||
+	if (rt->tid != self->tid || is_below(rt->top, TL_REGS_SP(regs)) ||
 		(rt->nwaiting | rt->nadrift) || !rt->next)
 		return unusual_entry(st, regs, self);
 	return enter(st, rt, regs, self);
@@ -337,7 +342,7 @@ static struct tl_ret_instance *find_call(
 		return rt->adrift ? come_back(st, rt, regs) : NULL;
 	for (i = rt->top; i != found; i = down) {
 		down = i->down;
-		if (i->call.sp < sp && sp - i->call.sp < FAR)
+		if (i->call.sp != sp && is_below(i, sp))
 			abandon(st, rt, i);
 	}
 	return found;
