@@ -87,6 +87,24 @@ static void HANDLER on_return(struct tl_ret_call *c, struct tl_regs *regs, struc
 	hits += *(long *)c->data;
 }
 
+static int HANDLER count_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)c;
+	(void)regs;
+	(void)self;
+	++hits;
+	return 0;
+}
+
+static void HANDLER count_return(
+	struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)c;
+	(void)regs;
+	(void)self;
+	++hits;
+}
+
 /* --- rows -------------------------------------------------------------------- */
 
 static int words;
@@ -162,17 +180,14 @@ static void probe_row(const char *name, struct tl_probe p)
 	row(name, lowest, rung);
 }
 
-static void return_row(const char *name)
+static void return_row(const char *name, struct tl_retprobe r)
 {
-	struct tl_retprobe r = {.entry = (void *)plain,
-		.on_entry = on_entry,
-		.on_return = on_return,
-		.data_size = 8};
 	double lowest;
 	int ret;
 
 	if (!wanted(name))
 		return;
+	r.entry = (void *)plain;
 	ret = tl_retprobe_register(&r);
 	if (ret) {
 		printf("%-28s\tnot measured: %s\n", name, tl_error_text(ret));
@@ -275,7 +290,10 @@ int main(int argc, char **argv)
 	probe_row("full registers", (struct tl_probe){.pre = use_regs, .flags = TL_PROBE_REGS});
 	probe_row("pre and post", (struct tl_probe){.pre = empty, .post = after});
 	probe_row("private stack", (struct tl_probe){.pre = empty, .flags = TL_PROBE_BIG_STACK});
-	return_row("return pair");
+	return_row("return pair, counting",
+		(struct tl_retprobe){.on_entry = count_entry, .on_return = count_return});
+	return_row("return pair, with data",
+		(struct tl_retprobe){.on_entry = on_entry, .on_return = on_return, .data_size = 8});
 	for (int i = 0; i < 3; i++) {
 		two_threads_row(one_probe, true);
 		two_threads_row(probe_each, false);
