@@ -112,7 +112,7 @@ def test_commands(ctx):
     quoted = ctx.tmp + '/a shop'
     shutil.copy(path, quoted)
     for cmd in (path + ' 2 50', "'%s' 2 50" % quoted, path + ' "2" 50', 'A=1 B="x y" %s 2 50' % path,
-                "sh -c '%s 2 50'" % path, 'exec %s 2 $((25 + 25))' % path, path + ' 2 50 >/dev/null',
+                'exec %s 2 $((25 + 25))' % path, path + ' 2 50 >/dev/null',
                 'cd / && exec %s 2 50' % path):
         p = good(ctx, '-e', COUNT, '-c', cmd)
         assert 'n=100\n' in p.stdout and 'warning' not in p.stderr, (cmd, p.stdout, p.stderr)
@@ -121,6 +121,17 @@ def test_commands(ctx):
 
 
 test_commands.variants = PAIR + ('nobody',)
+
+
+def test_a_shell_that_is_named_is_traced(ctx):
+    """As SystemTap does: `bash -c` is bash, also where bash would become its last command."""
+    script = 'probe process.function("execute_command") { println("in ", execname()) exit() }'
+    for line in ('bash -c "true; true"', "exec bash -c 'true; true' </dev/null"):
+        p = good(ctx, '-e', script, '-c', line)
+        assert p.stdout == 'in bash\n' and 'warning' not in p.stderr, (line, p.stdout, p.stderr)
+    path = shop(ctx)
+    p = good(ctx, '-e', COUNT.replace('process', 'process("%s")' % path, 1), '-c', "sh -c '%s 2 50'" % path)
+    assert 'n=100\n' in p.stdout, p.stdout + p.stderr
 
 
 def test_commands_of_several_programs(ctx):

@@ -7,7 +7,6 @@ mod scan;
 
 pub use find::find;
 use scan::{scan, Word};
-use std::path::Path;
 
 /// A command line, as the shell would understand it.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,14 +27,8 @@ const SHELL_WORDS: &[&str] = &[
     "umask", "unalias", "unset", "until", "wait", "while",
 ];
 
-/// Depth of `sh -c 'sh -c ...'`.
-const MAX_DEPTH: usize = 4;
-
+/// A shell that is named is a program as any other: `bash -c LINE` is bash.
 pub fn parse(line: &str) -> Command {
-    parse_at(line, 0)
-}
-
-fn parse_at(line: &str, depth: usize) -> Command {
     let scan = scan(line);
     if scan.several {
         // The shell becomes what its last command execs.
@@ -55,9 +48,6 @@ fn parse_at(line: &str, depth: usize) -> Command {
         return shell_only(line);
     };
     let words = &scan.words[first..];
-    if let Some(inner) = shell_argument(words).filter(|_| first == 0 && depth < MAX_DEPTH) {
-        return parse_at(&inner, depth + 1);
-    }
     let exec = (words[0].text == "exec") as usize;
     let Some(word) = words.get(exec).filter(|w| !is_shells(&w.text)) else {
         return shell_only(line);
@@ -97,16 +87,6 @@ fn shell_becomes(line: &str, program: usize, has_exec: bool) -> Vec<String> {
 
 fn plain(word: &Word) -> Option<String> {
     (!word.expands && !word.text.is_empty()).then(|| word.text.clone())
-}
-
-/// `sh -c LINE` and nothing more.
-fn shell_argument(words: &[Word]) -> Option<String> {
-    let [shell, flag, line] = words else {
-        return None;
-    };
-    let name = Path::new(&shell.text).file_name()?.to_str()?;
-    let is_shell = matches!(name, "sh" | "dash" | "bash");
-    (is_shell && flag.text == "-c" && !line.expands).then(|| line.text.clone())
 }
 
 fn is_shells(word: &str) -> bool {
@@ -183,10 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_around_one_command_is_left_out() {
-        check("sh -c 'git log'", &["git", "log"], Some("git"), false);
-        check("/bin/sh -c \"ls '*'\"", &["ls", "*"], Some("ls"), false);
-        check("sh -c 'a | b'", &["/bin/sh", "-c", "a | b"], None, true);
+    fn a_shell_that_is_named_is_the_program() {
+        let line = "bash -c 'a | b; c'";
+        check(line, &["bash", "-c", "a | b; c"], Some("bash"), false);
+        let line = "sh -c \"git log\" >x";
+        let want = "exec sh -c \"git log\" >x";
+        check(line, &["/bin/sh", "-c", want], Some("sh"), false);
     }
 
     #[test]
