@@ -97,6 +97,7 @@ enum tl_tap_probe_flag {
 	TL_TAP_PROBE_OPTIONAL  = 1 << 2, /* a refusal is no error ('?') */
 	TL_TAP_PROBE_NEVER     = 1 << 3, /* compiled, not run */
 	TL_TAP_PROBE_RESULT    = 1 << 4, /* as TL_PROBE_RESULT: the handler reads what the function returns */
+	TL_TAP_PROBE_MATCHED   = 1 << 5, /* one of those that a wildcard matched: a refusal is a warning */
 };
 
 struct tl_tap_probe {

@@ -9,26 +9,68 @@
 #include "../../engine/core/unpaired.h"
 #include "tell.h"
 
+static bool refusal_is_news(const struct teller *t, uint32_t i)
+{
+	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+
+	return p->result && !p->armed && !(t->mod->probes[i].flags & TL_TAP_PROBE_OPTIONAL) &&
+	       !(t->told[i] & TOLD_REFUSAL);
+}
+
+/* Those that a wildcard matched are told together, a line for each reason. */
+static uint32_t tell_as_one(const struct teller *t, uint32_t i)
+{
+	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i), *q;
+	const struct tl_tap_probe *from = &t->mod->probes[i];
+	uint32_t k, n = 1;
+
+	t->told[i] |= TOLD_REFUSAL;
+	for (k = i + 1; from->flags & TL_TAP_PROBE_MATCHED && k < t->mod->nprobes; k++) {
+		q = ctl_probe(t->ctl, k);
+		if (t->mod->probes[k].script != from->script || q->result != p->result ||
+			q->reason != p->reason || !refusal_is_news(t, k))
+			continue;
+		t->told[k] |= TOLD_REFUSAL;
+		n++;
+	}
+	return n;
+}
+
+/* A wildcard may lose some of its places, but not all. */
+static bool refusal_is_error(const struct teller *t, uint32_t i)
+{
+	const struct tl_tap_probe *from = &t->mod->probes[i];
+	uint32_t k;
+
+	for (k = 0; from->flags & TL_TAP_PROBE_MATCHED && k < t->mod->nprobes; k++) {
+		const struct tl_ctl_probe *p = ctl_probe(t->ctl, k);
+
+		if (t->mod->probes[k].script == from->script && (p->armed || !p->result))
+			return false;
+	}
+	return true;
+}
+
 static void tell_refusals(const struct teller *t)
 {
+	char text[700], more[32];
 	const char *reason;
-	char text[700];
-	uint32_t i;
+	uint32_t i, n;
 
 	for (i = 0; i < t->mod->nprobes; i++) {
 		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
-		const struct tl_tap_probe *from = &t->mod->probes[i];
 
-		if (!p->result || p->armed || (from->flags & TL_TAP_PROBE_OPTIONAL) ||
-			t->told[i] & TOLD_REFUSAL)
+		if (!refusal_is_news(t, i))
 			continue;
-		t->told[i] |= TOLD_REFUSAL;
+		n = tell_as_one(t, i);
+		snprintf(more, sizeof(more), n > 1 ? " and %u more" : "", n - 1);
 		reason = tl_ret_reason(p->reason);
-		snprintf(text, sizeof(text), "%s: probe refused [%s]: %s%s%s%s%s",
-			module_string(t->mod, from->point), tl_error_name(p->result),
-			tl_error_text(p->result), reason ? ": " : "", reason ? reason : "",
-			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
-		tell(t, MSG_WARN, 1, text);
+		snprintf(text, sizeof(text), "%s%s: probe%s refused [%s]: %s%s%s%s%s",
+			module_string(t->mod, t->mod->probes[i].point), more, n > 1 ? "s" : "",
+			tl_error_name(p->result), tl_error_text(p->result), reason ? ": " : "",
+			reason ? reason : "", *tl_error_next(p->result) ? "; " : "",
+			tl_error_next(p->result));
+		tell(t, MSG_WARN, refusal_is_error(t, i), text);
 	}
 }
 

@@ -64,6 +64,21 @@ def test_functions_without_return_probes(ctx):
         assert not re.search(r'"getpid".*refused', r.stderr), r
 
 
+def test_refused_among_those_that_a_wildcard_matched(ctx):
+    """A warning for each reason, and the session goes on; where nothing is left of the wildcard it is an error."""
+    path, p, before = running(ctx)
+    script = 'probe process("%s").library("%s").function("%s").return { } probe timer.ms(100) { println("on") exit() }'
+    some, none = (script % (path, LIBC, n) for n in ('*fork', 'vfor[k]'))
+    warning = r'^WARNING: .*fork.*: probes? refused \[RET_BLACKLIST\]'
+    r = ctx.run(words(ctx, '-x', p.pid) + [script_file(ctx, some)], env=environment(ctx))
+    assert r.returncode == 0 and r.stdout == 'on\n', r
+    assert len(re.findall(warning, r.stderr, re.M)) == 1 and 'trapless-run: probes refused: ' in r.stderr, r
+    refused(ctx, none, 'refused [RET_BLACKLIST]', pid=p.pid, untouched=before)
+    ended_well(p)
+    r = launch(ctx, some.split(' probe timer')[0], path + ' 1 10')
+    assert r.returncode == 7 and len(re.findall(warning, r.stderr, re.M)) == 1, r
+
+
 def test_no_such_function(ctx):
     path, p, before = running(ctx)
     refused(ctx, 'probe process.function("wrok") { exit() }', 'wrok', 'next step', pid=p.pid, untouched=before)

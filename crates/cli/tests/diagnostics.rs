@@ -18,8 +18,9 @@ here, the cause, and the next step.
     error[NAME_UNKNOWN]: ...                        from trapless: the script, its programs, the command line
     WARNING: PROBE: probe refused [NOT_BOUNDARY]: ...   from trapless-run: a place in the target
 
-An error ends with exit status 1, and nothing has been changed in the target; one probe that is refused in the target
-leaves the others in place. A probe point with `?` behind it may fail silently.
+An error ends with exit status 1, and nothing has been changed in the target. A probe that is refused in a process ends
+the session with it (`-x`), or leaves the others in place (`-c`: CMD has begun). Of those that a wildcard matched some
+may be refused: a warning for each reason. A probe point with `?` behind it may fail silently.
 
 ";
 

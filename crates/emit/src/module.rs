@@ -5,7 +5,9 @@ use crate::layout::call_data;
 use crate::link::Linked;
 use crate::result::reads_result;
 use crate::{handler_name, Emitted, SMALL_STACK};
-use trapless_sema::ir::{HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Symbol};
+use trapless_sema::ir::{
+    HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Refusal, Symbol,
+};
 use trapless_wire as wire;
 
 /// Put the module together.
@@ -181,9 +183,11 @@ fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted
     {
         flags |= wire::probe_flag::RESULT;
     }
-    if p.optional {
-        flags |= wire::probe_flag::OPTIONAL;
-    }
+    flags |= match p.refusal {
+        Refusal::Error => 0,
+        Refusal::Warning => wire::probe_flag::MATCHED,
+        Refusal::Nothing => wire::probe_flag::OPTIONAL,
+    };
     if p.never {
         flags |= wire::probe_flag::NEVER;
     }

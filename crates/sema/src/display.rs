@@ -27,7 +27,7 @@ pub fn add_display(program: &mut Program) {
             // Behind the script's own.
             kind: ProbeKind::End { order: i64::MAX },
             handler,
-            optional: false,
+            refusal: Refusal::Error,
             never: false,
         });
     }

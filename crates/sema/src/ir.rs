@@ -207,10 +207,19 @@ pub struct Probe {
     pub script: String,
     pub kind: ProbeKind,
     pub handler: HandlerId,
-    /// `?` or `!`: a refusal when arming is no error.
-    pub optional: bool,
+    pub refusal: Refusal,
     /// `never`
     pub never: bool,
+}
+
+/// What it is when the engine refuses a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    Error,
+    /// One of those that a wildcard matched.
+    Warning,
+    /// `?` or `!`.
+    Nothing,
 }
 
 #[derive(Clone, PartialEq, Debug)]

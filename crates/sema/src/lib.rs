@@ -154,7 +154,7 @@ fn lower_places(
             script: shared.map.locate(units[n].span),
             kind: probe_kind(&place.kind, on_entry, call_data),
             handler,
-            optional: place.optional,
+            refusal: place.refusal,
             never: place.never,
         });
     }
@@ -165,7 +165,7 @@ fn lower_places(
             func: String::new(),
             kind: ProbeKind::Begin { order: 0 },
             context: None,
-            optional: true,
+            refusal: ir::Refusal::Nothing,
             never: true,
         };
         if !uses_context {

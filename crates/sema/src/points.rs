@@ -4,7 +4,7 @@
 //! A point arrives with aliases already expanded. It resolves to any number
 //! of places; each carries what its `$variables` need.
 
-use crate::ir::{ImageId, ProbeKind};
+use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::world::World;
 use trapless_debuginfo::Function;
 use trapless_syntax::ast::ProbePoint;
@@ -21,7 +21,7 @@ pub struct Place {
     pub kind: ProbeKind,
     /// Where `$variables` are looked up; `None`: there are none here.
     pub context: Option<Context>,
-    pub optional: bool,
+    pub refusal: Refusal,
     pub never: bool,
 }
 

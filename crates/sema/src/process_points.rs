@@ -2,7 +2,7 @@
 //! `process...` points: programs, libraries, functions, statements; and one
 //! clear word for every family that does not exist yet.
 
-use crate::ir::{ImageId, Part, ProbeKind};
+use crate::ir::{ImageId, Part, ProbeKind, Refusal};
 use crate::later::{self, Known};
 use crate::points::{Context, Place};
 use crate::world::{is_program, report, World};
@@ -393,6 +393,14 @@ impl Resolver<'_> {
         Some(kind)
     }
 
+    fn refusal(&self, matched: bool) -> Refusal {
+        match (self.point.optional || self.point.sufficient, matched) {
+            (true, _) => Refusal::Nothing,
+            (false, true) => Refusal::Warning,
+            (false, false) => Refusal::Error,
+        }
+    }
+
     fn maxactive(&mut self, c: &Component) {
         match &c.arg {
             Some(Literal::Number(n)) if n.value > 0 => self
@@ -458,7 +466,10 @@ impl Resolver<'_> {
                 at_return: kind.at_return,
             }),
             // Start-up code has no bounds; who writes a wildcard does not mean it.
-            optional: self.point.optional || self.point.sufficient || (!named && f.size == 0),
+            refusal: match !named && f.size == 0 {
+                true => Refusal::Nothing,
+                false => self.refusal(!named),
+            },
             never: false,
         }
     }
@@ -480,11 +491,11 @@ impl Resolver<'_> {
                 }
             }
         }
-        let found = match &c.arg {
-            Some(Literal::Number(n)) => vec![self.address(of, n.value as u64, n.span)?],
+        let (found, matched) = match &c.arg {
+            Some(Literal::Number(n)) => (vec![self.address(of, n.value as u64, n.span)?], false),
             Some(Literal::String(s)) => {
-                let found =
-                    Pattern::parse(&s.text()).and_then(|p| of.binary.statements(&p, nearest));
+                let found = Pattern::parse(&s.text())
+                    .and_then(|p| Ok((of.binary.statements(&p, nearest)?, p.is_glob())));
                 match found {
                     Ok(found) => found,
                     Err(e) => {
@@ -500,7 +511,8 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        Some(found.iter().map(|s| self.statement(of, s)).collect())
+        let place = |s| self.statement(of, s, matched);
+        Some(found.iter().map(place).collect())
     }
 
     /// A file address (ELF vaddr), as `nm` and `objdump` show it.
@@ -540,7 +552,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn statement(&mut self, of: &Subject, s: &Statement) -> Place {
+    fn statement(&mut self, of: &Subject, s: &Statement, matched: bool) -> Place {
         let around = of.binary.symbols().at(s.addr).filter(|f| f.size > 0);
         let parts = around.map_or(Vec::new(), |f| {
             vec![Part {
@@ -567,7 +579,7 @@ impl Resolver<'_> {
                 function: None,
                 at_return: false,
             }),
-            optional: self.point.optional || self.point.sufficient,
+            refusal: self.refusal(matched),
             never: false,
         }
     }

@@ -2,7 +2,7 @@
 //! Points of the session itself: `begin`, `end`, `error`, `never`, `oneshot`
 //! (an alias of the tapset), timers.
 
-use crate::ir::ProbeKind;
+use crate::ir::{ProbeKind, Refusal};
 use crate::points::Place;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{Diagnostics, Tag};
@@ -37,7 +37,7 @@ fn place(point: &ProbePoint, kind: ProbeKind, never: bool) -> Place {
         func: String::new(),
         kind,
         context: None,
-        optional: point.optional || point.sufficient,
+        refusal: Refusal::Error,
         never,
     }
 }

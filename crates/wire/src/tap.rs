@@ -76,6 +76,7 @@ pub mod probe_flag {
     pub const OPTIONAL: u32 = 4;
     pub const NEVER: u32 = 8;
     pub const RESULT: u32 = 16;
+    pub const MATCHED: u32 = 32;
 }
 
 #[derive(Clone, Debug)]
