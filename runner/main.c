@@ -258,10 +258,9 @@ static int exit_status(bool failed)
 
 	for (i = 0; i < ntargets; i++)
 		failed |= targets[i].failed;
-	if (module.options && module.options->max_errors < session.errors)
-		failed = true;
+	failed |= session.errors != 0;
 	if (!opt.command)
-		return failed || session.errors ? 1 : 0;
+		return failed;
 	if (waitpid(targets[0].pid, &status, 0) == targets[0].pid && !failed)
 		return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	return 1;

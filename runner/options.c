@@ -42,11 +42,11 @@ void options_help(FILE *to)
 	fputs("\nThe session ends when the target ends, when the script calls exit(), or on "
 	      "SIGINT,\n"
 	      "SIGTERM or SIGHUP; `end` probes run, and the target is left as it was.\n\n"
-	      "Exit status: with -c that of CMD (128 + N when signal N ended it), unless the "
-	      "session\n"
-	      "itself failed: then 1. Otherwise 0, or 1 when the session failed, a probe was "
-	      "refused\n"
-	      "(except with '?'), or the script ended by errors. 2: bad usage.\n",
+	      "Exit status: 2 when the command line is wrong; 1 when the module, the target or a "
+	      "probe\n"
+	      "was refused (but not one with '?', or some of those that a wildcard matched), or "
+	      "a handler\n"
+	      "failed; else with -c that of CMD (128 + N when signal N ended it), otherwise 0.\n",
 		to);
 }
 

@@ -131,6 +131,7 @@ Examples:
 Without -c and -x, process(\"PATH\") means every process of that program that runs now and
 that you may trace.
 
-Exit status: with -c that of CMD (128 + n when signal n ended it); 0 when a session
-ended by itself, by exit() or an interrupt; 1 when the script, the target or a probe was
-refused, or handlers failed; 2 when the command line is wrong.";
+Exit status: 2 when the command line is wrong; 1 when the script, the target or a probe
+was refused (but not one with `?`, or some of those that a wildcard matched), or a handler
+failed; else with -c that of CMD (128 + n when signal n ended it), otherwise 0, whether
+the target ended, the script by exit(), or you by an interrupt.";
