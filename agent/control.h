@@ -137,7 +137,8 @@ struct tl_ctl {
 	uint32_t own_number; /* the target's, as it sees itself */
 	uint32_t
 		watcher; /* robust futex of the guardian: the kernel tells handlers when nobody answers any more */
-	uint32_t later, reserved3; /* probes may stand better: TL_CMD_FOLLOW */
+	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
+	uint32_t max_maps; /* mappings that the kernel allows the target */
 	/* service */
 	uint32_t svc;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */

@@ -36,6 +36,13 @@ bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
 	return true;
 }
 
+void tl_home_mappings(size_t *n, size_t *max)
+{
+	tl_agent_ask(TL_SVC_MAPS, 0, 0);
+	*n = tl_ctl->nmaps;
+	*max = tl_ctl->max_maps;
+}
+
 static void image_add(const struct tl_ctl_image *from)
 {
 	struct tl_image img = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Sources of the engine, relative to the repository's root. Ports append theirs.
 ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c batch.c place.c traps.c patch.c textpatch.c detour.c detmem.c index.c slab.c \
-	journal.c func.c image.c entries.c gone.c ehframe.c refuse.c reserve.c unpaired.c dynsym.c ret.c groups.c optimizer.c retprobe.c follow.c \
+	journal.c func.c image.c entries.c gone.c list.c ehframe.c refuse.c reserve.c unpaired.c dynsym.c ret.c groups.c optimizer.c retprobe.c follow.c \
 	argprobe.c thread.c error.c mem.c)
 # Only for links without a C library:
 ENGINE_LIBC_MEM_SRCS = engine/core/libc_mem.c
@@ -10,7 +10,7 @@ ENGINE_ARCH_FAKE_SRCS = engine/arch/fake/toy.c
 ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pun.c xol.c detour.c emit.c patch.c ret.c args.c switch.c)
 INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
 # In every process; each home (own process, agent) adds its own files.
-ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c text.c sync.c lock.c thread.c)
+ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c)
 ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_signal.c own_stop.c) $(ENGINE_OS_TRAP_SRCS)
 ENGINE_OS_TRAP_SRCS = engine/os/process/own_trap.c engine/os/traptab.c
 # ... and what asks the engine itself.

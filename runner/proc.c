@@ -159,3 +159,14 @@ bool proc_sleeps(pid_t pid, struct proc_sleep *where)
 	where->call = strtol(text, NULL, 10);
 	return true;
 }
+
+uint32_t proc_max_maps(void)
+{
+	const uint32_t usual = 65530;
+	char text[32];
+	uint32_t n = 0;
+
+	if (proc_read("/proc/sys/vm/max_map_count", text, sizeof(text)) > 0)
+		n = (uint32_t)strtoul(text, NULL, 10);
+	return n ? n : usual;
+}

@@ -24,6 +24,8 @@ int proc_status(pid_t pid, const char *field, int base, uint64_t *value);
 char proc_state(pid_t pid);
 /* Is it gone, or a zombie? */
 bool proc_ended(pid_t pid);
+/* How many mappings a process may have. */
+uint32_t proc_max_maps(void);
 /* The processor it last ran on, -1: not told. */
 int proc_cpu(pid_t pid);
 void proc_name(pid_t pid, char *buf, size_t size);

@@ -25,6 +25,7 @@ static struct tl_slab chunk_slab = {.size = sizeof(struct tl_chunk)};
 static struct tl_detour *blocks[CLASSES]; /* free ones of the dense chunks */
 static struct tl_index placed; /* blocks of the sparse chunks */
 static struct tl_index explored; /* areas of which all that was free is ours */
+static size_t in_use; /* bytes of blocks */
 static struct tl_slab explored_slab = {.size = sizeof(struct tl_node)};
 
 struct tl_chunk *tl_chunk_at(uintptr_t at)
@@ -287,8 +288,18 @@ static struct tl_detour *get_dense(const struct tl_plan *plan, size_t size, int 
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err)
 {
 	size_t size = (bound + CLASS - 1) / CLASS * CLASS;
+	struct tl_detour *d =
+		plan->fit.mask ? get_sparse(plan, size, err) : get_dense(plan, size, err);
 
-	return plan->fit.mask ? get_sparse(plan, size, err) : get_dense(plan, size, err);
+	in_use += d ? size : 0;
+	return d;
+}
+
+void tl_detmem_usage(struct tl_usage *usage)
+{
+	usage->detours = in_use;
+	for (struct tl_chunk *c = tl_chunk_next(0); c; c = tl_chunk_next(c->at + 1))
+		usage->detours_reserved += c->size;
 }
 
 void tl_detmem_put(struct tl_detour *d)
@@ -296,6 +307,7 @@ void tl_detmem_put(struct tl_detour *d)
 	unsigned class = d->size / CLASS - 1;
 	struct tl_chunk *c;
 
+	in_use -= d->size;
 	if (d->placed) {
 		c = tl_chunk_at(d->at);
 		if (c->used > d->at - c->at)
@@ -323,6 +335,7 @@ void tl_detmem_deinit(void)
 	all.root = placed.root = explored.root = NULL;
 	tl_slab_deinit(&explored_slab);
 	dense = NULL;
+	in_use = 0;
 	tl_slab_deinit(&chunk_slab);
 	tl_fill(blocks, 0, sizeof(blocks));
 }

@@ -39,6 +39,34 @@ static void drop_patch(struct tl_patch *p)
 	tl_slab_put(&tl_core.patch_slab, p);
 }
 
+/* A walk of its site's list that stands on it finds none behind it that would run. */
+static void add_gone(struct tl_probe *p)
+{
+	struct tl_probe **link = tl_core.gone ? tl_core.gone_end : &tl_core.gone;
+
+	TL_STORE(&p->next, NULL);
+	*link = p;
+	tl_core.gone_end = &p->next;
+}
+
+void tl_gone_forget(struct tl_probe **probes, size_t n)
+{
+	struct tl_probe **link = &tl_core.gone, *p;
+
+	if (!tl_core.gone)
+		return;
+	for (size_t i = 0; i < n; i++)
+		probes[i]->reserved &= ~(uint32_t)TL_PROBE_UNMAPPED;
+	while ((p = *link)) {
+		if (!(p->reserved & TL_PROBE_UNMAPPED)) {
+			*link = p->next;
+			continue;
+		}
+		link = &p->next;
+		tl_core.gone_end = link;
+	}
+}
+
 /* Probes under way into or out of the engine are their caller's affair. */
 static void drop_probes(struct tl_site *s)
 {
@@ -54,6 +82,7 @@ static void drop_probes(struct tl_site *s)
 		tl_site_unlink(s, p);
 		p->site = NULL;
 		tl_core.nprobes--;
+		add_gone(p);
 	}
 	s->func_start = 0;
 	s->func_size = 0;

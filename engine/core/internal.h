@@ -118,6 +118,7 @@ struct tl_chunk *tl_chunk_next(uintptr_t from);
 /* A block of at least `bound` bytes for the plan; NULL and *err. */
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
 void tl_detmem_put(struct tl_detour *d);
+void tl_detmem_usage(struct tl_usage *usage);
 void tl_detmem_deinit(void);
 
 /* Build and write a detour for plan; -TL_E_ and *out untouched on failure. Takes a reference on each site. */
@@ -195,6 +196,7 @@ const struct tl_point *tl_site_point(const struct tl_site *s);
 void tl_optimizer_left(const struct tl_patch *p); /* a patch has gone: its neighbours */
 void tl_optimizer_changed(
 	const struct tl_batch *b); /* a batch has been carried out: its own sites */
+void tl_optimizer_all(void); /* whatever stands on the trap rung and need not */
 /* At the end of an operation, no batch under way: has the queue worked off, later or now. */
 void tl_optimizer_kick(void);
 void tl_optimizer_forget(void); /* empties it */
@@ -311,6 +313,8 @@ void tl_image_renew(uintptr_t addr);
 /* Has an image gone, or been replaced, since this was asked last? */
 bool tl_images_changed(void);
 bool tl_patch_stands(const struct tl_patch *p);
+/* Those of n that are gone by themselves are their caller's affair again: they are not listed any more. */
+void tl_gone_forget(struct tl_probe **probes, size_t n);
 /* Forgets probes and patches whose text is gone. No batch may be under way, or only an empty one. */
 void tl_drop_gone(void);
 /* At the start of every operation: looks whether images are gone. 0 or -TL_E_. */
@@ -381,6 +385,8 @@ struct tl_core {
 	struct tl_slab site_slab, patch_slab, detour_slab;
 	struct tl_func func;
 	size_t nprobes;
+	struct tl_probe *gone; /* by themselves, and not unregistered yet; for the listing */
+	struct tl_probe **gone_end;
 	struct tl_site *waiting; /* the optimizer's queue */
 	size_t nwaiting;
 	bool kicked; /* tl_optimizer_run() is going to be called */

@@ -78,6 +78,18 @@ static bool asks_less(const struct tl_site *s)
 	       (pt->flags & ~s->flags & (TL_PROBE_REGS | TL_PROBE_BIG_STACK));
 }
 
+/* The knob has been turned on. */
+void tl_optimizer_all(void)
+{
+	for (struct tl_site *s = tl_site_next(0); s; s = tl_site_next(s->addr + 1)) {
+		if (s->want && s->patch && s->patch->plan.rung == TL_RUNG_TRAP &&
+			!tl_site_only_trap(s)) {
+			s->tries = 0;
+			add(s);
+		}
+	}
+}
+
 static bool was_busy(const struct tl_site *s)
 {
 	const struct tl_plan *plan = &s->patch->plan;

@@ -156,7 +156,7 @@ static int prepare(struct tl_probe *p)
 	if (!s)
 		return -TL_E_NOMEM;
 	p->reserved = p->flags & TL_PROBE_DISABLED ? 0 : ENABLED;
-	p->nmissed = 0;
+	p->nmissed = p->nhits = 0;
 	if (p->func_start && p->func_size) {
 		s->func_start = p->func_start;
 		s->func_size = p->func_size;
@@ -258,6 +258,7 @@ int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int
 	if (ret)
 		return ret;
 	tl_threads_sweep();
+	tl_gone_forget(probes, n);
 	for (; ready < n; ready++) {
 		ret = prepare(probes[ready]);
 		if (ret) {
@@ -382,6 +383,7 @@ int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
 		return ret;
 	tl_threads_sweep();
 	sweep_up();
+	tl_gone_forget(probes, n);
 	for (size_t i = 0; i < n; i++) {
 		if (probes[i]->state == TL_PROBE_GONE)
 			continue; /* named twice */
@@ -494,36 +496,44 @@ int tl_probe_disable(struct tl_probe *p)
 	return ret;
 }
 
-static int optimize_locked(bool on)
+/* Every jump that is not insisted on. 0 or -TL_E_, nothing changed. */
+static int unoptimize(void)
 {
 	struct tl_batch b;
 	struct tl_site *s;
+	int ret = tl_batch_init(&b, tl_core.nprobes);
+
+	if (ret)
+		return ret;
+	tl_core.optimize = false;
+	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1))
+		if (s->want && s->patch && s->patch->plan.rung != TL_RUNG_TRAP &&
+			tl_site_only_trap(s))
+			ret = tl_batch_add(&b, s);
+	b.again = true;
+	if (!ret)
+		ret = tl_batch_commit(&b);
+	tl_core.optimize = ret != 0;
+	if (!ret)
+		tl_optimizer_forget();
+	finish(&b);
+	return ret;
+}
+
+static int optimize_locked(bool on)
+{
 	int ret = tl_engine_init_locked();
 
 	if (!ret)
 		ret = tl_images_refresh();
 	if (ret || tl_core.optimize == on)
 		return ret;
-	ret = tl_batch_init(&b, tl_core.nprobes);
-	if (ret)
-		return ret;
-	tl_core.optimize = on;
-	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1)) {
-		bool trap = s->patch && s->patch->plan.rung == TL_RUNG_TRAP;
-
-		if (s->want && s->patch && trap == on &&
-			!(s->flags & (TL_PROBE_NO_JUMP | TL_PROBE_NO_TRAP)))
-			ret = tl_batch_add(&b, s);
-	}
-	b.again = true;
-	if (!ret)
-		ret = tl_batch_commit(&b);
-	if (ret)
-		tl_core.optimize = !on;
-	if (!tl_core.optimize)
-		tl_optimizer_forget();
-	finish(&b);
-	return ret;
+	if (!on)
+		return unoptimize();
+	tl_core.optimize = true;
+	tl_optimizer_all();
+	tl_optimizer_kick();
+	return 0;
 }
 
 int tl_probes_optimize(bool on)
@@ -547,45 +557,6 @@ int tl_probes_patching(enum tl_patching how)
 	if (!ret) {
 		tl_core.stop_always = how == TL_PATCHING_STOP;
 		tl_arch_atomic_set(how == TL_PATCHING_AUTO ? 0 : how == TL_PATCHING_STORE ? 1 : -1);
-	}
-	tl_os_unlock();
-	return ret;
-}
-
-/* --- listing ------------------------------------------------------------------------------ */
-
-void tl_probe_describe(const struct tl_probe *p, struct tl_probe_info *info)
-{
-	const struct tl_patch *patch = p->site->patch;
-
-	tl_fill(info, 0, sizeof(*info));
-	info->probe = p;
-	info->addr = p->site->addr;
-	info->state = p->state;
-	info->nmissed = p->nmissed;
-	if (!patch)
-		return;
-	info->rung = patch->plan.rung;
-	info->detour = patch->detour->at;
-	info->patch = patch->plan.start;
-	info->patch_len = patch->plan.changed;
-	tl_copy(info->why, patch->plan.why, sizeof(info->why));
-}
-
-int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void *arg)
-{
-	struct tl_probe_info info;
-	struct tl_probe *p;
-	struct tl_site *s;
-	int ret = 0;
-
-	tl_os_lock();
-	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1)) {
-		tl_site_fold_missed(s);
-		for (p = s->probes; p && !ret; p = p->next) {
-			tl_probe_describe(p, &info);
-			ret = fn(&info, arg);
-		}
 	}
 	tl_os_unlock();
 	return ret;

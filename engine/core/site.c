@@ -41,9 +41,14 @@ static int aggregate_pre(struct tl_probe *agg, struct tl_regs *regs, struct tl_t
 	struct tl_probe *p = TL_LOAD(&of_aggregate(agg)->probes);
 	int ret = 0;
 
-	for (; p && !ret; p = TL_LOAD(&p->next))
-		if (live(p) && p->pre)
+	for (; p && !ret; p = TL_LOAD(&p->next)) {
+		if (!live(p))
+			continue;
+		if (p->flags & TL_PROBE_COUNT)
+			tl_count(&p->nhits);
+		if (p->pre)
 			ret = p->pre(p, regs, self);
+	}
 	return ret;
 }
 
@@ -144,7 +149,7 @@ void tl_site_unlink(struct tl_site *s, struct tl_probe *p)
 		TL_STORE(link, p->next);
 }
 
-/* One live probe whose handlers fill every call the detour makes is called directly. */
+/* One live probe whose handlers are all that the detour has to call is called directly. */
 void tl_site_publish(struct tl_site *s)
 {
 	struct tl_probe *p, *only = NULL, *next = &tl_probe_nothing;
@@ -155,7 +160,7 @@ void tl_site_publish(struct tl_site *s)
 			only = p;
 			n++;
 		}
-	if (n == 1 && only->pre && !s->post)
+	if (n == 1 && only->pre && !s->post && !(only->flags & TL_PROBE_COUNT))
 		next = only;
 	else if (n)
 		next = &s->aggregate;

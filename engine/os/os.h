@@ -45,6 +45,8 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at);
 bool tl_os_code_at_will(void);
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len);
 void tl_os_code_release(uintptr_t at, size_t size);
+/* How many mappings all of it makes at most, and may make. 0, 0: they are not limited. */
+void tl_os_code_mappings(size_t *n, size_t *max);
 
 /* --- text ---------------------------------------------------------------- */
 

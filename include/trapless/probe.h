@@ -44,6 +44,7 @@ enum tl_probe_flag {
 	TL_PROBE_NO_TRAP   = 1 << 4, /* refuse rather than fall back to the trap rung */
 	TL_PROBE_RESULT	   = 1 << 5, /* return probes: on_return reads the result; do not call it where that is not known */
 	TL_PROBE_NO_VECTORS = 1 << 6, /* argument probes: the handler is built without vector and x87 registers: they need not be saved */
+	TL_PROBE_COUNT	   = 1 << 7, /* count hits into nhits: an atomic add each, some 20 cycles */
 };
 
 /* Rungs of the placement ladder, cheapest first. */
@@ -67,6 +68,7 @@ struct tl_probe {
 	uint64_t nmissed;	/* hits inside another handler, or in threads that could not be served */
 	struct tl_site *site;
 	struct tl_probe *next;	/* next probe at this address */
+	uint64_t nhits;		/* TL_PROBE_COUNT: hits since it was registered */
 };
 
 /* What the listing and --explain say of a probe. */
@@ -76,10 +78,23 @@ struct tl_probe_info {
 	uint32_t rung;		/* enum tl_rung, where it stands now */
 	uint32_t state;		/* enum tl_probe_state */
 	uintptr_t detour;	/* address of its detour, 0: none */
+	uint32_t detour_size;	/* bytes of memory that it takes; probes close together may share one */
+	bool optimized;		/* reached by a jump: any rung but the trap */
 	uintptr_t patch;	/* first changed byte, and how many */
 	uint32_t patch_len;
 	int why[TL_RUNG_TRAP + 1]; /* for each better rung: 0 not tried, or -TL_E_ why not */
-	uint64_t nmissed;
+	uint64_t nhits, nmissed;
+};
+
+/* What the engine takes of the program, all probes together. */
+struct tl_usage {
+	size_t probes, gone;	/* registered; of these: their library was unmapped */
+	size_t armed[TL_RUNG_TRAP + 1]; /* places, by rung */
+	size_t waiting;		/* places that the optimizer is going to plan anew */
+	size_t detours;		/* bytes of detours, those included that somebody may still stand in */
+	size_t detours_reserved; /* bytes of address space kept for them */
+	size_t text_pages;	/* pages of text that hold a changed byte: private copies, no longer shared */
+	size_t mappings, mappings_max; /* of ours, at most; a quarter of what the kernel allows the program. 0: no limit */
 };
 
 /*
@@ -111,7 +126,10 @@ int tl_probe_enable(struct tl_probe *p);
 int tl_probe_disable(struct tl_probe *p);
 /* All at once: disabled probes go silent without their text changing. Any context. */
 void tl_probes_silence(bool silent);
-/* The knob: false takes every jump down to the trap rung, true optimizes again. Sleeps. */
+/*
+ * The knob: false takes every jump down to the trap rung, at once. true lets
+ * the optimizer bring all of them up again, in the background. Sleeps.
+ */
 int tl_probes_optimize(bool on);
 /*
  * The optimizer: probes that may stand better than they do (a neighbour has
@@ -130,8 +148,12 @@ size_t tl_optimizer_run(void);
 enum tl_patching { TL_PATCHING_AUTO, TL_PATCHING_STORE, TL_PATCHING_SPIN, TL_PATCHING_STOP };
 int tl_probes_patching(enum tl_patching how);
 
-/* Call fn for every registered probe, in address order; stops when fn returns nonzero. Sleeps. */
+/*
+ * Call fn for every registered probe, in address order, those that are GONE
+ * by themselves last; stops when fn returns nonzero. Sleeps.
+ */
 int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void *arg);
+int tl_probes_usage(struct tl_usage *usage); /* sleeps */
 
 /*
  * Return probes. The exits of the function are probed (returns, tail calls,

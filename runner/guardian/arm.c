@@ -10,6 +10,7 @@
 #include <trapless/error.h>
 
 #include "../../agent/fill.h"
+#include "../proc.h"
 #include "guardian.h"
 
 int control_create(struct guardian *g)
@@ -33,6 +34,7 @@ int control_create(struct guardian *g)
 	g->ctl->target = (uint32_t)g->pid;
 	g->ctl->size = g->ctl_size;
 	g->ctl->session_size = g->session_size;
+	g->ctl->max_maps = proc_max_maps();
 	g->ctl->probes_off = probes;
 	g->ctl->nprobes = g->mod->nprobes;
 	g->ctl->parts_off = parts;

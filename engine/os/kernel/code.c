@@ -59,6 +59,11 @@ int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 	return 0;
 }
 
+void tl_os_code_mappings(size_t *n, size_t *max)
+{
+	*n = *max = 0;
+}
+
 void tl_os_code_release(uintptr_t at, size_t size)
 {
 	tl_names.module_memfree((void *)at);

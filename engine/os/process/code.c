@@ -19,7 +19,6 @@ enum {
 	OPEN_MAX = 1024,
 	LOOSE_MAX = 64, /* then neighbours among an area's loose pages become one mapping */
 	PIECES_MAX = 256, /* then all live ones do */
-	PIECES_ALL = 12000, /* in all areas: the kernel allows a program 65,530 mappings */
 	RW = TL_PROT_READ | TL_PROT_WRITE,
 	RX = TL_PROT_READ | TL_PROT_EXEC,
 	PRIVATE = TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE,
@@ -55,7 +54,19 @@ static long map_at(uintptr_t at, size_t size, int prot, int flags)
 
 static int protect(uintptr_t at, size_t size, int prot)
 {
-	return tl_syscall3(TL_NR_mprotect, (long)at, (long)size, prot) ? -TL_E_NOMEM : 0;
+	return tl_syscall3(TL_NR_mprotect, (long)at, (long)size, prot)
+		       ? tl_mappings_why(-TL_E_NOMEM)
+		       : 0;
+}
+
+/* An area, and each piece of one with what is left of it behind the piece. */
+size_t tl_code_mappings(void)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < AREAS; i++)
+		n += areas[i].size ? 1 + 2 * (areas[i].nloose + areas[i].pieces) : 0;
+	return n;
 }
 
 /* --- finding a place ------------------------------------------------------ */
@@ -116,7 +127,10 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 	const uintptr_t lowest = 0x10000, highest = 0x7ffffffff000;
 	uintptr_t step;
 	unsigned i;
+	int ret = tl_mappings_room(1);
 
+	if (ret)
+		return ret;
 	size = tl_page_up(size);
 	lo = tl_page_up(lo < lowest ? lowest : lo);
 	hi = tl_page_down(hi > highest ? highest : hi);
@@ -211,30 +225,18 @@ static int open_fresh(struct area *a, uintptr_t at)
 	return 0;
 }
 
-static unsigned all_pieces(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < AREAS; i++)
-		n += areas[i].size ? areas[i].nloose + areas[i].pieces : 0;
-	return n;
-}
-
 static int open_copy(struct area *a, uintptr_t at)
 {
+	int err = tl_mappings_room(2);
 	long ret;
 
-	if (all_pieces() >= PIECES_ALL)
-		return -TL_E_LIMIT;
-	if (nswaps == SWAPS) {
-		int err = tl_code_seal();
-
-		if (err)
-			return err;
-	}
+	if (!err && nswaps == SWAPS)
+		err = tl_code_seal();
+	if (err)
+		return err;
 	ret = map_at(0, TL_PAGE, RW, 0);
 	if (tl_syscall_failed(ret))
-		return -TL_E_NOMEM;
+		return tl_mappings_why(-TL_E_NOMEM);
 	copy_pages((uintptr_t)ret, at, TL_PAGE);
 	swaps[nswaps++] = (struct swap){at, (uintptr_t)ret};
 	a->nloose += *state_of(a, at) == LIVE;
@@ -342,7 +344,7 @@ static int put_in_place(uintptr_t from, uintptr_t at, size_t size)
 		return ret;
 	if (tl_syscall6(TL_NR_mremap, (long)from, (long)size, (long)size,
 		    TL_MREMAP_MAYMOVE | TL_MREMAP_FIXED, (long)at, 0) != (long)at)
-		return -TL_E_NOMEM;
+		return tl_mappings_why(-TL_E_NOMEM);
 	return 0;
 }
 

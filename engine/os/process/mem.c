@@ -44,16 +44,21 @@ void tl_os_free_wiped(void *mem)
 int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *stride)
 {
 	size_t step = size + TL_PAGE, i;
-	long ret = tl_syscall6(TL_NR_mmap, 0, (long)(count * step), TL_PROT_NONE,
+	int err = tl_mappings_room(2 * count);
+	long ret;
+
+	if (err)
+		return err;
+	ret = tl_syscall6(TL_NR_mmap, 0, (long)(count * step), TL_PROT_NONE,
 		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE, -1, 0);
 
 	if (tl_syscall_failed(ret))
-		return -TL_E_NOMEM;
+		return tl_mappings_why(-TL_E_NOMEM);
 	for (i = 0; i < count; i++) {
 		if (tl_syscall3(TL_NR_mprotect, ret + (long)(i * step + TL_PAGE), (long)size,
 			    TL_PROT_READ | TL_PROT_WRITE)) {
 			tl_syscall3(TL_NR_munmap, ret, (long)(count * step), 0);
-			return -TL_E_NOMEM;
+			return tl_mappings_why(-TL_E_NOMEM);
 		}
 	}
 	*base = (uintptr_t)ret + TL_PAGE;

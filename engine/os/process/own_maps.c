@@ -112,6 +112,30 @@ bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
 	return tl_own_maps(first_above, &w) == 1;
 }
 
+static int count_one(void *arg, const struct tl_mapping *map)
+{
+	(void)map;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* Where nobody can tell, the kernel's own default. */
+void tl_home_mappings(size_t *n, size_t *max)
+{
+	struct reader r;
+	int c;
+
+	*n = *max = 0;
+	tl_own_maps(count_one, n);
+	if (reader_open(&r, "/proc/sys/vm/max_map_count")) {
+		while ((c = next(&r)) >= '0' && c <= '9')
+			*max = *max * 10 + (size_t)(c - '0');
+		reader_close(&r);
+	}
+	if (!*max)
+		*max = 65530;
+}
+
 static char *put_number(char *to, uint32_t v)
 {
 	char digits[10];

@@ -29,6 +29,15 @@ struct tl_mapping {
 /* [home] The mapping that holds addr, or the next one above it. false: there is none, or it cannot be known. */
 bool tl_home_map(uintptr_t addr, struct tl_mapping *map);
 
+/* [home] How many mappings the process has, now, and how many the kernel allows it. */
+void tl_home_mappings(size_t *n, size_t *max);
+/* mappings.c: so many are ours. */
+size_t tl_code_mappings(void);
+/* May there be `more` of ours? 0 or -TL_E_MAPPINGS. */
+int tl_mappings_room(size_t more);
+/* Why the kernel had no memory: -TL_E_MAPPINGS, or `otherwise`. */
+int tl_mappings_why(int otherwise);
+
 /* mem.c: seal what tl_os_code_write() wrote; until then it may be not executable yet. 0 or -TL_E_. */
 int tl_code_seal(void);
 

@@ -104,7 +104,9 @@ bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi)
 
 static int protect(uintptr_t lo, uintptr_t hi, int prot)
 {
-	return tl_syscall3(TL_NR_mprotect, (long)lo, (long)(hi - lo), prot) ? -TL_E_TEXT_RO : 0;
+	return tl_syscall3(TL_NR_mprotect, (long)lo, (long)(hi - lo), prot)
+		       ? tl_mappings_why(-TL_E_TEXT_RO)
+		       : 0;
 }
 
 /* Puts back all open pieces that lie in [lo, hi). */
