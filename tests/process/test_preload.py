@@ -74,6 +74,13 @@ def test_musl(ctx):
     exact(ctx, preload(ctx, tap.counter(ctx.tmp, path, ['work', 'main']), path, '4', '500'), 2001, 2)
 
 
+def test_library_alone(ctx):
+    """musl's has no name of its own and needs no other: still a library, not what CMD must run."""
+    path = ctx.target('count', cc='musl-gcc')
+    r = script(ctx, 'global n probe process.library("libc.so").function("exit") { n++ } probe end { println(n) }', path + ' 1 5')
+    assert r.returncode == 7 and r.script == '1\n', r
+
+
 def test_short_lived(ctx):
     """As often as it takes to meet any race between the program's end and the session's."""
     path = ctx.target('count')

@@ -165,7 +165,8 @@ impl Binary {
 
     /// A program that needs no dynamic linker (static-pie included).
     pub fn is_static(&self) -> bool {
-        self.elf.interpreter.is_none() && self.elf.needed.is_empty() && self.elf.soname.is_none()
+        let program = self.kind() == ElfKind::Fixed || self.elf.pie;
+        program && self.elf.interpreter.is_none() && self.elf.needed.is_empty()
     }
 
     /// The PT_LOAD segments.

@@ -81,6 +81,8 @@ pub(crate) struct Elf {
     pub segments: Vec<Segment>,
     pub interpreter: Option<String>,
     pub dynamic: bool,
+    /// DF_1_PIE: position-independent, and a program all the same.
+    pub pie: bool,
     pub soname: Option<String>,
     pub needed: Vec<String>,
     pub runpath: Vec<String>,
@@ -143,6 +145,7 @@ impl Elf {
             segments: Vec::new(),
             interpreter: None,
             dynamic: false,
+            pie: false,
             soname: None,
             needed: Vec::new(),
             runpath: Vec::new(),
@@ -242,6 +245,7 @@ impl Elf {
                 14 => self.soname = Some(string(value)),
                 15 if self.runpath.is_empty() => self.runpath = split_path(&string(value)),
                 29 => self.runpath = split_path(&string(value)),
+                0x6fff_fffb => self.pie = value & 0x0800_0000 != 0,
                 _ => {}
             }
         }

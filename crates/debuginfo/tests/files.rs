@@ -140,6 +140,19 @@ fn positions_and_links_are_read() {
     let fixed = open(&build("kinds-static", "gcc", &["-O2", "-g", "-static"]));
     assert_eq!((fixed.kind(), fixed.is_static()), (ElfKind::Fixed, true));
     understands(&fixed).unwrap();
+    // A library may need nothing and have no name, too: musl's does.
+    for (name, flags, is_static) in [
+        (
+            "kinds-static-pie",
+            ["-fPIC", "-static-pie"].as_slice(),
+            true,
+        ),
+        ("kinds-lone", &["-fPIC", "-shared", "-nostdlib"], false),
+    ] {
+        let bin = open(&build(name, "gcc", flags));
+        let found = (bin.kind(), bin.is_static(), bin.needed().len());
+        assert_eq!(found, (ElfKind::Dynamic, is_static, 0), "{name}");
+    }
     let session = DebugInfo::new(SearchPath::host());
     for pattern in ["libc.so.6", "libc.so*", "libc*"] {
         let libs = session.open_libraries(&pie, pattern).unwrap();
