@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,15 @@ int proc_status(pid_t pid, const char *field, int base, uint64_t *value)
 		return -ENOENT;
 	*value = proc_number(text, field, base);
 	return 0;
+}
+
+uint64_t proc_ignored(const char *status)
+{
+	const uint64_t by_default = 1ull << (SIGCHLD - 1) | 1ull << (SIGCONT - 1) |
+				    1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1);
+
+	return proc_number(status, "SigIgn", 16) |
+	       (by_default & ~proc_number(status, "SigCgt", 16));
 }
 
 /* A field of stat behind the name, which may hold anything. NULL: not told. */

@@ -20,6 +20,8 @@ const char *proc_field(const char *text, const char *field);
 uint64_t proc_number(const char *text, const char *field, int base);
 /* A number of /proc/PID/status. 0, or -errno. */
 int proc_status(pid_t pid, const char *field, int base, uint64_t *value);
+/* Signals, by the text of a status file, that would be thrown away had nobody traced: they end no call. */
+uint64_t proc_ignored(const char *status);
 /* R, S, Z ...; 0: there is no such process. */
 char proc_state(pid_t pid);
 /* Is it gone, or a zombie? */

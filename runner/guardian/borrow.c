@@ -30,7 +30,7 @@ bool signal_waits(struct guardian *g, struct thread *t)
 	if (proc_read_of(t->tid, "status", text, sizeof(text)) <= 0)
 		return false;
 	pending = proc_number(text, "SigPnd", 16) | proc_number(text, "ShdPnd", 16);
-	return (pending & ~proc_number(text, "SigBlk", 16)) != 0;
+	return (pending & ~proc_number(text, "SigBlk", 16) & ~proc_ignored(text)) != 0;
 }
 
 /* How well it suits: lower is better, negative never. */
@@ -101,7 +101,8 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		*slept = sleep_confirmed(t, *slept);
 		if (!signal_waits(g, t) && calls_begin(g, t))
 			return t;
-		thread_release(g, t); /* let it have its signal first */
+		thread_release(g, t); /* let it have its signal first: */
+		pump_for(g, 1); /* a stop that is asked for at once would come before that */
 	}
 	guardian_fail(g,
 		"no thread of process %d could be stopped (all in vfork or uninterruptible "

@@ -88,20 +88,12 @@ static void thread_ended(struct guardian *g, struct thread *t)
 }
 
 /* A signal that would be thrown away had nobody traced: it must not end a sleep. */
-static bool is_ignored(struct guardian *g, struct thread *t, int sig)
+static bool is_ignored(struct thread *t, int sig)
 {
-	uint64_t ignored = 0, caught = 0;
+	char text[PROC_TEXT];
 
-	(void)g;
-	if (sig >= SIGRTMIN || sig <= 0)
-		return false;
-	proc_status(t->tid, "SigIgn", 16, &ignored);
-	if (ignored >> (sig - 1) & 1)
-		return true;
-	if (sig != SIGCHLD && sig != SIGCONT && sig != SIGURG && sig != SIGWINCH)
-		return false;
-	proc_status(t->tid, "SigCgt", 16, &caught);
-	return !(caught >> (sig - 1) & 1);
+	return proc_read_of(t->tid, "status", text, sizeof(text)) > 0 &&
+	       proc_ignored(text) >> (sig - 1) & 1;
 }
 
 static void send_late_stop(struct thread *t)
@@ -131,7 +123,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		send_late_stop(t);
 		return;
 	}
-	if (is_ignored(g, t, sig) && !regs_get(t->tid, &regs) && (long)regs.orig_rax >= 0 &&
+	if (is_ignored(t, sig) && !regs_get(t->tid, &regs) && (long)regs.orig_rax >= 0 &&
 		(long)regs.rax < 0 &&
 		(call_is_fragile((long)regs.orig_rax) || call_is_continued(t, &regs))) {
 		uint64_t slept = sleep_clock(g, t);

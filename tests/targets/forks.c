@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks until SIGTERM, with a little rest each time, in which it can be
- * stopped; each child calls work() and ends with status 9. Then prints how many there were, and how many ended otherwise;
- * status 7.
+ * stopped (with an argument: without); each child calls work() and ends with
+ * status 9. Then prints how many there were, and how many ended otherwise;
+ * status 7. Argument `handles`: it has a handler for SIGCHLD.
  */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,13 +23,21 @@ static void end(int sig)
 	over = sig;
 }
 
-int main(void)
+static void see(int sig)
+{
+	(void)sig;
+}
+
+int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = end, .sa_flags = SA_RESTART};
 	long n = 0, bad = 0;
 	int status;
 
 	sigaction(SIGTERM, &sa, NULL);
+	sa.sa_handler = see;
+	if (argc > 1 && !strcmp(argv[1], "handles"))
+		sigaction(SIGCHLD, &sa, NULL);
 	printf("ready %d\n", getpid());
 	fflush(stdout);
 	for (; !over; n++) {
@@ -38,7 +48,8 @@ int main(void)
 		if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
 			WEXITSTATUS(status) != 9)
 			bad++;
-		usleep(200);
+		if (argc == 1)
+			usleep(200);
 	}
 	printf("forks %ld bad %ld\n", n, bad);
 	return 7;
