@@ -18,62 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../engine/core/internal.h"
 #include "guardian.h"
 
-enum { HELPER_SP = 0x4c00, STEPS_MAX = 1000 };
-
-/* The entries that lie in `pid`, *n of them; NULL: none, or with *n set they cannot be read. */
-static struct tl_journal_entry *journal_read(struct guardian *g, pid_t pid, uint32_t *n)
-{
-	struct tl_journal head;
-	struct tl_journal_entry *e;
-	uint64_t at = 0;
-
-	*n = 0;
-	if (target_read(g, pid, g->ctl->journal, &at, sizeof(at)) != sizeof(at) || !at)
-		return NULL;
-	*n = 1;
-	if (target_read(g, pid, at, &head, sizeof(head)) != sizeof(head) ||
-		head.magic != TL_JOURNAL_MAGIC || head.max > 1u << 24)
-		return NULL;
-	e = calloc(head.max, sizeof(*e));
-	if (e && target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) ==
-			 head.max * sizeof(*e)) {
-		*n = head.max;
-		return e;
-	}
-	free(e);
-	return NULL;
-}
-
-bool journal_holds(struct guardian *g, pid_t pid)
-{
-	uint32_t n, i;
-	struct tl_journal_entry *e = journal_read(g, pid, &n);
-	bool any = !e && n;
-
-	for (i = 0; e && i < n; i++)
-		any |= e[i].len != 0;
-	free(e);
-	return any;
-}
-
-/* The original bytes of everything that is patched in `pid`, by the journal that lies there. */
-int journal_restore(struct guardian *g, pid_t pid, int mem)
-{
-	uint32_t n, i;
-	struct tl_journal_entry *e = journal_read(g, pid, &n);
-	int bad = !e && n ? -1 : 0;
-
-	for (i = 0; e && i < n; i++) {
-		if (e[i].len && e[i].len <= sizeof(e[i].orig) &&
-			text_write(mem, e[i].addr, e[i].orig, e[i].len))
-			bad = -1;
-	}
-	free(e);
-	return bad;
-}
+enum { HELPER_SP = 0x4c00, STEPS_MAX = 1000, FIXED = 3 };
 
 /* A word that only private copies change tells whether the child has its own memory. */
 static bool shares_memory(struct guardian *g, pid_t pid)
@@ -104,33 +51,53 @@ static bool step_out(struct guardian *g, struct thread *t, struct user_regs_stru
 	return false;
 }
 
-static void unmap_in(struct guardian *g, struct thread *t, uint64_t lo, uint64_t size)
+static int by_address(const void *a, const void *b)
 {
-	if (lo && size)
-		remote_call(g, t, SYS_munmap, lo, size, 0, 0, 0, 0);
+	const struct tl_ctl_area *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
 /*
- * The child was born at some moment of our coming or going, and the parent's
- * lists change meanwhile: what is not there yet, or not any more, is 0, and
- * what is torn is left.
+ * By address; how many. The child was born at some moment of our coming or
+ * going, and the parent's lists change meanwhile: what is not there yet, or not
+ * any more, is 0, and what is torn is left.
  */
-static void unmap_ours(struct guardian *g, struct thread *t)
+static size_t list_ours(struct guardian *g, struct tl_ctl_area *ours)
 {
-	struct tl_ctl *c = g->ctl;
+	const struct tl_ctl *c = g->ctl;
+	const struct tl_ctl_area fixed[FIXED] = {
+		{c->session, c->session_size}, {c->self, g->ctl_size}, {c->agent, c->agent_size}};
+	size_t n = 0;
 	uint32_t i;
 
-	for (i = 0; i < ctl_areas(g); i++) {
-		const struct tl_ctl_area *a = &c->areas[i];
+	for (i = 0; i < ctl_areas(g) + FIXED; i++) {
+		const struct tl_ctl_area *a = i < FIXED ? &fixed[i] : &c->areas[i - FIXED];
 		uint64_t size = __atomic_load_n(&a->size, __ATOMIC_ACQUIRE);
 		uint64_t lo = __atomic_load_n(&a->lo, __ATOMIC_ACQUIRE);
 
-		if (size == __atomic_load_n(&a->size, __ATOMIC_ACQUIRE))
-			unmap_in(g, t, lo, size);
+		if (lo && size && size == __atomic_load_n(&a->size, __ATOMIC_ACQUIRE))
+			ours[n++] = (struct tl_ctl_area){lo, size};
 	}
-	unmap_in(g, t, c->session, c->session_size);
-	unmap_in(g, t, c->self, g->ctl_size);
-	unmap_in(g, t, c->agent, c->agent_size);
+	qsort(ours, n, sizeof(*ours), by_address);
+	return n;
+}
+
+/* Neighbours by one call: each call is two stops. Other children may be cleaned meanwhile. */
+static void unmap_ours(struct guardian *g, struct thread *t)
+{
+	struct tl_ctl_area *ours = calloc(TL_CTL_AREAS + FIXED, sizeof(*ours));
+	size_t n = ours ? list_ours(g, ours) : 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (i + 1 < n && ours[i].lo + ours[i].size == ours[i + 1].lo) {
+			ours[i + 1].lo = ours[i].lo;
+			ours[i + 1].size += ours[i].size;
+			continue;
+		}
+		remote_call(g, t, SYS_munmap, ours[i].lo, ours[i].size, 0, 0, 0, 0);
+	}
+	free(ours);
 }
 
 static bool clean_child(struct guardian *g, struct thread *t)

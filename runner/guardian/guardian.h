@@ -298,6 +298,8 @@ void session_watch(struct guardian *g);
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);
 void births_settle(struct guardian *g);
+
+/* journal.c */
 bool journal_holds(struct guardian *g, pid_t pid); /* anything, or nobody knows what */
 int journal_restore(struct guardian *g, pid_t pid, int mem);
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's journal of original bytes, as it lies in a process: what is patched there, and taking it out. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../engine/core/internal.h"
+#include "guardian.h"
+
+enum { PAGE = 4096 };
+
+/* The entries that lie in `pid`, *n of them; NULL: none, or with *n set they cannot be read. */
+static struct tl_journal_entry *journal_read(struct guardian *g, pid_t pid, uint32_t *n)
+{
+	struct tl_journal head;
+	struct tl_journal_entry *e;
+	uint64_t at = 0;
+
+	*n = 0;
+	if (target_read(g, pid, g->ctl->journal, &at, sizeof(at)) != sizeof(at) || !at)
+		return NULL;
+	*n = 1;
+	if (target_read(g, pid, at, &head, sizeof(head)) != sizeof(head) ||
+		head.magic != TL_JOURNAL_MAGIC || head.max > 1u << 24)
+		return NULL;
+	e = calloc(head.max, sizeof(*e));
+	if (e && target_read(g, pid, at + sizeof(head), e, head.max * sizeof(*e)) ==
+			 head.max * sizeof(*e)) {
+		*n = head.max;
+		return e;
+	}
+	free(e);
+	return NULL;
+}
+
+bool journal_holds(struct guardian *g, pid_t pid)
+{
+	uint32_t n, i;
+	struct tl_journal_entry *e = journal_read(g, pid, &n);
+	bool any = !e && n;
+
+	for (i = 0; e && i < n; i++)
+		any |= e[i].len != 0;
+	free(e);
+	return any;
+}
+
+static uint64_t page_of(const struct tl_journal_entry *e)
+{
+	return e->addr / PAGE;
+}
+
+static int by_page(const void *a, const void *b)
+{
+	uint64_t x = page_of(a), y = page_of(b);
+
+	return (x > y) - (x < y);
+}
+
+/* What is in use, by pages. How many. */
+static uint32_t sort(struct tl_journal_entry *e, uint32_t n)
+{
+	uint32_t i, used = 0;
+
+	for (i = 0; i < n; i++) {
+		if (e[i].len && e[i].len <= sizeof(e[i].orig))
+			e[used++] = e[i];
+	}
+	qsort(e, used, sizeof(*e), by_page);
+	return used;
+}
+
+/* The first ones, which begin in one page, by one write. How many they are; *bad: it failed. */
+static uint32_t restore_page(int mem, const struct tl_journal_entry *e, uint32_t n, bool *bad)
+{
+	uint8_t text[PAGE + TL_PATCH_MAX];
+	uint64_t lo = e->addr, hi = lo;
+	uint32_t i, many;
+
+	for (many = 0; many < n && page_of(e + many) == page_of(e); many++) {
+		lo = e[many].addr < lo ? e[many].addr : lo;
+		hi = e[many].addr + e[many].len > hi ? e[many].addr + e[many].len : hi;
+	}
+	if (pread(mem, text, hi - lo, (off_t)lo) != (ssize_t)(hi - lo)) {
+		*bad = true;
+		return many;
+	}
+	for (i = 0; i < many; i++)
+		memcpy(text + (e[i].addr - lo), e[i].orig, e[i].len);
+	*bad |= text_write(mem, lo, text, hi - lo) != 0;
+	return many;
+}
+
+/*
+ * The original bytes of everything that is patched in `pid`, nobody running there: by pages, since a system call for
+ * each place would make every child of a program with thousands of probes wait.
+ */
+int journal_restore(struct guardian *g, pid_t pid, int mem)
+{
+	uint32_t n, i, used;
+	struct tl_journal_entry *e = journal_read(g, pid, &n);
+	bool bad = !e && n;
+
+	used = e ? sort(e, n) : 0;
+	for (i = 0; i < used;)
+		i += restore_page(mem, e + i, used - i, &bad);
+	free(e);
+	return bad ? -1 : 0;
+}
