@@ -200,7 +200,7 @@ static bool orphaned(struct target *t, const struct options *o)
 	if (!t->heir) {
 		t->heir = true;
 		close(t->sock);
-		waitpid(t->guardian, NULL, WNOHANG);
+		waitpid(t->guardian, NULL, 0); /* its socket ends before its tracing does */
 		fprintf(stderr,
 			"trapless-run: the guardian of process %d was killed: another one takes "
 			"the probes out\n",
