@@ -12,6 +12,9 @@ extern struct tl_ctl *tl_ctl; /* ours, while a command runs */
 /* Ask the guardian; only from the helper. Returns svc_ret. */
 int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b);
 
+/* Is there a guardian still? handler.c */
+bool tl_agent_guarded(void);
+
 /* probes.c */
 int tl_agent_arm(struct tl_ctl *c);
 int tl_agent_disarm(struct tl_ctl *c);

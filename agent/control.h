@@ -5,8 +5,9 @@
  * a dead one left behind, so its start never changes its layout.
  *
  * The agent runs only in a helper thread that the guardian traces. It asks for
- * things by filling `svc` and sending SIGSTKFLT to itself; the guardian sees
- * that stop, serves the request and lets the helper go on.
+ * things by filling `svc` and sending itself a signal that the program ignores;
+ * the guardian sees that stop, serves the request and lets the helper go on.
+ * Where the guardian was killed, nothing happens, and the helper ends.
  */
 #ifndef TRAPLESS_AGENT_CONTROL_H
 #define TRAPLESS_AGENT_CONTROL_H
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 6
+#define TL_CTL_VERSION 7
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -139,8 +140,10 @@ struct tl_ctl {
 		watcher; /* robust futex of the guardian: the kernel tells handlers when nobody answers any more */
 	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
 	uint32_t max_maps; /* mappings that the kernel allows the target */
+	uint32_t helper; /* as the guardian sees it; 0: there is none */
 	/* service */
-	uint32_t svc;
+	uint32_t svc; /* 0: none */
+	uint32_t svc_signal;
 	uint32_t ntraps; /* addresses that ever held a breakpoint */
 	uint64_t svc_arg[4];
 	int64_t svc_ret;

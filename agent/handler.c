@@ -50,7 +50,7 @@ int tl_peek(void *dst, uint64_t src, uint32_t n);
 void tl_ask(struct tl_answer *a);
 
 /* A guardian that was killed answers nothing, and leads nobody on. */
-static bool guarded(void)
+bool tl_agent_guarded(void)
 {
 	return !(__atomic_load_n(&tl_ctl->watcher, __ATOMIC_RELAXED) & TL_CTL_FUTEX_DIED);
 }
@@ -58,14 +58,14 @@ static bool guarded(void)
 bool tl_agent_asks(struct tl_answer *a)
 {
 	a->answered = 0;
-	if (guarded())
+	if (tl_agent_guarded())
 		tl_ask(a);
 	return a->answered != 0;
 }
 
 int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
 {
-	if (addr < TL_PAGE || addr >> ADDRESS_BITS || !guarded())
+	if (addr < TL_PAGE || addr >> ADDRESS_BITS || !tl_agent_guarded())
 		return -1;
 	return tl_peek(dst, addr, size);
 }

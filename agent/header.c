@@ -2,12 +2,14 @@
 #include "agent.h"
 #include "../runtime/session.h"
 
-extern char tl_agent_entry[], tl_ask_at[], tl_peek[], tl_peek_end[], tl_peek_fault[];
+extern char tl_agent_entry[], tl_agent_call[], tl_ask_at[], tl_peek[], tl_peek_end[],
+	tl_peek_fault[];
 static uint64_t marker;
 
 __attribute__((used)) struct tl_agent_header tl_agent_header = {
 	.magic = TL_AGENT_MAGIC,
 	.entry = (uintptr_t)tl_agent_entry,
+	.call = (uintptr_t)tl_agent_call,
 	.exports = (uintptr_t)tl_exports,
 	.nexports = (uintptr_t)&tl_nexports,
 	.journal = (uintptr_t)&tl_journal,

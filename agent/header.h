@@ -10,11 +10,14 @@
 struct tl_agent_header {
 	uint64_t magic;
 	uint64_t entry; /* void (struct tl_ctl *) */
+	uint64_t call; /* a `syscall`, behind which its thread ends */
 	uint64_t exports; /* struct tl_export[] */
 	uint64_t nexports;
 	uint64_t journal; /* &tl_journal */
 	uint64_t gate; /* &tl_core.gate */
 	uint64_t marker; /* a word nobody else uses */
+	uint64_t base,
+		size; /* the region that this lies in: the guardian's, for whoever comes after it */
 	/* handler.c */
 	uint64_t ask; /* a breakpoint by which a handler asks who it runs in */
 	uint64_t peek, peek_end; /* loads of the program's memory */

@@ -140,6 +140,8 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 			if (t->tgid == g->pid && t->held && t->stopped && t != from && !t->helper &&
 				!regs_get(t->tid, &regs) && regs.rsp == HELPER_SP) {
 				t->helper = true;
+				helper_park(g, t);
+				g->ctl->helper = (uint32_t)t->tid;
 				g->expecting = false;
 				return t;
 			}
@@ -209,16 +211,11 @@ void lender_release(struct guardian *g)
 
 void helper_end(struct guardian *g)
 {
-	struct user_regs_struct regs;
 	struct thread *t = g->helper;
 
-	if (!t || regs_get(t->tid, &regs))
+	if (!t)
 		return;
-	regs.rax = SYS_exit;
-	regs.orig_rax = (uint64_t)-1;
-	regs.rdi = 0;
-	regs.rip = g->syscall_insn;
-	regs_set(t->tid, &regs);
+	helper_park(g, t);
 	t->held = false;
 	thread_resume(g, t, 0);
 	while (g->helper && pump(g, true))
@@ -251,9 +248,26 @@ static void serve(struct guardian *g)
 		c->svc_ret = 0;
 		break;
 	}
+	case 0: /* somebody else's signal, which nobody waits for */
+		break;
 	default:
 		c->svc_ret = -1;
 	}
+}
+
+/* By which the helper asks for us: where we are gone by then, the program must not notice. */
+static int ignored_signal(struct guardian *g)
+{
+	static const int by_default[] = {SIGURG, SIGWINCH, SIGCHLD};
+	uint64_t caught = ~0ull;
+	size_t i;
+
+	proc_status(eye_of(g), "SigCgt", 16, &caught);
+	for (i = 0; i < sizeof(by_default) / sizeof(*by_default); i++) {
+		if (!(caught >> (by_default[i] - 1) & 1))
+			return by_default[i];
+	}
+	return SIGSTKFLT;
 }
 
 /* Run one command of the agent in the helper, serving its requests. Its result, or -1. */
@@ -265,6 +279,8 @@ int helper_command(struct guardian *g, int command)
 	if (!t || regs_get(t->tid, &regs))
 		return guardian_fail(g, "process %d has ended", g->pid);
 	maps_read(g);
+	g->helper_signal = ignored_signal(g);
+	g->ctl->svc_signal = (uint32_t)g->helper_signal;
 	g->ctl->command = (uint32_t)command;
 	g->ctl->svc = 0;
 	regs.rip = g->agent_entry;
@@ -274,7 +290,7 @@ int helper_command(struct guardian *g, int command)
 	regs.orig_rax = (uint64_t)-1;
 	regs.eflags = 0x202;
 	regs_set(t->tid, &regs);
-	mask_set(t->tid, ~(1ull << (SIGSTKFLT - 1)));
+	mask_set(t->tid, ~(1ull << (g->helper_signal - 1)));
 	t->held = true;
 	for (;;) {
 		thread_resume(g, t, 0);
@@ -282,7 +298,7 @@ int helper_command(struct guardian *g, int command)
 			;
 		if (!g->helper || target_ended(g))
 			return guardian_fail(g, "process %d has ended", g->pid);
-		if (t->status >> 8 != SIGSTKFLT) {
+		if (t->status >> 8 != g->helper_signal) {
 			g->crashed = true;
 			regs_get(t->tid, &regs);
 			return guardian_fail(g,
@@ -294,5 +310,6 @@ int helper_command(struct guardian *g, int command)
 		if (g->ctl->svc == TL_SVC_DONE)
 			return (int)g->ctl->result;
 		serve(g);
+		g->ctl->svc = 0;
 	}
 }

@@ -97,7 +97,9 @@ struct guardian {
 	bool closable; /* some stand in an object that may be closed */
 	uint64_t syscall_insn; /* address of a `syscall` in the target */
 	uint64_t stack_top, module_at, agent_entry;
+	uint64_t agent_call; /* where the helper makes calls for us; 0: nowhere in the agent */
 	struct thread *helper;
+	int helper_signal; /* by which it asks for us */
 	uint32_t
 		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
 	bool gone; /* the target has exited */
@@ -199,6 +201,7 @@ size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size
 int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len);
 int text_write(
 	int mem, uint64_t addr, const void *buf, size_t len); /* also where it is read-only */
+void helper_park(struct guardian *g, struct thread *t);
 int regs_get(pid_t tid, struct user_regs_struct *regs);
 int regs_set(pid_t tid, const struct user_regs_struct *regs);
 int mask_get(pid_t tid, uint64_t *mask);
@@ -226,6 +229,7 @@ bool signal_waits(struct guardian *g, struct thread *t);
 
 /* inject.c */
 int inject(struct guardian *g);
+uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
 int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
 
 /* maps.c: both read the mappings anew, into the control block too */

@@ -134,13 +134,31 @@ static int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 		   : 0;
 }
 
+/* Those that nobody writes: the code (PF_X), or the others (0). */
+static int protect_segments(struct guardian *g, uint64_t base, uint32_t code)
+{
+	unsigned i;
+
+	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
+		const Elf64_Phdr *p = agent_phdr(i);
+		int prot = PROT_READ | (code ? PROT_EXEC : 0);
+		uint64_t lo = p->p_vaddr & ~(uint64_t)(PAGE - 1);
+
+		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && (p->p_flags & PF_X) == code &&
+			protect(g, base + lo, pages(p->p_vaddr + p->p_memsz) - lo, prot))
+			return -1;
+	}
+	return 0;
+}
+
 static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 {
-	const struct tl_agent_header *h = (const void *)(buf + agent_ehdr()->e_entry);
-	unsigned i;
+	struct tl_agent_header *h = (void *)(buf + agent_ehdr()->e_entry);
 
 	if (agent_image(buf, l->base) || h->magic != TL_AGENT_MAGIC)
 		return guardian_fail(g, "the agent inside trapless-run is damaged: build it again");
+	h->base = l->base;
+	h->size = l->size;
 	g->agent_entry = h->entry;
 	g->ctl->journal = h->journal;
 	g->ctl->gate = h->gate;
@@ -148,15 +166,11 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 	g->ask = (struct handler_places){h->ask, h->peek, h->peek_end, h->peek_fault};
 	if (target_write(g, g->pid, l->base, buf, l->image))
 		return guardian_fail(g, "cannot write the memory of process %d", g->pid);
-	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const Elf64_Phdr *p = agent_phdr(i);
-		int prot = PROT_READ | (p->p_flags & PF_X ? PROT_EXEC : 0);
-		uint64_t lo = p->p_vaddr & ~(uint64_t)(PAGE - 1);
-
-		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) &&
-			protect(g, l->base + lo, pages(p->p_vaddr + p->p_memsz) - lo, prot))
-			return -1;
-	}
+	if (protect_segments(g, l->base, PF_X)) /* first: the helper is to stand on it */
+		return -1;
+	g->agent_call = h->call;
+	if (protect_segments(g, l->base, 0))
+		return -1;
 	return protect(g, l->base + l->image, PAGE, PROT_NONE);
 }
 
@@ -310,12 +324,12 @@ static int share_memory(struct guardian *g, uint64_t room)
 		ret = send_fds(mine, g->session_fd, g->ctl_fd);
 	if (ret >= 0)
 		ret = recv_fds(g, pair[1], room, fds);
-	if (ret >= 0)
-		ret = map_shared(g, fds[0], g->ctl->session_size, &g->ctl->session);
-	if (ret >= 0)
-		ret = map_shared(g, fds[1], g->ctl_size, &g->ctl->self);
 	remote_close(g, pair[0]);
 	remote_close(g, pair[1]);
+	if (ret >= 0) /* from here on others find what we leave */
+		ret = map_shared(g, fds[1], g->ctl_size, &g->ctl->self);
+	if (ret >= 0)
+		ret = map_shared(g, fds[0], g->ctl->session_size, &g->ctl->session);
 	remote_close(g, fds[0]);
 	remote_close(g, fds[1]);
 	if (mine >= 0)
@@ -361,14 +375,35 @@ int inject(struct guardian *g)
 	image = calloc(1, l.image);
 	if (!image)
 		return guardian_fail(g, "out of memory");
-	ret = share_memory(g, l.base + l.stack + STACK / 2);
+	ret = write_agent(g, &l, image);
 	if (!ret)
-		ret = write_agent(g, &l, image);
+		ret = share_memory(g, l.base + l.stack + STACK / 2);
 	if (!ret)
 		ret = write_module(g, &l, image);
 	free(image);
 	g->injected = true;
 	return ret;
+}
+
+/* An agent whose code is mapped at `code`, of this release: where its region begins; 0: there is none. */
+uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
+{
+	struct tl_agent_header h;
+	unsigned i;
+
+	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
+		const Elf64_Phdr *p = agent_phdr(i);
+		uint64_t base = code - (p->p_vaddr & ~(uint64_t)(PAGE - 1));
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) ||
+			target_read(g, g->pid, base + agent_ehdr()->e_entry, &h, sizeof(h)) !=
+				sizeof(h) ||
+			h.magic != TL_AGENT_MAGIC || h.base != base)
+			continue;
+		*size = h.size;
+		return base;
+	}
+	return 0;
 }
 
 /* Give back what is ours in the target; the helper does it and is all that is left. How many pieces stay. */
@@ -392,8 +427,9 @@ int eject(struct guardian *g)
 		a->size = 0;
 		unmap(g, &a->lo, size);
 	}
-	unmap(g, &c->agent, c->agent_size);
 	unmap(g, &c->session, c->session_size);
+	g->agent_call = 0;
+	unmap(g, &c->agent, c->agent_size);
 	unmap(g, &c->self, g->ctl_size);
 	g->ask = (struct handler_places){0};
 	g->injected = false;

@@ -75,8 +75,10 @@ static void thread_ended(struct guardian *g, struct thread *t)
 
 	if (t->tid == g->pid)
 		g->gone = true;
-	if (t == g->helper)
+	if (t == g->helper) {
 		g->helper = NULL;
+		g->ctl->helper = 0;
+	}
 	t->dead = true;
 	t->stopped = false;
 	for (o = g->threads; o && (o->dead || o->tgid != g->pid); o = o->next)
@@ -293,7 +295,7 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		thread_resume(g, t, 0);
 	} else if (event) {
 		event_stop(g, t, event, sig);
-	} else if (t->helper && (sig == SIGSTKFLT || is_fault(sig))) {
+	} else if (t->helper && (sig == g->helper_signal || is_fault(sig))) {
 		return; /* a request, or the agent's own failure: helper_command() looks at it */
 	} else {
 		signal_stop(g, t, sig);

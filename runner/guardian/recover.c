@@ -4,12 +4,18 @@
  * up; but its control block still lies in the target, and tells everything.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "guardian.h"
+#include "images.h"
+
+#define SHARED "/memfd:trapless"
 
 enum { PATIENCE_MS = 1000, HEIRS_PATIENCE_MS = 10000 };
 
@@ -24,7 +30,7 @@ static uint64_t find_block(struct guardian *g)
 	snprintf(path, sizeof(path), "/proc/%d/maps", eye_of(g));
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "/memfd:trapless") || sscanf(line, "%lx-", &lo) != 1)
+		if (!strstr(line, SHARED) || sscanf(line, "%lx-", &lo) != 1)
 			continue;
 		if (target_read(g, g->pid, lo, &magic, sizeof(magic)) == sizeof(magic) &&
 			magic == TL_CTL_MAGIC)
@@ -41,12 +47,36 @@ static struct tl_ctl *read_block(struct guardian *g, uint64_t at)
 	struct tl_ctl *c = malloc(sizeof(*c));
 
 	if (c && (target_read(g, g->pid, at, c, sizeof(*c)) != sizeof(*c) ||
-			 c->version != TL_CTL_VERSION || c->self != at ||
+			 c->version != TL_CTL_VERSION || (c->self && c->self != at) ||
 			 c->nareas > TL_CTL_AREAS || c->size < sizeof(*c))) {
 		free(c);
 		return NULL;
 	}
+	if (c)
+		c->self = at; /* 0: just mapped, or about to be given back */
 	return c;
+}
+
+/* Its helper may still be at work; it ends at its next question, which nobody hears. */
+static bool helper_ended(struct guardian *g, const struct tl_ctl *c)
+{
+	double end = now_ms() + PATIENCE_MS;
+	pid_t tid = (pid_t)c->helper;
+
+	while (tid && thread_find(g, tid) && !target_ended(g) && now_ms() < end)
+		pump_for(g, 1);
+	return !tid || !thread_find(g, tid);
+}
+
+/* As nobody changes it any more. */
+static struct tl_ctl *settled_block(struct guardian *g, uint64_t at)
+{
+	struct tl_ctl *c = read_block(g, at);
+
+	if (!c || !c->helper || !helper_ended(g, c))
+		return c;
+	free(c);
+	return read_block(g, at);
 }
 
 /* Threads that are still on their way through get time to leave. */
@@ -67,10 +97,47 @@ static int give_back(struct guardian *g)
 	}
 }
 
+/* Descriptors of the memory that it shared, from the moment when it handed it over. */
+static void close_shared(struct guardian *g)
+{
+	char path[64], name[64];
+	struct dirent *e;
+	ssize_t n;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", eye_of(g));
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		n = readlinkat(dirfd(d), e->d_name, name, sizeof(name) - 1);
+		if (n > 0 && !strncmp(name, SHARED, sizeof(SHARED) - 1))
+			remote_call(g, g->helper, SYS_close, strtoul(e->d_name, NULL, 10), 0, 0, 0,
+				0, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* Mapped, but not in its books, or not any more. */
+static void unmap_shared(struct guardian *g)
+{
+	const struct mapping *m;
+	size_t n, i;
+
+	maps_read(g);
+	m = mappings(&n);
+	for (i = 0; i < n; i++) {
+		if (!strncmp(m[i].path, SHARED, sizeof(SHARED) - 1))
+			remote_call(
+				g, g->helper, SYS_munmap, m[i].lo, m[i].hi - m[i].lo, 0, 0, 0, 0);
+	}
+}
+
 static int clean_up(struct guardian *g)
 {
 	int kept;
 
+	if (!helper_ended(g, g->ctl))
+		return -1;
 	maps_read(g);
 	if (stop_all(g))
 		return -1;
@@ -78,13 +145,48 @@ static int clean_up(struct guardian *g)
 	resume_all(g, false);
 	if (kept || !helper_start(g, NULL))
 		return -1;
+	close_shared(g);
 	kept = give_back(g);
+	if (!kept)
+		unmap_shared(g);
 	helper_end(g);
 	return kept;
 }
 
-/* After seizing, before anything else. 0: nothing of an earlier session is left, or only unused memory. */
-int recover(struct guardian *g)
+/* The region of an agent that no control block tells of any more, or not yet. */
+static bool find_agent(struct guardian *g)
+{
+	const struct mapping *m;
+	size_t n, i;
+
+	m = mappings(&n); /* read a moment ago */
+	g->ctl->agent = 0;
+	for (i = 0; i < n && !g->ctl->agent; i++) {
+		if (m[i].prot & PROT_EXEC && !*m[i].path)
+			g->ctl->agent = agent_region(g, m[i].lo, &g->ctl->agent_size);
+	}
+	return g->ctl->agent != 0;
+}
+
+/* Nothing was armed by it, or nothing is any more. */
+static int clean_agent(struct guardian *g)
+{
+	int kept = -1;
+
+	if (!find_agent(g))
+		return 0;
+	if (helper_start(g, NULL)) {
+		close_shared(g);
+		kept = give_back(g);
+		helper_end(g);
+	}
+	g->ctl->agent = 0;
+	g->injected = false;
+	return kept;
+}
+
+/* By its books. How much stays, or -1. */
+static int clean_session(struct guardian *g)
 {
 	struct tl_ctl *mine = g->ctl, *old;
 	size_t size = g->ctl_size;
@@ -94,7 +196,7 @@ int recover(struct guardian *g)
 
 	if (!at)
 		return 0;
-	old = read_block(g, at);
+	old = settled_block(g, at);
 	if (!old)
 		return guardian_fail(g,
 			"process %d holds a session of another trapless release, whose guardian is "
@@ -115,5 +217,16 @@ int recover(struct guardian *g)
 			g->pid, dead);
 	tell_note(&g->tell, "cleaned up after a session whose guardian (pid %u) was killed%s", dead,
 		kept ? "; some of its memory is still in use and stays" : "");
-	return 0;
+	maps_read(g);
+	return kept;
+}
+
+/* After seizing, before anything else. 0: nothing of an earlier session is left, or only unused memory. */
+int recover(struct guardian *g)
+{
+	int kept = clean_session(g);
+
+	if (!kept)
+		kept = clean_agent(g);
+	return kept < 0 ? -1 : 0;
 }

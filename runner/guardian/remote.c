@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +101,26 @@ static bool next_stop(struct guardian *g, struct thread *t)
 	return !t->dead;
 }
 
+/* Wherever the helper is let go of, also because we were killed, it ends. */
+void helper_park(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (regs_get(t->tid, &regs))
+		return;
+	regs.rax = SYS_exit;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rdi = 0;
+	regs.rip = g->syscall_insn;
+	regs_set(t->tid, &regs);
+}
+
+/* Once it is there, the helper stands on code of ours, which looks after it. */
+static bool stands_on_ours(const struct guardian *g, const struct thread *t)
+{
+	return t->helper && g->agent_call;
+}
+
 long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
 	uint64_t d, uint64_t e, uint64_t f)
 {
@@ -116,11 +137,17 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 	regs.r8 = e;
 	regs.r9 = f;
 	regs.rip = g->syscall_insn;
+	if (stands_on_ours(g, t)) {
+		regs.rip = g->agent_call;
+		regs.rsp = g->stack_top;
+	}
 	if (regs_set(t->tid, &regs))
 		return -ESRCH;
 	if (!next_stop(g, t) || !next_stop(g, t))
 		return -ESRCH;
 	if (regs_get(t->tid, &regs))
 		return -ESRCH;
+	if (t->helper && !stands_on_ours(g, t))
+		helper_park(g, t);
 	return (long)regs.rax;
 }

@@ -133,5 +133,8 @@ class Before:
                 raise AssertionError('left behind: %s' % {k: (self.state[k], now[k]) for k in now
                                                           if now[k] != self.state[k]})
             time.sleep(0.01)
+        self.check_text()
+
+    def check_text(self):
         for name, text in zip(self.names, self.text):
             assert text_of(self.pid, name) == text, 'text of %s differs' % name

@@ -209,9 +209,9 @@ int fin(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 '''
 
 
-def counter(tmp, program, functions, library=None, name='count', flags=0):
+def counter(tmp, program, functions, library=None, name='count', flags=0, source=COUNT, begin=None):
     """A module that counts calls of functions and prints `hits N` at the end."""
-    m = Module(COUNT, tmp, name)
+    m = Module(source, tmp, name)
     m.shard_size = 64
     m.format('hits %d\n')
     image = m.image(library or program, program=library is None)
@@ -221,5 +221,7 @@ def counter(tmp, program, functions, library=None, name='count', flags=0):
     for f in functions:
         value, size, _ = symbols[f]
         m.probe(SITE, 'hit', image, value, flags=flags, point='function("%s")' % f, func=f, parts=[(value, size)])
+    if begin:
+        m.probe(BEGIN, begin, point='begin')
     m.probe(END, 'fin', point='end')
     return m.write()

@@ -21,6 +21,7 @@ enum tl_sysnr {
 	TL_NR_madvise = 28,
 	TL_NR_nanosleep = 35,
 	TL_NR_getpid = 39,
+	TL_NR_exit = 60,
 	TL_NR_readlink = 89,
 	TL_NR_sigaltstack = 131,
 	TL_NR_prctl = 157,
