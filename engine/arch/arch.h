@@ -23,7 +23,7 @@
 struct tl_code {
 	uintptr_t start;	/* address of text[0] */
 	size_t size;
-	const uint8_t *text;	/* size + slack readable bytes: `after` says how many follow */
+	const uint8_t *text;	/* size + after bytes, and 15 more that may be read whatever they are */
 	size_t after;		/* bytes behind the part up to the next function; the walk makes it 0 unless all are padding */
 	size_t known;		/* bytes of text[] that are text, whatever stands behind the part: at least `size` */
 	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
@@ -79,6 +79,7 @@ struct tl_plan {
 	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
 	struct tl_point points[TL_POINTS_MAX]; /* sorted by address */
 	bool early;		/* threads may come without a thread pointer (dynamic loader, static start code) */
+	uint16_t bound;		/* tl_arch_detour_bound() of it where the port has asked already, else 0 */
 };
 
 /* --- tier 1: trap ------------------------------------------------------ */

@@ -69,8 +69,18 @@ static void sift(struct tl_site **a, size_t i, size_t n)
 	}
 }
 
+static bool sorted(struct tl_site *const *a, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (a[i - 1]->addr > a[i]->addr)
+			return false;
+	return true;
+}
+
 static void sort_sites(struct tl_site **a, size_t n)
 {
+	if (sorted(a, n))
+		return;
 	for (size_t i = n / 2; i--;)
 		sift(a, i, n);
 	while (n > 1) {

@@ -30,7 +30,7 @@ static void drop_sites(struct tl_detour *d)
 int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 {
 	uint8_t buf[TL_DETOUR_MAX];
-	size_t bound = tl_arch_detour_bound(plan);
+	size_t bound = plan->bound ? plan->bound : tl_arch_detour_bound(plan);
 	struct tl_detour *d;
 	int ret = -TL_E_NOMEM, len;
 

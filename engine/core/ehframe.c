@@ -4,7 +4,7 @@
  * the target's and may be damaged: every read goes through a cursor that
  * cannot fault, every length is bounded, a cursor that failed yields zeros.
  */
-#include "ehframe.h"
+#include "entries.h"
 
 enum {
 	ENC_ABS = 0x00,
@@ -23,6 +23,7 @@ enum {
 	HDR_TABLE = ENC_DATAREL | ENC_S4,
 	HDR_FIXED = 12, /* version, three encodings, frame pointer, count */
 	PADS_MAX = 65536,
+	ROWS_AT_ONCE = 64,
 };
 
 struct cursor {
@@ -58,12 +59,26 @@ static uint8_t byte(struct cursor *c)
 	return c->buf[c->at++ - c->buf_at];
 }
 
+/* Of which none is to be fetched. */
+static bool at_hand(const struct cursor *c, unsigned n)
+{
+	return !c->bad && c->buf_len >= n && c->at - c->buf_at <= c->buf_len - n &&
+	       c->end - c->at >= n;
+}
+
 /* An integer of n bytes in the machine's own order. */
 static uint64_t fixed(struct cursor *c, unsigned n)
 {
 	uint64_t v = 0;
 	unsigned i;
 
+	if (n == 4 && at_hand(c, n)) {
+		uint32_t word;
+
+		__builtin_memcpy(&word, c->buf + (c->at - c->buf_at), sizeof(word));
+		c->at += n;
+		return word;
+	}
 	for (i = 0; i < n; i++) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 		v = v << 8 | byte(c);
@@ -165,27 +180,10 @@ size_t tl_eh_count(const struct tl_image *img)
 	return (size_t)n;
 }
 
-static bool row(const struct tl_image *img, size_t i, uintptr_t *start, uintptr_t *fde)
-{
-	int32_t v[2];
-
-	if (tl_os_text_read(img->eh_frame_hdr + HDR_FIXED + 8 * i, v, sizeof(v)) != sizeof(v))
-		return false;
-	*start = img->eh_frame_hdr + (uintptr_t)(intptr_t)v[0];
-	*fde = img->eh_frame_hdr + (uintptr_t)(intptr_t)v[1];
-	return true;
-}
-
-uintptr_t tl_eh_start(const struct tl_image *img, size_t i)
-{
-	uintptr_t start, fde;
-
-	return i < tl_eh_count(img) && row(img, i, &start, &fde) ? start : 0;
-}
-
 /* --- one entry -------------------------------------------------------------- */
 
 struct cie {
+	uintptr_t at;
 	uint8_t ptr_enc, lsda_enc;
 	bool sized; /* 'z': entries have an augmentation length */
 };
@@ -246,66 +244,155 @@ static bool read_cie(uintptr_t addr, struct cie *cie)
 	return !c.bad;
 }
 
-static int read_fde(const struct tl_image *img, uintptr_t addr, struct tl_eh_entry *e)
+/* *cie: of the entry read before, nearly always the same one. */
+static int read_fde(
+	const struct tl_image *img, uintptr_t addr, struct cie *cie, struct tl_eh_entry *e)
 {
 	struct cursor c;
-	struct cie cie;
 	uintptr_t here, back;
 
 	open_entry(&c, addr);
 	here = c.at;
 	back = (uintptr_t)fixed(&c, 4);
-	if (c.bad || !back || back > here || !read_cie(here - back, &cie))
+	if (c.bad || !back || back > here)
 		return -TL_E_NOT_PROVEN;
-	e->part.start = pointer(&c, cie.ptr_enc, img->eh_frame_hdr);
-	e->part.size = (size_t)value(&c, cie.ptr_enc);
+	if (cie->at != here - back && !read_cie(here - back, cie)) {
+		cie->at = 0;
+		return -TL_E_NOT_PROVEN;
+	}
+	cie->at = here - back;
+	e->part.start = pointer(&c, cie->ptr_enc, img->eh_frame_hdr);
+	e->part.size = (size_t)value(&c, cie->ptr_enc);
 	e->lsda = 0;
-	e->lsda_enc = cie.lsda_enc;
-	if (cie.sized && leb(&c, false) && cie.lsda_enc != ENC_OMIT)
-		e->lsda = pointer(&c, cie.lsda_enc, img->eh_frame_hdr);
+	if (cie->sized && leb(&c, false) && cie->lsda_enc != ENC_OMIT)
+		e->lsda = pointer(&c, cie->lsda_enc, img->eh_frame_hdr);
 	if (c.bad || !e->part.size || e->part.start + e->part.size < e->part.start)
 		return -TL_E_NOT_PROVEN;
 	return 0;
 }
 
-int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e)
-{
-	uintptr_t start, fde, next_fde;
+/* A row of the search table: where the function starts, and where its entry is. */
+struct row {
+	int32_t start, fde;
+};
 
-	e->index = i;
-	if (i >= tl_eh_count(img) || !row(img, i, &start, &fde))
-		return -TL_E_NOT_PROVEN;
-	if (i + 1 >= tl_eh_count(img) || !row(img, i + 1, &e->next, &next_fde))
-		e->next = 0;
-	return read_fde(img, fde, e);
+static size_t read_rows(const struct tl_image *img, size_t i, struct row *rows, size_t n)
+{
+	uintptr_t at = img->eh_frame_hdr + HDR_FIXED + i * sizeof(*rows);
+
+	return tl_os_text_read(at, rows, n * sizeof(*rows)) / sizeof(*rows);
 }
 
-size_t tl_eh_upto(const struct tl_image *img, uintptr_t addr)
+static uintptr_t from_header(const struct tl_image *img, int32_t offset)
 {
-	size_t lo = 0, hi = tl_eh_count(img);
-	uintptr_t start, fde;
+	return img->eh_frame_hdr + (uintptr_t)(intptr_t)offset;
+}
 
+int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e)
+{
+	struct cie cie = {0};
+	struct row row;
+
+	if (i >= tl_eh_count(img) || !read_rows(img, i, &row, 1))
+		return -TL_E_NOT_PROVEN;
+	return read_fde(img, from_header(img, row.fde), &cie, e);
+}
+
+/* --- the whole table, read once ------------------------------------------------- */
+
+static struct tl_eh_row row_of(const struct tl_image *img, const struct row *from, struct cie *cie)
+{
+	struct tl_eh_row row = {.start = from->start};
+	struct tl_eh_entry e;
+
+	if (!read_fde(img, from_header(img, from->fde), cie, &e) &&
+		e.part.start == from_header(img, from->start) && e.part.size <= INT32_MAX)
+		row.size_pads = (uint32_t)e.part.size * 2 + (e.lsda != 0);
+	return row;
+}
+
+int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img)
+{
+	size_t n = tl_eh_count(img), got;
+	struct row rows[ROWS_AT_ONCE];
+	struct cie cie = {0};
+
+	*t = (struct tl_eh_table){.img = img};
+	if (!n)
+		return 0;
+	t->row = tl_os_alloc(n * sizeof(*t->row));
+	if (!t->row)
+		return -TL_E_NOMEM;
+	for (t->n = n, n = 0; n < t->n; n += got) {
+		got = read_rows(img, n, rows, t->n - n < ROWS_AT_ONCE ? t->n - n : ROWS_AT_ONCE);
+		if (!got) /* the rest is not proven */
+			break;
+		for (size_t i = 0; i < got; i++)
+			t->row[n + i] = row_of(img, &rows[i], &cie);
+	}
+	return 0;
+}
+
+void tl_eh_unload(struct tl_eh_table *t)
+{
+	if (t->row)
+		tl_os_free(t->row, t->n * sizeof(*t->row));
+	*t = (struct tl_eh_table){0};
+}
+
+/* Do so many rows start at or below it, and no more? */
+static bool is_upto(const struct tl_eh_table *t, size_t n, intptr_t off)
+{
+	return (!n || t->row[n - 1].start <= off) && (n == t->n || t->row[n].start > off);
+}
+
+size_t tl_eh_upto(struct tl_eh_table *t, uintptr_t addr)
+{
+	intptr_t off = (intptr_t)(addr - t->img->eh_frame_hdr);
+	size_t lo = 0, hi = t->n;
+
+	for (size_t n = t->last; n <= t->n && n < t->last + 3; n++)
+		if (is_upto(t, n, off))
+			return t->last = n;
 	while (lo < hi) { /* lo: rows that start at or below addr */
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (!row(img, mid, &start, &fde))
-			return 0;
-		if (start <= addr)
+		if (t->row[mid].start <= off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo;
+	return t->last = lo;
 }
 
-int tl_eh_find(const struct tl_image *img, uintptr_t addr, struct tl_eh_entry *e)
+static int add_pads(const struct tl_eh_table *t, size_t i, struct tl_pad_list *list)
 {
-	size_t n = tl_eh_upto(img, addr);
+	struct tl_eh_entry e;
+	int ret = tl_eh_has_pads(t, i) ? tl_eh_entry(t->img, i, &e) : 0;
 
-	if (!n || tl_eh_entry(img, n - 1, e) || addr < e->part.start ||
-		addr - e->part.start >= e->part.size)
+	if (!ret && tl_eh_has_pads(t, i))
+		ret = tl_eh_pads(&e, tl_pad_add, list);
+	return list->full ? -TL_E_LIMIT : ret;
+}
+
+int tl_eh_function(struct tl_eh_table *t, uintptr_t addr, struct tl_func_part *part,
+	uintptr_t *pads, size_t max, size_t *npads, uintptr_t *next)
+{
+	size_t n = t->n ? tl_eh_upto(t, addr) : 0;
+	uintptr_t start = n ? tl_eh_start(t, n - 1) : 0;
+	struct tl_pad_list list = {.pads = pads, .max = max, .lo = start};
+	int ret;
+
+	*npads = 0;
+	*next = 0;
+	if (!n || addr - start >= tl_eh_size(t, n - 1))
 		return -TL_E_NOT_PROVEN;
-	return 0;
+	*part = (struct tl_func_part){start, tl_eh_size(t, n - 1)};
+	*next = tl_eh_start(t, n);
+	list.hi = start + part->size;
+	ret = add_pads(t, n - 1, &list);
+	*npads = list.n;
+	return ret;
 }
 
 /* --- exception tables ---------------------------------------------------------- */

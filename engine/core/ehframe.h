@@ -7,23 +7,53 @@
 
 struct tl_eh_entry {
 	struct tl_func_part part;
-	uintptr_t next; /* start of the next function in the table, 0: none */
 	uintptr_t lsda; /* 0: none */
-	uint8_t lsda_enc;
-	size_t index; /* in the table */
 };
 
 /* Number of functions in the table, 0 when it cannot be used. */
 size_t tl_eh_count(const struct tl_image *img);
-/* Start of the i-th function, 0: no such row. */
-uintptr_t tl_eh_start(const struct tl_image *img, size_t i);
 /* The i-th function of the table. 0 or -TL_E_NOT_PROVEN. */
 int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e);
-/* How many functions of the table start at or below addr: the last of them has this number less one. */
-size_t tl_eh_upto(const struct tl_image *img, uintptr_t addr);
-/* The function that holds addr. 0 or -TL_E_NOT_PROVEN. */
-int tl_eh_find(const struct tl_image *img, uintptr_t addr, struct tl_eh_entry *e);
 /* Calls fn for each landing pad. 0, or -TL_E_NOT_PROVEN when the table makes no sense. */
 int tl_eh_pads(const struct tl_eh_entry *e, void (*fn)(void *arg, uintptr_t pad), void *arg);
+
+/* The table as it was read once: analysis of many functions asks it all the time. */
+struct tl_eh_row {
+	int32_t start; /* from the header */
+	uint32_t size_pads; /* size * 2, + 1: it may have landing pads; 0: not proven */
+};
+struct tl_eh_table {
+	const struct tl_image *img;
+	struct tl_eh_row *row;
+	size_t n;
+	size_t last; /* what was found last: the next is near by */
+};
+/* 0 or -TL_E_NOMEM. Of an image without a usable one: empty. */
+int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img);
+void tl_eh_unload(struct tl_eh_table *t);
+/* Start of the i-th function, 0: no such row. */
+static inline uintptr_t tl_eh_start(const struct tl_eh_table *t, size_t i)
+{
+	return i < t->n ? t->img->eh_frame_hdr + (uintptr_t)(intptr_t)t->row[i].start : 0;
+}
+/* 0: not proven. */
+static inline size_t tl_eh_size(const struct tl_eh_table *t, size_t i)
+{
+	return t->row[i].size_pads / 2;
+}
+static inline bool tl_eh_has_pads(const struct tl_eh_table *t, size_t i)
+{
+	return t->row[i].size_pads & 1;
+}
+/* How many functions of the table start at or below addr: the last of them has this number less one. */
+size_t tl_eh_upto(struct tl_eh_table *t, uintptr_t addr);
+/*
+ * The function part that holds addr. Fills bounds, landing pads out of its
+ * exception table (at most max; more: -TL_E_LIMIT), and the start of the next
+ * function that the table knows (0: none). Returns 0, or -TL_E_NOT_PROVEN when
+ * no entry covers addr.
+ */
+int tl_eh_function(struct tl_eh_table *t, uintptr_t addr, struct tl_func_part *part,
+	uintptr_t *pads, size_t max, size_t *npads, uintptr_t *next);
 
 #endif

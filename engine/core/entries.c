@@ -6,12 +6,12 @@
  * Nothing is decoded: all that could be a jump or a table counts. What is none
  * in truth costs a window at worst; one too few would be a crash.
  */
-#include "ehframe.h"
 #include "entries.h"
 
-enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, RECENT = 512, FAR_DATA = 256 << 20 };
+enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, FAR_DATA = 256 << 20 };
 
 static struct tl_func near_func; /* memory for looking at neighbours */
+static struct tl_slab noted_slab = {.size = sizeof(struct tl_node)};
 
 /* --- lists ------------------------------------------------------------------ */
 
@@ -102,6 +102,13 @@ void tl_pad_add(void *arg, uintptr_t pad)
 
 void tl_entries_forget(struct tl_entries *en)
 {
+	struct tl_node *n;
+
+	while ((n = en->noted.root)) {
+		tl_index_remove(&en->noted, n);
+		tl_slab_put(&noted_slab, n);
+	}
+	tl_eh_unload(&en->table);
 	addrs_deinit(&en->list);
 	if (en->near)
 		tl_os_free(en->near, en->near_size);
@@ -111,6 +118,17 @@ void tl_entries_forget(struct tl_entries *en)
 void tl_entries_deinit(void)
 {
 	tl_func_deinit(&near_func);
+	tl_slab_deinit(&noted_slab);
+}
+
+struct tl_eh_table *tl_entries_table(const struct tl_image *img)
+{
+	struct tl_entries *en = tl_entries_of(img);
+
+	if (!en->tabled && tl_eh_load(&en->table, img))
+		return NULL;
+	en->tabled = true;
+	return &en->table;
 }
 
 /* --- the walk over an image ------------------------------------------------------ */
@@ -135,12 +153,12 @@ static void add_entry(void *arg, uintptr_t target)
 /* Landing pads that belong to another part's table. */
 static void scan_pads(struct scan *s)
 {
-	size_t n = tl_eh_count(s->img);
+	const struct tl_eh_table *t = &s->en->table;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < t->n; i++) {
 		struct tl_eh_entry e;
 
-		if (tl_eh_entry(s->img, i, &e) || !e.lsda)
+		if (!tl_eh_has_pads(t, i) || tl_eh_entry(s->img, i, &e))
 			continue;
 		s->lo = e.part.start;
 		s->hi = s->lo + e.part.size;
@@ -177,6 +195,25 @@ static uintptr_t behind_gap(struct scan *s, uintptr_t at, uintptr_t end)
 	return lo;
 }
 
+/* One block of text, a function of the table after the other; *row: the one behind `at`. */
+static void scan_block(struct scan *s, const uint8_t *buf, uintptr_t at, uintptr_t end, size_t *row)
+{
+	const uint8_t *from = buf;
+
+	while (at < end) {
+		uintptr_t stop;
+
+		while (s->hi && s->hi <= at) {
+			s->lo = s->hi;
+			s->hi = tl_eh_start(&s->en->table, ++*row);
+		}
+		stop = s->hi && s->hi < end ? s->hi : end;
+		tl_arch_wide_jumps(from, stop - at, at, add_entry, add_base, s);
+		from += stop - at;
+		at = stop;
+	}
+}
+
 /* Jumps of wide reach that lead from one function of the table to another; what may be a jump table. */
 static void scan_text(struct scan *s, uint8_t *buf)
 {
@@ -184,24 +221,19 @@ static void scan_text(struct scan *s, uint8_t *buf)
 	uintptr_t at = s->img->lo;
 
 	s->lo = at;
-	s->hi = tl_eh_start(s->img, row);
+	s->hi = tl_eh_start(&s->en->table, row);
 	while (at < s->img->hi) {
-		uintptr_t end;
+		uintptr_t end = s->img->hi - at < SCAN ? s->img->hi : at + SCAN, next = end;
 
-		while (s->hi && s->hi <= at) {
-			s->lo = s->hi;
-			s->hi = tl_eh_start(s->img, ++row);
-		}
-		end = s->hi && s->hi < s->img->hi ? s->hi : s->img->hi;
-		if (end - at > SCAN)
-			end = at + SCAN;
 		got = tl_os_text_read(at, buf, end - at + SCAN_SLACK);
-		if (got < end - at)
-			end = behind_gap(s, at + got, end);
+		if (got < end - at) {
+			next = behind_gap(s, at + got, end);
+			end = at + got;
+		}
 		tl_patch_original(at, buf, got);
-		tl_fill(buf + got, 0, end - at + SCAN_SLACK - got);
-		tl_arch_wide_jumps(buf, end - at, at, add_entry, add_base, s);
-		at = end;
+		tl_fill(buf + got, 0, SCAN + SCAN_SLACK - got);
+		scan_block(s, buf, at, end, &row);
+		at = next;
 	}
 }
 
@@ -227,18 +259,18 @@ static void scan_tables(struct scan *s)
 static int scan(const struct tl_image *img, struct tl_entries *en)
 {
 	struct scan s = {.img = img, .en = en};
-	size_t near_size = tl_eh_count(img) / 8 + 1;
-	uint8_t *buf = tl_os_alloc(SCAN + SCAN_SLACK);
+	uint8_t *buf = tl_entries_table(img) ? tl_os_alloc(SCAN + SCAN_SLACK) : NULL;
 
 	if (!en->near) {
-		en->near = tl_os_alloc(near_size);
-		en->near_size = near_size;
+		en->near_size = en->table.n / 8 + 1;
+		en->near = tl_os_alloc(en->near_size);
 	}
 	if (buf && en->near) {
 		en->scanned = true;
 		scan_pads(&s);
 		scan_text(&s, buf);
 		scan_tables(&s);
+		addrs_sort(&en->list);
 	}
 	if (buf)
 		tl_os_free(buf, SCAN + SCAN_SLACK);
@@ -247,16 +279,12 @@ static int scan(const struct tl_image *img, struct tl_entries *en)
 
 /* --- asking ------------------------------------------------------------------------ */
 
-/* The first sorted entry at or behind addr. */
-static size_t entry_at(struct tl_entries *en, uintptr_t addr)
+/* The first of the walk's entries at or behind addr. */
+static size_t entry_at(const struct tl_entries *en, uintptr_t addr)
 {
-	size_t a = 0, b;
+	size_t a = 0, b = en->list.n;
 
-	if (en->list.n - en->nsorted > RECENT) {
-		addrs_sort(&en->list);
-		en->nsorted = en->list.n;
-	}
-	for (b = en->nsorted; a < b;) {
+	while (a < b) {
 		size_t mid = a + (b - a) / 2;
 
 		if (en->list.at[mid] < addr)
@@ -269,54 +297,64 @@ static size_t entry_at(struct tl_entries *en, uintptr_t addr)
 
 void tl_image_note_entry(void *arg, uintptr_t target)
 {
-	struct scan s = {.img = tl_image_find(target)};
+	const struct tl_image *img = tl_image_find(target);
+	struct tl_entries *en = img ? tl_entries_of(img) : NULL;
+	struct tl_node *n;
 	size_t i;
 
 	(void)arg;
-	if (!s.img)
+	if (!en || tl_index_find(&en->noted, target))
 		return;
-	s.en = tl_entries_of(s.img);
-	i = entry_at(s.en, target);
-	if (i < s.en->nsorted && s.en->list.at[i] == target)
+	i = entry_at(en, target);
+	if (i < en->list.n && en->list.at[i] == target)
 		return;
-	for (i = s.en->nsorted; i < s.en->list.n; i++)
-		if (s.en->list.at[i] == target)
-			return;
-	add_entry(&s, target);
+	n = tl_slab_get(&noted_slab);
+	if (n)
+		tl_index_insert(&en->noted, n, target);
+	else
+		en->incomplete = en->nomem = true;
 }
 
-/* Walks a function, once, for the jumps that leave it. */
-static void walk_near(
-	const struct tl_image *img, struct tl_entries *en, const struct tl_eh_entry *e)
+/* Walks the i-th function, once, for the jumps that leave it. */
+static void walk_near(const struct tl_image *img, struct tl_entries *en, size_t i)
 {
-	uint8_t bit = (uint8_t)(1 << e->index % 8);
+	uintptr_t start = tl_eh_start(&en->table, i);
+	size_t size = tl_eh_size(&en->table, i);
 
-	if (!en->near || e->index / 8 >= en->near_size || (en->near[e->index / 8] & bit))
+	en->near[i / 8] |= (uint8_t)(1 << i % 8);
+	if (start < img->lo || start + size > img->hi)
 		return;
-	en->near[e->index / 8] |= bit;
-	if (e->part.start < img->lo || e->part.start + e->part.size > img->hi)
-		return;
-	if (tl_func_walk(&near_func, e->part.start, e->part.size) == -TL_E_NOMEM)
+	if (tl_func_walk(&near_func, start, size) == -TL_E_NOMEM)
 		en->nomem = true;
 	else
 		tl_arch_code_leaves(&near_func.code, tl_image_note_entry, NULL);
 }
 
-/* Short jumps reach what lies near only, small functions in between or not: all of that is decoded properly. */
+static bool walked(const struct tl_entries *en, size_t i)
+{
+	return en->near[i / 8] >> i % 8 & 1;
+}
+
+/*
+ * Short jumps reach what lies near only, small functions in between or not: all of that is decoded properly, up to
+ * what the table cannot tell.
+ */
 static void scan_near(const struct tl_image *img, struct tl_entries *en, uintptr_t lo, uintptr_t hi)
 {
-	size_t i;
-	struct tl_eh_entry e;
+	struct tl_eh_table *t = &en->table;
+	size_t i, size;
 
-	for (i = tl_eh_upto(img, lo - 1); i && !tl_eh_entry(img, i - 1, &e); i--) {
-		if (e.part.start + e.part.size + NEAR <= lo)
+	for (i = t->n ? tl_eh_upto(t, lo - 1) : 0; i && (size = tl_eh_size(t, i - 1)); i--) {
+		if (tl_eh_start(t, i - 1) + size + NEAR <= lo)
 			break;
-		walk_near(img, en, &e);
+		if (!walked(en, i - 1))
+			walk_near(img, en, i - 1);
 	}
-	for (i = tl_eh_upto(img, hi - 1); !tl_eh_entry(img, i, &e); i++) {
-		if (e.part.start >= hi + NEAR)
+	for (i = t->n ? tl_eh_upto(t, hi - 1) : 0; i < t->n && tl_eh_size(t, i); i++) {
+		if (tl_eh_start(t, i) >= hi + NEAR)
 			break;
-		walk_near(img, en, &e);
+		if (!walked(en, i))
+			walk_near(img, en, i);
 	}
 }
 
@@ -325,6 +363,7 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 {
 	struct tl_entries *en = tl_entries_of(img);
 	struct tl_pad_list list = {.pads = pads, .n = *npads, .max = max, .lo = lo, .hi = hi};
+	struct tl_node *n;
 	size_t a;
 
 	en->nomem = false;
@@ -335,11 +374,11 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 		tl_entries_forget(en); /* all over again next time */
 		return -TL_E_NOMEM;
 	}
-	a = entry_at(en, lo);
-	for (; a < en->nsorted && en->list.at[a] < hi; a++)
+	for (a = entry_at(en, lo); a < en->list.n && en->list.at[a] < hi; a++)
 		tl_pad_add(&list, en->list.at[a]);
-	for (a = en->nsorted; a < en->list.n; a++)
-		tl_pad_add(&list, en->list.at[a]); /* it takes only those inside */
+	for (n = tl_index_ceil(&en->noted, lo); n && n->key < hi;
+		n = tl_index_ceil(&en->noted, n->key + 1))
+		tl_pad_add(&list, n->key);
 	*npads = list.n;
 	return list.full || en->incomplete ? -TL_E_LIMIT : 0;
 }

@@ -3,7 +3,7 @@
 #ifndef TRAPLESS_ENGINE_CORE_ENTRIES_H
 #define TRAPLESS_ENGINE_CORE_ENTRIES_H
 
-#include "internal.h"
+#include "ehframe.h"
 
 /* A growing list of addresses. */
 struct tl_addrs {
@@ -13,15 +13,18 @@ struct tl_addrs {
 
 /* Of one image. */
 struct tl_entries {
-	struct tl_addrs list;
-	size_t nsorted; /* those behind were noted since */
-	bool scanned, incomplete;
+	struct tl_eh_table table;
+	struct tl_addrs list; /* found by the walk, sorted */
+	struct tl_index noted; /* those that came later */
+	bool tabled, scanned, incomplete;
 	bool nomem; /* of this attempt: worth another one later */
 	uint8_t *near; /* bit per function of the table: its short jumps are among the entries */
 	size_t near_size;
 };
 
 struct tl_entries *tl_entries_of(const struct tl_image *img);
+/* NULL: no memory. */
+struct tl_eh_table *tl_entries_table(const struct tl_image *img);
 void tl_entries_forget(struct tl_entries *en);
 void tl_entries_deinit(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The function part under analysis: a copy of its original bytes, walked. */
-#include "internal.h"
+#include "entries.h"
 
 enum { SLACK = 32, SHARED = 16, PADS = 1024, GAP_MAX = 63, FUNC_MAX = 64 << 20 };
 
@@ -103,6 +103,7 @@ static void extend(struct tl_func_part *part, uintptr_t start, size_t size)
 int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 {
 	const struct tl_image *img = tl_image_find(addr);
+	struct tl_eh_table *table;
 	struct tl_func_part part = {0, 0};
 	static uintptr_t pads[PADS]; /* engine lock; too much for a kernel's stack */
 	uintptr_t next = 0;
@@ -117,7 +118,10 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		(!given ||
 			(start >= f->code.start && start + size <= f->code.start + f->code.size)))
 		return 0;
-	ret = tl_image_function_next(img, addr, &part, pads, PADS, &npads, &next);
+	table = tl_entries_table(img);
+	if (!table)
+		return -TL_E_NOMEM;
+	ret = tl_eh_function(table, addr, &part, pads, PADS, &npads, &next);
 	if (ret == -TL_E_LIMIT || (ret && part.size))
 		all_pads = false; /* the function is known, its pads are not */
 	else if (ret && !given)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Mapped images and the functions in them. */
-#include "ehframe.h"
 #include "entries.h"
 
 struct image {
@@ -154,34 +153,4 @@ bool tl_images_changed(void)
 
 	changed = false;
 	return was;
-}
-
-/* --- pads of one function ------------------------------------------------ */
-
-int tl_image_function_next(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
-	uintptr_t *pads, size_t max, size_t *npads, uintptr_t *next)
-{
-	struct tl_pad_list list = {.pads = pads, .max = max};
-	struct tl_eh_entry e;
-	int ret = tl_eh_find(img, addr, &e);
-
-	*npads = 0;
-	*next = 0;
-	if (ret)
-		return ret;
-	*part = e.part;
-	*next = e.next;
-	list.lo = part->start;
-	list.hi = part->start + part->size;
-	ret = tl_eh_pads(&e, tl_pad_add, &list);
-	*npads = list.n;
-	return list.full ? -TL_E_LIMIT : ret;
-}
-
-int tl_image_function(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
-	uintptr_t *pads, size_t max, size_t *npads)
-{
-	uintptr_t next;
-
-	return tl_image_function_next(img, addr, part, pads, max, npads, &next);
 }

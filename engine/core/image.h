@@ -35,12 +35,4 @@ void tl_images_end(void);
 const struct tl_image *tl_image_find(uintptr_t addr);
 int tl_images_each(int (*fn)(const struct tl_image *img, void *arg), void *arg);
 
-/*
- * The function part that holds addr, from .eh_frame_hdr's search table. Fills
- * bounds, and landing pads out of its LSDA (at most max; more: -TL_E_LIMIT).
- * Returns 0, or -TL_E_NOT_PROVEN when no entry covers addr.
- */
-int tl_image_function(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
-	uintptr_t *pads, size_t max, size_t *npads);
-
 #endif

@@ -14,42 +14,25 @@ static uint32_t priority(uintptr_t key)
 	return (uint32_t)((x * 0xbf58476d1ce4e5b9ull) >> 32);
 }
 
-static struct tl_node *rotate_right(struct tl_node *n)
-{
-	struct tl_node *l = n->left;
-
-	n->left = l->right;
-	l->right = n;
-	return l;
-}
-
-static struct tl_node *rotate_left(struct tl_node *n)
-{
-	struct tl_node *r = n->right;
-
-	n->right = r->left;
-	r->left = n;
-	return r;
-}
-
-static struct tl_node *insert(struct tl_node *root, struct tl_node *n)
-{
-	if (!root)
-		return n;
-	if (n->key < root->key) {
-		root->left = insert(root->left, n);
-		return priority(root->left->key) > priority(root->key) ? rotate_right(root) : root;
-	}
-	root->right = insert(root->right, n);
-	return priority(root->right->key) > priority(root->key) ? rotate_left(root) : root;
-}
-
+/* Below all of higher priority; what was there is split in two. */
 void tl_index_insert(struct tl_index *ix, struct tl_node *n, uintptr_t key)
 {
+	struct tl_node **link = &ix->root, **left = &n->left, **right = &n->right, *rest;
+	uint32_t mine = priority(key);
+
 	n->key = key;
-	n->left = n->right = NULL;
-	TL_ASSERT(!tl_index_find(ix, key));
-	ix->root = insert(ix->root, n);
+	while (*link && priority((*link)->key) >= mine) {
+		TL_ASSERT((*link)->key != key);
+		link = key < (*link)->key ? &(*link)->left : &(*link)->right;
+	}
+	for (rest = *link, *link = n; rest; rest = key < rest->key ? rest->left : rest->right) {
+		struct tl_node ***side = key < rest->key ? &right : &left;
+
+		TL_ASSERT(rest->key != key);
+		**side = rest;
+		*side = key < rest->key ? &rest->left : &rest->right;
+	}
+	*left = *right = NULL;
 }
 
 static struct tl_node *join(struct tl_node *a, struct tl_node *b)

@@ -288,10 +288,6 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 int tl_func_walk(struct tl_func *f, uintptr_t start, size_t size);
 void tl_func_forget(struct tl_func *f);
 void tl_func_deinit(struct tl_func *f);
-/* As tl_image_function(), and the start of the next function that the table knows (0: none). */
-int tl_image_function_next(const struct tl_image *img, uintptr_t addr, struct tl_func_part *part,
-	uintptr_t *pads, size_t max, size_t *npads, uintptr_t *next);
-
 /*
  * Adds to the sorted pads[0..*npads) the places in [lo, hi) where other parts
  * of the image jump to. 0, or -TL_E_LIMIT when not all are known.

@@ -3,8 +3,7 @@
  * The four functions that compilers call on their own, for links without a C
  * library (the agent). Hosted programs use their library's.
  */
-#include <stddef.h>
-#include <stdint.h>
+#include "mem.h"
 
 void *memcpy(void *to, const void *from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
@@ -13,11 +12,7 @@ int memcmp(const void *a, const void *b, size_t n);
 
 void *memcpy(void *to, const void *from, size_t n)
 {
-	volatile uint8_t *d = to;
-	const uint8_t *s = from;
-
-	while (n--)
-		*d++ = *s++;
+	tl_copy(to, from, n);
 	return to;
 }
 
@@ -35,10 +30,7 @@ void *memmove(void *to, const void *from, size_t n)
 
 void *memset(void *to, int byte, size_t n)
 {
-	volatile uint8_t *d = to;
-
-	while (n--)
-		*d++ = (uint8_t)byte;
+	tl_fill(to, byte, n);
 	return to;
 }
 

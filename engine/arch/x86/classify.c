@@ -34,7 +34,9 @@ bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i
 {
 	size_t off = addr - code->start, all = code->size + code->after;
 
-	return off < all && tl_insn_decode(i, code->text + off, all - off, TL_INSN_64) > 0;
+	/* There is slack behind the text: the decoder is quicker where it need not look out for the end. */
+	return off < all && tl_insn_decode(i, code->text + off, TL_INSN_MAX, TL_INSN_64) > 0 &&
+	       off + i->len <= all;
 }
 
 bool x86_is_got_jump(const struct tl_insn *i)
@@ -73,8 +75,12 @@ static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
 
 	set_bit(code->boundary, addr - code->start);
 	/* A call of the next instruction reads its own address; it is a target all the same. */
-	if (tl_insn_is_direct_branch(i) && inside(code, target))
-		set_bit(code->target, target - code->start);
+	if (tl_insn_is_direct_branch(i)) {
+		if (inside(code, target))
+			set_bit(code->target, target - code->start);
+		if (i->flow != TL_FLOW_CALL && target - code->start >= code->size)
+			code->port |= X86_PORT_LEAVES;
+	}
 	/* A jump through the GOT goes to some function's entry: never into the middle of this one. */
 	if (i->flow == TL_FLOW_JMP_IND && !x86_is_got_jump(i))
 		code->port |= X86_PORT_TABLE;
@@ -219,6 +225,8 @@ void tl_arch_code_leaves(
 	struct leaving l = {code, fn, arg};
 	struct tl_insn i;
 
+	if (!(code->port & (X86_PORT_LEAVES | X86_PORT_TABLE)))
+		return;
 	for (size_t n = 0; n < code->size; n++) {
 		uintptr_t addr = code->start + n;
 

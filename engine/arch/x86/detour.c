@@ -70,7 +70,18 @@ static const struct {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define OP(e, ...)                                                                                 \
-	x86_bytes(e, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+	x86_put(e, packed((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})), \
+		sizeof((const uint8_t[]){__VA_ARGS__}))
+
+/* A constant, once compiled. */
+static inline uint64_t packed(const uint8_t *bytes, size_t n)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v |= (uint64_t)bytes[i] << (8 * i);
+	return v;
+}
 
 static void load(struct x86_emit *e, enum x86_reg dst, enum x86_reg base, int32_t off)
 {
@@ -99,9 +110,7 @@ static bool in_reach(const struct x86_emit *e, uintptr_t address)
 /* An instruction that names an address in reach: 8d lea, 8b load. */
 static void with_address(struct x86_emit *e, uint8_t op, enum x86_reg dst, uintptr_t address)
 {
-	x86_byte(e, (uint8_t)(0x48 | (dst >> 3) << 2));
-	x86_byte(e, op);
-	x86_byte(e, (uint8_t)(0x05 | (dst & 7) << 3));
+	x86_rip(e, op, dst);
 	x86_rel32(e, address);
 }
 

@@ -2,33 +2,16 @@
 /* The few instructions a detour is made of, as bytes. */
 #include "x86.h"
 
-void x86_byte(struct x86_emit *e, uint8_t b)
-{
-	if (e->n >= e->max) {
-		e->err = -TL_E_LIMIT;
-		return;
-	}
-	e->buf[e->n++] = b;
-}
-
 void x86_bytes(struct x86_emit *e, const void *b, size_t n)
 {
 	const uint8_t *p = b;
 
+	if (e->n + n > e->max) {
+		e->err = -TL_E_LIMIT;
+		return;
+	}
 	while (n--)
-		x86_byte(e, *p++);
-}
-
-void x86_u32(struct x86_emit *e, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		x86_byte(e, (uint8_t)(v >> (8 * i)));
-}
-
-void x86_u64(struct x86_emit *e, uint64_t v)
-{
-	x86_u32(e, (uint32_t)v);
-	x86_u32(e, (uint32_t)(v >> 32));
+		e->buf[e->n++] = *p++;
 }
 
 static void put32(struct x86_emit *e, size_t pos, uint32_t v)
@@ -67,7 +50,7 @@ void x86_finish(struct x86_emit *e)
 		x86_byte(e, 0xcc);
 	for (unsigned i = 0; i < e->nlit; i++) {
 		put32(e, e->lit[i].fix, (uint32_t)(e->n - (e->lit[i].fix + 4)));
-		x86_u64(e, e->lit[i].value);
+		x86_put(e, e->lit[i].value, 8);
 	}
 }
 
@@ -114,16 +97,21 @@ void x86_jmp_label(struct x86_emit *e, struct x86_label *l)
 
 void x86_jcc_label(struct x86_emit *e, uint8_t cond, struct x86_label *l)
 {
-	x86_byte(e, 0x0f);
-	x86_byte(e, 0x80 | cond);
+	x86_put(e, 0x0f | (0x80u | cond) << 8, 2);
 	label32(e, l);
+}
+
+/* REX.W, opcode, ModRM of dst and disp32(%rip), whose displacement comes next. */
+void x86_rip(struct x86_emit *e, uint8_t op, enum x86_reg dst)
+{
+	unsigned rex = 0x48 | (dst >> 3) << 2, modrm = 0x05 | (dst & 7) << 3;
+
+	x86_put(e, rex | (unsigned)op << 8 | modrm << 16, 3);
 }
 
 void x86_lea_label(struct x86_emit *e, enum x86_reg dst, struct x86_label *l)
 {
-	x86_byte(e, (uint8_t)(0x48 | (dst >> 3) << 2));
-	x86_byte(e, 0x8d);
-	x86_byte(e, (uint8_t)(0x05 | (dst & 7) << 3));
+	x86_rip(e, 0x8d, dst);
 	label32(e, l);
 }
 
@@ -135,45 +123,37 @@ void x86_jmp_to(struct x86_emit *e, uintptr_t target)
 
 void x86_jcc_to(struct x86_emit *e, uint8_t cond, uintptr_t target)
 {
-	x86_byte(e, 0x0f);
-	x86_byte(e, 0x80 | cond);
+	x86_put(e, 0x0f | (0x80u | cond) << 8, 2);
 	x86_rel32(e, target);
 }
 
 void x86_mem(struct x86_emit *e, uint8_t op, enum x86_reg reg, enum x86_reg base, int32_t disp)
 {
-	bool small = disp == (int8_t)disp;
+	bool small = disp == (int8_t)disp, sib = (base & 7) == RSP;
+	unsigned rex = 0x48 | (reg >> 3) << 2 | base >> 3;
+	unsigned modrm = (small ? 0x40u : 0x80u) | (reg & 7) << 3 | (base & 7);
+	uint64_t v = rex | (unsigned)op << 8 | modrm << 16 | (sib ? 0x24u << 24 : 0);
 
-	x86_byte(e, (uint8_t)(0x48 | (reg >> 3) << 2 | base >> 3));
-	x86_byte(e, op);
-	x86_byte(e, (uint8_t)((small ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7)));
-	if ((base & 7) == RSP)
-		x86_byte(e, 0x24);
-	if (small)
-		x86_byte(e, (uint8_t)disp);
-	else
-		x86_u32(e, (uint32_t)disp);
+	x86_put(e, v | (uint64_t)(uint32_t)disp << (sib ? 32 : 24), 3u + sib + (small ? 1 : 4));
 }
 
 void x86_mov(struct x86_emit *e, enum x86_reg dst, enum x86_reg src)
 {
-	x86_byte(e, (uint8_t)(0x48 | (src >> 3) << 2 | dst >> 3));
-	x86_byte(e, 0x89);
-	x86_byte(e, (uint8_t)(0xc0 | (src & 7) << 3 | (dst & 7)));
+	unsigned rex = 0x48 | (src >> 3) << 2 | dst >> 3, modrm = 0xc0 | (src & 7) << 3 | (dst & 7);
+
+	x86_put(e, rex | 0x89 << 8 | modrm << 16, 3);
 }
 
 void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v)
 {
-	uint8_t b = (uint8_t)(dst >> 3);
+	unsigned b = dst >> 3, op = 0xb8 | (dst & 7);
 
 	if (v <= UINT32_MAX && !e->longest) {
 		if (b)
 			x86_byte(e, 0x41);
-		x86_byte(e, (uint8_t)(0xb8 | (dst & 7)));
-		x86_u32(e, (uint32_t)v);
+		x86_put(e, op | v << 8, 5);
 		return;
 	}
-	x86_byte(e, 0x48 | b);
-	x86_byte(e, (uint8_t)(0xb8 | (dst & 7)));
-	x86_u64(e, v);
+	x86_put(e, 0x48 | b | op << 8, 2);
+	x86_put(e, v, 8);
 }

@@ -320,11 +320,15 @@ static int try_step(struct x86_request *r, unsigned step)
 }
 
 /* Is there a place from which everything is in reach, and does the detour fit? */
-static int check_detour(const struct tl_plan *plan)
+static int check_detour(struct tl_plan *plan)
 {
+	size_t bound;
+
 	if (plan->reach_lo >= plan->reach_hi || plan->reach_hi - plan->reach_lo < TL_DETOUR_MAX)
 		return -TL_E_OUT_OF_REACH;
-	return tl_arch_detour_bound(plan) > TL_DETOUR_MAX ? -TL_E_LIMIT : 0;
+	bound = tl_arch_detour_bound(plan);
+	plan->bound = bound > TL_DETOUR_MAX ? 0 : (uint16_t)bound;
+	return plan->bound ? 0 : -TL_E_LIMIT;
 }
 
 /* A rung that has several candidates keeps the reason against the first. */

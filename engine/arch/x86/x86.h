@@ -19,6 +19,7 @@ enum x86_port {
 	X86_PORT_BREAK =
 		1
 		<< 3, /* holds a breakpoint that control falls into: a debugger's, or a kernel's uprobe */
+	X86_PORT_LEAVES = 1 << 4, /* holds a direct jump that leads elsewhere */
 };
 
 enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
@@ -65,10 +66,29 @@ struct x86_label {
 };
 
 /* emit.c: the few instructions a detour is made of */
-void x86_byte(struct x86_emit *e, uint8_t b);
 void x86_bytes(struct x86_emit *e, const void *b, size_t n);
-void x86_u32(struct x86_emit *e, uint32_t v);
-void x86_u64(struct x86_emit *e, uint64_t v);
+
+/* The n low bytes of v, at most 8: one store of a word where there is room for it. */
+static inline void x86_put(struct x86_emit *e, uint64_t v, unsigned n)
+{
+	if (e->n + sizeof(v) > e->max) {
+		x86_bytes(e, &v, n);
+		return;
+	}
+	__builtin_memcpy(e->buf + e->n, &v, sizeof(v));
+	e->n += n;
+}
+
+static inline void x86_byte(struct x86_emit *e, uint8_t b)
+{
+	x86_put(e, b, 1);
+}
+
+static inline void x86_u32(struct x86_emit *e, uint32_t v)
+{
+	x86_put(e, v, 4);
+}
+
 void x86_rel32(
 	struct x86_emit *e, uintptr_t target); /* displacement that ends here and leads to target */
 void x86_lit32(struct x86_emit *e, uint64_t value); /* RIP-relative displacement of a constant */
@@ -77,6 +97,8 @@ void x86_mark(struct x86_emit *e, bool entry, uintptr_t text);
 void x86_label_here(struct x86_emit *e, struct x86_label *l);
 void x86_jmp_label(struct x86_emit *e, struct x86_label *l);
 void x86_jcc_label(struct x86_emit *e, uint8_t cond, struct x86_label *l);
+void x86_rip(struct x86_emit *e, uint8_t op,
+	enum x86_reg dst); /* op disp32(%rip),dst without its displacement */
 void x86_lea_label(struct x86_emit *e, enum x86_reg dst, struct x86_label *l);
 void x86_jmp_to(struct x86_emit *e, uintptr_t target);
 void x86_jcc_to(struct x86_emit *e, uint8_t cond, uintptr_t target);

@@ -11,6 +11,7 @@
  * its place by one mremap; threads that run there meet the same bytes before
  * and after. Sealing happens at the latest when text is opened or changed.
  */
+#include "../../core/mem.h"
 #include "process.h"
 
 enum {
@@ -164,11 +165,15 @@ no_memory:
 
 static struct area *area_of(uintptr_t at)
 {
-	unsigned i;
+	static unsigned last; /* one detour comes behind the other */
 
-	for (i = 0; i < AREAS; i++) {
-		if (areas[i].size && at - areas[i].at < areas[i].size)
-			return &areas[i];
+	for (unsigned n = 0; n < AREAS; n++) {
+		struct area *a = &areas[(last + n) % AREAS];
+
+		if (a->size && at - a->at < a->size) {
+			last = (last + n) % AREAS;
+			return a;
+		}
 	}
 	return NULL;
 }
@@ -179,24 +184,6 @@ static uint8_t *state_of(const struct area *a, uintptr_t at)
 }
 
 /* --- writing -------------------------------------------------------------- */
-
-static void copy(uintptr_t to, const void *from, size_t len)
-{
-	const uint8_t *src = from;
-	volatile uint8_t *dst = (volatile uint8_t *)to;
-
-	while (len--)
-		*dst++ = *src++;
-}
-
-static void copy_pages(uintptr_t to, uintptr_t from, size_t len)
-{
-	const uint64_t *src = (const uint64_t *)from;
-	volatile uint64_t *dst = (volatile uint64_t *)to;
-
-	for (len /= sizeof(*src); len--;)
-		*dst++ = *src++;
-}
 
 /* Makes a fresh page writable, where writes go upwards a few more behind it too. */
 static int open_fresh(struct area *a, uintptr_t at)
@@ -237,7 +224,7 @@ static int open_copy(struct area *a, uintptr_t at)
 	ret = map_at(0, TL_PAGE, RW, 0);
 	if (tl_syscall_failed(ret))
 		return tl_mappings_why(-TL_E_NOMEM);
-	copy_pages((uintptr_t)ret, at, TL_PAGE);
+	tl_copy((void *)ret, (const void *)at, TL_PAGE);
 	swaps[nswaps++] = (struct swap){at, (uintptr_t)ret};
 	a->nloose += *state_of(a, at) == LIVE;
 	*state_of(a, at) = SWAPPED;
@@ -267,7 +254,7 @@ static int write_in_page(struct area *a, uintptr_t at, const void *bytes, size_t
 		ret = open_copy(a, page);
 	if (ret)
 		return ret;
-	copy(page_view(a, page) + (at - page), bytes, len);
+	tl_copy((void *)(page_view(a, page) + (at - page)), bytes, len);
 	if (*state_of(a, page) == OPEN)
 		*state_of(a, page) = WRITTEN;
 	if (*state_of(a, page) == WRITTEN)
@@ -376,7 +363,7 @@ static bool make_one(struct area *a, uintptr_t at, uintptr_t end)
 
 	if (tl_syscall_failed(from))
 		return false;
-	copy_pages((uintptr_t)from, at, end - at);
+	tl_copy((void *)from, (const void *)at, end - at);
 	if (put_in_place((uintptr_t)from, at, end - at)) {
 		tl_os_free((void *)from, end - at);
 		return false;

@@ -4,6 +4,7 @@
  * for each mapping in it, always to RWX (other threads run there), and gets
  * back exactly the protection it had.
  */
+#include "../../core/mem.h"
 #include "process.h"
 
 enum { SIGSET_SIZE = 8, OPEN_FEW = 64 };
@@ -63,15 +64,6 @@ static bool page_readable(uintptr_t addr)
 	return true;
 }
 
-/* Words first: most of what analysis reads is short, and read often. */
-static void copy(uint8_t *to, const uint8_t *from, size_t n)
-{
-	for (; n >= 8; n -= 8, to += 8, from += 8)
-		__builtin_memcpy(to, from, 8);
-	while (n--)
-		*to++ = *from++;
-}
-
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
 	uint8_t *to = buf;
@@ -81,7 +73,7 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 		size_t n = TL_PAGE - ((addr + done) & (TL_PAGE - 1));
 
 		n = n < len - done ? n : len - done;
-		copy(to + done, (const uint8_t *)(addr + done), n);
+		tl_copy(to + done, (const uint8_t *)(addr + done), n);
 		done += n;
 	}
 	return done;

@@ -27,7 +27,7 @@ process-tests: $(PROCESS_TESTS)
 # The home alone, without an engine.
 $(PROCESS_TEST_OUT)/os-asan: PROCESS_TEST_CFLAGS += -fsanitize=address
 $(PROCESS_TEST_OUT)/os-ubsan: PROCESS_TEST_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=all
-$(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
+$(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) engine/core/mem.c $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
 		$(wildcard engine/os/process/*.h) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
