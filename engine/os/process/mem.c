@@ -3,14 +3,29 @@
 #include "process.h"
 
 /*
+ * What lies within reach of a program's text is kept for detours: return
+ * probes by the thousand take gigabytes of addresses. So ours lies far from
+ * any text, as long as the kernel follows the hint, and somewhere else in each
+ * process, as our own image does.
+ */
+static long map_far(size_t size, int prot, int flags)
+{
+	static uintptr_t used;
+	uintptr_t at = 0x200000000000 + ((uintptr_t)&used & 0xffffffff000);
+
+	at += __atomic_fetch_add(&used, size, __ATOMIC_RELAXED);
+	return tl_syscall6(TL_NR_mmap, (long)at, (long)size, prot,
+		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | flags, -1, 0);
+}
+
+/*
  * Kept out of core dumps, which also keeps the kernel from merging it with a
  * neighbouring thread stack: tl_os_quiet() reads stacks to their mapping's end
  * and must not meet our own notes of what it looks for.
  */
 void *tl_os_alloc(size_t size)
 {
-	long ret = tl_syscall6(TL_NR_mmap, 0, (long)tl_page_up(size), TL_PROT_READ | TL_PROT_WRITE,
-		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS, -1, 0);
+	long ret = map_far(tl_page_up(size), TL_PROT_READ | TL_PROT_WRITE, 0);
 
 	if (tl_syscall_failed(ret))
 		return NULL;
@@ -49,9 +64,7 @@ int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *str
 
 	if (err)
 		return err;
-	ret = tl_syscall6(TL_NR_mmap, 0, (long)(count * step), TL_PROT_NONE,
-		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE, -1, 0);
-
+	ret = map_far(count * step, TL_PROT_NONE, TL_MAP_NORESERVE);
 	if (tl_syscall_failed(ret))
 		return tl_mappings_why(-TL_E_NOMEM);
 	for (i = 0; i < count; i++) {
