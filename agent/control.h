@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 7
+#define TL_CTL_VERSION 8
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -141,6 +141,8 @@ struct tl_ctl {
 	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
 	uint32_t max_maps; /* mappings that the kernel allows the target */
 	uint32_t helper; /* as the guardian sees it; 0: there is none */
+	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
+	uint32_t reserved3;
 	/* service */
 	uint32_t svc; /* 0: none */
 	uint32_t svc_signal;

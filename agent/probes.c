@@ -16,6 +16,9 @@ struct armed {
 	bool is_return, live;
 };
 
+/* So many at once: the session may end between two pieces of a long arming. */
+enum { PIECE = 512 };
+
 static struct tl_slab slab = {.size = sizeof(struct armed)};
 static struct armed *all;
 
@@ -226,10 +229,15 @@ static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 	p->at_tails = a->is_return ? (uintptr_t)&a->ret.ntails : 0;
 }
 
+static bool cut_short(const struct tl_ctl *c)
+{
+	return TL_RELAXED(&c->cut_short);
+}
+
 static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 {
 	b->n = 0;
-	for (uint32_t i = c->first; i < c->first + c->count; i++) {
+	for (uint32_t i = c->first; i < c->first + c->count && !cut_short(c); i++) {
 		struct tl_ctl_probe *p = ctl_probe(c, i);
 		struct armed *a;
 
@@ -241,8 +249,13 @@ static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 			batch_add(b, a);
 		else
 			p->result = -TL_E_NOMEM;
+		if (b->n == PIECE) {
+			arm_batch(c, b, returns);
+			b->n = 0;
+		}
 	}
-	arm_batch(c, b, returns);
+	if (!cut_short(c))
+		arm_batch(c, b, returns);
 }
 
 /* --- taking away ------------------------------------------------------------- */
@@ -338,12 +351,13 @@ int tl_agent_arm(struct tl_ctl *c)
 	tl_probes_patching((enum tl_patching)c->patching);
 	tl_probes_optimize(c->jump != 0);
 	disarm(c, true);
-	if (batch_init(&b, c->count))
+	if (batch_init(&b, c->count < PIECE ? c->count : PIECE))
 		return -TL_E_NOMEM;
 	arm_kind(c, &b, true);
 	arm_kind(c, &b, false);
 	batch_deinit(&b);
-	tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
+	if (!cut_short(c))
+		tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
 	if (c->explain)
 		report_all(c);
 	for (a = all; a; a = a->next) {

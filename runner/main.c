@@ -69,6 +69,24 @@ static int open_output(void)
 	return 0;
 }
 
+/* The signal stays for run(). */
+static bool signal_waits(void)
+{
+	struct pollfd fd = {.fd = signals, .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+/* Until it says something. false: nothing more comes, or the session is to end. */
+static bool await_word(struct target *t)
+{
+	struct pollfd fds[2] = {
+		{.fd = signals, .events = POLLIN}, {.fd = t->sock, .events = POLLIN}};
+
+	poll(fds, 2, -1);
+	return !signal_waits() && target_hear(t, &opt, true);
+}
+
 static int attach_all(void)
 {
 	int i, failed = 0;
@@ -86,10 +104,9 @@ static int attach_all(void)
 	for (i = 0; i < ntargets; i++) {
 		struct target *t = &targets[i];
 
-		while (!t->ready && !t->failed && !t->ended && !t->done &&
-			target_hear(t, &opt, true))
+		while (!t->ready && !t->failed && !t->ended && !t->done && await_word(t))
 			;
-		failed += !t->ready && !t->ended;
+		failed += !t->ready && !t->ended && !signal_waits();
 	}
 	return failed && failed == ntargets ? -1 : 0;
 }

@@ -20,7 +20,7 @@ enum message_kind {
 };
 
 /* What became of a probe, in whichever process. */
-enum probe_state { PROBE_NEVER_ARMED, PROBE_ARMED, PROBE_REFUSED };
+enum probe_state { PROBE_NEVER_ARMED, PROBE_ARMED, PROBE_REFUSED, PROBE_LEFT_OUT };
 
 struct message {
 	uint32_t kind, number;

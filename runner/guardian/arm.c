@@ -64,7 +64,7 @@ static int arm_now(struct guardian *g)
 	g->ctl->count = g->mod->nprobes;
 	g->ctl->explain = g->tell.explain || g->tell.verbose;
 	ret = helper_command(g, TL_CMD_ARM);
-	guardian_phase(g, "arm", at);
+	guardian_phase(g, g->ctl->cut_short ? "cut short" : "arm", at);
 	if (ret >= 0) {
 		g->narmed = (uint32_t)ret;
 		ret = action_watch(g);

@@ -270,6 +270,18 @@ static int ignored_signal(struct guardian *g)
 	return SIGSTKFLT;
 }
 
+/* Until it asks or is done. The runner may lose patience with a long arming. */
+static void helper_await(struct guardian *g, struct thread *t, int command)
+{
+	while (g->helper && !t->stopped && !target_ended(g)) {
+		if (command != TL_CMD_ARM || g->leave)
+			pump(g, true);
+		else if (!pump(g, false))
+			guardian_rest(g);
+		g->ctl->cut_short = g->leave;
+	}
+}
+
 /* Run one command of the agent in the helper, serving its requests. Its result, or -1. */
 int helper_command(struct guardian *g, int command)
 {
@@ -294,8 +306,7 @@ int helper_command(struct guardian *g, int command)
 	t->held = true;
 	for (;;) {
 		thread_resume(g, t, 0);
-		while (g->helper && !t->stopped && pump(g, true))
-			;
+		helper_await(g, t, command);
 		if (!g->helper || target_ended(g))
 			return guardian_fail(g, "process %d has ended", g->pid);
 		if (t->status >> 8 != g->helper_signal) {

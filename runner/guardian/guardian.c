@@ -44,7 +44,7 @@ static void hear(struct guardian *g)
 	g->leave |= word != HEARD_NOTHING;
 }
 
-static void idle(struct guardian *g)
+void guardian_rest(struct guardian *g)
 {
 	struct pollfd p[2] = {
 		{.fd = g->sigchld, .events = POLLIN}, {.fd = g->tell.sock, .events = POLLIN}};
@@ -91,7 +91,7 @@ static bool next_event(struct guardian *g)
 		bool event = pump(g, false);
 
 		if (!event)
-			idle(g);
+			guardian_rest(g);
 		else if (g->stops != stops)
 			set_hot(g, true);
 		return event;

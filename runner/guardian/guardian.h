@@ -151,6 +151,7 @@ static inline bool target_ended(const struct guardian *g)
 int guardian_run(struct guardian *g);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
+void guardian_rest(struct guardian *g); /* until an event comes, or a word of the runner's */
 
 static inline uint32_t ctl_areas(const struct guardian *g)
 {

@@ -85,6 +85,8 @@ static void note_states(const struct teller *t)
 			t->states[i] = PROBE_ARMED;
 		else if (p->result && t->states[i] != PROBE_ARMED)
 			t->states[i] = PROBE_REFUSED;
+		else if (t->ctl->cut_short && t->states[i] == PROBE_NEVER_ARMED)
+			t->states[i] = PROBE_LEFT_OUT;
 	}
 }
 

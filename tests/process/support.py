@@ -43,8 +43,8 @@ def end_count(p):
     return out
 
 
-def attach(ctx, module, *pids, seconds=0.0, args=()):
-    """Start trapless-run and wait until probes are armed."""
+def attach(ctx, module, *pids, seconds=0.0, args=(), until='probes armed'):
+    """Start trapless-run and wait until probes are armed, or it has said something else."""
     argv = [runner(ctx), module, '-v'] + list(args)
     for pid in pids:
         argv += ['-x', str(pid)]
@@ -52,7 +52,7 @@ def attach(ctx, module, *pids, seconds=0.0, args=()):
     seen = ''
     for line in p.stderr:
         seen += line
-        if 'probes armed' in line:
+        if until in line:
             break
     else:
         raise AssertionError('did not attach: ' + seen)
@@ -71,6 +71,17 @@ def finish(p, sig=signal.SIGINT, timeout=30):
 
 def hits(out):
     return int(re.search(r'^hits (\d+)', out, re.M).group(1))
+
+
+def libc_functions():
+    data = open(LIBC, 'rb').read()
+    symbols = tap.elf_symbols(data, (11,))
+    seen, out = set(), []
+    for name, (value, size, kind) in sorted(symbols.items()):
+        if kind == 2 and size and value not in seen:
+            seen.add(value)
+            out.append(name)
+    return out
 
 
 def maps(pid):

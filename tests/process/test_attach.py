@@ -2,9 +2,10 @@
 """Attaching to a running process: counts, cleanliness, every kind of program."""
 import os
 import signal
+import subprocess
 import time
 
-from support import ALL, LIBC, PAIR, attach, end_count, finish, hits, runner, start, start_count, tap
+from support import ALL, LIBC, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap
 
 
 def count_exactly(ctx, threads, target='count', **how):
@@ -83,6 +84,25 @@ def test_runner_killed(ctx):
 
 
 test_runner_killed.variants = PAIR
+
+
+def test_ended_while_arming(ctx):
+    """SIGINT while thousands of probes are being armed is heeded before all are in: `end` runs, the text is as it was."""
+    p, _, _ = start_count(ctx, 2)
+    module = tap.counter(ctx.tmp, ctx.target('count'), libc_functions(), library=LIBC, flags=4)
+    before = Before(p.pid, os.path.basename(LIBC))
+    for _ in range(20):
+        out, err = finish(attach(ctx, module, p.pid, until='  start '))
+        assert hits(out) >= 0 and 'never armed' not in err, (out, err)
+        before.check(5.0)
+        if 'cut short' in err:
+            break
+    else:
+        raise AssertionError('heeded when all was in: ' + err)
+    end_count(p)
+
+
+test_ended_while_arming.variants = PAIR
 
 
 def tracer_of(pid):

@@ -2,7 +2,7 @@
 """Threads and children, with traps in everything that creates them."""
 import re
 
-from support import ALL, LIBC, PAIR, attach, finish, hits, runner, start, tap
+from support import ALL, LIBC, PAIR, attach, finish, hits, libc_functions, runner, start, tap
 
 
 def test_children(ctx):
@@ -16,17 +16,6 @@ def test_children(ctx):
 
 
 test_children.variants = ALL
-
-
-def libc_functions():
-    data = open(LIBC, 'rb').read()
-    symbols = tap.elf_symbols(data, (11,))
-    seen, out = set(), []
-    for name, (value, size, kind) in sorted(symbols.items()):
-        if kind == 2 and size and value not in seen:
-            seen.add(value)
-            out.append(name)
-    return out
 
 
 def test_all_of_libc(ctx):
