@@ -30,6 +30,8 @@ struct tl_code {
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
 	bool hidden_pads;	/* no unwind table tells the pads: one may stand wherever control does not fall into */
+	/* The part that begins where this one and its padding end, walked, as long as it is needed; NULL: not known. */
+	const struct tl_code *(*behind)(const struct tl_code *code);
 	/* As tl_os_text_read(), for jump tables; NULL: indirect jumps stay unknown. */
 	size_t (*read)(uintptr_t addr, void *buf, size_t len);
 	/* Filled by tl_arch_code_walk(): */
@@ -62,6 +64,21 @@ struct tl_fit {
 	uint32_t mask, match;
 };
 
+/* The first address at or behind `at` that fits. */
+static inline uintptr_t tl_fit_next(const struct tl_fit *f, uintptr_t at)
+{
+	uint32_t rel = (uint32_t)(at - f->from), v = (rel & ~f->mask) | f->match, below;
+
+	if (v == rel)
+		return at;
+	/* The free bits below the highest that differs become 0; where v is too low, those above count up. */
+	below = (1u << (31 - (unsigned)__builtin_clz(v ^ rel))) - 1;
+	if (v < rel)
+		v = ((((rel | f->mask) | below) + 1) & ~f->mask) | f->match;
+	v = (v & ~below) | (f->match & below);
+	return at + (uint32_t)(v - rel);
+}
+
 /* How a patch is, or will be, placed: arch decides, core carries it out. */
 struct tl_plan {
 	uint8_t rung;		/* enum tl_rung */
@@ -70,11 +87,15 @@ struct tl_plan {
 	uint8_t len;		/* original bytes covered: [start, start + len) */
 	uint8_t changed;	/* bytes written from start; <= len */
 	uint8_t held;		/* bytes from start that nobody else may change while it stands: at least `len` */
-	uint8_t step, form, prefix; /* port's own */
+	uint32_t step; /* port's own, as are these */
+	uint8_t form, prefix;
+	struct {
+		uint8_t mask, byte[8];
+	} need; /* bytes that jumps in front of this one need to be what they are */
 	uintptr_t start;
 	uintptr_t reach_lo, reach_hi; /* the detour must lie in [reach_lo, reach_hi) */
 	struct tl_fit fit;
-	uintptr_t moved;	/* TL_RUNG_EVICT: this instruction goes first, see tl_arch_plan_moved() */
+	uintptr_t moved;	/* this instruction goes first, see tl_arch_plan_moved(); 0: none */
 	int why[TL_RUNG_TRAP + 1];    /* reasons against better rungs, -TL_E_ */
 	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
 	struct tl_point points[TL_POINTS_MAX]; /* sorted by address */
@@ -139,7 +160,8 @@ int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned
 /*
  * TL_RUNG_EVICT, tier 4: the patch, without points, that moves plan->moved out
  * of the way of a plan whose detour is going to be at `at`. It stands before
- * plan's own bytes are written, and until they are gone. Returns 0 or -TL_E_.
+ * plan's own bytes are written, and until they are gone. It may have to move
+ * another one itself. Returns 0 or -TL_E_.
  */
 int tl_arch_plan_moved(const struct tl_plan *plan, uintptr_t at, const struct tl_code *code, struct tl_plan *moved);
 

@@ -131,17 +131,15 @@ static void take_out(struct tl_batch *b, struct tl_patch *p)
 /* A neighbour that was moved away goes with the patch it was moved for, and the other way round. */
 static int pull(struct tl_batch *b, struct tl_patch *p)
 {
-	if (p->mover)
-		p = p->mover;
+	p = tl_patch_first(p);
 	for (unsigned i = 0; i < p->plan.npoints; i++) {
 		int ret = tl_batch_add(b, p->plan.points[i].site);
 
 		if (ret)
 			return ret;
 	}
-	take_out(b, p);
-	if (p->moved)
-		take_out(b, p->moved);
+	for (; p; p = p->moved)
+		take_out(b, p);
 	return 0;
 }
 

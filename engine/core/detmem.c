@@ -113,21 +113,6 @@ static uintptr_t cut_any(const struct tl_plan *plan, size_t size)
 
 /* --- where it must be --------------------------------------------------------- */
 
-/* The first address at or behind `at` that fits. */
-static uintptr_t fit_next(const struct tl_fit *f, uintptr_t at)
-{
-	uint32_t rel = (uint32_t)(at - f->from), v = (rel & ~f->mask) | f->match, below;
-
-	if (v == rel)
-		return at;
-	/* The free bits below the highest that differs become 0; where v is too low, those above count up. */
-	below = (1u << (31 - (unsigned)__builtin_clz(v ^ rel))) - 1;
-	if (v < rel)
-		v = ((((rel | f->mask) | below) + 1) & ~f->mask) | f->match;
-	v = (v & ~below) | (f->match & below);
-	return at + (uint32_t)(v - rel);
-}
-
 static struct tl_detour *block_over(uintptr_t at, size_t size)
 {
 	struct tl_node *n = tl_index_floor(&placed, at + size - 1);
@@ -143,12 +128,12 @@ static uintptr_t fit_in(
 	struct tl_detour *d;
 
 	at = at > c->at ? at : c->at;
-	at = fit_next(&plan->fit, at > plan->reach_lo ? at : plan->reach_lo);
+	at = tl_fit_next(&plan->fit, at > plan->reach_lo ? at : plan->reach_lo);
 	while (at < end && end - at >= size) {
 		d = block_over(at, size);
 		if (!d)
 			return at;
-		at = fit_next(&plan->fit, d->at + d->size);
+		at = tl_fit_next(&plan->fit, d->at + d->size);
 	}
 	return 0;
 }
@@ -157,7 +142,7 @@ static uintptr_t fit_in(
 static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
 {
 	bool wide = !(plan->fit.mask & 0xffff);
-	uintptr_t at = fit_next(&plan->fit, plan->reach_lo), got = 0;
+	uintptr_t at = tl_fit_next(&plan->fit, plan->reach_lo), got = 0;
 
 	while (!got && at < plan->reach_hi) {
 		struct tl_chunk *c = tl_chunk_at(at);
@@ -166,7 +151,7 @@ static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
 			c = tl_chunk_next(at);
 			if (!c)
 				break;
-			at = fit_next(&plan->fit, c->at);
+			at = tl_fit_next(&plan->fit, c->at);
 			continue;
 		}
 		if (c->sparse && wide && at < c->at + c->used)
@@ -175,7 +160,7 @@ static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
 			got = fit_in(c, plan, at, size);
 		if (got && wide)
 			c->used = got + size - c->at;
-		at = fit_next(&plan->fit, c->at + c->size);
+		at = tl_fit_next(&plan->fit, c->at + c->size);
 	}
 	return got;
 }
@@ -212,7 +197,7 @@ static bool explore(uintptr_t area)
 
 static bool fits_in_area(const struct tl_plan *plan, uintptr_t area)
 {
-	uintptr_t at = fit_next(&plan->fit, area > plan->reach_lo ? area : plan->reach_lo);
+	uintptr_t at = tl_fit_next(&plan->fit, area > plan->reach_lo ? area : plan->reach_lo);
 
 	return at < area + AREA && at < plan->reach_hi;
 }

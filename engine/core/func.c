@@ -7,10 +7,14 @@ enum { SLACK = 32, SHARED = 16, PADS = 1024, GAP_MAX = 63, FUNC_MAX = 64 << 20 }
 void tl_func_forget(struct tl_func *f)
 {
 	f->valid = false;
+	if (f->behind)
+		tl_func_forget(f->behind);
 }
 
 void tl_func_deinit(struct tl_func *f)
 {
+	if (f->behind)
+		tl_func_deinit(f->behind);
 	if (f->mem)
 		tl_os_free(f->mem, f->mem_size);
 	f->mem = NULL;
@@ -46,6 +50,24 @@ static int room(struct tl_func *f, size_t bytes)
 	return 0;
 }
 
+/* tl_code.behind: found when it is asked for, and remembered when there is none. */
+static const struct tl_code *part_behind(const struct tl_code *code)
+{
+	struct tl_func *f = (struct tl_func *)(void *)((uint8_t *)(uintptr_t)code -
+						       offsetof(struct tl_func, code));
+	struct tl_func *next = f->behind;
+	uintptr_t end = code->start + code->size + code->after;
+	const struct tl_image *img;
+
+	if (f->last)
+		return NULL;
+	if (next->valid && next->code.start == end)
+		return &next->code;
+	f->last = tl_refuse_addr(end, &img) || tl_func_get(next, end, 0, 0) ||
+		  next->code.start != end;
+	return f->last ? NULL : &next->code;
+}
+
 static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 {
 	uint8_t *text;
@@ -69,6 +91,8 @@ static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	f->code.known = got;
 	f->code.npads = 0;
 	f->code.read = tl_os_text_read;
+	f->code.behind = f->behind ? part_behind : NULL;
+	f->last = false;
 	f->code.indirect = f->code.complete = f->code.hidden_pads = false;
 	return 0;
 }

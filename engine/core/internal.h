@@ -222,6 +222,13 @@ int tl_patches_write(struct tl_batch *b);
 size_t tl_patch_count(const struct tl_patch *list);
 /* Patches do not overlap: the one with the highest start below `end`. */
 struct tl_patch *tl_patch_below(uintptr_t end);
+/* The patch for whose sake this neighbour was moved, or the patch itself. */
+static inline struct tl_patch *tl_patch_first(struct tl_patch *p)
+{
+	while (p->mover)
+		p = p->mover;
+	return p;
+}
 struct tl_patch *tl_patch_at(
 	uintptr_t addr); /* the patch that covers or shares the byte at addr, or NULL */
 /* Behind the start, in front of the end. */
@@ -278,6 +285,8 @@ void tl_journal_deinit(void);
 /* The function part under analysis; one is cached during a batch. */
 struct tl_func {
 	struct tl_code code;
+	struct tl_func *behind; /* memory for the part behind this one; NULL: nobody asks for it */
+	bool last; /* there is none */
 	void *mem;
 	size_t mem_size;
 	bool valid;
@@ -379,7 +388,7 @@ struct tl_core {
 	struct tl_index written; /* whose bytes stand in the text */
 	struct tl_detour_env env;
 	struct tl_slab site_slab, patch_slab, detour_slab;
-	struct tl_func func;
+	struct tl_func func, func_behind[2];
 	size_t nprobes;
 	struct tl_probe *gone; /* by themselves, and not unregistered yet; for the listing */
 	struct tl_probe **gone_end;

@@ -233,15 +233,23 @@ void tl_batch_unmake(struct tl_batch *b)
 	discard(p);
 }
 
+static int move_neighbour(struct tl_batch *b, struct tl_patch *p);
+
 static int move_once(struct tl_batch *b, struct tl_patch *p)
 {
-	struct tl_plan plan = {.early = p->plan.early};
+	struct tl_plan plan;
 	int ret = tl_arch_plan_moved(&p->plan, p->detour->at, &tl_core.func.code, &plan);
 
 	if (!ret)
 		ret = make(b, &plan, &p->moved);
-	if (!ret)
-		p->moved->mover = p;
+	if (ret)
+		return ret;
+	p->moved->mover = p;
+	ret = move_neighbour(b, p->moved);
+	if (ret) {
+		tl_batch_unmake(b);
+		p->moved = NULL;
+	}
 	return ret;
 }
 
@@ -250,8 +258,11 @@ static int move_neighbour(struct tl_batch *b, struct tl_patch *p)
 {
 	struct tl_detour *vain[MOVE_TRIES];
 	unsigned n = 0;
-	int ret = move_once(b, p);
+	int ret;
 
+	if (!p->plan.moved)
+		return 0;
+	ret = move_once(b, p);
 	while (ret == -TL_E_OUT_OF_REACH && n < MOVE_TRIES && !p->revived) {
 		struct tl_detour *d;
 
@@ -274,7 +285,7 @@ static int accept(struct tl_batch *b, const struct tl_plan *plan)
 
 	if (ret)
 		return ret;
-	ret = plan->moved ? move_neighbour(b, p) : 0;
+	ret = move_neighbour(b, p);
 	if (ret) {
 		tl_batch_unmake(b);
 		return ret;

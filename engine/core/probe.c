@@ -70,6 +70,8 @@ int tl_engine_init_locked(void)
 		goto threads;
 	tl_core.env.gate = tl_core.gate;
 	tl_core.optimize = true;
+	tl_core.func.behind = &tl_core.func_behind[0];
+	tl_core.func_behind[0].behind = &tl_core.func_behind[1];
 	tl_core.ready = true;
 	TL_STORE(&tl_core.gate->open, 1);
 	return 0;

@@ -180,7 +180,7 @@ static int add_near(struct tl_batch *b, const struct tl_reservation *r)
 	int ret = 0;
 
 	for (; (p = tl_patch_below(end)) && p->plan.start >= from; end = p->plan.start) {
-		const struct tl_plan *plan = p->mover ? &p->mover->plan : &p->plan;
+		const struct tl_plan *plan = &tl_patch_first(p)->plan;
 
 		if (p->plan.start + p->plan.held <= r->start)
 			continue;

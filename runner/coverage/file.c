@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, HEAP_ROOM = 512 << 20 };
+enum { PAGE = 4096, HEAP_ROOM = 448 << 20 };
 
 static const uintptr_t program_base = 0x562000000000, library_base = 0x7e0000000000;
 

@@ -20,23 +20,47 @@ static bool inside(const struct tl_code *code, uintptr_t addr)
 	return addr - code->start < code->size + code->after;
 }
 
+const struct tl_code *x86_part(const struct tl_code *code, uintptr_t addr)
+{
+	if (addr < code->start)
+		return NULL;
+	/* Who asks at walking time has no neighbours yet. */
+	while (code && !inside(code, addr))
+		code = code->complete && code->behind ? code->behind(code) : NULL;
+	return code;
+}
+
 bool x86_is_boundary(const struct tl_code *code, uintptr_t addr)
 {
-	return inside(code, addr) && bit(code->boundary, addr - code->start);
+	code = x86_part(code, addr);
+	return code && bit(code->boundary, addr - code->start);
 }
 
 bool x86_is_target(const struct tl_code *code, uintptr_t addr)
 {
-	return inside(code, addr) && bit(code->target, addr - code->start);
+	code = x86_part(code, addr);
+	return code && bit(code->target, addr - code->start);
 }
 
 bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i)
 {
-	size_t off = addr - code->start, all = code->size + code->after;
+	size_t off, all;
 
+	code = x86_part(code, addr);
+	if (!code)
+		return false;
+	off = addr - code->start;
+	all = code->size + code->after;
 	/* There is slack behind the text: the decoder is quicker where it need not look out for the end. */
-	return off < all && tl_insn_decode(i, code->text + off, TL_INSN_MAX, TL_INSN_64) > 0 &&
+	return tl_insn_decode(i, code->text + off, TL_INSN_MAX, TL_INSN_64) > 0 &&
 	       off + i->len <= all;
+}
+
+unsigned x86_insn_room(const struct tl_code *code, uintptr_t addr, const struct tl_insn *i)
+{
+	bool last = tl_insn_ends_block(i) && addr + i->len == code->start + code->size;
+
+	return i->len + (last ? (unsigned)code->after : 0);
 }
 
 bool x86_is_got_jump(const struct tl_insn *i)

@@ -7,6 +7,7 @@
 #include "x86.h"
 
 #define REACH	     0x7fff0000ull /* +-2 GiB less a detour's size and some */
+#define LOWEST	     0x10000 /* no system gives memory below */
 #define WINDOW_TRIES 12
 #define NOT_ONE	     (-TL_E_INVAL)
 
@@ -21,7 +22,7 @@ struct window {
 
 static void reach_text(struct tl_plan *plan, uintptr_t text)
 {
-	uintptr_t lo = text > REACH ? text - REACH : 0, hi = text + REACH;
+	uintptr_t lo = text > REACH ? text - REACH : LOWEST, hi = text + REACH;
 
 	if (hi < text)
 		hi = UINTPTR_MAX;
@@ -37,7 +38,7 @@ static void set_reach(struct tl_plan *plan, const struct tl_code *code, uintptr_
 	uintptr_t addr = plan->start, target;
 	struct tl_insn i;
 
-	plan->reach_lo = 0;
+	plan->reach_lo = LOWEST;
 	plan->reach_hi = UINTPTR_MAX;
 	reach_text(plan, addr);
 	reach_text(plan, end);
@@ -56,6 +57,7 @@ void x86_settle(struct tl_plan *plan, const struct tl_code *code, enum tl_rung r
 	plan->len = plan->held = (uint8_t)(end - start);
 	plan->form = plan->prefix = 0;
 	plan->moved = 0;
+	plan->need.mask = 0;
 	plan->fit = (struct tl_fit){0};
 	for (unsigned n = 0; n < plan->len; n++)
 		plan->orig[n] = code->text[start - code->start + n];
@@ -115,12 +117,13 @@ static int try_whole(struct x86_request *r)
 	uintptr_t addr = r->plan->points[0].addr;
 	int ret;
 
-	if (r->first.len < X86_JMP_LEN)
+	if (r->room < X86_JMP_LEN)
 		return -TL_E_SHORT_INSN;
 	ret = check_single(r, addr + X86_JMP_LEN);
 	if (ret)
 		return ret;
-	settle(r, TL_RUNG_WHOLE, addr, addr + r->first.len, X86_JMP_LEN);
+	settle(r, TL_RUNG_WHOLE, addr,
+		addr + (r->first.len > X86_JMP_LEN ? r->first.len : X86_JMP_LEN), X86_JMP_LEN);
 	return 0;
 }
 
@@ -245,6 +248,12 @@ static bool post_possible(const struct tl_insn *i)
 	return i->flow != TL_FLOW_JMP_IND && i->flow != TL_FLOW_CALL_IND;
 }
 
+/* A part that sets the direction flag somewhere, or was not decoded to the end. */
+uint8_t x86_port_of(const struct tl_code *code)
+{
+	return code->complete ? code->port & X86_PORT_DF : X86_PORT_DF;
+}
+
 static int prepare(struct x86_request *r)
 {
 	struct tl_plan *plan = r->plan;
@@ -260,12 +269,13 @@ static int prepare(struct x86_request *r)
 		x86_decode_at(r->code, addr, &i);
 		if (plan->points[n].post && !post_possible(&i))
 			return -TL_E_POST_HANDLER;
-		if (!n)
+		if (!n) {
 			r->first = i;
+			r->room = x86_insn_room(r->code, addr, &i);
+		}
 		r->last_end = addr + i.len;
 	}
-	/* A part that sets the direction flag somewhere, or was not decoded to the end. */
-	plan->port = r->code->complete ? r->code->port & X86_PORT_DF : X86_PORT_DF;
+	plan->port = x86_port_of(r->code);
 	return 0;
 }
 
@@ -319,13 +329,23 @@ static int try_step(struct x86_request *r, unsigned step)
 	}
 }
 
-/* Is there a place from which everything is in reach, and does the detour fit? */
-static int check_detour(struct tl_plan *plan)
+int x86_check_reach(const struct tl_plan *plan)
 {
-	size_t bound;
-
 	if (plan->reach_lo >= plan->reach_hi || plan->reach_hi - plan->reach_lo < TL_DETOUR_MAX)
 		return -TL_E_OUT_OF_REACH;
+	if (plan->fit.mask &&
+		tl_fit_next(&plan->fit, plan->reach_lo) > plan->reach_hi - TL_DETOUR_MAX)
+		return -TL_E_OUT_OF_REACH;
+	return 0;
+}
+
+static int check_detour(struct tl_plan *plan)
+{
+	int ret = x86_check_reach(plan);
+	size_t bound;
+
+	if (ret)
+		return ret;
 	bound = tl_arch_detour_bound(plan);
 	plan->bound = bound > TL_DETOUR_MAX ? 0 : (uint16_t)bound;
 	return plan->bound ? 0 : -TL_E_LIMIT;
@@ -337,13 +357,16 @@ static int descend(struct x86_request *r, unsigned allowed, unsigned step)
 	struct tl_plan *plan = r->plan;
 	int ret = -TL_E_OPT_OFF;
 
-	for (; step <= X86_STEP_TRAP; step++) {
+	for (; step <= X86_STEP_TRAP; step += 1 + r->skip) {
 		unsigned rung = rung_of(step);
-		int why = allowed >> rung & 1 ? try_step(r, step) : -TL_E_OPT_OFF;
+		int why;
+
+		r->skip = 0;
+		why = allowed >> rung & 1 ? try_step(r, step) : -TL_E_OPT_OFF;
 
 		if (!why)
 			why = check_detour(plan);
-		plan->step = (uint8_t)step;
+		plan->step = step;
 		if (!why) {
 			plan->why[rung] = 0;
 			return 0;

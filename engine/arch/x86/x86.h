@@ -122,7 +122,11 @@ bool x86_refers(const struct tl_insn *i, uintptr_t addr, uintptr_t *target);
 /* classify.c: walked code */
 bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);
 bool x86_is_target(const struct tl_code *code, uintptr_t addr);
+/* The part that holds addr: this one or one of those right behind it, NULL: none. */
+const struct tl_code *x86_part(const struct tl_code *code, uintptr_t addr);
 bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i);
+/* Bytes that are this instruction's alone: its own, and the padding behind the part's last one. */
+unsigned x86_insn_room(const struct tl_code *code, uintptr_t addr, const struct tl_insn *i);
 bool x86_is_got_jump(const struct tl_insn *i); /* jmp *m(%rip): leaves for another function */
 
 /*
@@ -139,7 +143,9 @@ struct x86_request {
 	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi);
 	void *arg;
 	struct tl_insn first; /* the first point's */
+	unsigned room; /* x86_insn_room() of it */
 	uintptr_t last_end; /* end of the last point's instruction */
+	unsigned skip; /* so many of the next candidates fail for the reason just returned */
 };
 
 /*
@@ -147,7 +153,7 @@ struct x86_request {
  * good as a whole one; others take a page of their own, so that windows, which
  * lie close together, come before them.
  */
-#define X86_EVICTIONS 176
+#define X86_EVICTIONS 348656
 enum x86_step {
 	X86_STEP_RETARGET,
 	X86_STEP_WHOLE,
@@ -162,9 +168,35 @@ void x86_settle(struct tl_plan *plan, const struct tl_code *code, enum tl_rung r
 	uintptr_t start, uintptr_t end);
 bool x86_any_target(const struct tl_code *code, uintptr_t lo, uintptr_t hi, int *why);
 
-/* pun.c: one candidate each. 0 or -TL_E_ */
-int x86_try_pun(struct x86_request *r, unsigned form);
+/* Is there a place for the detour from which everything is in reach? 0 or -TL_E_ */
+int x86_check_reach(const struct tl_plan *plan);
+/* tl_plan.port for code of this part. */
+uint8_t x86_port_of(const struct tl_code *code);
+
+/* What will stand in the text from some address on. */
+#define X86_VIEW 16
+struct x86_view {
+	unsigned n;
+	uint8_t value[X86_VIEW];
+	bool open[X86_VIEW]; /* of another jump's displacement, to be chosen */
+};
+
+/* pun.c */
+/* Bytes of the instruction that may change: up to the first that a branch leads to. */
+unsigned x86_own_bytes(const struct x86_request *r);
 bool x86_pun_is_wide(const struct x86_request *r);
+/* The text from addr on, as far as it is known. */
+void x86_view_text(const struct tl_code *code, uintptr_t addr, struct x86_view *v);
+/* Where in plan's jump its displacement begins. */
+unsigned x86_displacement(const struct tl_plan *plan);
+/* Where plan's jump may lead, `own` of its bytes being its own. 0 or -TL_E_OUT_OF_REACH. */
+int x86_fit(struct tl_plan *plan, unsigned own, const struct x86_view *behind);
+/* A jump with `form` prefixes over the only point: what both rungs ask. 0 or -TL_E_ */
+int x86_start_pun(struct x86_request *r, enum tl_rung rung, unsigned form);
+/* One candidate. 0 or -TL_E_, INVAL: there is no such. */
+int x86_try_pun(struct x86_request *r, unsigned form);
+
+/* evict.c: the same. */
 int x86_try_evict(struct x86_request *r, unsigned which);
 
 #endif

@@ -75,7 +75,8 @@ size_t tl_code_mappings(void)
 /* Not where the heap or the first thread's stack is going to grow; other stacks do not. */
 static bool in_growth(uintptr_t at, size_t size)
 {
-	const uintptr_t heap_room = 512ul << 20, stack_room = 128ul << 20;
+	/* Of the heap: less than a jump over the bytes of `nopw` leads. */
+	const uintptr_t heap_room = 448ul << 20, stack_room = 128ul << 20;
 	const uintptr_t stack_lowest = 0x7ffb00000000; /* 16 GiB of randomization below the top */
 	uintptr_t brk = (uintptr_t)tl_syscall3(TL_NR_brk, 0, 0, 0);
 	struct tl_mapping above;

@@ -356,9 +356,11 @@ static void sigtrap(int sig, siginfo_t *si, void *uc)
 
 /* --- room for detours that lie where the text's bytes want them ------------------------ */
 
+enum { CHAIN = 3 }; /* neighbours that are moved, one for the other's sake */
+
 static struct room {
 	uintptr_t page, at;
-} rooms[2]; /* ours, and a moved neighbour's */
+} rooms[1 + CHAIN]; /* ours, and theirs */
 
 static void leave_room(struct room *r)
 {
@@ -389,41 +391,53 @@ static bool find_room(struct room *r, const struct tl_plan *plan)
 	return false;
 }
 
-static struct tl_plan moved; /* len 0: nobody moves */
+static struct tl_plan moved[CHAIN];
+static unsigned nmoved;
+
+static void leave_rooms(void)
+{
+	for (unsigned n = 0; n <= CHAIN; n++)
+		leave_room(&rooms[n]);
+	nmoved = 0;
+}
 
 static bool find_rooms(const struct tl_code *code)
 {
-	memset(&moved, 0, sizeof(moved));
-	if (!now.plan.fit.mask)
+	const struct tl_plan *p = &now.plan;
+
+	if (!p->fit.mask)
 		return true;
-	if (!find_room(&rooms[0], &now.plan))
+	if (!find_room(&rooms[0], p))
 		return false;
-	if (!now.plan.moved)
-		return true;
-	return !tl_arch_plan_moved(&now.plan, rooms[0].at, code, &moved) &&
-	       find_room(&rooms[1], &moved);
+	for (nmoved = 0; p->moved; p = &moved[nmoved++])
+		if (tl_arch_plan_moved(p, rooms[nmoved].at, code, &moved[nmoved]) ||
+			!find_room(&rooms[nmoved + 1], &moved[nmoved]))
+			return false;
+	return true;
 }
 
-/* The neighbour's jump, and back. */
-static void move_neighbour(bool away)
+/* A neighbour's jump. */
+static void move_away(const struct tl_plan *p, uintptr_t at)
 {
 	uint8_t buf[TL_DETOUR_MAX], bytes[TL_PATCH_MAX];
-	int size;
+	int size = tl_arch_detour_build(p, &env, at, buf);
 
-	if (!moved.len)
-		return;
-	if (!away) {
-		memcpy((void *)moved.start, moved.orig, moved.changed);
-		return;
-	}
-	size = tl_arch_detour_build(&moved, &env, rooms[1].at, buf);
-	if (size < 0 || (size_t)size > tl_arch_detour_bound(&moved)) {
+	if (size < 0 || (size_t)size > tl_arch_detour_bound(p)) {
 		complain("the neighbour's detour");
 		return;
 	}
-	memcpy((void *)rooms[1].at, buf, (size_t)size);
-	tl_arch_patch_bytes(&moved, rooms[1].at, bytes);
-	memcpy((void *)moved.start, bytes, moved.changed);
+	memcpy((void *)at, buf, (size_t)size);
+	tl_arch_patch_bytes(p, at, bytes);
+	memcpy((void *)p->start, bytes, p->changed);
+}
+
+static void move_neighbours(bool away)
+{
+	for (unsigned n = nmoved; n--;)
+		if (away)
+			move_away(&moved[n], rooms[n + 1].at);
+		else
+			memcpy((void *)moved[n].start, moved[n].orig, moved[n].changed);
 }
 
 /* Build at `at`, run from the same states as bare, compare. */
@@ -441,14 +455,14 @@ static void run_patched(struct state *in, const struct world *bare, uintptr_t at
 	memcpy((void *)at, buf, (size_t)size);
 	check_inverse(at, size);
 	tl_arch_patch_bytes(&now.plan, at, bytes);
-	move_neighbour(true);
+	move_neighbours(true);
 	memcpy((void *)now.plan.start, bytes, now.plan.changed);
 	now.in = in;
 	now.detour = at;
 	now.first = now.pre = now.post = 0;
 	run(in, &w);
 	memcpy((void *)now.plan.start, now.plan.orig, now.plan.changed);
-	move_neighbour(false);
+	move_neighbours(false);
 	diff = ab_given.varies ? NULL : compare(bare, &w, in);
 	check_hits(in);
 	if (diff || now.wrong)
@@ -522,9 +536,7 @@ static void try_rung(
 
 		if (fits)
 			try_plan(v, now.plan.fit.mask ? 1 : rounds);
-		leave_room(&rooms[0]);
-		leave_room(&rooms[1]);
-		moved.len = 0;
+		leave_rooms();
 		if (unit_why || (fits && ++tries == FORMS))
 			return;
 		ret = tl_arch_plan_next(&now.plan, &w->code, 1u << rung, nobody, NULL);
@@ -665,7 +677,7 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	CHECK(size > 0);
 	memcpy((void *)at, buf, (size_t)size);
 	tl_arch_patch_bytes(&now.plan, at, bytes);
-	move_neighbour(true);
+	move_neighbours(true);
 	memcpy((void *)now.plan.start, bytes, now.plan.changed);
 	memcpy(want, in.r, sizeof(want));
 	now.in = &in;
@@ -675,7 +687,7 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	run(&in, &got);
 	now.change = NULL;
 	memcpy((void *)now.plan.start, now.plan.orig, now.plan.changed);
-	move_neighbour(false);
+	move_neighbours(false);
 	if (fn != move_sp) {
 		expect_changed(want, flags & TL_PROBE_REGS);
 		CHECK(((got.out.flags ^ in.flags) & STATUS) == STATUS);
@@ -687,7 +699,7 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 leave:
 	leave_room(&rooms[0]);
 	leave_room(&rooms[1]);
-	moved.len = 0;
+	nmoved = 0;
 }
 
 static const struct test_case *named(const char *name)

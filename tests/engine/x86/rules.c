@@ -176,7 +176,8 @@ static void padding_is_room(void)
 	PADDED(PUSH RET, "\x90\x90\x90");
 	CHECK(plan_at(NO_TRAP, 1) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
 	PADDED(RET, "\xcc\xcc\xcc\xcc");
-	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WHOLE, 0, 5, 5));
+	CHECK(plan_at(BIT(WINDOW), 0) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
 	PADDED(RET, "\xcc\xcc\xcc");
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
 	PADDED(RET, "\xcc\xcc\xcc\xcc\x55"); /* something stands there */
@@ -317,6 +318,8 @@ static void post_handlers(void)
 
 /* --- puns and evictions --------------------------------------------------------- */
 
+#define FAR(bytes) part_at(HIGH, bytes, sizeof(bytes) - 1, 0)
+
 /* A detour's place that suits plan, near `want`. */
 static uintptr_t place(const struct tl_plan *p, uintptr_t want)
 {
@@ -331,13 +334,13 @@ static uintptr_t leads_to(uint8_t *now, const struct tl_plan *p, uintptr_t at, u
 	unsigned n = off;
 	int32_t rel;
 
-	tl_arch_patch_bytes(p, at, now + (p->start - AT));
+	tl_arch_patch_bytes(p, at, now + (p->start - HIGH));
 	while (now[n] == 0x2e || now[n] == p->prefix)
 		n++;
 	if (now[n] != 0xe9)
 		return 0;
 	memcpy(&rel, now + n + 1, 4);
-	return AT + n + 5 + (uintptr_t)(intptr_t)rel;
+	return HIGH + n + 5 + (uintptr_t)(intptr_t)rel;
 }
 
 static void puns_share_what_follows(void)
@@ -352,7 +355,7 @@ static void puns_share_what_follows(void)
 	for (unsigned i = 0; i < 4; i++) {
 		unsigned forms = 0;
 
-		part_at(AT, row[i].bytes, strlen(row[i].bytes), 0);
+		part_at(HIGH, row[i].bytes, strlen(row[i].bytes), 0);
 		for (int ret = plan_at(BIT(PUN), 0); !ret;
 			ret = tl_arch_plan_next(&plan, &code, BIT(PUN), claimed, NULL)) {
 			uintptr_t at = place(&plan, 0x500000000);
@@ -367,25 +370,25 @@ static void puns_share_what_follows(void)
 		}
 		CHECK(forms == row[i].forms && plan.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
 	}
-	PART(PUSH NOP); /* what stands behind is not known */
+	FAR(PUSH NOP); /* what stands behind is not known */
 	CHECK(plan_at(BIT(PUN), 0) == -TL_E_OUT_OF_REACH);
 }
 
 static void puns_leave_targets_alone(void)
 {
 	/* jne past the lock prefix: the prefix alone is ours, the rest is shared */
-	PART("\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET);
+	FAR("\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET);
 	CHECK(plan_at(BIT(PUN), 0) == 0 && placed(TL_RUNG_PUN, 0, 9, 1) && plan.held == 9);
 	CHECK(plan.fit.mask == 0xffffffff && plan.fit.match == 0x0db10f48);
 	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_BRANCH_INTO);
 	/* one that leads behind the instruction is welcome */
-	PART(MOV3 MOV5 "\x75\xf9" RET);
+	FAR(MOV3 MOV5 "\x75\xf9" RET);
 	CHECK(plan_at(BIT(PUN), 0) == 0 && plan.changed == 3);
 }
 
 static void a_wide_pun_comes_before_a_window(void)
 {
-	PART(SUB4 MOV3 NOP NOP NOP RET);
+	FAR(SUB4 MOV3 NOP NOP NOP RET);
 	CHECK(plan_at(tl_arch_rungs, 0) == 0 && plan.rung == TL_RUNG_PUN && plan.form == 0);
 	plan.why[TL_RUNG_PUN] = -TL_E_OUT_OF_REACH;
 	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, claimed, NULL) == 0 &&
@@ -393,43 +396,79 @@ static void a_wide_pun_comes_before_a_window(void)
 	CHECK(plan.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
 	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, claimed, NULL) == 0 &&
 		plan.rung == TL_RUNG_PUN && plan.form == 1);
-	PART(MOV3 SUB4 NOP NOP NOP RET);
+	FAR(MOV3 SUB4 NOP NOP NOP RET);
 	CHECK(plan_at(tl_arch_rungs, 0) == 0 && plan.rung == TL_RUNG_WINDOW);
 }
 
 static void puns_hold_what_they_share(void)
 {
-	PART(PUSH MOV3 NOP MOV5 RET);
-	claimed_lo = AT + 4, claimed_hi = AT + 5;
+	FAR(PUSH MOV3 NOP MOV5 RET);
+	claimed_lo = HIGH + 4, claimed_hi = HIGH + 5;
 	CHECK(plan_at(BIT(PUN), 0) == -TL_E_NEIGHBOUR);
-	claimed_lo = AT + 5, claimed_hi = AT + 10;
+	claimed_lo = HIGH + 5, claimed_hi = HIGH + 10;
 	CHECK(plan_at(BIT(PUN), 0) == 0);
 }
 
-/* Both jumps, written in their order, lead to their detours; everything else is untouched. */
-static void both_lead(unsigned off)
+/* The same for whatever stands at p->start. */
+static uintptr_t follow(uint8_t *now, const struct tl_plan *p, uintptr_t at)
 {
-	uintptr_t at = place(&plan, 0x400000000 + AT), next;
-	struct tl_plan q = {0};
-	uint8_t now[256];
+	unsigned off = (unsigned)(p->start - HIGH);
 	struct tl_insn i;
 
-	memcpy(now, text, sizeof(now));
-	CHECK(!tl_arch_plan_moved(&plan, at, &code, &q));
-	CHECK(q.start == plan.moved && q.npoints == 0 && q.start >= plan.start + plan.len);
-	next = place(&q, 0x600000000 + AT);
-	if (q.rung == TL_RUNG_RETARGET) {
-		tl_arch_patch_bytes(&q, next, now + (q.start - AT));
-		CHECK(tl_insn_decode(&i, now + (q.start - AT), 16, TL_INSN_64) == q.len);
-		CHECK((uint32_t)tl_insn_target(&i, q.start) == (uint32_t)next);
-	} else {
-		CHECK((uint32_t)leads_to(now, &q, next, (unsigned)(q.start - AT)) ==
-			(uint32_t)next);
+	if (p->rung != TL_RUNG_RETARGET)
+		return leads_to(now, p, at, off);
+	tl_arch_patch_bytes(p, at, now + off);
+	return tl_insn_decode(&i, now + off, 16, TL_INSN_64) == p->len
+		       ? (uintptr_t)tl_insn_target(&i, p->start)
+		       : 0;
+}
+
+enum { MOVES = 3 };
+static unsigned moves[MOVES + 1]; /* ways seen with so many */
+
+/* All jumps, written in their order, lead to their detours; everything else is untouched. */
+static void all_lead(void)
+{
+	struct tl_plan jump[1 + MOVES] = {plan};
+	uintptr_t at[1 + MOVES] = {place(&plan, 0x400000000 + HIGH)};
+	uint8_t now[256];
+	unsigned n = 0;
+
+	for (; jump[n].moved; n++) {
+		CHECK(n < MOVES && !tl_arch_plan_moved(&jump[n], at[n], &code, &jump[n + 1]));
+		CHECK(jump[n + 1].start == jump[n].moved && jump[n + 1].npoints == 0 &&
+			jump[n].moved >= jump[n].start + jump[n].len);
+		at[n + 1] = place(&jump[n + 1], (n + 6) * 0x100000000 + HIGH);
 	}
-	CHECK((uint32_t)leads_to(now, &plan, at, off) == (uint32_t)at);
-	off = (unsigned)(q.start - AT);
-	CHECK(!memcmp(now + plan.len, text + plan.len, off - plan.len));
-	CHECK(!memcmp(now + off + q.changed, text + off + q.changed, 16));
+	memcpy(now, text, sizeof(now));
+	for (unsigned k = n + 1; k--;)
+		CHECK((uint32_t)follow(now, &jump[k], at[k]) == (uint32_t)at[k]);
+	for (unsigned k = 0; k <= n; k++)
+		CHECK((uint32_t)follow(now, &jump[k], at[k]) == (uint32_t)at[k]);
+	for (unsigned k = 0; k <= n; k++)
+		memcpy(now + (jump[k].start - HIGH), jump[k].orig, jump[k].changed);
+	CHECK(!memcmp(now, text, sizeof(now)));
+	moves[n]++;
+}
+
+/* There are many chains of two, and of three: some of them. */
+static void ways_to_move(unsigned len)
+{
+	static const unsigned stride[] = {0, 0, 16, 1000};
+
+	CHECK(plan_at(BIT(EVICT), 0) == 0);
+	do {
+		unsigned before[MOVES + 1], n = 1;
+
+		memcpy(before, moves, sizeof(moves));
+		CHECK(plan.rung == TL_RUNG_EVICT && plan.changed == len);
+		all_lead();
+		if (unit_why)
+			printf("# %u bytes, step %u\n", len, plan.step);
+		while (n < MOVES && before[n] == moves[n])
+			n++;
+		plan.step += stride[n];
+	} while (!unit_why && !tl_arch_plan_next(&plan, &code, BIT(EVICT), claimed, NULL));
 }
 
 static void neighbours_move_away(void)
@@ -438,42 +477,80 @@ static void neighbours_move_away(void)
 	static const char *const second[] = {PUSH, NOP2, MOV3, SUB4, MOV5, CALL,
 		"\x0f\x84\x10\0\0\0", "\xff\x15\x10\0\0\0", "\x48\x8b\x05\x10\0\0\0"};
 	static const unsigned lens[] = {1, 2, 3, 4, 5, 5, 6, 6, 7};
-	unsigned n = 0;
 
 	for (unsigned i = 0; i < 4; i++)
-		for (unsigned k = 0; k < 9; k++) {
+		for (unsigned k = 0; k < 9 && !unit_why; k++) {
 			char bytes[32];
 
 			memset(bytes, 0x90, sizeof(bytes));
 			memcpy(bytes, first[i], i + 1);
 			memcpy(bytes + i + 1, second[k], lens[k]);
-			part_at(AT, bytes, sizeof(bytes), 0);
-			CHECK(plan_at(BIT(EVICT), 0) == 0);
-			do {
-				CHECK(plan.rung == TL_RUNG_EVICT && plan.changed == i + 1);
-				both_lead(0);
-				if (unit_why)
-					printf("# %u, %u, step %u\n", i, k, plan.step);
-				n++;
-			} while (!tl_arch_plan_next(&plan, &code, BIT(EVICT), claimed, NULL));
+			part_at(HIGH, bytes, sizeof(bytes), 0);
+			ways_to_move(i + 1);
 		}
-	printf("# %u ways\n", n);
-	CHECK(n > 500);
+	printf("# %u, %u, %u ways to move one, two, three\n", moves[1], moves[2], moves[3]);
+	if (!unit_why)
+		CHECK(moves[1] > 500 && moves[2] > 500 && moves[3] > 500);
+}
+
+/* Nothing lies as far below a program at 4 MiB as most of these bytes lead. */
+static void chains_where_half_of_the_reach_is_void(void)
+{
+	/* push; push; mov; mov; sub: 53 48 89 fb, 48 89 83 ... */
+	static const char bytes[] =
+		"\x55\x53\x48\x89\xfb\x48\x89\xd7\x48\x83\xec\x18\xc3\x90\x90\x90";
+
+	part_at(AT, bytes, sizeof(bytes) - 1, 0);
+	CHECK(plan_at(BIT(PUN), 0) == -TL_E_OUT_OF_REACH);
+	CHECK(plan_at(BIT(EVICT), 0) == 0 && plan.moved);
+}
+
+/* A return's own bytes end with the padding behind it; the part behind it may be asked for. */
+static const struct tl_code *part_behind(const struct tl_code *c)
+{
+	static uint8_t boundary2[32], target2[32];
+	static struct tl_code next;
+
+	next = (struct tl_code){.start = c->start + c->size + c->after,
+		.size = 16,
+		.known = 16,
+		.text = text + c->size + c->after,
+		.boundary = boundary2,
+		.target = target2};
+	tl_arch_code_walk(&next);
+	return &next;
+}
+
+static void across_the_end_of_a_part(void)
+{
+	PADDED(RET, NOP5);
+	CHECK(plan_at(BIT(WHOLE), 0) == 0 && placed(TL_RUNG_WHOLE, 0, 5, 5));
+	PADDED(RET, NOP2);
+	CHECK(plan_at(BIT(WHOLE), 0) == -TL_E_SHORT_INSN);
+	part_at(HIGH, PUSH RET NOP2, 4, 2);
+	CHECK(plan_at(BIT(PUN), 0) == -TL_E_OUT_OF_REACH); /* nothing is known behind */
+	part_at(HIGH, RET NOP MOV5 MOV5 MOV5 RET, 18, 17);
+	CHECK(code.after == 0);
+	part_at(HIGH, RET, 1, 0);
+	memcpy(text + 1, MOV5 MOV5 MOV5 RET, 16);
+	code.known = 17;
+	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
+	code.behind = part_behind;
+	CHECK(plan_at(BIT(EVICT), 0) == 0 && plan.moved == HIGH + 1);
 }
 
 static void neighbours_that_stay(void)
 {
-	PART(PUSH "\x0f\x0b\x0f\x0b" NOP NOP NOP NOP NOP); /* ud2 */
+	FAR(PUSH "\x0f\x0b\x0f\x0b" NOP NOP NOP NOP NOP); /* ud2 */
 	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
-	PART(PUSH RET);
+	FAR(PUSH RET);
 	CHECK(plan_at(BIT(EVICT), 1) == -TL_E_NO_MOVE); /* the last one */
-	PART(PUSH
-		"\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET); /* a branch past its prefix */
+	FAR(PUSH "\xf0\x48\x0f\xb1\x0d\x00\x00\x00\x00\x75\xf6" RET); /* a branch past its prefix */
 	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
-	PART(PUSH MOV5 RET);
-	claimed_lo = AT + 1, claimed_hi = AT + 2;
+	FAR(PUSH MOV5 RET);
+	claimed_lo = HIGH + 1, claimed_hi = HIGH + 2;
 	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NEIGHBOUR);
-	PART(MOV5 MOV5 RET); /* has room enough */
+	FAR(MOV5 MOV5 RET); /* has room enough */
 	CHECK(plan_at(BIT(EVICT), 0) != 0);
 }
 
@@ -814,6 +891,8 @@ int main(void)
 	RUN(a_wide_pun_comes_before_a_window);
 	RUN(puns_hold_what_they_share);
 	RUN(neighbours_move_away);
+	RUN(chains_where_half_of_the_reach_is_void);
+	RUN(across_the_end_of_a_part);
 	RUN(neighbours_that_stay);
 	RUN(reach_covers_operands);
 	RUN(bytes_of_patches);
