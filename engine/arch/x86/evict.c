@@ -23,7 +23,7 @@ static const struct padding {
 
 /* A move is one of STEPS instructions with one of the paddings. Candidates: chains of one move, of two, of three. */
 enum { MOVES = STEPS * sizeof(paddings) / sizeof(paddings[0]) };
-static const unsigned power[CHAIN + 1] = {1, MOVES, MOVES * MOVES, MOVES * MOVES * MOVES};
+static const unsigned power[CHAIN + 1] = {1, MOVES, MOVES *MOVES, MOVES *MOVES *MOVES};
 
 _Static_assert(X86_EVICTIONS == FORMS * (MOVES + MOVES * MOVES + MOVES * MOVES * MOVES),
 	"forms of our jump, and the moves behind it");
@@ -32,8 +32,10 @@ struct eviction {
 	unsigned form; /* of the first jump */
 	unsigned n; /* moves */
 	unsigned move[CHAIN];
-	unsigned step[CHAIN]; /* tl_plan.step of a jump whose chain are the moves from this one on */
-	unsigned more[CHAIN + 1]; /* further candidates with the same form and so many moves the same */
+	unsigned
+		step[CHAIN]; /* tl_plan.step of a jump whose chain are the moves from this one on */
+	unsigned more[CHAIN +
+		      1]; /* further candidates with the same form and so many moves the same */
 };
 
 /* The jumps of those that go. */
@@ -201,7 +203,8 @@ int x86_try_evict(struct x86_request *r, unsigned which)
 	r->skip = e.more[0];
 	if (ret)
 		return ret;
-	if (x86_own_bytes(r) != plan->len) /* the branch to the inner byte needs what follows, too */
+	if (x86_own_bytes(r) !=
+		plan->len) /* the branch to the inner byte needs what follows, too */
 		return -TL_E_BRANCH_INTO;
 	if (r->claimed(r->arg, plan->start, plan->start + x86_displacement(plan) + 4))
 		return -TL_E_NEIGHBOUR;

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "../../../engine/core/internal.h"
@@ -15,7 +16,8 @@
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
-long plain(long a, long b), shorts(long a), odd(long a), shared(long a);
+long plain(long a, long b), shorts(long a), odd(long a), shared(long a), chained(long a);
+extern char chained_1[], chained_2[], chained_3[];
 extern char odd_mid[], odd_word[], shared_1[], shared_2[], shared_3[], shared_4[], shared_5[];
 
 static volatile bool run_on;
@@ -31,7 +33,8 @@ static void nap(long us)
 static void *runner(void *arg)
 {
 	long (*volatile p)(long, long) = plain;
-	long (*volatile s)(long) = shorts, (*volatile o)(long) = odd, (*volatile h)(long) = shared;
+	long (*volatile s)(long) = shorts, (*volatile o)(long) = odd, (*volatile h)(long) = shared,
+			(*volatile c)(long) = chained;
 
 	(void)arg;
 	for (long n = 0; run_on; n++) {
@@ -39,6 +42,7 @@ static void *runner(void *arg)
 		wrong += s(n) != 2 * n + 3;
 		wrong += o(n) != n + 0x11223344;
 		wrong += h(n) != n + 3;
+		wrong += c(n & 0xffff) != (n & 0xffff) + 12;
 		rounds = rounds + 1;
 	}
 	return NULL;
@@ -70,12 +74,12 @@ static int HANDLER count(struct tl_probe *p, struct tl_regs *regs, struct tl_thr
 	return 0;
 }
 
-enum { PLACES = 7 };
+enum { PLACES = 8 };
 
 static int arm_and_disarm(unsigned flags)
 {
-	void *at[PLACES] = {
-		(void *)plain, (void *)shorts, odd_mid, odd_word, shared_1, shared_2, shared_4};
+	void *at[PLACES] = {(void *)plain, (void *)shorts, odd_mid, odd_word, shared_1, shared_2,
+		shared_4, chained_1};
 	struct tl_probe p[PLACES], *all[PLACES];
 	int ret;
 
@@ -185,6 +189,61 @@ static void shared_bytes_under_a_running_thread(void)
 	CHECK(rungs[TL_RUNG_PUN] + rungs[TL_RUNG_EVICT] == 500);
 }
 
+/* No detour can lie where the bytes of `chained` lead. */
+static void leave_no_room(void)
+{
+	enum { PIECE = 1 << 20 };
+	static const uint8_t top[] = {0x03, 0x04, 0x0b, 0x0c, 0x11};
+
+	for (unsigned i = 0; i < sizeof(top); i++) {
+		uintptr_t at =
+			((uintptr_t)chained & ~(uintptr_t)(PIECE - 1)) + ((uintptr_t)top[i] << 24);
+
+		for (uintptr_t end = at + (18 << 20); at < end; at += PIECE)
+			mmap((void *)at, PIECE, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				-1, 0);
+	}
+}
+
+static bool two_moved(const struct tl_probe *p)
+{
+	const struct tl_patch *moved = p->site->patch->moved;
+
+	return moved && moved->mover == p->site->patch && moved->moved &&
+	       moved->moved->mover == moved && !moved->moved->moved;
+}
+
+/* Two instructions go, one for the other's sake; then a probe comes on one of them. */
+static void a_chain_under_a_running_thread(void)
+{
+	void *near[] = {chained_2, chained_3};
+	uint8_t before[64];
+
+	memcpy(before, (void *)chained, sizeof(before));
+	enter_shared();
+	for (int i = 0; i < 60 && !wrong; i++) {
+		struct tl_probe p = {.addr = chained_1, .pre = count, .flags = TL_PROBE_NO_TRAP};
+		struct tl_probe q = {.addr = near[i & 1], .pre = count};
+		long from = hits;
+
+		wrong += tl_probe_register(&p) || !two_moved(&p);
+		while (!wrong && hits == from)
+			nap(20);
+		wrong += tl_probe_unregister(&p) != 0;
+		p.flags = 0;
+		wrong += tl_probe_register(&p) || !two_moved(&p) || tl_probe_register(&q);
+		nap(20);
+		wrong += tl_probe_unregister(&q) != 0;
+		while (tl_optimizer_run())
+			nap(20);
+		wrong += !two_moved(&p);
+		wrong += tl_probe_unregister(&p) != 0 || p.nmissed + q.nmissed != 0;
+	}
+	leave_shared();
+	CHECK(!memcmp(before, (void *)chained, sizeof(before)));
+}
+
 /* A probe comes and goes on the bytes that another one's jump shares, or whose instruction it moved away. */
 static void a_probe_on_shared_bytes(void)
 {
@@ -290,10 +349,12 @@ static void a_first_hit_is_guarded_too(void)
 
 int main(void)
 {
+	leave_no_room();
 	RUN(jumps_while_the_engine_is_held);
 	RUN(traps_while_the_engine_is_held);
 	RUN(shared_bytes_under_a_running_thread);
 	RUN(a_probe_on_shared_bytes);
+	RUN(a_chain_under_a_running_thread);
 	RUN(a_handler_is_waited_for);
 	RUN(a_first_hit_is_guarded_too);
 	for (int i = 0; i < RP_COUNT; i++)

@@ -34,4 +34,36 @@ shared_5:
 	.cfi_endproc
 	.size	shared, . - shared
 	.skip	32, 0x11
+/*
+ * long chained(long a): a + 12. The bytes behind chained_1, and those behind
+ * the instruction that would have to move, lead to where race.c leaves no
+ * room: two have to move.
+ */
+	.p2align 6
+	.globl	chained
+	.type	chained, @function
+chained:
+	.cfi_startproc
+	lea	1f(%rip), %rax
+	jmp	*%rax
+1:
+	mov	%rdi, %rax
+	lea	2f(%rip), %rcx
+	mov	$0, %edx
+	.globl	chained_1, chained_2, chained_3
+chained_1:
+	push	%rbx
+	.cfi_adjust_cfa_offset 8
+chained_2:
+	lea	12(%rax), %rax
+chained_3:
+	add	(%rcx,%rdx), %eax
+	or	(%rcx,%rdx), %eax
+	pop	%rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size	chained, . - chained
+2:
+	.long	0
 	.section .note.GNU-stack, "", @progbits
