@@ -11,8 +11,8 @@ from support import ALL, attach as attach_module, hits, tap
 
 SCRIPT = '''
 global n, wrong
-probe process("%s").function("work") { n++; if ($b != 1) wrong++ }
-probe process("%s").function("work").return { n++ }
+probe process%s.function("work") { n++; if ($b != 1) wrong++ }
+probe process%s.function("work").return { n++ }
 probe end { printf("hits %%d wrong %%d\\n", n > 100, wrong) }
 '''
 ENTER = '''
@@ -73,8 +73,9 @@ def test_from_outside(ctx):
     time.sleep(0.5)  # its threads are there
     with open('/proc/%d/maps' % pid) as f:
         before = f.read()
-    for i in range(2): # by the process alone, and by its own path of the program
-        s = attach(ctx, (SCRIPT if i else SCRIPT.replace('("%s").f', '.f')) % (('/bin/' + name,) * 2 if i else ()), pid=pid)
+    # By the process alone, by its own path of the program, and by ours.
+    for which in ('', '("/bin/%s")' % name, '("%s/bin/%s")' % (root, name)):
+        s = attach(ctx, SCRIPT % (which, which), pid=pid)
         time.sleep(0.3)
         out, err = finish(s)
         assert out == 'hits 1 wrong 0\n', (out, err)
@@ -89,9 +90,31 @@ def test_from_outside(ctx):
     assert 'calls' in out and p.returncode == 7, (out, p.returncode)
 
 
+def test_other_root(ctx):
+    """The same mounts, another root: the names that the kernel tells are ours, those of the process its own."""
+    if os.getuid():
+        ctx.skip('only root may change the root')
+    path = ctx.target('count')
+    root = small_root(ctx, path)
+    for name in subprocess.run(['ldd', path], stdout=subprocess.PIPE, text=True).stdout.split():
+        if name.startswith('/'):
+            os.makedirs(root + os.path.dirname(name), exist_ok=True)
+            shutil.copy(name, root + name)
+    p = ctx.start(['chroot', root, '/bin/' + os.path.basename(path), '1'], user=None)
+    assert p.stdout.readline().startswith('ready')
+    inner = '/bin/' + os.path.basename(path)
+    for which in ('', '("%s")' % inner, '("%s")' % (root + inner)):
+        s = attach(ctx, SCRIPT % (which, which), pid=p.pid)
+        time.sleep(0.3)
+        out, err = finish(s)
+        assert out == 'hits 1 wrong 0\n', (which, out, err)
+    p.terminate()
+    assert p.wait(20) == 7
+
+
 def module(ctx, path):
     """Compiled outside, where there is a compiler."""
-    script = script_file(ctx, SCRIPT % (path, path))
+    script = script_file(ctx, SCRIPT % (('("%s")' % path,) * 2))
     r = ctx.run(words(ctx, '-p4', '-m', 'inner', script), env=environment(ctx))
     assert r.returncode == 0, r
     return os.path.join(ctx.tmp, 'inner.tap')

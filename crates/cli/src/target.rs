@@ -25,12 +25,7 @@ pub fn of(
         let link = format!("/proc/{pid}/exe");
         match std::fs::read_link(&link) {
             Ok(path) => {
-                // As the process itself would say it, where its root is not ours.
-                let root = std::fs::read_link(format!("/proc/{pid}/root")).unwrap_or_default();
-                let path = match path.strip_prefix(&root) {
-                    Ok(inside) => Path::new("/").join(inside),
-                    Err(_) => path,
-                };
+                let path = trapless_debuginfo::name_inside(pid, &path);
                 let name = path.to_string_lossy();
                 // What the kernel says behind the name of a file that is gone or was replaced.
                 let name = name.strip_suffix(" (deleted)").unwrap_or(&name);

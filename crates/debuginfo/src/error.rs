@@ -151,13 +151,18 @@ impl Error {
             Error::WrongArch { .. } => "use a host tool built for that machine".into(),
             Error::NotLoadable { .. } => "name an executable or a shared library".into(),
             Error::Corrupt { .. } => "install the file again; it may be half-written".into(),
-            Error::NoProgram { name, .. } if Path::new(name).is_file() => {
-                format!("for the file here, write ./{name}")
+            Error::NoProgram { name, .. } => {
+                match (Path::new(name).is_file(), name.contains('/')) {
+                    (true, true) => {
+                        "the process has another root, where this file has another name or \
+                                 is not: `process` alone means its own program"
+                            .into()
+                    }
+                    (true, false) => format!("for the file here, write ./{name}"),
+                    (false, true) => "check the path and its permissions".into(),
+                    (false, false) => "give the full path, or put its folder on PATH".into(),
+                }
             }
-            Error::NoProgram { name, .. } if name.contains('/') => {
-                "check the path and its permissions".into()
-            }
-            Error::NoProgram { .. } => "give the full path, or put its folder on PATH".into(),
             Error::NoLibrary { known, .. } if !known.is_empty() => {
                 format!("the program needs: {}", list(known, 12))
             }

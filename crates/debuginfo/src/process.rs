@@ -210,6 +210,29 @@ pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {
     found
 }
 
+/// What the kernel calls a process's file, as the process itself would say it.
+pub fn name_inside(pid: u32, path: &Path) -> PathBuf {
+    let root = fs::read_link(format!("/proc/{pid}/root")).unwrap_or_default();
+    match path.strip_prefix(&root) {
+        Ok(inside) => Path::new("/").join(inside),
+        Err(_) => path.into(),
+    }
+}
+
+/// The name that a process in another root has for a file of ours, if it has mapped that.
+pub fn mapped_name(pid: u32, file: &Path) -> Option<PathBuf> {
+    let dir = PathBuf::from(format!("/proc/{pid}"));
+    let id = |path: &Path| fs::metadata(path).map(|m| (m.dev(), m.ino())).ok();
+    let wanted = id(file)?;
+    let maps = fs::read(dir.join("maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let names = maps.lines().filter_map(|l| Some(parse_line(l)?.3));
+    names.map(|n| name_inside(pid, &n)).find(|n| {
+        let inside = n.strip_prefix("/").unwrap_or(n);
+        id(&dir.join("root").join(inside)) == Some(wanted)
+    })
+}
+
 fn without_image(dir: &Path) -> &'static str {
     let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
     let zombie = status

@@ -5,6 +5,7 @@ use crate::binary::Binary;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
 use crate::glob;
+use crate::process::{mapped_name, name_inside};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -24,6 +25,8 @@ pub struct SearchPath {
     /// Files that the target runs and that have been removed or replaced since: their names, and
     /// where they can still be read.
     pub removed: Vec<(PathBuf, PathBuf)>,
+    /// The process whose files these are.
+    pub process: Option<u32>,
 }
 
 /// The dynamic linker's own list, glibc's and musl's.
@@ -54,6 +57,7 @@ impl SearchPath {
             debug: vec!["/usr/lib/debug".into()],
             debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|v| !v.is_empty()),
             removed: Vec::new(),
+            process: None,
         }
     }
 
@@ -79,6 +83,7 @@ impl SearchPath {
 
     /// The same files as a process has them mapped.
     pub fn of_process(mut self, pid: u32) -> SearchPath {
+        self.process = Some(pid);
         let removed = crate::process::removed_files(pid);
         self.removed = removed
             .into_iter()
@@ -96,6 +101,17 @@ impl SearchPath {
     /// Is there a file that `host_path` names?
     pub fn exists(&self, path: &Path) -> bool {
         self.readable(path).exists()
+    }
+
+    /// A file by its name in the target, or by ours for one that the target has mapped.
+    fn by_path(&self, path: &Path) -> Option<PathBuf> {
+        let there = self.host_path(path);
+        if self.exists(&there) {
+            return Some(there);
+        }
+        let pid = self.process.filter(|_| self.root != Path::new("/"))?;
+        let name = mapped_name(pid, path).unwrap_or_else(|| name_inside(pid, path));
+        Some(self.host_path(&name)).filter(|p| self.exists(p))
     }
 
     fn elf(&self, path: &Path) -> Result<Elf> {
@@ -132,14 +148,12 @@ impl SearchPath {
     /// A program by path, or by name through PATH.
     pub fn program(&self, name: &str) -> Result<PathBuf> {
         if name.contains('/') {
-            let path = self.host_path(Path::new(name));
-            return match self.exists(&path) {
-                true => Ok(path),
-                false => Err(Error::NoProgram {
+            return self
+                .by_path(Path::new(name))
+                .ok_or_else(|| Error::NoProgram {
                     name: name.into(),
                     looked: Vec::new(),
-                }),
-            };
+                });
         }
         for dir in &self.programs {
             let path = self.host_path(&dir.join(name));
@@ -159,8 +173,7 @@ impl SearchPath {
     /// (it may be opened by `dlopen`).
     pub fn libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<PathBuf>> {
         if pattern.contains('/') {
-            let path = self.host_path(Path::new(pattern));
-            if self.exists(&path) {
+            if let Some(path) = self.by_path(Path::new(pattern)) {
                 return Ok(vec![path]);
             }
         }

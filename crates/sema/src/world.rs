@@ -109,9 +109,11 @@ pub fn is_program(binary: &Binary) -> bool {
 }
 
 fn same_root(pid: u32) -> bool {
-    let ns = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/mnt")).ok();
-    let theirs = ns(&pid.to_string());
-    theirs.is_none() || theirs == ns("self")
+    ["ns/mnt", "root"].iter().all(|link| {
+        let of = |who: &str| std::fs::read_link(format!("/proc/{who}/{link}")).ok();
+        let theirs = of(&pid.to_string());
+        theirs.is_none() || theirs == of("self")
+    })
 }
 
 fn hex(text: &str) -> Vec<u8> {

@@ -104,7 +104,7 @@ tags! {
     FileWrongArch "FILE_WRONG_ARCH" "The program is made for another processor.";
     FileNotProgram "FILE_NOT_PROGRAM" "The file is ELF, but neither a program nor a shared library.";
     FileCorrupt "FILE_CORRUPT" "The file contradicts itself or ends too early.";
-    ProgramUnknown "PROGRAM_UNKNOWN" "No program of this name is in PATH.";
+    ProgramUnknown "PROGRAM_UNKNOWN" "There is no program of this name, or none in PATH.";
     LibraryUnknown "LIBRARY_UNKNOWN" "The program needs no library of this name.";
     ProcessGone "PROCESS_GONE" "The process has ended.";
     ProcessDenied "PROCESS_DENIED" "The process belongs to somebody else.";
