@@ -56,6 +56,36 @@ def test_exit_status_is_in_help(ctx):
         assert re.search(r'^Exit status: ', ctx.run([ctx.bin(tool), '--help']).stdout, re.M), tool
 
 
+def run_as_written(ctx, target, step):
+    """As a reader types it, but against a process of ours; what goes on for ever is interrupted."""
+    step = step.replace('PID', str(target.pid)).replace('1234', str(target.pid)).replace('PROGRAM', target.path)
+    if '-x' in step:
+        step = 'timeout -s INT 2 ' + step.replace('&& ', '&& timeout -s INT 2 ')
+    env = {'PATH': os.path.dirname(ctx.bin('trapless')) + ':' + os.environ['PATH']}
+    p = ctx.run(['bash', '-c', step], timeout=60, env=env)
+    assert p.returncode in (0, 124) and p.stdout.strip(), (step, p.returncode, p.stdout, p.stderr)
+    assert 'error' not in p.stderr.lower(), (step, p.stderr)
+
+
+def test_commands_of_help_and_manual(ctx):
+    """Each works on a stock Debian, with nothing but the scripts that are installed."""
+    told = ctx.run([ctx.bin('trapless'), '--help']).stdout.split('Examples:\n')[1].split('\n\n')[0]
+    told = re.sub(r'  then, .*:\n +', ' && ', told)
+    manual = page(ctx, 'man/trapless.1').split('.SH EXAMPLES\n.nf\n')[1].split('\n.fi')[0]
+    manual = manual.replace('\\-', '-').replace('\\(aq', "'")
+    steps = re.split(r'\n +(?=trapless -)', '\n' + told)[1:] + manual.splitlines()
+    assert len(steps) == 8, steps
+    for name in os.listdir(os.path.join(ctx.root, 'examples')):
+        if name.endswith('.stp'):
+            shutil.copy(os.path.join(ctx.root, 'examples', name), ctx.tmp)
+    with open(os.path.join(ctx.tmp, 'calls.stp'), 'w') as f:
+        f.write('global n  probe process.function("sell") { n++ }  probe end { println(n) }')
+    target = Selling(ctx)
+    for step in steps:
+        run_as_written(ctx, target, step.replace('calls.stp', '-x 1234 calls.stp'))
+    target.end()
+
+
 def test_commands_of_the_readme(ctx):
     """The five steps, from the third on, against a process of ours."""
     target = Selling(ctx)
@@ -64,12 +94,6 @@ def test_commands_of_the_readme(ctx):
     steps = re.findall(r'^    (bin/trapless .*?(?:\n     +.*?)*)$', text, re.M)
     assert len(steps) >= 3, steps
     for step in steps:
-        step = step.replace('bin/', ctx.root + '/bin/').replace('examples/', ctx.root + '/examples/')
-        step = step.replace('PID', str(target.pid)).replace('PROGRAM', target.path)
-        if '-x' in step:
-            step = 'timeout -s INT 2 ' + step.replace('&& ', '&& timeout -s INT 2 ')
-        p = ctx.run(['bash', '-c', step], timeout=60)
-        assert p.returncode in (0, 124) and p.stdout.strip(), (step, p.returncode, p.stdout, p.stderr)
-        assert 'error' not in p.stderr, (step, p.stderr)
+        run_as_written(ctx, target, step.replace('bin/', '').replace('examples/', ctx.root + '/examples/'))
     target.end()
 

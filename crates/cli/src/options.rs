@@ -121,10 +121,11 @@ pub struct Options {
 
 const EXAMPLES: &str = "\
 Examples:
-  trapless -e 'probe process.function(\"main\") { println(pp()) }' -c 'git status'
-  trapless -x 1234 -e 'probe process.library(\"libc.so*\").function(\"malloc\") { n <<< int_arg(1) }
-                       global n  probe end { print(@hist_log(n)) }'
-  trapless -l 'process(\"/usr/bin/git\").function(\"cmd_*\")'
+  trapless -c 'ls -l /' -e 'global n  probe end { print(@hist_log(n)) }
+      probe process.library(\"libc.so.6\").function(\"malloc\") { n <<< ulong_arg(1) }'
+  trapless -x 1234 -e 'global n  probe end { println(n) }
+      probe process.library(\"libc.so.6\").function(\"malloc\") { n++ }'
+  trapless -l 'process(\"bash\").function(\"*alias*\")'
   trapless -p4 -m calls calls.stp        then, where there is no compiler:
   trapless-run calls.tap -x 1234
 
