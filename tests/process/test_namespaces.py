@@ -13,7 +13,7 @@ SCRIPT = '''
 global n, wrong
 probe process%s.function("work") { n++; if ($b != 1) wrong++ }
 probe process%s.function("work").return { n++ }
-probe end { printf("hits %%d wrong %%d\\n", n > 100, wrong) }
+probe end { printf("hits %%d wrong %%d\\n", n > 0, wrong) }
 '''
 ENTER = '''
 set -e
