@@ -60,7 +60,7 @@ static struct tl_ctl *read_block(struct guardian *g, uint64_t at)
 /* Its helper may still be at work; it ends at its next question, which nobody hears. */
 static bool helper_ended(struct guardian *g, const struct tl_ctl *c)
 {
-	double end = now_ms() + PATIENCE_MS;
+	double end = now_ms() + HEIRS_PATIENCE_MS; /* nothing can be done before that */
 	pid_t tid = (pid_t)c->helper;
 
 	while (tid && thread_find(g, tid) && !target_ended(g) && now_ms() < end)

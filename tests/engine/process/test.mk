@@ -8,16 +8,17 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked throw tails race mappings args args-clang args-asan args-ubsan reserve reserve-so shadow \
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked crowd throw tails race mappings args args-clang args-asan args-ubsan reserve reserve-so shadow \
 	headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; $(PROCESS_TEST_OUT)/probe; $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
-	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; \
+	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; $(PROCESS_TEST_OUT)/crowd; $(PROCESS_TEST_OUT)/crowd traps; \
 	$(PROCESS_TEST_OUT)/args; $(PROCESS_TEST_OUT)/args traps; $(PROCESS_TEST_OUT)/args-clang; \
 	$(PROCESS_TEST_OUT)/args-asan; $(PROCESS_TEST_OUT)/args-ubsan traps; \
 	$(PROCESS_TEST_OUT)/reserve; $(PROCESS_TEST_OUT)/reserve traps; $(PROCESS_TEST_OUT)/reserve-so; $(PROCESS_TEST_OUT)/shadow; \
 	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; $(PROCESS_TEST_OUT)/mappings; \
-	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long
+	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long; \
+	long: $(PROCESS_TEST_OUT)/crowd long; long: $(PROCESS_TEST_OUT)/crowd traps long
 
 PROCESS_TEST_HDRS := tests/unit.h tests/engine/process/start.h
 
@@ -32,7 +33,7 @@ $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
 
-$(PROCESS_TEST_OUT)/probe: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
+$(addprefix $(PROCESS_TEST_OUT)/, probe crowd): $(PROCESS_TEST_OUT)/%: tests/engine/process/%.c tests/engine/process/targets.S $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
 
