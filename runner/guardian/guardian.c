@@ -113,11 +113,11 @@ static int watch(struct guardian *g)
 	while (!target_ended(g) && !g->leave) {
 		bool event;
 
+		session_watch(g);
 		g->watching = true;
 		event = next_event(g);
 		g->watching = false;
 		session_follow(g);
-		session_watch(g);
 		if (!event)
 			continue;
 		if (launch_step_due(g)) {

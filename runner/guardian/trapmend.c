@@ -11,7 +11,7 @@
  * that changes it is watched, by a breakpoint too. Where no such place is
  * found (or a program makes that call by itself), it is looked at every few
  * milliseconds while hits come. Where no probe needs breakpoints, all this
- * begins with the first fault of a handler.
+ * begins behind the arming, and only for handlers that may fault.
  *
  * Whether the signal was blocked cannot be read after the fact. It is known of
  * threads whose mask has not changed since it was last seen whole (attach,
@@ -307,14 +307,38 @@ int action_watch(struct guardian *g)
 	return ret < 0 ? ret : 0;
 }
 
-/* The first fault of a handler: others may follow. A program that has jailed itself gets no thread of ours for that. */
+static bool imports(const struct guardian *g, const char *with)
+{
+	const struct module *m = g->mod;
+	uint32_t i;
+
+	for (i = 0; i < m->nimports && !begins(module_string(m, m->imports[i].name), with); i++)
+		;
+	return i < m->nimports;
+}
+
+/* Handlers that follow the program's pointers, or ask us. */
+static bool handlers_may_cause_them(const struct guardian *g)
+{
+	return imports(g, "tl_load") || imports(g, "tl_user_") || imports(g, "tl_execname");
+}
+
+static bool watch_is_due(const struct guardian *g)
+{
+	bool begun = !g->launched || g->started;
+
+	return g->armed && !g->action_watched && !g->watch_tried &&
+	       (g->faulted || (begun && handlers_may_cause_them(g)));
+}
+
+/* Behind the arming, which is not to wait for it; or the first fault of a handler: others may follow. A program that has jailed itself gets no thread of ours for that. */
 void session_watch(struct guardian *g)
 {
 	double at = now_ms();
 
-	if (!g->armed || !g->faulted || g->action_watched || g->watch_tried)
+	if (!watch_is_due(g))
 		return;
-	g->watch_tried = true;
+	g->watch_tried = g->faulted = true;
 	if (!is_filtered(eye_of(g)) && helper_start(g, NULL)) {
 		if (!maps_read(g) && !images_read(g)) /* the C library may have come since */
 			action_watch(g);

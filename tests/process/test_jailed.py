@@ -112,14 +112,23 @@ probe end { printf("calls %%d bad %%d\\n", n, bad) }
 
 def test_faults_stay_ours(ctx):
     """Reading what is not there: the program's own handlers of such faults never hear of it, and are still there."""
+    faults(ctx, 'wait')
+
+
+def test_handlers_set_later_stay(ctx):
+    """Set after we came, the first bad read comes while its signal is blocked: the kernel resets the handler then."""
+    faults(ctx, 'late')
+
+
+def faults(ctx, how):
     path = ctx.target('faulty')
-    p = start(ctx, path, 200, 'wait')
+    p = start(ctx, path, 200, how)
     s = attach(ctx, FAULTY % path, pid=p.pid)
+    if 'traps' not in ctx.variant:  # else from the start
+        assert any(line.startswith('  watch ') for line in s.stderr)
     p.stdin.write('\n')
     p.stdin.flush()
     assert p.stdout.readline() == 'half\n'
-    if 'traps' not in ctx.variant:  # else from the start
-        assert any(line.startswith('  watch ') for line in s.stderr)
     out, _ = p.communicate('\n', timeout=60)
     assert (p.returncode, out) == (7, 'right 600\n'), (p.returncode, out)
     out, err = finish(s, sig=None)
@@ -136,4 +145,4 @@ def test_faults_stay_ours_launched(ctx):
 test_launched.variants = test_session_ends_first.variants = ALL
 test_attached_as_root.variants = ('opt', 'traps')
 test_attach_is_refused.variants = ('nobody', 'nobody-traps')
-test_faults_stay_ours.variants = ALL
+test_faults_stay_ours.variants = test_handlers_set_later_stay.variants = ALL

@@ -2,7 +2,7 @@
 /*
  * Works on pointers to nowhere, which it does not follow itself, with SIGSEGV and SIGBUS handled, ignored or default,
  * blocked or not: mask and dispositions have to stay. Prints how many rounds were right. With `wait` each half of
- * them begins with a line of input.
+ * them begins with a line of input; with `late`, too, and only then it sets its handlers.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -77,6 +77,12 @@ static int round_is_right(long i, void (*handler)(int), int how)
 	       is(SIGBUS, handler);
 }
 
+static void handle(void)
+{
+	set(SIGSEGV, on_fault);
+	set(SIGBUS, on_fault);
+}
+
 static void wait_for_line(int wait)
 {
 	char line[16];
@@ -87,18 +93,21 @@ static void wait_for_line(int wait)
 
 int main(int argc, char **argv)
 {
-	int i, n = atoi(argv[1]), right = 0;
+	int i, n = atoi(argv[1]), right = 0, late;
 	void (*const handlers[])(int) = {on_fault, SIG_DFL, SIG_IGN};
 	FILE *f = tmpfile();
 
 	cut = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(f), 0);
-	set(SIGSEGV, on_fault);
-	set(SIGBUS, on_fault);
+	late = argc > 2 && !strcmp(argv[2], "late");
+	if (!late)
+		handle();
 	puts("ready");
 	fflush(stdout);
 	wait_for_line(argc > 2);
-	for (i = 0; i < n; i++) { /* dispositions as when we were come to */
-		right += round_is_right(i, on_fault, i & 1);
+	if (late)
+		handle();
+	for (i = 0; i < n; i++) { /* dispositions as when we were come to, or set since */
+		right += round_is_right(i, on_fault, (i & 1) ^ late);
 		right += faults_itself(NULL) && faults_itself(cut);
 	}
 	puts("half");
