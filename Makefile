@@ -24,7 +24,7 @@ help:
 	@echo 'make check-loop T=WORD  the same until it fails'
 	@echo 'make check-long       the long proofs too'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
-	@echo 'make bench            what a hit costs, and how long until a script is armed'
+	@echo 'make bench            what a hit costs, how long until a script is armed, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: Debian's kernel of that series)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
@@ -110,10 +110,11 @@ fix:
 	mk/format
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
 
-bench: all $(BUILD)/bench/own
+bench: all $(BUILD)/bench/own $(BUILD)/bench/massive
 	@mk/deps bench
 	bench/run
 	bench/start
+	$(BUILD)/bench/massive
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all install-lib

@@ -8,6 +8,6 @@ endif
 bench-own: $(BUILD)/bench/own
 	$(BUILD)/bench/own
 
-$(BUILD)/bench/own: bench/own.c bench/ticks.h $(LIB_OUT)/libtrapless.a
+$(BUILD)/bench/own $(BUILD)/bench/massive: $(BUILD)/bench/%: bench/%.c bench/ticks.h $(LIB_OUT)/libtrapless.a
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -falign-functions=64 -falign-loops=64 -Iinclude $(CFLAGS) -o $@ $(filter-out %.h,$^)

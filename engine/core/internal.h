@@ -170,6 +170,7 @@ struct tl_batch {
 	struct tl_patch *old, *fresh;
 	struct tl_site *bad; /* the site that was refused */
 	bool again; /* plan anew what would still serve */
+	bool check; /* sites that nobody wants yet too, so that enabling them later is no surprise */
 	bool careful; /* no windows over places that threads may come back to */
 	bool no_windows; /* nor any other new one: somebody cannot be stopped */
 	bool blocked; /* somebody stood inside a window; its sites are shy now */

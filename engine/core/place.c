@@ -426,11 +426,12 @@ int tl_place_all(struct tl_batch *b)
 	tl_func_forget(&tl_core.func);
 	for (size_t i = 0; i < b->nsites; i++) {
 		struct tl_site *s = b->sites[i];
-		int ret;
+		int ret = 0;
 
-		if (!s->want || s->planned || (s->patch && !s->patch->pulled))
-			continue;
-		ret = tl_place_site(b, i);
+		if (s->want && !s->planned && (!s->patch || s->patch->pulled))
+			ret = tl_place_site(b, i);
+		else if (!s->want && b->check)
+			ret = tl_site_check(s);
 		if (ret)
 			return worst(b, s, ret);
 	}

@@ -199,20 +199,6 @@ static size_t index_of(struct tl_probe **probes, size_t n, const struct tl_site 
 	return 0;
 }
 
-/* Probes that stay off are checked too, so that enabling them later is no surprise. */
-static int check_disabled(struct tl_probe **probes, size_t n, size_t *failed)
-{
-	for (size_t i = 0; i < n; i++) {
-		int ret = probes[i]->reserved & ENABLED ? 0 : tl_site_check(probes[i]->site);
-
-		if (ret) {
-			*failed = i;
-			return ret;
-		}
-	}
-	return 0;
-}
-
 static void note_refusal(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why)
 {
 	(void)arg;
@@ -272,10 +258,9 @@ int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int
 	}
 	tl_func_forget(&tl_core.func);
 	ret = refresh(&b, probes, n);
-	if (!ret)
-		ret = check_disabled(probes, n, failed);
 	if (ret)
 		goto undo;
+	b.check = true;
 	ret = tl_batch_commit(&b);
 	if (ret) {
 		*failed = b.bad ? index_of(probes, n, b.bad) : 0;
@@ -425,77 +410,115 @@ int tl_probe_unregister(struct tl_probe *p)
 
 /* --- on and off ------------------------------------------------------------------------ */
 
-static int enable_locked(struct tl_probe *p)
+/* Those of them in state `from`, on their way to `to`. */
+static void move_all(
+	struct tl_probe **probes, size_t n, enum tl_probe_state from, enum tl_probe_state to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (probes[i]->state == from)
+			tl_probe_move(probes[i], from, to);
+}
+
+static void want_all(struct tl_probe **probes, size_t n, enum tl_probe_state from, bool on)
+{
+	for (size_t i = 0; i < n; i++)
+		if (probes[i]->state == from)
+			probes[i]->reserved =
+				(probes[i]->reserved & ~(uint32_t)ENABLED) | (on ? ENABLED : 0);
+}
+
+/* Each is on or off. 0, or -TL_E_ and *failed. */
+static int begin_switch(struct tl_batch *b, struct tl_probe **probes, size_t n, size_t *failed)
+{
+	int ret = tl_core.ready ? tl_images_refresh() : 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		if (probes[i]->state != TL_PROBE_ARMED && probes[i]->state != TL_PROBE_OFF) {
+			*failed = i;
+			ret = -TL_E_STATE;
+		}
+	return ret ? ret : tl_batch_init(b, n);
+}
+
+static int enable_locked(struct tl_probe **probes, size_t n, size_t *failed)
 {
 	struct tl_batch b;
-	int ret = tl_core.ready ? tl_images_refresh() : 0;
+	int ret = begin_switch(&b, probes, n, failed);
 
 	if (ret)
 		return ret;
-	if (p->state == TL_PROBE_ARMED)
-		return 0;
-	if (p->state != TL_PROBE_OFF)
-		return -TL_E_STATE;
-	ret = tl_batch_init(&b, 1);
-	if (ret)
-		return ret;
-	p->reserved |= ENABLED;
-	ret = refresh(&b, &p, 1);
+	want_all(probes, n, TL_PROBE_OFF, true);
+	ret = refresh(&b, probes, n);
 	if (!ret)
 		ret = tl_batch_commit(&b);
 	if (!ret) {
-		tl_probe_move(p, TL_PROBE_OFF, TL_PROBE_ARMED);
-		tl_site_publish(p->site);
+		move_all(probes, n, TL_PROBE_OFF, TL_PROBE_ARMED);
+		for (size_t i = 0; i < n; i++)
+			tl_site_publish(probes[i]->site);
 	} else {
-		p->reserved &= ~(uint32_t)ENABLED;
-		tl_site_wants(p->site);
+		*failed = b.bad ? index_of(probes, n, b.bad) : 0;
+		want_all(probes, n, TL_PROBE_OFF, false);
+		for (size_t i = 0; i < n; i++)
+			tl_site_wants(probes[i]->site);
 	}
 	finish(&b);
 	return ret;
 }
 
-static int disable_locked(struct tl_probe *p)
+static int disable_locked(struct tl_probe **probes, size_t n)
 {
 	struct tl_batch b;
-	int ret = tl_core.ready ? tl_images_refresh() : 0;
+	size_t unused;
+	int ret = begin_switch(&b, probes, n, &unused);
 
 	if (ret)
 		return ret;
-	if (p->state == TL_PROBE_OFF)
-		return 0;
-	if (p->state != TL_PROBE_ARMED)
-		return -TL_E_STATE;
-	ret = tl_batch_init(&b, 1);
-	if (ret)
-		return ret;
-	p->reserved &= ~(uint32_t)ENABLED;
-	tl_site_fold_missed(p->site);
-	tl_probe_move(p, TL_PROBE_ARMED, TL_PROBE_OFF);
-	ret = take_down(&b, &p, 1);
+	want_all(probes, n, TL_PROBE_ARMED, false);
+	for (size_t i = 0; i < n; i++)
+		tl_site_fold_missed(probes[i]->site);
+	move_all(probes, n, TL_PROBE_ARMED, TL_PROBE_OFF);
+	ret = take_down(&b, probes, n);
 	if (ret)
 		tl_core.leftovers = true;
 	finish(&b);
 	return ret;
 }
 
-int tl_probe_enable(struct tl_probe *p)
+int tl_probes_enable(struct tl_probe **probes, size_t n, size_t *failed)
+{
+	size_t at = 0;
+	int ret;
+
+	if (!probes || !n)
+		return n ? -TL_E_INVAL : 0;
+	tl_os_lock();
+	ret = enable_locked(probes, n, &at);
+	tl_os_unlock();
+	if (ret && failed)
+		*failed = at;
+	return ret;
+}
+
+int tl_probes_disable(struct tl_probe **probes, size_t n)
 {
 	int ret;
 
+	if (!probes || !n)
+		return n ? -TL_E_INVAL : 0;
 	tl_os_lock();
-	ret = enable_locked(p);
+	ret = disable_locked(probes, n);
 	tl_os_unlock();
 	return ret;
 }
 
+int tl_probe_enable(struct tl_probe *p)
+{
+	return tl_probes_enable(&p, 1, NULL);
+}
+
 int tl_probe_disable(struct tl_probe *p)
 {
-	int ret;
-
-	tl_os_lock();
-	ret = disable_locked(p);
-	tl_os_unlock();
-	return ret;
+	return tl_probes_disable(&p, 1);
 }
 
 /* Every jump that is not insisted on. 0 or -TL_E_, nothing changed. */

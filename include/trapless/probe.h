@@ -121,9 +121,11 @@ int tl_probes_register_each(struct tl_probe **probes, size_t n, int *results);
 int tl_probe_unregister(struct tl_probe *p);
 int tl_probes_unregister(struct tl_probe **probes, size_t n);
 
-/* Switch one on or off while it stays registered. Sleeps. */
+/* Switch one or many on or off while they stay registered. To enable many: all or nothing, as above. Sleeps. */
 int tl_probe_enable(struct tl_probe *p);
 int tl_probe_disable(struct tl_probe *p);
+int tl_probes_enable(struct tl_probe **probes, size_t n, size_t *failed);
+int tl_probes_disable(struct tl_probe **probes, size_t n);
 /* All at once: disabled probes go silent without their text changing. Any context. */
 void tl_probes_silence(bool silent);
 /*

@@ -160,6 +160,33 @@ static void disabled_from_the_start(void)
 	CHECK(clean());
 }
 
+static void many_are_switched_at_once(void)
+{
+	struct tl_probe p, q, r, *all[] = {&p, &q, &r, &p};
+	size_t failed = 99;
+
+	program();
+	p = probe_at(0, 14, count_hit);
+	q = probe_at(6, 14, count_hit);
+	r = probe_at(0, 14, count_hit);
+	p.flags = q.flags = TL_PROBE_DISABLED;
+	CHECK(tl_probes_register(all, 3, NULL) == 0);
+	CHECK(runs_right() && hits == 1);
+	fake.fail_text = true;
+	CHECK(tl_probes_enable(all, 4, NULL) == -TL_E_TEXT_RO);
+	fake.fail_text = false;
+	CHECK(p.state == TL_PROBE_OFF && q.state == TL_PROBE_OFF && r.state == TL_PROBE_ARMED);
+	CHECK(runs_right() && hits == 2);
+	CHECK(tl_probes_enable(all, 4, NULL) == 0); /* the third is on, the first is named twice */
+	CHECK(runs_right() && hits == 5);
+	CHECK(tl_probes_disable(all, 4) == 0 && !memcmp(before, fake_text, FAKE_TEXT));
+	CHECK(tl_probe_unregister(&q) == 0);
+	CHECK(tl_probes_enable(all, 3, &failed) == -TL_E_STATE && failed == 1);
+	CHECK(p.state == TL_PROBE_OFF && !memcmp(before, fake_text, FAKE_TEXT));
+	CHECK(tl_probe_unregister(&p) == 0 && tl_probe_unregister(&r) == 0);
+	CHECK(clean());
+}
+
 static void refusals_change_nothing(void)
 {
 	struct tl_probe p, q, *both[2] = {&p, &q};
@@ -362,6 +389,7 @@ int main(void)
 	RUN(post_handlers_see_the_result);
 	RUN(many_probes_at_one_place);
 	RUN(disabled_from_the_start);
+	RUN(many_are_switched_at_once);
 	RUN(refusals_change_nothing);
 	RUN(silence_keeps_the_text);
 	RUN(on_and_off_forever_takes_no_memory);
