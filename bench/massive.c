@@ -30,10 +30,10 @@ enum { SITES = 40000, ON = SITES / 2, STEP = 16, ROUNDS = 7, CALLS = 200000, REP
 #define MANY(code) ".cfi_startproc\n" code "	ret\n.cfi_endproc\n.p2align 4\n"
 __asm__(".text\n.p2align 4\nmany:\n.rept 10000\n" /* times four */
 	MANY("	endbr64\n	lea (%rdi),%rax\n")
-	MANY("	push %rbp\n	mov %rsp,%rbp\n	mov %rdi,%rax\n	pop %rbp\n")
-	MANY("	sub $8,%rsp\n	mov %rdi,%rax\n	add $8,%rsp\n")
-	MANY("	mov $0,%eax\n	lea (%rax,%rdi),%rax\n")
-	".endr\n" FUNCTION(hot, LEA_RET));
+		MANY("	push %rbp\n	mov %rsp,%rbp\n	mov %rdi,%rax\n	pop %rbp\n")
+			MANY("	sub $8,%rsp\n	mov %rdi,%rax\n	add $8,%rsp\n")
+				MANY("	mov $0,%eax\n	lea (%rax,%rdi),%rax\n") ".endr\n" FUNCTION(
+					hot, LEA_RET));
 extern char many[] __attribute__((visibility("hidden")));
 long hot(long a, long b);
 
@@ -52,7 +52,19 @@ static int HANDLER count(struct tl_probe *p, struct tl_regs *regs, struct tl_thr
 /* --- what is measured ---------------------------------------------------------- */
 
 enum figure {
-	RAW, INIT, AT_ONCE, AWAY_AT_ONCE, REGISTER, ENABLE, DISABLE, UNREGISTER, MEMORY, HIT_1, HIT_1000, HIT_ALL, FIGURES
+	RAW,
+	INIT,
+	AT_ONCE,
+	AWAY_AT_ONCE,
+	REGISTER,
+	ENABLE,
+	DISABLE,
+	UNREGISTER,
+	MEMORY,
+	HIT_1,
+	HIT_1000,
+	HIT_ALL,
+	FIGURES
 };
 static const struct {
 	const char *name, *unit;
@@ -99,7 +111,8 @@ static int store_bare(void)
 {
 	size_t size = (size_t)SITES * STEP + 8192;
 	char *page = (char *)((uintptr_t)many & ~4095ul);
-	int ret = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	int ret =
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 
 	ret |= mprotect(page, size, PROT_READ | PROT_WRITE | PROT_EXEC);
 	for (int i = 0; i < SITES && !ret; i += 2) {
@@ -114,8 +127,9 @@ static int store_bare(void)
 static void fill(uint32_t off)
 {
 	for (int i = 0; i < SITES; i++) {
-		probes[i] = (struct tl_probe){
-			.addr = many + (long)i * STEP, .pre = count, .flags = i & 1 ? TL_PROBE_DISABLED : off};
+		probes[i] = (struct tl_probe){.addr = many + (long)i * STEP,
+			.pre = count,
+			.flags = i & 1 ? TL_PROBE_DISABLED : off};
 		all[i] = &probes[i];
 		if (!(i & 1))
 			half[i / 2] = &probes[i];
@@ -229,7 +243,8 @@ int main(int argc, char **argv)
 
 	if (rounds < 1)
 		return 1;
-	columns = mmap(NULL, (size_t)rounds * sizeof(*columns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	columns = mmap(NULL, (size_t)rounds * sizeof(*columns), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (columns == MAP_FAILED)
 		return 1;
 	for (int i = 0; i < rounds; i++) {

@@ -27,6 +27,8 @@ _Static_assert(TL_THREAD_HASH_MUL <= INT32_MAX, "imul's constant is signed");
 _Static_assert(sizeof(struct tl_thread) == 1 << TL_THREAD_SHIFT, "an entry's size");
 _Static_assert(offsetof(struct tl_gate, open) == 0, "the gate word is the gate");
 
+enum { ALIGNMENT = 8 }; /* of constants, and what it may take */
+
 enum cond { CC_B = 2, CC_E = 4, CC_NE = 5, CC_NS = 9 };
 
 /* What all points of one detour have in common. */
@@ -164,16 +166,35 @@ static void save_flags(struct x86_emit *e, const struct shape *s)
 	store(e, RAX, RSP, R(flags));
 }
 
+/* The registers of the frame stored (89) or loaded (8b): the same bytes in every detour. */
+static void all_regs(struct x86_emit *e, uint8_t op, bool full)
+{
+	static struct {
+		uint8_t code[8 * (COUNT(clobbered) + COUNT(preserved))];
+		size_t n;
+	} once[2][2];
+	uint8_t *code = once[op == 0x89][full].code;
+	size_t n = once[op == 0x89][full].n;
+
+	if (!n) {
+		struct x86_emit made = {.buf = code, .max = sizeof(once[0][0].code)};
+
+		for (size_t i = 0; i < COUNT(clobbered); i++)
+			x86_mem(&made, op, clobbered[i].reg, RSP, clobbered[i].off);
+		for (size_t i = 0; full && i < COUNT(preserved); i++)
+			x86_mem(&made, op, preserved[i].reg, RSP, preserved[i].off);
+		n = once[op == 0x89][full].n = made.n;
+	}
+	x86_bytes(e, code, n);
+}
+
 static void save(struct x86_emit *e, const struct shape *s, const struct call *c)
 {
 	lea(e, RSP, RSP, -BELOW);
 	store(e, RAX, RSP, R(ax));
 	if (!s->df)
 		OP(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
-	for (size_t i = 0; i < COUNT(clobbered); i++)
-		store(e, clobbered[i].reg, RSP, clobbered[i].off);
-	for (size_t i = 0; s->full && i < COUNT(preserved); i++)
-		store(e, preserved[i].reg, RSP, preserved[i].off);
+	all_regs(e, 0x89, s->full);
 	save_flags(e, s);
 	lea(e, RSI, RSP, BELOW + c->pushed);
 	store(e, RSI, RSP, R(sp));
@@ -197,10 +218,7 @@ static void load_state(struct x86_emit *e, const struct shape *s)
 		OP(e, 0x8a, 0x64, 0x24, R(flags)); /* mov flags(%rsp),%ah */
 		OP(e, 0x9e); /* sahf */
 	}
-	for (size_t i = 0; s->full && i < COUNT(preserved); i++)
-		load(e, preserved[i].reg, RSP, preserved[i].off);
-	for (size_t i = 0; i < COUNT(clobbered); i++)
-		load(e, clobbered[i].reg, RSP, clobbered[i].off);
+	all_regs(e, 0x8b, s->full);
 	load(e, RAX, RSP, R(ax));
 }
 
@@ -575,8 +593,16 @@ static bool marks_of(const struct tl_plan *plan, const struct tl_detour_env *env
 	return emit(&e, plan, env) >= 0;
 }
 
-/* Built once in the longest forms; the real one can only be shorter, but for alignment. */
-size_t tl_arch_detour_bound(const struct tl_plan *plan)
+/* Where it may lie, aligned. */
+static uintptr_t lowest(const struct tl_plan *plan)
+{
+	uintptr_t at = plan->start > plan->reach_lo ? plan->start : plan->reach_lo;
+
+	return at & ~(uintptr_t)(ALIGNMENT - 1);
+}
+
+/* In the longest forms; the real one can only be shorter, but for alignment. */
+static size_t longest(const struct tl_plan *plan)
 {
 	const struct tl_detour_env any = {
 		.enter_slow =
@@ -585,12 +611,63 @@ size_t tl_arch_detour_bound(const struct tl_plan *plan)
 		.fast_key = true,
 	};
 	uint8_t buf[TL_DETOUR_MAX];
-	uintptr_t at = plan->start > plan->reach_lo ? plan->start : plan->reach_lo;
-	struct x86_emit e = {
-		.buf = buf, .at = at & ~(uintptr_t)7, .max = TL_DETOUR_MAX, .longest = true};
+	struct x86_emit e = {.buf = buf, .at = lowest(plan), .max = TL_DETOUR_MAX, .longest = true};
 	int size = emit(&e, plan, &any);
 
-	return size < 0 ? SIZE_MAX : (size_t)size + 8;
+	return size < 0 ? SIZE_MAX : (size_t)size + ALIGNMENT;
+}
+
+/* Of one point without a post handler, around the displaced instructions: depends on its shape alone. */
+static size_t longest_around(const struct tl_plan *plan)
+{
+	static uint16_t known[16];
+	const uintptr_t anywhere = 4096;
+	const uint8_t nop = 0x90;
+	unsigned flags = plan->points[0].flags;
+	unsigned shape = (flags & TL_PROBE_REGS ? 1u : 0) | (flags & TL_PROBE_BIG_STACK ? 2u : 0) |
+			 (plan->port & X86_PORT_DF ? 4u : 0) | (plan->early ? 8u : 0);
+
+	if (!known[shape]) {
+		struct tl_plan bare = {.rung = TL_RUNG_WINDOW,
+			.port = plan->port,
+			.npoints = 1,
+			.len = sizeof(nop),
+			.early = plan->early,
+			.start = anywhere,
+			.orig = {nop},
+			.points = {{.addr = anywhere, .flags = flags}}};
+
+		known[shape] = (uint16_t)longest(&bare);
+	}
+	return known[shape];
+}
+
+/* The displaced instructions alone. */
+static size_t longest_displaced(const struct tl_plan *plan)
+{
+	uint8_t buf[TL_DETOUR_MAX];
+	struct x86_emit e = {.buf = buf, .at = lowest(plan), .max = sizeof(buf), .longest = true};
+	struct tl_insn i;
+
+	for (size_t off = 0; off < plan->len; off += i.len) {
+		if (!tl_insn_decode(&i, plan->orig + off, plan->len - off, TL_INSN_64))
+			return SIZE_MAX;
+		x86_displace(&e, &i, plan->start + off);
+		if (tl_insn_ends_block(&i) && plan->start + off >= plan->points[0].addr)
+			break;
+	}
+	x86_finish(&e);
+	return e.err ? SIZE_MAX : e.n + ALIGNMENT;
+}
+
+size_t tl_arch_detour_bound(const struct tl_plan *plan)
+{
+	size_t displaced;
+
+	if (plan->npoints != 1 || plan->points[0].post || plan->rung == TL_RUNG_RETARGET)
+		return longest(plan);
+	displaced = longest_displaced(plan);
+	return displaced == SIZE_MAX ? SIZE_MAX : longest_around(plan) + displaced;
 }
 
 uintptr_t tl_arch_ip_to_text(

@@ -10,6 +10,10 @@ void x86_bytes(struct x86_emit *e, const void *b, size_t n)
 		e->err = -TL_E_LIMIT;
 		return;
 	}
+	for (; n >= sizeof(uint64_t); n -= sizeof(uint64_t), p += sizeof(uint64_t)) {
+		__builtin_memcpy(e->buf + e->n, p, sizeof(uint64_t));
+		e->n += sizeof(uint64_t);
+	}
 	while (n--)
 		e->buf[e->n++] = *p++;
 }
