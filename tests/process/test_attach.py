@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 
+import scripted
 from support import ALL, LIBC, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap
 
 
@@ -181,3 +182,15 @@ def test_leader_gone(ctx):
     assert p.returncode == 0
     got, _ = s.communicate(timeout=30)
     assert 0 < hits(got) <= int(out.split()[-1])
+
+
+def test_leader_gone_by_script(ctx):
+    """Its program and files are found, by its number and by its program's name."""
+    path = ctx.target('leaderless')
+    p = start(ctx, path, 1000000)
+    while open('/proc/%d/stat' % p.pid).read().split()[2] != 'Z':
+        time.sleep(0.01)
+    for point, args in (('process', ('-x', p.pid)), ('process("%s")' % path, ())):
+        script = scripted.script_file(ctx, 'probe %s.function("work") { println("seen") exit() }' % point)
+        r = ctx.run(scripted.words(ctx, *args) + [script], env=scripted.environment(ctx), timeout=60)
+        assert r.returncode == 0 and r.stdout.startswith('seen\n'), r

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The main thread ends at once; another one calls work() for two seconds and ends the process by ending. */
+/* The main thread ends at once; another one calls work() for three seconds (argument: so many times) and ends the process by ending. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 __attribute__((noinline)) long work(long a)
@@ -12,23 +13,23 @@ __attribute__((noinline)) long work(long a)
 
 static void *run(void *arg)
 {
-	int i;
+	int i, calls = arg ? atoi(arg) : 300;
 
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < calls; i++) {
 		work(i);
 		usleep(10000);
 	}
 	printf("calls %d\n", i);
 	fflush(stdout);
-	return arg;
+	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t t;
 
 	printf("ready %d\n", getpid());
 	fflush(stdout);
-	pthread_create(&t, NULL, run, NULL);
+	pthread_create(&t, NULL, run, argc > 1 ? argv[1] : NULL);
 	pthread_exit(NULL);
 }

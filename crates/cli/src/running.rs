@@ -67,7 +67,7 @@ fn of_program(path: &str) -> (Vec<u32>, Vec<u32>) {
 
 /// The kernel asks the same for this file as for ptrace.
 fn may_trace(pid: u32) -> bool {
-    std::fs::File::open(format!("/proc/{pid}/mem")).is_ok()
+    std::fs::File::open(trapless_debuginfo::proc_folder(pid).join("mem")).is_ok()
 }
 
 fn tell(path: &str, pids: &[u32], others: usize) {

@@ -22,8 +22,8 @@ pub fn of(
         program: None,
     };
     if let Some(pid) = options.pid {
-        let link = format!("/proc/{pid}/exe");
-        match std::fs::read_link(&link) {
+        let folder = trapless_debuginfo::proc_folder(pid);
+        match std::fs::read_link(folder.join("exe")) {
             Ok(path) => {
                 let path = trapless_debuginfo::name_inside(pid, &path);
                 let name = path.to_string_lossy();

@@ -56,7 +56,7 @@ pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
 };
 pub use location::{LocOp, Location, Piece};
-pub use process::{name_inside, processes_running, Image, Mapping, Process};
+pub use process::{name_inside, proc_folder, processes_running, Image, Mapping, Process};
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
 pub use types::{

@@ -58,7 +58,7 @@ pub struct Mapping {
 impl Process {
     /// Read the state of a live process.
     pub fn read(pid: u32) -> Result<Process> {
-        let dir = PathBuf::from(format!("/proc/{pid}"));
+        let dir = proc_folder(pid);
         let denied = |e: std::io::Error| match e.kind() {
             ErrorKind::PermissionDenied => Error::ProcessDenied {
                 pid,
@@ -165,6 +165,21 @@ impl Process {
     }
 }
 
+/// `/proc/PID`; or that of a living thread of it, where the first one has ended: that one shows
+/// neither memory nor files any more.
+pub fn proc_folder(pid: u32) -> PathBuf {
+    let first = PathBuf::from(format!("/proc/{pid}"));
+    let lives = |dir: &PathBuf| fs::read_link(dir.join("exe")).is_ok();
+    if lives(&first) {
+        return first;
+    }
+    let threads = fs::read_dir(first.join("task")).into_iter().flatten();
+    let mut folders = threads
+        .flatten()
+        .map(|t| Path::new("/proc").join(t.file_name()));
+    folders.find(lives).unwrap_or(first)
+}
+
 /// The processes that run this program and whose `exe` the caller may see, by PID.
 pub fn processes_running(program: &Path) -> Vec<u32> {
     let Ok(wanted) = fs::metadata(program) else {
@@ -175,7 +190,7 @@ pub fn processes_running(program: &Path) -> Vec<u32> {
         let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else {
             continue;
         };
-        let exe = fs::metadata(entry.path().join("exe"));
+        let exe = fs::metadata(proc_folder(pid).join("exe"));
         if exe.is_ok_and(|m| (m.dev(), m.ino()) == (wanted.dev(), wanted.ino())) {
             pids.push(pid);
         }
@@ -187,7 +202,7 @@ pub fn processes_running(program: &Path) -> Vec<u32> {
 /// The ELF files that a process has mapped and whose names lead to them no more, and where they can
 /// still be read: the program itself by its user, libraries by root.
 pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {
-    let dir = PathBuf::from(format!("/proc/{pid}"));
+    let dir = proc_folder(pid);
     let maps = fs::read(dir.join("maps")).unwrap_or_default();
     let exe = fs::read_link(dir.join("exe")).unwrap_or_default();
     let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -212,7 +227,7 @@ pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {
 
 /// What the kernel calls a process's file, as the process itself would say it.
 pub fn name_inside(pid: u32, path: &Path) -> PathBuf {
-    let root = fs::read_link(format!("/proc/{pid}/root")).unwrap_or_default();
+    let root = fs::read_link(proc_folder(pid).join("root")).unwrap_or_default();
     match path.strip_prefix(&root) {
         Ok(inside) => Path::new("/").join(inside),
         Err(_) => path.into(),
@@ -221,7 +236,7 @@ pub fn name_inside(pid: u32, path: &Path) -> PathBuf {
 
 /// The name that a process in another root has for a file of ours, if it has mapped that.
 pub fn mapped_name(pid: u32, file: &Path) -> Option<PathBuf> {
-    let dir = PathBuf::from(format!("/proc/{pid}"));
+    let dir = proc_folder(pid);
     let id = |path: &Path| fs::metadata(path).map(|m| (m.dev(), m.ino())).ok();
     let wanted = id(file)?;
     let maps = fs::read(dir.join("maps")).ok()?;

@@ -4,8 +4,9 @@
 
 use crate::ir::{Image, ImageId, Symbol};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
-use trapless_debuginfo::{Binary, DebugInfo, ElfKind, Error, SearchPath, SymbolKind};
+use trapless_debuginfo::{proc_folder, Binary, DebugInfo, ElfKind, Error, SearchPath, SymbolKind};
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
 
@@ -29,7 +30,7 @@ impl World {
     pub fn new(target: TargetSpec) -> World {
         // The files of a process in another mount namespace are its own.
         let search = match target.pid {
-            Some(pid) if !same_root(pid) => SearchPath::in_root(format!("/proc/{pid}/root")),
+            Some(pid) if !same_root(pid) => SearchPath::in_root(proc_folder(pid).join("root")),
             _ => SearchPath::host(),
         };
         let search = match target.pid {
@@ -109,10 +110,11 @@ pub fn is_program(binary: &Binary) -> bool {
 }
 
 fn same_root(pid: u32) -> bool {
+    let theirs = proc_folder(pid);
     ["ns/mnt", "root"].iter().all(|link| {
-        let of = |who: &str| std::fs::read_link(format!("/proc/{who}/{link}")).ok();
-        let theirs = of(&pid.to_string());
-        theirs.is_none() || theirs == of("self")
+        let of = |folder: &Path| std::fs::read_link(folder.join(link)).ok();
+        let theirs = of(&theirs);
+        theirs.is_none() || theirs == of(Path::new("/proc/self"))
     })
 }
 
