@@ -284,6 +284,7 @@ void tl_batch_foresee(struct tl_batch *b,
 	int ret = pull_all(b);
 
 	sort_sites(b->sites, b->nsites);
+	tl_core.foreseeing = true;
 	for (size_t i = 0; i < b->nsites; i++) {
 		s = b->sites[i];
 		if (!ret && s->want && !s->planned && (!s->patch || s->patch->pulled) &&
@@ -298,6 +299,7 @@ void tl_batch_foresee(struct tl_batch *b,
 			tell(arg, s, &s->planned->plan, 0);
 	}
 	put_back(b);
+	tl_core.foreseeing = false;
 }
 
 int tl_batch_commit(struct tl_batch *b)

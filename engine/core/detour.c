@@ -46,7 +46,9 @@ int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 		return ret;
 	len = tl_arch_detour_build(plan, &tl_core.env, d->at, buf);
 	TL_ASSERT(len <= (int)bound);
-	ret = len < 0 ? len : tl_os_code_write(d->at, buf, (size_t)len);
+	ret = len;
+	if (len >= 0 && !tl_core.foreseeing)
+		ret = tl_os_code_write(d->at, buf, (size_t)len);
 	if (ret < 0) {
 		tl_detmem_put(d);
 		return ret;

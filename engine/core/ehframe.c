@@ -24,6 +24,7 @@ enum {
 	HDR_FIXED = 12, /* version, three encodings, frame pointer, count */
 	PADS_MAX = 65536,
 	ROWS_AT_ONCE = 64,
+	FUNC_ALIGN = 16,
 };
 
 struct cursor {
@@ -186,6 +187,7 @@ struct cie {
 	uintptr_t at;
 	uint8_t ptr_enc, lsda_enc;
 	bool sized; /* 'z': entries have an augmentation length */
+	bool signal; /* 'S': signal frames */
 };
 
 /* Opens the entry at addr: leaves the cursor behind the length, bounded by it. */
@@ -228,6 +230,7 @@ static bool read_cie(uintptr_t addr, struct cie *cie)
 	cie->ptr_enc = ENC_ABS;
 	cie->lsda_enc = ENC_OMIT;
 	cie->sized = aug[0] == 'z';
+	cie->signal = false;
 	if (!cie->sized)
 		return !c.bad && !aug[0];
 	leb(&c, false);
@@ -238,7 +241,9 @@ static bool read_cie(uintptr_t addr, struct cie *cie)
 			cie->lsda_enc = byte(&c);
 		else if (aug[i] == 'P')
 			value(&c, byte(&c));
-		else if (aug[i] != 'S' && aug[i] != 'B')
+		else if (aug[i] == 'S')
+			cie->signal = true;
+		else if (aug[i] != 'B')
 			return false;
 	}
 	return !c.bad;
@@ -263,6 +268,11 @@ static int read_fde(
 	cie->at = here - back;
 	e->part.start = pointer(&c, cie->ptr_enc, img->eh_frame_hdr);
 	e->part.size = (size_t)value(&c, cie->ptr_enc);
+	/* The C library's __restore_rt: for unwinders that look one byte back, its entry begins one too early. */
+	if (cie->signal && e->part.start % FUNC_ALIGN == FUNC_ALIGN - 1 && e->part.size) {
+		e->part.start++;
+		e->part.size--;
+	}
 	e->lsda = 0;
 	if (cie->sized && leb(&c, false) && cie->lsda_enc != ENC_OMIT)
 		e->lsda = pointer(&c, cie->lsda_enc, img->eh_frame_hdr);
@@ -304,10 +314,15 @@ static struct tl_eh_row row_of(const struct tl_image *img, const struct row *fro
 {
 	struct tl_eh_row row = {.start = from->start};
 	struct tl_eh_entry e;
+	uintptr_t early; /* by so much */
 
-	if (!read_fde(img, from_header(img, from->fde), cie, &e) &&
-		e.part.start == from_header(img, from->start) && e.part.size <= INT32_MAX)
-		row.size_pads = (uint32_t)e.part.size * 2 + (e.lsda != 0);
+	if (read_fde(img, from_header(img, from->fde), cie, &e) || e.part.size > INT32_MAX)
+		return row;
+	early = e.part.start - from_header(img, from->start);
+	if (early > cie->signal)
+		return row;
+	row.start += (int32_t)early;
+	row.size_pads = (uint32_t)e.part.size * 2 + (e.lsda != 0);
 	return row;
 }
 

@@ -382,6 +382,7 @@ extern uint32_t tl_ret_wanting;
 struct tl_core {
 	bool ready;
 	bool optimize;
+	bool foreseeing; /* no detour will be used: none is written */
 	bool stop_always; /* TL_PATCHING_STOP */
 	struct tl_gate *gate;
 	struct tl_index sites; /* all */
