@@ -244,8 +244,11 @@ static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 		if (p->armed || !p->addr || (p->kind == TL_TAP_RETURN) != returns)
 			continue;
 		p->result = 0;
-		a = prepare(c, i);
-		if (a)
+		p->reason = returns ? tl_ret_forbidden_name(code_at(p->func)) : TL_PAIRED;
+		a = p->reason ? NULL : prepare(c, i);
+		if (p->reason)
+			p->result = -TL_E_RET_BLACKLIST;
+		else if (a)
 			batch_add(b, a);
 		else
 			p->result = -TL_E_NOMEM;

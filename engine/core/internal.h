@@ -338,6 +338,7 @@ int tl_reserve_own(uintptr_t lo, uintptr_t hi); /* once; may be repeated */
 void tl_reserve_deinit(void);
 /* unpaired.c: why a return probe here would count what never was, enum tl_unpaired. Engine lock held. */
 unsigned tl_ret_forbidden(uintptr_t entry);
+unsigned tl_ret_forbidden_name(const char *name); /* the same by name alone. Any context */
 
 /* --- threads (thread.c) --------------------------------------------------------------------- */
 

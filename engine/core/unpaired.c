@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Functions that have no return probes because of what they are: found by
- * their names in the image's dynamic symbols, once an image as a rule.
+ * their names in the image's dynamic symbols, once an image as a rule. Static
+ * programs have none; there the caller's name for a function counts.
  */
 #include "dynsym.h"
 
@@ -81,4 +82,20 @@ unsigned tl_ret_forbidden(uintptr_t entry)
 	k->generation = generation;
 	learn(img, k);
 	return reason_at(k, entry);
+}
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+unsigned tl_ret_forbidden_name(const char *name)
+{
+#define UNPAIRED(other, tag)                                                                       \
+	if (same(name, #other))                                                                    \
+		return TL_UNPAIRED_##tag;
+#include "unpaired.def"
+	return TL_PAIRED;
 }

@@ -51,17 +51,27 @@ def test_in_data(ctx):
 
 
 def test_functions_without_return_probes(ctx):
+    without_return_probes(ctx, LIBC, '/bin/true')
+    without_return_probes(ctx, LIBC, '/bin/true', '--preload')
+
+
+def test_functions_without_return_probes_static(ctx):
+    """No dynamic symbols: their names are the script's."""
+    path = ctx.target('leaves', cflags=('-O2', '-static'))
+    without_return_probes(ctx, path, path)
+
+
+def without_return_probes(ctx, path, command, *how):
     names = ('_setjmp', 'vfork', 'getpid')
     reasons = {'_setjmp': 'once more for each jump back', 'vfork': 'in the child too'}
-    script = ''.join('probe process("%s").function("%s").return { println("never") }\n' % (LIBC, n) for n in names)
-    for how in ((), ('--preload',)):
-        r = launch(ctx, script, '/bin/true', *how)
-        assert r.returncode == 1, r
-        for name, why in reasons.items():
-            said = r'function\("%s"\)\.return' % name
-            assert re.search(said + r': probe refused \[RET_BLACKLIST\]: .*' + why, r.stderr), r
-            assert re.search('refused .*' + said + r'.*\[RET_BLACKLIST\]: .*' + why, r.stderr), r
-        assert not re.search(r'"getpid".*refused', r.stderr), r
+    script = ''.join('probe process("%s").function("%s").return { println("never") }\n' % (path, n) for n in names)
+    r = launch(ctx, script, command, *how)
+    assert r.returncode == 1, r
+    for name, why in reasons.items():
+        said = r'function\("%s"\)\.return' % name
+        assert re.search(said + r': probe refused \[RET_BLACKLIST\]: .*' + why, r.stderr), r
+        assert re.search('refused .*' + said + r'.*\[RET_BLACKLIST\]: .*' + why, r.stderr), r
+    assert not re.search(r'"getpid".*refused', r.stderr), r
 
 
 def test_refused_among_those_that_a_wildcard_matched(ctx):
