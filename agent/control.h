@@ -164,10 +164,15 @@ struct tl_ctl {
 
 enum { TL_CTL_FUTEX_DIED = 0x40000000 }; /* FUTEX_OWNER_DIED */
 
-/* What comes back from a handler's question. */
+/* A handler's questions, and what comes back. */
+enum tl_question {
+	TL_ASK_WHO, /* who am I? */
+	TL_ASK_STACK, /* am I on the alternate signal stack? */
+};
 enum tl_answered {
 	TL_ANSWERED = 1,
-	TL_ANSWER_FILTERED = 2, /* the thread has a seccomp filter */
+	TL_ANSWER_ASK_KERNEL = 2, /* it may make the system call that tells */
+	TL_ANSWER_PLAIN_STACK = 4, /* not on the alternate one */
 };
 
 static inline uint32_t tl_ctl_trap_hash(uint64_t addr)

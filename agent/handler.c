@@ -13,7 +13,7 @@ enum { ADDRESS_BITS = 56 }; /* of the largest address space; what is no address 
 
 /*
  * tl_peek(dst, src, n): 0, or -1. Without a frame, so that the guardian can have it end at any place.
- * tl_ask(answer): fills it in where `answered` is left nonzero.
+ * tl_ask(answer, what): fills it in where `answered` is left nonzero.
  */
 __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	".hidden tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
@@ -36,7 +36,7 @@ __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	".size tl_peek, . - tl_peek\n"
 	".type tl_ask, @function\n"
 	"tl_ask:\n"
-	"	xor %eax, %eax\n"
+	"	mov %esi, %eax\n"
 	"tl_ask_at:\n"
 	"	int3\n"
 	"	mov %rax, (%rdi)\n"
@@ -47,7 +47,7 @@ __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	".size tl_ask, . - tl_ask\n");
 
 int tl_peek(void *dst, uint64_t src, uint32_t n);
-void tl_ask(struct tl_answer *a);
+void tl_ask(struct tl_answer *a, uint32_t what);
 
 /* A guardian that was killed answers nothing, and leads nobody on. */
 bool tl_agent_guarded(void)
@@ -55,11 +55,11 @@ bool tl_agent_guarded(void)
 	return !(__atomic_load_n(&tl_ctl->watcher, __ATOMIC_RELAXED) & TL_CTL_FUTEX_DIED);
 }
 
-bool tl_agent_asks(struct tl_answer *a)
+bool tl_agent_asks(struct tl_answer *a, enum tl_question what)
 {
 	a->answered = 0;
 	if (tl_agent_guarded())
-		tl_ask(a);
+		tl_ask(a, what);
 	return a->answered != 0;
 }
 
@@ -83,13 +83,13 @@ uint32_t tl_agent_pid(uint32_t tid)
 	uint32_t pid = tl_agent_pid_known(tid);
 	struct tl_answer a;
 
-	return pid || !tl_agent_asks(&a) ? pid : a.pid;
+	return pid || !tl_agent_asks(&a, TL_ASK_WHO) ? pid : a.pid;
 }
 
 void tl_agent_comm(char comm[16])
 {
 	struct tl_answer a;
 
-	if (tl_agent_asks(&a))
+	if (tl_agent_asks(&a, TL_ASK_WHO))
 		__builtin_memcpy(comm, a.comm, sizeof(a.comm));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* A handler's question to the guardian: who am I? */
+/* A handler's questions to the guardian. */
 #ifndef TRAPLESS_AGENT_HANDLER_H
 #define TRAPLESS_AGENT_HANDLER_H
 
@@ -12,7 +12,7 @@ struct tl_answer {
 };
 
 /* From a handler only. */
-bool tl_agent_asks(struct tl_answer *a);
+bool tl_agent_asks(struct tl_answer *a, enum tl_question what);
 /* The process of a thread that the guardian has told of; 0: it has not. */
 uint32_t tl_agent_pid_known(uint32_t tid);
 

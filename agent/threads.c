@@ -67,7 +67,7 @@ uint32_t __wrap_tl_os_thread_id(uintptr_t key)
 	uint32_t tid = none ? tl_ctl->own_number : id_in_block(key);
 	struct tl_answer a;
 
-	if (tl_agent_pid_known(tid) || !tl_agent_asks(&a))
+	if (tl_agent_pid_known(tid) || !tl_agent_asks(&a, TL_ASK_WHO))
 		return tid;
 	if (tid && !none && a.tid != tid) {
 		tl_tcb_forget();
@@ -86,14 +86,16 @@ bool __wrap_tl_os_thread_same(uintptr_t key, uint32_t tid)
 
 /*
  * A handler that was left by siglongjmp, or one that a signal interrupted whose
- * own handler is on the alternate stack? Where we may not ask the kernel, the
+ * own handler is on the alternate stack? Where nobody may ask the kernel, the
  * latter is assumed: the thread's probes stay silent until it is over.
  */
 bool __wrap_tl_os_on_signal_stack(void)
 {
 	struct tl_answer a;
 
-	if (!tl_agent_asks(&a) || a.answered & TL_ANSWER_FILTERED)
+	if (!tl_agent_asks(&a, TL_ASK_STACK))
 		return true;
-	return __real_tl_os_on_signal_stack();
+	if (a.answered & TL_ANSWER_ASK_KERNEL)
+		return __real_tl_os_on_signal_stack();
+	return !(a.answered & TL_ANSWER_PLAIN_STACK);
 }

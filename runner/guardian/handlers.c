@@ -84,21 +84,45 @@ void be_watched(struct guardian *g)
 	g->ctl->watcher = (uint32_t)syscall(SYS_gettid);
 }
 
+static bool ask_stack(struct guardian *g, struct thread *t, uint64_t at, void *arg)
+{
+	stack_t *s = arg;
+
+	return !remote_call(g, t, SYS_sigaltstack, 0, at, 0, 0, 0, 0) &&
+	       target_read(g, t->tgid, at, s, sizeof(*s)) == sizeof(*s);
+}
+
+/* For a thread that must not ask the kernel by itself. */
+static uint64_t about_stack(struct guardian *g, struct thread *t)
+{
+	stack_t s;
+
+	if (!is_filtered(t->tid))
+		return TL_ANSWER_ASK_KERNEL;
+	return calls_aside(g, t, ask_stack, &s) && !(s.ss_flags & SS_ONSTACK)
+		       ? TL_ANSWER_PLAIN_STACK
+		       : 0;
+}
+
 /* true: t stood at the agent's question, and has its answer. */
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 {
 	struct user_regs_struct regs;
 	char comm[2 * COMM] = "";
-	uint64_t name[2];
+	uint64_t name[2], about = 0;
 
 	if (!g->ask.ask || pc - 1 != g->ask.ask || !by_breakpoint(t))
 		return false;
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead || regs_get(t->tid, &regs))
 		return true;
+	if (regs.rax == TL_ASK_STACK)
+		about = about_stack(g, t);
+	if (t->dead)
+		return true;
 	proc_name(t->tid, comm, sizeof(comm));
 	memcpy(name, comm, sizeof(name));
-	regs.rax = TL_ANSWERED | (is_filtered(t->tid) ? TL_ANSWER_FILTERED : 0);
+	regs.rax = TL_ANSWERED | about;
 	regs.rsi = ids_of(g, t);
 	regs.rdx = name[0];
 	regs.rcx = name[1];

@@ -83,12 +83,20 @@ bool action_known(const struct guardian *g, enum forced f)
 	return g->actions[f].handler != (uint64_t)(uintptr_t)SIG_DFL;
 }
 
-/* Read or write it, by a call of a stopped thread; `at`: room in its memory. */
-static bool action_call(struct guardian *g, struct thread *t, uint64_t at, enum forced f, bool set)
+/* To be read, or written. */
+struct action_wish {
+	enum forced f;
+	bool set;
+};
+
+/* By a call of a stopped thread; `at`: room in its memory. */
+static bool action_call(struct guardian *g, struct thread *t, uint64_t at, void *arg)
 {
+	const struct action_wish *w = arg;
+	enum forced f = w->f;
 	struct signal_action now;
 
-	if (set)
+	if (w->set)
 		return !target_write(g, t->tgid, at, &g->actions[f], sizeof(now)) &&
 		       !remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], at, 0, 8, 0, 0);
 	if (remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], 0, at, 8, 0, 0) ||
@@ -99,30 +107,11 @@ static bool action_call(struct guardian *g, struct thread *t, uint64_t at, enum 
 	return now.handler;
 }
 
-/* The same by a thread of the program, which does not notice. */
 static bool action_by(struct guardian *g, struct thread *t, enum forced f, bool set)
 {
-	struct user_regs_struct saved;
-	struct signal_action keep;
-	bool ok, held = t->held;
-	uint64_t mask, at;
+	struct action_wish w = {f, set};
 
-	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
-		return false;
-	at = (saved.rsp - 128 - 256) & ~15ull;
-	if (target_read(g, t->tgid, at, &keep, sizeof(keep)) != sizeof(keep) || !calls_begin(g, t))
-		return false;
-	mask_set(t->tid, ~0ull);
-	t->held = true;
-	ok = action_call(g, t, at, f, set);
-	calls_end(t);
-	t->held = held;
-	if (t->dead)
-		return false;
-	target_write(g, t->tgid, at, &keep, sizeof(keep));
-	regs_set(t->tid, &saved);
-	mask_set(t->tid, mask);
-	return ok;
+	return calls_aside(g, t, action_call, &w);
 }
 
 /* Nobody tells of changes: look for them, but not at every hit. */
@@ -263,7 +252,8 @@ void action_learn(struct guardian *g)
 
 	for (f = 0; f < FORCED && !g->action_learnt; f++) {
 		if (!is_default(eye_of(g), f))
-			action_call(g, g->helper, g->stack_top - 4096, f, false);
+			action_call(
+				g, g->helper, g->stack_top - 4096, &(struct action_wish){f, false});
 	}
 	g->action_learnt = true;
 }

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""siglongjmp out of a signal that interrupted a handler: the next hits of that thread are seen."""
+from support import PAIR, attach, hits, start, tap
+
+ROUNDS, CALLS = 20, 100
+SOURCE = tap.COUNT + '''
+int wait(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+	while (!*(volatile int *)regs->di)
+		;
+	return 0;
+}
+'''
+
+
+def seen(ctx, *how):
+    """How often plain() was seen."""
+    path = ctx.target('outjump')
+    m = tap.Module(SOURCE, ctx.tmp)
+    m.shard_size = 64
+    m.format('hits %d\n')
+    image = m.image(path, program=True)
+    symbols = tap.elf_symbols(open(path, 'rb').read())
+    for function, handler in (('work', 'wait'), ('plain', 'hit')):
+        value, size, _ = symbols[function]
+        m.probe(tap.SITE, handler, image, value, point=function, func=function, parts=[(value, size)])
+    m.probe(tap.END, 'fin', point='end')
+    p = start(ctx, path, ROUNDS, *how)
+    s = attach(ctx, m.write(), p.pid)
+    out, _ = p.communicate('g', timeout=60)
+    assert (p.returncode, out) == (7, 'left %d\n' % ROUNDS), (p.returncode, out)
+    got, err = s.communicate(timeout=20)
+    assert s.returncode == 0, err
+    return hits(got)
+
+
+def test_free(ctx):
+    assert seen(ctx) == ROUNDS * CALLS
+
+
+def test_jailed(ctx):
+    """It must not ask the kernel where it stands: the guardian does, by a call of its own in that thread."""
+    assert seen(ctx, 'jailed') == ROUNDS * CALLS
+
+
+test_free.variants = test_jailed.variants = PAIR
