@@ -56,6 +56,7 @@ struct thread {
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
+	uint64_t still_since, still, still_longest; /* held by us, ns: now from, in all, at once */
 	struct reissue again;
 };
 
@@ -179,6 +180,8 @@ void thread_resume(struct guardian *g, struct thread *t, int sig);
 bool thread_interrupt(
 	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
 void thread_release(struct guardian *g, struct thread *t);
+void threads_tell_still(
+	const struct guardian *g); /* how long each was held, for who wants to know */
 
 /* seize.c */
 int target_check(struct guardian *g); /* refusals, nothing changed */

@@ -153,6 +153,7 @@ static int leave(struct guardian *g)
 			kept = clear_out(g);
 		helper_end(g);
 		guardian_phase(g, "detach", at);
+		threads_tell_still(g);
 	} else if (!g->crashed) {
 		counts_at_exit(g);
 	}

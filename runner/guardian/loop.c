@@ -13,7 +13,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { SYSCALL_STOP = SIGTRAP | 0x80 };
+enum { SYSCALL_STOP = SIGTRAP | 0x80, STILL_TOLD = 16 };
 
 static struct thread **bucket(struct guardian *g, pid_t tid)
 {
@@ -373,6 +373,7 @@ bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)
 		return false;
 	}
 	t->interrupted = true;
+	t->still_since = now_ns();
 	while (!t->stopped && !t->dead && now_ms() < end) {
 		if (!pump(g, false))
 			wait_event(g, 2);
@@ -380,14 +381,40 @@ bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)
 	if (t->stopped && !t->dead)
 		return true;
 	t->held = false; /* the stop may come later: the pump lets it go on */
+	t->still_since = 0;
 	if (t->dead)
 		thread_drop(g, t);
 	return false;
 }
 
+static void note_still(struct thread *t)
+{
+	uint64_t ns = t->still_since ? now_ns() - t->still_since : 0;
+
+	t->still += ns;
+	if (ns > t->still_longest)
+		t->still_longest = ns;
+	t->still_since = 0;
+}
+
+void threads_tell_still(const struct guardian *g)
+{
+	const struct thread *t;
+	unsigned n = 0;
+
+	for (t = g->tell.verbose ? g->threads : NULL; t && n < STILL_TOLD; t = t->next) {
+		if (!thread_is_theirs(t))
+			continue;
+		n++;
+		tell_note(&g->tell, "%-10s %8.3f ms at most, %.3f ms in all: thread %d", "still",
+			(double)t->still_longest / 1e6, (double)t->still / 1e6, t->tid);
+	}
+}
+
 void thread_release(struct guardian *g, struct thread *t)
 {
 	t->held = false;
+	note_still(t);
 	if (t->dead) {
 		thread_drop(g, t);
 		return;
