@@ -13,9 +13,10 @@
 #define TRAPLESS_AGENT_CONTROL_H
 
 #include <stdint.h>
+#include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 8
+#define TL_CTL_VERSION 9
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -30,7 +31,7 @@ enum {
 
 enum tl_command {
 	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
-	TL_CMD_ARM, /* probes[first, first + count): register; per-probe results */
+	TL_CMD_ARM, /* probes[first, first + count): register, or take away those that are off; per-probe results */
 	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
 	TL_CMD_FOLLOW, /* look again at functions that return probes are left to by a jump, and at probes that may stand better */
 	TL_CMD_LEAD_OUT, /* after EXIT: pcs[] in detours to where they belong in the text */
@@ -102,7 +103,8 @@ struct tl_ctl_probe {
 	int32_t tail_why;
 	uint32_t nfollowed; /* functions that are watched because of such jumps */
 	uint32_t reason; /* enum tl_unpaired, for a result of -TL_E_RET_BLACKLIST */
-	uint32_t reserved;
+	uint32_t off; /* guardian's: the user wants it away */
+	uint32_t detour_size, reserved;
 };
 
 struct tl_ctl {
@@ -143,6 +145,7 @@ struct tl_ctl {
 	uint32_t helper; /* as the guardian sees it; 0: there is none */
 	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
 	uint32_t reserved3;
+	struct tl_usage usage; /* ARM with explain */
 	/* service */
 	uint32_t svc; /* 0: none */
 	uint32_t svc_signal;

@@ -94,26 +94,31 @@ static struct armed *prepare(struct tl_ctl *c, uint32_t index)
 	return a;
 }
 
-static void report_one(struct tl_ctl_probe *p, const struct tl_probe_info *info)
+static void report_one(struct tl_ctl_probe *p, const struct armed *a)
 {
+	struct tl_probe_info info;
 	int i;
 
-	p->rung = info->rung;
-	p->detour = info->detour;
-	p->patch = info->patch;
-	p->patch_len = info->patch_len;
+	tl_probe_describe(a->is_return ? a->entry : &a->site, &info);
+	p->rung = info.rung;
+	p->detour = info.detour;
+	p->detour_size = info.detour_size;
+	p->patch = info.patch;
+	p->patch_len = info.patch_len;
+	p->nmissed = p->old_missed + (a->is_return ? a->ret.nmissed : info.nmissed);
 	for (i = 0; i <= TL_RUNG_TRAP; i++)
-		p->why[i] = info->why[i];
+		p->why[i] = info.why[i];
 }
 
-/* Whose entry is it? Exits, and functions that are watched for tail calls, are told with it. */
-static void report_return(struct tl_ctl *c, const struct tl_probe_info *info)
+/* Of a return probe its entry: exits, and functions that are watched for tail calls, are told with it. */
+static void report_all(struct tl_ctl *c)
 {
-	struct armed *a;
-
-	for (a = all; a; a = a->next)
-		if (a->is_return && a->live && a->entry == info->probe)
-			report_one(ctl_probe(c, a->index), info);
+	tl_os_lock();
+	for (const struct armed *a = all; a; a = a->next)
+		if (a->live && (!a->is_return || a->entry))
+			report_one(ctl_probe(c, a->index), a);
+	tl_os_unlock();
+	tl_probes_usage(&c->usage);
 }
 
 /* Is there a way out that TL_CMD_FOLLOW may find later? */
@@ -131,24 +136,6 @@ static bool tell_exits(struct tl_ctl_probe *p, struct armed *a)
 	p->tail_to = info.tail_to;
 	p->tail_why = info.tail_why;
 	return info.tail || info.ncomputed;
-}
-
-static int report(const struct tl_probe_info *info, void *arg)
-{
-	const struct tl_agent_module *m;
-	struct tl_ctl *c = arg;
-
-	m = code_at(c->env);
-	if ((uintptr_t)info->probe->pre - m->code < m->code_size) /* the module's own handler */
-		report_one(ctl_probe(c, ((const struct armed *)info->probe)->index), info);
-	else
-		report_return(c, info);
-	return 0;
-}
-
-static void report_all(struct tl_ctl *c)
-{
-	tl_probes_list(report, c);
 }
 
 /* Probes of one kind, for one call of the engine. */
@@ -241,7 +228,7 @@ static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 		struct tl_ctl_probe *p = ctl_probe(c, i);
 		struct armed *a;
 
-		if (p->armed || !p->addr || (p->kind == TL_TAP_RETURN) != returns)
+		if (p->armed || p->off || !p->addr || (p->kind == TL_TAP_RETURN) != returns)
 			continue;
 		p->result = 0;
 		p->reason = returns ? tl_ret_forbidden_name(code_at(p->func)) : TL_PAIRED;
@@ -279,13 +266,19 @@ static bool is_gone(const struct armed *a)
 	return p && p->state == TL_PROBE_GONE;
 }
 
-static int disarm_kind(struct tl_ctl *c, struct batch *b, bool returns, bool gone)
+/* Gone, or not wanted any more. */
+static bool is_out(struct tl_ctl *c, const struct armed *a)
+{
+	return is_gone(a) || ctl_probe(c, a->index)->off;
+}
+
+static int disarm_kind(struct tl_ctl *c, struct batch *b, bool returns, bool everything)
 {
 	int ret;
 
 	b->n = 0;
 	for (struct armed *a = all; a; a = a->next)
-		if (a->live && a->is_return == returns && (!gone || is_gone(a)))
+		if (a->live && a->is_return == returns && (everything || is_out(c, a)))
 			batch_add(b, a);
 	ret = returns ? tl_retprobes_unregister(b->returns, b->n)
 		      : tl_probes_unregister(b->sites, b->n);
@@ -293,7 +286,7 @@ static int disarm_kind(struct tl_ctl *c, struct batch *b, bool returns, bool gon
 		struct tl_ctl_probe *p = ctl_probe(c, b->list[i]->index);
 
 		b->list[i]->live = false;
-		p->armed = 0;
+		p->armed = p->rung = 0;
 		add_counts(p, b->list[i]);
 	}
 	return ret;
@@ -313,8 +306,8 @@ static void forget_dead(void)
 	}
 }
 
-/* All of them, or those that are gone. */
-static int disarm(struct tl_ctl *c, bool gone)
+/* All of them, or those that are out. */
+static int disarm(struct tl_ctl *c, bool everything)
 {
 	struct batch b;
 	size_t max = 0;
@@ -326,8 +319,8 @@ static int disarm(struct tl_ctl *c, bool gone)
 		return 0;
 	if (batch_init(&b, max))
 		return -TL_E_NOMEM;
-	disarm_kind(c, &b, true, gone);
-	ret = disarm_kind(c, &b, false, gone);
+	disarm_kind(c, &b, true, everything);
+	ret = disarm_kind(c, &b, false, everything);
 	batch_deinit(&b);
 	forget_dead();
 	return ret;
@@ -353,7 +346,7 @@ int tl_agent_arm(struct tl_ctl *c)
 		return 0;
 	tl_probes_patching((enum tl_patching)c->patching);
 	tl_probes_optimize(c->jump != 0);
-	disarm(c, true);
+	disarm(c, false);
 	if (batch_init(&b, c->count < PIECE ? c->count : PIECE))
 		return -TL_E_NOMEM;
 	arm_kind(c, &b, true);
@@ -379,7 +372,7 @@ int tl_agent_disarm(struct tl_ctl *c)
 	int ret;
 
 	tl_agent_unwatch();
-	ret = disarm(c, false);
+	ret = disarm(c, true);
 	if (!all)
 		tl_slab_deinit(&slab);
 	return ret;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "control/control.h"
 #include "coverage/coverage.h"
 #include "options.h"
 #include "patching.h"
@@ -29,6 +30,8 @@ static struct module module;
 static struct session session;
 static struct target targets[TARGETS_MAX];
 static int ntargets, signals = -1;
+static struct control control = {
+	.opt = &opt, .session = &session, .targets = targets, .ntargets = &ntargets};
 
 static int take_signals(void)
 {
@@ -147,7 +150,7 @@ static void recycle(void)
 /* Until the session ends. */
 static void run(int timer)
 {
-	struct pollfd fds[TARGETS_MAX + 2];
+	struct pollfd fds[TARGETS_MAX + 3];
 	int n, i, rounds = 0;
 
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
@@ -157,7 +160,8 @@ static void run(int timer)
 			break;
 		fds[0] = (struct pollfd){.fd = signals, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = timer, .events = POLLIN};
-		for (n = 2, i = 0; i < ntargets; i++) {
+		fds[2] = (struct pollfd){.fd = control.fd, .events = POLLIN};
+		for (n = 3, i = 0; i < ntargets; i++) {
 			if (!targets[i].done)
 				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
 		}
@@ -168,6 +172,7 @@ static void run(int timer)
 			if (!targets[i].done)
 				target_hear(&targets[i], &opt, false);
 		}
+		control_serve(&control);
 		drain(&session, false);
 		if (rounds % RECYCLE_EVERY == 0)
 			recycle();
@@ -194,42 +199,6 @@ static void closing_line(const char *what, uint64_t n)
 {
 	if (n || opt.verbose)
 		fprintf(stderr, "trapless-run: %s: %llu\n", what, (unsigned long long)n);
-}
-
-static bool was_mapped(uint32_t image)
-{
-	return image < module.nimages && session.images[image].hi;
-}
-
-/* The file for want of which a probe stands nowhere; TL_NONE: it does. */
-static uint32_t missing_image(uint32_t probe)
-{
-	const struct tl_tap_probe *p = &module.probes[probe];
-
-	if ((p->kind != TL_TAP_SITE && p->kind != TL_TAP_RETURN) ||
-		p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
-		session.state[probe] != PROBE_NEVER_ARMED)
-		return TL_NONE;
-	return p->process != TL_NONE && !was_mapped(p->process) ? p->process : p->image;
-}
-
-/* A probe that stood nowhere has said nothing about the program. */
-static void never_armed(void)
-{
-	uint32_t i, n, image;
-
-	for (image = 0; image < module.nimages; image++) {
-		const struct tl_tap_image *m = &module.images[image];
-		const char *why =
-			m->flags & TL_TAP_IMAGE_PROGRAM ? "was not run" : "was not loaded";
-
-		for (i = n = 0; i < module.nprobes; i++)
-			n += missing_image(i) == image;
-		if (n)
-			fprintf(stderr, "trapless-run: never armed: %u probe%s: %s %s\n", n,
-				n > 1 ? "s" : "", module_string(&module, m->path),
-				was_mapped(image) ? "came too late" : why);
-	}
 }
 
 static void closing_lines(void)
@@ -262,8 +231,11 @@ static void closing_lines(void)
 	}
 	closing_line("probes refused", refused);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
-	if (ntargets)
-		never_armed();
+	if (ntargets) {
+		tell_never_armed(&session);
+		if (opt.verbose)
+			tell_never_hit(&session);
+	}
 	if (opt.verbose)
 		closing_line("hits by traps", traps);
 }
@@ -332,10 +304,12 @@ static int trace(void)
 	session_live(&session, true);
 	if (opt.command)
 		target_go(&targets[0]);
+	control_start(&control);
 	say_ready(since);
 	timer = timers_start(&session);
 	if (anything_to_wait_for() && !session_wants_exit(&session))
 		run(timer);
+	control_end(&control);
 	session_live(&session, false);
 	leave_all();
 	drain(&session, true);
@@ -377,6 +351,8 @@ int main(int argc, char **argv)
 		puts("trapless-run " VERSION);
 		return 0;
 	}
+	if (options_ask(&opt))
+		return control_ask(&opt);
 	if (opt.coverage)
 		return coverage_main(opt.coverage, opt.functions, opt.verbose);
 	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))

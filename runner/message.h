@@ -14,9 +14,11 @@ enum message_kind {
 	MSG_WARN, /* text for the user */
 	MSG_GONE, /* the target has ended, or runs another program */
 	MSG_COUNTS, /* the closing figures */
+	MSG_TUNED, /* answers MSG_TUNE; text: why not */
 	MSG_DONE, /* detached; number: pieces of memory that had to stay */
 	/* runner to guardian */
 	MSG_LEAVE, /* disarm, clean up, detach */
+	MSG_TUNE, /* make the probes as struct tuning wants them, and tell how they stand */
 };
 
 /* What became of a probe, in whichever process. */

@@ -218,6 +218,9 @@ static bool contents_ok(const struct module *m)
 
 	if (m->code_size % PAGE || !str_ok(m, m->header->name))
 		return false;
+	if (m->options->uses & TL_USES_HITS &&
+		(uint64_t)m->nprobes * sizeof(uint64_t) > m->options->shard_size)
+		return false;
 	for (i = 0; i < m->nimages; i++) {
 		if (!str_ok(m, m->images[i].path) ||
 			m->images[i].build_id_len > sizeof(m->images[i].build_id))

@@ -106,11 +106,33 @@ static int take(struct options *o, const struct option_def *d, const char *value
 	return 0;
 }
 
-static int check(const struct options *o)
+bool options_ask(const struct options *o)
+{
+	return o->sessions || o->enable || o->disable || o->optimize;
+}
+
+static const char *check_asking(struct options *o)
+{
+	char *end = NULL;
+
+	if (o->module || o->command || o->npids || o->coverage)
+		return "what is asked of sessions that run stands alone";
+	if (!!o->sessions + !!o->enable + !!o->disable + !!o->optimize > 1)
+		return "--sessions, --enable, --disable and --optimize exclude each other";
+	if (o->session_word)
+		o->session = (pid_t)strtol(o->session_word, &end, 10);
+	return end && (*end || o->session <= 0) ? "--session wants a number of --sessions" : NULL;
+}
+
+static int check(struct options *o)
 {
 	const char *wrong = NULL;
 
-	if (o->functions && !o->coverage)
+	if (options_ask(o))
+		wrong = check_asking(o);
+	else if (o->session_word)
+		wrong = "--session goes with --sessions, --enable, --disable or --optimize";
+	else if (o->functions && !o->coverage)
 		wrong = "--functions says more about the file of --coverage";
 	else if (o->coverage)
 		wrong = o->module || o->command || o->npids

@@ -2,6 +2,7 @@
 #ifndef TRAPLESS_RUNNER_OPTIONS_H
 #define TRAPLESS_RUNNER_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -12,13 +13,17 @@ struct options {
 	const char *module;
 	char **words; /* of the program behind `--`, or NULL */
 	const char *command, *output, *patching, *coverage, *functions;
+	const char *session_word, *enable, *disable, *optimize;
+	pid_t session; /* session_word, 0: all */
 	pid_t pids[TARGETS_MAX];
 	int npids;
-	int raw, preload, traps_only, explain, no_warnings, verbose, help, version;
+	int sessions, raw, preload, traps_only, explain, no_warnings, verbose, help, version;
 };
 
 /* 0; or -1: a message has been printed. */
 int options_parse(struct options *o, int argc, char **argv);
 void options_help(FILE *to);
+/* Is something asked of sessions that run? */
+bool options_ask(const struct options *o);
 
 #endif

@@ -186,7 +186,9 @@ int session_create(struct session *s, const struct module *mod)
 	s->envs = calloc(mod->nprobes + 1, sizeof(*s->envs));
 	s->images = shared((mod->nimages + 1) * sizeof(*s->images));
 	s->state = shared(mod->nprobes + 1);
-	if (!s->envs || s->images == MAP_FAILED || s->state == MAP_FAILED)
+	s->tuning = shared(sizeof(*s->tuning) + mod->nprobes * sizeof(s->tuning->off[0]));
+	if (!s->envs || s->images == MAP_FAILED || s->state == MAP_FAILED ||
+		s->tuning == MAP_FAILED)
 		return fail(s, "cannot start the session");
 	if (make_view(s, mem))
 		return -1;
@@ -194,6 +196,13 @@ int session_create(struct session *s, const struct module *mod)
 	if (map_module(s))
 		return -1;
 	return drain_start(s);
+}
+
+struct standing *session_standing(const struct session *s)
+{
+	struct standing *st = shared(sizeof(*st) + s->mod->nprobes * sizeof(st->probe[0]));
+
+	return st == MAP_FAILED ? NULL : st;
 }
 
 /* --- clock --------------------------------------------------------------------------- */
@@ -260,7 +269,7 @@ void session_run_one(struct session *s, uint32_t i)
 	struct tl_probe probe = {.data = &s->envs[i]};
 	tl_pre_fn fn;
 
-	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER)
+	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER || s->tuning->off[i])
 		return;
 	fn = (tl_pre_fn)(uintptr_t)(s->code + p->handler);
 	fn(&probe, NULL, NULL);

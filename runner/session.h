@@ -5,12 +5,31 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "../agent/symbols.h"
 #include "../runtime/session.h"
 #include "module.h"
 
 struct options;
+
+/* What the user wants, while the session runs. Shared with the guardians. */
+struct tuning {
+	bool unoptimized; /* every probe on the trap rung */
+	bool off[]; /* by probe */
+};
+
+/* How the probes of one target stand; its guardian's, shared. */
+struct standing {
+	struct tl_usage usage;
+	struct probe_row {
+		uint64_t addr, detour, missed; /* addr 0: not in memory */
+		uint32_t detour_size, rung;
+		int32_t result; /* 0 or -TL_E_ */
+		bool armed;
+		char place[71];
+	} probe[];
+};
 
 struct session {
 	const struct module *mod;
@@ -23,6 +42,7 @@ struct session {
 	struct tl_symbols symbols;
 	struct tl_symbol_image *images; /* shared with the guardian */
 	uint8_t *state; /* enum probe_state by probe number; shared with the guardians */
+	struct tuning *tuning;
 	pid_t target; /* memory reads of handlers that run here */
 	struct tl_reader reader;
 	FILE *out;
@@ -34,6 +54,8 @@ struct session {
 };
 
 int session_create(struct session *s, const struct module *mod); /* 0 or -1 with why */
+struct standing *session_standing(
+	const struct session *s); /* for another target; NULL: no memory */
 void session_live(struct session *s, bool on);
 bool session_wants_exit(const struct session *s);
 /* Run all probes of a kind (begin, end, error) in order of their numbers. */
@@ -41,6 +63,10 @@ void session_run(struct session *s, uint32_t kind);
 void session_run_one(struct session *s, uint32_t probe);
 bool session_has(const struct session *s, uint32_t kind);
 void session_clock(struct session *s);
+
+/* silent.c: probes that have said nothing, on stderr */
+void tell_never_armed(const struct session *s);
+void tell_never_hit(const struct session *s);
 
 /* drain.c */
 int drain_start(struct session *s);

@@ -34,14 +34,16 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.patching = patching_chosen();
 	g.heir = t->heir;
 	g.launched = t->launched && !t->heir;
-	_exit(teller_init(&g.tell, s, o, sock) ? 1 : guardian_run(&g));
+	_exit(teller_init(&g.tell, s, o, sock, t->standing) ? 1 : guardian_run(&g));
 }
 
 static int start_guardian(struct target *t, struct session *s, const struct options *o)
 {
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+	if (!t->standing)
+		t->standing = session_standing(s);
+	if (!t->standing || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		fprintf(stderr, "trapless-run: cannot start a guardian: %s\n", strerror(errno));
 		return -1;
 	}
@@ -58,7 +60,7 @@ static int start_guardian(struct target *t, struct session *s, const struct opti
 		if (s->out && s->out != stdout)
 			close(fileno(s->out));
 		if (o->preload)
-			_exit(preload_attend(&preload, s, o, pair[1], t->pid));
+			_exit(preload_attend(&preload, s, o, pair[1], t->pid, t->standing));
 		be_guardian(t, s, o, pair[1]);
 	}
 	close(pair[1]);
@@ -176,6 +178,10 @@ static void take(struct target *t, const struct options *o, struct message *m)
 		t->counts = *m;
 		t->counted = true;
 		break;
+	case MSG_TUNED:
+		t->tuning = false;
+		snprintf(t->why_not, sizeof(t->why_not), "%.255s", m->text);
+		break;
 	case MSG_DONE:
 		t->done = true;
 		t->kept = m->number;
@@ -241,6 +247,15 @@ bool target_hear(struct target *t, const struct options *o, bool block)
 		t->done = true;
 		return false;
 	}
+}
+
+void target_tune(struct target *t)
+{
+	struct message m = {.kind = MSG_TUNE};
+
+	t->why_not[0] = 0;
+	t->tuning = !t->done && !t->ended &&
+		    send(t->sock, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(m);
 }
 
 void target_leave(struct target *t)

@@ -19,6 +19,9 @@ struct target {
 	uint32_t kept;
 	struct message counts;
 	bool counted;
+	struct standing *standing; /* shared with the guardian: as of its latest MSG_TUNED */
+	bool tuning; /* asked for that, no answer yet */
+	char why_not[256];
 	bool heir; /* its guardian was killed, and this one only cleans up */
 };
 
@@ -29,6 +32,7 @@ int target_launch(struct target *t, struct session *s, const struct options *o);
 void target_go(struct target *t);
 /* Take the messages that have come; block: wait for at least one. false: the guardian is gone. */
 bool target_hear(struct target *t, const struct options *o, bool block);
+void target_tune(struct target *t);
 void target_leave(struct target *t);
 
 #endif

@@ -190,6 +190,13 @@ static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct t
 	return tl_block_get(v, self);
 }
 
+/* TL_USES_HITS. Of a return probe at the return. */
+static inline void tl_count_hit(
+	const struct tl_view *v, struct tl_block *b, const struct tl_env *env)
+{
+	++*((uint64_t *)((char *)b + v->shard_off) + env->number);
+}
+
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
 static inline bool tl_run_enter(
 	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)

@@ -300,6 +300,17 @@ void tl_block_recycle(struct tl_view *v, uint32_t index)
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+uint64_t tl_session_hits(const struct tl_view *v, uint32_t probe)
+{
+	uint64_t n = 0, off = v->shard_off + (uint64_t)probe * sizeof(n);
+
+	if ((uint64_t)probe * sizeof(n) + sizeof(n) > v->shard_size)
+		return 0;
+	for (uint32_t i = 1; i < tl_blocks_used(v); i++)
+		n += *(volatile uint64_t *)((uint8_t *)tl_block_at(v, i) + off);
+	return n;
+}
+
 void tl_session_totals(const struct tl_view *v, struct tl_totals *t)
 {
 	uint32_t i;

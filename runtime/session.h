@@ -59,6 +59,9 @@ struct tl_totals {
 };
 void tl_session_totals(const struct tl_view *v, struct tl_totals *t);
 
+/* Hits of a probe in all threads, also those that have ended. For a module of TL_USES_HITS. */
+uint64_t tl_session_hits(const struct tl_view *v, uint32_t probe);
+
 /* --- clock ---------------------------------------------------------------------- */
 /* One pair of readings and the rate, under the sequence lock. Runner only. */
 void tl_clock_set(struct tl_view *v, uint64_t cycles, uint64_t ns, uint64_t mult);

@@ -162,6 +162,13 @@ static void serve(void)
 			tl_watch_done();
 			continue;
 		}
+		if (TL_LOAD(&p->tune) != p->tuned) {
+			uint32_t now = TL_LOAD(&p->tune);
+
+			arm();
+			TL_STORE(&p->tuned, now);
+			continue;
+		}
 		tl_syscall4(TL_NR_futex, (long)&p->runner, TL_FUTEX_WAIT, (long)seen,
 			later ? (long)&nap : 0);
 		if (later)

@@ -58,7 +58,9 @@ struct tl_preload {
 	/* runner's */
 	uint32_t runner; /* robust futex */
 	uint32_t leave;
+	uint32_t tune; /* another number: arm anew, as the control block wants it */
 	/* agent's */
+	uint32_t tuned; /* ... and that was done */
 	uint32_t agent; /* robust futex of its helper thread, 0: none yet */
 	uint32_t claimed; /* id of the process that took the session */
 	uint32_t state; /* enum tl_preload_state */

@@ -170,6 +170,7 @@ struct tl_tap_options {
 enum tl_tap_uses {
 	TL_USES_SYMBOLS = 1 << 0,
 	TL_USES_STACK	= 1 << 1,
+	TL_USES_HITS	= 1 << 2, /* every shard area begins with a 64-bit count of hits for each probe */
 };
 
 /* --- session memory ---------------------------------------------------------

@@ -54,7 +54,7 @@ static void fill_probes(struct guardian *g)
 
 /* --- arming --------------------------------------------------------------------------- */
 
-static int arm_now(struct guardian *g)
+static int arm_now(struct guardian *g, bool explain)
 {
 	double at = now_ms();
 	int ret;
@@ -62,7 +62,8 @@ static int arm_now(struct guardian *g)
 	action_learn(g);
 	g->ctl->first = 0;
 	g->ctl->count = g->mod->nprobes;
-	g->ctl->explain = g->tell.explain || g->tell.verbose;
+	g->ctl->explain = explain || g->tell.explain || g->tell.verbose;
+	take_tuning(&g->tell, !g->traps_only);
 	ret = helper_command(g, TL_CMD_ARM);
 	guardian_phase(g, g->ctl->cut_short ? "cut short" : "arm", at);
 	if (ret >= 0) {
@@ -118,7 +119,7 @@ int session_arm(struct guardian *g, struct thread *from, bool final)
 		ret = probes_resolve(g, final) < 0 ? -1 : 0;
 	if (!ret) {
 		watch_loader(g, final);
-		ret = arm_now(g);
+		ret = arm_now(g, false);
 	}
 	if (!ret)
 		g->armed = true;
@@ -135,7 +136,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 		return ret;
 	if (!helper_start(g, from))
 		return -1;
-	ret = arm_now(g);
+	ret = arm_now(g, false);
 	helper_end(g);
 	return ret;
 }
@@ -167,4 +168,19 @@ void session_follow(struct guardian *g)
 		return;
 	helper_command(g, TL_CMD_FOLLOW);
 	helper_end(g);
+}
+
+void session_tune(struct guardian *g)
+{
+	g->tune = false;
+	if (g->armed && !target_ended(g)) {
+		if (!helper_start(g, NULL)) {
+			tell_standing(&g->tell, "its threads could not be borrowed: try again");
+			return;
+		}
+		arm_now(g, true);
+		helper_end(g);
+	}
+	tell_standing(&g->tell, g->error);
+	g->error[0] = 0; /* the session goes on */
 }

@@ -41,7 +41,8 @@ static void hear(struct guardian *g)
 	enum heard word = tell_listen(&g->tell);
 
 	g->orphaned |= word == HEARD_ITS_END;
-	g->leave |= word != HEARD_NOTHING;
+	g->tune |= word == HEARD_TUNE;
+	g->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;
 }
 
 void guardian_rest(struct guardian *g)
@@ -118,6 +119,8 @@ static int watch(struct guardian *g)
 		event = next_event(g);
 		g->watching = false;
 		session_follow(g);
+		if (g->tune)
+			session_tune(g);
 		if (!event)
 			continue;
 		if (launch_step_due(g)) {

@@ -106,6 +106,7 @@ struct guardian {
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
+	bool tune; /* the user wants something, or wants to know */
 	bool leave; /* runner gone, or it said so */
 	bool leaving; /* ... and we are at it */
 	bool injected, launched;
@@ -335,6 +336,7 @@ int session_arm(struct guardian *g, struct thread *from, bool final);
 enum { FOLLOW_MS = 200 };
 bool follow_may_be_due(struct guardian *g);
 void session_follow(struct guardian *g);
+void session_tune(struct guardian *g);
 int session_more(struct guardian *g, struct thread *from, bool final);
 
 #endif

@@ -369,7 +369,6 @@ int inject(struct guardian *g)
 	g->ctl->agent = l.base;
 	g->ctl->agent_size = l.size;
 	g->ctl->fsgsbase = getauxval(AT_HWCAP2) >> 1 & 1;
-	g->ctl->jump = !g->traps_only;
 	g->ctl->patching = g->patching;
 	g->stack_top = l.base + l.stack + STACK - 64;
 	image = calloc(1, l.image);

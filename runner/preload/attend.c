@@ -89,7 +89,7 @@ static bool look(void)
 	}
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
+/* --- what the user wants ----------------------------------------------------------------------- */
 
 static void futex(uint32_t *word, int op, uint32_t value)
 {
@@ -97,6 +97,35 @@ static void futex(uint32_t *word, int op, uint32_t value)
 
 	syscall(SYS_futex, word, op, value, &ts, NULL, 0);
 }
+
+static bool tuning;
+
+static void tune(void)
+{
+	tuning = true;
+	if (__atomic_load_n(&mem->state, __ATOMIC_ACQUIRE) != TL_PRELOAD_ARMED)
+		return;
+	take_tuning(&to_runner, !mem->traps_only);
+	to_runner.ctl->explain = 1;
+	__atomic_fetch_add(&mem->tune, 1, __ATOMIC_SEQ_CST);
+}
+
+/* When it is done, or there is nobody to do it. */
+static void tell_tuned(void)
+{
+	uint32_t want = __atomic_load_n(&mem->tune, __ATOMIC_RELAXED);
+
+	if (!tuning)
+		return;
+	if (want != __atomic_load_n(&mem->tuned, __ATOMIC_ACQUIRE) && !target_ended()) {
+		futex(&mem->runner, FUTEX_WAKE, 1);
+		return;
+	}
+	tuning = false;
+	tell_standing(&to_runner, "");
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
 
 /* Until the agent has left, or there is none. */
 static void take_leave(void)
@@ -166,15 +195,16 @@ static void settle_in(void)
 	}
 }
 
-int preload_attend(
-	struct preload *pl, struct session *s, const struct options *o, int sock, pid_t cmd)
+int preload_attend(struct preload *pl, struct session *s, const struct options *o, int sock,
+	pid_t cmd, struct standing *standing)
 {
 	bool failed = false, over = false, leave = false;
+	enum heard word;
 
 	mem = pl->mem;
 	command = cmd;
 	images = (const struct tl_symbol_image *)((const char *)mem + mem->images_at);
-	if (teller_init(&to_runner, s, o, sock))
+	if (teller_init(&to_runner, s, o, sock, standing))
 		return 1;
 	to_runner.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
 	settle_in();
@@ -184,7 +214,11 @@ int preload_attend(
 		futex(&mem->agent, FUTEX_WAIT, mem->agent);
 		over = target_ended(); /* first: what it said before is heard still */
 		failed = !look();
-		leave = tell_listen(&to_runner) != HEARD_NOTHING;
+		word = tell_listen(&to_runner);
+		if (word == HEARD_TUNE)
+			tune();
+		tell_tuned();
+		leave = word == HEARD_LEAVE || word == HEARD_ITS_END;
 	}
 	if (failed)
 		tell(&to_runner, MSG_FAILED, 0, error);

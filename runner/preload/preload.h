@@ -27,7 +27,7 @@ int preload_prepare(struct preload *pl, struct session *s, const struct options 
 int preload_enter(const struct preload *pl);
 
 /* attend.c: the attendant's life. sock: to the runner; cmd: CMD's process. Returns its exit status. */
-int preload_attend(
-	struct preload *pl, struct session *s, const struct options *o, int sock, pid_t cmd);
+int preload_attend(struct preload *pl, struct session *s, const struct options *o, int sock,
+	pid_t cmd, struct standing *standing);
 
 #endif

@@ -14,6 +14,11 @@ enum { A_FEW = 12 }; /* lines that -v shows without --explain */
 
 static const char *const names[] = {"none", "retarget", "whole", "pun", "evict", "window", "trap"};
 
+const char *rung_name(uint32_t rung)
+{
+	return rung <= TL_RUNG_TRAP ? names[rung] : "?";
+}
+
 void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room)
 {
 	uint32_t i;

@@ -10,7 +10,8 @@
 #include "../session.h"
 #include "tell.h"
 
-int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock)
+int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock,
+	struct standing *standing)
 {
 	*t = (struct teller){.sock = sock,
 		.verbose = o->verbose,
@@ -18,6 +19,8 @@ int teller_init(struct teller *t, const struct session *s, const struct options 
 		.mod = s->mod,
 		.images = s->images,
 		.states = s->state,
+		.tuning = s->tuning,
+		.standing = standing,
 		.told = calloc(s->mod->nprobes + 1, 1)};
 	return t->told ? 0 : -1;
 }
@@ -56,5 +59,7 @@ enum heard tell_listen(const struct teller *t)
 		return HEARD_ITS_END;
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? HEARD_NOTHING : HEARD_LEAVE;
-	return n == (ssize_t)sizeof(m) && m.kind == MSG_LEAVE ? HEARD_LEAVE : HEARD_NOTHING;
+	if (n != (ssize_t)sizeof(m))
+		return HEARD_NOTHING;
+	return m.kind == MSG_LEAVE ? HEARD_LEAVE : m.kind == MSG_TUNE ? HEARD_TUNE : HEARD_NOTHING;
 }

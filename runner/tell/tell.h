@@ -17,6 +17,8 @@
 
 struct session;
 struct options;
+struct tuning;
+struct standing;
 
 enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
 
@@ -27,6 +29,8 @@ struct teller {
 	struct tl_ctl *ctl; /* the target's to write, too. NULL: not made yet */
 	struct tl_symbol_image *images; /* shared: where the module's images are */
 	uint8_t *states; /* shared: enum probe_state by probe */
+	const struct tuning *tuning; /* shared: what the user wants */
+	struct standing *standing; /* shared: how the probes stand here */
 	char *told; /* per probe: enum told */
 };
 
@@ -46,13 +50,18 @@ static inline struct tl_ctl_probe *ctl_probe(struct tl_ctl *c, uint32_t i)
 }
 
 /* say.c. 0, or -1: no memory. */
-int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock);
+int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock,
+	struct standing *standing);
 void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text);
 void tell_note(const struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tell_send(const struct teller *t, const struct message *m);
 /* What the runner says, without waiting. */
-enum heard { HEARD_NOTHING, HEARD_LEAVE, HEARD_ITS_END };
+enum heard { HEARD_NOTHING, HEARD_TUNE, HEARD_LEAVE, HEARD_ITS_END };
 enum heard tell_listen(const struct teller *t);
+
+/* standing.c: what the user wants, for the next arming; and what became of it, with MSG_TUNED. */
+void take_tuning(const struct teller *t, bool jumps);
+void tell_standing(const struct teller *t, const char *why_not);
 
 /* probes.c: after each arming; told once. */
 void tell_probes(const struct teller *t);
@@ -61,6 +70,7 @@ void tell_counts(const struct teller *t, struct message *m);
 
 /* explain.c: of what was armed since the last time, how it is reached. */
 void explain(const struct teller *t);
+const char *rung_name(uint32_t rung);
 /* "libc.so.6+0x1234": an address that means something tomorrow, too. */
 void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room);
 

@@ -13,6 +13,7 @@ mod paths;
 mod progress;
 mod run;
 mod running;
+mod sessions;
 mod settings;
 mod target;
 
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
     }
     if let Some(file) = &options.coverage {
         return ExitCode::from(coverage::start(file, &options));
+    }
+    if sessions::asked(&options) {
+        return ExitCode::from(sessions::start(&options));
     }
     let mut map = SourceMap::new();
     let mut diags = Diagnostics::new();

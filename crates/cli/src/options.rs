@@ -102,6 +102,26 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "command", "pid", "list", "list_vars", "words"])]
     pub coverage: Option<PathBuf>,
 
+    /// List the sessions that run, their probes, states and hits
+    #[arg(long, group = "asking", conflicts_with_all = OTHER_THAN_ASKING)]
+    pub sessions: bool,
+
+    /// Switch on probes of sessions that run: a number of the list, or a pattern of points or functions
+    #[arg(long, value_name = "PROBES", group = "asking", conflicts_with_all = OTHER_THAN_ASKING)]
+    pub enable: Option<String>,
+
+    /// Switch off probes of sessions that run; they cost nothing then
+    #[arg(long, value_name = "PROBES", group = "asking", conflicts_with_all = OTHER_THAN_ASKING)]
+    pub disable: Option<String>,
+
+    /// off: all probes of sessions that run stand on breakpoints; on: jumps again
+    #[arg(long, value_name = "on|off", group = "asking", conflicts_with_all = OTHER_THAN_ASKING)]
+    pub optimize: Option<String>,
+
+    /// Of --sessions, --enable, --disable and --optimize: only the session with this number
+    #[arg(long, value_name = "PID", requires = "asking")]
+    pub session: Option<u32>,
+
     /// Do not read or write the module cache
     #[arg(long)]
     pub no_cache: bool,
@@ -118,6 +138,17 @@ pub struct Options {
     #[arg(value_name = "FILE | ARGS", allow_negative_numbers = true)]
     pub words: Vec<String>,
 }
+
+/// What a request to running sessions has nothing to do with.
+const OTHER_THAN_ASKING: [&str; 7] = [
+    "script",
+    "command",
+    "pid",
+    "list",
+    "list_vars",
+    "words",
+    "coverage",
+];
 
 const EXAMPLES: &str = "\
 Examples:

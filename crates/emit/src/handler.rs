@@ -146,9 +146,11 @@ impl Unit<'_> {
             out.line(format!("\tif (!{}, regs, self))", f.enter));
             out.line(format!("\t\t{nothing}"));
         }
-        if kind == HandlerKind::Entry {
-            out.line("\tint skip = 1;");
-        }
+        let env = if light { "env" } else { "run->env" };
+        out.line(match kind {
+            HandlerKind::Entry => "\tint skip = 1;".to_owned(),
+            _ => format!("\ttl_count_hit(run->view, run->block, {env});"),
+        });
         if let Some(locks) = locks {
             out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
             let count = "sizeof(locks) / sizeof(locks[0])";

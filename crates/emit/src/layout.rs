@@ -14,6 +14,8 @@ const MAP_HEAD: u64 = 32;
 const MAP_LINKS: u64 = 16;
 const STAT_HEAD: u64 = 64;
 const LOG_BUCKETS: u64 = 128;
+/// What counts the hits of one probe, in front of the shards.
+const HIT: u64 = 8;
 const LIMIT: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
@@ -101,7 +103,7 @@ fn value_size(ty: Ty, max_string: u32) -> u64 {
 impl Layout {
     pub fn new(program: &Program) -> Result<Layout, EmitError> {
         let max_string = program.options.max_string;
-        let (mut globals, mut shards) = (0u64, 0u64);
+        let (mut globals, mut shards) = (0u64, HIT * program.probes.len() as u64);
         let (mut slots, mut nlocks) = (Vec::new(), 0u16);
         for g in &program.globals {
             let size = size_of(g, max_string).next_multiple_of(8);

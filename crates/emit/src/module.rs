@@ -95,7 +95,7 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
         max_skipped: o.max_skipped,
         ring_size: o.ring_size,
         stack: emitted.handlers.iter().map(|h| h.stack).max().unwrap_or(0),
-        uses: uses_symbols,
+        uses: uses_symbols | wire::uses::HITS,
     }
 }
 

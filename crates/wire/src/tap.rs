@@ -164,6 +164,7 @@ pub struct Options {
 pub mod uses {
     pub const SYMBOLS: u32 = 1;
     pub const STACK: u32 = 2;
+    pub const HITS: u32 = 4;
 }
 
 pub mod tap_flag {

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* The probes of a running session, as it tells them. */
+#define _GNU_SOURCE
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <trapless/error.h>
+
+#include "../clock.h"
+#include "../proc.h"
+#include "../tell/tell.h"
+#include "control.h"
+
+bool probe_is_chosen(const struct module *mod, uint32_t i, const char *pattern)
+{
+	char *end;
+	unsigned long number = strtoul(pattern, &end, 10);
+
+	if (*pattern && !*end)
+		return number == i;
+	return !fnmatch(pattern, module_string(mod, mod->probes[i].point), 0) ||
+	       !fnmatch(pattern, module_string(mod, mod->probes[i].func), 0);
+}
+
+static bool in_target(const struct tl_tap_probe *p)
+{
+	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
+}
+
+/* As the kernel's own list has it; nothing: armed, by a breakpoint. */
+static const char *state_of(const struct control *c, uint32_t i, const struct probe_row *row)
+{
+	const struct tl_tap_probe *p = &c->session->mod->probes[i];
+
+	if (p->flags & TL_TAP_PROBE_NEVER)
+		return " [NEVER]";
+	if (c->session->tuning->off[i])
+		return " [DISABLED]";
+	if (!in_target(p) || !row)
+		return "";
+	if (!row->addr)
+		return c->session->state[i] == PROBE_ARMED ? " [GONE]" : " [PENDING]";
+	if (!row->armed)
+		return row->result ? " [REFUSED]" : " [PENDING]";
+	return row->rung != TL_RUNG_TRAP ? " [OPTIMIZED]" : "";
+}
+
+static void list_place(const struct control *c, uint32_t i, const struct target *t, FILE *to)
+{
+	const struct probe_row *row = &t->standing->probe[i];
+	const bool armed = row->addr && row->armed && !c->session->tuning->off[i];
+
+	fprintf(to, " %-8s %-28s", armed ? rung_name(row->rung) : "-",
+		row->place[0] ? row->place : "-");
+}
+
+static void list_probe(const struct control *c, uint32_t i, FILE *to)
+{
+	const struct session *s = c->session;
+	const struct tl_tap_probe *p = &s->mod->probes[i];
+	const int n = in_target(p) ? *c->ntargets : 0;
+	const struct target *t = c->targets;
+	uint64_t missed = 0;
+	int k;
+
+	for (k = 0; k < n; k++)
+		missed += t[k].standing->probe[i].missed;
+	fprintf(to, "%6u %10llu %7llu", i, (unsigned long long)tl_session_hits(&s->view, i),
+		(unsigned long long)missed);
+	if (n)
+		list_place(c, i, t, to);
+	else
+		fprintf(to, " %-8s %-28s", "-", "-");
+	fprintf(to, " %s%s\n", module_string(s->mod, p->point),
+		state_of(c, i, n ? &t->standing->probe[i] : NULL));
+	for (k = 1; k < n; k++) {
+		fprintf(to, "%25s", "");
+		list_place(c, i, &t[k], to);
+		fprintf(to, " in process %d%s\n", t[k].pid,
+			state_of(c, i, &t[k].standing->probe[i]));
+	}
+}
+
+static void list_target(const struct target *t, FILE *to)
+{
+	const struct tl_usage *u = &t->standing->usage;
+	char name[32];
+
+	proc_name(t->pid, name, sizeof(name));
+	fprintf(to, "  process %d", t->pid);
+	if (name[0])
+		fprintf(to, " (%s)", name);
+	fprintf(to,
+		": %zu bytes of detours, %zu of at most %zu mappings, %zu page%s of text changed\n",
+		u->detours, u->mappings, u->mappings_max, u->text_pages,
+		u->text_pages == 1 ? "" : "s");
+}
+
+static void list_failures(const struct control *c, FILE *to)
+{
+	for (int i = 0; i < *c->ntargets; i++)
+		if (c->targets[i].why_not[0])
+			fprintf(to, "session %d: process %d: %s\n", getpid(), c->targets[i].pid,
+				c->targets[i].why_not);
+}
+
+void list_session(const struct control *c, FILE *to)
+{
+	const struct module *mod = c->session->mod;
+	bool off = c->session->tuning->unoptimized || c->opt->traps_only;
+
+	fprintf(to, "session %d: %s, for %.0f s, optimization %s\n", getpid(),
+		module_string(mod, mod->header->name), (now_ms() - c->since) / 1000,
+		off ? "off" : "on");
+	for (int i = 0; i < *c->ntargets; i++)
+		list_target(&c->targets[i], to);
+	list_failures(c, to);
+	fprintf(to, "%6s %10s %7s %-8s %-28s %s\n", "NUMBER", "HITS", "MISSED", "RUNG", "WHERE",
+		"PROBE");
+	for (uint32_t i = 0; i < mod->nprobes; i++)
+		list_probe(c, i, to);
+}
+
+/* Of those that were to be enabled, who could not be, and why. */
+void list_refused(const struct control *c, FILE *to)
+{
+	const struct module *mod = c->session->mod;
+
+	list_failures(c, to);
+	for (int k = 0; c->request.kind == REQUEST_ENABLE && k < *c->ntargets; k++) {
+		for (uint32_t i = 0; i < mod->nprobes; i++) {
+			const struct probe_row *row = &c->targets[k].standing->probe[i];
+
+			if (row->result && !row->armed &&
+				probe_is_chosen(mod, i, c->request.pattern))
+				fprintf(to, "%s: probe refused [%s]: %s\n",
+					module_string(mod, mod->probes[i].point),
+					tl_error_name(row->result), tl_error_text(row->result));
+		}
+	}
+}

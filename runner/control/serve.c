@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* A running session answers. One request at a time; others wait in the socket. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../runtime/session.h"
+#include "../clock.h"
+#include "control.h"
+
+union descriptor {
+	struct cmsghdr h;
+	char room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+};
+
+void control_start(struct control *c)
+{
+	const int yes = 1;
+	char why[160];
+
+	c->fd = c->client = -1;
+	c->since = now_ms();
+	if (place_make(&c->place, why, sizeof(why)))
+		goto failed;
+	c->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->fd >= 0 && !setsockopt(c->fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) &&
+		!bind(c->fd, (struct sockaddr *)&c->place.socket, sizeof(c->place.socket)))
+		return;
+	snprintf(why, sizeof(why), "%s", strerror(errno));
+	control_end(c);
+failed:
+	if (c->opt->verbose)
+		fprintf(stderr, "trapless-run: this session cannot be asked: %s\n", why);
+}
+
+void control_end(struct control *c)
+{
+	if (c->client >= 0)
+		close(c->client);
+	if (c->fd >= 0) {
+		close(c->fd);
+		place_drop(&c->place);
+	}
+	c->fd = c->client = -1;
+}
+
+/* --- one request ------------------------------------------------------------------ */
+
+/* Takes the descriptor that came along, and says whether the sender may ask us at all. */
+static bool take_control(struct msghdr *msg, int *fd)
+{
+	bool allowed = false;
+
+	*fd = -1;
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(msg); h; h = CMSG_NXTHDR(msg, h)) {
+		struct ucred from;
+
+		if (h->cmsg_level != SOL_SOCKET)
+			continue;
+		if (h->cmsg_type == SCM_RIGHTS && *fd < 0)
+			memcpy(fd, CMSG_DATA(h), sizeof(*fd));
+		if (h->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&from, CMSG_DATA(h), sizeof(from));
+		allowed = !from.uid || from.uid == geteuid();
+	}
+	return allowed && *fd >= 0;
+}
+
+static bool receive(struct control *c)
+{
+	struct iovec iov = {&c->request, sizeof(c->request)};
+	union descriptor room;
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &room,
+		.msg_controllen = sizeof(room)};
+	ssize_t n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC);
+	bool allowed = n >= 0 && take_control(&msg, &c->client);
+
+	if (allowed && n == sizeof(c->request)) {
+		c->request.pattern[sizeof(c->request.pattern) - 1] = 0;
+		return true;
+	}
+	if (n >= 0 && c->client >= 0)
+		close(c->client);
+	c->client = -1;
+	return false;
+}
+
+static void reply(struct control *c, bool failed, void (*list)(const struct control *, FILE *))
+{
+	struct reply r = {failed};
+	struct iovec iov = {&r, sizeof(r)};
+	union descriptor room;
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &room,
+		.msg_controllen = CMSG_SPACE(sizeof(int))};
+	int fd = memfd_create("trapless", MFD_CLOEXEC);
+	FILE *f = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
+
+	if (f) {
+		fputs(c->changed, f);
+		if (list)
+			list(c, f);
+		fclose(f);
+		memset(&room, 0, sizeof(room));
+		room.h.cmsg_level = SOL_SOCKET;
+		room.h.cmsg_type = SCM_RIGHTS;
+		room.h.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&room.h), &fd, sizeof(fd));
+		sendmsg(c->client, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	if (fd >= 0)
+		close(fd);
+	close(c->client);
+	c->client = -1;
+}
+
+static bool can_be_switched(const struct tl_tap_probe *p)
+{
+	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN || p->kind == TL_TAP_TIMER;
+}
+
+static bool switch_probes(struct control *c, bool off)
+{
+	const struct module *mod = c->session->mod;
+	uint32_t i, n = 0, fixed = 0;
+
+	for (i = 0; i < mod->nprobes; i++) {
+		if (!probe_is_chosen(mod, i, c->request.pattern))
+			continue;
+		if (can_be_switched(&mod->probes[i])) {
+			c->session->tuning->off[i] = off;
+			n++;
+		} else {
+			fixed++;
+		}
+	}
+	if (n)
+		snprintf(c->changed, sizeof(c->changed), "session %d: %u probe%s %s\n", getpid(), n,
+			n == 1 ? "" : "s", off ? "disabled" : "enabled");
+	else
+		snprintf(c->changed, sizeof(c->changed),
+			"session %d: %s '%s': --sessions shows %s\n", getpid(),
+			fixed ? "begin and end probes cannot be switched:" : "no probe is",
+			c->request.pattern, "all probes and their numbers");
+	return n;
+}
+
+static bool set_optimizer(struct control *c)
+{
+	c->session->tuning->unoptimized = !c->request.on;
+	if (c->opt->traps_only && c->request.on)
+		snprintf(c->changed, sizeof(c->changed),
+			"session %d: it was started with --traps-only: its probes stay on "
+			"breakpoints\n",
+			getpid());
+	else
+		snprintf(c->changed, sizeof(c->changed), "session %d: optimization is %s\n",
+			getpid(), c->request.on ? "on" : "off");
+	return !(c->opt->traps_only && c->request.on);
+}
+
+static bool carry_out(struct control *c)
+{
+	c->changed[0] = 0;
+	switch (c->request.kind) {
+	case REQUEST_LIST:
+		return true;
+	case REQUEST_ENABLE:
+	case REQUEST_DISABLE:
+		return switch_probes(c, c->request.kind == REQUEST_DISABLE);
+	case REQUEST_OPTIMIZE:
+		return set_optimizer(c);
+	default:
+		snprintf(c->changed, sizeof(c->changed),
+			"session %d is of another release: it does not know this request\n",
+			getpid());
+		return false;
+	}
+}
+
+static bool all_answered(const struct control *c)
+{
+	for (int i = 0; i < *c->ntargets; i++)
+		if (c->targets[i].tuning && !c->targets[i].done)
+			return false;
+	return true;
+}
+
+static bool any_failed(const struct control *c)
+{
+	for (int i = 0; i < *c->ntargets; i++)
+		if (c->targets[i].why_not[0])
+			return true;
+	return false;
+}
+
+void control_serve(struct control *c)
+{
+	if (c->fd < 0)
+		return;
+	if (c->client < 0) {
+		if (!receive(c))
+			return;
+		if (!carry_out(c)) {
+			reply(c, true, NULL);
+			return;
+		}
+		for (int i = 0; i < *c->ntargets; i++)
+			target_tune(&c->targets[i]);
+	}
+	if (all_answered(c))
+		reply(c, any_failed(c),
+			c->request.kind == REQUEST_LIST ? list_session : list_refused);
+}
