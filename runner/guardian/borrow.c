@@ -170,6 +170,7 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 	uint64_t mask, slept = 0;
 
 	eye_of(g);
+	traceme_over(g, 0); /* the engine is to find its breakpoints */
 	if (from && !calls_begin(g, from))
 		from = NULL;
 	t = from ? from : borrow(g, &slept);

@@ -151,6 +151,7 @@ static void process_born(struct guardian *g, struct thread *t)
 		return;
 	}
 	if (g->injected && shares_memory(g, tid)) {
+		t->follow = is_debugger(g);
 		thread_resume(g, t, 0);
 		return;
 	}

@@ -46,6 +46,7 @@ struct thread {
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
+	bool vforked; /* its parent waits for it */
 	bool inside; /* our code, when it was last looked at */
 	bool suspended; /* its seccomp filter is: see seccomp.c */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
@@ -110,6 +111,8 @@ struct guardian {
 	bool leave; /* runner gone, or it said so */
 	bool leaving; /* ... and we are at it */
 	bool injected, launched;
+	bool debugger, debugger_known; /* the target may trace others: see traceme.c */
+	pid_t let_go; /* a child that shares the memory and is the target's to trace */
 	bool barred; /* some thread's seccomp filter may not be suspended */
 	bool started; /* launched, and past its entry point */
 	bool expecting; /* a helper is being born */
@@ -314,6 +317,13 @@ void births_settle(struct guardian *g);
 /* journal.c */
 bool journal_holds(struct guardian *g, pid_t pid); /* anything, or nobody knows what */
 int journal_restore(struct guardian *g, pid_t pid, int mem);
+int breakpoints_out(struct guardian *g);
+void breakpoints_in(struct guardian *g);
+
+/* traceme.c */
+bool is_debugger(struct guardian *g);
+bool traceme_coming(struct guardian *g, struct thread *t);
+void traceme_over(struct guardian *g, pid_t child);
 
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);

@@ -108,3 +108,37 @@ int journal_restore(struct guardian *g, pid_t pid, int mem)
 	free(e);
 	return bad ? -1 : 0;
 }
+
+/* --- breakpoints that must not be met for a while --------------------------------------- */
+
+static const uint8_t int3 = 0xcc;
+static uint64_t *out; /* where they were */
+static size_t nout;
+
+/* 0, or -1: some may still stand. */
+int breakpoints_out(struct guardian *g)
+{
+	uint32_t n, i;
+	struct tl_journal_entry *e = journal_read(g, g->pid, &n);
+	bool bad = !e && n;
+	uint8_t byte;
+
+	out = calloc(n + 1, sizeof(*out));
+	for (i = 0; e && out && i < n; i++) {
+		if (e[i].len != 1 || target_read(g, g->pid, e[i].addr, &byte, 1) != 1 ||
+			byte != int3)
+			continue;
+		out[nout++] = e[i].addr;
+		bad |= text_write(g->mem, e[i].addr, e[i].orig, 1) != 0;
+	}
+	free(e);
+	return bad || !out ? -1 : 0;
+}
+
+void breakpoints_in(struct guardian *g)
+{
+	while (nout)
+		text_write(g->mem, out[--nout], &int3, 1);
+	free(out);
+	out = NULL;
+}

@@ -203,6 +203,7 @@ void session_leave(struct guardian *g)
 	if (g->session && g->orphaned)
 		__atomic_store_n(&g->session->live, 0, __ATOMIC_SEQ_CST);
 	g->leaving = true;
+	traceme_over(g, 0);
 	launch_leave(g);
 	if (g->injected && target_ended(g))
 		counts(g);

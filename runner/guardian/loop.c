@@ -232,15 +232,24 @@ static struct thread *newborn(struct guardian *g, pid_t tid)
 	return t;
 }
 
-/* A child that has not come to its own first stop yet: known from here, so that nobody leaves before that. */
-static void announced(struct guardian *g, struct thread *parent)
+static pid_t event_child(const struct thread *parent)
 {
 	unsigned long tid = 0;
+
+	return ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) ? 0 : (pid_t)tid;
+}
+
+/* A child that has not come to its own first stop yet: known from here, so that nobody leaves before that. */
+static void announced(struct guardian *g, struct thread *parent, bool vforked)
+{
+	pid_t tid = event_child(parent);
+	struct thread *t = thread_find(g, tid);
 	uint64_t tracer = 0;
 
-	if (!ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) && !thread_find(g, (pid_t)tid) &&
-		!proc_status((pid_t)tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid())
-		newborn(g, (pid_t)tid);
+	if (!t && tid && !proc_status(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid())
+		t = newborn(g, tid);
+	if (t)
+		t->vforked = vforked;
 }
 
 static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
@@ -257,8 +266,12 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 	case PTRACE_EVENT_EXEC:
 		became_other_program(g, t);
 		break;
+	case PTRACE_EVENT_VFORK_DONE:
+		traceme_over(g, event_child(t));
+		thread_resume(g, t, 0);
+		break;
 	default: /* fork, vfork, clone: the child's own first stop tells all */
-		announced(g, t);
+		announced(g, t, event == PTRACE_EVENT_VFORK);
 		thread_resume(g, t, 0);
 	}
 }
@@ -290,7 +303,9 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		if (t->calling || again_stop(g, t))
 			return;
 		own_trap_at_call(t);
-		if (t->follow && launch_syscall_stop(g, t))
+		if (traceme_coming(g, t))
+			return;
+		if (t->follow && t->tgid == g->pid && launch_syscall_stop(g, t))
 			return;
 		thread_resume(g, t, 0);
 	} else if (event) {

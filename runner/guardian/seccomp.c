@@ -40,7 +40,8 @@ bool is_filtered(pid_t tid)
 long trace_options(void)
 {
 	return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-	       PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+	       PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC |
+	       PTRACE_O_TRACEEXIT;
 }
 
 bool suspends_filters(void)

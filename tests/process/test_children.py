@@ -53,4 +53,13 @@ def test_forks_without_rest(ctx):
     comes_and_goes(ctx, 'handles')
 
 
+def test_debugger(ctx):
+    """A target that traces its own children: they are nobody else's when they ask for it, vfork children too."""
+    path = ctx.target('debugger')
+    r = ctx.run([runner(ctx), tap.counter(ctx.tmp, path, ['work']), '-c', path], timeout=60)
+    assert r.returncode == 5 and 'traced 40 calls 40\n' in r.stdout and hits(r.stdout) == 40, r
+    assert 'child processes that ran untraced: 40' in r.stderr, r.stderr
+
+
 test_born_at_any_moment.variants = PAIR
+test_debugger.variants = ALL

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Traces twenty vfork children and twenty fork children from the call by which
+ * they ask for it; each calls work() behind that and becomes another program.
+ * Prints how many were traced to a good end, and its own calls of work().
+ * Status 5.
+ */
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EACH = 20 };
+
+__attribute__((noinline, noclone)) int work(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n * 3 + 1;
+}
+
+__attribute__((noreturn)) static void be_traced(void)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(1);
+	if (work(2) == 7)
+		execl("/bin/true", "true", (char *)NULL);
+	_exit(2);
+}
+
+/* It stops as it becomes another program, and ends. */
+static int is_traced(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+		return 0;
+	return !ptrace(PTRACE_CONT, child, NULL, NULL) && waitpid(child, &status, 0) == child &&
+	       WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+int main(void)
+{
+	int i, traced = 0, calls = 0;
+	pid_t child;
+
+	for (i = 0; i < EACH; i++) {
+		child = vfork();
+		if (!child)
+			be_traced();
+		calls += work(i) == i * 3 + 1;
+		traced += is_traced(child);
+		child = fork();
+		if (!child)
+			be_traced();
+		calls += work(i) == i * 3 + 1;
+		traced += is_traced(child);
+	}
+	printf("traced %d calls %d\n", traced, calls);
+	return 5;
+}
