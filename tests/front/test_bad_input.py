@@ -40,6 +40,7 @@ def test_script_errors(ctx):
 def test_missing_script(ctx):
     refused(trapless(ctx, '/nowhere/script.stp'), 'FILE_MISSING', '/nowhere/script.stp')
     refused(trapless(ctx, '-v'), 'USAGE', '--help')
+    refused(trapless(ctx, shop(ctx)), 'USAGE', 'not a script', '-c')
 
 
 def test_missing_program(ctx):
@@ -166,6 +167,13 @@ def test_no_compiler(ctx):
     target.end()
 
 
+def test_what_is_no_compiler(ctx):
+    p = trapless(ctx, '--no-cache', '--cc', 'gcc -Dstatic=4', '-e', SELL, '-c', shop(ctx))
+    refused(p, 'MODULE_BUILD', ': error: ', '--cc')
+    assert len(p.stderr.splitlines()) < 8, p.stderr
+    refused(trapless(ctx, '--no-cache', '--cc', 'false', '-e', SELL, '-c', shop(ctx)), 'MODULE_BUILD', 'does not say why')
+
+
 def test_no_debug_information(ctx):
     plain = ctx.target('../examples/shop', cflags=('-O2', '-s'))
     p = trapless(ctx, '-e', 'probe process("%s").function("sell") { println($n) }' % plain)
@@ -254,5 +262,7 @@ def test_options(ctx):
     p = ctx.run([ctx.bin('trapless-run'), 'x.tap', '-c', ''])
     assert p.returncode == 2 and '-c wants a command' in p.stderr, p.stderr
     refused(trapless(ctx, '-G', 'x=1', '-e', 'probe begin {}'), 'USAGE')
+    refused(trapless(ctx, '-D', 'MAXMAPENTRIES=0', '-e', 'probe begin {}'), 'USAGE', '1 to ')
+    assert trapless(ctx, '-T', '0', '-e', 'probe begin {}').returncode == 2
     refused(trapless(ctx, '-D', 'MAXSTRINGLEN=5', '-e', 'probe begin {}'), 'USAGE', '16 to 8192')
     refused(trapless(ctx, '-p4', '-m', 'x', '-e', 'probe begin {}', cwd='/proc'), 'FILE_MISSING')

@@ -132,7 +132,9 @@ fn compile_object(
         (Err(e), _) => {
             diags
                 .error(Tag::ModuleBuild, None, e.to_string())
-                .help("this is a fault of trapless: please report it with the script");
+                .help(
+                    "where --cc or CC names gcc or clang this is a fault of trapless: please report it with the script",
+                );
             None
         }
         (_, Err(e)) => {

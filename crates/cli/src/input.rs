@@ -31,6 +31,16 @@ pub fn script_text(
         path => std::fs::read(path),
     };
     match bytes {
+        Ok(b) if b.starts_with(b"\x7fELF") => {
+            diags
+                .error(
+                    Tag::Usage,
+                    None,
+                    format!("{file} is a program, not a script"),
+                )
+                .help("trace it with -c: trapless FILE.stp -c PROGRAM");
+            None
+        }
         Ok(b) => Some((
             String::from_utf8_lossy(&b).into_owned(),
             if file == "-" {

@@ -79,7 +79,7 @@ pub struct Options {
     pub no_warnings: bool,
 
     /// End the session after SECONDS
-    #[arg(short = 'T', value_name = "SECONDS")]
+    #[arg(short = 'T', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub time_limit: Option<u32>,
 
     /// Kernel release that the script's conditionals see

@@ -3,7 +3,7 @@
 //! runs now and may be traced by the user.
 
 use std::path::Path;
-use trapless_sema::ir::{ImageId, ProbeKind, Program};
+use trapless_sema::ir::{ImageId, Probe, ProbeKind, Program, Refusal};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 /// As many as `trapless-run` takes.
@@ -11,22 +11,27 @@ const MAX: usize = 256;
 
 /// The processes to attach to. `None`: the script probes no process.
 pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
-    let mut wanted: Vec<ImageId> = program.probes.iter().filter_map(process_of).collect();
-    wanted.sort_unstable_by_key(|i| i.0);
-    wanted.dedup();
+    let mut wanted: Vec<(ImageId, bool)> = program.probes.iter().filter_map(process_of).collect();
+    // Of the same image the one that is an error comes first, and stays.
+    wanted.sort_unstable_by_key(|(image, optional)| (image.0, *optional));
+    wanted.dedup_by_key(|(image, _)| *image);
     if wanted.is_empty() {
         return None;
     }
-    let mut pids = Vec::new();
-    for image in wanted {
+    let (mut pids, mut missing) = (Vec::new(), Vec::new());
+    for (image, optional) in wanted {
         let path = &program.images[image.0 as usize].path;
         let (mine, others) = of_program(path);
-        if mine.is_empty() {
-            none_running(path, others.len(), diags);
-        } else {
+        if !mine.is_empty() {
             tell(path, &mine, others.len());
+        } else if !optional {
+            missing.push((path, others.len()));
         }
         pids.extend(mine);
+    }
+    // Where some run, the others may be what a wildcard matched.
+    if let Some((path, others)) = missing.first().filter(|_| pids.is_empty()) {
+        none_running(path, missing.len() - 1, *others, diags);
     }
     if pids.len() > MAX {
         diags
@@ -49,9 +54,12 @@ pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
     Some(pids)
 }
 
-fn process_of(probe: &trapless_sema::ir::Probe) -> Option<ImageId> {
+/// The program that it is about, and whether that may be missing.
+fn process_of(probe: &Probe) -> Option<(ImageId, bool)> {
     match &probe.kind {
-        ProbeKind::Site { process, .. } | ProbeKind::Return { process, .. } => *process,
+        ProbeKind::Site { process, .. } | ProbeKind::Return { process, .. } => {
+            Some(((*process)?, probe.refusal == Refusal::Nothing))
+        }
         _ => None,
     }
 }
@@ -84,10 +92,14 @@ fn tell(path: &str, pids: &[u32], others: usize) {
     eprintln!("tracing {noun} {} of {path}{more}", list.join(", "));
 }
 
-fn none_running(path: &str, others: usize, diags: &mut Diagnostics) {
+fn none_running(path: &str, more: usize, others: usize, diags: &mut Diagnostics) {
+    let more = match more {
+        0 => String::new(),
+        n => format!(", or of {n} more programs,"),
+    };
     let (what, next) = match others {
         0 => (
-            format!("no process of {path} is running"),
+            format!("no process of {path}{more} is running"),
             "start it with -c CMD, or start it first",
         ),
         n => (

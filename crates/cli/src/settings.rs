@@ -80,6 +80,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
         let range = match name {
             "MAXSTRINGLEN" => 16..=8192,
             "RINGSIZE" => 4096..=16 << 20,
+            "MAXMAPENTRIES" => 1..=u32::MAX,
             _ => 0..=u32::MAX,
         };
         match value.parse::<u32>() {

@@ -164,7 +164,10 @@ impl Error {
                 }
             }
             Error::NoLibrary { known, .. } if !known.is_empty() => {
-                format!("the program needs: {}", list(known, 12))
+                format!(
+                    "the program needs: {}; for one that it opens later give the full name, e.g. libssl.so.3",
+                    list(known, 12)
+                )
             }
             Error::NoLibrary { .. } => "give the library's full path".into(),
             Error::NoProcess { .. } => "look the PID up again: the process has ended".into(),

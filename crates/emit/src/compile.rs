@@ -30,7 +30,11 @@ impl fmt::Display for CompileError {
         match self {
             CompileError::Missing(name) => write!(f, "there is no C compiler `{name}`"),
             CompileError::Io(e) => write!(f, "the C compiler cannot be run: {e}"),
-            CompileError::Failed(text) => write!(f, "the C compiler refuses the module:\n{text}"),
+            CompileError::Failed(text) => {
+                let why = text.lines().find(|l| l.contains("error"));
+                let why = why.or(text.lines().next()).unwrap_or("it does not say why");
+                write!(f, "the C compiler refuses the module: {why}")
+            }
         }
     }
 }

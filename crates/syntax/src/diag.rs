@@ -520,8 +520,13 @@ where
         .filter(|c| *c != name)
         .map(|c| (distance(name, c), c))
         .filter(|(d, _)| *d <= allowed)
-        .min_by_key(|(d, c)| (*d, c.len()))
+        .min_by_key(|(d, c)| (*d, std::cmp::Reverse(alike(name, c)), c.len()))
         .map(|(_, c)| c)
+}
+
+/// With how many bytes both begin.
+fn alike(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count()
 }
 
 /// Edits between two names; a difference of case alone counts as one.
@@ -637,5 +642,6 @@ mod tests {
         assert_eq!(nearest("x", ["alpha", "beta"]), None);
         assert_eq!(nearest("same", ["same"]), None);
         assert_eq!(nearest("", ["a"]), None);
+        assert_eq!(nearest("proces", ["procfs", "process"]), Some("process"));
     }
 }
