@@ -110,11 +110,12 @@ fix:
 	mk/format
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
 
-bench: all $(BUILD)/bench/own $(BUILD)/bench/massive
+bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	@mk/deps bench
 	bench/run
 	bench/start
 	$(BUILD)/bench/massive
+	$(BUILD)/bench/lookup
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: all install-lib
