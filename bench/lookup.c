@@ -29,7 +29,7 @@ void tl_os_free(void *p, size_t size)
 
 static struct set {
 	struct tl_traptab_entry way[WAYS];
-} *sets;
+} * sets;
 static unsigned turn;
 
 static uintptr_t find_cached(uintptr_t addr)
