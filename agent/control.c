@@ -38,6 +38,7 @@ static int command_init(struct tl_ctl *c)
 	int ret;
 
 	tl_fsgsbase = c->fsgsbase != 0;
+	tl_shadow_stack = c->shadow_stack != 0;
 	tl_os_lock();
 	ret = tl_os_init();
 	tl_os_unlock();

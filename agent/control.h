@@ -124,7 +124,7 @@ struct tl_ctl {
 	uint32_t first, count;
 	uint64_t env; /* module: address of CODE in the target */
 	int64_t result;
-	uint32_t fsgsbase;
+	uint32_t fsgsbase, shadow_stack; /* does the target have them? */
 	uint32_t
 		lender; /* INIT, and only then: id of the thread whose thread block the helper shares */
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */

@@ -23,6 +23,7 @@ int tl_home_init(void)
 	const unsigned long fsgsbase = 2;
 
 	tl_fsgsbase = getauxval(AT_HWCAP2) & fsgsbase;
+	tl_shadow_stack = tl_shadow_status();
 	return 0;
 }
 

@@ -31,6 +31,7 @@ int tl_home_init(void)
 	struct tl_mapping own;
 
 	tl_fsgsbase = tl_aux(AT_HWCAP2) & FSGSBASE;
+	tl_shadow_stack = tl_shadow_status();
 	emulated = tl_home_map((uintptr_t)tl_home_init, &own) && !(own.prot & TL_PROT_EXEC);
 	if (emulated)
 		tl_own_threads(note_thread, NULL);

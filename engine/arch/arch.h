@@ -29,6 +29,7 @@ struct tl_code {
 	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
+	bool shadow_stack;	/* calls must be made where they stand: see tl_os_shadow_stack() */
 	bool hidden_pads;	/* no unwind table tells the pads: one may stand wherever control does not fall into */
 	/* The part that begins where this one and its padding end, walked, as long as it is needed; NULL: not known. */
 	const struct tl_code *(*behind)(const struct tl_code *code);

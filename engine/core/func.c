@@ -91,6 +91,7 @@ static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	f->code.known = got;
 	f->code.npads = 0;
 	f->code.read = tl_os_text_read;
+	f->code.shadow_stack = tl_os_shadow_stack();
 	f->code.behind = f->behind ? part_behind : NULL;
 	f->last = false;
 	f->code.indirect = f->code.complete = f->code.hidden_pads = false;

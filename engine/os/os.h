@@ -104,6 +104,8 @@ bool tl_os_trap_may_kill(void);
  * off: they would never answer. Then passing breakpoints are used in its place.
  */
 bool tl_os_spin_ok(void);
+/* Does the processor keep return addresses a second time here? Then only calls that stand in the text can be returned from. */
+bool tl_os_shadow_stack(void);
 /* May probes stay on the trap rung in this environment? 0 or -TL_E_TRAP_FORBIDDEN. */
 int tl_os_trap_allowed(void);
 /*

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../agent/header.h"
+#include "../proc.h"
 #include "guardian.h"
 
 #ifndef SYS_pidfd_open
@@ -351,6 +352,17 @@ static void unmap(struct guardian *g, uint64_t *at, uint64_t size)
 		remote_call(g, g->helper, SYS_munmap, lo, size, 0, 0, 0, 0);
 }
 
+static bool has_shadow_stack(struct guardian *g)
+{
+	char status[PROC_TEXT];
+	const char *features;
+
+	if (proc_read_of(eye_of(g), "status", status, sizeof(status)) <= 0)
+		return false;
+	features = proc_field(status, "x86_Thread_features");
+	return features && !strncmp(features + strspn(features, " \t"), "shstk", 5);
+}
+
 /* Needs the helper, held. Leaves it held, and the agent ready for commands. */
 int inject(struct guardian *g)
 {
@@ -369,6 +381,7 @@ int inject(struct guardian *g)
 	g->ctl->agent = l.base;
 	g->ctl->agent_size = l.size;
 	g->ctl->fsgsbase = getauxval(AT_HWCAP2) >> 1 & 1;
+	g->ctl->shadow_stack = has_shadow_stack(g);
 	g->ctl->patching = g->patching;
 	g->stack_top = l.base + l.stack + STACK - 64;
 	image = calloc(1, l.image);

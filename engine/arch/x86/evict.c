@@ -97,6 +97,8 @@ static int neighbour(
 		q->changed = i.len;
 		return 0;
 	}
+	if (x86_must_stay(code, &i))
+		return -TL_E_NO_MOVE;
 	room = x86_insn_room(code, addr, &i);
 	own = form + X86_JMP_LEN < room ? form + X86_JMP_LEN : room;
 	if (form >= own || x86_any_target(code, addr + 1, addr + own, &why))

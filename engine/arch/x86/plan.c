@@ -164,6 +164,8 @@ static int stretch(struct x86_request *r, struct window *w)
 			return -TL_E_BAD_INSN;
 		if (!x86_can_join(&i, addr + i.len >= want))
 			return -TL_E_NO_RELOCATE;
+		if (x86_must_stay(r->code, &i))
+			return -TL_E_SHADOW_STACK;
 		w->cost += insn_cost(&i);
 		addr += i.len;
 	} while (addr < want && addr < code_end);
@@ -310,6 +312,8 @@ static int try_step(struct x86_request *r, unsigned step)
 
 	if (others_bytes(r, rung))
 		return -TL_E_RESERVED;
+	if (rung != TL_RUNG_RETARGET && x86_must_stay(r->code, &r->first))
+		return -TL_E_SHADOW_STACK;
 	switch (rung) {
 	case TL_RUNG_RETARGET:
 		return try_retarget(r);

@@ -111,6 +111,8 @@ void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v); /* shortest fo
 /* Can it run elsewhere at all? `window`: together with others, `last` of them or not. 0 or -TL_E_ */
 int x86_can_move(const struct tl_insn *i);
 bool x86_can_join(const struct tl_insn *i, bool last);
+/* A call made from a detour leaves no address on the shadow stack. */
+bool x86_must_stay(const struct tl_code *code, const struct tl_insn *i);
 /* Emit a copy that does the same as `i` at addr; state as there. */
 void x86_displace(struct x86_emit *e, const struct tl_insn *i, uintptr_t addr);
 /* The same for a call whose return address is on the stack already. */

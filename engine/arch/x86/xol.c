@@ -91,6 +91,11 @@ bool x86_can_join(const struct tl_insn *i, bool last)
 	return last || (i->flow != TL_FLOW_CALL && i->flow != TL_FLOW_CALL_IND);
 }
 
+bool x86_must_stay(const struct tl_code *code, const struct tl_insn *i)
+{
+	return code->shadow_stack && (i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND);
+}
+
 bool x86_can_retarget(const struct tl_insn *i)
 {
 	if (x86_can_move(i))

@@ -261,6 +261,11 @@ bool tl_os_trap_may_kill(void)
 	return fake.trap_may_kill;
 }
 
+bool tl_os_shadow_stack(void)
+{
+	return false;
+}
+
 bool tl_os_spin_ok(void)
 {
 	return !fake.no_spin;

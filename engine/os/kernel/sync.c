@@ -21,6 +21,12 @@ int tl_os_sync_memory(void)
 	return tl_os_sync_cores();
 }
 
+/* The kernel has none of its own. */
+bool tl_os_shadow_stack(void)
+{
+	return false;
+}
+
 /* A processor that spins with interrupts off would never take ours. */
 bool tl_os_spin_ok(void)
 {

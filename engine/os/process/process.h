@@ -48,6 +48,8 @@ void tl_text_forget(void);
 
 /* [home] Set before tl_os_init(): may rdfsbase be executed (AT_HWCAP2, bit 1)? */
 extern bool tl_fsgsbase;
+extern bool tl_shadow_stack; /* the home tells */
+bool tl_shadow_status(void); /* of the calling thread */
 
 /* sync.c, thread.c, called once by tl_os_init(). */
 int tl_sync_init(void);

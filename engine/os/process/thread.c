@@ -11,7 +11,20 @@ enum { TCB_SCAN = 0x600 }; /* glibc has it at 0x2d0, musl at 0x30 */
 enum { SS_ONSTACK = 1, SIG_NONE = 0 };
 
 static uint32_t tid_offset; /* 0: not known, ask the kernel */
-bool tl_fsgsbase;
+bool tl_fsgsbase, tl_shadow_stack;
+
+bool tl_os_shadow_stack(void)
+{
+	return tl_shadow_stack;
+}
+
+bool tl_shadow_status(void)
+{
+	const long shstk_status = 0x5005;
+	uint64_t on = 0;
+
+	return !tl_syscall3(TL_NR_arch_prctl, shstk_status, (long)&on, 0) && on & 1;
+}
 
 static uintptr_t fs_base(void)
 {

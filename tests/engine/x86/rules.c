@@ -123,6 +123,25 @@ static void planted_return_address(void)
 	CHECK(plan_at(NO_TRAP, 0) == 0 && plan.rung == TL_RUNG_WINDOW);
 }
 
+/* A call from a detour pushes no address that the processor would find again. */
+static void calls_under_a_shadow_stack(void)
+{
+	PART(CALL MOV5 PUSH "\xff\xd0" NOP5 RET); /* call *%rax: byte 11 */
+	CHECK(plan_at(BIT(WHOLE), 0) == 0 && plan_at(BIT(TRAP), 11) == 0);
+	code.shadow_stack = true;
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_RETARGET);
+	CHECK(plan_at(ALL & ~BIT(RETARGET), 0) == -TL_E_SHADOW_STACK);
+	CHECK(plan_at(tl_arch_rungs, 11) == -TL_E_SHADOW_STACK);
+	CHECK(plan_at(NO_TRAP, 13) == 0 && plan.rung == TL_RUNG_WHOLE);
+	PART(PUSH CALL NOP NOP RET);
+	CHECK(plan_at(BIT(WINDOW), 0) == 0);
+	code.shadow_stack = true;
+	CHECK(plan_at(BIT(WINDOW), 0) == -TL_E_SHADOW_STACK);
+	PART(PUSH "\xff\xd0\xff\xd0\xff\xd0" RET);
+	code.shadow_stack = true;
+	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
+}
+
 static void landing_pad_in_window(void)
 {
 	static const uintptr_t pad[] = {AT + 4};
@@ -875,6 +894,7 @@ int main(void)
 	RUN(branch_into_whole);
 	RUN(planted_return_address);
 	RUN(landing_pad_in_window);
+	RUN(calls_under_a_shadow_stack);
 	RUN(windows_start_earlier);
 	RUN(several_points);
 	RUN(operands_relative_to_eip_stay_where_they_are);
