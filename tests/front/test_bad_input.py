@@ -266,3 +266,5 @@ def test_options(ctx):
     assert trapless(ctx, '-T', '0', '-e', 'probe begin {}').returncode == 2
     refused(trapless(ctx, '-D', 'MAXSTRINGLEN=5', '-e', 'probe begin {}'), 'USAGE', '16 to 8192')
     refused(trapless(ctx, '-p4', '-m', 'x', '-e', 'probe begin {}', cwd='/proc'), 'FILE_MISSING')
+    p = trapless(ctx, '--no-cache', '-e', 'probe begin {}', env={'TMPDIR': '/nowhere'})
+    refused(p, 'FILE_MISSING', 'set TMPDIR')

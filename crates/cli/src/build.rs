@@ -5,7 +5,7 @@ use crate::cache::{self, Cache};
 use crate::input::plain;
 use crate::options::Options;
 use crate::paths::Paths;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trapless_emit::compile::{CompileError, Compiler};
 use trapless_emit::{link, module, EmitError, Emitted};
 use trapless_sema::ir::Program;
@@ -111,6 +111,15 @@ fn compile_object(
 ) -> Option<Vec<u8>> {
     let folder = std::env::temp_dir();
     let object = folder.join(format!("trapless-{}.o", std::process::id()));
+    // The compiler would say it in words of its own.
+    if let Err(e) = std::fs::File::create(&object) {
+        return no_file(
+            &object,
+            &e,
+            "set TMPDIR to a folder that can be written",
+            diags,
+        );
+    }
     let result = compiler.run(c, &object, false);
     let bytes = std::fs::read(&object);
     if options.keep {
@@ -137,17 +146,19 @@ fn compile_object(
                 );
             None
         }
-        (_, Err(e)) => {
-            diags
-                .error(
-                    Tag::FileMissing,
-                    None,
-                    format!("{}: {}", object.display(), plain(&e)),
-                )
-                .help("set TMPDIR to a folder that can be written");
-            None
-        }
+        (_, Err(e)) => no_file(
+            &object,
+            &e,
+            "check that --cc or CC names a C compiler",
+            diags,
+        ),
     }
+}
+
+fn no_file<T>(path: &Path, e: &std::io::Error, next: &str, diags: &mut Diagnostics) -> Option<T> {
+    let what = format!("{}: {}", path.display(), plain(e));
+    diags.error(Tag::FileMissing, None, what).help(next);
+    None
 }
 
 /// Write the module; gives its path, unless it is what was asked for.
@@ -159,14 +170,8 @@ pub fn finish(options: &Options, tap: Vec<u8>, diags: &mut Diagnostics) -> Optio
         false => std::env::temp_dir().join(format!("trapless-{}.tap", std::process::id())),
     };
     if let Err(e) = std::fs::write(&path, tap) {
-        diags
-            .error(
-                Tag::FileMissing,
-                None,
-                format!("{}: {}", path.display(), plain(&e)),
-            )
-            .help("the module is written here: choose a folder that can be written");
-        return None;
+        let next = "the module is written here: choose a folder that can be written";
+        return no_file(&path, &e, next, diags);
     }
     if keep_module {
         println!("{}", path.display());
