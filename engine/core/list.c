@@ -14,8 +14,8 @@ void tl_probe_describe(const struct tl_probe *p, struct tl_probe_info *info)
 	info->probe = p;
 	info->addr = (uintptr_t)p->addr;
 	info->state = p->state;
-	info->nhits = TL_RELAXED(&p->nhits);
-	info->nmissed = TL_RELAXED(&p->nmissed);
+	info->nhits = tl_counted(&p->nhits);
+	info->nmissed = tl_counted(&p->nmissed);
 	if (!patch)
 		return;
 	info->rung = patch->plan.rung;

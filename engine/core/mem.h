@@ -45,6 +45,16 @@ static inline void tl_count_by(uint64_t *counter, int one)
 #endif
 }
 
+/* What it has come to. Where there is no load of 64 bits, one that is carrying may show too few. */
+static inline uint64_t tl_counted(const uint64_t *counter)
+{
+#if UINTPTR_MAX > 0xffffffffu
+	return TL_RELAXED(counter);
+#else
+	return *(const volatile uint64_t *)counter;
+#endif
+}
+
 static inline void tl_count(uint64_t *counter)
 {
 	tl_count_by(counter, 1);
