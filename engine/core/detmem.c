@@ -120,6 +120,8 @@ static struct tl_detour *block_over(uintptr_t at, size_t size)
 	return n && n->key + BLOCK(n)->size > at ? BLOCK(n) : NULL;
 }
 
+static struct tl_detour *in_the_way; /* a retired block that get_sparse() met */
+
 /* A free place in c, from `at` on. */
 static uintptr_t fit_in(
 	const struct tl_chunk *c, const struct tl_plan *plan, uintptr_t at, size_t size)
@@ -133,6 +135,8 @@ static uintptr_t fit_in(
 		d = block_over(at, size);
 		if (!d)
 			return at;
+		if (d->retired)
+			in_the_way = d;
 		at = tl_fit_next(&plan->fit, d->at + d->size);
 	}
 	return 0;
@@ -245,10 +249,14 @@ static struct tl_detour *place_at(uintptr_t at, size_t size)
 
 static struct tl_detour *get_sparse(const struct tl_plan *plan, size_t size, int *err)
 {
-	uintptr_t at = fit_ours(plan, size);
+	uintptr_t at;
 
+	in_the_way = NULL;
+	at = fit_ours(plan, size);
 	if (!at)
 		at = fit_new(plan, size);
+	if (!at && in_the_way && tl_detour_release(in_the_way))
+		at = fit_ours(plan, size);
 	*err = at ? -TL_E_NOMEM : -TL_E_OUT_OF_REACH;
 	return at ? place_at(at, size) : NULL;
 }

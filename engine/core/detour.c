@@ -147,6 +147,14 @@ static void release(struct tl_detour *d)
 	tl_detmem_put(d);
 }
 
+bool tl_detour_release(struct tl_detour *d)
+{
+	if (tl_os_quiet(d->at, d->at + d->size))
+		return false;
+	release(d);
+	return true;
+}
+
 static struct tl_detour *next_retired(uintptr_t from)
 {
 	struct tl_node *n = tl_index_ceil(&retired, from);
@@ -229,9 +237,8 @@ bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi)
 			next = e->next;
 			if (end <= lo || end >= hi)
 				continue;
-			if (tl_os_quiet(e->at, e->at + e->size))
+			if (!tl_detour_release(e))
 				return true;
-			release(e);
 		}
 	}
 	return false;

@@ -131,6 +131,8 @@ struct tl_detour *tl_detour_revive(const struct tl_plan *plan);
 void tl_detour_cancel(struct tl_detour *d);
 /* Free what is quiet among the retired; force: look even when few are retired. Returns how many remain. */
 size_t tl_detour_poll(bool force);
+/* Frees a retired one if nobody is inside: false, somebody may be. */
+bool tl_detour_release(struct tl_detour *d);
 /* May somebody inside a retired detour come back between lo and hi (both exclusive)? */
 bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi);
 /* Nobody is inside any detour, live or retired, that serves s. */

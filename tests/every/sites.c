@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded into a program: arms random instructions of one file in this very
- * process, and compares the rung that each takes with the one foretold by
- * `trapless --coverage FILE -v`. Then all of them stay armed while the program
- * runs. Prints lines as tests/unit.h does, to standard error.
+ * process, and compares the rung that each takes with what the engine foretells
+ * here (they must be the same, the reasons too) and with what `trapless
+ * --coverage FILE -v` foretold by the same code. Then all of them stay armed
+ * while the program runs. Prints lines as tests/unit.h does, to standard error.
  *
  * A pun's detour must lie where the bytes behind the jump lead, and what lies
  * there differs from process to process (heap, other files, detours of before).
- * So pun, evict and window may stand in for each other, and one of them may be
- * out of reach; both are counted and must be few.
+ * So against the file's listing pun, evict and window may stand in for each
+ * other, and one of them may be out of reach; both are counted and must be few.
  *
  * SITES_FILE   the file, by its real path; a library is loaded for it
  * SITES_LIST   the listing
@@ -22,9 +23,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <trapless/probe.h>
 
-enum { FEW = 8 }; /* per cent */
+#include "../../engine/core/internal.h"
+
+enum { FEW = 15 }; /* per cent: a heap at another place alone makes ten */
 enum { NEAR = 192 }; /* bytes within which one site's patch may change what another gets */
 
 struct site {
@@ -33,6 +35,8 @@ struct site {
 	int why;
 	uintptr_t func_start; /* where only a symbol tells, else 0 */
 	uint32_t func_size;
+	uint8_t here_rung; /* foretold in this process */
+	int here_why;
 };
 
 static const char *path;
@@ -184,6 +188,71 @@ static void choose(size_t n)
 	qsort(sites, nsites, sizeof(*sites), by_addr);
 }
 
+/* --- foretold here ----------------------------------------------------------------------- */
+
+static size_t changes; /* of what was foretold before */
+
+static void note_here(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why)
+{
+	struct site key = {.addr = s->addr}, *found;
+
+	(void)arg;
+	found = bsearch(&key, sites, nsites, sizeof(*sites), by_addr);
+	changes += found->here_rung != (plan ? plan->rung : TL_RUNG_NONE) || found->here_why != why;
+	found->here_rung = plan ? plan->rung : TL_RUNG_NONE;
+	found->here_why = why;
+}
+
+static int add_wanted(struct tl_batch *b, const struct site *s, uint32_t flags)
+{
+	struct tl_site *wanted = tl_site_get(s->addr);
+
+	if (!wanted)
+		return -TL_E_NOMEM;
+	wanted->want = true;
+	wanted->flags = flags;
+	wanted->func_start = s->func_start;
+	wanted->func_size = s->func_size;
+	return tl_batch_add(b, wanted);
+}
+
+/* One of the sites, or all those together that were not foretold to be refused. */
+static int foretell_once(const struct site *s, size_t n, uint32_t flags)
+{
+	struct tl_batch b;
+	int ret;
+
+	tl_os_lock();
+	ret = tl_engine_init_locked();
+	if (!ret)
+		ret = tl_batch_init(&b, n);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = n > 1 && s[i].here_why ? 0 : add_wanted(&b, &s[i], flags);
+	if (!ret)
+		tl_batch_foresee(&b, note_here, NULL);
+	for (size_t i = 0; i < b.nsites; i++)
+		b.sites[i]->want = false;
+	tl_batch_deinit(&b);
+	tl_os_unlock();
+	return ret;
+}
+
+enum { FORETELL_TRIES = 10 };
+
+/* Until nothing changes: where detours find room depends on what was reserved before. */
+static int foretell(const struct site *s, size_t n, uint32_t flags)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < FORETELL_TRIES && !ret; i++) {
+		changes = 0;
+		ret = foretell_once(s, n, flags);
+		if (!changes)
+			break;
+	}
+	return ret;
+}
+
 /* --- each alone ------------------------------------------------------------------------ */
 
 static struct tl_probe probe_at(const struct site *s, uint32_t flags)
@@ -226,13 +295,21 @@ static bool address_told(unsigned foretold, unsigned took, int foretold_why, int
 static bool alone(const struct site *s)
 {
 	struct tl_probe p = probe_at(s, TL_PROBE_NO_TRAP);
-	int ret = tl_probe_register(&p);
+	int ret = foretell(s, 1, TL_PROBE_NO_TRAP);
 
+	if (!ret)
+		ret = tl_probe_register(&p);
 	rung_now = TL_RUNG_NONE;
 	if (!ret) {
 		tl_probes_list(take_rung, &p);
 		if (tl_probe_unregister(&p))
 			fprintf(stderr, "# cannot unregister\n");
+	}
+	if (ret != s->here_why || rung_now != s->here_rung) {
+		fprintf(stderr, "# 0x%lx: foretold %s %s here, took %s %s\n", s->addr - bias,
+			names[s->here_rung], tl_error_name(-s->here_why), names[rung_now],
+			tl_error_name(-ret));
+		return false;
 	}
 	if (ret == s->why && rung_now == (s->why ? TL_RUNG_NONE : s->rung))
 		return true;
@@ -259,7 +336,7 @@ static int each_alone(void)
 
 /* --- all at once --------------------------------------------------------------------------- */
 
-static size_t wrong_rungs, nlisted;
+static size_t wrong_rungs, wrong_here, nlisted;
 
 static bool has_neighbour(const struct site *s)
 {
@@ -277,6 +354,11 @@ static int check_rung(const struct tl_probe_info *info, void *arg)
 		return 0;
 	nlisted++;
 	rungs[info->rung]++;
+	if (info->rung != s->here_rung) {
+		wrong_here++;
+		fprintf(stderr, "# 0x%lx: foretold %s here, took %s among others\n", s->addr - bias,
+			names[s->here_rung], names[info->rung]);
+	}
 	if (info->rung != s->rung && !has_neighbour(s) &&
 		!address_told(s->rung, info->rung, s->why, info->why[s->rung])) {
 		wrong_rungs++;
@@ -286,25 +368,37 @@ static int check_rung(const struct tl_probe_info *info, void *arg)
 	return 0;
 }
 
-/* Who is refused makes all the others be planned again: those that are foretold to be are left out. */
+/* Who is foretold to be refused is left out. */
+static int foretell_together(void)
+{
+	tl_os_lock();
+	tl_detour_poll(true);
+	tl_os_unlock();
+	for (size_t i = 0; i < nsites; i++)
+		sites[i].here_why = sites[i].rung == TL_RUNG_NONE ? sites[i].why : 0;
+	return foretell(sites, nsites, 0);
+}
+
 static int all_at_once(void)
 {
 	size_t bad;
-	int ret;
+	int ret = foretell_together();
 
 	for (size_t i = 0; i < nsites; i++) {
 		probes[i] = probe_at(&sites[i], 0);
-		if (sites[i].rung != TL_RUNG_NONE)
+		if (!sites[i].here_why)
 			armed[narmed++] = &probes[i];
 	}
-	while ((ret = tl_probes_register(armed, narmed, &bad)) && bad < narmed)
-		armed[bad] = armed[--narmed];
+	if (!ret)
+		ret = tl_probes_register(armed, narmed, &bad);
 	if (!ret)
 		tl_probes_list(check_rung, NULL);
 	if (ret)
 		return result("all_at_once", tl_error_text(-ret));
 	if (nlisted != narmed || narmed < nsites * 9 / 10)
 		return result("all_at_once", "not all of them were armed");
+	if (wrong_here)
+		return result("all_at_once", "sites took another rung than foretold here");
 	return result("all_at_once", wrong_rungs ? "sites took another rung than foretold" : NULL);
 }
 
