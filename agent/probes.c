@@ -82,6 +82,7 @@ static struct armed *prepare(struct tl_ctl *c, uint32_t index)
 	a->index = index;
 	a->env.view = &tl_agent_view;
 	a->env.number = p->number;
+	a->env.hits_at = tl_hits_at(&tl_agent_view, p->number);
 	a->env.kind = p->kind;
 	a->env.point = code_at(p->point);
 	a->env.func = code_at(p->func);

@@ -90,6 +90,7 @@ static void make_envs(struct session *s)
 	for (i = 0; i < s->mod->nprobes; i++) {
 		s->envs[i].view = &s->view;
 		s->envs[i].number = i;
+		s->envs[i].hits_at = tl_hits_at(&s->view, i);
 		s->envs[i].kind = s->mod->probes[i].kind;
 		s->envs[i].point = module_string(s->mod, s->mod->probes[i].point);
 		s->envs[i].func = module_string(s->mod, s->mod->probes[i].func);

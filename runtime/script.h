@@ -141,6 +141,7 @@ struct tl_env {
 	uint32_t kind; /* enum tl_tap_probe_kind */
 	const char *point; /* pp() */
 	const char *func; /* probefunc(), "" unknown */
+	uint64_t hits_at; /* its count of hits in a block, see tl_hits_at() */
 };
 
 /* --- one run of a handler -------------------------------------------------- */
@@ -190,11 +191,16 @@ static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct t
 	return tl_block_get(v, self);
 }
 
-/* TL_USES_HITS. Of a return probe at the return. */
-static inline void tl_count_hit(
-	const struct tl_view *v, struct tl_block *b, const struct tl_env *env)
+/* With TL_USES_HITS: where a block counts the hits of a probe. */
+static inline uint64_t tl_hits_at(const struct tl_view *v, uint32_t probe)
 {
-	++*((uint64_t *)((char *)b + v->shard_off) + env->number);
+	return v->shard_off + (uint64_t)probe * sizeof(uint64_t);
+}
+
+/* Of a return probe at the return. */
+static inline void tl_count_hit(struct tl_block *b, const struct tl_env *env)
+{
+	++*(uint64_t *)((char *)b + env->hits_at);
 }
 
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
@@ -703,10 +709,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_1(void);
+void tl_runtime_abi_2(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_1();
+	tl_runtime_abi_2();
 }
 
 #endif

@@ -302,9 +302,9 @@ void tl_block_recycle(struct tl_view *v, uint32_t index)
 
 uint64_t tl_session_hits(const struct tl_view *v, uint32_t probe)
 {
-	uint64_t n = 0, off = v->shard_off + (uint64_t)probe * sizeof(n);
+	uint64_t n = 0, off = tl_hits_at(v, probe);
 
-	if ((uint64_t)probe * sizeof(n) + sizeof(n) > v->shard_size)
+	if (off + sizeof(n) > (uint64_t)v->shard_off + v->shard_size)
 		return 0;
 	for (uint32_t i = 1; i < tl_blocks_used(v); i++)
 		n += *(volatile uint64_t *)((uint8_t *)tl_block_at(v, i) + off);

@@ -149,7 +149,7 @@ impl Unit<'_> {
         let env = if light { "env" } else { "run->env" };
         out.line(match kind {
             HandlerKind::Entry => "\tint skip = 1;".to_owned(),
-            _ => format!("\ttl_count_hit(run->view, run->block, {env});"),
+            _ => format!("\ttl_count_hit(run->block, {env});"),
         });
         if let Some(locks) = locks {
             out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
