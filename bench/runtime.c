@@ -19,7 +19,7 @@
 #define INNER  2000
 
 static struct tl_view view;
-static struct tl_env env = {&view, 0, TL_TAP_SITE, "bench", "bench"};
+static struct tl_env env = {.view = &view, .kind = TL_TAP_SITE, .point = "bench", .func = "bench"};
 static struct tl_probe probe = {.data = &env};
 static const uint16_t lock0[] = {0};
 static void *thread[16]; /* stands for struct tl_thread: the block pointer is in it */

@@ -17,7 +17,7 @@ static struct tl_tap_options options = {.globals_size = AREA,
 	.ring_size = 4096};
 static const struct tl_view_ops ops;
 static struct tl_view view;
-static struct tl_env env = {&view, 0, TL_TAP_BEGIN, "begin", ""};
+static struct tl_env env = {.view = &view, .kind = TL_TAP_BEGIN, .point = "begin", .func = ""};
 static uint8_t *memory;
 
 static void open_session(void)

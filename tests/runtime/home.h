@@ -14,7 +14,11 @@
 
 static struct tl_view home;
 static struct tl_tap_options home_options;
-static struct tl_env home_env = {&home, 7, TL_TAP_SITE, "process(\"x\").function(\"f\")", "f"};
+static struct tl_env home_env = {.view = &home,
+	.number = 7,
+	.kind = TL_TAP_SITE,
+	.point = "process(\"x\").function(\"f\")",
+	.func = "f"};
 static void *home_memory;
 
 /* Own memory is readable where it is not inside [hole, hole + 4096). */
