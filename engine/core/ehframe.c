@@ -4,7 +4,7 @@
  * the target's and may be damaged: every read goes through a cursor that
  * cannot fault, every length is bounded, a cursor that failed yields zeros.
  */
-#include "entries.h"
+#include "ehframe.h"
 
 enum {
 	ENC_ABS = 0x00,
@@ -378,6 +378,25 @@ size_t tl_eh_upto(struct tl_eh_table *t, uintptr_t addr)
 			hi = mid;
 	}
 	return t->last = lo;
+}
+
+void tl_pad_add(void *arg, uintptr_t pad)
+{
+	struct tl_pad_list *l = arg;
+	size_t i;
+
+	if (pad < l->lo || pad >= l->hi)
+		return;
+	for (i = l->n; i && l->pads[i - 1] >= pad; i--)
+		if (l->pads[i - 1] == pad)
+			return;
+	if (l->n == l->max) {
+		l->full = true;
+		return;
+	}
+	for (size_t k = l->n++; k > i; k--)
+		l->pads[k] = l->pads[k - 1];
+	l->pads[i] = pad;
 }
 
 static int add_pads(const struct tl_eh_table *t, size_t i, struct tl_pad_list *list)

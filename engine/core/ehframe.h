@@ -17,6 +17,15 @@ int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e);
 /* Calls fn for each landing pad. 0, or -TL_E_NOT_PROVEN when the table makes no sense. */
 int tl_eh_pads(const struct tl_eh_entry *e, void (*fn)(void *arg, uintptr_t pad), void *arg);
 
+/* A sorted list without doubles, in the caller's memory. */
+struct tl_pad_list {
+	uintptr_t *pads;
+	size_t n, max;
+	uintptr_t lo, hi; /* only those inside */
+	bool full;
+};
+void tl_pad_add(void *list, uintptr_t pad);
+
 /* The table as it was read once: analysis of many functions asks it all the time. */
 struct tl_eh_row {
 	int32_t start; /* from the header */

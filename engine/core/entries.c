@@ -81,25 +81,6 @@ static void addrs_sort(struct tl_addrs *l)
 	l->n = kept;
 }
 
-void tl_pad_add(void *arg, uintptr_t pad)
-{
-	struct tl_pad_list *l = arg;
-	size_t i;
-
-	if (pad < l->lo || pad >= l->hi)
-		return;
-	for (i = l->n; i && l->pads[i - 1] >= pad; i--)
-		if (l->pads[i - 1] == pad)
-			return;
-	if (l->n == l->max) {
-		l->full = true;
-		return;
-	}
-	for (size_t k = l->n++; k > i; k--)
-		l->pads[k] = l->pads[k - 1];
-	l->pads[i] = pad;
-}
-
 void tl_entries_forget(struct tl_entries *en)
 {
 	struct tl_node *n;

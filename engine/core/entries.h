@@ -28,13 +28,4 @@ struct tl_eh_table *tl_entries_table(const struct tl_image *img);
 void tl_entries_forget(struct tl_entries *en);
 void tl_entries_deinit(void);
 
-/* A sorted list without doubles, in the caller's memory. */
-struct tl_pad_list {
-	uintptr_t *pads;
-	size_t n, max;
-	uintptr_t lo, hi; /* only those inside */
-	bool full;
-};
-void tl_pad_add(void *list, uintptr_t pad);
-
 #endif

@@ -6,7 +6,7 @@
 #include "../../engine/core/ehframe.h"
 #include "fuzz.h"
 
-enum { BASE = 0x10000, ROWS_MAX = 64 };
+enum { BASE = 0x10000, ROWS_MAX = 64, PADS = 16 };
 
 static const uint8_t *memory;
 static size_t memory_size;
@@ -16,6 +16,17 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
 	must((work += len) < 1u << 28);
 	return read_from(memory, memory_size, BASE, addr, buf, len);
+}
+
+void *tl_os_alloc(size_t size)
+{
+	return calloc(1, size);
+}
+
+void tl_os_free(void *mem, size_t size)
+{
+	(void)size;
+	free(mem);
 }
 
 static void pad(void *arg, uintptr_t at)
@@ -32,10 +43,22 @@ static void one(const struct tl_eh_entry *e)
 	must(pads <= 65536);
 }
 
+static void function_at(struct tl_eh_table *t, uintptr_t addr)
+{
+	struct tl_func_part part;
+	uintptr_t pads[PADS], next;
+	size_t npads;
+
+	if (!tl_eh_function(t, addr, &part, pads, PADS, &npads, &next))
+		must(addr - part.start < part.size);
+	must(npads <= PADS);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tl_image img = {
 		.lo = BASE, .hi = BASE + size, .eh_frame_hdr = BASE, .eh_frame_hdr_size = size};
+	struct tl_eh_table table;
 	struct tl_eh_entry e;
 	size_t n, i;
 
@@ -44,17 +67,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	work = 0;
 	n = tl_eh_count(&img);
 	must(n <= size / 8);
+	must(!tl_eh_load(&table, &img) && table.n == n);
 	for (i = 0; i < n && i < ROWS_MAX; i++) {
-		uintptr_t start = tl_eh_start(&img, i);
+		uintptr_t start = tl_eh_start(&table, i);
 
-		must(tl_eh_upto(&img, start) <= n);
+		must(tl_eh_upto(&table, start) <= n);
 		if (!tl_eh_entry(&img, i, &e))
 			one(&e);
-		if (!tl_eh_find(&img, start + 1, &e)) {
-			must(start + 1 - e.part.start < e.part.size);
-			one(&e);
-		}
+		function_at(&table, start + 1);
 	}
-	must(tl_eh_entry(&img, n, &e) != 0);
+	must(tl_eh_entry(&img, n, &e) != 0 && !tl_eh_start(&table, n));
+	tl_eh_unload(&table);
 	return 0;
 }
