@@ -63,13 +63,13 @@ static void tell_refusals(const struct teller *t)
 		if (!refusal_is_news(t, i))
 			continue;
 		n = tell_as_one(t, i);
-		snprintf(more, sizeof(more), n > 1 ? " and %u more" : "", n - 1);
+		snprintf(more, sizeof(more), " and %u more", n - 1);
 		reason = tl_ret_reason(p->reason);
 		snprintf(text, sizeof(text), "%s%s: probe%s refused [%s]: %s%s%s%s%s",
-			module_string(t->mod, t->mod->probes[i].point), more, n > 1 ? "s" : "",
-			tl_error_name(p->result), tl_error_text(p->result), reason ? ": " : "",
-			reason ? reason : "", *tl_error_next(p->result) ? "; " : "",
-			tl_error_next(p->result));
+			module_string(t->mod, t->mod->probes[i].point), n > 1 ? more : "",
+			n > 1 ? "s" : "", tl_error_name(p->result), tl_error_text(p->result),
+			reason ? ": " : "", reason ? reason : "",
+			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
 		tell(t, MSG_WARN, refusal_is_error(t, i), text);
 	}
 }
