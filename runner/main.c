@@ -172,7 +172,7 @@ static void run(int timer)
 			if (!targets[i].done)
 				target_hear(&targets[i], &opt, false);
 		}
-		control_serve(&control);
+		control_serve(&control, fds[2].revents);
 		drain(&session, false);
 		if (rounds % RECYCLE_EVERY == 0)
 			recycle();

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../passing.h"
 #include "control.h"
 
 enum { PATIENCE_MS = 10000 };
@@ -21,28 +22,13 @@ struct asking {
 
 static int send_request(const struct place *p, const struct request *r, int end)
 {
-	union {
-		struct cmsghdr h;
-		char room[CMSG_SPACE(sizeof(int))];
-	} c;
-	struct iovec iov = {(void *)r, sizeof(*r)};
-	struct msghdr msg = {.msg_name = (void *)&p->socket,
-		.msg_namelen = sizeof(p->socket),
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &c,
-		.msg_controllen = sizeof(c)};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
 
-	memset(&c, 0, sizeof(c));
-	c.h.cmsg_level = SOL_SOCKET;
-	c.h.cmsg_type = SCM_RIGHTS;
-	c.h.cmsg_len = CMSG_LEN(sizeof(end));
-	memcpy(CMSG_DATA(&c.h), &end, sizeof(end));
-	err = fd >= 0 && sendmsg(fd, &msg, MSG_DONTWAIT) >= 0 ? 0 : errno;
-	if (fd >= 0)
-		close(fd);
-	return err;
+	if (fd < 0)
+		return -errno;
+	ret = pass(fd, &p->socket, r, sizeof(*r), &end, 1);
+	close(fd);
+	return ret;
 }
 
 /* The answer's text: whoever runs the session must not speak to the terminal. */
@@ -63,30 +49,21 @@ static void print_file(int fd)
 
 static bool take_reply(int sock, struct reply *r)
 {
-	union {
-		struct cmsghdr h;
-		char room[CMSG_SPACE(sizeof(int))];
-	} c;
-	struct iovec iov = {r, sizeof(*r)};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
 	struct pollfd p = {.fd = sock, .events = POLLIN};
-	int fd;
+	struct passed file;
 
-	if (poll(&p, 1, PATIENCE_MS) != 1 ||
-		recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != sizeof(*r) ||
-		!CMSG_FIRSTHDR(&msg) || c.h.cmsg_type != SCM_RIGHTS)
+	if (poll(&p, 1, PATIENCE_MS) != 1 || pass_receive(sock, r, sizeof(*r), &file))
 		return false;
-	memcpy(&fd, CMSG_DATA(&c.h), sizeof(fd));
-	print_file(fd);
-	close(fd);
+	if (file.n)
+		print_file(file.fds[0]);
+	passed_close(&file);
 	return true;
 }
 
 /* Left behind by one that was killed? Then it goes. */
 static bool is_stale(const struct place *p, pid_t pid, int err)
 {
-	if (err != ECONNREFUSED && !(err == ENOENT && kill(pid, 0) && errno == ESRCH))
+	if (err != -ECONNREFUSED && !(err == -ENOENT && kill(pid, 0) && errno == ESRCH))
 		return false;
 	place_drop(p);
 	return true;
@@ -112,7 +89,7 @@ static int ask(void *arg, const struct place *p, pid_t pid)
 		fprintf(stderr, "trapless-run: session %d does not answer\n", pid);
 	else if (!stale)
 		fprintf(stderr, "trapless-run: session %d cannot be asked: %s\n", pid,
-			strerror(err));
+			strerror(-err));
 	close(pair[0]);
 	return 0;
 }

@@ -57,7 +57,7 @@ struct control {
 	double since; /* now_ms() */
 };
 void control_start(struct control *c); /* the rest is filled in */
-void control_serve(struct control *c);
+void control_serve(struct control *c, bool asked); /* asked: a request has come */
 void control_end(struct control *c);
 
 /* list.c */

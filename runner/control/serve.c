@@ -9,12 +9,8 @@
 
 #include "../../runtime/session.h"
 #include "../clock.h"
+#include "../passing.h"
 #include "control.h"
-
-union descriptor {
-	struct cmsghdr h;
-	char room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-};
 
 void control_start(struct control *c)
 {
@@ -49,57 +45,24 @@ void control_end(struct control *c)
 
 /* --- one request ------------------------------------------------------------------ */
 
-/* Takes the descriptor that came along, and says whether the sender may ask us at all. */
-static bool take_control(struct msghdr *msg, int *fd)
-{
-	bool allowed = false;
-
-	*fd = -1;
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(msg); h; h = CMSG_NXTHDR(msg, h)) {
-		struct ucred from;
-
-		if (h->cmsg_level != SOL_SOCKET)
-			continue;
-		if (h->cmsg_type == SCM_RIGHTS && *fd < 0)
-			memcpy(fd, CMSG_DATA(h), sizeof(*fd));
-		if (h->cmsg_type != SCM_CREDENTIALS)
-			continue;
-		memcpy(&from, CMSG_DATA(h), sizeof(from));
-		allowed = !from.uid || from.uid == geteuid();
-	}
-	return allowed && *fd >= 0;
-}
-
 static bool receive(struct control *c)
 {
-	struct iovec iov = {&c->request, sizeof(c->request)};
-	union descriptor room;
-	struct msghdr msg = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &room,
-		.msg_controllen = sizeof(room)};
-	ssize_t n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC);
-	bool allowed = n >= 0 && take_control(&msg, &c->client);
+	struct passed from;
 
-	if (allowed && n == sizeof(c->request)) {
-		c->request.pattern[sizeof(c->request.pattern) - 1] = 0;
-		return true;
+	if (pass_receive(c->fd, &c->request, sizeof(c->request), &from))
+		return false;
+	if (from.n != 1 || (from.uid && from.uid != geteuid())) {
+		passed_close(&from);
+		return false;
 	}
-	if (n >= 0 && c->client >= 0)
-		close(c->client);
-	c->client = -1;
-	return false;
+	c->client = from.fds[0];
+	c->request.pattern[sizeof(c->request.pattern) - 1] = 0;
+	return true;
 }
 
 static void reply(struct control *c, bool failed, void (*list)(const struct control *, FILE *))
 {
 	struct reply r = {failed};
-	struct iovec iov = {&r, sizeof(r)};
-	union descriptor room;
-	struct msghdr msg = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &room,
-		.msg_controllen = CMSG_SPACE(sizeof(int))};
 	int fd = memfd_create("trapless", MFD_CLOEXEC);
 	FILE *f = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
 
@@ -108,12 +71,7 @@ static void reply(struct control *c, bool failed, void (*list)(const struct cont
 		if (list)
 			list(c, f);
 		fclose(f);
-		memset(&room, 0, sizeof(room));
-		room.h.cmsg_level = SOL_SOCKET;
-		room.h.cmsg_type = SCM_RIGHTS;
-		room.h.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&room.h), &fd, sizeof(fd));
-		sendmsg(c->client, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		pass(c->client, NULL, &r, sizeof(r), &fd, 1);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -201,12 +159,10 @@ static bool any_failed(const struct control *c)
 	return false;
 }
 
-void control_serve(struct control *c)
+void control_serve(struct control *c, bool asked)
 {
-	if (c->fd < 0)
-		return;
 	if (c->client < 0) {
-		if (!receive(c))
+		if (!asked || !receive(c))
 			return;
 		if (!carry_out(c)) {
 			reply(c, true, NULL);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../agent/header.h"
+#include "../passing.h"
 #include "../proc.h"
 #include "guardian.h"
 
@@ -227,26 +228,6 @@ static int write_module(struct guardian *g, const struct layout *l, const uint8_
 
 /* --- shared memory ---------------------------------------------------------------- */
 
-static int send_fds(int sock, int a, int b)
-{
-	char byte = 0;
-	struct iovec iov = {&byte, 1};
-	union {
-		struct cmsghdr h;
-		char room[CMSG_SPACE(2 * sizeof(int))];
-	} c;
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	int fds[2] = {a, b};
-
-	memset(&c, 0, sizeof(c));
-	c.h.cmsg_level = SOL_SOCKET;
-	c.h.cmsg_type = SCM_RIGHTS;
-	c.h.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&c.h), fds, sizeof(fds));
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == 1 ? 0 : -errno;
-}
-
 /* A recvmsg() by the helper, its structures in the helper's own stack. */
 static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds)
 {
@@ -322,7 +303,7 @@ static int share_memory(struct guardian *g, uint64_t room)
 	if (!ret)
 		ret = mine = take_end(g, pair[0]);
 	if (ret >= 0)
-		ret = send_fds(mine, g->session_fd, g->ctl_fd);
+		ret = pass(mine, NULL, "", 1, (int[]){g->session_fd, g->ctl_fd}, 2);
 	if (ret >= 0)
 		ret = recv_fds(g, pair[1], room, fds);
 	remote_close(g, pair[0]);
