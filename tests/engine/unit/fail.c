@@ -4,8 +4,6 @@
 
 enum { SIZE = 38 };
 
-static uint8_t before[FAKE_TEXT];
-
 static void program(void)
 {
 	world_of_all_kinds();

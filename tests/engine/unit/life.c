@@ -2,17 +2,7 @@
 /* The life cycle of probes, aggregation, switching on and off, the list. */
 #include "machine.h"
 
-static uint8_t before[FAKE_TEXT];
 static struct cpu cpu;
-
-/* 0: addi r0,7 (6)  6: inc r1 (2)  8: dec r2 (2)  10: set r1,9 (3)  13: ret */
-static void program(void)
-{
-	world();
-	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 9, TOY_RET);
-	memcpy(before, fake_text, FAKE_TEXT);
-	hits = 0;
-}
 
 static bool runs_right(void)
 {
@@ -20,19 +10,11 @@ static bool runs_right(void)
 	return run(&cpu) && cpu.r[0] == 7 && cpu.r[1] == 9 && cpu.r[2] == UINT32_MAX;
 }
 
-static bool clean(void)
-{
-	fake.threads[0].used = false;
-	tl_engine_exit();
-	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.up &&
-	       !fake.bad_stores;
-}
-
 static void one_probe_counts_and_leaves_no_trace(void)
 {
 	struct tl_probe p;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	CHECK(tl_probe_register(&p) == 0);
 	CHECK(p.state == TL_PROBE_ARMED);
@@ -42,7 +24,7 @@ static void one_probe_counts_and_leaves_no_trace(void)
 	CHECK(tl_probe_unregister(&p) == 0);
 	CHECK(p.state == TL_PROBE_GONE && !p.site);
 	CHECK(runs_right() && hits == 2);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static int bump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
@@ -69,7 +51,7 @@ static void handlers_change_registers_and_the_way(void)
 {
 	struct tl_probe p, q;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, bump);
 	CHECK(tl_probe_register(&p) == 0);
 	cpu_init(&cpu, 0, 0);
@@ -80,7 +62,7 @@ static void handlers_change_registers_and_the_way(void)
 	cpu_init(&cpu, 0, 0);
 	CHECK(run(&cpu) && cpu.r[0] == 0 && cpu.r[1] == 9);
 	CHECK(tl_probe_unregister(&q) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static unsigned posts;
@@ -102,7 +84,7 @@ static void post_handlers_see_the_result(void)
 {
 	struct tl_probe p, q;
 
-	program();
+	five_instructions();
 	posts = 0;
 	p = probe_at(0, 14, NULL);
 	p.post = count_post;
@@ -114,7 +96,7 @@ static void post_handlers_see_the_result(void)
 	CHECK(runs_right() && posts == 2 && hits == 1);
 	CHECK(tl_probe_unregister(&p) == 0);
 	CHECK(runs_right() && posts == 2);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void many_probes_at_one_place(void)
@@ -122,7 +104,7 @@ static void many_probes_at_one_place(void)
 	struct tl_probe p[3];
 	unsigned n[3] = {0, 0, 0};
 
-	program();
+	five_instructions();
 	for (unsigned i = 0; i < 3; i++) {
 		p[i] = probe_at(0, 14, count_hit);
 		p[i].data = &n[i];
@@ -139,14 +121,14 @@ static void many_probes_at_one_place(void)
 	CHECK(tl_probe_unregister(&p[1]) == 0);
 	CHECK(!memcmp(before, fake_text, FAKE_TEXT)); /* only a probe that is off remains */
 	CHECK(tl_probe_unregister(&p[2]) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void disabled_from_the_start(void)
 {
 	struct tl_probe p;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	p.flags = TL_PROBE_DISABLED;
 	CHECK(tl_probe_register(&p) == 0 && p.state == TL_PROBE_OFF);
@@ -157,7 +139,7 @@ static void disabled_from_the_start(void)
 	p = probe_at(3, 14, count_hit); /* refusals come at once, not when it is switched on */
 	p.flags = TL_PROBE_DISABLED;
 	CHECK(tl_probe_register(&p) == -TL_E_NOT_BOUNDARY);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void many_are_switched_at_once(void)
@@ -165,7 +147,7 @@ static void many_are_switched_at_once(void)
 	struct tl_probe p, q, r, *all[] = {&p, &q, &r, &p};
 	size_t failed = 99;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	q = probe_at(6, 14, count_hit);
 	r = probe_at(0, 14, count_hit);
@@ -184,7 +166,7 @@ static void many_are_switched_at_once(void)
 	CHECK(tl_probes_enable(all, 3, &failed) == -TL_E_STATE && failed == 1);
 	CHECK(p.state == TL_PROBE_OFF && !memcmp(before, fake_text, FAKE_TEXT));
 	CHECK(tl_probe_unregister(&p) == 0 && tl_probe_unregister(&r) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void refusals_change_nothing(void)
@@ -192,7 +174,7 @@ static void refusals_change_nothing(void)
 	struct tl_probe p, q, *both[2] = {&p, &q};
 	size_t failed = 99;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	q = probe_at(3, 14, count_hit);
 	CHECK(tl_probes_register(both, 2, &failed) == -TL_E_NOT_BOUNDARY && failed == 1);
@@ -213,14 +195,14 @@ static void refusals_change_nothing(void)
 	fake.fail_text = false;
 	CHECK(tl_probe_register(&p) == 0 && runs_right() && hits == 1);
 	CHECK(tl_probe_unregister(&p) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void silence_keeps_the_text(void)
 {
 	struct tl_probe p;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	CHECK(tl_probe_register(&p) == 0);
 	tl_probes_silence(true);
@@ -228,7 +210,7 @@ static void silence_keeps_the_text(void)
 	tl_probes_silence(false);
 	CHECK(runs_right() && hits == 1);
 	CHECK(tl_probe_unregister(&p) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void on_and_off_forever_takes_no_memory(void)
@@ -236,7 +218,7 @@ static void on_and_off_forever_takes_no_memory(void)
 	struct tl_probe p;
 	size_t live, code;
 
-	program();
+	five_instructions();
 	p = probe_at(6, 14, count_hit);
 	CHECK(tl_probe_register(&p) == 0);
 	CHECK(tl_probe_disable(&p) == 0 && tl_probe_enable(&p) == 0);
@@ -255,7 +237,7 @@ static void on_and_off_forever_takes_no_memory(void)
 		fake.nlog = 0;
 	}
 	CHECK(fake.live <= live);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static uintptr_t listed[8];
@@ -274,7 +256,7 @@ static void the_list_is_in_address_order(void)
 {
 	struct tl_probe p, q, *both[2] = {&p, &q};
 
-	program();
+	five_instructions();
 	p = probe_at(8, 14, count_hit);
 	q = probe_at(0, 14, count_hit);
 	CHECK(tl_probes_register(both, 2, NULL) == 0);
@@ -282,20 +264,20 @@ static void the_list_is_in_address_order(void)
 	CHECK(tl_probes_list(list_one, NULL) == 0);
 	CHECK(nlisted == 2 && listed[0] == TEXT(0) && listed[1] == TEXT(8));
 	CHECK(tl_probes_unregister(both, 2) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void exit_takes_everything_away(void)
 {
 	struct tl_probe p, q, r;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	q = probe_at(0, 14, count_hit);
 	r = probe_at(8, 14, count_hit);
 	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0 &&
 		tl_probe_register(&r) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 	CHECK(p.state == TL_PROBE_GONE && q.state == TL_PROBE_GONE && r.state == TL_PROBE_GONE);
 }
 
@@ -331,7 +313,7 @@ static void text_that_is_unmapped_takes_its_probes_along(void)
 	struct tl_probe p, off, *both[] = {&p, &off};
 
 	for (int traps = 0; traps < 2; traps++) {
-		program();
+		five_instructions();
 		p = probe_at(0, 14, count_hit);
 		off = probe_at(6, 14, count_hit);
 		p.flags = traps ? TL_PROBE_NO_JUMP : 0;
@@ -351,7 +333,7 @@ static void text_that_is_unmapped_takes_its_probes_along(void)
 		CHECK(tl_probe_register(&p) == 0 && p.state == TL_PROBE_ARMED);
 		CHECK(runs_right() && hits == 1);
 		CHECK(tl_probe_unregister(&p) == 0);
-		CHECK(clean());
+		CHECK(left_clean());
 	}
 }
 
@@ -361,7 +343,7 @@ static void the_same_text_mapped_anew_is_not_restored(void)
 	struct tl_probe p, q;
 
 	for (int told = 0; told < 2; told++) {
-		program();
+		five_instructions();
 		p = probe_at(0, 14, count_hit);
 		q = probe_at(10, 14, count_hit);
 		CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0);
@@ -378,7 +360,7 @@ static void the_same_text_mapped_anew_is_not_restored(void)
 		CHECK(tl_probe_register(&q) == 0);
 		CHECK(runs_right() && hits == 1);
 		CHECK(tl_probe_unregister(&q) == 0);
-		CHECK(clean());
+		CHECK(left_clean());
 	}
 }
 

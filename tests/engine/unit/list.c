@@ -2,29 +2,12 @@
 /* What the listing tells of probes, and of all that they take. */
 #include "machine.h"
 
-static uint8_t before[FAKE_TEXT];
 static struct cpu cpu;
-
-/* 0: addi r0,7 (6)  6: inc r1 (2)  8: dec r2 (2)  10: set r1,9 (3)  13: ret */
-static void program(void)
-{
-	world();
-	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 9, TOY_RET);
-	memcpy(before, fake_text, FAKE_TEXT);
-	hits = 0;
-}
 
 static bool runs(void)
 {
 	cpu_init(&cpu, 0, 0);
 	return run(&cpu);
-}
-
-static bool clean(void)
-{
-	fake.threads[0].used = false;
-	tl_engine_exit();
-	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.up;
 }
 
 static struct tl_probe_info listed[8];
@@ -56,7 +39,7 @@ static void hits_are_counted_for_who_asks(void)
 {
 	struct tl_probe p, q, r, *all[] = {&p, &q, &r};
 
-	program();
+	five_instructions();
 	p = q = r = probe_at(0, 14, count_hit);
 	p.flags = r.flags = TL_PROBE_COUNT;
 	CHECK(tl_probe_register(&p) == 0 && runs() && runs());
@@ -70,14 +53,14 @@ static void hits_are_counted_for_who_asks(void)
 	CHECK(p.nhits == 4);
 	CHECK(tl_probe_register(&p) == 0 && p.nhits == 0);
 	CHECK(tl_probe_unregister(&p) == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void states_and_detours_are_told(void)
 {
 	struct tl_probe p, q, *both[] = {&p, &q};
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	q = probe_at(10, 14, count_hit);
 	q.flags = TL_PROBE_NO_JUMP;
@@ -89,7 +72,7 @@ static void states_and_detours_are_told(void)
 	CHECK(listed[0].state == TL_PROBE_OFF && !listed[0].optimized && !listed[0].detour);
 	CHECK(listed[1].state == TL_PROBE_ARMED);
 	CHECK(tl_probes_unregister(both, 2) == 0 && list() == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static int closed(void)
@@ -103,7 +86,7 @@ static void who_is_gone_is_listed_until_taken_back(void)
 	struct tl_probe p, off, *both[] = {&p, &off};
 	struct tl_usage u;
 
-	program();
+	five_instructions();
 	p = probe_at(0, 14, count_hit);
 	off = probe_at(6, 14, count_hit);
 	off.flags = TL_PROBE_DISABLED;
@@ -123,7 +106,7 @@ static void who_is_gone_is_listed_until_taken_back(void)
 	CHECK(tl_probe_register(&p) == 0 && list() == 1);
 	CHECK(listed[0].state == TL_PROBE_ARMED);
 	CHECK(tl_probe_unregister(&p) == 0 && list() == 0);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 static void what_all_of_them_take_is_told(void)
@@ -131,7 +114,7 @@ static void what_all_of_them_take_is_told(void)
 	struct tl_probe p, q, r, *all[] = {&p, &q, &r};
 	struct tl_usage u;
 
-	program();
+	five_instructions();
 	CHECK(tl_probes_usage(NULL) == -TL_E_INVAL);
 	CHECK(tl_probes_usage(&u) == 0 && !u.probes && !u.detours && !u.text_pages);
 	p = q = probe_at(0, 14, count_hit);
@@ -146,7 +129,7 @@ static void what_all_of_them_take_is_told(void)
 	CHECK(u.detours_reserved >= u.detours);
 	CHECK(tl_probes_unregister(all, 3) == 0);
 	CHECK(tl_probes_usage(&u) == 0 && !u.probes && !u.armed[TL_RUNG_WHOLE] && !u.text_pages);
-	CHECK(clean());
+	CHECK(left_clean());
 }
 
 int main(void)

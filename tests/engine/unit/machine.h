@@ -250,4 +250,24 @@ static inline int count_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_
 	return 0;
 }
 
+static uint8_t before[FAKE_TEXT];
+
+/* 0: addi r0,7 (6)  6: inc r1 (2)  8: dec r2 (2)  10: set r1,9 (3)  13: ret */
+static inline void five_instructions(void)
+{
+	world();
+	E(TOY_ADDI, 0, 7, 0, 0, 0, TOY_INC, 1, TOY_DEC, 2, TOY_SET, 1, 9, TOY_RET);
+	memcpy(before, fake_text, FAKE_TEXT);
+	hits = 0;
+}
+
+/* At the end of a test: the text is as it was, and nothing of ours is left. */
+static inline bool left_clean(void)
+{
+	memset(fake.threads, 0, sizeof(fake.threads));
+	tl_engine_exit();
+	return !memcmp(before, fake_text, FAKE_TEXT) && !fake.live && !fake.code_used && !fake.up &&
+	       !fake.bad_stores;
+}
+
 #endif

@@ -9,7 +9,6 @@ enum { CPUS = 3 };
 
 static struct cpu cpus[CPUS];
 static unsigned long calls[CPUS];
-static uint8_t before[FAKE_TEXT];
 static const char *wrong;
 static uint32_t seed;
 static size_t text_len;
