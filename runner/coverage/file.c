@@ -17,7 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, HEAP_ROOM = 448 << 20 };
+#include "../../engine/os/process/process.h"
+
+enum { PAGE = 4096 };
 
 static const uintptr_t program_base = 0x562000000000, library_base = 0x7e0000000000;
 
@@ -101,7 +103,7 @@ static int reserve(struct cov_file *f, const char *path)
 	lo &= ~(uintptr_t)(PAGE - 1);
 	if (header(f)->e_type == ET_EXEC)
 		base = lo;
-	size = hi - lo + (base == library_base ? 0 : HEAP_ROOM);
+	size = hi - lo + (base == library_base ? 0 : TL_HEAP_ROOM);
 	at = mmap((void *)base, size, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (at != (void *)base)

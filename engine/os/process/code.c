@@ -75,13 +75,12 @@ size_t tl_code_mappings(void)
 /* Not where the heap or the first thread's stack is going to grow; other stacks do not. */
 static bool in_growth(uintptr_t at, size_t size)
 {
-	/* Of the heap: less than a jump over the bytes of `nopw` leads. */
-	const uintptr_t heap_room = 448ul << 20, stack_room = 128ul << 20;
+	const uintptr_t stack_room = 128ul << 20;
 	const uintptr_t stack_lowest = 0x7ffb00000000; /* 16 GiB of randomization below the top */
 	uintptr_t brk = (uintptr_t)tl_syscall3(TL_NR_brk, 0, 0, 0);
 	struct tl_mapping above;
 
-	if (at < brk + heap_room && at + size > brk)
+	if (at < brk + TL_HEAP_ROOM && at + size > brk)
 		return true;
 	if (at + size < stack_lowest - stack_room)
 		return false;

@@ -29,6 +29,9 @@ struct tl_mapping {
 /* [home] The mapping that holds addr, or the next one above it. false: there is none, or it cannot be known. */
 bool tl_home_map(uintptr_t addr, struct tl_mapping *map);
 
+/* Behind the program break, so much is left to the heap: less than a jump over the bytes of `nopw` leads. */
+#define TL_HEAP_ROOM ((uintptr_t)448 << 20)
+
 /* [home] How many mappings the process has, now, and how many the kernel allows it. */
 void tl_home_mappings(size_t *n, size_t *max);
 /* mappings.c: so many are ours. */
