@@ -233,10 +233,9 @@ static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 			continue;
 		p->result = 0;
 		p->reason = returns ? tl_ret_forbidden_name(code_at(p->func)) : TL_PAIRED;
-		a = p->reason ? NULL : prepare(c, i);
 		if (p->reason)
 			p->result = -TL_E_RET_BLACKLIST;
-		else if (a)
+		else if ((a = prepare(c, i)))
 			batch_add(b, a);
 		else
 			p->result = -TL_E_NOMEM;

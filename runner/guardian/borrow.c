@@ -18,8 +18,6 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { HELPER_SP = 0x4c00 }; /* no real thread has its stack there */
-
 /* A signal that it does not block waits: the program is to see what happens then. */
 bool signal_waits(struct guardian *g, struct thread *t)
 {
@@ -259,14 +257,15 @@ static void serve(struct guardian *g)
 /* By which the helper asks for us: where we are gone by then, the program must not notice. */
 static int ignored_signal(struct guardian *g)
 {
-	static const int by_default[] = {SIGURG, SIGWINCH, SIGCHLD};
-	uint64_t caught = ~0ull;
+	static const int candidates[] = {SIGURG, SIGWINCH, SIGCHLD};
+	char status[PROC_TEXT];
 	size_t i;
 
-	proc_status(eye_of(g), "SigCgt", 16, &caught);
-	for (i = 0; i < sizeof(by_default) / sizeof(*by_default); i++) {
-		if (!(caught >> (by_default[i] - 1) & 1))
-			return by_default[i];
+	if (proc_read_of(eye_of(g), "status", status, sizeof(status)) <= 0)
+		return SIGSTKFLT;
+	for (i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		if (proc_ignored(status) >> (candidates[i] - 1) & 1)
+			return candidates[i];
 	}
 	return SIGSTKFLT;
 }

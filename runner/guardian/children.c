@@ -20,7 +20,7 @@
 
 #include "guardian.h"
 
-enum { HELPER_SP = 0x4c00, STEPS_MAX = 1000, FIXED = 3 };
+enum { STEPS_MAX = 1000, FIXED = 3 };
 
 /* A word that only private copies change tells whether the child has its own memory. */
 static bool shares_memory(struct guardian *g, pid_t pid)

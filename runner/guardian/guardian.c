@@ -170,6 +170,7 @@ static int begin(struct guardian *g)
 	double at = now_ms();
 	int ret = control_create(g);
 
+	g->may_fault = handlers_may_fault(g);
 	if (!ret)
 		ret = target_check(g);
 	if (!ret)

@@ -75,7 +75,11 @@ struct handler_places {
 	uint64_t ask, peek, peek_end, peek_fault;
 };
 
-enum { THREAD_BUCKETS = 1024 };
+enum {
+	THREAD_BUCKETS = 1024,
+	HELPER_SP =
+		0x4c00, /* of the helper, while it is born: no real thread has its stack there */
+};
 
 struct phase {
 	const char *name;
@@ -132,7 +136,8 @@ struct guardian {
 	struct signal_action
 		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
 	bool action_learnt, action_watched;
-	bool faulted, watch_tried; /* a handler read what is not there */
+	bool may_fault, faulted; /* handlers that read memory; one read what is not there */
+	bool watch_tried;
 	double action_read_ms[FORCED];
 	struct handler_places ask; /* in the agent: see handlers.c */
 	bool nested; /* the target is in a pid namespace below ours */
@@ -308,6 +313,7 @@ void own_trap_at_call(struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 int action_watch(struct guardian *g);
+bool handlers_may_fault(const struct guardian *g);
 void session_watch(struct guardian *g);
 
 /* children.c */

@@ -308,7 +308,7 @@ static bool imports(const struct guardian *g, const char *with)
 }
 
 /* Handlers that follow the program's pointers, or ask us. */
-static bool handlers_may_cause_them(const struct guardian *g)
+bool handlers_may_fault(const struct guardian *g)
 {
 	return imports(g, "tl_load") || imports(g, "tl_user_") || imports(g, "tl_execname");
 }
@@ -318,7 +318,7 @@ static bool watch_is_due(const struct guardian *g)
 	bool begun = !g->launched || g->started;
 
 	return g->armed && !g->action_watched && !g->watch_tried &&
-	       (g->faulted || (begun && handlers_may_cause_them(g)));
+	       (g->faulted || (begun && g->may_fault));
 }
 
 /* Behind the arming, which is not to wait for it; or the first fault of a handler: others may follow. A program that has jailed itself gets no thread of ours for that. */
