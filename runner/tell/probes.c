@@ -9,12 +9,17 @@
 #include "../../engine/core/unpaired.h"
 #include "tell.h"
 
-static bool refusal_is_news(const struct teller *t, uint32_t i)
+/* One that may be missing ('?') is not missed. */
+static bool is_refused(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
 
-	return p->result && !p->armed && !(t->mod->probes[i].flags & TL_TAP_PROBE_OPTIONAL) &&
-	       !(t->told[i] & TOLD_REFUSAL);
+	return p->result && !p->armed && !(t->mod->probes[i].flags & TL_TAP_PROBE_OPTIONAL);
+}
+
+static bool refusal_is_news(const struct teller *t, uint32_t i)
+{
+	return is_refused(t, i) && !(t->told[i] & TOLD_REFUSAL);
 }
 
 /* Those that a wildcard matched are told together, a line for each reason. */
@@ -135,7 +140,7 @@ void tell_counts(const struct teller *t, struct message *m)
 		m->tails += p->ntails;
 		if (p->ntails)
 			tell_tails(t, i);
-		m->refused += p->result != 0;
+		m->refused += is_refused(t, i);
 	}
 	tell_send(t, m);
 }

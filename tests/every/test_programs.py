@@ -39,7 +39,7 @@ def seconds(ctx):
 
 
 def number(said, words):
-    m = re.search(r'%s: (\d+)$' % re.escape(words), said, re.M)
+    m = re.search(r'%s(?: \(.*\))?: (\d+)$' % re.escape(words), said, re.M)
     return int(m.group(1)) if m else 0
 
 

@@ -54,8 +54,8 @@ def finish(p, sig=signal.SIGINT, timeout=30):
 
 
 def number(text, words):
-    """The number that follows WORDS in text; -1 where there is none."""
-    m = re.search(r'^(?:trapless-run: )?%s:? (-?\d+)' % re.escape(words), text, re.M)
+    """The number that follows WORDS (and a hint) in text; -1 where there is none."""
+    m = re.search(r'^(?:trapless-run: )?%s(?: \(.*\))?:? (-?\d+)' % re.escape(words), text, re.M)
     return int(m.group(1)) if m else -1
 
 

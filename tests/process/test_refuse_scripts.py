@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from scripted import environment, launch, script_file, words
+from scripted import environment, launch, number, script_file, words
 from support import LIBC, Before, start, tap
 
 
@@ -82,11 +82,21 @@ def test_refused_among_those_that_a_wildcard_matched(ctx):
     warning = r'^WARNING: .*fork.*: probes? refused \[RET_BLACKLIST\]'
     r = ctx.run(words(ctx, '-x', p.pid) + [script_file(ctx, some)], env=environment(ctx))
     assert r.returncode == 0 and r.stdout == 'on\n', r
-    assert len(re.findall(warning, r.stderr, re.M)) == 1 and 'trapless-run: probes refused: ' in r.stderr, r
+    assert len(re.findall(warning, r.stderr, re.M)) == 1 and number(r.stderr, 'probes refused') == 1, r
     refused(ctx, none, 'refused [RET_BLACKLIST]', pid=p.pid, untouched=before)
     ended_well(p)
     r = launch(ctx, some.split(' probe timer')[0], path + ' 1 10')
     assert r.returncode == 7 and len(re.findall(warning, r.stderr, re.M)) == 1, r
+
+
+def test_closing_line_of_refusals(ctx):
+    """It points to --explain where that was not asked for, and a probe with '?' is not missed."""
+    text = 'probe process("%s").function("%s").return%s { } probe begin { }'
+    closing = 'probes refused (--explain tells why): 1\n'
+    for name, how, said in (('vfor[k]', '', True), ('vfork', ' ?', False)):
+        script = script_file(ctx, text % (LIBC, name, how))
+        r = ctx.run([ctx.bin('trapless'), '-c', '/bin/true', script], env=environment(ctx))
+        assert (closing in r.stderr) == said and (said or 'refused' not in r.stderr), r
 
 
 def test_no_such_function(ctx):
