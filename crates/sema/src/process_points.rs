@@ -429,7 +429,7 @@ impl Resolver<'_> {
         kind: &FunctionKindWanted,
         named: bool,
     ) -> Place {
-        let parts = parts(f);
+        let parts = parts(&of.binary, f);
         let pc = match kind.at_return {
             true => f.entry,
             false => of.binary.probe_site(f).map_or(f.entry, |site| site.pc),
@@ -553,13 +553,7 @@ impl Resolver<'_> {
     }
 
     fn statement(&mut self, of: &Subject, s: &Statement, matched: bool) -> Place {
-        let around = of.binary.symbols().at(s.addr).filter(|f| f.size > 0);
-        let parts = around.map_or(Vec::new(), |f| {
-            vec![Part {
-                addr: f.addr,
-                size: f.size,
-            }]
-        });
+        let parts = around(&of.binary, s.addr);
         let name = match s.source.line {
             0 => format!("{:#x}", s.addr),
             line => format!("\"{}@{}:{line}\"", s.function, s.source.file),
@@ -592,19 +586,25 @@ struct FunctionKindWanted {
     suffix: &'static str,
 }
 
-/// The function's code, where its extent is known. An inlined instance is a
-/// piece of another function, whose bounds the engine finds by itself.
-fn parts(f: &Function) -> Vec<Part> {
-    if f.kind == FunctionKind::Inlined || f.size == 0 {
-        return Vec::new();
+/// The function's code, where its extent is known.
+fn parts(binary: &Binary, f: &Function) -> Vec<Part> {
+    if f.kind == FunctionKind::Inlined {
+        return around(binary, f.entry);
     }
+    let known = f.ranges.iter().filter(|r| r.end > r.start && f.size > 0);
     let part = |r: &std::ops::Range<u64>| Part {
         addr: r.start,
         size: r.end - r.start,
     };
-    f.ranges
-        .iter()
-        .filter(|r| r.end > r.start)
-        .map(part)
-        .collect()
+    known.map(part).collect()
+}
+
+/// The function that an address lies in: Go's have no unwind table that would tell.
+fn around(binary: &Binary, addr: u64) -> Vec<Part> {
+    let symbol = binary.symbols().at(addr).filter(|s| s.size > 0);
+    let part = symbol.map(|s| Part {
+        addr: s.addr,
+        size: s.size,
+    });
+    part.into_iter().collect()
 }
