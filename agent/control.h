@@ -16,7 +16,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 9
+#define TL_CTL_VERSION 10
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -25,7 +25,7 @@ enum {
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PCS = 65536,
 	TL_CTL_RUNGS = 8,
-	TL_CTL_WATCHED = 4,
+	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */
 };
 
@@ -131,8 +131,8 @@ struct tl_ctl {
 	uint32_t explain; /* ARM: tell rungs and reasons, too */
 	uint64_t
 		dl_state; /* ARM: where the loader comes by when it has mapped images; 0: not watched */
-	uint64_t sigaction_at
-		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does; 0: none */
+	uint64_t watched_at
+		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does, or who blocks it; 0: none */
 	uint64_t
 		at_wanting; /* nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
 	uint32_t patching; /* enum tl_patching */

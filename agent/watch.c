@@ -5,7 +5,7 @@
  */
 #include "agent.h"
 
-enum { LOADER, SIGACTION, PLACES = SIGACTION + TL_CTL_WATCHED };
+enum { LOADER, CALLS, PLACES = CALLS + TL_CTL_WATCHED };
 
 static struct tl_probe probes[PLACES];
 static bool on[PLACES];
@@ -40,9 +40,9 @@ void tl_agent_watch(struct tl_ctl *c)
 
 	watch(LOADER, c->dl_state, 1);
 	for (i = 0; i < TL_CTL_WATCHED; i++) {
-		watch(SIGACTION + i, c->sigaction_at[i], 2);
-		if (!on[SIGACTION + i])
-			c->sigaction_at[i] = 0;
+		watch(CALLS + i, c->watched_at[i], 2);
+		if (!on[CALLS + i])
+			c->watched_at[i] = 0;
 	}
 }
 

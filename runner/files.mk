@@ -26,7 +26,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c r
 	$(addprefix runner/control/, place.c serve.c list.c ask.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c leave.c loop.c seize.c remote.c restart.c borrow.c inject.c maps.c images.c resolve.c loader.c stop.c stack.c quiet.c \
-	trapsvc.c trapmend.c handlers.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
+	trapsvc.c masks.c trapmend.c handlers.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
 	$(addprefix runner/tell/, say.c probes.c explain.c standing.c) agent/symbols.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)

@@ -12,6 +12,7 @@
 #ifndef TRAPLESS_RUNNER_GUARDIAN_H
 #define TRAPLESS_RUNNER_GUARDIAN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,9 +52,12 @@ struct thread {
 	bool suspended; /* its seccomp filter is: see seccomp.c */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
 	bool follow; /* tracing system calls (launch) */
-	bool in_own_trap; /* in the program's handler of SIGTRAP: see trapmend.c */
+	bool steps; /* into the handler of a signal: see masks.c */
 	bool mask_known;
 	uint64_t mask; /* its signals blocked, as last seen whole */
+	uint64_t mask_below; /* ... and when the present handler will have ended; 0: no matter */
+	bool owes_trap; /* a SIGTRAP of somebody's, sent again: as it was */
+	siginfo_t owed;
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
@@ -136,6 +140,7 @@ struct guardian {
 	struct signal_action
 		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
 	bool action_learnt, action_watched;
+	bool masks_matter; /* there are breakpoints: see masks.c */
 	bool may_fault, faulted; /* handlers that read memory; one read what is not there */
 	bool watch_tried;
 	double action_read_ms[FORCED];
@@ -303,13 +308,22 @@ void be_watched(struct guardian *g);
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc);
 bool handler_faults(struct guardian *g, struct thread *t, int sig);
 
-/* trapmend.c */
+/* masks.c */
 void mask_learn(struct thread *t, uint64_t mask);
+void masks_learn(struct guardian *g);
+bool mask_has_trap(uint64_t mask);
+bool mask_had(struct thread *t, uint64_t mask, int sig);
+bool mask_is_followed(const struct guardian *g, const struct thread *t);
+void mask_coming(struct guardian *g, struct thread *t, const struct user_regs_struct *regs);
+bool mask_changes_by(struct guardian *g, struct thread *t, int sig);
+bool mask_at_handler(struct guardian *g, struct thread *t);
+void mask_at_call(struct guardian *g, struct thread *t);
+
+/* trapmend.c */
 void signal_mend(struct guardian *g, struct thread *t, enum forced f);
 bool action_known(const struct guardian *g, enum forced f);
-void action_coming(struct guardian *g, struct thread *t);
+bool call_coming(struct guardian *g, struct thread *t);
 void own_trap_begins(struct guardian *g, struct thread *t);
-void own_trap_at_call(struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 int action_watch(struct guardian *g);

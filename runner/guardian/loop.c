@@ -60,13 +60,14 @@ void thread_drop(struct guardian *g, struct thread *t)
 
 void thread_resume(struct guardian *g, struct thread *t, int sig)
 {
-	bool calls = t->follow || t->again.on || t->calling || t->in_own_trap;
+	bool calls = t->follow || t->again.on || t->calling || mask_is_followed(g, t);
+	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 
-	(void)g;
+	t->steps = sig && mask_changes_by(g, t, sig);
 	t->stopped = false;
 	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0, (long)sig);
+	ptrace(t->steps ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
 }
 
 static void thread_ended(struct guardian *g, struct thread *t)
@@ -114,7 +115,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		thread_resume(g, t, 0);
 		return;
 	}
-	if (sig == SIGTRAP && trap_hit(g, t)) {
+	if (sig == SIGTRAP && (mask_at_handler(g, t) || trap_hit(g, t))) {
 		if (g->at_entry != t && g->at_dlopen != t) /* there the main loop takes over */
 			thread_resume(g, t, 0);
 		send_late_stop(t);
@@ -302,7 +303,7 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 	if (sig == SYSCALL_STOP) {
 		if (t->calling || again_stop(g, t))
 			return;
-		own_trap_at_call(t);
+		mask_at_call(g, t);
 		if (traceme_coming(g, t))
 			return;
 		if (t->follow && t->tgid == g->pid && launch_syscall_stop(g, t))

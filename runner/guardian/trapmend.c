@@ -13,14 +13,7 @@
  * milliseconds while hits come. Where no probe needs breakpoints, all this
  * begins behind the arming, and only for handlers that may fault.
  *
- * Whether the signal was blocked cannot be read after the fact. It is known of
- * threads whose mask has not changed since it was last seen whole (attach,
- * birth); for others the neighbours tell, since the C libraries block
- * everything at once. A thread in the program's own handler of SIGTRAP blocks
- * it alone: such a thread stops at its system calls until one of them ends
- * that (rt_sigreturn, rt_sigprocmask). Any other that comes to block one of the
- * three alone is taken for one that does not: it keeps it unblocked until it
- * sets its mask.
+ * Whether the signal was blocked cannot be read after the fact: masks.c.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -28,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,14 +38,6 @@ static uint64_t bit(enum forced f)
 	return 1ull << (signals[f] - 1);
 }
 
-/* --- blocked? ---------------------------------------------------------------------- */
-
-void mask_learn(struct thread *t, uint64_t mask)
-{
-	t->mask = mask;
-	t->mask_known = true;
-}
-
 static bool is_default(pid_t tid, enum forced f)
 {
 	char text[PROC_TEXT];
@@ -59,21 +45,6 @@ static bool is_default(pid_t tid, enum forced f)
 	if (proc_read_of(tid, "status", text, sizeof(text)) <= 0)
 		return true;
 	return !((proc_number(text, "SigIgn", 16) | proc_number(text, "SigCgt", 16)) & bit(f));
-}
-
-static bool was_blocked(struct thread *t, uint64_t mask, enum forced f)
-{
-	const uint64_t all = 1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) |
-			     1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSYS - 1);
-
-	if (mask & bit(f)) /* it cannot have been forced */
-		return false;
-	if (f == FORCED_TRAP && t->in_own_trap &&
-		is_default(t->tid, f)) /* not so with SA_NODEFER */
-		return true;
-	if (!t->mask_known || mask != (t->mask & ~bit(f)))
-		mask_learn(t, ((mask | bit(f)) & all) == all ? mask | bit(f) : mask);
-	return t->mask & bit(f);
 }
 
 /* --- the program's disposition ------------------------------------------------------ */
@@ -134,7 +105,7 @@ void signal_mend(struct guardian *g, struct thread *t, enum forced f)
 
 	if (mask_get(t->tid, &mask))
 		return;
-	blocked = was_blocked(t, mask, f);
+	blocked = mask_had(t, mask, signals[f]);
 	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
 		if (!g->action_watched)
 			look(g, t, f);
@@ -148,44 +119,71 @@ void signal_mend(struct guardian *g, struct thread *t, enum forced f)
 
 /* --- watching the program change it ---------------------------------------------------- */
 
-/* The thread stands before rt_sigaction(2): what is going to be the program's disposition? */
-void action_coming(struct guardian *g, struct thread *t)
+/*
+ * Between a reset and its mending, rt_sigaction(2) would show the default:
+ * the program is told by us. next: to be set, NULL: it only asks. false: the
+ * kernel is to do it.
+ */
+static bool action_told(struct guardian *g, struct thread *t, struct user_regs_struct *regs,
+	const struct signal_action *next)
 {
-	struct user_regs_struct regs;
+	const struct signal_action before = g->actions[FORCED_TRAP];
+
+	if (!before.handler || regs->r10 != sizeof(before.mask) || is_filtered(t->tid))
+		return false;
+	if (next) {
+		g->actions[FORCED_TRAP] = *next;
+		if (!action_by(g, t, FORCED_TRAP, true))
+			return false;
+	}
+	if (regs->rdx && target_write(g, t->tgid, regs->rdx, &before, sizeof(before)))
+		return false;
+	regs->rax = 0;
+	return !regs_set(t->tid, regs);
+}
+
+/* The thread stands before rt_sigaction(2): what is going to be the program's disposition? true: it is. */
+static bool action_coming(struct guardian *g, struct thread *t, struct user_regs_struct *regs)
+{
 	struct signal_action next;
 	int f;
 
-	if (t->tgid != g->pid || regs_get(t->tid, &regs))
-		return;
-	for (f = 0; f < FORCED && (int)regs.rdi != signals[f]; f++)
+	for (f = 0; f < FORCED && (int)regs->rdi != signals[f]; f++)
 		;
-	if (f == FORCED)
-		return;
+	if (t->tgid != g->pid || f == FORCED)
+		return false;
 	traps_first(g, t); /* it is to see what it set, not a reset that is about to be mended */
-	if (!regs.rsi || target_read(g, t->tgid, regs.rsi, &next, sizeof(next)) != sizeof(next))
-		return;
-	g->actions[f] = next;
+	if (regs->rsi && target_read(g, t->tgid, regs->rsi, &next, sizeof(next)) != sizeof(next))
+		return false;
+	if (f == FORCED_TRAP && action_told(g, t, regs, regs->rsi ? &next : NULL))
+		return true;
+	if (regs->rsi)
+		g->actions[f] = next;
+	return false;
+}
+
+/* It stands before one of the system calls that are watched. true: it is not to be made any more. */
+bool call_coming(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (regs_get(t->tid, &regs))
+		return false;
+	if (regs.rax == SYS_rt_sigaction)
+		return action_coming(g, t, &regs);
+	mask_coming(g, t, &regs);
+	return false;
 }
 
 /* A SIGTRAP that is none of ours goes to the program. */
 void own_trap_begins(struct guardian *g, struct thread *t)
 {
 	traps_first(g, t); /* one of them may have reset the handler that this one is for */
-	t->in_own_trap = true;
+	if (t->owes_trap)
+		ptrace(PTRACE_SETSIGINFO, t->tid, 0, &t->owed);
+	t->owes_trap = false;
 	if (g->actions[FORCED_TRAP].flags & SA_RESETHAND) /* the kernel's to obey */
 		g->actions[FORCED_TRAP].handler = 0;
-}
-
-/* At a system call, made from the handler or ending it: its mask can be read whole. */
-void own_trap_at_call(struct thread *t)
-{
-	uint64_t mask;
-
-	if (!t->in_own_trap || mask_get(t->tid, &mask))
-		return;
-	t->in_own_trap = mask & bit(FORCED_TRAP);
-	if (!t->in_own_trap)
-		mask_learn(t, mask);
 }
 
 static bool begins(const char *text, const char *with)
@@ -211,10 +209,10 @@ static const struct tl_ctl_image *c_library(const struct guardian *g)
 	return loader ? NULL : only;
 }
 
-/* mov $SYS_rt_sigaction, %eax with a syscall close behind: the place of the latter, NULL: none before end. */
-static const uint8_t *next_call(const uint8_t *p, const uint8_t *end)
+/* mov $nr, %eax with a syscall close behind: the place of the latter, NULL: none before end. */
+static const uint8_t *next_call(const uint8_t *p, const uint8_t *end, uint8_t nr)
 {
-	static const uint8_t load[] = {0xb8, SYS_rt_sigaction, 0, 0, 0}, call[] = {0x0f, 0x05};
+	const uint8_t load[] = {0xb8, nr, 0, 0, 0}, call[] = {0x0f, 0x05};
 	const uint8_t *at;
 
 	while (p < end && (p = memmem(p, (size_t)(end - p), load, sizeof(load)))) {
@@ -226,21 +224,24 @@ static const uint8_t *next_call(const uint8_t *p, const uint8_t *end)
 	return NULL;
 }
 
-/* Where the C library changes dispositions, into the control block. How many places. */
+/* Where the C library changes dispositions, and what is blocked, into the control block. How many places. */
 static int find_calls(struct guardian *g)
 {
+	static const uint8_t calls[] = {SYS_rt_sigaction, SYS_rt_sigprocmask};
 	const struct tl_ctl_image *libc = c_library(g);
-	size_t size = libc ? libc->hi - libc->lo : 0;
+	size_t size = libc ? libc->hi - libc->lo : 0, i;
 	uint8_t *code = size ? malloc(size) : NULL;
 	const uint8_t *p, *end;
 	int n = 0;
 
 	if (!code)
 		return 0;
-	p = code;
 	end = code + target_read(g, g->pid, libc->lo, code, size);
-	while (n < TL_CTL_WATCHED && (p = next_call(p, end)))
-		g->ctl->sigaction_at[n++] = libc->lo + (uint64_t)(p - code);
+	for (i = 0; i < (g->masks_matter ? 2 : 1); i++) {
+		p = code;
+		while (n < TL_CTL_WATCHED && (p = next_call(p, end, calls[i])))
+			g->ctl->watched_at[n++] = libc->lo + (uint64_t)(p - code);
+	}
 	free(code);
 	return n;
 }
@@ -258,22 +259,21 @@ void action_learn(struct guardian *g)
 	g->action_learnt = true;
 }
 
-static void masks_learn(struct guardian *g)
+/* Breakpoints of the user's probes. */
+static bool by_traps(const struct guardian *g)
 {
-	struct thread *t;
-	uint64_t mask;
+	uint32_t ours = g->ctl->dl_state != 0;
+	int i;
 
-	for (t = g->threads; t; t = t->next) {
-		if (!t->mask_known && !t->helper && !t->dead &&
-			!proc_status(t->tid, "SigBlk", 16, &mask))
-			mask_learn(t, mask);
-	}
+	for (i = 0; i < TL_CTL_WATCHED; i++)
+		ours += g->ctl->watched_at[i] != 0;
+	return g->ctl->ntraps > ours;
 }
 
 /* Do we cause signals, and nobody tells of changes yet? */
 static bool unwatched(const struct guardian *g)
 {
-	return (g->faulted || g->ctl->ntraps > (g->ctl->dl_state != 0)) && !g->action_watched;
+	return (g->faulted && !g->action_watched) || (by_traps(g) && !g->masks_matter);
 }
 
 bool action_wanted(const struct guardian *g)
@@ -288,11 +288,13 @@ int action_watch(struct guardian *g)
 
 	if (!unwatched(g))
 		return 0;
+	g->masks_matter |= by_traps(g);
 	masks_learn(g);
 	if (find_calls(g)) {
 		g->ctl->count = 0; /* nothing else to arm */
 		ret = helper_command(g, TL_CMD_ARM);
-		g->action_watched = g->ctl->sigaction_at[0] != 0;
+		g->action_watched = g->ctl->watched_at[0] != 0;
+		masks_learn(g);
 	}
 	return ret < 0 ? ret : 0;
 }

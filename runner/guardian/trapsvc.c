@@ -11,10 +11,13 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../proc.h"
 #include "guardian.h"
+
+enum { SYSCALL_SIZE = 2 };
 
 /* What is known of the breakpoint at addr, NULL: never one of ours. */
 static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
@@ -70,14 +73,15 @@ static void hold_for_news(struct guardian *g, struct thread *t)
 	g->at_dlopen = t;
 }
 
-/* A place where we ourselves want to be told. true: it is no probe of the user's. */
-static bool is_watched(struct guardian *g, struct thread *t, uint64_t addr)
+/* A place where we ourselves want to be told. true: it is no probe of the user's. *next: where t goes on. */
+static bool is_watched(struct guardian *g, struct thread *t, uint64_t addr, uint64_t *next)
 {
 	int i;
 
 	for (i = 0; i < TL_CTL_WATCHED; i++) {
-		if (addr == g->ctl->sigaction_at[i]) {
-			action_coming(g, t);
+		if (addr == g->ctl->watched_at[i]) {
+			if (call_coming(g, t))
+				*next = addr + SYSCALL_SIZE;
 			return true;
 		}
 	}
@@ -98,12 +102,33 @@ void traps_first(struct guardian *g, struct thread *t)
 	t->held = held;
 }
 
+/*
+ * A thread that blocks SIGTRAP may have one waiting, and then the kernel takes
+ * a breakpoint's for the same: the stop shows the one that waited.
+ */
+static bool stands_for_both(struct guardian *g, struct thread *t)
+{
+	uint64_t mask;
+
+	return g->masks_matter && t->mask_known && mask_has_trap(t->mask) && !by_breakpoint(t) &&
+	       !mask_get(t->tid, &mask) && !mask_has_trap(mask);
+}
+
+/* It is sent again, and will look as it did. */
+static void send_again(struct thread *t)
+{
+	if (!t->owes_trap)
+		t->owes_trap = !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->owed);
+	syscall(SYS_tgkill, t->tgid, t->tid, SIGTRAP);
+}
+
 /* true: it was one of ours, and the thread stands where it is to go on. */
 bool trap_hit(struct guardian *g, struct thread *t)
 {
 	const struct tl_ctl_trap *trap;
 	uint64_t pc, detour;
 	uint8_t byte;
+	bool both;
 
 	if (launch_entry(g, t))
 		return true;
@@ -113,7 +138,8 @@ bool trap_hit(struct guardian *g, struct thread *t)
 	if (!trap)
 		return handler_asks(g, t, pc);
 	detour = __atomic_load_n(&trap->detour, __ATOMIC_ACQUIRE);
-	if ((!trap->sure || !detour) && !by_breakpoint(t))
+	both = stands_for_both(g, t);
+	if ((!trap->sure || !detour) && !both && !by_breakpoint(t))
 		return false;
 	if (!detour) { /* taken away a moment ago: what stands there now counts */
 		if (target_read(g, t->tgid, pc - 1, &byte, 1) == 1 && byte == 0xcc)
@@ -123,7 +149,9 @@ bool trap_hit(struct guardian *g, struct thread *t)
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead)
 		return true;
-	g->traps += !is_watched(g, t, pc - 1);
+	if (both)
+		send_again(t);
+	g->traps += !is_watched(g, t, pc - 1, &detour);
 	g->stops++;
 	pc_set(t, detour);
 	return true;

@@ -41,7 +41,37 @@ def test_inside_the_handler(ctx):
     rounds_of(ctx, 200, 'inside')
 
 
+def masked(ctx, handled, probed=('work',), library=None, **how):
+    path = ctx.target('masks', **how)
+    p = start(ctx, path, 20, handled)
+    s = attach(ctx, tap.counter(ctx.tmp, path, probed, library=library), p.pid)
+    out, _ = p.communicate('go\n', timeout=60)
+    assert (p.returncode, out) == (7, 'right\n'), (p.returncode, out)
+    got, err = s.communicate(timeout=20)
+    assert s.returncode == 0 and hits(got) >= 20 * 7, (got, s.seen + err)
+
+
+def test_blocked_later(ctx):
+    """SIGTRAP alone comes to be blocked in the session, in every way there is, in threads beside each other."""
+    masked(ctx, 0)
+
+
+def test_blocked_later_handled(ctx):
+    """... by a program that has a handler for it."""
+    masked(ctx, 1)
+
+
+def test_blocked_later_musl(ctx):
+    masked(ctx, 1, cc='musl-gcc', cflags=('-O2',))
+
+
+def test_blocked_later_libc(ctx):
+    """... and the functions that block it are probed."""
+    masked(ctx, 1, ('pthread_sigmask', 'sigaction', 'sigsuspend', 'ppoll', 'raise', 'swapcontext', 'syscall'), LIBC)
+
+
 for _f in (test_disposition, test_disposition_static, test_disposition_musl, test_probes_in_libc, test_blocked_alone,
-           test_inside_the_handler):
+           test_inside_the_handler, test_blocked_later, test_blocked_later_handled, test_blocked_later_musl,
+           test_blocked_later_libc):
     _f.variants = ('traps',)
 test_disposition.variants = ('opt', 'traps', 'nobody-traps')

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which signals each thread blocks, as far as a forced signal would lose it
+ * (trapmend.c): the kernel tells it of a stopped thread, but behind a
+ * breakpoint without the signal that the breakpoint has forced.
+ *
+ * So it is known before. It changes by rt_sigprocmask(2), where the C library's
+ * calls are watched; when a handler begins, to which we step; when a handler
+ * ends, and by whatever a program does by itself. A thread that blocks
+ * SIGTRAP and not its neighbours, in a handler or not, therefore stops at its
+ * system calls. What is left is guessed by the neighbours: programs that make
+ * the calls by themselves block all such signals or none.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+
+#include "../proc.h"
+#include "guardian.h"
+
+static uint64_t bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+
+/* They are blocked together, by who blocks everything. */
+static bool neighbours_blocked(uint64_t mask)
+{
+	const uint64_t all =
+		bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGSYS);
+
+	return (mask & all) == all;
+}
+
+/* Is `now` what the kernel says of `mask` after signals have been forced? */
+static bool may_be(uint64_t mask, uint64_t now)
+{
+	const uint64_t forced = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS);
+
+	return !(now & ~mask) && !(mask & ~now & ~forced);
+}
+
+bool mask_has_trap(uint64_t mask)
+{
+	return mask & bit(SIGTRAP);
+}
+
+static bool blocks_trap_alone(uint64_t mask)
+{
+	return mask_has_trap(mask) && !neighbours_blocked(mask);
+}
+
+void mask_learn(struct thread *t, uint64_t mask)
+{
+	if (mask == t->mask_below)
+		t->mask_below = 0;
+	t->mask = mask;
+	t->mask_known = true;
+}
+
+/* As it is now, which is all of it where nothing was forced. */
+static void mask_look(struct thread *t)
+{
+	uint64_t mask;
+
+	if (!mask_get(t->tid, &mask))
+		mask_learn(t, mask);
+}
+
+bool mask_is_followed(const struct guardian *g, const struct thread *t)
+{
+	return g->masks_matter && (t->mask_below || (t->mask_known && blocks_trap_alone(t->mask)));
+}
+
+/* `mask` is without sig, which was forced a moment ago. Was it in there? */
+bool mask_had(struct thread *t, uint64_t mask, int sig)
+{
+	if (mask & bit(sig)) /* it cannot have been forced */
+		return false;
+	if (!t->mask_known || mask != (t->mask & ~bit(sig)))
+		mask_learn(t, neighbours_blocked(mask | bit(sig)) ? mask | bit(sig) : mask);
+	return t->mask & bit(sig);
+}
+
+/* At attach, and once more when changes are watched: breakpoints may have forced their signal in between. */
+void masks_learn(struct guardian *g)
+{
+	struct thread *t;
+	uint64_t mask;
+
+	for (t = g->threads; t; t = t->next) {
+		if (thread_is_theirs(t) && !proc_status(t->tid, "SigBlk", 16, &mask) &&
+			!(t->mask_known && may_be(t->mask, mask)))
+			mask_learn(t, mask);
+	}
+}
+
+/* The thread stands before rt_sigprocmask(2). */
+void mask_coming(struct guardian *g, struct thread *t, const struct user_regs_struct *regs)
+{
+	uint64_t set, mask = t->mask;
+
+	if (!t->mask_known || !regs->rsi ||
+		target_read(g, t->tgid, regs->rsi, &set, sizeof(set)) != sizeof(set))
+		return;
+	if (regs->rdi == SIG_BLOCK)
+		mask |= set;
+	else if (regs->rdi == SIG_UNBLOCK)
+		mask &= ~set;
+	else if (regs->rdi == SIG_SETMASK)
+		mask = set;
+	mask_learn(t, mask & ~(bit(SIGKILL) | bit(SIGSTOP)));
+}
+
+/* A signal is about to be delivered. Is its handler to be stepped into? */
+bool mask_changes_by(struct guardian *g, struct thread *t, int sig)
+{
+	uint64_t caught, mask;
+
+	if (!g->masks_matter || proc_status(t->tid, "SigCgt", 16, &caught) || !(caught & bit(sig)))
+		return false;
+	if (!t->mask_below && !mask_get(t->tid, &mask) && blocks_trap_alone(mask))
+		t->mask_below = mask;
+	return true;
+}
+
+/* Behind that step. */
+bool mask_at_handler(struct guardian *g, struct thread *t)
+{
+	bool stepped = t->steps;
+	int code;
+
+	t->steps = false;
+	code = stepped ? signal_code(t) : 0;
+	if (code == TRAP_TRACE) /* somebody took the handler away meanwhile */
+		signal_mend(g, t, FORCED_TRAP);
+	else if (code == SIGTRAP) /* the kernel's word for the start of a handler */
+		mask_look(t);
+	else
+		return false;
+	return true;
+}
+
+void mask_at_call(struct guardian *g, struct thread *t)
+{
+	errno = 0;
+	/* At the entry nothing has changed yet, but what is going to is known already. */
+	if (mask_is_followed(g, t) &&
+		ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rax), 0) != -ENOSYS &&
+		!errno)
+		mask_look(t);
+}
