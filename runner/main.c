@@ -229,8 +229,8 @@ static void closing_lines(void)
 		closing_line("child processes that ran untraced", children);
 		closing_line("child processes that could not be cleaned", unclean);
 	}
-	closing_line(opt.explain ? "probes refused" : "probes refused (--explain tells why)",
-		refused);
+	closing_line(
+		opt.explain ? "probes refused" : "probes refused (--explain tells why)", refused);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
 	if (ntargets) {
 		tell_never_armed(&session);

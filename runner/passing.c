@@ -12,7 +12,8 @@ union control {
 	char room[CMSG_SPACE(PASSED_MAX * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
-int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, const int *fds, int n)
+int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, const int *fds,
+	int n)
 {
 	union control c;
 	struct iovec iov = {(void *)data, size};

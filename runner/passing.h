@@ -15,7 +15,8 @@ struct passed {
 };
 
 /* To: NULL for a connected socket. Never waits. 0, or -errno. */
-int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, const int *fds, int n);
+int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, const int *fds,
+	int n);
 /* Never waits. 0, or -errno with nothing to close: -EMSGSIZE for a message of another size. */
 int pass_receive(int sock, void *data, size_t size, struct passed *p);
 void passed_close(struct passed *p);

@@ -17,7 +17,7 @@
 
 #define R(field)   ((int32_t)offsetof(struct tl_regs, field))
 #define FRAME	   ((int32_t)sizeof(struct tl_regs))
-#define BELOW	   (FRAME + X86_RED_ZONE) /* from the interrupted stack pointer to the frame */
+#define BELOW	   X86_BELOW
 #define T(field)   ((int32_t)offsetof(struct tl_thread, field))
 #define P(field)   ((int32_t)offsetof(struct tl_probe, field))
 #define HASH_SHIFT (TL_THREAD_HASH_SHIFT - TL_THREAD_SHIFT)
@@ -33,7 +33,7 @@ enum cond { CC_B = 2, CC_E = 4, CC_NE = 5, CC_NS = 9 };
 
 /* What all points of one detour have in common. */
 struct shape {
-	bool full, big, df, early;
+	bool full, big, df, early, shadow_stack;
 	int32_t pushed; /* bytes that the changed instruction has pushed itself: retargeted calls */
 	bool diverts, moves;
 	struct x86_label divert, move;
@@ -345,7 +345,48 @@ static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struc
 	x86_jmp_label(e, &c->guarded);
 }
 
-/* The handler said no: restore and go on at regs->ip, in one instruction that takes the frame away. */
+/* The call that was retargeted has not been made: its return address goes from the shadow stack too. */
+static void forget_call(struct x86_emit *e)
+{
+	struct x86_label none = {0};
+
+	OP(e, 0x31, 0xc0); /* xor %eax,%eax */
+	OP(e, 0xf3, 0x48, 0x0f, 0x1e, 0xc8); /* rdsspq %rax: nothing where this thread has none */
+	OP(e, 0x48, 0x85, 0xc0); /* test %rax,%rax */
+	x86_jcc_label(e, CC_E, &none);
+	OP(e, 0xb8, 1, 0, 0, 0); /* mov $1,%eax */
+	OP(e, 0xf3, 0x48, 0x0f, 0xae, 0xe8); /* incsspq %rax */
+	x86_label_here(e, &none);
+}
+
+/* By a way of its own that takes the frame away: see way.c. */
+static void divert_by_jump(struct x86_emit *e, const struct shape *s)
+{
+	load(e, RDI, RSP, R(ip));
+	load_address(e, RAX, (uintptr_t)x86_way);
+	x86_mov(e, RBX, RSP);
+	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
+	OP(e, 0xff, 0xd0); /* call *%rax */
+	x86_mov(e, RSP, RBX);
+	store(e, RAX, RSP, R(sp)); /* nobody needs it any more */
+	if (s->pushed)
+		forget_call(e);
+	load_state(e, s);
+	if (s->pushed)
+		lea(e, RSP, RSP, s->pushed);
+	OP(e, 0x3e, 0xff, 0xa4, 0x24); /* notrack jmp *disp32(%rsp) */
+	x86_u32(e, (uint32_t)(R(sp) - s->pushed));
+}
+
+/* Restore and go on at regs->ip, in one instruction that takes the frame away. */
+static void divert_by_return(struct x86_emit *e, const struct shape *s)
+{
+	load_state(e, s);
+	lea(e, RSP, RSP, R(ip));
+	OP(e, 0xc2, (uint8_t)(BELOW - R(ip) - 8 + s->pushed), 0); /* ret $n */
+}
+
+/* The handler said no. */
 static void divert(struct x86_emit *e, struct shape *s)
 {
 	struct x86_label go = {0};
@@ -358,9 +399,10 @@ static void divert(struct x86_emit *e, struct shape *s)
 		x86_jcc_label(e, CC_NE, &s->move);
 	}
 	x86_label_here(e, &go);
-	load_state(e, s);
-	lea(e, RSP, RSP, R(ip));
-	OP(e, 0xc2, (uint8_t)(BELOW - R(ip) - 8 + s->pushed), 0); /* ret $n */
+	if (s->shadow_stack)
+		divert_by_jump(e, s);
+	else
+		divert_by_return(e, s);
 }
 
 /*
@@ -526,6 +568,7 @@ static void shape_of(struct shape *s, const struct tl_plan *plan, const struct t
 	}
 	s->df = plan->port & X86_PORT_DF;
 	s->early = plan->early;
+	s->shadow_stack = plan->port & X86_PORT_SHADOW;
 	if (plan->rung == TL_RUNG_RETARGET && first->flow != TL_FLOW_JMP)
 		s->pushed = 8;
 }
@@ -620,12 +663,13 @@ static size_t longest(const struct tl_plan *plan)
 /* Of one point without a post handler, around the displaced instructions: depends on its shape alone. */
 static size_t longest_around(const struct tl_plan *plan)
 {
-	static uint16_t known[16];
+	static uint16_t known[32];
 	const uintptr_t anywhere = 4096;
 	const uint8_t nop = 0x90;
 	unsigned flags = plan->points[0].flags;
 	unsigned shape = (flags & TL_PROBE_REGS ? 1u : 0) | (flags & TL_PROBE_BIG_STACK ? 2u : 0) |
-			 (plan->port & X86_PORT_DF ? 4u : 0) | (plan->early ? 8u : 0);
+			 (plan->port & X86_PORT_DF ? 4u : 0) | (plan->early ? 8u : 0) |
+			 (plan->port & X86_PORT_SHADOW ? 16u : 0);
 
 	if (!known[shape]) {
 		struct tl_plan bare = {.rung = TL_RUNG_WINDOW,

@@ -250,10 +250,11 @@ static bool post_possible(const struct tl_insn *i)
 	return i->flow != TL_FLOW_JMP_IND && i->flow != TL_FLOW_CALL_IND;
 }
 
-/* A part that sets the direction flag somewhere, or was not decoded to the end. */
+/* The direction flag: of a part that sets it somewhere, or was not decoded to the end. */
 uint8_t x86_port_of(const struct tl_code *code)
 {
-	return code->complete ? code->port & X86_PORT_DF : X86_PORT_DF;
+	return (code->complete ? code->port & X86_PORT_DF : X86_PORT_DF) |
+	       (code->shadow_stack ? X86_PORT_SHADOW : 0);
 }
 
 static int prepare(struct x86_request *r)

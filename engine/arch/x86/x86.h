@@ -8,6 +8,9 @@
 
 #define X86_JMP_LEN  5
 #define X86_RED_ZONE 128
+/* A probed point's frame, from the interrupted stack pointer: see detour.c. */
+#define X86_BELOW    272
+#define X86_SAVED_IP 128
 
 /* tl_code.port and tl_plan.port: bits */
 enum x86_port {
@@ -20,6 +23,7 @@ enum x86_port {
 		1
 		<< 3, /* holds a breakpoint that control falls into: a debugger's, or a kernel's uprobe */
 	X86_PORT_LEAVES = 1 << 4, /* holds a direct jump that leads elsewhere */
+	X86_PORT_SHADOW = 1 << 5, /* plans: the program has a shadow stack */
 };
 
 enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
@@ -120,6 +124,9 @@ void x86_displace_retargeted(struct x86_emit *e, const struct tl_insn *i, uintpt
 bool x86_can_retarget(const struct tl_insn *i);
 /* Does it refer to text by a 32-bit displacement? Then *target is what must be in reach. */
 bool x86_refers(const struct tl_insn *i, uintptr_t addr, uintptr_t *target);
+
+/* way.c: code that takes away a frame whose point has pushed nothing, and goes on at ip; no return */
+uintptr_t x86_way(uintptr_t ip);
 
 /* classify.c: walked code */
 bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);

@@ -15,20 +15,22 @@
 
 #include <trapless/probe.h>
 
-#include "../../../engine/insn/x86/insn.h"
+#include "../../../engine/arch/x86/x86.h"
+#include "../../../engine/os/process/process.h"
 #include "../../unit.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
-long plain(long a, long b), shorts(long a), keeper(long a), caller(long a), fact(long n);
+long plain(long a, long b), shorts(long a), keeper(long a), caller(long a), fact(long n),
+	loop(long n);
 extern char caller_call[];
 
-enum { DEEP = 1024, STEPS = 200000, NO_PTRACE = 40 };
+enum { DEEP = 1024, STEPS = 200000, NO_PTRACE = 40, CALL_SIZE = 5 };
 
 struct shadow {
 	uint64_t at[DEEP];
 	unsigned n;
-	long steps, calls, returns;
+	long steps, calls, returns, popped;
 	uint64_t wrong; /* where a return did not match, 0: nowhere */
 };
 
@@ -70,6 +72,53 @@ __attribute__((noinline)) static void end(void)
 /* Function pointers that the compiler cannot see through. */
 static long (*volatile calls[])(long) = {shorts, keeper, caller, fact};
 
+static int HANDLER elsewhere(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)self;
+	regs->ip = (uintptr_t)p->data;
+	return 1;
+}
+
+static int HANDLER behind_the_call(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+	regs->ip += CALL_SIZE;
+	regs->ax = 24;
+	return 1;
+}
+
+/* Handlers lead from `plain` to `shorts`, from there to `keeper`; in `caller`, no call is made. */
+static int diverted(void)
+{
+	static struct tl_probe p[] = {
+		{.addr = (void *)plain, .pre = elsewhere, .flags = TL_PROBE_REGS},
+		{.addr = (void *)shorts, .pre = elsewhere},
+		{.addr = caller_call, .pre = behind_the_call}};
+	void *const to[] = {(void *)shorts, (void *)keeper, NULL};
+	struct tl_probe first = {.addr = (void *)loop, .pre = on_call};
+	long sum = 0;
+
+	if (tl_probe_register(&first))
+		return 9;
+	tl_shadow_stack = true; /* the engine looked just now */
+	for (int i = 0; i < 3; i++) {
+		p[i].data = to[i];
+		p[i].flags |= TL_PROBE_NO_TRAP;
+		if (tl_probe_register(&p[i]))
+			return 10 + i;
+	}
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+		return NO_PTRACE;
+	raise(SIGSTOP);
+	begin();
+	for (long n = 3; n <= 5; n++)
+		sum += plain(n, 0) - keeper(n) + shorts(n) - keeper(n);
+	sum += caller(4);
+	end();
+	return sum == 24 ? 0 : 30;
+}
+
 /* Exit status: 0, or what went wrong. */
 static int probed(bool with_probes)
 {
@@ -110,6 +159,16 @@ static int probed(bool with_probes)
 	return 0;
 }
 
+static int without(void)
+{
+	return probed(false);
+}
+
+static int returns(void)
+{
+	return probed(true);
+}
+
 /* --- the shadow stack ---------------------------------------------------------------- */
 
 static bool instruction_at(pid_t pid, uint64_t ip, struct tl_insn *i)
@@ -138,6 +197,30 @@ static bool step(pid_t pid, uint64_t *ip)
 	return true;
 }
 
+static bool is(const struct tl_insn *i, const char bytes[5])
+{
+	return i->len == 5 && !memcmp(i->bytes, bytes, 5);
+}
+
+/* What this processor may not have. false: it is an ordinary instruction, or (rdssp) runs as a nop. */
+static bool shadow_insn(pid_t pid, struct shadow *s, const struct tl_insn *i, uint64_t *ip)
+{
+	struct user_regs_struct regs;
+	bool pops = is(i, "\xf3\x48\x0f\xae\xe8"); /* incsspq %rax */
+
+	if (!pops && !is(i, "\xf3\x48\x0f\x1e\xc8")) /* rdsspq %rax */
+		return false;
+	if (ptrace(PTRACE_GETREGS, pid, 0, &regs))
+		return false;
+	if (pops)
+		s->n -= (unsigned)regs.rax;
+	else
+		regs.rax = (uintptr_t)&s->at[s->n];
+	s->popped += pops;
+	*ip = regs.rip += i->len;
+	return !ptrace(PTRACE_SETREGS, pid, 0, &regs);
+}
+
 static void look(struct shadow *s, const struct tl_insn *i, uint64_t from, uint64_t to)
 {
 	bool call = i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND;
@@ -163,7 +246,11 @@ static bool watch(pid_t pid, struct shadow *s)
 		if (n == STEPS || !step(pid, &ip))
 			return false;
 	while (ip != (uintptr_t)end && s->steps < STEPS) {
-		if (!instruction_at(pid, ip, &i) || !step(pid, &next))
+		if (!instruction_at(pid, ip, &i))
+			return false;
+		if (shadow_insn(pid, s, &i, &ip))
+			continue;
+		if (!step(pid, &next))
 			return false;
 		if (ip != (uintptr_t)begin || i.flow != TL_FLOW_RET)
 			look(s, &i, ip, next);
@@ -173,7 +260,7 @@ static bool watch(pid_t pid, struct shadow *s)
 }
 
 /* The child's exit status, -1: it could not be watched. */
-static int run(bool with_probes, struct shadow *s)
+static int run(int (*child)(void), struct shadow *s)
 {
 	pid_t pid = fork();
 	int status;
@@ -181,7 +268,7 @@ static int run(bool with_probes, struct shadow *s)
 
 	memset(s, 0, sizeof(*s));
 	if (!pid)
-		_exit(probed(with_probes));
+		_exit(child());
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
 	if (!WIFSTOPPED(status))
@@ -196,7 +283,7 @@ static int run(bool with_probes, struct shadow *s)
 static void the_shadow_stack_matches_without_probes(void)
 {
 	struct shadow s;
-	int ret = run(false, &s);
+	int ret = run(without, &s);
 
 	if (ret == NO_PTRACE)
 		SKIP("ptrace is forbidden here");
@@ -208,7 +295,7 @@ static void the_shadow_stack_matches_without_probes(void)
 static void return_probes_leave_it_alone(void)
 {
 	struct shadow s;
-	int ret = run(true, &s);
+	int ret = run(returns, &s);
 
 	if (ret == NO_PTRACE)
 		SKIP("ptrace is forbidden here");
@@ -220,9 +307,41 @@ static void return_probes_leave_it_alone(void)
 	CHECK(s.calls > 20 + 54 && !s.wrong);
 }
 
+static void handlers_that_go_on_elsewhere_leave_it_alone(void)
+{
+	struct shadow s;
+	int ret = run(diverted, &s);
+
+	if (ret == NO_PTRACE)
+		SKIP("ptrace is forbidden here");
+	if (ret)
+		printf("# the child said %d\n", ret);
+	CHECK(ret == 0);
+	printf("# %ld instructions, %ld calls, %ld returns; wrong: %#lx\n", s.steps, s.calls,
+		s.returns, (unsigned long)s.wrong);
+	CHECK(s.calls > 13 && s.popped == 1 && !s.wrong);
+}
+
+/* The last one serves all that are too many. */
+static void each_place_has_one_way(void)
+{
+	enum { MANY = 600, SIZE = 16 };
+	uintptr_t first = x86_way(1), last = 0, way;
+
+	for (uintptr_t to = 2; to < MANY; to++) {
+		way = x86_way(to);
+		CHECK(way == last || way == first + (to - 1) * SIZE);
+		last = way;
+	}
+	CHECK(x86_way(1) == first && x86_way(3) == first + 2 * SIZE);
+	CHECK(x86_way(MANY) == last);
+}
+
 int main(void)
 {
 	RUN(the_shadow_stack_matches_without_probes);
 	RUN(return_probes_leave_it_alone);
+	RUN(handlers_that_go_on_elsewhere_leave_it_alone);
+	RUN(each_place_has_one_way);
 	return UNIT_RESULT();
 }

@@ -70,10 +70,10 @@ $(PROCESS_TEST_OUT)/reserve-so: $(RESERVE_SRCS) tests/engine/process/args.h $(LI
 	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
 		-Wl,-rpath,$(abspath $(LIB_OUT))
 
-# With a decoder of its own: the library's is not to be seen.
-$(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.S) $(INSN_X86_SRCS) $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
+# It asks the engine's own decoder, and tells the engine what processor it has.
+$(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.S) $(LIB_OUT)/trapless.o $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
-	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S %.a, $^)
+	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) $(LIB_OUT)/trapless.o.all
 
 # Lazily bound: what a linkage table leads to is not known at first.
 $(addprefix $(PROCESS_TEST_OUT)/, tails mappings): $(PROCESS_TEST_OUT)/%: tests/engine/process/%.c $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
