@@ -16,8 +16,8 @@ int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b);
 bool tl_agent_guarded(void);
 
 /* probes.c */
-int tl_agent_arm(struct tl_ctl *c);
-int tl_agent_disarm(struct tl_ctl *c);
+int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s);
+int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s);
 int tl_agent_follow(struct tl_ctl *c);
 
 /* watch.c: places that concern the guardian, not the script */
@@ -32,9 +32,11 @@ int tl_agent_read(void *dst, uint64_t addr, uint32_t size);
 uint32_t tl_agent_pid(uint32_t tid);
 void tl_agent_comm(char comm[16]);
 
-/* view.c: the session as handlers see it. */
-int tl_agent_view_init(struct tl_ctl *c);
+/* view.c: a session as its handlers see it. */
 struct tl_view;
-extern struct tl_view tl_agent_view;
+struct tl_view *tl_agent_view(const struct tl_ctl_session *s);
+int tl_agent_view_init(const struct tl_ctl_session *s); /* unless it is there already */
+/* No handler of that session runs any more, and none will. */
+void tl_agent_view_forget(const struct tl_ctl_session *s);
 
 #endif

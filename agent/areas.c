@@ -28,32 +28,12 @@ enum { PAGE = 4096 };
 
 static void area_add(uintptr_t lo, size_t size)
 {
-	uint32_t i;
-
-	for (i = 0; i < TL_CTL_AREAS; i++) {
-		struct tl_ctl_area *a = &tl_ctl->areas[i];
-
-		if (a->size)
-			continue;
-		a->lo = lo;
-		__atomic_store_n(
-			&a->size, (size + PAGE - 1) & ~(size_t)(PAGE - 1), __ATOMIC_RELEASE);
-		if (i >= tl_ctl->nareas)
-			tl_ctl->nareas = i + 1;
-		return;
-	}
+	tl_ctl_area_add(tl_ctl, lo, (size + PAGE - 1) & ~(size_t)(PAGE - 1), false);
 }
 
 static void area_drop(uintptr_t lo)
 {
-	uint32_t i;
-
-	for (i = 0; i < tl_ctl->nareas; i++) {
-		if (tl_ctl->areas[i].size && tl_ctl->areas[i].lo == lo) {
-			__atomic_store_n(&tl_ctl->areas[i].size, 0, __ATOMIC_RELEASE);
-			return;
-		}
-	}
+	tl_ctl_area_drop(tl_ctl, lo);
 }
 
 void *__wrap_tl_os_alloc(size_t size)

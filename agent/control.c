@@ -45,9 +45,14 @@ static int command_init(struct tl_ctl *c)
 	c->lender = 0;
 	if (!ret)
 		ret = tl_engine_init();
-	if (!ret)
-		ret = tl_agent_view_init(c);
 	return ret;
+}
+
+/* By the engine's own hand, so that it is in the books whatever happens to the guardian. */
+static int command_enter(struct tl_ctl *c)
+{
+	c->module_at = (uintptr_t)tl_os_alloc(c->module_size);
+	return c->module_at ? 0 : -TL_E_NOMEM;
 }
 
 /* Memory that somebody may still stand in stays, with its list of areas. */
@@ -69,15 +74,22 @@ static int command_lead_out(struct tl_ctl *c)
 	return 0;
 }
 
+static struct tl_ctl_session *session_of(const struct tl_ctl *c)
+{
+	return (struct tl_ctl_session *)(uintptr_t)c->sessions[c->slot % TL_CTL_SESSIONS];
+}
+
 static int64_t run(struct tl_ctl *c)
 {
 	switch (c->command) {
 	case TL_CMD_INIT:
 		return command_init(c);
+	case TL_CMD_ENTER:
+		return command_enter(c);
 	case TL_CMD_ARM:
-		return tl_agent_arm(c);
+		return tl_agent_arm(c, session_of(c));
 	case TL_CMD_DISARM:
-		return tl_agent_disarm(c);
+		return tl_agent_disarm(c, session_of(c));
 	case TL_CMD_FOLLOW:
 		return tl_agent_follow(c);
 	case TL_CMD_LEAD_OUT:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What guardian and agent share: one control block in memory mapped by both,
- * one per target. It is also the registry by which a later session finds what
- * a dead one left behind, so its start never changes its layout.
+ * What guardian and agent share, in memory mapped by both: one control block
+ * per target, and a smaller one for each session on it. The former is also the
+ * registry by which a later session finds what a dead one left behind, so its
+ * start never changes its layout.
  *
  * The agent runs only in a helper thread that the guardian traces. It asks for
  * things by filling `svc` and sending itself a signal that the program ignores;
@@ -27,12 +28,15 @@ enum {
 	TL_CTL_RUNGS = 8,
 	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */
+	TL_CTL_SESSIONS = 8, /* as many as struct tl_thread has slots */
 };
 
 enum tl_command {
 	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
+	TL_CMD_ENTER, /* room for a session's module: module_size, module_at */
+	/* of the session in `slot`: */
 	TL_CMD_ARM, /* probes[first, first + count): register, or take away those that are off; per-probe results */
-	TL_CMD_DISARM, /* unregister everything, counts into probes[] */
+	TL_CMD_DISARM, /* unregister everything, counts into probes[]; 0: no handler runs any more */
 	TL_CMD_FOLLOW, /* look again at functions that return probes are left to by a jump, and at probes that may stand better */
 	TL_CMD_LEAD_OUT, /* after EXIT: pcs[] in detours to where they belong in the text */
 	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
@@ -61,6 +65,8 @@ struct tl_ctl_image {
 /* Memory of ours in the target. */
 struct tl_ctl_area {
 	uint64_t lo, size; /* size 0: free */
+	uint64_t
+		shared; /* a session's: nobody stands there, and what stacks hold of it means nothing */
 };
 
 struct tl_ctl_trap {
@@ -115,20 +121,19 @@ struct tl_ctl {
 	uint64_t size; /* of this memory */
 	uint64_t self; /* address of this block in the target */
 	uint64_t agent, agent_size; /* the agent's own region there */
-	uint64_t session, session_size;
 	uint64_t journal; /* address there of the variable that points to the journal */
 	uint64_t gate; /* address there of the variable that points to the gate */
 	uint64_t marker; /* a private word there: tells whether a child shares our memory */
 	/* command */
-	uint32_t command, jump; /* jump 0: traps only */
-	uint32_t first, count;
-	uint64_t env; /* module: address of CODE in the target */
+	uint32_t command, slot; /* of the session that it is about */
 	int64_t result;
+	uint64_t sessions[TL_CTL_SESSIONS]; /* struct tl_ctl_session in the target; 0: none */
+	uint64_t module_size, module_at; /* ENTER: wanted, and where it is */
 	uint32_t fsgsbase, shadow_stack; /* does the target have them? */
 	uint32_t
 		lender; /* INIT, and only then: id of the thread whose thread block the helper shares */
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
-	uint32_t explain; /* ARM: tell rungs and reasons, too */
+	uint32_t jump; /* ARM: 0: traps only */
 	uint64_t
 		dl_state; /* ARM: where the loader comes by when it has mapped images; 0: not watched */
 	uint64_t watched_at
@@ -143,8 +148,6 @@ struct tl_ctl {
 	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
 	uint32_t max_maps; /* mappings that the kernel allows the target */
 	uint32_t helper; /* as the guardian sees it; 0: there is none */
-	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
-	uint32_t reserved3;
 	struct tl_usage usage; /* ARM with explain */
 	/* service */
 	uint32_t svc; /* 0: none */
@@ -154,7 +157,6 @@ struct tl_ctl {
 	int64_t svc_ret;
 	/* tables; offsets from the start */
 	uint32_t nmaps, nimages, npcs, nareas;
-	uint64_t probes_off, nprobes, parts_off, nparts;
 	struct tl_ctl_image images[TL_CTL_IMAGES];
 	struct tl_ctl_area areas[TL_CTL_AREAS];
 	struct tl_ctl_map maps[TL_CTL_MAPS];
@@ -162,8 +164,66 @@ struct tl_ctl {
 	struct tl_ctl_trap traps[TL_CTL_TRAPS];
 	/* Threads that live, by their ids' low bits: the id, and its process's in the upper half. */
 	uint64_t threads[TL_CTL_THREADS];
+};
+
+struct tl_ctl_session {
+	uint32_t slot; /* in the control block, and of struct tl_thread's locals */
+	uint32_t first, count; /* ARM */
+	uint32_t explain; /* ARM: tell rungs and reasons, too */
+	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
+	uint32_t reserved;
+	uint64_t module; /* struct tl_agent_module in the target */
+	uint64_t memory, memory_size; /* struct tl_session there */
+	uint64_t nprobes, nparts;
 	/* probes[nprobes], parts[nparts] follow */
 };
+
+static inline uint64_t tl_ctl_session_size(uint64_t nprobes, uint64_t nparts)
+{
+	return sizeof(struct tl_ctl_session) + nprobes * sizeof(struct tl_ctl_probe) +
+	       nparts * sizeof(struct tl_ctl_part);
+}
+
+static inline struct tl_ctl_probe *tl_ctl_probe(struct tl_ctl_session *s, uint32_t i)
+{
+	return (struct tl_ctl_probe *)(s + 1) + i;
+}
+
+static inline struct tl_ctl_part *tl_ctl_parts(struct tl_ctl_session *s, uint32_t nprobes)
+{
+	return (struct tl_ctl_part *)tl_ctl_probe(s, nprobes);
+}
+
+/* An entry that is torn is worse than none: the size goes in last, and out first. */
+static inline void tl_ctl_area_add(struct tl_ctl *c, uint64_t lo, uint64_t size, int shared)
+{
+	uint32_t i;
+
+	for (i = 0; i < TL_CTL_AREAS; i++) {
+		struct tl_ctl_area *a = &c->areas[i];
+
+		if (a->size)
+			continue;
+		a->lo = lo;
+		a->shared = (uint64_t)shared;
+		__atomic_store_n(&a->size, size, __ATOMIC_RELEASE);
+		if (i >= c->nareas)
+			c->nareas = i + 1;
+		return;
+	}
+}
+
+static inline void tl_ctl_area_drop(struct tl_ctl *c, uint64_t lo)
+{
+	uint32_t i, n = c->nareas < TL_CTL_AREAS ? c->nareas : TL_CTL_AREAS;
+
+	for (i = 0; i < n; i++) {
+		if (c->areas[i].size && c->areas[i].lo == lo) {
+			__atomic_store_n(&c->areas[i].size, 0, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
 
 enum { TL_CTL_FUTEX_DIED = 0x40000000 }; /* FUTEX_OWNER_DIED */
 

@@ -20,16 +20,16 @@ struct armed {
 enum { PIECE = 512 };
 
 static struct tl_slab slab = {.size = sizeof(struct armed)};
-static struct armed *all;
+static struct armed *lists[TL_CTL_SESSIONS];
 
-static struct tl_ctl_probe *ctl_probe(struct tl_ctl *c, uint32_t i)
+static struct armed **list_of(const struct tl_ctl_session *s)
 {
-	return (struct tl_ctl_probe *)((char *)c + c->probes_off) + i;
+	return &lists[s->slot % TL_CTL_SESSIONS];
 }
 
-static const struct tl_ctl_part *ctl_parts(const struct tl_ctl *c)
+static const struct tl_ctl_part *ctl_parts(struct tl_ctl_session *s)
 {
-	return (const struct tl_ctl_part *)((const char *)c + c->parts_off);
+	return tl_ctl_parts(s, (uint32_t)s->nprobes);
 }
 
 /* A handler in the target is a number from the control block until here. */
@@ -38,9 +38,9 @@ static void *code_at(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-static void fill_site(struct tl_ctl *c, const struct tl_ctl_probe *p, struct armed *a)
+static void fill_site(struct tl_ctl_session *s, const struct tl_ctl_probe *p, struct armed *a)
 {
-	const struct tl_ctl_part *part = ctl_parts(c) + p->first_part;
+	const struct tl_ctl_part *part = ctl_parts(s) + p->first_part;
 	uint32_t i;
 
 	a->site.addr = code_at(p->addr);
@@ -55,7 +55,7 @@ static void fill_site(struct tl_ctl *c, const struct tl_ctl_probe *p, struct arm
 	}
 }
 
-static void fill_return(struct tl_ctl *c, const struct tl_ctl_probe *p, struct armed *a)
+static void fill_return(struct tl_ctl_session *s, const struct tl_ctl_probe *p, struct armed *a)
 {
 	_Static_assert(sizeof(struct tl_func_part) == sizeof(struct tl_ctl_part),
 		"parts are passed as they are");
@@ -67,31 +67,31 @@ static void fill_return(struct tl_ctl *c, const struct tl_ctl_probe *p, struct a
 	a->ret.data_size = p->call_data;
 	a->ret.flags = p->flags;
 	if (p->nparts) {
-		a->ret.parts = (const struct tl_func_part *)(ctl_parts(c) + p->first_part);
+		a->ret.parts = (const struct tl_func_part *)(ctl_parts(s) + p->first_part);
 		a->ret.nparts = p->nparts;
 	}
 }
 
-static struct armed *prepare(struct tl_ctl *c, uint32_t index)
+static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 {
-	struct tl_ctl_probe *p = ctl_probe(c, index);
+	struct tl_ctl_probe *p = tl_ctl_probe(s, index);
 	struct armed *a = tl_slab_get(&slab);
 
 	if (!a)
 		return NULL;
 	a->index = index;
-	a->env.view = &tl_agent_view;
+	a->env.view = tl_agent_view(s);
 	a->env.number = p->number;
-	a->env.hits_at = tl_hits_at(&tl_agent_view, p->number);
+	a->env.hits_at = tl_hits_at(tl_agent_view(s), p->number);
 	a->env.kind = p->kind;
 	a->env.point = code_at(p->point);
 	a->env.func = code_at(p->func);
 	if (p->kind == TL_TAP_RETURN)
-		fill_return(c, p, a);
+		fill_return(s, p, a);
 	else
-		fill_site(c, p, a);
-	a->next = all;
-	all = a;
+		fill_site(s, p, a);
+	a->next = *list_of(s);
+	*list_of(s) = a;
 	return a;
 }
 
@@ -112,14 +112,13 @@ static void report_one(struct tl_ctl_probe *p, const struct armed *a)
 }
 
 /* Of a return probe its entry: exits, and functions that are watched for tail calls, are told with it. */
-static void report_all(struct tl_ctl *c)
+static void report_all(struct tl_ctl_session *s)
 {
 	tl_os_lock();
-	for (const struct armed *a = all; a; a = a->next)
+	for (const struct armed *a = *list_of(s); a; a = a->next)
 		if (a->live && (!a->is_return || a->entry))
-			report_one(ctl_probe(c, a->index), a);
+			report_one(tl_ctl_probe(s, a->index), a);
 	tl_os_unlock();
-	tl_probes_usage(&c->usage);
 }
 
 /* Is there a way out that TL_CMD_FOLLOW may find later? */
@@ -177,25 +176,22 @@ static void batch_add(struct batch *b, struct armed *a)
 }
 
 /* Each for itself: one that is refused leaves the others alone. */
-static void arm_batch(struct tl_ctl *c, struct batch *b, bool returns)
+static void arm_batch(struct tl_ctl_session *s, struct batch *b, bool returns)
 {
 	if (returns)
 		tl_retprobes_register(b->returns, b->n, b->results);
 	else
 		tl_probes_register_each(b->sites, b->n, b->results);
 	for (size_t i = 0; i < b->n; i++) {
-		ctl_probe(c, b->list[i]->index)->result = b->results[i];
+		tl_ctl_probe(s, b->list[i]->index)->result = b->results[i];
 		b->list[i]->live = !b->results[i];
 	}
 }
 
-static void tell_all_exits(struct tl_ctl *c)
+static void tell_exits_of(struct tl_ctl *c, struct tl_ctl_session *s)
 {
-	struct armed *a;
-
-	c->at_wanting = 0;
-	for (a = all; a; a = a->next)
-		if (a->is_return && a->live && tell_exits(ctl_probe(c, a->index), a))
+	for (struct armed *a = *list_of(s); a; a = a->next)
+		if (a->is_return && a->live && tell_exits(tl_ctl_probe(s, a->index), a))
 			c->at_wanting = (uintptr_t)&tl_ret_wanting;
 }
 
@@ -204,7 +200,10 @@ int tl_agent_follow(struct tl_ctl *c)
 	int ret = tl_retprobe_follow();
 
 	c->later = tl_optimizer_run() != 0;
-	tell_all_exits(c);
+	c->at_wanting = 0;
+	for (unsigned i = 0; i < TL_CTL_SESSIONS; i++)
+		if (c->sessions[i])
+			tell_exits_of(c, code_at(c->sessions[i]));
 	return ret;
 }
 
@@ -217,16 +216,16 @@ static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 	p->at_tails = a->is_return ? (uintptr_t)&a->ret.ntails : 0;
 }
 
-static bool cut_short(const struct tl_ctl *c)
+static bool cut_short(const struct tl_ctl_session *s)
 {
-	return TL_RELAXED(&c->cut_short);
+	return TL_RELAXED(&s->cut_short);
 }
 
-static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
+static void arm_kind(struct tl_ctl_session *s, struct batch *b, bool returns)
 {
 	b->n = 0;
-	for (uint32_t i = c->first; i < c->first + c->count && !cut_short(c); i++) {
-		struct tl_ctl_probe *p = ctl_probe(c, i);
+	for (uint32_t i = s->first; i < s->first + s->count && !cut_short(s); i++) {
+		struct tl_ctl_probe *p = tl_ctl_probe(s, i);
 		struct armed *a;
 
 		if (p->armed || p->off || !p->addr || (p->kind == TL_TAP_RETURN) != returns)
@@ -235,17 +234,17 @@ static void arm_kind(struct tl_ctl *c, struct batch *b, bool returns)
 		p->reason = returns ? tl_ret_forbidden_name(code_at(p->func)) : TL_PAIRED;
 		if (p->reason)
 			p->result = -TL_E_RET_BLACKLIST;
-		else if ((a = prepare(c, i)))
+		else if ((a = prepare(s, i)))
 			batch_add(b, a);
 		else
 			p->result = -TL_E_NOMEM;
 		if (b->n == PIECE) {
-			arm_batch(c, b, returns);
+			arm_batch(s, b, returns);
 			b->n = 0;
 		}
 	}
-	if (!cut_short(c))
-		arm_batch(c, b, returns);
+	if (!cut_short(s))
+		arm_batch(s, b, returns);
 }
 
 /* --- taking away ------------------------------------------------------------- */
@@ -267,34 +266,42 @@ static bool is_gone(const struct armed *a)
 }
 
 /* Gone, or not wanted any more. */
-static bool is_out(struct tl_ctl *c, const struct armed *a)
+static bool is_out(struct tl_ctl_session *s, const struct armed *a)
 {
-	return is_gone(a) || ctl_probe(c, a->index)->off;
+	return is_gone(a) || tl_ctl_probe(s, a->index)->off;
 }
 
-static int disarm_kind(struct tl_ctl *c, struct batch *b, bool returns, bool everything)
+/* It could not be taken away at all: memory is short. */
+static bool is_registered(const struct armed *a)
+{
+	return a->is_return ? a->ret.state != NULL : a->site.site != NULL;
+}
+
+static int disarm_kind(struct tl_ctl_session *s, struct batch *b, bool returns, bool everything)
 {
 	int ret;
 
 	b->n = 0;
-	for (struct armed *a = all; a; a = a->next)
-		if (a->live && a->is_return == returns && (everything || is_out(c, a)))
+	for (struct armed *a = *list_of(s); a; a = a->next)
+		if (a->live && a->is_return == returns && (everything || is_out(s, a)))
 			batch_add(b, a);
 	ret = returns ? tl_retprobes_unregister(b->returns, b->n)
 		      : tl_probes_unregister(b->sites, b->n);
 	for (size_t i = 0; i < b->n; i++) {
-		struct tl_ctl_probe *p = ctl_probe(c, b->list[i]->index);
+		struct tl_ctl_probe *p = tl_ctl_probe(s, b->list[i]->index);
 
-		b->list[i]->live = false;
+		b->list[i]->live = is_registered(b->list[i]);
+		if (b->list[i]->live)
+			continue;
 		p->armed = p->rung = 0;
 		add_counts(p, b->list[i]);
 	}
 	return ret;
 }
 
-static void forget_dead(void)
+static void forget_dead(struct tl_ctl_session *s)
 {
-	struct armed *a, **link = &all;
+	struct armed *a, **link = list_of(s);
 
 	while ((a = *link)) {
 		if (a->live) {
@@ -307,22 +314,22 @@ static void forget_dead(void)
 }
 
 /* All of them, or those that are out. */
-static int disarm(struct tl_ctl *c, bool everything)
+static int disarm(struct tl_ctl_session *s, bool everything)
 {
 	struct batch b;
 	size_t max = 0;
 	int ret;
 
-	for (struct armed *a = all; a; a = a->next)
+	for (struct armed *a = *list_of(s); a; a = a->next)
 		max++;
 	if (!max)
 		return 0;
 	if (batch_init(&b, max))
 		return -TL_E_NOMEM;
-	disarm_kind(c, &b, true, everything);
-	ret = disarm_kind(c, &b, false, everything);
+	disarm_kind(s, &b, true, everything);
+	ret = disarm_kind(s, &b, false, everything);
 	batch_deinit(&b);
-	forget_dead();
+	forget_dead(s);
 	return ret;
 }
 
@@ -335,45 +342,71 @@ static void tell_reason(struct tl_ctl_probe *p)
 	tl_os_unlock();
 }
 
-int tl_agent_arm(struct tl_ctl *c)
+/* How many are in. */
+static int tell_armed(struct tl_ctl_session *s)
 {
-	struct armed *a;
-	struct batch b;
 	int n = 0;
 
-	tl_agent_watch(c);
-	if (!c->count)
-		return 0;
-	tl_probes_patching((enum tl_patching)c->patching);
-	tl_probes_optimize(c->jump != 0);
-	disarm(c, false);
-	if (batch_init(&b, c->count < PIECE ? c->count : PIECE))
-		return -TL_E_NOMEM;
-	arm_kind(c, &b, true);
-	arm_kind(c, &b, false);
-	batch_deinit(&b);
-	if (!cut_short(c))
-		tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
-	if (c->explain)
-		report_all(c);
-	for (a = all; a; a = a->next) {
-		ctl_probe(c, a->index)->armed = a->live;
+	for (struct armed *a = *list_of(s); a; a = a->next) {
+		tl_ctl_probe(s, a->index)->armed = a->live;
 		if (a->live)
-			where_counts(ctl_probe(c, a->index), a);
+			where_counts(tl_ctl_probe(s, a->index), a);
 		else
-			tell_reason(ctl_probe(c, a->index));
+			tell_reason(tl_ctl_probe(s, a->index));
 		n += a->live;
 	}
 	return n;
 }
 
-int tl_agent_disarm(struct tl_ctl *c)
+int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 {
+	struct batch b;
 	int ret;
 
-	tl_agent_unwatch();
-	ret = disarm(c, true);
-	if (!all)
+	tl_agent_watch(c);
+	if (!s->count)
+		return 0;
+	ret = tl_agent_view_init(s);
+	if (ret)
+		return ret;
+	tl_probes_patching((enum tl_patching)c->patching);
+	tl_probes_optimize(c->jump != 0);
+	disarm(s, false);
+	if (batch_init(&b, s->count < PIECE ? s->count : PIECE))
+		return -TL_E_NOMEM;
+	arm_kind(s, &b, true);
+	arm_kind(s, &b, false);
+	batch_deinit(&b);
+	if (!cut_short(s))
+		tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
+	if (s->explain) {
+		report_all(s);
+		tl_probes_usage(&c->usage);
+	}
+	return tell_armed(s);
+}
+
+static bool any_session(const struct tl_ctl *c)
+{
+	unsigned i;
+
+	for (i = 0; i < TL_CTL_SESSIONS && !c->sessions[i]; i++)
+		;
+	return i < TL_CTL_SESSIONS;
+}
+
+/* It is known no more, unless some of its handlers may still be called. */
+int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
+{
+	int ret = disarm(s, true);
+
+	if (*list_of(s))
+		return ret;
+	tl_agent_view_forget(s);
+	c->sessions[s->slot % TL_CTL_SESSIONS] = 0;
+	if (!any_session(c)) {
+		tl_agent_unwatch();
 		tl_slab_deinit(&slab);
+	}
 	return ret;
 }

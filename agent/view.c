@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The session as handlers in the target see it. */
+/* Sessions as handlers in the target see them. */
 #include "agent.h"
 #include "symbols.h"
 #include "../runtime/session.h"
 
-struct tl_view tl_agent_view;
+_Static_assert((int)TL_CTL_SESSIONS <= TL_LOCALS, "each has a slot of its own in struct tl_thread");
 
-static struct tl_symbols symbols;
+static struct tl_view views[TL_CTL_SESSIONS];
+static struct tl_symbols symbols[TL_CTL_SESSIONS]; /* views[].home */
 
 static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 {
@@ -31,14 +32,12 @@ static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t siz
 static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
 	uint64_t *size)
 {
-	(void)v;
-	return tl_symbol_name(&symbols, addr, buf, room, offset, size);
+	return tl_symbol_name(v->home, addr, buf, room, offset, size);
 }
 
 static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room)
 {
-	(void)v;
-	return tl_symbol_image(&symbols, addr, buf, room);
+	return tl_symbol_image(v->home, addr, buf, room);
 }
 
 static void relax(struct tl_view *v)
@@ -47,31 +46,55 @@ static void relax(struct tl_view *v)
 	__builtin_ia32_pause();
 }
 
-static struct tl_view_ops ops;
+static struct tl_view_ops ops = {
+	.join = join,
+	.read = read_memory,
+	.symbol = symbol,
+	.image = image,
+	.relax = relax,
+	.name = name,
+};
 
-int tl_agent_view_init(struct tl_ctl *c)
+static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
 {
-	const struct tl_agent_module *m = (const struct tl_agent_module *)c->env;
+	s->strings = (const char *)m->strings;
+	s->strings_size = m->strings_size;
+	s->symbols = (const struct tl_tap_symbol *)m->symbols;
+	s->nsymbols = m->nsymbols;
+	s->images = (const struct tl_symbol_image *)m->images;
+	s->nimages = m->nimages;
+}
 
-	if (tl_view_attach(&tl_agent_view, (void *)c->session, c->session_size,
+struct tl_view *tl_agent_view(const struct tl_ctl_session *s)
+{
+	return &views[s->slot % TL_CTL_SESSIONS];
+}
+
+int tl_agent_view_init(const struct tl_ctl_session *s)
+{
+	const struct tl_agent_module *m = (const struct tl_agent_module *)s->module;
+	struct tl_view *v = tl_agent_view(s);
+
+	if (v->home)
+		return 0;
+	if (tl_view_attach(v, (void *)s->memory, s->memory_size,
 		    (const struct tl_tap_options *)m->options))
 		return -TL_E_VERSION;
-	ops.join = join;
-	ops.read = read_memory;
-	ops.symbol = symbol;
-	ops.image = image;
-	ops.relax = relax;
-	ops.name = name;
-	tl_agent_view.ops = &ops;
-	tl_agent_view.local_off = offsetof(struct tl_thread, local);
-	symbols.strings = (const char *)m->strings;
-	symbols.strings_size = m->strings_size;
-	symbols.symbols = (const struct tl_tap_symbol *)m->symbols;
-	symbols.nsymbols = m->nsymbols;
-	symbols.images = (const struct tl_symbol_image *)m->images;
-	symbols.nimages = m->nimages;
-	tl_agent_view.images = (const uint64_t *)m->images;
-	tl_agent_view.image_words = sizeof(struct tl_symbol_image) / sizeof(uint64_t);
-	tl_agent_view.nimages = m->nimages;
+	fill_symbols(&symbols[v - views], m);
+	v->ops = &ops;
+	v->home = &symbols[v - views];
+	v->local_off = offsetof(struct tl_thread, local[0]) +
+		       (uint32_t)((v - views) * (long)sizeof(void *));
+	v->images = (const uint64_t *)m->images;
+	v->image_words = sizeof(struct tl_symbol_image) / sizeof(uint64_t);
+	v->nimages = m->nimages;
 	return 0;
+}
+
+void tl_agent_view_forget(const struct tl_ctl_session *s)
+{
+	struct tl_view *v = tl_agent_view(s);
+
+	v->home = NULL;
+	tl_threads_forget((unsigned)(v - views));
 }

@@ -23,18 +23,19 @@ static struct preload preload; /* of the one program that we start */
 static void be_guardian(struct target *t, struct session *s, const struct options *o, int sock)
 {
 	static struct guardian g;
+	static struct client first;
 
 	g.pid = t->pid;
 	g.mem = -1;
-	g.mod = s->mod;
-	g.session_fd = s->fd;
-	g.session_size = s->size;
-	g.session = s->view.session;
-	g.traps_only = o->traps_only;
 	g.patching = patching_chosen();
 	g.heir = t->heir;
 	g.launched = t->launched && !t->heir;
-	_exit(teller_init(&g.tell, s, o, sock, t->standing) ? 1 : guardian_run(&g));
+	first.mod = s->mod;
+	first.memory_fd = s->fd;
+	first.memory_size = s->size;
+	first.session = s->view.session;
+	first.traps_only = o->traps_only;
+	_exit(teller_init(&first.tell, s, o, sock, t->standing) ? 1 : guardian_run(&g, &first));
 }
 
 static int start_guardian(struct target *t, struct session *s, const struct options *o)

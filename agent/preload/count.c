@@ -20,10 +20,10 @@ static uint64_t word_at(uint64_t addr)
 /* Nobody asks the engine now: other threads may still run. */
 void tl_count_all(void)
 {
-	struct tl_ctl_probe *p = (struct tl_ctl_probe *)((char *)tl_ctl + tl_ctl->probes_off);
+	struct tl_ctl_probe *p = tl_ctl_probe(tl_session_ctl, 0);
 	uint64_t i;
 
-	for (i = 0; i < tl_ctl->nprobes; i++, p++) {
+	for (i = 0; i < tl_session_ctl->nprobes; i++, p++) {
 		if (!p->armed)
 			continue;
 		p->nmissed = p->old_missed + word_at(p->at_missed[0]) + word_at(p->at_missed[1]);

@@ -7,6 +7,7 @@
 #include "preload.h"
 
 extern struct tl_preload *tl_preload; /* ours; NULL: no session */
+extern struct tl_ctl_session *tl_session_ctl; /* in it */
 
 /* Strings. */
 static inline bool tl_same(const char *a, const char *b)

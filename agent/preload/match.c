@@ -125,9 +125,9 @@ static bool is_gone(
 static void place(const struct tl_preload *p, const struct tl_tap_probe *from, uint32_t number,
 	uint64_t bias, struct tl_ctl_probe *to)
 {
-	const struct tl_agent_module *am = (const struct tl_agent_module *)tl_ctl->env;
+	const struct tl_agent_module *am = (const struct tl_agent_module *)tl_session_ctl->module;
 	const struct tl_ctl_module m = {am->code, am->strings, p->traps_only};
-	struct tl_ctl_part *parts = (struct tl_ctl_part *)((char *)tl_ctl + tl_ctl->parts_off);
+	struct tl_ctl_part *parts = tl_ctl_parts(tl_session_ctl, (uint32_t)tl_session_ctl->nprobes);
 
 	tl_ctl_fill(to, number, from, &m);
 	tl_ctl_place(to, parts, from, tl_module_table(p, &p->module.parts), bias);
@@ -136,7 +136,7 @@ static void place(const struct tl_preload *p, const struct tl_tap_probe *from, u
 void tl_preload_place(struct tl_preload *p)
 {
 	const struct tl_tap_probe *from = tl_module_table(p, &p->module.probes);
-	struct tl_ctl_probe *to = (struct tl_ctl_probe *)((char *)tl_ctl + tl_ctl->probes_off);
+	struct tl_ctl_probe *to = tl_ctl_probe(tl_session_ctl, 0);
 	static struct look l;
 	uint32_t i, pending = 0;
 

@@ -28,6 +28,7 @@ enum {
 
 struct tl_ctl *tl_ctl;
 struct tl_preload *tl_preload;
+struct tl_ctl_session *tl_session_ctl;
 
 static struct tl_agent_module module;
 static _Alignas(16) uint8_t stack[STACK];
@@ -59,15 +60,17 @@ static void unmap_shared(void)
 	struct tl_preload *p = tl_preload;
 
 	tl_module_unmap(&module);
-	tl_syscall3(TL_NR_munmap, (long)tl_ctl->session, (long)tl_ctl->session_size, 0);
+	tl_syscall3(
+		TL_NR_munmap, (long)tl_session_ctl->memory, (long)tl_session_ctl->memory_size, 0);
 	tl_preload = NULL;
 	tl_ctl = NULL;
+	tl_session_ctl = NULL;
 	tl_syscall3(TL_NR_munmap, (long)p, (long)p->size, 0);
 }
 
 static void silence(void)
 {
-	struct tl_session *s = (struct tl_session *)tl_ctl->session;
+	struct tl_session *s = (struct tl_session *)tl_session_ctl->memory;
 
 	TL_STORE(&s->live, 0);
 	tl_probes_silence(true);
@@ -84,7 +87,7 @@ static void leave(void)
 		return;
 	tl_watch_stop();
 	tl_count_stop();
-	while (tl_agent_disarm(tl_ctl) < 0 && tl_ctl)
+	while (tl_agent_disarm(tl_ctl, tl_session_ctl) < 0 && tl_ctl)
 		tl_os_pause(AGAIN_US);
 	TL_STORE(&tl_preload->counted, 1);
 	for (ms = 0; !(back = all_back()) && ms < AT_ONCE_MS; ms += AGAIN_US / 1000)
@@ -106,9 +109,9 @@ static void arm(void)
 	int ret;
 
 	tl_preload_place(p);
-	tl_ctl->first = 0;
-	tl_ctl->count = (uint32_t)tl_ctl->nprobes;
-	ret = tl_agent_arm(tl_ctl);
+	tl_session_ctl->first = 0;
+	tl_session_ctl->count = (uint32_t)tl_session_ctl->nprobes;
+	ret = tl_agent_arm(tl_ctl, tl_session_ctl);
 	if (ret >= 0)
 		p->narmed = (uint32_t)ret;
 	else
@@ -249,14 +252,17 @@ static struct tl_preload *map_session(int fd)
 static int engine_up(struct tl_preload *p)
 {
 	struct tl_ctl *c = (struct tl_ctl *)((char *)p + p->ctl_at);
+	struct tl_ctl_session *s = (struct tl_ctl_session *)((char *)p + p->probes_at);
 	int ret;
 
 	tl_preload = p;
 	tl_ctl = c;
+	tl_session_ctl = s;
 	c->self = (uintptr_t)c;
-	c->session = (uintptr_t)map_shared(p->session_fd, p->session_size);
-	c->env = (uintptr_t)&module;
-	if (!c->session)
+	c->sessions[s->slot] = (uintptr_t)s;
+	s->memory = (uintptr_t)map_shared(p->session_fd, p->session_size);
+	s->module = (uintptr_t)&module;
+	if (!s->memory)
 		return -TL_E_NOMEM;
 	ret = tl_module_map(p, &module);
 	if (!ret) {
@@ -266,8 +272,6 @@ static int engine_up(struct tl_preload *p)
 	}
 	if (!ret)
 		ret = tl_engine_init();
-	if (!ret)
-		ret = tl_agent_view_init(c);
 	return ret;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * What runner and preloaded agent share: one piece of memory, this in front,
- * then the control block (control.h), the places of the module's images, and
+ * then the control blocks (control.h), the places of the module's images, and
  * the module file. The program inherits it as an open file whose number stands
  * in an environment variable; the agent takes both away.
  *
@@ -51,7 +51,8 @@ struct tl_preload_module {
 struct tl_preload {
 	uint32_t magic, version; /* that of the control block */
 	uint64_t size; /* of all this memory */
-	uint64_t ctl_at, ctl_size, images_at, module_at, module_size, session_size;
+	uint64_t ctl_at, probes_at; /* struct tl_ctl, struct tl_ctl_session */
+	uint64_t images_at, module_at, module_size, session_size;
 	struct tl_preload_module module;
 	int32_t agent_fd, session_fd; /* inherited, too */
 	uint32_t traps_only;

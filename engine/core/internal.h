@@ -357,6 +357,8 @@ int tl_threads_want_stacks(void);
 struct tl_thread *tl_thread_known(void);
 /* Take back records of threads that are gone. Engine lock held. */
 void tl_threads_sweep(void);
+void tl_threads_forget(
+	unsigned slot); /* what handlers keep there, in all threads; none of them runs */
 /*
  * The detour's slow path: called on the interrupted thread's stack when its
  * fast check fails (other key or tid in the hashed entry, guard not 0, or the

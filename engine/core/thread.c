@@ -244,6 +244,12 @@ void **tl_thread_local(struct tl_thread *self, unsigned slot)
 	return slot < TL_LOCALS ? &self->local[slot] : NULL;
 }
 
+void tl_threads_forget(unsigned slot)
+{
+	for (unsigned i = 0; threads && slot < TL_LOCALS && i < TL_THREADS; i++)
+		TL_STORE(&threads[i].local[slot], NULL);
+}
+
 uint32_t tl_thread_tid(const struct tl_thread *self)
 {
 	return self->tid;

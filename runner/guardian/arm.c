@@ -11,14 +11,12 @@
 
 #include "../../agent/fill.h"
 #include "../proc.h"
+#include "../session.h"
 #include "guardian.h"
 
 int control_create(struct guardian *g)
 {
-	size_t probes = sizeof(struct tl_ctl), parts;
-
-	parts = probes + g->mod->nprobes * sizeof(struct tl_ctl_probe);
-	g->ctl_size = (parts + g->mod->nparts * sizeof(struct tl_ctl_part) + 4095) & ~4095ull;
+	g->ctl_size = (sizeof(struct tl_ctl) + 4095) & ~4095ull;
 	g->ctl_fd = memfd_create("trapless", MFD_CLOEXEC);
 	if (g->ctl_fd < 0 || ftruncate(g->ctl_fd, (off_t)g->ctl_size))
 		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
@@ -33,56 +31,67 @@ int control_create(struct guardian *g)
 	be_watched(g);
 	g->ctl->target = (uint32_t)g->pid;
 	g->ctl->size = g->ctl_size;
-	g->ctl->session_size = g->session_size;
 	g->ctl->max_maps = proc_max_maps();
-	g->ctl->probes_off = probes;
-	g->ctl->nprobes = g->mod->nprobes;
-	g->ctl->parts_off = parts;
-	g->ctl->nparts = g->mod->nparts;
-	g->tell.ctl = g->ctl;
 	return 0;
 }
 
-static void fill_probes(struct guardian *g)
+static void fill_probes(struct client *c)
 {
-	const struct tl_ctl_module m = {g->module_at, g->strings_at, g->traps_only};
+	const struct tl_ctl_module m = {c->module_at, c->strings_at, c->traps_only};
 	uint32_t i;
 
-	for (i = 0; i < g->mod->nprobes; i++)
-		tl_ctl_fill(guardian_probe(g, i), i, &g->mod->probes[i], &m);
+	for (i = 0; i < c->mod->nprobes; i++)
+		tl_ctl_fill(tl_ctl_probe(c->ctl, i), i, &c->mod->probes[i], &m);
 }
 
 /* --- arming --------------------------------------------------------------------------- */
 
-static int arm_now(struct guardian *g, bool explain)
+/* Places are shared: where one session wants breakpoints for all it gets them. */
+static bool jumps_wanted(const struct guardian *g)
+{
+	const struct client *c;
+	bool any = false;
+
+	for (c = g->clients; c; c = c->next) {
+		if (c->tell.tuning->unoptimized)
+			return false;
+		any |= !c->traps_only;
+	}
+	return any;
+}
+
+static int arm_now(struct guardian *g, struct client *c, bool explain)
 {
 	double at = now_ms();
 	int ret;
 
 	action_learn(g);
-	g->ctl->first = 0;
-	g->ctl->count = g->mod->nprobes;
-	g->ctl->explain = explain || g->tell.explain || g->tell.verbose;
-	take_tuning(&g->tell, !g->traps_only);
+	c->ctl->first = 0;
+	c->ctl->count = c->mod->nprobes;
+	c->ctl->explain = explain || c->tell.explain || c->tell.verbose;
+	take_tuning(&c->tell);
+	g->ctl->jump = jumps_wanted(g);
+	g->ctl->slot = c->slot;
+	g->arming = c;
 	ret = helper_command(g, TL_CMD_ARM);
-	guardian_phase(g, g->ctl->cut_short ? "cut short" : "arm", at);
+	g->arming = NULL;
+	guardian_phase(g, c->ctl->cut_short ? "cut short" : "arm", at);
 	if (ret >= 0) {
-		g->narmed = (uint32_t)ret;
-		ret = action_watch(g);
+		c->narmed = (uint32_t)ret;
+		ret = action_watch(g, c);
 	}
-	tell_probes(&g->tell);
+	tell_probes(&c->tell);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
 
-static int first_steps(struct guardian *g)
+static int first_steps(struct guardian *g, struct client *c)
 {
 	double at = now_ms();
-	int ret = inject(g);
+	int ret = inject(g, c);
 
 	guardian_phase(g, "inject", at);
 	if (ret)
 		return ret;
-	fill_probes(g);
 	at = now_ms();
 	g->ctl->tid_offset = g->launched ? loader_tid_offset() : 0;
 	if (images_read(g))
@@ -98,45 +107,66 @@ static int first_steps(struct guardian *g)
 }
 
 /* Objects with probes may come later, or go: be told of them. true: the agent has to act. */
-static bool watch_loader(struct guardian *g, bool final)
+static bool watch_loader(struct guardian *g, const struct client *c, bool final)
 {
-	if (!final || !(g->pending || g->closable) || g->ctl->dl_state)
+	if (!final || !(c->pending || c->closable) || g->ctl->dl_state)
 		return false;
 	g->ctl->dl_state = loader_state(g);
 	return g->ctl->dl_state != 0;
 }
 
-int session_arm(struct guardian *g, struct thread *from, bool final)
+static int arm_first(struct guardian *g, struct client *c, bool final)
+{
+	int ret = client_enter(g, c);
+
+	if (ret)
+		return ret;
+	fill_probes(c);
+	if (probes_resolve(g, c, final) < 0)
+		return -1;
+	watch_loader(g, c, final);
+	return arm_now(g, c, false);
+}
+
+int session_arm(struct guardian *g, struct client *c, struct thread *from, bool final)
 {
 	double at = now_ms();
-	int ret;
+	int ret = 0;
 
 	if (!helper_start(g, from))
 		return guardian_fail(g, "process %d has ended", g->pid);
 	guardian_phase(g, "borrow", at);
-	ret = first_steps(g);
+	if (!g->injected)
+		ret = first_steps(g, c);
 	if (!ret)
-		ret = probes_resolve(g, final) < 0 ? -1 : 0;
-	if (!ret) {
-		watch_loader(g, final);
-		ret = arm_now(g, false);
-	}
+		ret = arm_first(g, c, final);
 	if (!ret)
 		g->armed = true;
 	helper_end(g);
 	return ret;
 }
 
+static int more_of(
+	struct guardian *g, struct client *c, struct thread *from, bool final, bool stale)
+{
+	int ret = probes_resolve(g, c, final);
+
+	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) || stale))
+		return ret;
+	if (!g->helper && !helper_start(g, from))
+		return -1;
+	return arm_now(g, c, false);
+}
+
 /* More has been mapped: arm what is there now. */
 int session_more(struct guardian *g, struct thread *from, bool final)
 {
-	int ret = probes_resolve(g, final);
+	bool stale = g->ctl->images_stale; /* until the first one is armed anew */
+	struct client *c;
+	int ret = 0;
 
-	if (ret < 0 || !(ret || watch_loader(g, final) || action_wanted(g) || g->ctl->images_stale))
-		return ret;
-	if (!helper_start(g, from))
-		return -1;
-	ret = arm_now(g, false);
+	for (c = g->clients; c && !ret; c = c->next)
+		ret = more_of(g, c, from, final, stale);
 	helper_end(g);
 	return ret;
 }
@@ -170,17 +200,26 @@ void session_follow(struct guardian *g)
 	helper_end(g);
 }
 
-void session_tune(struct guardian *g)
+static void tune(struct guardian *g, struct client *c)
 {
-	g->tune = false;
+	c->tune = false;
 	if (g->armed && !target_ended(g)) {
 		if (!helper_start(g, NULL)) {
-			tell_standing(&g->tell, "its threads could not be borrowed: try again");
+			tell_standing(&c->tell, "its threads could not be borrowed: try again");
 			return;
 		}
-		arm_now(g, true);
+		arm_now(g, c, true);
 		helper_end(g);
 	}
-	tell_standing(&g->tell, g->error);
+	tell_standing(&c->tell, g->error);
 	g->error[0] = 0; /* the session goes on */
+}
+
+void session_tune(struct guardian *g)
+{
+	struct client *c;
+
+	for (c = g->clients; c; c = c->next)
+		if (c->tune)
+			tune(g, c);
 }

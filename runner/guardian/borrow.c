@@ -149,15 +149,24 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 	}
 }
 
-static bool is_probed(struct guardian *g, uint64_t addr)
+static bool is_probed_by(const struct client *c, uint64_t addr)
 {
 	uint32_t i;
 
-	for (i = 0; i < g->mod->nprobes; i++) {
-		if (guardian_probe(g, i)->armed && guardian_probe(g, i)->addr == addr)
+	for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
+		if (tl_ctl_probe(c->ctl, i)->armed && tl_ctl_probe(c->ctl, i)->addr == addr)
 			return true;
 	}
 	return false;
+}
+
+static bool is_probed(const struct guardian *g, uint64_t addr)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && !is_probed_by(c, addr); c = c->next)
+		;
+	return c;
 }
 
 /* from: a thread that is stopped and held already (the best one, but for a seccomp filter), or NULL. Leaves the helper stopped. */
@@ -243,7 +252,7 @@ static void serve(struct guardian *g)
 		char text[128] = "";
 
 		target_read(g, g->pid, c->svc_arg[0], text, sizeof(text) - 1);
-		tell_note(&g->tell, "the engine broke a promise: %s", text);
+		note_all(g, "the engine broke a promise: %s", text);
 		c->svc_ret = 0;
 		break;
 	}
@@ -271,14 +280,17 @@ static int ignored_signal(struct guardian *g)
 }
 
 /* Until it asks or is done. The runner may lose patience with a long arming. */
-static void helper_await(struct guardian *g, struct thread *t, int command)
+static void helper_await(struct guardian *g, struct thread *t)
 {
+	struct client *c = g->arming;
+
 	while (g->helper && !t->stopped && !target_ended(g)) {
-		if (command != TL_CMD_ARM || g->leave)
+		if (!c || c->leave)
 			pump(g, true);
 		else if (!pump(g, false))
 			guardian_rest(g);
-		g->ctl->cut_short = g->leave;
+		if (c)
+			c->ctl->cut_short = c->leave;
 	}
 }
 
@@ -306,7 +318,7 @@ int helper_command(struct guardian *g, int command)
 	t->held = true;
 	for (;;) {
 		thread_resume(g, t, 0);
-		helper_await(g, t, command);
+		helper_await(g, t);
 		if (!g->helper || target_ended(g))
 			return guardian_fail(g, "process %d has ended", g->pid);
 		if (t->status >> 8 != g->helper_signal) {

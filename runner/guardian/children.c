@@ -20,7 +20,7 @@
 
 #include "guardian.h"
 
-enum { STEPS_MAX = 1000, FIXED = 3 };
+enum { STEPS_MAX = 1000, FIXED = 2 };
 
 /* A word that only private copies change tells whether the child has its own memory. */
 static bool shares_memory(struct guardian *g, pid_t pid)
@@ -67,7 +67,7 @@ static size_t list_ours(struct guardian *g, struct tl_ctl_area *ours)
 {
 	const struct tl_ctl *c = g->ctl;
 	const struct tl_ctl_area fixed[FIXED] = {
-		{c->session, c->session_size}, {c->self, g->ctl_size}, {c->agent, c->agent_size}};
+		{c->self, g->ctl_size, false}, {c->agent, c->agent_size, false}};
 	size_t n = 0;
 	uint32_t i;
 
@@ -77,7 +77,7 @@ static size_t list_ours(struct guardian *g, struct tl_ctl_area *ours)
 		uint64_t lo = __atomic_load_n(&a->lo, __ATOMIC_ACQUIRE);
 
 		if (lo && size && size == __atomic_load_n(&a->size, __ATOMIC_ACQUIRE))
-			ours[n++] = (struct tl_ctl_area){lo, size};
+			ours[n++] = (struct tl_ctl_area){lo, size, false};
 	}
 	qsort(ours, n, sizeof(*ours), by_address);
 	return n;

@@ -30,33 +30,26 @@ int guardian_fail(struct guardian *g, const char *fmt, ...)
 
 void guardian_phase(struct guardian *g, const char *name, double since)
 {
-	if (g->tell.verbose)
-		tell_note(&g->tell, "%-10s %8.3f ms", name, now_ms() - since);
+	if (clients_verbose(g))
+		note_all(g, "%-10s %8.3f ms", name, now_ms() - since);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-static void hear(struct guardian *g)
-{
-	enum heard word = tell_listen(&g->tell);
-
-	g->orphaned |= word == HEARD_ITS_END;
-	g->tune |= word == HEARD_TUNE;
-	g->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;
-}
-
 void guardian_rest(struct guardian *g)
 {
-	struct pollfd p[2] = {
-		{.fd = g->sigchld, .events = POLLIN}, {.fd = g->tell.sock, .events = POLLIN}};
+	struct pollfd p[1 + TL_CTL_SESSIONS] = {{.fd = g->sigchld, .events = POLLIN}};
 	struct signalfd_siginfo info;
+	const struct client *c;
+	nfds_t n = 1;
 
-	poll(p, 2, follow_may_be_due(g) ? FOLLOW_MS : -1);
+	for (c = g->clients; c; c = c->next)
+		p[n++] = (struct pollfd){.fd = c->leave ? -1 : c->tell.sock, .events = POLLIN};
+	poll(p, n, follow_may_be_due(g) ? FOLLOW_MS : -1);
 	if (p[0].revents)
 		while (read(g->sigchld, &info, sizeof(info)) == sizeof(info))
 			;
-	if (p[1].revents)
-		hear(g);
+	clients_hear(g);
 }
 
 /*
@@ -99,7 +92,7 @@ static bool next_event(struct guardian *g)
 	}
 	if (ticked) {
 		ticked = 0;
-		hear(g);
+		clients_hear(g);
 		set_hot(g, g->stops != stops);
 		stops = g->stops;
 		return false;
@@ -111,7 +104,7 @@ static int watch(struct guardian *g)
 {
 	bool said = false;
 
-	while (!target_ended(g) && !g->leave) {
+	while (!target_ended(g) && !clients_leave(g)) {
 		bool event;
 
 		session_watch(g);
@@ -119,8 +112,7 @@ static int watch(struct guardian *g)
 		event = next_event(g);
 		g->watching = false;
 		session_follow(g);
-		if (g->tune)
-			session_tune(g);
+		session_tune(g);
 		if (!event)
 			continue;
 		if (launch_step_due(g)) {
@@ -130,7 +122,7 @@ static int watch(struct guardian *g)
 		}
 		if (g->launched && g->armed && !said) {
 			said = true;
-			tell(&g->tell, MSG_READY, g->narmed, "");
+			tell(&g->clients->tell, MSG_READY, g->clients->narmed, "");
 		}
 	}
 	set_hot(g, false);
@@ -165,12 +157,13 @@ static void settle_in(struct guardian *g)
 	}
 }
 
-static int begin(struct guardian *g)
+static int begin(struct guardian *g, struct client *first)
 {
 	double at = now_ms();
 	int ret = control_create(g);
 
-	g->may_fault = handlers_may_fault(g);
+	if (!ret)
+		ret = client_create(g, first);
 	if (!ret)
 		ret = target_check(g);
 	if (!ret)
@@ -179,20 +172,20 @@ static int begin(struct guardian *g)
 		return ret;
 	guardian_phase(g, "seize", at);
 	if (g->launched) {
-		tell(&g->tell, MSG_READY, 0, "seized");
+		tell(&first->tell, MSG_READY, 0, "seized");
 		return 0;
 	}
 	ret = remote_find_syscall(g);
 	if (!ret)
 		ret = recover(g);
 	if (g->heir) {
-		g->leave = true;
+		first->leave = true;
 		return ret;
 	}
 	if (!ret)
-		ret = session_arm(g, NULL, true);
+		ret = session_arm(g, first, NULL, true);
 	if (!ret)
-		tell(&g->tell, MSG_READY, g->narmed, "");
+		tell(&first->tell, MSG_READY, first->narmed, "");
 	return ret;
 }
 
@@ -205,23 +198,24 @@ static void tell_exec(struct guardian *g)
 	snprintf(text, sizeof(text),
 		"process %d has become another program (exec), %s, which is not traced", g->pid,
 		name);
-	tell(&g->tell, MSG_WARN, 0, text);
+	tell_all(g, MSG_WARN, 0, text);
 }
 
-int guardian_run(struct guardian *g)
+int guardian_run(struct guardian *g, struct client *first)
 {
 	int ret;
 
 	settle_in(g);
-	ret = begin(g);
+	client_add(g, first);
+	ret = begin(g, first);
 	if (!ret)
 		ret = watch(g);
 	if (ret)
-		tell(&g->tell, MSG_FAILED, 0, g->error);
+		tell_all(g, MSG_FAILED, 0, g->error);
 	else if (g->execed)
 		tell_exec(g);
 	if (!ret && target_ended(g))
-		tell(&g->tell, MSG_GONE, 0, "");
+		tell_all(g, MSG_GONE, 0, "");
 	session_leave(g);
 	/* The kernel lets all threads go on, undisturbed, as we end. */
 	return 0;

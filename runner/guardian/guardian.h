@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guardian: the one process that ptraces a target. It is forked by the
- * runner, lives in a session of its own, and outlives it: when the runner's
- * end of the socket closes, it leaves the target as it found it.
+ * runner of the target's first session, lives in a session of its own, and
+ * outlives it. The sessions are its clients: when a runner's end of the socket
+ * closes its probes go, and with the last one the target is left as it was
+ * found.
  *
  * All threads of the target stay seized for the whole session (which disturbs
  * nobody); a thread is stopped only where the work asks for it. One loop,
@@ -85,28 +87,42 @@ enum {
 		0x4c00, /* of the helper, while it is born: no real thread has its stack there */
 };
 
-struct phase {
-	const char *name;
-	double ms;
+/* A session on the target: what its runner wants, and what of it lies there. */
+struct client {
+	struct client *next;
+	struct teller tell; /* to its runner */
+	const struct module *mod;
+	uint32_t slot; /* in the control block */
+	struct tl_ctl_session *ctl;
+	uint64_t ctl_size, memory_size;
+	int ctl_fd, memory_fd;
+	struct tl_session *session; /* our view of its memory */
+	uint64_t self, memory; /* both in the target; 0: not there */
+	uint64_t module_at, module_size, strings_at, symbol_images; /* there, too */
+	uint32_t pending; /* probes whose image is not mapped yet */
+	uint32_t narmed;
+	bool traps_only;
+	bool closable; /* some stand in an object that may be closed */
+	bool tune; /* the user wants something, or wants to know */
+	bool leave; /* runner gone, or it said so */
+	bool orphaned; /* the runner is gone */
+	struct message before; /* the target's figures as it came */
 };
 
 struct guardian {
 	pid_t pid; /* the target */
 	pid_t eye; /* a live thread of it: the first one may have ended, and shows no memory then */
-	struct teller tell; /* to the runner */
+	struct client *clients;
+	struct client *arming; /* it may lose patience */
 	int mem; /* /proc/PID/mem */
 	int sigchld; /* signalfd */
 	bool hot; /* breakpoints are being hit: see watch() */
-	int session_fd, ctl_fd;
+	int ctl_fd;
 	struct thread *threads, *by_tid[THREAD_BUCKETS];
 	struct tl_ctl *ctl;
 	size_t ctl_size;
-	const struct module *mod;
-	uint64_t symbol_images; /* in the target: where the module's images are */
-	uint32_t pending; /* probes whose image is not mapped yet */
-	bool closable; /* some stand in an object that may be closed */
 	uint64_t syscall_insn; /* address of a `syscall` in the target */
-	uint64_t stack_top, module_at, agent_entry;
+	uint64_t stack_top, agent_entry;
 	uint64_t agent_call; /* where the helper makes calls for us; 0: nowhere in the agent */
 	struct thread *helper;
 	int helper_signal; /* by which it asks for us */
@@ -115,26 +131,21 @@ struct guardian {
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
-	bool tune; /* the user wants something, or wants to know */
-	bool leave; /* runner gone, or it said so */
-	bool leaving; /* ... and we are at it */
+	bool leaving;
 	bool injected, launched;
 	bool debugger, debugger_known; /* the target may trace others: see traceme.c */
 	pid_t let_go; /* a child that shares the memory and is the target's to trace */
 	bool barred; /* some thread's seccomp filter may not be suspended */
 	bool started; /* launched, and past its entry point */
 	bool expecting; /* a helper is being born */
-	bool armed;
-	uint32_t narmed;
-	uint64_t strings_at, entry, session_size;
-	struct tl_session *session; /* our view of it */
+	bool armed; /* the first session is */
+	uint64_t entry;
 	struct thread *at_exec, *at_map, *at_entry,
 		*at_dlopen; /* stopped there, for the main loop */
 	bool watching; /* the main loop is listening */
 	bool dl_missed; /* the loader had news while it was not */
 	struct thread *main_held;
 	bool looked, one_look, inside_only; /* see quiet() */
-	bool orphaned; /* the runner is gone */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
 	struct signal_action
@@ -149,10 +160,7 @@ struct guardian {
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
 	uint64_t stops; /* at any breakpoint of ours */
-	bool traps_only;
 	uint32_t patching; /* enum tl_patching */
-	struct phase phases[32];
-	int nphases;
 	char error[512]; /* why the last step failed: one message for the user */
 };
 
@@ -163,23 +171,27 @@ static inline bool target_ended(const struct guardian *g)
 }
 
 /* guardian.c */
-int guardian_run(struct guardian *g);
+int guardian_run(struct guardian *g, struct client *first);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
-void guardian_rest(struct guardian *g); /* until an event comes, or a word of the runner's */
+void guardian_rest(struct guardian *g); /* until an event comes, or a word of a runner's */
 
 static inline uint32_t ctl_areas(const struct guardian *g)
 {
 	return ctl_bounded(&g->ctl->nareas, TL_CTL_AREAS);
 }
-static inline struct tl_ctl_probe *guardian_probe(struct guardian *g, uint32_t i)
-{
-	return ctl_probe(g->ctl, i);
-}
-static inline struct tl_ctl_part *guardian_part(struct guardian *g, uint32_t i)
-{
-	return (struct tl_ctl_part *)guardian_probe(g, g->mod->nprobes) + i;
-}
+
+/* clients.c */
+int client_add(struct guardian *g, struct client *c); /* to the list. -1: it is full */
+int client_create(struct guardian *g, struct client *c); /* its control block */
+void clients_hear(struct guardian *g);
+bool clients_leave(const struct guardian *g); /* all of them want to */
+bool clients_wait(
+	const struct guardian *g); /* some have probes in images that are not mapped yet */
+bool clients_watch_loader(const struct guardian *g); /* ... or that may go */
+bool clients_verbose(const struct guardian *g);
+void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const char *text);
+void note_all(const struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* loop.c: events */
 struct thread *thread_find(struct guardian *g, pid_t tid);
@@ -248,10 +260,23 @@ void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);
 bool signal_waits(struct guardian *g, struct thread *t);
 
-/* inject.c */
-int inject(struct guardian *g);
+/* inject.c: with the helper held */
+int inject(struct guardian *g, struct client *c); /* the agent, the control block, and c's memory */
+enum { PIECES_MAX = 3 };
+struct piece {
+	int fd;
+	uint64_t size, *at; /* at: filled in */
+	bool of_session; /* goes with it */
+};
+int share_memory(struct guardian *g, const struct piece *p, size_t n);
+int protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
+uint64_t agent_export(void *unused, const char *name); /* where it is in the target; 0: nowhere */
 uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
 int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
+
+/* enter.c: with the helper held, and the engine up */
+int client_enter(struct guardian *g, struct client *c); /* its module and memory */
+void client_flatten(struct guardian *g, const struct client *c); /* before its module is unmapped */
 
 /* maps.c: both read the mappings anew, into the control block too */
 int maps_read(struct guardian *g);
@@ -263,8 +288,8 @@ uint64_t maps_vdso(struct guardian *g, uint64_t *size); /* 0: there is none */
 int images_read(struct guardian *g);
 
 /* resolve.c: all read maps and images anew */
-int probes_resolve(struct guardian *g, bool final);
-bool images_match(struct guardian *g);
+int probes_resolve(struct guardian *g, struct client *c, bool final);
+bool images_match(struct guardian *g, const struct client *c);
 
 /* loader.c */
 uint64_t program_entry(struct guardian *g);
@@ -326,8 +351,8 @@ bool call_coming(struct guardian *g, struct thread *t);
 void own_trap_begins(struct guardian *g, struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
-int action_watch(struct guardian *g);
-bool handlers_may_fault(const struct guardian *g);
+int action_watch(struct guardian *g, struct client *c); /* c: any */
+bool handlers_may_fault(const struct module *m);
 void session_watch(struct guardian *g);
 
 /* children.c */
@@ -361,12 +386,12 @@ void session_leave(struct guardian *g);
 
 /* arm.c */
 int control_create(struct guardian *g);
-int session_arm(struct guardian *g, struct thread *from, bool final);
+int session_arm(struct guardian *g, struct client *c, struct thread *from, bool final);
 /* Return probes whose calls left to where nobody watched: looked at again, some times a second at most. */
 enum { FOLLOW_MS = 200 };
 bool follow_may_be_due(struct guardian *g);
 void session_follow(struct guardian *g);
-void session_tune(struct guardian *g);
+void session_tune(struct guardian *g); /* where anybody wants it */
 int session_more(struct guardian *g, struct thread *from, bool final);
 
 #endif

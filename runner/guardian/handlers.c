@@ -136,12 +136,21 @@ static bool is_peek(const struct guardian *g, uint64_t pc)
 	return pc - g->ask.peek < g->ask.peek_end - g->ask.peek;
 }
 
+static bool in_handler(const struct guardian *g, uint64_t pc)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && pc - c->module_at >= c->module_size; c = c->next)
+		;
+	return c || pc - g->ctl->agent < g->ctl->agent_size;
+}
+
 /* The time stamp counter is forbidden too, in strict mode or by prctl(PR_SET_TSC). */
 static bool is_clock(struct guardian *g, struct thread *t, uint64_t pc)
 {
 	uint8_t code[sizeof(rdtsc)];
 
-	return pc - g->ctl->agent < g->ctl->agent_size &&
+	return in_handler(g, pc) &&
 	       target_read(g, t->tgid, pc, code, sizeof(code)) == sizeof(code) &&
 	       !memcmp(code, rdtsc, sizeof(code));
 }

@@ -37,7 +37,7 @@ static uint64_t pages(uint64_t size)
 }
 
 struct layout {
-	uint64_t base, image, stack, module, header, strings, symbols, images, options, size;
+	uint64_t base, image, stack, size;
 };
 
 static const Elf64_Ehdr *agent_ehdr(void)
@@ -50,9 +50,8 @@ static const Elf64_Phdr *agent_phdr(unsigned i)
 	return (const Elf64_Phdr *)(tl_agent_elf + agent_ehdr()->e_phoff) + i;
 }
 
-static void plan_layout(struct guardian *g, struct layout *l)
+static void plan_layout(struct layout *l)
 {
-	const struct module *m = g->mod;
 	uint64_t end = 0;
 	unsigned i;
 
@@ -64,13 +63,7 @@ static void plan_layout(struct guardian *g, struct layout *l)
 	}
 	l->image = pages(end);
 	l->stack = l->image + PAGE; /* behind a closed page */
-	l->module = l->stack + STACK;
-	l->header = l->module + module_span(m);
-	l->options = l->header + pages(sizeof(struct tl_agent_module));
-	l->strings = l->options + pages(sizeof(struct tl_tap_options));
-	l->symbols = l->strings + pages(m->strings_size);
-	l->images = l->symbols + pages((uint64_t)m->nsymbols * sizeof(struct tl_tap_symbol) + 1);
-	l->size = l->images + pages((uint64_t)m->nimages * sizeof(struct tl_symbol_image) + 1);
+	l->size = l->stack + STACK;
 }
 
 /* The agent as it stands at `base`: segments copied, relative relocations done. */
@@ -105,25 +98,30 @@ static int agent_image(uint8_t *buf, uint64_t base)
 	return 0;
 }
 
-struct exports {
-	const uint8_t *image;
-	uint64_t base, table, count, size;
-};
-
-static uint64_t find_export(void *arg, const char *name)
+static const struct tl_agent_header *header_in(const uint8_t *image)
 {
-	const struct exports *e = arg;
-	uint64_t pair[2], i;
+	return (const void *)(image + agent_ehdr()->e_entry);
+}
 
-	for (i = 0; i < e->count; i++) {
-		memcpy(pair, e->image + (e->table - e->base) + i * sizeof(pair), sizeof(pair));
-		if (!strcmp((const char *)e->image + (pair[0] - e->base), name))
+static uint8_t *standing; /* the agent as it stands in the target */
+
+uint64_t agent_export(void *unused, const char *name)
+{
+	const struct tl_agent_header *h = header_in(standing);
+	uint64_t pair[2];
+	uint32_t count, i;
+
+	(void)unused;
+	memcpy(&count, standing + (h->nexports - h->base), sizeof(count));
+	for (i = 0; i < count; i++) {
+		memcpy(pair, standing + (h->exports - h->base) + i * sizeof(pair), sizeof(pair));
+		if (!strcmp((const char *)standing + (pair[0] - h->base), name))
 			return pair[1];
 	}
 	return 0;
 }
 
-static int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
+int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 {
 	long ret = size ? remote_call(g, g->helper, SYS_mprotect, at, size, (uint64_t)prot, 0, 0, 0)
 			: 0;
@@ -176,66 +174,16 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 	return protect(g, l->base + l->image, PAGE, PROT_NONE);
 }
 
-static int write_module(struct guardian *g, const struct layout *l, const uint8_t *image)
-{
-	const struct module *m = g->mod;
-	const struct tl_agent_header *h = (const void *)(image + agent_ehdr()->e_entry);
-	struct exports e = {image, l->base, h->exports, 0, l->image};
-	struct tl_agent_module am = {
-		.code = l->base + l->module,
-		.code_size = m->code_size,
-		.data = l->base + l->module + m->code_size,
-		.data_size = m->data_size,
-		.strings = l->base + l->strings,
-		.strings_size = m->strings_size,
-		.options = l->base + l->options,
-		.symbols = l->base + l->symbols,
-		.nsymbols = m->nsymbols,
-		.images = l->base + l->images,
-		.nimages = m->nimages,
-	};
-	uint32_t count;
-	uint8_t *buf;
-	int ret;
-
-	memcpy(&count, image + (h->nexports - l->base), sizeof(count));
-	e.count = count;
-	buf = malloc(module_span(m) + 1);
-	if (!buf)
-		return guardian_fail(g, "out of memory");
-	ret = module_place(m, am.code, buf, find_export, &e, g->error, sizeof(g->error));
-	if (!ret)
-		ret = target_write(g, g->pid, am.code, buf, module_span(m));
-	free(buf);
-	if (ret || target_write(g, g->pid, l->base + l->header, &am, sizeof(am)) ||
-		target_write(g, g->pid, am.options, m->options, sizeof(*m->options)) ||
-		target_write(g, g->pid, am.strings, m->strings, m->strings_size) ||
-		(m->nsymbols && target_write(g, g->pid, am.symbols, m->symbols,
-					m->nsymbols * sizeof(*m->symbols))))
-		return g->error[0]
-			       ? -1
-			       : guardian_fail(g, "cannot write the memory of process %d", g->pid);
-	if (protect(g, am.code, m->code_size, PROT_READ | PROT_EXEC) ||
-		protect(g, am.data, pages(am.data_size), PROT_READ) ||
-		protect(g, l->base + l->options, l->images - l->options, PROT_READ))
-		return -1;
-	g->module_at = am.code;
-	g->strings_at = am.strings;
-	g->symbol_images = am.images;
-	g->ctl->env = l->base + l->header;
-	return 0;
-}
-
 /* --- shared memory ---------------------------------------------------------------- */
 
 /* A recvmsg() by the helper, its structures in the helper's own stack. */
-static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds)
+static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds, size_t n)
 {
 	struct {
 		struct msghdr msg;
 		struct iovec iov;
 		char byte, pad[15];
-		char control[CMSG_SPACE(2 * sizeof(int))];
+		char control[CMSG_SPACE(PIECES_MAX * sizeof(int))];
 	} r;
 	long ret;
 
@@ -245,7 +193,7 @@ static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds)
 	r.msg.msg_iov = (void *)(room + offsetof(__typeof__(r), iov));
 	r.msg.msg_iovlen = 1;
 	r.msg.msg_control = (void *)(room + offsetof(__typeof__(r), control));
-	r.msg.msg_controllen = sizeof(r.control);
+	r.msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
 	if (target_write(g, g->pid, room, &r, sizeof(r)))
 		return -EFAULT;
 	ret = remote_call(g, g->helper, SYS_recvmsg, (uint64_t)sock, room,
@@ -253,7 +201,7 @@ static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds)
 	if (ret != 1)
 		return ret < 0 ? (int)ret : -EIO;
 	target_read(g, g->pid, room, &r, sizeof(r));
-	memcpy(fds, r.control + CMSG_LEN(0), 2 * sizeof(int));
+	memcpy(fds, r.control + CMSG_LEN(0), n * sizeof(int));
 	return 0;
 }
 
@@ -280,22 +228,29 @@ static int take_end(struct guardian *g, int fd)
 	return got < 0 ? -err : got;
 }
 
-static int map_shared(struct guardian *g, int fd, uint64_t size, uint64_t *at)
+/* From that moment on it is in our books. */
+static int map_piece(struct guardian *g, const struct piece *p, int fd)
 {
-	long ret = remote_call(g, g->helper, SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		(uint64_t)fd, 0);
+	long ret = remote_call(g, g->helper, SYS_mmap, 0, p->size, PROT_READ | PROT_WRITE,
+		MAP_SHARED, (uint64_t)fd, 0);
 
 	if (ret < 0 && ret > -4096)
 		return (int)ret;
-	*at = (uint64_t)ret;
+	*p->at = (uint64_t)ret;
+	if (p->of_session)
+		tl_ctl_area_add(g->ctl, *p->at, p->size, true);
 	return 0;
 }
 
-static int share_memory(struct guardian *g, uint64_t room)
+int share_memory(struct guardian *g, const struct piece *p, size_t n)
 {
-	int pair[2] = {-1, -1}, fds[2] = {-1, -1}, mine = -1;
+	uint64_t room = g->stack_top - STACK / 2;
+	int pair[2] = {-1, -1}, out[PIECES_MAX], fds[PIECES_MAX] = {-1, -1, -1}, mine = -1;
+	size_t i;
 	long ret;
 
+	for (i = 0; i < n; i++)
+		out[i] = p[i].fd;
 	ret = remote_call(
 		g, g->helper, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, room, 0, 0);
 	if (!ret && target_read(g, g->pid, room, pair, sizeof(pair)) != sizeof(pair))
@@ -303,17 +258,16 @@ static int share_memory(struct guardian *g, uint64_t room)
 	if (!ret)
 		ret = mine = take_end(g, pair[0]);
 	if (ret >= 0)
-		ret = pass(mine, NULL, "", 1, (int[]){g->session_fd, g->ctl_fd}, 2);
+		ret = pass(mine, NULL, "", 1, out, (int)n);
 	if (ret >= 0)
-		ret = recv_fds(g, pair[1], room, fds);
+		ret = recv_fds(g, pair[1], room, fds, n);
 	remote_close(g, pair[0]);
 	remote_close(g, pair[1]);
-	if (ret >= 0) /* from here on others find what we leave */
-		ret = map_shared(g, fds[1], g->ctl_size, &g->ctl->self);
-	if (ret >= 0)
-		ret = map_shared(g, fds[0], g->ctl->session_size, &g->ctl->session);
-	remote_close(g, fds[0]);
-	remote_close(g, fds[1]);
+	for (i = 0; i < n; i++) {
+		if (ret >= 0)
+			ret = map_piece(g, &p[i], fds[i]);
+		remote_close(g, fds[i]);
+	}
 	if (mine >= 0)
 		close(mine);
 	return ret < 0 ? guardian_fail(g, "process %d could not be given the session's memory: %s",
@@ -345,14 +299,16 @@ static bool has_shadow_stack(struct guardian *g)
 }
 
 /* Needs the helper, held. Leaves it held, and the agent ready for commands. */
-int inject(struct guardian *g)
+int inject(struct guardian *g, struct client *c)
 {
+	const struct piece pieces[] = {{g->ctl_fd, g->ctl_size, &g->ctl->self, false},
+		{c->ctl_fd, c->ctl_size, &c->self, true},
+		{c->memory_fd, c->memory_size, &c->memory, true}};
 	struct layout l;
-	uint8_t *image;
 	long at;
 	int ret;
 
-	plan_layout(g, &l);
+	plan_layout(&l);
 	at = remote_call(g, g->helper, SYS_mmap, 0, l.size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
 	if (at < 0 && at > -4096)
@@ -365,15 +321,12 @@ int inject(struct guardian *g)
 	g->ctl->shadow_stack = has_shadow_stack(g);
 	g->ctl->patching = g->patching;
 	g->stack_top = l.base + l.stack + STACK - 64;
-	image = calloc(1, l.image);
-	if (!image)
+	standing = calloc(1, l.image);
+	if (!standing)
 		return guardian_fail(g, "out of memory");
-	ret = write_agent(g, &l, image);
+	ret = write_agent(g, &l, standing);
 	if (!ret)
-		ret = share_memory(g, l.base + l.stack + STACK / 2);
-	if (!ret)
-		ret = write_module(g, &l, image);
-	free(image);
+		ret = share_memory(g, pieces, PIECES_MAX);
 	g->injected = true;
 	return ret;
 }
@@ -403,12 +356,15 @@ uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
 int eject(struct guardian *g)
 {
 	struct tl_ctl *c = g->ctl;
+	const struct client *client;
 	uint32_t i;
 
 	/* Whoever is in any code of ours may use any data of ours: all or nothing. */
 	if (quiet(g, 0, ~0ull, NULL))
 		return 1;
 	births_settle(g);
+	for (client = g->clients; client && g->helper; client = client->next)
+		client_flatten(g, client);
 	for (i = 0; i < ctl_areas(g); i++) {
 		struct tl_ctl_area *a = &c->areas[i];
 		uint64_t size = a->size;
@@ -420,7 +376,6 @@ int eject(struct guardian *g)
 		a->size = 0;
 		unmap(g, &a->lo, size);
 	}
-	unmap(g, &c->session, c->session_size);
 	g->agent_call = 0;
 	unmap(g, &c->agent, c->agent_size);
 	unmap(g, &c->self, g->ctl_size);

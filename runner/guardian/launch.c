@@ -47,7 +47,7 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 	struct user_regs_struct regs;
 	uint64_t info[16];
 
-	if (!g->pending || !main_may_hold(g, t)) /* missed here: at the entry point, then */
+	if (!clients_wait(g) || !main_may_hold(g, t)) /* missed here: at the entry point, then */
 		return false;
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 &&
 		(info[0] & 0xff) != INFO_EXIT)
@@ -117,7 +117,7 @@ void launch_exec(struct guardian *g, struct thread *t)
 /* CMD has been started, and the wanted program has not shown up yet. */
 bool launch_searches(const struct guardian *g)
 {
-	return g->launched && !g->armed && !g->injected && !g->leave;
+	return g->launched && !g->armed && !g->injected && !clients_leave(g);
 }
 
 static struct thread *next_stranger(struct guardian *g, pid_t keep, pid_t behind)
@@ -167,7 +167,7 @@ bool launch_adopt(struct guardian *g, struct thread *t)
 	pid_t before = g->pid;
 
 	g->pid = g->eye = t->tgid;
-	if (!images_match(g)) {
+	if (!images_match(g, g->clients)) {
 		g->pid = g->eye = before;
 		return false;
 	}
@@ -200,8 +200,7 @@ static void dlopen_step(struct guardian *g)
 	g->dl_missed = false;
 	g->main_held = t;
 	if (session_more(g, t, true) && !g->gone)
-		tell_note(&g->tell,
-			"probes in an object that was just loaded could not be armed: %s",
+		note_all(g, "probes in an object that was just loaded could not be armed: %s",
 			g->error);
 	g->main_held = NULL;
 	g->started |= !g->entry; /* where that was the news */
@@ -222,13 +221,13 @@ int launch_step(struct guardian *g)
 	if ((t = g->at_exec)) {
 		g->at_exec = NULL;
 		open_memory(g); /* it is another one since the exec */
-		if (settle(g, t) && !remote_find_syscall(g) && images_match(g)) {
+		if (settle(g, t) && !remote_find_syscall(g) && images_match(g, g->clients)) {
 			g->main_held = t;
-			ret = session_arm(g, t, false);
+			ret = session_arm(g, g->clients, t, false);
 			g->main_held = NULL;
-			if (!ret && (g->pending || action_wanted(g))) {
+			if (!ret && (clients_wait(g) || action_wanted(g))) {
 				g->entry = program_entry(g);
-				t->follow = g->pending != 0;
+				t->follow = clients_wait(g);
 				if (g->entry && hardware_break(t->tid, g->entry))
 					g->entry = 0;
 			}
@@ -239,8 +238,8 @@ int launch_step(struct guardian *g)
 		g->main_held = t;
 		ret = session_more(g, t, false);
 		g->main_held = NULL;
-		t->follow = g->pending != 0;
-		if (!g->pending && !action_wanted(g)) {
+		t->follow = clients_wait(g);
+		if (!clients_wait(g) && !action_wanted(g)) {
 			if (g->entry)
 				hardware_break(t->tid, 0);
 			g->entry = 0;

@@ -15,12 +15,12 @@ static uint64_t word_at(struct guardian *g, uint64_t addr)
 	return addr && target_read(g, g->pid, addr, &word, sizeof(word)) == sizeof(word) ? word : 0;
 }
 
-void counts_at_exit(struct guardian *g)
+static void counts_of(struct guardian *g, struct client *c)
 {
 	uint32_t i;
 
-	for (i = 0; i < g->mod->nprobes; i++) {
-		struct tl_ctl_probe *p = guardian_probe(g, i);
+	for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
+		struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, i);
 
 		if (!p->armed)
 			continue;
@@ -31,12 +31,26 @@ void counts_at_exit(struct guardian *g)
 	}
 }
 
-static void counts(struct guardian *g)
+void counts_at_exit(struct guardian *g)
 {
-	struct message m = {
-		.children = g->children, .unclean = g->children_unclean, .traps = g->traps};
+	struct client *c;
 
-	tell_counts(&g->tell, &m);
+	for (c = g->clients; c; c = c->next)
+		counts_of(g, c);
+}
+
+static void counts(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c; c = c->next) {
+		struct message m = {.children = g->children - c->before.children,
+			.unclean = g->children_unclean - c->before.unclean,
+			.traps = g->traps - c->before.traps};
+
+		if (c->ctl)
+			tell_counts(&c->tell, &m);
+	}
 }
 
 static void name_blocker(struct guardian *g)
@@ -57,7 +71,7 @@ static void name_blocker(struct guardian *g)
 			"the threads of process %d could not be stopped: its probes stay in, "
 			"silent, until they can be",
 			g->pid);
-		tell(&g->tell, MSG_WARN, 0, text);
+		tell_all(g, MSG_WARN, 0, text);
 		return;
 	}
 	if (!who)
@@ -67,7 +81,7 @@ static void name_blocker(struct guardian *g)
 		"thread %d (%s) of process %d still stands in probe memory: that memory is "
 		"given back when it has left",
 		who->tid, name, g->pid);
-	tell(&g->tell, MSG_WARN, 0, text);
+	tell_all(g, MSG_WARN, 0, text);
 }
 
 /*
@@ -126,12 +140,21 @@ static int leave_once(struct guardian *g)
 }
 
 /* The agent takes its probes away and counts. */
+static void client_disarm(struct guardian *g, struct client *c)
+{
+	if (!c->self)
+		return;
+	g->ctl->slot = c->slot;
+	helper_command(g, TL_CMD_DISARM);
+}
+
 static void disarm(struct guardian *g)
 {
 	double at = now_ms();
+	struct client *c;
 
-	g->ctl->result = 0;
-	helper_command(g, TL_CMD_DISARM);
+	for (c = g->clients; c && !g->crashed; c = c->next)
+		client_disarm(g, c);
 	if (g->crashed)
 		return;
 	guardian_phase(g, "disarm", at);
@@ -170,7 +193,7 @@ static void tell_what_stays(struct guardian *g)
 	snprintf(text, sizeof(text),
 		"the text of process %d is what it was, but our memory stays there, unused: %s",
 		g->pid, g->error);
-	tell(&g->tell, MSG_WARN, 0, text);
+	tell_all(g, MSG_WARN, 0, text);
 }
 
 /* Tries again, `ms` at most (0: until it is done), and serves who is on the way. */
@@ -197,11 +220,13 @@ static void calls_settle(struct guardian *g)
 
 void session_leave(struct guardian *g)
 {
+	struct client *c;
 	bool late;
 	int kept = 0;
 
-	if (g->session && g->orphaned)
-		__atomic_store_n(&g->session->live, 0, __ATOMIC_SEQ_CST);
+	for (c = g->clients; c; c = c->next)
+		if (c->session && c->orphaned)
+			__atomic_store_n(&c->session->live, 0, __ATOMIC_SEQ_CST);
 	g->leaving = true;
 	traceme_over(g, 0);
 	launch_leave(g);
@@ -219,10 +244,11 @@ void session_leave(struct guardian *g)
 	else if (g->injected && !target_ended(g) && g->restored && !g->crashed)
 		tell_what_stays(g);
 	late = kept && !g->restored;
-	if (g->ctl && g->ctl->env) /* something may have been armed */
+	if (g->agent_entry) /* something may have been armed */
 		traps_settle(g);
-	tell(&g->tell, MSG_DONE, (uint32_t)kept, g->error);
-	shutdown(g->tell.sock, SHUT_RDWR);
+	tell_all(g, MSG_DONE, (uint32_t)kept, g->error);
+	for (c = g->clients; c; c = c->next)
+		shutdown(c->tell.sock, SHUT_RDWR);
 	if (kept) /* wait behind for those who still stand there */
 		leave_later(g, 200, 0);
 	if (late)

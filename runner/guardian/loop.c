@@ -418,11 +418,11 @@ void threads_tell_still(const struct guardian *g)
 	const struct thread *t;
 	unsigned n = 0;
 
-	for (t = g->tell.verbose ? g->threads : NULL; t && n < STILL_TOLD; t = t->next) {
+	for (t = clients_verbose(g) ? g->threads : NULL; t && n < STILL_TOLD; t = t->next) {
 		if (!thread_is_theirs(t))
 			continue;
 		n++;
-		tell_note(&g->tell, "%-10s %8.3f ms at most, %.3f ms in all: thread %d", "still",
+		note_all(g, "%-10s %8.3f ms at most, %.3f ms in all: thread %d", "still",
 			(double)t->still_longest / 1e6, (double)t->still / 1e6, t->tid);
 	}
 }

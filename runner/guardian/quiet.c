@@ -38,7 +38,7 @@ bool in_our_memory(struct guardian *g, uint64_t addr)
 	uint32_t i;
 
 	for (i = 0; i < ctl_areas(g); i++) {
-		if (addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
+		if (!g->ctl->areas[i].shared && addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
 			return true;
 	}
 	return addr - g->ctl->agent < g->ctl->agent_size;
@@ -60,7 +60,7 @@ static void find_hull(struct guardian *g)
 	for (i = 0; i < ctl_areas(g); i++) {
 		const struct tl_ctl_area *a = &g->ctl->areas[i];
 
-		if (!a->size)
+		if (!a->size || a->shared)
 			continue;
 		ours_lo = a->lo < ours_lo ? a->lo : ours_lo;
 		ours_hi = a->lo + a->size > ours_hi ? a->lo + a->size : ours_hi;

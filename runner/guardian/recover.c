@@ -215,7 +215,7 @@ static int clean_session(struct guardian *g)
 			"process %d holds the remains of a session whose guardian (pid %u) was "
 			"killed, and they could not be cleaned up: try again",
 			g->pid, dead);
-	tell_note(&g->tell, "cleaned up after a session whose guardian (pid %u) was killed%s", dead,
+	note_all(g, "cleaned up after a session whose guardian (pid %u) was killed%s", dead,
 		kept ? "; some of its memory is still in use and stays" : "");
 	maps_read(g);
 	return kept;

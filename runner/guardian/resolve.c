@@ -34,10 +34,10 @@ static uint64_t file_size(struct guardian *g, const struct mapped *m)
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
 
-static enum match match_one(
-	struct guardian *g, const struct tl_tap_image *want, const struct mapped *m)
+static enum match match_one(struct guardian *g, const struct module *mod,
+	const struct tl_tap_image *want, const struct mapped *m)
 {
-	bool same_name = !strcmp(base_name(module_string(g->mod, want->path)), base_name(m->path));
+	bool same_name = !strcmp(base_name(module_string(mod, want->path)), base_name(m->path));
 
 	if (m->vdso || !m->whole || !m->hi)
 		return MATCH_NO;
@@ -52,14 +52,15 @@ static enum match match_one(
 	return !want->file_size || file_size(g, m) == want->file_size ? MATCH_YES : MATCH_OTHER;
 }
 
-static const struct mapped *match_image(struct guardian *g, uint32_t image, bool *other)
+static const struct mapped *match_image(
+	struct guardian *g, const struct module *mod, uint32_t image, bool *other)
 {
 	const struct mapped *m;
 	size_t n;
 
 	*other = false;
 	for (m = images_found(&n); n; n--, m++) {
-		enum match how = match_one(g, &g->mod->images[image], m);
+		enum match how = match_one(g, mod, &mod->images[image], m);
 
 		if (how == MATCH_YES)
 			return m;
@@ -69,43 +70,43 @@ static const struct mapped *match_image(struct guardian *g, uint32_t image, bool
 }
 
 /* Is this program one that the module has probes for? */
-bool images_match(struct guardian *g)
+bool images_match(struct guardian *g, const struct client *c)
 {
 	bool other, programs = false;
 	uint32_t i;
 
 	if (images_find(g))
 		return false;
-	for (i = 0; i < g->mod->nimages; i++) {
-		if (!(g->mod->images[i].flags & TL_TAP_IMAGE_PROGRAM))
+	for (i = 0; i < c->mod->nimages; i++) {
+		if (!(c->mod->images[i].flags & TL_TAP_IMAGE_PROGRAM))
 			continue;
 		programs = true;
-		if (match_image(g, i, &other) || other)
+		if (match_image(g, c->mod, i, &other) || other)
 			return true;
 	}
 	return !programs;
 }
 
-static int describe_images(struct guardian *g)
+static int describe_images(struct guardian *g, struct client *c)
 {
 	struct tl_symbol_image out;
 	uint32_t i;
 	bool other;
 
-	for (i = 0; i < g->mod->nimages; i++) {
-		const struct mapped *m = match_image(g, i, &other);
+	for (i = 0; i < c->mod->nimages; i++) {
+		const struct mapped *m = match_image(g, c->mod, i, &other);
 
 		memset(&out, 0, sizeof(out));
-		out.path = g->mod->images[i].path;
+		out.path = c->mod->images[i].path;
 		if (m) {
 			out.bias = m->bias;
 			out.lo = m->base;
 			out.hi = m->hi;
 		}
-		if (target_write(g, g->pid, g->symbol_images + i * sizeof(out), &out, sizeof(out)))
+		if (target_write(g, g->pid, c->symbol_images + i * sizeof(out), &out, sizeof(out)))
 			return -1;
 		if (m)
-			g->tell.images[i] = out;
+			c->tell.images[i] = out;
 	}
 	return 0;
 }
@@ -113,15 +114,15 @@ static int describe_images(struct guardian *g)
 /* --- probes -------------------------------------------------------------------------------- */
 
 /* An object that was closed has taken it along. */
-static bool is_gone(
-	struct guardian *g, const struct tl_tap_probe *from, const struct tl_ctl_probe *p)
+static bool is_gone(struct guardian *g, const struct client *c, const struct tl_tap_probe *from,
+	const struct tl_ctl_probe *p)
 {
 	const struct mapped *m;
 	bool other;
 
 	if (!p->addr)
 		return false;
-	m = match_image(g, from->image, &other);
+	m = match_image(g, c->mod, from->image, &other);
 	return !m || p->addr != from->addr + m->bias;
 }
 
@@ -131,28 +132,29 @@ static bool may_be_closed(const struct mapped *m)
 }
 
 /* true: it has become known where it is. */
-static bool resolve(
-	struct guardian *g, const struct tl_tap_probe *from, struct tl_ctl_probe *p, bool final)
+static bool resolve(struct guardian *g, struct client *c, const struct tl_tap_probe *from,
+	struct tl_ctl_probe *p, bool final)
 {
 	const struct mapped *m, *program = NULL;
 	bool other = false;
 
-	if (from->process != TL_NONE && !(program = match_image(g, from->process, &other))) {
+	if (from->process != TL_NONE &&
+		!(program = match_image(g, c->mod, from->process, &other))) {
 		p->result = other ? -TL_E_BUILD_ID : 0;
-		g->pending += !other && !final;
+		c->pending += !other && !final;
 		return false;
 	}
-	m = from->process == from->image ? program : match_image(g, from->image, &other);
+	m = from->process == from->image ? program : match_image(g, c->mod, from->image, &other);
 	if (!m && other) {
 		p->result = -TL_E_BUILD_ID;
 		return false;
 	}
 	if (!m || !m->eh_there) {
-		g->pending++;
+		c->pending++;
 		return false;
 	}
-	tl_ctl_place(p, guardian_part(g, 0), from, g->mod->parts, m->bias);
-	g->closable |= may_be_closed(m);
+	tl_ctl_place(p, tl_ctl_parts(c->ctl, c->mod->nprobes), from, c->mod->parts, m->bias);
+	c->closable |= may_be_closed(m);
 	return true;
 }
 
@@ -160,25 +162,25 @@ static bool resolve(
  * Addresses for all probes whose image is mapped now. final: what is missing
  * is refused. Returns how many became known or are gone, or -1.
  */
-int probes_resolve(struct guardian *g, bool final)
+int probes_resolve(struct guardian *g, struct client *c, bool final)
 {
-	struct tl_ctl_probe *p = guardian_probe(g, 0);
+	struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, 0);
 	uint32_t i, news = 0;
 
-	if (images_read(g) || describe_images(g))
+	if (images_read(g) || describe_images(g, c))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
-	g->pending = 0;
-	for (i = 0; i < g->mod->nprobes; i++, p++) {
-		const struct tl_tap_probe *from = &g->mod->probes[i];
+	c->pending = 0;
+	for (i = 0; i < c->mod->nprobes; i++, p++) {
+		const struct tl_tap_probe *from = &c->mod->probes[i];
 
-		if (is_gone(g, from, p)) {
+		if (is_gone(g, c, from, p)) {
 			tl_ctl_unplace(p);
 			g->ctl->images_stale = 1;
 			news++;
 		}
 		if ((from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN) && !p->addr &&
 			!p->result && !(from->flags & TL_TAP_PROBE_NEVER))
-			news += resolve(g, from, p, final);
+			news += resolve(g, c, from, p, final);
 	}
 	return (int)news;
 }

@@ -282,7 +282,7 @@ bool action_wanted(const struct guardian *g)
 }
 
 /* After arming, with the helper held. */
-int action_watch(struct guardian *g)
+int action_watch(struct guardian *g, struct client *c)
 {
 	int ret = 0;
 
@@ -291,7 +291,8 @@ int action_watch(struct guardian *g)
 	g->masks_matter |= by_traps(g);
 	masks_learn(g);
 	if (find_calls(g)) {
-		g->ctl->count = 0; /* nothing else to arm */
+		c->ctl->count = 0; /* nothing else to arm */
+		g->ctl->slot = c->slot;
 		ret = helper_command(g, TL_CMD_ARM);
 		g->action_watched = g->ctl->watched_at[0] != 0;
 		masks_learn(g);
@@ -299,9 +300,8 @@ int action_watch(struct guardian *g)
 	return ret < 0 ? ret : 0;
 }
 
-static bool imports(const struct guardian *g, const char *with)
+static bool imports(const struct module *m, const char *with)
 {
-	const struct module *m = g->mod;
 	uint32_t i;
 
 	for (i = 0; i < m->nimports && !begins(module_string(m, m->imports[i].name), with); i++)
@@ -310,9 +310,9 @@ static bool imports(const struct guardian *g, const char *with)
 }
 
 /* Handlers that follow the program's pointers, or ask us. */
-bool handlers_may_fault(const struct guardian *g)
+bool handlers_may_fault(const struct module *m)
 {
-	return imports(g, "tl_load") || imports(g, "tl_user_") || imports(g, "tl_execname");
+	return imports(m, "tl_load") || imports(m, "tl_user_") || imports(m, "tl_execname");
 }
 
 static bool watch_is_due(const struct guardian *g)
@@ -333,7 +333,7 @@ void session_watch(struct guardian *g)
 	g->watch_tried = g->faulted = true;
 	if (!is_filtered(eye_of(g)) && helper_start(g, NULL)) {
 		if (!maps_read(g) && !images_read(g)) /* the C library may have come since */
-			action_watch(g);
+			action_watch(g, g->clients);
 		g->action_learnt = false; /* most of them were not set yet when we came */
 		action_learn(g);
 		helper_end(g);

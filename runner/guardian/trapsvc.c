@@ -63,7 +63,7 @@ void pc_set(struct thread *t, uint64_t pc)
 
 static void hold_for_news(struct guardian *g, struct thread *t)
 {
-	if (!g->pending && !g->closable)
+	if (!clients_watch_loader(g))
 		return;
 	if (!g->watching || g->at_dlopen) {
 		g->dl_missed = true;

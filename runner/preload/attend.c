@@ -105,8 +105,9 @@ static void tune(void)
 	tuning = true;
 	if (__atomic_load_n(&mem->state, __ATOMIC_ACQUIRE) != TL_PRELOAD_ARMED)
 		return;
-	take_tuning(&to_runner, !mem->traps_only);
-	to_runner.ctl->explain = 1;
+	take_tuning(&to_runner);
+	to_runner.ctl->jump = !mem->traps_only && !to_runner.tuning->unoptimized;
+	to_runner.probes->explain = 1;
 	__atomic_fetch_add(&mem->tune, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -207,6 +208,7 @@ int preload_attend(struct preload *pl, struct session *s, const struct options *
 	if (teller_init(&to_runner, s, o, sock, standing))
 		return 1;
 	to_runner.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
+	to_runner.probes = (struct tl_ctl_session *)((char *)mem + mem->probes_at);
 	settle_in();
 	be_known();
 	tell(&to_runner, MSG_READY, 0, "");

@@ -92,9 +92,8 @@ static void plan(struct tl_preload *p, const struct session *s)
 	p->version = TL_CTL_VERSION;
 	p->session_size = s->size;
 	p->ctl_at = pages(sizeof(*p));
-	p->ctl_size = pages(sizeof(struct tl_ctl) + m->nprobes * sizeof(struct tl_ctl_probe) +
-			    m->nparts * sizeof(struct tl_ctl_part));
-	p->images_at = p->ctl_at + p->ctl_size;
+	p->probes_at = p->ctl_at + pages(sizeof(struct tl_ctl));
+	p->images_at = p->probes_at + pages(tl_ctl_session_size(m->nprobes, m->nparts));
 	p->module_at = p->images_at + pages((m->nimages + 1) * sizeof(struct tl_symbol_image));
 	p->module_size = m->size;
 	p->size = p->module_at + pages(m->size);
@@ -124,6 +123,7 @@ static void describe_module(struct tl_preload *p, const struct module *m)
 static void fill(struct tl_preload *p, const struct session *s, const struct options *o)
 {
 	struct tl_ctl *c = (struct tl_ctl *)((char *)p + p->ctl_at);
+	struct tl_ctl_session *probes = (struct tl_ctl_session *)((char *)p + p->probes_at);
 	struct tl_symbol_image *images = (struct tl_symbol_image *)((char *)p + p->images_at);
 	const struct module *m = s->mod;
 	uint32_t i;
@@ -131,15 +131,13 @@ static void fill(struct tl_preload *p, const struct session *s, const struct opt
 	p->traps_only = (uint32_t)o->traps_only;
 	c->magic = TL_CTL_MAGIC;
 	c->version = TL_CTL_VERSION;
-	c->size = p->ctl_size;
-	c->session_size = p->session_size;
-	c->probes_off = sizeof(*c);
-	c->nprobes = m->nprobes;
-	c->parts_off = c->probes_off + m->nprobes * sizeof(struct tl_ctl_probe);
-	c->nparts = m->nparts;
+	c->size = sizeof(*c);
 	c->jump = !o->traps_only;
 	c->patching = patching_chosen();
-	c->explain = o->explain || o->verbose;
+	probes->memory_size = p->session_size;
+	probes->nprobes = m->nprobes;
+	probes->nparts = m->nparts;
+	probes->explain = o->explain || o->verbose;
 	for (i = 0; i < m->nimages; i++)
 		images[i].path = m->images[i].path;
 	memcpy((char *)p + p->module_at, m->file, m->size);

@@ -74,7 +74,7 @@ static void exits_text(const struct teller *t, const struct tl_ctl_probe *p, cha
 
 static void one_line(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 	const char *point = module_string(t->mod, t->mod->probes[i].point);
 	const char *reason = tl_ret_reason(p->reason);
 	char text[760], at[96], why[200], exits[160] = "";
@@ -95,7 +95,7 @@ static void one_line(const struct teller *t, uint32_t i)
 
 static void details(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 	char text[400];
 	uint32_t r;
 
@@ -115,7 +115,7 @@ static void details(const struct teller *t, uint32_t i)
 
 static bool is_news(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 	if (!p->addr || (!p->armed && !p->result) || t->told[i] & TOLD_RUNG)
 		return false;
@@ -126,7 +126,7 @@ static bool is_news(const struct teller *t, uint32_t i)
 /* Stood somewhere the last time, and has no place now. */
 static bool is_gone(const struct teller *t, uint32_t i)
 {
-	if (!(t->told[i] & TOLD_RUNG) || ctl_probe(t->ctl, i)->addr)
+	if (!(t->told[i] & TOLD_RUNG) || tl_ctl_probe(t->probes, i)->addr)
 		return false;
 	t->told[i] &= ~TOLD_RUNG;
 	return t->states[i] == PROBE_ARMED;
@@ -165,7 +165,7 @@ void explain(const struct teller *t)
 		if (!t->explain && ++n > A_FEW)
 			continue;
 		one_line(t, i);
-		if (t->explain && t->verbose && ctl_probe(t->ctl, i)->armed)
+		if (t->explain && t->verbose && tl_ctl_probe(t->probes, i)->armed)
 			details(t, i);
 	}
 	if (n > A_FEW) {

@@ -12,7 +12,7 @@
 /* One that may be missing ('?') is not missed. */
 static bool is_refused(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 	return p->result && !p->armed && !(t->mod->probes[i].flags & TL_TAP_PROBE_OPTIONAL);
 }
@@ -25,13 +25,13 @@ static bool refusal_is_news(const struct teller *t, uint32_t i)
 /* Those that a wildcard matched are told together, a line for each reason. */
 static uint32_t tell_as_one(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i), *q;
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i), *q;
 	const struct tl_tap_probe *from = &t->mod->probes[i];
 	uint32_t k, n = 1;
 
 	t->told[i] |= TOLD_REFUSAL;
 	for (k = i + 1; from->flags & TL_TAP_PROBE_MATCHED && k < t->mod->nprobes; k++) {
-		q = ctl_probe(t->ctl, k);
+		q = tl_ctl_probe(t->probes, k);
 		if (t->mod->probes[k].script != from->script || q->result != p->result ||
 			q->reason != p->reason || !refusal_is_news(t, k))
 			continue;
@@ -48,7 +48,7 @@ static bool refusal_is_error(const struct teller *t, uint32_t i)
 	uint32_t k;
 
 	for (k = 0; from->flags & TL_TAP_PROBE_MATCHED && k < t->mod->nprobes; k++) {
-		const struct tl_ctl_probe *p = ctl_probe(t->ctl, k);
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, k);
 
 		if (t->mod->probes[k].script == from->script && (p->armed || !p->result))
 			return false;
@@ -63,7 +63,7 @@ static void tell_refusals(const struct teller *t)
 	uint32_t i, n;
 
 	for (i = 0; i < t->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 		if (!refusal_is_news(t, i))
 			continue;
@@ -84,13 +84,13 @@ static void note_states(const struct teller *t)
 	uint32_t i;
 
 	for (i = 0; i < t->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 		if (p->armed)
 			t->states[i] = PROBE_ARMED;
 		else if (p->result && t->states[i] != PROBE_ARMED)
 			t->states[i] = PROBE_REFUSED;
-		else if (t->ctl->cut_short && t->states[i] == PROBE_NEVER_ARMED)
+		else if (t->probes->cut_short && t->states[i] == PROBE_NEVER_ARMED)
 			t->states[i] = PROBE_LEFT_OUT;
 	}
 }
@@ -107,7 +107,7 @@ void tell_probes(const struct teller *t)
 /* Returns that nobody has seen: which, why, and what to do about it. */
 static void tell_tails(const struct teller *t, uint32_t i)
 {
-	const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 	const char *point = module_string(t->mod, t->mod->probes[i].point);
 	bool result = t->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
 	char text[700], from[96] = "", to[96];
@@ -133,7 +133,7 @@ void tell_counts(const struct teller *t, struct message *m)
 
 	m->kind = MSG_COUNTS;
 	for (i = 0; i < t->mod->nprobes; i++) {
-		const struct tl_ctl_probe *p = ctl_probe(t->ctl, i);
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 		m->missed += p->nmissed;
 		m->abandoned += p->nabandoned;

@@ -6,11 +6,10 @@
 #include "../session.h"
 #include "tell.h"
 
-void take_tuning(const struct teller *t, bool jumps)
+void take_tuning(const struct teller *t)
 {
-	t->ctl->jump = jumps && !t->tuning->unoptimized;
 	for (uint32_t i = 0; i < t->mod->nprobes; i++)
-		ctl_probe(t->ctl, i)->off = t->tuning->off[i];
+		tl_ctl_probe(t->probes, i)->off = t->tuning->off[i];
 }
 
 static void fill_row(const struct teller *t, const struct tl_ctl_probe *p, struct probe_row *row)
@@ -28,9 +27,9 @@ static void fill_row(const struct teller *t, const struct tl_ctl_probe *p, struc
 
 void tell_standing(const struct teller *t, const char *why_not)
 {
-	for (uint32_t i = 0; t->ctl && i < t->mod->nprobes; i++)
-		fill_row(t, ctl_probe(t->ctl, i), &t->standing->probe[i]);
-	if (t->ctl)
+	for (uint32_t i = 0; t->probes && i < t->mod->nprobes; i++)
+		fill_row(t, tl_ctl_probe(t->probes, i), &t->standing->probe[i]);
+	if (t->probes)
 		t->standing->usage = t->ctl->usage;
 	tell(t, MSG_TUNED, 0, why_not);
 }

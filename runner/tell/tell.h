@@ -26,7 +26,9 @@ struct teller {
 	int sock; /* to the runner */
 	int verbose, explain;
 	const struct module *mod;
-	struct tl_ctl *ctl; /* the target's to write, too. NULL: not made yet */
+	/* Both the target's to write, too. NULL: not made yet */
+	struct tl_ctl *ctl;
+	struct tl_ctl_session *probes;
 	struct tl_symbol_image *images; /* shared: where the module's images are */
 	uint8_t *states; /* shared: enum probe_state by probe */
 	const struct tuning *tuning; /* shared: what the user wants */
@@ -34,19 +36,12 @@ struct teller {
 	char *told; /* per probe: enum told */
 };
 
-/*
- * The control block's tables lie where the module's size says, and a count in
- * it is bounded before use: the target can write it.
- */
+/* A count in a control block is bounded before use: the target can write it. */
 static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
 {
 	uint32_t v = __atomic_load_n(n, __ATOMIC_RELAXED);
 
 	return v < max ? v : max;
-}
-static inline struct tl_ctl_probe *ctl_probe(struct tl_ctl *c, uint32_t i)
-{
-	return (struct tl_ctl_probe *)(c + 1) + i;
 }
 
 /* say.c. 0, or -1: no memory. */
@@ -60,7 +55,7 @@ enum heard { HEARD_NOTHING, HEARD_TUNE, HEARD_LEAVE, HEARD_ITS_END };
 enum heard tell_listen(const struct teller *t);
 
 /* standing.c: what the user wants, for the next arming; and what became of it, with MSG_TUNED. */
-void take_tuning(const struct teller *t, bool jumps);
+void take_tuning(const struct teller *t);
 void tell_standing(const struct teller *t, const char *why_not);
 
 /* probes.c: after each arming; told once. */

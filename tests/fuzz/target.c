@@ -15,6 +15,7 @@
 enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
 
 static struct guardian g;
+static struct client client;
 static struct module mod;
 static struct tl_tap_probe probes[PROBES];
 static struct tl_tap_part parts[PROBES];
@@ -22,7 +23,6 @@ static struct tl_tap_image images[IMAGES];
 static struct tl_symbol_image shared[IMAGES];
 static char told[PROBES];
 static uint8_t states[PROBES];
-static size_t ctl_size;
 static const uint8_t *memory;
 static size_t memory_size;
 
@@ -101,18 +101,19 @@ static void module_of(struct input *in)
 		.nparts = PROBES};
 }
 
-/* Pieces of the control block as the target would like it: header, tables' ends, probes. */
+/* Pieces of the control blocks as the target would like them: header, tables' starts, probes. */
 static void scribble(struct input *in)
 {
-	uint8_t *at = (uint8_t *)g.ctl;
-	size_t head = offsetof(struct tl_ctl, images) + sizeof(struct tl_ctl_image),
-	       tail = PROBES * sizeof(struct tl_ctl_probe);
+	const size_t head = offsetof(struct tl_ctl, images) + sizeof(struct tl_ctl_image),
+		     all = head + client.ctl_size;
 
 	for (int n = 0; n < 8; n++) {
-		size_t off = take_number(in, 2) % (head + tail), len = take_number(in, 1) % CHUNK;
+		size_t off = take_number(in, 2) % all, len = take_number(in, 1) % CHUNK;
+		size_t end = off < head ? head : all;
+		uint8_t *at =
+			off < head ? (uint8_t *)g.ctl + off : (uint8_t *)client.ctl + (off - head);
 
-		off = off < head ? off : ctl_size - (head + tail - off);
-		take(in, at + off, len < ctl_size - off ? len : ctl_size - off);
+		take(in, at, len < end - off ? len : end - off);
 	}
 }
 
@@ -120,13 +121,14 @@ static void once(void)
 {
 	if (g.ctl)
 		return;
-	ctl_size = sizeof(struct tl_ctl) +
-		   PROBES * (sizeof(struct tl_ctl_probe) + sizeof(struct tl_ctl_part));
-	g.ctl = calloc(1, ctl_size);
-	must(g.ctl != NULL);
-	g.mod = &mod;
-	g.tell = (struct teller){.mod = &mod,
+	g.ctl = calloc(1, sizeof(*g.ctl));
+	client.ctl_size = tl_ctl_session_size(PROBES, PROBES);
+	client.ctl = calloc(1, client.ctl_size);
+	must(g.ctl && client.ctl);
+	client.mod = &mod;
+	client.tell = (struct teller){.mod = &mod,
 		.ctl = g.ctl,
+		.probes = client.ctl,
 		.told = told,
 		.images = shared,
 		.states = states,
@@ -140,18 +142,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct message counts = {0};
 
 	once();
-	memset(guardian_probe(&g, 0), 0, PROBES * sizeof(struct tl_ctl_probe));
+	memset(tl_ctl_probe(client.ctl, 0), 0, PROBES * sizeof(struct tl_ctl_probe));
 	memset(told, 0, sizeof(told));
-	g.tell.explain = (int)take_number(&in, 1) & 1;
+	client.tell.explain = (int)take_number(&in, 1) & 1;
 	module_of(&in);
 	scribble(&in);
 	memory = in.at;
 	memory_size = in.left;
-	probes_resolve(&g, false);
+	probes_resolve(&g, &client, false);
 	scribble(&in);
-	tell_probes(&g.tell);
-	tell_counts(&g.tell, &counts);
-	images_match(&g);
+	tell_probes(&client.tell);
+	tell_counts(&client.tell, &counts);
+	images_match(&g, &client);
 	loader_state(&g);
 	return 0;
 }

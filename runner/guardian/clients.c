@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* The sessions that we serve, and what all of them are told. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "guardian.h"
+
+static bool is_taken(const struct guardian *g, uint32_t slot)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && c->slot != slot; c = c->next)
+		;
+	return c;
+}
+
+int client_add(struct guardian *g, struct client *c)
+{
+	struct client **link = &g->clients;
+
+	for (c->slot = 0; is_taken(g, c->slot); c->slot++)
+		;
+	if (c->slot == TL_CTL_SESSIONS)
+		return -1;
+	while (*link)
+		link = &(*link)->next;
+	*link = c;
+	return 0;
+}
+
+static int make_block(struct guardian *g, struct client *c)
+{
+	c->ctl_size = (tl_ctl_session_size(c->mod->nprobes, c->mod->nparts) + 4095) & ~4095ull;
+	c->ctl_fd = memfd_create("trapless", MFD_CLOEXEC);
+	if (c->ctl_fd < 0 || ftruncate(c->ctl_fd, (off_t)c->ctl_size))
+		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
+	c->ctl = mmap(NULL, c->ctl_size, PROT_READ | PROT_WRITE, MAP_SHARED, c->ctl_fd, 0);
+	if (c->ctl == MAP_FAILED) {
+		c->ctl = NULL;
+		return guardian_fail(g, "cannot map the control block: %s", strerror(errno));
+	}
+	return 0;
+}
+
+int client_create(struct guardian *g, struct client *c)
+{
+	if (make_block(g, c))
+		return -1;
+	c->ctl->slot = c->slot;
+	c->ctl->nprobes = c->mod->nprobes;
+	c->ctl->nparts = c->mod->nparts;
+	c->ctl->memory_size = c->memory_size;
+	c->tell.ctl = g->ctl;
+	g->may_fault |= handlers_may_fault(c->mod);
+	c->tell.probes = c->ctl;
+	return 0;
+}
+
+void clients_hear(struct guardian *g)
+{
+	struct client *c;
+
+	for (c = g->clients; c; c = c->next) {
+		enum heard word = tell_listen(&c->tell);
+
+		c->orphaned |= word == HEARD_ITS_END;
+		c->tune |= word == HEARD_TUNE;
+		c->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;
+	}
+}
+
+bool clients_leave(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && c->leave; c = c->next)
+		;
+	return !c;
+}
+
+bool clients_wait(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && !c->pending; c = c->next)
+		;
+	return c;
+}
+
+bool clients_watch_loader(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && !c->pending && !c->closable; c = c->next)
+		;
+	return c;
+}
+
+bool clients_verbose(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && !c->tell.verbose; c = c->next)
+		;
+	return c;
+}
+
+void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const char *text)
+{
+	const struct client *c;
+
+	for (c = g->clients; c; c = c->next)
+		tell(&c->tell, kind, number, text);
+}
+
+void note_all(const struct guardian *g, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	tell_all(g, MSG_NOTE, 0, text);
+}
