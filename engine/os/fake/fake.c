@@ -96,11 +96,46 @@ void tl_os_stacks_release(uintptr_t base, size_t count, size_t size)
 	tl_os_free((void *)base, count * 16);
 }
 
+static const struct fake_taken *taken_at(uintptr_t lo, uintptr_t hi)
+{
+	for (unsigned i = 0; i < FAKE_TAKEN; i++)
+		if (fake.taken[i].lo < hi && lo < fake.taken[i].hi)
+			return &fake.taken[i];
+	return NULL;
+}
+
+/* The lowest free place, which is no memory. */
+static int reserve_free(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
+{
+	const struct fake_taken *t;
+	unsigned i = 0;
+
+	lo = lo > fake.free_lo ? lo : fake.free_lo;
+	hi = hi < fake.free_hi ? hi : fake.free_hi;
+	for (; lo < hi && hi - lo >= size; lo = t->hi) {
+		t = taken_at(lo, lo + size);
+		if (!t)
+			break;
+	}
+	while (i < FAKE_TAKEN && fake.taken[i].hi)
+		i++;
+	if (lo >= hi || hi - lo < size || i == FAKE_TAKEN)
+		return -TL_E_OUT_OF_REACH;
+	fake.taken[i] = (struct fake_taken){lo, lo + size};
+	fake.live++;
+	*at = lo;
+	return 0;
+}
+
 int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 {
 	size_t room = fake.code_reach ? fake.code_reach : FAKE_CODE;
 
-	if (refuse() || fake.code_used + size > room)
+	if (refuse())
+		return -TL_E_OUT_OF_REACH;
+	if (fake.free_hi)
+		return reserve_free(lo, hi, size, at);
+	if (fake.code_used + size > room)
 		return -TL_E_OUT_OF_REACH;
 	*at = (uintptr_t)fake_code + fake.code_used;
 	if (*at < lo || *at + size > hi)
@@ -119,7 +154,8 @@ int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 {
 	if (refuse())
 		return -TL_E_NOMEM;
-	memcpy((void *)at, bytes, len);
+	if (!fake.free_hi)
+		memcpy((void *)at, bytes, len);
 	note(FAKE_CODE_WRITE, at, len);
 	return 0;
 }
@@ -131,9 +167,14 @@ void tl_os_code_mappings(size_t *n, size_t *max)
 
 void tl_os_code_release(uintptr_t at, size_t size)
 {
-	(void)at;
-	fake.code_used -= size;
 	fake.live--;
+	if (!fake.free_hi) {
+		fake.code_used -= size;
+		return;
+	}
+	for (unsigned i = 0; i < FAKE_TAKEN; i++)
+		if (fake.taken[i].lo == at)
+			fake.taken[i] = (struct fake_taken){0};
 }
 
 /* --- text ---------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #define FAKE_TRAPS   512
 #define FAKE_TEXT    16384
 #define FAKE_CODE    (1 << 20)
+#define FAKE_TAKEN   64
 
 enum fake_event {
 	FAKE_OPEN,
@@ -56,10 +57,14 @@ struct fake {
 	bool images_stale;
 	bool has_later; /* the optimizer is run by the test */
 	size_t code_reach; /* at most so many bytes of detours; 0: all */
+	uintptr_t free_lo, free_hi; /* where detours may lie, which nobody runs; 0: in fake_code */
 
 	/* What happened. */
 	struct fake_log log[FAKE_LOG];
 	unsigned nlater; /* how often it was asked for */
+	struct fake_taken {
+		uintptr_t lo, hi;
+	} taken[FAKE_TAKEN]; /* of [free_lo, free_hi) */
 	size_t nlog, nallocs, live, live_bytes, pauses, code_used;
 	uintptr_t trap_addr[FAKE_TRAPS], trap_to[FAKE_TRAPS];
 	bool locked, up, stopped, text_open;

@@ -7,8 +7,9 @@ endif
 
 AB_LIBC := $(BUILD)/tests/engine/ab/libc
 X86_ENTRIES := $(BUILD)/tests/engine/x86/entries
-X86_TESTS := $(AB_LIBC) $(X86_ENTRIES)
-X86_TEST_LINES := tests/engine/x86/run; $(AB_LIBC); $(X86_ENTRIES); \
+X86_LADDER := $(BUILD)/tests/engine/x86/ladder
+X86_TESTS := $(AB_LIBC) $(X86_ENTRIES) $(X86_LADDER)
+X86_TEST_LINES := tests/engine/x86/run; $(AB_LIBC); $(X86_ENTRIES); $(X86_LADDER); \
 	long: tests/engine/x86/run all; long: $(AB_LIBC) 2; long: $(X86_ENTRIES) /usr/bin/python3
 
 .PHONY: x86-tests
@@ -23,3 +24,8 @@ $(X86_ENTRIES): tests/engine/x86/entries.c runner/coverage/file.c runner/coverag
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude $(CFLAGS) -o $@ $(filter %.c, $^) \
 		$(filter-out %/libc_mem.o, $(LIB_OBJS)) -lpthread
+
+$(X86_LADDER): tests/engine/x86/ladder.c $(ENGINE_CORE_SRCS) $(ENGINE_OS_FAKE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) \
+		engine/os/fake/fake.h engine/core/internal.h engine/arch/arch.h engine/arch/x86/x86.h tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O1 -g -Wall -Wextra -Werror -DTL_TEST -Iinclude $(CFLAGS) -o $@ $(filter %.c, $^)
