@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs started by us: probes live from the first instruction, and the program as it would be without us."""
 import os
+import re
 
 from support import ALL, LIBC, PAIR, hits, runner, tap
 
@@ -120,7 +121,41 @@ def test_explain(ctx):
     assert r.stderr.count('detour 0x') == 2, r
 
 
+# What is said of each: the rung, and the reasons against better ones.
+RUNGS = {
+    'retargeted': ('retarget', ''),
+    'whole': ('whole', ''),
+    'punned': ('pun', 'whole: SHORT_INSN'),
+    'window': ('window', 'whole: SHORT_INSN'),
+    'evicted': ('evict', 'whole: SHORT_INSN, pun: OUT_OF_REACH, window: BRANCH_INTO'),
+    'jumps': ('evict', 'whole: SHORT_INSN, pun: OUT_OF_REACH, window: INDIRECT'),
+    'trapped': ('trap', 'whole: SHORT_INSN, pun: OUT_OF_REACH, evict: NO_MOVE, window: NO_RELOCATE'),
+    'last_ret': ('trap', 'whole: SHORT_INSN, pun: OUT_OF_REACH, evict: NO_MOVE, window: TOO_SHORT'),
+    'beside': ('trap', 'whole: SHORT_INSN, pun: NEIGHBOUR, evict: NEIGHBOUR, window: BRANCH_INTO'),
+    'beside_it': ('window', 'whole: SHORT_INSN'),
+}
+OFF = ', '.join(rung + ': OPT_OFF' for rung in ('retarget', 'whole', 'pun', 'evict', 'window'))
+
+
+def test_explain_every_rung(ctx):
+    """A site for each rung, and for each reason: place, rung, reasons, then the detour."""
+    path = ctx.target('rungs.S', cflags=('-no-pie', '-Wl,-Ttext-segment=0x40000000'))
+    module = tap.counter(ctx.tmp, path, RUNGS)
+    r = launch(ctx, module, path, args=['--explain', '-v'])
+    assert r.returncode == 8 and hits(r.stdout) == 8, r
+    places = tap.elf_symbols(open(path, 'rb').read())
+    for name, (rung, why) in RUNGS.items():
+        if ctx.env.get('TRAPLESS_TRAPS_ONLY'):
+            rung, why = 'trap', OFF
+        line = '%-8s %s+0x%x  function("%s")' % (rung, os.path.basename(path), places[name][0], name)
+        rest = r.stderr[r.stderr.index(line) + len(line):].split('\n')
+        assert rest[0] == ('; not ' + why if why else ''), (name, rest[0], why)
+        where = ' *at 0x{0:x}: [1-9] bytes changed at 0x{0:x}, detour 0x[1-9a-f]'.format(places[name][0])
+        assert re.match(where, rest[1]), rest
+
+
 test_exact_and_status.variants = ALL
+test_explain_every_rung.variants = PAIR
 test_explain.variants = test_child_of_shell.variants = PAIR
 test_library_from_start.variants = PAIR
 test_static_from_start.variants = PAIR
