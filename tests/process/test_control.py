@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from scripted import attach, environment, finish, script_file, words
-from support import ALL, Before, runner, start, text_of
+from support import ALL, PAIR, Before, runner, start, text_of
 
 SCRIPT = 'global n, m probe process.function("work") { n++ } probe process.function("idle").return { m++ } ' \
          'probe timer.s(100) { } probe end { printf("work %d idle %d\\n", n, m) }'
@@ -15,12 +15,12 @@ SCRIPT = 'global n, m probe process.function("work") { n++ } probe process.funct
 class Session:
     """The target steps.c, and a session on it."""
 
-    def __init__(self, ctx, *args):
+    def __init__(self, ctx, *args, script=SCRIPT):
         self.ctx = ctx
         path = ctx.target('steps')
         self.target = start(ctx, path, stdin=subprocess.PIPE)
         self.before = Before(self.target.pid, os.path.basename(path))
-        self.p = attach(ctx, SCRIPT, *args, pid=self.target.pid)
+        self.p = attach(ctx, script, *args, pid=self.target.pid)
 
     def steps(self, *what):
         for line in what:
@@ -100,6 +100,24 @@ def test_knob(ctx):
             break
     hits, _, rung, _ = s.probe(0)
     assert rung != 'trap' and s.end()[0] == 'work %d idle 50\n' % hits
+
+
+def test_gone(ctx):
+    """A probe in a library that is closed is GONE, and back when it is loaded again; its hits stay."""
+    lib = ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC'))
+    s = Session(ctx, script='global n probe process("%s").library("%s").function("plugin") { n++ } '
+                'probe process.function("work") { n++ } probe end { printf("%%d\\n", n) }' % (ctx.target('steps'), lib))
+    armed = '' if ctx.variant.endswith('traps') else 'OPTIMIZED'
+    assert s.probe(0) == (0, 0, '-', 'PENDING')
+    for hits in (4, 8):  # its constructor calls, too
+        s.steps('load ' + lib, 'call 3')
+        assert s.probe(0)[::3] == (hits, armed)
+        s.steps('close -', 'work 1')
+        assert s.probe(0) == (hits, 0, '-', 'GONE') and s.probe(1)[3] == armed
+    assert s.end()[0] == '10\n'
+
+
+test_gone.variants = PAIR
 
 
 def test_requests_that_fail(ctx):

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls what it is told to: a line `work N` or `idle N` on standard input. Says `done` to each; ends with the input. */
+/*
+ * Does what it is told to by lines on standard input: `work N`, `idle N` (calls), `load LIBRARY`, `call N` (that one's
+ * plugin()), `close -`. Says `done` to each; ends with the input.
+ */
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,17 +21,39 @@ __attribute__((noinline)) long idle(long a, long b)
 	return a * 5 + b;
 }
 
+static void *library;
+
+static long called(const char *what, long i)
+{
+	if (!strcmp(what, "work"))
+		return work(i, 1);
+	if (!strcmp(what, "idle"))
+		return idle(i, 1);
+	return ((int (*)(int))dlsym(library, "plugin"))((int)i);
+}
+
+/* 0: done */
+static int load_or_close(const char *what, const char *with)
+{
+	if (!strcmp(what, "load"))
+		return !(library = dlopen(with, RTLD_NOW));
+	return strcmp(what, "close") || dlclose(library);
+}
+
 int main(void)
 {
 	volatile long sum = 0;
-	char what[16];
+	char what[16], with[1024], *end;
 	long n;
 
 	printf("ready %d\n", getpid());
 	fflush(stdout);
-	while (scanf("%15s %ld", what, &n) == 2) {
-		for (long i = 0; i < n; i++)
-			sum += strcmp(what, "work") ? idle(i, 1) : work(i, 1);
+	while (scanf("%15s %1023s", what, with) == 2) {
+		n = strtol(with, &end, 10);
+		if (*end && load_or_close(what, with))
+			return 1;
+		for (long i = 0; !*end && i < n; i++)
+			sum += called(what, i);
 		puts("done");
 		fflush(stdout);
 	}
