@@ -49,7 +49,7 @@ static struct tl_chunk *chunk_new(uintptr_t lo, uintptr_t hi, size_t size, int *
 	*err = -TL_E_NOMEM;
 	if (!c)
 		return NULL;
-	c->size = size;
+	c->size = c->room = size;
 	*err = tl_os_code_reserve(lo, hi, size, &c->at);
 	if (*err) {
 		tl_slab_put(&chunk_slab, c);
@@ -82,7 +82,7 @@ static uintptr_t cut(struct tl_chunk *c, const struct tl_plan *plan, size_t size
 {
 	uintptr_t at = c->at + c->used;
 
-	if (c->size - c->used < size || !in_reach(plan, at, size))
+	if (c->room - c->used < size || !in_reach(plan, at, size))
 		return 0;
 	c->used += size;
 	return at;
@@ -167,6 +167,21 @@ static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
 		at = tl_fit_next(&plan->fit, c->at + c->size);
 	}
 	return got;
+}
+
+/* What is left of the dense chunks, where nothing else is. */
+static uintptr_t fit_dense(const struct tl_plan *plan, size_t size)
+{
+	for (struct tl_chunk *c = dense; c; c = c->next) {
+		uintptr_t at = fit_in(c, plan, c->at + c->used, size);
+
+		if (!at)
+			continue;
+		if (at - c->at < c->room)
+			c->room = at - c->at;
+		return at;
+	}
+	return 0;
 }
 
 /* Reserves [lo, lo + size) as it is. */
@@ -255,6 +270,8 @@ static struct tl_detour *get_sparse(const struct tl_plan *plan, size_t size, int
 	at = fit_ours(plan, size);
 	if (!at)
 		at = fit_new(plan, size);
+	if (!at)
+		at = fit_dense(plan, size);
 	if (!at && in_the_way && tl_detour_release(in_the_way))
 		at = fit_ours(plan, size);
 	*err = at ? -TL_E_NOMEM : -TL_E_OUT_OF_REACH;

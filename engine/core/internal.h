@@ -98,7 +98,7 @@ struct tl_detour {
 	uint32_t used; /* bytes of code */
 	struct tl_plan plan; /* what it was built for */
 	struct tl_node node; /* among the retired */
-	struct tl_node place; /* among the blocks of sparse chunks */
+	struct tl_node place; /* among the blocks that lie where they must */
 	struct tl_detour *next; /* retired for the same address; free blocks */
 	bool retired, placed;
 };
@@ -108,6 +108,7 @@ struct tl_chunk {
 	struct tl_node node;
 	uintptr_t at;
 	size_t size, used; /* used: cut from the bottom up so far */
+	size_t room; /* dense: up to here; behind that some blocks lie where they must */
 	bool sparse; /* its blocks lie where the text's bytes want them */
 	struct tl_chunk *next;
 	uintptr_t lo, hi; /* tl_detour_poll(): its retired blocks */

@@ -17,6 +17,7 @@
 #define AREA  (16ul << 20)
 #define AREAS 128 /* on either side, within reach of a jump */
 #define CHAIN 3
+#define WHOLE 64 /* where another function may stand */
 
 enum { BY_PUN = 0, REFUSED = CHAIN + 1 }; /* between: so many neighbours evicted */
 
@@ -149,6 +150,27 @@ static void nothing_is_free(void)
 	CHECK(outcome(1, 2) == REFUSED);
 }
 
+/* Detours that may lie anywhere have taken all there is: what they have not used yet is room for one that may not. */
+static void what_others_have_reserved_is_no_obstacle(void)
+{
+	const uintptr_t chunk = 4 << 20, pun = TEXT + 5 + (int32_t)0xfb894853;
+	struct tl_probe p, other;
+
+	CHECK(world(
+		shorts, sizeof(shorts) - 1, (pun & ~(chunk - 1)), (pun & ~(chunk - 1)) + chunk));
+	memcpy(text + WHOLE, "\xb8\x01\x00\x00\x00\xc3", 6); /* mov $1,%eax; ret */
+	memcpy(before, text, ROOM);
+	other = (struct tl_probe){.addr = text + WHOLE,
+		.pre = no_handler,
+		.func_start = TEXT + WHOLE,
+		.func_size = 6};
+	CHECK(tl_probe_register(&other) == 0 && other.site->patch->plan.rung == TL_RUNG_WHOLE);
+	p = first(sizeof(shorts) - 1, TL_PROBE_NO_TRAP);
+	CHECK(tl_probe_register(&p) == 0 && p.site->patch->plan.rung == TL_RUNG_PUN);
+	CHECK(p.site->patch->detour->at == pun && leads(p.site->patch));
+	CHECK(tl_probe_unregister(&p) == 0 && tl_probe_unregister(&other) == 0 && left_clean());
+}
+
 static void a_neighbour_that_stays_leaves_the_trap(void)
 {
 	struct tl_probe p;
@@ -168,6 +190,7 @@ int main(void)
 	RUN(each_decision_where_one_area_is_free);
 	RUN(the_pun_comes_first_where_all_is_free);
 	RUN(nothing_is_free);
+	RUN(what_others_have_reserved_is_no_obstacle);
 	RUN(a_neighbour_that_stays_leaves_the_trap);
 	return UNIT_RESULT();
 }
