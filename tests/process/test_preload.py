@@ -356,7 +356,8 @@ def check(ctx, work, least, text=EVERYTHING):
     r = script(ctx, text.replace('{0}', work.program).replace('{1}', work.library), work.command, env=work.env)
     check_alike(ctx, work, r)
     if by_traps(ctx):
-        assert int(r.script) == 0 and number(r.stderr, 'probes refused') > 100, (r.script, r.stderr[-1500:])
+        # None is in, and none is missed: each may be missing.
+        assert int(r.script) == 0 and number(r.stderr, 'probes refused') == 0, (r.script, r.stderr[-1500:])
     else:
         assert int(r.script) >= least, (r.script, r.stderr[-1500:])
 
