@@ -305,16 +305,23 @@ static bool others_bytes(const struct x86_request *r, enum tl_rung rung)
 	       (rung == TL_RUNG_PUN || rung == TL_RUNG_EVICT || rung == TL_RUNG_WINDOW);
 }
 
-/* Returns NOT_ONE where this instruction has no such candidate. */
-static int try_step(struct x86_request *r, unsigned step)
+/* Why none of this rung's candidates is tried. */
+static int rung_refused(const struct x86_request *r, enum tl_rung rung, unsigned allowed)
 {
-	enum tl_rung rung = rung_of(step);
-	bool wide;
-
+	if (!(allowed >> rung & 1))
+		return -TL_E_OPT_OFF;
 	if (others_bytes(r, rung))
 		return -TL_E_RESERVED;
 	if (rung != TL_RUNG_RETARGET && x86_must_stay(r->code, &r->first))
 		return -TL_E_SHADOW_STACK;
+	return 0;
+}
+
+/* Returns NOT_ONE where this instruction has no such candidate. */
+static int try_step(struct x86_request *r, enum tl_rung rung, unsigned step)
+{
+	bool wide;
+
 	switch (rung) {
 	case TL_RUNG_RETARGET:
 		return try_retarget(r);
@@ -364,11 +371,12 @@ static int descend(struct x86_request *r, unsigned allowed, unsigned step)
 
 	for (; step <= X86_STEP_TRAP; step += 1 + r->skip) {
 		unsigned rung = rung_of(step);
-		int why;
+		int why = rung_refused(r, rung, allowed);
 
-		r->skip = 0;
-		why = allowed >> rung & 1 ? try_step(r, step) : -TL_E_OPT_OFF;
-
+		/* Evictions are so many that passing them one by one takes a millisecond. */
+		r->skip = why && rung == TL_RUNG_EVICT ? X86_STEP_TRAP - 1 - step : 0;
+		if (!why)
+			why = try_step(r, rung, step);
 		if (!why)
 			why = check_detour(plan);
 		plan->step = step;
