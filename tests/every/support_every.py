@@ -5,9 +5,12 @@ import glob
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'process'))
@@ -85,6 +88,46 @@ def functions(path):
     return out
 
 
+STUCK = 120  # seconds in which none of a session's processes used a processor
+ENDLESS = 300  # seconds of processor for what takes one without us
+
+
+def processor_time(session):
+    """Of all processes of that session, in seconds."""
+    ticks = 0
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        try:
+            with open(path) as f:
+                words = f.read().rsplit(')', 1)[1].split()
+        except OSError:  # it has ended
+            continue
+        if int(words[3]) == session:
+            ticks += int(words[11]) + int(words[12])
+    return ticks / os.sysconf('SC_CLK_TCK')
+
+
+def run_watched(argv, **kw):
+    """Run it to its end, however long a busy machine makes it wait: only what it does itself counts.
+    Returns (status, standard output, standard error)."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **kw)
+        used, since = 0, time.monotonic()
+        while p.poll() is None:
+            try:
+                p.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                now = processor_time(p.pid)
+                if now != used:
+                    used, since = now, time.monotonic()
+                if used > ENDLESS or time.monotonic() - since > STUCK:
+                    os.killpg(p.pid, signal.SIGKILL)
+        out.seek(0)
+        err.seek(0)
+        assert p.returncode != -signal.SIGKILL, 'stuck or endless after %.0f s of processor\n%s' % (
+            used, err.read().decode(errors='replace')[-1500:])
+        return p.returncode, out.read(), err.read()
+
+
 class Session:
     """Modules that count hits at many places, and the program run under them."""
 
@@ -97,10 +140,9 @@ class Session:
         return dict(LC_ALL='C', HOME=self.ctx.tmp, PYTHONHASHSEED='1', PERL_HASH_SEED='0')
 
     def run_bare(self):
-        p = subprocess.run(self.work.argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment()),
-                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-        assert p.returncode == 0 and p.stdout, (self.work.argv, p)
-        return p.returncode, p.stdout, p.stderr
+        bare = run_watched(self.work.argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment()))
+        assert bare[0] == 0 and bare[1], (self.work.argv, bare)
+        return bare
 
     def module(self):
         """An empty one; add() and add_return() fill it."""
@@ -121,18 +163,17 @@ class Session:
         m.probe(tap.SITE, 'hit', m.files[path], start, flags=OPTIONAL, point='0x%x' % start, parts=[(start, size)])
         m.probe(tap.RETURN, 'hit_return', m.files[path], start, flags=OPTIONAL, point='0x%x.return' % start, parts=[(start, size)])
 
-    def run(self, m, timeout):
+    def run(self, m):
         """Run the program under the module: it must do what it did without. Returns what was said."""
         out = os.path.join(self.ctx.tmp, 'hits')
         words = ' '.join("'%s'" % w for w in self.work.argv)
         argv = [self.ctx.bin('trapless-run'), m.write(), '-v', '-o', out, '-c', words]
-        p = subprocess.run(argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment(), **self.ctx.env),
-                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+        status, stdout, stderr = run_watched(argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment(), **self.ctx.env))
         said, own = [], []
-        for line in p.stderr.decode(errors='replace').splitlines(True):
+        for line in stderr.decode(errors='replace').splitlines(True):
             (said if re.match('trapless-run: |WARNING: |  ', line) else own).append(line)
         said = ''.join(said)
-        got = p.returncode, p.stdout, ''.join(own).encode()
+        got = status, stdout, ''.join(own).encode()
         assert got == self.bare, 'the program differs under %s: status %d, %d bytes; bare %d, %d bytes\n%s\n%s' % (
             m.name, got[0], len(got[1]), self.bare[0], len(self.bare[1]), got[2].decode()[-500:], said[-1500:])
         with open(out) as f:

@@ -10,7 +10,7 @@ X86_ENTRIES := $(BUILD)/tests/engine/x86/entries
 X86_LADDER := $(BUILD)/tests/engine/x86/ladder
 X86_TESTS := $(AB_LIBC) $(X86_ENTRIES) $(X86_LADDER)
 X86_TEST_LINES := tests/engine/x86/run; $(AB_LIBC); $(X86_ENTRIES); $(X86_LADDER); \
-	long: tests/engine/x86/run all; long: $(AB_LIBC) 2; long: $(X86_ENTRIES) /usr/bin/python3
+	long: tests/engine/x86/run clang; long: $(AB_LIBC) 10; long: $(X86_ENTRIES) /usr/bin/python3
 
 .PHONY: x86-tests
 x86-tests: $(X86_TESTS)
