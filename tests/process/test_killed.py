@@ -74,21 +74,36 @@ def test_launched(ctx):
         launched(ctx, dice, path, counter)
 
 
+def files_of_sessions(run):
+    """In their own directory, and by name where everybody's files are."""
+    own = [os.path.join(d, name) for d, _, names in os.walk(run) for name in [''] + names]
+    of_others = re.compile(r'trapless-(test-.*|\d+)$')
+    common = [os.path.join(d, n) for d in ('/tmp', '/dev/shm') for n in os.listdir(d) if 'trapless' in n and not of_others.match(n)]
+    return sorted(own + common)
+
+
 def test_cycles(ctx):
-    """Attached to and left over and over: mappings, descriptors, threads and memory of the target do not grow."""
+    """Attached to and left over and over: mappings, descriptors, threads and memory of the target do not grow, no file
+    stays."""
+    run = ctx.env['XDG_RUNTIME_DIR'] = os.path.join(ctx.tmp, 'run')
+    os.makedirs(os.path.join(run, 'trapless'), 0o700)
+    files = files_of_sessions(run)
     p, module, before = start_count(ctx, 2)
 
     def size():
         with open('/proc/%d/status' % p.pid) as f:
             text = f.read()
         return [int(re.search(r'%s:\s+(\d+)' % k, text).group(1)) for k in ('VmRSS', 'VmData', 'VmPTE')]
-    seen = []
+    seen, came = [], False
     for _ in range(1000 if ctx.long else 25):
-        out, _ = finish(attach(ctx, module, p.pid))
+        s = attach(ctx, module, p.pid)
+        came |= files_of_sessions(run) != files
+        finish(s)
         before.check(5.0)
         seen.append(size())
     for i, name in enumerate(('resident', 'data', 'page tables')):
         assert seen[-1][i] - seen[5][i] <= 64, (name, seen[5], seen[-1])
+    assert came and files_of_sessions(run) == files, set(files_of_sessions(run)) ^ set(files)
     end_count(p)
 
 
