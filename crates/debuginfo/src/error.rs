@@ -57,6 +57,12 @@ pub enum Error {
         path: PathBuf,
         nearest: Vec<String>,
     },
+    /// None of the functions of that name takes those parameters.
+    NoOverload {
+        function: String,
+        path: PathBuf,
+        known: Vec<String>,
+    },
     /// No source file of that name.
     NoFile {
         file: String,
@@ -123,6 +129,7 @@ impl Error {
             Error::Stripped { .. } => "SYMBOLS_NONE",
             Error::NoDebugInfoAt { .. } => "DEBUGINFO_NOT_HERE",
             Error::NoFunction { .. } => "FUNCTION_UNKNOWN",
+            Error::NoOverload { .. } => "FUNCTION_OVERLOAD",
             Error::NoFile { .. } => "SOURCE_FILE_UNKNOWN",
             Error::NoLine { .. } => "SOURCE_LINE_NO_CODE",
             Error::NoVariable { .. } => "CTX_VAR_UNKNOWN",
@@ -189,6 +196,9 @@ impl Error {
                 format!("did you mean {}?", list(nearest, 5))
             }
             Error::NoFunction { .. } => "-l 'process(\"PATH\").function(\"*\")' lists them".into(),
+            Error::NoOverload { known, .. } => {
+                format!("there are: {}", known[..known.len().min(5)].join("; "))
+            }
             Error::NoFile { nearest, .. } if !nearest.is_empty() => {
                 format!("did you mean {}?", list(nearest, 5))
             }
@@ -309,6 +319,13 @@ impl fmt::Display for Error {
             }
             Error::NoFunction { pattern, path, .. } => {
                 write!(f, "no function `{pattern}` in {}", path.display())
+            }
+            Error::NoOverload { function, path, .. } => {
+                write!(
+                    f,
+                    "no `{function}` with these parameters in {}",
+                    path.display()
+                )
             }
             Error::NoFile { file, path, .. } => {
                 write!(f, "no source file `{file}` in {}", path.display())

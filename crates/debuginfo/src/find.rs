@@ -11,6 +11,7 @@ use crate::function::{
 use crate::glob;
 use crate::lines::Row;
 use crate::location::{LocOp, Location};
+use crate::parameters::{self, Parameters};
 use crate::symbol::SymbolKind;
 use gimli::{constants as dw, AttributeValue};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -46,6 +47,9 @@ impl Binary {
         };
         if let Some(file) = &p.file {
             self.keep_file(&mut all, file)?;
+        }
+        if let Some(parameters) = &p.parameters {
+            self.keep_overloads(&mut all, parameters)?;
         }
         if all.is_empty() {
             return Err(self.no_function(&p.function));
@@ -226,6 +230,24 @@ impl Binary {
         Ok(())
     }
 
+    fn keep_overloads(&self, all: &mut Vec<Function>, parameters: &Parameters) -> Result<()> {
+        let fits = |f: &Function| f.linkage_name.as_ref().is_some_and(|l| parameters.fit(l));
+        if all.is_empty() || all.iter().any(fits) {
+            all.retain(fits);
+            return Ok(());
+        }
+        let full = |f: &Function| parameters::signature(f.linkage_name.as_ref()?);
+        let full = |f: &Function| full(f).unwrap_or_else(|| f.name.clone());
+        let mut known: Vec<String> = all.iter().map(full).collect();
+        known.sort();
+        known.dedup();
+        Err(Error::NoOverload {
+            function: all[0].name.clone(),
+            path: self.path().into(),
+            known,
+        })
+    }
+
     pub(crate) fn no_file(&self, dwarf: &Dwarf, file: &str) -> Error {
         let base = |p: &str| p.rsplit('/').next().unwrap_or(p).to_owned();
         let mut known = Vec::new();
@@ -358,6 +380,7 @@ impl Binary {
             f => {
                 let named = Pattern {
                     function: f.into(),
+                    parameters: p.parameters.clone(),
                     file: None,
                     line: LineSpec::None,
                 };

@@ -3,6 +3,7 @@
 
 use crate::dwarf::DieRef;
 use crate::error::{Error, Result};
+use crate::parameters::{self, Parameters};
 use std::ops::Range;
 
 /// How a function exists in the binary.
@@ -105,12 +106,14 @@ pub enum LineSpec {
     All,
 }
 
-/// A parsed `FUNCTION[@FILE[:LINE]]`, each name with wildcards `*`, `?`, `[...]`.
+/// A parsed `FUNCTION[(PARAMETERS)][@FILE[:LINE]]`, each name with wildcards `*`, `?`, `[...]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// `f`, `f*`, `ns::C::f`, a linkage name; without `::` it also matches the last part of a
     /// qualified name.
     pub function: String,
+    /// Without them all overloads match.
+    pub parameters: Option<Parameters>,
     /// `file.c`, `dir/file.c`: matches whole trailing parts of the recorded path.
     pub file: Option<String>,
     pub line: LineSpec,
@@ -127,11 +130,13 @@ impl Pattern {
             None => (text, None),
             Some((f, rest)) => (f, Some(rest)),
         };
+        let (function, parameters) = parameters::split(function);
         if function.is_empty() {
             return Err(bad("the function name is missing"));
         }
         let mut p = Pattern {
             function: function.into(),
+            parameters,
             file: None,
             line: LineSpec::None,
         };

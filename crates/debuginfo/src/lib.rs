@@ -40,6 +40,7 @@ mod lines;
 mod location;
 mod lower;
 mod names;
+mod parameters;
 mod process;
 mod search;
 mod storage;
@@ -56,6 +57,7 @@ pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
 };
 pub use location::{LocOp, Location, Piece};
+pub use parameters::Parameters;
 pub use process::{name_inside, proc_folder, processes_running, Image, Mapping, Process};
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};

@@ -527,6 +527,23 @@ fn cxx_names_and_types() {
                     "{name} {all:?}"
                 );
             }
+            let overloads = [
+                ("ns::Shape::get(int)", "_ZNK2ns5Shape3getEi"),
+                ("ns::S*::get(double) const", "_ZNK2ns5Shape3getEd"),
+                ("deep(const ns::Shape&, int &)", ""),
+                ("ns::inner::deep(*)", ""),
+            ];
+            for (p, symbol) in overloads {
+                let all = named(p);
+                let linkage = all[0].linkage_name.clone().unwrap();
+                assert!(all.len() == 1 && linkage.ends_with(symbol), "{p} {all:?}");
+            }
+            assert_eq!(named("get(*)").len(), 2, "{name}");
+            let wrong = Pattern::parse("get(char*)").unwrap();
+            let e = bin.functions(&wrong, Inlines::Also).unwrap_err();
+            assert_eq!(e.tag(), "FUNCTION_OVERLOAD", "{name}");
+            let there = "there are: ns::Shape::get(double) const; ns::Shape::get(int) const";
+            assert_eq!(e.help().unwrap(), there, "{name}");
             assert_eq!(named("_ZNK2ns5Shape3getEi").len(), 1, "{name}");
             assert_eq!(
                 named("ns::inner::deep")[0].name,

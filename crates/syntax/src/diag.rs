@@ -113,6 +113,7 @@ tags! {
     SymbolsNone "SYMBOLS_NONE" "The file has not even a symbol table.";
     DebuginfoNotHere "DEBUGINFO_NOT_HERE" "The debug information does not cover this address.";
     FunctionUnknown "FUNCTION_UNKNOWN" "No function of this name is in the symbols or the debug information.";
+    FunctionOverload "FUNCTION_OVERLOAD" "There are functions of this name, but none with these parameters.";
     SourceFileUnknown "SOURCE_FILE_UNKNOWN" "The program was not built from a source file of this name.";
     SourceLineNoCode "SOURCE_LINE_NO_CODE" "The compiler made no code for this line.";
     TypeNotAggregate "TYPE_NOT_AGGREGATE" "Only structures have members, only arrays and pointers have elements.";
