@@ -97,6 +97,8 @@ pub enum Error {
     },
     /// The function returns nothing.
     ReturnsVoid { function: String },
+    /// The compiler made a variant of the function, which may return nothing.
+    ResultTaken { function: String },
     /// No unwind rule covers the address, so the frame cannot be found.
     NoFrameRule { pc: u64 },
     /// The debug information uses something that is not understood.
@@ -139,6 +141,7 @@ impl Error {
             Error::IncompleteType { .. } => "TYPE_INCOMPLETE",
             Error::OptimizedOut { .. } => "CTX_VAR_OPTIMIZED_OUT",
             Error::ReturnsVoid { .. } => "RETURN_VOID",
+            Error::ResultTaken { .. } => "RETURN_TAKEN",
             Error::NoFrameRule { .. } => "FRAME_RULE_NONE",
             Error::Unsupported { .. } => "DEBUGINFO_UNSUPPORTED",
             Error::SplitDwarf { .. } => "DEBUGINFO_SPLIT",
@@ -220,6 +223,10 @@ impl Error {
             }
             Error::OptimizedOut { .. } => "probe another line, or build with -Og or -O0".into(),
             Error::ReturnsVoid { .. } => "remove $return".into(),
+            Error::ResultTaken { .. } => {
+                "returnval() reads the register, whatever it holds; or build with -fno-ipa-sra"
+                    .into()
+            }
             Error::SplitDwarf { .. } => "link the program without -gsplit-dwarf".into(),
             _ => return None,
         })
@@ -343,6 +350,10 @@ impl fmt::Display for Error {
                 )
             }
             Error::ReturnsVoid { function } => write!(f, "`{function}` returns nothing"),
+            Error::ResultTaken { function } => write!(
+                f,
+                "the compiler made `{function}` for its callers alone: it may return nothing"
+            ),
             Error::NoFrameRule { pc } => write!(f, "no frame description covers {pc:#x}"),
             Error::Unsupported { what } => write!(f, "not understood: {what}"),
             Error::SplitDwarf { dwo } => write!(f, "the debug information is in `{dwo}` (split)"),

@@ -382,6 +382,11 @@ impl Binary {
                 function: f.name.clone(),
             });
         }
+        if result_is_taken(dwarf, die, f) {
+            return Err(Error::ResultTaken {
+                function: f.linkage_name.clone().unwrap_or_else(|| f.name.clone()),
+            });
+        }
         let location = abi::return_location(types, ty, passes_by_reference(dwarf, die))?;
         Ok(ReturnValue { ty, location })
     }
@@ -564,6 +569,17 @@ fn path_to(dwarf: &Dwarf, from: DieRef, to: DieRef) -> Vec<DieRef> {
         }
     }
     vec![from, to]
+}
+
+/// A function whose callers are all known need not return what its source says. Some compilers tell
+/// so; of gcc's scalar replacement only the symbol tells that something was taken.
+fn result_is_taken(dwarf: &Dwarf, die: DieRef, f: &Function) -> bool {
+    let convention = dwarf.own_attr(die, dw::DW_AT_calling_convention);
+    let own = convention == Some(AttributeValue::CallingConvention(dw::DW_CC_nocall));
+    own || f
+        .linkage_name
+        .as_ref()
+        .is_some_and(|l| l.contains(".isra."))
 }
 
 /// C++ classes that are not trivial to copy are returned through memory, whatever their size.

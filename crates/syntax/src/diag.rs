@@ -120,6 +120,7 @@ tags! {
     TypeIncomplete "TYPE_INCOMPLETE" "The type is only declared in this program.";
     CtxVarOptimizedOut "CTX_VAR_OPTIMIZED_OUT" "The compiler removed the variable at this place.";
     ReturnVoid "RETURN_VOID" "The function returns nothing.";
+    ReturnTaken "RETURN_TAKEN" "The compiler may have taken away a result that no caller wants.";
     FrameRuleNone "FRAME_RULE_NONE" "No unwind rule covers this address, so the frame cannot be found.";
     DebuginfoUnsupported "DEBUGINFO_UNSUPPORTED" "The debug information uses something that trapless does not read yet.";
     DebuginfoSplit "DEBUGINFO_SPLIT" "The debug information lies in .dwo files, which are not read yet.";
