@@ -48,6 +48,11 @@ def test_missing_program(ctx):
     refused(trapless(ctx, '-e', SELL, '-c', '/no/such/program'), 'PROGRAM_UNKNOWN')
     refused(trapless(ctx, '-e', 'probe process("no-such-program").function("f") {}'), 'PROGRAM_UNKNOWN')
     refused(trapless(ctx, '-e', 'probe process("ls").library("no-such.so").function("f") {}'), 'LIBRARY_UNKNOWN')
+    path = os.path.join(ctx.tmp, 'emporium')
+    shutil.copy(shop(ctx), path)
+    near = 'did you mean %s?' % path
+    refused(trapless(ctx, '-e', SELL, '-c', path[:-1] + ' x'), 'PROGRAM_UNKNOWN', near)
+    refused(trapless(ctx, '-e', 'probe process("%s").function("f") {}' % path.replace('ori', 'ri')), 'PROGRAM_UNKNOWN', near)
 
 
 def test_wrong_file(ctx):

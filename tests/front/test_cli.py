@@ -199,10 +199,11 @@ def test_all_processes_of_a_program(ctx):
     assert p.stderr.count('warning[PROCESS_LATER]') == 1, p.stderr
     line = re.search(r'^tracing processes (.*) of %s$' % path, p.stderr, re.M).group(1)
     assert sorted(map(int, line.split(', '))) == sorted(t.pid for t in targets)
-    # Of several programs it is enough when one runs; one that may be missing is not missed.
+    # Of several programs it is enough when one runs, the others are told; one that may be missing is not missed.
     shutil.copy(path, path + 'keeper')
     p = good(ctx, '-T', 1, '-e', script.replace('/shop"', '/shop*"'), timeout=30)
     assert 'sells' in p.stdout and 'error' not in p.stderr, p
+    assert 'warning[TARGET_MISSING]: no process of %skeeper is running' % path in p.stderr, p.stderr
     for t in targets:
         t.end()
     good(ctx, '-T', 1, '-e', script.replace('("sell")', '("sell") ?'))

@@ -29,9 +29,8 @@ pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
         }
         pids.extend(mine);
     }
-    // Where some run, the others may be what a wildcard matched.
-    if let Some((path, others)) = missing.first().filter(|_| pids.is_empty()) {
-        none_running(path, missing.len() - 1, *others, diags);
+    if let Some((path, others)) = missing.first() {
+        none_running(path, missing.len() - 1, *others, pids.is_empty(), diags);
     }
     if pids.len() > MAX {
         diags
@@ -92,7 +91,8 @@ fn tell(path: &str, pids: &[u32], others: usize) {
     eprintln!("tracing {noun} {} of {path}{more}", list.join(", "));
 }
 
-fn none_running(path: &str, more: usize, others: usize, diags: &mut Diagnostics) {
+/// An error where nothing is left to trace; the others may be what a wildcard matched.
+fn none_running(path: &str, more: usize, others: usize, alone: bool, diags: &mut Diagnostics) {
     let more = match more {
         0 => String::new(),
         n => format!(", or of {n} more programs,"),
@@ -107,5 +107,9 @@ fn none_running(path: &str, more: usize, others: usize, diags: &mut Diagnostics)
             "run as their user, or as root; /proc/sys/kernel/yama/ptrace_scope above 0 also forbids it",
         ),
     };
-    diags.error(Tag::TargetMissing, None, what).help(next);
+    match alone {
+        true => diags.error(Tag::TargetMissing, None, what),
+        false => diags.warn(Tag::TargetMissing, None, what),
+    }
+    .help(next);
 }

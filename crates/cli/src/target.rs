@@ -100,6 +100,11 @@ fn program_of(command: &Command, diags: &mut Diagnostics) -> Option<String> {
                 "check the spelling, or give its path",
             ),
         };
+        let near = trapless_debuginfo::SearchPath::host().nearest_programs(name);
+        let next = match near.first() {
+            Some(near) => format!("did you mean {near}?"),
+            None => next.to_owned(),
+        };
         diags.error(Tag::ProgramUnknown, None, what).help(next);
         return None;
     };

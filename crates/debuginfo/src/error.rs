@@ -24,7 +24,11 @@ pub enum Error {
     /// The file contradicts itself or ends too early.
     Corrupt { path: PathBuf, what: String },
     /// No program of that name.
-    NoProgram { name: String, looked: Vec<PathBuf> },
+    NoProgram {
+        name: String,
+        looked: Vec<PathBuf>,
+        nearest: Vec<String>,
+    },
     /// No shared library of that name belongs to the program.
     NoLibrary {
         pattern: String,
@@ -161,6 +165,11 @@ impl Error {
             Error::WrongArch { .. } => "use a host tool built for that machine".into(),
             Error::NotLoadable { .. } => "name an executable or a shared library".into(),
             Error::Corrupt { .. } => "install the file again; it may be half-written".into(),
+            Error::NoProgram { name, nearest, .. }
+                if !nearest.is_empty() && !Path::new(name).is_file() =>
+            {
+                format!("did you mean {}?", list(nearest, 3))
+            }
             Error::NoProgram { name, .. } => {
                 match (Path::new(name).is_file(), name.contains('/')) {
                     (true, true) => {
@@ -290,10 +299,10 @@ impl fmt::Display for Error {
                 )
             }
             Error::Corrupt { path, what } => write!(f, "{} is damaged: {what}", path.display()),
-            Error::NoProgram { name, looked } if looked.is_empty() => {
+            Error::NoProgram { name, looked, .. } if looked.is_empty() => {
                 write!(f, "no program `{name}`")
             }
-            Error::NoProgram { name, looked } => {
+            Error::NoProgram { name, looked, .. } => {
                 let dirs: Vec<String> = looked.iter().map(|d| d.display().to_string()).collect();
                 write!(f, "no program `{name}` in {}", dirs.join(":"))
             }

@@ -2,6 +2,7 @@
 //! Where programs, libraries and debug files are looked for.
 
 use crate::binary::Binary;
+use crate::demangle::nearest;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
 use crate::glob;
@@ -153,6 +154,7 @@ impl SearchPath {
                 .ok_or_else(|| Error::NoProgram {
                     name: name.into(),
                     looked: Vec::new(),
+                    nearest: self.nearest_programs(name),
                 });
         }
         for dir in &self.programs {
@@ -164,7 +166,30 @@ impl SearchPath {
         Err(Error::NoProgram {
             name: name.into(),
             looked: self.programs.clone(),
+            nearest: self.nearest_programs(name),
         })
+    }
+
+    /// The programs of that folder, or of those in PATH, that have the most similar names.
+    pub fn nearest_programs(&self, name: &str) -> Vec<String> {
+        let (folder, file) = match name.rfind('/') {
+            Some(i) => (&name[..=i], &name[i + 1..]),
+            None => ("", name),
+        };
+        let folders = match folder {
+            "" => self.programs.clone(),
+            own => vec![own.into()],
+        };
+        let mut names = Vec::new();
+        for there in folders.iter().map(|f| self.host_path(f)) {
+            let Ok(files) = std::fs::read_dir(there) else {
+                continue;
+            };
+            let programs = files.flatten().filter(|f| is_executable(&f.path()));
+            names.extend(programs.filter_map(|f| f.file_name().into_string().ok()));
+        }
+        let near = nearest(file, names.iter().map(String::as_str), 3);
+        near.iter().map(|n| format!("{folder}{n}")).collect()
     }
 
     /// The files of the libraries that match: a path, or a name with or without wildcards, held
