@@ -99,9 +99,9 @@ struct tl_plan {
 	uintptr_t moved;	/* this instruction goes first, see tl_arch_plan_moved(); 0: none */
 	int why[TL_RUNG_TRAP + 1];    /* reasons against better rungs, -TL_E_ */
 	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
-	struct tl_point points[TL_POINTS_MAX]; /* sorted by address */
 	bool early;		/* threads may come without a thread pointer (dynamic loader, static start code) */
 	uint16_t bound;		/* tl_arch_detour_bound() of it where the port has asked already, else 0 */
+	struct tl_point points[TL_POINTS_MAX]; /* sorted by address; those behind npoints hold nothing */
 };
 
 /* --- tier 1: trap ------------------------------------------------------ */

@@ -96,7 +96,7 @@ static void sort_sites(struct tl_site **a, size_t n)
 
 const struct tl_point *tl_site_point(const struct tl_site *s)
 {
-	const struct tl_plan *plan = &s->patch->plan;
+	const struct tl_plan *plan = s->patch->plan;
 
 	for (unsigned i = 0; i < plan->npoints; i++)
 		if (plan->points[i].site == s)
@@ -115,7 +115,7 @@ static bool served(const struct tl_site *s)
 	if (((s->flags & ~pt->flags) & (TL_PROBE_REGS | TL_PROBE_BIG_STACK)) ||
 		(s->post && !pt->post))
 		return false;
-	if (s->patch->plan.rung == TL_RUNG_TRAP)
+	if (s->patch->plan->rung == TL_RUNG_TRAP)
 		return !(s->flags & TL_PROBE_NO_TRAP);
 	return !tl_site_only_trap(s);
 }
@@ -132,8 +132,8 @@ static void take_out(struct tl_batch *b, struct tl_patch *p)
 static int pull(struct tl_batch *b, struct tl_patch *p)
 {
 	p = tl_patch_first(p);
-	for (unsigned i = 0; i < p->plan.npoints; i++) {
-		int ret = tl_batch_add(b, p->plan.points[i].site);
+	for (unsigned i = 0; i < p->plan->npoints; i++) {
+		int ret = tl_batch_add(b, p->plan->points[i].site);
 
 		if (ret)
 			return ret;
@@ -169,7 +169,7 @@ static void put_back(struct tl_batch *b)
 		tl_batch_unmake(b);
 	for (p = b->old; p; p = p->next) {
 		p->pulled = false;
-		tl_index_insert(&tl_core.patches, &p->node, p->plan.start);
+		tl_index_insert(&tl_core.patches, &p->node, p->plan->start);
 	}
 	b->old = NULL;
 	for (size_t i = 0; i < b->nsites; i++)
@@ -183,7 +183,7 @@ static int journal_fresh(struct tl_batch *b)
 	int ret = tl_journal_reserve(tl_patch_count(b->fresh));
 
 	for (p = b->fresh; p && !ret; p = p->next)
-		p->journal = tl_journal_put(p->plan.start, p->plan.orig, p->plan.changed);
+		p->journal = tl_journal_put(p->plan->start, p->plan->orig, p->plan->changed);
 	return ret;
 }
 
@@ -201,26 +201,19 @@ static void settle(struct tl_batch *b)
 	struct tl_patch *p, *next;
 
 	for (p = b->old; p; p = next) {
-		struct tl_patch *now = tl_patch_at(p->plan.start);
+		struct tl_patch *now = tl_patch_at(p->plan->start);
 
 		next = p->next;
 		tl_optimizer_left(p);
-		if (p->plan.rung == TL_RUNG_TRAP && !(now && now->plan.rung == TL_RUNG_TRAP &&
-							    now->plan.start == p->plan.start))
-			tl_os_trap_remove(p->plan.start);
-		for (unsigned i = 0; i < p->plan.npoints; i++)
-			p->plan.points[i].site->patch = NULL;
-		tl_index_remove(&tl_core.written, &p->text);
-		tl_journal_drop(p->journal);
-		tl_detour_retire(p->detour);
-		tl_slab_put(&tl_core.patch_slab, p);
+		if (p->plan->rung == TL_RUNG_TRAP && !(now && now->plan->rung == TL_RUNG_TRAP &&
+							     now->plan->start == p->plan->start))
+			tl_os_trap_remove(p->plan->start);
+		tl_patch_leave(p);
 	}
 	for (p = b->fresh; p; p = next) {
 		next = p->next;
 		p->next = NULL;
-		tl_index_insert(&tl_core.written, &p->text, p->plan.start);
-		for (unsigned i = 0; i < p->plan.npoints; i++)
-			p->plan.points[i].site->patch = p;
+		tl_patch_enter(p);
 	}
 	b->old = b->fresh = NULL;
 }
@@ -296,7 +289,7 @@ void tl_batch_foresee(struct tl_batch *b,
 	for (size_t i = 0; i < b->nsites; i++) {
 		s = b->sites[i];
 		if (s->planned)
-			tell(arg, s, &s->planned->plan, 0);
+			tell(arg, s, s->planned->plan, 0);
 	}
 	put_back(b);
 	tl_core.foreseeing = false;

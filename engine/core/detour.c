@@ -27,6 +27,13 @@ static void drop_sites(struct tl_detour *d)
 	}
 }
 
+/* Its first points are all that is looked at. */
+static void keep_plan(struct tl_detour *d, const struct tl_plan *plan)
+{
+	tl_copy(&d->plan, plan,
+		offsetof(struct tl_plan, points) + plan->npoints * sizeof(plan->points[0]));
+}
+
 int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 {
 	uint8_t buf[TL_DETOUR_MAX];
@@ -54,7 +61,7 @@ int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 		return ret;
 	}
 	d->used = (uint32_t)len;
-	d->plan = *plan;
+	keep_plan(d, plan);
 	d->next = NULL;
 	for (unsigned i = 0; i < plan->npoints; i++)
 		plan->points[i].site->refs++;
@@ -133,6 +140,7 @@ struct tl_detour *tl_detour_revive(const struct tl_plan *plan)
 	for (; d; d = d->next)
 		if (same_plan(&d->plan, plan)) {
 			unretire(d);
+			keep_plan(d, plan); /* it may be here for other reasons */
 			return d;
 		}
 	return NULL;

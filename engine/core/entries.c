@@ -316,6 +316,24 @@ static bool walked(const struct tl_entries *en, size_t i)
 	return en->near[i / 8] >> i % 8 & 1;
 }
 
+/* Functions are asked for in order: what was walked for the last one is stepped over. */
+static bool in_run(const struct tl_entries *en, size_t i)
+{
+	return i >= en->near_lo && i < en->near_hi;
+}
+
+/* [lo, hi) less the function itself, which begins at `own`, unless it was walked as a neighbour before. */
+static void note_run(struct tl_entries *en, size_t lo, size_t own, size_t behind, size_t hi)
+{
+	while (own < behind && walked(en, own))
+		own++;
+	lo = own < behind ? behind : lo;
+	if (lo > en->near_hi || hi < en->near_lo)
+		en->near_lo = en->near_hi = lo;
+	en->near_lo = lo < en->near_lo ? lo : en->near_lo;
+	en->near_hi = hi > en->near_hi ? hi : en->near_hi;
+}
+
 /*
  * Short jumps reach what lies near only, small functions in between or not: all of that is decoded properly, up to
  * what the table cannot tell.
@@ -323,20 +341,25 @@ static bool walked(const struct tl_entries *en, size_t i)
 static void scan_near(const struct tl_image *img, struct tl_entries *en, uintptr_t lo, uintptr_t hi)
 {
 	struct tl_eh_table *t = &en->table;
-	size_t i, size;
+	size_t own = t->n ? tl_eh_upto(t, lo - 1) : 0, behind = t->n ? tl_eh_upto(t, hi - 1) : 0;
+	size_t first = own, end = behind, size;
 
-	for (i = t->n ? tl_eh_upto(t, lo - 1) : 0; i && (size = tl_eh_size(t, i - 1)); i--) {
-		if (tl_eh_start(t, i - 1) + size + NEAR <= lo)
-			break;
-		if (!walked(en, i - 1))
-			walk_near(img, en, i - 1);
-	}
-	for (i = t->n ? tl_eh_upto(t, hi - 1) : 0; i < t->n && tl_eh_size(t, i); i++) {
-		if (tl_eh_start(t, i) >= hi + NEAR)
-			break;
-		if (!walked(en, i))
+	for (size_t i = end; i < t->n && tl_eh_size(t, i) && tl_eh_start(t, i) < hi + NEAR;
+		end = ++i) {
+		if (in_run(en, i))
+			i = en->near_hi - 1;
+		else if (!walked(en, i))
 			walk_near(img, en, i);
 	}
+	for (; first && (size = tl_eh_size(t, first - 1)); first--) {
+		if (in_run(en, first - 1))
+			first = en->near_lo + 1;
+		else if (tl_eh_start(t, first - 1) + size + NEAR <= lo)
+			break;
+		else if (!walked(en, first - 1))
+			walk_near(img, en, first - 1);
+	}
+	note_run(en, first, own, behind, end);
 }
 
 int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,

@@ -20,6 +20,7 @@ struct tl_entries {
 	bool nomem; /* of this attempt: worth another one later */
 	uint8_t *near; /* bit per function of the table: its short jumps are among the entries */
 	size_t near_size;
+	size_t near_lo, near_hi; /* a run of functions with that bit, the one that was used last */
 };
 
 struct tl_entries *tl_entries_of(const struct tl_image *img);

@@ -12,10 +12,10 @@
 bool tl_patch_stands(const struct tl_patch *p)
 {
 	uint8_t now[TL_PATCH_MAX], trap[8];
-	size_t n = p->plan.changed, skip = tl_arch_trap_insn(trap);
+	size_t n = p->plan->changed, skip = tl_arch_trap_insn(trap);
 
-	if (tl_image_generation(p->plan.start) != p->image ||
-		tl_os_text_read(p->plan.start, now, n) != n)
+	if (tl_image_generation(p->plan->start) != p->image ||
+		tl_os_text_read(p->plan->start, now, n) != n)
 		return false;
 	if (n <= skip || !tl_equal(now, trap, skip))
 		skip = 0;
@@ -25,18 +25,13 @@ bool tl_patch_stands(const struct tl_patch *p)
 static void drop_patch(struct tl_patch *p)
 {
 	tl_index_remove(&tl_core.patches, &p->node);
-	tl_index_remove(&tl_core.written, &p->text);
-	tl_journal_drop(p->journal);
-	if (p->plan.rung == TL_RUNG_TRAP)
-		tl_os_trap_remove(p->plan.start);
-	for (unsigned i = 0; i < p->plan.npoints; i++)
-		p->plan.points[i].site->patch = NULL;
+	if (p->plan->rung == TL_RUNG_TRAP)
+		tl_os_trap_remove(p->plan->start);
 	if (p->moved)
 		p->moved->mover = NULL;
 	if (p->mover)
 		p->mover->moved = NULL;
-	tl_detour_retire(p->detour);
-	tl_slab_put(&tl_core.patch_slab, p);
+	tl_patch_leave(p);
 }
 
 /* A walk of its site's list that stands on it finds none behind it that would run. */

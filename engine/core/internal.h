@@ -37,7 +37,9 @@ struct tl_node *tl_index_ceil(const struct tl_index *ix, uintptr_t key); /* leas
 struct tl_slab {
 	size_t size;
 	void *free;
-	void *chunks;
+	uint8_t *untouched; /* the rest of the last chunk */
+	size_t left;
+	struct tl_slab_chunk *chunks;
 };
 void *tl_slab_get(struct tl_slab *s); /* zeroed, NULL: no memory */
 void tl_slab_put(struct tl_slab *s, void *obj);
@@ -144,17 +146,17 @@ void tl_detour_deinit(void);
 
 /* --- patches ----------------------------------------------------------------- */
 
-/* One changed place in the text. plan.points[] are the sites it serves. */
+/* One changed place in the text. plan->points[] are the sites it serves. */
 struct tl_patch {
-	struct tl_node node; /* in tl_core.patches, key plan.start */
-	struct tl_plan plan;
+	struct tl_node node; /* in tl_core.patches, key plan->start */
+	struct tl_plan *plan; /* the detour's */
 	struct tl_detour *detour;
 	struct tl_patch
 		*moved; /* the neighbour that had to go first: a patch without points, NULL: none */
 	struct tl_patch *mover; /* this is such a neighbour, of that patch */
 	struct tl_patch *next; /* lists of a batch */
 	struct tl_change *change; /* of the running batch, NULL: its bytes stay as they are */
-	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan.changed of them */
+	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan->changed of them */
 	size_t journal; /* its entry there */
 	struct tl_node text; /* in tl_core.written, while its bytes stand in the text */
 	uint32_t image; /* tl_image_generation() when it was made */
@@ -240,6 +242,9 @@ static inline bool tl_plan_inside(const struct tl_plan *plan, uintptr_t at)
 {
 	return at > plan->start && at < plan->start + plan->len;
 }
+/* Its bytes stand in the text now, or do not any more. */
+void tl_patch_enter(struct tl_patch *p);
+void tl_patch_leave(struct tl_patch *p);
 void tl_patch_original(
 	uintptr_t addr, uint8_t *buf, size_t len); /* overlay original bytes on a copy of text */
 
@@ -398,6 +403,7 @@ struct tl_core {
 	struct tl_slab site_slab, patch_slab, detour_slab;
 	struct tl_func func, func_behind[2];
 	size_t nprobes;
+	size_t ntraps; /* patches in the text that stand on the trap rung */
 	struct tl_probe *gone; /* by themselves, and not unregistered yet; for the listing */
 	struct tl_probe **gone_end;
 	struct tl_site *waiting; /* the optimizer's queue */

@@ -18,13 +18,13 @@ void tl_probe_describe(const struct tl_probe *p, struct tl_probe_info *info)
 	info->nmissed = tl_counted(&p->nmissed);
 	if (!patch)
 		return;
-	info->rung = patch->plan.rung;
+	info->rung = patch->plan->rung;
 	info->optimized = info->rung != TL_RUNG_TRAP;
 	info->detour = patch->detour->at;
 	info->detour_size = patch->detour->size;
-	info->patch = patch->plan.start;
-	info->patch_len = patch->plan.changed;
-	tl_copy(info->why, patch->plan.why, sizeof(info->why));
+	info->patch = patch->plan->start;
+	info->patch_len = patch->plan->changed;
+	tl_copy(info->why, patch->plan->why, sizeof(info->why));
 }
 
 struct listing {
@@ -68,7 +68,7 @@ static void count_armed(struct tl_usage *usage)
 {
 	for (struct tl_site *s = tl_site_next(0); s; s = tl_site_next(s->addr + 1))
 		if (s->want && s->patch)
-			usage->armed[s->patch->plan.rung]++;
+			usage->armed[s->patch->plan->rung]++;
 }
 
 static void count_text_pages(struct tl_usage *usage)
@@ -77,7 +77,7 @@ static void count_text_pages(struct tl_usage *usage)
 	uintptr_t behind = 0; /* the last page counted */
 
 	for (; n; n = tl_index_ceil(&tl_core.written, n->key + 1)) {
-		uintptr_t lo = n->key / PAGE, hi = (n->key + WRITTEN(n)->plan.changed - 1) / PAGE;
+		uintptr_t lo = n->key / PAGE, hi = (n->key + WRITTEN(n)->plan->changed - 1) / PAGE;
 
 		lo = lo > behind ? lo : behind;
 		usage->text_pages += hi + 1 - lo;

@@ -56,11 +56,12 @@ static bool for_a_neighbour(const struct tl_plan *plan)
 
 void tl_optimizer_left(const struct tl_patch *p)
 {
-	uintptr_t hi = p->plan.start + p->plan.len + TL_PATCH_MAX;
-	struct tl_site *s = running ? NULL : tl_site_next(p->plan.start - TL_PATCH_MAX);
+	uintptr_t hi = p->plan->start + p->plan->len + TL_PATCH_MAX;
+	bool any = tl_core.ntraps && !running;
+	struct tl_site *s = any ? tl_site_next(p->plan->start - TL_PATCH_MAX) : NULL;
 
 	for (; s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
-		const struct tl_plan *plan = s->patch ? &s->patch->plan : NULL;
+		const struct tl_plan *plan = s->patch ? s->patch->plan : NULL;
 
 		if (!s->queued && plan && plan->rung == TL_RUNG_TRAP && for_a_neighbour(plan)) {
 			s->tries = 0;
@@ -82,7 +83,7 @@ static bool asks_less(const struct tl_site *s)
 void tl_optimizer_all(void)
 {
 	for (struct tl_site *s = tl_site_next(0); s; s = tl_site_next(s->addr + 1)) {
-		if (s->want && s->patch && s->patch->plan.rung == TL_RUNG_TRAP &&
+		if (s->want && s->patch && s->patch->plan->rung == TL_RUNG_TRAP &&
 			!tl_site_only_trap(s)) {
 			s->tries = 0;
 			add(s);
@@ -92,7 +93,7 @@ void tl_optimizer_all(void)
 
 static bool was_busy(const struct tl_site *s)
 {
-	const struct tl_plan *plan = &s->patch->plan;
+	const struct tl_plan *plan = s->patch->plan;
 
 	return plan->rung == TL_RUNG_TRAP && plan->why[TL_RUNG_WINDOW] == -TL_E_BUSY;
 }

@@ -19,16 +19,35 @@ struct tl_patch *tl_patch_at(uintptr_t addr)
 {
 	struct tl_patch *p = tl_patch_below(addr + 1);
 
-	return p && addr - p->plan.start < p->plan.held ? p : NULL;
+	return p && addr - p->plan->start < p->plan->held ? p : NULL;
+}
+
+void tl_patch_enter(struct tl_patch *p)
+{
+	tl_index_insert(&tl_core.written, &p->text, p->plan->start);
+	tl_core.ntraps += p->plan->rung == TL_RUNG_TRAP;
+	for (unsigned i = 0; i < p->plan->npoints; i++)
+		p->plan->points[i].site->patch = p;
+}
+
+void tl_patch_leave(struct tl_patch *p)
+{
+	tl_index_remove(&tl_core.written, &p->text);
+	tl_core.ntraps -= p->plan->rung == TL_RUNG_TRAP;
+	for (unsigned i = 0; i < p->plan->npoints; i++)
+		p->plan->points[i].site->patch = NULL;
+	tl_journal_drop(p->journal);
+	tl_detour_retire(p->detour);
+	tl_slab_put(&tl_core.patch_slab, p);
 }
 
 static void overlay(const struct tl_patch *p, uintptr_t addr, uint8_t *buf, size_t len)
 {
-	for (size_t i = 0; i < p->plan.changed; i++) {
-		uintptr_t at = p->plan.start + i;
+	for (size_t i = 0; i < p->plan->changed; i++) {
+		uintptr_t at = p->plan->start + i;
 
 		if (at >= addr && at - addr < len)
-			buf[at - addr] = p->plan.orig[i];
+			buf[at - addr] = p->plan->orig[i];
 	}
 }
 
@@ -47,20 +66,20 @@ void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len)
 /* Adds patch bytes (or, with NULL, original ones) to a change that covers them. */
 static void draw(struct tl_change *c, uint8_t *side, const struct tl_patch *p, const uint8_t *bytes)
 {
-	tl_copy(side + (p->plan.start - c->addr), bytes, p->plan.changed);
+	tl_copy(side + (p->plan->start - c->addr), bytes, p->plan->changed);
 }
 
 static bool same_window(const struct tl_patch *a, const struct tl_patch *b)
 {
-	return a && b && a->plan.rung == TL_RUNG_WINDOW && b->plan.rung == TL_RUNG_WINDOW &&
-	       a->plan.start == b->plan.start && a->plan.len == b->plan.len;
+	return a && b && a->plan->rung == TL_RUNG_WINDOW && b->plan->rung == TL_RUNG_WINDOW &&
+	       a->plan->start == b->plan->start && a->plan->len == b->plan->len;
 }
 
 static void sort_patches(struct tl_patch **a, size_t n)
 {
 	for (size_t gap = n / 2; gap; gap /= 2)
 		for (size_t i = gap; i < n; i++)
-			for (size_t j = i; j >= gap && a[j - gap]->plan.start > a[j]->plan.start;
+			for (size_t j = i; j >= gap && a[j - gap]->plan->start > a[j]->plan->start;
 				j -= gap) {
 				struct tl_patch *t = a[j];
 
@@ -85,11 +104,11 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 	unsigned nfresh = 0;
 
 	tl_fill(c, 0, sizeof(*c));
-	c->addr = a[0]->plan.start;
+	c->addr = a[0]->plan->start;
 	c->len = (uint8_t)len;
 	for (size_t i = 0; i < n; i++) {
-		draw(c, c->from, a[i], a[i]->plan.orig);
-		draw(c, c->to, a[i], a[i]->plan.orig);
+		draw(c, c->from, a[i], a[i]->plan->orig);
+		draw(c, c->to, a[i], a[i]->plan->orig);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (a[i]->pulled) {
@@ -102,8 +121,8 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 		}
 	}
 	c->patch = fresh ? fresh : old;
-	c->trapped = old && old->plan.rung == TL_RUNG_TRAP;
-	c->window = nfresh == 1 && fresh->plan.rung == TL_RUNG_WINDOW && !same_window(old, fresh);
+	c->trapped = old && old->plan->rung == TL_RUNG_TRAP;
+	c->window = nfresh == 1 && fresh->plan->rung == TL_RUNG_WINDOW && !same_window(old, fresh);
 	c->one_insn = !c->window;
 	for (size_t i = 0; i < n; i++)
 		a[i]->change = tl_equal(c->from, c->to, len) ? NULL : c;
@@ -117,11 +136,11 @@ static int make_changes(struct tl_patch **a, size_t n, struct tl_change *c, size
 
 	*nchanges = 0;
 	for (i = 0; i < n; i = j) {
-		uintptr_t lo = a[i]->plan.start, hi = lo + a[i]->plan.changed;
+		uintptr_t lo = a[i]->plan->start, hi = lo + a[i]->plan->changed;
 
-		for (j = i + 1; j < n && a[j]->plan.start < hi; j++)
-			if (a[j]->plan.start + a[j]->plan.changed > hi)
-				hi = a[j]->plan.start + a[j]->plan.changed;
+		for (j = i + 1; j < n && a[j]->plan->start < hi; j++)
+			if (a[j]->plan->start + a[j]->plan->changed > hi)
+				hi = a[j]->plan->start + a[j]->plan->changed;
 		if (hi - lo > sizeof(c->from))
 			return -TL_E_LIMIT;
 		if (make_change(&c[*nchanges], a + i, j - i, hi - lo))
@@ -136,10 +155,10 @@ static int make_changes(struct tl_patch **a, size_t n, struct tl_change *c, size
  */
 static bool put_in_order(const struct tl_patch *p, const struct tl_change *end)
 {
-	struct tl_change *c = p->plan.fit.mask ? p->change : NULL, *d;
+	struct tl_change *c = p->plan->fit.mask ? p->change : NULL, *d;
 	bool any = false;
 
-	for (d = c ? c + 1 : NULL; d && d < end && d->addr < p->plan.start + p->plan.held; d++) {
+	for (d = c ? c + 1 : NULL; d && d < end && d->addr < p->plan->start + p->plan->held; d++) {
 		struct tl_change *first = p->pulled ? c : d, *then = p->pulled ? d : c;
 
 		d[-1].linked = true;
@@ -169,8 +188,8 @@ static void order_changes(
 /* Its sites do without a window in the next try. */
 static void make_shy(struct tl_batch *b, const struct tl_patch *p)
 {
-	for (unsigned i = 0; i < p->plan.npoints; i++)
-		p->plan.points[i].site->shy = true;
+	for (unsigned i = 0; i < p->plan->npoints; i++)
+		p->plan->points[i].site->shy = true;
 	b->blocked = true;
 }
 

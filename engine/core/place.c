@@ -12,30 +12,43 @@ enum {
 
 /* Sites that one patch is to serve. */
 struct group {
+	const struct tl_batch *b;
+	size_t at; /* of b->sites, which are sorted: the first of them, or one near by */
 	struct tl_site **sites;
 	unsigned n;
 	unsigned allowed; /* rungs */
 	int trap_why; /* no breakpoint may stand here */
 };
 
+static bool is_ours(const struct group *g, const struct tl_site *s)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->sites[i] == s)
+			return true;
+	return false;
+}
+
+/* Others of the batch whose probes will stand in [lo, hi). */
+static bool others_stand_in(const struct group *g, uintptr_t lo, uintptr_t hi)
+{
+	struct tl_site *const *sites = g->b->sites;
+	size_t i = g->at;
+
+	while (i && sites[i - 1]->addr >= lo)
+		i--;
+	for (; i < g->b->nsites && sites[i]->addr < hi; i++)
+		if (sites[i]->addr >= lo && sites[i]->want && !is_ours(g, sites[i]))
+			return true;
+	return false;
+}
+
 /* Bytes that others hold: their patches, the places where their probes will stand, other modifiers' text. */
 static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 {
-	const struct group *g = arg;
 	const struct tl_patch *p = tl_patch_below(hi);
-	struct tl_site *s;
 
-	if ((p && p->plan.start + p->plan.held > lo) || tl_text_claimed(lo, hi))
-		return true;
-	for (s = tl_site_next(lo); s && s->addr < hi; s = tl_site_next(s->addr + 1)) {
-		bool ours = false;
-
-		for (unsigned i = 0; i < g->n; i++)
-			ours |= g->sites[i] == s;
-		if (!ours && s->want && s->queued)
-			return true;
-	}
-	return false;
+	return (p && p->plan->start + p->plan->held > lo) || tl_text_claimed(lo, hi) ||
+	       others_stand_in(arg, lo, hi);
 }
 
 /*
@@ -53,9 +66,9 @@ static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 		if (plan->points[i].site->shy)
 			return false;
 	for (p = b->old; p; p = p->next) {
-		if (!tl_plan_inside(plan, p->plan.start + p->plan.len))
+		if (!tl_plan_inside(plan, p->plan->start + p->plan->len))
 			continue;
-		if (p->plan.rung != TL_RUNG_TRAP || b->careful)
+		if (p->plan->rung != TL_RUNG_TRAP || b->careful)
 			return false;
 	}
 	return !tl_detour_returns_into(plan->start, plan->start + plan->len);
@@ -180,12 +193,14 @@ int tl_site_check(struct tl_site *s)
 	return ret ? ret : tl_text_claimed(s->addr, tl_site_insn_end(s));
 }
 
-static void set_bytes(struct tl_patch *p)
+static void lead_to(struct tl_patch *p, struct tl_detour *d)
 {
-	if (p->plan.rung == TL_RUNG_TRAP)
+	p->detour = d;
+	p->plan = &d->plan;
+	if (p->plan->rung == TL_RUNG_TRAP)
 		tl_arch_trap_insn(p->bytes);
 	else
-		tl_arch_patch_bytes(&p->plan, p->detour->at, p->bytes);
+		tl_arch_patch_bytes(p->plan, p->detour->at, p->bytes);
 }
 
 /* A fresh patch, first in the batch's list. */
@@ -196,7 +211,6 @@ static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch 
 
 	if (!p)
 		return -TL_E_NOMEM;
-	p->plan = *plan;
 	p->image = tl_image_generation(plan->start);
 	p->detour = tl_detour_revive(plan);
 	p->revived = p->detour != NULL;
@@ -206,7 +220,7 @@ static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch 
 		tl_slab_put(&tl_core.patch_slab, p);
 		return ret;
 	}
-	set_bytes(p);
+	lead_to(p, p->detour);
 	tl_index_insert(&tl_core.patches, &p->node, plan->start);
 	p->next = b->fresh;
 	b->fresh = p;
@@ -238,7 +252,7 @@ static int move_neighbour(struct tl_batch *b, struct tl_patch *p);
 static int move_once(struct tl_batch *b, struct tl_patch *p)
 {
 	struct tl_plan plan;
-	int ret = tl_arch_plan_moved(&p->plan, p->detour->at, &tl_core.func.code, &plan);
+	int ret = tl_arch_plan_moved(p->plan, p->detour->at, &tl_core.func.code, &plan);
 
 	if (!ret)
 		ret = make(b, &plan, &p->moved);
@@ -260,17 +274,16 @@ static int move_neighbour(struct tl_batch *b, struct tl_patch *p)
 	unsigned n = 0;
 	int ret;
 
-	if (!p->plan.moved)
+	if (!p->plan->moved)
 		return 0;
 	ret = move_once(b, p);
 	while (ret == -TL_E_OUT_OF_REACH && n < MOVE_TRIES && !p->revived) {
 		struct tl_detour *d;
 
-		if (tl_detour_create(&p->plan, &d))
+		if (tl_detour_create(p->plan, &d))
 			break;
 		vain[n++] = p->detour;
-		p->detour = d;
-		set_bytes(p);
+		lead_to(p, d);
 		ret = move_once(b, p);
 	}
 	while (n)
@@ -299,7 +312,7 @@ static int accept(struct tl_batch *b, const struct tl_plan *plan)
 static bool join_next(struct tl_batch *b, size_t i, struct tl_plan *plan)
 {
 	struct tl_site *members[TL_POINTS_MAX];
-	struct group g = {.sites = members};
+	struct group g = {.b = b, .at = i, .sites = members};
 	uintptr_t first = b->sites[i]->addr;
 	const struct tl_code *code = &tl_core.func.code;
 
@@ -337,11 +350,11 @@ static unsigned with_those_before(
 	struct tl_patch *p = tl_patch_below(s->addr);
 	unsigned n = 0;
 
-	if (!p || p->moved || p->mover || s->addr - p->plan.start >= TL_PATCH_MAX ||
-		p->plan.start < tl_core.func.code.start || p->plan.npoints == TL_POINTS_MAX)
+	if (!p || p->moved || p->mover || s->addr - p->plan->start >= TL_PATCH_MAX ||
+		p->plan->start < tl_core.func.code.start || p->plan->npoints == TL_POINTS_MAX)
 		return 0;
-	for (; n < p->plan.npoints; n++) {
-		members[n] = p->plan.points[n].site;
+	for (; n < p->plan->npoints; n++) {
+		members[n] = p->plan->points[n].site;
 		if (members[n]->planned != p || members[n]->patch == p)
 			return 0;
 	}
@@ -351,11 +364,14 @@ static unsigned with_those_before(
 }
 
 /* A return in the few bytes behind an entry, which has its patch already: one window for both. */
-static bool join_before(struct tl_batch *b, struct tl_site *s)
+static bool join_before(struct tl_batch *b, size_t i)
 {
 	struct tl_site *members[TL_POINTS_MAX];
 	struct tl_patch *before = NULL;
-	struct group g = {.sites = members, .n = with_those_before(s, members, &before)};
+	struct group g = {.b = b,
+		.at = i,
+		.sites = members,
+		.n = with_those_before(b->sites[i], members, &before)};
 	struct tl_plan plan;
 
 	if (!g.n)
@@ -365,7 +381,7 @@ static bool join_before(struct tl_batch *b, struct tl_site *s)
 		drop_fresh(b, before);
 		return true;
 	}
-	tl_index_insert(&tl_core.patches, &before->node, before->plan.start);
+	tl_index_insert(&tl_core.patches, &before->node, before->plan->start);
 	return false;
 }
 
@@ -377,7 +393,7 @@ static bool no_room(int err)
 int tl_place_site(struct tl_batch *b, size_t i)
 {
 	struct tl_site *s = b->sites[i];
-	struct group g = {.sites = &s, .n = 1};
+	struct group g = {.b = b, .at = i, .sites = &s, .n = 1};
 	struct tl_plan plan, joint;
 	int ret = tl_site_check(s), err = 0;
 
@@ -385,7 +401,7 @@ int tl_place_site(struct tl_batch *b, size_t i)
 		return ret;
 	ret = ask(b, &plan, &g);
 	if (ret || plan.rung == TL_RUNG_TRAP || plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR) {
-		if (join_before(b, s))
+		if (join_before(b, i))
 			return 0;
 		err = plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR && join_next(b, i, &joint)
 			      ? accept(b, &joint)
@@ -395,7 +411,7 @@ int tl_place_site(struct tl_batch *b, size_t i)
 		err = 0;
 	}
 	while (!ret) {
-		if (plan.rung == TL_RUNG_TRAP && join_before(b, s))
+		if (plan.rung == TL_RUNG_TRAP && join_before(b, i))
 			return 0;
 		err = accept(b, &plan);
 		if (!no_room(err))

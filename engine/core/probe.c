@@ -532,7 +532,7 @@ static int unoptimize(void)
 		return ret;
 	tl_core.optimize = false;
 	for (s = tl_site_next(0); s && !ret; s = tl_site_next(s->addr + 1))
-		if (s->want && s->patch && s->patch->plan.rung != TL_RUNG_TRAP &&
+		if (s->want && s->patch && s->patch->plan->rung != TL_RUNG_TRAP &&
 			tl_site_only_trap(s))
 			ret = tl_batch_add(&b, s);
 	b.again = true;

@@ -179,10 +179,10 @@ static int add_near(struct tl_batch *b, const struct tl_reservation *r)
 	struct tl_patch *p;
 	int ret = 0;
 
-	for (; (p = tl_patch_below(end)) && p->plan.start >= from; end = p->plan.start) {
-		const struct tl_plan *plan = &tl_patch_first(p)->plan;
+	for (; (p = tl_patch_below(end)) && p->plan->start >= from; end = p->plan->start) {
+		const struct tl_plan *plan = tl_patch_first(p)->plan;
 
-		if (p->plan.start + p->plan.held <= r->start)
+		if (p->plan->start + p->plan->held <= r->start)
 			continue;
 		for (unsigned i = 0; i < plan->npoints && !ret; i++)
 			ret = tl_batch_add(b, plan->points[i].site);

@@ -243,7 +243,7 @@ bool tl_ret_by_trap(const struct tl_probe *p)
 {
 	const struct tl_patch *patch = p->site ? p->site->patch : NULL;
 
-	return patch && patch->plan.rung == TL_RUNG_TRAP;
+	return patch && patch->plan->rung == TL_RUNG_TRAP;
 }
 
 /* Knows its exits; nothing is in place yet. */

@@ -121,7 +121,7 @@ static uintptr_t move_pc(void *arg, uintptr_t pc, bool saved)
 	(void)saved;
 	if (!c || !c->window)
 		return pc;
-	plan = &c->patch->plan;
+	plan = c->patch->plan;
 	/* At the start the new jump does the right thing; behind the changed bytes nothing changes. */
 	if (pc <= plan->start || pc >= plan->start + plan->changed)
 		return pc;
@@ -235,9 +235,9 @@ static uintptr_t bypass_to(const struct tl_change *c)
 	const struct tl_patch *p = c->patch;
 	uintptr_t to;
 
-	if (!p || p->plan.start != c->addr || p->plan.rung == TL_RUNG_TRAP)
+	if (!p || p->plan->start != c->addr || p->plan->rung == TL_RUNG_TRAP)
 		return 0;
-	to = tl_arch_ip_to_detour(&p->plan, &tl_core.env, p->detour->at, c->addr);
+	to = tl_arch_ip_to_detour(p->plan, &tl_core.env, p->detour->at, c->addr);
 	return to == c->addr ? 0 : to;
 }
 

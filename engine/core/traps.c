@@ -12,7 +12,7 @@ static struct tl_patch *old_trap_at(const struct tl_batch *b, uintptr_t addr)
 	struct tl_patch *p;
 
 	for (p = b->old; p; p = p->next)
-		if (p->plan.rung == TL_RUNG_TRAP && p->plan.start == addr)
+		if (p->plan->rung == TL_RUNG_TRAP && p->plan->start == addr)
 			return p;
 	return NULL;
 }
@@ -23,14 +23,14 @@ void tl_traps_undo(struct tl_batch *b, const struct tl_patch *end)
 	struct tl_patch *p, *old;
 
 	for (p = b->fresh; p != end; p = p->next) {
-		if (p->plan.rung != TL_RUNG_TRAP)
+		if (p->plan->rung != TL_RUNG_TRAP)
 			continue;
-		old = old_trap_at(b, p->plan.start);
+		old = old_trap_at(b, p->plan->start);
 		if (old)
 			tl_os_trap_add(
-				p->plan.start, old->detour->at); /* is in the table: cannot fail */
+				p->plan->start, old->detour->at); /* is in the table: cannot fail */
 		else
-			tl_os_trap_remove(p->plan.start);
+			tl_os_trap_remove(p->plan->start);
 	}
 }
 
@@ -40,9 +40,9 @@ int tl_traps_add(struct tl_batch *b)
 	int ret;
 
 	for (p = b->fresh; p; p = p->next) {
-		if (p->plan.rung != TL_RUNG_TRAP)
+		if (p->plan->rung != TL_RUNG_TRAP)
 			continue;
-		ret = tl_os_trap_add(p->plan.start, p->detour->at);
+		ret = tl_os_trap_add(p->plan->start, p->detour->at);
 		if (ret) {
 			tl_traps_undo(b, p);
 			return ret;
@@ -56,11 +56,11 @@ static struct tl_patch *window_over(const struct tl_patch *old)
 {
 	struct tl_patch *p;
 
-	if (old->plan.rung != TL_RUNG_TRAP)
+	if (old->plan->rung != TL_RUNG_TRAP)
 		return NULL;
-	p = tl_patch_at(old->plan.start);
-	return p && p->plan.rung == TL_RUNG_WINDOW &&
-			       tl_plan_inside(&p->plan, old->plan.start + old->plan.len)
+	p = tl_patch_at(old->plan->start);
+	return p && p->plan->rung == TL_RUNG_WINDOW &&
+			       tl_plan_inside(p->plan, old->plan->start + old->plan->len)
 		       ? p
 		       : NULL;
 }
@@ -71,7 +71,7 @@ void tl_traps_lead_back(struct tl_batch *b)
 
 	for (p = b->old; p; p = p->next)
 		if ((w = window_over(p))) {
-			tl_os_trap_add(p->plan.start, p->detour->at);
+			tl_os_trap_add(p->plan->start, p->detour->at);
 			w->entered = true;
 		}
 }
@@ -99,10 +99,10 @@ int tl_traps_lead_in(struct tl_batch *b)
 
 		if (!(w = window_over(p)))
 			continue;
-		in = tl_arch_ip_to_detour(&w->plan, &tl_core.env, w->detour->at, p->plan.start);
+		in = tl_arch_ip_to_detour(w->plan, &tl_core.env, w->detour->at, p->plan->start);
 		if (!in)
 			goto back;
-		tl_os_trap_add(p->plan.start, in);
+		tl_os_trap_add(p->plan->start, in);
 		w->entered = true;
 	}
 	for (p = b->old; p; p = p->next)

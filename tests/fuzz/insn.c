@@ -2,7 +2,8 @@
 /*
  * The x86 decoder: the first byte picks the mode, the rest is code. What has
  * to hold for any bytes: fields lie inside of the instruction, nothing behind
- * it matters, one byte less is not enough.
+ * it matters, one byte less is not enough, and the short way to its length
+ * agrees.
  */
 #include "../../engine/insn/x86/insn.h"
 #include "fuzz.h"
@@ -20,6 +21,20 @@ static void fields_inside(const struct tl_insn *i)
 	(void)tl_insn_gp_used(i);
 }
 
+static void plain_agrees(const uint8_t *data, size_t size)
+{
+	uint8_t code[TL_INSN_MAX] = {0};
+	struct tl_insn insn;
+	int len;
+
+	memcpy(code, data, size < sizeof(code) ? size : sizeof(code));
+	len = (int)tl_insn_plain(code);
+	if (!len)
+		return;
+	must(tl_insn_decode(&insn, code, sizeof(code), TL_INSN_64) == len);
+	must(insn.flow == TL_FLOW_NEXT && !tl_insn_is_padding(&insn));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	enum tl_insn_mode mode;
@@ -29,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
+	plain_agrees(data + 1, size - 1);
 	mode = data[0] & 1 ? TL_INSN_64 : TL_INSN_32;
 	len = tl_insn_decode(&insn, data + 1, size - 1, mode);
 	if (!len)

@@ -232,6 +232,41 @@ static void insn_targets(void)
 	CHECK(tl_insn_rip_operand(&insn, 0x1000) == 0x1017);
 }
 
+/* What tl_insn_plain() says of it is what the full decoder says, and there is nothing to be noted. */
+static bool plain_agrees(const uint8_t *code)
+{
+	unsigned len = tl_insn_plain(code);
+	struct tl_insn insn;
+
+	return !len || (tl_insn_decode(&insn, code, TL_INSN_MAX, TL_INSN_64) == (int)len &&
+			       insn.flow == TL_FLOW_NEXT && !tl_insn_is_padding(&insn) &&
+			       !(insn.map == 0 && insn.opcode == 0xfd));
+}
+
+/* Every opcode of the first two maps with every ModRM, and all that a SIB changes. */
+static void insn_plain(void)
+{
+	static const uint8_t rex[] = {0, 0x40, 0x41, 0x48, 0x4f}, sib[] = {0x24, 0x25, 0xe4, 0x65};
+	const unsigned opcodes = 512, modrms = 256;
+	unsigned plain = 0;
+
+	for (unsigned n = 0; n < opcodes * modrms * sizeof(rex) * sizeof(sib); n++) {
+		unsigned op = n / modrms % opcodes, which = n / (opcodes * modrms), at = 0;
+		uint8_t code[TL_INSN_MAX] = {0};
+
+		if (rex[which % sizeof(rex)])
+			code[at++] = rex[which % sizeof(rex)];
+		if (op >= 256)
+			code[at++] = 0x0f;
+		code[at++] = (uint8_t)op;
+		code[at++] = (uint8_t)(n % modrms);
+		code[at] = sib[which / sizeof(rex)];
+		CHECK(plain_agrees(code));
+		plain += tl_insn_plain(code) != 0;
+	}
+	CHECK(plain > opcodes * modrms * sizeof(rex) * sizeof(sib) / 2);
+}
+
 int main(int argc, char **argv)
 {
 	int bad = 0;
@@ -247,6 +282,7 @@ int main(int argc, char **argv)
 	RUN(insn_cut_short);
 	RUN(insn_fifteen_bytes);
 	RUN(insn_targets);
+	RUN(insn_plain);
 	for (int n = 1; n < argc; n++)
 		report(argv[n]);
 	return UNIT_RESULT();

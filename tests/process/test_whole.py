@@ -20,7 +20,7 @@ def check(ctx, work, least):
     out = os.path.join(ctx.tmp, 'script.out')
     path = script_file(ctx, EVERYTHING % (work.program, work.library))
     env = dict(work.env, **environment(ctx))
-    r = ctx.run([ctx.bin('trapless'), '-v', '-o', out, '-c', work.command, path], env=env, timeout=800 if ctx.long else 100)
+    r = ctx.run([ctx.bin('trapless'), '-v', '-o', out, '-c', work.command, path], env=env, timeout=100)
     check_alike(ctx, work, r)
     hits = int(open(out).read())
     assert hits >= least, (hits, r.stderr[-1500:])

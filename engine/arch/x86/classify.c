@@ -15,6 +15,8 @@ static void set_bit(uint8_t *map, size_t n)
 	map[n / 8] |= (uint8_t)(1 << (n % 8));
 }
 
+/* --- parts --------------------------------------------------------------- */
+
 static bool inside(const struct tl_code *code, uintptr_t addr)
 {
 	return addr - code->start < code->size + code->after;
@@ -42,6 +44,46 @@ bool x86_is_target(const struct tl_code *code, uintptr_t addr)
 	return code && bit(code->target, addr - code->start);
 }
 
+/* --- decoding ------------------------------------------------------------ */
+
+/*
+ * The same instructions stand everywhere, and one that is probed is asked for
+ * again and again: what they decoded to is kept. Engine lock.
+ */
+enum { KNOWN = 128 };
+static struct tl_insn known[KNOWN];
+
+static uint64_t word_at(const uint8_t *p)
+{
+	uint64_t v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* Does the text at p begin with it? */
+static bool stands_at(const struct tl_insn *i, const uint8_t *p)
+{
+	unsigned rest = i->len < 8 ? 8u - i->len : 0, last = TL_INSN_MAX - i->len;
+
+	if (!i->len || (word_at(p) ^ word_at(i->bytes)) << 8 * rest)
+		return false;
+	return rest || !((word_at(p + 7) ^ word_at(i->bytes + 7)) << 8 * last);
+}
+
+/* TL_INSN_MAX bytes may be read. */
+static bool decode(struct tl_insn *i, const uint8_t *p)
+{
+	struct tl_insn *k = &known[(p[0] + 3u * p[1] + 7u * p[2]) % KNOWN];
+
+	if (!stands_at(k, p) && !tl_insn_decode(k, p, TL_INSN_MAX, TL_INSN_64)) {
+		k->len = 0;
+		return false;
+	}
+	*i = *k;
+	return true;
+}
+
 bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i)
 {
 	size_t off, all;
@@ -52,9 +94,10 @@ bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i
 	off = addr - code->start;
 	all = code->size + code->after;
 	/* There is slack behind the text: the decoder is quicker where it need not look out for the end. */
-	return tl_insn_decode(i, code->text + off, TL_INSN_MAX, TL_INSN_64) > 0 &&
-	       off + i->len <= all;
+	return decode(i, code->text + off) && off + i->len <= all;
 }
+
+/* --- the walk -------------------------------------------------------------- */
 
 unsigned x86_insn_room(const struct tl_code *code, uintptr_t addr, const struct tl_insn *i)
 {
@@ -194,16 +237,31 @@ static void mark_planted(struct tl_code *code)
 		set_bit(code->target, 1);
 }
 
+/* The length of an instruction that there is nothing to note of but where it starts; 0: look closer. */
+static unsigned plain(const struct tl_code *code, uintptr_t addr)
+{
+	unsigned len = tl_insn_plain(code->text + (addr - code->start));
+
+	return len <= code->start + code->size - addr ? len : 0;
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
 	bool pad = false, falls = true;
 	struct tl_insn i;
+	unsigned len;
 
 	clear(code);
 	if (!only_padding(code))
 		code->after = 0;
 	while (addr < end) {
+		if (!pad && (len = plain(code, addr))) {
+			set_bit(code->boundary, addr - code->start);
+			falls = true;
+			addr += len;
+			continue;
+		}
 		if (!x86_decode_at(code, addr, &i) || addr + i.len > end) {
 			code->indirect = code->port & X86_PORT_TABLE;
 			mark_pads(code, addr);

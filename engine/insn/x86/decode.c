@@ -764,3 +764,32 @@ int tl_insn_decode(struct tl_insn *insn, const void *buf, size_t max, enum tl_in
 		keep_bytes(insn, buf, max);
 	return len;
 }
+
+/* Bytes of SIB and displacement behind a ModRM that names memory, 64-bit addresses. */
+static unsigned memory_size(unsigned modrm, unsigned sib)
+{
+	unsigned mod = modrm >> 6, size = (modrm & 7) == 4, base = size ? sib & 7 : modrm & 7;
+
+	return size + (mod == 1 ? 1 : mod == 2 || base == 5 ? 4 : 0);
+}
+
+unsigned tl_insn_plain(const uint8_t *p)
+{
+	const struct plain *op = plain[0];
+	unsigned n = 0, wide = 0, modrm;
+
+	if ((p[0] & 0xf0) == 0x40)
+		wide = p[n++] >> 3 & 1;
+	if (p[n] == 0x0f) {
+		op = plain[1];
+		n++;
+	}
+	op += p[n++];
+	if (!(op->how & PLAIN_ALONE)) {
+		modrm = p[n++];
+		if (!((modrm < 0xc0 ? op->mem : op->reg) >> (modrm >> 3 & 7) & 1))
+			return 0;
+		n += modrm < 0xc0 ? memory_size(modrm, p[n]) : 0;
+	}
+	return n + (op->how & PLAIN_V ? 4u << wide : op->how & 15);
+}

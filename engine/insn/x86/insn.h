@@ -86,6 +86,13 @@ struct tl_insn {
 int tl_insn_decode(struct tl_insn *insn, const void *buf, size_t max, enum tl_insn_mode mode);
 
 /*
+ * The length of an instruction of 64-bit mode that is like most: control goes
+ * on behind it, it is no padding, leaves the direction flag alone, and has no
+ * prefix but REX. 0: ask tl_insn_decode(). TL_INSN_MAX bytes are read.
+ */
+unsigned tl_insn_plain(const uint8_t *p);
+
+/*
  * Target of a direct branch at `addr`; RIP-relative operand's address. In
  * 32-bit mode the caller keeps the low 32 bits, with a 66 prefix the low 16.
  */

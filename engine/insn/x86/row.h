@@ -102,6 +102,18 @@ struct head {
 	uint8_t modrm;
 };
 
+/* What of an opcode tells the length without more ado, as tl_insn_plain() reads it. */
+enum {
+	PLAIN_V =
+		0x10, /* an immediate of 8 bytes with REX.W, else 4; lower bits: of so many bytes */
+	PLAIN_ALONE = 0x20, /* there is no ModRM */
+};
+struct plain {
+	uint8_t how;
+	uint8_t mem,
+		reg; /* bit per ModRM.reg: those forms are plain, with memory, with a register */
+};
+
 extern const struct row tl_insn_rows[] __attribute__((visibility("hidden")));
 
 #endif

@@ -2,18 +2,21 @@
 /* Ordinary memory. */
 #include "process.h"
 
+#define HUGE_PAGE (2ul << 20)
+
 /*
  * What lies within reach of a program's text is kept for detours: return
  * probes by the thousand take gigabytes of addresses. So ours lies far from
  * any text, as long as the kernel follows the hint, and somewhere else in each
  * process, as our own image does.
  */
-static long map_far(size_t size, int prot, int flags)
+static long map_far(size_t size, size_t align, int prot, int flags)
 {
 	static uintptr_t used;
 	uintptr_t at = 0x200000000000 + ((uintptr_t)&used & 0xffffffff000);
 
-	at += __atomic_fetch_add(&used, size, __ATOMIC_RELAXED);
+	at += __atomic_fetch_add(&used, size + align - TL_PAGE, __ATOMIC_RELAXED);
+	at = (at + align - 1) & ~(align - 1);
 	return tl_syscall6(TL_NR_mmap, (long)at, (long)size, prot,
 		TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | flags, -1, 0);
 }
@@ -21,15 +24,20 @@ static long map_far(size_t size, int prot, int flags)
 /*
  * Kept out of core dumps, which also keeps the kernel from merging it with a
  * neighbouring thread stack: tl_os_quiet() reads stacks to their mapping's end
- * and must not meet our own notes of what it looks for.
+ * and must not meet our own notes of what it looks for. Who asks for much is
+ * going to use it: in huge pages, where there are any.
  */
 void *tl_os_alloc(size_t size)
 {
-	long ret = map_far(tl_page_up(size), TL_PROT_READ | TL_PROT_WRITE, 0);
+	bool huge = size >= HUGE_PAGE;
+	long ret = map_far(
+		tl_page_up(size), huge ? HUGE_PAGE : TL_PAGE, TL_PROT_READ | TL_PROT_WRITE, 0);
 
 	if (tl_syscall_failed(ret))
 		return NULL;
 	tl_syscall3(TL_NR_madvise, ret, (long)tl_page_up(size), TL_MADV_DONTDUMP);
+	if (huge)
+		tl_syscall3(TL_NR_madvise, ret, (long)(size & ~(HUGE_PAGE - 1)), TL_MADV_HUGEPAGE);
 	return (void *)ret;
 }
 
@@ -64,7 +72,7 @@ int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *str
 
 	if (err)
 		return err;
-	ret = map_far(count * step, TL_PROT_NONE, TL_MAP_NORESERVE);
+	ret = map_far(count * step, TL_PAGE, TL_PROT_NONE, TL_MAP_NORESERVE);
 	if (tl_syscall_failed(ret))
 		return tl_mappings_why(-TL_E_NOMEM);
 	for (i = 0; i < count; i++) {

@@ -142,7 +142,7 @@ static void traps_while_the_engine_is_held(void)
 
 static unsigned rung_of(const struct tl_probe *p)
 {
-	return p->site->patch->plan.rung;
+	return p->site->patch->plan->rung;
 }
 
 static uint8_t shared_before[64];

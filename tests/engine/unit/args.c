@@ -90,10 +90,10 @@ static void the_knob_and_the_trap_rung(void)
 	p = watching();
 	CHECK(tl_probes_optimize(false) == 0);
 	CHECK(tl_argprobe_register(&p) == 0);
-	CHECK(p.probe.site->patch->plan.rung == TL_RUNG_TRAP);
+	CHECK(p.probe.site->patch->plan->rung == TL_RUNG_TRAP);
 	CHECK(called_right() && hits == 1 && got[2] == 7);
 	CHECK(tl_probes_optimize(true) == 0);
-	CHECK(p.probe.site->patch->plan.rung != TL_RUNG_TRAP);
+	CHECK(p.probe.site->patch->plan->rung != TL_RUNG_TRAP);
 	CHECK(called_right() && hits == 2 && got[0] == 5);
 	CHECK(tl_probe_disable(&p.probe) == 0);
 	CHECK(called_right() && hits == 2);

@@ -199,7 +199,7 @@ static bool clean(void)
 
 static uint32_t rung_of(struct tl_probe *p)
 {
-	return p->site->patch->plan.rung;
+	return p->site->patch->plan->rung;
 }
 
 /* The window at 52 would cover the landing pad at 55; the one at 64 is where another part jumps into. */
@@ -214,9 +214,9 @@ static void windows_keep_clear_of_pads_and_of_other_parts_jumps(void)
 	q.addr = (void *)TEXT(67);
 	r.addr = (void *)TEXT(71);
 	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
-	CHECK(p.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	CHECK(p.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
 	CHECK(tl_probe_register(&q) == 0 && rung_of(&q) == TL_RUNG_TRAP);
-	CHECK(q.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	CHECK(q.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
 	CHECK(tl_probe_register(&r) == 0 && rung_of(&r) == TL_RUNG_WINDOW);
 	CHECK(clean());
 }
@@ -237,7 +237,7 @@ static void windows_keep_clear_of_other_parts_tables(void)
 	q.addr = (void *)TEXT(67);
 	r.addr = (void *)TEXT(72);
 	CHECK(tl_probe_register(&q) == 0 && rung_of(&q) == TL_RUNG_TRAP);
-	CHECK(q.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	CHECK(q.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
 	CHECK(tl_probe_register(&r) == 0 && rung_of(&r) == TL_RUNG_WINDOW);
 	CHECK(tl_probe_unregister(&r) == 0);
 	r.addr = (void *)TEXT(75);

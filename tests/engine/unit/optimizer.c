@@ -23,7 +23,7 @@ static struct tl_probe at(size_t off)
 
 static uint32_t rung_of(const struct tl_probe *p)
 {
-	return p->site->patch->plan.rung;
+	return p->site->patch->plan->rung;
 }
 
 static bool runs_right(void)

@@ -92,7 +92,7 @@ static bool clean(void)
 
 static uint32_t rung_of(struct tl_probe *p)
 {
-	return p->site->patch->plan.rung;
+	return p->site->patch->plan->rung;
 }
 
 static void single_instructions_under_load(void)
@@ -194,7 +194,7 @@ static void nobody_is_left_inside_a_window(void)
 			if (off == 7 || off == 9) {
 				/* In the middle of an instruction: cannot be, so it cannot be moved either. */
 				CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
-				CHECK(p.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_BUSY);
+				CHECK(p.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_BUSY);
 			} else {
 				CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
 				now = in_signal ? fake.threads[5].saved : fake.threads[5].pc;
@@ -237,7 +237,7 @@ static void a_neighbour_that_leaves_frees_the_window(void)
 	q = at(10); /* set 3: its window would cover the call */
 	CHECK(tl_probe_register(&p) == 0 && tl_probe_register(&q) == 0);
 	CHECK(rung_of(&p) == TL_RUNG_RETARGET && rung_of(&q) == TL_RUNG_TRAP);
-	CHECK(q.site->patch->plan.why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR);
+	CHECK(q.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR);
 	CHECK(tl_probe_unregister(&p) == 0);
 	CHECK(rung_of(&q) == TL_RUNG_WINDOW);
 	CHECK(tl_probe_unregister(&q) == 0 && !wrong);

@@ -37,7 +37,7 @@ static int ask(size_t off, bool returns, struct tl_refusal *out)
 
 static enum tl_rung rung_of(const struct tl_probe *p)
 {
-	return (enum tl_rung)p->site->patch->plan.rung;
+	return (enum tl_rung)p->site->patch->plan->rung;
 }
 
 static void reserved_places_are_refused_with_the_reason(void)
@@ -140,7 +140,7 @@ static void a_jump_that_covers_it_gives_way(void)
 	p = at(6);
 	p.flags = TL_PROBE_NO_TRAP;
 	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
-	CHECK(p.site->patch->plan.start + p.site->patch->plan.len > TEXT(10));
+	CHECK(p.site->patch->plan->start + p.site->patch->plan->len > TEXT(10));
 	CHECK(tl_text_reserve(&r, &who) == -TL_E_PROBED && who.probe == &p);
 	CHECK(rung_of(&p) == TL_RUNG_WINDOW);
 	CHECK(tl_probe_unregister(&p) == 0);

@@ -78,9 +78,9 @@ static bool leads(const struct tl_patch *p)
 {
 	struct tl_insn i;
 
-	return tl_insn_decode(&i, (const uint8_t *)p->plan.start, 16, TL_INSN_64) &&
+	return tl_insn_decode(&i, (const uint8_t *)p->plan->start, 16, TL_INSN_64) &&
 	       i.flow == TL_FLOW_JMP &&
-	       (uintptr_t)tl_insn_target(&i, p->plan.start) == p->detour->at &&
+	       (uintptr_t)tl_insn_target(&i, p->plan->start) == p->detour->at &&
 	       is_free(p->detour->at);
 }
 
@@ -115,8 +115,8 @@ static int outcome(uintptr_t free_lo, uintptr_t free_hi)
 		const struct tl_patch *patch = p.site->patch;
 
 		n = chain_of(patch);
-		if (patch->plan.rung != (n ? TL_RUNG_EVICT : TL_RUNG_PUN) || n > CHAIN ||
-			(n && patch->plan.why[TL_RUNG_PUN] != -TL_E_OUT_OF_REACH))
+		if (patch->plan->rung != (n ? TL_RUNG_EVICT : TL_RUNG_PUN) || n > CHAIN ||
+			(n && patch->plan->why[TL_RUNG_PUN] != -TL_E_OUT_OF_REACH))
 			n = -1;
 		ret = tl_probe_unregister(&p);
 	} else if (ret == -TL_E_OUT_OF_REACH) {
@@ -164,9 +164,9 @@ static void what_others_have_reserved_is_no_obstacle(void)
 		.pre = no_handler,
 		.func_start = TEXT + WHOLE,
 		.func_size = 6};
-	CHECK(tl_probe_register(&other) == 0 && other.site->patch->plan.rung == TL_RUNG_WHOLE);
+	CHECK(tl_probe_register(&other) == 0 && other.site->patch->plan->rung == TL_RUNG_WHOLE);
 	p = first(sizeof(shorts) - 1, TL_PROBE_NO_TRAP);
-	CHECK(tl_probe_register(&p) == 0 && p.site->patch->plan.rung == TL_RUNG_PUN);
+	CHECK(tl_probe_register(&p) == 0 && p.site->patch->plan->rung == TL_RUNG_PUN);
 	CHECK(p.site->patch->detour->at == pun && leads(p.site->patch));
 	CHECK(tl_probe_unregister(&p) == 0 && tl_probe_unregister(&other) == 0 && left_clean());
 }
@@ -179,9 +179,9 @@ static void a_neighbour_that_stays_leaves_the_trap(void)
 	CHECK(world(stays, sizeof(stays) - 1, area, area + AREA));
 	p = first(sizeof(stays) - 1, 0);
 	CHECK(tl_probe_register(&p) == 0);
-	CHECK(p.site->patch->plan.rung == TL_RUNG_TRAP);
-	CHECK(p.site->patch->plan.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
-	CHECK(p.site->patch->plan.why[TL_RUNG_EVICT] == -TL_E_NO_MOVE);
+	CHECK(p.site->patch->plan->rung == TL_RUNG_TRAP);
+	CHECK(p.site->patch->plan->why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
+	CHECK(p.site->patch->plan->why[TL_RUNG_EVICT] == -TL_E_NO_MOVE);
 	CHECK(tl_probe_unregister(&p) == 0 && left_clean());
 }
 
