@@ -14,6 +14,7 @@
 #include "guardian/guardian.h"
 #include "patching.h"
 #include "preload/preload.h"
+#include "program.h"
 #include "target.h"
 #include "words.h"
 
@@ -108,6 +109,22 @@ static void be_command(const struct options *o, int wait_fd, const sigset_t *mas
 
 extern sigset_t runner_mask; /* as we were started with */
 
+/* The kernel gives a program no rights that its tracer does not have. */
+static void warn_of_rights(const struct options *o)
+{
+	char path[512];
+
+	if (!o->no_warnings && geteuid() && program_of(o, path, sizeof(path)) &&
+		program_gains_rights(path))
+		fprintf(stderr,
+			"WARNING: %s runs without the rights that its file gives (setuid, setgid "
+			"or "
+			"capabilities), since an ordinary user traces it; next: start it alone, "
+			"and "
+			"trace it as root with -x PID\n",
+			path);
+}
+
 int target_launch(struct target *t, struct session *s, const struct options *o)
 {
 	memset(t, 0, sizeof(*t));
@@ -115,6 +132,8 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 	t->launched = true;
 	if (o->preload && preload_prepare(&preload, s, o))
 		return -1;
+	if (!o->preload)
+		warn_of_rights(o);
 	if (pipe2(go_pipe, O_CLOEXEC)) {
 		fprintf(stderr, "trapless-run: %s\n", strerror(errno));
 		return -1;

@@ -9,14 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "preload.h"
-#include "../words.h"
+#include "../program.h"
 
 enum { HEAD = 4096, SCRIPTS_MAX = 4 };
 
@@ -64,20 +61,6 @@ static bool has_loader(const char *path, const Elf64_Ehdr *e)
 	return found;
 }
 
-/* The kernel sets AT_SECURE for it, and the loader trusts no environment. */
-static bool gains_rights(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return false;
-	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
-		return true;
-	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
-		return true;
-	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
-}
-
 static int check_elf(const char *path, const struct head *h, char *why, size_t room)
 {
 	if (h->size < (ssize_t)sizeof(h->elf) || memcmp(h->elf.e_ident, ELFMAG, SELFMAG))
@@ -88,7 +71,7 @@ static int check_elf(const char *path, const struct head *h, char *why, size_t r
 	if (!has_loader(path, &h->elf))
 		return no(why, room, path, "it is linked statically and has no dynamic loader",
 			other_way);
-	if (gains_rights(path))
+	if (program_gains_rights(path)) /* AT_SECURE: the loader trusts no environment */
 		return no(why, room, path,
 			"it runs with other rights than yours (setuid, setgid or file "
 			"capabilities), and its loader ignores LD_PRELOAD",
@@ -123,36 +106,9 @@ static int check_file(const char *path, char *why, size_t room)
 	return 0;
 }
 
-/* As execvp() finds it. */
-static bool find_program(const char *name, char *buf, size_t room)
-{
-	const char *path = getenv("PATH"), *end;
-
-	if (strchr(name, '/'))
-		return snprintf(buf, room, "%s", name) < (int)room;
-	for (path = path ? path : "/bin:/usr/bin"; *path; path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		if (snprintf(buf, room, "%.*s/%s", (int)(end - path), path, name) < (int)room &&
-			!access(buf, X_OK))
-			return true;
-	}
-	return false;
-}
-
-static int check_command(const struct options *o, char *why, size_t room)
-{
-	char **argv = o->words ? o->words : words_split(o->command), path[512];
-	int ret = 0;
-
-	if (find_program(argv ? argv[0] : "/bin/sh", path, sizeof(path)))
-		ret = check_file(path, why, room);
-	if (argv != o->words)
-		free(argv);
-	return ret;
-}
-
 int preload_check(const struct module *mod, const struct options *o, char *why, size_t room)
 {
+	char path[512];
 	uint32_t i;
 
 	if (access("/proc/self/fd", X_OK)) {
@@ -166,5 +122,5 @@ int preload_check(const struct module *mod, const struct options *o, char *why, 
 			check_file(module_string(mod, mod->images[i].path), why, room))
 			return -1;
 	}
-	return check_command(o, why, room);
+	return program_of(o, path, sizeof(path)) ? check_file(path, why, room) : 0;
 }

@@ -2,6 +2,7 @@
 """Programs started by us: probes live from the first instruction, and the program as it would be without us."""
 import os
 import re
+import shutil
 
 from support import ALL, LIBC, PAIR, hits, runner, tap
 
@@ -16,6 +17,24 @@ def test_exact_and_status(ctx):
     r = launch(ctx, module, path + ' 4 500')
     assert r.returncode == 7, r
     assert 'calls 2000' in r.stdout and hits(r.stdout) == 2001, r
+
+
+def test_other_rights(ctx):
+    """A setuid program has them where root traces it; an ordinary user is told that it has not."""
+    if os.getuid():
+        ctx.skip('needs root to make a setuid program')
+    owner = 0 if ctx.user else 65534
+    path = shutil.copy('/usr/bin/id', ctx.tmp)
+    os.chown(path, owner, owner)
+    os.chmod(path, 0o4755)
+    module = tap.counter(ctx.tmp, ctx.target('count'), ['work'])
+    r = launch(ctx, module, path)
+    warned = 'WARNING: %s runs without the rights that its file gives' % path in r.stderr
+    assert (warned, 'euid=%d' % owner in r.stdout) == ((True, False) if ctx.user else (False, True)), r
+    assert 'WARNING' not in launch(ctx, module, path, ['-w']).stderr
+
+
+test_other_rights.variants = ('opt', 'nobody')
 
 
 def test_static_from_start(ctx):
