@@ -86,8 +86,8 @@ bool __wrap_tl_os_thread_same(uintptr_t key, uint32_t tid)
 
 /*
  * A handler that was left by siglongjmp, or one that a signal interrupted whose
- * own handler is on the alternate stack? Where nobody may ask the kernel, the
- * latter is assumed: the thread's probes stay silent until it is over.
+ * own handler is on the alternate stack? Where nobody answers, the latter is
+ * assumed: the thread's probes stay silent until it is over.
  */
 bool __wrap_tl_os_on_signal_stack(void)
 {

@@ -304,6 +304,9 @@ uint64_t stack_end(struct guardian *g, uint64_t sp);
 void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
 	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
 
+/* In a signal's frame. */
+enum { FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
+
 /* stop.c */
 int stop_all(struct guardian *g);
 void stop_inside(struct guardian *g);
@@ -313,6 +316,8 @@ void resume_all(struct guardian *g, bool apply);
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 void quiet_forget(struct guardian *g); /* the next one looks again */
 bool in_our_memory(struct guardian *g, uint64_t addr);
+/* Is at[0] the program counter of a signal frame, whoever made the frame's way back? What lies beyond `end` may be anything. */
+bool is_saved_pc(const uint64_t *at, const uint64_t *end);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);

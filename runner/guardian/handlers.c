@@ -5,6 +5,7 @@
  * there. agent/handler.c is the other side.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
@@ -92,16 +93,75 @@ static bool ask_stack(struct guardian *g, struct thread *t, uint64_t at, void *a
 	       target_read(g, t->tgid, at, s, sizeof(*s)) == sizeof(*s);
 }
 
+struct frames_of {
+	struct guardian *g;
+	struct thread *t;
+	uint64_t sp;
+	bool alternate;
+};
+
+/* As the kernel writes it, from where the handler returns to. */
+struct signal_frame {
+	uint64_t way_back, flags, link;
+	stack_t alternate;
+	uint64_t regs[16];
+	uint64_t pc[3]; /* and flags, and segments */
+};
+
+_Static_assert(offsetof(struct signal_frame, pc) == FRAME_PC, "both are the kernel's");
+
+static bool is_frame(const struct signal_frame *f)
+{
+	const uint64_t flags = 0xff, segments = 0x002b000000000033;
+	const int autodisarm = INT_MIN;
+
+	return !(f->flags & ~flags) && f->pc[2] == segments && is_saved_pc(f->pc, f->pc + 3) &&
+	       !(f->alternate.ss_flags & ~(SS_ONSTACK | SS_DISABLE | autodisarm));
+}
+
+/* Each signal's frame tells where the alternate stack is. */
+static void look_for_alternate(void *arg, uint64_t at, const uint64_t *words, size_t n)
+{
+	struct frames_of *o = arg;
+	struct signal_frame f;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (is_saved_pc(words + i, words + n) &&
+			target_read(o->g, o->t->tgid, at + i * 8 - FRAME_PC, &f, sizeof(f)) ==
+				sizeof(f) &&
+			is_frame(&f))
+			o->alternate |= o->sp - (uint64_t)(uintptr_t)f.alternate.ss_sp <
+					f.alternate.ss_size;
+	}
+}
+
+/* Where it may not be made to call: nobody is on the alternate stack whose frames do not say so. */
+static bool is_plain_by_frames(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	struct frames_of f = {.g = g, .t = t};
+
+	if (regs_get(t->tid, &regs) || maps_read(g) || !stack_end(g, regs.rsp))
+		return false;
+	f.sp = regs.rsp;
+	stack_words(g, t, f.sp, look_for_alternate, &f);
+	return !f.alternate;
+}
+
 /* For a thread that must not ask the kernel by itself. */
 static uint64_t about_stack(struct guardian *g, struct thread *t)
 {
 	stack_t s;
+	bool plain;
 
 	if (!is_filtered(t->tid))
 		return TL_ANSWER_ASK_KERNEL;
-	return calls_aside(g, t, ask_stack, &s) && !(s.ss_flags & SS_ONSTACK)
-		       ? TL_ANSWER_PLAIN_STACK
-		       : 0;
+	if (calls_aside(g, t, ask_stack, &s))
+		plain = !(s.ss_flags & SS_ONSTACK);
+	else
+		plain = !t->dead && is_plain_by_frames(g, t);
+	return plain ? TL_ANSWER_PLAIN_STACK : 0;
 }
 
 /* true: t stood at the agent's question, and has its answer. */

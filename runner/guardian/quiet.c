@@ -87,11 +87,8 @@ struct looked_at {
 	bool interrupted; /* a signal handler runs there that has interrupted code of ours */
 };
 
-/*
- * Is at[0] the program counter of a signal frame? Flags and segments follow it, whoever made the frame's way back. What
- * lies beyond `end` may be anything.
- */
-static bool is_saved_pc(const uint64_t *at, const uint64_t *end)
+/* Flags and segments follow it. */
+bool is_saved_pc(const uint64_t *at, const uint64_t *end)
 {
 	const uint64_t always = 1 << 1, never = ~0x3f7fd7ull, user = 3;
 

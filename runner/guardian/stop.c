@@ -9,8 +9,6 @@
 
 #include "guardian.h"
 
-enum { FRAME_PC = 8 + 40 + 16 * 8, FRAME_SP = 8 + 40 + 15 * 8 };
-
 static struct user_regs_struct *found_regs; /* of stopped threads, by order in stopped[] */
 static pid_t *stopped;
 static size_t nstopped;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """siglongjmp out of a signal that interrupted a handler: the next hits of that thread are seen."""
-from support import PAIR, attach, hits, start, tap
+from support import ALL, PAIR, attach, hits, start, tap
 
 ROUNDS, CALLS = 20, 100
 SOURCE = tap.COUNT + '''
@@ -45,4 +45,19 @@ def test_jailed(ctx):
     assert seen(ctx, 'jailed') == ROUNDS * CALLS
 
 
-test_free.variants = test_jailed.variants = PAIR
+def test_jailed_later(ctx):
+    """... or, where it may not even make one, by the frames of signals on that thread's stack."""
+    assert seen(ctx, 'later') == ROUNDS * CALLS
+
+
+def test_alternate(ctx):
+    """A signal's own stack may lie above: hits on it are inside the handler all the same, and missed."""
+    assert seen(ctx, 'free', 'alternate') == ROUNDS * CALLS
+
+
+def test_alternate_jailed_later(ctx):
+    assert seen(ctx, 'later', 'alternate') == ROUNDS * CALLS
+
+
+test_free.variants = test_jailed.variants = test_alternate.variants = PAIR
+test_jailed_later.variants = test_alternate_jailed_later.variants = ALL

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outjump ROUNDS [jailed]: work() is to be probed by a handler that does not
- * end before *flag is set. Signals set it, and leave by siglongjmp. Then
- * plain() is called 100 times. `jailed` forbids itself most system calls,
- * sigaltstack() among them, at the price of its life. Status 7.
+ * outjump ROUNDS [jailed|later] [alternate]: work() is to be probed by a
+ * handler that does not end before *flag is set. Signals set it, and leave by
+ * siglongjmp. Then plain() is called 100 times. `jailed` forbids itself most
+ * system calls, sigaltstack() among them, at the price of its life; `later`:
+ * not before it is told to go. `alternate`: signals come on a stack of their
+ * own, above the probed calls, and call nested() there. Status 7.
  */
 #define _GNU_SOURCE
 #include <linux/filter.h>
@@ -13,6 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -22,6 +25,8 @@ enum { CALLS = 100 };
 
 static sigjmp_buf out;
 static volatile sig_atomic_t flag, inside;
+static volatile long sum;
+static int alternate;
 
 __attribute__((noinline)) long work(volatile sig_atomic_t *until)
 {
@@ -35,11 +40,19 @@ __attribute__((noinline)) long plain(long a)
 	return a + 1;
 }
 
+__attribute__((noinline)) long nested(long a)
+{
+	__asm__ volatile("" ::: "memory");
+	return a + 2;
+}
+
 static void on_alarm(int sig)
 {
 	(void)sig;
 	if (!inside)
 		return;
+	if (alternate)
+		sum += nested(1);
 	flag = 1;
 	siglongjmp(out, 1);
 }
@@ -70,17 +83,24 @@ int main(int argc, char **argv)
 	const struct itimerval often = {{0, 5000}, {0, 5000}};
 	int rounds = atoi(argv[1]), i;
 	volatile int left = 0, round;
-	volatile long sum = 0;
-	char byte;
+	const char *jail = argc > 2 ? argv[2] : "";
+	char byte, above[1 << 16];
+	const stack_t there = {.ss_sp = above, .ss_size = sizeof(above)};
+	struct sigaction a = {.sa_handler = on_alarm, .sa_flags = SA_ONSTACK};
 
-	signal(SIGALRM, on_alarm);
+	alternate = argc > 3;
+	if (alternate)
+		sigaltstack(&there, NULL);
+	sigaction(SIGALRM, &a, NULL);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	setitimer(ITIMER_REAL, &often, NULL);
-	if (argc > 2 && confine())
+	if (!strcmp(jail, "jailed") && confine())
 		return 77;
 	printf("ready\n");
 	while (read(0, &byte, 1) != 1)
 		;
+	if (!strcmp(jail, "later") && confine())
+		return 77;
 	for (round = 0; round < rounds; round++) {
 		flag = 0;
 		if (!sigsetjmp(out, 1)) {
