@@ -112,6 +112,16 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 	return tl_agent_ask(TL_SVC_QUIET, lo, hi) ? -TL_E_BUSY : 0;
 }
 
+/* The guardian remembers what it has seen from one question to the next. */
+int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
+{
+	(void)lo;
+	(void)hi;
+	(void)see;
+	(void)arg;
+	return -TL_E_LIMIT;
+}
+
 /* --- traps: the guardian leads threads on ------------------------------------- */
 
 bool tl_os_trap_may_kill(void)

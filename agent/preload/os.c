@@ -142,6 +142,10 @@ int __real_tl_os_stop_all(const struct tl_os_stop *stop);
 int __wrap_tl_os_stop_all(const struct tl_os_stop *stop);
 int __real_tl_os_quiet(uintptr_t lo, uintptr_t hi);
 int __wrap_tl_os_quiet(uintptr_t lo, uintptr_t hi);
+int __real_tl_os_seen(
+	uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
+int __wrap_tl_os_seen(
+	uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
 
 struct threads {
 	int (*fn)(void *arg, uint32_t tid);
@@ -185,6 +189,11 @@ int __wrap_tl_os_stop_all(const struct tl_os_stop *stop)
 int __wrap_tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
 	return tl_alone ? 0 : __real_tl_os_quiet(lo, hi);
+}
+
+int __wrap_tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
+{
+	return tl_alone ? 0 : __real_tl_os_seen(lo, hi, see, arg);
 }
 
 /* --- the engine's broken promises ------------------------------------------------------- */

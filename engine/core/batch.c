@@ -303,6 +303,7 @@ int tl_batch_commit(struct tl_batch *b)
 	/* Where somebody stands in the way of a window, do without that window; who cannot be stopped, without any. */
 	for (unsigned i = 0; i < COMMIT_TRIES; i++) {
 		b->blocked = b->gone = false;
+		tl_detours_look_again();
 		ret = commit_once(b);
 		if (b->gone) {
 			tl_drop_gone();

@@ -42,6 +42,17 @@ struct tl_chunk *tl_chunk_next(uintptr_t from)
 	return n ? CHUNK(n) : NULL;
 }
 
+bool tl_chunks_span(uintptr_t *lo, uintptr_t *hi)
+{
+	struct tl_node *first = tl_index_ceil(&all, 0), *last = tl_index_floor(&all, UINTPTR_MAX);
+
+	if (!first)
+		return false;
+	*lo = first->key;
+	*hi = last->key + CHUNK(last)->size;
+	return true;
+}
+
 static struct tl_chunk *chunk_new(uintptr_t lo, uintptr_t hi, size_t size, int *err)
 {
 	struct tl_chunk *c = tl_slab_get(&chunk_slab);

@@ -7,7 +7,10 @@
  */
 #include "internal.h"
 
-enum { LOOK_AT_MOST = 64 }; /* detours asked about one by one in one poll */
+enum {
+	LOOK_AT_MOST = 64, /* detours asked about one by one in one poll */
+	SEEN_MAX = 1024, /* of detours' addresses that threads hold */
+};
 
 static struct tl_index retired; /* by plan.start, several chained by ->next */
 static size_t nretired, look_from = LOOK_AT_MOST;
@@ -82,6 +85,7 @@ void tl_detour_retire(struct tl_detour *d)
 	struct tl_node *n = tl_index_find(&retired, d->plan.start);
 
 	TL_ASSERT(!d->retired);
+	tl_detours_look_again();
 	d->retired = true;
 	d->next = NULL;
 	nretired++;
@@ -155,9 +159,60 @@ static void release(struct tl_detour *d)
 	tl_detmem_put(d);
 }
 
+/* --- who is inside -------------------------------------------------------------- */
+
+/* What the threads held of all detours when they were looked at last: enough for what had been retired before. */
+static struct {
+	bool valid;
+	int result;
+	size_t n;
+	uintptr_t seen[SEEN_MAX];
+} last_look;
+
+void tl_detours_look_again(void)
+{
+	last_look.valid = false;
+}
+
+static void see(void *arg, uintptr_t addr)
+{
+	(void)arg;
+	if (!tl_chunk_at(addr))
+		return;
+	if (last_look.n < SEEN_MAX)
+		last_look.seen[last_look.n++] = addr;
+	else
+		last_look.result = -TL_E_LIMIT;
+}
+
+static void look(void)
+{
+	uintptr_t lo, hi;
+	int ret;
+
+	if (last_look.valid || !tl_chunks_span(&lo, &hi))
+		return;
+	last_look.valid = true;
+	last_look.n = 0;
+	last_look.result = 0;
+	ret = tl_os_seen(lo, hi, see, NULL);
+	last_look.result = ret ? ret : last_look.result;
+}
+
+static bool is_quiet(const struct tl_detour *d)
+{
+	look();
+	if (last_look.result == -TL_E_LIMIT)
+		return tl_os_quiet(d->at, d->at + d->size) == 0;
+	for (size_t i = 0; i < last_look.n; i++)
+		if (last_look.seen[i] - d->at < d->size)
+			return false;
+	return last_look.result == 0;
+}
+
 bool tl_detour_release(struct tl_detour *d)
 {
-	if (tl_os_quiet(d->at, d->at + d->size))
+	if (!is_quiet(d))
 		return false;
 	release(d);
 	return true;
@@ -192,41 +247,60 @@ static void note_spans(void)
 	}
 }
 
-/* One question a chunk; where somebody is in one of its blocks, a few asked singly. */
+/* Where each look is a question: one a chunk. */
+static void ask_chunks(void)
+{
+	struct tl_chunk *c;
+
+	note_spans();
+	for (c = tl_chunk_next(0); c; c = tl_chunk_next(c->at + 1))
+		c->quiet = c->lo < c->hi && tl_os_quiet(c->lo, c->hi) == 0;
+}
+
 size_t tl_detour_poll(bool force)
 {
-	unsigned looks = 0;
+	unsigned asked = 0;
 	struct tl_detour *d, *next;
-	struct tl_chunk *c;
+	bool singly;
 
 	TL_ASSERT_HELD();
 	if (!nretired || (!force && nretired < look_from))
 		return nretired;
-	note_spans();
-	for (c = tl_chunk_next(0); c; c = tl_chunk_next(c->at + 1))
-		c->quiet = c->lo < c->hi && tl_os_quiet(c->lo, c->hi) == 0;
+	tl_detours_look_again();
+	look();
+	singly = last_look.result == -TL_E_LIMIT;
+	if (singly)
+		ask_chunks();
 	for (d = next_retired(0); d; d = next) {
 		next = each_retired(d);
-		if (tl_chunk_at(d->at)->quiet ||
-			(looks++ < LOOK_AT_MOST && !tl_os_quiet(d->at, d->at + d->size)))
+		if ((singly && tl_chunk_at(d->at)->quiet) ||
+			((!singly || asked++ < LOOK_AT_MOST) && is_quiet(d)))
 			release(d);
 	}
 	look_from = nretired * 2 + LOOK_AT_MOST;
 	return nretired;
 }
 
-bool tl_detour_site_quiet(const struct tl_site *s)
+static bool site_quiet(const struct tl_site *s)
 {
 	struct tl_detour *d, *e;
 
-	if (s->patch &&
-		tl_os_quiet(s->patch->detour->at, s->patch->detour->at + s->patch->detour->size))
+	if (s->patch && !is_quiet(s->patch->detour))
 		return false;
 	for (d = next_retired(s->addr - TL_PATCH_MAX); d && d->plan.start <= s->addr;
 		d = next_retired(d->plan.start + 1))
 		for (e = d; e; e = e->next)
-			if (tl_os_quiet(e->at, e->at + e->size))
+			if (!is_quiet(e))
 				return false;
+	return true;
+}
+
+bool tl_detours_quiet(struct tl_site *const *sites, size_t n)
+{
+	tl_detours_look_again();
+	for (size_t i = 0; i < n; i++)
+		if (!site_quiet(sites[i]))
+			return false;
 	return true;
 }
 

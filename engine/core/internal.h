@@ -118,6 +118,8 @@ struct tl_chunk {
 };
 struct tl_chunk *tl_chunk_at(uintptr_t at);
 struct tl_chunk *tl_chunk_next(uintptr_t from);
+/* From the first to the last of them; false: there is none. */
+bool tl_chunks_span(uintptr_t *lo, uintptr_t *hi);
 /* A block of at least `bound` bytes for the plan; NULL and *err. */
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
 void tl_detmem_put(struct tl_detour *d);
@@ -138,8 +140,10 @@ size_t tl_detour_poll(bool force);
 bool tl_detour_release(struct tl_detour *d);
 /* May somebody inside a retired detour come back between lo and hi (both exclusive)? */
 bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi);
-/* Nobody is inside any detour, live or retired, that serves s. */
-bool tl_detour_site_quiet(const struct tl_site *s);
+/* Nobody is inside any detour, live or retired, that serves one of them. One look at all threads. */
+bool tl_detours_quiet(struct tl_site *const *sites, size_t n);
+/* What was seen of the threads is out of date. */
+void tl_detours_look_again(void);
 /* For who leaves: the place in the text of a program counter in a retired detour, 0: it has none. */
 uintptr_t tl_detour_text(uintptr_t ip);
 void tl_detour_deinit(void);

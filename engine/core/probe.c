@@ -109,10 +109,7 @@ static bool batch_quiet(void *arg)
 {
 	const struct tl_batch *b = arg;
 
-	for (size_t i = 0; i < b->nsites; i++)
-		if (!tl_detour_site_quiet(b->sites[i]))
-			return false;
-	return true;
+	return tl_detours_quiet(b->sites, b->nsites);
 }
 
 static int refresh(struct tl_batch *b, struct tl_probe **probes, size_t n)

@@ -96,6 +96,13 @@ int tl_os_stop_all(const struct tl_os_stop *stop);
  * 0: nobody (sure). -TL_E_BUSY: somebody, or it cannot be known now.
  */
 int tl_os_quiet(uintptr_t lo, uintptr_t hi);
+/*
+ * For many such questions at once: every address in [lo, hi) that any thread
+ * stands at or holds on its stack, in no order. see() runs while everyone is
+ * stopped. -TL_E_BUSY: it cannot be known now. -TL_E_LIMIT: this home answers
+ * tl_os_quiet() only, and asking often costs it little.
+ */
+int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
 
 /* Can a passing breakpoint be hit here by a thread with the trap signal blocked? false only when that is excluded. */
 bool tl_os_trap_may_kill(void);

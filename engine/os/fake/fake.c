@@ -279,22 +279,36 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 	return 0;
 }
 
-static bool inside(uintptr_t addr, uintptr_t lo, uintptr_t hi)
+int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
 {
-	return addr >= lo && addr < hi;
+	note(FAKE_QUIET, lo, hi - lo);
+	if (fake.blind)
+		return -TL_E_LIMIT;
+	for (unsigned i = 0; i < FAKE_THREADS; i++) {
+		const struct fake_thread *t = &fake.threads[i];
+		const uintptr_t held[] = {t->pc, t->saved, t->holds};
+
+		for (unsigned n = 0; t->used && n < sizeof(held) / sizeof(held[0]); n++)
+			if (held[n] >= lo && held[n] < hi)
+				see(arg, held[n]);
+	}
+	return 0;
+}
+
+static void any_at_all(void *arg, uintptr_t addr)
+{
+	(void)addr;
+	*(bool *)arg = true;
 }
 
 int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
-	note(FAKE_QUIET, lo, hi - lo);
-	for (unsigned i = 0; i < FAKE_THREADS; i++) {
-		const struct fake_thread *t = &fake.threads[i];
+	bool any = false, blind = fake.blind;
 
-		if (t->used && (inside(t->pc, lo, hi) || inside(t->saved, lo, hi) ||
-				       inside(t->holds, lo, hi)))
-			return -TL_E_BUSY;
-	}
-	return 0;
+	fake.blind = false;
+	tl_os_seen(lo, hi, any_at_all, &any);
+	fake.blind = blind;
+	return any ? -TL_E_BUSY : 0;
 }
 
 bool tl_os_trap_may_kill(void)

@@ -50,6 +50,7 @@ struct fake {
 	unsigned fail_alloc; /* fail this allocation, counted from 1; 0: none */
 	bool fail_text, fail_sync; /* text cannot be opened, memory cannot be synchronized */
 	bool trap_may_kill, trap_forbidden, no_spin, on_signal_stack, read_anything, no_stop;
+	bool blind; /* tl_os_seen() is not to be had */
 	uintptr_t reserved_lo, reserved_hi; /* text that others change */
 	void (*on_pause)(void); /* others run while the engine waits */
 	void (*on_event)(enum fake_event what); /* after each event: look at the text */

@@ -17,6 +17,8 @@ struct look {
 	bool (*word)(const struct look *look, uintptr_t word); /* false: in the way */
 	const struct tl_os_stop *stop;
 	uintptr_t lo, hi;
+	void (*see)(void *arg, uintptr_t addr);
+	void *arg;
 };
 
 static bool stack_is_clear(const struct look *look, const struct task_struct *t)
@@ -73,14 +75,29 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 	return run(&look);
 }
 
-static bool lies_outside(const struct look *look, uintptr_t word)
+static bool see_word(const struct look *look, uintptr_t word)
 {
-	return word < look->lo || word >= look->hi;
+	if (word >= look->lo && word < look->hi)
+		look->see(look->arg, word);
+	return true;
+}
+
+int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
+{
+	struct look look = {.word = see_word, .lo = lo, .hi = hi, .see = see, .arg = arg};
+
+	return run(&look);
+}
+
+static void note(void *arg, uintptr_t addr)
+{
+	*(bool *)arg = true;
 }
 
 int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
-	struct look look = {.word = lies_outside, .lo = lo, .hi = hi};
+	bool any = false;
+	int ret = tl_os_seen(lo, hi, note, &any);
 
-	return run(&look);
+	return any ? -TL_E_BUSY : ret;
 }

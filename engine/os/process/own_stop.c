@@ -339,7 +339,6 @@ struct walk {
 	bool (*word)(struct walk *w, uint64_t *at); /* false: enough seen */
 	bool (*frame)(struct walk *w, struct tl_sigcontext *mc);
 	void *arg;
-	uintptr_t lo, hi;
 	uintptr_t
 		key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
 	bool bad;
@@ -463,36 +462,21 @@ int tl_os_stop_all(const struct tl_os_stop *st)
 
 /* --- is anybody there? ------------------------------------------------------------ */
 
-static bool outside(const struct walk *w, uint64_t v)
+struct look {
+	uintptr_t lo, hi;
+	void (*see)(void *arg, uintptr_t addr);
+	void *arg;
+};
+
+static void see(const struct look *l, uint64_t v)
 {
-	return v < w->lo || v >= w->hi;
+	if (v >= l->lo && v < l->hi)
+		l->see(l->arg, (uintptr_t)v);
 }
 
-READS_STACKS static bool word_outside(struct walk *w, uint64_t *at)
+READS_STACKS static bool see_word(struct walk *w, uint64_t *at)
 {
-	return outside(w, *at);
-}
-
-static bool registers_outside(const struct walk *w, const struct tl_sigcontext *mc)
-{
-	const uint64_t *r = &mc->r8;
-
-	for (; r <= &mc->ip; r++) {
-		if (!outside(w, *r))
-			return false;
-	}
-	return true;
-}
-
-static bool clear_of(const struct slot *s, uintptr_t lo, uintptr_t hi)
-{
-	struct walk w = {.word = word_outside, .lo = lo, .hi = hi, .key = s->key};
-
-	if (state_of(s) == PARKED)
-		return registers_outside(&w, &s->uc->mc) &&
-		       walk_thread(&w, s->uc->mc.sp, tl_own_guard(s->key));
-	if (state_of(s) == ASLEEP)
-		return outside(&w, s->sleep.pc) && walk_thread(&w, s->sleep.sp, 0);
+	see(w->arg, *at);
 	return true;
 }
 
@@ -500,17 +484,49 @@ static bool clear_of(const struct slot *s, uintptr_t lo, uintptr_t hi)
  * Threads asleep in the kernel are left alone: nothing leads to the range any
  * more, so whatever they do now, no new reference can appear on their stacks.
  */
-int tl_os_quiet(uintptr_t lo, uintptr_t hi)
+static bool look_at(const struct slot *s, struct look *l)
 {
+	struct walk w = {.word = see_word, .arg = l, .key = s->key};
+
+	if (state_of(s) == PARKED) {
+		const struct tl_sigcontext *mc = &s->uc->mc;
+
+		for (const uint64_t *r = &mc->r8; r <= &mc->ip; r++)
+			see(l, *r);
+		return walk_thread(&w, mc->sp, tl_own_guard(s->key));
+	}
+	if (state_of(s) != ASLEEP)
+		return true;
+	see(l, s->sleep.pc);
+	return walk_thread(&w, s->sleep.sp, 0);
+}
+
+int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t addr), void *arg)
+{
+	struct look l = {lo, hi, fn, arg};
 	uint32_t round, i;
 	int ret = stop_all(true, &round);
 
 	if (ret)
 		return ret;
 	for (i = 0; !ret && i < nslots; i++) {
-		if (!clear_of(&slots[i], lo, hi))
+		if (!look_at(&slots[i], &l))
 			ret = -TL_E_BUSY;
 	}
 	release(round);
 	return ret;
+}
+
+static void note(void *arg, uintptr_t addr)
+{
+	(void)addr;
+	*(bool *)arg = true;
+}
+
+int tl_os_quiet(uintptr_t lo, uintptr_t hi)
+{
+	bool any = false;
+	int ret = tl_os_seen(lo, hi, note, &any);
+
+	return any ? -TL_E_BUSY : ret;
 }

@@ -264,23 +264,27 @@ static void a_thread_inside_an_old_detour_keeps_the_window_away(void)
 	CHECK(clean());
 }
 
-static void a_detour_in_use_is_kept(void)
+/* Two retired ones: asked for both at once, or for the chunk and then for each. */
+static void one_of_two_is_kept(bool blind, unsigned questions)
 {
-	struct tl_probe p;
+	struct tl_probe p, q, *both[2] = {&p, &q};
 	uintptr_t old;
 	size_t live;
 
 	program();
+	fake.blind = blind;
 	p = at(0);
-	CHECK(tl_probe_register(&p) == 0);
+	q = at(20);
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
 	old = p.site->patch->detour->at;
 	parked(0, 0);
 	fake.threads[5].holds = old + 3; /* a return address on its stack */
-	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	fake.nlog = 0;
 	tl_os_lock();
 	live = tl_detour_poll(true);
 	tl_os_unlock();
-	CHECK(live == 1);
+	CHECK(live == 1 && fake_count(FAKE_QUIET) == questions);
 	drain();
 	for (unsigned n = 0; n < CPUS; n++)
 		fake.threads[n].used = false;
@@ -288,6 +292,14 @@ static void a_detour_in_use_is_kept(void)
 	CHECK(fake.code_used && fake.up); /* stays until it has left */
 	fake.threads[5].used = false;
 	CHECK(clean());
+}
+
+static void a_detour_in_use_is_kept(void)
+{
+	one_of_two_is_kept(false, 1);
+	if (unit_why)
+		return;
+	one_of_two_is_kept(true, 1 + 1 + 2); /* a look is tried first */
 }
 
 /* --- the order of steps ----------------------------------------------------- */
