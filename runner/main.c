@@ -190,7 +190,9 @@ static void leave_all(void)
 	for (i = 0; i < ntargets; i++) {
 		while (!targets[i].done && target_hear(&targets[i], &opt, true))
 			;
-		if (!targets[i].kept) /* else it stays behind until its memory can be given back */
+		if (targets[i].guardian > 0 &&
+			!targets[i]
+				 .kept) /* else it stays behind, for memory still in use or other sessions */
 			waitpid(targets[i].guardian, NULL, 0);
 	}
 }

@@ -12,10 +12,11 @@ enum message_kind {
 	MSG_NOTE, /* text for -v */
 	MSG_EXPLAIN, /* a line about a probe */
 	MSG_WARN, /* text for the user */
+	MSG_TAKEN, /* another session's guardian traces the target: number = its pid, text: as of MSG_FAILED */
 	MSG_GONE, /* the target has ended, or runs another program */
 	MSG_COUNTS, /* the closing figures */
 	MSG_TUNED, /* answers MSG_TUNE; text: why not */
-	MSG_DONE, /* detached; number: pieces of memory that had to stay */
+	MSG_DONE, /* the session has left; number != 0: the guardian stays, for memory still in use or other sessions */
 	/* runner to guardian */
 	MSG_LEAVE, /* disarm, clean up, detach */
 	MSG_TUNE, /* make the probes as struct tuning wants them, and tell how they stand */

@@ -103,7 +103,7 @@ static void make_symbols(struct session *s)
 	s->symbols.strings_size = s->mod->strings_size;
 	s->symbols.symbols = s->mod->symbols;
 	s->symbols.nsymbols = s->mod->nsymbols;
-	s->symbols.images = s->images;
+	s->symbols.images = s->board.images;
 	s->symbols.nimages = s->mod->nimages;
 }
 
@@ -115,11 +115,6 @@ static uint32_t blocks_for(const struct tl_tap_options *o)
 	while (n > 16 && (tl_session_layout(o, n, &l) || l.size > MEMORY_MAX))
 		n /= 2;
 	return n;
-}
-
-static void *shared(size_t size)
-{
-	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
 /* The memory that handlers work on, ours and the targets'. NULL with why. */
@@ -137,14 +132,9 @@ static void *make_memory(struct session *s)
 		return NULL;
 	}
 	s->size = layout.size;
-	s->fd = memfd_create("trapless", MFD_CLOEXEC);
-	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size)) {
+	mem = memory_make(s->size, &s->fd);
+	if (!mem) {
 		fail(s, "cannot make session memory");
-		return NULL;
-	}
-	mem = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-	if (mem == MAP_FAILED) {
-		fail(s, "cannot map session memory");
 		return NULL;
 	}
 	tl_session_init(mem, &layout);
@@ -185,11 +175,7 @@ int session_create(struct session *s, const struct module *mod)
 	if (!mem)
 		return -1;
 	s->envs = calloc(mod->nprobes + 1, sizeof(*s->envs));
-	s->images = shared((mod->nimages + 1) * sizeof(*s->images));
-	s->state = shared(mod->nprobes + 1);
-	s->tuning = shared(sizeof(*s->tuning) + mod->nprobes * sizeof(s->tuning->off[0]));
-	if (!s->envs || s->images == MAP_FAILED || s->state == MAP_FAILED ||
-		s->tuning == MAP_FAILED)
+	if (!s->envs || board_make(&s->board, mod))
 		return fail(s, "cannot start the session");
 	if (make_view(s, mem))
 		return -1;
@@ -197,13 +183,6 @@ int session_create(struct session *s, const struct module *mod)
 	if (map_module(s))
 		return -1;
 	return drain_start(s);
-}
-
-struct standing *session_standing(const struct session *s)
-{
-	struct standing *st = shared(sizeof(*st) + s->mod->nprobes * sizeof(st->probe[0]));
-
-	return st == MAP_FAILED ? NULL : st;
 }
 
 /* --- clock --------------------------------------------------------------------------- */
@@ -270,7 +249,7 @@ void session_run_one(struct session *s, uint32_t i)
 	struct tl_probe probe = {.data = &s->envs[i]};
 	tl_pre_fn fn;
 
-	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER || s->tuning->off[i])
+	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER || s->board.tuning->off[i])
 		return;
 	fn = (tl_pre_fn)(uintptr_t)(s->code + p->handler);
 	fn(&probe, NULL, NULL);

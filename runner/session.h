@@ -10,14 +10,9 @@
 #include "../agent/symbols.h"
 #include "../runtime/session.h"
 #include "module.h"
+#include "tell/board.h"
 
 struct options;
-
-/* What the user wants, while the session runs. Shared with the guardians. */
-struct tuning {
-	bool unoptimized; /* every probe on the trap rung */
-	bool off[]; /* by probe */
-};
 
 /* How the probes of one target stand; its guardian's, shared. */
 struct standing {
@@ -40,9 +35,7 @@ struct session {
 	uint8_t *code; /* the module, mapped here too */
 	struct tl_env *envs; /* one a probe */
 	struct tl_symbols symbols;
-	struct tl_symbol_image *images; /* shared with the guardian */
-	uint8_t *state; /* enum probe_state by probe number; shared with the guardians */
-	struct tuning *tuning;
+	struct board board;
 	pid_t target; /* memory reads of handlers that run here */
 	struct tl_reader reader;
 	FILE *out;
@@ -54,8 +47,6 @@ struct session {
 };
 
 int session_create(struct session *s, const struct module *mod); /* 0 or -1 with why */
-struct standing *session_standing(
-	const struct session *s); /* for another target; NULL: no memory */
 void session_live(struct session *s, bool on);
 bool session_wants_exit(const struct session *s);
 /* Run all probes of a kind (begin, end, error) in order of their numbers. */

@@ -8,7 +8,7 @@ enum { A_FEW = 12 };
 
 static bool was_mapped(const struct session *s, uint32_t image)
 {
-	return image < s->mod->nimages && s->images[image].hi;
+	return image < s->mod->nimages && s->board.images[image].hi;
 }
 
 /* The file for want of which a probe stands nowhere; TL_NONE: it does. */
@@ -18,7 +18,7 @@ static uint32_t missing_image(const struct session *s, uint32_t probe)
 
 	if ((p->kind != TL_TAP_SITE && p->kind != TL_TAP_RETURN) ||
 		p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
-		s->state[probe] != PROBE_NEVER_ARMED)
+		s->board.states[probe] != PROBE_NEVER_ARMED)
 		return TL_NONE;
 	return p->process != TL_NONE && !was_mapped(s, p->process) ? p->process : p->image;
 }
@@ -47,7 +47,7 @@ static bool never_hit(const struct session *s, uint32_t probe)
 	const struct tl_tap_probe *p = &s->mod->probes[probe];
 
 	return (p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN) &&
-	       s->state[probe] == PROBE_ARMED && !tl_session_hits(&s->view, probe);
+	       s->board.states[probe] == PROBE_ARMED && !tl_session_hits(&s->view, probe);
 }
 
 /* Of those that stood. */
@@ -62,7 +62,7 @@ void tell_never_hit(const struct session *s)
 			continue;
 		fprintf(stderr, "trapless-run: never fired: %s (%s)\n",
 			module_string(s->mod, s->mod->probes[i].point),
-			s->tuning->off[i] ? "it was disabled" : "armed, but nobody came by");
+			s->board.tuning->off[i] ? "it was disabled" : "armed, but nobody came by");
 	}
 	if (n > A_FEW)
 		fprintf(stderr, "trapless-run: never fired: %u more\n", n - A_FEW);

@@ -12,31 +12,51 @@
 #include <unistd.h>
 
 #include "guardian/guardian.h"
+#include "joining.h"
 #include "patching.h"
 #include "preload/preload.h"
+#include "proc.h"
 #include "program.h"
 #include "target.h"
 #include "words.h"
 
+/* A guardian that comes or goes is waited for. */
+enum { JOIN_EVERY_MS = 20, JOIN_TRIES = 250, PATIENCE_MS = 5000 };
+
 static int go_pipe[2] = {-1, -1};
 static struct preload preload; /* of the one program that we start */
 
+/* Memory of ours is its own copy of it. */
+static struct client *first_client(
+	struct target *t, struct session *s, const struct options *o, int sock)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (!c || teller_init(&c->tell, s->mod, &s->board, t->standing, sock))
+		return NULL;
+	c->tell.verbose = o->verbose;
+	c->tell.explain = o->explain;
+	c->mod = s->mod;
+	c->board = s->board;
+	c->ctl_fd = -1;
+	c->memory_fd = s->fd;
+	c->memory_size = s->size;
+	c->session = s->view.session;
+	c->traps_only = o->traps_only;
+	return c;
+}
+
 static void be_guardian(struct target *t, struct session *s, const struct options *o, int sock)
 {
+	struct client *first = first_client(t, s, o, sock);
 	static struct guardian g;
-	static struct client first;
 
 	g.pid = t->pid;
-	g.mem = -1;
+	g.mem = g.door = -1;
 	g.patching = patching_chosen();
 	g.heir = t->heir;
 	g.launched = t->launched && !t->heir;
-	first.mod = s->mod;
-	first.memory_fd = s->fd;
-	first.memory_size = s->size;
-	first.session = s->view.session;
-	first.traps_only = o->traps_only;
-	_exit(teller_init(&first.tell, s, o, sock, t->standing) ? 1 : guardian_run(&g, &first));
+	_exit(first ? guardian_run(&g, first) : 1);
 }
 
 static int start_guardian(struct target *t, struct session *s, const struct options *o)
@@ -44,7 +64,7 @@ static int start_guardian(struct target *t, struct session *s, const struct opti
 	int pair[2];
 
 	if (!t->standing)
-		t->standing = session_standing(s);
+		t->standing = standing_make(s->mod, &t->standing_fd);
 	if (!t->standing || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		fprintf(stderr, "trapless-run: cannot start a guardian: %s\n", strerror(errno));
 		return -1;
@@ -76,6 +96,43 @@ int target_attach(struct target *t, pid_t pid, struct session *s, const struct o
 	t->session = s;
 	t->pid = pid;
 	return start_guardian(t, s, o);
+}
+
+/* --- the guardian of another session ------------------------------------------------ */
+
+/* Whoever has our target comes or goes: by a guardian of our own, then. */
+static void try_again(struct target *t, const struct options *o)
+{
+	const struct timespec nap = {0, JOIN_EVERY_MS * 1000000L};
+
+	nanosleep(&nap, NULL);
+	if (++t->tries <= JOIN_TRIES && !start_guardian(t, t->session, o))
+		return;
+	fprintf(stderr, "trapless-run: %s\n", t->taken);
+	t->failed = t->done = true;
+}
+
+/* Another session's guardian has our target: it serves us, too; or it is just coming or going. */
+static void go_to(struct target *t, const struct options *o, pid_t guardian)
+{
+	close(t->sock);
+	waitpid(t->guardian, NULL, 0);
+	t->sock = guardian_join(t->session, t->pid, t->standing_fd, o);
+	t->joined = t->sock >= 0;
+	t->guardian = t->joined ? guardian : 0;
+	if (!t->joined)
+		try_again(t, o);
+}
+
+static void be_taken(struct target *t, const struct options *o, const struct message *m)
+{
+	snprintf(t->taken, sizeof(t->taken), "%.255s", m->text);
+	if (!t->heir) {
+		go_to(t, o, (pid_t)m->number);
+		return;
+	}
+	fprintf(stderr, "trapless-run: another session takes them out\n");
+	t->done = true;
 }
 
 static void be_command(const struct options *o, int wait_fd, const sigset_t *mask)
@@ -191,6 +248,9 @@ static void take(struct target *t, const struct options *o, struct message *m)
 		if (m->number || !o->no_warnings) /* a refused probe is an error */
 			fprintf(stderr, "WARNING: %s\n", m->text);
 		break;
+	case MSG_TAKEN:
+		be_taken(t, o, m);
+		break;
 	case MSG_GONE:
 		t->ended = true;
 		break;
@@ -209,12 +269,30 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	}
 }
 
+/* Of a child, or of another session's. */
+static void await_end(pid_t pid)
+{
+	const struct timespec nap = {0, 1000000};
+	int ms;
+
+	for (ms = 0; pid > 0 && !proc_ended(pid) && ms < PATIENCE_MS; ms++)
+		nanosleep(&nap, NULL);
+	waitpid(pid, NULL, WNOHANG);
+}
+
 /*
  * The other end is gone without a last word. Another guardian takes its place until the target is clean: breakpoints
  * that nobody serves kill whoever runs into them. true: that one speaks to us now.
  */
 static bool orphaned(struct target *t, const struct options *o)
 {
+	if (t->joined && !t->ready && !t->failed) { /* it was leaving */
+		close(t->sock);
+		t->sock = -1;
+		t->joined = false;
+		try_again(t, o);
+		return !t->done;
+	}
 	t->failed = true;
 	if (o->preload) {
 		fprintf(stderr,
@@ -226,7 +304,7 @@ static bool orphaned(struct target *t, const struct options *o)
 	if (!t->heir) {
 		t->heir = true;
 		close(t->sock);
-		waitpid(t->guardian, NULL, 0); /* its socket ends before its tracing does */
+		await_end(t->guardian); /* its socket ends before its tracing does */
 		fprintf(stderr,
 			"trapless-run: the guardian of process %d was killed: another one takes "
 			"the probes out\n",

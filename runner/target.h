@@ -20,6 +20,10 @@ struct target {
 	struct message counts;
 	bool counted;
 	struct standing *standing; /* shared with the guardian: as of its latest MSG_TUNED */
+	int standing_fd;
+	bool joined; /* the guardian is another session's */
+	char taken[256]; /* the target is, by whom */
+	unsigned tries; /* to join, or to find nobody there */
 	bool tuning; /* asked for that, no answer yet */
 	char why_not[256];
 	bool heir; /* its guardian was killed, and this one only cleans up */

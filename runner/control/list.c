@@ -36,12 +36,12 @@ static const char *state_of(const struct control *c, uint32_t i, const struct pr
 
 	if (p->flags & TL_TAP_PROBE_NEVER)
 		return " [NEVER]";
-	if (c->session->tuning->off[i])
+	if (c->session->board.tuning->off[i])
 		return " [DISABLED]";
 	if (!in_target(p) || !row)
 		return "";
 	if (!row->addr)
-		return c->session->state[i] == PROBE_ARMED ? " [GONE]" : " [PENDING]";
+		return c->session->board.states[i] == PROBE_ARMED ? " [GONE]" : " [PENDING]";
 	if (!row->armed)
 		return row->result ? " [REFUSED]" : " [PENDING]";
 	return row->rung != TL_RUNG_TRAP ? " [OPTIMIZED]" : "";
@@ -50,7 +50,7 @@ static const char *state_of(const struct control *c, uint32_t i, const struct pr
 static void list_place(const struct control *c, uint32_t i, const struct target *t, FILE *to)
 {
 	const struct probe_row *row = &t->standing->probe[i];
-	const bool armed = row->addr && row->armed && !c->session->tuning->off[i];
+	const bool armed = row->addr && row->armed && !c->session->board.tuning->off[i];
 
 	fprintf(to, " %-8s %-28s", armed ? rung_name(row->rung) : "-",
 		row->place[0] ? row->place : "-");
@@ -109,7 +109,7 @@ static void list_failures(const struct control *c, FILE *to)
 void list_session(const struct control *c, FILE *to)
 {
 	const struct module *mod = c->session->mod;
-	bool off = c->session->tuning->unoptimized || c->opt->traps_only;
+	bool off = c->session->board.tuning->unoptimized || c->opt->traps_only;
 
 	fprintf(to, "session %d: %s, for %.0f s, optimization %s\n", getpid(),
 		module_string(mod, mod->header->name), (now_ms() - c->since) / 1000,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../joining.h"
 #include "control.h"
 
 enum { BASE = 80 };
@@ -77,6 +78,41 @@ int place_make(struct place *p, char *why, size_t room)
 	}
 	return 0;
 }
+
+/* --- guardians -------------------------------------------------------------------- */
+
+static int name_guardian(struct sockaddr_un *a, const char *base, pid_t target)
+{
+	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
+	return snprintf(a->sun_path, sizeof(a->sun_path), "%s/target-%d", base, (int)target) <
+			       (int)sizeof(a->sun_path)
+		       ? 0
+		       : -1;
+}
+
+int place_of_guardian(struct sockaddr_un *a, pid_t target)
+{
+	char base[BASE];
+
+	own_base(base, sizeof(base));
+	return make_private(base) ? -1 : name_guardian(a, base, target);
+}
+
+/* Also where it lies when it was started without our environment. */
+int places_of_guardian(struct sockaddr_un a[PLACES_MAX], pid_t target)
+{
+	char base[PLACES_MAX][BASE];
+	int i, n = 0;
+
+	own_base(base[0], BASE);
+	snprintf(base[1], BASE, "/run/user/%u/trapless", (unsigned)geteuid());
+	snprintf(base[2], BASE, "%s%u", in_tmp, (unsigned)geteuid());
+	for (i = 0; i < PLACES_MAX; i++)
+		n += is_private(base[i], geteuid()) && !name_guardian(&a[n], base[i], target);
+	return n;
+}
+
+/* --- sessions --------------------------------------------------------------------- */
 
 /* The sessions in one directory. */
 static int each_in(

@@ -93,7 +93,7 @@ static bool switch_probes(struct control *c, bool off)
 		if (!probe_is_chosen(mod, i, c->request.pattern))
 			continue;
 		if (can_be_switched(&mod->probes[i])) {
-			c->session->tuning->off[i] = off;
+			c->session->board.tuning->off[i] = off;
 			n++;
 		} else {
 			fixed++;
@@ -112,7 +112,7 @@ static bool switch_probes(struct control *c, bool off)
 
 static bool set_optimizer(struct control *c)
 {
-	c->session->tuning->unoptimized = !c->request.on;
+	c->session->board.tuning->unoptimized = !c->request.on;
 	if (c->opt->traps_only && c->request.on)
 		snprintf(c->changed, sizeof(c->changed),
 			"session %d: it was started with --traps-only: its probes stay on "

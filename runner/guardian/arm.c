@@ -171,7 +171,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 	return ret;
 }
 
-bool follow_may_be_due(struct guardian *g)
+bool follow_may_be_due(const struct guardian *g)
 {
 	return g->armed && !g->gone && (g->ctl->at_wanting || g->ctl->later);
 }

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "guardian.h"
@@ -61,17 +63,56 @@ int client_create(struct guardian *g, struct client *c)
 	return 0;
 }
 
+void client_free(struct client *c)
+{
+	if (c->ctl)
+		munmap(c->ctl, c->ctl_size);
+	if (c->session)
+		munmap(c->session, c->memory_size);
+	if (c->mod)
+		board_close(&c->board, c->mod);
+	if (c->tell.standing)
+		standing_close(c->tell.standing, c->mod);
+	close(c->ctl_fd);
+	close(c->memory_fd);
+	close(c->tell.sock);
+	free(c->tell.told);
+	module_unload(&c->own_mod);
+	free(c);
+}
+
+void client_drop(struct guardian *g, struct client *c)
+{
+	struct client **link = &g->clients;
+
+	while (*link != c)
+		link = &(*link)->next;
+	*link = c->next;
+	client_free(c);
+}
+
 void clients_hear(struct guardian *g)
 {
 	struct client *c;
 
 	for (c = g->clients; c; c = c->next) {
-		enum heard word = tell_listen(&c->tell);
+		enum heard word = c->told ? HEARD_NOTHING : tell_listen(&c->tell);
 
 		c->orphaned |= word == HEARD_ITS_END;
 		c->tune |= word == HEARD_TUNE;
 		c->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;
 	}
+}
+
+/* No room for another one, but soon. */
+bool clients_in_the_way(const struct guardian *g)
+{
+	const struct client *c;
+	unsigned n = 0;
+
+	for (c = g->clients; c; c = c->next)
+		n++;
+	return n == TL_CTL_SESSIONS && clients_part_ms(g) >= 0;
 }
 
 bool clients_leave(const struct guardian *g)
@@ -120,11 +161,14 @@ void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const ch
 
 void note_all(const struct guardian *g, const char *fmt, ...)
 {
-	char text[512];
+	struct message m = {.kind = MSG_NOTE};
+	const struct client *c;
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(m.text, sizeof(m.text), fmt, ap);
 	va_end(ap);
-	tell_all(g, MSG_NOTE, 0, text);
+	for (c = g->clients; c;
+		c = c->next) /* nobody is kept waiting by a runner that is stopped */
+		send(c->tell.sock, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -122,5 +122,6 @@ int client_enter(struct guardian *g, struct client *c)
 	c->ctl->module = c->module_at + l.header;
 	c->ctl->memory = c->memory;
 	g->ctl->sessions[c->slot] = c->self;
+	c->entered = true;
 	return 0;
 }

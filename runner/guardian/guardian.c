@@ -36,19 +36,28 @@ void guardian_phase(struct guardian *g, const char *name, double since)
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
+static int rest_ms(const struct guardian *g)
+{
+	int ms = clients_part_ms(g);
+
+	return ms < 0 && follow_may_be_due(g) ? FOLLOW_MS : ms;
+}
+
 void guardian_rest(struct guardian *g)
 {
-	struct pollfd p[1 + TL_CTL_SESSIONS] = {{.fd = g->sigchld, .events = POLLIN}};
+	struct pollfd p[2 + TL_CTL_SESSIONS] = {
+		{.fd = g->sigchld, .events = POLLIN}, {.fd = door_now(g), .events = POLLIN}};
 	struct signalfd_siginfo info;
 	const struct client *c;
-	nfds_t n = 1;
+	nfds_t n = 2;
 
 	for (c = g->clients; c; c = c->next)
 		p[n++] = (struct pollfd){.fd = c->leave ? -1 : c->tell.sock, .events = POLLIN};
-	poll(p, n, follow_may_be_due(g) ? FOLLOW_MS : -1);
+	poll(p, n, rest_ms(g));
 	if (p[0].revents)
 		while (read(g->sigchld, &info, sizeof(info)) == sizeof(info))
 			;
+	g->knocked |= p[1].revents != 0;
 	clients_hear(g);
 }
 
@@ -92,6 +101,7 @@ static bool next_event(struct guardian *g)
 	}
 	if (ticked) {
 		ticked = 0;
+		g->knocked = g->door >= 0;
 		clients_hear(g);
 		set_hot(g, g->stops != stops);
 		stops = g->stops;
@@ -108,11 +118,15 @@ static int watch(struct guardian *g)
 		bool event;
 
 		session_watch(g);
+		door_open(g);
 		g->watching = true;
 		event = next_event(g);
 		g->watching = false;
 		session_follow(g);
 		session_tune(g);
+		if (clients_part(g))
+			return -1;
+		door_answer(g);
 		if (!event)
 			continue;
 		if (launch_step_due(g)) {
@@ -210,6 +224,10 @@ int guardian_run(struct guardian *g, struct client *first)
 	ret = begin(g, first);
 	if (!ret)
 		ret = watch(g);
+	if (ret && g->taken) {
+		tell_all(g, MSG_TAKEN, (uint32_t)g->taken, g->error);
+		return 0;
+	}
 	if (ret)
 		tell_all(g, MSG_FAILED, 0, g->error);
 	else if (g->execed)

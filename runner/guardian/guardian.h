@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <sys/user.h>
 
 #include "../../agent/control.h"
@@ -92,6 +93,8 @@ struct client {
 	struct client *next;
 	struct teller tell; /* to its runner */
 	const struct module *mod;
+	struct module own_mod; /* that, of one that joined */
+	struct board board;
 	uint32_t slot; /* in the control block */
 	struct tl_ctl_session *ctl;
 	uint64_t ctl_size, memory_size;
@@ -107,6 +110,10 @@ struct client {
 	bool leave; /* runner gone, or it said so */
 	bool orphaned; /* the runner is gone */
 	struct message before; /* the target's figures as it came */
+	bool entered; /* the agent knows it */
+	bool told; /* its runner has had its last word */
+	double parted_ms,
+		tried_ms; /* since when it is on its way out, and when that was last tried */
 };
 
 struct guardian {
@@ -118,6 +125,9 @@ struct guardian {
 	int sigchld; /* signalfd */
 	bool hot; /* breakpoints are being hit: see watch() */
 	int ctl_fd;
+	int door; /* where other sessions ask to be served; -1: nowhere */
+	bool door_tried, knocked;
+	struct sockaddr_un door_at;
 	struct thread *threads, *by_tid[THREAD_BUCKETS];
 	struct tl_ctl *ctl;
 	size_t ctl_size;
@@ -128,6 +138,7 @@ struct guardian {
 	int helper_signal; /* by which it asks for us */
 	uint32_t
 		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
+	pid_t taken; /* another session's guardian has the target */
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
@@ -184,7 +195,10 @@ static inline uint32_t ctl_areas(const struct guardian *g)
 /* clients.c */
 int client_add(struct guardian *g, struct client *c); /* to the list. -1: it is full */
 int client_create(struct guardian *g, struct client *c); /* its control block */
+void client_free(struct client *c);
+void client_drop(struct guardian *g, struct client *c); /* from the list, too */
 void clients_hear(struct guardian *g);
+bool clients_in_the_way(const struct guardian *g); /* of one who wants to join: some are leaving */
 bool clients_leave(const struct guardian *g); /* all of them want to */
 bool clients_wait(
 	const struct guardian *g); /* some have probes in images that are not mapped yet */
@@ -259,6 +273,17 @@ void helper_end(struct guardian *g);
 void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);
 bool signal_waits(struct guardian *g, struct thread *t);
+
+/* join.c */
+void door_open(struct guardian *g);
+int door_now(const struct guardian *g); /* to be polled; -1: nobody can be let in at the moment */
+void door_answer(struct guardian *g);
+void door_close(struct guardian *g);
+
+/* part.c: those that leave while others stay. -1: nobody can stay */
+enum { PART_MS = 20, PARTED_MS = 200 };
+int clients_part(struct guardian *g);
+int clients_part_ms(const struct guardian *g); /* when to try again; -1: nobody is on the way */
 
 /* inject.c: with the helper held */
 int inject(struct guardian *g, struct client *c); /* the agent, the control block, and c's memory */
@@ -387,6 +412,10 @@ int launch_step(struct guardian *g);
 
 /* leave.c */
 void counts_at_exit(struct guardian *g);
+void client_counts(const struct guardian *g, const struct client *c);
+void client_silence(struct client *c); /* its runner cannot do that any more */
+void client_disarm(struct guardian *g, struct client *c); /* with the helper held */
+void unmap(struct guardian *g, uint64_t *at, uint64_t size);
 void session_leave(struct guardian *g);
 
 /* arm.c */
@@ -394,7 +423,7 @@ int control_create(struct guardian *g);
 int session_arm(struct guardian *g, struct client *c, struct thread *from, bool final);
 /* Return probes whose calls left to where nobody watched: looked at again, some times a second at most. */
 enum { FOLLOW_MS = 200 };
-bool follow_may_be_due(struct guardian *g);
+bool follow_may_be_due(const struct guardian *g);
 void session_follow(struct guardian *g);
 void session_tune(struct guardian *g); /* where anybody wants it */
 int session_more(struct guardian *g, struct thread *from, bool final);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../agent/header.h"
+#include "../joining.h"
 #include "../passing.h"
 #include "../proc.h"
 #include "guardian.h"
@@ -34,6 +35,16 @@ enum { PAGE = 4096, STACK = 512 * 1024 };
 static uint64_t pages(uint64_t size)
 {
 	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+uint64_t agent_checksum(void)
+{
+	uint64_t sum = 0xcbf29ce484222325ull; /* FNV-1a */
+	const uint8_t *p;
+
+	for (p = tl_agent_elf; p < tl_agent_elf_end; p++)
+		sum = (sum ^ *p) * 0x100000001b3ull;
+	return sum;
 }
 
 struct layout {
@@ -278,7 +289,7 @@ int share_memory(struct guardian *g, const struct piece *p, size_t n)
 /* --- in and out ------------------------------------------------------------------------- */
 
 /* Forgotten first: a child that is born meanwhile may have something of its own there. */
-static void unmap(struct guardian *g, uint64_t *at, uint64_t size)
+void unmap(struct guardian *g, uint64_t *at, uint64_t size)
 {
 	uint64_t lo = *at;
 

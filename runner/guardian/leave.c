@@ -39,18 +39,22 @@ void counts_at_exit(struct guardian *g)
 		counts_of(g, c);
 }
 
+void client_counts(const struct guardian *g, const struct client *c)
+{
+	struct message m = {.children = g->children - c->before.children,
+		.unclean = g->children_unclean - c->before.unclean,
+		.traps = g->traps - c->before.traps};
+
+	if (c->ctl && !c->told)
+		tell_counts(&c->tell, &m);
+}
+
 static void counts(const struct guardian *g)
 {
 	const struct client *c;
 
-	for (c = g->clients; c; c = c->next) {
-		struct message m = {.children = g->children - c->before.children,
-			.unclean = g->children_unclean - c->before.unclean,
-			.traps = g->traps - c->before.traps};
-
-		if (c->ctl)
-			tell_counts(&c->tell, &m);
-	}
+	for (c = g->clients; c; c = c->next)
+		client_counts(g, c);
 }
 
 static void name_blocker(struct guardian *g)
@@ -140,12 +144,19 @@ static int leave_once(struct guardian *g)
 }
 
 /* The agent takes its probes away and counts. */
-static void client_disarm(struct guardian *g, struct client *c)
+void client_disarm(struct guardian *g, struct client *c)
 {
-	if (!c->self)
+	if (!c->entered)
 		return;
 	g->ctl->slot = c->slot;
 	helper_command(g, TL_CMD_DISARM);
+	c->entered = g->ctl->sessions[c->slot] != 0;
+}
+
+void client_silence(struct client *c)
+{
+	if (c->session && c->orphaned)
+		__atomic_store_n(&c->session->live, 0, __ATOMIC_SEQ_CST);
 }
 
 static void disarm(struct guardian *g)
@@ -225,8 +236,8 @@ void session_leave(struct guardian *g)
 	int kept = 0;
 
 	for (c = g->clients; c; c = c->next)
-		if (c->session && c->orphaned)
-			__atomic_store_n(&c->session->live, 0, __ATOMIC_SEQ_CST);
+		client_silence(c);
+	door_close(g);
 	g->leaving = true;
 	traceme_over(g, 0);
 	launch_leave(g);

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../agent/preload/preload.h"
 #include "guardian.h"
 #include "images.h"
 
@@ -19,8 +20,8 @@
 
 enum { PATIENCE_MS = 1000, HEIRS_PATIENCE_MS = 10000 };
 
-/* Address of a control block in the target, 0: none. */
-static uint64_t find_block(struct guardian *g)
+/* Address of shared memory of ours in the target that begins with `begin`, 0: none. */
+static uint64_t find_block(struct guardian *g, uint32_t begin)
 {
 	char path[64], line[1024];
 	uint64_t found = 0, lo;
@@ -33,7 +34,7 @@ static uint64_t find_block(struct guardian *g)
 		if (!strstr(line, SHARED) || sscanf(line, "%lx-", &lo) != 1)
 			continue;
 		if (target_read(g, g->pid, lo, &magic, sizeof(magic)) == sizeof(magic) &&
-			magic == TL_CTL_MAGIC)
+			magic == begin)
 			found = lo;
 	}
 	if (f)
@@ -190,7 +191,7 @@ static int clean_session(struct guardian *g)
 {
 	struct tl_ctl *mine = g->ctl, *old;
 	size_t size = g->ctl_size;
-	uint64_t at = find_block(g);
+	uint64_t at = find_block(g, TL_CTL_MAGIC);
 	uint32_t dead;
 	int kept;
 
@@ -224,8 +225,14 @@ static int clean_session(struct guardian *g)
 /* After seizing, before anything else. 0: nothing of an earlier session is left, or only unused memory. */
 int recover(struct guardian *g)
 {
-	int kept = clean_session(g);
+	int kept;
 
+	if (find_block(g, TL_PRELOAD_MAGIC))
+		return guardian_fail(g,
+			"process %d carries the agent of a session with --preload, which others "
+			"cannot join: end that first",
+			g->pid);
+	kept = clean_session(g);
 	if (!kept)
 		kept = clean_agent(g);
 	return kept < 0 ? -1 : 0;

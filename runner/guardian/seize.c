@@ -24,6 +24,25 @@ static int yama_scope(void)
 										     : 0;
 }
 
+/* By a guardian: the session may be one more of its clients, if it is its user's. */
+static int taken(struct guardian *g, pid_t tracer)
+{
+	uint64_t uid = geteuid();
+
+	proc_status(tracer, "Uid", 10, &uid);
+	if (uid != geteuid())
+		return guardian_fail(g,
+			"process %d is already traced by a session of trapless of user %d "
+			"(guardian: pid %d): end that first, or run trapless as that user",
+			g->pid, (int)uid, (int)tracer);
+	g->taken = tracer;
+	return guardian_fail(g,
+		"process %d is already traced by another session of trapless (guardian: pid %d) "
+		"that cannot be joined now (it still starts its program, ends, or is of another "
+		"release): end that first, or try again",
+		g->pid, (int)tracer);
+}
+
 /* ptrace said no: which rule was it? */
 static int forbidden(struct guardian *g)
 {
@@ -36,10 +55,7 @@ static int forbidden(struct guardian *g)
 	if (tracer) {
 		proc_name((pid_t)tracer, name, sizeof(name));
 		if (!strcmp(name, "trapless-guard"))
-			return guardian_fail(g,
-				"process %d is already traced by another session of trapless "
-				"(guardian: pid %d): end that first",
-				g->pid, (int)tracer);
+			return taken(g, (pid_t)tracer);
 		return guardian_fail(g,
 			"process %d is already traced by %s (pid %d): end that first", g->pid, name,
 			(int)tracer);

@@ -205,8 +205,10 @@ int preload_attend(struct preload *pl, struct session *s, const struct options *
 	mem = pl->mem;
 	command = cmd;
 	images = (const struct tl_symbol_image *)((const char *)mem + mem->images_at);
-	if (teller_init(&to_runner, s, o, sock, standing))
+	if (teller_init(&to_runner, s->mod, &s->board, standing, sock))
 		return 1;
+	to_runner.verbose = o->verbose;
+	to_runner.explain = o->explain;
 	to_runner.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
 	to_runner.probes = (struct tl_ctl_session *)((char *)mem + mem->probes_at);
 	settle_in();

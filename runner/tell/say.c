@@ -6,22 +6,18 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "../options.h"
-#include "../session.h"
 #include "tell.h"
 
-int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock,
-	struct standing *standing)
+int teller_init(struct teller *t, const struct module *mod, const struct board *b,
+	struct standing *standing, int sock)
 {
 	*t = (struct teller){.sock = sock,
-		.verbose = o->verbose,
-		.explain = o->explain,
-		.mod = s->mod,
-		.images = s->images,
-		.states = s->state,
-		.tuning = s->tuning,
+		.mod = mod,
+		.images = b->images,
+		.states = b->states,
+		.tuning = b->tuning,
 		.standing = standing,
-		.told = calloc(s->mod->nprobes + 1, 1)};
+		.told = calloc(mod->nprobes + 1, 1)};
 	return t->told ? 0 : -1;
 }
 

@@ -14,11 +14,7 @@
 #include "../../agent/symbols.h"
 #include "../message.h"
 #include "../module.h"
-
-struct session;
-struct options;
-struct tuning;
-struct standing;
+#include "board.h"
 
 enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
 
@@ -45,8 +41,8 @@ static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
 }
 
 /* say.c. 0, or -1: no memory. */
-int teller_init(struct teller *t, const struct session *s, const struct options *o, int sock,
-	struct standing *standing);
+int teller_init(struct teller *t, const struct module *mod, const struct board *b,
+	struct standing *standing, int sock);
 void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text);
 void tell_note(const struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tell_send(const struct teller *t, const struct message *m);

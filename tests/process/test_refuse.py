@@ -46,13 +46,6 @@ def test_kernel_thread(ctx):
     refused(ctx, [module_for(ctx), '-x', '2'], 'kernel thread')
 
 
-def test_already_traced(ctx):
-    p = start(ctx, ctx.target('count'), 1)
-    s = attach(ctx, module_for(ctx), p.pid)
-    refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'already traced by')
-    finish(s)
-
-
 def test_other_user(ctx):
     p = ctx.start(['sleep', '30'], user=0 if os.getuid() == 0 else None)
     if os.getuid():

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "joining.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../agent/control.h"
+#include "options.h"
+#include "passing.h"
+#include "session.h"
+
+/* As we have checked it. */
+static int module_file(const struct module *m)
+{
+	int fd = memfd_create("trapless-module", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, m->file, m->size) == (ssize_t)m->size)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int knock(pid_t target, const struct join_request *r, const int *fds)
+{
+	struct sockaddr_un where[PLACES_MAX];
+	int n = places_of_guardian(where, target), i, ret = -ENOENT,
+	    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (i = 0; i < n && ret && fd >= 0; i++)
+		ret = pass(fd, &where[i], r, sizeof(*r), fds, JOIN_FILES);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int send_all(const struct session *s, const struct join_request *r, int standing, int tell)
+{
+	int module = module_file(s->mod), ret = -1;
+	const int fds[JOIN_FILES] = {[JOIN_TELL] = tell,
+		[JOIN_MEMORY] = s->fd,
+		[JOIN_MODULE] = module,
+		[JOIN_BOARD] = s->board.fd,
+		[JOIN_STANDING] = standing};
+
+	if (module >= 0) {
+		ret = knock(r->target, r, fds);
+		close(module);
+	}
+	return ret;
+}
+
+int guardian_join(const struct session *s, pid_t target, int standing, const struct options *o)
+{
+	const struct join_request r = {.magic = JOIN_MAGIC,
+		.version = TL_CTL_VERSION,
+		.agent = agent_checksum(),
+		.memory_size = s->size,
+		.target = target,
+		.traps_only = (uint32_t)o->traps_only,
+		.verbose = (uint32_t)o->verbose,
+		.explain = (uint32_t)o->explain};
+	int pair[2], ret;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	ret = send_all(s, &r, standing, pair[1]);
+	close(pair[1]);
+	if (!ret)
+		return pair[0];
+	close(pair[0]);
+	return -1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that a session's runner shares with its guardians, beside that of the
+ * handlers. By descriptors: a guardian may be another session's child.
+ */
+#ifndef TRAPLESS_RUNNER_BOARD_H
+#define TRAPLESS_RUNNER_BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../agent/symbols.h"
+#include "../module.h"
+
+/* What the user wants, while the session runs. */
+struct tuning {
+	bool unoptimized; /* every probe on the trap rung */
+	bool off[]; /* by probe */
+};
+
+struct board {
+	int fd;
+	struct tl_symbol_image *images; /* where the module's images are */
+	uint8_t *states; /* enum probe_state by probe */
+	struct tuning *tuning;
+};
+
+/* 0, or -1 with errno. */
+int board_make(struct board *b, const struct module *mod);
+int board_open(struct board *b, const struct module *mod, int fd); /* it is the board's then */
+void board_close(struct board *b, const struct module *mod);
+
+/* How the probes of one target stand. NULL with errno. */
+struct standing;
+struct standing *standing_make(const struct module *mod, int *fd);
+struct standing *standing_open(const struct module *mod, int fd);
+void standing_close(struct standing *st, const struct module *mod);
+
+/* A piece of memory of its own; NULL with errno. A file that is too small is -EINVAL's. */
+void *memory_make(size_t size, int *fd);
+void *memory_open(size_t size, int fd);
+
+#endif
