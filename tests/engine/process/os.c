@@ -39,10 +39,8 @@ __asm__(".text\n"
 	".globl calls_back\n"
 	"calls_back:	add $8, %rsp\n"
 	"		ret\n"
-	".globl never_called\n"
-	"never_called:	ret\n"
 	".p2align 12\n");
-extern char answer[], spin_a[], spin_here[], spin_out[], calls_out[], calls_back[], never_called[];
+extern char answer[], spin_a[], spin_here[], spin_out[], calls_out[], calls_back[];
 typedef int int_fn(void);
 
 static int call(uintptr_t at)
@@ -569,24 +567,42 @@ static int spin_in_call(void)
 	return 0;
 }
 
-/* Stacks are used anew: what ran on this one before may have left its addresses there. */
+enum { STACK_SIZE = 1 << 20 };
+
+/* A stack that nothing ran on before: what is left there would count as the new thread's own. */
+static void *map_stack(pthread_attr_t *attr)
+{
+	char *room =
+		mmap(NULL, STACK_SIZE + 2 * TL_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(room + TL_PAGE, STACK_SIZE, PROT_READ | PROT_WRITE);
+	pthread_attr_init(attr);
+	pthread_attr_setstack(attr, room + TL_PAGE, STACK_SIZE);
+	return room;
+}
+
 static void quiet_sees(int_fn *fn)
 {
 	uintptr_t lo = (uintptr_t)calls_back, hi = lo + 4;
-	pthread_t t;
 	int inside, outside, after;
+	pthread_attr_t attr;
+	void *stack = map_stack(&attr);
+	void *nowhere = mmap(NULL, TL_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t t;
 
 	run_on = true;
 	started = 0;
 	bad_results = 0;
-	pthread_create(&t, NULL, call_through, (void *)fn);
+	pthread_create(&t, &attr, call_through, (void *)fn);
 	wait_started(1);
 	tl_os_pause(20000);
 	inside = tl_os_quiet(lo, hi);
-	outside = tl_os_quiet((uintptr_t)never_called, (uintptr_t)never_called + 1);
+	outside = tl_os_quiet((uintptr_t)nowhere, (uintptr_t)nowhere + 1);
 	run_on = false;
 	pthread_join(t, NULL);
 	after = tl_os_quiet(lo, hi);
+	munmap(stack, STACK_SIZE + 2 * TL_PAGE);
+	munmap(nowhere, TL_PAGE);
 	CHECK(inside == -TL_E_BUSY);
 	CHECK(outside == 0);
 	CHECK(after == 0);
