@@ -22,6 +22,32 @@ def test_passes(ctx):
     assert good(ctx, '-e', script).stdout == 'hello\n'
 
 
+def test_nobody_reads(ctx):
+    """Neither a reader that has had enough nor a full disk is a crash."""
+    script = 'probe begin { println("hello") exit() }'
+    words = (['-l', 'begin'], ['-p1', '-e', script], ['-p2', '-e', script], ['-p3', '-e', script], ['--completions', 'bash'])
+    for args in words:
+        reader, writer = os.pipe()
+        os.close(reader)
+        p = subprocess.run([ctx.bin('trapless')] + args, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+        os.close(writer)
+        assert (p.returncode, p.stderr) == (0, ''), (args, p)
+        with open('/dev/full', 'w') as full:
+            p = subprocess.run([ctx.bin('trapless')] + args, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        assert p.returncode == 1 and 'cannot write the output: No space left on device' in p.stderr, (args, p)
+
+
+def test_exit_is_at_once(ctx):
+    """No handler begins after it, however long the session takes to end."""
+    p = good(ctx, '-e', 'global n  probe process.function("sell") { println(++n) if (n == 3) exit() }', '-c', shop(ctx) + ' 1 5000 >/dev/null')
+    assert p.stdout == '1\n2\n3\n', p.stdout
+    p = good(ctx, '-e', 'probe begin { exit() } probe process.function("sell") { println("sold") }', '-c', shop(ctx) + ' 1 500 >/dev/null')
+    assert p.stdout == '', p.stdout
+
+
+test_exit_is_at_once.variants = PAIR
+
+
 def test_ring_size(ctx):
     """More than is read in time: some is lost, and said to be, or nothing with room for all."""
     path, script = shop(ctx), 'probe process.function("sell") { println("0123456789") }'

@@ -4,6 +4,7 @@
 use crate::cache::{self, Cache};
 use crate::input::plain;
 use crate::options::Options;
+use crate::output;
 use crate::paths::Paths;
 use std::path::{Path, PathBuf};
 use trapless_emit::compile::{CompileError, Compiler};
@@ -174,7 +175,7 @@ pub fn finish(options: &Options, tap: Vec<u8>, diags: &mut Diagnostics) -> Optio
         return no_file(&path, &e, next, diags);
     }
     if keep_module {
-        println!("{}", path.display());
+        output::print(&format!("{}\n", path.display()), diags);
         return None;
     }
     Some(path)

@@ -8,6 +8,7 @@ mod coverage;
 mod input;
 mod list;
 mod options;
+mod output;
 mod passes;
 mod paths;
 mod progress;
@@ -33,8 +34,15 @@ fn main() -> ExitCode {
     let options = Options::parse();
     if let Some(shell) = options.completions {
         let mut command = Options::command();
-        clap_complete::generate(shell, &mut command, "trapless", &mut std::io::stdout());
-        return ExitCode::SUCCESS;
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut command, "trapless", &mut text);
+        return match output::put(&text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("error: cannot write the output: {}", input::plain(&e));
+                ExitCode::from(EXIT_FAILURE)
+            }
+        };
     }
     if let Some(file) = &options.coverage {
         return ExitCode::from(coverage::start(file, &options));

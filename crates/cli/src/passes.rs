@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::{build, input, list, settings, target};
+use crate::{build, input, list, output, settings, target};
 use std::time::Instant;
 use trapless_sema::ir::Program;
 use trapless_sema::loader::Loader;
@@ -43,7 +43,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     }
     if options.last_pass == 1 {
         drop(clock);
-        print!("{script}");
+        output::print(&script.to_string(), diags);
         return None;
     }
     let target = target::of(options, command.as_ref(), diags)?;
@@ -53,9 +53,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         let variables = options.list_vars.is_some();
         let lines = list::list(script, &tapset, loader, &mut world, variables, diags);
         drop(clock);
-        for line in lines {
-            println!("{line}");
-        }
+        output::print(&text_of(lines), diags);
         return None;
     }
     let program = analyse(options, script, &tapset, loader, &mut world, diags)?;
@@ -67,7 +65,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     ));
     if options.last_pass == 2 {
         drop(clock);
-        print_program(&program);
+        output::print(&text_of(points_of(&program)), diags);
         return None;
     }
     let pids = match options.last_pass {
@@ -84,7 +82,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let clock = clock.done("Pass 3: translated to C");
     if options.last_pass == 3 {
         drop(clock);
-        print!("{}", emitted.c);
+        output::print(&emitted.c, diags);
         return None;
     }
     let tap = build::compile(options, &program, &emitted, &paths, diags)?;
@@ -147,12 +145,13 @@ fn analyse(
     trapless_sema::analyse(input, world, diags)
 }
 
-fn print_program(program: &Program) {
-    let mut last = "";
-    for p in &program.probes {
-        if p.point != last && !p.script.is_empty() {
-            println!("{}", p.point);
-            last = &p.point;
-        }
-    }
+fn points_of(program: &Program) -> Vec<String> {
+    let scripts = program.probes.iter().filter(|p| !p.script.is_empty());
+    let mut points: Vec<String> = scripts.map(|p| p.point.clone()).collect();
+    points.dedup();
+    points
+}
+
+fn text_of(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
 }
