@@ -304,7 +304,7 @@ static int trace(void)
 		session.view.session->target_pid = session.target = targets[0].pid;
 	session_run(&session, TL_TAP_BEGIN);
 	drain(&session, false);
-	session_live(&session, true);
+	session_live(&session, !session_wants_exit(&session));
 	if (opt.command)
 		target_go(&targets[0]);
 	control_start(&control);

@@ -60,9 +60,13 @@ void tl_error(struct tl_run *run, const struct tl_str *msg)
 	tl_run_error(run, "%s", msg->b);
 }
 
+/* No other handler begins; this one goes on. */
 void tl_exit(struct tl_run *run)
 {
-	__atomic_store_n(&run->view->session->exit_requested, 1, __ATOMIC_RELEASE);
+	struct tl_session *s = run->view->session;
+
+	__atomic_store_n(&s->live, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->exit_requested, 1, __ATOMIC_RELEASE);
 }
 
 /* Text collected into a string, cut and counted at its end. */

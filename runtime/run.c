@@ -256,10 +256,8 @@ __attribute__((cold)) void tl_run_report(struct tl_run *run)
 
 	error_record(run);
 	run->block->errors++;
-	if (__atomic_add_fetch(&s->errors, 1, __ATOMIC_RELAXED) > run->view->max_errors) {
-		__atomic_store_n(&s->live, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&s->exit_requested, 1, __ATOMIC_RELEASE);
-	}
+	if (__atomic_add_fetch(&s->errors, 1, __ATOMIC_RELAXED) > run->view->max_errors)
+		tl_exit(run);
 }
 
 /* --- numbers ------------------------------------------------------------------------------ */
