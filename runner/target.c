@@ -105,6 +105,9 @@ static void try_again(struct target *t, const struct options *o)
 {
 	const struct timespec nap = {0, JOIN_EVERY_MS * 1000000L};
 
+	t->done = t->leaving;
+	if (t->done)
+		return;
 	nanosleep(&nap, NULL);
 	if (++t->tries <= JOIN_TRIES && !start_guardian(t, t->session, o))
 		return;
@@ -127,11 +130,12 @@ static void go_to(struct target *t, const struct options *o, pid_t guardian)
 static void be_taken(struct target *t, const struct options *o, const struct message *m)
 {
 	snprintf(t->taken, sizeof(t->taken), "%.255s", m->text);
-	if (!t->heir) {
+	if (!t->heir && !t->leaving) {
 		go_to(t, o, (pid_t)m->number);
 		return;
 	}
-	fprintf(stderr, "trapless-run: another session takes them out\n");
+	if (t->heir)
+		fprintf(stderr, "trapless-run: another session takes them out\n");
 	t->done = true;
 }
 
@@ -360,6 +364,7 @@ void target_leave(struct target *t)
 {
 	struct message m = {.kind = MSG_LEAVE};
 
+	t->leaving = true;
 	if (!t->done) /* a guardian that has left already still has last words here */
 		send(t->sock, &m, sizeof(m), MSG_NOSIGNAL);
 }

@@ -21,6 +21,7 @@ struct target {
 	bool counted;
 	struct standing *standing; /* shared with the guardian: as of its latest MSG_TUNED */
 	int standing_fd;
+	bool leaving; /* nobody is joined any more */
 	bool joined; /* the guardian is another session's */
 	char taken[256]; /* the target is, by whom */
 	unsigned tries; /* to join, or to find nobody there */
