@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The agent's commands. It runs only while the guardian has its helper thread in hand. */
 #include "agent.h"
+#include "../engine/core/internal.h"
 #include "../engine/os/process/process.h"
 
 struct tl_ctl *tl_ctl;
@@ -105,6 +106,7 @@ __attribute__((noreturn, used)) void tl_agent_main(struct tl_ctl *c)
 {
 	tl_ctl = c;
 	c->result = run(c);
+	c->standing = (uint32_t)tl_core.ntraps;
 	for (;;)
 		tl_agent_ask(TL_SVC_DONE, 0, 0);
 }

@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 10
+#define TL_CTL_VERSION 11
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -152,7 +152,9 @@ struct tl_ctl {
 	/* service */
 	uint32_t svc; /* 0: none */
 	uint32_t svc_signal;
-	uint32_t ntraps; /* addresses that ever held a breakpoint */
+	uint32_t
+		ntraps; /* addresses that ever held a breakpoint, if only while a jump was written */
+	uint32_t standing; /* breakpoints, after a command */
 	uint64_t svc_arg[4];
 	int64_t svc_ret;
 	/* tables; offsets from the start */

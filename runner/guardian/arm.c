@@ -78,7 +78,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	guardian_phase(g, c->ctl->cut_short ? "cut short" : "arm", at);
 	if (ret >= 0) {
 		c->narmed = (uint32_t)ret;
-		ret = action_watch(g, c);
+		ret = watch_can_wait(g) ? 0 : action_watch(g, c);
 	}
 	tell_probes(&c->tell);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;

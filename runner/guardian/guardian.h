@@ -382,6 +382,7 @@ void own_trap_begins(struct guardian *g, struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 int action_watch(struct guardian *g, struct client *c); /* c: any */
+bool watch_can_wait(const struct guardian *g); /* for session_watch() */
 bool handlers_may_fault(const struct module *m);
 void session_watch(struct guardian *g);
 

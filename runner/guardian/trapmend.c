@@ -10,8 +10,9 @@
  * before the first breakpoint stands, and then the C library's system call
  * that changes it is watched, by a breakpoint too. Where no such place is
  * found (or a program makes that call by itself), it is looked at every few
- * milliseconds while hits come. Where no probe needs breakpoints, all this
- * begins behind the arming, and only for handlers that may fault.
+ * milliseconds while hits come. Where no breakpoint stands, all this begins
+ * behind the arming, and only for handlers that may fault, and for breakpoints
+ * that come for a moment while a jump is written.
  *
  * Whether the signal was blocked cannot be read after the fact: masks.c.
  */
@@ -259,21 +260,33 @@ void action_learn(struct guardian *g)
 	g->action_learnt = true;
 }
 
-/* Breakpoints of the user's probes. */
-static bool by_traps(const struct guardian *g)
+/* Breakpoints for the guardian's sake. */
+static uint32_t watches(const struct guardian *g)
 {
-	uint32_t ours = g->ctl->dl_state != 0;
+	uint32_t n = g->ctl->dl_state != 0;
 	int i;
 
 	for (i = 0; i < TL_CTL_WATCHED; i++)
-		ours += g->ctl->watched_at[i] != 0;
-	return g->ctl->ntraps > ours;
+		n += g->ctl->watched_at[i] != 0;
+	return n;
+}
+
+/* Those of the user's probes: they stand, or come for a moment whenever a jump is written. */
+static bool by_traps(const struct guardian *g)
+{
+	return g->ctl->standing > watches(g);
+}
+
+static bool ever_trapped(const struct guardian *g)
+{
+	return g->ctl->ntraps > watches(g);
 }
 
 /* Do we cause signals, and nobody tells of changes yet? */
 static bool unwatched(const struct guardian *g)
 {
-	return (g->faulted && !g->action_watched) || (by_traps(g) && !g->masks_matter);
+	return ((g->faulted || ever_trapped(g)) && !g->action_watched) ||
+	       (by_traps(g) && !g->masks_matter);
 }
 
 bool action_wanted(const struct guardian *g)
@@ -315,12 +328,21 @@ bool handlers_may_fault(const struct module *m)
 	return imports(m, "tl_load") || imports(m, "tl_user_") || imports(m, "tl_execname");
 }
 
+static bool has_begun(const struct guardian *g)
+{
+	return !g->launched || g->started;
+}
+
+/* Until the next jump is written there is nothing to mend, but where breakpoints stand or a filter would bar us later. */
+bool watch_can_wait(const struct guardian *g)
+{
+	return has_begun(g) && !g->faulted && !by_traps(g) && !is_filtered(g->pid);
+}
+
 static bool watch_is_due(const struct guardian *g)
 {
-	bool begun = !g->launched || g->started;
-
 	return g->armed && !g->action_watched && !g->watch_tried &&
-	       (g->faulted || (begun && g->may_fault));
+	       (g->faulted || (has_begun(g) && (g->may_fault || ever_trapped(g))));
 }
 
 /* Behind the arming, which is not to wait for it; or the first fault of a handler: others may follow. A program that has jailed itself gets no thread of ours for that. */
