@@ -59,7 +59,7 @@ def test_typed_values_are_followed(ctx):
             next
         }'''.replace('function of(p) { return @cast(p, "struct node", @1)->next }', '')
         .replace('function node(p) { return @cast(p, "struct node") }', ''),
-        '1 2 -2 -6 -3 -7 -2 777 5 2 1\n' * 3)
+        '1 2 -2 -6 -3 -7 -2 777 5 2 1\n')
 
 
 def test_globals_and_text(ctx):
