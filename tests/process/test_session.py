@@ -2,6 +2,7 @@
 """How sessions end: exit statuses, signals, the terminal, `end` probes."""
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -47,6 +48,27 @@ def test_output_closed(ctx):
                   preexec_fn=lambda: os.close(1))
     err = p.communicate(timeout=10)[1]
     assert p.returncode == 1 and 'cannot write the output: Bad file descriptor' in err, (p.returncode, err)
+
+
+def test_guardian_that_does_not_answer(ctx):
+    """Asked a second time the runner ends without it; as soon as it can, the guardian leaves by itself."""
+    path = ctx.target('steps')
+    p = start(ctx, path, stdin=subprocess.PIPE)
+    before = Before(p.pid, os.path.basename(path))
+    s = attach(ctx, 'probe process.function("work") { }', pid=p.pid)
+    with open('/proc/%d/status' % p.pid) as f:
+        guardian = int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
+    os.kill(guardian, signal.SIGSTOP)
+    end = time.time() + 20
+    while s.poll() is None and time.time() < end:
+        s.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    os.kill(guardian, signal.SIGCONT)
+    out, err = s.communicate(timeout=20)
+    assert s.returncode == 1 and 'not waited for: the guardian' in err, (s.returncode, err)
+    before.check(10.0)
+    p.stdin.close()
+    assert p.wait(timeout=20) == 7
 
 
 def test_reader_gone(ctx):

@@ -237,21 +237,6 @@ def test_kinds(ctx):
     t.end()
 
 
-def test_interrupted_on_the_way(ctx):
-    """Ended before it has joined, or while it does: it ends, and nothing of it stays."""
-    t = Together(ctx)
-    t.join()
-    argv = [runner(ctx), t.module, '-x', str(t.target.pid)]
-    for i in range(30):
-        p = ctx.start(argv, stderr=subprocess.PIPE)
-        time.sleep(i / 1000)
-        p.send_signal(signal.SIGINT)
-        p.communicate(timeout=20)
-    t.work(10)
-    t.leave(0)
-    t.end()
-
-
 def test_ninth(ctx):
     t = Together(ctx)
     for _ in range(MOST):
@@ -318,6 +303,6 @@ def test_other_user(ctx):
 
 for f in (test_two, test_at_once, test_killed_runners, test_killed_guardian, test_asked, test_scripts):
     f.variants = ALL
-for f in (test_eight, test_come_and_go, test_running, test_target_ends, test_interrupted_on_the_way):
+for f in (test_eight, test_come_and_go, test_running, test_target_ends):
     f.variants = PAIR
 test_other_user.variants = ('nobody',)
