@@ -104,6 +104,21 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi);
  */
 int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
 
+static inline void tl_os_note_any(void *arg, uintptr_t addr)
+{
+	(void)addr;
+	*(bool *)arg = true;
+}
+
+/* tl_os_quiet(), for homes that have tl_os_seen(). */
+static inline int tl_os_quiet_by_seen(uintptr_t lo, uintptr_t hi)
+{
+	bool any = false;
+	int ret = tl_os_seen(lo, hi, tl_os_note_any, &any);
+
+	return any ? -TL_E_BUSY : ret;
+}
+
 /* Can a passing breakpoint be hit here by a thread with the trap signal blocked? false only when that is excluded. */
 bool tl_os_trap_may_kill(void);
 /*

@@ -295,20 +295,15 @@ int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr
 	return 0;
 }
 
-static void any_at_all(void *arg, uintptr_t addr)
-{
-	(void)addr;
-	*(bool *)arg = true;
-}
-
 int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
-	bool any = false, blind = fake.blind;
+	bool blind = fake.blind;
+	int ret;
 
 	fake.blind = false;
-	tl_os_seen(lo, hi, any_at_all, &any);
+	ret = tl_os_quiet_by_seen(lo, hi);
 	fake.blind = blind;
-	return any ? -TL_E_BUSY : 0;
+	return ret;
 }
 
 bool tl_os_trap_may_kill(void)

@@ -89,15 +89,7 @@ int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr
 	return run(&look);
 }
 
-static void note(void *arg, uintptr_t addr)
-{
-	*(bool *)arg = true;
-}
-
 int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
-	bool any = false;
-	int ret = tl_os_seen(lo, hi, note, &any);
-
-	return any ? -TL_E_BUSY : ret;
+	return tl_os_quiet_by_seen(lo, hi);
 }
