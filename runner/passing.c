@@ -12,6 +12,20 @@ union control {
 	char room[CMSG_SPACE(PASSED_MAX * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
+int pass_listen(const struct sockaddr_un *at)
+{
+	const int yes = 1;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) &&
+		!bind(fd, (const struct sockaddr *)at, sizeof(*at)))
+		return fd;
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	return -err;
+}
+
 int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, const int *fds,
 	int n)
 {

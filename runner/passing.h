@@ -14,6 +14,8 @@ struct passed {
 	uid_t uid; /* of the sender; (uid_t)-1: not told, as without SO_PASSCRED */
 };
 
+/* A datagram socket at `at` that tells who sends. It, or -errno. */
+int pass_listen(const struct sockaddr_un *at);
 /* To: NULL for a connected socket. Never waits. 0, or -errno. */
 int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, const int *fds,
 	int n);

@@ -14,19 +14,17 @@
 
 void control_start(struct control *c)
 {
-	const int yes = 1;
 	char why[160];
 
 	c->fd = c->client = -1;
 	c->since = now_ms();
 	if (place_make(&c->place, why, sizeof(why)))
 		goto failed;
-	c->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->fd >= 0 && !setsockopt(c->fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) &&
-		!bind(c->fd, (struct sockaddr *)&c->place.socket, sizeof(c->place.socket)))
+	c->fd = pass_listen(&c->place.socket);
+	if (c->fd >= 0)
 		return;
-	snprintf(why, sizeof(why), "%s", strerror(errno));
-	control_end(c);
+	snprintf(why, sizeof(why), "%s", strerror(-c->fd));
+	place_drop(&c->place);
 failed:
 	if (c->opt->verbose)
 		fprintf(stderr, "trapless-run: this session cannot be asked: %s\n", why);

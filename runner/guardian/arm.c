@@ -16,15 +16,10 @@
 
 int control_create(struct guardian *g)
 {
-	g->ctl_size = (sizeof(struct tl_ctl) + 4095) & ~4095ull;
-	g->ctl_fd = memfd_create("trapless", MFD_CLOEXEC);
-	if (g->ctl_fd < 0 || ftruncate(g->ctl_fd, (off_t)g->ctl_size))
+	g->ctl_size = pages(sizeof(struct tl_ctl));
+	g->ctl = memory_make(g->ctl_size, &g->ctl_fd);
+	if (!g->ctl)
 		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
-	g->ctl = mmap(NULL, g->ctl_size, PROT_READ | PROT_WRITE, MAP_SHARED, g->ctl_fd, 0);
-	if (g->ctl == MAP_FAILED) {
-		g->ctl = NULL;
-		return guardian_fail(g, "cannot map the control block: %s", strerror(errno));
-	}
 	g->ctl->magic = TL_CTL_MAGIC;
 	g->ctl->version = TL_CTL_VERSION;
 	g->ctl->guardian = (uint32_t)getpid();

@@ -35,24 +35,12 @@ int client_add(struct guardian *g, struct client *c)
 	return 0;
 }
 
-static int make_block(struct guardian *g, struct client *c)
-{
-	c->ctl_size = (tl_ctl_session_size(c->mod->nprobes, c->mod->nparts) + 4095) & ~4095ull;
-	c->ctl_fd = memfd_create("trapless", MFD_CLOEXEC);
-	if (c->ctl_fd < 0 || ftruncate(c->ctl_fd, (off_t)c->ctl_size))
-		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
-	c->ctl = mmap(NULL, c->ctl_size, PROT_READ | PROT_WRITE, MAP_SHARED, c->ctl_fd, 0);
-	if (c->ctl == MAP_FAILED) {
-		c->ctl = NULL;
-		return guardian_fail(g, "cannot map the control block: %s", strerror(errno));
-	}
-	return 0;
-}
-
 int client_create(struct guardian *g, struct client *c)
 {
-	if (make_block(g, c))
-		return -1;
+	c->ctl_size = pages(tl_ctl_session_size(c->mod->nprobes, c->mod->nparts));
+	c->ctl = memory_make(c->ctl_size, &c->ctl_fd);
+	if (!c->ctl)
+		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
 	c->ctl->slot = c->slot;
 	c->ctl->nprobes = c->mod->nprobes;
 	c->ctl->nparts = c->mod->nparts;

@@ -10,13 +10,6 @@
 #include "../../agent/header.h"
 #include "guardian.h"
 
-enum { PAGE = 4096 };
-
-static uint64_t pages(uint64_t size)
-{
-	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
-
 /* One region, in this order; the module's code and data are at its start. */
 struct layout {
 	uint64_t header, options, strings, symbols, images, size;

@@ -83,6 +83,7 @@ struct handler_places {
 };
 
 enum {
+	PAGE = 4096,
 	THREAD_BUCKETS = 1024,
 	HELPER_SP =
 		0x4c00, /* of the helper, while it is born: no real thread has its stack there */
@@ -179,6 +180,11 @@ struct guardian {
 static inline bool target_ended(const struct guardian *g)
 {
 	return g->gone || g->execed;
+}
+
+static inline uint64_t pages(uint64_t size)
+{
+	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
 /* guardian.c */

@@ -30,12 +30,7 @@
 
 extern const uint8_t tl_agent_elf[], tl_agent_elf_end[];
 
-enum { PAGE = 4096, STACK = 512 * 1024 };
-
-static uint64_t pages(uint64_t size)
-{
-	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
+enum { STACK = 512 * 1024 };
 
 uint64_t agent_checksum(void)
 {

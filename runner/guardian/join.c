@@ -15,21 +15,13 @@
 /* From here on they find us; a program that we start has to be on its way. Where no socket can be had nobody joins. */
 void door_open(struct guardian *g)
 {
-	const int yes = 1;
-	int fd;
-
 	if (g->door_tried || (g->launched && (!g->armed || g->entry)))
 		return;
 	g->door_tried = true;
 	if (place_of_guardian(&g->door_at, g->pid))
 		return;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(g->door_at.sun_path); /* a killed guardian's: it is us who trace the target */
-	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) &&
-		!bind(fd, (struct sockaddr *)&g->door_at, sizeof(g->door_at)))
-		g->door = fd;
-	else if (fd >= 0)
-		close(fd);
+	g->door = pass_listen(&g->door_at);
 }
 
 /* Who has knocked and was not let in sees its socket's end, and tries to trace the target by itself. */

@@ -8,8 +8,6 @@
 #include "../../engine/core/internal.h"
 #include "guardian.h"
 
-enum { PAGE = 4096 };
-
 /* The entries that lie in `pid`, *n of them; NULL: none, or with *n set they cannot be read. */
 static struct tl_journal_entry *journal_read(struct guardian *g, pid_t pid, uint32_t *n)
 {

@@ -289,9 +289,14 @@ static bool unwatched(const struct guardian *g)
 	       (by_traps(g) && !g->masks_matter);
 }
 
+static bool has_begun(const struct guardian *g)
+{
+	return !g->launched || g->started;
+}
+
 bool action_wanted(const struct guardian *g)
 {
-	return g->launched && !g->started && unwatched(g);
+	return !has_begun(g) && unwatched(g);
 }
 
 /* After arming, with the helper held. */
@@ -326,11 +331,6 @@ static bool imports(const struct module *m, const char *with)
 bool handlers_may_fault(const struct module *m)
 {
 	return imports(m, "tl_load") || imports(m, "tl_user_") || imports(m, "tl_execname");
-}
-
-static bool has_begun(const struct guardian *g)
-{
-	return !g->launched || g->started;
 }
 
 /* Until the next jump is written there is nothing to mend, but where breakpoints stand or a filter would bar us later. */
