@@ -292,33 +292,36 @@ static void the_shadow_stack_matches_without_probes(void)
 	printf("# %ld instructions, %ld calls, %ld returns\n", s.steps, s.calls, s.returns);
 }
 
+static int run_and_tell(int (*child)(void), struct shadow *s)
+{
+	int ret = run(child, s);
+
+	if (ret && ret != NO_PTRACE)
+		printf("# the child said %d\n", ret);
+	printf("# %ld instructions, %ld calls, %ld returns; wrong: %#lx\n", s->steps, s->calls,
+		s->returns, (unsigned long)s->wrong);
+	return ret;
+}
+
 static void return_probes_leave_it_alone(void)
 {
 	struct shadow s;
-	int ret = run(returns, &s);
+	int ret = run_and_tell(returns, &s);
 
 	if (ret == NO_PTRACE)
 		SKIP("ptrace is forbidden here");
-	if (ret)
-		printf("# the child said %d\n", ret);
 	CHECK(ret == 0);
-	printf("# %ld instructions, %ld calls, %ld returns; wrong: %#lx\n", s.steps, s.calls,
-		s.returns, (unsigned long)s.wrong);
 	CHECK(s.calls > 20 + 54 && !s.wrong);
 }
 
 static void handlers_that_go_on_elsewhere_leave_it_alone(void)
 {
 	struct shadow s;
-	int ret = run(diverted, &s);
+	int ret = run_and_tell(diverted, &s);
 
 	if (ret == NO_PTRACE)
 		SKIP("ptrace is forbidden here");
-	if (ret)
-		printf("# the child said %d\n", ret);
 	CHECK(ret == 0);
-	printf("# %ld instructions, %ld calls, %ld returns; wrong: %#lx\n", s.steps, s.calls,
-		s.returns, (unsigned long)s.wrong);
 	CHECK(s.calls > 13 && s.popped == 1 && !s.wrong);
 }
 
