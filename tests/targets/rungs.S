@@ -4,18 +4,8 @@
  * at 1 GiB: a jump back leads to where nothing is mapped, or, with a last byte
  * from 0x80 to 0xbf, to below 0. (Ahead of it lies the heap, anywhere.)
  */
-	.macro	fn name
-	.p2align 5, 0xcc
-	.globl	\name
-	.type	\name, @function
-\name:
-	.cfi_startproc
-	.endm
-
-	.macro	end name
-	.cfi_endproc
-	.size	\name, . - \name
-	.endm
+#define FN_ALIGN 5, 0xcc
+#include "../fn.inc"
 
 	.text
 	fn	retargeted

@@ -1,43 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries of several shapes, and the comparison of all registers. */
-	.macro	function name
-	.globl	\name
-	.type	\name, @function
-	.p2align 4
-\name:
-	.cfi_startproc
-	.endm
-	.macro	end name
-	.cfi_endproc
-	.size	\name, . - \name
-	.endm
+#define FN_ALIGN 4
+#include "../../fn.inc"
 
 	.text
 /* As twenty_both(). */
-	function at_whole
+	fn at_whole
 	mov	$1, %r11d /* 6 bytes */
 	jmp	twenty_both
 	end at_whole
 
-	function at_short
+	fn at_short
 	nop
 	test	%eax, %eax
 	jmp	twenty_both
 	end at_short
 
-	function at_pushes
+	fn at_pushes
 	push	%rbx
 	pop	%rbx
 	jmp	twenty_both
 	end at_pushes
 
-	function at_jump
+	fn at_jump
 	.byte	0xe9 /* the linker must not shorten it */
 	.long	twenty_both - . - 4
 	end at_jump
 
 /* Calls what takes its return address away again: at entry, all arguments live. */
-	function at_call
+	fn at_call
 	call	1f
 	jmp	twenty_both
 1:	ret
@@ -71,20 +62,20 @@
 	mov	regs_mask+4(%rip), %edx
 	.endm
 
-	function regs_save
+	fn regs_save
 	mask
 	xsave64	(%rdi)
 	ret
 	end regs_save
 
-	function regs_target
+	fn regs_target
 	save_regs regs_seen
 	mask
 	xsave64	regs_state(%rip)
 	ret
 	end regs_target
 
-	function regs_call
+	fn regs_call
 	push	%rbx
 	push	%rbp
 	push	%r12
@@ -133,7 +124,7 @@
 	ret
 	end regs_call
 
-	function regs_handler
+	fn regs_handler
 	save_regs regs_got
 	mask
 	xsave64	regs_got_state(%rip)

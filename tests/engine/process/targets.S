@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions to probe, one idea each, with their instruction boundaries known. */
+#define FN_ALIGN 6
+#include "../../fn.inc"
+
 	.text
-
-	.macro	fn name
-	.p2align 6
-	.globl	\name
-	.type	\name, @function
-\name:
-	.cfi_startproc
-	.endm
-
-	.macro	end name
-	.cfi_endproc
-	.size	\name, . - \name
-	.endm
 
 /* long plain(long a, long b): a + b + 7, one instruction of five bytes */
 	fn	plain
