@@ -24,6 +24,7 @@
 enum { DRAIN_MS = 20, CLOCK_EVERY = 50, RECYCLE_EVERY = 4, SAME_MOMENT_MS = 500 };
 
 sigset_t runner_mask;
+void (*runner_pipe)(int);
 
 static struct options opt;
 static struct module module;
@@ -33,6 +34,13 @@ static int ntargets, signals = -1;
 static struct control control = {
 	.opt = &opt, .session = &session, .targets = targets, .ntargets = &ntargets};
 
+static bool is_ignored(int sig)
+{
+	struct sigaction a;
+
+	return !sigaction(sig, NULL, &a) && a.sa_handler == SIG_IGN;
+}
+
 static int take_signals(void)
 {
 	sigset_t set;
@@ -40,9 +48,10 @@ static int take_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	if (!is_ignored(SIGHUP)) /* as by nohup */
+		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &runner_mask);
-	signal(SIGPIPE, SIG_IGN);
+	runner_pipe = signal(SIGPIPE, SIG_IGN);
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return signals;
 }

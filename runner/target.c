@@ -139,21 +139,21 @@ static void be_taken(struct target *t, const struct options *o, const struct mes
 	t->done = true;
 }
 
-static void be_command(const struct options *o, int wait_fd, const sigset_t *mask)
+/* As we were started with. */
+extern sigset_t runner_mask;
+extern void (*runner_pipe)(int);
+
+static void be_command(const struct options *o, int wait_fd)
 {
 	char **argv = o->words ? o->words : words_split(o->command), byte;
-	int sig;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0,
 		0); /* until the exec: lets the guardian in under Yama */
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(127); /* the session failed before it began */
 	close(wait_fd);
-	for (sig = 1; sig < 32; sig++) {
-		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGPIPE)
-			signal(sig, SIG_DFL);
-	}
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	signal(SIGPIPE, runner_pipe);
+	sigprocmask(SIG_SETMASK, &runner_mask, NULL);
 	if (o->preload && preload_enter(&preload)) {
 		fprintf(stderr, "trapless-run: cannot hand the agent over: %s\n", strerror(errno));
 		_exit(126);
@@ -167,8 +167,6 @@ static void be_command(const struct options *o, int wait_fd, const sigset_t *mas
 	}
 	_exit(errno == ENOENT ? 127 : 126);
 }
-
-extern sigset_t runner_mask; /* as we were started with */
 
 /* The kernel gives a program no rights that its tracer does not have. */
 static void warn_of_rights(const struct options *o)
@@ -207,7 +205,7 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 	}
 	if (!t->pid) {
 		close(go_pipe[1]);
-		be_command(o, go_pipe[0], &runner_mask);
+		be_command(o, go_pipe[0]);
 	}
 	close(go_pipe[0]);
 	go_pipe[0] = -1;

@@ -109,6 +109,27 @@ def test_interrupt(ctx):
     end_count(p)
 
 
+def test_nohup(ctx):
+    """Signals that are ignored when a session starts: SIGHUP stays so, and the program that it starts sees them."""
+    path = ctx.target('steps')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    look = 'grep SigIgn /proc/self/status'
+    before = {sig: signal.signal(sig, signal.SIG_IGN) for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
+    try:
+        p = ctx.start([runner(ctx), module, '-c', path])
+        bare, traced = ctx.run(look.split()).stdout, ctx.run([runner(ctx), module, '-c', look]).stdout
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+    assert bare in traced, (bare, traced)
+    assert p.stdout.readline().startswith('ready')
+    p.send_signal(signal.SIGHUP)
+    p.stdin.write('work 10\n')
+    p.stdin.flush()
+    assert p.stdout.readline() == 'done\n'
+    assert p.communicate(timeout=20)[0] == 'hits 10\n' and p.returncode == 7, p.returncode
+
+
 def test_timer_exit(ctx):
     path = ctx.target('count')
     p = start(ctx, path, 1)

@@ -24,6 +24,10 @@ class Together:
         self.before = Before(self.target.pid, os.path.basename(self.path))
         self.sessions, self.seen = [], []
 
+    def guardian(self):
+        with open('/proc/%d/status' % self.target.pid) as f:
+            return int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
+
     def work(self, n):
         self.target.stdin.write('work %d\n' % n)
         self.target.stdin.flush()
@@ -141,9 +145,7 @@ def test_killed_guardian(ctx):
     for _ in range(3):
         t.join()
     t.work(100)
-    with open('/proc/%d/status' % t.target.pid) as f:
-        guardian = int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
-    os.kill(guardian, signal.SIGKILL)
+    os.kill(t.guardian(), signal.SIGKILL)
     for s in t.sessions:
         out, err = s.communicate(timeout=60)
         assert s.returncode == 1 and hits(out) == 100 and 'was killed' in err, (s.returncode, out, err)
@@ -237,6 +239,28 @@ def test_kinds(ctx):
     t.end()
 
 
+def interrupted(t, guardian):
+    """At each call of a session that joins, from the first fork on; how many there were."""
+    argv = [runner(t.ctx), t.module, '-x', str(t.target.pid)]
+    for point in range(1, 1000):
+        r = t.ctx.run([t.ctx.target('interrupter'), str(point), str(guardian)] + argv, timeout=30)
+        assert r.returncode == 0, r
+        if r.stdout.startswith('joined'):
+            return point
+    raise AssertionError('it never joins')
+
+
+def test_interrupted_on_the_way(ctx):
+    """SIGINT before it has joined, or while it does: it ends, and nothing of it stays."""
+    t = Together(ctx)
+    t.join()
+    points = interrupted(t, 0), interrupted(t, t.guardian())
+    assert min(points) > 20, points
+    t.work(10)
+    t.leave(0)
+    t.end()
+
+
 def test_ninth(ctx):
     t = Together(ctx)
     for _ in range(MOST):
@@ -303,6 +327,6 @@ def test_other_user(ctx):
 
 for f in (test_two, test_at_once, test_killed_runners, test_killed_guardian, test_asked, test_scripts):
     f.variants = ALL
-for f in (test_eight, test_come_and_go, test_running, test_target_ends):
+for f in (test_eight, test_come_and_go, test_running, test_target_ends, test_interrupted_on_the_way):
     f.variants = PAIR
 test_other_user.variants = ('nobody',)
