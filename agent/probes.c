@@ -16,8 +16,8 @@ struct armed {
 	bool is_return, live;
 };
 
-/* So many at once: the session may end between two pieces of a long arming. */
-enum { PIECE = 512 };
+/* So many at once: the session may end between two pieces of a long arming. A return is many probes. */
+enum { PIECE = 512, PIECE_RETURNS = 64 };
 
 static struct tl_slab slab = {.size = sizeof(struct armed)};
 static struct armed *lists[TL_CTL_SESSIONS];
@@ -238,7 +238,7 @@ static void arm_kind(struct tl_ctl_session *s, struct batch *b, bool returns)
 			batch_add(b, a);
 		else
 			p->result = -TL_E_NOMEM;
-		if (b->n == PIECE) {
+		if (b->n == (returns ? PIECE_RETURNS : PIECE)) {
 			arm_batch(s, b, returns);
 			b->n = 0;
 		}

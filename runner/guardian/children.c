@@ -51,13 +51,6 @@ static bool step_out(struct guardian *g, struct thread *t, struct user_regs_stru
 	return false;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct tl_ctl_area *x = a, *y = b;
-
-	return (x->lo > y->lo) - (x->lo < y->lo);
-}
-
 /*
  * By address; how many. The child was born at some moment of our coming or
  * going, and the parent's lists change meanwhile: what is not there yet, or not
@@ -79,7 +72,7 @@ static size_t list_ours(struct guardian *g, struct tl_ctl_area *ours)
 		if (lo && size && size == __atomic_load_n(&a->size, __ATOMIC_ACQUIRE))
 			ours[n++] = (struct tl_ctl_area){lo, size, false};
 	}
-	qsort(ours, n, sizeof(*ours), by_address);
+	areas_sort(ours, n);
 	return n;
 }
 

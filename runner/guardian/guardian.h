@@ -347,6 +347,7 @@ void resume_all(struct guardian *g, bool apply);
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 void quiet_forget(struct guardian *g); /* the next one looks again */
 bool in_our_memory(struct guardian *g, uint64_t addr);
+void areas_sort(struct tl_ctl_area *a, size_t n); /* by address */
 /* Is at[0] the program counter of a signal frame, whoever made the frame's way back? What lies beyond `end` may be anything. */
 bool is_saved_pc(const uint64_t *at, const uint64_t *end);
 

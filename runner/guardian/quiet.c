@@ -44,27 +44,56 @@ bool in_our_memory(struct guardian *g, uint64_t addr)
 	return addr - g->ctl->agent < g->ctl->agent_size;
 }
 
-static uint64_t ours_lo, ours_hi; /* hull of our memory: a quick test for words of a stack */
-
-static bool in_hull(uint64_t addr)
+static int by_address(const void *a, const void *b)
 {
-	return addr - ours_lo < ours_hi - ours_lo;
+	const struct tl_ctl_area *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-static void find_hull(struct guardian *g)
+void areas_sort(struct tl_ctl_area *a, size_t n)
+{
+	qsort(a, n, sizeof(*a), by_address);
+}
+
+/* Our memory as it is when a look begins, by address: stacks are long, and a return probe has an area of its own. */
+static struct tl_ctl_area ours[TL_CTL_AREAS + 1];
+static size_t nours;
+
+static void note_ours(uint64_t lo, uint64_t size)
+{
+	if (size)
+		ours[nours++] = (struct tl_ctl_area){.lo = lo, .size = size};
+}
+
+static void find_ours(struct guardian *g)
 {
 	uint32_t i;
 
-	ours_lo = g->ctl->agent;
-	ours_hi = g->ctl->agent + g->ctl->agent_size;
+	nours = 0;
+	note_ours(g->ctl->agent, g->ctl->agent_size);
 	for (i = 0; i < ctl_areas(g); i++) {
-		const struct tl_ctl_area *a = &g->ctl->areas[i];
+		const struct tl_ctl_area a = g->ctl->areas[i];
 
-		if (!a->size || a->shared)
-			continue;
-		ours_lo = a->lo < ours_lo ? a->lo : ours_lo;
-		ours_hi = a->lo + a->size > ours_hi ? a->lo + a->size : ours_hi;
+		if (!a.shared)
+			note_ours(a.lo, a.size);
 	}
+	areas_sort(ours, nours);
+}
+
+static bool is_ours(uint64_t addr)
+{
+	size_t lo = 0, hi = nours;
+
+	while (lo < hi) { /* the first one that begins above addr */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (ours[mid].lo > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo && addr - ours[lo - 1].lo < ours[lo - 1].size;
 }
 
 /*
@@ -102,8 +131,7 @@ static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t 
 
 	(void)at;
 	for (i = 0; i < n; i++) {
-		if (!in_hull(words[i]) || !in_our_memory(l->g, words[i]) ||
-			is_empty(l->g, l->t, words[i]))
+		if (!is_ours(words[i]) || is_empty(l->g, l->t, words[i]))
 			continue;
 		note_sight(words[i], l->t->tid);
 		l->interrupted |= is_saved_pc(words + i, words + n);
@@ -170,10 +198,10 @@ static void look_at(struct guardian *g, pid_t tid)
 			note_sight(0, tid);
 		return;
 	}
-	if (in_our_memory(g, pc))
+	if (is_ours(pc))
 		note_sight(pc, tid);
 	stack_words(g, t, sp, look_at_words, &l);
-	t->inside = in_our_memory(g, pc) || l.interrupted;
+	t->inside = is_ours(pc) || l.interrupted;
 	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
 	if (!t->inside && g->inside_only)
 		nsights = before;
@@ -187,7 +215,7 @@ static void look_around(struct guardian *g)
 	struct thread *t;
 
 	nsights = 0;
-	find_hull(g);
+	find_ours(g);
 	for (t = g->threads; t; t = t->next)
 		n++;
 	tids = calloc(n + 1, sizeof(*tids));
