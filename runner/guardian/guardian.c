@@ -86,28 +86,37 @@ static void set_hot(struct guardian *g, bool hot)
 }
 
 /* One event, or a rest without any. */
-static bool next_event(struct guardian *g)
+static void next_event(struct guardian *g)
 {
 	static uint64_t stops;
 
 	if (!g->hot) {
-		bool event = pump(g, false);
-
-		if (!event)
+		if (!pump(g, false))
 			guardian_rest(g);
 		else if (g->stops != stops)
 			set_hot(g, true);
-		return event;
-	}
-	if (ticked) {
+	} else if (ticked) {
 		ticked = 0;
 		g->knocked = g->door >= 0;
 		clients_hear(g);
 		set_hot(g, g->stops != stops);
 		stops = g->stops;
-		return false;
+	} else {
+		pump_briefly(g);
 	}
-	return pump_briefly(g);
+}
+
+/* What has waited for a quiet moment: not while the loader may map what is to be armed at once. */
+static int serve_others(struct guardian *g)
+{
+	if (launch_under_way(g))
+		return 0;
+	session_follow(g);
+	session_tune(g);
+	if (clients_part(g))
+		return -1;
+	door_answer(g);
+	return 0;
 }
 
 static int watch(struct guardian *g)
@@ -115,20 +124,14 @@ static int watch(struct guardian *g)
 	bool said = false;
 
 	while (!target_ended(g) && !clients_leave(g)) {
-		bool event;
-
-		session_watch(g);
+		if (!launch_under_way(g))
+			session_watch(g);
 		door_open(g);
-		g->watching = true;
-		event = next_event(g);
-		g->watching = false;
-		session_follow(g);
-		session_tune(g);
-		if (clients_part(g))
-			return -1;
-		door_answer(g);
-		if (!event)
-			continue;
+		if (!launch_step_due(g)) { /* it may have come while we did something else */
+			g->watching = true;
+			next_event(g);
+			g->watching = false;
+		}
 		if (launch_step_due(g)) {
 			set_hot(g, false); /* it breaks other calls too */
 			if (launch_step(g))
@@ -138,6 +141,8 @@ static int watch(struct guardian *g)
 			said = true;
 			tell(&g->clients->tell, MSG_READY, g->clients->narmed, "");
 		}
+		if (serve_others(g))
+			return -1;
 	}
 	set_hot(g, false);
 	return 0;

@@ -415,6 +415,7 @@ bool launch_searches(const struct guardian *g);
 bool launch_adopt(struct guardian *g, struct thread *t);
 bool launch_entry(struct guardian *g, struct thread *t);
 void launch_leave(struct guardian *g);
+bool launch_under_way(const struct guardian *g);
 bool launch_step_due(const struct guardian *g);
 int launch_step(struct guardian *g);
 

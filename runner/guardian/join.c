@@ -15,7 +15,7 @@
 /* From here on they find us; a program that we start has to be on its way. Where no socket can be had nobody joins. */
 void door_open(struct guardian *g)
 {
-	if (g->door_tried || (g->launched && (!g->armed || g->entry)))
+	if (g->door_tried || (g->launched && !g->armed) || launch_under_way(g))
 		return;
 	g->door_tried = true;
 	if (place_of_guardian(&g->door_at, g->pid))

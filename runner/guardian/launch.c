@@ -208,6 +208,12 @@ static void dlopen_step(struct guardian *g)
 		thread_release(g, t);
 }
 
+/* Somebody waits for us, or the loader is at work: a thread borrowed now would pass what we wait for. */
+bool launch_under_way(const struct guardian *g)
+{
+	return g->entry || launch_step_due(g);
+}
+
 bool launch_step_due(const struct guardian *g)
 {
 	return g->at_exec || g->at_map || g->at_entry || g->at_dlopen || g->dl_missed;
