@@ -91,7 +91,7 @@ PROGRAMS = {
     'openssl': ('openssl', openssl, ('libcrypto.so.3', 'libssl.so.3')),
     'openssl-enc': ('openssl', cipher, ('libcrypto.so.3',)),
     'git': ('git', git, ('libz.so.1', 'libpcre2-8.so.0')),
-    'python3': ('python3', lambda d, n: ['-S', '-E', write(d, 'work.py', PYTHON)], ('libz.so.1',)),
+    'python3': ('python3', lambda d, n: ['-S', write(d, 'work.py', PYTHON)], ('libz.so.1',)),
     'cc1': ('cc1', cc1, ()),
 }
 

@@ -17,14 +17,37 @@ sys.path.insert(0, os.path.join(ROOT, 'tests', 'process'))
 import tap  # noqa: E402
 
 OPTIONAL = 4
-COUNT = tap.COUNT + '''
+COUNT_EACH = '''
+static int count(const struct tl_env *env, struct tl_thread *self)
+{
+	struct tl_block *b = tl_count_enter(env, self);
+
+	if (b)
+		tl_shard_add(env->view, b, env->number * 8, 1);
+	return 0;
+}
+int hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)regs;
+	return count(p->data, self);
+}
 int hit_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
 {
-	const struct tl_env *env = c->rp->data;
-	struct tl_block *b = tl_count_enter(env, self);
 	(void)regs;
-	if (b)
-		tl_shard_add(env->view, b, 0, 1);
+	return count(c->rp->data, self);
+}
+int fin(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_run run;
+
+	if (!tl_run_enter(&run, p->data, regs, self))
+		return 0;
+	for (uint32_t i = 0; i < %d; i++) {
+		int64_t n = tl_shard_get(&run, i * 8);
+
+		tl_printf_longs(&run, 0, &n, 1);
+	}
+	tl_run_leave(&run);
 	return 0;
 }
 '''
@@ -128,54 +151,69 @@ def run_watched(argv, **kw):
         return p.returncode, out.read(), err.read()
 
 
+# A line of trapless-run's, not of the program's; with --explain one for each probe begins with its rung.
+RUNGS = 'retarget|whole|pun|evict|window|trap'
+SAID = re.compile(r'trapless-run: |WARNING: |  |(%s|refused) ' % RUNGS)
+
+
 class Session:
     """Modules that count hits at many places, and the program run under them."""
 
     def __init__(self, ctx, work):
         self.ctx, self.work = ctx, work
-        self.number = self.hits = 0
         self.bare = self.run_bare()
 
     def environment(self):
-        return dict(LC_ALL='C', HOME=self.ctx.tmp, PYTHONHASHSEED='1', PERL_HASH_SEED='0')
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(('PYTHON', 'PERL'))}
+        return dict(kept, LC_ALL='C', HOME=self.ctx.tmp, PYTHONHASHSEED='1', PERL_HASH_SEED='0')
 
     def run_bare(self):
-        bare = run_watched(self.work.argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment()))
+        bare = run_watched(self.work.argv, cwd=self.ctx.tmp, env=self.environment())
         assert bare[0] == 0 and bare[1], (self.work.argv, bare)
         return bare
 
-    def module(self):
-        """An empty one; add() and add_return() fill it."""
-        m = tap.Module(COUNT, self.ctx.tmp, 'every')
+    def module(self, source):
+        m = tap.Module(source, self.ctx.tmp, 'every')
+        m.files = {f: m.image(f, program=f == self.work.path) for f in self.work.files}
+        return m
+
+    def at_sites(self, sites):
+        """A module that counts all their hits."""
+        m = self.module(tap.COUNT)
         m.shard_size = 64
         m.format('hits %d\n')
-        m.files = {f: m.image(f, program=f == self.work.path) for f in self.work.files}
+        for s in sites:
+            m.probe(tap.SITE, 'hit', m.files[s.file], s.addr, flags=OPTIONAL, point='0x%x' % s.addr,
+                    parts=[s.function] if s.function else [])
         m.probe(tap.END, 'fin', point='end')
         return m
 
-    @staticmethod
-    def add(m, site):
-        parts = [site.function] if site.function else []
-        m.probe(tap.SITE, 'hit', m.files[site.file], site.addr, flags=OPTIONAL, point='0x%x' % site.addr, parts=parts)
+    def at_functions(self, functions):
+        """A module that counts entries and returns of each (file, start, size), and its points in that order."""
+        points = ['%s:0x%x%s' % (os.path.basename(f), start, end) for f, start, _ in functions for end in ('', '.return')]
+        m = self.module(COUNT_EACH % len(points))
+        m.shard_size = 8 * len(points)
+        m.ring_size = 1 << 20
+        m.format('%d\n')
+        names = iter(points)
+        for f, start, size in functions:
+            for kind, handler in (tap.SITE, 'hit'), (tap.RETURN, 'hit_return'):
+                m.probe(kind, handler, m.files[f], start, flags=OPTIONAL, point=next(names), parts=[(start, size)])
+        m.probe(tap.END, 'fin', point='end')
+        return m, points
 
-    @staticmethod
-    def add_return(m, path, start, size):
-        m.probe(tap.SITE, 'hit', m.files[path], start, flags=OPTIONAL, point='0x%x' % start, parts=[(start, size)])
-        m.probe(tap.RETURN, 'hit_return', m.files[path], start, flags=OPTIONAL, point='0x%x.return' % start, parts=[(start, size)])
-
-    def run(self, m):
-        """Run the program under the module: it must do what it did without. Returns what was said."""
+    def run(self, m, option='-v'):
+        """Run the program under the module: it must do what it did without. Returns what was said, and the numbers counted."""
         out = os.path.join(self.ctx.tmp, 'hits')
         words = ' '.join("'%s'" % w for w in self.work.argv)
-        argv = [self.ctx.bin('trapless-run'), m.write(), '-v', '-o', out, '-c', words]
-        status, stdout, stderr = run_watched(argv, cwd=self.ctx.tmp, env=dict(os.environ, **self.environment(), **self.ctx.env))
+        argv = [self.ctx.bin('trapless-run'), m.write(), option, '-o', out, '-c', words]
+        status, stdout, stderr = run_watched(argv, cwd=self.ctx.tmp, env=dict(self.environment(), **self.ctx.env))
         said, own = [], []
         for line in stderr.decode(errors='replace').splitlines(True):
-            (said if re.match('trapless-run: |WARNING: |  ', line) else own).append(line)
+            (said if SAID.match(line) else own).append(line)
         said = ''.join(said)
         got = status, stdout, ''.join(own).encode()
         assert got == self.bare, 'the program differs under %s: status %d, %d bytes; bare %d, %d bytes\n%s\n%s' % (
             m.name, got[0], len(got[1]), self.bare[0], len(self.bare[1]), got[2].decode()[-500:], said[-1500:])
         with open(out) as f:
-            self.hits += int(f.read().split()[1])
-        return said
+            return said, [int(line.split()[-1]) for line in f]
