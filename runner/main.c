@@ -239,6 +239,8 @@ static void closing_lines(void)
 		 traps = 0;
 	int i;
 
+	if (opt.no_warnings && !opt.verbose)
+		return;
 	tl_session_totals(&session.view, &totals);
 	for (i = 0; i < ntargets; i++) {
 		missed += targets[i].counts.missed;

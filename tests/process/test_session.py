@@ -198,6 +198,16 @@ def test_no_warnings(ctx):
         assert r.returncode == 0 and r.stderr.count('WARNING: careful') == times, (args, r)
 
 
+def test_stderr_is_the_programs(ctx):
+    """Closing lines are none of CMD's: -w leaves them out."""
+    path = ctx.target('children')
+    argv = [ctx.bin('trapless'), '-c', path, '-e', 'probe process("%s").function("main") { }' % path]
+    said = ctx.run(argv, env=environment(ctx)).stderr
+    assert 'child processes that ran untraced: ' in said, said
+    said = ctx.run(argv + ['-w'], env=environment(ctx)).stderr
+    assert said == '', said
+
+
 def test_many_sessions(ctx):
     """Session after session on one process: nothing grows."""
     path = ctx.target('count')

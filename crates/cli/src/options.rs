@@ -74,7 +74,7 @@ pub struct Options {
     #[arg(short = 'k')]
     pub keep: bool,
 
-    /// No warnings
+    /// No warnings, and no closing lines
     #[arg(short = 'w')]
     pub no_warnings: bool,
 
