@@ -9,14 +9,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../clock.h"
 #include "../passing.h"
+#include "../proc.h"
 #include "control.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 10000, LOOK_MS = 100 };
+
+struct asked {
+	struct asked *next;
+	pid_t pid;
+	int sock; /* for its answer */
+};
 
 struct asking {
 	const struct request *request;
 	pid_t only; /* 0: all */
+	struct asked *list, **end;
 	int asked, done;
 };
 
@@ -47,19 +56,6 @@ static void print_file(int fd)
 	}
 }
 
-static bool take_reply(int sock, struct reply *r)
-{
-	struct pollfd p = {.fd = sock, .events = POLLIN};
-	struct passed file;
-
-	if (poll(&p, 1, PATIENCE_MS) != 1 || pass_receive(sock, r, sizeof(*r), &file))
-		return false;
-	if (file.n)
-		print_file(file.fds[0]);
-	passed_close(&file);
-	return true;
-}
-
 /* Left behind by one that was killed? Then it goes. */
 static bool is_stale(const struct place *p, pid_t pid, int err)
 {
@@ -69,29 +65,85 @@ static bool is_stale(const struct place *p, pid_t pid, int err)
 	return true;
 }
 
+static void expect_answer(struct asking *a, pid_t pid, int sock)
+{
+	struct asked *new = malloc(sizeof(*new));
+
+	if (!new) {
+		close(sock);
+		return;
+	}
+	*new = (struct asked){.pid = pid, .sock = sock};
+	*a->end = new;
+	a->end = &new->next;
+}
+
 static int ask(void *arg, const struct place *p, pid_t pid)
 {
 	struct asking *a = arg;
-	struct reply r = {false};
 	int pair[2], err;
-	bool stale;
 
 	if ((a->only && a->only != pid) ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return 0;
 	err = send_request(p, a->request, pair[1]);
 	close(pair[1]);
-	stale = err && is_stale(p, pid, err);
-	a->asked += !stale;
-	if (!err && take_reply(pair[0], &r))
-		a->done += !r.failed;
-	else if (!err)
-		fprintf(stderr, "trapless-run: session %d does not answer\n", pid);
-	else if (!stale)
-		fprintf(stderr, "trapless-run: session %d cannot be asked: %s\n", pid,
-			strerror(-err));
+	if (!err) {
+		a->asked++;
+		expect_answer(a, pid, pair[0]);
+		return 0;
+	}
 	close(pair[0]);
+	if (is_stale(p, pid, err))
+		return 0;
+	a->asked++;
+	fprintf(stderr, "trapless-run: session %d cannot be asked: %s\n", pid, strerror(-err));
 	return 0;
+}
+
+static bool is_stopped(pid_t pid)
+{
+	return proc_state(pid) == 'T';
+}
+
+static bool answers(const struct asked *s, double end)
+{
+	struct pollfd p = {.fd = s->sock, .events = POLLIN};
+
+	while (!poll(&p, 1, LOOK_MS) && !is_stopped(s->pid) && now_ms() < end)
+		;
+	return p.revents;
+}
+
+/* Did it do what it was asked to? */
+static bool take_reply(const struct asked *s, double end)
+{
+	struct reply r = {false};
+	struct passed file;
+
+	if (!answers(s, end) || pass_receive(s->sock, &r, sizeof(r), &file)) {
+		fprintf(stderr, "trapless-run: session %d does not answer%s\n", s->pid,
+			is_stopped(s->pid) ? ": it is stopped (SIGSTOP)" : "");
+		return false;
+	}
+	if (file.n)
+		print_file(file.fds[0]);
+	passed_close(&file);
+	return !r.failed;
+}
+
+/* All have been asked by now: one that does not answer costs the others no time. */
+static void take_replies(struct asking *a)
+{
+	double end = now_ms() + PATIENCE_MS;
+	struct asked *s;
+
+	while ((s = a->list)) {
+		a->done += take_reply(s, end);
+		a->list = s->next;
+		close(s->sock);
+		free(s);
+	}
 }
 
 static bool request_of(const struct options *o, struct request *r)
@@ -118,11 +170,12 @@ static bool request_of(const struct options *o, struct request *r)
 int control_ask(const struct options *o)
 {
 	struct request r = {0};
-	struct asking a = {.request = &r, .only = o->session};
+	struct asking a = {.request = &r, .only = o->session, .end = &a.list};
 
 	if (!request_of(o, &r))
 		return 2;
 	places_each(ask, &a);
+	take_replies(&a);
 	fflush(stdout);
 	if (!a.asked && a.only)
 		fprintf(stderr,

@@ -173,6 +173,23 @@ def test_killed_session_is_forgotten(ctx):
     assert s.target.wait(timeout=20) == 7
 
 
+def test_stopped_session(ctx):
+    """One that cannot answer is told so; the others are listed, and carry out what they are asked to."""
+    run = ctx.env['XDG_RUNTIME_DIR'] = os.path.join(ctx.tmp, 'run')
+    os.mkdir(run, 0o700)
+    stopped, other = Session(ctx), Session(ctx)
+    stopped.p.send_signal(signal.SIGSTOP)
+    os.waitpid(stopped.p.pid, os.WUNTRACED)
+    for args in (['--sessions'], ['--disable', 'work']):
+        r = ctx.run([runner(ctx)] + args, timeout=30)
+        assert re.search(r'^session %d: ' % other.p.pid, r.stdout, re.M), r
+        assert 'session %d does not answer: it is stopped (SIGSTOP)' % stopped.p.pid in r.stderr, r
+    assert other.probe(0)[3] == 'DISABLED'
+    stopped.p.send_signal(signal.SIGCONT)
+    for s in stopped, other:
+        s.end()
+
+
 def test_of_others(ctx):
     """Nobody but its owner, and root, may ask."""
     if os.getuid():
