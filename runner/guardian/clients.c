@@ -64,7 +64,7 @@ void client_free(struct client *c)
 	close(c->ctl_fd);
 	close(c->memory_fd);
 	close(c->tell.sock);
-	free(c->tell.told);
+	teller_free(&c->tell);
 	module_unload(&c->own_mod);
 	free(c);
 }
@@ -144,7 +144,8 @@ void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const ch
 	const struct client *c;
 
 	for (c = g->clients; c; c = c->next)
-		tell(&c->tell, kind, number, text);
+		if (!c->told)
+			tell(&c->tell, kind, number, text);
 }
 
 void note_all(const struct guardian *g, const char *fmt, ...)
@@ -156,7 +157,6 @@ void note_all(const struct guardian *g, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(m.text, sizeof(m.text), fmt, ap);
 	va_end(ap);
-	for (c = g->clients; c;
-		c = c->next) /* nobody is kept waiting by a runner that is stopped */
+	for (c = g->clients; c; c = c->next) /* a runner that is stopped may miss some */
 		send(c->tell.sock, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

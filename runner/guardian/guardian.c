@@ -52,7 +52,8 @@ void guardian_rest(struct guardian *g)
 	nfds_t n = 2;
 
 	for (c = g->clients; c; c = c->next)
-		p[n++] = (struct pollfd){.fd = c->leave ? -1 : c->tell.sock, .events = POLLIN};
+		p[n++] = (struct pollfd){.fd = c->leave ? -1 : c->tell.sock,
+			.events = tell_rest(&c->tell) ? POLLIN : POLLIN | POLLOUT};
 	poll(p, n, rest_ms(g));
 	if (p[0].revents)
 		while (read(g->sigchld, &info, sizeof(info)) == sizeof(info))

@@ -132,6 +132,8 @@ int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 	long ret = size ? remote_call(g, g->helper, SYS_mprotect, at, size, (uint64_t)prot, 0, 0, 0)
 			: 0;
 
+	if (ret == -ESRCH)
+		return guardian_fail(g, "process %d has ended", g->pid);
 	return ret ? guardian_fail(g,
 			     "process %d may not have new executable memory (%s): a security "
 			     "policy "

@@ -93,7 +93,7 @@ static void refuse(struct guardian *g, int sock)
 	const struct teller t = {.sock = sock};
 
 	tell(&t, MSG_FAILED, 0, g->error);
-	tell(&t, MSG_DONE, 1, "");
+	tell_last(&t, 1, "");
 }
 
 /* 0: it is on the list, armed, or told why not and leaving. */

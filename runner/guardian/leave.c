@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "../proc.h"
 #include "guardian.h"
@@ -257,9 +256,9 @@ void session_leave(struct guardian *g)
 	late = kept && !g->restored;
 	if (g->agent_entry) /* something may have been armed */
 		traps_settle(g);
-	tell_all(g, MSG_DONE, (uint32_t)kept, g->error);
 	for (c = g->clients; c; c = c->next)
-		shutdown(c->tell.sock, SHUT_RDWR);
+		if (!c->told)
+			tell_last(&c->tell, (uint32_t)kept, g->error);
 	if (kept) /* wait behind for those who still stand there */
 		leave_later(g, 200, 0);
 	if (late)

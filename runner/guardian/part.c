@@ -2,7 +2,6 @@
 /* A session leaves while others stay: its probes, then its memory in the target, once nobody stands there. */
 #define _GNU_SOURCE
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "guardian.h"
@@ -13,8 +12,7 @@ enum { PATIENCE_MS = 1000 };
 static void last_word(struct guardian *g, struct client *c)
 {
 	client_counts(g, c);
-	tell(&c->tell, MSG_DONE, 1, "");
-	shutdown(c->tell.sock, SHUT_RDWR);
+	tell_last(&c->tell, 1, "");
 	c->told = true;
 }
 

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,8 +164,7 @@ static void finish(bool failed)
 		tell(&to_runner, MSG_WARN, 0,
 			"a thread of the program still stands in probe memory: that memory is "
 			"given back when it has left");
-	tell(&to_runner, MSG_DONE, 0, error);
-	shutdown(to_runner.sock, SHUT_RDWR);
+	tell_last(&to_runner, 0, error);
 }
 
 /* --- life -------------------------------------------------------------------------------------- */

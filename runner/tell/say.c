@@ -17,14 +17,15 @@ int teller_init(struct teller *t, const struct module *mod, const struct board *
 		.states = b->states,
 		.tuning = b->tuning,
 		.standing = standing,
-		.told = calloc(mod->nprobes + 1, 1)};
-	return t->told ? 0 : -1;
+		.told = calloc(mod->nprobes + 1, 1),
+		.backlog = backlog_make()};
+	return t->told && t->backlog ? 0 : -1;
 }
 
-void tell_send(const struct teller *t, const struct message *m)
+void teller_free(struct teller *t)
 {
-	while (send(t->sock, m, sizeof(*m), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	backlog_free(t->backlog);
+	free(t->told);
 }
 
 void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text)
@@ -49,8 +50,10 @@ void tell_note(const struct teller *t, const char *fmt, ...)
 enum heard tell_listen(const struct teller *t)
 {
 	struct message m;
-	ssize_t n = recv(t->sock, &m, sizeof(m), MSG_DONTWAIT);
+	ssize_t n;
 
+	tell_rest(t);
+	n = recv(t->sock, &m, sizeof(m), MSG_DONTWAIT);
 	if (n == 0)
 		return HEARD_ITS_END;
 	if (n < 0)

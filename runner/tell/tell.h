@@ -30,6 +30,7 @@ struct teller {
 	const struct tuning *tuning; /* shared: what the user wants */
 	struct standing *standing; /* shared: how the probes stand here */
 	char *told; /* per probe: enum told */
+	struct backlog *backlog; /* what the runner has not taken yet; NULL: not kept */
 };
 
 /* A count in a control block is bounded before use: the target can write it. */
@@ -43,12 +44,20 @@ static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
 /* say.c. 0, or -1: no memory. */
 int teller_init(struct teller *t, const struct module *mod, const struct board *b,
 	struct standing *standing, int sock);
+void teller_free(struct teller *t);
 void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text);
 void tell_note(const struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_send(const struct teller *t, const struct message *m);
 /* What the runner says, without waiting. */
 enum heard { HEARD_NOTHING, HEARD_TUNE, HEARD_LEAVE, HEARD_ITS_END };
 enum heard tell_listen(const struct teller *t);
+
+/* post.c: what the runner does not take is kept, so that nobody waits for one that is stopped. */
+void tell_send(const struct teller *t, const struct message *m);
+bool tell_rest(const struct teller *t); /* what was kept; false: not all of it */
+/* MSG_DONE, and the socket's end; also where that takes longer than we live. */
+void tell_last(const struct teller *t, uint32_t number, const char *text);
+struct backlog *backlog_make(void);
+void backlog_free(struct backlog *b);
 
 /* standing.c: what the user wants, for the next arming; and what became of it, with MSG_TUNED. */
 void take_tuning(const struct teller *t);

@@ -61,6 +61,11 @@ def attach(ctx, module, *pids, seconds=0.0, args=(), until='probes armed'):
     return p
 
 
+def tracer_of(pid):
+    with open('/proc/%d/status' % pid) as f:
+        return int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
+
+
 def finish(p, sig=signal.SIGINT, timeout=30):
     """End a session; returns (stdout, stderr)."""
     p.send_signal(sig)

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import scripted
-from support import ALL, LIBC, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap
+from support import ALL, LIBC, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap, tracer_of
 
 
 def count_exactly(ctx, threads, target='count', **how):
@@ -104,11 +104,6 @@ def test_ended_while_arming(ctx):
 
 
 test_ended_while_arming.variants = PAIR
-
-
-def tracer_of(pid):
-    with open('/proc/%d/status' % pid) as f:
-        return int([line for line in f if line.startswith('TracerPid')][0].split()[1])
 
 
 def test_guardian_killed(ctx):

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from scripted import attach, environment, finish, launch, script_file, words
-from support import Before, PAIR, end_count, runner, start, tap
+from support import Before, PAIR, end_count, runner, start, tap, text_of, tracer_of
 
 SCRIPT = 'global n probe process("%s").function("work")? { n++ } probe begin { println("begin") } ' \
          'probe end { println("end ", n > 0) }'
@@ -56,8 +56,7 @@ def test_guardian_that_does_not_answer(ctx):
     p = start(ctx, path, stdin=subprocess.PIPE)
     before = Before(p.pid, os.path.basename(path))
     s = attach(ctx, 'probe process.function("work") { }', pid=p.pid)
-    with open('/proc/%d/status' % p.pid) as f:
-        guardian = int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
+    guardian = tracer_of(p.pid)
     os.kill(guardian, signal.SIGSTOP)
     end = time.time() + 20
     while s.poll() is None and time.time() < end:
@@ -69,6 +68,41 @@ def test_guardian_that_does_not_answer(ctx):
     before.check(10.0)
     p.stdin.close()
     assert p.wait(timeout=20) == 7
+
+
+def state_of(pid):
+    with open('/proc/%d/stat' % pid) as f:
+        return f.read().rsplit(')', 1)[1].split()[0]
+
+
+def test_runner_that_does_not_listen(ctx):
+    """Nobody waits for a runner that is stopped: the program goes on and ends, as does the guardian; all is told later."""
+    path = ctx.target('steps')
+    p = start(ctx, path, stdin=subprocess.PIPE)
+    text = text_of(p.pid, 'libc.so.6')
+    script = 'probe process("%s").library("libc.so.6").function("*")? { } probe end { println("end") }'
+    s = ctx.start(words(ctx, '-x', p.pid) + [script_file(ctx, script % path)], stderr=subprocess.PIPE,
+                  env=environment(ctx))
+    while '  start ' not in s.stderr.readline():  # each of thousands of probes is explained behind that
+        assert s.poll() is None
+    s.send_signal(signal.SIGSTOP)
+    os.waitpid(s.pid, os.WUNTRACED)
+    while text_of(p.pid, 'libc.so.6') == text or len(os.listdir('/proc/%d/task' % p.pid)) > 1:
+        time.sleep(0.01)  # until all is armed
+    guardian = tracer_of(p.pid)
+    p.stdin.write('work 10\n')
+    p.stdin.close()
+    assert p.stdout.read() == 'done\n' and p.wait(timeout=20) == 7
+    while state_of(guardian) != 'Z':  # until the runner looks after it
+        time.sleep(0.01)
+    s.send_signal(signal.SIGCONT)
+    out, err = s.communicate(timeout=60)
+    explained = len(re.findall(r'libc\.so\.6\+0x\w+  process', err))
+    assert s.returncode == 0 and out == 'end\n' and explained > 2000, (s.returncode, out, explained, err[-2000:])
+
+
+test_runner_that_does_not_listen.timeout = 40
+test_runner_that_does_not_listen.variants = PAIR
 
 
 def test_reader_gone(ctx):

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import scripted
-from support import ALL, PAIR, Before, attach, end_count, finish, hits, runner, start, start_count, tap
+from support import ALL, PAIR, Before, attach, end_count, finish, hits, runner, start, start_count, tap, tracer_of
 
 MOST = 8
 
@@ -23,10 +23,6 @@ class Together:
         self.target = start(ctx, self.path, stdin=subprocess.PIPE)
         self.before = Before(self.target.pid, os.path.basename(self.path))
         self.sessions, self.seen = [], []
-
-    def guardian(self):
-        with open('/proc/%d/status' % self.target.pid) as f:
-            return int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
 
     def work(self, n):
         self.target.stdin.write('work %d\n' % n)
@@ -145,7 +141,7 @@ def test_killed_guardian(ctx):
     for _ in range(3):
         t.join()
     t.work(100)
-    os.kill(t.guardian(), signal.SIGKILL)
+    os.kill(tracer_of(t.target.pid), signal.SIGKILL)
     for s in t.sessions:
         out, err = s.communicate(timeout=60)
         assert s.returncode == 1 and hits(out) == 100 and 'was killed' in err, (s.returncode, out, err)
@@ -254,7 +250,7 @@ def test_interrupted_on_the_way(ctx):
     """SIGINT before it has joined, or while it does: it ends, and nothing of it stays."""
     t = Together(ctx)
     t.join()
-    points = interrupted(t, 0), interrupted(t, t.guardian())
+    points = interrupted(t, 0), interrupted(t, tracer_of(t.target.pid))
     assert min(points) > 20, points
     t.work(10)
     t.leave(0)
