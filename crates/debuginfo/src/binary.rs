@@ -254,6 +254,11 @@ impl Binary {
         self.find_functions(pattern, inlines)
     }
 
+    /// Whether the symbols alone name such a function.
+    pub fn names_function(&self, pattern: &Pattern) -> bool {
+        self.has_symbol(pattern)
+    }
+
     /// Where `.function` puts its probe on `f`: as SystemTap does, at the entry, but behind the
     /// prologue where parameters could not be read otherwise.
     pub fn probe_site(&self, f: &Function) -> Result<ProbeSite> {
@@ -366,6 +371,15 @@ impl Binary {
                 build_id: self.build_id(),
                 server: self.search.debuginfod,
             })
+    }
+
+    /// The error where source files and lines are asked for, or inlined calls.
+    pub(crate) fn no_source(&self) -> Error {
+        Error::NoSource {
+            path: self.elf.path.clone(),
+            build_id: self.build_id(),
+            server: self.search.debuginfod,
+        }
     }
 
     /// The error for a binary without any symbol.

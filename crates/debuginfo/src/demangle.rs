@@ -187,23 +187,9 @@ pub(crate) fn nearest<'a>(
         .collect()
 }
 
-/// Edit distance; `None` for very long names.
+/// Edits between two names, a swap being one; `None` for very long names.
 fn distance(a: &str, b: &str) -> Option<usize> {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() > 128 || b.len() > 128 {
-        return None;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied()
+    (a.len() <= 128 && b.len() <= 128).then(|| strsim::osa_distance(a, b))
 }
 
 #[cfg(test)]
@@ -253,5 +239,6 @@ mod tests {
     fn nearest_names() {
         let all = ["malloc", "mallog", "free", "main"];
         assert_eq!(nearest("maloc", all.into_iter(), 2), ["malloc"]);
+        assert_eq!(nearest("mian", all.into_iter(), 2), ["main"]);
     }
 }

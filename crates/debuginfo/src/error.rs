@@ -47,6 +47,20 @@ pub enum Error {
         build_id: Option<String>,
         server: bool,
     },
+    /// The same, where a source file, a line or an inlined call was asked for.
+    NoSource {
+        path: PathBuf,
+        build_id: Option<String>,
+        server: bool,
+    },
+    /// Of the functions only those have names that others may call, and this is none of them.
+    NotExported {
+        pattern: String,
+        path: PathBuf,
+        build_id: Option<String>,
+        server: bool,
+        nearest: Vec<String>,
+    },
     /// There is not even a symbol table.
     Stripped {
         path: PathBuf,
@@ -131,7 +145,8 @@ impl Error {
             Error::NoProcess { .. } => "PROCESS_GONE",
             Error::ProcessDenied { .. } => "PROCESS_DENIED",
             Error::NoImage { .. } => "PROCESS_NO_IMAGE",
-            Error::NoDebugInfo { .. } => "DEBUGINFO_NONE",
+            Error::NoDebugInfo { .. } | Error::NoSource { .. } => "DEBUGINFO_NONE",
+            Error::NotExported { .. } => "FUNCTION_NOT_EXPORTED",
             Error::Stripped { .. } => "SYMBOLS_NONE",
             Error::NoDebugInfoAt { .. } => "DEBUGINFO_NOT_HERE",
             Error::NoFunction { .. } => "FUNCTION_UNKNOWN",
@@ -195,6 +210,20 @@ impl Error {
                 path,
                 *server,
                 "or use int_arg(n), pointer_arg(n) ..., which need no debug information",
+            ),
+            Error::NoSource { path, server, .. } => debug_help(
+                path,
+                *server,
+                "or give a function's name alone, or its address: .statement(0x1234)",
+            ),
+            Error::NotExported { nearest, .. } if !nearest.is_empty() => {
+                format!("did you mean {}?", list(nearest, 5))
+            }
+            Error::NotExported { path, server, .. } => debug_help(
+                path,
+                *server,
+                "or give its address: .statement(0x1234); -l 'process(\"PATH\").function(\"*\")' lists \
+                 those that have names",
             ),
             Error::Stripped { path, server, .. } => debug_help(
                 path,
@@ -316,6 +345,27 @@ impl fmt::Display for Error {
             Error::NoImage { pid, why } => write!(f, "process {pid} cannot be traced: {why}"),
             Error::NoDebugInfo { path, build_id, .. } => {
                 write!(f, "no debug information for {}", path.display())?;
+                write_id(f, build_id)
+            }
+            Error::NoSource { path, build_id, .. } => {
+                write!(
+                    f,
+                    "no source lines for {}: it has no debug information",
+                    path.display()
+                )?;
+                write_id(f, build_id)
+            }
+            Error::NotExported {
+                pattern,
+                path,
+                build_id,
+                ..
+            } => {
+                write!(
+                    f,
+                    "{} is stripped, and exports no function `{pattern}`",
+                    path.display()
+                )?;
                 write_id(f, build_id)
             }
             Error::Stripped { path, build_id, .. } => {

@@ -34,9 +34,13 @@ impl Binary {
         if ask || found.is_empty() {
             match self.dwarf() {
                 Ok(dwarf) => self.by_dwarf(dwarf, &names, inlines, &mut found, &mut instances),
+                Err(_) if must => {
+                    return Err(self.no_symbols().unwrap_or_else(|| self.no_source()));
+                }
                 // With a full symbol table, a name that is not there is a wrong name.
-                Err(e) if must || (found.is_empty() && !self.elf.has_section(".symtab")) => {
-                    return Err(self.no_symbols().unwrap_or(e));
+                Err(_) if found.is_empty() && !self.elf.has_section(".symtab") => {
+                    let unnamed = || self.not_exported(&p.function);
+                    return Err(self.no_symbols().unwrap_or_else(unnamed));
                 }
                 Err(_) => {}
             }
@@ -56,6 +60,13 @@ impl Binary {
         }
         all.sort_by_key(|f| (f.entry, f.kind == FunctionKind::Inlined));
         Ok(all)
+    }
+
+    /// Whether a symbol matches, without a look at the debug information.
+    pub(crate) fn has_symbol(&self, p: &Pattern) -> bool {
+        let mut found = Found::new();
+        self.by_symbol(&NamePattern::new(&p.function), &mut found);
+        !found.is_empty()
     }
 
     fn by_symbol(&self, names: &NamePattern<'_>, found: &mut Found) {
@@ -263,20 +274,27 @@ impl Binary {
     }
 
     fn no_function(&self, pattern: &str) -> Error {
-        let plain = |e: &crate::symbol::Entry| e.is_code() && !e.name.starts_with("_Z");
-        let code = self
-            .symbols()
-            .entries
-            .iter()
-            .filter(|e| plain(e))
-            .map(|e| e.name);
-        let code = code.filter_map(strip_clone);
-        let nearest = nearest(pattern, code, 5);
         Error::NoFunction {
             pattern: pattern.into(),
             path: self.path().into(),
-            nearest,
+            nearest: self.nearest_functions(pattern),
         }
+    }
+
+    fn not_exported(&self, pattern: &str) -> Error {
+        Error::NotExported {
+            pattern: pattern.into(),
+            path: self.path().into(),
+            build_id: self.build_id(),
+            server: self.search.debuginfod,
+            nearest: self.nearest_functions(pattern),
+        }
+    }
+
+    fn nearest_functions(&self, pattern: &str) -> Vec<String> {
+        let plain = |e: &&crate::symbol::Entry| e.is_code() && !e.name.starts_with("_Z");
+        let code = self.symbols().entries.iter().filter(plain).map(|e| e.name);
+        nearest(pattern, code.filter_map(strip_clone), 5)
     }
 
     /// The entry that describes `f`.
@@ -373,7 +391,7 @@ impl Binary {
         if p.line == LineSpec::None {
             return Ok(self.function_starts(&self.find_functions(p, Inlines::Also)?));
         }
-        let dwarf = self.dwarf()?;
+        let dwarf = self.dwarf().map_err(|_| self.no_source())?;
         let file = p.file.as_deref().unwrap_or("*");
         let functions = match p.function.as_str() {
             "*" => None,

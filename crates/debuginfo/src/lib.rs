@@ -58,7 +58,9 @@ pub use function::{
 };
 pub use location::{LocOp, Location, Piece};
 pub use parameters::Parameters;
-pub use process::{name_inside, proc_folder, processes_running, Image, Mapping, Process};
+pub use process::{
+    name_inside, proc_folder, processes_running, programless, Image, Mapping, Process, Programless,
+};
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
 pub use types::{

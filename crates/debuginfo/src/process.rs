@@ -70,9 +70,13 @@ impl Process {
         let exe = match fs::read_link(dir.join("exe")) {
             Ok(exe) => exe,
             Err(e) if e.kind() == ErrorKind::NotFound && dir.exists() => {
+                let why = match programless(pid) {
+                    Some(Programless::KernelThread) => "it is a thread of the kernel",
+                    _ => "it has ended and only waits for its parent (zombie)",
+                };
                 return Err(Error::NoImage {
                     pid,
-                    why: without_image(&dir).into(),
+                    why: why.into(),
                 });
             }
             Err(e) => return Err(denied(e)),
@@ -248,15 +252,25 @@ pub fn mapped_name(pid: u32, file: &Path) -> Option<PathBuf> {
     })
 }
 
-fn without_image(dir: &Path) -> &'static str {
-    let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
+/// What a process without a program is, as its status file tells everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Programless {
+    /// It has ended, and its parent has not waited for it yet.
+    Zombie,
+    KernelThread,
+}
+
+/// `None`: it has a program, or is gone.
+pub fn programless(pid: u32) -> Option<Programless> {
+    let status = fs::read_to_string(proc_folder(pid).join("status")).ok()?;
+    let has = |field| status.lines().any(|l| l.starts_with(field));
     let zombie = status
         .lines()
-        .any(|l| l.starts_with("State:") && l.contains('Z'));
-    if zombie {
-        "it has ended and only waits for its parent (zombie)"
-    } else {
-        "it is a thread of the kernel"
+        .any(|l| l.starts_with("State:") && l.contains(['Z', 'X']));
+    match (has("VmSize:"), zombie) {
+        (true, _) => None,
+        (_, true) => Some(Programless::Zombie),
+        _ => Some(Programless::KernelThread),
     }
 }
 

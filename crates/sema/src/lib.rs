@@ -12,6 +12,7 @@
 //! 7. [`share`]: which globals are kept per thread, which locks are taken
 
 pub mod collect;
+mod components;
 pub mod declarations;
 pub mod display;
 pub mod expand;

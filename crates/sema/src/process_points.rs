@@ -2,15 +2,16 @@
 //! `process...` points: programs, libraries, functions, statements; and one
 //! clear word for every family that does not exist yet.
 
+use crate::components;
 use crate::ir::{ImageId, Part, ProbeKind, Refusal};
 use crate::later::{self, Known};
 use crate::points::{Context, Place};
 use crate::world::{is_program, report, World};
 use std::path::Path;
 use std::sync::Arc;
-use trapless_debuginfo::{Binary, Function, FunctionKind, Inlines, Pattern, Statement};
+use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern, Statement};
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
-use trapless_syntax::diag::{nearest, Diagnostics, Tag};
+use trapless_syntax::diag::{Diagnostics, Tag};
 
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let quiet = point.optional || point.sufficient;
@@ -43,23 +44,6 @@ struct Subject {
     text: String,
 }
 
-/// What `process` has that is not built yet, with the way round.
-const LATER: &[(&str, &str)] = &[
-    ("begin", "use `probe begin`"),
-    ("end", "use `probe end`"),
-    ("thread", "probe the thread's start function"),
-    ("syscall", "probe the C library's function of that name"),
-    ("mark", "probe the function around the mark"),
-    ("provider", "probe the function around the mark"),
-    ("plt", "probe the function in its library"),
-    ("data", "probe the functions that write the variable"),
-    ("plugin", "use .library"),
-    ("insn", "probe single statements"),
-    ("label", "use .statement(\"function@file:line\")"),
-    ("callee", "probe the callee itself"),
-    ("callees", "probe the callees themselves"),
-];
-
 impl Resolver<'_> {
     fn resolve(mut self) -> Option<Vec<Place>> {
         let point = self.point;
@@ -86,7 +70,10 @@ impl Resolver<'_> {
         self.each(&subjects, |r, subject| match what.name.name.as_str() {
             "function" => r.functions(subject, what, &rest[1..]),
             "statement" => r.statements(subject, what, &rest[1..]),
-            _ => r.unknown(what),
+            _ => {
+                components::unknown(what, &components::OF_PROCESS, r.diags);
+                None
+            }
         })
     }
 
@@ -142,29 +129,6 @@ impl Resolver<'_> {
             ),
         };
         self.diags.error(tag, first.span, message).help(instead);
-        None
-    }
-
-    fn unknown(&mut self, c: &Component) -> Option<Vec<Place>> {
-        let name = c.name.name.as_str();
-        if let Some((_, instead)) = LATER.iter().find(|l| l.0 == name) {
-            self.diags
-                .error(Tag::NotBuilt, c.span, format!("`.{name}` is not built yet"))
-                .help(*instead);
-            return None;
-        }
-        let known = ["function", "statement", "library"]
-            .into_iter()
-            .chain(LATER.iter().map(|l| l.0));
-        let near = nearest(name, known.collect::<Vec<_>>());
-        self.diags
-            .error(
-                Tag::PointUnknown,
-                c.span,
-                format!("`.{name}` is no component of process points"),
-            )
-            .help("use .function, .statement or .library")
-            .help(near);
         None
     }
 
@@ -318,7 +282,8 @@ impl Resolver<'_> {
         let (pattern, found) = match found {
             Ok(f) => f,
             Err(e) => {
-                report(&e, s.span, self.diags);
+                let elsewhere = self.library_instead(of, &s.text(), &e);
+                report(&e, s.span, self.diags).help(elsewhere);
                 return None;
             }
         };
@@ -337,6 +302,22 @@ impl Resolver<'_> {
         let named = !pattern.is_glob();
         let place = |f| self.function(of, f, &kind, named);
         Some(found.iter().map(place).collect())
+    }
+
+    /// The program lacks the function; one of its libraries may have it.
+    fn library_instead(&self, of: &Subject, name: &str, e: &Error) -> Option<String> {
+        let lacks = matches!(
+            e,
+            Error::NoFunction { .. } | Error::NotExported { .. } | Error::Stripped { .. }
+        );
+        if !lacks || self.point.optional || self.point.sufficient || !is_program(&of.binary) {
+            return None;
+        }
+        let pattern = Pattern::parse(name).ok()?;
+        let library = self.world.library_with(&of.binary, &pattern)?;
+        Some(format!(
+            "a library of the program has it: .library(\"{library}\").function(\"{name}\")"
+        ))
     }
 
     fn no_function(
@@ -385,7 +366,7 @@ impl Resolver<'_> {
                 }
                 "maxactive" if kind.at_return => self.maxactive(c),
                 _ => {
-                    self.unknown(c);
+                    components::unknown(c, &components::OF_FUNCTION, self.diags);
                     return None;
                 }
             }
@@ -486,7 +467,7 @@ impl Resolver<'_> {
                 "nearest" => nearest = true,
                 "absolute" => {}
                 _ => {
-                    self.unknown(s);
+                    components::unknown(s, &components::OF_STATEMENT, self.diags);
                     return None;
                 }
             }

@@ -2,6 +2,7 @@
 //! Points of the session itself: `begin`, `end`, `error`, `never`, `oneshot`
 //! (an alias of the tapset), timers.
 
+use crate::components;
 use crate::ir::{ProbeKind, Refusal};
 use crate::points::Place;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
@@ -25,7 +26,7 @@ pub fn resolve(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Vec<Place>
         _ => return None,
     };
     if let Some(extra) = point.components.get(1) {
-        unknown(extra, "nothing may follow", diags);
+        components::unknown(extra, &components::OF_SESSION, diags);
         return Some(Vec::new());
     }
     Some(vec![place(point, kind, first.name.name == "never")])
@@ -74,16 +75,6 @@ fn order(c: &Component, diags: &mut Diagnostics) -> Option<i64> {
     }
 }
 
-fn unknown(c: &Component, why: &str, diags: &mut Diagnostics) {
-    diags
-        .error(
-            Tag::PointUnknown,
-            c.span,
-            format!("`{}` is not known here: {why}", c.name.name),
-        )
-        .help("see stapprobes(3stap) for the points of each family");
-}
-
 /// Units of `timer.UNIT(n)`, in nanoseconds.
 const UNITS: &[(&str, u64)] = &[
     ("s", 1_000_000_000),
@@ -104,14 +95,9 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
         return None;
     };
     let name = unit.name.name.as_str();
-    if matches!(name, "profile" | "tick" | "jiffies") {
-        diags
-            .error(
-                Tag::NotBuilt,
-                unit.span,
-                format!("`timer.{name}` is not built yet"),
-            )
-            .help("use timer.ms(n)");
+    let scale = UNITS.iter().find(|u| u.0 == name).map(|u| u.1);
+    if scale.is_none() && name != "hz" {
+        components::unknown(unit, &components::OF_TIMER, diags);
         return None;
     }
     let number = match &unit.arg {
@@ -127,24 +113,12 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
             return None;
         }
     };
-    let period_ns = match UNITS.iter().find(|u| u.0 == name) {
-        Some((_, ns)) => number.saturating_mul(*ns),
-        None if name == "hz" => (1_000_000_000 / number).max(1),
-        None => {
-            unknown(unit, "timers count in s, ms, us, ns or hz", diags);
-            return None;
-        }
+    let period_ns = match scale {
+        Some(ns) => number.saturating_mul(ns),
+        None => (1_000_000_000 / number).max(1),
     };
     if let Some(extra) = point.components.get(2) {
-        match extra.name.name.as_str() {
-            "randomize" => diags
-                .error(Tag::NotBuilt, extra.span, "`.randomize` is not built yet")
-                .help("leave it out"),
-            _ => {
-                unknown(extra, "nothing may follow", diags);
-                return None;
-            }
-        };
+        components::unknown(extra, &components::OF_TIMER_UNIT, diags);
         return None;
     }
     Some(place(point, ProbeKind::Timer { period_ns }, false))

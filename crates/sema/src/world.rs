@@ -6,7 +6,9 @@ use crate::ir::{Image, ImageId, Symbol};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use trapless_debuginfo::{proc_folder, Binary, DebugInfo, ElfKind, Error, SearchPath, SymbolKind};
+use trapless_debuginfo::{
+    proc_folder, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath, SymbolKind,
+};
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
 
@@ -99,6 +101,23 @@ impl World {
             }
         }
         found
+    }
+}
+
+impl World {
+    /// A library of the program, or of its process, that has the function: as `.library` takes it.
+    pub fn library_with(&self, program: &Binary, function: &Pattern) -> Option<String> {
+        let has = |path: &Path| {
+            let library = self.info.open(path);
+            library.is_ok_and(|l| !is_program(&l) && l.names_function(function))
+        };
+        let needed = self.info.search().closure(program);
+        if let Some(library) = needed.iter().find(|l| has(&l.path)) {
+            return Some(library.name.clone());
+        }
+        let process = Process::read(self.target.pid?).ok()?;
+        let opened = process.images.iter().find(|i| has(&i.file))?;
+        Some(opened.path.to_string_lossy().into_owned())
     }
 }
 

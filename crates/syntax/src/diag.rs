@@ -60,7 +60,7 @@ tags! {
     GlobalInit "GLOBAL_INIT" "A global starts with a literal number or string; an array cannot be initialised.";
 
     // ---- semantics: names, types, probe points ----
-    NotBuilt "NOT_BUILT" "The language has this; trapless does not yet.";
+    NotBuilt "NOT_BUILT" "SystemTap has this; trapless does not yet.";
     NameUnknown "NAME_UNKNOWN" "A function comes from the script, from the tapset, or is built in.";
     NameDuplicate "NAME_DUPLICATE" "Functions, globals and the parameters of one function have names of their own.";
     CallArgs "CALL_ARGS" "A function is called with as many arguments as it has parameters.";
@@ -113,6 +113,7 @@ tags! {
     SymbolsNone "SYMBOLS_NONE" "The file has not even a symbol table.";
     DebuginfoNotHere "DEBUGINFO_NOT_HERE" "The debug information does not cover this address.";
     FunctionUnknown "FUNCTION_UNKNOWN" "No function of this name is in the symbols or the debug information.";
+    FunctionNotExported "FUNCTION_NOT_EXPORTED" "A stripped program only keeps the names of the functions that it exports.";
     FunctionOverload "FUNCTION_OVERLOAD" "There are functions of this name, but none with these parameters.";
     SourceFileUnknown "SOURCE_FILE_UNKNOWN" "The program was not built from a source file of this name.";
     SourceLineNoCode "SOURCE_LINE_NO_CODE" "The compiler made no code for this line.";
