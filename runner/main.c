@@ -333,6 +333,8 @@ static int trace(void)
 	}
 	if (opt.command)
 		session.view.session->target_pid = session.target = targets[0].pid;
+	else if (ntargets)
+		warn_of_program(&session, targets[0].pid);
 	session_run(&session, TL_TAP_BEGIN);
 	drain(&session, false);
 	session_live(&session, !session_wants_exit(&session));

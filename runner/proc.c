@@ -121,6 +121,19 @@ void proc_name(pid_t pid, char *buf, size_t size)
 	buf[strcspn(buf, "\n")] = 0;
 }
 
+void proc_program(pid_t pid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, buf, size - 1);
+	if (n < 0)
+		proc_name(pid, buf, size);
+	else
+		buf[n] = 0;
+}
+
 uint32_t proc_own_number(pid_t pid)
 {
 	const char *at = NULL, *end;

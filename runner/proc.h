@@ -31,6 +31,8 @@ uint32_t proc_max_maps(void);
 /* The processor it last ran on, -1: not told. */
 int proc_cpu(pid_t pid);
 void proc_name(pid_t pid, char *buf, size_t size);
+/* The path of what it runs; its name where that is not told. */
+void proc_program(pid_t pid, char *buf, size_t size);
 /* Its number in its own pid namespace; 0: it has ended. */
 uint32_t proc_own_number(pid_t pid);
 /* Is it in a pid namespace below that of /proc, with other numbers there? */

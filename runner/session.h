@@ -56,6 +56,7 @@ bool session_has(const struct session *s, uint32_t kind);
 void session_clock(struct session *s);
 
 /* silent.c: probes that have said nothing, on stderr */
+void warn_of_program(const struct session *s, pid_t pid); /* what -x names runs another one */
 void tell_never_armed(const struct session *s);
 void tell_never_hit(const struct session *s);
 

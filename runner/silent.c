@@ -2,6 +2,7 @@
 /* Probes that have said nothing, and why: they may have told what was expected, or never stood where it happens. */
 #define _GNU_SOURCE
 #include "message.h"
+#include "proc.h"
 #include "session.h"
 
 enum { A_FEW = 12 };
@@ -23,18 +24,59 @@ static uint32_t missing_image(const struct session *s, uint32_t probe)
 	return p->process != TL_NONE && !was_mapped(s, p->process) ? p->process : p->image;
 }
 
+/* How many stand nowhere for want of it. */
+static uint32_t probes_without(const struct session *s, uint32_t image)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->mod->nprobes; i++)
+		n += missing_image(s, i) == image;
+	return n;
+}
+
+/* The first program that is not there, of a script that is about no other one. TL_NONE: one is. */
+static uint32_t missing_program(const struct session *s)
+{
+	uint32_t image, first = TL_NONE;
+
+	for (image = s->mod->nimages; image-- > 0;) {
+		if (!(s->mod->images[image].flags & TL_TAP_IMAGE_PROGRAM))
+			continue;
+		if (was_mapped(s, image))
+			return TL_NONE;
+		first = probes_without(s, image) ? image : first;
+	}
+	return first;
+}
+
+void warn_of_program(const struct session *s, pid_t pid)
+{
+	uint32_t image = missing_program(s);
+	const char *path;
+	char runs[256];
+
+	if (image == TL_NONE || s->no_warnings)
+		return;
+	path = module_string(s->mod, s->mod->images[image].path);
+	proc_program(pid, runs, sizeof(runs));
+	fprintf(stderr,
+		"WARNING: process %d runs %s, but the script is about %s, whose probes will not be "
+		"hit; next: write `process` without a name for the program of -x, or leave -x "
+		"out\n",
+		pid, runs, path);
+}
+
 /* A probe that stood nowhere has said nothing about the program. */
 void tell_never_armed(const struct session *s)
 {
-	uint32_t i, n, image;
+	uint32_t n, image;
 
 	for (image = 0; image < s->mod->nimages; image++) {
 		const struct tl_tap_image *m = &s->mod->images[image];
 		const char *why =
 			m->flags & TL_TAP_IMAGE_PROGRAM ? "was not run" : "was not loaded";
 
-		for (i = n = 0; i < s->mod->nprobes; i++)
-			n += missing_image(s, i) == image;
+		n = probes_without(s, image);
 		if (n)
 			fprintf(stderr, "trapless-run: never armed: %u probe%s: %s %s\n", n,
 				n > 1 ? "s" : "", module_string(s->mod, m->path),

@@ -79,7 +79,7 @@ def test_pid_is_gone(ctx):
 def test_zombie(ctx):
     p = ctx.start(['true'])
     wait_for(lambda: re.search(r'^State:\s*Z', open('/proc/%d/status' % p.pid).read(), re.M))
-    refused(trapless(ctx, '-x', p.pid, '-e', SELL), 'TARGET_MISSING')
+    refused(trapless(ctx, '-x', p.pid, '-e', SELL), 'TARGET_MISSING', 'has ended')
 
 
 def test_stopped(ctx):
@@ -180,12 +180,52 @@ def test_what_is_no_compiler(ctx):
 
 
 def test_no_debug_information(ctx):
+    exporting = 'probe process("%s").' % ctx.target('../examples/shop', cflags=('-O2', '-s', '-rdynamic'))
+    refused(trapless(ctx, '-e', exporting + 'function("sell") { println($n) }'), 'DEBUGINFO_NONE', 'with -g', 'int_arg')
+    for place in ('function("sell@shop.c")', 'statement("sell@shop.c:20")', 'function("sell").inline'):
+        refused(trapless(ctx, '-e', exporting + place + ' {}'), 'DEBUGINFO_NONE', 'no source lines', '.statement(0x')
+    refused(trapless(ctx, '-e', exporting + 'function("sel") {}'), 'FUNCTION_NOT_EXPORTED', 'did you mean sell')
+
+
+def test_function_of_a_stripped_program(ctx):
     plain = ctx.target('../examples/shop', cflags=('-O2', '-s'))
-    p = trapless(ctx, '-e', 'probe process("%s").function("sell") { println($n) }' % plain)
-    refused(p, 'DEBUGINFO_NONE', 'with -g', 'int_arg')
+    p = trapless(ctx, '-e', 'probe process("%s").function("sell") {}' % plain)
+    refused(p, 'FUNCTION_NOT_EXPORTED', 'is stripped', 'with -g', '.statement(0x')
     git = trapless(ctx, '-e', 'probe process("git").function("cmd_log") {}', env={'DEBUGINFOD_URLS': ''})
-    if 'DEBUGINFO_NONE' in git.stderr:
-        refused(git, 'DEBUGINFO_NONE', 'git-dbgsym', 'DEBUGINFOD_URLS')
+    if git.returncode:
+        refused(git, 'FUNCTION_NOT_EXPORTED', 'git-dbgsym', 'DEBUGINFOD_URLS', '.statement(0x')
+
+
+def test_function_of_a_library(ctx):
+    """Not the program's, but one of its libraries has it."""
+    target = Selling(ctx)
+    for function in ('malloc', 'mallo?'):
+        p = trapless(ctx, '-x', target.pid, '-e', 'probe process.function("%s") {}' % function)
+        refused(p, 'FUNCTION_UNKNOWN', '.library("libc.so.6").function("%s")' % function)
+    target.unchanged()
+    target.end()
+
+
+def test_another_program(ctx):
+    """A process that runs something else is told at the start; the session goes on."""
+    target = Selling(ctx)
+    script = 'probe process("/bin/true").library("libc.so.6").function("malloc") { } probe timer.ms(1) { exit() }'
+    p = trapless(ctx, '-x', target.pid, '-e', script)
+    told = 'WARNING: process %d runs %s, but the script is about ' % (target.pid, target.path)
+    assert p.returncode == 0 and told in p.stderr and '/bin/true' in p.stderr, p.stderr
+    assert 'WARNING' not in trapless(ctx, '-w', '-x', target.pid, '-e', script).stderr
+    p = trapless(ctx, '-x', target.pid, '-e', script + 'probe process("%s").function("sell") {}' % target.path)
+    assert 'WARNING' not in p.stderr, p.stderr
+    target.end()
+
+
+def test_kernel_thread(ctx):
+    if not os.path.exists('/proc/2') or open('/proc/2/comm').read() != 'kthreadd\n':
+        ctx.skip('no threads of the kernel are seen here')
+    refused(trapless(ctx, '-x', 2, '-e', 'probe process.function("main") {}'), 'TARGET_MISSING', 'thread of the kernel')
+
+
+test_kernel_thread.variants = ('opt', 'nobody')
 
 
 def test_unknown_names(ctx):
@@ -270,6 +310,11 @@ def test_options(ctx):
     refused(trapless(ctx, '-D', 'MAXMAPENTRIES=0', '-e', 'probe begin {}'), 'USAGE', '1 to ')
     assert trapless(ctx, '-T', '0', '-e', 'probe begin {}').returncode == 2
     refused(trapless(ctx, '-D', 'MAXSTRINGLEN=5', '-e', 'probe begin {}'), 'USAGE', '16 to 8192')
+    refused(trapless(ctx, '-D', 'RINGSIZE=1', '-e', 'probe begin {}'), 'USAGE', '4096 to ', 'e.g. -D RINGSIZE=')
+    p = trapless(ctx, '-p2', '-D', 'MAXSTRNGLEN=64', '-e', 'probe begin {}')
+    assert p.returncode == 0 and 'did you mean `MAXSTRINGLEN`' in p.stderr, p.stderr
+    refused(trapless(ctx, '-a', 'arm64', '-e', 'probe begin {}'), 'NOT_BUILT', 'x86_64')
+    assert trapless(ctx, '-a', 'x86_64', '-p2', '-e', 'probe begin {}').returncode == 0
     refused(trapless(ctx, '-p4', '-m', 'x', '-e', 'probe begin {}', cwd='/proc'), 'FILE_MISSING')
     p = trapless(ctx, '--no-cache', '-e', 'probe begin {}', env={'TMPDIR': '/nowhere'})
     refused(p, 'FILE_MISSING', 'set TMPDIR')

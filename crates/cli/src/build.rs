@@ -84,9 +84,19 @@ pub fn compile(
             return None;
         }
     };
-    let name = options.module.as_deref().unwrap_or("script");
-    let tap = module::assemble(program, emitted, &linked, name, key);
+    let tap = module::assemble(program, emitted, &linked, &session_name(options), key);
     Some(tap.encode(trapless_wire::Machine::X86_64))
+}
+
+/// What `--sessions` calls it: the module's name, or that of the script's file.
+fn session_name(options: &Options) -> String {
+    let given = match (&options.module, &options.script, options.words.first()) {
+        (Some(module), _, _) => module,
+        (_, None, Some(file)) => file,
+        _ => "-e",
+    };
+    let stem = Path::new(given).file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
 }
 
 /// The text of the headers that the C includes.

@@ -65,6 +65,28 @@ pub fn plain(e: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or("").to_string()
 }
 
+/// The processors that modules can be made for.
+const ARCHITECTURES: [&str; 1] = ["x86_64"];
+
+/// `-a ARCH`.
+pub fn check_architecture(options: &Options, diags: &mut Diagnostics) {
+    let Some(arch) = options.arch.as_deref() else {
+        return;
+    };
+    if !ARCHITECTURES.contains(&arch) {
+        diags
+            .error(
+                Tag::NotBuilt,
+                None,
+                format!("-a {arch}: modules for this processor are not built yet"),
+            )
+            .help(format!(
+                "leave -a out, or give {}",
+                ARCHITECTURES.join(", ")
+            ));
+    }
+}
+
 pub fn environment(options: &Options, args: Vec<String>) -> Environment {
     let release = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Environment {

@@ -58,10 +58,13 @@ fn main() -> ExitCode {
     }
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     eprint!("{}", diags.render(&map, colour));
+    if diags.has_errors() {
+        diags.drop_warnings();
+        let usage = diags.iter().any(|d| d.tag == Tag::Usage);
+        return ExitCode::from(if usage { EXIT_USAGE } else { EXIT_FAILURE });
+    }
     match done {
-        Some(run) if !diags.has_errors() => ExitCode::from(run.start(&options)),
-        _ if diags.iter().any(|d| d.tag == Tag::Usage) => ExitCode::from(EXIT_USAGE),
-        _ if diags.has_errors() => ExitCode::from(EXIT_FAILURE),
-        _ => ExitCode::SUCCESS,
+        Some(run) => ExitCode::from(run.start(&options)),
+        None => ExitCode::SUCCESS,
     }
 }

@@ -5,7 +5,7 @@ use crate::options::Options;
 use trapless_sema::ir;
 use trapless_sema::loader::Loader;
 use trapless_syntax::ast::{Item, Literal, NumLit, Script, StrLit};
-use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 /// `-T SECONDS`, in the script's own words: it also holds for a module.
 pub fn time_limit(seconds: u32, loader: &mut Loader, diags: &mut Diagnostics) -> Script {
@@ -51,6 +51,41 @@ fn parse_number(text: &str) -> Option<i64> {
     n.ok().map(|n: i64| n.wrapping_mul(sign))
 }
 
+/// What `-D` sets.
+struct Limit {
+    name: &'static str,
+    range: std::ops::RangeInclusive<u32>,
+    example: u32,
+    field: fn(&mut ir::Options) -> &mut u32,
+}
+
+const fn limit(
+    name: &'static str,
+    least: u32,
+    most: u32,
+    example: u32,
+    field: fn(&mut ir::Options) -> &mut u32,
+) -> Limit {
+    Limit {
+        name,
+        range: least..=most,
+        example,
+        field,
+    }
+}
+
+const LIMITS: &[Limit] = &[
+    limit("MAXSTRINGLEN", 16, 8192, 1024, |o| &mut o.max_string),
+    limit("MAXACTION", 0, u32::MAX, 1_000_000, |o| &mut o.max_action),
+    limit("MAXNESTING", 0, u32::MAX, 20, |o| &mut o.max_nesting),
+    limit("MAXERRORS", 0, u32::MAX, 100, |o| &mut o.max_errors),
+    limit("MAXSKIPPED", 0, u32::MAX, 1000, |o| &mut o.max_skipped),
+    limit("MAXMAPENTRIES", 1, u32::MAX, 10_000, |o| {
+        &mut o.max_map_entries
+    }),
+    limit("RINGSIZE", 4096, 16 << 20, 1 << 20, |o| &mut o.ring_size),
+];
+
 pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     let mut out = ir::Options {
         guru: options.guru,
@@ -58,42 +93,23 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     };
     for word in &options.limits {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
-        let field = match name {
-            "MAXSTRINGLEN" => &mut out.max_string,
-            "MAXACTION" => &mut out.max_action,
-            "MAXNESTING" => &mut out.max_nesting,
-            "MAXERRORS" => &mut out.max_errors,
-            "MAXSKIPPED" => &mut out.max_skipped,
-            "MAXMAPENTRIES" => &mut out.max_map_entries,
-            "RINGSIZE" => &mut out.ring_size,
-            _ => {
-                diags
-                    .warn(
-                        Tag::Usage,
-                        None,
-                        format!("-D {name}: not a limit of trapless; ignored"),
-                    )
-                    .help("the limits are listed under -D in trapless --help");
-                continue;
-            }
-        };
-        let range = match name {
-            "MAXSTRINGLEN" => 16..=8192,
-            "RINGSIZE" => 4096..=16 << 20,
-            "MAXMAPENTRIES" => 1..=u32::MAX,
-            _ => 0..=u32::MAX,
+        let Some(limit) = LIMITS.iter().find(|l| l.name == name) else {
+            let what = format!("-D {name}: not a limit of trapless; ignored");
+            let names: Vec<&str> = LIMITS.iter().map(|l| l.name).collect();
+            diags
+                .warn(Tag::Usage, None, what)
+                .help("the limits are listed under -D in trapless --help")
+                .help(nearest(name, names));
+            continue;
         };
         match value.parse::<u32>() {
-            Ok(n) if range.contains(&n) => *field = n,
+            Ok(n) if limit.range.contains(&n) => *(limit.field)(&mut out) = n,
             _ => {
-                let (least, most) = range.into_inner();
+                let (least, most) = (limit.range.start(), limit.range.end());
+                let what = format!("-D {word}: the value is a number, {least} to {most}");
                 diags
-                    .error(
-                        Tag::Usage,
-                        None,
-                        format!("-D {word}: the value is a number, {least} to {most}"),
-                    )
-                    .help("e.g. -D MAXSTRINGLEN=1024");
+                    .error(Tag::Usage, None, what)
+                    .help(format!("e.g. -D {name}={}", limit.example));
             }
         }
     }

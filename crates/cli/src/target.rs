@@ -6,7 +6,7 @@ use crate::command::{self, Command};
 use crate::options::Options;
 use crate::running;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use trapless_debuginfo::Programless;
 use trapless_sema::ir::{ProbeKind, Program};
 use trapless_sema::world::TargetSpec;
 use trapless_syntax::diag::{Diagnostics, Tag};
@@ -32,30 +32,7 @@ pub fn of(
                 spec.program = Some(name.to_owned());
             }
             Err(e) => {
-                let gone = e.kind() == std::io::ErrorKind::NotFound;
-                let there = Path::new("/proc").join(pid.to_string()).exists();
-                let (what, next) = match gone {
-                    true if there => (
-                        "this process has no program: it is a zombie or a kernel thread",
-                        "a zombie goes away when its parent waits for it",
-                    ),
-                    true => (
-                        "there is no such process",
-                        "check the number with ps or pgrep",
-                    ),
-                    false if is_root() => (
-                        "not even root may look at this process: a security module or another \
-                         user namespace protects it",
-                        "trace it from inside its container, or start the program with -c",
-                    ),
-                    false => (
-                        "this process may not be traced by you",
-                        "run as its user, or as root",
-                    ),
-                };
-                diags
-                    .error(Tag::TargetMissing, None, format!("-x {pid}: {what}"))
-                    .help(next);
+                no_program(pid, &e, diags);
                 return None;
             }
         }
@@ -64,6 +41,37 @@ pub fn of(
         spec.program = Some(program_of(command, diags)?);
     }
     Some(spec)
+}
+
+/// Why nothing is known of what a process runs.
+fn no_program(pid: u32, e: &std::io::Error, diags: &mut Diagnostics) {
+    let gone = e.kind() == std::io::ErrorKind::NotFound;
+    let (what, next) = match trapless_debuginfo::programless(pid) {
+        Some(Programless::Zombie) => (
+            "this process has ended (a zombie)",
+            "it goes away when its parent waits for it",
+        ),
+        Some(Programless::KernelThread) => (
+            "this is a thread of the kernel: it runs no program",
+            "trace the program whose work it does; ps shows threads of the kernel in brackets",
+        ),
+        None if gone => (
+            "there is no such process",
+            "check the number with ps or pgrep",
+        ),
+        None if is_root() => (
+            "not even root may look at this process: a security module or another \
+             user namespace protects it",
+            "trace it from inside its container, or start the program with -c",
+        ),
+        None => (
+            "this process may not be traced by you",
+            "run as its user, or as root",
+        ),
+    };
+    diags
+        .error(Tag::TargetMissing, None, format!("-x {pid}: {what}"))
+        .help(next);
 }
 
 fn is_root() -> bool {
