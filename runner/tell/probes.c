@@ -22,23 +22,40 @@ static bool refusal_is_news(const struct teller *t, uint32_t i)
 	return is_refused(t, i) && !(t->told[i] & TOLD_REFUSAL);
 }
 
-/* Those that a wildcard matched are told together, a line for each reason. */
-static uint32_t tell_as_one(const struct teller *t, uint32_t i)
+/* Those that a wildcard matched are told together, a line for each reason: the next of them behind k. */
+static uint32_t next_alike(const struct teller *t, uint32_t i, uint32_t k,
+	bool (*alike)(const struct teller *t, uint32_t i, uint32_t k))
 {
-	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i), *q;
 	const struct tl_tap_probe *from = &t->mod->probes[i];
-	uint32_t k, n = 1;
 
-	t->told[i] |= TOLD_REFUSAL;
-	for (k = i + 1; from->flags & TL_TAP_PROBE_MATCHED && k < t->mod->nprobes; k++) {
-		q = tl_ctl_probe(t->probes, k);
-		if (t->mod->probes[k].script != from->script || q->result != p->result ||
-			q->reason != p->reason || !refusal_is_news(t, k))
-			continue;
+	if (!(from->flags & TL_TAP_PROBE_MATCHED))
+		return t->mod->nprobes;
+	while (++k < t->mod->nprobes)
+		if (t->mod->probes[k].script == from->script && alike(t, i, k))
+			break;
+	return k;
+}
+
+static bool refused_alike(const struct teller *t, uint32_t i, uint32_t k)
+{
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i), *q = tl_ctl_probe(t->probes, k);
+
+	return refusal_is_news(t, k) && q->result == p->result && q->reason == p->reason;
+}
+
+static uint32_t refused_as_one(const struct teller *t, uint32_t i)
+{
+	uint32_t k, n = 0;
+
+	for (k = i; k < t->mod->nprobes; k = next_alike(t, i, k, refused_alike), n++)
 		t->told[k] |= TOLD_REFUSAL;
-		n++;
-	}
 	return n;
+}
+
+static const char *and_more(uint32_t n, char *buf, size_t room)
+{
+	snprintf(buf, room, " and %u more", n - 1);
+	return n > 1 ? buf : "";
 }
 
 /* A wildcard may lose some of its places, but not all. */
@@ -67,13 +84,12 @@ static void tell_refusals(const struct teller *t)
 
 		if (!refusal_is_news(t, i))
 			continue;
-		n = tell_as_one(t, i);
-		snprintf(more, sizeof(more), " and %u more", n - 1);
+		n = refused_as_one(t, i);
 		reason = tl_ret_reason(p->reason);
 		snprintf(text, sizeof(text), "%s%s: probe%s refused [%s]: %s%s%s%s%s",
-			module_string(t->mod, t->mod->probes[i].point), n > 1 ? more : "",
-			n > 1 ? "s" : "", tl_error_name(p->result), tl_error_text(p->result),
-			reason ? ": " : "", reason ? reason : "",
+			module_string(t->mod, t->mod->probes[i].point),
+			and_more(n, more, sizeof(more)), n > 1 ? "s" : "", tl_error_name(p->result),
+			tl_error_text(p->result), reason ? ": " : "", reason ? reason : "",
 			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
 		tell(t, MSG_WARN, refusal_is_error(t, i), text);
 	}
@@ -104,26 +120,46 @@ void tell_probes(const struct teller *t)
 
 /* --- the end ---------------------------------------------------------------------------- */
 
+static bool needs_result(const struct teller *t, uint32_t i)
+{
+	return t->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
+}
+
+static bool tails_are_news(const struct teller *t, uint32_t i)
+{
+	return tl_ctl_probe(t->probes, i)->ntails && !(t->told[i] & TOLD_TAILS);
+}
+
+static bool tails_alike(const struct teller *t, uint32_t i, uint32_t k)
+{
+	return tails_are_news(t, k) && needs_result(t, k) == needs_result(t, i);
+}
+
 /* Returns that nobody has seen: which, why, and what to do about it. */
 static void tell_tails(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 	const char *point = module_string(t->mod, t->mod->probes[i].point);
-	bool result = t->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
-	char text[700], from[96] = "", to[96];
+	char text[700], from[96] = "", to[96], more[32];
+	uint64_t calls = 0;
+	uint32_t k, n = 0;
 
+	for (k = i; k < t->mod->nprobes; k = next_alike(t, i, k, tails_alike), n++) {
+		t->told[k] |= TOLD_TAILS;
+		calls += tl_ctl_probe(t->probes, k)->ntails;
+	}
 	if (p->tail) {
 		explain_place(t, p->tail, from, sizeof(from));
 		explain_place(t, p->tail_to, to, sizeof(to));
 	}
 	snprintf(text, sizeof(text),
-		"TAIL_CALL: %.300s: %llu call%s left by a jump to another function%s%s%s%s%s; the "
-		"handler %s; "
+		"TAIL_CALL: %.300s%s: %llu call%s left by a jump to another function%s%s%s%s%s%s; "
+		"the handler %s; "
 		"next: probe the return of the function it jumps to",
-		point, (unsigned long long)p->ntails, p->ntails == 1 ? "" : "s",
-		p->tail ? " (" : "", from, p->tail ? " to " : "", p->tail ? to : "",
-		p->tail ? ")" : "",
-		result ? "needs the result and was not run" : "ran at the jump");
+		point, and_more(n, more, sizeof(more)), (unsigned long long)calls,
+		calls == 1 ? "" : "s", p->tail ? " (" : "", p->tail && n > 1 ? "the first: " : "",
+		from, p->tail ? " to " : "", p->tail ? to : "", p->tail ? ")" : "",
+		needs_result(t, i) ? "needs the result and was not run" : "ran at the jump");
 	tell(t, MSG_WARN, 0, text);
 }
 
@@ -138,7 +174,7 @@ void tell_counts(const struct teller *t, struct message *m)
 		m->missed += p->nmissed;
 		m->abandoned += p->nabandoned;
 		m->tails += p->ntails;
-		if (p->ntails)
+		if (tails_are_news(t, i))
 			tell_tails(t, i);
 		m->refused += is_refused(t, i);
 	}

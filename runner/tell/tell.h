@@ -16,7 +16,7 @@
 #include "../module.h"
 #include "board.h"
 
-enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2 };
+enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2, TOLD_TAILS = 4 };
 
 struct teller {
 	int sock; /* to the runner */

@@ -114,6 +114,15 @@ def test_tail_calls_into_libraries(ctx):
         assert re.search(r'TAIL_CALL: .*parse.*needs the result and was not run.*next:', r.stderr), r.stderr
 
 
+def test_tail_calls_that_a_wildcard_matched(ctx):
+    """One warning for all of them."""
+    script = 'global n probe process.function("*").return { n++ } probe end { println(n) }'
+    r = launch(ctx, script, tails(ctx, '-Wl,-z,lazy') + ' 1')
+    told = re.findall(r'TAIL_CALL: .* and (\d+) more: (\d+) calls', r.stderr)
+    assert r.stderr.count('TAIL_CALL: ') == len(told) == 1, r.stderr
+    assert int(told[0][0]) >= 1 and int(told[0][1]) == number(r.stderr, BLIND), r.stderr
+
+
 def test_tail_calls_of_a_running_program(ctx):
     """Attached to: its linkage tables are in use already, and nothing is missed."""
     p = ctx.start([tails(ctx, '-Wl,-z,now'), '100000', 'slowly'])
