@@ -349,8 +349,9 @@ static int trace(void)
 	session_live(&session, false);
 	leave_all();
 	drain(&session, true);
-	session_run(
-		&session, session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
+	if (!target_never_started())
+		session_run(&session,
+			session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
 	drain(&session, true);
 	closing_lines();
 	return exit_status(output_failed());

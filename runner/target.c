@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,8 @@
 /* A guardian that comes or goes is waited for. */
 enum { JOIN_EVERY_MS = 20, JOIN_TRIES = 250, PATIENCE_MS = 5000 };
 
-static int go_pipe[2] = {-1, -1};
+static int go =
+	-1; /* to CMD until it is one: it waits for a byte, and sends one where it cannot be started */
 static struct preload preload; /* of the one program that we start */
 
 /* Memory of ours is its own copy of it. */
@@ -77,8 +77,8 @@ static int start_guardian(struct target *t, struct session *s, const struct opti
 	}
 	if (!t->guardian) {
 		close(pair[0]);
-		if (go_pipe[1] >= 0)
-			close(go_pipe[1]);
+		if (go >= 0)
+			close(go);
 		if (s->out && s->out != stdout)
 			close(fileno(s->out));
 		if (o->preload)
@@ -143,20 +143,25 @@ static void be_taken(struct target *t, const struct options *o, const struct mes
 extern sigset_t runner_mask;
 extern void (*runner_pipe)(int);
 
-static void be_command(const struct options *o, int wait_fd)
+static void not_started(int sock, int status)
+{
+	send(sock, "", 1, MSG_NOSIGNAL);
+	_exit(status);
+}
+
+static void be_command(const struct options *o, int sock)
 {
 	char **argv = o->words ? o->words : words_split(o->command), byte;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0,
 		0); /* until the exec: lets the guardian in under Yama */
-	if (read(wait_fd, &byte, 1) != 1)
+	if (read(sock, &byte, 1) != 1)
 		_exit(127); /* the session failed before it began */
-	close(wait_fd);
 	signal(SIGPIPE, runner_pipe);
 	sigprocmask(SIG_SETMASK, &runner_mask, NULL);
 	if (o->preload && preload_enter(&preload)) {
 		fprintf(stderr, "trapless-run: cannot hand the agent over: %s\n", strerror(errno));
-		_exit(126);
+		not_started(sock, 126);
 	}
 	if (argv) {
 		execvp(argv[0], argv);
@@ -165,7 +170,7 @@ static void be_command(const struct options *o, int wait_fd)
 		execl("/bin/sh", "sh", "-c", o->command, (char *)NULL);
 		fprintf(stderr, "trapless-run: cannot start /bin/sh: %s\n", strerror(errno));
 	}
-	_exit(errno == ENOENT ? 127 : 126);
+	not_started(sock, errno == ENOENT ? 127 : 126);
 }
 
 /* The kernel gives a program no rights that its tracer does not have. */
@@ -186,6 +191,8 @@ static void warn_of_rights(const struct options *o)
 
 int target_launch(struct target *t, struct session *s, const struct options *o)
 {
+	int pair[2];
+
 	memset(t, 0, sizeof(*t));
 	t->session = s;
 	t->launched = true;
@@ -193,7 +200,7 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 		return -1;
 	if (!o->preload)
 		warn_of_rights(o);
-	if (pipe2(go_pipe, O_CLOEXEC)) {
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 		fprintf(stderr, "trapless-run: %s\n", strerror(errno));
 		return -1;
 	}
@@ -204,23 +211,26 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 		return -1;
 	}
 	if (!t->pid) {
-		close(go_pipe[1]);
-		be_command(o, go_pipe[0]);
+		close(pair[0]);
+		be_command(o, pair[1]);
 	}
-	close(go_pipe[0]);
-	go_pipe[0] = -1;
+	close(pair[1]);
+	go = pair[0];
 	return start_guardian(t, s, o);
 }
 
 void target_go(struct target *t)
 {
 	(void)t;
-	if (go_pipe[1] >= 0) {
-		if (write(go_pipe[1], "g", 1) != 1)
-			fprintf(stderr, "trapless-run: the program did not start\n");
-		close(go_pipe[1]);
-		go_pipe[1] = -1;
-	}
+	if (send(go, "g", 1, MSG_NOSIGNAL) != 1)
+		fprintf(stderr, "trapless-run: the program did not start\n");
+}
+
+bool target_never_started(void)
+{
+	char byte;
+
+	return go >= 0 && recv(go, &byte, 1, MSG_DONTWAIT) == 1;
 }
 
 static void take(struct target *t, const struct options *o, struct message *m)

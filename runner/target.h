@@ -35,6 +35,7 @@ int target_attach(struct target *t, pid_t pid, struct session *s, const struct o
 /* Start CMD, held back until target_go(). */
 int target_launch(struct target *t, struct session *s, const struct options *o);
 void target_go(struct target *t);
+bool target_never_started(void); /* CMD: it could not be, and has said so */
 /* Take the messages that have come; block: wait for at least one. false: the guardian is gone. */
 bool target_hear(struct target *t, const struct options *o, bool block);
 void target_tune(struct target *t);

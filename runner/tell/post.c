@@ -120,4 +120,3 @@ void tell_last(const struct teller *t, uint32_t number, const char *text)
 	else
 		tell_behind(t);
 }
-

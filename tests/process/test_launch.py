@@ -68,10 +68,12 @@ def test_stdin_stays(ctx):
 
 
 def test_no_such_program(ctx):
+    """As a shell has it; `end` probes have nothing to tell."""
     path = ctx.target('count')
     module = tap.counter(ctx.tmp, path, ['main'])
-    r = launch(ctx, module, '/nonexistent/program')
-    assert r.returncode == 127 and 'cannot start' in r.stderr, r
+    for command, status in (('/nonexistent/program', 127), ('/etc/passwd', 126)):
+        r = launch(ctx, module, command)
+        assert r.returncode == status and 'cannot start' in r.stderr and not r.stdout, r
 
 
 def test_through_shell(ctx):

@@ -111,7 +111,7 @@ def test_terminal_and_status(ctx):
     r = preload(ctx, module, 'sh', '-c', 'kill -9 $$')
     assert r.returncode == 137, r
     r = preload(ctx, module, '/nonexistent/program')
-    assert r.returncode == 127 and 'cannot start' in r.stderr, r
+    assert r.returncode == 127 and 'cannot start' in r.stderr and not r.stdout, r
 
 
 def look(ctx, path, env):
