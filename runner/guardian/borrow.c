@@ -287,8 +287,8 @@ static void helper_await(struct guardian *g, struct thread *t)
 	while (g->helper && !t->stopped && !target_ended(g)) {
 		if (!c || c->leave)
 			pump(g, true);
-		else if (!pump(g, false))
-			guardian_rest(g);
+		else
+			guardian_event(g);
 		if (c)
 			c->ctl->cut_short = c->leave;
 	}

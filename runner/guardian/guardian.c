@@ -15,7 +15,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { TICK_US = 4000 };
+enum { TICK_US = 4000, HEAR_EVERY = 256 };
 
 int guardian_fail(struct guardian *g, const char *fmt, ...)
 {
@@ -43,7 +43,8 @@ static int rest_ms(const struct guardian *g)
 	return ms < 0 && follow_may_be_due(g) ? FOLLOW_MS : ms;
 }
 
-void guardian_rest(struct guardian *g)
+/* Until an event comes, or a word of a runner's. */
+static void rest(struct guardian *g, int ms)
 {
 	struct pollfd p[2 + TL_CTL_SESSIONS] = {
 		{.fd = g->sigchld, .events = POLLIN}, {.fd = door_now(g), .events = POLLIN}};
@@ -54,12 +55,22 @@ void guardian_rest(struct guardian *g)
 	for (c = g->clients; c; c = c->next)
 		p[n++] = (struct pollfd){.fd = c->leave ? -1 : c->tell.sock,
 			.events = tell_rest(&c->tell) ? POLLIN : POLLIN | POLLOUT};
-	poll(p, n, rest_ms(g));
+	poll(p, n, ms);
 	if (p[0].revents)
 		while (read(g->sigchld, &info, sizeof(info)) == sizeof(info))
 			;
 	g->knocked |= p[1].revents != 0;
 	clients_hear(g);
+}
+
+bool guardian_event(struct guardian *g)
+{
+	static unsigned events;
+	bool event = pump(g, false);
+
+	if (!event || ++events % HEAR_EVERY == 0)
+		rest(g, event ? 0 : rest_ms(g));
+	return event;
 }
 
 /*
@@ -92,9 +103,7 @@ static void next_event(struct guardian *g)
 	static uint64_t stops;
 
 	if (!g->hot) {
-		if (!pump(g, false))
-			guardian_rest(g);
-		else if (g->stops != stops)
+		if (guardian_event(g) && g->stops != stops)
 			set_hot(g, true);
 	} else if (ticked) {
 		ticked = 0;

@@ -191,7 +191,8 @@ static inline uint64_t pages(uint64_t size)
 int guardian_run(struct guardian *g, struct client *first);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void guardian_phase(struct guardian *g, const char *name, double since);
-void guardian_rest(struct guardian *g); /* until an event comes, or a word of a runner's */
+/* One event, or a rest without any (false). Runners are heard, however many events come. */
+bool guardian_event(struct guardian *g);
 
 static inline uint32_t ctl_areas(const struct guardian *g)
 {

@@ -164,8 +164,8 @@ static bool trap_waits(struct guardian *g)
 
 	for (t = g->threads; t; t = t->next) {
 		pending = 0;
-		if (!t->dead && !proc_status(t->tid, "SigPnd", 16, &pending) &&
-			pending >> (SIGTRAP - 1) & 1)
+		if (!t->dead && (t->steps || (!proc_status(t->tid, "SigPnd", 16, &pending) &&
+						     pending >> (SIGTRAP - 1) & 1)))
 			return true;
 	}
 	return false;
@@ -180,12 +180,14 @@ void traps_settle(struct guardian *g)
 	double end = now_ms() + 2000;
 	int calm = 0;
 
+	g->masks_matter &= !g->restored;
 	while (calm < 3 && !target_ended(g) && now_ms() < end) {
+		uint64_t stops = g->stops;
 		bool busy = trap_waits(g);
 
-		while (pump(g, false))
-			busy = true;
-		calm = busy ? 0 : calm + 1;
+		while (pump(g, false) && now_ms() < end)
+			;
+		calm = busy || g->stops != stops ? 0 : calm + 1;
 		usleep(500);
 	}
 }
