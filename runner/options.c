@@ -114,14 +114,16 @@ bool options_ask(const struct options *o)
 static const char *check_asking(struct options *o)
 {
 	char *end = NULL;
+	bool all = o->session_word && !strcmp(o->session_word, "all");
 
 	if (o->module || o->command || o->npids || o->coverage)
 		return "what is asked of sessions that run stands alone";
 	if (!!o->sessions + !!o->enable + !!o->disable + !!o->optimize > 1)
 		return "--sessions, --enable, --disable and --optimize exclude each other";
-	if (o->session_word)
+	if (o->session_word && !all)
 		o->session = (pid_t)strtol(o->session_word, &end, 10);
-	return end && (*end || o->session <= 0) ? "--session wants a number of --sessions" : NULL;
+	return end && (*end || o->session <= 0) ? "--session wants a number of --sessions, or all"
+						: NULL;
 }
 
 static int check(struct options *o)

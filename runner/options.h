@@ -14,7 +14,7 @@ struct options {
 	char **words; /* of the program behind `--`, or NULL */
 	const char *command, *output, *patching, *coverage, *functions;
 	const char *session_word, *enable, *disable, *optimize;
-	pid_t session; /* session_word, 0: all */
+	pid_t session; /* session_word's; 0: all */
 	pid_t pids[TARGETS_MAX];
 	int npids;
 	int sessions, raw, preload, traps_only, explain, no_warnings, verbose, help, version;

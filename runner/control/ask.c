@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../clock.h"
@@ -16,17 +17,19 @@
 
 enum { PATIENCE_MS = 10000, LOOK_MS = 100 };
 
-struct asked {
-	struct asked *next;
+/* A session that can be asked. */
+struct found {
+	struct place place;
 	pid_t pid;
-	int sock; /* for its answer */
+	struct timespec since;
+	int sock; /* for its answer; -1: it was not asked */
 };
 
 struct asking {
 	const struct request *request;
 	pid_t only; /* 0: all */
-	struct asked *list, **end;
-	int asked, done;
+	struct found *sessions;
+	int n, done, failed;
 };
 
 static int send_request(const struct place *p, const struct request *r, int end)
@@ -57,48 +60,72 @@ static void print_file(int fd)
 }
 
 /* Left behind by one that was killed? Then it goes. */
-static bool is_stale(const struct place *p, pid_t pid, int err)
+static bool is_stale(const struct place *p, pid_t pid)
 {
-	if (err != -ECONNREFUSED && !(err == -ENOENT && kill(pid, 0) && errno == ESRCH))
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
+
+	if (connect(fd, (const struct sockaddr *)&p->socket, sizeof(p->socket)))
+		err = errno;
+	close(fd);
+	if (err != ECONNREFUSED && !(err == ENOENT && kill(pid, 0) && errno == ESRCH))
 		return false;
 	place_drop(p);
 	return true;
 }
 
-static void expect_answer(struct asking *a, pid_t pid, int sock)
-{
-	struct asked *new = malloc(sizeof(*new));
-
-	if (!new) {
-		close(sock);
-		return;
-	}
-	*new = (struct asked){.pid = pid, .sock = sock};
-	*a->end = new;
-	a->end = &new->next;
-}
-
-static int ask(void *arg, const struct place *p, pid_t pid)
+static int collect(void *arg, const struct place *p, pid_t pid)
 {
 	struct asking *a = arg;
+	struct found *more;
+	struct stat st;
+
+	if ((a->only && a->only != pid) || is_stale(p, pid) || lstat(p->dir, &st))
+		return 0;
+	more = realloc(a->sessions, ((size_t)a->n + 1) * sizeof(*more));
+	if (!more)
+		return -1;
+	a->sessions = more;
+	more[a->n++] = (struct found){*p, pid, st.st_mtim, -1};
+	return 0;
+}
+
+/* The oldest first. */
+static int by_age(const void *x, const void *y)
+{
+	const struct found *a = x, *b = y;
+
+	if (a->since.tv_sec != b->since.tv_sec)
+		return a->since.tv_sec < b->since.tv_sec ? -1 : 1;
+	if (a->since.tv_nsec != b->since.tv_nsec)
+		return a->since.tv_nsec < b->since.tv_nsec ? -1 : 1;
+	return a->pid - b->pid;
+}
+
+/* One that has ended meanwhile is not missed. */
+static void fail(struct asking *a, const struct found *f, const char *what)
+{
+	if (proc_ended(f->pid))
+		return;
+	fprintf(stderr, "trapless-run: session %d %s\n", f->pid, what);
+	a->failed++;
+}
+
+static void ask(struct asking *a, struct found *f)
+{
+	char what[160];
 	int pair[2], err;
 
-	if ((a->only && a->only != pid) ||
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return 0;
-	err = send_request(p, a->request, pair[1]);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return;
+	err = send_request(&f->place, a->request, pair[1]);
 	close(pair[1]);
-	if (!err) {
-		a->asked++;
-		expect_answer(a, pid, pair[0]);
-		return 0;
-	}
-	close(pair[0]);
-	if (is_stale(p, pid, err))
-		return 0;
-	a->asked++;
-	fprintf(stderr, "trapless-run: session %d cannot be asked: %s\n", pid, strerror(-err));
-	return 0;
+	f->sock = pair[0];
+	if (!err)
+		return;
+	close(f->sock);
+	f->sock = -1;
+	snprintf(what, sizeof(what), "cannot be asked: %s", strerror(-err));
+	fail(a, f, what);
 }
 
 static bool is_stopped(pid_t pid)
@@ -106,43 +133,45 @@ static bool is_stopped(pid_t pid)
 	return proc_state(pid) == 'T';
 }
 
-static bool answers(const struct asked *s, double end)
+static bool answers(const struct found *f, double end)
 {
-	struct pollfd p = {.fd = s->sock, .events = POLLIN};
+	struct pollfd p = {.fd = f->sock, .events = POLLIN};
 
-	while (!poll(&p, 1, LOOK_MS) && !is_stopped(s->pid) && now_ms() < end)
+	while (!poll(&p, 1, LOOK_MS) && !is_stopped(f->pid) && now_ms() < end)
 		;
 	return p.revents;
 }
 
-/* Did it do what it was asked to? */
-static bool take_reply(const struct asked *s, double end)
+static void take_reply(struct asking *a, const struct found *f, double end)
 {
 	struct reply r = {false};
 	struct passed file;
 
-	if (!answers(s, end) || pass_receive(s->sock, &r, sizeof(r), &file)) {
-		fprintf(stderr, "trapless-run: session %d does not answer%s\n", s->pid,
-			is_stopped(s->pid) ? ": it is stopped (SIGSTOP)" : "");
-		return false;
+	if (!answers(f, end) || pass_receive(f->sock, &r, sizeof(r), &file)) {
+		fail(a, f,
+			is_stopped(f->pid) ? "does not answer: it is stopped (SIGSTOP)"
+					   : "does not answer");
+		return;
 	}
 	if (file.n)
 		print_file(file.fds[0]);
 	passed_close(&file);
-	return !r.failed;
+	a->done += !r.failed;
 }
 
-/* All have been asked by now: one that does not answer costs the others no time. */
-static void take_replies(struct asking *a)
+/* All are asked before any is listened to: one that does not answer costs the others no time. */
+static void ask_all(struct asking *a)
 {
 	double end = now_ms() + PATIENCE_MS;
-	struct asked *s;
+	int i;
 
-	while ((s = a->list)) {
-		a->done += take_reply(s, end);
-		a->list = s->next;
-		close(s->sock);
-		free(s);
+	for (i = 0; i < a->n; i++)
+		ask(a, &a->sessions[i]);
+	for (i = 0; i < a->n; i++) {
+		if (a->sessions[i].sock < 0)
+			continue;
+		take_reply(a, &a->sessions[i], end);
+		close(a->sessions[i].sock);
 	}
 }
 
@@ -167,23 +196,40 @@ static bool request_of(const struct options *o, struct request *r)
 	return true;
 }
 
+/* What is changed is somebody's measurement: of several sessions one is named. */
+static bool is_clear(const struct asking *a, const struct options *o)
+{
+	if (!a->n && a->only)
+		fprintf(stderr,
+			"trapless-run: no session %d of yours runs: --sessions lists them\n",
+			a->only);
+	else if (!a->n)
+		fprintf(stderr, "trapless-run: no session of yours runs\n");
+	else if (a->n > 1 && a->request->kind != REQUEST_LIST && !o->session_word)
+		fprintf(stderr,
+			"trapless-run: %d sessions run: say which one with --session PID, or "
+			"--session all; --sessions lists them\n",
+			a->n);
+	else
+		return true;
+	return false;
+}
+
 int control_ask(const struct options *o)
 {
 	struct request r = {0};
-	struct asking a = {.request = &r, .only = o->session, .end = &a.list};
+	struct asking a = {.request = &r, .only = o->session};
 
 	if (!request_of(o, &r))
 		return 2;
-	places_each(ask, &a);
-	take_replies(&a);
+	places_each(collect, &a);
+	if (a.n)
+		qsort(a.sessions, (size_t)a.n, sizeof(*a.sessions), by_age);
+	if (is_clear(&a, o))
+		ask_all(&a);
+	free(a.sessions);
 	fflush(stdout);
-	if (!a.asked && a.only)
-		fprintf(stderr,
-			"trapless-run: no session %d of yours runs: --sessions lists them\n",
-			a.only);
-	else if (!a.asked)
-		fprintf(stderr, "trapless-run: no session of yours runs\n");
 	if (r.kind == REQUEST_LIST && !a.only)
-		return a.done == a.asked ? 0 : 1;
+		return a.failed ? 1 : 0;
 	return a.done ? 0 : 1;
 }

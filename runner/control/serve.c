@@ -122,6 +122,13 @@ static bool set_optimizer(struct control *c)
 	return !(c->opt->traps_only && c->request.on);
 }
 
+/* Whoever started this session sees that somebody has changed it. */
+static void tell_change(const struct control *c)
+{
+	if (c->request.kind != REQUEST_LIST && !c->opt->no_warnings)
+		fprintf(stderr, "trapless-run: changed by another command: %s", c->changed);
+}
+
 static bool carry_out(struct control *c)
 {
 	c->changed[0] = 0;
@@ -166,6 +173,7 @@ void control_serve(struct control *c, bool asked)
 			reply(c, true, NULL);
 			return;
 		}
+		tell_change(c);
 		for (int i = 0; i < *c->ntargets; i++)
 			target_tune(&c->targets[i]);
 	}

@@ -102,6 +102,40 @@ def test_knob(ctx):
     assert rung != 'trap' and s.end()[0] == 'work %d idle 50\n' % hits
 
 
+def ask_all(ctx, *args):
+    """Others than this test's may run, and be busy."""
+    r = ctx.run([runner(ctx)] + list(args), timeout=60)
+    return r.returncode, r.stdout + r.stderr
+
+
+def test_several_sessions(ctx):
+    """Listed by name and age. What changes them names one; and who started that one is told."""
+    named = [Session(ctx, '-m', name) for name in ('second', 'first')] + [Session(ctx)]
+    pids = [str(s.p.pid) for s in named]
+    heads = re.findall(r'^session (\d+): (\S+), for ', ask_all(ctx, '--sessions')[1], re.M)
+    assert [h for h in heads if h[0] in pids] == list(zip(pids, ('second', 'first', 's'))), heads
+    heads = re.findall(r'^session (\d+): ', ask_all(ctx, '--sessions', '--session', 'all')[1], re.M)
+    assert [pid for pid in heads if pid in pids] == pids, heads
+    for change in (['--disable', '*'], ['--optimize', 'off'], ['--enable', '0']):
+        status, told = ask_all(ctx, *change)
+        assert status == 1 and re.fullmatch(r'trapless-run: \d+ sessions run: say which .*\n', told), told
+    named[1].ask('--disable', 'work')
+    for s in named:
+        s.steps('work 3', 'idle 1')
+    for s in named:
+        out, err = s.end()
+        changed = re.findall(r'changed by another command: (.*)', err)
+        assert changed == (['session %d: 1 probe disabled' % s.p.pid] if s is named[1] else []), err
+        assert out == 'work %d idle 1\n' % (0 if s is named[1] else 3)
+
+
+def test_quiet_session(ctx):
+    """With -w a change is not told."""
+    s = Session(ctx, '-w')
+    s.ask('--disable', 'work')
+    assert 'changed by' not in s.end()[1]
+
+
 def test_gone(ctx):
     """A probe in a library that is closed is GONE, and back when it is loaded again; its hits stay."""
     lib = ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC'))
@@ -155,7 +189,7 @@ def test_through_the_host(ctx):
     s = Session(ctx)
     r = ctx.run([ctx.bin('trapless'), '--disable', 'work', '--session', str(s.p.pid)], timeout=30)
     assert r.returncode == 0 and '1 probe disabled' in r.stdout, r
-    r = ctx.run([ctx.bin('trapless'), '--sessions'], timeout=30)
+    r = ctx.run([ctx.bin('trapless'), '--sessions', '--session', str(s.p.pid)], timeout=30)
     assert r.returncode == 0 and re.search(r'^session %d: ' % s.p.pid, r.stdout, re.M), r
     s.end()
 
@@ -174,17 +208,15 @@ def test_killed_session_is_forgotten(ctx):
 
 
 def test_stopped_session(ctx):
-    """One that cannot answer is told so; the others are listed, and carry out what they are asked to."""
+    """One that cannot answer is told so; the others are listed."""
     run = ctx.env['XDG_RUNTIME_DIR'] = os.path.join(ctx.tmp, 'run')
     os.mkdir(run, 0o700)
     stopped, other = Session(ctx), Session(ctx)
     stopped.p.send_signal(signal.SIGSTOP)
     os.waitpid(stopped.p.pid, os.WUNTRACED)
-    for args in (['--sessions'], ['--disable', 'work']):
-        r = ctx.run([runner(ctx)] + args, timeout=30)
-        assert re.search(r'^session %d: ' % other.p.pid, r.stdout, re.M), r
-        assert 'session %d does not answer: it is stopped (SIGSTOP)' % stopped.p.pid in r.stderr, r
-    assert other.probe(0)[3] == 'DISABLED'
+    told = ask_all(ctx, '--sessions')[1]
+    assert re.search(r'^session %d: ' % other.p.pid, told, re.M), told
+    assert 'session %d does not answer: it is stopped (SIGSTOP)' % stopped.p.pid in told, told
     stopped.p.send_signal(signal.SIGCONT)
     for s in stopped, other:
         s.end()

@@ -37,7 +37,7 @@ pub struct Options {
     #[arg(short = 'o', value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Name of the module; with -p4 it is left as NAME.tap in this folder (without -m: script.tap)
+    /// Name of the module and of its sessions; with -p4 it is left as NAME.tap in this folder (without -m: script.tap)
     #[arg(short = 'm', value_name = "NAME")]
     pub module: Option<String>,
 
@@ -86,7 +86,7 @@ pub struct Options {
     #[arg(short = 'r', value_name = "RELEASE")]
     pub release: Option<String>,
 
-    /// Processor of the target (x86_64)
+    /// Processor of the target: x86_64 (others are not built yet)
     #[arg(short = 'a', value_name = "ARCH")]
     pub arch: Option<String>,
 
@@ -118,9 +118,10 @@ pub struct Options {
     #[arg(long, value_name = "on|off", group = "asking", conflicts_with_all = OTHER_THAN_ASKING)]
     pub optimize: Option<String>,
 
-    /// Of --sessions, --enable, --disable and --optimize: only the session with this number
-    #[arg(long, value_name = "PID", requires = "asking")]
-    pub session: Option<u32>,
+    /// Of --sessions, --enable, --disable and --optimize: the session with this number; where several run, none is
+    /// changed without it, and `all` means all
+    #[arg(long, value_name = "PID|all", requires = "asking")]
+    pub session: Option<String>,
 
     /// Do not read or write the module cache
     #[arg(long)]

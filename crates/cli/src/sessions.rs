@@ -18,8 +18,8 @@ pub fn start(options: &Options) -> u8 {
     let runner = Paths::find().runner;
     let mut command = Command::new(&runner);
     command.args(request(options));
-    if let Some(pid) = options.session {
-        command.args(["--session".to_owned(), pid.to_string()]);
+    if let Some(which) = &options.session {
+        command.args(["--session", which]);
     }
     let e = command.exec();
     eprintln!("error: {}: {e}", runner.display());
