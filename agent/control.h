@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 11
+#define TL_CTL_VERSION 12
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -25,6 +25,7 @@ enum {
 	TL_CTL_AREAS = 4096,
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PCS = 65536,
+	TL_CTL_STACKS = 4096, /* as the engine has records of threads */
 	TL_CTL_RUNGS = 8,
 	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */
@@ -48,6 +49,8 @@ enum tl_service {
 	TL_SVC_STOP, /* stop everyone else, fill pcs[] */
 	TL_SVC_RESUME, /* arg[0] nonzero: first apply changed pcs; let everyone run */
 	TL_SVC_QUIET, /* svc_arg: lo, hi; svc_ret 0 or -TL_E_BUSY */
+	TL_SVC_STACKS, /* fill stacks[]; who does not sleep is stopped */
+	TL_SVC_STACKS_END, /* take back who has run since, let everyone run */
 	TL_SVC_BROKEN, /* a broken promise: text at svc_arg[0] of the target */
 };
 
@@ -79,6 +82,13 @@ struct tl_ctl_pc {
 	uint64_t pc, to;
 	uint64_t where; /* address of a saved program counter; 0: a thread's own */
 	uint32_t tid, reserved;
+};
+
+/* A thread's stack, as struct tl_os_stack. */
+struct tl_ctl_stack {
+	uint64_t sp, lo, hi;
+	uint32_t number, tid; /* as it sees itself, and as the guardian does */
+	uint64_t sleeps; /* how often it has gone to sleep; 0: it is stopped */
 };
 
 struct tl_ctl_part {
@@ -158,11 +168,12 @@ struct tl_ctl {
 	uint64_t svc_arg[4];
 	int64_t svc_ret;
 	/* tables; offsets from the start */
-	uint32_t nmaps, nimages, npcs, nareas;
+	uint32_t nmaps, nimages, npcs, nareas, nstacks, reserved;
 	struct tl_ctl_image images[TL_CTL_IMAGES];
 	struct tl_ctl_area areas[TL_CTL_AREAS];
 	struct tl_ctl_map maps[TL_CTL_MAPS];
 	struct tl_ctl_pc pcs[TL_CTL_PCS];
+	struct tl_ctl_stack stacks[TL_CTL_STACKS];
 	struct tl_ctl_trap traps[TL_CTL_TRAPS];
 	/* Threads that live, by their ids' low bits: the id, and its process's in the upper half. */
 	uint64_t threads[TL_CTL_THREADS];

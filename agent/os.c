@@ -122,6 +122,26 @@ int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr
 	return -TL_E_LIMIT;
 }
 
+static void see_stacks(void (*see)(void *arg, const struct tl_os_stack *s), void *arg, bool gone)
+{
+	const struct tl_ctl_stack *s = tl_ctl->stacks;
+	uint32_t i;
+
+	for (i = 0; i < tl_ctl->nstacks; i++, s++)
+		if (!gone || !s->sp)
+			see(arg, &(struct tl_os_stack){s->number, s->sp, s->lo, s->hi});
+}
+
+int tl_os_stacks(void (*see)(void *arg, const struct tl_os_stack *s), void *arg)
+{
+	if (tl_agent_ask(TL_SVC_STACKS, 0, 0))
+		return -TL_E_BUSY;
+	see_stacks(see, arg, false);
+	tl_agent_ask(TL_SVC_STACKS_END, 0, 0);
+	see_stacks(see, arg, true);
+	return 0;
+}
+
 /* --- traps: the guardian leads threads on ------------------------------------- */
 
 bool tl_os_trap_may_kill(void)

@@ -15,7 +15,7 @@
  * another stack (a coroutine's, which may lie close by). So it is set adrift:
  * counted as abandoned, out of the way, but found again if it returns after
  * all. Only an entry at the very same place proves its end. Calls far away
- * (FAR) are left where they are.
+ * (TL_RET_FAR) are left where they are.
  *
  * A tail call is not yet a return: the function that it jumps to returns in its
  * place, with the stack pointer that the call had at its entry. So that
@@ -26,7 +26,6 @@
 #include "ret.h"
 
 enum {
-	FAR = 1 << 20,
 	KEPT = 8, /* calls that a thread may keep */
 	ADRIFT = 64, /* of a thread; the oldest go */
 };
@@ -35,12 +34,6 @@ enum {
 #define RARE __attribute__((__noinline__, __cold__))
 
 /* --- a thread's list ------------------------------------------------------- */
-
-static inline struct tl_ret_thread *thread_of(
-	const struct tl_ret_state *st, const struct tl_thread *self)
-{
-	return (void *)((uintptr_t)self + st->threads_at);
-}
 
 static inline void set_top(struct tl_ret_thread *rt, struct tl_ret_instance *i)
 {
@@ -164,6 +157,7 @@ static RARE void abandon(
 {
 	if (!(i->flags & CALL_SKIP))
 		tl_count(&st->rp->nabandoned);
+	i->left = false;
 	unlink_call(rt, i);
 	i->down = rt->adrift;
 	rt->adrift = i;
@@ -218,7 +212,9 @@ static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *r
 			continue;
 		i->call.rp = st->rp;
 		i->call.data = i->data;
+		i->left = false;
 		i->flags = may_keep(st, rt) ? 0 : CALL_LOAN;
+		st->used = true;
 		put_above(rt, i);
 		return;
 	}
@@ -246,16 +242,10 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 	rt->tid = tid;
 }
 
-/* Did it enter at sp, or not far below? */
-static inline bool is_below(const struct tl_ret_instance *i, uintptr_t sp)
-{
-	return sp - i->call.sp < FAR;
-}
-
 /* Seen from a function's entry at sp. One that has just jumped to there lives on. */
 static bool is_dead(const struct tl_ret_instance *i, uintptr_t sp)
 {
-	return is_below(i, sp) && !(i->call.sp == sp && (i->flags & CALL_JUMPED));
+	return tl_ret_is_below(i, sp) && !(i->call.sp == sp && (i->flags & CALL_JUMPED));
 }
 
 static RARE void abandon_dead(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
@@ -303,7 +293,7 @@ static inline int enter(struct tl_ret_state *st, struct tl_ret_thread *rt, struc
 
 static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, struct tl_thread *self)
 {
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs);
 
 	if (rt->tid != self->tid)
@@ -319,9 +309,9 @@ static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, str
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 
-	if (rt->tid != self->tid || is_below(rt->top, TL_REGS_SP(regs)) ||
+	if (rt->tid != self->tid || tl_ret_is_below(rt->top, TL_REGS_SP(regs)) ||
 		(rt->nwaiting | rt->nadrift) || !rt->next)
 		return unusual_entry(st, regs, self);
 	return enter(st, rt, regs, self);
@@ -342,7 +332,7 @@ static struct tl_ret_instance *find_call(
 		return rt->adrift ? come_back(st, rt, regs) : NULL;
 	for (i = rt->top; i != found; i = down) {
 		down = i->down;
-		if (i->call.sp != sp && is_below(i, sp))
+		if (i->call.sp != sp && tl_ret_is_below(i, sp))
 			abandon(st, rt, i);
 	}
 	return found;
@@ -385,7 +375,7 @@ static bool finish_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct
 static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 
 	if (rt->tid != self->tid)
 		start(st, rt, self->tid);
@@ -402,7 +392,7 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	struct tl_ret_instance *i = rt->top;
 
 	if (rt->tid != self->tid || i->call.sp != TL_REGS_SP(regs) || i->flags || rt->nwaiting)
@@ -466,7 +456,7 @@ static uint32_t goes_on(const struct tl_ret_state *st, uintptr_t to)
 static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, bool own)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs), to;
 	uint32_t how;
 
@@ -485,7 +475,7 @@ static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self
 			jump_all(st, rt, regs, own, how);
 		else
 			finish_all(st, rt, regs, self, own, to);
-	} else if (own && rt->top->call.sp - sp < FAR) {
+	} else if (own && rt->top->call.sp - sp < TL_RET_FAR) {
 		/* Its frame still stands: a jump to a part (.cold) that we were not told of, and which may return. */
 		wait_as(rt, rt->top, CALL_AWAY);
 	}
@@ -506,7 +496,7 @@ int tl_ret_followed_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs);
 
 	if (rt->tid != self->tid || !rt->nwaiting)
@@ -520,7 +510,7 @@ int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct t
 int tl_ret_followed_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 
 	if (rt->tid == self->tid && rt->nwaiting)
 		finish_all(st, rt, regs, self, false, 0);
@@ -531,7 +521,7 @@ int tl_ret_followed_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl
 
 void tl_ret_thread_forget(struct tl_ret_state *st, unsigned index)
 {
-	struct tl_ret_thread *rt = thread_of(st, &tl_core.env.threads[index]);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, &tl_core.env.threads[index]);
 	struct tl_ret_instance *i;
 
 	if (!rt->top)

@@ -17,8 +17,17 @@ struct tl_ret_instance {
 	struct tl_ret_call call;
 	struct tl_ret_instance *down, *up; /* older call; newer one, or one to be used again */
 	uint32_t flags; /* enum tl_call_flag */
+	bool left; /* left.c: its frame is gone, and nobody has counted it */
 	uint64_t data[]; /* st->data_words */
 };
+
+enum { TL_RET_FAR = 1 << 20 };
+
+/* Did it enter at sp, or not far below? */
+static inline bool tl_ret_is_below(const struct tl_ret_instance *i, uintptr_t sp)
+{
+	return sp - i->call.sp < TL_RET_FAR;
+}
 
 struct tl_ret_thread {
 	struct tl_ret_instance *top; /* newest call, &base: none; NULL: not used yet */
@@ -34,7 +43,7 @@ struct tl_ret_thread {
 	struct tl_ret_instance base; /* the end of the list; its stack pointer is that of no call */
 };
 
-_Static_assert(sizeof(struct tl_ret_thread) <= sizeof(struct tl_thread), "see thread_of()");
+_Static_assert(sizeof(struct tl_ret_thread) <= sizeof(struct tl_thread), "see tl_ret_thread_of()");
 
 struct tl_ret_exit {
 	struct tl_probe probe; /* first */
@@ -60,6 +69,7 @@ struct tl_ret_state {
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
 	tl_ret_fn on_return;
 	uintptr_t threads_at; /* a struct tl_thread's address plus this: its struct tl_ret_thread */
+	bool used; /* there has been a call */
 	bool prepares; /* entries: per-call data, or a handler */
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
@@ -90,6 +100,12 @@ struct tl_ret_state {
 	uint32_t nrefused;
 };
 
+static inline struct tl_ret_thread *tl_ret_thread_of(
+	const struct tl_ret_state *st, const struct tl_thread *self)
+{
+	return (void *)((uintptr_t)self + st->threads_at);
+}
+
 /* ret.c: handlers */
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
@@ -100,6 +116,11 @@ int tl_ret_followed_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl
 void tl_ret_thread_forget(struct tl_ret_state *st, unsigned index);
 /* In the function, but not its entry. */
 bool tl_ret_inside(const struct tl_ret_state *st, uintptr_t to);
+
+/* left.c: engine lock held. Which calls have no frame any more? While the exits are probed still. */
+void tl_ret_mark_left(struct tl_ret_state *list);
+/* Once no handler comes any more. */
+void tl_ret_count_left(struct tl_ret_state *list);
 
 /* retprobe.c */
 extern struct tl_ret_state *tl_ret_states;

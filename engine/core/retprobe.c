@@ -438,9 +438,12 @@ static void remove_state(struct tl_ret_state *st)
 /* Those of a list that is not tl_ret_states; g has room for it. */
 static int unregister_locked(struct tl_ret_state *list, struct tl_group *g)
 {
-	int ret = tl_groups_unregister_locked(g, fill_groups(g, list));
+	int ret;
 
+	tl_ret_mark_left(list);
+	ret = tl_groups_unregister_locked(g, fill_groups(g, list));
 	tl_ret_unfollow_all(list);
+	tl_ret_count_left(list);
 	for (struct tl_ret_state *st = list; st; st = st->next)
 		for (size_t i = 0; i <= st->nexits; i++)
 			st->rp->nmissed += st->list[i]->nmissed;

@@ -119,6 +119,14 @@ static inline int tl_os_quiet_by_seen(uintptr_t lo, uintptr_t hi)
 	return any ? -TL_E_BUSY : ret;
 }
 
+/* A thread's stack pointer, and the memory that it lies in. sp 0: forget it, the thread was asleep and has run meanwhile. */
+struct tl_os_stack {
+	uint32_t tid;
+	uintptr_t sp, lo, hi;
+};
+/* see() for the calling thread, where it has a stack of the program's, and all others, while each stands still. As above. */
+int tl_os_stacks(void (*see)(void *arg, const struct tl_os_stack *s), void *arg);
+
 /* Can a passing breakpoint be hit here by a thread with the trap signal blocked? false only when that is excluded. */
 bool tl_os_trap_may_kill(void);
 /*

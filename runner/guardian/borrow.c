@@ -248,6 +248,14 @@ static void serve(struct guardian *g)
 	case TL_SVC_QUIET:
 		c->svc_ret = quiet(g, c->svc_arg[0], c->svc_arg[1], NULL);
 		break;
+	case TL_SVC_STACKS:
+		stacks_tell(g);
+		c->svc_ret = 0;
+		break;
+	case TL_SVC_STACKS_END:
+		stacks_check(g);
+		c->svc_ret = 0;
+		break;
 	case TL_SVC_BROKEN: {
 		char text[128] = "";
 

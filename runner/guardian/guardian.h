@@ -343,6 +343,9 @@ enum { FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
 int stop_all(struct guardian *g);
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
+/* Where threads' stacks end, in stacks[]: sleepers keep sleeping, others are stopped until it is checked who has woken. */
+void stacks_tell(struct guardian *g);
+void stacks_check(struct guardian *g);
 
 /* quiet.c: 0, or -TL_E_BUSY: who? */
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);

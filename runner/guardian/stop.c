@@ -7,6 +7,7 @@
 
 #include <trapless/error.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 static struct user_regs_struct *found_regs; /* of stopped threads, by order in stopped[] */
@@ -189,6 +190,77 @@ int stop_all(struct guardian *g)
 	}
 	return 0;
 }
+
+/* --- where stacks end ------------------------------------------------------------- */
+
+static uint64_t times_asleep(pid_t tid)
+{
+	uint64_t n;
+
+	return proc_status(tid, "voluntary_ctxt_switches", 10, &n) ? 0 : n;
+}
+
+static void add_stack(struct guardian *g, const struct thread *t, uint64_t sp, uint64_t sleeps)
+{
+	uint32_t n = ctl_bounded(&g->ctl->nstacks, TL_CTL_STACKS);
+	const struct tl_ctl_map *m = map_at(g, sp);
+
+	if (n == TL_CTL_STACKS || !m || !t->number)
+		return;
+	g->ctl->nstacks = n + 1;
+	g->ctl->stacks[n] = (struct tl_ctl_stack){
+		.sp = sp, .lo = m->lo, .hi = m->hi, t->number, (uint32_t)t->tid, sleeps};
+}
+
+static void add_stack_of(struct guardian *g, const struct thread *t)
+{
+	struct user_regs_struct regs;
+	struct proc_sleep where;
+	uint64_t sleeps;
+
+	if (t->stopped) {
+		if (!regs_get(t->tid, &regs))
+			add_stack(g, t, regs.rsp, 0);
+		return;
+	}
+	sleeps = times_asleep(t->tid);
+	if (sleeps && proc_sleeps(t->tid, &where))
+		add_stack(g, t, where.sp, sleeps);
+}
+
+void stacks_tell(struct guardian *g)
+{
+	struct proc_sleep where;
+	struct thread *t;
+
+	maps_read(g);
+	for (t = g->threads; t; t = t->next)
+		t->inside = !proc_sleeps(t->tid, &where);
+	stop_inside(g);
+	g->ctl->nstacks = 0;
+	for (t = g->threads; t; t = t->next) {
+		if (thread_is_theirs(t))
+			add_stack_of(g, t);
+	}
+}
+
+/* Asleep before and after, and not once more between: it has not run. */
+void stacks_check(struct guardian *g)
+{
+	struct proc_sleep where;
+	uint32_t i;
+
+	for (i = 0; i < ctl_bounded(&g->ctl->nstacks, TL_CTL_STACKS); i++) {
+		struct tl_ctl_stack *s = &g->ctl->stacks[i];
+
+		if (s->sleeps && (!proc_sleeps((pid_t)s->tid, &where) ||
+					 times_asleep((pid_t)s->tid) != s->sleeps))
+			s->sp = 0;
+	}
+	resume_all(g, false);
+}
+
+/* --- going on ------------------------------------------------------------------------ */
 
 static void apply_pcs(struct guardian *g)
 {

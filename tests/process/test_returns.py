@@ -165,8 +165,34 @@ def test_no_leak(ctx):
     assert number(err, LEFT) == entered - returned, err
 
 
+LAST = '''
+global returned
+probe process.function("thrower"), process.function("outer"), process.function("jumper"), process.function("waiter") { }
+probe process.function("thrower").return, process.function("outer").return, process.function("jumper").return,
+      process.function("waiter").return { returned++ }
+probe end { printf("returned %d\\n", returned) }
+'''
+
+
+def test_last_calls_of_living_threads(ctx):
+    """Threads that left a call and sleep or turn without coming by again; those inside of one have not left it."""
+    threads = 12
+    p = ctx.start([ctx.target('left.cc', cc='g++', cflags=('-O2', '-g', '-pthread')), str(threads)])
+    assert p.stdout.readline() == 'ready\n'
+    s = attach(ctx, LAST, pid=p.pid)
+    p.stdin.write('\n')
+    p.stdin.flush()
+    assert p.stdout.readline() == 'in place\n'
+    got, err = finish(s)
+    p.stdin.write('\n')
+    p.stdin.flush()
+    assert (p.stdout.read(), p.wait(timeout=60)) == ('over\n', 11)
+    assert got == 'returned %d\n' % (threads // 4 * 2), (got, err)
+    assert number(err, LEFT) == threads // 4 * 4, err
+
+
 test_throw_and_longjmp.variants = test_threads.variants = ALL
 test_static.variants = test_clang.variants = test_unoptimized.variants = PAIR
 test_tail_calls.variants = ALL
 test_tail_calls_into_libraries.variants = test_tail_calls_of_a_running_program.variants = PAIR
-test_recursion_and_tail_calls.variants = test_no_leak.variants = PAIR
+test_recursion_and_tail_calls.variants = test_last_calls_of_living_threads.variants = test_no_leak.variants = PAIR

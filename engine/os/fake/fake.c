@@ -306,6 +306,18 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 	return ret;
 }
 
+int tl_os_stacks(void (*see)(void *arg, const struct tl_os_stack *s), void *arg)
+{
+	for (unsigned i = 0; i < FAKE_THREADS; i++) {
+		const struct tl_os_stack *s = &fake.threads[i].stack;
+
+		if (fake.threads[i].used && s->hi)
+			see(arg, s);
+	}
+	note(FAKE_STACKS, 0, 0);
+	return 0;
+}
+
 bool tl_os_trap_may_kill(void)
 {
 	return fake.trap_may_kill;

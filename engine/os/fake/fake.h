@@ -28,6 +28,7 @@ enum fake_event {
 	FAKE_TRAP_REMOVE,
 	FAKE_CODE_WRITE,
 	FAKE_QUIET,
+	FAKE_STACKS,
 };
 
 struct fake_log {
@@ -40,6 +41,7 @@ struct fake_thread {
 	bool used, blocks_traps;
 	uint32_t tid;
 	uintptr_t pc, saved, holds; /* 0: none; holds: an address on its stack */
+	struct tl_os_stack stack; /* hi 0: not told */
 };
 
 struct fake {

@@ -89,6 +89,12 @@ int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr
 	return run(&look);
 }
 
+/* Nothing throws there. */
+int tl_os_stacks(void (*see)(void *arg, const struct tl_os_stack *s), void *arg)
+{
+	return -TL_E_LIMIT;
+}
+
 int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
 	return tl_os_quiet_by_seen(lo, hi);

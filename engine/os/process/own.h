@@ -15,6 +15,8 @@ struct tl_own_sleep {
 };
 /* false: it does not sleep, or its memory is in use all the same (vfork), or it is unknown. */
 bool tl_own_asleep(uint32_t tid, struct tl_own_sleep *s);
+/* How often it has gone to sleep; 0: unknown. */
+uint64_t tl_own_sleeps(uint32_t tid);
 bool tl_own_blocks(uint32_t tid, int sig);
 /* A dead thread that is still listed. */
 bool tl_own_zombie(uint32_t tid);

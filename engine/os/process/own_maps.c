@@ -216,17 +216,17 @@ bool tl_own_zombie(uint32_t tid)
 	return dead;
 }
 
-/* The line `SigBlk:` of the status file. */
-bool tl_own_blocks(uint32_t tid, int sig)
+/* The number behind a label of the status file, at the start of a line, as if it were hexadecimal; 0: none. */
+static uint64_t status_number(uint32_t tid, const char *label)
 {
-	const char *label = "SigBlk:\t", *want = label;
+	const char *want = label;
 	struct reader r;
-	uint64_t mask = 0;
+	uint64_t number = 0;
 	bool skip = false; /* the rest of this line */
 	int c;
 
 	if (!open_task(&r, tid, "/status"))
-		return false;
+		return 0;
 	while (*want && (c = next(&r)) != -1) {
 		if (c == '\n') {
 			want = label;
@@ -239,9 +239,19 @@ bool tl_own_blocks(uint32_t tid, int sig)
 		}
 	}
 	if (!*want)
-		mask = hex(&r, &c);
+		number = hex(&r, &c);
 	reader_close(&r);
-	return mask >> (sig - 1) & 1;
+	return number;
+}
+
+uint64_t tl_own_sleeps(uint32_t tid)
+{
+	return status_number(tid, "voluntary_ctxt_switches:\t");
+}
+
+bool tl_own_blocks(uint32_t tid, int sig)
+{
+	return status_number(tid, "SigBlk:\t") >> (sig - 1) & 1;
 }
 
 struct dirent64 {

@@ -521,3 +521,53 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 {
 	return tl_os_quiet_by_seen(lo, hi);
 }
+
+/* --- where their stacks end --------------------------------------------------------- */
+
+struct stacks {
+	void (*see)(void *arg, const struct tl_os_stack *s);
+	void *arg;
+};
+
+static void tell_stack(const struct stacks *st, uint32_t tid, uintptr_t sp)
+{
+	struct tl_mapping m;
+
+	if (tl_home_map(sp, &m) && sp >= m.lo)
+		st->see(st->arg, &(struct tl_os_stack){tid, sp, m.lo, m.hi});
+}
+
+/* Asleep before and after, and not once more between: it has not run. */
+static void tell_sleeper(const struct stacks *st, uint32_t tid)
+{
+	uint64_t sleeps = tl_own_sleeps(tid);
+	struct tl_own_sleep s, again;
+
+	if (!sleeps || !tl_own_asleep(tid, &s))
+		return;
+	tell_stack(st, tid, s.sp);
+	if (!tl_own_asleep(tid, &again) || tl_own_sleeps(tid) != sleeps)
+		st->see(st->arg, &(struct tl_os_stack){.tid = tid});
+}
+
+int tl_os_stacks(void (*fn)(void *arg, const struct tl_os_stack *s), void *arg)
+{
+	const struct stacks st = {fn, arg};
+	uint32_t round, i;
+	int ret;
+
+	tell_stack(&st, tl_gettid(), (uintptr_t)__builtin_frame_address(0));
+	ret = stop_all(true, &round);
+	if (ret)
+		return ret;
+	for (i = 0; i < nslots; i++) {
+		const struct slot *s = &slots[i];
+
+		if (state_of(s) == PARKED)
+			tell_stack(&st, s->tid, s->uc->mc.sp);
+		else if (state_of(s) == ASLEEP)
+			tell_sleeper(&st, s->tid);
+	}
+	release(round);
+	return 0;
+}

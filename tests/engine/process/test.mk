@@ -45,7 +45,7 @@ $(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets
 # Without .cold parts: a jump into one looks like a tail call to whoever does not know the function's parts.
 $(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
-	$(CXX) -std=c++11 -O2 -g -fno-reorder-blocks-and-partition -Wall -Wextra -Werror -Iinclude -o $@ $(filter %.cc %.a, $^)
+	$(CXX) -std=c++11 -O2 -g -pthread -fno-reorder-blocks-and-partition -Wall -Wextra -Werror -Iinclude -o $@ $(filter %.cc %.a, $^)
 
 # Argument probes. Wide vectors are passed as the whole file's target has them.
 $(PROCESS_TEST_OUT)/args-clang: private CC := clang

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Exceptions that pass through probed and return-probed frames. With the argument `traps` without jumps.
+#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <cstdio>
+#include <thread>
+#include <unistd.h>
 
 #include <trapless/probe.h>
 
@@ -130,6 +133,35 @@ void calls_left_by_throw_are_counted_and_nothing_leaks()
 	CHECK(r[0].nmissed == 0 && r[1].nmissed == 0);
 }
 
+// Nobody comes by the probed functions any more: neither who sleeps nor who registers.
+void the_last_calls_are_counted_too()
+{
+	tl_retprobe r = {};
+	std::atomic<bool> thrown{false};
+	int go[2];
+	char c;
+
+	r.entry = reinterpret_cast<void *>(inner);
+	r.on_return = on_return;
+	CHECK(!pipe(go));
+	CHECK(!tl_retprobe_register(&r));
+	std::thread sleeper([&] {
+		run(2);
+		thrown = true;
+		while (read(go[0], &c, 1) < 0)
+			;
+	});
+	while (!thrown)
+		std::this_thread::yield();
+	run(2);
+	CHECK(r.nabandoned == 0);
+	CHECK(!tl_retprobe_unregister(&r));
+	CHECK(r.nabandoned == 2 && r.nmissed == 0);
+	close(go[1]);
+	sleeper.join();
+	close(go[0]);
+}
+
 } // namespace
 
 int main(int, char **argv)
@@ -140,6 +172,7 @@ int main(int, char **argv)
 		return 1;
 	RUN(exceptions_pass_probed_frames);
 	RUN(calls_left_by_throw_are_counted_and_nothing_leaks);
+	RUN(the_last_calls_are_counted_too);
 	tl_engine_exit();
 	return UNIT_RESULT();
 }

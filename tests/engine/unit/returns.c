@@ -153,6 +153,62 @@ static void longjmp_leaves_abandoned_calls(void)
 	CHECK(clean());
 }
 
+/* Goes in five deep, and stands at `sp` of its stack when the probe is taken away: so many calls have been left. */
+static bool left_at(size_t sp, bool overwritten, bool moved, uint64_t left)
+{
+	struct tl_os_stack at = {100, (uintptr_t)&cpu.stack[sp], (uintptr_t)cpu.stack,
+		(uintptr_t)(cpu.stack + STACK)};
+	struct tl_retprobe rp = probe(6, 19);
+
+	if (tl_retprobe_register(&rp))
+		return false;
+	cpu_init(&cpu, 0, 0);
+	cpu.r[0] = 6;
+	for (unsigned i = 0; i < 1000 && entries < 5; i++)
+		step(&cpu);
+	if (overwritten)
+		memset(cpu.stack, 0, sizeof(cpu.stack));
+	cpu.thread->stack = at;
+	fake.threads[1] = (struct fake_thread){.used = moved, .stack = {.tid = 100, .hi = 1}};
+	return entries == 5 && !tl_retprobe_unregister(&rp) && fake_count(FAKE_STACKS) &&
+	       !rp.nmissed && rp.nabandoned == left;
+}
+
+static void at_the_end_stacks_tell_who_was_left(void)
+{
+	recursive();
+	CHECK(left_at(STACK - 1, false, false, 5));
+	CHECK(left_at(STACK - 4, false, false, 2));
+	CHECK(left_at(0, false, false, 0));
+	CHECK(left_at(0, true, false, 5)); /* it went down again, other calls lie there now */
+	CHECK(left_at(STACK - 1, true, true, 0));
+	CHECK(clean());
+}
+
+static void comes_by(enum fake_event what)
+{
+	if (what != FAKE_STACKS)
+		return;
+	fake.on_event = NULL;
+	CHECK(jump_out(2) && entries == 6);
+}
+
+static void who_comes_by_behind_the_look_is_counted_once(void)
+{
+	struct tl_retprobe rp;
+
+	recursive();
+	rp = probe(6, 19);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	CHECK(jump_out(6) && entries == 5);
+	cpu.thread->stack = (struct tl_os_stack){100, (uintptr_t)(cpu.stack + STACK),
+		(uintptr_t)cpu.stack, (uintptr_t)(cpu.stack + STACK)};
+	fake.on_event = comes_by;
+	CHECK(tl_retprobe_unregister(&rp) == 0);
+	CHECK(rp.nabandoned == 5); /* the one that came behind it stays unseen */
+	CHECK(clean());
+}
+
 /* Leaves only the inner calls: the outer one returns as usual. */
 static void a_throw_caught_half_way(void)
 {
@@ -340,6 +396,8 @@ int main(void)
 	RUN(too_many_calls_are_counted_once);
 	RUN(an_exit_without_entry_is_missed);
 	RUN(longjmp_leaves_abandoned_calls);
+	RUN(at_the_end_stacks_tell_who_was_left);
+	RUN(who_comes_by_behind_the_look_is_counted_once);
 	RUN(a_throw_caught_half_way);
 	RUN(tail_calls_are_returns);
 	RUN(cold_parts_belong_to_the_function);
