@@ -12,8 +12,7 @@
 
 typedef void (*call_fn)(struct tl_ret_state *st, struct tl_ret_instance *i, void *arg);
 
-static void calls_of(
-	struct tl_ret_state *list, const struct tl_thread *t, call_fn fn, void *arg)
+static void calls_of(struct tl_ret_state *list, const struct tl_thread *t, call_fn fn, void *arg)
 {
 	for (struct tl_ret_state *st = list; st; st = st->next) {
 		const struct tl_ret_thread *rt = tl_ret_thread_of(st, t);

@@ -28,6 +28,10 @@ struct tl_thread; /* the engine's record of the calling thread; opaque */
  * Called before the instruction. Return 0 to go on with it; nonzero to go on
  * at regs->ip instead, the instruction not executed. Changed registers are
  * honoured on every rung (call-preserved ones and sp with TL_PROBE_REGS only).
+ * On a shadow stack one thing can be done to frames: to leave the function as
+ * its return does (ip from the stack, sp behind it). Calls that are taken away
+ * or added in other ways stay unknown to it, and the next return that does not
+ * match ends the program.
  * regs->ip must not be one of the few instructions right behind that the
  * probe's own jump may cover (tl_probe_info.patch_len); TL_PROBE_NO_JUMP
  * leaves all of them where they are.

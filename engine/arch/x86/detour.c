@@ -345,17 +345,44 @@ static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struc
 	x86_jmp_label(e, &c->guarded);
 }
 
+/* To `none` where this thread has no shadow stack; rax: its newest entry. */
+static void shadow_top(struct x86_emit *e, struct x86_label *none)
+{
+	OP(e, 0x31, 0xc0); /* xor %eax,%eax */
+	OP(e, 0xf3, 0x48, 0x0f, 0x1e, 0xc8); /* rdsspq %rax */
+	OP(e, 0x48, 0x85, 0xc0); /* test %rax,%rax */
+	x86_jcc_label(e, CC_E, none);
+}
+
+static void shadow_pop(struct x86_emit *e)
+{
+	OP(e, 0xb8, 1, 0, 0, 0); /* mov $1,%eax */
+	OP(e, 0xf3, 0x48, 0x0f, 0xae, 0xe8); /* incsspq %rax */
+}
+
 /* The call that was retargeted has not been made: its return address goes from the shadow stack too. */
 static void forget_call(struct x86_emit *e)
 {
 	struct x86_label none = {0};
 
-	OP(e, 0x31, 0xc0); /* xor %eax,%eax */
-	OP(e, 0xf3, 0x48, 0x0f, 0x1e, 0xc8); /* rdsspq %rax: nothing where this thread has none */
-	OP(e, 0x48, 0x85, 0xc0); /* test %rax,%rax */
-	x86_jcc_label(e, CC_E, &none);
-	OP(e, 0xb8, 1, 0, 0, 0); /* mov $1,%eax */
-	OP(e, 0xf3, 0x48, 0x0f, 0xae, 0xe8); /* incsspq %rax */
+	shadow_top(e, &none);
+	shadow_pop(e);
+	x86_label_here(e, &none);
+}
+
+/* The handler has left the function as its return does: so it goes from the shadow stack. */
+static void forget_frame(struct x86_emit *e)
+{
+	struct x86_label none = {0};
+
+	lea(e, RCX, RBP, BELOW + 8);
+	x86_mem(e, 0x3b, RCX, RBP, R(sp)); /* cmp */
+	x86_jcc_label(e, CC_NE, &none);
+	shadow_top(e, &none);
+	load(e, RCX, RBP, R(ip));
+	x86_mem(e, 0x3b, RCX, RAX, 0);
+	x86_jcc_label(e, CC_NE, &none);
+	shadow_pop(e);
 	x86_label_here(e, &none);
 }
 
@@ -414,6 +441,8 @@ static void move(struct x86_emit *e, struct shape *s)
 	struct x86_label up = {0}, upward = {0}, down = {0}, done = {0};
 
 	x86_label_here(e, &s->move);
+	if (s->shadow_stack && !s->pushed)
+		forget_frame(e);
 	load(e, RDI, RBP, R(sp));
 	lea(e, RDI, RDI, -(BELOW + s->pushed));
 	if (s->pushed)

@@ -119,6 +119,39 @@ static int diverted(void)
 	return sum == 24 ? 0 : 30;
 }
 
+/* As the function's own return does. */
+static int HANDLER return_24(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+	regs->ip = *(uintptr_t *)regs->sp;
+	regs->sp += sizeof(uintptr_t);
+	regs->ax = 24;
+	return 1;
+}
+
+static int left_by_handler(void)
+{
+	struct tl_probe first = {.addr = (void *)loop, .pre = on_call};
+	struct tl_probe p = {
+		.addr = (void *)plain, .pre = return_24, .flags = TL_PROBE_REGS | TL_PROBE_NO_TRAP};
+
+	if (tl_probe_register(&first))
+		return 9;
+	tl_shadow_stack = true;
+	if (tl_probe_register(&p))
+		return 10;
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+		return NO_PTRACE;
+	raise(SIGSTOP);
+	begin();
+	for (long n = 0; n < 5; n++)
+		if (plain(n, n) != 24)
+			return 30;
+	end();
+	return 0;
+}
+
 /* Exit status: 0, or what went wrong. */
 static int probed(bool with_probes)
 {
@@ -202,6 +235,8 @@ static bool is(const struct tl_insn *i, const char bytes[5])
 	return i->len == 5 && !memcmp(i->bytes, bytes, 5);
 }
 
+static volatile uint64_t newest; /* of the shadow stack, in the child */
+
 /* What this processor may not have. false: it is an ordinary instruction, or (rdssp) runs as a nop. */
 static bool shadow_insn(pid_t pid, struct shadow *s, const struct tl_insn *i, uint64_t *ip)
 {
@@ -214,8 +249,8 @@ static bool shadow_insn(pid_t pid, struct shadow *s, const struct tl_insn *i, ui
 		return false;
 	if (pops)
 		s->n -= (unsigned)regs.rax;
-	else
-		regs.rax = (uintptr_t)&s->at[s->n];
+	else if (!ptrace(PTRACE_POKEDATA, pid, &newest, (void *)s->at[s->n - 1]))
+		regs.rax = (uintptr_t)&newest;
 	s->popped += pops;
 	*ip = regs.rip += i->len;
 	return !ptrace(PTRACE_SETREGS, pid, 0, &regs);
@@ -325,6 +360,18 @@ static void handlers_that_go_on_elsewhere_leave_it_alone(void)
 	CHECK(s.calls > 13 && s.popped == 1 && !s.wrong);
 }
 
+static void a_function_left_by_its_handler_is_left_there_too(void)
+{
+	struct shadow s;
+	int ret = run_and_tell(left_by_handler, &s);
+
+	if (ret == NO_PTRACE)
+		SKIP("ptrace is forbidden here");
+	CHECK(ret == 0);
+	CHECK(s.popped == 5 && !s.wrong);
+	CHECK(s.n == 1); /* end()'s own */
+}
+
 /* The last one serves all that are too many. */
 static void each_place_has_one_way(void)
 {
@@ -345,6 +392,7 @@ int main(void)
 	RUN(the_shadow_stack_matches_without_probes);
 	RUN(return_probes_leave_it_alone);
 	RUN(handlers_that_go_on_elsewhere_leave_it_alone);
+	RUN(a_function_left_by_its_handler_is_left_there_too);
 	RUN(each_place_has_one_way);
 	return UNIT_RESULT();
 }
