@@ -97,11 +97,21 @@ size_t tl_patch_count(const struct tl_patch *p)
 	return n;
 }
 
+/* A fresh one where none like it has stood: threads may stand on its inner bytes. */
+static bool new_window(struct tl_patch *const *a, size_t n, const struct tl_patch *p)
+{
+	if (p->pulled || p->plan->rung != TL_RUNG_WINDOW)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (a[i]->pulled && same_window(a[i], p))
+			return false;
+	return true;
+}
+
 /* One change for patches a[0..n) whose bytes touch. Returns false when nothing changes. */
 static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size_t len)
 {
 	struct tl_patch *old = NULL, *fresh = NULL;
-	unsigned nfresh = 0;
 
 	tl_fill(c, 0, sizeof(*c));
 	c->addr = a[0]->plan->start;
@@ -116,13 +126,13 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 			old = a[i];
 		} else {
 			draw(c, c->to, a[i], a[i]->bytes);
-			fresh = a[i];
-			nfresh++;
+			fresh = c->window ? fresh : a[i];
+			c->blocked |= c->window && new_window(a, n, a[i]); /* two at once */
+			c->window |= new_window(a, n, a[i]);
 		}
 	}
 	c->patch = fresh ? fresh : old;
 	c->trapped = old && old->plan->rung == TL_RUNG_TRAP;
-	c->window = nfresh == 1 && fresh->plan->rung == TL_RUNG_WINDOW && !same_window(old, fresh);
 	c->one_insn = !c->window;
 	for (size_t i = 0; i < n; i++)
 		a[i]->change = tl_equal(c->from, c->to, len) ? NULL : c;
@@ -145,20 +155,34 @@ static int make_changes(struct tl_patch **a, size_t n, struct tl_change *c, size
 			return -TL_E_LIMIT;
 		if (make_change(&c[*nchanges], a + i, j - i, hi - lo))
 			++*nchanges;
+		if (*nchanges && c[*nchanges - 1].blocked)
+			return -TL_E_BUSY;
 	}
 	return 0;
 }
 
+/* Up to where changes must come in order with that of p; its start: they need not. */
+static uintptr_t reach(const struct tl_patch *p)
+{
+	const struct tl_plan *plan = p->plan;
+
+	if (plan->fit.mask)
+		return plan->start + plan->held;
+	return plan->start + (!p->pulled && plan->rung == TL_RUNG_WINDOW ? plan->len : 0);
+}
+
 /*
  * A jump that shares the bytes behind it stands only while they do: it goes
- * before they change, and comes after. True: some change got a later round.
+ * before they change, and comes after. And a window's detour comes back behind
+ * it: what it covers there must not be inside another jump any more. True:
+ * some change got a later round.
  */
 static bool put_in_order(const struct tl_patch *p, const struct tl_change *end)
 {
-	struct tl_change *c = p->plan->fit.mask ? p->change : NULL, *d;
+	struct tl_change *c = p->change, *d;
 	bool any = false;
 
-	for (d = c ? c + 1 : NULL; d && d < end && d->addr < p->plan->start + p->plan->held; d++) {
+	for (d = c ? c + 1 : NULL; d && d < end && d->addr < reach(p); d++) {
 		struct tl_change *first = p->pulled ? c : d, *then = p->pulled ? d : c;
 
 		d[-1].linked = true;

@@ -86,6 +86,17 @@ static bool wait_quiet(const struct tl_detour *d)
 	return false;
 }
 
+/* It would be entered before the text is written that it comes back to. */
+static bool comes_back_into_old(const struct tl_batch *b, const struct tl_patch *w)
+{
+	const struct tl_patch *p;
+
+	for (p = b->old; p; p = p->next)
+		if (tl_plan_inside(p->plan, w->plan->start + w->plan->len))
+			return true;
+	return false;
+}
+
 /*
  * Breakpoints that a window will swallow lead into its detour from now on, so
  * that nobody comes back between them any more; then their old detours empty.
@@ -99,6 +110,8 @@ int tl_traps_lead_in(struct tl_batch *b)
 
 		if (!(w = window_over(p)))
 			continue;
+		if (comes_back_into_old(b, w))
+			goto back;
 		in = tl_arch_ip_to_detour(w->plan, &tl_core.env, w->detour->at, p->plan->start);
 		if (!in)
 			goto back;
