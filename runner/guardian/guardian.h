@@ -85,6 +85,7 @@ struct handler_places {
 enum {
 	PAGE = 4096,
 	THREAD_BUCKETS = 1024,
+	HELPER_STACK = 512 * 1024, /* in the agent's region, behind a closed page */
 	HELPER_SP =
 		0x4c00, /* of the helper, while it is born: no real thread has its stack there */
 };
@@ -294,6 +295,12 @@ int clients_part_ms(const struct guardian *g); /* when to try again; -1: nobody 
 
 /* inject.c: with the helper held */
 int inject(struct guardian *g, struct client *c); /* the agent, the control block, and c's memory */
+int protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
+uint64_t agent_export(void *unused, const char *name); /* where it is in the target; 0: nowhere */
+uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
+int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
+
+/* share.c: with the helper held */
 enum { PIECES_MAX = 3 };
 struct piece {
 	int fd;
@@ -301,10 +308,7 @@ struct piece {
 	bool of_session; /* goes with it */
 };
 int share_memory(struct guardian *g, const struct piece *p, size_t n);
-int protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
-uint64_t agent_export(void *unused, const char *name); /* where it is in the target; 0: nowhere */
-uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
-int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
+void sockets_recover(struct guardian *g); /* what that left open when its guardian was killed */
 
 /* enter.c: with the helper held, and the engine up */
 int client_enter(struct guardian *g, struct client *c); /* its module and memory */

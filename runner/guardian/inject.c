@@ -2,35 +2,24 @@
 /*
  * Putting the agent into the target and taking it out again. All calls are
  * made by the helper thread while it is held; no thread of the program works
- * for us here. No paths: shared memory goes over as descriptors through a
- * socket pair that the helper makes.
+ * for us here.
  */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../agent/header.h"
 #include "../joining.h"
-#include "../passing.h"
 #include "../proc.h"
 #include "guardian.h"
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open	434
-#define SYS_pidfd_getfd 438
-#endif
-
 extern const uint8_t tl_agent_elf[], tl_agent_elf_end[];
-
-enum { STACK = 512 * 1024 };
 
 uint64_t agent_checksum(void)
 {
@@ -69,7 +58,7 @@ static void plan_layout(struct layout *l)
 	}
 	l->image = pages(end);
 	l->stack = l->image + PAGE; /* behind a closed page */
-	l->size = l->stack + STACK;
+	l->size = l->stack + HELPER_STACK;
 }
 
 /* The agent as it stands at `base`: segments copied, relative relocations done. */
@@ -182,107 +171,6 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 	return protect(g, l->base + l->image, PAGE, PROT_NONE);
 }
 
-/* --- shared memory ---------------------------------------------------------------- */
-
-/* A recvmsg() by the helper, its structures in the helper's own stack. */
-static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds, size_t n)
-{
-	struct {
-		struct msghdr msg;
-		struct iovec iov;
-		char byte, pad[15];
-		char control[CMSG_SPACE(PIECES_MAX * sizeof(int))];
-	} r;
-	long ret;
-
-	memset(&r, 0, sizeof(r));
-	r.iov.iov_base = (void *)(room + offsetof(__typeof__(r), byte));
-	r.iov.iov_len = 1;
-	r.msg.msg_iov = (void *)(room + offsetof(__typeof__(r), iov));
-	r.msg.msg_iovlen = 1;
-	r.msg.msg_control = (void *)(room + offsetof(__typeof__(r), control));
-	r.msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	if (target_write(g, g->pid, room, &r, sizeof(r)))
-		return -EFAULT;
-	ret = remote_call(g, g->helper, SYS_recvmsg, (uint64_t)sock, room,
-		MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0);
-	if (ret != 1)
-		return ret < 0 ? (int)ret : -EIO;
-	target_read(g, g->pid, room, &r, sizeof(r));
-	memcpy(fds, r.control + CMSG_LEN(0), n * sizeof(int));
-	return 0;
-}
-
-static void remote_close(struct guardian *g, int fd)
-{
-	if (fd >= 0)
-		remote_call(g, g->helper, SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
-}
-
-static int take_end(struct guardian *g, int fd)
-{
-	/* Of a process whose first thread has ended only another thread shows the descriptors. */
-	int pidfd = (int)syscall(SYS_pidfd_open, g->helper->tid, O_EXCL /* PIDFD_THREAD */), got,
-	    err;
-
-	if (pidfd < 0)
-		pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
-
-	if (pidfd < 0)
-		return -errno;
-	got = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-	err = errno;
-	close(pidfd);
-	return got < 0 ? -err : got;
-}
-
-/* From that moment on it is in our books. */
-static int map_piece(struct guardian *g, const struct piece *p, int fd)
-{
-	long ret = remote_call(g, g->helper, SYS_mmap, 0, p->size, PROT_READ | PROT_WRITE,
-		MAP_SHARED, (uint64_t)fd, 0);
-
-	if (ret < 0 && ret > -4096)
-		return (int)ret;
-	*p->at = (uint64_t)ret;
-	if (p->of_session)
-		tl_ctl_area_add(g->ctl, *p->at, p->size, true);
-	return 0;
-}
-
-int share_memory(struct guardian *g, const struct piece *p, size_t n)
-{
-	uint64_t room = g->stack_top - STACK / 2;
-	int pair[2] = {-1, -1}, out[PIECES_MAX], fds[PIECES_MAX] = {-1, -1, -1}, mine = -1;
-	size_t i;
-	long ret;
-
-	for (i = 0; i < n; i++)
-		out[i] = p[i].fd;
-	ret = remote_call(
-		g, g->helper, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, room, 0, 0);
-	if (!ret && target_read(g, g->pid, room, pair, sizeof(pair)) != sizeof(pair))
-		ret = -EFAULT;
-	if (!ret)
-		ret = mine = take_end(g, pair[0]);
-	if (ret >= 0)
-		ret = pass(mine, NULL, "", 1, out, (int)n);
-	if (ret >= 0)
-		ret = recv_fds(g, pair[1], room, fds, n);
-	remote_close(g, pair[0]);
-	remote_close(g, pair[1]);
-	for (i = 0; i < n; i++) {
-		if (ret >= 0)
-			ret = map_piece(g, &p[i], fds[i]);
-		remote_close(g, fds[i]);
-	}
-	if (mine >= 0)
-		close(mine);
-	return ret < 0 ? guardian_fail(g, "process %d could not be given the session's memory: %s",
-				 g->pid, strerror((int)-ret))
-		       : 0;
-}
-
 /* --- in and out ------------------------------------------------------------------------- */
 
 /* Forgotten first: a child that is born meanwhile may have something of its own there. */
@@ -328,7 +216,7 @@ int inject(struct guardian *g, struct client *c)
 	g->ctl->fsgsbase = getauxval(AT_HWCAP2) >> 1 & 1;
 	g->ctl->shadow_stack = has_shadow_stack(g);
 	g->ctl->patching = g->patching;
-	g->stack_top = l.base + l.stack + STACK - 64;
+	g->stack_top = l.base + l.stack + HELPER_STACK - 64;
 	standing = calloc(1, l.image);
 	if (!standing)
 		return guardian_fail(g, "out of memory");

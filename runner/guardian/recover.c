@@ -98,7 +98,7 @@ static int give_back(struct guardian *g)
 	}
 }
 
-/* Descriptors of the memory that it shared, from the moment when it handed it over. */
+/* Descriptors of the memory that it shared, from the moment when it handed it over, and those by which it did. */
 static void close_shared(struct guardian *g)
 {
 	char path[64], name[64];
@@ -106,6 +106,7 @@ static void close_shared(struct guardian *g)
 	ssize_t n;
 	DIR *d;
 
+	sockets_recover(g);
 	snprintf(path, sizeof(path), "/proc/%d/fd", eye_of(g));
 	d = opendir(path);
 	while (d && (e = readdir(d))) {

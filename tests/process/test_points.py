@@ -25,7 +25,7 @@ int leave(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 # ours the program may die; what is not in its books yet, or not any more, may stay.
 HELPLESS = re.compile('is lent|is on foot')
 UNKNOWN = re.compile('not registered|unmapping')
-MAY_STAY = dict(mappings=1, fds=2)
+MAY_STAY = dict(mappings=1, fds=0)
 
 
 def wait_end(pid, within=10.0):
