@@ -344,6 +344,18 @@ void tl_detmem_put(struct tl_detour *d)
 	blocks[class] = d;
 }
 
+void tl_detmem_foresee(bool begins)
+{
+	for (struct tl_chunk *c = tl_chunk_next(0); c; c = tl_chunk_next(c->at + 1)) {
+		if (!c->sparse)
+			continue;
+		if (begins)
+			c->began = c->used;
+		else
+			c->used = c->began;
+	}
+}
+
 void tl_detmem_deinit(void)
 {
 	struct tl_chunk *c;

@@ -2,9 +2,10 @@
 /*
  * Preloaded into a program: arms random instructions of one file in this very
  * process, and compares the rung that each takes with what the engine foretells
- * here (they must be the same, the reasons too) and with what `trapless
- * --coverage FILE -v` foretold by the same code. Then all of them stay armed
- * while the program runs. Prints lines as tests/unit.h does, to standard error.
+ * here (they must be the same, the reasons too, and the places of detours when
+ * all are armed) and with what `trapless --coverage FILE -v` foretold by the
+ * same code. Then all of them stay armed while the program runs. Prints lines
+ * as tests/unit.h does, to standard error.
  *
  * A pun's detour must lie where the bytes behind the jump lead, and what lies
  * there differs from process to process (heap, other files, detours of before).
@@ -37,6 +38,7 @@ struct site {
 	uint32_t func_size;
 	uint8_t here_rung; /* foretold in this process */
 	int here_why;
+	uintptr_t here_at; /* its detour */
 };
 
 static const char *path;
@@ -190,17 +192,30 @@ static void choose(size_t n)
 
 /* --- foretold here ----------------------------------------------------------------------- */
 
-static size_t changes; /* of what was foretold before */
+static size_t changes; /* of what was foretold before, and of the room reserved */
+static size_t reserved;
 
 static void note_here(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why)
 {
 	struct site key = {.addr = s->addr}, *found;
+	uint8_t rung = plan ? plan->rung : TL_RUNG_NONE;
+	uintptr_t at = plan ? s->planned->detour->at : 0;
 
 	(void)arg;
 	found = bsearch(&key, sites, nsites, sizeof(*sites), by_addr);
-	changes += found->here_rung != (plan ? plan->rung : TL_RUNG_NONE) || found->here_why != why;
-	found->here_rung = plan ? plan->rung : TL_RUNG_NONE;
+	changes += found->here_rung != rung || found->here_why != why || found->here_at != at;
+	found->here_rung = rung;
 	found->here_why = why;
+	found->here_at = at;
+}
+
+static void note_room(void)
+{
+	struct tl_usage now = {0};
+
+	tl_detmem_usage(&now);
+	changes += now.detours_reserved != reserved;
+	reserved = now.detours_reserved;
 }
 
 static int add_wanted(struct tl_batch *b, const struct site *s, uint32_t flags)
@@ -233,6 +248,7 @@ static int foretell_once(const struct site *s, size_t n, uint32_t flags)
 	for (size_t i = 0; i < b.nsites; i++)
 		b.sites[i]->want = false;
 	tl_batch_deinit(&b);
+	note_room();
 	tl_os_unlock();
 	return ret;
 }
@@ -354,10 +370,12 @@ static int check_rung(const struct tl_probe_info *info, void *arg)
 		return 0;
 	nlisted++;
 	rungs[info->rung]++;
-	if (info->rung != s->here_rung) {
+	if (info->rung != s->here_rung || info->detour != s->here_at) {
 		wrong_here++;
-		fprintf(stderr, "# 0x%lx: foretold %s here, took %s among others\n", s->addr - bias,
-			names[s->here_rung], names[info->rung]);
+		fprintf(stderr,
+			"# 0x%lx: foretold %s at 0x%lx here, took %s at 0x%lx among others\n",
+			s->addr - bias, names[s->here_rung], s->here_at, names[info->rung],
+			info->detour);
 	}
 	if (info->rung != s->rung && !has_neighbour(s) &&
 		!address_told(s->rung, info->rung, s->why, info->why[s->rung])) {
@@ -398,7 +416,7 @@ static int all_at_once(void)
 	if (nlisted != narmed || narmed < nsites * 9 / 10)
 		return result("all_at_once", "not all of them were armed");
 	if (wrong_here)
-		return result("all_at_once", "sites took another rung than foretold here");
+		return result("all_at_once", "sites took another rung or place than foretold here");
 	return result("all_at_once", wrong_rungs ? "sites took another rung than foretold" : NULL);
 }
 
