@@ -207,7 +207,8 @@ class Session:
         out = os.path.join(self.ctx.tmp, 'hits')
         words = ' '.join("'%s'" % w for w in self.work.argv)
         argv = [self.ctx.bin('trapless-run'), m.write(), option, '-o', out, '-c', words]
-        status, stdout, stderr = run_watched(argv, cwd=self.ctx.tmp, env=dict(self.environment(), **self.ctx.env))
+        env = self.ctx.env or {'TRAPLESS_TRAPS_NONE': '1'}  # one variable more makes a program work more
+        status, stdout, stderr = run_watched(argv, cwd=self.ctx.tmp, env=dict(self.environment(), **env))
         said, own = [], []
         for line in stderr.decode(errors='replace').splitlines(True):
             (said if SAID.match(line) else own).append(line)

@@ -16,7 +16,7 @@ from support_every import RUNGS, Session, functions, instructions
 
 SLICE = 40000
 LONG = 'gzip', 'sed', 'grep', 'sqlite3', 'perl', 'openssl', 'git', 'python3'  # cc1: takes an hour
-SECONDS = {'opt': 30, 'traps': 45}
+SECONDS = {'opt': 20, 'traps': 30}
 SEED = os.environ.get('EVERY_SEED', '')
 
 
@@ -110,6 +110,7 @@ def same_hits(name):
         return
     both = jumps.keys() & traps.keys()
     a, b = sum(jumps[p] for p in both), sum(traps[p] for p in both)
+    print('# %s: %d hits by jumps, %d by breakpoints at %d points that have both' % (name, a, b, len(both)), flush=True)
     most = sorted(both, key=lambda p: -abs(jumps[p] - traps[p]))[:10]
     assert abs(a - b) <= b / 1000, '%d hits by jumps, %d by breakpoints: %s' % (
         a, b, ', '.join('%s %d, %d' % (p, jumps[p], traps[p]) for p in most))
