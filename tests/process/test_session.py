@@ -101,7 +101,6 @@ def test_runner_that_does_not_listen(ctx):
     assert s.returncode == 0 and out == 'end\n' and explained > 2000, (s.returncode, out, explained, err[-2000:])
 
 
-test_runner_that_does_not_listen.timeout = 40
 test_runner_that_does_not_listen.variants = PAIR
 
 
