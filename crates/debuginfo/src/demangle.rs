@@ -187,6 +187,38 @@ pub(crate) fn nearest<'a>(
         .collect()
 }
 
+/// The same for a function: its symbols are held against as many parts as `name` has, and one that
+/// only lies in another scope is near, too.
+pub(crate) fn nearest_functions<'a>(
+    name: &str,
+    symbols: impl Iterator<Item = &'a str>,
+    most: usize,
+) -> Vec<String> {
+    let source = |s| demangle(s).unwrap_or_else(|| s.to_owned());
+    let all: Vec<String> = symbols.filter_map(strip_clone).map(source).collect();
+    let wanted = components(name);
+    let tails = all.iter().filter_map(|n| {
+        let n = n.find('<').filter(|i| *i > 0).map_or(&n[..], |i| &n[..i]);
+        let parts = components(n);
+        let first = parts.len().checked_sub(wanted.len())?;
+        Some((parts[first..].join("::"), parts.last() == wanted.last()))
+    });
+    let (mut same, mut others) = (Vec::new(), Vec::new());
+    for (tail, is_same) in tails {
+        match is_same {
+            true => same.push(tail),
+            false => others.push(tail),
+        }
+    }
+    same.sort_by_cached_key(|n| (distance(name, n).unwrap_or(usize::MAX), n.clone()));
+    same.dedup();
+    same.truncate(most);
+    match same.is_empty() {
+        true => nearest(name, others.iter().map(String::as_str), most),
+        false => same,
+    }
+}
+
 /// Edits between two names, a swap being one; `None` for very long names.
 fn distance(a: &str, b: &str) -> Option<usize> {
     (a.len() <= 128 && b.len() <= 128).then(|| strsim::osa_distance(a, b))
@@ -240,5 +272,20 @@ mod tests {
         let all = ["malloc", "mallog", "free", "main"];
         assert_eq!(nearest("maloc", all.into_iter(), 2), ["malloc"]);
         assert_eq!(nearest("mian", all.into_iter(), 2), ["main"]);
+        let functions = |name| {
+            let all = ["_ZN2ns1C3getEi", "_Z5twiceIiET_S0_", "main.cold", "main"];
+            nearest_functions(name, all.into_iter(), 2)
+        };
+        assert_eq!(functions("C::gte"), ["C::get"]);
+        assert_eq!(functions("other::get"), ["C::get"]);
+        assert_eq!(functions("ns::D::get"), ["ns::C::get"]);
+        assert_eq!(functions("twcie"), ["twice"]);
+        let scopes = ["_ZN2ns1C3getEi", "_ZN2of1C3getEi"];
+        assert_eq!(
+            nearest_functions("oo::C::get", scopes.into_iter(), 1),
+            ["of::C::get"]
+        );
+        assert_eq!(functions("mian"), ["main"]);
+        assert!(functions("a::b::c::d").is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //! Functions and statements by name, file and line.
 
 use crate::binary::Binary;
-use crate::demangle::{nearest, strip_clone, NamePattern};
+use crate::demangle::{nearest, nearest_functions, strip_clone, NamePattern};
 use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::{Error, Result};
 use crate::function::{
@@ -292,9 +292,8 @@ impl Binary {
     }
 
     fn nearest_functions(&self, pattern: &str) -> Vec<String> {
-        let plain = |e: &&crate::symbol::Entry| e.is_code() && !e.name.starts_with("_Z");
-        let code = self.symbols().entries.iter().filter(plain).map(|e| e.name);
-        nearest(pattern, code.filter_map(strip_clone), 5)
+        let code = self.symbols().entries.iter().filter(|e| e.is_code());
+        nearest_functions(pattern, code.map(|e| e.name), 5)
     }
 
     /// The entry that describes `f`.
