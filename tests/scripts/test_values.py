@@ -73,6 +73,14 @@ def test_globals_and_text(ctx):
                       for n in (41, 42, 43)).replace('.name="in2"', '.name="in2"'))
 
 
+def test_globals_at_return(ctx):
+    """With its file a global is read there; $name and @var("name") are of the entry, as the call's own variables."""
+    everywhere(ctx, 'values.c', r'''
+        probe process.function("work").return {
+            println($counter, " ", @var("counter"), " ", @var("counter@values.c"), " ", @entry(@var("counter@values.c")))
+        }''', '41 41 42 41\n42 42 43 42\n43 43 44 43\n')
+
+
 def test_results_and_values_at_entry(ctx):
     everywhere(ctx, 'values.c', r'''
         probe process.function("work").return { println($return, " ", @entry($n), " ", $s, " ", @entry($p->value), " ",

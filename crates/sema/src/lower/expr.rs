@@ -610,7 +610,7 @@ impl Lowerer<'_, '_> {
             return None;
         }
         let at_return = self.context.as_ref().is_some_and(|c| c.at_return);
-        if at_return && is_var && !is_return(t) {
+        if at_return && is_var && !is_return(t) && !is_static(t) {
             return self.saved_target(t);
         }
         if is_return(t) && !at_return {
@@ -783,6 +783,11 @@ impl Lowerer<'_, '_> {
         };
         Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))
     }
+}
+
+/// `@var("name@file")`: no variable of a call, so that it is read where the probe is.
+fn is_static(t: &Target) -> bool {
+    matches!(&t.base, TargetBase::AtVar { name, .. } if name.text().contains('@'))
 }
 
 pub(super) fn is_return(t: &Target) -> bool {
