@@ -118,6 +118,10 @@ void tl_site_wants(struct tl_site *s)
 		s->post |= p->post != NULL;
 	}
 	s->aggregate.flags = s->flags;
+	if (s->post && !s->had_post) { /* before a detour calls one */
+		s->had_post = true;
+		tl_site_publish(s);
+	}
 }
 
 bool tl_site_only_trap(const struct tl_site *s)
@@ -160,7 +164,7 @@ void tl_site_publish(struct tl_site *s)
 			only = p;
 			n++;
 		}
-	if (n == 1 && only->pre && !s->post && !(only->flags & TL_PROBE_COUNT))
+	if (n == 1 && only->pre && !s->had_post && !(only->flags & TL_PROBE_COUNT))
 		next = only;
 	else if (n)
 		next = &s->aggregate;

@@ -99,6 +99,40 @@ static void post_handlers_see_the_result(void)
 	CHECK(left_clean());
 }
 
+static bool all_right;
+
+/* Whoever comes by while the detour is exchanged for one that calls a post handler, or back. */
+static void comes_by(enum fake_event what)
+{
+	(void)what;
+	cpu_init(&cpu, 0, 0);
+	for (unsigned i = 0; i < 100 && cpu.thread->pc != HALT; i++)
+		step(&cpu);
+	all_right &= !cpu.dead;
+	fake.threads[0].used = false;
+}
+
+static void post_handlers_come_and_go_under_way(void)
+{
+	struct tl_probe p, q;
+
+	five_instructions();
+	p = probe_at(0, 14, count_hit);
+	p.post = count_post;
+	q = probe_at(0, 14, count_hit);
+	CHECK(tl_probe_register(&q) == 0);
+	all_right = true;
+	fake.on_event = comes_by;
+	for (unsigned i = 0; i < 3; i++) {
+		CHECK(tl_probe_register(&p) == 0);
+		CHECK(tl_probe_unregister(&p) == 0);
+	}
+	fake.on_event = NULL;
+	CHECK(all_right && hits > 6);
+	CHECK(tl_probe_unregister(&q) == 0);
+	CHECK(left_clean());
+}
+
 static void many_probes_at_one_place(void)
 {
 	struct tl_probe p[3];
@@ -369,6 +403,7 @@ int main(void)
 	RUN(one_probe_counts_and_leaves_no_trace);
 	RUN(handlers_change_registers_and_the_way);
 	RUN(post_handlers_see_the_result);
+	RUN(post_handlers_come_and_go_under_way);
 	RUN(many_probes_at_one_place);
 	RUN(disabled_from_the_start);
 	RUN(many_are_switched_at_once);
