@@ -111,6 +111,7 @@ struct tl_chunk {
 	struct tl_node node;
 	uintptr_t at;
 	size_t size, used; /* used: cut from the bottom up so far */
+	size_t began; /* sparse: `used` before the foretelling under way */
 	size_t room; /* dense: up to here; behind that some blocks lie where they must */
 	bool sparse; /* its blocks lie where the text's bytes want them */
 	struct tl_chunk *next;
@@ -124,6 +125,8 @@ bool tl_chunks_span(uintptr_t *lo, uintptr_t *hi);
 /* A block of at least `bound` bytes for the plan; NULL and *err. */
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
 void tl_detmem_put(struct tl_detour *d);
+/* A foretelling begins or has ended: it leaves no trace in where free places are looked for. */
+void tl_detmem_foresee(bool begins);
 void tl_detmem_usage(struct tl_usage *usage);
 void tl_detmem_deinit(void);
 
