@@ -35,12 +35,17 @@ struct cursor {
 	uint8_t buf[128];
 };
 
-static void cursor_init(struct cursor *c, uintptr_t at, uintptr_t end)
+static void cursor_move(struct cursor *c, uintptr_t at, uintptr_t end)
 {
 	c->at = at;
 	c->end = end < at ? UINTPTR_MAX : end;
-	c->buf_len = 0;
 	c->bad = false;
+}
+
+static void cursor_init(struct cursor *c, uintptr_t at, uintptr_t end)
+{
+	c->buf_len = 0;
+	cursor_move(c, at, end);
 }
 
 static uint8_t byte(struct cursor *c)
@@ -190,12 +195,12 @@ struct cie {
 	bool signal; /* 'S': signal frames */
 };
 
-/* Opens the entry at addr: leaves the cursor behind the length, bounded by it. */
+/* Opens the entry at addr: leaves the cursor, which may have read there before, behind the length, bounded by it. */
 static void open_entry(struct cursor *c, uintptr_t addr)
 {
 	uint64_t len;
 
-	cursor_init(c, addr, addr + 12);
+	cursor_move(c, addr, addr + 12);
 	len = fixed(c, 4);
 	if (len == 0xffffffff)
 		len = fixed(c, 8);
@@ -207,7 +212,7 @@ static void open_entry(struct cursor *c, uintptr_t addr)
 
 static bool read_cie(uintptr_t addr, struct cie *cie)
 {
-	struct cursor c;
+	struct cursor c = {.buf_len = 0};
 	char aug[8];
 	uint8_t version;
 	unsigned i;
@@ -249,34 +254,46 @@ static bool read_cie(uintptr_t addr, struct cie *cie)
 	return !c.bad;
 }
 
-/* *cie: of the entry read before, nearly always the same one. */
-static int read_fde(
-	const struct tl_image *img, uintptr_t addr, struct cie *cie, struct tl_eh_entry *e)
-{
+/* What the entry read before has left: the bytes behind it, and its common part, nearly always the same one. */
+struct reader {
 	struct cursor c;
+	struct cie cie;
+};
+
+static void reader_init(struct reader *r)
+{
+	r->c.buf_len = 0;
+	r->cie.at = 0;
+}
+
+static int read_fde(
+	const struct tl_image *img, uintptr_t addr, struct reader *r, struct tl_eh_entry *e)
+{
+	struct cursor *c = &r->c;
+	struct cie *cie = &r->cie;
 	uintptr_t here, back;
 
-	open_entry(&c, addr);
-	here = c.at;
-	back = (uintptr_t)fixed(&c, 4);
-	if (c.bad || !back || back > here)
+	open_entry(c, addr);
+	here = c->at;
+	back = (uintptr_t)fixed(c, 4);
+	if (c->bad || !back || back > here)
 		return -TL_E_NOT_PROVEN;
 	if (cie->at != here - back && !read_cie(here - back, cie)) {
 		cie->at = 0;
 		return -TL_E_NOT_PROVEN;
 	}
 	cie->at = here - back;
-	e->part.start = pointer(&c, cie->ptr_enc, img->eh_frame_hdr);
-	e->part.size = (size_t)value(&c, cie->ptr_enc);
+	e->part.start = pointer(c, cie->ptr_enc, img->eh_frame_hdr);
+	e->part.size = (size_t)value(c, cie->ptr_enc);
 	/* The C library's __restore_rt: for unwinders that look one byte back, its entry begins one too early. */
 	if (cie->signal && e->part.start % FUNC_ALIGN == FUNC_ALIGN - 1 && e->part.size) {
 		e->part.start++;
 		e->part.size--;
 	}
 	e->lsda = 0;
-	if (cie->sized && leb(&c, false) && cie->lsda_enc != ENC_OMIT)
-		e->lsda = pointer(&c, cie->lsda_enc, img->eh_frame_hdr);
-	if (c.bad || !e->part.size || e->part.start + e->part.size < e->part.start)
+	if (cie->sized && leb(c, false) && cie->lsda_enc != ENC_OMIT)
+		e->lsda = pointer(c, cie->lsda_enc, img->eh_frame_hdr);
+	if (c->bad || !e->part.size || e->part.start + e->part.size < e->part.start)
 		return -TL_E_NOT_PROVEN;
 	return 0;
 }
@@ -300,26 +317,27 @@ static uintptr_t from_header(const struct tl_image *img, int32_t offset)
 
 int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e)
 {
-	struct cie cie = {0};
+	struct reader r;
 	struct row row;
 
+	reader_init(&r);
 	if (i >= tl_eh_count(img) || !read_rows(img, i, &row, 1))
 		return -TL_E_NOT_PROVEN;
-	return read_fde(img, from_header(img, row.fde), &cie, e);
+	return read_fde(img, from_header(img, row.fde), &r, e);
 }
 
 /* --- the whole table, read once ------------------------------------------------- */
 
-static struct tl_eh_row row_of(const struct tl_image *img, const struct row *from, struct cie *cie)
+static struct tl_eh_row row_of(const struct tl_image *img, const struct row *from, struct reader *r)
 {
 	struct tl_eh_row row = {.start = from->start};
 	struct tl_eh_entry e;
 	uintptr_t early; /* by so much */
 
-	if (read_fde(img, from_header(img, from->fde), cie, &e) || e.part.size > INT32_MAX)
+	if (read_fde(img, from_header(img, from->fde), r, &e) || e.part.size > INT32_MAX)
 		return row;
 	early = e.part.start - from_header(img, from->start);
-	if (early > cie->signal)
+	if (early > r->cie.signal)
 		return row;
 	row.start += (int32_t)early;
 	row.size_pads = (uint32_t)e.part.size * 2 + (e.lsda != 0);
@@ -330,8 +348,9 @@ int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img)
 {
 	size_t n = tl_eh_count(img), got;
 	struct row rows[ROWS_AT_ONCE];
-	struct cie cie = {0};
+	struct reader r;
 
+	reader_init(&r);
 	*t = (struct tl_eh_table){.img = img};
 	if (!n)
 		return 0;
@@ -343,7 +362,7 @@ int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img)
 		if (!got) /* the rest is not proven */
 			break;
 		for (size_t i = 0; i < got; i++)
-			t->row[n + i] = row_of(img, &rows[i], &cie);
+			t->row[n + i] = row_of(img, &rows[i], &r);
 	}
 	return 0;
 }
@@ -366,7 +385,7 @@ size_t tl_eh_upto(struct tl_eh_table *t, uintptr_t addr)
 	intptr_t off = (intptr_t)(addr - t->img->eh_frame_hdr);
 	size_t lo = 0, hi = t->n;
 
-	for (size_t n = t->last; n <= t->n && n < t->last + 3; n++)
+	for (size_t n = t->last ? t->last - 1 : 0; n <= t->n && n < t->last + 3; n++)
 		if (is_upto(t, n, off))
 			return t->last = n;
 	while (lo < hi) { /* lo: rows that start at or below addr */

@@ -10,7 +10,6 @@
 
 enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, FAR_DATA = 256 << 20 };
 
-static struct tl_func near_func; /* memory for looking at neighbours */
 static struct tl_slab noted_slab = {.size = sizeof(struct tl_node)};
 
 /* --- lists ------------------------------------------------------------------ */
@@ -98,7 +97,7 @@ void tl_entries_forget(struct tl_entries *en)
 
 void tl_entries_deinit(void)
 {
-	tl_func_deinit(&near_func);
+	tl_funcs_deinit();
 	tl_slab_deinit(&noted_slab);
 }
 
@@ -301,14 +300,16 @@ static void walk_near(const struct tl_image *img, struct tl_entries *en, size_t 
 {
 	uintptr_t start = tl_eh_start(&en->table, i);
 	size_t size = tl_eh_size(&en->table, i);
+	const struct tl_code *code;
+	int ret;
 
 	en->near[i / 8] |= (uint8_t)(1 << i % 8);
 	if (start < img->lo || start + size > img->hi)
 		return;
-	if (tl_func_walk(&near_func, start, size) == -TL_E_NOMEM)
-		en->nomem = true;
-	else
-		tl_arch_code_leaves(&near_func.code, tl_image_note_entry, NULL);
+	ret = tl_func_walk(start, size, tl_eh_start(&en->table, i + 1), &code);
+	en->nomem |= ret == -TL_E_NOMEM;
+	if (!ret)
+		tl_arch_code_leaves(code, tl_image_note_entry, NULL);
 }
 
 static bool walked(const struct tl_entries *en, size_t i)

@@ -2,13 +2,31 @@
 /* The function part under analysis: a copy of its original bytes, walked. */
 #include "entries.h"
 
-enum { SLACK = 32, SHARED = 16, PADS = 1024, GAP_MAX = 63, FUNC_MAX = 64 << 20 };
+enum {
+	SLACK = 32,
+	SHARED = 16,
+	PADS = 1024,
+	GAP_MAX = 63,
+	FUNC_MAX = 64 << 20,
+	KEPT = 32,
+	KEPT_SIZE = 4096,
+	KEPT_ALIGN = 16,
+};
+
+/* Neighbours that were walked for their jumps: the small ones are kept, their own turn may come. */
+static struct tl_func kept[KEPT], large;
+
+static struct tl_func *keeper(uintptr_t start, size_t size)
+{
+	return size <= KEPT_SIZE ? &kept[start / KEPT_ALIGN % KEPT] : &large;
+}
 
 void tl_func_forget(struct tl_func *f)
 {
-	f->valid = false;
-	if (f->behind)
-		tl_func_forget(f->behind);
+	for (; f; f = f->behind)
+		f->valid = false;
+	for (unsigned i = 0; i < KEPT; i++)
+		kept[i].valid = false;
 }
 
 void tl_func_deinit(struct tl_func *f)
@@ -20,6 +38,13 @@ void tl_func_deinit(struct tl_func *f)
 	f->mem = NULL;
 	f->mem_size = 0;
 	f->valid = false;
+}
+
+void tl_funcs_deinit(void)
+{
+	for (unsigned i = 0; i < KEPT; i++)
+		tl_func_deinit(&kept[i]);
+	tl_func_deinit(&large);
 }
 
 /* Layout of mem: pads, boundary bits, target bits, text. */
@@ -98,13 +123,6 @@ static int load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	return 0;
 }
 
-int tl_func_walk(struct tl_func *f, uintptr_t start, size_t size)
-{
-	int ret = load(f, start, size, 0);
-
-	return ret ? ret : tl_arch_code_walk(&f->code);
-}
-
 /*
  * The gap to the next known function is alignment only if it is small and
  * ends aligned; the port checks that it holds nothing but padding.
@@ -112,6 +130,34 @@ int tl_func_walk(struct tl_func *f, uintptr_t start, size_t size)
 static size_t gap(uintptr_t end, uintptr_t next)
 {
 	return next > end && next - end <= GAP_MAX && !(next & 15) ? next - end : 0;
+}
+
+int tl_func_walk(uintptr_t start, size_t size, uintptr_t next, const struct tl_code **code)
+{
+	struct tl_func *f = keeper(start, size);
+	int ret = load(f, start, size, gap(start + size, next));
+
+	if (ret)
+		return ret;
+	f->valid = !tl_arch_code_walk(&f->code);
+	*code = &f->code;
+	return 0;
+}
+
+/* The same part, if it has been walked and nothing leads into it from elsewhere. */
+static bool take_kept(struct tl_func *f, uintptr_t start, size_t size)
+{
+	struct tl_func *k = keeper(start, size), spare = *f;
+
+	if (!k->valid || k->code.start != start || k->code.size != size)
+		return false;
+	*f = *k;
+	f->behind = spare.behind;
+	f->code.behind = f->behind ? part_behind : NULL;
+	spare.valid = false;
+	spare.behind = NULL;
+	*k = spare;
+	return true;
 }
 
 static void extend(struct tl_func_part *part, uintptr_t start, size_t size)
@@ -166,15 +212,17 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		return ret;
 	if (ret)
 		all_pads = false;
-	ret = load(f, part.start, part.size, gap(part.start + part.size, next));
-	if (ret)
-		return ret;
+	if (npads || hidden || !take_kept(f, part.start, part.size)) {
+		ret = load(f, part.start, part.size, gap(part.start + part.size, next));
+		if (ret)
+			return ret;
+		tl_copy((void *)(uintptr_t)f->code.pads, pads, npads * sizeof(pads[0]));
+		f->code.npads = npads;
+		f->code.hidden_pads = hidden;
+		tl_arch_code_walk(&f->code); /* what could not be decoded shows in the bitmaps */
+	}
 	if (f->code.known > img->hi - part.start)
 		f->code.known = img->hi - part.start;
-	tl_copy((void *)(uintptr_t)f->code.pads, pads, npads * sizeof(pads[0]));
-	f->code.npads = npads;
-	f->code.hidden_pads = hidden;
-	tl_arch_code_walk(&f->code); /* what could not be decoded shows in the bitmaps */
 	f->code.indirect |= opaque;
 	if (!all_pads)
 		f->code.complete = false;

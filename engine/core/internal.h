@@ -310,8 +310,9 @@ struct tl_func {
 };
 /* The part that holds addr, walked. start/size: bounds from the caller, or 0. */
 int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size);
-/* Only copy and walk [start, start + size): no pads. 0 or -TL_E_. */
-int tl_func_walk(struct tl_func *f, uintptr_t start, size_t size);
+/* Only copies and walks [start, start + size), in front of the function at `next`: no pads. 0 or -TL_E_. */
+int tl_func_walk(uintptr_t start, size_t size, uintptr_t next, const struct tl_code **code);
+void tl_funcs_deinit(void); /* what that has left */
 void tl_func_forget(struct tl_func *f);
 void tl_func_deinit(struct tl_func *f);
 /*

@@ -12,6 +12,7 @@ void tl_copy(void *to, const void *from, size_t n)
 	volatile uint8_t *d = to;
 	const uint8_t *s = from;
 
+#pragma GCC unroll 4
 	for (; n >= sizeof(word); n -= sizeof(word), d += sizeof(word), s += sizeof(word))
 		*(volatile word *)d = *(const word *)s;
 	while (n--)
@@ -23,6 +24,7 @@ void tl_fill(void *to, int byte, size_t n)
 	volatile uint8_t *d = to;
 	uintptr_t all = (uintptr_t)(byte & 0xff) * (UINTPTR_MAX / 0xff);
 
+#pragma GCC unroll 4
 	for (; n >= sizeof(word); n -= sizeof(word), d += sizeof(word))
 		*(volatile word *)d = all;
 	while (n--)

@@ -75,8 +75,18 @@ static bool same_window(const struct tl_patch *a, const struct tl_patch *b)
 	       a->plan->start == b->plan->start && a->plan->len == b->plan->len;
 }
 
+static bool sorted(struct tl_patch *const *a, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (a[i - 1]->plan->start > a[i]->plan->start)
+			return false;
+	return true;
+}
+
 static void sort_patches(struct tl_patch **a, size_t n)
 {
+	if (sorted(a, n))
+		return;
 	for (size_t gap = n / 2; gap; gap /= 2)
 		for (size_t i = gap; i < n; i++)
 			for (size_t j = i; j >= gap && a[j - gap]->plan->start > a[j]->plan->start;
@@ -219,7 +229,7 @@ static void make_shy(struct tl_batch *b, const struct tl_patch *p)
 
 int tl_patches_write(struct tl_batch *b)
 {
-	size_t n = tl_patch_count(b->old) + tl_patch_count(b->fresh), nchanges, i = 0;
+	size_t n = tl_patch_count(b->old) + tl_patch_count(b->fresh), nchanges, i = n;
 	size_t size = n * (sizeof(struct tl_change) + sizeof(struct tl_patch *));
 	struct tl_patch *p, **all;
 	struct tl_change *c;
@@ -231,10 +241,11 @@ int tl_patches_write(struct tl_batch *b)
 	if (!c)
 		return -TL_E_NOMEM;
 	all = (struct tl_patch **)(void *)(c + n);
-	for (p = b->old; p; p = p->next)
-		all[i++] = p;
+	/* Each list has its newest first: mostly the highest. */
 	for (p = b->fresh; p; p = p->next)
-		all[i++] = p;
+		all[--i] = p;
+	for (p = b->old; p; p = p->next)
+		all[--i] = p;
 	sort_patches(all, n);
 	ret = make_changes(all, n, c, &nchanges);
 	if (!ret) {

@@ -13,7 +13,7 @@ _Static_assert(sizeof(struct tl_slab_chunk) <= ALIGN, "objects begin behind it")
 
 static bool grow(struct tl_slab *s)
 {
-	size_t size = s->chunks ? 2 * s->chunks->size : CHUNK_MIN;
+	size_t size = s->chunks ? 4 * s->chunks->size : CHUNK_MIN;
 	struct tl_slab_chunk *c;
 
 	size = size < CHUNK_MAX ? size : CHUNK_MAX;

@@ -84,6 +84,17 @@ static bool decode(struct tl_insn *i, const uint8_t *p)
 	return true;
 }
 
+bool x86_decode(struct tl_insn *i, const uint8_t *p, size_t n)
+{
+	uint8_t all[TL_INSN_MAX] = {0};
+
+	if (n < sizeof(all)) {
+		__builtin_memcpy(all, p, n);
+		p = all;
+	}
+	return decode(i, p) && i->len <= n;
+}
+
 bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i)
 {
 	size_t off, all;

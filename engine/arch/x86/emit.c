@@ -4,26 +4,65 @@
 
 void x86_bytes(struct x86_emit *e, const void *b, size_t n)
 {
-	const uint8_t *p = b;
-
 	if (e->n + n > e->max) {
 		e->err = -TL_E_LIMIT;
 		return;
 	}
-	for (; n >= sizeof(uint64_t); n -= sizeof(uint64_t), p += sizeof(uint64_t)) {
-		__builtin_memcpy(e->buf + e->n, p, sizeof(uint64_t));
-		e->n += sizeof(uint64_t);
-	}
-	while (n--)
-		e->buf[e->n++] = *p++;
+	__builtin_memcpy(e->buf + e->n, b, n);
+	e->n += n;
 }
 
-static void put32(struct x86_emit *e, size_t pos, uint32_t v)
+void x86_put_at(struct x86_emit *e, size_t pos, uint64_t v, unsigned n)
 {
-	if (pos + 4 > e->max)
+	if (pos + n > e->max)
 		return; /* the error is noted already */
-	for (int i = 0; i < 4; i++)
-		e->buf[pos + (size_t)i] = (uint8_t)(v >> (8 * i));
+	if (n == sizeof(uint32_t))
+		__builtin_memcpy(e->buf + pos, &v, sizeof(uint32_t));
+	else
+		__builtin_memcpy(e->buf + pos, &v, sizeof(v));
+}
+
+enum x86_form x86_form(const struct x86_emit *e, uintptr_t address)
+{
+	int64_t rel = (int64_t)(address - e->at);
+
+	if (e->longest)
+		return X86_ABS64;
+	if (rel > INT32_MIN + TL_DETOUR_MAX && rel < INT32_MAX - TL_DETOUR_MAX)
+		return X86_REL32;
+	return address <= UINT32_MAX ? X86_ABS32 : X86_ABS64;
+}
+
+/* The bytes to come name an address. */
+static void note_ref(struct x86_emit *e, uintptr_t address, enum x86_form form)
+{
+	struct x86_refs *r = e->refs;
+	unsigned name = 0;
+
+	if (!r)
+		return;
+	while (name < X86_NAMES_MAX && r->names[name] != address)
+		name++;
+	if (name == X86_NAMES_MAX || r->n == X86_REFS_MAX) {
+		e->err = -TL_E_LIMIT;
+		return;
+	}
+	r->ref[r->n].at = (uint16_t)e->n;
+	r->ref[r->n].name = (uint8_t)name;
+	r->ref[r->n++].form = (uint8_t)form;
+}
+
+/* The displacement at `from` leads to `to`. */
+static void note_cross(struct x86_emit *e, size_t from, size_t to)
+{
+	struct x86_refs *r = e->refs;
+
+	if (!r || !r->split || (from < r->split) == (to < r->split))
+		return;
+	if (r->ncross == X86_REFS_MAX)
+		e->err = -TL_E_LIMIT;
+	else
+		r->cross[r->ncross++] = (uint16_t)from;
 }
 
 void x86_rel32(struct x86_emit *e, uintptr_t target)
@@ -32,6 +71,7 @@ void x86_rel32(struct x86_emit *e, uintptr_t target)
 
 	if (rel != (int32_t)rel)
 		e->err = -TL_E_OUT_OF_REACH;
+	note_ref(e, target, X86_REL32);
 	x86_u32(e, (uint32_t)rel);
 }
 
@@ -53,7 +93,7 @@ void x86_finish(struct x86_emit *e)
 	while ((e->at + e->n) & 7 && !e->err)
 		x86_byte(e, 0xcc);
 	for (unsigned i = 0; i < e->nlit; i++) {
-		put32(e, e->lit[i].fix, (uint32_t)(e->n - (e->lit[i].fix + 4)));
+		x86_put_at(e, e->lit[i].fix, e->n - (e->lit[i].fix + 4), 4);
 		x86_put(e, e->lit[i].value, 8);
 	}
 }
@@ -75,13 +115,16 @@ void x86_label_here(struct x86_emit *e, struct x86_label *l)
 {
 	l->placed = true;
 	l->pos = (uint16_t)e->n;
-	for (unsigned i = 0; i < l->nfix; i++)
-		put32(e, l->fix[i], (uint32_t)(e->n - (l->fix[i] + 4)));
+	for (unsigned i = 0; i < l->nfix; i++) {
+		x86_put_at(e, l->fix[i], e->n - (l->fix[i] + 4u), 4);
+		note_cross(e, l->fix[i], e->n);
+	}
 }
 
 static void label32(struct x86_emit *e, struct x86_label *l)
 {
 	if (l->placed) {
+		note_cross(e, e->n, l->pos);
 		x86_u32(e, (uint32_t)(l->pos - (e->n + 4)));
 		return;
 	}
@@ -155,9 +198,12 @@ void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v)
 	if (v <= UINT32_MAX && !e->longest) {
 		if (b)
 			x86_byte(e, 0x41);
-		x86_put(e, op | v << 8, 5);
+		x86_byte(e, (uint8_t)op);
+		note_ref(e, v, X86_ABS32);
+		x86_u32(e, (uint32_t)v);
 		return;
 	}
 	x86_put(e, 0x48 | b | op << 8, 2);
+	note_ref(e, v, X86_ABS64);
 	x86_put(e, v, 8);
 }

@@ -39,6 +39,26 @@ struct x86_mark {
 	uintptr_t text;
 };
 
+/* How an instruction may name an address. */
+enum x86_form { X86_REL32, X86_ABS32, X86_ABS64 };
+
+/*
+ * Where code names one of several addresses, and where its second half refers
+ * to the first or the other way round: what a copy of it must have mended.
+ */
+#define X86_NAMES_MAX 8
+#define X86_REFS_MAX  20
+struct x86_refs {
+	const uintptr_t *names; /* X86_NAMES_MAX of them */
+	size_t split; /* where the second half begins, 0: not yet */
+	unsigned n, ncross;
+	struct {
+		uint16_t at;
+		uint8_t name, form;
+	} ref[X86_REFS_MAX];
+	uint16_t cross[X86_REFS_MAX];
+};
+
 #define X86_MARKS_MAX 64
 struct x86_marks {
 	unsigned n;
@@ -53,6 +73,7 @@ struct x86_emit {
 	int err;
 	bool longest; /* take no address to be near */
 	struct x86_marks *marks; /* NULL: nobody asks */
+	struct x86_refs *refs; /* the same */
 	struct { /* 8-byte constants, laid out behind the code */
 		size_t fix;
 		uint64_t value;
@@ -93,6 +114,10 @@ static inline void x86_u32(struct x86_emit *e, uint32_t v)
 	x86_put(e, v, 4);
 }
 
+/* Instead of the n bytes at pos, 4 or 8. */
+void x86_put_at(struct x86_emit *e, size_t pos, uint64_t v, unsigned n);
+/* As x86_imm64(), or by the distance from here. Depends on where the code begins, not on how far it has come. */
+enum x86_form x86_form(const struct x86_emit *e, uintptr_t address);
 void x86_rel32(
 	struct x86_emit *e, uintptr_t target); /* displacement that ends here and leads to target */
 void x86_lit32(struct x86_emit *e, uint64_t value); /* RIP-relative displacement of a constant */
@@ -110,6 +135,35 @@ void x86_jcc_to(struct x86_emit *e, uint8_t cond, uintptr_t target);
 void x86_mem(struct x86_emit *e, uint8_t op, enum x86_reg reg, enum x86_reg base, int32_t disp);
 void x86_mov(struct x86_emit *e, enum x86_reg dst, enum x86_reg src);
 void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v); /* shortest form, any position */
+
+/* What all points of one detour have in common. */
+struct x86_shape {
+	bool full, big, df, early, shadow_stack;
+	int32_t pushed; /* bytes that the changed instruction has pushed itself: retargeted calls */
+	bool diverts, moves;
+	struct x86_label divert, move;
+};
+
+/* One call of a handler. */
+struct x86_call {
+	const struct tl_point *point;
+	uintptr_t ip; /* what regs->ip says; 0: what the stack's top says */
+	int32_t pushed;
+	bool post;
+	struct x86_label slow, guarded, restore;
+};
+
+/* handler.c: the code for one call, and what lies far behind it, of all calls of a detour */
+void x86_handler(struct x86_emit *e, struct x86_shape *s, const struct tl_detour_env *env,
+	struct x86_call *c);
+void x86_handler_tails(struct x86_emit *e, struct x86_shape *s, const struct tl_detour_env *env,
+	struct x86_call *calls, unsigned n);
+
+/* template.c: the same for the only call of a detour, before p's instruction. NULL: there is none for it. */
+struct x86_template *x86_template_for(const struct x86_emit *e, const struct x86_shape *s,
+	const struct tl_detour_env *env, const struct tl_point *p);
+void x86_template_head(const struct x86_template *t, struct x86_emit *e);
+void x86_template_tail(const struct x86_template *t, struct x86_emit *e, size_t head);
 
 /* xol.c: displaced instructions */
 /* Can it run elsewhere at all? `window`: together with others, `last` of them or not. 0 or -TL_E_ */
@@ -133,6 +187,8 @@ bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);
 bool x86_is_target(const struct tl_code *code, uintptr_t addr);
 /* The part that holds addr: this one or one of those right behind it, NULL: none. */
 const struct tl_code *x86_part(const struct tl_code *code, uintptr_t addr);
+/* The instruction that begins with p[0], of n bytes at most. */
+bool x86_decode(struct tl_insn *i, const uint8_t *p, size_t n);
 bool x86_decode_at(const struct tl_code *code, uintptr_t addr, struct tl_insn *i);
 /* Bytes that are this instruction's alone: its own, and the padding behind the part's last one. */
 unsigned x86_insn_room(const struct tl_code *code, uintptr_t addr, const struct tl_insn *i);

@@ -84,20 +84,21 @@ static int by_target(const void *a, const void *b)
 
 static void read_jumps(void)
 {
-	static struct tl_func func;
+	const struct tl_code *code;
 
 	nparts = tl_eh_count(&img);
 	parts = calloc(nparts, sizeof(*parts));
 	for (size_t i = 0; i < nparts; i++)
 		tl_eh_entry(&img, i, &parts[i]);
 	for (leaving = 0; leaving < nparts; leaving++) {
-		if (tl_func_walk(&func, parts[leaving].part.start, parts[leaving].part.size))
+		if (tl_func_walk(parts[leaving].part.start, parts[leaving].part.size, 0, &code) ||
+			!code->complete)
 			continue;
-		note_direct(&func.code);
-		tl_arch_code_leaves(&func.code, note_table, NULL);
+		note_direct(code);
+		tl_arch_code_leaves(code, note_table, NULL);
 	}
 	qsort(jumps, njumps, sizeof(*jumps), by_target);
-	tl_func_deinit(&func);
+	tl_funcs_deinit();
 }
 
 static size_t first_into(const struct tl_eh_entry *e)
