@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -64,6 +65,7 @@ enum figure {
 	HIT_1,
 	HIT_1000,
 	HIT_ALL,
+	HELD,
 	FIGURES
 };
 static const struct {
@@ -81,6 +83,7 @@ static const struct {
 	[HIT_1] = {"a hit, 1 probe", "ticks"},
 	[HIT_1000] = {"a hit, 1,000 probes", "ticks"},
 	[HIT_ALL] = {"a hit, 20,000 probes", "ticks"},
+	[HELD] = {"a thread held, at most", "ms"},
 };
 
 static double now(void)
@@ -206,6 +209,37 @@ static void hit(double *out)
 	out[HIT_ALL] = hit_beside(ON - 1);
 }
 
+static volatile int run_on = 1;
+
+static void *run(void *arg)
+{
+	while (run_on)
+		hot(1, 2);
+	return arg;
+}
+
+static int longest(const struct tl_held *held, void *arg)
+{
+	double ms = (double)held->longest_ns / 1e6, *most = arg;
+
+	*most = ms > *most ? ms : *most;
+	return 0;
+}
+
+/* On and off, while another thread runs. */
+static void hold(double *out)
+{
+	pthread_t t;
+
+	must(pthread_create(&t, NULL, run, NULL), "thread");
+	fill(0);
+	must(tl_probes_register(all, SITES, NULL), "register");
+	must(tl_probes_unregister(all, SITES), "unregister");
+	run_on = 0;
+	pthread_join(t, NULL);
+	tl_threads_held(longest, &out[HELD]);
+}
+
 /* --- rounds ---------------------------------------------------------------------- */
 
 static double (*columns)[FIGURES]; /* shared with the children */
@@ -251,6 +285,7 @@ int main(int argc, char **argv)
 		in_a_child(at_once, columns[i]);
 		in_a_child(one_after_the_other, columns[i]);
 		in_a_child(hit, columns[i]);
+		in_a_child(hold, columns[i]);
 	}
 	print(rounds);
 	return 0;

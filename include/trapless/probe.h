@@ -161,6 +161,19 @@ int tl_probes_patching(enum tl_patching how);
 int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void *arg);
 int tl_probes_usage(struct tl_usage *usage); /* sleeps */
 
+/* How long a thread of the program was held while text changed, or while we looked where it stands. */
+struct tl_held {
+	uint32_t tid;
+	uint32_t stops;
+	uint64_t longest_ns, all_ns; /* from when it was told to stop until it was let go */
+};
+/*
+ * libtrapless only: call fn for every thread that was ever stopped, of 1,024
+ * the last ones; ends when fn returns nonzero, and returns that. fn must not
+ * call the engine. Sleeps.
+ */
+int tl_threads_held(int (*fn)(const struct tl_held *held, void *arg), void *arg);
+
 /*
  * Return probes. The exits of the function are probed (returns, tail calls,
  * its .cold parts); no return address is touched. An exit pairs with its entry

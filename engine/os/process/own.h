@@ -8,6 +8,9 @@
 /* own_maps.c: both return what fn returned when not 0; -TL_E_BUSY: /proc does not tell. */
 int tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
 int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg);
+/* As they are now: 0 or -TL_E_. Then tl_own_kept_map() answers as tl_home_map() would. Engine lock. */
+int tl_own_maps_keep(void);
+bool tl_own_kept_map(uintptr_t addr, struct tl_mapping *map);
 
 /* The registers with which a thread sleeps in a system call. */
 struct tl_own_sleep {
@@ -72,6 +75,9 @@ struct tl_ucontext {
 long tl_sigaction_get(int sig, struct tl_sigaction *old);
 long tl_sigaction_set(
 	int sig, uintptr_t handler, unsigned long flags, uint64_t mask, struct tl_sigaction *old);
+
+/* own_held.c: this thread was held for so long, in a round of this number. */
+void tl_own_note_held(uint32_t tid, uint64_t ns, uint32_t round);
 
 /* own_stop.c: give the signal that stops threads back to the program. */
 void tl_own_stop_exit(void);

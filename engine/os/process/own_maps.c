@@ -2,7 +2,7 @@
 /* Own process: mappings, threads and their state, read from our own /proc. */
 #include "own.h"
 
-enum { O_RDONLY = 0, O_DIRECTORY = 0200000, O_CLOEXEC = 02000000 };
+enum { O_RDONLY = 0, O_DIRECTORY = 0200000, O_CLOEXEC = 02000000, FIRST_KEPT = 1024 };
 
 struct reader {
 	long fd;
@@ -111,6 +111,67 @@ bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
 
 	return tl_own_maps(first_above, &w) == 1;
 }
+
+/* --- all at one moment ------------------------------------------------------ */
+
+static struct tl_mapping *kept;
+static size_t nkept, max_kept;
+
+static int keep(void *arg, const struct tl_mapping *map)
+{
+	(void)arg;
+	if (nkept == max_kept)
+		return -TL_E_LIMIT;
+	kept[nkept++] = *map;
+	return 0;
+}
+
+static int more_room(void)
+{
+	size_t want = max_kept ? 2 * max_kept : FIRST_KEPT;
+	struct tl_mapping *fresh = tl_os_alloc(want * sizeof(*fresh));
+
+	if (!fresh)
+		return -TL_E_NOMEM;
+	if (kept)
+		tl_os_free(kept, max_kept * sizeof(*kept));
+	kept = fresh;
+	max_kept = want;
+	return 0;
+}
+
+int tl_own_maps_keep(void)
+{
+	int ret = -TL_E_LIMIT;
+
+	while (ret == -TL_E_LIMIT) {
+		nkept = 0;
+		ret = tl_own_maps(keep, NULL);
+		if (ret == -TL_E_LIMIT && more_room())
+			ret = -TL_E_NOMEM;
+	}
+	return ret;
+}
+
+bool tl_own_kept_map(uintptr_t addr, struct tl_mapping *map)
+{
+	size_t lo = 0, hi = nkept;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (kept[mid].hi <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == nkept)
+		return false;
+	*map = kept[lo];
+	return true;
+}
+
+/* --- how many ---------------------------------------------------------------- */
 
 static int count_one(void *arg, const struct tl_mapping *map)
 {

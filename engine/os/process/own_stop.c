@@ -15,6 +15,7 @@ enum slot_state { ASKED = 1, CLAIMED, PARKED, ASLEEP, GONE };
 struct slot {
 	uint64_t state; /* round << 32 | enum slot_state */
 	uint32_t tid;
+	uint64_t asked_ns; /* when it was told to come */
 	struct tl_ucontext *uc; /* PARKED */
 	uintptr_t key;
 	struct tl_own_sleep sleep; /* ASLEEP */
@@ -183,6 +184,14 @@ static long send_to(uint32_t tid, uint32_t round, uint32_t index)
 	return tl_syscall4(TL_NR_rt_tgsigqueueinfo, pid, (long)tid, signal_used, (long)&info);
 }
 
+static uint64_t now_ns(void)
+{
+	struct tl_timespec ts = {0, 0};
+
+	tl_syscall3(TL_NR_clock_gettime, TL_CLOCK_MONOTONIC, (long)&ts, 0);
+	return (uint64_t)ts.sec * 1000000000 + (uint64_t)ts.nsec;
+}
+
 /* A grown slot table must not move under threads of this round: then the round ends, see stop_all(). */
 static int ask(void *arg, uint32_t tid)
 {
@@ -200,6 +209,7 @@ static int ask(void *arg, uint32_t tid)
 		if (cautious && tl_own_blocks(tid, signal_used))
 			return -TL_E_BUSY;
 		r->more = true;
+		s->asked_ns = now_ns();
 		__atomic_store_n(&s->state, state_word(r->round, ASKED), __ATOMIC_RELEASE);
 		ret = send_to(tid, r->round, nslots);
 		if (ret == -TL_ESRCH)
@@ -211,14 +221,6 @@ static int ask(void *arg, uint32_t tid)
 	}
 	nslots++;
 	return 0;
-}
-
-static long now_ms(void)
-{
-	struct tl_timespec ts = {0, 0};
-
-	tl_syscall3(TL_NR_clock_gettime, TL_CLOCK_MONOTONIC, (long)&ts, 0);
-	return ts.sec * 1000 + ts.nsec / 1000000;
 }
 
 /* Is there hope for the threads that have not come? Writes off the dead. */
@@ -256,7 +258,8 @@ static bool all_there(void)
 
 static int wait_for_all(uint32_t round)
 {
-	long begin = now_ms(), waited = 0;
+	const uint64_t begin = now_ns();
+	long waited = 0;
 
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&arrivals, __ATOMIC_ACQUIRE);
@@ -268,13 +271,22 @@ static int wait_for_all(uint32_t round)
 		if (ret)
 			return ret;
 		wait_for_change(&arrivals, seen, 2);
-		waited = now_ms() - begin;
+		waited = (long)((now_ns() - begin) / 1000000);
 	}
+}
+
+/* From when they were told to come: at least as long as they stood. */
+static void note_held(uint32_t round, uint64_t now)
+{
+	for (uint32_t i = 0; i < nslots; i++)
+		if (state_of(&slots[i]) == PARKED)
+			tl_own_note_held(slots[i].tid, now - slots[i].asked_ns, round);
 }
 
 /* Ends the round: whoever has parked goes on, whoever has not will not. */
 static void release(uint32_t round)
 {
+	uint64_t now;
 	uint32_t i;
 
 	for (i = 0; i < nslots; i++) {
@@ -282,9 +294,11 @@ static void release(uint32_t round)
 		while (state_of(&slots[i]) == CLAIMED)
 			tl_os_pause(100);
 	}
+	now = now_ns(); /* they run before we do again */
 	__atomic_store_n(&round_now, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&released, round, __ATOMIC_RELEASE);
 	wake(&released);
+	note_held(round, now);
 	nslots = 0;
 }
 
@@ -311,6 +325,7 @@ static int gather(bool let_sleep, uint32_t *round)
 	return ret;
 }
 
+/* Everyone is there, and where their stacks lie is known. */
 static int stop_all(bool let_sleep, uint32_t *round)
 {
 	int ret = slots ? gather(let_sleep, round) : -TL_E_LIMIT;
@@ -321,6 +336,11 @@ static int stop_all(bool let_sleep, uint32_t *round)
 		if (!ret)
 			ret = gather(let_sleep, round);
 	}
+	if (ret)
+		return ret;
+	ret = tl_own_maps_keep();
+	if (ret)
+		release(*round);
 	return ret;
 }
 
@@ -372,7 +392,7 @@ READS_STACKS static bool walk_strand(struct walk *w, uintptr_t sp)
 	struct tl_mapping m;
 	uint64_t *p, *end;
 
-	if (!tl_home_map(sp, &m) || sp < m.lo || !(m.prot & TL_PROT_READ))
+	if (!tl_own_kept_map(sp, &m) || sp < m.lo || !(m.prot & TL_PROT_READ))
 		return false;
 	p = (uint64_t *)(sp & ~7ul);
 	p = (uintptr_t)p - m.lo < red_zone ? (uint64_t *)m.lo : p - red_zone / sizeof(*p);

@@ -22,11 +22,11 @@
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
-/* 50 functions, 32 bytes each, that add 1000 to their argument: one long instruction, and a return. */
-enum { MANY = 50, EACH = 32 };
+/* 2,000 functions, 32 bytes each, that add 1000 to their argument: one long instruction, and a return. */
+enum { MANY = 2000, EACH = 32 };
 extern char many[];
 __asm__(".text\n.p2align 5\nmany:\n"
-	".rept 50\n.p2align 5\n.cfi_startproc\n"
+	".rept 2000\n.p2align 5\n.cfi_startproc\n"
 	"	lea 1000(%rdi), %rax\n"
 	"	ret\n"
 	".cfi_endproc\n.endr\n");
@@ -75,7 +75,7 @@ static double now_ms(void)
 /* --- 64 threads --------------------------------------------------------------------- */
 
 /* All at once: where 64 threads share a few processors, it takes long until those in a handler have left it. */
-enum { CROWD = 64, TIMES = 100000, FEW_TIMES = 500, LONGEST_MS = 90000 };
+enum { CROWD = 64, TIMES = 100000, FEW_TIMES = 4000, LONGEST_MS = 180000 };
 
 static volatile int run_on;
 static long wrong;
@@ -102,32 +102,83 @@ static int arm_and_disarm(struct tl_probe **all, bool wait)
 	return ret ? ret : tl_probes_unregister(all, MANY);
 }
 
-static void armed_and_disarmed_under_sixty_four_threads(void)
+static struct tl_probe **probes_of_all(void)
 {
 	static struct tl_probe p[MANY], *all[MANY];
-	const long times = all_rounds ? TIMES : FEW_TIMES;
-	double begin = now_ms();
-	pthread_t t[CROWD];
-	long during, n;
-	int i, ret = 0;
 
-	for (i = 0; i < MANY; i++) {
+	for (int i = 0; i < MANY; i++) {
 		p[i] = (struct tl_probe){.addr = many + i * EACH, .pre = count, .data = &hits};
 		all[i] = &p[i];
 	}
-	hits = 0;
+	return all;
+}
+
+static pthread_t workers[CROWD];
+
+static bool start_work(int n)
+{
+	bool ok = true;
+
 	run_on = true;
-	for (i = 0; i < CROWD; i++)
-		CHECK(!pthread_create(&t[i], NULL, work, NULL));
+	for (int i = 0; i < n; i++)
+		ok &= !pthread_create(&workers[i], NULL, work, NULL);
+	return ok;
+}
+
+static void end_work(int n)
+{
+	run_on = false;
+	for (int i = 0; i < n; i++)
+		pthread_join(workers[i], NULL);
+}
+
+static void armed_and_disarmed_under_sixty_four_threads(void)
+{
+	struct tl_probe **all = probes_of_all();
+	const long times = all_rounds ? TIMES : FEW_TIMES;
+	double begin = now_ms();
+	long during, n;
+	int ret = 0;
+
+	hits = 0;
+	CHECK(start_work(CROWD));
 	for (n = 0; n < times && !ret && now_ms() - begin < LONGEST_MS; n += MANY)
 		ret = arm_and_disarm(all, !n);
 	during = hits;
 	printf("# %ld times in %.0f ms, %ld hits\n", n, now_ms() - begin, during);
-	run_on = false;
-	for (i = 0; i < CROWD; i++)
-		pthread_join(t[i], NULL);
+	end_work(CROWD);
 	CHECK(!ret && !wrong && hits == during);
 	CHECK(n == times || now_ms() - begin >= LONGEST_MS);
+}
+
+/* --- how long they were held ---------------------------------------------------------- */
+
+enum { FEW = 4 };
+
+static int count_held(const struct tl_held *held, void *arg)
+{
+	if (held->stops && held->longest_ns && held->longest_ns <= held->all_ns)
+		++*(int *)arg;
+	return 0;
+}
+
+static int stop_at_first(const struct tl_held *held, void *arg)
+{
+	(void)arg;
+	return (int)held->tid;
+}
+
+static void each_thread_is_told_how_long_it_was_held(void)
+{
+	int n = 0, ret;
+
+	CHECK(start_work(FEW));
+	CHECK(!tl_probes_patching(TL_PATCHING_STOP));
+	ret = arm_and_disarm(probes_of_all(), true);
+	end_work(FEW);
+	CHECK(!ret && !tl_probes_patching(TL_PATCHING_AUTO));
+	CHECK(!tl_threads_held(count_held, &n) && n >= FEW);
+	CHECK(tl_threads_held(stop_at_first, NULL) > 0);
 }
 
 /* --- a page of stack ------------------------------------------------------------------ */
@@ -234,6 +285,7 @@ int main(int argc, char **argv)
 	all_rounds = has_argument(argv, "long");
 	if (!engine_started(traps))
 		return 1;
+	RUN(each_thread_is_told_how_long_it_was_held);
 	RUN(threads_with_a_page_of_stack);
 	RUN(big_handlers_over_a_page_of_stack);
 	RUN(armed_and_disarmed_under_sixty_four_threads);
