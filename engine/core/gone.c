@@ -131,6 +131,7 @@ int tl_images_refresh(void)
 	int ret = 0;
 
 	TL_ASSERT_HELD();
+	tl_core.images_asked = false;
 	if (tl_os_images_stale())
 		ret = tl_os_images_update();
 	else if (!tl_images_changed())

@@ -418,6 +418,7 @@ struct tl_core {
 	struct tl_site *waiting; /* the optimizer's queue */
 	size_t nwaiting;
 	bool kicked; /* tl_optimizer_run() is going to be called */
+	bool images_asked; /* in this operation: all images are known */
 	bool leftovers; /* some patch could not be taken away yet */
 };
 extern struct tl_core tl_core;

@@ -7,9 +7,10 @@ int tl_refuse_addr(uintptr_t addr, const struct tl_image **out)
 	const struct tl_image *img = tl_image_find(addr);
 	int ret;
 
-	if (!img) {
+	/* Once an operation: whoever comes again and again with what is no text makes nobody look anew. */
+	if (!img && !tl_core.images_asked) {
+		tl_core.images_asked = true;
 		ret = tl_os_images_update();
-
 		if (ret < 0)
 			return ret;
 		img = tl_image_find(addr);

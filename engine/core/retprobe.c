@@ -207,15 +207,18 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 	n = exits_of(parts, nparts, NULL, 0, &rp->bad_exit);
 	if (n < 0)
 		return n;
-	exits = tl_os_alloc(((size_t)n + 1) * sizeof(*exits));
-	if (!exits)
-		return -TL_E_NOMEM;
-	exits_of(parts, nparts, exits, (size_t)n, &rp->bad_exit);
 	*out = state_create(rp, (size_t)n, nparts);
-	if (*out)
-		fill(*out, exits, parts, nparts);
+	if (!*out)
+		return -TL_E_NOMEM;
+	exits = tl_os_alloc(((size_t)n + 1) * sizeof(*exits));
+	if (!exits) {
+		tl_os_free(*out, (*out)->size);
+		return -TL_E_NOMEM;
+	}
+	exits_of(parts, nparts, exits, (size_t)n, &rp->bad_exit);
+	fill(*out, exits, parts, nparts);
 	tl_os_free(exits, ((size_t)n + 1) * sizeof(*exits));
-	return *out ? 0 : -TL_E_NOMEM;
+	return 0;
 }
 
 /* --- registering ---------------------------------------------------------------------- */

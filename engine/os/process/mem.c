@@ -10,10 +10,16 @@
  * any text, as long as the kernel follows the hint, and somewhere else in each
  * process, as our own image does.
  */
+static uintptr_t used;
+
+static uintptr_t far_base(void)
+{
+	return 0x200000000000 + ((uintptr_t)&used & 0xffffffff000);
+}
+
 static long map_far(size_t size, size_t align, int prot, int flags)
 {
-	static uintptr_t used;
-	uintptr_t at = 0x200000000000 + ((uintptr_t)&used & 0xffffffff000);
+	uintptr_t at = far_base();
 
 	at += __atomic_fetch_add(&used, size + align - TL_PAGE, __ATOMIC_RELAXED);
 	at = (at + align - 1) & ~(align - 1);
@@ -41,10 +47,22 @@ void *tl_os_alloc(size_t size)
 	return (void *)ret;
 }
 
+/* What was taken last leaves no hole: memory without holes is one mapping. */
+static void use_again(uintptr_t at, size_t size)
+{
+	uintptr_t last = at + size - far_base();
+
+	__atomic_compare_exchange_n(
+		&used, &last, last - size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void tl_os_free(void *mem, size_t size)
 {
-	if (mem)
-		tl_syscall3(TL_NR_munmap, (long)mem, (long)tl_page_up(size), 0);
+	size = tl_page_up(size);
+	if (!mem)
+		return;
+	tl_syscall3(TL_NR_munmap, (long)mem, (long)size, 0);
+	use_again((uintptr_t)mem, size);
 }
 
 void *tl_os_alloc_wiped(void)
