@@ -25,6 +25,8 @@ static struct tl_slab chunk_slab = {.size = sizeof(struct tl_chunk)};
 static struct tl_detour *blocks[CLASSES]; /* free ones of the dense chunks */
 static struct tl_index placed; /* blocks of the sparse chunks */
 static struct tl_index explored; /* areas of which all that was free is ours */
+static uintptr_t next; /* fit_anywhere(): where the last one ended */
+static uintptr_t next_before; /* the foretelling under way */
 static size_t in_use; /* bytes of blocks */
 static struct tl_slab explored_slab = {.size = sizeof(struct tl_node)};
 
@@ -153,12 +155,13 @@ static uintptr_t fit_in(
 	return 0;
 }
 
-/* Wide fits fill a chunk from its bottom; what is given back below is found again. */
-static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
+/* From `at` on. Wide fits fill a chunk from its bottom; what is given back below is found again. */
+static uintptr_t fit_from(uintptr_t at, const struct tl_plan *plan, size_t size)
 {
-	bool wide = !(plan->fit.mask & 0xffff);
-	uintptr_t at = tl_fit_next(&plan->fit, plan->reach_lo), got = 0;
+	bool wide = plan->fit.mask && !(plan->fit.mask & 0xffff);
+	uintptr_t got = 0;
 
+	at = tl_fit_next(&plan->fit, at);
 	while (!got && at < plan->reach_hi) {
 		struct tl_chunk *c = tl_chunk_at(at);
 
@@ -178,6 +181,25 @@ static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
 		at = tl_fit_next(&plan->fit, c->at + c->size);
 	}
 	return got;
+}
+
+static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
+{
+	return fit_from(plan->reach_lo, plan, size);
+}
+
+/* For what may lie anywhere in reach: next fit. */
+static uintptr_t fit_anywhere(const struct tl_plan *plan, size_t size)
+{
+	uintptr_t at = 0;
+
+	if (next > plan->reach_lo && next < plan->reach_hi)
+		at = fit_from(next, plan, size);
+	if (!at)
+		at = fit_ours(plan, size);
+	if (at)
+		next = at + size;
+	return at;
 }
 
 /* What is left of the dense chunks, where nothing else is. */
@@ -298,7 +320,7 @@ static struct tl_detour *get_dense(const struct tl_plan *plan, size_t size, int 
 	*err = -TL_E_NOMEM;
 	if (d || at)
 		return d ? d : block_new(at, size);
-	at = fit_ours(plan, size);
+	at = fit_anywhere(plan, size);
 	if (at)
 		return place_at(at, size);
 	*err = grow(plan);
@@ -346,6 +368,10 @@ void tl_detmem_put(struct tl_detour *d)
 
 void tl_detmem_foresee(bool begins)
 {
+	if (begins)
+		next_before = next;
+	else
+		next = next_before;
 	for (struct tl_chunk *c = tl_chunk_next(0); c; c = tl_chunk_next(c->at + 1)) {
 		if (!c->sparse)
 			continue;
@@ -368,6 +394,7 @@ void tl_detmem_deinit(void)
 	all.root = placed.root = explored.root = NULL;
 	tl_slab_deinit(&explored_slab);
 	dense = NULL;
+	next = 0;
 	in_use = 0;
 	tl_slab_deinit(&chunk_slab);
 	tl_fill(blocks, 0, sizeof(blocks));
