@@ -32,8 +32,8 @@ static long called(const char *what, long i)
 	return ((int (*)(int))dlsym(library, "plugin"))((int)i);
 }
 
-/* 0: done */
-static int load_or_close(const char *what, const char *with)
+/* 0: done. It stands behind those functions: without traps the last byte of a text is probed at few addresses. */
+__attribute__((noinline)) int load_or_close(const char *what, const char *with)
 {
 	if (!strcmp(what, "load"))
 		return !(library = dlopen(with, RTLD_NOW));
