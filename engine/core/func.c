@@ -171,6 +171,24 @@ static void extend(struct tl_func_part *part, uintptr_t start, size_t size)
 	part->size = hi - lo;
 }
 
+/*
+ * Functions of the table that begin inside what the caller takes for one: they
+ * are entered there. false: they begin amid its instructions, which are none.
+ */
+static bool mark_starts_inside(struct tl_code *code, struct tl_eh_table *t)
+{
+	for (size_t n = t->n ? tl_eh_upto(t, code->start) : 0; n < t->n; n++) {
+		uintptr_t at = tl_eh_start(t, n) - code->start;
+
+		if (at >= code->size)
+			break;
+		if (!(code->boundary[at / 8] >> at % 8 & 1))
+			return false;
+		code->target[at / 8] |= (uint8_t)(1 << at % 8);
+	}
+	return true;
+}
+
 int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 {
 	const struct tl_image *img = tl_image_find(addr);
@@ -220,6 +238,8 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		f->code.npads = npads;
 		f->code.hidden_pads = hidden;
 		tl_arch_code_walk(&f->code); /* what could not be decoded shows in the bitmaps */
+		if (given && !mark_starts_inside(&f->code, table))
+			return -TL_E_NOT_PROVEN;
 	}
 	if (f->code.known > img->hi - part.start)
 		f->code.known = img->hi - part.start;

@@ -403,6 +403,18 @@ static int refusal(void *addr)
 	return ret;
 }
 
+/* As the C library's unwind table says of __restore_rt: the byte in front is the last of an instruction. */
+static void a_function_begins_at_an_instruction(void)
+{
+	uintptr_t at = (uintptr_t)shorts - 1;
+	struct tl_probe p = {.addr = (void *)at, .pre = count, .func_start = at, .func_size = 4};
+	int ret = tl_probe_register(&p);
+
+	if (!ret)
+		tl_probe_unregister(&p);
+	CHECK(ret == -TL_E_NOT_PROVEN);
+}
+
 static void refusals_are_precise(void)
 {
 	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
@@ -1134,6 +1146,7 @@ int main(int argc, char **argv)
 	RUN(many_are_all_or_nothing);
 	RUN(the_list_says_where_and_how);
 	RUN(refusals_are_precise);
+	RUN(a_function_begins_at_an_instruction);
 	RUN(handlers_do_all_they_may_on_every_rung);
 	RUN(optimizing_can_be_switched_while_armed);
 	RUN(the_optimizer_works_in_the_background);
