@@ -40,6 +40,8 @@ static int rest_ms(const struct guardian *g)
 {
 	int ms = clients_part_ms(g);
 
+	if (target_ended(g)) /* seen by what we did last: no event will come */
+		return 0;
 	return ms < 0 && follow_may_be_due(g) ? FOLLOW_MS : ms;
 }
 
