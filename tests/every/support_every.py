@@ -111,7 +111,7 @@ def functions(path):
     return out
 
 
-STUCK = 120  # seconds in which none of a session's processes used a processor
+STUCK = 120  # seconds in which a session's processes used no second of a processor
 ENDLESS = 300  # seconds of processor for what takes one without us
 
 
@@ -140,7 +140,7 @@ def run_watched(argv, **kw):
                 p.wait(timeout=1)
             except subprocess.TimeoutExpired:
                 now = processor_time(p.pid)
-                if now != used:
+                if now > used + 1:  # those who only wait use a little, too
                     used, since = now, time.monotonic()
                 if used > ENDLESS or time.monotonic() - since > STUCK:
                     os.killpg(p.pid, signal.SIGKILL)
