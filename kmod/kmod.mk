@@ -4,11 +4,12 @@ BUILD ?= build
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KMOD_OUT = $(BUILD)/kmod
 
-# Links instead of sources: kbuild puts objects where it finds the source.
+# Links instead of sources: kbuild puts objects where it finds the source. Kernels have no engine to start or end by
+# hand, and hold no threads.
 .PHONY: kmod
 kmod:
 	@mkdir -p $(KMOD_OUT)
 	@cp -rsf $(CURDIR)/engine $(CURDIR)/include $(CURDIR)/kmod $(KMOD_OUT)/
 	@ln -sf kmod/Kbuild $(KMOD_OUT)/Kbuild
-	@sed '/tl_engine_/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms >$(KMOD_OUT)/kmod/exports.inc
+	@sed '/tl_engine_/d; /tl_threads_held/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms >$(KMOD_OUT)/kmod/exports.inc
 	$(MAKE) -s -C $(KDIR) M=$(abspath $(KMOD_OUT)) modules
