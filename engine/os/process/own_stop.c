@@ -553,7 +553,7 @@ static void tell_stack(const struct stacks *st, uint32_t tid, uintptr_t sp)
 {
 	struct tl_mapping m;
 
-	if (tl_home_map(sp, &m) && sp >= m.lo)
+	if (tl_own_kept_map(sp, &m) && sp >= m.lo)
 		st->see(st->arg, &(struct tl_os_stack){tid, sp, m.lo, m.hi});
 }
 
@@ -576,10 +576,10 @@ int tl_os_stacks(void (*fn)(void *arg, const struct tl_os_stack *s), void *arg)
 	uint32_t round, i;
 	int ret;
 
-	tell_stack(&st, tl_gettid(), (uintptr_t)__builtin_frame_address(0));
 	ret = stop_all(true, &round);
 	if (ret)
 		return ret;
+	tell_stack(&st, tl_gettid(), (uintptr_t)__builtin_frame_address(0));
 	for (i = 0; i < nslots; i++) {
 		const struct slot *s = &slots[i];
 
