@@ -315,18 +315,6 @@ static int run(int (*child)(void), struct shadow *s)
 	return ok ? WEXITSTATUS(status) : -1;
 }
 
-static void the_shadow_stack_matches_without_probes(void)
-{
-	struct shadow s;
-	int ret = run(without, &s);
-
-	if (ret == NO_PTRACE)
-		SKIP("ptrace is forbidden here");
-	CHECK(ret == 0);
-	CHECK(s.calls > 20 && !s.wrong);
-	printf("# %ld instructions, %ld calls, %ld returns\n", s.steps, s.calls, s.returns);
-}
-
 static int run_and_tell(int (*child)(void), struct shadow *s)
 {
 	int ret = run(child, s);
@@ -336,6 +324,17 @@ static int run_and_tell(int (*child)(void), struct shadow *s)
 	printf("# %ld instructions, %ld calls, %ld returns; wrong: %#lx\n", s->steps, s->calls,
 		s->returns, (unsigned long)s->wrong);
 	return ret;
+}
+
+static void the_shadow_stack_matches_without_probes(void)
+{
+	struct shadow s;
+	int ret = run_and_tell(without, &s);
+
+	if (ret == NO_PTRACE)
+		SKIP("ptrace is forbidden here");
+	CHECK(ret == 0);
+	CHECK(s.calls > 20 && !s.wrong);
 }
 
 static void return_probes_leave_it_alone(void)
