@@ -466,6 +466,7 @@ enum tl_race {
 	RP_TEXT_DONE,
 	RP_GRACE,
 	RP_CLAIMED,
+	RP_TRAPPED, /* in the thread that ran into a breakpoint, which is not led on yet */
 	RP_COUNT
 };
 #ifdef TL_TEST

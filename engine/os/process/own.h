@@ -71,6 +71,18 @@ struct tl_ucontext {
 	uint64_t mask;
 };
 
+/*
+ * Is this the frame of a thread that has run into a breakpoint, and that our handler has not led on yet?
+ * A program's own breakpoint looks the same until its handler has returned.
+ */
+__attribute__((no_sanitize("address"))) static inline bool tl_own_trapped(
+	const struct tl_ucontext *uc, const struct tl_siginfo *info)
+{
+	const int breakpoint = 3, by_kernel = 0x80;
+
+	return uc->mc.trapno == breakpoint && info->signo == TL_SIGTRAP && info->code == by_kernel;
+}
+
 /* Both return 0 or a negative errno. own_signal.c. */
 long tl_sigaction_get(int sig, struct tl_sigaction *old);
 long tl_sigaction_set(

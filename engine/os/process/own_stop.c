@@ -349,6 +349,13 @@ static int stop_all(bool let_sleep, uint32_t *round)
 /* Reads what the compiler considers other functions' business. */
 #define READS_STACKS __attribute__((no_sanitize("address")))
 
+/* What a signal leaves on the stack. */
+struct frame {
+	struct tl_ucontext uc;
+	struct tl_siginfo info;
+};
+#define FRAME_IP offsetof(struct frame, uc.mc.ip)
+
 enum { STRANDS = 8 }; /* stacks that one thread may be on at once: its own, alternate, private */
 
 /*
@@ -357,7 +364,7 @@ enum { STRANDS = 8 }; /* stacks that one thread may be on at once: its own, alte
  */
 struct walk {
 	bool (*word)(struct walk *w, uint64_t *at); /* false: enough seen */
-	bool (*frame)(struct walk *w, struct tl_sigcontext *mc);
+	bool (*frame)(struct walk *w, struct frame *f);
 	void *arg;
 	uintptr_t
 		key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
@@ -373,7 +380,9 @@ READS_STACKS static bool frame_at(const uint64_t *ip, const uint64_t *end)
 	const uint64_t user_cs = 0x33, user_ss = 0x2b;
 	uint64_t segments;
 
-	if (ip + 3 > end || (ip[1] & always) != always || (ip[1] & never))
+	if ((size_t)(end - ip) * sizeof(*ip) < sizeof(struct frame) - FRAME_IP)
+		return false;
+	if ((ip[1] & always) != always || (ip[1] & never))
 		return false;
 	segments = ip[2];
 	return (segments & 0xffff) == user_cs && (segments >> 48 == user_ss || segments >> 48 == 0);
@@ -388,7 +397,7 @@ static void walk_later(struct walk *w, uintptr_t sp)
 /* A stack is read from the red zone to the end of its mapping. false: cannot be known. */
 READS_STACKS static bool walk_strand(struct walk *w, uintptr_t sp)
 {
-	const size_t ip_in_frame = offsetof(struct tl_sigcontext, ip), red_zone = 128;
+	const size_t red_zone = 128;
 	struct tl_mapping m;
 	uint64_t *p, *end;
 
@@ -400,11 +409,11 @@ READS_STACKS static bool walk_strand(struct walk *w, uintptr_t sp)
 	for (; p < end && !w->bad; p++) {
 		w->bad = w->word && !w->word(w, p);
 		if (frame_at(p, end)) {
-			struct tl_sigcontext *mc = (void *)((uintptr_t)p - ip_in_frame);
+			struct frame *f = (void *)((uintptr_t)p - FRAME_IP);
 
-			w->bad |= w->frame && !w->frame(w, mc);
-			if (mc->sp < sp || mc->sp >= m.hi)
-				walk_later(w, mc->sp);
+			w->bad |= w->frame && !w->frame(w, f);
+			if (f->uc.mc.sp < sp || f->uc.mc.sp >= m.hi)
+				walk_later(w, f->uc.mc.sp);
 		}
 	}
 	return true;
@@ -440,9 +449,20 @@ READS_STACKS static bool move(const struct moves *mv, struct tl_sigcontext *mc, 
 	return to != 0;
 }
 
-static bool move_frame(struct walk *w, struct tl_sigcontext *mc)
+/* It has run into a breakpoint, and our handler is to lead it on: both from here and from a byte behind. */
+READS_STACKS static bool may_stay(const struct moves *mv, const struct tl_sigcontext *mc)
 {
-	return move(w->arg, mc, true);
+	const struct tl_os_stop *stop = mv->stop;
+
+	return stop->pc(stop->arg, mc->ip, true) == mc->ip &&
+	       stop->pc(stop->arg, mc->ip - 1, true) == mc->ip - 1;
+}
+
+static bool move_frame(struct walk *w, struct frame *f)
+{
+	if (tl_own_trapped(&f->uc, &f->info))
+		return may_stay(w->arg, &f->uc.mc);
+	return move(w->arg, &f->uc.mc, true);
 }
 
 static bool move_all(const struct tl_os_stop *st, bool write)

@@ -8,10 +8,11 @@
  * blocks SIGTRAP dies at a breakpoint, and a handler that the program installs
  * later replaces ours until the next probe is registered.
  */
+#include "../../core/internal.h"
 #include "../traptab.h"
 #include "own.h"
 
-enum { INT3 = 0xcc, TRAPNO_BREAKPOINT = 3, SI_KERNEL = 0x80, SIG_BLOCK = 0 };
+enum { INT3 = 0xcc, INT_N = 0xcd, BREAKPOINT = 3, SIG_BLOCK = 0 };
 
 static struct tl_sigaction program; /* what we stand before; engine lock to change */
 
@@ -52,26 +53,29 @@ static bool gone(uintptr_t at)
 
 	if (p[0] == INT3)
 		return false;
-	return p[0] != TRAPNO_BREAKPOINT ||
-	       p[-1] != 0xcd; /* the two-byte form is the program's own */
+	return p[0] != BREAKPOINT || p[-1] != INT_N; /* the two-byte form is the program's own */
+}
+
+/* From the second store on the frame is like any other: see tl_own_trapped(). */
+static void go_on(struct tl_ucontext *uc, uintptr_t at)
+{
+	__atomic_store_n(&uc->mc.ip, at, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&uc->mc.trapno, 0, __ATOMIC_RELAXED);
 }
 
 static void on_trap(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
 {
 	uintptr_t at = uc->mc.ip - 1, detour;
 
-	if (uc->mc.trapno == TRAPNO_BREAKPOINT && info->code == SI_KERNEL) {
-		detour = tl_traptab_find(at);
-		if (detour) {
-			uc->mc.ip = detour;
-			return;
-		}
-		if (gone(at)) {
-			uc->mc.ip = at;
-			return;
-		}
-	}
-	to_program(sig, info, uc);
+	tl_race_point(RP_TRAPPED);
+	detour = tl_own_trapped(uc, info) ? tl_traptab_find(at) : 0;
+	if (detour)
+		go_on(uc, detour);
+	else if (tl_own_trapped(uc, info) && gone(at))
+		go_on(uc, at);
+	else
+		to_program(sig, info, uc);
 }
 
 static bool ours(void)

@@ -91,7 +91,7 @@ $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/
 $(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S race/shared.S process/targets.S) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
-		$(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
+		-Wl,--wrap=tl_os_code_at_will $(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
 
 # Each public header alone, as C and as C++.
 $(PROCESS_TEST_OUT)/headers.ok: $(wildcard include/trapless/*.h)

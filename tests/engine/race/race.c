@@ -16,7 +16,9 @@
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
-long plain(long a, long b), shorts(long a), odd(long a), shared(long a), chained(long a);
+long plain(long a, long b), shorts(long a), odd(long a), shared(long a), chained(long a),
+	swallowed(long a);
+extern char swallowed_amid[], swallowed_last[];
 extern char chained_1[], chained_2[], chained_3[];
 extern char odd_mid[], odd_word[], shared_1[], shared_2[], shared_3[], shared_4[], shared_5[];
 
@@ -58,6 +60,8 @@ static void hold(enum tl_race point)
 {
 	long from = rounds;
 
+	if (point == RP_TRAPPED) /* that is the other thread */
+		return;
 	for (int i = 0; i < 40 && rounds - from < 100; i++)
 		nap(50);
 	visits[point]++;
@@ -347,6 +351,66 @@ static void a_first_hit_is_guarded_too(void)
 	CHECK(wrong == 0 && hits == 0 && q.nmissed == 1);
 }
 
+/* --- a thread held that has run into a breakpoint ------------------------------------------ */
+
+static bool nowhere; /* detours cannot be had at a wanted place: that leaves windows */
+
+bool __real_tl_os_code_at_will(void), __wrap_tl_os_code_at_will(void);
+
+bool __wrap_tl_os_code_at_will(void)
+{
+	return !nowhere && __real_tl_os_code_at_will();
+}
+
+static void hold_trapped(enum tl_race point)
+{
+	if (point != RP_TRAPPED)
+		return;
+	inside = true;
+	while (!let_go)
+		;
+}
+
+static void *call_swallowed(void *arg)
+{
+	(void)arg;
+	wrong += swallowed(1) != 5;
+	return NULL;
+}
+
+/* The breakpoint is taken away, and a window comes over its place: the thread must not go on amid the jump. */
+static void after_a_breakpoint_at(void *at)
+{
+	struct tl_probe q = {.addr = at, .pre = count, .flags = TL_PROBE_NO_JUMP},
+			p = {.addr = (void *)swallowed, .pre = count};
+	pthread_t t;
+
+	inside = let_go = false;
+	CHECK(tl_probe_register(&q) == 0);
+	pthread_create(&t, NULL, call_swallowed, NULL);
+	while (!inside)
+		nap(100);
+	CHECK(tl_probe_unregister(&q) == 0);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	let_go = true;
+	pthread_join(t, NULL);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_WINDOW);
+	CHECK(swallowed(2) == 6 && tl_probe_unregister(&p) == 0);
+}
+
+static void no_window_under_a_thread_that_trapped(void)
+{
+	wrong = 0;
+	nowhere = true;
+	tl_race_hook = hold_trapped;
+	after_a_breakpoint_at(swallowed_amid); /* a byte behind is a boundary of the window, too */
+	after_a_breakpoint_at(swallowed_last); /* a byte behind is its end */
+	tl_race_hook = NULL;
+	nowhere = false;
+	CHECK(wrong == 0);
+}
+
 int main(void)
 {
 	leave_no_room();
@@ -357,6 +421,7 @@ int main(void)
 	RUN(a_chain_under_a_running_thread);
 	RUN(a_handler_is_waited_for);
 	RUN(a_first_hit_is_guarded_too);
+	RUN(no_window_under_a_thread_that_trapped);
 	for (int i = 0; i < RP_COUNT; i++)
 		printf("# point %d: %u visits, up to %ld rounds meanwhile\n", i, visits[i],
 			most[i]);

@@ -66,4 +66,21 @@ chained_3:
 	.size	chained, . - chained
 2:
 	.long	0
+
+/* long swallowed(long a): a + 4; its first five bytes are three instructions. */
+	.p2align 6
+	.globl	swallowed, swallowed_amid, swallowed_last
+	.type	swallowed, @function
+swallowed:
+	.cfi_startproc
+	mov	%rdi, %rax
+swallowed_amid:
+	stc
+swallowed_last:
+	cmc
+	adc	$4, %rax
+	ret
+	.cfi_endproc
+	.size	swallowed, . - swallowed
+
 	.section .note.GNU-stack, "", @progbits
