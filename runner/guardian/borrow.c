@@ -18,17 +18,15 @@
 #include "../proc.h"
 #include "guardian.h"
 
-/* A signal that it does not block waits: the program is to see what happens then. */
-bool signal_waits(struct guardian *g, struct thread *t)
+uint64_t signals_waiting(const struct thread *t)
 {
 	char text[PROC_TEXT];
 	uint64_t pending;
 
-	(void)g;
 	if (proc_read_of(t->tid, "status", text, sizeof(text)) <= 0)
-		return false;
+		return 0;
 	pending = proc_number(text, "SigPnd", 16) | proc_number(text, "ShdPnd", 16);
-	return (pending & ~proc_number(text, "SigBlk", 16) & ~proc_ignored(text)) != 0;
+	return pending & ~proc_number(text, "SigBlk", 16) & ~proc_ignored(text);
 }
 
 /* How well it suits: lower is better, negative never. */
@@ -97,7 +95,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		if (!thread_interrupt(g, t, 50 + round))
 			continue;
 		*slept = sleep_confirmed(t, *slept);
-		if (!signal_waits(g, t) && calls_begin(g, t))
+		if (!signals_waiting(t) && calls_begin(g, t))
 			return t;
 		thread_release(g, t); /* let it have its signal first: */
 		pump_for(g, 1); /* a stop that is asked for at once would come before that */

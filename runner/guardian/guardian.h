@@ -280,7 +280,8 @@ struct thread *helper_start(struct guardian *g, struct thread *from);
 void helper_end(struct guardian *g);
 void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);
-bool signal_waits(struct guardian *g, struct thread *t);
+/* Those that it neither blocks nor ignores: the program is to see what happens then. */
+uint64_t signals_waiting(const struct thread *t);
 
 /* join.c */
 void door_open(struct guardian *g);
@@ -347,6 +348,7 @@ enum { FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
 int stop_all(struct guardian *g);
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
+uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */
 /* Where threads' stacks end, in stacks[]: sleepers keep sleeping, others are stopped until it is checked who has woken. */
 void stacks_tell(struct guardian *g);
 void stacks_check(struct guardian *g);
@@ -361,6 +363,8 @@ bool is_saved_pc(const uint64_t *at, const uint64_t *end);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);
+bool trap_is_due(struct guardian *g,
+	struct thread *t); /* the next that a stopped one does is to come to that */
 void traps_first(struct guardian *g, struct thread *t); /* serve all others while t waits */
 void traps_settle(
 	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */

@@ -25,8 +25,11 @@ static void note_sight(uint64_t value, pid_t tid)
 		size_t more = max_sights ? max_sights * 2 : 1024;
 		void *p = realloc(sights, more * sizeof(*sights));
 
-		if (!p)
+		if (!p) {
+			if (nsights)
+				sights[nsights - 1] = (struct sight){0, tid};
 			return;
+		}
 		sights = p;
 		max_sights = more;
 	}
@@ -138,43 +141,57 @@ static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t 
 	}
 }
 
-/* Where a sleeping thread stands, without stopping it. */
-static bool asleep_at(struct thread *t, uint64_t *sp, uint64_t *pc)
+static void look_at_stack(struct looked_at *l, uint64_t sp, uint64_t pc)
 {
-	struct proc_sleep where;
+	size_t before = nsights;
 
-	if (!proc_sleeps(t->tid, &where))
-		return false;
-	*sp = where.sp;
-	*pc = where.pc;
-	return true;
+	if (is_ours(pc))
+		note_sight(pc, l->t->tid);
+	stack_words(l->g, l->t, sp, look_at_words, l);
+	l->t->inside = is_ours(pc) || l->interrupted;
+	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
+	if (!l->t->inside && l->g->inside_only)
+		nsights = before;
 }
 
-/* Its registers by a short stop; false: could not be stopped. */
-static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uint64_t *pc)
+/* Without stopping it. false: it did not sleep all the while, and what was seen may be half of two things. */
+static bool look_asleep(struct looked_at *l)
+{
+	uint64_t sleeps = times_asleep(l->t->tid);
+	struct proc_sleep where;
+	size_t before = nsights;
+
+	if (l->t->stopped || !sleeps || !proc_sleeps(l->t->tid, &where))
+		return false;
+	look_at_stack(l, where.sp, where.pc);
+	if (proc_sleeps(l->t->tid, &where) && times_asleep(l->t->tid) == sleeps)
+		return true;
+	nsights = before;
+	return false;
+}
+
+/* By a short stop; false: could not be stopped. */
+static bool look_stopped(struct looked_at *l)
 {
 	struct user_regs_struct regs, as_found;
-	uint64_t slept;
-	bool waits;
+	struct guardian *g = l->g;
+	struct thread *t = l->t;
+	bool stopped = t->stopped;
+	uint64_t slept = 0;
 
-	if (t->stopped) {
-		if (regs_get(t->tid, &regs))
+	if (!stopped) {
+		slept = sleep_so_far(g, t);
+		if (!thread_interrupt(g, t, 1000))
 			return false;
-		*sp = regs.rsp;
-		*pc = regs.rip;
-		return true;
+		slept = sleep_confirmed(t, slept);
 	}
-	slept = sleep_so_far(g, t);
-	if (!thread_interrupt(g, t, 1000))
-		return false;
-	slept = sleep_confirmed(t, slept);
 	if (regs_get(t->tid, &regs))
 		return false;
-	*sp = regs.rsp;
-	*pc = regs.rip;
+	look_at_stack(l, regs.rsp, regs.rip);
+	if (stopped)
+		return true;
 	as_found = regs;
-	waits = signal_waits(g, t);
-	if (!waits && (long)regs.orig_rax >= 0) {
+	if ((long)regs.orig_rax >= 0 && !signals_waiting(t)) {
 		call_restart(g, t, &regs, slept);
 		if (memcmp(&regs, &as_found, sizeof(regs)))
 			regs_set(t->tid, &regs);
@@ -186,25 +203,12 @@ static bool look_stopped(struct guardian *g, struct thread *t, uint64_t *sp, uin
 static void look_at(struct guardian *g, pid_t tid)
 {
 	struct looked_at l = {.g = g, .t = thread_find(g, tid)};
-	struct thread *t = l.t;
-	size_t before = nsights;
-	uint64_t sp, pc;
 
-	if (!t || !thread_is_theirs(t))
+	if (!l.t || !thread_is_theirs(l.t))
 		return;
-	t->inside = false;
-	if (!(!t->stopped && asleep_at(t, &sp, &pc)) && !look_stopped(g, t, &sp, &pc)) {
-		if (thread_find(g, tid))
-			note_sight(0, tid);
-		return;
-	}
-	if (is_ours(pc))
-		note_sight(pc, tid);
-	stack_words(g, t, sp, look_at_words, &l);
-	t->inside = is_ours(pc) || l.interrupted;
-	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
-	if (!t->inside && g->inside_only)
-		nsights = before;
+	l.t->inside = false;
+	if (!look_asleep(&l) && !look_stopped(&l) && thread_find(g, tid))
+		note_sight(0, tid);
 }
 
 /* Look at every thread once. What was out of reach before this began is then known to be quiet or not. */

@@ -120,10 +120,15 @@ static bool stop_one(struct guardian *g, struct thread *t)
 	if (!t->stopped && !thread_interrupt(g, t, 1000))
 		return false;
 	slept = sleep_confirmed(t, slept);
+	if (trap_is_due(g, t)) { /* where it stands is not where it goes on; its turn comes again */
+		thread_release(g, t);
+		pump_for(g, 1);
+		return true;
+	}
 	t->held = true;
 	if (regs_get(t->tid, regs))
 		return true;
-	if (!signal_waits(g, t)) {
+	if (!signals_waiting(t)) {
 		call_restart(g, t, regs, slept);
 		regs_set(t->tid, regs);
 	}
@@ -193,7 +198,7 @@ int stop_all(struct guardian *g)
 
 /* --- where stacks end ------------------------------------------------------------- */
 
-static uint64_t times_asleep(pid_t tid)
+uint64_t times_asleep(pid_t tid)
 {
 	uint64_t n;
 

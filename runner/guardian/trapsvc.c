@@ -61,6 +61,15 @@ void pc_set(struct thread *t, uint64_t pc)
 	ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.rip), pc);
 }
 
+/* It has run into one, and was stopped for something else before its SIGTRAP came to be told. */
+bool trap_is_due(struct guardian *g, struct thread *t)
+{
+	uint64_t pc;
+
+	return g->ctl && !pc_get(t, &pc) && trap_find(g, pc - 1) &&
+	       signals_waiting(t) >> (SIGTRAP - 1) & 1;
+}
+
 static void hold_for_news(struct guardian *g, struct thread *t)
 {
 	if (!clients_watch_loader(g))

@@ -18,12 +18,12 @@ struct slot {
 	uint64_t asked_ns; /* when it was told to come */
 	struct tl_ucontext *uc; /* PARKED */
 	uintptr_t key;
-	struct tl_own_sleep sleep; /* ASLEEP */
 };
 
 enum {
 	PATIENCE_MS = 500, /* for a busy machine */
 	SLEEPER_MS = 20, /* asleep that long after the signal: it will not come */
+	SLEEPER_TRIES = 4,
 	FIRST_SLOTS = 256,
 };
 
@@ -192,12 +192,30 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.sec * 1000000000 + (uint64_t)ts.nsec;
 }
 
+/* It has been found in this round, and is to come. */
+static int call_in(struct slot *s, uint32_t round)
+{
+	long ret;
+
+	if (cautious && tl_own_blocks(s->tid, signal_used))
+		return -TL_E_BUSY;
+	s->asked_ns = now_ns();
+	__atomic_store_n(&s->state, state_word(round, ASKED), __ATOMIC_RELEASE);
+	ret = send_to(s->tid, round, (uint32_t)(s - slots));
+	if (ret == -TL_ESRCH)
+		__atomic_store_n(&s->state, state_word(round, GONE), __ATOMIC_RELEASE);
+	else if (ret == -TL_EINVAL)
+		signal_unusable();
+	return ret && ret != -TL_ESRCH ? -TL_E_BUSY : 0;
+}
+
 /* A grown slot table must not move under threads of this round: then the round ends, see stop_all(). */
 static int ask(void *arg, uint32_t tid)
 {
 	struct roundup *r = arg;
+	struct tl_own_sleep sleep;
 	struct slot *s;
-	long ret;
+	int ret;
 
 	if (tid == r->self || known(tid))
 		return 0;
@@ -205,19 +223,11 @@ static int ask(void *arg, uint32_t tid)
 		return -TL_E_LIMIT;
 	s = &slots[nslots];
 	*s = (struct slot){.tid = tid, .state = state_word(r->round, ASLEEP)};
-	if (!r->let_sleep || !tl_own_asleep(tid, &s->sleep)) {
-		if (cautious && tl_own_blocks(tid, signal_used))
-			return -TL_E_BUSY;
+	if (!r->let_sleep || !tl_own_asleep(tid, &sleep)) {
 		r->more = true;
-		s->asked_ns = now_ns();
-		__atomic_store_n(&s->state, state_word(r->round, ASKED), __ATOMIC_RELEASE);
-		ret = send_to(tid, r->round, nslots);
-		if (ret == -TL_ESRCH)
-			__atomic_store_n(&s->state, state_word(r->round, GONE), __ATOMIC_RELEASE);
-		else if (ret == -TL_EINVAL)
-			signal_unusable();
-		if (ret && ret != -TL_ESRCH)
-			return -TL_E_BUSY;
+		ret = call_in(s, r->round);
+		if (ret)
+			return ret;
 	}
 	nslots++;
 	return 0;
@@ -520,25 +530,46 @@ READS_STACKS static bool see_word(struct walk *w, uint64_t *at)
 	return true;
 }
 
-/*
- * Threads asleep in the kernel are left alone: nothing leads to the range any
- * more, so whatever they do now, no new reference can appear on their stacks.
- */
-static bool look_at(const struct slot *s, struct look *l)
+static bool look_at_parked(const struct slot *s, struct look *l)
 {
 	struct walk w = {.word = see_word, .arg = l, .key = s->key};
+	const struct tl_sigcontext *mc = &s->uc->mc;
 
-	if (state_of(s) == PARKED) {
-		const struct tl_sigcontext *mc = &s->uc->mc;
+	for (const uint64_t *r = &mc->r8; r <= &mc->ip; r++)
+		see(l, *r);
+	return walk_thread(&w, mc->sp, tl_own_guard(s->key));
+}
 
-		for (const uint64_t *r = &mc->r8; r <= &mc->ip; r++)
-			see(l, *r);
-		return walk_thread(&w, mc->sp, tl_own_guard(s->key));
+/* true: it slept all the while. One that wakes may take along what was not read yet. */
+static bool look_asleep(const struct slot *s, struct look *l)
+{
+	struct walk w = {.word = see_word, .arg = l};
+	uint64_t sleeps = tl_own_sleeps(s->tid);
+	struct tl_own_sleep sleep;
+
+	if (!sleeps || !tl_own_asleep(s->tid, &sleep))
+		return false;
+	see(l, sleep.pc);
+	return walk_thread(&w, sleep.sp, 0) && tl_own_asleep(s->tid, &sleep) &&
+	       tl_own_sleeps(s->tid) == sleeps;
+}
+
+/* Threads asleep in the kernel are left alone; those that do not stay so are to come after all. */
+static int look_at_sleepers(uint32_t round, struct look *l)
+{
+	int ret = 0;
+
+	for (struct slot *s = slots; !ret && s < slots + nslots; s++) {
+		unsigned tries = 0;
+
+		if (state_of(s) != ASLEEP)
+			continue;
+		while (tries < SLEEPER_TRIES && !look_asleep(s, l))
+			tries++;
+		if (tries == SLEEPER_TRIES)
+			ret = call_in(s, round);
 	}
-	if (state_of(s) != ASLEEP)
-		return true;
-	see(l, s->sleep.pc);
-	return walk_thread(&w, s->sleep.sp, 0);
+	return ret ? ret : wait_for_all(round);
 }
 
 int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t addr), void *arg)
@@ -549,8 +580,9 @@ int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t addr)
 
 	if (ret)
 		return ret;
+	ret = look_at_sleepers(round, &l);
 	for (i = 0; !ret && i < nslots; i++) {
-		if (!look_at(&slots[i], &l))
+		if (state_of(&slots[i]) == PARKED && !look_at_parked(&slots[i], &l))
 			ret = -TL_E_BUSY;
 	}
 	release(round);
