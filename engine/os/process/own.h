@@ -72,15 +72,16 @@ struct tl_ucontext {
 };
 
 /*
- * Is this the frame of a thread that has run into a breakpoint, and that our handler has not led on yet?
- * A program's own breakpoint looks the same until its handler has returned.
+ * Is this of the frame of a thread that has run into a breakpoint, and that our handler has not led on yet?
+ * A program's own breakpoint looks the same until its handler has returned. The number of the trap in the
+ * saved registers tells nothing: the kernel leaves it as it was in a process that has, or had, uprobes.
  */
 __attribute__((no_sanitize("address"))) static inline bool tl_own_trapped(
-	const struct tl_ucontext *uc, const struct tl_siginfo *info)
+	const struct tl_siginfo *info)
 {
-	const int breakpoint = 3, by_kernel = 0x80;
+	const int by_kernel = 0x80;
 
-	return uc->mc.trapno == breakpoint && info->signo == TL_SIGTRAP && info->code == by_kernel;
+	return info->signo == TL_SIGTRAP && info->code == by_kernel;
 }
 
 /* Both return 0 or a negative errno. own_signal.c. */

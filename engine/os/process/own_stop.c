@@ -470,7 +470,7 @@ READS_STACKS static bool may_stay(const struct moves *mv, const struct tl_sigcon
 
 static bool move_frame(struct walk *w, struct frame *f)
 {
-	if (tl_own_trapped(&f->uc, &f->info))
+	if (tl_own_trapped(&f->info))
 		return may_stay(w->arg, &f->uc.mc);
 	return move(w->arg, &f->uc.mc, true);
 }

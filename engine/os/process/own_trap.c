@@ -57,11 +57,11 @@ static bool gone(uintptr_t at)
 }
 
 /* From the second store on the frame is like any other: see tl_own_trapped(). */
-static void go_on(struct tl_ucontext *uc, uintptr_t at)
+static void go_on(struct tl_ucontext *uc, struct tl_siginfo *info, uintptr_t at)
 {
 	__atomic_store_n(&uc->mc.ip, at, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&uc->mc.trapno, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&info->code, 0, __ATOMIC_RELAXED);
 }
 
 static void on_trap(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
@@ -69,11 +69,11 @@ static void on_trap(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
 	uintptr_t at = uc->mc.ip - 1, detour;
 
 	tl_race_point(RP_TRAPPED);
-	detour = tl_own_trapped(uc, info) ? tl_traptab_find(at) : 0;
+	detour = tl_own_trapped(info) ? tl_traptab_find(at) : 0;
 	if (detour)
-		go_on(uc, detour);
-	else if (tl_own_trapped(uc, info) && gone(at))
-		go_on(uc, at);
+		go_on(uc, info, detour);
+	else if (tl_own_trapped(info) && gone(at))
+		go_on(uc, info, at);
 	else
 		to_program(sig, info, uc);
 }

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +34,8 @@ typedef const char *park_fn(
 park_fn park_1, park_2, park_3, park_4;
 extern char red_zone_mid[], flags_mid[], keeper_mid[], caller_call[], loop_top[], many_begin[],
 	many_end[];
+
+extern char __executable_start[];
 
 static bool traps, take_time;
 
@@ -842,6 +846,58 @@ static void the_programs_own_trap_handler_works_on(void)
 	CHECK(program_traps == 3);
 }
 
+/* Somebody probes this program by the kernel's means, elsewhere. -1: not allowed, or not known here. */
+static int uprobe(uint64_t offset)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .config1 = (uintptr_t) "/proc/self/exe", .config2 = offset};
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+	bool known = f && fscanf(f, "%u", &attr.type) == 1;
+
+	if (f)
+		fclose(f);
+	return known ? (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) : -1;
+}
+
+static sigjmp_buf after_fault;
+static void *volatile nowhere;
+
+static void leave_fault(int sig)
+{
+	(void)sig;
+	siglongjmp(after_fault, 1);
+}
+
+/* A trap of another number. */
+static void fault(void)
+{
+	struct sigaction sa = {.sa_handler = leave_fault}, was;
+
+	sigaction(SIGSEGV, &sa, &was);
+	if (!sigsetjmp(after_fault, 1))
+		*(volatile char *)nowhere = 0;
+	sigaction(SIGSEGV, &was, NULL);
+}
+
+/* Then the kernel says of a breakpoint that it was the trap before. */
+static void breakpoints_beside_a_uprobe(void)
+{
+	struct tl_probe p = counting((void *)plain);
+	int fd = uprobe((uintptr_t)shorts - (uintptr_t)__executable_start);
+
+	if (fd < 0)
+		SKIP("no uprobes here");
+	p.flags = TL_PROBE_NO_JUMP;
+	hits = 0;
+	CHECK(!tl_probe_register(&p));
+	fault();
+	CHECK(CALL(shorts)(1) == 5 && CALL(plain)(1, 2) == 10);
+	CHECK(hits == 1);
+	close(fd);
+	CHECK(CALL(plain)(1, 2) == 10 && hits == 2);
+	CHECK(!tl_probe_unregister(&p));
+}
+
 static void *libc_work(void *arg)
 {
 	char text[200], copy[200];
@@ -1157,6 +1213,7 @@ int main(int argc, char **argv)
 	RUN(a_fork_child_is_silent);
 	RUN(children_are_spawned_through_probes);
 	RUN(the_programs_own_trap_handler_works_on);
+	RUN(breakpoints_beside_a_uprobe);
 	RUN(libc_functions_under_work);
 	RUN(twenty_thousand_probes);
 	RUN(probes_one_by_one_take_few_mappings);
