@@ -72,7 +72,7 @@ demo: all
 check: all
 	@mk/deps check
 	@$(MAKE) --no-print-directory lint graph unit-tests
-	tests/run
+	tests/run --beside
 
 check-one: all unit-tests
 	tests/run -v -k '$(T)' $(G)
