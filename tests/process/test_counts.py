@@ -87,6 +87,18 @@ def test_stripped_address(ctx):
     check_rung(ctx, r.stderr, 12000)
 
 
+def test_amid_a_leaf_without_unwind_entry(ctx):
+    """Only the symbol around them proves these instructions; what the leaf keeps below its stack pointer stays."""
+    path, sites = ctx.target('redzone.S'), ('long_nop', 'short_nop', 'load', 'sum', 'branch', 'last')
+    symbols = tap.elf_symbols(open(path, 'rb').read())
+    script = 'global %s\n' % ', '.join('n' + s for s in sites)
+    script += ''.join('probe process.statement(0x%x) { n%s++ }\n' % (symbols[s][0], s) for s in sites)
+    script += 'probe end { println(%s) }' % ', " ", '.join('n' + s for s in sites)
+    r = launch(ctx, script, path)
+    assert r.returncode == 7 and r.script == ' '.join(['2000'] * len(sites)) + '\n', (r.returncode, r.script, r.stderr)
+    check_rung(ctx, r.stderr, 2000 * len(sites))
+
+
 def test_stripped_dynsym(ctx):
     bare, _ = stripped(ctx, ('-rdynamic',))
     r = launch(ctx, 'global n, m probe process.function("work") { n++ } probe process.function("work").return { m++ }\n'
@@ -120,6 +132,7 @@ def test_attached_in_full_swing(ctx):
 
 
 test_attached_in_full_swing.variants = PAIR
+test_amid_a_leaf_without_unwind_entry.variants = PAIR
 test_stripped_address.variants = test_stripped_dynsym.variants = test_attached.variants = PAIR
 
 def uprobes(ctx, command, probes):

@@ -147,10 +147,22 @@ impl SymbolTable {
         if let Some(e) = here.iter().find(holds) {
             return Some(e.public());
         }
-        // A symbol inside a longer one has ended: look back a little for the longer one.
-        self.entries[..from]
+        // A symbol inside a longer one has ended.
+        Self::longer(&self.entries[..from], addr)
+    }
+
+    /// The symbol that says by its size that it holds the address: labels inside say nothing.
+    pub fn around(&self, addr: u64) -> Option<Symbol<'_>> {
+        let upto = |e: &Entry| e.kind != SymbolKind::Tls && e.addr <= addr;
+        Self::longer(&self.entries[..self.entries.partition_point(upto)], addr)
+    }
+
+    /// Looks back a little.
+    fn longer(before: &[Entry], addr: u64) -> Option<Symbol<'_>> {
+        before
             .iter()
             .rev()
+            .filter(|e| e.size > 0)
             .take(16)
             .find(|e| addr - e.addr < e.size)
             .map(Entry::public)

@@ -580,10 +580,9 @@ fn parts(binary: &Binary, f: &Function) -> Vec<Part> {
     known.map(part).collect()
 }
 
-/// The function that an address lies in: Go's have no unwind table that would tell.
+/// The function that an address lies in: Go's, and many in assembly, have no unwind entry that would tell.
 fn around(binary: &Binary, addr: u64) -> Vec<Part> {
-    let symbol = binary.symbols().at(addr).filter(|s| s.size > 0);
-    let part = symbol.map(|s| Part {
+    let part = binary.symbols().around(addr).map(|s| Part {
         addr: s.addr,
         size: s.size,
     });
