@@ -83,7 +83,7 @@ check-loop: all unit-tests
 check-long: all
 	@mk/deps check
 	@$(MAKE) --no-print-directory unit-tests
-	tests/run --long
+	tests/run --long --beside
 
 # Every fuzzer, FUZZ_SECONDS each, with inputs that nobody has seen.
 fuzz:

@@ -8,7 +8,7 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked crowd throw tails race mappings args args-clang args-asan args-ubsan reserve reserve-so shadow \
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked crowd throw tails race churn mappings args args-clang args-asan args-ubsan reserve reserve-so shadow \
 	headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; short: $(PROCESS_TEST_OUT)/probe; short: $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
@@ -17,6 +17,7 @@ PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PRO
 	$(PROCESS_TEST_OUT)/args-asan; $(PROCESS_TEST_OUT)/args-ubsan traps; \
 	$(PROCESS_TEST_OUT)/reserve; $(PROCESS_TEST_OUT)/reserve traps; $(PROCESS_TEST_OUT)/reserve-so; $(PROCESS_TEST_OUT)/shadow; \
 	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; $(PROCESS_TEST_OUT)/mappings; \
+	short: $(PROCESS_TEST_OUT)/churn 4 1 40; long: $(PROCESS_TEST_OUT)/churn 24 1 120; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long; \
 	long: $(PROCESS_TEST_OUT)/crowd long; long: $(PROCESS_TEST_OUT)/crowd traps long
 
@@ -92,6 +93,11 @@ $(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c rac
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
 		-Wl,--wrap=tl_os_code_at_will $(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
+
+$(PROCESS_TEST_OUT)/churn: $(LIB_SRCS) $(addprefix tests/engine/churn/, churn.c code.c oracle.c code.S churn.h)
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
+		$(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
 
 # Each public header alone, as C and as C++.
 $(PROCESS_TEST_OUT)/headers.ok: $(wildcard include/trapless/*.h)
