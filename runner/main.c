@@ -134,6 +134,16 @@ static bool anyone_left(void)
 	return ntargets == 0; /* begin, end and timers alone */
 }
 
+/* Interrupted before, nobody has looked at what the process runs. */
+static bool anyone_ready(void)
+{
+	for (int i = 0; i < ntargets; i++) {
+		if (targets[i].ready)
+			return true;
+	}
+	return false;
+}
+
 static bool anything_to_wait_for(void)
 {
 	return ntargets || session_has(&session, TL_TAP_TIMER);
@@ -265,7 +275,7 @@ static void closing_lines(void)
 	closing_line(
 		opt.explain ? "probes refused" : "probes refused (--explain tells why)", refused);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
-	if (ntargets) {
+	if (anyone_ready()) {
 		tell_never_armed(&session);
 		if (opt.verbose)
 			tell_never_hit(&session);
@@ -333,7 +343,7 @@ static int trace(void)
 	}
 	if (opt.command)
 		session.view.session->target_pid = session.target = targets[0].pid;
-	else if (ntargets)
+	else if (anyone_ready())
 		warn_of_program(&session, targets[0].pid);
 	session_run(&session, TL_TAP_BEGIN);
 	drain(&session, false);

@@ -142,6 +142,28 @@ def test_interrupt(ctx):
     end_count(p)
 
 
+def interrupted():
+    """In a child: a signal that waits for whatever is executed."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_interrupted_before_armed(ctx):
+    """Ended while another session's guardian keeps it waiting: nothing is said of a program that nobody has looked at."""
+    path = ctx.target('count')
+    p = start(ctx, path, 2)
+    s = attach(ctx, SCRIPT % path, pid=p.pid)
+    guardian = tracer_of(p.pid)
+    os.kill(guardian, signal.SIGSTOP)
+    try:
+        r = ctx.run([runner(ctx), tap.counter(ctx.tmp, path, ['work']), '-x', str(p.pid)], preexec_fn=interrupted)
+    finally:
+        os.kill(guardian, signal.SIGCONT)
+    assert (r.returncode, r.stdout, r.stderr) == (0, 'hits 0\n', ''), (r.returncode, r.stdout, r.stderr)
+    finish(s)
+    end_count(p)
+
+
 def test_nohup(ctx):
     """Signals that are ignored when a session starts: SIGHUP stays so, and the program that it starts sees them."""
     path = ctx.target('steps')
