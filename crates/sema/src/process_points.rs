@@ -295,11 +295,12 @@ impl Resolver<'_> {
             .into_iter()
             .filter(|f| f.kind != FunctionKind::Ifunc && (!kind.exported || f.exported))
             .collect();
-        if found.is_empty() {
+        let named = !pattern.is_glob();
+        // Beside a resolver there may be a version for old programs (memcpy@GLIBC_2.2.5): nobody means that.
+        if found.is_empty() || (named && resolvers > 0) {
             self.no_function(&s.text(), s.span, resolvers, kind.exported);
             return None;
         }
-        let named = !pattern.is_glob();
         let place = |f| self.function(of, f, &kind, named);
         Some(found.iter().map(place).collect())
     }
