@@ -170,10 +170,13 @@ static int find(struct tl_ret_state *st, uintptr_t to, struct found *found)
 /* Is it among those found already, or is there no room for it? */
 static bool is_found(const struct tl_ret_state *st, uintptr_t to, const struct found *found)
 {
-	const struct tl_ret_follow *f = found->list;
+	const struct tl_ret_follow *f;
 	uint32_t n = st->nfollowed;
 
-	for (; f && f->st == st; f = f->next, n++)
+	for (f = st->arriving; f; f = f->next)
+		if (to - f->part.start < f->part.size)
+			return true;
+	for (f = found->list; f && f->st == st; f = f->next, n++)
 		if (to - f->part.start < f->part.size)
 			return true;
 	return n >= FOLLOW_MAX;
@@ -207,7 +210,7 @@ static void look_behind(
 		look_at(st, leads_to(&exits[i].exit), found);
 }
 
-/* Makes one that was found a watched one, or forgets it. */
+/* One that was found is in place, or is forgotten. */
 static void settle(struct tl_group *g)
 {
 	struct tl_ret_follow *f = g->owner;
@@ -218,9 +221,24 @@ static void settle(struct tl_group *g)
 		tl_os_free(f, f->size);
 		return;
 	}
-	f->next = st->followed;
-	TL_STORE(&st->followed, f);
+	f->next = st->arriving;
+	st->arriving = f;
 	st->nfollowed++;
+}
+
+/*
+ * All at once: a function jumps to parts of its own (.cold) that return in its
+ * place, so no call may wait there before these are watched as well.
+ */
+static void publish(struct tl_ret_state *st)
+{
+	struct tl_ret_follow **end = &st->arriving;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = st->followed;
+	TL_STORE(&st->followed, st->arriving);
+	st->arriving = NULL;
 }
 
 /* Those that are slow are taken away again. */
@@ -291,6 +309,8 @@ void tl_ret_follow_all(struct tl_ret_state *list)
 	}
 	while (found.n)
 		watch(&found);
+	for (st = list; st; st = st->next)
+		publish(st);
 }
 
 static uint32_t count_followed(void)

@@ -90,6 +90,7 @@ struct tl_ret_state {
 	size_t step;
 	/* tail calls */
 	struct tl_ret_follow *followed; /* readers walk it inside a guard */
+	struct tl_ret_follow *arriving; /* in place, not told to the readers yet */
 	uint32_t nfollowed;
 	uintptr_t wanted
 		[TL_RET_WANTED]; /* places that calls left to and that nobody watches; any context */

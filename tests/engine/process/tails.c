@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Return probes of functions that end with a jump to another one. With the argument `traps` without jumps.
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +160,18 @@ __asm__(".text\n.globl into_third, second, third\n"
 	"second: .cfi_startproc\n lea 2(%rdi),%rax\n ret\n .cfi_endproc\n"
 	"third: .cfi_startproc\n mov %rdi,%rax\n"
 	"third_at_3: add $100,%rax\n ret\n .cfi_endproc\n");
+
+/* As compilers split functions: the second part returns, and takes the frame down. */
+long split(long n), split_cold(void);
+__asm__(".text\n.globl split, split_cold\n.type split, @function\n.type split_cold, @function\n"
+	"split: .cfi_startproc\n push %rbx\n .cfi_def_cfa_offset 16\n"
+	" lea 0x100(%rdi),%rax\n .byte 0xe9\n .long split_cold - . - 4\n"
+	" .cfi_endproc\n.size split, . - split\n"
+	" .balign 16\n"
+	"split_cold: .cfi_startproc\n .cfi_def_cfa_offset 16\n"
+	" lea 0x100(%rax),%rax\n lea 0x100(%rax),%rax\n pop %rbx\n .cfi_def_cfa_offset 8\n ret\n"
+	" .cfi_endproc\n"
+	".size split_cold, . - split_cold\n");
 
 /* --- the tests ------------------------------------------------------------- */
 
@@ -323,6 +337,40 @@ static void virtual_calls_are_learnt(void)
 	CHECK(!tl_retprobe_unregister(&rp) && rp.ntails == 2 && !rp.nmissed && !rp.nabandoned);
 }
 
+static bool enough;
+
+static void *call_split(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&enough, __ATOMIC_RELAXED))
+		if (computed(1, split) != 0x301)
+			return "a wrong result";
+	return NULL;
+}
+
+/* While a thread calls: none waits for the end of a function whose second part nobody watches yet. */
+static void both_parts_are_learnt_at_once(void)
+{
+	struct tl_retprobe rp = PROBE(computed);
+	pthread_t thread;
+	void *wrong;
+
+	for (int i = 0; i < 20; i++) {
+		reset();
+		enough = false;
+		if (tl_retprobe_register(&rp))
+			SKIP("the jump can only be reached by a trap");
+		CHECK(!pthread_create(&thread, NULL, call_split, NULL));
+		while (!__atomic_load_n(&blind, __ATOMIC_RELAXED))
+			sched_yield();
+		CHECK(tl_retprobe_follow() == 2);
+		__atomic_store_n(&enough, true, __ATOMIC_RELAXED);
+		CHECK(!pthread_join(thread, &wrong) && !wrong);
+		CHECK(!tl_retprobe_unregister(&rp) && !rp.nmissed && !rp.nabandoned);
+		CHECK(returns + blind == entries);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -338,6 +386,7 @@ int main(int argc, char **argv)
 	RUN(through_the_linkage_table);
 	RUN(computed_jumps_are_learnt);
 	RUN(virtual_calls_are_learnt);
+	RUN(both_parts_are_learnt_at_once);
 	tl_engine_exit();
 	return UNIT_RESULT();
 }
