@@ -116,18 +116,18 @@ def test_the_mark(ctx):
         ctx.skip('not installed: ' + ', '.join(missing))
 
 
-def test_the_mark_of_node(ctx):
+def test_the_mark_of_libnode(ctx):
     """All but four of its entries: another's trap instruction lies where their jump would."""
     if os.environ.get('EVERY_SECONDS') != '0':
         ctx.skip('takes minutes for six million instructions: EVERY_SECONDS=0')
-    path = next((p for d in LIBRARIES for p in glob.glob(os.path.join(d, 'libnode.so.*'))), find('node'))
+    path = next((p for d in LIBRARIES for p in glob.glob(os.path.join(d, 'libnode.so.*'))), None)
     if path is None:
-        ctx.skip('no node')
+        ctx.skip('no libnode')
     placed, insns, entries_placed, entries = figures(good(ctx, '--coverage', path, timeout=900))
     assert placed >= 99.9 and entries_placed >= 99.99, (placed, insns, entries_placed, entries)
 
 
-for _test in (test_the_mark, test_the_mark_of_node):
+for _test in (test_the_mark, test_the_mark_of_libnode):
     _test.long, _test.timeout = True, 900
 
 
