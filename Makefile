@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 20
 CARGO_OUT = $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo check check-one check-loop check-long check-vm fuzz bench fix lint graph install install-target \
+.PHONY: all help demo check check-one check-loop check-long check-every check-vm fuzz bench fix lint graph install install-target \
 	clean FORCE
 
 all: bin/trapless bin/trapless-run lib
@@ -23,6 +23,7 @@ help:
 	@echo 'make check-one T=WORD the tests whose name contains WORD (G=GROUP: of one group)'
 	@echo 'make check-loop T=WORD  the same until it fails'
 	@echo 'make check-long       the long proofs too'
+	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit costs, how long until a script is armed, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: Debian's kernel of that series)'
@@ -84,6 +85,10 @@ check-long: all
 	@mk/deps check
 	@$(MAKE) --no-print-directory unit-tests
 	tests/run --long --beside
+
+check-every: all
+	@mk/deps check
+	EVERY_SECONDS=0 tests/run --long -v every
 
 # Every fuzzer, FUZZ_SECONDS each, with inputs that nobody has seen.
 fuzz:

@@ -17,6 +17,7 @@ from support_every import RUNGS, Session, functions, instructions
 SLICE = 40000
 LONG = 'gzip', 'sed', 'grep', 'sqlite3', 'perl', 'openssl', 'git', 'python3'  # cc1: takes an hour
 SECONDS = {'opt': 20, 'traps': 30}
+WHOLE = float('inf')
 SEED = os.environ.get('EVERY_SEED', '')
 
 
@@ -37,7 +38,7 @@ def works(ctx):
 
 
 def seconds(ctx):
-    return float(os.environ.get('EVERY_SECONDS', SECONDS[ctx.variant] if ctx.long else 5)) or 1e9
+    return float(os.environ.get('EVERY_SECONDS', SECONDS[ctx.variant] if ctx.long else 5)) or WHOLE
 
 
 def number(said, words):
@@ -80,6 +81,8 @@ def one_program(ctx, work, union):
         done.update((s.file, s.addr) for s in part)
         n += 1
     union |= done
+    if seconds(ctx) == WHOLE:
+        assert len(done) == len(sites), '%d of %d instructions' % (len(done), len(sites))
     assert hits > 1000, hits
     assert refused <= len(done) / 1000, '%d probes refused' % refused
     print('# %s %s: %d of %d instructions of %d files (%d cannot be probed), %d slices, %d hits, %.0f s' % (
@@ -127,10 +130,11 @@ def entries_and_returns(ctx, work):
     missing = [p for p in points if p not in told]
     assert not missing and len(numbers) == len(points), (len(missing), missing[:5], len(numbers), said[-1500:])
     assert sum(numbers) > 1000, sum(numbers)
+    refused = list(told.values()).count('refused')
+    assert refused <= len(points) / 100, '%d of %d probes refused' % (refused, len(points))
     hits_of[work.name, ctx.variant] = {p: n for p, n in hits.items() if told[p] != 'refused'}
     print('# %s %s: %d functions, %d probes refused, %d hits, %.0f s' % (
-        ctx.variant, work.name, len(points) // 2, list(told.values()).count('refused'), sum(numbers),
-        time.monotonic() - begun), flush=True)
+        ctx.variant, work.name, len(points) // 2, refused, sum(numbers), time.monotonic() - begun), flush=True)
     same_hits(work.name)
 
 
