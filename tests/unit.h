@@ -29,6 +29,15 @@ static int unit_skipped, unit_failures;
 		return;                                                                            \
 	} while (0)
 
+/* For a reason with figures in it. */
+static inline const char *unit_told(const char *format, long a, long b)
+{
+	static char text[128];
+
+	snprintf(text, sizeof(text), format, a, b);
+	return text;
+}
+
 #define RUN(fn)                                                                                    \
 	do {                                                                                       \
 		unit_why = NULL;                                                                   \
