@@ -17,13 +17,14 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 12
+#define TL_CTL_VERSION 13
 
 enum {
 	TL_CTL_MAPS = 65536,
 	TL_CTL_IMAGES = 256,
 	TL_CTL_AREAS = 4096,
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
+	TL_CTL_PLACES = 1 << 19, /* a power of two */
 	TL_CTL_PCS = 65536,
 	TL_CTL_STACKS = 4096, /* as the engine has records of threads */
 	TL_CTL_RUNGS = 8,
@@ -77,6 +78,17 @@ struct tl_ctl_trap {
 	uint64_t detour; /* 0: removed */
 	uint64_t sure; /* nobody stands a byte behind it but by the breakpoint */
 };
+
+/*
+ * A copy of an instruction, in a detour, and its place in the text (with
+ * TL_CTL_PUSHED: the copy has pushed a return address before). Or a place
+ * inside a window's jump, and where its instruction is to be run meanwhile.
+ */
+struct tl_ctl_place {
+	uint64_t from; /* 0: never used */
+	uint64_t to; /* 0: gone */
+};
+#define TL_CTL_PUSHED (1ull << 63)
 
 struct tl_ctl_pc {
 	uint64_t pc, to;
@@ -175,6 +187,7 @@ struct tl_ctl {
 	struct tl_ctl_pc pcs[TL_CTL_PCS];
 	struct tl_ctl_stack stacks[TL_CTL_STACKS];
 	struct tl_ctl_trap traps[TL_CTL_TRAPS];
+	struct tl_ctl_place places[TL_CTL_PLACES];
 	/* Threads that live, by their ids' low bits: the id, and its process's in the upper half. */
 	uint64_t threads[TL_CTL_THREADS];
 };
@@ -254,6 +267,27 @@ enum tl_answered {
 static inline uint32_t tl_ctl_trap_hash(uint64_t addr)
 {
 	return (uint32_t)((addr * 0x9e3779b97f4a7c15ull) >> 46) & (TL_CTL_TRAPS - 1);
+}
+
+/* What lies together in memory does so in the table: it takes few pages. NULL: not there; `spare`: could be. */
+static inline struct tl_ctl_place *tl_ctl_place_find(
+	struct tl_ctl *c, uint64_t from, struct tl_ctl_place **spare)
+{
+	const uint32_t near = 5, tries = 1024;
+	uint32_t i = (uint32_t)(from >> near), n;
+	struct tl_ctl_place *p;
+
+	*spare = 0;
+	for (n = 0; n < tries; n++, i++) {
+		p = &c->places[i & (TL_CTL_PLACES - 1)];
+		if (__atomic_load_n(&p->from, __ATOMIC_ACQUIRE) == from)
+			return p;
+		if (!*spare && !__atomic_load_n(&p->to, __ATOMIC_RELAXED))
+			*spare = p;
+		if (!p->from)
+			break;
+	}
+	return 0;
 }
 
 #endif

@@ -14,7 +14,7 @@ ifndef LIB_SRCS
 include lib/lib.mk
 endif
 
-AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c view.c probes.c watch.c symbols.c)
+AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c places.c view.c probes.c watch.c symbols.c)
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
@@ -26,7 +26,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c r
 	$(addprefix runner/control/, place.c serve.c list.c ask.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c remote.c restart.c borrow.c inject.c share.c maps.c images.c resolve.c loader.c stop.c stack.c quiet.c \
-	trapsvc.c masks.c trapmend.c handlers.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
+	trapsvc.c masks.c trapmend.c handlers.c faults.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
@@ -34,9 +34,10 @@ COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 RUNNER_WARN = -Wall -Wextra -Werror
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
-# Every mapping the engine makes goes through agent/areas.c.
+# Every mapping the engine makes goes through agent/areas.c, every detour through agent/places.c.
 AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
 	tl_os_code_reserve tl_os_code_release tl_broken \
+	tl_detour_create tl_detour_revive tl_detour_retire tl_detmem_put \
 	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)

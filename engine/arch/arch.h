@@ -212,6 +212,15 @@ uintptr_t tl_arch_ip_to_text(const struct tl_plan *plan, const struct tl_detour_
  */
 uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
 
+/* All such places of a detour, for who cannot ask when he needs to know. */
+enum tl_place {
+	TL_PLACE_COPY, /* runs what stands at `text` */
+	TL_PLACE_ENTRY, /* the same behind the probes there */
+	TL_PLACE_PUSHED, /* COPY, the return address being on the stack already: the state is not the same */
+};
+void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
+	void (*fn)(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what), void *arg);
+
 /* --- tier 3: return ------------------------------------------------------ */
 
 enum tl_exit_kind {

@@ -32,6 +32,11 @@ struct tl_thread; /* the engine's record of the calling thread; opaque */
  * its return does (ip from the stack, sp behind it). Calls that are taken away
  * or added in other ways stay unknown to it, and the next return that does not
  * match ends the program.
+ * A probed instruction, and the few right behind that the probe's own jump may
+ * cover, run from a copy. A signal handler that one of them makes run by a
+ * fault, or that interrupts a handler of ours, finds the program counter there:
+ * it cannot tell the instruction, nor throw. TL_PROBE_NO_JUMP leaves those
+ * behind where they are.
  * regs->ip must not be one of the few instructions right behind that the
  * probe's own jump may cover (tl_probe_info.patch_len); TL_PROBE_NO_JUMP
  * leaves all of them where they are.

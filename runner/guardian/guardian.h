@@ -61,6 +61,9 @@ struct thread {
 	uint64_t mask_below; /* ... and when the present handler will have ended; 0: no matter */
 	bool owes_trap; /* a SIGTRAP of somebody's, sent again: as it was */
 	siginfo_t owed;
+	bool windowed; /* the signal that it is about to get comes from a window's instruction */
+	uint64_t frame, alternate,
+		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches; /* see sleep_so_far() */
@@ -342,7 +345,7 @@ void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
 	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
 
 /* In a signal's frame. */
-enum { FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
+enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
 
 /* stop.c */
 int stop_all(struct guardian *g);
@@ -381,6 +384,11 @@ void thread_unpublish(struct guardian *g, struct thread *t);
 void be_watched(struct guardian *g);
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc);
 bool handler_faults(struct guardian *g, struct thread *t, int sig);
+
+/* faults.c */
+void fault_mend(struct guardian *g, struct thread *t, int sig);
+void fault_at_handler(struct guardian *g, struct thread *t);
+void fault_at_call(struct guardian *g, struct thread *t);
 
 /* masks.c */
 void mask_learn(struct thread *t, uint64_t mask);

@@ -60,10 +60,10 @@ void thread_drop(struct guardian *g, struct thread *t)
 
 void thread_resume(struct guardian *g, struct thread *t, int sig)
 {
-	bool calls = t->follow || t->again.on || t->calling || mask_is_followed(g, t);
+	bool calls = t->follow || t->again.on || t->calling || t->frame || mask_is_followed(g, t);
 	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 
-	t->steps = sig && mask_changes_by(g, t, sig);
+	t->steps = sig && (mask_changes_by(g, t, sig) || t->windowed);
 	t->stopped = false;
 	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
@@ -138,6 +138,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 	}
 	if (sig == SIGTRAP)
 		own_trap_begins(g, t);
+	fault_mend(g, t, sig);
 	thread_resume(g, t, sig);
 }
 
@@ -197,6 +198,7 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	}
 	g->helper = NULL;
 	t->again.on = t->follow = t->held = false;
+	t->frame = 0;
 	launch_exec(g, t);
 }
 
@@ -304,6 +306,7 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		if (t->calling || again_stop(g, t))
 			return;
 		mask_at_call(g, t);
+		fault_at_call(g, t);
 		if (traceme_coming(g, t))
 			return;
 		if (t->follow && t->tgid == g->pid && launch_syscall_stop(g, t))

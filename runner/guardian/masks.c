@@ -129,17 +129,19 @@ bool mask_changes_by(struct guardian *g, struct thread *t, int sig)
 /* Behind that step. */
 bool mask_at_handler(struct guardian *g, struct thread *t)
 {
-	bool stepped = t->steps;
+	bool stepped = t->steps, windowed = t->windowed;
 	int code;
 
-	t->steps = false;
+	t->steps = t->windowed = false;
 	code = stepped ? signal_code(t) : 0;
 	if (code == TRAP_TRACE) /* somebody took the handler away meanwhile */
 		signal_mend(g, t, FORCED_TRAP);
-	else if (code == SIGTRAP) /* the kernel's word for the start of a handler */
-		mask_look(t);
-	else
+	else if (code != SIGTRAP) /* the kernel's word for the start of a handler */
 		return false;
+	else if (g->masks_matter)
+		mask_look(t);
+	if (windowed && code == SIGTRAP)
+		fault_at_handler(g, t);
 	return true;
 }
 

@@ -54,21 +54,21 @@ static void branch_with_post(struct build *b, const struct tl_insn *i, const str
 	if (i->flags & TL_INSN_LOOP) {
 		x86_bytes(b->e, i->bytes, i->imm_off);
 		x86_byte(b->e, 2);
-		x86_mark(b->e, false, next);
+		x86_mark(b->e, TL_PLACE_COPY, next);
 		x86_put(b->e, 0xeb | X86_JMP_LEN << 8, 2);
-		x86_mark(b->e, false, target);
+		x86_mark(b->e, TL_PLACE_COPY, target);
 		x86_jmp_label(b->e, &taken);
 	} else {
 		x86_jcc_label(b->e, i->cond, &taken);
 	}
-	x86_mark(b->e, false, next);
+	x86_mark(b->e, TL_PLACE_COPY, next);
 	add_call(b, p, next, true, 0);
-	x86_mark(b->e, false, next);
+	x86_mark(b->e, TL_PLACE_COPY, next);
 	x86_jmp_label(b->e, &over);
 	x86_label_here(b->e, &taken);
-	x86_mark(b->e, false, target);
+	x86_mark(b->e, TL_PLACE_COPY, target);
 	add_call(b, p, target, true, 0);
-	x86_mark(b->e, false, target);
+	x86_mark(b->e, TL_PLACE_COPY, target);
 	x86_jmp_to(b->e, target);
 	x86_label_here(b->e, &over);
 }
@@ -87,9 +87,9 @@ static void one(struct build *b, const struct tl_insn *i, uintptr_t addr)
 	uintptr_t target = (uintptr_t)tl_insn_target(i, addr);
 
 	if (!retarget)
-		x86_mark(b->e, true, addr);
+		x86_mark(b->e, TL_PLACE_ENTRY, addr);
 	else if (tl_insn_is_direct_branch(i))
-		x86_mark(b->e, false, target);
+		x86_mark(b->e, TL_PLACE_COPY, target);
 	if (p)
 		add_call(b, p, addr, false, b->shape.pushed);
 	if (retarget) {
@@ -98,7 +98,7 @@ static void one(struct build *b, const struct tl_insn *i, uintptr_t addr)
 		x86_displace_retargeted(b->e, i, addr);
 		return;
 	}
-	x86_mark(b->e, false, addr);
+	x86_mark(b->e, TL_PLACE_COPY, addr);
 	if (!p || !p->post) {
 		x86_displace(b->e, i, addr);
 	} else if (i->flow == TL_FLOW_JCC) {
@@ -106,20 +106,20 @@ static void one(struct build *b, const struct tl_insn *i, uintptr_t addr)
 	} else if (i->flow == TL_FLOW_RET) {
 		/* Called just before it, with the registers that it will leave. */
 		add_call(b, p, 0, true, 8 + pops(i));
-		x86_mark(b->e, false, addr);
+		x86_mark(b->e, TL_PLACE_COPY, addr);
 		x86_displace(b->e, i, addr);
 	} else if (i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_JMP) {
 		if (i->flow == TL_FLOW_CALL) {
 			x86_put(b->e, 0xff | 0x35 << 8, 2); /* push ret(%rip) */
 			x86_lit32(b->e, addr + i->len);
 		}
-		x86_mark(b->e, false, target);
+		x86_mark(b->e, TL_PLACE_COPY, target);
 		add_call(b, p, target, true, 0);
-		x86_mark(b->e, false, target);
+		x86_mark(b->e, TL_PLACE_COPY, target);
 		x86_jmp_to(b->e, target);
 	} else {
 		x86_displace(b->e, i, addr);
-		x86_mark(b->e, false, addr + i->len);
+		x86_mark(b->e, TL_PLACE_COPY, addr + i->len);
 		add_call(b, p, addr + i->len, true, 0);
 	}
 }
@@ -173,7 +173,7 @@ static int emit_insns(struct build *b)
 	}
 	if (i.flow == TL_FLOW_CALL || i.flow == TL_FLOW_CALL_IND)
 		return 0; /* it returns to the text */
-	x86_mark(b->e, false, addr);
+	x86_mark(b->e, TL_PLACE_COPY, addr);
 	x86_jmp_to(b->e, addr);
 	return 0;
 }
@@ -304,7 +304,7 @@ uintptr_t tl_arch_ip_to_text(
 	if (!marks_of(plan, env, at, &marks))
 		return 0;
 	for (unsigned i = 0; i < marks.n; i++)
-		if (at + marks.mark[i].off == ip)
+		if (at + marks.mark[i].off == ip && marks.mark[i].what != TL_PLACE_PUSHED)
 			return marks.mark[i].text;
 	return 0;
 }
@@ -319,7 +319,19 @@ uintptr_t tl_arch_ip_to_detour(
 	if (!marks_of(plan, env, at, &marks))
 		return 0;
 	for (unsigned i = 0; i < marks.n; i++)
-		if (marks.mark[i].entry && marks.mark[i].text == ip)
+		if (marks.mark[i].what == TL_PLACE_ENTRY && marks.mark[i].text == ip)
 			return at + marks.mark[i].off;
 	return 0;
+}
+
+void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_env *env,
+	uintptr_t at, void (*fn)(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what),
+	void *arg)
+{
+	struct x86_marks marks;
+
+	if (!marks_of(plan, env, at, &marks))
+		return;
+	for (unsigned i = 0; i < marks.n; i++)
+		fn(arg, at + marks.mark[i].off, marks.mark[i].text, marks.mark[i].what);
 }

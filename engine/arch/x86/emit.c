@@ -98,7 +98,7 @@ void x86_finish(struct x86_emit *e)
 	}
 }
 
-void x86_mark(struct x86_emit *e, bool entry, uintptr_t text)
+void x86_mark(struct x86_emit *e, enum tl_place what, uintptr_t text)
 {
 	struct x86_marks *m = e->marks;
 
@@ -108,7 +108,8 @@ void x86_mark(struct x86_emit *e, bool entry, uintptr_t text)
 		e->err = -TL_E_LIMIT;
 		return;
 	}
-	m->mark[m->n++] = (struct x86_mark){.off = (uint16_t)e->n, .entry = entry, .text = text};
+	m->mark[m->n++] =
+		(struct x86_mark){.off = (uint16_t)e->n, .what = (uint8_t)what, .text = text};
 }
 
 void x86_label_here(struct x86_emit *e, struct x86_label *l)

@@ -30,12 +30,11 @@ enum x86_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R1
 
 /*
  * Where the program's state inside a detour equals its state at an address of
- * the original text. An `entry` runs the probes of that address, a copy does
- * not any more.
+ * the original text; but for a return address, in what has pushed it.
  */
 struct x86_mark {
 	uint16_t off;
-	bool entry;
+	uint8_t what; /* enum tl_place */
 	uintptr_t text;
 };
 
@@ -122,7 +121,7 @@ void x86_rel32(
 	struct x86_emit *e, uintptr_t target); /* displacement that ends here and leads to target */
 void x86_lit32(struct x86_emit *e, uint64_t value); /* RIP-relative displacement of a constant */
 void x86_finish(struct x86_emit *e); /* lays out the constants */
-void x86_mark(struct x86_emit *e, bool entry, uintptr_t text);
+void x86_mark(struct x86_emit *e, enum tl_place what, uintptr_t text);
 void x86_label_here(struct x86_emit *e, struct x86_label *l);
 void x86_jmp_label(struct x86_emit *e, struct x86_label *l);
 void x86_jcc_label(struct x86_emit *e, uint8_t cond, struct x86_label *l);

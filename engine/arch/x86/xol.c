@@ -151,6 +151,7 @@ static void jmp_through(struct x86_emit *e, const struct tl_insn *i, uintptr_t a
 	uint8_t b[TL_INSN_MAX];
 	unsigned m = i->modrm_off;
 
+	x86_mark(e, TL_PLACE_PUSHED, addr);
 	for (unsigned n = 0; n < i->len; n++)
 		b[n] = i->bytes[n];
 	b[m] = (uint8_t)((b[m] & ~0x38) | 4 << 3);
@@ -170,10 +171,10 @@ static void displace_loop(struct x86_emit *e, const struct tl_insn *i, uintptr_t
 {
 	x86_bytes(e, i->bytes, i->imm_off);
 	x86_byte(e, 2);
-	x86_mark(e, false, addr + i->len);
+	x86_mark(e, TL_PLACE_COPY, addr + i->len);
 	x86_byte(e, 0xeb);
 	x86_byte(e, X86_JMP_LEN);
-	x86_mark(e, false, tl_insn_target(i, addr));
+	x86_mark(e, TL_PLACE_COPY, tl_insn_target(i, addr));
 	x86_jmp_to(e, tl_insn_target(i, addr));
 }
 
@@ -193,7 +194,7 @@ void x86_displace(struct x86_emit *e, const struct tl_insn *i, uintptr_t addr)
 		break;
 	case TL_FLOW_CALL:
 		push_return(e, addr + i->len);
-		x86_mark(e, false, target);
+		x86_mark(e, TL_PLACE_COPY, target);
 		x86_jmp_to(e, target);
 		break;
 	case TL_FLOW_CALL_IND:
@@ -213,6 +214,6 @@ void x86_displace_retargeted(struct x86_emit *e, const struct tl_insn *i, uintpt
 		jmp_through(e, i, addr);
 		return;
 	}
-	x86_mark(e, false, target);
+	x86_mark(e, TL_PLACE_COPY, target);
 	x86_jmp_to(e, target);
 }

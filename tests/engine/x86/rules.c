@@ -775,6 +775,48 @@ static struct tl_detour_env env = {
 		(struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t))0x1234567a0000,
 };
 
+struct places {
+	const struct tl_plan *plan;
+	uintptr_t at, size, last;
+	unsigned n, pushed;
+};
+
+/* Told the same as when asked about that place, which gets the first answer: before a jump, and behind it. */
+static void check_place(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
+{
+	struct places *p = arg;
+
+	p->n++;
+	CHECK(ip - p->at <= p->size);
+	if (what == TL_PLACE_ENTRY)
+		CHECK(tl_arch_ip_to_detour(p->plan, &env, p->at, text) == ip);
+	if (what == TL_PLACE_COPY && ip != p->last)
+		CHECK(tl_arch_ip_to_text(p->plan, &env, p->at, ip) == text);
+	p->last = ip;
+	if (what == TL_PLACE_PUSHED) {
+		p->pushed++;
+		CHECK(text - p->plan->start < p->plan->len);
+	}
+}
+
+/* A call through memory pushes before it reads what it might not: that place is no place of the text. */
+static void pushed_place(void)
+{
+	const uint8_t call[] = {0xff, 0x97, 0, 1, 0, 0}; /* call *0x100(%rdi) */
+	struct tl_plan plan = {.rung = TL_RUNG_WHOLE,
+		.npoints = 1,
+		.len = sizeof(call),
+		.start = HIGH,
+		.points = {{.addr = HIGH, .site = (void *)0x1234567b0000}}};
+	struct places p = {.plan = &plan, .at = HIGH + 0x10000};
+	uint8_t detour[TL_DETOUR_MAX];
+
+	memcpy(plan.orig, call, sizeof(call));
+	p.size = (uintptr_t)tl_arch_detour_build(&plan, &env, p.at, detour);
+	tl_arch_detour_places(&plan, &env, p.at, check_place, &p);
+	CHECK(p.n == 3 && p.pushed == 1);
+}
+
 /* Random bytes, random wishes: a plan that is given is one that can be built, within its bound, and maps back. */
 static void random_code(void)
 {
@@ -820,6 +862,10 @@ static void random_code(void)
 		CHECK(plan.rung == TL_RUNG_RETARGET ? patched == plan.start : patched == there);
 		CHECK(plan.rung == TL_RUNG_RETARGET ||
 			tl_arch_ip_to_text(&plan, &env, there, there) == plan.start);
+		if (plan.rung != TL_RUNG_RETARGET)
+			tl_arch_detour_places(&plan, &env, there, check_place,
+				&(struct places){
+					.plan = &plan, .at = there, .size = (uintptr_t)size});
 		built++;
 	}
 	printf("# %u built, %u refused\n", built, refused);
@@ -922,6 +968,7 @@ int main(void)
 	RUN(linkage_tables);
 	RUN(jumps_that_leave);
 	RUN(conditions);
+	RUN(pushed_place);
 	RUN(random_code);
 	RUN(one_store_is_seen_whole);
 	RUN(stores_forbidden);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fault of the program in the copy of an instruction, which runs in a detour
+ * instead of the instruction itself: its handler is to find the thread at the
+ * instruction. If it returns, the instruction is run again as it stands in the
+ * text: through its probe, which counts it once more.
+ *
+ * But for those inside a window: a jump stands there. A frame that leads to one
+ * of them is led to the detour when the handler returns, which is its last
+ * system call: until then, or until the frame is gone, those calls stop.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "guardian.h"
+
+enum { INSN_MAX = 15 };
+
+/* What the agent has said of it, 0: nothing. */
+static uint64_t place_of(struct guardian *g, uint64_t addr)
+{
+	struct tl_ctl_place *spare, *p = tl_ctl_place_find(g->ctl, addr, &spare);
+
+	return p ? __atomic_load_n(&p->to, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* May the handler of a fault there go on inside a window, with this instruction or behind it? */
+static bool in_window(struct guardian *g, uint64_t text)
+{
+	uint64_t i;
+
+	for (i = 0; i <= INSN_MAX && !place_of(g, text + i); i++)
+		;
+	return i <= INSN_MAX;
+}
+
+static bool is_of_insn(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGSYS;
+}
+
+/* Before the program gets a signal. */
+void fault_mend(struct guardian *g, struct thread *t, int sig)
+{
+	struct user_regs_struct regs;
+	siginfo_t info;
+	uint64_t text;
+
+	t->windowed = false;
+	if (!g->ctl || !is_of_insn(sig) || regs_get(t->tid, &regs))
+		return;
+	text = place_of(g, regs.rip);
+	if (!text || !in_our_memory(g, regs.rip) || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) ||
+		info.si_code <= 0)
+		return;
+	if ((uint64_t)(uintptr_t)info.si_addr == regs.rip) { /* SIGSYS: the call's */
+		info.si_addr = (void *)(uintptr_t)(text & ~TL_CTL_PUSHED);
+		ptrace(PTRACE_SETSIGINFO, t->tid, 0, &info);
+	}
+	regs.rip = text & ~TL_CTL_PUSHED;
+	regs.rsp += text & TL_CTL_PUSHED ? sizeof(uint64_t) : 0;
+	if (!regs_set(t->tid, &regs))
+		t->windowed = in_window(g, regs.rip);
+}
+
+/* --- the way back ----------------------------------------------------------------------- */
+
+static bool is_on_alternate(const struct thread *t, uint64_t sp)
+{
+	return sp - t->alternate < t->alternate_size;
+}
+
+/* With the stack pointer there, may the frame's handler still run? Its own pointer is below, or on another stack. */
+static bool may_return(const struct thread *t, uint64_t sp)
+{
+	bool below = sp <= t->frame + sizeof(uint64_t), on = is_on_alternate(t, sp);
+
+	return is_on_alternate(t, t->frame) ? on && below : on || below;
+}
+
+/* The handler begins. */
+void fault_at_handler(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	stack_t s;
+
+	if (regs_get(t->tid, &regs) || (t->frame && may_return(t, regs.rsp)) ||
+		target_read(g, t->tgid, regs.rsp + FRAME_STACK, &s, sizeof(s)) != sizeof(s))
+		return;
+	t->frame = regs.rsp;
+	t->alternate = (uint64_t)(uintptr_t)s.ss_sp;
+	t->alternate_size = s.ss_flags & SS_DISABLE ? 0 : s.ss_size;
+}
+
+/* It is about to return by this frame. */
+static void lead_back(struct guardian *g, struct thread *t, uint64_t frame)
+{
+	uint64_t pc, to;
+
+	if (target_read(g, t->tgid, frame + FRAME_PC, &pc, sizeof(pc)) != sizeof(pc) ||
+		in_our_memory(g, pc))
+		return;
+	to = place_of(g, pc);
+	if (to)
+		target_write(g, t->tgid, frame + FRAME_PC, &to, sizeof(to));
+}
+
+/* A system call begins, or ends. */
+void fault_at_call(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t frame;
+
+	if (!t->frame || regs_get(t->tid, &regs))
+		return;
+	frame = regs.rsp - sizeof(uint64_t);
+	if (regs.orig_rax == SYS_rt_sigreturn && (long)regs.rax == -ENOSYS) {
+		lead_back(g, t, frame);
+		if (frame == t->frame)
+			t->frame = 0;
+	} else if (!may_return(t, regs.rsp)) {
+		t->frame = 0;
+	}
+}

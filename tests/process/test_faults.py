@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""Signals that meet the program in code of ours: its handlers find it where it would be without us."""
+from scripted import launch
+from support import PAIR
+
+FAULTING = ('at_first', 'inside', 'long_one', 'through', 'through_first', 'divides')
+ROUNDS = 20
+CALLS = ROUNDS * 2 * 17  # 6 cases, each left, mended and skipped (but one); with a fault, and without
+AGAIN = ROUNDS * 3  # mended, and the probed instruction itself was run again
+
+
+def counting(names, point='process.function("%s")'):
+    return 'global n\n' + ''.join('probe %s { n++ }\n' % (point % f) for f in names) + 'probe end { println(n) }\n'
+
+
+def test_at_their_address(ctx):
+    """SIGSEGV and SIGFPE of probed instructions, and of those that a window covers: left, mended, skipped."""
+    path = ctx.target('faults')
+    r = launch(ctx, counting(FAULTING), '%s %d' % (path, ROUNDS))
+    assert (r.returncode, r.stdout) == (7, 'right %d\n' % ROUNDS), (r.stdout, r.stderr)
+    assert r.script == '%d\n' % (CALLS + AGAIN), (r.script, r.stderr)
+    if ctx.variant == 'opt':
+        windows = [line for line in r.stderr.splitlines() if line.startswith('window ')]
+        assert len(windows) == 4, r.stderr
+
+
+def test_thrown_from(ctx):
+    """An exception thrown by the handler goes through the instruction that has faulted."""
+    path = ctx.target('nullthrow.cc', cc='g++', cflags=('-O2', '-fnon-call-exceptions'))
+    r = launch(ctx, counting(('load',)), '%s 100' % path)
+    assert (r.returncode, r.stdout, r.script) == (4, 'seen 100\n', '100\n'), (r.stdout, r.script, r.stderr)
+
+
+for _f in (test_at_their_address, test_thrown_from):
+    _f.variants = PAIR
