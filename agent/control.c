@@ -34,6 +34,9 @@ void __wrap_tl_broken(const char *what)
 		tl_agent_ask(TL_SVC_BROKEN, (uintptr_t)what, 0);
 }
 
+/* A handler that a signal has interrupted may run on for ever: 10 ms each. */
+enum { LOOKS = 20 };
+
 static int command_init(struct tl_ctl *c)
 {
 	int ret;
@@ -46,12 +49,19 @@ static int command_init(struct tl_ctl *c)
 	c->lender = 0;
 	if (!ret)
 		ret = tl_engine_init();
+	if (!ret)
+		tl_core.patience = LOOKS;
 	return ret;
 }
 
 /* By the engine's own hand, so that it is in the books whatever happens to the guardian. */
 static int command_enter(struct tl_ctl *c)
 {
+	int ret =
+		tl_core.ready ? 0 : command_init(c); /* it has gone already with the last session */
+
+	if (ret)
+		return ret;
 	c->module_at = (uintptr_t)tl_os_alloc(c->module_size);
 	return c->module_at ? 0 : -TL_E_NOMEM;
 }
@@ -59,6 +69,7 @@ static int command_enter(struct tl_ctl *c)
 /* Memory that somebody may still stand in stays, with its list of areas. */
 static int command_exit(void)
 {
+	tl_agent_unwatch(); /* its own, too */
 	tl_engine_exit();
 	return 0;
 }

@@ -14,6 +14,7 @@ struct armed {
 	uint32_t index; /* in the control block */
 	const struct tl_probe *entry; /* of a return probe */
 	bool is_return, live;
+	bool out; /* taken away; some handler may still run */
 };
 
 /* So many at once: the session may end between two pieces of a long arming. A return is many probes. */
@@ -271,6 +272,17 @@ static bool is_out(struct tl_ctl_session *s, const struct armed *a)
 	return is_gone(a) || tl_ctl_probe(s, a->index)->off;
 }
 
+/* Nobody uses any more what was taken away. */
+static bool settled(void)
+{
+	bool yes;
+
+	tl_os_lock();
+	yes = tl_threads_settled();
+	tl_os_unlock();
+	return yes;
+}
+
 /* It could not be taken away at all: memory is short. */
 static bool is_registered(const struct armed *a)
 {
@@ -291,6 +303,7 @@ static int disarm_kind(struct tl_ctl_session *s, struct batch *b, bool returns, 
 		struct tl_ctl_probe *p = tl_ctl_probe(s, b->list[i]->index);
 
 		b->list[i]->live = is_registered(b->list[i]);
+		b->list[i]->out = !b->list[i]->live;
 		if (b->list[i]->live)
 			continue;
 		p->armed = p->rung = 0;
@@ -302,9 +315,10 @@ static int disarm_kind(struct tl_ctl_session *s, struct batch *b, bool returns, 
 static void forget_dead(struct tl_ctl_session *s)
 {
 	struct armed *a, **link = list_of(s);
+	bool all = settled();
 
 	while ((a = *link)) {
-		if (a->live) {
+		if (a->live || (a->out && !all)) {
 			link = &a->next;
 			continue;
 		}
@@ -348,6 +362,8 @@ static int tell_armed(struct tl_ctl_session *s)
 	int n = 0;
 
 	for (struct armed *a = *list_of(s); a; a = a->next) {
+		if (a->out)
+			continue;
 		tl_ctl_probe(s, a->index)->armed = a->live;
 		if (a->live)
 			where_counts(tl_ctl_probe(s, a->index), a);
@@ -401,7 +417,7 @@ int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
 	int ret = disarm(s, true);
 
 	if (*list_of(s))
-		return ret;
+		return ret ? ret : -TL_E_BUSY;
 	tl_agent_view_forget(s);
 	c->sessions[s->slot % TL_CTL_SESSIONS] = 0;
 	if (!any_session(c)) {

@@ -218,7 +218,7 @@ static void settle(struct tl_group *g)
 
 	if (g->result) {
 		refuse(st, f->to, g->result);
-		tl_os_free(f, f->size);
+		tl_free_late(f, f->size);
 		return;
 	}
 	f->next = st->arriving;
@@ -346,7 +346,7 @@ static void forget_followed(struct tl_ret_state *st)
 
 	for (f = st->followed; f; f = next) {
 		next = f->next;
-		tl_os_free(f, f->size);
+		tl_free_late(f, f->size);
 	}
 	st->followed = NULL;
 	st->nfollowed = 0;

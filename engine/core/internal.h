@@ -386,9 +386,14 @@ struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintp
 /*
  * What `current` pointed at before is out of use: every handler that may have
  * seen it has ended. quiet(arg) tells that nobody is inside the detours
- * concerned, so that a guard still set is a stale one. Sleeps.
+ * concerned, so that a guard still set is a stale one. Sleeps. -TL_E_BUSY: some
+ * handler runs on, and tl_core.patience is over.
  */
 int tl_threads_grace(bool (*quiet)(void *arg), void *arg);
+/* Those handlers have ended, too. Engine lock held. */
+bool tl_threads_settled(void);
+/* What handlers may use that run on stays, for as long as our memory does. */
+void tl_free_late(void *p, size_t size);
 
 /* --- return probes ------------------------------------------------------------------------------ */
 
@@ -420,6 +425,8 @@ struct tl_core {
 	bool kicked; /* tl_optimizer_run() is going to be called */
 	bool images_asked; /* in this operation: all images are known */
 	bool leftovers; /* some patch could not be taken away yet */
+	bool unsettled; /* ... some handler not be awaited */
+	unsigned patience; /* how many looks a grace period takes at most; 0: any number */
 };
 extern struct tl_core tl_core;
 

@@ -294,7 +294,7 @@ static void forget(struct tl_ret_state *list)
 	for (st = list; st; st = next) {
 		next = st->next;
 		st->rp->state = NULL;
-		tl_os_free(st, st->size);
+		tl_free_late(st, st->size);
 	}
 }
 

@@ -111,6 +111,7 @@ static void give_stack(uintptr_t top)
 static void reset(struct tl_thread *t)
 {
 	t->guard = 0;
+	t->awaited = 0;
 	t->call = NULL;
 	t->nmissed = 0;
 	for (unsigned i = 0; i < TL_LOCALS; i++)
@@ -260,25 +261,32 @@ uint32_t tl_thread_tid(const struct tl_thread *self)
 /*
  * A handler that outlived its frames leaves its guard set for good. It is
  * recognised by what it lacks: nobody stands in, or will return to, a detour.
+ * False: it runs on, and *patience, a number of looks, is over.
  */
-static void wait_for(struct tl_thread *t, uintptr_t seen, bool (*quiet)(void *arg), void *arg)
+static bool wait_for(struct tl_thread *t, uintptr_t seen, bool (*quiet)(void *arg), void *arg,
+	unsigned *patience)
 {
 	unsigned polls = 0;
 
 	while (TL_LOAD(&t->guard) == seen) {
 		uint32_t tid = TL_LOAD(&t->tid);
 
+		if (!*patience)
+			return false;
 		tl_os_pause(POLL_US);
 		if (++polls % POLLS_BEFORE_LOOK)
 			continue;
 		if (!tid || !tl_os_thread_alive(tid) || quiet(arg))
-			return;
+			return true;
+		*patience -= tl_core.patience != 0;
 	}
+	return true;
 }
 
 int tl_threads_grace(bool (*quiet)(void *arg), void *arg)
 {
 	uintptr_t self = tl_os_thread_key(false);
+	unsigned patience = tl_core.patience ? tl_core.patience : 1;
 	int ret = tl_os_sync_memory();
 
 	TL_ASSERT_HELD();
@@ -290,8 +298,41 @@ int tl_threads_grace(bool (*quiet)(void *arg), void *arg)
 		uintptr_t seen = TL_LOAD(&t->guard);
 
 		/* Our own guard can only be one left behind: handlers may not call us. */
-		if (seen && TL_LOAD(&t->key) != self)
-			wait_for(t, seen, quiet, arg);
+		if (!seen || TL_LOAD(&t->key) == self || wait_for(t, seen, quiet, arg, &patience))
+			continue;
+		t->awaited = seen;
+		tl_core.unsettled = true;
+		ret = -TL_E_BUSY;
 	}
-	return 0;
+	return ret;
+}
+
+static bool runs_on(const struct tl_thread *t)
+{
+	uint32_t tid = TL_LOAD(&t->tid);
+
+	return TL_LOAD(&t->guard) == t->awaited && tid && tl_os_thread_alive(tid);
+}
+
+bool tl_threads_settled(void)
+{
+	uintptr_t lo, hi;
+	bool any = false;
+
+	TL_ASSERT_HELD();
+	for (unsigned i = 0; tl_core.unsettled && i < TL_THREADS; i++) {
+		struct tl_thread *t = &threads[i];
+
+		if (t->awaited && !runs_on(t))
+			t->awaited = 0;
+		any |= t->awaited != 0;
+	}
+	tl_core.unsettled = any && tl_chunks_span(&lo, &hi) && tl_os_quiet(lo, hi) != 0;
+	return !tl_core.unsettled;
+}
+
+void tl_free_late(void *p, size_t size)
+{
+	if (!tl_core.unsettled)
+		tl_os_free(p, size);
 }

@@ -26,7 +26,8 @@ struct tl_thread {
 	uint32_t tid;
 	uint32_t state;
 	const struct tl_arg_call *call; /* of an argument probe's handler, while it runs */
-	uintptr_t spare[2];
+	uintptr_t awaited; /* its guard, when a grace period did not wait any longer */
+	uintptr_t spare;
 	void *local[TL_LOCALS];
 };
 

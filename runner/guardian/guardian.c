@@ -232,6 +232,16 @@ static void tell_exec(struct guardian *g)
 	tell_all(g, MSG_WARN, 0, text);
 }
 
+static void tell_end(struct guardian *g, int ret)
+{
+	if (ret)
+		tell_all(g, MSG_FAILED, 0, g->error);
+	else if (g->execed)
+		tell_exec(g);
+	if (!ret && target_ended(g))
+		tell_all(g, MSG_GONE, 0, "");
+}
+
 int guardian_run(struct guardian *g, struct client *first)
 {
 	int ret;
@@ -245,13 +255,9 @@ int guardian_run(struct guardian *g, struct client *first)
 		tell_all(g, MSG_TAKEN, (uint32_t)g->taken, g->error);
 		return 0;
 	}
-	if (ret)
-		tell_all(g, MSG_FAILED, 0, g->error);
-	else if (g->execed)
-		tell_exec(g);
-	if (!ret && target_ended(g))
-		tell_all(g, MSG_GONE, 0, "");
-	session_leave(g);
+	tell_end(g, ret);
+	while (session_leave(g))
+		tell_end(g, watch(g));
 	/* The kernel lets all threads go on, undisturbed, as we end. */
 	return 0;
 }

@@ -344,6 +344,13 @@ uint64_t stack_end(struct guardian *g, uint64_t sp);
 void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
 	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
 
+/* Stacks of one thread: the one it is on, and those that signal handlers interrupted. */
+struct stacks {
+	uint64_t sp[8];
+	unsigned n;
+};
+void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp);
+
 /* In a signal's frame. */
 enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
 
@@ -445,7 +452,8 @@ void client_counts(const struct guardian *g, const struct client *c);
 void client_silence(struct client *c); /* its runner cannot do that any more */
 void client_disarm(struct guardian *g, struct client *c); /* with the helper held */
 void unmap(struct guardian *g, uint64_t *at, uint64_t size);
-void session_leave(struct guardian *g);
+bool session_leave(
+	struct guardian *g); /* true: another session has come meanwhile, to be watched */
 
 /* arm.c */
 int control_create(struct guardian *g);

@@ -7,6 +7,8 @@
 #include "../proc.h"
 #include "guardian.h"
 
+enum { PATIENCE_MS = 900, PAUSE_MS = 20, LONG_PAUSE_MS = 200 };
+
 static uint64_t word_at(struct guardian *g, uint64_t addr)
 {
 	uint64_t word = 0;
@@ -206,17 +208,58 @@ static void tell_what_stays(struct guardian *g)
 	tell_all(g, MSG_WARN, 0, text);
 }
 
-/* Tries again, `ms` at most (0: until it is done), and serves who is on the way. */
-static int leave_later(struct guardian *g, int pause_ms, int ms)
+/* Tries again, and serves who is on the way. */
+static int leave_soon(struct guardian *g)
 {
-	double end = now_ms() + ms;
+	double end = now_ms() + PATIENCE_MS;
 	int kept = 1;
 
-	while (kept && !target_ended(g) && (!ms || now_ms() < end)) {
-		pump_for(g, pause_ms);
+	while (kept && !target_ended(g) && now_ms() < end) {
+		pump_for(g, PAUSE_MS);
 		kept = leave_once(g);
 	}
 	return kept;
+}
+
+static void last_words(struct guardian *g, int kept)
+{
+	struct client *c;
+
+	for (c = g->clients; c; c = c->next)
+		if (!c->told)
+			tell_last(&c->tell, (uint32_t)kept, g->error);
+}
+
+/* true: another session has come, and is armed. */
+static bool let_in(struct guardian *g)
+{
+	g->leaving = g->inside_only = g->one_look = g->restored = false;
+	quiet_forget(g);
+	g->knocked = true;
+	door_answer(g);
+	if (!clients_leave(g))
+		return true;
+	last_words(g, 1); /* it has failed */
+	g->leaving = g->inside_only = g->restored = true;
+	return false;
+}
+
+/* Behind the last session, for those who still stand there. true: there is another one. */
+static bool stay_behind(struct guardian *g)
+{
+	bool open = g->restored && !g->crashed;
+	int kept = 1;
+
+	g->door_tried = !open;
+	door_open(g);
+	while (kept && !target_ended(g)) {
+		pump_for(g, LONG_PAUSE_MS);
+		if (open && let_in(g))
+			return true;
+		kept = leave_once(g);
+	}
+	door_close(g);
+	return false;
 }
 
 /*
@@ -228,7 +271,7 @@ static void calls_settle(struct guardian *g)
 	pump_while(g, again_coming, 1000);
 }
 
-void session_leave(struct guardian *g)
+bool session_leave(struct guardian *g)
 {
 	struct client *c;
 	bool late;
@@ -245,7 +288,7 @@ void session_leave(struct guardian *g)
 	else if (g->injected)
 		kept = leave(g);
 	if (kept)
-		kept = leave_later(g, 20, 900);
+		kept = leave_soon(g);
 	g->inside_only = true;
 	if (kept && !target_ended(g))
 		kept = leave_once(g);
@@ -256,12 +299,11 @@ void session_leave(struct guardian *g)
 	late = kept && !g->restored;
 	if (g->agent_entry) /* something may have been armed */
 		traps_settle(g);
-	for (c = g->clients; c; c = c->next)
-		if (!c->told)
-			tell_last(&c->tell, (uint32_t)kept, g->error);
-	if (kept) /* wait behind for those who still stand there */
-		leave_later(g, 200, 0);
+	last_words(g, kept);
+	if (kept && stay_behind(g))
+		return true;
 	if (late)
 		traps_settle(g);
 	calls_settle(g);
+	return false;
 }

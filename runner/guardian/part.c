@@ -41,6 +41,16 @@ static bool give_back(struct guardian *g, struct client *c)
 	return true;
 }
 
+/* Some handler may still run. */
+static bool all_out(const struct client *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->mod->nprobes && !tl_ctl_probe(c->ctl, i)->armed; i++)
+		;
+	return i == c->mod->nprobes;
+}
+
 /* true: it is no client any more. */
 static bool part(struct guardian *g, struct client *c)
 {
@@ -51,10 +61,10 @@ static bool part(struct guardian *g, struct client *c)
 	if (helper_start(g, NULL))
 		client_disarm(g, c);
 	lender_release(g);
-	if (g->helper && !c->entered && !g->crashed && !target_ended(g)) {
+	if (g->helper && all_out(c) && !g->crashed && !target_ended(g)) {
 		if (!c->told)
 			last_word(g, c);
-		done = give_back(g, c);
+		done = !c->entered && give_back(g, c);
 	}
 	helper_end(g);
 	guardian_phase(g, "part", at);

@@ -113,9 +113,12 @@ static bool is_empty(struct guardian *g, struct thread *t, uint64_t addr)
 	return !before && !behind;
 }
 
+enum { USER_CODE = 0x33 }; /* its segment */
+
 struct looked_at {
 	struct guardian *g;
 	struct thread *t;
+	struct stacks stacks;
 	bool interrupted; /* a signal handler runs there that has interrupted code of ours */
 };
 
@@ -127,13 +130,28 @@ bool is_saved_pc(const uint64_t *at, const uint64_t *end)
 	return at + 2 >= end || ((at[1] & always) && !(at[1] & never) && (at[2] & user) == user);
 }
 
+/* A signal frame's end on the stack of a handler's own leads to the stack that it has interrupted. */
+static void look_for_frame(
+	struct looked_at *l, uint64_t at, const uint64_t *words, size_t n, size_t i)
+{
+	struct {
+		uint64_t sp, pc, flags, segments;
+	} found;
+
+	if (!is_saved_pc(words + i, words + n))
+		return;
+	if (target_read(l->g, l->t->tgid, at + i * 8 - 8, &found, sizeof(found)) == sizeof(found) &&
+		(uint16_t)found.segments == USER_CODE && is_saved_pc(&found.pc, &found.pc + 3))
+		stacks_add(l->g, &l->stacks, found.sp);
+}
+
 static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t n)
 {
 	struct looked_at *l = arg;
 	size_t i;
 
-	(void)at;
 	for (i = 0; i < n; i++) {
+		look_for_frame(l, at, words, n, i);
 		if (!is_ours(words[i]) || is_empty(l->g, l->t, words[i]))
 			continue;
 		note_sight(words[i], l->t->tid);
@@ -144,10 +162,14 @@ static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t 
 static void look_at_stack(struct looked_at *l, uint64_t sp, uint64_t pc)
 {
 	size_t before = nsights;
+	unsigned i;
 
 	if (is_ours(pc))
 		note_sight(pc, l->t->tid);
-	stack_words(l->g, l->t, sp, look_at_words, l);
+	l->stacks.n = 0;
+	stacks_add(l->g, &l->stacks, sp);
+	for (i = 0; i < l->stacks.n; i++)
+		stack_words(l->g, l->t, l->stacks.sp[i], look_at_words, l);
 	l->t->inside = is_ours(pc) || l->interrupted;
 	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
 	if (!l->t->inside && l->g->inside_only)

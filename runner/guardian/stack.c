@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's stack, read as words. */
+/* A thread's stacks, read as words. */
 #include "guardian.h"
 
 enum { CHUNK = 64 * 1024 };
@@ -26,4 +26,18 @@ void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
 			return;
 		at += n;
 	}
+}
+
+/* Once each: frames may lie there that lead in a circle. */
+void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp)
+{
+	uint64_t end = stack_end(g, sp);
+	unsigned i;
+
+	for (i = 0; i < s->n; i++) {
+		if (sp >= s->sp[i] && end == stack_end(g, s->sp[i]))
+			return;
+	}
+	if (end && s->n < sizeof(s->sp) / sizeof(*s->sp))
+		s->sp[s->n++] = sp;
 }

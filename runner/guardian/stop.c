@@ -53,26 +53,6 @@ static bool is_code(struct guardian *g, uint64_t addr)
 	return m && m->prot & PROT_EXEC;
 }
 
-/* Stacks of one thread: the one it is on, and those that signal handlers interrupted. */
-struct stacks {
-	uint64_t sp[8];
-	unsigned n;
-};
-
-/* Once each: frames may lie there that lead in a circle. */
-static void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp)
-{
-	uint64_t end = stack_end(g, sp);
-	unsigned i;
-
-	for (i = 0; i < s->n; i++) {
-		if (sp >= s->sp[i] && end == stack_end(g, s->sp[i]))
-			return;
-	}
-	if (end && s->n < sizeof(s->sp) / sizeof(*s->sp))
-		s->sp[s->n++] = sp;
-}
-
 struct frames {
 	struct guardian *g;
 	struct thread *t;
