@@ -16,6 +16,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'process'))
 import tap  # noqa: E402
 
+SEED = os.environ.get('EVERY_SEED', '')
+WHOLE = float('inf')
 OPTIONAL = 4
 COUNT_EACH = '''
 static int count(const struct tl_env *env, struct tl_thread *self)
@@ -67,6 +69,17 @@ def find(name):
     return path and os.path.realpath(path)
 
 
+def chosen(names):
+    """The programs of a test."""
+    asked = os.environ.get('EVERY_PROGRAMS')
+    return asked.split(',') if asked else names
+
+
+def seconds(usual):
+    """How long a program may take in a test. WHOLE: until all is done."""
+    return float(os.environ.get('EVERY_SECONDS', usual)) or WHOLE
+
+
 class Site:
     __slots__ = ('file', 'addr', 'rung', 'function')
 
@@ -116,7 +129,7 @@ ENDLESS = 300  # seconds of processor for what takes one without us
 
 
 def processor_time(session):
-    """Of all processes of that session, in seconds."""
+    """Of all processes of that session and their children that have ended, in seconds."""
     ticks = 0
     for path in glob.glob('/proc/[0-9]*/stat'):
         try:
@@ -125,7 +138,7 @@ def processor_time(session):
         except OSError:  # it has ended
             continue
         if int(words[3]) == session:
-            ticks += int(words[11]) + int(words[12])
+            ticks += sum(map(int, words[11:15]))
     return ticks / os.sysconf('SC_CLK_TCK')
 
 
@@ -201,6 +214,9 @@ class Session:
                 m.probe(kind, handler, m.files[f], start, flags=OPTIONAL, point=next(names), parts=[(start, size)])
         m.probe(tap.END, 'fin', point='end')
         return m, points
+
+    def all_functions(self):
+        return [(f, start, size) for f in self.work.files for start, size in functions(f)]
 
     def run(self, m, option='-v'):
         """Run the program under the module: it must do what it did without. Returns what was said, and the numbers counted."""

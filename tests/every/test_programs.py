@@ -12,22 +12,15 @@ import re
 import time
 
 from programs import Work
-from support_every import RUNGS, Session, functions, instructions
+from support_every import RUNGS, SEED, WHOLE, Session, chosen, instructions, seconds
 
 SLICE = 40000
 LONG = 'gzip', 'sed', 'grep', 'sqlite3', 'perl', 'openssl', 'git', 'python3'  # cc1: takes an hour
 SECONDS = {'opt': 20, 'traps': 30}
-WHOLE = float('inf')
-SEED = os.environ.get('EVERY_SEED', '')
-
-
-def chosen(ctx):
-    names = os.environ.get('EVERY_PROGRAMS')
-    return names.split(',') if names else LONG if ctx.long else ('sed',)
 
 
 def works(ctx):
-    for name in chosen(ctx):
+    for name in chosen(LONG if ctx.long else ('sed',)):
         folder = os.path.join(ctx.tmp, name)
         os.mkdir(folder)
         work = Work(name, folder)
@@ -37,8 +30,8 @@ def works(ctx):
             yield work
 
 
-def seconds(ctx):
-    return float(os.environ.get('EVERY_SECONDS', SECONDS[ctx.variant] if ctx.long else 5)) or WHOLE
+def limit(ctx):
+    return seconds(SECONDS[ctx.variant] if ctx.long else 5)
 
 
 def number(said, words):
@@ -73,7 +66,7 @@ def one_program(ctx, work, union):
     begun, done, refused, hits, n = time.monotonic(), set(), 0, 0, 0
     # All of one kind, so that their union is everything, with some of the other kind in between.
     for part in (s for i, a in enumerate(apart) for s in [a] + dense[i:i + 1]):
-        if n and time.monotonic() - begun > seconds(ctx):
+        if n and time.monotonic() - begun > limit(ctx):
             break
         said, numbers = session.run(session.at_sites(part))
         refused += check_rungs(ctx, said)
@@ -81,7 +74,7 @@ def one_program(ctx, work, union):
         done.update((s.file, s.addr) for s in part)
         n += 1
     union |= done
-    if seconds(ctx) == WHOLE:
+    if limit(ctx) == WHOLE:
         assert len(done) == len(sites), '%d of %d instructions' % (len(done), len(sites))
     assert hits > 1000, hits
     assert refused <= len(done) / 1000, '%d probes refused' % refused
@@ -122,7 +115,7 @@ def same_hits(name):
 def entries_and_returns(ctx, work):
     """All of them at once. Each is armed, or refused with a reason."""
     session, begun = Session(ctx, work), time.monotonic()
-    m, points = session.at_functions([(f, start, size) for f in work.files for start, size in functions(f)])
+    m, points = session.at_functions(session.all_functions())
     said, numbers = session.run(m, '--explain')
     check_rungs(ctx, said)
     told = {point: rung for rung, point in re.findall(r'^(%s|refused) +\S+ +([^\s;]+)' % RUNGS, said, re.M)}
