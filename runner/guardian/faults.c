@@ -81,6 +81,12 @@ static bool may_return(const struct thread *t, uint64_t sp)
 	return is_on_alternate(t, t->frame) ? on && below : on || below;
 }
 
+/* Is its handler's return waited for? Once the text is as it was, it may lead wherever it does. */
+bool fault_is_followed(const struct guardian *g, const struct thread *t)
+{
+	return t->frame && !g->restored;
+}
+
 /* The handler begins. */
 void fault_at_handler(struct guardian *g, struct thread *t)
 {

@@ -394,6 +394,7 @@ bool handler_faults(struct guardian *g, struct thread *t, int sig);
 
 /* faults.c */
 void fault_mend(struct guardian *g, struct thread *t, int sig);
+bool fault_is_followed(const struct guardian *g, const struct thread *t);
 void fault_at_handler(struct guardian *g, struct thread *t);
 void fault_at_call(struct guardian *g, struct thread *t);
 

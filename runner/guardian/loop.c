@@ -60,7 +60,8 @@ void thread_drop(struct guardian *g, struct thread *t)
 
 void thread_resume(struct guardian *g, struct thread *t, int sig)
 {
-	bool calls = t->follow || t->again.on || t->calling || t->frame || mask_is_followed(g, t);
+	bool calls = t->follow || t->again.on || t->calling || fault_is_followed(g, t) ||
+		     mask_is_followed(g, t);
 	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 
 	t->steps = sig && (mask_changes_by(g, t, sig) || t->windowed);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Signals that meet the program in code of ours: its handlers find it where it would be without us."""
 from scripted import launch
-from support import PAIR
+from support import PAIR, tap
 
 FAULTING = ('at_first', 'inside', 'long_one', 'through', 'through_first', 'divides')
 ROUNDS = 20
@@ -24,6 +24,17 @@ def test_at_their_address(ctx):
         assert len(windows) == 4, r.stderr
 
 
+def test_probed_themselves(ctx):
+    """Each faulting instruction has the probe: mended, it is run through that once more."""
+    path = ctx.target('faults')
+    symbols = tap.elf_symbols(open(path, 'rb').read())
+    points = ['0x%x' % symbols[name + '_faulty'][0] for name in FAULTING]
+    r = launch(ctx, counting(points, 'process("%s").statement(%%s)' % path), '%s %d' % (path, ROUNDS))
+    assert (r.returncode, r.stdout) == (7, 'right %d\n' % ROUNDS), (r.stdout, r.stderr)
+    assert r.script == '%d\n' % (CALLS + ROUNDS * len(FAULTING)), (r.script, r.stderr)
+    assert ctx.variant != 'opt' or 'retarget ' in r.stderr, r.stderr
+
+
 def test_thrown_from(ctx):
     """An exception thrown by the handler goes through the instruction that has faulted."""
     path = ctx.target('nullthrow.cc', cc='g++', cflags=('-O2', '-fnon-call-exceptions'))
@@ -31,5 +42,5 @@ def test_thrown_from(ctx):
     assert (r.returncode, r.stdout, r.script) == (4, 'seen 100\n', '100\n'), (r.stdout, r.script, r.stderr)
 
 
-for _f in (test_at_their_address, test_thrown_from):
+for _f in (test_at_their_address, test_probed_themselves, test_thrown_from):
     _f.variants = PAIR
