@@ -43,6 +43,22 @@ static int taken(struct guardian *g, pid_t tracer)
 		g->pid, (int)tracer);
 }
 
+/* The way round: from scope 2 on nobody but root may be traced even by who has started it, and 3 is for good. */
+static int forbidden_by_yama(struct guardian *g, int scope)
+{
+	static const char *const next[] = {[1] = "start the program with -c instead, or with "
+						 "--preload, or let root set it to 0",
+		[2] = "run trapless as root, start the program with --preload instead, or let root "
+		      "set it to 0",
+		[3] = "start the program with --preload instead, or boot with another setting: it "
+		      "cannot be lowered again"};
+
+	return guardian_fail(g,
+		"the Yama security module forbids tracing process %d "
+		"(/proc/sys/kernel/yama/ptrace_scope is %d): %s",
+		g->pid, scope, next[scope > 3 ? 3 : scope]);
+}
+
 /* ptrace said no: which rule was it? */
 static int forbidden(struct guardian *g)
 {
@@ -73,11 +89,8 @@ static int forbidden(struct guardian *g)
 			"(set-user-id program, file capabilities, or prctl PR_SET_DUMPABLE): "
 			"run trapless as root, or %s",
 			g->pid, round);
-	if (yama_scope())
-		return guardian_fail(g,
-			"the Yama security module forbids tracing process %d "
-			"(/proc/sys/kernel/yama/ptrace_scope is %d): %s, or let root set it to 0",
-			g->pid, yama_scope(), yama_scope() == 3 ? "use --preload" : round);
+	if (yama_scope() > 0)
+		return forbidden_by_yama(g, yama_scope());
 	return guardian_fail(g,
 		"ptrace of process %d is forbidden here (a container's seccomp profile, "
 		"a security module, or another user namespace): %s, or add CAP_SYS_PTRACE",

@@ -118,3 +118,25 @@ def test_usage(ctx):
     refused(ctx, [], 'no module given', status=2)
     refused(ctx, ['--nonsense'], 'no option', status=2)
     refused(ctx, ['x.tap', '-x', 'abc'], 'process number', status=2)
+
+
+def under_yama(ctx, scope, *argv):
+    """As on a kernel whose Yama says SCOPE, and which keeps to it."""
+    folder = '/proc/sys/kernel'
+    script = 'mount -t tmpfs none %s && mkdir %s/yama && echo %d >%s/yama/ptrace_scope && exec "$@"'
+    words = ['unshare', '-m', 'sh', '-c', script % (folder, folder, scope, folder), 'sh', ctx.target('forbid')]
+    return ctx.run(words + [runner(ctx)] + list(argv), timeout=30)
+
+
+def test_yama(ctx):
+    """Each scope has a way round of its own."""
+    if os.getuid() or subprocess.run(['unshare', '-m', 'true'], capture_output=True).returncode:
+        ctx.skip('needs root, and a mount namespace of its own')
+    p = start(ctx, ctx.target('count'), 1)
+    for scope, yes, no in ((1, '-c', 'lowered'), (2, 'as root', '-c'), (3, 'boot', '-c')):
+        r = under_yama(ctx, scope, module_for(ctx), '-x', str(p.pid))
+        if r.returncode == 77:
+            ctx.skip(r.stderr)
+        said = r.stderr.split('ptrace_scope is %d): ' % scope)
+        assert r.returncode == 1 and len(said) == 2 and yes in said[1] and no not in said[1], r
+        assert '--preload' in said[1], r
