@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "control/control.h"
 #include "coverage/coverage.h"
+#include "inherited.h"
 #include "options.h"
 #include "patching.h"
 #include "session.h"
@@ -23,9 +24,6 @@
 
 enum { DRAIN_MS = 20, CLOCK_EVERY = 50, RECYCLE_EVERY = 4, SAME_MOMENT_MS = 500 };
 
-sigset_t runner_mask;
-void (*runner_pipe)(int);
-
 static struct options opt;
 static struct module module;
 static struct session session;
@@ -34,13 +32,6 @@ static int ntargets, signals = -1;
 static struct control control = {
 	.opt = &opt, .session = &session, .targets = targets, .ntargets = &ntargets};
 
-static bool is_ignored(int sig)
-{
-	struct sigaction a;
-
-	return !sigaction(sig, NULL, &a) && a.sa_handler == SIG_IGN;
-}
-
 static int take_signals(void)
 {
 	sigset_t set;
@@ -48,10 +39,10 @@ static int take_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	if (!is_ignored(SIGHUP)) /* as by nohup */
+	if (!inherited_ignores(SIGHUP)) /* as by nohup */
 		sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, &runner_mask);
-	runner_pipe = signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return signals;
 }
@@ -402,6 +393,7 @@ int main(int argc, char **argv)
 		return control_ask(&opt);
 	if (opt.coverage)
 		return coverage_main(opt.coverage, opt.functions, opt.verbose);
+	inherited_note();
 	if (getenv("TRAPLESS_TRAPS_ONLY") && atoi(getenv("TRAPLESS_TRAPS_ONLY")))
 		opt.traps_only = 1;
 	if (patching_start(opt.patching ? opt.patching : getenv("TRAPLESS_PATCHING")))

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "guardian/guardian.h"
+#include "inherited.h"
 #include "joining.h"
 #include "patching.h"
 #include "preload/preload.h"
@@ -139,10 +140,6 @@ static void be_taken(struct target *t, const struct options *o, const struct mes
 	t->done = true;
 }
 
-/* As we were started with. */
-extern sigset_t runner_mask;
-extern void (*runner_pipe)(int);
-
 static void not_started(int sock, int status)
 {
 	send(sock, "", 1, MSG_NOSIGNAL);
@@ -157,8 +154,7 @@ static void be_command(const struct options *o, int sock)
 		0); /* until the exec: lets the guardian in under Yama */
 	if (read(sock, &byte, 1) != 1)
 		_exit(127); /* the session failed before it began */
-	signal(SIGPIPE, runner_pipe);
-	sigprocmask(SIG_SETMASK, &runner_mask, NULL);
+	inherited_restore();
 	if (o->preload && preload_enter(&preload)) {
 		fprintf(stderr, "trapless-run: cannot hand the agent over: %s\n", strerror(errno));
 		not_started(sock, 126);

@@ -96,7 +96,7 @@ def test_other_user(ctx):
     if os.getuid():
         ctx.skip('needs root to start a process of another user')
     target = Selling(ctx, user=0, group=0)
-    refused(trapless(ctx, '-x', target.pid, '-e', SELL), 'TARGET_MISSING', 'root')
+    refused(trapless(ctx, '-x', target.pid, '-e', SELL), 'TARGET_MISSING', 'belongs to another user', 'root')
     refused(trapless(ctx, '-e', 'probe process("%s").function("sell") {}' % target.path), 'TARGET_MISSING')
     target.unchanged()
     target.end()
@@ -111,7 +111,7 @@ def test_not_dumpable(ctx):
     p = ctx.start(['/usr/bin/python3', '-c', work])
     p.stdout.readline()
     refused(trapless(ctx, '-x', p.pid, '-e', 'probe process.library("libc.so.6").function("malloc") {}'),
-            'TARGET_MISSING', 'root')
+            'TARGET_MISSING', 'non-dumpable', 'PR_SET_DUMPABLE', 'run as root')
     assert p.poll() is None
 
 

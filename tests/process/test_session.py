@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How sessions end: exit statuses, signals, the terminal, `end` probes."""
+import ctypes
 import os
 import pty
 import re
@@ -162,6 +163,25 @@ def test_interrupted_before_armed(ctx):
     assert (r.returncode, r.stdout, r.stderr) == (0, 'hits 0\n', ''), (r.returncode, r.stdout, r.stderr)
     finish(s)
     end_count(p)
+
+
+def ignore_thread_signals():
+    """As posix_spawn of glibc leaves them to a child (of make, say); hidden by its sigaction."""
+    ignore, before = (ctypes.c_ulong * 4)(1, 0, 0, 0), (ctypes.c_ulong * 4)()
+    for sig in 32, 33:
+        assert ctypes.CDLL(None).syscall(13, sig, ignore, before, 8) == 0
+
+
+def test_ignored(ctx):
+    """The program that we start ignores what we were started to ignore."""
+    look = ['grep', 'SigIgn', '/proc/self/status']
+    module = tap.counter(ctx.tmp, ctx.target('steps'), ['work'])
+
+    def said(argv, **kw):
+        return ctx.start(argv, preexec_fn=ignore_thread_signals, **kw).communicate(timeout=30)[0]
+
+    bare, traced = said(look), said([runner(ctx), module, '-c', ' '.join(look)])
+    assert int(bare.split()[1], 16) >> 31 & 3 == 3 and bare in traced, (bare, traced)
 
 
 def test_nohup(ctx):

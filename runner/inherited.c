@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "inherited.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SIGNALS = 64 };
+
+/* As rt_sigaction(2) takes it: glibc's function hides two signals, which posix_spawn may have left ignored. */
+struct action {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static sigset_t blocked;
+static bool ignored[SIGNALS + 1];
+
+void inherited_note(void)
+{
+	struct action a;
+	int sig;
+
+	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	for (sig = 1; sig <= SIGNALS; sig++)
+		ignored[sig] = !syscall(SYS_rt_sigaction, sig, NULL, &a, sizeof(a.mask)) &&
+			       a.handler == SIG_IGN;
+}
+
+bool inherited_ignores(int sig)
+{
+	return ignored[sig];
+}
+
+void inherited_restore(void)
+{
+	struct action a = {.handler = SIG_DFL};
+	int sig;
+
+	for (sig = 1; sig <= SIGNALS; sig++) {
+		a.handler = ignored[sig] ? SIG_IGN : SIG_DFL;
+		syscall(SYS_rt_sigaction, sig, &a, NULL, sizeof(a.mask));
+	}
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
