@@ -173,6 +173,26 @@ void child_born(struct guardian *g, struct thread *t)
 	thread_resume(g, t, 0);
 }
 
+bool child_awaited(struct guardian *g, struct thread *parent, pid_t tid)
+{
+	const struct thread *child = thread_find(g, tid);
+
+	if (!child || child->tgid == g->pid || !(child->newborn || child->held) || !is_debugger(g))
+		return false;
+	parent->awaited = tid;
+	return true;
+}
+
+void child_settled(struct guardian *g, pid_t tid)
+{
+	struct thread *t;
+
+	for (t = g->threads; t; t = t->next) {
+		if (t->awaited == tid && t->stopped && !t->held)
+			thread_resume(g, t, 0);
+	}
+}
+
 static bool any_newborn(const struct guardian *g)
 {
 	const struct thread *t;

@@ -50,6 +50,7 @@ struct thread {
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
+	pid_t awaited; /* the child that it stands still for */
 	bool vforked; /* its parent waits for it */
 	bool inside; /* our code, when it was last looked at */
 	bool suspended; /* its seccomp filter is: see seccomp.c */
@@ -322,7 +323,6 @@ void client_flatten(struct guardian *g, const struct client *c); /* before its m
 int maps_read(struct guardian *g);
 /* In the control block, as it was last read; NULL: nothing is mapped there. */
 const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr);
-uint64_t maps_vdso(struct guardian *g, uint64_t *size); /* 0: there is none */
 
 /* images.c: maps and images anew, into the control block */
 int images_read(struct guardian *g);
@@ -423,6 +423,10 @@ void session_watch(struct guardian *g);
 
 /* children.c */
 void child_born(struct guardian *g, struct thread *t);
+/* A debugger may seize a fork child at once, and it is to be nobody's by then: true, the parent waits for it. */
+bool child_awaited(struct guardian *g, struct thread *parent, pid_t tid);
+/* Born, or dead: its parent goes on. */
+void child_settled(struct guardian *g, pid_t tid);
 void births_settle(struct guardian *g);
 
 /* journal.c */

@@ -66,6 +66,7 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 
 	t->steps = sig && (mask_changes_by(g, t, sig) || t->windowed);
 	t->stopped = false;
+	t->awaited = 0;
 	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	ptrace(t->steps ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
@@ -87,6 +88,7 @@ static void thread_ended(struct guardian *g, struct thread *t)
 		;
 	if (!o) /* also where the first thread had ended before we came */
 		g->gone = true;
+	child_settled(g, t->tid);
 	if (!t->held && !t->calling)
 		thread_drop(g, t);
 }
@@ -151,8 +153,11 @@ static bool is_job_control(int sig)
 static void trap_stop(struct guardian *g, struct thread *t, int sig)
 {
 	if (t->newborn) {
+		pid_t tid = t->tid;
+
 		t->newborn = false;
 		child_born(g, t);
+		child_settled(g, tid);
 		return;
 	}
 	if (t->calling) { /* a stop that was asked for before: it is again behind the call */
@@ -276,7 +281,8 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		break;
 	default: /* fork, vfork, clone: the child's own first stop tells all */
 		announced(g, t, event == PTRACE_EVENT_VFORK);
-		thread_resume(g, t, 0);
+		if (event != PTRACE_EVENT_FORK || !child_awaited(g, t, event_child(t)))
+			thread_resume(g, t, 0);
 	}
 }
 

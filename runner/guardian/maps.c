@@ -150,19 +150,3 @@ const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr)
 	}
 	return lo < count && maps[lo].lo <= addr ? &maps[lo] : NULL;
 }
-
-uint64_t maps_vdso(struct guardian *g, uint64_t *size)
-{
-	size_t i;
-
-	*size = 0;
-	if (maps_read(g))
-		return 0;
-	for (i = 0; i < nlist; i++) {
-		if (!strcmp(list[i].path, "[vdso]")) {
-			*size = list[i].hi - list[i].lo;
-			return list[i].lo;
-		}
-	}
-	return 0;
-}

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -13,6 +14,10 @@
 #include <unistd.h>
 
 #include "guardian.h"
+#include "images.h"
+
+#define INSN_SYSCALL "\x0f\x05"
+#define INSN_SIZE    2
 
 #ifndef PTRACE_GETSIGMASK
 #define PTRACE_GETSIGMASK 0x420a
@@ -65,27 +70,66 @@ int text_write(int mem, uint64_t addr, const void *buf, size_t len)
 	return pwrite(mem, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -errno;
 }
 
-/* The vDSO makes system calls, in every kind of program. */
-int remote_find_syscall(struct guardian *g)
+/* Where a mapping has a `syscall`, 0: nowhere. */
+static uint64_t syscall_in(struct guardian *g, const struct mapping *m)
 {
 	static unsigned char code[65536];
-	uint64_t size, at = maps_vdso(g, &size);
+	uint64_t at, size = m->hi - m->lo;
 	size_t n, i;
 
-	g->syscall_insn = 0;
-	if (size > sizeof(code))
-		size = sizeof(code);
-	n = at ? target_read(g, g->pid, at, code, size) : 0;
-	for (i = 0; i + 1 < n; i++) {
-		if (code[i] == 0x0f && code[i + 1] == 0x05) {
-			g->syscall_insn = at + i;
-			return 0;
+	for (at = 0; at < size; at += n) {
+		n = size - at < sizeof(code) ? size - at : sizeof(code);
+		if (target_read(g, g->pid, m->lo + at, code, n) != n)
+			break;
+		for (i = 0; i + 1 < n; i++) {
+			if (!memcmp(code + i, INSN_SYSCALL, INSN_SIZE))
+				return m->lo + at + i;
 		}
 	}
-	return guardian_fail(g,
-		"process %d has no vDSO to make system calls from; "
-		"start the program under trapless-run -c, or boot without vdso=0",
-		g->pid);
+	return 0;
+}
+
+static bool is_vdso(const struct mapping *m)
+{
+	return !strcmp(m->path, "[vdso]");
+}
+
+static bool is_text(const struct mapping *m)
+{
+	return m->prot == (PROT_READ | PROT_EXEC) && m->inode && strncmp(m->path, "/memfd:", 7);
+}
+
+static void find_in(struct guardian *g, bool (*suits)(const struct mapping *))
+{
+	size_t n, i;
+	const struct mapping *list = mappings(&n);
+
+	for (i = 0; i < n && !g->syscall_insn; i++) {
+		if (suits(&list[i]))
+			g->syscall_insn = syscall_in(g, &list[i]);
+	}
+}
+
+/* The vDSO makes system calls, in every kind of program; where it was taken away, other code does. */
+int remote_find_syscall(struct guardian *g)
+{
+	g->syscall_insn = 0;
+	if (!maps_read(g)) {
+		find_in(g, is_vdso);
+		find_in(g, is_text);
+	}
+	return g->syscall_insn
+		       ? 0
+		       : guardian_fail(g, "process %d has no code that makes system calls", g->pid);
+}
+
+/* The program may have unmapped or moved it since. */
+static bool makes_calls(struct guardian *g, pid_t pid)
+{
+	char code[INSN_SIZE];
+
+	return target_read(g, pid, g->syscall_insn, code, sizeof(code)) == sizeof(code) &&
+	       !memcmp(code, INSN_SYSCALL, sizeof(code));
 }
 
 /* Let it run to its next system call stop. One that was asked for before may come first. */
@@ -101,6 +145,22 @@ static bool next_stop(struct guardian *g, struct thread *t)
 	return !t->dead;
 }
 
+/* Once it is there, the helper stands on code of ours, which looks after it. */
+static bool stands_on_ours(const struct guardian *g, const struct thread *t)
+{
+	return t->helper && g->agent_call;
+}
+
+/* Where it makes a call; 0: nowhere. */
+static uint64_t place_to_call(struct guardian *g, const struct thread *t)
+{
+	if (stands_on_ours(g, t))
+		return g->agent_call;
+	if (!makes_calls(g, t->tgid) && remote_find_syscall(g))
+		return 0;
+	return g->syscall_insn;
+}
+
 /* Wherever the helper is let go of, also because we were killed, it ends. */
 void helper_park(struct guardian *g, struct thread *t)
 {
@@ -111,14 +171,8 @@ void helper_park(struct guardian *g, struct thread *t)
 	regs.rax = SYS_exit;
 	regs.orig_rax = (uint64_t)-1;
 	regs.rdi = 0;
-	regs.rip = g->syscall_insn;
+	regs.rip = place_to_call(g, t);
 	regs_set(t->tid, &regs);
-}
-
-/* Once it is there, the helper stands on code of ours, which looks after it. */
-static bool stands_on_ours(const struct guardian *g, const struct thread *t)
-{
-	return t->helper && g->agent_call;
 }
 
 long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
@@ -128,6 +182,9 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 
 	if (!t || t->dead || regs_get(t->tid, &regs)) /* the helper ends with its process */
 		return -ESRCH;
+	regs.rip = place_to_call(g, t);
+	if (!regs.rip)
+		return -ENOSYS;
 	regs.rax = (uint64_t)nr;
 	regs.orig_rax = (uint64_t)-1;
 	regs.rdi = a;
@@ -136,11 +193,8 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 	regs.r10 = d;
 	regs.r8 = e;
 	regs.r9 = f;
-	regs.rip = g->syscall_insn;
-	if (stands_on_ours(g, t)) {
-		regs.rip = g->agent_call;
+	if (stands_on_ours(g, t))
 		regs.rsp = g->stack_top;
-	}
 	if (regs_set(t->tid, &regs))
 		return -ESRCH;
 	if (!next_stop(g, t) || !next_stop(g, t))

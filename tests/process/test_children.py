@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Threads and children, with traps in everything that creates them."""
 import re
+import signal
+import time
 
-from support import ALL, LIBC, PAIR, attach, finish, hits, libc_functions, runner, start, tap
+from support import ALL, LIBC, PAIR, attach, finish, hits, libc_functions, maps, runner, start, tap
 
 
 def test_children(ctx):
@@ -54,12 +56,28 @@ def test_forks_without_rest(ctx):
 
 
 def test_debugger(ctx):
-    """A target that traces its own children: they are nobody else's when they ask for it, vfork children too."""
+    """A target that traces its own children: they are nobody else's when they ask for it, vfork children too, or when they are seized."""
     path = ctx.target('debugger')
     r = ctx.run([runner(ctx), tap.counter(ctx.tmp, path, ['work']), '-c', path], timeout=60)
-    assert r.returncode == 5 and 'traced 40 calls 40\n' in r.stdout and hits(r.stdout) == 40, r
-    assert 'child processes that ran untraced: 40' in r.stderr, r.stderr
+    assert r.returncode == 5 and 'traced 40 seized 20 calls 40\n' in r.stdout and hits(r.stdout) == 40, r
+    assert 'child processes that ran untraced: 60' in r.stderr, r.stderr
 
 
-test_born_at_any_moment.variants = PAIR
+def test_no_vdso(ctx):
+    """The vDSO is taken away while the program is traced, and is not there when the next session comes."""
+    path = ctx.target('forks')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    p = start(ctx, path, 'handles')
+    s = attach(ctx, module, p.pid)
+    p.send_signal(signal.SIGUSR1)
+    while '[vdso]' in maps(p.pid):
+        time.sleep(0.01)
+    finish(s)
+    finish(attach(ctx, module, p.pid, seconds=0.02))
+    p.terminate()
+    out = p.communicate(timeout=20)[0]
+    assert p.returncode == 7 and re.fullmatch(r'forks [1-9]\d+ bad 0\n', out), (p.returncode, out)
+
+
+test_born_at_any_moment.variants = test_no_vdso.variants = PAIR
 test_debugger.variants = ALL

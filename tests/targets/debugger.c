@@ -2,9 +2,11 @@
 /*
  * Traces twenty vfork children and twenty fork children from the call by which
  * they ask for it; each calls work() behind that and becomes another program.
+ * Seizes twenty more as soon as they are born.
  * Prints how many were traced to a good end, and its own calls of work().
  * Status 5.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
@@ -39,9 +41,21 @@ static int is_traced(pid_t child)
 	       WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
+static int is_seized(void)
+{
+	pid_t child = fork();
+	int status, seized;
+
+	while (!child)
+		pause();
+	seized = !ptrace(PTRACE_SEIZE, child, NULL, NULL);
+	kill(child, SIGKILL);
+	return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && seized;
+}
+
 int main(void)
 {
-	int i, traced = 0, calls = 0;
+	int i, traced = 0, seized = 0, calls = 0;
 	pid_t child;
 
 	for (i = 0; i < EACH; i++) {
@@ -55,7 +69,8 @@ int main(void)
 			be_traced();
 		calls += work(i) == i * 3 + 1;
 		traced += is_traced(child);
+		seized += is_seized();
 	}
-	printf("traced %d calls %d\n", traced, calls);
+	printf("traced %d seized %d calls %d\n", traced, seized, calls);
 	return 5;
 }
