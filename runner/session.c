@@ -141,6 +141,17 @@ static void *make_memory(struct session *s)
 	return mem;
 }
 
+/* `begin` and `end` print what they like. In a live session targets may wait for a lock of ours: no writing then. */
+static bool make_room(struct tl_view *v)
+{
+	struct session *s = v->home;
+
+	if (__atomic_load_n(&s->view.session->live, __ATOMIC_SEQ_CST))
+		return false;
+	drain(s, true);
+	return true;
+}
+
 /* Handlers that run here see it as those in the targets do. */
 static int make_view(struct session *s, void *mem)
 {
@@ -156,8 +167,11 @@ static int make_view(struct session *s, void *mem)
 	}
 	make_envs(s);
 	make_symbols(s);
-	s->ops = (struct tl_view_ops){
-		.read = read_target, .symbol = symbol, .image = image, .relax = relax};
+	s->ops = (struct tl_view_ops){.read = read_target,
+		.symbol = symbol,
+		.image = image,
+		.relax = relax,
+		.make_room = make_room};
 	s->view.ops = &s->ops;
 	s->view.home = s;
 	s->view.always = 1;

@@ -12,20 +12,40 @@
  */
 #include "internal.h"
 
+static bool has_room(const struct tl_view *v, struct tl_block *b, uintptr_t head, uint32_t size)
+{
+	uintptr_t used = head - tl_word_load(&b->tail); /* shared: anything */
+
+	return used <= v->ring_size && v->ring_size - used >= size;
+}
+
+/* Only the runner reads its own ring: in the targets this costs no stack. */
+static __attribute__((noinline, cold)) bool begin_again(struct tl_view *v, struct tl_block *b,
+	struct tl_slot *s, unsigned kind, unsigned id, uint32_t payload, uint64_t time)
+{
+	uintptr_t head = tl_word_load(&b->head) & ~(uintptr_t)7;
+
+	if (v->ops->make_room(v) && has_room(v, b, head, v->ring_size))
+		return tl_ring_begin(v, b, s, kind, id, payload, time);
+	b->lost++;
+	return false;
+}
+
 bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind,
 	unsigned id, uint32_t payload, uint64_t time)
 {
 	uint32_t size = (uint32_t)sizeof(struct tl_record) + ((payload + 7) & ~7u);
-	uintptr_t head = tl_word_load(&b->head) & ~(uintptr_t)7, /* shared: anything */
-		used = head - tl_word_load(&b->tail);
+	uintptr_t head = tl_word_load(&b->head) & ~(uintptr_t)7; /* shared: anything */
 	uint32_t at = (uint32_t)head & (v->ring_size - 1), to_end = v->ring_size - at, pad = 0;
 	uint8_t *ring = (uint8_t *)b + v->ring_off;
+	bool fits = payload <= v->ring_size / 2 - sizeof(struct tl_record);
 	struct tl_record *r;
 
 	if (size > to_end)
 		pad = to_end;
-	if (tl_unlikely(payload > v->ring_size / 2 - sizeof(*r) || used > v->ring_size ||
-			v->ring_size - used < size + pad)) {
+	if (tl_unlikely(!fits || !has_room(v, b, head, size + pad))) {
+		if (fits && v->ops && v->ops->make_room)
+			return begin_again(v, b, s, kind, id, payload, time);
 		b->lost++;
 		return false;
 	}

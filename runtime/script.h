@@ -111,6 +111,8 @@ struct tl_view_ops {
 	void (*relax)(struct tl_view *v);
 	/* Fill in the running thread's comm, which is still empty. May be NULL. */
 	void (*name)(struct tl_view *v, struct tl_block *b);
+	/* The own ring is full: has it been read now? NULL: somebody else reads it. */
+	bool (*make_room)(struct tl_view *v);
 };
 
 struct tl_view {

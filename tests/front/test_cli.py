@@ -57,6 +57,13 @@ def test_ring_size(ctx):
         assert ('records lost (rings full: raise -D RINGSIZE)' in r.stderr) != complete, r.stderr
 
 
+def test_long_reports(ctx):
+    """`begin`, `end` and the display of globals print more than a ring holds."""
+    loop = 'for (i = 0; i < 3000; i++) printf("%0100d\\n", i)'
+    r = good(ctx, '-e', 'global a  probe begin { %s  for (i = 0; i < 2048; i++) a[i] = sprintf("%%0100d", i)  exit() }  probe end { %s }' % (loop, loop))
+    assert r.stdout.count('\n') == 3000 + 3000 + 2048 and 'lost' not in r.stderr, r.stderr
+
+
 def test_module(ctx):
     """-p4 -m NAME leaves NAME.tap, which runs without the host tool."""
     target = Selling(ctx)

@@ -50,7 +50,8 @@ static uint32_t home_image(struct tl_view *v, uint64_t addr, char *buf, uint32_t
 	memcpy(buf, "prog", 5);
 	return 4;
 }
-static const struct tl_view_ops home_ops = {NULL, home_read, home_symbol, home_image, NULL, NULL};
+static const struct tl_view_ops home_ops = {
+	.read = home_read, .symbol = home_symbol, .image = home_image};
 
 /* A fresh session with these areas; the test is block 1. */
 static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)

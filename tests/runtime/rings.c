@@ -145,6 +145,29 @@ static void full_rings_lose_and_count(void)
 	CHECK(reader.damaged == 0 && disorder == 0);
 }
 
+static bool read_own(struct tl_view *v)
+{
+	(void)v;
+	return tl_reader_pass(&reader, take, "", true) > 0;
+}
+
+static void who_reads_its_own_ring_loses_nothing(void)
+{
+	struct tl_str *s = home_str("0123456789");
+	struct tl_view_ops ops = home_ops;
+
+	home_open(64, 64, 4096);
+	reader_open();
+	ops.make_room = read_own;
+	home.ops = &ops;
+	ENTER(run);
+	out_n = 0;
+	for (int i = 0; i < 1000; i++)
+		tl_print_str(&run, s);
+	read_own(&home);
+	CHECK(out_n == 10000 && run.block->lost == 0 && disorder == 0);
+}
+
 static void a_record_under_way_holds_the_others(void)
 {
 	struct tl_block *other;
@@ -396,6 +419,7 @@ int main(void)
 	RUN(errors_and_histograms);
 	RUN(long_text_is_split_not_cut);
 	RUN(full_rings_lose_and_count);
+	RUN(who_reads_its_own_ring_loses_nothing);
 	RUN(a_record_under_way_holds_the_others);
 	RUN(abandoned_writers_do_not_hold_for_ever);
 	RUN(hostile_rings_are_survived);
