@@ -78,6 +78,10 @@ pub struct Options {
     #[arg(short = 'w')]
     pub no_warnings: bool,
 
+    /// Time of each probe's handlers (not built yet)
+    #[arg(short = 't')]
+    pub timing: bool,
+
     /// End the session after SECONDS
     #[arg(short = 'T', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub time_limit: Option<u32>,

@@ -25,7 +25,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     };
     let paths = Paths::find();
     build::check_module_name(options, diags);
-    input::check_architecture(options, diags);
+    input::check_built(options, diags);
     let command = target::command(options, diags)?;
     let ids = NodeIds::new();
     let macros = MacroLibrary::with_prelude(map);

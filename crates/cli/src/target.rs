@@ -5,7 +5,6 @@
 use crate::command::{self, Command};
 use crate::options::Options;
 use crate::running;
-use std::os::unix::fs::MetadataExt;
 use trapless_debuginfo::Programless;
 use trapless_sema::ir::{ProbeKind, Program};
 use trapless_sema::world::TargetSpec;
@@ -64,8 +63,13 @@ fn no_program(pid: u32, e: &std::io::Error, diags: &mut Diagnostics) {
              user namespace protects it",
             "trace it from inside its container, or start the program with -c",
         ),
+        None if is_mine(pid) => (
+            "this process has made itself non-dumpable (set-user-id program, file capabilities, \
+             or prctl PR_SET_DUMPABLE), or a security module protects it",
+            "run as root, or start the program with -c",
+        ),
         None => (
-            "this process may not be traced by you",
+            "this process belongs to another user",
             "run as its user, or as root",
         ),
     };
@@ -75,7 +79,19 @@ fn no_program(pid: u32, e: &std::io::Error, diags: &mut Diagnostics) {
 }
 
 fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+    real_user("self") == Some(0)
+}
+
+fn is_mine(pid: u32) -> bool {
+    let user = real_user(&pid.to_string());
+    user.is_some() && user == real_user("self")
+}
+
+/// As its status file tells everybody: the folder belongs to root where the process is not dumpable.
+fn real_user(process: &str) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("Uid:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// What `-c` says, taken apart.
