@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from scripted import launch, number
-from support import ALL, PAIR
+from support import ALL, PAIR, tap
 
 NAMES = ('thrower', 'rethrower', 'quiet', 'sleeper', 'yielder', 'in_handler', 'interrupted', 'walker')
 SCRIPT = '\nglobal entered, returned, wrong, child\n' + ''.join(
@@ -49,6 +49,26 @@ def test_static(ctx):
 
 def test_clang(ctx):
     same(ctx, target(ctx, 'clang++'))
+
+
+def test_coroutines(ctx):
+    """Those of C++20: a body is entered to go on and returns to hand over; an exception ends some."""
+    path = ctx.target('coroutines.cc', cc='g++', cflags=('-O2', '-g', '-std=c++20'))
+    symbols = tap.elf_symbols(open(path, 'rb').read())
+    body = next(addr for name, (addr, _, _) in symbols.items() if name.endswith('.actor'))
+    bare = ctx.run([path])
+    r = launch(ctx, '''
+global entered, returned, bodies, wrong
+probe process.function("between") { entered++ }
+probe process.function("between").return { returned++; if ($return != @entry($n) * 2) wrong++ }
+probe process.function("resumed") { entered++ }
+probe process.function("resumed").return { returned++; if ($return != @entry($want)) wrong++ }
+probe process.statement(0x%x) { bodies++ }
+probe end { printf("entered %%d returned %%d bodies %%d wrong %%d\\n", entered, returned, bodies, wrong) }
+''' % body, path)
+    assert (r.stdout, r.returncode) == (bare.stdout, bare.returncode) and bare.returncode == 16, (bare, r)
+    assert r.script == bare.stdout, (r.script, bare.stdout, r.stderr)
+    assert number(r.stderr, MISSED) == 0, r.stderr
 
 
 PROTECTED = ('-fcf-protection=full', '-Wl,-z,ibt,-z,shstk')
@@ -317,5 +337,5 @@ int main(void)
 '''
 
 test_frames.variants = ALL
-test_static.variants = test_clang.variants = test_control_flow_protection.variants = PAIR
+test_coroutines.variants = test_static.variants = test_clang.variants = test_control_flow_protection.variants = PAIR
 test_rust.variants = test_go.variants = test_collector.variants = PAIR
