@@ -263,6 +263,77 @@ func main() {
 '''
 
 
+def test_go_with_moving_stacks(ctx):
+    """Go's own compiler. Nothing is harmed, whatever is probed; a stack that grows under a call makes its function begin
+    anew, which is one entry more, and moves it, which is one return less."""
+    go = shutil.which('go')
+    if not go:
+        ctx.skip('no go')
+    source, path = ctx.tmp + '/stacks.go', ctx.tmp + '/stacks'
+    with open(source, 'w') as f:
+        f.write(STACKS)
+    env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
+    ctx.run([go, 'build', '-o', path, source], env=env, timeout=400)
+    if not os.path.exists(path):
+        ctx.skip('go cannot build here')
+    bare = ctx.run([path])
+    calls = int(re.fullmatch(r'calls (\d+) right\n', bare.stdout).group(1))
+    count = 'probe process.function("%s") { n++ } probe process.function("%s").return { r++ } '
+    for pattern in 'main.grows', '*':
+        r = launch(ctx, 'global n, r ' + count % (pattern, pattern) + 'probe end { printf("%d %d\\n", n, r) }', path)
+        assert (r.stdout, r.returncode) == (bare.stdout, 15) and bare.returncode == 15, (bare, r)
+        entered, returned = map(int, r.script.split())
+        assert entered > calls and returned > calls / 2, (calls, entered, returned, r.stderr)
+        if pattern != '*':
+            missed = number(r.stderr, MISSED)
+            assert returned < calls and abs(returned + missed - calls) <= calls / 100, (calls, returned, missed, r.stderr)
+
+
+STACKS = '''
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+var calls int64
+
+//go:noinline
+func grows(n int64) int64 {
+	var room [64]int64
+
+	atomic.AddInt64(&calls, 1)
+	if n == 0 {
+		return 0
+	}
+	room[n%64] = n
+	return grows(n-1) + room[n%64]
+}
+
+func main() {
+	var wg sync.WaitGroup
+	said := "right"
+	for g := int64(0); g < 20; g++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for n := int64(0); n < 200; n += 10 {
+				if grows(n) != n*(n+1)/2 {
+					said = "wrong"
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	fmt.Println("calls", calls, said)
+	os.Exit(15)
+}
+'''
+
+
 def test_collector(ctx):
     """A collector that stops all threads by signals and scans their stacks (libgc), with probes in what runs meanwhile."""
     source = ctx.tmp + '/gc.c'
@@ -336,6 +407,7 @@ int main(void)
 }
 '''
 
+test_go_with_moving_stacks.long = True
 test_frames.variants = ALL
 test_coroutines.variants = test_static.variants = test_clang.variants = test_control_flow_protection.variants = PAIR
 test_rust.variants = test_go.variants = test_collector.variants = PAIR
