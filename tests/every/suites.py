@@ -105,7 +105,7 @@ class Scripts:
             f.write(self.config)
         with open(built, 'w') as f:
             # Found as users find it, so that it calls itself the same in its messages.
-            f.write('#!/bin/sh\nexport PATH=/usr/bin:/bin\nexec %s "$@"\n' % ' '.join(
+            f.write('#!/bin/sh\n: >"$EVERY_HITS"/$$\nexport PATH=/usr/bin:/bin\nexec %s "$@"\n' % ' '.join(
                 place.under('"$EVERY_HITS"/$$') + [os.path.basename(built)]))
         os.chmod(built, 0o755)
 
