@@ -37,6 +37,19 @@ static void keep_plan(struct tl_detour *d, const struct tl_plan *plan)
 		offsetof(struct tl_plan, points) + plan->npoints * sizeof(plan->points[0]));
 }
 
+/* For all points, if for one: what a site's probes want by now says nothing of the detours that it has had. */
+static void hold_sites(const struct tl_plan *plan)
+{
+	uint32_t flags = 0;
+
+	for (unsigned i = 0; i < plan->npoints; i++)
+		flags |= plan->points[i].flags;
+	for (unsigned i = 0; i < plan->npoints; i++) {
+		plan->points[i].site->refs++;
+		plan->points[i].site->private_stack |= (flags & TL_PROBE_BIG_STACK) != 0;
+	}
+}
+
 int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 {
 	uint8_t buf[TL_DETOUR_MAX];
@@ -66,8 +79,7 @@ int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 	d->used = (uint32_t)len;
 	keep_plan(d, plan);
 	d->next = NULL;
-	for (unsigned i = 0; i < plan->npoints; i++)
-		plan->points[i].site->refs++;
+	hold_sites(plan);
 	*out = d;
 	return 0;
 }

@@ -63,6 +63,7 @@ struct tl_site {
 	uint32_t flags; /* wanted: union of the enabled probes' TL_PROBE_ flags */
 	bool post; /* wanted: some enabled probe has a post handler */
 	bool had_post; /* detours that call one may be in use, live or retired */
+	bool private_stack; /* detours that need one may be in use, live or retired */
 	bool want; /* to be armed */
 	bool queued; /* in the running batch */
 	bool shy; /* in the running batch: somebody stands in its window */
@@ -377,7 +378,7 @@ void tl_threads_forget(
 /*
  * The detour's slow path: called on the interrupted thread's stack when its
  * fast check fails (other key or tid in the hashed entry, guard not 0, or the
- * point has TL_PROBE_BIG_STACK and the entry no stack). Returns the thread's
+ * detour uses a private stack and the entry has none). Returns the thread's
  * record with its guard free, or NULL: run no handler (already counted). The
  * detour sets the guard to sp, reads site->current only after that, and clears
  * the guard when the handler is done.

@@ -207,9 +207,9 @@ struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintp
 		tl_site_count_missed(site, true);
 		return NULL;
 	}
-	if ((site->flags & TL_PROBE_BIG_STACK) && !t->stack)
+	if (site->private_stack && !t->stack)
 		t->stack = take_stack();
-	if ((site->flags & TL_PROBE_BIG_STACK) && !t->stack) {
+	if (site->private_stack && !t->stack) {
 		tl_site_count_missed(site, false);
 		return NULL;
 	}

@@ -249,6 +249,33 @@ static void a_big_handler_runs_on_its_own_stack(void)
 	CHECK(!tl_probe_unregister(&p));
 }
 
+static void *one_call(void *arg)
+{
+	return CALL(plain)(1, 2) == 10 ? arg : NULL;
+}
+
+/* The detour that ran its handler has stayed; other threads come to it for the first time. */
+static void a_big_handler_leaves_another_behind(void)
+{
+	struct tl_probe p = {.addr = (void *)plain,
+				.pre = deep,
+				.data = &hits,
+				.flags = TL_PROBE_BIG_STACK},
+			q = counting((void *)plain);
+	pthread_t t;
+	void *right;
+
+	hits = 0;
+	CHECK(!tl_probe_register(&p) && !tl_probe_register(&q));
+	CHECK(!tl_probe_unregister(&p));
+	for (long i = 1; i <= 50; i++) {
+		pthread_create(&t, NULL, one_call, &p);
+		pthread_join(t, &right);
+		CHECK(right == &p && hits == i);
+	}
+	CHECK(!tl_probe_unregister(&q));
+}
+
 static int HANDLER run_into_probe(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	(void)regs;
@@ -1197,6 +1224,7 @@ int main(int argc, char **argv)
 	RUN(handlers_change_registers);
 	RUN(handlers_change_where_it_goes_on);
 	RUN(a_big_handler_runs_on_its_own_stack);
+	RUN(a_big_handler_leaves_another_behind);
 	RUN(a_probe_inside_a_handler_is_skipped_and_counted);
 	RUN(probes_at_one_place_all_run_oldest_first);
 	RUN(probes_switch_on_and_off);
