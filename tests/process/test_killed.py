@@ -6,7 +6,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 
 from support import Before, PAIR, attach, end_count, finish, hits, runner, start, start_count, tap
@@ -37,7 +36,7 @@ def attached(ctx, dice, target):
 
 def launched(ctx, dice, path, module):
     """A program that has begun runs to its end; one that has not does not begin. Nobody is killed."""
-    s = ctx.run([sys.executable, REAPER, '%.4f' % dice.uniform(0, 0.06), runner(ctx), module, '-c', path + ' 2 3000'])
+    s = ctx.run(['/usr/bin/python3', REAPER, '%.4f' % dice.uniform(0, 0.06), runner(ctx), module, '-c', path + ' 2 3000'])
     told = json.loads(s.stdout)
     begun = re.fullmatch(r'ready .*\ncalls 6000\n(hits \d+\n)?', told['out'])
     assert begun or not told['out'], told

@@ -2,7 +2,6 @@
 """Processes whose files have been removed or replaced since they were started: the mapped file is what counts."""
 import os
 import shutil
-import sys
 import time
 
 from scripted import attach, finish
@@ -40,7 +39,7 @@ def test_program(ctx):
 
 def test_library(ctx):
     lib = own_copy(ctx, ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC')))
-    p = start(ctx, sys.executable, '-c', 'import ctypes, time\nlib = ctypes.CDLL(%r)\nprint("ready", flush=True)\n'
+    p = start(ctx, '/usr/bin/python3', '-c', 'import ctypes, time\nlib = ctypes.CDLL(%r)\nprint("ready", flush=True)\n'
               'while True:\n    lib.plugin(1)\n    time.sleep(0.001)' % lib)
     os.unlink(lib)
     counts(ctx, COUNT % ('process.library("%s")' % lib, 'plugin'), p.pid)
