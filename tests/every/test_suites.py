@@ -20,7 +20,7 @@ SECONDS = 20
 FEW = 12  # tests of each suite, in a run that has an end
 BRIEF = 3  # seconds of a test without us, likewise
 MOST_RUNS = 100  # of the program in a test, likewise
-MOST_TRAPS = 1000000, 20000000  # hits of a test that is run by breakpoints too: in such a run, and in a whole one
+MOST_TRAPS = 200000, 20000000  # hits of a test that is run by breakpoints too: in such a run, and in a whole one
 
 
 class Place:
