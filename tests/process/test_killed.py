@@ -76,7 +76,7 @@ def test_launched(ctx):
 def files_of_sessions(run):
     """In their own directory, and by name where everybody's files are."""
     own = [os.path.join(d, name) for d, _, names in os.walk(run) for name in [''] + names]
-    of_others = re.compile(r'trapless-(test-.*|\d+)$')
+    of_others = re.compile(r'trapless-(test-.*|\d+(\..*)?)$')
     common = [os.path.join(d, n) for d in ('/tmp', '/dev/shm') for n in os.listdir(d) if 'trapless' in n and not of_others.match(n)]
     return sorted(own + common)
 
