@@ -103,6 +103,7 @@ check-vm:
 	K=$(K) tests/run vm
 
 lint:
+	@mk/rust check
 	cargo fmt --all --check
 	cargo clippy -q --all-targets --locked -- -D warnings
 	mk/format --check
