@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Threads and children, with traps in everything that creates them."""
+import os
 import re
 import signal
 import time
 
-from support import ALL, LIBC, PAIR, attach, finish, hits, libc_functions, maps, runner, start, tap
+from support import ALL, LIBC, PAIR, attach, finish, hits, libc_functions, maps, merged, runner, start, tap, text_of, tracer_of
 
 
 def test_children(ctx):
@@ -23,13 +24,51 @@ test_children.variants = ALL
 def test_all_of_libc(ctx):
     """Every function of libc probed while the program creates threads and children."""
     path = ctx.target('children')
-    module = tap.counter(ctx.tmp, path, libc_functions(), library=LIBC, flags=4)
-    r = ctx.run([runner(ctx), module, '-c', path + ' 3'], timeout=170)
+    functions = libc_functions()
+    module = tap.counter(ctx.tmp, path, functions, library=LIBC, flags=4)
+    r = ctx.run([runner(ctx), module, '--explain', '-c', path + ' 3'], timeout=170)
     assert r.returncode == 5 and 'calls 123' in r.stdout, (r.returncode, r.stdout[-300:], r.stderr[-800:])
     assert hits(r.stdout) > 1000, r.stdout
+    rungs = re.findall(r'^(\w+) +libc\S*\+0x', r.stderr, re.M)
+    assert len(rungs) == len(functions) and (ctx.variant == 'opt' or set(rungs) == {'trap'}), (len(functions), set(rungs), r.stderr[:500])
 
 
 test_all_of_libc.variants = PAIR
+
+
+def child_of(p, how):
+    p.stdin.write(how + '\n')
+    p.stdin.flush()
+    return int(p.stdout.readline())
+
+
+def what_it_has(pid, path):
+    text = [text_of(pid, name) for name in (os.path.basename(path), os.path.basename(os.path.realpath(LIBC)))]
+    assert all(text), maps(pid)
+    return text, merged(maps(pid)), sorted(os.listdir('/proc/%d/fd' % pid)), len(os.listdir('/proc/%d/task' % pid))
+
+
+def test_left_clean(ctx):
+    """A child that lives on is as one that was born before: text, mappings, descriptors, threads; nobody traces it."""
+    path = ctx.target('lives')
+    modules = tap.counter(ctx.tmp, path, ['work']), tap.counter(ctx.tmp, path, ['usleep', 'fork', 'clone'], library=LIBC)
+    for how in 'fork', 'clone':
+        p = start(ctx, path)
+        bare = what_it_has(child_of(p, how), path)
+        for module in modules:
+            s = attach(ctx, module, p.pid)
+            pid = child_of(p, how)
+            while tracer_of(pid):
+                time.sleep(0.01)
+            time.sleep(0.1)
+            assert what_it_has(pid, path) == bare, maps(pid)
+            finish(s)
+            assert what_it_has(pid, path) == bare, maps(pid)
+        p.stdin.close()
+        assert p.wait(20) == 0
+
+
+test_left_clean.variants = PAIR
 
 
 def comes_and_goes(ctx, *args):
