@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 from support_front import Selling, good, shop, trapless
 
@@ -46,6 +47,26 @@ def test_exit_is_at_once(ctx):
 
 
 test_exit_is_at_once.variants = PAIR
+
+
+def test_places_and_times(ctx):
+    """uaddr() and caller_addr() against the program's symbols; the clocks against each other and ours."""
+    path = shop(ctx)
+    nm = ctx.run(['nm', '-S', path]).stdout
+    at = {m[2]: (int(m[0], 16), int(m[1], 16)) for m in re.findall(r'^(\w+) (\w+) [tT] (\w+)$', nm, re.M)}
+    script = ('probe process.function("sell") { printf("%d %d %d %d %d %d %s %s\\n", uaddr(), caller_addr(), gettimeofday_s(),'
+              ' gettimeofday_ms(), gettimeofday_us(), gettimeofday_ns(), usymname(uaddr()), usymname(caller_addr())) exit() }')
+    before = time.time()
+    *numbers, name, caller = good(ctx, '-e', script, '-c', path + ' 1 20 >/dev/null').stdout.split()
+    after = time.time()
+    here, back, s, ms, us, ns = map(int, numbers)
+    assert (name, caller) == ('sell', 'till_main'), (name, caller)
+    assert 0 < back - here - (at[caller][0] - at[name][0]) < at[caller][1], (here, back, at)
+    assert before <= ns / 1e9 <= after and s * 10**9 <= ms * 10**6 <= us * 10**3 <= ns, (before, s, ms, us, ns, after)
+    assert good(ctx, '-e', 'probe begin { println(uaddr(), caller_addr()) exit() }').stdout == '00\n'
+
+
+test_places_and_times.variants = PAIR
 
 
 def test_ring_size(ctx):

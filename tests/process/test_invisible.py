@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """No sleeping thread notices that it is attached to: no EINTR, no early return, no late one."""
+import re
 import time
 
 from support import PAIR, attach, finish, start, tap
@@ -27,12 +28,15 @@ def test_all_calls_at_once(ctx):
     rounds_on(ctx, p, module, 1000 if ctx.long else 15)
     out, err = p.communicate(timeout=20)
     assert p.returncode == 0, (p.returncode, out, err)
+    timed = int(re.search(r'^timed (\d+)', out, re.M).group(1))
+    assert timed >= 2 * TIMED, out  # those that begin anew at each stop never end
 
 
 test_all_calls_at_once.variants = PAIR
 
 CALLS = ('epoll_wait', 'epoll_pwait', 'poll', 'select', 'ppoll', 'nanosleep', 'futex', 'semtimedop', 'sigtimedwait',
          'accept', 'read', 'semop', 'epoll_wait -1', 'sigwait', 'pause')
+TIMED = CALLS.index('accept')
 
 
 def test_each_call_alone(ctx):
