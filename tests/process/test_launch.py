@@ -46,11 +46,21 @@ def test_static_from_start(ctx):
 
 
 def test_library_from_start(ctx):
-    """Called once by the program's start code, before main."""
+    """Called once each: by the dynamic loader itself, and by the program's start code, before main."""
     path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['__libc_start_main'], library=os.path.realpath(LIBC))
-    r = launch(ctx, module, path + ' 1 10')
-    assert r.returncode == 7 and hits(r.stdout) == 1, r
+    for function in '__libc_early_init', '__libc_start_main':
+        module = tap.counter(ctx.tmp, path, [function], library=os.path.realpath(LIBC))
+        r = launch(ctx, module, path + ' 1 10')
+        assert r.returncode == 7 and hits(r.stdout) == 1, (function, r)
+
+
+def test_resolver_from_start(ctx):
+    """The loader asks it while it relocates the program; a static one's start code does."""
+    for flags in ('-O2',), ('-O2', '-static'), ('-O2', '-static-pie'):
+        path = ctx.target('ifunc', cflags=flags)
+        r = launch(ctx, tap.counter(ctx.tmp, path, ['choose']), path)
+        asked = int(re.search(r'^asked (\d+)', r.stdout, re.M).group(1))
+        assert r.returncode == 7 and hits(r.stdout) == asked > 0, (flags, r)
 
 
 def test_signal_status(ctx):
@@ -178,5 +188,5 @@ def test_explain_every_rung(ctx):
 test_exact_and_status.variants = ALL
 test_explain_every_rung.variants = PAIR
 test_explain.variants = test_child_of_shell.variants = PAIR
-test_library_from_start.variants = PAIR
+test_library_from_start.variants = test_resolver_from_start.variants = PAIR
 test_static_from_start.variants = PAIR

@@ -36,8 +36,8 @@ int main(void)
 	printf("ready\n");
 	fflush(stdout);
 	while (n < 16 && fgets(line, sizeof(line), stdin)) {
-		child[n] = line[0] == 'c' ? clone(live, stack + sizeof(stack), SIGCHLD, NULL)
-					  : fork();
+		child[n] =
+			line[0] == 'c' ? clone(live, stack + sizeof(stack), SIGCHLD, NULL) : fork();
 		if (!child[n])
 			_exit(live(NULL));
 		printf("%d\n", child[n++]);
