@@ -61,9 +61,9 @@ def fetch(root, package, parts):
     part = into + '.part'
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
-    subprocess.run(['tar', 'xf', found[0], '-C', part, '--strip-components=1', '--no-same-owner', '--wildcards',
-                    '--no-wildcards-match-slash'] +
-                   ['*/' + p for p in parts], check=True)
+    p = subprocess.run(['tar', 'xf', found[0], '-C', part, '--strip-components=1', '--no-same-owner', '--wildcards',
+                        '--no-wildcards-match-slash'] + ['*/' + p for p in parts], stderr=subprocess.PIPE, text=True)
+    assert os.path.exists(os.path.join(part, parts[0])), p.stderr  # not all of them have the others
     os.rename(part, into)
     return into, version
 
