@@ -276,7 +276,7 @@ static int read_fde(
 	open_entry(c, addr);
 	here = c->at;
 	back = (uintptr_t)fixed(c, 4);
-	if (c->bad || !back || back > here)
+	if (c->bad || !back || back >= here) /* at 0 there is none: cie->at */
 		return -TL_E_NOT_PROVEN;
 	if (cie->at != here - back && !read_cie(here - back, cie)) {
 		cie->at = 0;
