@@ -142,9 +142,13 @@ def processor_time(session):
     return ticks / os.sysconf('SC_CLK_TCK')
 
 
-def run_watched(argv, **kw):
-    """Run it to its end, however long a busy machine makes it wait: only what it does itself counts.
-    Returns (status, standard output, standard error)."""
+class TooMuch(AssertionError):
+    """More of a processor's time than it may have."""
+
+
+def run_watched(argv, endless=ENDLESS, **kw):
+    """Run it to its end, however long a busy machine makes it wait: only what it does itself counts, `endless` seconds of
+    processor at most. Returns (status, standard output, standard error)."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **kw)
         used, since = 0, time.monotonic()
@@ -155,12 +159,13 @@ def run_watched(argv, **kw):
                 now = processor_time(p.pid)
                 if now > used + 1:  # those who only wait use a little, too
                     used, since = now, time.monotonic()
-                if used > ENDLESS or time.monotonic() - since > STUCK:
+                if used > endless or time.monotonic() - since > STUCK:
                     os.killpg(p.pid, signal.SIGKILL)
         out.seek(0)
         err.seek(0)
-        assert p.returncode != -signal.SIGKILL, 'stuck or endless after %.0f s of processor\n%s' % (
-            used, err.read().decode(errors='replace')[-1500:])
+        if p.returncode == -signal.SIGKILL:
+            raise (TooMuch if used > endless else AssertionError)('stuck or endless after %.0f s of processor\n%s' % (
+                used, err.read().decode(errors='replace')[-1500:]))
         return p.returncode, out.read(), err.read()
 
 

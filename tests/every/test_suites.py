@@ -14,13 +14,18 @@ import time
 
 from programs import Work
 from suites import SUITES, NotHad, fetch, timed
-from support_every import SEED, WHOLE, Session, chosen, find, run_watched, seconds
+from support_every import ENDLESS, SEED, WHOLE, Session, TooMuch, chosen, find, run_watched, seconds
 
 SECONDS = 20
 FEW = 12  # tests of each suite, in a run that has an end
 BRIEF = 3  # seconds of a test without us, likewise
 MOST_RUNS = 100  # of the program in a test, likewise
+LONG = 90  # seconds of processor of a program with probes, likewise
 MOST_TRAPS = 200000, 20000000  # hits of a test that is run by breakpoints too: in such a run, and in a whole one
+
+
+def whole():
+    return seconds(SECONDS) == WHOLE
 
 
 class Place:
@@ -44,7 +49,9 @@ class Place:
         env = dict(self.session.environment(), TMPDIR=self.build, EVERY_HITS=self.hits_of(name), **env, **self.env)
         os.makedirs(env['EVERY_HITS'], exist_ok=True)
         try:
-            return run_watched(argv, cwd=cwd, env=env)
+            return run_watched(argv, endless=LONG if self.tap and not whole() else ENDLESS, cwd=cwd, env=env)
+        except TooMuch as e:
+            return 'too much', b'', str(e).encode()
         except AssertionError as e:
             return 'stuck or endless', b'', str(e).encode()
 
@@ -60,7 +67,7 @@ class Proof:
     """A suite without probes, by jumps and by breakpoints."""
 
     def __init__(self, ctx, name):
-        self.name, self.suite, self.whole = name, SUITES[name], seconds(SECONDS) == WHOLE
+        self.name, self.suite, self.whole = name, SUITES[name], whole()
         folder = os.path.join(ctx.tmp, name)
         os.mkdir(folder)
         work = Work(name, folder)
@@ -74,7 +81,7 @@ class Proof:
         self.bare = Place(session, self.suite, self.source, 'bare')
         self.probed = [Place(session, self.suite, self.source, 'jumps', tap),
                        Place(session, self.suite, self.source, 'traps', tap, {'TRAPLESS_TRAPS_ONLY': '1'})]
-        self.begun, self.differ, self.unsteady = time.monotonic(), [], []
+        self.begun, self.differ, self.unsteady, self.much = time.monotonic(), [], [], []
         self.done = {place: [] for place in self.probed}
 
     def over(self):
@@ -84,6 +91,9 @@ class Proof:
         """What a test says otherwise under probes, though it says the same each time without."""
         got, text = self.suite.result(place, name)
         if got == want:
+            return None
+        if got['status'] == 'too much' and not self.whole:
+            self.much.append(name)
             return None
         if any(self.suite.result(self.bare, name)[0] != want for _ in range(3)):
             self.unsteady.append(name)
@@ -123,6 +133,8 @@ class Proof:
                 self.name, place.how, len(self.done[place]), len(names), *done), flush=True)
         if self.unsteady:
             print('# %s: not always the same without probes: %s' % (self.name, ' '.join(self.unsteady)), flush=True)
+        if self.much:
+            print('# %s: not compared, more than %d s of processor: %s' % (self.name, LONG, ' '.join(self.much)), flush=True)
         return sum(hits for place in self.probed for _, _, _, hits in self.done[place])
 
 
