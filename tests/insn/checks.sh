@@ -107,7 +107,7 @@ check_freestanding()
 	done
 }
 
-# Sets $bench, writes the row cases.
+# build_bench [--features xed]: sets $bench, writes the row cases.
 build_bench()
 {
 	for tool in cargo cmake python3; do # the references' C parts are built with the latter two
@@ -120,7 +120,7 @@ build_bench()
 	export CARGO_TARGET_DIR
 	bench=$CARGO_TARGET_DIR/release/insn-bench
 	gen/decoder-tables --cases >"$out/cases.$$" && mv "$out/cases.$$" "$out/cases.txt" || return 1
-	if ! (cd tests/insn/bench && cargo build --quiet --locked --release); then
+	if ! (cd tests/insn/bench && cargo build --quiet --locked --release "$@"); then
 		echo "not ok insn-bench: does not build"
 		failed=1
 		return 1

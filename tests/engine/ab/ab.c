@@ -226,14 +226,12 @@ static const char *compare(const struct world *a, const struct world *b, const s
 {
 	static const char *const names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi",
 		"rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
-	bool syscall = !strncmp(now.c->name, "syscall", 7);
 	/* What was below the red zone at any time is nobody's. */
 	uint64_t sp = a->out.r[4] > in->r[4] ? a->out.r[4] : in->r[4];
 	size_t low = sp - RED - (uintptr_t)stack;
 
 	for (int i = 0; i < 16; i++)
-		if (a->out.r[i] != b->out.r[i] &&
-			!(syscall && i == 1)) /* rcx: its own address, by definition */
+		if (a->out.r[i] != b->out.r[i])
 			return names[i];
 	if (a->out.flags != b->out.flags)
 		return "flags";

@@ -54,6 +54,9 @@ bool ab_refused(const struct test_case *c);
 unsigned ab_try_rungs(const struct test_case *c);
 void ab_each_case(void (*fn)(const struct tl_insn *i));
 
+/* features.c: what an instruction of features.txt takes that is not to be had here; NULL: nothing. */
+const char *ab_lacking(const uint8_t *bytes, size_t n);
+
 /* rows.c: NULL, or what is wrong. */
 const char *ab_rows(void);
 

@@ -5,7 +5,8 @@
  * care; all other rows are generated: with memory, register, RIP-relative and
  * stack operands, from the first of several states in which the instruction
  * does not fault. A row that nothing covers needs an excuse, and all excuses
- * are counted and printed.
+ * are counted and printed. That an instruction is illegal is one only where
+ * the processor says that it lacks what it takes.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -21,15 +22,28 @@
 enum { ROWS = 4096, STATES = 16 };
 enum form { GIVEN, REGISTER, RIP, DISPLACED, IN_STACK, FORMS };
 
-enum outcome { NONE, COVERED, MODE_32, PRIVILEGED, REFUSED, MISSING, OURS, FAULTS, OUTCOMES };
+enum outcome {
+	NONE,
+	COVERED,
+	MODE_32,
+	PRIVILEGED,
+	REFUSED,
+	MISSING,
+	OURS,
+	FAULTS,
+	ILLEGAL,
+	OUTCOMES
+};
 static const char *const outcome_names[OUTCOMES] = {"nothing", "run", "exists in 32-bit mode only",
 	"privileged", "refused by the engine", "not on this processor",
-	"would take the thread pointer, or kill the test", "faults"};
+	"would take the thread pointer, or kill the test", "faults",
+	"illegal, though this processor has what it takes"};
 
 const char *ab_rows_file;
 volatile int ab_fault;
 
 static uint8_t outcome[ROWS];
+static char lacks[ROWS][24]; /* a feature of the processor's, where that is why */
 static unsigned nrows, runs, forms_run, varying;
 static uint8_t *code;
 static struct test_case row_case;
@@ -238,6 +252,22 @@ static bool needs_leave(const struct tl_insn *i)
 	       (i->opcode == 0x33 || i->opcode == 0x01);
 }
 
+/* A SIGILL is excused by what this processor lacks. */
+static enum outcome illegal(const struct line *l, enum form form)
+{
+	uint8_t bytes[sizeof(l->bytes)];
+	const char *why;
+
+	memcpy(bytes, l->bytes, l->n);
+	if (form == REGISTER)
+		bytes[l->fixed] = 0xc2 | (bytes[l->fixed] & 0x38);
+	why = ab_lacking(bytes, l->n);
+	if (!why)
+		return ILLEGAL;
+	snprintf(lacks[l->row], sizeof(lacks[l->row]), "%s", why);
+	return MISSING;
+}
+
 static enum outcome try_form(const struct line *l, enum form form)
 {
 	struct tl_insn i;
@@ -257,6 +287,8 @@ static enum outcome try_form(const struct line *l, enum form form)
 		i.flow != TL_FLOW_CALL)
 		return NONE; /* where it leads to must be set up: that is for cases.S */
 	o = run_here();
+	if (o == MISSING)
+		return illegal(l, form);
 	return o == FAULTS && needs_leave(&i) ? PRIVILEGED : o;
 }
 
@@ -268,7 +300,8 @@ static void try_row(const struct line *l)
 	for (enum form f = GIVEN; f < FORMS && l->mode == 64; f++) {
 		enum outcome o = try_form(l, f);
 
-		if (outcome[l->row] == NONE || o == COVERED)
+		if (o == ILLEGAL || outcome[l->row] == NONE ||
+			(o == COVERED && outcome[l->row] != ILLEGAL))
 			outcome[l->row] = (uint8_t)o;
 	}
 }
@@ -321,8 +354,28 @@ static void stay_here(void)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
+static void count_lacking(const char *rows)
+{
+	static bool counted[ROWS];
+
+	for (unsigned i = 0; i < ROWS; i++) {
+		unsigned n = 0;
+
+		if (!rows[i] || counted[i])
+			continue;
+		for (unsigned k = i; k < ROWS; k++) {
+			bool same = rows[k] && !strcmp(lacks[i], lacks[k]);
+
+			n += same;
+			counted[k] |= same;
+		}
+		printf(" %s %u", lacks[i], n);
+	}
+}
+
 static const char *sum_up(FILE *f)
 {
+	static char missing[ROWS];
 	unsigned count[OUTCOMES] = {0}, bad = 0;
 	struct line l;
 
@@ -331,7 +384,8 @@ static const char *sum_up(FILE *f)
 		enum outcome o = outcome[l.row];
 
 		count[o]++;
-		if (o == NONE || o == FAULTS) {
+		missing[l.row] = o == MISSING;
+		if (o == NONE || o == FAULTS || o == ILLEGAL) {
 			printf("# no case: row %u, %s: %s\n", l.row, l.text, outcome_names[o]);
 			bad++;
 		}
@@ -341,6 +395,8 @@ static const char *sum_up(FILE *f)
 	for (int o = COVERED + 1; o < OUTCOMES; o++)
 		if (count[o])
 			printf(", %u %s", count[o], outcome_names[o]);
+	printf("\n# rows that this processor lacks something for:");
+	count_lacking(missing);
 	printf("\n");
 	return bad ? "rows of the decoder's tables without a case" : NULL;
 }

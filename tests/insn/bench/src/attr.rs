@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What attr.c and the flags say, against what iced knows of operands.
 use crate::ours::{self, Insn};
-use crate::refs::Xed;
-use crate::view::View;
+use crate::view::{View, Xed};
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 
 /// Everything wrong with the answers for one instruction.

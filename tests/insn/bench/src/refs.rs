@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! The references: iced-x86, Zydis, and Intel's XED for what only it knows (APX).
+//! The references: iced-x86 and Zydis. XED, a third one, is in xed.rs.
 use crate::ours::wrap;
 use crate::view::{ip, Field, Flow, View};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
-use xed_sys::*;
 use zydis::ffi::{DecodedInstruction, DecodedOperand, DecodedOperandKind};
 use zydis::Mnemonic as Z;
 use zydis::{BranchType, InstructionCategory, Register, VisibleOperands};
@@ -14,8 +13,6 @@ pub struct Refs {
 
 impl Refs {
     pub fn new() -> Refs {
-        // SAFETY: called once, before any decoding.
-        unsafe { xed_tables_init() };
         Refs {
             zydis: [zydis::Decoder::new32(), zydis::Decoder::new64()],
         }
@@ -49,97 +46,6 @@ impl Refs {
         let found = self.zydis[wide as usize].decode_first::<VisibleOperands>(bytes);
         let insn = found.ok()??;
         Some(zydis_view(&insn, insn.operands(), wide))
-    }
-
-    /// What XED, the only one to know APX, says.
-    pub fn xed(&self, bytes: &[u8], wide: bool) -> Option<Xed> {
-        let (mode, width) = if wide {
-            (XED_MACHINE_MODE_LONG_64, XED_ADDRESS_WIDTH_64b)
-        } else {
-            (XED_MACHINE_MODE_LEGACY_32, XED_ADDRESS_WIDTH_32b)
-        };
-        let mut xedd = std::mem::MaybeUninit::<xed_decoded_inst_t>::uninit();
-        // SAFETY: XED's documented call sequence; it reads at most `len` bytes, and what
-        // `xed_fields` reads is filled once xed_decode has succeeded.
-        unsafe {
-            xed_decoded_inst_zero(xedd.as_mut_ptr());
-            xed_decoded_inst_set_mode(xedd.as_mut_ptr(), mode, width);
-            let len = bytes.len().min(15) as u32;
-            if xed_decode(xedd.as_mut_ptr(), bytes.as_ptr(), len) != XED_ERROR_NONE {
-                return None;
-            }
-            Some(xed_fields(xedd.as_ptr()))
-        }
-    }
-
-    pub fn xed_len(&self, bytes: &[u8], wide: bool) -> Option<u8> {
-        self.xed(bytes, wide).map(|x| x.len)
-    }
-}
-
-pub struct Xed {
-    pub len: u8,
-    pub disp: Field,
-    pub imm: Field,
-    /// General registers that are operands or addresses, and whether rsp is written.
-    pub gp: u32,
-    pub writes_sp: bool,
-}
-
-/// Number of a general register of any width.
-unsafe fn xed_number(reg: xed_reg_enum_t) -> Option<u32> {
-    let full = xed_get_largest_enclosing_register(reg);
-    (XED_REG_RAX..=XED_REG_R31)
-        .contains(&full)
-        .then(|| full - XED_REG_RAX)
-}
-
-unsafe fn xed_fields(d: *const xed_decoded_inst_t) -> Xed {
-    let at = xed3_operand_get_pos_disp(d) as u8;
-    let mut disp = Field::new(
-        at,
-        xed_decoded_inst_get_memory_displacement_width(d, 0) as u8,
-    );
-    let second = (xed3_operand_get_pos_imm1(d) != 0) as u8;
-    let mut imm = Field::new(
-        xed3_operand_get_pos_imm(d) as u8,
-        xed_decoded_inst_get_immediate_width(d) as u8 + second,
-    );
-    if imm.off == 0 {
-        imm = Field::default(); // shifts by one have a 1 there that is not encoded
-    }
-    let branch = xed_decoded_inst_get_branch_displacement_width(d) as u8;
-    if branch != 0 {
-        (disp, imm) = (Field::default(), Field::new(at, branch));
-    }
-    let (mut gp, mut writes_sp) = (0, false);
-    let mut add = |reg, written| {
-        if let Some(n) = xed_number(reg) {
-            gp |= 1 << n;
-            writes_sp |= written && n == 4;
-        }
-    };
-    let inst = xed_decoded_inst_inst(d);
-    for n in 0..xed_inst_noperands(inst) {
-        let op = xed_inst_operand(inst, n);
-        let name = xed_operand_name(op);
-        if xed_operand_is_register(name) != 0 {
-            add(
-                xed_decoded_inst_get_reg(d, name),
-                xed_operand_written(op) != 0,
-            );
-        }
-    }
-    for n in 0..xed_decoded_inst_number_of_memory_operands(d) {
-        add(xed_decoded_inst_get_base_reg(d, n), false);
-        add(xed_decoded_inst_get_index_reg(d, n), false);
-    }
-    Xed {
-        len: xed_decoded_inst_get_length(d) as u8,
-        disp,
-        imm,
-        gp,
-        writes_sp,
     }
 }
 

@@ -52,3 +52,14 @@ pub fn ip(wide: bool) -> u64 {
         IP32
     }
 }
+
+/// What XED says.
+#[cfg_attr(not(feature = "xed"), allow(dead_code))]
+pub struct Xed {
+    pub len: u8,
+    pub disp: Field,
+    pub imm: Field,
+    /// General registers that are operands or addresses, and whether rsp is written.
+    pub gp: u32,
+    pub writes_sp: bool,
+}
