@@ -45,7 +45,7 @@ include tests/engine/x86/test.mk
 UNIT_TEST_LINES = tests/insn/check-quick; tests/engine/unit/build-and-run all; tests/runtime/build-and-run all; \
 	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); tests/fuzz/run; long: tests/insn/check-long; long: tests/fuzz/run 20
 .PHONY: unit-tests
-unit-tests: process-tests x86-tests $(BUILD)/asan/trapless-run
+unit-tests: process-tests x86-tests $(addprefix $(BUILD)/, $(addsuffix /trapless-run, asan clang points))
 	@mkdir -p $(BUILD)
 	@echo '$(UNIT_TEST_LINES)' | tr ';' '\n' | sed 's/^ *//' >$(BUILD)/unit-tests
 
@@ -62,9 +62,18 @@ bin/trapless-run: $(RUNNER_OBJ)/trapless-run
 	@mkdir -p bin
 	@install -m 755 $< $@
 
+# The runner, and the engine that it asks about files.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 $(BUILD)/asan/trapless-run: FORCE
-	@$(MAKE) --no-print-directory -s -f runner/files.mk $@ RUNNER_OBJ=$(BUILD)/asan \
-		RUNNER_SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+	@$(MAKE) --no-print-directory -s -f runner/files.mk $@ RUNNER_OBJ=$(BUILD)/asan BUILD=$(BUILD)/asan \
+		RUNNER_SAN='$(SANITIZE)' CFLAGS='$(SANITIZE)'
+
+$(BUILD)/points/trapless-run: FORCE
+	@$(MAKE) --no-print-directory -s -f runner/files.mk $@ RUNNER_OBJ=$(BUILD)/points AGENT_TEST=tests/process/points.c
+
+# All that goes into a program, by the other compiler.
+$(BUILD)/clang/trapless-run: FORCE
+	@$(MAKE) --no-print-directory -s -f runner/files.mk $@ RUNNER_OBJ=$(BUILD)/clang BUILD=$(BUILD)/clang CC=clang
 
 demo: all
 	@mk/deps demo

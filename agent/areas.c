@@ -26,9 +26,11 @@ void __wrap_tl_os_code_release(uintptr_t at, size_t size);
 
 enum { PAGE = 4096 };
 
-static void area_add(uintptr_t lo, size_t size)
+/* What is not on the list would stay for ever. */
+static int area_add(uintptr_t lo, size_t size)
 {
-	tl_ctl_area_add(tl_ctl, lo, (size + PAGE - 1) & ~(size_t)(PAGE - 1), false);
+	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	return tl_ctl_area_add(tl_ctl, lo, size, false) ? -TL_E_NOMEM : 0;
 }
 
 static void area_drop(uintptr_t lo)
@@ -40,8 +42,10 @@ void *__wrap_tl_os_alloc(size_t size)
 {
 	void *mem = __real_tl_os_alloc(size);
 
-	if (mem)
-		area_add((uintptr_t)mem, size);
+	if (mem && area_add((uintptr_t)mem, size)) {
+		__real_tl_os_free(mem, size);
+		return NULL;
+	}
 	return mem;
 }
 
@@ -56,8 +60,10 @@ void *__wrap_tl_os_alloc_wiped(void)
 {
 	void *mem = __real_tl_os_alloc_wiped();
 
-	if (mem)
-		area_add((uintptr_t)mem, PAGE);
+	if (mem && area_add((uintptr_t)mem, PAGE)) {
+		__real_tl_os_free_wiped(mem);
+		return NULL;
+	}
 	return mem;
 }
 
@@ -71,8 +77,8 @@ int __wrap_tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size
 {
 	int ret = __real_tl_os_stacks_reserve(count, size, base, stride);
 
-	if (!ret)
-		area_add(*base - PAGE, count * (size + PAGE));
+	if (!ret && (ret = area_add(*base - PAGE, count * (size + PAGE))))
+		__real_tl_os_stacks_release(*base, count, size);
 	return ret;
 }
 
@@ -86,8 +92,8 @@ int __wrap_tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t
 {
 	int ret = __real_tl_os_code_reserve(lo, hi, size, at);
 
-	if (!ret)
-		area_add(*at, size);
+	if (!ret && (ret = area_add(*at, size)))
+		__real_tl_os_code_release(*at, size);
 	return ret;
 }
 

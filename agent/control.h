@@ -17,12 +17,12 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 13
+#define TL_CTL_VERSION 14
 
 enum {
 	TL_CTL_MAPS = 65536,
 	TL_CTL_IMAGES = 256,
-	TL_CTL_AREAS = 4096,
+	TL_CTL_AREAS = 65536, /* as many mappings as a process may have */
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PLACES = 1 << 19, /* a power of two */
 	TL_CTL_PCS = 65536,
@@ -53,6 +53,7 @@ enum tl_service {
 	TL_SVC_STACKS, /* fill stacks[]; who does not sleep is stopped */
 	TL_SVC_STACKS_END, /* take back who has run since, let everyone run */
 	TL_SVC_BROKEN, /* a broken promise: text at svc_arg[0] of the target */
+	TL_SVC_SEEN, /* svc_arg: lo, hi; pcs[]: what threads hold of it, svc_ret as tl_os_seen() */
 };
 
 struct tl_ctl_map {
@@ -180,7 +181,9 @@ struct tl_ctl {
 	uint64_t svc_arg[4];
 	int64_t svc_ret;
 	/* tables; offsets from the start */
-	uint32_t nmaps, nimages, npcs, nareas, nstacks, reserved;
+	uint32_t nmaps, nimages, npcs, nareas, nstacks;
+	uint32_t area_free; /* below it there is no free entry in areas */
+	uint32_t area_dropped, reserved; /* the last one: the next is often its neighbour */
 	struct tl_ctl_image images[TL_CTL_IMAGES];
 	struct tl_ctl_area areas[TL_CTL_AREAS];
 	struct tl_ctl_map maps[TL_CTL_MAPS];
@@ -220,34 +223,40 @@ static inline struct tl_ctl_part *tl_ctl_parts(struct tl_ctl_session *s, uint32_
 	return (struct tl_ctl_part *)tl_ctl_probe(s, nprobes);
 }
 
-/* An entry that is torn is worse than none: the size goes in last, and out first. */
-static inline void tl_ctl_area_add(struct tl_ctl *c, uint64_t lo, uint64_t size, int shared)
+/* An entry that is torn is worse than none: the size goes in last, and out first. 0, -1: no room. */
+static inline int tl_ctl_area_add(struct tl_ctl *c, uint64_t lo, uint64_t size, int shared)
 {
-	uint32_t i;
+	uint32_t i = c->area_free;
+	struct tl_ctl_area *a;
 
-	for (i = 0; i < TL_CTL_AREAS; i++) {
-		struct tl_ctl_area *a = &c->areas[i];
-
-		if (a->size)
-			continue;
-		a->lo = lo;
-		a->shared = (uint64_t)shared;
-		__atomic_store_n(&a->size, size, __ATOMIC_RELEASE);
-		if (i >= c->nareas)
-			c->nareas = i + 1;
-		return;
-	}
+	while (i < TL_CTL_AREAS && c->areas[i].size)
+		i++;
+	c->area_free = i;
+	if (i >= TL_CTL_AREAS)
+		return -1;
+	a = &c->areas[i];
+	a->lo = lo;
+	a->shared = (uint64_t)shared;
+	__atomic_store_n(&a->size, size, __ATOMIC_RELEASE);
+	if (i >= c->nareas)
+		c->nareas = i + 1;
+	return 0;
 }
 
 static inline void tl_ctl_area_drop(struct tl_ctl *c, uint64_t lo)
 {
-	uint32_t i, n = c->nareas < TL_CTL_AREAS ? c->nareas : TL_CTL_AREAS;
+	uint32_t n = c->nareas < TL_CTL_AREAS ? c->nareas : TL_CTL_AREAS, i = c->area_dropped, k;
 
-	for (i = 0; i < n; i++) {
-		if (c->areas[i].size && c->areas[i].lo == lo) {
-			__atomic_store_n(&c->areas[i].size, 0, __ATOMIC_RELEASE);
-			return;
-		}
+	for (k = 0; k < n; k++, i++) {
+		if (i >= n)
+			i = 0;
+		if (!c->areas[i].size || c->areas[i].lo != lo)
+			continue;
+		__atomic_store_n(&c->areas[i].size, 0, __ATOMIC_RELEASE);
+		c->area_dropped = i;
+		if (i < c->area_free)
+			c->area_free = i;
+		return;
 	}
 }
 

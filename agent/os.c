@@ -112,14 +112,14 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi)
 	return tl_agent_ask(TL_SVC_QUIET, lo, hi) ? -TL_E_BUSY : 0;
 }
 
-/* The guardian remembers what it has seen from one question to the next. */
 int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
 {
-	(void)lo;
-	(void)hi;
-	(void)see;
-	(void)arg;
-	return -TL_E_LIMIT;
+	int ret = (int)tl_agent_ask(TL_SVC_SEEN, lo, hi);
+	uint32_t i;
+
+	for (i = 0; !ret && i < tl_ctl->npcs; i++)
+		see(arg, tl_ctl->pcs[i].pc);
+	return ret;
 }
 
 static void see_stacks(void (*see)(void *arg, const struct tl_os_stack *s), void *arg, bool gone)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a hit costs in the own process: TSC ticks, the lowest of REPS
+ * What a hit costs in the own process: TSC ticks, the lowest of REPS (at most 25)
  * repetitions, minus the bare call in the same run, on `plain` (lea; ret).
  *
- *     bench/own [ROW ...]     all rows, or those whose name holds a word
+ *     bench/own REPS [ROW ...]     all rows, or those whose name holds a word
  *
  * One line a row, columns separated by tabs: name, ticks over the bare call,
  * ticks with the call, rung.
@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <trapless/probe.h>
@@ -20,7 +21,7 @@
 
 #define HANDLER __attribute__((target("general-regs-only")))
 
-enum { REPS = 25, JUMPS = 400000, TRAPS = 8000 };
+enum { REPS_MAX = 25, JUMPS = 400000, TRAPS = 8000 };
 
 __asm__(".text\n" FUNCTION(plain, LEA_RET) FUNCTION(other, LEA_RET)
 		FUNCTION(trapped, "	int3\n" LEA_RET));
@@ -107,7 +108,7 @@ static void HANDLER count_return(
 
 /* --- rows -------------------------------------------------------------------- */
 
-static int words;
+static int words, reps;
 static char **word;
 
 static bool wanted(const char *name)
@@ -129,7 +130,7 @@ static unsigned nrows;
 
 static void row(const char *name, double lowest, const char *rung)
 {
-	double b = ticks(plain, JUMPS, REPS);
+	double b = ticks(plain, JUMPS, reps);
 
 	bare = least(bare, b);
 	for (unsigned i = 0; i < nrows; i++) {
@@ -143,7 +144,7 @@ static void row(const char *name, double lowest, const char *rung)
 
 static void print_rows(void)
 {
-	printf("# name\tover bare call\twith call\trung (TSC ticks, lowest of %d)\n", REPS);
+	printf("# name\tover bare call\twith call\trung (TSC ticks, lowest of %d)\n", reps);
 	printf("%-28s\t%9.2f\t%9.2f\n", "bare call", 0.0, bare);
 	for (unsigned i = 0; i < nrows; i++)
 		printf("%-28s\t%9.2f\t%9.2f\t%s\n", rows[i].name, rows[i].ticks - bare,
@@ -175,7 +176,7 @@ static void probe_row(const char *name, struct tl_probe p)
 		return;
 	}
 	tl_probes_list(note_rung, &rung);
-	lowest = ticks(plain, p.flags & TL_PROBE_NO_JUMP ? TRAPS : JUMPS, REPS);
+	lowest = ticks(plain, p.flags & TL_PROBE_NO_JUMP ? TRAPS : JUMPS, reps);
 	tl_probe_unregister(&p);
 	row(name, lowest, rung);
 }
@@ -193,7 +194,7 @@ static void return_row(const char *name, struct tl_retprobe r)
 		printf("%-28s\tnot measured: %s\n", name, tl_error_text(ret));
 		return;
 	}
-	lowest = ticks(plain, JUMPS, REPS);
+	lowest = ticks(plain, JUMPS, reps);
 	tl_retprobe_unregister(&r);
 	row(name, lowest, "");
 }
@@ -202,14 +203,14 @@ static void return_row(const char *name, struct tl_retprobe r)
 struct runner {
 	pthread_barrier_t *start;
 	bool other;
-	double lap[REPS];
+	double lap[REPS_MAX];
 };
 
 static void *run_laps(void *arg)
 {
 	struct runner *r = arg;
 
-	for (int i = 0; i < REPS; i++) {
+	for (int i = 0; i < reps; i++) {
 		pthread_barrier_wait(r->start);
 		r->lap[i] = r->other ? ticks_once(other, JUMPS) : ticks_once(plain, JUMPS);
 	}
@@ -228,7 +229,7 @@ static double ticks_of_two(bool same)
 	pthread_create(&thread, NULL, run_laps, &second);
 	run_laps(&first);
 	pthread_join(thread, NULL);
-	for (int i = 0; i < REPS; i++) {
+	for (int i = 0; i < reps; i++) {
 		bool later = second.lap[i] > first.lap[i];
 
 		lowest = least(lowest, later ? second.lap[i] : first.lap[i]);
@@ -272,7 +273,7 @@ static void bare_trap_row(const char *name)
 	if (!wanted(name))
 		return;
 	sigaction(SIGTRAP, &sa, &was);
-	row(name, ticks(trapped, TRAPS, REPS), "");
+	row(name, ticks(trapped, TRAPS, reps), "");
 	sigaction(SIGTRAP, &was, NULL);
 }
 
@@ -282,8 +283,13 @@ int main(int argc, char **argv)
 	static const char probe_each[] = "two threads, a probe each";
 	static const char trap[] = "trap path, counting", bare_trap[] = "bare int3 and SIGTRAP";
 
-	words = argc - 1;
-	word = argv + 1;
+	reps = argc > 1 ? atoi(argv[1]) : 0;
+	if (reps < 1 || reps > REPS_MAX) {
+		fprintf(stderr, "own: how many repetitions, 1 to %d?\n", REPS_MAX);
+		return 2;
+	}
+	words = argc - 2;
+	word = argv + 2;
 	probe_row("empty", (struct tl_probe){.pre = empty});
 	probe_row("counting", (struct tl_probe){.pre = count});
 	probe_row("counting, one a thread", (struct tl_probe){.pre = count_sharded});

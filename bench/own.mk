@@ -6,7 +6,7 @@ endif
 
 .PHONY: bench-own
 bench-own: $(BUILD)/bench/own
-	$(BUILD)/bench/own
+	$(BUILD)/bench/own 25
 
 $(BUILD)/bench/own $(BUILD)/bench/massive: $(BUILD)/bench/%: bench/%.c bench/ticks.h $(LIB_OUT)/libtrapless.a
 	@mkdir -p $(@D)

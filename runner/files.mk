@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Agent and runner. Included by the Makefile; also usable alone: make -f runner/files.mk build/obj/trapless-run
 RUNNER_OBJ ?= build/obj/runner
+# A source that waits at the engine's race points, which only an agent with one has.
+AGENT_TEST ?=
 # Of the runner alone: what goes into other processes stays as it is.
 RUNNER_SAN ?=
 ifndef ENGINE_CORE_SRCS
@@ -16,7 +18,7 @@ endif
 
 AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c places.c view.c probes.c watch.c symbols.c)
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
-AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS)
+AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS) $(AGENT_TEST)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) \
 	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c fill.c) \
@@ -26,21 +28,23 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c i
 	$(addprefix runner/control/, place.c serve.c list.c ask.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c remote.c restart.c borrow.c inject.c share.c maps.c images.c resolve.c loader.c stop.c stack.c quiet.c \
-	trapsvc.c masks.c trapmend.c handlers.c faults.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
+	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 
 RUNNER_WARN = -Wall -Wextra -Werror
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
-	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude
+	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
+	$(if $(AGENT_TEST),-DTL_TEST)
 # Every mapping the engine makes goes through agent/areas.c, every detour through agent/places.c.
 AGENT_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
 	tl_os_code_reserve tl_os_code_release tl_broken \
 	tl_detour_create tl_detour_revive tl_detour_retire tl_detmem_put \
-	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack
+	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack \
+	$(if $(AGENT_TEST),tl_engine_init)
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
-	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f)) $(AGENT_EXTRA)
+	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f))
 PRELOAD_WRAPPED = tl_os_alloc tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
 	tl_os_code_reserve tl_os_code_release tl_home_map tl_own_threads tl_own_asleep tl_os_stop_all tl_os_quiet tl_os_seen tl_broken
 PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \

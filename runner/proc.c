@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +11,8 @@
 
 #include "proc.h"
 
-enum { STATE_FIELD = 3, CPU_FIELD = 39 }; /* of stat, as proc(5) counts */
+enum { STATE_FIELD = 3, FLAGS_FIELD = 9, CPU_FIELD = 39 }; /* of stat, as proc(5) counts */
+enum { EXITING = 4, KERNEL_THREAD = 0x200000 }; /* PF_EXITING, PF_KTHREAD among the flags there */
 
 ssize_t proc_read(const char *path, char *buf, size_t size)
 {
@@ -104,14 +106,60 @@ bool proc_ended(pid_t pid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-int proc_cpu(pid_t pid)
+/* -1: not told. */
+static long stat_number(pid_t pid, int field)
 {
 	const char *at = NULL;
 	char text[1024];
 
 	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
-		at = stat_field(text, CPU_FIELD);
-	return at ? atoi(at) : -1;
+		at = stat_field(text, field);
+	return at ? atol(at) : -1;
+}
+
+static bool has_flag(pid_t pid, long flag)
+{
+	long flags = stat_number(pid, FLAGS_FIELD);
+
+	return flags > 0 && flags & flag;
+}
+
+bool proc_is_kernel_thread(pid_t pid)
+{
+	return has_flag(pid, KERNEL_THREAD);
+}
+
+/* Killed, a thread is so before it runs again. */
+static bool thread_is_ending(pid_t tid)
+{
+	uint64_t pending = 0;
+
+	if (proc_ended(tid))
+		return true;
+	proc_status(tid, "SigPnd", 16, &pending);
+	return has_flag(tid, EXITING) || pending >> (SIGKILL - 1) & 1;
+}
+
+void proc_threads(pid_t pid, unsigned *living, unsigned *ending)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	*living = *ending = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (atoi(e->d_name))
+			++*(thread_is_ending(atoi(e->d_name)) ? ending : living);
+	}
+	if (d)
+		closedir(d);
+}
+
+int proc_cpu(pid_t pid)
+{
+	return (int)stat_number(pid, CPU_FIELD);
 }
 
 void proc_name(pid_t pid, char *buf, size_t size)

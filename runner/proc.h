@@ -26,6 +26,9 @@ uint64_t proc_ignored(const char *status);
 char proc_state(pid_t pid);
 /* Is it gone, or a zombie? */
 bool proc_ended(pid_t pid);
+bool proc_is_kernel_thread(pid_t pid);
+/* Its threads that may run the program again, and those that will not; one that is stopped at its exit still may. */
+void proc_threads(pid_t pid, unsigned *living, unsigned *ending);
 /* How many mappings a process may have. */
 uint32_t proc_max_maps(void);
 /* The processor it last ran on, -1: not told. */

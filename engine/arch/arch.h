@@ -50,7 +50,7 @@ struct tl_code {
 /* One probed instruction inside a patch. */
 struct tl_point {
 	uintptr_t addr;
-	struct tl_site *site;	/* the detour calls (*site->current->pre)(current, regs, thread) */
+	struct tl_site *site;	/* the detour calls (*site->current->pre)(current, regs, thread); meanwhile thread->gives is tl_plan_gives() */
 	uint32_t flags;		/* union of the TL_PROBE_ flags of its probes */
 	bool post;		/* calls post handlers too */
 };
@@ -103,6 +103,19 @@ struct tl_plan {
 	uint16_t bound;		/* tl_arch_detour_bound() of it where the port has asked already, else 0 */
 	struct tl_point points[TL_POINTS_MAX]; /* sorted by address; those behind npoints hold nothing */
 };
+
+/* What handlers may ask of the detour that calls them. */
+#define TL_PROBE_ASKS (TL_PROBE_REGS | TL_PROBE_BIG_STACK)
+
+/* What this plan's detour has for its handlers: each of them, what any of them asked for. */
+static inline uint32_t tl_plan_gives(const struct tl_plan *plan)
+{
+	uint32_t flags = 0;
+
+	for (unsigned i = 0; i < plan->npoints; i++)
+		flags |= plan->points[i].flags;
+	return flags & TL_PROBE_ASKS;
+}
 
 /* --- tier 1: trap ------------------------------------------------------ */
 

@@ -112,8 +112,7 @@ static bool served(const struct tl_site *s)
 	if (!s->want || !s->patch)
 		return !s->want && !s->patch;
 	pt = tl_site_point(s);
-	if (((s->flags & ~pt->flags) & (TL_PROBE_REGS | TL_PROBE_BIG_STACK)) ||
-		(s->post && !pt->post))
+	if (((s->flags & ~pt->flags) & TL_PROBE_ASKS) || (s->post && !pt->post))
 		return false;
 	if (s->patch->plan->rung == TL_RUNG_TRAP)
 		return !(s->flags & TL_PROBE_NO_TRAP);

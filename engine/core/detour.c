@@ -37,16 +37,17 @@ static void keep_plan(struct tl_detour *d, const struct tl_plan *plan)
 		offsetof(struct tl_plan, points) + plan->npoints * sizeof(plan->points[0]));
 }
 
-/* For all points, if for one: what a site's probes want by now says nothing of the detours that it has had. */
+/* What a site's probes want by now says nothing of the detours that it has had. */
 static void hold_sites(const struct tl_plan *plan)
 {
-	uint32_t flags = 0;
+	uint32_t gives = tl_plan_gives(plan);
 
-	for (unsigned i = 0; i < plan->npoints; i++)
-		flags |= plan->points[i].flags;
 	for (unsigned i = 0; i < plan->npoints; i++) {
-		plan->points[i].site->refs++;
-		plan->points[i].site->private_stack |= (flags & TL_PROBE_BIG_STACK) != 0;
+		struct tl_site *s = plan->points[i].site;
+
+		s->refs++;
+		s->private_stack |= (gives & TL_PROBE_BIG_STACK) != 0;
+		s->lacks |= TL_PROBE_ASKS & ~gives;
 	}
 }
 
@@ -107,6 +108,7 @@ void tl_detour_retire(struct tl_detour *d)
 	} else {
 		tl_index_insert(&retired, &d->node, d->plan.start);
 	}
+	tl_race_point(RP_RETIRED);
 }
 
 static void unretire(struct tl_detour *d)
@@ -207,6 +209,7 @@ static void look(void)
 	last_look.valid = true;
 	last_look.n = 0;
 	last_look.result = 0;
+	tl_race_point(RP_LOOK);
 	ret = tl_os_seen(lo, hi, see, NULL);
 	last_look.result = ret ? ret : last_look.result;
 }

@@ -64,6 +64,7 @@ struct tl_site {
 	bool post; /* wanted: some enabled probe has a post handler */
 	bool had_post; /* detours that call one may be in use, live or retired */
 	bool private_stack; /* detours that need one may be in use, live or retired */
+	uint32_t lacks; /* of TL_PROBE_ASKS: what some of them, live or retired, do not give */
 	bool want; /* to be armed */
 	bool queued; /* in the running batch */
 	bool shy; /* in the running batch: somebody stands in its window */
@@ -471,7 +472,10 @@ enum tl_race {
 	RP_TRAPS_IN,
 	RP_SPIN_HEAD,
 	RP_SPIN_TAIL,
+	RP_STOPPED, /* everyone stands, and some of the bytes are written */
 	RP_TEXT_DONE,
+	RP_RETIRED,
+	RP_LOOK, /* at who still stands in a detour */
 	RP_GRACE,
 	RP_CLAIMED,
 	RP_TRAPPED, /* in the thread that ran into a breakpoint, which is not led on yet */

@@ -75,8 +75,7 @@ static bool asks_less(const struct tl_site *s)
 {
 	const struct tl_point *pt = tl_site_point(s);
 
-	return (pt->post && !s->post) ||
-	       (pt->flags & ~s->flags & (TL_PROBE_REGS | TL_PROBE_BIG_STACK));
+	return (pt->post && !s->post) || (pt->flags & ~s->flags & TL_PROBE_ASKS);
 }
 
 /* The knob has been turned on. */

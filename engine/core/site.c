@@ -35,6 +35,15 @@ static struct tl_site *of_aggregate(struct tl_probe *p)
 	return (struct tl_site *)(void *)((uint8_t *)p - offsetof(struct tl_site, aggregate));
 }
 
+/*
+ * A thread that is in an older detour, on its way to the handlers, gets those
+ * that this one was built for: it came by before the others were there.
+ */
+static bool given(const struct tl_probe *p, const struct tl_thread *self)
+{
+	return !(p->flags & TL_PROBE_ASKS & ~self->gives);
+}
+
 /* The first handler that wants to go on elsewhere ends the walk. */
 static int aggregate_pre(struct tl_probe *agg, struct tl_regs *regs, struct tl_thread *self)
 {
@@ -42,7 +51,7 @@ static int aggregate_pre(struct tl_probe *agg, struct tl_regs *regs, struct tl_t
 	int ret = 0;
 
 	for (; p && !ret; p = TL_LOAD(&p->next)) {
-		if (!live(p))
+		if (!live(p) || !given(p, self))
 			continue;
 		if (p->flags & TL_PROBE_COUNT)
 			tl_count(&p->nhits);
@@ -57,7 +66,7 @@ static void aggregate_post(struct tl_probe *agg, struct tl_regs *regs, struct tl
 	struct tl_probe *p = TL_LOAD(&of_aggregate(agg)->probes);
 
 	for (; p; p = TL_LOAD(&p->next))
-		if (live(p) && p->post)
+		if (live(p) && p->post && given(p, self))
 			p->post(p, regs, self);
 }
 
@@ -153,7 +162,13 @@ void tl_site_unlink(struct tl_site *s, struct tl_probe *p)
 		TL_STORE(link, p->next);
 }
 
-/* One live probe whose handlers are all that the detour has to call is called directly. */
+/* It is all that this site's detours have to call, and each of them gives what it asks for. */
+static bool alone(const struct tl_site *s, const struct tl_probe *p)
+{
+	return p->pre && !s->had_post && !(p->flags & (TL_PROBE_COUNT | s->lacks));
+}
+
+/* One live probe is called directly where that will do. */
 void tl_site_publish(struct tl_site *s)
 {
 	struct tl_probe *p, *only = NULL, *next = &tl_probe_nothing;
@@ -164,7 +179,7 @@ void tl_site_publish(struct tl_site *s)
 			only = p;
 			n++;
 		}
-	if (n == 1 && only->pre && !s->had_post && !(only->flags & TL_PROBE_COUNT))
+	if (n == 1 && alone(s, only))
 		next = only;
 	else if (n)
 		next = &s->aggregate;

@@ -135,8 +135,10 @@ static void write_stopped(void *arg)
 	const struct batch *b = arg;
 
 	for (size_t i = 0; i < b->n; i++)
-		if (b->c[i].how == TL_PATCH_STOP)
+		if (b->c[i].how == TL_PATCH_STOP) {
 			tl_os_text_store(b->c[i].addr, b->c[i].to, b->c[i].len);
+			tl_race_point(RP_STOPPED);
+		}
 }
 
 static int stop_and_write(struct batch *b)

@@ -111,6 +111,7 @@ static void give_stack(uintptr_t top)
 static void reset(struct tl_thread *t)
 {
 	t->guard = 0;
+	t->gives = 0;
 	t->awaited = 0;
 	t->call = NULL;
 	t->nmissed = 0;
@@ -159,6 +160,7 @@ again:
 			return t;
 		if (!TL_CAS(&t->tid, &tid, tl_os_thread_id(key)))
 			goto again;
+		tl_race_point(RP_CLAIMED);
 		reset(t);
 		return t;
 	}
@@ -213,6 +215,7 @@ struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintp
 		tl_site_count_missed(site, false);
 		return NULL;
 	}
+	t->gives = 0; /* of a handler that was left by siglongjmp */
 	TL_STORE(&t->guard, 0); /* the detour sets it */
 	return t;
 }

@@ -24,7 +24,7 @@ struct tl_thread {
 	uintptr_t stack; /* top of the private stack, 0: none yet */
 	uint64_t nmissed; /* hits inside a handler */
 	uint32_t tid;
-	uint32_t state;
+	uint32_t gives; /* while a handler runs: tl_plan_gives() of the detour that calls it */
 	const struct tl_arg_call *call; /* of an argument probe's handler, while it runs */
 	uintptr_t awaited; /* its guard, when a grace period did not wait any longer */
 	uintptr_t spare;

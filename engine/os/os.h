@@ -99,8 +99,8 @@ int tl_os_quiet(uintptr_t lo, uintptr_t hi);
 /*
  * For many such questions at once: every address in [lo, hi) that any thread
  * stands at or holds on its stack, in no order. see() runs while everyone is
- * stopped. -TL_E_BUSY: it cannot be known now. -TL_E_LIMIT: this home answers
- * tl_os_quiet() only, and asking often costs it little.
+ * stopped. -TL_E_BUSY: it cannot be known now. -TL_E_LIMIT: there are too
+ * many, or this home answers tl_os_quiet() only.
  */
 int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
 

@@ -157,7 +157,8 @@ static int add_symbols(struct count *c)
 	uintptr_t bias = c->job->file->bias;
 	int ret = 0;
 
-	qsort(s, c->job->nsymbols, sizeof(*s), by_place);
+	if (c->job->nsymbols)
+		qsort(s, c->job->nsymbols, sizeof(*s), by_place);
 	for (size_t i = 0; i < c->job->nsymbols && !ret; i++) {
 		struct text *t = text_of(c, s[i].addr + bias);
 

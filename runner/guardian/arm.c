@@ -60,7 +60,8 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	double at = now_ms();
 	int ret;
 
-	action_learn(g);
+	if (!g->action_watched)
+		action_learn(g);
 	c->ctl->first = 0;
 	c->ctl->count = c->mod->nprobes;
 	c->ctl->explain = explain || c->tell.explain || c->tell.verbose;
@@ -79,6 +80,13 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
 
+int watches_arm(struct guardian *g, struct client *c)
+{
+	c->ctl->count = 0; /* nothing else to arm */
+	g->ctl->slot = c->slot;
+	return helper_command(g, TL_CMD_ARM);
+}
+
 static int first_steps(struct guardian *g, struct client *c)
 {
 	double at = now_ms();
@@ -92,6 +100,7 @@ static int first_steps(struct guardian *g, struct client *c)
 	if (images_read(g))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
 	threads_publish(g);
+	masks_learn(g);
 	g->ctl->lender = g->lender;
 	ret = helper_command(g, TL_CMD_INIT);
 	guardian_phase(g, "start", at);
@@ -119,7 +128,11 @@ static int arm_first(struct guardian *g, struct client *c, bool final)
 	fill_probes(c);
 	if (probes_resolve(g, c, final) < 0)
 		return -1;
-	watch_loader(g, c, final);
+	if (watch_loader(g, c, final)) { /* before anything is done that it could take away */
+		watches_arm(g, c);
+		if (probes_resolve(g, c, final) < 0)
+			return -1;
+	}
 	return arm_now(g, c, false);
 }
 

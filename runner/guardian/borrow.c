@@ -176,6 +176,8 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 
 	eye_of(g);
 	traceme_over(g, 0); /* the engine is to find its breakpoints */
+	if (!from)
+		from = g->at_dlopen;
 	if (from && !calls_begin(g, from))
 		from = NULL;
 	t = from ? from : borrow(g, &slept);
@@ -246,6 +248,9 @@ static void serve(struct guardian *g)
 	case TL_SVC_QUIET:
 		c->svc_ret = quiet(g, c->svc_arg[0], c->svc_arg[1], NULL);
 		break;
+	case TL_SVC_SEEN:
+		c->svc_ret = seen(g, c->svc_arg[0], c->svc_arg[1]);
+		break;
 	case TL_SVC_STACKS:
 		stacks_tell(g);
 		c->svc_ret = 0;
@@ -308,6 +313,7 @@ int helper_command(struct guardian *g, int command)
 
 	if (!t || regs_get(t->tid, &regs))
 		return guardian_fail(g, "process %d has ended", g->pid);
+	loader_rests(g);
 	maps_read(g);
 	g->helper_signal = ignored_signal(g);
 	g->ctl->svc_signal = (uint32_t)g->helper_signal;

@@ -76,19 +76,16 @@ static size_t list_ours(struct guardian *g, struct tl_ctl_area *ours)
 	return n;
 }
 
-/* Neighbours by one call: each call is two stops. Other children may be cleaned meanwhile. */
+/* Other children may be cleaned meanwhile. */
 static void unmap_ours(struct guardian *g, struct thread *t)
 {
 	struct tl_ctl_area *ours = calloc(TL_CTL_AREAS + FIXED, sizeof(*ours));
-	size_t n = ours ? list_ours(g, ours) : 0, i;
+	size_t n = ours ? list_ours(g, ours) : 0, i, end;
 
-	for (i = 0; i < n; i++) {
-		if (i + 1 < n && ours[i].lo + ours[i].size == ours[i + 1].lo) {
-			ours[i + 1].lo = ours[i].lo;
-			ours[i + 1].size += ours[i].size;
-			continue;
-		}
-		remote_call(g, t, SYS_munmap, ours[i].lo, ours[i].size, 0, 0, 0, 0);
+	for (i = 0; i < n; i = end) {
+		end = areas_run(ours, n, i);
+		remote_call(g, t, SYS_munmap, ours[i].lo,
+			ours[end - 1].lo + ours[end - 1].size - ours[i].lo, 0, 0, 0, 0);
 	}
 	free(ours);
 }

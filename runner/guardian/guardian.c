@@ -15,7 +15,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { TICK_US = 4000, HEAR_EVERY = 256 };
+enum { TICK_US = 4000, HEAR_EVERY = 256, ENDING_MS = 1000 };
 
 int guardian_fail(struct guardian *g, const char *fmt, ...)
 {
@@ -26,6 +26,24 @@ int guardian_fail(struct guardian *g, const char *fmt, ...)
 		vsnprintf(g->error, sizeof(g->error), fmt, ap);
 	va_end(ap);
 	return -1;
+}
+
+/* In a process that ends each step fails by a reason of its own. One thread's end may be that of all. */
+const char *guardian_why(struct guardian *g)
+{
+	double end = now_ms() + ENDING_MS;
+	unsigned living, ending;
+
+	if (!g->met)
+		return g->error;
+	do {
+		pump_for(g, 1);
+		proc_threads(g->pid, &living, &ending);
+	} while (living && (ending || g->exits) && now_ms() < end);
+	if (!living)
+		snprintf(g->error, sizeof(g->error),
+			"process %d ended while probes were placed in it", g->pid);
+	return g->error;
 }
 
 void guardian_phase(struct guardian *g, const char *name, double since)
@@ -235,7 +253,7 @@ static void tell_exec(struct guardian *g)
 static void tell_end(struct guardian *g, int ret)
 {
 	if (ret)
-		tell_all(g, MSG_FAILED, 0, g->error);
+		tell_all(g, MSG_FAILED, 0, guardian_why(g));
 	else if (g->execed)
 		tell_exec(g);
 	if (!ret && target_ended(g))

@@ -41,6 +41,17 @@ struct signal_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
+/* A signal that the thread gets a little later: see signals.c. */
+struct kept {
+	int sig; /* 0: none */
+	unsigned steps;
+	double since_ms;
+	bool pushes; /* the step pushes the flags */
+	bool asked; /* a SIGTRAP, only to have it stop where it can be told of one */
+	siginfo_t info;
+	uint64_t mask; /* its signals blocked, but for us */
+};
+
 struct thread {
 	struct thread *next, *same_hash;
 	pid_t tid, tgid;
@@ -60,8 +71,10 @@ struct thread {
 	bool mask_known;
 	uint64_t mask; /* its signals blocked, as last seen whole */
 	uint64_t mask_below; /* ... and when the present handler will have ended; 0: no matter */
-	bool owes_trap; /* a SIGTRAP of somebody's, sent again: as it was */
+	bool owes; /* a signal of somebody's, sent again: as it was */
 	siginfo_t owed;
+	struct kept kept;
+	double rest_ms; /* until then its signals are not kept */
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
 	uint64_t frame, alternate,
 		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
@@ -145,6 +158,8 @@ struct guardian {
 	uint32_t
 		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
 	pid_t taken; /* another session's guardian has the target */
+	bool met; /* it was there, and lived */
+	bool exits; /* some thread of it has come to its exit */
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
@@ -160,18 +175,19 @@ struct guardian {
 	struct thread *at_exec, *at_map, *at_entry,
 		*at_dlopen; /* stopped there, for the main loop */
 	bool watching; /* the main loop is listening */
-	bool dl_missed; /* the loader had news while it was not */
+	bool dl_missed; /* the loader had news, and nobody could be held */
+	uint64_t loader; /* its structure for debuggers (r_debug); 0: not to be relied on */
 	struct thread *main_held;
 	bool looked, one_look, inside_only; /* see quiet() */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
 	struct signal_action
 		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
-	bool action_learnt, action_watched;
+	bool action_watched, action_heard[FORCED];
 	bool masks_matter; /* there are breakpoints: see masks.c */
 	bool may_fault, faulted; /* handlers that read memory; one read what is not there */
 	bool watch_tried;
-	double action_read_ms[FORCED];
+	double action_read_ms;
 	struct handler_places ask; /* in the agent: see handlers.c */
 	bool nested; /* the target is in a pid namespace below ours */
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
@@ -195,6 +211,8 @@ static inline uint64_t pages(uint64_t size)
 /* guardian.c */
 int guardian_run(struct guardian *g, struct client *first);
 int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* After a failure: what to tell of it. Threads that end meanwhile go on. */
+const char *guardian_why(struct guardian *g);
 void guardian_phase(struct guardian *g, const char *name, double since);
 /* One event, or a rest without any (false). Runners are heard, however many events come. */
 bool guardian_event(struct guardian *g);
@@ -267,6 +285,12 @@ int mask_get(pid_t tid, uint64_t *mask);
 int mask_set(pid_t tid, uint64_t mask);
 
 /* restart.c */
+enum { /* what the kernel leaves in rax until it has decided about a restart */
+	RESTART_SYS = -512,
+	RESTART_NOINTR = -513,
+	RESTART_NOHAND = -514,
+	RESTART_BLOCK = -516,
+};
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
 uint64_t sleep_so_far(struct guardian *g, struct thread *t);
 uint64_t sleep_confirmed(struct thread *t, uint64_t slept);
@@ -334,6 +358,9 @@ bool images_match(struct guardian *g, const struct client *c);
 /* loader.c */
 uint64_t program_entry(struct guardian *g);
 uint64_t loader_state(struct guardian *g);
+/* What is mapped stays so from here on, as far as it depends on the loader: it rests, or is held before its work. */
+void loader_rests(struct guardian *g);
+void loader_go(struct guardian *g); /* whom nobody is going to look at */
 uint32_t loader_tid_offset(void);
 
 /* recover.c */
@@ -359,15 +386,21 @@ int stop_all(struct guardian *g);
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */
+bool sleeps_on(pid_t tid, uint64_t times); /* asleep, and not once more since then */
 /* Where threads' stacks end, in stacks[]: sleepers keep sleeping, others are stopped until it is checked who has woken. */
 void stacks_tell(struct guardian *g);
 void stacks_check(struct guardian *g);
 
+void pcs_add(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where);
+
 /* quiet.c: 0, or -TL_E_BUSY: who? */
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
+int seen(struct guardian *g, uint64_t lo, uint64_t hi); /* into pcs[], as tl_os_seen() */
 void quiet_forget(struct guardian *g); /* the next one looks again */
 bool in_our_memory(struct guardian *g, uint64_t addr);
 void areas_sort(struct tl_ctl_area *a, size_t n); /* by address */
+/* Neighbours from `first` on, to be unmapped by one call: each is two stops. Behind the last of them. */
+size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first);
 /* Is at[0] the program counter of a signal frame, whoever made the frame's way back? What lies beyond `end` may be anything. */
 bool is_saved_pc(const uint64_t *at, const uint64_t *end);
 
@@ -392,6 +425,17 @@ void be_watched(struct guardian *g);
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc);
 bool handler_faults(struct guardian *g, struct thread *t, int sig);
 
+bool in_handler(const struct guardian *g, uint64_t pc); /* or the agent, not in a detour */
+
+/* signals.c */
+bool signal_keep(struct guardian *g, struct thread *t, int sig);
+bool signal_stepped(struct guardian *g, struct thread *t);
+bool signal_steps(struct guardian *g, struct thread *t, int *sig);
+bool signals_kept(const struct guardian *g);
+void popf_over(struct guardian *g, struct thread *t); /* before a step */
+void signal_again(struct thread *t, int sig); /* sent again, it will look as it did */
+void signal_as_it_was(struct thread *t, int sig);
+
 /* faults.c */
 void fault_mend(struct guardian *g, struct thread *t, int sig);
 bool fault_is_followed(const struct guardian *g, const struct thread *t);
@@ -399,6 +443,11 @@ void fault_at_handler(struct guardian *g, struct thread *t);
 void fault_at_call(struct guardian *g, struct thread *t);
 
 /* masks.c */
+static inline uint64_t signal_bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+uint64_t signals_of_insns(void); /* that instructions cause */
 void mask_learn(struct thread *t, uint64_t mask);
 void masks_learn(struct guardian *g);
 bool mask_has_trap(uint64_t mask);
@@ -430,6 +479,7 @@ void child_settled(struct guardian *g, pid_t tid);
 void births_settle(struct guardian *g);
 
 /* journal.c */
+bool journal_gone(struct guardian *g);
 bool journal_holds(struct guardian *g, pid_t pid); /* anything, or nobody knows what */
 int journal_restore(struct guardian *g, pid_t pid, int mem);
 int breakpoints_out(struct guardian *g);
@@ -468,6 +518,8 @@ enum { FOLLOW_MS = 200 };
 bool follow_may_be_due(const struct guardian *g);
 void session_follow(struct guardian *g);
 void session_tune(struct guardian *g); /* where anybody wants it */
+/* Breakpoints for our own sake, with the helper held. c: any */
+int watches_arm(struct guardian *g, struct client *c);
 int session_more(struct guardian *g, struct thread *from, bool final);
 
 #endif

@@ -196,7 +196,7 @@ static bool is_peek(const struct guardian *g, uint64_t pc)
 	return pc - g->ask.peek < g->ask.peek_end - g->ask.peek;
 }
 
-static bool in_handler(const struct guardian *g, uint64_t pc)
+bool in_handler(const struct guardian *g, uint64_t pc)
 {
 	const struct client *c;
 

@@ -122,7 +122,7 @@ static int let_in(struct guardian *g, const struct join_request *r, struct passe
 		tell(&c->tell, MSG_READY, c->narmed, "");
 		return 0;
 	}
-	tell(&c->tell, MSG_FAILED, 0, g->error);
+	tell(&c->tell, MSG_FAILED, 0, guardian_why(g));
 	c->leave = true;
 	return 0;
 }

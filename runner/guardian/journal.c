@@ -32,6 +32,19 @@ static struct tl_journal_entry *journal_read(struct guardian *g, pid_t pid, uint
 	return NULL;
 }
 
+/* By what a dead session left: it was given back, as all memory is, once nothing was patched any more. */
+bool journal_gone(struct guardian *g)
+{
+	const struct tl_ctl_area *a = g->ctl->areas, *end = a + ctl_areas(g);
+	uint64_t at = 0;
+
+	if (target_read(g, g->pid, g->ctl->journal, &at, sizeof(at)) != sizeof(at) || !at)
+		return false;
+	while (a < end && at - a->lo >= a->size)
+		a++;
+	return a == end;
+}
+
 bool journal_holds(struct guardian *g, pid_t pid)
 {
 	uint32_t n, i;

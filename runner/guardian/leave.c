@@ -62,15 +62,8 @@ static void name_blocker(struct guardian *g)
 {
 	char text[256], name[32];
 	struct thread *who = NULL;
-	uint32_t i;
 
-	for (i = 0; i < ctl_areas(g) && !who; i++) {
-		if (g->ctl->areas[i].size)
-			quiet(g, g->ctl->areas[i].lo, g->ctl->areas[i].lo + g->ctl->areas[i].size,
-				&who);
-	}
-	if (!who)
-		quiet(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, &who);
+	quiet(g, 0, ~0ull, &who);
 	if (!g->restored) {
 		snprintf(text, sizeof(text),
 			"the threads of process %d could not be stopped: its probes stay in, "
@@ -193,6 +186,7 @@ static int leave(struct guardian *g)
 		counts_at_exit(g);
 	}
 	lender_release(g); /* where disarming has failed */
+	loader_go(g);
 	counts(g);
 	return kept;
 }
@@ -217,6 +211,7 @@ static int leave_soon(struct guardian *g)
 	while (kept && !target_ended(g) && now_ms() < end) {
 		pump_for(g, PAUSE_MS);
 		kept = leave_once(g);
+		loader_go(g);
 	}
 	return kept;
 }
@@ -257,6 +252,7 @@ static bool stay_behind(struct guardian *g)
 		if (open && let_in(g))
 			return true;
 		kept = leave_once(g);
+		loader_go(g);
 	}
 	door_close(g);
 	return false;
@@ -292,6 +288,7 @@ bool session_leave(struct guardian *g)
 	g->inside_only = true;
 	if (kept && !target_ended(g))
 		kept = leave_once(g);
+	loader_go(g);
 	if (kept && !target_ended(g))
 		name_blocker(g);
 	else if (g->injected && !target_ended(g) && g->restored && !g->crashed)
@@ -304,6 +301,8 @@ bool session_leave(struct guardian *g)
 		return true;
 	if (late)
 		traps_settle(g);
+	while (signals_kept(g) && !target_ended(g))
+		pump_for(g, PAUSE_MS);
 	calls_settle(g);
 	return false;
 }

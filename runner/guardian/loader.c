@@ -3,12 +3,15 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "guardian.h"
 #include "images.h"
+
+enum { PATIENCE_MS = 1000 };
 
 /* Where the libc that this loader brings keeps a thread's id. 0: not known. */
 uint32_t loader_tid_offset(void)
@@ -67,10 +70,11 @@ static uint64_t dynamic_section(struct guardian *g)
 	return 0;
 }
 
-/* The function that the loader calls when it has mapped something, for debuggers (r_brk). 0: none. */
-uint64_t loader_state(struct guardian *g)
+/* The loader's, for debuggers; 0: none. */
+static uint64_t debug_structure(struct guardian *g)
 {
-	uint64_t at = dynamic_section(g), debug[3];
+	uint64_t at = dynamic_section(g);
+	struct r_debug debug;
 	Elf64_Dyn d;
 	int i;
 
@@ -78,10 +82,51 @@ uint64_t loader_state(struct guardian *g)
 		if (target_read(g, g->pid, at, &d, sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
 			return 0;
 		if (d.d_tag == DT_DEBUG)
-			return d.d_un.d_ptr && target_read(g, g->pid, d.d_un.d_ptr, debug,
+			return d.d_un.d_ptr && target_read(g, g->pid, d.d_un.d_ptr, &debug,
 						       sizeof(debug)) == sizeof(debug)
-				       ? debug[2]
+				       ? d.d_un.d_ptr
 				       : 0;
 	}
 	return 0;
+}
+
+/* Where it tells of its list; 0: nowhere. */
+uint64_t loader_state(struct guardian *g)
+{
+	struct r_debug debug;
+
+	g->loader = debug_structure(g);
+	if (g->loader && target_read(g, g->pid, g->loader, &debug, sizeof(debug)) == sizeof(debug))
+		return debug.r_brk;
+	return 0;
+}
+
+/* --- while it works, text comes and goes ------------------------------------------------------ */
+
+static bool is_at_work(const struct guardian *g)
+{
+	struct r_debug debug;
+
+	return g->loader && !g->at_dlopen &&
+	       target_read((struct guardian *)(uintptr_t)g, g->pid, g->loader, &debug,
+		       sizeof(debug)) == sizeof(debug) &&
+	       debug.r_state != RT_CONSISTENT;
+}
+
+void loader_rests(struct guardian *g)
+{
+	pump_while(g, is_at_work, PATIENCE_MS);
+	if (is_at_work(g)) /* it is stopped in there, or does not mean it */
+		g->loader = 0;
+	if (g->at_dlopen || g->dl_missed)
+		g->ctl->images_stale = 1;
+}
+
+void loader_go(struct guardian *g)
+{
+	struct thread *t = g->at_dlopen;
+
+	g->at_dlopen = NULL;
+	if (t)
+		thread_release(g, t);
 }

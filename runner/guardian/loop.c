@@ -63,13 +63,16 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 	bool calls = t->follow || t->again.on || t->calling || fault_is_followed(g, t) ||
 		     mask_is_followed(g, t);
 	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
+	bool to_text = signal_steps(g, t, &sig);
 
-	t->steps = sig && (mask_changes_by(g, t, sig) || t->windowed);
+	t->steps = sig && !to_text && (mask_changes_by(g, t, sig) || t->windowed);
+	if (t->steps && !(signal_bit(sig) & signals_of_insns()))
+		popf_over(g, t);
 	t->stopped = false;
 	t->awaited = 0;
 	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	ptrace(t->steps ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
+	ptrace(t->steps || to_text ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
 }
 
 static void thread_ended(struct guardian *g, struct thread *t)
@@ -113,12 +116,12 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 {
 	struct user_regs_struct regs;
 
-	if (t->calling && sig == SIGSTOP) { /* the only one that cannot be blocked */
+	if (t->calling && !t->helper && sig == SIGSTOP) { /* the only one that cannot be blocked */
 		t->late_stop = sig;
 		thread_resume(g, t, 0);
 		return;
 	}
-	if (sig == SIGTRAP && (mask_at_handler(g, t) || trap_hit(g, t))) {
+	if (sig == SIGTRAP && (signal_stepped(g, t) || mask_at_handler(g, t) || trap_hit(g, t))) {
 		if (g->at_entry != t && g->at_dlopen != t) /* there the main loop takes over */
 			thread_resume(g, t, 0);
 		send_late_stop(t);
@@ -139,10 +142,11 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		thread_resume(g, t, 0);
 		return;
 	}
+	signal_as_it_was(t, sig);
 	if (sig == SIGTRAP)
 		own_trap_begins(g, t);
 	fault_mend(g, t, sig);
-	thread_resume(g, t, sig);
+	thread_resume(g, t, signal_keep(g, t, sig) ? 0 : sig);
 }
 
 static bool is_job_control(int sig)
@@ -158,6 +162,10 @@ static void trap_stop(struct guardian *g, struct thread *t, int sig)
 		t->newborn = false;
 		child_born(g, t);
 		child_settled(g, tid);
+		return;
+	}
+	if (t->helper) { /* what it does is not the program's, which may stop and go on meanwhile */
+		thread_resume(g, t, 0);
 		return;
 	}
 	if (t->calling) { /* a stop that was asked for before: it is again behind the call */
@@ -204,6 +212,7 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	}
 	g->helper = NULL;
 	t->again.on = t->follow = t->held = false;
+	t->kept.sig = 0;
 	t->frame = 0;
 	launch_exec(g, t);
 }
@@ -268,6 +277,7 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		trap_stop(g, t, sig);
 		break;
 	case PTRACE_EVENT_EXIT:
+		g->exits |= t->tgid == g->pid;
 		if (t->tgid == g->pid && is_last_act(g, t))
 			counts_at_exit(g);
 		thread_resume(g, t, 0);
@@ -439,8 +449,10 @@ void threads_tell_still(const struct guardian *g)
 
 void thread_release(struct guardian *g, struct thread *t)
 {
-	t->held = false;
 	note_still(t);
+	if (t == g->at_dlopen) /* the main loop's */
+		return;
+	t->held = false;
 	if (t->dead) {
 		thread_drop(g, t);
 		return;

@@ -20,31 +20,38 @@
 #include "../proc.h"
 #include "guardian.h"
 
-static uint64_t bit(int sig)
+uint64_t signals_of_insns(void)
 {
-	return 1ull << (sig - 1);
+	return signal_bit(SIGTRAP) | signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
+	       signal_bit(SIGFPE) | signal_bit(SIGSYS);
 }
 
 /* They are blocked together, by who blocks everything. */
 static bool neighbours_blocked(uint64_t mask)
 {
-	const uint64_t all =
-		bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGSYS);
+	const uint64_t all = signals_of_insns();
 
 	return (mask & all) == all;
 }
 
+/* Those that we force. */
+static const uint64_t forced = 1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
+
 /* Is `now` what the kernel says of `mask` after signals have been forced? */
 static bool may_be(uint64_t mask, uint64_t now)
 {
-	const uint64_t forced = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS);
-
 	return !(now & ~mask) && !(mask & ~now & ~forced);
+}
+
+/* Does it look as if a forced signal, not mended yet, were missing? */
+static bool is_cut(uint64_t now)
+{
+	return !neighbours_blocked(now) && neighbours_blocked(now | forced);
 }
 
 bool mask_has_trap(uint64_t mask)
 {
-	return mask & bit(SIGTRAP);
+	return mask & signal_bit(SIGTRAP);
 }
 
 static bool blocks_trap_alone(uint64_t mask)
@@ -77,22 +84,24 @@ bool mask_is_followed(const struct guardian *g, const struct thread *t)
 /* `mask` is without sig, which was forced a moment ago. Was it in there? */
 bool mask_had(struct thread *t, uint64_t mask, int sig)
 {
-	if (mask & bit(sig)) /* it cannot have been forced */
+	if (mask & signal_bit(sig)) /* it cannot have been forced */
 		return false;
-	if (!t->mask_known || mask != (t->mask & ~bit(sig)))
-		mask_learn(t, neighbours_blocked(mask | bit(sig)) ? mask | bit(sig) : mask);
-	return t->mask & bit(sig);
+	if (!t->mask_known || mask != (t->mask & ~signal_bit(sig)))
+		mask_learn(t,
+			neighbours_blocked(mask | signal_bit(sig)) ? mask | signal_bit(sig) : mask);
+	return t->mask & signal_bit(sig);
 }
 
-/* At attach, and once more when changes are watched: breakpoints may have forced their signal in between. */
+/* At attach, and once more when changes are watched: ours may have been forced in between, or be about to be mended. */
 void masks_learn(struct guardian *g)
 {
+	bool ours = g->faulted || g->ctl->ntraps;
 	struct thread *t;
 	uint64_t mask;
 
 	for (t = g->threads; t; t = t->next) {
 		if (thread_is_theirs(t) && !proc_status(t->tid, "SigBlk", 16, &mask) &&
-			!(t->mask_known && may_be(t->mask, mask)))
+			!(t->mask_known && may_be(t->mask, mask)) && !(ours && is_cut(mask)))
 			mask_learn(t, mask);
 	}
 }
@@ -111,7 +120,7 @@ void mask_coming(struct guardian *g, struct thread *t, const struct user_regs_st
 		mask &= ~set;
 	else if (regs->rdi == SIG_SETMASK)
 		mask = set;
-	mask_learn(t, mask & ~(bit(SIGKILL) | bit(SIGSTOP)));
+	mask_learn(t, mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP)));
 }
 
 /* A signal is about to be delivered. Is its handler to be stepped into? */
@@ -119,7 +128,8 @@ bool mask_changes_by(struct guardian *g, struct thread *t, int sig)
 {
 	uint64_t caught, mask;
 
-	if (!g->masks_matter || proc_status(t->tid, "SigCgt", 16, &caught) || !(caught & bit(sig)))
+	if (!g->masks_matter || proc_status(t->tid, "SigCgt", 16, &caught) ||
+		!(caught & signal_bit(sig)))
 		return false;
 	if (!t->mask_below && !mask_get(t->tid, &mask) && blocks_trap_alone(mask))
 		t->mask_below = mask;

@@ -59,6 +59,15 @@ void areas_sort(struct tl_ctl_area *a, size_t n)
 	qsort(a, n, sizeof(*a), by_address);
 }
 
+size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < n && a[i - 1].lo + a[i - 1].size == a[i].lo)
+		i++;
+	return i;
+}
+
 /* Our memory as it is when a look begins, by address: stacks are long, and a return probe has an area of its own. */
 static struct tl_ctl_area ours[TL_CTL_AREAS + 1];
 static size_t nours;
@@ -186,7 +195,7 @@ static bool look_asleep(struct looked_at *l)
 	if (l->t->stopped || !sleeps || !proc_sleeps(l->t->tid, &where))
 		return false;
 	look_at_stack(l, where.sp, where.pc);
-	if (proc_sleeps(l->t->tid, &where) && times_asleep(l->t->tid) == sleeps)
+	if (sleeps_on(l->t->tid, sleeps))
 		return true;
 	nsights = before;
 	return false;
@@ -261,20 +270,42 @@ void quiet_forget(struct guardian *g)
 	g->looked = false;
 }
 
+static void look(struct guardian *g)
+{
+	if (!g->looked)
+		look_around(g);
+	g->looked = g->one_look; /* while nothing new goes out of use, one look does for all */
+}
+
 /* 0: nobody stands in [lo, hi) or has an address of it on the stack. */
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
 {
 	size_t i;
 
-	if (!g->looked)
-		look_around(g);
-	g->looked = g->one_look; /* while nothing new goes out of use, one look does for all */
+	look(g);
 	for (i = 0; i < nsights; i++) {
 		if (sights[i].value && sights[i].value - lo >= hi - lo)
 			continue;
 		if (who)
 			*who = thread_find(g, sights[i].tid);
 		return -TL_E_BUSY;
+	}
+	return 0;
+}
+
+int seen(struct guardian *g, uint64_t lo, uint64_t hi)
+{
+	size_t i;
+
+	look(g);
+	g->ctl->npcs = 0;
+	for (i = 0; i < nsights; i++) {
+		if (!sights[i].value)
+			return -TL_E_BUSY;
+		if (g->ctl->npcs == TL_CTL_PCS)
+			return -TL_E_LIMIT;
+		if (sights[i].value - lo < hi - lo)
+			pcs_add(g, sights[i].tid, sights[i].value, 0);
 	}
 	return 0;
 }

@@ -80,10 +80,22 @@ static struct tl_ctl *settled_block(struct guardian *g, uint64_t at)
 	return read_block(g, at);
 }
 
+static double patience_ms(const struct guardian *g)
+{
+	return g->heir ? HEIRS_PATIENCE_MS : PATIENCE_MS;
+}
+
+static void pause_briefly(struct guardian *g)
+{
+	while (pump(g, false))
+		;
+	usleep(5000);
+}
+
 /* Threads that are still on their way through get time to leave. */
 static int give_back(struct guardian *g)
 {
-	double end = now_ms() + (g->heir ? HEIRS_PATIENCE_MS : PATIENCE_MS);
+	double end = now_ms() + patience_ms(g);
 	int kept;
 
 	for (;;) {
@@ -92,10 +104,21 @@ static int give_back(struct guardian *g)
 		kept = eject(g);
 		if (!kept || g->gone || now_ms() > end)
 			return kept;
-		while (pump(g, false))
-			;
-		usleep(5000);
+		pause_briefly(g);
 	}
+}
+
+/* Nobody tells who its helper is, which does what it was told before it ends. */
+static void await_helper(struct guardian *g)
+{
+	double end = now_ms() + patience_ms(g);
+
+	do {
+		quiet_forget(g);
+		if (!quiet(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, NULL))
+			return;
+		pause_briefly(g);
+	} while (!g->gone && now_ms() < end);
 }
 
 /* Descriptors of the memory that it shared, from the moment when it handed it over, and those by which it did. */
@@ -143,7 +166,7 @@ static int clean_up(struct guardian *g)
 	maps_read(g);
 	if (stop_all(g))
 		return -1;
-	kept = journal_restore(g, g->pid, g->mem);
+	kept = journal_gone(g) ? 0 : journal_restore(g, g->pid, g->mem);
 	resume_all(g, false);
 	if (kept || !helper_start(g, NULL))
 		return -1;
@@ -177,6 +200,7 @@ static int clean_agent(struct guardian *g)
 
 	if (!find_agent(g))
 		return 0;
+	await_helper(g);
 	if (helper_start(g, NULL)) {
 		close_shared(g);
 		kept = give_back(g);

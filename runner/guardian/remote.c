@@ -175,8 +175,8 @@ void helper_park(struct guardian *g, struct thread *t)
 	regs_set(t->tid, &regs);
 }
 
-long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
-	uint64_t d, uint64_t e, uint64_t f)
+static long call_once(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b,
+	uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	struct user_regs_struct regs;
 
@@ -204,4 +204,16 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 	if (t->helper && !stands_on_ours(g, t))
 		helper_park(g, t);
 	return (long)regs.rax;
+}
+
+/* Where a signal was in its way, which is always SIGSTOP, clone(2) wants to be made again. */
+long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
+	uint64_t d, uint64_t e, uint64_t f)
+{
+	long ret;
+
+	do
+		ret = call_once(g, t, nr, a, b, c, d, e, f);
+	while (ret == RESTART_NOINTR);
+	return ret;
 }

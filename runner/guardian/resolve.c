@@ -138,15 +138,18 @@ static bool resolve(struct guardian *g, struct client *c, const struct tl_tap_pr
 	const struct mapped *m, *program = NULL;
 	bool other = false;
 
+	p->result = 0;
 	if (from->process != TL_NONE &&
 		!(program = match_image(g, c->mod, from->process, &other))) {
-		p->result = other ? -TL_E_BUILD_ID : 0;
+		if (other)
+			p->result = -TL_E_BUILD_ID;
 		c->pending += !other && !final;
 		return false;
 	}
 	m = from->process == from->image ? program : match_image(g, c->mod, from->image, &other);
 	if (!m && other) {
 		p->result = -TL_E_BUILD_ID;
+		c->closable = true; /* and the right one may come; or it was read as it went */
 		return false;
 	}
 	if (!m || !m->eh_there) {
@@ -167,6 +170,7 @@ int probes_resolve(struct guardian *g, struct client *c, bool final)
 	struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, 0);
 	uint32_t i, news = 0;
 
+	loader_rests(g);
 	if (images_read(g) || describe_images(g, c))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
 	c->pending = 0;
@@ -179,7 +183,8 @@ int probes_resolve(struct guardian *g, struct client *c, bool final)
 			news++;
 		}
 		if ((from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN) && !p->addr &&
-			!p->result && !(from->flags & TL_TAP_PROBE_NEVER))
+			(!p->result || p->result == -TL_E_BUILD_ID) &&
+			!(from->flags & TL_TAP_PROBE_NEVER))
 			news += resolve(g, c, from, p, final);
 	}
 	return (int)news;

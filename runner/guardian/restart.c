@@ -15,12 +15,6 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { /* what the kernel leaves in rax until it has decided about a restart */
-	RESTART_SYS = -512,
-	RESTART_NOINTR = -513,
-	RESTART_NOHAND = -514,
-	RESTART_BLOCK = -516,
-};
 enum { ARG_NONE, ARG_DI, ARG_DX, ARG_R10, ARG_R8 };
 enum { TIME_NONE, TIME_MS, TIME_SPEC };
 

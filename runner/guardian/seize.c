@@ -16,6 +16,16 @@
 #include "../proc.h"
 #include "guardian.h"
 
+enum { SEIZE_TRIES = 3 };
+
+static pid_t tracer_of(pid_t tid)
+{
+	uint64_t tracer = 0;
+
+	proc_status(tid, "TracerPid", 10, &tracer);
+	return (pid_t)tracer;
+}
+
 static int yama_scope(void)
 {
 	char buf[16];
@@ -59,22 +69,21 @@ static int forbidden_by_yama(struct guardian *g, int scope)
 		g->pid, scope, next[scope > 3 ? 3 : scope]);
 }
 
-/* ptrace said no: which rule was it? */
-static int forbidden(struct guardian *g)
+/* ptrace said no: which rule was it? tracer: 0: nobody has it. */
+static int forbidden(struct guardian *g, pid_t tracer)
 {
 	static const char round[] = "start the program with -c instead, or with --preload";
-	uint64_t tracer = 0, uid = 0;
+	uint64_t uid = 0;
 	struct stat st;
 	char path[64], name[64];
 
-	proc_status(g->pid, "TracerPid", 10, &tracer);
 	if (tracer) {
-		proc_name((pid_t)tracer, name, sizeof(name));
+		proc_name(tracer, name, sizeof(name));
 		if (!strcmp(name, "trapless-guard"))
-			return taken(g, (pid_t)tracer);
+			return taken(g, tracer);
 		return guardian_fail(g,
 			"process %d is already traced by %s (pid %d): end that first", g->pid, name,
-			(int)tracer);
+			tracer);
 	}
 	proc_status(g->pid, "Uid", 10, &uid);
 	if (geteuid() && uid != geteuid())
@@ -130,11 +139,8 @@ static int check_machine(struct guardian *g)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES || errno == EPERM
-			       ? forbidden(g)
-			       : guardian_fail(g,
-					 "process %d is a kernel thread: only programs can be "
-					 "traced with -x",
-					 g->pid);
+			       ? forbidden(g, tracer_of(g->pid))
+			       : guardian_fail(g, "process %d has just ended", g->pid);
 	n = read(fd, &h, sizeof(h));
 	close(fd);
 	if (n != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG))
@@ -157,6 +163,10 @@ static int check_state(struct guardian *g)
 	if (!state)
 		return guardian_fail(
 			g, "there is no process %d: ps -e shows those that run", g->pid);
+	if (proc_is_kernel_thread(g->pid))
+		return guardian_fail(g,
+			"process %d is a kernel thread: only programs can be traced with -x",
+			g->pid);
 	if (!proc_status(g->pid, "Tgid", 10, &tgid) && (pid_t)tgid != g->pid)
 		return guardian_fail(g, "%d is a thread of process %d: give -x %d", g->pid,
 			(int)tgid, (int)tgid);
@@ -176,11 +186,12 @@ static int check_state(struct guardian *g)
 				g->pid);
 	}
 	if (state == 'T' || state == 't') {
-		uint64_t tracer = 0;
+		pid_t tracer = tracer_of(g->pid);
 
-		proc_status(g->pid, "TracerPid", 10, &tracer);
 		if (tracer)
-			return forbidden(g);
+			return forbidden(g, tracer);
+		if (state == 't') /* its tracer has let go of it meanwhile */
+			return check_state(g);
 		return guardian_fail(g, "process %d is stopped: let it go on first (kill -CONT %d)",
 			g->pid, g->pid);
 	}
@@ -189,25 +200,33 @@ static int check_state(struct guardian *g)
 
 int target_check(struct guardian *g)
 {
-	uint64_t tracer = 0;
 	int ret = check_state(g);
+	pid_t tracer;
 
+	g->met = !ret;
 	if (!ret && !g->launched)
 		ret = check_machine(g);
 	if (ret)
 		return ret;
 	g->barred = !suspends_filters();
-	proc_status(g->pid, "TracerPid", 10, &tracer);
-	if (tracer && !g->launched)
-		return forbidden(g);
-	return 0;
+	tracer = tracer_of(g->pid);
+	return tracer && !g->launched ? forbidden(g, tracer) : 0;
 }
 
-static bool is_ours(pid_t tid)
+/* Where somebody else has it, says who; one who lets go of it at this very moment is nobody. */
+static bool seize(pid_t tid, pid_t *tracer)
 {
-	uint64_t tracer = 0;
+	int i, err = EPERM;
 
-	return !proc_status(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid();
+	*tracer = 0;
+	for (i = 0; i < SEIZE_TRIES && err == EPERM && !*tracer; i++) {
+		if (ptrace(PTRACE_SEIZE, tid, 0, trace_options()) == 0)
+			return true;
+		err = errno;
+		*tracer = tracer_of(tid);
+	}
+	errno = err;
+	return false;
 }
 
 /* One pass over the threads. Returns how many were taken, or -1. */
@@ -223,12 +242,12 @@ static int seize_pass(struct guardian *g)
 	if (!d)
 		return guardian_fail(g, "process %d has just ended", g->pid);
 	while ((e = readdir(d))) {
-		pid_t tid = atoi(e->d_name);
+		pid_t tid = atoi(e->d_name), tracer;
 		char state;
 
 		if (!tid || thread_find(g, tid))
 			continue;
-		if (ptrace(PTRACE_SEIZE, tid, 0, trace_options()) == 0) {
+		if (seize(tid, &tracer)) {
 			taken++;
 			if (!thread_add(g, tid, g->pid)) {
 				closedir(d);
@@ -237,10 +256,10 @@ static int seize_pass(struct guardian *g)
 			continue;
 		}
 		state = proc_state(tid);
-		if (errno == ESRCH || !state || state == 'Z' || state == 'X' || is_ours(tid))
+		if (errno == ESRCH || !state || state == 'Z' || state == 'X' || tracer == getpid())
 			continue;
 		closedir(d);
-		return forbidden(g);
+		return forbidden(g, tracer);
 	}
 	closedir(d);
 	return taken;
@@ -259,5 +278,5 @@ int target_seize(struct guardian *g)
 		return guardian_fail(g, "process %d has just ended", g->pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", eye_of(g));
 	g->mem = open(path, O_RDWR | O_CLOEXEC);
-	return g->mem < 0 ? forbidden(g) : 0;
+	return g->mem < 0 ? forbidden(g, tracer_of(g->pid)) : 0;
 }

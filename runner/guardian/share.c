@@ -150,9 +150,11 @@ static int map_piece(struct guardian *g, const struct piece *p, int fd)
 
 	if (ret < 0 && ret > -4096)
 		return (int)ret;
+	if (p->of_session && tl_ctl_area_add(g->ctl, (uint64_t)ret, p->size, true)) {
+		remote_call(g, g->helper, SYS_munmap, (uint64_t)ret, p->size, 0, 0, 0, 0);
+		return -ENOMEM;
+	}
 	*p->at = (uint64_t)ret;
-	if (p->of_session)
-		tl_ctl_area_add(g->ctl, *p->at, p->size, true);
 	return 0;
 }
 

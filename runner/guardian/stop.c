@@ -14,7 +14,7 @@ static struct user_regs_struct *found_regs; /* of stopped threads, by order in s
 static pid_t *stopped;
 static size_t nstopped;
 
-static void add_pc(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
+void pcs_add(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 {
 	uint32_t n = ctl_bounded(&g->ctl->npcs, TL_CTL_PCS);
 	struct tl_ctl_pc *p = &g->ctl->pcs[n];
@@ -66,7 +66,7 @@ static void add_frame(struct frames *f, uint64_t frame)
 	if (target_read(f->g, f->t->tgid, frame + FRAME_PC, &pc, 8) != 8 ||
 		target_read(f->g, f->t->tgid, frame + FRAME_SP, &sp, 8) != 8)
 		return;
-	add_pc(f->g, f->t->tid, pc, frame + FRAME_PC);
+	pcs_add(f->g, f->t->tid, pc, frame + FRAME_PC);
 	stacks_add(f->g, &f->stacks, sp);
 }
 
@@ -113,7 +113,7 @@ static bool stop_one(struct guardian *g, struct thread *t)
 		regs_set(t->tid, regs);
 	}
 	stopped[nstopped++] = t->tid;
-	add_pc(g, t->tid, regs->rip, 0);
+	pcs_add(g, t->tid, regs->rip, 0);
 	add_saved(g, t, regs->rsp);
 	return true;
 }
@@ -185,6 +185,14 @@ uint64_t times_asleep(pid_t tid)
 	return proc_status(tid, "voluntary_ctxt_switches", 10, &n) ? 0 : n;
 }
 
+/* Looked at in this order: the other way round it could wake, and sleep again, in between. */
+bool sleeps_on(pid_t tid, uint64_t times)
+{
+	struct proc_sleep where;
+
+	return proc_sleeps(tid, &where) && times_asleep(tid) == times;
+}
+
 static void add_stack(struct guardian *g, const struct thread *t, uint64_t sp, uint64_t sleeps)
 {
 	uint32_t n = ctl_bounded(&g->ctl->nstacks, TL_CTL_STACKS);
@@ -232,14 +240,12 @@ void stacks_tell(struct guardian *g)
 /* Asleep before and after, and not once more between: it has not run. */
 void stacks_check(struct guardian *g)
 {
-	struct proc_sleep where;
 	uint32_t i;
 
 	for (i = 0; i < ctl_bounded(&g->ctl->nstacks, TL_CTL_STACKS); i++) {
 		struct tl_ctl_stack *s = &g->ctl->stacks[i];
 
-		if (s->sleeps && (!proc_sleeps((pid_t)s->tid, &where) ||
-					 times_asleep((pid_t)s->tid) != s->sleeps))
+		if (s->sleeps && !sleeps_on((pid_t)s->tid, s->sleeps))
 			s->sp = 0;
 	}
 	resume_all(g, false);
@@ -263,6 +269,8 @@ static void apply_pcs(struct guardian *g)
 		}
 		for (n = 0; n < nstopped; n++) {
 			if (stopped[n] == (pid_t)p->tid) {
+				if (found_regs[n].rcx == p->pc) /* behind a system call */
+					found_regs[n].rcx = p->to;
 				found_regs[n].rip = p->to;
 				regs_set(stopped[n], &found_regs[n]);
 			}

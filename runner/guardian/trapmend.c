@@ -36,7 +36,7 @@ static const int signals[FORCED] = {
 
 static uint64_t bit(enum forced f)
 {
-	return 1ull << (signals[f] - 1);
+	return signal_bit(signals[f]);
 }
 
 static bool is_default(pid_t tid, enum forced f)
@@ -74,7 +74,8 @@ static bool action_call(struct guardian *g, struct thread *t, uint64_t at, void 
 	if (remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], 0, at, 8, 0, 0) ||
 		target_read(g, t->tgid, at, &now, sizeof(now)) != sizeof(now))
 		return false;
-	if (now.handler) /* else another thread's trap may have come in between */
+	/* Else another thread's trap may have come in between; or what we were told is not done yet. */
+	if (now.handler && !g->action_heard[f])
 		g->actions[f] = now;
 	return now.handler;
 }
@@ -86,16 +87,18 @@ static bool action_by(struct guardian *g, struct thread *t, enum forced f, bool 
 	return calls_aside(g, t, action_call, &w);
 }
 
-/* Nobody tells of changes: look for them, but not at every hit. */
-static void look(struct guardian *g, struct thread *t, enum forced f)
+/* Nobody tells of changes: look for them all, since the next reset may be another's; but not at every hit. */
+static void look(struct guardian *g, struct thread *t)
 {
 	double now = now_ms();
+	int f;
 
-	if (now - g->action_read_ms[f] <= LOOK_EVERY_MS)
+	if (now - g->action_read_ms <= LOOK_EVERY_MS)
 		return;
-	g->action_read_ms[f] = now;
-	if (!is_default(t->tid, f))
-		action_by(g, t, f, false);
+	g->action_read_ms = now;
+	for (f = 0; f < FORCED && !t->dead; f++)
+		if (!is_default(t->tid, f))
+			action_by(g, t, f, false);
 }
 
 /* After a signal that code of ours has caused: all as it was before. */
@@ -109,7 +112,7 @@ void signal_mend(struct guardian *g, struct thread *t, enum forced f)
 	blocked = mask_had(t, mask, signals[f]);
 	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
 		if (!g->action_watched)
-			look(g, t, f);
+			look(g, t);
 		lost = blocked || g->actions[f].handler == (uint64_t)(uintptr_t)SIG_IGN;
 		if (lost && action_known(g, f) && is_default(t->tid, f))
 			action_by(g, t, f, true);
@@ -134,6 +137,7 @@ static bool action_told(struct guardian *g, struct thread *t, struct user_regs_s
 		return false;
 	if (next) {
 		g->actions[FORCED_TRAP] = *next;
+		g->action_heard[FORCED_TRAP] = true;
 		if (!action_by(g, t, FORCED_TRAP, true))
 			return false;
 	}
@@ -158,8 +162,10 @@ static bool action_coming(struct guardian *g, struct thread *t, struct user_regs
 		return false;
 	if (f == FORCED_TRAP && action_told(g, t, regs, regs->rsi ? &next : NULL))
 		return true;
-	if (regs->rsi)
+	if (regs->rsi) {
 		g->actions[f] = next;
+		g->action_heard[f] = true;
+	}
 	return false;
 }
 
@@ -180,9 +186,6 @@ bool call_coming(struct guardian *g, struct thread *t)
 void own_trap_begins(struct guardian *g, struct thread *t)
 {
 	traps_first(g, t); /* one of them may have reset the handler that this one is for */
-	if (t->owes_trap)
-		ptrace(PTRACE_SETSIGINFO, t->tid, 0, &t->owed);
-	t->owes_trap = false;
 	if (g->actions[FORCED_TRAP].flags & SA_RESETHAND) /* the kernel's to obey */
 		g->actions[FORCED_TRAP].handler = 0;
 }
@@ -252,12 +255,11 @@ void action_learn(struct guardian *g)
 {
 	int f;
 
-	for (f = 0; f < FORCED && !g->action_learnt; f++) {
+	for (f = 0; f < FORCED; f++) {
 		if (!is_default(eye_of(g), f))
 			action_call(
 				g, g->helper, g->stack_top - 4096, &(struct action_wish){f, false});
 	}
-	g->action_learnt = true;
 }
 
 /* Breakpoints for the guardian's sake. */
@@ -307,14 +309,11 @@ int action_watch(struct guardian *g, struct client *c)
 	if (!unwatched(g))
 		return 0;
 	g->masks_matter |= by_traps(g);
-	masks_learn(g);
-	if (find_calls(g)) {
-		c->ctl->count = 0; /* nothing else to arm */
-		g->ctl->slot = c->slot;
-		ret = helper_command(g, TL_CMD_ARM);
-		g->action_watched = g->ctl->watched_at[0] != 0;
-		masks_learn(g);
-	}
+	if (find_calls(g))
+		ret = watches_arm(g, c);
+	masks_learn(g); /* they may have changed while nobody told */
+	action_learn(g);
+	g->action_watched = g->ctl->watched_at[0] != 0;
 	return ret < 0 ? ret : 0;
 }
 
@@ -356,8 +355,6 @@ void session_watch(struct guardian *g)
 	if (!is_filtered(eye_of(g)) && helper_start(g, NULL)) {
 		if (!maps_read(g) && !images_read(g)) /* the C library may have come since */
 			action_watch(g, g->clients);
-		g->action_learnt = false; /* most of them were not set yet when we came */
-		action_learn(g);
 		helper_end(g);
 	}
 	g->error[0] = 0; /* it serves without, too */

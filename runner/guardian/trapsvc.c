@@ -70,11 +70,12 @@ bool trap_is_due(struct guardian *g, struct thread *t)
 	       signals_waiting(t) >> (SIGTRAP - 1) & 1;
 }
 
+/* Until the main loop has looked; what we are at now is done with the text as it is. */
 static void hold_for_news(struct guardian *g, struct thread *t)
 {
 	if (!clients_watch_loader(g))
 		return;
-	if (!g->watching || g->at_dlopen) {
+	if (g->at_dlopen || (g->leaving && !g->helper)) {
 		g->dl_missed = true;
 		return;
 	}
@@ -123,14 +124,6 @@ static bool stands_for_both(struct guardian *g, struct thread *t)
 	       !mask_get(t->tid, &mask) && !mask_has_trap(mask);
 }
 
-/* It is sent again, and will look as it did. */
-static void send_again(struct thread *t)
-{
-	if (!t->owes_trap)
-		t->owes_trap = !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->owed);
-	syscall(SYS_tgkill, t->tgid, t->tid, SIGTRAP);
-}
-
 /* true: it was one of ours, and the thread stands where it is to go on. */
 bool trap_hit(struct guardian *g, struct thread *t)
 {
@@ -159,7 +152,7 @@ bool trap_hit(struct guardian *g, struct thread *t)
 	if (t->dead)
 		return true;
 	if (both)
-		send_again(t);
+		signal_again(t, SIGTRAP);
 	g->traps += !is_watched(g, t, pc - 1, &detour);
 	g->stops++;
 	pc_set(t, detour);
@@ -173,8 +166,9 @@ static bool trap_waits(struct guardian *g)
 
 	for (t = g->threads; t; t = t->next) {
 		pending = 0;
-		if (!t->dead && (t->steps || (!proc_status(t->tid, "SigPnd", 16, &pending) &&
-						     pending >> (SIGTRAP - 1) & 1)))
+		if (!t->dead && (t->steps || t->kept.sig ||
+					(!proc_status(t->tid, "SigPnd", 16, &pending) &&
+						pending >> (SIGTRAP - 1) & 1)))
 			return true;
 	}
 	return false;

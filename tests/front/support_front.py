@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command line share."""
+import os
 import re
 import signal
 import subprocess
@@ -20,35 +21,61 @@ def shop(ctx, **kw):
     return ctx.target('../examples/shop', **kw)
 
 
-class Selling:
-    """A running target, and what must be so after something was refused."""
+def joined(lines):
+    """Mappings as [lo, hi, permissions, name]. Text that was written may stay in several: pieces of one count as one."""
+    out = []
+    for line in lines:
+        words = line.split(None, 5)
+        (lo, hi), name = (int(x, 16) for x in words[0].split('-')), words[5].strip() if len(words) > 5 else ''
+        if out and out[-1][1:] == [lo, words[1], name]:
+            lo = out.pop()[0]
+        out.append([lo, hi, words[1], name])
+    return out
+
+
+class Untouched:
+    """A process, and what must be so after something was refused: its text, what is mapped executable or ours, threads,
+    descriptors, and who traces it."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.before = self.state()
+
+    def state(self):
+        folder = '/proc/%d/' % self.pid
+        with open(folder + 'maps') as f:
+            maps = joined(line for line in f if re.search(r'^\S+ ..x|memfd:trapless', line))
+        text = []
+        with open(folder + 'mem', 'rb', 0) as mem:
+            for lo, hi, mode, name in maps:
+                if mode == 'r-xp' and name[-1:] != ']':
+                    mem.seek(lo)
+                    text.append(mem.read(hi - lo))
+        with open(folder + 'status') as f:
+            tracer = re.search(r'^TracerPid:.*$', f.read(), re.M).group()
+        fds = {fd: os.readlink(folder + 'fd/' + fd) for fd in os.listdir(folder + 'fd')}
+        return dict(text=text, maps=maps, threads=sorted(os.listdir(folder + 'task')), fds=fds, tracer=tracer)
+
+    def unchanged(self):
+        now = self.state()
+        changed = {k: (v, now[k]) for k, v in self.before.items() if now[k] != v and k != 'text'}
+        assert not changed, 'changed: %s' % changed
+        assert now['text'] == self.before['text'], 'the text has changed'
+
+
+class Selling(Untouched):
+    """A running target."""
 
     def __init__(self, ctx, path=None, **kw):
         self.path = path or shop(ctx)
         self.process = ctx.start([self.path, '1', '0'], **kw)
         assert self.process.stdout.readline() == 'ready\n'
-        self.pid = self.process.pid
-        self.before = self.state()
-
-    def state(self):
-        with open('/proc/%d/maps' % self.pid) as f:
-            maps = [line for line in f if ' r-xp ' in line]
-        text = []
-        with open('/proc/%d/mem' % self.pid, 'rb', 0) as mem:
-            for line in maps:
-                if line.rstrip().endswith(']'):
-                    continue
-                lo, hi = (int(x, 16) for x in line.split()[0].split('-'))
-                mem.seek(lo)
-                text.append((line, mem.read(hi - lo)))
-        return text
+        wait_for(lambda: len(os.listdir('/proc/%d/task' % self.process.pid)) == 2)
+        super().__init__(self.process.pid)
 
     def unchanged(self):
         assert self.process.poll() is None, 'the target has ended'
-        assert self.state() == self.before, 'the text or its mappings have changed'
-        with open('/proc/%d/status' % self.pid) as f:
-            status = f.read()
-        assert re.search(r'^TracerPid:\s*0$', status, re.M), 'still traced'
+        super().unchanged()
 
     def end(self):
         """Its own count of sales."""

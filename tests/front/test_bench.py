@@ -3,10 +3,17 @@
 import os
 import re
 
+once = 'there are rows for jumps and for traps'
+
 
 def test_rows(ctx):
     p = ctx.run([os.path.join(ctx.root, 'bench', 'run'), '--quick'], timeout=100)
     assert p.returncode == 0, p.stdout + p.stderr
+    own = dict(re.findall(r'^own +(\S.*?)  +[\d.-]+ +[\d.]+ *(\S*)$', p.stdout, re.M))
+    assert {'bare call', 'empty', 'counting', 'return pair, counting', 'trap path, counting',
+            'bare int3 and SIGTRAP'} <= set(own), p.stdout
+    for name, rung in own.items():
+        assert (rung == 'trap') == name.startswith('trap'), (name, rung)
     rows = re.findall(r'^injected +(\S.*?)  +(-?[\d.]+) +([\d.]+) +(\S+) *(.*)$', p.stdout, re.M)
     names = [r[0] for r in rows]
     assert {'empty', 'counting', 'return pair', 'trap path, counting'} <= set(names), p.stdout

@@ -3,6 +3,8 @@
 import os
 import shutil
 
+once = 'nothing is probed'
+
 
 def fakes(ctx, **programs):
     """A PATH on which these programs do as their scripts say."""

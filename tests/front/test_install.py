@@ -7,6 +7,8 @@ import subprocess
 
 from support_front import shop
 
+once = 'what is installed is what the other tests run'
+
 COUNT = 'global n  probe process.function("sell") { n++ }  probe end { printf("n=%d\\n", n) }'
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""reaper.py SECONDS COMMAND...: kills COMMAND after that time, and tells how it and all that it leaves behind end.
+"""reaper.py SECONDS COMMAND...: kills COMMAND after that time (`-`: never), and tells how it and all that it leaves
+behind end.
 
 Prints one object: what they wrote, and their wait statuses in the order of their ends.
 """
@@ -17,18 +18,18 @@ PR_SET_CHILD_SUBREAPER = 36
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.alarm(60)
-    p = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    time.sleep(float(sys.argv[1]))
-    p.send_signal(signal.SIGKILL)
-    p.wait()
-    out = p.stdout.read()  # to the end of the last one that writes there
+    p = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if sys.argv[1] != '-':
+        time.sleep(float(sys.argv[1]))
+        p.send_signal(signal.SIGKILL)
+    out, err = p.communicate()  # to the end of the last one that writes there
     ends = []
     while True:
         try:
             ends.append(os.waitstatus_to_exitcode(os.wait()[1]))
         except ChildProcessError:
             break
-    print(json.dumps(dict(out=out, ends=ends)))
+    print(json.dumps(dict(out=out, err=err, ends=ends)))
 
 
 main()

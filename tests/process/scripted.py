@@ -35,12 +35,14 @@ def attach(ctx, script, *args, pid=None, **kw):
     """Attach to PID and wait until armed."""
     argv = words(ctx, *(('-x', pid) if pid else ()), *args) + [script_file(ctx, script)]
     p = ctx.start(argv, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(ctx), **kw)
-    p.seen = ''
+    seen = []  # may be thousands of lines
     for line in p.stderr:
-        p.seen += line
+        seen.append(line)
         if 'probes armed' in line:
+            p.seen = ''.join(seen)
             return p
     p.wait()
+    p.seen = ''.join(seen)
     raise AssertionError('did not attach (%d): %s' % (p.returncode, p.seen))
 
 

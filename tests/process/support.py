@@ -12,6 +12,10 @@ import tap  # noqa: E402
 
 ALL = ('opt', 'traps', 'nobody', 'nobody-traps')
 PAIR = ('opt', 'traps')
+REAPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'reaper.py')
+NO_GUARDIAN = 'without a guardian a program dies at its next breakpoint'
+NO_BREAKPOINTS = '--preload cannot serve breakpoints, and sets none'
+FILTERED = 'a seccomp filter that is in force could kill for the calls of anybody but root'
 LIBC = os.path.realpath('/lib/x86_64-linux-gnu/libc.so.6')
 
 
@@ -25,6 +29,14 @@ def start(ctx, path, *args, **kw):
     line = p.stdout.readline()
     assert line.startswith('ready'), 'target said %r' % line
     return p
+
+
+def has_threads(pid, n):
+    """Wait until it has begun that many."""
+    end = time.time() + 10
+    while len(os.listdir('/proc/%d/task' % pid)) < n:
+        assert time.time() < end
+        time.sleep(0.01)
 
 
 def start_count(ctx, threads):
@@ -59,6 +71,23 @@ def attach(ctx, module, *pids, seconds=0.0, args=(), until='probes armed'):
     p.seen = seen
     time.sleep(seconds)
     return p
+
+
+def wake(p, n):
+    """Of tests/targets/asleep.c: for the n-th time."""
+    p.stdin.write('\n')
+    p.stdin.flush()
+    assert p.stdout.readline() == 'woken %d\n' % n
+
+
+def runtime_folder(ctx):
+    """Of the test's own user, and with what the first session would leave in it."""
+    run = ctx.env['XDG_RUNTIME_DIR'] = os.path.join(ctx.tmp, 'run')
+    for folder in run, os.path.join(run, 'trapless'):
+        os.mkdir(folder, 0o700)
+        if ctx.user is not None:
+            os.chown(folder, ctx.user, ctx.user)
+    return run
 
 
 def tracer_of(pid):

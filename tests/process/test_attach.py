@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import scripted
-from support import ALL, LIBC, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap, tracer_of
+from support import ALL, LIBC, NO_GUARDIAN, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap, tracer_of
 
 
 def count_exactly(ctx, threads, target='count', **how):
@@ -119,6 +119,9 @@ def test_guardian_killed(ctx):
     end_count(p)
 
 
+test_guardian_killed.jumps_only = NO_GUARDIAN
+
+
 def test_guardian_killed_by_traps(ctx):
     """Breakpoints that nobody serves are gone before the next hit, half a second later."""
     path = ctx.target('late')
@@ -151,6 +154,26 @@ def test_both_killed(ctx):
     assert 'cleaned up after' in err and hits(out) > 0, (out, err)
     before.check(10.0)
     end_count(p)
+
+
+def test_both_killed_with_plenty(ctx):
+    """Thousands of pieces of memory for detours: all are given back."""
+    program, lib = os.path.realpath('/usr/bin/python3'), 'libcrypto.so.3'
+    p = ctx.start([program, '-c', 'import sys, ssl; print("ready", flush=True); sys.stdin.read()'])
+    assert p.stdout.readline() == 'ready\n'
+    before = Before(p.pid, lib)
+    script = 'probe process("%s").library("%s").function("%s").return { }'
+    s = scripted.attach(ctx, script % (program, lib, '*'), pid=p.pid)
+    os.kill(tracer_of(p.pid), signal.SIGKILL)
+    s.kill()
+    s.wait()
+    scripted.finish(scripted.attach(ctx, script % (program, lib, 'EVP_MD_get_size'), pid=p.pid))
+    before.check(10.0)
+    p.communicate('', timeout=20)
+    assert p.returncode == 0
+
+
+test_both_killed.jumps_only = test_both_killed_with_plenty.jumps_only = NO_GUARDIAN
 
 
 def test_two_processes(ctx):

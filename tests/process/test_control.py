@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from scripted import attach, environment, finish, script_file, words
-from support import ALL, PAIR, Before, runner, start, text_of
+from support import ALL, NO_BREAKPOINTS, PAIR, Before, runner, runtime_folder, start, text_of
 
 SCRIPT = 'global n, m probe process.function("work") { n++ } probe process.function("idle").return { m++ } ' \
          'probe timer.s(100) { } probe end { printf("work %d idle %d\\n", n, m) }'
@@ -102,6 +102,9 @@ def test_knob(ctx):
     assert rung != 'trap' and s.end()[0] == 'work %d idle 50\n' % hits
 
 
+test_knob.jumps_only = 'a session on breakpoints only stays on them'
+
+
 def ask_all(ctx, *args):
     """Others than this test's may run, and be busy."""
     r = ctx.run([runner(ctx)] + list(args), timeout=60)
@@ -172,7 +175,7 @@ def test_traps_only_stays(ctx):
     s.end()
 
 
-test_traps_only_stays.variants = ('traps',)
+test_traps_only_stays.traps_only = 'of others the optimization is switched'
 
 
 def test_never_fired(ctx):
@@ -209,8 +212,7 @@ def test_killed_session_is_forgotten(ctx):
 
 def test_stopped_session(ctx):
     """One that cannot answer is told so; the others are listed."""
-    run = ctx.env['XDG_RUNTIME_DIR'] = os.path.join(ctx.tmp, 'run')
-    os.mkdir(run, 0o700)
+    runtime_folder(ctx)
     stopped, other = Session(ctx), Session(ctx)
     stopped.p.send_signal(signal.SIGSTOP)
     os.waitpid(stopped.p.pid, os.WUNTRACED)
@@ -227,7 +229,8 @@ def test_of_others(ctx):
     if os.getuid():
         ctx.skip('needs root to be somebody else')
     s = Session(ctx)
-    r = subprocess.run([runner(ctx), '--sessions', '--session', str(s.p.pid)], user=65534, group=65534,
+    other = 65533 if ctx.user else 65534
+    r = subprocess.run([runner(ctx), '--sessions', '--session', str(s.p.pid)], user=other, group=other,
                        extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, text=True)
     assert r.returncode == 1 and not r.stdout, r
     s.end()
@@ -252,3 +255,6 @@ def test_preloaded(ctx):
     p.stdin = None
     p.communicate(timeout=30)
     assert p.returncode == 7 and open(out).read() == 'work 8 idle 4\n'
+
+
+test_preloaded.jumps_only = NO_BREAKPOINTS

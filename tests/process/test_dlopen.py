@@ -4,7 +4,7 @@ unloaded: their probes are gone, and come back with them."""
 import os
 
 import scripted
-from support import ALL, PAIR, attach, hits, runner, start, tap
+from support import ALL, PAIR, attach, finish, hits, runner, start, tap
 
 
 def plugin(ctx):
@@ -82,6 +82,22 @@ def test_reopened_attached(ctx):
     reopened(ctx, lib, out, err, ROUNDS * (CALLS + 1) - 1)
 
 
+def test_reopened_meanwhile(ctx):
+    """It goes and comes all the time: the loader rests, or waits for us, wherever text is read or written."""
+    lib = plugin(ctx)
+    p = start(ctx, ctx.target('reopen'), lib, 1 << 30, CALLS, stdin=-1)
+    module = tap.counter(ctx.tmp, lib, ['plugin'], library=lib)
+    p.stdin.write('go\n')
+    p.stdin.flush()
+    for _ in range(60 if ctx.long else 10):
+        s = attach(ctx, module, p.pid)
+        out, err = finish(s)
+        assert 'NOT_TEXT' not in err, err
+    assert p.poll() is None
+    p.kill()
+
+
+test_reopened_meanwhile.variants = PAIR
 test_reopened.variants = test_reopened_attached.variants = PAIR
 test_attached.variants = ALL
 test_launched.variants = PAIR

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Signals that meet the program in code of ours: its handlers find it where it would be without us."""
+import re
+
 from scripted import launch
-from support import PAIR, tap
+from support import ALL, PAIR, tap
 
 FAULTING = ('at_first', 'inside', 'long_one', 'through', 'through_first', 'divides')
 ROUNDS = 20
@@ -42,5 +44,35 @@ def test_thrown_from(ctx):
     assert (r.returncode, r.stdout, r.script) == (4, 'seen 100\n', '100\n'), (r.stdout, r.script, r.stderr)
 
 
+def profiled(ctx, script, rounds, *args):
+    path = ctx.target('profiled')
+    names = ('work', 'flags_now', 'backwards')
+    r = launch(ctx, script(names), ' '.join((path, str(rounds)) + args))
+    assert r.returncode == 7, (r.returncode, r.stdout, r.stderr)
+    assert re.search(r'queued (\d+) in order \1 wrong 0 stepped 0$', r.stdout, re.M), (r.stdout, r.stderr)
+    calls = int(re.search(r'^calls (\d+)$', r.stderr, re.M).group(1))
+    assert r.script.split()[0] == str(calls * len(names)), (r.script, calls, r.stderr)
+    return r.stdout.split(' queued')[0]
+
+
+def test_profiled(ctx):
+    """By a signal that is sent thread to thread; its handler's backtrace leads to main(). Queued ones come in order."""
+    assert profiled(ctx, counting, 50) == 'samples 50 to main 50'
+
+
+def test_profiled_own_stack(ctx):
+    """With a stack of its own for the handlers."""
+    assert profiled(ctx, counting, 50, 'own') == 'samples 50 to main 50'
+
+
+def test_profiled_long(ctx):
+    """In a probe that is not out soon they get them where they are: all of them, as they were sent."""
+    def long(names):
+        return 'global m\n' + counting(names).replace('n++', 'n++; for (i = 0; i < 5000; i++) m <<< i')
+    assert profiled(ctx, long, 20).startswith('samples 20 ')
+
+
+for _f in (test_profiled, test_profiled_own_stack):
+    _f.variants = ALL
 for _f in (test_at_their_address, test_probed_themselves, test_thrown_from):
     _f.variants = PAIR

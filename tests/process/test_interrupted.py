@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: MIT
 """A signal handler of the program has interrupted a probe's handler and waits in it: nobody waits for that."""
 import os
-import re
 import subprocess
 
 import scripted
-from support import ALL, PAIR, Before, start
+from support import ALL, PAIR, Before, has_threads, start
 
 # Nearly all of the worker's time goes by in here.
 SCRIPT = '''global n
 probe process("%s").function("work") { for (i = 0; i < 20000; i++) n += i }
 probe end { println("end") }
 '''
-STANDS = r'thread \d+ \(worker\) of process %d still stands in probe memory'
+STANDS = 'thread %d (worker) of process %d still stands in probe memory: that memory is given back when it has left\n'
 
 
 class Worker:
     def __init__(self, ctx, *args):
         self.ctx, self.path = ctx, ctx.target('interrupted')
         self.target = start(ctx, self.path, *args, stdin=subprocess.PIPE)
+        has_threads(self.target.pid, 2)
+        self.tid, = (t for t in map(int, os.listdir('/proc/%d/task' % self.target.pid)) if t != self.target.pid)
         self.before = Before(self.target.pid, os.path.basename(self.path))
 
     def tell(self, c):
@@ -31,7 +32,7 @@ class Worker:
 
     def finish(self, s):
         out, err = scripted.finish(s)
-        assert out.startswith('end\n') and re.search(STANDS % self.target.pid, err), (out, err)
+        assert out.startswith('end\n') and STANDS % (self.tid, self.target.pid) in err, (out, err)
         self.before.check_text()
 
     def end(self):

@@ -3,7 +3,7 @@
 import signal
 
 from scripted import attach, check_rung, environment, finish, launch, script_file, words
-from support import ALL, start
+from support import ALL, FILTERED, PAIR, start
 
 SCRIPT = '''
 global hits, right, wild
@@ -143,6 +143,8 @@ def test_faults_stay_ours_launched(ctx):
 
 
 test_launched.variants = test_session_ends_first.variants = ALL
-test_attached_as_root.variants = ('opt', 'traps')
+test_attached_as_root.variants = PAIR
 test_attach_is_refused.variants = ('nobody', 'nobody-traps')
+test_attached_as_root.root_only = test_left_as_root.root_only = FILTERED
+test_attach_is_refused.user_only = 'root may attach'
 test_faults_stay_ours.variants = test_handlers_set_later_stay.variants = ALL

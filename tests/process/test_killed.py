@@ -8,9 +8,7 @@ import signal
 import subprocess
 import time
 
-from support import Before, PAIR, attach, end_count, finish, hits, runner, start, start_count, tap
-
-REAPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'reaper.py')
+from support import Before, PAIR, REAPER, attach, end_count, finish, hits, runner, runtime_folder, start, start_count, tap
 
 
 def kill_after(p, seconds):
@@ -84,8 +82,7 @@ def files_of_sessions(run):
 def test_cycles(ctx):
     """Attached to and left over and over: mappings, descriptors, threads and memory of the target do not grow, no file
     stays."""
-    run = ctx.env['XDG_RUNTIME_DIR'] = os.path.join(ctx.tmp, 'run')
-    os.makedirs(os.path.join(run, 'trapless'), 0o700)
+    run = runtime_folder(ctx)
     files = files_of_sessions(run)
     p, module, before = start_count(ctx, 2)
 

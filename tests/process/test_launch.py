@@ -19,6 +19,27 @@ def test_exact_and_status(ctx):
     assert 'calls 2000' in r.stdout and hits(r.stdout) == 2001, r
 
 
+def sanitized(ctx, cc, *kinds):
+    for kind in kinds:
+        path = ctx.target('count', cc=cc, cflags=('-O1', '-g', '-fsanitize=' + kind))
+        bare = ctx.run([path, '4', '500'])
+        r = launch(ctx, tap.counter(ctx.tmp, path, ['work', 'main']), path + ' 4 500')
+        assert (r.returncode, r.stderr) == (bare.returncode, bare.stderr) == (7, ''), (kind, bare, r)
+        assert 'calls 2000' in r.stdout and hits(r.stdout) == 2001, (kind, r)
+
+
+def test_thread_sanitizer(ctx):
+    """It refuses a program with memory where its own is to be; ours is there before."""
+    sanitized(ctx, 'gcc', 'thread')
+
+
+def test_clang_sanitizers(ctx):
+    sanitized(ctx, 'clang', 'thread', 'memory')
+
+
+test_thread_sanitizer.variants = test_clang_sanitizers.variants = PAIR
+
+
 def test_other_rights(ctx):
     """A setuid program has them where root traces it; an ordinary user is told that it has not."""
     if os.getuid():

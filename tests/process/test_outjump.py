@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """siglongjmp out of a signal that interrupted a handler: the next hits of that thread are seen."""
-from support import ALL, PAIR, attach, hits, start, tap
+from support import ALL, FILTERED, PAIR, attach, hits, start, tap
 
 ROUNDS, CALLS = 20, 100
 SOURCE = tap.COUNT + '''
@@ -60,4 +60,5 @@ def test_alternate_jailed_later(ctx):
 
 
 test_free.variants = test_jailed.variants = test_alternate.variants = PAIR
+test_jailed.root_only = FILTERED
 test_jailed_later.variants = test_alternate_jailed_later.variants = ALL

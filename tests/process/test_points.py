@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Runner, guardian or both are killed before each step of a session's coming and going (tests/targets/killer.c tells what a
-step is). The program lives on unharmed; the next session counts exactly and leaves it as it was."""
+step is): one that attaches, one that starts its program, and one that joins others. The program lives on unharmed; the
+next session counts exactly and leaves it as it was."""
+import contextlib
+import json
 import os
 import re
 import signal
 import time
 
-from support import PAIR, Before, attach, finish, hits, runner, start, tap
+from support import NO_GUARDIAN, PAIR, REAPER, Before, attach, finish, hits, runner, start, tap, tracer_of
 
 CALLS = 1000
 # Comes, and goes at once.
@@ -28,12 +31,17 @@ UNKNOWN = re.compile('not registered|unmapping')
 MAY_STAY = dict(mappings=1, fds=0)
 
 
+def has_ended(pid):
+    try:
+        with open('/proc/%d/stat' % pid) as f:
+            return f.read().rsplit(')', 1)[1].split()[0] == 'Z'
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def wait_end(pid, within=10.0):
     end = time.time() + within
-    while os.path.exists('/proc/%d' % pid):
-        with open('/proc/%d/stat' % pid) as f:
-            if f.read().rsplit(')', 1)[1].split()[0] == 'Z':
-                return
+    while not has_ended(pid):
         assert time.time() < end, 'process %d does not end' % pid
         time.sleep(0.005)
 
@@ -41,14 +49,14 @@ def wait_end(pid, within=10.0):
 class Program:
     """One that notices what is done to it, and the sessions that come to it."""
 
-    def __init__(self, ctx):
-        self.ctx, self.path = ctx, ctx.target('steady')
+    def __init__(self, ctx, **kw):
+        self.ctx, self.path, self.kw = ctx, ctx.target('steady'), kw
         self.brief = tap.counter(ctx.tmp, self.path, ['turn', 'work'], name='brief', source=BRIEF, begin='leave')
         self.count = tap.counter(ctx.tmp, self.path, ['work'])
         self.begin()
 
     def begin(self):
-        self.p = start(self.ctx, self.path)
+        self.p = start(self.ctx, self.path, **self.kw)
         self.before = Before(self.p.pid, os.path.basename(self.path))
 
     def end(self):
@@ -61,10 +69,14 @@ class Program:
         said = self.p.stdout.readline()
         assert said == 'did %d\n' % CALLS, (said, self.p.wait(timeout=10))
 
+    def brief_session(self, who, step, *joined):
+        """One that is killed before that step: its guardian and where that was, or that there are no more."""
+        r = self.ctx.run([self.ctx.target('killer'), str(who), str(step), *joined, runner(self.ctx), self.brief, '-x',
+                          str(self.p.pid)])
+        return re.search(r'killer: (?:guardian (\d+) )?(.*)', r.stderr).groups()
+
     def session_killed(self, who, step):
-        """Where that was; None: the session has ended before."""
-        r = self.ctx.run([self.ctx.target('killer'), who, str(step), runner(self.ctx), self.brief, '-x', str(self.p.pid)])
-        guardian, at = re.search(r'killer: (?:guardian (\d+) )?(.*)', r.stderr).groups()
+        guardian, at = self.brief_session(who, step)
         if guardian:
             wait_end(int(guardian))
         return at
@@ -101,13 +113,31 @@ class Program:
         self.before = Before(self.p.pid, os.path.basename(self.path))
 
 
-def killed_everywhere(ctx, who, first):
-    program = Program(ctx)
-    stride = 29 if not ctx.long else 1 if ctx.variant == 'opt' else 7
+@contextlib.contextmanager
+def told_where(who, at):
+    """Whatever fails in there says where who was killed."""
+    try:
+        yield
+    except Exception as e:
+        raise AssertionError('%s killed %s' % (who, at)) from e
+
+
+def at_each_step(ctx, first, kill, every=1):
+    """kill(step) says where that was. every: fewer of them, in the long form too."""
+    stride = 29 if not ctx.long else every if ctx.variant == 'opt' else 7 * every
     step, at = first, ''
     while not at.endswith('steps'):
+        at = kill(step)
+        step += stride
+    assert step > 100, 'only %s' % at
+
+
+def killed_everywhere(ctx, who, first):
+    program = Program(ctx)
+
+    def kill(step):
         at = program.session_killed(who, step)
-        try:
+        with told_where(who, at):
             if who != 'runner' and HELPLESS.search(at):
                 program.was_helpless()
             else:
@@ -115,10 +145,8 @@ def killed_everywhere(ctx, who, first):
                 if who != 'runner' and UNKNOWN.search(at):
                     program.something_stays()
                 program.before.check(10.0)
-        except Exception as e:
-            raise AssertionError('%s killed %s' % (who, at)) from e
-        step += stride
-    assert step > 100, 'only %s' % at
+        return at
+    at_each_step(ctx, first, kill)
     program.end()
 
 
@@ -136,5 +164,89 @@ def test_both(ctx):
     killed_everywhere(ctx, 'both', 1 if ctx.long else 27)
 
 
-test_runner.timeout = test_guardian.timeout = test_both.timeout = 900
-test_runner.variants = PAIR  # without a guardian a program dies at its next breakpoint
+def launched_everywhere(ctx, who, first):
+    """A program that has begun runs to its end; one that has not does not begin."""
+    path = ctx.target('count')
+    module, out = tap.counter(ctx.tmp, path, ['work']), os.path.join(ctx.tmp, 'out')
+
+    def kill(step):
+        r = ctx.run(['/usr/bin/python3', REAPER, '-', ctx.target('killer'), who, str(step), runner(ctx), module, '-o', out,
+                     '-c', path + ' 2 20'])
+        told = json.loads(r.stdout)
+        at = re.search(r'killer: (?:guardian \d+ )?(.*)', told['err']).group(1)
+        if who == 'runner' or not HELPLESS.search(at):
+            assert re.fullmatch(r'(ready .*\ncalls 40\n)?', told['out']), (who, at, told)
+            assert set(told['ends']) <= {0, 7, 127, -signal.SIGKILL}, (who, at, told)
+        return at
+    at_each_step(ctx, first, kill)
+
+
+def test_launched_runner(ctx):
+    launched_everywhere(ctx, 'runner', 1 if ctx.long else 9)
+
+
+def test_launched_guardian(ctx):
+    launched_everywhere(ctx, 'guardian', 1 if ctx.long else 18)
+
+
+def test_launched_both(ctx):
+    launched_everywhere(ctx, 'both', 1 if ctx.long else 27)
+
+
+def joined_everywhere(ctx, who, first):
+    """Two sessions are there, and a third one comes and goes. Who is left counts on exactly: all but the guardian serve
+    only themselves."""
+    program = Program(ctx)
+
+    def kill(step):
+        sessions = [program.attached(), program.attached()]
+        program.work()
+        at = program.brief_session(sessions[0].pid if who == 'first' else who, step, str(tracer_of(program.p.pid)))[1]
+        over = at.endswith('steps')
+        with told_where(who, at):
+            if who == 'guardian' and not over:
+                end_without_guardian(program, sessions, HELPLESS.search(at))
+            else:
+                program.work()
+                if who == 'first' and not over:
+                    sessions.pop(0).wait(timeout=20)
+                for s in sessions:
+                    out, err = finish(s)
+                    assert hits(out) == 2 * CALLS, (out, err)
+                program.before.check(10.0)
+        return at
+    at_each_step(ctx, first, kill, every=3)
+    program.end()
+
+
+def end_without_guardian(program, sessions, helpless):
+    """All of them end, and one of the runners cleans up."""
+    for s in sessions:
+        out, err = s.communicate(timeout=60)
+        assert s.returncode == 1 and hits(out) == CALLS and 'was killed' in err, (s.returncode, out, err)
+    if helpless:
+        program.was_helpless()
+    else:
+        program.next_session()
+        program.before.check(10.0)
+
+
+def test_joined_runner(ctx):
+    joined_everywhere(ctx, 'runner', 1 if ctx.long else 9)
+
+
+def test_joined_first(ctx):
+    """The one that the guardian came with."""
+    joined_everywhere(ctx, 'first', 1 if ctx.long else 18)
+
+
+def test_joined_guardian(ctx):
+    joined_everywhere(ctx, 'guardian', 1 if ctx.long else 27)
+
+
+for fn in (test_runner, test_guardian, test_both, test_launched_runner, test_launched_guardian, test_launched_both,
+           test_joined_runner, test_joined_first, test_joined_guardian):
+    fn.timeout = 900
+test_runner.variants = test_launched_runner.variants = test_joined_runner.variants = test_joined_first.variants = PAIR
+for fn in (test_guardian, test_both, test_launched_guardian, test_launched_both, test_joined_guardian):
+    fn.jumps_only = NO_GUARDIAN

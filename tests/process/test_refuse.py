@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: MIT
 """Bad input: one clear message, status 1, nothing changed."""
 import os
+import re
 import signal
 import struct
 import subprocess
 import time
 import zlib
 
-from support import attach, finish, runner, start, tap
+from support import Before, end_count, has_threads, runner, start, tap
 
 
-def refused(ctx, argv, *words, status=1):
+def refused(ctx, argv, *words, status=1, untouched=None):
     r = ctx.run([runner(ctx)] + argv, timeout=30)
     assert r.returncode == status, r
     for w in words:
         assert w in r.stderr, (w, r.stderr)
+    if untouched:
+        untouched.check()
     return r
+
+
+def of_count(p):
+    """Its threads are there."""
+    has_threads(p.pid, 2)
+    return Before(p.pid, os.path.basename(os.readlink('/proc/%d/exe' % p.pid)), 'libc.so.6')
 
 
 def module_for(ctx):
@@ -34,26 +43,26 @@ def test_zombie(ctx):
 
 def test_stopped(ctx):
     p = start(ctx, ctx.target('count'), 1)
+    before = of_count(p)
     p.send_signal(signal.SIGSTOP)
     time.sleep(0.1)
-    refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'is stopped', 'kill -CONT')
+    refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'is stopped', 'kill -CONT', untouched=before)
     p.send_signal(signal.SIGCONT)
+    end_count(p)
 
 
 def test_kernel_thread(ctx):
-    if os.getuid() or not os.path.exists('/proc/2/comm') or open('/proc/2/comm').read() != 'kthreadd\n':
+    if not os.path.exists('/proc/2/comm') or open('/proc/2/comm').read() != 'kthreadd\n':
         ctx.skip('no kernel thread to be seen')
     refused(ctx, [module_for(ctx), '-x', '2'], 'kernel thread')
 
 
 def test_other_user(ctx):
-    p = ctx.start(['sleep', '30'], user=0 if os.getuid() == 0 else None)
-    if os.getuid():
-        ctx.skip('needs root to start a process of another user')
-    refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'belongs to user')
+    p = ctx.start(['sleep', '30'], user=0)
+    refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'belongs to user', untouched=Before(p.pid, 'sleep', 'libc.so.6'))
 
 
-test_other_user.variants = ('nobody',)
+test_other_user.user_only = 'root may trace the processes of all'
 
 
 def test_32_bit(ctx):
@@ -66,7 +75,27 @@ def test_32_bit(ctx):
         ctx.skip('this gcc does not build 32-bit programs')
     p = ctx.start([exe])
     time.sleep(0.1)
-    refused(ctx, [module_for(ctx), '-x', str(p.pid)], '32-bit')
+    refused(ctx, [module_for(ctx), '-x', str(p.pid)], '32-bit', untouched=Before(p.pid, exe))
+
+
+ENDED = re.compile('there is no process|has already ended|ended while probes were placed in it')
+
+
+def test_ends_meanwhile(ctx):
+    """Wherever its end meets us, that is what we say of it."""
+    module = module_for(ctx)
+    for i in range(40):
+        p = start(ctx, ctx.target('count'), 4)
+        sessions = [ctx.start([runner(ctx), module, '-x', str(p.pid)], stderr=subprocess.PIPE) for _ in range(1 + i % 2)]
+        time.sleep(0.0015 * i)
+        p.send_signal(signal.SIGTERM if i % 4 > 1 else signal.SIGKILL)
+        p.wait()
+        for s in sessions:
+            out, err = s.communicate(timeout=30)
+            if s.returncode:
+                assert s.returncode == 1 and len(err.splitlines()) == 1 and ENDED.search(err), (i, out, err)
+            else:
+                assert out.startswith('hits '), (i, out, err)
 
 
 def test_damaged_module(ctx):
@@ -92,12 +121,14 @@ def test_other_build(ctx):
     other = os.path.join(folder, os.path.basename(path))
     subprocess.run(['gcc', '-O1', '-pthread', '-o', other, os.path.join(ctx.root, 'tests/targets/count.c')], check=True)
     p = start(ctx, other, 1)
+    before = of_count(p)
     r = ctx.start([runner(ctx), module_for(ctx), '-x', str(p.pid)], stderr=subprocess.PIPE)
     time.sleep(1.5)
     r.send_signal(signal.SIGINT)
     _, err = r.communicate(timeout=20)
     assert r.returncode == 1 and 'BUILD_ID' in err, (r.returncode, err)
-    assert p.poll() is None
+    before.check()
+    end_count(p)
 
 
 def test_other_runtime(ctx):
@@ -124,8 +155,9 @@ def under_yama(ctx, scope, *argv):
     """As on a kernel whose Yama says SCOPE, and which keeps to it."""
     folder = '/proc/sys/kernel'
     script = 'mount -t tmpfs none %s && mkdir %s/yama && echo %d >%s/yama/ptrace_scope && exec "$@"'
-    words = ['unshare', '-m', 'sh', '-c', script % (folder, folder, scope, folder), 'sh', ctx.target('forbid')]
-    return ctx.run(words + [runner(ctx)] + list(argv), timeout=30)
+    words = ['unshare', '-m', 'sh', '-c', script % (folder, folder, scope, folder), 'sh']
+    words += ['setpriv', '--reuid=%d' % (ctx.user or 0), '--', ctx.target('forbid'), runner(ctx)]
+    return ctx.run(words + list(argv), user=None, timeout=30)
 
 
 def test_yama(ctx):
@@ -133,6 +165,7 @@ def test_yama(ctx):
     if os.getuid() or subprocess.run(['unshare', '-m', 'true'], capture_output=True).returncode:
         ctx.skip('needs root, and a mount namespace of its own')
     p = start(ctx, ctx.target('count'), 1)
+    before = of_count(p)
     for scope, yes, no in ((1, '-c', 'lowered'), (2, 'as root', '-c'), (3, 'boot', '-c')):
         r = under_yama(ctx, scope, module_for(ctx), '-x', str(p.pid))
         if r.returncode == 77:
@@ -140,3 +173,4 @@ def test_yama(ctx):
         said = r.stderr.split('ptrace_scope is %d): ' % scope)
         assert r.returncode == 1 and len(said) == 2 and yes in said[1] and no not in said[1], r
         assert '--preload' in said[1], r
+        before.check()

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from scripted import environment, launch, number, script_file, words
-from support import LIBC, Before, start, tap
+from support import LIBC, NO_BREAKPOINTS, Before, runner, start, tap, tracer_of, wake
 
 
 def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
@@ -52,7 +52,13 @@ def test_in_data(ctx):
 
 def test_functions_without_return_probes(ctx):
     without_return_probes(ctx, LIBC, '/bin/true')
+
+
+def test_functions_without_return_probes_preloaded(ctx):
     without_return_probes(ctx, LIBC, '/bin/true', '--preload')
+
+
+test_functions_without_return_probes_preloaded.jumps_only = NO_BREAKPOINTS
 
 
 def test_functions_without_return_probes_static(ctx):
@@ -120,32 +126,53 @@ def test_stopped_and_zombie(ctx):
     refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'zombie', pid=z.pid)
 
 
+def goes_on(pid):
+    """Are all its threads traced, and none of them stopped?"""
+    tids = [int(t) for t in os.listdir('/proc/%d/task' % pid)]
+    return all(map(tracer_of, tids)) and not any(
+        re.search(r'^State:\s*[tT]', open('/proc/%d/status' % t).read(), re.M) for t in tids)
+
+
+def traced_by_other(ctx, begun, *argv):
+    """Refused by both tools; the process is as it was, and so is whoever traces it: it is to see the next step()."""
+    if shutil.which(argv[0]) is None:
+        ctx.skip('no ' + argv[0])
+    path = ctx.target('asleep')
+    p = start(ctx, path)
+    other = ctx.start([a.replace('PID', str(p.pid)) for a in argv], stderr=subprocess.STDOUT)
+    assert any(begun in line for line in other.stdout)
+    while not goes_on(p.pid):
+        time.sleep(0.01)
+    before = Before(p.pid, os.path.basename(path), 'libc.so.6')
+    refused(ctx, 'probe process("%s").function("step") { exit() }' % path, 'already traced by ' + argv[0], pid=p.pid)
+    r = ctx.run([runner(ctx), tap.counter(ctx.tmp, path, ['step']), '-x', str(p.pid)])
+    assert r.returncode == 1 and len(r.stderr.splitlines()) == 1 and 'already traced by ' + argv[0] in r.stderr, r
+    before.check()
+    wake(p, 1)
+    return p, other
+
+
+def end_asleep(p):
+    p.stdin.close()
+    assert p.wait(timeout=10) == 7
+
+
 def test_under_strace(ctx):
-    if shutil.which('strace') is None:
-        ctx.skip('no strace')
-    path, p, _ = running(ctx)
-    s = ctx.start(['strace', '-f', '-o', '/dev/null', '-p', str(p.pid)], stderr=subprocess.PIPE)
-    time.sleep(0.5)
-    refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'already traced by', 'strace', pid=p.pid)
+    log = os.path.join(ctx.tmp, 'log')
+    p, s = traced_by_other(ctx, 'attached', 'strace', '-f', '-o', log, '-p', 'PID')
     s.send_signal(signal.SIGINT)
     s.wait(timeout=10)
-    ended_well(p)
+    with open(log) as f:
+        assert 'write(1, "woken 1' in f.read()
+    end_asleep(p)
 
 
 def test_under_gdb(ctx):
-    if shutil.which('gdb') is None:
-        ctx.skip('no gdb')
-    path, p, _ = running(ctx)
-    g = ctx.start(['gdb', '-q', '-nx', '-p', str(p.pid), '-ex', 'continue'], stderr=subprocess.STDOUT)
-    for line in g.stdout:
-        if 'Continuing' in line:
-            break
-    time.sleep(0.3)
-    refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'already traced by', 'gdb', pid=p.pid)
-    g.kill()
-    g.wait()
-    assert p.poll() is None
-    ended_well(p)
+    p, g = traced_by_other(ctx, 'Continuing', 'gdb', '-q', '-nx', '-p', 'PID', '-ex', 'break step', '-ex', 'continue', '-ex',
+                           'detach', '-ex', 'quit')
+    out, _ = g.communicate(timeout=30)
+    assert g.returncode == 0 and re.search(r'hit Breakpoint 1\S*, step', out) and 'detached' in out, (g.returncode, out)
+    end_asleep(p)
 
 
 def elf32():
@@ -229,4 +256,4 @@ def test_kill_filter(ctx):
 
 
 test_kill_filter.variants = ('opt', 'nobody')
-test_under_strace.variants = test_inside_an_instruction.variants = ('opt', 'nobody')
+test_under_strace.variants = test_under_gdb.variants = test_inside_an_instruction.variants = ('opt', 'nobody')

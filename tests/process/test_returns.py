@@ -191,7 +191,8 @@ def test_last_calls_of_living_threads(ctx):
     assert number(err, LEFT) == threads // 4 * 4, err
 
 
-test_throw_and_longjmp.variants = test_threads.variants = ALL
+test_throw_and_longjmp.variants = ALL + ('clang',)
+test_threads.variants = ALL
 test_static.variants = test_clang.variants = test_unoptimized.variants = PAIR
 test_tail_calls.variants = ALL
 test_tail_calls_into_libraries.variants = test_tail_calls_of_a_running_program.variants = PAIR

@@ -5,12 +5,13 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import time
 
 from scripted import attach, environment, finish, launch, script_file, words
-from support import Before, PAIR, end_count, runner, start, tap, text_of, tracer_of
+from support import Before, PAIR, end_count, has_threads, runner, start, tap, text_of, tracer_of
 
 SCRIPT = 'global n probe process("%s").function("work")? { n++ } probe begin { println("begin") } ' \
          'probe end { println("end ", n > 0) }'
@@ -41,14 +42,64 @@ def test_output_full(ctx):
         assert p.returncode == 1 and 'cannot write %s: No space left' % name in err, (p.returncode, err)
 
 
-def test_output_closed(ctx):
-    """Nothing else takes the place of a closed standard output."""
+def both_tools(ctx, path):
+    """The words of a session of either that counts work() and ends by itself."""
+    script = script_file(ctx, 'global n probe process("%s").function("work") { n++ } probe end { println("end ", n > 0) }'
+                         'probe timer.ms(20) { if (n) exit() }' % path)
+    made = ctx.run([ctx.bin('trapless'), '-p4', '-m', 'made', script], env=environment(ctx))
+    assert made.returncode == 0, made
+    return [runner(ctx), os.path.join(ctx.tmp, 'made.tap')], [ctx.bin('trapless'), script]
+
+
+def without(*fds, **kw):
+    """How a program is started that finds these closed. What no pipe takes is nobody's."""
+    kw = dict(dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), **kw)
+    return dict(kw, preexec_fn=lambda: [os.close(fd) for fd in fds])
+
+
+def test_standard_files(ctx):
+    """Closed, full, or with nobody behind it: the program goes on, nothing takes the place of what is closed, and only
+    output that is lost is an error."""
     path = ctx.target('count')
-    module = tap.counter(ctx.tmp, path, ['work'])
-    p = ctx.start([runner(ctx), module, '-c', path + ' 1 3'], stdout=None, stderr=subprocess.PIPE,
-                  preexec_fn=lambda: os.close(1))
-    err = p.communicate(timeout=10)[1]
-    assert p.returncode == 1 and 'cannot write the output: Bad file descriptor' in err, (p.returncode, err)
+    p = start(ctx, path, 2)
+    has_threads(p.pid, 3)
+    before = Before(p.pid, os.path.basename(path))
+    full, pipe = open('/dev/full', 'w'), subprocess.PIPE
+    reader, unread = os.pipe()
+    os.close(reader)
+    for words in both_tools(ctx, path):
+        for how, want, said in ((without(0, stdout=pipe), 0, 'end 1\n'), (without(2, stdout=pipe), 0, 'end 1\n'),
+                                (without(stdout=pipe, stderr=full), 0, 'end 1\n'), (without(stdout=unread), 0, None),
+                                (without(1, stderr=pipe), 1, 'cannot write the output: Bad file descriptor'),
+                                (without(stdout=full, stderr=pipe), 1, 'cannot write the output: No space left'),
+                                (without(0, 1, 2), 1, None)):
+            s = ctx.start(words + ['-x', str(p.pid)], env=environment(ctx), **how)
+            out, err = s.communicate(timeout=60)
+            assert s.returncode == want and (not said or said in (out or err)), (words, how, s.returncode, out, err)
+            before.check()
+        for closed, want in ((0,), 7), ((2,), 7), ((1,), 1):
+            s = ctx.start(words + ['-c', path + ' 1 3'], env=environment(ctx), **without(*closed))
+            assert s.wait(timeout=60) == want, (words, closed, s.returncode)
+    os.close(unread)
+    p.terminate()
+    assert p.wait(timeout=20) == 7
+
+
+def test_inherited(ctx):
+    """The program finds what it would without us."""
+    command = "sh -c 'grep ^Sig[BIC] /proc/self/status; for n in 0 1 2; do [ -e /proc/self/fd/$n ] || echo closed $n; done'"
+
+    def as_started():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGUSR1, signal.SIGCHLD})
+        os.close(0)
+
+    for how in (as_started, None):
+        bare = ctx.run(shlex.split(command), preexec_fn=how)
+        for words in both_tools(ctx, ctx.target('count')):
+            r = ctx.run(words + ['-o', '/dev/null', '-c', command], env=environment(ctx), preexec_fn=how)
+            assert (r.returncode, r.stdout) == (0, bare.stdout), (words, bare.stdout, r)
+        assert ('closed 0' in bare.stdout) == bool(how), bare
 
 
 def test_guardian_that_does_not_answer(ctx):

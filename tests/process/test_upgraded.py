@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 
-from scripted import attach, finish
+from scripted import attach, environment, finish, script_file, words
 from support import start
 
 COUNT = 'global n; probe %s.function("%s") { n++ } probe end { printf("%%d\\n", n) }'
@@ -38,11 +38,19 @@ def test_program(ctx):
 
 
 def test_library(ctx):
+    """Only root may read what is mapped."""
     lib = own_copy(ctx, ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC')))
     p = start(ctx, '/usr/bin/python3', '-c', 'import ctypes, time\nlib = ctypes.CDLL(%r)\nprint("ready", flush=True)\n'
               'while True:\n    lib.plugin(1)\n    time.sleep(0.001)' % lib)
+    script = COUNT % ('process.library("%s")' % lib, 'plugin')
     os.unlink(lib)
-    counts(ctx, COUNT % ('process.library("%s")' % lib, 'plugin'), p.pid)
+    for _ in range(2):
+        if ctx.user is None:
+            counts(ctx, script, p.pid)
+        else:
+            r = ctx.run(words(ctx, '-x', p.pid) + [script_file(ctx, script)], env=environment(ctx))
+            assert r.returncode == 1 and 'error[FILE_REMOVED]' in r.stderr and 'run as root' in r.stderr, r
+        shutil.copy(ctx.target('late'), lib)  # another one stands in its place
 
 
-test_program.variants = ('opt', 'nobody')
+test_program.variants = test_library.variants = ('opt', 'nobody')

@@ -46,10 +46,6 @@ def test_python(ctx):
     check(ctx, python(ctx), 5000)
 
 
-def test_python_by_traps(ctx):
-    check(ctx, python(ctx), 5000)
-
-
 def test_libc_returns(ctx):
     """Every function of libc with its return, under a program that creates threads and children."""
     path = ctx.target('children')
@@ -73,6 +69,5 @@ def test_children(ctx):
 
 
 test_git_log.variants = test_git_gc.variants = test_sqlite.variants = PAIR
-test_python_by_traps.variants, test_python_by_traps.long = ('traps',), True
 test_libc_returns.variants = PAIR
 test_children.variants = ALL

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread named `sleeper` reads from a pipe, by a system call instruction that
- * can be probed (`inside`). Each line of standard input wakes it once; the
+ * can be probed (`inside`), in a function that is called by another one
+ * (`calling`). Each line of standard input wakes it once; the
  * answer is how often it has woken. What `step` has left on the stack lies
  * above the sleeper's.
  */
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-long nap(long fd, void *buf, long n);
+long nap(long fd, void *buf, long n), lie_down(long fd, void *buf, long n);
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl nap\n"
@@ -23,6 +24,20 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size nap, . - nap\n"
+	".p2align 4\n"
+	".globl lie_down\n"
+	".type lie_down, @function\n"
+	"lie_down: .cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	lea nap(%rip), %rax\n"
+	".globl calling\n"
+	"calling: call *%rax\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size lie_down, . - lie_down\n"
 	".p2align 4\n");
 
 static int wake[2];
@@ -39,7 +54,7 @@ static __attribute__((noinline)) long rest(char *c)
 	long n;
 
 	__asm__ volatile("" : : "r"(unused) : "memory");
-	n = nap(wake[0], c, 1);
+	n = lie_down(wake[0], c, 1);
 	__asm__ volatile("" : : "r"(unused) : "memory");
 	return n;
 }

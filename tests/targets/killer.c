@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killer VICTIM POINT COMMAND...: runs trapless-run -x, counts what its
- * guardian does, and kills VICTIM (runner, guardian or both) just before the
- * POINT-th step; 0: nobody. A step is a system call by which the guardian
- * changes something, or lets somebody run: between two of them the target
- * sees no difference. Says on standard error at what step that was, or how
- * many there are.
+ * killer VICTIM POINT [GUARDIAN] COMMAND...: runs trapless-run -x or -c,
+ * counts what its guardian does, and kills VICTIM (runner, guardian, both, or
+ * another process by its number) just before the POINT-th step; 0: nobody. A
+ * step is a system call by which the guardian changes something, or lets
+ * somebody run: between two of them the target sees no difference. GUARDIAN:
+ * the one that the session joins; its steps count, as long as the session
+ * lives. Says on standard error at what step that was, or how many there are.
  *
  * Nothing of it is in the program under test: both processes are traced, and
  * their system calls do not know.
@@ -48,10 +49,11 @@ static const struct {
 	{SYS_exit_group, "exit"},
 };
 
-static pid_t runner, guardian;
-static const char *target;
+static pid_t runner, guardian, target;
+static pid_t other; /* to be killed */
 static unsigned long step, fatal;
 static bool kill_runner, kill_guardian;
+static bool joins, launches;
 static pid_t
 	lent; /* a thread of the program that makes a call for the guardian: all signals are blocked there */
 static bool on_foot; /* the helper makes one outside of the agent */
@@ -109,7 +111,7 @@ static FILE *maps(void)
 	char path[64];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%s/maps", target);
+	snprintf(path, sizeof(path), "/proc/%d/maps", target);
 	f = fopen(path, "re");
 	return f ? f : fopen("/dev/null", "re"); /* it has ended */
 }
@@ -172,14 +174,58 @@ static void end(pid_t pid)
 		ptrace(PTRACE_CONT, pid, 0, 0);
 }
 
+/* The program that it starts, which its guardian wants to trace; then its guardian, unless it is another's that counts. */
+static void born(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, __WALL) != child || !WIFSTOPPED(status))
+		return;
+	if (launches && !target)
+		target = child;
+	else if (!guardian)
+		guardian = child;
+	if (child == guardian)
+		ptrace(PTRACE_SYSCALL, child, 0, 0);
+	else
+		ptrace(PTRACE_DETACH, child, 0, 0);
+}
+
+/* pid stops; has it forked? */
+static void forked(pid_t pid, int status)
+{
+	unsigned long child;
+
+	if (status >> 16 == PTRACE_EVENT_FORK && !ptrace(PTRACE_GETEVENTMSG, pid, 0, &child))
+		born((pid_t)child);
+}
+
 static void let_go(pid_t pid)
 {
 	int status;
 
-	if (ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0)
-		while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
-			ptrace(PTRACE_DETACH, pid, 0, 0))
-			;
+	if (ptrace(PTRACE_INTERRUPT, pid, 0, 0))
+		return;
+	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
+		forked(pid, status); /* its child is ours, too, and stands still */
+		if (!ptrace(PTRACE_DETACH, pid, 0, 0))
+			return;
+	}
+}
+
+/* Somebody else's child: it waits for its parent when this returns. */
+static void end_other(void)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	kill(other, SIGKILL);
+	snprintf(path, sizeof(path), "/proc/%d/stat", other);
+	while (state != 'Z' && (f = fopen(path, "re"))) {
+		if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(f);
+	}
 }
 
 /* Who is left goes on by itself. */
@@ -190,6 +236,8 @@ static void strike(const char *name)
 	fprintf(stderr, "killer: guardian %d before step %lu: %s%s%s%s%s\n", guardian, step, name,
 		lent ? ", a thread is lent" : "", on_foot ? ", the helper is on foot" : "",
 		unmapping ? ", unmapping" : "", is_registered() ? "" : ", not registered");
+	if (other)
+		end_other();
 	if (kill_runner)
 		end(runner);
 	else
@@ -218,17 +266,25 @@ static void guardian_calls(void)
 
 static void stopped(pid_t pid, int status)
 {
-	int sig = WSTOPSIG(status), event = status >> 16;
+	int sig = WSTOPSIG(status);
 
 	if (sig == SYSCALL_STOP) {
 		guardian_calls();
 		sig = 0;
-	} else if (event) {
+	} else if (status >> 16) {
 		sig = 0;
 	}
-	if (pid != runner && !guardian)
-		guardian = pid;
+	forked(pid, status);
 	ptrace(pid == guardian ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, (long)sig);
+}
+
+static void join(const char *pid)
+{
+	guardian = (pid_t)atol(pid);
+	joins = guardian > 0;
+	if (joins && (ptrace(PTRACE_SEIZE, guardian, 0, (long)PTRACE_O_TRACESYSGOOD) ||
+			     ptrace(PTRACE_INTERRUPT, guardian, 0, 0)))
+		die("seize the guardian");
 }
 
 int main(int argc, char **argv)
@@ -238,19 +294,24 @@ int main(int argc, char **argv)
 	pid_t pid;
 	char c;
 
-	if (argc < 4 || pipe(go))
+	if (argc < 5 || pipe(go))
 		return 99;
-	kill_runner = strcmp(argv[1], "guardian");
-	kill_guardian = strcmp(argv[1], "runner");
-	target = argv[argc - 1];
+	other = (pid_t)atol(argv[1]);
+	kill_runner = !strcmp(argv[1], "runner") || !strcmp(argv[1], "both");
+	kill_guardian = !strcmp(argv[1], "guardian") || !strcmp(argv[1], "both");
 	fatal = strtoul(argv[2], NULL, 10);
+	join(argv[3]);
+	argv += joins ? 4 : 3;
+	for (argc = 0; argv[argc]; argc++)
+		launches |= !strcmp(argv[argc], "-c");
+	target = launches ? 0 : (pid_t)atol(argv[argc - 1]);
 	runner = fork();
 	if (!runner) {
 		close(go[1]);
 		if (read(go[0], &c, 1) != 1)
 			_exit(99);
 		close(go[0]);
-		execv(argv[3], argv + 3);
+		execv(argv[0], argv);
 		_exit(99);
 	}
 	close(go[0]);
@@ -260,7 +321,11 @@ int main(int argc, char **argv)
 	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
 		if (WIFSTOPPED(status))
 			stopped(pid, status);
+		else if (pid == runner && joins)
+			break;
 	}
 	fprintf(stderr, "killer: %lu steps\n", step);
+	if (joins)
+		let_go(guardian);
 	return 0;
 }

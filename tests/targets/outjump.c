@@ -54,6 +54,7 @@ static void on_alarm(int sig)
 	if (alternate)
 		sum += nested(1);
 	flag = 1;
+	inside = 0; /* the next one may be waiting already */
 	siglongjmp(out, 1);
 }
 

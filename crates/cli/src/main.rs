@@ -5,6 +5,7 @@ mod build;
 mod cache;
 mod command;
 mod coverage;
+mod inherited;
 mod input;
 mod list;
 mod options;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Pass 5: hands the module to `trapless-run`.
 
+use crate::inherited;
 use crate::options::Options;
 use crate::EXIT_FAILURE;
 use std::fs::File;
@@ -52,7 +53,7 @@ impl Run {
         if let Some(words) = &self.command {
             command.arg("--").args(words);
         }
-        let e = command.exec();
+        let e = inherited::hand_on(&mut command).exec();
         eprintln!("error: {}: {e}", self.runner.display());
         eprintln!("next step: build or install trapless-run beside trapless (make)");
         EXIT_FAILURE

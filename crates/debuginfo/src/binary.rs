@@ -68,10 +68,14 @@ impl DebugInfo {
     }
 
     /// The libraries that match `pattern` (`libc.so.6`, `libfoo.so*`, `/path/lib.so`) among those
-    /// that `program` needs, directly or not.
+    /// that `program` needs, directly or not. Of several those that can still be read.
     pub fn open_libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<Arc<Binary>>> {
         let paths = self.search.libraries(program, pattern)?;
-        paths.iter().map(|p| self.open(p)).collect()
+        let all = paths.iter().map(|p| self.open(p));
+        let (removed, rest): (Vec<_>, Vec<_>) =
+            all.partition(|b| matches!(b, Err(Error::Removed { .. })));
+        let which = if rest.is_empty() { removed } else { rest };
+        which.into_iter().collect()
     }
 }
 

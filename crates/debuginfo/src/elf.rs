@@ -97,9 +97,12 @@ impl Elf {
         Elf::open_as(path, path)
     }
 
-    /// `path` is its name, `file` where it is read.
+    /// `path` is its name, `file` where it is read: elsewhere only what a process keeps mapped.
     pub fn open_as(path: &Path, file: &Path) -> Result<Elf> {
-        let storage = Storage::open(file)?;
+        let storage = Storage::open(file).map_err(|e| match path == file {
+            true => e,
+            false => Error::Removed { path: path.into() },
+        })?;
         let data = storage.bytes();
         Elf::parse(path, Arc::new(storage), data)
     }

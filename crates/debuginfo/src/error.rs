@@ -13,6 +13,8 @@ use crate::debugfile::package_of;
 pub enum Error {
     /// A file could not be opened or read.
     Io { path: PathBuf, why: String },
+    /// A process has mapped it, its name leads to it no more, and the kernel shows it to root only.
+    Removed { path: PathBuf },
     /// The file is no ELF file (a script, say).
     NotElf { path: PathBuf },
     /// A 32-bit program (ia32, or x32 on a 64-bit kernel).
@@ -135,6 +137,7 @@ impl Error {
     pub fn tag(&self) -> &'static str {
         match self {
             Error::Io { .. } => "FILE_UNREADABLE",
+            Error::Removed { .. } => "FILE_REMOVED",
             Error::NotElf { .. } => "FILE_NOT_ELF",
             Error::Is32Bit { .. } => "FILE_32BIT",
             Error::WrongArch { .. } => "FILE_WRONG_ARCH",
@@ -174,10 +177,15 @@ impl Error {
             Error::NotElf { .. } => {
                 "name the program itself: for a script, its interpreter (python3, bash ...)".into()
             }
+            Error::Removed { .. } => "run as root, or start the process again".into(),
             Error::Is32Bit { .. } => {
                 "32-bit processes are not supported yet; use a 64-bit build of the program".into()
             }
-            Error::WrongArch { .. } => "use a host tool built for that machine".into(),
+            Error::WrongArch { .. } => {
+                "only x86-64 is supported yet: use such a build of the program; where qemu-user runs \
+                 it, only qemu itself can be probed"
+                    .into()
+            }
             Error::NotLoadable { .. } => "name an executable or a shared library".into(),
             Error::Corrupt { .. } => "install the file again; it may be half-written".into(),
             Error::NoProgram { name, nearest, .. }
@@ -313,6 +321,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { path, why } => write!(f, "cannot read {}: {why}", path.display()),
+            Error::Removed { path } => {
+                write!(f, "{}, as the process runs it, is gone", path.display())
+            }
             Error::NotElf { path } => write!(f, "{} is not an ELF file", path.display()),
             Error::Is32Bit { path, machine } => {
                 write!(f, "{} is a 32-bit program ({machine})", path.display())

@@ -203,7 +203,7 @@ pub fn processes_running(program: &Path) -> Vec<u32> {
     pids
 }
 
-/// The ELF files that a process has mapped and whose names lead to them no more, and where they can
+/// The files that a process has mapped and whose names lead to them no more, and where they can
 /// still be read: the program itself by its user, libraries by root.
 pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {
     let dir = proc_folder(pid);
@@ -222,9 +222,7 @@ pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {
             true => dir.join("exe"),
             false => dir.join(format!("map_files/{:x}-{:x}", m.start, m.end)),
         };
-        if Elf::open(&file).is_ok() {
-            found.push((path, file));
-        }
+        found.push((path, file));
     }
     found
 }

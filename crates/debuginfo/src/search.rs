@@ -24,7 +24,7 @@ pub struct SearchPath {
     /// A debuginfod server is configured (only named in messages so far).
     pub debuginfod: bool,
     /// Files that the target runs and that have been removed or replaced since: their names, and
-    /// where they can still be read.
+    /// where those who may can still read them.
     pub removed: Vec<(PathBuf, PathBuf)>,
     /// The process whose files these are.
     pub process: Option<u32>,
@@ -99,9 +99,9 @@ impl SearchPath {
         self.removed.iter().find(of).map_or(path, |r| &r.1)
     }
 
-    /// Is there a file that `host_path` names?
+    /// Is there a file that `host_path` names? One that is mapped is, whoever may read it.
     pub fn exists(&self, path: &Path) -> bool {
-        self.readable(path).exists()
+        self.readable(path) != path || path.exists()
     }
 
     /// A file by its name in the target, or by ours for one that the target has mapped.
@@ -294,10 +294,9 @@ impl SearchPath {
         if name.contains('/') {
             return Some(self.host_path(Path::new(name))).filter(|p| self.exists(p));
         }
-        let right = |p: PathBuf| {
-            self.elf(&p)
-                .is_ok_and(|e| e.check_loadable().is_ok())
-                .then_some(p)
+        let right = |p: PathBuf| match self.elf(&p).and_then(|e| e.check_loadable().map(drop)) {
+            Ok(()) | Err(Error::Removed { .. }) => Some(p),
+            Err(_) => None,
         };
         let in_dir = |d: &PathBuf| {
             let p = self.host_path(&d.join(name));

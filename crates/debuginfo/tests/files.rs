@@ -168,6 +168,21 @@ fn positions_and_links_are_read() {
 }
 
 #[test]
+fn mapped_files_that_are_gone_are_refused_alone() {
+    let pie = open(&build("kinds", "gcc", &["-O2", "-g"]));
+    let all = DebugInfo::new(SearchPath::host());
+    let libc = all.open_libraries(&pie, "libc.so.6").unwrap()[0].clone();
+    let mut search = SearchPath::host();
+    search.removed = vec![(libc.path().into(), "/proc/self/none".into())];
+    let session = DebugInfo::new(search);
+    let gone = session.open_libraries(&pie, "libc.so.6").unwrap_err();
+    assert_eq!(gone.tag(), "FILE_REMOVED");
+    assert!(gone.help().unwrap().contains("root"));
+    let with = all.open_libraries(&pie, "*").unwrap().len();
+    assert_eq!(session.open_libraries(&pie, "*").unwrap().len(), with - 1);
+}
+
+#[test]
 fn versioned_names_fold_into_one_address_each() {
     let session = DebugInfo::new(SearchPath::host());
     let sh = session.open_program("sh").unwrap();

@@ -99,6 +99,7 @@ tags! {
 
     // ---- programs and their debug information (crates/debuginfo names these) ----
     FileUnreadable "FILE_UNREADABLE" "The file is not there, or may not be read.";
+    FileRemoved "FILE_REMOVED" "The file was removed or replaced since the process has mapped it; what is mapped can be read by root only.";
     FileNotElf "FILE_NOT_ELF" "Only ELF programs and libraries can be probed; a script is run by its interpreter.";
     File32Bit "FILE_32BIT" "32-bit programs need an agent of their own, which does not exist yet.";
     FileWrongArch "FILE_WRONG_ARCH" "The program is made for another processor.";

@@ -310,13 +310,19 @@ static uint8_t *relocate(uint8_t *out, const uint8_t *insn, uintptr_t at)
 	return out + toy_len(insn[0]);
 }
 
+static uint8_t *put_call(
+	uint8_t *out, uint8_t op, const struct tl_plan *plan, const struct tl_point *p)
+{
+	return put_word(out, op, (uintptr_t)p->site | tl_plan_gives(plan));
+}
+
 /* Builds; with find != 0 also tells where that original address went (*found). */
 static int build(const struct tl_plan *p, uint8_t *buf, uintptr_t find, size_t *found)
 {
 	uint8_t *out = buf;
 
 	if (p->rung == TL_RUNG_RETARGET) {
-		out = put_word(out, TOY_HIT, (uintptr_t)p->points[0].site);
+		out = put_call(out, TOY_HIT, p, &p->points[0]);
 		out = put_word(out, TOY_GO, target_of(p->orig, p->start));
 		return (int)(out - buf);
 	}
@@ -326,10 +332,10 @@ static int build(const struct tl_plan *p, uint8_t *buf, uintptr_t find, size_t *
 		if (found && p->start + i == find)
 			*found = (size_t)(out - buf);
 		if (pt)
-			out = put_word(out, TOY_HIT, (uintptr_t)pt->site);
+			out = put_call(out, TOY_HIT, p, pt);
 		out = relocate(out, p->orig + i, p->start + i);
 		if (pt && pt->post)
-			out = put_word(out, TOY_POST, (uintptr_t)pt->site);
+			out = put_call(out, TOY_POST, p, pt);
 	}
 	out = put_word(out, TOY_GO, p->start + p->len);
 	return (int)(out - buf);

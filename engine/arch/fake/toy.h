@@ -31,7 +31,7 @@ enum toy_op {
 	TOY_PUSH = 0x84, /* 9: push an address */
 };
 
-/* The operand of HIT and POST is the address of the struct tl_site. */
+/* The operand of HIT and POST is the address of the struct tl_site, plus what tl_plan_gives() says. */
 uint64_t toy_word(const uint8_t *p); /* 8 little-endian bytes */
 unsigned toy_len(uint8_t op); /* 0: no instruction */
 int32_t toy_rel(const uint8_t *insn);

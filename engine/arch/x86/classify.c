@@ -147,6 +147,65 @@ static bool is_rseq_signature(const struct tl_insn *i)
 	return i->len == sizeof(ud1);
 }
 
+/* As the kernel reads it (rseq_cs). Before the loader has been there its addresses are 0, or lack the bias. */
+struct sequence {
+	uint32_t version, flags;
+	uint64_t start, length, abort;
+};
+
+static bool describes(const struct sequence *s, uintptr_t start, size_t room)
+{
+	const uint64_t in_page = 4095;
+
+	return !s->version && s->length && s->length <= room &&
+	       (s->start ? !((s->start ^ start) & in_page) : !s->abort);
+}
+
+/* The store that tells the kernel: into the thread's own area, found by its segment or by a pointer to it. */
+static bool stores_descriptor(const struct tl_insn *i, uint8_t modrm, uint8_t rex)
+{
+	enum { STORE = 0x89, REG = 7 << 3, REX_R = 4, FS = 0x64, OFFSET = 8 };
+
+	return i->opcode == STORE && !i->map && i->modrm_off &&
+	       !((i->bytes[i->modrm_off] ^ modrm) & REG) && !((i->rex ^ rex) & REX_R) &&
+	       (i->disp == OFFSET || i->bytes[0] == FS);
+}
+
+/* Is `length` bytes behind addr an instruction's end? */
+static bool ends_there(const struct tl_code *code, uintptr_t addr, uint64_t length)
+{
+	uintptr_t end = addr + length;
+	struct tl_insn i;
+
+	while (addr < end && x86_decode_at(code, addr, &i))
+		addr += i.len;
+	return addr == end;
+}
+
+/*
+ * lea descriptor(%rip),reg; mov reg,memory: a restartable sequence begins
+ * behind it. Its abort handler may stand elsewhere. In a detour the kernel
+ * would not know the thread to be inside, and nobody would restart it.
+ */
+static bool announces_sequence(const struct tl_code *code, uintptr_t addr)
+{
+	enum { LEA = 0x8d, LEA_LEN = 7, REG = 7 << 3, DESCRIPTOR_ALIGN = 32 };
+	const uint8_t *p = code->text + (addr - code->start);
+	uintptr_t at, behind = addr + LEA_LEN;
+	struct tl_insn lea, store;
+	struct sequence s;
+
+	if (p[1] != LEA || (p[2] & ~REG) != 5 || !code->read || !x86_decode_at(code, addr, &lea) ||
+		lea.len != LEA_LEN || !x86_decode_at(code, behind, &store) ||
+		!stores_descriptor(&store, p[2], lea.rex))
+		return false;
+	at = (uintptr_t)tl_insn_rip_operand(&lea, addr);
+	behind += store.len;
+	return !(at & (DESCRIPTOR_ALIGN - 1)) && code->read(at, &s, sizeof(s)) == sizeof(s) &&
+	       inside(code, behind) && describes(&s, behind, code->start + code->size - behind) &&
+	       ends_there(code, behind, s.length);
+}
+
 static void note(struct tl_code *code, const struct tl_insn *i, uintptr_t addr)
 {
 	uintptr_t target = (uintptr_t)tl_insn_target(i, addr);
@@ -267,6 +326,8 @@ int tl_arch_code_walk(struct tl_code *code)
 	if (!only_padding(code))
 		code->after = 0;
 	while (addr < end) {
+		if (announces_sequence(code, addr))
+			code->port |= X86_PORT_RSEQ;
 		if (!pad && (len = plain(code, addr))) {
 			set_bit(code->boundary, addr - code->start);
 			falls = true;

@@ -126,11 +126,9 @@ static void one(struct build *b, const struct tl_insn *i, uintptr_t addr)
 
 static void shape_of(struct x86_shape *s, const struct tl_plan *plan, const struct tl_insn *first)
 {
-	*s = (struct x86_shape){0};
-	for (unsigned i = 0; i < plan->npoints; i++) {
-		s->full |= plan->points[i].flags & TL_PROBE_REGS;
-		s->big |= plan->points[i].flags & TL_PROBE_BIG_STACK;
-	}
+	uint32_t gives = tl_plan_gives(plan);
+
+	*s = (struct x86_shape){.full = gives & TL_PROBE_REGS, .big = gives & TL_PROBE_BIG_STACK};
 	s->df = plan->port & X86_PORT_DF;
 	s->early = plan->early;
 	s->shadow_stack = plan->port & X86_PORT_SHADOW;

@@ -208,3 +208,13 @@ void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v)
 	note_ref(e, v, X86_ABS64);
 	x86_put(e, v, 8);
 }
+
+void x86_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
+{
+	if (x86_form(e, address) != X86_REL32) {
+		x86_imm64(e, dst, address);
+		return;
+	}
+	x86_rip(e, 0x8d, dst);
+	x86_rel32(e, address);
+}

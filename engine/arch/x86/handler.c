@@ -81,25 +81,11 @@ static void lea(struct x86_emit *e, enum x86_reg dst, enum x86_reg base, int32_t
 	x86_mem(e, 0x8d, dst, base, off);
 }
 
-/* An instruction that names an address in reach: 8d lea, 8b load. */
-static void with_address(struct x86_emit *e, uint8_t op, enum x86_reg dst, uintptr_t address)
-{
-	x86_rip(e, op, dst);
-	x86_rel32(e, address);
-}
-
-static void load_address(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
-{
-	if (x86_form(e, address) == X86_REL32)
-		with_address(e, 0x8d, dst, address);
-	else
-		x86_imm64(e, dst, address);
-}
-
 static void load_at(struct x86_emit *e, enum x86_reg dst, uintptr_t address)
 {
 	if (x86_form(e, address) == X86_REL32) {
-		with_address(e, 0x8b, dst, address);
+		x86_rip(e, 0x8b, dst);
+		x86_rel32(e, address);
 		return;
 	}
 	x86_imm64(e, dst, address);
@@ -171,7 +157,7 @@ static void save(struct x86_emit *e, const struct x86_shape *s, const struct x86
 	lea(e, RSI, RSP, BELOW + c->pushed);
 	store(e, RSI, RSP, R(sp));
 	if (c->ip)
-		load_address(e, RAX, c->ip);
+		x86_address(e, RAX, c->ip);
 	else
 		load(e, RAX, RSP, BELOW);
 	store(e, RAX, RSP, R(ip));
@@ -233,7 +219,7 @@ static void look_up(struct x86_emit *e, const struct x86_shape *s, const struct 
 	OP(e, 0x48, 0xc1, 0xe9, HASH_SHIFT); /* shr $,%rcx */
 	OP(e, 0x81, 0xe1); /* and $,%ecx */
 	x86_u32(e, HASH_MASK);
-	load_address(e, RBX, (uintptr_t)env->threads);
+	x86_address(e, RBX, (uintptr_t)env->threads);
 	OP(e, 0x48, 0x01, 0xcb); /* add %rcx,%rbx */
 	x86_mem(e, 0x39, RDX, RBX, T(key));
 	x86_jcc_label(e, CC_NE, &c->slow);
@@ -246,9 +232,21 @@ static void look_up(struct x86_emit *e, const struct x86_shape *s, const struct 
 	x86_jcc_label(e, CC_NE, &c->slow);
 }
 
+/* It is 0 between handlers: a detour without anything to give leaves it alone. */
+static void set_gives(struct x86_emit *e, const struct x86_shape *s, bool set)
+{
+	uint32_t gives = (s->full ? TL_PROBE_REGS : 0) | (s->big ? TL_PROBE_BIG_STACK : 0);
+
+	if (!gives)
+		return;
+	OP(e, 0xc7, 0x43, T(gives)); /* movl $,gives(%rbx) */
+	x86_u32(e, set ? gives : 0);
+}
+
 /* rbx = record with its guard set. */
 static void call_handler(struct x86_emit *e, const struct x86_shape *s, const struct x86_call *c)
 {
+	set_gives(e, s, true);
 	load_at(e, RDI, (uintptr_t)c->point->site + offsetof(struct tl_site, current));
 	x86_mov(e, RSI, RBP);
 	x86_mov(e, RDX, RBX);
@@ -257,6 +255,7 @@ static void call_handler(struct x86_emit *e, const struct x86_shape *s, const st
 	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
 	OP(e, 0xff, 0x57, c->post ? P(post) : P(pre)); /* call *pre(%rdi) */
 	x86_mov(e, RSP, RBP);
+	set_gives(e, s, false);
 	OP(e, 0x48, 0xc7, 0x43, T(guard), 0, 0, 0, 0); /* movq $0,guard(%rbx) */
 }
 
@@ -304,8 +303,8 @@ static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struc
 		x86_jmp_label(e, &c->restore);
 		return;
 	}
-	load_address(e, RDI, (uintptr_t)c->point->site);
-	load_address(e, RAX, (uintptr_t)env->enter_slow);
+	x86_address(e, RDI, (uintptr_t)c->point->site);
+	x86_address(e, RAX, (uintptr_t)env->enter_slow);
 	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
 	OP(e, 0xff, 0xd0); /* call *%rax */
 	x86_mov(e, RSP, RBP);
@@ -362,7 +361,7 @@ static void forget_frame(struct x86_emit *e)
 static void divert_by_jump(struct x86_emit *e, const struct x86_shape *s)
 {
 	load(e, RDI, RSP, R(ip));
-	load_address(e, RAX, (uintptr_t)x86_way);
+	x86_address(e, RAX, (uintptr_t)x86_way);
 	x86_mov(e, RBX, RSP);
 	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
 	OP(e, 0xff, 0xd0); /* call *%rax */

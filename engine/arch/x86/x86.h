@@ -17,7 +17,7 @@ enum x86_port {
 	X86_PORT_DF =
 		1
 		<< 0, /* the direction flag may be set here: save all flags, clear it for the handler */
-	X86_PORT_RSEQ = 1 << 1, /* holds the abort handler of a restartable sequence */
+	X86_PORT_RSEQ = 1 << 1, /* holds a restartable sequence, or the abort handler of one */
 	X86_PORT_TABLE = 1 << 2, /* holds an indirect jump that may go by a table */
 	X86_PORT_BREAK =
 		1
@@ -134,6 +134,8 @@ void x86_jcc_to(struct x86_emit *e, uint8_t cond, uintptr_t target);
 void x86_mem(struct x86_emit *e, uint8_t op, enum x86_reg reg, enum x86_reg base, int32_t disp);
 void x86_mov(struct x86_emit *e, enum x86_reg dst, enum x86_reg src);
 void x86_imm64(struct x86_emit *e, enum x86_reg dst, uint64_t v); /* shortest form, any position */
+void x86_address(
+	struct x86_emit *e, enum x86_reg dst, uintptr_t address); /* by lea, where it is in reach */
 
 /* What all points of one detour have in common. */
 struct x86_shape {

@@ -201,6 +201,11 @@ void x86_displace(struct x86_emit *e, const struct tl_insn *i, uintptr_t addr)
 		push_return(e, addr + i->len);
 		jmp_through(e, i, addr);
 		break;
+	case TL_FLOW_SYSCALL: /* which leaves the address behind it in rcx */
+		copy(e, i, addr, i->bytes);
+		x86_mark(e, TL_PLACE_COPY, addr + i->len);
+		x86_address(e, RCX, addr + i->len);
+		break;
 	default:
 		copy(e, i, addr, i->bytes);
 	}

@@ -8,13 +8,14 @@
  * What lies within reach of a program's text is kept for detours: return
  * probes by the thousand take gigabytes of addresses. So ours lies far from
  * any text, as long as the kernel follows the hint, and somewhere else in each
- * process, as our own image does.
+ * process, as our own image does: below where position-independent programs
+ * begin. Sanitizers refuse programs that have memory in most other places.
  */
 static uintptr_t used;
 
 static uintptr_t far_base(void)
 {
-	return 0x200000000000 + ((uintptr_t)&used & 0xffffffff000);
+	return 0x550000000000 + ((uintptr_t)&used & 0x3ffffff000);
 }
 
 static long map_far(size_t size, size_t align, int prot, int flags)

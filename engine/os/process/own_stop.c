@@ -540,6 +540,14 @@ static bool look_at_parked(const struct slot *s, struct look *l)
 	return walk_thread(&w, mc->sp, tl_own_guard(s->key));
 }
 
+/* Asleep, and not once more since then: it has not run. */
+static bool sleeps_on(uint32_t tid, uint64_t times)
+{
+	struct tl_own_sleep now;
+
+	return tl_own_asleep(tid, &now) && tl_own_sleeps(tid) == times;
+}
+
 /* true: it slept all the while. One that wakes may take along what was not read yet. */
 static bool look_asleep(const struct slot *s, struct look *l)
 {
@@ -550,8 +558,7 @@ static bool look_asleep(const struct slot *s, struct look *l)
 	if (!sleeps || !tl_own_asleep(s->tid, &sleep))
 		return false;
 	see(l, sleep.pc);
-	return walk_thread(&w, sleep.sp, 0) && tl_own_asleep(s->tid, &sleep) &&
-	       tl_own_sleeps(s->tid) == sleeps;
+	return walk_thread(&w, sleep.sp, 0) && sleeps_on(s->tid, sleeps);
 }
 
 /* Threads asleep in the kernel are left alone; those that do not stay so are to come after all. */
@@ -609,16 +616,15 @@ static void tell_stack(const struct stacks *st, uint32_t tid, uintptr_t sp)
 		st->see(st->arg, &(struct tl_os_stack){tid, sp, m.lo, m.hi});
 }
 
-/* Asleep before and after, and not once more between: it has not run. */
 static void tell_sleeper(const struct stacks *st, uint32_t tid)
 {
 	uint64_t sleeps = tl_own_sleeps(tid);
-	struct tl_own_sleep s, again;
+	struct tl_own_sleep s;
 
 	if (!sleeps || !tl_own_asleep(tid, &s))
 		return;
 	tell_stack(st, tid, s.sp);
-	if (!tl_own_asleep(tid, &again) || tl_own_sleeps(tid) != sleeps)
+	if (!sleeps_on(tid, sleeps))
 		st->see(st->arg, &(struct tl_os_stack){.tid = tid});
 }
 

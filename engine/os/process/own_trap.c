@@ -56,6 +56,14 @@ static bool gone(uintptr_t at)
 	return p[0] != BREAKPOINT || p[-1] != INT_N; /* the two-byte form is the program's own */
 }
 
+/* Where a thread goes on that has run into a breakpoint of ours, 0: it was none. */
+static uintptr_t way_on(uintptr_t at)
+{
+	uintptr_t detour = tl_traptab_find(at);
+
+	return detour || !gone(at) ? detour : at;
+}
+
 /* From the second store on the frame is like any other: see tl_own_trapped(). */
 static void go_on(struct tl_ucontext *uc, struct tl_siginfo *info, uintptr_t at)
 {
@@ -66,14 +74,12 @@ static void go_on(struct tl_ucontext *uc, struct tl_siginfo *info, uintptr_t at)
 
 static void on_trap(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
 {
-	uintptr_t at = uc->mc.ip - 1, detour;
+	uintptr_t to;
 
 	tl_race_point(RP_TRAPPED);
-	detour = tl_own_trapped(info) ? tl_traptab_find(at) : 0;
-	if (detour)
-		go_on(uc, info, detour);
-	else if (tl_own_trapped(info) && gone(at))
-		go_on(uc, info, at);
+	to = tl_own_trapped(info) ? way_on(uc->mc.ip - 1) : 0;
+	if (to)
+		go_on(uc, info, to);
 	else
 		to_program(sig, info, uc);
 }

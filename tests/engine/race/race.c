@@ -351,6 +351,81 @@ static void a_first_hit_is_guarded_too(void)
 	CHECK(wrong == 0 && hits == 0 && q.nmissed == 1);
 }
 
+/* --- a thread held that is in an older detour, in front of its handlers ---------------------- */
+
+static volatile unsigned long seen_r12;
+
+static int HANDLER see_r12(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	(void)p;
+	(void)self;
+	seen_r12 = regs->r12;
+	return 0;
+}
+
+static void hold_first_hit(enum tl_race point)
+{
+	if (point != RP_CLAIMED)
+		return;
+	inside = true;
+	while (!let_go)
+		;
+}
+
+static unsigned long call_with_r12(unsigned long r12)
+{
+	long ret = 1;
+
+	__asm__ volatile(
+		"mov %1, %%r12; call plain"
+		: "+D"(ret)
+		: "r"(r12)
+		: "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "memory", "cc");
+	return seen_r12;
+}
+
+static void *one_call_with_r12(void *arg)
+{
+	(void)arg;
+	call_with_r12(0x1212);
+	return NULL;
+}
+
+/* A probe comes that asks for what that detour has not saved: the thread has come by before it. */
+static void an_older_detour_calls_whom_it_serves(unsigned flags, bool alone)
+{
+	struct tl_probe p = {.addr = (void *)plain, .pre = count, .flags = flags},
+			q = {.addr = (void *)plain, .pre = see_r12, .flags = flags | TL_PROBE_REGS};
+	pthread_t t;
+
+	inside = let_go = false;
+	seen_r12 = hits = 0;
+	wrong += tl_probe_register(&p) != 0;
+	tl_race_hook = hold_first_hit;
+	pthread_create(&t, NULL, one_call_with_r12, NULL);
+	while (!inside)
+		nap(100);
+	tl_race_hook = NULL;
+	wrong += tl_probe_register(&q) != 0;
+	wrong += alone && tl_probe_unregister(&p) != 0;
+	let_go = true;
+	pthread_join(t, NULL);
+	wrong += seen_r12 != 0 || hits != !alone;
+	wrong += call_with_r12(0x3434) != 0x3434 || q.nmissed != 0;
+	wrong += tl_probe_unregister(&q) != 0;
+	wrong += !alone && tl_probe_unregister(&p) != 0;
+}
+
+static void a_probe_that_asks_for_more(void)
+{
+	wrong = 0;
+	an_older_detour_calls_whom_it_serves(0, false);
+	an_older_detour_calls_whom_it_serves(0, true);
+	an_older_detour_calls_whom_it_serves(TL_PROBE_NO_JUMP, false);
+	an_older_detour_calls_whom_it_serves(TL_PROBE_NO_JUMP, true);
+	CHECK(wrong == 0);
+}
+
 /* --- a thread held that has run into a breakpoint ------------------------------------------ */
 
 static bool nowhere; /* detours cannot be had at a wanted place: that leaves windows */
@@ -421,6 +496,7 @@ int main(void)
 	RUN(a_chain_under_a_running_thread);
 	RUN(a_handler_is_waited_for);
 	RUN(a_first_hit_is_guarded_too);
+	RUN(a_probe_that_asks_for_more);
 	RUN(no_window_under_a_thread_that_trapped);
 	for (int i = 0; i < RP_COUNT; i++)
 		printf("# point %d: %u visits, up to %ld rounds meanwhile\n", i, visits[i],

@@ -77,8 +77,9 @@ static inline void get_regs(struct cpu *c, const struct tl_regs *from)
 }
 
 /* What the ports' entry code does. Returns the address to go on at, 0: the next instruction. */
-static inline uintptr_t hit(struct cpu *c, struct tl_site *site, bool post)
+static inline uintptr_t hit(struct cpu *c, uintptr_t operand, bool post)
 {
+	struct tl_site *site = (struct tl_site *)(operand & ~(uintptr_t)TL_PROBE_ASKS);
 	uintptr_t key = fake.key, sp = (uintptr_t)&c->stack[c->sp], go = 0;
 	uint32_t tid = fake.tid;
 	struct tl_thread *t = &tl_core.env.threads[tl_thread_hash(c->key)];
@@ -93,6 +94,7 @@ static inline uintptr_t hit(struct cpu *c, struct tl_site *site, bool post)
 		t = tl_core.env.enter_slow(site, sp, c->key);
 	if (t) {
 		t->guard = sp;
+		t->gives = operand & TL_PROBE_ASKS;
 		cur = site->current;
 		set_regs(&regs, c, site->addr);
 		if (post)
@@ -100,6 +102,7 @@ static inline uintptr_t hit(struct cpu *c, struct tl_site *site, bool post)
 		else if (cur->pre(cur, &regs, t))
 			go = TL_REGS_IP(&regs);
 		get_regs(c, &regs);
+		t->gives = 0;
 		t->guard = 0;
 	}
 	fake.key = key;
@@ -111,7 +114,6 @@ static inline void step(struct cpu *c)
 {
 	uintptr_t pc = c->thread->pc, next, go;
 	const uint8_t *i = (const uint8_t *)pc;
-	struct tl_site *site;
 
 	if (c->dead || pc == HALT)
 		return;
@@ -160,8 +162,7 @@ static inline void step(struct cpu *c)
 		break;
 	case TOY_HIT:
 	case TOY_POST:
-		site = (struct tl_site *)(uintptr_t)toy_word(i + 1);
-		go = hit(c, site, i[0] == TOY_POST);
+		go = hit(c, (uintptr_t)toy_word(i + 1), i[0] == TOY_POST);
 		next = go ? go : next;
 		break;
 	case TOY_GO:

@@ -264,6 +264,35 @@ static void switch_with(const char *bytes, size_t n)
 	tl_arch_code_walk(&code);
 }
 
+/* lea descriptor(%rip),%rax; mov %rax,8(%rsi); a sequence of two instructions; its abort handler is not here */
+#define SEQUENCE                                                                                   \
+	"\x48\x8d\x05\xf9\x0f\x00\x00"                                                             \
+	"\x48\x89\x46\x08"                                                                         \
+	"\x48\x8b\x02\x48\x89\x02" RET
+
+static void announced(uint64_t start, uint64_t length)
+{
+	const uint64_t descriptor[] = {0, start, length, start ? start + 0x100 : 0};
+
+	memset(data, 0x7f, sizeof(data));
+	memcpy(data, descriptor, sizeof(descriptor));
+	switch_with(SEQUENCE, sizeof(SEQUENCE) - 1);
+}
+
+static void sequences(void)
+{
+	announced(AT + 11, 6);
+	CHECK(tl_arch_can_probe(&code, AT + 11) == -TL_E_IN_RSEQ);
+	CHECK(tl_arch_can_probe(&code, AT + 7) == -TL_E_IN_RSEQ);
+	CHECK(tl_arch_can_probe(&code, AT) == 0);
+	announced(0, 6); /* not relocated yet */
+	CHECK(tl_arch_can_probe(&code, AT + 14) == -TL_E_IN_RSEQ);
+	announced(AT + 12, 6); /* other data */
+	CHECK(tl_arch_can_probe(&code, AT + 14) == 0);
+	announced(0, 8);
+	CHECK(tl_arch_can_probe(&code, AT + 14) == 0);
+}
+
 static void switch_tables(void)
 {
 	static const int32_t in[] = {23, 26, 30}, out[] = {23, -0x200, 30}, wrong[] = {23, 25, 5};
@@ -947,6 +976,7 @@ int main(void)
 	RUN(nobody_waits_inside);
 	RUN(padding_is_room);
 	RUN(indirect_jumps);
+	RUN(sequences);
 	RUN(switch_tables);
 	RUN(undecodable_parts);
 	RUN(breakpoints_of_others);

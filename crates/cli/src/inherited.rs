@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//! What we were started with. Rust's runtime ignores SIGPIPE and opens closed standard files before `main`, and whoever is
+//! started by it finds SIGPIPE at its default and no signal blocked. The runner, and the program that it starts, are to
+//! find all of it as we did. The only `unsafe` of this crate.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::ptr::null;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static SIGPIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+static CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+
+/// Called by the loader, before the runtime begins.
+#[used]
+#[link_section = ".init_array"]
+static NOTE: extern "C" fn() = note;
+
+extern "C" fn note() {
+    let mut old = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: it is filled in where the call succeeds.
+    let ignored = unsafe {
+        libc::sigaction(libc::SIGPIPE, null(), old.as_mut_ptr()) == 0
+            && old.assume_init().sa_sigaction == libc::SIG_IGN
+    };
+    SIGPIPE_IGNORED.store(ignored, Relaxed);
+    for (closed, fd) in CLOSED.iter().zip(0..) {
+        // SAFETY: asking changes nothing.
+        closed.store(unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0, Relaxed);
+    }
+}
+
+/// What `command` becomes finds it as we did.
+pub fn hand_on(command: &mut Command) -> &mut Command {
+    let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: our own mask, as nobody has changed it, is filled in: the call cannot fail. The closure makes system calls
+    // only, and closes what the runtime has opened, which nobody uses any more.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, null(), blocked.as_mut_ptr());
+        let blocked = blocked.assume_init();
+        command.pre_exec(move || {
+            if SIGPIPE_IGNORED.load(Relaxed) {
+                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+            }
+            for (closed, fd) in CLOSED.iter().zip(0..) {
+                if closed.load(Relaxed) {
+                    libc::close(fd);
+                }
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, std::ptr::null_mut());
+            Ok(())
+        })
+    }
+}

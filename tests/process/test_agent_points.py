@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Runner, guardian or both are killed while a thread of the program stands at a named point of the engine in it (an agent
+built with tests/process/points.c waits there). The program lives on unharmed, and the next session counts exactly."""
+import os
+import re
+import signal
+import subprocess
+import threading
+
+from support import NO_GUARDIAN, PAIR, runner, tracer_of
+from test_points import Program, told_where, wait_end
+
+TELL, WAIT = 100, 101  # as points.c has them
+HEADER = 'engine/core/internal.h'
+PATCHING = ('auto', 'spin', 'stop')
+
+
+def names_of_points(root):
+    with open(os.path.join(root, HEADER)) as f:
+        return re.findall(r'^\tRP_(\w+),', re.search(r'enum tl_race \{(.*?)\};', f.read(), re.S).group(1), re.M)
+
+
+class Points(threading.Thread):
+    """Lets threads go on from their points; at one of them somebody is killed first."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.told, tell = os.pipe()
+        wait, self.go = os.pipe()
+        for fd, number in ((tell, TELL), (wait, WAIT)):
+            os.dup2(fd, number)
+            os.close(fd)
+        self.lock = threading.Lock()
+        self.arm(None, None)
+        self.start()
+
+    def arm(self, fatal, kill):
+        """fatal: a point, and its how many-th visit."""
+        self.seen, self.fatal, self.kill, self.error = [], fatal, kill, None
+
+    def run(self):
+        while byte := os.read(self.told, 1):
+            with self.lock:
+                point = byte[0]
+                self.seen.append(point)
+                if (point, self.seen.count(point)) == self.fatal:
+                    try:
+                        self.kill()
+                    except Exception as e:
+                        self.error = e
+            os.write(self.go, b'g')
+
+    def close(self):
+        """Ends the thread: the program, which has the other end, too, is gone."""
+        for fd in (TELL, WAIT):
+            os.close(fd)
+        self.join(10)
+        for fd in (self.told, self.go):
+            os.close(fd)
+
+
+def someone_is_stopped(pid):
+    for tid in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/stat' % (pid, tid)) as f:
+            if f.read().rsplit(')', 1)[1].split()[0] == 't':
+                return True
+    return False
+
+
+class Killer:
+    """Sessions on a program, and who of each is killed."""
+
+    def __init__(self, ctx, who):
+        ctx.env['TRAPLESS_RUN'] = os.path.join(ctx.root, 'build', 'points', 'trapless-run')
+        self.ctx, self.who, self.names = ctx, who, names_of_points(ctx.root)
+        self.points = Points()
+        self.program = Program(ctx, pass_fds=(TELL, WAIT))
+
+    def kill(self):
+        pid = self.program.p.pid
+        self.guardian, self.helpless = tracer_of(pid), someone_is_stopped(pid)
+        if self.who != 'guardian':
+            self.session.kill()
+            self.session.wait(timeout=20)
+        if self.who != 'runner':
+            os.kill(self.guardian, signal.SIGKILL)
+            wait_end(self.guardian)
+
+    def brief_session(self, fatal):
+        """Was it killed? It may have passed fewer."""
+        self.guardian = None
+        with self.points.lock:  # nobody is killed before the session is known
+            self.points.arm(fatal, self.kill)
+            self.session = self.ctx.start([runner(self.ctx), self.program.brief, '-x', str(self.program.p.pid)],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.session.wait(timeout=60)
+        if self.guardian:
+            wait_end(self.guardian)
+        with self.points.lock:
+            self.points.fatal = None
+            if self.points.error:
+                raise self.points.error
+        return self.guardian is not None
+
+    def at_point(self, point, most):
+        """At each of its visits, or the first few; how many there were."""
+        n = 0
+        while n < most and self.brief_session((point, n + 1)):
+            n += 1
+            with told_where(self.who, 'at visit %d of %s' % (n, self.names[point])):
+                # While all are stopped for a change of text nothing is promised of a guardian's end: trapless-run(8).
+                if self.helpless and self.who != 'runner':
+                    self.program.was_helpless()
+                else:
+                    self.program.next_session()
+                    self.program.before.check(10.0)
+        return n
+
+    def end(self):
+        self.program.end()
+        self.points.close()
+
+
+def killed_at_points(ctx, who):
+    killer, seen = Killer(ctx, who), set()
+    most = 1 if not ctx.long else 6 if ctx.variant == 'opt' else 2
+    for how in PATCHING if ctx.long else ('spin', 'stop'):
+        ctx.env['TRAPLESS_PATCHING'] = how
+        seen |= {name for point, name in enumerate(killer.names) if killer.at_point(point, most)}
+    killer.end()
+    never = {'TRAPPED'}  # in an injected agent: who runs into a breakpoint is led on by the guardian
+    if 'traps' in ctx.variant:
+        never |= {'SPIN_HEAD', 'SPIN_TAIL'}  # a breakpoint is one store
+    assert seen == set(killer.names) - never, seen
+
+
+def test_runner(ctx):
+    """Its guardian goes on, and takes the probes out."""
+    killed_at_points(ctx, 'runner')
+
+
+def test_guardian(ctx):
+    """Another one cleans up."""
+    killed_at_points(ctx, 'guardian')
+
+
+def test_both(ctx):
+    """The next session cleans up."""
+    killed_at_points(ctx, 'both')
+
+
+test_runner.variants = PAIR
+test_guardian.jumps_only = test_both.jumps_only = NO_GUARDIAN
+test_runner.timeout = test_guardian.timeout = test_both.timeout = 900
