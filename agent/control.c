@@ -86,6 +86,30 @@ static int command_lead_out(struct tl_ctl *c)
 	return 0;
 }
 
+/*
+ * Neighbours by one call. Forgotten first: a child that is born meanwhile may
+ * have something of its own there. Should the guardian be killed, all of it
+ * happens all the same.
+ */
+static int command_unmap(struct tl_ctl *c)
+{
+	uint32_t i = 0;
+
+	c->area_free = 0;
+	while (i < c->nleaving) {
+		uint64_t lo = c->areas[c->leaving[i]].lo, end = lo;
+
+		for (; i < c->nleaving && c->areas[c->leaving[i]].lo == end; i++) {
+			struct tl_ctl_area *a = &c->areas[c->leaving[i]];
+
+			end += a->size;
+			__atomic_store_n(&a->size, 0, __ATOMIC_RELEASE);
+		}
+		tl_syscall3(TL_NR_munmap, (long)lo, (long)(end - lo), 0);
+	}
+	return 0;
+}
+
 static struct tl_ctl_session *session_of(const struct tl_ctl *c)
 {
 	return (struct tl_ctl_session *)(uintptr_t)c->sessions[c->slot % TL_CTL_SESSIONS];
@@ -108,6 +132,8 @@ static int64_t run(struct tl_ctl *c)
 		return command_lead_out(c);
 	case TL_CMD_EXIT:
 		return command_exit();
+	case TL_CMD_UNMAP:
+		return command_unmap(c);
 	default:
 		return -TL_E_INVAL;
 	}

@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 14
+#define TL_CTL_VERSION 15
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -42,6 +42,7 @@ enum tl_command {
 	TL_CMD_FOLLOW, /* look again at functions that return probes are left to by a jump, and at probes that may stand better */
 	TL_CMD_LEAD_OUT, /* after EXIT: pcs[] in detours to where they belong in the text */
 	TL_CMD_EXIT, /* engine and os down; result: pieces of memory that somebody still stands in */
+	TL_CMD_UNMAP, /* leaving[] of areas[], which may be all but what the agent itself lies in */
 };
 
 enum tl_service {
@@ -183,9 +184,11 @@ struct tl_ctl {
 	/* tables; offsets from the start */
 	uint32_t nmaps, nimages, npcs, nareas, nstacks;
 	uint32_t area_free; /* below it there is no free entry in areas */
-	uint32_t area_dropped, reserved; /* the last one: the next is often its neighbour */
+	uint32_t area_dropped; /* the last one: the next is often its neighbour */
+	uint32_t nleaving;
 	struct tl_ctl_image images[TL_CTL_IMAGES];
 	struct tl_ctl_area areas[TL_CTL_AREAS];
+	uint32_t leaving[TL_CTL_AREAS]; /* UNMAP: numbers of areas, by address */
 	struct tl_ctl_map maps[TL_CTL_MAPS];
 	struct tl_ctl_pc pcs[TL_CTL_PCS];
 	struct tl_ctl_stack stacks[TL_CTL_STACKS];

@@ -27,7 +27,7 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c mod
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c inherited.c recycle.c silent.c proc.c passing.c join.c timers.c target.c patching.c program.c words.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
-	$(addprefix runner/guardian/, guardian.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c remote.c restart.c borrow.c inject.c share.c maps.c images.c resolve.c loader.c stop.c stack.c quiet.c \
+	$(addprefix runner/guardian/, guardian.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c remote.c restart.c borrow.c inject.c share.c maps.c images.c resolve.c loader.c stop.c stack.c quiet.c areas.c \
 	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c seccomp.c journal.c children.c traceme.c launch.c recover.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 

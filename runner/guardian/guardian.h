@@ -329,6 +329,13 @@ uint64_t agent_export(void *unused, const char *name); /* where it is in the tar
 uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
 int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
 
+/* areas.c */
+void areas_sort(struct tl_ctl_area *a, size_t n); /* by address */
+/* Neighbours from `first` on, to be unmapped by one call: each is two stops. Behind the last of them. */
+size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first);
+/* c's memory, or all (NULL) but the agent's own; with the helper held. 0, -1: it stays. */
+int areas_unmap(struct guardian *g, const struct client *c);
+
 /* share.c: with the helper held */
 enum { PIECES_MAX = 3 };
 struct piece {
@@ -398,9 +405,6 @@ int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 int seen(struct guardian *g, uint64_t lo, uint64_t hi); /* into pcs[], as tl_os_seen() */
 void quiet_forget(struct guardian *g); /* the next one looks again */
 bool in_our_memory(struct guardian *g, uint64_t addr);
-void areas_sort(struct tl_ctl_area *a, size_t n); /* by address */
-/* Neighbours from `first` on, to be unmapped by one call: each is two stops. Behind the last of them. */
-size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first);
 /* Is at[0] the program counter of a signal frame, whoever made the frame's way back? What lies beyond `end` may be anything. */
 bool is_saved_pc(const uint64_t *at, const uint64_t *end);
 

@@ -248,43 +248,6 @@ uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
 	return 0;
 }
 
-/* By address; their numbers in the list instead of who shares them. */
-static size_t areas_by_address(const struct guardian *g, struct tl_ctl_area *list)
-{
-	uint32_t i;
-	size_t n = 0;
-
-	for (i = 0; i < ctl_areas(g); i++) {
-		if (g->ctl->areas[i].size)
-			list[n++] = (struct tl_ctl_area){.lo = g->ctl->areas[i].lo,
-				.size = g->ctl->areas[i].size,
-				.shared = i};
-	}
-	areas_sort(list, n);
-	return n;
-}
-
-/* How many runs of neighbours stay, as the process ends under our hands. */
-static int unmap_areas(struct guardian *g)
-{
-	struct tl_ctl_area *list = calloc(ctl_areas(g) + 1, sizeof(*list));
-	size_t n = list ? areas_by_address(g, list) : 0, i, end;
-	int kept = !list;
-
-	for (i = 0; i < n; i = end) {
-		uint64_t lo = list[i].lo, size = 0;
-
-		kept += !g->helper;
-		for (end = areas_run(list, n, i); i < end && g->helper; i++) {
-			g->ctl->areas[list[i].shared].size = 0;
-			size += list[i].size;
-		}
-		unmap(g, &lo, size);
-	}
-	free(list);
-	return kept;
-}
-
 /* Give back what is ours in the target; the helper does it and is all that is left. How many pieces stay. */
 int eject(struct guardian *g)
 {
@@ -297,7 +260,7 @@ int eject(struct guardian *g)
 	births_settle(g);
 	for (client = g->clients; client && g->helper; client = client->next)
 		client_flatten(g, client);
-	if (unmap_areas(g))
+	if (areas_unmap(g, NULL))
 		return 1;
 	g->agent_call = 0;
 	unmap(g, &c->agent, c->agent_size);

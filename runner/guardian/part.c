@@ -16,12 +16,6 @@ static void last_word(struct guardian *g, struct client *c)
 	c->told = true;
 }
 
-static void unmap_area(struct guardian *g, uint64_t at, uint64_t size)
-{
-	tl_ctl_area_drop(g->ctl, at);
-	unmap(g, &at, size);
-}
-
 /* true: nothing of it is left. */
 static bool give_back(struct guardian *g, struct client *c)
 {
@@ -35,10 +29,7 @@ static bool give_back(struct guardian *g, struct client *c)
 	if (busy)
 		return false;
 	births_settle(g);
-	unmap_area(g, c->module_at, c->module_size);
-	unmap_area(g, c->memory, c->memory_size);
-	unmap_area(g, c->self, c->ctl_size);
-	return true;
+	return !areas_unmap(g, c);
 }
 
 /* Some handler may still run. */

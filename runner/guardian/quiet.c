@@ -47,27 +47,6 @@ bool in_our_memory(struct guardian *g, uint64_t addr)
 	return addr - g->ctl->agent < g->ctl->agent_size;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct tl_ctl_area *x = a, *y = b;
-
-	return (x->lo > y->lo) - (x->lo < y->lo);
-}
-
-void areas_sort(struct tl_ctl_area *a, size_t n)
-{
-	qsort(a, n, sizeof(*a), by_address);
-}
-
-size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first)
-{
-	size_t i = first + 1;
-
-	while (i < n && a[i - 1].lo + a[i - 1].size == a[i].lo)
-		i++;
-	return i;
-}
-
 /* Our memory as it is when a look begins, by address: stacks are long, and a return probe has an area of its own. */
 static struct tl_ctl_area ours[TL_CTL_AREAS + 1];
 static size_t nours;

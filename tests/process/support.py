@@ -175,8 +175,8 @@ class Before:
             if now == self.state:
                 break
             if time.time() > end:
-                raise AssertionError('left behind: %s' % {k: (self.state[k], now[k]) for k in now
-                                                          if now[k] != self.state[k]})
+                raise AssertionError('left behind: %s\n%s' % (
+                    {k: (self.state[k], now[k]) for k in now if now[k] != self.state[k]}, maps(self.pid)))
             time.sleep(0.01)
         self.check_text()
 

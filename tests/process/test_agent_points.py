@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 
 from support import NO_GUARDIAN, PAIR, runner, tracer_of
 from test_points import Program, told_where, wait_end
@@ -59,12 +60,20 @@ class Points(threading.Thread):
             os.close(fd)
 
 
+def state_of(pid, tid):
+    with open('/proc/%d/task/%d/stat' % (pid, tid)) as f:
+        return f.read().rsplit(')', 1)[1].split()[0]
+
+
+def wait_state(pid, state, within=10.0):
+    end = time.time() + within
+    while state_of(pid, pid) != state:
+        assert time.time() < end, 'process %d is not in state %s' % (pid, state)
+        time.sleep(0.001)
+
+
 def someone_is_stopped(pid):
-    for tid in os.listdir('/proc/%d/task' % pid):
-        with open('/proc/%d/task/%s/stat' % (pid, tid)) as f:
-            if f.read().rsplit(')', 1)[1].split()[0] == 't':
-                return True
-    return False
+    return any(state_of(pid, int(tid)) == 't' for tid in os.listdir('/proc/%d/task' % pid))
 
 
 class Killer:
@@ -77,13 +86,18 @@ class Killer:
         self.program = Program(ctx, pass_fds=(TELL, WAIT))
 
     def kill(self):
+        """Its guardian may be at anything, where a thread of the program is at a point: it is stopped before we look."""
         pid = self.program.p.pid
-        self.guardian, self.helpless = tracer_of(pid), someone_is_stopped(pid)
+        self.guardian = tracer_of(pid)
+        os.kill(self.guardian, signal.SIGSTOP)
+        wait_state(self.guardian, 'T')
+        time.sleep(0.03)  # a thread that makes a call for it comes to its end
+        self.helpless = someone_is_stopped(pid)
         if self.who != 'guardian':
             self.session.kill()
             self.session.wait(timeout=20)
+        os.kill(self.guardian, signal.SIGCONT if self.who == 'runner' else signal.SIGKILL)
         if self.who != 'runner':
-            os.kill(self.guardian, signal.SIGKILL)
             wait_end(self.guardian)
 
     def brief_session(self, fatal):
@@ -113,7 +127,7 @@ class Killer:
                     self.program.was_helpless()
                 else:
                     self.program.next_session()
-                    self.program.before.check(10.0)
+                    self.program.left_nothing()
         return n
 
     def end(self):

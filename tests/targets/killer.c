@@ -57,7 +57,6 @@ static bool joins, launches;
 static pid_t
 	lent; /* a thread of the program that makes a call for the guardian: all signals are blocked there */
 static bool on_foot; /* the helper makes one outside of the agent */
-static bool unmapping;
 
 static void die(const char *what)
 {
@@ -141,7 +140,6 @@ static void follow(const struct user_regs_struct *r)
 	if (r->rdi == PTRACE_SETREGS && (pid_t)r->rsi != lent) {
 		read_guardian(r->r10, &set, sizeof(set));
 		on_foot = in_vdso(set.rip) && set.rax != SYS_exit;
-		unmapping = set.rax == SYS_munmap;
 	} else if (r->rdi == SETSIGMASK) {
 		read_guardian(r->r10, &mask, sizeof(mask));
 		if (mask == ~0ull)
@@ -233,9 +231,9 @@ static void strike(const char *name)
 {
 	int status = 0;
 
-	fprintf(stderr, "killer: guardian %d before step %lu: %s%s%s%s%s\n", guardian, step, name,
+	fprintf(stderr, "killer: guardian %d before step %lu: %s%s%s%s\n", guardian, step, name,
 		lent ? ", a thread is lent" : "", on_foot ? ", the helper is on foot" : "",
-		unmapping ? ", unmapping" : "", is_registered() ? "" : ", not registered");
+		is_registered() ? "" : ", not registered");
 	if (other)
 		end_other();
 	if (kill_runner)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of ours in the target, but for the agent's own and the control block: putting it in order, and giving it back. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "guardian.h"
+
+static int by_address(const void *a, const void *b)
+{
+	const struct tl_ctl_area *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+void areas_sort(struct tl_ctl_area *a, size_t n)
+{
+	qsort(a, n, sizeof(*a), by_address);
+}
+
+size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < n && a[i - 1].lo + a[i - 1].size == a[i].lo)
+		i++;
+	return i;
+}
+
+static bool belongs(const struct tl_ctl_area *a, const struct client *c)
+{
+	return a->size && (!c || a->lo == c->module_at || a->lo == c->memory || a->lo == c->self);
+}
+
+/* By address; their numbers in the list instead of who shares them. */
+static size_t areas_of(const struct guardian *g, const struct client *c, struct tl_ctl_area *list)
+{
+	uint32_t i;
+	size_t n = 0;
+
+	for (i = 0; i < ctl_areas(g); i++) {
+		if (belongs(&g->ctl->areas[i], c))
+			list[n++] = (struct tl_ctl_area){.lo = g->ctl->areas[i].lo,
+				.size = g->ctl->areas[i].size,
+				.shared = i};
+	}
+	areas_sort(list, n);
+	return n;
+}
+
+/* What a dead session left: its agent is asked nothing any more. */
+static int unmap_by_calls(struct guardian *g, const struct tl_ctl_area *list, size_t n)
+{
+	size_t i, end;
+
+	for (i = 0; i < n && g->helper; i = end) {
+		uint64_t lo = list[i].lo;
+
+		for (end = areas_run(list, n, i); i < end; i++)
+			g->ctl->areas[list[i].shared].size = 0;
+		unmap(g, &lo, list[end - 1].lo + list[end - 1].size - lo);
+	}
+	return g->helper ? 0 : -1;
+}
+
+static int unmap_by_agent(struct guardian *g, const struct tl_ctl_area *list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		g->ctl->leaving[i] = (uint32_t)list[i].shared;
+	g->ctl->nleaving = (uint32_t)n;
+	return helper_command(g, TL_CMD_UNMAP);
+}
+
+int areas_unmap(struct guardian *g, const struct client *c)
+{
+	struct tl_ctl_area *list = calloc(ctl_areas(g) + 1, sizeof(*list));
+	size_t n = list ? areas_of(g, c, list) : 0;
+	int ret = list ? 0 : -1;
+
+	if (n)
+		ret = g->agent_entry ? unmap_by_agent(g, list, n) : unmap_by_calls(g, list, n);
+	free(list);
+	return ret;
+}
