@@ -146,6 +146,7 @@ struct tl_ctl {
 	uint64_t self; /* address of this block in the target */
 	uint64_t agent, agent_size; /* the agent's own region there */
 	uint64_t journal; /* address there of the variable that points to the journal */
+	uint64_t opened; /* address there of the list of text that is open for writing */
 	uint64_t gate; /* address there of the variable that points to the gate */
 	uint64_t marker; /* a private word there: tells whether a child shares our memory */
 	/* command */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "agent.h"
+#include "../engine/os/process/process.h"
 #include "../runtime/session.h"
 
 extern char tl_agent_entry[], tl_agent_call[], tl_ask_at[], tl_peek[], tl_peek_end[],
@@ -13,6 +14,7 @@ __attribute__((used)) struct tl_agent_header tl_agent_header = {
 	.exports = (uintptr_t)tl_exports,
 	.nexports = (uintptr_t)&tl_nexports,
 	.journal = (uintptr_t)&tl_journal,
+	.opened = (uintptr_t)&tl_opened,
 	.gate = (uintptr_t)&tl_core.gate,
 	.marker = (uintptr_t)&marker,
 	.ask = (uintptr_t)tl_ask_at,

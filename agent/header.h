@@ -14,6 +14,7 @@ struct tl_agent_header {
 	uint64_t exports; /* struct tl_export[] */
 	uint64_t nexports;
 	uint64_t journal; /* &tl_journal */
+	uint64_t opened; /* &tl_opened */
 	uint64_t gate; /* &tl_core.gate */
 	uint64_t marker; /* a word nobody else uses */
 	uint64_t base,

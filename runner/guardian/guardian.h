@@ -486,6 +486,8 @@ void births_settle(struct guardian *g);
 bool journal_gone(struct guardian *g);
 bool journal_holds(struct guardian *g, pid_t pid); /* anything, or nobody knows what */
 int journal_restore(struct guardian *g, pid_t pid, int mem);
+void text_shut(
+	struct guardian *g); /* what a dead or failed agent had open for writing: as it was */
 int breakpoints_out(struct guardian *g);
 void breakpoints_in(struct guardian *g);
 

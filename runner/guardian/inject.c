@@ -158,6 +158,7 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 	h->size = l->size;
 	g->agent_entry = h->entry;
 	g->ctl->journal = h->journal;
+	g->ctl->opened = h->opened;
 	g->ctl->gate = h->gate;
 	g->ctl->marker = h->marker;
 	g->ask = (struct handler_places){h->ask, h->peek, h->peek_end, h->peek_fault};

@@ -3,9 +3,12 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../engine/core/internal.h"
+#include "../../engine/os/process/process.h"
 #include "guardian.h"
 
 /* The entries that lie in `pid`, *n of them; NULL: none, or with *n set they cannot be read. */
@@ -118,6 +121,27 @@ int journal_restore(struct guardian *g, pid_t pid, int mem)
 		i += restore_page(mem, e + i, used - i, &bad);
 	free(e);
 	return bad ? -1 : 0;
+}
+
+/* With the helper, after maps_read(). */
+void text_shut(struct guardian *g)
+{
+	const int rwx = PROT_READ | PROT_WRITE | PROT_EXEC;
+	const struct tl_ctl_map *now;
+	struct tl_opened open;
+	struct tl_mapping m;
+	size_t i;
+
+	if (target_read(g, g->pid, g->ctl->opened, &open, sizeof(open)) != sizeof(open))
+		return;
+	for (i = 0; i < open.n && i < TL_CTL_MAPS; i++) {
+		if (target_read(g, g->pid, (uintptr_t)(open.maps + i), &m, sizeof(m)) != sizeof(m))
+			return;
+		now = map_at(g, m.lo);
+		if (now && now->prot == rwx)
+			remote_call(g, g->helper, SYS_mprotect, m.lo, m.hi - m.lo, (uint64_t)m.prot,
+				0, 0, 0);
+	}
 }
 
 /* --- breakpoints that must not be met for a while --------------------------------------- */

@@ -270,7 +270,7 @@ static void calls_settle(struct guardian *g)
 bool session_leave(struct guardian *g)
 {
 	struct client *c;
-	bool late;
+	bool late, failed = g->crashed;
 	int kept = 0;
 
 	for (c = g->clients; c; c = c->next)
@@ -289,6 +289,8 @@ bool session_leave(struct guardian *g)
 	if (kept && !target_ended(g))
 		kept = leave_once(g);
 	loader_go(g);
+	if (g->crashed && !failed)
+		tell_all(g, MSG_FAILED, 0, g->error);
 	if (kept && !target_ended(g))
 		name_blocker(g);
 	else if (g->injected && !target_ended(g) && g->restored && !g->crashed)

@@ -170,6 +170,7 @@ static int clean_up(struct guardian *g)
 	resume_all(g, false);
 	if (kept || !helper_start(g, NULL))
 		return -1;
+	text_shut(g);
 	close_shared(g);
 	kept = give_back(g);
 	if (!kept)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runner, guardian or both are killed while a thread of the program stands at a named point of the engine in it (an agent
-built with tests/process/points.c waits there). The program lives on unharmed, and the next session counts exactly."""
+built with tests/process/points.c waits there), or the agent fails there. The program lives on unharmed, and the next
+session counts exactly."""
 import os
 import re
 import signal
@@ -8,12 +9,13 @@ import subprocess
 import threading
 import time
 
-from support import NO_GUARDIAN, PAIR, runner, tracer_of
+from support import NO_GUARDIAN, PAIR, finish, runner, tracer_of
 from test_points import Program, told_where, wait_end
 
-TELL, WAIT = 100, 101  # as points.c has them
+TELL, WAIT, PROGRAM_WAITS = FDS = 100, 101, 102  # as points.c has them
 HEADER = 'engine/core/internal.h'
 PATCHING = ('auto', 'spin', 'stop')
+FAILED = 'failed (signal 4 at agent+'
 
 
 def names_of_points(root):
@@ -24,11 +26,13 @@ def names_of_points(root):
 class Points(threading.Thread):
     """Lets threads go on from their points; at one of them somebody is killed first."""
 
-    def __init__(self):
+    def __init__(self, claimed):
         super().__init__(daemon=True)
+        self.claimed = claimed  # the point at which it is a thread of the program
         self.told, tell = os.pipe()
         wait, self.go = os.pipe()
-        for fd, number in ((tell, TELL), (wait, WAIT)):
+        program_waits, self.program_goes = os.pipe()
+        for fd, number in zip((tell, wait, program_waits), FDS):
             os.dup2(fd, number)
             os.close(fd)
         self.lock = threading.Lock()
@@ -36,27 +40,27 @@ class Points(threading.Thread):
         self.start()
 
     def arm(self, fatal, kill):
-        """fatal: a point, and its how many-th visit."""
+        """fatal: a point, and its how many-th visit. kill() may say what is answered there."""
         self.seen, self.fatal, self.kill, self.error = [], fatal, kill, None
 
     def run(self):
         while byte := os.read(self.told, 1):
             with self.lock:
-                point = byte[0]
+                point, answer = byte[0], None
                 self.seen.append(point)
                 if (point, self.seen.count(point)) == self.fatal:
                     try:
-                        self.kill()
+                        answer = self.kill()
                     except Exception as e:
                         self.error = e
-            os.write(self.go, b'g')
+            os.write(self.program_goes if point == self.claimed else self.go, answer or b'g')
 
     def close(self):
         """Ends the thread: the program, which has the other end, too, is gone."""
-        for fd in (TELL, WAIT):
+        for fd in FDS:
             os.close(fd)
         self.join(10)
-        for fd in (self.told, self.go):
+        for fd in (self.told, self.go, self.program_goes):
             os.close(fd)
 
 
@@ -82,8 +86,8 @@ class Killer:
     def __init__(self, ctx, who):
         ctx.env['TRAPLESS_RUN'] = os.path.join(ctx.root, 'build', 'points', 'trapless-run')
         self.ctx, self.who, self.names = ctx, who, names_of_points(ctx.root)
-        self.points = Points()
-        self.program = Program(ctx, pass_fds=(TELL, WAIT))
+        self.points = Points(self.names.index('CLAIMED'))
+        self.program = Program(ctx, pass_fds=FDS)
 
     def kill(self):
         """Its guardian may be at anything, where a thread of the program is at a point: it is stopped before we look."""
@@ -106,8 +110,8 @@ class Killer:
         with self.points.lock:  # nobody is killed before the session is known
             self.points.arm(fatal, self.kill)
             self.session = self.ctx.start([runner(self.ctx), self.program.brief, '-x', str(self.program.p.pid)],
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.session.wait(timeout=60)
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said = self.session.communicate(timeout=60)[1]
         if self.guardian:
             wait_end(self.guardian)
         with self.points.lock:
@@ -126,13 +130,51 @@ class Killer:
                 if self.helpless and self.who != 'runner':
                     self.program.was_helpless()
                 else:
-                    self.program.next_session()
-                    self.program.left_nothing()
+                    self.look_after()
         return n
+
+    def look_after(self):
+        self.program.next_session()
+        self.program.left_nothing()
 
     def end(self):
         self.program.end()
         self.points.close()
+
+
+class Failing(Killer):
+    """It is the agent that fails, in sessions beside another one or not."""
+
+    def __init__(self, ctx):
+        super().__init__(ctx, 'agent')
+        self.names = ['' if n == 'CLAIMED' else n for n in self.names]  # a thread of the program is there
+
+    def kill(self):
+        self.guardian, self.helpless = tracer_of(self.program.p.pid), False
+        return b'x'
+
+    def brief_session(self, fatal):
+        return bool(self.names[fatal[0]]) and super().brief_session(fatal)
+
+    def with_another(self, point):
+        """It hears of it, the brief one perhaps not any more."""
+        other = self.program.attached()
+        if self.brief_session((point, 1)):
+            said = other.seen + other.communicate(timeout=20)[1]
+            assert FAILED in said, said
+        else:
+            finish(other)
+        with told_where(self.who, 'beside another session, at %s' % self.names[point]):
+            self.left_little()
+
+    def look_after(self):
+        assert FAILED in self.said, self.said
+        self.left_little()
+
+    def left_little(self):
+        """A copy of a page of code that is to take its place is not in the books."""
+        self.program.next_session()
+        self.program.something_stays('executable', 'fds', 'threads', 'memfds')
 
 
 def killed_at_points(ctx, who):
@@ -163,6 +205,17 @@ def test_both(ctx):
     killed_at_points(ctx, 'both')
 
 
+def test_agent_fails(ctx):
+    """All its sessions end, and say why; the next one cleans up."""
+    failing = Failing(ctx)
+    for how in PATCHING if ctx.long and ctx.variant == 'opt' else ('auto', 'stop'):
+        ctx.env['TRAPLESS_PATCHING'] = how
+        for point in range(len(failing.names)):
+            failing.at_point(point, 2)
+            failing.with_another(point)
+    failing.end()
+
+
 test_runner.variants = PAIR
 test_guardian.jumps_only = test_both.jumps_only = NO_GUARDIAN
-test_runner.timeout = test_guardian.timeout = test_both.timeout = 900
+test_runner.timeout = test_guardian.timeout = test_both.timeout = test_agent_fails.timeout = 900

@@ -110,8 +110,9 @@ class Program:
         assert self.p.wait(timeout=20) in (-signal.SIGTERM, -signal.SIGSEGV, -signal.SIGILL), self.p.returncode
         self.begin()
 
-    def something_stays(self):
+    def something_stays(self, *same):
         now = self.before.look()
+        assert all(now[what] == self.before.state[what] for what in same), (self.before.state, now)
         for what, most in MAY_STAY.items():
             count = lambda state: state if isinstance(state, int) else len(state)
             assert count(now[what]) - count(self.before.state[what]) <= most, (what, self.before.state, now)

@@ -26,6 +26,12 @@ struct tl_mapping {
 	int prot; /* TL_PROT_ bits */
 };
 
+/* text.c: text that is open for writing, as it was before; engine lock, but for whoever comes after us. */
+extern struct tl_opened {
+	struct tl_mapping *maps;
+	size_t n, max;
+} tl_opened;
+
 /* [home] The mapping that holds addr, or the next one above it. false: there is none, or it cannot be known. */
 bool tl_home_map(uintptr_t addr, struct tl_mapping *map);
 

@@ -9,14 +9,9 @@
 
 enum { SIGSET_SIZE = 8, OPEN_FEW = 64 };
 
-/* What to restore; engine lock. Text that was changed page by page is many mappings. */
-static struct tl_mapping few_maps[OPEN_FEW], *many_maps;
-static size_t nopen, max_many;
-
-static struct tl_mapping *open_maps(void)
-{
-	return many_maps ? many_maps : few_maps;
-}
+/* Engine lock. Text that was changed page by page is many mappings. */
+static struct tl_mapping few[OPEN_FEW];
+struct tl_opened tl_opened = {.maps = few, .max = OPEN_FEW};
 
 /*
  * rt_sigprocmask with an impossible `how` reads the set and changes nothing:
@@ -106,49 +101,66 @@ static void restore(uintptr_t lo, uintptr_t hi)
 {
 	size_t i = 0;
 
-	while (i < nopen) {
-		struct tl_mapping *m = &open_maps()[i];
+	while (i < tl_opened.n) {
+		struct tl_mapping *m = &tl_opened.maps[i];
 
 		if (m->lo < lo || m->hi > hi) {
 			i++;
 			continue;
 		}
 		protect(m->lo, m->hi, m->prot);
-		*m = open_maps()[--nopen];
+		*m = tl_opened.maps[--tl_opened.n];
 	}
 }
 
 static bool room_for_one(void)
 {
-	size_t max = many_maps ? max_many : OPEN_FEW;
-	struct tl_mapping *grown;
+	struct tl_opened *o = &tl_opened;
+	struct tl_mapping *grown, *old = o->maps;
+	size_t max = o->max;
 
-	if (nopen < max)
+	if (o->n < max)
 		return true;
 	grown = tl_os_alloc(2 * max * sizeof(*grown));
 	if (!grown)
 		return false;
-	for (size_t i = 0; i < nopen; i++)
-		grown[i] = open_maps()[i];
-	if (many_maps)
-		tl_os_free(many_maps, max * sizeof(*many_maps));
-	many_maps = grown;
-	max_many = 2 * max;
+	for (size_t i = 0; i < o->n; i++)
+		grown[i] = old[i];
+	o->maps = grown;
+	o->max = 2 * max;
+	if (old != few)
+		tl_os_free(old, max * sizeof(*old));
 	return true;
 }
 
 /* When nothing is open any more. */
 static void forget_many(void)
 {
-	if (nopen || !many_maps)
+	struct tl_opened many = tl_opened;
+
+	if (many.n || many.maps == few)
 		return;
-	tl_os_free(many_maps, max_many * sizeof(*many_maps));
-	many_maps = NULL;
+	tl_opened = (struct tl_opened){.maps = few, .max = OPEN_FEW};
+	tl_os_free(many.maps, many.max * sizeof(*many.maps));
+}
+
+/* On the list first: whoever finds that we have failed puts it back. */
+static int open_one(const struct tl_mapping *m)
+{
+	const int rwx = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC;
+	int ret;
+
+	if (!room_for_one())
+		return -TL_E_NOMEM;
+	tl_opened.maps[tl_opened.n++] = *m;
+	ret = protect(m->lo, m->hi, rwx);
+	if (ret)
+		tl_opened.n--;
+	return ret;
 }
 
 int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 {
-	const int rwx = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC;
 	uintptr_t at;
 	int ret = tl_code_seal();
 
@@ -163,13 +175,7 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 		}
 		m.lo = at;
 		m.hi = m.hi < hi ? m.hi : hi;
-		if (!room_for_one()) {
-			ret = -TL_E_NOMEM;
-			break;
-		}
-		ret = protect(m.lo, m.hi, rwx);
-		if (!ret)
-			open_maps()[nopen++] = m;
+		ret = open_one(&m);
 		at = m.hi;
 	}
 	if (ret)
