@@ -178,7 +178,13 @@ impl Binary {
         if let Some(i) = ranges.iter().position(|r| r.contains(&entry)) {
             ranges.swap(0, i);
         }
-        let symbol = self.symbols().entries_at(entry).find(|s| s.is_code());
+        let symbols = || self.symbols().entries_at(entry).filter(|s| s.is_code());
+        let symbol = symbols().next();
+        // gcc names the rest of a split function (`f.part.0`) by its symbol only.
+        let rest = symbol.is_some() && symbols().all(|s| strip_clone(s.name).is_none());
+        if rest && !found.contains_key(&entry) {
+            return;
+        }
         let f = found.entry(entry).or_insert_with(|| Function {
             name: String::new(),
             linkage_name: symbol.map(|s| s.name.into()),

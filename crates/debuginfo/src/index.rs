@@ -285,49 +285,64 @@ impl Dwarf {
         })
     }
 
-    /// The inlined instances in a unit of the functions that `wanted` accepts by their abstract
-    /// entry.
+    /// The inlined calls in a unit of the functions that `wanted` accepts by their abstract entry.
     pub fn inlined(&self, n: u32, mut wanted: impl FnMut(DieRef) -> bool) -> Vec<(DieRef, DieRef)> {
         let mut out = Vec::new();
-        let _ = self.walk_inlined(n, &mut |at, origin| {
-            if wanted(origin) {
+        let _ = self.walk_inlined(n, &mut |at, origin, within| {
+            if wanted(origin) && !(within == Some(origin) && self.is_rest(at, origin)) {
                 out.push((at, origin));
             }
         });
         out
     }
 
+    /// Whether an instance within its own function is no call, but the function's rest: gcc splits
+    /// a function (`f.part.0`), and where it takes the rest back, the call stands at the
+    /// declaration.
+    fn is_rest(&self, at: DieRef, origin: DieRef) -> bool {
+        let same = |call, declared| self.number(at, call) == self.number(origin, declared);
+        same(dw::DW_AT_call_line, dw::DW_AT_decl_line)
+            && same(dw::DW_AT_call_column, dw::DW_AT_decl_column)
+    }
+
+    /// Each inlined instance, the abstract entry of its function, and that of the function or
+    /// instance which it stands in.
     fn walk_inlined(
         &self,
         n: u32,
-        found: &mut dyn FnMut(DieRef, DieRef),
+        found: &mut dyn FnMut(DieRef, DieRef, Option<DieRef>),
     ) -> std::result::Result<(), gimli::Error> {
         let Ok(unit) = self.unit(n) else {
             return Ok(());
         };
+        let mut within: Vec<(isize, DieRef)> = Vec::new();
         let mut raw = unit.entries_raw(None)?;
         while !raw.is_empty() {
-            let offset = raw.next_offset();
+            let (offset, depth) = (raw.next_offset().0, raw.next_depth());
             let Some(abbrev) = raw.read_abbreviation()? else {
                 continue;
             };
-            if abbrev.tag() != dw::DW_TAG_inlined_subroutine {
+            let tag = abbrev.tag();
+            if tag != dw::DW_TAG_inlined_subroutine && tag != dw::DW_TAG_subprogram {
                 raw.skip_attributes(abbrev.attributes())?;
                 continue;
             }
+            let mut origin = None;
             for &spec in abbrev.attributes() {
                 if spec.name() != dw::DW_AT_abstract_origin {
                     raw.skip_attributes(&[spec])?;
-                } else if let Some(o) = self.target(raw.read_attribute(spec)?.value(), n) {
-                    found(
-                        DieRef {
-                            unit: n,
-                            offset: offset.0,
-                        },
-                        o,
-                    );
+                } else {
+                    origin = self.target(raw.read_attribute(spec)?.value(), n);
                 }
             }
+            while within.last().is_some_and(|w| w.0 >= depth) {
+                within.pop();
+            }
+            let at = DieRef { unit: n, offset };
+            if let (dw::DW_TAG_inlined_subroutine, Some(o)) = (tag, origin) {
+                found(at, o, within.last().map(|w| w.1));
+            }
+            within.push((depth, origin.unwrap_or(at)));
         }
         Ok(())
     }

@@ -115,6 +115,34 @@ fn inlined_instances_and_cold_parts_are_found() {
     }
 }
 
+/// How many places of `f` the program has.
+fn places(bin: &Binary, f: &str) -> usize {
+    let p = Pattern::parse(f).unwrap();
+    bin.functions(&p, Inlines::Also).unwrap().len()
+}
+
+#[test]
+fn the_rest_of_a_split_function_is_no_call() {
+    for dwarf in ["-gdwarf-4", "-gdwarf-5"] {
+        let program = build_of(
+            &format!("split{dwarf}"),
+            "gcc",
+            &["-O2", dwarf],
+            &["split.c"],
+        );
+        let symbols = run("nm", &[program.to_str().unwrap()]);
+        assert!(symbols.contains("again.part.0"), "{dwarf}: not split");
+        let bin = open(&program);
+        assert_eq!(places(&bin, "whole"), 1, "{dwarf}: the rest taken back");
+        assert_eq!(places(&bin, "taken"), 2, "{dwarf}: one for each caller");
+        assert_eq!(places(&bin, "again.part.0"), 1, "{dwarf}: by its symbol");
+        let again = Pattern::parse("again").unwrap();
+        let own = bin.functions(&again, Inlines::No).unwrap();
+        assert_eq!(own.len(), 1, "{dwarf}: not the rest");
+        assert!(places(&bin, "again") > 3, "{dwarf}: calls within itself");
+    }
+}
+
 #[test]
 fn parameters_are_what_the_caller_passed() {
     if !have("gdb") {

@@ -40,11 +40,15 @@ pub fn have(program: &str) -> bool {
 
 /// The C fixture, built with these options into `name`.
 pub fn build(name: &str, compiler: &str, options: &[&str]) -> PathBuf {
+    match compiler.contains("++") {
+        true => build_of(name, compiler, options, &["facts.cc"]),
+        false => build_of(name, compiler, options, &["facts.c", "other.c"]),
+    }
+}
+
+pub fn build_of(name: &str, compiler: &str, options: &[&str], sources: &[&str]) -> PathBuf {
     let out = dir("fixtures").join(name);
-    let sources = match compiler.contains("++") {
-        true => vec![source("facts.cc")],
-        false => vec![source("facts.c"), source("other.c")],
-    };
+    let sources: Vec<PathBuf> = sources.iter().map(|s| source(s)).collect();
     let mut args: Vec<&str> = options.to_vec();
     args.extend(["-w", "-o", out.to_str().unwrap()]);
     args.extend(sources.iter().map(|s| s.to_str().unwrap()));
