@@ -102,6 +102,15 @@ def test_classes_references_and_namespaces(ctx):
                ''.join('3 7 11 7 -2 shop::cart::total\n-12 11\n%d 11 1\n-4\n5\n' % r for r in (41, 42)))
 
 
+def test_names_of_one_function(ctx):
+    """As it is written; of a wildcard's names the symbols' first, at the entry as at the return."""
+    for written, name in (('a_work', 'a_work'), ('b_work', 'b_work'), ('work_under', 'work_under'),
+                          ('*work*', 'a_work'), ('b_*', 'b_work'), ('work*', 'work_under')):
+        everywhere(ctx, 'aliases.c', r'''
+            probe process.function("%s") { println(ppfunc(), " ", isinstr(pp(), ppfunc())) }
+            probe process.function("%s").return { println(ppfunc()) }''' % (written, written), (name + ' 1\n' + name + '\n') * 2)
+
+
 def test_lines_with_locals(ctx):
     everywhere(ctx, 'lines.c', r'''
         probe process.statement("step@lines.c:8") { print($a, " ", @defined($local) ? $local : $a * 3, " ") }

@@ -195,8 +195,9 @@ impl Binary {
             exported: symbol.is_some_and(|s| s.exported),
             die: None,
         });
-        if let Some(name) = dwarf.qualified(r) {
-            f.name = name;
+        // A symbol's name stays: it is the one without debug information, too.
+        if f.name.is_empty() {
+            f.name = dwarf.qualified(r).unwrap_or_default();
         }
         if !ranges.is_empty() {
             f.ranges = ranges;
