@@ -82,6 +82,20 @@ def test_reopened_attached(ctx):
     reopened(ctx, lib, out, err, ROUNDS * (CALLS + 1) - 1)
 
 
+def test_named_as_mapped(ctx):
+    """The program does not need it, its process has mapped it: by file name, or by a wildcard."""
+    lib, path = plugin(ctx), ctx.target('reopen')
+    first = os.path.basename(lib)
+    p = start(ctx, path, lib, 1, CALLS, other(ctx), 'loaded')
+    for name, found in ((first, 1), (first[:-1] + '?', 1), ('no-' + first, 0)):
+        r = ctx.run([ctx.bin('trapless'), '-p2', '-x', str(p.pid), '-e',
+                     'probe process.library("%s").function("plugin") { }' % name])
+        assert r.returncode == (0 if found else 1) and r.stdout.count('library("%s")' % lib) == found, (name, r)
+    r = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe process("%s").library("%s").function("plugin") { }' % (path, first)])
+    assert r.returncode == 1 and 'LIBRARY_UNKNOWN' in r.stderr, r
+    p.kill()
+
+
 def test_reopened_meanwhile(ctx):
     """It goes and comes all the time: the loader rests, or waits for us, wherever text is read or written."""
     lib = plugin(ctx)

@@ -6,7 +6,7 @@ use crate::demangle::nearest;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
 use crate::glob;
-use crate::process::{mapped_name, name_inside};
+use crate::process::{mapped_name, name_inside, Process};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -194,8 +194,8 @@ impl SearchPath {
 
     /// The files of the libraries that match: a path, or a name with or without wildcards, held
     /// against soname, file name and path of everything that `program` needs, directly or not.
-    /// A name that the program does not need is still looked for in the standard folders
-    /// (it may be opened by `dlopen`).
+    /// A name that the program does not need is looked for among what its process has mapped (so are
+    /// wildcards), then in the standard folders (it may be opened by `dlopen`).
     pub fn libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<PathBuf>> {
         if pattern.contains('/') {
             if let Some(path) = self.by_path(Path::new(pattern)) {
@@ -216,6 +216,11 @@ impl SearchPath {
                 }
             }
         }
+        if found.is_empty() || glob::is_glob(pattern) {
+            let real = |p: &PathBuf| p.canonicalize().unwrap_or_else(|_| p.clone());
+            let opened = self.mapped_libraries(program, pattern).into_iter();
+            found.extend(opened.filter(|p| seen.insert(real(p))));
+        }
         if found.is_empty() && !glob::is_glob(pattern) && !pattern.contains('/') {
             found.extend(self.find_library(pattern, &[], &self.cache()));
         }
@@ -227,6 +232,21 @@ impl SearchPath {
             });
         }
         Ok(found)
+    }
+
+    /// The libraries that match of those that the program's process has mapped.
+    fn mapped_libraries(&self, program: &Binary, pattern: &str) -> Vec<PathBuf> {
+        let process = self.process.and_then(|pid| Process::read(pid).ok());
+        let Some(process) = process else {
+            return Vec::new();
+        };
+        let real = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.into());
+        if real(&self.host_path(&process.exe)) != real(program.path()) {
+            return Vec::new();
+        }
+        let mapped = process.matching(pattern).into_iter();
+        let libraries = mapped.filter(|i| i.path != process.exe);
+        libraries.map(|i| self.host_path(&i.path)).collect()
     }
 
     /// Everything that the program needs, breadth first, as the dynamic linker does; the dynamic
