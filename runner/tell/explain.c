@@ -19,7 +19,7 @@ const char *rung_name(uint32_t rung)
 	return rung <= TL_RUNG_TRAP ? names[rung] : "?";
 }
 
-void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room)
+bool explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room)
 {
 	uint32_t i;
 
@@ -29,10 +29,11 @@ void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room
 		if (addr - m->lo < m->hi - m->lo) {
 			snprintf(buf, room, "%.59s+0x%llx", m->name,
 				(unsigned long long)(addr - m->bias));
-			return;
+			return true;
 		}
 	}
 	snprintf(buf, room, "0x%llx", (unsigned long long)addr);
+	return false;
 }
 
 static uint32_t rung_of(const struct tl_ctl_probe *p)

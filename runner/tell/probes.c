@@ -150,7 +150,9 @@ static void tell_tails(const struct teller *t, uint32_t i)
 	}
 	if (p->tail) {
 		explain_place(t, p->tail, from, sizeof(from));
-		explain_place(t, p->tail_to, to, sizeof(to));
+		/* A pointer that the loader had not filled in yet says nothing. */
+		if (!explain_place(t, p->tail_to, to, sizeof(to)))
+			snprintf(to, sizeof(to), "where a pointer in memory leads");
 	}
 	snprintf(text, sizeof(text),
 		"TAIL_CALL: %.300s%s: %llu call%s left by a jump to another function%s%s%s%s%s%s; "

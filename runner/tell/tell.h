@@ -71,7 +71,7 @@ void tell_counts(const struct teller *t, struct message *m);
 /* explain.c: of what was armed since the last time, how it is reached. */
 void explain(const struct teller *t);
 const char *rung_name(uint32_t rung);
-/* "libc.so.6+0x1234": an address that means something tomorrow, too. */
-void explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room);
+/* "libc.so.6+0x1234": an address that means something tomorrow, too; false: it lies in no file. */
+bool explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room);
 
 #endif
