@@ -129,6 +129,40 @@ bool proc_is_kernel_thread(pid_t pid)
 	return has_flag(pid, KERNEL_THREAD);
 }
 
+static bool freezer_says(const char *folder, const char *group, const char *file, const char *state)
+{
+	char path[512], text[256];
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s/%s", folder, group, file);
+	return proc_read(path, text, sizeof(text)) > 0 && strstr(text, state);
+}
+
+/* `line`: of /proc/PID/cgroup, number:controllers:group; no controllers: version 2. */
+static bool group_is_frozen(const char *line)
+{
+	char group[256];
+
+	if (sscanf(line, "%*d:freezer:%255[^\n]", group) == 1)
+		return freezer_says("/freezer", group, "freezer.state", "FR"); /* or FREEZING */
+	if (sscanf(line, "0::%255[^\n]", group) != 1)
+		return false;
+	return freezer_says("", group, "cgroup.events", "frozen 1") ||
+	       freezer_says("/unified", group, "cgroup.events", "frozen 1");
+}
+
+bool proc_is_frozen(pid_t pid)
+{
+	char text[4096], *line, *rest;
+
+	if (proc_read_of(pid, "cgroup", text, sizeof(text)) <= 0)
+		return false;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (group_is_frozen(line))
+			return true;
+	}
+	return false;
+}
+
 /* Killed, a thread is so before it runs again. */
 static bool thread_is_ending(pid_t tid)
 {

@@ -100,10 +100,9 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		thread_release(g, t); /* let it have its signal first: */
 		pump_for(g, 1); /* a stop that is asked for at once would come before that */
 	}
-	guardian_fail(g,
-		"no thread of process %d could be stopped (all in vfork or uninterruptible "
-		"sleep): try again later",
-		g->pid);
+	guardian_fail(g, "no thread of process %d could be stopped (%s): try again later", g->pid,
+		proc_is_frozen(g->pid) ? "its control group is frozen"
+				       : "all in vfork or uninterruptible sleep");
 	return NULL;
 }
 

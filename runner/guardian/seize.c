@@ -185,6 +185,11 @@ static int check_state(struct guardian *g)
 				"process %d has already ended (a zombie): nothing to trace",
 				g->pid);
 	}
+	if (!g->heir && proc_is_frozen(g->pid)) /* an heir cleans up when it goes on */
+		return guardian_fail(g,
+			"process %d is frozen by its control group: let it go on first (docker "
+			"unpause, systemctl thaw, or its group's cgroup.freeze or freezer.state)",
+			g->pid);
 	if (state == 'T' || state == 't') {
 		pid_t tracer = tracer_of(g->pid);
 

@@ -41,6 +41,30 @@ def test_zombie(ctx):
     refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'zombie')
 
 
+def test_frozen(ctx):
+    group = '/sys/fs/cgroup/%strapless-test-%d' % ('freezer/' if os.path.isdir('/sys/fs/cgroup/freezer') else '', os.getpid())
+    try:
+        os.mkdir(group)
+    except OSError as e:
+        ctx.skip('no control group can be made: %s' % e.strerror)
+    new = os.path.exists(group + '/cgroup.freeze')
+    file, on, off = ('cgroup.freeze', '1', '0') if new else ('freezer.state', 'FROZEN', 'THAWED')
+
+    def put(name, text):
+        with open(os.path.join(group, name), 'w') as f:
+            f.write(text)
+    p = start(ctx, ctx.target('count'), 1)
+    try:
+        put('cgroup.procs', str(p.pid))
+        put(file, on)
+        time.sleep(0.3)
+        refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'process %d is frozen by its control group' % p.pid)
+    finally:
+        put(file, off)
+        end_count(p)
+        os.rmdir(group)
+
+
 def test_stopped(ctx):
     p = start(ctx, ctx.target('count'), 1)
     before = of_count(p)
