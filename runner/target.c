@@ -241,7 +241,9 @@ static void take(struct target *t, const struct options *o, struct message *m)
 				t->pid);
 		break;
 	case MSG_FAILED:
-		t->failed = true;
+		/* One of several that ends while we come is no failure. */
+		t->ended = o->npids > 1 && proc_ended(t->pid);
+		t->failed = !t->ended;
 		fprintf(stderr, "trapless-run: %s\n", m->text[0] ? m->text : "the session failed");
 		break;
 	case MSG_NOTE:

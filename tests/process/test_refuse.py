@@ -8,7 +8,7 @@ import subprocess
 import time
 import zlib
 
-from support import Before, end_count, has_threads, runner, start, tap
+from support import Before, attach, end_count, finish, has_threads, runner, start, tap
 
 
 def refused(ctx, argv, *words, status=1, untouched=None):
@@ -39,6 +39,16 @@ def test_zombie(ctx):
     p = ctx.start(['true'])
     time.sleep(0.3)
     refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'zombie')
+
+
+def test_one_of_several_has_ended(ctx):
+    """That is told, and no failure: of all processes of a program one may end at any time."""
+    gone, p = ctx.start(['true']), start(ctx, ctx.target('count'), 1)
+    time.sleep(0.3)
+    s = attach(ctx, module_for(ctx), gone.pid, p.pid)
+    out, err = finish(s)
+    assert 'process %d has already ended' % gone.pid in err, err
+    end_count(p)
 
 
 def test_frozen(ctx):
