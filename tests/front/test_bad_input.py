@@ -200,6 +200,11 @@ def test_function_of_a_stripped_program(ctx):
     target = Selling(ctx, ctx.target('../examples/shop', cflags=('-O2', '-s')))
     p = trapless(ctx, '-x', target.pid, '-e', 'probe process("%s").function("sell") {}' % target.path)
     refused(p, 'FUNCTION_NOT_EXPORTED', 'is stripped', 'with -g', '.statement(0x')
+    bare = os.path.join(ctx.tmp, 'bare')
+    for options in ((), ('-static-pie',)):
+        assert ctx.run(['gcc', '-s', *options, '-o', bare, os.path.join(ctx.root, 'tests/targets/tails.c')]).returncode == 0
+        p = trapless(ctx, '-e', 'probe process("%s").function("*") {}' % bare)
+        assert p.returncode == 1 and 'library' not in p.stderr, p
     target.unchanged()
     target.end()
     git = trapless(ctx, '-e', 'probe process("git").function("cmd_log") {}', env={'DEBUGINFOD_URLS': ''})

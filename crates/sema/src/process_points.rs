@@ -314,7 +314,11 @@ impl Resolver<'_> {
         if !lacks || self.point.optional || self.point.sufficient || !is_program(&of.binary) {
             return None;
         }
+        // Every library has something for `*`.
         let pattern = Pattern::parse(name).ok()?;
+        if pattern.function.chars().all(|c| "*?".contains(c)) {
+            return None;
+        }
         let library = self.world.library_with(&of.binary, &pattern)?;
         Some(format!(
             "a library of the program has it: .library(\"{library}\").function(\"{name}\")"
