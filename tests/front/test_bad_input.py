@@ -318,6 +318,9 @@ def test_options(ctx):
     for argv in (['-p', '9', '-e', SELL], ['-x', 'abc', '-e', SELL], ['--nonsense'], ['-x', '1', '-c', 'ls', '-e', SELL]):
         p = trapless(ctx, *argv)
         assert p.returncode == 2 and '--help' in p.stderr, p.stderr
+    for seconds in ('1.5', '0', 'x'):
+        p = trapless(ctx, '-T', seconds, '-e', 'probe begin {}')
+        assert p.returncode == 2 and 'whole seconds' in p.stderr and 'timer.ms(1500)' in p.stderr, p
     refused(trapless(ctx, '-m', 'a/b', '-p4', '-e', 'probe begin {}'), 'USAGE', 'letters')
     refused(trapless(ctx, '-c', ' ', '-e', 'probe begin {}'), 'USAGE', 'no command')
     p = ctx.run([ctx.bin('trapless-run'), 'x.tap', '-c', ''])

@@ -83,7 +83,7 @@ pub struct Options {
     pub timing: bool,
 
     /// End the session after SECONDS
-    #[arg(short = 'T', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'T', value_name = "SECONDS", value_parser = seconds)]
     pub time_limit: Option<u32>,
 
     /// Kernel release that the script's conditionals see
@@ -142,6 +142,18 @@ pub struct Options {
     /// Script file (`-`: standard input), then the script's arguments
     #[arg(value_name = "FILE | ARGS", allow_negative_numbers = true)]
     pub words: Vec<String>,
+}
+
+/// As timer.s() takes them.
+fn seconds(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err(
+            "whole seconds, 1 or more; for parts of one say in the script when it ends, \
+             e.g. probe timer.ms(1500) { exit() }"
+                .into(),
+        ),
+    }
 }
 
 /// What a request to running sessions has nothing to do with.
