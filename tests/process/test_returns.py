@@ -205,3 +205,4 @@ test_static.variants = test_clang.variants = test_unoptimized.variants = PAIR
 test_tail_calls.variants = ALL
 test_tail_calls_into_libraries.variants = test_tail_calls_of_a_running_program.variants = PAIR
 test_recursion_and_tail_calls.variants = test_last_calls_of_living_threads.variants = test_no_leak.variants = PAIR
+test_tail_calls_by_pointer.jumps_only = 'a breakpoint at the exit looks where each jump leads, and misses none'
