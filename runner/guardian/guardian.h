@@ -58,6 +58,7 @@ struct thread {
 	uint32_t number; /* its id as it sees it itself, once published: see handlers.c */
 	bool stopped, dead;
 	bool held; /* its next clean stop belongs to somebody who waits for it */
+	bool asked; /* ... with many others, and nobody waits for it yet: it may go */
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
@@ -80,7 +81,7 @@ struct thread {
 		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
-	uint64_t switches; /* see sleep_so_far() */
+	uint64_t switches, slept; /* see sleep_so_far() */
 	uint64_t still_since, still, still_longest; /* held by us, ns: now from, in all, at once */
 	struct reissue again;
 };
@@ -247,6 +248,8 @@ void pump_for(struct guardian *g, int ms); /* all that come in that time */
 /* ... until what comes is through, ms at most */
 void pump_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms);
 void thread_resume(struct guardian *g, struct thread *t, int sig);
+bool thread_ask(struct thread *t);
+bool thread_await(struct guardian *g, struct thread *t, int timeout_ms);
 bool thread_interrupt(
 	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
 void thread_release(struct guardian *g, struct thread *t);

@@ -92,7 +92,7 @@ static void thread_ended(struct guardian *g, struct thread *t)
 	if (!o) /* also where the first thread had ended before we came */
 		g->gone = true;
 	child_settled(g, t->tid);
-	if (!t->held && !t->calling)
+	if ((!t->held || t->asked) && !t->calling)
 		thread_drop(g, t);
 }
 
@@ -207,11 +207,11 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	}
 	for (o = g->threads; o; o = next) { /* the other threads are gone */
 		next = o->next;
-		if (o != t && o->tgid == tgid && !o->held && !o->calling)
+		if (o != t && o->tgid == tgid && (!o->held || o->asked) && !o->calling)
 			thread_drop(g, o);
 	}
 	g->helper = NULL;
-	t->again.on = t->follow = t->held = false;
+	t->again.on = t->follow = t->held = t->asked = false;
 	t->kept.sig = 0;
 	t->frame = 0;
 	launch_exec(g, t);
@@ -399,17 +399,20 @@ void pump_while(struct guardian *g, bool (*comes)(const struct guardian *), int 
 		pump_for(g, 1);
 }
 
-bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)
+/* To stop, and to stay so. */
+bool thread_ask(struct thread *t)
+{
+	t->held = t->interrupted || !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	t->interrupted = t->held;
+	t->still_since = t->held ? now_ns() : 0;
+	return t->held;
+}
+
+/* One that was asked. false: t may be gone. */
+bool thread_await(struct guardian *g, struct thread *t, int timeout_ms)
 {
 	double end = now_ms() + timeout_ms;
 
-	t->held = true;
-	if (!t->interrupted && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0)) {
-		t->held = false;
-		return false;
-	}
-	t->interrupted = true;
-	t->still_since = now_ns();
 	while (!t->stopped && !t->dead && now_ms() < end) {
 		if (!pump(g, false))
 			wait_event(g, 2);
@@ -421,6 +424,11 @@ bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)
 	if (t->dead)
 		thread_drop(g, t);
 	return false;
+}
+
+bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms)
+{
+	return thread_ask(t) && thread_await(g, t, timeout_ms);
 }
 
 static void note_still(struct thread *t)
@@ -452,7 +460,7 @@ void thread_release(struct guardian *g, struct thread *t)
 	note_still(t);
 	if (t == g->at_dlopen) /* the main loop's */
 		return;
-	t->held = false;
+	t->held = t->asked = false;
 	if (t->dead) {
 		thread_drop(g, t);
 		return;

@@ -142,12 +142,13 @@ uint64_t sleep_so_far(struct guardian *g, struct thread *t)
 {
 	struct proc_sleep where;
 
-	t->switches = sched_of_thread(t).switches;
-	if (!proc_sleeps(t->tid, &where))
+	if (!proc_sleeps(t->tid, &where) ||
+		!(call_has_limit(where.call) ||
+			(continued_find(where.call) && is_filtered(t->tid))))
 		return 0;
-	return call_has_limit(where.call) || (continued_find(where.call) && is_filtered(t->tid))
-		       ? sleep_clock(g, t)
-		       : 0;
+	/* The clock is read within the sleep that they count. */
+	t->switches = sched_of_thread(t).switches;
+	return sleep_clock(g, t);
 }
 
 /*

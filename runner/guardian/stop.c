@@ -14,6 +14,10 @@ static struct user_regs_struct *found_regs; /* of stopped threads, by order in s
 static pid_t *stopped;
 static size_t nstopped;
 
+enum { PATIENCE_MS = 1000, NONE_SETS = 1024 };
+
+static uint64_t none[NONE_SETS]; /* see is_restorer() */
+
 void pcs_add(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 {
 	uint32_t n = ctl_bounded(&g->ctl->npcs, TL_CTL_PCS);
@@ -27,23 +31,32 @@ void pcs_add(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 	p->where = where;
 }
 
-/* Is this where a signal handler returns to: mov $15, %eax (or %rax); syscall? */
-static bool is_restorer(struct guardian *g, uint64_t addr)
+static bool reads_as_restorer(struct guardian *g, uint64_t addr)
 {
-	static uint64_t last_yes;
 	static const uint8_t glibc[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	static const uint8_t other[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	uint8_t code[9];
 
-	if (addr == last_yes)
+	return addr >= 4096 && !(addr >> 47) &&
+	       target_read(g, g->pid, addr, code, sizeof(code)) == sizeof(code) &&
+	       (!memcmp(code, glibc, sizeof(glibc)) || !memcmp(code, other, sizeof(other)));
+}
+
+/*
+ * Is this where a signal handler returns to: mov $15, %eax (or %rax); syscall?
+ * Stacks are full of the same addresses that are not, and while everyone stands
+ * still no code changes: those are remembered for the present look.
+ */
+static bool is_restorer(struct guardian *g, uint64_t addr)
+{
+	uint64_t *known = &none[addr % NONE_SETS];
+
+	if (*known == addr)
+		return false;
+	if (reads_as_restorer(g, addr))
 		return true;
-	if (addr < 4096 || addr >> 47 ||
-		target_read(g, g->pid, addr, code, sizeof(code)) != sizeof(code))
-		return false;
-	if (memcmp(code, glibc, sizeof(glibc)) && memcmp(code, other, sizeof(other)))
-		return false;
-	last_yes = addr;
-	return true;
+	*known = addr;
+	return false;
 }
 
 static bool is_code(struct guardian *g, uint64_t addr)
@@ -92,14 +105,26 @@ static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
 		stack_words(g, t, f.stacks.sp[i], look_for_frames, &f);
 }
 
-static bool stop_one(struct guardian *g, struct thread *t)
+static bool ask(struct guardian *g, struct thread *t)
+{
+	t->slept = sleep_so_far(g, t);
+	t->asked = thread_ask(t);
+	return t->asked;
+}
+
+static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 {
 	struct user_regs_struct *regs = &found_regs[nstopped];
-	uint64_t slept = sleep_so_far(g, t);
+	uint64_t slept = 0;
 
-	if (!t->stopped && !thread_interrupt(g, t, 1000))
+	if (!t->stopped && !t->asked && !ask(g, t))
 		return false;
-	slept = sleep_confirmed(t, slept);
+	if (t->asked) {
+		t->asked = false;
+		if (!t->stopped && !thread_await(g, t, patience_ms))
+			return false;
+		slept = sleep_confirmed(t, t->slept);
+	}
 	if (trap_is_due(g, t)) { /* where it stands is not where it goes on; its turn comes again */
 		thread_release(g, t);
 		pump_for(g, 1);
@@ -113,20 +138,50 @@ static bool stop_one(struct guardian *g, struct thread *t)
 		regs_set(t->tid, regs);
 	}
 	stopped[nstopped++] = t->tid;
-	pcs_add(g, t->tid, regs->rip, 0);
-	add_saved(g, t, regs->rsp);
 	return true;
 }
 
-static struct thread *next_running(struct guardian *g, bool inside)
+/* Or it is there no more. */
+static bool stop_or_lose(struct guardian *g, struct thread *t, int patience_ms)
+{
+	pid_t tid = t->tid;
+
+	return stop_one(g, t, patience_ms) || !thread_find(g, tid);
+}
+
+static bool runs(const struct thread *t)
+{
+	return thread_is_theirs(t) && !(t->stopped && t->held);
+}
+
+static bool runs_inside(const struct thread *t)
+{
+	return runs(t) && t->inside;
+}
+
+static bool is_asked(const struct thread *t)
+{
+	return t->asked;
+}
+
+static struct thread *next_that(const struct guardian *g, bool (*suits)(const struct thread *))
+{
+	struct thread *t;
+
+	for (t = g->threads; t && !suits(t); t = t->next)
+		;
+	return t;
+}
+
+/* Before the first one is waited for: they come to rest side by side, not one after the other. */
+static void ask_all(struct guardian *g)
 {
 	struct thread *t;
 
 	for (t = g->threads; t; t = t->next) {
-		if (thread_is_theirs(t) && !(t->stopped && t->held) && (!inside || t->inside))
-			return t;
+		if (runs(t) && !t->stopped)
+			ask(g, t);
 	}
-	return NULL;
 }
 
 /* How many threads there is room for; 0: no memory. */
@@ -145,16 +200,32 @@ static size_t stop_begin(struct guardian *g)
 	return stopped && found_regs ? max : 0;
 }
 
+/* Where they stand, and where handlers of signals will go back to. */
+static void look_at_stopped(struct guardian *g)
+{
+	struct thread *t;
+	size_t i;
+
+	memset(none, 0, sizeof(none));
+	for (i = 0; i < nstopped; i++) {
+		t = thread_find(g, stopped[i]);
+		pcs_add(g, stopped[i], found_regs[i].rip, 0);
+		if (t)
+			add_saved(g, t, found_regs[i].rsp);
+	}
+}
+
 /* Only those that the last look has seen in our code; not who cannot be stopped. */
 void stop_inside(struct guardian *g)
 {
 	size_t max = stop_begin(g);
 	struct thread *t;
 
-	while (nstopped < max && (t = next_running(g, true))) {
+	while (nstopped < max && (t = next_that(g, runs_inside))) {
 		t->inside = false; /* asked once */
-		stop_one(g, t);
+		stop_one(g, t, PATIENCE_MS);
 	}
+	look_at_stopped(g);
 }
 
 /* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */
@@ -162,17 +233,21 @@ int stop_all(struct guardian *g)
 {
 	size_t max = stop_begin(g);
 	struct thread *t;
+	bool all = true;
 
 	if (!max)
 		return -TL_E_NOMEM;
-	while ((t = next_running(g, false))) {
-		pid_t tid = t->tid;
-
-		if (nstopped == max || (!stop_one(g, t) && thread_find(g, tid))) {
-			resume_all(g, false);
-			return -TL_E_BUSY;
-		}
+	ask_all(g);
+	/* Where one fails, too: the calls of the others are to start again. */
+	while ((t = next_that(g, is_asked)))
+		all &= stop_or_lose(g, t, all ? PATIENCE_MS : 0);
+	while (all && (t = next_that(g, runs)))
+		all = nstopped < max && stop_or_lose(g, t, PATIENCE_MS);
+	if (!all) {
+		resume_all(g, false);
+		return -TL_E_BUSY;
 	}
+	look_at_stopped(g);
 	return 0;
 }
 
