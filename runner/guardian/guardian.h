@@ -389,6 +389,7 @@ struct stacks {
 void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp);
 
 /* In a signal's frame. */
+enum { USER_CODE = 0x33 }; /* the segment of 64-bit code */
 enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
 
 /* stop.c */

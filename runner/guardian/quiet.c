@@ -101,8 +101,6 @@ static bool is_empty(struct guardian *g, struct thread *t, uint64_t addr)
 	return !before && !behind;
 }
 
-enum { USER_CODE = 0x33 }; /* its segment */
-
 struct looked_at {
 	struct guardian *g;
 	struct thread *t;

@@ -72,15 +72,23 @@ struct frames {
 	struct stacks stacks;
 };
 
+/*
+ * What a handler was set with names the restorer, too, and may have been left
+ * on a stack: what lies around it then may lead anywhere, to 256 MiB of heap.
+ * No other segment's number than this, with any privilege, is one of 64-bit code.
+ */
 static void add_frame(struct frames *f, uint64_t frame)
 {
-	uint64_t pc, sp;
+	struct {
+		uint64_t sp, pc, flags, segments;
+	} found;
 
-	if (target_read(f->g, f->t->tgid, frame + FRAME_PC, &pc, 8) != 8 ||
-		target_read(f->g, f->t->tgid, frame + FRAME_SP, &sp, 8) != 8)
+	if (target_read(f->g, f->t->tgid, frame + FRAME_SP, &found, sizeof(found)) !=
+			sizeof(found) ||
+		((uint16_t)found.segments | 3) != USER_CODE)
 		return;
-	pcs_add(f->g, f->t->tid, pc, frame + FRAME_PC);
-	stacks_add(f->g, &f->stacks, sp);
+	pcs_add(f->g, f->t->tid, found.pc, frame + FRAME_PC);
+	stacks_add(f->g, &f->stacks, found.sp);
 }
 
 static void look_for_frames(void *arg, uint64_t at, const uint64_t *words, size_t n)
