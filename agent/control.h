@@ -171,6 +171,7 @@ struct tl_ctl {
 	uint32_t
 		watcher; /* robust futex of the guardian: the kernel tells handlers when nobody answers any more */
 	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
+	uint32_t nthreads, room; /* threads now; with more than that: TL_CMD_FOLLOW. 0: never */
 	uint32_t max_maps; /* mappings that the kernel allows the target */
 	uint32_t helper; /* as the guardian sees it; 0: there is none */
 	struct tl_usage usage; /* ARM with explain */

@@ -200,6 +200,7 @@ int tl_agent_follow(struct tl_ctl *c)
 {
 	int ret = tl_retprobe_follow();
 
+	c->room = tl_threads_more(c->nthreads);
 	c->later = tl_optimizer_run() != 0;
 	c->at_wanting = 0;
 	for (unsigned i = 0; i < TL_CTL_SESSIONS; i++)
@@ -390,6 +391,7 @@ int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 	disarm(s, false);
 	if (batch_init(&b, s->count < PIECE ? s->count : PIECE))
 		return -TL_E_NOMEM;
+	tl_threads_more(c->nthreads);
 	arm_kind(s, &b, true);
 	arm_kind(s, &b, false);
 	batch_deinit(&b);

@@ -256,7 +256,9 @@ static void closing_lines(void)
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
 	closing_line("hits in threads beyond the limit", session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
-	closing_line("hits missed (inside another handler, or a return without its call)", missed);
+	closing_line("hits missed (inside another handler, beyond 4096 threads, or a return "
+		     "without its call)",
+		missed);
 	closing_line("calls left by an exception or longjmp", abandoned);
 	closing_line("calls left by a jump to a function that is not watched", tails);
 	if (!opt.preload) { /* nobody sees them there */

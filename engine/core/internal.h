@@ -364,12 +364,19 @@ unsigned tl_ret_forbidden_name(const char *name); /* the same by name alone. Any
 #define TL_BIG_STACK	 (64 * 1024)
 #define TL_STACKS	 256 /* private stacks in one pool */
 #define TL_STACK_POOLS	 16
+#define TL_SPARE_STACKS	 64 /* for threads to come */
 #define TL_THREAD_WINDOW 64 /* entries looked at from the one the hash names */
 
 int tl_threads_init(void);
 void tl_threads_deinit(void);
 /* At least one probe needs private stacks: have some in stock. Engine lock held. */
 int tl_threads_want_stacks(void);
+/*
+ * There are so many threads now, as the home counts them: stacks for all of them,
+ * if any probe needs one. Says up to how many more need not be asked for; 0: any
+ * number, or no more can be had. Sleeps.
+ */
+unsigned tl_threads_more(unsigned nthreads);
 /* The calling thread's record if it has one, whoever had it before. Any context. */
 struct tl_thread *tl_thread_known(void);
 /* Take back records of threads that are gone. Engine lock held. */
@@ -419,6 +426,7 @@ struct tl_core {
 	struct tl_slab site_slab, patch_slab, detour_slab;
 	struct tl_func func, func_behind[2];
 	size_t nprobes;
+	unsigned nthreads; /* the home's, where it counts them */
 	size_t ntraps; /* patches in the text that stand on the trap rung */
 	struct tl_probe *gone; /* by themselves, and not unregistered yet; for the listing */
 	struct tl_probe **gone_end;

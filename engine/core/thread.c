@@ -16,13 +16,14 @@ struct pool {
 	uint32_t taken[TL_STACKS / 32];
 };
 static struct pool pools[TL_STACK_POOLS];
-static unsigned npools;
+static unsigned npools, max_pools; /* fewer where memory was refused */
 
 int tl_threads_init(void)
 {
 	threads = tl_os_alloc(sizeof(*threads) * TL_THREADS);
 	if (!threads)
 		return -TL_E_NOMEM;
+	max_pools = TL_STACK_POOLS;
 	tl_core.env.threads = threads;
 	tl_core.env.enter_slow = tl_thread_enter_slow;
 	return 0;
@@ -32,7 +33,7 @@ void tl_threads_deinit(void)
 {
 	for (unsigned i = 0; i < npools; i++)
 		tl_os_stacks_release(pools[i].base, TL_STACKS, TL_BIG_STACK);
-	npools = 0;
+	npools = max_pools = 0;
 	tl_fill(pools, 0, sizeof(pools));
 	if (threads)
 		tl_os_free(threads, sizeof(*threads) * TL_THREADS);
@@ -51,21 +52,42 @@ static unsigned stacks_free(const struct pool *p)
 	return n;
 }
 
+static bool few_stacks(unsigned n)
+{
+	return !n || n * TL_STACKS < tl_core.nthreads + TL_SPARE_STACKS ||
+	       stacks_free(&pools[n - 1]) <= TL_SPARE_STACKS;
+}
+
+/* Where there are some already those still serve. */
 int tl_threads_want_stacks(void)
 {
-	unsigned n = TL_LOAD(&npools);
+	unsigned n;
 	int ret;
 
 	TL_ASSERT_HELD();
-	if (n && stacks_free(&pools[n - 1]) > TL_STACKS / 4)
-		return 0;
-	if (n == TL_STACK_POOLS)
-		return -TL_E_LIMIT;
-	ret = tl_os_stacks_reserve(TL_STACKS, TL_BIG_STACK, &pools[n].base, &pools[n].stride);
-	if (ret)
-		return n ? 0 : ret; /* those that are there still serve */
-	TL_STORE(&npools, n + 1);
+	while ((n = TL_LOAD(&npools)) < max_pools && few_stacks(n)) {
+		ret = tl_os_stacks_reserve(
+			TL_STACKS, TL_BIG_STACK, &pools[n].base, &pools[n].stride);
+		if (ret && !n)
+			return ret;
+		if (ret)
+			max_pools = n;
+		else
+			TL_STORE(&npools, n + 1);
+	}
 	return 0;
+}
+
+unsigned tl_threads_more(unsigned nthreads)
+{
+	unsigned room = 0;
+
+	tl_os_lock();
+	tl_core.nthreads = nthreads;
+	if (npools && !tl_threads_want_stacks() && npools < max_pools)
+		room = npools * TL_STACKS - TL_SPARE_STACKS;
+	tl_os_unlock();
+	return room;
 }
 
 static bool take_bit(uint32_t *word, unsigned *bit)

@@ -179,9 +179,15 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 	return ret;
 }
 
+/* Handlers in some threads have no stacks of ours. */
+static bool is_crowded(const struct guardian *g)
+{
+	return g->ctl->room && g->nthreads > g->ctl->room;
+}
+
 bool follow_may_be_due(const struct guardian *g)
 {
-	return g->armed && !g->gone && (g->ctl->at_wanting || g->ctl->later);
+	return g->armed && !g->gone && (g->ctl->at_wanting || g->ctl->later || is_crowded(g));
 }
 
 /* Calls have left by a jump to a function that can be watched from now on. */
@@ -202,7 +208,7 @@ void session_follow(struct guardian *g)
 	if (!follow_may_be_due(g) || now_ms() - last < FOLLOW_MS)
 		return;
 	last = now_ms();
-	if (!(g->ctl->later || is_wanted(g)) || !helper_start(g, NULL))
+	if (!(g->ctl->later || is_crowded(g) || is_wanted(g)) || !helper_start(g, NULL))
 		return;
 	helper_command(g, TL_CMD_FOLLOW);
 	helper_end(g);

@@ -316,6 +316,7 @@ int helper_command(struct guardian *g, int command)
 	maps_read(g);
 	g->helper_signal = ignored_signal(g);
 	g->ctl->svc_signal = (uint32_t)g->helper_signal;
+	g->ctl->nthreads = g->nthreads;
 	g->ctl->command = (uint32_t)command;
 	g->ctl->svc = 0;
 	regs.rip = g->agent_entry;

@@ -149,6 +149,7 @@ struct guardian {
 	bool door_tried, knocked;
 	struct sockaddr_un door_at;
 	struct thread *threads, *by_tid[THREAD_BUCKETS];
+	uint32_t nthreads;
 	struct tl_ctl *ctl;
 	size_t ctl_size;
 	uint64_t syscall_insn; /* address of a `syscall` in the target */

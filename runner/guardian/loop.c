@@ -41,6 +41,7 @@ struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid)
 	g->threads = t;
 	t->same_hash = *bucket(g, tid);
 	*bucket(g, tid) = t;
+	g->nthreads++;
 	return t;
 }
 
@@ -55,6 +56,7 @@ void thread_drop(struct guardian *g, struct thread *t)
 	for (link = bucket(g, t->tid); *link != t;)
 		link = &(*link)->same_hash;
 	*link = t->same_hash;
+	g->nthreads--;
 	free(t);
 }
 

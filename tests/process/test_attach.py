@@ -9,6 +9,9 @@ import scripted
 from support import ALL, LIBC, NO_GUARDIAN, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap, tracer_of
 
 
+BIG_STACK = 1 << 1  # TL_TAP_PROBE_BIG_STACK
+
+
 def count_exactly(ctx, threads, target='count', **how):
     """Attached before its first call, the probe sees as many calls as the program counts."""
     path = ctx.target(target, **how)
@@ -29,6 +32,28 @@ def test_count_one_thread(ctx):
 
 def test_count_eight_threads(ctx):
     count_exactly(ctx, 8)
+
+
+def test_count_crowd(ctx):
+    """More threads than stacks of ours lie ready for, when a session comes and while it is there."""
+    path = ctx.target('crowd')
+    p = start(ctx, path)
+
+    def turn(more, calls):
+        p.stdin.write('%d\n' % more)
+        p.stdin.flush()
+        assert p.stdout.readline() == 'calls %d\n' % calls
+    turn(600, 600)
+    s = attach(ctx, tap.counter(ctx.tmp, path, ['work'], flags=BIG_STACK), p.pid)
+    turn(0, 1200)
+    turn(300, 2100)
+    time.sleep(1)  # what is short is looked after within 200 ms
+    turn(0, 3000)
+    out, err = finish(s)
+    missed = scripted.number(err, 'hits missed')
+    assert hits(out) == 2400 - missed and missed < 300, (out, err)
+    p.communicate(timeout=10)
+    assert p.returncode == 7
 
 
 def test_count_static(ctx):

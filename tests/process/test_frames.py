@@ -22,7 +22,7 @@ probe end { printf("entered %d returned %d wrong %d child %d\\n", entered, retur
 '''
 CHILDREN = 2  # the parent, and the vfork child, which runs in its memory; the clone child is silent
 LEFT = 'calls left by an exception or longjmp'
-MISSED = 'hits missed (inside another handler, or a return without its call)'
+MISSED = 'hits missed (inside another handler, beyond 4096 threads, or a return without its call)'
 
 
 def same(ctx, path, rounds=10):
