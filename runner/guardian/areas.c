@@ -48,7 +48,7 @@ static size_t areas_of(const struct guardian *g, const struct client *c, struct 
 	return n;
 }
 
-/* What a dead session left: its agent is asked nothing any more. */
+/* What a dead session left, or one that has not come further: there is no agent to ask. */
 static int unmap_by_calls(struct guardian *g, const struct tl_ctl_area *list, size_t n)
 {
 	size_t i, end;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session's part of the target: its module, made to fit the agent, and its memory. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -85,8 +86,8 @@ static int make_room(struct guardian *g, struct client *c, uint64_t size)
 	g->ctl->module_size = size;
 	ret = helper_command(g, TL_CMD_ENTER);
 	if (ret)
-		return guardian_fail(g, "process %d has no memory for the module: %s", g->pid,
-			tl_error_text(ret));
+		return guardian_fail(g, "process %d has no memory for the module: %s%s", g->pid,
+			tl_error_text(ret), limit_next(ret == -TL_E_NOMEM ? -ENOMEM : 0));
 	c->module_at = g->ctl->module_at;
 	c->module_size = size;
 	return 0;

@@ -278,6 +278,8 @@ bool calls_barred(const struct guardian *g); /* ... whichever thread we take */
 int remote_find_syscall(struct guardian *g);
 long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
 	uint64_t d, uint64_t e, uint64_t f);
+const char *limit_next(
+	long error); /* what to do where one of its limits made a call fail: for the end of a message, or "" */
 size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len);
 int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len);
 int text_write(

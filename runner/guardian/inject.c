@@ -156,7 +156,6 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 		return guardian_fail(g, "the agent inside trapless-run is damaged: build it again");
 	h->base = l->base;
 	h->size = l->size;
-	g->agent_entry = h->entry;
 	g->ctl->journal = h->journal;
 	g->ctl->opened = h->opened;
 	g->ctl->gate = h->gate;
@@ -209,8 +208,10 @@ int inject(struct guardian *g, struct client *c)
 	at = remote_call(g, g->helper, SYS_mmap, 0, l.size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
 	if (at < 0 && at > -4096)
-		return guardian_fail(g, "process %d has no memory for the agent: %s", g->pid,
-			strerror((int)-at));
+		return guardian_fail(g, "process %d has no memory for the agent: %s%s", g->pid,
+			strerror((int)-at), limit_next(at));
+	g->injected = true;
+	g->agent_entry = 0; /* until it can be asked: before that, calls alone give all back */
 	l.base = (uint64_t)at;
 	g->ctl->agent = l.base;
 	g->ctl->agent_size = l.size;
@@ -224,7 +225,8 @@ int inject(struct guardian *g, struct client *c)
 	ret = write_agent(g, &l, standing);
 	if (!ret)
 		ret = share_memory(g, pieces, PIECES_MAX);
-	g->injected = true;
+	if (!ret)
+		g->agent_entry = header_in(standing)->entry;
 	return ret;
 }
 

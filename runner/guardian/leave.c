@@ -109,7 +109,7 @@ static int clear_out(struct guardian *g)
 	maps_read(g);
 	if (quiet(g, 0, ~0ull, NULL)) {
 		stop_inside(g);
-		if (g->ctl->npcs)
+		if (g->ctl->npcs && g->agent_entry)
 			helper_command(g, TL_CMD_LEAD_OUT);
 		resume_all(g, !g->crashed && !target_ended(g));
 		quiet_forget(g);
@@ -165,7 +165,8 @@ static void disarm(struct guardian *g)
 	guardian_phase(g, "disarm", at);
 	lender_release(g);
 	g->one_look = !journal_holds(g, g->pid); /* nothing leads to our memory any more */
-	helper_command(g, TL_CMD_EXIT);
+	if (g->agent_entry)
+		helper_command(g, TL_CMD_EXIT);
 	g->restored = !g->crashed && !journal_holds(g, g->pid);
 }
 

@@ -132,6 +132,18 @@ static bool makes_calls(struct guardian *g, pid_t pid)
 	       !memcmp(code, INSN_SYSCALL, sizeof(code));
 }
 
+const char *limit_next(long error)
+{
+	switch (error) {
+	case -ENOMEM:
+		return ": raise its limit of memory (prlimit --as)";
+	case -EMFILE:
+		return ": raise its limit of open files (prlimit --nofile)";
+	default:
+		return "";
+	}
+}
+
 /* Let it run to its next system call stop. One that was asked for before may come first. */
 static bool next_stop(struct guardian *g, struct thread *t)
 {

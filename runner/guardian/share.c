@@ -183,7 +183,8 @@ int share_memory(struct guardian *g, const struct piece *p, size_t n)
 	}
 	if (mine >= 0)
 		close(mine);
-	return ret < 0 ? guardian_fail(g, "process %d could not be given the session's memory: %s",
-				 g->pid, strerror((int)-ret))
+	return ret < 0 ? guardian_fail(g,
+				 "process %d could not be given the session's memory: %s%s", g->pid,
+				 strerror((int)-ret), limit_next(ret))
 		       : 0;
 }

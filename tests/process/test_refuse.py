@@ -2,6 +2,7 @@
 """Bad input: one clear message, status 1, nothing changed."""
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -48,6 +49,25 @@ def test_one_of_several_has_ended(ctx):
     s = attach(ctx, module_for(ctx), gone.pid, p.pid)
     out, err = finish(s)
     assert 'process %d has already ended' % gone.pid in err, err
+    end_count(p)
+
+
+def test_too_little_memory(ctx):
+    """Whichever step of coming its limit ends: all is given back that the steps before took."""
+    p = start(ctx, ctx.target('count'), 1)
+    before, module, more = of_count(p), module_for(ctx), 64 << 10
+    size = 4096 * int(open('/proc/%d/statm' % p.pid).read().split()[0])
+    while True:
+        resource.prlimit(p.pid, resource.RLIMIT_AS, (size + more, resource.RLIM_INFINITY))
+        try:
+            finish(attach(ctx, module, p.pid))
+            break
+        except AssertionError as e:
+            assert 'raise its limit of memory (prlimit --as)' in str(e), (more, e)
+        before.check()
+        more *= 4
+    assert more > 256 << 10
+    before.check()
     end_count(p)
 
 
