@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
 from scripted import attach, environment, finish, script_file, words
-from support import ALL, Before, attach as attach_module, has_threads, hits, runner
+from support import ALL, Before, attach as attach_module, has_threads, hits, runner, start
 from tap import counter
 
 SCRIPT = '''
@@ -141,6 +142,25 @@ def test_other_root(ctx):
         assert out == 'hits 1 wrong 0\n', (which, out, err)
     p.terminate()
     assert p.wait(20) == 7
+
+
+def test_own_root(ctx):
+    """It has changed its root since: its program and libraries are not in there."""
+    if os.getuid():
+        ctx.skip('only root may change the root')
+    path, root = ctx.target('rooted'), os.path.join(ctx.tmp, 'root')
+    os.mkdir(root)
+    p = start(ctx, path, root)
+    for which in ('', '("%s")' % path, '("/proc/%d/exe")' % p.pid):
+        s = attach(ctx, SCRIPT % (which, which), pid=p.pid)
+        time.sleep(0.3)
+        out, err = finish(s)
+        assert out == 'hits 1 wrong 0\n', (which, out, err)
+    r = ctx.run(words(ctx, '-x', p.pid, '-T', '1', script_file(
+        ctx, 'probe process.library("libc.so.6").function("usleep") { println("asleep") exit() }')), env=environment(ctx))
+    assert r.returncode == 0 and r.stdout == 'asleep\n', r
+    p.terminate()
+    assert p.wait(20) == -signal.SIGTERM
 
 
 def module(ctx, path, script=SCRIPT):

@@ -250,6 +250,19 @@ pub fn mapped_name(pid: u32, file: &Path) -> Option<PathBuf> {
     })
 }
 
+/// The name that we have for a file of ours that a process has mapped, and that lies outside of the
+/// root that it has given itself since.
+pub fn mapped_outside(pid: u32, file: &Path) -> Option<PathBuf> {
+    let real = file.canonicalize().ok()?;
+    let wanted = fs::metadata(&real).ok()?.ino();
+    let maps = fs::read(proc_folder(pid).join("maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let mut mapped = maps.lines().filter_map(parse_line);
+    mapped
+        .any(|(_, _, inode, name)| (inode, &name) == (wanted, &real))
+        .then_some(real)
+}
+
 /// What a process without a program is, as its status file tells everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Programless {

@@ -6,7 +6,7 @@ use crate::demangle::nearest;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
 use crate::glob;
-use crate::process::{mapped_name, name_inside, Process};
+use crate::process::{mapped_name, mapped_outside, name_inside, Process};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -112,7 +112,8 @@ impl SearchPath {
         }
         let pid = self.process.filter(|_| self.root != Path::new("/"))?;
         let name = mapped_name(pid, path).unwrap_or_else(|| name_inside(pid, path));
-        Some(self.host_path(&name)).filter(|p| self.exists(p))
+        let inside = Some(self.host_path(&name)).filter(|p| self.exists(p));
+        inside.or_else(|| mapped_outside(pid, path))
     }
 
     fn elf(&self, path: &Path) -> Result<Elf> {
@@ -241,12 +242,13 @@ impl SearchPath {
             return Vec::new();
         };
         let real = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.into());
-        if real(&self.host_path(&process.exe)) != real(program.path()) {
+        let exe = self.by_path(&process.exe);
+        if exe.is_none_or(|e| real(&e) != real(program.path())) {
             return Vec::new();
         }
         let mapped = process.matching(pattern).into_iter();
         let libraries = mapped.filter(|i| i.path != process.exe);
-        libraries.map(|i| self.host_path(&i.path)).collect()
+        libraries.filter_map(|i| self.by_path(&i.path)).collect()
     }
 
     /// Everything that the program needs, breadth first, as the dynamic linker does; the dynamic
