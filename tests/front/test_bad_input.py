@@ -182,6 +182,34 @@ def test_what_is_no_compiler(ctx):
     refused(trapless(ctx, '--no-cache', '--cc', 'false', '-e', SELL, '-c', shop(ctx)), 'MODULE_BUILD', 'does not say why')
 
 
+def test_no_room(ctx):
+    """The compiler's folder is full."""
+    if os.getuid() or subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('only root may mount a small folder')
+    tmp = os.path.join(ctx.tmp, 'small')
+    os.mkdir(tmp)
+    mount = 'mount -t tmpfs -o size=4k,mode=1777 none "$0" && TMPDIR="$0" exec "$@"'
+    p = ctx.run(['unshare', '-m', 'sh', '-c', mount, tmp, ctx.bin('trapless'), '--no-cache', '-e', 'probe begin { exit() }'])
+    refused(p, 'MODULE_BUILD', 'make room in ' + tmp, 'TMPDIR')
+
+
+def test_too_few_open_files(ctx):
+    p = ctx.run(['sh', '-c', 'ulimit -n 6; exec "$0" --no-cache -e "probe begin { exit() }"', ctx.bin('trapless')])
+    refused(p, 'MODULE_BUILD', 'Too many open files', 'ulimit -n')
+
+
+def test_inlined_or_not(ctx):
+    """There, but not in the way that was asked for."""
+    path = ctx.target('inlined')
+    for suffix in '.return', '.call':
+        p = trapless(ctx, '-e', 'probe process("%s").function("twice")%s {}' % (path, suffix))
+        refused(p, 'POINT_NO_MATCH', 'only inlined', 'no calls and returns of its own', '.function("twice") alone or .inline')
+    p = trapless(ctx, '-e', 'probe process("%s").function("main").inline {}' % path)
+    refused(p, 'POINT_NO_MATCH', 'nowhere inlined', 'leave .inline out')
+    for suffix in '', '.call', '.inline':
+        refused(trapless(ctx, '-e', 'probe process("%s").function("thrice")%s {}' % (path, suffix)), 'FUNCTION_UNKNOWN')
+
+
 def test_no_debug_information(ctx):
     target = Selling(ctx, ctx.target('../examples/shop', cflags=('-O2', '-s', '-rdynamic')))
 

@@ -6,6 +6,7 @@ use crate::input::plain;
 use crate::options::Options;
 use crate::output;
 use crate::paths::Paths;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use trapless_emit::compile::{CompileError, Compiler};
 use trapless_emit::{link, module, EmitError, Emitted};
@@ -152,9 +153,7 @@ fn compile_object(
         (Err(e), _) => {
             diags
                 .error(Tag::ModuleBuild, None, e.to_string())
-                .help(
-                    "where --cc or CC names gcc or clang this is a fault of trapless: please report it with the script",
-                );
+                .help(after_failure(&e, &folder));
             None
         }
         (_, Err(e)) => no_file(
@@ -164,6 +163,29 @@ fn compile_object(
             diags,
         ),
     }
+}
+
+fn after_failure(e: &CompileError, folder: &Path) -> String {
+    const EMFILE: i32 = 24;
+    match e {
+        CompileError::Io(e) if e.raw_os_error() == Some(EMFILE) => {
+            "raise the limit of open files (ulimit -n)".into()
+        }
+        _ if is_full(folder) => format!(
+            "make room in {}, or set TMPDIR to a folder that has some",
+            folder.display()
+        ),
+        _ => "where --cc or CC names gcc or clang this is a fault of trapless: please report it with the script".into(),
+    }
+}
+
+/// Has the compiler failed for want of room? It says so in the user's language.
+fn is_full(folder: &Path) -> bool {
+    const ENOUGH: usize = 1 << 20;
+    let probe = folder.join(format!("trapless-{}.room", std::process::id()));
+    let written = std::fs::write(&probe, vec![1; ENOUGH]);
+    let _ = std::fs::remove_file(&probe);
+    written.is_err_and(|e| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 fn no_file<T>(path: &Path, e: &std::io::Error, next: &str, diags: &mut Diagnostics) -> Option<T> {

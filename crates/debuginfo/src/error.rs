@@ -77,6 +77,12 @@ pub enum Error {
         path: PathBuf,
         nearest: Vec<String>,
     },
+    /// It is there, but only inlined (has no entry and returns of its own), or nowhere inlined.
+    OtherKind {
+        pattern: String,
+        path: PathBuf,
+        inlined: bool,
+    },
     /// None of the functions of that name takes those parameters.
     NoOverload {
         function: String,
@@ -153,6 +159,7 @@ impl Error {
             Error::Stripped { .. } => "SYMBOLS_NONE",
             Error::NoDebugInfoAt { .. } => "DEBUGINFO_NOT_HERE",
             Error::NoFunction { .. } => "FUNCTION_UNKNOWN",
+            Error::OtherKind { .. } => "POINT_NO_MATCH",
             Error::NoOverload { .. } => "FUNCTION_OVERLOAD",
             Error::NoFile { .. } => "SOURCE_FILE_UNKNOWN",
             Error::NoLine { .. } => "SOURCE_LINE_NO_CODE",
@@ -245,6 +252,14 @@ impl Error {
                 format!("did you mean {}?", list(nearest, 5))
             }
             Error::NoFunction { .. } => "-l 'process(\"PATH\").function(\"*\")' lists them".into(),
+            Error::OtherKind {
+                pattern, inlined, ..
+            } => match inlined {
+                true => {
+                    format!("probe where it is inlined: .function(\"{pattern}\") alone or .inline")
+                }
+                false => format!("leave .inline out: .function(\"{pattern}\")"),
+            },
             Error::NoOverload { known, .. } => {
                 format!("there are: {}", known[..known.len().min(5)].join("; "))
             }
@@ -397,6 +412,18 @@ impl fmt::Display for Error {
             Error::NoFunction { pattern, path, .. } => {
                 write!(f, "no function `{pattern}` in {}", path.display())
             }
+            Error::OtherKind {
+                pattern,
+                path,
+                inlined,
+            } => match inlined {
+                true => write!(
+                    f,
+                    "`{pattern}` is only inlined in {}: it has no calls and returns of its own",
+                    path.display()
+                ),
+                false => write!(f, "`{pattern}` is nowhere inlined in {}", path.display()),
+            },
             Error::NoOverload { function, path, .. } => {
                 write!(
                     f,

@@ -56,7 +56,7 @@ impl Binary {
             self.keep_overloads(&mut all, parameters)?;
         }
         if all.is_empty() {
-            return Err(self.no_function(&p.function));
+            return Err(self.none_found(p, inlines));
         }
         all.sort_by_key(|f| (f.entry, f.kind == FunctionKind::Inlined));
         Ok(all)
@@ -277,6 +277,17 @@ impl Binary {
             file: file.into(),
             path: self.path().into(),
             nearest,
+        }
+    }
+
+    fn none_found(&self, p: &Pattern, inlines: Inlines) -> Error {
+        if inlines == Inlines::Also || self.find_functions(p, Inlines::Also).is_err() {
+            return self.no_function(&p.function);
+        }
+        Error::OtherKind {
+            pattern: p.function.clone(),
+            path: self.path().into(),
+            inlined: inlines == Inlines::No,
         }
     }
 

@@ -105,8 +105,9 @@ fn inlined_instances_and_cold_parts_are_found() {
                 assert!(names.iter().any(|n| n == v), "{name}: {v} in {names:?}");
             }
         }
-        assert!(
-            bin.functions(&p, Inlines::No).is_err(),
+        assert_eq!(
+            bin.functions(&p, Inlines::No).unwrap_err().tag(),
+            "POINT_NO_MATCH",
             "{name}: no code of its own"
         );
         let f = function(&bin, "cold_part");
