@@ -136,7 +136,7 @@ const char *limit_next(long error)
 {
 	switch (error) {
 	case -ENOMEM:
-		return ": raise its limit of memory (prlimit --as)";
+		return ": raise its limit of memory (prlimit --as, --data)";
 	case -EMFILE:
 		return ": raise its limit of open files (prlimit --nofile)";
 	default:

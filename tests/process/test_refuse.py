@@ -63,7 +63,7 @@ def test_too_little_memory(ctx):
             finish(attach(ctx, module, p.pid))
             break
         except AssertionError as e:
-            assert 'raise its limit of memory (prlimit --as)' in str(e), (more, e)
+            assert 'raise its limit of memory (prlimit --as, --data)' in str(e), (more, e)
         before.check()
         more *= 4
     assert more > 256 << 10
