@@ -137,6 +137,7 @@ static void process_born(struct guardian *g, struct thread *t)
 	pid_t tid = t->tid;
 
 	if (launch_searches(g)) { /* a shell's child: it may become the program */
+		traceme_born(g, t);
 		thread_resume(g, t, 0);
 		return;
 	}
@@ -167,6 +168,8 @@ void child_born(struct guardian *g, struct thread *t)
 		t->held = true; /* clone_helper() takes it */
 		return;
 	}
+	if (launch_searches(g))
+		traceme_born(g, t);
 	thread_resume(g, t, 0);
 }
 
@@ -174,7 +177,9 @@ bool child_awaited(struct guardian *g, struct thread *parent, pid_t tid)
 {
 	const struct thread *child = thread_find(g, tid);
 
-	if (!child || child->tgid == g->pid || !(child->newborn || child->held) || !is_debugger(g))
+	if (!child || child->tgid == g->pid || !(child->newborn || child->held))
+		return false;
+	if (!(launch_searches(g) ? parent->follow : is_debugger(g)))
 		return false;
 	parent->awaited = tid;
 	return true;

@@ -63,11 +63,12 @@ struct thread {
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
 	pid_t awaited; /* the child that it stands still for */
+	bool parts; /* somebody else is to trace it: its next stop is the last */
 	bool vforked; /* its parent waits for it */
 	bool inside; /* our code, when it was last looked at */
 	bool suspended; /* its seccomp filter is: see seccomp.c */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
-	bool follow; /* tracing system calls (launch) */
+	bool follow; /* its system calls are watched (launch, traceme) */
 	bool steps; /* into the handler of a signal: see masks.c */
 	bool mask_known;
 	uint64_t mask; /* its signals blocked, as last seen whole */
@@ -500,6 +501,9 @@ void breakpoints_in(struct guardian *g);
 
 /* traceme.c */
 bool is_debugger(struct guardian *g);
+void traceme_program(struct thread *t);
+void traceme_born(struct guardian *g, struct thread *t);
+void traceme_part(struct guardian *g, struct thread *t);
 bool traceme_coming(struct guardian *g, struct thread *t);
 void traceme_over(struct guardian *g, pid_t child);
 

@@ -111,6 +111,7 @@ void launch_exec(struct guardian *g, struct thread *t)
 		return;
 	}
 	t->held = true;
+	t->follow = false;
 	g->at_exec = t;
 }
 
@@ -238,6 +239,8 @@ int launch_step(struct guardian *g)
 					g->entry = 0;
 			}
 		}
+		if (launch_searches(g))
+			traceme_program(t);
 		thread_release(g, t);
 	} else if ((t = g->at_map)) {
 		g->at_map = NULL;

@@ -187,6 +187,12 @@ static void trap_stop(struct guardian *g, struct thread *t, int sig)
 	thread_resume(g, t, 0);
 }
 
+static void search_on(struct guardian *g, struct thread *t)
+{
+	traceme_program(t);
+	thread_resume(g, t, 0);
+}
+
 static void became_other_program(struct guardian *g, struct thread *t)
 {
 	struct thread *o, *next;
@@ -196,7 +202,7 @@ static void became_other_program(struct guardian *g, struct thread *t)
 		if (launch_adopt(g, t))
 			launch_exec(g, t);
 		else
-			thread_resume(g, t, 0);
+			search_on(g, t);
 		return;
 	}
 	if (tgid != g->pid) { /* a vfork child on its own way now */
@@ -319,6 +325,10 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		return;
 	t->stopped = true;
 	t->status = status;
+	if (t->parts && !t->held) {
+		traceme_part(g, t);
+		return;
+	}
 	sig = WSTOPSIG(status);
 	event = status >> 16;
 	if (sig == SYSCALL_STOP) {

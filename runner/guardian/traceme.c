@@ -6,10 +6,15 @@
  * let go of in that very call, and from there until its parent goes on nothing
  * of ours may need us: breakpoints are out of the text, and handlers, which
  * ask by a breakpoint, are silent.
+ *
+ * While the program that CMD is to start is searched for, all its processes
+ * are ours, and nothing of ours is in them: who is to be traced by one of them
+ * is let go of in the call that asks for it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +22,10 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 /* Does it look as if it ever made that call? Libraries all know the word, so the program alone is asked. */
@@ -54,6 +61,24 @@ bool is_debugger(struct guardian *g)
 	return g->debugger;
 }
 
+/* Searching: it has become another program. */
+void traceme_program(struct thread *t)
+{
+	t->follow = names_ptrace(t->tid);
+}
+
+/* Searching: a child or thread of a debugger is followed like that. */
+void traceme_born(struct guardian *g, struct thread *t)
+{
+	uint64_t from = (uint64_t)t->tgid;
+	const struct thread *o;
+
+	if (t->tid == t->tgid)
+		proc_status(t->tid, "PPid", 10, &from);
+	o = thread_find(g, (pid_t)from);
+	t->follow = o && o->follow;
+}
+
 static void gate_set(struct guardian *g, uint32_t open)
 {
 	uint64_t at = 0;
@@ -62,12 +87,64 @@ static void gate_set(struct guardian *g, uint32_t open)
 		target_write(g, g->pid, at, &open, sizeof(open));
 }
 
+/* At the entry of ptrace()? */
+static bool wants(const struct thread *t, struct user_regs_struct *regs)
+{
+	return !regs_get(t->tid, regs) && (long)regs->orig_rax == SYS_ptrace &&
+	       (long)regs->rax == -ENOSYS;
+}
+
 static bool wants_its_parent(const struct thread *t)
 {
 	struct user_regs_struct regs;
 
-	return !regs_get(t->tid, &regs) && (long)regs.orig_rax == SYS_ptrace &&
-	       regs.rdi == PTRACE_TRACEME && (long)regs.rax == -ENOSYS; /* at its entry */
+	return wants(t, &regs) && regs.rdi == PTRACE_TRACEME;
+}
+
+/* A stopped thread that is to be somebody else's. */
+void traceme_part(struct guardian *g, struct thread *t)
+{
+	bool signal = !(t->status >> 16) && WSTOPSIG(t->status) != (SIGTRAP | 0x80);
+	pid_t tid = t->tid;
+
+	ptrace(PTRACE_DETACH, tid, 0, (long)(signal ? WSTOPSIG(t->status) : 0));
+	thread_drop(g, t);
+	child_settled(g, tid);
+}
+
+/* Searching: t is about to trace another one, and waits until that is nobody's. */
+static bool seizes(struct guardian *g, struct thread *t, pid_t tid)
+{
+	struct thread *o = thread_find(g, tid);
+
+	if (!o || o->tgid == g->pid || o->dead || o->held)
+		return false;
+	if (o->stopped) {
+		traceme_part(g, o);
+		return false;
+	}
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+		return false;
+	o->parts = true;
+	t->awaited = tid;
+	return true;
+}
+
+/* Searching. true: t is ours no more, or waits. */
+static bool let_go_sought(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (!wants(t, &regs))
+		return false;
+	if (regs.rdi == PTRACE_ATTACH || regs.rdi == PTRACE_SEIZE)
+		return seizes(g, t, (pid_t)regs.rsi);
+	if (regs.rdi != PTRACE_TRACEME || t->tgid == g->pid)
+		return false;
+	if (t->held) /* launch.c waits for it, and lets go of it */
+		return true;
+	traceme_part(g, t);
+	return true;
 }
 
 static bool let_go(struct guardian *g, struct thread *t)
@@ -86,9 +163,11 @@ static bool let_go(struct guardian *g, struct thread *t)
 	return true;
 }
 
-/* At a system call of t. true: it is ours no more. */
+/* At a system call of t. true: it is ours no more, or does not go on yet. */
 bool traceme_coming(struct guardian *g, struct thread *t)
 {
+	if (launch_searches(g))
+		return t->follow && let_go_sought(g, t);
 	if (t->tgid == g->pid || !t->follow || g->let_go || g->helper || !wants_its_parent(t))
 		return false;
 	if (!t->vforked) { /* its parent's word may be on the way */

@@ -102,6 +102,16 @@ def test_debugger(ctx):
     assert 'child processes that ran untraced: 60' in r.stderr, r.stderr
 
 
+def test_debugger_before(ctx):
+    """The same in programs that CMD runs before the wanted one."""
+    path, count = ctx.target('debugger'), ctx.target('count')
+    module = tap.counter(ctx.tmp, count, ['work'])
+    r = ctx.run([runner(ctx), module, '-c', path], timeout=60)
+    assert r.returncode == 5 and 'traced 40 seized 20 calls 40\n' in r.stdout, r
+    r = ctx.run([runner(ctx), module, '-c', '%s; sleep 30 >&- & %s 1 50; grep TracerPid /proc/$!/status; kill $!; exit 4' % (path, count)], timeout=60)
+    assert r.returncode == 4 and 'traced 40 seized 20 calls 40\n' in r.stdout and 'TracerPid:\t0\n' in r.stdout, r
+
+
 def test_no_vdso(ctx):
     """The vDSO is taken away while the program is traced, and is not there when the next session comes."""
     path = ctx.target('forks')
@@ -119,4 +129,4 @@ def test_no_vdso(ctx):
 
 
 test_born_at_any_moment.variants = test_no_vdso.variants = PAIR
-test_debugger.variants = ALL
+test_debugger.variants = test_debugger_before.variants = ALL
