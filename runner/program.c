@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,17 @@ bool program_of(const struct options *o, char *buf, size_t room)
 	if (argv != o->words)
 		free(argv);
 	return found;
+}
+
+bool program_is_foreign(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	Elf64_Ehdr h;
+	bool elf = f && fread(&h, sizeof(h), 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG);
+
+	if (f)
+		fclose(f);
+	return elf && (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != EM_X86_64);
 }
 
 bool program_gains_rights(const char *path)

@@ -185,6 +185,29 @@ static void warn_of_rights(const struct options *o)
 			path);
 }
 
+static bool has_program(const struct module *mod)
+{
+	uint32_t i;
+
+	for (i = 0; i < mod->nimages && !(mod->images[i].flags & TL_TAP_IMAGE_PROGRAM); i++)
+		;
+	return i < mod->nimages;
+}
+
+/* CMD itself is what would be entered: nothing is sought that it may start. */
+static bool is_refused(const struct module *mod, const struct options *o)
+{
+	char path[512];
+
+	if (has_program(mod) || !program_of(o, path, sizeof(path)) || !program_is_foreign(path))
+		return false;
+	fprintf(stderr,
+		"trapless-run: %s is a 32-bit program, or one for another machine: only x86-64 is "
+		"supported yet; it was not started\n",
+		path);
+	return true;
+}
+
 int target_launch(struct target *t, struct session *s, const struct options *o)
 {
 	int pair[2];
@@ -193,6 +216,8 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 	t->session = s;
 	t->launched = true;
 	if (o->preload && preload_prepare(&preload, s, o))
+		return -1;
+	if (!o->preload && is_refused(s->mod, o))
 		return -1;
 	if (!o->preload)
 		warn_of_rights(o);

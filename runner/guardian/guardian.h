@@ -260,6 +260,7 @@ void threads_tell_still(
 
 /* seize.c */
 int target_check(struct guardian *g); /* refusals, nothing changed */
+int target_check_machine(struct guardian *g); /* once it runs its program */
 int target_seize(struct guardian *g);
 pid_t eye_of(struct guardian *g); /* g->eye, chosen anew where that thread has ended */
 

@@ -220,6 +220,25 @@ bool launch_step_due(const struct guardian *g)
 	return g->at_exec || g->at_map || g->at_entry || g->at_dlopen || g->dl_missed;
 }
 
+/* It is the one, and stands at its exec. */
+static int enter_program(struct guardian *g, struct thread *t)
+{
+	int ret = target_check_machine(g);
+
+	if (ret || remote_find_syscall(g))
+		return ret;
+	g->main_held = t;
+	ret = session_arm(g, g->clients, t, false);
+	g->main_held = NULL;
+	if (!ret && (clients_wait(g) || action_wanted(g))) {
+		g->entry = program_entry(g);
+		t->follow = clients_wait(g);
+		if (g->entry && hardware_break(t->tid, g->entry))
+			g->entry = 0;
+	}
+	return ret;
+}
+
 int launch_step(struct guardian *g)
 {
 	struct thread *t;
@@ -228,17 +247,8 @@ int launch_step(struct guardian *g)
 	if ((t = g->at_exec)) {
 		g->at_exec = NULL;
 		open_memory(g); /* it is another one since the exec */
-		if (settle(g, t) && !remote_find_syscall(g) && images_match(g, g->clients)) {
-			g->main_held = t;
-			ret = session_arm(g, g->clients, t, false);
-			g->main_held = NULL;
-			if (!ret && (clients_wait(g) || action_wanted(g))) {
-				g->entry = program_entry(g);
-				t->follow = clients_wait(g);
-				if (g->entry && hardware_break(t->tid, g->entry))
-					g->entry = 0;
-			}
-		}
+		if (settle(g, t) && images_match(g, g->clients))
+			ret = enter_program(g, t);
 		if (launch_searches(g))
 			traceme_program(t);
 		thread_release(g, t);

@@ -128,7 +128,7 @@ pid_t eye_of(struct guardian *g)
 	return g->eye;
 }
 
-static int check_machine(struct guardian *g)
+int target_check_machine(struct guardian *g)
 {
 	Elf64_Ehdr h;
 	char path[64];
@@ -210,7 +210,7 @@ int target_check(struct guardian *g)
 
 	g->met = !ret;
 	if (!ret && !g->launched)
-		ret = check_machine(g);
+		ret = target_check_machine(g);
 	if (ret)
 		return ret;
 	g->barred = !suspends_filters();

@@ -198,6 +198,7 @@ def test_32_bit(ctx):
     refused(ctx, 'probe process.statement(0x8048054) { exit() }', '32-bit', pid=p.pid)
     refused(ctx, 'probe timer.s(1) { exit() }', '32-bit', pid=p.pid)
     assert p.poll() is None
+    refused(ctx, 'probe timer.s(1) { exit() }', '32-bit', 'not started', args=('-c', exe))
 
 
 def test_gone(ctx):
