@@ -162,7 +162,7 @@ struct guardian {
 		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
 	pid_t taken; /* another session's guardian has the target */
 	bool met; /* it was there, and lived */
-	bool exits; /* some thread of it has come to its exit */
+	bool exits; /* some thread of the program has come to its exit */
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */

@@ -285,7 +285,7 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		trap_stop(g, t, sig);
 		break;
 	case PTRACE_EVENT_EXIT:
-		g->exits |= t->tgid == g->pid;
+		g->exits |= t->tgid == g->pid && !t->helper;
 		if (t->tgid == g->pid && is_last_act(g, t))
 			counts_at_exit(g);
 		thread_resume(g, t, 0);
