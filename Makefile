@@ -116,6 +116,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy -q --all-targets --locked -- -D warnings
 	mk/format --check
+	tests/scripts/compat.py --check
 
 # Who may include whom.
 graph:
@@ -125,6 +126,7 @@ fix:
 	cargo fmt --all
 	mk/format
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
+	tests/scripts/compat.py
 
 bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	@mk/deps bench
@@ -140,13 +142,13 @@ install: all install-lib
 	install -d $(SHARE)/trapless/tapset $(SHARE)/trapless/examples $(SHARE)/trapless/include/trapless
 	install -m 644 tapset/* $(SHARE)/trapless/tapset/
 	install -m 644 examples/*.stp $(SHARE)/trapless/examples/
-	install -m 644 runtime/script.h $(SHARE)/trapless/include/
+	install -m 644 runtime/script.h runtime/embedded.h $(SHARE)/trapless/include/
 	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h error.h error.def wire.h) \
 		$(SHARE)/trapless/include/trapless/
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless
 	sed 's|/usr/local|$(PREFIX)|' man/trapless.1 >$(SHARE)/man/man1/trapless.1
 	install -m 644 man/trapless-run.8 $(SHARE)/man/man8/
-	install -m 644 README.md LICENSE-MIT LICENSE-GPL docs/diagnostics.md docs/preload.md $(SHARE)/doc/trapless/
+	install -m 644 README.md LICENSE-MIT LICENSE-GPL docs/diagnostics.md docs/editors.md docs/preload.md $(SHARE)/doc/trapless/
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	bin/trapless --completions bash >$(SHARE)/bash-completion/completions/trapless
 	bin/trapless --completions zsh >$(SHARE)/zsh/site-functions/_trapless

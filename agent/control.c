@@ -9,7 +9,7 @@ struct tl_ctl *tl_ctl;
 /* The guardian was killed. Everything stays as it is, but for text that is just being written. */
 static int64_t unheard(enum tl_service what)
 {
-	if (what != TL_SVC_STOP && what != TL_SVC_RESUME)
+	if (what != TL_SVC_STOP && what != TL_SVC_RESUME && what != TL_SVC_COPY)
 		tl_syscall3(TL_NR_exit, 0, 0, 0);
 	return -1;
 }
@@ -144,6 +144,7 @@ __attribute__((noreturn, used)) void tl_agent_main(struct tl_ctl *c)
 	tl_ctl = c;
 	c->result = run(c);
 	c->standing = (uint32_t)tl_core.ntraps;
+	c->records = (uintptr_t)tl_core.env.threads;
 	for (;;)
 		tl_agent_ask(TL_SVC_DONE, 0, 0);
 }

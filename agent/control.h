@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 15
+#define TL_CTL_VERSION 19
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -30,6 +30,7 @@ enum {
 	TL_CTL_RUNGS = 8,
 	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */
+	TL_CTL_SHARED = 64, /* thread pointers */
 	TL_CTL_SESSIONS = 8, /* as many as struct tl_thread has slots */
 };
 
@@ -54,6 +55,7 @@ enum tl_service {
 	TL_SVC_STACKS, /* fill stacks[]; who does not sleep is stopped */
 	TL_SVC_STACKS_END, /* take back who has run since, let everyone run */
 	TL_SVC_BROKEN, /* a broken promise: text at svc_arg[0] of the target */
+	TL_SVC_COPY, /* svc_arg: to, from, size: past protections; svc_ret: how many bytes, or -TL_E_TEXT_RO */
 	TL_SVC_SEEN, /* svc_arg: lo, hi; pcs[]: what threads hold of it, svc_ret as tl_os_seen() */
 };
 
@@ -112,6 +114,7 @@ struct tl_ctl_part {
 struct tl_ctl_probe {
 	/* guardian's */
 	uint64_t addr, handler, on_entry; /* addresses in the target; 0: none */
+	uint64_t semaphore; /* there, of a mark; 0: it has none */
 	uint64_t point, func; /* strings in the target */
 	uint32_t number, kind; /* index in PROBES, enum tl_tap_probe_kind */
 	uint32_t flags; /* enum tl_probe_flag */
@@ -133,8 +136,10 @@ struct tl_ctl_probe {
 	int32_t tail_why;
 	uint32_t nfollowed; /* functions that are watched because of such jumps */
 	uint32_t reason; /* enum tl_unpaired, for a result of -TL_E_RET_BLACKLIST */
+	uint64_t listening; /* the semaphore that it counts in; 0: none. See listen.h */
 	uint32_t off; /* guardian's: the user wants it away */
-	uint32_t detour_size, reserved;
+	uint32_t detour_size;
+	uint32_t replaced; /* the program has written over its text: it stays away */
 };
 
 struct tl_ctl {
@@ -148,6 +153,9 @@ struct tl_ctl {
 	uint64_t journal; /* address there of the variable that points to the journal */
 	uint64_t opened; /* address there of the list of text that is open for writing */
 	uint64_t gate; /* address there of the variable that points to the gate */
+	uint64_t records; /* of threads, there: see runner/guardian/sharing.c */
+	uint64_t shared
+		[TL_CTL_SHARED]; /* thread pointers that more than one thread has, plus 1; 0: free */
 	uint64_t marker; /* a private word there: tells whether a child shares our memory */
 	/* command */
 	uint32_t command, slot; /* of the session that it is about */
@@ -271,11 +279,13 @@ enum { TL_CTL_FUTEX_DIED = 0x40000000 }; /* FUTEX_OWNER_DIED */
 enum tl_question {
 	TL_ASK_WHO, /* who am I? */
 	TL_ASK_STACK, /* am I on the alternate signal stack? */
+	TL_ASK_FACT, /* and up to the last enum tl_fact: of a process */
 };
 enum tl_answered {
 	TL_ANSWERED = 1,
 	TL_ANSWER_ASK_KERNEL = 2, /* it may make the system call that tells */
 	TL_ANSWER_PLAIN_STACK = 4, /* not on the alternate one */
+	TL_ANSWER_NONE = 8, /* the fact is not known */
 };
 
 static inline uint32_t tl_ctl_trap_hash(uint64_t addr)

@@ -32,6 +32,7 @@ void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
 	uint32_t i;
 
 	to->addr = from->addr + bias;
+	to->semaphore = from->kind == TL_TAP_SITE && from->arg ? (uint64_t)from->arg + bias : 0;
 	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
 		to_parts[i].start = from_parts[i].addr + bias;
 		to_parts[i].size = from_parts[i].size;

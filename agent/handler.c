@@ -12,8 +12,9 @@
 enum { ADDRESS_BITS = 56 }; /* of the largest address space; what is no address faults, too */
 
 /*
- * tl_peek(dst, src, n): 0, or -1. Without a frame, so that the guardian can have it end at any place.
- * tl_ask(answer, what): fills it in where `answered` is left nonzero.
+ * tl_peek(dst, src, n): either of them in the program. Without a frame, so that the guardian can have it end
+ * at any place. What is as large as a number is copied at once.
+ * tl_ask(answer, what, of): fills it in where `answered` is left nonzero.
  */
 __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	".hidden tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
@@ -25,7 +26,19 @@ __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	"	mov %rax, (%rdi)\n"
 	"	xor %eax, %eax\n"
 	"	ret\n"
-	"1:	mov %edx, %ecx\n"
+	"1:	cmp $4, %edx\n"
+	"	jne 2f\n"
+	"	mov (%rsi), %eax\n"
+	"	mov %eax, (%rdi)\n"
+	"	xor %eax, %eax\n"
+	"	ret\n"
+	"2:	cmp $2, %edx\n"
+	"	jne 3f\n"
+	"	movzwl (%rsi), %eax\n"
+	"	mov %ax, (%rdi)\n"
+	"	xor %eax, %eax\n"
+	"	ret\n"
+	"3:	mov %edx, %ecx\n"
 	"	rep movsb\n"
 	"	xor %eax, %eax\n"
 	"	ret\n"
@@ -46,8 +59,7 @@ __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	"	ret\n"
 	".size tl_ask, . - tl_ask\n");
 
-int tl_peek(void *dst, uint64_t src, uint32_t n);
-void tl_ask(struct tl_answer *a, uint32_t what);
+void tl_ask(struct tl_answer *a, uint32_t what, int64_t of);
 
 /* A guardian that was killed answers nothing, and leads nobody on. */
 bool tl_agent_guarded(void)
@@ -55,19 +67,42 @@ bool tl_agent_guarded(void)
 	return !(__atomic_load_n(&tl_ctl->watcher, __ATOMIC_RELAXED) & TL_CTL_FUTEX_DIED);
 }
 
-bool tl_agent_asks(struct tl_answer *a, enum tl_question what)
+static bool ask(struct tl_answer *a, uint32_t what, int64_t of)
 {
 	a->answered = 0;
 	if (tl_agent_guarded())
-		tl_ask(a, what);
+		tl_ask(a, what, of);
 	return a->answered != 0;
+}
+
+bool tl_agent_asks(struct tl_answer *a, enum tl_question what)
+{
+	return ask(a, what, 0);
+}
+
+bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
+{
+	struct tl_answer a;
+
+	if (!ask(&a, TL_ASK_FACT + what, of) || a.answered & TL_ANSWER_NONE)
+		return false;
+	__builtin_memcpy(value, a.comm, sizeof(a.comm));
+	return true;
+}
+
+static bool may_touch(uint64_t addr)
+{
+	return addr >= TL_PAGE && !(addr >> ADDRESS_BITS) && tl_agent_guarded();
 }
 
 int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
 {
-	if (addr < TL_PAGE || addr >> ADDRESS_BITS || !tl_agent_guarded())
-		return -1;
-	return tl_peek(dst, addr, size);
+	return may_touch(addr) ? tl_peek((uintptr_t)dst, addr, size) : -1;
+}
+
+int tl_agent_write(uint64_t addr, const void *src, uint32_t size)
+{
+	return may_touch(addr) ? tl_peek(addr, (uintptr_t)src, size) : -1;
 }
 
 uint32_t tl_agent_pid_known(uint32_t tid)

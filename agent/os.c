@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The parts of the process home that only the guardian can answer in a foreign process. */
-#include "agent.h"
+#include "handler.h"
 #include "../engine/insn/x86/insn.h"
 #include "../engine/os/process/process.h"
 
@@ -85,6 +85,34 @@ int tl_os_images_update(void)
 	return 0;
 }
 
+/* --- text, which may be protected or go away at any time ------------------------- */
+
+/* Who faults there is led on by the guardian. */
+int tl_home_copy(uintptr_t to, uintptr_t from, size_t n)
+{
+	return tl_peek(to, from, (uint32_t)n);
+}
+
+/* --- text past its protection --------------------------------------------------- */
+
+static int copy_past(uintptr_t to, uintptr_t from, size_t size)
+{
+	tl_ctl->svc_arg[2] = size;
+	return (int)tl_agent_ask(TL_SVC_COPY, to, from);
+}
+
+int tl_os_text_peek(uintptr_t addr, void *buf, size_t len)
+{
+	int got = copy_past((uintptr_t)buf, addr, len);
+
+	return got < 0 ? -TL_E_TEXT_RO : got;
+}
+
+int tl_os_text_poke(uintptr_t addr, const void *bytes, size_t len)
+{
+	return copy_past(addr, (uintptr_t)bytes, len) == (int)len ? 0 : -TL_E_TEXT_RO;
+}
+
 /* --- other threads ------------------------------------------------------------ */
 
 int tl_os_stop_all(const struct tl_os_stop *stop)
@@ -162,20 +190,23 @@ enum { INT3 = 0xcc, LOCK = 0xf0 };
  */
 static bool nobody_stands_behind(uintptr_t addr)
 {
-	const uint8_t *at = (const uint8_t *)addr;
+	uint8_t at[TL_INSN_MAX];
+	size_t n = tl_os_text_read(addr, at, sizeof(at));
 	struct tl_insn insn;
 
-	return *at != LOCK && tl_insn_decode(&insn, at, TL_INSN_MAX, TL_INSN_64) > 1;
+	return n && *at != LOCK && tl_insn_decode(&insn, at, n, TL_INSN_64) > 1;
 }
 
 int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 {
-	bool there = *(const uint8_t *)addr == INT3;
 	uint32_t i = tl_ctl_trap_hash(addr), n;
 	int ret = tl_code_seal(); /* the next hit runs the detour */
+	uint8_t byte;
+	bool there;
 
 	if (ret)
 		return ret;
+	there = tl_os_text_read(addr, &byte, 1) == 1 && byte == INT3;
 	for (n = 0; n < TL_CTL_TRAPS / 2; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
 		struct tl_ctl_trap *t = &tl_ctl->traps[i];
 

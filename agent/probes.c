@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* A module's probes as the engine's. */
 #include "agent.h"
+#include "listen.h"
 #include "../runtime/session.h"
 
 /* One probe of the module in this process. Lives until disarm. */
@@ -184,8 +185,12 @@ static void arm_batch(struct tl_ctl_session *s, struct batch *b, bool returns)
 	else
 		tl_probes_register_each(b->sites, b->n, b->results);
 	for (size_t i = 0; i < b->n; i++) {
-		tl_ctl_probe(s, b->list[i]->index)->result = b->results[i];
+		struct tl_ctl_probe *p = tl_ctl_probe(s, b->list[i]->index);
+
+		p->result = b->results[i];
 		b->list[i]->live = !b->results[i];
+		if (b->list[i]->live)
+			tl_listen(p);
 	}
 }
 
@@ -230,7 +235,8 @@ static void arm_kind(struct tl_ctl_session *s, struct batch *b, bool returns)
 		struct tl_ctl_probe *p = tl_ctl_probe(s, i);
 		struct armed *a;
 
-		if (p->armed || p->off || !p->addr || (p->kind == TL_TAP_RETURN) != returns)
+		if (p->armed || p->off || p->replaced || !p->addr ||
+			(p->kind == TL_TAP_RETURN) != returns)
 			continue;
 		p->result = 0;
 		p->reason = returns ? tl_ret_forbidden_name(code_at(p->func)) : TL_PAIRED;
@@ -267,6 +273,13 @@ static bool is_gone(const struct armed *a)
 	return p && p->state == TL_PROBE_GONE;
 }
 
+static bool is_replaced(const struct armed *a)
+{
+	const struct tl_probe *p = a->is_return ? a->entry : &a->site;
+
+	return is_gone(a) && p->reserved & TL_PROBE_REPLACED;
+}
+
 /* Gone, or not wanted any more. */
 static bool is_out(struct tl_ctl_session *s, const struct armed *a)
 {
@@ -295,9 +308,13 @@ static int disarm_kind(struct tl_ctl_session *s, struct batch *b, bool returns, 
 	int ret;
 
 	b->n = 0;
-	for (struct armed *a = *list_of(s); a; a = a->next)
-		if (a->live && a->is_return == returns && (everything || is_out(s, a)))
-			batch_add(b, a);
+	for (struct armed *a = *list_of(s); a; a = a->next) {
+		if (!a->live || a->is_return != returns || !(everything || is_out(s, a)))
+			continue;
+		tl_unlisten(tl_ctl_probe(s, a->index), is_gone(a));
+		tl_ctl_probe(s, a->index)->replaced |= is_replaced(a);
+		batch_add(b, a);
+	}
 	ret = returns ? tl_retprobes_unregister(b->returns, b->n)
 		      : tl_probes_unregister(b->sites, b->n);
 	for (size_t i = 0; i < b->n; i++) {
@@ -388,6 +405,8 @@ int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 		return ret;
 	tl_probes_patching((enum tl_patching)c->patching);
 	tl_probes_optimize(c->jump != 0);
+	if (s->explain)
+		tl_text_look();
 	disarm(s, false);
 	if (batch_init(&b, s->count < PIECE ? s->count : PIECE))
 		return -TL_E_NOMEM;
@@ -416,8 +435,10 @@ static bool any_session(const struct tl_ctl *c)
 /* It is known no more, unless some of its handlers may still be called. */
 int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
 {
-	int ret = disarm(s, true);
+	int ret;
 
+	tl_text_look();
+	ret = disarm(s, true);
 	if (*list_of(s))
 		return ret ? ret : -TL_E_BUSY;
 	tl_agent_view_forget(s);

@@ -15,13 +15,14 @@ static uint32_t copy_name(const struct tl_symbols *s, uint32_t at, char *buf, ui
 	return n;
 }
 
-static const struct tl_symbol_image *image_of(const struct tl_symbols *s, uint64_t addr)
+const struct tl_symbol_image *tl_symbol_image_at(
+	const struct tl_symbol_image *images, uint64_t n, uint64_t addr)
 {
 	uint64_t i;
 
-	for (i = 0; i < s->nimages; i++) {
-		if (addr >= s->images[i].lo && addr < s->images[i].hi)
-			return &s->images[i];
+	for (i = 0; i < n; i++) {
+		if (addr >= images[i].lo && addr < images[i].hi)
+			return &images[i];
 	}
 	return NULL;
 }
@@ -47,7 +48,7 @@ static const struct tl_tap_symbol *last_below(
 uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
 	uint64_t *offset, uint64_t *size)
 {
-	const struct tl_symbol_image *img = image_of(s, addr);
+	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
 	const struct tl_tap_symbol *sym =
 		img ? last_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
 
@@ -60,7 +61,7 @@ uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, ui
 
 uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room)
 {
-	const struct tl_symbol_image *img = image_of(s, addr);
+	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
 
 	return img ? copy_name(s, img->path, buf, room) : 0;
 }

@@ -22,6 +22,9 @@ struct tl_symbols {
 	uint64_t nimages;
 };
 
+/* The image that is mapped there, or NULL. */
+const struct tl_symbol_image *tl_symbol_image_at(
+	const struct tl_symbol_image *images, uint64_t n, uint64_t addr);
 /* As tl_view_ops.symbol and .image. */
 uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
 	uint64_t *offset, uint64_t *size);

@@ -20,13 +20,29 @@ bool __wrap_tl_os_on_signal_stack(void);
 
 /* The record of a thread without a thread pointer, as at the first instructions of a program; there is one such thread. */
 static uintptr_t no_block_yet;
+static bool blocks_seen; /* from then on there may be more of them */
+
+/* By the pointer: is it more than one thread? */
+static bool is_shared(uintptr_t pointer)
+{
+	for (unsigned i = 0; tl_ctl && i < TL_CTL_SHARED; i++)
+		if (TL_LOAD(&tl_ctl->shared[i]) == pointer + 1)
+			return true;
+	return false;
+}
 
 /* Only the helper asks the other way (handlers come by the early one): no record is its own. */
 uintptr_t __wrap_tl_os_thread_key(bool early)
 {
 	uintptr_t key = early ? __real_tl_os_thread_key(true) : 0;
 
-	return key || !early ? key : (uintptr_t)&no_block_yet;
+	if (early && is_shared(key))
+		return TL_THREAD_NO_KEY;
+	if (key)
+		TL_STORE(&blocks_seen, true);
+	if (key || !early)
+		return key;
+	return TL_LOAD(&blocks_seen) ? TL_THREAD_NO_KEY : (uintptr_t)&no_block_yet;
 }
 
 /* While the place of the thread id is looked for, the helper passes for the thread whose block it shares. */

@@ -2,12 +2,14 @@
 /* Sessions as handlers in the target see them. */
 #include "agent.h"
 #include "symbols.h"
+#include "unwind.h"
 #include "../runtime/session.h"
 
 _Static_assert((int)TL_CTL_SESSIONS <= TL_LOCALS, "each has a slot of its own in struct tl_thread");
 
 static struct tl_view views[TL_CTL_SESSIONS];
 static struct tl_symbols symbols[TL_CTL_SESSIONS]; /* views[].home */
+static struct tl_unwind unwind[TL_CTL_SESSIONS];
 
 static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 {
@@ -29,6 +31,12 @@ static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t siz
 	return tl_agent_read(dst, addr, size);
 }
 
+static int write_memory(struct tl_view *v, uint64_t addr, const void *src, uint32_t size)
+{
+	(void)v;
+	return tl_agent_write(addr, src, size);
+}
+
 static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
 	uint64_t *size)
 {
@@ -40,6 +48,26 @@ static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room
 	return tl_symbol_image(v->home, addr, buf, room);
 }
 
+static bool fact(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2])
+{
+	(void)v;
+	return tl_agent_fact(what, of, value);
+}
+
+static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
+{
+	return tl_unwind_frame(&unwind[v - views], addr);
+}
+
+static uint64_t original(struct tl_view *v, uint64_t pc)
+{
+	struct tl_ctl_place *spare;
+	const struct tl_ctl_place *p = tl_ctl_place_find(tl_ctl, pc, &spare);
+
+	(void)v;
+	return p && p->to ? p->to : pc;
+}
+
 static void relax(struct tl_view *v)
 {
 	(void)v;
@@ -49,10 +77,14 @@ static void relax(struct tl_view *v)
 static struct tl_view_ops ops = {
 	.join = join,
 	.read = read_memory,
+	.write = write_memory,
 	.symbol = symbol,
 	.image = image,
+	.frame = frame,
+	.original = original,
 	.relax = relax,
 	.name = name,
+	.fact = fact,
 };
 
 static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
@@ -63,6 +95,15 @@ static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
 	s->nsymbols = m->nsymbols;
 	s->images = (const struct tl_symbol_image *)m->images;
 	s->nimages = m->nimages;
+}
+
+static void fill_unwind(struct tl_unwind *u, const struct tl_agent_module *m)
+{
+	u->of_image = (const struct tl_tap_unwind *)m->unwind;
+	u->rows = (const struct tl_tap_row *)m->rows;
+	u->frames = (const struct tl_tap_frame *)m->frames;
+	u->images = (const struct tl_symbol_image *)m->images;
+	u->nimages = m->unwind ? m->nimages : 0;
 }
 
 struct tl_view *tl_agent_view(const struct tl_ctl_session *s)
@@ -81,6 +122,7 @@ int tl_agent_view_init(const struct tl_ctl_session *s)
 		    (const struct tl_tap_options *)m->options))
 		return -TL_E_VERSION;
 	fill_symbols(&symbols[v - views], m);
+	fill_unwind(&unwind[v - views], m);
 	v->ops = &ops;
 	v->home = &symbols[v - views];
 	v->local_off = offsetof(struct tl_thread, local[0]) +

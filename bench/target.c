@@ -9,6 +9,16 @@
 __asm__(".text\n" FUNCTION(plain, LEA_RET) FUNCTION(follows, "	ret\n"));
 long plain(long a, long b);
 
+enum { DEPTH = 20 }; /* of the stack, for what walks it */
+
+__attribute__((noinline)) static double at_depth(int n, long calls, long reps)
+{
+	double t = n ? at_depth(n - 1, calls, reps) : ticks(plain, calls, reps);
+
+	__asm__ volatile("" ::: "memory");
+	return t;
+}
+
 int main(void)
 {
 	long calls, reps;
@@ -16,7 +26,7 @@ int main(void)
 	puts("ready");
 	fflush(stdout);
 	while (scanf("%ld %ld", &calls, &reps) == 2) {
-		printf("%.2f\n", ticks(plain, calls, reps));
+		printf("%.2f\n", at_depth(DEPTH, calls, reps));
 		fflush(stdout);
 	}
 	return 0;

@@ -18,10 +18,18 @@
 extern const char __start_tl_text[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_tl_text[] __attribute__((weak, visibility("hidden")));
 
+/* By it a session knows that we are here, and does not begin. */
+__attribute__((section(".note.trapless"), aligned(4), used)) static const struct {
+	ElfW(Nhdr) head;
+	char name[(sizeof(TL_NOTE_NAME) + 3) & ~3u];
+} note = {{sizeof(TL_NOTE_NAME), 0, TL_NOTE_ENGINE}, TL_NOTE_NAME};
+
 int tl_home_init(void)
 {
 	const unsigned long fsgsbase = 2;
 
+	if (tl_own_mapped(TL_OWN_SESSION_FILE))
+		return -TL_E_SESSION;
 	tl_fsgsbase = getauxval(AT_HWCAP2) & fsgsbase;
 	tl_shadow_stack = tl_shadow_status();
 	return 0;

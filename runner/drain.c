@@ -104,6 +104,8 @@ static int put_record(
 		fwrite(text, 1, n, s->out);
 		break;
 	case TL_REC_ERROR:
+		if (s->mod->options->max_errors == TL_NONE)
+			break;
 		s->errors++;
 		text = tl_record_text(payload, size, &n);
 		write_out(s);

@@ -43,6 +43,7 @@ static int take_signals(void)
 		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the call fails, too */
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return signals;
 }
@@ -140,6 +141,12 @@ static bool anything_to_wait_for(void)
 	return ntargets || session_has(&session, TL_TAP_TIMER);
 }
 
+static void sample_all(uint32_t probe)
+{
+	for (int i = 0; i < ntargets; i++)
+		target_sample(&targets[i], probe);
+}
+
 static bool got_signal(void)
 {
 	struct signalfd_siginfo info;
@@ -157,7 +164,17 @@ static void recycle(void)
 	session_recycle(&session, pids, ntargets);
 }
 
-/* Until the session ends. */
+static void hear_all(void)
+{
+	int i;
+
+	for (i = 0; i < ntargets; i++) {
+		if (!targets[i].done)
+			target_hear(&targets[i], &opt, false);
+	}
+}
+
+/* Until the session ends; what had happened by then is in it. */
 static void run(int timer)
 {
 	struct pollfd fds[TARGETS_MAX + 3];
@@ -178,10 +195,7 @@ static void run(int timer)
 		poll(fds, (nfds_t)n, DRAIN_MS);
 		if (timer >= 0 && fds[1].revents)
 			timers_run(&session);
-		for (i = 0; i < ntargets; i++) {
-			if (!targets[i].done)
-				target_hear(&targets[i], &opt, false);
-		}
+		hear_all();
 		control_serve(&control, fds[2].revents);
 		drain(&session, false);
 		if (rounds % RECYCLE_EVERY == 0)
@@ -189,6 +203,7 @@ static void run(int timer)
 		if (++rounds % CLOCK_EVERY == 0)
 			session_clock(&session);
 	}
+	hear_all();
 }
 
 /* A guardian that does not answer leaves by itself when we are gone: another signal, not of the same moment, says so. */
@@ -237,7 +252,7 @@ static void closing_lines(void)
 {
 	struct tl_totals totals;
 	uint64_t missed = 0, abandoned = 0, tails = 0, children = 0, unclean = 0, refused = 0,
-		 traps = 0;
+		 traps = 0, replaced = 0, inside = 0;
 	int i;
 
 	if (opt.no_warnings && !opt.verbose)
@@ -251,14 +266,20 @@ static void closing_lines(void)
 		unclean += targets[i].counts.unclean;
 		refused += targets[i].counts.refused;
 		traps += targets[i].counts.traps;
+		replaced += targets[i].counts.replaced;
+		inside += targets[i].counts.inside;
 	}
 	closing_line("records lost (rings full: raise -D RINGSIZE)", totals.lost);
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
 	closing_line("hits in threads beyond the limit", session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
-	closing_line("hits missed (inside another handler, beyond 4096 threads, or a return "
-		     "without its call)",
+	closing_line("hits missed (inside another handler, beyond 4096 threads, in a thread that "
+		     "is not known, or a return without its call)",
 		missed);
+	closing_line("probes whose place the program has written over (later hits are not seen)",
+		replaced);
+	if (session_has(&session, TL_TAP_PROFILE))
+		closing_line("samples left out (inside a probe)", inside);
 	closing_line("calls left by an exception or longjmp", abandoned);
 	closing_line("calls left by a jump to a function that is not watched", tails);
 	if (!opt.preload) { /* nobody sees them there */
@@ -340,11 +361,13 @@ static int trace(void)
 		warn_of_program(&session, targets[0].pid);
 	session_run(&session, TL_TAP_BEGIN);
 	drain(&session, false);
+	events_run_early(&session);
 	session_live(&session, !session_wants_exit(&session));
 	if (opt.command)
 		target_go(&targets[0]);
 	control_start(&control);
 	say_ready(since);
+	session.sample = sample_all;
 	timer = timers_start(&session);
 	if (anything_to_wait_for() && !session_wants_exit(&session))
 		run(timer);
@@ -358,6 +381,21 @@ static int trace(void)
 	drain(&session, true);
 	closing_lines();
 	return exit_status(output_failed());
+}
+
+/* A timer.profile has nobody to look at. */
+static bool samples_nobody(char *why, size_t room)
+{
+	uint32_t i;
+
+	for (i = 0; i < module.nprobes; i++) {
+		if (module.probes[i].kind == TL_TAP_PROFILE && !opt.command && !opt.npids) {
+			snprintf(why, room, "%s needs a target: give it with -c CMD or -x PID",
+				module_string(&module, module.probes[i].point));
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Where one was closed nothing else may take its number. Writing to it fails, as it did. */
@@ -404,7 +442,7 @@ int main(int argc, char **argv)
 		return 1;
 	ret = module_load(&module, opt.module, why, sizeof(why));
 	patching_end(opt.verbose);
-	if (ret) {
+	if (ret || samples_nobody(why, sizeof(why))) {
 		fprintf(stderr, "trapless-run: %s\n", why);
 		return 1;
 	}

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include <trapless/regs.h>
+
 enum message_kind {
 	/* guardian to runner */
 	MSG_READY = 1, /* seized, agent in, probes armed: number = armed probes */
@@ -15,19 +17,30 @@ enum message_kind {
 	MSG_TAKEN, /* another session's guardian traces the target: number = its pid, text: as of MSG_FAILED */
 	MSG_GONE, /* the target has ended, or runs another program */
 	MSG_COUNTS, /* the closing figures */
+	MSG_EVENT, /* number = the probe whose handler is to run as if in the thread `who`; text: its name; regs: of a sample */
+	MSG_WAITS, /* thread number stands still until MSG_GO_ON: what was told of it before is to be done */
 	MSG_TUNED, /* answers MSG_TUNE; text: why not */
 	MSG_DONE, /* the session has left; number != 0: the guardian stays, for memory still in use or other sessions */
 	/* runner to guardian */
 	MSG_LEAVE, /* disarm, clean up, detach */
 	MSG_TUNE, /* make the probes as struct tuning wants them, and tell how they stand */
+	MSG_SAMPLE, /* an event of probe `number` for each thread that runs */
+	MSG_GO_ON, /* answers MSG_WAITS: number = the thread */
 };
 
 /* What became of a probe, in whichever process. */
 enum probe_state { PROBE_NEVER_ARMED, PROBE_ARMED, PROBE_REFUSED, PROBE_LEFT_OUT };
 
+/* A thread by our numbers, and by those that it sees itself. */
+struct who {
+	uint32_t tid, pid, own_tid, own_pid;
+};
+
 struct message {
 	uint32_t kind, number;
-	uint64_t children, unclean, missed, abandoned, tails, refused, traps;
+	struct who who;
+	struct tl_regs regs;
+	uint64_t children, unclean, missed, abandoned, tails, refused, traps, replaced, inside;
 	char text[768];
 };
 

@@ -152,6 +152,12 @@ static bool section_take(struct module *m, const struct tl_tap_section *s)
 		TAKE(symbols, nsymbols, struct tl_tap_symbol);
 	case TL_TAP_WARNINGS:
 		TAKE(warnings, nwarnings, uint32_t);
+	case TL_TAP_UNWIND:
+		TAKE(unwind, nunwind, struct tl_tap_unwind);
+	case TL_TAP_ROWS:
+		TAKE(rows, nrows, struct tl_tap_row);
+	case TL_TAP_FRAMES:
+		TAKE(frames, nframes, struct tl_tap_frame);
 	case TL_TAP_OPTIONS:
 		m->options = at;
 		unit = sizeof(struct tl_tap_options);
@@ -196,13 +202,17 @@ static bool str_ok(const struct module *m, uint32_t at)
 static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 {
 	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
+	bool timer = p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE;
 
-	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_RETURN &&
+	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_WATCH &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&
 	       (!site || p->image < m->nimages) &&
+	       (p->kind != TL_TAP_WATCH ||
+		       (p->arg > 0 && p->arg <= TL_WATCH_MAX &&
+			       (p->image == TL_NONE || p->image < m->nimages))) &&
 	       (p->process == TL_NONE || p->process < m->nimages) &&
-	       (p->kind != TL_TAP_TIMER || p->arg > 0) && p->nparts <= m->nparts &&
+	       (!timer || (p->arg > 0 && p->addr <= (uint64_t)p->arg)) && p->nparts <= m->nparts &&
 	       p->first_part <= m->nparts - p->nparts && p->call_data <= 2048 &&
 	       str_ok(m, p->point) && str_ok(m, p->func) && str_ok(m, p->script);
 }
@@ -210,6 +220,28 @@ static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 static bool word_ok(const struct module *m, uint32_t at)
 {
 	return at % 8 == 0 && m->data_size >= 8 && at <= m->data_size - 8;
+}
+
+static bool unwind_ok(const struct module *m)
+{
+	uint32_t i;
+
+	if (m->nunwind && m->nunwind != m->nimages)
+		return false;
+	for (i = 0; i < m->nunwind; i++) {
+		if (m->unwind[i].nrows > m->nrows ||
+			m->unwind[i].first_row > m->nrows - m->unwind[i].nrows)
+			return false;
+	}
+	for (i = 0; i < m->nrows; i++) {
+		if (m->rows[i].frame != TL_NONE && m->rows[i].frame >= m->nframes)
+			return false;
+	}
+	for (i = 0; i < m->nframes; i++) {
+		if (m->frames[i].cfa >= TL_FRAME_REGS || m->frames[i].base >= TL_FRAME_REGS)
+			return false;
+	}
+	return true;
 }
 
 static bool contents_ok(const struct module *m)
@@ -254,7 +286,7 @@ static bool contents_ok(const struct module *m)
 		if (!str_ok(m, m->symbols[i].name) || m->symbols[i].image >= m->nimages)
 			return false;
 	}
-	return true;
+	return unwind_ok(m);
 }
 
 int module_load(struct module *m, const char *path, char *why, size_t room)

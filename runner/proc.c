@@ -78,10 +78,10 @@ uint64_t proc_ignored(const char *status)
 	       (by_default & ~proc_number(status, "SigCgt", 16));
 }
 
-/* A field of stat behind the name, which may hold anything. NULL: not told. */
-static const char *stat_field(char *text, int field)
+/* The name before may hold anything. */
+const char *proc_stat_field(const char *text, int field)
 {
-	char *at = strrchr(text, ')');
+	const char *at = strrchr(text, ')');
 	int i;
 
 	for (i = STATE_FIELD - 1; i < field && at; i++)
@@ -95,7 +95,7 @@ char proc_state(pid_t pid)
 	char text[1024];
 
 	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
-		at = stat_field(text, STATE_FIELD);
+		at = proc_stat_field(text, STATE_FIELD);
 	return at ? *at : 0;
 }
 
@@ -113,7 +113,7 @@ static long stat_number(pid_t pid, int field)
 	char text[1024];
 
 	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
-		at = stat_field(text, field);
+		at = proc_stat_field(text, field);
 	return at ? atol(at) : -1;
 }
 

@@ -22,6 +22,8 @@ uint64_t proc_number(const char *text, const char *field, int base);
 int proc_status(pid_t pid, const char *field, int base, uint64_t *value);
 /* Signals, by the text of a status file, that would be thrown away had nobody traced: they end no call. */
 uint64_t proc_ignored(const char *status);
+/* In the text of a stat file: a field behind the name. NULL: not told. */
+const char *proc_stat_field(const char *text, int field);
 /* R, S, Z ...; 0: there is no such process. */
 char proc_state(pid_t pid);
 /* Is it gone, or a zombie? */

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "facts.h"
+#include "proc.h"
 #include "session.h"
 
 enum { BLOCKS = 1024, MEMORY_MAX = 1 << 30 };
@@ -28,7 +30,8 @@ static uint64_t find_export(void *arg, const char *name)
 static int fail(struct session *s, const char *what)
 {
 	if (!s->why[0])
-		snprintf(s->why, sizeof(s->why), "%s: %s", what, strerror(errno));
+		snprintf(s->why, sizeof(s->why), "%s: %s%s", what, strerror(errno),
+			errno == EFBIG ? ": raise the limit of file sizes (ulimit -f)" : "");
 	return -1;
 }
 
@@ -56,14 +59,27 @@ static struct session *of(struct tl_view *v)
 	return v->home;
 }
 
+/* Whose memory it is. */
+static pid_t looked_at(struct tl_view *v)
+{
+	return of(v)->acting.pid ? (pid_t)of(v)->acting.pid : of(v)->target;
+}
+
 static int read_target(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 {
 	struct iovec here = {dst, size}, there = {(void *)(uintptr_t)addr, size};
+	pid_t pid = looked_at(v);
 
-	return of(v)->target && process_vm_readv(of(v)->target, &here, 1, &there, 1, 0) ==
-					(ssize_t)size
-		       ? 0
-		       : -1;
+	return pid && process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -1;
+}
+
+static int write_target(struct tl_view *v, uint64_t addr, const void *src, uint32_t size)
+{
+	struct iovec here = {(void *)(uintptr_t)src, size};
+	struct iovec there = {(void *)(uintptr_t)addr, size};
+	pid_t pid = looked_at(v);
+
+	return pid && process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -1;
 }
 
 static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
@@ -75,6 +91,11 @@ static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t roo
 static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room)
 {
 	return tl_symbol_image(&of(v)->symbols, addr, buf, room);
+}
+
+static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
+{
+	return tl_unwind_frame(&of(v)->unwind, addr);
 }
 
 static void relax(struct tl_view *v)
@@ -105,6 +126,18 @@ static void make_symbols(struct session *s)
 	s->symbols.nsymbols = s->mod->nsymbols;
 	s->symbols.images = s->board.images;
 	s->symbols.nimages = s->mod->nimages;
+	s->view.images = (const uint64_t *)s->board.images;
+	s->view.image_words = sizeof(*s->board.images) / sizeof(uint64_t);
+	s->view.nimages = s->mod->nimages;
+}
+
+static void make_unwind(struct session *s)
+{
+	s->unwind.of_image = s->mod->unwind;
+	s->unwind.rows = s->mod->rows;
+	s->unwind.frames = s->mod->frames;
+	s->unwind.images = s->board.images;
+	s->unwind.nimages = s->mod->nunwind;
 }
 
 static uint32_t blocks_for(const struct tl_tap_options *o)
@@ -152,6 +185,30 @@ static bool make_room(struct tl_view *v)
 	return true;
 }
 
+/* As handlers in the target are told: by the numbers that are known there. */
+static bool fact_of(const struct who *w, uint32_t what, int64_t asked, uint64_t value[2])
+{
+	bool nested = w->pid != w->own_pid, own = !asked || asked == w->own_pid;
+	pid_t pid = own ? (pid_t)w->pid : (pid_t)asked;
+
+	if (!own && nested)
+		return false;
+	if ((asked || !proc_fact(pid, (pid_t)w->tid, what, value)) && /* it may be gone */
+		!proc_fact(pid, 0, what, value))
+		return false;
+	if (what == TL_FACT_PPID && nested)
+		value[0] = proc_own_number((pid_t)value[0]);
+	return true;
+}
+
+static bool fact(struct tl_view *v, uint32_t what, int64_t asked, uint64_t value[2])
+{
+	if (of(v)->acting.pid)
+		return fact_of(&of(v)->acting, what, asked, value);
+	/* our own arguments are of no interest: memory that handlers read is the target's */
+	return proc_fact(asked ? (pid_t)asked : getpid(), 0, what, value);
+}
+
 /* Handlers that run here see it as those in the targets do. */
 static int make_view(struct session *s, void *mem)
 {
@@ -167,14 +224,18 @@ static int make_view(struct session *s, void *mem)
 	}
 	make_envs(s);
 	make_symbols(s);
+	make_unwind(s);
 	s->ops = (struct tl_view_ops){.read = read_target,
+		.write = write_target,
 		.symbol = symbol,
 		.image = image,
+		.frame = frame,
 		.relax = relax,
+		.fact = fact,
 		.make_room = make_room};
 	s->view.ops = &s->ops;
 	s->view.home = s;
-	s->view.always = 1;
+	s->view.outside = 1;
 	s->view.own = tl_block_claim(&s->view, (uint32_t)getpid(), (uint32_t)getpid(), comm);
 	return 0;
 }
@@ -257,16 +318,24 @@ bool session_has(const struct session *s, uint32_t kind)
 	return false;
 }
 
-void session_run_one(struct session *s, uint32_t i)
+/* It has a handler, and nobody has switched it off. */
+bool session_may_run(const struct session *s, uint32_t i)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[i];
+
+	return p->handler != TL_NONE && !(p->flags & TL_TAP_PROBE_NEVER) &&
+	       !s->board.tuning->off[i];
+}
+
+void session_run_one(struct session *s, uint32_t i, struct tl_regs *regs)
+{
 	struct tl_probe probe = {.data = &s->envs[i]};
 	tl_pre_fn fn;
 
-	if (p->handler == TL_NONE || p->flags & TL_TAP_PROBE_NEVER || s->board.tuning->off[i])
+	if (!session_may_run(s, i))
 		return;
-	fn = (tl_pre_fn)(uintptr_t)(s->code + p->handler);
-	fn(&probe, NULL, NULL);
+	fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].handler);
+	fn(&probe, regs, NULL);
 }
 
 /* In order of arg, then of place in the script. */
@@ -289,7 +358,7 @@ void session_run(struct session *s, uint32_t kind)
 		done++;
 		if (kind == TL_TAP_BEGIN && session_wants_exit(s))
 			continue;
-		session_run_one(s, best);
+		session_run_one(s, best, NULL);
 	}
 	free(ran);
 }

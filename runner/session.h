@@ -8,7 +8,9 @@
 #include <sys/types.h>
 
 #include "../agent/symbols.h"
+#include "../agent/unwind.h"
 #include "../runtime/session.h"
+#include "message.h"
 #include "module.h"
 #include "tell/board.h"
 
@@ -21,8 +23,8 @@ struct standing {
 		uint64_t addr, detour, missed; /* addr 0: not in memory */
 		uint32_t detour_size, rung;
 		int32_t result; /* 0 or -TL_E_ */
-		bool armed;
-		char place[71];
+		bool armed, replaced;
+		char place[70];
 	} probe[];
 };
 
@@ -35,8 +37,12 @@ struct session {
 	uint8_t *code; /* the module, mapped here too */
 	struct tl_env *envs; /* one a probe */
 	struct tl_symbols symbols;
+	struct tl_unwind unwind;
 	struct board board;
 	pid_t target; /* memory reads of handlers that run here */
+	struct who acting; /* the thread that the present one runs for; 0: none */
+	struct events *early; /* events that came before `begin` had run */
+	void (*sample)(uint32_t probe); /* have the targets looked at for a timer.profile */
 	struct tl_reader reader;
 	FILE *out;
 	int raw; /* raw stream descriptor, or -1 */
@@ -51,7 +57,9 @@ void session_live(struct session *s, bool on);
 bool session_wants_exit(const struct session *s);
 /* Run all probes of a kind (begin, end, error) in order of their numbers. */
 void session_run(struct session *s, uint32_t kind);
-void session_run_one(struct session *s, uint32_t probe);
+bool session_may_run(const struct session *s, uint32_t probe);
+void session_run_one(
+	struct session *s, uint32_t probe, struct tl_regs *regs); /* regs: NULL: none */
 bool session_has(const struct session *s, uint32_t kind);
 void session_clock(struct session *s);
 
@@ -66,6 +74,10 @@ void drain(struct session *s, bool final);
 
 /* recycle.c: pids: of all targets */
 void session_recycle(struct session *s, const pid_t *pids, int n);
+
+/* events.c: MSG_EVENT; those that come too early wait for events_run_early(). */
+void event_take(struct session *s, const struct message *m);
+void events_run_early(struct session *s);
 
 /* timers.c: one descriptor to poll; -1: no timers. */
 int timers_start(struct session *s);

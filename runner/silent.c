@@ -17,6 +17,8 @@ static uint32_t missing_image(const struct session *s, uint32_t probe)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[probe];
 
+	if (p->kind >= TL_TAP_PROCESS_BEGIN && !(p->flags & TL_TAP_PROBE_OPTIONAL))
+		return p->process != TL_NONE && !was_mapped(s, p->process) ? p->process : TL_NONE;
 	if ((p->kind != TL_TAP_SITE && p->kind != TL_TAP_RETURN) ||
 		p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
 		s->board.states[probe] != PROBE_NEVER_ARMED)

@@ -254,6 +254,14 @@ bool target_never_started(void)
 	return go >= 0 && recv(go, &byte, 1, MSG_DONTWAIT) == 1;
 }
 
+/* Who waits for it goes on. */
+static void answer(const struct target *t, uint32_t thread)
+{
+	const struct message m = {.kind = MSG_GO_ON, .number = thread};
+
+	send(t->sock, &m, sizeof(m), MSG_NOSIGNAL);
+}
+
 static void take(struct target *t, const struct options *o, struct message *m)
 {
 	m->text[sizeof(m->text) - 1] = 0;
@@ -281,7 +289,7 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	case MSG_WARN:
 		t->failed |= m->number != 0;
 		if (m->number || !o->no_warnings) /* a refused probe is an error */
-			fprintf(stderr, "WARNING: %s\n", m->text);
+			fprintf(stderr, "%s: %s\n", m->number ? "ERROR" : "WARNING", m->text);
 		break;
 	case MSG_TAKEN:
 		be_taken(t, o, m);
@@ -292,6 +300,12 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	case MSG_COUNTS:
 		t->counts = *m;
 		t->counted = true;
+		break;
+	case MSG_EVENT:
+		event_take(t->session, m);
+		break;
+	case MSG_WAITS:
+		answer(t, m->number);
 		break;
 	case MSG_TUNED:
 		t->tuning = false;
@@ -389,6 +403,15 @@ void target_tune(struct target *t)
 	t->why_not[0] = 0;
 	t->tuning = !t->done && !t->ended &&
 		    send(t->sock, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(m);
+}
+
+/* One that does not keep up misses some. */
+void target_sample(struct target *t, uint32_t probe)
+{
+	const struct message m = {.kind = MSG_SAMPLE, .number = probe};
+
+	if (t->ready && !t->done)
+		send(t->sock, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void target_leave(struct target *t)

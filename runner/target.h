@@ -39,6 +39,7 @@ bool target_never_started(void); /* CMD: it could not be, and has said so */
 /* Take the messages that have come; block: wait for at least one. false: the guardian is gone. */
 bool target_hear(struct target *t, const struct options *o, bool block);
 void target_tune(struct target *t);
+void target_sample(struct target *t, uint32_t probe);
 void target_leave(struct target *t);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* timer.s, timer.ms ...: one timerfd, set to whichever probe is due next. */
+/* timer.s, timer.ms, timer.profile ...: one timerfd, set to whichever probe is due next. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -28,6 +29,16 @@ static void set_next(const struct session *s)
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &it, NULL);
 }
 
+/* A period, with its share of chance. */
+static uint64_t period(const struct tl_tap_probe *p)
+{
+	uint64_t more = 0;
+
+	if (p->addr && getrandom(&more, sizeof(more), 0) != sizeof(more))
+		more = p->addr;
+	return (uint64_t)p->arg - p->addr + more % (2 * p->addr + 1);
+}
+
 int timers_start(struct session *s)
 {
 	uint64_t now = now_ns();
@@ -37,9 +48,10 @@ int timers_start(struct session *s)
 	for (i = 0; due && i < s->mod->nprobes; i++) {
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
-		if (p->kind != TL_TAP_TIMER || p->flags & TL_TAP_PROBE_NEVER)
+		if ((p->kind != TL_TAP_TIMER && p->kind != TL_TAP_PROFILE) ||
+			p->flags & TL_TAP_PROBE_NEVER)
 			continue;
-		due[i] = now + (uint64_t)p->arg;
+		due[i] = now + period(p);
 		n++;
 	}
 	if (!n)
@@ -58,14 +70,16 @@ void timers_run(struct session *s)
 	if (read(fd, &count, sizeof(count)) != sizeof(count))
 		return;
 	for (i = 0; i < s->mod->nprobes; i++) {
-		uint64_t period = (uint64_t)s->mod->probes[i].arg;
+		uint64_t next;
 
 		if (!due[i] || due[i] > now)
 			continue;
-		session_run_one(s, i);
-		due[i] += period;
-		if (due[i] <= now)
-			due[i] = now + period;
+		if (s->mod->probes[i].kind == TL_TAP_TIMER)
+			session_run_one(s, i, NULL);
+		else if (session_may_run(s, i))
+			s->sample(i);
+		next = period(&s->mod->probes[i]);
+		due[i] = due[i] + next > now ? due[i] + next : now + next;
 	}
 	set_next(s);
 }

@@ -56,6 +56,27 @@ int64_t tl_cycles_now(struct tl_run *run)
 	return (int64_t)tl_cycles();
 }
 
+/* --- chance ----------------------------------------------------------------------- */
+
+/* The counter never says the same twice; what it says is spread over all bits. */
+static uint64_t any(void)
+{
+	uint64_t x = tl_cycles() * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+int64_t tl_randint(struct tl_run *run, int64_t n)
+{
+	if (n < 0 || n > TL_RANDMAX) {
+		tl_run_error(run, "range too wide");
+		return 0;
+	}
+	return (int64_t)((any() >> 32) * (uint64_t)n >> 32);
+}
+
 /* --- dates ------------------------------------------------------------------------ */
 
 struct date {
@@ -127,6 +148,17 @@ void tl_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds)
 	*p++ = ' ';
 	p += tl_text_dec(p, d.year);
 	tl_str_put(run, dst, buf, (uint32_t)(p - buf));
+}
+
+void tl_tz_name(struct tl_run *run, struct tl_str *dst)
+{
+	const struct tl_session *s = run->view->session;
+	char buf[sizeof(s->tz_name)];
+	uint32_t n;
+
+	for (n = 0; n < sizeof(buf) && s->tz_name[n]; n++)
+		buf[n] = s->tz_name[n]; /* shared memory */
+	tl_str_put(run, dst, buf, n);
 }
 
 void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds)

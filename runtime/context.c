@@ -58,15 +58,6 @@ int64_t tl_reg_none(struct tl_run *run)
 	return 0;
 }
 
-static int64_t extend(uint64_t v, uint32_t size, bool is_signed)
-{
-	unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
-
-	if (is_signed)
-		return (int64_t)(v << shift) >> shift;
-	return (int64_t)(v << shift >> shift);
-}
-
 int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 {
 	uint64_t v = 0;
@@ -83,7 +74,7 @@ int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 		v = reg_arg(run->regs, (uint32_t)n - 1);
 	else if (!tl_user_read(run, &v, stack_arg(run->regs, (uint64_t)n - 1), 8))
 		return 0;
-	return extend(v, size, is_signed);
+	return tl_extend(v, size, is_signed);
 }
 
 int64_t tl_returnval(struct tl_run *run)
@@ -171,25 +162,12 @@ static uint32_t image(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 	return n;
 }
 
-static void add(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n)
-{
-	uint32_t room = tl_max_len(run) - dst->len;
-
-	if (n > room) {
-		n = room;
-		run->block->truncated++;
-	}
-	memcpy(dst->b + dst->len, s, n);
-	dst->len += n;
-	dst->b[dst->len] = 0;
-}
-
 static void add_hex(struct tl_run *run, struct tl_str *dst, const char *before, uint64_t v)
 {
 	char buf[24];
 
-	add(run, dst, before, tl_cstr_len(before));
-	add(run, dst, buf, tl_text_hex(buf, v));
+	tl_str_add(run, dst, before, tl_cstr_len(before));
+	tl_str_add(run, dst, buf, tl_text_hex(buf, v));
 }
 
 void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
@@ -216,13 +194,25 @@ static bool in_image(const struct tl_view *v, uint64_t addr, uint64_t *off, uint
 	return false;
 }
 
+/* Where a call returns to may be behind its function, which then lies right below. */
+static uint32_t caller_symbol(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, uint64_t *off, uint64_t *size)
+{
+	if (symbol(run, dst, addr, off, size) && *off)
+		return dst->len;
+	if (!symbol(run, dst, addr - 1, off, size))
+		return symbol(run, dst, addr, off, size);
+	++*off;
+	return dst->len;
+}
+
 /* "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image. */
-void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+static void symdata(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called)
 {
 	uint32_t known, end;
 	uint64_t off, size;
 
-	known = symbol(run, dst, addr, &off, &size);
+	known = (called ? caller_symbol : symbol)(run, dst, addr, &off, &size);
 	if (known) {
 		add_hex(run, dst, "+", off);
 		add_hex(run, dst, "/", size);
@@ -230,7 +220,7 @@ void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 		add_hex(run, dst, "", addr);
 	}
 	end = dst->len;
-	add(run, dst, " [", 2);
+	tl_str_add(run, dst, " [", 2);
 	if (!image(run, dst, addr)) {
 		dst->len = end;
 		dst->b[end] = 0;
@@ -240,7 +230,17 @@ void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 		add_hex(run, dst, "+", off);
 		add_hex(run, dst, "/", size);
 	}
-	add(run, dst, "]", 1);
+	tl_str_add(run, dst, "]", 1);
+}
+
+void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	symdata(run, dst, addr, false);
+}
+
+void tl_usymdata_called(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	symdata(run, dst, addr, true);
 }
 
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
@@ -250,20 +250,32 @@ void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 		tl_str_set_c(run, dst, "<unknown>");
 }
 
+/* Entering counts at once, leaving from the next time on. */
+static int64_t change_level(struct tl_block_own *own, int64_t delta)
+{
+	int64_t level = tl_add(own->indent, delta > 0 ? delta : 0);
+
+	own->indent = tl_add(own->indent, delta);
+	return level > 0 ? level - 1 : 0;
+}
+
+int64_t tl_thread_indent_depth(struct tl_run *run, int64_t delta)
+{
+	return change_level(tl_block_own(run->block), delta);
+}
+
 /* "%6d NAME(TID):" and a space for each level; microseconds since the outermost call. */
 void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta)
 {
 	struct tl_block_own *own = tl_block_own(run->block);
-	int64_t now = tl_time_us(run), level, spaces;
+	int64_t now = tl_time_us(run), spaces;
 	uint64_t name_room[4];
 	struct tl_str *name = (struct tl_str *)name_room;
 	struct tl_value args[5];
 
 	if (!own->indent)
 		own->indent_base = now;
-	level = tl_add(own->indent, delta > 0 ? delta : 0);
-	own->indent = tl_add(own->indent, delta);
-	spaces = level > 0 ? level - 1 : 0;
+	spaces = change_level(own, delta);
 	tl_execname(run, name);
 	args[0] = (struct tl_value){tl_sub(now, own->indent_base), NULL};
 	args[1] = (struct tl_value){0, name};

@@ -74,6 +74,11 @@ static const char names[][NAME_LEN] = {
 #endif
 };
 
+bool tl_errno_known(int64_t err)
+{
+	return err < 0 && err > -(int64_t)(sizeof(names) / sizeof(names[0])) && names[-err][0];
+}
+
 void tl_errno_str(struct tl_run *run, struct tl_str *dst, int64_t err)
 {
 	uint64_t e = err < 0 ? 0 - (uint64_t)err : (uint64_t)err;

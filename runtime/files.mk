@@ -6,6 +6,11 @@ RUNTIME_SRCS := \
 	runtime/run.c \
 	runtime/text.c \
 	runtime/str.c \
+	runtime/quote.c \
+	runtime/names.c \
+	runtime/fp.c \
+	runtime/fp_text.c \
+	runtime/regex.c \
 	runtime/stat.c \
 	runtime/hist.c \
 	runtime/map.c \
@@ -15,7 +20,12 @@ RUNTIME_SRCS := \
 	runtime/print.c \
 	runtime/clock.c \
 	runtime/user.c \
+	runtime/wide.c \
 	runtime/context.c \
+	runtime/register.c \
+	runtime/fact.c \
+	runtime/unwind.c \
+	runtime/backtrace.c \
 	runtime/errno.c \
 	runtime/exports.c
 

@@ -49,6 +49,9 @@ static inline struct tl_block_own *tl_block_own(struct tl_block *b)
 	return (struct tl_block_own *)(b + 1);
 }
 
+/* run->error of a handler that abort() ends: neither caught nor reported. */
+extern const char tl_aborted[];
+
 /* Longest string. */
 static inline uint32_t tl_max_len(const struct tl_run *run)
 {
@@ -57,6 +60,9 @@ static inline uint32_t tl_max_len(const struct tl_run *run)
 
 /* dst = n bytes at s, cut (and counted) at MAXSTRINGLEN. */
 void tl_str_put(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n);
+/* At its end; false: it is full, and has what fits. */
+bool tl_str_add(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n);
+int tl_digit(char c); /* of bases up to 36; above 35: none */
 /* dst = a string in shared memory, whose length may be anything. */
 void tl_str_take(struct tl_run *run, struct tl_str *dst, const struct tl_str *shared);
 /* Store into shared memory. */
@@ -67,6 +73,27 @@ static inline uint32_t tl_str_shared_len(const struct tl_run *run, const struct 
 
 	return n <= tl_max_len(run) ? n : tl_max_len(run);
 }
+
+/* The program's memory: 0, or -1 when any byte cannot be read. */
+int tl_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size);
+/* The same of a string of up to max bytes, and no further than its NUL. */
+int tl_read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t max);
+
+/* v cut to size bytes. */
+static inline int64_t tl_extend(uint64_t v, uint32_t size, bool is_signed)
+{
+	unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
+
+	if (is_signed)
+		return (int64_t)(v << shift) >> shift;
+	return (int64_t)(v << shift >> shift);
+}
+
+/* Return addresses, from the probed place on; how many (unwind.c). */
+uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max);
+
+/* As tl_usymdata(), of where a call returns to. */
+void tl_usymdata_called(struct tl_run *run, struct tl_str *dst, uint64_t addr);
 
 /* Numbers as text; return the length. */
 uint32_t tl_text_dec(char *buf, int64_t v); /* 20 */

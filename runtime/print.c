@@ -60,6 +60,13 @@ void tl_error(struct tl_run *run, const struct tl_str *msg)
 	tl_run_error(run, "%s", msg->b);
 }
 
+/* No catch ends it. */
+void tl_abort(struct tl_run *run)
+{
+	tl_exit(run);
+	run->error = tl_aborted;
+}
+
 /* No other handler begins; this one goes on. */
 void tl_exit(struct tl_run *run)
 {

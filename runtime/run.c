@@ -225,8 +225,12 @@ void tl_run_div0(struct tl_run *run)
 	tl_run_error(run, "division by 0");
 }
 
+const char tl_aborted[] = "aborted";
+
 void tl_run_catch(struct tl_run *run, struct tl_str *msg)
 {
+	if (run->error == tl_aborted)
+		return;
 	if (msg)
 		tl_str_set_c(run, msg, run->error ? run->error : "");
 	run->error = NULL;
@@ -254,6 +258,8 @@ __attribute__((cold)) void tl_run_report(struct tl_run *run)
 {
 	struct tl_session *s = run->view->session;
 
+	if (run->error == tl_aborted)
+		return;
 	error_record(run);
 	run->block->errors++;
 	if (__atomic_add_fetch(&s->errors, 1, __ATOMIC_RELAXED) > run->view->max_errors)

@@ -51,11 +51,13 @@
 /*
  * Bytes of stack that a call of a function declared here needs at most, the
  * home's part included (tests/runtime/stack.py). TL_STACK_TEXT: tl_sprintf,
- * tl_hist_print, tl_user_string_quoted, tl_thread_indent. All others:
- * TL_STACK_CALL.
+ * tl_hist_print, tl_user_string_quoted, tl_thread_indent, tl_fp_to_string,
+ * tl_string_to_fp. TL_STACK_WALK: tl_ustack_addresses, tl_ustack_print,
+ * tl_ustack_text. All others: TL_STACK_CALL.
  */
 #define TL_STACK_CALL 480
-#define TL_STACK_TEXT 1024
+#define TL_STACK_TEXT 1088
+#define TL_STACK_WALK 1664
 
 /* --- strings -------------------------------------------------------------- */
 
@@ -102,15 +104,23 @@ struct tl_view_ops {
 	struct tl_block *(*join)(struct tl_view *v, struct tl_thread *self);
 	/* Copy memory of the traced program. Returns 0, or -1 when any byte cannot be read. */
 	int (*read)(struct tl_view *v, void *dst, uint64_t addr, uint32_t size);
+	/* The other way round; a number of 2, 4 or 8 bytes at once. */
+	int (*write)(struct tl_view *v, uint64_t addr, const void *src, uint32_t size);
 	/* Name of the function around addr into buf (NUL-terminated); bytes, 0: unknown. May be NULL. */
 	uint32_t (*symbol)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room,
 		uint64_t *offset, uint64_t *size);
 	/* Name of the image around addr. May be NULL. */
 	uint32_t (*image)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room);
+	/* The rule that finds the caller of code at addr, NULL: none is known. May be NULL. */
+	const struct tl_tap_frame *(*frame)(struct tl_view *v, uint64_t addr);
+	/* pc, or what it runs a copy of. May be NULL. */
+	uint64_t (*original)(struct tl_view *v, uint64_t pc);
 	/* A moment's rest while waiting for a lock. May be NULL. */
 	void (*relax)(struct tl_view *v);
 	/* Fill in the running thread's comm, which is still empty. May be NULL. */
 	void (*name)(struct tl_view *v, struct tl_block *b);
+	/* What /proc tells (enum tl_fact) of process `of`, 0: the running thread's. False: not told. May be NULL. */
+	bool (*fact)(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]);
 	/* The own ring is full: has it been read now? NULL: somebody else reads it. */
 	bool (*make_room)(struct tl_view *v);
 };
@@ -118,7 +128,7 @@ struct tl_view_ops {
 struct tl_view {
 	struct tl_session *session; /* start of the shared memory */
 	uint32_t local_off; /* agent: where struct tl_thread keeps this view's block pointer */
-	uint32_t always; /* runner: handlers run although the session is not live */
+	uint32_t outside; /* runner: handlers run although the session is not live; memory is another process's */
 	struct tl_block *own; /* the block of self == NULL (runner) */
 	uint8_t *globals;
 	uint8_t *blocks;
@@ -162,6 +172,7 @@ struct tl_run {
 	uint32_t nlocks;
 	int32_t budget; /* statements left */
 	uint32_t depth; /* of function calls */
+	struct tl_match *match; /* where the latest =~ is kept for matched(), or NULL */
 	char text[TL_ERROR_ROOM];
 };
 
@@ -188,7 +199,7 @@ static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct t
 {
 	struct tl_view *v = env->view;
 
-	if (tl_unlikely(!(*(volatile uint32_t *)&v->session->live | v->always)))
+	if (tl_unlikely(!(*(volatile uint32_t *)&v->session->live | v->outside)))
 		return NULL;
 	return tl_block_get(v, self);
 }
@@ -223,6 +234,7 @@ static inline bool tl_run_enter(
 	run->error = NULL;
 	run->place = NULL;
 	run->call = NULL;
+	run->match = NULL;
 	run->nlocks = 0;
 	run->budget = (int32_t)v->max_action;
 	run->depth = 0;
@@ -373,9 +385,46 @@ static inline int64_t tl_mod(struct tl_run *run, int64_t a, int64_t b)
 	return b == -1 ? 0 : tl_mod_any(a, b);
 }
 
+/* The low bytes of a number in the other order, or in the machine's own, as unsigned. */
+static inline int64_t tl_swapped(int64_t v, uint32_t size)
+{
+	return (int64_t)(__builtin_bswap64((uint64_t)v) >> (64 - 8 * size));
+}
+static inline int64_t tl_cut(int64_t v, uint32_t size)
+{
+	return (int64_t)((uint64_t)v << (64 - 8 * size) >> (64 - 8 * size));
+}
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define tl_big_endian	 tl_cut
+#define tl_little_endian tl_swapped
+#else
+#define tl_big_endian	 tl_swapped
+#define tl_little_endian tl_cut
+#endif
+
+/* --- floating point ----------------------------------------------------------
+ * 64-bit floats (IEEE 754) whose bits are a long, by whole numbers only.
+ */
+/* Roundings of tl_fp_to_long(); others cut towards 0. */
+enum { TL_FP_NEAREST, TL_FP_CUT, TL_FP_DOWN, TL_FP_UP, TL_FP_NEAREST_AWAY, TL_FP_ODD = 6 };
+int64_t tl_fp_add(int64_t a, int64_t b);
+int64_t tl_fp_sub(int64_t a, int64_t b);
+int64_t tl_fp_mul(int64_t a, int64_t b);
+int64_t tl_fp_div(int64_t a, int64_t b);
+int64_t tl_fp_rem(int64_t a, int64_t b); /* of the nearest whole quotient, as C's remainder() */
+int64_t tl_fp_sqrt(int64_t v);
+bool tl_fp_eq(int64_t a, int64_t b);
+bool tl_fp_lt(int64_t a, int64_t b);
+int64_t tl_fp_of_long(int64_t v);
+int64_t tl_fp_of_fp32(int64_t v); /* the bits of a 32-bit float */
+int64_t tl_fp_to_long(int64_t v, int64_t mode); /* INT64_MIN: does not fit */
+/* "12.50" of 12.5 and 2; "inf", "-inf", "nan". */
+void tl_fp_to_string(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t precision);
+int64_t tl_string_to_fp(struct tl_run *run, const struct tl_str *s); /* may fail */
+
 /* --- string functions -------------------------------------------------------
  * dst always has room for TL_MAXSTRING bytes and may be one of the sources, but
- * not for tl_str_replace(), tl_text_str() and tl_sprintf().
+ * not for tl_str_replace(), tl_text_str(), tl_text_strn() and tl_sprintf().
  */
 void tl_str_set(struct tl_run *run, struct tl_str *dst, const struct tl_str *src);
 void tl_str_set_c(struct tl_run *run, struct tl_str *dst, const char *text);
@@ -395,12 +444,75 @@ int64_t tl_strpos(const struct tl_str *s, const struct tl_str *sub); /* -1: not 
 void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str *s,
 	const struct tl_str *old, const struct tl_str *now);
 void tl_text_str(struct tl_run *run, struct tl_str *dst, const struct tl_str *s);
+/* text_strn(): len 0: as long as may be. */
+void tl_text_strn(
+	struct tl_run *run, struct tl_str *dst, const struct tl_str *s, int64_t len, bool quoted);
+/*
+ * By a list "HEX NAME|HEX NAME|...": the name of a value, false and "" without
+ * one; flags as "A|B|0x40", what has no name as a number. All zero is a flag, too.
+ */
+bool tl_name_str(struct tl_run *run, struct tl_str *dst, uint64_t value, const char *list);
+void tl_flags_str(struct tl_run *run, struct tl_str *dst, uint64_t flags, const char *list);
 /* tokenize(): input not empty starts anew, empty goes on with the thread's latest. */
 void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input,
 	const struct tl_str *delim);
 /* sprintf(); fmt is a script's format, checked by the compiler. */
 void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt,
 	const struct tl_value *args, uint32_t n);
+
+/* --- regular expressions ------------------------------------------------------
+ * The compiler makes the tables (crates/sema/src/regex). `next` has a row of
+ * `width` entries for each state: one a class of bytes, the last one for the
+ * end of the text; TL_REGEX_FAILED and TL_REGEX_MATCHED have no row.
+ */
+#define TL_REGEX_FAILED  0xffff
+#define TL_REGEX_MATCHED 0xfffe
+
+/* What leads from one op to others, see groups.rs there. */
+enum tl_regex_code {
+	TL_REGEX_RANGE,
+	TL_REGEX_SPLIT,
+	TL_REGEX_SLOT,
+	TL_REGEX_START,
+	TL_REGEX_END,
+	TL_REGEX_MATCH,
+	TL_REGEX_FAIL,
+};
+struct tl_regex_op {
+	uint8_t code, low, high;
+	uint16_t next, other; /* other: of SLOT the slot's number */
+};
+
+struct tl_regex {
+	const uint8_t *classes; /* 256 */
+	const uint16_t *next;
+	const struct tl_regex_op *ops; /* NULL where no handler asks for groups */
+	uint16_t width, start;
+	uint16_t nops, first, groups;
+	uint16_t waits; /* ops at which a byte is waited for */
+};
+
+/* The latest match of a handler, with `room` for whatever regex of the module. */
+struct tl_match {
+	const struct tl_regex *regex; /* NULL: there was none, or it failed */
+	bool found; /* the slots are computed */
+	struct tl_str *text;
+	uint32_t *room;
+};
+
+/* Keep matches of this run; `words` is the room that the compiler has computed. */
+#define TL_KEEP_MATCH(run, words)                                                                  \
+	uint32_t match_room[words];                                                                \
+	TL_STRING(match_text);                                                                     \
+	struct tl_match match = {NULL, false, match_text, match_room};                             \
+	(run)->match = &match
+
+/* s =~ regex: 1 or 0. Steps: one a byte. */
+int64_t tl_regex_match(
+	struct tl_run *run, const struct tl_regex *regex, const struct tl_str *s);
+/* Group n of the latest match, "" when it took no part. May fail. Steps: bytes times ops. */
+void tl_matched(struct tl_run *run, struct tl_str *dst, int64_t n);
+int64_t tl_ngroups(struct tl_run *run); /* may fail */
 
 /* --- scalar globals ----------------------------------------------------------
  * `off`: tl_tap_global.offset. Under the global's lock, unless sharded.
@@ -438,8 +550,8 @@ void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v);
 struct tl_stat {
 	int64_t count, sum, min, max;
 	uint64_t epoch;
-	uint64_t squares_lo; /* sum of squares, 128 bits */
-	int64_t squares_hi;
+	int64_t mean; /* of the samples << shift, as it was rounded on the way; where hist says variance */
+	int64_t spread; /* what is to be divided by count - 1 */
 	uint64_t reserved;
 	int64_t bucket[];
 };
@@ -447,8 +559,9 @@ struct tl_stat {
 #define TL_HIST_LOG_BUCKETS 128
 struct tl_hist {
 	uint8_t kind; /* 0 none, 1 log, 2 linear */
-	uint8_t squares; /* keep what @variance needs */
-	uint16_t reserved;
+	uint8_t variance; /* keep what @variance needs */
+	uint8_t shift; /* the samples' scale for it */
+	uint8_t reserved;
 	uint32_t buckets; /* 0, TL_HIST_LOG_BUCKETS, or (high - low) / step + 3, at most 4096 */
 	int64_t low, high, step;
 };
@@ -476,8 +589,14 @@ void tl_stat_clear(struct tl_stat *s, const struct tl_hist *h);
 	struct tl_stat *const name = (struct tl_stat *)name##_room;                                \
 	name->count = 0
 
-/* @count ... Of an empty statistic only @count and @sum are 0; the others fail. s may be NULL: empty. */
+/* @count ... (TL_VARIANCE: a number by which elements of one array can be sorted). Of an empty statistic only @count and @sum are 0; the others fail. s may be NULL: empty. */
 int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *s, enum tl_stat_op op);
+/*
+ * @variance: SystemTap's, by Welford's way in whole numbers. Of a statistic that
+ * is no element of an array (`whole`) the rounded mean is corrected at the end.
+ */
+int64_t tl_stat_variance(
+	struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, bool whole);
 /* print(@hist_...(s)) and the count of one bucket (may fail). */
 void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h);
 int64_t tl_hist_bucket(
@@ -593,12 +712,18 @@ void tl_print_str(struct tl_run *run, const struct tl_str *s); /* print() of any
 void tl_warn(struct tl_run *run, const struct tl_str *msg);
 void tl_error(struct tl_run *run, const struct tl_str *msg); /* error(): fails */
 void tl_exit(struct tl_run *run);
+void tl_abort(struct tl_run *run); /* fails */
 
 /* --- the traced program --------------------------------------------------------
  * A failing read is the run-time error "read fault [man error::fault] at ADDR".
  */
 int64_t tl_load(struct tl_run *run, uint64_t addr, uint32_t size,
 	bool is_signed); /* 1, 2, 4, 8 bytes; may fail */
+/* The same, 0 instead of the error. */
+int64_t tl_load_or_0(struct tl_run *run, uint64_t addr, uint32_t size, bool is_signed);
+/* The low 1, 2, 4 or 8 bytes; "write fault [man error::fault] at ADDR". */
+void tl_store(struct tl_run *run, uint64_t addr, uint32_t size, int64_t value); /* may fail */
+void tl_store_bytes(struct tl_run *run, uint64_t addr, const void *src, int64_t n); /* may fail */
 bool tl_user_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size); /* may fail */
 void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
 void tl_user_string_n(
@@ -608,6 +733,13 @@ void tl_user_string2(
 	struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other);
 /* user_string_quoted(): in quotes, with C escapes; "<unknown>" address form on a fault. */
 void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr);
+/* inlen bytes, NULs too, in at most len (0: "") bytes of text; the address on a fault, or an error. */
+void tl_user_buffer_quoted(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t inlen, int64_t len);
+void tl_user_buffer_quoted_error(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t inlen, int64_t len);
+/* UTF-16 (unit 2) and UTF-32 (4) as UTF-8; may fail. */
+void tl_user_string_wide(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t unit);
 void tl_mem_bytes(
 	struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* for %m %M; may fail */
 
@@ -656,6 +788,8 @@ static inline int64_t tl_reg(struct tl_run *run, uint32_t dwarf)
 #endif
 	return tl_reg_none(run);
 }
+/* By name: "rax", "eax", "ax", "al"; may fail. A function that calls it says so: registers. */
+int64_t tl_register(struct tl_run *run, const struct tl_str *name, bool is_signed);
 /*
  * Argument n (from 1) by the calling convention, valid at function entry; may
  * fail. size 1, 2, 4, 8: cut to that and extended.
@@ -678,13 +812,58 @@ static inline int64_t tl_target(const struct tl_run *run)
 {
 	return run->view->session->target_pid;
 }
+/* The processor that the thread runs on. */
+int64_t tl_cpu(void);
+/*
+ * What changes while a process runs, and only the kernel knows. The home asks
+ * each time; in a traced process that costs a breakpoint.
+ */
+enum tl_fact {
+	TL_FACT_PPID,
+	TL_FACT_PGRP,
+	TL_FACT_SID,
+	TL_FACT_UID,
+	TL_FACT_EUID,
+	TL_FACT_GID,
+	TL_FACT_EGID,
+	TL_FACT_PARENTS_NAME, /* 16 bytes */
+	TL_FACT_NAME, /* 16 bytes */
+	TL_FACT_ARGS, /* where its arguments begin and end */
+	TL_FACT_VARS, /* where its environment does */
+	TL_FACT_SIZE, /* memory in pages: all, resident, shared, text, data */
+	TL_FACT_RSS,
+	TL_FACT_SHR,
+	TL_FACT_TXT,
+	TL_FACT_DATA,
+	TL_FACT_UTIME, /* ns in user mode and in the kernel: of the thread; of all of them with `of` */
+	TL_FACT_STIME,
+	TL_FACTS
+};
+int64_t tl_fact(struct tl_run *run, enum tl_fact what, int64_t of); /* may fail */
+void tl_fact_name(
+	struct tl_run *run, struct tl_str *dst, enum tl_fact what, int64_t of); /* may fail */
+/* Arguments n to m (-1: all) with `delim` between them, a further empty one as "\"\""; may fail. */
+void tl_cmdline(struct tl_run *run, struct tl_str *dst, int64_t n, int64_t m,
+	const struct tl_str *delim);
+/* Of the environment that the program was started with; "": not there. May fail. */
+void tl_env_var(struct tl_run *run, struct tl_str *dst, const struct tl_str *name);
 void tl_execname(struct tl_run *run, struct tl_str *dst);
 void tl_pp(struct tl_run *run, struct tl_str *dst);
 void tl_probefunc(struct tl_run *run, struct tl_str *dst);
 void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "0x..." when unknown */
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr);
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "<unknown>" */
+
+/* Deepest stack that is shown. */
+#define TL_MAXBACKTRACE 32
+/* Addresses of the callers, the probed place first: "0x.. 0x..". "" where the handler has no registers. */
+void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max);
+/* What they mean, one a line; brief: in one line. `list`: such addresses; NULL: of the own stack. */
+void tl_ustack_print(struct tl_run *run, const struct tl_str *list, bool brief);
+void tl_ustack_text(struct tl_run *run, struct tl_str *dst, const struct tl_str *list);
 void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta);
+int64_t tl_thread_indent_depth(struct tl_run *run, int64_t delta);
+bool tl_errno_known(int64_t err); /* negative, and has a name */
 void tl_errno_str(struct tl_run *run, struct tl_str *dst, int64_t err);
 
 /* --- time ------------------------------------------------------------------------ */
@@ -702,7 +881,11 @@ static inline int64_t tl_time_s(struct tl_run *run)
 	return tl_div_any(tl_time_ns(run), 1000000000);
 }
 int64_t tl_cycles_now(struct tl_run *run); /* get_cycles() */
+/* 0 .. n - 1; may fail (n above TL_RANDMAX) */
+#define TL_RANDMAX (1 << 20)
+int64_t tl_randint(struct tl_run *run, int64_t n);
 void tl_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
+void tl_tz_name(struct tl_run *run, struct tl_str *dst);
 void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
 
 /* --- fit ------------------------------------------------------------------------- */
@@ -711,10 +894,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_2(void);
+void tl_runtime_abi_3(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_2();
+	tl_runtime_abi_3();
 }
 
 #endif

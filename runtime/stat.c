@@ -26,16 +26,19 @@ static uint32_t bucket_linear(const struct tl_hist *h, int64_t v)
 	return n >= h->buckets - 2 ? h->buckets - 1 : (uint32_t)n + 1;
 }
 
-/* v * v, 128 bits, added to the sum of squares. */
-static void squares_add(struct tl_stat *s, int64_t v)
+/* Welford's step; the sample is counted already. */
+static void variance_add(struct tl_stat *s, uint32_t shift, int64_t v)
 {
-	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, a = u >> 32, b = (uint32_t)u;
-	uint64_t mid = a * b, lo = b * b, hi = a * a + (mid >> 31);
+	int64_t scaled = tl_shl(v, shift), delta;
 
-	lo += mid << 33;
-	hi += lo < mid << 33;
-	s->squares_lo += lo;
-	s->squares_hi = (int64_t)((uint64_t)s->squares_hi + hi + (s->squares_lo < lo));
+	if (s->count == 1) {
+		s->mean = scaled;
+		s->spread = 0;
+		return;
+	}
+	delta = tl_sub(scaled, s->mean);
+	s->mean = tl_add(s->mean, tl_div_any(delta, s->count));
+	s->spread = tl_add(s->spread, tl_mul(delta, tl_sub(scaled, s->mean)));
 }
 
 void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
@@ -58,8 +61,8 @@ void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
 		bucket = &s->bucket[bucket_linear(h, v)];
 	if (bucket)
 		*bucket = tl_add(*bucket, 1);
-	if (h->squares)
-		squares_add(s, v);
+	if (h->variance)
+		variance_add(s, h->shift, v);
 }
 
 void tl_stat_clear(struct tl_stat *s, const struct tl_hist *h)
@@ -92,7 +95,6 @@ void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off
 static void stat_merge(struct tl_stat *sum, const struct tl_stat *s, const struct tl_hist *h)
 {
 	int64_t count = (int64_t)tl_cell_load(&s->count), min, max;
-	uint64_t lo;
 	uint32_t i;
 
 	if (!count)
@@ -105,28 +107,48 @@ static void stat_merge(struct tl_stat *sum, const struct tl_stat *s, const struc
 		sum->max = max;
 	sum->count = tl_add(sum->count, count);
 	sum->sum = tl_add(sum->sum, (int64_t)tl_cell_load(&s->sum));
-	lo = tl_cell_load(&s->squares_lo);
-	sum->squares_lo += lo;
-	sum->squares_hi = tl_add(sum->squares_hi, (int64_t)tl_cell_load(&s->squares_hi)) +
-			  (sum->squares_lo < lo);
 	for (i = 0; i < h->buckets; i++)
 		sum->bucket[i] = tl_add(sum->bucket[i], (int64_t)tl_cell_load(&s->bucket[i]));
+}
+
+/* What a part with a mean of its own adds to the spread around the mean of all. */
+static int64_t spread_around(const struct tl_stat *s, int64_t mean)
+{
+	int64_t count = (int64_t)tl_cell_load(&s->count);
+	int64_t off = tl_sub((int64_t)tl_cell_load(&s->mean), mean);
+	int64_t spread = (int64_t)tl_cell_load(&s->spread);
+
+	if (count > 1)
+		spread = tl_mul(count - 1, tl_div_any(spread, count - 1));
+	return tl_add(tl_mul(count, tl_mul(off, off)), spread);
+}
+
+/* The cell of thread number i, where it has samples. */
+static const struct tl_stat *filled(const struct tl_view *v, uint32_t i, uint32_t off)
+{
+	const struct tl_stat *s = cell(v, tl_block_at(v, i), off);
+	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
+
+	return tl_cell_load(&s->epoch) == epoch && tl_cell_load(&s->count) ? s : NULL;
 }
 
 void tl_shard_stat_get(
 	struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum)
 {
 	const struct tl_view *v = run->view;
-	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
+	const struct tl_stat *s;
 	uint32_t i, n = tl_blocks_used(v);
 
 	memset(sum, 0, TL_STAT_SIZE(h->buckets));
-	for (i = 1; i < n; i++) {
-		struct tl_stat *s = cell(v, tl_block_at(v, i), off);
-
-		if (tl_cell_load(&s->epoch) == epoch)
+	for (i = 1; i < n; i++)
+		if ((s = filled(v, i, off)) != NULL)
 			stat_merge(sum, s, h);
-	}
+	if (!h->variance || !sum->count)
+		return;
+	sum->mean = tl_div_any(tl_shl(sum->sum, h->shift), sum->count);
+	for (i = 1; i < n; i++)
+		if ((s = filled(v, i, off)) != NULL)
+			sum->spread = tl_add(sum->spread, spread_around(s, sum->mean));
 }
 
 void tl_shard_stat_clear(struct tl_run *run, uint32_t off)
@@ -159,51 +181,6 @@ void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v)
 	*base = tl_add(*base, tl_sub(v, tl_shard_get(run, off)));
 }
 
-/* n / d of a 128-bit n below d << 64: bit by bit, for @variance only. */
-static uint64_t div128(uint64_t hi, uint64_t lo, uint64_t d)
-{
-	uint64_t q = 0;
-	int i;
-
-	for (i = 0; i < 64; i++) {
-		uint64_t carry = hi >> 63;
-
-		hi = hi << 1 | lo >> 63;
-		lo <<= 1;
-		q <<= 1;
-		if (carry || hi >= d) {
-			hi -= d;
-			q |= 1;
-		}
-	}
-	return q;
-}
-
-/* (sum of squares - sum * mean) / (count - 1), exact but for rounding down. */
-static int64_t variance(const struct tl_stat *s)
-{
-	int64_t mean = tl_div_any(s->sum, s->count);
-	uint64_t u, a, b, mid, lo, hi, x;
-	int64_t rest = tl_sub(s->sum, tl_mul(mean, s->count));
-
-	if (s->count < 2)
-		return 0;
-	/* sum (v - mean)^2 = squares - mean * (sum + rest') with rest' = sum - mean * count */
-	u = mean < 0 ? 0 - (uint64_t)mean : (uint64_t)mean;
-	x = tl_add(s->sum, rest) < 0 ? 0 - (uint64_t)tl_add(s->sum, rest)
-				     : (uint64_t)tl_add(s->sum, rest);
-	a = (u >> 32) * (uint32_t)x;
-	b = (uint32_t)u * (x >> 32);
-	mid = a + b;
-	lo = (uint64_t)(uint32_t)u * (uint32_t)x;
-	hi = (u >> 32) * (x >> 32) + (mid >> 32) + ((uint64_t)(mid < a) << 32);
-	lo += mid << 32;
-	hi += lo < mid << 32;
-	hi = (uint64_t)s->squares_hi - hi - (s->squares_lo < lo);
-	lo = s->squares_lo - lo;
-	return (int64_t)div128(hi, lo, (uint64_t)s->count - 1);
-}
-
 /* `shared` may change under our eyes: what decides is read once. */
 int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *shared, enum tl_stat_op op)
 {
@@ -227,16 +204,36 @@ int64_t tl_stat_get(struct tl_run *run, const struct tl_stat *shared, enum tl_st
 	case TL_AVG:
 		return s.count == -1 ? 0 : tl_div_any(s.sum, s.count);
 	default:
-		return variance(&s);
+		return s.count < 2 ? 0 : tl_div_any(s.spread, s.count - 1);
 	}
+}
+
+int64_t tl_stat_variance(
+	struct tl_run *run, const struct tl_stat *shared, const struct tl_hist *h, bool whole)
+{
+	struct tl_stat s = {.count = 0};
+
+	if (shared)
+		memcpy(&s, shared, sizeof(s));
+	if (!s.count) {
+		tl_run_error(run, "empty aggregate");
+		return 0;
+	}
+	if (s.count < 2)
+		return 0;
+	if (whole)
+		s.spread = spread_around(&s, tl_div_any(tl_shl(s.sum, h->shift), s.count));
+	return tl_shr(tl_div_any(s.spread, s.count - 1), 2u * h->shift);
 }
 
 int64_t tl_hist_bucket(
 	struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n)
 {
-	if (n < 0 || n >= h->buckets) {
+	if (!s || !s->count)
+		tl_run_error(run, "empty aggregate");
+	else if (n < 0 || n >= h->buckets)
 		tl_run_error(run, "histogram index out of range");
-		return 0;
-	}
-	return s ? s->bucket[n] : 0;
+	else
+		return s->bucket[n];
+	return 0;
 }

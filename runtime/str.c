@@ -39,6 +39,21 @@ void tl_str_put(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t 
 	dst->len = n;
 }
 
+bool tl_str_add(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n)
+{
+	uint32_t room = tl_max_len(run) - dst->len;
+	bool fits = n <= room;
+
+	if (!fits) {
+		n = room;
+		run->block->truncated++;
+	}
+	memcpy(dst->b + dst->len, s, n);
+	dst->len += n;
+	dst->b[dst->len] = 0;
+	return fits;
+}
+
 void tl_str_set(struct tl_run *run, struct tl_str *dst, const struct tl_str *src)
 {
 	tl_str_put(run, dst, src->b, src->len);
@@ -155,7 +170,7 @@ int64_t tl_stringat(struct tl_run *run, const struct tl_str *s, int64_t pos)
 	return (signed char)s->b[pos];
 }
 
-static int digit(char c)
+int tl_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -170,14 +185,15 @@ int64_t tl_strtol(const struct tl_str *s, int64_t base)
 	uint64_t v = 0;
 
 	p += minus;
-	if ((base == 0 || base == 16) && p[0] == '0' && (p[1] | 0x20) == 'x' && digit(p[2]) < 16) {
+	if ((base == 0 || base == 16) && p[0] == '0' && (p[1] | 0x20) == 'x' &&
+		tl_digit(p[2]) < 16) {
 		p += 2;
 		base = 16;
 	}
 	if (base == 0)
 		base = *p == '0' ? 8 : 10;
-	while (digit(*p) < base)
-		v = v * (uint64_t)base + (uint64_t)digit(*p++);
+	while (tl_digit(*p) < base)
+		v = v * (uint64_t)base + (uint64_t)tl_digit(*p++);
 	return (int64_t)(minus ? 0 - v : v);
 }
 
@@ -198,56 +214,6 @@ void tl_str_replace(struct tl_run *run, struct tl_str *dst, const struct tl_str 
 		at = hit + old->len;
 	}
 	grow_add(&g, s->b + at, s->len - at);
-	grow_end(run, &g);
-}
-
-static char escape_of(char c)
-{
-	static const char from[] = "\a\b\f\n\r\t\v\"\\", to[] = "abfnrtv\"\\";
-	uint32_t i;
-
-	for (i = 0; from[i]; i++)
-		if (from[i] == c)
-			return to[i];
-	return 0;
-}
-
-/* c as C writes it in a string literal; returns the length. */
-static uint32_t escape(char *buf, char c)
-{
-	unsigned char u = (unsigned char)c;
-
-	buf[0] = '\\';
-	if (escape_of(c)) {
-		buf[1] = escape_of(c);
-		return 2;
-	}
-	if (u >= 0x20 && u < 0x7f) {
-		buf[0] = c;
-		return 1;
-	}
-	buf[1] = (char)('0' + (u >> 6));
-	buf[2] = (char)('0' + (u >> 3 & 7));
-	buf[3] = (char)('0' + (u & 7));
-	return 4;
-}
-
-void tl_text_str(struct tl_run *run, struct tl_str *dst, const struct tl_str *s)
-{
-	struct grow g = {dst, tl_max_len(run), false};
-	char buf[4];
-	uint32_t i;
-
-	dst->len = 0;
-	for (i = 0; i < s->len; i++) {
-		uint32_t n = escape(buf, s->b[i]);
-
-		if (n > g.max - g.s->len) { /* no half escapes */
-			g.cut = true;
-			break;
-		}
-		grow_add(&g, buf, n);
-	}
 	grow_end(run, &g);
 }
 

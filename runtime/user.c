@@ -15,14 +15,14 @@ static bool on_stack_page(const struct tl_run *run, uint64_t addr, uint32_t size
 {
 	uint64_t sp;
 
-	if (!run->regs)
+	if (!run->regs || run->view->outside)
 		return false;
 	sp = TL_REGS_SP(run->regs);
 	return addr >= sp && addr - sp < PAGE && size <= PAGE &&
 	       addr + size - 1 <= (sp | (PAGE - 1));
 }
 
-static int read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size)
+int tl_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size)
 {
 	const struct tl_view_ops *ops = run->view->ops;
 
@@ -41,7 +41,7 @@ bool tl_user_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size)
 {
 	if (run->error)
 		return false;
-	if (!read(run, dst, addr, size))
+	if (!tl_read(run, dst, addr, size))
 		return true;
 	tl_run_error(run, "read fault [man error::fault] at %p", addr);
 	return false;
@@ -74,11 +74,48 @@ int64_t tl_load(struct tl_run *run, uint64_t addr, uint32_t size, bool is_signed
 	return 0;
 }
 
-/*
- * Up to max bytes and no further than a NUL, in pieces that do not cross
- * pages: what lies behind the NUL may not exist. -1: fault.
- */
-static int read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t max)
+int64_t tl_load_or_0(struct tl_run *run, uint64_t addr, uint32_t size, bool is_signed)
+{
+	int64_t v;
+
+	if (run->error)
+		return 0;
+	v = tl_load(run, addr, size, is_signed);
+	run->error = NULL;
+	return v;
+}
+
+void tl_store_bytes(struct tl_run *run, uint64_t addr, const void *src, int64_t n)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	uint64_t last = addr + (uint64_t)n - 1;
+
+	if (run->error || n <= 0)
+		return;
+	if (last < addr || last > UINTPTR_MAX || n > UINT32_MAX || !ops || !ops->write ||
+		ops->write(run->view, addr, src, (uint32_t)n))
+		tl_run_error(run, "write fault [man error::fault] at %p", addr);
+}
+
+void tl_store(struct tl_run *run, uint64_t addr, uint32_t size, int64_t value)
+{
+	uint8_t v1 = (uint8_t)value;
+	uint16_t v2 = (uint16_t)value;
+	uint32_t v4 = (uint32_t)value;
+	const void *src = &value;
+
+	if (run->error)
+		return;
+	/* By its size, for either byte order. */
+	if (size < 8)
+		src = size == 1	  ? (const void *)&v1
+		      : size == 2 ? (const void *)&v2
+				  : (const void *)&v4;
+	tl_store_bytes(run, addr, src, size);
+}
+
+/* In pieces that do not cross pages: what lies behind the NUL may not exist. */
+int tl_read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t max)
 {
 	uint32_t n = 0, piece, i;
 
@@ -90,7 +127,7 @@ static int read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, ui
 			piece = n ? CHUNK : FIRST;
 		if (piece > max - n)
 			piece = max - n;
-		if (read(run, dst->b + n, addr + n, piece)) {
+		if (tl_read(run, dst->b + n, addr + n, piece)) {
 			dst->b[0] = 0;
 			return -1;
 		}
@@ -111,7 +148,7 @@ static void count_cut(struct tl_run *run, const struct tl_str *dst, uint64_t add
 {
 	char next;
 
-	if (dst->len == tl_max_len(run) && !read(run, &next, addr + dst->len, 1) && next)
+	if (dst->len == tl_max_len(run) && !tl_read(run, &next, addr + dst->len, 1) && next)
 		run->block->truncated++;
 }
 
@@ -123,7 +160,7 @@ static void string_fault(struct tl_run *run, uint64_t addr)
 
 void tl_user_string(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
-	if (run->error || read_string(run, dst, addr, tl_max_len(run))) {
+	if (run->error || tl_read_string(run, dst, addr, tl_max_len(run))) {
 		tl_str_put(run, dst, "", 0);
 		string_fault(run, addr);
 		return;
@@ -135,7 +172,7 @@ void tl_user_string_n(struct tl_run *run, struct tl_str *dst, uint64_t addr, int
 {
 	uint32_t max = n < 0 ? 0 : n > tl_max_len(run) ? tl_max_len(run) : (uint32_t)n;
 
-	if (run->error || read_string(run, dst, addr, max)) {
+	if (run->error || tl_read_string(run, dst, addr, max)) {
 		tl_str_put(run, dst, "", 0);
 		string_fault(run, addr);
 		return;
@@ -147,48 +184,10 @@ void tl_user_string_n(struct tl_run *run, struct tl_str *dst, uint64_t addr, int
 void tl_user_string2(
 	struct tl_run *run, struct tl_str *dst, uint64_t addr, const struct tl_str *other)
 {
-	if (read_string(run, dst, addr, tl_max_len(run)))
+	if (tl_read_string(run, dst, addr, tl_max_len(run)))
 		tl_str_set(run, dst, other);
 	else
 		count_cut(run, dst, addr);
-}
-
-/* Text in quotes with escapes, read in small pieces; "..." behind the quote when it did not fit. */
-void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr)
-{
-	uint64_t one_room[TL_STR_SIZE(64) / 8], text_room[TL_STR_SIZE(64 * 4 + 1) / 8];
-	struct tl_str *one = (struct tl_str *)one_room, *text = (struct tl_str *)text_room;
-	uint32_t max = tl_max_len(run), got;
-
-	dst->len = 0;
-	dst->b[dst->len++] = '"';
-	for (;;) {
-		if (read_string(run, one, addr, 32)) {
-			if (dst->len == 1) { /* nothing readable at all: the address */
-				char buf[24];
-
-				tl_str_put(run, dst, buf, tl_text_hex(buf, addr));
-				return;
-			}
-			break;
-		}
-		got = one->len;
-		tl_text_str(run, text, one);
-		if (text->len > max - 5 - dst->len || max < 8)
-			break;
-		memcpy(dst->b + dst->len, text->b, text->len);
-		dst->len += text->len;
-		addr += got;
-		if (got < 32) {
-			tl_str_put(run, text, "\"", 1);
-			memcpy(dst->b + dst->len, "\"", 2);
-			dst->len++;
-			return;
-		}
-	}
-	memcpy(dst->b + dst->len, "\"...", 5);
-	dst->len += 4;
-	run->block->truncated++;
 }
 
 void tl_mem_bytes(struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n)

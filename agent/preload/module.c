@@ -68,6 +68,9 @@ int tl_module_map(const struct tl_preload *p, struct tl_agent_module *am)
 		.options = (uintptr_t)tl_module_table(p, &m->options),
 		.symbols = (uintptr_t)tl_module_table(p, &m->symbols),
 		.nsymbols = m->symbols.count,
+		.unwind = m->unwind.count ? (uintptr_t)tl_module_table(p, &m->unwind) : 0,
+		.rows = (uintptr_t)tl_module_table(p, &m->rows),
+		.frames = (uintptr_t)tl_module_table(p, &m->frames),
 		.images = (uintptr_t)p + p->images_at,
 		.nimages = m->images.count,
 	};

@@ -9,7 +9,7 @@
 #include "home.h"
 #include "../../engine/os/process/own.h"
 
-enum { HEADERS = 64, OBJECTS_MAX = 4096, RT_CONSISTENT = 0 };
+enum { HEADERS = 64, OBJECTS_MAX = 4096, RT_CONSISTENT = 0, NT_GO_BUILD_ID = 4 };
 
 struct link {
 	uintptr_t bias, name, dynamic, next, prev;
@@ -127,7 +127,7 @@ uint64_t tl_objects_stamp(void)
 
 /* --- one object ------------------------------------------------------------------------ */
 
-static void read_note(struct tl_object *o, uintptr_t at, size_t size)
+static void read_notes(struct tl_object *o, uintptr_t at, size_t size)
 {
 	uint8_t buf[1024];
 	size_t n = tl_os_text_read(at, buf, size < sizeof(buf) ? size : sizeof(buf)), i = 0;
@@ -142,8 +142,10 @@ static void read_note(struct tl_object *o, uintptr_t at, size_t size)
 			tl_equal(buf + name, "GNU", 4) && h->n_descsz <= sizeof(o->build_id)) {
 			tl_copy(o->build_id, buf + desc, h->n_descsz);
 			o->build_id_len = h->n_descsz;
-			return;
 		}
+		if (h->n_type == NT_GO_BUILD_ID && h->n_namesz == 4 &&
+			tl_equal(buf + name, "Go\0", 4))
+			o->flags |= TL_IMAGE_SMALL_STACKS;
 		i = desc + ((h->n_descsz + 3ul) & ~3ul);
 	}
 }
@@ -167,8 +169,7 @@ static void take_header(struct tl_object *o, const Elf64_Phdr *ph)
 		o->eh_frame_hdr_size = ph->p_memsz;
 		break;
 	case PT_NOTE:
-		if (!o->build_id_len)
-			read_note(o, at, ph->p_memsz);
+		read_notes(o, at, ph->p_memsz);
 		break;
 	default:
 		break;

@@ -100,6 +100,7 @@ struct tl_plan {
 	int why[TL_RUNG_TRAP + 1];    /* reasons against better rungs, -TL_E_ */
 	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
 	bool early;		/* threads may come without a thread pointer (dynamic loader, static start code) */
+	bool no_red_zone;	/* the code uses nothing below its stack pointer */
 	uint16_t bound;		/* tl_arch_detour_bound() of it where the port has asked already, else 0 */
 	struct tl_point points[TL_POINTS_MAX]; /* sorted by address; those behind npoints hold nothing */
 };
@@ -254,13 +255,14 @@ struct tl_exit {
 
 /*
  * The exits of the function part: returns, jumps that leave all of
- * parts[0..nparts), and those that may. Returns their number (may exceed
+ * parts[0..nparts) or lead back to the function's entry, and those that may.
+ * Returns their number (may exceed
  * max), or -TL_E_NO_EXIT when one cannot be probed as such: then
  * exits[0].addr names it, if max is not 0 (0: not all of the part could be
  * decoded).
  */
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
-	struct tl_exit *exits, size_t max);
+	uintptr_t entry, struct tl_exit *exits, size_t max);
 
 /* Where a COMPUTED exit leads with these registers. From a handler; reads what the jump itself will read. */
 uintptr_t tl_arch_exit_target(const struct tl_exit *exit, const struct tl_regs *regs);

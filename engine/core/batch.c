@@ -182,7 +182,8 @@ static int journal_fresh(struct tl_batch *b)
 	int ret = tl_journal_reserve(tl_patch_count(b->fresh));
 
 	for (p = b->fresh; p && !ret; p = p->next)
-		p->journal = tl_journal_put(p->plan->start, p->plan->orig, p->plan->changed);
+		p->journal =
+			tl_journal_put(p->plan->start, p->plan->orig, p->bytes, p->plan->changed);
 	return ret;
 }
 

@@ -135,8 +135,8 @@ static bool same_plan(const struct tl_plan *a, const struct tl_plan *b)
 {
 	if (a->rung != b->rung || a->port != b->port || a->npoints != b->npoints ||
 		a->len != b->len || a->changed != b->changed || a->early != b->early ||
-		a->form != b->form || a->prefix != b->prefix || a->moved != b->moved ||
-		a->fit.from != b->fit.from || a->fit.mask != b->fit.mask ||
+		a->no_red_zone != b->no_red_zone || a->form != b->form || a->prefix != b->prefix ||
+		a->moved != b->moved || a->fit.from != b->fit.from || a->fit.mask != b->fit.mask ||
 		a->fit.match != b->fit.match || a->start != b->start ||
 		!tl_equal(a->orig, b->orig, a->len))
 		return false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * .eh_frame_hdr, .eh_frame and the exception tables behind it. The tables are
+ * .eh_frame_hdr, .eh_frame and the exception tables behind it. Without the first,
+ * which only a linker that was asked for it writes (gcc -static does not ask),
+ * .eh_frame is read from end to end once, and sorted. The tables are
  * the target's and may be damaged: every read goes through a cursor that
  * cannot fault, every length is bounded, a cursor that failed yields zeros.
  */
@@ -162,7 +164,8 @@ static uintptr_t pointer(struct cursor *c, uint8_t enc, uintptr_t data)
 
 /* --- the search table ---------------------------------------------------- */
 
-size_t tl_eh_count(const struct tl_image *img)
+/* 0: it cannot be used. */
+static size_t count_rows(const struct tl_image *img)
 {
 	struct cursor c;
 	uint64_t n;
@@ -315,22 +318,21 @@ static uintptr_t from_header(const struct tl_image *img, int32_t offset)
 	return img->eh_frame_hdr + (uintptr_t)(intptr_t)offset;
 }
 
-int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e)
+int tl_eh_entry(const struct tl_eh_table *t, size_t i, struct tl_eh_entry *e)
 {
 	struct reader r;
-	struct row row;
 
 	reader_init(&r);
-	if (i >= tl_eh_count(img) || !read_rows(img, i, &row, 1))
+	if (i >= t->n)
 		return -TL_E_NOT_PROVEN;
-	return read_fde(img, from_header(img, row.fde), &r, e);
+	return read_fde(t->img, from_header(t->img, t->row[i].fde), &r, e);
 }
 
 /* --- the whole table, read once ------------------------------------------------- */
 
 static struct tl_eh_row row_of(const struct tl_image *img, const struct row *from, struct reader *r)
 {
-	struct tl_eh_row row = {.start = from->start};
+	struct tl_eh_row row = {.start = from->start, .fde = from->fde};
 	struct tl_eh_entry e;
 	uintptr_t early; /* by so much */
 
@@ -344,27 +346,102 @@ static struct tl_eh_row row_of(const struct tl_image *img, const struct row *fro
 	return row;
 }
 
-int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img)
+static int table_alloc(struct tl_eh_table *t, size_t n)
 {
-	size_t n = tl_eh_count(img), got;
+	t->row = n ? tl_os_alloc(n * sizeof(*t->row)) : NULL;
+	t->n = t->row ? n : 0;
+	return n && !t->row ? -TL_E_NOMEM : 0;
+}
+
+static int load_rows(struct tl_eh_table *t)
+{
+	size_t n = 0, got;
 	struct row rows[ROWS_AT_ONCE];
 	struct reader r;
+	int ret = table_alloc(t, count_rows(t->img));
 
 	reader_init(&r);
-	*t = (struct tl_eh_table){.img = img};
-	if (!n)
-		return 0;
-	t->row = tl_os_alloc(n * sizeof(*t->row));
-	if (!t->row)
-		return -TL_E_NOMEM;
-	for (t->n = n, n = 0; n < t->n; n += got) {
-		got = read_rows(img, n, rows, t->n - n < ROWS_AT_ONCE ? t->n - n : ROWS_AT_ONCE);
+	for (; n < t->n; n += got) {
+		got = read_rows(t->img, n, rows, t->n - n < ROWS_AT_ONCE ? t->n - n : ROWS_AT_ONCE);
 		if (!got) /* the rest is not proven */
 			break;
 		for (size_t i = 0; i < got; i++)
-			t->row[n + i] = row_of(img, &rows[i], &r);
+			t->row[n + i] = row_of(t->img, &rows[i], &r);
 	}
+	return ret;
+}
+
+/* --- .eh_frame alone: every entry, in whatever order ------------------------------ */
+
+static bool row_at(
+	const struct tl_image *img, uintptr_t at, struct reader *r, struct tl_eh_row *row)
+{
+	uintptr_t base = img->eh_frame_hdr;
+	struct tl_eh_entry e;
+	intptr_t start;
+
+	if (read_fde(img, at, r, &e) || e.part.start < img->lo || e.part.start >= img->hi ||
+		e.part.size > INT32_MAX)
+		return false;
+	start = (intptr_t)(e.part.start - base);
+	*row = (struct tl_eh_row){
+		(int32_t)start, (uint32_t)e.part.size * 2 + (e.lsda != 0), (int32_t)(at - base)};
+	return row->start == start && (uintptr_t)row->fde == at - base;
+}
+
+/* How many rows there are; with `into`, which has room for so many, those of the first `max`. */
+static size_t scan(const struct tl_image *img, struct tl_eh_row *into, size_t max)
+{
+	uintptr_t at = img->eh_frame_hdr, end = at + img->eh_frame_hdr_size;
+	struct tl_eh_row row;
+	struct reader r;
+	size_t n = 0;
+
+	reader_init(&r);
+	while (at < end && n < max) {
+		open_entry(&r.c, at);
+		if (r.c.bad) /* the last one, of length 0, or damaged */
+			break;
+		uintptr_t behind = r.c.end;
+
+		if (row_at(img, at, &r, &row)) {
+			if (into)
+				into[n] = row;
+			n++;
+		}
+		at = behind;
+	}
+	return n;
+}
+
+/* Shell's sort: they come nearly in order. */
+static void sort_rows(struct tl_eh_row *row, size_t n)
+{
+	for (size_t gap = n / 2; gap; gap /= 2)
+		for (size_t i = gap; i < n; i++) {
+			struct tl_eh_row moved = row[i];
+			size_t k = i;
+
+			for (; k >= gap && row[k - gap].start > moved.start; k -= gap)
+				row[k] = row[k - gap];
+			row[k] = moved;
+		}
+}
+
+static int load_frames(struct tl_eh_table *t)
+{
+	int ret = table_alloc(t, scan(t->img, NULL, t->img->eh_frame_hdr_size));
+
+	if (!t->n)
+		return ret;
+	sort_rows(t->row, scan(t->img, t->row, t->n));
 	return 0;
+}
+
+int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img)
+{
+	*t = (struct tl_eh_table){.img = img};
+	return img->flags & TL_IMAGE_BARE_FRAMES ? load_frames(t) : load_rows(t);
 }
 
 void tl_eh_unload(struct tl_eh_table *t)
@@ -421,7 +498,7 @@ void tl_pad_add(void *arg, uintptr_t pad)
 static int add_pads(const struct tl_eh_table *t, size_t i, struct tl_pad_list *list)
 {
 	struct tl_eh_entry e;
-	int ret = tl_eh_has_pads(t, i) ? tl_eh_entry(t->img, i, &e) : 0;
+	int ret = tl_eh_has_pads(t, i) ? tl_eh_entry(t, i, &e) : 0;
 
 	if (!ret && tl_eh_has_pads(t, i))
 		ret = tl_eh_pads(&e, tl_pad_add, list);

@@ -10,10 +10,6 @@ struct tl_eh_entry {
 	uintptr_t lsda; /* 0: none */
 };
 
-/* Number of functions in the table, 0 when it cannot be used. */
-size_t tl_eh_count(const struct tl_image *img);
-/* The i-th function of the table. 0 or -TL_E_NOT_PROVEN. */
-int tl_eh_entry(const struct tl_image *img, size_t i, struct tl_eh_entry *e);
 /* Calls fn for each landing pad. 0, or -TL_E_NOT_PROVEN when the table makes no sense. */
 int tl_eh_pads(const struct tl_eh_entry *e, void (*fn)(void *arg, uintptr_t pad), void *arg);
 
@@ -30,6 +26,7 @@ void tl_pad_add(void *list, uintptr_t pad);
 struct tl_eh_row {
 	int32_t start; /* from the header */
 	uint32_t size_pads; /* size * 2, + 1: it may have landing pads; 0: not proven */
+	int32_t fde; /* from the header */
 };
 struct tl_eh_table {
 	const struct tl_image *img;
@@ -40,6 +37,8 @@ struct tl_eh_table {
 /* 0 or -TL_E_NOMEM. Of an image without a usable one: empty. */
 int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img);
 void tl_eh_unload(struct tl_eh_table *t);
+/* The i-th function of the table, read anew. 0 or -TL_E_NOT_PROVEN. */
+int tl_eh_entry(const struct tl_eh_table *t, size_t i, struct tl_eh_entry *e);
 /* Start of the i-th function, 0: no such row. */
 static inline uintptr_t tl_eh_start(const struct tl_eh_table *t, size_t i)
 {

@@ -138,7 +138,7 @@ static void scan_pads(struct scan *s)
 	for (size_t i = 0; i < t->n; i++) {
 		struct tl_eh_entry e;
 
-		if (!tl_eh_has_pads(t, i) || tl_eh_entry(s->img, i, &e))
+		if (!tl_eh_has_pads(t, i) || tl_eh_entry(t, i, &e))
 			continue;
 		s->lo = e.part.start;
 		s->hi = s->lo + e.part.size;

@@ -99,7 +99,7 @@ static struct tl_ret_follow *create(struct tl_ret_state *st, const struct tl_fun
 static int find_exits(const struct tl_func_part *part, struct tl_exit **out, size_t *size)
 {
 	uintptr_t bad;
-	int n = tl_ret_part_exits(part, part, 1, NULL, 0, &bad);
+	int n = tl_ret_part_exits(part, part, 1, part->start, NULL, 0, &bad);
 
 	if (n < 0)
 		return n;
@@ -107,7 +107,7 @@ static int find_exits(const struct tl_func_part *part, struct tl_exit **out, siz
 	*out = tl_os_alloc(*size);
 	if (!*out)
 		return -TL_E_NOMEM;
-	return tl_ret_part_exits(part, part, 1, *out, (size_t)n, &bad);
+	return tl_ret_part_exits(part, part, 1, part->start, *out, (size_t)n, &bad);
 }
 
 /* A part (.cold) that jumps back into the function: its calls go on there. */

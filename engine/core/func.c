@@ -160,6 +160,22 @@ static bool take_kept(struct tl_func *f, uintptr_t start, size_t size)
 	return true;
 }
 
+/*
+ * The unwind table takes a whole linkage table for one function, but each of its entries is called: to it belongs what
+ * its caller gives.
+ */
+static bool is_linkage(uintptr_t start, const struct tl_func_part *part)
+{
+	uint8_t text[SHARED];
+	size_t got;
+
+	if (start <= part->start)
+		return false;
+	got = tl_os_text_read(start, text, sizeof(text));
+	tl_patch_original(start, text, got);
+	return tl_arch_stub_slot(text, got, start) != 0;
+}
+
 static void extend(struct tl_func_part *part, uintptr_t start, size_t size)
 {
 	uintptr_t lo = start < part->start ? start : part->start;
@@ -216,7 +232,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	else if (ret && !given)
 		return ret;
 	hidden = ret && !part.size;
-	if (given && part.size)
+	if (given && part.size && !is_linkage(start, &part))
 		extend(&part, start, size);
 	else if (given)
 		part = (struct tl_func_part){start, size};

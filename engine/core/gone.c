@@ -2,24 +2,35 @@
 /*
  * Text that was unmapped takes its probes along: nothing is written back,
  * least of all into what has been mapped there since. Whether a patch still
- * stands is told by the image it was made for, and by its own bytes.
+ * stands is told by the image it was made for, and by its own bytes: a
+ * program may write over its text, too.
  */
 #include "internal.h"
 
 #define WRITTEN(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, text)))
 
-/* A debugger may have its breakpoint on our first byte. */
-bool tl_patch_stands(const struct tl_patch *p)
+/*
+ * A debugger may have its breakpoint on our first byte. Of text that the program has made unreadable, and that nobody can
+ * look at, the worst is assumed: what it may lead to must stay.
+ */
+static bool has_our_bytes(const struct tl_patch *p)
 {
 	uint8_t now[TL_PATCH_MAX], trap[8];
 	size_t n = p->plan->changed, skip = tl_arch_trap_insn(trap);
+	int got = (int)tl_os_text_read(p->plan->start, now, n);
 
-	if (tl_image_generation(p->plan->start) != p->image ||
-		tl_os_text_read(p->plan->start, now, n) != n)
-		return false;
+	if (got != (int)n)
+		got = tl_os_text_peek(p->plan->start, now, n);
+	if (got != (int)n)
+		return got < 0;
 	if (n <= skip || !tl_equal(now, trap, skip))
 		skip = 0;
 	return tl_equal(now + skip, p->bytes + skip, n - skip);
+}
+
+bool tl_patch_stands(const struct tl_patch *p)
+{
+	return tl_image_generation(p->plan->start) == p->image && has_our_bytes(p);
 }
 
 static void drop_patch(struct tl_patch *p)
@@ -73,7 +84,7 @@ static void drop_probes(struct tl_site *s)
 		if (p->state != TL_PROBE_ARMED && p->state != TL_PROBE_OFF)
 			continue;
 		tl_probe_move(p, (enum tl_probe_state)p->state, TL_PROBE_GONE);
-		p->reserved = TL_PROBE_UNMAPPED;
+		p->reserved = TL_PROBE_UNMAPPED | (s->replaced ? TL_PROBE_REPLACED : 0);
 		tl_site_unlink(s, p);
 		p->site = NULL;
 		tl_core.nprobes--;
@@ -85,26 +96,54 @@ static void drop_probes(struct tl_site *s)
 	tl_site_publish(s);
 }
 
-/* One that does not stand takes all of its image along: true when there may be more of those. */
-static bool drop_gone_patches(void)
+static struct tl_patch *next_written(uintptr_t from)
 {
-	struct tl_node *n = tl_index_ceil(&tl_core.written, 0);
-	bool renewed = false;
+	struct tl_node *n = tl_index_ceil(&tl_core.written, from);
+
+	return n ? WRITTEN(n) : NULL;
+}
+
+/* It is of the image as it is now, or its text was replaced. */
+static void look_again(struct tl_patch *p, uint32_t generation)
+{
+	bool stands = has_our_bytes(p);
+	uint8_t byte;
+
+	if (stands)
+		p->image = generation;
+	for (unsigned i = 0; i < p->plan->npoints; i++) {
+		struct tl_site *s = p->plan->points[i].site;
+
+		s->replaced = !stands && tl_os_text_read(s->addr, &byte, 1) == 1;
+		if (stands)
+			s->image = generation;
+	}
+}
+
+/* Somebody wrote over text of this image, or mapped it anew: what is known of it is not true any more. */
+static void renew_image(uintptr_t addr)
+{
+	uint32_t was = tl_image_generation(addr);
+
+	tl_image_renew(addr);
+	for (struct tl_patch *p = next_written(0); p; p = next_written(p->plan->start + 1))
+		if (p->image == was)
+			look_again(p, tl_image_generation(addr));
+}
+
+static void drop_gone_patches(void)
+{
+	struct tl_patch *p;
 	uintptr_t at;
 
-	for (; n; n = tl_index_ceil(&tl_core.written, at + 1)) {
-		struct tl_patch *p = WRITTEN(n);
-
-		at = n->key;
+	for (p = next_written(0); p; p = next_written(at + 1)) {
+		at = p->plan->start;
 		if (tl_patch_stands(p))
 			continue;
-		if (p->image == tl_image_generation(at)) {
-			tl_image_renew(at);
-			renewed = true;
-		}
+		if (p->image == tl_image_generation(at))
+			renew_image(at);
 		drop_patch(p);
 	}
-	return renewed;
 }
 
 void tl_drop_gone(void)
@@ -114,8 +153,7 @@ void tl_drop_gone(void)
 
 	TL_ASSERT_HELD();
 	tl_func_forget(&tl_core.func);
-	while (drop_gone_patches())
-		;
+	drop_gone_patches();
 	for (s = tl_site_next(0); s; s = tl_site_next(addr + 1)) {
 		addr = s->addr;
 		if (s->patch || !s->probes ||
@@ -124,6 +162,14 @@ void tl_drop_gone(void)
 		drop_probes(s);
 		tl_site_put(s);
 	}
+}
+
+void tl_text_look(void)
+{
+	tl_os_lock();
+	if (tl_core.ready && !tl_images_refresh())
+		tl_drop_gone();
+	tl_os_unlock();
 }
 
 int tl_images_refresh(void)

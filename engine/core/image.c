@@ -20,11 +20,50 @@ struct tl_entries *tl_entries_of(const struct tl_image *img)
 	return &((struct image *)(uintptr_t)img)->entries;
 }
 
-static void renew(struct image *im)
+static void look_anew(struct image *im)
 {
 	tl_entries_forget(&im->entries);
 	tl_func_forget(&tl_core.func);
+}
+
+static void renew(struct image *im)
+{
+	look_anew(im);
 	im->generation = ++generation;
+}
+
+/* A program may protect a part of its text, or show more of it: it is the same image. */
+static bool same_file(const struct tl_image *a, const struct tl_image *b)
+{
+	return a->bias == b->bias && a->eh_frame_hdr == b->eh_frame_hdr && a->lo < b->hi &&
+	       b->lo < a->hi && tl_equal(a->name, b->name, sizeof(a->name));
+}
+
+static struct image *known(const struct tl_image *img)
+{
+	struct image *im;
+
+	for (im = images; im; im = im->next)
+		if (same_file(&im->img, img))
+			return im;
+	for (im = images; im && im->img.lo != img->lo; im = im->next)
+		;
+	return im;
+}
+
+static void replace(struct image *im, const struct tl_image *img)
+{
+	bool same = same_file(&im->img, img),
+	     as_long = im->img.lo == img->lo && im->img.hi == img->hi;
+
+	im->img = *img;
+	if (same && as_long)
+		return;
+	changed = true;
+	if (same)
+		look_anew(im);
+	else
+		renew(im);
 }
 
 int tl_image_add(const struct tl_image *img)
@@ -32,21 +71,10 @@ int tl_image_add(const struct tl_image *img)
 	struct image *im;
 
 	TL_ASSERT_HELD();
-	for (im = images; im; im = im->next)
-		if (im->img.lo == img->lo)
-			break;
-	if (im && im->img.hi == img->hi && im->img.bias == img->bias &&
-		im->img.eh_frame_hdr == img->eh_frame_hdr &&
-		tl_equal(im->img.name, img->name, sizeof(img->name))) {
-		im->img = *img;
-		im->seen = true;
-		return 0;
-	}
+	im = known(img);
 	if (im) {
-		im->img = *img;
+		replace(im, img);
 		im->seen = true;
-		renew(im);
-		changed = true;
 		return 0;
 	}
 	im = tl_slab_get(&slab);

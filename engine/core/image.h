@@ -14,8 +14,17 @@ enum tl_image_flag {
 		<< 0, /* code may run before the thread pointer is set: dynamic loader, static program */
 	TL_IMAGE_SELF = 1 << 1, /* our own code: never probed */
 	TL_IMAGE_VDSO = 1 << 2,
+	TL_IMAGE_SMALL_STACKS =
+		1
+		<< 4, /* of a few hundred bytes, and grown by the program (Go's): handlers have their own */
+	TL_IMAGE_NO_RED_ZONE = 1 << 5, /* its code uses nothing below the stack pointer */
 	TL_IMAGE_OPAQUE = 1 << 3, /* control enters functions from places that no table here tells: no windows */
+	TL_IMAGE_BARE_FRAMES = 1 << 6, /* no search table: eh_frame_hdr is where .eh_frame itself lies */
 };
+
+/* A note of the file that libtrapless is linked into; without contents. */
+#define TL_NOTE_NAME   "trapless"
+#define TL_NOTE_ENGINE 1
 
 struct tl_image {
 	uintptr_t bias; /* address of ELF vaddr 0 */

@@ -68,6 +68,7 @@ struct tl_site {
 	bool want; /* to be armed */
 	bool queued; /* in the running batch */
 	bool shy; /* in the running batch: somebody stands in its window */
+	bool replaced; /* the program wrote over its patch */
 	struct tl_patch *planned; /* in the running batch: the patch that will serve it */
 	struct tl_site *waits_next; /* the optimizer's queue */
 	bool waits; /* in it */
@@ -266,6 +267,8 @@ struct tl_change {
 	bool one_insn; /* before and after, one instruction starts at addr and nothing else does */
 	bool window; /* new window: nobody may stand inside */
 	bool linked; /* its order with the next higher change matters: where one is written with all stopped, both are */
+	bool taken; /* nothing new comes here */
+	bool past; /* written past the protection that the program has given its text */
 	bool tangled; /* no order will do: everyone is stopped */
 	uint8_t round; /* written when those of lower rounds are in force everywhere */
 	uint8_t how; /* enum tl_patch_how */
@@ -273,6 +276,7 @@ struct tl_change {
 	struct tl_patch_step step;
 	bool trapped; /* `from` is a breakpoint of ours */
 	bool blocked; /* on failure: somebody stands in this window and cannot be moved */
+	size_t next; /* the first one that was not opened together with this one, which was the first of those */
 	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */
 };
 /* Sorts them. 0, or -TL_E_ with the text unchanged. */
@@ -280,11 +284,11 @@ int tl_text_apply(struct tl_change *changes, size_t n);
 
 /* --- journal: what the text was, for whoever has to clean up -------------------- */
 
-#define TL_JOURNAL_MAGIC 0x746c6a31 /* "tlj1" */
+#define TL_JOURNAL_MAGIC 0x746c6a32 /* "tlj2" */
 struct tl_journal_entry {
 	uint64_t addr;
 	uint32_t len; /* 0: free */
-	uint8_t orig[TL_PATCH_MAX];
+	uint8_t orig[TL_PATCH_MAX], ours[TL_PATCH_MAX]; /* without the patch, and with it */
 	uint32_t pad;
 };
 struct tl_journal {
@@ -294,8 +298,8 @@ struct tl_journal {
 /* Read by others at any moment: an entry's len is stored last and cleared first. */
 extern struct tl_journal *volatile tl_journal;
 int tl_journal_reserve(size_t more);
-size_t tl_journal_put(
-	uintptr_t addr, const uint8_t *orig, size_t len); /* reserved before; returns its number */
+size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, const uint8_t *ours,
+	size_t len); /* reserved before; returns its number */
 void tl_journal_drop(size_t number);
 void tl_journal_deinit(void);
 
@@ -330,6 +334,7 @@ void tl_images_deinit(void);
 /* --- text that was unmapped (gone.c) ------------------------------------------------------ */
 
 #define TL_PROBE_UNMAPPED 2 /* bit of tl_probe.reserved: gone by itself */
+#define TL_PROBE_REPLACED 4 /* ... since something else stands there now */
 
 /* Another number whenever another image, or the same one again, is found at that place; 0: none. */
 uint32_t tl_image_generation(uintptr_t addr);
@@ -342,6 +347,8 @@ bool tl_patch_stands(const struct tl_patch *p);
 void tl_gone_forget(struct tl_probe **probes, size_t n);
 /* Forgets probes and patches whose text is gone. No batch may be under way, or only an empty one. */
 void tl_drop_gone(void);
+/* The same where nothing is known to have changed. Takes the engine lock. */
+void tl_text_look(void);
 /* At the start of every operation: looks whether images are gone. 0 or -TL_E_. */
 int tl_images_refresh(void);
 

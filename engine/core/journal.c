@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The journal of original bytes: written before the text changes, so that
- * whoever finds the process later (guardian, next session) can restore it.
+ * The journal of original bytes, and of those that we put there: written before the
+ * text changes, so that whoever finds the process later (guardian, next session)
+ * can restore it, where nobody else has written since.
  */
 #include "internal.h"
 
@@ -37,7 +38,7 @@ int tl_journal_reserve(size_t more)
 }
 
 /* The entry number is kept by the caller (struct tl_patch), so nothing is searched. */
-size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, size_t len)
+size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, const uint8_t *ours, size_t len)
 {
 	struct tl_journal *j = tl_journal;
 	size_t n;
@@ -49,6 +50,7 @@ size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, size_t len)
 	n = hint++ % j->max;
 	j->entry[n].addr = addr;
 	tl_copy(j->entry[n].orig, orig, len);
+	tl_copy(j->entry[n].ours, ours, len);
 	TL_STORE(&j->entry[n].len, (uint32_t)len);
 	used++;
 	return n;

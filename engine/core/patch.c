@@ -144,6 +144,7 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 	c->patch = fresh ? fresh : old;
 	c->trapped = old && old->plan->rung == TL_RUNG_TRAP;
 	c->one_insn = !c->window;
+	c->taken = !fresh && !c->window;
 	for (size_t i = 0; i < n; i++)
 		a[i]->change = tl_equal(c->from, c->to, len) ? NULL : c;
 	return a[0]->change != NULL;

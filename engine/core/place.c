@@ -102,6 +102,7 @@ static void clear_plan(struct tl_plan *plan, const struct group *g)
 
 	tl_fill(plan, 0, sizeof(*plan));
 	plan->early = img && (img->flags & TL_IMAGE_EARLY);
+	plan->no_red_zone = img && (img->flags & TL_IMAGE_NO_RED_ZONE);
 	plan->npoints = (uint8_t)g->n;
 	for (unsigned i = 0; i < g->n; i++) {
 		struct tl_point *pt = &plan->points[i];

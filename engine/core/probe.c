@@ -135,16 +135,32 @@ static void finish(struct tl_batch *b)
 
 /* --- registering -------------------------------------------------------------------- */
 
+static bool on_small_stacks(const struct tl_probe *p)
+{
+	const struct tl_image *img = tl_image_find((uintptr_t)p->addr);
+
+	return img && img->flags & TL_IMAGE_SMALL_STACKS;
+}
+
+static bool sane_flags(uint32_t flags)
+{
+	uint32_t both = TL_PROBE_NO_JUMP | TL_PROBE_NO_TRAP;
+
+	return (flags & both) != both && !(flags & ~(uint32_t)TL_PROBE_FLAGS);
+}
+
 static int prepare(struct tl_probe *p)
 {
 	struct tl_site *s;
 
 	if (p->state != TL_PROBE_NEW && p->state != TL_PROBE_GONE)
 		return -TL_E_STATE;
-	if (!p->addr || (!p->pre && !p->post))
+	if (!p->addr || (!p->pre && !p->post) || !sane_flags(p->flags))
 		return -TL_E_INVAL;
-	if ((p->flags & TL_PROBE_NO_JUMP) && (p->flags & TL_PROBE_NO_TRAP))
+	if (p->func_start && p->func_size && (uintptr_t)p->addr - p->func_start >= p->func_size)
 		return -TL_E_INVAL;
+	if (on_small_stacks(p))
+		p->flags |= TL_PROBE_BIG_STACK;
 	if (p->flags & TL_PROBE_BIG_STACK) {
 		int ret = tl_threads_want_stacks();
 

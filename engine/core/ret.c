@@ -22,6 +22,9 @@
  * function's exits are watched too (follow.c), and the call waits for one of
  * them. Only where that is not possible is the jump taken for the return; the
  * handler is told (tail_to), or not called if it needs the result.
+ *
+ * A jump that names the function's own entry is a turn of a loop, whether its
+ * source says `while` or calls itself last: the same call goes on.
  */
 #include "ret.h"
 
@@ -115,7 +118,7 @@ static void leave(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_r
 {
 	unlink_call(rt, i);
 	wait_as(rt, i, 0);
-	i->flags &= ~(uint32_t)CALL_SKIP;
+	i->flags &= ~(uint32_t)(CALL_SKIP | CALL_AGAIN);
 	if (i->flags & CALL_LOAN)
 		give_to_pool(st, i);
 	else
@@ -291,6 +294,15 @@ static inline int enter(struct tl_ret_state *st, struct tl_ret_thread *rt, struc
 	return st->prepares ? prepare(st, i, regs, self) : 0;
 }
 
+/* Has the newest call come back to its entry by a jump? */
+static bool goes_round(struct tl_ret_thread *rt, uintptr_t sp)
+{
+	if (!(rt->top->flags & CALL_AGAIN) || rt->top->call.sp != sp)
+		return false;
+	rt->top->flags &= ~(uint32_t)CALL_AGAIN;
+	return true;
+}
+
 static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
@@ -298,6 +310,8 @@ static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, str
 
 	if (rt->tid != self->tid)
 		start(st, rt, self->tid);
+	if (goes_round(rt, sp))
+		return 0;
 	abandon_dead(st, rt, sp);
 	look_around(st, rt, sp);
 	if (!rt->next)
@@ -440,6 +454,20 @@ static void jump_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct t
 			wait_as(rt, i, how);
 }
 
+/* Of a return probe's own function. */
+static bool is_loop(const struct tl_ret_state *st, const struct tl_exit *e)
+{
+	return !e->slot && e->target == (uintptr_t)st->rp->entry;
+}
+
+static void loop(struct tl_ret_state *st, struct tl_ret_thread *rt, const struct tl_regs *regs)
+{
+	struct tl_ret_instance *i = find_call(st, rt, regs);
+
+	if (i && !waits(i))
+		i->flags |= CALL_AGAIN;
+}
+
 /* How calls that jump to there wait; 0: nobody watches. */
 static uint32_t goes_on(const struct tl_ret_state *st, uintptr_t to)
 {
@@ -467,6 +495,10 @@ static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self
 		return 0;
 	if (rt->tid != self->tid)
 		start(st, rt, self->tid);
+	if (own && is_loop(st, &((struct tl_ret_exit *)p)->exit)) {
+		loop(st, rt, regs);
+		return 0;
+	}
 	how = goes_on(st, to);
 	if (!how)
 		tl_ret_want(st, to);

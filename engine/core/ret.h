@@ -10,6 +10,7 @@ enum tl_call_flag {
 	CALL_LOAN = 2, /* back into the pool when done */
 	CALL_JUMPED = 4, /* it has left by a jump; the callee's entry has not been seen yet */
 	CALL_AWAY = 8, /* a function that it has jumped to runs in its place */
+	CALL_AGAIN = 16, /* it is on its way back to its own entry */
 };
 #define CALL_WAITS (CALL_JUMPED | CALL_AWAY)
 
@@ -127,7 +128,7 @@ void tl_ret_count_left(struct tl_ret_state *list);
 extern struct tl_ret_state *tl_ret_states;
 /* The exits of one of the parts `all`; with max 0 only their number. */
 int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
-	struct tl_exit *out, size_t max, uintptr_t *bad);
+	uintptr_t entry, struct tl_exit *out, size_t max, uintptr_t *bad);
 void tl_ret_fill_entry(struct tl_probe *p, struct tl_ret_state *st, uintptr_t addr, tl_pre_fn pre);
 void tl_ret_fill_exit(struct tl_ret_exit *e, struct tl_ret_state *st, const struct tl_exit *exit,
 	tl_pre_fn on_return, tl_pre_fn on_jump);

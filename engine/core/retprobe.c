@@ -28,7 +28,7 @@ static void see_through(struct tl_exit *e)
 }
 
 int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
-	struct tl_exit *out, size_t max, uintptr_t *bad)
+	uintptr_t entry, struct tl_exit *out, size_t max, uintptr_t *bad)
 {
 	const struct tl_code *code = &tl_core.func.code;
 	const struct tl_image *img;
@@ -41,11 +41,11 @@ int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part
 	if (n)
 		return n;
 	tl_arch_code_leaves(code, tl_image_note_entry, NULL);
-	n = tl_arch_exits(code, all, nall, out, max);
+	n = tl_arch_exits(code, all, nall, entry, out, max);
 	if (n == -TL_E_NO_EXIT) {
 		struct tl_exit one = {0};
 
-		tl_arch_exits(code, all, nall, &one, 1);
+		tl_arch_exits(code, all, nall, entry, &one, 1);
 		*bad = one.addr;
 	}
 	for (size_t i = 0; n > 0 && i < (size_t)n && i < max; i++)
@@ -54,14 +54,14 @@ int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part
 }
 
 /* Exits of all parts; with out == NULL only their number. */
-static int exits_of(const struct tl_func_part *parts, size_t nparts, struct tl_exit *out,
-	size_t max, uintptr_t *bad)
+static int exits_of(const struct tl_func_part *parts, size_t nparts, uintptr_t entry,
+	struct tl_exit *out, size_t max, uintptr_t *bad)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < nparts; i++) {
-		int got = tl_ret_part_exits(
-			&parts[i], parts, nparts, out ? out + n : NULL, out ? max - n : 0, bad);
+		int got = tl_ret_part_exits(&parts[i], parts, nparts, entry, out ? out + n : NULL,
+			out ? max - n : 0, bad);
 
 		if (got < 0)
 			return got;
@@ -204,7 +204,7 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 		parts = &own;
 		nparts = 1;
 	}
-	n = exits_of(parts, nparts, NULL, 0, &rp->bad_exit);
+	n = exits_of(parts, nparts, (uintptr_t)rp->entry, NULL, 0, &rp->bad_exit);
 	if (n < 0)
 		return n;
 	*out = state_create(rp, (size_t)n, nparts);
@@ -215,7 +215,7 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 		tl_os_free(*out, (*out)->size);
 		return -TL_E_NOMEM;
 	}
-	exits_of(parts, nparts, exits, (size_t)n, &rp->bad_exit);
+	exits_of(parts, nparts, (uintptr_t)rp->entry, exits, (size_t)n, &rp->bad_exit);
 	fill(*out, exits, parts, nparts);
 	tl_os_free(exits, ((size_t)n + 1) * sizeof(*exits));
 	return 0;

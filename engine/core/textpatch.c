@@ -6,11 +6,12 @@
  */
 #include "internal.h"
 
-enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, WORD = 8 };
+enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, STORE_TRIES = 100, WORD = 8 };
 
 struct batch {
 	struct tl_change *c;
 	size_t n;
+	bool barred; /* by a protection, after all */
 };
 
 /* --- order -------------------------------------------------------------- */
@@ -55,14 +56,16 @@ static void sort(struct tl_change *c, size_t n)
 
 /* --- opening: one range a stretch of text ------------------------------------ */
 
-/* Changes [i, j) lie in one stretch of executable memory; returns j. */
+/* Changes [i, j) lie in one stretch of executable memory, or between two; returns j. */
 static size_t group(const struct batch *b, size_t i)
 {
 	uintptr_t lo, hi;
 	size_t j = i + 1;
 
 	if (!tl_os_text_next(b->c[i].addr, &lo, &hi))
-		return j;
+		return b->n;
+	if (lo > b->c[i].addr)
+		hi = lo;
 	while (j < b->n && b->c[j].addr < hi)
 		j++;
 	return j;
@@ -70,12 +73,35 @@ static size_t group(const struct batch *b, size_t i)
 
 static void close_up_to(const struct batch *b, size_t end)
 {
-	size_t i, j;
-
-	for (i = 0; i < end; i = j) {
-		j = group(b, i);
+	for (size_t i = 0, j; i < end; i = j) {
+		j = b->c[i].next;
 		tl_os_text_close(b->c[i].addr, b->c[j - 1].addr + b->c[j - 1].len);
 	}
+}
+
+/*
+ * What is not executable any more, since the program has protected it, gets nothing new; but what it was comes back,
+ * past the protection, while all stand still. 0, or -TL_E_TEXT_RO: nobody can.
+ */
+static int reach_past(struct tl_change *c)
+{
+	uint8_t now[sizeof(c->from)];
+
+	if (!c->taken || tl_os_text_peek(c->addr, now, c->len) != c->len)
+		return c->taken ? -TL_E_TEXT_RO : -TL_E_NOT_TEXT;
+	c->past = true;
+	return 0;
+}
+
+static int open_group(const struct batch *b, size_t i, size_t j)
+{
+	int ret = tl_os_text_open(b->c[i].addr, b->c[j - 1].addr + b->c[j - 1].len);
+
+	if (ret != -TL_E_NOT_TEXT)
+		return ret;
+	for (ret = 0; !ret && i < j; i++)
+		ret = reach_past(&b->c[i]);
+	return ret;
 }
 
 static int open_all(const struct batch *b)
@@ -84,14 +110,57 @@ static int open_all(const struct batch *b)
 	int ret;
 
 	for (i = 0; i < b->n; i = j) {
-		j = group(b, i);
-		ret = tl_os_text_open(b->c[i].addr, b->c[j - 1].addr + b->c[j - 1].len);
+		b->c[i].next = j = group(b, i);
+		ret = open_group(b, i, j);
 		if (ret) {
 			close_up_to(b, i);
 			return ret;
 		}
 	}
 	return 0;
+}
+
+/* --- one store ------------------------------------------------------------------ */
+
+enum step { HEAD, TAIL, FINISH };
+
+/* Does what was there before this step? What is written at once has a head only. */
+static bool stands(const struct tl_change *c, enum step step)
+{
+	uint8_t want[sizeof(c->from)], now[sizeof(c->from)];
+	size_t head = step == HEAD ? 0 : c->step.spin_len;
+
+	tl_copy(want, step == FINISH ? c->to : c->from, c->len);
+	tl_copy(want, c->step.spin, head);
+	return tl_os_text_read(c->addr, now, c->len) == c->len && tl_equal(now, want, c->len);
+}
+
+/* One store of the aligned word at `at`, with those of the bytes for [addr, addr + len) that lie in it. */
+static int store_word(uintptr_t at, uintptr_t addr, const uint8_t *bytes, size_t len)
+{
+	uint8_t word[WORD];
+
+	if (tl_os_text_read(at, word, WORD) != WORD)
+		return -TL_E_TEXT_RO;
+	for (size_t i = 0; i < len; i++)
+		if (addr + i >= at && addr + i < at + WORD)
+			word[addr + i - at] = bytes[i];
+	return tl_os_text_store(at, word, WORD);
+}
+
+/* Part of a change: `len` bytes at `addr`, by a store of the word at `word`, 0: of their own. */
+static void store(const struct tl_change *c, enum step step, uintptr_t word, uintptr_t addr,
+	const uint8_t *bytes, size_t len)
+{
+	for (unsigned i = 0; i < STORE_TRIES; i++) {
+		if (!(word ? store_word(word, addr, bytes, len)
+			   : tl_os_text_store(addr, bytes, len)))
+			return;
+		/* Protected once more, or unmapped: what is there instead is not ours to write. */
+		if (tl_os_text_again(c->addr, c->addr + c->len) || !stands(c, step))
+			return;
+	}
+	tl_os_text_poke(addr, bytes, len);
 }
 
 /* --- everyone stopped --------------------------------------------------------- */
@@ -130,13 +199,33 @@ static uintptr_t move_pc(void *arg, uintptr_t pc, bool saved)
 	return to;
 }
 
+/* All that are written past a protection, or none. */
+static bool poke_all(const struct batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		const struct tl_change *c = &b->c[i];
+
+		if (c->past && tl_os_text_poke(c->addr, c->to, c->len))
+			break;
+	}
+	if (i == b->n)
+		return true;
+	while (i--)
+		if (b->c[i].past)
+			tl_os_text_poke(b->c[i].addr, b->c[i].from, b->c[i].len);
+	return false;
+}
+
 static void write_stopped(void *arg)
 {
-	const struct batch *b = arg;
+	struct batch *b = arg;
 
-	for (size_t i = 0; i < b->n; i++)
-		if (b->c[i].how == TL_PATCH_STOP) {
-			tl_os_text_store(b->c[i].addr, b->c[i].to, b->c[i].len);
+	b->barred = !poke_all(b);
+	for (size_t i = 0; i < b->n && !b->barred; i++)
+		if (b->c[i].how == TL_PATCH_STOP && !b->c[i].past) {
+			store(&b->c[i], HEAD, 0, b->c[i].addr, b->c[i].to, b->c[i].len);
 			tl_race_point(RP_STOPPED);
 		}
 }
@@ -153,7 +242,7 @@ static int stop_and_write(struct batch *b)
 			b->c[k].blocked = false;
 		ret = tl_os_stop_all(&stop);
 	}
-	return ret;
+	return !ret && b->barred ? -TL_E_TEXT_RO : ret;
 }
 
 /* --- the rounds ------------------------------------------------------------------ */
@@ -163,33 +252,19 @@ static void sync(void)
 	TL_ASSERT(tl_os_sync_cores() == 0); /* tl_os_init() has seen that it works */
 }
 
-/* One store of the aligned word at `at`, with those of the bytes for [addr, addr + len) that lie in it. */
-static void store_word(uintptr_t at, uintptr_t addr, const uint8_t *bytes, size_t len)
-{
-	uint8_t word[WORD];
-
-	tl_os_text_read(at, word, WORD);
-	for (size_t i = 0; i < len; i++)
-		if (addr + i >= at && addr + i < at + WORD)
-			word[addr + i - at] = bytes[i];
-	tl_os_text_store(at, word, WORD);
-}
-
 /* The head of a stepwise change: one store, where it is not aligned that of its word. */
-static void store_head(const struct tl_change *c, const uint8_t *bytes)
+static void store_head(const struct tl_change *c, enum step step, const uint8_t *bytes)
 {
-	if (c->addr & (c->step.spin_len - 1))
-		store_word(c->addr & ~(uintptr_t)(WORD - 1), c->addr, bytes, c->step.spin_len);
-	else
-		tl_os_text_store(c->addr, bytes, c->step.spin_len);
+	bool aligned = !(c->addr & (c->step.spin_len - 1));
+
+	store(c, step, aligned ? 0 : c->addr & ~(uintptr_t)(WORD - 1), c->addr, bytes,
+		c->step.spin_len);
 }
 
 static bool stepwise(const struct tl_change *c)
 {
 	return c->how == TL_PATCH_SPIN || c->how == TL_PATCH_BYPASS;
 }
-
-enum step { HEAD, TAIL, FINISH };
 
 static void do_step(const struct batch *b, unsigned round, enum step step)
 {
@@ -200,11 +275,11 @@ static void do_step(const struct batch *b, unsigned round, enum step step)
 		if (!stepwise(c) || c->round != round)
 			continue;
 		if (step == HEAD)
-			store_head(c, c->step.spin);
+			store_head(c, step, c->step.spin);
 		else if (step == TAIL)
-			tl_os_text_store(c->addr + head, c->to + head, c->len - head);
+			store(c, step, 0, c->addr + head, c->to + head, c->len - head);
 		else
-			store_head(c, c->to);
+			store_head(c, step, c->to);
 	}
 	tl_race_point(step == HEAD ? RP_SPIN_HEAD : step == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
 }
@@ -227,7 +302,7 @@ static void write_round(const struct batch *b, unsigned round)
 		const struct tl_change *c = &b->c[i];
 
 		if (c->how == TL_PATCH_ATOMIC && c->round == round)
-			store_word(c->step.word, c->addr, c->to, c->len);
+			store(c, HEAD, c->step.word, c->addr, c->to, c->len);
 	}
 }
 
@@ -271,7 +346,7 @@ static void choose(struct tl_change *c)
 {
 	c->step.spin_len = 0;
 	c->how = TL_PATCH_STOP;
-	if (c->window || c->tangled || tl_core.stop_always)
+	if (c->window || c->tangled || c->past || tl_core.stop_always)
 		return;
 	c->how = (uint8_t)tl_arch_patch_how(c->addr, c->from, c->to, c->len, c->one_insn, &c->step);
 	if (c->how == TL_PATCH_SPIN && !tl_os_spin_ok())
@@ -311,7 +386,7 @@ static bool choose_all(struct tl_change *c, size_t n, unsigned *last_round)
 
 int tl_text_apply(struct tl_change *changes, size_t n)
 {
-	struct batch b = {changes, n};
+	struct batch b = {.c = changes, .n = n};
 	unsigned last_round;
 	bool stops;
 	int ret;
@@ -320,10 +395,10 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 	if (!n)
 		return 0;
 	sort(changes, n);
-	stops = choose_all(changes, n, &last_round);
 	ret = open_all(&b);
 	if (ret)
 		return ret;
+	stops = choose_all(changes, n, &last_round);
 	tl_race_point(RP_TEXT_OPEN);
 	ret = bypass_traps(&b, true);
 	if (ret)

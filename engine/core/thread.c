@@ -23,6 +23,8 @@ int tl_threads_init(void)
 	threads = tl_os_alloc(sizeof(*threads) * TL_THREADS);
 	if (!threads)
 		return -TL_E_NOMEM;
+	/* Where a thread pointer leads to zeros, a detour would take a free entry for its own. */
+	threads[tl_thread_hash(0)].key = TL_THREAD_NO_KEY;
 	max_pools = TL_STACK_POOLS;
 	tl_core.env.threads = threads;
 	tl_core.env.enter_slow = tl_thread_enter_slow;
@@ -213,14 +215,23 @@ static bool abandoned(uintptr_t guard, uintptr_t sp)
 	return sp >= guard && !tl_os_on_signal_stack();
 }
 
+/* What the thread pointer leads to is its own address, but where a program has led it elsewhere. */
+static uintptr_t reliable(uintptr_t key)
+{
+	if (!key)
+		return tl_os_thread_key(true);
+	if (key != TL_THREAD_NO_KEY && tl_core.env.fast_key && key != tl_os_thread_key(true))
+		return TL_THREAD_NO_KEY;
+	return key;
+}
+
 struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintptr_t key)
 {
 	struct tl_thread *t;
 	uintptr_t guard;
 
-	if (!key)
-		key = tl_os_thread_key(true);
-	t = key ? find(key) : NULL;
+	key = reliable(key);
+	t = key && key != TL_THREAD_NO_KEY ? find(key) : NULL;
 	if (!t) {
 		tl_site_count_missed(site, false);
 		return NULL;
@@ -242,6 +253,16 @@ struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintp
 	return t;
 }
 
+/*
+ * Has its thread ended? Where detours go by the thread pointer alone, another
+ * thread may have come to use the record since, under the old one's id: so
+ * nobody knows.
+ */
+static bool has_ended(uint32_t tid)
+{
+	return tl_core.env.tid_offset && !tl_os_thread_alive(tid);
+}
+
 void tl_threads_sweep(void)
 {
 	TL_ASSERT_HELD();
@@ -250,7 +271,7 @@ void tl_threads_sweep(void)
 		uint32_t tid = TL_LOAD(&t->tid);
 		uintptr_t stack;
 
-		if (!TL_LOAD(&t->key) || !tid || tl_os_thread_alive(tid))
+		if (!TL_LOAD(&t->key) || !tid || !has_ended(tid))
 			continue;
 		/* A new thread with the same thread pointer may take the record over right now. */
 		if (!TL_CAS(&t->tid, &tid, TID_SWEEPING))
@@ -301,7 +322,7 @@ static bool wait_for(struct tl_thread *t, uintptr_t seen, bool (*quiet)(void *ar
 		tl_os_pause(POLL_US);
 		if (++polls % POLLS_BEFORE_LOOK)
 			continue;
-		if (!tid || !tl_os_thread_alive(tid) || quiet(arg))
+		if (!tid || has_ended(tid) || quiet(arg))
 			return true;
 		*patience -= tl_core.patience != 0;
 	}
@@ -336,7 +357,7 @@ static bool runs_on(const struct tl_thread *t)
 {
 	uint32_t tid = TL_LOAD(&t->tid);
 
-	return TL_LOAD(&t->guard) == t->awaited && tid && tl_os_thread_alive(tid);
+	return TL_LOAD(&t->guard) == t->awaited && tid && !has_ended(tid);
 }
 
 bool tl_threads_settled(void)

@@ -31,6 +31,9 @@ struct tl_thread {
 	void *local[TL_LOCALS];
 };
 
+/* No thread's: where the thread pointer leads to nothing that could be read. */
+#define TL_THREAD_NO_KEY UINTPTR_MAX
+
 /*
  * Fibonacci hashing of the thread pointer, by a number that fits into an
  * instruction; the ports' entry code does the same.

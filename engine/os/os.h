@@ -58,11 +58,22 @@ bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi);
 /*
  * A batch of text changes: open the range once, write many, close. While open
  * the text stays executable. store() is one single store the machine does
- * whole (len 1, 2, 4 or 8, naturally aligned), or a plain copy otherwise.
+ * whole (len 1, 2, 4 or 8, naturally aligned), or a plain copy otherwise. 0, or
+ * -TL_E_TEXT_RO: the program has protected it meanwhile. again() opens a part of
+ * the range once more, or tells -TL_E_TEXT_RO: it is not there any more.
  */
 int tl_os_text_open(uintptr_t lo, uintptr_t hi);
-void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len);
+int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len);
+int tl_os_text_again(uintptr_t lo, uintptr_t hi);
 void tl_os_text_close(uintptr_t lo, uintptr_t hi);
+
+/*
+ * Past a protection that the program has given its text: neither needs the range open, and no thread may be running
+ * there. peek: the number of bytes copied, 0 where nothing is mapped, or -TL_E_TEXT_RO: it cannot be known. poke: all or
+ * -TL_E_TEXT_RO.
+ */
+int tl_os_text_peek(uintptr_t addr, void *buf, size_t len);
+int tl_os_text_poke(uintptr_t addr, const void *bytes, size_t len);
 
 /*
  * Do others change bytes of [lo, hi) too, or must they stay as they are? 0, or

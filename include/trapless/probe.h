@@ -7,6 +7,15 @@
  * handler or inside vfork. Handlers run in the thread that hits the probe, may
  * be interrupted by signals, must not block, allocate or call the C library,
  * and must be compiled without vector registers (-mgeneral-regs-only).
+ *
+ * Code can be probed that belongs to an ELF file which the program has mapped
+ * (itself, its libraries), and lies in a function that the file's unwind table
+ * names, or whose bounds the caller gives. Memory that was filled at run time
+ * (JIT) is refused with NOT_TEXT, bounds or not.
+ *
+ * Pointers must not be NULL but where it is said. What -TL_E_INVAL refuses:
+ * a NULL address, no handler at all, unknown flags, flags that exclude each
+ * other, bounds that do not hold the address, and numbers beyond their limits.
  */
 #ifndef TRAPLESS_PROBE_H
 #define TRAPLESS_PROBE_H
@@ -54,6 +63,7 @@ enum tl_probe_flag {
 	TL_PROBE_RESULT	   = 1 << 5, /* return probes: on_return reads the result; do not call it where that is not known */
 	TL_PROBE_NO_VECTORS = 1 << 6, /* argument probes: the handler is built without vector and x87 registers: they need not be saved */
 	TL_PROBE_COUNT	   = 1 << 7, /* count hits into nhits: an atomic add each, some 20 cycles */
+	TL_PROBE_FLAGS	   = (1 << 8) - 1, /* all of them */
 };
 
 /* Rungs of the placement ladder, cheapest first. */
@@ -68,7 +78,7 @@ struct tl_probe {
 	tl_post_fn post;	/* may be NULL */
 	void *data;		/* the caller's */
 	uint32_t flags;		/* enum tl_probe_flag */
-	uint32_t func_size;	/* with func_start: bounds of the function, where the caller knows them; else 0 */
+	uint32_t func_size;	/* with func_start: bounds of the function, which hold addr, where the caller knows them; else 0 */
 	uintptr_t func_start;
 
 	/* The engine's. May be read; zero before registering. */
@@ -189,6 +199,12 @@ int tl_threads_held(int (*fn)(const struct tl_held *held, void *arg), void *arg)
  * that one does: its exits are probed too. Where they cannot be, on_return
  * runs at the jump, with tail_to set and no result to be seen; with
  * TL_PROBE_RESULT it does not run. Both are counted in ntails.
+ *
+ * A jump that names the function's own entry is a turn of a loop: the call
+ * goes on, with the data of its entry, and on_entry does not run again (an
+ * ordinary probe at the entry is hit every turn). A function that calls itself
+ * last looks the same and is the same, once compiled: one call. Only a
+ * computed jump to the entry begins a call of its own, and both return at once.
  */
 struct tl_retprobe;
 struct tl_ret_call { /* one call under way */
@@ -213,7 +229,7 @@ struct tl_retprobe {
 	uint32_t flags;		/* enum tl_probe_flag */
 	const struct tl_func_part *parts; /* all parts of the function where the caller knows them (.cold), else NULL */
 	size_t nparts;
-	uint32_t maxactive;	/* calls under way at once; 0: the default */
+	uint32_t maxactive;	/* calls under way at once, at most 1048576 (more: -TL_E_INVAL); 0: 4096 */
 
 	/* The engine's. */
 	uint64_t nmissed;	/* exits without entry, calls beyond maxactive */
@@ -250,7 +266,7 @@ int tl_retprobe_describe(const struct tl_retprobe *rp, struct tl_retprobe_info *
  */
 int tl_retprobe_follow(void);
 
-/* Engine life cycle in the own process: first use calls init by itself. Sleeps. */
+/* Engine life cycle in the own process: first use calls init by itself. -TL_E_SESSION: a session is in it. Sleeps. */
 int tl_engine_init(void);
 /* Unregisters everything and gives memory back. false: somebody still stands in a detour, or text could not be
  * restored; what they need stays, and it may be called again. Sleeps. */

@@ -58,6 +58,9 @@ enum tl_tap_kind {
 	TL_TAP_OPTIONS,	/* struct tl_tap_options */
 	TL_TAP_SYMBOLS,	/* struct tl_tap_symbol[], sorted by image, addr: for usymname() */
 	TL_TAP_WARNINGS, /* uint32_t[]: STRINGS offsets; the runner prints them at the start */
+	TL_TAP_UNWIND,	/* struct tl_tap_unwind[]: for each image its rows, for ubacktrace() */
+	TL_TAP_ROWS,	/* struct tl_tap_row[], sorted by address within an image */
+	TL_TAP_FRAMES,	/* struct tl_tap_frame[]: what rows refer to */
 };
 
 struct tl_tap_section {
@@ -86,9 +89,16 @@ enum tl_tap_probe_kind {
 	TL_TAP_BEGIN = 1,	/* arg: order */
 	TL_TAP_END,		/* arg: order */
 	TL_TAP_ERROR,		/* arg: order */
-	TL_TAP_TIMER,		/* arg: period in ns */
-	TL_TAP_SITE,		/* an instruction: image, addr */
+	TL_TAP_TIMER,		/* arg: period in ns; addr: at most so much more or less */
+	TL_TAP_SITE,		/* an instruction: image, addr; arg: vaddr in image of a mark's semaphore, or 0 */
 	TL_TAP_RETURN,		/* a function's returns: image, addr = entry, parts */
+	/* of a process, told by its tracer; the handler runs in the runner */
+	TL_TAP_PROCESS_BEGIN,
+	TL_TAP_PROCESS_END,
+	TL_TAP_THREAD_BEGIN,	/* of any thread but the first one */
+	TL_TAP_THREAD_END,
+	TL_TAP_PROFILE,		/* arg: period in ns; for each thread of the target that runs then */
+	TL_TAP_WATCH,		/* arg: bytes at addr, in image or (TL_NONE) of the process's own; written, or READS */
 };
 
 enum tl_tap_probe_flag {
@@ -98,6 +108,8 @@ enum tl_tap_probe_flag {
 	TL_TAP_PROBE_NEVER     = 1 << 3, /* compiled, not run */
 	TL_TAP_PROBE_RESULT    = 1 << 4, /* as TL_PROBE_RESULT: the handler reads what the function returns */
 	TL_TAP_PROBE_MATCHED   = 1 << 5, /* one of those that a wildcard matched: a refusal is a warning */
+	TL_TAP_PROBE_READS     = 1 << 6, /* of WATCH: reads count, too */
+	TL_TAP_PROBE_BYTES     = 1 << 7, /* found by its bytes: where no instruction is, nothing is missed */
 };
 
 struct tl_tap_probe {
@@ -117,6 +129,8 @@ struct tl_tap_probe {
 	uint32_t reserved[2];
 };
 
+#define TL_WATCH_MAX 32 /* bytes of a WATCH probe: four debug registers */
+
 struct tl_tap_part { uint64_t addr, size; };
 
 struct tl_tap_import {
@@ -129,6 +143,36 @@ struct tl_tap_symbol {
 	uint64_t size;
 	uint32_t image;
 	uint32_t name;
+};
+
+struct tl_tap_unwind {
+	uint64_t base;		/* ELF vaddr that `at` counts from */
+	uint32_t first_row, nrows; /* ROWS */
+};
+
+/* From base + at on, up to the next row's. */
+struct tl_tap_row {
+	uint32_t at;
+	uint32_t frame;		/* FRAMES; TL_NONE: nothing is known there */
+};
+
+/* How to find the caller's registers. Registers have DWARF's numbers; the last one is the return address. */
+#define TL_FRAME_REGS 17
+struct tl_tap_frame {
+	uint8_t cfa;		/* the canonical frame address is this register + offset ... */
+	uint8_t flags;		/* enum tl_tap_frame_flag */
+	uint8_t base;		/* what by_base counts from */
+	uint8_t reserved;
+	int32_t offset;
+	uint32_t moved;		/* bit n: the caller's register n is not the register any more; its stack pointer: not the CFA */
+	uint32_t by_base;	/* bit n: `saved` counts from what `base` holds, not from the CFA */
+	int16_t saved[TL_FRAME_REGS + 1]; /* where it lies, or TL_FRAME_LOST; the last one is padding */
+};
+#define TL_FRAME_LOST INT16_MIN /* a return address: the stack ends here */
+
+enum tl_tap_frame_flag {
+	TL_FRAME_DEREF	= 1 << 0, /* ... the word there */
+	TL_FRAME_SIGNAL = 1 << 1, /* a signal's: the caller was interrupted, and not called */
 };
 
 enum tl_tap_value { TL_VALUE_LONG = 1, TL_VALUE_STRING, TL_VALUE_STATS };
@@ -159,7 +203,7 @@ struct tl_tap_options {
 	uint32_t max_string;	/* MAXSTRINGLEN */
 	uint32_t max_action;	/* MAXACTION: statements in one handler run */
 	uint32_t max_nesting;	/* MAXNESTING */
-	uint32_t max_errors;	/* MAXERRORS */
+	uint32_t max_errors;	/* MAXERRORS; TL_NONE: errors do not matter */
 	uint32_t max_skipped;	/* MAXSKIPPED */
 	uint32_t ring_size;	/* bytes of a thread's record ring; 0: default */
 	uint32_t stack;		/* largest stack a handler needs */

@@ -15,7 +15,7 @@
 #include "../proc.h"
 #include "control.h"
 
-enum { PATIENCE_MS = 10000, LOOK_MS = 100 };
+enum { PATIENCE_MS = 30000, LOOK_MS = 100 };
 
 /* A session that can be asked. */
 struct found {

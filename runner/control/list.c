@@ -42,6 +42,8 @@ static const char *state_of(const struct control *c, uint32_t i, const struct pr
 		return "";
 	if (!row->addr)
 		return c->session->board.states[i] == PROBE_ARMED ? " [GONE]" : " [PENDING]";
+	if (row->replaced)
+		return " [GONE]";
 	if (!row->armed)
 		return row->result ? " [REFUSED]" : " [PENDING]";
 	return row->rung != TL_RUNG_TRAP ? " [OPTIMIZED]" : "";

@@ -79,7 +79,7 @@ static void reply(struct control *c, bool failed, void (*list)(const struct cont
 
 static bool can_be_switched(const struct tl_tap_probe *p)
 {
-	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN || p->kind == TL_TAP_TIMER;
+	return p->kind >= TL_TAP_TIMER; /* which comes behind begin, end and error */
 }
 
 static bool switch_probes(struct control *c, bool off)

@@ -74,6 +74,7 @@ static int add_texts(struct count *c)
 			.hi = f->text[i].end,
 			.eh_frame_hdr = f->eh_frame_hdr,
 			.eh_frame_hdr_size = f->eh_frame_hdr_size,
+			.flags = f->image_flags,
 			.name = "coverage"};
 		t->mark = calloc(1, t->img.hi - t->img.lo);
 		ret = t->mark ? tl_image_add(&t->img) : -TL_E_NOMEM;
@@ -131,13 +132,14 @@ static int add_function(struct count *c, uintptr_t start, uintptr_t end, bool gi
 
 static int add_unwound(struct count *c)
 {
-	const struct tl_image *img = &c->texts[0].img; /* one table serves all segments */
+	struct tl_eh_table table;
 	struct tl_eh_entry e;
-	int ret = 0;
+	int ret = tl_eh_load(&table, &c->texts[0].img); /* one table serves all segments */
 
-	for (size_t i = 0; i < tl_eh_count(img) && !ret; i++)
-		if (!tl_eh_entry(img, i, &e))
+	for (size_t i = 0; i < table.n && !ret; i++)
+		if (!tl_eh_entry(&table, i, &e))
 			ret = add_function(c, e.part.start, e.part.start + e.part.size, false);
+	tl_eh_unload(&table);
 	return ret;
 }
 

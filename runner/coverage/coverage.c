@@ -168,7 +168,7 @@ int coverage_main(const char *path, const char *functions, int listing)
 		return complain(path, tl_error_text(-ret));
 	if (!counts.alone.insns.n)
 		return complain(path,
-			"no function is known: it has no .eh_frame_hdr, and no symbols were given");
+			"no function is known: it has no .eh_frame, and no symbols were given");
 	print_all(path, &counts);
 	return 0;
 }

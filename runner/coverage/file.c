@@ -17,7 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../engine/core/image.h"
 #include "../../engine/os/process/process.h"
+#include "../sections.h"
 
 enum { PAGE = 4096 };
 
@@ -48,10 +50,12 @@ static int read_file(struct cov_file *f, const char *path, int *fd)
 {
 	struct stat st;
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
 	if (*fd < 0 || fstat(*fd, &st))
 		return fail(f, path, strerror(errno));
-	f->size = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+	if (!S_ISREG(st.st_mode))
+		return fail(f, path, "not a regular file");
+	f->size = (size_t)st.st_size;
 	if (f->size < sizeof(Elf64_Ehdr))
 		return fail(f, path, "not an ELF file");
 	f->bytes = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, *fd, 0);
@@ -227,24 +231,26 @@ static bool add_range(struct cov_range **list, size_t *n, uintptr_t start, size_
 /* Stripped of its section headers, a file has no PLT that we know: unwind tables name it as a function. */
 static void find_plt(struct cov_file *f)
 {
-	const Elf64_Ehdr *e = header(f);
-	const Elf64_Shdr *s = (const void *)(f->bytes + e->e_shoff), *names;
+	const Elf64_Shdr *s;
+	const char *name;
 
-	if (!e->e_shoff || e->e_shentsize != sizeof(*s) || e->e_shstrndx >= e->e_shnum ||
-		!inside(f, e->e_shoff, e->e_shnum * sizeof(*s)))
-		return;
-	names = &s[e->e_shstrndx];
-	if (!inside(f, names->sh_offset, names->sh_size) || !names->sh_size ||
-		f->bytes[names->sh_offset + names->sh_size - 1])
-		return;
-	for (unsigned i = 0; i < e->e_shnum; i++) {
-		const char *name = (const char *)f->bytes + names->sh_offset + s[i].sh_name;
+	for (unsigned i = 0; (s = elf_section(f->bytes, f->size, i, &name)); i++)
+		if ((s->sh_flags & SHF_EXECINSTR) &&
+			(!strcmp(name, ".plt") || !strncmp(name, ".plt.", 5) ||
+				!strcmp(name, ".iplt")))
+			add_range(&f->plt, &f->nplt, f->bias + s->sh_addr, s->sh_size);
+}
 
-		if (s[i].sh_name >= names->sh_size || !(s[i].sh_flags & SHF_EXECINSTR))
-			continue;
-		if (!strcmp(name, ".plt") || !strncmp(name, ".plt.", 5) || !strcmp(name, ".iplt"))
-			add_range(&f->plt, &f->nplt, f->bias + s[i].sh_addr, s[i].sh_size);
-	}
+/* Without a search table the section itself serves. */
+static void find_frames(struct cov_file *f)
+{
+	const Elf64_Shdr *s = elf_loaded_section(f->bytes, f->size, ".eh_frame");
+
+	if (f->eh_frame_hdr || !s || !mapped(f, s->sh_addr, s->sh_size))
+		return;
+	f->eh_frame_hdr = f->bias + s->sh_addr;
+	f->eh_frame_hdr_size = s->sh_size;
+	f->image_flags = TL_IMAGE_BARE_FRAMES;
 }
 
 static int find_text(struct cov_file *f)
@@ -299,6 +305,7 @@ int cov_file_open(struct cov_file *f, const char *path)
 	if (!f->ntext)
 		return fail(f, path, "has no executable segment");
 	find_plt(f);
+	find_frames(f);
 	protect(f);
 	return 0;
 }

@@ -18,6 +18,7 @@ struct cov_file {
 	uintptr_t bias; /* address of ELF vaddr 0 */
 	uintptr_t eh_frame_hdr;
 	size_t eh_frame_hdr_size;
+	uint32_t image_flags; /* enum tl_image_flag */
 	struct cov_range *text; /* executable bytes, each range once */
 	size_t ntext;
 	struct cov_range *plt;

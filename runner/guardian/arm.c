@@ -13,6 +13,7 @@
 #include "../proc.h"
 #include "../session.h"
 #include "guardian.h"
+#include "images.h"
 
 int control_create(struct guardian *g)
 {
@@ -55,6 +56,23 @@ static bool jumps_wanted(const struct guardian *g)
 	return any;
 }
 
+/* What the agent takes for no text: is it, by its file's headers, and not executable at the moment? */
+static void name_protected(struct guardian *g, struct client *c)
+{
+	const struct tl_ctl_map *now;
+	struct tl_ctl_probe *p;
+	uint32_t i;
+
+	for (i = 0; i < c->mod->nprobes; i++) {
+		p = tl_ctl_probe(c->ctl, i);
+		if (p->result != -TL_E_NOT_TEXT || !in_files_text(p->addr))
+			continue;
+		now = map_at(g, p->addr);
+		if (now && !(now->prot & PROT_EXEC))
+			p->result = -TL_E_PROTECTED;
+	}
+}
+
 static int arm_now(struct guardian *g, struct client *c, bool explain)
 {
 	double at = now_ms();
@@ -72,6 +90,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	ret = helper_command(g, TL_CMD_ARM);
 	g->arming = NULL;
 	guardian_phase(g, c->ctl->cut_short ? "cut short" : "arm", at);
+	name_protected(g, c);
 	if (ret >= 0) {
 		c->narmed = (uint32_t)ret;
 		ret = watch_can_wait(g) ? 0 : action_watch(g, c);
@@ -136,11 +155,31 @@ static int arm_first(struct guardian *g, struct client *c, bool final)
 	return arm_now(g, c, false);
 }
 
+/* Two engines in one process would each take the other's patches for the program's code. */
+static int refuse_engine(struct guardian *g)
+{
+	const struct mapped *m;
+
+	if (images_find(g))
+		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	m = image_with_engine();
+	g->refused = m;
+	return m ? guardian_fail(g,
+			   "process %d is one that may probe itself (libtrapless is in %s), and "
+			   "one "
+			   "process cannot be probed from both sides: let it go on with its own "
+			   "probes alone, or run it without libtrapless",
+			   g->pid, base_name(m->path))
+		 : 0;
+}
+
 int session_arm(struct guardian *g, struct client *c, struct thread *from, bool final)
 {
 	double at = now_ms();
 	int ret = 0;
 
+	if (!g->injected && refuse_engine(g))
+		return -1;
 	if (!helper_start(g, from))
 		return guardian_fail(g, "process %d has ended", g->pid);
 	guardian_phase(g, "borrow", at);
@@ -159,7 +198,9 @@ static int more_of(
 {
 	int ret = probes_resolve(g, c, final);
 
-	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) || stale))
+	/* The loader has filled in by now what tail calls and linkage tables lead to. */
+	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) || stale ||
+			       (final && g->ctl->at_wanting)))
 		return ret;
 	if (!g->helper && !helper_start(g, from))
 		return -1;
@@ -176,6 +217,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 	for (c = g->clients; c && !ret; c = c->next)
 		ret = more_of(g, c, from, final, stale);
 	helper_end(g);
+	watchpoints_look(g);
 	return ret;
 }
 

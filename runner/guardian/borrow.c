@@ -35,7 +35,7 @@ static int suits(struct guardian *g, struct thread *t)
 	struct proc_sleep where;
 	char state;
 
-	if (t->tgid != g->pid || !thread_is_theirs(t) || t->held)
+	if (t->tgid != g->pid || !thread_is_theirs(t) || t->held || t->own_trap || t->over)
 		return -1;
 	state = proc_state(t->tid);
 	if (!state || !strchr("RSt", state) || (g->barred && is_filtered(t->tid)))
@@ -229,6 +229,20 @@ void helper_end(struct guardian *g)
 		;
 }
 
+/* A few bytes of the target's, whatever the protection. How many, 0: nothing is mapped there, or -TL_E_TEXT_RO. */
+static int copy_past(struct guardian *g, uint64_t to, uint64_t from, uint64_t size)
+{
+	uint8_t bytes[256];
+	ssize_t n;
+
+	if (size > sizeof(bytes))
+		return -TL_E_TEXT_RO;
+	n = pread(g->mem, bytes, size, (off_t)from);
+	if (n <= 0)
+		return maps_look(g) || is_mapped(from) ? -TL_E_TEXT_RO : 0;
+	return text_write(g->mem, to, bytes, (size_t)n) ? -TL_E_TEXT_RO : (int)n;
+}
+
 static void serve(struct guardian *g)
 {
 	struct tl_ctl *c = g->ctl;
@@ -249,6 +263,9 @@ static void serve(struct guardian *g)
 		break;
 	case TL_SVC_SEEN:
 		c->svc_ret = seen(g, c->svc_arg[0], c->svc_arg[1]);
+		break;
+	case TL_SVC_COPY:
+		c->svc_ret = copy_past(g, c->svc_arg[0], c->svc_arg[1], c->svc_arg[2]);
 		break;
 	case TL_SVC_STACKS:
 		stacks_tell(g);
@@ -314,6 +331,8 @@ int helper_command(struct guardian *g, int command)
 		return guardian_fail(g, "process %d has ended", g->pid);
 	loader_rests(g);
 	maps_read(g);
+	if (command == TL_CMD_ARM || command == TL_CMD_FOLLOW || command == TL_CMD_DISARM)
+		moved_mend(g);
 	g->helper_signal = ignored_signal(g);
 	g->ctl->svc_signal = (uint32_t)g->helper_signal;
 	g->ctl->nthreads = g->nthreads;
@@ -326,7 +345,8 @@ int helper_command(struct guardian *g, int command)
 	regs.orig_rax = (uint64_t)-1;
 	regs.eflags = 0x202;
 	regs_set(t->tid, &regs);
-	mask_set(t->tid, ~(1ull << (g->helper_signal - 1)));
+	mask_set(
+		t->tid, ~(signal_bit(g->helper_signal) | signal_bit(SIGSEGV) | signal_bit(SIGBUS)));
 	t->held = true;
 	for (;;) {
 		thread_resume(g, t, 0);

@@ -34,18 +34,31 @@ static bool shares_memory(struct guardian *g, pid_t pid)
 	       theirs == word;
 }
 
+/* A signal of our own may come meanwhile. */
+static bool step(pid_t tid)
+{
+	int status;
+	pid_t ret;
+
+	if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0))
+		return false;
+	do
+		ret = waitpid(tid, &status, __WALL);
+	while (ret < 0 && errno == EINTR);
+	return ret == tid && WIFSTOPPED(status);
+}
+
 /* Out of a detour, instruction by instruction; nobody else runs there. */
 static bool step_out(struct guardian *g, struct thread *t, struct user_regs_struct *regs)
 {
-	int i, status;
+	int i;
 
 	for (i = 0; i < STEPS_MAX; i++) {
 		if (regs_get(t->tid, regs))
 			return false;
 		if (!in_our_memory(g, regs->rip))
 			return true;
-		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) ||
-			waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+		if (!step(t->tid))
 			return false;
 	}
 	return false;
@@ -102,6 +115,7 @@ static bool clean_child(struct guardian *g, struct thread *t)
 	if (mem < 0)
 		return false;
 	ret = journal_restore(g, t->tgid, mem);
+	listeners_of_child(g, mem);
 	close(mem);
 	if (ret || !step_out(g, t, &regs) || mask_get(t->tid, &mask))
 		return false;
@@ -142,6 +156,7 @@ static void process_born(struct guardian *g, struct thread *t)
 		return;
 	}
 	if (g->injected && shares_memory(g, tid)) {
+		sharing_begins(g, t);
 		t->follow = is_debugger(g);
 		thread_resume(g, t, 0);
 		return;
@@ -170,6 +185,9 @@ void child_born(struct guardian *g, struct thread *t)
 	}
 	if (launch_searches(g))
 		traceme_born(g, t);
+	sharing_begins(g, t);
+	watchpoints_inherit(g, t);
+	thread_began(g, t);
 	thread_resume(g, t, 0);
 }
 
@@ -195,7 +213,7 @@ void child_settled(struct guardian *g, pid_t tid)
 	}
 }
 
-static bool any_newborn(const struct guardian *g)
+bool any_newborn(const struct guardian *g)
 {
 	const struct thread *t;
 

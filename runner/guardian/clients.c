@@ -47,12 +47,14 @@ int client_create(struct guardian *g, struct client *c)
 	c->ctl->memory_size = c->memory_size;
 	c->tell.ctl = g->ctl;
 	g->may_fault |= handlers_may_fault(c->mod);
+	g->data_watched |= watchpoints_wanted(c->mod);
 	c->tell.probes = c->ctl;
 	return 0;
 }
 
 void client_free(struct client *c)
 {
+	free(c->events);
 	if (c->ctl)
 		munmap(c->ctl, c->ctl_size);
 	if (c->session)
@@ -84,8 +86,16 @@ void clients_hear(struct guardian *g)
 	struct client *c;
 
 	for (c = g->clients; c; c = c->next) {
-		enum heard word = c->told ? HEARD_NOTHING : tell_listen(&c->tell);
+		enum heard word = HEARD_NOTHING;
+		uint32_t number;
 
+		do {
+			word = c->told ? HEARD_NOTHING : tell_listen(&c->tell, &number);
+			if (word == HEARD_GO_ON)
+				event_answered(g, c, (pid_t)number);
+			else if (word == HEARD_SAMPLE)
+				sample_ask(g, c, number);
+		} while (word == HEARD_GO_ON || word == HEARD_SAMPLE);
 		c->orphaned |= word == HEARD_ITS_END;
 		c->tune |= word == HEARD_TUNE;
 		c->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;

@@ -13,7 +13,7 @@
 
 /* One region, in this order; the module's code and data are at its start. */
 struct layout {
-	uint64_t header, options, strings, symbols, images, size;
+	uint64_t header, options, strings, symbols, unwind, rows, frames, images, size;
 };
 
 static struct layout plan(const struct module *m)
@@ -23,7 +23,10 @@ static struct layout plan(const struct module *m)
 	l.options = l.header + pages(sizeof(struct tl_agent_module));
 	l.strings = l.options + pages(sizeof(struct tl_tap_options));
 	l.symbols = l.strings + pages(m->strings_size);
-	l.images = l.symbols + pages((uint64_t)m->nsymbols * sizeof(struct tl_tap_symbol) + 1);
+	l.unwind = l.symbols + pages((uint64_t)m->nsymbols * sizeof(struct tl_tap_symbol) + 1);
+	l.rows = l.unwind + pages((uint64_t)m->nunwind * sizeof(struct tl_tap_unwind));
+	l.frames = l.rows + pages((uint64_t)m->nrows * sizeof(struct tl_tap_row));
+	l.images = l.frames + pages((uint64_t)m->nframes * sizeof(struct tl_tap_frame));
 	l.size = l.images + pages((uint64_t)m->nimages * sizeof(struct tl_symbol_image) + 1);
 	return l;
 }
@@ -42,6 +45,9 @@ static struct tl_agent_module describe(const struct client *c, const struct layo
 		.options = c->module_at + l->options,
 		.symbols = c->module_at + l->symbols,
 		.nsymbols = m->nsymbols,
+		.unwind = m->nunwind ? c->module_at + l->unwind : 0,
+		.rows = c->module_at + l->rows,
+		.frames = c->module_at + l->frames,
 		.images = c->module_at + l->images,
 		.nimages = m->nimages,
 	};
@@ -62,17 +68,31 @@ static int write_code(struct guardian *g, const struct client *c)
 	return ret ? -1 : 0;
 }
 
+struct table {
+	uint64_t at;
+	const void *from;
+	uint64_t size;
+};
+
 static int write_tables(struct guardian *g, const struct client *c, const struct layout *l)
 {
 	const struct module *m = c->mod;
 	const struct tl_agent_module am = describe(c, l);
+	const struct table tables[] = {
+		{c->module_at + l->header, &am, sizeof(am)},
+		{am.options, m->options, sizeof(*m->options)},
+		{am.strings, m->strings, m->strings_size},
+		{am.symbols, m->symbols, m->nsymbols * sizeof(*m->symbols)},
+		{am.unwind, m->unwind, m->nunwind * sizeof(*m->unwind)},
+		{am.rows, m->rows, m->nrows * sizeof(*m->rows)},
+		{am.frames, m->frames, m->nframes * sizeof(*m->frames)},
+	};
+	const struct table *t;
 
-	if (target_write(g, g->pid, c->module_at + l->header, &am, sizeof(am)) ||
-		target_write(g, g->pid, am.options, m->options, sizeof(*m->options)) ||
-		target_write(g, g->pid, am.strings, m->strings, m->strings_size) ||
-		(m->nsymbols && target_write(g, g->pid, am.symbols, m->symbols,
-					m->nsymbols * sizeof(*m->symbols))))
-		return guardian_fail(g, "cannot write the memory of process %d", g->pid);
+	for (t = tables; t < tables + sizeof(tables) / sizeof(*tables); t++) {
+		if (t->size && target_write(g, g->pid, t->at, t->from, t->size))
+			return guardian_fail(g, "cannot write the memory of process %d", g->pid);
+	}
 	if (protect(g, am.code, am.code_size, PROT_READ | PROT_EXEC) ||
 		protect(g, am.data, pages(am.data_size), PROT_READ))
 		return -1;

@@ -37,6 +37,17 @@ static bool in_window(struct guardian *g, uint64_t text)
 	return i <= INSN_MAX;
 }
 
+uint64_t text_before(struct guardian *g, uint64_t addr)
+{
+	uint64_t i, text = 0;
+
+	if (!in_our_memory(g, addr))
+		return addr;
+	for (i = 1; i <= INSN_MAX && !text; i++)
+		text = place_of(g, addr - i);
+	return text ? text & ~TL_CTL_PUSHED : addr;
+}
+
 static bool is_of_insn(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGSYS;

@@ -15,7 +15,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { TICK_US = 4000, HEAR_EVERY = 256, ENDING_MS = 1000 };
+enum { TICK_US = 4000, HEAR_EVERY = 256, ENDING_MS = 3000, UNTOLD_MS = 100 };
 
 int guardian_fail(struct guardian *g, const char *fmt, ...)
 {
@@ -34,7 +34,7 @@ const char *guardian_why(struct guardian *g)
 	double end = now_ms() + ENDING_MS;
 	unsigned living, ending;
 
-	if (!g->met)
+	if (!g->met || g->refused)
 		return g->error;
 	do {
 		pump_for(g, 1);
@@ -60,6 +60,8 @@ static int rest_ms(const struct guardian *g)
 
 	if (target_ended(g)) /* seen by what we did last: no event will come */
 		return 0;
+	if (g->nuntold) /* for a runner that may not answer */
+		return ms < 0 || ms > UNTOLD_MS ? UNTOLD_MS : ms;
 	return ms < 0 && follow_may_be_due(g) ? FOLLOW_MS : ms;
 }
 
@@ -88,7 +90,7 @@ bool guardian_event(struct guardian *g)
 	static unsigned events;
 	bool event = pump(g, false);
 
-	if (!event || ++events % HEAR_EVERY == 0)
+	if (!event || ++events % HEAR_EVERY == 0 || g->nuntold)
 		rest(g, event ? 0 : rest_ms(g));
 	return event;
 }
@@ -122,7 +124,10 @@ static void next_event(struct guardian *g)
 {
 	static uint64_t stops;
 
-	if (!g->hot) {
+	if (g->nuntold) {
+		set_hot(g, false);
+		guardian_event(g);
+	} else if (!g->hot) {
 		if (guardian_event(g) && g->stops != stops)
 			set_hot(g, true);
 	} else if (ticked) {
@@ -139,6 +144,10 @@ static void next_event(struct guardian *g)
 /* What has waited for a quiet moment: not while the loader may map what is to be armed at once. */
 static int serve_others(struct guardian *g)
 {
+	if (g->nuntold)
+		events_go_on(g);
+	if (g->own_traps)
+		own_traps_deliver(g);
 	if (launch_under_way(g))
 		return 0;
 	session_follow(g);
@@ -234,6 +243,8 @@ static int begin(struct guardian *g, struct client *first)
 	if (!ret)
 		ret = session_arm(g, first, NULL, true);
 	if (!ret)
+		ret = events_begin(g, first);
+	if (!ret)
 		tell(&first->tell, MSG_READY, first->narmed, "");
 	return ret;
 }
@@ -256,6 +267,8 @@ static void tell_end(struct guardian *g, int ret)
 		tell_all(g, MSG_FAILED, 0, guardian_why(g));
 	else if (g->execed)
 		tell_exec(g);
+	else if (g->gone)
+		process_over(g);
 	if (!ret && target_ended(g))
 		tell_all(g, MSG_GONE, 0, "");
 }

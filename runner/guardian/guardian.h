@@ -55,6 +55,7 @@ struct kept {
 struct thread {
 	struct thread *next, *same_hash;
 	pid_t tid, tgid;
+	uint64_t shares; /* a thread block, see sharing.c; 0: it has its own */
 	uint32_t number; /* its id as it sees it itself, once published: see handlers.c */
 	bool stopped, dead;
 	bool held; /* its next clean stop belongs to somebody who waits for it */
@@ -65,6 +66,8 @@ struct thread {
 	pid_t awaited; /* the child that it stands still for */
 	bool parts; /* somebody else is to trace it: its next stop is the last */
 	bool vforked; /* its parent waits for it */
+	pid_t parent; /* the thread that has made it, once that is known */
+	uint32_t look; /* the last look at all threads that it was in */
 	bool inside; /* our code, when it was last looked at */
 	bool suspended; /* its seccomp filter is: see seccomp.c */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
@@ -77,6 +80,8 @@ struct thread {
 	siginfo_t owed;
 	struct kept kept;
 	double rest_ms; /* until then its signals are not kept */
+	bool own_trap; /* a SIGTRAP of the program's waits for the main loop: see owntraps.c */
+	bool into_handler; /* it is stepped there by its next signal */
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
 	uint64_t frame, alternate,
 		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
@@ -85,6 +90,15 @@ struct thread {
 	uint64_t switches, slept; /* see sleep_so_far() */
 	uint64_t still_since, still, still_longest; /* held by us, ns: now from, in all, at once */
 	struct reissue again;
+	char name[16]; /* for those who want its end, when it can no longer be read */
+	bool over; /* its end has been told */
+	uint32_t untold; /* it stands still for these sessions' handlers, by slot: see events.c */
+	double untold_ms; /* since then */
+	struct sample {
+		uint32_t slot, probe;
+	} samples[4]; /* its next stop is also for these sessions' timers */
+	unsigned nsamples;
+	uint32_t registers, tried; /* its debug registers are as of then: see watchpoints.c */
 };
 
 /* Of the program, not of ours; and it has begun. */
@@ -123,7 +137,7 @@ struct client {
 	struct tl_session *session; /* our view of its memory */
 	uint64_t self, memory; /* both in the target; 0: not there */
 	uint64_t module_at, module_size, strings_at, symbol_images; /* there, too */
-	uint32_t pending; /* probes whose image is not mapped yet */
+	uint32_t pending; /* images, and probes in them, that are not mapped yet */
 	uint32_t narmed;
 	bool traps_only;
 	bool closable; /* some stand in an object that may be closed */
@@ -131,10 +145,27 @@ struct client {
 	bool leave; /* runner gone, or it said so */
 	bool orphaned; /* the runner is gone */
 	struct message before; /* the target's figures as it came */
+	struct event_probe {
+		bool wanted; /* it is of our target */
+		uint64_t began_ns, looked_ns; /* the last look of a timer.profile, see samples.c */
+		uint64_t addr,
+			size; /* of a watched variable; size 0: not there: see watchpoints.c */
+		bool reads;
+	} * events; /* by probe; NULL: not wanted, or not yet */
+	uint64_t answered_ns; /* when its runner last had run a handler that a thread waited for */
+	uint64_t inside; /* samples in our own code */
+	bool slow; /* did not answer: no thread waits for it until it does */
 	bool entered; /* the agent knows it */
 	bool told; /* its runner has had its last word */
 	double parted_ms,
 		tried_ms; /* since when it is on its way out, and when that was last tried */
+};
+
+enum { WATCHPOINTS = 4 };
+
+struct watchpoint {
+	uint64_t addr, len; /* 0: none */
+	uint64_t reads; /* it is also hit by those */
 };
 
 struct guardian {
@@ -162,6 +193,7 @@ struct guardian {
 		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
 	pid_t taken; /* another session's guardian has the target */
 	bool met; /* it was there, and lived */
+	bool refused; /* by what it is, whatever becomes of it */
 	bool exits; /* some thread of the program has come to its exit */
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
@@ -193,6 +225,14 @@ struct guardian {
 	double action_read_ms;
 	struct handler_places ask; /* in the agent: see handlers.c */
 	bool nested; /* the target is in a pid namespace below ours */
+	uint32_t nuntold; /* threads that stand still for a runner's handler */
+	struct watchpoint watchpoints[WATCHPOINTS]; /* by debug register */
+	bool watchpoints_stand, watchpoints_known; /* now; or threads may still be told of hits */
+	bool own_traps, delivering; /* some SIGTRAPs of the program's wait; are delivered */
+	bool data_watched; /* some session wants them */
+	uint32_t registers, renewals; /* counts what was to stand, and how often it was spread */
+	char name[16]; /* the target's */
+	bool over; /* its end has been told */
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
 	uint64_t stops; /* at any breakpoint of ours */
@@ -304,9 +344,8 @@ uint64_t sleep_so_far(struct guardian *g, struct thread *t);
 uint64_t sleep_confirmed(struct thread *t, uint64_t slept);
 void call_restart(
 	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
+bool call_was_cut(struct thread *t, const struct user_regs_struct *regs);
 bool call_is_fragile(long nr);
-bool call_is_continued(
-	struct thread *t, const struct user_regs_struct *regs); /* ... by a call that may kill it */
 bool call_has_limit(long nr); /* ... and a time limit among its arguments */
 bool again_coming(const struct guardian *g);
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
@@ -358,8 +397,16 @@ void sockets_recover(struct guardian *g); /* what that left open when its guardi
 int client_enter(struct guardian *g, struct client *c); /* its module and memory */
 void client_flatten(struct guardian *g, const struct client *c); /* before its module is unmapped */
 
-/* maps.c: both read the mappings anew, into the control block too */
+/* listeners.c: while no helper runs in the target */
+void listeners_leave(struct guardian *g); /* all sessions' */
+void listeners_of_child(struct guardian *g, int mem); /* a copy of the target */
+void listeners_recover(
+	struct guardian *g); /* by a dead guardian's control block, which is g->ctl */
+
+/* maps.c: the mappings anew, into the control block too */
 int maps_read(struct guardian *g);
+int maps_look(struct guardian *g); /* and leave the agent those that it knows */
+bool is_mapped(uint64_t addr);
 /* In the control block, as it was last read; NULL: nothing is mapped there. */
 const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr);
 
@@ -369,6 +416,10 @@ int images_read(struct guardian *g);
 /* resolve.c: all read maps and images anew */
 int probes_resolve(struct guardian *g, struct client *c, bool final);
 bool images_match(struct guardian *g, const struct client *c);
+bool image_bias(struct guardian *g, const struct client *c, uint32_t image,
+	uint64_t *bias); /* false: not mapped */
+bool image_is_there(
+	struct guardian *g, const struct client *c, uint32_t image); /* when they were read last */
 
 /* loader.c */
 uint64_t program_entry(struct guardian *g);
@@ -399,6 +450,7 @@ enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8
 
 /* stop.c */
 int stop_all(struct guardian *g);
+void stop_thread(struct guardian *g, struct thread *t); /* once, and lets it go on */
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */
@@ -437,6 +489,7 @@ void thread_unpublish(struct guardian *g, struct thread *t);
 void be_watched(struct guardian *g);
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc);
 bool handler_faults(struct guardian *g, struct thread *t, int sig);
+bool helper_faults(struct guardian *g, struct thread *t, int sig);
 
 bool in_handler(const struct guardian *g, uint64_t pc); /* or the agent, not in a detour */
 
@@ -447,9 +500,12 @@ bool signal_steps(struct guardian *g, struct thread *t, int *sig);
 bool signals_kept(const struct guardian *g);
 void popf_over(struct guardian *g, struct thread *t); /* before a step */
 void signal_again(struct thread *t, int sig); /* sent again, it will look as it did */
+void signal_pass_on(const struct thread *from, struct thread *to, int sig);
 void signal_as_it_was(struct thread *t, int sig);
 
 /* faults.c */
+uint64_t text_before(struct guardian *g,
+	uint64_t addr); /* behind a copy in a detour: its instruction; else addr */
 void fault_mend(struct guardian *g, struct thread *t, int sig);
 bool fault_is_followed(const struct guardian *g, const struct thread *t);
 void fault_at_handler(struct guardian *g, struct thread *t);
@@ -475,6 +531,8 @@ void mask_at_call(struct guardian *g, struct thread *t);
 void signal_mend(struct guardian *g, struct thread *t, enum forced f);
 bool action_known(const struct guardian *g, enum forced f);
 bool call_coming(struct guardian *g, struct thread *t);
+void signal_deliver(
+	struct guardian *g, struct thread *t, int sig); /* loop.c: to t, which has stopped for it */
 void own_trap_begins(struct guardian *g, struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
@@ -489,12 +547,26 @@ void child_born(struct guardian *g, struct thread *t);
 bool child_awaited(struct guardian *g, struct thread *parent, pid_t tid);
 /* Born, or dead: its parent goes on. */
 void child_settled(struct guardian *g, pid_t tid);
+bool any_newborn(const struct guardian *g); /* whose first stop is still to come */
 void births_settle(struct guardian *g);
+
+/* sharing.c */
+void sharing_begins(struct guardian *g, struct thread *t);
+void sharing_ends(struct guardian *g, struct thread *t);
 
 /* journal.c */
 bool journal_gone(struct guardian *g);
 bool journal_holds(struct guardian *g, pid_t pid); /* anything, or nobody knows what */
 int journal_restore(struct guardian *g, pid_t pid, int mem);
+void journal_undo(
+	struct guardian *g, uint64_t lo, uint8_t *text, size_t size); /* read from the target */
+/* Those of [lo, hi) by `shift` further on; mem < 0: are there *any? 0, or -1: some may stand. */
+int journal_restore_moved(
+	struct guardian *g, int mem, uint64_t lo, uint64_t hi, uint64_t shift, bool *any);
+
+/* moved.c */
+int moved_restore(struct guardian *g, pid_t pid, int mem);
+void moved_mend(struct guardian *g);
 void text_shut(
 	struct guardian *g); /* what a dead or failed agent had open for writing: as it was */
 int breakpoints_out(struct guardian *g);
@@ -507,6 +579,46 @@ void traceme_born(struct guardian *g, struct thread *t);
 void traceme_part(struct guardian *g, struct thread *t);
 bool traceme_coming(struct guardian *g, struct thread *t);
 void traceme_over(struct guardian *g, pid_t child);
+
+/* events.c */
+int events_begin(struct guardian *g,
+	struct client *c); /* it is told of what is there, and from now on of what comes */
+void thread_began(struct guardian *g, struct thread *t); /* before it goes on */
+void thread_exits(struct guardian *g, struct thread *t); /* it is still there */
+void thread_over(struct guardian *g, struct thread *t);
+void process_over(struct guardian *g); /* and all threads that it still had */
+void event_answered(struct guardian *g, struct client *c, pid_t tid);
+void events_go_on(struct guardian *g); /* who waits for nobody any more */
+void events_forget(struct guardian *g, struct thread *t);
+bool client_listens(const struct client *c);
+struct message event_of(struct guardian *g, struct thread *t); /* without probe and registers */
+struct tl_regs event_regs(const struct user_regs_struct *r);
+bool event_waits(const struct client *c); /* for its handlers threads stand still */
+void event_wait(struct guardian *g, struct client *c, struct thread *t);
+void call_goes_on(struct guardian *g, struct thread *t);
+
+/* samples.c */
+void sample_ask(
+	struct guardian *g, struct client *c, uint32_t probe); /* of each thread that runs */
+void sample_take(struct guardian *g, struct thread *t); /* it has stopped for that */
+
+/* owntraps.c */
+bool own_trap_waits(struct guardian *g, struct thread *t); /* true: the main loop delivers it */
+void own_traps_deliver(struct guardian *g);
+
+/* watchpoints.c */
+bool watchpoints_wanted(const struct module *m);
+void watchpoints_look(struct guardian *g); /* where the variables are by now */
+void watchpoints_inherit(struct guardian *g, struct thread *t); /* newborn, stopped */
+void watchpoints_follow(struct guardian *g, struct thread *t); /* it has stopped */
+int entry_set(
+	const struct guardian *g, const struct thread *t); /* g->entry has changed; 0, or -errno */
+bool watchpoint_hit(struct guardian *g, struct thread *t); /* true: its SIGTRAP was of one */
+bool watchpoint_is_due(const struct guardian *g, const struct thread *t);
+int watchpoints_part(
+	struct guardian *g); /* a session leaves: in how many threads its own still stand */
+int watchpoints_leave(struct guardian *g); /* all do */
+void watchpoints_recover(struct guardian *g);
 
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);

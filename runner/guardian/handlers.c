@@ -15,12 +15,21 @@
 #include <unistd.h>
 
 #include "../../agent/handler.h"
+#include "../../engine/core/thread.h"
+#include "../facts.h"
 #include "../proc.h"
 #include "guardian.h"
 
 enum { COMM = 16 };
 
 static const uint8_t rdtsc[] = {0x0f, 0x31};
+
+/* engine/arch/x86/handler.c, look_up(): mov %fs:0,%rdx, and the first bytes of what it does with that. */
+static const uint8_t load_key[] = {
+	0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0, 0x48, 0x69, 0xca, 0x47, 0x86, 0xc8, 0x61};
+enum { LOAD_KEY_LEN = 9 };
+
+_Static_assert(TL_THREAD_HASH_MUL == 0x61c88647, "what it is multiplied by");
 
 /* --- threads that are known before they ask ----------------------------------------- */
 
@@ -164,28 +173,72 @@ static uint64_t about_stack(struct guardian *g, struct thread *t)
 	return plain ? TL_ANSWER_PLAIN_STACK : 0;
 }
 
+/* What is asked of is a process as the target numbers them. */
+static uint64_t about_process(
+	struct guardian *g, struct thread *t, uint32_t what, uint64_t of, uint64_t value[2])
+{
+	bool own = !of || of == own_number(g, t->tgid);
+
+	if ((!own && g->nested) ||
+		!proc_fact(own ? t->tgid : (pid_t)of, own && !of ? t->tid : 0, what, value))
+		return TL_ANSWER_NONE;
+	if (what == TL_FACT_PPID && g->nested)
+		value[0] = proc_own_number((pid_t)value[0]);
+	return 0;
+}
+
+static void about_name(struct thread *t, uint64_t name[2])
+{
+	char comm[2 * COMM] = "";
+
+	proc_name(t->tid, comm, sizeof(comm));
+	memcpy(name, comm, COMM);
+}
+
+/*
+ * A vfork child has its parent's thread pointer, and so its record: whose the
+ * record is, is the parent, which lives on. It was announced a moment ago.
+ */
+static const struct thread *owner_of_record(struct guardian *g, struct thread *t)
+{
+	bool held = t->held;
+	const struct thread *parent;
+
+	if (t->tgid == g->pid)
+		return t;
+	t->held = true;
+	while (!t->parent && !t->dead && pump(g, false))
+		;
+	t->held = held;
+	parent = t->vforked ? thread_find(g, t->parent) : NULL;
+	return parent ? parent : t;
+}
+
 /* true: t stood at the agent's question, and has its answer. */
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 {
 	struct user_regs_struct regs;
-	char comm[2 * COMM] = "";
-	uint64_t name[2], about = 0;
+	uint64_t value[2] = {0, 0}, about = 0;
+	const struct thread *owner;
 
 	if (!g->ask.ask || pc - 1 != g->ask.ask || !by_breakpoint(t))
 		return false;
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead || regs_get(t->tid, &regs))
 		return true;
-	if (regs.rax == TL_ASK_STACK)
+	owner = owner_of_record(g, t);
+	if (regs.rax == TL_ASK_STACK && !t->dead)
 		about = about_stack(g, t);
 	if (t->dead)
 		return true;
-	proc_name(t->tid, comm, sizeof(comm));
-	memcpy(name, comm, sizeof(name));
+	if (regs.rax >= TL_ASK_FACT)
+		about = about_process(g, t, (uint32_t)regs.rax - TL_ASK_FACT, regs.rdx, value);
+	else
+		about_name(t, value);
 	regs.rax = TL_ANSWERED | about;
-	regs.rsi = ids_of(g, t);
-	regs.rdx = name[0];
-	regs.rcx = name[1];
+	regs.rsi = ids_of(g, owner);
+	regs.rdx = value[0];
+	regs.rcx = value[1];
 	regs_set(t->tid, &regs);
 	g->stops++;
 	return true;
@@ -228,25 +281,79 @@ static void give_time(struct thread *t)
 	regs_set(t->tid, &regs);
 }
 
-/* true: a handler read what is not there, or what it may not, and t goes on behind that. */
+/* In a detour, which looks for the thread's record: the program has led its thread pointer elsewhere. */
+static bool is_key(struct guardian *g, struct thread *t, uint64_t pc)
+{
+	uint8_t code[sizeof(load_key)];
+
+	return in_our_memory(g, pc) && !in_handler(g, pc) &&
+	       target_read(g, t->tgid, pc, code, sizeof(code)) == sizeof(code) &&
+	       !memcmp(code, load_key, sizeof(code));
+}
+
+/* No record is found by this one: the detour calls no handler, and counts that. */
+static void give_no_key(struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (regs_get(t->tid, &regs))
+		return;
+	regs.rdx = (uint64_t)TL_THREAD_NO_KEY;
+	regs.rip += LOAD_KEY_LEN;
+	regs_set(t->tid, &regs);
+}
+
+enum faulting { NOT_OURS, PEEK, CLOCK, KEY };
+
+static enum faulting faulting_at(struct guardian *g, struct thread *t, uint64_t pc, int sig)
+{
+	if (is_peek(g, pc))
+		return PEEK;
+	if (is_key(g, t, pc))
+		return KEY;
+	return sig == SIGSEGV && is_clock(g, t, pc) ? CLOCK : NOT_OURS;
+}
+
+/* true: code of ours read what is not there, or what it may not, and t goes on behind that. */
 bool handler_faults(struct guardian *g, struct thread *t, int sig)
 {
+	enum faulting what;
 	uint64_t pc;
-	bool clock;
 
 	if (!g->ask.peek || !pc_get(t, &pc))
 		return false;
-	clock = !is_peek(g, pc) && sig == SIGSEGV && is_clock(g, t, pc);
-	if (!(clock || is_peek(g, pc)) || signal_code(t) <= 0)
+	what = faulting_at(g, t, pc, sig);
+	if (what == NOT_OURS || signal_code(t) <= 0)
 		return false;
 	signal_mend(g, t, sig == SIGBUS ? FORCED_BUS : FORCED_SEGV);
 	g->stops++;
-	g->faulted = true;
+	g->faulted |= !t->helper;
 	if (t->dead)
 		return true;
-	if (clock)
-		give_time(t);
-	else
+	if (what == PEEK)
 		pc_set(t, g->ask.peek_fault);
+	else if (what == KEY)
+		give_no_key(t);
+	else
+		give_time(t);
+	return true;
+}
+
+/*
+ * The agent reads and writes text that the program may protect or unmap meanwhile. What somebody has sent is another
+ * thread's. true: t goes on.
+ */
+bool helper_faults(struct guardian *g, struct thread *t, int sig)
+{
+	struct thread *o;
+
+	if (sig != SIGSEGV && sig != SIGBUS)
+		return false;
+	if (signal_code(t) > 0)
+		return handler_faults(g, t, sig);
+	for (o = g->threads; o && !(thread_is_theirs(o) && o->tgid == g->pid); o = o->next)
+		;
+	if (o)
+		signal_pass_on(t, o, sig);
 	return true;
 }

@@ -2,15 +2,20 @@
 /* ELF images, read where they are mapped in the target: it may have changed its files since. */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../engine/core/image.h"
+#include "../sections.h"
 #include "guardian.h"
 #include "images.h"
+
+enum { NT_GO_BUILD_ID = 4 };
 
 static struct mapped *found;
 static size_t nfound, max_found;
@@ -38,7 +43,21 @@ static bool is_loader(const char *path)
 
 /* --- one image --------------------------------------------------------------------------- */
 
-static void read_note(struct guardian *g, struct mapped *m, uint64_t at, uint64_t size)
+/* What their toolchains write into files. */
+static void take_note(
+	struct mapped *m, uint32_t type, const char *name, const uint8_t *desc, size_t n)
+{
+	if (type == NT_GNU_BUILD_ID && !strcmp(name, "GNU") && n <= sizeof(m->build_id)) {
+		memcpy(m->build_id, desc, n);
+		m->build_id_len = (uint32_t)n;
+	}
+	if (type == NT_GO_BUILD_ID && !strcmp(name, "Go"))
+		m->go = true;
+	if (type == TL_NOTE_ENGINE && !strcmp(name, TL_NOTE_NAME))
+		m->engine = true;
+}
+
+static void read_notes(struct guardian *g, struct mapped *m, uint64_t at, uint64_t size)
 {
 	uint8_t buf[4096];
 	size_t n = target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)), i = 0;
@@ -51,13 +70,8 @@ static void read_note(struct guardian *g, struct mapped *m, uint64_t at, uint64_
 		if (h.n_namesz > n || h.n_descsz > n)
 			return;
 		desc = name + ((h.n_namesz + 3) & ~3u);
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && name + 4 <= n &&
-			!memcmp(buf + name, "GNU", 4) && desc + h.n_descsz <= n &&
-			h.n_descsz <= sizeof(m->build_id)) {
-			memcpy(m->build_id, buf + desc, h.n_descsz);
-			m->build_id_len = h.n_descsz;
-			return;
-		}
+		if (h.n_namesz && desc + h.n_descsz <= n && !buf[name + h.n_namesz - 1])
+			take_note(m, h.n_type, (const char *)buf + name, buf + desc, h.n_descsz);
 		i = desc + ((h.n_descsz + 3) & ~3u);
 	}
 }
@@ -94,17 +108,51 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	m->whole = true;
 	for (i = 0; i < n; i++) {
 		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
+			if (!m->text_hi)
+				m->text_shift = m->bias + ph[i].p_vaddr - ph[i].p_offset;
 			add_text(m, m->bias + ph[i].p_vaddr, ph[i].p_memsz);
 		} else if (ph[i].p_type == PT_GNU_EH_FRAME) {
 			m->eh = m->bias + ph[i].p_vaddr;
 			m->eh_size = ph[i].p_memsz;
 			m->eh_offset = ph[i].p_offset;
 		} else if (ph[i].p_type == PT_NOTE) {
-			read_note(g, m, m->bias + ph[i].p_vaddr, ph[i].p_memsz);
+			read_notes(g, m, m->bias + ph[i].p_vaddr, ph[i].p_memsz);
 		} else if (ph[i].p_type == PT_INTERP) {
 			m->interp = true;
 		}
 	}
+}
+
+/*
+ * Without a search table (gcc -static) only the file tells where .eh_frame is. The program's own cannot be
+ * changed while it runs, and can be opened whatever its name means by now.
+ */
+static void find_frames(struct guardian *g, struct mapped *m)
+{
+	const Elf64_Shdr *s;
+	struct stat st;
+	uint8_t *file;
+	char exe[64];
+	int fd;
+
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", eye_of(g));
+	fd = open(exe, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	file = fstat(fd, &st) || st.st_ino != m->inode
+		       ? MAP_FAILED
+		       : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (file == MAP_FAILED)
+		return;
+	s = elf_loaded_section(file, (size_t)st.st_size, ".eh_frame");
+	if (s) {
+		m->eh = m->bias + s->sh_addr;
+		m->eh_size = s->sh_size;
+		m->eh_offset = s->sh_offset;
+		m->bare_frames = true;
+	}
+	munmap(file, (size_t)st.st_size);
 }
 
 /* --- all of them ------------------------------------------------------------------------- */
@@ -136,12 +184,15 @@ static struct mapped *add(struct guardian *g, const struct mapping *l, bool vdso
 	if (!m)
 		return NULL;
 	m->base = l->lo;
+	m->hidden = !g->armed;
 	m->inode = l->inode;
 	m->dev = l->dev;
 	m->vdso = vdso;
 	m->loader = is_loader(l->path);
 	snprintf(m->path, sizeof(m->path), "%s", l->path);
 	read_headers(g, m);
+	if (m->whole && !m->eh && !m->vdso)
+		find_frames(g, m);
 	return m;
 }
 
@@ -159,6 +210,64 @@ static bool unwind_mapped(const struct mapped *m)
 	return there;
 }
 
+/*
+ * What was text when it was last looked at stays text while its file is mapped there, once there may be probes in it:
+ * a program may protect it. A file that is just being loaded looks the same.
+ */
+static struct was_text {
+	uint64_t base, inode, dev, lo, hi;
+} * texts;
+static size_t ntexts;
+
+static int keep_texts(const struct guardian *g)
+{
+	struct was_text *t;
+	size_t i;
+
+	if (!g->injected)
+		return 0;
+	t = realloc(texts, (nfound + 1) * sizeof(*t));
+	if (!t)
+		return -1;
+	texts = t;
+	ntexts = nfound;
+	for (i = 0; i < nfound; i++)
+		t[i] = (struct was_text){
+			found[i].base, found[i].inode, found[i].dev, found[i].lo, found[i].hi};
+	return 0;
+}
+
+static const struct was_text *text_of(const struct mapped *m)
+{
+	size_t i;
+
+	for (i = 0; i < ntexts; i++)
+		if (texts[i].base == m->base && texts[i].inode == m->inode &&
+			texts[i].dev == m->dev)
+			return &texts[i];
+	return NULL;
+}
+
+/* So much of a mapping in its file's text is executable, or was. */
+static void add_executable(struct mapped *m, const struct mapping *l)
+{
+	uint64_t lo = l->lo, hi = l->hi;
+	const struct was_text *t;
+
+	if (!(l->prot & PROT_EXEC)) {
+		t = text_of(m);
+		if (!t)
+			return;
+		lo = lo > t->lo ? lo : t->lo;
+		hi = hi < t->hi ? hi : t->hi;
+	}
+	if (lo >= hi)
+		return;
+	m->hidden &= !(l->prot & PROT_EXEC);
+	m->lo = m->lo ? m->lo : lo;
+	m->hi = hi;
+}
+
 /* Every file that has an executable mapping, whose first page is mapped too. */
 int images_find(struct guardian *g)
 {
@@ -166,9 +275,9 @@ int images_find(struct guardian *g)
 	struct mapped *m = NULL;
 	size_t n;
 
-	nfound = 0;
-	if (maps_read(g))
+	if (keep_texts(g) || maps_read(g))
 		return -1;
+	nfound = 0;
 	for (l = mappings(&n); n; n--, l++) {
 		bool vdso = !strcmp(l->path, "[vdso]");
 
@@ -179,15 +288,31 @@ int images_find(struct guardian *g)
 			if (!m)
 				return -1;
 		}
-		if (!m || !(vdso || same_file(m, l)) || !(l->prot & PROT_EXEC) ||
-			l->hi <= m->text_lo || l->lo >= m->text_hi)
-			continue;
-		m->lo = m->lo ? m->lo : l->lo;
-		m->hi = l->hi;
+		if (m && (vdso || same_file(m, l)) && l->hi > m->text_lo && l->lo < m->text_hi)
+			add_executable(m, l);
 	}
 	for (m = found; m < found + nfound; m++)
 		m->eh_there = unwind_mapped(m);
 	return 0;
+}
+
+bool in_files_text(uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < nfound && addr - found[i].text_lo >= found[i].text_hi - found[i].text_lo;
+		i++)
+		;
+	return i < nfound;
+}
+
+const struct mapped *image_with_engine(void)
+{
+	size_t i;
+
+	for (i = 0; i < nfound && !found[i].engine; i++)
+		;
+	return i < nfound ? &found[i] : NULL;
 }
 
 /* What the agent wants to know of them. */
@@ -218,8 +343,14 @@ int images_read(struct guardian *g)
 		c->eh_frame_hdr_size = m->eh_size;
 		if (m->vdso)
 			c->flags |= TL_IMAGE_VDSO;
+		if (m->bare_frames)
+			c->flags |= TL_IMAGE_BARE_FRAMES;
 		if (m->loader || (m->program && !m->interp))
 			c->flags |= TL_IMAGE_EARLY;
+		if (m->go)
+			c->flags |= TL_IMAGE_SMALL_STACKS;
+		if (m->go && !m->eh) /* and no C in it */
+			c->flags |= TL_IMAGE_NO_RED_ZONE;
 		snprintf(c->name, sizeof(c->name), "%.59s", base_name(m->path));
 		n++;
 	}

@@ -13,6 +13,7 @@ struct guardian;
 struct mapping {
 	uint64_t lo, hi, offset, inode, dev;
 	int prot;
+	bool shared;
 	const char *path; /* good until the next maps_read() */
 };
 
@@ -23,24 +24,35 @@ struct mapped {
 	uint64_t lo, hi; /* of its executable mappings */
 	uint64_t text_lo,
 		text_hi; /* where its headers want them: a program may map parts of itself again */
+	uint64_t text_shift; /* from a place in the file to where it has that of its text */
 	uint64_t eh, eh_size;
 	uint64_t inode, dev;
 	uint64_t eh_offset; /* of the unwind table in the file */
+	bool bare_frames; /* eh: of .eh_frame, there is no search table */
 	bool eh_there; /* the loader maps a file in steps */
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	bool interp, vdso, whole, loader;
+	bool hidden; /* it was text, but nothing of it is executable: it may be about to be loaded anew */
+	bool go; /* made by Go's compiler */
 	bool program; /* the one that runs */
+	bool engine; /* libtrapless is in it */
 	char path[512];
 };
 
 /* maps.c: those of the last maps_read(). */
 const struct mapping *mappings(size_t *n);
+/* A line of /proc/PID/maps, which is changed. false: it is none. */
+bool mapping_parse(char *line, struct mapping *m);
 
 /* images.c: read maps and images anew; 0 or -1. */
 int images_find(struct guardian *g);
 /* Those found last. */
 const struct mapped *images_found(size_t *n);
+/* Is it where the headers of one of those want its text? */
+bool in_files_text(uint64_t addr);
 const char *base_name(const char *path);
+/* The one with an engine in it, of those found last; NULL: none. */
+const struct mapped *image_with_engine(void);
 
 #endif

@@ -118,7 +118,7 @@ static int let_in(struct guardian *g, const struct join_request *r, struct passe
 		client_free(c);
 		return -1;
 	}
-	if (!client_create(g, c) && !session_arm(g, c, NULL, true)) {
+	if (!client_create(g, c) && !session_arm(g, c, NULL, true) && !events_begin(g, c)) {
 		tell(&c->tell, MSG_READY, c->narmed, "");
 		return 0;
 	}

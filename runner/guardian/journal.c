@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's journal of original bytes, as it lies in a process: what is patched there, and taking it out. */
+/* The engine's journal, as it lies in a process: what is patched there, and taking it out. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -60,19 +60,15 @@ bool journal_holds(struct guardian *g, pid_t pid)
 	return any;
 }
 
-static uint64_t page_of(const struct tl_journal_entry *e)
+static int by_address(const void *a, const void *b)
 {
-	return e->addr / PAGE;
-}
-
-static int by_page(const void *a, const void *b)
-{
-	uint64_t x = page_of(a), y = page_of(b);
+	uint64_t x = ((const struct tl_journal_entry *)a)->addr;
+	uint64_t y = ((const struct tl_journal_entry *)b)->addr;
 
 	return (x > y) - (x < y);
 }
 
-/* What is in use, by pages. How many. */
+/* What is in use, by address. How many. */
 static uint32_t sort(struct tl_journal_entry *e, uint32_t n)
 {
 	uint32_t i, used = 0;
@@ -81,29 +77,103 @@ static uint32_t sort(struct tl_journal_entry *e, uint32_t n)
 		if (e[i].len && e[i].len <= sizeof(e[i].orig))
 			e[used++] = e[i];
 	}
-	qsort(e, used, sizeof(*e), by_page);
+	qsort(e, used, sizeof(*e), by_address);
 	return used;
 }
 
-/* The first ones, which begin in one page, by one write. How many they are; *bad: it failed. */
-static uint32_t restore_page(int mem, const struct tl_journal_entry *e, uint32_t n, bool *bad)
+struct journal {
+	const struct tl_journal_entry *e;
+	uint32_t n;
+	bool lacks; /* some stand no more where they were */
+};
+
+/* Could we have written this byte by that entry? Also while it was written: a breakpoint, or a jump to itself. */
+static bool may_be_of(const struct tl_journal_entry *e, uint64_t addr, uint8_t byte)
+{
+	static const uint8_t spin[] = {0xeb, 0xfe}, trap = 0xcc;
+	uint64_t i = addr - e->addr;
+
+	if (i >= e->len)
+		return false;
+	return byte == e->orig[i] || byte == e->ours[i] || (i < sizeof(spin) && byte == spin[i]) ||
+	       (!i && byte == trap);
+}
+
+/* By any entry: while places are planned anew, their old patches are in the journal with the new ones. */
+static bool may_be_ours(const struct journal *j, uint32_t near, uint64_t addr, uint8_t byte)
+{
+	uint32_t i = near;
+
+	while (i && j->e[i - 1].addr + TL_PATCH_MAX > addr)
+		i--;
+	for (; i < j->n && j->e[i].addr <= addr; i++) {
+		if (may_be_of(&j->e[i], addr, byte))
+			return true;
+	}
+	return false;
+}
+
+/* Does all of an entry stand there, whatever of it is in? What the program has written since is its own. */
+static bool stands(const struct journal *j, uint32_t number, const uint8_t *text)
+{
+	const struct tl_journal_entry *e = &j->e[number];
+	uint32_t i;
+
+	for (i = 0; i < e->len && may_be_ours(j, number, e->addr + i, text[i]); i++)
+		;
+	return i == e->len;
+}
+
+/*
+ * Entries from `first` on that begin in one page, by one write. How many they are; *bad: it failed. What cannot be read
+ * is not mapped any more.
+ */
+static uint32_t restore_page(int mem, struct journal *j, uint32_t first, bool *bad)
 {
 	uint8_t text[PAGE + TL_PATCH_MAX];
+	const struct tl_journal_entry *e = j->e + first;
 	uint64_t lo = e->addr, hi = lo;
-	uint32_t i, many;
+	uint32_t i, many, changed = 0;
+	ssize_t n;
 
-	for (many = 0; many < n && page_of(e + many) == page_of(e); many++) {
-		lo = e[many].addr < lo ? e[many].addr : lo;
+	for (many = 0; first + many < j->n && e[many].addr / PAGE == lo / PAGE; many++)
 		hi = e[many].addr + e[many].len > hi ? e[many].addr + e[many].len : hi;
+	n = pread(mem, text, hi - lo, (off_t)lo);
+	for (i = 0; i < many; i++) {
+		uint64_t at = e[i].addr - lo;
+
+		if ((ssize_t)(at + e[i].len) > n || !stands(j, first + i, text + at)) {
+			j->lacks = true;
+			continue;
+		}
+		memcpy(text + at, e[i].orig, e[i].len);
+		changed++;
 	}
-	if (pread(mem, text, hi - lo, (off_t)lo) != (ssize_t)(hi - lo)) {
-		*bad = true;
-		return many;
-	}
-	for (i = 0; i < many; i++)
-		memcpy(text + (e[i].addr - lo), e[i].orig, e[i].len);
-	*bad |= text_write(mem, lo, text, hi - lo) != 0;
+	*bad |= changed && text_write(mem, lo, text, (size_t)n) != 0;
 	return many;
+}
+
+int journal_restore_moved(
+	struct guardian *g, int mem, uint64_t lo, uint64_t hi, uint64_t shift, bool *any)
+{
+	uint8_t now[sizeof(((struct tl_journal_entry *)0)->ours)];
+	uint32_t n, i;
+	struct tl_journal_entry *e = journal_read(g, g->pid, &n);
+	bool bad = !e && n;
+
+	for (i = 0; e && i < n; i++) {
+		uint64_t at = e[i].addr + shift;
+
+		if (!e[i].len || e[i].len > sizeof(now) || e[i].addr < lo || e[i].addr >= hi ||
+			pread(mem < 0 ? g->mem : mem, now, e[i].len, (off_t)at) !=
+				(ssize_t)e[i].len ||
+			memcmp(now, e[i].ours, e[i].len))
+			continue;
+		*any = true;
+		bad |= mem >= 0 && text_write(mem, at, e[i].orig, e[i].len);
+	}
+	free(e);
+	return bad ? -1 : 0;
 }
 
 /*
@@ -112,15 +182,34 @@ static uint32_t restore_page(int mem, const struct tl_journal_entry *e, uint32_t
  */
 int journal_restore(struct guardian *g, pid_t pid, int mem)
 {
-	uint32_t n, i, used;
+	struct journal j;
+	uint32_t n, i;
 	struct tl_journal_entry *e = journal_read(g, pid, &n);
 	bool bad = !e && n;
 
-	used = e ? sort(e, n) : 0;
-	for (i = 0; i < used;)
-		i += restore_page(mem, e + i, used - i, &bad);
+	j = (struct journal){e, e ? sort(e, n) : 0, false};
+	for (i = 0; i < j.n;)
+		i += restore_page(mem, &j, i, &bad);
 	free(e);
+	if (j.lacks)
+		bad |= moved_restore(g, pid, mem) != 0;
 	return bad ? -1 : 0;
+}
+
+/* What was read from `lo` on as it is without patches. */
+void journal_undo(struct guardian *g, uint64_t lo, uint8_t *text, size_t size)
+{
+	uint32_t n, i, k;
+	struct tl_journal_entry *e = journal_read(g, g->pid, &n);
+
+	n = e ? sort(e, n) : 0;
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < e[i].len; k++) {
+			if (e[i].addr + k - lo < size)
+				text[e[i].addr + k - lo] = e[i].orig[k];
+		}
+	}
+	free(e);
 }
 
 /* With the helper, after maps_read(). */

@@ -25,14 +25,10 @@
 enum { INFO_EXIT = 2 };
 
 /* A breakpoint of the processor: the text stays as it is. addr 0: off. */
-static int hardware_break(pid_t tid, uint64_t addr)
+static int entry_break(struct guardian *g, const struct thread *t, uint64_t addr)
 {
-	const size_t dr0 = offsetof(struct user, u_debugreg[0]),
-		     dr7 = offsetof(struct user, u_debugreg[7]);
-
-	if (ptrace(PTRACE_POKEUSER, tid, dr7, 0) || ptrace(PTRACE_POKEUSER, tid, dr0, addr))
-		return -errno;
-	return addr && ptrace(PTRACE_POKEUSER, tid, dr7, 1) ? -errno : 0;
+	g->entry = addr;
+	return entry_set(g, t);
 }
 
 /* May t stop here for the main loop? Not while somebody else waits for it. */
@@ -68,8 +64,7 @@ bool launch_entry(struct guardian *g, struct thread *t)
 
 	if (!g->entry || regs_get(t->tid, &regs) || regs.rip != g->entry)
 		return false;
-	hardware_break(t->tid, 0);
-	g->entry = 0;
+	entry_break(g, t, 0);
 	if (main_may_hold(g, t)) {
 		t->held = true;
 		g->at_entry = t;
@@ -90,8 +85,8 @@ void launch_leave(struct guardian *g)
 
 		if (thread_interrupt(g, t, 1000)) {
 			there = regs_get(t->tid, &regs) || regs.rip == g->entry;
-			if (!there && !hardware_break(t->tid, 0))
-				g->entry = 0;
+			if (!there)
+				entry_break(g, t, 0);
 			thread_release(g, t);
 		}
 		if (there)
@@ -220,6 +215,12 @@ bool launch_step_due(const struct guardian *g)
 	return g->at_exec || g->at_map || g->at_entry || g->at_dlopen || g->dl_missed;
 }
 
+/* More can be done where the program begins: the loader has mapped its libraries, and filled in what leads there. */
+static bool entry_matters(struct guardian *g)
+{
+	return clients_wait(g) || action_wanted(g) || g->ctl->at_wanting;
+}
+
 /* It is the one, and stands at its exec. */
 static int enter_program(struct guardian *g, struct thread *t)
 {
@@ -230,11 +231,12 @@ static int enter_program(struct guardian *g, struct thread *t)
 	g->main_held = t;
 	ret = session_arm(g, g->clients, t, false);
 	g->main_held = NULL;
-	if (!ret && (clients_wait(g) || action_wanted(g))) {
-		g->entry = program_entry(g);
+	if (!ret)
+		ret = events_begin(g, g->clients);
+	if (!ret && entry_matters(g)) {
 		t->follow = clients_wait(g);
-		if (g->entry && hardware_break(t->tid, g->entry))
-			g->entry = 0;
+		if (entry_break(g, t, program_entry(g)))
+			entry_break(g, t, 0);
 	}
 	return ret;
 }
@@ -258,10 +260,9 @@ int launch_step(struct guardian *g)
 		ret = session_more(g, t, false);
 		g->main_held = NULL;
 		t->follow = clients_wait(g);
-		if (!clients_wait(g) && !action_wanted(g)) {
+		if (!entry_matters(g)) {
 			if (g->entry)
-				hardware_break(t->tid, 0);
-			g->entry = 0;
+				entry_break(g, t, 0);
 		}
 		thread_release(g, t);
 	} else if ((t = g->at_entry)) {

@@ -44,7 +44,8 @@ void client_counts(const struct guardian *g, const struct client *c)
 {
 	struct message m = {.children = g->children - c->before.children,
 		.unclean = g->children_unclean - c->before.unclean,
-		.traps = g->traps - c->before.traps};
+		.traps = g->traps - c->before.traps,
+		.inside = c->inside};
 
 	if (c->ctl && !c->told)
 		tell_counts(&c->tell, &m);
@@ -90,6 +91,9 @@ static bool text_restored(struct guardian *g)
 {
 	bool ok;
 
+	listeners_leave(g);
+	if (watchpoints_leave(g))
+		return false;
 	if (!journal_holds(g, g->pid))
 		return true;
 	maps_read(g);
@@ -158,6 +162,7 @@ static void disarm(struct guardian *g)
 	double at = now_ms();
 	struct client *c;
 
+	watchpoints_leave(g); /* while what they do to the program's signals is still known */
 	for (c = g->clients; c && !g->crashed; c = c->next)
 		client_disarm(g, c);
 	if (g->crashed)
@@ -167,7 +172,7 @@ static void disarm(struct guardian *g)
 	g->one_look = !journal_holds(g, g->pid); /* nothing leads to our memory any more */
 	if (g->agent_entry)
 		helper_command(g, TL_CMD_EXIT);
-	g->restored = !g->crashed && !journal_holds(g, g->pid);
+	g->restored = !g->crashed && !watchpoints_leave(g) && !journal_holds(g, g->pid);
 }
 
 /* How much is left. */
@@ -276,6 +281,8 @@ bool session_leave(struct guardian *g)
 
 	for (c = g->clients; c; c = c->next)
 		client_silence(c);
+	events_go_on(g);
+	own_traps_deliver(g);
 	door_close(g);
 	g->leaving = true;
 	traceme_over(g, 0);

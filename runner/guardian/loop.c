@@ -50,6 +50,8 @@ void thread_drop(struct guardian *g, struct thread *t)
 	struct thread **link = &g->threads;
 
 	thread_unpublish(g, t);
+	sharing_ends(g, t);
+	events_forget(g, t);
 	while (*link != t)
 		link = &(*link)->next;
 	*link = t->next;
@@ -65,9 +67,15 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 	bool calls = t->follow || t->again.on || t->calling || fault_is_followed(g, t) ||
 		     mask_is_followed(g, t);
 	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
-	bool to_text = signal_steps(g, t, &sig);
+	bool to_text;
 
-	t->steps = sig && !to_text && (mask_changes_by(g, t, sig) || t->windowed);
+	if ((t->untold || t->own_trap) &&
+		!t->calling) /* events_go_on() does it, or own_traps_deliver() */
+		return;
+	to_text = signal_steps(g, t, &sig);
+	t->steps =
+		sig && !to_text && (mask_changes_by(g, t, sig) || t->windowed || t->into_handler);
+	t->into_handler = false;
 	if (t->steps && !(signal_bit(sig) & signals_of_insns()))
 		popf_over(g, t);
 	t->stopped = false;
@@ -81,6 +89,7 @@ static void thread_ended(struct guardian *g, struct thread *t)
 {
 	struct thread *o;
 
+	thread_over(g, t);
 	if (t->tid == g->pid)
 		g->gone = true;
 	if (t == g->helper) {
@@ -93,6 +102,7 @@ static void thread_ended(struct guardian *g, struct thread *t)
 		;
 	if (!o) /* also where the first thread had ended before we came */
 		g->gone = true;
+	sharing_ends(g, t);
 	child_settled(g, t->tid);
 	if ((!t->held || t->asked) && !t->calling)
 		thread_drop(g, t);
@@ -114,6 +124,22 @@ static void send_late_stop(struct thread *t)
 	t->late_stop = 0;
 }
 
+void signal_deliver(struct guardian *g, struct thread *t, int sig)
+{
+	if (sig == SIGTRAP)
+		own_trap_begins(g, t);
+	fault_mend(g, t, sig);
+	thread_resume(g, t, signal_keep(g, t, sig) ? 0 : sig);
+}
+
+/* A step may be one over a hit. */
+static bool trap_is_ours(struct guardian *g, struct thread *t)
+{
+	bool watched = watchpoint_hit(g, t);
+
+	return signal_stepped(g, t) || watched || mask_at_handler(g, t) || trap_hit(g, t);
+}
+
 static void signal_stop(struct guardian *g, struct thread *t, int sig)
 {
 	struct user_regs_struct regs;
@@ -123,7 +149,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		thread_resume(g, t, 0);
 		return;
 	}
-	if (sig == SIGTRAP && (signal_stepped(g, t) || mask_at_handler(g, t) || trap_hit(g, t))) {
+	if (sig == SIGTRAP && trap_is_ours(g, t)) {
 		if (g->at_entry != t && g->at_dlopen != t) /* there the main loop takes over */
 			thread_resume(g, t, 0);
 		send_late_stop(t);
@@ -134,9 +160,7 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		send_late_stop(t);
 		return;
 	}
-	if (is_ignored(t, sig) && !regs_get(t->tid, &regs) && (long)regs.orig_rax >= 0 &&
-		(long)regs.rax < 0 &&
-		(call_is_fragile((long)regs.orig_rax) || call_is_continued(t, &regs))) {
+	if (is_ignored(t, sig) && !regs_get(t->tid, &regs) && call_was_cut(t, &regs)) {
 		uint64_t slept = sleep_clock(g, t);
 
 		call_restart(g, t, &regs, slept);
@@ -145,10 +169,8 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		return;
 	}
 	signal_as_it_was(t, sig);
-	if (sig == SIGTRAP)
-		own_trap_begins(g, t);
-	fault_mend(g, t, sig);
-	thread_resume(g, t, signal_keep(g, t, sig) ? 0 : sig);
+	if (sig != SIGTRAP || !own_trap_waits(g, t))
+		signal_deliver(g, t, sig);
 }
 
 static bool is_job_control(int sig)
@@ -179,6 +201,8 @@ static void trap_stop(struct guardian *g, struct thread *t, int sig)
 		t->interrupted = false;
 	if (t->held)
 		return; /* stays stopped for whoever waits */
+	if (t->nsamples && sig == SIGTRAP)
+		sample_take(g, t);
 	if (is_job_control(sig)) {
 		t->stopped = false;
 		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
@@ -213,12 +237,14 @@ static void became_other_program(struct guardian *g, struct thread *t)
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return;
 	}
+	process_over(g);
 	for (o = g->threads; o; o = next) { /* the other threads are gone */
 		next = o->next;
 		if (o != t && o->tgid == tgid && (!o->held || o->asked) && !o->calling)
 			thread_drop(g, o);
 	}
 	g->helper = NULL;
+	g->watchpoints_stand = g->watchpoints_known = false; /* nor are they */
 	t->again.on = t->follow = t->held = t->asked = false;
 	t->kept.sig = 0;
 	t->frame = 0;
@@ -274,8 +300,10 @@ static void announced(struct guardian *g, struct thread *parent, bool vforked)
 
 	if (!t && tid && !proc_status(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid())
 		t = newborn(g, tid);
-	if (t)
+	if (t) {
 		t->vforked = vforked;
+		t->parent = parent->tid;
+	}
 }
 
 static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
@@ -288,6 +316,7 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		g->exits |= t->tgid == g->pid && !t->helper;
 		if (t->tgid == g->pid && is_last_act(g, t))
 			counts_at_exit(g);
+		thread_exits(g, t);
 		thread_resume(g, t, 0);
 		break;
 	case PTRACE_EVENT_EXEC:
@@ -325,6 +354,8 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		return;
 	t->stopped = true;
 	t->status = status;
+	events_forget(g, t); /* killed while it waited */
+	watchpoints_follow(g, t);
 	if (t->parts && !t->held) {
 		traceme_part(g, t);
 		return;
@@ -343,6 +374,8 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		thread_resume(g, t, 0);
 	} else if (event) {
 		event_stop(g, t, event, sig);
+	} else if (t->helper && helper_faults(g, t, sig)) {
+		thread_resume(g, t, 0);
 	} else if (t->helper && (sig == g->helper_signal || is_fault(sig))) {
 		return; /* a request, or the agent's own failure: helper_command() looks at it */
 	} else {
@@ -424,10 +457,13 @@ bool thread_ask(struct thread *t)
 bool thread_await(struct guardian *g, struct thread *t, int timeout_ms)
 {
 	double end = now_ms() + timeout_ms;
+	pid_t tid = t->tid;
 
 	while (!t->stopped && !t->dead && now_ms() < end) {
 		if (!pump(g, false))
 			wait_event(g, 2);
+		if (thread_find(g, tid) != t) /* it has become another program */
+			return false;
 	}
 	if (t->stopped && !t->dead)
 		return true;

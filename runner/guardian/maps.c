@@ -84,7 +84,7 @@ static void cut_deleted(char *path)
 		path[n - (sizeof(said) - 1)] = 0;
 }
 
-static bool take(char *line, struct mapping *m)
+bool mapping_parse(char *line, struct mapping *m)
 {
 	unsigned major, minor;
 	char perms[8];
@@ -95,6 +95,7 @@ static bool take(char *line, struct mapping *m)
 		return false;
 	m->dev = (uint64_t)major << 32 | minor;
 	m->prot = prot_of(perms);
+	m->shared = perms[3] == 's';
 	cut_deleted(line + at);
 	m->path = line + at;
 	return true;
@@ -116,7 +117,7 @@ static void into_control_block(struct guardian *g)
 	g->ctl->nmaps = n;
 }
 
-int maps_read(struct guardian *g)
+int maps_look(struct guardian *g)
 {
 	int ret = read_text(eye_of(g));
 	char *rest = text, *line;
@@ -129,10 +130,28 @@ int maps_read(struct guardian *g)
 
 		if (!m)
 			return -ENOMEM;
-		nlist -= !take(line, m);
+		nlist -= !mapping_parse(line, m);
 	}
-	into_control_block(g);
 	return 0;
+}
+
+int maps_read(struct guardian *g)
+{
+	int ret = maps_look(g);
+
+	if (!ret)
+		into_control_block(g);
+	return ret;
+}
+
+/* By the last look. */
+bool is_mapped(uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < nlist && addr - list[i].lo >= list[i].hi - list[i].lo; i++)
+		;
+	return i < nlist;
 }
 
 const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr)

@@ -95,7 +95,7 @@ bool mask_had(struct thread *t, uint64_t mask, int sig)
 /* At attach, and once more when changes are watched: ours may have been forced in between, or be about to be mended. */
 void masks_learn(struct guardian *g)
 {
-	bool ours = g->faulted || g->ctl->ntraps;
+	bool ours = g->faulted || g->ctl->ntraps || g->data_watched;
 	struct thread *t;
 	uint64_t mask;
 

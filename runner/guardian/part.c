@@ -49,6 +49,8 @@ static bool part(struct guardian *g, struct client *c)
 	bool done = false;
 
 	client_silence(c);
+	if (watchpoints_part(g))
+		return false;
 	if (helper_start(g, NULL))
 		client_disarm(g, c);
 	lender_release(g);

@@ -208,12 +208,19 @@ static bool look_stopped(struct looked_at *l)
 	return true;
 }
 
+static uint32_t round; /* looks so far */
+
 static void look_at(struct guardian *g, pid_t tid)
 {
 	struct looked_at l = {.g = g, .t = thread_find(g, tid)};
 
-	if (!l.t || !thread_is_theirs(l.t))
+	if (!l.t || l.t->helper || l.t->dead)
 		return;
+	l.t->look = round;
+	if (l.t->newborn) { /* it begins where its parent stood then */
+		note_sight(0, tid);
+		return;
+	}
 	l.t->inside = false;
 	if (!look_asleep(&l) && !look_stopped(&l) && thread_find(g, tid))
 		note_sight(0, tid);
@@ -227,6 +234,7 @@ static void look_around(struct guardian *g)
 	struct thread *t;
 
 	nsights = 0;
+	round++;
 	find_ours(g);
 	for (t = g->threads; t; t = t->next)
 		n++;
@@ -240,6 +248,10 @@ static void look_around(struct guardian *g)
 	for (i = 0; i < n; i++)
 		look_at(g, tids[i]);
 	free(tids);
+	for (t = g->threads; t; t = t->next) { /* born meanwhile, perhaps in a detour */
+		if (t->look != round && !t->helper && !t->dead)
+			note_sight(0, t->tid);
+	}
 }
 
 void quiet_forget(struct guardian *g)

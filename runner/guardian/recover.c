@@ -163,9 +163,11 @@ static int clean_up(struct guardian *g)
 
 	if (!helper_ended(g, g->ctl))
 		return -1;
-	maps_read(g);
+	images_find(g); /* and the mappings */
 	if (stop_all(g))
 		return -1;
+	listeners_recover(g);
+	watchpoints_recover(g);
 	kept = journal_gone(g) ? 0 : journal_restore(g, g->pid, g->mem);
 	resume_all(g, false);
 	if (kept || !helper_start(g, NULL))

@@ -137,6 +137,9 @@ const char *limit_next(long error)
 	switch (error) {
 	case -ENOMEM:
 		return ": raise its limit of memory (prlimit --as, --data)";
+	case -EAGAIN: /* mlockall(MCL_FUTURE) */
+		return ": it locks its memory, and may lock no more: raise that limit (prlimit "
+		       "--memlock)";
 	case -EMFILE:
 		return ": raise its limit of open files (prlimit --nofile)";
 	default:

@@ -39,7 +39,7 @@ static enum match match_one(struct guardian *g, const struct module *mod,
 {
 	bool same_name = !strcmp(base_name(module_string(mod, want->path)), base_name(m->path));
 
-	if (m->vdso || !m->whole || !m->hi)
+	if (m->vdso || !m->whole || !m->hi || m->hidden)
 		return MATCH_NO;
 	if (want->build_id_len) {
 		if (m->build_id_len == want->build_id_len &&
@@ -69,6 +69,22 @@ static const struct mapped *match_image(
 	return NULL;
 }
 
+bool image_bias(struct guardian *g, const struct client *c, uint32_t image, uint64_t *bias)
+{
+	bool other;
+	const struct mapped *m = match_image(g, c->mod, image, &other);
+
+	*bias = m ? m->bias : 0;
+	return m;
+}
+
+bool image_is_there(struct guardian *g, const struct client *c, uint32_t image)
+{
+	bool other;
+
+	return match_image(g, c->mod, image, &other);
+}
+
 /* Is this program one that the module has probes for? */
 bool images_match(struct guardian *g, const struct client *c)
 {
@@ -87,8 +103,10 @@ bool images_match(struct guardian *g, const struct client *c)
 	return !programs;
 }
 
+/* For names of addresses and for callers; what is asked for and not mapped yet is waited for. */
 static int describe_images(struct guardian *g, struct client *c)
 {
+	bool asked = c->mod->nsymbols || c->mod->nunwind;
 	struct tl_symbol_image out;
 	uint32_t i;
 	bool other;
@@ -107,6 +125,7 @@ static int describe_images(struct guardian *g, struct client *c)
 			return -1;
 		if (m)
 			c->tell.images[i] = out;
+		c->pending += asked && !m;
 	}
 	return 0;
 }
@@ -161,6 +180,19 @@ static bool resolve(struct guardian *g, struct client *c, const struct tl_tap_pr
 	return true;
 }
 
+/* A watched variable: its place is looked up in watchpoints.c. */
+static void await(struct guardian *g, struct client *c, const struct tl_tap_probe *from)
+{
+	const struct mapped *m;
+	bool other;
+
+	if (from->image == TL_NONE)
+		return;
+	m = match_image(g, c->mod, from->image, &other);
+	c->pending += !m;
+	c->closable |= m && may_be_closed(m);
+}
+
 /*
  * Addresses for all probes whose image is mapped now. final: what is missing
  * is refused. Returns how many became known or are gone, or -1.
@@ -171,9 +203,9 @@ int probes_resolve(struct guardian *g, struct client *c, bool final)
 	uint32_t i, news = 0;
 
 	loader_rests(g);
+	c->pending = 0;
 	if (images_read(g) || describe_images(g, c))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
-	c->pending = 0;
 	for (i = 0; i < c->mod->nprobes; i++, p++) {
 		const struct tl_tap_probe *from = &c->mod->probes[i];
 
@@ -182,6 +214,8 @@ int probes_resolve(struct guardian *g, struct client *c, bool final)
 			g->ctl->images_stale = 1;
 			news++;
 		}
+		if (from->kind == TL_TAP_WATCH)
+			await(g, c, from);
 		if ((from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN) && !p->addr &&
 			(!p->result || p->result == -TL_E_BUILD_ID) &&
 			!(from->flags & TL_TAP_PROBE_NEVER))

@@ -90,7 +90,7 @@ bool call_has_limit(long nr)
 	return f && f->arg != ARG_NONE;
 }
 
-bool call_is_continued(struct thread *t, const struct user_regs_struct *regs)
+static bool call_is_continued(struct thread *t, const struct user_regs_struct *regs)
 {
 	return (long)regs->rax == RESTART_BLOCK && is_filtered(t->tid);
 }
@@ -249,6 +249,13 @@ static void less_time(struct guardian *g, struct thread *t, const struct fragile
 		t->again.on = true;
 		t->again.inside = false;
 	}
+}
+
+/* One that would end with EINTR, or go on by a call that is forbidden, for nothing but a stop. */
+bool call_was_cut(struct thread *t, const struct user_regs_struct *regs)
+{
+	return (long)regs->orig_rax >= 0 && (long)regs->rax < 0 &&
+	       (call_is_fragile((long)regs->orig_rax) || call_is_continued(t, regs));
 }
 
 /* Have the interrupted call start again when the thread goes on. No signal waits for it. */

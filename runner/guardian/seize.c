@@ -158,8 +158,14 @@ int target_check_machine(struct guardian *g)
 static int check_state(struct guardian *g)
 {
 	uint64_t tgid = 0;
-	char state = proc_state(g->pid);
+	char state;
 
+	errno = 0;
+	state = proc_state(g->pid);
+	if (!state && (errno == EMFILE || errno == ENFILE))
+		return guardian_fail(g,
+			"process %d cannot be looked at: %s: raise our own limit (ulimit -n 64)",
+			g->pid, strerror(errno));
 	if (!state)
 		return guardian_fail(
 			g, "there is no process %d: ps -e shows those that run", g->pid);

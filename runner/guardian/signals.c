@@ -208,11 +208,16 @@ bool signals_kept(const struct guardian *g)
 
 /* --- a second one ----------------------------------------------------------------------- */
 
+void signal_pass_on(const struct thread *from, struct thread *to, int sig)
+{
+	if (!to->owes)
+		to->owes = !ptrace(PTRACE_GETSIGINFO, from->tid, 0, &to->owed);
+	syscall(SYS_tgkill, to->tgid, to->tid, sig);
+}
+
 void signal_again(struct thread *t, int sig)
 {
-	if (!t->owes)
-		t->owes = !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->owed);
-	syscall(SYS_tgkill, t->tgid, t->tid, sig);
+	signal_pass_on(t, t, sig);
 }
 
 /* About to be delivered. */

@@ -141,7 +141,7 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 	t->held = true;
 	if (regs_get(t->tid, regs))
 		return true;
-	if (!signals_waiting(t)) {
+	if (!t->own_trap && !signals_waiting(t)) {
 		call_restart(g, t, regs, slept);
 		regs_set(t->tid, regs);
 	}
@@ -223,6 +223,16 @@ static void look_at_stopped(struct guardian *g)
 	}
 }
 
+/* Before its child has become another program, or ended, nobody can stop it. */
+static bool waits_for_child(const struct guardian *g, const struct thread *t)
+{
+	const struct thread *o;
+
+	for (o = g->threads; o && !(o->vforked && o->parent == t->tid && !o->dead); o = o->next)
+		;
+	return o;
+}
+
 /* Only those that the last look has seen in our code; not who cannot be stopped. */
 void stop_inside(struct guardian *g)
 {
@@ -231,9 +241,17 @@ void stop_inside(struct guardian *g)
 
 	while (nstopped < max && (t = next_that(g, runs_inside))) {
 		t->inside = false; /* asked once */
-		stop_one(g, t, PATIENCE_MS);
+		if (!waits_for_child(g, t))
+			stop_one(g, t, PATIENCE_MS);
 	}
 	look_at_stopped(g);
+}
+
+void stop_thread(struct guardian *g, struct thread *t)
+{
+	if (stop_begin(g))
+		stop_one(g, t, PATIENCE_MS);
+	resume_all(g, false);
 }
 
 /* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */

@@ -240,7 +240,9 @@ static int find_calls(struct guardian *g)
 
 	if (!code)
 		return 0;
-	end = code + target_read(g, g->pid, libc->lo, code, size);
+	size = target_read(g, g->pid, libc->lo, code, size);
+	end = code + size;
+	journal_undo(g, libc->lo, code, size);
 	for (i = 0; i < (g->masks_matter ? 2 : 1); i++) {
 		p = code;
 		while (n < TL_CTL_WATCHED && (p = next_call(p, end, calls[i])))
@@ -281,7 +283,7 @@ static bool by_traps(const struct guardian *g)
 
 static bool ever_trapped(const struct guardian *g)
 {
-	return g->ctl->ntraps > watches(g);
+	return g->ctl->ntraps > watches(g) || g->data_watched;
 }
 
 /* Do we cause signals, and nobody tells of changes yet? */
@@ -326,16 +328,18 @@ static bool imports(const struct module *m, const char *with)
 	return i < m->nimports;
 }
 
-/* Handlers that follow the program's pointers, or ask us. */
+/* Handlers that follow the program's pointers, to read or to write, or ask us. */
 bool handlers_may_fault(const struct module *m)
 {
-	return imports(m, "tl_load") || imports(m, "tl_user_") || imports(m, "tl_execname");
+	return imports(m, "tl_load") || imports(m, "tl_store") || imports(m, "tl_user_") ||
+	       imports(m, "tl_execname");
 }
 
 /* Until the next jump is written there is nothing to mend, but where breakpoints stand or a filter would bar us later. */
 bool watch_can_wait(const struct guardian *g)
 {
-	return has_begun(g) && !g->faulted && !by_traps(g) && !is_filtered(g->pid);
+	return has_begun(g) && !g->faulted && !g->data_watched && !by_traps(g) &&
+	       !is_filtered(g->pid);
 }
 
 static bool watch_is_due(const struct guardian *g)

@@ -66,7 +66,7 @@ bool trap_is_due(struct guardian *g, struct thread *t)
 {
 	uint64_t pc;
 
-	return g->ctl && !pc_get(t, &pc) && trap_find(g, pc - 1) &&
+	return ((g->ctl && pc_get(t, &pc) && trap_find(g, pc - 1)) || watchpoint_is_due(g, t)) &&
 	       signals_waiting(t) >> (SIGTRAP - 1) & 1;
 }
 

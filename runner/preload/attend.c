@@ -199,6 +199,7 @@ int preload_attend(struct preload *pl, struct session *s, const struct options *
 {
 	bool failed = false, over = false, leave = false;
 	enum heard word;
+	uint32_t number;
 
 	mem = pl->mem;
 	command = cmd;
@@ -216,7 +217,7 @@ int preload_attend(struct preload *pl, struct session *s, const struct options *
 		futex(&mem->agent, FUTEX_WAIT, mem->agent);
 		over = target_ended(); /* first: what it said before is heard still */
 		failed = !look();
-		word = tell_listen(&to_runner);
+		word = tell_listen(&to_runner, &number);
 		if (word == HEARD_TUNE)
 			tune();
 		tell_tuned();

@@ -106,6 +106,29 @@ static int check_file(const char *path, char *why, size_t room)
 	return 0;
 }
 
+static int check_point(
+	const struct module *mod, const struct tl_tap_probe *p, char *why, size_t room)
+{
+	if (p->kind < TL_TAP_PROCESS_BEGIN)
+		return 0;
+	if (p->kind == TL_TAP_WATCH) {
+		snprintf(why, room,
+			"%s cannot be watched under --preload: only a tracer may set the "
+			"processor's debug registers; leave --preload away where ptrace is "
+			"allowed, or probe the functions that use it",
+			module_string(mod, p->point));
+		return -1;
+	}
+	snprintf(why, room,
+		"%s cannot be seen under --preload: only a tracer %s; leave --preload away where "
+		"ptrace is allowed, or probe the functions that %s",
+		module_string(mod, p->point),
+		p->kind == TL_TAP_PROFILE ? "may look where threads are"
+					  : "is told when threads come and go",
+		p->kind == TL_TAP_PROFILE ? "may take the time" : "start and end them");
+	return -1;
+}
+
 int preload_check(const struct module *mod, const struct options *o, char *why, size_t room)
 {
 	char path[512];
@@ -116,6 +139,10 @@ int preload_check(const struct module *mod, const struct options *o, char *why, 
 			"--preload needs /proc, through which the program finds the agent: mount "
 			"it, or leave --preload away where ptrace is allowed");
 		return -1;
+	}
+	for (i = 0; i < mod->nprobes; i++) {
+		if (check_point(mod, &mod->probes[i], why, room))
+			return -1;
 	}
 	for (i = 0; i < mod->nimages; i++) {
 		if (mod->images[i].flags & TL_TAP_IMAGE_PROGRAM &&

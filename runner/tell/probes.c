@@ -9,12 +9,20 @@
 #include "../../engine/core/unpaired.h"
 #include "tell.h"
 
+/* Bytes that only look like an instruction. */
+static bool is_nothing(int result)
+{
+	return result == -TL_E_NOT_BOUNDARY || result == -TL_E_NOT_PROVEN;
+}
+
 /* One that may be missing ('?') is not missed. */
 static bool is_refused(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
+	uint32_t flags = t->mod->probes[i].flags;
 
-	return p->result && !p->armed && !(t->mod->probes[i].flags & TL_TAP_PROBE_OPTIONAL);
+	return p->result && !p->armed && !(flags & TL_TAP_PROBE_OPTIONAL) &&
+	       !(flags & TL_TAP_PROBE_BYTES && is_nothing(p->result));
 }
 
 static bool refusal_is_news(const struct teller *t, uint32_t i)
@@ -176,6 +184,7 @@ void tell_counts(const struct teller *t, struct message *m)
 		m->missed += p->nmissed;
 		m->abandoned += p->nabandoned;
 		m->tails += p->ntails;
+		m->replaced += p->replaced != 0;
 		if (tails_are_news(t, i))
 			tell_tails(t, i);
 		m->refused += is_refused(t, i);

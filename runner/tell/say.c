@@ -47,7 +47,7 @@ void tell_note(const struct teller *t, const char *fmt, ...)
 	tell(t, MSG_NOTE, 0, text);
 }
 
-enum heard tell_listen(const struct teller *t)
+enum heard tell_listen(const struct teller *t, uint32_t *number)
 {
 	struct message m;
 	ssize_t n;
@@ -60,5 +60,16 @@ enum heard tell_listen(const struct teller *t)
 		return errno == EAGAIN || errno == EINTR ? HEARD_NOTHING : HEARD_LEAVE;
 	if (n != (ssize_t)sizeof(m))
 		return HEARD_NOTHING;
-	return m.kind == MSG_LEAVE ? HEARD_LEAVE : m.kind == MSG_TUNE ? HEARD_TUNE : HEARD_NOTHING;
+	*number = m.number;
+	switch (m.kind) {
+	case MSG_LEAVE:
+		return HEARD_LEAVE;
+	case MSG_TUNE:
+		return HEARD_TUNE;
+	case MSG_GO_ON:
+		return HEARD_GO_ON;
+	case MSG_SAMPLE:
+		return HEARD_SAMPLE;
+	}
+	return HEARD_NOTHING;
 }

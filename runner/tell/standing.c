@@ -20,7 +20,8 @@ static void fill_row(const struct teller *t, const struct tl_ctl_probe *p, struc
 		.detour_size = p->detour_size,
 		.rung = ctl_bounded(&p->rung, TL_RUNG_TRAP),
 		.result = p->result,
-		.armed = p->armed};
+		.armed = p->armed,
+		.replaced = p->replaced};
 	if (p->addr)
 		explain_place(t, p->addr, row->place, sizeof(row->place));
 }

@@ -171,7 +171,7 @@ def run_watched(argv, endless=ENDLESS, **kw):
 
 # A line of trapless-run's, not of the program's; with --explain one for each probe begins with its rung.
 RUNGS = 'retarget|whole|pun|evict|window|trap'
-SAID = re.compile(r'trapless-run: |WARNING: |  |(%s|refused) ' % RUNGS)
+SAID = re.compile(r'trapless-run: |WARNING: |ERROR: |  |(%s|refused) ' % RUNGS)
 
 
 class Session:

@@ -198,6 +198,28 @@ def test_too_few_open_files(ctx):
     refused(p, 'MODULE_BUILD', 'Too many open files', 'ulimit -n')
 
 
+def limited(ctx, limit, *args):
+    """trapless under a limit of the shell's."""
+    words = ['sh', '-c', 'ulimit %s; exec "$@"' % limit, 'sh', ctx.bin('trapless'), '-e', 'probe begin { exit() }']
+    return ctx.run(words + list(args))
+
+
+def test_files_of_no_size(ctx):
+    """ulimit -f: the compiler's files, the module, then the session's memory."""
+    refused(limited(ctx, '-f 0', '--no-cache'), 'MODULE_BUILD', 'ulimit -f')
+    assert trapless(ctx, '-e', 'probe begin { exit() }').returncode == 0  # it is in the cache now
+    refused(limited(ctx, '-f 0'), 'FILE_MISSING', 'ulimit -f')
+    refused_by_runner(limited(ctx, '-f 200'), 'cannot make session memory', 'ulimit -f')
+
+
+def test_no_memory(ctx):
+    """ulimit -d, from where the program can be loaded at all."""
+    assert trapless(ctx, '-e', 'probe begin { exit() }').returncode == 0
+    for limit in 500, 1000, 2000:
+        p = limited(ctx, '-d %d' % limit)
+        assert p.returncode == 1 and 'next step: raise it' in p.stderr and 'ulimit -d' in p.stderr, p
+
+
 def test_inlined_or_not(ctx):
     """There, but not in the way that was asked for."""
     path = ctx.target('inlined')

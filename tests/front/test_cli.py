@@ -81,7 +81,7 @@ def test_ring_size(ctx):
 def test_long_reports(ctx):
     """`begin`, `end` and the display of globals print more than a ring holds."""
     loop = 'for (i = 0; i < 3000; i++) printf("%0100d\\n", i)'
-    r = good(ctx, '-e', 'global a  probe begin { %s  for (i = 0; i < 2048; i++) a[i] = sprintf("%%0100d", i)  exit() }  probe end { %s }' % (loop, loop))
+    r = good(ctx, '-D', 'MAXACTION=100000', '-e', 'global a  probe begin { %s  for (i = 0; i < 2048; i++) a[i] = sprintf("%%0100d", i)  exit() }  probe end { %s }' % (loop, loop))
     assert r.stdout.count('\n') == 3000 + 3000 + 2048 and 'lost' not in r.stderr, r.stderr
 
 
@@ -283,6 +283,21 @@ def test_list(ctx):
     assert '$pieces:int' in p.stdout
     p = trapless(ctx, '-l', 'process("%s").function("nosuch")' % path)
     assert p.returncode == 1 and 'FUNCTION_UNKNOWN' in p.stderr
+
+
+def test_programs_are_shown_by_their_whole_path(ctx):
+    """However the script writes it: from here, or by a link. In lists, by pp() and in stacks."""
+    path = os.path.realpath(shop(ctx))
+    os.symlink(path, os.path.join(ctx.tmp, 'link'))
+    shutil.copy(path, os.path.join(ctx.tmp, 'copy'))
+    copy = os.path.realpath(os.path.join(ctx.tmp, 'copy'))
+    for written, whole in (('./link', path), (os.path.join(ctx.tmp, 'link'), path), ('./copy', copy)):
+        listed = good(ctx, '-l', 'process("%s").function("main")' % written).stdout
+        assert listed.startswith('process("%s").function("main' % whole), listed
+        good(ctx, '-o', 'out', '-c', written + ' 1 1', '-e', """probe process("%s").begin, process.function("main") { println(pp()) }
+            probe process("%s").function("main") { print_ubacktrace() exit() }""" % (written, whole))
+        out = open(os.path.join(ctx.tmp, 'out')).read()
+        assert out.count('process("%s")' % whole) == 2 and '[%s]' % whole in out and written not in out, out
 
 
 def test_completions(ctx):

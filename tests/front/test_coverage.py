@@ -76,6 +76,27 @@ def test_the_same_without_symbols(ctx):
     assert figures(alone) == (100.0, 7, 100.0, 3), alone.stdout
 
 
+def test_a_static_program_without_symbols(ctx):
+    path = os.path.join(ctx.tmp, 'bare')
+    subprocess.run(['strip', '-o', path, ctx.target('count', cflags=('-O2', '-static'))], check=True)
+    p = good(ctx, '--coverage', path)
+    placed, insns, entries_placed, entries = figures(p)
+    assert placed > 99 and insns > 50000 and entries_placed > 99 and entries > 500, p.stdout
+    subprocess.run(['objcopy', '--remove-section', '.eh_frame', path], check=True)
+    p = trapless(ctx, '--coverage', path)
+    assert p.returncode == 1 and 'it has no .eh_frame, and no symbols were given' in p.stderr, p
+
+
+def test_a_pipe_is_not_waited_for(ctx):
+    path = os.path.join(ctx.tmp, 'pipe')
+    os.mkfifo(path)
+    for words in ('--coverage', path), ('-l', 'process("%s").function("*")' % path):
+        p = trapless(ctx, *words, timeout=30)
+        assert p.returncode == 1 and 'not a regular file' in p.stderr, p
+    p = ctx.run([ctx.bin('trapless-run'), '--coverage', path], timeout=30)
+    assert p.returncode == 1 and 'not a regular file' in p.stderr, p
+
+
 def test_symbols_out_of_gnu_debugdata(ctx):
     if shutil.which('xz') is None:
         ctx.skip('no xz')

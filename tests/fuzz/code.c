@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rest_size = size;
 	if (!tl_arch_code_walk(&c)) {
 		tl_arch_code_leaves(&c, leads, &c);
-		tl_arch_exits(&c, &part, 1, exits, EXITS);
+		tl_arch_exits(&c, &part, 1, START, exits, EXITS);
 		for (i = 0; i < c.size; i++)
 			if (boundary[i / 8] >> (i % 8) & 1)
 				plan_at(&c, START + i, how & 8 ? 1u << TL_RUNG_TRAP : ~0u,

@@ -33,7 +33,7 @@ static void open_session(void)
 	tl_session_init(memory, &layout);
 	must(!tl_view_attach(&view, memory, layout.size, &options));
 	view.ops = &ops;
-	view.always = 1;
+	view.outside = 1;
 	view.own = tl_block_claim(&view, 1, 1, "fuzz");
 }
 

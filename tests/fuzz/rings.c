@@ -41,6 +41,7 @@ static void once(void)
 	must(memory && s.out);
 	mod.strings = strings;
 	mod.strings_size = STRINGS;
+	mod.options = &options;
 	mod.formats = formats;
 	mod.nformats = sizeof(formats) / sizeof(*formats);
 	s.mod = &mod;

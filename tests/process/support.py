@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the process tests share: targets, modules, and the state a target is left in."""
+import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,3 +185,42 @@ class Before:
     def check_text(self):
         for name, text in zip(self.names, self.text):
             assert text_of(self.pid, name) == text, 'text of %s differs' % name
+
+
+class Answering:
+    """A target that says how each of its commands went, and at its end whether its text is what it was."""
+
+    def __init__(self, ctx, name):
+        path = ctx.target(name)
+        self.p = start(ctx, path, stdin=subprocess.PIPE)
+        self.before = Before(self.p.pid, os.path.basename(path))
+
+    def say(self, what, answer):
+        self.p.stdin.write(what)
+        self.p.stdin.flush()
+        said = self.p.stdout.readline()
+        assert said == answer + '\n', (what, said, self.p.poll())
+
+    def ended(self):
+        self.before.check()
+        assert self.p.communicate(timeout=20)[0] == 'same 1\n' and self.p.returncode == 7
+
+
+def go_program(ctx, text):
+    """Built once for all variants: with its library, which takes long."""
+    go = shutil.which('go')
+    if not go:
+        ctx.skip('no go')
+    path = os.path.join(ctx.root, 'build', 'targets', 'go-' + hashlib.sha1(text.encode()).hexdigest()[:12])
+    if not os.path.exists(path):
+        source, new = ctx.tmp + '/program.go', ctx.tmp + '/program'
+        with open(source, 'w') as f:
+            f.write(text)
+        env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
+        ctx.run([go, 'build', '-o', new, source], env=env, timeout=400)
+        if not os.path.exists(new):
+            ctx.skip('go cannot build here')
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copy(new, '%s.%d' % (path, os.getpid()))
+        os.rename('%s.%d' % (path, os.getpid()), path)
+    return path

@@ -216,6 +216,15 @@ def test_agent_fails(ctx):
     failing.end()
 
 
-test_runner.variants = PAIR
+def test_stopped_behind_a_breakpoint(ctx):
+    """Who has run into one as everyone is stopped has its signal first, and goes on as if nothing had been."""
+    failing = Failing(ctx)
+    ctx.env['TRAPLESS_PATCHING'] = 'stop'
+    for _ in range(30 if ctx.long else 6):
+        failing.with_another(failing.names.index('STOPPED'))
+    failing.end()
+
+
+test_runner.variants = test_stopped_behind_a_breakpoint.variants = PAIR
 test_guardian.jumps_only = test_both.jumps_only = NO_GUARDIAN
 test_runner.timeout = test_guardian.timeout = test_both.timeout = test_agent_fails.timeout = 900

@@ -45,6 +45,18 @@ def test_static(ctx):
     exactly(ctx, 3, cflags=('-O2', '-g', '-static'))
 
 
+def test_static_without_symbols(ctx):
+    """gcc -static writes no .eh_frame_hdr: .eh_frame itself proves where functions lie."""
+    path, bare = ctx.target('count', cflags=('-O2', '-g', '-static')), os.path.join(ctx.tmp, 'bare')
+    subprocess.run(['strip', '-o', bare, path], check=True)
+    assert 'GNU_EH_FRAME' not in ctx.run(['readelf', '-lW', bare]).stdout
+    work = next(line.split()[0] for line in ctx.run(['nm', path]).stdout.splitlines() if line.endswith(' work'))
+    r = launch(ctx, 'global n probe process("%s").statement(0x%s).absolute { n++ } probe end { println(n) }' % (bare, work),
+               '%s 3 5000' % bare)
+    assert r.returncode == 7 and r.script == '15000\n', r
+    check_rung(ctx, r.stderr, 15000)
+
+
 def test_static_pie(ctx):
     exactly(ctx, 3, cflags=('-O2', '-g', '-static-pie'))
 

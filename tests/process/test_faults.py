@@ -47,7 +47,7 @@ def test_thrown_from(ctx):
 def profiled(ctx, script, rounds, *args):
     path = ctx.target('profiled')
     names = ('work', 'flags_now', 'backwards')
-    r = launch(ctx, script(names), ' '.join((path, str(rounds)) + args))
+    r = launch(ctx, script(names), ' '.join((path, str(rounds)) + args), '-D', 'MAXACTION=100000')
     assert r.returncode == 7, (r.returncode, r.stdout, r.stderr)
     assert re.search(r'queued (\d+) in order \1 wrong 0 stepped 0$', r.stdout, re.M), (r.stdout, r.stderr)
     calls = int(re.search(r'^calls (\d+)$', r.stderr, re.M).group(1))

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Return probes on stacks that end or switch in unusual ways: the program prints what it does alone, and each normal
 return is seen once."""
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 
 from scripted import launch, number
-from support import ALL, PAIR, tap
+from support import ALL, PAIR, go_program, tap
 
 NAMES = ('thrower', 'rethrower', 'quiet', 'sleeper', 'yielder', 'in_handler', 'interrupted', 'walker')
 SCRIPT = '\nglobal entered, returned, wrong, child\n' + ''.join(
@@ -22,7 +21,7 @@ probe end { printf("entered %d returned %d wrong %d child %d\\n", entered, retur
 '''
 CHILDREN = 2  # the parent, and the vfork child, which runs in its memory; the clone child is silent
 LEFT = 'calls left by an exception or longjmp'
-MISSED = 'hits missed (inside another handler, beyond 4096 threads, or a return without its call)'
+MISSED = 'hits missed (inside another handler, beyond 4096 threads, in a thread that is not known, or a return without its call)'
 
 
 def same(ctx, path, rounds=10):
@@ -264,26 +263,6 @@ func main() {
 '''
 
 
-def go_program(ctx, text):
-    """Built once for all variants: with its library, which takes long."""
-    go = shutil.which('go')
-    if not go:
-        ctx.skip('no go')
-    path = os.path.join(ctx.root, 'build', 'targets', 'go-' + hashlib.sha1(text.encode()).hexdigest()[:12])
-    if not os.path.exists(path):
-        source, new = ctx.tmp + '/program.go', ctx.tmp + '/program'
-        with open(source, 'w') as f:
-            f.write(text)
-        env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
-        ctx.run([go, 'build', '-o', new, source], env=env, timeout=400)
-        if not os.path.exists(new):
-            ctx.skip('go cannot build here')
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        shutil.copy(new, '%s.%d' % (path, os.getpid()))
-        os.rename('%s.%d' % (path, os.getpid()), path)
-    return path
-
-
 def test_go_with_moving_stacks(ctx):
     """Go's own compiler. Nothing is harmed, whatever is probed; a stack that grows under a call makes its function begin
     anew, which is one entry more, and moves it, which is one return less."""
@@ -292,7 +271,7 @@ def test_go_with_moving_stacks(ctx):
     calls = int(re.fullmatch(r'calls (\d+) right\n', bare.stdout).group(1))
     count = 'probe process.function("%s") { n++ } probe process.function("%s").return { r++ } '
     for pattern in ('main.grows', '*') if ctx.long else ('main.grows',):
-        r = launch(ctx, 'global n, r ' + count % (pattern, pattern) + 'probe end { printf("%d %d\\n", n, r) }', path)
+        r = launch(ctx, 'global n, r ' + count % (pattern, pattern) + 'probe end { printf("%d %d\\n", n, r) }', path, timeout=200)
         assert (r.stdout, r.returncode) == (bare.stdout, 15) and bare.returncode == 15, (bare, r)
         entered, returned = map(int, r.script.split())
         assert entered > calls and returned > calls / 2, (calls, entered, returned, r.stderr)
@@ -424,3 +403,98 @@ test_go_with_moving_stacks.variants = PAIR
 test_frames.variants = ALL
 test_coroutines.variants = test_static.variants = test_clang.variants = test_control_flow_protection.variants = PAIR
 test_rust.variants = test_go.variants = test_collector.variants = PAIR
+
+
+SMALL_STACKS = '''
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+var touched int
+
+//go:nosplit
+//go:noinline
+func deepest(room *[560]byte) int {
+	room[3]++
+	return int(room[3])
+}
+
+//go:nosplit
+//go:noinline
+func nosplit(n int) int {
+	var room [560]byte
+
+	room[3] = byte(n)
+	return deepest(&room)
+}
+
+//go:noinline
+func depth(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return depth(n-1) + nosplit(n)&1
+}
+
+// Its stack lies beside those of others.
+func keeps(start, stop chan bool, wrong *int, mu *sync.Mutex) {
+	var a [100]uint64
+
+	for i := range a {
+		a[i] = 0x5555555555555555
+	}
+	start <- true
+	<-stop
+	for i := range a {
+		if a[i] != 0x5555555555555555 {
+			mu.Lock()
+			*wrong++
+			mu.Unlock()
+		}
+	}
+	start <- true
+}
+
+func main() {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	start, stop, wrong, sum := make(chan bool), make(chan bool), 0, 0
+
+	for k := 0; k < 50; k++ {
+		go keeps(start, stop, &wrong, &mu)
+		<-start
+		wg.Add(1)
+		go func(k int) {
+			defer wg.Done()
+			s := 0
+			for d := 1; d < 40; d++ {
+				s += depth(d + k)
+			}
+			mu.Lock()
+			sum += s
+			mu.Unlock()
+		}(k)
+	}
+	wg.Wait()
+	close(stop)
+	for k := 0; k < 50; k++ {
+		<-start
+	}
+	fmt.Println(sum, wrong)
+	os.Exit(15)
+}
+'''
+
+
+def test_go_with_little_stack_left(ctx):
+    """Functions that may use the last bytes of a goroutine's stack: handlers have stacks of their own there."""
+    path = go_program(ctx, SMALL_STACKS)
+    calls = sum(d + k for k in range(50) for d in range(1, 40))
+    for suffix in '', '.return':
+        r = launch(ctx, 'global n probe process.function("main.deepest")%s { n <<< 1 } probe end { println(@count(n)) }' % suffix, path)
+        assert (r.stdout.split()[1:], r.returncode) == (['0'], 15), r
+        assert r.script == '%d\n' % calls, (r.script, calls, r.stderr)

@@ -28,7 +28,7 @@ class Worker:
         assert self.target.stdout.readline() == 'done\n'
 
     def attach(self, script=SCRIPT):
-        return scripted.attach(self.ctx, script % self.path, pid=self.target.pid)
+        return scripted.attach(self.ctx, script % self.path, '-DMAXACTION=100000', pid=self.target.pid)
 
     def finish(self, s):
         out, err = scripted.finish(s)
@@ -77,7 +77,7 @@ def test_next_session(ctx):
 
 
 def ask(w, s, *args):
-    r = w.ctx.run([w.ctx.bin('trapless-run')] + list(args) + ['--session', str(s.pid)], timeout=30)
+    r = w.ctx.run([w.ctx.bin('trapless-run')] + list(args) + ['--session', str(s.pid)], timeout=60)
     assert r.returncode == 0, r
     return r.stdout
 

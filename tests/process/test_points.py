@@ -64,8 +64,11 @@ class Program:
         assert (self.p.returncode, out) == (7, 'bad 0\n'), (self.p.returncode, out)
 
     def work(self):
-        self.p.stdin.write('%d\n' % CALLS)
-        self.p.stdin.flush()
+        try:
+            self.p.stdin.write('%d\n' % CALLS)
+            self.p.stdin.flush()
+        except BrokenPipeError:
+            raise AssertionError('it has ended: status %d' % self.p.wait(timeout=10)) from None
         said = self.p.stdout.readline()
         assert said == 'did %d\n' % CALLS, (said, self.p.wait(timeout=10))
 

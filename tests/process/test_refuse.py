@@ -70,6 +70,32 @@ def test_too_little_memory(ctx):
     end_count(p)
 
 
+def test_locked_memory(ctx):
+    path = ctx.target('locked')
+    p = ctx.start(['prlimit', '--memlock=65536', path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert p.stdout.readline() == 'ready\n'
+    try:
+        finish(attach(ctx, tap.counter(ctx.tmp, path, ['main']), p.pid))
+        raise AssertionError('attached')
+    except AssertionError as e:
+        assert 'it locks its memory, and may lock no more: raise that limit (prlimit --memlock)' in str(e), e
+    p.communicate('x', timeout=10)
+    assert p.returncode == 7
+
+
+test_locked_memory.variants = ('nobody',)
+test_locked_memory.user_only = 'root may lock as much as there is'
+
+
+def test_too_few_descriptors(ctx):
+    """Ours: it is never the process that is missing."""
+    p = start(ctx, ctx.target('count'), 1)
+    for limit in range(8, 13):
+        r = ctx.run(['prlimit', '--nofile=%d' % limit, runner(ctx), module_for(ctx), '-x', str(p.pid)], timeout=30)
+        assert r.returncode == 1 and 'there is no process' not in r.stderr, (limit, r)
+    end_count(p)
+
+
 def test_frozen(ctx):
     group = '/sys/fs/cgroup/%strapless-test-%d' % ('freezer/' if os.path.isdir('/sys/fs/cgroup/freezer') else '', os.getpid())
     try:

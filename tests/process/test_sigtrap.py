@@ -41,6 +41,17 @@ def test_inside_the_handler(ctx):
     rounds_of(ctx, 200, 'inside')
 
 
+def test_raised_while_threads_come_and_go(ctx):
+    """Each breakpoint in a thread that blocks SIGTRAP takes the handler away for a moment: none comes amid that."""
+    n, path = 1000 if ctx.long else 200, ctx.target('raiser')
+    p = start(ctx, path, n)
+    s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
+    out, _ = p.communicate('\n', timeout=120)
+    assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
+    got, err = s.communicate(timeout=20)
+    assert s.returncode == 0 and hits(got) == n, (got, s.seen + err)
+
+
 def masked(ctx, handled, probed=('work',), library=None, **how):
     path = ctx.target('masks', **how)
     p = start(ctx, path, 20, handled)
@@ -72,6 +83,6 @@ def test_blocked_later_libc(ctx):
 
 for _f in (test_disposition, test_disposition_static, test_disposition_musl, test_probes_in_libc, test_blocked_alone,
            test_inside_the_handler, test_blocked_later, test_blocked_later_handled, test_blocked_later_musl,
-           test_blocked_later_libc):
+           test_blocked_later_libc, test_raised_while_threads_come_and_go):
     _f.variants = ('traps',)
 test_disposition.variants = ('opt', 'traps', 'nobody-traps')

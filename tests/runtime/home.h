@@ -31,6 +31,14 @@ static int home_read(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 	memcpy(dst, (const void *)(uintptr_t)addr, size);
 	return 0;
 }
+static int home_write(struct tl_view *v, uint64_t addr, const void *src, uint32_t size)
+{
+	(void)v;
+	if (addr < 4096 || (home_hole && addr < home_hole + 4096 && addr + size > home_hole))
+		return -1;
+	memcpy((void *)(uintptr_t)addr, src, size);
+	return 0;
+}
 static uint32_t home_symbol(
 	struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *off, uint64_t *size)
 {
@@ -51,7 +59,7 @@ static uint32_t home_image(struct tl_view *v, uint64_t addr, char *buf, uint32_t
 	return 4;
 }
 static const struct tl_view_ops home_ops = {
-	.read = home_read, .symbol = home_symbol, .image = home_image};
+	.read = home_read, .write = home_write, .symbol = home_symbol, .image = home_image};
 
 /* A fresh session with these areas; the test is block 1. */
 static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)

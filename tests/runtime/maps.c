@@ -309,7 +309,7 @@ static void damaged_maps_hurt_nobody(void)
 
 static void statistics(void)
 {
-	static const struct tl_hist h = {.squares = 1};
+	static const struct tl_hist h = {.variance = 1, .shift = 10}, rough = {.variance = 1};
 	TL_STAT_LOCAL(s, 0);
 	int64_t v;
 
@@ -325,15 +325,21 @@ static void statistics(void)
 		tl_stat_add(s, &h, v);
 	CHECK(tl_stat_get(&run, s, TL_COUNT) == 10 && tl_stat_get(&run, s, TL_SUM) == 15);
 	CHECK(tl_stat_get(&run, s, TL_MIN) == -3 && tl_stat_get(&run, s, TL_MAX) == 6);
-	CHECK(tl_stat_get(&run, s, TL_AVG) == 1 && tl_stat_get(&run, s, TL_VARIANCE) == 9);
+	CHECK(tl_stat_get(&run, s, TL_AVG) == 1 && tl_stat_variance(&run, s, &h, true) == 9);
 	tl_stat_clear(s, &h);
 	tl_stat_add(s, &h, 3000000000);
 	tl_stat_add(s, &h, 3000000004);
-	CHECK(tl_stat_get(&run, s, TL_VARIANCE) == 8);
+	CHECK(tl_stat_variance(&run, s, &h, false) == 8);
 	tl_stat_clear(s, &h);
 	tl_stat_add(s, &h, -3000000000);
 	tl_stat_add(s, &h, -3000000004);
-	CHECK(tl_stat_get(&run, s, TL_VARIANCE) == 8);
+	CHECK(tl_stat_variance(&run, s, &h, false) == 8);
+	/* the example of stap(1), rounded on the way */
+	tl_stat_clear(s, &rough);
+	for (v = 1; v <= 5; v++)
+		tl_stat_add(s, &rough, v);
+	CHECK(tl_stat_variance(&run, s, &rough, true) == 12);
+	CHECK(tl_stat_variance(&run, s, &rough, false) == 7);
 }
 
 static void shards_sum_set_and_forget(void)

@@ -38,7 +38,9 @@ def main():
         if m := re.match(r"#define (TL_STACK_\w+)\s+(\d+)", line):
             limits[m[1]] = int(m[2])
     header = open(os.path.join(RUNTIME, "script.h")).read()
-    text = set(re.findall(r"\btl_\w+", re.search(r"TL_STACK_TEXT:(.*?)\*/", header, re.S)[1]))
+    named = {}
+    for which, names in re.findall(r"(TL_STACK_[A-Z]+):([^.]*)\.", header):
+        named.update((name, which) for name in re.findall(r"\btl_\w+", names))
     with tempfile.TemporaryDirectory() as out:
         for src in glob.glob(RUNTIME + "/*.c"):
             obj = os.path.join(out, os.path.basename(src)[:-2] + ".o")
@@ -71,7 +73,7 @@ def main():
     bad = 0
     worst = {}
     for name in exports:
-        limit = "TL_STACK_TEXT" if name in text else "TL_STACK_CALL"
+        limit = named.get(name, "TL_STACK_CALL")
         n = need(short[name], frozenset()) + 8
         worst[limit] = max(worst.get(limit, (0, "")), (n, name))
         if n > limits[limit]:

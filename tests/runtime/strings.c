@@ -129,7 +129,7 @@ static void errors_are_caught_or_end_the_session(void)
 	CHECK(home.session->errors == 1 && home.session->exit_requested == 1 &&
 		home.session->live == 0);
 	CHECK(!tl_run_enter(&run, &home_env, NULL, NULL));
-	home.always = 1; /* the runner's error and end probes */
+	home.outside = 1; /* the runner's error and end probes */
 	CHECK(tl_run_enter(&run, &home_env, NULL, NULL));
 }
 
@@ -179,6 +179,11 @@ static void reading_memory(void)
 	page[0] = (char)0xfe;
 	CHECK(tl_load(&run, (uintptr_t)page, 1, true) == -2 &&
 		tl_load(&run, (uintptr_t)page, 1, false) == 254);
+	tl_store(&run, (uintptr_t)page, 2, 0x12345);
+	CHECK(!run.error && tl_load(&run, (uintptr_t)page, 2, false) == 0x2345 && page[2] == 'a');
+	tl_store(&run, 16, 8, 1);
+	CHECK(run.error && !strcmp(run.error, "write fault [man error::fault] at 0x10"));
+	tl_run_catch(&run, NULL);
 	home_hole = 0;
 	memcpy(page, "q\"\n", 4);
 	tl_user_string_quoted(&run, a, (uintptr_t)page);

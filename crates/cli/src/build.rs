@@ -9,7 +9,7 @@ use crate::paths::Paths;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use trapless_emit::compile::{CompileError, Compiler};
-use trapless_emit::{link, module, EmitError, Emitted};
+use trapless_emit::{embedded, link, module, EmitError, Emitted};
 use trapless_sema::ir::Program;
 use trapless_syntax::diag::{Diagnostics, Tag};
 
@@ -79,9 +79,19 @@ pub fn compile(
     let linked = match link::link(&object) {
         Ok(l) => l,
         Err(e) => {
-            diags.error(Tag::ModuleBuild, None, e.to_string()).help(
-                "this is a fault of trapless or of the compiler: please report it with the script",
-            );
+            let (span, help) = match &e {
+                link::LinkError::Variable(name) => (
+                    embedded::place_of(program, name),
+                    "keep it in a global of the script: STAP_GLOBAL_GET_x, STAP_GLOBAL_SET_x",
+                ),
+                _ => (
+                    None,
+                    "this is a fault of trapless or of the compiler: please report it with the script",
+                ),
+            };
+            diags
+                .error(Tag::ModuleBuild, span, e.to_string())
+                .help(help);
             return None;
         }
     };
@@ -104,6 +114,7 @@ fn session_name(options: &Options) -> String {
 fn header_text(folders: &[PathBuf]) -> Vec<u8> {
     let names = [
         "script.h",
+        "embedded.h",
         "trapless/probe.h",
         "trapless/regs.h",
         "trapless/wire.h",
@@ -153,7 +164,7 @@ fn compile_object(
         (Err(e), _) => {
             diags
                 .error(Tag::ModuleBuild, None, e.to_string())
-                .help(after_failure(&e, &folder));
+                .help(after_failure(&e, &folder, c.contains("embedded.h")));
             None
         }
         (_, Err(e)) => no_file(
@@ -165,31 +176,46 @@ fn compile_object(
     }
 }
 
-fn after_failure(e: &CompileError, folder: &Path) -> String {
+const LARGER_FILES: &str = "raise the limit of file sizes (ulimit -f)";
+
+fn after_failure(e: &CompileError, folder: &Path, embedded: bool) -> String {
     const EMFILE: i32 = 24;
+    let room = no_room(folder);
     match e {
         CompileError::Io(e) if e.raw_os_error() == Some(EMFILE) => {
             "raise the limit of open files (ulimit -n)".into()
         }
-        _ if is_full(folder) => format!(
+        _ if room == Some(ErrorKind::FileTooLarge) => {
+            LARGER_FILES.into()
+        }
+        _ if room.is_some() => format!(
             "make room in {}, or set TMPDIR to a folder that has some",
             folder.display()
         ),
+        _ if embedded => {
+            "embedded C has no library and no kernel: docs/embedded-c.md has what it may use".into()
+        }
         _ => "where --cc or CC names gcc or clang this is a fault of trapless: please report it with the script".into(),
     }
 }
 
-/// Has the compiler failed for want of room? It says so in the user's language.
-fn is_full(folder: &Path) -> bool {
+/// Has the compiler failed for want of room, and why is there none? It says so in the user's language.
+fn no_room(folder: &Path) -> Option<ErrorKind> {
+    use ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     const ENOUGH: usize = 1 << 20;
     let probe = folder.join(format!("trapless-{}.room", std::process::id()));
     let written = std::fs::write(&probe, vec![1; ENOUGH]);
     let _ = std::fs::remove_file(&probe);
-    written.is_err_and(|e| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+    let why = written.err()?.kind();
+    matches!(why, StorageFull | QuotaExceeded | FileTooLarge).then_some(why)
 }
 
 fn no_file<T>(path: &Path, e: &std::io::Error, next: &str, diags: &mut Diagnostics) -> Option<T> {
     let what = format!("{}: {}", path.display(), plain(e));
+    let next = match e.kind() {
+        ErrorKind::FileTooLarge => LARGER_FILES,
+        _ => next,
+    };
     diags.error(Tag::FileMissing, None, what).help(next);
     None
 }

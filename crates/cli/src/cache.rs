@@ -37,6 +37,11 @@ impl Cache {
         }
     }
 
+    /// Where it is, if there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     fn path(&self, key: Key) -> Option<PathBuf> {
         let name = format!("{:016x}{:016x}.o", key[0], key[1]);
         self.folder.as_ref().map(|f| f.join(name))

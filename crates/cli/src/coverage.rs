@@ -11,7 +11,7 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use trapless_debuginfo::{Binary, DebugInfo, SearchPath, SymbolKind};
+use trapless_debuginfo::{Binary, DebugInfo, SearchPath};
 
 /// Becomes the runner. Returns only when that fails, with the exit status.
 pub fn start(file: &Path, options: &Options) -> u8 {
@@ -46,8 +46,7 @@ fn failed(why: &dyn std::fmt::Display, next: &str) -> u8 {
 
 /// `.symtab`, `.dynsym` and `.gnu_debugdata`: address and size, each once.
 fn functions(binary: &Binary) -> BTreeSet<(u64, u64)> {
-    let code = |k| matches!(k, SymbolKind::Function | SymbolKind::Ifunc);
-    let symbols = binary.symbols().iter().filter(|s| code(s.kind));
+    let symbols = binary.symbols().iter().filter(|s| s.kind.is_code());
     symbols.map(|s| (s.addr, s.size)).collect()
 }
 

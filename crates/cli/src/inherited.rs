@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What we were started with. Rust's runtime ignores SIGPIPE and opens closed standard files before `main`, and whoever is
 //! started by it finds SIGPIPE at its default and no signal blocked. The runner, and the program that it starts, are to
-//! find all of it as we did. The only `unsafe` of this crate.
+//! find all of it as we did.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -18,6 +18,19 @@ static CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 #[link_section = ".init_array"]
 static NOTE: extern "C" fn() = note;
 
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// A write beyond `ulimit -f` is to fail with its reason, not to end us. Who is started by us finds no handler.
+fn outlive_file_limit() {
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: the handler does nothing, and what ignores the signal goes on to.
+    unsafe {
+        if libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) == libc::SIG_IGN {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        }
+    }
+}
+
 extern "C" fn note() {
     let mut old = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: it is filled in where the call succeeds.
@@ -26,6 +39,7 @@ extern "C" fn note() {
             && old.assume_init().sa_sigaction == libc::SIG_IGN
     };
     SIGPIPE_IGNORED.store(ignored, Relaxed);
+    outlive_file_limit();
     for (closed, fd) in CLOSED.iter().zip(0..) {
         // SAFETY: asking changes nothing.
         closed.store(unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0, Relaxed);

@@ -99,6 +99,7 @@ pub fn check_built(options: &Options, diags: &mut Diagnostics) {
 }
 
 pub fn environment(options: &Options, args: Vec<String>) -> Environment {
+    let standard = Environment::default();
     let release = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Environment {
         kernel_release: options
@@ -111,6 +112,14 @@ pub fn environment(options: &Options, args: Vec<String>) -> Environment {
             .unwrap_or_else(|| std::env::consts::ARCH.to_string()),
         guru: options.guru,
         args,
+        language_version: options
+            .compatible
+            .clone()
+            .unwrap_or(standard.language_version),
+        privilege: match options.unprivileged {
+            true => "stapusr".to_string(),
+            false => options.privilege.clone().unwrap_or(standard.privilege),
+        },
         ..Environment::default()
     }
 }

@@ -5,9 +5,12 @@ mod build;
 mod cache;
 mod command;
 mod coverage;
+mod dump;
+mod editor;
 mod inherited;
 mod input;
 mod list;
+mod memory;
 mod options;
 mod output;
 mod passes;
@@ -18,6 +21,7 @@ mod running;
 mod sessions;
 mod settings;
 mod target;
+mod theirs;
 
 use clap::{CommandFactory, Parser};
 use options::Options;
@@ -32,6 +36,10 @@ pub const EXIT_FAILURE: u8 = 1;
 pub const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    if let Some(text) = theirs::refuse(std::env::args().skip(1)) {
+        eprint!("{text}");
+        return ExitCode::from(EXIT_USAGE);
+    }
     let options = Options::parse();
     if let Some(shell) = options.completions {
         let mut command = Options::command();
@@ -48,6 +56,9 @@ fn main() -> ExitCode {
     if let Some(file) = &options.coverage {
         return ExitCode::from(coverage::start(file, &options));
     }
+    if options.language_server {
+        return ExitCode::from(editor::start(&options));
+    }
     if sessions::asked(&options) {
         return ExitCode::from(sessions::start(&options));
     }
@@ -56,6 +67,9 @@ fn main() -> ExitCode {
     let done = passes::run(&options, &mut map, &mut diags);
     if options.no_warnings {
         diags.drop_warnings();
+    }
+    if options.warnings_are_errors {
+        diags.raise_warnings();
     }
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     eprint!("{}", diags.render(&map, colour));

@@ -21,6 +21,10 @@ pub struct Options {
     #[arg(short = 'e', value_name = "SCRIPT")]
     pub script: Option<String>,
 
+    /// More script text, parsed behind the script itself
+    #[arg(short = 'E', value_name = "SCRIPT")]
+    pub more: Vec<String>,
+
     /// Start CMD, trace it from its first instruction, end with it
     #[arg(short = 'c', value_name = "CMD")]
     pub command: Option<String>,
@@ -45,7 +49,7 @@ pub struct Options {
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
 
-    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED, MAXNESTING, RINGSIZE (bytes a thread
+    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXACTION_INTERRUPTIBLE, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED, MAXNESTING, RINGSIZE (bytes a thread
     /// may print ahead of what is read: 65536)
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
@@ -54,7 +58,7 @@ pub struct Options {
     #[arg(short = 'G', value_name = "VAR=VALUE")]
     pub globals: Vec<String>,
 
-    /// Guru mode (what it allows is not built yet)
+    /// Guru mode: handlers may change variables of the traced program
     #[arg(short = 'g')]
     pub guru: bool,
 
@@ -77,6 +81,22 @@ pub struct Options {
     /// No warnings, and no closing lines
     #[arg(short = 'w')]
     pub no_warnings: bool,
+
+    /// Warnings are errors
+    #[arg(short = 'W', conflicts_with = "no_warnings")]
+    pub warnings_are_errors: bool,
+
+    /// Nothing to do here (SystemTap's optimiser off): no part of a script is ever left out
+    #[arg(short = 'u')]
+    pub unoptimized: bool,
+
+    /// Know the functions of this program or library, too, where addresses are shown by name
+    #[arg(short = 'd', value_name = "FILE")]
+    pub symbols_of: Vec<String>,
+
+    /// The same of the libraries that the programs need; always on
+    #[arg(long)]
+    pub ldd: bool,
 
     /// Time of each probe's handlers (not built yet)
     #[arg(short = 't')]
@@ -127,8 +147,53 @@ pub struct Options {
     #[arg(long, value_name = "PID|all", requires = "asking")]
     pub session: Option<String>,
 
-    /// Do not read or write the module cache
+    /// Do not print globals at the end that are written only
     #[arg(long)]
+    pub no_global_var_display: bool,
+
+    /// Run-time errors end their handler, and nothing else: neither are they shown, nor do they end the session
+    #[arg(long)]
+    pub suppress_handler_errors: bool,
+
+    /// Handlers may run as long as they like (MAXACTION); only with -g
+    #[arg(long, requires = "guru")]
+    pub suppress_time_limits: bool,
+
+    /// The script's conditionals see this as `systemtap_v`
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub compatible: Option<String>,
+
+    /// Nothing to do here: the language has no parts that depend on --compatible
+    #[arg(long)]
+    pub check_version: bool,
+
+    /// The script's conditionals see this as `systemtap_privilege`; rights are those of whoever runs trapless
+    #[arg(long, value_name = "LEVEL", value_parser = ["stapusr", "stapsys", "stapdev"])]
+    pub privilege: Option<String>,
+
+    /// The same as --privilege=stapusr
+    #[arg(long, conflicts_with = "privilege")]
+    pub unprivileged: bool,
+
+    /// List the functions of the script library
+    #[arg(long)]
+    pub dump_functions: bool,
+
+    /// List the kinds of probe points
+    #[arg(long)]
+    pub dump_probe_types: bool,
+
+    /// List the probe points of the script library, and what they stand for
+    #[arg(long)]
+    pub dump_probe_aliases: bool,
+
+    /// Answer an editor that speaks the language server protocol, on standard input and output; -c, -x, -g, -I, -D and
+    /// the arguments hold for all scripts
+    #[arg(long, conflicts_with_all = OTHER_THAN_EDITING)]
+    pub language_server: bool,
+
+    /// Do not read or write the module cache
+    #[arg(long, visible_alias = "disable-cache")]
     pub no_cache: bool,
 
     /// The C compiler
@@ -156,6 +221,15 @@ fn seconds(text: &str) -> Result<u32, String> {
     }
 }
 
+/// A version as conditionals compare it.
+fn version(text: &str) -> Result<String, String> {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    match text.split('.').all(number) {
+        true => Ok(text.to_string()),
+        false => Err("a version is numbers with points, e.g. 4.8".into()),
+    }
+}
+
 /// What a request to running sessions has nothing to do with.
 const OTHER_THAN_ASKING: [&str; 7] = [
     "script",
@@ -165,6 +239,17 @@ const OTHER_THAN_ASKING: [&str; 7] = [
     "list_vars",
     "words",
     "coverage",
+];
+
+/// What no editor's script is run with.
+const OTHER_THAN_EDITING: [&str; 7] = [
+    "script",
+    "more",
+    "list",
+    "list_vars",
+    "output",
+    "module",
+    "asking",
 ];
 
 const EXAMPLES: &str = "\

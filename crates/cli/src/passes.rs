@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 //! The passes, one after the other, with the times that `-v` shows.
 
+use crate::cache::Cache;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::{build, input, list, output, settings, target};
+use crate::{build, dump, input, list, output, settings, target};
+use std::path::Path;
 use std::time::Instant;
 use trapless_sema::ir::Program;
 use trapless_sema::loader::Loader;
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::World;
-use trapless_sema::Input;
+use trapless_sema::{arguments, Input};
 use trapless_syntax::ast::{NodeIds, Script};
 use trapless_syntax::diag::Diagnostics;
 use trapless_syntax::{MacroLibrary, SourceMap};
@@ -27,10 +29,16 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     build::check_module_name(options, diags);
     input::check_built(options, diags);
     let command = target::command(options, diags)?;
+    if dump::asked(options) {
+        dump::dump(options, &paths, map, diags);
+        return None;
+    }
     let ids = NodeIds::new();
-    let macros = MacroLibrary::with_prelude(map);
     let (text, name, args) = input::script_text(options, diags)?;
     let env = input::environment(options, args);
+    let tapset = open_tapset(options, &paths, diags);
+    let mut macros = MacroLibrary::with_prelude(map);
+    tapset.load_macros(&mut macros, map, &env, diags);
     let mut loader = Loader {
         map,
         env: &env,
@@ -48,8 +56,10 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         return None;
     }
     let target = target::of(options, command.as_ref(), diags)?;
-    let tapset = open_tapset(options, &paths, diags);
     let mut world = World::new(target);
+    world.cache = Cache::open(!options.no_cache)
+        .folder()
+        .map(Path::to_path_buf);
     if options.list.is_some() || options.list_vars.is_some() {
         let variables = options.list_vars.is_some();
         let lines = list::list(script, &tapset, loader, &mut world, variables, diags);
@@ -70,7 +80,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         return None;
     }
     let pids = match options.last_pass {
-        5 => target::processes(options, command.as_ref(), &program, diags)?,
+        5 => target::processes(world.target.pid, command.as_ref(), &program, diags)?,
         _ => Vec::new(),
     };
     let emitted = match trapless_emit::emit(&program, map) {
@@ -118,7 +128,7 @@ impl Clock {
     }
 }
 
-fn open_tapset(options: &Options, paths: &Paths, diags: &mut Diagnostics) -> Tapset {
+pub fn open_tapset(options: &Options, paths: &Paths, diags: &mut Diagnostics) -> Tapset {
     let mut folders = vec![paths.tapset.clone()];
     folders.extend(options.include.iter().cloned());
     Tapset::open(&folders, diags)
@@ -133,12 +143,20 @@ fn analyse(
     diags: &mut Diagnostics,
 ) -> Option<Program> {
     settings::set_globals(options, &mut script, diags);
-    let mut scripts = vec![script];
-    if let Some(seconds) = options.time_limit {
-        scripts.push(settings::time_limit(seconds, &mut loader, diags));
+    for file in &options.symbols_of {
+        world.know(file, diags);
     }
+    let mut scripts = vec![script];
+    let more = options.more.iter().zip(1..);
+    scripts.extend(more.map(|(text, n)| loader.parse(format!("<-E {n}>"), text.clone(), diags)));
+    let mut made = Vec::new();
+    if let Some(seconds) = options.time_limit {
+        made.push(settings::time_limit(seconds, &mut loader, diags));
+    }
+    made.extend(arguments::script(&scripts, &mut loader, diags));
     let input = Input {
         scripts,
+        made,
         tapset,
         loader,
         options: settings::limits(options, diags),

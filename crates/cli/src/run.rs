@@ -2,6 +2,7 @@
 //! Pass 5: hands the module to `trapless-run`.
 
 use crate::inherited;
+use crate::memory;
 use crate::options::Options;
 use crate::EXIT_FAILURE;
 use std::fs::File;
@@ -23,6 +24,15 @@ impl Run {
     /// Become the runner, so that signals and the exit status are its own.
     /// Returns only when that fails, with the exit status.
     pub fn start(self, options: &Options) -> u8 {
+        if !memory::is_enough() {
+            let _ = std::fs::remove_file(&self.module);
+            eprintln!(
+                "error: {}: the limit of memory is too small",
+                self.runner.display()
+            );
+            eprintln!("next step: raise it (ulimit -d)");
+            return EXIT_FAILURE;
+        }
         let mut command = Command::new(&self.runner);
         match hand_over(&self.module) {
             Ok(path) => command.arg(path),

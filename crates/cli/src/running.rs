@@ -3,7 +3,7 @@
 //! runs now and may be traced by the user.
 
 use std::path::Path;
-use trapless_sema::ir::{ImageId, Probe, ProbeKind, Program, Refusal};
+use trapless_sema::ir::{ImageId, Probe, Program, Refusal};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 /// As many as `trapless-run` takes.
@@ -55,12 +55,7 @@ pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
 
 /// The program that it is about, and whether that may be missing.
 fn process_of(probe: &Probe) -> Option<(ImageId, bool)> {
-    match &probe.kind {
-        ProbeKind::Site { process, .. } | ProbeKind::Return { process, .. } => {
-            Some(((*process)?, probe.refusal == Refusal::Nothing))
-        }
-        _ => None,
-    }
+    Some((probe.kind.process()?, probe.refusal == Refusal::Nothing))
 }
 
 /// Those that may be traced by us, and those that may not.

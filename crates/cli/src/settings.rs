@@ -77,6 +77,9 @@ const fn limit(
 const LIMITS: &[Limit] = &[
     limit("MAXSTRINGLEN", 16, 8192, 1024, |o| &mut o.max_string),
     limit("MAXACTION", 0, u32::MAX, 1_000_000, |o| &mut o.max_action),
+    limit("MAXACTION_INTERRUPTIBLE", 1, u32::MAX, 1_000_000, |o| {
+        &mut o.max_action_interruptible
+    }),
     limit("MAXNESTING", 0, u32::MAX, 20, |o| &mut o.max_nesting),
     limit("MAXERRORS", 0, u32::MAX, 100, |o| &mut o.max_errors),
     limit("MAXSKIPPED", 0, u32::MAX, 1000, |o| &mut o.max_skipped),
@@ -86,14 +89,41 @@ const LIMITS: &[Limit] = &[
     limit("RINGSIZE", 4096, 16 << 20, 1 << 20, |o| &mut o.ring_size),
 ];
 
+/// Limits of SystemTap's that bound what does not exist here: nothing to set, nothing to warn of.
+const NEEDLESS: &[&str] = &[
+    "INTERRUPTIBLE",
+    "MAXTRYCATCH",
+    "MAXTRYLOCK",
+    "TRYLOCKDELAY",
+    "MAXUPROBES",
+    "MINSTACKSPACE",
+    "KRETACTIVE",
+    "STP_NO_OVERLOAD",
+    "STP_OVERLOAD_INTERVAL",
+    "STP_OVERLOAD_THRESHOLD",
+    "STP_NO_VERREL_CHECK",
+    "STP_NO_BUILDID_CHECK",
+];
+
 pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     let mut out = ir::Options {
         guru: options.guru,
+        no_display: options.no_global_var_display,
         ..ir::Options::default()
     };
+    if options.suppress_handler_errors {
+        out.max_errors = u32::MAX;
+    }
+    if options.suppress_time_limits {
+        out.max_action = u32::MAX;
+        out.max_action_interruptible = u32::MAX;
+    }
     for word in &options.limits {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
         let Some(limit) = LIMITS.iter().find(|l| l.name == name) else {
+            if NEEDLESS.contains(&name) {
+                continue;
+            }
             let what = format!("-D {name}: not a limit of trapless; ignored");
             let names: Vec<&str> = LIMITS.iter().map(|l| l.name).collect();
             diags

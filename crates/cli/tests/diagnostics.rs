@@ -16,7 +16,7 @@ Every message has a tag that does not change, so that scripts and tests can matc
 here, the cause, and the next step.
 
     error[NAME_UNKNOWN]: ...                        from trapless: the script, its programs, the command line
-    WARNING: PROBE: probe refused [NOT_BOUNDARY]: ...   from trapless-run: a place in the target
+    ERROR: PROBE: probe refused [NOT_BOUNDARY]: ...   from trapless-run: a place in the target
 
 An error ends with exit status 1, and nothing has been changed in the target. A probe that is refused in a process ends
 the session with it (`-x`), or leaves the others in place (`-c`: CMD has begun). Of those that a wildcard matched some

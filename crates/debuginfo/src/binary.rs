@@ -15,14 +15,24 @@ use crate::types::{TypeId, Types};
 use crate::variable::{Context, ReturnValue, Variable};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// One run of the host tool: every binary is opened once, all share one type arena.
 #[derive(Debug)]
 pub struct DebugInfo {
     search: SearchPath,
     types: Arc<Types>,
-    open: Mutex<HashMap<PathBuf, Arc<Binary>>>,
+    open: Mutex<HashMap<PathBuf, (Stamp, Arc<Binary>)>>,
+}
+
+/// Tells a file from what it was before: device, inode, size, and when it was written.
+type Stamp = Option<(u64, u64, u64, i64, i64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    use std::os::unix::fs::MetadataExt;
+    let meta = std::fs::metadata(path).ok()?;
+    let written = (meta.mtime(), meta.mtime_nsec());
+    Some((meta.dev(), meta.ino(), meta.len(), written.0, written.1))
 }
 
 impl DebugInfo {
@@ -46,20 +56,25 @@ impl DebugInfo {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Arc<Binary>> {
         let path = path.as_ref();
         let key = path.canonicalize().unwrap_or_else(|_| path.into());
-        if let Some(b) = self
-            .open
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .get(&key)
-        {
+        if let Some((_, b)) = self.opened().get(&key) {
             return Ok(b.clone());
         }
+        // Before it is read: what is written meanwhile is then seen as a change.
+        let stamp = stamp(&key);
         let b = Arc::new(Binary::open_with(path, &self.search, self.types.clone())?);
-        self.open
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .insert(key, b.clone());
+        self.opened().insert(key, (stamp, b.clone()));
         Ok(b)
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashMap<PathBuf, (Stamp, Arc<Binary>)>> {
+        self.open.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Are all files that were opened still what they were?
+    pub fn is_current(&self) -> bool {
+        self.opened()
+            .iter()
+            .all(|(path, (was, _))| stamp(path) == *was)
     }
 
     /// Open a program by path, or by name through PATH.
@@ -211,6 +226,15 @@ impl Binary {
         self.elf.at_vaddr(addr).map(|b| &b[..b.len().min(len)])
     }
 
+    /// How far from the thread pointer a thread-local variable of a program lies, by its offset
+    /// (System V ABI, x86-64 supplement, variant II). A library's is known to its loader only.
+    pub fn tls_distance(&self, offset: u64) -> Option<i64> {
+        let program = self.kind() == ElfKind::Fixed || self.elf.pie || self.interpreter().is_some();
+        let (size, align) = self.elf.tls.filter(|_| program)?;
+        let size = size.checked_next_multiple_of(align.max(1))?;
+        Some(offset.wrapping_sub(size) as i64)
+    }
+
     /// The arena that this binary's [`TypeId`]s belong to.
     pub fn types(&self) -> &Types {
         &self.types
@@ -331,6 +355,17 @@ impl Binary {
         self.find_location(var, cx)
     }
 
+    /// Where a variable with static storage is, at any place.
+    pub fn locate_global(&self, var: &Variable) -> Result<Location> {
+        let nowhere = Context {
+            pc: 0,
+            function: String::new(),
+            scopes: Vec::new(),
+            entry: None,
+        };
+        self.find_location(var, &nowhere)
+    }
+
     /// `$return` of `f`, in the registers right after its return.
     pub fn return_value(&self, f: &Function) -> Result<ReturnValue> {
         self.find_return(f)
@@ -340,6 +375,13 @@ impl Binary {
     /// with a trailing `*` for pointers, as `@cast` wants it.
     pub fn find_type(&self, name: &str) -> Result<TypeId> {
         self.find_named_type(name)
+    }
+}
+
+impl Binary {
+    /// The value of an enumeration's constant: `NAME`, or `scope::NAME`.
+    pub fn enumerator(&self, name: &str) -> Result<i64> {
+        self.find_enumerator(name)
     }
 }
 

@@ -15,13 +15,13 @@ pub(crate) enum Cfa {
 }
 
 pub(crate) struct Cfi {
-    eh_frame: EhFrame<R>,
+    pub eh_frame: EhFrame<R>,
     /// `.eh_frame_hdr`, and its address.
     header: &'static [u8],
     header_addr: u64,
     little: bool,
-    debug_frame: DebugFrame<R>,
-    bases: BaseAddresses,
+    pub debug_frame: DebugFrame<R>,
+    pub bases: BaseAddresses,
     eh_frame_addr: u64,
 }
 

@@ -14,7 +14,7 @@ use crate::location::{LocOp, Location};
 use crate::parameters::{self, Parameters};
 use crate::symbol::SymbolKind;
 use gimli::{constants as dw, AttributeValue};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// Out-of-line functions by entry.
@@ -52,6 +52,9 @@ impl Binary {
         if let Some(file) = &p.file {
             self.keep_file(&mut all, file)?;
         }
+        if p.line != LineSpec::None {
+            self.keep_lines(&mut all, p)?;
+        }
         if let Some(parameters) = &p.parameters {
             self.keep_overloads(&mut all, parameters)?;
         }
@@ -72,7 +75,7 @@ impl Binary {
     fn by_symbol(&self, names: &NamePattern<'_>, found: &mut Found) {
         let mut fragments: Option<HashMap<&str, Vec<Range<u64>>>> = None;
         for s in &self.symbols().entries {
-            if !s.is_code() || !self.is_code(s.addr) {
+            if !s.kind.is_code() || !self.is_code(s.addr) {
                 continue;
             }
             let Some(name) = names.match_symbol(s.name) else {
@@ -178,7 +181,11 @@ impl Binary {
         if let Some(i) = ranges.iter().position(|r| r.contains(&entry)) {
             ranges.swap(0, i);
         }
-        let symbols = || self.symbols().entries_at(entry).filter(|s| s.is_code());
+        let symbols = || {
+            self.symbols()
+                .entries_at(entry)
+                .filter(|s| s.kind.is_code())
+        };
         let symbol = symbols().next();
         // gcc names the rest of a split function (`f.part.0`) by its symbol only.
         let rest = symbol.is_some() && symbols().all(|s| strip_clone(s.name).is_none());
@@ -248,6 +255,40 @@ impl Binary {
         Ok(())
     }
 
+    /// Those that have code for one of the lines.
+    fn keep_lines(&self, all: &mut Vec<Function>, p: &Pattern) -> Result<()> {
+        let dwarf = self.dwarf()?;
+        let file = p.file.as_deref().unwrap_or("*");
+        let (mut first, mut seen) = (None, BTreeSet::new());
+        all.retain(|f| {
+            let spans = self.spans(p, std::slice::from_ref(f));
+            let inside = |addr: u64| f.ranges.iter().any(|r| r.contains(&addr));
+            let unit: Vec<u32> = dwarf.unit_at(f.entry).into_iter().collect();
+            let rows = self.rows_of(dwarf, &unit, file, &inside);
+            first = first.or(spans.iter().flatten().next().map(|s| s.0));
+            let lines: Vec<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
+            seen.extend(&lines);
+            lines.iter().any(|l| is_among(*l, spans.as_deref()))
+        });
+        match first.filter(|_| all.is_empty()) {
+            Some(line) => Err(no_line(file, line, seen)),
+            None => Ok(()),
+        }
+    }
+
+    /// The lines that are meant, relative ones for these functions; `None`: all.
+    fn spans(&self, p: &Pattern, functions: &[Function]) -> Option<Vec<(u64, u64)>> {
+        match &p.line {
+            LineSpec::Lines(spans) => Some(spans.clone()),
+            LineSpec::Relative(n) => {
+                let declared = functions.iter().find_map(|f| self.function_decl(f));
+                let line = declared.map_or(0, |d| d.line).saturating_add(*n);
+                Some(vec![(line, line)])
+            }
+            LineSpec::All | LineSpec::None => None,
+        }
+    }
+
     fn keep_overloads(&self, all: &mut Vec<Function>, parameters: &Parameters) -> Result<()> {
         let fits = |f: &Function| f.linkage_name.as_ref().is_some_and(|l| parameters.fit(l));
         if all.is_empty() || all.iter().any(fits) {
@@ -310,7 +351,7 @@ impl Binary {
     }
 
     fn nearest_functions(&self, pattern: &str) -> Vec<String> {
-        let code = self.symbols().entries.iter().filter(|e| e.is_code());
+        let code = self.symbols().entries.iter().filter(|e| e.kind.is_code());
         nearest_functions(pattern, code.map(|e| e.name), 5)
     }
 
@@ -422,13 +463,7 @@ impl Binary {
                 Some(self.find_functions(&named, Inlines::Also)?)
             }
         };
-        let line = match (p.line, &functions) {
-            (LineSpec::Relative(n), Some(fs)) => {
-                let decl = fs.iter().find_map(|f| self.function_decl(f));
-                LineSpec::At(decl.map_or(0, |d| d.line).saturating_add(n))
-            }
-            (line, _) => line,
-        };
+        let spans = self.spans(p, functions.as_deref().unwrap_or_default());
         let units: Vec<u32> = match &functions {
             Some(fs) => {
                 let mut u: Vec<u32> = fs.iter().filter_map(|f| dwarf.unit_at(f.entry)).collect();
@@ -448,27 +483,14 @@ impl Binary {
         if rows.is_empty() && !has_file(dwarf, file) {
             return Err(self.no_file(dwarf, file));
         }
-        let wanted = |l: u64| match line {
-            LineSpec::At(n) | LineSpec::Relative(n) => l == n,
-            LineSpec::Between(a, b) => (a..=b).contains(&l),
-            LineSpec::All | LineSpec::None => true,
+        let lines: BTreeSet<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
+        let wanted = match spans {
+            Some(spans) if near => Some(nearest_lines(&lines, &spans)),
+            spans => spans,
         };
-        let mut lines: Vec<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
-        rows.retain(|(_, r)| wanted(u64::from(r.line)));
-        if let (true, LineSpec::At(n) | LineSpec::Between(n, _)) = (rows.is_empty(), line) {
-            lines.sort_unstable();
-            lines.dedup();
-            lines.sort_by_key(|l| (l.abs_diff(n), *l < n));
-            lines.truncate(6);
-            let Some(&closest) = lines.first().filter(|_| near) else {
-                return Err(Error::NoLine {
-                    file: file.into(),
-                    line: n,
-                    nearest: lines,
-                });
-            };
-            rows = self.rows_of(dwarf, &units, file, &inside);
-            rows.retain(|(_, r)| u64::from(r.line) == closest);
+        rows.retain(|(_, r)| is_among(u64::from(r.line), wanted.as_deref()));
+        if let (true, Some(&(line, _))) = (rows.is_empty(), wanted.iter().flatten().next()) {
+            return Err(no_line(file, line, lines));
         }
         Ok(self.first_of_each(dwarf, rows))
     }
@@ -560,6 +582,32 @@ impl Binary {
             column: u64::from(row.column),
         })
     }
+}
+
+fn no_line(file: &str, line: u64, lines: BTreeSet<u64>) -> Error {
+    let mut nearest: Vec<u64> = lines.into_iter().collect();
+    nearest.sort_by_key(|l| (l.abs_diff(line), *l < line));
+    nearest.truncate(6);
+    Error::NoLine {
+        file: file.into(),
+        line,
+        nearest,
+    }
+}
+
+/// Whether the line is in one of these; `None`: all are.
+fn is_among(line: u64, spans: Option<&[(u64, u64)]>) -> bool {
+    spans.is_none_or(|s| s.iter().any(|(a, b)| (*a..=*b).contains(&line)))
+}
+
+/// Where there is no code for what was asked for, the closest line that has some.
+fn nearest_lines(lines: &BTreeSet<u64>, spans: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let closest = |n: u64| lines.iter().min_by_key(|l| (l.abs_diff(n), **l < n));
+    let near = |&(a, b): &(u64, u64)| match lines.range(a..=b).next() {
+        Some(_) => (a, b),
+        None => closest(a).map_or((a, b), |l| (*l, *l)),
+    };
+    spans.iter().map(near).collect()
 }
 
 /// The entries that match: all of them as possible origins, those with code apart.

@@ -92,16 +92,14 @@ pub struct Statement {
 }
 
 /// The line part of `f@file:line`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineSpec {
     /// None given.
     None,
-    /// `:12`
-    At(u64),
+    /// `:12`, `:12-20`, `:7,12-20`: from one to another, one or several of them.
+    Lines(Vec<(u64, u64)>),
     /// `+3`: relative to the function's first line.
     Relative(u64),
-    /// `:12-20`
-    Between(u64, u64),
     /// `:*`
     All,
 }
@@ -155,16 +153,16 @@ impl Pattern {
             None => LineSpec::None,
             Some((b'+', n)) => LineSpec::Relative(number(n)?),
             Some((_, "*")) => LineSpec::All,
-            Some((_, n)) => match n.split_once('-') {
-                None => LineSpec::At(number(n)?),
-                Some((a, b)) => {
-                    let (a, b) = (number(a)?, number(b)?);
-                    if a > b {
-                        return Err(bad("the first line comes after the last"));
-                    }
-                    LineSpec::Between(a, b)
-                }
-            },
+            Some((_, list)) => {
+                let lines = |part: &str| match part.split_once('-') {
+                    None => number(part).map(|n| (n, n)),
+                    Some((a, b)) => match (number(a)?, number(b)?) {
+                        (a, b) if a > b => Err(bad("the first line comes after the last")),
+                        both => Ok(both),
+                    },
+                };
+                LineSpec::Lines(list.split(',').map(lines).collect::<Result<_>>()?)
+            }
         };
         Ok(p)
     }
@@ -186,15 +184,18 @@ mod tests {
             (p.function.as_str(), p.file.as_deref()),
             ("ns::f", Some("dir/a.c"))
         );
-        assert_eq!(p.line, LineSpec::Between(12, 20));
-        assert_eq!(Pattern::parse("*@a.c:7").unwrap().line, LineSpec::At(7));
+        assert_eq!(p.line, LineSpec::Lines(vec![(12, 20)]));
+        assert_eq!(
+            Pattern::parse("*@a.c:7,9-11").unwrap().line,
+            LineSpec::Lines(vec![(7, 7), (9, 11)])
+        );
         assert_eq!(
             Pattern::parse("f@a.c+2").unwrap().line,
             LineSpec::Relative(2)
         );
         assert_eq!(Pattern::parse("f@a.c:*").unwrap().line, LineSpec::All);
         assert_eq!(Pattern::parse("f").unwrap().file, None);
-        for bad in ["", "@a.c", "f@", "f@:3", "f@a.c:x", "f@a.c:9-3"] {
+        for bad in ["", "@a.c", "f@", "f@:3", "f@a.c:x", "f@a.c:9-3", "f@a.c:1,"] {
             assert_eq!(
                 Pattern::parse(bad).unwrap_err().tag(),
                 "PATTERN_BAD",

@@ -31,22 +31,28 @@ mod debugfile;
 mod demangle;
 mod dwarf;
 mod elf;
+mod enums;
 mod error;
 mod find;
 mod function;
-mod glob;
+pub mod glob;
 mod index;
+mod inside;
 mod lines;
 mod location;
 mod lower;
+mod marks;
 mod names;
 mod parameters;
+mod plt;
 mod process;
 mod search;
 mod storage;
 mod symbol;
+mod syscalls;
 mod typeread;
 mod types;
+mod unwind;
 mod variable;
 mod vars;
 
@@ -56,10 +62,14 @@ pub use error::{Error, Result};
 pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
 };
-pub use location::{LocOp, Location, Piece};
+pub use inside::{CallKind, Callee, Label};
+pub use location::{register_name, LocOp, Location, Piece};
+pub use marks::{Mark, MarkArg, Operand};
 pub use parameters::Parameters;
+pub use plt::PltEntry;
 pub use process::{
-    name_inside, proc_folder, processes_running, programless, Image, Mapping, Process, Programless,
+    name_inside, proc_folder, processes_running, programless, running_programs, Image, Mapping,
+    Process, Programless,
 };
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
@@ -67,4 +77,5 @@ pub use types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Member, Qualifier, Type,
     TypeId, Types,
 };
+pub use unwind::{Frame, Row, Saved, UnwindTable, FRAME_REGISTERS};
 pub use variable::{Context, ReturnValue, Variable, VariableKind};

@@ -203,6 +203,13 @@ pub fn processes_running(program: &Path) -> Vec<u32> {
     pids
 }
 
+/// The programs that run, by the names of their files.
+pub fn running_programs() -> Vec<PathBuf> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|p| fs::read_link(p.path().join("exe")).ok())
+        .collect()
+}
+
 /// The files that a process has mapped and whose names lead to them no more, and where they can
 /// still be read: the program itself by its user, libraries by root.
 pub fn removed_files(pid: u32) -> Vec<(PathBuf, PathBuf)> {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::glob;
 use crate::process::{mapped_name, mapped_outside, name_inside, Process};
 use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The folders to search.
@@ -120,6 +121,20 @@ impl SearchPath {
         Elf::open_as(path, self.readable(path))
     }
 
+    /// The whole path of a program, without links, as the kernel and SystemTap show it.
+    fn resolved(&self, path: PathBuf) -> PathBuf {
+        if self.root != Path::new("/") {
+            return path; // followed already
+        }
+        let same = |p: &PathBuf| {
+            let file = |p: &Path| std::fs::metadata(p).map(|m| (m.dev(), m.ino())).ok();
+            // what a link of /proc says may mean another file here
+            file(p).is_some() && file(p) == file(&path)
+        };
+        let whole = std::fs::canonicalize(&path).ok().filter(same);
+        whole.unwrap_or(path)
+    }
+
     /// Absolute links inside another root would lead out of it: follow them by hand.
     fn follow(&self, path: &Path) -> PathBuf {
         let mut at = self.root.clone();
@@ -152,6 +167,7 @@ impl SearchPath {
         if name.contains('/') {
             return self
                 .by_path(Path::new(name))
+                .map(|p| self.resolved(p))
                 .ok_or_else(|| Error::NoProgram {
                     name: name.into(),
                     looked: Vec::new(),
@@ -161,7 +177,7 @@ impl SearchPath {
         for dir in &self.programs {
             let path = self.host_path(&dir.join(name));
             if is_executable(&path) {
-                return Ok(path);
+                return Ok(self.resolved(path));
             }
         }
         Err(Error::NoProgram {
@@ -169,6 +185,14 @@ impl SearchPath {
             looked: self.programs.clone(),
             nearest: self.nearest_programs(name),
         })
+    }
+
+    /// Every program in PATH.
+    pub fn all_programs(&self) -> Vec<PathBuf> {
+        let folders = self.programs.iter().map(|f| self.host_path(f));
+        let files = folders.flat_map(|f| std::fs::read_dir(f).into_iter().flatten().flatten());
+        let files = files.map(|f| f.path());
+        files.filter(|f| is_executable(f)).collect()
     }
 
     /// The programs of that folder, or of those in PATH, that have the most similar names.

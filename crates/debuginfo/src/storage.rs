@@ -25,16 +25,23 @@ impl Storage {
             path: path.into(),
             why: e.to_string(),
         };
-        let file = File::open(path).map_err(io)?;
-        let meta = file.metadata().map_err(io)?;
-        if meta.is_dir() {
+        // Before it is opened: that would wait for a pipe's writer.
+        let meta = std::fs::metadata(path).map_err(io)?;
+        if !meta.is_file() {
+            let folder = meta.is_dir();
             return Err(Error::Io {
                 path: path.into(),
-                why: "it is a folder".into(),
+                why: if folder {
+                    "it is a folder"
+                } else {
+                    "it is not a regular file"
+                }
+                .into(),
             });
         }
+        let file = File::open(path).map_err(io)?;
         if meta.len() == 0 {
-            // Also /proc files and devices, which have no size to map.
+            // Also /proc files, which have no size to map.
             return Ok(Storage {
                 map: None,
                 kept: Mutex::default(),

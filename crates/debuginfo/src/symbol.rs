@@ -16,6 +16,12 @@ pub enum SymbolKind {
     Tls,
 }
 
+impl SymbolKind {
+    pub fn is_code(self) -> bool {
+        matches!(self, SymbolKind::Function | SymbolKind::Ifunc)
+    }
+}
+
 /// A defined symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Symbol<'a> {
@@ -178,9 +184,5 @@ impl Entry {
             kind: self.kind,
             exported: self.exported,
         }
-    }
-
-    pub fn is_code(&self) -> bool {
-        matches!(self.kind, SymbolKind::Function | SymbolKind::Ifunc)
     }
 }

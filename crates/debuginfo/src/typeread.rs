@@ -204,6 +204,25 @@ impl Dwarf {
         })
     }
 
+    /// Bytes of an entry's type where that is a number, read without asking for the type itself: in a damaged file
+    /// a bit-field may have the very structure that it is in.
+    fn integer_size(&self, r: DieRef) -> Option<u64> {
+        let mut at = r;
+        for _ in 0..64 {
+            at = self
+                .attr(at, dw::DW_AT_type)
+                .and_then(|(v, from)| self.target(v, from.unit))?;
+            let tag = self.die(at).ok()?.tag();
+            if matches!(tag, dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type) {
+                return self.number(at, dw::DW_AT_byte_size);
+            }
+            if is_composite(tag) {
+                return None;
+            }
+        }
+        None
+    }
+
     fn read_member(&self, m: DieRef, types: &Types) -> Option<Member> {
         // A static member has no place in the structure.
         if self.flag(m, dw::DW_AT_external) || self.flag(m, dw::DW_AT_declaration) {
@@ -228,7 +247,7 @@ impl Dwarf {
         let little = self.is_little();
         let declared = self
             .number(m, dw::DW_AT_byte_size)
-            .or_else(|| types.size(ty))
+            .or_else(|| self.integer_size(m))
             .unwrap_or(4);
         // The bit's number from the start of the structure.
         let first = match self.number(m, dw::DW_AT_data_bit_offset) {

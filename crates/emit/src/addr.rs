@@ -12,22 +12,35 @@ const X86_64: [&str; 17] = [
     "r15", "ip",
 ];
 
+/// The first vector register by DWARF number.
+const XMM0: u16 = 17;
+
 impl Body<'_, '_> {
     /// The number that the place holds.
     pub fn target(&mut self, place: &TargetPlace, span: Span) -> Value {
+        let key = self.target_key(place, span);
+        self.target_at(place, &key, span)
+    }
+
+    /// The address of a place in memory, the value of one that is computed.
+    pub fn target_key(&mut self, place: &TargetPlace, span: Span) -> Value {
+        match place {
+            TargetPlace::Register { .. } => String::new(),
+            TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => self.address(addr, span),
+        }
+    }
+
+    /// The same with the key already computed.
+    pub fn target_at(&mut self, place: &TargetPlace, key: &str, span: Span) -> Value {
         match place {
             TargetPlace::Register { reg, size, signed } => {
                 let v = self.register(*reg);
                 self.long(narrow(&v, *size, *signed))
             }
             TargetPlace::Memory {
-                addr,
-                size,
-                signed,
-                bits,
+                size, signed, bits, ..
             } => {
-                let at = self.address(addr, span);
-                let v = self.load(&at, *size, *signed && bits.is_none(), span);
+                let v = self.load(key, *size, *signed && bits.is_none(), span);
                 match bits {
                     None => v,
                     Some(b) => {
@@ -40,7 +53,35 @@ impl Body<'_, '_> {
                     }
                 }
             }
-            TargetPlace::Value(addr) => self.address(addr, span),
+            TargetPlace::Value(_) => key.to_string(),
+        }
+    }
+
+    /// Change the place; what lies beside it in its register or word stays.
+    pub fn target_set(&mut self, place: &TargetPlace, key: &str, v: &str, span: Span) {
+        match place {
+            TargetPlace::Register { reg, size, .. } => {
+                if let Some(field) = X86_64.get(reg.0 as usize) {
+                    let new = merged(&format!("run->regs->{field}"), v, 0, 8 * u32::from(*size));
+                    self.line(format!("run->regs->{field} = {new};"));
+                }
+            }
+            TargetPlace::Memory { size, bits, .. } => {
+                let new = match bits {
+                    None => v.to_string(),
+                    Some(b) => {
+                        let old = self.load(key, *size, false, span);
+                        merged(&old, v, b.offset.into(), b.width.into())
+                    }
+                };
+                self.set_place("variable", span);
+                self.call(format!(
+                    "tl_store(run, (uint64_t){key}, {size}, (int64_t)({new}));"
+                ));
+                self.check();
+            }
+            // It has no place; the semantic passes refuse it.
+            TargetPlace::Value(_) => {}
         }
     }
 
@@ -66,15 +107,7 @@ impl Body<'_, '_> {
                 let (a, b) = (self.address(a, span), self.address(b, span));
                 self.binary(*op, &a, &b, span)
             }
-            Addr::Tls { image, offset } => {
-                self.set_place("thread-local variable", span);
-                let v = self.called(format!(
-                    "(int64_t)tl_tls_addr(run, {}, {offset}ULL)",
-                    image.0
-                ));
-                self.check();
-                v
-            }
+            Addr::ThreadPointer => self.machine("mov %%fs:0, %0"),
         }
     }
 
@@ -88,12 +121,18 @@ impl Body<'_, '_> {
     fn register(&mut self, reg: Reg) -> Value {
         match X86_64.get(reg.0 as usize) {
             Some(field) => self.long(format!("(int64_t)run->regs->{field}")),
-            None => {
-                let v = self.called(format!("tl_reg(run, {})", reg.0));
-                self.check();
-                v
-            }
+            // Handlers leave vector registers alone: they still are the program's.
+            None => self.machine(&format!("movq %%xmm{}, %0", reg.0.saturating_sub(XMM0))),
         }
+    }
+
+    /// What one instruction gives.
+    fn machine(&mut self, instruction: &str) -> Value {
+        let v = self.long("0");
+        self.line(format!(
+            "__asm__ volatile(\"{instruction}\" : \"=r\"({v}));"
+        ));
+        v
     }
 }
 
@@ -104,4 +143,10 @@ fn narrow(v: &str, size: u8, signed: bool) -> String {
         1 | 2 | 4 => format!("(int64_t)({sign}int{}_t){v}", size * 8),
         _ => v.to_string(),
     }
+}
+
+/// `old` with `width` bits from `offset` on replaced by the low ones of `v`.
+fn merged(old: &str, v: &str, offset: u32, width: u32) -> String {
+    let mask = u64::MAX >> (64 - width.clamp(1, 64)) << offset;
+    format!("((uint64_t){old} & ~{mask:#x}ULL) | (((uint64_t){v} << {offset}) & {mask:#x}ULL)")
 }

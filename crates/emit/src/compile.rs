@@ -33,7 +33,15 @@ impl fmt::Display for CompileError {
             CompileError::Failed(text) => {
                 let why = text.lines().find(|l| l.contains("error"));
                 let why = why.or(text.lines().next()).unwrap_or("it does not say why");
-                write!(f, "the C compiler refuses the module: {why}")
+                // In embedded C the macro's use says where, not its definition.
+                let used = text
+                    .lines()
+                    .find(|l| l.contains("expan") && !l.starts_with("<stdin>"));
+                let place = used
+                    .filter(|_| why.starts_with("<stdin>"))
+                    .and_then(|l| l.split(": ").next())
+                    .map_or(String::new(), |place| format!(" (at {place})"));
+                write!(f, "the C compiler refuses the module: {why}{place}")
             }
         }
     }
@@ -82,7 +90,10 @@ impl Compiler {
         };
         let mut command = Command::new(program);
         command.args(flags);
-        command.arg(if strict { "-Werror" } else { "-w" });
+        // Warnings are not shown; embedded.h makes errors of some.
+        if strict {
+            command.arg("-Werror");
+        }
         for folder in &self.include {
             command.arg("-I").arg(folder);
         }

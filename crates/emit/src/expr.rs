@@ -91,7 +91,7 @@ impl Body<'_, '_> {
             ExprKind::Or(a, b) => self.logic("!", a, b),
             ExprKind::Ternary(c, a, b) => self.ternary(c, a, b),
             ExprKind::Assign(place, value) => {
-                let keys = self.place_keys(place);
+                let keys = self.place_keys(place, e.span);
                 let v = self.value(value);
                 self.write(place, &keys, &v, e.span);
                 v
@@ -108,13 +108,8 @@ impl Body<'_, '_> {
                 self.called(format!("tl_map_has(run, &map{}, {keys})", map.0))
             }
             ExprKind::InSlice { map, slice } => self.in_slice(*map, slice, e.span),
-            ExprKind::Call { function, args } => self.function_call(*function, args, e.span),
-            ExprKind::Stat {
-                op,
-                global,
-                keys,
-                shift,
-            } => self.stat(*op, *global, keys, *shift, e.span),
+            ExprKind::Call { functions, args } => self.function_call(functions, args, e),
+            ExprKind::Stat { op, global, keys } => self.stat(*op, *global, keys, e.span),
             ExprKind::HistBucket {
                 global,
                 keys,
@@ -128,6 +123,15 @@ impl Body<'_, '_> {
                 self.check();
                 v
             }
+            ExprKind::Match {
+                subject,
+                negated,
+                regex,
+            } => {
+                let s = self.value(subject);
+                let not = if *negated { "!" } else { "" };
+                self.called(format!("{not}tl_regex_match(run, &regex{regex}, {s})"))
+            }
             ExprKind::Print(p) => self.print(p, e.span),
             ExprKind::CallData(n) => self.call_data_get(*n, e.ty),
             ExprKind::SaveCallData(n, value) => self.call_data_set(*n, value),
@@ -137,6 +141,16 @@ impl Body<'_, '_> {
                 let s = self.string();
                 self.call_text(format!(
                     "tl_user_string_quoted(run, {s}, (uint64_t){addr});"
+                ));
+                s
+            }
+            ExprKind::NameOf { value, names } => self.name_of(value, names),
+            ExprKind::Shielded(p) => self.shielded(p),
+            ExprKind::TargetBytes(addr, size) => {
+                let (addr, size) = (self.address(addr, e.span), self.address(size, e.span));
+                let s = self.string();
+                self.call_text(format!(
+                    "tl_user_buffer_quoted(run, {s}, (uint64_t){addr}, {size}, TL_MAXSTRING);"
                 ));
                 s
             }
@@ -221,9 +235,11 @@ impl Body<'_, '_> {
 
     // ---- places ----
 
-    fn place_keys(&mut self, place: &Place) -> String {
+    /// What a place needs that is computed once: keys, or the address.
+    fn place_keys(&mut self, place: &Place, span: Span) -> String {
         match place {
             Place::Element { keys, .. } => self.keys(keys),
+            Place::Target(t) => self.target_key(t, span),
             _ => String::new(),
         }
     }
@@ -318,7 +334,7 @@ impl Body<'_, '_> {
     }
 
     fn read(&mut self, place: &Place, span: Span) -> Value {
-        let keys = self.place_keys(place);
+        let keys = self.place_keys(place, span);
         self.read_keyed(place, &keys, span)
     }
 
@@ -348,7 +364,7 @@ impl Body<'_, '_> {
                 true => self.called(format!("tl_map_get1(run, &map{}, {keys}[0].l)", map.0)),
                 false => self.called(format!("tl_map_get(run, &map{}, {keys})", map.0)),
             },
-            (Place::Target(t), _) => self.target(t, span),
+            (Place::Target(t), _) => self.target_at(t, keys, span),
         }
     }
 
@@ -391,13 +407,12 @@ impl Body<'_, '_> {
                 }
                 self.check();
             }
-            // The semantic passes refuse it until guru mode exists.
-            (Place::Target(_), _) => {}
+            (Place::Target(t), _) => self.target_set(t, keys, v, span),
         }
     }
 
     fn assign_op(&mut self, place: &Place, op: BinOp, value: &Expr, e: &Expr) -> Value {
-        let keys = self.place_keys(place);
+        let keys = self.place_keys(place, e.span);
         let add = matches!(op, BinOp::Add | BinOp::Sub);
         if let (Some(map), true) = (self.map_of(place), add) {
             let v = self.value(value);
@@ -434,7 +449,7 @@ impl Body<'_, '_> {
     }
 
     fn crement(&mut self, place: &Place, by: i64, prefix: bool, span: Span) -> Value {
-        let keys = self.place_keys(place);
+        let keys = self.place_keys(place, span);
         if let Some(map) = self.map_of(place) {
             let new = self.map_add(map, &keys, &by.to_string(), span);
             return match prefix {
@@ -524,62 +539,26 @@ impl Body<'_, '_> {
         name
     }
 
-    fn stat(
-        &mut self,
-        op: StatOp,
-        global: GlobalId,
-        keys: &[Expr],
-        shift: i64,
-        span: Span,
-    ) -> Value {
+    fn stat(&mut self, op: StatOp, global: GlobalId, keys: &[Expr], span: Span) -> Value {
         let s = self.statistic(global, keys);
         let fails = !matches!(op, StatOp::Count | StatOp::Sum);
         if fails {
             self.set_place(&format!("operator '{}'", op.name()), span);
         }
-        let v = self.called(format!("tl_stat_get(run, {s}, {})", stat_op(op)));
+        let v = match op {
+            StatOp::Variance => {
+                let (hist, whole) = (self.hist(global), keys.is_empty());
+                self.called(format!("tl_stat_variance(run, {s}, {hist}, {whole})"))
+            }
+            _ => self.called(format!("tl_stat_get(run, {s}, {})", stat_op(op))),
+        };
         if fails {
             self.check();
         }
-        match shift {
-            0 => v,
-            n => self.long(format!("tl_shl({v}, {n})")),
-        }
+        v
     }
 
     // ---- calls ----
-
-    fn function_call(
-        &mut self,
-        function: trapless_sema::ir::FunctionId,
-        args: &[Expr],
-        span: Span,
-    ) -> Value {
-        let f = &self.unit.program.functions[function.0 as usize];
-        let (name, ret, label) = (self.unit.function_name(function), f.ret, f.name.clone());
-        let mut words = vec!["run".to_string()];
-        words.extend(self.values(args));
-        let result = match ret {
-            Some(Ty::Str) => {
-                let s = self.string();
-                words.push(s.clone());
-                s
-            }
-            _ => "0".to_string(),
-        };
-        self.set_place(&format!("identifier '{label}'"), span);
-        self.calls(function);
-        let call = format!("{name}({})", words.join(", "));
-        let result = match ret {
-            Some(Ty::Long) => self.long(call),
-            _ => {
-                self.line(format!("{call};"));
-                result
-            }
-        };
-        self.check();
-        result
-    }
 
     fn call_data_at(&self, n: u32) -> u32 {
         self.call_data.get(n as usize).copied().unwrap_or(0)

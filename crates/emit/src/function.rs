@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::text::Text;
-use crate::{Unit, CALL_STACK, TEXT_STACK};
+use crate::{embedded, Unit, CALL_STACK, TEXT_STACK, WALK_STACK};
 use trapless_sema::ir::{Function, FunctionBody, FunctionId, Stmt, Ty};
 use trapless_sema::walk;
 
@@ -11,6 +11,10 @@ impl Unit<'_> {
     pub(crate) fn prototype(&self, id: FunctionId) -> String {
         let f = &self.program.functions[id.0 as usize];
         let c_body = matches!(f.body, FunctionBody::C(_));
+        let result = match f.body {
+            FunctionBody::Embedded(_) => "stap_text",
+            _ => "STAP_RETVALUE",
+        };
         let mut args = vec!["struct tl_run *run".to_string()];
         for (n, p) in f.locals[..f.nparams].iter().enumerate() {
             let name = match c_body {
@@ -23,7 +27,10 @@ impl Unit<'_> {
             });
         }
         if f.ret == Some(Ty::Str) {
-            args.push("struct tl_str *STAP_RETVALUE".to_string());
+            args.push(format!("struct tl_str *{result}"));
+        }
+        if f.says_next {
+            args.push("bool *next".to_string());
         }
         let ret = if f.ret == Some(Ty::Long) {
             "int64_t"
@@ -70,6 +77,10 @@ impl Unit<'_> {
             FunctionBody::C(code) => {
                 c_function(out, f, &prototype, code);
                 c_stack(code)
+            }
+            FunctionBody::Embedded(c) => {
+                self.embedded_function(out, f, &prototype, c);
+                embedded::STACK + 2 * (self.layout.max_string + 8)
             }
             FunctionBody::Script(stmts) => self.script_function(out, f, &prototype, stmts, stacks),
         }
@@ -127,6 +138,9 @@ fn c_function(out: &mut Text, f: &Function, prototype: &str, code: &str) {
     out.line(format!(
         "#define STAP_ERROR(...) do {{ tl_run_error(run, __VA_ARGS__); {fail}; }} while (0)"
     ));
+    out.line(format!(
+        "#define STAP_NEXT do {{ *next = true; {fail}; }} while (0)"
+    ));
     out.line(prototype);
     out.line("{");
     out.verbatim(code);
@@ -136,6 +150,7 @@ fn c_function(out: &mut Text, f: &Function, prototype: &str, code: &str) {
     out.line("}");
     out.line("#undef STAP_RETURN");
     out.line("#undef STAP_ERROR");
+    out.line("#undef STAP_NEXT");
     out.blank();
 }
 
@@ -146,10 +161,13 @@ fn c_stack(code: &str) -> u32 {
         "tl_sprintf",
         "tl_user_string_quoted",
         "tl_thread_indent",
+        "tl_fp_to_string",
+        "tl_string_to_fp",
         "[",
     ];
     match deep.iter().any(|name| code.contains(name)) {
         true => 1024 + TEXT_STACK,
+        false if code.contains("tl_ustack_") => 128 + WALK_STACK,
         false => 128 + CALL_STACK,
     }
 }

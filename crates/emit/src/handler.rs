@@ -3,8 +3,8 @@
 
 use crate::body::Body;
 use crate::text::Text;
-use crate::{handler_name, layout, EmitError, HandlerFacts, Unit};
-use trapless_sema::ir::{HandlerId, HandlerKind, ProbeKind};
+use crate::{handler_name, layout, regex, EmitError, HandlerFacts, Unit};
+use trapless_sema::ir::{Budget, HandlerId, HandlerKind, Options, ProbeKind};
 
 /// What the private stack of a thread leaves for handlers.
 const STACK_LIMIT: u32 = 48 << 10;
@@ -105,7 +105,9 @@ impl Unit<'_> {
         body.locals(0);
         body.start(&h.body, false);
         body.stmts(&h.body);
-        let stack = body.stack() + RUN_STACK;
+        let kept = regex::kept(body.unit.program, h);
+        let text_size = body.unit.layout.max_string + 8;
+        let stack = body.stack() + RUN_STACK + kept.map_or(0, |words| 4 * words + text_size + 48);
         if stack > STACK_LIMIT && h.kind != HandlerKind::Session {
             return Err(EmitError::StackTooLarge {
                 bytes: stack,
@@ -118,7 +120,10 @@ impl Unit<'_> {
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
-        self.head(out, id, h.kind, light, locks);
+        self.head(out, id, h.kind, light, locks, kept);
+        if let (false, Some(n)) = (light, budget(&self.program.options, h.budget)) {
+            out.line(format!("\trun->budget = {n};"));
+        }
         out.append(text);
         tail(out, h.kind, light);
         Ok(HandlerFacts { stack })
@@ -132,6 +137,7 @@ impl Unit<'_> {
         kind: HandlerKind,
         light: bool,
         locks: Option<String>,
+        kept: Option<u32>,
     ) {
         let f = frame(kind);
         let (name, nothing) = (handler_name(id), f.nothing);
@@ -146,6 +152,9 @@ impl Unit<'_> {
             out.line(format!("\tif (!{}, regs, self))", f.enter));
             out.line(format!("\t\t{nothing}"));
         }
+        if let Some(words) = kept {
+            out.line(format!("\tTL_KEEP_MATCH(run, {words});"));
+        }
         let env = if light { "env" } else { "run->env" };
         out.line(match kind {
             HandlerKind::Entry => "\tint skip = 1;".to_owned(),
@@ -158,6 +167,17 @@ impl Unit<'_> {
             out.line("\t\tgoto out;");
         }
     }
+}
+
+/// Statements that a run may take, where it is not what the runtime sets.
+fn budget(o: &Options, kind: Budget) -> Option<u32> {
+    let most = match (kind, o.max_action_interruptible) {
+        (Budget::Hit, _) => return None,
+        (Budget::Interruptible, 0) => o.max_action.saturating_mul(10),
+        (Budget::Interruptible, n) => n,
+        (Budget::Unbounded, _) => u32::MAX,
+    };
+    Some(most.min(i32::MAX as u32))
 }
 
 /// Everything behind the body.

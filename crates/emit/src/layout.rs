@@ -165,7 +165,7 @@ impl Layout {
                 GlobalKind::Stats(kind) => {
                     out.line(format!(
                         "static const struct tl_hist hist{n} __attribute__((unused)) = {};",
-                        hist(*kind)
+                        hist(*kind, g.variance)
                     ));
                 }
                 _ => {}
@@ -200,9 +200,9 @@ impl Layout {
             shape.entries
         ));
         let (value_name, hist) = match value {
-            MapValue::Long => ("TL_VALUE_LONG", hist(StatsKind::Plain)),
-            MapValue::Str => ("TL_VALUE_STRING", hist(StatsKind::Plain)),
-            MapValue::Stats(kind) => ("TL_VALUE_STATS", hist(kind)),
+            MapValue::Long => ("TL_VALUE_LONG", hist(StatsKind::Plain, None)),
+            MapValue::Str => ("TL_VALUE_STRING", hist(StatsKind::Plain, None)),
+            MapValue::Stats(kind) => ("TL_VALUE_STATS", hist(kind, g.variance)),
         };
         out.line(format!(
             "\t.stride = {}, .value_off = {}, .nkeys = {}, .value = {value_name}, .wrap = {},",
@@ -274,10 +274,12 @@ fn size_of(g: &Global, max_string: u32) -> u64 {
 }
 
 /// `struct tl_hist` as a C initialiser.
-fn hist(kind: StatsKind) -> String {
+fn hist(kind: StatsKind, variance: Option<u8>) -> String {
     let (number, low, high, step) = hist_fields(kind);
     format!(
-        "{{ .kind = {number}, .squares = 1, .buckets = {}, .low = {low}LL, .high = {high}LL, .step = {step}LL }}",
+        "{{ .kind = {number}, .variance = {}, .shift = {}, .buckets = {}, .low = {low}LL, .high = {high}LL, .step = {step}LL }}",
+        variance.is_some() as u8,
+        variance.unwrap_or(0),
         buckets(kind)
     )
 }

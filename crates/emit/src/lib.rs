@@ -7,20 +7,24 @@
 //! after the probe, using nothing but `runtime/script.h`.
 
 pub mod compile;
+pub mod embedded;
 pub mod link;
 pub mod module;
 
 mod addr;
 mod body;
+mod call;
 mod expr;
 mod function;
 mod handler;
 mod layout;
 mod print;
+mod regex;
 mod result;
 mod slice;
 mod stmt;
 mod text;
+mod unwind;
 
 use layout::Layout;
 use std::fmt;
@@ -81,9 +85,10 @@ impl std::error::Error for EmitError {}
 
 /// Handlers beyond this ask for the private stack (`TL_PROBE_BIG_STACK`).
 const SMALL_STACK: u32 = 1 << 10;
-/// `TL_STACK_CALL` and `TL_STACK_TEXT` of runtime/script.h.
+/// `TL_STACK_CALL`, `TL_STACK_TEXT` and `TL_STACK_WALK` of runtime/script.h.
 const CALL_STACK: u32 = 480;
-const TEXT_STACK: u32 = 1024;
+const TEXT_STACK: u32 = 1088;
+const WALK_STACK: u32 = 1664;
 
 /// Write the program as C.
 pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
@@ -107,11 +112,16 @@ pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
     let mut c = Text::default();
     c.line("/* Made by trapless from a script; do not edit. */");
     c.line("#include \"script.h\"");
+    if embedded::is_used(program) {
+        c.line("#include \"embedded.h\"");
+    }
     c.blank();
     unit.layout.declare(program, &mut c);
+    regex::declare(program, &mut c);
     for (n, bytes) in unit.constants.iter().enumerate() {
         c.line(format!("TL_STR_CONST(k{n}, {});", text::c_string(bytes)));
     }
+    unit.embedded_blocks(&mut c);
     for id in 0..program.functions.len() {
         c.line(format!("{};", unit.prototype(FunctionId(id as u32))));
     }

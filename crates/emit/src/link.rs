@@ -49,6 +49,8 @@ pub enum LinkError {
         section: String,
     },
     Undefined(String),
+    /// What a module maps is never written to: only embedded C can want it.
+    Variable(String),
 }
 
 impl fmt::Display for LinkError {
@@ -66,6 +68,9 @@ impl fmt::Display for LinkError {
                 write!(f, "{section} is too large, or wants too much alignment")
             }
             LinkError::Undefined(name) => write!(f, "`{name}` is neither code nor data"),
+            LinkError::Variable(name) => {
+                write!(f, "embedded C has a variable of its own: `{name}`")
+            }
         }
     }
 }
@@ -158,6 +163,9 @@ impl Linker {
         let data_at = layout.code.len() as u64;
         for index in writable {
             let section = file.section_by_index(index)?;
+            if let Some(name) = variable_in(file, index) {
+                return Err(LinkError::Variable(name));
+            }
             let mut bytes = section.uncompressed_data()?.into_owned();
             if section.size() > SECTION_MAX {
                 return Err(LinkError::Layout {
@@ -331,6 +339,26 @@ impl Linker {
             functions,
         })
     }
+}
+
+/// The name of a variable in a section that could be written to. What compilers
+/// put there by themselves, to set up arrays with addresses, has no name.
+fn variable_in(file: &File, section: SectionIndex) -> Option<String> {
+    let name = file
+        .section_by_index(section)
+        .ok()?
+        .name()
+        .ok()?
+        .to_string();
+    if name.starts_with(".data.rel") {
+        return None;
+    }
+    let symbol = file
+        .symbols()
+        .find(|s| s.section_index() == Some(section) && s.kind() == object::SymbolKind::Data)?;
+    // The compiler numbers those of functions: calls.0
+    let name = symbol.name().ok()?;
+    Some(name.split('.').next().unwrap_or(name).to_string())
 }
 
 fn unsupported(kind: elf::RelocationType, section: &str) -> LinkError {

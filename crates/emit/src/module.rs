@@ -6,7 +6,7 @@ use crate::link::Linked;
 use crate::result::reads_result;
 use crate::{handler_name, Emitted, SMALL_STACK};
 use trapless_sema::ir::{
-    HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Refusal, Symbol,
+    Event, HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Refusal, Symbol,
 };
 use trapless_wire as wire;
 
@@ -57,6 +57,7 @@ pub fn assemble(
             name,
         });
     }
+    crate::unwind::write(&program.unwind, &mut tap);
     for w in &program.run_warnings {
         let w = tap.strings.add(w);
         tap.warnings.push(w);
@@ -99,6 +100,15 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
     }
 }
 
+fn event_kind(event: Event) -> wire::ProbeKind {
+    match event {
+        Event::ProcessBegin => wire::ProbeKind::ProcessBegin,
+        Event::ProcessEnd => wire::ProbeKind::ProcessEnd,
+        Event::ThreadBegin => wire::ProbeKind::ThreadBegin,
+        Event::ThreadEnd => wire::ProbeKind::ThreadEnd,
+    }
+}
+
 fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, linked: &Linked) {
     let entry_of = |id: HandlerId| {
         linked
@@ -134,17 +144,44 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             out.kind = wire::ProbeKind::Error;
             out.arg = *order;
         }
-        ProbeKind::Timer { period_ns } => {
+        ProbeKind::Timer {
+            period_ns,
+            jitter_ns,
+        } => {
             out.kind = wire::ProbeKind::Timer;
             out.arg = *period_ns as i64;
+            out.addr = *jitter_ns;
+        }
+        ProbeKind::Profile { period_ns } => {
+            out.kind = wire::ProbeKind::Profile;
+            out.arg = *period_ns as i64;
+        }
+        ProbeKind::Event { event, process } => {
+            out.kind = event_kind(*event);
+            out.process = process.map_or(wire::NONE, |i| i.0);
+        }
+        ProbeKind::Watch {
+            process,
+            image,
+            addr,
+            size,
+            ..
+        } => {
+            out.kind = wire::ProbeKind::Watch;
+            out.process = process.map_or(wire::NONE, |i| i.0);
+            out.image = image.map_or(wire::NONE, |i| i.0);
+            out.addr = *addr;
+            out.arg = *size as i64;
         }
         ProbeKind::Site {
             process,
             image,
             addr,
             parts,
+            semaphore,
         } => {
             out.kind = wire::ProbeKind::Site;
+            out.arg = semaphore.unwrap_or(0) as i64;
             place(tap, &mut out, *process, *image, *addr, parts);
         }
         ProbeKind::Return {
@@ -154,6 +191,7 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             parts,
             on_entry,
             call_data: slots,
+            linkage: _,
         } => {
             out.kind = wire::ProbeKind::Return;
             place(tap, &mut out, *process, *image, *addr, parts);
@@ -178,14 +216,19 @@ fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted
             flags |= wire::probe_flag::BIG_STACK;
         }
     }
-    if matches!(p.kind, ProbeKind::Return { .. })
-        && reads_result(program, &program.handlers[p.handler.0 as usize])
-    {
-        flags |= wire::probe_flag::RESULT;
+    if let ProbeKind::Return { linkage, .. } = p.kind {
+        // at an entry's jump nothing has returned, whatever the handler reads
+        if linkage || reads_result(program, &program.handlers[p.handler.0 as usize]) {
+            flags |= wire::probe_flag::RESULT;
+        }
+    }
+    if matches!(p.kind, ProbeKind::Watch { reads: true, .. }) {
+        flags |= wire::probe_flag::READS;
     }
     flags |= match p.refusal {
         Refusal::Error => 0,
         Refusal::Warning => wire::probe_flag::MATCHED,
+        Refusal::Bytes => wire::probe_flag::MATCHED | wire::probe_flag::BYTES,
         Refusal::Nothing => wire::probe_flag::OPTIONAL,
     };
     if p.never {

@@ -24,10 +24,7 @@ impl Body<'_, '_> {
         let values = self.values(&p.args);
         if p.to_string {
             let s = self.string();
-            let args = self.print_args(&p.args, &values);
-            let format = c_string(&p.format);
-            let n = values.len();
-            self.call_text(format!("tl_sprintf(run, {s}, {format}, {args}, {n});"));
+            self.print_into(&s, p, &values);
             return s;
         }
         let format = self.unit.format(&p.format);
@@ -45,6 +42,53 @@ impl Body<'_, '_> {
             self.call(format!("tl_printf(run, {format}, {args}, {n});"));
         }
         "0".to_string()
+    }
+
+    fn print_into(&mut self, s: &str, p: &Print, values: &[Value]) {
+        let args = self.print_args(&p.args, values);
+        let format = c_string(&p.format);
+        let n = values.len();
+        self.call_text(format!("tl_sprintf(run, {s}, {format}, {args}, {n});"));
+    }
+
+    /// A text, "ERROR" where a run-time error came up.
+    pub fn shielded(&mut self, p: &Print) -> Value {
+        let s = self.string();
+        let number = self.number();
+        let outer = std::mem::replace(&mut self.on_error, format!("catch{number}"));
+        self.open("");
+        let values = self.values(&p.args);
+        self.print_into(&s, p, &values);
+        self.close();
+        self.check();
+        self.on_error = outer;
+        self.line(format!("goto tried{number};"));
+        self.label(&format!("catch{number}"));
+        self.call("tl_run_catch(run, NULL);");
+        self.check();
+        self.call(format!("tl_str_set_c(run, {s}, \"ERROR\");"));
+        self.label(&format!("tried{number}"));
+        s
+    }
+
+    /// The name of a number, or the number.
+    pub fn name_of(&mut self, value: &Expr, names: &[(i64, String)]) -> Value {
+        let v = self.value(value);
+        let s = self.string();
+        self.open(&format!("switch ({v})"));
+        for (n, name) in names {
+            let text = c_string(name.as_bytes());
+            self.line(format!("case {}:", crate::expr::number(*n)));
+            self.call(format!("tl_str_set_c(run, {s}, {text});"));
+            self.line("break;");
+        }
+        self.line("default:");
+        self.open("");
+        let args = self.value_array(&[format!("TL_LONG({v})")]);
+        self.call_text(format!("tl_sprintf(run, {s}, \"%d\", {args}, 1);"));
+        self.close();
+        self.close();
+        s
     }
 
     fn print_args(&mut self, args: &[Expr], values: &[Value]) -> String {

@@ -4,8 +4,8 @@
 use crate::body::{Body, LoopLabels};
 use std::collections::HashSet;
 use trapless_sema::ir::{
-    Expr, ExprKind, Foreach, GlobalKind, LocalId, MapValue, Place, SortBy, StatOp, Stmt, StmtKind,
-    Ty,
+    Buckets, Expr, ExprKind, Foreach, GlobalKind, LocalId, MapValue, Place, SortBy, StatOp, Stmt,
+    StmtKind, Ty,
 };
 use trapless_sema::walk;
 use trapless_syntax::span::Span;
@@ -21,8 +21,12 @@ impl Body<'_, '_> {
     /// stay below it anyway need no count.
     pub fn start(&mut self, stmts: &[Stmt], always: bool) {
         let n = count(stmts);
-        let max = self.unit.program.options.max_action as usize;
-        if always || n >= max || has_loops(stmts) {
+        let o = &self.unit.program.options;
+        let max = match o.max_action_interruptible {
+            0 => o.max_action,
+            other => o.max_action.min(other),
+        };
+        if always || n >= max as usize || has_loops(stmts) {
             self.escapes = true;
             let to = self.on_error.clone();
             self.line(format!("if (!tl_run_spend(run, {n})) goto {to};"));
@@ -60,6 +64,7 @@ impl Body<'_, '_> {
                 self.repeat(cond.as_ref(), step.as_deref(), body, s.span)
             }
             StmtKind::Foreach(f) => self.foreach(f, s),
+            StmtKind::Buckets(b) => self.buckets(b, s.span),
             StmtKind::Return(value) => self.give(value.as_ref()),
             StmtKind::DeleteAll(g) => {
                 let n = g.0;
@@ -82,6 +87,10 @@ impl Body<'_, '_> {
                 self.line(format!("goto next{};", label.unwrap_or(0)));
             }
             StmtKind::Next => self.line("goto out;"),
+            StmtKind::NextFunction => {
+                self.line("*next = true;");
+                self.line("goto out;");
+            }
             StmtKind::Try {
                 body,
                 message,
@@ -205,6 +214,33 @@ impl Body<'_, '_> {
         self.close();
     }
 
+    fn buckets(&mut self, b: &Buckets, span: Span) {
+        self.open("");
+        let limit = match &b.limit {
+            Some(e) => self.value(e),
+            None => "TL_NO_LIMIT".to_string(),
+        };
+        let s = self.statistic(b.global, &b.keys);
+        let hist = self.hist(b.global);
+        let (n, left) = (self.long("0"), self.long(limit));
+        let number = self.enter_loop();
+        self.open(&format!(
+            "for (; {n} < ({hist})->buckets && {n} < {left}; {n}++)"
+        ));
+        self.spend(1 + count(&b.body), span);
+        let local = self.local(b.bucket);
+        self.line(format!("{local} = {n};"));
+        if let Some(value) = b.count {
+            let local = self.local(value);
+            self.line(format!("{local} = ({s}) ? ({s})->bucket[{n}] : 0;"));
+        }
+        self.block("", &b.body);
+        self.leave_body(number);
+        self.close();
+        self.leave_loop(number);
+        self.close();
+    }
+
     fn give(&mut self, value: Option<&Expr>) {
         self.open("");
         if let Some(e) = value {
@@ -260,6 +296,8 @@ impl Body<'_, '_> {
         self.label(&format!("catch{number}"));
         let message = message.map_or("NULL".to_string(), |m| self.local(m));
         self.call(format!("tl_run_catch(run, {message});"));
+        // abort() is not caught.
+        self.check();
         self.block("", handler);
         self.label(&format!("tried{number}"));
     }
@@ -294,7 +332,10 @@ fn has_loops(stmts: &[Stmt]) -> bool {
     walk::each_stmt(stmts, &mut |s| {
         found |= matches!(
             s.kind,
-            StmtKind::Loop { .. } | StmtKind::Foreach(_) | StmtKind::DeleteSlice { .. }
+            StmtKind::Loop { .. }
+                | StmtKind::Foreach(_)
+                | StmtKind::Buckets(_)
+                | StmtKind::DeleteSlice { .. }
         );
     });
     found
@@ -328,6 +369,7 @@ pub(crate) fn assigned_locals(stmts: &[Stmt]) -> HashSet<LocalId> {
     });
     walk::each_stmt(stmts, &mut |s| match &s.kind {
         StmtKind::Foreach(f) => found.extend(f.keys.iter().copied().chain(f.value)),
+        StmtKind::Buckets(b) => found.extend([b.bucket].into_iter().chain(b.count)),
         StmtKind::Try { message, .. } => found.extend(*message),
         _ => {}
     });

@@ -71,6 +71,7 @@ fn try_it(text: &str, tapset: &Tapset, target: &str) -> bool {
     });
     let input = Input {
         scripts: vec![script],
+        made: Vec::new(),
         tapset,
         loader: Loader {
             map: &mut map,

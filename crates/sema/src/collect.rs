@@ -2,7 +2,7 @@
 //! All declarations of a session: the user's script, and those tapset files
 //! that it needs.
 
-use crate::declarations::Declarations;
+use crate::declarations::{Declarations, Origin};
 use crate::loader::Loader;
 use crate::tapset::Tapset;
 use std::collections::HashSet;
@@ -14,20 +14,22 @@ use trapless_syntax::visit::{self, Visit};
 /// until nothing is missing that a tapset could give.
 pub fn collect(
     scripts: Vec<Script>,
+    made: Vec<Script>,
     tapset: &Tapset,
     loader: &mut Loader,
     diags: &mut Diagnostics,
 ) -> Declarations {
     let mut all = Declarations::default();
     let mut wanted = Names::default();
-    for s in scripts {
+    let scripts = scripts.into_iter().map(|s| (s, Origin::User));
+    let made = made.into_iter().map(|s| (s, Origin::Made));
+    for (s, origin) in scripts.chain(made) {
         visit::walk_script(&mut wanted, &s);
-        all.add(s, false, diags);
+        all.add(s, origin, diags);
     }
     let mut loaded = HashSet::new();
     loop {
-        let found: HashSet<&str> = all.function_names().collect();
-        let files = tapset.files_for(&wanted.calls, &wanted.points, &found);
+        let files = tapset.files_for(&wanted.calls, &wanted.points);
         let new: Vec<_> = files
             .into_iter()
             .filter(|f| loaded.insert(f.to_path_buf()))
@@ -42,7 +44,7 @@ pub fn collect(
             // Only what is reached decides what else is needed; a file is a
             // subject, so all of it counts.
             visit::walk_script(&mut wanted, &script);
-            all.add(script, true, diags);
+            all.add(script, tapset.origin(&path), diags);
         }
     }
 }

@@ -13,30 +13,38 @@ pub struct Components {
 }
 
 pub const OF_PROCESS: Components = Components {
-    built: &["function", "statement", "library"],
-    later: &[
-        ("begin", "use `probe begin`"),
-        ("end", "use `probe end`"),
-        ("thread", "probe the thread's start function"),
-        ("syscall", "probe the C library's function of that name"),
-        ("mark", "probe the function around the mark"),
-        ("provider", "probe the function around the mark"),
-        ("plt", "probe the function in its library"),
-        ("data", "probe the functions that write the variable"),
-        ("plugin", "use .library"),
-        ("insn", "probe single statements"),
+    built: &[
+        "function",
+        "statement",
+        "mark",
+        "provider",
+        "plt",
+        "library",
+        "plugin",
+        "begin",
+        "end",
+        "thread",
+        "data",
+        "syscall",
     ],
-    help: "use .function, .statement or .library",
+    later: &[("insn", "probe single statements")],
+    help:
+        "use .function, .statement, .mark, .plt, .data, .library, .begin, .end, .thread or .syscall",
 };
 
 pub const OF_FUNCTION: Components = Components {
-    built: &["call", "return", "inline", "exported", "maxactive"],
-    later: &[
-        ("label", "use .statement(\"function@file:line\")"),
-        ("callee", "probe the callee itself"),
-        ("callees", "probe the callees themselves"),
+    built: &[
+        "call",
+        "return",
+        "inline",
+        "exported",
+        "maxactive",
+        "label",
+        "callee",
+        "callees",
     ],
-    help: "use .call, .return, .inline or .exported, or nothing",
+    later: &[],
+    help: "use .call, .return, .inline, .exported, .label or .callee, or nothing",
 };
 
 pub const OF_STATEMENT: Components = Components {
@@ -45,19 +53,92 @@ pub const OF_STATEMENT: Components = Components {
     help: "use .nearest, or nothing",
 };
 
+pub const OF_MARK: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow a mark",
+};
+
+pub const OF_PLT: Components = Components {
+    built: &["return", "maxactive"],
+    later: &[],
+    help: "use .return, or nothing",
+};
+
+pub const OF_LABEL: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow a label",
+};
+
+pub const OF_THREAD: Components = Components {
+    built: &["begin", "end"],
+    later: &[],
+    help: "use .begin or .end",
+};
+
+pub const OF_DATA: Components = Components {
+    built: &["write", "rw", "length"],
+    later: &[],
+    help: "use .write or .rw, and .length(n) before it",
+};
+
+pub const OF_ACCESS: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow .write and .rw",
+};
+
+pub const OF_SYSCALL: Components = Components {
+    built: &[],
+    later: &[(
+        "return",
+        "probe the C library's function of that name: .function(\"read\").return",
+    )],
+    help: "use nothing, or .return",
+};
+
+pub const OF_EVENT: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow begin and end",
+};
+
 pub const OF_TIMER: Components = Components {
-    built: &["s", "sec", "ms", "msec", "us", "usec", "ns", "nsec", "hz"],
-    later: &[
-        ("profile", "use timer.ms(n)"),
-        ("tick", "use timer.ms(n)"),
-        ("jiffies", "use timer.ms(n)"),
+    built: &[
+        "s", "sec", "ms", "msec", "us", "usec", "ns", "nsec", "jiffies", "hz", "profile",
     ],
-    help: "timers count in s, ms, us, ns or hz",
+    later: &[],
+    help: "timers count in s, ms, us, ns, jiffies or hz",
+};
+
+pub const OF_PROFILE: Components = Components {
+    built: &["tick", "freq"],
+    later: &[],
+    help: "use timer.profile, or timer.profile.freq.hz(n)",
+};
+
+pub const OF_FREQ: Components = Components {
+    built: &["hz"],
+    later: &[],
+    help: "use timer.profile.freq.hz(n)",
+};
+
+pub const OF_RATE: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow how often it is",
 };
 
 pub const OF_TIMER_UNIT: Components = Components {
+    built: &["randomize"],
+    later: &[],
+    help: "only .randomize(n) may follow, not behind hz",
+};
+
+pub const OF_RANDOMIZED: Components = Components {
     built: &[],
-    later: &[("randomize", "leave it out")],
+    later: &[],
     help: "nothing may follow",
 };
 
@@ -66,6 +147,70 @@ pub const OF_SESSION: Components = Components {
     later: &[],
     help: "nothing may follow begin, end, error and never",
 };
+
+/// Kinds of points, each under those that it may follow; arguments as `-l` would show them.
+const TREE: &[(&str, &Components)] = &[
+    ("timer", &OF_TIMER),
+    ("timer.ms(n)", &OF_TIMER_UNIT),
+    ("timer.profile", &OF_PROFILE),
+    ("timer.profile.freq", &OF_FREQ),
+    ("process(\"PATH\")", &OF_PROCESS),
+    ("process(\"PATH\").function(\"NAME\")", &OF_FUNCTION),
+    ("process(\"PATH\").statement(\"PLACE\")", &OF_STATEMENT),
+    ("process(\"PATH\").plt(\"NAME\")", &OF_PLT),
+    ("process(\"PATH\").thread", &OF_THREAD),
+    ("process(\"PATH\").data(\"NAME\")", &OF_DATA),
+    ("process(\"PATH\").syscall", &OF_SYSCALL),
+];
+
+/// What takes an argument, by its word.
+fn with_argument(word: &str) -> String {
+    match word {
+        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" => {
+            format!("{word}(\"NAME\")")
+        }
+        "library" | "plugin" => format!("{word}(\"PATH\")"),
+        "statement" => format!("{word}(\"PLACE\")"),
+        "s" | "sec" | "ms" | "msec" | "us" | "usec" | "ns" | "nsec" | "jiffies" | "hz"
+        | "randomize" | "maxactive" | "callees" | "length" => format!("{word}(n)"),
+        _ => word.to_string(),
+    }
+}
+
+/// The words that may follow these, each with its argument: `["timer"]` gives `s(n)` and so on. A
+/// library's points are its program's. Empty: nothing may follow.
+pub fn after(words: &[&str]) -> Vec<(&'static str, String)> {
+    let own = words
+        .iter()
+        .filter(|w| !matches!(**w, "library" | "plugin"));
+    let shown = own.map(|word| match *word {
+        "process" => "process(\"PATH\")".to_string(),
+        unit if words[0] == "timer" && with_argument(unit).ends_with("(n)") => "ms(n)".to_string(),
+        word => with_argument(word),
+    });
+    let before = shown.collect::<Vec<_>>().join(".");
+    let found = TREE.iter().find(|t| t.0 == before);
+    let built = found.map_or(&[][..], |t| t.1.built);
+    built.iter().map(|w| (*w, with_argument(w))).collect()
+}
+
+/// What is not of a program or a timer.
+const SESSION: [&str; 7] = [
+    "begin", "begin(n)", "end", "end(n)", "error", "error(n)", "never",
+];
+
+/// First words of the points that can be used.
+pub const FIRST: [&str; 6] = ["begin", "end", "error", "never", "process", "timer"];
+
+/// A line for each kind of point that can be used.
+pub fn types() -> Vec<String> {
+    let mut all: Vec<String> = SESSION.map(str::to_string).to_vec();
+    for (before, components) in TREE {
+        let words = components.built.iter().map(|w| with_argument(w));
+        all.extend(words.map(|w| format!("{before}.{w}")));
+    }
+    all
+}
 
 /// Say that `c` is not one of them, or not yet.
 pub fn unknown(c: &Component, known: &Components, diags: &mut Diagnostics) {
@@ -86,4 +231,19 @@ pub fn unknown(c: &Component, known: &Components, diags: &mut Diagnostics) {
         )
         .help(known.help)
         .help(near.map(|near| format!("did you mean `.{near}`?")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after;
+
+    #[test]
+    fn what_may_follow() {
+        let words = |before: &[&str]| after(before).into_iter().map(|w| w.1).collect::<Vec<_>>();
+        assert!(words(&["process"]).contains(&"function(\"NAME\")".to_string()));
+        assert!(words(&["process", "library", "function"]).contains(&"return".to_string()));
+        assert_eq!(words(&["timer", "s"]), ["randomize(n)"]);
+        assert!(words(&["timer"]).contains(&"profile".to_string()));
+        assert!(words(&["process", "mark"]).is_empty() && words(&["begin"]).is_empty());
+    }
 }

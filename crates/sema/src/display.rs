@@ -16,6 +16,7 @@ pub fn add_display(program: &mut Program) {
             locals,
             body,
             kind: HandlerKind::Session,
+            budget: Budget::Unbounded,
             locks: Vec::new(),
             needs_all_regs: false,
             span,
@@ -82,7 +83,6 @@ impl Writer {
             op,
             global,
             keys: keys.to_vec(),
-            shift: 0,
         };
         self.expr(Ty::Long, kind)
     }
@@ -128,7 +128,10 @@ fn show(program: &Program, g: GlobalId, span: Span) -> (Vec<Local>, Vec<Stmt>) {
     match &global.kind {
         GlobalKind::Long { .. } => (
             Vec::new(),
-            vec![w.print(format!("{name}=%d\n"), vec![scalar(Ty::Long)])],
+            vec![w.print(
+                format!("{name}=%{}\n", if global.pointer { "#x" } else { "d" }),
+                vec![scalar(Ty::Long)],
+            )],
         ),
         GlobalKind::Str { .. } => (
             Vec::new(),

@@ -3,6 +3,8 @@
 //! families, each with the whole body that runs there.
 
 use crate::declarations::Declarations;
+use std::collections::HashSet;
+use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
     Alias, BinOp, Block, Component, Expr, ExprKind, NodeIds, Probe, ProbePoint, Stmt, StmtKind,
 };
@@ -19,6 +21,8 @@ pub struct Unit {
     /// Names are looked up as seen from here.
     pub file: FileId,
     pub span: Span,
+    /// What the handler that is inside aliases writes to; `None`: there are none.
+    pub written: Option<HashSet<String>>,
 }
 
 /// First components of the points that are not aliases.
@@ -156,7 +160,7 @@ fn aliases_for<'a, 'p>(
                 continue;
             };
             let same = head.iter().zip(&name.components).all(|(p, a)| {
-                glob(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
+                glob::matches(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
             });
             if same {
                 found.push((&a.item, &point.components[n..]));
@@ -174,20 +178,6 @@ fn same_arg(a: &Component, b: &Component) -> bool {
         (None, None) => true,
         _ => false,
     }
-}
-
-/// `*` and `?` in `pattern`.
-pub fn glob(pattern: &str, name: &str) -> bool {
-    fn go(p: &[u8], n: &[u8]) -> bool {
-        match (p.first(), n.first()) {
-            (Some(b'*'), _) => go(&p[1..], n) || (!n.is_empty() && go(p, &n[1..])),
-            (Some(b'?'), Some(_)) => go(&p[1..], &n[1..]),
-            (Some(a), Some(b)) if a == b => go(&p[1..], &n[1..]),
-            (None, None) => true,
-            _ => false,
-        }
-    }
-    go(pattern.as_bytes(), name.as_bytes())
 }
 
 fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics) -> bool {
@@ -240,6 +230,7 @@ fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> U
         points,
         file: p.span.file,
         span: p.span,
+        written: (!wrap.is_empty()).then(|| crate::written::names(&p.body)),
     }
 }
 
@@ -263,7 +254,7 @@ fn guarded(cond: Expr, body: Block) -> Block {
 
 #[cfg(test)]
 mod tests {
-    use super::glob;
+    use trapless_debuginfo::glob::matches as glob;
 
     #[test]
     fn globs() {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 //! Types of variables, arrays and functions, from their uses.
 //!
-//! Runs over everything until nothing new is learned. Never complains: a
+//! Runs over all that is reached until nothing new is learned. Never complains: a
 //! contradiction keeps what was learned first, and lowering, which sees every
 //! expression with the final types, reports it.
 
-use crate::declarations::{Declarations, Scope};
+use crate::declarations::{Declarations, Origin, Scope};
 use crate::expand::Unit;
+use crate::lower::embedded::STRING;
+use crate::reached;
 use std::collections::HashMap;
 use trapless_syntax::ast::{
     AssignOp, BinOp, Block, Expr, ExprKind, Foreach, Function, FunctionBody, HistKind, Key,
-    Literal, Print, Stmt, StmtKind, Target, TargetBase, TypeName,
+    Literal, NumLit, Print, SortBy, StatOp, Stmt, StmtKind, Target, TargetBase, TypeName,
 };
 use trapless_syntax::format::{parse_format, Kind, Piece, Size};
-use trapless_syntax::FileId;
+use trapless_syntax::{FileId, Span};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VTy {
@@ -29,8 +31,12 @@ pub struct GlobalTy {
     /// `None`: nothing is known; empty: a scalar.
     pub keys: Option<Vec<VTy>>,
     pub value: VTy,
-    /// Kinds of histogram that are drawn of it.
-    pub hists: Vec<HistKind>,
+    /// Kinds of histogram that are drawn of it, each where it is first.
+    pub hists: Vec<(HistKind, Span)>,
+    /// Its @variance is read, or sorted by ...
+    pub variance: bool,
+    /// ... and read with these shifts; where none is written the others' holds.
+    pub shifts: Vec<NumLit>,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +73,7 @@ pub fn infer(all: &Declarations, units: &[Unit]) -> Types {
             vars.insert(p.name.name.clone(), declared_type(p.ty));
         }
     }
+    let reached = reached::functions(all, units);
     loop {
         let mut pass = Pass {
             all,
@@ -75,7 +82,8 @@ pub fn infer(all: &Declarations, units: &[Unit]) -> Types {
             file: FileId(0),
             changed: false,
         };
-        for (n, f) in all.functions.iter().enumerate() {
+        for n in reached.iter().copied() {
+            let f = &all.functions[n];
             pass.function(n, &f.item, f.file);
         }
         for (n, u) in units.iter().enumerate() {
@@ -107,6 +115,8 @@ fn declared_global(g: &trapless_syntax::ast::Global) -> GlobalTy {
         keys: g.init.as_ref().map(|_| Vec::new()),
         value,
         hists: Vec::new(),
+        variance: false,
+        shifts: Vec::new(),
     }
 }
 
@@ -235,6 +245,10 @@ impl Pass<'_> {
                     }
                 }
                 self.types.globals[g].keys = Some(keys);
+                self.types.globals[g].variance |= matches!(
+                    f.sort.map(|s| s.by),
+                    Some(SortBy::Aggregate(StatOp::Variance))
+                );
                 if let Some(v) = &f.value {
                     let known = self.types.globals[g].value;
                     let ty = self.variable(
@@ -250,6 +264,9 @@ impl Pass<'_> {
             }
         } else {
             self.expr(&f.base, VTy::Unknown);
+            for name in f.keys.iter().chain(&f.value) {
+                self.variable(&name.name, VTy::Long);
+            }
         }
         for key in f.slice.iter().flatten() {
             if let Key::Expr(e) = key {
@@ -360,6 +377,8 @@ impl Pass<'_> {
             ExprKind::In { keys, base } => {
                 if let ExprKind::Ident(name) = &base.kind {
                     self.element(name, keys, VTy::Unknown);
+                } else {
+                    self.expr(base, VTy::Unknown);
                 }
                 VTy::Long
             }
@@ -372,13 +391,16 @@ impl Pass<'_> {
             },
             ExprKind::Call { name, args } => self.call(&name.name, args, want),
             ExprKind::Print(p) => self.print(p),
-            ExprKind::Stat { operand, .. } => {
+            ExprKind::Stat { op, operand, param } => {
                 self.expr(operand, VTy::Stats);
+                if *op == StatOp::Variance {
+                    self.variance(operand, param.as_ref());
+                }
                 VTy::Long
             }
             ExprKind::Hist { kind, operand } => {
                 self.expr(operand, VTy::Stats);
-                self.hist(kind, operand);
+                self.hist(kind, operand, e.span);
                 VTy::Stats
             }
             ExprKind::Target(t) => self.target(t),
@@ -397,6 +419,7 @@ impl Pass<'_> {
                 self.expr(number, VTy::Long);
                 VTy::Long
             }
+            ExprKind::EmbeddedC(c) if c.code.contains(STRING) => VTy::Str,
             ExprKind::EmbeddedC(_) => VTy::Long,
             ExprKind::Error => VTy::Unknown,
         }
@@ -442,16 +465,25 @@ impl Pass<'_> {
     }
 
     fn call(&mut self, name: &str, args: &[Expr], want: VTy) -> VTy {
-        let found = self.all.functions_named(name, self.file);
-        let with_arity = found
-            .iter()
-            .find(|f| self.all.functions[**f].item.params.len() == args.len());
-        let Some(&f) = with_arity.or(found.first()) else {
+        let mut found = self.all.overloads(name, args.len(), self.file);
+        if found.is_empty() {
+            // What is wrong with the call is told later.
+            found.extend(self.all.functions_named(name, self.file).first());
+        }
+        if found.is_empty() {
             for a in args {
                 self.expr(a, VTy::Unknown);
             }
-            return VTy::Unknown;
-        };
+        }
+        let mut ty = want;
+        for f in found {
+            ty = self.overload(f, args, ty);
+        }
+        ty
+    }
+
+    /// One function that a call may run; gives the type of its result.
+    fn overload(&mut self, f: usize, args: &[Expr], want: VTy) -> VTy {
         let all = self.all;
         for (n, a) in args.iter().enumerate() {
             let Some(param) = all.functions[f].item.params.get(n) else {
@@ -470,8 +502,8 @@ impl Pass<'_> {
         let ret = &mut self.types.returns[f];
         match all.functions[f].item.body {
             // Its result, if any, is declared.
-            FunctionBody::EmbeddedC(_) => *ret,
-            FunctionBody::Script(_) => learn(ret, want, &mut self.changed),
+            FunctionBody::EmbeddedC(_) if all.functions[f].origin == Origin::Own => *ret,
+            _ => learn(ret, want, &mut self.changed),
         }
     }
 
@@ -491,19 +523,28 @@ impl Pass<'_> {
         }
     }
 
-    fn hist(&mut self, kind: &HistKind, operand: &Expr) {
-        let name = match &operand.kind {
-            ExprKind::Ident(name) => name,
-            ExprKind::Index { base, .. } => match &base.kind {
-                ExprKind::Ident(name) => name,
-                _ => return,
-            },
-            _ => return,
-        };
-        if let Some(g) = self.global(name) {
+    /// The global whose statistic this is.
+    fn statistic(&self, operand: &Expr) -> Option<usize> {
+        match &operand.kind {
+            ExprKind::Ident(name) => self.global(name),
+            ExprKind::Index { base, .. } => self.statistic(base),
+            _ => None,
+        }
+    }
+
+    fn variance(&mut self, operand: &Expr, shift: Option<&NumLit>) {
+        if let Some(g) = self.statistic(operand) {
+            self.types.globals[g].variance = true;
+            let shifts = &mut self.types.globals[g].shifts;
+            shifts.extend(shift.filter(|s| !shifts.contains(s)).cloned());
+        }
+    }
+
+    fn hist(&mut self, kind: &HistKind, operand: &Expr, span: Span) {
+        if let Some(g) = self.statistic(operand) {
             let hists = &mut self.types.globals[g].hists;
-            if !hists.iter().any(|k| same_hist(k, kind)) {
-                hists.push(kind.clone());
+            if !hists.iter().any(|(k, _)| same_hist(k, kind)) {
+                hists.push((kind.clone(), span));
             }
         }
     }

@@ -6,6 +6,8 @@
 //! registers and memory. Code generation asks no questions and finds no
 //! errors; it needs neither the syntax tree nor debug information.
 
+use crate::regex::Regex;
+pub use trapless_debuginfo::{Frame, Row, Saved, UnwindTable};
 use trapless_syntax::span::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -35,8 +37,13 @@ pub struct Program {
     /// In the order in which they are listed and (begin, end ...) run.
     pub probes: Vec<Probe>,
     pub options: Options,
+    pub regexes: Vec<Regex>,
+    /// C between declarations.
+    pub c_blocks: Vec<Embedded>,
     /// Names of functions, for scripts that ask for them at run time.
     pub symbols: Vec<Symbol>,
+    /// How to find callers, for scripts that ask for stacks.
+    pub unwind: Vec<(ImageId, UnwindTable)>,
     /// Warnings that the session repeats when it starts.
     pub run_warnings: Vec<String>,
 }
@@ -46,6 +53,8 @@ pub struct Program {
 pub struct Options {
     pub max_string: u32,
     pub max_action: u32,
+    /// In begin, end and error probes; 0: ten times as many.
+    pub max_action_interruptible: u32,
     pub max_nesting: u32,
     pub max_errors: u32,
     pub max_skipped: u32,
@@ -53,19 +62,23 @@ pub struct Options {
     /// Bytes that each thread may have printed and nobody has read yet; 0: the runner's choice.
     pub ring_size: u32,
     pub guru: bool,
+    /// Globals that are written only are not shown at the end.
+    pub no_display: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             max_string: 512,
-            max_action: 100_000,
+            max_action: 1000,
+            max_action_interruptible: 0,
             max_nesting: 10,
             max_errors: 0,
             max_skipped: 100,
             max_map_entries: 2048,
             ring_size: 0,
             guru: false,
+            no_display: false,
         }
     }
 }
@@ -93,9 +106,15 @@ pub struct Symbol {
 pub struct Global {
     pub name: String,
     pub kind: GlobalKind,
+    /// Of a statistic whose @variance is read: the samples' shift.
+    pub variance: Option<u8>,
     /// Every hot access only adds and no handler uses the value while adding:
     /// one copy a thread, readers sum. Scalars only (Long, Stats).
     pub sharded: bool,
+    /// At the end, where it is written only.
+    pub shown: bool,
+    /// Holds addresses, by the types of what is assigned: shown in hexadecimal.
+    pub pointer: bool,
     pub span: Span,
 }
 
@@ -151,16 +170,29 @@ pub struct Function {
     pub nparams: usize,
     pub ret: Option<Ty>,
     pub body: FunctionBody,
+    /// It may leave the call to the following one.
+    pub says_next: bool,
     pub recursive: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum FunctionBody {
     Script(Vec<Stmt>),
-    /// C text from a tapset or a guru script. It sees its parameters as
+    /// C of a script in guru mode, as SystemTap has it.
+    Embedded(Embedded),
+    /// C of our own tapset. It sees its parameters as
     /// `STAP_ARG_name`, gives its result with `STAP_RETURN(value)`, stops with
     /// `STAP_ERROR("...", ...)`, and has `run` (`struct tl_run *`).
     C(String),
+}
+
+/// `%{ ... %}`
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    pub code: String,
+    pub span: Span,
+    /// What it says to read and write: `/* pragma:read:NAME */`.
+    pub globals: Vec<(GlobalId, Access)>,
 }
 
 /// One C function: a probe's body, made for one kind of place (the same body
@@ -170,6 +202,7 @@ pub struct Handler {
     pub locals: Vec<Local>,
     pub body: Vec<Stmt>,
     pub kind: HandlerKind,
+    pub budget: Budget,
     /// Globals the body (and all it calls) touches, sorted, each once; sharded
     /// ones that are only added to are left out.
     pub locks: Vec<(GlobalId, Access)>,
@@ -185,9 +218,19 @@ pub enum Access {
     Write,
 }
 
+/// How many statements a run of a handler may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Budget {
+    /// MAXACTION
+    Hit,
+    /// MAXACTION_INTERRUPTIBLE: nobody waits for it.
+    Interruptible,
+    Unbounded,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HandlerKind {
-    /// begin, end, error, timers: no registers; runs in the runner.
+    /// begin, end, error, timers, events: no registers; runs in the runner.
     Session,
     /// At an instruction.
     Site,
@@ -218,6 +261,8 @@ pub enum Refusal {
     Error,
     /// One of those that a wildcard matched.
     Warning,
+    /// The same, but found by its bytes: where these are no instruction it is nothing.
+    Bytes,
     /// `?` or `!`.
     Nothing,
 }
@@ -235,23 +280,85 @@ pub enum ProbeKind {
     },
     Timer {
         period_ns: u64,
+        /// At most so much more or less, each time anew.
+        jitter_ns: u64,
+    },
+    /// For each thread of the target that runs then.
+    Profile {
+        period_ns: u64,
+    },
+    /// A process or a thread of it comes or goes.
+    Event {
+        event: Event,
+        /// `None`: the target's.
+        process: Option<ImageId>,
+    },
+    /// Memory of the process is written, or read too.
+    Watch {
+        process: Option<ImageId>,
+        /// That `addr` counts from; `None`: it is the process's own.
+        image: Option<ImageId>,
+        addr: u64,
+        size: u64,
+        reads: bool,
     },
     Site {
         process: Option<ImageId>,
         image: ImageId,
         addr: u64,
         parts: Vec<Part>,
+        /// File address of a mark's counter of those who listen.
+        semaphore: Option<u64>,
     },
     Return {
         process: Option<ImageId>,
         image: ImageId,
         addr: u64,
         parts: Vec<Part>,
+        /// An entry of a linkage table: its jump is no return, what it leads to returns.
+        linkage: bool,
         /// Runs at entry and fills the call's data; its slots are read by `ExprKind::CallData`.
         on_entry: Option<HandlerId>,
         /// One slot a saved `@entry` value.
         call_data: Vec<Ty>,
     },
+}
+
+impl ProbeKind {
+    /// The program that it is about, where its point names one or `process` does.
+    pub fn process(&self) -> Option<ImageId> {
+        match self {
+            ProbeKind::Site { process, .. }
+            | ProbeKind::Return { process, .. }
+            | ProbeKind::Watch { process, .. }
+            | ProbeKind::Event { process, .. } => *process,
+            _ => None,
+        }
+    }
+
+    pub fn is_profile(&self) -> bool {
+        matches!(self, ProbeKind::Profile { .. })
+    }
+
+    /// Of the target, not of the session?
+    pub fn is_of_target(&self) -> bool {
+        matches!(
+            self,
+            ProbeKind::Site { .. }
+                | ProbeKind::Return { .. }
+                | ProbeKind::Watch { .. }
+                | ProbeKind::Event { .. }
+                | ProbeKind::Profile { .. }
+        )
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    ProcessBegin,
+    ProcessEnd,
+    ThreadBegin,
+    ThreadEnd,
 }
 
 /// A contiguous part of a function, as file addresses; the first one holds the entry.
@@ -284,6 +391,7 @@ pub enum StmtKind {
         body: Vec<Stmt>,
     },
     Foreach(Foreach),
+    Buckets(Buckets),
     /// `delete a[*, k]`
     DeleteSlice {
         map: GlobalId,
@@ -300,6 +408,8 @@ pub enum StmtKind {
     Continue,
     /// Leave the handler.
     Next,
+    /// Leave the function; its caller tries the following one.
+    NextFunction,
     Try {
         body: Vec<Stmt>,
         message: Option<LocalId>,
@@ -319,6 +429,17 @@ pub struct Foreach {
     /// `v = k in a`; a statistic cannot be bound.
     pub value: Option<LocalId>,
     pub sort: Option<Sort>,
+    pub limit: Option<Expr>,
+    pub body: Vec<Stmt>,
+}
+
+/// `foreach (count = bucket in @hist_log(s))`: all buckets, in their order.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    pub global: GlobalId,
+    pub keys: Vec<Expr>,
+    pub bucket: LocalId,
+    pub count: Option<LocalId>,
     pub limit: Option<Expr>,
     pub body: Vec<Stmt>,
 }
@@ -401,15 +522,15 @@ pub enum ExprKind {
         slice: Slice,
     },
     Call {
-        function: FunctionId,
+        /// Tried in this order as long as each says `next`.
+        functions: Vec<FunctionId>,
         args: Vec<Expr>,
     },
-    /// `@count(s)`, `@avg(a[k])`; `shift` is @variance's.
+    /// `@count(s)`, `@avg(a[k])`
     Stat {
         op: StatOp,
         global: GlobalId,
         keys: Vec<Expr>,
-        shift: i64,
     },
     /// `@hist_log(s)[n]`
     HistBucket {
@@ -418,6 +539,12 @@ pub enum ExprKind {
         bucket: Box<Expr>,
     },
     Print(Print),
+    /// `s =~ "re"`, by the number of the regular expression; `!~`: negated.
+    Match {
+        subject: Box<Expr>,
+        negated: bool,
+        regex: usize,
+    },
     /// A slot of the call's data, saved at entry by `SaveCallData`.
     CallData(u32),
     SaveCallData(u32, Box<Expr>),
@@ -425,6 +552,15 @@ pub enum ExprKind {
     Target(Box<TargetPlace>),
     /// ... or the NUL-terminated text it points to, in quotes.
     TargetString(Box<TargetPlace>),
+    /// The name that the list has for the number, or the number as text.
+    NameOf {
+        value: Box<Expr>,
+        names: Vec<(i64, String)>,
+    },
+    /// The string, or "ERROR" where a run-time error comes up in it.
+    Shielded(Print),
+    /// So many bytes at an address, in quotes.
+    TargetBytes(Box<Addr>, Box<Addr>),
     /// `&$x`
     TargetAddress(Box<Addr>),
     /// Bytes of the traced program's memory (address, number), for %m and %M.
@@ -500,9 +636,6 @@ pub enum Addr {
         signed: bool,
     },
     Binary(BinOp, Box<Addr>, Box<Addr>),
-    /// Offset into the thread's static TLS block of the image.
-    Tls {
-        image: ImageId,
-        offset: u64,
-    },
+    /// What the thread's variables are found by.
+    ThreadPointer,
 }

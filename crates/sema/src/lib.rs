@@ -8,28 +8,40 @@
 //! 3. [`infer`]: types of variables, arrays and functions
 //! 4. [`points`]: probe points to files and addresses
 //! 5. [`lower`]: bodies to the [`ir`], one for each kind of place; complains
-//! 6. [`display`]: globals that are shown at the end
-//! 7. [`share`]: which globals are kept per thread, which locks are taken
+//! 6. [`walked`]: complains of loops that change the array they walk
+//! 7. [`display`]: globals that are shown at the end
+//! 8. [`share`]: which globals are kept per thread, which locks are taken
 
+pub mod arguments;
 pub mod collect;
-mod components;
+pub mod components;
 pub mod declarations;
 pub mod display;
 pub mod expand;
 mod files;
+pub mod header;
 pub mod infer;
 pub mod ir;
 mod later;
+pub mod listing;
 pub mod loader;
 pub mod lower;
 pub mod points;
 pub mod process_points;
+mod reached;
+pub mod regex;
+mod registers;
+mod running;
 pub mod session_points;
 pub mod share;
 pub mod tapset;
 pub mod target;
 pub mod walk;
+mod walked;
 pub mod world;
+mod written;
+
+pub use running::program as running_program;
 
 use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program};
 use loader::Loader;
@@ -43,6 +55,8 @@ use world::World;
 /// What pass 2 works on.
 pub struct Input<'a> {
     pub scripts: Vec<Script>,
+    /// What the command line stands for, beside the user's own words.
+    pub made: Vec<Script>,
     pub tapset: &'a tapset::Tapset,
     pub loader: Loader<'a>,
     pub options: Options,
@@ -50,8 +64,32 @@ pub struct Input<'a> {
 
 /// Run the passes. `None`: errors have been reported.
 pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option<Program> {
+    let mut program = check(input, world, diags)?;
+    let (symbols, stacks) = (uses(&program, "symbols"), uses(&program, "unwind"));
+    if symbols || stacks {
+        if program.probes.iter().any(|p| p.kind.is_profile()) {
+            world.add_target();
+        }
+        world.add_libraries();
+    }
+    if symbols {
+        program.symbols = world.symbols();
+    }
+    if stacks {
+        program.unwind = world.unwind_tables();
+    }
+    program.images = world.images.clone();
+    if !program.options.no_display {
+        display::add_display(&mut program);
+    }
+    share::share(&mut program);
+    Some(program)
+}
+
+/// The passes that complain; what no script can have wrong is left out.
+pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option<Program> {
     let mut loader = input.loader;
-    let all = collect::collect(input.scripts, input.tapset, &mut loader, diags);
+    let all = collect::collect(input.scripts, input.made, input.tapset, &mut loader, diags);
     let units = expand::expand(&all, loader.ids, diags);
     if all.probes.is_empty() && !diags.has_errors() {
         diags
@@ -63,7 +101,8 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
         globals: lower::lower_globals(&all, &types, input.options.max_map_entries, diags),
         ..Program::default()
     };
-    let places: Vec<Vec<Place>> = units.iter().map(|u| resolve(u, world, diags)).collect();
+    let mut places: Vec<Vec<Place>> = units.iter().map(|u| resolve(u, world, diags)).collect();
+    session_points::check_samples(&units, &mut places, &world.target, diags);
     let mut shared = Shared::new(&all, &types, loader.map, world, diags, input.options.guru);
     shared.known_functions = input.tapset.function_names().map(str::to_string).collect();
     let mut handlers = Handlers::default();
@@ -71,17 +110,18 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
         lower_places(&mut shared, &units, n, places, &mut handlers, &mut program);
     }
     program.functions = lower::lower_functions(&mut shared);
+    program.c_blocks = lower::embedded::blocks(&mut shared);
+    program.regexes = std::mem::take(&mut shared.regexes);
+    for (g, pointer) in std::mem::take(&mut shared.pointers) {
+        program.globals[g.0 as usize].pointer = pointer;
+    }
     program.handlers = handlers.list;
+    registers::mark(&mut program);
     program.options = input.options;
+    walked::check(&program, diags);
     if diags.has_errors() {
         return None;
     }
-    if uses_symbols(&program) {
-        program.symbols = world.symbols();
-    }
-    program.images = world.images.clone();
-    display::add_display(&mut program);
-    share::share(&mut program);
     Some(program)
 }
 
@@ -136,7 +176,8 @@ fn lower_places(
     > = HashMap::new();
     for place in places {
         let kind = std::mem::discriminant(&place.kind);
-        let known = done.get(&kind).filter(|_| !uses_context).cloned();
+        let shares = !uses_context && !place.is_callee();
+        let known = done.get(&kind).filter(|_| shares).cloned();
         let (handler, on_entry, call_data) = match known {
             Some(k) => k,
             None => {
@@ -145,7 +186,9 @@ fn lower_places(
                     return;
                 };
                 let ids = add_handlers(l, handlers);
-                done.insert(kind, ids.clone());
+                if shares {
+                    done.insert(kind, ids.clone());
+                }
                 ids
             }
         };
@@ -220,10 +263,11 @@ fn uses_context(unit: &expand::Unit) -> bool {
     look.0
 }
 
-/// Do the tapset's functions that name symbols occur?
-fn uses_symbols(program: &Program) -> bool {
+/// Do functions of the tapset occur that say of themselves that they need this?
+fn uses(program: &Program, what: &str) -> bool {
+    let pragma = format!("/* {what} */");
     program.functions.iter().any(|f| match &f.body {
-        ir::FunctionBody::C(code) => code.contains("/* symbols */"),
-        ir::FunctionBody::Script(_) => false,
+        ir::FunctionBody::C(code) => code.contains(&pragma),
+        ir::FunctionBody::Script(_) | ir::FunctionBody::Embedded(_) => false,
     })
 }

@@ -6,7 +6,8 @@
 
 use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::world::World;
-use trapless_debuginfo::Function;
+use std::sync::Arc;
+use trapless_debuginfo::{Function, MarkArg};
 use trapless_syntax::ast::ProbePoint;
 use trapless_syntax::diag::Diagnostics;
 
@@ -25,6 +26,13 @@ pub struct Place {
     pub never: bool,
 }
 
+impl Place {
+    /// Do only some of the calls count?
+    pub fn is_callee(&self) -> bool {
+        self.context.as_ref().is_some_and(|c| !c.callers.is_empty())
+    }
+}
+
 /// A place in the traced program's source, for its variables.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -35,12 +43,48 @@ pub struct Context {
     pub function: Option<Function>,
     /// Of a return probe: `$return` is there, other variables are those at entry.
     pub at_return: bool,
+    /// What the place tells of itself, without debug information.
+    pub named: Option<Arc<Named>>,
+    /// Of a callee: where the calls that are meant return to; empty: all calls are.
+    pub callers: Vec<u64>,
+}
+
+impl Context {
+    /// At an instruction, with nothing more known of it.
+    pub fn at(image: ImageId, pc: u64) -> Context {
+        Context {
+            image,
+            pc,
+            function: None,
+            at_return: false,
+            named: None,
+            callers: Vec::new(),
+        }
+    }
+}
+
+/// A mark, or an entry of the linkage table: `$$name`, `$$provider`.
+#[derive(Debug)]
+pub struct Named {
+    pub name: String,
+    pub provider: Option<String>,
+    /// `$arg1` and so on; `None`: it has no such thing.
+    pub args: Option<Vec<MarkArg>>,
+    /// What else it has, by name: `$syscall`.
+    pub values: Vec<(&'static str, MarkArg)>,
 }
 
 /// Resolve one point. Whatever fails is reported, unless the point is
 /// optional (`?`, `!`); warnings are given all the same. An empty result
 /// without a report only comes from an optional point.
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
-    crate::session_points::resolve(point, diags)
-        .unwrap_or_else(|| crate::process_points::resolve(point, world, diags))
+    let (told, errors) = (diags.len(), diags.error_count());
+    let Some(found) = crate::session_points::resolve(point, diags) else {
+        return crate::process_points::resolve(point, world, diags);
+    };
+    if (point.optional || point.sufficient) && diags.error_count() > errors {
+        diags.truncate(told);
+        return Vec::new();
+    }
+    found
 }

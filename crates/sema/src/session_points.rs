@@ -3,8 +3,10 @@
 //! (an alias of the tapset), timers.
 
 use crate::components;
+use crate::expand::Unit;
 use crate::ir::{ProbeKind, Refusal};
 use crate::points::Place;
+use crate::world::TargetSpec;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
@@ -85,6 +87,8 @@ const UNITS: &[(&str, u64)] = &[
     ("usec", 1_000),
     ("ns", 1),
     ("nsec", 1),
+    // A hundredth of a second, as HZ() and jiffies() of the tapset have it.
+    ("jiffies", 10_000_000),
 ];
 
 fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
@@ -95,6 +99,9 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
         return None;
     };
     let name = unit.name.name.as_str();
+    if name == "profile" {
+        return profile(point, diags);
+    }
     let scale = UNITS.iter().find(|u| u.0 == name).map(|u| u.1);
     if scale.is_none() && name != "hz" {
         components::unknown(unit, &components::OF_TIMER, diags);
@@ -117,9 +124,132 @@ fn timer(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
         Some(ns) => number.saturating_mul(ns),
         None => (1_000_000_000 / number).max(1),
     };
-    if let Some(extra) = point.components.get(2) {
-        components::unknown(extra, &components::OF_TIMER_UNIT, diags);
+    let jitter_ns = jitter(point, scale, period_ns, diags)?;
+    let kind = ProbeKind::Timer {
+        period_ns,
+        jitter_ns,
+    };
+    Some(place(point, kind, false))
+}
+
+/// `timer.profile`, `.tick` and `.freq.hz(n)`
+fn profile(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
+    let all = &point.components;
+    let words: Vec<&str> = all.iter().skip(2).map(|c| c.name.name.as_str()).collect();
+    let mut unknown = |at: usize, known| {
+        components::unknown(&all[at], known, diags);
+        None
+    };
+    let (plain, hz) = match words[..] {
+        [] | ["tick"] => (&all[1..], None),
+        ["freq", "hz"] => (&all[1..3], all.last()),
+        ["freq"] => return no_rate(&all[2], diags),
+        ["tick", ..] => return unknown(3, &components::OF_RATE),
+        ["freq", "hz", ..] => return unknown(4, &components::OF_RATE),
+        ["freq", ..] => return unknown(3, &components::OF_FREQ),
+        _ => return unknown(2, &components::OF_PROFILE),
+    };
+    if let Some(c) = plain.iter().find(|c| c.arg.is_some()) {
+        let what = format!("`{}` takes no argument", c.name.name);
+        diags
+            .error(Tag::PointArgument, c.span, what)
+            .help("e.g. timer.profile.freq.hz(100)");
         return None;
     }
-    Some(place(point, ProbeKind::Timer { period_ns }, false))
+    let period_ns = 1_000_000_000 / hz.map_or(Some(TICKS), |c| rate(c, diags))?;
+    Some(place(point, ProbeKind::Profile { period_ns }, false))
+}
+
+fn rate(hz: &Component, diags: &mut Diagnostics) -> Option<u64> {
+    match &hz.arg {
+        Some(Literal::Number(n)) if (1..=MOST).contains(&n.value) => Some(n.value as u64),
+        _ => no_rate(hz, diags),
+    }
+}
+
+fn no_rate<T>(c: &Component, diags: &mut Diagnostics) -> Option<T> {
+    let what = format!("a thread is sampled 1 to {MOST} times in a second");
+    diags
+        .error(Tag::PointArgument, c.span, what)
+        .help("e.g. timer.profile.freq.hz(100)");
+    None
+}
+
+/// What is sampled is the target: of `-c`, of `-x`, or the process that another point names. Where
+/// there is none, the point is an error, or nothing behind `?`.
+pub fn check_samples(
+    units: &[Unit],
+    places: &mut [Vec<Place>],
+    target: &TargetSpec,
+    diags: &mut Diagnostics,
+) {
+    let is_of_process = |p: &Place| p.kind.process().is_some();
+    if target.program.is_some() || places.iter().flatten().any(is_of_process) {
+        return;
+    }
+    for (unit, places) in units.iter().zip(places) {
+        let of_unit = unit
+            .points
+            .iter()
+            .filter(|p| is_profile(p) && !may_be_missing(p));
+        for point in of_unit {
+            diags
+                .error(
+                    Tag::ProcessTarget,
+                    point.span,
+                    "which process is to be sampled?",
+                )
+                .help(
+                    "give it with -c CMD or -x PID, or by another point: process(\"/path\").begin",
+                );
+        }
+        places.retain(|p| !p.kind.is_profile());
+    }
+}
+
+fn is_profile(point: &ProbePoint) -> bool {
+    let mut words = point.components.iter().map(|c| c.name.name.as_str());
+    words.next() == Some("timer") && words.next() == Some("profile")
+}
+
+fn may_be_missing(point: &ProbePoint) -> bool {
+    point.optional || point.sufficient
+}
+
+/// As jiffies go.
+const TICKS: u64 = 100;
+/// Samples of a thread in a second.
+const MOST: i64 = 1000;
+
+/// `.randomize(n)`: at most so much more or less, in the timer's unit.
+fn jitter(
+    point: &ProbePoint,
+    scale: Option<u64>,
+    period_ns: u64,
+    diags: &mut Diagnostics,
+) -> Option<u64> {
+    let Some(c) = point.components.get(2) else {
+        return Some(0);
+    };
+    let Some(scale) = scale.filter(|_| c.name.name == "randomize") else {
+        components::unknown(c, &components::OF_TIMER_UNIT, diags);
+        return None;
+    };
+    if let Some(extra) = point.components.get(3) {
+        components::unknown(extra, &components::OF_RANDOMIZED, diags);
+        return None;
+    }
+    let most = period_ns / scale;
+    match &c.arg {
+        Some(Literal::Number(n)) if n.value > 0 && n.value as u64 <= most => {
+            Some(n.value as u64 * scale)
+        }
+        _ => {
+            let what = format!("`randomize` takes a number from 1 to the period, {most}");
+            diags
+                .error(Tag::PointArgument, c.span, what)
+                .help("e.g. timer.ms(100).randomize(10): 90 to 110 ms");
+            None
+        }
+    }
 }

@@ -17,6 +17,10 @@ pub fn share(program: &mut Program) {
         .map(|f| match &f.body {
             FunctionBody::Script(body) => Uses::of(body),
             FunctionBody::C(_) => Uses::default(),
+            FunctionBody::Embedded(c) => Uses {
+                touches: c.globals.iter().copied().collect(),
+                ..Uses::default()
+            },
         })
         .collect();
     let handlers: Vec<Uses> = program
@@ -107,6 +111,7 @@ impl Uses {
             | StmtKind::Delete { global: g, .. }
             | StmtKind::DeleteSlice { map: g, .. } => self.touch(*g, Access::Write),
             StmtKind::Foreach(f) => self.touch(f.map, Access::Read),
+            StmtKind::Buckets(b) => self.touch(b.global, Access::Read),
             StmtKind::Loop {
                 cond,
                 step: Some(step),
@@ -207,7 +212,9 @@ pub fn written_only(program: &Program) -> Vec<GlobalId> {
         look(Uses::of(body));
         value_reads(body, &mut reads);
     }
-    let shown = |g: &GlobalId| written.contains(g) && !read.contains(g) && !reads.contains(g);
+    let ours = |g: &GlobalId| program.globals[g.0 as usize].shown;
+    let shown =
+        |g: &GlobalId| ours(g) && written.contains(g) && !read.contains(g) && !reads.contains(g);
     let all = (0..program.globals.len()).map(|n| GlobalId(n as u32));
     all.filter(shown).collect()
 }

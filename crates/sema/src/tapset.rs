@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: MIT
-//! The script library: folders of `.stp` files, parsed only when needed.
+//! The script library: folders of `.stp` files, parsed only when needed, and of
+//! `.stpm` files, whose macros are there for every script.
 
+use crate::declarations::Origin;
 use crate::loader::Loader;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::{Environment, MacroLibrary, SourceMap};
 
 /// Which file defines which function or alias, found by a look at the first
 /// words of lines: cheap, and right for files in the tapset's style.
 #[derive(Debug, Default)]
 pub struct Tapset {
+    /// The first folder.
+    own: PathBuf,
     functions: HashMap<String, PathBuf>,
     /// By first component.
     aliases: HashMap<String, Vec<PathBuf>>,
     texts: HashMap<PathBuf, String>,
+    /// Files of macros, in the order of the folders and their names.
+    macros: Vec<(PathBuf, String)>,
 }
 
 impl Tapset {
-    /// Read folders, later ones first in authority (`-I` over our own).
+    /// Read folders, our own first; later ones first in authority (`-I` over our own).
     pub fn open(folders: &[PathBuf], diags: &mut Diagnostics) -> Tapset {
-        let mut tapset = Tapset::default();
+        let mut tapset = Tapset {
+            own: folders.first().cloned().unwrap_or_default(),
+            ..Tapset::default()
+        };
         for folder in folders {
             if let Err(e) = tapset.add_folder(folder, 0) {
                 diags
@@ -45,6 +55,9 @@ impl Tapset {
                 let text = std::fs::read_to_string(&path)?;
                 self.index(&path, &text);
                 self.texts.insert(path, text);
+            } else if path.extension().is_some_and(|e| e == "stpm") {
+                let text = std::fs::read_to_string(&path)?;
+                self.macros.push((path, text));
             } else if depth < 4 && path.is_dir() {
                 self.add_folder(&path, depth + 1)?;
             }
@@ -70,17 +83,10 @@ impl Tapset {
         }
     }
 
-    /// Files that define something wanted and not found so far.
-    pub fn files_for(
-        &self,
-        calls: &HashSet<String>,
-        points: &HashSet<String>,
-        found: &HashSet<&str>,
-    ) -> Vec<PathBuf> {
-        let functions = calls
-            .iter()
-            .filter(|c| !found.contains(c.as_str()))
-            .filter_map(|c| self.functions.get(c));
+    /// Files that define something wanted. A function of the user's hides one of
+    /// the same name only where it does not say `next`, so that both are needed.
+    pub fn files_for(&self, calls: &HashSet<String>, points: &HashSet<String>) -> Vec<PathBuf> {
+        let functions = calls.iter().filter_map(|c| self.functions.get(c));
         let aliases = points.iter().filter_map(|p| self.aliases.get(p)).flatten();
         let mut files: Vec<PathBuf> = functions.chain(aliases).cloned().collect();
         files.sort();
@@ -96,6 +102,44 @@ impl Tapset {
     ) -> Option<Script> {
         let text = self.texts.get(path)?;
         Some(loader.parse(path.to_string_lossy(), text.clone(), diags))
+    }
+
+    pub fn origin(&self, path: &Path) -> Origin {
+        match path.starts_with(&self.own) {
+            true => Origin::Own,
+            false => Origin::Folder,
+        }
+    }
+
+    /// Every file, in order of their paths.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.texts.keys().cloned().collect();
+        files.sort();
+        files
+    }
+
+    /// Macros are there for every script; what a file has wrong is told.
+    pub fn load_macros(
+        &self,
+        library: &mut MacroLibrary,
+        map: &mut SourceMap,
+        env: &Environment,
+        diags: &mut Diagnostics,
+    ) {
+        // Arguments belong to the script.
+        let env = Environment {
+            args: Vec::new(),
+            ..env.clone()
+        };
+        for (path, text) in &self.macros {
+            let file = map.add(path.to_string_lossy(), text.clone());
+            library.load(map, file, &env, diags);
+        }
+    }
+
+    /// Files of macros with their texts.
+    pub fn macro_files(&self) -> &[(PathBuf, String)] {
+        &self.macros
     }
 
     pub fn function_names(&self) -> impl Iterator<Item = &str> {

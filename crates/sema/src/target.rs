@@ -2,8 +2,12 @@
 //! Variables of the traced program: from `$x->y[i]` to registers and memory.
 
 mod entry;
+mod named;
+mod parts;
 mod pretty;
+mod text;
 
+use crate::header;
 use crate::ir::{self, Addr, BinOp, Expr, ExprKind, Reg, TargetPlace, Ty};
 use crate::points::Context;
 use crate::world::{report, World};
@@ -50,6 +54,65 @@ pub fn type_of(
     if target.pretty != Pretty::No {
         return None;
     }
+    let value = resolved(target, From { context, auto }, world)?;
+    let types = value.types.types();
+    let ty = match (target.address_of, element_type(types, value.ty)) {
+        (true, _) => types.pointer_to(value.ty),
+        (false, Some(of)) if pointee(types, value.ty).is_none() => types.pointer_to(of),
+        _ => value.ty,
+    };
+    pointee(types, ty)?;
+    Some(AutoType {
+        ty,
+        types: value.types,
+    })
+}
+
+/// The file that a module's name means, or that of the place.
+pub fn module_of(
+    module: Option<String>,
+    context: Option<&Context>,
+    span: Span,
+    world: &mut World,
+    diags: &mut Diagnostics,
+) -> Option<Arc<Binary>> {
+    let mut r = Reader { world, diags, span };
+    r.module_or_own(module, context, span)
+}
+
+/// The constants of an enumeration, each value once.
+pub fn constants(binary: &Binary, name: &str) -> Option<Vec<(i64, String)>> {
+    constants_in(binary.types(), binary.find_type(name).ok()?)
+}
+
+/// Those of the type of a variable.
+pub fn constants_of(
+    target: &ast::Target,
+    context: Option<&Context>,
+    world: &mut World,
+) -> Option<Vec<(i64, String)>> {
+    let value = resolved(
+        target,
+        From {
+            context,
+            auto: None,
+        },
+        world,
+    )?;
+    constants_in(value.types.types(), value.ty)
+}
+
+fn constants_in(types: &Types, ty: TypeId) -> Option<Vec<(i64, String)>> {
+    let Type::Enum { values, .. } = &*types.get(types.strip_refs(ty)) else {
+        return None;
+    };
+    let mut seen = std::collections::HashSet::new();
+    let first = values.iter().filter(|v| seen.insert(v.value));
+    Some(first.map(|v| (v.value, v.name.clone())).collect())
+}
+
+/// What `target` is, quietly.
+fn resolved(target: &ast::Target, from: From, world: &mut World) -> Option<Value> {
     let mut unheard = Diagnostics::new();
     let mut r = Reader {
         world,
@@ -64,18 +127,7 @@ pub fn type_of(
             span: e.span,
         })
     };
-    let value = r.resolve(target, From { context, auto }, &mut lower)?;
-    let types = value.types.types();
-    let ty = match (target.address_of, element_type(types, value.ty)) {
-        (true, _) => types.pointer_to(value.ty),
-        (false, Some(of)) if pointee(types, value.ty).is_none() => types.pointer_to(of),
-        _ => value.ty,
-    };
-    pointee(types, ty)?;
-    Some(AutoType {
-        ty,
-        types: value.types,
-    })
+    r.resolve(target, from, &mut lower)
 }
 
 /// Read a target variable: a number, or text for the pretty-printing forms.
@@ -95,13 +147,24 @@ pub fn read(
         span: target.span,
     };
     if let TargetBase::Var(name) = &target.base {
+        let context = from.context;
+        if let Some(e) = context.and_then(|c| r.of_named(target, &name.name, c)) {
+            return e;
+        }
         if name.name.starts_with("$$") {
             return r.all_of(&name.name, from.context?, target.pretty);
         }
     }
     let value = r.resolve(target, from, lower)?;
     if target.address_of {
-        return r.address_of(value);
+        let is_cast = matches!(target.base, TargetBase::Cast { .. }) && target.path.is_empty();
+        return match value.place {
+            // `&@cast(p, "type")` is p.
+            Place::Computed(a) if is_cast => {
+                Some(r.expr(Ty::Long, ExprKind::TargetAddress(Box::new(a))))
+            }
+            _ => r.address_of(value),
+        };
     }
     match target.pretty {
         Pretty::No => r.scalar(value),
@@ -120,7 +183,10 @@ struct Value {
 #[derive(Clone)]
 enum Place {
     Memory(Addr, Option<di::BitField>),
+    /// Also a vector register, by its low half.
     Register(u16),
+    /// Split over several places.
+    Parts(Vec<parts::Part>),
     /// A computed value, e.g. a pointer that a script gave.
     Computed(Addr),
 }
@@ -157,13 +223,8 @@ impl Reader<'_> {
             TargetBase::Var(name) if name.name == "$return" => self.returned(context?)?,
             TargetBase::Var(name) => self.variable(name.name.trim_start_matches('$'), context?)?,
             TargetBase::AtVar { name, module } => {
-                if module.is_some() {
-                    self.diags
-                        .error(Tag::NotBuilt, t.span, "@var with a module is not built yet")
-                        .help("probe a function of that module");
-                    return None;
-                }
-                self.at_var(&name.text(), context?)?
+                let module = module.as_ref().map(|m| m.text().into_owned());
+                self.at_var(&name.text(), module, context?)?
             }
             TargetBase::Cast {
                 operand,
@@ -269,16 +330,97 @@ impl Reader<'_> {
         })
     }
 
-    fn at_var(&mut self, text: &str, c: &Context) -> Option<Value> {
+    fn at_var(&mut self, text: &str, module: Option<String>, c: &Context) -> Option<Value> {
         let (name, file) = text
             .split_once('@')
             .map_or((text, None), |(n, f)| (n, Some(f)));
-        let binary = self.binary(c.image)?;
-        let cx = self.scope(&binary, c)?;
-        match binary.global(name, file) {
-            Ok(v) => self.located(&binary, c, &v, &cx),
+        let own = self.binary(c.image)?;
+        // A watched variable is no place in the program's code.
+        if module.is_none() && own.is_code(c.pc) {
+            let cx = self.scope(&own, c)?;
+            return match own.global(name, file) {
+                Ok(v) => self.located(&own, c, &v, &cx),
+                Err(e) => self.fail(&e),
+            };
+        }
+        let binary = self.module_or_own(module, Some(c), self.span)?;
+        let found = binary
+            .global(name, file)
+            .and_then(|v| Ok((binary.locate_global(&v)?, v.ty)));
+        let (location, ty) = match found {
+            Ok(found) => found,
+            Err(e) => return self.fail(&e),
+        };
+        let image = self.world.image_of(&binary);
+        Some(Value {
+            place: self.place(&location, image)?,
+            ty,
+            types: binary,
+        })
+    }
+
+    /// What is named, or the file of this place.
+    fn module_or_own(
+        &mut self,
+        module: Option<String>,
+        context: Option<&Context>,
+        span: Span,
+    ) -> Option<Arc<Binary>> {
+        let Some(module) = module else {
+            if let Some(c) = context {
+                return self.binary(c.image);
+            }
+            self.diags
+                .error(Tag::ContextNone, span, "which program has the type?")
+                .help("name it: @cast(x, \"type\", \"/path/of/program\")");
+            return None;
+        };
+        if header::is_header(&module) {
+            return self.header(&module, span);
+        }
+        let own = context.and_then(|c| self.world.binary(c.image));
+        let found = match own {
+            Some(own) => self.module(&module, &own),
+            None => self.world.info().open_program(&module),
+        };
+        match found {
+            Ok(binary) => Some(binary),
             Err(e) => self.fail(&e),
         }
+    }
+
+    fn header(&mut self, name: &str, span: Span) -> Option<Arc<Binary>> {
+        let compiled = match header::compiled(name, self.world.cache.as_deref()) {
+            Ok(compiled) => compiled,
+            Err(why) => {
+                self.diags
+                    .error(
+                        Tag::TypeUnknown,
+                        span,
+                        format!("{name} cannot be compiled: {why}"),
+                    )
+                    .help("name a header that the C compiler finds and that stands for itself");
+                return None;
+            }
+        };
+        let (path, ours) = compiled;
+        let opened = self.world.info().open(&path);
+        if ours {
+            let _ = std::fs::remove_file(&path);
+        }
+        match opened {
+            Ok(binary) => Some(binary),
+            Err(e) => self.fail(&e),
+        }
+    }
+
+    /// A program by its name, or a library of the one that is probed.
+    fn module(&mut self, name: &str, own: &Binary) -> di::Result<Arc<Binary>> {
+        let info = self.world.info();
+        if let Ok(mut libraries) = info.open_libraries(own, name) {
+            return Ok(libraries.swap_remove(0));
+        }
+        info.open_program(name)
     }
 
     fn returned(&mut self, c: &Context) -> Option<Value> {
@@ -311,25 +453,7 @@ impl Reader<'_> {
         context: Option<&Context>,
         span: Span,
     ) -> Option<Value> {
-        let binary = match (module, context) {
-            (Some(m), _) if m.starts_with('<') => {
-                self.diags
-                    .error(Tag::NotBuilt, span, "@cast with a header is not built yet")
-                    .help("name a program or library that has the type");
-                return None;
-            }
-            (Some(m), _) => match self.world.info().open_program(&m) {
-                Ok(b) => b,
-                Err(e) => return self.fail(&e),
-            },
-            (None, Some(c)) => self.binary(c.image)?,
-            (None, None) => {
-                self.diags
-                    .error(Tag::ContextNone, span, "which program has the type?")
-                    .help("name it: @cast(x, \"type\", \"/path/of/program\")");
-                return None;
-            }
-        };
+        let binary = self.module_or_own(module, context, span)?;
         let ty = match binary.find_type(name) {
             Ok(t) => t,
             Err(e) => return self.fail(&e),
@@ -361,15 +485,15 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let base = match to {
-            Some(_) => self.number(&value)?,
-            None => self.memory_of(&value)?,
+        let whole = match to {
+            Some(to) => Value {
+                place: Place::Memory(self.number(&value)?, None),
+                ty: to,
+                types: value.types.clone(),
+            },
+            None => value,
         };
-        Some(Value {
-            place: Place::Memory(plus(base, member.offset as i64), member.bits),
-            ty: member.ty,
-            ..value
-        })
+        self.part(&whole, member.offset, member.ty, member.bits)
     }
 
     fn element(&mut self, value: Value, index: Expr) -> Option<Value> {
@@ -405,19 +529,19 @@ impl Reader<'_> {
 
     /// The address of a structure or array.
     fn memory_of(&mut self, value: &Value) -> Option<Addr> {
-        let is_reference = matches!(&*value.types.types().get(value.ty), Type::Reference { .. });
+        let types = value.types.types();
+        let is_reference = matches!(&*types.get(types.strip(value.ty)), Type::Reference { .. });
         match &value.place {
-            Place::Memory(a, None) if is_reference => Some(load(a.clone(), 8, false)),
+            _ if is_reference => self.number(value),
             Place::Memory(a, None) => Some(a.clone()),
-            Place::Register(r) if is_reference => Some(Addr::Register(Reg(*r))),
             _ => {
                 self.diags
                     .error(
-                        Tag::NotBuilt,
+                        Tag::CtxVarKind,
                         self.span,
-                        "a structure in registers is not built yet",
+                        "this is not in memory here: it has no address",
                     )
-                    .help("read it where it is in memory: another line of the function");
+                    .help("read its members, or another line of the function");
                 None
             }
         }
@@ -425,16 +549,12 @@ impl Reader<'_> {
 
     /// The value as a number, for use as a pointer.
     fn number(&mut self, value: &Value) -> Option<Addr> {
-        let size = value
-            .types
-            .types()
-            .size(value.types.types().strip(value.ty))
-            .unwrap_or(8);
-        Some(match &value.place {
-            Place::Memory(a, _) => load(a.clone(), size.min(8) as u8, false),
-            Place::Register(r) => Addr::Register(Reg(*r)),
-            Place::Computed(a) => a.clone(),
-        })
+        let types = value.types.types();
+        let size = types.size(types.strip(value.ty)).unwrap_or(8);
+        match &value.place {
+            Place::Memory(a, _) => Some(load(a.clone(), size.min(8) as u8, false)),
+            place => parts::whole(place),
+        }
     }
 
     // ---- results ----
@@ -476,8 +596,7 @@ impl Reader<'_> {
             return Some(self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(a))));
         }
         let size = types.size(ty).unwrap_or(8);
-        if matches!(&*kind, Type::Composite(_)) || !matches!(size, 1 | 2 | 4 | 8) || is_float(&kind)
-        {
+        if matches!(&*kind, Type::Composite(_)) || !matches!(size, 1 | 2 | 4 | 8) {
             let name = types.name(value.ty);
             self.diags
                 .error(
@@ -489,41 +608,24 @@ impl Reader<'_> {
             return None;
         }
         let signed = types.is_signed(ty);
-        let size = size as u8;
+        let memory = |addr, bits: Option<di::BitField>| TargetPlace::Memory {
+            addr,
+            size: bits.map_or(size as u8, |b| b.storage),
+            signed,
+            bits: bits.map(|b| ir::Bits {
+                offset: b.shift,
+                width: b.width,
+            }),
+        };
         let place = match value.place {
-            Place::Memory(a, _) if is_reference => TargetPlace::Memory {
-                addr: load(a, 8, false),
-                size,
-                signed,
-                bits: None,
-            },
-            Place::Register(r) if is_reference => TargetPlace::Memory {
-                addr: Addr::Register(Reg(r)),
-                size,
-                signed,
-                bits: None,
-            },
-            Place::Memory(addr, None) => TargetPlace::Memory {
-                addr,
-                size,
-                signed,
-                bits: None,
-            },
-            Place::Memory(addr, Some(b)) => TargetPlace::Memory {
-                addr,
-                size: b.storage,
-                signed,
-                bits: Some(ir::Bits {
-                    offset: b.shift,
-                    width: b.width,
-                }),
-            },
+            _ if is_reference => memory(self.number(&value)?, None),
+            Place::Memory(addr, bits) => memory(addr, bits),
             Place::Register(r) => TargetPlace::Register {
                 reg: Reg(r),
-                size,
+                size: size as u8,
                 signed,
             },
-            Place::Computed(a) => TargetPlace::Value(a),
+            place => TargetPlace::Value(parts::extended(parts::whole(&place)?, size, signed)),
         };
         Some(self.expr(Ty::Long, ExprKind::Target(Box::new(place))))
     }
@@ -534,32 +636,34 @@ impl Reader<'_> {
         match l {
             Location::Memory(ops) => Some(Place::Memory(self.compute(ops, image)?, None)),
             Location::Value(ops) => Some(Place::Computed(self.compute(ops, image)?)),
-            Location::Register(r) if *r <= 15 => Some(Place::Register(*r)),
+            Location::Register(r) if *r <= 15 || VECTORS.contains(r) => Some(Place::Register(*r)),
             Location::Register(_) => {
                 self.diags
                     .error(
-                        Tag::NotBuilt,
+                        Tag::DebuginfoUnsupported,
                         self.span,
-                        "floating-point and vector registers are not built yet",
+                        "the value is in a register of the x87 unit, which handlers do not touch",
                     )
-                    .help("read the value where it is in memory, or an integer");
+                    .help("read it where it is in memory: at another line of the function");
                 None
             }
-            Location::Bytes(b) if b.len() <= 8 => {
-                let mut word = [0; 8];
-                word[..b.len()].copy_from_slice(b);
-                Some(Place::Computed(Addr::Const(i64::from_le_bytes(word))))
+            Location::Bytes(b) => {
+                let word = |(n, bytes): (usize, &[u8])| {
+                    let mut word = [0; 8];
+                    word[..bytes.len()].copy_from_slice(bytes);
+                    parts::Part {
+                        at: 8 * n as u64,
+                        size: bytes.len() as u64,
+                        place: Place::Computed(Addr::Const(i64::from_le_bytes(word))),
+                    }
+                };
+                let mut words: Vec<parts::Part> = b.chunks(8).enumerate().map(word).collect();
+                match words.len() {
+                    1 => words.pop().map(|w| w.place),
+                    _ => Some(Place::Parts(words)),
+                }
             }
-            Location::Bytes(_) | Location::Pieces(_) => {
-                self.diags
-                    .error(
-                        Tag::NotBuilt,
-                        self.span,
-                        "the value is split over several places; not built yet",
-                    )
-                    .help("read one of its members, or another line of the function");
-                None
-            }
+            Location::Pieces(pieces) => self.pieces(pieces, image),
             Location::OptimizedOut => {
                 self.diags
                     .error(
@@ -573,18 +677,43 @@ impl Reader<'_> {
         }
     }
 
+    /// Those that are there; none of single bits.
+    fn pieces(&mut self, pieces: &[di::Piece], image: ir::ImageId) -> Option<Place> {
+        let (mut at, mut parts) = (0, Vec::new());
+        for p in pieces {
+            let whole_bytes = p.bits % 8 == 0 && p.bit_offset == 0;
+            let place = match p.place {
+                Location::OptimizedOut => None,
+                _ => self.quietly(|r| r.place(&p.place, image)),
+            };
+            if let Some(place) = place.filter(|_| whole_bytes && at % 8 == 0) {
+                parts.push(parts::Part {
+                    at: at / 8,
+                    size: u64::from(p.bits / 8),
+                    place,
+                });
+            }
+            at += u64::from(p.bits);
+        }
+        Some(Place::Parts(parts))
+    }
+
     /// The stack program as a tree.
     fn compute(&mut self, ops: &[LocOp], image: ir::ImageId) -> Option<Addr> {
         let mut stack: Vec<Addr> = Vec::new();
         for op in ops {
-            if let LocOp::Tls(_) = op {
+            if let LocOp::Tls(offset) = op {
+                stack.push(self.thread_local(*offset, image)?);
+                continue;
+            }
+            if let LocOp::EntryReg(_) = op {
                 self.diags
                     .error(
-                        Tag::NotBuilt,
+                        Tag::CtxVarOptimizedOut,
                         self.span,
-                        "thread-local variables are not built yet",
+                        "only the function's entry still has this value",
                     )
-                    .help("read it where a function has its address in a parameter or local");
+                    .help("read it in a .function probe and keep it in a global, by tid()");
                 return None;
             }
             if step(op, &mut stack, image).is_none() {
@@ -600,7 +729,25 @@ impl Reader<'_> {
         }
         stack.pop()
     }
+
+    /// Those of the program itself lie at a fixed distance from the thread pointer.
+    fn thread_local(&mut self, offset: u64, image: ir::ImageId) -> Option<Addr> {
+        let at = self.binary(image)?.tls_distance(offset);
+        if at.is_none() {
+            self.diags
+                .error(
+                    Tag::DebuginfoUnsupported,
+                    self.span,
+                    "where a library's thread-local variables lie is known to its loader only",
+                )
+                .help("read it where a function has its address in a parameter or local");
+        }
+        Some(plus(Addr::ThreadPointer, at?))
+    }
 }
+
+/// xmm0 to xmm15 by DWARF number.
+const VECTORS: std::ops::RangeInclusive<u16> = 17..=32;
 
 /// One step of a location; `None`: not understood.
 fn step(op: &LocOp, stack: &mut Vec<Addr>, image: ir::ImageId) -> Option<()> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Walking the typed program.
 
-use crate::ir::{Addr, Expr, ExprKind, Place, Stmt, StmtKind, TargetPlace};
+use crate::ir::{Addr, Expr, ExprKind, FunctionBody, Place, Program, Stmt, StmtKind, TargetPlace};
 
 /// Every statement, inner ones included, outer ones first.
 pub fn each_stmt<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
@@ -16,6 +16,7 @@ pub fn each_stmt<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
             }
             StmtKind::Loop { body, .. } => each_stmt(body, f),
             StmtKind::Foreach(x) => each_stmt(&x.body, f),
+            StmtKind::Buckets(x) => each_stmt(&x.body, f),
             StmtKind::Try { body, handler, .. } => {
                 each_stmt(body, f);
                 each_stmt(handler, f);
@@ -40,6 +41,7 @@ pub fn own_exprs(s: &Stmt) -> Vec<&Expr> {
         StmtKind::Expr(e) | StmtKind::If { cond: e, .. } => vec![e],
         StmtKind::Loop { cond, step, .. } => cond.iter().chain(step.as_deref()).collect(),
         StmtKind::Foreach(x) => x.limit.iter().chain(x.slice.iter().flatten()).collect(),
+        StmtKind::Buckets(x) => x.limit.iter().chain(&x.keys).collect(),
         StmtKind::DeleteSlice { slice, .. } => slice.iter().flatten().collect(),
         StmtKind::Return(e) => e.iter().collect(),
         StmtKind::Delete { keys, .. } => keys.iter().collect(),
@@ -56,7 +58,10 @@ pub fn inner_exprs<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
 /// The expressions directly inside.
 pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
-        ExprKind::Unary(_, a) | ExprKind::SaveCallData(_, a) => f(a),
+        ExprKind::Unary(_, a)
+        | ExprKind::NameOf { value: a, .. }
+        | ExprKind::SaveCallData(_, a)
+        | ExprKind::Match { subject: a, .. } => f(a),
         ExprKind::Binary(_, a, b)
         | ExprKind::Compare(_, a, b)
         | ExprKind::Concat(a, b)
@@ -87,12 +92,16 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             f(bucket);
         }
         ExprKind::Call { args, .. } => args.iter().for_each(f),
-        ExprKind::Print(p) => {
+        ExprKind::Print(p) | ExprKind::Shielded(p) => {
             p.args.iter().for_each(&mut *f);
             p.hist.iter().flat_map(|h| &h.keys).for_each(f);
         }
         ExprKind::Target(t) | ExprKind::TargetString(t) => target(t, f),
         ExprKind::TargetAddress(a) => addr(a, f),
+        ExprKind::TargetBytes(a, n) => {
+            addr(a, f);
+            addr(n, f);
+        }
         ExprKind::Long(_) | ExprKind::Str(_) | ExprKind::CallData(_) => {}
     }
 }
@@ -128,21 +137,21 @@ fn addr<'a>(a: &'a Addr, f: &mut dyn FnMut(&'a Expr)) {
 pub fn callees(stmts: &[Stmt]) -> Vec<usize> {
     let mut found = Vec::new();
     each_expr(stmts, &mut |e| {
-        if let ExprKind::Call { function, .. } = &e.kind {
-            found.push(function.0 as usize);
+        if let ExprKind::Call { functions, .. } = &e.kind {
+            found.extend(functions.iter().map(|f| f.0 as usize));
         }
     });
     found
 }
 
-/// Does it read a register that a light detour does not save? DWARF numbers
+/// Does it use a register that a light detour does not save? DWARF numbers
 /// of x86-64: rbx, rbp, r12 to r15.
-pub fn reads_preserved(e: &Expr) -> bool {
-    reads_register(e, &|n| matches!(n, 3 | 6 | 12..=15))
+pub fn uses_preserved(e: &Expr) -> bool {
+    uses_register(e, &|n| matches!(n, 3 | 6 | 12..=15))
 }
 
-/// Does it read one of those registers of the traced program?
-pub fn reads_register(e: &Expr, which: &dyn Fn(u16) -> bool) -> bool {
+/// Does it read or change one of those registers of the traced program?
+pub fn uses_register(e: &Expr, which: &dyn Fn(u16) -> bool) -> bool {
     fn in_addr(a: &Addr, which: &dyn Fn(u16) -> bool) -> bool {
         match a {
             Addr::Register(r) => which(r.0),
@@ -151,16 +160,41 @@ pub fn reads_register(e: &Expr, which: &dyn Fn(u16) -> bool) -> bool {
             _ => false,
         }
     }
+    let in_place = |t: &TargetPlace| match t {
+        TargetPlace::Register { reg, .. } => which(reg.0),
+        TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => in_addr(addr, which),
+    };
     let mut found = false;
     inner_exprs(e, &mut |e| {
         found |= match &e.kind {
-            ExprKind::Target(t) | ExprKind::TargetString(t) => match &**t {
-                TargetPlace::Register { reg, .. } => which(reg.0),
-                TargetPlace::Memory { addr, .. } | TargetPlace::Value(addr) => in_addr(addr, which),
-            },
+            ExprKind::Target(t) | ExprKind::TargetString(t) => in_place(t),
+            ExprKind::Assign(Place::Target(t), _)
+            | ExprKind::AssignOp(Place::Target(t), ..)
+            | ExprKind::Crement {
+                place: Place::Target(t),
+                ..
+            } => in_place(t),
             ExprKind::TargetAddress(a) => in_addr(a, which),
+            ExprKind::TargetBytes(a, n) => in_addr(a, which) || in_addr(n, which),
             _ => false,
         };
     });
     found
+}
+
+/// Does a function written in C that fits lie behind these statements?
+pub fn reaches_c(program: &Program, body: &[Stmt], fits: &dyn Fn(&str) -> bool) -> bool {
+    let mut todo = callees(body);
+    let mut seen = vec![false; program.functions.len()];
+    while let Some(f) = todo.pop() {
+        if std::mem::replace(&mut seen[f], true) {
+            continue;
+        }
+        match &program.functions[f].body {
+            FunctionBody::C(text) if fits(text) => return true,
+            FunctionBody::C(_) | FunctionBody::Embedded(_) => {}
+            FunctionBody::Script(body) => todo.extend(callees(body)),
+        }
+    }
+    false
 }

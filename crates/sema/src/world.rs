@@ -3,11 +3,11 @@
 //! the images that have been looked at.
 
 use crate::ir::{Image, ImageId, Symbol};
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_debuginfo::{
-    proc_folder, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath, SymbolKind,
+    proc_folder, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath, UnwindTable,
 };
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
@@ -24,27 +24,36 @@ pub struct TargetSpec {
 pub struct World {
     pub target: TargetSpec,
     pub images: Vec<Image>,
-    info: DebugInfo,
+    /// Where compiled headers are kept.
+    pub cache: Option<PathBuf>,
+    info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
 }
 
 impl World {
     pub fn new(target: TargetSpec) -> World {
-        // The files of a process in another mount namespace are its own.
-        let search = match target.pid {
-            Some(pid) if !same_root(pid) => SearchPath::in_root(proc_folder(pid).join("root")),
-            _ => SearchPath::host(),
-        };
-        let search = match target.pid {
-            Some(pid) => search.of_process(pid),
-            None => search,
-        };
+        let info = Arc::new(DebugInfo::new(files_of(target.pid)));
+        World::sharing(target, info)
+    }
+
+    /// The same, with files that others have opened: see [`files_of`].
+    pub fn sharing(target: TargetSpec, info: Arc<DebugInfo>) -> World {
         World {
+            info,
             target,
             images: Vec::new(),
-            info: DebugInfo::new(search),
+            cache: None,
             binaries: HashMap::new(),
         }
+    }
+
+    /// The script itself has named the process.
+    pub fn attach(&mut self, pid: u32, program: String) {
+        self.target = TargetSpec {
+            program: Some(program),
+            pid: Some(pid),
+        };
+        self.info = Arc::new(DebugInfo::new(files_of(Some(pid))));
     }
 
     pub fn info(&self) -> &DebugInfo {
@@ -76,31 +85,92 @@ impl World {
 }
 
 impl World {
-    /// All functions of the images, and of the libraries that their programs
-    /// need; those libraries become images too.
-    pub fn symbols(&mut self) -> Vec<Symbol> {
+    /// `-d FILE`: its functions are to be known by name.
+    pub fn know(&mut self, file: &str, diags: &mut Diagnostics) {
+        match self.info.open(Path::new(file)) {
+            Ok(binary) => {
+                self.image_of(&binary);
+            }
+            Err(e) => {
+                diags
+                    .error(Tag::FileMissing, None, format!("-d {file}: {e}"))
+                    .help("give the path of a program or library");
+            }
+        }
+    }
+
+    /// What `-c` or `-x` names, though no point does.
+    pub fn add_target(&mut self) {
+        let program = self.target.program.as_ref();
+        if let Some(Ok(binary)) = program.map(|p| self.info.open_program(p)) {
+            self.image_of(&binary);
+        }
+    }
+
+    /// All that the target's programs are known to be made of become images: the libraries that
+    /// they need, and those that the process has mapped.
+    pub fn add_libraries(&mut self) {
         let programs: Vec<Arc<Binary>> = self.binaries.values().cloned().collect();
-        for program in programs.iter().filter(|b| is_program(b)) {
-            for library in self.info.search().closure(program) {
-                if let Ok(b) = self.info.open(&library.path) {
-                    self.image_of(&b);
-                }
-            }
+        let programs = programs.iter().filter(|b| is_program(b));
+        let mut files: Vec<Arc<Binary>> = programs.flat_map(|p| self.libraries(p)).collect();
+        files.extend(self.mapped());
+        for b in files {
+            self.image_of(&b);
         }
-        let mut found = Vec::new();
-        for (image, binary) in &self.binaries {
-            for s in binary.symbols().iter() {
-                if matches!(s.kind, SymbolKind::Function | SymbolKind::Ifunc) {
-                    found.push(Symbol {
-                        image: *image,
-                        addr: s.addr,
-                        size: s.size,
-                        name: s.name.to_string(),
-                    });
-                }
-            }
+    }
+
+    /// What a program needs, as far as it can be read.
+    fn libraries(&self, program: &Binary) -> Vec<Arc<Binary>> {
+        let needed = self.info.search().closure(program);
+        let opened = needed.iter().map(|l| self.info.open(&l.path));
+        opened.filter_map(Result::ok).collect()
+    }
+
+    /// The files of the process that the session is about.
+    fn mapped(&self) -> Vec<Arc<Binary>> {
+        let Some(Ok(process)) = self.target.pid.map(Process::read) else {
+            return Vec::new();
+        };
+        let opened = process.images.iter().map(|i| self.info.open(&i.file));
+        opened.filter_map(Result::ok).collect()
+    }
+
+    /// A program and all the libraries that it, or its process, is known to have.
+    pub fn files_of(&self, program: &Arc<Binary>) -> Vec<Arc<Binary>> {
+        let mut all = vec![program.clone()];
+        all.extend(self.libraries(program));
+        let is_target = |p: &String| Path::new(p) == program.path();
+        if self.target.program.as_ref().is_some_and(is_target) {
+            all.extend(self.mapped());
         }
-        found
+        let mut seen = HashSet::new();
+        all.retain(|b| seen.insert(b.path().canonicalize().unwrap_or_else(|_| b.path().into())));
+        all
+    }
+
+    /// All functions of the images; of several names the one that comes first.
+    pub fn symbols(&self) -> Vec<Symbol> {
+        let of = |(image, binary): (&ImageId, &Arc<Binary>)| {
+            let mut last = None;
+            let functions = binary.symbols().iter().filter(|s| s.kind.is_code());
+            let functions = functions.filter(|s| last.replace(s.addr) != Some(s.addr));
+            let symbol = |s: trapless_debuginfo::Symbol| Symbol {
+                image: *image,
+                addr: s.addr,
+                size: s.size,
+                name: s.name.to_string(),
+            };
+            functions.map(symbol).collect::<Vec<_>>()
+        };
+        self.binaries.iter().flat_map(of).collect()
+    }
+
+    /// How to find callers in each image.
+    pub fn unwind_tables(&self) -> Vec<(ImageId, UnwindTable)> {
+        let tables = self.binaries.iter();
+        let mut all: Vec<_> = tables.map(|(i, b)| (*i, b.unwind_table())).collect();
+        all.sort_by_key(|(image, _)| *image);
+        all
     }
 }
 
@@ -126,6 +196,18 @@ pub fn is_program(binary: &Binary) -> bool {
     binary.kind() == ElfKind::Fixed
         || binary.interpreter().is_some() && binary.soname().is_none()
         || binary.is_static()
+}
+
+/// The files of a process in another mount namespace are its own.
+pub fn files_of(pid: Option<u32>) -> SearchPath {
+    let Some(pid) = pid else {
+        return SearchPath::host();
+    };
+    let search = match same_root(pid) {
+        true => SearchPath::host(),
+        false => SearchPath::in_root(proc_folder(pid).join("root")),
+    };
+    search.of_process(pid)
 }
 
 fn same_root(pid: u32) -> bool {

@@ -46,6 +46,7 @@ fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
     });
     let input = Input {
         scripts: vec![script],
+        made: Vec::new(),
         tapset: &tapset,
         loader: Loader {
             map: &mut map,

@@ -658,6 +658,23 @@ impl Print {
     }
 }
 
+impl Function {
+    /// As SystemTap writes it: `name:type (a:type, b:type)`.
+    pub fn signature(&self) -> String {
+        let colon = |ty: Option<TypeName>| ty.map_or(String::new(), |t| format!(":{}", t.name()));
+        let params = self.params.iter();
+        let params: Vec<String> = params
+            .map(|p| format!("{}{}", p.name.name, colon(p.ty)))
+            .collect();
+        format!(
+            "{}{} ({})",
+            self.name.name,
+            colon(self.ret),
+            params.join(", ")
+        )
+    }
+}
+
 impl TypeName {
     pub fn name(self) -> &'static str {
         match self {

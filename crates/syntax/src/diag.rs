@@ -71,10 +71,11 @@ tags! {
     ArrayLocal "ARRAY_LOCAL" "Arrays and statistics are global.";
     AssignTarget "ASSIGN_TARGET" "Only variables and array elements can be set.";
     StatMisuse "STAT_MISUSE" "A statistic is filled by <<< and read by @count, @sum, @min, @max, @avg and histograms.";
-    HistConflict "HIST_CONFLICT" "One statistic keeps one kind of histogram.";
+    HistConflict "HIST_CONFLICT" "One statistic keeps one kind of histogram, and one scale for @variance.";
+    RegexBad "REGEX_BAD" "A regular expression is POSIX's extended one: . [] () * + ? {} | ^ $, without back references.";
     FormatArgs "FORMAT_ARGS" "Every directive of a format takes one argument of its type.";
     FlowMisplaced "FLOW_MISPLACED" "break and continue stand in loops, return in functions, next in probes.";
-    ForeachChange "FOREACH_CHANGE" "The array that a foreach walks may not change inside.";
+    ForeachChange "FOREACH_CHANGE" "The elements of the array that a foreach walks may not change inside.";
     NeverAssigned "NEVER_ASSIGNED" "A local that is read but never set holds 0 or the empty string.";
     PointUnknown "POINT_UNKNOWN" "No probe point family has this component at this place.";
     PointArgument "POINT_ARGUMENT" "This component of a probe point takes another argument.";
@@ -83,6 +84,7 @@ tags! {
     AliasRecursion "ALIAS_RECURSION" "An alias may not stand for itself.";
     ContextNone "CONTEXT_NONE" "Only probes at functions and statements of a program have $variables.";
     ReturnMisplaced "RETURN_MISPLACED" "$return and @entry belong to .return probes.";
+    ProbewriteMisplaced "PROBEWRITE_MISPLACED" "@probewrite asks, in a probe alias, what the handler of the user writes to.";
     CtxVarUnknown "CTX_VAR_UNKNOWN" "The debug information has no such variable at this place.";
     CtxVarKind "CTX_VAR_KIND" "Numbers, pointers and enumerations can be read; structures and arrays by their members.";
     MemberUnknown "MEMBER_UNKNOWN" "The type has no such member.";
@@ -472,6 +474,13 @@ impl Diagnostics {
     }
 
     /// Forget the warnings (`-w`).
+    /// Warnings become errors.
+    pub fn raise_warnings(&mut self) {
+        for d in &mut self.list {
+            d.severity = Severity::Error;
+        }
+    }
+
     pub fn drop_warnings(&mut self) {
         self.list.retain(|d| d.severity != Severity::Warning);
     }

@@ -9,6 +9,8 @@ mod decl;
 mod expr;
 mod stmt;
 
+pub use expr::{BUILTINS, PRINTS};
+
 use crate::ast::*;
 use crate::diag::{Diagnostic, Diagnostics, Tag};
 use crate::lexer::{is_keyword, Token, TokenKind};

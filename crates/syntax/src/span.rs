@@ -78,7 +78,7 @@ impl fmt::Debug for ExpansionId {
 }
 
 /// One source text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SourceFile {
     name: String,
     text: String,
@@ -120,7 +120,7 @@ pub struct Expansion {
 }
 
 /// All texts of one run. A file is never removed, so a `FileId` stays valid.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<SourceFile>,
     expansions: Vec<Expansion>,

@@ -68,6 +68,12 @@ pub enum ProbeKind {
     Timer,
     Site,
     Return,
+    ProcessBegin,
+    ProcessEnd,
+    ThreadBegin,
+    ThreadEnd,
+    Profile,
+    Watch,
 }
 
 pub mod probe_flag {
@@ -77,6 +83,8 @@ pub mod probe_flag {
     pub const NEVER: u32 = 8;
     pub const RESULT: u32 = 16;
     pub const MATCHED: u32 = 32;
+    pub const READS: u32 = 64;
+    pub const BYTES: u32 = 128;
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +123,39 @@ pub struct Symbol {
     pub size: u64,
     pub image: u32,
     pub name: Str,
+}
+
+/// The rows of one image.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwind {
+    pub base: u64,
+    pub first_row: u32,
+    pub nrows: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub at: u32,
+    pub frame: u32,
+}
+
+pub const FRAME_REGS: usize = 17;
+pub const FRAME_LOST: i16 = i16::MIN;
+
+pub mod frame_flag {
+    pub const DEREF: u8 = 1;
+    pub const SIGNAL: u8 = 2;
+}
+
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub cfa: u8,
+    pub flags: u8,
+    pub base: u8,
+    pub offset: i32,
+    pub moved: u32,
+    pub by_base: u32,
+    pub saved: [i16; FRAME_REGS],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -191,6 +232,9 @@ pub struct Tap {
     pub options: Options,
     pub symbols: Vec<Symbol>,
     pub warnings: Vec<Str>,
+    pub unwind: Vec<Unwind>,
+    pub rows: Vec<Row>,
+    pub frames: Vec<Frame>,
 }
 
 impl Tap {
@@ -223,6 +267,9 @@ impl Tap {
                 self.warnings.len(),
                 list(e, &self.warnings, |o, s| o.u32(s.0)),
             ),
+            (14, self.unwind.len(), list(e, &self.unwind, unwind)),
+            (15, self.rows.len(), list(e, &self.rows, row)),
+            (16, self.frames.len(), list(e, &self.frames, frame)),
         ];
         sections.retain(|(_, count, _)| *count > 0);
         self.assemble(machine, &sections)
@@ -312,6 +359,30 @@ fn symbol(o: &mut Encoder, s: &Symbol) {
     o.u64(s.size);
     o.u32(s.image);
     o.u32(s.name.0);
+}
+
+fn unwind(o: &mut Encoder, u: &Unwind) {
+    o.u64(u.base);
+    o.u32(u.first_row);
+    o.u32(u.nrows);
+}
+
+fn row(o: &mut Encoder, r: &Row) {
+    o.u32(r.at);
+    o.u32(r.frame);
+}
+
+fn frame(o: &mut Encoder, f: &Frame) {
+    for v in [f.cfa, f.flags, f.base, 0] {
+        o.u8(v);
+    }
+    for v in [f.offset as u32, f.moved, f.by_base] {
+        o.u32(v);
+    }
+    for v in f.saved {
+        o.u16(v as u16);
+    }
+    o.u16(0);
 }
 
 fn global(o: &mut Encoder, g: &Global) {

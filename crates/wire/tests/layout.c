@@ -32,6 +32,9 @@ int main(int argc, char **argv)
 	const struct tl_tap_global *g = section(TL_TAP_GLOBALS);
 	const struct tl_tap_options *o = section(TL_TAP_OPTIONS);
 	const struct tl_tap_symbol *s = section(TL_TAP_SYMBOLS);
+	const struct tl_tap_unwind *u = section(TL_TAP_UNWIND);
+	const struct tl_tap_row *row = section(TL_TAP_ROWS);
+	const struct tl_tap_frame *fr = section(TL_TAP_FRAMES);
 
 	printf("%d %u %u %u %u %d %s %u %llx\n", h->magic == TL_TAP_MAGIC, h->version, h->machine,
 		h->word, h->big_endian, h->size == n, str + h->name, h->flags,
@@ -52,5 +55,9 @@ int main(int argc, char **argv)
 		o->stack, o->uses);
 	printf("%llx %llx %u %s\n", (unsigned long long)s->addr, (unsigned long long)s->size,
 		s->image, str + s->name);
+	printf("%llx %u %u %x %u\n", (unsigned long long)u->base, u->first_row, u->nrows, row->at,
+		row->frame);
+	printf("%u %u %u %d %x %x %d %d\n", fr->cfa, fr->flags, fr->base, fr->offset, fr->moved,
+		fr->by_base, fr->saved[3], fr->saved[16]);
 	return 0;
 }

@@ -77,6 +77,23 @@ fn sample() -> Tap {
         image: 0,
         name: tap.strings.add("f"),
     });
+    tap.unwind.push(Unwind {
+        base: 0x1_0000_0000,
+        first_row: 0,
+        nrows: 1,
+    });
+    tap.rows.push(Row { at: 0x99, frame: 1 });
+    let mut saved = [0; FRAME_REGS];
+    (saved[3], saved[16]) = (-16, FRAME_LOST);
+    tap.frames.push(Frame {
+        cfa: 7,
+        flags: frame_flag::DEREF | frame_flag::SIGNAL,
+        base: 6,
+        offset: -8,
+        moved: 1 << 3 | 1 << 16,
+        by_base: 1 << 3,
+        saved,
+    });
     tap
 }
 
@@ -88,7 +105,9 @@ fn expected(machine: Machine) -> String {
          2000 30 tl_print 8\n\
          g 3 1 2 1 1 2 64 128 2048 5 -1 hello 2 -10 10 2\n\
          1 2 3 4 5 1\n\
-         77 88 0 f\n",
+         77 88 0 f\n\
+         100000000 0 1 99 1\n\
+         7 3 6 -8 10008 8 -16 -32768\n",
         machine.elf,
         machine.word,
         (machine.endian == Endian::Big) as u8

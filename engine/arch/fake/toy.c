@@ -388,7 +388,7 @@ static bool in_parts(const struct tl_func_part *parts, size_t n, uintptr_t addr)
 }
 
 int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, size_t nparts,
-	struct tl_exit *exits, size_t max)
+	uintptr_t entry, struct tl_exit *exits, size_t max)
 {
 	size_t n = 0;
 
@@ -403,7 +403,9 @@ int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, siz
 		uint8_t op = c->text[i], kind = TL_EXIT_RETURN;
 
 		if (branches(op)) {
-			if (in_parts(parts, nparts, target_of(c->text + i, c->start + i)))
+			uintptr_t to = target_of(c->text + i, c->start + i);
+
+			if (to != entry && in_parts(parts, nparts, to))
 				continue;
 			kind = op == TOY_JNZ ? TL_EXIT_TAIL_COND : TL_EXIT_TAIL;
 		} else if (op != TOY_RET) {

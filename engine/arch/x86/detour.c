@@ -132,6 +132,8 @@ static void shape_of(struct x86_shape *s, const struct tl_plan *plan, const stru
 	s->df = plan->port & X86_PORT_DF;
 	s->early = plan->early;
 	s->shadow_stack = plan->port & X86_PORT_SHADOW;
+	s->no_red_zone = plan->no_red_zone && !s->shadow_stack; /* a way takes it away: way.c */
+	s->below = s->no_red_zone ? (int32_t)sizeof(struct tl_regs) : X86_BELOW;
 	if (plan->rung == TL_RUNG_RETARGET && first->flow != TL_FLOW_JMP)
 		s->pushed = 8;
 }

@@ -158,6 +158,7 @@ static int extend(const struct tl_code *code, const struct tl_plan *plan, const 
 	if (ret)
 		return ret;
 	q->early = plan->early;
+	q->no_red_zone = plan->no_red_zone;
 	if (mover) {
 		mover->moved = addr;
 		mover->step = e->step[c->n];

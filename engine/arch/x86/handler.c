@@ -4,7 +4,7 @@
  * restore. What runs seldom lies behind the displaced instructions.
  *
  * A probed point's stack, from the interrupted stack pointer downwards: the
- * red zone, then struct tl_regs as a frame. Nothing below the frame matters,
+ * red zone, if code there has one, then struct tl_regs as a frame. Nothing below the frame matters,
  * so a signal may arrive anywhere.
  *
  * Flags go through lahf and seto, which is four times cheaper than pushf, but
@@ -17,7 +17,6 @@
 
 #define R(field)   ((int32_t)offsetof(struct tl_regs, field))
 #define FRAME	   ((int32_t)sizeof(struct tl_regs))
-#define BELOW	   X86_BELOW
 #define T(field)   ((int32_t)offsetof(struct tl_thread, field))
 #define P(field)   ((int32_t)offsetof(struct tl_probe, field))
 #define HASH_SHIFT (TL_THREAD_HASH_SHIFT - TL_THREAD_SHIFT)
@@ -148,18 +147,18 @@ static void all_regs(struct x86_emit *e, uint8_t op, bool full)
 
 static void save(struct x86_emit *e, const struct x86_shape *s, const struct x86_call *c)
 {
-	lea(e, RSP, RSP, -BELOW);
+	lea(e, RSP, RSP, -s->below);
 	store(e, RAX, RSP, R(ax));
 	if (!s->df)
 		OP(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
 	all_regs(e, 0x89, s->full);
 	save_flags(e, s);
-	lea(e, RSI, RSP, BELOW + c->pushed);
+	lea(e, RSI, RSP, s->below + c->pushed);
 	store(e, RSI, RSP, R(sp));
 	if (c->ip)
 		x86_address(e, RAX, c->ip);
 	else
-		load(e, RAX, RSP, BELOW);
+		load(e, RAX, RSP, s->below);
 	store(e, RAX, RSP, R(ip));
 }
 
@@ -268,7 +267,7 @@ static void after_call(struct x86_emit *e, struct x86_shape *s, struct x86_call 
 	}
 	if (s->full && c->pushed == s->pushed) { /* a changed stack pointer */
 		x86_lea_label(e, R10, &c->restore);
-		lea(e, RCX, RSP, BELOW + c->pushed);
+		lea(e, RCX, RSP, s->below + c->pushed);
 		x86_mem(e, 0x3b, RCX, RSP, R(sp));
 		x86_jcc_label(e, CC_NE, &s->move);
 		s->moves = true;
@@ -292,7 +291,7 @@ void x86_handler(struct x86_emit *e, struct x86_shape *s, const struct tl_detour
 	after_call(e, s, c);
 	x86_label_here(e, &c->restore);
 	load_state(e, s);
-	lea(e, RSP, RSP, BELOW);
+	lea(e, RSP, RSP, s->below);
 }
 
 /* The C function that finds, makes or refuses a record. */
@@ -342,11 +341,11 @@ static void forget_call(struct x86_emit *e)
 }
 
 /* The handler has left the function as its return does: so it goes from the shadow stack. */
-static void forget_frame(struct x86_emit *e)
+static void forget_frame(struct x86_emit *e, const struct x86_shape *s)
 {
 	struct x86_label none = {0};
 
-	lea(e, RCX, RBP, BELOW + 8);
+	lea(e, RCX, RBP, s->below + 8);
 	x86_mem(e, 0x3b, RCX, RBP, R(sp)); /* cmp */
 	x86_jcc_label(e, CC_NE, &none);
 	shadow_top(e, &none);
@@ -381,7 +380,7 @@ static void divert_by_return(struct x86_emit *e, const struct x86_shape *s)
 {
 	load_state(e, s);
 	lea(e, RSP, RSP, R(ip));
-	OP(e, 0xc2, (uint8_t)(BELOW - R(ip) - 8 + s->pushed), 0); /* ret $n */
+	OP(e, 0xc2, (uint8_t)(s->below - R(ip) - 8 + s->pushed), 0); /* ret $n */
 }
 
 /* The handler said no. */
@@ -392,7 +391,7 @@ static void divert(struct x86_emit *e, struct x86_shape *s)
 	x86_label_here(e, &s->divert);
 	if (s->full) {
 		x86_lea_label(e, R10, &go);
-		lea(e, RCX, RSP, BELOW + s->pushed);
+		lea(e, RCX, RSP, s->below + s->pushed);
 		x86_mem(e, 0x3b, RCX, RSP, R(sp));
 		x86_jcc_label(e, CC_NE, &s->move);
 	}
@@ -413,11 +412,11 @@ static void move(struct x86_emit *e, struct x86_shape *s)
 
 	x86_label_here(e, &s->move);
 	if (s->shadow_stack && !s->pushed)
-		forget_frame(e);
+		forget_frame(e, s);
 	load(e, RDI, RBP, R(sp));
-	lea(e, RDI, RDI, -(BELOW + s->pushed));
+	lea(e, RDI, RDI, -(s->below + s->pushed));
 	if (s->pushed)
-		load(e, R8, RBP, BELOW); /* the return address */
+		load(e, R8, RBP, s->below); /* the return address */
 	OP(e, 0x48, 0x39, 0xef); /* cmp %rbp,%rdi */
 	x86_jcc_label(e, CC_B, &up);
 	OP(e, 0xb9, FRAME - 8, 0, 0, 0); /* mov $,%ecx */
@@ -439,7 +438,7 @@ static void move(struct x86_emit *e, struct x86_shape *s)
 	x86_label_here(e, &done);
 	x86_mov(e, RSP, RDI);
 	if (s->pushed)
-		store(e, R8, RSP, BELOW);
+		store(e, R8, RSP, s->below);
 	OP(e, 0x41, 0xff, 0xe2); /* jmp *%r10 */
 }
 

@@ -170,12 +170,19 @@ bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
 
 /* --- the exits ---------------------------------------------------------------- */
 
-static int leaves_direct(
-	const struct tl_insn *i, const struct tl_func_part *parts, size_t nparts, struct tl_exit *e)
+/* Where the function begins, and all of its parts. */
+struct bounds {
+	const struct tl_func_part *parts;
+	size_t nparts;
+	uintptr_t entry;
+};
+
+static int leaves_direct(const struct tl_insn *i, const struct bounds *b, struct tl_exit *e)
 {
 	uintptr_t target = (uintptr_t)tl_insn_target(i, e->addr);
 
-	if (in_parts(parts, nparts, target))
+	if (in_parts(b->parts, b->nparts, target) &&
+		(target != b->entry || (i->flags & TL_INSN_LOOP)))
 		return 0;
 	if (i->flags & TL_INSN_LOOP)
 		return -TL_E_NO_EXIT;
@@ -199,8 +206,8 @@ static int leaves_indirect(const struct tl_insn *i, const struct tl_insn *before
 }
 
 /* 1: leaves, or may; e says how. 0: stays. Or -TL_E_NO_EXIT. */
-static int leaves(const struct tl_insn *i, const struct tl_insn *before,
-	const struct tl_func_part *parts, size_t nparts, struct tl_exit *e)
+static int leaves(const struct tl_insn *i, const struct tl_insn *before, const struct bounds *b,
+	struct tl_exit *e)
 {
 	switch (i->flow) {
 	case TL_FLOW_RET:
@@ -208,7 +215,7 @@ static int leaves(const struct tl_insn *i, const struct tl_insn *before,
 		return 1;
 	case TL_FLOW_JMP:
 	case TL_FLOW_JCC:
-		return leaves_direct(i, parts, nparts, e);
+		return leaves_direct(i, b, e);
 	case TL_FLOW_JMP_IND:
 		return leaves_indirect(i, before, e);
 	case TL_FLOW_FAR:
@@ -219,8 +226,9 @@ static int leaves(const struct tl_insn *i, const struct tl_insn *before,
 }
 
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
-	struct tl_exit *exits, size_t max)
+	uintptr_t entry, struct tl_exit *exits, size_t max)
 {
+	const struct bounds bounds = {parts, nparts, entry};
 	struct tl_insn i = {0}, before[3] = {{0}};
 	size_t found = 0;
 
@@ -234,7 +242,7 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 
 		if (!x86_decode_at(code, addr, &i))
 			return -TL_E_BAD_INSN;
-		ret = leaves(&i, before, parts, nparts, &e);
+		ret = leaves(&i, before, &bounds, &e);
 		if (ret == -TL_E_NO_EXIT && max)
 			exits[0].addr = addr;
 		if (ret < 0)

@@ -7,7 +7,7 @@
 #include "x86.h"
 #include "../../core/internal.h"
 
-enum { SHAPES = 32, CODE_MAX = 1024 };
+enum { SHAPES = 64, CODE_MAX = 1024 };
 
 /* GATE_LESS_1: the gate, where one more byte of the instruction lies behind its displacement. */
 enum { GATE, GATE_LESS_1, THREADS, ENTER_SLOW, WAY, SITE, IP, NAMES };
@@ -26,7 +26,8 @@ static struct x86_template templates[SHAPES]; /* engine lock */
 
 static unsigned number_of(const struct x86_shape *s)
 {
-	return s->full | s->big << 1 | s->df << 2 | s->early << 3 | s->shadow_stack << 4;
+	return s->full | s->big << 1 | s->df << 2 | s->early << 3 | s->shadow_stack << 4 |
+	       s->no_red_zone << 5;
 }
 
 static void name(struct x86_template *t, const struct tl_detour_env *env, const struct tl_point *p)

@@ -139,7 +139,8 @@ void x86_address(
 
 /* What all points of one detour have in common. */
 struct x86_shape {
-	bool full, big, df, early, shadow_stack;
+	bool full, big, df, early, shadow_stack, no_red_zone;
+	int32_t below; /* bytes of the interrupted stack that are stayed clear of, or used */
 	int32_t pushed; /* bytes that the changed instruction has pushed itself: retargeted calls */
 	bool diverts, moves;
 	struct x86_label divert, move;

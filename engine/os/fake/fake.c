@@ -213,7 +213,7 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 }
 
 /* What one store of the machine does is seen at once; everything else byte for byte. */
-void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
+int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 {
 	const uint8_t *from = bytes;
 	uint8_t *to = (uint8_t *)addr;
@@ -224,12 +224,33 @@ void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 	if (whole) {
 		memcpy(to, from, len);
 		note(what, addr, len);
-		return;
+		return 0;
 	}
 	for (size_t i = 0; i < len; i++) {
 		to[i] = from[i];
 		note(what, addr + i, 1);
 	}
+	return 0;
+}
+
+int tl_os_text_again(uintptr_t lo, uintptr_t hi)
+{
+	(void)lo;
+	(void)hi;
+	return -TL_E_TEXT_RO;
+}
+
+int tl_os_text_peek(uintptr_t addr, void *buf, size_t len)
+{
+	return (int)tl_os_text_read(addr, buf, len);
+}
+
+int tl_os_text_poke(uintptr_t addr, const void *bytes, size_t len)
+{
+	(void)addr;
+	(void)bytes;
+	(void)len;
+	return -TL_E_TEXT_RO;
 }
 
 void tl_os_text_close(uintptr_t lo, uintptr_t hi)
@@ -426,7 +447,7 @@ bool tl_os_thread_same(uintptr_t key, uint32_t tid)
 
 void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
 {
-	*tid_offset = 0;
+	*tid_offset = 1; /* the toy machine always looks */
 	*fast_key = false;
 }
 

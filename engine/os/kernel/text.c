@@ -70,14 +70,14 @@ static void *writable(uintptr_t addr)
 	return to;
 }
 
-void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
+int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 {
 	const uint8_t *from = bytes;
 	uint8_t *to = writable(addr);
 	uint64_t word = 0;
 
 	if (WARN_ON_ONCE(!to))
-		return;
+		return -TL_E_TEXT_RO;
 	if (len <= sizeof(word))
 		memcpy(&word, bytes, len);
 	if (len == 8 && !(addr & 7))
@@ -89,6 +89,28 @@ void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 	else
 		for (size_t i = 0; i < len; i++)
 			WRITE_ONCE(to[i], from[i]);
+	return 0;
+}
+
+int tl_os_text_again(uintptr_t lo, uintptr_t hi)
+{
+	(void)lo;
+	(void)hi;
+	return -TL_E_TEXT_RO;
+}
+
+/* A kernel's text that is there can be read and executed. */
+int tl_os_text_peek(uintptr_t addr, void *buf, size_t len)
+{
+	return (int)tl_os_text_read(addr, buf, len);
+}
+
+int tl_os_text_poke(uintptr_t addr, const void *bytes, size_t len)
+{
+	(void)addr;
+	(void)bytes;
+	(void)len;
+	return -TL_E_TEXT_RO;
 }
 
 void tl_os_text_close(uintptr_t lo, uintptr_t hi)

@@ -12,6 +12,11 @@ int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg);
 int tl_own_maps_keep(void);
 bool tl_own_kept_map(uintptr_t addr, struct tl_mapping *map);
 
+/* Does a mapping's file begin with that, which begins with a slash? */
+bool tl_own_mapped(const char *file);
+/* What every session shares with the process that it is in, and the sessions' other files. */
+#define TL_OWN_SESSION_FILE "/memfd:trapless"
+
 /* The registers with which a thread sleeps in a system call. */
 struct tl_own_sleep {
 	uintptr_t sp, pc;

@@ -90,6 +90,33 @@ int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg)
 	return ret;
 }
 
+/* From a slash on; c: that of this place. */
+static bool begins_with(struct reader *r, const char *file, int *c)
+{
+	for (; *file && *c == *file; file++)
+		*c = next(r);
+	return !*file;
+}
+
+bool tl_own_mapped(const char *file)
+{
+	bool found = false;
+	struct reader r;
+	int c;
+
+	if (!reader_open(&r, "/proc/self/maps"))
+		return false;
+	for (c = next(&r); c != -1 && !found; c = next(&r)) {
+		while (c != '/' && c != '\n' && c != -1)
+			c = next(&r);
+		found = c == '/' && begins_with(&r, file, &c);
+		while (c != '\n' && c != -1)
+			c = next(&r);
+	}
+	reader_close(&r);
+	return found;
+}
+
 struct wanted {
 	uintptr_t addr;
 	struct tl_mapping *map;

@@ -35,6 +35,12 @@ extern struct tl_opened {
 /* [home] The mapping that holds addr, or the next one above it. false: there is none, or it cannot be known. */
 bool tl_home_map(uintptr_t addr, struct tl_mapping *map);
 
+/*
+ * [home] Copy, by one store of the machine's where n is 1, 2, 4 or 8 and `to` is a multiple of it. -1: where the home is told
+ * of faults, and there was one. Another faults.
+ */
+int tl_home_copy(uintptr_t to, uintptr_t from, size_t n);
+
 /* Behind the program break, so much is left to the heap: less than a jump over the bytes of `nopw` leads. */
 #define TL_HEAP_ROOM ((uintptr_t)448 << 20)
 

@@ -17,6 +17,7 @@ enum tl_sysnr {
 	TL_NR_rt_sigprocmask = 14,
 	TL_NR_rt_sigreturn = 15,
 	TL_NR_pread64 = 17,
+	TL_NR_pwrite64 = 18,
 	TL_NR_mremap = 25,
 	TL_NR_madvise = 28,
 	TL_NR_nanosleep = 35,

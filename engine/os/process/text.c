@@ -7,7 +7,7 @@
 #include "../../core/mem.h"
 #include "process.h"
 
-enum { SIGSET_SIZE = 8, OPEN_FEW = 64 };
+enum { SIGSET_SIZE = 8, OPEN_FEW = 64, RWX = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC };
 
 /* Engine lock. Text that was changed page by page is many mappings. */
 static struct tl_mapping few[OPEN_FEW];
@@ -68,7 +68,10 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 		size_t n = TL_PAGE - ((addr + done) & (TL_PAGE - 1));
 
 		n = n < len - done ? n : len - done;
-		tl_copy(to + done, (const uint8_t *)(addr + done), n);
+		if (tl_home_copy((uintptr_t)to + done, addr + done, n)) {
+			tl_text_forget();
+			break;
+		}
 		done += n;
 	}
 	return done;
@@ -89,11 +92,32 @@ bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi)
 	return false;
 }
 
-static int protect(uintptr_t lo, uintptr_t hi, int prot)
+static bool set(uintptr_t lo, uintptr_t hi, int prot)
 {
-	return tl_syscall3(TL_NR_mprotect, (long)lo, (long)(hi - lo), prot)
-		       ? tl_mappings_why(-TL_E_TEXT_RO)
-		       : 0;
+	return !tl_syscall3(TL_NR_mprotect, (long)lo, (long)(hi - lo), prot);
+}
+
+static bool looked; /* at the mappings, while text was open */
+
+static void look(void)
+{
+	size_t n, max;
+
+	tl_home_mappings(&n, &max);
+	looked = true;
+}
+
+/* Where a part has been unmapped meanwhile, what is still open of it. */
+static void put_back(const struct tl_mapping *m)
+{
+	struct tl_mapping now;
+
+	if (set(m->lo, m->hi, m->prot))
+		return;
+	look();
+	for (uintptr_t at = m->lo; tl_home_map(at, &now) && now.lo < m->hi; at = now.hi)
+		if (now.prot == RWX)
+			set(at > now.lo ? at : now.lo, m->hi < now.hi ? m->hi : now.hi, m->prot);
 }
 
 /* Puts back all open pieces that lie in [lo, hi). */
@@ -108,7 +132,7 @@ static void restore(uintptr_t lo, uintptr_t hi)
 			i++;
 			continue;
 		}
-		protect(m->lo, m->hi, m->prot);
+		put_back(m);
 		*m = tl_opened.maps[--tl_opened.n];
 	}
 }
@@ -133,30 +157,44 @@ static bool room_for_one(void)
 	return true;
 }
 
-/* When nothing is open any more. */
-static void forget_many(void)
+/* Nothing may be open any more: what it was like then is not to be taken for the program's own. */
+static void all_closed(void)
 {
 	struct tl_opened many = tl_opened;
 
-	if (many.n || many.maps == few)
+	if (many.n)
+		return;
+	if (looked)
+		look();
+	looked = false;
+	if (many.maps == few)
 		return;
 	tl_opened = (struct tl_opened){.maps = few, .max = OPEN_FEW};
 	tl_os_free(many.maps, many.max * sizeof(*many.maps));
 }
 
+static bool is_text(uintptr_t addr)
+{
+	struct tl_mapping m;
+
+	return tl_home_map(addr, &m) && m.lo <= addr && m.prot & TL_PROT_EXEC;
+}
+
 /* On the list first: whoever finds that we have failed puts it back. */
 static int open_one(const struct tl_mapping *m)
 {
-	const int rwx = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC;
 	int ret;
 
 	if (!room_for_one())
 		return -TL_E_NOMEM;
 	tl_opened.maps[tl_opened.n++] = *m;
-	ret = protect(m->lo, m->hi, rwx);
-	if (ret)
-		tl_opened.n--;
-	return ret;
+	if (set(m->lo, m->hi, RWX))
+		return 0;
+	ret = tl_mappings_why(-TL_E_TEXT_RO);
+	look();
+	put_back(m); /* a part may have been opened */
+	tl_opened.n--;
+	return ret == -TL_E_TEXT_RO && !is_text(m->lo) ? -TL_E_NOT_TEXT : ret;
 }
 
 int tl_os_text_open(uintptr_t lo, uintptr_t hi)
@@ -169,7 +207,7 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 	for (at = lo; !ret && at < hi;) {
 		struct tl_mapping m;
 
-		if (!tl_home_map(at, &m) || m.lo > at || !(m.prot & TL_PROT_EXEC)) {
+		if (!is_text(at) || !tl_home_map(at, &m)) {
 			ret = -TL_E_NOT_TEXT;
 			break;
 		}
@@ -178,29 +216,22 @@ int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 		ret = open_one(&m);
 		at = m.hi;
 	}
-	if (ret)
+	if (ret) {
 		restore(lo, hi);
+		all_closed();
+	}
 	return ret;
 }
 
-void tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
+int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 {
-	const uint8_t *from = bytes;
-	uint64_t word = 0;
-	size_t i;
-
 	tl_code_seal(); /* what we store may lead there */
-	if (len <= 8)
-		__builtin_memcpy(&word, bytes, len);
-	if (len == 8 && !(addr & 7))
-		__atomic_store_n((uint64_t *)addr, word, __ATOMIC_RELEASE);
-	else if (len == 4 && !(addr & 3))
-		__atomic_store_n((uint32_t *)addr, (uint32_t)word, __ATOMIC_RELEASE);
-	else if (len == 2 && !(addr & 1))
-		__atomic_store_n((uint16_t *)addr, (uint16_t)word, __ATOMIC_RELEASE);
-	else
-		for (i = 0; i < len; i++)
-			__atomic_store_n((uint8_t *)addr + i, from[i], __ATOMIC_RELEASE);
+	return tl_home_copy(addr, (uintptr_t)bytes, len) ? -TL_E_TEXT_RO : 0;
+}
+
+int tl_os_text_again(uintptr_t lo, uintptr_t hi)
+{
+	return set(tl_page_down(lo), tl_page_up(hi), RWX) ? 0 : -TL_E_TEXT_RO;
 }
 
 /* Who else may patch a process, nobody tells. */
@@ -214,5 +245,5 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 void tl_os_text_close(uintptr_t lo, uintptr_t hi)
 {
 	restore(tl_page_down(lo), tl_page_up(hi));
-	forget_many();
+	all_closed();
 }

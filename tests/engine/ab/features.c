@@ -138,8 +138,8 @@ static const struct feature {
 };
 
 /* Illegal nevertheless until the kernel has switched it on, for all or for this process. */
-static const char *const switched[] = {"AESKLE", "AMX_TILE", "CET_SS", "ENQCMD", "FSGSBASE", "KL",
-	"LWP", "SGX1", "SVM", "UINTR", "USER_MSR", "VMX"};
+static const char *const switched[] = {"AESKLE", "CET_SS", "ENQCMD", "FSGSBASE", "KL", "LWP",
+	"SGX1", "SVM", "UINTR", "USER_MSR", "VMX"};
 
 static bool is_set(const struct feature *f)
 {
@@ -169,6 +169,8 @@ static bool is_there(const char *name)
 
 static bool is_switched(const char *name)
 {
+	if (!strncmp(name, "AMX_", 4))
+		return true; /* with AMX_TILE */
 	for (size_t i = 0; i < sizeof(switched) / sizeof(switched[0]); i++)
 		if (!strcmp(switched[i], name))
 			return true;

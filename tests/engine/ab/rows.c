@@ -252,8 +252,8 @@ static bool needs_leave(const struct tl_insn *i)
 	       (i->opcode == 0x33 || i->opcode == 0x01);
 }
 
-/* A SIGILL is excused by what this processor lacks. */
-static enum outcome illegal(const struct line *l, enum form form)
+/* What goes wrong in any state is excused by what this processor lacks, or has switched off. */
+static enum outcome excused(const struct line *l, enum form form, enum outcome otherwise)
 {
 	uint8_t bytes[sizeof(l->bytes)];
 	const char *why;
@@ -263,7 +263,7 @@ static enum outcome illegal(const struct line *l, enum form form)
 		bytes[l->fixed] = 0xc2 | (bytes[l->fixed] & 0x38);
 	why = ab_lacking(bytes, l->n);
 	if (!why)
-		return ILLEGAL;
+		return otherwise;
 	snprintf(lacks[l->row], sizeof(lacks[l->row]), "%s", why);
 	return MISSING;
 }
@@ -288,8 +288,10 @@ static enum outcome try_form(const struct line *l, enum form form)
 		return NONE; /* where it leads to must be set up: that is for cases.S */
 	o = run_here();
 	if (o == MISSING)
-		return illegal(l, form);
-	return o == FAULTS && needs_leave(&i) ? PRIVILEGED : o;
+		return excused(l, form, ILLEGAL);
+	if (o == FAULTS)
+		return needs_leave(&i) ? PRIVILEGED : excused(l, form, FAULTS);
+	return o;
 }
 
 static void try_row(const struct line *l)

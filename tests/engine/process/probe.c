@@ -446,6 +446,20 @@ static void a_function_begins_at_an_instruction(void)
 	CHECK(ret == -TL_E_NOT_PROVEN);
 }
 
+/* Code, but of no file: with bounds, too. */
+static void code_made_at_run_time_is_refused(void)
+{
+	char *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct tl_probe p = {.addr = made, .pre = count, .func_size = 8};
+
+	p.func_start = (uintptr_t)made;
+	CHECK(made != MAP_FAILED);
+	memcpy(made, "\x48\x8d\x04\x37\x48\x01\xc0\xc3", 8);
+	CHECK(!mprotect(made, 4096, PROT_READ | PROT_EXEC));
+	CHECK(tl_probe_register(&p) == -TL_E_NOT_TEXT);
+	CHECK(!munmap(made, 4096));
+}
+
 static void refusals_are_precise(void)
 {
 	char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
@@ -1211,6 +1225,27 @@ static void calls_left_by_longjmp_are_counted_as_such(void)
 	CHECK(r.nabandoned == 1000);
 }
 
+static void arguments_are_checked(void)
+{
+	struct tl_probe p = {.addr = (void *)plain, .pre = count, .flags = TL_PROBE_FLAGS + 1};
+	struct tl_retprobe r = {.entry = (void *)plain, .on_return = on_return};
+
+	CHECK(tl_probe_register(&p) == -TL_E_INVAL);
+	p.flags = TL_PROBE_NO_JUMP | TL_PROBE_NO_TRAP;
+	CHECK(tl_probe_register(&p) == -TL_E_INVAL);
+	p.flags = 0;
+	p.func_start = (uintptr_t)plain + 1;
+	p.func_size = 8;
+	CHECK(tl_probe_register(&p) == -TL_E_INVAL);
+	p.func_start = (uintptr_t)plain - 8;
+	CHECK(tl_probe_register(&p) == -TL_E_INVAL);
+	r.maxactive = (1 << 20) + 1;
+	CHECK(tl_retprobe_register(&r) == -TL_E_INVAL);
+	r.maxactive = 0;
+	r.flags = TL_PROBE_FLAGS + 1;
+	CHECK(tl_retprobe_register(&r) == -TL_E_INVAL);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -1231,6 +1266,8 @@ int main(int argc, char **argv)
 	RUN(many_are_all_or_nothing);
 	RUN(the_list_says_where_and_how);
 	RUN(refusals_are_precise);
+	RUN(arguments_are_checked);
+	RUN(code_made_at_run_time_is_refused);
 	RUN(a_function_begins_at_an_instruction);
 	RUN(handlers_do_all_they_may_on_every_rung);
 	RUN(optimizing_can_be_switched_while_armed);

@@ -173,6 +173,24 @@ __asm__(".text\n.globl split, split_cold\n.type split, @function\n.type split_co
 	" .cfi_endproc\n"
 	".size split_cold, . - split_cold\n");
 
+/* Their loops lead back to their entries; 0 calls `leave`, which may longjmp. */
+long down(long n), to_down(long n), down_cond(long n);
+void leave(void);
+__asm__(".text\n.globl down, to_down, down_cond\n.type down, @function\n.type down_cond, "
+	"@function\n"
+	"down: .cfi_startproc\n test %rdi,%rdi\n jle 1f\n dec %rdi\n jmp down\n"
+	"1: jl 2f\n lea 7(%rdi),%rax\n ret\n"
+	"2: push %rbx\n .cfi_def_cfa_offset 16\n call leave\n pop %rbx\n .cfi_def_cfa_offset 8\n"
+	" xor %eax,%eax\n ret\n .cfi_endproc\n.size down, . - down\n"
+	"to_down: .cfi_startproc\n inc %rdi\n jmp down\n .cfi_endproc\n"
+	"down_cond: .cfi_startproc\n sub $1,%rdi\n jg down_cond\n lea 7(%rdi),%rax\n ret\n"
+	" .cfi_endproc\n.size down_cond, . - down_cond\n");
+
+void leave(void)
+{
+	longjmp(env, 1);
+}
+
 /* --- the tests ------------------------------------------------------------- */
 
 static void entry_and_exit_in_the_same_few_bytes(void)
@@ -371,6 +389,46 @@ static void both_parts_are_learnt_at_once(void)
 	}
 }
 
+static long first_data;
+
+static void HANDLER see_first(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
+{
+	first_data = *(long *)c->data;
+	on_return(c, regs, self);
+}
+
+/* A turn of the loop is no call: the handlers see the call's own argument. */
+static void loops_to_the_entry_are_one_call(void)
+{
+	long (*const fns[])(long) = {down, to_down, down_cond};
+
+	for (int f = 0; f < 3; f++) {
+		struct tl_retprobe rp = PROBE(fns[f]);
+
+		rp.on_return = see_first;
+		reset();
+		CHECK(!tl_retprobe_register(&rp));
+		for (long i = 1; i < 300; i++)
+			CHECK(fns[f](i) == 7 && entries == i && returns == i && first_data == i);
+		CHECK(!tl_retprobe_unregister(&rp));
+		CHECK(!rp.nmissed && !rp.nabandoned && !rp.ntails && !blind);
+	}
+}
+
+static void loops_that_are_left_by_longjmp_are_counted(void)
+{
+	struct tl_retprobe rp = PROBE(down);
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	for (volatile long i = 0; i < 100; i++) {
+		CHECK(setjmp(env) || !down(-1));
+		CHECK(down(3) == 7);
+	}
+	CHECK(entries == 200 && returns == 100);
+	CHECK(!tl_retprobe_unregister(&rp) && rp.nabandoned == 100 && !rp.nmissed);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -387,6 +445,8 @@ int main(int argc, char **argv)
 	RUN(computed_jumps_are_learnt);
 	RUN(virtual_calls_are_learnt);
 	RUN(both_parts_are_learnt_at_once);
+	RUN(loops_to_the_entry_are_one_call);
+	RUN(loops_that_are_left_by_longjmp_are_counted);
 	tl_engine_exit();
 	return UNIT_RESULT();
 }

@@ -131,7 +131,6 @@ static void functions_are_found(void)
 
 	tables();
 	img = image();
-	CHECK(tl_eh_count(&img) == 3);
 	CHECK(function(&img, TEXT(0), &part, pads, 4, &n, &next) == 0);
 	CHECK(part.start == TEXT(0) && part.size == 40 && n == 0 && next == TEXT(48));
 	CHECK(function(&img, TEXT(39), &part, pads, 4, &n, &next) == 0 && part.size == 40);
@@ -144,6 +143,37 @@ static void functions_are_found(void)
 }
 
 /* It says that the C library's __restore_rt begins one byte earlier than it does. */
+/* In the order in which they stand; an entry of length 0 ends them. */
+static void without_a_search_table_the_entries_are_sorted(void)
+{
+	struct tl_image img = image();
+	struct tl_eh_table table;
+	struct tl_func_part part;
+	uintptr_t pads[4], next;
+	size_t n, cie;
+
+	tables();
+	img.eh_frame_hdr = TEXT(FRAME);
+	img.eh_frame_hdr_size = LSDA - FRAME;
+	img.flags = TL_IMAGE_BARE_FRAMES;
+	cie = FRAME;
+	at = FRAME + 4 + *(uint32_t *)(fake_text + FRAME);
+	put_fde(cie, 64, 16, 0);
+	put_fde(cie, 0, 40, 0);
+	put_fde(cie, 48, 12, LSDA);
+	put32(0);
+	CHECK(tl_eh_load(&table, &img) == 0 && table.n == 3);
+	for (unsigned i = 0; i < 3; i++)
+		CHECK(tl_eh_start(&table, i) == TEXT(i ? 32 + 16 * i : 0));
+	tl_eh_unload(&table);
+	CHECK(function(&img, TEXT(39), &part, pads, 4, &n, &next) == 0 && part.size == 40);
+	CHECK(function(&img, TEXT(40), &part, pads, 4, &n, &next) == -TL_E_NOT_PROVEN);
+	CHECK(function(&img, TEXT(50), &part, pads, 4, &n, &next) == 0);
+	CHECK(part.size == 12 && n == 1 && pads[0] == TEXT(55) && next == TEXT(64));
+	img.eh_frame_hdr_size = 12;
+	CHECK(function(&img, TEXT(39), &part, pads, 4, &n, &next) == -TL_E_NOT_PROVEN);
+}
+
 static void a_signal_trampoline_begins_aligned(void)
 {
 	static const struct {
@@ -301,22 +331,24 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 
 static void the_tests_own_tables(void)
 {
+	struct tl_eh_table table;
 	struct tl_eh_entry e;
 	struct tl_func_part part;
 	uintptr_t pads[8], next, last = 0;
-	size_t n, count;
+	size_t n;
 
 	fake_reset();
 	fake.read_anything = true;
 	dl_iterate_phdr(find_own, NULL);
-	count = tl_eh_count(&own);
-	if (!count)
+	CHECK(tl_eh_load(&table, &own) == 0);
+	if (!table.n)
 		SKIP("this linker writes no .eh_frame_hdr table here");
-	for (size_t i = 0; i < count; i++) {
-		CHECK(tl_eh_entry(&own, i, &e) == 0);
+	for (size_t i = 0; i < table.n; i++) {
+		CHECK(tl_eh_entry(&table, i, &e) == 0);
 		CHECK(e.part.start >= last && e.part.start < own.hi && e.part.start >= own.lo);
 		last = e.part.start;
 	}
+	tl_eh_unload(&table);
 	CHECK(function(&own, (uintptr_t)the_tests_own_tables + 3, &part, pads, 8, &n, &next) == 0);
 	CHECK(part.start == (uintptr_t)the_tests_own_tables && part.size > 50 && n == 0);
 	CHECK(function(&own, own.hi + 4096, &part, pads, 8, &n, &next) == -TL_E_NOT_PROVEN);
@@ -325,6 +357,7 @@ static void the_tests_own_tables(void)
 int main(void)
 {
 	RUN(functions_are_found);
+	RUN(without_a_search_table_the_entries_are_sorted);
 	RUN(a_signal_trampoline_begins_aligned);
 	RUN(damaged_tables_are_survived);
 	RUN(windows_keep_clear_of_pads_and_of_other_parts_jumps);

@@ -214,7 +214,9 @@ static void refusals_change_nothing(void)
 	CHECK(tl_probes_register(both, 2, &failed) == -TL_E_NOT_BOUNDARY && failed == 1);
 	CHECK(p.state == TL_PROBE_NEW && q.state == TL_PROBE_NEW && !p.site);
 	CHECK(!memcmp(before, fake_text, FAKE_TEXT));
-	q.addr = (void *)(uintptr_t)8; /* no image there */
+	q.addr = (void *)(uintptr_t)8; /* no image there, nor the function */
+	CHECK(tl_probe_register(&q) == -TL_E_INVAL);
+	q.func_size = 0;
 	CHECK(tl_probe_register(&q) == -TL_E_NOT_TEXT);
 	q = (struct tl_probe){.addr = (void *)TEXT(0), .pre = count_hit};
 	CHECK(tl_probe_register(&q) == -TL_E_NOT_PROVEN);
@@ -398,6 +400,38 @@ static void the_same_text_mapped_anew_is_not_restored(void)
 	}
 }
 
+static size_t reach;
+
+static int text_as_far(void)
+{
+	struct tl_image img = {.lo = TEXT(0), .hi = TEXT(reach), .name = "toy"};
+
+	return tl_image_add(&img);
+}
+
+/* A page of it is protected, or is so no more: the others are what they were. */
+static void text_that_shrinks_and_grows_is_the_same(void)
+{
+	static const size_t reaches[] = {32, 4096, 32};
+	struct tl_probe p;
+
+	five_instructions();
+	p = probe_at(0, 14, count_hit);
+	fake.images = text_as_far;
+	reach = 64;
+	CHECK(tl_probe_register(&p) == 0);
+	fake.images_stale = true;
+	for (size_t i = 0; i < sizeof(reaches) / sizeof(*reaches); i++) {
+		reach = reaches[i];
+		tl_text_look();
+		CHECK(p.state == TL_PROBE_ARMED);
+	}
+	fake.images_stale = false;
+	CHECK(runs_right() && hits == 1);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(left_clean());
+}
+
 int main(void)
 {
 	RUN(one_probe_counts_and_leaves_no_trace);
@@ -415,5 +449,6 @@ int main(void)
 	RUN(errors_have_names);
 	RUN(text_that_is_unmapped_takes_its_probes_along);
 	RUN(the_same_text_mapped_anew_is_not_restored);
+	RUN(text_that_shrinks_and_grows_is_the_same);
 	return UNIT_RESULT();
 }

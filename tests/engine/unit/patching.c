@@ -502,6 +502,7 @@ static void the_journal_holds_the_original_bytes(void)
 			CHECK(tl_journal->entry[i].addr == TEXT(0) &&
 				tl_journal->entry[i].len == 5);
 			CHECK(!memcmp(tl_journal->entry[i].orig, before, 5));
+			CHECK(!memcmp(tl_journal->entry[i].ours, (void *)TEXT(0), 5));
 		}
 	CHECK(n == 1);
 	CHECK(tl_probe_unregister(&p) == 0);

@@ -253,6 +253,27 @@ static void tail_calls_are_returns(void)
 	CHECK(clean());
 }
 
+/* 0 call 6 | 5 ret | 6 dec r0 | 8 jnz 6 | 10 ret     and the same with jnz 13 | ... 13 short 6 */
+static void a_jump_to_its_own_entry_is_a_turn(void)
+{
+	for (unsigned far = 0; far < 2; far++) {
+		struct tl_retprobe rp;
+
+		world();
+		emit_rel32(TOY_CALL, 6);
+		E(TOY_RET, TOY_DEC, 0, TOY_JNZ, far ? 1 : (uint8_t)-4, TOY_RET);
+		if (far)
+			E(TOY_SHORT, (uint8_t)-7);
+		rp = probe(6, far ? 13 : 11);
+		CHECK(tl_retprobe_register(&rp) == 0);
+		for (unsigned i = 1; i < 50; i++)
+			CHECK(go(1 + i % 9) && entries == i && returns == i && last_data == i);
+		CHECK(rp.nmissed == 0 && rp.nabandoned == 0 && rp.ntails == 0);
+		CHECK(tl_retprobe_unregister(&rp) == 0);
+		CHECK(clean());
+	}
+}
+
 /* 0 call 6 | 5 ret | 6 dec r0 | 8 jnz 30 (cold) | 10 ret | ... | 30 inc r1 | 32 jmp 10 or ret */
 static void cold_parts_belong_to_the_function(void)
 {
@@ -400,6 +421,7 @@ int main(void)
 	RUN(who_comes_by_behind_the_look_is_counted_once);
 	RUN(a_throw_caught_half_way);
 	RUN(tail_calls_are_returns);
+	RUN(a_jump_to_its_own_entry_is_a_turn);
 	RUN(cold_parts_belong_to_the_function);
 	RUN(an_exit_that_cannot_be_known_is_refused);
 	RUN(a_function_of_one_instruction);

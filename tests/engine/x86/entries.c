@@ -86,10 +86,14 @@ static void read_jumps(void)
 {
 	const struct tl_code *code;
 
-	nparts = tl_eh_count(&img);
+	struct tl_eh_table table;
+
+	tl_eh_load(&table, &img);
+	nparts = table.n;
 	parts = calloc(nparts, sizeof(*parts));
 	for (size_t i = 0; i < nparts; i++)
-		tl_eh_entry(&img, i, &parts[i]);
+		tl_eh_entry(&table, i, &parts[i]);
+	tl_eh_unload(&table);
 	for (leaving = 0; leaving < nparts; leaving++) {
 		if (tl_func_walk(parts[leaving].part.start, parts[leaving].part.size, 0, &code) ||
 			!code->complete)
@@ -200,6 +204,7 @@ int main(int argc, char **argv)
 		.hi = file.text[0].end,
 		.eh_frame_hdr = file.eh_frame_hdr,
 		.eh_frame_hdr_size = file.eh_frame_hdr_size,
+		.flags = file.image_flags,
 		.name = "file"};
 	tl_os_lock();
 	if (tl_engine_init_locked() || tl_image_add(&img)) {

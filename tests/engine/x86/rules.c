@@ -666,23 +666,27 @@ static void ways_out(void)
 		PUSH RET "\x74\x7d"
 			 "\xe9\xf7\x00\x00\x00" RET NOP,
 		11, 0); /* je +0x7d; jmp AT+0x100 */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 4);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 4);
 	CHECK(e[0].addr == AT + 1 && e[0].kind == TL_EXIT_RETURN);
 	CHECK(e[1].addr == AT + 2 && e[1].kind == TL_EXIT_TAIL_COND && e[1].cond == 4);
 	CHECK(e[2].addr == AT + 4 && e[2].kind == TL_EXIT_TAIL);
-	CHECK(tl_arch_exits(&code, parts, 2, e, 1) == 3); /* the jump stays in the second part */
+	CHECK(tl_arch_exits(&code, parts, 2, 0, e, 1) == 3); /* the jump stays in the second part */
+	PART(NOP "\x74\xfd\xeb\xfb\xe2\xf9" RET); /* je, jmp, loop to the entry */
+	CHECK(tl_arch_exits(&code, &whole, 1, AT, e, 4) == 3 && e[0].kind == TL_EXIT_TAIL_COND);
+	CHECK(e[0].target == AT && e[1].kind == TL_EXIT_TAIL && e[1].target == AT);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1);
 	PART(NOP "\xff\xe0"); /* jmp *%rax */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].kind == TL_EXIT_COMPUTED);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].kind == TL_EXIT_COMPUTED);
 	CHECK(e[0].addr == AT + 1 && !e[0].all_regs);
 	PART(NOP "\x64\xff\x20" RET); /* jmp *%fs:(%rax) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == -TL_E_NO_EXIT && e[0].addr == AT + 1);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == -TL_E_NO_EXIT && e[0].addr == AT + 1);
 	/* movslq (%rdx,%rax,4),%rax; add %rdx,%rax; jmp *%rax: a switch */
 	PART("\x48\x63\x04\x82\x48\x01\xd0\xff\xe0" RET);
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].addr == AT + 9);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].addr == AT + 9);
 	PART("\xff\x24\xc5\x00\x10\x40\x00" RET); /* jmp *table(,%rax,8) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1);
 	PART("\xff\x25\x00\x10\x00\x00");
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL);
 }
 
 /* Where a computed jump leads, for each form of its operand. */
@@ -695,23 +699,28 @@ static void computed_ways_out(void)
 	struct tl_exit e[4];
 
 	PART("\xff\x20"); /* (%rax) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x1110);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 &&
+		tl_arch_exit_target(e, &r) == 0x1110);
 	PART("\xff\x60\x08"); /* 8(%rax) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x2220);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 &&
+		tl_arch_exit_target(e, &r) == 0x2220);
 	PART("\xff\x24\xc8"); /* (%rax,%rcx,8) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x3330);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 &&
+		tl_arch_exit_target(e, &r) == 0x3330);
 	PART("\xff\x64\xc8\xf8"); /* -8(%rax,%rcx,8) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x2220);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 &&
+		tl_arch_exit_target(e, &r) == 0x2220);
 	PART("\xff\x64\x24\x18"); /* 24(%rsp) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 0x4440);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 &&
+		tl_arch_exit_target(e, &r) == 0x4440);
 	PART("\x41\xff\x65\x00"); /* (%r13) */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].all_regs);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].all_regs);
 	CHECK(tl_arch_exit_target(e, &r) == 0x1110);
 	PART("\x41\xff\xe5"); /* %r13 */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && e[0].all_regs);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].all_regs);
 	CHECK(tl_arch_exit_target(e, &r) == (uintptr_t)words);
 	PART("\x3e\xff\xe1"); /* notrack %rcx */
-	CHECK(tl_arch_exits(&code, &whole, 1, e, 4) == 1 && tl_arch_exit_target(e, &r) == 2);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && tl_arch_exit_target(e, &r) == 2);
 }
 
 static void linkage_tables(void)

@@ -10,8 +10,18 @@ struct point {
 	long numbers[4];
 };
 
+/* A mark, as <sys/sdt.h> sets it. */
+#define MARK(name, args, ...)                                                                      \
+	__asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n"                    \
+			 ".balign 4\n.4byte 8, 994f-993f, 3\n.asciz \"stapsdt\"\n"                 \
+			 "993: .8byte 990b, 0, 0\n.asciz \"targets\", \"" name "\", \"" args       \
+			 "\"\n994: .balign 4\n.popsection\n"                                       \
+			 :                                                                         \
+			 : __VA_ARGS__)
+
 __attribute__((noinline)) int visit(struct point *p, int depth)
 {
+	MARK("visited", "8@%0 8f@%%xmm0", "r"(p));
 	return p->x + depth + (p->name ? p->name[0] : 0) + (int)p->numbers[depth & 3] + p->small;
 }
 

@@ -17,7 +17,7 @@ pub type Assigned = HashMap<String, Vec<Expr>>;
 /// Deeper chains of variables are taken as unknown.
 const MAX_DEPTH: u32 = 16;
 
-/// The assignments of a body; none when no `EXPR->member` asks for them.
+/// The assignments of a body; none when nothing asks for them.
 pub fn assigned(body: &Block) -> Assigned {
     let mut look = Look::default();
     visit::walk_block(&mut look, body);
@@ -53,7 +53,11 @@ impl Visit for Look {
                 op: AssignOp::Set,
                 target,
                 value,
-            } => self.note(target, Some(value)),
+            } => {
+                // what may be a global's type
+                self.asked |= matches!(value.kind, ExprKind::Ident(_));
+                self.note(target, Some(value))
+            }
             ExprKind::Assign { target, .. } | ExprKind::Crement { target, .. } => {
                 self.note(target, None)
             }
@@ -113,7 +117,7 @@ impl Lowerer<'_, '_> {
             _ => None,
         };
         let context = self.context.clone().map(|c| Context {
-            at_return: c.at_return && super::expr::is_return(t),
+            at_return: c.at_return && super::program::is_return(t),
             ..c
         });
         target::type_of(t, context.as_ref(), auto, self.shared.world)
@@ -150,22 +154,19 @@ impl Lowerer<'_, '_> {
         through: &mut Vec<String>,
     ) -> Option<AutoType> {
         let all = self.shared.all;
-        let found = all.functions_named(name, self.file);
-        let f = found
-            .iter()
-            .find(|f| all.functions[**f].item.params.len() == nargs)?;
-        let FunctionBody::Script(body) = &all.functions[*f].item.body else {
-            return None;
-        };
+        let mut given = Vec::new();
+        for f in all.overloads(name, nargs, self.file) {
+            let FunctionBody::Script(body) = &all.functions[f].item.body else {
+                return None;
+            };
+            given.extend(returned(body));
+        }
         if through.len() as u32 >= MAX_DEPTH {
             return None;
         }
         let (context, values) = (self.context.take(), std::mem::take(&mut self.auto_values));
         through.push(format!("{name}()"));
-        let found: Vec<_> = returned(body)
-            .iter()
-            .map(|e| self.auto_at(e, through))
-            .collect();
+        let found: Vec<_> = given.iter().map(|e| self.auto_at(e, through)).collect();
         through.pop();
         (self.context, self.auto_values) = (context, values);
         let mut found = found.into_iter();

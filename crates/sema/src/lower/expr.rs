@@ -6,11 +6,9 @@ use crate::declarations::Scope;
 use crate::infer::VTy;
 use crate::ir::{self, Ty};
 use crate::later::{self, Known};
-use crate::target;
-use trapless_syntax::ast::{
-    self, AssignOp, BinOp, Expr, ExprKind, Key, StatOp, Target, TargetBase, UnOp,
-};
+use trapless_syntax::ast::{self, AssignOp, BinOp, Expr, ExprKind, FunctionBody, Key, UnOp};
 use trapless_syntax::diag::{nearest, Tag};
+use trapless_syntax::parser::PRINTS;
 use trapless_syntax::Span;
 
 impl Lowerer<'_, '_> {
@@ -48,6 +46,9 @@ impl Lowerer<'_, '_> {
                 otherwise,
             } => return self.ternary(cond, then, otherwise, want, e.span),
             ExprKind::Assign { op, target, value } => self.assign(*op, target, value),
+            ExprKind::In { keys, base } if matches!(base.kind, ExprKind::Hist { .. }) => {
+                self.index(base, keys, e.span)
+            }
             ExprKind::In { keys, base } => {
                 let (g, slice) = self.slice(base, keys, e.span)?;
                 let map = ir::GlobalId(g as u32);
@@ -62,7 +63,11 @@ impl Lowerer<'_, '_> {
                 let ty = if p.to_string { Ty::Str } else { Ty::Long };
                 self.print(p, e.span).map(|p| (ty, ir::ExprKind::Print(p)))
             }
-            ExprKind::Stat { op, operand, param } => self.stat(*op, operand, param.as_ref()),
+            ExprKind::Stat { op, operand, .. } => {
+                let (global, keys) = self.statistic(operand)?;
+                let op = *op;
+                long(ir::ExprKind::Stat { op, global, keys })
+            }
             ExprKind::Hist { .. } => {
                 self.error(Tag::StatMisuse, e.span, "a histogram is no value")
                     .help("print(@hist_log(x)), or @hist_log(x)[n]");
@@ -71,16 +76,21 @@ impl Lowerer<'_, '_> {
             ExprKind::Target(t) => return self.target(t),
             ExprKind::Entry(inner) => return self.entry(inner, e.span),
             ExprKind::Defined(inner) => long(ir::ExprKind::Long(self.defined(inner) as i64)),
-            ExprKind::Match { .. } => self.not_built(
-                e.span,
-                "regular expressions",
-                "compare with == or use isinstr()",
-            ),
-            ExprKind::ProbeWrite(_) => self.not_built(e.span, "@probewrite", "leave the test out"),
-            ExprKind::Const(_) => self.not_built(e.span, "@const", "write the number"),
+            ExprKind::Match {
+                subject,
+                negated,
+                pattern,
+            } => long(self.matching(subject, *negated, pattern)?),
+            ExprKind::ProbeWrite(what) => {
+                let written = self.probewrite(what, e.span)?;
+                long(ir::ExprKind::Long(written as i64))
+            }
+            ExprKind::Const(text) => self.embedded_const(text),
             ExprKind::Perf(_) => self.not_built(e.span, "@perf", "count events with a global"),
-            ExprKind::Enum { .. } => self.not_built(e.span, "@enum", "write the number"),
-            ExprKind::EnumName { .. } => self.not_built(e.span, "@enumname", "print the number"),
+            ExprKind::Enum { name, module } => self.enum_value(name, module.as_ref()),
+            ExprKind::EnumName { value, ty, module } => {
+                self.enum_name(value, ty.as_ref(), module.as_ref())
+            }
             ExprKind::Deref { kernel: true, .. } | ExprKind::Register { kernel: true, .. } => {
                 self.error(Tag::PointKernel, e.span, "this reads the kernel")
                     .help("use @uderef and @uregister");
@@ -88,9 +98,7 @@ impl Lowerer<'_, '_> {
             }
             ExprKind::Deref { size, addr, .. } => self.deref(size, addr),
             ExprKind::Register { number, .. } => self.register(number),
-            ExprKind::EmbeddedC(_) => {
-                self.not_built(e.span, "embedded C", "write it in the script language")
-            }
+            ExprKind::EmbeddedC(c) => self.embedded_value(c),
             ExprKind::Error => None,
         }?;
         Some(ir::Expr {
@@ -201,7 +209,9 @@ impl Lowerer<'_, '_> {
     /// The same where a key may be `*`.
     pub fn slice(&mut self, base: &Expr, keys: &[Key], span: Span) -> Option<(usize, ir::Slice)> {
         let ExprKind::Ident(name) = &base.kind else {
-            return self.not_built(base.span, "this use of a histogram", "print the histogram");
+            self.error(Tag::StatMisuse, base.span, "a histogram cannot be changed")
+                .help("delete the statistic");
+            return None;
         };
         let Some(g) = self.global(name) else {
             let near = self.near_global(name);
@@ -371,15 +381,7 @@ impl Lowerer<'_, '_> {
                     _ => return None,
                 }
             }
-            ExprKind::Target(_) => {
-                self.error(
-                    Tag::NotBuilt,
-                    target.span,
-                    "writing to the traced program is not built yet",
-                )
-                .help("keep the value in a variable of the script");
-                return None;
-            }
+            ExprKind::Target(t) => (self.target_place(t)?, Ty::Long),
             ExprKind::Error => return None,
             _ => {
                 self.error(Tag::AssignTarget, target.span, "this cannot be set")
@@ -398,6 +400,18 @@ impl Lowerer<'_, '_> {
             return None;
         }
         Some(place)
+    }
+
+    /// A global holds pointers where one is assigned to it, and no typed number is.
+    fn note_pointer(&mut self, place: &ir::Place, value: &Expr) {
+        let ir::Place::Global(g) = place else {
+            return;
+        };
+        let pointer = self.auto_type(value).is_some();
+        if pointer || matches!(value.kind, ExprKind::Target(_)) {
+            let known = self.shared.pointers.entry(*g).or_insert(pointer);
+            *known &= pointer;
+        }
     }
 
     fn assign(&mut self, op: AssignOp, target: &Expr, value: &Expr) -> Option<(Ty, ir::ExprKind)> {
@@ -420,6 +434,7 @@ impl Lowerer<'_, '_> {
                 let v = self.expr(value, want);
                 let ty = v.as_ref().map_or(value_type(want), |v| v.ty);
                 let place = self.place(target, ty)?;
+                self.note_pointer(&place, value);
                 Some((ty, ir::ExprKind::Assign(place, Box::new(v?))))
             }
             AssignOp::Op(op) => {
@@ -495,51 +510,85 @@ impl Lowerer<'_, '_> {
         Some((ir::GlobalId(g as u32), keys))
     }
 
-    fn stat(
-        &mut self,
-        op: StatOp,
-        operand: &Expr,
-        param: Option<&ast::NumLit>,
-    ) -> Option<(Ty, ir::ExprKind)> {
-        let (global, keys) = self.statistic(operand)?;
-        let shift = param.map_or(0, |p| p.value);
-        if op == StatOp::Variance && shift != 0 {
-            return self.not_built(
-                operand.span,
-                "@variance with a scale",
-                "scale the samples: s <<< x * 1000",
-            );
+    // ---- calls ----
+
+    fn call(&mut self, name: &ast::Ident, args: &[Expr]) -> Option<(Ty, ir::ExprKind)> {
+        let found = self.shared.all.overloads(&name.name, args.len(), self.file);
+        let Some(&f) = found.first() else {
+            let others = self.shared.all.functions_named(&name.name, self.file);
+            return self.no_function(name, args, others.first().copied());
+        };
+        found.iter().for_each(|f| self.check_guru(*f, name));
+        let all = self.shared.all;
+        let mut values = Vec::new();
+        for (n, a) in args.iter().enumerate() {
+            let want = self.parameter(f, n);
+            let mut v = self.expr(a, want);
+            for f in &found {
+                let want = self.parameter(*f, n);
+                v = v.and_then(|v| self.typed(v, value_type(want)));
+            }
+            values.push(v);
         }
+        let ty = value_type(self.shared.types.returns[f]);
+        for other in &found[1..] {
+            let is = value_type(self.shared.types.returns[*other]);
+            if is != ty {
+                let at = all.functions[*other].item.name.span;
+                let (ty, is) = (type_name(ty), type_name(is));
+                let message = format!("`{}` gives a {ty} here, and a {is} elsewhere", name.name);
+                self.error(Tag::TypeMismatch, name.span, message)
+                    .label(at, "this one is tried, too")
+                    .help("functions that follow each other by `next` have one type");
+                return None;
+            }
+        }
+        let ids = found.iter().map(|f| self.shared.function_id(*f)).collect();
+        let args = values.into_iter().collect::<Option<Vec<_>>>()?;
         Some((
-            Ty::Long,
-            ir::ExprKind::Stat {
-                op,
-                global,
-                keys,
-                shift,
+            ty,
+            ir::ExprKind::Call {
+                functions: ids,
+                args,
             },
         ))
     }
 
-    // ---- calls ----
+    /// The type of a function's n-th parameter.
+    fn parameter(&self, f: usize, n: usize) -> VTy {
+        let name = &self.shared.all.functions[f].item.params[n].name.name;
+        self.shared.types.local(Scope::Function(f), name)
+    }
 
-    fn call(&mut self, name: &ast::Ident, args: &[Expr]) -> Option<(Ty, ir::ExprKind)> {
-        let found = self.shared.all.functions_named(&name.name, self.file);
-        let by_arity = |f: &&usize| self.shared.all.functions[**f].item.params.len() == args.len();
-        let Some(&f) = found.iter().find(by_arity) else {
-            return self.no_function(name, args, found.first().copied());
+    /// A library function that changes the program is for guru mode, as an assignment is.
+    fn check_guru(&mut self, f: usize, name: &ast::Ident) {
+        let FunctionBody::EmbeddedC(c) = &self.shared.all.functions[f].item.body else {
+            return;
         };
-        let function = self.shared.function_id(f);
-        let all = self.shared.all;
-        let mut values = Vec::new();
-        for (a, p) in args.iter().zip(&all.functions[f].item.params) {
-            let want = self.shared.types.local(Scope::Function(f), &p.name.name);
-            let v = self.expr(a, want);
-            values.push(v.and_then(|v| self.typed(v, value_type(want))));
+        if c.code.contains("/* guru */") && !self.shared.guru && !self.in_tapset() {
+            self.error(
+                Tag::GuruNeeded,
+                name.span,
+                format!("`{}` changes the traced program", name.name),
+            )
+            .help("allow it with -g (guru mode)");
         }
-        let args = values.into_iter().collect::<Option<Vec<_>>>()?;
-        let ty = value_type(self.shared.types.returns[f]);
-        Some((ty, ir::ExprKind::Call { function, args }))
+    }
+
+    /// `@probewrite(x)`: asked in an alias, answered by the handler inside it.
+    fn probewrite(&mut self, what: &Expr, span: Span) -> Option<bool> {
+        if let (Some(written), Some(name)) = (&self.written, crate::written::name(what)) {
+            return Some(written.contains(name));
+        }
+        self.error(
+            Tag::ProbewriteMisplaced,
+            span,
+            "no handler stands inside of this",
+        )
+        .help(
+            "use it in an alias, with a variable: probe a = begin { }, { if (@probewrite(x)) ... }",
+        );
+        None
     }
 
     fn no_function<T>(
@@ -595,232 +644,7 @@ impl Lowerer<'_, '_> {
         .help(near.as_deref());
         None
     }
-
-    // ---- the traced program ----
-
-    fn target(&mut self, t: &Target) -> Option<ir::Expr> {
-        let is_var = matches!(t.base, TargetBase::Var(_) | TargetBase::AtVar { .. });
-        if is_var && self.context.is_none() {
-            self.error(
-                Tag::ContextNone,
-                t.span,
-                "there are no variables of a program at this probe point",
-            )
-            .help("use them in process(\"...\").function(\"...\") and .statement() probes");
-            return None;
-        }
-        let at_return = self.context.as_ref().is_some_and(|c| c.at_return);
-        if at_return && is_var && !is_return(t) && !is_static(t) {
-            return self.saved_target(t);
-        }
-        if is_return(t) && !at_return {
-            self.error(
-                Tag::ReturnMisplaced,
-                t.span,
-                "there is no return value here",
-            )
-            .help("use it in a .return probe");
-            return None;
-        }
-        let context = self.context.clone();
-        self.read_target(t, context.as_ref())
-    }
-
-    fn read_target(
-        &mut self,
-        t: &Target,
-        context: Option<&crate::points::Context>,
-    ) -> Option<ir::Expr> {
-        // The reader needs the world, the lowering of inner expressions the
-        // rest: lower those first, in order, and hand them out.
-        let mut inner: Vec<Option<ir::Expr>> = Vec::new();
-        if let TargetBase::Cast { operand, .. } | TargetBase::Auto(operand) = &t.base {
-            inner.push(self.number(operand));
-        }
-        for access in &t.path {
-            if let ast::Access::Index(e) = access {
-                inner.push(self.number(e));
-            }
-        }
-        if inner.iter().any(Option::is_none) {
-            return None;
-        }
-        let auto = match &t.base {
-            TargetBase::Auto(operand) => Some(self.known_type(operand)?),
-            _ => None,
-        };
-        let mut inner = inner.into_iter().flatten();
-        let mut lower = move |_: &ast::Expr, _: &mut trapless_syntax::Diagnostics| inner.next();
-        let from = target::From { context, auto };
-        let e = target::read(t, from, self.shared.world, &mut lower, self.shared.diags)?;
-        self.needs_all_regs |= crate::walk::reads_preserved(&e);
-        Some(e)
-    }
-
-    fn known_type(&mut self, operand: &Expr) -> Option<target::AutoType> {
-        let found = self.auto_type(operand);
-        if found.is_none() {
-            self.error(
-                Tag::TypeUnknown,
-                operand.span,
-                "what this value points to is not known here",
-            )
-            .help("say the type: @cast(x, \"struct name\")->member")
-            .note("known are $variables, @cast, and locals that are only set from these");
-        }
-        found
-    }
-
-    /// A variable in a return probe: its value at entry.
-    fn saved_target(&mut self, t: &Target) -> Option<ir::Expr> {
-        let entry = self.context.clone().map(|mut c| {
-            c.at_return = false;
-            c
-        });
-        let text = format!("{t:?}");
-        let value = self.read_target(t, entry.as_ref())?;
-        Some(self.save(text, value))
-    }
-
-    fn save(&mut self, text: String, value: ir::Expr) -> ir::Expr {
-        let (ty, span) = (value.ty, value.span);
-        let slots = self.entry.get_or_insert_with(Vec::new);
-        // Spans and ids are part of the text: one use, one slot.
-        let n = slots
-            .iter()
-            .position(|(t, _)| *t == text)
-            .unwrap_or_else(|| {
-                slots.push((text, value));
-                slots.len() - 1
-            });
-        ir::Expr {
-            ty,
-            kind: ir::ExprKind::CallData(n as u32),
-            span,
-        }
-    }
-
-    /// `@entry(e)`: computed at entry, in a handler without locals.
-    fn entry(&mut self, e: &Expr, span: Span) -> Option<ir::Expr> {
-        if self.entry.is_none() {
-            self.error(
-                Tag::ReturnMisplaced,
-                span,
-                "@entry belongs to .return probes",
-            )
-            .help("probe the function's return: .function(\"f\").return");
-            return None;
-        }
-        let slots = self.entry.take();
-        let context = self.context.clone();
-        if let Some(c) = &mut self.context {
-            c.at_return = false;
-        }
-        let locals = self.locals.len();
-        let value = self.expr(e, VTy::Unknown);
-        self.context = context;
-        self.entry = slots;
-        let names_local = value.as_ref().is_some_and(names_local);
-        if self.locals.len() != locals || names_local {
-            self.error(
-                Tag::ReturnMisplaced,
-                span,
-                "locals have no value yet at the function's entry",
-            )
-            .help("use globals, $variables and functions in @entry");
-            return None;
-        }
-        let value = value?;
-        Some(self.save(format!("{e:?}"), value))
-    }
-
-    /// Whether an expression's variables can be read here; nothing is reported.
-    fn defined(&mut self, e: &Expr) -> bool {
-        let keep = self.shared.diags.len();
-        let entry = self.entry.clone();
-        let errors = self.shared.diags.error_count();
-        let value = self.expr(e, VTy::Unknown);
-        let good = value.is_some() && self.shared.diags.error_count() == errors;
-        self.shared.diags.truncate(keep);
-        self.entry = entry;
-        good
-    }
-
-    fn deref(&mut self, size: &Expr, addr: &Expr) -> Option<(Ty, ir::ExprKind)> {
-        let size = match size.as_number() {
-            Some(n @ (1 | 2 | 4 | 8)) => n as u8,
-            _ => {
-                self.error(Tag::CallArgs, size.span, "the size is 1, 2, 4 or 8")
-                    .help("e.g. @uderef(4, addr)");
-                return None;
-            }
-        };
-        let addr = ir::Addr::Expr(Box::new(self.number(addr)?));
-        let place = ir::TargetPlace::Memory {
-            addr,
-            size,
-            signed: false,
-            bits: None,
-        };
-        Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))
-    }
-
-    fn register(&mut self, number: &Expr) -> Option<(Ty, ir::ExprKind)> {
-        let (Some(n @ 0..=15), Some(_)) = (number.as_number(), &self.context) else {
-            self.error(
-                Tag::CallArgs,
-                number.span,
-                "the register is a literal DWARF number, at a place in a program",
-            )
-            .help("e.g. @uregister(5) is rdi on x86-64");
-            return None;
-        };
-        self.needs_all_regs = true;
-        let place = ir::TargetPlace::Register {
-            reg: ir::Reg(n as u16),
-            size: 8,
-            signed: true,
-        };
-        Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))
-    }
 }
-
-/// `@var("name@file")`: no variable of a call, so that it is read where the probe is.
-fn is_static(t: &Target) -> bool {
-    matches!(&t.base, TargetBase::AtVar { name, .. } if name.text().contains('@'))
-}
-
-pub(super) fn is_return(t: &Target) -> bool {
-    matches!(&t.base, TargetBase::Var(name) if name.name == "$return" || name.name == "$$return")
-}
-
-fn names_local(e: &ir::Expr) -> bool {
-    let mut found = false;
-    crate::walk::inner_exprs(e, &mut |e| {
-        found |= match &e.kind {
-            ir::ExprKind::Read(p)
-            | ir::ExprKind::Assign(p, _)
-            | ir::ExprKind::AssignOp(p, ..)
-            | ir::ExprKind::Crement { place: p, .. } => matches!(p, ir::Place::Local(_)),
-            _ => false,
-        };
-    });
-    found
-}
-
-/// Words of the language that look like functions.
-const PRINTS: &[&str] = &[
-    "print",
-    "println",
-    "printf",
-    "printd",
-    "printdln",
-    "sprint",
-    "sprintln",
-    "sprintf",
-    "sprintd",
-    "sprintdln",
-];
 
 fn arguments(n: usize) -> String {
     match n {

@@ -2,8 +2,8 @@
 //! Globals, with the types that inference found.
 
 use super::value_type;
-use crate::declarations::Declarations;
-use crate::infer::{same_hist, GlobalTy, Types, VTy};
+use crate::declarations::{Declarations, Origin};
+use crate::infer::{GlobalTy, Types, VTy};
 use crate::ir::{Global, GlobalKind, MapValue, StatsKind};
 use trapless_syntax::ast::{self, HistKind, Literal};
 use trapless_syntax::diag::{Diagnostics, Tag};
@@ -19,7 +19,10 @@ pub fn lower_globals(
         .map(|(d, ty)| Global {
             name: d.item.name.name.clone(),
             kind: kind(&d.item, ty, max_entries, diags),
+            variance: variance(&d.item, ty, diags),
             sharded: false,
+            shown: d.origin == Origin::User,
+            pointer: false,
             span: d.item.span,
         })
         .collect()
@@ -79,17 +82,42 @@ fn kind(g: &ast::Global, ty: &GlobalTy, max_entries: u32, diags: &mut Diagnostic
     }
 }
 
+/// The one shift with which its @variance is read.
+fn variance(g: &ast::Global, ty: &GlobalTy, diags: &mut Diagnostics) -> Option<u8> {
+    let Some(first) = ty.shifts.first() else {
+        return ty.variance.then_some(0);
+    };
+    if let Some(other) = ty.shifts.iter().find(|s| s.value != first.value) {
+        let message = format!("`{}` is read with two shifts", g.name.name);
+        diags
+            .error(Tag::HistConflict, other.span, message)
+            .label(first.span, "the first one")
+            .help("write the same shift in every @variance of it");
+    }
+    if let Some(bad) = ty.shifts.iter().find(|s| !(0..=62).contains(&s.value)) {
+        diags
+            .error(Tag::StatArgs, bad.span, "the shift is 0 to 62 bits")
+            .help("e.g. @variance(x, 10)");
+        return None;
+    }
+    Some(first.value as u8)
+}
+
 fn stats_kind(g: &ast::Global, ty: &GlobalTy, diags: &mut Diagnostics) -> StatsKind {
-    let Some(first) = ty.hists.first() else {
+    let Some((first, at)) = ty.hists.first() else {
         return StatsKind::Plain;
     };
-    if ty.hists.iter().any(|h| !same_hist(h, first)) {
+    if let Some((_, second)) = ty.hists.get(1) {
         diags
             .error(
                 Tag::HistConflict,
-                g.name.span,
-                format!("`{}` is drawn as two kinds of histogram", g.name.name),
+                *second,
+                format!(
+                    "`{}` is drawn as another kind of histogram elsewhere",
+                    g.name.name
+                ),
             )
+            .label(*at, "the first one")
             .help("fill a second statistic for the second histogram");
     }
     match first {

@@ -5,18 +5,24 @@
 //! that inference found.
 
 mod auto;
+mod callers;
+pub mod embedded;
+mod enums;
 mod expr;
 mod globals;
+mod matching;
 mod print;
+mod program;
 mod stmt;
 
-use crate::declarations::{Declarations, Scope};
+use crate::declarations::{Declarations, Origin, Scope};
 use crate::expand::Unit;
 use crate::infer::{Types, VTy};
 use crate::ir;
 use crate::points::{Context, Place};
+use crate::regex::Regex;
 use crate::world::World;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use trapless_syntax::ast::{self, FunctionBody};
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::{FileId, SourceMap, Span};
@@ -32,8 +38,12 @@ pub struct Shared<'a> {
     pub diags: &'a mut Diagnostics,
     pub guru: bool,
     /// Functions that are reached, in the order in which they were found.
-    pub functions: Vec<usize>,
+    functions: Vec<Reached>,
     function_ids: HashMap<usize, ir::FunctionId>,
+    /// Patterns so far, each once.
+    pub regexes: Vec<Regex>,
+    /// Globals that typed values are assigned to: are all of them pointers?
+    pub pointers: HashMap<ir::GlobalId, bool>,
     /// Names a function of the tapset that was not loaded (for suggestions).
     pub known_functions: Vec<String>,
 }
@@ -56,6 +66,8 @@ impl<'a> Shared<'a> {
             guru,
             functions: Vec::new(),
             function_ids: HashMap::new(),
+            regexes: Vec::new(),
+            pointers: HashMap::new(),
             known_functions: Vec::new(),
         }
     }
@@ -65,10 +77,17 @@ impl<'a> Shared<'a> {
         let next = ir::FunctionId(self.functions.len() as u32);
         let functions = &mut self.functions;
         *self.function_ids.entry(f).or_insert_with(|| {
-            functions.push(f);
+            functions.push(Reached::Declared(f));
             next
         })
     }
+}
+
+/// A function of the script, or what `%{ %}` inside a body is made into.
+#[derive(Clone)]
+enum Reached {
+    Declared(usize),
+    Embedded(ir::Function),
 }
 
 /// One body being lowered.
@@ -85,11 +104,11 @@ pub struct Lowerer<'s, 'a> {
     /// Return probes: what is saved at entry, and its text, to find it again.
     entry: Option<Vec<(String, ir::Expr)>>,
     in_loop: u32,
-    /// Arrays that surrounding foreach loops walk.
-    walked: Vec<usize>,
     needs_all_regs: bool,
     /// For the types of `EXPR->member`.
     auto_values: auto::Assigned,
+    /// What the handler inside aliases writes to.
+    written: Option<HashSet<String>>,
 }
 
 /// A handler, and the one at entry that it needs.
@@ -108,7 +127,9 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     l.context = place.context.clone();
     l.entry = is_return.then(Vec::new);
     l.auto_values = auto::assigned(&unit.body);
+    l.written = unit.written.clone();
     let body = l.block(&unit.body);
+    let body = l.only_callers(body, unit.span);
     l.warn_unset();
     let kind = match place.kind {
         ir::ProbeKind::Site { .. } => ir::HandlerKind::Site,
@@ -119,6 +140,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
         locals: std::mem::take(&mut l.locals),
         body,
         kind,
+        budget: budget(&place.kind),
         locks: Vec::new(),
         needs_all_regs: l.needs_all_regs || is_all_regs(place),
         span: unit.span,
@@ -131,6 +153,15 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
         on_entry,
         call_data,
     })
+}
+
+fn budget(kind: &ir::ProbeKind) -> ir::Budget {
+    match kind {
+        ir::ProbeKind::Begin { .. } | ir::ProbeKind::End { .. } | ir::ProbeKind::Error { .. } => {
+            ir::Budget::Interruptible
+        }
+        _ => ir::Budget::Hit,
+    }
 }
 
 /// In the middle of a function a variable may be in any register.
@@ -158,6 +189,7 @@ fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: boo
         locals: Vec::new(),
         body: saved.into_iter().enumerate().map(save).collect(),
         kind: ir::HandlerKind::Entry,
+        budget: ir::Budget::Hit,
         locks: Vec::new(),
         needs_all_regs,
         span,
@@ -167,8 +199,11 @@ fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: boo
 /// Lower the functions that bodies have reached, and those that they reach.
 pub fn lower_functions(shared: &mut Shared) -> Vec<ir::Function> {
     let mut out = Vec::new();
-    while let Some(&f) = shared.functions.get(out.len()) {
-        out.push(lower_function(shared, f));
+    while let Some(f) = shared.functions.get(out.len()) {
+        out.push(match f.clone() {
+            Reached::Declared(f) => lower_function(shared, f),
+            Reached::Embedded(f) => f,
+        });
     }
     mark_recursion(&mut out);
     out
@@ -206,17 +241,17 @@ fn lower_function(shared: &mut Shared, f: usize) -> ir::Function {
             ir::FunctionBody::Script(body)
         }
         FunctionBody::EmbeddedC(c) => {
-            if !declared.from_tapset {
-                let message = match l.shared.guru {
-                    true => "embedded C in scripts is not built yet",
-                    false => "embedded C needs guru mode (-g), and is not built yet",
-                };
-                l.shared
-                    .diags
-                    .error(Tag::NotBuilt, c.span, message)
-                    .help("write the function in the script language");
+            if declared.origin != Origin::Own {
+                let from_tapset = declared.from_tapset();
+                embedded::known_result(l.shared, item, c, ret);
+                let body = embedded::body(l.shared, c, declared.file, from_tapset);
+                body.map_or(
+                    ir::FunctionBody::Script(Vec::new()),
+                    ir::FunctionBody::Embedded,
+                )
+            } else {
+                ir::FunctionBody::C(c.code.clone())
             }
-            ir::FunctionBody::C(c.code.clone())
         }
     };
     ir::Function {
@@ -225,6 +260,7 @@ fn lower_function(shared: &mut Shared, f: usize) -> ir::Function {
         nparams: item.params.len(),
         ret,
         body,
+        says_next: declared.says_next,
         recursive: false,
     }
 }
@@ -235,7 +271,7 @@ fn mark_recursion(functions: &mut [ir::Function]) {
         .iter()
         .map(|f| match &f.body {
             ir::FunctionBody::Script(body) => crate::walk::callees(body),
-            ir::FunctionBody::C(_) => Vec::new(),
+            ir::FunctionBody::C(_) | ir::FunctionBody::Embedded(_) => Vec::new(),
         })
         .collect();
     for (n, f) in functions.iter_mut().enumerate() {
@@ -263,9 +299,9 @@ impl<'s, 'a> Lowerer<'s, 'a> {
             context: None,
             entry: None,
             in_loop: 0,
-            walked: Vec::new(),
             needs_all_regs: false,
             auto_values: auto::Assigned::new(),
+            written: None,
         }
     }
 
@@ -308,6 +344,12 @@ impl<'s, 'a> Lowerer<'s, 'a> {
         let id = self.local(name);
         self.assigned[id.0 as usize] = true;
         id
+    }
+
+    /// Of those that the text has set before; nothing is declared.
+    fn assigned_local(&self, name: &str) -> Option<ir::LocalId> {
+        let id = *self.names.get(name)?;
+        self.assigned[id.0 as usize].then_some(id)
     }
 
     fn warn_unset(&mut self) {

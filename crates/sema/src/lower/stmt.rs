@@ -5,7 +5,7 @@ use super::expr::all_given;
 use super::{value_type, Lowerer};
 use crate::declarations::Scope;
 use crate::infer::VTy;
-use crate::ir;
+use crate::ir::{self, Ty};
 use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Stmt, StmtKind};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
@@ -60,7 +60,7 @@ impl Lowerer<'_, '_> {
             StmtKind::Continue => self
                 .in_loop(s.span, "continue")
                 .map(|_| ir::StmtKind::Continue),
-            StmtKind::Next => self.next(s.span),
+            StmtKind::Next => self.next(),
             StmtKind::Try {
                 body,
                 message,
@@ -75,11 +75,7 @@ impl Lowerer<'_, '_> {
                     handler,
                 })
             }
-            StmtKind::EmbeddedC(c) => {
-                self.error(Tag::NotBuilt, c.span, "embedded C is not built yet")
-                    .help("write it in the script language");
-                None
-            }
+            StmtKind::EmbeddedC(c) => self.embedded_stmt(c),
         };
         if let Some(kind) = kind {
             out.push(ir::Stmt { kind, span: s.span });
@@ -127,14 +123,19 @@ impl Lowerer<'_, '_> {
             None => None,
             Some(c) => Some(self.condition(c)?),
         };
-        self.in_loop += 1;
-        let body = self.body(body);
-        self.in_loop -= 1;
+        let body = self.loop_body(body);
         let step = match step {
             None => None,
             Some(e) => Some(Box::new(self.expr(e, VTy::Unknown)?)),
         };
         Some(ir::StmtKind::Loop { cond, step, body })
+    }
+
+    fn loop_body(&mut self, body: &Stmt) -> Vec<ir::Stmt> {
+        self.in_loop += 1;
+        let body = self.body(body);
+        self.in_loop -= 1;
+        body
     }
 
     fn in_loop(&mut self, span: Span, word: &str) -> Option<()> {
@@ -150,18 +151,10 @@ impl Lowerer<'_, '_> {
         None
     }
 
-    fn next(&mut self, span: Span) -> Option<ir::StmtKind> {
+    fn next(&self) -> Option<ir::StmtKind> {
         match self.scope {
             Scope::Unit(_) => Some(ir::StmtKind::Next),
-            Scope::Function(_) => {
-                self.error(
-                    Tag::NotBuilt,
-                    span,
-                    "`next` in a function (try the next overload) is not built yet",
-                )
-                .help("use `return`");
-                None
-            }
+            Scope::Function(_) => Some(ir::StmtKind::NextFunction),
         }
     }
 
@@ -186,19 +179,33 @@ impl Lowerer<'_, '_> {
         }
     }
 
+    /// `delete x` of a local: it holds what it held at first.
+    fn cleared(&self, id: ir::LocalId, span: Span) -> ir::StmtKind {
+        let ty = self.locals[id.0 as usize].ty;
+        let expr = |kind| ir::Expr { ty, kind, span };
+        let first = match ty {
+            Ty::Long => expr(ir::ExprKind::Long(0)),
+            Ty::Str => expr(ir::ExprKind::Str(Vec::new())),
+        };
+        let set = ir::ExprKind::Assign(ir::Place::Local(id), Box::new(first));
+        ir::StmtKind::Expr(expr(set))
+    }
+
     fn delete(&mut self, e: &ast::Expr) -> Option<ir::StmtKind> {
         match &e.kind {
             ExprKind::Ident(name) => {
                 let Some(g) = self.global(name) else {
+                    if let Some(id) = self.assigned_local(name) {
+                        return Some(self.cleared(id, e.span));
+                    }
                     self.error(
                         Tag::AssignTarget,
                         e.span,
-                        format!("`{name}` is not a global"),
+                        format!("`{name}` is neither a global nor set before"),
                     )
-                    .help("delete takes an array, an array element, or a global");
+                    .help("delete takes an array, an array element, or a variable");
                     return None;
                 };
-                self.not_walked(g, e.span)?;
                 let global = ir::GlobalId(g as u32);
                 Some(match self.is_array(g) {
                     true => ir::StmtKind::DeleteAll(global),
@@ -218,36 +225,15 @@ impl Lowerer<'_, '_> {
             }
             _ => {
                 self.error(Tag::AssignTarget, e.span, "this cannot be deleted")
-                    .help("delete takes an array, an array element, or a global");
+                    .help("delete takes an array, an array element, or a variable");
                 None
             }
         }
     }
 
-    /// Clearing the array that a foreach walks would pull the rug away.
-    fn not_walked(&mut self, g: usize, span: Span) -> Option<()> {
-        if !self.walked.contains(&g) {
-            return Some(());
-        }
-        let name = self.shared.all.globals[g].item.name.name.clone();
-        self.error(
-            Tag::ForeachChange,
-            span,
-            format!("`{name}` is cleared while a foreach walks it"),
-        )
-        .help("clear it behind the loop");
-        None
-    }
-
     fn foreach(&mut self, f: &Foreach, span: Span) -> Option<ir::StmtKind> {
         let ExprKind::Ident(name) = &f.base.kind else {
-            self.error(
-                Tag::NotBuilt,
-                f.base.span,
-                "foreach over a histogram is not built yet",
-            )
-            .help("print the histogram instead");
-            return None;
+            return self.buckets(f);
         };
         let Some(g) = self.global(name).filter(|g| self.is_array(*g)) else {
             self.error(
@@ -287,15 +273,8 @@ impl Lowerer<'_, '_> {
             None => Vec::new(),
             Some(keys) => self.slice(&f.base, keys, span)?.1,
         };
-        let limit = match &f.limit {
-            None => None,
-            Some(e) => Some(self.number(e)?),
-        };
-        self.in_loop += 1;
-        self.walked.push(g);
-        let body = self.body(&f.body);
-        self.walked.pop();
-        self.in_loop -= 1;
+        let limit = self.limit(f)?;
+        let body = self.loop_body(&f.body);
         Some(ir::StmtKind::Foreach(ir::Foreach {
             map: ir::GlobalId(g as u32),
             slice,
@@ -305,6 +284,40 @@ impl Lowerer<'_, '_> {
             limit,
             body,
         }))
+    }
+
+    /// Buckets have their order: as in SystemTap nothing sorts them.
+    fn buckets(&mut self, f: &Foreach) -> Option<ir::StmtKind> {
+        let (ExprKind::Hist { operand, .. }, [bucket]) = (&f.base.kind, &f.keys[..]) else {
+            self.error(
+                Tag::ArrayKeys,
+                f.base.span,
+                "a histogram has one key: the bucket",
+            )
+            .help("foreach (n in @hist_log(x))");
+            return None;
+        };
+        let (global, keys) = self.statistic(operand)?;
+        let bucket = self.local_set(&bucket.name);
+        let count = f.value.as_ref().map(|v| self.local_set(&v.name));
+        let limit = self.limit(f)?;
+        let body = self.loop_body(&f.body);
+        Some(ir::StmtKind::Buckets(ir::Buckets {
+            global,
+            keys,
+            bucket,
+            count,
+            limit,
+            body,
+        }))
+    }
+
+    /// How often at most; `Some(None)`: there is no such limit.
+    fn limit(&mut self, f: &Foreach) -> Option<Option<ir::Expr>> {
+        match &f.limit {
+            None => Some(None),
+            Some(e) => Some(Some(self.number(e)?)),
+        }
     }
 
     fn sort(&mut self, s: ast::Sort, value: VTy) -> Option<ir::Sort> {

@@ -3,6 +3,7 @@
 //! has not stored them yet where the debug information says; the calling
 //! convention tells where they are (System V ABI for x86-64, section 3.2.3).
 
+use super::parts::Part;
 use super::{is_float, plus, Place, Reader};
 use crate::ir::{Addr, Reg};
 use crate::points::Context;
@@ -13,7 +14,8 @@ use trapless_syntax::diag::Tag;
 
 /// rdi, rsi, rdx, rcx, r8, r9 by DWARF number.
 const INTEGER: [u16; 6] = [5, 4, 1, 2, 8, 9];
-const VECTORS: usize = 8;
+const VECTORS: u16 = 8;
+const XMM0: u16 = 17;
 const RSP: u16 = 7;
 
 /// Where one parameter is passed.
@@ -55,7 +57,7 @@ impl Reader<'_> {
         // C++ may pass a small object by a hidden reference.
         let language = c.function.as_ref().and_then(|f| binary.language(f));
         let is_c = language == Some(di::Language::C);
-        let (mut integers, mut floats, mut stack) = (usize::from(hidden), 0, 8);
+        let (mut integers, mut floats, mut stack) = (usize::from(hidden), 0u16, 8);
         for p in params.iter().filter(|p| p.kind == VariableKind::Parameter) {
             let place = match class(binary, p.ty, is_c) {
                 Some(Passed::Integer) if integers < INTEGER.len() => {
@@ -64,11 +66,11 @@ impl Reader<'_> {
                 }
                 Some(Passed::Float) if floats < VECTORS => {
                     floats += 1;
-                    None
+                    Some(Place::Register(XMM0 + floats - 1))
                 }
                 Some(Passed::Words(n)) if integers + n <= INTEGER.len() => {
                     integers += n;
-                    None
+                    Some(Place::Parts(words(&INTEGER[integers - n..integers])))
                 }
                 Some(Passed::Words(n)) => Some(on_stack(&mut stack, 8 * n as u64)),
                 Some(Passed::Integer | Passed::Float) => Some(on_stack(&mut stack, 8)),
@@ -92,6 +94,16 @@ impl Reader<'_> {
             .help("read it in a .function probe and keep it in a global, by tid()");
         None
     }
+}
+
+/// A structure in registers, a word in each.
+fn words(registers: &[u16]) -> Vec<Part> {
+    let word = |(n, r): (usize, &u16)| Part {
+        at: 8 * n as u64,
+        size: 8,
+        place: Place::Register(*r),
+    };
+    registers.iter().enumerate().map(word).collect()
 }
 
 fn on_stack(at: &mut u64, size: u64) -> Place {

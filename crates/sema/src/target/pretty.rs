@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: MIT
-//! Variables as text: `$$parms`, `$$vars`, `$x$`.
+//! Variables as text: `$$parms`, `$$vars$`, `$x$`, `$x$$`; in SystemTap's words,
+//! which are what its pass 2 makes of these.
 
+use super::text::Text;
 use super::{pointee, Place, Reader, Value};
-use crate::ir::{Expr, ExprKind, Print, Ty};
+use crate::ir::{Addr, Expr, ExprKind, Ty};
 use crate::points::Context;
-use trapless_debuginfo::{Type, VariableKind};
+use trapless_debuginfo::{Encoding, Member, Type, TypeId, Types, VariableKind};
 use trapless_syntax::ast::Pretty;
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 impl Reader<'_> {
     /// `$$parms`: "a=0x1 b=0x2"; what cannot be read is `?`.
     pub(super) fn all_of(&mut self, name: &str, c: &Context, pretty: Pretty) -> Option<Expr> {
-        if pretty != Pretty::No {
-            self.diags
-                .error(
-                    Tag::NotBuilt,
-                    self.span,
-                    format!("`{name}$` is not built yet"),
-                )
-                .help(format!("use {name}, and $x$ for single variables"));
-            return None;
-        }
         let wanted: &[VariableKind] = match name {
             "$$parms" => &[VariableKind::Parameter],
-            "$$locals" => &[VariableKind::Local],
-            "$$vars" => &[VariableKind::Parameter, VariableKind::Local],
-            "$$return" => return self.return_text(c),
+            "$$locals" => &[VariableKind::Local, VariableKind::Global],
+            "$$vars" => &[
+                VariableKind::Parameter,
+                VariableKind::Local,
+                VariableKind::Global,
+            ],
+            "$$return" => return self.return_text(c, pretty),
             _ => {
                 self.diags
                     .error(
@@ -45,29 +41,70 @@ impl Reader<'_> {
         };
         let mut text = Text::default();
         for v in vars.iter().filter(|v| wanted.contains(&v.kind)) {
-            let value = self.quietly(|r| {
-                let value = r.located(&binary, c, v, &cx)?;
-                r.shown(value)
-            });
-            text.variable(&v.name, value);
+            let value = self.quietly(|r| r.located(&binary, c, v, &cx));
+            self.listed(&mut text, &v.name, value, pretty);
         }
-        Some(self.text(text))
+        Some(text.finish(self.span))
     }
 
-    fn return_text(&mut self, c: &Context) -> Option<Expr> {
+    /// Nothing where the function returns nothing, or what has no plain number.
+    fn return_text(&mut self, c: &Context, pretty: Pretty) -> Option<Expr> {
         let mut text = Text::default();
-        if c.at_return {
-            let value = self.quietly(|r| {
-                let value = r.returned(c)?;
-                r.shown(value)
-            });
-            text.variable("return", value);
+        let value = match c.at_return {
+            true => self.quietly(|r| r.returned(c)),
+            false => None,
+        };
+        if let Some(value) = value.filter(|v| pretty != Pretty::No || self.is_plain(v)) {
+            self.listed(&mut text, "return", Some(value), pretty);
         }
-        Some(self.text(text))
+        Some(text.finish(self.span))
+    }
+
+    /// One variable of a list.
+    fn listed(&mut self, text: &mut Text, name: &str, value: Option<Value>, pretty: Pretty) {
+        text.name(name);
+        let Some(value) = value else {
+            return text.literal("?");
+        };
+        if pretty != Pretty::No {
+            return match self.pretty(value, pretty == Pretty::Deep) {
+                Some(e) => text.string(e),
+                None => text.literal("?"),
+            };
+        }
+        let types = value.types.types();
+        match &*types.get(types.strip(value.ty)) {
+            Type::Composite(_) => text.literal("{...}"),
+            Type::Array { .. } => text.literal("[...]"),
+            _ => match self.quietly(|r| r.plain(value)) {
+                Some(e) => text.number(e, b"%#x"),
+                None => text.literal("?"),
+            },
+        }
+    }
+
+    fn is_plain(&self, value: &Value) -> bool {
+        let types = value.types.types();
+        let ty = types.get(types.strip(value.ty));
+        !matches!(*ty, Type::Composite(_) | Type::Array { .. })
+    }
+
+    /// A number; a reference to what is none is its address.
+    fn plain(&mut self, value: Value) -> Option<Expr> {
+        let types = value.types.clone();
+        let types = types.types();
+        let to = types.strip_refs(value.ty);
+        match &*types.get(to) {
+            Type::Composite(_) | Type::Array { .. } => {
+                let at = self.memory_of(&value)?;
+                Some(self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(at))))
+            }
+            _ => self.scalar(value),
+        }
     }
 
     /// Try; what is reported does not count.
-    fn quietly<T>(&mut self, f: impl FnOnce(&mut Reader) -> Option<T>) -> Option<T> {
+    pub(super) fn quietly<T>(&mut self, f: impl FnOnce(&mut Reader) -> Option<T>) -> Option<T> {
         let mut unheard = Diagnostics::new();
         let mut r = Reader {
             world: self.world,
@@ -77,200 +114,207 @@ impl Reader<'_> {
         f(&mut r)
     }
 
-    /// One variable in a list: its number; of a structure or array "{...}".
-    fn shown(&mut self, value: Value) -> Option<Shown> {
-        let types = value.types.types();
-        let ty = types.strip_refs(value.ty);
-        if matches!(&*types.get(ty), Type::Composite(_)) {
-            return Some(Shown::Text("{...}"));
-        }
-        if matches!(&*types.get(ty), Type::Array { .. }) {
-            return Some(Shown::Text("[...]"));
-        }
-        self.scalar(value).map(Shown::Number)
-    }
-
-    /// `$x$`: a structure with its members, a string in quotes, a number.
+    /// `$x$`: a structure with its members, a string in quotes, a number; "ERROR" where reading
+    /// it faults.
     pub(super) fn pretty(&mut self, value: Value, deep: bool) -> Option<Expr> {
         let mut text = Text::default();
-        let value = self.chase(value);
-        self.describe(&mut text, value, if deep { 4 } else { 1 });
-        Some(self.text(text))
+        self.outermost(&mut text, value, deep);
+        Some(text.finish_shielded(self.span))
     }
 
-    /// A pointer at the top stands for the structure that it leads to.
-    fn chase(&mut self, value: Value) -> Value {
-        let types = value.types.types();
-        let to = pointee(types, value.ty).map(|to| types.strip(to));
-        let Some(to) = to.filter(|to| matches!(&*types.get(*to), Type::Composite(_))) else {
-            return value;
-        };
-        match self.quietly(|r| r.number(&value)) {
-            Some(a) => Value {
-                place: Place::Memory(a, None),
+    /// Pointers at the top stand for what they lead to in the end.
+    fn outermost(&mut self, text: &mut Text, mut value: Value, deep: bool) {
+        loop {
+            value = self.through(value);
+            let types = value.types.clone();
+            let types = types.types();
+            let Some(to) = pointee(types, value.ty).map(|to| types.strip(to)) else {
+                return self.describe(text, value, deep, true);
+            };
+            match &*types.get(to) {
+                _ if is_char(types, to) => return self.describe(text, value, deep, true),
+                Type::Function { .. } => {
+                    text.literal("<function>:");
+                    return self.described_number(text, value, b"%p");
+                }
+                Type::Void | Type::Unknown { .. } => {
+                    return self.described_number(text, value, b"%p")
+                }
+                _ => {}
+            }
+            let Some(at) = self.quietly(|r| r.number(&value)) else {
+                return text.literal("?");
+            };
+            value = Value {
+                place: Place::Memory(at, None),
                 ty: to,
-                types: value.types.clone(),
-            },
-            None => value,
+                ..value
+            };
         }
     }
 
-    fn describe(&mut self, text: &mut Text, value: Value, depth: u32) {
+    fn described_number(&mut self, text: &mut Text, value: Value, conversion: &[u8]) {
+        match self.quietly(|r| r.scalar(value)) {
+            Some(e) => text.number(e, conversion),
+            None => text.literal("?"),
+        }
+    }
+
+    fn describe(&mut self, text: &mut Text, value: Value, deep: bool, top: bool) {
         let types = value.types.clone();
         let types = types.types();
-        let ty = types.strip_refs(value.ty);
+        let ty = types.strip(value.ty);
+        if let Some(e) = self.rust_text(&value) {
+            return text.string(e);
+        }
         match &*types.get(ty) {
-            Type::Composite(c) if depth > 0 => {
-                let Some(base) = self.quietly(|r| r.memory_of(&value)) else {
-                    return text.literal("?");
-                };
+            Type::Composite(c) if (deep || top) && c.size.is_some() => {
                 text.literal("{");
-                let mut first = true;
-                for m in c.members.iter().filter(|m| !m.base) {
-                    text.literal(if first { "." } else { ", ." });
-                    first = false;
-                    text.literal(m.name.as_deref().unwrap_or("<unnamed>"));
-                    text.literal("=");
-                    let member = Value {
-                        place: Place::Memory(super::plus(base.clone(), m.offset as i64), m.bits),
-                        ty: m.ty,
-                        ..value.clone()
-                    };
-                    self.describe(text, member, depth - 1);
-                }
+                self.members(text, &value, deep);
                 text.literal("}");
             }
             Type::Composite(_) => text.literal("{...}"),
-            Type::Array { .. } if depth > 0 => self.elements(text, &value, depth),
+            Type::Array { .. } if deep || top => self.elements(text, &value, deep),
             Type::Array { .. } => text.literal("[...]"),
-            _ if self.is_text(&value) => match self.quietly(|r| r.scalar(value)) {
-                Some(e) => text.string(e),
-                None => text.literal("?"),
-            },
-            _ => {
-                let conversion = conversion(types, ty);
-                match self.quietly(|r| r.scalar(value)) {
-                    Some(e) => text.value(e, conversion),
+            Type::Pointer { to, .. } if is_char(types, *to) => {
+                match self.quietly(|r| r.number(&value)) {
+                    Some(at) => text.string(self.quoted(at)),
                     None => text.literal("?"),
                 }
             }
+            // What a reference inside refers to is not followed.
+            Type::Reference { .. } => match self.quietly(|r| r.number(&value)) {
+                Some(at) => {
+                    let at = self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(at)));
+                    text.number(at, b"%p");
+                }
+                None => text.literal("?"),
+            },
+            _ => match conversion(types, ty) {
+                Some(conversion) => self.described_number(text, value, conversion),
+                None => text.literal("?"),
+            },
         }
     }
 
-    /// An array: its first elements; of characters the text.
-    fn elements(&mut self, text: &mut Text, value: &Value, depth: u32) {
+    /// Its own members, then those of its bases.
+    fn members(&mut self, text: &mut Text, value: &Value, deep: bool) {
         let types = value.types.clone();
         let types = types.types();
-        let ty = types.strip_refs(value.ty);
-        let Type::Array { counts, .. } = &*types.get(ty) else {
-            return;
-        };
-        let of = super::element_type(types, ty).and_then(|of| Some((of, types.size(of)?)));
-        let base = self.quietly(|r| r.memory_of(value));
-        let (Some((of, size)), Some(base)) = (of, base) else {
-            return text.literal("?");
-        };
-        let count = counts.first().copied().flatten().unwrap_or(0);
-        text.literal("[");
-        for n in 0..count.min(MOST_ELEMENTS) {
+        let mut list = Vec::new();
+        collect(types, value.ty, 0, 0, &mut list);
+        for (n, (at, m)) in list.iter().enumerate() {
             if n > 0 {
                 text.literal(", ");
             }
-            let element = Value {
-                place: Place::Memory(super::plus(base.clone(), (n * size) as i64), None),
-                ty: of,
-                types: value.types.clone(),
+            if text.is_full() {
+                return text.literal("...");
+            }
+            text.literal(&match &m.name {
+                Some(name) => format!(".{name}="),
+                None => format!("{}=", unnamed(types, m.ty)),
+            });
+            match self.quietly(|r| r.part(value, *at, m.ty, m.bits)) {
+                Some(member) => self.describe(text, member, deep, false),
+                None => text.literal("?"),
+            }
+        }
+    }
+
+    /// An array: its first element; of characters the text.
+    fn elements(&mut self, text: &mut Text, value: &Value, deep: bool) {
+        let types = value.types.clone();
+        let types = types.types();
+        let Type::Array { of, .. } = &*types.get(types.strip(value.ty)) else {
+            return;
+        };
+        if is_char(types, *of) {
+            return match self.quietly(|r| r.memory_of(value)) {
+                Some(at) => text.string(self.quoted(at)),
+                None => text.literal("?"),
             };
-            self.describe(text, element, depth - 1);
         }
-        text.literal(if count > MOST_ELEMENTS { ", ...]" } else { "]" });
+        text.literal("[");
+        if !text.is_full() {
+            match self.quietly(|r| r.part(value, 0, *of, None)) {
+                Some(element) => self.describe(text, element, deep, false),
+                None => text.literal("?"),
+            }
+            text.literal(", ");
+        }
+        text.literal("...]");
     }
 
-    /// A pointer to characters.
-    fn is_text(&self, value: &Value) -> bool {
-        let types = value.types.types();
-        let to = pointee(types, value.ty).map(|to| types.get(types.strip(to)));
-        to.is_some_and(
-            |to| matches!(&*to, Type::Base { name, size: 1, .. } if name.contains("char")),
-        )
-    }
-
-    fn text(&self, text: Text) -> Expr {
-        let print = Print {
-            format: text.format,
-            args: text.args,
-            to_string: true,
-            hist: None,
+    /// Rust's `str`, which knows its length.
+    fn rust_text(&mut self, value: &Value) -> Option<Expr> {
+        let types = value.types.clone();
+        let ty = types.types().get(types.types().strip(value.ty));
+        let Type::Composite(c) = &*ty else {
+            return None;
         };
-        self.expr(Ty::Str, ExprKind::Print(print))
+        let name = c.name.as_deref()?;
+        if !matches!(name, "&str" | "&mut str") && !name.contains("boxed::Box<str") {
+            return None;
+        }
+        let mut word = |name: &str| {
+            self.quietly(|r| {
+                let member = r.member(value.clone(), name, r.span)?;
+                r.number(&member).map(Box::new)
+            })
+        };
+        let (at, length) = (word("data_ptr")?, word("length")?);
+        Some(self.expr(Ty::Str, ExprKind::TargetBytes(at, length)))
+    }
+
+    /// The text at an address, in quotes.
+    fn quoted(&self, at: Addr) -> Expr {
+        let place = crate::ir::TargetPlace::Value(at);
+        self.expr(Ty::Str, ExprKind::TargetString(Box::new(place)))
     }
 }
 
-/// How many elements of an array are shown.
-const MOST_ELEMENTS: u64 = 8;
+/// The members with their places, those of bases behind all others.
+fn collect(types: &Types, ty: TypeId, at: u64, depth: u32, list: &mut Vec<(u64, Member)>) {
+    let Type::Composite(c) = &*types.get(types.strip(ty)) else {
+        return;
+    };
+    let hidden = |m: &&Member| m.name.as_ref().is_some_and(|n| n.starts_with("_vptr"));
+    let own = c.members.iter().filter(|m| !m.base && !hidden(m));
+    list.extend(own.map(|m| (at + m.offset, m.clone())));
+    for base in c.members.iter().filter(|m| m.base && depth < 16) {
+        collect(types, base.ty, at + base.offset, depth + 1, list);
+    }
+}
 
-/// How a number inside a structure is shown.
-fn conversion(types: &trapless_debuginfo::Types, ty: trapless_debuginfo::TypeId) -> &'static [u8] {
+fn unnamed(types: &Types, ty: TypeId) -> &'static str {
+    use trapless_debuginfo::CompositeKind;
     match &*types.get(types.strip(ty)) {
+        Type::Composite(c) if c.kind == CompositeKind::Union => "<union>",
+        Type::Composite(_) => "<class>",
+        _ => "<unnamed>",
+    }
+}
+
+/// What makes up texts.
+fn is_char(types: &Types, ty: TypeId) -> bool {
+    let ty = types.get(types.strip(ty));
+    matches!(&*ty, Type::Base { name, .. } if name == "char" || name == "unsigned char")
+}
+
+/// How a number is shown; `None`: not at all.
+fn conversion(types: &Types, ty: TypeId) -> Option<&'static [u8]> {
+    Some(match &*types.get(ty) {
         Type::Pointer { .. } => b"%p",
-        Type::Base { name, size: 1, .. } if name.contains("char") => b"'%#c'",
-        _ if types.is_signed(ty) => b"%d",
-        _ => b"%u",
-    }
-}
-
-enum Shown {
-    Number(Expr),
-    Text(&'static str),
-}
-
-/// A format and its arguments under construction.
-#[derive(Default)]
-struct Text {
-    format: Vec<u8>,
-    args: Vec<Expr>,
-}
-
-impl Text {
-    fn literal(&mut self, text: &str) {
-        self.format.extend(text.replace('%', "%%").bytes());
-    }
-
-    fn number(&mut self, e: Expr) {
-        self.format.extend_from_slice(b"%#x");
-        self.args.push(e);
-    }
-
-    fn value(&mut self, e: Expr, conversion: &[u8]) {
-        self.format.extend_from_slice(conversion);
-        self.args.push(e);
-    }
-
-    fn string(&mut self, e: Expr) {
-        // With its quotes; of what cannot be read the address.
-        self.format.extend_from_slice(b"%s");
-        let span = e.span;
-        let text = match e.kind {
-            ExprKind::Target(place) => ExprKind::TargetString(place),
-            kind => kind,
-        };
-        self.args.push(Expr {
-            ty: Ty::Str,
-            kind: text,
-            span,
-        });
-    }
-
-    fn variable(&mut self, name: &str, value: Option<Shown>) {
-        if !self.format.is_empty() {
-            self.literal(" ");
-        }
-        self.literal(name);
-        self.literal("=");
-        match value {
-            Some(Shown::Number(e)) => self.number(e),
-            Some(Shown::Text(t)) => self.literal(t),
-            None => self.literal("?"),
-        }
-    }
+        Type::Base { encoding, .. } => match encoding {
+            Encoding::Float | Encoding::Other => return None,
+            Encoding::SignedChar | Encoding::UnsignedChar | Encoding::Utf => b"'%#c'",
+            Encoding::Unsigned => b"%u",
+            Encoding::Signed | Encoding::Bool => b"%i",
+        },
+        Type::Enum { signed, .. } => match signed {
+            true => b"%i",
+            false => b"%u",
+        },
+        _ => return None,
+    })
 }

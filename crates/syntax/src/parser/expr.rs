@@ -56,7 +56,8 @@ fn binary(op: &str) -> Option<(BinOp, u8)> {
     })
 }
 
-const BUILTINS: &[&str] = &[
+/// The operators that are words with an `@`.
+pub const BUILTINS: &[&str] = &[
     "@avg",
     "@cast",
     "@const",
@@ -789,6 +790,20 @@ fn split_pretty(word: &str) -> (&str, Pretty) {
         n => (&word[..bare.len() + n - 2], Pretty::Deep),
     }
 }
+
+/// The functions that print, or give what they would print.
+pub const PRINTS: &[&str] = &[
+    "print",
+    "println",
+    "printf",
+    "printd",
+    "printdln",
+    "sprint",
+    "sprintln",
+    "sprintf",
+    "sprintd",
+    "sprintdln",
+];
 
 fn print_function(name: &str) -> Option<(PrintKind, bool)> {
     let to_string = name.starts_with('s');

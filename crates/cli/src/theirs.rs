@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+//! SystemTap's options that trapless does not have, each with what to do instead.
+
+/// How an option is met: alone, or before a value of its own.
+#[derive(Clone, Copy, PartialEq)]
+enum Takes {
+    Nothing,
+    Value,
+}
+use Takes::{Nothing, Value};
+
+const OPTIONS: &[(&str, Takes, &str)] = &[
+    (
+        "-b",
+        Nothing,
+        "leave it out: every thread has a buffer of its own",
+    ),
+    (
+        "-s",
+        Value,
+        "set the bytes that a thread may print ahead: -D RINGSIZE=1048576",
+    ),
+    (
+        "-i",
+        Nothing,
+        "write the script into a file, or give it by -e",
+    ),
+    (
+        "-q",
+        Nothing,
+        "leave it out: no information is left out of a script",
+    ),
+    (
+        "-F",
+        Nothing,
+        "let trapless run in the background, e.g. by nohup or a service, with -o FILE",
+    ),
+    (
+        "-S",
+        Value,
+        "turn the file over by logrotate or split: trapless ... | split -b 1M - FILE.",
+    ),
+    (
+        "-P",
+        Nothing,
+        "leave it out: parameters are read where debug information says they are",
+    ),
+    ("-B", Value, "leave it out: no kernel module is built"),
+    ("-R", Value, "leave it out: no kernel module is built"),
+    (
+        "--all-modules",
+        Nothing,
+        "name what is to be known: -d FILE",
+    ),
+    (
+        "--bpf",
+        Nothing,
+        "leave it out: handlers run inside the program",
+    ),
+    (
+        "--clean-cache",
+        Nothing,
+        "remove the folder ~/.cache/trapless",
+    ),
+    (
+        "--dyninst",
+        Nothing,
+        "leave it out: handlers run inside the program",
+    ),
+    ("--poison-cache", Nothing, "leave the cache out: --no-cache"),
+    (
+        "--runtime",
+        Value,
+        "leave it out: handlers run inside the program",
+    ),
+    ("--tmpdir", Value, "set TMPDIR"),
+    ("--vp", Value, "use -v"),
+    (
+        "--monitor",
+        Nothing,
+        "while the session runs: trapless --sessions, --enable and --disable",
+    ),
+    ("--example", Nothing, "run a file of the folder examples"),
+    (
+        "--interactive",
+        Nothing,
+        "write the script into a file, or give it by -e",
+    ),
+    (
+        "--modinfo",
+        Value,
+        "leave it out: no kernel module is built",
+    ),
+    (
+        "--save-uprobes",
+        Nothing,
+        "leave it out: no kernel module is built",
+    ),
+    (
+        "--prologue-searching",
+        Nothing,
+        "leave it out: parameters are read where debug information says they are",
+    ),
+    (
+        "--remote",
+        Value,
+        "compile here with -p4, copy NAME.tap and trapless-run there",
+    ),
+    (
+        "--remote-prefix",
+        Nothing,
+        "compile here with -p4, copy NAME.tap and trapless-run there",
+    ),
+    (
+        "--use-server",
+        Nothing,
+        "compile on the other machine with -p4, copy NAME.tap here",
+    ),
+    (
+        "--list-servers",
+        Nothing,
+        "compile on the other machine with -p4, copy NAME.tap here",
+    ),
+    (
+        "--trust-servers",
+        Nothing,
+        "compile on the other machine with -p4, copy NAME.tap here",
+    ),
+    (
+        "--sign-module",
+        Nothing,
+        "leave it out: no kernel module is built",
+    ),
+    ("--download-debuginfo", Nothing, "set DEBUGINFOD_URLS"),
+    ("--sysroot", Value, "run trapless inside of it: chroot"),
+    (
+        "--sysenv",
+        Value,
+        "set the variable for -c: -c 'NAME=VALUE CMD'",
+    ),
+    (
+        "--target-namespaces",
+        Value,
+        "leave it out: -x finds a process's own namespaces",
+    ),
+    (
+        "--skip-badvars",
+        Nothing,
+        "ask before: @defined($x) ? $x : 0",
+    ),
+    (
+        "--semantic-keep-going",
+        Nothing,
+        "leave it out: all errors are shown at once",
+    ),
+    ("--rlimit-as", Value, "set the limit before: prlimit"),
+    ("--rlimit-cpu", Value, "set the limit before: prlimit"),
+    ("--rlimit-nproc", Value, "set the limit before: prlimit"),
+    ("--rlimit-stack", Value, "set the limit before: prlimit"),
+    ("--rlimit-fsize", Value, "set the limit before: prlimit"),
+    ("--color", Nothing, "set NO_COLOR for none"),
+    ("--debug", Nothing, "use -v -v, and --explain"),
+];
+
+/// Ours that have a value in the next word, which may look like an option.
+const WITH_VALUE: &[&str] = &[
+    "-e", "-E", "-c", "-x", "-p", "-o", "-m", "-I", "-D", "-G", "-l", "-L", "-d", "-T", "-r", "-a",
+];
+
+/// What to say of the first one; `None`: there is none.
+pub fn refuse(words: impl Iterator<Item = String>) -> Option<String> {
+    let mut words = words.take_while(|w| w != "--");
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word.as_str()) {
+            words.next();
+        } else if let Some((name, _, instead)) = OPTIONS.iter().find(|o| is(o, &word)) {
+            return Some(format!(
+                "error[USAGE]: {name} is an option of SystemTap's that has no meaning here\n  = next step: {instead}\n\n"
+            ));
+        }
+    }
+    None
+}
+
+fn is((name, takes, _): &(&str, Takes, &str), word: &str) -> bool {
+    match name.starts_with("--") {
+        true => word == *name || (word.starts_with(name) && word[name.len()..].starts_with('=')),
+        false => {
+            word == *name || (*takes == Value && !word.starts_with("--") && word.starts_with(name))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuse;
+
+    fn said(line: &str) -> Option<String> {
+        refuse(line.split(' ').map(str::to_string))
+    }
+
+    #[test]
+    fn theirs_are_named_with_a_next_step() {
+        for line in [
+            "-b x.stp",
+            "--remote host",
+            "--remote=host",
+            "-s5",
+            "-S 1,2 x.stp",
+            "-v --bpf",
+        ] {
+            let text = said(line).unwrap_or_default();
+            assert!(text.contains("next step: "), "{line}");
+        }
+    }
+
+    #[test]
+    fn values_and_ours_are_left_alone() {
+        for line in [
+            "-e -b",
+            "-c --remote",
+            "-v x.stp",
+            "--sessions",
+            "-- -b",
+            "--session 5",
+            "-G s=5",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
+}

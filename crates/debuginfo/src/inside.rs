@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//! What lies inside a function: its labels, and the calls that it makes itself.
+
+use crate::binary::Binary;
+use crate::dwarf::{text, DieRef, Dwarf};
+use crate::error::Result;
+use crate::function::{Function, FunctionKind, Inlines, Pattern, SourcePos};
+use gimli::constants as dw;
+
+/// A label of C.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    pub name: String,
+    pub addr: u64,
+    pub source: Option<SourcePos>,
+}
+
+/// How a function comes to another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallKind {
+    /// It holds a copy.
+    Inlined,
+    /// It calls, and goes on at these addresses.
+    Call(Vec<u64>),
+    /// It jumps there at its end, at this address, with registers and stack as the other one finds them.
+    Jump(u64),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callee {
+    pub function: Function,
+    pub kind: CallKind,
+}
+
+/// As the code has it.
+#[derive(Default)]
+struct Inside {
+    labels: Vec<(DieRef, u64)>,
+    copies: Vec<DieRef>,
+    /// Target and return address.
+    calls: Vec<(u64, u64)>,
+    /// Target and the jump's own address.
+    jumps: Vec<(u64, u64)>,
+}
+
+impl Binary {
+    /// The labels of `f` that code was made for.
+    pub fn labels(&self, f: &Function) -> Result<Vec<Label>> {
+        let dwarf = self.dwarf()?;
+        let mut inside = Inside::default();
+        self.look_inside(dwarf, self.function_die(f)?, &mut inside);
+        let label = |(die, addr): (DieRef, u64)| {
+            Some(Label {
+                name: text(dwarf.name(die)?),
+                addr,
+                source: dwarf.declared_at(die),
+            })
+        };
+        let coded = inside.labels.into_iter().filter(|l| self.is_code(l.1));
+        Ok(coded.filter_map(label).collect())
+    }
+
+    /// The functions of this file that `f` calls, of those that match. Calls by pointers and to other files are not
+    /// among them, nor those made by what is inlined into `f`.
+    pub fn callees(&self, f: &Function, pattern: &Pattern) -> Result<Vec<Callee>> {
+        let dwarf = self.dwarf()?;
+        let mut inside = Inside::default();
+        self.look_inside(dwarf, self.function_die(f)?, &mut inside);
+        let mut found = Vec::new();
+        for function in self.find_functions(pattern, Inlines::Also)? {
+            let add = |kind| {
+                let function = function.clone();
+                found.push(Callee { function, kind });
+            };
+            inside.kinds(&function).into_iter().for_each(add);
+        }
+        Ok(found)
+    }
+
+    fn look_inside(&self, dwarf: &Dwarf, die: DieRef, out: &mut Inside) {
+        for (child, tag) in dwarf.children(die) {
+            match tag {
+                dw::DW_TAG_label => {
+                    out.labels
+                        .extend(dwarf.entry_pc(child).map(|pc| (child, pc)));
+                }
+                dw::DW_TAG_inlined_subroutine => out.copies.push(child),
+                dw::DW_TAG_call_site | dw::DW_TAG_GNU_call_site => self.call(dwarf, child, out),
+                dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => {
+                    self.look_inside(dwarf, child, out);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Where it leads to tells the instruction: functions have clones.
+    fn call(&self, dwarf: &Dwarf, site: DieRef, out: &mut Inside) {
+        let tail =
+            dwarf.flag(site, dw::DW_AT_call_tail_call) || dwarf.flag(site, dw::DW_AT_GNU_tail_call);
+        let at = |name| match dwarf.own_attr(site, name) {
+            Some(gimli::AttributeValue::Addr(a)) => Some(a),
+            Some(gimli::AttributeValue::DebugAddrIndex(i)) => {
+                let unit = dwarf.unit(site.unit).ok()?;
+                dwarf.dwarf_of(site.unit).address(unit, i).ok()
+            }
+            _ => None,
+        };
+        let behind = at(dw::DW_AT_call_return_pc).or_else(|| at(dw::DW_AT_low_pc));
+        if !tail {
+            let target = behind.and_then(|b| self.led_to(b.checked_sub(5)?, 0xe8));
+            out.calls.extend(target.zip(behind));
+            return;
+        }
+        let before = |size| Some(behind?.wrapping_sub(size));
+        let starts = [at(dw::DW_AT_call_pc), before(5), before(2)];
+        let jump = starts.into_iter().flatten().find_map(|at| {
+            let target = self.led_to(at, 0xe9).or_else(|| self.led_to(at, 0xeb))?;
+            Some((target, at))
+        });
+        out.jumps.extend(jump);
+    }
+
+    /// Where the direct call or jump at `at`, of that opcode, leads.
+    fn led_to(&self, at: u64, opcode: u8) -> Option<u64> {
+        let (first, rest) = self.bytes(at, 5)?.split_first()?;
+        let (size, by) = match opcode {
+            0xeb => (2, i64::from(*rest.first()? as i8)),
+            _ => (5, i64::from(i32::from_le_bytes(rest.try_into().ok()?))),
+        };
+        (*first == opcode).then(|| (at + size).wrapping_add_signed(by))
+    }
+}
+
+impl Inside {
+    fn kinds(&self, f: &Function) -> Vec<CallKind> {
+        if f.kind == FunctionKind::Inlined {
+            let here = f.die.is_some_and(|d| self.copies.contains(&d));
+            return if here {
+                vec![CallKind::Inlined]
+            } else {
+                vec![]
+            };
+        }
+        let to = |list: &[(u64, u64)]| -> Vec<u64> {
+            let here = list.iter().filter(|c| c.0 == f.entry);
+            here.map(|c| c.1).collect()
+        };
+        let mut kinds: Vec<CallKind> = to(&self.jumps).into_iter().map(CallKind::Jump).collect();
+        let calls = to(&self.calls);
+        if !calls.is_empty() {
+            kinds.push(CallKind::Call(calls));
+        }
+        kinds
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+//! Static marks (`<sys/sdt.h>`): the notes that an assembler has put into `.note.stapsdt`, each
+//! with the mark's name, the address of its `nop`, and its arguments as assembler operands.
+
+use crate::binary::Binary;
+use crate::symbol::SymbolKind;
+
+/// One site of a mark; a mark that stands in inlined code has several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    pub provider: String,
+    pub name: String,
+    pub addr: u64,
+    /// File address of the 16-bit counter of those who listen.
+    pub semaphore: Option<u64>,
+    pub args: Vec<MarkArg>,
+}
+
+/// An argument of a mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkArg {
+    /// As the note has it: `-4@%eax`.
+    pub text: String,
+    /// In bytes: 1, 2, 4 or 8.
+    pub size: u8,
+    pub signed: bool,
+    pub operand: Operand,
+}
+
+/// Where an argument is. Registers have their DWARF numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand {
+    Const(i64),
+    /// The address of something in the file: `$name+4`.
+    Address(u64),
+    /// Its low bytes, from bit `shift` on.
+    Register {
+        reg: u16,
+        shift: u8,
+    },
+    Memory {
+        base: Option<u16>,
+        index: Option<(u16, u8)>,
+        disp: i64,
+        /// `disp` is a file address.
+        relocated: bool,
+    },
+    /// Why it cannot be read.
+    Unreadable(&'static str),
+}
+
+const NOTE_TYPE: u32 = 3;
+const OWNER: &[u8] = b"stapsdt\0";
+
+impl Binary {
+    /// All marks, in the order of the file's notes.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut rest = self.elf.section(".note.stapsdt");
+        let mut found = Vec::new();
+        while let Some((note, next)) = split_note(rest) {
+            found.extend(note.and_then(|desc| self.mark(desc)));
+            rest = next;
+        }
+        found
+    }
+
+    /// Addresses are as they were linked; the base tells whether a prelinker has moved them since.
+    fn mark(&self, desc: &[u8]) -> Option<Mark> {
+        let word = |i: usize| Some(u64::from_le_bytes(desc.get(i..i + 8)?.try_into().ok()?));
+        let (addr, base, semaphore) = (word(0)?, word(8)?, word(16)?);
+        let moved = match self.elf.section_addr(".stapsdt.base") {
+            Some(now) if base != 0 => now.wrapping_sub(base),
+            _ => 0,
+        };
+        let mut texts = desc[24..].split(|b| *b == 0).map(String::from_utf8_lossy);
+        let mark = Mark {
+            provider: texts.next()?.into_owned(),
+            name: texts.next()?.into_owned(),
+            addr: addr.wrapping_add(moved),
+            semaphore: (semaphore != 0).then(|| semaphore.wrapping_add(moved)),
+            args: self.arguments(&texts.next().unwrap_or_default()),
+        };
+        self.is_code(mark.addr).then_some(mark)
+    }
+
+    fn arguments(&self, text: &str) -> Vec<MarkArg> {
+        text.split_whitespace().map(|a| self.argument(a)).collect()
+    }
+
+    /// `SIZE@OPERAND`: a negative size is signed, `f` behind it is a floating-point number.
+    fn argument(&self, text: &str) -> MarkArg {
+        let (kind, operand) = match text.split_once('@') {
+            Some((kind, operand)) => (kind, operand),
+            None => ("-8", text),
+        };
+        let (digits, float) = match kind.strip_suffix('f') {
+            Some(digits) => (digits, true),
+            None => (kind, false),
+        };
+        let size = digits.trim_start_matches('-').parse().unwrap_or(0);
+        let operand = match size {
+            _ if float => Operand::Unreadable("it is a floating-point number"),
+            1 | 2 | 4 | 8 => self.operand(operand),
+            _ => Operand::Unreadable("its size is none of 1, 2, 4 and 8"),
+        };
+        MarkArg {
+            text: text.into(),
+            size,
+            signed: digits.starts_with('-'),
+            operand,
+        }
+    }
+
+    fn operand(&self, text: &str) -> Operand {
+        let no = Operand::Unreadable;
+        if let Some(value) = text.strip_prefix('$') {
+            return match self.displacement(value) {
+                Some((n, false)) => Operand::Const(n),
+                Some((n, true)) => Operand::Address(n as u64),
+                None => no("it names a symbol that the file does not have"),
+            };
+        }
+        if let Some(name) = text.strip_prefix('%') {
+            return match register(name) {
+                Some((reg, shift)) => Operand::Register { reg, shift },
+                None if name.contains(':') => no("it is thread-local"),
+                None => no("it is in a floating-point or vector register"),
+            };
+        }
+        let (disp, inner) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
+            Some((disp, inner)) => (disp, Some(inner)),
+            None => (text, None),
+        };
+        let Some((disp, relocated)) = self.displacement(disp) else {
+            return no("it names a symbol that the file does not have");
+        };
+        match inner {
+            Some("%rip" | "%eip") if !relocated => no("it is relative to an instruction"),
+            Some("%rip" | "%eip") | None => Operand::Memory {
+                base: None,
+                index: None,
+                disp,
+                relocated,
+            },
+            Some(inner) => match indexed(inner) {
+                Some((base, index)) => Operand::Memory {
+                    base,
+                    index,
+                    disp,
+                    relocated,
+                },
+                None => no("its address is not understood"),
+            },
+        }
+    }
+
+    /// A sum of numbers and at most one symbol, whether there was one.
+    fn displacement(&self, text: &str) -> Option<(i64, bool)> {
+        let (mut sum, mut relocated) = (0i64, false);
+        for (negative, term) in terms(text) {
+            let value = match number(term) {
+                Some(n) => n,
+                None if relocated || negative => return None,
+                None => {
+                    relocated = true;
+                    self.symbol(term)? as i64
+                }
+            };
+            sum = match negative {
+                true => sum.wrapping_sub(value),
+                false => sum.wrapping_add(value),
+            };
+        }
+        Some((sum, relocated))
+    }
+
+    fn symbol(&self, name: &str) -> Option<u64> {
+        let name = name.split('@').next()?;
+        let mut named = self.symbols().named(name);
+        let found = named.next().filter(|s| s.kind != SymbolKind::Tls)?;
+        // A local name may be there twice.
+        let others = named.any(|s| s.addr != found.addr);
+        (!others).then_some(found.addr)
+    }
+}
+
+/// The first note's contents, if it is one of these, and what follows.
+fn split_note(notes: &'static [u8]) -> Option<(Option<&'static [u8]>, &'static [u8])> {
+    let word = |i: usize| Some(u32::from_le_bytes(notes.get(i..i + 4)?.try_into().ok()?));
+    let (name, desc, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
+    let at = 12usize.checked_add(name.checked_next_multiple_of(4)?)?;
+    let end = at.checked_add(desc)?;
+    let ours = kind == NOTE_TYPE && notes.get(12..12 + name)? == OWNER && desc > 24;
+    let body = notes.get(at..end)?;
+    let next = notes.get(end.checked_next_multiple_of(4)?..).unwrap_or(&[]);
+    Some((ours.then_some(body), next))
+}
+
+/// `a+b-4`, whether each is taken off.
+fn terms(text: &str) -> Vec<(bool, &str)> {
+    let mut out = Vec::new();
+    let (mut from, mut negative) = (0, false);
+    for (i, c) in text.char_indices().chain([(text.len(), '+')]) {
+        if c != '+' && c != '-' {
+            continue;
+        }
+        if i > from {
+            out.push((negative, &text[from..i]));
+            negative = false;
+        }
+        negative ^= c == '-';
+        from = i + 1;
+    }
+    out
+}
+
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok().map(|n| n as i64),
+        None => text.parse::<u64>().ok().map(|n| n as i64),
+    }
+}
+
+/// Base, and index with scale, of `%base,%index,scale`.
+type Indexed = (Option<u16>, Option<(u16, u8)>);
+
+fn indexed(text: &str) -> Option<Indexed> {
+    let whole = |t: &str| match t.trim() {
+        "" => Some(None),
+        t => match register(t.strip_prefix('%')?)? {
+            (reg, 0) => Some(Some(reg)),
+            _ => None,
+        },
+    };
+    let mut parts = text.split(',');
+    let base = whole(parts.next()?)?;
+    let index = whole(parts.next().unwrap_or(""))?;
+    let scale = match parts.next() {
+        Some(s) => s.trim().parse().ok().filter(|s| [1, 2, 4, 8].contains(s))?,
+        None => 1,
+    };
+    Some((base, index.map(|i| (i, scale))))
+}
+
+/// By DWARF number; the lowest bit that the name stands for.
+fn register(name: &str) -> Option<(u16, u8)> {
+    const OLD: [&str; 8] = ["ax", "dx", "cx", "bx", "si", "di", "bp", "sp"];
+    let old = |n: &str| OLD.iter().position(|o| *o == n).map(|i| i as u16);
+    if let Some(number) = name.strip_prefix('r') {
+        if let Ok(n @ 8..=15) = number.trim_end_matches(['d', 'w', 'b']).parse() {
+            return Some((n, 0));
+        }
+    }
+    // rax, eax, ax; sil; al, ah
+    let word = name.strip_prefix(['r', 'e']).unwrap_or(name);
+    if let Some(n) = old(word) {
+        return Some((n, 0));
+    }
+    let (stem, last) = name.split_at_checked(name.len().checked_sub(1)?)?;
+    match last {
+        "l" if stem.len() == 2 => old(stem).filter(|n| *n >= 4).map(|n| (n, 0)),
+        "l" | "h" => {
+            let n = old(&format!("{stem}x")).filter(|n| *n < 4)?;
+            Some((n, if last == "h" { 8 } else { 0 }))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_have_their_numbers() {
+        for (name, want) in [
+            ("rax", (0, 0)),
+            ("edi", (5, 0)),
+            ("sp", (7, 0)),
+            ("sil", (4, 0)),
+            ("dl", (1, 0)),
+            ("ch", (2, 8)),
+            ("r8", (8, 0)),
+            ("r15d", (15, 0)),
+            ("r10b", (10, 0)),
+        ] {
+            assert_eq!(register(name), Some(want), "{name}");
+        }
+        for name in ["xmm0", "st", "fs:0", "r16", "rip", "sih", "", "l"] {
+            assert_eq!(register(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_parts() {
+        assert_eq!(indexed("%rax"), Some((Some(0), None)));
+        assert_eq!(indexed("%rsp,%rcx"), Some((Some(7), Some((2, 1)))));
+        assert_eq!(indexed(",%r9,8"), Some((None, Some((9, 8)))));
+        assert_eq!(indexed("%rax,%rcx,3"), None);
+        assert_eq!(indexed("%ah"), None);
+    }
+
+    #[test]
+    fn sums_have_terms() {
+        assert_eq!(terms("-8"), [(true, "8")]);
+        assert_eq!(
+            terms("x+4-0x10"),
+            [(false, "x"), (false, "4"), (true, "0x10")]
+        );
+        assert_eq!(terms(""), []);
+        assert_eq!(number("0xffffffffffffffff"), Some(-1));
+    }
+
+    #[test]
+    fn torn_notes_end_the_list() {
+        assert_eq!(split_note(b"\x08\0\0\0"), None);
+        let long = b"\x08\0\0\0\xff\0\0\0\x03\0\0\0stapsdt\0";
+        assert_eq!(split_note(long), None);
+        let other = b"\x04\0\0\0\0\0\0\0\x01\0\0\0GNU\0";
+        assert_eq!(split_note(other), Some((None, &[][..])));
+    }
+}

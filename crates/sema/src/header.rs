@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//! Types of C headers: `@cast(p, "struct x", "<header.h>")` has the header compiled for its debug
+//! information, once for each content.
+
+use std::hash::{Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Is this module a header's name?
+pub fn is_header(module: &str) -> bool {
+    module.starts_with('<') && module.ends_with('>')
+}
+
+/// A file with the debug information of `<one.h>`, or of several: `<one.h><two.h>`. The flag says
+/// that nobody else uses it. The error is the compiler's.
+pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, bool), String> {
+    let list = headers
+        .trim_matches(['<', '>'])
+        .replace("><", ">\n#include <");
+    let source = format!("#include <{list}>\n");
+    let text = cc(&["-E", "-P"], &source)?;
+    // The same text, the same file.
+    let mut hash = std::hash::DefaultHasher::new();
+    text.hash(&mut hash);
+    let name = format!("header-{:016x}.so", hash.finish());
+    let kept = cache.map(|folder| folder.join(&name));
+    if let Some(kept) = kept.as_ref().filter(|k| k.exists()) {
+        return Ok((kept.clone(), false));
+    }
+    let own = format!("trapless-{}-{name}", std::process::id());
+    let made = std::env::temp_dir().join(own);
+    let flags = ["-g", "-fPIC", "-shared", "-nostdlib", "-o"];
+    let mut words: Vec<&str> = flags.to_vec();
+    let path = made.to_string_lossy();
+    words.extend([&*path, "-fno-eliminate-unused-debug-types"]);
+    cc(&words, &source)?;
+    let stored = |kept: &PathBuf| {
+        let part = kept.with_extension(format!("{}.part", std::process::id()));
+        std::fs::create_dir_all(kept.parent()?).ok()?;
+        std::fs::copy(&made, &part).ok()?;
+        std::fs::rename(&part, kept).ok()
+    };
+    match kept.filter(|k| stored(k).is_some()) {
+        Some(kept) => {
+            let _ = std::fs::remove_file(&made);
+            Ok((kept, false))
+        }
+        None => Ok((made, true)),
+    }
+}
+
+fn cc(words: &[&str], source: &str) -> Result<Vec<u8>, String> {
+    let mut child = Command::new("cc")
+        .args(words)
+        .args(["-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("cc: {e}"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A compiler that has given up does not read: its words are the error.
+        let _ = stdin.write_all(source.as_bytes());
+    }
+    let done = child.wait_with_output().map_err(|e| format!("cc: {e}"))?;
+    match done.status.success() {
+        true => Ok(done.stdout),
+        false => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let why = said.lines().find(|l| l.contains("error")).unwrap_or(&said);
+            Err(why.trim().to_string())
+        }
+    }
+}

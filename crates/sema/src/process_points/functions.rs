@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+//! `.function(...)` and what may follow it.
+
+use super::{around, Resolver, Subject};
+use crate::components;
+use crate::ir::{Part, ProbeKind, Refusal};
+use crate::points::{Context, Place};
+use crate::world::{is_program, report};
+use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern};
+use trapless_syntax::ast::{Component, Literal};
+use trapless_syntax::diag::Tag;
+
+pub(super) struct FunctionKindWanted {
+    pub inlines: Inlines,
+    exported: bool,
+    pub at_return: bool,
+    pub suffix: &'static str,
+}
+impl Resolver<'_> {
+    pub(super) fn functions(
+        &mut self,
+        of: &Subject,
+        c: &Component,
+        suffix: &[Component],
+    ) -> Option<Vec<Place>> {
+        let Some(Literal::String(s)) = &c.arg else {
+            self.diags
+                .error(
+                    Tag::PointArgument,
+                    c.span,
+                    "a function is given by its name",
+                )
+                .help("e.g. .function(\"main\"); an address: .statement(0x1234)");
+            return None;
+        };
+        let inner = |c: &Component| matches!(&*c.name.name, "label" | "callee" | "callees");
+        if let Some(word) = suffix.first().filter(|c| inner(c)) {
+            return self.inside(of, s, word, &suffix[1..]);
+        }
+        let kind = self.function_kind(suffix)?;
+        let found = Pattern::parse(&s.text()).and_then(|pattern| {
+            let found = of.binary.functions(&pattern, kind.inlines)?;
+            Ok((pattern, found))
+        });
+        let (pattern, found) = match found {
+            Ok(f) => f,
+            Err(e) => {
+                let elsewhere = self.library_instead(of, &s.text(), &e);
+                report(&e, s.span, self.diags).help(elsewhere);
+                return None;
+            }
+        };
+        let resolvers = found
+            .iter()
+            .filter(|f| f.kind == FunctionKind::Ifunc)
+            .count();
+        let found: Vec<Function> = found
+            .into_iter()
+            .filter(|f| f.kind != FunctionKind::Ifunc && (!kind.exported || f.exported))
+            .collect();
+        let named = !pattern.is_glob();
+        // Beside a resolver there may be a version for old programs (memcpy@GLIBC_2.2.5): nobody means that.
+        if found.is_empty() || (named && resolvers > 0) {
+            self.no_function(&s.text(), s.span, resolvers, kind.exported);
+            return None;
+        }
+        let place = |f| self.function(of, f, &kind, named);
+        Some(found.iter().map(place).collect())
+    }
+
+    /// The program lacks the function; one of its libraries may have it.
+    fn library_instead(&self, of: &Subject, name: &str, e: &Error) -> Option<String> {
+        let lacks = matches!(
+            e,
+            Error::NoFunction { .. } | Error::NotExported { .. } | Error::Stripped { .. }
+        );
+        if !lacks || self.point.optional || self.point.sufficient || !is_program(&of.binary) {
+            return None;
+        }
+        // Every library has something for `*`.
+        let pattern = Pattern::parse(name).ok()?;
+        if pattern.function.chars().all(|c| "*?".contains(c)) {
+            return None;
+        }
+        let library = self.world.library_with(&of.binary, &pattern)?;
+        Some(format!(
+            "a library of the program has it: .library(\"{library}\").function(\"{name}\")"
+        ))
+    }
+
+    fn no_function(
+        &mut self,
+        name: &str,
+        span: trapless_syntax::Span,
+        resolvers: usize,
+        exported: bool,
+    ) {
+        if resolvers > 0 {
+            self.diags
+                .error(
+                    Tag::PointNoMatch,
+                    span,
+                    format!("`{name}` is chosen among variants when the program starts (IFUNC)"),
+                )
+                .help(format!("probe the variants: .function(\"__{name}_*\")"));
+            return;
+        }
+        let what = if exported {
+            "no exported function"
+        } else {
+            "no function"
+        };
+        self.diags
+            .error(Tag::PointNoMatch, span, format!("{what} matches `{name}`"))
+            .help("trapless -l 'process(\"...\").function(\"*\")' lists them");
+    }
+
+    pub(super) fn function_kind(&mut self, suffix: &[Component]) -> Option<FunctionKindWanted> {
+        let mut kind = FunctionKindWanted {
+            inlines: Inlines::Also,
+            exported: false,
+            at_return: false,
+            suffix: "",
+        };
+        for c in suffix {
+            match c.name.name.as_str() {
+                "call" => (kind.inlines, kind.suffix) = (Inlines::No, ".call"),
+                "inline" => (kind.inlines, kind.suffix) = (Inlines::Only, ".inline"),
+                "return" => {
+                    (kind.inlines, kind.at_return, kind.suffix) = (Inlines::No, true, ".return")
+                }
+                "exported" => {
+                    (kind.inlines, kind.exported, kind.suffix) = (Inlines::No, true, ".exported")
+                }
+                "maxactive" if kind.at_return => self.maxactive(c),
+                _ => {
+                    components::unknown(c, &components::OF_FUNCTION, self.diags);
+                    return None;
+                }
+            }
+        }
+        Some(kind)
+    }
+
+    pub(super) fn maxactive(&mut self, c: &Component) {
+        match &c.arg {
+            Some(Literal::Number(n)) if n.value > 0 => self
+                .diags
+                .warn(
+                    Tag::NotBuilt,
+                    c.span,
+                    "`.maxactive` is not built yet: the standard number of calls is followed",
+                )
+                .help("leave it out; the closing lines tell when calls were missed"),
+            _ => self
+                .diags
+                .error(
+                    Tag::PointArgument,
+                    c.span,
+                    "`.maxactive` takes a number above 0",
+                )
+                .help("e.g. .return.maxactive(100)"),
+        };
+    }
+
+    /// Its name in a probe point: source lines of thousands of functions would cost more than they tell.
+    pub(super) fn function_name(of: &Subject, f: &Function, named: bool) -> String {
+        match of.binary.declared_at(f).filter(|_| named) {
+            Some(at) => format!("{}@{}:{}", f.name, at.file, at.line),
+            None => f.name.clone(),
+        }
+    }
+
+    pub(super) fn function(
+        &mut self,
+        of: &Subject,
+        f: &Function,
+        kind: &FunctionKindWanted,
+        named: bool,
+    ) -> Place {
+        let parts = parts(&of.binary, f);
+        let pc = match kind.at_return {
+            true => f.entry,
+            false => of.binary.probe_site(f).map_or(f.entry, |site| site.pc),
+        };
+        let place = match kind.at_return {
+            true => ProbeKind::Return {
+                linkage: false,
+                process: of.process,
+                image: of.image,
+                addr: f.entry,
+                parts,
+                on_entry: None,
+                call_data: Vec::new(),
+            },
+            false => ProbeKind::Site {
+                process: of.process,
+                image: of.image,
+                addr: pc,
+                parts,
+                semaphore: None,
+            },
+        };
+        let name = Self::function_name(of, f, named);
+        Place {
+            point: format!("{}.function(\"{name}\"){}", of.text, kind.suffix),
+            func: f.name.clone(),
+            kind: place,
+            context: Some(Context {
+                function: Some(f.clone()),
+                at_return: kind.at_return,
+                ..Context::at(of.image, pc)
+            }),
+            // Start-up code has no bounds; who writes a wildcard does not mean it.
+            refusal: match !named && f.size == 0 {
+                true => Refusal::Nothing,
+                false => self.refusal(!named),
+            },
+            never: false,
+        }
+    }
+}
+
+/// The function's code, where its extent is known.
+fn parts(binary: &Binary, f: &Function) -> Vec<Part> {
+    if f.kind == FunctionKind::Inlined {
+        return around(binary, f.entry);
+    }
+    let known = f.ranges.iter().filter(|r| r.end > r.start && f.size > 0);
+    let part = |r: &std::ops::Range<u64>| Part {
+        addr: r.start,
+        size: r.end - r.start,
+    };
+    known.map(part).collect()
+}

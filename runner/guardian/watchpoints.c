@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.data: watchpoints in the processor's debug registers, of which it has four, and each thread its own values.
+ * A thread stops behind the instruction that has written (or read) there, and stands still until the handler has run,
+ * as at any event. What the kernel writes for a system call is not seen.
+ *
+ * Values outlive their tracer: whoever takes them away must do so in all threads, before anybody is let go of.
+ * Intel 64 SDM, volume 3B, 18.2: DR0 to DR3 hold addresses, DR7 says what they are for, DR6 which of them it was.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "../proc.h"
+#include "guardian.h"
+
+enum { STATUS = 6, CONTROL = 7, LONGEST = 8, ON_WRITE = 1, ON_ACCESS = 3 };
+
+static size_t place_of(int number)
+{
+	return offsetof(struct user, u_debugreg) + (size_t)number * sizeof(long);
+}
+
+static int set(const struct thread *t, int number, uint64_t value)
+{
+	return ptrace(PTRACE_POKEUSER, t->tid, place_of(number), value) ? -errno : 0;
+}
+
+static uint64_t get(const struct thread *t, int number)
+{
+	errno = 0;
+	return (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, place_of(number), 0) & (errno ? 0 : ~0ull);
+}
+
+/* --- which registers ------------------------------------------------------------------------ */
+
+/* Lengths are 1, 2, 4 and 8, at such an address. */
+static uint64_t piece_at(uint64_t addr, uint64_t left)
+{
+	uint64_t len = LONGEST;
+
+	while (len > left || addr % len)
+		len /= 2;
+	return len;
+}
+
+static struct watchpoint *register_for(struct watchpoint plan[], const struct watchpoint *want)
+{
+	struct watchpoint *w, *spare = NULL;
+
+	for (w = plan; w < plan + WATCHPOINTS; w++) {
+		if (w->addr == want->addr && w->len == want->len && w->reads == want->reads)
+			return w;
+		if (!w->len)
+			spare = w; /* the first one may stand at the program's entry: see launch.c */
+	}
+	return spare;
+}
+
+/* All of a probe's memory, or nothing of it. */
+static bool plan_probe(struct watchpoint plan[], const struct event_probe *e)
+{
+	struct watchpoint with[WATCHPOINTS], want, *w;
+	uint64_t done;
+
+	memcpy(with, plan, sizeof(with));
+	for (done = 0; done < e->size; done += want.len) {
+		want = (struct watchpoint){
+			e->addr + done, piece_at(e->addr + done, e->size - done), e->reads};
+		w = register_for(with, &want);
+		if (!w)
+			return false;
+		*w = want;
+	}
+	memcpy(plan, with, sizeof(with));
+	return true;
+}
+
+/* What those that listen want; `refused`: one of c's for which no register was left. */
+static void plan_all(
+	struct guardian *g, struct watchpoint plan[], const struct client *c, uint32_t *refused)
+{
+	const struct client *other;
+	uint32_t i;
+
+	memset(plan, 0, WATCHPOINTS * sizeof(*plan));
+	for (other = g->clients; other; other = other->next) {
+		for (i = 0; client_listens(other) && i < other->mod->nprobes; i++) {
+			if (other->events[i].size && !plan_probe(plan, &other->events[i]) &&
+				other == c)
+				*refused = i;
+		}
+	}
+}
+
+/* --- into the threads --------------------------------------------------------------------- */
+
+static uint64_t control_of(const struct watchpoint plan[])
+{
+	static const uint64_t lengths[LONGEST + 1] = {[1] = 0, [2] = 1, [4] = 3, [8] = 2};
+	uint64_t control = 0, i, what;
+
+	for (i = 0; i < WATCHPOINTS; i++) {
+		if (!plan[i].len)
+			continue;
+		what = (plan[i].reads ? ON_ACCESS : ON_WRITE) | lengths[plan[i].len] << 2;
+		control |= 1ull << (2 * i) | what << (16 + 4 * i);
+	}
+	return control;
+}
+
+/* Until the program's entry is reached its first thread has a breakpoint there in the first register. */
+static int set_all(const struct guardian *g, const struct thread *t, const struct watchpoint plan[])
+{
+	struct watchpoint all[WATCHPOINTS];
+	bool entry = g->entry && t->tid == g->pid;
+	int ret = set(t, CONTROL, 0), i;
+
+	memcpy(all, plan, sizeof(all));
+	if (entry)
+		all[0].len = 0;
+	for (i = 0; !ret && i < WATCHPOINTS; i++) {
+		if (all[i].len)
+			ret = set(t, i, all[i].addr);
+	}
+	if (!ret && entry)
+		ret = set(t, 0, g->entry);
+	return ret ? ret : set(t, CONTROL, control_of(all) | entry);
+}
+
+int entry_set(const struct guardian *g, const struct thread *t)
+{
+	set(t, STATUS, 0); /* that it was there is no news any more */
+	return set_all(g, t, g->watchpoints);
+}
+
+/* A stopped thread gets what stands now. */
+static void renew(struct guardian *g, struct thread *t)
+{
+	set_all(g, t, g->watchpoints);
+	t->registers = g->registers;
+}
+
+void watchpoints_inherit(struct guardian *g, struct thread *t)
+{
+	if (g->watchpoints_stand)
+		renew(g, t);
+	t->registers = g->registers;
+}
+
+static bool is_stale(const struct guardian *g, const struct thread *t)
+{
+	return t->registers != g->registers && t->tgid == g->pid && thread_is_theirs(t);
+}
+
+void watchpoints_follow(struct guardian *g, struct thread *t)
+{
+	if (is_stale(g, t))
+		renew(g, t);
+}
+
+static struct thread *next_stale(const struct guardian *g)
+{
+	struct thread *t;
+
+	for (t = g->threads; t && !(is_stale(g, t) && t->tried != g->renewals); t = t->next)
+		;
+	return t;
+}
+
+/* A parent that waits for its vfork child stops when that is done; whoever stops is renewed as it does: dispatch(). */
+static bool comes_soon(const struct thread *t)
+{
+	char state = proc_state(t->tid);
+
+	return state && !strchr("DZX", state);
+}
+
+/* One after the other. How many threads have other values yet. */
+static int renew_all(struct guardian *g)
+{
+	struct thread *t;
+	int n = 0;
+
+	g->renewals++;
+	while (!target_ended(g) && (t = next_stale(g))) {
+		t->tried = g->renewals;
+		if (t->stopped)
+			renew(g, t);
+		else if (comes_soon(t))
+			stop_thread(g, t);
+	}
+	for (t = g->threads; t; t = t->next)
+		n += is_stale(g, t) && proc_state(t->tid) != 'Z';
+	return n;
+}
+
+/* How many threads have other values yet. */
+static int install(struct guardian *g, const struct watchpoint plan[])
+{
+	memcpy(g->watchpoints, plan, sizeof(g->watchpoints));
+	g->watchpoints_stand = control_of(plan) != 0;
+	g->watchpoints_known |= g->watchpoints_stand;
+	g->registers++;
+	return renew_all(g);
+}
+
+/* --- where they are to stand ----------------------------------------------------------------- */
+
+/* true: it is known by now, or has moved. */
+static bool resolve(struct guardian *g, const struct client *c, uint32_t probe)
+{
+	const struct tl_tap_probe *p = &c->mod->probes[probe];
+	struct event_probe *e = &c->events[probe];
+	struct event_probe before = *e;
+	uint64_t bias = 0;
+
+	e->size = p->image == TL_NONE || image_bias(g, c, p->image, &bias) ? (uint64_t)p->arg : 0;
+	e->addr = p->addr + bias;
+	e->reads = p->flags & TL_TAP_PROBE_READS;
+	return e->size != before.size || e->addr != before.addr;
+}
+
+static bool is_watch(const struct client *c, uint32_t probe)
+{
+	return c->mod->probes[probe].kind == TL_TAP_WATCH && c->events[probe].wanted;
+}
+
+static void refuse(const struct client *c, uint32_t probe, const char *why)
+{
+	const struct tl_tap_probe *p = &c->mod->probes[probe];
+	char text[512];
+
+	if (p->flags & TL_TAP_PROBE_OPTIONAL)
+		return;
+	snprintf(text, sizeof(text), "%.200s: probe refused %s", module_string(c->mod, p->point),
+		why);
+	tell(&c->tell, MSG_WARN, 1, text);
+}
+
+/* A probe that cannot be had is out for good. */
+static void fit(struct guardian *g, struct client *c)
+{
+	struct watchpoint plan[WATCHPOINTS];
+	uint32_t refused;
+
+	for (;;) {
+		refused = TL_NONE;
+		plan_all(g, plan, c, &refused);
+		if (refused == TL_NONE)
+			return;
+		refuse(c, refused,
+			"[LIMIT]: the processor has four debug registers, each for up to 8 aligned "
+			"bytes, and they are taken; watch fewer or shorter variables, or end other "
+			"sessions");
+		c->events[refused].wanted = false;
+		c->events[refused].size = 0;
+	}
+}
+
+static int replan(struct guardian *g)
+{
+	struct watchpoint plan[WATCHPOINTS];
+	uint32_t none;
+
+	plan_all(g, plan, NULL, &none);
+	return memcmp(plan, g->watchpoints, sizeof(plan)) ? install(g, plan) : renew_all(g);
+}
+
+static void look(struct guardian *g, struct client *c)
+{
+	bool news = false;
+	uint32_t i;
+
+	for (i = 0; i < c->mod->nprobes; i++)
+		news |= is_watch(c, i) && resolve(g, c, i);
+	if (!news)
+		return;
+	fit(g, c);
+	replan(g);
+}
+
+void watchpoints_look(struct guardian *g)
+{
+	struct client *c;
+
+	for (c = g->clients; c; c = c->next)
+		if (client_listens(c))
+			look(g, c);
+}
+
+bool watchpoints_wanted(const struct module *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nprobes && m->probes[i].kind != TL_TAP_WATCH; i++)
+		;
+	return i < m->nprobes;
+}
+
+int watchpoints_part(struct guardian *g)
+{
+	return replan(g);
+}
+
+int watchpoints_leave(struct guardian *g)
+{
+	static const struct watchpoint none[WATCHPOINTS];
+
+	if (!g->watchpoints_known)
+		return 0;
+	return g->watchpoints_stand ? install(g, none) : renew_all(g);
+}
+
+/* --- hits --------------------------------------------------------------------------------- */
+
+static bool is_hit(const struct guardian *g, uint64_t status, const struct event_probe *e)
+{
+	const struct watchpoint *w;
+	int i;
+
+	for (i = 0; i < WATCHPOINTS; i++) {
+		w = &g->watchpoints[i];
+		if (status >> i & 1 && w->len && w->reads == e->reads && w->addr >= e->addr &&
+			w->addr - e->addr < e->size)
+			return true;
+	}
+	return false;
+}
+
+static void tell_client(
+	struct guardian *g, struct client *c, struct thread *t, uint64_t status, struct message *m)
+{
+	bool any = false;
+
+	for (m->number = 0; client_listens(c) && m->number < c->mod->nprobes; m->number++) {
+		if (!c->events[m->number].size || !is_hit(g, status, &c->events[m->number]))
+			continue;
+		tell_send(&c->tell, m);
+		any = true;
+	}
+	if (any && event_waits(c))
+		event_wait(g, c, t);
+}
+
+/* The bits of DR6 that are ours; the first may be of the program's entry: see launch.c. */
+static uint64_t status_of(const struct guardian *g, const struct thread *t)
+{
+	uint64_t ours = (1u << WATCHPOINTS) - (g->entry ? 2 : 1);
+
+	return g->watchpoints_known ? get(t, STATUS) & ours : 0;
+}
+
+bool watchpoint_is_due(const struct guardian *g, const struct thread *t)
+{
+	return status_of(g, t) != 0;
+}
+
+bool watchpoint_hit(struct guardian *g, struct thread *t)
+{
+	uint64_t status = status_of(g, t);
+	struct user_regs_struct regs;
+	struct message m;
+	struct client *c;
+	bool sent;
+
+	if (!status)
+		return false;
+	set(t, STATUS, 0);
+	g->stops++;
+	sent = signal_code(t) <= 0;
+	signal_mend(g, t, FORCED_TRAP);
+	if (sent && !t->dead) /* one that waited stands for both */
+		signal_again(t, SIGTRAP);
+	if (t->dead || regs_get(t->tid, &regs) || in_handler(g, regs.rip))
+		return true;
+	m = event_of(g, t);
+	m.regs = event_regs(&regs);
+	m.regs.ip = text_before(g, regs.rip);
+	for (c = g->clients; c; c = c->next)
+		tell_client(g, c, t, status, &m);
+	return true;
+}
+
+/* After a guardian that was killed; all stand still. */
+void watchpoints_recover(struct guardian *g)
+{
+	const struct thread *t;
+
+	for (t = g->threads; t; t = t->next) {
+		if (!t->stopped || !get(t, CONTROL))
+			continue;
+		set(t, CONTROL, 0);
+		g->watchpoints_known = true; /* hits may be on their way */
+	}
+}

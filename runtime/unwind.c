@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Walking the stack by rules that were made from call frame information
+ * (DWARF 5, section 6.4). Registers have DWARF's numbers.
+ */
+#include "internal.h"
+
+#if defined(__x86_64__)
+
+#define REGS TL_FRAME_REGS
+enum { FP = 6, SP = 7, RA = 16, WORD = 8 };
+
+static void registers_of(const struct tl_regs *r, uint64_t reg[REGS])
+{
+	const uint64_t all[REGS] = {r->ax, r->dx, r->cx, r->bx, r->si, r->di, r->bp, r->sp, r->r8,
+		r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->ip};
+
+	memcpy(reg, all, sizeof(all));
+}
+
+#else
+
+/* Ports to come give theirs. */
+#define REGS TL_FRAME_REGS
+enum { FP = 0, SP = 1, RA = 16, WORD = sizeof(uintptr_t) };
+
+static void registers_of(const struct tl_regs *r, uint64_t reg[REGS])
+{
+	memset(reg, 0, sizeof(reg[0]) * REGS);
+	(void)r;
+}
+
+#endif
+
+#define ALL ((1u << REGS) - 1)
+
+struct walk {
+	struct tl_run *run;
+	uint64_t reg[REGS]; /* RA: where the frame's code is */
+	bool called; /* it stands behind a call, which may be its function's last instruction */
+};
+
+static bool load(const struct walk *w, uint64_t *to, uint64_t addr)
+{
+	return !tl_read(w->run, to, addr, WORD);
+}
+
+/* Code that nothing is known of: a compiler's at run time, perhaps, which keeps a chain of frames. */
+static bool step_by_frame_pointer(struct walk *w)
+{
+	uint64_t fp = w->reg[FP], sp = w->reg[SP];
+
+	if (fp < sp || fp % WORD || fp - sp > 1u << 20)
+		return false;
+	w->reg[SP] = fp + 2 * WORD;
+	w->called = true;
+	return load(w, &w->reg[FP], fp) && load(w, &w->reg[RA], fp + WORD);
+}
+
+static bool step_by_rule(struct walk *w, const struct tl_tap_frame *f)
+{
+	uint64_t cfa = w->reg[f->cfa] + (uint64_t)(int64_t)f->offset, base = w->reg[f->base];
+	bool signal = f->flags & TL_FRAME_SIGNAL;
+	uint32_t left;
+
+	if (f->flags & TL_FRAME_DEREF && !load(w, &cfa, cfa))
+		return false;
+	/* A signal's may lie on another stack. */
+	if (!signal && cfa <= w->reg[SP])
+		return false;
+	w->reg[SP] = cfa;
+	for (left = f->moved & ALL; left; left &= left - 1) {
+		unsigned n = (unsigned)__builtin_ctz(left);
+		uint64_t from = f->by_base >> n & 1 ? base : cfa;
+
+		if (f->saved[n] == TL_FRAME_LOST)
+			w->reg[n] = 0;
+		else if (!load(w, &w->reg[n], from + (uint64_t)(int64_t)f->saved[n]))
+			return false;
+	}
+	w->called = !signal;
+	return true;
+}
+
+static bool step(struct walk *w)
+{
+	struct tl_view *v = w->run->view;
+	const struct tl_tap_frame *f = v->ops->frame(v, w->reg[RA] - w->called);
+
+	if (f ? !step_by_rule(w, f) : !step_by_frame_pointer(w))
+		return false;
+	if (!w->called && v->ops->original)
+		w->reg[RA] = v->ops->original(v, w->reg[RA]);
+	return w->reg[RA] != 0;
+}
+
+/* At a return the function's frame is gone: its caller is where the walk begins. */
+static void start(struct walk *w, struct tl_run *run)
+{
+	w->run = run;
+	w->called = run->call != NULL;
+	registers_of(run->regs, w->reg);
+	if (run->call) {
+		w->reg[RA] = run->call->ret_ip;
+		w->reg[SP] = run->call->sp + WORD;
+	}
+}
+
+uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	struct walk w;
+	uint32_t n = 0;
+
+	if (!run->regs || !ops || !ops->frame)
+		return 0;
+	start(&w, run);
+	do {
+		pc[n++] = w.reg[RA];
+	} while (n < max && step(&w));
+	return n;
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Places inside functions: labels, callees, lists of lines; what stands at a line of the file."""
+import re
+
+import scripted
+import support
+
+
+def builds(ctx):
+    for cc in 'gcc', 'clang':
+        yield ctx.target('calls', cc=cc)
+        yield ctx.target('calls', ('-O2', '-g', '-fno-pie'), cc, ('-no-pie',))
+
+
+def line_of(ctx, text):
+    source = open(ctx.root + '/tests/targets/calls.c').read().splitlines()
+    return next(n for n, line in enumerate(source, 1) if text in line)
+
+
+CALLEES = '''global n, s, r
+probe process.function("first").callee("*") { n[ppfunc()]++ }
+probe process.function("first").callee("leaf") { s += $on_stack }
+probe process.function("second").callee("leaf").return { r[@entry($on_stack)]++ }
+probe process.function("second").callees.call { n["2".ppfunc()]++ }
+probe process.function("fir*").callees.inline { n["inline"]++ }
+probe end { foreach (k+ in n) println(k, " ", n[k]) println(s) foreach (j in r) println(j, " ", r[j]) }'''
+CALLEES_SEEN = '''\
+2last 9
+2leaf 9
+copied 9
+inline 9
+last 6
+leaf 12
+723
+90 9
+'''
+
+
+def test_callees(ctx):
+    """Only calls from there count; a call at the end is a jump."""
+    for path in builds(ctx):
+        r = scripted.launch(ctx, CALLEES, path + ' 9')
+        assert r.script == CALLEES_SEEN, (path, r.script, r.stderr)
+
+
+def test_labels(ctx):
+    script = '''probe process.function("fi*").label("o?d") { n++ if (n == 1) println(pp()) }
+        global n  probe process.function("first@calls.c").label("odd") { n++ } probe end { println(n) }'''
+    for path in builds(ctx):
+        r = scripted.launch(ctx, script, path + ' 9')
+        point, count = r.script.splitlines()
+        assert re.fullmatch(r'process\(".*"\).function\("first@.*calls.c:%d"\).label\("odd"\)' %
+                            line_of(ctx, 'odd:'), point) and count == '6', (path, r.script, r.stderr)
+
+
+def test_lines(ctx):
+    """Several of them, ranges, the nearest of each; and the function that has code for a line."""
+    one, two = line_of(ctx, 'goto odd'), line_of(ctx, 'return n * 3')
+    for path in builds(ctx):
+        points = {'function("*@calls.c:%d")' % two: 'last', 'function("*@calls.c:%d-%d")' % (one - 3, one): 'first',
+                  'statement("last@calls.c:%d,%d")' % (two, one): 'last',
+                  'statement("*@calls.c:%d,%d").nearest' % (two + 1, two): 'last'}
+        for point, function in points.items():
+            r = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").%s' % (path, point)])
+            found = set(re.findall(r'(?:function|statement)\("(\w+)[@"]', r.stdout))
+            assert function in found and found <= {function, 'copied', 'main'}, (point, r.stdout, r.stderr)
+
+
+for _f in (test_labels, test_lines):
+    _f.variants = support.PAIR
