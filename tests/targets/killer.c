@@ -54,6 +54,7 @@ static pid_t other; /* to be killed */
 static unsigned long step, fatal;
 static bool kill_runner, kill_guardian;
 static bool joins, launches;
+static pid_t early; /* a child that stopped before its parent told of it */
 static pid_t
 	lent; /* a thread of the program that makes a call for the guardian: all signals are blocked there */
 static bool on_foot; /* the helper makes one outside of the agent */
@@ -177,7 +178,7 @@ static void born(pid_t child)
 {
 	int status;
 
-	if (waitpid(child, &status, __WALL) != child || !WIFSTOPPED(status))
+	if (child != early && (waitpid(child, &status, __WALL) != child || !WIFSTOPPED(status)))
 		return;
 	if (launches && !target)
 		target = child;
@@ -266,6 +267,10 @@ static void stopped(pid_t pid, int status)
 {
 	int sig = WSTOPSIG(status);
 
+	if (pid != runner && pid != guardian) {
+		early = pid;
+		return;
+	}
 	if (sig == SYSCALL_STOP) {
 		guardian_calls();
 		sig = 0;
