@@ -93,6 +93,8 @@ static int put_record(
 	if (s->raw >= 0) {
 		put_raw(s, block, r, payload, size);
 		s->errors += r->kind == TL_REC_ERROR;
+		if (r->kind == TL_REC_COMMAND)
+			command_start(s, r->id);
 		return 0;
 	}
 	switch (r->kind) {
@@ -118,6 +120,10 @@ static int put_record(
 		write_out(s);
 		fprintf(stderr, "WARNING: %.*s\n", (int)n, text);
 		break;
+	case TL_REC_COMMAND:
+		write_out(s);
+		command_start(s, r->id);
+		break;
 	default:
 		s->damaged++;
 	}
@@ -132,4 +138,5 @@ void drain(struct session *s, bool final)
 	while (tl_reader_pass(&s->reader, put_record, s, final) && !final && ++passes < PASSES_MAX)
 		;
 	write_out(s);
+	commands_reap();
 }

@@ -288,6 +288,7 @@ static void closing_lines(void)
 	}
 	closing_line(
 		opt.explain ? "probes refused" : "probes refused (--explain tells why)", refused);
+	closing_line("commands not started (64 were running)", session.unstarted);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
 	if (anyone_ready()) {
 		tell_never_armed(&session);

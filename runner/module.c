@@ -158,6 +158,8 @@ static bool section_take(struct module *m, const struct tl_tap_section *s)
 		TAKE(rows, nrows, struct tl_tap_row);
 	case TL_TAP_FRAMES:
 		TAKE(frames, nframes, struct tl_tap_frame);
+	case TL_TAP_COMMANDS:
+		TAKE(commands, ncommands, uint32_t);
 	case TL_TAP_OPTIONS:
 		m->options = at;
 		unit = sizeof(struct tl_tap_options);
@@ -272,6 +274,10 @@ static bool contents_ok(const struct module *m)
 	}
 	for (i = 0; i < m->nformats; i++) {
 		if (!str_ok(m, m->formats[i]))
+			return false;
+	}
+	for (i = 0; i < m->ncommands; i++) {
+		if (!str_ok(m, m->commands[i]))
 			return false;
 	}
 	for (i = 0; i < m->nwarnings; i++) {

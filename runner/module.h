@@ -17,7 +17,7 @@ struct module {
 	const struct tl_tap_probe *probes;
 	const struct tl_tap_part *parts;
 	const uint8_t *code, *data;
-	const uint32_t *relocs, *formats, *warnings;
+	const uint32_t *relocs, *formats, *warnings, *commands;
 	const struct tl_tap_import *imports;
 	const struct tl_tap_global *globals;
 	const struct tl_tap_options *options;
@@ -27,7 +27,7 @@ struct module {
 	const struct tl_tap_frame *frames;
 	uint32_t strings_size, nimages, nprobes, nparts, code_size, data_size, nrelocs, nformats,
 		nwarnings;
-	uint32_t nimports, nglobals, nsymbols, nunwind, nrows, nframes;
+	uint32_t nimports, nglobals, nsymbols, nunwind, nrows, nframes, ncommands;
 };
 
 /* 0, or -TL_E_ with the reason in `why` (room bytes). */

@@ -48,7 +48,7 @@ struct session {
 	int raw; /* raw stream descriptor, or -1 */
 	bool no_warnings;
 	int unwritten; /* errno of output that could not be written: the session ends */
-	uint64_t errors, lost, damaged;
+	uint64_t errors, lost, damaged, unstarted;
 	char why[512];
 };
 
@@ -78,6 +78,10 @@ void session_recycle(struct session *s, const pid_t *pids, int n);
 /* events.c: MSG_EVENT; those that come too early wait for events_run_early(). */
 void event_take(struct session *s, const struct message *m);
 void events_run_early(struct session *s);
+
+/* commands.c: what system() starts. */
+void command_start(struct session *s, uint32_t number);
+void commands_reap(void);
 
 /* timers.c: one descriptor to poll; -1: no timers. */
 int timers_start(struct session *s);

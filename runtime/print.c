@@ -60,6 +60,14 @@ void tl_error(struct tl_run *run, const struct tl_str *msg)
 	tl_run_error(run, "%s", msg->b);
 }
 
+void tl_command(struct tl_run *run, uint16_t command)
+{
+	struct tl_slot s;
+
+	if (tl_ring_begin(run->view, run->block, &s, TL_REC_COMMAND, command, 0, 0))
+		tl_ring_end(run->block, &s);
+}
+
 /* No catch ends it. */
 void tl_abort(struct tl_run *run)
 {

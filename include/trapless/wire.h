@@ -61,6 +61,7 @@ enum tl_tap_kind {
 	TL_TAP_UNWIND,	/* struct tl_tap_unwind[]: for each image its rows, for ubacktrace() */
 	TL_TAP_ROWS,	/* struct tl_tap_row[], sorted by address within an image */
 	TL_TAP_FRAMES,	/* struct tl_tap_frame[]: what rows refer to */
+	TL_TAP_COMMANDS, /* uint32_t[]: STRINGS offsets of what system() starts, by command number */
 };
 
 struct tl_tap_section {
@@ -306,6 +307,7 @@ enum tl_record_kind {
 	TL_REC_THREAD,		/* u32 tid, u32 pid, comm[16]: what `thread` numbers mean */
 	TL_REC_LOST,		/* u64 count */
 	TL_REC_END,
+	TL_REC_COMMAND,		/* id = command number, no payload: the runner starts it. A target has no say in what it is */
 };
 
 struct tl_record {

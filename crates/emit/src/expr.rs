@@ -35,6 +35,9 @@ impl Body<'_, '_> {
                     self.line(format!("(void){v};"));
                 }
             }
+            ExprKind::Command(_) => {
+                self.value(e);
+            }
             ExprKind::Print(p) if !p.to_string => {
                 self.value(e);
             }
@@ -133,6 +136,11 @@ impl Body<'_, '_> {
                 self.called(format!("{not}tl_regex_match(run, &regex{regex}, {s})"))
             }
             ExprKind::Print(p) => self.print(p, e.span),
+            ExprKind::Command(text) => {
+                let number = self.unit.command(text);
+                self.call(format!("tl_command(run, {number});"));
+                "0".to_string()
+            }
             ExprKind::CallData(n) => self.call_data_get(*n, e.ty),
             ExprKind::SaveCallData(n, value) => self.call_data_set(*n, value),
             ExprKind::Target(place) => self.target(place, e.span),

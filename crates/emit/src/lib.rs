@@ -38,6 +38,8 @@ pub struct Emitted {
     pub c: String,
     /// printf formats by number.
     pub formats: Vec<Vec<u8>>,
+    /// What system() starts, by number.
+    pub commands: Vec<Vec<u8>>,
     layout: Layout,
     /// By handler number.
     handlers: Vec<HandlerFacts>,
@@ -98,6 +100,7 @@ pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
         map,
         layout,
         formats: Vec::new(),
+        commands: Vec::new(),
         constants: Vec::new(),
     };
     let mut bodies = Text::default();
@@ -130,6 +133,7 @@ pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
     Ok(Emitted {
         c: c.finish(),
         formats: unit.formats,
+        commands: unit.commands,
         layout: unit.layout,
         handlers,
     })
@@ -146,6 +150,7 @@ struct Unit<'a> {
     map: &'a SourceMap,
     layout: Layout,
     formats: Vec<Vec<u8>>,
+    commands: Vec<Vec<u8>>,
     /// String literals by number: `k0` ...
     constants: Vec<Vec<u8>>,
 }
@@ -153,6 +158,10 @@ struct Unit<'a> {
 impl Unit<'_> {
     fn format(&mut self, format: &[u8]) -> usize {
         index_of(&mut self.formats, format)
+    }
+
+    fn command(&mut self, command: &[u8]) -> usize {
+        index_of(&mut self.commands, command)
     }
 
     /// The C name of a constant string object.

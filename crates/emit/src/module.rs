@@ -37,6 +37,10 @@ pub fn assemble(
         let format = tap.strings.add(format);
         tap.formats.push(format);
     }
+    for command in &emitted.commands {
+        let command = tap.strings.add(command);
+        tap.commands.push(command);
+    }
     for i in &program.images {
         let image = image(i, &mut tap.strings);
         tap.images.push(image);

@@ -539,6 +539,8 @@ pub enum ExprKind {
         bucket: Box<Expr>,
     },
     Print(Print),
+    /// `system("text")`
+    Command(Vec<u8>),
     /// `s =~ "re"`, by the number of the regular expression; `!~`: negated.
     Match {
         subject: Box<Expr>,

@@ -4,7 +4,6 @@
 
 /// Functions by name or wildcard.
 const FUNCTIONS: &[(&str, &str)] = &[
-    ("system", "run the command beside trapless"),
     ("raise", "send the signal with kill(1)"),
     ("panic", "use error() or exit()"),
     ("switch_file", "use -o FILE"),

@@ -235,6 +235,7 @@ pub struct Tap {
     pub unwind: Vec<Unwind>,
     pub rows: Vec<Row>,
     pub frames: Vec<Frame>,
+    pub commands: Vec<Str>,
 }
 
 impl Tap {
@@ -270,6 +271,11 @@ impl Tap {
             (14, self.unwind.len(), list(e, &self.unwind, unwind)),
             (15, self.rows.len(), list(e, &self.rows, row)),
             (16, self.frames.len(), list(e, &self.frames, frame)),
+            (
+                17,
+                self.commands.len(),
+                list(e, &self.commands, |o, s| o.u32(s.0)),
+            ),
         ];
         sections.retain(|(_, count, _)| *count > 0);
         self.assemble(machine, &sections)

@@ -543,8 +543,11 @@ impl Lowerer<'_, '_> {
                 return None;
             }
         }
-        let ids = found.iter().map(|f| self.shared.function_id(*f)).collect();
         let args = values.into_iter().collect::<Option<Vec<_>>>()?;
+        if self.is_command(f) {
+            return Some((ty, self.command(&args)?));
+        }
+        let ids = found.iter().map(|f| self.shared.function_id(*f)).collect();
         Some((
             ty,
             ir::ExprKind::Call {

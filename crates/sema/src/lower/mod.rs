@@ -6,6 +6,7 @@
 
 mod auto;
 mod callers;
+mod command;
 pub mod embedded;
 mod enums;
 mod expr;

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""system(): what it starts is the module's, whatever a target writes into its ring."""
+import os
+import subprocess
+import time
+
+from scripted import launch, number
+from support import ALL, runner, start
+
+SLEEPERS = 70  # of which 64 are started
+ONCE = 'probe process.function("work") { if (!n++) { print("before\\n"); system(%s) } } global n'
+
+
+def session(ctx, *args):
+    p = ctx.run([ctx.bin('trapless')] + [str(a) for a in args], timeout=60, cwd=ctx.tmp)
+    assert p.returncode == 0, p
+    return p
+
+
+def test_output_in_order(ctx):
+    p = session(ctx, '-e', '''probe begin { println("one"); system("echo two " . @1 . "; exit 3"); println("x"); exit() }
+        probe end { system("echo last") }''', 'three')
+    lines = p.stdout.splitlines()
+    assert sorted(lines) == ['last', 'one', 'two three', 'x'] and lines[0] == 'one', p
+    assert p.stderr == '', p
+
+
+def test_from_a_handler(ctx):
+    r = launch(ctx, ONCE % '"echo behind; id -u; echo said >&2"', ctx.target('count') + ' 1 1000')
+    assert r.returncode == 7 and 'said\n' in r.stderr, r
+    for _ in range(600):  # nobody waits for its end
+        out = open(os.path.join(ctx.tmp, 'script.out')).read().split()
+        if len(out) == 3:
+            break
+        time.sleep(0.1)
+    assert out == ['before', 'behind', str(os.getuid() if ctx.user is None else ctx.user)], out
+
+
+test_from_a_handler.variants = ALL
+
+
+def test_what_it_inherits(ctx):
+    """Nothing of ours: neither open files nor signals that are blocked or ignored."""
+    p = session(ctx, '-e', 'probe begin { system("ls /proc/self/fd; grep -E \\"Sig(Blk|Ign)\\" /proc/self/status"); exit() }')
+    plain = ctx.run(['sh', '-c', 'ls /proc/self/fd; grep -E "Sig(Blk|Ign)" /proc/self/status'])
+    assert p.stdout == plain.stdout, (p.stdout, plain.stdout)
+
+
+def test_records_stay_apart(ctx):
+    session(ctx, '-p4', '-m', 'm', '-e', 'probe begin { system("echo told"); exit() }')
+    p = ctx.start([runner(ctx), 'm.tap', '--raw', '-o', 'raw'], cwd=ctx.tmp, stderr=subprocess.PIPE)
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 0 and (out, err) == ('', 'told\n'), (out, err)
+    assert b'told' not in open(os.path.join(ctx.tmp, 'raw'), 'rb').read().split(b'echo told', 1)[1]
+
+
+def test_as_many_as_there_is_room_for(ctx):
+    script = 'probe begin { for (i = 0; i < %d; i++) system("echo $$; exec sleep 600 >&- 2>&-"); exit() }' % SLEEPERS
+    p = session(ctx, '-e', script)
+    sleepers = [int(pid) for pid in p.stdout.split()]
+    for pid in sleepers:
+        os.kill(pid, 15)
+    assert len(sleepers) == 64 and number(p.stderr, 'commands not started') == SLEEPERS - 64, p
+
+
+def test_numbers_that_no_command_has(ctx):
+    """As a target could write them."""
+    p = session(ctx, '-g', '-e', 'probe begin { system("echo one"); %{ tl_command(run, 1); tl_command(run, 65535); %} exit() }')
+    assert p.stdout == 'one\n' and number(p.stderr, 'damaged records') == 2, p
+
+
+def test_attached(ctx):
+    target = start(ctx, ctx.target('count'), 1)
+    p = session(ctx, '-x', target.pid, '-e', ONCE % '"echo done"' + ' probe timer.ms(50) { if (n) exit() }')
+    assert p.stdout == 'before\ndone\n', p
+    target.terminate()
+    target.communicate(timeout=20)
