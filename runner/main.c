@@ -380,6 +380,7 @@ static int trace(void)
 		session_run(&session,
 			session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
 	drain(&session, true);
+	tell_times(&session);
 	closing_lines();
 	return exit_status(output_failed());
 }

@@ -255,6 +255,10 @@ static bool contents_ok(const struct module *m)
 	if (m->options->uses & TL_USES_HITS &&
 		(uint64_t)m->nprobes * sizeof(uint64_t) > m->options->shard_size)
 		return false;
+	if (m->options->uses & TL_USES_TIMES &&
+		(uint64_t)m->nprobes * (sizeof(uint64_t) + sizeof(struct tl_time)) >
+			m->options->shard_size)
+		return false;
 	for (i = 0; i < m->nimages; i++) {
 		if (!str_ok(m, m->images[i].path) ||
 			m->images[i].build_id_len > sizeof(m->images[i].build_id))

@@ -79,6 +79,9 @@ void session_recycle(struct session *s, const pid_t *pids, int n);
 void event_take(struct session *s, const struct message *m);
 void events_run_early(struct session *s);
 
+/* times.c: what handlers took, where the module measures it (-t). */
+void tell_times(const struct session *s);
+
 /* commands.c: what system() starts. */
 void command_start(struct session *s, uint32_t number);
 void commands_reap(void);

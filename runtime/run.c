@@ -254,7 +254,22 @@ static void error_record(struct tl_run *run)
 }
 
 /* The error ends this handler, and the session when it is one too many. */
-__attribute__((cold)) void tl_run_report(struct tl_run *run)
+__attribute__((cold)) void tl_time_add(struct tl_run *run, uint32_t times, int64_t began)
+{
+	int64_t passed = (int64_t)(tl_cycles() - (uint64_t)began);
+	uint64_t took = passed > 0 ? (uint64_t)passed : 0; /* processors may differ a little */
+	struct tl_time *t = (struct tl_time *)((char *)run->block + run->view->shard_off + times) +
+			    run->env->number;
+
+	if (!t->runs || took < t->least)
+		t->least = took;
+	if (took > t->most)
+		t->most = took;
+	t->sum += took;
+	t->runs++;
+}
+
+void tl_run_report(struct tl_run *run)
 {
 	struct tl_session *s = run->view->session;
 

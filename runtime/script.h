@@ -711,6 +711,8 @@ void tl_printf_longs(struct tl_run *run, uint16_t format, const int64_t *args, u
 void tl_print_str(struct tl_run *run, const struct tl_str *s); /* print() of any text */
 void tl_warn(struct tl_run *run, const struct tl_str *msg);
 void tl_error(struct tl_run *run, const struct tl_str *msg); /* error(): fails */
+/* -t: a run of the handler that began then (tl_cycles_now()) is over; TIMES begins at `times` of a shard area. */
+void tl_time_add(struct tl_run *run, uint32_t times, int64_t began);
 void tl_command(struct tl_run *run, uint16_t command); /* system(): a number of COMMANDS */
 void tl_exit(struct tl_run *run);
 void tl_abort(struct tl_run *run); /* fails */

@@ -311,6 +311,32 @@ uint64_t tl_session_hits(const struct tl_view *v, uint32_t probe)
 	return n;
 }
 
+static void time_join(struct tl_time *sum, const struct tl_time *t)
+{
+	if (!t->runs)
+		return;
+	if (!sum->runs || t->least < sum->least)
+		sum->least = t->least;
+	if (t->most > sum->most)
+		sum->most = t->most;
+	sum->sum += t->sum;
+	sum->runs += t->runs;
+}
+
+struct tl_time tl_session_times(const struct tl_view *v, uint32_t nprobes, uint32_t probe)
+{
+	uint64_t off = tl_hits_at(v, nprobes) + (uint64_t)probe * sizeof(struct tl_time);
+	struct tl_time sum = {0}, t;
+
+	if (off + sizeof(t) > (uint64_t)v->shard_off + v->shard_size)
+		return sum;
+	for (uint32_t i = 1; i < tl_blocks_used(v); i++) {
+		memcpy(&t, (uint8_t *)tl_block_at(v, i) + off, sizeof(t)); /* shared: once */
+		time_join(&sum, &t);
+	}
+	return sum;
+}
+
 void tl_session_totals(const struct tl_view *v, struct tl_totals *t)
 {
 	uint32_t i;

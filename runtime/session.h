@@ -61,6 +61,8 @@ void tl_session_totals(const struct tl_view *v, struct tl_totals *t);
 
 /* Hits of a probe in all threads, also those that have ended. For a module of TL_USES_HITS. */
 uint64_t tl_session_hits(const struct tl_view *v, uint32_t probe);
+/* With TL_USES_TIMES: of all threads together. */
+struct tl_time tl_session_times(const struct tl_view *v, uint32_t nprobes, uint32_t probe);
 
 /* --- clock ---------------------------------------------------------------------- */
 /* One pair of readings and the rate, under the sequence lock. Runner only. */

@@ -216,7 +216,11 @@ enum tl_tap_uses {
 	TL_USES_SYMBOLS = 1 << 0,
 	TL_USES_STACK	= 1 << 1,
 	TL_USES_HITS	= 1 << 2, /* every shard area begins with a 64-bit count of hits for each probe */
+	TL_USES_TIMES	= 1 << 3, /* ... and goes on with a struct tl_time for each */
 };
+
+/* What the handlers of a probe took in one thread, in cycles. */
+struct tl_time { uint64_t runs, sum, least, most; };
 
 /* --- session memory ---------------------------------------------------------
  *

@@ -383,7 +383,6 @@ def test_options(ctx):
     p = trapless(ctx, '-p2', '-D', 'MAXSTRNGLEN=64', '-e', 'probe begin {}')
     assert p.returncode == 0 and 'did you mean `MAXSTRINGLEN`' in p.stderr, p.stderr
     refused(trapless(ctx, '-a', 'arm64', '-e', 'probe begin {}'), 'NOT_BUILT', 'x86_64')
-    refused(trapless(ctx, '-t', '-e', 'probe begin {}'), 'NOT_BUILT', '--sessions')
     assert trapless(ctx, '-a', 'x86_64', '-p2', '-e', 'probe begin {}').returncode == 0
     refused(trapless(ctx, '-p4', '-m', 'x', '-e', 'probe begin {}', cwd='/proc'), 'FILE_MISSING')
     p = trapless(ctx, '--no-cache', '-e', 'probe begin {}', env={'TMPDIR': '/nowhere'})

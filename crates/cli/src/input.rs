@@ -68,19 +68,8 @@ pub fn plain(e: &std::io::Error) -> String {
 /// The processors that modules can be made for.
 const ARCHITECTURES: [&str; 1] = ["x86_64"];
 
-/// `-t` and `-a ARCH`.
+/// `-a ARCH`
 pub fn check_built(options: &Options, diags: &mut Diagnostics) {
-    if options.timing {
-        diags
-            .error(
-                Tag::NotBuilt,
-                None,
-                "-t: the time that handlers take is not measured yet",
-            )
-            .help(
-                "leave -t out; while the session runs, trapless --sessions shows each probe's hits",
-            );
-    }
     let Some(arch) = options.arch.as_deref() else {
         return;
     };

@@ -98,7 +98,7 @@ pub struct Options {
     #[arg(long)]
     pub ldd: bool,
 
-    /// Time of each probe's handlers (not built yet)
+    /// At the end, behind the script's output: each probe's hits, and the cycles that its handler took (least, average, most)
     #[arg(short = 't')]
     pub timing: bool,
 

@@ -109,6 +109,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     let mut out = ir::Options {
         guru: options.guru,
         no_display: options.no_global_var_display,
+        timing: options.timing,
         ..ir::Options::default()
     };
     if options.suppress_handler_errors {

@@ -116,16 +116,24 @@ impl Unit<'_> {
             });
         }
         let locks = body.unit.layout.locks(&h.locks);
-        let light = !body.escapes && locks.is_none();
+        let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry;
+        let light = !body.escapes && locks.is_none() && !timed;
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
-        self.head(out, id, h.kind, light, locks, kept);
+        self.head(out, id, h.kind, light, kept);
+        if timed {
+            out.line("\tconst int64_t began = tl_cycles_now(run);");
+        }
+        if let Some(locks) = locks {
+            take_locks(out, h.kind, &locks);
+        }
         if let (false, Some(n)) = (light, budget(&self.program.options, h.budget)) {
             out.line(format!("\trun->budget = {n};"));
         }
         out.append(text);
-        tail(out, h.kind, light);
+        let times = timed.then(|| layout::times_at(self.program));
+        tail(out, h.kind, light, times);
         Ok(HandlerFacts { stack })
     }
 
@@ -136,7 +144,6 @@ impl Unit<'_> {
         id: HandlerId,
         kind: HandlerKind,
         light: bool,
-        locks: Option<String>,
         kept: Option<u32>,
     ) {
         let f = frame(kind);
@@ -160,13 +167,14 @@ impl Unit<'_> {
             HandlerKind::Entry => "\tint skip = 1;".to_owned(),
             _ => format!("\ttl_count_hit(run->block, {env});"),
         });
-        if let Some(locks) = locks {
-            out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
-            let count = "sizeof(locks) / sizeof(locks[0])";
-            out.line(format!("\tif (!{}(run, locks, {count}))", f.lock));
-            out.line("\t\tgoto out;");
-        }
     }
+}
+
+fn take_locks(out: &mut Text, kind: HandlerKind, locks: &str) {
+    out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
+    let count = "sizeof(locks) / sizeof(locks[0])";
+    out.line(format!("\tif (!{}(run, locks, {count}))", frame(kind).lock));
+    out.line("\t\tgoto out;");
 }
 
 /// Statements that a run may take, where it is not what the runtime sets.
@@ -181,7 +189,7 @@ fn budget(o: &Options, kind: Budget) -> Option<u32> {
 }
 
 /// Everything behind the body.
-fn tail(out: &mut Text, kind: HandlerKind, light: bool) {
+fn tail(out: &mut Text, kind: HandlerKind, light: bool, times: Option<u64>) {
     let f = frame(kind);
     if kind == HandlerKind::Entry {
         out.line("\tskip = 0;");
@@ -190,6 +198,9 @@ fn tail(out: &mut Text, kind: HandlerKind, light: bool) {
     out.line("out:");
     if !light {
         out.line(format!("\t{}", f.leave));
+    }
+    if let Some(times) = times {
+        out.line(format!("\ttl_time_add(run, {times}, began);"));
     }
     out.line(format!("\t{}", f.end));
     out.line("}");

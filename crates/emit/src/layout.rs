@@ -16,6 +16,8 @@ const STAT_HEAD: u64 = 64;
 const LOG_BUCKETS: u64 = 128;
 /// What counts the hits of one probe, in front of the shards.
 const HIT: u64 = 8;
+/// `struct tl_time`: what its handlers take, behind the hits of all.
+const TIME: u64 = 32;
 const LIMIT: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
@@ -100,10 +102,16 @@ fn value_size(ty: Ty, max_string: u32) -> u64 {
     }
 }
 
+/// Where the times begin in a shard area.
+pub(crate) fn times_at(program: &Program) -> u64 {
+    HIT * program.probes.len() as u64
+}
+
 impl Layout {
     pub fn new(program: &Program) -> Result<Layout, EmitError> {
         let max_string = program.options.max_string;
-        let (mut globals, mut shards) = (0u64, HIT * program.probes.len() as u64);
+        let time = if program.options.timing { TIME } else { 0 };
+        let (mut globals, mut shards) = (0u64, (HIT + time) * program.probes.len() as u64);
         let (mut slots, mut nlocks) = (Vec::new(), 0u16);
         for g in &program.globals {
             let size = size_of(g, max_string).next_multiple_of(8);

@@ -89,6 +89,7 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
     } else {
         0
     };
+    let uses_times = if o.timing { wire::uses::TIMES } else { 0 };
     wire::Options {
         globals_size: emitted.layout.globals_size,
         shard_size: emitted.layout.shard_size,
@@ -100,7 +101,7 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
         max_skipped: o.max_skipped,
         ring_size: o.ring_size,
         stack: emitted.handlers.iter().map(|h| h.stack).max().unwrap_or(0),
-        uses: uses_symbols | wire::uses::HITS,
+        uses: uses_symbols | wire::uses::HITS | uses_times,
     }
 }
 

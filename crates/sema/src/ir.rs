@@ -64,6 +64,8 @@ pub struct Options {
     pub guru: bool,
     /// Globals that are written only are not shown at the end.
     pub no_display: bool,
+    /// What handlers take is measured.
+    pub timing: bool,
 }
 
 impl Default for Options {
@@ -79,6 +81,7 @@ impl Default for Options {
             ring_size: 0,
             guru: false,
             no_display: false,
+            timing: false,
         }
     }
 }

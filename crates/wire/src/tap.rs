@@ -206,6 +206,7 @@ pub mod uses {
     pub const SYMBOLS: u32 = 1;
     pub const STACK: u32 = 2;
     pub const HITS: u32 = 4;
+    pub const TIMES: u32 = 8;
 }
 
 pub mod tap_flag {
