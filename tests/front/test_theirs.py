@@ -71,6 +71,12 @@ def test_limits_that_bound_nothing_are_taken(ctx):
     assert p.returncode == 1 and 'FILE_MISSING' in p.stderr, p
 
 
+def test_all_errors_are_shown(ctx):
+    for option in ([], ['--semantic-keep-going']):
+        p = trapless(ctx, *option, '-p2', '-e', 'probe begin { nothing() } probe nowhere { } probe end { print(1 . "a") }')
+        assert p.returncode == 1 and p.stderr.count('error[') == 3, p
+
+
 def test_what_has_no_meaning_is_said_with_a_next_step(ctx):
     for words, step in ((['-b'], 'buffer of its own'), (['--remote', 'host'], '-p4'), (['--remote=host'], '-p4'), (['--bpf'], 'inside the program'),
                         (['--runtime=dyninst'], 'inside the program'), (['-S', '1,2'], 'logrotate'), (['--monitor'], '--sessions'),

@@ -167,6 +167,10 @@ pub struct Options {
     #[arg(long)]
     pub check_version: bool,
 
+    /// Nothing to do here: all errors of a script are shown at once
+    #[arg(long)]
+    pub semantic_keep_going: bool,
+
     /// The script's conditionals see this as `systemtap_privilege`; rights are those of whoever runs trapless
     #[arg(long, value_name = "LEVEL", value_parser = ["stapusr", "stapsys", "stapdev"])]
     pub privilege: Option<String>,

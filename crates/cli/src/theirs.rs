@@ -148,11 +148,6 @@ const OPTIONS: &[(&str, Takes, &str)] = &[
         Nothing,
         "ask before: @defined($x) ? $x : 0",
     ),
-    (
-        "--semantic-keep-going",
-        Nothing,
-        "leave it out: all errors are shown at once",
-    ),
     ("--rlimit-as", Value, "set the limit before: prlimit"),
     ("--rlimit-cpu", Value, "set the limit before: prlimit"),
     ("--rlimit-nproc", Value, "set the limit before: prlimit"),
