@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,12 +23,29 @@
 
 enum { STEPS_MAX = 1000, FIXED = 2 };
 
+/* By the call that its parent is in: who waits for it cannot use the memory of clone3()'s flags anew. */
+static bool made_to_share(struct guardian *g, pid_t pid)
+{
+	struct user_regs_struct r;
+	uint64_t flags = 0;
+
+	if (regs_get(pid, &r))
+		return false;
+	if (r.orig_rax == SYS_clone)
+		flags = r.rdi;
+	else if (r.orig_rax == SYS_clone3)
+		target_read(g, pid, r.rdi, &flags, sizeof(flags));
+	return r.orig_rax == SYS_vfork || flags & CLONE_VM;
+}
+
 /* A word that only private copies change tells whether the child has its own memory. */
 static bool shares_memory(struct guardian *g, pid_t pid)
 {
 	static uint64_t tick;
 	uint64_t word = ++tick, theirs = 0;
 
+	if (!g->injected)
+		return made_to_share(g, pid);
 	if (target_write(g, g->pid, g->ctl->marker, &word, sizeof(word)))
 		return false;
 	return target_read(g, pid, g->ctl->marker, &theirs, sizeof(theirs)) == sizeof(theirs) &&
@@ -155,7 +173,7 @@ static void process_born(struct guardian *g, struct thread *t)
 		thread_resume(g, t, 0);
 		return;
 	}
-	if (g->injected && shares_memory(g, tid)) {
+	if (shares_memory(g, tid)) {
 		sharing_begins(g, t);
 		t->follow = is_debugger(g);
 		thread_resume(g, t, 0);

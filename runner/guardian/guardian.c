@@ -241,6 +241,8 @@ static int begin(struct guardian *g, struct client *first)
 		return ret;
 	}
 	if (!ret)
+		ret = cloning_await(g);
+	if (!ret)
 		ret = session_arm(g, first, NULL, true);
 	if (!ret)
 		ret = events_begin(g, first);

@@ -63,6 +63,7 @@ struct thread {
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
 	bool newborn; /* its first stop has not come yet */
+	bool cloning; /* it may be making somebody that is not ours: see cloning.c */
 	pid_t awaited; /* the child that it stands still for */
 	bool parts; /* somebody else is to trace it: its next stop is the last */
 	bool vforked; /* its parent waits for it */
@@ -302,7 +303,11 @@ void threads_tell_still(
 int target_check(struct guardian *g); /* refusals, nothing changed */
 int target_check_machine(struct guardian *g); /* once it runs its program */
 int target_seize(struct guardian *g);
+int target_seize_new(struct guardian *g); /* who has come up since; how many, or -1 */
 pid_t eye_of(struct guardian *g); /* g->eye, chosen anew where that thread has ended */
+
+/* cloning.c */
+int cloning_await(struct guardian *g); /* what is made as we come is there, and ours */
 
 /* seccomp.c */
 bool suspends_filters(void); /* may we, in all likelihood? */
@@ -450,7 +455,10 @@ enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8
 
 /* stop.c */
 int stop_all(struct guardian *g);
-void stop_thread(struct guardian *g, struct thread *t); /* once, and lets it go on */
+bool stop_thread(struct guardian *g,
+	struct thread *t); /* once, and lets it go on; false: it could not be stopped */
+/* For a child that we know: before that one has become another program, or ended, nobody can stop it. */
+bool waits_for_child(const struct guardian *g, const struct thread *t);
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */

@@ -243,6 +243,7 @@ static bool seize(pid_t tid, pid_t *tracer)
 /* One pass over the threads. Returns how many were taken, or -1. */
 static int seize_pass(struct guardian *g)
 {
+	struct thread *t;
 	char path[64];
 	struct dirent *e;
 	int taken = 0;
@@ -260,10 +261,12 @@ static int seize_pass(struct guardian *g)
 			continue;
 		if (seize(tid, &tracer)) {
 			taken++;
-			if (!thread_add(g, tid, g->pid)) {
+			t = thread_add(g, tid, g->pid);
+			if (!t) {
 				closedir(d);
 				return guardian_fail(g, "out of memory");
 			}
+			t->cloning = true;
 			continue;
 		}
 		state = proc_state(tid);
@@ -276,14 +279,20 @@ static int seize_pass(struct guardian *g)
 	return taken;
 }
 
+int target_seize_new(struct guardian *g)
+{
+	int taken, all = 0;
+
+	while ((taken = seize_pass(g)) > 0)
+		all += taken;
+	return taken < 0 ? taken : all;
+}
+
 int target_seize(struct guardian *g)
 {
 	char path[64];
-	int taken;
 
-	while ((taken = seize_pass(g)) > 0)
-		;
-	if (taken < 0)
+	if (target_seize_new(g) < 0)
 		return -1;
 	if (!g->threads)
 		return guardian_fail(g, "process %d has just ended", g->pid);

@@ -223,8 +223,7 @@ static void look_at_stopped(struct guardian *g)
 	}
 }
 
-/* Before its child has become another program, or ended, nobody can stop it. */
-static bool waits_for_child(const struct guardian *g, const struct thread *t)
+bool waits_for_child(const struct guardian *g, const struct thread *t)
 {
 	const struct thread *o;
 
@@ -247,11 +246,12 @@ void stop_inside(struct guardian *g)
 	look_at_stopped(g);
 }
 
-void stop_thread(struct guardian *g, struct thread *t)
+bool stop_thread(struct guardian *g, struct thread *t)
 {
-	if (stop_begin(g))
-		stop_one(g, t, PATIENCE_MS);
+	bool stopped = stop_begin(g) && stop_one(g, t, PATIENCE_MS);
+
 	resume_all(g, false);
+	return stopped;
 }
 
 /* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */

@@ -18,7 +18,7 @@ static void *spawner(void *arg)
 
 	while (!over && !*bad)
 		*bad = posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ) ||
-		       waitpid(child, &status, 0) != child;
+		       waitpid(child, &status, 0) != child || status;
 	return NULL;
 }
 
