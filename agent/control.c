@@ -122,6 +122,9 @@ static int64_t run(struct tl_ctl *c)
 		return command_init(c);
 	case TL_CMD_ENTER:
 		return command_enter(c);
+	case TL_CMD_WATCH:
+		tl_agent_watch(c);
+		return 0;
 	case TL_CMD_ARM:
 		return tl_agent_arm(c, session_of(c));
 	case TL_CMD_DISARM:

@@ -37,6 +37,7 @@ enum {
 enum tl_command {
 	TL_CMD_INIT = 1, /* engine and os up; addresses of the agent's data into the registry */
 	TL_CMD_ENTER, /* room for a session's module: module_size, module_at */
+	TL_CMD_WATCH, /* probes of our own: the loader's, and where the program changes what it does with signals */
 	/* of the session in `slot`: */
 	TL_CMD_ARM, /* probes[first, first + count): register, or take away those that are off; per-probe results */
 	TL_CMD_DISARM, /* unregister everything, counts into probes[]; 0: no handler runs any more */

@@ -93,17 +93,10 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	name_protected(g, c);
 	if (ret >= 0) {
 		c->narmed = (uint32_t)ret;
-		ret = watch_can_wait(g) ? 0 : action_watch(g, c);
+		ret = watch_can_wait(g) ? 0 : action_watch(g);
 	}
 	tell_probes(&c->tell);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
-}
-
-int watches_arm(struct guardian *g, struct client *c)
-{
-	c->ctl->count = 0; /* nothing else to arm */
-	g->ctl->slot = c->slot;
-	return helper_command(g, TL_CMD_ARM);
 }
 
 static int first_steps(struct guardian *g, struct client *c)
@@ -148,7 +141,7 @@ static int arm_first(struct guardian *g, struct client *c, bool final)
 	if (probes_resolve(g, c, final) < 0)
 		return -1;
 	if (watch_loader(g, c, final)) { /* before anything is done that it could take away */
-		watches_arm(g, c);
+		helper_command(g, TL_CMD_WATCH);
 		if (probes_resolve(g, c, final) < 0)
 			return -1;
 	}
@@ -207,6 +200,12 @@ static int more_of(
 	return arm_now(g, c, false);
 }
 
+/* One that leaves may have been disarmed already, and wait only for its memory to be out of use. */
+static bool is_served(const struct client *c)
+{
+	return c->entered && !c->leave;
+}
+
 /* More has been mapped: arm what is there now. */
 int session_more(struct guardian *g, struct thread *from, bool final)
 {
@@ -215,7 +214,7 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 	int ret = 0;
 
 	for (c = g->clients; c && !ret; c = c->next)
-		ret = more_of(g, c, from, final, stale);
+		ret = is_served(c) ? more_of(g, c, from, final, stale) : 0;
 	helper_end(g);
 	watchpoints_look(g);
 	return ret;
@@ -259,7 +258,7 @@ void session_follow(struct guardian *g)
 static void tune(struct guardian *g, struct client *c)
 {
 	c->tune = false;
-	if (g->armed && !target_ended(g)) {
+	if (g->armed && is_served(c) && !target_ended(g)) {
 		if (!helper_start(g, NULL)) {
 			tell_standing(&c->tell, "its threads could not be borrowed: try again");
 			return;

@@ -321,6 +321,12 @@ static void helper_await(struct guardian *g, struct thread *t)
 	}
 }
 
+static bool changes_text(int command)
+{
+	return command == TL_CMD_WATCH || command == TL_CMD_ARM || command == TL_CMD_FOLLOW ||
+	       command == TL_CMD_DISARM;
+}
+
 /* Run one command of the agent in the helper, serving its requests. Its result, or -1. */
 int helper_command(struct guardian *g, int command)
 {
@@ -331,7 +337,7 @@ int helper_command(struct guardian *g, int command)
 		return guardian_fail(g, "process %d has ended", g->pid);
 	loader_rests(g);
 	maps_read(g);
-	if (command == TL_CMD_ARM || command == TL_CMD_FOLLOW || command == TL_CMD_DISARM)
+	if (changes_text(command))
 		moved_mend(g);
 	g->helper_signal = ignored_signal(g);
 	g->ctl->svc_signal = (uint32_t)g->helper_signal;

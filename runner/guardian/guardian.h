@@ -544,7 +544,7 @@ void signal_deliver(
 void own_trap_begins(struct guardian *g, struct thread *t);
 void action_learn(struct guardian *g);
 bool action_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
-int action_watch(struct guardian *g, struct client *c); /* c: any */
+int action_watch(struct guardian *g);
 bool watch_can_wait(const struct guardian *g); /* for session_watch() */
 bool handlers_may_fault(const struct module *m);
 void session_watch(struct guardian *g);
@@ -657,7 +657,6 @@ bool follow_may_be_due(const struct guardian *g);
 void session_follow(struct guardian *g);
 void session_tune(struct guardian *g); /* where anybody wants it */
 /* Breakpoints for our own sake, with the helper held. c: any */
-int watches_arm(struct guardian *g, struct client *c);
 int session_more(struct guardian *g, struct thread *from, bool final);
 
 #endif

@@ -304,7 +304,7 @@ bool action_wanted(const struct guardian *g)
 }
 
 /* After arming, with the helper held. */
-int action_watch(struct guardian *g, struct client *c)
+int action_watch(struct guardian *g)
 {
 	int ret = 0;
 
@@ -312,7 +312,7 @@ int action_watch(struct guardian *g, struct client *c)
 		return 0;
 	g->masks_matter |= by_traps(g);
 	if (find_calls(g))
-		ret = watches_arm(g, c);
+		ret = helper_command(g, TL_CMD_WATCH);
 	masks_learn(g); /* they may have changed while nobody told */
 	action_learn(g);
 	g->action_watched = g->ctl->watched_at[0] != 0;
@@ -358,7 +358,7 @@ void session_watch(struct guardian *g)
 	g->watch_tried = g->faulted = true;
 	if (!is_filtered(eye_of(g)) && helper_start(g, NULL)) {
 		if (!maps_read(g) && !images_read(g)) /* the C library may have come since */
-			action_watch(g, g->clients);
+			action_watch(g);
 		helper_end(g);
 	}
 	g->error[0] = 0; /* it serves without, too */
