@@ -24,11 +24,15 @@ class Together:
         self.before = Before(self.target.pid, os.path.basename(self.path))
         self.sessions, self.seen = [], []
 
+    def steps(self, *steps):
+        for step in steps:
+            self.target.stdin.write(step + '\n')
+            self.target.stdin.flush()
+            said = self.target.stdout.readline()
+            assert said == 'done\n', (step, said, self.target.poll())
+
     def work(self, n):
-        self.target.stdin.write('work %d\n' % n)
-        self.target.stdin.flush()
-        said = self.target.stdout.readline()
-        assert said == 'done\n', (said, self.target.poll())
+        self.steps('work %d' % n)
         self.seen = [k + n for k in self.seen]
 
     def join(self, *args):
@@ -118,6 +122,21 @@ def test_come_and_go(ctx):
         t.work(dice.randrange(100))
     while t.sessions:
         t.leave(dice.randrange(len(t.sessions)))
+    t.end()
+
+
+def test_library_comes_while_one_leaves(ctx):
+    """Its memory must wait while a stack holds addresses of it: nothing is armed for it meanwhile."""
+    lib = ctx.target('plugin', cflags=('-O2', '-g', '-shared', '-fPIC'))
+    t = Together(ctx)
+    script = ('global n  probe process("%s").library("%s").function("plugin") { n++ }  probe process.function("work") { n++ }  '
+              'probe end { println(n) }' % (t.path, lib))
+    for _ in range(3):
+        stays, leaves = (scripted.attach(ctx, script, pid=t.target.pid) for _ in range(2))
+        t.steps('cling -')
+        assert scripted.finish(leaves)[0] == '0\n'
+        t.steps('load ' + lib, 'call 3', 'close -', 'work 2', 'load ' + lib, 'close -')
+        assert scripted.finish(stays)[0] == '7\n'  # its constructor calls, too
     t.end()
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does what it is told to by lines on standard input: `work N`, `idle N` (calls), `load LIBRARY`, `call N` (that one's
- * plugin()), `close -`. Says `done` to each; ends with the input.
+ * plugin()), `close -`, `cling -` (keeps addresses in all code without a file on its stack). Says `done` to each; ends
+ * with the input.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -40,8 +41,23 @@ __attribute__((noinline)) int load_or_close(const char *what, const char *with)
 	return strcmp(what, "close") || dlclose(library);
 }
 
+static void cling(volatile unsigned long *kept, int n)
+{
+	char line[1024], file[2];
+	unsigned long lo;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (n && f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%*x r-xp %*x %*s 0 %1s", &lo, file) == 1)
+			kept[--n] = lo + 64;
+	}
+	if (f)
+		fclose(f);
+}
+
 int main(void)
 {
+	volatile unsigned long kept[64];
 	volatile long sum = 0;
 	char what[16], with[1024], *end;
 	long n;
@@ -50,7 +66,9 @@ int main(void)
 	fflush(stdout);
 	while (scanf("%15s %1023s", what, with) == 2) {
 		n = strtol(with, &end, 10);
-		if (*end && load_or_close(what, with))
+		if (!strcmp(what, "cling"))
+			cling(kept, 64);
+		else if (*end && load_or_close(what, with))
 			return 1;
 		for (long i = 0; !*end && i < n; i++)
 			sum += called(what, i);
