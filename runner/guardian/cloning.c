@@ -47,8 +47,10 @@ static int await_one(struct guardian *g, pid_t tid)
 	while ((t = thread_find(g, tid)) && !is_outside(g, t)) {
 		if (now_ms() > end)
 			return guardian_fail(g,
-				"thread %d of process %d has been starting a child for %d s (vfork: it "
-				"waits until that one has become another program), and nobody could trace "
+				"thread %d of process %d has been starting a child for %d s "
+				"(vfork: it "
+				"waits until that one has become another program), and nobody "
+				"could trace "
 				"that one: try again when it has",
 				tid, g->pid, PATIENCE_MS / 1000);
 		pump_for(g, 1);

@@ -220,7 +220,7 @@ struct guardian {
 	struct signal_action
 		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
 	bool action_watched, action_heard[FORCED];
-	bool masks_matter; /* there are breakpoints: see masks.c */
+	bool masks_matter; /* there are breakpoints, or watchpoints: see masks.c */
 	bool may_fault, faulted; /* handlers that read memory; one read what is not there */
 	bool watch_tried;
 	double action_read_ms;

@@ -286,11 +286,17 @@ static bool ever_trapped(const struct guardian *g)
 	return g->ctl->ntraps > watches(g) || g->data_watched;
 }
 
+/* ... as long as the session lasts. */
+static bool forces_traps(const struct guardian *g)
+{
+	return by_traps(g) || g->data_watched;
+}
+
 /* Do we cause signals, and nobody tells of changes yet? */
 static bool unwatched(const struct guardian *g)
 {
 	return ((g->faulted || ever_trapped(g)) && !g->action_watched) ||
-	       (by_traps(g) && !g->masks_matter);
+	       (forces_traps(g) && !g->masks_matter);
 }
 
 static bool has_begun(const struct guardian *g)
@@ -310,7 +316,7 @@ int action_watch(struct guardian *g)
 
 	if (!unwatched(g))
 		return 0;
-	g->masks_matter |= by_traps(g);
+	g->masks_matter |= forces_traps(g);
 	if (find_calls(g))
 		ret = helper_command(g, TL_CMD_WATCH);
 	masks_learn(g); /* they may have changed while nobody told */
@@ -338,8 +344,7 @@ bool handlers_may_fault(const struct module *m)
 /* Until the next jump is written there is nothing to mend, but where breakpoints stand or a filter would bar us later. */
 bool watch_can_wait(const struct guardian *g)
 {
-	return has_begun(g) && !g->faulted && !g->data_watched && !by_traps(g) &&
-	       !is_filtered(g->pid);
+	return has_begun(g) && !g->faulted && !forces_traps(g) && !is_filtered(g->pid);
 }
 
 static bool watch_is_due(const struct guardian *g)

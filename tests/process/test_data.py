@@ -165,6 +165,18 @@ def test_beside_spawning_threads(ctx):
     assert (p.returncode, out) == (7, ''), (p.returncode, out)
 
 
+def test_where_sigtrap_is_blocked(ctx):
+    """By a mask, or while the program's own handler of it runs: mask and disposition are as the program has set them."""
+    path = ctx.target('sigtrap', cflags=('-O1', '-g'))
+    for mode in ((), ('alone',), ('inside',)):
+        p = start(ctx, path, 200, *mode, stdin=subprocess.PIPE)
+        s = attach(ctx, 'global n probe process.data("hits").write { n++ } probe end { println(n) }', pid=p.pid)
+        out, _ = p.communicate('go\n', timeout=60)
+        assert (p.returncode, out) == (7, 'right 200\n'), (mode, p.returncode, out)
+        out, err = s.communicate(timeout=60)
+        assert s.returncode == 0 and int(out) >= 200, (mode, out, s.seen + err)
+
+
 def test_of_a_library(ctx):
     """Its variable is watched from when it is loaded; before its constructor runs, where the program is started."""
     lib = ctx.target('plugin', cflags=('-O0', '-g', '-shared', '-fPIC'))
