@@ -118,10 +118,21 @@ static bool new_window(struct tl_patch *const *a, size_t n, const struct tl_patc
 	return true;
 }
 
+/*
+ * A jump whose own bytes stay, while those that it shares with a neighbour change: the order matters all the same,
+ * as it must not be there meanwhile.
+ */
+static bool leads_elsewhere(const struct tl_patch *old, const struct tl_patch *fresh)
+{
+	return old && fresh && old->plan->fit.mask && fresh->plan->fit.mask &&
+	       old->detour != fresh->detour;
+}
+
 /* One change for patches a[0..n) whose bytes touch. Returns false when nothing changes. */
 static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size_t len)
 {
 	struct tl_patch *old = NULL, *fresh = NULL;
+	bool any;
 
 	tl_fill(c, 0, sizeof(*c));
 	c->addr = a[0]->plan->start;
@@ -145,9 +156,10 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 	c->trapped = old && old->plan->rung == TL_RUNG_TRAP;
 	c->one_insn = !c->window;
 	c->taken = !fresh && !c->window;
+	any = leads_elsewhere(old, fresh) || !tl_equal(c->from, c->to, len);
 	for (size_t i = 0; i < n; i++)
-		a[i]->change = tl_equal(c->from, c->to, len) ? NULL : c;
-	return a[0]->change != NULL;
+		a[i]->change = any ? c : NULL;
+	return any;
 }
 
 /* Old and fresh patches, merged where their bytes touch. */
