@@ -152,6 +152,3 @@ def test_children_of_go(ctx):
     p.stdin.flush()
     out, _ = p.communicate(timeout=30)
     assert (p.returncode, out) == (15, '') and seen, (p.returncode, out, seen)
-
-
-test_children_of_go.jumps_only = 'a child that hits a breakpoint as the session ends may still die of it'
