@@ -25,7 +25,7 @@ static bool is_outside(struct guardian *g, struct thread *t)
 
 	if (t->dead || proc_ended(t->tid))
 		return true;
-	if (!proc_sleeps(t->tid, &where))
+	if (t->asked || !proc_sleeps(t->tid, &where))
 		return stop_thread(g, t);
 	return !makes_child(where.call) || waits_for_child(g, t);
 }
@@ -60,12 +60,25 @@ static int await_one(struct guardian *g, pid_t tid)
 	return 0;
 }
 
+/* Before the first one is waited for: they come to rest side by side. */
+static void ask_running(struct guardian *g)
+{
+	struct proc_sleep where;
+	struct thread *t;
+
+	for (t = g->threads; t; t = t->next) {
+		if (t->cloning && !t->dead && !t->stopped && !proc_sleeps(t->tid, &where))
+			stop_ask(g, t);
+	}
+}
+
 int cloning_await(struct guardian *g)
 {
 	struct thread *t;
 	int ret = 0;
 
 	do {
+		ask_running(g);
 		while (!ret && (t = next_unseen(g)))
 			ret = await_one(g, t->tid);
 	} while (!ret && (ret = target_seize_new(g)) > 0);

@@ -455,6 +455,8 @@ enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8
 
 /* stop.c */
 int stop_all(struct guardian *g);
+bool stop_ask(
+	struct guardian *g, struct thread *t); /* to stop: somebody waits for it, in a moment */
 bool stop_thread(struct guardian *g,
 	struct thread *t); /* once, and lets it go on; false: it could not be stopped */
 /* For a child that we know: before that one has become another program, or ended, nobody can stop it. */

@@ -113,7 +113,7 @@ static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
 		stack_words(g, t, f.stacks.sp[i], look_for_frames, &f);
 }
 
-static bool ask(struct guardian *g, struct thread *t)
+bool stop_ask(struct guardian *g, struct thread *t)
 {
 	t->slept = sleep_so_far(g, t);
 	t->asked = thread_ask(t);
@@ -125,7 +125,7 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 	struct user_regs_struct *regs = &found_regs[nstopped];
 	uint64_t slept = 0;
 
-	if (!t->stopped && !t->asked && !ask(g, t))
+	if (!t->stopped && !t->asked && !stop_ask(g, t))
 		return false;
 	if (t->asked) {
 		t->asked = false;
@@ -188,7 +188,7 @@ static void ask_all(struct guardian *g)
 
 	for (t = g->threads; t; t = t->next) {
 		if (runs(t) && !t->stopped)
-			ask(g, t);
+			stop_ask(g, t);
 	}
 }
 
