@@ -203,6 +203,8 @@ static void run(int timer)
 		if (++rounds % CLOCK_EVERY == 0)
 			session_clock(&session);
 	}
+	for (i = 0; i < ntargets; i++)
+		targets[i].leaving = true; /* whoever has it: we do not join them now */
 	hear_all();
 }
 

@@ -6,7 +6,8 @@ use crate::input::plain;
 use crate::options::Options;
 use crate::output;
 use crate::paths::Paths;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use trapless_emit::compile::{CompileError, Compiler};
 use trapless_emit::{embedded, link, module, EmitError, Emitted};
@@ -132,25 +133,19 @@ fn compile_object(
     c: &str,
     diags: &mut Diagnostics,
 ) -> Option<Vec<u8>> {
-    let folder = std::env::temp_dir();
-    let object = folder.join(format!("trapless-{}.o", std::process::id()));
     // The compiler would say it in words of its own.
-    if let Err(e) = std::fs::File::create(&object) {
-        return no_file(
-            &object,
-            &e,
-            "set TMPDIR to a folder that can be written",
-            diags,
-        );
-    }
+    let mut folder = match tempfile::Builder::new().prefix("trapless-").tempdir() {
+        Ok(folder) => folder,
+        Err(e) => return no_file(&std::env::temp_dir(), &e, OTHER_FOLDER, diags),
+    };
+    let object = folder.path().join("script.o");
     let result = compiler.run(c, &object, false);
     let bytes = std::fs::read(&object);
     if options.keep {
+        folder.disable_cleanup(true);
         let source = object.with_extension("c");
         let _ = std::fs::write(&source, c);
         eprintln!("kept {} and {}", source.display(), object.display());
-    } else {
-        let _ = std::fs::remove_file(&object);
     }
     match (result, bytes) {
         (Ok(()), Ok(bytes)) => Some(bytes),
@@ -164,7 +159,7 @@ fn compile_object(
         (Err(e), _) => {
             diags
                 .error(Tag::ModuleBuild, None, e.to_string())
-                .help(after_failure(&e, &folder, c.contains("embedded.h")));
+                .help(after_failure(&e, folder.path(), c.contains("embedded.h")));
             None
         }
         (_, Err(e)) => no_file(
@@ -176,6 +171,7 @@ fn compile_object(
     }
 }
 
+const OTHER_FOLDER: &str = "set TMPDIR to a folder that can be written";
 const LARGER_FILES: &str = "raise the limit of file sizes (ulimit -f)";
 
 fn after_failure(e: &CompileError, folder: &Path, embedded: bool) -> String {
@@ -190,7 +186,7 @@ fn after_failure(e: &CompileError, folder: &Path, embedded: bool) -> String {
         }
         _ if room.is_some() => format!(
             "make room in {}, or set TMPDIR to a folder that has some",
-            folder.display()
+            std::env::temp_dir().display()
         ),
         _ if embedded => {
             "embedded C has no library and no kernel: docs/embedded-c.md has what it may use".into()
@@ -203,9 +199,7 @@ fn after_failure(e: &CompileError, folder: &Path, embedded: bool) -> String {
 fn no_room(folder: &Path) -> Option<ErrorKind> {
     use ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     const ENOUGH: usize = 1 << 20;
-    let probe = folder.join(format!("trapless-{}.room", std::process::id()));
-    let written = std::fs::write(&probe, vec![1; ENOUGH]);
-    let _ = std::fs::remove_file(&probe);
+    let written = std::fs::write(folder.join("room"), vec![1; ENOUGH]);
     let why = written.err()?.kind();
     matches!(why, StorageFull | QuotaExceeded | FileTooLarge).then_some(why)
 }
@@ -220,21 +214,27 @@ fn no_file<T>(path: &Path, e: &std::io::Error, next: &str, diags: &mut Diagnosti
     None
 }
 
-/// Write the module; gives its path, unless it is what was asked for.
-pub fn finish(options: &Options, tap: Vec<u8>, diags: &mut Diagnostics) -> Option<PathBuf> {
-    let name = options.module.as_deref().unwrap_or("script");
-    let keep_module = options.last_pass == 4;
-    let path = match keep_module {
-        true => PathBuf::from(format!("{name}.tap")),
-        false => std::env::temp_dir().join(format!("trapless-{}.tap", std::process::id())),
-    };
-    if let Err(e) = std::fs::write(&path, tap) {
-        let next = "the module is written here: choose a folder that can be written";
-        return no_file(&path, &e, next, diags);
-    }
-    if keep_module {
+/// Write the module; gives it as an open file, unless a file is what was asked for.
+pub fn finish(options: &Options, tap: &[u8], diags: &mut Diagnostics) -> Option<File> {
+    if options.last_pass == 4 {
+        let name = options.module.as_deref().unwrap_or("script");
+        let path = PathBuf::from(format!("{name}.tap"));
+        if let Err(e) = std::fs::write(&path, tap) {
+            let next = "the module is written here: choose a folder that can be written";
+            return no_file(&path, &e, next, diags);
+        }
         output::print(&format!("{}\n", path.display()), diags);
         return None;
     }
-    Some(path)
+    match unnamed(tap) {
+        Ok(module) => Some(module),
+        Err(e) => no_file(&std::env::temp_dir(), &e, OTHER_FOLDER, diags),
+    }
+}
+
+/// Whatever ends the session, nothing is left to remove.
+fn unnamed(tap: &[u8]) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(tap)?;
+    Ok(file)
 }

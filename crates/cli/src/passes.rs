@@ -98,7 +98,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     }
     let tap = build::compile(options, &program, &emitted, &paths, diags)?;
     clock.done("Pass 4: compiled the module");
-    let module = build::finish(options, tap, diags)?;
+    let module = build::finish(options, &tap, diags)?;
     Some(Run {
         runner: paths.runner,
         module,

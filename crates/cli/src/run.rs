@@ -8,13 +8,14 @@ use crate::EXIT_FAILURE;
 use std::fs::File;
 use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-/// A module that is ready to run; its file is ours to remove.
+/// A module that is ready to run.
 pub struct Run {
     pub runner: PathBuf,
-    pub module: PathBuf,
+    /// Open, and without a name.
+    pub module: File,
     /// The words of what to start.
     pub command: Option<Vec<String>>,
     pub pids: Vec<u32>,
@@ -25,7 +26,6 @@ impl Run {
     /// Returns only when that fails, with the exit status.
     pub fn start(self, options: &Options) -> u8 {
         if !memory::is_enough() {
-            let _ = std::fs::remove_file(&self.module);
             eprintln!(
                 "error: {}: the limit of memory is too small",
                 self.runner.display()
@@ -34,11 +34,10 @@ impl Run {
             return EXIT_FAILURE;
         }
         let mut command = Command::new(&self.runner);
-        match hand_over(&self.module) {
+        match hand_over(self.module) {
             Ok(path) => command.arg(path),
             Err(e) => {
-                eprintln!("error: {}: {e}", self.module.display());
-                eprintln!("next step: set TMPDIR to a folder that can be written");
+                eprintln!("error: the module cannot be handed over: {e}");
                 return EXIT_FAILURE;
             }
         };
@@ -70,14 +69,11 @@ impl Run {
     }
 }
 
-/// The module as an open file without a name: whatever ends the session,
-/// nothing is left to remove. The runner opens it through the descriptor, and
-/// closes that before it starts a command.
-fn hand_over(module: &Path) -> std::io::Result<String> {
-    let file = File::open(module)?;
-    std::fs::remove_file(module)?;
+/// The runner opens the module through its descriptor, and closes that before
+/// it starts a command.
+fn hand_over(module: File) -> std::io::Result<String> {
     // It must survive the exec.
-    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
-    let fd = file.into_raw_fd();
+    rustix::io::fcntl_setfd(&module, rustix::io::FdFlags::empty())?;
+    let fd = module.into_raw_fd();
     Ok(format!("/proc/self/fd/{fd}"))
 }

@@ -6,15 +6,16 @@ use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
 
 /// Is this module a header's name?
 pub fn is_header(module: &str) -> bool {
     module.starts_with('<') && module.ends_with('>')
 }
 
-/// A file with the debug information of `<one.h>`, or of several: `<one.h><two.h>`. The flag says
-/// that nobody else uses it. The error is the compiler's.
-pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, bool), String> {
+/// A file with the debug information of `<one.h>`, or of several: `<one.h><two.h>`; one that is not
+/// in the cache goes with its folder. The error is the compiler's.
+pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<TempDir>), String> {
     let list = headers
         .trim_matches(['<', '>'])
         .replace("><", ">\n#include <");
@@ -26,10 +27,10 @@ pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, bool), 
     let name = format!("header-{:016x}.so", hash.finish());
     let kept = cache.map(|folder| folder.join(&name));
     if let Some(kept) = kept.as_ref().filter(|k| k.exists()) {
-        return Ok((kept.clone(), false));
+        return Ok((kept.clone(), None));
     }
-    let own = format!("trapless-{}-{name}", std::process::id());
-    let made = std::env::temp_dir().join(own);
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let made = folder.path().join(&name);
     let flags = ["-g", "-fPIC", "-shared", "-nostdlib", "-o"];
     let mut words: Vec<&str> = flags.to_vec();
     let path = made.to_string_lossy();
@@ -42,11 +43,8 @@ pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, bool), 
         std::fs::rename(&part, kept).ok()
     };
     match kept.filter(|k| stored(k).is_some()) {
-        Some(kept) => {
-            let _ = std::fs::remove_file(&made);
-            Ok((kept, false))
-        }
-        None => Ok((made, true)),
+        Some(kept) => Ok((kept, None)),
+        None => Ok((made, Some(folder))),
     }
 }
 

@@ -403,12 +403,8 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let (path, ours) = compiled;
-        let opened = self.world.info().open(&path);
-        if ours {
-            let _ = std::fs::remove_file(&path);
-        }
-        match opened {
+        let (path, _folder) = compiled;
+        match self.world.info().open(&path) {
             Ok(binary) => Some(binary),
             Err(e) => self.fail(&e),
         }

@@ -61,9 +61,8 @@ mod tests {
     fn programs_are_found() {
         assert!(find("sh").is_some_and(|p| p.is_absolute()));
         assert_eq!(find("no-such-program"), None);
-        let script = std::env::temp_dir().join(format!("trapless-cli-{}", std::process::id()));
+        let script = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&script, "#!/usr/bin/env -S sh -e\n").unwrap();
-        assert_eq!(find(script.to_str().unwrap()), find("sh"));
-        std::fs::remove_file(&script).unwrap();
+        assert_eq!(find(script.path().to_str().unwrap()), find("sh"));
     }
 }
