@@ -136,7 +136,8 @@ def test_library_comes_while_one_leaves(ctx):
         t.steps('cling -')
         assert scripted.finish(leaves)[0] == '0\n'
         t.steps('load ' + lib, 'call 3', 'close -', 'work 2', 'load ' + lib, 'close -')
-        assert scripted.finish(stays)[0] == '7\n'  # its constructor calls, too
+        out = scripted.finish(stays)
+        assert out[0] == '7\n', out  # its constructor calls, too
     t.end()
 
 
