@@ -198,7 +198,7 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 		mask_set(t->tid, mask);
 	}
 out:
-	if (!from && g->leaving && is_probed(g, saved.rip))
+	if (!from && (g->leaving || g->parting) && is_probed(g, saved.rip))
 		g->main_held = t;
 	else if (!from)
 		thread_release(g, t);

@@ -200,7 +200,7 @@ struct guardian {
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
 	bool leaving;
-	bool parting; /* leaving, but one session only: the main loop goes on */
+	bool parting; /* one of several sessions leaves: the main loop goes on */
 	bool injected, launched;
 	bool debugger, debugger_known; /* the target may trace others: see traceme.c */
 	pid_t let_go; /* a child that shares the memory and is the target's to trace */

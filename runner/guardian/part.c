@@ -96,7 +96,7 @@ static void try_part(struct guardian *g, struct client *c)
 {
 	if (!c->parted_ms)
 		c->parted_ms = now_ms();
-	g->leaving = g->parting = true;
+	g->parting = true;
 	if (part(g, c)) {
 		client_drop(g, c);
 	} else {
@@ -104,7 +104,7 @@ static void try_part(struct guardian *g, struct client *c)
 		if (!c->told && c->tried_ms - c->parted_ms > PATIENCE_MS && !g->crashed)
 			lose_patience(g, c);
 	}
-	g->leaving = g->parting = false;
+	g->parting = false;
 }
 
 int clients_part(struct guardian *g)

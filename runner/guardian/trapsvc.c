@@ -75,7 +75,7 @@ static void hold_for_news(struct guardian *g, struct thread *t)
 {
 	if (!clients_watch_loader(g))
 		return;
-	if (g->at_dlopen || (g->leaving && !g->parting && !g->helper)) {
+	if (g->at_dlopen || (g->leaving && !g->helper)) {
 		g->dl_missed = true;
 		return;
 	}
