@@ -154,6 +154,35 @@ static bool got_signal(void)
 	return read(signals, &info, sizeof(info)) == sizeof(info);
 }
 
+static bool any_tuning(void)
+{
+	for (int i = 0; i < ntargets; i++)
+		if (targets[i].tuning && !targets[i].done)
+			return true;
+	return false;
+}
+
+/* Conditions have changed: probes come or go. Not while the targets carry out something else, or who asked for that is owed an answer. */
+static bool follow_conditions(void)
+{
+	if (any_tuning() || control.client >= 0 || !conditions_look(&session))
+		return false;
+	timers_tune(&session);
+	for (int i = 0; i < ntargets; i++)
+		target_tune(&targets[i]);
+	return true;
+}
+
+/* `begin` has had its say: nothing is missed from the first moment on. A program that we start is armed later, by its guardian. */
+static void settle_conditions(void)
+{
+	if (!follow_conditions() || (opt.command && !opt.preload))
+		return;
+	for (int i = 0; i < ntargets; i++)
+		while (targets[i].tuning && !targets[i].done && await_word(&targets[i]))
+			;
+}
+
 static void recycle(void)
 {
 	pid_t pids[TARGETS_MAX];
@@ -187,7 +216,7 @@ static void run(int timer)
 			break;
 		fds[0] = (struct pollfd){.fd = signals, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = timer, .events = POLLIN};
-		fds[2] = (struct pollfd){.fd = control.fd, .events = POLLIN};
+		fds[2] = (struct pollfd){.fd = any_tuning() ? -1 : control.fd, .events = POLLIN};
 		for (n = 3, i = 0; i < ntargets; i++) {
 			if (!targets[i].done)
 				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
@@ -197,6 +226,7 @@ static void run(int timer)
 			timers_run(&session);
 		hear_all();
 		control_serve(&control, fds[2].revents);
+		follow_conditions();
 		drain(&session, false);
 		if (rounds % RECYCLE_EVERY == 0)
 			recycle();
@@ -354,6 +384,7 @@ static int trace(void)
 	}
 	session.target = opt.npids ? opt.pids[0] : 0;
 	session.view.session->target_pid = session.target;
+	conditions_look(&session);
 	if (open_output() || attach_all()) {
 		leave_all();
 		return 1;
@@ -365,6 +396,7 @@ static int trace(void)
 	session_run(&session, TL_TAP_BEGIN);
 	drain(&session, false);
 	events_run_early(&session);
+	settle_conditions();
 	session_live(&session, !session_wants_exit(&session));
 	if (opt.command)
 		target_go(&targets[0]);

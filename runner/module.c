@@ -209,6 +209,7 @@ static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_WATCH &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&
+	       (p->condition == TL_NONE || p->condition < m->code_size) &&
 	       (!site || p->image < m->nimages) &&
 	       (p->kind != TL_TAP_WATCH ||
 		       (p->arg > 0 && p->arg <= TL_WATCH_MAX &&

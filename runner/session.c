@@ -318,6 +318,13 @@ bool session_has(const struct session *s, uint32_t kind)
 	return false;
 }
 
+void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off)
+{
+	uint8_t *now = &s->board.tuning->off[probe];
+
+	*now = (uint8_t)(off ? *now | by : *now & ~by);
+}
+
 /* It has a handler, and nobody has switched it off. */
 bool session_may_run(const struct session *s, uint32_t i)
 {

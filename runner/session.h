@@ -62,6 +62,7 @@ void session_run_one(
 	struct session *s, uint32_t probe, struct tl_regs *regs); /* regs: NULL: none */
 bool session_has(const struct session *s, uint32_t kind);
 void session_clock(struct session *s);
+void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off);
 
 /* silent.c: probes that have said nothing, on stderr */
 void warn_of_program(const struct session *s, pid_t pid); /* what -x names runs another one */
@@ -89,5 +90,9 @@ void commands_reap(void);
 /* timers.c: one descriptor to poll; -1: no timers. */
 int timers_start(struct session *s);
 void timers_run(struct session *s);
+void timers_tune(struct session *s); /* some were switched */
+
+/* conditions.c: probe ... if (EXPR). true: probes are to come or go, in the targets too. */
+bool conditions_look(struct session *s);
 
 #endif

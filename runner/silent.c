@@ -21,7 +21,7 @@ static uint32_t missing_image(const struct session *s, uint32_t probe)
 		return p->process != TL_NONE && !was_mapped(s, p->process) ? p->process : TL_NONE;
 	if ((p->kind != TL_TAP_SITE && p->kind != TL_TAP_RETURN) ||
 		p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
-		s->board.states[probe] != PROBE_NEVER_ARMED)
+		s->board.states[probe] != PROBE_NEVER_ARMED || s->board.tuning->off[probe])
 		return TL_NONE;
 	return p->process != TL_NONE && !was_mapped(s, p->process) ? p->process : p->image;
 }
@@ -94,6 +94,13 @@ static bool never_hit(const struct session *s, uint32_t probe)
 	       s->board.states[probe] == PROBE_ARMED && !tl_session_hits(&s->view, probe);
 }
 
+static const char *why_silent(uint8_t off)
+{
+	if (off & OFF_BY_USER)
+		return "it was disabled";
+	return off ? "its condition was false" : "armed, but nobody came by";
+}
+
 /* Of those that stood. */
 void tell_never_hit(const struct session *s)
 {
@@ -106,7 +113,7 @@ void tell_never_hit(const struct session *s)
 			continue;
 		fprintf(stderr, "trapless-run: never fired: %s (%s)\n",
 			module_string(s->mod, s->mod->probes[i].point),
-			s->board.tuning->off[i] ? "it was disabled" : "armed, but nobody came by");
+			why_silent(s->board.tuning->off[i]));
 	}
 	if (n > A_FEW)
 		fprintf(stderr, "trapless-run: never fired: %u more\n", n - A_FEW);

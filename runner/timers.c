@@ -11,7 +11,7 @@
 #include "session.h"
 
 static int fd = -1;
-static uint64_t *due; /* CLOCK_MONOTONIC ns by probe number; 0: no timer */
+static uint64_t *due; /* CLOCK_MONOTONIC ns by probe number; 0: no timer, or switched off */
 
 static void set_next(const struct session *s)
 {
@@ -27,6 +27,14 @@ static void set_next(const struct session *s)
 	it.it_value.tv_sec = (time_t)(next / 1000000000u);
 	it.it_value.tv_nsec = (long)(next % 1000000000u);
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &it, NULL);
+}
+
+static bool is_timer(const struct session *s, uint32_t i)
+{
+	const struct tl_tap_probe *p = &s->mod->probes[i];
+
+	return (p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE) &&
+	       !(p->flags & TL_TAP_PROBE_NEVER);
 }
 
 /* A period, with its share of chance. */
@@ -46,12 +54,9 @@ int timers_start(struct session *s)
 
 	due = calloc(s->mod->nprobes + 1, sizeof(*due));
 	for (i = 0; due && i < s->mod->nprobes; i++) {
-		const struct tl_tap_probe *p = &s->mod->probes[i];
-
-		if ((p->kind != TL_TAP_TIMER && p->kind != TL_TAP_PROFILE) ||
-			p->flags & TL_TAP_PROBE_NEVER)
+		if (!is_timer(s, i))
 			continue;
-		due[i] = now + period(p);
+		due[i] = session_may_run(s, i) ? now + period(&s->mod->probes[i]) : 0;
 		n++;
 	}
 	if (!n)
@@ -59,6 +64,21 @@ int timers_start(struct session *s)
 	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	set_next(s);
 	return fd;
+}
+
+/* One that is switched on begins anew. */
+void timers_tune(struct session *s)
+{
+	uint64_t now = now_ns();
+	uint32_t i;
+
+	for (i = 0; fd >= 0 && i < s->mod->nprobes; i++) {
+		if (!is_timer(s, i) || session_may_run(s, i) == (due[i] != 0))
+			continue;
+		due[i] = due[i] ? 0 : now + period(&s->mod->probes[i]);
+	}
+	if (fd >= 0)
+		set_next(s);
 }
 
 /* Run what is due. A timer that was late does not run twice for it. */

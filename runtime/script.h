@@ -204,6 +204,12 @@ static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct t
 	return tl_block_get(v, self);
 }
 
+/* The runner has a look at the conditions of probes. Behind the change itself; nobody reads first whether it knows. */
+static inline void tl_conditions_moved(const struct tl_view *v)
+{
+	__atomic_store_n(&v->session->conditions, 1, __ATOMIC_RELEASE);
+}
+
 /* With TL_USES_HITS: where a block counts the hits of a probe. */
 static inline uint64_t tl_hits_at(const struct tl_view *v, uint32_t probe)
 {
@@ -897,10 +903,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_3(void);
+void tl_runtime_abi_4(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_3();
+	tl_runtime_abi_4();
 }
 
 #endif

@@ -127,7 +127,8 @@ struct tl_tap_probe {
 	uint32_t point;		/* STRINGS: the full probe point, e.g. process("/usr/bin/git").function("main") */
 	uint32_t func;		/* STRINGS: function name, "" unknown */
 	uint32_t script;	/* STRINGS: place in the script, file:line:column */
-	uint32_t reserved[2];
+	uint32_t condition;	/* CODE offset: nonzero says that the probe may be taken out for now; TL_NONE: it stays */
+	uint32_t reserved;
 };
 
 #define TL_WATCH_MAX 32 /* bytes of a WATCH probe: four debug registers */
@@ -264,6 +265,8 @@ struct tl_session {
 	uint64_t skipped;	/* handlers given up: lock not had in time */
 	uint64_t no_block;	/* hits in threads for which no block was free */
 	uint64_t missed;	/* hits inside handlers, sum over the targets' threads; runner's */
+	uint32_t conditions;	/* a global was changed that the condition of a probe names */
+	uint32_t reserved;
 };
 
 enum tl_block_state { TL_BLOCK_FREE, TL_BLOCK_USED, TL_BLOCK_DEAD };

@@ -37,7 +37,8 @@ static const char *state_of(const struct control *c, uint32_t i, const struct pr
 	if (p->flags & TL_TAP_PROBE_NEVER)
 		return " [NEVER]";
 	if (c->session->board.tuning->off[i])
-		return " [DISABLED]";
+		return c->session->board.tuning->off[i] & OFF_BY_USER ? " [DISABLED]"
+								      : " [CONDITION]";
 	if (!in_target(p) || !row)
 		return "";
 	if (!row->addr)

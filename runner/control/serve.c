@@ -91,12 +91,13 @@ static bool switch_probes(struct control *c, bool off)
 		if (!probe_is_chosen(mod, i, c->request.pattern))
 			continue;
 		if (can_be_switched(&mod->probes[i])) {
-			c->session->board.tuning->off[i] = off;
+			probe_switch(c->session, i, OFF_BY_USER, off);
 			n++;
 		} else {
 			fixed++;
 		}
 	}
+	timers_tune(c->session);
 	if (n)
 		snprintf(c->changed, sizeof(c->changed), "session %d: %u probe%s %s\n", getpid(), n,
 			n == 1 ? "" : "s", off ? "disabled" : "enabled");

@@ -102,9 +102,9 @@ static bool tuning;
 static void tune(void)
 {
 	tuning = true;
+	take_tuning(&to_runner);
 	if (__atomic_load_n(&mem->state, __ATOMIC_ACQUIRE) != TL_PRELOAD_ARMED)
 		return;
-	take_tuning(&to_runner);
 	to_runner.ctl->jump = !mem->traps_only && !to_runner.tuning->unoptimized;
 	to_runner.probes->explain = 1;
 	__atomic_fetch_add(&mem->tune, 1, __ATOMIC_SEQ_CST);

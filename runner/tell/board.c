@@ -36,7 +36,7 @@ static size_t images_size(const struct module *mod)
 static size_t board_size(const struct module *mod)
 {
 	return images_size(mod) + mod->nprobes + sizeof(struct tuning) +
-	       mod->nprobes * sizeof(bool);
+	       mod->nprobes * sizeof(uint8_t);
 }
 
 static int lay_out(struct board *b, const struct module *mod, void *at)

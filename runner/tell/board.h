@@ -13,10 +13,13 @@
 #include "../../agent/symbols.h"
 #include "../module.h"
 
-/* What the user wants, while the session runs. */
+/* Why a probe is not in its place. */
+enum off_by { OFF_BY_USER = 1, OFF_BY_CONDITION = 2 };
+
+/* What is wanted of the probes, while the session runs. */
 struct tuning {
 	bool unoptimized; /* every probe on the trap rung */
-	bool off[]; /* by probe */
+	uint8_t off[]; /* by probe: enum off_by */
 };
 
 struct board {

@@ -9,7 +9,7 @@
 void take_tuning(const struct teller *t)
 {
 	for (uint32_t i = 0; i < t->mod->nprobes; i++)
-		tl_ctl_probe(t->probes, i)->off = t->tuning->off[i];
+		tl_ctl_probe(t->probes, i)->off = t->tuning->off[i] != 0;
 }
 
 static void fill_row(const struct teller *t, const struct tl_ctl_probe *p, struct probe_row *row)

@@ -156,7 +156,7 @@ class Module:
         self.probes.append(struct.pack(
             '<IIIIQqIIIIIIII2I', kind, flags, process, image, addr, arg, first, len(parts),
             NONE if handler is None else self.symbols[handler], NONE if on_entry is None else self.symbols[on_entry],
-            call_data, self.string(point), self.string(func), self.string(''), 0, 0))
+            call_data, self.string(point), self.string(func), self.string(''), NONE, 0))
 
     def write(self, path=None, version=1, machine=62):
         path = path or os.path.join(self.tmp, self.name + '.tap')

@@ -4,7 +4,7 @@
 use crate::body::Body;
 use crate::text::Text;
 use crate::{handler_name, layout, regex, EmitError, HandlerFacts, Unit};
-use trapless_sema::ir::{Budget, HandlerId, HandlerKind, Options, ProbeKind};
+use trapless_sema::ir::{Budget, Handler, HandlerId, HandlerKind, Options, ProbeKind};
 
 /// What the private stack of a thread leaves for handlers.
 const STACK_LIMIT: u32 = 48 << 10;
@@ -62,6 +62,14 @@ fn frame(kind: HandlerKind) -> Frame {
             end: "return;",
             ..SITE
         },
+        // What goes wrong there is told by the probe itself, which stays.
+        HandlerKind::Condition => Frame {
+            enter: "tl_session_enter(run, p->data",
+            lock: "tl_run_lock_slow",
+            leave: "run->error = NULL; tl_session_leave(run);",
+            end: "return off;",
+            ..SITE
+        },
     }
 }
 
@@ -108,7 +116,7 @@ impl Unit<'_> {
         let kept = regex::kept(body.unit.program, h);
         let text_size = body.unit.layout.max_string + 8;
         let stack = body.stack() + RUN_STACK + kept.map_or(0, |words| 4 * words + text_size + 48);
-        if stack > STACK_LIMIT && h.kind != HandlerKind::Session {
+        if stack > STACK_LIMIT && !in_runner(h.kind) {
             return Err(EmitError::StackTooLarge {
                 bytes: stack,
                 limit: STACK_LIMIT,
@@ -116,8 +124,9 @@ impl Unit<'_> {
             });
         }
         let locks = body.unit.layout.locks(&h.locks);
-        let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry;
-        let light = !body.escapes && locks.is_none() && !timed;
+        let is_asked = h.kind == HandlerKind::Condition;
+        let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry && !is_asked;
+        let light = !body.escapes && locks.is_none() && !timed && !is_asked;
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
@@ -133,7 +142,7 @@ impl Unit<'_> {
         }
         out.append(text);
         let times = timed.then(|| layout::times_at(self.program));
-        tail(out, h.kind, light, times);
+        tail(out, h, light, times);
         Ok(HandlerFacts { stack })
     }
 
@@ -165,9 +174,15 @@ impl Unit<'_> {
         let env = if light { "env" } else { "run->env" };
         out.line(match kind {
             HandlerKind::Entry => "\tint skip = 1;".to_owned(),
+            HandlerKind::Condition => "\tint off = 0;".to_owned(),
             _ => format!("\ttl_count_hit(run->block, {env});"),
         });
     }
+}
+
+/// Their stack is the runner's.
+fn in_runner(kind: HandlerKind) -> bool {
+    matches!(kind, HandlerKind::Session | HandlerKind::Condition)
 }
 
 fn take_locks(out: &mut Text, kind: HandlerKind, locks: &str) {
@@ -189,13 +204,18 @@ fn budget(o: &Options, kind: Budget) -> Option<u32> {
 }
 
 /// Everything behind the body.
-fn tail(out: &mut Text, kind: HandlerKind, light: bool, times: Option<u64>) {
-    let f = frame(kind);
-    if kind == HandlerKind::Entry {
-        out.line("\tskip = 0;");
+fn tail(out: &mut Text, h: &Handler, light: bool, times: Option<u64>) {
+    let f = frame(h.kind);
+    match h.kind {
+        HandlerKind::Entry => out.line("\tskip = 0;"),
+        HandlerKind::Condition => out.line("\toff = 1;"),
+        _ => {}
     }
     out.line("\tgoto out;");
     out.line("out:");
+    if h.moves_conditions {
+        out.line("\ttl_conditions_moved(run->view);");
+    }
     if !light {
         out.line(format!("\t{}", f.leave));
     }

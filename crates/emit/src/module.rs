@@ -133,6 +133,7 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         nparts: 0,
         handler: entry_of(p.handler),
         on_entry: wire::NONE,
+        condition: p.condition.map_or(wire::NONE, entry_of),
         call_data: 0,
         point: tap.strings.add(&p.point),
         func: tap.strings.add(&p.func),

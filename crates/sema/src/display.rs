@@ -19,6 +19,7 @@ pub fn add_display(program: &mut Program) {
             budget: Budget::Unbounded,
             locks: Vec::new(),
             needs_all_regs: false,
+            moves_conditions: false,
             span,
         });
         program.probes.push(Probe {
@@ -28,6 +29,7 @@ pub fn add_display(program: &mut Program) {
             // Behind the script's own.
             kind: ProbeKind::End { order: i64::MAX },
             handler,
+            condition: None,
             refusal: Refusal::Error,
             never: false,
         });

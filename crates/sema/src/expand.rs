@@ -23,6 +23,8 @@ pub struct Unit {
     pub span: Span,
     /// What the handler that is inside aliases writes to; `None`: there are none.
     pub written: Option<HashSet<String>>,
+    /// `if (EXPR)`, which the body tests, too.
+    pub condition: Option<Expr>,
 }
 
 /// First components of the points that are not aliases.
@@ -221,8 +223,9 @@ fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> U
         span: p.body.span,
     };
     // Only a point that stands alone has a condition.
-    if let Some(cond) = points.first_mut().and_then(|p| p.condition.take()) {
-        body = guarded(cond, body);
+    let condition = points.first_mut().and_then(|p| p.condition.take());
+    if let Some(cond) = &condition {
+        body = guarded(cond.clone(), body);
     }
     refresh_ids(&mut body, ids);
     Unit {
@@ -231,6 +234,7 @@ fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> U
         file: p.span.file,
         span: p.span,
         written: (!wrap.is_empty()).then(|| crate::written::names(&p.body)),
+        condition,
     }
 }
 

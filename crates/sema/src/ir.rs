@@ -212,6 +212,8 @@ pub struct Handler {
     /// It reads call-preserved registers or the stack pointer's neighbours by
     /// a debug location: the detour must save all registers.
     pub needs_all_regs: bool,
+    /// It may change a global that the condition of some probe names.
+    pub moves_conditions: bool,
     pub span: Span,
 }
 
@@ -241,6 +243,8 @@ pub enum HandlerKind {
     Entry,
     /// At a function's return.
     Return,
+    /// The condition of a probe, asked by the runner: does it do without the probe?
+    Condition,
 }
 
 #[derive(Clone, Debug)]
@@ -253,6 +257,8 @@ pub struct Probe {
     pub script: String,
     pub kind: ProbeKind,
     pub handler: HandlerId,
+    /// Says when it may be taken out: `if (EXPR)`.
+    pub condition: Option<HandlerId>,
     pub refusal: Refusal,
     /// `never`
     pub never: bool,

@@ -170,6 +170,7 @@ fn lower_places(
     program: &mut Program,
 ) {
     let uses_context = uses_context(&units[n]);
+    let condition = lower::lower_condition(shared, units, n).map(|h| handlers.add(h, ""));
     let mut done: HashMap<
         std::mem::Discriminant<ProbeKind>,
         (HandlerId, Option<HandlerId>, Vec<ir::Ty>),
@@ -198,6 +199,7 @@ fn lower_places(
             script: shared.map.locate(units[n].span),
             kind: probe_kind(&place.kind, on_entry, call_data),
             handler,
+            condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
             refusal: place.refusal,
             never: place.never,
         });

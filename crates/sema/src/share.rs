@@ -3,8 +3,8 @@
 //! locks every handler takes.
 
 use crate::ir::{
-    Access, BinOp, Expr, ExprKind, FunctionBody, GlobalId, GlobalKind, HandlerKind, Place, Program,
-    Stmt, StmtKind,
+    Access, BinOp, Expr, ExprKind, FunctionBody, GlobalId, GlobalKind, HandlerId, HandlerKind,
+    Place, Program, Stmt, StmtKind,
 };
 use crate::walk;
 use std::collections::{BTreeMap, HashSet};
@@ -35,6 +35,19 @@ pub fn share(program: &mut Program) {
             .filter(|(g, _)| !program.globals[g.0 as usize].sharded);
         h.locks = locked.collect();
     }
+    note_conditions(program, &handlers);
+}
+
+/// Who may change what the condition of a probe names: the runner looks at it then.
+fn note_conditions(program: &mut Program, handlers: &[Uses]) {
+    let asked: HashSet<HandlerId> = program.probes.iter().filter_map(|p| p.condition).collect();
+    let asked = asked.iter().flat_map(|h| handlers[h.0 as usize].all());
+    let named: HashSet<GlobalId> = asked.map(|(g, _)| g).collect();
+    for (h, uses) in program.handlers.iter_mut().zip(handlers) {
+        h.moves_conditions = uses
+            .all()
+            .any(|(g, access)| access == Access::Write && named.contains(&g));
+    }
 }
 
 /// A scalar to which every hot access only adds has one copy a thread.
@@ -42,7 +55,7 @@ fn shard(program: &mut Program, handlers: &[Uses]) {
     let mut added = HashSet::new();
     let mut other = HashSet::new();
     for (h, uses) in program.handlers.iter().zip(handlers) {
-        if h.kind != HandlerKind::Session {
+        if !matches!(h.kind, HandlerKind::Session | HandlerKind::Condition) {
             added.extend(uses.adds.iter().copied());
             other.extend(uses.touches.keys().copied());
         }

@@ -103,6 +103,7 @@ pub struct Probe {
     pub point: Str,
     pub func: Str,
     pub script: Str,
+    pub condition: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -348,7 +349,8 @@ fn probe(o: &mut Encoder, p: &Probe) {
     for s in [p.point, p.func, p.script] {
         o.u32(s.0);
     }
-    o.u64(0);
+    o.u32(p.condition);
+    o.u32(0);
 }
 
 fn part(o: &mut Encoder, p: &Part) {

@@ -34,6 +34,7 @@ fn sample() -> Tap {
         point: tap.strings.add("point"),
         func: tap.strings.add("main"),
         script: tap.strings.add("a.stp:1:2"),
+        condition: 0x60,
     });
     tap.parts.push(Part {
         addr: 0x2000,

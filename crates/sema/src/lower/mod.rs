@@ -7,6 +7,7 @@
 mod auto;
 mod callers;
 mod command;
+mod condition;
 pub mod embedded;
 mod enums;
 mod expr;
@@ -28,6 +29,7 @@ use trapless_syntax::ast::{self, FunctionBody};
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::{FileId, SourceMap, Span};
 
+pub use condition::{can_be_armed, lower_condition};
 pub use globals::lower_globals;
 
 /// What all bodies share.
@@ -144,6 +146,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
         budget: budget(&place.kind),
         locks: Vec::new(),
         needs_all_regs: l.needs_all_regs || is_all_regs(place),
+        moves_conditions: false,
         span: unit.span,
     };
     let saved = l.entry.take().unwrap_or_default();
@@ -193,6 +196,7 @@ fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: boo
         budget: ir::Budget::Hit,
         locks: Vec::new(),
         needs_all_regs,
+        moves_conditions: false,
         span,
     }
 }
