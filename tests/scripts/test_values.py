@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Variables of compiled programs whose values are known: gcc and clang, optimised and not."""
 import os
+import re
 import shutil
 
 BUILDS = [(cc, level) for cc in ('gcc', 'clang') for level in ('-O0', '-O2')]
@@ -169,3 +170,27 @@ def test_structures_as_arguments_unions_and_arrays_of_structures(ctx):
         }
         probe process.function("vv") { println($cp->b, " ", @cast($p, "struct anon")->ps[0]->b, " ", @cast($p, "anon")->tag, " ", @var("hidden")) }''',
                '3 8 3 2\n1 131075 3 3 2 1 -3 6 3\n20 2 1 10\n')
+
+
+def test_what_is_optimised_out_is_read_where_the_message_says(ctx):
+    """The nearest line of the function that has the value, and has it: gcc and clang."""
+    places = [('function("work")', 'later', 10), ('statement("work@gone.c:%d")', 'n', 21)]
+    with open(os.path.join(ctx.root, 'tests', 'scripts', 'values', 'gone.c')) as f:
+        last = 1 + next(n for n, line in enumerate(f) if 'LINE last' in line)
+    for cc in 'gcc', 'clang':
+        program = built(ctx, 'gone.c', cc, '-O2')
+        told = 0
+        for place, name, want in places:
+            place = place.replace('%d', str(last))
+            p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', 'probe process.%s { println($%s) }' % (place, name)])
+            if p.returncode == 0:
+                assert p.stdout == '%d\n' % want, p.stdout
+                continue
+            said = re.search(r'\[CTX_VAR_OPTIMIZED_OUT\](.|\n)*it can be read at (gone.c:\d+): (\.statement\("work@\2"\))', p.stderr)
+            assert said, p.stderr
+            read = traced(ctx, program, 'probe process%s { println($%s) }' % (said.group(3), name))
+            assert read == '%d\n' % want, '%s %s %s' % (cc, said.group(0), read)
+            told += 1
+        assert told, cc + ' has both at both places'
+        p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', 'probe process.function("work") { println($unknown) }'])
+        assert 'CTX_VAR_UNKNOWN' in p.stderr and 'can be read at' not in p.stderr, p.stderr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Where the System V ABI for x86-64 puts a function's result.
+//! Where the System V ABI for x86-64 puts a function's arguments and result (section 3.2.3).
 
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location, Piece};
@@ -7,6 +7,11 @@ use crate::types::{Composite, Encoding, Type, TypeId, Types};
 
 const RAX: u16 = 0;
 const RDX: u16 = 1;
+const RSP: u16 = 7;
+/// rdi, rsi, rdx, rcx, r8, r9 by DWARF number.
+const INTEGER: [u16; 6] = [5, 4, 1, 2, 8, 9];
+/// Vector registers that arguments may take.
+const VECTORS: usize = 8;
 const XMM0: u16 = 17;
 const ST0: u16 = 33;
 
@@ -49,14 +54,20 @@ pub(crate) fn return_location(types: &Types, ty: TypeId, by_reference: bool) -> 
         [false, false] => {}
         _ => return Ok(memory),
     }
-    let (mut integers, mut vectors) = ([RAX, RDX].into_iter(), [XMM0, XMM0 + 1].into_iter());
+    let places = in_registers(size, &halves, &[RAX, RDX], XMM0);
+    Ok(places.unwrap_or(memory))
+}
+
+/// A value of at most 16 bytes in registers, the vector ones from `vector` on.
+fn in_registers(size: u64, halves: &[Class; 2], integers: &[u16], vector: u16) -> Option<Location> {
+    let (mut integers, mut vectors) = (integers.iter(), vector..);
     let mut pieces = Vec::new();
     for (i, class) in halves.iter().enumerate() {
         let bytes = (size - 8 * i as u64).min(8);
         let (place, bit_offset) = match class {
-            Class::Integer => (integers.next().map(Location::Register), 0),
+            Class::Integer => (integers.next().copied().map(Location::Register), 0),
             Class::Sse => (vectors.next().map(Location::Register), 0),
-            Class::SseUp => (Some(Location::Register(XMM0)), 64),
+            Class::SseUp => (Some(Location::Register(vector)), 64),
             _ => (None, 0),
         };
         let place = place.unwrap_or(Location::OptimizedOut);
@@ -66,17 +77,103 @@ pub(crate) fn return_location(types: &Types, ty: TypeId, by_reference: bool) -> 
             place,
         });
         if size <= 8 {
-            break;
+            return pieces.pop().map(|p| p.place);
         }
     }
-    Ok(match (size, pieces.pop()) {
-        (0..=8, Some(p)) => p.place,
-        (_, Some(p)) => {
-            pieces.push(p);
-            Location::Pieces(pieces)
+    Some(Location::Pieces(pieces))
+}
+
+/// The places of a call's arguments, one after the other, at the callee's first instruction.
+pub(crate) struct Arguments {
+    integers: usize,
+    vectors: usize,
+    /// Above the return address.
+    stack: u64,
+}
+
+impl Arguments {
+    /// `hidden`: the caller passes the address of the result.
+    pub fn new(hidden: bool) -> Arguments {
+        Arguments {
+            integers: usize::from(hidden),
+            vectors: 0,
+            stack: 8,
         }
-        (_, None) => memory,
-    })
+    }
+
+    /// `by_reference`: the language passes the address of an object instead. `None`: the size is
+    /// not known.
+    pub fn next(&mut self, types: &Types, ty: TypeId, by_reference: bool) -> Option<Location> {
+        if by_reference {
+            return Some(match self.take(&[Class::Integer, Class::None]) {
+                Some((integers, _)) => Location::Memory(vec![LocOp::Reg(integers[0])]),
+                None => {
+                    let mut at = self.on_stack(8, 8);
+                    at.push(LocOp::Deref(8));
+                    Location::Memory(at)
+                }
+            });
+        }
+        let size = types.size(ty)?;
+        let mut halves = [Class::None; 2];
+        let small = size <= 16 && classify(types, ty, 0, &mut halves, 0);
+        if small && halves == [Class::None; 2] {
+            return Some(Location::OptimizedOut); // an empty class
+        }
+        let registers = small && !halves.contains(&Class::Memory) && !halves.contains(&Class::X87);
+        match self.take(&halves).filter(|_| registers) {
+            Some((integers, vector)) => in_registers(size, &halves, integers, vector),
+            None => Some(Location::Memory(
+                self.on_stack(size, alignment(types, ty, 0)),
+            )),
+        }
+    }
+
+    /// The registers for such a value, where there are as many left.
+    fn take(&mut self, halves: &[Class; 2]) -> Option<(&'static [u16], u16)> {
+        let count = |c| halves.iter().filter(|h| **h == c).count();
+        let integers = self.integers + count(Class::Integer);
+        let vectors = self.vectors + count(Class::Sse);
+        let fits = integers <= INTEGER.len() && vectors <= VECTORS;
+        if !fits || halves.contains(&Class::Memory) || halves.contains(&Class::X87) {
+            return None;
+        }
+        let taken = (
+            &INTEGER[self.integers..integers],
+            XMM0 + self.vectors as u16,
+        );
+        (self.integers, self.vectors) = (integers, vectors);
+        Some(taken)
+    }
+
+    fn on_stack(&mut self, size: u64, align: u64) -> Vec<LocOp> {
+        // The first argument there is aligned to 16 bytes.
+        let at = (self.stack - 8).next_multiple_of(align.max(8)) + 8;
+        self.stack = at + size.next_multiple_of(8);
+        vec![LocOp::Reg(RSP), LocOp::PlusConst(at)]
+    }
+}
+
+fn alignment(types: &Types, ty: TypeId, depth: u32) -> u64 {
+    let ty = types.strip(ty);
+    match &*types.get(ty) {
+        Type::Array { of, .. } if depth < 16 => alignment(types, *of, depth + 1),
+        Type::Composite(c) if depth < 16 => {
+            let members = c.members.iter().map(|m| alignment(types, m.ty, depth + 1));
+            members.max().unwrap_or(1)
+        }
+        _ => types.size(ty).unwrap_or(8).clamp(1, 16),
+    }
+}
+
+/// A number or a pointer of at most 8 bytes.
+pub(crate) fn is_word(types: &Types, ty: TypeId) -> bool {
+    let ty = types.strip(ty);
+    match &*types.get(ty) {
+        Type::Base { size, .. } => *size <= 8,
+        Type::Pointer { .. } | Type::Reference { .. } | Type::Enum { .. } => true,
+        _ => false,
+    }
 }
 
 /// Merge the type at `offset` into its eightbytes. `false`: it goes through memory.

@@ -300,7 +300,10 @@ impl Binary {
 
     /// The language `f` is written in, where the debug information says so.
     pub fn language(&self, f: &Function) -> Option<Language> {
-        let unit = self.function_die(f).ok()?.unit;
+        self.language_of(self.function_die(f).ok()?.unit)
+    }
+
+    pub(crate) fn language_of(&self, unit: u32) -> Option<Language> {
         Some(match self.dwarf().ok()?.language(unit)?.0 {
             0x1 | 0x2 | 0xc | 0x1d | 0x2c => Language::C,
             0x4 | 0x1a | 0x21 | 0x2b => Language::Cxx,
@@ -353,6 +356,11 @@ impl Binary {
     /// [`Error::OptimizedOut`].
     pub fn locate(&self, var: &Variable, cx: &Context) -> Result<Location> {
         self.find_location(var, cx)
+    }
+
+    /// Of [`Error::OptimizedOut`]: with the nearest line of the function where it can be read.
+    pub fn with_readable_line(&self, e: Error, var: &Variable, cx: &Context) -> Error {
+        self.look_elsewhere(e, var, cx)
     }
 
     /// Where a variable with static storage is, at any place.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::debugfile::package_of;
+use crate::function::SourcePos;
 
 /// Why debug information could not be had. `Display` gives the cause, [`Error::help`] the next step,
 /// [`Error::tag`] the stable name that tests and documentation use.
@@ -115,11 +116,15 @@ pub enum Error {
     NoType { name: String, path: PathBuf },
     /// Declared here, defined nowhere in this binary.
     IncompleteType { ty: String },
-    /// The variable has no location at this address; `readable_at` is a nearby line where it has.
+    /// The variable has no location at this address; `readable_at` is the nearest line of the same
+    /// function where it has, once [`Binary::with_readable_line`](crate::Binary::with_readable_line) has looked.
     OptimizedOut {
         name: String,
+        function: String,
         pc: u64,
-        readable_at: Option<u64>,
+        /// The debug information names its value at the entry (DW_OP_entry_value).
+        at_entry: bool,
+        readable_at: Option<SourcePos>,
     },
     /// The function returns nothing.
     ReturnsVoid { function: String },
@@ -277,10 +282,12 @@ impl Error {
                 format!("members: {}", list(members, 16))
             }
             Error::OptimizedOut {
-                readable_at: Some(line),
+                readable_at: Some(at),
+                function,
                 ..
             } => {
-                format!("it can be read at line {line}")
+                let place = format!("{}:{}", at.file.rsplit('/').next().unwrap_or(""), at.line);
+                format!("it can be read at {place}: .statement(\"{function}@{place}\")")
             }
             Error::OptimizedOut { .. } => "probe another line, or build with -Og or -O0".into(),
             Error::ReturnsVoid { .. } => "remove $return".into(),
@@ -440,6 +447,12 @@ impl fmt::Display for Error {
             Error::NotAggregate { ty } => write!(f, "`{ty}` has no members or elements"),
             Error::NoType { name, path } => write!(f, "no type `{name}` in {}", path.display()),
             Error::IncompleteType { ty } => write!(f, "`{ty}` is declared here but never defined"),
+            Error::OptimizedOut {
+                name, at_entry: true, ..
+            } => write!(
+                f,
+                "`${name}` had its value at the function's entry, and only its caller may have it still"
+            ),
             Error::OptimizedOut { name, pc, .. } => {
                 write!(
                     f,

@@ -402,7 +402,7 @@ impl Binary {
         let range = f.ranges.first().cloned().unwrap_or(f.entry..f.entry);
         let prologue_end = dwarf.lines(die.unit).and_then(|l| l.prologue_end(&range));
         let later = prologue_end.is_some_and(|p| p > f.entry);
-        let need = later && self.parameters_need_prologue(dwarf, f, die);
+        let need = later && self.stores_parameters(dwarf, die, f.entry);
         let pc = prologue_end.filter(|_| need).unwrap_or(f.entry);
         Ok(ProbeSite {
             pc,
@@ -414,12 +414,12 @@ impl Binary {
 
     /// Unoptimised code stores its parameters in the frame first and describes only that place:
     /// one expression for the whole function, relative to a frame that is not set up yet.
-    fn parameters_need_prologue(&self, dwarf: &Dwarf, f: &Function, die: DieRef) -> bool {
+    pub(crate) fn stores_parameters(&self, dwarf: &Dwarf, die: DieRef, entry: u64) -> bool {
         let base = dwarf.own_attr(die, dw::DW_AT_frame_base);
         // A register as frame base (clang) has its value only behind the prologue.
         let register_base = matches!(base, Some(AttributeValue::Exprloc(e))
             if e.0.slice().first().is_some_and(|b| (0x50..=0x8f).contains(b)));
-        let place = self.place(dwarf, die.unit, f.entry, Some(die));
+        let place = self.place(dwarf, die.unit, entry, Some(die));
         dwarf.children(die).into_iter().any(|(child, tag)| {
             if tag != dw::DW_TAG_formal_parameter {
                 return false;

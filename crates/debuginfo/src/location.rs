@@ -12,8 +12,8 @@ use std::fmt;
 pub enum LocOp {
     /// Push the register's value at the probe point.
     Reg(u16),
-    /// Push the value the register had at the entry of the function. At an entry probe these are
-    /// already lowered to `Reg`; elsewhere the consumer needs an entry probe, or refuses.
+    /// Push the value the register had at the entry of the function. At the entry itself it is a
+    /// `Reg`; elsewhere `locate` says that only the entry has the value.
     EntryReg(u16),
     /// Push a number.
     Const(u64),
@@ -145,7 +145,7 @@ impl Location {
     }
 
     /// Whether reading needs a register's value from function entry.
-    pub fn needs_entry(&self) -> bool {
+    pub(crate) fn needs_entry(&self) -> bool {
         let any = |ops: &[LocOp]| ops.iter().any(|o| matches!(o, LocOp::EntryReg(_)));
         match self {
             Location::Memory(ops) | Location::Value(ops) => any(ops),

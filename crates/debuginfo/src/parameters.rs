@@ -187,7 +187,6 @@ mod tests {
             "f(const std::string&)",
             "_Z1fRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
         ));
-        dbg!(signature("_Z1fRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"), split("f(const std::string&)"), split("f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)"));
         assert!(fits("C(int)", "_ZN1CC4Ei"), "a constructor without code");
         assert!(!fits("main()", "main"), "C names have no parameters");
     }

@@ -44,6 +44,13 @@ pub(crate) struct Entry {
     rank: u8,
 }
 
+impl Entry {
+    /// Other files may refer to it.
+    pub fn is_global(&self) -> bool {
+        self.rank < 2
+    }
+}
+
 /// All symbols, sorted by address; where several share one, the best known name comes first.
 #[derive(Default)]
 pub struct SymbolTable {

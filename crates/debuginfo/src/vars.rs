@@ -8,7 +8,6 @@ use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::{Error, Result};
 use crate::find::file_matches;
 use crate::function::{Function, FunctionKind};
-use crate::location::{LocOp, Location, Piece};
 use crate::lower::Place;
 use crate::symbol::SymbolKind;
 use crate::types::TypeId;
@@ -110,7 +109,7 @@ impl Binary {
 
     /// The variables that a scope declares itself; those that only its abstract original has are
     /// there too, as dropped.
-    fn scope_variables(&self, dwarf: &Dwarf, scope: DieRef) -> Vec<Variable> {
+    pub(crate) fn scope_variables(&self, dwarf: &Dwarf, scope: DieRef) -> Vec<Variable> {
         let mut out = Vec::new();
         let mut present = HashSet::new();
         for (r, tag) in dwarf.children(scope) {
@@ -147,6 +146,9 @@ impl Binary {
             Some(AttributeValue::Exprloc(e)) => matches!(e.0.slice().first(), Some(0x03 | 0xa1)),
             _ => dwarf.flag(r, dw::DW_AT_declaration) || dwarf.flag(r, dw::DW_AT_external),
         };
+        let artificial = dwarf
+            .attr(r, dw::DW_AT_artificial)
+            .is_some_and(|a| a.0 == AttributeValue::Flag(true));
         let kind = match tag {
             dw::DW_TAG_formal_parameter => VariableKind::Parameter,
             _ if is_static => VariableKind::Global,
@@ -155,16 +157,19 @@ impl Binary {
         let known = location.is_some()
             || kind == VariableKind::Global
             || dwarf.attr(r, dw::DW_AT_const_value).is_some();
+        let dropped = from_abstract && !known;
+        if dropped && artificial {
+            // Of one that has no virtual bases, such as `__in_chrg`: nothing is passed there.
+            return None;
+        }
         Some(Variable {
             name,
             kind,
             ty: dwarf.type_of(r, self.types()),
             decl: dwarf.declared_at(r),
-            artificial: dwarf
-                .attr(r, dw::DW_AT_artificial)
-                .is_some_and(|a| a.0 == AttributeValue::Flag(true)),
+            artificial,
             die: r,
-            dropped: from_abstract && !known,
+            dropped,
         })
     }
 
@@ -263,115 +268,6 @@ impl Binary {
         found.into_iter().map(|f| f.1).collect()
     }
 
-    pub(crate) fn find_location(&self, var: &Variable, cx: &Context) -> Result<Location> {
-        let dwarf = self.dwarf()?;
-        let gone = |readable_at| Error::OptimizedOut {
-            name: var.name.clone(),
-            pc: cx.pc,
-            readable_at,
-        };
-        if var.dropped {
-            return Err(gone(None));
-        }
-        let Some((v, at)) = dwarf.attr(var.die, dw::DW_AT_location) else {
-            if let Some((v, at)) = dwarf.attr(var.die, dw::DW_AT_const_value) {
-                return self.constant(dwarf, v, at, var);
-            }
-            if var.kind == VariableKind::Global {
-                return self.defined_elsewhere(dwarf, var).ok_or(gone(None));
-            }
-            return Err(gone(None));
-        };
-        let function = cx.scopes.last().copied();
-        match self.place(dwarf, at.unit, cx.pc, function).location(v)? {
-            Some(Location::OptimizedOut) => Err(gone(None)),
-            Some(Location::Pieces(pieces)) => {
-                Ok(Location::Pieces(fill(pieces, self.types().size(var.ty))))
-            }
-            Some(place) => Ok(place),
-            None => Err(gone(self.readable_line(dwarf, v, at, cx.pc))),
-        }
-    }
-
-    fn constant(
-        &self,
-        dwarf: &Dwarf,
-        v: crate::dwarf::Value,
-        at: DieRef,
-        var: &Variable,
-    ) -> Result<Location> {
-        let signed = self.types().is_signed(var.ty);
-        let word = match v {
-            AttributeValue::Block(b) => return Ok(Location::Bytes(b.slice().to_vec())),
-            AttributeValue::Sdata(n) => Some(n as u64),
-            AttributeValue::Addr(a) => return Ok(Location::Value(vec![LocOp::Addr(a)])),
-            v if signed => v.sdata_value().map(|n| n as u64),
-            v => v.udata_value(),
-        };
-        if let Some(n) = word {
-            return Ok(Location::Value(vec![LocOp::Const(n)]));
-        }
-        let mut bytes = dwarf
-            .string(v, at.unit)
-            .ok_or(Error::Unsupported {
-                what: format!("the constant `{}`", var.name),
-            })?
-            .to_vec();
-        bytes.push(0);
-        Ok(Location::Bytes(bytes))
-    }
-
-    /// A variable that is only declared where it was found: its definition, or its symbol.
-    fn defined_elsewhere(&self, dwarf: &Dwarf, var: &Variable) -> Option<Location> {
-        let linkage = dwarf.linkage_name(var.die).map(text);
-        let name = linkage.as_deref().unwrap_or(&var.name);
-        let local = var.name.rsplit("::").next().unwrap_or(&var.name);
-        for (n, e) in dwarf.named(local.as_bytes()) {
-            let r = DieRef {
-                unit: n,
-                offset: e.offset,
-            };
-            let external = dwarf.attr(r, dw::DW_AT_external).is_some();
-            let same = e.tag == dw::DW_TAG_variable
-                && external
-                && dwarf.linkage_name(r).map(text) == linkage;
-            if let Some(v) = dwarf.own_attr(r, dw::DW_AT_location).filter(|_| same) {
-                if let Ok(Some(place)) = self.place(dwarf, n, 0, None).location(v) {
-                    return Some(place);
-                }
-            }
-        }
-        let symbol = self
-            .symbols()
-            .named(name)
-            .find(|s| matches!(s.kind, SymbolKind::Data | SymbolKind::Tls))?;
-        let op = match symbol.kind {
-            SymbolKind::Tls => LocOp::Tls(symbol.addr),
-            _ => LocOp::Addr(symbol.addr),
-        };
-        Some(Location::Memory(vec![op]))
-    }
-
-    /// The nearest line where a location list has the variable.
-    fn readable_line(
-        &self,
-        dwarf: &Dwarf,
-        v: crate::dwarf::Value,
-        at: DieRef,
-        pc: u64,
-    ) -> Option<u64> {
-        let unit = dwarf.unit(at.unit).ok()?;
-        let mut list = dwarf.dwarf_of(at.unit).attr_locations(unit, v).ok()??;
-        let mut best: Option<u64> = None;
-        while let Ok(Some(e)) = list.next() {
-            let begin = e.range.begin;
-            if begin < e.range.end && best.is_none_or(|b| begin.abs_diff(pc) < b.abs_diff(pc)) {
-                best = Some(begin);
-            }
-        }
-        self.find_source(best?).map(|p| p.line)
-    }
-
     pub(crate) fn find_return(&self, f: &Function) -> Result<ReturnValue> {
         let dwarf = self.dwarf()?;
         let die = self.function_die(f)?;
@@ -465,20 +361,6 @@ impl Binary {
     }
 }
 
-/// Pieces may end before the variable does: the rest is missing.
-fn fill(mut pieces: Vec<Piece>, size: Option<u64>) -> Vec<Piece> {
-    let have: u64 = pieces.iter().map(|p| u64::from(p.bits)).sum();
-    let missing = size.unwrap_or(0).saturating_mul(8).saturating_sub(have);
-    if let Ok(bits @ 1..) = u32::try_from(missing) {
-        pieces.push(Piece {
-            bits,
-            bit_offset: 0,
-            place: Location::OptimizedOut,
-        });
-    }
-    pieces
-}
-
 /// How DWARF spells C's integer types, whatever order their words come in.
 fn base_name(words: &[&str]) -> String {
     let count = |w: &str| words.iter().filter(|x| **x == w).count();
@@ -522,7 +404,7 @@ fn is_variable(tag: dw::DwTag) -> bool {
     tag == dw::DW_TAG_formal_parameter || tag == dw::DW_TAG_variable
 }
 
-fn is_function(dwarf: &Dwarf, r: DieRef) -> bool {
+pub(crate) fn is_function(dwarf: &Dwarf, r: DieRef) -> bool {
     dwarf.die(r).is_ok_and(|d| {
         matches!(
             d.tag(),
@@ -583,7 +465,7 @@ fn result_is_taken(dwarf: &Dwarf, die: DieRef, f: &Function) -> bool {
 }
 
 /// C++ classes that are not trivial to copy are returned through memory, whatever their size.
-fn passes_by_reference(dwarf: &Dwarf, function: DieRef) -> bool {
+pub(crate) fn passes_by_reference(dwarf: &Dwarf, function: DieRef) -> bool {
     type_behind(dwarf, function).is_some_and(|class| is_nontrivial(dwarf, class, 0))
 }
 

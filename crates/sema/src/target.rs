@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Variables of the traced program: from `$x->y[i]` to registers and memory.
 
-mod entry;
 mod named;
 mod parts;
 mod pretty;
@@ -311,16 +310,9 @@ impl Reader<'_> {
         var: &di::Variable,
         cx: &di::Context,
     ) -> Option<Value> {
-        if var.kind == di::VariableKind::Parameter && self.is_unstored(binary, c) {
-            return Some(Value {
-                place: self.passed(binary, var, cx, c)?,
-                ty: var.ty,
-                types: binary.clone(),
-            });
-        }
         let location = match binary.locate(var, cx) {
             Ok(l) => l,
-            Err(e) => return self.fail(&e),
+            Err(e) => return self.fail(&binary.with_readable_line(e, var, cx)),
         };
         let place = self.place(&location, c.image)?;
         Some(Value {
@@ -702,16 +694,6 @@ impl Reader<'_> {
                 stack.push(self.thread_local(*offset, image)?);
                 continue;
             }
-            if let LocOp::EntryReg(_) = op {
-                self.diags
-                    .error(
-                        Tag::CtxVarOptimizedOut,
-                        self.span,
-                        "only the function's entry still has this value",
-                    )
-                    .help("read it in a .function probe and keep it in a global, by tid()");
-                return None;
-            }
             if step(op, &mut stack, image).is_none() {
                 self.diags
                     .error(
@@ -870,14 +852,4 @@ fn element_type(types: &Types, ty: TypeId) -> Option<TypeId> {
         Type::Array { of, .. } => Some(*of),
         _ => None,
     }
-}
-
-fn is_float(ty: &Type) -> bool {
-    matches!(
-        ty,
-        Type::Base {
-            encoding: di::Encoding::Float,
-            ..
-        }
-    )
 }
