@@ -75,11 +75,13 @@ static void name_protected(struct guardian *g, struct client *c)
 
 static int arm_now(struct guardian *g, struct client *c, bool explain)
 {
+	bool masks_mattered = g->masks_matter;
 	double at = now_ms();
 	int ret;
 
 	if (!g->action_watched)
 		action_learn(g);
+	own_traps_arrive(g);
 	c->ctl->first = 0;
 	c->ctl->count = c->mod->nprobes;
 	c->ctl->explain = explain || c->tell.explain || c->tell.verbose;
@@ -89,6 +91,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	g->arming = c;
 	ret = helper_command(g, TL_CMD_ARM);
 	g->arming = NULL;
+	g->masks_matter = masks_mattered; /* or by what stands there now: action_watch() */
 	guardian_phase(g, c->ctl->cut_short ? "cut short" : "arm", at);
 	name_protected(g, c);
 	if (ret >= 0) {

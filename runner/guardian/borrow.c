@@ -76,8 +76,10 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 	int round;
 
 	for (round = 0; round < 200 && !target_ended(g); round++) {
-		struct thread *t = choose(g, round);
+		struct thread *t;
 
+		own_traps_deliver(g);
+		t = choose(g, round);
 		if (!t && calls_barred(g)) {
 			guardian_fail(g,
 				"process %d has a seccomp filter, which may kill it for a system "
@@ -95,7 +97,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		if (!thread_interrupt(g, t, 50 + round))
 			continue;
 		*slept = sleep_confirmed(t, *slept);
-		if (!signals_waiting(t) && calls_begin(g, t))
+		if (!t->own_trap && !signals_waiting(t) && calls_begin(g, t))
 			return t;
 		thread_release(g, t); /* let it have its signal first: */
 		pump_for(g, 1); /* a stop that is asked for at once would come before that */
@@ -316,6 +318,7 @@ static void helper_await(struct guardian *g, struct thread *t)
 			pump(g, true);
 		else
 			guardian_event(g);
+		own_traps_deliver(g);
 		if (c)
 			c->ctl->cut_short = c->leave;
 	}

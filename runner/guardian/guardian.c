@@ -58,7 +58,7 @@ static int rest_ms(const struct guardian *g)
 {
 	int ms = clients_part_ms(g);
 
-	if (target_ended(g)) /* seen by what we did last: no event will come */
+	if (target_ended(g) || g->own_traps) /* by what we did last: no event may come */
 		return 0;
 	if (g->nuntold) /* for a runner that may not answer */
 		return ms < 0 || ms > UNTOLD_MS ? UNTOLD_MS : ms;
@@ -124,7 +124,7 @@ static void next_event(struct guardian *g)
 {
 	static uint64_t stops;
 
-	if (g->nuntold) {
+	if (g->nuntold || g->own_traps) {
 		set_hot(g, false);
 		guardian_event(g);
 	} else if (!g->hot) {
@@ -146,8 +146,7 @@ static int serve_others(struct guardian *g)
 {
 	if (g->nuntold)
 		events_go_on(g);
-	if (g->own_traps)
-		own_traps_deliver(g);
+	own_traps_deliver(g);
 	if (launch_under_way(g))
 		return 0;
 	session_follow(g);

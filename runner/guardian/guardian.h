@@ -81,7 +81,7 @@ struct thread {
 	siginfo_t owed;
 	struct kept kept;
 	double rest_ms; /* until then its signals are not kept */
-	bool own_trap; /* a SIGTRAP of the program's waits for the main loop: see owntraps.c */
+	bool own_trap; /* a SIGTRAP of the program's waits: see owntraps.c */
 	bool into_handler; /* it is stepped there by its next signal */
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
 	uint64_t frame, alternate,
@@ -218,6 +218,7 @@ struct guardian {
 	bool looked, one_look, inside_only; /* see quiet() */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
+	bool settled; /* ... and no breakpoint of ours is on its way any more */
 	struct signal_action
 		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
 	bool action_watched, action_heard[FORCED];
@@ -230,7 +231,7 @@ struct guardian {
 	uint32_t nuntold; /* threads that stand still for a runner's handler */
 	struct watchpoint watchpoints[WATCHPOINTS]; /* by debug register */
 	bool watchpoints_stand, watchpoints_known; /* now; or threads may still be told of hits */
-	bool own_traps, delivering; /* some SIGTRAPs of the program's wait; are delivered */
+	bool own_traps, own_trapped; /* some SIGTRAPs of the program's wait; it has had some */
 	bool data_watched; /* some session wants them */
 	uint32_t registers, renewals; /* counts what was to stand, and how often it was spread */
 	char name[16]; /* the target's */
@@ -456,6 +457,8 @@ enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8
 
 /* stop.c */
 int stop_all(struct guardian *g);
+int stop_unseen(struct guardian *g); /* without a look at where they stand: pcs[] stays as it is */
+bool stop_lasts(void); /* some stand still, or all, until resume_all() */
 bool stop_ask(
 	struct guardian *g, struct thread *t); /* to stop: somebody waits for it, in a moment */
 bool stop_thread(struct guardian *g,
@@ -614,7 +617,8 @@ void sample_ask(
 void sample_take(struct guardian *g, struct thread *t); /* it has stopped for that */
 
 /* owntraps.c */
-bool own_trap_waits(struct guardian *g, struct thread *t); /* true: the main loop delivers it */
+bool own_trap_waits(struct guardian *g, struct thread *t); /* true: it is delivered later */
+void own_traps_arrive(struct guardian *g); /* before the first breakpoint of ours stands */
 void own_traps_deliver(struct guardian *g);
 
 /* watchpoints.c */

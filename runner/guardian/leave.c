@@ -216,6 +216,7 @@ static int leave_soon(struct guardian *g)
 
 	while (kept && !target_ended(g) && now_ms() < end) {
 		pump_for(g, PAUSE_MS);
+		own_traps_deliver(g);
 		kept = leave_once(g);
 		loader_go(g);
 	}
@@ -255,6 +256,7 @@ static bool stay_behind(struct guardian *g)
 	door_open(g);
 	while (kept && !target_ended(g)) {
 		pump_for(g, LONG_PAUSE_MS);
+		own_traps_deliver(g);
 		if (open && let_in(g))
 			return true;
 		kept = leave_once(g);
@@ -282,7 +284,6 @@ bool session_leave(struct guardian *g)
 	for (c = g->clients; c; c = c->next)
 		client_silence(c);
 	events_go_on(g);
-	own_traps_deliver(g);
 	door_close(g);
 	g->leaving = true;
 	traceme_over(g, 0);
@@ -314,5 +315,7 @@ bool session_leave(struct guardian *g)
 	while (signals_kept(g) && !target_ended(g))
 		pump_for(g, PAUSE_MS);
 	calls_settle(g);
+	g->settled = true;
+	own_traps_deliver(g); /* what we have seen and kept goes with us */
 	return false;
 }

@@ -2,8 +2,8 @@
 /*
  * A SIGTRAP of the program's own. A breakpoint of ours in another thread, which blocks SIGTRAP as C libraries do while
  * they start a thread, takes the program's handler away until that is mended (trapmend.c): a signal that is delivered
- * in that moment ends the program. So it waits for the main loop, which stops everybody else, and delivers it then;
- * the thread is stepped into the handler, and all go on.
+ * in that moment ends the program. So it waits until nobody is at work who has stopped threads; then everybody else is
+ * stopped, the thread is stepped into the handler, and all go on. The helper may work on: it never causes a SIGTRAP.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -22,12 +22,16 @@ static bool is_alone(const struct guardian *g, const struct thread *t)
 	return !o;
 }
 
+/* Now, or in a moment: the helper may be about to put one there. */
+static bool may_trap(const struct guardian *g)
+{
+	return !g->settled && (g->ctl->ntraps || g->data_watched || g->helper);
+}
+
 bool own_trap_waits(struct guardian *g, struct thread *t)
 {
-	bool by_main = g->watching || g->delivering;
-
-	if (!by_main || !(g->ctl && g->ctl->ntraps) || t->tgid != g->pid || t->held ||
-		t->kept.sig || !action_known(g, FORCED_TRAP) || is_alone(g, t))
+	if (!g->ctl || !may_trap(g) || t->tgid != g->pid || t->kept.sig ||
+		!action_known(g, FORCED_TRAP) || is_alone(g, t))
 		return false;
 	t->own_trap = g->own_traps = true;
 	return true;
@@ -48,7 +52,7 @@ static bool all_stand(struct guardian *g)
 {
 	int i;
 
-	for (i = 0; i < TRIES && !maps_read(g) && !stop_all(g); i++) {
+	for (i = 0; i < TRIES && !stop_unseen(g); i++) {
 		if (!any_newborn(g))
 			return true;
 		resume_all(g, false);
@@ -63,7 +67,7 @@ static void deliver(struct guardian *g, struct thread *t)
 	bool still;
 
 	t->held = true; /* by us, not with the others */
-	still = all_stand(g);
+	still = !g->settled && all_stand(g);
 	t = thread_find(g, tid);
 	if (t && t->dead) {
 		thread_drop(g, t);
@@ -87,13 +91,28 @@ static struct thread *next_waiting(const struct guardian *g)
 	return t;
 }
 
+/* Who stops has begun the handler of what it was given before, and is followed from there. */
+void own_traps_arrive(struct guardian *g)
+{
+	if (!action_known(g, FORCED_TRAP) || g->masks_matter)
+		return;
+	g->masks_matter = true;
+	masks_learn(g);
+	if (g->own_trapped && !stop_unseen(g))
+		resume_all(g, false);
+	masks_learn(g);
+}
+
 void own_traps_deliver(struct guardian *g)
 {
 	struct thread *t;
+	unsigned n = 0;
 
+	if (!g->own_traps || stop_lasts())
+		return;
 	g->own_traps = false;
-	g->delivering = true;
-	while (!target_ended(g) && (t = next_waiting(g)))
+	for (t = g->threads; t; t = t->next)
+		n += t->own_trap;
+	for (; n && !target_ended(g) && (t = next_waiting(g)); n--)
 		deliver(g, t);
-	g->delivering = false;
 }

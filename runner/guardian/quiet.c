@@ -199,7 +199,7 @@ static bool look_stopped(struct looked_at *l)
 	if (stopped)
 		return true;
 	as_found = regs;
-	if ((long)regs.orig_rax >= 0 && !signals_waiting(t)) {
+	if ((long)regs.orig_rax >= 0 && !t->own_trap && !signals_waiting(t)) {
 		call_restart(g, t, &regs, slept);
 		if (memcmp(&regs, &as_found, sizeof(regs)))
 			regs_set(t->tid, &regs);

@@ -204,7 +204,6 @@ static size_t stop_begin(struct guardian *g)
 	stopped = calloc(max, sizeof(*stopped));
 	found_regs = calloc(max, sizeof(*found_regs));
 	nstopped = 0;
-	g->ctl->npcs = 0;
 	return stopped && found_regs ? max : 0;
 }
 
@@ -214,6 +213,7 @@ static void look_at_stopped(struct guardian *g)
 	struct thread *t;
 	size_t i;
 
+	g->ctl->npcs = 0;
 	memset(none, 0, sizeof(none));
 	for (i = 0; i < nstopped; i++) {
 		t = thread_find(g, stopped[i]);
@@ -255,7 +255,7 @@ bool stop_thread(struct guardian *g, struct thread *t)
 }
 
 /* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */
-int stop_all(struct guardian *g)
+int stop_unseen(struct guardian *g)
 {
 	size_t max = stop_begin(g);
 	struct thread *t;
@@ -273,8 +273,21 @@ int stop_all(struct guardian *g)
 		resume_all(g, false);
 		return -TL_E_BUSY;
 	}
-	look_at_stopped(g);
 	return 0;
+}
+
+int stop_all(struct guardian *g)
+{
+	int ret = stop_unseen(g);
+
+	if (!ret)
+		look_at_stopped(g);
+	return ret;
+}
+
+bool stop_lasts(void)
+{
+	return stopped;
 }
 
 /* --- where stacks end ------------------------------------------------------------- */

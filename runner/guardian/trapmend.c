@@ -185,6 +185,7 @@ bool call_coming(struct guardian *g, struct thread *t)
 /* A SIGTRAP that is none of ours goes to the program. */
 void own_trap_begins(struct guardian *g, struct thread *t)
 {
+	g->own_trapped = true;
 	traps_first(g, t); /* one of them may have reset the handler that this one is for */
 	if (g->actions[FORCED_TRAP].flags & SA_RESETHAND) /* the kernel's to obey */
 		g->actions[FORCED_TRAP].handler = 0;

@@ -190,6 +190,7 @@ void traps_settle(struct guardian *g)
 
 		while (pump(g, false) && now_ms() < end)
 			;
+		own_traps_deliver(g);
 		calm = busy || g->stops != stops ? 0 : calm + 1;
 		usleep(500);
 	}

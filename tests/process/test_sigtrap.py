@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Traps in threads that block SIGTRAP: the program's mask and disposition stay as it set them."""
-from support import LIBC, attach, hits, start, tap
+from support import LIBC, Before, attach, finish, hits, start, tap
 
 
 def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
@@ -52,6 +52,32 @@ def test_raised_while_threads_come_and_go(ctx):
     assert s.returncode == 0 and hits(got) == n, (got, s.seen + err)
 
 
+def test_raised_and_hit_inside_by_several(ctx):
+    """... nor where three threads raise it, and the handler itself hits a breakpoint with SIGTRAP blocked."""
+    n, path = 2000 if ctx.long else 300, ctx.target('raiser')
+    p = start(ctx, path, n, 'inside')
+    s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
+    out, _ = p.communicate('\n', timeout=120)
+    assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
+    got, err = s.communicate(timeout=20)
+    assert s.returncode == 0 and hits(got) == 9 * n, (got, s.seen + err)
+
+
+def test_raised_while_sessions_come_and_go(ctx):
+    """... and not while the breakpoints are put there and taken out either."""
+    path = ctx.target('raiser')
+    p = start(ctx, path, 100000000, 'inside')
+    p.stdin.write('\n')
+    p.stdin.flush()
+    module, before = tap.counter(ctx.tmp, path, ['work']), Before(p.pid, 'raiser')
+    for _ in range(40 if ctx.long else 8):
+        out, _ = finish(attach(ctx, module, p.pid, seconds=0.05))
+        assert p.poll() is None, p.returncode
+        assert hits(out) > 0
+    before.check()
+    p.kill()
+
+
 def masked(ctx, handled, probed=('work',), library=None, **how):
     path = ctx.target('masks', **how)
     p = start(ctx, path, 20, handled)
@@ -83,6 +109,7 @@ def test_blocked_later_libc(ctx):
 
 for _f in (test_disposition, test_disposition_static, test_disposition_musl, test_probes_in_libc, test_blocked_alone,
            test_inside_the_handler, test_blocked_later, test_blocked_later_handled, test_blocked_later_musl,
-           test_blocked_later_libc, test_raised_while_threads_come_and_go):
+           test_blocked_later_libc, test_raised_while_threads_come_and_go, test_raised_and_hit_inside_by_several):
     _f.variants = ('traps',)
+test_raised_while_sessions_come_and_go.variants = ('opt', 'traps', 'nobody-traps')
 test_disposition.variants = ('opt', 'traps', 'nobody-traps')
