@@ -40,7 +40,8 @@ static void ask(const struct session *s, struct news *n)
 
 		if (!has_condition(s, i))
 			continue;
-		if (s->mod->probes[i].condition != asked) /* those of a wildcard have one together */
+		if (s->mod->probes[i].condition !=
+			asked) /* those of a wildcard have one together */
 			off = is_false(s, i);
 		asked = s->mod->probes[i].condition;
 		n->off[i] = off;

@@ -41,6 +41,11 @@ struct signal_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
+/* As ptrace(2) tells it, and takes it. */
+struct dispatch {
+	uint64_t mode, selector, offset, len;
+};
+
 /* A signal that the thread gets a little later: see signals.c. */
 struct kept {
 	int sig; /* 0: none */
@@ -71,6 +76,7 @@ struct thread {
 	uint32_t look; /* the last look at all threads that it was in */
 	bool inside; /* our code, when it was last looked at */
 	bool suspended; /* its seccomp filter is: see seccomp.c */
+	struct dispatch dispatch; /* switched off, to be put back: see dispatch.c */
 	bool calling; /* in a remote call: the next syscall stops belong to it */
 	bool follow; /* its system calls are watched (launch, traceme) */
 	bool steps; /* into the handler of a signal: see masks.c */
@@ -321,6 +327,11 @@ void calls_end(struct thread *t);
 /* By a stopped thread of the program, which does not notice. `at`: room in its memory for `calls`, 256 bytes. */
 bool calls_aside(struct guardian *g, struct thread *t,
 	bool (*calls)(struct guardian *g, struct thread *t, uint64_t at, void *arg), void *arg);
+/* dispatch.c: switched off for what is to come, and on again. false: it cannot be. */
+bool dispatch_off(struct thread *t);
+void dispatch_on(struct thread *t);
+bool dispatch_leads_on(struct guardian *g, struct thread *t); /* a SIGSYS: of a call that goes on */
+
 bool calls_barred(const struct guardian *g); /* ... whichever thread we take */
 
 /* remote.c */

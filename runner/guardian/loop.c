@@ -64,8 +64,8 @@ void thread_drop(struct guardian *g, struct thread *t)
 
 void thread_resume(struct guardian *g, struct thread *t, int sig)
 {
-	bool calls = t->follow || t->again.on || t->calling || fault_is_followed(g, t) ||
-		     mask_is_followed(g, t);
+	bool calls = t->follow || t->again.on || t->calling || t->dispatch.mode ||
+		     fault_is_followed(g, t) || mask_is_followed(g, t);
 	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 	bool to_text;
 
@@ -158,6 +158,10 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 	if ((sig == SIGSEGV || sig == SIGBUS) && handler_faults(g, t, sig)) {
 		thread_resume(g, t, 0);
 		send_late_stop(t);
+		return;
+	}
+	if (sig == SIGSYS && dispatch_leads_on(g, t)) {
+		thread_resume(g, t, 0);
 		return;
 	}
 	if (is_ignored(t, sig) && !regs_get(t->tid, &regs) && call_was_cut(t, &regs)) {
@@ -355,6 +359,8 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 	t->stopped = true;
 	t->status = status;
 	events_forget(g, t); /* killed while it waited */
+	if (!t->calling)
+		dispatch_on(t); /* the call is under way, or begins anew */
 	watchpoints_follow(g, t);
 	if (t->parts && !t->held) {
 		traceme_part(g, t);

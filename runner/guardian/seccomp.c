@@ -55,11 +55,15 @@ bool suspends_filters(void)
 
 bool calls_begin(struct guardian *g, struct thread *t)
 {
+	if (!dispatch_off(t))
+		return false;
 	if (!is_filtered(t->tid))
 		return true;
 	t->suspended =
 		!ptrace(PTRACE_SETOPTIONS, t->tid, 0, trace_options() | PTRACE_O_SUSPEND_SECCOMP);
 	g->barred |= !t->suspended;
+	if (!t->suspended)
+		dispatch_on(t);
 	return t->suspended;
 }
 
@@ -79,6 +83,7 @@ void calls_end(struct thread *t)
 	if (t->suspended && !t->dead)
 		ptrace(PTRACE_SETOPTIONS, t->tid, 0, trace_options());
 	t->suspended = false;
+	dispatch_on(t);
 }
 
 bool calls_aside(struct guardian *g, struct thread *t,
