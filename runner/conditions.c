@@ -22,7 +22,7 @@ static bool is_false(const struct session *s, uint32_t i)
 	struct tl_probe probe = {.data = &s->envs[i]};
 	tl_pre_fn fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].condition);
 
-	return fn(&probe, NULL, NULL) != 0;
+	return fn(&probe, NULL, tl_view_self(&s->view)) != 0;
 }
 
 struct news {

@@ -235,7 +235,7 @@ static int make_view(struct session *s, void *mem)
 		.make_room = make_room};
 	s->view.ops = &s->ops;
 	s->view.home = s;
-	s->view.outside = 1;
+	tl_view_outside(&s->view);
 	s->view.own = tl_block_claim(&s->view, (uint32_t)getpid(), (uint32_t)getpid(), comm);
 	return 0;
 }
@@ -342,7 +342,7 @@ void session_run_one(struct session *s, uint32_t i, struct tl_regs *regs)
 	if (!session_may_run(s, i))
 		return;
 	fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].handler);
-	fn(&probe, regs, NULL);
+	fn(&probe, regs, tl_view_self(&s->view));
 }
 
 /* In order of arg, then of place in the script. */

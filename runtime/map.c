@@ -56,11 +56,6 @@ static inline uint8_t *value_of(const struct tl_map *m, struct entry *e)
 
 /* --- hashing --------------------------------------------------------------------- */
 
-static inline uint32_t hash_long(int64_t k)
-{
-	return (uint32_t)(((uint64_t)k * MIX) >> 32);
-}
-
 static uint64_t hash_bytes(uint64_t h, const char *p, uint32_t n)
 {
 	uint64_t last = 0;
@@ -95,7 +90,7 @@ static uint32_t hash_keys(
 	uint32_t i;
 
 	if (m->one_long)
-		return hash_long(keys[0].l);
+		return tl_map_hash1(keys[0].l);
 	for (i = 0; i < m->nkeys; i++) {
 		if (m->key_types[i] == TL_VALUE_LONG)
 			h = (h ^ (uint64_t)keys[i].l) * MIX;
@@ -113,7 +108,7 @@ static uint32_t hash_entry(const struct tl_run *run, const struct tl_map *m, con
 	uint32_t i;
 
 	if (m->one_long)
-		return hash_long((int64_t)tl_get64((const uint8_t *)e + TL_MAP_LINKS));
+		return tl_map_hash1((int64_t)tl_get64((const uint8_t *)e + TL_MAP_LINKS));
 	for (i = 0; i < m->nkeys; i++) {
 		const uint8_t *k = (const uint8_t *)e + m->key_off[i];
 
@@ -319,7 +314,7 @@ static __attribute__((noinline)) struct entry *make(
 
 static inline struct entry *want1(struct tl_run *run, const struct tl_map *m, int64_t key)
 {
-	uint32_t hash = hash_long(key);
+	uint32_t hash = tl_map_hash1(key);
 	struct entry *e = find1(run, m, key, hash);
 
 	if (tl_unlikely(!e))
@@ -341,14 +336,14 @@ static struct entry *look(
 	return find(run, m, keys, hash_keys(run, m, keys));
 }
 
-int64_t tl_map_get1(struct tl_run *run, const struct tl_map *m, int64_t key)
+int64_t tl_map_get1_slow(struct tl_run *run, const struct tl_map *m, int64_t key)
 {
-	struct entry *e = find1(run, m, key, hash_long(key));
+	struct entry *e = find1(run, m, key, tl_map_hash1(key));
 
 	return e ? *(int64_t *)value_of(m, e) : 0;
 }
 
-void tl_map_set1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v)
+void tl_map_set1_slow(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v)
 {
 	struct entry *e = want1(run, m, key);
 
@@ -356,7 +351,7 @@ void tl_map_set1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_
 		*(int64_t *)value_of(m, e) = v;
 }
 
-int64_t tl_map_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d)
+int64_t tl_map_add1_slow(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d)
 {
 	struct entry *e = want1(run, m, key);
 	int64_t *v;
@@ -367,7 +362,7 @@ int64_t tl_map_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int
 	return *v = tl_add(*v, d);
 }
 
-void tl_map_stat_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v)
+void tl_map_stat_add1_slow(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v)
 {
 	struct entry *e = want1(run, m, key);
 

@@ -12,6 +12,12 @@ struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self)
 	return b;
 }
 
+int tl_count_again(
+	struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, tl_pre_fn handler)
+{
+	return tl_count_enter(p->data, self) ? handler(p, regs, self) : 0;
+}
+
 bool tl_session_enter(
 	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)
 {

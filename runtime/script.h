@@ -127,9 +127,10 @@ struct tl_view_ops {
 
 struct tl_view {
 	struct tl_session *session; /* start of the shared memory */
-	uint32_t local_off; /* agent: where struct tl_thread keeps this view's block pointer */
-	uint32_t outside; /* runner: handlers run although the session is not live; memory is another process's */
-	struct tl_block *own; /* the block of self == NULL (runner) */
+	uint32_t local_off; /* where a struct tl_thread keeps this view's block pointer */
+	uint32_t outside; /* runner: memory is another process's */
+	const volatile uint32_t *on; /* nonzero: handlers run */
+	struct tl_block *own; /* runner: of all its handlers, see tl_view_self() */
 	uint8_t *globals;
 	uint8_t *blocks;
 	uint8_t *locks;
@@ -186,11 +187,8 @@ void tl_run_report(struct tl_run *run);
 
 static inline struct tl_block *tl_block_get(struct tl_view *v, struct tl_thread *self)
 {
-	struct tl_block *b;
+	struct tl_block *b = *(struct tl_block **)((char *)self + v->local_off);
 
-	if (!self)
-		return v->own;
-	b = *(struct tl_block **)((char *)self + v->local_off);
 	return tl_likely(b) ? b : tl_run_join(v, self);
 }
 
@@ -199,9 +197,7 @@ static inline struct tl_block *tl_count_enter(const struct tl_env *env, struct t
 {
 	struct tl_view *v = env->view;
 
-	if (tl_unlikely(!(*(volatile uint32_t *)&v->session->live | v->outside)))
-		return NULL;
-	return tl_block_get(v, self);
+	return tl_likely(*v->on) ? tl_block_get(v, self) : NULL;
 }
 
 /* The runner has a look at the conditions of probes. Behind the change itself; nobody reads first whether it knows. */
@@ -209,6 +205,20 @@ static inline void tl_conditions_moved(const struct tl_view *v)
 {
 	__atomic_store_n(&v->session->conditions, 1, __ATOMIC_RELEASE);
 }
+
+/*
+ * The same for a handler that keeps nothing on its stack: NULL on a thread's
+ * first hit, too. It ends in tl_count_again(), which joins the thread and calls
+ * it anew: so no register need be saved for the call.
+ */
+static inline struct tl_block *tl_count_at_once(const struct tl_env *env, struct tl_thread *self)
+{
+	const struct tl_view *v = env->view;
+
+	return tl_likely(*v->on) ? *(struct tl_block **)((char *)self + v->local_off) : NULL;
+}
+int tl_count_again(
+	struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, tl_pre_fn handler);
 
 /* With TL_USES_HITS: where a block counts the hits of a probe. */
 static inline uint64_t tl_hits_at(const struct tl_view *v, uint32_t probe)
@@ -284,24 +294,32 @@ static inline bool tl_run_lock(struct tl_run *run, const uint16_t *locks, uint32
 	return true;
 }
 
+static inline void tl_run_unlock_one(struct tl_run *run, struct tl_lock *l)
+{
+	/* the runner may have broken it, and somebody else taken it */
+	if (tl_likely(*(volatile uint32_t *)&l->owner == run->block->owner)) {
+		l->turns++;
+		__atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
+	}
+	__asm__ volatile("" ::: "memory");
+	*(volatile uint32_t *)&run->block->holding = 0;
+	if (tl_unlikely(*(volatile uint32_t *)&l->wanted))
+		tl_run_yield(l);
+}
+
 static inline void tl_run_leave(struct tl_run *run)
 {
-	struct tl_lock *l;
-
-	if (tl_likely(run->nlocks == 1)) {
-		/* the runner may have broken it, and somebody else taken it */
-		l = tl_lock_at(run->view, run->locks[0]);
-		if (tl_likely(*(volatile uint32_t *)&l->owner == run->block->owner)) {
-			l->turns++;
-			__atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
-		}
-		__asm__ volatile("" ::: "memory");
-		*(volatile uint32_t *)&run->block->holding = 0;
-		if (tl_unlikely(*(volatile uint32_t *)&l->wanted))
-			tl_run_yield(l);
-	} else if (run->nlocks) {
+	if (run->nlocks)
 		tl_run_unlock(run);
-	}
+	if (tl_unlikely(run->error != NULL))
+		tl_run_report(run);
+}
+
+/* Of a handler that asks for this lock alone. */
+static inline void tl_run_leave_one(struct tl_run *run, uint32_t lock)
+{
+	if (tl_likely(run->nlocks))
+		tl_run_unlock_one(run, tl_lock_at(run->view, lock));
 	if (tl_unlikely(run->error != NULL))
 		tl_run_report(run);
 }
@@ -575,15 +593,41 @@ struct tl_hist {
 
 enum tl_stat_op { TL_COUNT, TL_SUM, TL_MIN, TL_MAX, TL_AVG, TL_VARIANCE };
 
+/* Buckets and @variance; the sample is counted already. */
+void tl_stat_add_more(struct tl_stat *s, const struct tl_hist *h, int64_t v);
 /* One sample into the statistic at `s`. */
-void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v);
+static inline void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
+{
+	if (tl_unlikely(!s->count)) {
+		s->sum = s->min = s->max = v;
+	} else {
+		s->sum = tl_add(s->sum, v);
+		if (v < s->min)
+			s->min = v;
+		if (v > s->max)
+			s->max = v;
+	}
+	s->count = tl_add(s->count, 1);
+	if (h->kind || h->variance)
+		tl_stat_add_more(s, h, v);
+}
 static inline struct tl_stat *tl_global_stat(const struct tl_run *run, uint32_t off)
 {
 	return (struct tl_stat *)(run->view->globals + off);
 }
 /* Sharded: add to the own cell; sum all cells into `sum` (TL_STAT_LOCAL); forget all. */
-void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off,
-	const struct tl_hist *h, int64_t x);
+void tl_shard_stat_renew(struct tl_stat *s, const struct tl_hist *h, uint64_t epoch);
+static inline void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off,
+	const struct tl_hist *h, int64_t x)
+{
+	const struct tl_stat *base = (struct tl_stat *)(v->blocks + v->shard_off + off);
+	struct tl_stat *s = (struct tl_stat *)((char *)b + v->shard_off + off);
+	uint64_t epoch = *(const volatile uint64_t *)&base->epoch; /* its low word alone changes */
+
+	if (tl_unlikely(s->epoch != epoch))
+		tl_shard_stat_renew(s, h, epoch);
+	tl_stat_add(s, h, x);
+}
 void tl_shard_stat_get(
 	struct tl_run *run, uint32_t off, const struct tl_hist *h, struct tl_stat *sum);
 void tl_shard_stat_clear(struct tl_run *run, uint32_t off);
@@ -664,11 +708,69 @@ struct tl_stat *tl_map_stat(
 bool tl_map_has(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
 void tl_map_delete(struct tl_run *run, const struct tl_map *m, const struct tl_value *keys);
 void tl_map_clear(struct tl_run *run, const struct tl_map *m);
-/* One key, a number (m->one_long): the quick ones. */
-int64_t tl_map_get1(struct tl_run *run, const struct tl_map *m, int64_t key);
-void tl_map_set1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v);
-int64_t tl_map_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d);
-void tl_map_stat_add1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v);
+
+/*
+ * One key, a number (m->one_long): the quick ones. Where the key is the first in its bucket, as
+ * it nearly always is, nothing is called, and what describes the array is constants of the code.
+ */
+int64_t tl_map_get1_slow(struct tl_run *run, const struct tl_map *m, int64_t key);
+void tl_map_set1_slow(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v);
+int64_t tl_map_add1_slow(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d);
+void tl_map_stat_add1_slow(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t v);
+
+/* The most significant half of the key times 2^64 / phi (Knuth's multiplicative hashing). */
+static inline uint32_t tl_map_hash1(int64_t key)
+{
+	return (uint32_t)(((uint64_t)key * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+/* The value of the first entry in the key's bucket, NULL where that has another key. */
+static inline void *tl_map_first1(const struct tl_run *run, const struct tl_map *m, int64_t key)
+{
+	uint8_t *map = run->view->globals + m->offset, *e;
+	uint32_t n = ((uint32_t *)(map + TL_MAP_HEAD))[tl_map_hash1(key) & m->mask] - 1;
+
+	if (tl_unlikely(n >= m->capacity))
+		return NULL;
+	e = map + m->entries + (uint64_t)n * m->stride;
+	return tl_likely(*(int64_t *)(e + TL_MAP_LINKS) == key) ? e + m->value_off : NULL;
+}
+
+static inline int64_t tl_map_get1(struct tl_run *run, const struct tl_map *m, int64_t key)
+{
+	const int64_t *v = tl_map_first1(run, m, key);
+
+	return tl_likely(v) ? *v : tl_map_get1_slow(run, m, key);
+}
+
+static inline void tl_map_set1(struct tl_run *run, const struct tl_map *m, int64_t key, int64_t x)
+{
+	int64_t *v = tl_map_first1(run, m, key);
+
+	if (tl_likely(v))
+		*v = x;
+	else
+		tl_map_set1_slow(run, m, key, x);
+}
+
+static inline int64_t tl_map_add1(
+	struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d)
+{
+	int64_t *v = tl_map_first1(run, m, key);
+
+	return tl_likely(v) ? (*v = tl_add(*v, d)) : tl_map_add1_slow(run, m, key, d);
+}
+
+static inline void tl_map_stat_add1(
+	struct tl_run *run, const struct tl_map *m, int64_t key, int64_t x)
+{
+	struct tl_stat *s = tl_map_first1(run, m, key);
+
+	if (tl_likely(s))
+		tl_stat_add(s, &m->hist, x);
+	else
+		tl_map_stat_add1_slow(run, m, key, x);
+}
 
 /*
  * foreach. Order: unsorted, in order of insertion; else by key n or by value

@@ -100,6 +100,7 @@ int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl
 		return -1;
 	memset(v, 0, sizeof(*v));
 	v->session = base;
+	v->on = &v->session->live;
 	v->size = s.size;
 	v->locks = (uint8_t *)base + s.locks_off;
 	v->nlocks = s.nlocks;
@@ -120,6 +121,14 @@ int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl
 		v->max_action = INT32_MAX;
 	v->lock_cycles = s.clock_mult ? tl_udiv(TL_LOCK_NS << 32, s.clock_mult, &rem) : LOCK_CYCLES;
 	return 0;
+}
+
+void tl_view_outside(struct tl_view *v)
+{
+	static const uint32_t always = 1;
+
+	v->on = &always;
+	v->outside = 1;
 }
 
 /* --- globals ------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  *
  * A home makes a struct tl_view per session:
  *   runner:  tl_session_layout(), ftruncate + mmap (zero bytes), tl_session_init(),
- *            tl_view_attach(), tl_session_globals(), view->own = tl_block_claim(...)
+ *            tl_view_attach(), tl_view_outside(), tl_session_globals(), view->own = tl_block_claim(...)
  *   agent:   mmap, tl_view_attach(), fill ops, local_off; ops->join calls tl_block_claim()
  */
 #ifndef TRAPLESS_RUNTIME_SESSION_H
@@ -21,9 +21,16 @@ void tl_session_init(void *base, const struct tl_session *s);
 /*
  * Look at a session: everything is checked and copied, nothing else of the
  * shared header is trusted later. Sets all of the view but ops, home, own,
- * local_off, always. Returns 0, or -1 when the memory does not hold a session.
+ * local_off, always: `self` is tl_view_self() then. Returns 0, or -1 when the memory does not hold a session.
  */
 int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl_tap_options *o);
+/* Handlers run in the runner: although the session is not live, and on another process's memory. */
+void tl_view_outside(struct tl_view *v);
+/* What stands for the thread where handlers run outside of the program: its block is `own`. */
+static inline struct tl_thread *tl_view_self(const struct tl_view *v)
+{
+	return (struct tl_thread *)&v->own;
+}
 
 /* Bytes a global takes at its offset, as the compiler must reserve them; 0: damaged description. */
 uint64_t tl_global_size(const struct tl_tap_global *g, uint32_t max_string);

@@ -41,20 +41,10 @@ static void variance_add(struct tl_stat *s, uint32_t shift, int64_t v)
 	s->spread = tl_add(s->spread, tl_mul(delta, tl_sub(scaled, s->mean)));
 }
 
-void tl_stat_add(struct tl_stat *s, const struct tl_hist *h, int64_t v)
+void tl_stat_add_more(struct tl_stat *s, const struct tl_hist *h, int64_t v)
 {
 	int64_t *bucket = NULL;
 
-	if (tl_unlikely(!s->count)) {
-		s->sum = s->min = s->max = v;
-	} else {
-		s->sum = tl_add(s->sum, v);
-		if (v < s->min)
-			s->min = v;
-		if (v > s->max)
-			s->max = v;
-	}
-	s->count = tl_add(s->count, 1);
 	if (h->kind == 1)
 		bucket = &s->bucket[bucket_log(v)];
 	else if (h->kind == 2)
@@ -78,18 +68,12 @@ static struct tl_stat *cell(const struct tl_view *v, struct tl_block *b, uint32_
 	return (struct tl_stat *)((char *)b + v->shard_off + off);
 }
 
-void tl_shard_stat_add(const struct tl_view *v, struct tl_block *b, uint32_t off,
-	const struct tl_hist *h, int64_t x)
+/* It was forgotten meanwhile. */
+void tl_shard_stat_renew(struct tl_stat *s, const struct tl_hist *h, uint64_t epoch)
 {
-	struct tl_stat *s = cell(v, b, off);
-	uint64_t epoch = tl_cell_load(&cell(v, tl_block_at(v, 0), off)->epoch);
-
-	if (tl_unlikely(s->epoch != epoch)) { /* forgotten meanwhile */
-		tl_stat_clear(s, h);
-		TL_BARRIER();
-		s->epoch = epoch;
-	}
-	tl_stat_add(s, h, x);
+	tl_stat_clear(s, h);
+	TL_BARRIER();
+	s->epoch = epoch;
 }
 
 static void stat_merge(struct tl_stat *sum, const struct tl_stat *s, const struct tl_hist *h)

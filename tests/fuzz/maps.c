@@ -33,7 +33,7 @@ static void open_session(void)
 	tl_session_init(memory, &layout);
 	must(!tl_view_attach(&view, memory, layout.size, &options));
 	view.ops = &ops;
-	view.outside = 1;
+	tl_view_outside(&view);
 	view.own = tl_block_claim(&view, 1, 1, "fuzz");
 }
 
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	open_session();
 	shape(&in, &m);
-	must(tl_run_enter(&run, &env, NULL, NULL));
+	must(tl_run_enter(&run, &env, NULL, tl_view_self(&view)));
 	for (i = 0; i < STEPS && in.left; i++)
 		step(&run, &m, &in);
 	return 0;

@@ -87,7 +87,7 @@ static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)
 
 #define ENTER(run)                                                                                 \
 	struct tl_run run;                                                                         \
-	CHECK(tl_run_enter(&run, &home_env, NULL, NULL))
+	CHECK(tl_run_enter(&run, &home_env, NULL, tl_view_self(&home)))
 
 /* A script string from text. */
 static inline struct tl_str *home_str(const char *text)

@@ -295,7 +295,7 @@ static void *worker(void *arg)
 	mine.own = tl_block_claim(&home, (uint32_t)(uintptr_t)arg, 1, "worker");
 	mine.lock_cycles = UINT64_MAX / 2;
 	for (i = 0; i < ROUNDS; i++) {
-		if (!tl_run_enter(&run, &env, NULL, NULL))
+		if (!tl_run_enter(&run, &env, NULL, tl_view_self(&mine)))
 			break;
 		tl_shard_add(&mine, run.block, 0, 1);
 		if (tl_run_lock(&run, both_locks, 2)) {
@@ -392,11 +392,11 @@ static void locks_time_out_and_are_recovered(void)
 		!run.block->holding);
 	tl_run_leave(&run);
 	tl_block_dead(&home, other); /* the runner saw the thread end */
-	CHECK(locks[2].owner == 0 && tl_run_enter(&run, &home_env, NULL, NULL) &&
+	CHECK(locks[2].owner == 0 && tl_run_enter(&run, &home_env, NULL, tl_view_self(&home)) &&
 		tl_run_lock(&run, both_locks, 2));
 	CHECK(locks[0].owner && locks[2].owner && run.block->holding);
 	/* the handler is left by siglongjmp: no tl_run_leave(); the next one cleans up */
-	CHECK(tl_run_enter(&run, &home_env, NULL, NULL));
+	CHECK(tl_run_enter(&run, &home_env, NULL, tl_view_self(&home)));
 	CHECK(!locks[0].owner && !locks[2].owner && !run.block->holding);
 	tl_block_recycle(&home, other);
 	CHECK(tl_block_at(&home, other)->state == TL_BLOCK_FREE);

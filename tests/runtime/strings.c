@@ -128,9 +128,9 @@ static void errors_are_caught_or_end_the_session(void)
 	tl_run_leave(&run);
 	CHECK(home.session->errors == 1 && home.session->exit_requested == 1 &&
 		home.session->live == 0);
-	CHECK(!tl_run_enter(&run, &home_env, NULL, NULL));
-	home.outside = 1; /* the runner's error and end probes */
-	CHECK(tl_run_enter(&run, &home_env, NULL, NULL));
+	CHECK(!tl_run_enter(&run, &home_env, NULL, tl_view_self(&home)));
+	tl_view_outside(&home); /* the runner's error and end probes */
+	CHECK(tl_run_enter(&run, &home_env, NULL, tl_view_self(&home)));
 }
 
 static void limits(void)
@@ -290,7 +290,7 @@ static void arguments_by_convention(void)
 	struct tl_run run;
 
 	home_open(64, 64, 0);
-	CHECK(tl_run_enter(&run, &home_env, &regs, NULL));
+	CHECK(tl_run_enter(&run, &home_env, &regs, tl_view_self(&home)));
 	CHECK(tl_arg(&run, 1, 4, true) == -2 && tl_arg(&run, 1, 4, false) == 0xfffffffe);
 	CHECK(tl_arg(&run, 6, 8, true) == 6 && tl_arg(&run, 7, 8, true) == 7777 &&
 		tl_arg(&run, 8, 8, true) == -3);

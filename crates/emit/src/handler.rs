@@ -20,7 +20,6 @@ struct Frame {
     first: &'static str,
     enter: &'static str,
     lock: &'static str,
-    leave: &'static str,
     /// When it did nothing.
     nothing: &'static str,
     end: &'static str,
@@ -31,7 +30,6 @@ const SITE: Frame = Frame {
     first: "struct tl_probe *p",
     enter: "tl_run_enter(run, p->data",
     lock: "tl_run_lock",
-    leave: "tl_run_leave(run);",
     nothing: "return 0;",
     end: "return 0;",
 };
@@ -43,7 +41,6 @@ fn frame(kind: HandlerKind) -> Frame {
         HandlerKind::Session => Frame {
             enter: "tl_session_enter(run, p->data",
             lock: "tl_run_lock_slow",
-            leave: "tl_session_leave(run);",
             ..SITE
         },
         // A call whose values were not saved is none for the return handler.
@@ -62,11 +59,9 @@ fn frame(kind: HandlerKind) -> Frame {
             end: "return;",
             ..SITE
         },
-        // What goes wrong there is told by the probe itself, which stays.
         HandlerKind::Condition => Frame {
             enter: "tl_session_enter(run, p->data",
             lock: "tl_run_lock_slow",
-            leave: "run->error = NULL; tl_session_leave(run);",
             end: "return off;",
             ..SITE
         },
@@ -126,7 +121,7 @@ impl Unit<'_> {
         let locks = body.unit.layout.locks(&h.locks);
         let is_asked = h.kind == HandlerKind::Condition;
         let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry && !is_asked;
-        let light = !body.escapes && locks.is_none() && !timed && !is_asked;
+        let light = !body.escapes && locks.is_empty() && !timed && !is_asked;
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
@@ -134,15 +129,14 @@ impl Unit<'_> {
         if timed {
             out.line("\tconst int64_t began = tl_cycles_now(run);");
         }
-        if let Some(locks) = locks {
-            take_locks(out, h.kind, &locks);
-        }
+        take_locks(out, h.kind, &locks);
         if let (false, Some(n)) = (light, budget(&self.program.options, h.budget)) {
             out.line(format!("\trun->budget = {n};"));
         }
         out.append(text);
         let times = timed.then(|| layout::times_at(self.program));
-        tail(out, h, light, times);
+        let leave = (!light).then(|| leave(h.kind, &locks));
+        tail(out, h, leave, times);
         Ok(HandlerFacts { stack })
     }
 
@@ -162,7 +156,7 @@ impl Unit<'_> {
         out.line(format!("{} {name}({}, {rest})", f.ret, f.first));
         out.line("{");
         if light {
-            light_head(out, kind, nothing);
+            light_head(out, id, kind);
         } else {
             out.line("\tstruct tl_run run_room, *const run = &run_room;");
             out.line(format!("\tif (!{}, regs, self))", f.enter));
@@ -185,8 +179,15 @@ fn in_runner(kind: HandlerKind) -> bool {
     matches!(kind, HandlerKind::Session | HandlerKind::Condition)
 }
 
-fn take_locks(out: &mut Text, kind: HandlerKind, locks: &str) {
-    out.line(format!("\tstatic const uint16_t locks[] = {{ {locks} }};"));
+fn take_locks(out: &mut Text, kind: HandlerKind, locks: &[u16]) {
+    if locks.is_empty() {
+        return;
+    }
+    let numbers: Vec<String> = locks.iter().map(u16::to_string).collect();
+    let numbers = numbers.join(", ");
+    out.line(format!(
+        "\tstatic const uint16_t locks[] = {{ {numbers} }};"
+    ));
     let count = "sizeof(locks) / sizeof(locks[0])";
     out.line(format!("\tif (!{}(run, locks, {count}))", frame(kind).lock));
     out.line("\t\tgoto out;");
@@ -203,8 +204,18 @@ fn budget(o: &Options, kind: Budget) -> Option<u32> {
     Some(most.min(i32::MAX as u32))
 }
 
+fn leave(kind: HandlerKind, locks: &[u16]) -> String {
+    match (kind, locks) {
+        (HandlerKind::Session, _) => "tl_session_leave(run);".to_owned(),
+        // What goes wrong there is told by the probe itself, which stays.
+        (HandlerKind::Condition, _) => "run->error = NULL; tl_session_leave(run);".to_owned(),
+        (_, [lock]) => format!("tl_run_leave_one(run, {lock});"),
+        _ => "tl_run_leave(run);".to_owned(),
+    }
+}
+
 /// Everything behind the body.
-fn tail(out: &mut Text, h: &Handler, light: bool, times: Option<u64>) {
+fn tail(out: &mut Text, h: &Handler, leave: Option<String>, times: Option<u64>) {
     let f = frame(h.kind);
     match h.kind {
         HandlerKind::Entry => out.line("\tskip = 0;"),
@@ -216,8 +227,8 @@ fn tail(out: &mut Text, h: &Handler, light: bool, times: Option<u64>) {
     if h.moves_conditions {
         out.line("\ttl_conditions_moved(run->view);");
     }
-    if !light {
-        out.line(format!("\t{}", f.leave));
+    if let Some(leave) = leave {
+        out.line(format!("\t{leave}"));
     }
     if let Some(times) = times {
         out.line(format!("\ttl_time_add(run, {times}, began);"));
@@ -229,16 +240,27 @@ fn tail(out: &mut Text, h: &Handler, light: bool, times: Option<u64>) {
 
 /// The head of a handler that only counts: nothing of it can fail or wait, so
 /// all that it needs of a run are three pointers, which stay in registers.
-fn light_head(out: &mut Text, kind: HandlerKind, nothing: &str) {
-    let (env, call) = match kind {
-        HandlerKind::Entry | HandlerKind::Return => ("c->rp->data", "c"),
-        _ => ("p->data", "NULL"),
+fn light_head(out: &mut Text, id: HandlerId, kind: HandlerKind) {
+    let nothing = frame(kind).nothing;
+    let (env, call, enter, without) = match kind {
+        HandlerKind::Entry | HandlerKind::Return => {
+            ("c->rp->data", "c", "tl_count_enter", nothing.to_owned())
+        }
+        _ => (
+            "p->data",
+            "NULL",
+            "tl_count_at_once",
+            format!(
+                "return tl_count_again(p, regs, self, {});",
+                handler_name(id)
+            ),
+        ),
     };
     out.line(format!("\tconst struct tl_env *const env = {env};"));
     out.line("\tstruct { struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
     out.line(format!(
-        "\t\trun_room = {{ env->view, tl_count_enter(env, self), regs, {call} }}, *const run = &run_room;"
+        "\t\trun_room = {{ env->view, {enter}(env, self), regs, {call} }}, *const run = &run_room;"
     ));
-    out.line("\tif (!run->block)");
-    out.line(format!("\t\t{nothing}"));
+    out.line("\tif (tl_unlikely(!run->block))");
+    out.line(format!("\t\t{without}"));
 }

@@ -148,16 +148,15 @@ impl Layout {
         &self.slots[id.0 as usize]
     }
 
-    /// The lock numbers of a handler, ascending, as a C initialiser.
-    pub fn locks(&self, wanted: &[(GlobalId, Access)]) -> Option<String> {
+    /// The lock numbers of a handler, ascending.
+    pub fn locks(&self, wanted: &[(GlobalId, Access)]) -> Vec<u16> {
         let mut numbers: Vec<u16> = wanted
             .iter()
             .filter_map(|(g, _)| self.slot(*g).lock)
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let words: Vec<String> = numbers.iter().map(u16::to_string).collect();
-        (!words.is_empty()).then(|| words.join(", "))
+        numbers
     }
 
     /// The constants that describe arrays and histograms.
