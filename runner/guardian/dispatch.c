@@ -45,7 +45,8 @@ static struct dispatch as_taken(struct dispatch d)
 
 static bool config_get(const struct thread *t, struct dispatch *d)
 {
-	return !ptrace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, t->tid, sizeof(*d), d) && d->mode != MODE_OFF;
+	return !ptrace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, t->tid, sizeof(*d), d) &&
+	       d->mode != MODE_OFF;
 }
 
 bool dispatch_off(struct thread *t)
