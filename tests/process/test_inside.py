@@ -43,6 +43,51 @@ def test_callees(ctx):
         assert r.script == CALLEES_SEEN, (path, r.script, r.stderr)
 
 
+DEPTHS = '''global n
+function path() {
+    p = pp() from = ""
+    while (p =~ "callee..([a-z]+)") { from .= " " . matched(1) p = substr(p, strpos(p, matched(0)) + 9, 4096) }
+    return from
+}
+probe process.function("one").callees(3) { n[path()]++ }
+probe process.function("other").callees(2).return { n["back" . path()]++ }
+probe end { foreach (k+ in n) println(k, " ", n[k]) }'''
+DEPTHS_SEEN = '''\
+ leaves 5
+ leaves jumped 5
+ leaves jumped deep 5
+ plain 5
+ plain copied 5
+ plain copied deep 5
+ plain deep 5
+ sized 5
+ sized deep 5
+ sized plain 5
+ sized plain copied 5
+ sized plain deep 5
+back deep 10
+back leaves 10
+back plain 10
+back plain deep 10
+back sized 10
+back sized deep 10
+back sized plain 10
+'''
+# By clang's account a copy's calls are those of the function that holds it.
+DEPTHS_BY = {'gcc': {}, 'clang': {' plain copied deep 5\n': '', ' plain deep 5\n': ' plain deep 10\n',
+                                  'back plain deep 10\n': 'back plain deep 20\n'}}
+
+
+def test_callees_of_callees(ctx):
+    """Only where the whole way was taken, which frames on the stack tell."""
+    for cc in 'gcc', 'clang':
+        path, seen = ctx.target('depths', cc=cc), DEPTHS_SEEN
+        for a, b in DEPTHS_BY[cc].items():
+            seen = seen.replace(a, b)
+        r = scripted.launch(ctx, DEPTHS, path + ' 5')
+        assert r.script == seen, (path, r.script, r.stderr)
+
+
 def test_labels(ctx):
     script = '''probe process.function("fi*").label("o?d") { n++ if (n == 1) println(pp()) }
         global n  probe process.function("first@calls.c").label("odd") { n++ } probe end { println(n) }'''

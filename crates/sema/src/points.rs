@@ -7,7 +7,7 @@
 use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::world::World;
 use std::sync::Arc;
-use trapless_debuginfo::{Function, MarkArg};
+use trapless_debuginfo::{Frame, Function, MarkArg};
 use trapless_syntax::ast::ProbePoint;
 use trapless_syntax::diag::Diagnostics;
 
@@ -29,7 +29,9 @@ pub struct Place {
 impl Place {
     /// Do only some of the calls count?
     pub fn is_callee(&self) -> bool {
-        self.context.as_ref().is_some_and(|c| !c.callers.is_empty())
+        self.context
+            .as_ref()
+            .is_some_and(|c| !c.callers.any_of.is_empty())
     }
 }
 
@@ -45,8 +47,26 @@ pub struct Context {
     pub at_return: bool,
     /// What the place tells of itself, without debug information.
     pub named: Option<Arc<Named>>,
-    /// Of a callee: where the calls that are meant return to; empty: all calls are.
-    pub callers: Vec<u64>,
+    /// Of a callee: the calls that are meant.
+    pub callers: Callers,
+}
+
+/// Who must have called for the handler to run.
+#[derive(Clone, Debug, Default)]
+pub struct Callers {
+    /// How the probed function's frame is found; none: it has just been called.
+    pub frame: Option<Frame>,
+    /// None: whoever it was.
+    pub any_of: Arc<[Caller]>,
+}
+
+/// A call that is known by where it returns to.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// File address.
+    pub to: u64,
+    /// Who must have called the function around `to`, and how its frame is found, where that is known.
+    pub above: Option<(Option<Frame>, Arc<[Caller]>)>,
 }
 
 impl Context {
@@ -58,7 +78,7 @@ impl Context {
             function: None,
             at_return: false,
             named: None,
-            callers: Vec::new(),
+            callers: Callers::default(),
         }
     }
 }

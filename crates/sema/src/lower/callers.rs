@@ -1,27 +1,46 @@
 // SPDX-License-Identifier: MIT
 //! A callee's handler runs for some calls only: by where they return to, which
-//! the word at the stack's top tells as long as the function has done nothing.
+//! the word at the stack's top tells as long as the function has done nothing. Who called
+//! its caller, and so on, tells the unwind rule at each return address.
 
 use super::Lowerer;
 use crate::ir::{Addr, BinOp, Expr, ExprKind, ImageId, Reg, Stmt, StmtKind, TargetPlace, Ty};
+use crate::points::Caller;
+use trapless_debuginfo::{Frame, Saved};
+use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
 
 /// By DWARF number.
+const BASE_POINTER: Reg = Reg(6);
 const STACK_POINTER: Reg = Reg(7);
 
 impl Lowerer<'_, '_> {
     /// The body, for the calls that are meant.
     pub(super) fn only_callers(&mut self, body: Vec<Stmt>, span: Span) -> Vec<Stmt> {
-        let Some(context) = self.context.as_ref().filter(|c| !c.callers.is_empty()) else {
+        let Some(context) = self.context.as_ref() else {
             return body;
         };
-        let image = context.image;
-        let equal = context
-            .callers
-            .iter()
-            .map(|to| returns_to(image, *to, span));
-        let any = equal.reduce(|a, b| number(ExprKind::Or(Box::new(a), Box::new(b)), span));
-        let Some(mut cond) = any else { return body };
+        let (image, callers) = (context.image, &context.callers);
+        if callers.any_of.is_empty() {
+            return body;
+        }
+        let (sp, base) = (Addr::Register(STACK_POINTER), Addr::Register(BASE_POINTER));
+        let here = match &callers.frame {
+            Some(frame) => frame_of(&sp, Some(&base), frame),
+            None => Some(InFrame {
+                slot: sp,
+                base: Some(base),
+            }),
+        };
+        let known = here.and_then(|here| called_by(&callers.any_of, &here, image, span));
+        let mut cond = known.unwrap_or_else(|| {
+            let message = "calls from there cannot be told from others, and do not count";
+            self.shared
+                .diags
+                .warn(Tag::PointNoMatch, span, message)
+                .help("frames on the way are not found by an offset of rsp or rbp");
+            number(ExprKind::Long(0), span)
+        });
         if self.entry.is_some() {
             cond = self.save("callers".into(), cond);
         }
@@ -34,20 +53,72 @@ impl Lowerer<'_, '_> {
     }
 }
 
-fn returns_to(image: ImageId, vaddr: u64, span: Span) -> Expr {
-    let top = TargetPlace::Memory {
-        addr: Addr::Register(STACK_POINTER),
+/// What is known of the registers in a function.
+#[derive(Clone)]
+struct InFrame {
+    /// Where its return address is.
+    slot: Addr,
+    base: Option<Addr>,
+}
+
+/// Was it one of these that called? None: that cannot be told of any of them.
+fn called_by(callers: &[Caller], at: &InFrame, image: ImageId, span: Span) -> Option<Expr> {
+    let each = callers.iter().filter_map(|c| {
+        let here = returns_to(image, &at.slot, c.to, span);
+        let Some((frame, above)) = &c.above else {
+            return Some(here);
+        };
+        let sp = plus(&at.slot, 8);
+        let caller = frame_of(&sp, at.base.as_ref(), frame.as_ref()?)?;
+        let above = called_by(above, &caller, image, span)?;
+        Some(number(ExprKind::And(here.into(), above.into()), span))
+    });
+    each.reduce(|a, b| number(ExprKind::Or(a.into(), b.into()), span))
+}
+
+/// By the unwind rule, where that says no more than registers and offsets.
+fn frame_of(sp: &Addr, base: Option<&Addr>, rule: &Frame) -> Option<InFrame> {
+    let by = match Reg(rule.register.into()) {
+        STACK_POINTER => sp,
+        BASE_POINTER => base?,
+        _ => return None,
+    };
+    if rule.deref || rule.signal {
+        return None;
+    }
+    let cfa = plus(by, rule.offset.into());
+    let base = match rule.saved[usize::from(BASE_POINTER.0)] {
+        Saved::Same => base.cloned(),
+        Saved::AtCfa(by) => Some(Addr::Load {
+            addr: Box::new(plus(&cfa, by.into())),
+            size: 8,
+            signed: false,
+        }),
+        Saved::AtBase(_) | Saved::Lost => None,
+    };
+    let slot = plus(&cfa, -8);
+    Some(InFrame { slot, base })
+}
+
+fn plus(a: &Addr, n: i64) -> Addr {
+    let (a, n) = (Box::new(a.clone()), Box::new(Addr::Const(n)));
+    Addr::Binary(BinOp::Add, a, n)
+}
+
+fn returns_to(image: ImageId, slot: &Addr, vaddr: u64, span: Span) -> Expr {
+    let word = TargetPlace::Memory {
+        addr: slot.clone(),
         size: 8,
         signed: false,
         bits: None,
     };
     let there = ExprKind::TargetAddress(Box::new(Addr::Image { image, vaddr }));
-    let (top, there) = (
-        number(ExprKind::Target(Box::new(top)), span),
+    let (word, there) = (
+        number(ExprKind::Target(Box::new(word)), span),
         number(there, span),
     );
     number(
-        ExprKind::Binary(BinOp::Eq, Box::new(top), Box::new(there)),
+        ExprKind::Binary(BinOp::Eq, Box::new(word), Box::new(there)),
         span,
     )
 }

@@ -6,14 +6,18 @@ use super::functions::FunctionKindWanted;
 use super::{around, Resolver, Subject};
 use crate::components;
 use crate::ir::ProbeKind;
-use crate::points::{Context, Place};
+use crate::points::{Caller, Context, Place};
 use crate::world::report;
+use std::sync::Arc;
 use trapless_debuginfo::{
-    glob, CallKind, Callee, Error, Function, FunctionKind, Inlines, Label, Pattern,
+    glob, CallKind, Callee, Error, Function, FunctionKind, Inlines, Label, Pattern, UnwindTable,
 };
 use trapless_syntax::ast::{Component, Literal, StrLit};
 use trapless_syntax::diag::{nearest, Tag};
 use trapless_syntax::Span;
+
+/// Each level has as many points as there are ways to it.
+const DEEPEST: i64 = 8;
 
 impl Resolver<'_> {
     /// What `word`, behind `.function(name)`, asks for.
@@ -114,7 +118,7 @@ impl Resolver<'_> {
         suffix: &[Component],
         matched: bool,
     ) -> Option<Vec<Place>> {
-        let (text, span) = self.callee_name(c)?;
+        let (text, span, levels) = self.callee_name(c)?;
         let kind = self.function_kind(suffix)?;
         let pattern = match Pattern::parse(&text) {
             Ok(p) => p,
@@ -123,17 +127,31 @@ impl Resolver<'_> {
                 return None;
             }
         };
+        let plain = !matched && !pattern.is_glob();
+        let frames = (levels > 1).then(|| of.binary.unwind_table());
         let (mut places, mut problem) = (Vec::new(), None);
-        for f in outer {
-            match of.binary.callees(f, &pattern) {
-                Ok(found) => {
-                    let by = Self::function_name(of, f, !matched);
-                    let found = found.iter().filter(|c| kind.takes(c));
-                    let matched = matched || pattern.is_glob();
-                    places.extend(found.map(|c| self.callee(of, &by, c, &kind, matched)));
+        let named = |f: &Function| Reached {
+            function: f.clone(),
+            path: Self::function_name(of, f, !matched),
+            callers: [].into(),
+        };
+        let mut level: Vec<Reached> = outer.iter().map(named).collect();
+        for _ in 0..levels {
+            let mut next = Vec::new();
+            for by in &level {
+                match of.binary.callees(&by.function, &pattern) {
+                    Ok(found) => {
+                        for c in &found {
+                            if kind.takes(c) {
+                                places.push(self.callee(of, by, c, &kind, plain, frames.as_ref()));
+                            }
+                            next.extend(by.reaches(c, frames.as_ref()));
+                        }
+                    }
+                    Err(e) => drop(problem.get_or_insert(e)),
                 }
-                Err(e) => drop(problem.get_or_insert(e)),
             }
+            level = next;
         }
         if places.is_empty() {
             self.no_callee(&text, span, problem);
@@ -142,25 +160,24 @@ impl Resolver<'_> {
         Some(places)
     }
 
-    fn callee_name(&mut self, c: &Component) -> Option<(String, Span)> {
-        let help = "e.g. .callee(\"g\"), .callee(\"*\"), or .callees";
+    /// The pattern, and of how many levels.
+    fn callee_name(&mut self, c: &Component) -> Option<(String, Span, i64)> {
+        let help = "e.g. .callee(\"g\"), .callee(\"*\"), .callees, or .callees(2) for what those call, too";
         match (&*c.name.name, &c.arg) {
-            ("callee", Some(Literal::String(s))) => return Some((s.text().into_owned(), s.span)),
-            ("callees", None) => return Some(("*".into(), c.span)),
-            ("callees", Some(Literal::Number(n))) if n.value == 1 => {
-                return Some(("*".into(), c.span))
+            ("callee", Some(Literal::String(s))) => {
+                return Some((s.text().into_owned(), s.span, 1))
             }
-            ("callees", Some(Literal::Number(n))) if n.value > 1 => self
-                .diags
-                .error(
-                    Tag::NotBuilt,
-                    n.span,
-                    "callees of callees are not built yet",
-                )
-                .help("use .callees, and more points for what those call"),
+            ("callees", None) => return Some(("*".into(), c.span, 1)),
+            ("callees", Some(Literal::Number(n))) if (1..=DEEPEST).contains(&n.value) => {
+                return Some(("*".into(), n.span, n.value))
+            }
             ("callees", _) => self
                 .diags
-                .error(Tag::PointArgument, c.span, "`.callees` takes a depth")
+                .error(
+                    Tag::PointArgument,
+                    c.span,
+                    format!("`.callees` takes a depth, 1 to {DEEPEST}"),
+                )
                 .help(help),
             _ => self
                 .diags
@@ -186,33 +203,76 @@ impl Resolver<'_> {
     fn callee(
         &mut self,
         of: &Subject,
-        by: &str,
+        by: &Reached,
         c: &Callee,
         kind: &FunctionKindWanted,
-        matched: bool,
+        named: bool,
+        frames: Option<&UnwindTable>,
     ) -> Place {
-        let mut place = self.function(of, &c.function, kind, !matched);
-        let name = Self::function_name(of, &c.function, !matched);
-        let ending = kind.suffix;
-        place.point = format!("{}.function(\"{by}\").callee(\"{name}\"){ending}", of.text);
-        let context = place.context.as_mut();
-        match (&c.kind, context, &mut place.kind) {
-            (CallKind::Call(to), Some(context), kind) => {
-                context.callers = to.clone();
+        let mut place = self.function(of, &c.function, kind, named);
+        let name = Self::function_name(of, &c.function, named);
+        let (path, ending) = (&by.path, kind.suffix);
+        place.point = format!(
+            "{}.function(\"{path}\").callee(\"{name}\"){ending}",
+            of.text
+        );
+        let Some(context) = place.context.as_mut() else {
+            return place;
+        };
+        context.callers.any_of = by.calls(c, frames);
+        match (&c.kind, &mut place.kind) {
+            (CallKind::Inlined, _) => {
+                context.callers.frame = frames.and_then(|f| f.frame(context.pc)).cloned();
+            }
+            (CallKind::Call(_), ProbeKind::Site { addr, .. }) => {
                 context.pc = c.function.entry;
-                if let ProbeKind::Site { addr, .. } = kind {
-                    *addr = c.function.entry;
-                }
+                *addr = c.function.entry;
             }
             // Registers and stack are there as at the callee's entry.
-            (CallKind::Jump(at), Some(context), ProbeKind::Site { addr, parts, .. }) => {
+            (CallKind::Jump(at), ProbeKind::Site { addr, parts, .. }) => {
                 context.pc = c.function.entry;
                 *addr = *at;
                 *parts = around(&of.binary, *at);
             }
-            _ => {}
+            _ => context.pc = c.function.entry,
         }
         place
+    }
+}
+
+/// A function whose calls are meant, if it was called by one of these itself.
+struct Reached {
+    function: Function,
+    /// As points name it.
+    path: String,
+    /// None: whoever it was.
+    callers: Arc<[Caller]>,
+}
+
+impl Reached {
+    /// How the callee knows that it was called from here.
+    fn calls(&self, c: &Callee, frames: Option<&UnwindTable>) -> Arc<[Caller]> {
+        let CallKind::Call(to) = &c.kind else {
+            return self.callers.clone(); // it has our frame, or our caller's
+        };
+        let call = |to: &u64| {
+            let frame = frames.and_then(|f| f.frame(to - 1)).cloned();
+            let above = (!self.callers.is_empty()).then(|| (frame, self.callers.clone()));
+            Caller { to: *to, above }
+        };
+        to.iter().map(call).collect()
+    }
+
+    /// What it calls counts on the next level. Behind a jump nothing tells who had called, where anybody may.
+    fn reaches(&self, c: &Callee, frames: Option<&UnwindTable>) -> Option<Reached> {
+        if matches!(c.kind, CallKind::Jump(_)) && self.callers.is_empty() {
+            return None;
+        }
+        Some(Reached {
+            function: c.function.clone(),
+            path: format!("{}\").callee(\"{}", self.path, c.function.name),
+            callers: self.calls(c, frames),
+        })
     }
 }
 
