@@ -39,6 +39,23 @@ int main()
 	for (unsigned i = 0; i < v["a"].size(); i++)
 		v["s"][i] = v["a"][i].isString() ? v["a"][i].asString() : "none";
 	v.removeMember("b");
+	Json::Value old;
+	Json::Reader().parse("// first\n{\"k\": [1, 2.75], /* second */ \"n\": [null, true, false], \"t\": \"\\u20ac\\ud83d\\ude00\"} // last\n", old);
+	old.setComment(std::string("// said"), Json::commentBefore);
+	Json::Value removed;
+	old["k"].setOffsetStart(17);
+	old["k"].setOffsetLimit(23);
+	static const char words[] = "t n absent";
+	std::cout << old.isMember(words, words + 1) << old.get(words + 4, words + 10, 9) << old.demand(words + 2, words + 3)->size()
+		  << old.hasComment(Json::commentBefore) << old.getComment(Json::commentAfter) << Json::Value(Json::stringValue);
+	old["k"].insert(1, 7);
+	old["k"].removeIndex(0, &removed);
+	old["k"].resize(5);
+	std::cout << old["k"].isValidIndex(4) << old["k"].get(1u, "no") << old["t"].isConvertibleTo(Json::booleanValue) << removed.asInt64();
+	std::cout << Json::valueToString(true) << Json::valueToString(Json::LargestInt(-81)) << Json::valueToString(Json::LargestUInt(82))
+		  << Json::valueToString(0.125, 5u) << Json::valueToQuotedString("quoted \t text");
+	Json::StyledStreamWriter("  ").write(std::cout, old);
+	std::cout << Json::Path(".k[%].x", Json::PathArgument(2u)).resolve(old, "none") << Json::StyledWriter().write(old);
 	std::cout << v.toStyledString() << Json::FastWriter().write(v) << (v["a"] < v["s"]) << v.get("z", 4).asInt() << "\n";
 }
 '''
@@ -90,9 +107,10 @@ def listed(ctx, program):
             if re.fullmatch(r'(const )?char( const)? \*', ty) and following != 'size_t':  # ended by a null
                 values.append((var, 'user_string_n_quoted(%s, 20)' % var))
             elif '*' not in ty and '&' not in ty and re.search(r'\b(int|long|short|bool|size_t|lu_byte|lua_Integer|lua_Unsigned'
-                                                               r'|unsigned|Int|UInt|ArrayIndex|ValueType)\b', ty):
+                                                               r'|unsigned|(Largest)?U?Int(64)?|ArrayIndex|ptrdiff_t'
+                                                               r'|ValueType|CommentPlacement)\b', ty):
                 values.append((var, var))
-        if values and re.fullmatch(r'[\w:~]+', name):
+        if values and re.fullmatch(r'[\w:~]+(operator\W+)?', name):
             yield name, values
 
 

@@ -28,7 +28,8 @@ pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
     }
 }
 
-/// `ns::C::f` of a mangled C++ or Rust symbol, without parameters; `None` if it is not one.
+/// `ns::C::f` of a mangled C++ or Rust symbol, without parameters and ABI tags, which the source
+/// does not say where it calls; `None` if it is not one.
 pub fn demangle(symbol: &str) -> Option<String> {
     if !(symbol.starts_with("_Z") || symbol.starts_with("_R")) || symbol.len() > 8192 {
         return None;
@@ -40,7 +41,12 @@ pub fn demangle(symbol: &str) -> Option<String> {
         .no_params()
         .no_return_type();
     let parsed = cpp_demangle::Symbol::new(symbol).ok()?;
-    parsed.demangle_with_options(&options).ok()
+    let mut name = parsed.demangle_with_options(&options).ok()?;
+    while let Some(tag) = name.find("[abi:") {
+        let end = name[tag..].find(']')?;
+        name.replace_range(tag..=tag + end, "");
+    }
+    Some(name)
 }
 
 /// The parts between `::`, not looking into `<...>`, `(...)` and `{...}`.
@@ -265,6 +271,7 @@ mod tests {
         no("::C::get", "_ZN2ns1C3getEi");
         yes("twice", "_Z5twiceIiET_S0_", "twice<int>");
         yes("~C", "_ZN2ns1CD1Ev", "ns::C::~C");
+        yes("ns::f", "_ZN2ns1fB5cxx11Ev", "ns::f");
     }
 
     #[test]
