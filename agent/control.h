@@ -98,7 +98,8 @@ struct tl_ctl_place {
 struct tl_ctl_pc {
 	uint64_t pc, to;
 	uint64_t where; /* address of a saved program counter; 0: a thread's own */
-	uint32_t tid, reserved;
+	uint32_t tid;
+	uint32_t fixed; /* it cannot go on elsewhere */
 };
 
 /* A thread's stack, as struct tl_os_stack. */

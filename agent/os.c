@@ -127,7 +127,7 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 		struct tl_ctl_pc *p = &c->pcs[i];
 
 		p->to = stop->pc(stop->arg, p->pc, p->where != 0);
-		refused |= p->to == 0;
+		refused |= p->to == 0 || (p->fixed && p->to != p->pc);
 	}
 	if (!refused)
 		stop->done(stop->arg);

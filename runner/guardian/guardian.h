@@ -73,6 +73,8 @@ struct thread {
 	bool parts; /* somebody else is to trace it: its next stop is the last */
 	bool vforked; /* its parent waits for it */
 	pid_t parent; /* the thread that has made it, once that is known */
+	pid_t vfork_child; /* the last one that it has made, and waited for */
+	bool pinned; /* it stands, with all others, in the call in which it waits for that one */
 	uint32_t look; /* the last look at all threads that it was in */
 	bool inside; /* our code, when it was last looked at */
 	bool suspended; /* its seccomp filter is: see seccomp.c */
@@ -290,7 +292,7 @@ void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const ch
 void note_all(const struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* loop.c: events */
-struct thread *thread_find(struct guardian *g, pid_t tid);
+struct thread *thread_find(const struct guardian *g, pid_t tid);
 struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid);
 void thread_drop(struct guardian *g, struct thread *t);
 bool pump(struct guardian *g, bool block); /* one event; false: there was none */
@@ -476,6 +478,7 @@ bool stop_thread(struct guardian *g,
 	struct thread *t); /* once, and lets it go on; false: it could not be stopped */
 /* For a child that we know: before that one has become another program, or ended, nobody can stop it. */
 bool waits_for_child(const struct guardian *g, const struct thread *t);
+bool stop_held_up(const struct guardian *g, const struct thread *t); /* so, while others stop */
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */

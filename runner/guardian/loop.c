@@ -20,9 +20,9 @@ static struct thread **bucket(struct guardian *g, pid_t tid)
 	return &g->by_tid[tid % THREAD_BUCKETS];
 }
 
-struct thread *thread_find(struct guardian *g, pid_t tid)
+struct thread *thread_find(const struct guardian *g, pid_t tid)
 {
-	struct thread *t = *bucket(g, tid);
+	struct thread *t = g->by_tid[tid % THREAD_BUCKETS];
 
 	while (t && t->tid != tid)
 		t = t->same_hash;
@@ -307,6 +307,8 @@ static void announced(struct guardian *g, struct thread *parent, bool vforked)
 	if (t) {
 		t->vforked = vforked;
 		t->parent = parent->tid;
+		if (vforked)
+			parent->vfork_child = tid;
 	}
 }
 
@@ -465,7 +467,7 @@ bool thread_await(struct guardian *g, struct thread *t, int timeout_ms)
 	double end = now_ms() + timeout_ms;
 	pid_t tid = t->tid;
 
-	while (!t->stopped && !t->dead && now_ms() < end) {
+	while (!t->stopped && !t->dead && now_ms() < end && !stop_held_up(g, t)) {
 		if (!pump(g, false))
 			wait_event(g, 2);
 		if (thread_find(g, tid) != t) /* it has become another program */

@@ -28,6 +28,7 @@ void pcs_add(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 	g->ctl->npcs = n + 1;
 	p->pc = p->to = pc;
 	p->tid = (uint32_t)tid;
+	p->fixed = false;
 	p->where = where;
 }
 
@@ -149,34 +150,48 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 	return true;
 }
 
-/* Or it is there no more. */
+/* Or it is there no more, or its vfork child has to stop first. */
 static bool stop_or_lose(struct guardian *g, struct thread *t, int patience_ms)
 {
 	pid_t tid = t->tid;
 
-	return stop_one(g, t, patience_ms) || !thread_find(g, tid);
+	return stop_one(g, t, patience_ms) || thread_find(g, tid) != t || stop_held_up(g, t);
 }
 
-static bool runs(const struct thread *t)
+bool waits_for_child(const struct guardian *g, const struct thread *t)
 {
-	return thread_is_theirs(t) && !(t->stopped && t->held);
+	const struct thread *o = t->vfork_child ? thread_find(g, t->vfork_child) : NULL;
+
+	return o && o->parent == t->tid && !o->dead;
 }
 
-static bool runs_inside(const struct thread *t)
+static bool runs(const struct guardian *g, const struct thread *t)
 {
-	return runs(t) && t->inside;
+	(void)g;
+	return thread_is_theirs(t) && !(t->stopped && t->held) && !t->pinned;
 }
 
-static bool is_asked(const struct thread *t)
+static bool runs_inside(const struct guardian *g, const struct thread *t)
 {
-	return t->asked;
+	return runs(g, t) && t->inside;
 }
 
-static struct thread *next_that(const struct guardian *g, bool (*suits)(const struct thread *))
+static bool is_asked(const struct guardian *g, const struct thread *t)
+{
+	return t->asked && !t->pinned && !stop_held_up(g, t);
+}
+
+static bool runs_free(const struct guardian *g, const struct thread *t)
+{
+	return runs(g, t) && !stop_held_up(g, t);
+}
+
+static struct thread *next_that(
+	const struct guardian *g, bool (*suits)(const struct guardian *, const struct thread *))
 {
 	struct thread *t;
 
-	for (t = g->threads; t && !suits(t); t = t->next)
+	for (t = g->threads; t && !suits(g, t); t = t->next)
 		;
 	return t;
 }
@@ -187,7 +202,7 @@ static void ask_all(struct guardian *g)
 	struct thread *t;
 
 	for (t = g->threads; t; t = t->next) {
-		if (runs(t) && !t->stopped)
+		if (runs(g, t) && !t->stopped)
 			stop_ask(g, t);
 	}
 }
@@ -218,18 +233,11 @@ static void look_at_stopped(struct guardian *g)
 	for (i = 0; i < nstopped; i++) {
 		t = thread_find(g, stopped[i]);
 		pcs_add(g, stopped[i], found_regs[i].rip, 0);
+		if (t && t->pinned && g->ctl->npcs)
+			g->ctl->pcs[g->ctl->npcs - 1].fixed = true;
 		if (t)
 			add_saved(g, t, found_regs[i].rsp);
 	}
-}
-
-bool waits_for_child(const struct guardian *g, const struct thread *t)
-{
-	const struct thread *o;
-
-	for (o = g->threads; o && !(o->vforked && o->parent == t->tid && !o->dead); o = o->next)
-		;
-	return o;
 }
 
 /* Only those that the last look has seen in our code; not who cannot be stopped. */
@@ -254,6 +262,53 @@ bool stop_thread(struct guardian *g, struct thread *t)
 	return stopped;
 }
 
+bool stop_held_up(const struct guardian *g, const struct thread *t)
+{
+	return stopped && !t->stopped && waits_for_child(g, t);
+}
+
+/*
+ * Who waits for its vfork child cannot stop before that one has become another program, or has ended. But asked to stop
+ * it will do so before the program's next instruction: once the child stands still, so does its parent, in that call.
+ */
+static bool pin(struct guardian *g, struct thread *t)
+{
+	double end = now_ms() + PATIENCE_MS;
+	struct proc_sleep where;
+	pid_t tid = t->tid;
+
+	if (!t->interrupted && !stop_ask(g, t))
+		return false;
+	t->held = true;
+	t->asked = false;
+	while (!proc_sleeps(tid, &where)) { /* on its way there */
+		pump_for(g, 1);
+		if (thread_find(g, tid) != t)
+			return true;
+		if (!stop_held_up(g, t))
+			return stop_or_lose(g, t, PATIENCE_MS);
+		if (now_ms() > end)
+			return false;
+	}
+	t->pinned = true;
+	found_regs[nstopped].rip = where.pc;
+	found_regs[nstopped].rsp = where.sp;
+	stopped[nstopped++] = tid;
+	return true;
+}
+
+/* Children first: those of vfork hold their parents up, and who is being born would begin to run. */
+static struct thread *next_to_stop(struct guardian *g)
+{
+	struct thread *t = next_that(g, runs_free);
+
+	if (t)
+		return t;
+	pump_while(g, any_newborn, PATIENCE_MS);
+	t = next_that(g, runs_free);
+	return t ? t : next_that(g, runs);
+}
+
 /* 0, or -TL_E_BUSY with everyone running again. Threads born meanwhile are stopped too. */
 int stop_unseen(struct guardian *g)
 {
@@ -267,8 +322,9 @@ int stop_unseen(struct guardian *g)
 	/* Where one fails, too: the calls of the others are to start again. */
 	while ((t = next_that(g, is_asked)))
 		all &= stop_or_lose(g, t, all ? PATIENCE_MS : 0);
-	while (all && (t = next_that(g, runs)))
-		all = nstopped < max && stop_or_lose(g, t, PATIENCE_MS);
+	while (all && (t = next_to_stop(g)))
+		all = nstopped < max &&
+		      (stop_held_up(g, t) ? pin(g, t) : stop_or_lose(g, t, PATIENCE_MS));
 	if (!all) {
 		resume_all(g, false);
 		return -TL_E_BUSY;
@@ -401,6 +457,8 @@ void resume_all(struct guardian *g, bool apply)
 	for (i = 0; i < nstopped; i++) {
 		struct thread *t = thread_find(g, stopped[i]);
 
+		if (t)
+			t->pinned = false;
 		if (t && t != g->main_held)
 			thread_release(g, t);
 	}

@@ -3,9 +3,10 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
-from support import ALL, LIBC, PAIR, attach, finish, hits, libc_functions, maps, merged, runner, start, tap, text_of, tracer_of
+from support import ALL, LIBC, PAIR, Before, attach, finish, hits, libc_functions, maps, merged, runner, start, tap, text_of, tracer_of
 
 
 def test_children(ctx):
@@ -34,6 +35,26 @@ def test_all_of_libc(ctx):
 
 
 test_all_of_libc.variants = PAIR
+
+
+def test_vfork_child_stays(ctx):
+    """Text is changed with everyone stopped while a thread waits for its vfork child, which cannot stop, nor hold all others up."""
+    path = ctx.target('vforks')
+    ctx.env['TRAPLESS_PATCHING'] = 'stop'
+    p = start(ctx, path, stdin=subprocess.PIPE)
+    before = Before(p.pid, os.path.basename(path))
+    module = tap.counter(ctx.tmp, path, ['work'])
+    first = attach(ctx, module, p.pid)
+    p.stdin.write('v')
+    p.stdin.flush()
+    assert p.stdout.readline() == 'child\n'
+    for s in attach(ctx, module, p.pid, seconds=0.1), first:
+        assert hits(finish(s)[0]) > 0
+    before.check()
+    assert p.communicate('e', timeout=20)[0] == 'child 9 wrong 0\n' and p.returncode == 7
+
+
+test_vfork_child_stays.variants = ALL
 
 
 def child_of(p, how):
