@@ -60,20 +60,6 @@ static uint32_t stack_of(struct tl_run *run, const struct tl_str *list, uint64_t
 	return list ? parse(list, pc) : tl_unwind(run, pc, TL_MAXBACKTRACE);
 }
 
-/* "name+0x2a/0x60 [image]"; brief: "name+0x2a". */
-static void describe(struct tl_run *run, struct tl_str *dst, uint64_t pc, bool called, bool brief)
-{
-	uint32_t i;
-
-	(called ? tl_usymdata_called : tl_usymdata)(run, dst, pc);
-	for (i = 0; brief && i < dst->len; i++) {
-		if (dst->b[i] == ' ' || (dst->b[i] == '/' && dst->b[0] != '0')) {
-			dst->len = i;
-			dst->b[i] = 0;
-		}
-	}
-}
-
 void tl_ustack_print(struct tl_run *run, const struct tl_str *list, bool brief)
 {
 	uint64_t pc[TL_MAXBACKTRACE];
@@ -82,7 +68,7 @@ void tl_ustack_print(struct tl_run *run, const struct tl_str *list, bool brief)
 	TL_STRING(text);
 
 	for (i = 0; i < n; i++) {
-		describe(run, text, pc[i], i > 0, brief);
+		tl_usymdata_of(run, text, pc[i], i > 0, brief);
 		head[0] = ' ';
 		len = 1;
 		if (!brief && text->b[0] != '0') { /* it has a name */
@@ -106,7 +92,7 @@ void tl_ustack_text(struct tl_run *run, struct tl_str *dst, const struct tl_str 
 
 	tl_str_put(run, dst, "", 0);
 	for (i = 0; i < n; i++) {
-		describe(run, text, pc[i], i > 0, false);
+		tl_usymdata_of(run, text, pc[i], i > 0, false);
 		if (!append(run, text, "\n", 1) || !append(run, dst, text->b, text->len))
 			break;
 	}

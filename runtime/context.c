@@ -206,8 +206,7 @@ static uint32_t caller_symbol(
 	return dst->len;
 }
 
-/* "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image. */
-static void symdata(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called)
+void tl_usymdata_of(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, bool brief)
 {
 	uint32_t known, end;
 	uint64_t off, size;
@@ -215,10 +214,13 @@ static void symdata(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool 
 	known = (called ? caller_symbol : symbol)(run, dst, addr, &off, &size);
 	if (known) {
 		add_hex(run, dst, "+", off);
-		add_hex(run, dst, "/", size);
+		if (!brief)
+			add_hex(run, dst, "/", size);
 	} else {
 		add_hex(run, dst, "", addr);
 	}
+	if (brief)
+		return;
 	end = dst->len;
 	tl_str_add(run, dst, " [", 2);
 	if (!image(run, dst, addr)) {
@@ -235,12 +237,7 @@ static void symdata(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool 
 
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
-	symdata(run, dst, addr, false);
-}
-
-void tl_usymdata_called(struct tl_run *run, struct tl_str *dst, uint64_t addr)
-{
-	symdata(run, dst, addr, true);
+	tl_usymdata_of(run, dst, addr, false, false);
 }
 
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)

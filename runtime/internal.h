@@ -92,8 +92,11 @@ static inline int64_t tl_extend(uint64_t v, uint32_t size, bool is_signed)
 /* Return addresses, from the probed place on; how many (unwind.c). */
 uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max);
 
-/* As tl_usymdata(), of where a call returns to. */
-void tl_usymdata_called(struct tl_run *run, struct tl_str *dst, uint64_t addr);
+/*
+ * "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image.
+ * Brief: "name+0x2a" or "0xADDR". Called: the address is where a call returns to.
+ */
+void tl_usymdata_of(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, bool brief);
 
 /* Numbers as text; return the length. */
 uint32_t tl_text_dec(char *buf, int64_t v); /* 20 */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Names as the source has them: demangled, without parameters, in their `::` parts.
 
-use crate::glob;
-
 /// Suffixes that compilers put behind a symbol when they clone a function.
 const CLONES: [&str; 5] = [
     ".isra.",
@@ -28,14 +26,14 @@ pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
     }
 }
 
-/// `ns::C::f` of a mangled C++ or Rust symbol, without parameters and ABI tags, which the source
-/// does not say where it calls; `None` if it is not one.
-pub fn demangle(symbol: &str) -> Option<String> {
+/// `ns::C::f` of a mangled C++ or Rust symbol, as the source has it: without parameters, and without
+/// what it does not say where it calls (ABI tags, `::` before type arguments); `None` if it is not one.
+pub(crate) fn demangle(symbol: &str) -> Option<String> {
     if !(symbol.starts_with("_Z") || symbol.starts_with("_R")) || symbol.len() > 8192 {
         return None;
     }
     if let Ok(d) = rustc_demangle::try_demangle(symbol) {
-        return Some(format!("{d:#}"));
+        return Some(tidy_rust(format!("{d:#}")));
     }
     let options = cpp_demangle::DemangleOptions::new()
         .no_params()
@@ -49,6 +47,51 @@ pub fn demangle(symbol: &str) -> Option<String> {
     Some(name)
 }
 
+/// `<C<T>>::f::<U>` is `C<T>::f<U>`.
+fn tidy_rust(mut name: String) -> String {
+    let mut from = 0;
+    while let Some(at) = name[from..].find("::<").map(|i| from + i) {
+        from = at + 1;
+        if !name[at..].starts_with("::<impl ") {
+            name.replace_range(at..at + 2, "");
+        }
+    }
+    let inherent = components(&name)[0].strip_prefix('<');
+    let inherent = inherent.and_then(|p| p.strip_suffix('>'));
+    match inherent.filter(|p| apart(p, " as ").is_none()) {
+        Some(own) => format!("{own}{}", &name[own.len() + 2..]),
+        None => name,
+    }
+}
+
+/// Longer names lose their type arguments where they are shown.
+const SHOWN: usize = 200;
+
+/// A symbol as stacks show it: a mangled one as the source has it, with its clone suffix.
+pub fn shown_name(symbol: &str) -> String {
+    if !symbol.starts_with('_') {
+        return symbol.into();
+    }
+    let suffixed = || {
+        let dot = symbol.find('.')?;
+        Some(demangle(&symbol[..dot])? + &symbol[dot..])
+    };
+    let Some(name) = suffixed().or_else(|| demangle(symbol)) else {
+        return symbol.into();
+    };
+    if name.len() <= SHOWN {
+        return name;
+    }
+    let without = |part: &str| without_arguments(part).unwrap_or(part).to_owned();
+    let parts: Vec<String> = components(&name).into_iter().map(without).collect();
+    let mut name = parts.join("::");
+    let end = (0..=SHOWN.min(name.len()))
+        .rev()
+        .find(|i| name.is_char_boundary(*i));
+    name.truncate(end.unwrap_or(0));
+    name
+}
+
 /// The parts between `::`, not looking into `<...>`, `(...)` and `{...}`.
 pub(crate) fn components(name: &str) -> Vec<&str> {
     let b = name.as_bytes();
@@ -59,6 +102,7 @@ pub(crate) fn components(name: &str) -> Vec<&str> {
             // An operator's name may hold any bracket.
             _ if depth == 0 && i == start && name[i..].starts_with("operator") => break,
             b'<' | b'(' | b'{' => depth += 1,
+            b'>' if i > 0 && b[i - 1] == b'-' => {} // what a function type returns
             b'>' | b')' | b'}' => depth -= 1,
             b':' if depth <= 0 && b.get(i + 1) == Some(&b':') => {
                 parts.push(&name[start..i]);
@@ -73,104 +117,22 @@ pub(crate) fn components(name: &str) -> Vec<&str> {
     parts
 }
 
-/// A function name pattern, taken apart once.
-pub(crate) struct NamePattern<'a> {
-    whole: &'a str,
-    parts: Vec<&'a str>,
-    anchored: bool,
-    /// Plain words of the pattern that every mangled name of a match must contain.
-    words: Vec<&'a str>,
+/// The text before and behind a word that is not in brackets.
+pub(crate) fn apart<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
+    let mut depth = 0;
+    let at = text.char_indices().position(|(i, c)| {
+        let returns = c == '>' && text[..i].ends_with('-');
+        depth += i32::from("<([{".contains(c)) - i32::from(">)]}".contains(c) && !returns);
+        depth == 0 && text[i..].starts_with(word)
+    })?;
+    let at = text.char_indices().nth(at)?.0;
+    Some((&text[..at], &text[at + word.len()..]))
 }
 
-impl<'a> NamePattern<'a> {
-    pub fn new(pattern: &'a str) -> NamePattern<'a> {
-        let anchored = pattern.starts_with("::");
-        let parts = components(pattern.trim_start_matches("::"));
-        let mut words = Vec::new();
-        for part in parts.iter().filter(|p| !p.contains(['[', '\\', '(', '{'])) {
-            words.extend(
-                part.split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .filter(|w| {
-                        // Names that mangling abbreviates (St, Sa, Ss, operators) or rewrites.
-                        let special = ["std", "alloc", "string", "stream", "operator", "char"];
-                        w.len() > 1 && !special.iter().any(|s| w.contains(s))
-                    }),
-            );
-        }
-        NamePattern {
-            whole: pattern,
-            parts,
-            anchored,
-            words,
-        }
-    }
-
-    /// The last part, which is what DW_AT_name holds.
-    pub fn last(&self) -> &'a str {
-        self.parts.last().copied().unwrap_or("")
-    }
-
-    /// A name without scopes.
-    pub fn is_simple(&self) -> bool {
-        self.parts.len() == 1 && !self.anchored
-    }
-
-    /// Whether the pattern is this linkage name itself.
-    pub fn is_exactly(&self, linkage: &str) -> bool {
-        self.whole == linkage
-    }
-
-    /// Whether one part of a pattern matches one part of a name.
-    pub fn part(pattern: &str, name: &str) -> bool {
-        part_matches(pattern, name)
-    }
-
-    /// Whether a qualified name matches: its last parts, one by one.
-    pub fn matches(&self, name: &str) -> bool {
-        if self.parts.len() == 1 && !name.contains("::") {
-            return part_matches(self.parts[0], name);
-        }
-        let parts = components(name);
-        if parts.len() < self.parts.len() || (self.anchored && parts.len() != self.parts.len()) {
-            return false;
-        }
-        let tail = &parts[parts.len() - self.parts.len()..];
-        self.parts.iter().zip(tail).all(|(p, n)| part_matches(p, n))
-    }
-
-    /// The source name of a symbol, if it matches.
-    pub fn match_symbol(&self, symbol: &str) -> Option<String> {
-        if symbol == self.whole {
-            let base = strip_clone(symbol).unwrap_or(symbol);
-            return Some(demangle(base).unwrap_or_else(|| symbol.into()));
-        }
-        let base = strip_clone(symbol)?;
-        if !(base.starts_with("_Z") || base.starts_with("_R")) {
-            return self.matches(base).then(|| base.into());
-        }
-        if self.whole == "*" || !self.words.iter().all(|w| base.contains(w)) {
-            return (glob::matches(self.whole, symbol))
-                .then(|| demangle(base).unwrap_or_else(|| symbol.into()));
-        }
-        match demangle(base) {
-            Some(name) if self.matches(&name) || glob::matches(self.whole, symbol) => Some(name),
-            None if glob::matches(self.whole, symbol) => Some(symbol.into()),
-            _ => None,
-        }
-    }
-}
-
-/// One part; a name's template arguments may be left out.
-fn part_matches(pattern: &str, name: &str) -> bool {
-    if glob::matches(pattern, name) {
-        return true;
-    }
-    match name.find('<') {
-        Some(i) if i > 0 && !pattern.contains('<') && !name.starts_with("operator") => {
-            glob::matches(pattern, &name[..i])
-        }
-        _ => false,
-    }
+/// `vector` of `vector<int>`.
+pub(crate) fn without_arguments(part: &str) -> Option<&str> {
+    let open = part.find('<').filter(|i| *i > 0)?;
+    (!part.starts_with("operator")).then(|| &part[..open])
 }
 
 /// The names most like `name`, best first.
@@ -246,32 +208,34 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_symbols() {
-        let yes = |p, s, name: &str| {
-            assert_eq!(
-                NamePattern::new(p).match_symbol(s).as_deref(),
-                Some(name),
-                "{p} {s}"
-            );
-        };
-        let no = |p, s| assert_eq!(NamePattern::new(p).match_symbol(s), None, "{p} {s}");
-        yes("f", "f", "f");
-        yes("f", "f.isra.0", "f");
-        yes("f.isra.0", "f.isra.0", "f.isra.0");
-        yes("f.cold", "f.cold", "f.cold");
-        no("f", "f.cold");
-        no("f", "f.part.0");
-        yes("f*", "foo", "foo");
-        yes("ns::C::get", "_ZN2ns1C3getEi", "ns::C::get");
-        yes("C::get", "_ZN2ns1C3getEi", "ns::C::get");
-        yes("get", "_ZN2ns1C3getEi", "ns::C::get");
-        yes("_ZN2ns1C3getEi", "_ZN2ns1C3getEi", "ns::C::get");
-        yes("ns::*::g*", "_ZN2ns1C3getEi", "ns::C::get");
-        no("ns::get", "_ZN2ns1C3getEi");
-        no("::C::get", "_ZN2ns1C3getEi");
-        yes("twice", "_Z5twiceIiET_S0_", "twice<int>");
-        yes("~C", "_ZN2ns1CD1Ev", "ns::C::~C");
-        yes("ns::f", "_ZN2ns1fB5cxx11Ev", "ns::f");
+    fn names_are_shown_as_the_source_has_them() {
+        for (symbol, name) in [
+            ("main.cold", "main.cold"),
+            ("_ZN2ns1C3getEi", "ns::C::get"),
+            ("_ZN2ns1C3getEi.isra.0", "ns::C::get.isra.0"),
+            ("_ZN2ns1fB5cxx11Ev", "ns::f"),
+            ("_Z", "_Z"),
+            (
+                "_ZN1r14Stack$LT$T$GT$3put17hc631994cbee4baddE",
+                "r::Stack<T>::put",
+            ),
+            (
+                "_RINvNtNtCs6GmmlP4bgsG_1r4deep2er5twicelEB6_",
+                "r::deep::er::twice<i32>",
+            ),
+            (
+                "_RNvMCs6GmmlP4bgsG_1rINtB2_5StacklE3putB2_",
+                "r::Stack<i32>::put",
+            ),
+            (
+                "_RNvXs0_Cs6GmmlP4bgsG_1rNtB5_6CircleNtB5_5Shape4area",
+                "<r::Circle as r::Shape>::area",
+            ),
+        ] {
+            assert_eq!(shown_name(symbol), name);
+        }
+        let long = format!("_ZN2nsI100{}100{}E1fEv", "x".repeat(100), "y".repeat(100));
+        assert_eq!(shown_name(&long), "ns::f");
     }
 
     #[test]

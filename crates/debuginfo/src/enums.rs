@@ -2,9 +2,9 @@
 //! Constants of enumerations by name.
 
 use crate::binary::Binary;
-use crate::demangle::NamePattern;
 use crate::dwarf::DieRef;
 use crate::error::{Error, Result};
+use crate::pattern::NamePattern;
 use crate::types::Type;
 use gimli::constants as dw;
 

@@ -2,7 +2,7 @@
 //! Functions and statements by name, file and line.
 
 use crate::binary::Binary;
-use crate::demangle::{nearest, nearest_functions, strip_clone, NamePattern};
+use crate::demangle::{demangle, nearest, nearest_functions, strip_clone};
 use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::{Error, Result};
 use crate::function::{
@@ -12,6 +12,7 @@ use crate::glob;
 use crate::lines::Row;
 use crate::location::{LocOp, Location};
 use crate::parameters::{self, Parameters};
+use crate::pattern::NamePattern;
 use crate::symbol::SymbolKind;
 use gimli::{constants as dw, AttributeValue};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -139,14 +140,16 @@ impl Binary {
         instances: &mut Vec<Function>,
     ) {
         let last = names.last();
-        let mut units = match glob::is_glob(last) {
+        // Type arguments have spaces here and there.
+        let many = glob::is_glob(last) || last.contains('<');
+        let mut units = match many {
             true => (0..dwarf.unit_count() as u32).collect(),
             false => dwarf.units_naming(last.as_bytes()),
         };
         let mut origins = HashSet::new();
         let mut matched = Vec::new();
         collect(dwarf, names, &units, &mut origins, &mut matched);
-        if !glob::is_glob(last) && !origins.is_empty() {
+        if !many && !origins.is_empty() {
             // Instances in units that name the function only by reference.
             let list: Vec<DieRef> = origins.iter().copied().collect();
             let mut more = dwarf.units_referring(&list);
@@ -630,8 +633,10 @@ fn collect(
             let own = e.name.and_then(|n| std::str::from_utf8(n).ok());
             let linkage = e.linkage.and_then(|n| std::str::from_utf8(n).ok());
             let by_name = own.is_some_and(|o| {
+                let by_linkage = || linkage.and_then(demangle); // Rust's has traits and types
+                let matches = |name: Option<String>| name.is_some_and(|n| names.matches(&n));
                 NamePattern::part(names.last(), o)
-                    && (names.is_simple() || dwarf.qualified(r).is_some_and(|q| names.matches(&q)))
+                    && (names.is_simple() || matches(dwarf.qualified(r)) || matches(by_linkage()))
             });
             if !by_name && !linkage.is_some_and(|l| names.is_exactly(l)) {
                 continue;

@@ -46,6 +46,7 @@ mod marks;
 mod names;
 mod parameters;
 mod passed;
+mod pattern;
 mod plt;
 mod process;
 mod search;
@@ -59,7 +60,7 @@ mod variable;
 mod vars;
 
 pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
-pub use demangle::demangle;
+pub use demangle::shown_name;
 pub use error::{Error, Result};
 pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,

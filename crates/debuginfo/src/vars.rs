@@ -232,7 +232,7 @@ impl Binary {
         unit: Option<u32>,
     ) -> Vec<Variable> {
         let parts = crate::demangle::components(name);
-        let pattern = crate::demangle::NamePattern::new(name);
+        let pattern = crate::pattern::NamePattern::new(name);
         let last = parts.last().copied().unwrap_or(name);
         let mut found = Vec::new();
         for (n, e) in dwarf.named(last.as_bytes()) {
@@ -322,7 +322,7 @@ impl Binary {
 
     fn type_named(&self, dwarf: &Dwarf, tag: Option<&str>, name: &str) -> Option<TypeId> {
         let parts = crate::demangle::components(name);
-        let pattern = crate::demangle::NamePattern::new(name);
+        let pattern = crate::pattern::NamePattern::new(name);
         let last = *parts.last()?;
         let mut best: Option<(u32, DieRef)> = None;
         for (unit, e) in dwarf.named(last.as_bytes()) {

@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_debuginfo::{
-    proc_folder, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath, UnwindTable,
+    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath,
+    UnwindTable,
 };
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
@@ -158,7 +159,7 @@ impl World {
                 image: *image,
                 addr: s.addr,
                 size: s.size,
-                name: s.name.to_string(),
+                name: shown_name(s.name),
             };
             functions.map(symbol).collect::<Vec<_>>()
         };
