@@ -27,13 +27,14 @@ void tl_agent_unwatch(void);
 /*
  * handler.c, in a preloaded agent preload/handler.c: what a handler has to know or to read outside of itself.
  * tl_agent_read, _write: 0, or -1 where any byte is missing. tl_agent_pid: of the thread that runs, 0: nobody tells.
- * tl_agent_fact: as tl_view_ops.fact.
+ * tl_agent_fact, tl_agent_raise: as tl_view_ops.fact and .raise.
  */
 int tl_agent_read(void *dst, uint64_t addr, uint32_t size);
 int tl_agent_write(uint64_t addr, const void *src, uint32_t size);
 uint32_t tl_agent_pid(uint32_t tid);
 void tl_agent_comm(char comm[16]);
 bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2]);
+bool tl_agent_raise(int64_t sig);
 
 /* view.c: a session as its handlers see it. */
 struct tl_view;

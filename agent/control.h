@@ -117,7 +117,7 @@ struct tl_ctl_probe {
 	/* guardian's */
 	uint64_t addr, handler, on_entry; /* addresses in the target; 0: none */
 	uint64_t semaphore; /* there, of a mark; 0: it has none */
-	uint64_t point, func; /* strings in the target */
+	uint64_t point, func, name; /* strings in the target */
 	uint32_t number, kind; /* index in PROBES, enum tl_tap_probe_kind */
 	uint32_t flags; /* enum tl_probe_flag */
 	uint32_t call_data;
@@ -281,13 +281,14 @@ enum { TL_CTL_FUTEX_DIED = 0x40000000 }; /* FUTEX_OWNER_DIED */
 enum tl_question {
 	TL_ASK_WHO, /* who am I? */
 	TL_ASK_STACK, /* am I on the alternate signal stack? */
+	TL_ASK_RAISE, /* send me a signal */
 	TL_ASK_FACT, /* and up to the last enum tl_fact: of a process */
 };
 enum tl_answered {
 	TL_ANSWERED = 1,
 	TL_ANSWER_ASK_KERNEL = 2, /* it may make the system call that tells */
 	TL_ANSWER_PLAIN_STACK = 4, /* not on the alternate one */
-	TL_ANSWER_NONE = 8, /* the fact is not known */
+	TL_ANSWER_NONE = 8, /* the fact is not known, the signal not sent */
 };
 
 static inline uint32_t tl_ctl_trap_hash(uint64_t addr)

@@ -20,6 +20,7 @@ void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_p
 	to->on_entry = from->on_entry == TL_NONE ? 0 : m->code + from->on_entry;
 	to->point = m->strings + from->point;
 	to->func = m->strings + from->func;
+	to->name = m->strings + from->name;
 	to->call_data = from->call_data;
 	to->first_part = from->first_part;
 	to->nparts = from->nparts;

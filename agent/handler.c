@@ -90,6 +90,13 @@ bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
 	return true;
 }
 
+bool tl_agent_raise(int64_t sig)
+{
+	struct tl_answer a;
+
+	return ask(&a, TL_ASK_RAISE, sig) && !(a.answered & TL_ANSWER_NONE);
+}
+
 static bool may_touch(uint64_t addr)
 {
 	return addr >= TL_PAGE && !(addr >> ADDRESS_BITS) && tl_agent_guarded();

@@ -88,6 +88,7 @@ static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 	a->env.kind = p->kind;
 	a->env.point = code_at(p->point);
 	a->env.func = code_at(p->func);
+	a->env.name = code_at(p->name);
 	if (p->kind == TL_TAP_RETURN)
 		fill_return(s, p, a);
 	else

@@ -54,6 +54,12 @@ static bool fact(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]
 	return tl_agent_fact(what, of, value);
 }
 
+static bool raise(struct tl_view *v, int64_t sig)
+{
+	(void)v;
+	return tl_agent_raise(sig);
+}
+
 static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
 {
 	return tl_unwind_frame(&unwind[v - views], addr);
@@ -85,6 +91,7 @@ static struct tl_view_ops ops = {
 	.relax = relax,
 	.name = name,
 	.fact = fact,
+	.raise = raise,
 };
 
 static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)

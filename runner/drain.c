@@ -83,6 +83,20 @@ static void put_raw(struct session *s, uint32_t block, const struct tl_record *r
 	raw_write(s, payload, size);
 }
 
+static void put_command(
+	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+{
+	const char *text;
+	uint32_t n;
+
+	if (r->kind == TL_REC_COMMAND) {
+		command_start(s, r->id);
+		return;
+	}
+	text = tl_record_text(payload, size, &n);
+	command_start_text(s, text, n);
+}
+
 static int put_record(
 	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
@@ -93,8 +107,8 @@ static int put_record(
 	if (s->raw >= 0) {
 		put_raw(s, block, r, payload, size);
 		s->errors += r->kind == TL_REC_ERROR;
-		if (r->kind == TL_REC_COMMAND)
-			command_start(s, r->id);
+		if (r->kind == TL_REC_COMMAND || r->kind == TL_REC_COMMAND_TEXT)
+			put_command(s, r, payload, size);
 		return 0;
 	}
 	switch (r->kind) {
@@ -121,8 +135,9 @@ static int put_record(
 		fprintf(stderr, "WARNING: %.*s\n", (int)n, text);
 		break;
 	case TL_REC_COMMAND:
+	case TL_REC_COMMAND_TEXT:
 		write_out(s);
-		command_start(s, r->id);
+		put_command(s, r, payload, size);
 		break;
 	default:
 		s->damaged++;

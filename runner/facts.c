@@ -10,7 +10,7 @@
 #include "proc.h"
 
 /* Where it stands, as proc(5) counts the fields. */
-enum source { STAT, STATM, REAL_ID, EFFECTIVE_ID, TICKS, PAIR, NAME };
+enum source { STAT, STATM, REAL_ID, EFFECTIVE_ID, TICKS, PAIR, NAME, LOAD };
 
 static const struct {
 	uint8_t from, field;
@@ -34,6 +34,7 @@ static const struct {
 	[TL_FACT_DATA] = {STATM, 6, NULL},
 	[TL_FACT_UTIME] = {TICKS, 14, NULL},
 	[TL_FACT_STIME] = {TICKS, 15, NULL},
+	[TL_FACT_LOAD] = {LOAD, 0, NULL},
 };
 
 static bool from_stat(pid_t pid, pid_t tid, int field, uint64_t value[2])
@@ -86,6 +87,21 @@ static bool name_of(pid_t pid, bool parent, uint64_t value[2])
 	return true;
 }
 
+/* "0.52 1.07 0.98 ..." */
+static bool load(uint64_t value[2])
+{
+	unsigned whole[3], part[3];
+	char text[128];
+
+	if (proc_read("/proc/loadavg", text, sizeof(text)) <= 0 ||
+		sscanf(text, "%u.%2u %u.%2u %u.%2u", &whole[0], &part[0], &whole[1], &part[1],
+			&whole[2], &part[2]) != 6)
+		return false;
+	value[0] = (whole[0] * 100 + part[0]) | (uint64_t)(whole[1] * 100 + part[1]) << 32;
+	value[1] = whole[2] * 100 + part[2];
+	return true;
+}
+
 bool proc_fact(pid_t pid, pid_t tid, enum tl_fact what, uint64_t value[2])
 {
 	int field;
@@ -103,6 +119,8 @@ bool proc_fact(pid_t pid, pid_t tid, enum tl_fact what, uint64_t value[2])
 		return from_status(pid, places[what].key, places[what].from == EFFECTIVE_ID, value);
 	case NAME:
 		return name_of(pid, field != 0, value);
+	case LOAD:
+		return load(value);
 	case PAIR:
 		return tid && from_stat(pid, tid, field, value);
 	case TICKS:

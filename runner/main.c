@@ -321,6 +321,8 @@ static void closing_lines(void)
 	closing_line(
 		opt.explain ? "probes refused" : "probes refused (--explain tells why)", refused);
 	closing_line("commands not started (64 were running)", session.unstarted);
+	closing_line(
+		"commands refused (a process could change them: -g trusts it)", session.untrusted);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
 	if (anyone_ready()) {
 		tell_never_armed(&session);
@@ -329,6 +331,16 @@ static void closing_lines(void)
 	}
 	if (opt.verbose)
 		closing_line("hits by traps", traps);
+}
+
+static pid_t strange_target(void)
+{
+	for (int i = 0; i < ntargets; i++) {
+		targets[i].strange |= !command_chooser(targets[i].pid);
+		if (targets[i].strange)
+			return targets[i].pid;
+	}
+	return 0;
 }
 
 /* The one place that decides about our exit status. */
@@ -384,11 +396,13 @@ static int trace(void)
 	}
 	session.target = opt.npids ? opt.pids[0] : 0;
 	session.view.session->target_pid = session.target;
+	session.strange = strange_target;
 	conditions_look(&session);
 	if (open_output() || attach_all()) {
 		leave_all();
 		return 1;
 	}
+	strange_target(); /* before they can have become gone */
 	if (opt.command)
 		session.view.session->target_pid = session.target = targets[0].pid;
 	else if (anyone_ready())

@@ -217,7 +217,8 @@ static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 	       (p->process == TL_NONE || p->process < m->nimages) &&
 	       (!timer || (p->arg > 0 && p->addr <= (uint64_t)p->arg)) && p->nparts <= m->nparts &&
 	       p->first_part <= m->nparts - p->nparts && p->call_data <= 2048 &&
-	       str_ok(m, p->point) && str_ok(m, p->func) && str_ok(m, p->script);
+	       str_ok(m, p->point) && str_ok(m, p->func) && str_ok(m, p->script) &&
+	       str_ok(m, p->name);
 }
 
 static bool word_ok(const struct module *m, uint32_t at)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,6 +117,7 @@ static void make_envs(struct session *s)
 		s->envs[i].kind = s->mod->probes[i].kind;
 		s->envs[i].point = module_string(s->mod, s->mod->probes[i].point);
 		s->envs[i].func = module_string(s->mod, s->mod->probes[i].func);
+		s->envs[i].name = module_string(s->mod, s->mod->probes[i].name);
 	}
 }
 
@@ -171,6 +174,9 @@ static void *make_memory(struct session *s)
 		return NULL;
 	}
 	tl_session_init(mem, &layout);
+	((struct tl_session *)mem)->runner = (uint32_t)getpid();
+	snprintf(((struct tl_session *)mem)->module_name, sizeof(layout.module_name), "%s",
+		module_string(s->mod, s->mod->header->name));
 	return mem;
 }
 
@@ -209,6 +215,20 @@ static bool fact(struct tl_view *v, uint32_t what, int64_t asked, uint64_t value
 	return proc_fact(asked ? (pid_t)asked : getpid(), 0, what, value);
 }
 
+/* The thread stands still, and gets it when it goes on. */
+static bool raise_there(struct tl_view *v, int64_t sig)
+{
+	const struct who *w = &of(v)->acting;
+
+	return w->pid && sig > 0 && sig <= SIGRTMAX &&
+	       !syscall(SYS_tgkill, w->pid, w->tid, (int)sig);
+}
+
+static int keep_command(struct tl_view *v, const struct tl_str *text)
+{
+	return command_keep(v->home, text->b);
+}
+
 /* Handlers that run here see it as those in the targets do. */
 static int make_view(struct session *s, void *mem)
 {
@@ -232,6 +252,8 @@ static int make_view(struct session *s, void *mem)
 		.frame = frame,
 		.relax = relax,
 		.fact = fact,
+		.raise = raise_there,
+		.command = keep_command,
 		.make_room = make_room};
 	s->view.ops = &s->ops;
 	s->view.home = s;

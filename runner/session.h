@@ -42,13 +42,15 @@ struct session {
 	pid_t target; /* memory reads of handlers that run here */
 	struct who acting; /* the thread that the present one runs for; 0: none */
 	struct events *early; /* events that came before `begin` had run */
+	pid_t (*strange)(
+		void); /* a target that must not choose commands; 0: none. NULL: nobody can */
 	void (*sample)(uint32_t probe); /* have the targets looked at for a timer.profile */
 	struct tl_reader reader;
 	FILE *out;
 	int raw; /* raw stream descriptor, or -1 */
 	bool no_warnings;
 	int unwritten; /* errno of output that could not be written: the session ends */
-	uint64_t errors, lost, damaged, unstarted;
+	uint64_t errors, lost, damaged, unstarted, untrusted;
 	char why[512];
 };
 
@@ -85,6 +87,11 @@ void tell_times(const struct session *s);
 
 /* commands.c: what system() starts. */
 void command_start(struct session *s, uint32_t number);
+void command_start_text(
+	struct session *s, const char *text, uint32_t n); /* as a handler in a target made it */
+int command_keep(
+	struct session *s, const char *text); /* made here: its number, -1: there is no room */
+bool command_chooser(pid_t pid); /* may it choose commands: could it start them itself? */
 void commands_reap(void);
 
 /* timers.c: one descriptor to poll; -1: no timers. */

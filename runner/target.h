@@ -27,6 +27,7 @@ struct target {
 	unsigned tries; /* to join, or to find nobody there */
 	bool tuning; /* asked for that, no answer yet */
 	char why_not[256];
+	bool strange; /* it may not choose commands: commands.c */
 	bool heir; /* its guardian was killed, and this one only cleans up */
 };
 

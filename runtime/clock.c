@@ -50,6 +50,25 @@ int64_t tl_time_ns(struct tl_run *run)
 {
 	return (int64_t)tl_clock_ns(run->view, tl_cycles());
 }
+
+/* By the processor's counter: it ends, whatever becomes of the clock's numbers. */
+void tl_delay(struct tl_run *run, int64_t ns)
+{
+	uint64_t start = tl_cycles(), mult = run->view->session->clock_mult, rem, cycles;
+
+	if (run->error)
+		return;
+	if (ns > TL_DELAY_MAX) {
+		tl_run_error(run, "a handler may wait for %d ms at most", TL_DELAY_MAX / 1000000);
+		return;
+	}
+	if (ns <= 0 || !mult)
+		return;
+	cycles = tl_udiv((uint64_t)ns << 32, mult, &rem);
+	while (tl_cycles() - start < cycles)
+		tl_pause();
+}
+
 int64_t tl_cycles_now(struct tl_run *run)
 {
 	(void)run;

@@ -13,6 +13,12 @@ static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
 
 	return args[n];
 }
+static void reg_arg_set(struct tl_regs *r, uint32_t n, uint64_t v)
+{
+	uint64_t *const args[REG_ARGS] = {&r->di, &r->si, &r->dx, &r->cx, &r->r8, &r->r9};
+
+	*args[n] = v;
+}
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
 {
@@ -26,6 +32,10 @@ static uint64_t result(const struct tl_regs *r)
 {
 	return r->ax;
 }
+static void result_set(struct tl_regs *r, uint64_t v)
+{
+	r->ax = v;
+}
 #define CONTEXT_OK 1
 
 #else
@@ -35,6 +45,10 @@ static uint64_t result(const struct tl_regs *r)
 static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
 {
 	return (void)r, n;
+}
+static void reg_arg_set(struct tl_regs *r, uint32_t n, uint64_t v)
+{
+	(void)r, (void)n, (void)v;
 }
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
 {
@@ -48,6 +62,10 @@ static uint64_t result(const struct tl_regs *r)
 {
 	return (void)r, 0;
 }
+static void result_set(struct tl_regs *r, uint64_t v)
+{
+	(void)r, (void)v;
+}
 #define CONTEXT_OK 0
 
 #endif
@@ -58,23 +76,52 @@ int64_t tl_reg_none(struct tl_run *run)
 	return 0;
 }
 
+static bool has_arg(struct tl_run *run, int64_t n)
+{
+	if (!run->regs || !CONTEXT_OK)
+		tl_run_error(run, "cannot access function args in this context");
+	else if (n < 1 || n > 1000)
+		tl_run_error(run, "cannot access arg(%d)", n);
+	else
+		return true;
+	return false;
+}
+
 int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 {
 	uint64_t v = 0;
 
-	if (!run->regs || !CONTEXT_OK) {
-		tl_run_error(run, "cannot access function args in this context");
+	if (!has_arg(run, n))
 		return 0;
-	}
-	if (n < 1 || n > 1000) {
-		tl_run_error(run, "cannot access arg(%d)", n);
-		return 0;
-	}
 	if (n <= REG_ARGS)
 		v = reg_arg(run->regs, (uint32_t)n - 1);
 	else if (!tl_user_read(run, &v, stack_arg(run->regs, (uint64_t)n - 1), 8))
 		return 0;
 	return tl_extend(v, size, is_signed);
+}
+
+/* What the function has at its return belongs to its caller. */
+void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value)
+{
+	if (run->error || !has_arg(run, n))
+		return;
+	if (run->call)
+		tl_run_error(run, "arguments are set at the entry of a function");
+	else if (n <= REG_ARGS)
+		reg_arg_set(run->regs, (uint32_t)n - 1,
+			(uint64_t)tl_extend((uint64_t)value, size, false));
+	else
+		tl_store(run, stack_arg(run->regs, (uint64_t)n - 1), size, value);
+}
+
+void tl_returnval_set(struct tl_run *run, int64_t value)
+{
+	if (run->error)
+		return;
+	if (run->regs && run->call && CONTEXT_OK)
+		result_set(run->regs, (uint64_t)value);
+	else
+		tl_run_error(run, "set_returnval() not valid in this context");
 }
 
 int64_t tl_returnval(struct tl_run *run)
@@ -118,6 +165,49 @@ void tl_execname(struct tl_run *run, struct tl_str *dst)
 void tl_pp(struct tl_run *run, struct tl_str *dst)
 {
 	tl_str_set_c(run, dst, run->env->point ? run->env->point : "");
+}
+
+void tl_pn(struct tl_run *run, struct tl_str *dst)
+{
+	if (run->env->name && run->env->name[0])
+		tl_str_set_c(run, dst, run->env->name);
+	else
+		tl_pp(run, dst);
+}
+
+/* SystemTap's words; by enum tl_tap_probe_kind. */
+void tl_probe_type(struct tl_run *run, struct tl_str *dst)
+{
+	static const char types[][sizeof("hardware_data_breakpoint")] = {
+		[TL_TAP_BEGIN] = "begin_end",
+		[TL_TAP_END] = "begin_end",
+		[TL_TAP_ERROR] = "begin_end",
+		[TL_TAP_TIMER] = "hrtimer",
+		[TL_TAP_SITE] = "uprobe",
+		[TL_TAP_RETURN] = "uretprobe",
+		[TL_TAP_PROCESS_BEGIN] = "utrace",
+		[TL_TAP_PROCESS_END] = "utrace",
+		[TL_TAP_THREAD_BEGIN] = "utrace",
+		[TL_TAP_THREAD_END] = "utrace",
+		[TL_TAP_PROFILE] = "profile_timer",
+		[TL_TAP_WATCH] = "hardware_data_breakpoint",
+		[TL_TAP_FILE_READ] = "procfs",
+		[TL_TAP_FILE_WRITE] = "procfs",
+		[TL_TAP_INPUT_CHAR] = "procfs",
+		[TL_TAP_INPUT_LINE] = "procfs",
+	};
+	uint32_t kind = run->env->kind;
+
+	tl_str_set_c(run, dst, kind < sizeof(types) / sizeof(types[0]) ? types[kind] : "");
+}
+
+void tl_module_name(struct tl_run *run, struct tl_str *dst)
+{
+	char name[sizeof(run->view->session->module_name) + 1];
+
+	memcpy(name, run->view->session->module_name, sizeof(name) - 1); /* shared memory */
+	name[sizeof(name) - 1] = 0;
+	tl_str_set_c(run, dst, name);
 }
 
 void tl_probefunc(struct tl_run *run, struct tl_str *dst)
@@ -245,6 +335,16 @@ void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 	tl_str_put(run, dst, "", 0);
 	if (!image(run, dst, addr))
 		tl_str_set_c(run, dst, "<unknown>");
+}
+
+int64_t tl_umodaddr(struct tl_run *run, uint64_t addr)
+{
+	uint64_t off, size;
+
+	if (in_image(run->view, addr, &off, &size))
+		return (int64_t)off;
+	tl_run_error(run, "umodaddr %p unknown", addr);
+	return 0;
 }
 
 /* Entering counts at once, leaving from the next time on. */

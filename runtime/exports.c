@@ -6,7 +6,7 @@
 
 #include "internal.h"
 
-void tl_runtime_abi_4(void)
+void tl_runtime_abi_5(void)
 {
 }
 
@@ -18,7 +18,7 @@ IS(sizeof(struct tl_view), 160);
 IS(offsetof(struct tl_view, local_off), 8);
 IS(offsetof(struct tl_view, on), 16);
 IS(offsetof(struct tl_view, images), 136);
-IS(sizeof(struct tl_env), 40);
+IS(sizeof(struct tl_env), 48);
 IS(sizeof(struct tl_run), 344);
 IS(offsetof(struct tl_run, call), 48);
 IS(offsetof(struct tl_run, budget), 68);
@@ -26,7 +26,7 @@ IS(sizeof(struct tl_stat), 64);
 IS(sizeof(struct tl_hist), 32);
 IS(sizeof(struct tl_map), 160);
 IS(sizeof(struct tl_iter), 48);
-IS(sizeof(struct tl_session), 176);
+IS(sizeof(struct tl_session), 240);
 IS(sizeof(struct tl_block), 128);
 IS(sizeof(struct tl_lock), 64);
 IS(sizeof(struct tl_regs), 144);

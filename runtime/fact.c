@@ -52,6 +52,31 @@ void tl_fact_name(struct tl_run *run, struct tl_str *dst, enum tl_fact what, int
 		tl_str_set_c(run, dst, (const char *)value);
 }
 
+int64_t tl_load_average(struct tl_run *run, int64_t n)
+{
+	uint64_t value[2];
+
+	if (n < 0 || n > 2) {
+		tl_run_error(run, "Invalid loadavg index %d specified.", n);
+		return 0;
+	}
+	if (!ask(run, TL_FACT_LOAD, 0, value))
+		return 0;
+	return n == 2 ? (int64_t)value[1] : n ? (int64_t)(value[0] >> 32) : (uint32_t)value[0];
+}
+
+void tl_raise(struct tl_run *run, int64_t sig)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+
+	if (run->error)
+		return;
+	if (!ops || !ops->raise)
+		tl_run_error(run, "raise(): nobody sends signals here");
+	else if (!ops->raise(run->view, sig))
+		tl_run_error(run, "raise(): signal %d cannot be sent", sig);
+}
+
 /* Text of the program, piece by piece. */
 struct area {
 	struct tl_run *run;

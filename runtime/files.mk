@@ -24,6 +24,7 @@ RUNTIME_SRCS := \
 	runtime/context.c \
 	runtime/register.c \
 	runtime/fact.c \
+	runtime/buildid.c \
 	runtime/unwind.c \
 	runtime/backtrace.c \
 	runtime/errno.c \

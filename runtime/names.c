@@ -39,6 +39,17 @@ bool tl_name_str(struct tl_run *run, struct tl_str *dst, uint64_t value, const c
 	return false;
 }
 
+int64_t tl_name_value(const struct tl_str *name, const char *list)
+{
+	struct entry e;
+
+	while ((list = entry(list, &e))) {
+		if (e.len == name->len && !memcmp(e.name, name->b, e.len))
+			return (int64_t)e.value;
+	}
+	return -1;
+}
+
 static void add(struct tl_run *run, struct tl_str *dst, const char *s, uint32_t n)
 {
 	uint32_t at = dst->len, bar = at ? 1 : 0;

@@ -68,6 +68,79 @@ void tl_command(struct tl_run *run, uint16_t command)
 		tl_ring_end(run->block, &s);
 }
 
+/* In one piece, or not at all. */
+void tl_command_text(struct tl_run *run, const struct tl_str *text)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	struct tl_slot s;
+	int number;
+
+	if (run->error)
+		return;
+	if (ops && ops->command) {
+		number = ops->command(run->view, text);
+		if (number >= 0)
+			tl_command(run, (uint16_t)number);
+		return;
+	}
+	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_COMMAND_TEXT, 0, text->len, 0))
+		return;
+	memcpy(s.data, text->b, text->len);
+	tl_ring_end(run->block, &s);
+}
+
+void tl_switch_file(struct tl_run *run)
+{
+	struct tl_slot s;
+
+	if (tl_ring_begin(run->view, run->block, &s, TL_REC_SWITCH, 0, 0, 0))
+		tl_ring_end(run->block, &s);
+}
+
+/* --- $value ------------------------------------------------------------------------------- */
+
+static struct tl_value_text *value_of(struct tl_run *run)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	struct tl_value_text *v = ops && ops->value ? ops->value(run->view) : NULL;
+
+	if (!v)
+		tl_run_error(run, "$value is of no file here");
+	return v;
+}
+
+void tl_value_get(struct tl_run *run, struct tl_str *dst)
+{
+	struct tl_value_text *v = value_of(run);
+
+	tl_str_put(run, dst, v ? v->text : "", v ? v->len : 0);
+}
+
+void tl_value_add(struct tl_run *run, const struct tl_str *text)
+{
+	struct tl_value_text *v = value_of(run);
+	uint32_t n = text->len;
+
+	if (!v)
+		return;
+	if (n > v->room - v->len) {
+		n = v->room - v->len;
+		run->block->truncated++;
+	}
+	memcpy(v->text + v->len, text->b, n);
+	v->len += n;
+}
+
+void tl_value_set(struct tl_run *run, const struct tl_str *text)
+{
+	struct tl_value_text *v = value_of(run);
+
+	if (v) {
+		v->len = 0;
+		tl_value_add(run, text);
+	}
+}
+
 /* No catch ends it. */
 void tl_abort(struct tl_run *run)
 {

@@ -99,6 +99,10 @@ struct tl_value {
 /* --- session, as this address space sees it (private memory) -------------- */
 
 struct tl_view;
+struct tl_value_text {
+	char *text;
+	uint32_t len, room;
+};
 struct tl_view_ops {
 	/* Slow path of the first hit of a thread: the block for it, or NULL. May be NULL in the runner. */
 	struct tl_block *(*join)(struct tl_view *v, struct tl_thread *self);
@@ -121,6 +125,12 @@ struct tl_view_ops {
 	void (*name)(struct tl_view *v, struct tl_block *b);
 	/* What /proc tells (enum tl_fact) of process `of`, 0: the running thread's. False: not told. May be NULL. */
 	bool (*fact)(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]);
+	/* Send the running thread a signal. False: it cannot be. May be NULL. */
+	bool (*raise)(struct tl_view *v, int64_t sig);
+	/* Where no target can change it: keep a command's text for tl_command(). Its number, or -1. NULL: nobody does. */
+	int (*command)(struct tl_view *v, const struct tl_str *text);
+	/* What $value stands for in the handler that runs, NULL: nothing. May be NULL. */
+	struct tl_value_text *(*value)(struct tl_view *v);
 	/* The own ring is full: has it been read now? NULL: somebody else reads it. */
 	bool (*make_room)(struct tl_view *v);
 };
@@ -154,6 +164,7 @@ struct tl_env {
 	uint32_t kind; /* enum tl_tap_probe_kind */
 	const char *point; /* pp() */
 	const char *func; /* probefunc(), "" unknown */
+	const char *name; /* pn(), "": as `point` */
 	uint64_t hits_at; /* its count of hits in a block, see tl_hits_at() */
 };
 
@@ -477,6 +488,7 @@ void tl_text_strn(
  */
 bool tl_name_str(struct tl_run *run, struct tl_str *dst, uint64_t value, const char *list);
 void tl_flags_str(struct tl_run *run, struct tl_str *dst, uint64_t flags, const char *list);
+int64_t tl_name_value(const struct tl_str *name, const char *list); /* the other way round; -1: none has it */
 /* tokenize(): input not empty starts anew, empty goes on with the thread's latest. */
 void tl_tokenize(struct tl_run *run, struct tl_str *dst, const struct tl_str *input,
 	const struct tl_str *delim);
@@ -822,6 +834,12 @@ void tl_error(struct tl_run *run, const struct tl_str *msg); /* error(): fails *
 /* -t: a run of the handler that began then (tl_cycles_now()) is over; TIMES begins at `times` of a shard area. */
 void tl_time_add(struct tl_run *run, uint32_t times, int64_t began);
 void tl_command(struct tl_run *run, uint16_t command); /* system(): a number of COMMANDS */
+void tl_command_text(struct tl_run *run, const struct tl_str *text); /* one made at run time */
+void tl_switch_file(struct tl_run *run); /* what follows is for the next output file (-S) */
+/* $value of a file's .read and .write: in the runner only, of any length; may fail. */
+void tl_value_get(struct tl_run *run, struct tl_str *dst);
+void tl_value_set(struct tl_run *run, const struct tl_str *text);
+void tl_value_add(struct tl_run *run, const struct tl_str *text);
 void tl_exit(struct tl_run *run);
 void tl_abort(struct tl_run *run); /* fails */
 
@@ -907,6 +925,9 @@ int64_t tl_register(struct tl_run *run, const struct tl_str *name, bool is_signe
  */
 int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed);
 int64_t tl_returnval(struct tl_run *run); /* may fail */
+/* The same, to be found there by the function, or its caller: may fail. */
+void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value);
+void tl_returnval_set(struct tl_run *run, int64_t value);
 int64_t tl_uaddr(struct tl_run *run);
 int64_t tl_caller_addr(
 	struct tl_run *run); /* at function entry and in RETURN probes; 0 elsewhere */
@@ -948,6 +969,7 @@ enum tl_fact {
 	TL_FACT_DATA,
 	TL_FACT_UTIME, /* ns in user mode and in the kernel: of the thread; of all of them with `of` */
 	TL_FACT_STIME,
+	TL_FACT_LOAD, /* of the machine, in hundredths: of 1 minute and (upper half) of 5; of 15 */
 	TL_FACTS
 };
 int64_t tl_fact(struct tl_run *run, enum tl_fact what, int64_t of); /* may fail */
@@ -958,12 +980,22 @@ void tl_cmdline(struct tl_run *run, struct tl_str *dst, int64_t n, int64_t m,
 	const struct tl_str *delim);
 /* Of the environment that the program was started with; "": not there. May fail. */
 void tl_env_var(struct tl_run *run, struct tl_str *dst, const struct tl_str *name);
+int64_t tl_load_average(struct tl_run *run, int64_t n); /* 0, 1, 2: of 1, 5, 15 minutes, in hundredths; may fail */
+void tl_raise(struct tl_run *run, int64_t sig); /* may fail */
+/* Busy for so long, at most TL_DELAY_MAX; may fail. */
+#define TL_DELAY_MAX 1000000000ll
+void tl_delay(struct tl_run *run, int64_t ns);
 void tl_execname(struct tl_run *run, struct tl_str *dst);
 void tl_pp(struct tl_run *run, struct tl_str *dst);
+void tl_pn(struct tl_run *run, struct tl_str *dst);
+void tl_probe_type(struct tl_run *run, struct tl_str *dst);
+void tl_module_name(struct tl_run *run, struct tl_str *dst);
 void tl_probefunc(struct tl_run *run, struct tl_str *dst);
 void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "0x..." when unknown */
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr);
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "<unknown>" */
+void tl_umodbuildid(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
+int64_t tl_umodaddr(struct tl_run *run, uint64_t addr); /* may fail */
 
 /* Deepest stack that is shown. */
 #define TL_MAXBACKTRACE 32
@@ -1005,10 +1037,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_4(void);
+void tl_runtime_abi_5(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_4();
+	tl_runtime_abi_5();
 }
 
 #endif

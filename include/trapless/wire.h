@@ -100,6 +100,11 @@ enum tl_tap_probe_kind {
 	TL_TAP_THREAD_END,
 	TL_TAP_PROFILE,		/* arg: period in ns; for each thread of the target that runs then */
 	TL_TAP_WATCH,		/* arg: bytes at addr, in image or (TL_NONE) of the process's own; written, or READS */
+	/* files that run a handler in the runner: func is the file's name, arg the longest text, addr its umask */
+	TL_TAP_FILE_READ,
+	TL_TAP_FILE_WRITE,
+	TL_TAP_INPUT_CHAR,	/* the runner's standard input */
+	TL_TAP_INPUT_LINE,
 };
 
 enum tl_tap_probe_flag {
@@ -128,7 +133,7 @@ struct tl_tap_probe {
 	uint32_t func;		/* STRINGS: function name, "" unknown */
 	uint32_t script;	/* STRINGS: place in the script, file:line:column */
 	uint32_t condition;	/* CODE offset: nonzero says that the probe may be taken out for now; TL_NONE: it stays */
-	uint32_t reserved;
+	uint32_t name;		/* STRINGS: the point as the script has it, by an alias; "": as point */
 };
 
 #define TL_WATCH_MAX 32 /* bytes of a WATCH probe: four debug registers */
@@ -266,7 +271,8 @@ struct tl_session {
 	uint64_t no_block;	/* hits in threads for which no block was free */
 	uint64_t missed;	/* hits inside handlers, sum over the targets' threads; runner's */
 	uint32_t conditions;	/* a global was changed that the condition of a probe names */
-	uint32_t reserved;
+	uint32_t runner;	/* its process: stp_pid() */
+	char module_name[64];	/* cut there */
 };
 
 enum tl_block_state { TL_BLOCK_FREE, TL_BLOCK_USED, TL_BLOCK_DEAD };
@@ -315,6 +321,8 @@ enum tl_record_kind {
 	TL_REC_LOST,		/* u64 count */
 	TL_REC_END,
 	TL_REC_COMMAND,		/* id = command number, no payload: the runner starts it. A target has no say in what it is */
+	TL_REC_COMMAND_TEXT,	/* payload: a command that a handler has made; a target can change it */
+	TL_REC_SWITCH,		/* go on in the next output file */
 };
 
 struct tl_record {

@@ -187,6 +187,14 @@ static uint64_t about_process(
 	return 0;
 }
 
+/* It comes to the thread as one from elsewhere: behind our code, where the program catches it. */
+static uint64_t about_signal(const struct thread *t, uint64_t sig)
+{
+	if (sig && sig <= (uint64_t)SIGRTMAX && !syscall(SYS_tgkill, t->tgid, t->tid, (int)sig))
+		return 0;
+	return TL_ANSWER_NONE;
+}
+
 static void about_name(struct thread *t, uint64_t name[2])
 {
 	char comm[2 * COMM] = "";
@@ -233,6 +241,8 @@ bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 		return true;
 	if (regs.rax >= TL_ASK_FACT)
 		about = about_process(g, t, (uint32_t)regs.rax - TL_ASK_FACT, regs.rdx, value);
+	else if (regs.rax == TL_ASK_RAISE)
+		about = about_signal(t, regs.rdx);
 	else
 		about_name(t, value);
 	regs.rax = TL_ANSWERED | about;

@@ -75,3 +75,39 @@ def test_attached(ctx):
     assert p.stdout == 'before\ndone\n', p
     target.terminate()
     target.communicate(timeout=20)
+
+
+MADE = 'probe process.function("work") { if (!n++) { print("before\\n"); system(sprintf("echo made %d", n)) } } global n'
+
+
+def test_texts_of_handlers(ctx):
+    """What handlers make while they run: in the target, and in the session's own process, whatever becomes of the target."""
+    r = launch(ctx, MADE + ' probe begin { system(sprintf("echo begins %d", n)) } probe end { for (i = 0; i < 3; i++) system("echo ends" . sprint(i)) }',
+               ctx.target('count') + ' 1 1000')
+    assert r.returncode == 7 and number(r.stderr, 'commands not started') == number(r.stderr, 'commands refused') == 0, r
+    for _ in range(600):
+        out = open(os.path.join(ctx.tmp, 'script.out')).read().splitlines()
+        if len(out) == 6:
+            break
+        time.sleep(0.1)
+    assert sorted(out) == ['before', 'begins 0', 'ends0', 'ends1', 'ends2', 'made 1'], out
+
+
+test_texts_of_handlers.variants = ALL
+
+
+def test_texts_of_strangers(ctx):
+    """A target that runs as another user chooses no commands of ours, unless guru mode says so; what runs here is not its."""
+    target = start(ctx, 'setpriv', '--reuid', 65534, '--regid', 65534, '--clear-groups', ctx.target('count'), 1)
+    script = MADE + ' probe timer.ms(200) { if (n) exit() } probe end { system("echo own" . sprint(1)) }'
+    p = session(ctx, '-x', target.pid, '-e', script)
+    assert 'made' not in p.stdout and 'own1' in p.stdout, p
+    assert 'process %d could change it' % target.pid in p.stderr and 'Next step: -g' in p.stderr, p
+    assert number(p.stderr, 'commands refused') == 1, p
+    p = session(ctx, '-g', '-x', target.pid, '-e', script)
+    assert 'made 1' in p.stdout and 'refused' not in p.stderr, p
+    target.terminate()
+    target.communicate(timeout=20)
+
+
+test_texts_of_strangers.root_only = 'nobody else may trace the processes of another user'

@@ -138,6 +138,7 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         point: tap.strings.add(&p.point),
         func: tap.strings.add(&p.func),
         script: tap.strings.add(&p.script),
+        name: tap.strings.add(&p.name),
     };
     let mut all = vec![p.handler];
     match &p.kind {

@@ -26,6 +26,7 @@ pub fn add_display(program: &mut Program) {
             point: "end".to_string(),
             func: String::new(),
             script: String::new(),
+            name: String::new(),
             // Behind the script's own.
             kind: ProbeKind::End { order: i64::MAX },
             handler,

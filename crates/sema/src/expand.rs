@@ -3,6 +3,7 @@
 //! families, each with the whole body that runs there.
 
 use crate::declarations::Declarations;
+use crate::session_points::text;
 use std::collections::HashSet;
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
@@ -25,6 +26,8 @@ pub struct Unit {
     pub written: Option<HashSet<String>>,
     /// `if (EXPR)`, which the body tests, too.
     pub condition: Option<Expr>,
+    /// The outermost alias with what follows it, wildcards resolved.
+    pub name: Option<String>,
 }
 
 /// First components of the points that are not aliases.
@@ -80,6 +83,7 @@ pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec
 struct Wrap<'a> {
     before: Vec<&'a Block>,
     after: Vec<&'a Block>,
+    name: Option<String>,
 }
 
 impl Wrap<'_> {
@@ -114,8 +118,11 @@ fn expand_point<'a>(
             .help("follow the aliases it is made of");
         return;
     }
-    for (alias, rest) in matching {
+    for (alias, name, rest) in matching {
         let mut inner = wrap.clone();
+        inner
+            .name
+            .get_or_insert_with(|| text(name.components.iter().chain(rest)));
         // A prologue runs inside the prologues around it: the innermost
         // alias is closest to the event, so its prologue comes first.
         if let Some(p) = &alias.prologue {
@@ -149,11 +156,11 @@ fn both(a: &Option<Expr>, b: &Option<Expr>, ids: &NodeIds) -> Option<Expr> {
     })
 }
 
-/// Aliases whose whole name begins the point, and the components behind it.
+/// Aliases whose whole name begins the point, that name, and the components behind it.
 fn aliases_for<'a, 'p>(
     all: &'a Declarations,
     point: &'p ProbePoint,
-) -> Vec<(&'a Alias, &'p [Component])> {
+) -> Vec<(&'a Alias, &'a ProbePoint, &'p [Component])> {
     let mut found = Vec::new();
     for a in &all.aliases {
         for name in &a.item.names {
@@ -165,7 +172,7 @@ fn aliases_for<'a, 'p>(
                 glob::matches(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
             });
             if same {
-                found.push((&a.item, &point.components[n..]));
+                found.push((&a.item, name, &point.components[n..]));
             }
         }
     }
@@ -235,6 +242,7 @@ fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> U
         span: p.span,
         written: (!wrap.is_empty()).then(|| crate::written::names(&p.body)),
         condition,
+        name: wrap.name.clone(),
     }
 }
 

@@ -255,6 +255,8 @@ pub struct Probe {
     pub func: String,
     /// file:line:column in the script.
     pub script: String,
+    /// The point as the script has it, where that is by an alias (`pn()`); else "".
+    pub name: String,
     pub kind: ProbeKind,
     pub handler: HandlerId,
     /// Says when it may be taken out: `if (EXPR)`.

@@ -4,39 +4,18 @@
 
 /// Functions by name or wildcard.
 const FUNCTIONS: &[(&str, &str)] = &[
-    ("raise", "send the signal with kill(1)"),
     ("panic", "use error() or exit()"),
     ("switch_file", "use -o FILE"),
-    ("target_set_report", "print pid() and target()"),
     ("get_and_inc*", "use a global"),
-    ("pn", "use pp()"),
     ("tls_*", "use @var in the thread"),
-    ("ns_*", "use pid(), tid(), uid() and their kin"),
     ("usymfile*", LINE),
     ("usymline", LINE),
     ("symfile*", LINE),
     ("symline", LINE),
     ("print_ubacktrace_fileline", LINE),
     ("print_backtrace_fileline", LINE),
-    ("module_name", "use pp()"),
     ("module_size", "use pp()"),
-    ("stp_pid", "use target()"),
-    ("probe_type", "use pp()"),
-    ("pnlabel", "use pp()"),
     ("is_myproc", "compare uid() with a number"),
-    ("is_sig_blocked", "probe sigprocmask in the C library"),
-    ("get_sa_*", "read the structure with @cast"),
-    ("sa_handler", "read the structure with @cast"),
-    (
-        "sock_*",
-        "compare the number: the names stand in <sys/socket.h>",
-    ),
-    (
-        "rlimit_from_str",
-        "compare the number: the names stand in <sys/resource.h>",
-    ),
-    ("set_*_arg", "assign to $variable with -g"),
-    ("set_returnval", "assign to $return with -g"),
     (
         "syscall_name",
         "compare the number: the names stand in <sys/syscall.h>",
@@ -45,34 +24,17 @@ const FUNCTIONS: &[(&str, &str)] = &[
         "syscall_num",
         "compare the number: the names stand in <sys/syscall.h>",
     ),
-    (
-        "tcp_*sock*_str",
-        "compare the number: the names stand in <netinet/tcp.h>",
-    ),
-    (
-        "msg_flags_num2str",
-        "compare the number: the names stand in <sys/socket.h>",
-    ),
-    ("umodaddr", "usymdata() gives function, offset and file"),
-    (
-        "umodbuildid",
-        "umodname() has the file, readelf -n its build-id",
-    ),
     ("cve_*", FIGURES),
     ("print_java_backtrace", "probe the machine's own functions"),
     ("sprint_java_backtrace", "probe the machine's own functions"),
     ("python*", INTERPRETER),
     ("Py[23]Object_*", INTERPRETER),
     ("stp_print_binary", "use printf() with %b"),
-    ("*_loadavg*", "read /proc/loadavg beside trapless"),
-    ("mdelay", DELAY),
-    ("udelay", DELAY),
 ];
 
 const LINE: &str = "usymdata() gives function, offset and file; addr2line(1) makes a line of them";
 const INTERPRETER: &str = "probe the interpreter's own functions";
 const FIGURES: &str = "print the figures in a timer.s(n) probe";
-const DELAY: &str = "probes that wait change what they measure";
 
 /// Functions that look into the kernel.
 const KERNEL_FUNCTIONS: &[&str] = &[
@@ -119,6 +81,9 @@ const KERNEL_FUNCTIONS: &[&str] = &[
     "real_mount",
     "reverse_path_walk",
     "usrdev2kerndev",
+    "is_sig_blocked",
+    "get_sa_*",
+    "sa_handler",
     "vm_fault_contains",
     // of disks
     "bdevname",

@@ -197,6 +197,7 @@ fn lower_places(
             point: place.point.clone(),
             func: place.func.clone(),
             script: shared.map.locate(units[n].span),
+            name: units[n].name.clone().unwrap_or_default(),
             kind: probe_kind(&place.kind, on_entry, call_data),
             handler,
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),

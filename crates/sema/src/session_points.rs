@@ -36,7 +36,7 @@ pub fn resolve(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Vec<Place>
 
 fn place(point: &ProbePoint, kind: ProbeKind, never: bool) -> Place {
     Place {
-        point: text(point),
+        point: text(&point.components),
         func: String::new(),
         kind,
         context: None,
@@ -46,10 +46,9 @@ fn place(point: &ProbePoint, kind: ProbeKind, never: bool) -> Place {
 }
 
 /// The point's components as `pp()` shows them.
-pub fn text(point: &ProbePoint) -> String {
-    let words: Vec<String> = point
-        .components
-        .iter()
+pub fn text<'a>(components: impl IntoIterator<Item = &'a Component>) -> String {
+    let words: Vec<String> = components
+        .into_iter()
         .map(|c| match &c.arg {
             None => c.name.name.clone(),
             Some(Literal::Number(n)) => format!("{}({})", c.name.name, n.value),

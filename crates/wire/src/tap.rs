@@ -104,6 +104,7 @@ pub struct Probe {
     pub func: Str,
     pub script: Str,
     pub condition: u32,
+    pub name: Str,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -350,7 +351,7 @@ fn probe(o: &mut Encoder, p: &Probe) {
         o.u32(s.0);
     }
     o.u32(p.condition);
-    o.u32(0);
+    o.u32(p.name.0);
 }
 
 fn part(o: &mut Encoder, p: &Part) {

@@ -35,6 +35,7 @@ fn sample() -> Tap {
         func: tap.strings.add("main"),
         script: tap.strings.add("a.stp:1:2"),
         condition: 0x60,
+        name: tap.strings.add("alias"),
     });
     tap.parts.push(Part {
         addr: 0x2000,

@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: MIT
-//! `system()`: what it starts stands in the module, where no record of a target can change it.
+//! `system()`: a text that no run changes stands in the module, where no record of a target can change it.
 
 use super::{Lowerer, Origin};
 use crate::ir::{Expr, ExprKind};
 use trapless_syntax::ast::FunctionBody;
-use trapless_syntax::diag::Tag;
 
 const PRAGMA: &str = "/* command */";
 
 impl Lowerer<'_, '_> {
-    /// Does the library's function start a command?
-    pub fn is_command(&self, f: usize) -> bool {
+    /// The library's function that starts a command, with a text that is known now.
+    pub fn fixed_command(&self, f: usize, args: &[Expr]) -> Option<ExprKind> {
         let declared = &self.shared.all.functions[f];
         let body = &declared.item.body;
-        declared.origin == Origin::Own
-            && matches!(body, FunctionBody::EmbeddedC(c) if c.code.contains(PRAGMA))
-    }
-
-    pub fn command(&mut self, args: &[Expr]) -> Option<ExprKind> {
-        let [arg] = args else { return None };
-        if let Some(text) = constant(arg) {
-            return Some(ExprKind::Command(text));
+        let starts = declared.origin == Origin::Own
+            && matches!(body, FunctionBody::EmbeddedC(c) if c.code.contains(PRAGMA));
+        match args {
+            [arg] if starts => constant(arg).map(ExprKind::Command),
+            _ => None,
         }
-        self.error(
-            Tag::NotBuilt,
-            arg.span,
-            "a command that is made while the script runs is not started: the traced program shares the memory that it is made in",
-        )
-        .help(
-            "give a text that is known when the script is compiled: literals, @1 and their kin, and `.` between them; \
-             or print the command, and pipe the output to a shell",
-        );
-        None
     }
 }
 

@@ -544,8 +544,8 @@ impl Lowerer<'_, '_> {
             }
         }
         let args = values.into_iter().collect::<Option<Vec<_>>>()?;
-        if self.is_command(f) {
-            return Some((ty, self.command(&args)?));
+        if let Some(command) = self.fixed_command(f, &args) {
+            return Some((ty, command));
         }
         let ids = found.iter().map(|f| self.shared.function_id(*f)).collect();
         Some((
