@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rust programs: names with wildcards, members, constants, texts that know their length."""
 import os
+import re
 import shutil
 from test_values import traced
 
@@ -22,3 +23,38 @@ def test_structures_and_texts(ctx):
         want = ('shapes::geo::show 3 2 2 8 7 B\n{.x=3, .y=-4, .name="p\\000q"}{.x=1, .y=2, .name=""}"text"text\n6\n')
         fields = ' '.join(sorted(out.replace('{', ' ').replace('}', ' ').replace(',', ' ').split()))
         assert fields == ' '.join(sorted(want.replace('{', ' ').replace('}', ' ').replace(',', ' ').split())), (level, out)
+
+
+VARIANTS = r'''Quit | None | None | Err("bad") | Minus(700)
+[.inner=Some(Some(1)), .name=None, .only=Single(9, -9)]
+Move[.x=1, .y=-2] | Some(7) | Some(0xN) | Ok(-4) | Plus
+[.inner=Some(None), .name=Some("n"), .only=Single(9, -9)]
+1 -2 7 9
+Write("hi") | None | None | Err("bad") | Minus(700)
+[.inner=Some(Some(1)), .name=None, .only=Single(9, -9)]
+Color(1, 2, 3) | Some(7) | Some(0xN) | Ok(-4) | Plus
+[.inner=Some(None), .name=Some("n"), .only=Single(9, -9)]
+'''
+
+
+def members(text):
+    """The lines; of a structure its members sorted, whose order is the compiler's."""
+    return [sorted(re.findall(r'\.\w+=(?:[^,(]|\(.*?\)+)*', s.strip('{}'))) if s[0] == '{' else s for s in text.splitlines()]
+
+
+def test_variants(ctx):
+    if not shutil.which('rustc'):
+        ctx.skip('there is no rustc')
+    for level in ('0', '2'):
+        program = os.path.join(ctx.tmp, 'variants' + level)
+        source = os.path.join(ctx.root, 'tests', 'scripts', 'values', 'variants.rs')
+        p = ctx.run(['rustc', '-g', '-A', 'dead_code', '-C', 'opt-level=' + level, '-o', program, source], timeout=120)
+        assert p.returncode == 0, p.stderr
+        out = traced(ctx, program, r'''
+            probe process.function("variants*::handle") {
+                println($m$, " | ", $o$, " | ", $b$, " | ", $r$, " | ", $s$)
+                println($h$$)
+                if ($m$ =~ "^Move") println($m->Move->x, " ", $m->y, " ", $o->Some->__0, " ", $h->only->__0)
+            }''')
+        out = re.sub('0x[0-9a-f]+', '0xN', out)
+        assert members(out) == members(VARIANTS.replace('[', '{').replace(']', '}')), (level, out)

@@ -4,7 +4,7 @@
 use crate::dwarf::{is_composite, text, DieRef, Dwarf, Value};
 use crate::types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, Member, Qualifier, Type, TypeId,
-    TypeSource, Types,
+    TypeSource, Types, Variant, Variants,
 };
 use gimli::{constants as dw, AttributeValue};
 use std::sync::Weak;
@@ -174,11 +174,14 @@ impl Dwarf {
                 name,
                 size: None,
                 members: Vec::new(),
+                variants: Variants::default(),
             });
         }
         let mut members = Vec::new();
+        let mut variants = Variants::default();
         for (m, tag) in self.children(r) {
             match tag {
+                dw::DW_TAG_variant_part => variants = self.read_variants(m, types),
                 dw::DW_TAG_member => members.extend(self.read_member(m, types)),
                 dw::DW_TAG_inheritance => {
                     // A virtual base has an expression for its place: not reachable by name.
@@ -201,7 +204,41 @@ impl Dwarf {
             name,
             size,
             members,
+            variants,
         })
+    }
+
+    fn read_variants(&self, part: DieRef, types: &Types) -> Variants {
+        let tag = self.own_attr(part, dw::DW_AT_discr);
+        let tag = tag.and_then(|v| self.target(v, part.unit));
+        let tag = tag.and_then(|m| self.read_member(m, types));
+        let size = tag.as_ref().and_then(|t| types.size(t.ty)).unwrap_or(8);
+        let signed = tag.as_ref().is_some_and(|t| types.is_signed(t.ty));
+        let value = |v: Value| {
+            let unused = 64 - 8 * size.clamp(1, 8) as u32;
+            let n = v
+                .udata_value()
+                .or_else(|| v.sdata_value().map(|n| n as u64))?
+                << unused;
+            Some(match signed {
+                true => n as i64 >> unused,
+                false => (n >> unused) as i64,
+            })
+        };
+        let mut list = Vec::new();
+        for (v, _) in self
+            .children(part)
+            .into_iter()
+            .filter(|c| c.1 == dw::DW_TAG_variant)
+        {
+            let children = self.children(v).into_iter();
+            let mut own = children.filter(|c| c.1 == dw::DW_TAG_member);
+            if let Some(member) = own.next().and_then(|c| self.read_member(c.0, types)) {
+                let value = self.own_attr(v, dw::DW_AT_discr_value).and_then(value);
+                list.push(Variant { value, member });
+            }
+        }
+        Variants { tag, list }
     }
 
     /// Bytes of an entry's type where that is a number, read without asking for the type itself: in a damaged file

@@ -101,6 +101,24 @@ pub struct Composite {
     pub size: Option<u64>,
     /// In order; base classes come as members with `base` set.
     pub members: Vec<Member>,
+    /// What a Rust enum has besides: one of these at a time.
+    pub variants: Variants,
+}
+
+/// The variants of a structure, and the number that tells which one it has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Variants {
+    /// `None` where there is but one.
+    pub tag: Option<Member>,
+    pub list: Vec<Variant>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// The tag's value; `None`: any that no other variant has.
+    pub value: Option<i64>,
+    /// Its name, and the structure of its fields.
+    pub member: Member,
 }
 
 /// A member, or a base class.
@@ -396,6 +414,22 @@ impl Types {
         if depth > 32 {
             return None;
         }
+        let variants = || c.variants.list.iter().map(|v| &v.member);
+        if let Some(m) = variants().find(|m| m.name.as_deref() == Some(name)) {
+            return Some(FoundMember {
+                offset: at.wrapping_add(m.offset),
+                ty: m.ty,
+                bits: None,
+            });
+        }
+        // A field of one variant only needs no variant's name.
+        let mut fields = variants().filter_map(|m| match &*self.get(self.strip(m.ty)) {
+            Type::Composite(inner) => self.find_member(inner, name, at + m.offset, depth + 1),
+            _ => None,
+        });
+        if let (Some(found), None) = (fields.next(), fields.next()) {
+            return Some(found);
+        }
         for m in c.members.iter().filter(|m| m.name.is_none()) {
             if let Type::Composite(inner) = &*self.get(self.strip(m.ty)) {
                 let at = at.wrapping_add(m.offset);
@@ -417,6 +451,7 @@ impl Types {
     fn collect_names(&self, id: TypeId, names: &mut Vec<String>, depth: u32) {
         let ty = self.get(id);
         let Type::Composite(c) = &*ty else { return };
+        names.extend(c.variants.list.iter().filter_map(|v| v.member.name.clone()));
         for m in &c.members {
             match &m.name {
                 Some(n) => names.push(n.clone()),

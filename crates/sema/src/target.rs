@@ -4,6 +4,7 @@
 mod named;
 mod parts;
 mod pretty;
+mod rust;
 mod text;
 
 use crate::header;

@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    fn describe(&mut self, text: &mut Text, value: Value, deep: bool, top: bool) {
+    pub(super) fn describe(&mut self, text: &mut Text, value: Value, deep: bool, top: bool) {
         let types = value.types.clone();
         let types = types.types();
         let ty = types.strip(value.ty);
@@ -168,6 +168,9 @@ impl Reader<'_> {
             return text.string(e);
         }
         match &*types.get(ty) {
+            Type::Composite(c) if !c.variants.list.is_empty() => {
+                self.variant(text, &value, &c.variants, deep, deep || top);
+            }
             Type::Composite(c) if (deep || top) && c.size.is_some() => {
                 text.literal("{");
                 self.members(text, &value, deep);
@@ -198,7 +201,7 @@ impl Reader<'_> {
     }
 
     /// Its own members, then those of its bases.
-    fn members(&mut self, text: &mut Text, value: &Value, deep: bool) {
+    pub(super) fn members(&mut self, text: &mut Text, value: &Value, deep: bool) {
         let types = value.types.clone();
         let types = types.types();
         let mut list = Vec::new();
@@ -243,27 +246,6 @@ impl Reader<'_> {
             text.literal(", ");
         }
         text.literal("...]");
-    }
-
-    /// Rust's `str`, which knows its length.
-    fn rust_text(&mut self, value: &Value) -> Option<Expr> {
-        let types = value.types.clone();
-        let ty = types.types().get(types.types().strip(value.ty));
-        let Type::Composite(c) = &*ty else {
-            return None;
-        };
-        let name = c.name.as_deref()?;
-        if !matches!(name, "&str" | "&mut str") && !name.contains("boxed::Box<str") {
-            return None;
-        }
-        let mut word = |name: &str| {
-            self.quietly(|r| {
-                let member = r.member(value.clone(), name, r.span)?;
-                r.number(&member).map(Box::new)
-            })
-        };
-        let (at, length) = (word("data_ptr")?, word("length")?);
-        Some(self.expr(Ty::Str, ExprKind::TargetBytes(at, length)))
     }
 
     /// The text at an address, in quotes.

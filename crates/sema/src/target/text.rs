@@ -6,11 +6,14 @@ use trapless_syntax::Span;
 
 /// So many values a text has at most, as SystemTap's.
 const MOST_VALUES: usize = 32;
+/// And so many are in the texts that it chooses from.
+const MOST_INSIDE: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Text {
     format: Vec<u8>,
     args: Vec<Expr>,
+    inside: usize,
 }
 
 impl Text {
@@ -36,7 +39,19 @@ impl Text {
     }
 
     pub fn is_full(&self) -> bool {
-        self.args.len() >= MOST_VALUES
+        self.args.len() >= MOST_VALUES || self.inside >= MOST_INSIDE
+    }
+
+    /// A text that this one may choose, and which `count` counts when it is made.
+    pub fn choice(&self) -> Text {
+        Text {
+            inside: self.inside,
+            ..Text::default()
+        }
+    }
+
+    pub fn count(&mut self, choice: &Text) {
+        self.inside = choice.inside + choice.args.len() + 1;
     }
 
     pub fn finish(self, span: Span) -> Expr {
