@@ -415,7 +415,7 @@ impl Binary {
                 false => self.debug_file()?,
             };
             let sup = debugfile::find_alternate(elf, &self.search);
-            Dwarf::load(elf.path.clone(), elf, sup.as_ref())
+            Dwarf::load(elf.path.clone(), elf, sup.as_ref(), self.search.clone())
         };
         self.dwarf
             .get_or_init(load)

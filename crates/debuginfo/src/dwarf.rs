@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use crate::function::SourcePos;
 use crate::index::Entry;
 use crate::lines::{file_table, Lines};
+use crate::search::SearchPath;
+use crate::split::{Package, Split};
 use crate::storage::Storage;
 use gimli::{
     constants as dw, AttributeValue, DebuggingInformationEntry, EndianSlice, Endianity, Reader,
@@ -58,6 +60,7 @@ pub(crate) struct Slot {
     pub start: usize,
     end: usize,
     unit: OnceLock<Option<Unit>>,
+    pub split: OnceLock<Option<Split>>,
     pub index: OnceLock<Vec<Entry>>,
     pub code: OnceLock<Vec<(Range<u64>, usize)>>,
     lines: OnceLock<Option<Lines>>,
@@ -73,6 +76,8 @@ pub(crate) struct Dwarf {
     signatures: OnceLock<HashMap<u64, DieRef>>,
     addresses: OnceLock<Vec<(Range<u64>, u32)>>,
     pub me: Weak<Dwarf>,
+    pub package: OnceLock<Option<Package>>,
+    pub search: SearchPath,
     /// What the slices in `main` and `units` point into.
     _storage: Vec<Arc<Storage>>,
     /// In which file to say that something is wrong.
@@ -81,7 +86,12 @@ pub(crate) struct Dwarf {
 
 impl Dwarf {
     /// `None`: the file has no DWARF.
-    pub fn load(path: PathBuf, elf: &Elf, sup: Option<&Elf>) -> Option<Arc<Dwarf>> {
+    pub fn load(
+        path: PathBuf,
+        elf: &Elf,
+        sup: Option<&Elf>,
+        search: SearchPath,
+    ) -> Option<Arc<Dwarf>> {
         elf.unpack_dwarf();
         if elf.section(".debug_info").is_empty() {
             return None;
@@ -115,6 +125,8 @@ impl Dwarf {
             signatures: OnceLock::new(),
             addresses: OnceLock::new(),
             me: me.clone(),
+            package: OnceLock::new(),
+            search,
             _storage: storage,
             path,
         }))
@@ -126,6 +138,14 @@ impl Dwarf {
 
     /// The gimli view that the unit's offsets refer to.
     pub fn dwarf_of(&self, unit: u32) -> &gimli::Dwarf<R> {
+        match self.split(unit) {
+            Some(split) => &split.dwarf,
+            None => self.file_of(unit),
+        }
+    }
+
+    /// That of the unit itself, which may be a skeleton.
+    pub fn file_of(&self, unit: u32) -> &gimli::Dwarf<R> {
         match self.units.get(unit as usize).map(|s| s.space) {
             Some(Space::Sup) => self.main.sup().unwrap_or(&self.main),
             _ => &self.main,
@@ -134,12 +154,20 @@ impl Dwarf {
 
     /// The parsed header, abbreviations and root of a unit.
     pub fn unit(&self, n: u32) -> Result<&Unit> {
+        match self.split(n) {
+            Some(split) => Ok(&split.unit),
+            None => self.skeleton(n),
+        }
+    }
+
+    /// The same of a unit as it stands here: with its addresses and lines.
+    pub fn skeleton(&self, n: u32) -> Result<&Unit> {
         let slot = self
             .units
             .get(n as usize)
             .ok_or_else(|| self.corrupt("no such unit"))?;
         slot.unit
-            .get_or_init(|| self.dwarf_of(n).unit(slot.header).ok())
+            .get_or_init(|| self.file_of(n).unit(slot.header).ok())
             .as_ref()
             .ok_or_else(|| self.corrupt("a unit of .debug_info cannot be read"))
     }
@@ -335,13 +363,6 @@ impl Dwarf {
             .or_else(|| self.ranges(r).first().map(|r| r.start))
     }
 
-    /// Name of the `.dwo` file where the unit keeps its contents, if it does.
-    pub fn dwo_name(&self, unit: u32) -> Option<String> {
-        let u = self.unit(unit).ok()?;
-        let v = u.dwo_name().ok()??;
-        self.string(v, unit).map(text)
-    }
-
     // Units by address.
 
     /// The unit whose code holds the address.
@@ -377,17 +398,15 @@ impl Dwarf {
         // clang writes no .debug_aranges: ask the roots of the units that are not in it.
         for n in (0..self.info_units).filter(|n| !covered[*n]) {
             let n = n as u32;
-            let Ok(unit) = self.unit(n) else { continue };
-            let root = DieRef {
-                unit: n,
-                offset: unit.header.size_of_header(),
+            let Ok(unit) = self.skeleton(n) else { continue };
+            let Ok(mut ranges) = self.file_of(n).unit_ranges(unit) else {
+                continue;
             };
-            map.extend(
-                self.ranges(root)
-                    .into_iter()
-                    .filter(|r| r.start != 0)
-                    .map(|r| (r, n)),
-            );
+            while let Ok(Some(r)) = ranges.next() {
+                if 0 < r.begin && r.begin < r.end {
+                    map.push((r.begin..r.end, n));
+                }
+            }
         }
         map.sort_by_key(|(r, _)| (r.start, r.end));
         map
@@ -396,7 +415,7 @@ impl Dwarf {
     /// The line table of a unit.
     pub fn lines(&self, n: u32) -> Option<&Lines> {
         let slot = self.units.get(n as usize)?;
-        let read = || Lines::read(self.unit(n).ok()?);
+        let read = || Lines::read(self.skeleton(n).ok()?);
         slot.lines.get_or_init(read).as_ref()
     }
 
@@ -406,13 +425,13 @@ impl Dwarf {
             return &[];
         };
         slot.files.get_or_init(|| {
-            let Ok(unit) = self.unit(n) else {
+            let Ok(unit) = self.skeleton(n) else {
                 return Vec::new();
             };
             let Some(program) = &unit.line_program else {
                 return Vec::new();
             };
-            file_table(self.dwarf_of(n), unit, program.header())
+            file_table(self.file_of(n), unit, program.header())
         })
     }
 
@@ -480,6 +499,7 @@ fn slot(header: UnitHeader<R>, space: Space) -> Slot {
         start,
         end: start.saturating_add(header.length_including_self()),
         unit: OnceLock::new(),
+        split: OnceLock::new(),
         index: OnceLock::new(),
         code: OnceLock::new(),
         lines: OnceLock::new(),

@@ -295,7 +295,7 @@ impl Error {
                 "returnval() reads the register, whatever it holds; or build with -fno-ipa-sra"
                     .into()
             }
-            Error::SplitDwarf { .. } => "link the program without -gsplit-dwarf".into(),
+            Error::SplitDwarf { .. } => "put the .dwo files, or PROGRAM.dwp, beside the program, or link it without -gsplit-dwarf".into(),
             _ => return None,
         })
     }
@@ -466,7 +466,7 @@ impl fmt::Display for Error {
             ),
             Error::NoFrameRule { pc } => write!(f, "no frame description covers {pc:#x}"),
             Error::Unsupported { what } => write!(f, "not understood: {what}"),
-            Error::SplitDwarf { dwo } => write!(f, "the debug information is in `{dwo}` (split)"),
+            Error::SplitDwarf { dwo } => write!(f, "the debug information is in `{dwo}` (split), which is not there"),
             Error::BadPattern { pattern, why } => write!(f, "`{pattern}`: {why}"),
         }
     }

@@ -376,7 +376,7 @@ impl Binary {
 
     /// Say so if the unit's contents are elsewhere.
     pub(crate) fn check_split(&self, dwarf: &Dwarf, pc: u64) -> Result<()> {
-        match dwarf.unit_at(pc).and_then(|n| dwarf.dwo_name(n)) {
+        match dwarf.unit_at(pc).and_then(|n| dwarf.missing_split(n)) {
             Some(dwo) => Err(Error::SplitDwarf { dwo }),
             None => Ok(()),
         }

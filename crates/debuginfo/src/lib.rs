@@ -50,6 +50,7 @@ mod pattern;
 mod plt;
 mod process;
 mod search;
+mod split;
 mod storage;
 mod symbol;
 mod syscalls;

@@ -58,6 +58,7 @@ impl Dwarf {
             self.mark(Space::Types, bytes, &finder, &offsets, &mut hit);
         }
         self.mark_indexed(&offsets, &mut hit);
+        self.mark_split(&finder, &mut hit);
         (0..hit.len() as u32).filter(|&n| hit[n as usize]).collect()
     }
 

@@ -281,13 +281,6 @@ fn missing_debug_information_says_what_to_do() {
             "{e} {help}"
         );
     }
-    let split = build("dwo", "gcc", &["-O2", "-g", "-gsplit-dwarf"]);
-    let bin = open(&split);
-    let f = function(&bin, "ints");
-    assert_eq!(
-        bin.context_of(&f, f.entry).unwrap_err().tag(),
-        "DEBUGINFO_SPLIT"
-    );
 }
 
 /// What every encoding of the debug information must give for the C fixture.
@@ -368,6 +361,75 @@ fn every_encoding_is_understood() {
             name,
             &open(&build(&format!("encoding-{name}"), compiler, options)),
         );
+    }
+}
+
+/// A program whose debug information is in .dwo files beside it.
+fn split_dwarf(name: &str, compiler: &str, version: &str) -> (PathBuf, Vec<PathBuf>) {
+    let folder = dir(&format!("fixtures/{name}"));
+    let s = |p: &Path| p.to_str().unwrap().to_owned();
+    let mut objects = Vec::new();
+    for file in ["facts.c", "other.c"] {
+        let object = folder.join(file).with_extension("o");
+        let options = ["-w", "-O2", "-gsplit-dwarf", version, "-c", "-o"];
+        run(
+            compiler,
+            &[&options[..], &[&s(&object), &s(&source(file))]].concat(),
+        );
+        objects.push(object);
+    }
+    let program = folder.join("program");
+    run(
+        compiler,
+        &["-o", &s(&program), &s(&objects[0]), &s(&objects[1])],
+    );
+    let contents = objects.iter().map(|o| o.with_extension("dwo")).collect();
+    (program, contents)
+}
+
+#[test]
+fn split_units_are_read() {
+    for compiler in ["gcc", "clang"] {
+        if !have(compiler) {
+            println!("skip split_units_are_read: no {compiler}");
+            continue;
+        }
+        for version in ["-gdwarf-4", "-gdwarf-5"] {
+            let name = format!("split-{compiler}{version}");
+            let (program, contents) = split_dwarf(&name, compiler, version);
+            check_all(&name, &open(&program));
+            let package = program.with_file_name("program.dwp");
+            let tool = if version == "-gdwarf-4" {
+                "dwp"
+            } else {
+                "llvm-dwp"
+            };
+            let _ = std::fs::remove_file(&package);
+            if have(tool) {
+                let s = |p: &Path| p.to_str().unwrap().to_owned();
+                let names: Vec<String> = contents.iter().map(|c| s(c)).collect();
+                let mut options = vec!["-o".to_owned(), s(&package)];
+                options.extend(names);
+                run(
+                    tool,
+                    &options.iter().map(String::as_str).collect::<Vec<_>>(),
+                );
+            } else {
+                println!("skip split_units_are_read, packages: no {tool}");
+            }
+            contents
+                .iter()
+                .for_each(|c| std::fs::remove_file(c).unwrap());
+            if package.exists() {
+                check_all(&format!("{name}, package"), &open(&program));
+                std::fs::remove_file(&package).unwrap();
+            }
+            let bin = open(&program);
+            let f = function(&bin, "ints");
+            let e = bin.context_of(&f, f.entry).unwrap_err();
+            assert_eq!(e.tag(), "DEBUGINFO_SPLIT");
+            assert!(e.to_string().contains("facts.dwo"), "{e}");
+        }
     }
 }
 

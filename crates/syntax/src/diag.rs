@@ -127,7 +127,7 @@ tags! {
     ReturnTaken "RETURN_TAKEN" "The compiler may have taken away a result that no caller wants.";
     FrameRuleNone "FRAME_RULE_NONE" "No unwind rule covers this address, so the frame cannot be found.";
     DebuginfoUnsupported "DEBUGINFO_UNSUPPORTED" "The debug information uses something that trapless does not read yet.";
-    DebuginfoSplit "DEBUGINFO_SPLIT" "The debug information lies in .dwo files, which are not read yet.";
+    DebuginfoSplit "DEBUGINFO_SPLIT" "The debug information lies in .dwo files, which are not found.";
     PatternBad "PATTERN_BAD" "A function or statement is named as FUNCTION, FUNCTION@FILE or FUNCTION@FILE:LINE.";
 }
 
