@@ -47,8 +47,7 @@ impl Dwarf {
         let slot = self.units.get(n as usize)?;
         let find = || {
             let (name, id) = self.dwo(n)?;
-            self.in_package(n, id)
-                .or_else(|| self.in_file(n, &name, id))
+            self.in_package(n, id).or_else(|| self.in_file(n, name, id))
         };
         slot.split.get_or_init(find).as_ref()
     }
