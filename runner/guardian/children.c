@@ -21,7 +21,7 @@
 
 #include "guardian.h"
 
-enum { STEPS_MAX = 1000, FIXED = 2 };
+enum { STEPS_MAX = 1000, FIXED = 2, MANY = 16 };
 
 /* By the call that its parent is in: who waits for it cannot use the memory of clone3()'s flags anew. */
 static bool made_to_share(struct guardian *g, pid_t pid)
@@ -107,12 +107,14 @@ static size_t list_ours(struct guardian *g, struct tl_ctl_area *ours)
 	return n;
 }
 
-/* Other children may be cleaned meanwhile. */
+/* Other children may be cleaned meanwhile. A call is two stops: where there are many pieces, what lies between them is looked at. */
 static void unmap_ours(struct guardian *g, struct thread *t)
 {
 	struct tl_ctl_area *ours = calloc(TL_CTL_AREAS + FIXED, sizeof(*ours));
 	size_t n = ours ? list_ours(g, ours) : 0, i, end;
 
+	if (n > MANY)
+		areas_join(t->tid, ours, n);
 	for (i = 0; i < n; i = end) {
 		end = areas_run(ours, n, i);
 		remote_call(g, t, SYS_munmap, ours[i].lo,

@@ -15,7 +15,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { TICK_US = 4000, HEAR_EVERY = 256, ENDING_MS = 3000, UNTOLD_MS = 100 };
+enum { TICK_US = 4000, HEAR_MS = 4, ENDING_MS = 3000, UNTOLD_MS = 100 };
 
 int guardian_fail(struct guardian *g, const char *fmt, ...)
 {
@@ -87,11 +87,14 @@ static void rest(struct guardian *g, int ms)
 
 bool guardian_event(struct guardian *g)
 {
-	static unsigned events;
+	static double heard; /* by time: to clean one child can take as long as a thousand hits */
 	bool event = pump(g, false);
+	double now = now_ms();
 
-	if (!event || ++events % HEAR_EVERY == 0 || g->nuntold)
+	if (!event || now - heard > HEAR_MS || g->nuntold) {
 		rest(g, event ? 0 : rest_ms(g));
+		heard = now;
+	}
 	return event;
 }
 

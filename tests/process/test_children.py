@@ -70,9 +70,11 @@ def what_it_has(pid, path):
 
 
 def test_left_clean(ctx):
-    """A child that lives on is as one that was born before: text, mappings, descriptors, threads; nobody traces it."""
+    """A child that lives on is as one that was born before: text, mappings, descriptors, threads; nobody traces it; also where
+    our memory is in many pieces around the program's."""
     path = ctx.target('lives')
-    modules = tap.counter(ctx.tmp, path, ['work']), tap.counter(ctx.tmp, path, ['usleep', 'fork', 'clone'], library=LIBC)
+    modules = [tap.counter(ctx.tmp, path, ['work']), tap.counter(ctx.tmp, path, ['usleep', 'fork', 'clone'], library=LIBC),
+               tap.counter(ctx.tmp, path, libc_functions(), library=LIBC, flags=4, name='many')]
     for how in 'fork', 'clone':
         p = start(ctx, path)
         bare = what_it_has(child_of(p, how), path)
