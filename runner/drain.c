@@ -33,6 +33,12 @@ static void write_out(struct session *s)
 		s->unwritten = errno;
 }
 
+static void turn_over(struct session *s)
+{
+	write_out(s);
+	rotation_next(&s->rotation, &s->out);
+}
+
 static void put_printf(
 	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
@@ -111,7 +117,12 @@ static int put_record(
 			put_command(s, r, payload, size);
 		return 0;
 	}
+	if (rotation_due(&s->rotation, s->out))
+		turn_over(s);
 	switch (r->kind) {
+	case TL_REC_SWITCH:
+		turn_over(s);
+		break;
 	case TL_REC_PRINTF:
 		put_printf(s, r, payload, size);
 		break;

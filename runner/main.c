@@ -51,8 +51,14 @@ static int take_signals(void)
 static int open_output(void)
 {
 	session.out = stdout;
+	if (opt.rotate && !rotation_parse(&session.rotation, opt.output, opt.rotate)) {
+		fprintf(stderr, "trapless-run: --rotate wants MiB, and after a comma how many "
+				"files are kept; see trapless-run --help\n");
+		return -1;
+	}
 	if (opt.output) {
-		session.out = fopen(opt.output, "we");
+		session.out =
+			opt.rotate ? rotation_start(&session.rotation) : fopen(opt.output, "we");
 		if (!session.out) {
 			fprintf(stderr, "trapless-run: cannot write %s: %s\n", opt.output,
 				strerror(errno));

@@ -148,6 +148,8 @@ static int check(struct options *o)
 		wrong = "-c and -x exclude each other";
 	else if (o->words && (o->npids || o->command != o->words[0]))
 		wrong = "a program behind -- stands for -c, and without -x";
+	else if (o->rotate && (!o->output || o->raw))
+		wrong = "--rotate turns over the text that -o FILE gets";
 	else if (o->preload && !o->command)
 		wrong = "--preload starts a program: give it with -c";
 	if (wrong)

@@ -12,7 +12,7 @@ enum { TARGETS_MAX = 256 };
 struct options {
 	const char *module;
 	char **words; /* of the program behind `--`, or NULL */
-	const char *command, *output, *patching, *coverage, *functions;
+	const char *command, *output, *rotate, *patching, *coverage, *functions;
 	const char *session_word, *enable, *disable, *optimize;
 	pid_t session; /* session_word's; 0: all */
 	pid_t pids[TARGETS_MAX];

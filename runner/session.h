@@ -12,6 +12,7 @@
 #include "../runtime/session.h"
 #include "message.h"
 #include "module.h"
+#include "rotate.h"
 #include "tell/board.h"
 
 struct options;
@@ -47,6 +48,7 @@ struct session {
 	void (*sample)(uint32_t probe); /* have the targets looked at for a timer.profile */
 	struct tl_reader reader;
 	FILE *out;
+	struct rotation rotation;
 	int raw; /* raw stream descriptor, or -1 */
 	bool no_warnings;
 	int unwritten; /* errno of output that could not be written: the session ends */

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Options of SystemTap's: those that are taken, and what is said of the others."""
-from support_front import good, trapless
+import os
+import signal
+import time
+
+from support_front import good, shop, trapless
 
 once = 'nothing is probed'
 HELLO = ['-e', 'probe oneshot { println("hello") }']
@@ -78,8 +82,111 @@ def test_all_errors_are_shown(ctx):
 
 
 def test_what_has_no_meaning_is_said_with_a_next_step(ctx):
-    for words, step in ((['-b'], 'buffer of its own'), (['--remote', 'host'], '-p4'), (['--remote=host'], '-p4'), (['--bpf'], 'inside the program'),
-                        (['--runtime=dyninst'], 'inside the program'), (['-S', '1,2'], 'logrotate'), (['--monitor'], '--sessions'),
-                        (['--skip-badvars'], '@defined')):
+    for words, step in ((['-i'], 'by -e'), (['--remote', 'host'], '-p4'), (['--remote=host'], '-p4'), (['-R', 'x'], 'no kernel module'),
+                        (['--monitor'], '--sessions'), (['--rlimit-as=5'], 'prlimit')):
         p = trapless(ctx, *words, *HELLO)
         assert p.returncode == 2 and words[0].split('=')[0] in p.stderr and step in p.stderr and 'next step' in p.stderr, p
+
+
+def test_what_changes_nothing_here_is_taken(ctx):
+    p = good(ctx, '-b', '-P', '--runtime=dyninst', '--dyninst', '--bpf', '-B', 'CONFIG_A=y', '--modinfo', 'a=b', '--all-modules',
+             '--save-uprobes', '-s', '4', *HELLO)
+    assert (p.stdout, p.stderr) == ('hello\n', ''), p
+    assert good(ctx, '--prologue-searching', *HELLO).stdout == 'hello\n'
+    p = trapless(ctx, '--runtime=other', *HELLO)
+    assert p.returncode == 2 and 'dyninst' in p.stderr, p
+
+
+def test_files_are_turned_over(ctx):
+    out = os.path.join(ctx.tmp, 'out')
+    line = 'x' * 63
+    good(ctx, '-D', 'MAXACTION_INTERRUPTIBLE=1000000', '-S', '1,2', '-o', out, '-e',
+         'probe oneshot { for (i = 0; i < 60000; i++) println("%s") }' % line)
+    names = sorted(n for n in os.listdir(ctx.tmp) if n.startswith('out'))
+    assert names == ['out.2', 'out.3'], names
+    texts = [open(os.path.join(ctx.tmp, n)).read() for n in names]
+    assert all(set(t.splitlines()) == {line} for t in texts), 'lines are whole'
+    assert 1 << 20 <= len(texts[0]) < (1 << 20) + 64 and 3 * len(texts[0]) + len(texts[1]) == 60000 * 64, [len(t) for t in texts]
+
+
+def test_a_script_turns_files_over(ctx):
+    out = os.path.join(ctx.tmp, 'out')
+    script = ['-o', out, '-e', 'probe oneshot { println("a"); switch_file(); println("b"); switch_file(); switch_file() }']
+    good(ctx, '-S', '5', *script)
+    assert [open('%s.%d' % (out, n)).read() for n in range(4)] == ['a\n', 'b\n', '', ''], os.listdir(ctx.tmp)
+    good(ctx, *script)
+    assert open(out).read() == 'a\nb\n'
+    for words, said in ((['-S', '5'], '-o <FILE>'), (['-S', '0', '-o', out], 'whole MiB'), (['-S', '1,x', '-o', out], 'whole MiB')):
+        p = trapless(ctx, *words, *HELLO)
+        assert p.returncode == 2 and said in p.stderr, p
+    good(ctx, '-p4', '-m', 'm', *HELLO, cwd=ctx.tmp)
+    for words in (['-S', '1'], ['-S', 'x', '-o', 'f'], ['-S', '1', '--raw', '-o', 'f']):
+        p = ctx.run([ctx.bin('trapless-run'), 'm.tap', *words], cwd=ctx.tmp)
+        assert p.returncode != 0 and '--rotate' in p.stderr, p
+
+
+def test_a_session_is_left_in_the_background(ctx):
+    out = os.path.join(ctx.tmp, 'out')
+    p = good(ctx, '-F', '-o', out, '-e', 'probe begin { println(stp_pid()) } probe end { println("over") }')
+    pid = int(p.stdout)
+    try:
+        for _ in range(600):
+            if os.path.exists(out) and open(out).read():
+                break
+            time.sleep(0.1)
+        assert os.getpgid(pid) == pid
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    for _ in range(600):
+        if 'over' in open(out).read():
+            break
+        time.sleep(0.1)
+    assert open(out).read() == '%d\nover\n' % pid
+    p = trapless(ctx, '-F', *HELLO)
+    assert p.returncode == 2 and '-o <FILE>' in p.stderr, p
+
+
+def test_variables_that_are_not_there_are_skipped(ctx):
+    program = shop(ctx, cflags=['-g', '-O1'])
+    script = ['-c', program, '-e', 'probe process.function("main") { println($nothing, "[", $nothing$, "]", @defined($nothing)); exit() }']
+    p = trapless(ctx, '-p2', *script)
+    assert p.returncode == 1 and p.stderr.count('error[CTX_VAR_UNKNOWN]') == 2, p
+    p = good(ctx, '--skip-badvars', *script)
+    assert '0[]0' in p.stdout and p.stderr.count('warning[CTX_VAR_UNKNOWN]') == 2 and 'no `$nothing`' in p.stderr, p
+
+
+def test_the_cache_is_emptied_and_passed_by(ctx):
+    env = dict(XDG_CACHE_HOME=os.path.join(ctx.tmp, 'cache'))
+    folder = os.path.join(ctx.tmp, 'cache', 'trapless')
+    good(ctx, *HELLO, env=env)
+    made = os.listdir(folder)
+    assert len(made) == 1, made
+    path = os.path.join(folder, made[0])
+    before = os.stat(path).st_ino
+    good(ctx, *HELLO, env=env)
+    assert os.stat(path).st_ino == before
+    good(ctx, '--poison-cache', *HELLO, env=env)
+    assert os.listdir(folder) == made and os.stat(path).st_ino != before
+    for _ in range(2):  # an empty one, too
+        p = good(ctx, '--clean-cache', env=env)
+        assert p.stdout == '' and os.listdir(folder) == [], p
+    os.rmdir(folder)
+    good(ctx, '--clean-cache', env=env)
+
+
+def test_passes_say_more(ctx):
+    assert 'Pass 1' in good(ctx, '--vp', '00001', *HELLO).stderr and good(ctx, '--vp', '0', *HELLO).stderr == ''
+    p = trapless(ctx, '--vp', '1x', *HELLO)
+    assert p.returncode == 2 and 'a digit for each' in p.stderr, p
+
+
+def test_colours_when_asked_for(ctx):
+    wrong = ['-p2', '-e', 'probe begin { nothing() }']
+    for words, wanted in (([], False), (['--color'], True), (['--color=always'], True), (['--colour=never'], False), (['--color=auto'], False)):
+        p = trapless(ctx, *words, *wrong)
+        assert p.returncode == 1 and ('\x1b[' in p.stderr) == wanted, (words, p)
+
+
+def test_temporary_files_lie_where_it_is_said(ctx):
+    p = good(ctx, '-k', '--no-cache', '--tmpdir', ctx.tmp, *HELLO)
+    assert ctx.tmp in p.stderr + p.stdout, p

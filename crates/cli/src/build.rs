@@ -68,7 +68,7 @@ pub fn compile(
         &headers,
         version.as_bytes(),
     ]);
-    let cache = Cache::open(!options.no_cache);
+    let cache = Cache::open(options);
     let object = match cache.get(key) {
         Some(o) => o,
         None => {

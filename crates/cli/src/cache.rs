@@ -2,6 +2,7 @@
 //! Compiled objects by content: the same C text, compiler words and runtime
 //! headers give the same object.
 
+use crate::options::Options;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -24,17 +25,40 @@ pub fn key(parts: &[&[u8]]) -> Key {
 #[derive(Debug)]
 pub struct Cache {
     folder: Option<PathBuf>,
+    /// What is there is not looked at.
+    poisoned: bool,
+}
+
+/// `$XDG_CACHE_HOME/trapless`, `~/.cache/trapless`; none without a home.
+fn folder() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|h| Path::new(&h).join(".cache"));
+    let folder = base.filter(|b| b.is_absolute()).or_else(home)?;
+    Some(folder.join("trapless"))
 }
 
 impl Cache {
-    /// `$XDG_CACHE_HOME/trapless`, `~/.cache/trapless`; none without a home.
-    pub fn open(wanted: bool) -> Cache {
-        let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = || std::env::var_os("HOME").map(|h| Path::new(&h).join(".cache"));
-        let folder = base.filter(|b| b.is_absolute()).or_else(home);
+    pub fn open(options: &Options) -> Cache {
         Cache {
-            folder: folder.filter(|_| wanted).map(|f| f.join("trapless")),
+            folder: folder().filter(|_| !options.no_cache),
+            poisoned: options.poison_cache,
         }
+    }
+
+    /// Remove what is in it.
+    pub fn clean() -> std::io::Result<()> {
+        let files = match folder().map(std::fs::read_dir) {
+            Some(Err(e)) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            Some(Ok(files)) => files,
+            _ => return Ok(()),
+        };
+        for file in files {
+            let file = file?;
+            if file.file_type()?.is_file() {
+                std::fs::remove_file(file.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Where it is, if there is one.
@@ -48,7 +72,8 @@ impl Cache {
     }
 
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
-        std::fs::read(self.path(key)?).ok()
+        let path = self.path(key).filter(|_| !self.poisoned)?;
+        std::fs::read(path).ok()
     }
 
     /// A cache that cannot be written is no error.

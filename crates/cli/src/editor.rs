@@ -31,7 +31,7 @@ fn settings(options: &Options, diags: &mut Diagnostics) -> Option<Settings> {
     let command = target::command(options, diags)?;
     let mut tapsets = vec![Paths::find().tapset];
     tapsets.extend(options.include.iter().cloned());
-    let cache = Cache::open(!options.no_cache);
+    let cache = Cache::open(options);
     Some(Settings {
         tapsets,
         environment: input::environment(options, options.words.clone()),

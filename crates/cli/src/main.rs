@@ -40,7 +40,21 @@ fn main() -> ExitCode {
         eprint!("{text}");
         return ExitCode::from(EXIT_USAGE);
     }
-    let options = Options::parse();
+    let mut options = Options::parse();
+    options.verbose = options.verbose.saturating_add(options.vp.unwrap_or(0));
+    if let Some(folder) = &options.tmpdir {
+        // Nobody else runs yet.
+        std::env::set_var("TMPDIR", folder);
+    }
+    if options.clean_cache {
+        return match cache::Cache::clean() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("error: the cache cannot be emptied: {e}\n  = next step: remove the folder ~/.cache/trapless");
+                ExitCode::from(EXIT_FAILURE)
+            }
+        };
+    }
     if let Some(shell) = options.completions {
         let mut command = Options::command();
         let mut text = Vec::new();
@@ -71,7 +85,10 @@ fn main() -> ExitCode {
     if options.warnings_are_errors {
         diags.raise_warnings();
     }
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colour = match options.color.as_str() {
+        "auto" => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        when => when == "always",
+    };
     eprint!("{}", diags.render(&map, colour));
     if diags.has_errors() {
         diags.drop_warnings();

@@ -41,6 +41,14 @@ pub struct Options {
     #[arg(short = 'o', value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// Turn FILE over at so many MiB: FILE.0, FILE.1 ...; N: keep that many
+    #[arg(short = 'S', value_name = "MIB[,N]", requires = "output", value_parser = rotation)]
+    pub rotate: Option<String>,
+
+    /// Print the session's process id and leave it running in the background, its output in FILE
+    #[arg(short = 'F', requires = "output")]
+    pub background: bool,
+
     /// Name of the module and of its sessions; with -p4 it is left as NAME.tap in this folder (without -m: script.tap)
     #[arg(short = 'm', value_name = "NAME")]
     pub module: Option<String>,
@@ -74,6 +82,10 @@ pub struct Options {
     #[arg(short = 'v', action = clap::ArgAction::Count)]
     pub verbose: u8,
 
+    /// How much each of five passes says, a digit for each; as -v, the largest holds for all
+    #[arg(long, value_name = "DIGITS", value_parser = digits)]
+    pub vp: Option<u8>,
+
     /// Keep the generated C and object files, and say where
     #[arg(short = 'k')]
     pub keep: bool,
@@ -89,6 +101,14 @@ pub struct Options {
     /// Nothing to do here (SystemTap's optimiser off): no part of a script is ever left out
     #[arg(short = 'u')]
     pub unoptimized: bool,
+
+    /// Nothing to do here (SystemTap's bulk mode): each thread has a buffer of its own
+    #[arg(short = 'b')]
+    pub bulk: bool,
+
+    /// MiB for what threads print ahead; each may use an eighth of it, 64 KiB to 1 MiB (-D RINGSIZE sets it exactly)
+    #[arg(short = 's', value_name = "MIB")]
+    pub buffer: Option<u32>,
 
     /// Know the functions of this program or library, too, where addresses are shown by name
     #[arg(short = 'd', value_name = "FILE")]
@@ -147,6 +167,39 @@ pub struct Options {
     #[arg(long, value_name = "PID|all", requires = "asking")]
     pub session: Option<String>,
 
+    /// Variables of the program that cannot be read are 0, with a warning, instead of an error
+    #[arg(long)]
+    pub skip_badvars: bool,
+
+    /// Nothing to do here: handlers run inside the program, whatever backend is named
+    #[arg(long, value_name = "BACKEND", value_parser = ["kernel", "dyninst", "bpf"])]
+    pub runtime: Option<String>,
+
+    /// The same as --runtime=dyninst, and --runtime=bpf
+    #[arg(long)]
+    pub dyninst: bool,
+    #[arg(long, hide = true)]
+    pub bpf: bool,
+
+    /// Nothing to do here: no kernel module is built
+    #[arg(short = 'B', value_name = "NAME=VALUE")]
+    pub build: Vec<String>,
+    #[arg(long, value_name = "NAME=VALUE", hide = true)]
+    pub modinfo: Vec<String>,
+    #[arg(long, hide = true)]
+    pub save_uprobes: bool,
+    #[arg(long, hide = true)]
+    pub all_modules: bool,
+
+    /// Nothing to do here: parameters are read where debug information says they are
+    #[arg(short = 'P', long)]
+    pub prologue_searching: bool,
+
+    /// Colours in messages: `auto` where standard error is a terminal and NO_COLOR is not set
+    #[arg(long, value_name = "WHEN", visible_alias = "colour", num_args = 0..=1, require_equals = true,
+        default_value = "auto", default_missing_value = "always", value_parser = ["auto", "always", "never"])]
+    pub color: String,
+
     /// Do not print globals at the end that are written only
     #[arg(long)]
     pub no_global_var_display: bool,
@@ -200,6 +253,18 @@ pub struct Options {
     #[arg(long, visible_alias = "disable-cache")]
     pub no_cache: bool,
 
+    /// Write the module cache, but do not read it
+    #[arg(long)]
+    pub poison_cache: bool,
+
+    /// Empty the module cache and exit
+    #[arg(long)]
+    pub clean_cache: bool,
+
+    /// Folder for temporary files
+    #[arg(long, value_name = "DIR", env = "TMPDIR", hide_env_values = true)]
+    pub tmpdir: Option<PathBuf>,
+
     /// The C compiler
     #[arg(long, value_name = "PROGRAM", env = "CC", default_value = "gcc")]
     pub cc: String,
@@ -222,6 +287,26 @@ fn seconds(text: &str) -> Result<u32, String> {
              e.g. probe timer.ms(1500) { exit() }"
                 .into(),
         ),
+    }
+}
+
+/// `MIB` or `MIB,N`
+fn rotation(text: &str) -> Result<String, String> {
+    let number = |part: &str| part.parse::<u32>().is_ok_and(|n| n > 0);
+    let (size, keep) = text.split_once(',').unwrap_or((text, "1"));
+    match number(size) && number(keep) {
+        true => Ok(text.to_string()),
+        false => Err("whole MiB, and after a comma how many files are kept, e.g. 10,5".into()),
+    }
+}
+
+/// The largest digit.
+fn digits(text: &str) -> Result<u8, String> {
+    let value = |c: char| c.to_digit(10).map(|d| d as u8);
+    let all: Option<Vec<u8>> = text.chars().map(value).collect();
+    match all.and_then(|d| d.into_iter().max()) {
+        Some(n) if text.len() <= 5 => Ok(n),
+        _ => Err("a digit for each of five passes, e.g. 00020".into()),
     }
 }
 

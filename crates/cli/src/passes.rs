@@ -57,9 +57,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     }
     let target = target::of(options, command.as_ref(), diags)?;
     let mut world = World::new(target);
-    world.cache = Cache::open(!options.no_cache)
-        .folder()
-        .map(Path::to_path_buf);
+    world.cache = Cache::open(options).folder().map(Path::to_path_buf);
     if options.list.is_some() || options.list_vars.is_some() {
         let variables = options.list_vars.is_some();
         let lines = list::list(script, &tapset, loader, &mut world, variables, diags);

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A module that is ready to run.
 pub struct Run {
@@ -47,6 +47,9 @@ impl Run {
         if let Some(out) = &options.output {
             command.arg("-o").arg(out);
         }
+        if let Some(words) = &options.rotate {
+            command.arg("--rotate").arg(words);
+        }
         for (on, flag) in [
             (options.explain, "--explain"),
             (options.preload, "--preload"),
@@ -62,11 +65,28 @@ impl Run {
         if let Some(words) = &self.command {
             command.arg("--").args(words);
         }
-        let e = inherited::hand_on(&mut command).exec();
+        let command = inherited::hand_on(&mut command);
+        let e = match options.background {
+            true => match aside(command) {
+                Ok(pid) => {
+                    println!("{pid}");
+                    return 0;
+                }
+                Err(e) => e,
+            },
+            false => command.exec(),
+        };
         eprintln!("error: {}: {e}", self.runner.display());
         eprintln!("next step: build or install trapless-run beside trapless (make)");
         EXIT_FAILURE
     }
+}
+
+/// In the background, where no terminal's signal reaches it.
+fn aside(command: &mut Command) -> std::io::Result<u32> {
+    let (input, output) = (Stdio::null(), Stdio::null());
+    let child = command.stdin(input).stdout(output).process_group(0);
+    Ok(child.spawn()?.id())
 }
 
 /// The runner opens the module through its descriptor, and closes that before

@@ -11,16 +11,6 @@ use Takes::{Nothing, Value};
 
 const OPTIONS: &[(&str, Takes, &str)] = &[
     (
-        "-b",
-        Nothing,
-        "leave it out: every thread has a buffer of its own",
-    ),
-    (
-        "-s",
-        Value,
-        "set the bytes that a thread may print ahead: -D RINGSIZE=1048576",
-    ),
-    (
         "-i",
         Nothing,
         "write the script into a file, or give it by -e",
@@ -30,51 +20,7 @@ const OPTIONS: &[(&str, Takes, &str)] = &[
         Nothing,
         "leave it out: no information is left out of a script",
     ),
-    (
-        "-F",
-        Nothing,
-        "let trapless run in the background, e.g. by nohup or a service, with -o FILE",
-    ),
-    (
-        "-S",
-        Value,
-        "turn the file over by logrotate or split: trapless ... | split -b 1M - FILE.",
-    ),
-    (
-        "-P",
-        Nothing,
-        "leave it out: parameters are read where debug information says they are",
-    ),
-    ("-B", Value, "leave it out: no kernel module is built"),
     ("-R", Value, "leave it out: no kernel module is built"),
-    (
-        "--all-modules",
-        Nothing,
-        "name what is to be known: -d FILE",
-    ),
-    (
-        "--bpf",
-        Nothing,
-        "leave it out: handlers run inside the program",
-    ),
-    (
-        "--clean-cache",
-        Nothing,
-        "remove the folder ~/.cache/trapless",
-    ),
-    (
-        "--dyninst",
-        Nothing,
-        "leave it out: handlers run inside the program",
-    ),
-    ("--poison-cache", Nothing, "leave the cache out: --no-cache"),
-    (
-        "--runtime",
-        Value,
-        "leave it out: handlers run inside the program",
-    ),
-    ("--tmpdir", Value, "set TMPDIR"),
-    ("--vp", Value, "use -v"),
     (
         "--monitor",
         Nothing,
@@ -85,21 +31,6 @@ const OPTIONS: &[(&str, Takes, &str)] = &[
         "--interactive",
         Nothing,
         "write the script into a file, or give it by -e",
-    ),
-    (
-        "--modinfo",
-        Value,
-        "leave it out: no kernel module is built",
-    ),
-    (
-        "--save-uprobes",
-        Nothing,
-        "leave it out: no kernel module is built",
-    ),
-    (
-        "--prologue-searching",
-        Nothing,
-        "leave it out: parameters are read where debug information says they are",
     ),
     (
         "--remote",
@@ -143,23 +74,18 @@ const OPTIONS: &[(&str, Takes, &str)] = &[
         Value,
         "leave it out: -x finds a process's own namespaces",
     ),
-    (
-        "--skip-badvars",
-        Nothing,
-        "ask before: @defined($x) ? $x : 0",
-    ),
     ("--rlimit-as", Value, "set the limit before: prlimit"),
     ("--rlimit-cpu", Value, "set the limit before: prlimit"),
     ("--rlimit-nproc", Value, "set the limit before: prlimit"),
     ("--rlimit-stack", Value, "set the limit before: prlimit"),
     ("--rlimit-fsize", Value, "set the limit before: prlimit"),
-    ("--color", Nothing, "set NO_COLOR for none"),
     ("--debug", Nothing, "use -v -v, and --explain"),
 ];
 
 /// Ours that have a value in the next word, which may look like an option.
 const WITH_VALUE: &[&str] = &[
     "-e", "-E", "-c", "-x", "-p", "-o", "-m", "-I", "-D", "-G", "-l", "-L", "-d", "-T", "-r", "-a",
+    "-S", "-s", "-B", "--vp", "--tmpdir",
 ];
 
 /// What to say of the first one; `None`: there is none.
@@ -197,12 +123,12 @@ mod tests {
     #[test]
     fn theirs_are_named_with_a_next_step() {
         for line in [
-            "-b x.stp",
+            "-i x.stp",
             "--remote host",
             "--remote=host",
-            "-s5",
-            "-S 1,2 x.stp",
-            "-v --bpf",
+            "-Rx",
+            "-R x x.stp",
+            "-v --monitor",
         ] {
             let text = said(line).unwrap_or_default();
             assert!(text.contains("next step: "), "{line}");
@@ -212,11 +138,11 @@ mod tests {
     #[test]
     fn values_and_ours_are_left_alone() {
         for line in [
-            "-e -b",
+            "-e -i",
             "-c --remote",
             "-v x.stp",
             "--sessions",
-            "-- -b",
+            "-- -i",
             "--session 5",
             "-G s=5",
         ] {

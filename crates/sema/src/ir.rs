@@ -62,6 +62,8 @@ pub struct Options {
     /// Bytes that each thread may have printed and nobody has read yet; 0: the runner's choice.
     pub ring_size: u32,
     pub guru: bool,
+    /// Variables of the program that cannot be read are 0.
+    pub skip_badvars: bool,
     /// Globals that are written only are not shown at the end.
     pub no_display: bool,
     /// What handlers take is measured.
@@ -80,6 +82,7 @@ impl Default for Options {
             max_map_entries: 2048,
             ring_size: 0,
             guru: false,
+            skip_badvars: false,
             no_display: false,
             timing: false,
         }

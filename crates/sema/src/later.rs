@@ -5,7 +5,6 @@
 /// Functions by name or wildcard.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("panic", "use error() or exit()"),
-    ("switch_file", "use -o FILE"),
     ("get_and_inc*", "use a global"),
     ("tls_*", "use @var in the thread"),
     ("usymfile*", LINE),

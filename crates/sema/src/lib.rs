@@ -104,6 +104,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     let mut places: Vec<Vec<Place>> = units.iter().map(|u| resolve(u, world, diags)).collect();
     session_points::check_samples(&units, &mut places, &world.target, diags);
     let mut shared = Shared::new(&all, &types, loader.map, world, diags, input.options.guru);
+    shared.skip_badvars = input.options.skip_badvars;
     shared.known_functions = input.tapset.function_names().map(str::to_string).collect();
     let mut handlers = Handlers::default();
     for (n, places) in places.iter().enumerate() {

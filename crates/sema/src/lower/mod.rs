@@ -40,6 +40,7 @@ pub struct Shared<'a> {
     pub world: &'a mut World,
     pub diags: &'a mut Diagnostics,
     pub guru: bool,
+    pub skip_badvars: bool,
     /// Functions that are reached, in the order in which they were found.
     functions: Vec<Reached>,
     function_ids: HashMap<usize, ir::FunctionId>,
@@ -67,6 +68,7 @@ impl<'a> Shared<'a> {
             world,
             diags,
             guru,
+            skip_badvars: false,
             functions: Vec::new(),
             function_ids: HashMap::new(),
             regexes: Vec::new(),

@@ -11,8 +11,39 @@ use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
 
 impl Lowerer<'_, '_> {
+    /// With --skip-badvars what cannot be read is nothing, where it is read for its value.
     pub fn target(&mut self, t: &Target) -> Option<ir::Expr> {
-        let is_var = matches!(t.base, TargetBase::Var(_) | TargetBase::AtVar { .. });
+        let before = self.shared.diags.len();
+        let found = self.found_target(t);
+        if found.is_some() || !self.shared.skip_badvars || !is_var(t) {
+            return found;
+        }
+        let why = self
+            .shared
+            .diags
+            .iter()
+            .nth(before)
+            .map(|d| d.message.clone());
+        self.shared.diags.truncate(before);
+        let message = "nothing stands for a variable that cannot be read (--skip-badvars)";
+        let warning = self.shared.diags.warn(Tag::CtxVarUnknown, t.span, message);
+        warning.help("leave --skip-badvars out where each variable matters");
+        if let Some(why) = why {
+            warning.note(why);
+        }
+        let (ty, kind) = match t.pretty {
+            Pretty::No => (Ty::Long, ir::ExprKind::Long(0)),
+            _ => (Ty::Str, ir::ExprKind::Str(Vec::new())),
+        };
+        Some(ir::Expr {
+            ty,
+            kind,
+            span: t.span,
+        })
+    }
+
+    fn found_target(&mut self, t: &Target) -> Option<ir::Expr> {
+        let is_var = is_var(t);
         if is_var && self.context.is_none() {
             self.error(
                 Tag::ContextNone,
@@ -155,7 +186,9 @@ impl Lowerer<'_, '_> {
         let keep = self.shared.diags.len();
         let entry = self.entry.clone();
         let errors = self.shared.diags.error_count();
+        let skips = std::mem::take(&mut self.shared.skip_badvars);
         let value = self.expr(e, VTy::Unknown);
+        self.shared.skip_badvars = skips;
         let good = value.is_some() && self.shared.diags.error_count() == errors;
         self.shared.diags.truncate(keep);
         self.entry = entry;
@@ -236,6 +269,10 @@ impl Lowerer<'_, '_> {
 }
 
 /// `@var("name@file")`: no variable of a call, so that it is read where the probe is.
+fn is_var(t: &Target) -> bool {
+    matches!(t.base, TargetBase::Var(_) | TargetBase::AtVar { .. })
+}
+
 fn is_static(t: &Target) -> bool {
     matches!(&t.base, TargetBase::AtVar { name, .. } if name.text().contains('@'))
 }
