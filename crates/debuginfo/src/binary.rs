@@ -114,6 +114,7 @@ pub struct Binary {
     pub(crate) types: Arc<Types>,
     /// The separate debug file, once looked for.
     pub(crate) debug: OnceLock<Option<Elf>>,
+    fetched: OnceLock<Option<Elf>>,
     /// The file in `.gnu_debugdata`; its symbols' names point into it.
     mini: OnceLock<Option<Elf>>,
     symbols: OnceLock<SymbolTable>,
@@ -143,6 +144,7 @@ impl Binary {
             search: search.clone(),
             types,
             debug: OnceLock::new(),
+            fetched: OnceLock::new(),
             mini: OnceLock::new(),
             symbols: OnceLock::new(),
             dwarf: OnceLock::new(),
@@ -405,14 +407,22 @@ impl Binary {
             true => None,
             false => debugfile::find(&self.elf, &self.search),
         };
-        self.debug.get_or_init(find).as_ref()
+        let here = self.debug.get_or_init(find).as_ref();
+        here.or_else(|| self.fetched.get()?.as_ref())
+    }
+
+    /// The same, from a server where this machine has none: only for who needs it.
+    fn fetched_file(&self) -> Option<&Elf> {
+        let fetch = || debugfile::fetch(self.elf.build_id.as_ref()?, &self.search);
+        let fetched = || self.fetched.get_or_init(fetch).as_ref();
+        self.debug_file().or_else(fetched)
     }
 
     pub(crate) fn dwarf(&self) -> Result<&Dwarf> {
         let load = || {
             let elf = match self.has_own_dwarf() {
                 true => &self.elf,
-                false => self.debug_file()?,
+                false => self.fetched_file()?,
             };
             let sup = debugfile::find_alternate(elf, &self.search);
             Dwarf::load(elf.path.clone(), elf, sup.as_ref(), self.search.clone())
@@ -423,7 +433,7 @@ impl Binary {
             .ok_or_else(|| Error::NoDebugInfo {
                 path: self.elf.path.clone(),
                 build_id: self.build_id(),
-                server: self.search.debuginfod,
+                server: !self.search.servers.urls.is_empty(),
             })
     }
 
@@ -432,7 +442,7 @@ impl Binary {
         Error::NoSource {
             path: self.elf.path.clone(),
             build_id: self.build_id(),
-            server: self.search.debuginfod,
+            server: !self.search.servers.urls.is_empty(),
         }
     }
 
@@ -441,7 +451,7 @@ impl Binary {
         self.symbols().is_empty().then(|| Error::Stripped {
             path: self.elf.path.clone(),
             build_id: self.build_id(),
-            server: self.search.debuginfod,
+            server: !self.search.servers.urls.is_empty(),
         })
     }
 

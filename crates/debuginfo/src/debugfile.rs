@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Separate debug files: by build-id, by `.gnu_debuglink`, inside `.gnu_debugdata`.
+//! Separate debug files: by build-id, by `.gnu_debuglink`, from a server, inside `.gnu_debugdata`.
 
 use crate::binary::hex;
 use crate::elf::Elf;
@@ -9,15 +9,28 @@ use std::path::{Path, PathBuf};
 /// The separate debug file of `elf`: first by build-id, then by link name and checksum.
 pub(crate) fn find(elf: &Elf, search: &SearchPath) -> Option<Elf> {
     if let Some(id) = &elf.build_id {
-        for path in by_build_id(id, search) {
-            if let Some(found) = Elf::open(&path)
-                .ok()
-                .filter(|d| d.build_id.as_ref() == Some(id))
-            {
-                return Some(found);
-            }
+        let mut places = by_build_id(id, search).into_iter();
+        if let Some(found) = places.find_map(|path| with_id(&path, id)) {
+            return Some(found);
         }
     }
+    by_link(elf, search).or_else(|| {
+        let id = elf.build_id.as_ref()?;
+        with_id(&search.servers.cached(id)?, id)
+    })
+}
+
+fn with_id(path: &Path, id: &[u8]) -> Option<Elf> {
+    let found = Elf::open(path).ok()?;
+    (found.build_id.as_deref() == Some(id)).then_some(found)
+}
+
+/// The debug file of a build-id, from a server.
+pub(crate) fn fetch(id: &[u8], search: &SearchPath) -> Option<Elf> {
+    with_id(&search.servers.fetch(id)?, id)
+}
+
+fn by_link(elf: &Elf, search: &SearchPath) -> Option<Elf> {
     let (name, crc) = link(elf)?;
     let own = elf.path.canonicalize().unwrap_or_else(|_| elf.path.clone());
     let dir = own.parent()?;
@@ -75,11 +88,8 @@ pub(crate) fn find_alternate(debug: &Elf, search: &SearchPath) -> Option<Elf> {
         false => own.parent()?.join(name),
     }];
     places.extend(by_build_id(id, search));
-    places.into_iter().find_map(|p| {
-        Elf::open(&p)
-            .ok()
-            .filter(|e| e.build_id.as_deref() == Some(id))
-    })
+    let here = places.into_iter().find_map(|p| with_id(&p, id));
+    here.or_else(|| fetch(id, search))
 }
 
 /// The little ELF file in `.gnu_debugdata`: function symbols that `.dynsym` lacks.

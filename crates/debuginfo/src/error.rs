@@ -308,11 +308,9 @@ fn debug_help(path: &Path, server: bool, otherwise: &str) -> String {
         None => format!("build {} with -g", name_of(path)),
     };
     if server {
-        s.push_str(", ask the server in DEBUGINFOD_URLS with `debuginfod-find`");
+        s.push_str(" (the servers in DEBUGINFOD_URLS have nothing of it, or there is no `curl` to ask them)");
     } else if package.is_some() {
-        s.push_str(
-            ", fetch it with debuginfod-find (DEBUGINFOD_URLS=https://debuginfod.debian.net)",
-        );
+        s.push_str(", have it fetched (DEBUGINFOD_URLS=https://debuginfod.debian.net)");
     }
     s.push_str(", ");
     s.push_str(otherwise);

@@ -28,6 +28,7 @@ mod abi;
 mod binary;
 mod cfi;
 mod debugfile;
+mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
@@ -61,6 +62,7 @@ mod variable;
 mod vars;
 
 pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
+pub use debuginfod::Servers;
 pub use demangle::shown_name;
 pub use error::{Error, Result};
 pub use function::{

@@ -2,6 +2,7 @@
 //! Where programs, libraries and debug files are looked for.
 
 use crate::binary::Binary;
+use crate::debuginfod::Servers;
 use crate::demangle::nearest;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
@@ -22,8 +23,8 @@ pub struct SearchPath {
     pub libraries: Vec<PathBuf>,
     /// Separate debug files: `/usr/lib/debug`.
     pub debug: Vec<PathBuf>,
-    /// A debuginfod server is configured (only named in messages so far).
-    pub debuginfod: bool,
+    /// Where debug files come from that are not here.
+    pub servers: Servers,
     /// Files that the target runs and that have been removed or replaced since: their names, and
     /// where those who may can still read them.
     pub removed: Vec<(PathBuf, PathBuf)>,
@@ -57,7 +58,7 @@ impl SearchPath {
             programs: dirs("PATH"),
             libraries: dirs("LD_LIBRARY_PATH"),
             debug: vec!["/usr/lib/debug".into()],
-            debuginfod: std::env::var_os("DEBUGINFOD_URLS").is_some_and(|v| !v.is_empty()),
+            servers: Servers::from_env(),
             removed: Vec::new(),
             process: None,
         }

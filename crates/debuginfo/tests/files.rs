@@ -17,6 +17,95 @@ fn copy(from: &Path, name: &str) -> PathBuf {
 }
 
 /// Parameters of `ints` can be placed: the debug information was found and understood.
+/// Answers requests with that file, or that there is none; says how many there were.
+fn serve(file: &Path) -> (String, std::sync::Arc<std::sync::atomic::AtomicU32>) {
+    use std::io::{BufRead, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let (counted, file) = (count.clone(), file.to_owned());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+            reader.read_line(&mut line).unwrap();
+            reader.lines().find(|l| l.as_ref().unwrap().is_empty());
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let id = build_id_of(&file);
+            let right = line.starts_with(&format!("GET /buildid/{id}/debuginfo "));
+            let body = std::fs::read(&file).unwrap();
+            let (state, body) = if right {
+                ("200 OK", &body[..])
+            } else {
+                ("404 Not Found", &b"none"[..])
+            };
+            let head = format!(
+                "HTTP/1.1 {state}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(body).unwrap();
+        }
+    });
+    (url, count)
+}
+
+fn build_id_of(file: &Path) -> String {
+    let notes = run("readelf", &["-n", file.to_str().unwrap()]);
+    let id = notes.split("Build ID: ").nth(1).unwrap();
+    id.split_whitespace().next().unwrap().to_owned()
+}
+
+#[test]
+fn debug_files_are_fetched_from_servers() {
+    if !have("curl") {
+        println!("skip debug_files_are_fetched_from_servers: no curl");
+        return;
+    }
+    let asked = |n: &std::sync::Arc<std::sync::atomic::AtomicU32>| {
+        n.load(std::sync::atomic::Ordering::SeqCst)
+    };
+    let (program, debug) = split("fetched");
+    let other_debug = build("not-fetched", "gcc", &["-O1", "-g"]);
+    let other = copy(&other_debug, "not-fetched-stripped");
+    run("strip", &["--strip-all", other.to_str().unwrap()]);
+    let cache = dir("fixtures/debuginfod");
+    let _ = std::fs::remove_dir_all(&cache);
+    let (url, count) = serve(&debug);
+    let mut search = SearchPath::host();
+    search.servers = Servers {
+        urls: vec!["http://127.0.0.1:9/nobody".into(), url.clone()],
+        cache: cache.clone(),
+        patience: 5,
+    };
+    let bin = Binary::open(&program, &search).unwrap();
+    assert_eq!(bin.symbols().named("ints").count(), 0);
+    assert_eq!(asked(&count), 0, "symbols alone are worth no request");
+    understands(&bin).unwrap();
+    let kept = cache.join(build_id_of(&program)).join("debuginfo");
+    assert_eq!(bin.debug_source(), DebugSource::File(kept.clone()));
+    assert_eq!(
+        std::fs::read(&kept).unwrap(),
+        std::fs::read(&debug).unwrap()
+    );
+    assert_eq!(
+        std::fs::read_dir(kept.parent().unwrap()).unwrap().count(),
+        1
+    );
+    // The next time nobody is asked, nor where there was nothing a moment ago.
+    understands(&Binary::open(&program, &search).unwrap()).unwrap();
+    assert_eq!(asked(&count), 1);
+    search.servers.urls = vec![url];
+    for _ in 0..2 {
+        assert!(understands(&Binary::open(&other, &search).unwrap()).is_err());
+        assert_eq!(asked(&count), 2);
+    }
+    // What is no debug file of this program is not believed.
+    std::fs::write(&kept, std::fs::read(&other_debug).unwrap()).unwrap();
+    assert!(understands(&Binary::open(&program, &search).unwrap()).is_err());
+}
+
 fn understands(bin: &Binary) -> Result<()> {
     let f = bin
         .functions(&Pattern::parse("ints")?, Inlines::No)?
