@@ -117,6 +117,7 @@ lint:
 	cargo clippy -q --all-targets --locked -- -D warnings
 	mk/format --check
 	tests/scripts/compat.py --check
+	gen/syscall-tapset --check
 
 # Who may include whom.
 graph:
@@ -126,6 +127,7 @@ fix:
 	cargo fmt --all
 	mk/format
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
+	gen/syscall-tapset
 	tests/scripts/compat.py
 
 bench: all $(addprefix $(BUILD)/bench/, own massive lookup)

@@ -92,9 +92,102 @@ def test_what_may_be_asked(ctx):
     assert 'a system call has no $arg7' in r.stderr, r.stderr
     r = scripted.launch(ctx, 'probe process.syscall(1) { exit() }', path + ' 1 1')
     assert 'takes no argument' in r.stderr, r.stderr
+    for point, why in (('syscall.opn', 'did you mean `syscall.open`?'), ('process.syscall.number("read")', '`number` takes that of a system call')):
+        r = scripted.launch(ctx, 'probe %s { exit() }' % point, path + ' 1 1')
+        assert why in r.stderr, r.stderr
+    r = scripted.launch(ctx, 'probe syscall.read { println($nothing) exit() }', path + ' 1 1')
+    assert 'a system call has no `$nothing`' in r.stderr, r.stderr
 
 
 test_what_may_be_asked.variants = support.PAIR
+
+
+NAMED = '''O_RDWR|O_CLOEXEC
+open("/dev/null", O_RDWR|O_CLOEXEC)
+open("/no/such\\n", O_WRONLY|O_CREAT|O_EXCL, 0640)
+openat(AT_FDCWD, "/dev/zero", O_RDONLY)
+openat(-1, 0x10, O_RDONLY|O_PATH)
+read(-2, *, 3)
+write(-3, "a\\000b", 3)
+lseek(-1, -7, SEEK_END)
+access("/", R_OK|X_OK)
+socket(PF_INET, SOCK_STREAM|SOCK_NONBLOCK, 0)
+connect(-1, {AF_INET, 127.0.0.1, 80}, 16)
+bind(-1, {AF_UNIX, /no/such/socket}, 110)
+mmap2(0x0, 4096, PROT_READ, MAP_PRIVATE, -1, 8192)
+nanosleep([0.000000005], 0x0)
+kill(0, 0)
+pipe2(0x0, O_CLOEXEC)
+epoll_ctl(-1, EPOLL_CTL_MOD, 5, 0x0)
+fcntl(-1, F_DUPFD_CLOEXEC, 0x9)
+execve("/no/such/program", ["nothing", "a b"], [])
+fstatat(AT_FDCWD, "", *, AT_EMPTY_PATH)
+unshare(CLONE_FS)
+umask(022)
+'''.splitlines()[1:]
+
+
+def named(ctx, points, how, **kw):
+    """What the handler prints of the program's own calls."""
+    r = scripted.launch(ctx, 'probe %s { %s }' % (points, how), ctx.target('named', ('-O2',), 'gcc', ('-static',)), **kw)
+    assert r.returncode == 0, r.stdout + r.stderr
+    return r.script.splitlines()
+
+
+def as_expected(line, wanted):
+    return re.fullmatch(re.escape(wanted).replace(r'\*', '0x[0-9a-f]+'), line)
+
+
+def test_calls_by_name(ctx):
+    """Each with its arguments as SystemTap shows them."""
+    lines = named(ctx, 'syscall.*', 'printf("%s(%s)\\n", name, argstr)')
+    begins = [i for i, line in enumerate(lines) if as_expected(line, NAMED[0])]
+    own = lines[begins[0]:begins[0] + len(NAMED)]
+    for line, wanted in zip(own, NAMED):
+        assert as_expected(line, wanted), (line, wanted)
+    assert len(own) == len(NAMED), own
+
+
+test_calls_by_name.variants = support.PAIR
+
+
+def test_ways_to_say_a_name(ctx):
+    opens = ['/dev/null 524290', '/no/such\\n 193', '/dev/zero 0', ' 2097152']
+    show = 'printf("%s %d\\n", text_str(filename_unquoted), flags)'
+    for points in ('syscall.{open,openat}', 'nd_syscall.open, dw_syscall.openat', 'tp_syscall.open*', 'syscall.open, syscall.openat',
+                   'process.syscall.number(2), process.syscall.number(257)'):
+        body = show if 'number' not in points else 'printf("%s %d\\n", text_str(user_string($syscall == 2 ? $arg1 : $arg2, "")), ' \
+            '$syscall == 2 ? $arg2 : $arg3)'
+        assert named(ctx, points, body) == opens, points
+    # the kernel's names, too; several calls under one
+    assert named(ctx, 'syscall.newfstatat, syscall.pipe, syscall.mmap?', 'if (name != "mmap2" || length == 4096) println(name)') == \
+        ['mmap2', 'pipe2', 'fstatat'] and named(ctx, 'syscall.pipe2', 'println(name)') == ['pipe2']
+    lines = named(ctx, 'syscall_any', 'printf("%d %s\\n", syscall_nr, name)')
+    assert lines[lines.index('2 open'):][:5] == ['2 open', '2 open', '257 openat', '257 openat', '0 read'], lines
+
+
+def test_a_probe_at_each_place_for_all_names(ctx):
+    """Others' numbers cost a test; what nobody takes is not computed."""
+    path = ctx.target('named', ('-O2',), 'gcc', ('-static',))
+    def passed(script, *args):
+        r = ctx.run([ctx.bin('trapless'), *args, '-c', path, '-e', script])
+        assert r.returncode == 0, r.stderr
+        return r.stdout + r.stderr
+    probes = re.compile(r'analysed (\d+) probes')
+    one, all_names, any_call = (probes.search(passed('probe %s { println(name) }' % p, '-v', '-p2')).group(1)
+                                for p in ('syscall.open', 'syscall.*', 'syscall_any'))
+    assert one == all_names == any_call, (one, all_names, any_call)
+    c = passed('probe syscall.open, syscall.read { n[name] <<< flags }'.replace('probe', 'global n probe'), '-p3')
+    assert re.search(r'switch \(\(uint32_t\)regs->ax\) \{\s+case 0:\s+h\d+\(p, regs, self\);\s+break;\s+case 2:', c), c
+    assert 'tl_user_string' not in c, c
+    assert 'tl_user_string' in passed('probe syscall.open { println(argstr) }', '-p3')
+
+
+def test_names_of_the_script_beside_those_of_the_call(ctx):
+    """An array that is called like a variable of some call is another thing."""
+    r = scripted.launch(ctx, 'global fd  probe syscall.{read,write} { fd[name] = argstr }  probe end { println(fd["read"], fd["write"]) }',
+                        ctx.target('named', ('-O2',), 'gcc', ('-static',)))
+    assert re.search(r'-2, 0x[0-9a-f]+, 3-3, "a\\000b", 3', r.script), r.script + r.stderr
 
 
 CHILDREN = '''package main

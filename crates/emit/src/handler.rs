@@ -10,6 +10,8 @@ use trapless_sema::ir::{Budget, Handler, HandlerId, HandlerKind, Options, ProbeK
 const STACK_LIMIT: u32 = 48 << 10;
 /// `struct tl_run`.
 const RUN_STACK: u32 = 360;
+/// The register that has the number of a system call.
+const CALL_NUMBER: &str = "ax";
 /// As include/trapless/probe.h has it for `data_size`.
 const CALL_DATA_LIMIT: u32 = 2048;
 
@@ -102,6 +104,10 @@ impl Unit<'_> {
         stacks: &[u32],
     ) -> Result<HandlerFacts, EmitError> {
         let h = &self.program.handlers[id.0 as usize];
+        if !h.calls.is_empty() {
+            picks(out, id, h);
+            return Ok(HandlerFacts { stack: 0 });
+        }
         let offsets = self.call_data(id)?;
         let mut body = Body::new(self, &h.locals, None, stacks);
         body.call_data = offsets;
@@ -172,6 +178,28 @@ impl Unit<'_> {
             _ => format!("\ttl_count_hit(run->block, {env});"),
         });
     }
+}
+
+/// It costs the other system calls this test only.
+fn picks(out: &mut Text, id: HandlerId, h: &Handler) {
+    let (name, number) = (handler_name(id), CALL_NUMBER);
+    let head =
+        format!("int {name}(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)");
+    out.line(format!("{head};"));
+    out.line(head);
+    out.line("{");
+    out.line(format!("\tswitch ((uint32_t)regs->{number}) {{"));
+    for same in h.calls.chunk_by(|a, b| a.0 == b.0) {
+        out.line(format!("\tcase {}:", same[0].0));
+        for (_, to) in same {
+            out.line(format!("\t\t{}(p, regs, self);", handler_name(*to)));
+        }
+        out.line("\t\tbreak;");
+    }
+    out.line("\t}");
+    out.line("\treturn 0;");
+    out.line("}");
+    out.blank();
 }
 
 /// Their stack is the runner's.

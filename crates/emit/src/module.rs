@@ -140,7 +140,8 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         script: tap.strings.add(&p.script),
         name: tap.strings.add(&p.name),
     };
-    let mut all = vec![p.handler];
+    let picked = program.handlers[p.handler.0 as usize].calls.iter();
+    let mut all: Vec<HandlerId> = picked.map(|c| c.1).chain([p.handler]).collect();
     match &p.kind {
         ProbeKind::Begin { order } => out.arg = *order,
         ProbeKind::End { order } => {

@@ -90,12 +90,12 @@ pub const OF_ACCESS: Components = Components {
 };
 
 pub const OF_SYSCALL: Components = Components {
-    built: &[],
+    built: &["number"],
     later: &[(
         "return",
         "probe the C library's function of that name: .function(\"read\").return",
     )],
-    help: "use nothing, or .return",
+    help: "use .number(n), or nothing",
 };
 
 pub const OF_EVENT: Components = Components {
@@ -172,7 +172,7 @@ fn with_argument(word: &str) -> String {
         "library" | "plugin" => format!("{word}(\"PATH\")"),
         "statement" => format!("{word}(\"PLACE\")"),
         "s" | "sec" | "ms" | "msec" | "us" | "usec" | "ns" | "nsec" | "jiffies" | "hz"
-        | "randomize" | "maxactive" | "callees" | "length" => format!("{word}(n)"),
+        | "randomize" | "maxactive" | "callees" | "length" | "number" => format!("{word}(n)"),
         _ => word.to_string(),
     }
 }

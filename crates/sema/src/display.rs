@@ -14,13 +14,8 @@ pub fn add_display(program: &mut Program) {
         let handler = HandlerId(program.handlers.len() as u32);
         program.handlers.push(Handler {
             locals,
-            body,
-            kind: HandlerKind::Session,
             budget: Budget::Unbounded,
-            locks: Vec::new(),
-            needs_all_regs: false,
-            moves_conditions: false,
-            span,
+            ..Handler::new(HandlerKind::Session, body, span)
         });
         program.probes.push(Probe {
             point: "end".to_string(),

@@ -2,15 +2,17 @@
 //! Probes with their aliases expanded: what remains are points of built-in
 //! families, each with the whole body that runs there.
 
-use crate::declarations::Declarations;
+use crate::calls;
+use crate::declarations::{Declarations, Declared, Origin};
 use crate::session_points::text;
+use crate::unused::{self, Collections, Names};
 use std::collections::HashSet;
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
     Alias, BinOp, Block, Component, Expr, ExprKind, NodeIds, Probe, ProbePoint, Stmt, StmtKind,
 };
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
-use trapless_syntax::visit::refresh_ids;
+use trapless_syntax::visit::{refresh_ids, Visit};
 use trapless_syntax::{FileId, Span};
 
 /// A body and the points at which it runs.
@@ -65,14 +67,15 @@ pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec
             let mut wrap = Wrap::default();
             expand_point(all, point, &mut wrap, 0, &mut found, ids, diags);
             for (point, wrap) in found {
-                match wrap.is_empty() && point.condition.is_none() {
+                let own = point.condition.is_some() || calls::number(&point).is_some();
+                match wrap.is_empty() && !own {
                     true => plain.push(point),
-                    false => units.push(unit(p, vec![point], &wrap, ids)),
+                    false => units.push(unit(all, p, vec![point], &wrap, ids)),
                 }
             }
         }
         if !plain.is_empty() {
-            units.push(unit(p, plain, &Wrap::default(), ids));
+            units.push(unit(all, p, plain, &Wrap::default(), ids));
         }
     }
     units
@@ -84,6 +87,8 @@ struct Wrap<'a> {
     before: Vec<&'a Block>,
     after: Vec<&'a Block>,
     name: Option<String>,
+    /// Aliases of our own tapset only.
+    ours: bool,
 }
 
 impl Wrap<'_> {
@@ -118,11 +123,13 @@ fn expand_point<'a>(
             .help("follow the aliases it is made of");
         return;
     }
-    for (alias, name, rest) in matching {
+    for (declared, name, rest) in matching {
+        let alias = &declared.item;
         let mut inner = wrap.clone();
         inner
             .name
             .get_or_insert_with(|| text(name.components.iter().chain(rest)));
+        inner.ours = declared.origin == Origin::Own && (wrap.is_empty() || wrap.ours);
         // A prologue runs inside the prologues around it: the innermost
         // alias is closest to the event, so its prologue comes first.
         if let Some(p) = &alias.prologue {
@@ -132,8 +139,18 @@ fn expand_point<'a>(
             inner.after.push(e);
         }
         for to in &alias.points {
+            // What our own tapset stands for is nobody's to look at: the user's words are.
+            let shown = |c: &Component| Component {
+                span: if inner.ours { point.span } else { c.span },
+                ..c.clone()
+            };
             let next = ProbePoint {
-                components: to.components.iter().chain(rest).cloned().collect(),
+                components: to
+                    .components
+                    .iter()
+                    .map(shown)
+                    .chain(rest.iter().cloned())
+                    .collect(),
                 optional: point.optional || to.optional,
                 sufficient: point.sufficient || to.sufficient,
                 condition: both(&point.condition, &to.condition, ids),
@@ -160,20 +177,20 @@ fn both(a: &Option<Expr>, b: &Option<Expr>, ids: &NodeIds) -> Option<Expr> {
 fn aliases_for<'a, 'p>(
     all: &'a Declarations,
     point: &'p ProbePoint,
-) -> Vec<(&'a Alias, &'a ProbePoint, &'p [Component])> {
+) -> Vec<(&'a Declared<Alias>, &'a ProbePoint, &'p [Component])> {
     let mut found = Vec::new();
     for a in &all.aliases {
-        for name in &a.item.names {
+        let rest = |name: &'a ProbePoint| {
             let n = name.components.len();
-            let Some(head) = point.components.get(..n) else {
-                continue;
-            };
-            let same = head.iter().zip(&name.components).all(|(p, a)| {
+            let mut pairs = point.components.get(..n)?.iter().zip(&name.components);
+            let same = pairs.all(|(p, a)| {
                 glob::matches(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
             });
-            if same {
-                found.push((&a.item, name, &point.components[n..]));
-            }
+            same.then(|| (name, &point.components[n..]))
+        };
+        // Under several names that match a wildcard it still is one.
+        if let Some((name, rest)) = a.item.names.iter().find_map(rest) {
+            found.push((a, name, rest));
         }
     }
     found
@@ -200,6 +217,11 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
     if point.optional || point.sufficient {
         return false;
     }
+    if let Some(second) = point.components.get(1) {
+        if unknown_member(first, second, all, diags) {
+            return false;
+        }
+    }
     let names = all
         .aliases
         .iter()
@@ -217,12 +239,53 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
     false
 }
 
-fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit {
+/// Of aliases that begin with the same word none goes on like this.
+fn unknown_member(
+    first: &Component,
+    second: &Component,
+    all: &Declarations,
+    diags: &mut Diagnostics,
+) -> bool {
+    let named = |name: &'_ ProbePoint| {
+        let begins = name.components.first()?.name.name == first.name.name;
+        let second = name.components.get(1).filter(|_| begins)?;
+        Some(second.name.name.clone())
+    };
+    let names = all.aliases.iter().flat_map(|a| &a.item.names);
+    let members: Vec<String> = names.filter_map(named).collect();
+    let (family, name) = (&first.name.name, &second.name.name);
+    if members.is_empty() || members.contains(name) {
+        return false;
+    }
+    let near = nearest(name, members.iter().map(String::as_str));
+    diags
+        .error(
+            Tag::PointUnknown,
+            second.span,
+            format!("`{family}` has no `{name}`"),
+        )
+        .help(format!(
+            "trapless --dump-probe-aliases lists what there is of `{family}`"
+        ))
+        .help(near.map(|near| format!("did you mean `{family}.{near}`?")));
+    true
+}
+
+fn unit(
+    all: &Declarations,
+    p: &Probe,
+    mut points: Vec<ProbePoint>,
+    wrap: &Wrap,
+    ids: &NodeIds,
+) -> Unit {
     let as_stmt = |b: &Block| Stmt {
         kind: StmtKind::Block(b.clone()),
         span: b.span,
     };
     let mut stmts: Vec<Stmt> = wrap.before.iter().map(|b| as_stmt(b)).collect();
+    if wrap.ours {
+        offer_what_is_taken(all, p, &points, wrap, &mut stmts);
+    }
     stmts.push(as_stmt(&p.body));
     stmts.extend(wrap.after.iter().map(|b| as_stmt(b)));
     let mut body = Block {
@@ -244,6 +307,34 @@ fn unit(p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> U
         condition,
         name: wrap.name.clone(),
     }
+}
+
+/// Without what the prologues compute for nobody.
+fn offer_what_is_taken(
+    all: &Declarations,
+    p: &Probe,
+    points: &[ProbePoint],
+    wrap: &Wrap,
+    stmts: &mut Vec<Stmt>,
+) {
+    let mut wanted = Names::default();
+    wanted.visit_block(&p.body);
+    wrap.after.iter().for_each(|b| wanted.visit_block(b));
+    let conditions = points.iter().filter_map(|p| p.condition.as_ref());
+    conditions.for_each(|c| wanted.visit_expr(c));
+    let globals = all.globals.iter().map(|g| g.item.name.name.clone());
+    wanted.0.extend(globals);
+    let mut before = Block {
+        stmts: std::mem::take(stmts),
+        span: p.body.span,
+    };
+    let mut collections = Collections::default();
+    for probe in &all.probes {
+        collections.visit_block(&probe.body);
+    }
+    collections.rename(&mut before);
+    unused::trim(&mut before, &mut wanted);
+    *stmts = before.stmts;
 }
 
 /// `{ if (cond) BODY }`

@@ -217,7 +217,26 @@ pub struct Handler {
     pub needs_all_regs: bool,
     /// It may change a global that the condition of some probe names.
     pub moves_conditions: bool,
+    /// By the number of the system call: which handlers run. With it there is no body.
+    pub calls: Vec<(u32, HandlerId)>,
     pub span: Span,
+}
+
+impl Handler {
+    /// With all that is not the body's to say left open.
+    pub fn new(kind: HandlerKind, body: Vec<Stmt>, span: Span) -> Handler {
+        Handler {
+            locals: Vec::new(),
+            body,
+            kind,
+            budget: Budget::Hit,
+            locks: Vec::new(),
+            needs_all_regs: false,
+            moves_conditions: false,
+            calls: Vec::new(),
+            span,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,14 +15,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("print_backtrace_fileline", LINE),
     ("module_size", "use pp()"),
     ("is_myproc", "compare uid() with a number"),
-    (
-        "syscall_name",
-        "compare the number: the names stand in <sys/syscall.h>",
-    ),
-    (
-        "syscall_num",
-        "compare the number: the names stand in <sys/syscall.h>",
-    ),
     ("cve_*", FIGURES),
     ("print_java_backtrace", "probe the machine's own functions"),
     ("sprint_java_backtrace", "probe the machine's own functions"),
@@ -158,13 +150,6 @@ const KERNEL_POINTS: &[&str] = &[
 
 /// Points that trapless will have, with the way round.
 const POINTS: &[(&str, &str)] = &[
-    ("syscall", LIBC),
-    ("nd_syscall", LIBC),
-    ("dw_syscall", LIBC),
-    ("tp_syscall", LIBC),
-    ("syscall_any", LIBC),
-    ("nd_syscall_any", LIBC),
-    ("tp_syscall_any", LIBC),
     ("prometheus", FIGURES),
     ("json_data", FIGURES),
     ("procfs", "print in a timer.s(n) probe"),
@@ -179,9 +164,6 @@ const POINTS: &[(&str, &str)] = &[
     ("ruby", INTERPRETER),
     ("debuginfod", "name the program: process(\"/path\")"),
 ];
-
-const LIBC: &str =
-    "probe the C library's function: process.library(\"libc.so*\").function(\"open\")";
 
 /// What is known of a word.
 pub enum Known {

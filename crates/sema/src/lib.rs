@@ -13,6 +13,7 @@
 //! 8. [`share`]: which globals are kept per thread, which locks are taken
 
 pub mod arguments;
+mod calls;
 pub mod collect;
 pub mod components;
 pub mod declarations;
@@ -36,6 +37,7 @@ pub mod session_points;
 pub mod share;
 pub mod tapset;
 pub mod target;
+mod unused;
 pub mod walk;
 mod walked;
 pub mod world;
@@ -101,14 +103,31 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
         globals: lower::lower_globals(&all, &types, input.options.max_map_entries, diags),
         ..Program::default()
     };
-    let mut places: Vec<Vec<Place>> = units.iter().map(|u| resolve(u, world, diags)).collect();
+    let leaders = calls::leaders(&units);
+    let leads = |n: usize| leaders[n] == n;
+    let mut places: Vec<Vec<Place>> = units
+        .iter()
+        .enumerate()
+        .map(|(n, u)| match leads(n) {
+            true => resolve(u, world, diags),
+            false => Vec::new(),
+        })
+        .collect();
     session_points::check_samples(&units, &mut places, &world.target, diags);
     let mut shared = Shared::new(&all, &types, loader.map, world, diags, input.options.guru);
     shared.skip_badvars = input.options.skip_badvars;
     shared.known_functions = input.tapset.function_names().map(str::to_string).collect();
     let mut handlers = Handlers::default();
-    for (n, places) in places.iter().enumerate() {
-        lower_places(&mut shared, &units, n, places, &mut handlers, &mut program);
+    for (n, places) in places.iter().enumerate().filter(|(n, _)| leads(*n)) {
+        let group: Vec<usize> = (n..units.len()).filter(|m| leaders[*m] == n).collect();
+        lower_places(
+            &mut shared,
+            &units,
+            &group,
+            places,
+            &mut handlers,
+            &mut program,
+        );
     }
     program.functions = lower::lower_functions(&mut shared);
     program.c_blocks = lower::embedded::blocks(&mut shared);
@@ -160,34 +179,37 @@ impl Handlers {
     }
 }
 
-/// Lower the unit's body for each of its places. Bodies that use no variable
-/// of the program are lowered once for all.
+/// Lower a unit's body for each of its places. Bodies that use no variable of the program are lowered
+/// once for all. `group`: the unit and those that it stands for ([`calls::leaders`]).
 fn lower_places(
     shared: &mut Shared,
     units: &[expand::Unit],
-    n: usize,
+    group: &[usize],
     places: &[Place],
     handlers: &mut Handlers,
     program: &mut Program,
 ) {
-    let uses_context = uses_context(&units[n]);
-    let condition = lower::lower_condition(shared, units, n).map(|h| handlers.add(h, ""));
-    let mut done: HashMap<
-        std::mem::Discriminant<ProbeKind>,
-        (HandlerId, Option<HandlerId>, Vec<ir::Ty>),
-    > = HashMap::new();
+    let leader = group[0];
+    let uses = group.iter().map(|n| uses_of(&units[*n])).max();
+    let uses = uses.unwrap_or(Uses::Nothing);
+    let condition = lower::lower_condition(shared, units, leader).map(|h| handlers.add(h, ""));
+    let mut done: HashMap<std::mem::Discriminant<ProbeKind>, Ids> = HashMap::new();
     for place in places {
         let kind = std::mem::discriminant(&place.kind);
-        let shares = !uses_context && !place.is_callee();
+        let shares = !place.is_callee()
+            && match uses {
+                Uses::Nothing => true,
+                Uses::Names => place.is_syscall(),
+                Uses::Files => false,
+            };
         let known = done.get(&kind).filter(|_| shares).cloned();
         let (handler, on_entry, call_data) = match known {
             Some(k) => k,
             None => {
-                let Some(l) = lower::lower_unit(shared, units, n, place) else {
-                    // One place shows the mistake; a thousand more would hide it.
+                // One place shows the mistake; a thousand more would hide it.
+                let Some(ids) = lower_group(shared, units, group, place, handlers) else {
                     return;
                 };
-                let ids = add_handlers(l, handlers);
                 if shares {
                     done.insert(kind, ids.clone());
                 }
@@ -197,8 +219,8 @@ fn lower_places(
         program.probes.push(Probe {
             point: place.point.clone(),
             func: place.func.clone(),
-            script: shared.map.locate(units[n].span),
-            name: units[n].name.clone().unwrap_or_default(),
+            script: shared.map.locate(units[leader].span),
+            name: name_of(units, group),
             kind: probe_kind(&place.kind, on_entry, call_data),
             handler,
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
@@ -216,16 +238,54 @@ fn lower_places(
             refusal: ir::Refusal::Nothing,
             never: true,
         };
-        if !uses_context {
-            lower::lower_unit(shared, units, n, &nowhere);
+        if uses == Uses::Nothing {
+            lower::lower_unit(shared, units, leader, &nowhere);
         }
     }
 }
 
-fn add_handlers(
-    l: Lowered,
+/// `pn()`; of several calls what they have in common.
+fn name_of(units: &[expand::Unit], group: &[usize]) -> String {
+    let name = units[group[0]].name.clone().unwrap_or_default();
+    let same = |n: &usize| units[*n].name.as_ref() == Some(&name);
+    match group {
+        [_] => name,
+        _ if group.iter().all(same) => name,
+        _ => format!("{}.*", name.split('.').next().unwrap_or_default()),
+    }
+}
+
+/// A handler, that of its entry, and what the latter saves.
+type Ids = (HandlerId, Option<HandlerId>, Vec<ir::Ty>);
+
+/// The handler of a place; of several calls one that picks.
+fn lower_group(
+    shared: &mut Shared,
+    units: &[expand::Unit],
+    group: &[usize],
+    place: &Place,
     handlers: &mut Handlers,
-) -> (HandlerId, Option<HandlerId>, Vec<ir::Ty>) {
+) -> Option<Ids> {
+    let number = |n: &usize| units[*n].points.first().and_then(calls::number);
+    if number(&group[0]).is_none() {
+        let l = lower::lower_unit(shared, units, group[0], place)?;
+        return Some(add_handlers(l, handlers));
+    }
+    let mut picked = Vec::new();
+    for n in group {
+        let l = lower::lower_unit(shared, units, *n, place)?;
+        picked.push((number(n)?, add_handlers(l, handlers).0));
+    }
+    // Those of one number in their order.
+    picked.sort_by_key(|p| p.0);
+    let picks = Handler {
+        calls: picked,
+        ..Handler::new(ir::HandlerKind::Site, Vec::new(), units[group[0]].span)
+    };
+    Some((handlers.add(picks, ""), None, Vec::new()))
+}
+
+fn add_handlers(l: Lowered, handlers: &mut Handlers) -> Ids {
     // The offsets of saved values are part of a handler.
     let extra = format!("{:?}", l.call_data);
     let on_entry = l.on_entry.map(|h| handlers.add(h, &extra));
@@ -245,24 +305,35 @@ fn probe_kind(place: &ProbeKind, entry: Option<HandlerId>, saved: Vec<ir::Ty>) -
     kind
 }
 
-/// Does the body name anything of the traced program?
-fn uses_context(unit: &expand::Unit) -> bool {
-    use trapless_syntax::ast::{Expr, ExprKind};
+/// What of the traced program a body names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Uses {
+    Nothing,
+    /// What the place tells of itself may be enough.
+    Names,
+    /// Types and variables, which each file has its own.
+    Files,
+}
+
+fn uses_of(unit: &expand::Unit) -> Uses {
+    use trapless_syntax::ast::{Expr, ExprKind, TargetBase};
     use trapless_syntax::visit::{self, Visit};
-    struct Look(bool);
+    struct Look(Uses);
     impl Visit for Look {
         fn visit_expr(&mut self, e: &Expr) {
-            self.0 |= matches!(
-                e.kind,
-                ExprKind::Target(_)
-                    | ExprKind::Entry(_)
-                    | ExprKind::Defined(_)
-                    | ExprKind::Register { .. }
-            );
+            let here = match &e.kind {
+                ExprKind::Target(t) if matches!(t.base, TargetBase::Var(_)) => Uses::Names,
+                ExprKind::Target(_) => Uses::Files,
+                ExprKind::Entry(_) | ExprKind::Defined(_) | ExprKind::Register { .. } => {
+                    Uses::Names
+                }
+                _ => Uses::Nothing,
+            };
+            self.0 = self.0.max(here);
             visit::walk_expr(self, e);
         }
     }
-    let mut look = Look(false);
+    let mut look = Look(Uses::Nothing);
     visit::walk_block(&mut look, &unit.body);
     look.0
 }

@@ -23,7 +23,13 @@ pub fn places(
 ) -> Vec<Place> {
     let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
     let units = expand::expand(&all, loader.ids, diags);
-    let points = units.iter().flat_map(|u| &u.points);
+    let leaders = crate::calls::leaders(&units);
+    let leading = units
+        .iter()
+        .zip(leaders)
+        .enumerate()
+        .filter(|(n, (_, l))| n == l);
+    let points = leading.flat_map(|(_, (u, _))| &u.points);
     points
         .flat_map(|p| points::resolve(p, world, diags))
         .collect()

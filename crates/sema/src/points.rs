@@ -33,6 +33,12 @@ impl Place {
             .as_ref()
             .is_some_and(|c| !c.callers.any_of.is_empty())
     }
+
+    /// A `syscall` instruction, all of which tell the same?
+    pub fn is_syscall(&self) -> bool {
+        let named = self.context.as_ref().and_then(|c| c.named.as_deref());
+        named.is_some_and(|n| !n.values.is_empty())
+    }
 }
 
 /// A place in the traced program's source, for its variables.

@@ -72,13 +72,22 @@ impl Tapset {
                 (Some("function"), Some(name)) => {
                     self.functions.insert(name.to_string(), path.to_path_buf());
                 }
-                (Some("probe"), Some(name)) => {
-                    self.aliases
-                        .entry(name.to_string())
-                        .or_default()
-                        .push(path.to_path_buf());
-                }
+                (Some("probe"), Some(name)) => self.index_alias(path, name, line),
                 _ => {}
+            }
+        }
+    }
+
+    /// Of an alias with several names (`probe a.x = b.x = POINT`) all count.
+    fn index_alias(&mut self, path: &Path, first: &str, line: &str) {
+        let more = line
+            .split(" = ")
+            .skip(1)
+            .filter_map(|n| n.split('.').next());
+        for name in std::iter::once(first).chain(more) {
+            let files = self.aliases.entry(name.to_string()).or_default();
+            if files.last().is_none_or(|f| f != path) {
+                files.push(path.to_path_buf());
             }
         }
     }

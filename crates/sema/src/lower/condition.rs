@@ -27,16 +27,11 @@ pub fn lower_condition(shared: &mut Shared, units: &[Unit], n: usize) -> Option<
         then: vec![stmt(ir::StmtKind::Next)],
         otherwise: Vec::new(),
     };
-    Some(ir::Handler {
-        locals: Vec::new(),
-        body: vec![stmt(test)],
-        kind: ir::HandlerKind::Condition,
-        budget: ir::Budget::Hit,
-        locks: Vec::new(),
-        needs_all_regs: false,
-        moves_conditions: false,
-        span: condition.span,
-    })
+    Some(ir::Handler::new(
+        ir::HandlerKind::Condition,
+        vec![stmt(test)],
+        condition.span,
+    ))
 }
 
 /// Those of SystemTap's ON-THE-FLY ARMING, and variables that are watched.

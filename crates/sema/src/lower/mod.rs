@@ -143,13 +143,9 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     };
     let handler = ir::Handler {
         locals: std::mem::take(&mut l.locals),
-        body,
-        kind,
         budget: budget(&place.kind),
-        locks: Vec::new(),
         needs_all_regs: l.needs_all_regs || is_all_regs(place),
-        moves_conditions: false,
-        span: unit.span,
+        ..ir::Handler::new(kind, body, unit.span)
     };
     let saved = l.entry.take().unwrap_or_default();
     let call_data = saved.iter().map(|(_, e)| e.ty).collect();
@@ -172,10 +168,11 @@ fn budget(kind: &ir::ProbeKind) -> ir::Budget {
 
 /// In the middle of a function a variable may be in any register.
 fn is_all_regs(place: &Place) -> bool {
-    place.context.as_ref().is_some_and(|c| match &place.kind {
+    let inside = |c: &Context| match &place.kind {
         ir::ProbeKind::Site { parts, .. } => parts.first().is_some_and(|p| p.addr != c.pc),
         _ => false,
-    })
+    };
+    !place.is_syscall() && place.context.as_ref().is_some_and(inside)
 }
 
 fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: bool) -> ir::Handler {
@@ -191,15 +188,10 @@ fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: boo
             span,
         }
     };
+    let body = saved.into_iter().enumerate().map(save).collect();
     ir::Handler {
-        locals: Vec::new(),
-        body: saved.into_iter().enumerate().map(save).collect(),
-        kind: ir::HandlerKind::Entry,
-        budget: ir::Budget::Hit,
-        locks: Vec::new(),
         needs_all_regs,
-        moves_conditions: false,
-        span,
+        ..ir::Handler::new(ir::HandlerKind::Entry, body, span)
     }
 }
 

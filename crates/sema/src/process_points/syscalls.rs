@@ -2,6 +2,7 @@
 //! `process.syscall`: every instruction by which the program and its libraries ask the kernel.
 
 use super::{around, Resolver, Subject};
+use crate::calls::NUMBER;
 use crate::components;
 use crate::ir::ProbeKind;
 use crate::ir::Refusal;
@@ -9,11 +10,11 @@ use crate::points::{Context, Named, Place};
 use crate::world::is_program;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, MarkArg, Operand};
-use trapless_syntax::ast::Component;
+use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::Tag;
 
 /// DWARF's numbers: rax; and rdi, rsi, rdx, r10, r8, r9.
-const NUMBER: u16 = 0;
+const RAX: u16 = 0;
 const ARGS: [u16; 6] = [5, 4, 1, 10, 8, 9];
 
 impl Resolver<'_> {
@@ -26,13 +27,10 @@ impl Resolver<'_> {
                     word.span,
                     "`syscall` takes no argument: it is all of them",
                 )
-                .help("ask in the handler: if ($syscall == 0) ...");
+                .help("one of them: syscall.read, or .syscall.number(0)");
             return None;
         }
-        if let Some(extra) = suffix.first() {
-            components::unknown(extra, &components::OF_SYSCALL, self.diags);
-            return None;
-        }
+        self.suffix_of_syscall(suffix)?;
         let files = match is_program(&of.binary) {
             true => self.world.files_of(&of.binary),
             false => vec![of.binary.clone()],
@@ -53,6 +51,27 @@ impl Resolver<'_> {
             return None;
         }
         Some(places)
+    }
+
+    /// Which call it is that the point is about, `calls` has looked at.
+    fn suffix_of_syscall(&mut self, suffix: &[Component]) -> Option<()> {
+        for c in suffix {
+            match (c.name.name.as_str(), &c.arg) {
+                (NUMBER, Some(Literal::Number(n))) if u32::try_from(n.value).is_ok() => {}
+                (NUMBER, _) => {
+                    let message = "`number` takes that of a system call";
+                    self.diags
+                        .error(Tag::PointArgument, c.span, message)
+                        .help("e.g. .number(0) for read; or probe syscall.read");
+                    return None;
+                }
+                _ => {
+                    components::unknown(c, &components::OF_SYSCALL, self.diags);
+                    return None;
+                }
+            }
+        }
+        Some(())
     }
 
     fn syscalls_in(&mut self, of: &Subject, file: &Arc<Binary>, named: &Arc<Named>) -> Vec<Place> {
@@ -89,7 +108,7 @@ fn at_entry() -> Named {
         name: "system call".into(),
         provider: None,
         args: Some(ARGS.map(|r| register(r, 8)).to_vec()),
-        values: vec![("$syscall", register(NUMBER, 4))],
+        values: vec![("$syscall", register(RAX, 4))],
     }
 }
 

@@ -29,8 +29,13 @@ impl Reader<'_> {
         if matches!(name, "$$vars" | "$$parms") {
             return Some(Some(self.all_args(args, c.image)));
         }
-        let digits = name.trim_start_matches('$').strip_prefix("arg")?;
-        let n: usize = digits.parse().ok().filter(|_| !digits.starts_with('+'))?;
+        let Some(n) = argument_number(name) else {
+            // What the function around a system call has in variables is no part of it.
+            return (!of.values.is_empty() && !name.starts_with("$$")).then(|| {
+                self.no_such_value(name, of);
+                None
+            });
+        };
         match n.checked_sub(1).and_then(|i| args.get(i)) {
             Some(arg) => Some(self.whole_arg(t, name, arg, c.image)),
             None => {
@@ -38,6 +43,17 @@ impl Reader<'_> {
                 Some(None)
             }
         }
+    }
+
+    fn no_such_value(&mut self, name: &str, of: &Named) {
+        let values: Vec<&str> = of.values.iter().map(|v| v.0).collect();
+        self.diags
+            .error(
+                Tag::CtxVarUnknown,
+                self.span,
+                format!("{} has no `{name}`", described(of)),
+            )
+            .help(format!("it has {}, and $arg1 to $arg6", values.join(", ")));
     }
 
     fn no_arg(&mut self, n: usize, of: &Named, count: usize) {
@@ -128,6 +144,12 @@ impl Reader<'_> {
         };
         Ok(self.expr(Ty::Long, ExprKind::Target(Box::new(place))))
     }
+}
+
+/// Of `$arg2` 2.
+fn argument_number(name: &str) -> Option<usize> {
+    let digits = name.trim_start_matches('$').strip_prefix("arg")?;
+    digits.parse().ok().filter(|_| !digits.starts_with('+'))
 }
 
 fn described(of: &Named) -> String {

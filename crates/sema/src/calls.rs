@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//! Probes of single system calls: `syscall.open` is `process.syscall.number(2)`. All that one probe of the
+//! script names share a probe at each `syscall` instruction, whose handler picks by the number.
+
+use crate::expand::Unit;
+use std::collections::HashMap;
+use trapless_syntax::ast::{Component, Literal, ProbePoint};
+use trapless_syntax::Span;
+
+/// The component that says which call is meant.
+pub const NUMBER: &str = "number";
+
+/// The call that a point is about, of all that `process.syscall` sees.
+pub fn number(point: &ProbePoint) -> Option<u32> {
+    let of_calls = point.components.iter().any(|c| c.name.name == "syscall");
+    point.components.iter().filter(|_| of_calls).find_map(given)
+}
+
+fn given(c: &Component) -> Option<u32> {
+    match &c.arg {
+        Some(Literal::Number(n)) if c.name.name == NUMBER => u32::try_from(n.value).ok(),
+        _ => None,
+    }
+}
+
+/// For each unit the one that stands for it, whose places are those of all: the first of the same probe
+/// at the same points but for the number.
+pub fn leaders(units: &[Unit]) -> Vec<usize> {
+    let mut first: HashMap<(Span, Option<Span>, String), usize> = HashMap::new();
+    let leader = |(n, u): (usize, &Unit)| match u.points.as_slice() {
+        [point] if number(point).is_some() => {
+            let condition = u.condition.as_ref().map(|c| c.span);
+            *first.entry((u.span, condition, text(point))).or_insert(n)
+        }
+        _ => n,
+    };
+    units.iter().enumerate().map(leader).collect()
+}
+
+/// The point without the number.
+fn text(point: &ProbePoint) -> String {
+    let shown = |c: &Component| match c.name.name.as_str() {
+        NUMBER => String::new(),
+        name => match &c.arg {
+            Some(Literal::Number(n)) => format!("{name}({})", n.value),
+            Some(Literal::String(s)) => format!("{name}({:?})", s.text()),
+            None => name.to_string(),
+        },
+    };
+    let words: Vec<String> = point.components.iter().map(shown).collect();
+    format!(
+        "{} {} {}",
+        words.join("."),
+        point.optional,
+        point.sufficient
+    )
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//! Variables that an alias of our own tapset offers and nobody takes: what sets them is left out of the
+//! handler. Its values have no effect beside that.
+
+use std::collections::HashSet;
+use trapless_syntax::ast::{AssignOp, Block, Expr, ExprKind, Stmt, StmtKind};
+use trapless_syntax::visit::{self, Visit, VisitMut};
+
+/// Names of variables that something reads or sets.
+#[derive(Default)]
+pub struct Names(pub HashSet<String>);
+
+impl Visit for Names {
+    fn visit_expr(&mut self, e: &Expr) {
+        if let ExprKind::Ident(name) = &e.kind {
+            self.0.insert(name.clone());
+        }
+        visit::walk_expr(self, e);
+    }
+}
+
+/// Arrays and statistics of a script, by their uses: a number or text of an alias is never meant by these names.
+#[derive(Default)]
+pub struct Collections(HashSet<String>);
+
+impl Collections {
+    fn note(&mut self, e: &Expr) {
+        if let ExprKind::Ident(name) = &e.kind {
+            self.0.insert(name.clone());
+        }
+    }
+
+    /// What the alias calls so gets a name that no script can write.
+    pub fn rename(&self, block: &mut Block) {
+        struct Rename<'a>(&'a HashSet<String>);
+        impl VisitMut for Rename<'_> {
+            fn visit_expr(&mut self, e: &mut Expr) {
+                match &mut e.kind {
+                    ExprKind::Ident(name) if self.0.contains(name) => name.push('\''),
+                    _ => {}
+                }
+                visit::walk_expr_mut(self, e);
+            }
+        }
+        Rename(&self.0).visit_block(block);
+    }
+}
+
+impl Visit for Collections {
+    fn visit_expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Index { base, .. } | ExprKind::In { base, .. } => self.note(base),
+            ExprKind::Stat { operand, .. } | ExprKind::Hist { operand, .. } => self.note(operand),
+            ExprKind::Assign {
+                op: AssignOp::Sample,
+                target,
+                ..
+            } => self.note(target),
+            _ => {}
+        }
+        visit::walk_expr(self, e);
+    }
+
+    fn visit_stmt(&mut self, s: &Stmt) {
+        if let StmtKind::Foreach(f) = &s.kind {
+            self.note(&f.base);
+        }
+        visit::walk_stmt(self, s);
+    }
+}
+
+/// Take out what sets only names that are not wanted; what stays may want more of what is before it.
+pub fn trim(block: &mut Block, wanted: &mut Names) {
+    let mut kept: Vec<Stmt> = Vec::new();
+    for mut s in std::mem::take(&mut block.stmts).into_iter().rev() {
+        if !is_idle(&s, wanted) {
+            inside(&mut s, wanted);
+            kept.push(s);
+        }
+    }
+    kept.reverse();
+    block.stmts = kept;
+}
+
+fn inside(s: &mut Stmt, wanted: &mut Names) {
+    match &mut s.kind {
+        StmtKind::Block(b) => trim(b, wanted),
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            for branch in std::iter::once(then).chain(otherwise) {
+                inside(branch, wanted);
+            }
+            wanted.visit_expr(cond);
+        }
+        _ => visit::walk_stmt(wanted, s),
+    }
+}
+
+fn is_idle(s: &Stmt, wanted: &Names) -> bool {
+    match &s.kind {
+        StmtKind::Empty => true,
+        StmtKind::Block(b) => b.stmts.iter().all(|s| is_idle(s, wanted)),
+        StmtKind::If {
+            then, otherwise, ..
+        } => is_idle(then, wanted) && otherwise.iter().all(|s| is_idle(s, wanted)),
+        StmtKind::Expr(e) => sets_unwanted(e, wanted),
+        _ => false,
+    }
+}
+
+fn sets_unwanted(e: &Expr, wanted: &Names) -> bool {
+    match &e.kind {
+        ExprKind::Assign {
+            op: AssignOp::Set,
+            target,
+            ..
+        } => matches!(&target.kind, ExprKind::Ident(name) if !wanted.0.contains(name)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::Loader;
+    use trapless_syntax::ast::{Item, NodeIds};
+    use trapless_syntax::{Diagnostics, Environment, MacroLibrary, SourceMap};
+
+    fn body(text: &str) -> Block {
+        let (mut map, ids) = (SourceMap::default(), NodeIds::default());
+        let (env, macros) = (Environment::default(), MacroLibrary::default());
+        let mut loader = Loader {
+            map: &mut map,
+            env: &env,
+            macros: &macros,
+            ids: &ids,
+        };
+        let text = format!("probe begin {{ {text} }}");
+        let script = loader.parse("test", text, &mut Diagnostics::new());
+        match script.items.into_iter().next() {
+            Some(Item::Probe(p)) => p.body,
+            _ => panic!("no probe"),
+        }
+    }
+
+    #[test]
+    fn only_what_is_wanted_stays() {
+        let mut wanted = Names(HashSet::from(["c".to_string()]));
+        let mut block = body("a = 1; b = a; x = 5; if (a) { c = b; y = 1 } if (x) z = 1");
+        trim(&mut block, &mut wanted);
+        assert_eq!(block.stmts.len(), 3);
+        assert!(!wanted.0.contains("x"));
+    }
+}
