@@ -62,7 +62,8 @@ int guardian_join(const struct session *s, pid_t target, int standing, const str
 		.target = target,
 		.traps_only = (uint32_t)o->traps_only,
 		.verbose = (uint32_t)o->verbose,
-		.explain = (uint32_t)o->explain};
+		.explain = (uint32_t)o->explain,
+		.follow = !o->no_follow};
 	int pair[2], ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))

@@ -21,7 +21,7 @@ struct join_request {
 	uint64_t agent; /* a checksum: only the same release will do */
 	uint64_t memory_size;
 	int32_t target;
-	uint32_t traps_only, verbose, explain;
+	uint32_t traps_only, verbose, explain, follow;
 };
 
 /* The socket for its answers, or the other end's end where it does not serve us; -1: it cannot be asked. */

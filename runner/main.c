@@ -14,9 +14,11 @@
 #include "clock.h"
 #include "control/control.h"
 #include "coverage/coverage.h"
+#include "followed.h"
 #include "inherited.h"
 #include "options.h"
 #include "patching.h"
+#include "proc.h"
 #include "session.h"
 #include "target.h"
 
@@ -29,6 +31,7 @@ static struct module module;
 static struct session session;
 static struct target targets[TARGETS_MAX];
 static int ntargets, signals = -1;
+static bool leaving;
 static struct control control = {
 	.opt = &opt, .session = &session, .targets = targets, .ntargets = &ntargets};
 
@@ -121,12 +124,14 @@ static int attach_all(void)
 	return failed && failed == ntargets ? -1 : 0;
 }
 
+/* Of those that were asked for: their children do not make a session longer. */
 static bool anyone_left(void)
 {
 	int i;
 
 	for (i = 0; i < ntargets; i++) {
-		if (!targets[i].ended && !targets[i].done)
+		if ((!targets[i].followed || targets[i].lasts) && !targets[i].ended &&
+			!targets[i].done)
 			return true;
 	}
 	return ntargets == 0; /* begin, end and timers alone */
@@ -199,6 +204,11 @@ static void recycle(void)
 	session_recycle(&session, pids, ntargets);
 }
 
+static void follow_children(void)
+{
+	followed_go_on(targets, &ntargets, &session, &opt, leaving);
+}
+
 static void hear_all(void)
 {
 	int i;
@@ -207,6 +217,7 @@ static void hear_all(void)
 		if (!targets[i].done)
 			target_hear(&targets[i], &opt, false);
 	}
+	follow_children();
 }
 
 /* Until the session ends; what had happened by then is in it. */
@@ -239,6 +250,7 @@ static void run(int timer)
 		if (++rounds % CLOCK_EVERY == 0)
 			session_clock(&session);
 	}
+	leaving = true;
 	for (i = 0; i < ntargets; i++)
 		targets[i].leaving = true; /* whoever has it: we do not join them now */
 	hear_all();
@@ -266,13 +278,17 @@ static void leave_all(void)
 	double since = now_ms();
 	int i;
 
+	leaving = true;
 	while (got_signal())
 		;
 	for (i = 0; i < ntargets; i++)
 		target_leave(&targets[i]);
 	for (i = 0; i < ntargets; i++) {
 		while (!targets[i].done && await_last_word(&targets[i], since))
-			;
+			follow_children();
+		follow_children();
+		if (targets[i].retired)
+			continue;
 		if (targets[i].guardian > 0 &&
 			!targets[i]
 				 .kept) /* else it stays behind, for memory still in use or other sessions */
@@ -289,43 +305,34 @@ static void closing_line(const char *what, uint64_t n)
 static void closing_lines(void)
 {
 	struct tl_totals totals;
-	uint64_t missed = 0, abandoned = 0, tails = 0, children = 0, unclean = 0, refused = 0,
-		 traps = 0, replaced = 0, inside = 0;
+	struct message m = *followed_counts();
 	int i;
 
 	if (opt.no_warnings && !opt.verbose)
 		return;
 	tl_session_totals(&session.view, &totals);
-	for (i = 0; i < ntargets; i++) {
-		missed += targets[i].counts.missed;
-		abandoned += targets[i].counts.abandoned;
-		tails += targets[i].counts.tails;
-		children += targets[i].counts.children;
-		unclean += targets[i].counts.unclean;
-		refused += targets[i].counts.refused;
-		traps += targets[i].counts.traps;
-		replaced += targets[i].counts.replaced;
-		inside += targets[i].counts.inside;
-	}
+	for (i = 0; i < ntargets; i++)
+		if (!targets[i].retired)
+			message_add(&m, &targets[i].counts);
 	closing_line("records lost (rings full: raise -D RINGSIZE)", totals.lost);
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
 	closing_line("hits in threads beyond the limit", session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
 	closing_line("hits missed (inside another handler, beyond 4096 threads, in a thread that "
 		     "is not known, or a return without its call)",
-		missed);
+		m.missed);
 	closing_line("probes whose place the program has written over (later hits are not seen)",
-		replaced);
+		m.replaced);
 	if (session_has(&session, TL_TAP_PROFILE))
-		closing_line("samples left out (inside a probe)", inside);
-	closing_line("calls left by an exception or longjmp", abandoned);
-	closing_line("calls left by a jump to a function that is not watched", tails);
+		closing_line("samples left out (inside a probe)", m.inside);
+	closing_line("calls left by an exception or longjmp", m.abandoned);
+	closing_line("calls left by a jump to a function that is not watched", m.tails);
 	if (!opt.preload) { /* nobody sees them there */
-		closing_line("child processes that ran untraced", children);
-		closing_line("child processes that could not be cleaned", unclean);
+		closing_line("child processes that ran untraced", m.children + followed_not());
+		closing_line("child processes that could not be cleaned", m.unclean);
 	}
 	closing_line(
-		opt.explain ? "probes refused" : "probes refused (--explain tells why)", refused);
+		opt.explain ? "probes refused" : "probes refused (--explain tells why)", m.refused);
 	closing_line("commands not started (64 were running)", session.unstarted);
 	closing_line(
 		"commands refused (a process could change them: -g trusts it)", session.untrusted);
@@ -336,13 +343,16 @@ static void closing_lines(void)
 			tell_never_hit(&session);
 	}
 	if (opt.verbose)
-		closing_line("hits by traps", traps);
+		closing_line("hits by traps", m.traps);
 }
 
 static pid_t strange_target(void)
 {
 	for (int i = 0; i < ntargets; i++) {
-		targets[i].strange |= !command_chooser(targets[i].pid);
+		if (targets[i].retired)
+			continue;
+		if (!targets[i].followed || !proc_ended(targets[i].pid))
+			targets[i].strange |= !command_chooser(targets[i].pid);
 		if (targets[i].strange)
 			return targets[i].pid;
 	}

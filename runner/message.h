@@ -20,6 +20,8 @@ enum message_kind {
 	MSG_EVENT, /* number = the probe whose handler is to run as if in the thread `who`; text: its name; regs: of a sample */
 	MSG_WAITS, /* thread number stands still until MSG_GO_ON: what was told of it before is to be done */
 	MSG_TUNED, /* answers MSG_TUNE; text: why not */
+	MSG_CHILD, /* process `number` waits, parked at `at`, for a guardian of its own; sent back: taken */
+	MSG_PROGRAM, /* as MSG_CHILD; it has just become another program */
 	MSG_DONE, /* the session has left; number != 0: the guardian stays, for memory still in use or other sessions */
 	/* runner to guardian */
 	MSG_LEAVE, /* disarm, clean up, detach */
@@ -38,10 +40,25 @@ struct who {
 
 struct message {
 	uint32_t kind, number;
+	uint64_t at;
 	struct who who;
 	struct tl_regs regs;
 	uint64_t children, unclean, missed, abandoned, tails, refused, traps, replaced, inside;
 	char text[768];
 };
+
+/* The closing figures of several targets. */
+static inline void message_add(struct message *to, const struct message *m)
+{
+	to->children += m->children;
+	to->unclean += m->unclean;
+	to->missed += m->missed;
+	to->abandoned += m->abandoned;
+	to->tails += m->tails;
+	to->refused += m->refused;
+	to->traps += m->traps;
+	to->replaced += m->replaced;
+	to->inside += m->inside;
+}
 
 #endif

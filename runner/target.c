@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,10 +8,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "guardian/guardian.h"
+#include "followed.h"
 #include "inherited.h"
 #include "joining.h"
 #include "patching.h"
@@ -44,6 +47,7 @@ static struct client *first_client(
 	c->memory_size = s->size;
 	c->session = s->view.session;
 	c->traps_only = o->traps_only;
+	c->follow = !o->no_follow;
 	return c;
 }
 
@@ -56,8 +60,28 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.mem = g.door = -1;
 	g.patching = patching_chosen();
 	g.heir = t->heir;
+	g.parking = t->heir ? 0 : t->parking;
+	g.release = t->leaving;
+	g.fresh = t->fresh && g.parking;
 	g.launched = t->launched && !t->heir;
 	_exit(first ? guardian_run(&g, first) : 1);
+}
+
+/* Of other targets, and of who asks: their ends are to be ours alone. */
+static void close_sockets_but(int keep)
+{
+	struct dirent *e;
+	struct stat st;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (d && (e = readdir(d))) {
+		int fd = atoi(e->d_name);
+
+		if (fd > STDERR_FILENO && fd != keep && !fstat(fd, &st) && S_ISSOCK(st.st_mode))
+			close(fd);
+	}
+	if (d)
+		closedir(d);
 }
 
 static int start_guardian(struct target *t, struct session *s, const struct options *o)
@@ -73,13 +97,15 @@ static int start_guardian(struct target *t, struct session *s, const struct opti
 	fflush(NULL);
 	t->guardian = fork();
 	if (t->guardian < 0) {
+		close(pair[0]);
+		close(pair[1]);
+		t->sock = -1;
 		fprintf(stderr, "trapless-run: cannot start a guardian: %s\n", strerror(errno));
 		return -1;
 	}
 	if (!t->guardian) {
 		close(pair[0]);
-		if (go >= 0)
-			close(go);
+		close_sockets_but(pair[1]);
 		if (s->out && s->out != stdout)
 			close(fileno(s->out));
 		if (o->preload)
@@ -99,7 +125,47 @@ int target_attach(struct target *t, pid_t pid, struct session *s, const struct o
 	return start_guardian(t, s, o);
 }
 
+int target_follow(
+	struct target *t, const struct parked *p, struct session *s, const struct options *o)
+{
+	*t = (struct target){.session = s,
+		.pid = p->pid,
+		.followed = true,
+		.fresh = p->fresh,
+		.lasts = p->lasts,
+		.parking = p->at,
+		.standing = t->standing, /* of one that had this place */
+		.standing_fd = t->standing_fd};
+	return start_guardian(t, s, o);
+}
+
+void target_release(const struct parked *p, struct session *s, const struct options *o)
+{
+	struct target t = {.session = s,
+		.pid = p->pid,
+		.parking = p->at,
+		.fresh = p->fresh,
+		.followed = true,
+		.leaving = true};
+
+	if (!start_guardian(&t, s, o))
+		waitpid(t.guardian, NULL, 0);
+	if (t.standing)
+		standing_close(t.standing, s->mod);
+	close(t.standing_fd);
+	close(t.sock);
+}
+
 /* --- the guardian of another session ------------------------------------------------ */
+
+/* One of a target's children that cannot be followed, often because it has ended, is no failure of the session. */
+static void say_failure(const struct target *t, const struct options *o, const char *why)
+{
+	if (!t->followed)
+		fprintf(stderr, "trapless-run: %s\n", why);
+	else if (o->verbose)
+		fprintf(stderr, "  child process %d is not followed: %s\n", t->pid, why);
+}
 
 /* Whoever has our target comes or goes: by a guardian of our own, then. */
 static void try_again(struct target *t, const struct options *o)
@@ -112,8 +178,9 @@ static void try_again(struct target *t, const struct options *o)
 	nanosleep(&nap, NULL);
 	if (++t->tries <= JOIN_TRIES && !start_guardian(t, t->session, o))
 		return;
-	fprintf(stderr, "trapless-run: %s\n", t->taken);
-	t->failed = t->done = true;
+	say_failure(t, o, t->taken);
+	t->failed = !t->followed;
+	t->done = true;
 }
 
 /* Another session's guardian has our target: it serves us, too; or it is just coming or going. */
@@ -255,11 +322,17 @@ bool target_never_started(void)
 }
 
 /* Who waits for it goes on. */
-static void answer(const struct target *t, uint32_t thread)
+static void answer(const struct target *t, uint32_t kind, uint32_t number)
 {
-	const struct message m = {.kind = MSG_GO_ON, .number = thread};
+	const struct message m = {.kind = kind, .number = number};
 
 	send(t->sock, &m, sizeof(m), MSG_NOSIGNAL);
+}
+
+/* A child has what it was born with; with -vv each of them is told of. */
+static bool was_told(const struct target *t, const struct options *o)
+{
+	return t->followed && o->verbose < 2;
 }
 
 static void take(struct target *t, const struct options *o, struct message *m)
@@ -269,27 +342,37 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	case MSG_READY:
 		t->ready = true;
 		t->armed = m->number;
-		if (o->verbose && t->launched && m->number)
+		if (o->verbose && (t->launched || t->fresh) && m->number)
 			fprintf(stderr, "trapless-run: %u probes armed in process %d\n", m->number,
 				t->pid);
 		break;
 	case MSG_FAILED:
 		/* One of several that ends while we come is no failure. */
 		t->ended = o->npids > 1 && proc_ended(t->pid);
-		t->failed = !t->ended;
-		fprintf(stderr, "trapless-run: %s\n", m->text[0] ? m->text : "the session failed");
+		t->failed = !t->ended && !t->followed;
+		t->ended |= t->followed;
+		say_failure(t, o, m->text[0] ? m->text : "the session failed");
 		break;
 	case MSG_NOTE:
-		if (o->verbose)
+		if (o->verbose && !was_told(t, o))
 			fprintf(stderr, "  %s\n", m->text);
 		break;
 	case MSG_EXPLAIN:
+		if (was_told(t, o))
+			break;
 		fprintf(stderr, "%s\n", m->text);
 		break;
 	case MSG_WARN:
-		t->failed |= m->number != 0;
+		if (was_told(t, o))
+			break;
+		t->failed |= m->number != 0 && !t->followed;
 		if (m->number || !o->no_warnings) /* a refused probe is an error */
 			fprintf(stderr, "%s: %s\n", m->number ? "ERROR" : "WARNING", m->text);
+		break;
+	case MSG_CHILD:
+	case MSG_PROGRAM:
+		followed_take((pid_t)m->number, m->at, m->kind == MSG_PROGRAM);
+		answer(t, MSG_CHILD, m->number);
 		break;
 	case MSG_TAKEN:
 		be_taken(t, o, m);
@@ -305,7 +388,7 @@ static void take(struct target *t, const struct options *o, struct message *m)
 		event_take(t->session, m);
 		break;
 	case MSG_WAITS:
-		answer(t, m->number);
+		answer(t, MSG_GO_ON, m->number);
 		break;
 	case MSG_TUNED:
 		t->tuning = false;

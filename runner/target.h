@@ -10,6 +10,13 @@
 #include "options.h"
 #include "session.h"
 
+/* A process that waits for a guardian, in a page of ours. */
+struct parked {
+	pid_t pid;
+	uint64_t at;
+	bool fresh, lasts; /* as below */
+};
+
 struct target {
 	struct session *session;
 	pid_t pid, guardian;
@@ -28,6 +35,11 @@ struct target {
 	bool tuning; /* asked for that, no answer yet */
 	char why_not[256];
 	bool strange; /* it may not choose commands: commands.c */
+	bool followed; /* a child that another target has made */
+	bool retired; /* ... and nothing of it is left to be told */
+	bool fresh; /* ... or the program that a process has become */
+	bool lasts; /* the session lasts as long as it does, for all that */
+	uint64_t parking; /* where it waits */
 	bool heir; /* its guardian was killed, and this one only cleans up */
 };
 
@@ -37,6 +49,11 @@ int target_attach(struct target *t, pid_t pid, struct session *s, const struct o
 int target_launch(struct target *t, struct session *s, const struct options *o);
 void target_go(struct target *t);
 bool target_never_started(void); /* CMD: it could not be, and has said so */
+/* ... for one that waits; quiet where that fails. */
+int target_follow(
+	struct target *t, const struct parked *p, struct session *s, const struct options *o);
+/* It goes on, untraced. */
+void target_release(const struct parked *p, struct session *s, const struct options *o);
 /* Take the messages that have come; block: wait for at least one. false: the guardian is gone. */
 bool target_hear(struct target *t, const struct options *o, bool block);
 void target_tune(struct target *t);

@@ -69,7 +69,7 @@ static void list_probe(const struct control *c, uint32_t i, FILE *to)
 	int k;
 
 	for (k = 0; k < n; k++)
-		missed += t[k].standing->probe[i].missed;
+		missed += t[k].retired ? 0 : t[k].standing->probe[i].missed;
 	fprintf(to, "%6u %10llu %7llu", i, (unsigned long long)tl_session_hits(&s->view, i),
 		(unsigned long long)missed);
 	if (n)
@@ -79,6 +79,8 @@ static void list_probe(const struct control *c, uint32_t i, FILE *to)
 	fprintf(to, " %s%s\n", module_string(s->mod, p->point),
 		state_of(c, i, n ? &t->standing->probe[i] : NULL));
 	for (k = 1; k < n; k++) {
+		if (t[k].retired)
+			continue;
 		fprintf(to, "%25s", "");
 		list_place(c, i, &t[k], to);
 		fprintf(to, " in process %d%s\n", t[k].pid,
@@ -118,7 +120,8 @@ void list_session(const struct control *c, FILE *to)
 		module_string(mod, mod->header->name), (now_ms() - c->since) / 1000,
 		off ? "off" : "on");
 	for (int i = 0; i < *c->ntargets; i++)
-		list_target(&c->targets[i], to);
+		if (!c->targets[i].retired)
+			list_target(&c->targets[i], to);
 	list_failures(c, to);
 	fprintf(to, "%6s %10s %7s %-8s %-28s %s\n", "NUMBER", "HITS", "MISSED", "RUNG", "WHERE",
 		"PROBE");
@@ -133,6 +136,8 @@ void list_refused(const struct control *c, FILE *to)
 
 	list_failures(c, to);
 	for (int k = 0; c->request.kind == REQUEST_ENABLE && k < *c->ntargets; k++) {
+		if (c->targets[k].retired)
+			continue;
 		for (uint32_t i = 0; i < mod->nprobes; i++) {
 			const struct probe_row *row = &c->targets[k].standing->probe[i];
 

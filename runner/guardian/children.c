@@ -2,8 +2,9 @@
 /*
  * What the target gives birth to. Threads join the session. A fork child is
  * left clean before its first instruction: text restored, our memory gone,
- * nobody traces it. A child that shares the memory (vfork, clone) is followed
- * until it becomes another program or ends.
+ * nobody traces it, or another guardian does from there (parking.c). A child
+ * that shares the memory (vfork, clone) is followed until it becomes another
+ * program or ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -123,10 +124,8 @@ static void unmap_ours(struct guardian *g, struct thread *t)
 	free(ours);
 }
 
-static bool clean_child(struct guardian *g, struct thread *t)
+static bool clean_text(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
-	uint64_t mask;
 	char path[64];
 	int mem, ret;
 
@@ -137,7 +136,23 @@ static bool clean_child(struct guardian *g, struct thread *t)
 	ret = journal_restore(g, t->tgid, mem);
 	listeners_of_child(g, mem);
 	close(mem);
-	if (ret || !step_out(g, t, &regs) || mask_get(t->tid, &mask))
+	return !ret;
+}
+
+/* A filter could kill for the call that it would sleep in; and a debugger's children are its own. */
+static bool may_park(struct guardian *g, const struct thread *t)
+{
+	return children_followed(g) && !is_debugger(g) && !t->suspended && !t->dispatch.mode &&
+	       !t->late_stop;
+}
+
+/* `at`: where it waits for a guardian of its own; 0: nowhere. */
+static bool clean_child(struct guardian *g, struct thread *t, bool copy, uint64_t *at)
+{
+	struct user_regs_struct regs;
+	uint64_t mask;
+
+	if ((copy && !clean_text(g, t)) || !step_out(g, t, &regs) || mask_get(t->tid, &mask))
 		return false;
 	if (!calls_begin(g, t)) { /* silent and unused, our memory may stay */
 		regs_set(t->tid, &regs);
@@ -145,10 +160,12 @@ static bool clean_child(struct guardian *g, struct thread *t)
 	}
 	mask_set(t->tid, ~0ull);
 	t->held = true;
-	unmap_ours(g, t);
+	if (copy)
+		unmap_ours(g, t);
+	*at = may_park(g, t) ? parking_enter(g, t, &regs, mask) : 0;
 	t->held = false;
 	calls_end(t);
-	if (t->dead)
+	if (t->dead || *at)
 		return true;
 	regs_set(t->tid, &regs);
 	mask_set(t->tid, mask);
@@ -169,6 +186,8 @@ static bool is_copy(struct guardian *g, pid_t pid)
 static void process_born(struct guardian *g, struct thread *t)
 {
 	pid_t tid = t->tid;
+	uint64_t at = 0;
+	bool copy;
 
 	if (launch_searches(g)) { /* a shell's child: it may become the program */
 		traceme_born(g, t);
@@ -181,11 +200,14 @@ static void process_born(struct guardian *g, struct thread *t)
 		thread_resume(g, t, 0);
 		return;
 	}
-	if (is_copy(g, tid) && !clean_child(g, t))
-		g->children_unclean++;
-	g->children += g->injected;
+	copy = is_copy(g, tid);
+	if ((copy || children_followed(g)) && !clean_child(g, t, copy, &at))
+		g->children_unclean += copy;
+	g->children += g->injected && !at;
 	ptrace(PTRACE_DETACH, tid, 0, (long)t->late_stop);
 	thread_drop(g, t);
+	if (at)
+		parking_tell(g, MSG_CHILD, tid, at);
 }
 
 void child_born(struct guardian *g, struct thread *t)

@@ -95,7 +95,9 @@ void clients_hear(struct guardian *g)
 				event_answered(g, c, (pid_t)number);
 			else if (word == HEARD_SAMPLE)
 				sample_ask(g, c, number);
-		} while (word == HEARD_GO_ON || word == HEARD_SAMPLE);
+			else if (word == HEARD_CHILD)
+				c->child_ms = 0;
+		} while (word == HEARD_GO_ON || word == HEARD_SAMPLE || word == HEARD_CHILD);
 		c->orphaned |= word == HEARD_ITS_END;
 		c->tune |= word == HEARD_TUNE;
 		c->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;

@@ -217,8 +217,44 @@ static void settle_in(struct guardian *g)
 	}
 }
 
+/* from: a thread that stands still, or NULL. */
+static int arm(struct guardian *g, struct client *first, struct thread *from)
+{
+	int ret = cloning_await(g);
+
+	g->main_held = from;
+	if (!ret)
+		ret = session_arm(g, first, from, true);
+	g->main_held = NULL;
+	if (!ret)
+		ret = events_begin(g, first);
+	if (!ret)
+		tell(&first->tell, MSG_READY, first->narmed, "");
+	return ret;
+}
+
+/* It stands where CMD's first process does at its exec, and is looked at in the same way. */
+static int begin_program(struct guardian *g, struct client *first)
+{
+	struct thread *t = parking_leave(g);
+
+	if (!t)
+		return guardian_fail(g, "process %d has gone on by itself", g->pid);
+	g->launched = true;
+	if (g->release) {
+		first->leave = true;
+		thread_release(g, t);
+		return 0;
+	}
+	t->held = true;
+	g->at_exec = t;
+	tell(&first->tell, MSG_READY, 0, "seized");
+	return 0;
+}
+
 static int begin(struct guardian *g, struct client *first)
 {
+	struct thread *parked;
 	double at = now_ms();
 	int ret = control_create(g);
 
@@ -236,20 +272,17 @@ static int begin(struct guardian *g, struct client *first)
 		return 0;
 	}
 	ret = remote_find_syscall(g);
-	if (!ret)
+	if (!ret && g->fresh)
+		return begin_program(g, first);
+	parked = ret ? NULL : parking_leave(g);
+	if (!ret && !g->release)
 		ret = recover(g);
-	if (g->heir) {
+	if (g->heir || g->release)
 		first->leave = true;
-		return ret;
-	}
-	if (!ret)
-		ret = cloning_await(g);
-	if (!ret)
-		ret = session_arm(g, first, NULL, true);
-	if (!ret)
-		ret = events_begin(g, first);
-	if (!ret)
-		tell(&first->tell, MSG_READY, first->narmed, "");
+	else if (!ret)
+		ret = arm(g, first, parked);
+	if (parked)
+		thread_release(g, parked);
 	return ret;
 }
 
@@ -267,8 +300,12 @@ static void tell_exec(struct guardian *g)
 
 static void tell_end(struct guardian *g, int ret)
 {
+	bool passed_on = program_over(g, !ret && !clients_leave(g));
+
 	if (ret)
 		tell_all(g, MSG_FAILED, 0, guardian_why(g));
+	else if (passed_on)
+		;
 	else if (g->execed)
 		tell_exec(g);
 	else if (g->gone)

@@ -83,6 +83,7 @@ struct thread {
 	bool follow; /* its system calls are watched (launch, traceme) */
 	bool steps; /* into the handler of a signal: see masks.c */
 	bool mask_known;
+	uint64_t calls_at; /* a `syscall` in the program that it has become; 0: as for the others */
 	uint64_t mask; /* its signals blocked, as last seen whole */
 	uint64_t mask_below; /* ... and when the present handler will have ended; 0: no matter */
 	bool owes; /* a signal of somebody's, sent again: as it was */
@@ -149,6 +150,8 @@ struct client {
 	uint32_t pending; /* images, and probes in them, that are not mapped yet */
 	uint32_t narmed;
 	bool traps_only;
+	bool follow; /* its children, too */
+	double child_ms; /* since then it has not taken the news of one */
 	bool closable; /* some stand in an object that may be closed */
 	bool tune; /* the user wants something, or wants to know */
 	bool leave; /* runner gone, or it said so */
@@ -207,6 +210,9 @@ struct guardian {
 	bool gone; /* the target has exited */
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
+	bool fresh; /* it waits before the first instruction of a program */
+	uint64_t parking; /* the page where the target waits for us; 0: nowhere */
+	bool release; /* from there, and no more */
 	bool leaving;
 	bool parting; /* one of several sessions leaves: the main loop goes on */
 	bool injected, launched;
@@ -217,7 +223,7 @@ struct guardian {
 	bool expecting; /* a helper is being born */
 	bool armed; /* the first session is */
 	uint64_t entry;
-	struct thread *at_exec, *at_map, *at_entry,
+	struct thread *at_exec, *at_end, *at_map, *at_entry,
 		*at_dlopen; /* stopped there, for the main loop */
 	bool watching; /* the main loop is listening */
 	bool dl_missed; /* the loader had news, and nobody could be held */
@@ -338,6 +344,7 @@ bool calls_barred(const struct guardian *g); /* ... whichever thread we take */
 
 /* remote.c */
 int remote_find_syscall(struct guardian *g);
+uint64_t syscall_of(struct guardian *g, pid_t pid);
 long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
 	uint64_t d, uint64_t e, uint64_t f);
 const char *limit_next(
@@ -580,6 +587,18 @@ void child_settled(struct guardian *g, pid_t tid);
 bool any_newborn(const struct guardian *g); /* whose first stop is still to come */
 void births_settle(struct guardian *g);
 
+/* parking.c */
+bool children_followed(const struct guardian *g); /* some session wants that */
+/* t is stopped, all its signals blocked, and goes there once it is let go of. 0: it cannot. */
+uint64_t parking_enter(
+	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask);
+/* It is nobody's by now. */
+void parking_tell(const struct guardian *g, enum message_kind kind, pid_t pid, uint64_t at);
+/* It stands at its exec. true: it is ours no more. */
+bool program_hand_over(struct guardian *g, struct thread *t);
+/* Held, where it came from; NULL: it has gone on by itself, or has ended. */
+struct thread *parking_leave(struct guardian *g);
+
 /* sharing.c */
 void sharing_begins(struct guardian *g, struct thread *t);
 void sharing_ends(struct guardian *g, struct thread *t);
@@ -654,6 +673,7 @@ void watchpoints_recover(struct guardian *g);
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);
 void launch_exec(struct guardian *g, struct thread *t);
+bool program_over(struct guardian *g, bool follow);
 bool launch_searches(const struct guardian *g);
 bool launch_adopt(struct guardian *g, struct thread *t);
 bool launch_entry(struct guardian *g, struct thread *t);

@@ -83,6 +83,7 @@ static int open_files(
 	c->tell.verbose = (int)r->verbose;
 	c->tell.explain = (int)r->explain;
 	c->traps_only = r->traps_only;
+	c->follow = r->follow;
 	c->before = (struct message){
 		.children = g->children, .unclean = g->children_unclean, .traps = g->traps};
 	return 0;

@@ -94,15 +94,34 @@ void launch_leave(struct guardian *g)
 	}
 }
 
+/* Our program is over; the one that it has become may be for another guardian. true: it is. */
+bool program_over(struct guardian *g, bool follow)
+{
+	struct thread *t = g->at_end;
+	pid_t tid;
+
+	g->at_end = NULL;
+	if (!t)
+		return false;
+	t->held = false;
+	if (follow && !t->dead && children_followed(g) && images_match(g, g->clients) &&
+		program_hand_over(g, t))
+		return true;
+	tid = t->tid;
+	thread_drop(g, t);
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	return false;
+}
+
 /* The process runs a new program from here. */
 void launch_exec(struct guardian *g, struct thread *t)
 {
 	if (!g->launched || g->armed) {
-		pid_t tid = t->tid;
-
 		g->execed = true;
-		thread_drop(g, t);
-		ptrace(PTRACE_DETACH, tid, 0, 0);
+		t->held = true;
+		g->at_end = t;
+		if (g->leaving)
+			program_over(g, false);
 		return;
 	}
 	t->held = true;
@@ -155,8 +174,9 @@ static void open_memory(struct guardian *g)
 
 /*
  * A descendant of CMD's first process has become another program. Is it the
- * one that the script is for? Then it is the target from here; the shell and
- * what else it starts run untraced.
+ * one that the script is for? Then another guardian takes it; where no child is
+ * followed it is the target from here, and the shell and what else it starts
+ * run untraced.
  */
 bool launch_adopt(struct guardian *g, struct thread *t)
 {
@@ -167,10 +187,15 @@ bool launch_adopt(struct guardian *g, struct thread *t)
 		g->pid = g->eye = before;
 		return false;
 	}
+	g->pid = g->eye = before;
+	if (program_hand_over(g, t)) /* and we look for others */
+		return true;
+	g->pid = g->eye = t->tgid;
 	t->held = true;
 	let_go(g, t->tgid);
 	t->held = false;
 	g->ctl->target = (uint32_t)g->pid;
+	launch_exec(g, t);
 	return true;
 }
 

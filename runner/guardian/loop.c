@@ -227,15 +227,17 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	pid_t tgid = t->tgid;
 
 	if (tgid != g->pid && launch_searches(g)) {
-		if (launch_adopt(g, t))
-			launch_exec(g, t);
-		else
+		if (!launch_adopt(g, t))
 			search_on(g, t);
 		return;
 	}
 	if (tgid != g->pid) { /* a vfork child on its own way now */
 		pid_t tid = t->tid;
 
+		sharing_ends(g, t);
+		thread_unpublish(g, t);
+		if (program_hand_over(g, t))
+			return;
 		thread_drop(g, t);
 		g->children++;
 		ptrace(PTRACE_DETACH, tid, 0, 0);

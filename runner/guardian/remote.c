@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -70,23 +71,39 @@ int text_write(int mem, uint64_t addr, const void *buf, size_t len)
 	return pwrite(mem, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -errno;
 }
 
-/* Where a mapping has a `syscall`, 0: nowhere. */
-static uint64_t syscall_in(struct guardian *g, const struct mapping *m)
+/* Where memory has a `syscall`, 0: nowhere. */
+static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t size)
 {
 	static unsigned char code[65536];
-	uint64_t at, size = m->hi - m->lo;
+	uint64_t at;
 	size_t n, i;
 
 	for (at = 0; at < size; at += n) {
 		n = size - at < sizeof(code) ? size - at : sizeof(code);
-		if (target_read(g, g->pid, m->lo + at, code, n) != n)
+		if (target_read(g, pid, lo + at, code, n) != n)
 			break;
 		for (i = 0; i + 1 < n; i++) {
 			if (!memcmp(code + i, INSN_SYSCALL, INSN_SIZE))
-				return m->lo + at + i;
+				return lo + at + i;
 		}
 	}
 	return 0;
+}
+
+/* Another process than the target, which has just begun: its vDSO's first page. */
+uint64_t syscall_of(struct guardian *g, pid_t pid)
+{
+	uint64_t pair[2], at = 0;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && !at && read(fd, pair, sizeof(pair)) == sizeof(pair))
+		at = pair[0] == AT_SYSINFO_EHDR ? pair[1] : 0;
+	if (fd >= 0)
+		close(fd);
+	return at ? syscall_in(g, pid, at, PAGE) : 0;
 }
 
 static bool is_vdso(const struct mapping *m)
@@ -106,7 +123,8 @@ static void find_in(struct guardian *g, bool (*suits)(const struct mapping *))
 
 	for (i = 0; i < n && !g->syscall_insn; i++) {
 		if (suits(&list[i]))
-			g->syscall_insn = syscall_in(g, &list[i]);
+			g->syscall_insn =
+				syscall_in(g, g->pid, list[i].lo, list[i].hi - list[i].lo);
 	}
 }
 
@@ -171,6 +189,8 @@ static uint64_t place_to_call(struct guardian *g, const struct thread *t)
 {
 	if (stands_on_ours(g, t))
 		return g->agent_call;
+	if (t->calls_at)
+		return t->calls_at;
 	if (!makes_calls(g, t->tgid) && remote_find_syscall(g))
 		return 0;
 	return g->syscall_insn;

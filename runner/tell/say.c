@@ -70,6 +70,8 @@ enum heard tell_listen(const struct teller *t, uint32_t *number)
 		return HEARD_GO_ON;
 	case MSG_SAMPLE:
 		return HEARD_SAMPLE;
+	case MSG_CHILD:
+		return HEARD_CHILD;
 	}
 	return HEARD_NOTHING;
 }

@@ -48,7 +48,15 @@ void teller_free(struct teller *t);
 void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text);
 void tell_note(const struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What the runner says, without waiting. */
-enum heard { HEARD_NOTHING, HEARD_TUNE, HEARD_GO_ON, HEARD_SAMPLE, HEARD_LEAVE, HEARD_ITS_END };
+enum heard {
+	HEARD_NOTHING,
+	HEARD_TUNE,
+	HEARD_GO_ON,
+	HEARD_SAMPLE,
+	HEARD_CHILD,
+	HEARD_LEAVE,
+	HEARD_ITS_END
+};
 enum heard tell_listen(const struct teller *t, uint32_t *number); /* number: of the message */
 
 /* post.c: what the runner does not take is kept, so that nobody waits for one that is stopped. */

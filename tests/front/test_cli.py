@@ -190,9 +190,11 @@ def test_a_shell_that_is_named_is_traced(ctx):
 
 def test_commands_of_several_programs(ctx):
     path = shop(ctx)
-    script = 'probe process("%s").function("sell") {}' % path
-    p = good(ctx, '-e', script, '-c', 'true; %s 1 5' % path)
-    assert 'warning[PROCESS_LATER]' in p.stderr and 'exec' in p.stderr, p.stderr
+    script = COUNT.replace('process', 'process("%s")' % path, 1)
+    for args, n in ((), 13), (('--no-follow',), 5):
+        p = good(ctx, '-e', script, *args, '-c', 'true; %s 1 5; %s 2 4; true' % (path, path))
+        assert 'n=%d' % n in p.stdout.splitlines(), p.stdout
+        assert ('warning[PROCESS_LATER]' in p.stderr) == bool(args) and ('--no-follow' in p.stderr) == bool(args), p.stderr
 
 
 def test_commands_that_are_scripts(ctx):

@@ -13,13 +13,20 @@ def test_children(ctx):
     """fork, vfork, spawn, clone, system: children run unharmed and are counted as untraced."""
     path = ctx.target('children')
     module = tap.counter(ctx.tmp, path, ['work'])
-    r = ctx.run([runner(ctx), module, '-c', path + ' 10'], timeout=100)
+    r = ctx.run([runner(ctx), module, '--no-follow', '-c', path + ' 10'], timeout=100)
     calls = int(re.search(r'calls (\d+)', r.stdout).group(1))
     assert r.returncode == 5 and hits(r.stdout) == calls, r
     assert 'child processes that ran untraced: 50' in r.stderr, r.stderr
 
 
-test_children.variants = ALL
+def test_followed(ctx):
+    """The same children, followed: those that run the program's own code are hit as it is, and it sees nothing of that."""
+    path = ctx.target('children')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    r = ctx.run([runner(ctx), module, '-c', path + ' 10'], timeout=100)
+    calls = int(re.search(r'calls (\d+)', r.stdout).group(1))
+    assert r.returncode == 5 and hits(r.stdout) == calls + 20, r  # fork and clone
+    assert 'untraced' not in r.stderr, r.stderr
 
 
 def test_all_of_libc(ctx):
@@ -57,6 +64,21 @@ def test_vfork_child_stays(ctx):
 test_vfork_child_stays.variants = ALL
 
 
+def test_programs_are_followed(ctx):
+    """By fork and exec, by posix_spawn, through programs that the script does not name, and as the target itself."""
+    path = ctx.target('execs')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    r = ctx.run([runner(ctx), module, '-c', path + ' 6'], timeout=60)
+    assert r.returncode == 5 and r.stdout.startswith('hits 10\n'), r
+    r = ctx.run([runner(ctx), module, '-c', 'true; %s 1; env sh -c "%s 2; exit 0"; exit 4' % (path, path)], timeout=60)
+    assert r.returncode == 4 and r.stdout.startswith('hits 5\n'), r
+    r = ctx.run([runner(ctx), module, '--no-follow', '-c', 'true; %s 1; %s 2; exit 4' % (path, path)], timeout=60)
+    assert r.returncode == 4 and r.stdout.startswith('hits 1\n'), r
+
+
+test_children.variants = test_followed.variants = test_programs_are_followed.variants = ALL
+
+
 def child_of(p, how):
     p.stdin.write(how + '\n')
     p.stdin.flush()
@@ -79,7 +101,7 @@ def test_left_clean(ctx):
         p = start(ctx, path)
         bare = what_it_has(child_of(p, how), path)
         for module in modules:
-            s = attach(ctx, module, p.pid)
+            s = attach(ctx, module, p.pid, args=('--no-follow',))
             pid = child_of(p, how)
             while tracer_of(pid):
                 time.sleep(0.01)
@@ -91,7 +113,40 @@ def test_left_clean(ctx):
         assert p.wait(20) == 0
 
 
-test_left_clean.variants = PAIR
+def test_followed_and_left(ctx):
+    """A child that lives on is traced by a guardian of its own, and left as clean as its parent."""
+    path = ctx.target('lives')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    for how in 'fork', 'clone':
+        p = start(ctx, path)
+        bare = what_it_has(child_of(p, how), path)
+        s = attach(ctx, module, p.pid)
+        pid = child_of(p, how)
+        while tracer_of(pid) in (0, tracer_of(p.pid)):
+            time.sleep(0.01)
+        finish(s)
+        assert not tracer_of(pid) and what_it_has(pid, path) == bare, maps(pid)
+        p.stdin.close()
+        assert p.wait(20) == 0
+
+
+test_left_clean.variants = test_followed_and_left.variants = PAIR
+
+
+def test_runner_gone_while_children_wait(ctx):
+    """Killed, or stopped for longer than a child waits for it: each child goes on by itself, and ends as it would have."""
+    path = ctx.target('forks', cflags=('-O2', '-no-pie'))
+    module = tap.counter(ctx.tmp, path, ['work'])
+    for sig in signal.SIGKILL, signal.SIGSTOP:
+        p = start(ctx, path)
+        s = attach(ctx, module, p.pid, seconds=0.3)
+        s.send_signal(sig)
+        time.sleep(0.5)
+        p.terminate()
+        out = p.communicate(timeout=20)[0]
+        assert p.returncode == 7 and re.fullmatch(r'forks [1-9]\d* bad 0\n', out), (p.returncode, out)
+        s.kill()
+        s.communicate()
 
 
 def comes_and_goes(ctx, *args):
@@ -131,8 +186,11 @@ def test_debugger_before(ctx):
     module = tap.counter(ctx.tmp, count, ['work'])
     r = ctx.run([runner(ctx), module, '-c', path], timeout=60)
     assert r.returncode == 5 and 'traced 40 seized 20 calls 40\n' in r.stdout, r
-    r = ctx.run([runner(ctx), module, '-c', '%s; sleep 30 >&- & %s 1 50; grep TracerPid /proc/$!/status; kill $!; exit 4' % (path, count)], timeout=60)
-    assert r.returncode == 4 and 'traced 40 seized 20 calls 40\n' in r.stdout and 'TracerPid:\t0\n' in r.stdout, r
+    command = '%s; sleep 30 >&- & %s 1 50; grep TracerPid /proc/$!/status; kill $!; exit 4' % (path, count)
+    for args in (), ('--no-follow',):
+        r = ctx.run([runner(ctx), module, *args, '-c', command], timeout=60)
+        assert r.returncode == 4 and 'traced 40 seized 20 calls 40\n' in r.stdout and hits(r.stdout) == 50, r
+        assert ('TracerPid:\t0\n' in r.stdout) == bool(args), r  # watched for what it may become
 
 
 def test_no_vdso(ctx):
@@ -151,5 +209,5 @@ def test_no_vdso(ctx):
     assert p.returncode == 7 and re.fullmatch(r'forks [1-9]\d+ bad 0\n', out), (p.returncode, out)
 
 
-test_born_at_any_moment.variants = test_no_vdso.variants = PAIR
+test_runner_gone_while_children_wait.variants = test_born_at_any_moment.variants = test_no_vdso.variants = PAIR
 test_debugger.variants = test_debugger_before.variants = ALL

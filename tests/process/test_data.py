@@ -42,10 +42,10 @@ def end(p):
 def test_running_process(ctx):
     p = program(ctx)
     before = Before(p.pid, 'watched')
-    finish(attach(ctx, COUNT, pid=p.pid))
+    finish(attach(ctx, COUNT, '--no-follow', pid=p.pid))
     before.check()
     go(p, 1)
-    s = attach(ctx, COUNT, pid=p.pid)
+    s = attach(ctx, COUNT, '--no-follow', pid=p.pid)
     for n in 2, 3:
         go(p, n)
     out, err = finish(s)
@@ -56,7 +56,7 @@ def test_running_process(ctx):
 
 def test_program_that_is_started(ctx):
     path = ctx.target('watched', cflags=('-O1', '-g'))
-    r = launch(ctx, COUNT, '%s %d' % (path, THREADS), input='\n\n')
+    r = launch(ctx, COUNT, '%s %d' % (path, THREADS), '--no-follow', input='\n\n')
     assert (r.returncode, r.script) == (7, counted(2)), (r.returncode, r.script, r.stderr)
 
 
@@ -102,11 +102,11 @@ def test_by_address(ctx):
 def test_sessions_together(ctx):
     """Each has its own count; who leaves takes its registers along."""
     p = program(ctx)
-    first, second = (attach(ctx, COUNT, pid=p.pid) for _ in range(2))
+    first, second = (attach(ctx, COUNT, '--no-follow', pid=p.pid) for _ in range(2))
     go(p, 1)
     assert finish(first)[0] == counted(1)
     go(p, 2)
-    third = attach(ctx, COUNT, pid=p.pid)
+    third = attach(ctx, COUNT, '--no-follow', pid=p.pid)
     go(p, 3)
     assert finish(third)[0] == counted(1)
     assert finish(second)[0] == counted(3)
@@ -131,7 +131,7 @@ def test_too_many(ctx):
 def test_killed_runner(ctx):
     """Its guardian takes them out."""
     p = program(ctx)
-    s = attach(ctx, COUNT, pid=p.pid)
+    s = attach(ctx, COUNT, '--no-follow', pid=p.pid)
     go(p, 1)
     guardian = tracer_of(p.pid)
     with open('/proc/%d/status' % guardian) as f:
@@ -146,7 +146,7 @@ def test_killed_guardian(ctx):
     """Its heir takes them out, where the program is not hit before that."""
     p = program(ctx)
     before = Before(p.pid, 'watched')
-    s = attach(ctx, COUNT, pid=p.pid)
+    s = attach(ctx, COUNT, '--no-follow', pid=p.pid)
     os.kill(tracer_of(p.pid), signal.SIGKILL)
     s.communicate(timeout=60)
     before.check(10.0)

@@ -19,7 +19,7 @@ probe process.function("in_handler").return { if ($return != @entry($n) + 1) wro
 probe process.function("in_child").return { child++; if ($return != @entry($n)) wrong++ }
 probe end { printf("entered %d returned %d wrong %d child %d\\n", entered, returned, wrong, child) }
 '''
-CHILDREN = 2  # the parent, and the vfork child, which runs in its memory; the clone child is silent
+CHILDREN = 3  # the parent, the vfork child, which runs in its memory, and the clone child, which is followed
 LEFT = 'calls left by an exception or longjmp'
 MISSED = 'hits missed (inside another handler, beyond 4096 threads, in a thread that is not known, or a return without its call)'
 

@@ -116,11 +116,13 @@ def test_through_shell(ctx):
 
 
 def test_becomes_another(ctx):
-    """The traced program itself: the session is over, which is told."""
+    """The traced program itself: the session goes on where the script has probes for that one, else it is over, which is told."""
     path = ctx.target('count')
-    r = launch(ctx, tap.counter(ctx.tmp, '/bin/sh', ['execve'], library=LIBC), '/bin/sh -c "exec %s 2 100"' % path)
-    assert r.returncode == 7 and hits(r.stdout) == 1 and 'calls 200' in r.stdout, r
-    assert 'has become another program (exec), count' in r.stderr, r.stderr
+    module, command = tap.counter(ctx.tmp, '/bin/sh', ['execve'], library=LIBC), '/bin/sh -c "exec %s 2 100"' % path
+    for args, ends in ((), False), (('--no-follow',), True):
+        r = launch(ctx, module, command, args)
+        assert r.returncode == 7 and hits(r.stdout) == 1 and 'calls 200' in r.stdout, r
+        assert ('has become another program (exec), count' in r.stderr) == ends, r.stderr
 
 
 def test_quotes_need_no_shell(ctx):

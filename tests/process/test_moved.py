@@ -32,9 +32,9 @@ class Target(Answering):
         self.ended()
 
 
-def moved(ctx):
+def moved(ctx, *args):
     t = Target(ctx)
-    s = attach(ctx, SCRIPT, pid=t.p.pid)
+    s = attach(ctx, SCRIPT, *args, pid=t.p.pid)
     t.call()
     t.say('a', 'a 0')
     return t, s
@@ -56,7 +56,7 @@ def test_back_while_it_runs(ctx):
 
 
 def test_in_a_child(ctx):
-    t, s = moved(ctx)
+    t, s = moved(ctx, '--no-follow')
     t.say('k', 'k %d' % (SUM % 100))
     assert finish(s)[0] == '1000 1000 1000 1000\n'
     t.end()

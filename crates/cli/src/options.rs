@@ -138,6 +138,10 @@ pub struct Options {
     #[arg(long)]
     pub explain: bool,
 
+    /// Let children of the traced programs run untraced
+    #[arg(long)]
+    pub no_follow: bool,
+
     /// Launch CMD with a preloaded agent: for places where ptrace is forbidden
     #[arg(long, requires = "command")]
     pub preload: bool,

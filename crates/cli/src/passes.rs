@@ -78,7 +78,13 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         return None;
     }
     let pids = match options.last_pass {
-        5 => target::processes(world.target.pid, command.as_ref(), &program, diags)?,
+        5 => target::processes(
+            world.target.pid,
+            command.as_ref(),
+            !options.no_follow,
+            &program,
+            diags,
+        )?,
         _ => Vec::new(),
     };
     let emitted = match trapless_emit::emit(&program, map) {

@@ -52,6 +52,7 @@ impl Run {
         }
         for (on, flag) in [
             (options.explain, "--explain"),
+            (options.no_follow, "--no-follow"),
             (options.preload, "--preload"),
             (options.no_warnings, "--no-warnings"),
         ] {

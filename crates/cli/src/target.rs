@@ -74,6 +74,7 @@ fn program_of(command: &Command, diags: &mut Diagnostics) -> Option<String> {
 pub fn processes(
     named: Option<u32>,
     command: Option<&Command>,
+    follow: bool,
     program: &Program,
     diags: &mut Diagnostics,
 ) -> Option<Vec<u32>> {
@@ -85,14 +86,14 @@ pub fn processes(
         return (!diags.has_errors()).then_some(pids);
     };
     let probes_process = program.probes.iter().any(|p| p.kind.is_of_target());
-    if command.several && probes_process {
+    if command.several && probes_process && !follow {
         diags
             .warn(
                 Tag::ProcessLater,
                 None,
-                "-c: this is work for a shell; the shell is traced, the programs that it starts are not yet",
+                "-c: this is work for a shell; the first program of the script that it starts is traced, others are not",
             )
-            .help("give one program, or put `exec` before the last one");
+            .help("without --no-follow all of them are");
     }
     Some(Vec::new())
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Children of the targets, each of which becomes a target with a guardian of its own. */
+#ifndef TRAPLESS_RUNNER_FOLLOWED_H
+#define TRAPLESS_RUNNER_FOLLOWED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct message;
+struct options;
+struct session;
+struct target;
+
+/* A guardian has told of one that waits, parked at `at`; fresh: it has just become another program. */
+void followed_take(pid_t pid, uint64_t at, bool fresh);
+/* Those that wait go on: as targets, or, where the session leaves, untraced. Whose guardian has had its say is retired. */
+void followed_go_on(struct target *targets, int *ntargets, struct session *s,
+	const struct options *o, bool leaving);
+/* The closing figures of those that are retired; how many were never targets. */
+const struct message *followed_counts(void);
+uint64_t followed_not(void);
+
+#endif

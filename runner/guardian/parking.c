@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process passes from one guardian to another: the first lets it run into a
+ * page of ours, where it sleeps, all its signals blocked, until the second has
+ * seized it and puts its registers back. Nothing of that can be seen by its
+ * parent, as a stop could. If nobody comes it goes on by itself, untraced.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guardian.h"
+
+#ifndef PR_SET_PTRACER
+#define PR_SET_PTRACER 0x59616d61
+#endif
+
+enum { NAP_S = 5, STATE_AT = 256, SEIZED_MS = 1000, PATIENCE_MS = 1000, CS_64 = 0x33 };
+
+static const char magic[8] = "tlparked";
+
+/* Behind the code, in its page. */
+struct parked {
+	struct user_regs_struct regs;
+	uint64_t mask;
+	struct timespec nap;
+	char magic[8];
+};
+
+/* What it goes on by, where nobody has come: its signals, then its registers; none but rcx and r11 is known to the call. */
+__asm__(".pushsection .rodata\n"
+	".balign 16\n"
+	"parking_code:\n"
+	"	syscall\n"
+	"	mov $14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, &mask, NULL, 8) */
+	"	mov $2, %edi\n"
+	"	lea parking_code + 256 + 216(%rip), %rsi\n"
+	"	xor %edx, %edx\n"
+	"	mov $8, %r10d\n"
+	"	syscall\n"
+	"	lea -128(%rsp), %rsp\n"
+	"	push parking_code + 256 + 144(%rip)\n"
+	"	popf\n"
+	"	lea 128(%rsp), %rsp\n"
+	"	mov parking_code + 256 + 48(%rip), %r11\n"
+	"	mov parking_code + 256 + 56(%rip), %r10\n"
+	"	mov parking_code + 256 + 80(%rip), %rax\n"
+	"	mov parking_code + 256 + 88(%rip), %rcx\n"
+	"	mov parking_code + 256 + 96(%rip), %rdx\n"
+	"	mov parking_code + 256 + 104(%rip), %rsi\n"
+	"	mov parking_code + 256 + 112(%rip), %rdi\n"
+	"	jmp *parking_code + 256 + 128(%rip)\n"
+	"	.org parking_code + 256\n"
+	".popsection\n");
+extern const char parking_code[STATE_AT];
+
+_Static_assert(offsetof(struct parked, mask) == 216 &&
+		       offsetof(struct user_regs_struct, eflags) == 144 &&
+		       offsetof(struct user_regs_struct, rip) == 128 &&
+		       offsetof(struct user_regs_struct, rdi) == 112 &&
+		       offsetof(struct user_regs_struct, r11) == 48,
+	"the code above reads them");
+
+/* No child waits for a runner that is stopped. */
+static bool follows(const struct client *c)
+{
+	return c->follow && !c->leave && !c->told &&
+	       !(c->child_ms && now_ms() - c->child_ms > PATIENCE_MS);
+}
+
+bool children_followed(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && !follows(c); c = c->next)
+		;
+	return c && !g->leaving && !g->heir;
+}
+
+/* In its own memory, where it is to go on by `regs` and `mask`. 0: it has no room. */
+static uint64_t make_page(
+	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask)
+{
+	struct parked state = {.regs = *regs, .mask = mask, .nap = {NAP_S, 0}};
+	char bytes[STATE_AT + sizeof(state)];
+	long at = remote_call(g, t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
+
+	if (at < 0 && at > -4096)
+		return 0;
+	memcpy(state.magic, magic, sizeof(magic));
+	memcpy(bytes, parking_code, STATE_AT);
+	memcpy(bytes + STATE_AT, &state, sizeof(state));
+	if (!target_write(g, t->tgid, (uint64_t)at, bytes, sizeof(bytes)) &&
+		!remote_call(
+			g, t, SYS_mprotect, (uint64_t)at, PAGE, PROT_READ | PROT_EXEC, 0, 0, 0))
+		return (uint64_t)at;
+	remote_call(g, t, SYS_munmap, (uint64_t)at, PAGE, 0, 0, 0, 0);
+	return 0;
+}
+
+uint64_t parking_enter(
+	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask)
+{
+	struct user_regs_struct there = *regs;
+	uint64_t at = make_page(g, t, regs, mask);
+
+	if (!at || t->dead)
+		return 0;
+	/* Yama: whoever comes is started by our runner */
+	remote_call(g, t, SYS_prctl, PR_SET_PTRACER, (uint64_t)getppid(), 0, 0, 0, 0);
+	there.rip = at;
+	there.rax = SYS_clock_nanosleep;
+	there.orig_rax = (uint64_t)-1;
+	there.rdi = CLOCK_MONOTONIC;
+	there.rsi = 0;
+	there.rdx = at + STATE_AT + offsetof(struct parked, nap);
+	there.r10 = 0;
+	return t->dead || regs_set(t->tid, &there) ? 0 : at;
+}
+
+void parking_tell(const struct guardian *g, enum message_kind kind, pid_t pid, uint64_t at)
+{
+	const struct message m = {.kind = kind, .number = (uint32_t)pid, .at = at};
+	struct client *c;
+
+	for (c = g->clients; c; c = c->next) {
+		if (!follows(c))
+			continue;
+		c->child_ms = c->child_ms ? c->child_ms : now_ms();
+		tell_send(&c->tell, &m);
+	}
+}
+
+/* From the exec to where it is about to run: a guardian can lend it calls there. */
+static bool settle(struct guardian *g, struct thread *t)
+{
+	t->held = true;
+	t->interrupted = !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	thread_resume(g, t, 0);
+	while (!t->stopped && !t->dead)
+		pump(g, true);
+	return t->stopped && !t->late_stop && t->status >> 16 == PTRACE_EVENT_STOP &&
+	       WSTOPSIG(t->status) == SIGTRAP;
+}
+
+bool program_hand_over(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t mask, at = 0;
+	pid_t tid = t->tid;
+
+	if (!children_followed(g) || is_filtered(tid) || !settle(g, t)) {
+		t->held = false;
+		return false;
+	}
+	t->calls_at = syscall_of(g, tid);
+	if (t->calls_at && !regs_get(tid, &regs) && regs.cs == CS_64 && !mask_get(tid, &mask)) {
+		mask_set(tid, ~0ull);
+		at = parking_enter(g, t, &regs, mask);
+		if (!at && !t->dead) {
+			regs_set(tid, &regs);
+			mask_set(tid, mask);
+		}
+	}
+	t->held = false;
+	t->calls_at = 0;
+	if (!at)
+		return false;
+	ptrace(PTRACE_DETACH, tid, 0, (long)t->late_stop);
+	thread_drop(g, t);
+	parking_tell(g, MSG_PROGRAM, tid, at);
+	return true;
+}
+
+/* Its registers as they were, the page gone; it stands still. */
+static bool leave_page(struct guardian *g, struct thread *t)
+{
+	struct parked state;
+
+	if (target_read(g, g->pid, g->parking + STATE_AT, &state, sizeof(state)) != sizeof(state) ||
+		memcmp(state.magic, magic, sizeof(magic)))
+		return false;
+	mask_set(t->tid, ~0ull);
+	remote_call(g, t, SYS_prctl, PR_SET_PTRACER, 0, 0, 0, 0, 0);
+	remote_call(g, t, SYS_munmap, g->parking, PAGE, 0, 0, 0, 0);
+	state.regs.orig_rax = (uint64_t)-1; /* it is behind the call that has made it */
+	if (t->dead || regs_set(t->tid, &state.regs) || mask_set(t->tid, state.mask))
+		return false;
+	mask_learn(t, state.mask);
+	return true;
+}
+
+struct thread *parking_leave(struct guardian *g)
+{
+	struct thread *t = g->parking ? thread_find(g, g->pid) : NULL;
+	struct user_regs_struct regs;
+
+	if (!t || !thread_interrupt(g, t, SEIZED_MS))
+		return NULL;
+	if (!regs_get(t->tid, &regs) && regs.rip - g->parking < PAGE && leave_page(g, t)) {
+		t->cloning = false;
+		return t;
+	}
+	if (thread_find(g, g->pid) == t)
+		thread_release(g, t);
+	return NULL;
+}
