@@ -2,6 +2,7 @@
 """System calls of programs: counts are what the program has made, arguments what it has given."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -82,6 +83,73 @@ def test_as_strace_counts(ctx):
 
 
 test_as_strace_counts.variants = support.PAIR
+
+
+# Real programs, with and without a dynamic loader.
+PROGRAMS = (('cat', '/etc/passwd'), ('sort', '/etc/passwd'), ('gzip', '-c', '/etc/passwd'), ('find', '/etc/apt'), ('/sbin/ldconfig', '-p'))
+NOT_OF_BOTH = {'execve', 'exit_group'}  # before the session's begin; not counted by strace, which sees no end of it
+
+
+def strace_counts(ctx, command):
+    path = os.path.join(ctx.tmp, 'strace.out')
+    subprocess.run(['strace', '-f', '-c', '-U', 'calls,name', '-o', path, *command], stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, timeout=100, check=True)
+    with open(path) as f:
+        return {name: int(n) for n, name in re.findall(r'^ *(\d+) (\w+)$', f.read(), re.M) if name != 'total'}
+
+
+def our_counts(ctx, command):
+    path = os.path.join(ctx.tmp, 'ours.out')
+    script = 'global n  probe syscall_any { n[name]++ }  probe end { foreach (c in n) printf("%s %d\\n", c, n[c]) }'
+    r = subprocess.run([ctx.bin('trapless'), '-w', '--cc', 'gcc', '-o', path, '-c', shlex.join(command), '-e', script],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100,
+                       env=dict(os.environ, **scripted.environment(ctx)))
+    assert r.returncode == 0, r.stderr
+    with open(path) as f:
+        return {name: int(n) for name, n in re.findall(r'^(\w+) (\d+)$', f.read(), re.M)}
+
+
+def test_real_programs_as_strace_counts(ctx):
+    if not shutil.which('strace'):
+        ctx.skip('no strace')
+    for command in PROGRAMS:
+        same_counts(ctx, command)
+
+
+def same_counts(ctx, command, names=None):
+    theirs, ours = strace_counts(ctx, command), our_counts(ctx, command)
+    names = names or (set(theirs) | set(ours)) - NOT_OF_BOTH
+    assert sum(theirs.get(n, 0) for n in names) > 20, (command, theirs)
+    assert {n: theirs.get(n) for n in names} == {n: ours.get(n) for n in names}, (command, theirs, ours)
+
+
+GO_READS = '''package main
+
+import "os"
+
+func main() {
+	done := make(chan bool)
+	for i := 0; i < 8; i++ {
+		go func() {
+			for j := 0; j < 10; j++ {
+				os.ReadFile("/etc/passwd")
+			}
+			done <- true
+		}()
+	}
+	for i := 0; i < 8; i++ {
+		<-done
+	}
+	os.Stdout.WriteString("done")
+}
+'''
+
+
+def test_go_as_strace_counts(ctx):
+    """What its run-time system asks for beside the program's own calls depends on the time."""
+    if not shutil.which('strace'):
+        ctx.skip('no strace')
+    same_counts(ctx, [support.go_program(ctx, GO_READS)], ('openat', 'read', 'close', 'write', 'sched_getaffinity'))
 
 
 def test_what_may_be_asked(ctx):
