@@ -327,7 +327,7 @@ def test_no_warnings(ctx):
 def test_stderr_is_the_programs(ctx):
     """Closing lines are none of CMD's: -w leaves them out."""
     path = ctx.target('children')
-    argv = [ctx.bin('trapless'), '-c', path, '-e', 'probe process("%s").function("main") { }' % path]
+    argv = [ctx.bin('trapless'), '--no-follow', '-c', path, '-e', 'probe process("%s").function("main") { }' % path]
     said = ctx.run(argv, env=environment(ctx)).stderr
     assert 'child processes that ran untraced: ' in said, said
     said = ctx.run(argv + ['-w'], env=environment(ctx)).stderr
