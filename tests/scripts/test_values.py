@@ -110,6 +110,12 @@ def test_classes_references_and_namespaces(ctx):
                ''.join('3 7 11 7 -2 shop::cart::total\n-12 11\n%d 11 1\n-4\n5\n' % r for r in (41, 42)))
 
 
+def test_virtual_bases(ctx):
+    everywhere(ctx, 'virtual.cc', r'''
+        probe process.function("look") { println($p->l, " ", $p->id, " ", $q->id, " ", $q->r, " ", $p$, " ", $q$) }''',
+               ''.join('1 %d 9 2 {.l=1, .id=%d} {.b=3, .l=1, .id=9, .r=2}\n' % (n, n) for n in (9, 5)))
+
+
 def test_names_of_one_function(ctx):
     """As it is written; of a wildcard's names the symbols' first, at the entry as at the return."""
     for written, name in (('a_work', 'a_work'), ('b_work', 'b_work'), ('work_under', 'work_under'),

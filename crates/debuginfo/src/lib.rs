@@ -80,8 +80,8 @@ pub use process::{
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
 pub use types::{
-    BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Member, Qualifier, Type,
-    TypeId, Types, Variant, Variants,
+    BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Hop, Member, Qualifier,
+    Type, TypeId, Types, Variant, Variants,
 };
 pub use unwind::{Frame, Row, Saved, UnwindTable, FRAME_REGISTERS};
 pub use variable::{Context, ReturnValue, Variable, VariableKind};

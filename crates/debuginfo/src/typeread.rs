@@ -184,14 +184,23 @@ impl Dwarf {
                 dw::DW_TAG_variant_part => variants = self.read_variants(m, types),
                 dw::DW_TAG_member => members.extend(self.read_member(m, types)),
                 dw::DW_TAG_inheritance => {
-                    // A virtual base has an expression for its place: not reachable by name.
-                    if let Some(offset) = self.number(m, dw::DW_AT_data_member_location) {
+                    let place = self.own_attr(m, dw::DW_AT_data_member_location);
+                    let virtual_at = match &place {
+                        Some(AttributeValue::Exprloc(e)) => virtual_place(e.0.slice()),
+                        _ => None,
+                    };
+                    let offset = match virtual_at {
+                        Some(_) => Some(0),
+                        None => place.and_then(|v| v.udata_value()),
+                    };
+                    if let Some(offset) = offset {
                         members.push(Member {
                             name: None,
                             ty: self.type_of(m, types),
                             offset,
                             bits: None,
                             base: true,
+                            virtual_at,
                         });
                     }
                 }
@@ -279,6 +288,7 @@ impl Dwarf {
                 offset: at,
                 bits: None,
                 base: false,
+                virtual_at: None,
             });
         };
         let little = self.is_little();
@@ -305,6 +315,7 @@ impl Dwarf {
             offset,
             bits: Some(bits),
             base: false,
+            virtual_at: None,
         })
     }
 
@@ -399,6 +410,19 @@ impl Dwarf {
             variadic,
         }
     }
+}
+
+/// `dup, deref, N, minus, deref, plus`: the word N bytes before the table of virtual functions is added.
+fn virtual_place(e: &[u8]) -> Option<u64> {
+    let (n, rest) = match e.strip_prefix(&[0x12, 0x06])? {
+        [lit @ 0x30..=0x4f, rest @ ..] => (u64::from(lit - 0x30), rest),
+        [0x08, n, rest @ ..] => (u64::from(*n), rest),
+        [0x0a, a, b, rest @ ..] => (u64::from(u16::from_le_bytes([*a, *b])), rest),
+        [0x10, a @ 0..=0x7f, rest @ ..] => (u64::from(*a), rest),
+        [0x10, a, b @ 0..=0x7f, rest @ ..] => (u64::from(a & 0x7f) | u64::from(*b) << 7, rest),
+        _ => return None,
+    };
+    (rest == [0x1c, 0x06, 0x22]).then_some(n)
 }
 
 /// `DW_OP_plus_uconst N`, as older compilers write a member's place.

@@ -131,6 +131,16 @@ pub struct Member {
     pub offset: u64,
     pub bits: Option<BitField>,
     pub base: bool,
+    /// A virtual base lies as far from the structure as the word says that is so many bytes before
+    /// what the structure's first word points to; `offset` is 0.
+    pub virtual_at: Option<u64>,
+}
+
+/// The way to a virtual base: from `offset` bytes into a structure, by `Member::virtual_at`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    pub offset: u64,
+    pub virtual_at: u64,
 }
 
 /// A bit-field: `(load(storage bytes at offset) >> shift) & (1 << width) - 1`, in target byte order.
@@ -152,7 +162,9 @@ pub struct Enumerator {
 /// A member found by name, anonymous members and base classes looked through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundMember {
-    /// From the start of the outermost structure.
+    /// The virtual bases on the way, outermost first.
+    pub hops: Vec<Hop>,
+    /// From the start of the outermost structure, or of the last hop's base.
     pub offset: u64,
     pub ty: TypeId,
     pub bits: Option<BitField>,
@@ -405,6 +417,7 @@ impl Types {
         for m in &c.members {
             if m.name.as_deref() == Some(name) {
                 return Some(FoundMember {
+                    hops: Vec::new(),
                     offset: at.wrapping_add(m.offset),
                     ty: m.ty,
                     bits: m.bits,
@@ -417,6 +430,7 @@ impl Types {
         let variants = || c.variants.list.iter().map(|v| &v.member);
         if let Some(m) = variants().find(|m| m.name.as_deref() == Some(name)) {
             return Some(FoundMember {
+                hops: Vec::new(),
                 offset: at.wrapping_add(m.offset),
                 ty: m.ty,
                 bits: None,
@@ -432,8 +446,14 @@ impl Types {
         }
         for m in c.members.iter().filter(|m| m.name.is_none()) {
             if let Type::Composite(inner) = &*self.get(self.strip(m.ty)) {
-                let at = at.wrapping_add(m.offset);
-                if let Some(found) = self.find_member(inner, name, at, depth + 1) {
+                let here = at.wrapping_add(m.offset);
+                let from = if m.virtual_at.is_some() { 0 } else { here };
+                if let Some(mut found) = self.find_member(inner, name, from, depth + 1) {
+                    let hop = |virtual_at| Hop {
+                        offset: here,
+                        virtual_at,
+                    };
+                    found.hops.splice(0..0, m.virtual_at.map(hop));
                     return Some(found);
                 }
             }

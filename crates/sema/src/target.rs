@@ -482,6 +482,7 @@ impl Reader<'_> {
             },
             None => value,
         };
+        let whole = self.hopped(whole, &member.hops)?;
         self.part(&whole, member.offset, member.ty, member.bits)
     }
 

@@ -3,7 +3,7 @@
 
 use super::{plus, Place, Reader, Value};
 use crate::ir::{Addr, BinOp, Reg};
-use trapless_debuginfo::{BitField, TypeId};
+use trapless_debuginfo::{BitField, Hop, TypeId};
 use trapless_syntax::diag::Tag;
 
 /// A piece of a split value: bytes from `at` on.
@@ -47,6 +47,21 @@ impl Reader<'_> {
             ty,
             types: value.types.clone(),
         })
+    }
+
+    /// The innermost of the virtual bases on the way.
+    pub(super) fn hopped(&mut self, mut value: Value, hops: &[Hop]) -> Option<Value> {
+        for hop in hops {
+            let Place::Memory(base, None) = value.place else {
+                return self.missing();
+            };
+            let from = plus(base, hop.offset as i64);
+            let table = super::load(from.clone(), 8, false);
+            let word = super::load(plus(table, -(hop.virtual_at as i64)), 8, false);
+            let base = Addr::Binary(BinOp::Add, Box::new(from), Box::new(word));
+            value.place = Place::Memory(base, None);
+        }
+        Some(value)
     }
 
     fn missing<T>(&mut self) -> Option<T> {

@@ -6,7 +6,7 @@ use super::text::Text;
 use super::{pointee, Place, Reader, Value};
 use crate::ir::{Addr, Expr, ExprKind, Ty};
 use crate::points::Context;
-use trapless_debuginfo::{Encoding, Member, Type, TypeId, Types, VariableKind};
+use trapless_debuginfo::{Encoding, Hop, Member, Type, TypeId, Types, VariableKind};
 use trapless_syntax::ast::Pretty;
 use trapless_syntax::diag::{Diagnostics, Tag};
 
@@ -205,8 +205,8 @@ impl Reader<'_> {
         let types = value.types.clone();
         let types = types.types();
         let mut list = Vec::new();
-        collect(types, value.ty, 0, 0, &mut list);
-        for (n, (at, m)) in list.iter().enumerate() {
+        collect(types, value.ty, (&[], 0), 0, &mut list);
+        for (n, (hops, at, m)) in list.iter().enumerate() {
             if n > 0 {
                 text.literal(", ");
             }
@@ -217,7 +217,11 @@ impl Reader<'_> {
                 Some(name) => format!(".{name}="),
                 None => format!("{}=", unnamed(types, m.ty)),
             });
-            match self.quietly(|r| r.part(value, *at, m.ty, m.bits)) {
+            let part = |r: &mut Reader| {
+                let whole = r.hopped(value.clone(), hops)?;
+                r.part(&whole, *at, m.ty, m.bits)
+            };
+            match self.quietly(part) {
                 Some(member) => self.describe(text, member, deep, false),
                 None => text.literal("?"),
             }
@@ -256,15 +260,41 @@ impl Reader<'_> {
 }
 
 /// The members with their places, those of bases behind all others.
-fn collect(types: &Types, ty: TypeId, at: u64, depth: u32, list: &mut Vec<(u64, Member)>) {
+fn collect(
+    types: &Types,
+    ty: TypeId,
+    (hops, at): (&[Hop], u64),
+    depth: u32,
+    list: &mut Vec<(Vec<Hop>, u64, Member)>,
+) {
     let Type::Composite(c) = &*types.get(types.strip(ty)) else {
         return;
     };
     let hidden = |m: &&Member| m.name.as_ref().is_some_and(|n| n.starts_with("_vptr"));
     let own = c.members.iter().filter(|m| !m.base && !hidden(m));
-    list.extend(own.map(|m| (at + m.offset, m.clone())));
+    list.extend(own.map(|m| (hops.to_vec(), at + m.offset, m.clone())));
     for base in c.members.iter().filter(|m| m.base && depth < 16) {
-        collect(types, base.ty, at + base.offset, depth + 1, list);
+        let here = at + base.offset;
+        let Some(virtual_at) = base.virtual_at else {
+            collect(types, base.ty, (hops, here), depth + 1, list);
+            continue;
+        };
+        let hop = Hop {
+            offset: here,
+            virtual_at,
+        };
+        let mut more = Vec::new();
+        collect(
+            types,
+            base.ty,
+            (&[hops, &[hop]].concat(), 0),
+            depth + 1,
+            &mut more,
+        );
+        // There is one of it, however many derive from it.
+        let known = |m: &Member| list.iter().any(|(h, _, l)| !h.is_empty() && l == m);
+        let new: Vec<_> = more.into_iter().filter(|(_, _, m)| !known(m)).collect();
+        list.extend(new);
     }
 }
 
