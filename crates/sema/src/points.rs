@@ -55,6 +55,8 @@ pub struct Context {
     pub named: Option<Arc<Named>>,
     /// Of a callee: the calls that are meant.
     pub callers: Callers,
+    /// Whoever touches a watched variable: no function is known, and so no variable of one.
+    pub anywhere: bool,
 }
 
 /// Who must have called for the handler to run.
@@ -85,6 +87,7 @@ impl Context {
             at_return: false,
             named: None,
             callers: Callers::default(),
+            anywhere: false,
         }
     }
 }

@@ -53,6 +53,18 @@ impl Lowerer<'_, '_> {
             .help("use them in process(\"...\").function(\"...\") and .statement() probes");
             return None;
         }
+        if let (TargetBase::Var(name), Some(true)) =
+            (&t.base, self.context.as_ref().map(|c| c.anywhere))
+        {
+            let plain = name.name.trim_start_matches('$');
+            self.error(
+                Tag::ContextNone,
+                t.span,
+                "any code may touch a watched variable: there is no function here whose variables could be read",
+            )
+            .help(format!("a global variable of the program is @var(\"{plain}\")"));
+            return None;
+        }
         let at_return = self.context.as_ref().is_some_and(|c| c.at_return);
         if at_return && is_var && !is_return(t) && !is_static(t) {
             return self.saved_target(t);

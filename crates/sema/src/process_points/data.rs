@@ -5,11 +5,14 @@ use super::{Resolver, Subject};
 use crate::components;
 use crate::ir::{ImageId, ProbeKind};
 use crate::points::{Context, Place};
-use trapless_debuginfo::{LocOp, Location, SymbolKind};
+use trapless_debuginfo::glob::{is_glob, matches};
+use trapless_debuginfo::{LocOp, Location, Symbol, SymbolKind};
 use trapless_syntax::ast::{Component, Literal, StrLit};
 use trapless_syntax::diag::{nearest, Tag};
 use trapless_syntax::Span;
 
+/// Names that a message shows.
+const SHOWN: usize = 8;
 /// What four debug registers of 8 bytes can hold.
 const LONGEST: u64 = 32;
 /// Of an address, where nothing is said.
@@ -61,10 +64,10 @@ impl Resolver<'_> {
                 size,
                 reads: access.reads,
             },
-            context: Some(Context::at(
-                of.image,
-                memory.image.map_or(0, |_| memory.addr),
-            )),
+            context: Some(Context {
+                anywhere: true,
+                ..Context::at(of.image, memory.image.map_or(0, |_| memory.addr))
+            }),
             refusal: self.refusal(false),
             never: false,
         }])
@@ -176,11 +179,14 @@ impl Resolver<'_> {
     }
 
     fn no_variable(&mut self, of: &Subject, span: Span, name: &str) -> Option<Memory> {
-        let all = of.binary.symbols().iter();
-        let near = nearest(
-            name,
-            all.filter(|s| s.kind == SymbolKind::Data).map(|s| s.name),
-        );
+        let all = || {
+            let data = |s: &Symbol| s.kind == SymbolKind::Data;
+            of.binary.symbols().iter().filter(data).map(|s| s.name)
+        };
+        if is_glob(name) {
+            return self.one_each(of, span, name, all().collect());
+        }
+        let near = nearest(name, all());
         let file = of.binary.path().display();
         self.diags
             .error(
@@ -190,6 +196,35 @@ impl Resolver<'_> {
             )
             .help("global and static ones have a place: nm shows them (b, d)")
             .help(near.map(|near| format!("did you mean `{near}`?")));
+        None
+    }
+
+    /// There are four debug registers: variables are named, not matched.
+    fn one_each(
+        &mut self,
+        of: &Subject,
+        span: Span,
+        pattern: &str,
+        mut names: Vec<&str>,
+    ) -> Option<Memory> {
+        names.retain(|n| matches(pattern, n));
+        names.sort_unstable();
+        names.dedup();
+        let more = names.len().saturating_sub(SHOWN);
+        names.truncate(SHOWN);
+        let found = match (names.is_empty(), more) {
+            (true, _) => format!("none matches in {}", of.binary.path().display()),
+            (_, 0) => format!("`{pattern}` matches {}", names.join(", ")),
+            _ => format!("`{pattern}` matches {}, and {more} more", names.join(", ")),
+        };
+        self.diags
+            .error(
+                Tag::PointNoMatch,
+                span,
+                "a wildcard stands for no variable: each is watched by its name",
+            )
+            .help("the processor has four debug registers: name those that matter")
+            .note(found);
         None
     }
 
