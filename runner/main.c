@@ -19,6 +19,7 @@
 #include "options.h"
 #include "patching.h"
 #include "proc.h"
+#include "procfs.h"
 #include "session.h"
 #include "target.h"
 
@@ -149,7 +150,8 @@ static bool anyone_ready(void)
 
 static bool anything_to_wait_for(void)
 {
-	return ntargets || session_has(&session, TL_TAP_TIMER);
+	return ntargets || session_has(&session, TL_TAP_TIMER) ||
+	       session_has(&session, TL_TAP_FILE_READ) || session_has(&session, TL_TAP_FILE_WRITE);
 }
 
 static void sample_all(uint32_t probe)
@@ -241,6 +243,7 @@ static void run(int timer)
 		poll(fds, (nfds_t)n, DRAIN_MS);
 		if (timer >= 0 && fds[1].revents)
 			timers_run(&session);
+		procfs_serve(&session);
 		hear_all();
 		control_serve(&control, fds[2].revents);
 		follow_conditions();
@@ -431,11 +434,15 @@ static int trace(void)
 	if (opt.command)
 		target_go(&targets[0]);
 	control_start(&control);
+	if (procfs_start(&session, control.place.dir))
+		fprintf(stderr, "trapless-run: no files for procfs probes in %s: %s\n",
+			control.place.dir, strerror(errno));
 	say_ready(since);
 	session.sample = sample_all;
 	timer = timers_start(&session);
 	if (anything_to_wait_for() && !session_wants_exit(&session))
 		run(timer);
+	procfs_end();
 	control_end(&control);
 	session_live(&session, false);
 	leave_all();

@@ -201,12 +201,22 @@ static bool str_ok(const struct module *m, uint32_t at)
 	return at < m->strings_size;
 }
 
+/* Its name becomes part of a path. */
+static bool file_ok(const struct module *m, const struct tl_tap_probe *p)
+{
+	const char *name = str_ok(m, p->func) ? module_string(m, p->func) : "";
+
+	return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 100 && p->arg > 0 &&
+	       p->arg <= 1 << 20;
+}
+
 static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 {
 	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
 	bool timer = p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE;
 
-	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_WATCH &&
+	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_FILE_WRITE &&
+	       (p->kind < TL_TAP_FILE_READ || file_ok(m, p)) &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&
 	       (p->condition == TL_NONE || p->condition < m->code_size) &&

@@ -224,6 +224,11 @@ static bool raise_there(struct tl_view *v, int64_t sig)
 	       !syscall(SYS_tgkill, w->pid, w->tid, (int)sig);
 }
 
+static struct tl_value_text *file_value(struct tl_view *v)
+{
+	return of(v)->value;
+}
+
 static int keep_command(struct tl_view *v, const struct tl_str *text)
 {
 	return command_keep(v->home, text->b);
@@ -254,6 +259,7 @@ static int make_view(struct session *s, void *mem)
 		.fact = fact,
 		.raise = raise_there,
 		.command = keep_command,
+		.value = file_value,
 		.make_room = make_room};
 	s->view.ops = &s->ops;
 	s->view.home = s;

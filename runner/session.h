@@ -42,6 +42,7 @@ struct session {
 	struct board board;
 	pid_t target; /* memory reads of handlers that run here */
 	struct who acting; /* the thread that the present one runs for; 0: none */
+	struct tl_value_text *value; /* of the file whose handler runs */
 	struct events *early; /* events that came before `begin` had run */
 	pid_t (*strange)(
 		void); /* a target that must not choose commands; 0: none. NULL: nobody can */

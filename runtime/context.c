@@ -193,8 +193,6 @@ void tl_probe_type(struct tl_run *run, struct tl_str *dst)
 		[TL_TAP_WATCH] = "hardware_data_breakpoint",
 		[TL_TAP_FILE_READ] = "procfs",
 		[TL_TAP_FILE_WRITE] = "procfs",
-		[TL_TAP_INPUT_CHAR] = "procfs",
-		[TL_TAP_INPUT_LINE] = "procfs",
 	};
 	uint32_t kind = run->env->kind;
 

@@ -103,8 +103,6 @@ enum tl_tap_probe_kind {
 	/* files that run a handler in the runner: func is the file's name, arg the longest text, addr its umask */
 	TL_TAP_FILE_READ,
 	TL_TAP_FILE_WRITE,
-	TL_TAP_INPUT_CHAR,	/* the runner's standard input */
-	TL_TAP_INPUT_LINE,
 };
 
 enum tl_tap_probe_flag {

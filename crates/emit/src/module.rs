@@ -160,6 +160,15 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             out.arg = *period_ns as i64;
             out.addr = *jitter_ns;
         }
+        ProbeKind::File { write, max, umask } => {
+            out.kind = match write {
+                false => wire::ProbeKind::FileRead,
+                true => wire::ProbeKind::FileWrite,
+            };
+            let longest = program.options.max_string.saturating_sub(1);
+            out.arg = i64::from(if *max == 0 { longest } else { *max });
+            out.addr = u64::from(*umask);
+        }
         ProbeKind::Profile { period_ns } => {
             out.kind = wire::ProbeKind::Profile;
             out.arg = *period_ns as i64;

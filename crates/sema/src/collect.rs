@@ -3,10 +3,11 @@
 //! that it needs.
 
 use crate::declarations::{Declarations, Origin};
+use crate::file_value;
 use crate::loader::Loader;
 use crate::tapset::Tapset;
 use std::collections::HashSet;
-use trapless_syntax::ast::{ExprKind, FunctionBody, Item, ProbePoint, Script};
+use trapless_syntax::ast::{ExprKind, FunctionBody, Item, ProbePoint, Script, TargetBase};
 use trapless_syntax::diag::Diagnostics;
 use trapless_syntax::visit::{self, Visit};
 
@@ -77,6 +78,10 @@ impl Visit for Names {
     fn visit_expr(&mut self, expr: &trapless_syntax::ast::Expr) {
         if let ExprKind::Call { name, .. } = &expr.kind {
             self.calls.insert(name.name.clone());
+        }
+        if matches!(&expr.kind, ExprKind::Target(t) if matches!(&t.base, TargetBase::Var(v) if v.name == file_value::NAME))
+        {
+            self.calls.insert("_file_value".to_string());
         }
         visit::walk_expr(self, expr);
     }

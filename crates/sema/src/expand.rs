@@ -4,6 +4,7 @@
 
 use crate::calls;
 use crate::declarations::{Declarations, Declared, Origin};
+use crate::file_value;
 use crate::session_points::text;
 use crate::unused::{self, Collections, Names};
 use std::collections::HashSet;
@@ -296,6 +297,9 @@ fn unit(
     let condition = points.first_mut().and_then(|p| p.condition.take());
     if let Some(cond) = &condition {
         body = guarded(cond.clone(), body);
+    }
+    if points.iter().any(file_value::is_file) {
+        file_value::rewrite(&mut body);
     }
     refresh_ids(&mut body, ids);
     Unit {

@@ -316,6 +316,13 @@ pub enum ProbeKind {
         /// At most so much more or less, each time anew.
         jitter_ns: u64,
     },
+    /// A file of the session is read, or written to; its name is the probe's `func`.
+    File {
+        write: bool,
+        /// Longest text, in bytes.
+        max: u32,
+        umask: u32,
+    },
     /// For each thread of the target that runs then.
     Profile {
         period_ns: u64,

@@ -152,7 +152,6 @@ const KERNEL_POINTS: &[&str] = &[
 const POINTS: &[(&str, &str)] = &[
     ("prometheus", FIGURES),
     ("json_data", FIGURES),
-    ("procfs", "print in a timer.s(n) probe"),
     ("input", "use timer.s(n), or end the session with Ctrl-C"),
     ("perf", "use timer.ms(n)"),
     ("java", "probe the machine's own functions"),

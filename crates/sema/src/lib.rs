@@ -19,6 +19,7 @@ pub mod components;
 pub mod declarations;
 pub mod display;
 pub mod expand;
+mod file_value;
 mod files;
 pub mod header;
 pub mod infer;

@@ -24,6 +24,7 @@ pub fn resolve(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Vec<Place>
             order: order(first, diags)?,
         },
         "never" => ProbeKind::Begin { order: 0 },
+        crate::file_value::FAMILY => return Some(file(point, diags).into_iter().collect()),
         "timer" => return Some(timer(point, diags).into_iter().collect()),
         _ => return None,
     };
@@ -74,6 +75,54 @@ fn order(c: &Component, diags: &mut Diagnostics) -> Option<i64> {
             Some(0)
         }
     }
+}
+
+/// Most that a pipe holds without rights of its own.
+const FILE_MAX: i64 = 1 << 20;
+
+/// `procfs("name").read`, `.write`, with `.maxsize(n)` and `.umask(n)`
+fn file(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
+    let wrong = |span, what: &str, diags: &mut Diagnostics| -> Option<Place> {
+        diags.error(Tag::PointArgument, span, what).help(
+            "e.g. procfs(\"name\").read, procfs(\"name\").write, procfs(\"name\").read.maxsize(4096)",
+        );
+        None
+    };
+    let (first, rest) = point.components.split_first()?;
+    let name = match &first.arg {
+        None => "command".to_string(),
+        Some(Literal::String(s)) => s.text().into_owned(),
+        Some(Literal::Number(_)) => {
+            return wrong(first.span, "the name of a file is a text", diags)
+        }
+    };
+    if name.is_empty() || name.starts_with('.') || name.contains('/') || name.len() > 100 {
+        let what =
+            "the name of a file is 1 to 100 bytes without `/`, and does not begin with a point";
+        return wrong(first.span, what, diags);
+    }
+    let (mut write, mut max, mut umask) = (None, None, 0);
+    for c in rest {
+        match (c.name.name.as_str(), &c.arg) {
+            ("read", None) if write.is_none() => write = Some(false),
+            ("write", None) if write.is_none() => write = Some(true),
+            ("maxsize", Some(Literal::Number(n))) if (1..=FILE_MAX).contains(&n.value) => {
+                max = Some(n.value as u32);
+            }
+            ("umask", Some(Literal::Number(n))) if (0..=0o777).contains(&n.value) => {
+                umask = n.value as u32;
+            }
+            _ => return wrong(c.span, "this says nothing of a file", diags),
+        }
+    }
+    let Some(write) = write else {
+        return wrong(point.span, "a file is read or written to", diags);
+    };
+    let max = max.unwrap_or(0);
+    let kind = ProbeKind::File { write, max, umask };
+    let mut place = place(point, kind, false);
+    place.func = name;
+    Some(place)
 }
 
 /// Units of `timer.UNIT(n)`, in nanoseconds.

@@ -74,6 +74,8 @@ pub enum ProbeKind {
     ThreadEnd,
     Profile,
     Watch,
+    FileRead,
+    FileWrite,
 }
 
 pub mod probe_flag {

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs("name").read and .write: named pipes in the session's folder. Who reads
+ * one waits in open() until we open it for writing, which we try again and
+ * again; whoever comes later gets a pipe of his own, as each gets one text.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "procfs.h"
+
+struct file {
+	const char *name;
+	int reads, writes; /* probes; -1: none */
+	mode_t mode;
+	int in; /* what is being written to us comes from here; -1: nothing */
+};
+
+static struct file *files;
+static uint32_t nfiles;
+static char folder[108];
+
+static void path_of(const struct file *f, const char *ending, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s%s", folder, f->name, ending);
+}
+
+/* One without anybody in it takes the place of the one before. */
+static int renew(const struct file *f)
+{
+	char path[256], made[256];
+
+	path_of(f, "", path, sizeof(path));
+	snprintf(made, sizeof(made), "%s/.new", folder);
+	unlink(made);
+	return mkfifo(made, f->mode) || chmod(made, f->mode) || rename(made, path) ? -1 : 0;
+}
+
+static struct file *file_of(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < nfiles && strcmp(files[i].name, name); i++)
+		;
+	if (i == nfiles)
+		files[nfiles++] = (struct file){
+			.name = name, .reads = -1, .writes = -1, .in = -1, .mode = 0600};
+	return &files[i];
+}
+
+static void take(const struct session *s, uint32_t i)
+{
+	const struct tl_tap_probe *p = &s->mod->probes[i];
+	struct file *f;
+
+	if ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) ||
+		p->flags & TL_TAP_PROBE_NEVER)
+		return;
+	f = file_of(module_string(s->mod, p->func));
+	f->mode &= ~(mode_t)p->addr;
+	*(p->kind == TL_TAP_FILE_READ ? &f->reads : &f->writes) = (int)i;
+}
+
+int procfs_start(struct session *s, const char *dir)
+{
+	uint32_t i;
+
+	files = calloc(s->mod->nprobes + 1, sizeof(*files));
+	for (i = 0; files && i < s->mod->nprobes; i++)
+		take(s, i);
+	if (!nfiles)
+		return 0;
+	if ((size_t)snprintf(folder, sizeof(folder), "%s/procfs", dir) >= sizeof(folder) ||
+		(mkdir(folder, 0700) && errno != EEXIST)) /* left by an earlier one of our number */
+		return -1;
+	for (i = 0; i < nfiles; i++) {
+		if (renew(&files[i]))
+			return -1;
+		if (!s->no_warnings)
+			fprintf(stderr, "trapless-run: file %s/%s\n", folder, files[i].name);
+	}
+	return 0;
+}
+
+void procfs_end(void)
+{
+	char path[256];
+	uint32_t i;
+
+	for (i = 0; i < nfiles; i++) {
+		path_of(&files[i], "", path, sizeof(path));
+		unlink(path);
+	}
+	if (nfiles)
+		rmdir(folder);
+	nfiles = 0;
+}
+
+/* Room for what the handler makes, or gets. */
+static bool hold(struct session *s, int probe, struct tl_value_text *text)
+{
+	text->room = (uint32_t)s->mod->probes[probe].arg;
+	text->text = malloc(text->room);
+	if (!text->text)
+		return false;
+	s->value = text;
+	return true;
+}
+
+static void be_read(struct session *s, struct file *f, const char *path)
+{
+	struct tl_value_text text = {0};
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return; /* nobody waits */
+	if (hold(s, f->reads, &text)) {
+		session_run_one(s, (uint32_t)f->reads, NULL);
+		s->value = NULL;
+		if (text.len > 1 << 16)
+			fcntl(fd, F_SETPIPE_SZ, (int)text.len);
+		if (write(fd, text.text, text.len) < 0 && errno != EPIPE)
+			s->lost++;
+	}
+	free(text.text);
+	renew(f);
+	close(fd);
+}
+
+static void be_written(struct session *s, struct file *f, const char *path)
+{
+	struct tl_value_text text = {0};
+	ssize_t n = -1;
+
+	if (f->in < 0)
+		f->in = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (f->in < 0)
+		return;
+	while (hold(s, f->writes, &text) && (n = read(f->in, text.text, text.room)) > 0) {
+		text.len = (uint32_t)n;
+		session_run_one(s, (uint32_t)f->writes, NULL);
+		free(text.text);
+		text.text = NULL;
+	}
+	s->value = NULL;
+	free(text.text);
+	/* one that is only written to stays open: who comes between looking and closing would be sent away */
+	if (f->reads < 0 || (n < 0 && errno == EAGAIN))
+		return;
+	close(f->in);
+	f->in = -1;
+}
+
+void procfs_serve(struct session *s)
+{
+	char path[256];
+	uint32_t i;
+
+	for (i = 0; i < nfiles; i++) {
+		struct file *f = &files[i];
+
+		path_of(f, "", path, sizeof(path));
+		if (f->reads >= 0 && f->in < 0)
+			be_read(s, f, path);
+		if (f->writes >= 0)
+			be_written(s, f, path);
+	}
+}
