@@ -317,6 +317,9 @@ static void closing_lines(void)
 	for (i = 0; i < ntargets; i++)
 		if (!targets[i].retired)
 			message_add(&m, &targets[i].counts);
+	if (session.errors)
+		fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",
+			(unsigned long long)session.errors, (unsigned long long)totals.skipped);
 	closing_line("records lost (rings full: raise -D RINGSIZE)", totals.lost);
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
 	closing_line("hits in threads beyond the limit", session.view.session->no_block);

@@ -128,7 +128,7 @@ int64_t tl_returnval(struct tl_run *run)
 {
 	if (run->regs && CONTEXT_OK)
 		return (int64_t)result(run->regs);
-	tl_run_error(run, "returnval() not valid in this context");
+	tl_run_error(run, "returnval() not defined in this context");
 	return 0;
 }
 

@@ -82,12 +82,6 @@ bool tl_errno_known(int64_t err)
 void tl_errno_str(struct tl_run *run, struct tl_str *dst, int64_t err)
 {
 	uint64_t e = err < 0 ? 0 - (uint64_t)err : (uint64_t)err;
-	char buf[24] = "E#";
 
-	if (!e)
-		tl_str_put(run, dst, "", 0);
-	else if (e < sizeof(names) / NAME_LEN && names[e][0])
-		tl_str_set_c(run, dst, names[e]);
-	else
-		tl_str_put(run, dst, buf, 2 + tl_text_dec(buf + 2, err));
+	tl_str_set_c(run, dst, e < sizeof(names) / NAME_LEN ? names[e] : "");
 }

@@ -369,16 +369,8 @@ static struct tl_fmt_arg next_arg(struct source *s)
 /* Width and precision that are arguments. */
 static void take_stars(struct spec *s, struct source *from)
 {
-	int64_t v;
-
-	if (s->width_arg) {
-		v = (int32_t)next_arg(from).l;
-		if (v < 0) {
-			v = -v;
-			s->flags |= LEFT;
-		}
-		s->width = clamp(v);
-	}
+	if (s->width_arg)
+		s->width = clamp((int32_t)next_arg(from).l); /* a negative one is none */
 	if (s->precision_arg)
 		s->precision = clamp((int32_t)next_arg(from).l);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Associative arrays in shared memory. Entries are found by a chained hash
- * table and stand in a list in order of insertion. All links are entry numbers
+ * table and stand in a list: in order of insertion, or as they were sorted last. All links are entry numbers
  * (from 1; 0: none) that anybody may have scribbled on: each is checked before
  * use and each walk is bounded, so that damage loses entries, no more.
  *
@@ -598,13 +598,68 @@ static uint32_t order_sort(struct sorter *s)
 	return first;
 }
 
-/* Make the order links anew; returns the first entry. */
-static uint32_t iter_sort(struct tl_iter *it)
+/*
+ * The first `few` by insertion: each entry goes in front of the first of them
+ * that must stand behind it. The others keep their order.
+ */
+static uint32_t order_few(struct sorter *s, uint32_t few)
+{
+	uint32_t first, k, number, seen = 1, left = order_init(s->run, s->m, &first), *at, *to;
+	struct entry *a = entry_at(s->run, s->m, first), *b;
+
+	if (!a)
+		return first;
+	for (at = &a->order; left > 1 && (a = entry_at(s->run, s->m, *at)); left--, seen++) {
+		number = *at;
+		b = NULL;
+		for (k = 0, to = &first; k < few && k < seen; k++, to = &b->order)
+			if (!(b = entry_at(s->run, s->m, *to)) || compare(s, b, a) > 0)
+				break;
+		if (!b || k == few || k == seen) {
+			at = &a->order;
+			continue;
+		}
+		*at = a->order;
+		a->order = *to;
+		*to = number;
+	}
+	return first;
+}
+
+/* The order that was made is the array's own from now on: what is equal next time stands as now. */
+static void order_keep(struct tl_run *run, const struct tl_map *m, uint32_t first)
+{
+	struct head *h = head_of(run, m);
+	uint32_t n = first, older = 0, steps = m->capacity;
+	struct entry *e;
+
+	h->first = first;
+	for (; steps && (e = entry_at(run, m, n)); steps--) {
+		e->older = older;
+		e->newer = e->order;
+		older = n;
+		n = e->order;
+	}
+	h->last = older;
+}
+
+/* SystemTap sorts so many by themselves. */
+#define FEW_MAX 30
+
+/*
+ * Make the order links anew; returns the first entry. SystemTap's own arrays stay
+ * as they were sorted (its statistics are gathered anew for each walk, and do not).
+ */
+static uint32_t iter_sort(struct tl_iter *it, int64_t limit)
 {
 	struct sorter s = {it->run, it->map, it->sort, it->direction, (enum tl_stat_op)it->op};
+	uint32_t first;
 
 	it->turn = ++head_of(it->run, it->map)->sorts;
-	return order_sort(&s);
+	first = limit > 0 && limit <= FEW_MAX ? order_few(&s, (uint32_t)limit) : order_sort(&s);
+	if (it->map->value != TL_VALUE_STATS)
+		order_keep(it->run, it->map, first);
+	return first;
 }
 
 void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *m, int sort,
@@ -616,9 +671,11 @@ void tl_iter_begin(struct tl_run *run, struct tl_iter *it, const struct tl_map *
 	it->limit = limit;
 	it->steps = m->capacity;
 	it->sort = (int8_t)(sort < m->nkeys ? sort : TL_SORT_VALUE);
+	if (limit <= 0)
+		it->sort = TL_SORT_NONE; /* nothing is looked at, nothing is sorted */
 	it->direction = direction < 0 ? -1 : 1;
 	it->op = (uint8_t)op;
-	it->next = sort == TL_SORT_NONE ? head_of(run, m)->first : iter_sort(it);
+	it->next = it->sort == TL_SORT_NONE ? head_of(run, m)->first : iter_sort(it, limit);
 }
 
 bool tl_iter_next(struct tl_iter *it)
@@ -627,7 +684,7 @@ bool tl_iter_next(struct tl_iter *it)
 	struct entry *e;
 
 	if (sorted && it->turn != head_of(it->run, it->map)->sorts)
-		iter_sort(it); /* the body sorted the array in its own way */
+		iter_sort(it, TL_NO_LIMIT); /* the body sorted the array in its own way */
 	do {
 		if (it->limit <= 0 || !it->steps || !(e = entry_at(it->run, it->map, it->next)))
 			return false;

@@ -785,8 +785,8 @@ static inline void tl_map_stat_add1(
 }
 
 /*
- * foreach. Order: unsorted, in order of insertion; else by key n or by value
- * (for statistics by `op`). The body may change the map: entries that are
+ * foreach. Order: unsorted, in order of insertion, or as the array was sorted
+ * last; else by key n or by value (for statistics by `op`). The body may change the map: entries that are
  * deleted meanwhile are left out; nothing worse happens. It may also walk the
  * same array in another order.
  *

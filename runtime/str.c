@@ -192,7 +192,7 @@ int64_t tl_strtol(const struct tl_str *s, int64_t base)
 	}
 	if (base == 0)
 		base = *p == '0' ? 8 : 10;
-	while (tl_digit(*p) < base)
+	while (tl_digit(*p) < (base < 16 ? base : 16)) /* as the kernel's parser: no digit g */
 		v = v * (uint64_t)base + (uint64_t)tl_digit(*p++);
 	return (int64_t)(minus ? 0 - v : v);
 }

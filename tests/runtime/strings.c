@@ -66,6 +66,7 @@ static void numbers_from_text(void)
 	CHECK(tl_strtol(home_str("017"), 0) == 15);
 	CHECK(tl_strtol(home_str("ff"), 16) == 255);
 	CHECK(tl_strtol(home_str("zz"), 10) == 0);
+	CHECK(tl_strtol(home_str("fz"), 36) == 15);
 	CHECK(tl_strtol(home_str("0x"), 16) == 0);
 }
 
@@ -221,7 +222,7 @@ static void names(void)
 	tl_errno_str(&run, a, -13);
 	CHECK(home_is(a, "EACCES"));
 	tl_errno_str(&run, a, 3333);
-	CHECK(home_is(a, "E#3333"));
+	CHECK(home_is(a, ""));
 }
 
 static void indent(void)

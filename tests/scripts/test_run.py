@@ -136,10 +136,10 @@ def test_run_time_errors_name_their_place(ctx):
             ('global h probe oneshot { if (0) h <<< 1; println(@avg(h)) }', "empty aggregate near operator '@avg' at <input>:1:50"),
             ('global h probe oneshot { if (0) h <<< 1; print(@hist_log(h)) }', "empty aggregate near identifier 'print' at <input>:1:42"),
             ('global h probe oneshot { if (0) h[1] <<< 1; println(@hist_log(h[2])) }', "empty aggregate near identifier 'println' at <input>:1:45"),
-            ('global a[2] probe oneshot { for (i = 0; i < 3; i++) a[i]++ }', "Array overflow, check MAXMAPENTRIES near identifier 'a' at <input>:1:53"),
+            ('global a[2] probe oneshot { for (i = 0; i < 3; i++) a[i]++ }', "Array overflow, check size limit (2) near identifier 'a' at <input>:1:53"),
             ('probe oneshot {\n while (1) {} }', 'MAXACTION exceeded near keyword at <input>:2:2'),
             ('function f(n) { return f(n + 1) } probe oneshot { f(1) }', "MAXNESTING exceeded near identifier 'f' at <input>:1:24"),
-            ('probe oneshot {\n  error("mine") }', "mine near identifier 'error' at <input>:2:3")):
+            ('probe oneshot {\n  error("mine") }', "mine\n")):
         p = ctx.run([ctx.bin('trapless'), '-e', script])
         assert (p.returncode, p.stdout) == (1, ''), (script, p)
         assert p.stderr.startswith('ERROR: ' + want), (script, p.stderr)
@@ -226,7 +226,7 @@ def test_embedded_c_runs_in_the_traced_program(ctx):
     script = '''global seen
         function note(x:long) %{ /* pragma:write:seen */ STAP_GLOBAL_SET_seen(STAP_ARG_x, tl_tid(run) > 0); %}
         probe process.function("main") { note(7) note(8) %{ STAP_PRINTF("%s", "in main\\n"); %} }
-        probe end { foreach (x in seen) println(x, " ", seen[x]) }'''
+        probe end { foreach (x in seen) println(x, " ", seen[x]) if (0) seen[0] = 0 }'''
     program = ctx.target('../examples/shop')
     p = ctx.run([ctx.bin('trapless'), '-g', '-o', 'out', '-c', program + ' 1 1', '-e', script], timeout=60)
     out = open(os.path.join(ctx.tmp, 'out')).read()

@@ -166,7 +166,7 @@ impl Body<'_, '_> {
             ExprKind::MemoryBytes(addr, size) => {
                 let (addr, size) = self.both(addr, size);
                 let s = self.string();
-                self.set_place("%m", e.span);
+                self.set_place("identifier 'printf'", e.span);
                 self.call(format!("tl_mem_bytes(run, {s}, (uint64_t){addr}, {size});"));
                 self.check();
                 s

@@ -167,8 +167,9 @@ impl Layout {
                     keys,
                     value,
                     capacity,
+                    sized,
                     wrap,
-                } => self.declare_map(out, n, g, keys, *value, *capacity, *wrap),
+                } => self.declare_map(out, n, g, keys, *value, *capacity, (*sized, *wrap)),
                 GlobalKind::Stats(kind) => {
                     out.line(format!(
                         "static const struct tl_hist hist{n} __attribute__((unused)) = {};",
@@ -190,7 +191,7 @@ impl Layout {
         keys: &[Ty],
         value: MapValue,
         capacity: u32,
-        wrap: bool,
+        (sized, wrap): (bool, bool),
     ) {
         let shape = MapShape::new(keys, value, capacity, self.max_string);
         let types: Vec<&str> = keys.iter().map(|k| value_name(*k)).collect();
@@ -212,11 +213,12 @@ impl Layout {
             MapValue::Stats(kind) => ("TL_VALUE_STATS", hist(kind, g.variance)),
         };
         out.line(format!(
-            "\t.stride = {}, .value_off = {}, .nkeys = {}, .value = {value_name}, .wrap = {},",
+            "\t.stride = {}, .value_off = {}, .nkeys = {}, .value = {value_name}, .wrap = {}, .sized = {},",
             shape.stride,
             shape.value_off,
             keys.len(),
-            wrap as u8
+            wrap as u8,
+            sized as u8
         ));
         out.line(format!(
             "\t.one_long = {}, .key_types = {{ {} }}, .key_off = {{ {} }}, .hist = {hist} }};",
@@ -249,6 +251,7 @@ impl Layout {
                     value,
                     capacity,
                     wrap,
+                    ..
                 } => {
                     out.keys = keys.iter().map(|k| wire_type(*k)).collect();
                     out.capacity = *capacity;

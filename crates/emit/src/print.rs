@@ -11,14 +11,10 @@ impl Body<'_, '_> {
         if let Some(h) = &p.hist {
             let s = self.statistic(h.global, &h.keys);
             let hist = self.hist(h.global);
-            let word = if h.newline { "println" } else { "print" };
+            let word = if h.println { "println" } else { "print" };
             self.set_place(&format!("identifier '{word}'"), span);
             self.call_text(format!("tl_hist_print(run, {s}, {hist});"));
             self.check();
-            if h.newline {
-                let format = self.unit.format(b"\n");
-                self.call(format!("tl_printf(run, {format}, NULL, 0);"));
-            }
             return "0".to_string();
         }
         let values = self.values(&p.args);

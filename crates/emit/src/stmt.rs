@@ -158,11 +158,6 @@ impl Body<'_, '_> {
             None => "TL_NO_LIMIT".to_string(),
         };
         let slice = self.slice_keys(&f.slice);
-        // Of a slice only its own elements count.
-        let (limit, left) = match slice.is_empty() {
-            true => (limit, None),
-            false => ("TL_NO_LIMIT".to_string(), Some(self.long(limit))),
-        };
         let (sort, direction, op) = match &f.sort {
             None => ("TL_SORT_NONE".to_string(), 1, StatOp::Count),
             Some(s) => {
@@ -183,15 +178,10 @@ impl Body<'_, '_> {
             "tl_iter_begin(run, &{it}, &map{map}, {sort}, {direction}, {op}, {limit});"
         ));
         let number = self.enter_loop();
-        let more = left
-            .as_ref()
-            .map_or(String::new(), |n| format!("{n} > 0 && "));
-        self.open(&format!("while ({more}tl_iter_next(&{it}))"));
+        self.open(&format!("while (tl_iter_next(&{it}))"));
         self.spend(1 + count(&f.body), s.span);
+        // SystemTap's limit counts those outside of the slice, too
         self.skip_others(&it, &slice);
-        if let Some(left) = left {
-            self.line(format!("{left}--;"));
-        }
         for (n, key) in f.keys.iter().enumerate() {
             let local = self.local(*key);
             match self.local_ty(*key) {

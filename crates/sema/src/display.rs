@@ -70,7 +70,7 @@ impl Writer {
             hist: Some(HistPrint {
                 global,
                 keys,
-                newline: false,
+                println: false,
             }),
         };
         self.stmt(StmtKind::Expr(self.expr(Ty::Long, ExprKind::Print(print))))

@@ -137,6 +137,8 @@ pub enum GlobalKind {
         keys: Vec<Ty>,
         value: MapValue,
         capacity: u32,
+        /// The script says how many.
+        sized: bool,
         wrap: bool,
     },
 }
@@ -627,7 +629,7 @@ pub struct Print {
 pub struct HistPrint {
     pub global: GlobalId,
     pub keys: Vec<Expr>,
-    pub newline: bool,
+    pub println: bool,
 }
 
 // ---- the traced program's variables ----

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The literal formats of `printf` and `sprintf`, taken apart.
 //!
-//! A conversion reads `% [-+ #] [0] [WIDTH] [.PRECISION] [l] LETTER`, where
+//! A conversion reads `% [- + # or 0, one of them] [WIDTH] [.PRECISION] [l] LETTER`, where
 //! width and precision are digits or `*` (a further argument).
 
 /// One part of a format.
@@ -75,6 +75,57 @@ impl Conversion {
         let star = |size| usize::from(size == Size::Arg);
         star(self.width) + star(self.precision) + 1
     }
+
+    /// As the runtime reads it: what has no effect is left out.
+    pub fn text(&self) -> String {
+        let flag = self.flag.map_or("", Flag::text);
+        let zero = if self.zero { "0" } else { "" };
+        let point = if self.precision == Size::No { "" } else { "." };
+        let (width, precision) = (self.width.text(), self.precision.text());
+        format!(
+            "%{flag}{zero}{width}{point}{precision}{}",
+            self.kind.letter()
+        )
+    }
+}
+
+impl Flag {
+    fn text(self) -> &'static str {
+        match self {
+            Flag::Left => "-",
+            Flag::Sign => "+",
+            Flag::Blank => " ",
+            Flag::Special => "#",
+        }
+    }
+}
+
+impl Size {
+    fn text(self) -> String {
+        match self {
+            Size::No => String::new(),
+            Size::Fixed(n) => n.to_string(),
+            Size::Arg => "*".to_string(),
+        }
+    }
+}
+
+impl Kind {
+    fn letter(self) -> char {
+        match self {
+            Kind::Signed => 'd',
+            Kind::Unsigned => 'u',
+            Kind::Octal => 'o',
+            Kind::Hex => 'x',
+            Kind::UpperHex => 'X',
+            Kind::Pointer => 'p',
+            Kind::String => 's',
+            Kind::Char => 'c',
+            Kind::Binary => 'b',
+            Kind::Memory => 'm',
+            Kind::MemoryHex => 'M',
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -125,16 +176,14 @@ fn conversion(format: &[u8], start: usize) -> Result<Conversion, FormatError> {
         _ => None,
     };
     at += usize::from(flag.is_some());
-    let zero = byte(at) == Some(b'0');
+    // behind another flag it is a digit of the width
+    let zero = flag.is_none() && byte(at) == Some(b'0');
     at += usize::from(zero);
     let width = size(format, &mut at);
     let mut precision = Size::No;
     if byte(at) == Some(b'.') {
         at += 1;
-        precision = match size(format, &mut at) {
-            Size::No => Size::Fixed(0),
-            given => given,
-        };
+        precision = size(format, &mut at); // none behind the point: no precision
     }
     at += usize::from(byte(at) == Some(b'l'));
     let kind = match byte(at) {
@@ -207,7 +256,8 @@ mod tests {
         assert_eq!(pieces[0], Piece::Text(b"a%b ".to_vec()));
         assert_eq!(pieces[2], Piece::Text(b"\n".to_vec()));
         let c = &conversions("a%%b %-08.3ld\n")[0];
-        assert_eq!((c.flag, c.zero), (Some(Flag::Left), true));
+        assert_eq!((c.flag, c.zero), (Some(Flag::Left), false));
+        assert_eq!(c.text(), "%-8.3d");
         assert_eq!((c.width, c.precision), (Size::Fixed(8), Size::Fixed(3)));
         assert_eq!((c.kind, c.args()), (Kind::Signed, 1));
     }
@@ -216,7 +266,9 @@ mod tests {
     fn stars_take_arguments() {
         let c = &conversions("%*.*s")[0];
         assert_eq!((c.width, c.precision, c.args()), (Size::Arg, Size::Arg, 3));
-        assert_eq!(conversions("%.s")[0].precision, Size::Fixed(0));
+        assert_eq!(conversions("%.s")[0].precision, Size::No);
+        assert_eq!(conversions("%.0s")[0].text(), "%.0s");
+        assert_eq!(conversions("%05.*li")[0].text(), "%05.*d");
         assert_eq!(conversions("%99999999999d")[0].width, Size::Fixed(MAX_SIZE));
     }
 

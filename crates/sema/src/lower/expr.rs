@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Expressions.
 
-use super::{is_error, type_name, value_type, Lowerer};
+use super::{is_error, type_name, up_to_nul, value_type, Lowerer};
 use crate::declarations::Scope;
 use crate::infer::VTy;
 use crate::ir::{self, Ty};
@@ -21,7 +21,7 @@ impl Lowerer<'_, '_> {
         let long = |kind| Some((Ty::Long, kind));
         let (ty, kind) = match &e.kind {
             ExprKind::Number(n) => long(ir::ExprKind::Long(*n)),
-            ExprKind::Str(s) => Some((Ty::Str, ir::ExprKind::Str(s.clone()))),
+            ExprKind::Str(s) => Some((Ty::Str, ir::ExprKind::Str(up_to_nul(s).to_vec()))),
             ExprKind::Ident(name) => self.variable(name, e.span),
             ExprKind::Unary(op, a) => {
                 let a = self.number(a)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Globals, with the types that inference found.
 
-use super::value_type;
+use super::{up_to_nul, value_type};
 use crate::declarations::{Declarations, Origin};
 use crate::infer::{GlobalTy, Types, VTy};
 use crate::ir::{Global, GlobalKind, MapValue, StatsKind};
@@ -68,13 +68,14 @@ fn kind(g: &ast::Global, ty: &GlobalTy, max_entries: u32, diags: &mut Diagnostic
                 _ => MapValue::Long,
             },
             capacity,
+            sized: g.size.is_some(),
             wrap: g.wrap,
         };
     }
     match (ty.value, &g.init) {
         (VTy::Stats, _) => GlobalKind::Stats(stats),
         (_, Some(Literal::String(s))) => GlobalKind::Str {
-            init: s.bytes.clone(),
+            init: up_to_nul(&s.bytes).to_vec(),
         },
         (VTy::Str, _) => GlobalKind::Str { init: Vec::new() },
         (_, Some(Literal::Number(n))) => GlobalKind::Long { init: n.value },

@@ -388,6 +388,11 @@ fn value_type(ty: VTy) -> ir::Ty {
 
 fn type_name(ty: ir::Ty) -> &'static str {
     match ty {
+/// Texts end at a NUL, as strings of C do.
+fn up_to_nul(text: &[u8]) -> &[u8] {
+    text.split(|b| *b == 0).next().unwrap_or_default()
+}
+
         ir::Ty::Long => "number",
         ir::Ty::Str => "string",
     }

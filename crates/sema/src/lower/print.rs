@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `print` and its kin, all as formats.
 
-use super::Lowerer;
+use super::{up_to_nul, Lowerer};
 use crate::infer::{format_args, VTy};
 use crate::ir::{self, Ty};
 use trapless_syntax::ast::{Expr, ExprKind, Print, PrintKind, StrLit};
@@ -49,7 +49,7 @@ impl Lowerer<'_, '_> {
     }
 
     fn histogram(&mut self, p: &Print, operand: &Expr, span: Span) -> Option<ir::Print> {
-        let newline = match (p.kind, p.to_string) {
+        let println = match (p.kind, p.to_string) {
             (PrintKind::Print, false) => false,
             (PrintKind::Println, false) => true,
             _ => {
@@ -70,7 +70,7 @@ impl Lowerer<'_, '_> {
             hist: Some(ir::HistPrint {
                 global,
                 keys,
-                newline,
+                println,
             }),
         })
     }
@@ -102,8 +102,8 @@ impl Lowerer<'_, '_> {
         }
         let values = values.into_iter().collect::<Option<Vec<_>>>()?;
         Some(ir::Print {
-            format: format.bytes.clone(),
-            args: memory_args(&pieces, values),
+            format: plain(&pieces),
+            args: memory_args(&pieces, values, span),
             to_string: p.to_string,
             hist: None,
         })
@@ -129,7 +129,7 @@ impl Lowerer<'_, '_> {
 }
 
 /// `%m` and `%M` take an address in the script; the runtime wants the bytes.
-fn memory_args(pieces: &[Piece], values: Vec<ir::Expr>) -> Vec<ir::Expr> {
+fn memory_args(pieces: &[Piece], values: Vec<ir::Expr>, span: Span) -> Vec<ir::Expr> {
     let mut values = values.into_iter();
     let mut out: Vec<ir::Expr> = Vec::new();
     for piece in pieces {
@@ -146,7 +146,6 @@ fn memory_args(pieces: &[Piece], values: Vec<ir::Expr>) -> Vec<ir::Expr> {
             out.push(value);
             continue;
         }
-        let span = value.span;
         let long = |n| ir::Expr {
             ty: Ty::Long,
             kind: ir::ExprKind::Long(n),
@@ -164,6 +163,16 @@ fn memory_args(pieces: &[Piece], values: Vec<ir::Expr>) -> Vec<ir::Expr> {
         });
     }
     out
+}
+
+/// The format as the runtime reads it.
+fn plain(pieces: &[Piece]) -> Vec<u8> {
+    let text = |piece: &Piece| match piece {
+        Piece::Text(text) => escaped(text),
+        Piece::Conversion(c) => c.text().into_bytes(),
+    };
+    let all: Vec<u8> = pieces.iter().flat_map(text).collect();
+    up_to_nul(&all).to_vec()
 }
 
 /// Literal text inside a format.
