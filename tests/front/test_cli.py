@@ -150,7 +150,7 @@ def test_verbose_and_keep(ctx):
 
 
 def test_warnings_can_be_silenced(ctx):
-    script = 'probe begin { println(x) exit() }'
+    script = 'probe begin { println(x + 0) exit() }'
     assert 'warning[NEVER_ASSIGNED]' in good(ctx, '-e', script).stderr
     assert 'warning' not in good(ctx, '-w', '-e', script).stderr
 

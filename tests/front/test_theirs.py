@@ -18,7 +18,7 @@ def test_more_scripts(ctx):
 
 
 def test_warnings_can_be_errors(ctx):
-    script = ['-e', 'probe oneshot { println(x) }']
+    script = ['-e', 'probe oneshot { println(x + 0) }']
     p = good(ctx, *script)
     assert p.stdout == '0\n' and 'warning[NEVER_ASSIGNED]' in p.stderr, p
     p = trapless(ctx, '-W', *script)

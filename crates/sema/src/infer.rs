@@ -184,14 +184,14 @@ impl Pass<'_> {
                 then,
                 otherwise,
             } => {
-                self.expr(cond, VTy::Unknown);
+                self.expr(cond, VTy::Long);
                 self.stmt(then);
                 if let Some(s) = otherwise {
                     self.stmt(s);
                 }
             }
             StmtKind::While { cond, body } => {
-                self.expr(cond, VTy::Unknown);
+                self.expr(cond, VTy::Long);
                 self.stmt(body);
             }
             StmtKind::For {
@@ -200,8 +200,14 @@ impl Pass<'_> {
                 step,
                 body,
             } => {
-                for e in [init, cond, step].into_iter().flatten() {
-                    self.expr(e, VTy::Unknown);
+                for (e, want) in [
+                    (init, VTy::Unknown),
+                    (cond, VTy::Long),
+                    (step, VTy::Unknown),
+                ] {
+                    if let Some(e) = e {
+                        self.expr(e, want);
+                    }
                 }
                 self.stmt(body);
             }
@@ -370,7 +376,7 @@ impl Pass<'_> {
                 then,
                 otherwise,
             } => {
-                self.expr(cond, VTy::Unknown);
+                self.expr(cond, VTy::Long);
                 self.same(then, otherwise, want)
             }
             ExprKind::Assign { op, target, value } => self.assign(*op, target, value, want),
@@ -433,12 +439,9 @@ impl Pass<'_> {
         }
         if op.is_comparison() {
             self.same(a, b, VTy::Unknown);
-        } else if !op.is_logical() {
+        } else {
             self.expr(a, VTy::Long);
             self.expr(b, VTy::Long);
-        } else {
-            self.expr(a, VTy::Unknown);
-            self.expr(b, VTy::Unknown);
         }
         VTy::Long
     }

@@ -156,6 +156,7 @@ impl Lowerer<'_, '_> {
     fn variable(&mut self, name: &str, span: Span) -> Option<(Ty, ir::ExprKind)> {
         let Some(g) = self.global(name) else {
             let id = self.local_read(name, span);
+            self.resolved_local(name, id, span);
             let ty = self.locals[id.0 as usize].ty;
             return Some((ty, ir::ExprKind::Read(ir::Place::Local(id))));
         };
@@ -170,6 +171,7 @@ impl Lowerer<'_, '_> {
                 .help("read it with @count, @sum, @min, @max or @avg");
             return None;
         }
+        self.resolved_global(g, name, span);
         let place = ir::Place::Global(ir::GlobalId(g as u32));
         Some((value_type(value), ir::ExprKind::Read(place)))
     }
@@ -246,6 +248,7 @@ impl Lowerer<'_, '_> {
             .help("use the same keys everywhere");
             return None;
         }
+        self.resolved_global(g, name, base.span);
         let mut out = Vec::new();
         for (key, ty) in keys.iter().zip(types) {
             match key {
@@ -431,7 +434,13 @@ impl Lowerer<'_, '_> {
             }
             AssignOp::Set => {
                 let want = self.hint(target);
-                let v = self.expr(value, want);
+                // read anywhere, the variable itself is the mistake
+                let unread = want == VTy::Unknown
+                    && matches!(&target.kind, ExprKind::Ident(n) if self.global(n).is_none());
+                let v = match unread {
+                    true => self.leniently(|l| l.expr(value, want)),
+                    false => self.expr(value, want),
+                };
                 let ty = v.as_ref().map_or(value_type(want), |v| v.ty);
                 let place = self.place(target, ty)?;
                 self.note_pointer(&place, value);
@@ -519,6 +528,9 @@ impl Lowerer<'_, '_> {
             return self.no_function(name, args, others.first().copied());
         };
         found.iter().for_each(|f| self.check_guru(*f, name));
+        if !std::mem::take(&mut self.dropped) {
+            self.resolved_result(&found, &name.name, name.span);
+        }
         let all = self.shared.all;
         let mut values = Vec::new();
         for (n, a) in args.iter().enumerate() {

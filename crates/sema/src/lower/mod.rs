@@ -16,6 +16,7 @@ mod matching;
 mod print;
 mod program;
 mod stmt;
+mod unresolved;
 
 use crate::declarations::{Declarations, Origin, Scope};
 use crate::expand::Unit;
@@ -114,6 +115,10 @@ pub struct Lowerer<'s, 'a> {
     auto_values: auto::Assigned,
     /// What the handler inside aliases writes to.
     written: Option<HashSet<String>>,
+    /// Within what is computed for nobody, or never: no type is asked for there.
+    lenient: u32,
+    /// The coming call's result is not used.
+    dropped: bool,
 }
 
 /// A handler, and the one at entry that it needs.
@@ -301,6 +306,8 @@ impl<'s, 'a> Lowerer<'s, 'a> {
             needs_all_regs: false,
             auto_values: auto::Assigned::new(),
             written: None,
+            lenient: 0,
+            dropped: false,
         }
     }
 
@@ -351,15 +358,18 @@ impl<'s, 'a> Lowerer<'s, 'a> {
         self.assigned[id.0 as usize].then_some(id)
     }
 
+    fn near_variable(&self, name: &str) -> Option<String> {
+        let all = self.shared.all;
+        let others = self.locals.iter().map(|l| l.name.as_str());
+        let others = others.chain(all.globals.iter().map(|g| g.item.name.name.as_str()));
+        trapless_syntax::nearest(name, others.filter(|o| *o != name)).map(str::to_string)
+    }
+
     fn warn_unset(&mut self) {
         for n in 0..self.locals.len() {
             if let (false, Some(span)) = (self.assigned[n], self.read_at[n]) {
                 let name = self.locals[n].name.clone();
-                let all = self.shared.all;
-                let others = self.locals.iter().map(|l| l.name.as_str());
-                let others = others.chain(all.globals.iter().map(|g| g.item.name.name.as_str()));
-                let near = trapless_syntax::nearest(&name, others.filter(|o| *o != name));
-                let near = near.map(str::to_string);
+                let near = self.near_variable(&name);
                 self.shared
                     .diags
                     .warn(
@@ -378,6 +388,11 @@ impl<'s, 'a> Lowerer<'s, 'a> {
     }
 }
 
+/// Texts end at a NUL, as strings of C do.
+fn up_to_nul(text: &[u8]) -> &[u8] {
+    text.split(|b| *b == 0).next().unwrap_or_default()
+}
+
 /// The two kinds of value that expressions have.
 fn value_type(ty: VTy) -> ir::Ty {
     match ty {
@@ -388,11 +403,6 @@ fn value_type(ty: VTy) -> ir::Ty {
 
 fn type_name(ty: ir::Ty) -> &'static str {
     match ty {
-/// Texts end at a NUL, as strings of C do.
-fn up_to_nul(text: &[u8]) -> &[u8] {
-    text.split(|b| *b == 0).next().unwrap_or_default()
-}
-
         ir::Ty::Long => "number",
         ir::Ty::Str => "string",
     }

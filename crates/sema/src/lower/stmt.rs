@@ -13,9 +13,17 @@ use trapless_syntax::Span;
 impl Lowerer<'_, '_> {
     pub fn block(&mut self, b: &Block) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
+        let mut dead = 0;
         for s in &b.stmts {
             self.stmt(s, &mut out);
+            if let StmtKind::Next | StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue =
+                s.kind
+            {
+                dead += 1;
+                self.lenient += 1; // what follows never runs
+            }
         }
+        self.lenient -= dead;
         out
     }
 
@@ -29,7 +37,7 @@ impl Lowerer<'_, '_> {
         let kind = match &s.kind {
             StmtKind::Empty => return,
             StmtKind::Block(b) => return out.extend(self.block(b)),
-            StmtKind::Expr(e) => self.expr(e, VTy::Unknown).map(ir::StmtKind::Expr),
+            StmtKind::Expr(e) => self.effect(e).map(ir::StmtKind::Expr),
             StmtKind::If {
                 cond,
                 then,
@@ -172,7 +180,11 @@ impl Lowerer<'_, '_> {
         match e {
             None => Some(ir::StmtKind::Return(None)),
             Some(e) => {
-                let value = self.expr(e, want)?;
+                let value = match want {
+                    // who uses the result complains
+                    VTy::Unknown => self.leniently(|l| l.expr(e, want)),
+                    _ => self.expr(e, want),
+                }?;
                 let value = self.typed(value, value_type(want))?;
                 Some(ir::StmtKind::Return(Some(value)))
             }
@@ -206,6 +218,7 @@ impl Lowerer<'_, '_> {
                     .help("delete takes an array, an array element, or a variable");
                     return None;
                 };
+                self.resolved_global(g, name, e.span);
                 let global = ir::GlobalId(g as u32);
                 Some(match self.is_array(g) {
                     true => ir::StmtKind::DeleteAll(global),
@@ -244,6 +257,7 @@ impl Lowerer<'_, '_> {
             .help("foreach walks global arrays");
             return None;
         };
+        self.resolved_global(g, name, f.base.span);
         let types = self.shared.types.globals[g].clone();
         let arity = types.keys.as_ref().map_or(0, Vec::len);
         if arity != f.keys.len() {
