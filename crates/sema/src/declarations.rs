@@ -81,6 +81,8 @@ pub struct Declarations {
     pub c_blocks: Vec<Declared<EmbeddedC>>,
     /// The user's probes only.
     pub probes: Vec<Probe>,
+    /// Those of the tapset's files that are used.
+    pub library_probes: Vec<Probe>,
     function_names: HashMap<String, Vec<usize>>,
     global_names: HashMap<String, Vec<usize>>,
 }
@@ -149,7 +151,7 @@ impl Declarations {
                 Item::Probe(p) if matches!(origin, Origin::User | Origin::Made) => {
                     self.probes.push(p)
                 }
-                Item::Probe(_) => {}
+                Item::Probe(p) => self.library_probes.push(p),
                 Item::EmbeddedC(item) => self.c_blocks.push(Declared {
                     item,
                     file,

@@ -60,7 +60,7 @@ const MAX_DEPTH: usize = 50;
 /// Expand every probe.
 pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec<Unit> {
     let mut units = Vec::new();
-    for p in &all.probes {
+    for p in all.library_probes.iter().chain(&all.probes) {
         // Points without aliases and conditions around them share one body.
         let mut plain: Vec<ProbePoint> = Vec::new();
         for point in &p.points {

@@ -58,7 +58,6 @@ const KERNEL_FUNCTIONS: &[&str] = &[
     "fullpath_*",
     "stack*",
     "print_stack",
-    "json_*",
     "MKDEF",
     "nfsderror",
     "atomic_*",
@@ -150,8 +149,6 @@ const KERNEL_POINTS: &[&str] = &[
 
 /// Points that trapless will have, with the way round.
 const POINTS: &[(&str, &str)] = &[
-    ("prometheus", FIGURES),
-    ("json_data", FIGURES),
     ("input", "use timer.s(n), or end the session with Ctrl-C"),
     ("perf", "use timer.ms(n)"),
     ("java", "probe the machine's own functions"),

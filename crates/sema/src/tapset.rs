@@ -72,7 +72,9 @@ impl Tapset {
                 (Some("function"), Some(name)) => {
                     self.functions.insert(name.to_string(), path.to_path_buf());
                 }
-                (Some("probe"), Some(name)) => self.index_alias(path, name, line),
+                (Some("probe"), Some(name)) if line.contains(" =") || line.contains(" +=") => {
+                    self.index_alias(path, name, line)
+                }
                 _ => {}
             }
         }

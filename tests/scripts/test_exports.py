@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Figures for others: the libraries prometheus and json, upon procfs("name").read."""
+import json
+
+from test_procfs import LAST, Session, shell
+
+
+def test_prometheus(ctx):
+    s = Session(ctx, r'''global a, b, c
+        probe begin { a["x\"y\\", 3] = 5; a["line\nend", -1] = 6; b[1] = 2; c["w", 2] <<< 7; c["w", 2] <<< 8 }
+        function twice(x) { return x * 2 }
+        probe prometheus {
+            @prometheus_dump_array2(a, "count", "name", "n")
+            @prometheus_dump_array1_map(b, "b", "k", twice, twice)
+            @prometheus_dump_array1_map_unquoted(b, "c", "k", sprint, sprint)
+            @prometheus_dump_array2_map(c, "d", "k", "l", @count, sprint, sprint)
+        }''' + LAST)
+    assert sorted(s.files) == ['__prometheus', 'last'], 'no file of another library'
+    want = 'count{name="x\\"y\\\\",n="3"} 5\ncount{name="line\\nend",n="-1"} 6\nb{k="2"} 4\nc{k=1} 2\nd{k="w",l="2"} 2\n'
+    for _ in range(2):
+        assert sorted(shell(ctx, 'cat ' + s.files['__prometheus']).splitlines()) == sorted(want.splitlines())
+    s.end()
+
+
+def test_prometheus_of_every_size(ctx):
+    sizes = range(1, 9)
+
+    def keys(n, form):
+        return ', '.join(form % k for k in range(1, n + 1))
+    s = Session(ctx, 'global %s probe begin { %s } probe prometheus { %s }' % (
+        ', '.join('a%d' % n for n in sizes),
+        '; '.join('a%d[%s] = %d' % (n, keys(n, '%d'), n * 10) for n in sizes),
+        '\n'.join('''@prometheus_dump_array{n}(a{n}, "a{n}", {labels})
+            @prometheus_dump_array{n}_map(a{n}, "b{n}", {labels}, sprint, {sprint})
+            @prometheus_dump_array{n}_map_unquoted(a{n}, "c{n}", {labels}, sprint, {sprint})'''.format(
+            n=n, labels=keys(n, '"l%d"'), sprint=', '.join(['sprint'] * n)) for n in sizes)) + LAST)
+    lines = shell(ctx, 'cat ' + s.files['__prometheus']).splitlines()
+    quoted, bare = ([','.join(form % (k, k) for k in range(1, n + 1)) for n in sizes] for form in ('l%d="%d"', 'l%d=%d'))
+    assert lines == [line for n in sizes for line in ('a%d{%s} %d0' % (n, quoted[n - 1], n), 'b%d{%s} %d0' % (n, quoted[n - 1], n),
+                                                      'c%d{%s} %d0' % (n, bare[n - 1], n))]
+    s.end()
+
+
+def test_json(ctx):
+    s = Session(ctx, r'''
+        probe begin {
+            json_set_prefix("pre")
+            json_add_array("net", "Network \"data\"")
+            json_add_array_numeric_metric("net", "count", "packets", "count")
+            json_add_array_string_metric("net", "who", "")
+            json_add_string_metric("name", "")
+            json_add_numeric_metric("time", "a number", "ms")
+            try { json_add_array("net", "") } catch (e) { println(e) }
+            try { json_add_array_string_metric("time", "x", "") } catch (e) { println(e) }
+        }
+        probe json_data {
+            @json_output_data_start
+            @json_output_numeric_value("time", -5)
+            for (i = 0; i < 2; i++) {
+                @json_output_array_numeric_value("net", sprintf("eth%d", i), "count", i)
+                @json_output_array_string_value("net", sprintf("eth%d", i), "who", "a\"\\\n\001ü")
+            }
+            @json_output_string_value("name", "xy")
+            try { @json_output_string_value("nam", "xy") } catch (e) { println(e) }
+            try { @json_output_numeric_value("name", 1) } catch (e) { println(e) }
+            try { @json_output_array_numeric_value("net", "eth0", "count", 9) } catch (e) { println(e) }
+            @json_output_data_end
+        }''' + LAST)
+    for _ in range(2):
+        assert json.loads(shell(ctx, 'cat ' + s.files['data.json'])) == {
+            'time': -5, 'name': 'xy', 'net': [{'__id': 'eth%d' % i, 'count': i, 'who': 'a"\\\n\x01ü'} for i in range(2)]}
+    array = [{'name': 'count', 'pointer': '/count', 'type': 'integer', 'description': 'packets', 'units': 'count'},
+             {'name': 'who', 'pointer': '/who', 'type': 'string'}]
+    assert json.loads(shell(ctx, 'cat ' + s.files['metadata.json'])) == {'prefix': 'pre', 'metrics': [
+        {'name': 'net', 'pointer': '/net', 'type': 'array', 'description': 'Network "data"', 'index': '/__id', 'metrics': array},
+        {'name': 'name', 'pointer': '/name', 'type': 'string'},
+        {'name': 'time', 'pointer': '/time', 'type': 'integer', 'description': 'a number', 'units': 'ms'}]}
+    assert s.end() == '''json: metric 'net' is there already
+json: 'time' is no array; add it first
+''' + '''json: there is no metric 'nam' of type string; add it first
+json: there is no metric 'name' of type integer; add it first
+json: values of 'eth0' in array 'net' must follow each other
+''' * 2
