@@ -16,6 +16,7 @@
 #include "coverage/coverage.h"
 #include "followed.h"
 #include "inherited.h"
+#include "input.h"
 #include "options.h"
 #include "patching.h"
 #include "proc.h"
@@ -225,7 +226,7 @@ static void hear_all(void)
 /* Until the session ends; what had happened by then is in it. */
 static void run(int timer)
 {
-	struct pollfd fds[TARGETS_MAX + 3];
+	struct pollfd fds[TARGETS_MAX + 4];
 	int n, i, rounds = 0;
 
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
@@ -236,7 +237,8 @@ static void run(int timer)
 		fds[0] = (struct pollfd){.fd = signals, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = timer, .events = POLLIN};
 		fds[2] = (struct pollfd){.fd = any_tuning() ? -1 : control.fd, .events = POLLIN};
-		for (n = 3, i = 0; i < ntargets; i++) {
+		fds[3] = (struct pollfd){.fd = input_fd(), .events = POLLIN};
+		for (n = 4, i = 0; i < ntargets; i++) {
 			if (!targets[i].done)
 				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
 		}
@@ -244,6 +246,7 @@ static void run(int timer)
 		if (timer >= 0 && fds[1].revents)
 			timers_run(&session);
 		procfs_serve(&session);
+		input_serve(&session);
 		hear_all();
 		control_serve(&control, fds[2].revents);
 		follow_conditions();
@@ -440,11 +443,14 @@ static int trace(void)
 	if (procfs_start(&session, control.place.dir))
 		fprintf(stderr, "trapless-run: no files for procfs probes in %s: %s\n",
 			control.place.dir, strerror(errno));
+	if (input_start(&session))
+		fprintf(stderr, "trapless-run: no memory for what is typed\n");
 	say_ready(since);
 	session.sample = sample_all;
 	timer = timers_start(&session);
 	if (anything_to_wait_for() && !session_wants_exit(&session))
 		run(timer);
+	input_end();
 	procfs_end();
 	control_end(&control);
 	session_live(&session, false);
@@ -468,6 +474,22 @@ static bool samples_nobody(char *why, size_t room)
 		if (module.probes[i].kind == TL_TAP_PROFILE && !opt.command && !opt.npids) {
 			snprintf(why, room, "%s needs a target: give it with -c CMD or -x PID",
 				module_string(&module, module.probes[i].point));
+			return true;
+		}
+	}
+	return false;
+}
+
+/* CMD reads the standard input; to take bytes out of it would change what it does. */
+static bool input_is_theirs(char *why, size_t room)
+{
+	uint32_t i;
+
+	for (i = 0; opt.command && i < module.nprobes; i++) {
+		if (input_is(&module, i)) {
+			snprintf(why, room,
+				"input.char, input.line: with -c the standard input is the "
+				"program's own; start it by itself, and attach with -x PID");
 			return true;
 		}
 	}
@@ -518,7 +540,7 @@ int main(int argc, char **argv)
 		return 1;
 	ret = module_load(&module, opt.module, why, sizeof(why));
 	patching_end(opt.verbose);
-	if (ret || samples_nobody(why, sizeof(why))) {
+	if (ret || samples_nobody(why, sizeof(why)) || input_is_theirs(why, sizeof(why))) {
 		fprintf(stderr, "trapless-run: %s\n", why);
 		return 1;
 	}

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "procfs.h"
 
 struct file {
@@ -59,7 +60,7 @@ static void take(const struct session *s, uint32_t i)
 	struct file *f;
 
 	if ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) ||
-		p->flags & TL_TAP_PROBE_NEVER)
+		p->flags & TL_TAP_PROBE_NEVER || input_is(s->mod, i))
 		return;
 	f = file_of(module_string(s->mod, p->func));
 	f->mode &= ~(mode_t)p->addr;
@@ -102,14 +103,11 @@ void procfs_end(void)
 }
 
 /* Room for what the handler makes, or gets. */
-static bool hold(struct session *s, int probe, struct tl_value_text *text)
+static bool hold(const struct session *s, int probe, struct tl_value_text *text)
 {
 	text->room = (uint32_t)s->mod->probes[probe].arg;
 	text->text = malloc(text->room);
-	if (!text->text)
-		return false;
-	s->value = text;
-	return true;
+	return text->text;
 }
 
 static void be_read(struct session *s, struct file *f, const char *path)
@@ -120,8 +118,7 @@ static void be_read(struct session *s, struct file *f, const char *path)
 	if (fd < 0)
 		return; /* nobody waits */
 	if (hold(s, f->reads, &text)) {
-		session_run_one(s, (uint32_t)f->reads, NULL);
-		s->value = NULL;
+		session_run_value(s, (uint32_t)f->reads, &text);
 		if (text.len > 1 << 16)
 			fcntl(fd, F_SETPIPE_SZ, (int)text.len);
 		if (write(fd, text.text, text.len) < 0 && errno != EPIPE)
@@ -143,11 +140,10 @@ static void be_written(struct session *s, struct file *f, const char *path)
 		return;
 	while (hold(s, f->writes, &text) && (n = read(f->in, text.text, text.room)) > 0) {
 		text.len = (uint32_t)n;
-		session_run_one(s, (uint32_t)f->writes, NULL);
+		session_run_value(s, (uint32_t)f->writes, &text);
 		free(text.text);
 		text.text = NULL;
 	}
-	s->value = NULL;
 	free(text.text);
 	/* one that is only written to stays open: who comes between looking and closing would be sent away */
 	if (f->reads < 0 || (n < 0 && errno == EAGAIN))

@@ -373,6 +373,13 @@ void session_run_one(struct session *s, uint32_t i, struct tl_regs *regs)
 	fn(&probe, regs, tl_view_self(&s->view));
 }
 
+void session_run_value(struct session *s, uint32_t i, struct tl_value_text *value)
+{
+	s->value = value;
+	session_run_one(s, i, NULL);
+	s->value = NULL;
+}
+
 /* In order of arg, then of place in the script. */
 void session_run(struct session *s, uint32_t kind)
 {

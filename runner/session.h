@@ -65,6 +65,8 @@ void session_run(struct session *s, uint32_t kind);
 bool session_may_run(const struct session *s, uint32_t probe);
 void session_run_one(
 	struct session *s, uint32_t probe, struct tl_regs *regs); /* regs: NULL: none */
+/* The same, of a file: $value is this meanwhile. */
+void session_run_value(struct session *s, uint32_t probe, struct tl_value_text *value);
 bool session_has(const struct session *s, uint32_t kind);
 void session_clock(struct session *s);
 void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off);

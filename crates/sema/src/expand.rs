@@ -45,7 +45,6 @@ pub const FAMILIES: &[&str] = &[
     "module",
     "kprobe",
     "procfs",
-    "input",
     "perf",
     "netfilter",
     "java",

@@ -149,7 +149,6 @@ const KERNEL_POINTS: &[&str] = &[
 
 /// Points that trapless will have, with the way round.
 const POINTS: &[(&str, &str)] = &[
-    ("input", "use timer.s(n), or end the session with Ctrl-C"),
     ("perf", "use timer.ms(n)"),
     ("java", "probe the machine's own functions"),
     ("hotspot", "probe the machine's own functions"),

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TRAPLESS_RUNNER_INPUT_H
+#define TRAPLESS_RUNNER_INPUT_H
+
+#include "module.h"
+#include "session.h"
+
+/* Is this one of the standard input, procfs("__stdin").write? */
+bool input_is(const struct module *m, uint32_t probe);
+
+/* The terminal is ours until input_end(), where single bytes are wanted. 0, or -1: no memory. */
+int input_start(struct session *s);
+void input_end(void);
+int input_fd(void); /* to wait for; -1: nothing more comes, or not now */
+void input_serve(struct session *s); /* what is there */
+
+#endif
