@@ -29,7 +29,7 @@ probe process.mark("memory") { printf("%d %d %d %d %d\\n", $arg1, $arg2, $arg3, 
 probe process.mark("constants") { println($$vars) printf("%d %d\\n", $arg3, $arg4) }
 probe process.mark("high") { println($arg1, " ", $arg2, " ", $arg3) }
 probe process.mark("odd") { println($$parms) println(@defined($arg1), @defined($arg2), @defined($arg7)) }
-probe process.mark("none") { println($$vars, "-", i) println($i) }
+probe process.mark("none") { i = 0 println($$vars, "-", i) println($i) }
 '''
 ARGUMENTS_SEEN = '''\
 -5 250 1 1

@@ -95,7 +95,7 @@ static void errors_and_histograms(void)
 		tl_stat_add(s, &h, v);
 	tl_hist_print(&run, s, &h);
 	run.place = "identifier 'x' at a.stp:1:1";
-	tl_error(&run, home_str("bad"));
+	tl_run_error(&run, "bad");
 	tl_run_leave(&run);
 	drain("", true);
 	CHECK(strstr(out, "  value |----") == out && strstr(out, " 524288 |@ "));
