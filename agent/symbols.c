@@ -65,3 +65,34 @@ uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, u
 
 	return img ? copy_name(s, img->path, buf, room) : 0;
 }
+
+/* The same of LINES. */
+static const struct tl_tap_line *line_below(
+	const struct tl_symbols *s, uint32_t image, uint64_t vaddr)
+{
+	uint64_t lo = 0, hi = s->nlines;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+		const struct tl_tap_line *l = &s->lines[mid];
+
+		if (l->image < image || (l->image == image && l->addr <= vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && s->lines[lo - 1].image == image ? &s->lines[lo - 1] : NULL;
+}
+
+uint32_t tl_symbol_line(
+	const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint32_t *line)
+{
+	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
+	const struct tl_tap_line *l =
+		img ? line_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+
+	if (!l || l->file == TL_NONE)
+		return 0;
+	*line = l->line;
+	return copy_name(s, l->file, buf, room);
+}

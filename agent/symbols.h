@@ -18,6 +18,8 @@ struct tl_symbols {
 	uint64_t strings_size;
 	const struct tl_tap_symbol *symbols; /* sorted by image, addr */
 	uint64_t nsymbols;
+	const struct tl_tap_line *lines; /* likewise */
+	uint64_t nlines;
 	const struct tl_symbol_image *images;
 	uint64_t nimages;
 };
@@ -25,9 +27,11 @@ struct tl_symbols {
 /* The image that is mapped there, or NULL. */
 const struct tl_symbol_image *tl_symbol_image_at(
 	const struct tl_symbol_image *images, uint64_t n, uint64_t addr);
-/* As tl_view_ops.symbol and .image. */
+/* As tl_view_ops.symbol, .image and .line. */
 uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
 	uint64_t *offset, uint64_t *size);
 uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room);
+uint32_t tl_symbol_line(
+	const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint32_t *line);
 
 #endif

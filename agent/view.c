@@ -60,6 +60,11 @@ static bool raise(struct tl_view *v, int64_t sig)
 	return tl_agent_raise(sig);
 }
 
+static uint32_t line(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint32_t *number)
+{
+	return tl_symbol_line(v->home, addr, buf, room, number);
+}
+
 static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
 {
 	return tl_unwind_frame(&unwind[v - views], addr);
@@ -86,6 +91,7 @@ static struct tl_view_ops ops = {
 	.write = write_memory,
 	.symbol = symbol,
 	.image = image,
+	.line = line,
 	.frame = frame,
 	.original = original,
 	.relax = relax,
@@ -100,6 +106,8 @@ static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
 	s->strings_size = m->strings_size;
 	s->symbols = (const struct tl_tap_symbol *)m->symbols;
 	s->nsymbols = m->nsymbols;
+	s->lines = (const struct tl_tap_line *)m->lines;
+	s->nlines = m->nlines;
 	s->images = (const struct tl_symbol_image *)m->images;
 	s->nimages = m->nimages;
 }

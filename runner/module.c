@@ -150,6 +150,8 @@ static bool section_take(struct module *m, const struct tl_tap_section *s)
 		TAKE(globals, nglobals, struct tl_tap_global);
 	case TL_TAP_SYMBOLS:
 		TAKE(symbols, nsymbols, struct tl_tap_symbol);
+	case TL_TAP_LINES:
+		TAKE(lines, nlines, struct tl_tap_line);
 	case TL_TAP_WARNINGS:
 		TAKE(warnings, nwarnings, uint32_t);
 	case TL_TAP_UNWIND:
@@ -236,6 +238,17 @@ static bool word_ok(const struct module *m, uint32_t at)
 	return at % 8 == 0 && m->data_size >= 8 && at <= m->data_size - 8;
 }
 
+static bool lines_ok(const struct module *m)
+{
+	const struct tl_tap_line *l;
+
+	for (l = m->lines; l < m->lines + m->nlines; l++) {
+		if ((l->file != TL_NONE && !str_ok(m, l->file)) || l->image >= m->nimages)
+			return false;
+	}
+	return true;
+}
+
 static bool unwind_ok(const struct module *m)
 {
 	uint32_t i;
@@ -308,7 +321,7 @@ static bool contents_ok(const struct module *m)
 		if (!str_ok(m, m->symbols[i].name) || m->symbols[i].image >= m->nimages)
 			return false;
 	}
-	return unwind_ok(m);
+	return lines_ok(m) && unwind_ok(m);
 }
 
 int module_load(struct module *m, const char *path, char *why, size_t room)

@@ -22,12 +22,13 @@ struct module {
 	const struct tl_tap_global *globals;
 	const struct tl_tap_options *options;
 	const struct tl_tap_symbol *symbols;
+	const struct tl_tap_line *lines;
 	const struct tl_tap_unwind *unwind;
 	const struct tl_tap_row *rows;
 	const struct tl_tap_frame *frames;
 	uint32_t strings_size, nimages, nprobes, nparts, code_size, data_size, nrelocs, nformats,
 		nwarnings;
-	uint32_t nimports, nglobals, nsymbols, nunwind, nrows, nframes, ncommands;
+	uint32_t nimports, nglobals, nsymbols, nunwind, nrows, nframes, ncommands, nlines;
 };
 
 /* 0, or -TL_E_ with the reason in `why` (room bytes). */

@@ -95,6 +95,11 @@ static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room
 	return tl_symbol_image(&of(v)->symbols, addr, buf, room);
 }
 
+static uint32_t line(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint32_t *number)
+{
+	return tl_symbol_line(&of(v)->symbols, addr, buf, room, number);
+}
+
 static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
 {
 	return tl_unwind_frame(&of(v)->unwind, addr);
@@ -127,6 +132,8 @@ static void make_symbols(struct session *s)
 	s->symbols.strings_size = s->mod->strings_size;
 	s->symbols.symbols = s->mod->symbols;
 	s->symbols.nsymbols = s->mod->nsymbols;
+	s->symbols.lines = s->mod->lines;
+	s->symbols.nlines = s->mod->nlines;
 	s->symbols.images = s->board.images;
 	s->symbols.nimages = s->mod->nimages;
 	s->view.images = (const uint64_t *)s->board.images;
@@ -254,6 +261,7 @@ static int make_view(struct session *s, void *mem)
 		.write = write_target,
 		.symbol = symbol,
 		.image = image,
+		.line = line,
 		.frame = frame,
 		.relax = relax,
 		.fact = fact,

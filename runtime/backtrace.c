@@ -60,15 +60,16 @@ static uint32_t stack_of(struct tl_run *run, const struct tl_str *list, uint64_t
 	return list ? parse(list, pc) : tl_unwind(run, pc, TL_MAXBACKTRACE);
 }
 
-void tl_ustack_print(struct tl_run *run, const struct tl_str *list, bool brief)
+void tl_ustack_print(struct tl_run *run, const struct tl_str *list, enum tl_shown how)
 {
+	bool brief = how == TL_SHOWN_BRIEF;
 	uint64_t pc[TL_MAXBACKTRACE];
 	uint32_t i, len, n = stack_of(run, list, pc);
 	char head[32];
 	TL_STRING(text);
 
 	for (i = 0; i < n; i++) {
-		tl_usymdata_of(run, text, pc[i], i > 0, brief);
+		tl_usymdata_of(run, text, pc[i], i > 0, how);
 		head[0] = ' ';
 		len = 1;
 		if (!brief && text->b[0] != '0') { /* it has a name */
@@ -84,7 +85,8 @@ void tl_ustack_print(struct tl_run *run, const struct tl_str *list, bool brief)
 		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, "\n", 1);
 }
 
-void tl_ustack_text(struct tl_run *run, struct tl_str *dst, const struct tl_str *list)
+void tl_ustack_text(
+	struct tl_run *run, struct tl_str *dst, const struct tl_str *list, enum tl_shown how)
 {
 	uint64_t pc[TL_MAXBACKTRACE];
 	uint32_t i, n = stack_of(run, list, pc);
@@ -92,7 +94,7 @@ void tl_ustack_text(struct tl_run *run, struct tl_str *dst, const struct tl_str 
 
 	tl_str_put(run, dst, "", 0);
 	for (i = 0; i < n; i++) {
-		tl_usymdata_of(run, text, pc[i], i > 0, false);
+		tl_usymdata_of(run, text, pc[i], i > 0, how);
 		if (!append(run, text, "\n", 1) || !append(run, dst, text->b, text->len))
 			break;
 	}

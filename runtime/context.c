@@ -294,7 +294,46 @@ static uint32_t caller_symbol(
 	return dst->len;
 }
 
-void tl_usymdata_of(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, bool brief)
+/* Behind what dst holds already; nothing, where either is not known. */
+static bool add_source(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t parts)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	uint32_t n, line, at = dst->len;
+	char number[24];
+
+	if (!ops || !ops->line)
+		return false;
+	n = ops->line(run->view, addr, dst->b + at, run->view->max_string - at, &line);
+	name_done(run, dst, at + (parts & TL_SOURCE_FILE ? n : 0));
+	if (!n)
+		return false;
+	if (parts == (TL_SOURCE_FILE | TL_SOURCE_LINE))
+		tl_str_add(run, dst, ":", 1);
+	if (parts & TL_SOURCE_LINE)
+		tl_str_add(run, dst, number, tl_text_dec(number, line));
+	return true;
+}
+
+void tl_usymsource(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t parts)
+{
+	tl_str_put(run, dst, "", 0);
+	if (!add_source(run, dst, addr, parts))
+		add_hex(run, dst, "", addr);
+}
+
+static void add_place(struct tl_run *run, struct tl_str *dst, uint64_t addr)
+{
+	uint32_t end = dst->len;
+
+	tl_str_add(run, dst, " at ", 4);
+	if (!add_source(run, dst, addr, TL_SOURCE_FILE | TL_SOURCE_LINE)) {
+		dst->len = end;
+		dst->b[end] = 0;
+	}
+}
+
+void tl_usymdata_of(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, enum tl_shown how)
 {
 	uint32_t known, end;
 	uint64_t off, size;
@@ -302,13 +341,15 @@ void tl_usymdata_of(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool 
 	known = (called ? caller_symbol : symbol)(run, dst, addr, &off, &size);
 	if (known) {
 		add_hex(run, dst, "+", off);
-		if (!brief)
+		if (how != TL_SHOWN_BRIEF)
 			add_hex(run, dst, "/", size);
 	} else {
 		add_hex(run, dst, "", addr);
 	}
-	if (brief)
+	if (how == TL_SHOWN_BRIEF)
 		return;
+	if (how == TL_SHOWN_LINES)
+		add_place(run, dst, called ? addr - 1 : addr);
 	end = dst->len;
 	tl_str_add(run, dst, " [", 2);
 	if (!image(run, dst, addr)) {
@@ -325,7 +366,7 @@ void tl_usymdata_of(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool 
 
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
-	tl_usymdata_of(run, dst, addr, false, false);
+	tl_usymdata_of(run, dst, addr, false, TL_SHOWN_FULL);
 }
 
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)

@@ -94,9 +94,11 @@ uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max);
 
 /*
  * "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image.
- * Brief: "name+0x2a" or "0xADDR". Called: the address is where a call returns to.
+ * Brief: "name+0x2a" or "0xADDR". Lines: "... at file:line [image]" where that is known.
+ * Called: the address is where a call returns to.
  */
-void tl_usymdata_of(struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, bool brief);
+void tl_usymdata_of(
+	struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, enum tl_shown how);
 
 /* Numbers as text; return the length. */
 uint32_t tl_text_dec(char *buf, int64_t v); /* 20 */

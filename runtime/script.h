@@ -115,6 +115,9 @@ struct tl_view_ops {
 		uint64_t *offset, uint64_t *size);
 	/* Name of the image around addr. May be NULL. */
 	uint32_t (*image)(struct tl_view *v, uint64_t addr, char *buf, uint32_t room);
+	/* The source file of the code at addr, likewise, and the line in it. May be NULL. */
+	uint32_t (*line)(
+		struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint32_t *line);
 	/* The rule that finds the caller of code at addr, NULL: none is known. May be NULL. */
 	const struct tl_tap_frame *(*frame)(struct tl_view *v, uint64_t addr);
 	/* pc, or what it runs a copy of. May be NULL. */
@@ -993,6 +996,9 @@ void tl_module_name(struct tl_run *run, struct tl_str *dst);
 void tl_probefunc(struct tl_run *run, struct tl_str *dst);
 void tl_usymname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "0x..." when unknown */
 void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr);
+enum tl_source { TL_SOURCE_FILE = 1, TL_SOURCE_LINE = 2 };
+/* "file", "line" or both, "file:line"; "0x..." when unknown */
+void tl_usymsource(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t parts);
 void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "<unknown>" */
 void tl_umodbuildid(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
 int64_t tl_umodaddr(struct tl_run *run, uint64_t addr); /* may fail */
@@ -1001,9 +1007,11 @@ int64_t tl_umodaddr(struct tl_run *run, uint64_t addr); /* may fail */
 #define TL_MAXBACKTRACE 32
 /* Addresses of the callers, the probed place first: "0x.. 0x..". "" where the handler has no registers. */
 void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max);
-/* What they mean, one a line; brief: in one line. `list`: such addresses; NULL: of the own stack. */
-void tl_ustack_print(struct tl_run *run, const struct tl_str *list, bool brief);
-void tl_ustack_text(struct tl_run *run, struct tl_str *dst, const struct tl_str *list);
+enum tl_shown { TL_SHOWN_FULL, TL_SHOWN_BRIEF, TL_SHOWN_LINES };
+/* What they mean, one a line; BRIEF: in one line. `list`: such addresses; NULL: of the own stack. */
+void tl_ustack_print(struct tl_run *run, const struct tl_str *list, enum tl_shown how);
+void tl_ustack_text(
+	struct tl_run *run, struct tl_str *dst, const struct tl_str *list, enum tl_shown how);
 void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta);
 int64_t tl_thread_indent_depth(struct tl_run *run, int64_t delta);
 bool tl_errno_known(int64_t err); /* negative, and has a name */

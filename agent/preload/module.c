@@ -68,6 +68,8 @@ int tl_module_map(const struct tl_preload *p, struct tl_agent_module *am)
 		.options = (uintptr_t)tl_module_table(p, &m->options),
 		.symbols = (uintptr_t)tl_module_table(p, &m->symbols),
 		.nsymbols = m->symbols.count,
+		.lines = (uintptr_t)tl_module_table(p, &m->lines),
+		.nlines = m->lines.count,
 		.unwind = m->unwind.count ? (uintptr_t)tl_module_table(p, &m->unwind) : 0,
 		.rows = (uintptr_t)tl_module_table(p, &m->rows),
 		.frames = (uintptr_t)tl_module_table(p, &m->frames),

@@ -45,7 +45,7 @@ struct tl_preload_table {
 
 struct tl_preload_module {
 	struct tl_preload_table strings, images, probes, parts, code, data, relocs, imports,
-		options, symbols, unwind, rows, frames;
+		options, symbols, lines, unwind, rows, frames;
 };
 
 struct tl_preload {

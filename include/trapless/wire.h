@@ -62,6 +62,7 @@ enum tl_tap_kind {
 	TL_TAP_ROWS,	/* struct tl_tap_row[], sorted by address within an image */
 	TL_TAP_FRAMES,	/* struct tl_tap_frame[]: what rows refer to */
 	TL_TAP_COMMANDS, /* uint32_t[]: STRINGS offsets of what system() starts, by command number */
+	TL_TAP_LINES,	/* struct tl_tap_line[], sorted by image, addr: for usymfileline() */
 };
 
 struct tl_tap_section {
@@ -148,6 +149,15 @@ struct tl_tap_symbol {
 	uint64_t size;
 	uint32_t image;
 	uint32_t name;
+};
+
+/* Code from addr on, up to the next one's, was made from this. */
+struct tl_tap_line {
+	uint64_t addr;		/* ELF vaddr */
+	uint32_t image;
+	uint32_t file;		/* STRINGS; TL_NONE: nothing is known */
+	uint32_t line;
+	uint32_t reserved;
 };
 
 struct tl_tap_unwind {

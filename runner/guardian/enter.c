@@ -13,7 +13,7 @@
 
 /* One region, in this order; the module's code and data are at its start. */
 struct layout {
-	uint64_t header, options, strings, symbols, unwind, rows, frames, images, size;
+	uint64_t header, options, strings, symbols, lines, unwind, rows, frames, images, size;
 };
 
 static struct layout plan(const struct module *m)
@@ -23,7 +23,8 @@ static struct layout plan(const struct module *m)
 	l.options = l.header + pages(sizeof(struct tl_agent_module));
 	l.strings = l.options + pages(sizeof(struct tl_tap_options));
 	l.symbols = l.strings + pages(m->strings_size);
-	l.unwind = l.symbols + pages((uint64_t)m->nsymbols * sizeof(struct tl_tap_symbol) + 1);
+	l.lines = l.symbols + pages((uint64_t)m->nsymbols * sizeof(struct tl_tap_symbol) + 1);
+	l.unwind = l.lines + pages((uint64_t)m->nlines * sizeof(struct tl_tap_line));
 	l.rows = l.unwind + pages((uint64_t)m->nunwind * sizeof(struct tl_tap_unwind));
 	l.frames = l.rows + pages((uint64_t)m->nrows * sizeof(struct tl_tap_row));
 	l.images = l.frames + pages((uint64_t)m->nframes * sizeof(struct tl_tap_frame));
@@ -45,6 +46,8 @@ static struct tl_agent_module describe(const struct client *c, const struct layo
 		.options = c->module_at + l->options,
 		.symbols = c->module_at + l->symbols,
 		.nsymbols = m->nsymbols,
+		.lines = c->module_at + l->lines,
+		.nlines = m->nlines,
 		.unwind = m->nunwind ? c->module_at + l->unwind : 0,
 		.rows = c->module_at + l->rows,
 		.frames = c->module_at + l->frames,
@@ -83,6 +86,7 @@ static int write_tables(struct guardian *g, const struct client *c, const struct
 		{am.options, m->options, sizeof(*m->options)},
 		{am.strings, m->strings, m->strings_size},
 		{am.symbols, m->symbols, m->nsymbols * sizeof(*m->symbols)},
+		{am.lines, m->lines, m->nlines * sizeof(*m->lines)},
 		{am.unwind, m->unwind, m->nunwind * sizeof(*m->unwind)},
 		{am.rows, m->rows, m->nrows * sizeof(*m->rows)},
 		{am.frames, m->frames, m->nframes * sizeof(*m->frames)},

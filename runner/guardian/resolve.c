@@ -106,7 +106,7 @@ bool images_match(struct guardian *g, const struct client *c)
 /* For names of addresses and for callers; what is asked for and not mapped yet is waited for. */
 static int describe_images(struct guardian *g, struct client *c)
 {
-	bool asked = c->mod->nsymbols || c->mod->nunwind;
+	bool asked = c->mod->nsymbols || c->mod->nlines || c->mod->nunwind;
 	struct tl_symbol_image out;
 	uint32_t i;
 	bool other;

@@ -117,6 +117,7 @@ static void describe_module(struct tl_preload *p, const struct module *m)
 		.imports = table(m, m->imports, m->nimports),
 		.options = table(m, m->options, 1),
 		.symbols = table(m, m->symbols, m->nsymbols),
+		.lines = table(m, m->lines, m->nlines),
 		.unwind = table(m, m->unwind, m->nunwind),
 		.rows = table(m, m->rows, m->nrows),
 		.frames = table(m, m->frames, m->nframes),

@@ -69,6 +69,7 @@ pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
 };
 pub use inside::{CallKind, Callee, Label};
+pub use lines::{LineRow, LineTable};
 pub use location::{register_name, LocOp, Location, Piece};
 pub use marks::{Mark, MarkArg, Operand};
 pub use parameters::Parameters;

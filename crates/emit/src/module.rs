@@ -6,7 +6,8 @@ use crate::link::Linked;
 use crate::result::reads_result;
 use crate::{handler_name, Emitted, SMALL_STACK};
 use trapless_sema::ir::{
-    Event, HandlerId, Image, ImageId, Part, Probe, ProbeKind, Program, Refusal, Symbol,
+    Event, HandlerId, Image, ImageId, LineRow, LineTable, Part, Probe, ProbeKind, Program, Refusal,
+    Symbol,
 };
 use trapless_wire as wire;
 
@@ -62,6 +63,9 @@ pub fn assemble(
         });
     }
     crate::unwind::write(&program.unwind, &mut tap);
+    for (image, table) in &program.lines {
+        lines(*image, table, &mut tap);
+    }
     for w in &program.run_warnings {
         let w = tap.strings.add(w);
         tap.warnings.push(w);
@@ -273,4 +277,15 @@ fn place(
         addr: p.addr,
         size: p.size,
     }));
+}
+
+fn lines(image: ImageId, table: &LineTable, tap: &mut wire::Tap) {
+    let files: Vec<_> = table.files.iter().map(|f| tap.strings.add(f).0).collect();
+    let row = |r: &LineRow| wire::Line {
+        addr: r.addr,
+        image: image.0,
+        file: r.at.map_or(wire::NONE, |(file, _)| files[file as usize]),
+        line: r.at.map_or(0, |(_, line)| line),
+    };
+    tap.lines.extend(table.rows.iter().map(row));
 }

@@ -7,7 +7,7 @@
 //! errors; it needs neither the syntax tree nor debug information.
 
 use crate::regex::Regex;
-pub use trapless_debuginfo::{Frame, Row, Saved, UnwindTable};
+pub use trapless_debuginfo::{Frame, LineRow, LineTable, Row, Saved, UnwindTable};
 use trapless_syntax::span::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -44,6 +44,8 @@ pub struct Program {
     pub symbols: Vec<Symbol>,
     /// How to find callers, for scripts that ask for stacks.
     pub unwind: Vec<(ImageId, UnwindTable)>,
+    /// Source lines of addresses, for scripts that ask for them.
+    pub lines: Vec<(ImageId, LineTable)>,
     /// Warnings that the session repeats when it starts.
     pub run_warnings: Vec<String>,
 }

@@ -7,12 +7,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("panic", "use error() or exit()"),
     ("get_and_inc*", "use a global"),
     ("tls_*", "use @var in the thread"),
-    ("usymfile*", LINE),
-    ("usymline", LINE),
-    ("symfile*", LINE),
-    ("symline", LINE),
-    ("print_ubacktrace_fileline", LINE),
-    ("print_backtrace_fileline", LINE),
     ("module_size", "use pp()"),
     ("is_myproc", "compare uid() with a number"),
     ("cve_*", FIGURES),
@@ -23,7 +17,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("stp_print_binary", "use printf() with %b"),
 ];
 
-const LINE: &str = "usymdata() gives function, offset and file; addr2line(1) makes a line of them";
 const INTERPRETER: &str = "probe the interpreter's own functions";
 const FIGURES: &str = "print the figures in a timer.s(n) probe";
 
@@ -32,16 +25,13 @@ const KERNEL_FUNCTIONS: &[&str] = &[
     "task_*",
     "kernel_*",
     "backtrace",
-    "print_backtrace",
+    "print_backtrace*",
     "sprint_backtrace",
     "callers",
     "print_stack",
     "sprint_stack",
     "print_syms",
     "sprint_syms",
-    "symname",
-    "symdata",
-    "symfileline",
     "pid2*",
     "d_name",
     "d_path",

@@ -69,7 +69,8 @@ pub struct Input<'a> {
 pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option<Program> {
     let mut program = check(input, world, diags)?;
     let (symbols, stacks) = (uses(&program, "symbols"), uses(&program, "unwind"));
-    if symbols || stacks {
+    let lines = uses(&program, "lines");
+    if symbols || stacks || lines {
         if program.probes.iter().any(|p| p.kind.is_profile()) {
             world.add_target();
         }
@@ -80,6 +81,9 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
     }
     if stacks {
         program.unwind = world.unwind_tables();
+    }
+    if lines {
+        program.lines = world.line_tables();
     }
     program.images = world.images.clone();
     if !program.options.no_display {

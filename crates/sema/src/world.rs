@@ -2,7 +2,7 @@
 //! What the script is about outside the script: the target, its files, and
 //! the images that have been looked at.
 
-use crate::ir::{Image, ImageId, Symbol};
+use crate::ir::{Image, ImageId, LineTable, Symbol};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -170,6 +170,14 @@ impl World {
     pub fn unwind_tables(&self) -> Vec<(ImageId, UnwindTable)> {
         let tables = self.binaries.iter();
         let mut all: Vec<_> = tables.map(|(i, b)| (*i, b.unwind_table())).collect();
+        all.sort_by_key(|(image, _)| *image);
+        all
+    }
+
+    /// What each image was made from.
+    pub fn line_tables(&self) -> Vec<(ImageId, LineTable)> {
+        let tables = self.binaries.iter();
+        let mut all: Vec<_> = tables.map(|(i, b)| (*i, b.line_table())).collect();
         all.sort_by_key(|(image, _)| *image);
         all
     }

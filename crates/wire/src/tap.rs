@@ -129,6 +129,15 @@ pub struct Symbol {
     pub name: Str,
 }
 
+/// From `addr` on; `file` may be [`NONE`](crate::NONE).
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub addr: u64,
+    pub image: u32,
+    pub file: u32,
+    pub line: u32,
+}
+
 /// The rows of one image.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwind {
@@ -241,6 +250,7 @@ pub struct Tap {
     pub rows: Vec<Row>,
     pub frames: Vec<Frame>,
     pub commands: Vec<Str>,
+    pub lines: Vec<Line>,
 }
 
 impl Tap {
@@ -281,6 +291,7 @@ impl Tap {
                 self.commands.len(),
                 list(e, &self.commands, |o, s| o.u32(s.0)),
             ),
+            (18, self.lines.len(), list(e, &self.lines, line)),
         ];
         sections.retain(|(_, count, _)| *count > 0);
         self.assemble(machine, &sections)
@@ -371,6 +382,14 @@ fn symbol(o: &mut Encoder, s: &Symbol) {
     o.u64(s.size);
     o.u32(s.image);
     o.u32(s.name.0);
+}
+
+fn line(o: &mut Encoder, l: &Line) {
+    o.u64(l.addr);
+    o.u32(l.image);
+    o.u32(l.file);
+    o.u32(l.line);
+    o.u32(0);
 }
 
 fn unwind(o: &mut Encoder, u: &Unwind) {
