@@ -54,6 +54,36 @@ def test_what_conditionals_see(ctx):
     assert trapless(ctx, '--privilege=root', *script).returncode == 2
 
 
+LIMITS = ('--rlimit-as=8000000000', '--rlimit-cpu', '500', '--rlimit-nproc=3000', '--rlimit-stack=4000000', '--rlimit-fsize=90000000')
+
+
+def test_limits_of_the_passes(ctx):
+    """They are the compiler's, and not those of the program that is traced."""
+    cc = ctx.tmp + '/cc'
+    with open(cc, 'w') as f:
+        f.write('#!/bin/sh\ncat /proc/self/limits >%s/limits\nexec gcc "$@"\n' % ctx.tmp)
+    os.chmod(cc, 0o755)
+    p = good(ctx, *LIMITS, '--no-cache', '--cc', cc, *HELLO, '-c', 'cat /proc/self/limits')
+    inside = open(ctx.tmp + '/limits').read()
+    for name, wanted in (('Max address space', '8000000000'), ('Max cpu time', '500'), ('Max processes', '3000'), ('Max stack size', '4000000'),
+                         ('Max file size', '90000000')):
+        own = [line.split(name)[1].split()[:2] for line in open('/proc/self/limits') if line.startswith(name)][0]
+        assert [line.split(name)[1].split()[:2] for line in inside.splitlines() if line.startswith(name)] == [[wanted, own[1]]], (name, inside)
+        assert [line.split(name)[1].split()[:2] for line in p.stdout.splitlines() if line.startswith(name)] == [own], (name, p)
+
+
+def test_limits_that_are_too_small(ctx):
+    with open(ctx.tmp + '/err', 'w+') as err:
+        p = ctx.popen([ctx.bin('trapless'), '--no-cache', '--rlimit-fsize=100', *HELLO], stderr=err)
+        assert p.wait(60) == 1
+        err.seek(0)
+        assert 'error[MODULE_BUILD]' in err.read(), 'the message may be longer than that'
+    p = trapless(ctx, '--rlimit-as=1000000', *HELLO)
+    assert p.returncode == 1 and 'has no memory left' in p.stderr, p
+    p = ctx.run(['sh', '-c', 'ulimit -f 5000; exec "$@"', 'sh', ctx.bin('trapless'), '--rlimit-fsize=99999999999', *HELLO])
+    assert p.returncode == 2 and '--rlimit-fsize=99999999999 cannot be set: the hard limit is ' in p.stderr, p
+
+
 def test_lists(ctx):
     functions = good(ctx, '--dump-functions').stdout.splitlines()
     for line in ('strlen:long (s:string)', 'user_string:string (addr:long, other:string)', 'set_user_int (addr:long, val:long) /* guru */',
@@ -83,7 +113,7 @@ def test_all_errors_are_shown(ctx):
 
 def test_what_has_no_meaning_is_said_with_a_next_step(ctx):
     for words, step in ((['-i'], 'by -e'), (['--remote', 'host'], '-p4'), (['--remote=host'], '-p4'), (['-R', 'x'], 'no kernel module'),
-                        (['--monitor'], '--sessions'), (['--rlimit-as=5'], 'prlimit')):
+                        (['--monitor'], '--sessions')):
         p = trapless(ctx, *words, *HELLO)
         assert p.returncode == 2 and words[0].split('=')[0] in p.stderr and step in p.stderr and 'next step' in p.stderr, p
 

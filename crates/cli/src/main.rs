@@ -9,6 +9,7 @@ mod dump;
 mod editor;
 mod inherited;
 mod input;
+mod limits;
 mod list;
 mod memory;
 mod options;
@@ -76,9 +77,17 @@ fn main() -> ExitCode {
     if sessions::asked(&options) {
         return ExitCode::from(sessions::start(&options));
     }
+    let limits = match limits::Limits::set(&options) {
+        Ok(limits) => limits,
+        Err(text) => {
+            eprintln!("{text}");
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
     let mut map = SourceMap::new();
     let mut diags = Diagnostics::new();
     let done = passes::run(&options, &mut map, &mut diags);
+    limits.put_back();
     if options.no_warnings {
         diags.drop_warnings();
     }

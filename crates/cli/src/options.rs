@@ -269,6 +269,26 @@ pub struct Options {
     #[arg(long, value_name = "DIR", env = "TMPDIR", hide_env_values = true)]
     pub tmpdir: Option<PathBuf>,
 
+    /// Bytes of address space that the passes and the compiler may have, each; the session has not these limits
+    #[arg(long, value_name = "BYTES")]
+    pub rlimit_as: Option<u64>,
+
+    /// Seconds of processor time, likewise
+    #[arg(long, value_name = "SECONDS")]
+    pub rlimit_cpu: Option<u64>,
+
+    /// Processes of the user while the compiler is started
+    #[arg(long, value_name = "COUNT")]
+    pub rlimit_nproc: Option<u64>,
+
+    /// Bytes of stack, likewise
+    #[arg(long, value_name = "BYTES")]
+    pub rlimit_stack: Option<u64>,
+
+    /// Bytes of a file that is written, likewise
+    #[arg(long, value_name = "BYTES")]
+    pub rlimit_fsize: Option<u64>,
+
     /// The C compiler
     #[arg(long, value_name = "PROGRAM", env = "CC", default_value = "gcc")]
     pub cc: String,

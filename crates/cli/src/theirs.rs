@@ -74,11 +74,6 @@ const OPTIONS: &[(&str, Takes, &str)] = &[
         Value,
         "leave it out: -x finds a process's own namespaces",
     ),
-    ("--rlimit-as", Value, "set the limit before: prlimit"),
-    ("--rlimit-cpu", Value, "set the limit before: prlimit"),
-    ("--rlimit-nproc", Value, "set the limit before: prlimit"),
-    ("--rlimit-stack", Value, "set the limit before: prlimit"),
-    ("--rlimit-fsize", Value, "set the limit before: prlimit"),
     ("--debug", Nothing, "use -v -v, and --explain"),
 ];
 
