@@ -17,7 +17,7 @@
 
 struct file {
 	const char *name;
-	int reads, writes; /* probes; -1: none */
+	uint32_t read_room, write_room; /* of the longest text that a probe takes; 0: none is */
 	mode_t mode;
 	int in; /* what is being written to us comes from here; -1: nothing */
 };
@@ -49,14 +49,14 @@ static struct file *file_of(const char *name)
 	for (i = 0; i < nfiles && strcmp(files[i].name, name); i++)
 		;
 	if (i == nfiles)
-		files[nfiles++] = (struct file){
-			.name = name, .reads = -1, .writes = -1, .in = -1, .mode = 0600};
+		files[nfiles++] = (struct file){.name = name, .in = -1, .mode = 0600};
 	return &files[i];
 }
 
 static void take(const struct session *s, uint32_t i)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[i];
+	uint32_t *most;
 	struct file *f;
 
 	if ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) ||
@@ -64,7 +64,8 @@ static void take(const struct session *s, uint32_t i)
 		return;
 	f = file_of(module_string(s->mod, p->func));
 	f->mode &= ~(mode_t)p->addr;
-	*(p->kind == TL_TAP_FILE_READ ? &f->reads : &f->writes) = (int)i;
+	most = p->kind == TL_TAP_FILE_READ ? &f->read_room : &f->write_room;
+	*most = (uint32_t)p->arg > *most ? (uint32_t)p->arg : *most;
 }
 
 int procfs_start(struct session *s, const char *dir)
@@ -102,12 +103,26 @@ void procfs_end(void)
 	nfiles = 0;
 }
 
-/* Room for what the handler makes, or gets. */
-static bool hold(const struct session *s, int probe, struct tl_value_text *text)
+/* Room for what handlers make, or get. */
+static bool hold(struct tl_value_text *text, uint32_t room)
 {
-	text->room = (uint32_t)s->mod->probes[probe].arg;
-	text->text = malloc(text->room);
+	text->room = room;
+	text->text = malloc(room);
 	return text->text;
+}
+
+/* All of the file, in order: one goes on with the text that the one before has left. */
+static void run(struct session *s, const struct file *f, uint32_t kind, struct tl_value_text *text)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->mod->nprobes; i++) {
+		const struct tl_tap_probe *p = &s->mod->probes[i];
+
+		if (p->kind == kind && !(p->flags & TL_TAP_PROBE_NEVER) &&
+			!strcmp(module_string(s->mod, p->func), f->name))
+			session_run_value(s, i, text);
+	}
 }
 
 static void be_read(struct session *s, struct file *f, const char *path)
@@ -117,8 +132,8 @@ static void be_read(struct session *s, struct file *f, const char *path)
 
 	if (fd < 0)
 		return; /* nobody waits */
-	if (hold(s, f->reads, &text)) {
-		session_run_value(s, (uint32_t)f->reads, &text);
+	if (hold(&text, f->read_room)) {
+		run(s, f, TL_TAP_FILE_READ, &text);
 		if (text.len > 1 << 16)
 			fcntl(fd, F_SETPIPE_SZ, (int)text.len);
 		if (write(fd, text.text, text.len) < 0 && errno != EPIPE)
@@ -138,15 +153,15 @@ static void be_written(struct session *s, struct file *f, const char *path)
 		f->in = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (f->in < 0)
 		return;
-	while (hold(s, f->writes, &text) && (n = read(f->in, text.text, text.room)) > 0) {
+	while (hold(&text, f->write_room) && (n = read(f->in, text.text, text.room)) > 0) {
 		text.len = (uint32_t)n;
-		session_run_value(s, (uint32_t)f->writes, &text);
+		run(s, f, TL_TAP_FILE_WRITE, &text);
 		free(text.text);
 		text.text = NULL;
 	}
 	free(text.text);
 	/* one that is only written to stays open: who comes between looking and closing would be sent away */
-	if (f->reads < 0 || (n < 0 && errno == EAGAIN))
+	if (!f->read_room || (n < 0 && errno == EAGAIN))
 		return;
 	close(f->in);
 	f->in = -1;
@@ -161,9 +176,9 @@ void procfs_serve(struct session *s)
 		struct file *f = &files[i];
 
 		path_of(f, "", path, sizeof(path));
-		if (f->reads >= 0 && f->in < 0)
+		if (f->read_room && f->in < 0)
 			be_read(s, f, path);
-		if (f->writes >= 0)
+		if (f->write_room)
 			be_written(s, f, path);
 	}
 }

@@ -22,6 +22,16 @@ def test_prometheus(ctx):
     s.end()
 
 
+def test_several_probes_of_one_file(ctx):
+    s = Session(ctx, '''global a, b, got probe begin { a["x"] = 1; b[2] = 3 }
+        probe prometheus { @prometheus_dump_array1(a, "a", "k") }
+        probe prometheus { @prometheus_dump_array1(b, "b", "k") }
+        probe procfs("in").write.maxsize(2) { got = $value }
+        probe procfs("in").write { print(got, $value) }''' + LAST)
+    assert shell(ctx, 'cat %s; echo four >%s' % (s.files['__prometheus'], s.files['in'])) == 'a{k="x"} 1\nb{k="2"} 3\n'
+    assert s.end() == 'four\nfour\n'
+
+
 def test_prometheus_of_every_size(ctx):
     sizes = range(1, 9)
 
