@@ -6,14 +6,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "later.h"
+#include "proc.h"
 #include "target.h"
 
 static struct parked *waiting;
 static size_t nwaiting, room;
 static struct message retired;
 static uint64_t not_followed;
+static bool failed;
+static pid_t stranger;
 
-void followed_take(pid_t pid, uint64_t at, bool fresh)
+void followed_take(pid_t pid, uint64_t at, bool fresh, pid_t from)
 {
 	if (nwaiting == room) {
 		size_t more = room ? 2 * room : 64;
@@ -24,7 +28,7 @@ void followed_take(pid_t pid, uint64_t at, bool fresh)
 		waiting = list;
 		room = more;
 	}
-	waiting[nwaiting++] = (struct parked){pid, at, fresh, false};
+	waiting[nwaiting++] = (struct parked){.pid = pid, .from = from, .at = at, .fresh = fresh};
 }
 
 const struct message *followed_counts(void)
@@ -37,13 +41,29 @@ uint64_t followed_not(void)
 	return not_followed;
 }
 
+bool followed_failed(void)
+{
+	return failed;
+}
+
+pid_t followed_stranger(void)
+{
+	return stranger;
+}
+
 static void retire(struct target *t)
 {
 	if (!t->followed || !t->done || t->retired)
 		return;
 	if (t->guardian > 0 && !t->joined && !t->kept && !waitpid(t->guardian, NULL, WNOHANG))
 		return;
-	not_followed += !t->ready;
+	if (!t->found)
+		not_followed += !t->ready;
+	else if (!t->ready && !t->refused && (proc_ended(t->pid) || !later_again(t->pid)))
+		later_counts()->ended++;
+	failed |= t->failed;
+	if (t->strange) /* what its handlers have said may still be unread */
+		stranger = t->pid;
 	message_add(&retired, &t->counts);
 	close(t->sock);
 	t->sock = -1;
@@ -61,7 +81,7 @@ static bool is_asked_for(const struct target *targets, int n, pid_t pid)
 	return i < n;
 }
 
-static struct target *free_place(struct target *targets, int *ntargets)
+struct target *followed_place(struct target *targets, int *ntargets)
 {
 	int i;
 
@@ -81,7 +101,7 @@ void followed_go_on(struct target *targets, int *ntargets, struct session *s,
 	for (int k = 0; k < *ntargets; k++)
 		retire(&targets[k]);
 	for (i = 0; i < nwaiting; i++) {
-		struct target *t = leaving ? NULL : free_place(targets, ntargets);
+		struct target *t = leaving ? NULL : followed_place(targets, ntargets);
 
 		waiting[i].lasts = is_asked_for(targets, *ntargets, waiting[i].pid);
 		if (t && target_follow(t, &waiting[i], s, o)) {

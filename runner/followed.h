@@ -12,13 +12,17 @@ struct options;
 struct session;
 struct target;
 
-/* A guardian has told of one that waits, parked at `at`; fresh: it has just become another program. */
-void followed_take(pid_t pid, uint64_t at, bool fresh);
+/* Guardian `from` has told of one that waits, parked at `at`; fresh: it has just become another program. */
+void followed_take(pid_t pid, uint64_t at, bool fresh, pid_t from);
 /* Those that wait go on: as targets, or, where the session leaves, untraced. Whose guardian has had its say is retired. */
 void followed_go_on(struct target *targets, int *ntargets, struct session *s,
 	const struct options *o, bool leaving);
+/* Room for one more target. NULL: there is none. */
+struct target *followed_place(struct target *targets, int *ntargets);
 /* The closing figures of those that are retired; how many were never targets. */
 const struct message *followed_counts(void);
 uint64_t followed_not(void);
+bool followed_failed(void);
+pid_t followed_stranger(void); /* as session.strange */
 
 #endif

@@ -17,6 +17,7 @@
 #include "followed.h"
 #include "inherited.h"
 #include "input.h"
+#include "later.h"
 #include "options.h"
 #include "patching.h"
 #include "proc.h"
@@ -131,6 +132,8 @@ static bool anyone_left(void)
 {
 	int i;
 
+	if (opt.later)
+		return true;
 	for (i = 0; i < ntargets; i++) {
 		if ((!targets[i].followed || targets[i].lasts) && !targets[i].ended &&
 			!targets[i].done)
@@ -151,7 +154,7 @@ static bool anyone_ready(void)
 
 static bool anything_to_wait_for(void)
 {
-	return ntargets || session_has(&session, TL_TAP_TIMER) ||
+	return ntargets || opt.later || session_has(&session, TL_TAP_TIMER) ||
 	       session_has(&session, TL_TAP_FILE_READ) || session_has(&session, TL_TAP_FILE_WRITE);
 }
 
@@ -226,7 +229,7 @@ static void hear_all(void)
 /* Until the session ends; what had happened by then is in it. */
 static void run(int timer)
 {
-	struct pollfd fds[TARGETS_MAX + 4];
+	struct pollfd fds[TARGETS_MAX + 5];
 	int n, i, rounds = 0;
 
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
@@ -238,7 +241,8 @@ static void run(int timer)
 		fds[1] = (struct pollfd){.fd = timer, .events = POLLIN};
 		fds[2] = (struct pollfd){.fd = any_tuning() ? -1 : control.fd, .events = POLLIN};
 		fds[3] = (struct pollfd){.fd = input_fd(), .events = POLLIN};
-		for (n = 4, i = 0; i < ntargets; i++) {
+		fds[4] = (struct pollfd){.fd = opt.later ? later_fd() : -1, .events = POLLIN};
+		for (n = 5, i = 0; i < ntargets; i++) {
 			if (!targets[i].done)
 				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
 		}
@@ -247,7 +251,11 @@ static void run(int timer)
 			timers_run(&session);
 		procfs_serve(&session);
 		input_serve(&session);
+		if (opt.later)
+			later_look(targets, ntargets);
 		hear_all();
+		if (opt.later)
+			later_take(targets, &ntargets, &session, &opt);
 		control_serve(&control, fds[2].revents);
 		follow_conditions();
 		drain(&session, false);
@@ -346,7 +354,11 @@ static void closing_lines(void)
 	closing_line(
 		"commands refused (a process could change them: -g trusts it)", session.untrusted);
 	closing_line("damaged records", session.damaged + session.reader.damaged);
-	if (anyone_ready()) {
+	if (opt.later) {
+		closing_line("processes that ended before they were traced", later_counts()->ended);
+		closing_line("processes that could not be traced", later_counts()->refused);
+	}
+	if (anyone_ready() || opt.later) {
 		tell_never_armed(&session);
 		if (opt.verbose)
 			tell_never_hit(&session);
@@ -365,7 +377,7 @@ static pid_t strange_target(void)
 		if (targets[i].strange)
 			return targets[i].pid;
 	}
-	return 0;
+	return followed_stranger();
 }
 
 /* The one place that decides about our exit status. */
@@ -375,7 +387,7 @@ static int exit_status(bool failed)
 
 	for (i = 0; i < ntargets; i++)
 		failed |= targets[i].failed;
-	failed |= session.errors != 0;
+	failed |= session.errors != 0 || followed_failed();
 	if (!opt.command)
 		return failed;
 	if (waitpid(targets[0].pid, &status, 0) == targets[0].pid && !failed)
@@ -432,6 +444,8 @@ static int trace(void)
 		session.view.session->target_pid = session.target = targets[0].pid;
 	else if (anyone_ready())
 		warn_of_program(&session, targets[0].pid);
+	if (opt.later)
+		later_start(&session, targets, ntargets, opt.verbose);
 	session_run(&session, TL_TAP_BEGIN);
 	drain(&session, false);
 	events_run_early(&session);
@@ -471,7 +485,8 @@ static bool samples_nobody(char *why, size_t room)
 	uint32_t i;
 
 	for (i = 0; i < module.nprobes; i++) {
-		if (module.probes[i].kind == TL_TAP_PROFILE && !opt.command && !opt.npids) {
+		if (module.probes[i].kind == TL_TAP_PROFILE && !opt.command && !opt.npids &&
+			!opt.later) {
 			snprintf(why, room, "%s needs a target: give it with -c CMD or -x PID",
 				module_string(&module, module.probes[i].point));
 			return true;

@@ -17,8 +17,8 @@ struct options {
 	pid_t session; /* session_word's; 0: all */
 	pid_t pids[TARGETS_MAX];
 	int npids;
-	int sessions, raw, preload, no_follow, traps_only, explain, no_warnings, verbose, help,
-		version;
+	int sessions, raw, preload, no_follow, later, traps_only, explain, no_warnings, verbose,
+		help, version;
 };
 
 /* 0; or -1: a message has been printed. */

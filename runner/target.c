@@ -16,6 +16,7 @@
 #include "followed.h"
 #include "inherited.h"
 #include "joining.h"
+#include "later.h"
 #include "patching.h"
 #include "preload/preload.h"
 #include "proc.h"
@@ -61,6 +62,7 @@ static void be_guardian(struct target *t, struct session *s, const struct option
 	g.patching = patching_chosen();
 	g.heir = t->heir;
 	g.parking = t->heir ? 0 : t->parking;
+	g.parker = t->from;
 	g.release = t->leaving;
 	g.fresh = t->fresh && g.parking;
 	g.launched = t->launched && !t->heir;
@@ -130,7 +132,9 @@ int target_follow(
 {
 	*t = (struct target){.session = s,
 		.pid = p->pid,
+		.from = p->from,
 		.followed = true,
+		.quiet = o->verbose < 2, /* it has what it was born with */
 		.fresh = p->fresh,
 		.lasts = p->lasts,
 		.parking = p->at,
@@ -139,10 +143,25 @@ int target_follow(
 	return start_guardian(t, s, o);
 }
 
+int target_find(struct target *t, pid_t pid, const char *path, bool quiet, struct session *s,
+	const struct options *o)
+{
+	*t = (struct target){.session = s,
+		.pid = pid,
+		.followed = true,
+		.found = path,
+		.quiet = quiet && o->verbose < 2,
+		.strange = !command_chooser(pid), /* it may soon be gone */
+		.standing = t->standing,
+		.standing_fd = t->standing_fd};
+	return start_guardian(t, s, o);
+}
+
 void target_release(const struct parked *p, struct session *s, const struct options *o)
 {
 	struct target t = {.session = s,
 		.pid = p->pid,
+		.from = p->from,
 		.parking = p->at,
 		.fresh = p->fresh,
 		.followed = true,
@@ -158,11 +177,30 @@ void target_release(const struct parked *p, struct session *s, const struct opti
 
 /* --- the guardian of another session ------------------------------------------------ */
 
-/* One of a target's children that cannot be followed, often because it has ended, is no failure of the session. */
-static void say_failure(const struct target *t, const struct options *o, const char *why)
+/* Killed, it may still have threads. */
+static bool is_ending(pid_t pid)
 {
+	unsigned living, ending;
+
+	proc_threads(pid, &living, &ending);
+	return !living;
+}
+
+/* One of a target's children that cannot be followed, often because it has ended, is no failure of the session. */
+static void say_failure(struct target *t, const struct options *o, const char *why)
+{
+	if (t->found)
+		t->refused = !is_ending(t->pid);
+	if (t->refused && later_again(t->pid))
+		return;
 	if (!t->followed)
 		fprintf(stderr, "trapless-run: %s\n", why);
+	else if (t->refused && later_refused() && !o->no_warnings)
+		fprintf(stderr, "WARNING: a process of %s is not traced: %s\n", t->found, why);
+	else if (t->found && o->verbose)
+		fprintf(stderr, "  process %d is not traced: %s\n", t->pid, why);
+	else if (t->found)
+		return;
 	else if (o->verbose)
 		fprintf(stderr, "  child process %d is not followed: %s\n", t->pid, why);
 }
@@ -329,12 +367,6 @@ static void answer(const struct target *t, uint32_t kind, uint32_t number)
 	send(t->sock, &m, sizeof(m), MSG_NOSIGNAL);
 }
 
-/* A child has what it was born with; with -vv each of them is told of. */
-static bool was_told(const struct target *t, const struct options *o)
-{
-	return t->followed && o->verbose < 2;
-}
-
 static void take(struct target *t, const struct options *o, struct message *m)
 {
 	m->text[sizeof(m->text) - 1] = 0;
@@ -342,36 +374,38 @@ static void take(struct target *t, const struct options *o, struct message *m)
 	case MSG_READY:
 		t->ready = true;
 		t->armed = m->number;
-		if (o->verbose && (t->launched || t->fresh) && m->number)
+		if (o->verbose && (t->launched || t->fresh || t->found) && m->number)
 			fprintf(stderr, "trapless-run: %u probes armed in process %d\n", m->number,
 				t->pid);
+		if (t->found)
+			later_ready(t);
 		break;
 	case MSG_FAILED:
 		/* One of several that ends while we come is no failure. */
-		t->ended = o->npids > 1 && proc_ended(t->pid);
+		t->ended = (o->npids > 1 || o->later) && proc_ended(t->pid);
 		t->failed = !t->ended && !t->followed;
 		t->ended |= t->followed;
 		say_failure(t, o, m->text[0] ? m->text : "the session failed");
 		break;
 	case MSG_NOTE:
-		if (o->verbose && !was_told(t, o))
+		if (o->verbose && !t->quiet)
 			fprintf(stderr, "  %s\n", m->text);
 		break;
 	case MSG_EXPLAIN:
-		if (was_told(t, o))
+		if (t->quiet)
 			break;
 		fprintf(stderr, "%s\n", m->text);
 		break;
 	case MSG_WARN:
-		if (was_told(t, o))
+		if (t->quiet)
 			break;
-		t->failed |= m->number != 0 && !t->followed;
+		t->failed |= m->number != 0 && (!t->followed || t->found);
 		if (m->number || !o->no_warnings) /* a refused probe is an error */
 			fprintf(stderr, "%s: %s\n", m->number ? "ERROR" : "WARNING", m->text);
 		break;
 	case MSG_CHILD:
 	case MSG_PROGRAM:
-		followed_take((pid_t)m->number, m->at, m->kind == MSG_PROGRAM);
+		followed_take((pid_t)m->number, m->at, m->kind == MSG_PROGRAM, t->guardian);
 		answer(t, MSG_CHILD, m->number);
 		break;
 	case MSG_TAKEN:

@@ -12,7 +12,7 @@
 
 /* A process that waits for a guardian, in a page of ours. */
 struct parked {
-	pid_t pid;
+	pid_t pid, from; /* the guardian that has brought it there */
 	uint64_t at;
 	bool fresh, lasts; /* as below */
 };
@@ -39,6 +39,10 @@ struct target {
 	bool retired; /* ... and nothing of it is left to be told */
 	bool fresh; /* ... or the program that a process has become */
 	bool lasts; /* the session lasts as long as it does, for all that */
+	bool quiet; /* what is to be told of its probes has been told of another one */
+	const char *found; /* it has started later, the program's path; it is `followed`, too */
+	bool refused; /* that one cannot be traced */
+	pid_t from; /* of a child: its parent's guardian */
 	uint64_t parking; /* where it waits */
 	bool heir; /* its guardian was killed, and this one only cleans up */
 };
@@ -52,6 +56,9 @@ bool target_never_started(void); /* CMD: it could not be, and has said so */
 /* ... for one that waits; quiet where that fails. */
 int target_follow(
 	struct target *t, const struct parked *p, struct session *s, const struct options *o);
+/* ... for one that has started later. */
+int target_find(struct target *t, pid_t pid, const char *path, bool quiet, struct session *s,
+	const struct options *o);
 /* It goes on, untraced. */
 void target_release(const struct parked *p, struct session *s, const struct options *o);
 /* Take the messages that have come; block: wait for at least one. false: the guardian is gone. */

@@ -204,10 +204,10 @@ static void process_born(struct guardian *g, struct thread *t)
 	if ((copy || children_followed(g)) && !clean_child(g, t, copy, &at))
 		g->children_unclean += copy;
 	g->children += g->injected && !at;
+	if (at) /* before it is free: nobody shall take it for one that no guardian knows */
+		parking_tell(g, MSG_CHILD, tid, at);
 	ptrace(PTRACE_DETACH, tid, 0, (long)t->late_stop);
 	thread_drop(g, t);
-	if (at)
-		parking_tell(g, MSG_CHILD, tid, at);
 }
 
 void child_born(struct guardian *g, struct thread *t)

@@ -260,6 +260,7 @@ static int begin(struct guardian *g, struct client *first)
 
 	if (!ret)
 		ret = client_create(g, first);
+	parking_meet(g);
 	if (!ret)
 		ret = target_check(g);
 	if (!ret)

@@ -211,6 +211,7 @@ struct guardian {
 	bool execed; /* ... or has become another program */
 	bool heir; /* of a guardian that was killed: only to clean up */
 	bool fresh; /* it waits before the first instruction of a program */
+	pid_t parker; /* the guardian that has brought it there and is about to let go of it; 0: none */
 	uint64_t parking; /* the page where the target waits for us; 0: nowhere */
 	bool release; /* from there, and no more */
 	bool leaving;
@@ -598,6 +599,8 @@ void parking_tell(const struct guardian *g, enum message_kind kind, pid_t pid, u
 bool program_hand_over(struct guardian *g, struct thread *t);
 /* Held, where it came from; NULL: it has gone on by itself, or has ended. */
 struct thread *parking_leave(struct guardian *g);
+/* Before the target is taken: it may be on its way from another guardian. */
+void parking_meet(struct guardian *g);
 
 /* sharing.c */
 void sharing_begins(struct guardian *g, struct thread *t);

@@ -6,8 +6,10 @@
  * parent, as a stop could. If nobody comes it goes on by itself, untraced.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,13 +19,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER 0x59616d61
 #endif
 
-enum { NAP_S = 5, STATE_AT = 256, SEIZED_MS = 1000, PATIENCE_MS = 1000, CS_64 = 0x33 };
+enum {
+	NAP_S = 5,
+	NAP_NS = 100000,
+	STATE_AT = 256,
+	SEIZED_MS = 1000,
+	PATIENCE_MS = 1000,
+	CS_64 = 0x33
+};
 
 static const char magic[8] = "tlparked";
 
@@ -175,10 +185,53 @@ bool program_hand_over(struct guardian *g, struct thread *t)
 	t->calls_at = 0;
 	if (!at)
 		return false;
+	parking_tell(g, MSG_PROGRAM, tid, at);
 	ptrace(PTRACE_DETACH, tid, 0, (long)t->late_stop);
 	thread_drop(g, t);
-	parking_tell(g, MSG_PROGRAM, tid, at);
 	return true;
+}
+
+static void await_parker(const struct guardian *g)
+{
+	const struct timespec nap = {0, NAP_NS};
+	double end = now_ms() + PATIENCE_MS;
+	uint64_t tracer;
+
+	do {
+		tracer = 0;
+		proc_status(g->pid, "TracerPid", 10, &tracer);
+	} while (tracer && (pid_t)tracer == g->parker && now_ms() < end && !nanosleep(&nap, NULL));
+}
+
+/* It waits for the guardian of another session: it need not, with us. */
+static uint64_t find_page(const struct guardian *g)
+{
+	struct proc_sleep where;
+	char there[sizeof(magic)], path[64];
+	uint64_t page;
+	int fd;
+
+	if (!proc_sleeps(g->pid, &where) || where.call != SYS_clock_nanosleep)
+		return 0;
+	page = where.pc & ~(uint64_t)(PAGE - 1);
+	snprintf(path, sizeof(path), "/proc/%d/mem", g->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (pread(fd, there, sizeof(there),
+		    (off_t)(page + STATE_AT + offsetof(struct parked, magic))) != sizeof(there) ||
+		memcmp(there, magic, sizeof(magic)))
+		page = 0;
+	close(fd);
+	return page;
+}
+
+void parking_meet(struct guardian *g)
+{
+	if (g->parker)
+		await_parker(g);
+	else if (!g->launched && !g->heir)
+		g->parking = find_page(g);
 }
 
 /* Its registers as they were, the page gone; it stands still. */

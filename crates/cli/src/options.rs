@@ -138,7 +138,7 @@ pub struct Options {
     #[arg(long)]
     pub explain: bool,
 
-    /// Let children of the traced programs run untraced
+    /// Let children of the traced programs, and processes that start later, run untraced
     #[arg(long)]
     pub no_follow: bool,
 

@@ -77,7 +77,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         output::print(&text_of(points_of(&program)), diags);
         return None;
     }
-    let pids = match options.last_pass {
+    let (pids, later) = match options.last_pass {
         5 => target::processes(
             world.target.pid,
             command.as_ref(),
@@ -85,7 +85,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
             &program,
             diags,
         )?,
-        _ => Vec::new(),
+        _ => (Vec::new(), false),
     };
     let emitted = match trapless_emit::emit(&program, map) {
         Ok(e) => e,
@@ -108,6 +108,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         module,
         command: command.map(|c| c.words),
         pids,
+        later,
     })
 }
 

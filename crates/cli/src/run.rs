@@ -19,6 +19,8 @@ pub struct Run {
     /// The words of what to start.
     pub command: Option<Vec<String>>,
     pub pids: Vec<u32>,
+    /// Also processes that start later.
+    pub later: bool,
 }
 
 impl Run {
@@ -53,6 +55,7 @@ impl Run {
         for (on, flag) in [
             (options.explain, "--explain"),
             (options.no_follow, "--no-follow"),
+            (self.later, "--later"),
             (options.preload, "--preload"),
             (options.no_warnings, "--no-warnings"),
         ] {

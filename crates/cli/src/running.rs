@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `process("PATH")` without `-c` and `-x`: every process of that program that
-//! runs now and may be traced by the user.
+//! runs now and may be traced by the user. The runner finds those that start later.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use trapless_sema::ir::{ImageId, Probe, Program, Refusal};
 use trapless_syntax::diag::{Diagnostics, Tag};
@@ -10,7 +11,8 @@ use trapless_syntax::diag::{Diagnostics, Tag};
 const MAX: usize = 256;
 
 /// The processes to attach to. `None`: the script probes no process.
-pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
+/// `later`: those that are not there yet are waited for.
+pub fn find(program: &Program, later: bool, diags: &mut Diagnostics) -> Option<Vec<u32>> {
     let mut wanted: Vec<(ImageId, bool)> = program.probes.iter().filter_map(process_of).collect();
     // Of the same image the one that is an error comes first, and stays.
     wanted.sort_unstable_by_key(|(image, optional)| (image.0, *optional));
@@ -30,7 +32,16 @@ pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
         pids.extend(mine);
     }
     if let Some((path, others)) = missing.first() {
-        none_running(path, missing.len() - 1, *others, pids.is_empty(), diags);
+        let more = match missing.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more programs"),
+        };
+        if !later || *others > 0 {
+            none_running(path, &more, *others, pids.is_empty() && !later, diags);
+        }
+        if later {
+            eprintln!("waiting for {path}{more} to start{}", whose());
+        }
     }
     if pids.len() > MAX {
         diags
@@ -40,15 +51,6 @@ pub fn find(program: &Program, diags: &mut Diagnostics) -> Option<Vec<u32>> {
                 format!("{} processes run; at most {MAX} can be traced", pids.len()),
             )
             .help("choose one with -x PID");
-    }
-    if !pids.is_empty() {
-        diags
-            .warn(
-                Tag::ProcessLater,
-                None,
-                "only the processes that run now are traced; later ones are not caught",
-            )
-            .help("start the program with -c CMD to trace it from its first instruction");
     }
     Some(pids)
 }
@@ -65,6 +67,16 @@ fn of_program(path: &str) -> (Vec<u32>, Vec<u32>) {
     all.into_iter()
         .filter(|p| *p != own)
         .partition(|p| may_trace(*p))
+}
+
+/// An ordinary user is not told what others run.
+fn whose() -> &'static str {
+    match std::fs::metadata("/proc/self") {
+        Ok(me) if me.uid() != 0 => {
+            " (processes of others are not seen: run as their user, or as root)"
+        }
+        _ => "",
+    }
 }
 
 /// The kernel asks the same for this file as for ptrace.
@@ -87,11 +99,7 @@ fn tell(path: &str, pids: &[u32], others: usize) {
 }
 
 /// An error where nothing is left to trace; the others may be what a wildcard matched.
-fn none_running(path: &str, more: usize, others: usize, alone: bool, diags: &mut Diagnostics) {
-    let more = match more {
-        0 => String::new(),
-        n => format!(", or of {n} more programs,"),
-    };
+fn none_running(path: &str, more: &str, others: usize, alone: bool, diags: &mut Diagnostics) {
     let (what, next) = match others {
         0 => (
             format!("no process of {path}{more} is running"),

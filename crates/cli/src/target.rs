@@ -70,20 +70,22 @@ fn program_of(command: &Command, diags: &mut Diagnostics) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-/// What the runner attaches to: `named` by -x or in the script. `None`: reported.
+/// What the runner attaches to: `named` by -x or in the script; and whether also
+/// processes that start later. `None`: reported.
 pub fn processes(
     named: Option<u32>,
     command: Option<&Command>,
     follow: bool,
     program: &Program,
     diags: &mut Diagnostics,
-) -> Option<Vec<u32>> {
+) -> Option<(Vec<u32>, bool)> {
     if let Some(pid) = named {
-        return Some(vec![pid]);
+        return Some((vec![pid], false));
     }
     let Some(command) = command else {
-        let pids = running::find(program, diags).unwrap_or_default();
-        return (!diags.has_errors()).then_some(pids);
+        let pids = running::find(program, follow, diags);
+        let later = follow && pids.is_some();
+        return (!diags.has_errors()).then_some((pids.unwrap_or_default(), later));
     };
     let probes_process = program.probes.iter().any(|p| p.kind.is_of_target());
     if command.several && probes_process && !follow {
@@ -95,5 +97,5 @@ pub fn processes(
             )
             .help("without --no-follow all of them are");
     }
-    Some(Vec::new())
+    Some((Vec::new(), false))
 }

@@ -90,7 +90,7 @@ tags! {
     MemberUnknown "MEMBER_UNKNOWN" "The type has no such member.";
     TypeUnknown "TYPE_UNKNOWN" "No type of this name is in the debug information.";
     ProcessTarget "PROCESS_TARGET" "`process` without a name means the target of -c or -x.";
-    ProcessLater "PROCESS_LATER" "Processes that start later are not caught yet.";
+    ProcessLater "PROCESS_LATER" "With --no-follow only the first program that a command starts is traced.";
     ProbesNone "PROBES_NONE" "A script needs at least one probe.";
     GuruNeeded "GURU_NEEDED" "Embedded C and writes to the program need guru mode.";
     ModuleBuild "MODULE_BUILD" "The module could not be made from a valid script.";

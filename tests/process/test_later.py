@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""Processes that start while a session runs that is about their program: the kernel tells of them where it may, else they are sought."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from support import ALL, attach, end_count, finish, hits, maps, start, tap, text_of, tracer_of
+
+
+def own(ctx, name):
+    """A program that nobody else starts."""
+    path = os.path.join(ctx.tmp, name)
+    shutil.copy(ctx.target(name), path)
+    return path
+
+
+def text_before(ctx, path):
+    p = start(ctx, path, 1)
+    text = text_of(p.pid, os.path.basename(path))
+    end_count(p)
+    return text
+
+
+def wait_armed(session, *pids):
+    """Of -v; in whatever order."""
+    missing = set(pids)
+    while missing:
+        line = session.stderr.readline()
+        assert line, 'the session has ended: ' + session.seen
+        session.seen += line
+        m = re.search(r'probes armed in process (\d+)$', line)
+        missing.discard(int(m.group(1)) if m else 0)
+
+
+def watch(ctx, module, *args, **kw):
+    return attach(ctx, module, args=('--later',) + args, **kw)
+
+
+def waits(ctx, session):
+    """It goes on without any target."""
+    time.sleep(0.3)
+    assert session.poll() is None, session.stderr.read()
+
+
+def is_clean(p, path, text):
+    assert tracer_of(p.pid) == 0 and 'memfd:trapless' not in maps(p.pid)
+    assert text_of(p.pid, os.path.basename(path)) == text, 'text differs'
+
+
+def test_later(ctx):
+    """Two of them, traced until the session ends, and left as they were; a session outlasts its processes."""
+    path = own(ctx, 'count')
+    text = text_before(ctx, path)
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    assert 'armed in 0 processes' in session.seen
+    first = start(ctx, path, 1)
+    wait_armed(session, first.pid)
+    time.sleep(0.2)
+    calls = int(end_count(first).split()[1])
+    waits(ctx, session)
+    running = [start(ctx, path, 2) for _ in range(2)]
+    wait_armed(session, *(p.pid for p in running))
+    time.sleep(0.2)
+    out, err = finish(session)
+    for p in running:
+        is_clean(p, path, text)
+        calls += int(end_count(p).split()[1])
+    assert 0 < hits(out) <= calls, (out, calls)
+    assert 'tracing process %d of %s' % (first.pid, path) in err, err
+    assert err.count('tracing process') == 1 and 'before they were traced: 0' in err and 'could not be traced: 0' in err, err
+
+
+test_later.variants = ALL
+
+
+def test_sought(ctx):
+    """Where the kernel does not tell, in another network name space; and who execs long after it was born."""
+    path = own(ctx, 'count')
+    if subprocess.run(['unshare', '-n', 'true'], stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('no name space of its own')
+    module = tap.counter(ctx.tmp, path, ['work'])
+    who = ['setpriv', '--reuid', str(ctx.user), '--regid', str(ctx.user), '--clear-groups'] if ctx.user else []
+    words = ['unshare', '-n'] + who + [ctx.bin('trapless-run'), module, '-v', '--later']
+    session = ctx.start(words, stderr=subprocess.PIPE, user=0, group=0)
+    session.seen = session.stderr.readline()
+    assert 'are sought' in session.seen, session.seen
+    p = ctx.start(['sh', '-c', 'sleep 4; exec %s 1' % path])
+    assert p.stdout.readline().startswith('ready')
+    wait_armed(session, p.pid)
+    time.sleep(0.2)
+    assert hits(finish(session)[0]) > 0
+    end_count(p)
+
+
+test_sought.variants = ALL
+
+
+def test_many_that_end_soon(ctx):
+    """Some are traced, some end before that: each does as it would have, and no hit is counted that was none."""
+    path = own(ctx, 'execs')
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    for _ in range(100):
+        assert subprocess.run([path, '0']).returncode == 5
+    waits(ctx, session)
+    out, err = finish(session)
+    assert 0 <= hits(out) <= 100 and 'could not be traced: 0' in err, (out, err)
+
+
+test_many_that_end_soon.variants = ALL
+
+
+def test_started_fifty_times(ctx):
+    """Each makes its calls after it is traced; all of these are counted."""
+    path = own(ctx, 'count')
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    for n in range(50):
+        p = start(ctx, path, 1, 100, 1)
+        wait_armed(session, p.pid)
+        assert p.communicate(timeout=30)[0] == 'calls 100\n' and p.returncode == 7
+    out, err = finish(session)
+    assert hits(out) == 5000, (out, err)
+
+
+test_started_fifty_times.variants = ('opt', 'nobody')
+
+
+def test_killed_as_it_is_entered(ctx):
+    path = own(ctx, 'count')
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    for n in range(40):
+        p = start(ctx, path, 2)
+        time.sleep(n % 20 / 1000 + (0.09 if ctx.user else 0))
+        p.kill()
+        assert p.wait(timeout=20) == -signal.SIGKILL
+    p = start(ctx, path, 2)
+    wait_armed(session, p.pid)
+    time.sleep(0.2)
+    out, err = finish(session)
+    assert hits(out) > 0 and 'could not be traced: 0' in err, (out, err)
+    end_count(p)
+
+
+test_killed_as_it_is_entered.variants = ALL
+
+
+def test_children_of_later_ones(ctx):
+    """Whoever its parent's guardian follows is nobody's find."""
+    path = own(ctx, 'forks')
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    p = start(ctx, path)
+    wait_armed(session, p.pid)
+    time.sleep(2)
+    out, err = finish(session)
+    p.terminate()
+    said = p.communicate(timeout=20)[0]
+    children, bad = (int(n) for n in re.findall(r'\d+', said))
+    assert bad == 0 and 0 < hits(out) <= children, (said, out, err)
+    assert 'could not be traced: 0' in err, err
+
+
+test_children_of_later_ones.variants = ALL
+
+
+def test_two_sessions(ctx):
+    """Both find the same processes, and what these start."""
+    path = own(ctx, 'forks')
+    sessions = [watch(ctx, tap.counter(ctx.tmp, path, ['work'], name=n)) for n in ('a', 'b')]
+    p = start(ctx, path)
+    for s in sessions:
+        wait_armed(s, p.pid)
+    time.sleep(2)
+    ends = [finish(s) for s in sessions]
+    p.terminate()
+    said = p.communicate(timeout=20)[0]
+    children, bad = (int(n) for n in re.findall(r'\d+', said))
+    assert bad == 0 and p.returncode == 7, said
+    for out, err in ends:
+        assert 0 < hits(out) <= children and 'could not be traced: 0' in err, (out, err)
+
+
+test_two_sessions.variants = ALL
+
+
+def test_traced_by_another(ctx):
+    """A debugger's process is not ours: told of the first, once, and the session goes on."""
+    path = own(ctx, 'count')
+    if not shutil.which('strace'):
+        ctx.skip('no strace')
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    theirs = [ctx.start(['strace', '-f', '-o', '/dev/null', path, '1']) for _ in range(2)]
+    pids = [int(p.stdout.readline().split()[1]) for p in theirs]
+    p = start(ctx, path, 1)
+    wait_armed(session, p.pid)
+    while session.seen.count('is not traced') < 2:
+        session.seen += session.stderr.readline()
+    out, err = finish(session)
+    assert hits(out) > 0 and err.count('is not traced: process') == 3 - 1 and err.count('WARNING') == 1, err
+    assert 'already traced by strace' in err and 'could not be traced: 2' in err, err
+    for pid in pids + [p.pid]:
+        os.kill(pid, signal.SIGTERM)
+    for q in theirs + [p]:
+        assert q.communicate(timeout=20)[0].startswith('calls ') and q.returncode == 7
+
+
+test_traced_by_another.variants = ALL
+
+
+def test_of_another_user(ctx):
+    """An ordinary user's session does not see root's processes; it sees its own."""
+    path = own(ctx, 'count')
+    session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
+    roots = start(ctx, path, 1, user=0, group=0)
+    p = start(ctx, path, 1)
+    wait_armed(session, p.pid)
+    time.sleep(0.2)
+    out, err = finish(session)
+    assert 0 < hits(out) and 'armed in process %d\n' % roots.pid not in err, err
+    for q in p, roots:
+        end_count(q)
+
+
+test_of_another_user.variants = ('nobody',)
