@@ -88,7 +88,7 @@ def test_long_reports(ctx):
 def test_module(ctx):
     """-p4 -m NAME leaves NAME.tap, which runs without the host tool."""
     target = Selling(ctx)
-    script = 'probe begin { println("on") } ' + COUNT
+    script = 'global on  probe process.function("sell") { if (!on++) println("on") } ' + COUNT
     assert good(ctx, '-p4', '-m', 'count', '-x', target.pid, '-e', script).stdout == 'count.tap\n'
     p = ctx.start([ctx.bin('trapless-run'), 'count.tap', '-x', str(target.pid)], cwd=ctx.tmp, env={'PATH': '/nowhere'})
     assert p.stdout.readline() == 'on\n'
