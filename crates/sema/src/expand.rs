@@ -173,27 +173,51 @@ fn both(a: &Option<Expr>, b: &Option<Expr>, ids: &NodeIds) -> Option<Expr> {
     })
 }
 
-/// Aliases whose whole name begins the point, that name, and the components behind it.
-fn aliases_for<'a, 'p>(
-    all: &'a Declarations,
-    point: &'p ProbePoint,
-) -> Vec<(&'a Declared<Alias>, &'a ProbePoint, &'p [Component])> {
-    let mut found = Vec::new();
+/// An alias, the name of it that is meant, and the components behind that.
+type Match<'a, 'p> = (&'a Declared<Alias>, &'a ProbePoint, &'p [Component]);
+
+/// Aliases whose whole name begins the point. What follows a name is of its points only
+/// where no longer name takes it: `a.b` is not the `.b` of an alias `a`.
+fn aliases_for<'a, 'p>(all: &'a Declarations, point: &'p ProbePoint) -> Vec<Match<'a, 'p>> {
+    let mut found: Vec<Match> = Vec::new();
     for a in &all.aliases {
-        let rest = |name: &'a ProbePoint| {
-            let n = name.components.len();
-            let mut pairs = point.components.get(..n)?.iter().zip(&name.components);
-            let same = pairs.all(|(p, a)| {
-                glob::matches(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
-            });
-            same.then(|| (name, &point.components[n..]))
-        };
         // Under several names that match a wildcard it still is one.
-        if let Some((name, rest)) = a.item.names.iter().find_map(rest) {
-            found.push((a, name, rest));
+        let behind = |name: &'a ProbePoint| Some((a, name, behind(point, name)?));
+        found.extend(a.item.names.iter().find_map(behind));
+    }
+    let names: Vec<&ProbePoint> = found.iter().map(|m| m.1).collect();
+    found.retain(|(_, name, rest)| {
+        rest.is_empty() || !names.iter().any(|other| goes_on(name, other))
+    });
+    found
+}
+
+/// What of the point is behind an alias' name.
+fn behind<'p>(point: &'p ProbePoint, name: &ProbePoint) -> Option<&'p [Component]> {
+    let names = &name.components;
+    if let Some((last, before)) = point.components.split_last() {
+        // `a.**`: however many components there are.
+        let many = last.name.name.contains("**") && last.arg.is_none();
+        if many && names.len() > before.len() {
+            let same = before.iter().zip(names).all(|(p, a)| same_component(p, a));
+            let tail = text(names[before.len()..].iter());
+            return (same && glob::matches(&last.name.name, &tail)).then_some(&[]);
         }
     }
-    found
+    let mut pairs = point.components.get(..names.len())?.iter().zip(names);
+    let same = pairs.all(|(p, a)| same_component(p, a));
+    same.then(|| &point.components[names.len()..])
+}
+
+/// The other name is this one and more.
+fn goes_on(name: &ProbePoint, other: &ProbePoint) -> bool {
+    let mut pairs = name.components.iter().zip(&other.components);
+    other.components.len() > name.components.len()
+        && pairs.all(|(a, b)| a.name.name == b.name.name && same_arg(a, b))
+}
+
+fn same_component(p: &Component, a: &Component) -> bool {
+    glob::matches(&p.name.name, &a.name.name) && (p.arg.is_none() || same_arg(p, a))
 }
 
 fn same_arg(a: &Component, b: &Component) -> bool {
