@@ -129,6 +129,7 @@ fix:
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
 	gen/syscall-tapset
 	tests/scripts/compat.py
+	test ! -d /usr/share/systemtap/examples || tests/examples/theirs.py
 
 bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	@mk/deps bench

@@ -30,7 +30,7 @@ pub fn collect(
     }
     let mut loaded = HashSet::new();
     loop {
-        let files = tapset.files_for(&wanted.calls, &wanted.points);
+        let files = tapset.files_for(&wanted);
         let new: Vec<_> = files
             .into_iter()
             .filter(|f| loaded.insert(f.to_path_buf()))
@@ -52,10 +52,11 @@ pub fn collect(
 
 /// Names that scripts refer to.
 #[derive(Default)]
-struct Names {
-    calls: HashSet<String>,
+pub struct Names {
+    pub calls: HashSet<String>,
+    pub variables: HashSet<String>,
     /// First components of probe points.
-    points: HashSet<String>,
+    pub points: HashSet<String>,
 }
 
 impl Visit for Names {
@@ -76,8 +77,10 @@ impl Visit for Names {
     }
 
     fn visit_expr(&mut self, expr: &trapless_syntax::ast::Expr) {
-        if let ExprKind::Call { name, .. } = &expr.kind {
-            self.calls.insert(name.name.clone());
+        match &expr.kind {
+            ExprKind::Call { name, .. } => drop(self.calls.insert(name.name.clone())),
+            ExprKind::Ident(name) => drop(self.variables.insert(name.clone())),
+            _ => {}
         }
         if matches!(&expr.kind, ExprKind::Target(t) if matches!(&t.base, TargetBase::Var(v) if v.name == file_value::NAME))
         {

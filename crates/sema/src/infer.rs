@@ -5,7 +5,7 @@
 //! contradiction keeps what was learned first, and lowering, which sees every
 //! expression with the final types, reports it.
 
-use crate::declarations::{Declarations, Origin, Scope};
+use crate::declarations::{Declarations, Scope};
 use crate::expand::Unit;
 use crate::lower::embedded::STRING;
 use crate::reached;
@@ -503,11 +503,7 @@ impl Pass<'_> {
             );
         }
         let ret = &mut self.types.returns[f];
-        match all.functions[f].item.body {
-            // Its result, if any, is declared.
-            FunctionBody::EmbeddedC(_) if all.functions[f].origin == Origin::Own => *ret,
-            _ => learn(ret, want, &mut self.changed),
-        }
+        learn(ret, want, &mut self.changed)
     }
 
     fn print(&mut self, p: &Print) -> VTy {

@@ -2,9 +2,10 @@
 //! The script library: folders of `.stp` files, parsed only when needed, and of
 //! `.stpm` files, whose macros are there for every script.
 
+use crate::collect::Names;
 use crate::declarations::Origin;
 use crate::loader::Loader;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
@@ -17,6 +18,8 @@ pub struct Tapset {
     /// The first folder.
     own: PathBuf,
     functions: HashMap<String, PathBuf>,
+    /// Globals that macros are made of: `__NAME`, so that no variable of a script is meant.
+    globals: HashMap<String, PathBuf>,
     /// By first component.
     aliases: HashMap<String, Vec<PathBuf>>,
     texts: HashMap<PathBuf, String>,
@@ -75,6 +78,9 @@ impl Tapset {
                 (Some("probe"), Some(name)) if line.contains(" =") || line.contains(" +=") => {
                     self.index_alias(path, name, line)
                 }
+                (Some("global"), Some(name)) if name.starts_with("__") => {
+                    self.globals.insert(name.to_string(), path.to_path_buf());
+                }
                 _ => {}
             }
         }
@@ -96,10 +102,14 @@ impl Tapset {
 
     /// Files that define something wanted. A function of the user's hides one of
     /// the same name only where it does not say `next`, so that both are needed.
-    pub fn files_for(&self, calls: &HashSet<String>, points: &HashSet<String>) -> Vec<PathBuf> {
-        let functions = calls.iter().filter_map(|c| self.functions.get(c));
-        let aliases = points.iter().filter_map(|p| self.aliases.get(p)).flatten();
-        let mut files: Vec<PathBuf> = functions.chain(aliases).cloned().collect();
+    pub fn files_for(&self, wanted: &Names) -> Vec<PathBuf> {
+        let functions = wanted.calls.iter().filter_map(|c| self.functions.get(c));
+        let globals = wanted.variables.iter();
+        let globals = globals.filter_map(|v| self.globals.get(v));
+        let aliases = wanted.points.iter();
+        let aliases = aliases.filter_map(|p| self.aliases.get(p)).flatten();
+        let all = functions.chain(globals).chain(aliases);
+        let mut files: Vec<PathBuf> = all.cloned().collect();
         files.sort();
         files.dedup();
         files

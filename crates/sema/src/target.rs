@@ -371,6 +371,12 @@ impl Reader<'_> {
         if header::is_header(&module) {
             return self.header(&module, span);
         }
+        if module == "kernel" || module.starts_with("kernel<") {
+            self.diags
+                .error(Tag::PointKernel, span, "these types are the kernel's")
+                .help("name a program, or a header of programs: \"</usr/include/FILE.h>\"");
+            return None;
+        }
         let own = context.and_then(|c| self.world.binary(c.image));
         let found = match own {
             Some(own) => self.module(&module, &own),
