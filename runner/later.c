@@ -236,6 +236,8 @@ void later_look(const struct target *targets, int n)
 	look_where_due();
 	for (i = 0; i < nseen; i++) {
 		tracer = 0;
+		if (seen[i].state == FOUND) /* since long, perhaps, and ended with its guardian */
+			look_at(&seen[i]);
 		if (seen[i].state != FOUND)
 			continue;
 		proc_status(seen[i].pid, "TracerPid", 10, &tracer);

@@ -76,8 +76,8 @@ static void names(const struct module *m)
 static void symbols(const struct module *m)
 {
 	struct tl_symbol_image *images = calloc(m->nimages + 1, sizeof(*images));
-	struct tl_symbols s = {
-		m->strings, m->strings_size, m->symbols, m->nsymbols, images, m->nimages};
+	struct tl_symbols s = {m->strings, m->strings_size, m->symbols, m->nsymbols, m->lines,
+		m->nlines, images, m->nimages};
 	uint64_t offset, size, addr;
 	char name[24];
 	uint32_t i;

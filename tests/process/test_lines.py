@@ -4,7 +4,7 @@ import re
 import subprocess
 
 from scripted import launch
-from support import PAIR
+from support import NO_BREAKPOINTS, PAIR
 
 BUILDS = [('gcc', ('-O2', '-g')), ('clang', ('-O2', '-g')), ('gcc', ('-O0', '-g', '-gdwarf-4')), ('clang', ('-O1', '-gdwarf-5', '-ffunction-sections'))]
 FIXED = ('-fno-pie', '-no-pie')
@@ -69,6 +69,9 @@ test_stack.variants = PAIR
 
 def test_stack_under_preload(ctx):
     check_stack(ctx, '--preload')
+
+
+test_stack_under_preload.jumps_only = NO_BREAKPOINTS
 
 
 def test_where_nothing_is_known(ctx):
