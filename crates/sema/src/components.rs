@@ -90,9 +90,12 @@ pub const OF_ACCESS: Components = Components {
 };
 
 pub const OF_SYSCALL: Components = Components {
-    built: &["number", "return"],
-    later: &[],
-    help: "use .number(n), .return, or nothing",
+    built: &["number"],
+    later: &[(
+        "return",
+        "probe the C library's function of that name: .function(\"read\").return",
+    )],
+    help: "use .number(n), or nothing",
 };
 
 pub const OF_EVENT: Components = Components {

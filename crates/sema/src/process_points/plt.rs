@@ -90,7 +90,6 @@ impl Resolver<'_> {
                     provider: None,
                     args: None,
                     values: Vec::new(),
-                    syscall: None,
                 })),
                 ..Context::at(image, addr)
             }),
