@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "symbols.h"
 
+_Static_assert(!offsetof(struct tl_tap_symbol, addr) && !offsetof(struct tl_tap_line, addr),
+	"struct table");
+
 static uint32_t copy_name(const struct tl_symbols *s, uint32_t at, char *buf, uint32_t room)
 {
 	uint32_t n = 0;
@@ -27,30 +30,47 @@ const struct tl_symbol_image *tl_symbol_image_at(
 	return NULL;
 }
 
-/* The last symbol of the image that starts at or below vaddr. */
-static const struct tl_tap_symbol *last_below(
-	const struct tl_symbols *s, uint32_t image, uint64_t vaddr)
+/* Sorted by image, then by address; each row begins with its address. */
+struct table {
+	const void *rows;
+	uint64_t n, size, image_at; /* of a row */
+};
+
+static const void *row_at(const struct table *t, uint64_t i)
 {
-	uint64_t lo = 0, hi = s->nsymbols;
+	return (const char *)t->rows + i * t->size;
+}
+
+static uint32_t image_of(const struct table *t, uint64_t i)
+{
+	return *(const uint32_t *)((const char *)row_at(t, i) + t->image_at);
+}
+
+/* The last row of the image that starts at or below vaddr. */
+static const void *last_below(const struct table *t, uint32_t image, uint64_t vaddr)
+{
+	uint64_t lo = 0, hi = t->n;
 
 	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-		const struct tl_tap_symbol *sym = &s->symbols[mid];
+		uint64_t mid = lo + (hi - lo) / 2, addr = *(const uint64_t *)row_at(t, mid);
+		uint32_t of = image_of(t, mid);
 
-		if (sym->image < image || (sym->image == image && sym->addr <= vaddr))
+		if (of < image || (of == image && addr <= vaddr))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo && s->symbols[lo - 1].image == image ? &s->symbols[lo - 1] : NULL;
+	return lo && image_of(t, lo - 1) == image ? row_at(t, lo - 1) : NULL;
 }
 
 uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
 	uint64_t *offset, uint64_t *size)
 {
 	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
+	const struct table t = {s->symbols, s->nsymbols, sizeof(struct tl_tap_symbol),
+		offsetof(struct tl_tap_symbol, image)};
 	const struct tl_tap_symbol *sym =
-		img ? last_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+		img ? last_below(&t, (uint32_t)(img - s->images), addr - img->bias) : NULL;
 
 	if (!sym || (sym->size && addr - img->bias - sym->addr >= sym->size))
 		return 0;
@@ -66,30 +86,14 @@ uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, u
 	return img ? copy_name(s, img->path, buf, room) : 0;
 }
 
-/* The same of LINES. */
-static const struct tl_tap_line *line_below(
-	const struct tl_symbols *s, uint32_t image, uint64_t vaddr)
-{
-	uint64_t lo = 0, hi = s->nlines;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-		const struct tl_tap_line *l = &s->lines[mid];
-
-		if (l->image < image || (l->image == image && l->addr <= vaddr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && s->lines[lo - 1].image == image ? &s->lines[lo - 1] : NULL;
-}
-
 uint32_t tl_symbol_line(
 	const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint32_t *line)
 {
 	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
+	const struct table t = {s->lines, s->nlines, sizeof(struct tl_tap_line),
+		offsetof(struct tl_tap_line, image)};
 	const struct tl_tap_line *l =
-		img ? line_below(s, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+		img ? last_below(&t, (uint32_t)(img - s->images), addr - img->bias) : NULL;
 
 	if (!l || l->file == TL_NONE)
 		return 0;

@@ -36,6 +36,18 @@ ssize_t proc_read_of(pid_t pid, const char *file, char *buf, size_t size)
 	return proc_read(path, buf, size);
 }
 
+uint64_t proc_aux(pid_t pid, uint64_t type)
+{
+	uint64_t pairs[64][2];
+	ssize_t n = proc_read_of(pid, "auxv", (char *)pairs, sizeof(pairs)), i;
+
+	for (i = 0; i < n / (ssize_t)sizeof(pairs[0]); i++) {
+		if (pairs[i][0] == type)
+			return pairs[i][1];
+	}
+	return 0;
+}
+
 const char *proc_field(const char *text, const char *field)
 {
 	size_t n = strlen(field);

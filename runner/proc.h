@@ -20,6 +20,8 @@ const char *proc_field(const char *text, const char *field);
 uint64_t proc_number(const char *text, const char *field, int base);
 /* A number of /proc/PID/status. 0, or -errno. */
 int proc_status(pid_t pid, const char *field, int base, uint64_t *value);
+/* A word of its auxiliary vector (AT_ ...); 0: not there. */
+uint64_t proc_aux(pid_t pid, uint64_t type);
 /* Signals, by the text of a status file, that would be thrown away had nobody traced: they end no call. */
 uint64_t proc_ignored(const char *status);
 /* In the text of a stat file: a field behind the name. NULL: not told. */

@@ -7,17 +7,11 @@
 #if defined(__x86_64__)
 
 #define REG_ARGS 6
-static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
-{
-	const uint64_t args[REG_ARGS] = {r->di, r->si, r->dx, r->cx, r->r8, r->r9};
-
-	return args[n];
-}
-static void reg_arg_set(struct tl_regs *r, uint32_t n, uint64_t v)
+static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
 {
 	uint64_t *const args[REG_ARGS] = {&r->di, &r->si, &r->dx, &r->cx, &r->r8, &r->r9};
 
-	*args[n] = v;
+	return args[n];
 }
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
@@ -28,13 +22,9 @@ static bool caller(struct tl_run *run, uint64_t *v)
 {
 	return tl_user_read(run, v, run->regs->sp, 8);
 }
-static uint64_t result(const struct tl_regs *r)
+static uint64_t *result(struct tl_regs *r)
 {
-	return r->ax;
-}
-static void result_set(struct tl_regs *r, uint64_t v)
-{
-	r->ax = v;
+	return &r->ax;
 }
 #define CONTEXT_OK 1
 
@@ -42,13 +32,9 @@ static void result_set(struct tl_regs *r, uint64_t v)
 
 /* Ports to come give theirs. */
 #define REG_ARGS   0
-static uint64_t reg_arg(const struct tl_regs *r, uint32_t n)
+static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
 {
-	return (void)r, n;
-}
-static void reg_arg_set(struct tl_regs *r, uint32_t n, uint64_t v)
-{
-	(void)r, (void)n, (void)v;
+	return (void)r, (void)n, NULL;
 }
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
 {
@@ -58,13 +44,9 @@ static bool caller(struct tl_run *run, uint64_t *v)
 {
 	return (void)run, (void)v, false;
 }
-static uint64_t result(const struct tl_regs *r)
+static uint64_t *result(struct tl_regs *r)
 {
-	return (void)r, 0;
-}
-static void result_set(struct tl_regs *r, uint64_t v)
-{
-	(void)r, (void)v;
+	return (void)r, NULL;
 }
 #define CONTEXT_OK 0
 
@@ -94,7 +76,7 @@ int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 	if (!has_arg(run, n))
 		return 0;
 	if (n <= REG_ARGS)
-		v = reg_arg(run->regs, (uint32_t)n - 1);
+		v = *reg_arg(run->regs, (uint32_t)n - 1);
 	else if (!tl_user_read(run, &v, stack_arg(run->regs, (uint64_t)n - 1), 8))
 		return 0;
 	return tl_extend(v, size, is_signed);
@@ -108,8 +90,8 @@ void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value)
 	if (run->call)
 		tl_run_error(run, "arguments are set at the entry of a function");
 	else if (n <= REG_ARGS)
-		reg_arg_set(run->regs, (uint32_t)n - 1,
-			(uint64_t)tl_extend((uint64_t)value, size, false));
+		*reg_arg(run->regs, (uint32_t)n - 1) =
+			(uint64_t)tl_extend((uint64_t)value, size, false);
 	else
 		tl_store(run, stack_arg(run->regs, (uint64_t)n - 1), size, value);
 }
@@ -119,7 +101,7 @@ void tl_returnval_set(struct tl_run *run, int64_t value)
 	if (run->error)
 		return;
 	if (run->regs && run->call && CONTEXT_OK)
-		result_set(run->regs, (uint64_t)value);
+		*result(run->regs) = (uint64_t)value;
 	else
 		tl_run_error(run, "set_returnval() not valid in this context");
 }
@@ -127,7 +109,7 @@ void tl_returnval_set(struct tl_run *run, int64_t value)
 int64_t tl_returnval(struct tl_run *run)
 {
 	if (run->regs && CONTEXT_OK)
-		return (int64_t)result(run->regs);
+		return (int64_t)*result(run->regs);
 	tl_run_error(run, "returnval() not defined in this context");
 	return 0;
 }

@@ -2,12 +2,10 @@
 /* The target's dynamic loader: where it leaves the program to itself, and where it tells of its list. */
 #define _GNU_SOURCE
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 #include "images.h"
 
@@ -26,34 +24,16 @@ uint32_t loader_tid_offset(void)
 	return 0;
 }
 
-/* A word of the auxiliary vector; 0: not there. */
-static uint64_t aux(struct guardian *g, uint64_t type)
-{
-	char path[64];
-	uint64_t pair[2], value = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", eye_of(g));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && read(fd, pair, sizeof(pair)) == sizeof(pair)) {
-		if (pair[0] == type)
-			value = pair[1];
-	}
-	if (fd >= 0)
-		close(fd);
-	return value;
-}
-
 /* Where the program itself begins, once the loader has done its work. 0: static, or unknown. */
 uint64_t program_entry(struct guardian *g)
 {
-	return aux(g, AT_ENTRY);
+	return proc_aux(eye_of(g), AT_ENTRY);
 }
 
 /* The program's dynamic section; 0: it has none. */
 static uint64_t dynamic_section(struct guardian *g)
 {
-	uint64_t at = aux(g, AT_PHDR), n = aux(g, AT_PHNUM), bias = 0, i;
+	uint64_t at = proc_aux(eye_of(g), AT_PHDR), n = proc_aux(eye_of(g), AT_PHNUM), bias = 0, i;
 	Elf64_Phdr ph[64];
 
 	n = n < 64 ? n : 64;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 #include "images.h"
 
@@ -93,16 +93,8 @@ static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t 
 /* Another process than the target, which has just begun: its vDSO's first page. */
 uint64_t syscall_of(struct guardian *g, pid_t pid)
 {
-	uint64_t pair[2], at = 0;
-	char path[64];
-	int fd;
+	uint64_t at = proc_aux(pid, AT_SYSINFO_EHDR);
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && !at && read(fd, pair, sizeof(pair)) == sizeof(pair))
-		at = pair[0] == AT_SYSINFO_EHDR ? pair[1] : 0;
-	if (fd >= 0)
-		close(fd);
 	return at ? syscall_in(g, pid, at, PAGE) : 0;
 }
 

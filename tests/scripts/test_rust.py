@@ -6,14 +6,20 @@ import shutil
 from test_values import traced
 
 
-def test_structures_and_texts(ctx):
+def builds(ctx, name, *more):
+    """Without and with optimisation: the level, and the program."""
     if not shutil.which('rustc'):
         ctx.skip('there is no rustc')
+    source = os.path.join(ctx.root, 'tests', 'scripts', 'values', name + '.rs')
     for level in ('0', '2'):
-        program = os.path.join(ctx.tmp, 'shapes' + level)
-        source = os.path.join(ctx.root, 'tests', 'scripts', 'values', 'shapes.rs')
-        p = ctx.run(['rustc', '-g', '-C', 'opt-level=' + level, '-o', program, source], timeout=120)
+        program = os.path.join(ctx.tmp, name + level)
+        p = ctx.run(['rustc', '-g', *more, '-C', 'opt-level=' + level, '-o', program, source], timeout=120)
         assert p.returncode == 0, p.stderr
+        yield level, program
+
+
+def test_structures_and_texts(ctx):
+    for level, program in builds(ctx, 'shapes'):
         out = traced(ctx, program, r'''
             probe process.function("shapes::*::show") {
                 println(probefunc(), " ", $p->x, " ", $b->y, " ", $list->length, " ", $list->data_ptr[1], " ", $kind, " ", @enumname($kind))
@@ -43,13 +49,7 @@ def members(text):
 
 
 def test_variants(ctx):
-    if not shutil.which('rustc'):
-        ctx.skip('there is no rustc')
-    for level in ('0', '2'):
-        program = os.path.join(ctx.tmp, 'variants' + level)
-        source = os.path.join(ctx.root, 'tests', 'scripts', 'values', 'variants.rs')
-        p = ctx.run(['rustc', '-g', '-A', 'dead_code', '-C', 'opt-level=' + level, '-o', program, source], timeout=120)
-        assert p.returncode == 0, p.stderr
+    for level, program in builds(ctx, 'variants', '-A', 'dead_code'):
         out = traced(ctx, program, r'''
             probe process.function("variants*::handle") {
                 println($m$, " | ", $o$, " | ", $b$, " | ", $r$, " | ", $s$)

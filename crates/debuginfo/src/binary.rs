@@ -433,7 +433,7 @@ impl Binary {
             .ok_or_else(|| Error::NoDebugInfo {
                 path: self.elf.path.clone(),
                 build_id: self.build_id(),
-                server: !self.search.servers.urls.is_empty(),
+                server: self.search.servers.any(),
             })
     }
 
@@ -442,7 +442,7 @@ impl Binary {
         Error::NoSource {
             path: self.elf.path.clone(),
             build_id: self.build_id(),
-            server: !self.search.servers.urls.is_empty(),
+            server: self.search.servers.any(),
         }
     }
 
@@ -451,7 +451,7 @@ impl Binary {
         self.symbols().is_empty().then(|| Error::Stripped {
             path: self.elf.path.clone(),
             build_id: self.build_id(),
-            server: !self.search.servers.urls.is_empty(),
+            server: self.search.servers.any(),
         })
     }
 

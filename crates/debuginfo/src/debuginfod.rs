@@ -41,6 +41,11 @@ impl Servers {
         }
     }
 
+    /// Is there one to ask?
+    pub(crate) fn any(&self) -> bool {
+        !self.urls.is_empty()
+    }
+
     /// The debug file of a build-id, if it was fetched before.
     pub(crate) fn cached(&self, id: &[u8]) -> Option<PathBuf> {
         let path = self.place(id)?;
@@ -54,7 +59,7 @@ impl Servers {
             return Some(path);
         }
         let path = self.place(id)?;
-        if self.urls.is_empty() || is_recent(&path) {
+        if !self.any() || is_recent(&path) {
             return None;
         }
         std::fs::create_dir_all(path.parent()?).ok()?;

@@ -348,7 +348,7 @@ impl Binary {
             pattern: pattern.into(),
             path: self.path().into(),
             build_id: self.build_id(),
-            server: !self.search.servers.urls.is_empty(),
+            server: self.search.servers.any(),
             nearest: self.nearest_functions(pattern),
         }
     }

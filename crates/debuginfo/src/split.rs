@@ -3,7 +3,6 @@
 
 use crate::dwarf::{endian, text, Dwarf, Unit, R};
 use crate::elf::Elf;
-use crate::error::Result;
 use gimli::{DwarfPackage, DwoId, EndianSlice, Section, SectionId};
 use memchr::memmem;
 use std::path::{Path, PathBuf};
@@ -69,7 +68,7 @@ impl Dwarf {
     fn in_package(&self, n: u32, id: DwoId) -> Option<Split> {
         let package = self.package.get_or_init(|| Package::open(&self.path));
         let dwarf = package.as_ref()?.all.find_cu(id, &self.main).ok()??;
-        self.with_unit(n, id, dwarf, None).ok()?
+        self.with_unit(n, id, dwarf, None)
     }
 
     fn in_file(&self, n: u32, name: &[u8], id: DwoId) -> Option<Split> {
@@ -83,7 +82,7 @@ impl Dwarf {
             let file = Elf::open(&path).ok()?;
             let mut dwarf = gimli::Dwarf::load(sections(&file)).ok()?;
             dwarf.make_dwo(&self.main);
-            self.with_unit(n, id, dwarf, Some(file)).ok()?
+            self.with_unit(n, id, dwarf, Some(file))
         })
     }
 
@@ -92,9 +91,9 @@ impl Dwarf {
         n: u32,
         id: DwoId,
         dwarf: gimli::Dwarf<R>,
-        file: Option<Elf>,
-    ) -> Result<Option<Split>> {
-        let skeleton = self.skeleton(n)?;
+        _file: Option<Elf>,
+    ) -> Option<Split> {
+        let skeleton = self.skeleton(n).ok()?;
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             let Ok(mut unit) = dwarf.unit(header) else {
@@ -102,11 +101,10 @@ impl Dwarf {
             };
             if unit.dwo_id == Some(id) {
                 unit.copy_relocated_attributes(skeleton);
-                let _file = file;
-                return Ok(Some(Split { dwarf, unit, _file }));
+                return Some(Split { dwarf, unit, _file });
             }
         }
-        Ok(None)
+        None
     }
 
     /// The split units that may hold an entry of that name.

@@ -16,7 +16,6 @@ fn copy(from: &Path, name: &str) -> PathBuf {
     to
 }
 
-/// Parameters of `ints` can be placed: the debug information was found and understood.
 /// Answers requests with that file, or that there is none; says how many there were.
 fn serve(file: &Path) -> (String, std::sync::Arc<std::sync::atomic::AtomicU32>) {
     use std::io::{BufRead, Write};
@@ -106,6 +105,7 @@ fn debug_files_are_fetched_from_servers() {
     assert!(understands(&Binary::open(&program, &search).unwrap()).is_err());
 }
 
+/// Parameters of `ints` can be placed: the debug information was found and understood.
 fn understands(bin: &Binary) -> Result<()> {
     let f = bin
         .functions(&Pattern::parse("ints")?, Inlines::No)?

@@ -3,6 +3,7 @@
 //! script names share a probe at each `syscall` instruction, whose handler picks by the number.
 
 use crate::expand::Unit;
+use crate::session_points;
 use std::collections::HashMap;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::Span;
@@ -39,19 +40,7 @@ pub fn leaders(units: &[Unit]) -> Vec<usize> {
 
 /// The point without the number.
 fn text(point: &ProbePoint) -> String {
-    let shown = |c: &Component| match c.name.name.as_str() {
-        NUMBER => String::new(),
-        name => match &c.arg {
-            Some(Literal::Number(n)) => format!("{name}({})", n.value),
-            Some(Literal::String(s)) => format!("{name}({:?})", s.text()),
-            None => name.to_string(),
-        },
-    };
-    let words: Vec<String> = point.components.iter().map(shown).collect();
-    format!(
-        "{} {} {}",
-        words.join("."),
-        point.optional,
-        point.sufficient
-    )
+    let others = point.components.iter().filter(|c| c.name.name != NUMBER);
+    let words = session_points::text(others);
+    format!("{words} {} {}", point.optional, point.sufficient)
 }

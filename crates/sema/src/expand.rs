@@ -3,10 +3,11 @@
 //! families, each with the whole body that runs there.
 
 use crate::calls;
+use crate::collect::Names;
 use crate::declarations::{Declarations, Declared, Origin};
 use crate::file_value;
 use crate::session_points::text;
-use crate::unused::{self, Collections, Names};
+use crate::unused::{self, Collections};
 use std::collections::HashSet;
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
@@ -59,6 +60,7 @@ const MAX_DEPTH: usize = 50;
 /// Expand every probe.
 pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec<Unit> {
     let mut units = Vec::new();
+    let taken = Taken::of(all);
     for p in all.library_probes.iter().chain(&all.probes) {
         // Points without aliases and conditions around them share one body.
         let mut plain: Vec<ProbePoint> = Vec::new();
@@ -70,12 +72,12 @@ pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec
                 let own = point.condition.is_some() || calls::number(&point).is_some();
                 match wrap.is_empty() && !own {
                     true => plain.push(point),
-                    false => units.push(unit(all, p, vec![point], &wrap, ids)),
+                    false => units.push(unit(&taken, p, vec![point], &wrap, ids)),
                 }
             }
         }
         if !plain.is_empty() {
-            units.push(unit(all, p, plain, &Wrap::default(), ids));
+            units.push(unit(&taken, p, plain, &Wrap::default(), ids));
         }
     }
     units
@@ -295,20 +297,14 @@ fn unknown_member(
     true
 }
 
-fn unit(
-    all: &Declarations,
-    p: &Probe,
-    mut points: Vec<ProbePoint>,
-    wrap: &Wrap,
-    ids: &NodeIds,
-) -> Unit {
+fn unit(taken: &Taken, p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit {
     let as_stmt = |b: &Block| Stmt {
         kind: StmtKind::Block(b.clone()),
         span: b.span,
     };
     let mut stmts: Vec<Stmt> = wrap.before.iter().map(|b| as_stmt(b)).collect();
     if wrap.ours {
-        offer_what_is_taken(all, p, &points, wrap, &mut stmts);
+        offer_what_is_taken(taken, p, &points, wrap, &mut stmts);
     }
     stmts.push(as_stmt(&p.body));
     stmts.extend(wrap.after.iter().map(|b| as_stmt(b)));
@@ -336,9 +332,29 @@ fn unit(
     }
 }
 
+/// What a script does with names, wherever that is.
+struct Taken {
+    globals: Vec<String>,
+    collections: Collections,
+}
+
+impl Taken {
+    fn of(all: &Declarations) -> Taken {
+        let mut collections = Collections::default();
+        for probe in &all.probes {
+            collections.visit_block(&probe.body);
+        }
+        let globals = all.globals.iter().map(|g| g.item.name.name.clone());
+        Taken {
+            globals: globals.collect(),
+            collections,
+        }
+    }
+}
+
 /// Without what the prologues compute for nobody.
 fn offer_what_is_taken(
-    all: &Declarations,
+    taken: &Taken,
     p: &Probe,
     points: &[ProbePoint],
     wrap: &Wrap,
@@ -349,17 +365,12 @@ fn offer_what_is_taken(
     wrap.after.iter().for_each(|b| wanted.visit_block(b));
     let conditions = points.iter().filter_map(|p| p.condition.as_ref());
     conditions.for_each(|c| wanted.visit_expr(c));
-    let globals = all.globals.iter().map(|g| g.item.name.name.clone());
-    wanted.0.extend(globals);
+    wanted.variables.extend(taken.globals.iter().cloned());
     let mut before = Block {
         stmts: std::mem::take(stmts),
         span: p.body.span,
     };
-    let mut collections = Collections::default();
-    for probe in &all.probes {
-        collections.visit_block(&probe.body);
-    }
-    collections.rename(&mut before);
+    taken.collections.rename(&mut before);
     unused::trim(&mut before, &mut wanted);
     *stmts = before.stmts;
 }

@@ -2,22 +2,10 @@
 //! Variables that an alias of our own tapset offers and nobody takes: what sets them is left out of the
 //! handler. Its values have no effect beside that.
 
+use crate::collect::Names;
 use std::collections::HashSet;
 use trapless_syntax::ast::{AssignOp, Block, Expr, ExprKind, Stmt, StmtKind};
 use trapless_syntax::visit::{self, Visit, VisitMut};
-
-/// Names of variables that something reads or sets.
-#[derive(Default)]
-pub struct Names(pub HashSet<String>);
-
-impl Visit for Names {
-    fn visit_expr(&mut self, e: &Expr) {
-        if let ExprKind::Ident(name) = &e.kind {
-            self.0.insert(name.clone());
-        }
-        visit::walk_expr(self, e);
-    }
-}
 
 /// Arrays and statistics of a script, by their uses: a number or text of an alias is never meant by these names.
 #[derive(Default)]
@@ -117,7 +105,7 @@ fn sets_unwanted(e: &Expr, wanted: &Names) -> bool {
             op: AssignOp::Set,
             target,
             ..
-        } => matches!(&target.kind, ExprKind::Ident(name) if !wanted.0.contains(name)),
+        } => matches!(&target.kind, ExprKind::Ident(name) if !wanted.variables.contains(name)),
         _ => false,
     }
 }
@@ -148,10 +136,11 @@ mod tests {
 
     #[test]
     fn only_what_is_wanted_stays() {
-        let mut wanted = Names(HashSet::from(["c".to_string()]));
+        let mut wanted = Names::default();
+        wanted.variables.insert("c".to_string());
         let mut block = body("a = 1; b = a; x = 5; if (a) { c = b; y = 1 } if (x) z = 1");
         trim(&mut block, &mut wanted);
         assert_eq!(block.stmts.len(), 3);
-        assert!(!wanted.0.contains("x"));
+        assert!(!wanted.variables.contains("x"));
     }
 }

@@ -280,11 +280,11 @@ impl Lowerer<'_, '_> {
     }
 }
 
-/// `@var("name@file")`: no variable of a call, so that it is read where the probe is.
 fn is_var(t: &Target) -> bool {
     matches!(t.base, TargetBase::Var(_) | TargetBase::AtVar { .. })
 }
 
+/// `@var("name@file")`: no variable of a call, so that it is read where the probe is.
 fn is_static(t: &Target) -> bool {
     matches!(&t.base, TargetBase::AtVar { name, .. } if name.text().contains('@'))
 }

@@ -136,19 +136,20 @@ impl Resolver<'_> {
             callers: [].into(),
         };
         let mut level: Vec<Reached> = outer.iter().map(named).collect();
-        for _ in 0..levels {
+        for deeper in (0..levels).rev() {
             let mut next = Vec::new();
             for by in &level {
-                match of.binary.callees(&by.function, &pattern) {
-                    Ok(found) => {
-                        for c in &found {
-                            if kind.takes(c) {
-                                places.push(self.callee(of, by, c, &kind, plain, frames.as_ref()));
-                            }
-                            next.extend(by.reaches(c, frames.as_ref()));
-                        }
+                let found = match of.binary.callees(&by.function, &pattern) {
+                    Ok(found) => found,
+                    Err(e) => {
+                        problem.get_or_insert(e);
+                        continue;
                     }
-                    Err(e) => drop(problem.get_or_insert(e)),
+                };
+                let taken = found.iter().filter(|c| kind.takes(c));
+                places.extend(taken.map(|c| self.callee(of, by, c, &kind, plain, frames.as_ref())));
+                if deeper > 0 {
+                    next.extend(found.iter().filter_map(|c| by.reaches(c, frames.as_ref())));
                 }
             }
             level = next;
