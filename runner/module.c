@@ -240,9 +240,11 @@ static bool word_ok(const struct module *m, uint32_t at)
 
 static bool lines_ok(const struct module *m)
 {
-	const struct tl_tap_line *l;
+	uint32_t i;
 
-	for (l = m->lines; l < m->lines + m->nlines; l++) {
+	for (i = 0; i < m->nlines; i++) {
+		const struct tl_tap_line *l = &m->lines[i];
+
 		if ((l->file != TL_NONE && !str_ok(m, l->file)) || l->image >= m->nimages)
 			return false;
 	}
