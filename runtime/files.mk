@@ -23,6 +23,7 @@ RUNTIME_SRCS := \
 	runtime/wide.c \
 	runtime/context.c \
 	runtime/register.c \
+	runtime/syscall.c \
 	runtime/fact.c \
 	runtime/buildid.c \
 	runtime/unwind.c \

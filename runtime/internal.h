@@ -36,12 +36,24 @@ static inline void tl_pause(void)
 }
 #endif
 
+/* A system call that has not returned, for those who want to see it return. */
+struct tl_syscall {
+	uint64_t sp, ip; /* of the instruction */
+	uint64_t wanted; /* by the script's probes; a bit each */
+	uint32_t number;
+	uint32_t reserved;
+};
+#define TL_SYSCALLS 8 /* handlers of signals make calls while one is under way */
+
 /* Behind struct tl_block: what its thread keeps from run to run. */
 struct tl_block_own {
 	uint64_t last_time; /* of its latest record: no coming one is older */
 	int64_t indent; /* thread_indent() */
 	int64_t indent_base;
 	uint32_t token_at, token_end; /* tokenize(): what is left of text */
+	uint32_t nsyscalls;
+	uint32_t reserved;
+	struct tl_syscall syscalls[TL_SYSCALLS]; /* the latest last */
 	char text[]; /* max_string bytes */
 };
 static inline struct tl_block_own *tl_block_own(struct tl_block *b)

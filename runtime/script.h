@@ -246,6 +246,15 @@ static inline void tl_count_hit(struct tl_block *b, const struct tl_env *env)
 	++*(uint64_t *)((char *)b + env->hits_at);
 }
 
+/*
+ * Returns of system calls (x86-64): a probe at the instruction notes the call, and one behind it asks whether it was
+ * noted, once for each of the script's probes (`nth`, below 64). False: it is no return. To be called in handlers.
+ */
+void tl_syscall_note(const struct tl_env *env, struct tl_thread *self, const struct tl_regs *regs,
+	uint64_t number);
+bool tl_syscall_noted(const struct tl_env *env, struct tl_thread *self, const struct tl_regs *regs,
+	uint32_t nth, uint32_t *number);
+
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
 static inline bool tl_run_enter(
 	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)

@@ -4,14 +4,15 @@
 use crate::body::Body;
 use crate::text::Text;
 use crate::{handler_name, layout, regex, EmitError, HandlerFacts, Unit};
-use trapless_sema::ir::{Budget, Handler, HandlerId, HandlerKind, Options, ProbeKind};
+use trapless_sema::ir::{Budget, Handler, HandlerId, HandlerKind, Options, ProbeKind, Syscall};
 
 /// What the private stack of a thread leaves for handlers.
 const STACK_LIMIT: u32 = 48 << 10;
 /// `struct tl_run`.
 const RUN_STACK: u32 = 360;
-/// The register that has the number of a system call.
-const CALL_NUMBER: &str = "ax";
+/// The register that has the number of a system call, and the one in which a return's handler gets it.
+const NUMBER: &str = "ax";
+const NUMBER_AT_RETURN: &str = "r11";
 /// As include/trapless/probe.h has it for `data_size`.
 const CALL_DATA_LIMIT: u32 = 2048;
 
@@ -104,8 +105,8 @@ impl Unit<'_> {
         stacks: &[u32],
     ) -> Result<HandlerFacts, EmitError> {
         let h = &self.program.handlers[id.0 as usize];
-        if !h.calls.is_empty() {
-            picks(out, id, h);
+        if let Some(syscall) = &h.syscall {
+            at_syscall(out, id, syscall);
             return Ok(HandlerFacts { stack: 0 });
         }
         let offsets = self.call_data(id)?;
@@ -180,26 +181,50 @@ impl Unit<'_> {
     }
 }
 
-/// It costs the other system calls this test only.
-fn picks(out: &mut Text, id: HandlerId, h: &Handler) {
-    let (name, number) = (handler_name(id), CALL_NUMBER);
+/// At a system call, or its return.
+fn at_syscall(out: &mut Text, id: HandlerId, syscall: &Syscall) {
+    let name = handler_name(id);
     let head =
         format!("int {name}(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)");
     out.line(format!("{head};"));
     out.line(head);
     out.line("{");
-    out.line(format!("\tswitch ((uint32_t)regs->{number}) {{"));
-    for same in h.calls.chunk_by(|a, b| a.0 == b.0) {
-        out.line(format!("\tcase {}:", same[0].0));
+    match syscall {
+        Syscall::Note => out.line(format!(
+            "\ttl_syscall_note(p->data, self, regs, regs->{NUMBER});"
+        )),
+        Syscall::Entry(calls) => picks(out, &format!("(uint32_t)regs->{NUMBER}"), calls),
+        Syscall::Return(nth, calls) => {
+            out.line(format!("\tconst uint64_t kept = regs->{NUMBER_AT_RETURN};"));
+            out.line("\tuint32_t number;");
+            out.blank();
+            let noted = format!("tl_syscall_noted(p->data, self, regs, {nth}, &number)");
+            out.line(format!("\tif (!{noted})"));
+            out.line("\t\treturn 0;");
+            out.line(format!("\tregs->{NUMBER_AT_RETURN} = number;"));
+            picks(out, "number", calls);
+            out.line(format!("\tregs->{NUMBER_AT_RETURN} = kept;"));
+        }
+    }
+    out.line("\treturn 0;");
+    out.line("}");
+    out.blank();
+}
+
+/// It costs the other system calls this test only.
+fn picks(out: &mut Text, number: &str, calls: &[(Option<u32>, HandlerId)]) {
+    out.line(format!("\tswitch ({number}) {{"));
+    for same in calls.chunk_by(|a, b| a.0 == b.0) {
+        out.line(match same[0].0 {
+            Some(number) => format!("\tcase {number}:"),
+            None => "\tdefault:".to_string(),
+        });
         for (_, to) in same {
             out.line(format!("\t\t{}(p, regs, self);", handler_name(*to)));
         }
         out.line("\t\tbreak;");
     }
     out.line("\t}");
-    out.line("\treturn 0;");
-    out.line("}");
-    out.blank();
 }
 
 /// Their stack is the runner's.

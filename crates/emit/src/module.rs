@@ -144,7 +144,7 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         script: tap.strings.add(&p.script),
         name: tap.strings.add(&p.name),
     };
-    let picked = program.handlers[p.handler.0 as usize].calls.iter();
+    let picked = program.handlers[p.handler.0 as usize].called().iter();
     let mut all: Vec<HandlerId> = picked.map(|c| c.1).chain([p.handler]).collect();
     match &p.kind {
         ProbeKind::Begin { order } => out.arg = *order,

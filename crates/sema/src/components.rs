@@ -90,12 +90,9 @@ pub const OF_ACCESS: Components = Components {
 };
 
 pub const OF_SYSCALL: Components = Components {
-    built: &["number"],
-    later: &[(
-        "return",
-        "probe the C library's function of that name: .function(\"read\").return",
-    )],
-    help: "use .number(n), or nothing",
+    built: &["number", "return"],
+    later: &[],
+    help: "use .number(n), .return, or nothing",
 };
 
 pub const OF_EVENT: Components = Components {

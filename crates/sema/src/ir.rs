@@ -221,8 +221,8 @@ pub struct Handler {
     pub needs_all_regs: bool,
     /// It may change a global that the condition of some probe names.
     pub moves_conditions: bool,
-    /// By the number of the system call: which handlers run. With it there is no body.
-    pub calls: Vec<(u32, HandlerId)>,
+    /// With it there is no body.
+    pub syscall: Option<Syscall>,
     pub span: Span,
 }
 
@@ -237,11 +237,32 @@ impl Handler {
             locks: Vec::new(),
             needs_all_regs: false,
             moves_conditions: false,
-            calls: Vec::new(),
+            syscall: None,
             span,
         }
     }
+
+    /// Those that run where it is the one for system calls.
+    pub fn called(&self) -> &[(Option<u32>, HandlerId)] {
+        match &self.syscall {
+            None | Some(Syscall::Note) => &[],
+            Some(Syscall::Entry(calls) | Syscall::Return(_, calls)) => calls,
+        }
+    }
 }
+
+/// What is done at a system call, by its number (`None`: whichever it is).
+#[derive(Clone, Debug)]
+pub enum Syscall {
+    Entry(Vec<(Option<u32>, HandlerId)>),
+    /// It is noted, for its return.
+    Note,
+    /// At the return of those that were noted. The number is that of the script's probe.
+    Return(u32, Vec<(Option<u32>, HandlerId)>),
+}
+
+/// Probes of a script for which a call can be noted.
+pub const NOTED_FOR: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {

@@ -46,13 +46,14 @@ mod written;
 
 pub use running::program as running_program;
 
-use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program};
+use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program, Syscall};
 use loader::Loader;
 use lower::{Lowered, Shared};
-use points::Place;
+use points::{Place, SyscallPart};
 use std::collections::HashMap;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::Span;
 use world::World;
 
 /// What pass 2 works on.
@@ -170,6 +171,8 @@ fn resolve(unit: &expand::Unit, world: &mut World, diags: &mut Diagnostics) -> V
 struct Handlers {
     list: Vec<Handler>,
     known: HashMap<String, HandlerId>,
+    /// Units at returns of system calls.
+    returns: Vec<usize>,
 }
 
 impl Handlers {
@@ -198,13 +201,13 @@ fn lower_places(
     let uses = group.iter().map(|n| uses_of(&units[*n])).max();
     let uses = uses.unwrap_or(Uses::Nothing);
     let condition = lower::lower_condition(shared, units, leader).map(|h| handlers.add(h, ""));
-    let mut done: HashMap<std::mem::Discriminant<ProbeKind>, Ids> = HashMap::new();
+    let mut done: HashMap<_, Ids> = HashMap::new();
     for place in places {
-        let kind = std::mem::discriminant(&place.kind);
+        let kind = (std::mem::discriminant(&place.kind), place.syscall());
         let shares = !place.is_callee()
             && match uses {
                 Uses::Nothing => true,
-                Uses::Names => place.is_syscall(),
+                Uses::Names => place.syscall().is_some(),
                 Uses::Files => false,
             };
         let known = done.get(&kind).filter(|_| shares).cloned();
@@ -271,23 +274,58 @@ fn lower_group(
     place: &Place,
     handlers: &mut Handlers,
 ) -> Option<Ids> {
-    let number = |n: &usize| units[*n].points.first().and_then(calls::number);
-    if number(&group[0]).is_none() {
+    let number = |n: usize| units[n].points.first().and_then(calls::number);
+    let part = place.syscall();
+    if number(group[0]).is_none() && matches!(part, None | Some(SyscallPart::Entry)) {
         let l = lower::lower_unit(shared, units, group[0], place)?;
         return Some(add_handlers(l, handlers));
     }
-    let mut picked = Vec::new();
-    for n in group {
+    let mut called = Vec::new();
+    for n in group.iter().filter(|_| part != Some(SyscallPart::Noted)) {
         let l = lower::lower_unit(shared, units, *n, place)?;
-        picked.push((number(n)?, add_handlers(l, handlers).0));
+        called.push((number(*n), add_handlers(l, handlers).0));
     }
     // Those of one number in their order.
-    picked.sort_by_key(|p| p.0);
-    let picks = Handler {
-        calls: picked,
-        ..Handler::new(ir::HandlerKind::Site, Vec::new(), units[group[0]].span)
+    called.sort_by_key(|p| p.0);
+    let span = units[group[0]].span;
+    let syscall = match part? {
+        SyscallPart::Noted => Syscall::Note,
+        SyscallPart::Entry => Syscall::Entry(called),
+        SyscallPart::Return => Syscall::Return(
+            return_number(handlers, group[0], shared.diags, span)?,
+            called,
+        ),
     };
-    Some((handlers.add(picks, ""), None, Vec::new()))
+    let handler = Handler {
+        syscall: Some(syscall),
+        ..Handler::new(ir::HandlerKind::Site, Vec::new(), span)
+    };
+    Some((handlers.add(handler, ""), None, Vec::new()))
+}
+
+/// Of the script's probes of returns of system calls.
+fn return_number(
+    handlers: &mut Handlers,
+    leader: usize,
+    diags: &mut Diagnostics,
+    span: Span,
+) -> Option<u32> {
+    let known = handlers.returns.iter().position(|l| *l == leader);
+    let number = known.unwrap_or_else(|| {
+        handlers.returns.push(leader);
+        handlers.returns.len() - 1
+    }) as u32;
+    if number < ir::NOTED_FOR {
+        return Some(number);
+    }
+    let message = format!(
+        "more than {} probes of returns of system calls",
+        ir::NOTED_FOR
+    );
+    diags
+        .error(Tag::NotBuilt, span, message)
+        .help("name several calls in one probe: syscall.{read,write}.return");
+    None
 }
 
 fn add_handlers(l: Lowered, handlers: &mut Handlers) -> Ids {

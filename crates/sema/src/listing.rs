@@ -4,7 +4,7 @@
 use crate::collect;
 use crate::expand;
 use crate::loader::Loader;
-use crate::points::{self, Context, Place};
+use crate::points::{self, Context, Place, SyscallPart};
 use crate::tapset::Tapset;
 use crate::world::World;
 use trapless_debuginfo::{
@@ -30,8 +30,10 @@ pub fn places(
         .enumerate()
         .filter(|(n, (_, l))| n == l);
     let points = leading.flat_map(|(_, (u, _))| &u.points);
+    let shown = |p: &Place| p.syscall() != Some(SyscallPart::Noted);
     points
         .flat_map(|p| points::resolve(p, world, diags))
+        .filter(shown)
         .collect()
 }
 

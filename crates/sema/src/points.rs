@@ -34,10 +34,9 @@ impl Place {
             .is_some_and(|c| !c.callers.any_of.is_empty())
     }
 
-    /// A `syscall` instruction, all of which tell the same?
-    pub fn is_syscall(&self) -> bool {
-        let named = self.context.as_ref().and_then(|c| c.named.as_deref());
-        named.is_some_and(|n| !n.values.is_empty())
+    /// What it is to a system call; all places of one kind tell the same.
+    pub fn syscall(&self) -> Option<SyscallPart> {
+        self.context.as_ref()?.named.as_deref()?.syscall
     }
 }
 
@@ -101,6 +100,16 @@ pub struct Named {
     pub args: Option<Vec<MarkArg>>,
     /// What else it has, by name: `$syscall`.
     pub values: Vec<(&'static str, MarkArg)>,
+    pub syscall: Option<SyscallPart>,
+}
+
+/// A place at a `syscall` instruction, or behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SyscallPart {
+    Entry,
+    /// The entry, on behalf of a probe of the return, which has to know that the call was made.
+    Noted,
+    Return,
 }
 
 /// Resolve one point. Whatever fails is reported, unless the point is

@@ -177,7 +177,7 @@ fn is_all_regs(place: &Place) -> bool {
         ir::ProbeKind::Site { parts, .. } => parts.first().is_some_and(|p| p.addr != c.pc),
         _ => false,
     };
-    !place.is_syscall() && place.context.as_ref().is_some_and(inside)
+    place.syscall().is_none() && place.context.as_ref().is_some_and(inside)
 }
 
 fn entry_handler(saved: Vec<(String, ir::Expr)>, span: Span, needs_all_regs: bool) -> ir::Handler {

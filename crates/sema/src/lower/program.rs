@@ -5,6 +5,7 @@
 use super::Lowerer;
 use crate::infer::VTy;
 use crate::ir::{self, Ty};
+use crate::points::SyscallPart;
 use crate::target;
 use trapless_syntax::ast::{self, Expr, Pretty, Target, TargetBase};
 use trapless_syntax::diag::Tag;
@@ -69,7 +70,7 @@ impl Lowerer<'_, '_> {
         if at_return && is_var && !is_return(t) && !is_static(t) {
             return self.saved_target(t);
         }
-        if is_return(t) && !at_return {
+        if is_return(t) && !at_return && !self.returns_from_kernel() {
             self.error(
                 Tag::ReturnMisplaced,
                 t.span,
@@ -159,8 +160,20 @@ impl Lowerer<'_, '_> {
         }
     }
 
+    /// At the return of a system call?
+    fn returns_from_kernel(&self) -> bool {
+        let named = self.context.as_ref().and_then(|c| c.named.as_deref());
+        named.is_some_and(|n| n.syscall == Some(SyscallPart::Return))
+    }
+
     /// `@entry(e)`: computed at entry, in a handler without locals.
     pub fn entry(&mut self, e: &Expr, span: Span) -> Option<ir::Expr> {
+        if self.returns_from_kernel() {
+            let message = "@entry of a system call: not built yet";
+            self.error(Tag::NotBuilt, span, message)
+                .help("$arg1 to $arg6 are as at the entry; keep other values in an array by tid()");
+            return None;
+        }
         if self.entry.is_none() {
             self.error(
                 Tag::ReturnMisplaced,

@@ -80,6 +80,7 @@ impl Resolver<'_> {
                     provider: Some(m.provider.clone()),
                     args: Some(m.args.clone()),
                     values: Vec::new(),
+                    syscall: None,
                 })),
                 ..Context::at(of.image, m.addr)
             }),

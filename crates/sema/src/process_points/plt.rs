@@ -90,6 +90,7 @@ impl Resolver<'_> {
                     provider: None,
                     args: None,
                     values: Vec::new(),
+                    syscall: None,
                 })),
                 ..Context::at(image, addr)
             }),

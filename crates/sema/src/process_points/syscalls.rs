@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
-//! `process.syscall`: every instruction by which the program and its libraries ask the kernel.
+//! `process.syscall`: every instruction by which the program and its libraries ask the kernel. `.return`: the
+//! instruction behind each, which counts where the call itself has left a note (runtime/syscall.c).
 
 use super::{around, Resolver, Subject};
 use crate::calls::NUMBER;
 use crate::components;
 use crate::ir::ProbeKind;
 use crate::ir::Refusal;
-use crate::points::{Context, Named, Place};
+use crate::points::{Context, Named, Place, SyscallPart};
 use crate::world::is_program;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, MarkArg, Operand};
 use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::Tag;
 
-/// DWARF's numbers: rax; and rdi, rsi, rdx, r10, r8, r9.
+/// DWARF's numbers: rax; and rdi, rsi, rdx, r10, r8, r9, which the kernel leaves as they are.
 const RAX: u16 = 0;
+/// What the kernel leaves there is of no use; for a return's handler it is the call's number.
+const R11: u16 = 11;
 const ARGS: [u16; 6] = [5, 4, 1, 10, 8, 9];
+/// Bytes of the instruction.
+const SIZE: u64 = 2;
+const RETURN: &str = "return";
 
 impl Resolver<'_> {
     pub(super) fn syscalls(&mut self, of: &Subject, rest: &[Component]) -> Option<Vec<Place>> {
@@ -31,14 +37,21 @@ impl Resolver<'_> {
             return None;
         }
         self.suffix_of_syscall(suffix)?;
+        let parts = match suffix.iter().any(|c| c.name.name == RETURN) {
+            false => vec![(0, at_entry(SyscallPart::Entry))],
+            true => vec![(0, at_entry(SyscallPart::Noted)), (SIZE, at_return())],
+        };
+        let parts: Vec<(u64, Arc<Named>)> = parts
+            .into_iter()
+            .map(|(n, named)| (n, Arc::new(named)))
+            .collect();
         let files = match is_program(&of.binary) {
             true => self.world.files_of(&of.binary),
             false => vec![of.binary.clone()],
         };
-        let named = Arc::new(at_entry());
         let places: Vec<Place> = files
             .iter()
-            .flat_map(|file| self.syscalls_in(of, file, &named))
+            .flat_map(|file| self.syscalls_in(of, file, &parts))
             .collect();
         if places.is_empty() {
             let message = format!(
@@ -58,6 +71,7 @@ impl Resolver<'_> {
         for c in suffix {
             match (c.name.name.as_str(), &c.arg) {
                 (NUMBER, Some(Literal::Number(n))) if u32::try_from(n.value).is_ok() => {}
+                (RETURN, None) => {}
                 (NUMBER, _) => {
                     let message = "`number` takes that of a system call";
                     self.diags
@@ -74,10 +88,16 @@ impl Resolver<'_> {
         Some(())
     }
 
-    fn syscalls_in(&mut self, of: &Subject, file: &Arc<Binary>, named: &Arc<Named>) -> Vec<Place> {
+    fn syscalls_in(
+        &mut self,
+        of: &Subject,
+        file: &Arc<Binary>,
+        parts: &[(u64, Arc<Named>)],
+    ) -> Vec<Place> {
         let image = self.world.image_of(file);
-        let place = |addr| Place {
-            point: format!("{}.syscall", of.text),
+        let of_return = if parts.len() > 1 { ".return" } else { "" };
+        let place = |addr, named: &Arc<Named>| Place {
+            point: format!("{}.syscall{of_return}", of.text),
             func: file
                 .symbols()
                 .at(addr)
@@ -99,16 +119,30 @@ impl Resolver<'_> {
             },
             never: false,
         };
-        file.syscalls().into_iter().map(place).collect()
+        let calls = file.syscalls().into_iter();
+        let places = |call| parts.iter().map(move |(n, named)| place(call + n, named));
+        calls.flat_map(places).collect()
     }
 }
 
-fn at_entry() -> Named {
+fn at_entry(part: SyscallPart) -> Named {
     Named {
         name: "system call".into(),
         provider: None,
         args: Some(ARGS.map(|r| register(r, 8)).to_vec()),
         values: vec![("$syscall", register(RAX, 4))],
+        syscall: Some(part),
+    }
+}
+
+fn at_return() -> Named {
+    Named {
+        name: "system call's return".into(),
+        values: vec![
+            ("$syscall", register(R11, 4)),
+            ("$return", register(RAX, 8)),
+        ],
+        ..at_entry(SyscallPart::Return)
     }
 }
 

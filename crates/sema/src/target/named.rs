@@ -31,7 +31,7 @@ impl Reader<'_> {
         }
         let Some(n) = argument_number(name) else {
             // What the function around a system call has in variables is no part of it.
-            return (!of.values.is_empty() && !name.starts_with("$$")).then(|| {
+            return (of.syscall.is_some() && !name.starts_with("$$")).then(|| {
                 self.no_such_value(name, of);
                 None
             });
@@ -153,9 +153,9 @@ fn argument_number(name: &str) -> Option<usize> {
 }
 
 fn described(of: &Named) -> String {
-    match of.values.is_empty() {
-        true => format!("mark `{}`", of.name),
-        false => format!("a {}", of.name),
+    match of.syscall {
+        None => format!("mark `{}`", of.name),
+        Some(_) => format!("a {}", of.name),
     }
 }
 
