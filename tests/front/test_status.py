@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from support_front import Selling, shop, trapless
+from support_front import Selling, shop, trapless, wait_for
 
 LIBC = 'probe process.library("libc.so.6").function("%s").return%s { }'
 FAILS = 'probe begin { error("no") }'
@@ -84,3 +84,58 @@ def test_ended_from_outside(ctx):
         f.write('probe timer.ms(1) { println("hello") }')
     p = ctx.run(['bash', '-o', 'pipefail', '-c', '%s %s | head -1' % (ctx.bin('trapless'), hello)], timeout=30)
     assert p.returncode == 0 and p.stdout == 'hello\n', p
+
+
+def tool(ctx, name, text):
+    path = os.path.join(ctx.tmp, name)
+    with open(path, 'w') as f:
+        f.write('#!/bin/sh\n' + text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def interrupted(ctx, sig, args, begun, **env):
+    """Ended by the signal once the file `begun` is there; which of its own files are left."""
+    folder = os.path.join(ctx.tmp, 'left-%s' % os.path.basename(begun))
+    os.makedirs(folder, exist_ok=True)
+    names = dict(TMPDIR=folder, XDG_CACHE_HOME=folder, DEBUGINFOD_CACHE_PATH=folder, **env)
+    p = ctx.start([ctx.bin('trapless')] + args, stderr=subprocess.PIPE, env=dict(os.environ, **names))
+    wait_for(lambda: os.path.exists(begun))
+    p.send_signal(sig)
+    out, err = p.communicate(timeout=20)
+    assert p.returncode == -sig and out == '', (p.returncode, out, err)
+    assert err == 'interrupted while the script was compiled: nothing was started\n', err
+    os.remove(begun)
+    left = [os.path.join(at, f) for at, _, files in os.walk(folder) for f in files]
+    return left + [f for f in os.listdir(folder) if f.startswith('trapless-')]
+
+
+def test_interrupted_before_it_begins(ctx):
+    """One line, the signal's own status, no file, and no compiler that runs on; who ignores the signal goes on."""
+    began, ended = os.path.join(ctx.tmp, 'began'), os.path.join(ctx.tmp, 'ended')
+    slow = tool(ctx, 'cc', 'while [ "$1" != -o ]; do shift; done\ntrap "echo > %s; exit 1" TERM\n'
+                           'echo > $2; echo > %s; while :; do sleep .05; done\n' % (ended, began))
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        left = interrupted(ctx, sig, ['--cc', slow, '-e', 'probe begin { println("on") }'], began)
+        assert not left, left
+        wait_for(lambda: os.path.exists(ended))
+        os.remove(ended)
+    slow = tool(ctx, 'cc2', 'echo > %s; sleep 1; exec gcc "$@"\n' % began)
+    line = 'trap "" INT; exec %s --no-cache --cc %s -e \'probe begin { println("on") exit() }\'' % (ctx.bin('trapless'), slow)
+    p = ctx.start(['sh', '-c', line], stderr=subprocess.PIPE)
+    wait_for(lambda: os.path.exists(began))
+    p.send_signal(signal.SIGINT)
+    assert p.communicate(timeout=30) == ('on\n', '') and p.returncode == 0
+
+
+def test_interrupted_while_a_header_is_compiled_or_debug_information_fetched(ctx):
+    began = os.path.join(ctx.tmp, 'began')
+    for name in ('cc', 'curl'):
+        tool(ctx, name, 'for word; do [ "$before" = -o -o "$before" = --output ] && out=$word; before=$word; done\n'
+                        'trap "exit 1" TERM\n[ -z "$out" ] && exit\n'
+                        'echo > $out; echo > %s; while :; do sleep .05; done\n' % began)
+    path = ctx.tmp + ':' + os.environ['PATH']
+    for args in (['-e', 'probe begin { println(@cast(0, "struct stat", "<sys/stat.h>")->st_size) }'],
+                 ['-e', 'probe process("/bin/true").function("main") { }']):
+        left = interrupted(ctx, signal.SIGINT, args, began, PATH=path, DEBUGINFOD_URLS='http://127.0.0.1:9/')
+        assert not left, left

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use trapless_emit::compile::{CompileError, Compiler};
 use trapless_emit::{embedded, link, module, EmitError, Emitted};
 use trapless_sema::ir::Program;
+use trapless_sema::leftover;
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 /// `-m NAME` is a file name without its ending.
@@ -138,6 +139,7 @@ fn compile_object(
         Ok(folder) => folder,
         Err(e) => return no_file(&std::env::temp_dir(), &e, OTHER_FOLDER, diags),
     };
+    let _made = (!options.keep).then(|| leftover::path(folder.path()));
     let object = folder.path().join("script.o");
     let result = compiler.run(c, &object, false);
     let bytes = std::fs::read(&object);

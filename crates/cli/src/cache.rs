@@ -5,6 +5,7 @@
 use crate::options::Options;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
+use trapless_sema::leftover;
 
 /// 128 bits of everything that decides what a compilation gives.
 pub type Key = [u64; 2];
@@ -81,6 +82,7 @@ impl Cache {
         let Some(path) = self.path(key) else { return };
         let Some(folder) = path.parent() else { return };
         let part = path.with_extension(format!("{}.part", std::process::id()));
+        let _part = leftover::path(&part);
         let stored = std::fs::create_dir_all(folder)
             .and_then(|_| std::fs::write(&part, bytes))
             .and_then(|_| std::fs::rename(&part, &path));

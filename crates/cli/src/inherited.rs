@@ -31,14 +31,17 @@ fn outlive_file_limit() {
     }
 }
 
+pub fn is_ignored(signal: libc::c_int) -> bool {
+    let mut now = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: asking changes nothing; it is filled in where the call succeeds.
+    unsafe {
+        libc::sigaction(signal, null(), now.as_mut_ptr()) == 0
+            && now.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
 extern "C" fn note() {
-    let mut old = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: it is filled in where the call succeeds.
-    let ignored = unsafe {
-        libc::sigaction(libc::SIGPIPE, null(), old.as_mut_ptr()) == 0
-            && old.assume_init().sa_sigaction == libc::SIG_IGN
-    };
-    SIGPIPE_IGNORED.store(ignored, Relaxed);
+    SIGPIPE_IGNORED.store(is_ignored(libc::SIGPIPE), Relaxed);
     outlive_file_limit();
     for (closed, fd) in CLOSED.iter().zip(0..) {
         // SAFETY: asking changes nothing.

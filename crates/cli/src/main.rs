@@ -9,6 +9,7 @@ mod dump;
 mod editor;
 mod inherited;
 mod input;
+mod interrupted;
 mod limits;
 mod list;
 mod memory;
@@ -86,7 +87,9 @@ fn main() -> ExitCode {
     };
     let mut map = SourceMap::new();
     let mut diags = Diagnostics::new();
+    let hearing = interrupted::Hearing::start();
     let done = passes::run(&options, &mut map, &mut diags);
+    hearing.end();
     limits.put_back();
     if options.no_warnings {
         diags.drop_warnings();

@@ -2,6 +2,7 @@
 //! Debug files from debuginfod servers, fetched by `curl` into the cache that other clients have, too.
 
 use crate::binary::hex;
+use crate::leftover;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -109,7 +110,9 @@ impl Servers {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let said = curl.status().ok()?.code();
+        let _part = leftover::path(&part);
+        let (mut child, _running) = leftover::spawn(&mut curl).ok()?;
+        let said = child.wait().ok()?.code();
         let done = said == Some(0) && std::fs::rename(&part, path).is_ok();
         if !done {
             let _ = std::fs::remove_file(&part);

@@ -39,6 +39,7 @@ mod function;
 pub mod glob;
 mod index;
 mod inside;
+pub mod leftover;
 mod lines;
 mod locate;
 mod location;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use trapless_sema::leftover;
 
 /// Which compiler, and where the runtime's headers are.
 #[derive(Clone, Debug)]
@@ -102,7 +103,7 @@ impl Compiler {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| match e.kind() {
+        let (mut child, _running) = leftover::spawn(&mut command).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => CompileError::Missing(program.clone()),
             _ => CompileError::Io(e),
         })?;

@@ -7,15 +7,22 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use trapless_debuginfo::leftover::{self, Mark};
 
 /// Is this module a header's name?
 pub fn is_header(module: &str) -> bool {
     module.starts_with('<') && module.ends_with('>')
 }
 
+/// Dropped: removed.
+pub struct Folder {
+    path: TempDir,
+    _gone: Mark,
+}
+
 /// A file with the debug information of `<one.h>`, or of several: `<one.h><two.h>`; one that is not
 /// in the cache goes with its folder. The error is the compiler's.
-pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<TempDir>), String> {
+pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<Folder>), String> {
     let list = headers
         .trim_matches(['<', '>'])
         .replace("><", ">\n#include <");
@@ -30,7 +37,11 @@ pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<
         return Ok((kept.clone(), None));
     }
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let made = folder.path().join(&name);
+    let folder = Folder {
+        _gone: leftover::path(folder.path()),
+        path: folder,
+    };
+    let made = folder.path.path().join(&name);
     let flags = ["-g", "-fPIC", "-shared", "-nostdlib", "-o"];
     let mut words: Vec<&str> = flags.to_vec();
     let path = made.to_string_lossy();
@@ -39,6 +50,7 @@ pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<
     let stored = |kept: &PathBuf| {
         let part = kept.with_extension(format!("{}.part", std::process::id()));
         std::fs::create_dir_all(kept.parent()?).ok()?;
+        let _part = leftover::path(&part);
         std::fs::copy(&made, &part).ok()?;
         std::fs::rename(&part, kept).ok()
     };
@@ -49,14 +61,14 @@ pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<
 }
 
 fn cc(words: &[&str], source: &str) -> Result<Vec<u8>, String> {
-    let mut child = Command::new("cc")
+    let mut command = Command::new("cc");
+    command
         .args(words)
         .args(["-x", "c", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|e| format!("cc: {e}"))?;
+        .stderr(Stdio::piped());
+    let (mut child, _running) = leftover::spawn(&mut command).map_err(|e| format!("cc: {e}"))?;
     if let Some(mut stdin) = child.stdin.take() {
         // A compiler that has given up does not read: its words are the error.
         let _ = stdin.write_all(source.as_bytes());

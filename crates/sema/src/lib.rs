@@ -45,6 +45,7 @@ pub mod world;
 mod written;
 
 pub use running::program as running_program;
+pub use trapless_debuginfo::leftover;
 
 use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program, Syscall};
 use loader::Loader;
