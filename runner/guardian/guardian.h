@@ -98,6 +98,7 @@ struct thread {
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches, slept; /* see sleep_so_far() */
+	uint64_t go_block; /* its thread pointer, where it is one of Go's; 0: not known yet */
 	uint64_t still_since, still, still_longest; /* held by us, ns: now from, in all, at once */
 	struct reissue again;
 	char name[16]; /* for those who want its end, when it can no longer be read */
@@ -253,6 +254,7 @@ struct guardian {
 	bool over; /* its end has been told */
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
+	uint64_t stacks_read; /* bytes, by all looks at who stands where */
 	uint64_t stops; /* at any breakpoint of ours */
 	uint32_t patching; /* enum tl_patching */
 	char error[512]; /* why the last step failed: one message for the user */
@@ -462,17 +464,32 @@ uint32_t loader_tid_offset(void);
 /* recover.c */
 int recover(struct guardian *g);
 
-/* stack.c: the end of the mapping that a stack pointer lies in, 0: none; the words up to there, n at `at` at a time */
-uint64_t stack_end(struct guardian *g, uint64_t sp);
-void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
-	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
-
-/* Stacks of one thread: the one it is on, and those that signal handlers interrupted. */
+/* stack.c: stacks of one thread: the one it is on, and those that signal handlers interrupted. */
 struct stacks {
-	uint64_t sp[8];
+	uint64_t sp[8], end[8];
 	unsigned n;
 };
-void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp);
+/* The one it is on. false: it lies nowhere. */
+bool stacks_begin(struct guardian *g, struct stacks *s, const struct thread *t, uint64_t sp);
+void stacks_add(struct guardian *g, struct stacks *s, const struct thread *t, uint64_t sp);
+/* The words of the i-th, n at `at` at a time. */
+void stacks_words(struct guardian *g, const struct stacks *s, unsigned i, const struct thread *t,
+	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
+/* A thread of Go's runtime stands still: from now on the end of its stack is known in its sleep, too. */
+void stack_learn(struct guardian *g, struct thread *t, const struct user_regs_struct *regs);
+/* ... until then it has to stand still: nothing but the whole heap would be its stack. */
+bool stack_is_known(const struct guardian *g, const struct thread *t);
+
+/* near.c: which 64 KiB of the address space are meant, or others that end in the same 16 bits */
+struct near {
+	uint64_t bits[1024];
+};
+void near_clear(struct near *n);
+void near_add(struct near *n, uint64_t lo, uint64_t size);
+static inline bool near_has(const struct near *n, uint64_t addr)
+{
+	return n->bits[addr >> 22 & 1023] >> (addr >> 16 & 63) & 1;
+}
 
 /* In a signal's frame. */
 enum { USER_CODE = 0x33 }; /* the segment of 64-bit code */

@@ -150,11 +150,12 @@ static bool is_plain_by_frames(struct guardian *g, struct thread *t)
 {
 	struct user_regs_struct regs;
 	struct frames_of f = {.g = g, .t = t};
+	struct stacks s;
 
-	if (regs_get(t->tid, &regs) || maps_read(g) || !stack_end(g, regs.rsp))
+	if (regs_get(t->tid, &regs) || maps_read(g) || !stacks_begin(g, &s, t, regs.rsp))
 		return false;
 	f.sp = regs.rsp;
-	stack_words(g, t, f.sp, look_for_alternate, &f);
+	stacks_words(g, &s, 0, t, look_for_alternate, &f);
 	return !f.alternate;
 }
 

@@ -212,10 +212,10 @@ static void tell_what_stays(struct guardian *g)
 static int leave_soon(struct guardian *g)
 {
 	double end = now_ms() + PATIENCE_MS;
-	int kept = 1;
+	int kept = 1, ms;
 
-	while (kept && !target_ended(g) && now_ms() < end) {
-		pump_for(g, PAUSE_MS);
+	for (ms = PAUSE_MS; kept && !target_ended(g) && now_ms() < end; ms *= 2) {
+		pump_for(g, ms);
 		own_traps_deliver(g);
 		kept = leave_once(g);
 		loader_go(g);
@@ -304,6 +304,9 @@ bool session_leave(struct guardian *g)
 		name_blocker(g);
 	else if (g->injected && !target_ended(g) && g->restored && !g->crashed)
 		tell_what_stays(g);
+	if (g->agent_entry && clients_verbose(g))
+		note_all(g, "%-10s %8llu KiB read", "stacks",
+			(unsigned long long)g->stacks_read >> 10);
 	late = kept && !g->restored;
 	if (g->agent_entry) /* something may have been armed */
 		traps_settle(g);

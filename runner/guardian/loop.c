@@ -253,7 +253,7 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	g->watchpoints_stand = g->watchpoints_known = false; /* nor are they */
 	t->again.on = t->follow = t->held = t->asked = false;
 	t->kept.sig = 0;
-	t->frame = 0;
+	t->frame = t->go_block = 0;
 	launch_exec(g, t);
 }
 
@@ -302,15 +302,20 @@ static void announced(struct guardian *g, struct thread *parent, bool vforked)
 {
 	pid_t tid = event_child(parent);
 	struct thread *t = thread_find(g, tid);
+	struct user_regs_struct regs;
 	uint64_t tracer = 0;
 
+	if (vforked && !stack_is_known(g, parent) && !regs_get(parent->tid, &regs))
+		stack_learn(g, parent, &regs);
 	if (!t && tid && !proc_status(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid())
 		t = newborn(g, tid);
 	if (t) {
 		t->vforked = vforked;
 		t->parent = parent->tid;
-		if (vforked)
+		if (vforked) {
 			parent->vfork_child = tid;
+			t->go_block = parent->go_block;
+		}
 	}
 }
 

@@ -50,11 +50,14 @@ bool in_our_memory(struct guardian *g, uint64_t addr)
 /* Our memory as it is when a look begins, by address: stacks are long, and a return probe has an area of its own. */
 static struct tl_ctl_area ours[TL_CTL_AREAS + 1];
 static size_t nours;
+static struct near near_ours;
 
 static void note_ours(uint64_t lo, uint64_t size)
 {
-	if (size)
-		ours[nours++] = (struct tl_ctl_area){.lo = lo, .size = size};
+	if (!size)
+		return;
+	ours[nours++] = (struct tl_ctl_area){.lo = lo, .size = size};
+	near_add(&near_ours, lo, size);
 }
 
 static void find_ours(struct guardian *g)
@@ -62,6 +65,7 @@ static void find_ours(struct guardian *g)
 	uint32_t i;
 
 	nours = 0;
+	near_clear(&near_ours);
 	note_ours(g->ctl->agent, g->ctl->agent_size);
 	for (i = 0; i < ctl_areas(g); i++) {
 		const struct tl_ctl_area a = g->ctl->areas[i];
@@ -76,6 +80,8 @@ static bool is_ours(uint64_t addr)
 {
 	size_t lo = 0, hi = nours;
 
+	if (!near_has(&near_ours, addr))
+		return false;
 	while (lo < hi) { /* the first one that begins above addr */
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -128,7 +134,7 @@ static void look_for_frame(
 		return;
 	if (target_read(l->g, l->t->tgid, at + i * 8 - 8, &found, sizeof(found)) == sizeof(found) &&
 		(uint16_t)found.segments == USER_CODE && is_saved_pc(&found.pc, &found.pc + 3))
-		stacks_add(l->g, &l->stacks, found.sp);
+		stacks_add(l->g, &l->stacks, l->t, found.sp);
 }
 
 static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t n)
@@ -152,10 +158,9 @@ static void look_at_stack(struct looked_at *l, uint64_t sp, uint64_t pc)
 
 	if (is_ours(pc))
 		note_sight(pc, l->t->tid);
-	l->stacks.n = 0;
-	stacks_add(l->g, &l->stacks, sp);
+	stacks_begin(l->g, &l->stacks, l->t, sp);
 	for (i = 0; i < l->stacks.n; i++)
-		stack_words(l->g, l->t, l->stacks.sp[i], look_at_words, l);
+		stacks_words(l->g, &l->stacks, i, l->t, look_at_words, l);
 	l->t->inside = is_ours(pc) || l->interrupted;
 	/* Our code calls none of the program's: outside of it, what it has left on the stack leads nowhere. */
 	if (!l->t->inside && l->g->inside_only)
@@ -169,6 +174,8 @@ static bool look_asleep(struct looked_at *l)
 	struct proc_sleep where;
 	size_t before = nsights;
 
+	if (!stack_is_known(l->g, l->t) && !waits_for_child(l->g, l->t))
+		return false;
 	if (l->t->stopped || !sleeps || !proc_sleeps(l->t->tid, &where))
 		return false;
 	look_at_stack(l, where.sp, where.pc);
@@ -195,6 +202,7 @@ static bool look_stopped(struct looked_at *l)
 	}
 	if (regs_get(t->tid, &regs))
 		return false;
+	stack_learn(g, t, &regs);
 	look_at_stack(l, regs.rsp, regs.rip);
 	if (stopped)
 		return true;
@@ -245,8 +253,11 @@ static void look_around(struct guardian *g)
 	}
 	for (n = 0, t = g->threads; t; t = t->next)
 		tids[n++] = t->tid;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		look_at(g, tids[i]);
+		while (pump(g, false)) /* nobody else waits until we are through */
+			;
+	}
 	free(tids);
 	for (t = g->threads; t; t = t->next) { /* born meanwhile, perhaps in a detour */
 		if (t->look != round && !t->helper && !t->dead)

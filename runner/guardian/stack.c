@@ -1,43 +1,133 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's stacks, read as words. */
+/*
+ * A thread's stacks, read as words: to the end of the mapping that they lie in.
+ * Goroutines have theirs in the heap, which goes on behind them for gigabytes;
+ * there the runtime itself tells how far each one goes.
+ */
+#include "../../engine/core/image.h"
 #include "guardian.h"
 
-enum { CHUNK = 64 * 1024 };
+enum { CHUNK = 64 * 1024, GO_STACK_MAX = 1 << 30 };
 
-uint64_t stack_end(struct guardian *g, uint64_t sp)
+static uint64_t mapping_end(struct guardian *g, uint64_t sp)
 {
 	const struct tl_ctl_map *m = map_at(g, sp);
 
 	return m ? m->hi : 0;
 }
 
-void stack_words(struct guardian *g, struct thread *t, uint64_t sp,
+static bool is_of_go(const struct guardian *g)
+{
+	uint32_t n = ctl_bounded(&g->ctl->nimages, TL_CTL_IMAGES), i;
+
+	for (i = 0; i < n && !(g->ctl->images[i].flags & TL_IMAGE_SMALL_STACKS); i++)
+		;
+	return i < n;
+}
+
+static bool has_c(const struct guardian *g)
+{
+	uint32_t n = ctl_bounded(&g->ctl->nimages, TL_CTL_IMAGES), i;
+
+	for (i = 0; i < n && g->ctl->images[i].flags & (TL_IMAGE_NO_RED_ZONE | TL_IMAGE_VDSO); i++)
+		;
+	return i < n;
+}
+
+/* runtime.g, as it has begun since Go 1.4. */
+struct goroutine {
+	uint64_t lo, hi, guards[2], panic, defer, m;
+};
+
+/* Of runtime.m as much as tells of its goroutines: its own, the one for signals, and the user's. */
+enum { M_WORDS = 32 };
+
+static uint64_t end_in(const struct goroutine *r, uint64_t sp)
+{
+	return r->hi - r->lo <= GO_STACK_MAX && sp - r->lo < r->hi - r->lo ? r->hi : 0;
+}
+
+static bool goroutine_read(
+	struct guardian *g, const struct thread *t, uint64_t at, struct goroutine *r)
+{
+	return at >= PAGE && target_read(g, t->tgid, at, r, sizeof(*r)) == sizeof(*r);
+}
+
+/*
+ * Below the thread pointer lies the address of the goroutine that runs. Where sp is not of its stack, which it changes
+ * when signals come, too, the thread's others are asked. A thread of C's has its own stack for the runtime (m[0]), of
+ * which that knows a part. 0: of none, or all this is something else.
+ */
+static uint64_t goroutine_end(
+	struct guardian *g, const struct thread *t, uint64_t block, uint64_t sp)
+{
+	uint64_t at = 0, m[M_WORDS], end = 0;
+	size_t own = has_c(g), i;
+	struct goroutine runs, other;
+
+	if (!block || target_read(g, t->tgid, block - sizeof(at), &at, sizeof(at)) != sizeof(at) ||
+		!goroutine_read(g, t, at, &runs) ||
+		target_read(g, t->tgid, runs.m, m, sizeof(m)) != sizeof(m))
+		return 0;
+	if (!own || m[0] != at)
+		end = end_in(&runs, sp);
+	for (i = own; i < M_WORDS && !end; i++) {
+		if (goroutine_read(g, t, m[i], &other) && other.m == runs.m)
+			end = end_in(&other, sp);
+	}
+	return end <= mapping_end(g, sp) ? end : 0;
+}
+
+void stack_learn(struct guardian *g, struct thread *t, const struct user_regs_struct *regs)
+{
+	if (is_of_go(g)) /* a newborn may have its parent's yet */
+		t->go_block = goroutine_end(g, t, regs->fs_base, regs->rsp) ? regs->fs_base : 0;
+}
+
+bool stack_is_known(const struct guardian *g, const struct thread *t)
+{
+	return t->go_block || !is_of_go(g);
+}
+
+/* Once each: frames may lie there that lead in a circle. */
+void stacks_add(struct guardian *g, struct stacks *s, const struct thread *t, uint64_t sp)
+{
+	uint64_t end = goroutine_end(g, t, t->go_block, sp);
+	unsigned i;
+
+	if (!end)
+		end = mapping_end(g, sp);
+	for (i = 0; i < s->n; i++) {
+		if (sp >= s->sp[i] && end == s->end[i])
+			return;
+	}
+	if (!end || s->n == sizeof(s->sp) / sizeof(*s->sp))
+		return;
+	s->sp[s->n] = sp;
+	s->end[s->n++] = end;
+}
+
+bool stacks_begin(struct guardian *g, struct stacks *s, const struct thread *t, uint64_t sp)
+{
+	s->n = 0;
+	stacks_add(g, s, t, sp);
+	return s->n;
+}
+
+void stacks_words(struct guardian *g, const struct stacks *s, unsigned i, const struct thread *t,
 	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg)
 {
 	static uint64_t words[CHUNK / 8];
-	uint64_t at = sp & ~7ull, end = stack_end(g, sp);
+	uint64_t at = s->sp[i] & ~7ull, end = s->end[i];
 
 	while (at < end) {
 		size_t want = end - at < CHUNK ? end - at : CHUNK,
 		       n = target_read(g, t->tgid, at, words, want);
 
+		g->stacks_read += n;
 		fn(arg, at, words, n / 8);
 		if (n != want)
 			return;
 		at += n;
 	}
-}
-
-/* Once each: frames may lie there that lead in a circle. */
-void stacks_add(struct guardian *g, struct stacks *s, uint64_t sp)
-{
-	uint64_t end = stack_end(g, sp);
-	unsigned i;
-
-	for (i = 0; i < s->n; i++) {
-		if (sp >= s->sp[i] && end == stack_end(g, s->sp[i]))
-			return;
-	}
-	if (end && s->n < sizeof(s->sp) / sizeof(*s->sp))
-		s->sp[s->n++] = sp;
 }

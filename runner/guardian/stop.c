@@ -60,9 +60,23 @@ static bool is_restorer(struct guardian *g, uint64_t addr)
 	return false;
 }
 
+static struct near near_code; /* while everyone stands still */
+
+static void find_code(const struct guardian *g)
+{
+	uint32_t n = ctl_bounded(&g->ctl->nmaps, TL_CTL_MAPS), i;
+
+	near_clear(&near_code);
+	for (i = 0; i < n; i++) {
+		if (g->ctl->maps[i].prot & PROT_EXEC)
+			near_add(&near_code, g->ctl->maps[i].lo,
+				g->ctl->maps[i].hi - g->ctl->maps[i].lo);
+	}
+}
+
 static bool is_code(struct guardian *g, uint64_t addr)
 {
-	const struct tl_ctl_map *m = map_at(g, addr);
+	const struct tl_ctl_map *m = near_has(&near_code, addr) ? map_at(g, addr) : NULL;
 
 	return m && m->prot & PROT_EXEC;
 }
@@ -89,7 +103,7 @@ static void add_frame(struct frames *f, uint64_t frame)
 		((uint16_t)found.segments | 3) != USER_CODE)
 		return;
 	pcs_add(f->g, f->t->tid, found.pc, frame + FRAME_PC);
-	stacks_add(f->g, &f->stacks, found.sp);
+	stacks_add(f->g, &f->stacks, f->t, found.sp);
 }
 
 static void look_for_frames(void *arg, uint64_t at, const uint64_t *words, size_t n)
@@ -109,9 +123,9 @@ static void add_saved(struct guardian *g, struct thread *t, uint64_t sp)
 	struct frames f = {.g = g, .t = t};
 	unsigned i;
 
-	stacks_add(g, &f.stacks, sp);
+	stacks_begin(g, &f.stacks, t, sp);
 	for (i = 0; i < f.stacks.n; i++)
-		stack_words(g, t, f.stacks.sp[i], look_for_frames, &f);
+		stacks_words(g, &f.stacks, i, t, look_for_frames, &f);
 }
 
 bool stop_ask(struct guardian *g, struct thread *t)
@@ -230,11 +244,14 @@ static void look_at_stopped(struct guardian *g)
 
 	g->ctl->npcs = 0;
 	memset(none, 0, sizeof(none));
+	find_code(g);
 	for (i = 0; i < nstopped; i++) {
 		t = thread_find(g, stopped[i]);
 		pcs_add(g, stopped[i], found_regs[i].rip, 0);
 		if (t && t->pinned && g->ctl->npcs)
 			g->ctl->pcs[g->ctl->npcs - 1].fixed = true;
+		if (t && !t->pinned)
+			stack_learn(g, t, &found_regs[i]);
 		if (t)
 			add_saved(g, t, found_regs[i].rsp);
 	}

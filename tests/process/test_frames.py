@@ -498,3 +498,63 @@ def test_go_with_little_stack_left(ctx):
         r = launch(ctx, 'global n probe process.function("main.deepest")%s { n <<< 1 } probe end { println(@count(n)) }' % suffix, path)
         assert (r.stdout.split()[1:], r.returncode) == (['0'], 15), r
         assert r.script == '%d\n' % calls, (r.script, calls, r.stderr)
+
+def test_go_heap_is_no_stack(ctx):
+    """Goroutines' stacks lie in the heap: who leaves reads them, and not all that lies behind them."""
+    path = go_program(ctx, HEAP)
+    p = ctx.start([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == 'ready\n'
+    r = ctx.run([ctx.bin('trapless'), '-v', '-x', str(p.pid), '-e', 'global n probe process.syscall { if (n++ > 1000) exit() }'],
+                timeout=100)
+    assert r.returncode == 0 and 'still stands' not in r.stderr, r
+    read = re.search(r'stacks +(\d+) KiB read', r.stderr)
+    assert read and 0 < int(read.group(1)) < HEAP_KIB / 4, r.stderr
+    out = p.communicate('\n')[0]
+    assert (out, p.returncode) == ('right\n', 15), (out, p.returncode)
+
+
+HEAP_KIB = 64 * 1024
+HEAP = '''
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+func main() {
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	for i := 0; i < 3; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for !over.Load() {
+				if out, err := exec.Command("/bin/echo", "hi").Output(); err != nil || string(out) != "hi\\n" {
+					fmt.Println("wrong", err, out)
+					os.Exit(1)
+				}
+			}
+		}()
+	}
+	heap := make([][]int, 1024)
+	for i := range heap {
+		heap[i] = make([]int, 8192)
+		for j := range heap[i] {
+			heap[i][j] = i * j
+		}
+	}
+	fmt.Println("ready")
+	bufio.NewReader(os.Stdin).ReadString('\\n')
+	over.Store(true)
+	wg.Wait()
+	runtime.KeepAlive(heap)
+	fmt.Println("right")
+	os.Exit(15)
+}
+'''
