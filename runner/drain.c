@@ -8,7 +8,7 @@
 
 #include "session.h"
 
-enum { PASSES_MAX = 64 };
+enum { PASSES_MAX = 64, SETTLE_US = 100 };
 
 int drain_start(struct session *s)
 {
@@ -154,6 +154,40 @@ static int put_record(
 		s->damaged++;
 	}
 	return 0;
+}
+
+static uint32_t own_block(const struct session *s)
+{
+	uint32_t i = 0;
+
+	while (i < s->view.nblocks && tl_block_at(&s->view, i) != s->view.own)
+		i++;
+	return i;
+}
+
+bool drain_aside(struct session *s, const uint32_t *probes, uint32_t n, FILE *to)
+{
+	const struct rotation rotation = s->rotation;
+	const uint32_t own = own_block(s);
+	FILE *out = s->out;
+
+	if (own == s->view.nblocks)
+		return false;
+	for (int tries = 0; tl_reader_waits(&s->reader, own); tries++) {
+		if (tries == PASSES_MAX)
+			return false;
+		usleep(SETTLE_US);
+		drain(s, false);
+	}
+	s->out = to;
+	s->rotation = (struct rotation){0};
+	for (uint32_t i = 0; i < n; i++) {
+		session_run_one(s, probes[i], NULL);
+		tl_reader_block(&s->reader, own, put_record, s);
+	}
+	s->out = out;
+	s->rotation = rotation;
+	return true;
 }
 
 /* What is there now; a target that never stops writing does not keep us for long. */

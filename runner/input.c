@@ -8,17 +8,16 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "input.h"
+#include "terminal.h"
 
 #define NAME "__stdin"
 
 static struct tl_value_text line; /* so far; its room is that of the longest that a probe takes */
 static char *copy; /* what a handler sees, and may change */
-static bool reading, terminal, by_char, changed;
-static struct termios before;
+static bool reading, by_char;
 
 bool input_is(const struct module *m, uint32_t probe)
 {
@@ -48,48 +47,26 @@ int input_start(struct session *s)
 		return -1;
 	line.room = most;
 	reading = true;
-	terminal = isatty(STDIN_FILENO);
 	return 0;
-}
-
-/* No more lines are edited, and nothing is shown: bytes come as they are typed. */
-static void take_terminal(void)
-{
-	struct termios now;
-
-	if (changed || !by_char || tcgetattr(STDIN_FILENO, &before))
-		return;
-	now = before;
-	now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	now.c_cc[VMIN] = 1;
-	now.c_cc[VTIME] = 0;
-	changed = !tcsetattr(STDIN_FILENO, TCSANOW, &now);
-}
-
-/* Of those in the background the kernel stops who reads. */
-static bool in_front(void)
-{
-	return !terminal || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
 int input_fd(void)
 {
-	if (!reading || !in_front())
+	if (!reading || !terminal_in_front())
 		return -1;
-	if (terminal)
-		take_terminal();
+	if (by_char)
+		terminal_take();
 	return STDIN_FILENO;
 }
 
 void input_end(void)
 {
-	if (changed && in_front())
-		tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	terminal_end();
 	free(line.text);
 	free(copy);
 	line = (struct tl_value_text){0};
 	copy = NULL;
-	reading = changed = false;
+	reading = false;
 }
 
 /* Those who want bytes get `text` where it is one, those who want lines where it is one. */

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "control/control.h"
+#include "control/monitor.h"
 #include "coverage/coverage.h"
 #include "followed.h"
 #include "inherited.h"
@@ -229,7 +230,7 @@ static void hear_all(void)
 /* Until the session ends; what had happened by then is in it. */
 static void run(int timer)
 {
-	struct pollfd fds[TARGETS_MAX + 5];
+	struct pollfd fds[TARGETS_MAX + 6];
 	int n, i, rounds = 0;
 
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
@@ -242,7 +243,9 @@ static void run(int timer)
 		fds[2] = (struct pollfd){.fd = any_tuning() ? -1 : control.fd, .events = POLLIN};
 		fds[3] = (struct pollfd){.fd = input_fd(), .events = POLLIN};
 		fds[4] = (struct pollfd){.fd = opt.later ? later_fd() : -1, .events = POLLIN};
-		for (n = 5, i = 0; i < ntargets; i++) {
+		fds[5] = (struct pollfd){
+			.fd = opt.monitor && !any_tuning() ? monitor_fd() : -1, .events = POLLIN};
+		for (n = 6, i = 0; i < ntargets; i++) {
 			if (!targets[i].done)
 				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
 		}
@@ -259,6 +262,8 @@ static void run(int timer)
 		control_serve(&control, fds[2].revents);
 		follow_conditions();
 		drain(&session, false);
+		if (opt.monitor && !monitor_serve(any_tuning()))
+			break;
 		if (rounds % RECYCLE_EVERY == 0)
 			recycle();
 		if (++rounds % CLOCK_EVERY == 0)
@@ -462,8 +467,12 @@ static int trace(void)
 	say_ready(since);
 	session.sample = sample_all;
 	timer = timers_start(&session);
+	if (opt.monitor)
+		monitor_start(&control);
 	if (anything_to_wait_for() && !session_wants_exit(&session))
 		run(timer);
+	if (opt.monitor)
+		monitor_end();
 	input_end();
 	procfs_end();
 	control_end(&control);
@@ -544,6 +553,11 @@ int main(int argc, char **argv)
 	}
 	if (options_ask(&opt))
 		return control_ask(&opt);
+	if (opt.monitor && (!monitor_seconds(opt.monitor) || opt.raw)) {
+		fprintf(stderr, "trapless-run: --monitor wants whole seconds, and shows no binary "
+				"records: see trapless-run --help\n");
+		return 2;
+	}
 	if (opt.coverage)
 		return coverage_main(opt.coverage, opt.functions, opt.verbose);
 	inherited_note();

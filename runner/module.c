@@ -217,8 +217,8 @@ static bool probe_ok(const struct module *m, const struct tl_tap_probe *p)
 	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
 	bool timer = p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE;
 
-	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_FILE_WRITE &&
-	       (p->kind < TL_TAP_FILE_READ || file_ok(m, p)) &&
+	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_RESET &&
+	       ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) || file_ok(m, p)) &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&
 	       (p->condition == TL_NONE || p->condition < m->code_size) &&

@@ -13,7 +13,7 @@ struct options {
 	const char *module;
 	char **words; /* of the program behind `--`, or NULL */
 	const char *command, *output, *rotate, *patching, *coverage, *functions;
-	const char *session_word, *enable, *disable, *optimize;
+	const char *monitor, *session_word, *enable, *disable, *optimize;
 	pid_t session; /* session_word's; 0: all */
 	pid_t pids[TARGETS_MAX];
 	int npids;

@@ -361,6 +361,11 @@ void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off)
 	*now = (uint8_t)(off ? *now | by : *now & ~by);
 }
 
+bool probe_is_ours(const struct tl_tap_probe *p)
+{
+	return p->kind == TL_TAP_SHOW || p->kind == TL_TAP_RESET;
+}
+
 /* It has a handler, and nobody has switched it off. */
 bool session_may_run(const struct session *s, uint32_t i)
 {

@@ -62,6 +62,7 @@ void session_live(struct session *s, bool on);
 bool session_wants_exit(const struct session *s);
 /* Run all probes of a kind (begin, end, error) in order of their numbers. */
 void session_run(struct session *s, uint32_t kind);
+bool probe_is_ours(const struct tl_tap_probe *p); /* made for --monitor: no list has it */
 bool session_may_run(const struct session *s, uint32_t probe);
 void session_run_one(
 	struct session *s, uint32_t probe, struct tl_regs *regs); /* regs: NULL: none */
@@ -79,6 +80,8 @@ void tell_never_hit(const struct session *s);
 /* drain.c */
 int drain_start(struct session *s);
 void drain(struct session *s, bool final);
+/* Runs handlers here, what they print goes to `to`. false, and not run: what others printed here is still to come out. */
+bool drain_aside(struct session *s, const uint32_t *probes, uint32_t n, FILE *to);
 
 /* recycle.c: pids: of all targets */
 void session_recycle(struct session *s, const pid_t *pids, int n);

@@ -163,6 +163,25 @@ uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool fi
 	return count;
 }
 
+uint64_t tl_reader_block(struct tl_reader *r, uint32_t block, tl_record_fn fn, void *arg)
+{
+	uint64_t count = 0;
+
+	look(r, tl_cycles(), false);
+	while (peek(r, block)) {
+		count++;
+		if (give(r, block, fn, arg))
+			break;
+	}
+	return count;
+}
+
+bool tl_reader_waits(struct tl_reader *r, uint32_t block)
+{
+	look(r, tl_cycles(), false);
+	return peek(r, block);
+}
+
 const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len)
 {
 	while (size && !payload[size - 1])

@@ -106,6 +106,9 @@ typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r
  * earlier pass. final: everything. Returns the number of records.
  */
 uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool final);
+/* The same of one block, whatever is older elsewhere; its writer does not write meanwhile. */
+uint64_t tl_reader_block(struct tl_reader *r, uint32_t block, tl_record_fn fn, void *arg);
+bool tl_reader_waits(struct tl_reader *r, uint32_t block); /* is there a record in it? */
 
 /* --- formatting ------------------------------------------------------------------- */
 /* Where text goes. Return nonzero to stop. */

@@ -104,6 +104,8 @@ enum tl_tap_probe_kind {
 	/* files that run a handler in the runner: func is the file's name, arg the longest text, addr its umask */
 	TL_TAP_FILE_READ,
 	TL_TAP_FILE_WRITE,
+	TL_TAP_SHOW,		/* prints the global func, while the session runs (--monitor) */
+	TL_TAP_RESET,		/* all globals are as they were at first (--monitor) */
 };
 
 enum tl_tap_probe_flag {

@@ -59,10 +59,19 @@ struct control {
 void control_start(struct control *c); /* the rest is filled in */
 void control_serve(struct control *c, bool asked); /* asked: a request has come */
 void control_end(struct control *c);
+struct switched {
+	uint32_t switched, fixed; /* probes; those that cannot be */
+};
+/* Those that are chosen, for the user; the targets are to be told, by target_tune(). */
+struct switched control_switch(struct control *c, const char *pattern, bool off);
 
 /* list.c */
 bool probe_is_chosen(const struct module *mod, uint32_t i, const char *pattern);
 void list_session(const struct control *c, FILE *to);
+void list_head(const struct control *c, FILE *to); /* its first lines */
+/* A line each, without its places. */
+void list_titles_short(FILE *to);
+void list_probe_short(const struct control *c, uint32_t i, FILE *to);
 void list_refused(const struct control *c, FILE *to);
 
 /* ask.c: the other side. The exit status. */

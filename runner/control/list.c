@@ -18,6 +18,8 @@ bool probe_is_chosen(const struct module *mod, uint32_t i, const char *pattern)
 	char *end;
 	unsigned long number = strtoul(pattern, &end, 10);
 
+	if (probe_is_ours(&mod->probes[i]))
+		return false;
 	if (*pattern && !*end)
 		return number == i;
 	return !fnmatch(pattern, module_string(mod, mod->probes[i].point), 0) ||
@@ -59,19 +61,48 @@ static void list_place(const struct control *c, uint32_t i, const struct target 
 		row->place[0] ? row->place : "-");
 }
 
+/* So many targets have it. */
+static int targets_of(const struct control *c, uint32_t i)
+{
+	return in_target(&c->session->mod->probes[i]) ? *c->ntargets : 0;
+}
+
+static void list_counts(const struct control *c, uint32_t i, FILE *to)
+{
+	const int n = targets_of(c, i);
+	uint64_t missed = 0;
+
+	for (int k = 0; k < n; k++)
+		missed += c->targets[k].retired ? 0 : c->targets[k].standing->probe[i].missed;
+	fprintf(to, "%6u %10llu %7llu", i,
+		(unsigned long long)tl_session_hits(&c->session->view, i),
+		(unsigned long long)missed);
+}
+
+void list_titles_short(FILE *to)
+{
+	fprintf(to, "%6s %10s %7s %-11s %s\n", "NUMBER", "HITS", "MISSED", "STATE", "PROBE");
+}
+
+void list_probe_short(const struct control *c, uint32_t i, FILE *to)
+{
+	const char *state =
+		state_of(c, i, targets_of(c, i) ? &c->targets->standing->probe[i] : NULL);
+	const char *point = module_string(c->session->mod, c->session->mod->probes[i].point);
+
+	list_counts(c, i, to);
+	fprintf(to, "%-12s %s\n", *state ? state : " -", point);
+}
+
 static void list_probe(const struct control *c, uint32_t i, FILE *to)
 {
 	const struct session *s = c->session;
 	const struct tl_tap_probe *p = &s->mod->probes[i];
-	const int n = in_target(p) ? *c->ntargets : 0;
+	const int n = targets_of(c, i);
 	const struct target *t = c->targets;
-	uint64_t missed = 0;
 	int k;
 
-	for (k = 0; k < n; k++)
-		missed += t[k].retired ? 0 : t[k].standing->probe[i].missed;
-	fprintf(to, "%6u %10llu %7llu", i, (unsigned long long)tl_session_hits(&s->view, i),
-		(unsigned long long)missed);
+	list_counts(c, i, to);
 	if (n)
 		list_place(c, i, t, to);
 	else
@@ -111,7 +142,7 @@ static void list_failures(const struct control *c, FILE *to)
 				c->targets[i].why_not);
 }
 
-void list_session(const struct control *c, FILE *to)
+void list_head(const struct control *c, FILE *to)
 {
 	const struct module *mod = c->session->mod;
 	bool off = c->session->board.tuning->unoptimized || c->opt->traps_only;
@@ -123,10 +154,18 @@ void list_session(const struct control *c, FILE *to)
 		if (!c->targets[i].retired)
 			list_target(&c->targets[i], to);
 	list_failures(c, to);
+}
+
+void list_session(const struct control *c, FILE *to)
+{
+	const struct module *mod = c->session->mod;
+
+	list_head(c, to);
 	fprintf(to, "%6s %10s %7s %-8s %-28s %s\n", "NUMBER", "HITS", "MISSED", "RUNG", "WHERE",
 		"PROBE");
 	for (uint32_t i = 0; i < mod->nprobes; i++)
-		list_probe(c, i, to);
+		if (!probe_is_ours(&mod->probes[i]))
+			list_probe(c, i, to);
 }
 
 /* Of those that were to be enabled, who could not be, and why. */

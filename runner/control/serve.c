@@ -79,32 +79,41 @@ static void reply(struct control *c, bool failed, void (*list)(const struct cont
 
 static bool can_be_switched(const struct tl_tap_probe *p)
 {
-	return p->kind >= TL_TAP_TIMER; /* which comes behind begin, end and error */
+	return p->kind >= TL_TAP_TIMER && /* which comes behind begin, end and error */
+	       !probe_is_ours(p);
+}
+
+struct switched control_switch(struct control *c, const char *pattern, bool off)
+{
+	const struct module *mod = c->session->mod;
+	struct switched n = {0};
+
+	for (uint32_t i = 0; i < mod->nprobes; i++) {
+		if (!probe_is_chosen(mod, i, pattern))
+			continue;
+		if (can_be_switched(&mod->probes[i])) {
+			probe_switch(c->session, i, OFF_BY_USER, off);
+			n.switched++;
+		} else {
+			n.fixed++;
+		}
+	}
+	timers_tune(c->session);
+	return n;
 }
 
 static bool switch_probes(struct control *c, bool off)
 {
-	const struct module *mod = c->session->mod;
-	uint32_t i, n = 0, fixed = 0;
+	const struct switched done = control_switch(c, c->request.pattern, off);
+	const uint32_t n = done.switched;
 
-	for (i = 0; i < mod->nprobes; i++) {
-		if (!probe_is_chosen(mod, i, c->request.pattern))
-			continue;
-		if (can_be_switched(&mod->probes[i])) {
-			probe_switch(c->session, i, OFF_BY_USER, off);
-			n++;
-		} else {
-			fixed++;
-		}
-	}
-	timers_tune(c->session);
 	if (n)
 		snprintf(c->changed, sizeof(c->changed), "session %d: %u probe%s %s\n", getpid(), n,
 			n == 1 ? "" : "s", off ? "disabled" : "enabled");
 	else
 		snprintf(c->changed, sizeof(c->changed),
 			"session %d: %s '%s': --sessions shows %s\n", getpid(),
-			fixed ? "begin and end probes cannot be switched:" : "no probe is",
+			done.fixed ? "begin and end probes cannot be switched:" : "no probe is",
 			c->request.pattern, "all probes and their numbers");
 	return n;
 }

@@ -29,6 +29,8 @@ def rows(text):
     """What is wrong in the table's form raises ValueError."""
     section, found = '', []
     for n, line in enumerate(text.splitlines(), 1):
+        if line.startswith('== ') and ' -- ' in line:
+            raise ValueError('compat.txt:%d: a heading, or a feature? It cannot begin with ==' % n)
         if line.startswith('== '):
             section = line[3:]
         elif line.startswith('\t'):

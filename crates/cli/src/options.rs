@@ -49,6 +49,11 @@ pub struct Options {
     #[arg(short = 'F', requires = "output")]
     pub background: bool,
 
+    /// Show the probes with their hits, and the script's globals, anew every SECONDS (1); on a terminal keys switch probes
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        value_parser = seconds, conflicts_with = "background")]
+    pub monitor: Option<u32>,
+
     /// Name of the module and of its sessions; with -p4 it is left as NAME.tap in this folder (without -m: script.tap)
     #[arg(short = 'm', value_name = "NAME")]
     pub module: Option<String>,

@@ -52,6 +52,9 @@ impl Run {
         if let Some(words) = &options.rotate {
             command.arg("--rotate").arg(words);
         }
+        if let Some(seconds) = options.monitor {
+            command.arg("--monitor").arg(seconds.to_string());
+        }
         for (on, flag) in [
             (options.explain, "--explain"),
             (options.no_follow, "--no-follow"),

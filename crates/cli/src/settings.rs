@@ -109,6 +109,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     let mut out = ir::Options {
         guru: options.guru,
         no_display: options.no_global_var_display,
+        monitor: options.monitor.is_some(),
         timing: options.timing,
         ..ir::Options::default()
     };

@@ -21,11 +21,6 @@ const OPTIONS: &[(&str, Takes, &str)] = &[
         "leave it out: no information is left out of a script",
     ),
     ("-R", Value, "leave it out: no kernel module is built"),
-    (
-        "--monitor",
-        Nothing,
-        "while the session runs: trapless --sessions, --enable and --disable",
-    ),
     ("--example", Nothing, "run a file of the folder examples"),
     (
         "--interactive",
@@ -123,7 +118,7 @@ mod tests {
             "--remote=host",
             "-Rx",
             "-R x x.stp",
-            "-v --monitor",
+            "-v --debug",
         ] {
             let text = said(line).unwrap_or_default();
             assert!(text.contains("next step: "), "{line}");

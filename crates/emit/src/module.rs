@@ -173,6 +173,8 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             out.arg = i64::from(if *max == 0 { longest } else { *max });
             out.addr = u64::from(*umask);
         }
+        ProbeKind::Show => out.kind = wire::ProbeKind::Show,
+        ProbeKind::Reset => out.kind = wire::ProbeKind::Reset,
         ProbeKind::Profile { period_ns } => {
             out.kind = wire::ProbeKind::Profile;
             out.arg = *period_ns as i64;

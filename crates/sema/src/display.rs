@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Globals that a script fills and never reads are shown when it ends, each
-//! by a handler that is made here.
+//! Globals that a script fills and never reads are shown when it ends, and with `--monitor` all of
+//! them while it runs, each by a handler that is made here.
 
 use crate::ir::*;
 use crate::share::written_only;
@@ -9,27 +9,78 @@ use trapless_syntax::Span;
 /// Add one `end` probe for each such global.
 pub fn add_display(program: &mut Program) {
     for g in written_only(program) {
-        let span = program.globals[g.0 as usize].span;
-        let (locals, body) = show(program, g, span);
-        let handler = HandlerId(program.handlers.len() as u32);
-        program.handlers.push(Handler {
-            locals,
-            budget: Budget::Unbounded,
-            ..Handler::new(HandlerKind::Session, body, span)
-        });
-        program.probes.push(Probe {
-            point: "end".to_string(),
-            func: String::new(),
-            script: String::new(),
-            name: String::new(),
-            // Behind the script's own.
-            kind: ProbeKind::End { order: i64::MAX },
-            handler,
-            condition: None,
-            refusal: Refusal::Error,
-            never: false,
-        });
+        // Behind the script's own.
+        let kind = ProbeKind::End { order: i64::MAX };
+        add(program, g, "end", kind, None);
     }
+}
+
+/// So many elements of an array are shown while the session runs, the largest first.
+const A_FEW: i64 = 10;
+
+/// Add what shows a global, for each of the script's own, and what puts all of them back.
+pub fn add_monitor(program: &mut Program) {
+    let all = (0..program.globals.len()).map(|n| GlobalId(n as u32));
+    let own: Vec<GlobalId> = all
+        .filter(|g| program.globals[g.0 as usize].shown)
+        .collect();
+    let Some(first) = own.first() else { return };
+    for g in &own {
+        add(program, *g, "monitor", ProbeKind::Show, Some(A_FEW));
+    }
+    let span = program.globals[first.0 as usize].span;
+    let body = own.iter().map(|g| reset(program, *g, span)).collect();
+    let handler = Handler::new(HandlerKind::Session, body, span);
+    push(program, handler, "monitor", String::new(), ProbeKind::Reset);
+}
+
+fn reset(program: &Program, g: GlobalId, span: Span) -> Stmt {
+    let w = Writer { span };
+    let assign = |ty, kind| {
+        let value = Box::new(w.expr(ty, kind));
+        let assign = ExprKind::Assign(Place::Global(g), value);
+        StmtKind::Expr(w.expr(ty, assign))
+    };
+    w.stmt(match &program.globals[g.0 as usize].kind {
+        GlobalKind::Long { init } => assign(Ty::Long, ExprKind::Long(*init)),
+        GlobalKind::Str { init } => assign(Ty::Str, ExprKind::Str(init.clone())),
+        GlobalKind::Map { .. } => StmtKind::DeleteAll(g),
+        GlobalKind::Stats(_) => StmtKind::Delete {
+            global: g,
+            keys: Vec::new(),
+        },
+    })
+}
+
+fn add(program: &mut Program, g: GlobalId, point: &str, kind: ProbeKind, most: Option<i64>) {
+    let global = &program.globals[g.0 as usize];
+    let (span, name) = (global.span, global.name.clone());
+    let (locals, body) = show(program, g, span, most);
+    let handler = Handler {
+        locals,
+        budget: Budget::Unbounded,
+        ..Handler::new(HandlerKind::Session, body, span)
+    };
+    let func = match kind {
+        ProbeKind::Show => name,
+        _ => String::new(),
+    };
+    push(program, handler, point, func, kind);
+}
+
+fn push(program: &mut Program, handler: Handler, point: &str, func: String, kind: ProbeKind) {
+    program.probes.push(Probe {
+        point: point.to_string(),
+        func,
+        script: String::new(),
+        name: String::new(),
+        kind,
+        handler: HandlerId(program.handlers.len() as u32),
+        condition: None,
+        refusal: Refusal::Error,
+        never: false,
+    });
+    program.handlers.push(handler);
 }
 
 struct Writer {
@@ -118,7 +169,8 @@ impl Writer {
     }
 }
 
-fn show(program: &Program, g: GlobalId, span: Span) -> (Vec<Local>, Vec<Stmt>) {
+/// `most`: of an array.
+fn show(program: &Program, g: GlobalId, span: Span, most: Option<i64>) -> (Vec<Local>, Vec<Stmt>) {
     let w = Writer { span };
     let global = &program.globals[g.0 as usize];
     let name = &global.name;
@@ -139,7 +191,7 @@ fn show(program: &Program, g: GlobalId, span: Span) -> (Vec<Local>, Vec<Stmt>) {
             Vec::new(),
             w.statistic(name.clone(), Vec::new(), g, &[], *kind),
         ),
-        GlobalKind::Map { keys, value, .. } => show_map(&w, g, name, keys, *value),
+        GlobalKind::Map { keys, value, .. } => show_map(&w, g, name, keys, *value, most),
     }
 }
 
@@ -149,6 +201,7 @@ fn show_map(
     name: &str,
     keys: &[Ty],
     value: MapValue,
+    most: Option<i64>,
 ) -> (Vec<Local>, Vec<Stmt>) {
     let local = |(n, ty): (usize, &Ty)| Local {
         name: format!("k{n}"),
@@ -190,7 +243,7 @@ fn show_map(
             by: SortBy::Value,
             descending: true,
         }),
-        limit: None,
+        limit: most.map(|n| w.expr(Ty::Long, ExprKind::Long(n))),
         body,
     };
     (locals, vec![w.stmt(StmtKind::Foreach(walk))])

@@ -68,6 +68,8 @@ pub struct Options {
     pub skip_badvars: bool,
     /// Globals that are written only are not shown at the end.
     pub no_display: bool,
+    /// All of the script's globals can be shown while it runs.
+    pub monitor: bool,
     /// What handlers take is measured.
     pub timing: bool,
 }
@@ -86,6 +88,7 @@ impl Default for Options {
             guru: false,
             skip_badvars: false,
             no_display: false,
+            monitor: false,
             timing: false,
         }
     }
@@ -342,6 +345,10 @@ pub enum ProbeKind {
         jitter_ns: u64,
     },
     /// A file of the session is read, or written to; its name is the probe's `func`.
+    /// Shows one global while the session runs.
+    Show,
+    /// All globals are as they were at first.
+    Reset,
     File {
         write: bool,
         /// Longest text, in bytes.

@@ -9,7 +9,7 @@
 //! 4. [`points`]: probe points to files and addresses
 //! 5. [`lower`]: bodies to the [`ir`], one for each kind of place; complains
 //! 6. [`walked`]: complains of loops that change the array they walk
-//! 7. [`display`]: globals that are shown at the end
+//! 7. [`display`]: globals that are shown at the end, or while the session runs
 //! 8. [`share`]: which globals are kept per thread, which locks are taken
 
 pub mod arguments;
@@ -90,6 +90,9 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
     program.images = world.images.clone();
     if !program.options.no_display {
         display::add_display(&mut program);
+    }
+    if program.options.monitor {
+        display::add_monitor(&mut program);
     }
     share::share(&mut program);
     Some(program)

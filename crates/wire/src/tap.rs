@@ -76,6 +76,8 @@ pub enum ProbeKind {
     Watch,
     FileRead,
     FileWrite,
+    Show,
+    Reset,
 }
 
 pub mod probe_flag {
