@@ -25,7 +25,7 @@ help:
 	@echo 'make check-long       the long proofs too'
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
-	@echo 'make bench            what a hit costs, how long until a script is armed, many probes'
+	@echo 'make bench            what a hit costs, how long until a script is armed, with how much memory, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: Debian's kernel of that series)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
@@ -135,6 +135,7 @@ bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	@mk/deps bench
 	bench/run
 	bench/start
+	bench/memory
 	$(BUILD)/bench/massive
 	$(BUILD)/bench/lookup
 

@@ -41,3 +41,14 @@ def test_start(ctx):
 
 test_start.timeout = 660
 test_start.long = True
+
+
+def test_memory(ctx):
+    p = ctx.run([os.path.join(ctx.root, 'bench', 'memory')], timeout=600)
+    assert p.returncode == 0, p.stdout + p.stderr  # a row above the mark fails
+    rows = re.findall(r'^ +(\S.*?)  +(\d+) +([\d.]+)$', p.stdout, re.M)
+    assert len(rows) == 5 and all(int(r[1]) > 50 for r in rows), p.stdout
+
+
+test_memory.timeout = 660
+test_memory.long = True

@@ -28,7 +28,7 @@ pub fn list(
             false => String::new(),
         });
     }
-    lines.into_iter().map(|(k, v)| k + &v).collect()
+    lines.into_iter().map(|(k, v)| k.to_string() + &v).collect()
 }
 
 /// ` $name:type` for everything that a handler at this place can read.

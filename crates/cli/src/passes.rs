@@ -87,6 +87,8 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         )?,
         _ => (Vec::new(), false),
     };
+    // Debug information takes room, which what follows can use.
+    drop(world);
     let emitted = match trapless_emit::emit(&program, map) {
         Ok(e) => e,
         Err(e) => {
@@ -171,7 +173,7 @@ fn analyse(
 
 fn points_of(program: &Program) -> Vec<String> {
     let scripts = program.probes.iter().filter(|p| !p.script.is_empty());
-    let mut points: Vec<String> = scripts.map(|p| p.point.clone()).collect();
+    let mut points: Vec<String> = scripts.map(|p| p.point.to_string()).collect();
     points.dedup();
     points
 }

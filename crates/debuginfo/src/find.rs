@@ -17,9 +17,25 @@ use crate::symbol::SymbolKind;
 use gimli::{constants as dw, AttributeValue};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Out-of-line functions by entry.
 type Found = BTreeMap<u64, Function>;
+
+/// What the inlined instances of a function share: there may be thousands of them.
+struct Names {
+    own: Option<Arc<str>>,
+    linkage: Option<Arc<str>>,
+}
+
+impl Names {
+    fn of(dwarf: &Dwarf, origin: DieRef) -> Names {
+        Names {
+            own: dwarf.qualified(origin).map(Arc::from),
+            linkage: dwarf.linkage_name(origin).map(|n| text(n).into()),
+        }
+    }
+}
 
 impl Binary {
     pub(crate) fn find_functions(&self, p: &Pattern, inlines: Inlines) -> Result<Vec<Function>> {
@@ -46,10 +62,10 @@ impl Binary {
                 Err(_) => {}
             }
         }
-        let mut all: Vec<Function> = match inlines {
-            Inlines::Only => instances,
-            _ => found.into_values().chain(instances).collect(),
-        };
+        let mut all = instances;
+        if inlines != Inlines::Only {
+            all.extend(found.into_values());
+        }
         if let Some(file) = &p.file {
             self.keep_file(&mut all, file)?;
         }
@@ -62,7 +78,8 @@ impl Binary {
         if all.is_empty() {
             return Err(self.none_found(p, inlines));
         }
-        all.sort_by_key(|f| (f.entry, f.kind == FunctionKind::Inlined));
+        // Stable, without room for half of them once more.
+        all.sort_by_cached_key(|f| (f.entry, f.kind == FunctionKind::Inlined));
         Ok(all)
     }
 
@@ -98,7 +115,7 @@ impl Binary {
                 ranges.extend(cold.iter().cloned());
             }
             let f = Function {
-                name,
+                name: name.into(),
                 linkage_name: Some(s.name.into()),
                 kind: if ifunc {
                     FunctionKind::Ifunc
@@ -166,8 +183,11 @@ impl Binary {
             return;
         }
         for n in units {
+            let mut known = HashMap::new();
             for (at, origin) in dwarf.inlined(n, |o| origins.contains(&o)) {
-                instances.extend(self.instance(dwarf, at, origin));
+                let names = known.entry(origin);
+                let names = names.or_insert_with(|| Names::of(dwarf, origin));
+                instances.extend(self.instance(dwarf, at, names));
             }
         }
     }
@@ -196,7 +216,7 @@ impl Binary {
             return;
         }
         let f = found.entry(entry).or_insert_with(|| Function {
-            name: String::new(),
+            name: "".into(),
             linkage_name: symbol.map(|s| s.name.into()),
             kind: FunctionKind::OutOfLine,
             entry,
@@ -207,18 +227,18 @@ impl Binary {
         });
         // A symbol's name stays: it is the one without debug information, too.
         if f.name.is_empty() {
-            f.name = dwarf.qualified(r).unwrap_or_default();
+            f.name = dwarf.qualified(r).unwrap_or_default().into();
         }
         if !ranges.is_empty() {
             f.ranges = ranges;
         }
         if f.linkage_name.is_none() {
-            f.linkage_name = dwarf.linkage_name(r).map(text);
+            f.linkage_name = dwarf.linkage_name(r).map(|n| text(n).into());
         }
         f.die = Some(r);
     }
 
-    fn instance(&self, dwarf: &Dwarf, at: DieRef, origin: DieRef) -> Option<Function> {
+    fn instance(&self, dwarf: &Dwarf, at: DieRef, names: &Names) -> Option<Function> {
         let mut ranges = dwarf.ranges(at);
         let entry = dwarf
             .entry_pc(at)
@@ -231,8 +251,8 @@ impl Binary {
             ranges.swap(0, i);
         }
         Some(Function {
-            name: dwarf.qualified(origin)?,
-            linkage_name: dwarf.linkage_name(origin).map(text),
+            name: names.own.clone()?,
+            linkage_name: names.linkage.clone(),
             kind: FunctionKind::Inlined,
             entry,
             size: ranges.first().map_or(0, |r| r.end - r.start),
@@ -299,12 +319,12 @@ impl Binary {
             return Ok(());
         }
         let full = |f: &Function| parameters::signature(f.linkage_name.as_ref()?);
-        let full = |f: &Function| full(f).unwrap_or_else(|| f.name.clone());
+        let full = |f: &Function| full(f).unwrap_or_else(|| f.name.to_string());
         let mut known: Vec<String> = all.iter().map(full).collect();
         known.sort();
         known.dedup();
         Err(Error::NoOverload {
-            function: all[0].name.clone(),
+            function: all[0].name.to_string(),
             path: self.path().into(),
             known,
         })
@@ -506,7 +526,7 @@ impl Binary {
                 line: 0,
                 column: 0,
             }),
-            function: f.name.clone(),
+            function: f.name.to_string(),
         };
         functions.iter().map(start).collect()
     }

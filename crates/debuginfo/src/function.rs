@@ -5,6 +5,7 @@ use crate::dwarf::DieRef;
 use crate::error::{Error, Result};
 use crate::parameters::{self, Parameters};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// How a function exists in the binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,9 +22,9 @@ pub enum FunctionKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
     /// As in the source, without parameters; qualified where the language does: `ns::C::f`.
-    pub name: String,
+    pub name: Arc<str>,
     /// The symbol (`_ZN2ns1C1fEi`, `f.isra.0`), where it has one.
-    pub linkage_name: Option<String>,
+    pub linkage_name: Option<Arc<str>>,
     pub kind: FunctionKind,
     pub entry: u64,
     /// Of the part that holds the entry; 0 when the symbol table does not say.

@@ -34,6 +34,7 @@ impl Dwarf {
             // A damaged unit is indexed up to the damage.
             let _ = self.build_index(n, &mut index);
             self.inherit_names(n, &mut index);
+            index.shrink_to_fit();
             index
         })
     }

@@ -49,7 +49,7 @@ impl Binary {
         outer.reverse();
         Ok(Context {
             pc,
-            function: f.name.clone(),
+            function: f.name.to_string(),
             scopes: outer,
             entry,
         })
@@ -275,12 +275,12 @@ impl Binary {
         let ty = dwarf.type_of(die, types);
         if dwarf.attr(die, dw::DW_AT_type).is_none() {
             return Err(Error::ReturnsVoid {
-                function: f.name.clone(),
+                function: f.name.to_string(),
             });
         }
         if result_is_taken(dwarf, die, f) {
             return Err(Error::ResultTaken {
-                function: f.linkage_name.clone().unwrap_or_else(|| f.name.clone()),
+                function: f.linkage_name.as_ref().unwrap_or(&f.name).to_string(),
             });
         }
         let location = abi::return_location(types, ty, passes_by_reference(dwarf, die))?;

@@ -56,7 +56,7 @@ fn functions_are_where_the_program_says() {
         let globs = bin
             .functions(&Pattern::parse("make_*").unwrap(), Inlines::No)
             .unwrap();
-        let mut names: Vec<_> = globs.iter().map(|f| f.name.as_str()).collect();
+        let mut names: Vec<_> = globs.iter().map(|f| &*f.name).collect();
         names.sort();
         assert_eq!(names, ["make_large", "make_mixed", "make_pair"], "{name}");
         assert_eq!(
@@ -89,7 +89,7 @@ fn inlined_instances_and_cold_parts_are_found() {
         let caller = function(&bin, "uses_twice");
         for f in &all {
             assert_eq!(
-                (f.name.as_str(), f.kind),
+                (&*f.name, f.kind),
                 ("twice", FunctionKind::Inlined),
                 "{name}"
             );
@@ -552,7 +552,7 @@ fn cxx_names_and_types() {
                 let all = named(p);
                 assert_eq!(all.len(), 2, "{name} {p}: both overloads, {all:?}");
                 assert!(
-                    all.iter().all(|f| f.name == "ns::Shape::get"),
+                    all.iter().all(|f| *f.name == *"ns::Shape::get"),
                     "{name} {all:?}"
                 );
             }
@@ -575,7 +575,7 @@ fn cxx_names_and_types() {
             assert_eq!(e.help().unwrap(), there, "{name}");
             assert_eq!(named("_ZNK2ns5Shape3getEi").len(), 1, "{name}");
             assert_eq!(
-                named("ns::inner::deep")[0].name,
+                &*named("ns::inner::deep")[0].name,
                 "ns::inner::deep",
                 "{name}"
             );

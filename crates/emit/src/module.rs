@@ -139,8 +139,8 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         on_entry: wire::NONE,
         condition: p.condition.map_or(wire::NONE, entry_of),
         call_data: 0,
-        point: tap.strings.add(&p.point),
-        func: tap.strings.add(&p.func),
+        point: tap.strings.add(&*p.point),
+        func: tap.strings.add(&*p.func),
         script: tap.strings.add(&p.script),
         name: tap.strings.add(&p.name),
     };

@@ -70,8 +70,8 @@ fn add(program: &mut Program, g: GlobalId, point: &str, kind: ProbeKind, most: O
 
 fn push(program: &mut Program, handler: Handler, point: &str, func: String, kind: ProbeKind) {
     program.probes.push(Probe {
-        point: point.to_string(),
-        func,
+        point: point.into(),
+        func: func.into(),
         script: String::new(),
         name: String::new(),
         kind,

@@ -7,6 +7,7 @@
 //! errors; it needs neither the syntax tree nor debug information.
 
 use crate::regex::Regex;
+use std::sync::Arc;
 pub use trapless_debuginfo::{Frame, LineRow, LineTable, Row, Saved, UnwindTable};
 use trapless_syntax::span::Span;
 
@@ -300,9 +301,9 @@ pub enum HandlerKind {
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// As `pp()` gives it, e.g. `process("/usr/bin/git").function("main@git.c:12")`.
-    pub point: String,
+    pub point: Arc<str>,
     /// Function name (`probefunc()`, `ppfunc()`), "" where there is none.
-    pub func: String,
+    pub func: Arc<str>,
     /// file:line:column in the script.
     pub script: String,
     /// The point as the script has it, where that is by an alias (`pn()`); else "".

@@ -128,7 +128,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     shared.skip_badvars = input.options.skip_badvars;
     shared.known_functions = input.tapset.function_names().map(str::to_string).collect();
     let mut handlers = Handlers::default();
-    for (n, places) in places.iter().enumerate().filter(|(n, _)| leads(*n)) {
+    for (n, places) in places.into_iter().enumerate().filter(|(n, _)| leads(*n)) {
         let group: Vec<usize> = (n..units.len()).filter(|m| leaders[*m] == n).collect();
         lower_places(
             &mut shared,
@@ -162,7 +162,7 @@ fn resolve(unit: &expand::Unit, world: &mut World, diags: &mut Diagnostics) -> V
     for p in &unit.points {
         let found = points::resolve(p, world, diags);
         let done = p.sufficient && !found.is_empty();
-        all.extend(found);
+        points::append(&mut all, found);
         if done {
             break;
         }
@@ -197,7 +197,7 @@ fn lower_places(
     shared: &mut Shared,
     units: &[expand::Unit],
     group: &[usize],
-    places: &[Place],
+    places: Vec<Place>,
     handlers: &mut Handlers,
     program: &mut Program,
 ) {
@@ -205,6 +205,7 @@ fn lower_places(
     let uses = group.iter().map(|n| uses_of(&units[*n])).max();
     let uses = uses.unwrap_or(Uses::Nothing);
     let condition = lower::lower_condition(shared, units, leader).map(|h| handlers.add(h, ""));
+    let none = places.is_empty();
     let mut done: HashMap<_, Ids> = HashMap::new();
     for place in places {
         let kind = (std::mem::discriminant(&place.kind), place.syscall());
@@ -219,7 +220,7 @@ fn lower_places(
             Some(k) => k,
             None => {
                 // One place shows the mistake; a thousand more would hide it.
-                let Some(ids) = lower_group(shared, units, group, place, handlers) else {
+                let Some(ids) = lower_group(shared, units, group, &place, handlers) else {
                     return;
                 };
                 if shares {
@@ -229,22 +230,22 @@ fn lower_places(
             }
         };
         program.probes.push(Probe {
-            point: place.point.clone(),
-            func: place.func.clone(),
+            point: place.point,
+            func: place.func,
             script: shared.map.locate(units[leader].span),
             name: name_of(units, group),
-            kind: probe_kind(&place.kind, on_entry, call_data),
-            handler,
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
+            kind: probe_kind(place.kind, on_entry, call_data),
+            handler,
             refusal: place.refusal,
             never: place.never,
         });
     }
-    if places.is_empty() {
+    if none {
         // Nothing to attach to: the body's own mistakes are worth telling.
         let nowhere = Place {
-            point: String::new(),
-            func: String::new(),
+            point: "".into(),
+            func: "".into(),
             kind: ProbeKind::Begin { order: 0 },
             context: None,
             refusal: ir::Refusal::Nothing,
@@ -339,8 +340,7 @@ fn add_handlers(l: Lowered, handlers: &mut Handlers) -> Ids {
     (handlers.add(l.handler, &extra), on_entry, l.call_data)
 }
 
-fn probe_kind(place: &ProbeKind, entry: Option<HandlerId>, saved: Vec<ir::Ty>) -> ProbeKind {
-    let mut kind = place.clone();
+fn probe_kind(mut kind: ProbeKind, entry: Option<HandlerId>, saved: Vec<ir::Ty>) -> ProbeKind {
     if let ProbeKind::Return {
         on_entry,
         call_data,

@@ -15,9 +15,9 @@ use trapless_syntax::diag::Diagnostics;
 #[derive(Clone, Debug)]
 pub struct Place {
     /// As `pp()` gives it.
-    pub point: String,
+    pub point: Arc<str>,
     /// `probefunc()`; "" where there is none.
-    pub func: String,
+    pub func: Arc<str>,
     /// Of a return probe still without what lowering finds to save at entry.
     pub kind: ProbeKind,
     /// Where `$variables` are looked up; `None`: there are none here.
@@ -47,7 +47,7 @@ pub struct Context {
     /// File address of the probed instruction (of a return probe: the entry).
     pub pc: u64,
     /// The function (or inlined instance) asked for; `None`: look at `pc`.
-    pub function: Option<Function>,
+    pub function: Option<Arc<Function>>,
     /// Of a return probe: `$return` is there, other variables are those at entry.
     pub at_return: bool,
     /// What the place tells of itself, without debug information.
@@ -62,7 +62,7 @@ pub struct Context {
 #[derive(Clone, Debug, Default)]
 pub struct Callers {
     /// How the probed function's frame is found; none: it has just been called.
-    pub frame: Option<Frame>,
+    pub frame: Option<Box<Frame>>,
     /// None: whoever it was.
     pub any_of: Arc<[Caller]>,
 }
@@ -110,6 +110,14 @@ pub enum SyscallPart {
     /// The entry, on behalf of a probe of the return, which has to know that the call was made.
     Noted,
     Return,
+}
+
+/// Without a second copy of what may be hundred thousands.
+pub fn append<T>(all: &mut Vec<T>, found: Vec<T>) {
+    match all.is_empty() {
+        true => *all = found,
+        false => all.extend(found),
+    }
 }
 
 /// Resolve one point. Whatever fails is reported, unless the point is

@@ -15,7 +15,7 @@ mod syscalls;
 use crate::components;
 use crate::ir::{ImageId, Part, ProbeKind, Refusal};
 use crate::later::{self, Known};
-use crate::points::Place;
+use crate::points::{append, Place};
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::Binary;
@@ -124,7 +124,7 @@ impl Resolver<'_> {
             };
             match f(&mut r, subject) {
                 Some(found) => {
-                    all.extend(found);
+                    append(&mut all, found);
                     self.diags.append(own);
                 }
                 None => drop(first.get_or_insert(own)),

@@ -37,8 +37,8 @@ pub fn resolve(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Vec<Place>
 
 fn place(point: &ProbePoint, kind: ProbeKind, never: bool) -> Place {
     Place {
-        point: text(&point.components),
-        func: String::new(),
+        point: text(&point.components).into(),
+        func: "".into(),
         kind,
         context: None,
         refusal: Refusal::Error,
@@ -121,7 +121,7 @@ fn file(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
     let max = max.unwrap_or(0);
     let kind = ProbeKind::File { write, max, umask };
     let mut place = place(point, kind, false);
-    place.func = name;
+    place.func = name.into();
     Some(place)
 }
 

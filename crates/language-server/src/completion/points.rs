@@ -119,7 +119,7 @@ fn functions(binary: &Binary, typed: &str) -> Vec<Choice> {
     let few = found.len() <= MOST;
     let choice = |f: &Function| {
         let declared = few.then(|| binary.declared_at(f)).flatten();
-        let choice = Choice::new(&f.name, CompletionItemKind::FUNCTION);
+        let choice = Choice::new(&*f.name, CompletionItemKind::FUNCTION);
         match declared {
             Some(at) => choice.detail(format!("{}:{}", base(&at.file), at.line)),
             None => choice,

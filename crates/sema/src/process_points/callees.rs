@@ -98,10 +98,10 @@ impl Resolver<'_> {
     fn label(&self, of: &Subject, f: &Function, l: &Label, matched: bool) -> Place {
         let name = match &l.source {
             Some(at) => format!("{}@{}:{}", f.name, at.file, at.line),
-            None => f.name.clone(),
+            None => f.name.to_string(),
         };
         Place {
-            point: format!("{}.function(\"{name}\").label(\"{}\")", of.text, l.name),
+            point: format!("{}.function(\"{name}\").label(\"{}\")", of.text, l.name).into(),
             func: f.name.clone(),
             kind: of.site(l.addr, None),
             context: Some(Context::at(of.image, l.addr)),
@@ -210,20 +210,21 @@ impl Resolver<'_> {
         named: bool,
         frames: Option<&UnwindTable>,
     ) -> Place {
-        let mut place = self.function(of, &c.function, kind, named);
         let name = Self::function_name(of, &c.function, named);
-        let (path, ending) = (&by.path, kind.suffix);
-        place.point = format!(
-            "{}.function(\"{path}\").callee(\"{name}\"){ending}",
-            of.text
-        );
+        let (text, path, ending) = (&of.text, &by.path, kind.suffix);
+        let point = format!("{text}.function(\"{path}\").callee(\"{name}\"){ending}");
+        let function = Arc::new(c.function.clone());
+        let mut place = self.function(of, function, point.into(), kind, named);
         let Some(context) = place.context.as_mut() else {
             return place;
         };
         context.callers.any_of = by.calls(c, frames);
         match (&c.kind, &mut place.kind) {
             (CallKind::Inlined, _) => {
-                context.callers.frame = frames.and_then(|f| f.frame(context.pc)).cloned();
+                context.callers.frame = frames
+                    .and_then(|f| f.frame(context.pc))
+                    .cloned()
+                    .map(Box::new);
             }
             (CallKind::Call(_), ProbeKind::Site { addr, .. }) => {
                 context.pc = c.function.entry;

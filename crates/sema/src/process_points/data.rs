@@ -55,8 +55,8 @@ impl Resolver<'_> {
         };
         let size = self.size(&memory, &access, c.span)?;
         Some(vec![Place {
-            point: format!("{}.data({}){}", of.text, memory.text, access.text),
-            func: String::new(),
+            point: format!("{}.data({}){}", of.text, memory.text, access.text).into(),
+            func: "".into(),
             kind: ProbeKind::Watch {
                 process: of.process,
                 image: memory.image,

@@ -40,8 +40,8 @@ impl Resolver<'_> {
             return None;
         }
         Some(vec![Place {
-            point: format!("{}.{}", subject.text, words.join(".")),
-            func: String::new(),
+            point: format!("{}.{}", subject.text, words.join(".")).into(),
+            func: "".into(),
             kind: ProbeKind::Event {
                 event,
                 process: subject.process,

@@ -6,6 +6,8 @@ use crate::components;
 use crate::ir::{Part, ProbeKind, Refusal};
 use crate::points::{Context, Place};
 use crate::world::{is_program, report};
+use std::collections::HashMap;
+use std::sync::Arc;
 use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern};
 use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::Tag;
@@ -64,8 +66,20 @@ impl Resolver<'_> {
             self.no_function(&s.text(), s.span, resolvers, kind.exported);
             return None;
         }
-        let place = |f| self.function(of, f, &kind, named);
-        Some(found.iter().map(place).collect())
+        // Thousands of instances may have one name.
+        let mut points: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+        let place = |f: Function| {
+            let text = || {
+                let (name, ending) = (Self::function_name(of, &f, named), kind.suffix);
+                format!("{}.function(\"{name}\"){ending}", of.text).into()
+            };
+            let point = match named {
+                true => text(),
+                false => points.entry(f.name.clone()).or_insert_with(text).clone(),
+            };
+            self.function(of, Arc::new(f), point, &kind, named)
+        };
+        Some(found.into_iter().map(place).collect())
     }
 
     /// The program lacks the function; one of its libraries may have it.
@@ -167,21 +181,22 @@ impl Resolver<'_> {
     pub(super) fn function_name(of: &Subject, f: &Function, named: bool) -> String {
         match of.binary.declared_at(f).filter(|_| named) {
             Some(at) => format!("{}@{}:{}", f.name, at.file, at.line),
-            None => f.name.clone(),
+            None => f.name.to_string(),
         }
     }
 
     pub(super) fn function(
         &mut self,
         of: &Subject,
-        f: &Function,
+        f: Arc<Function>,
+        point: Arc<str>,
         kind: &FunctionKindWanted,
         named: bool,
     ) -> Place {
-        let parts = parts(&of.binary, f);
+        let parts = parts(&of.binary, &f);
         let pc = match kind.at_return {
             true => f.entry,
-            false => of.binary.probe_site(f).map_or(f.entry, |site| site.pc),
+            false => of.binary.probe_site(&f).map_or(f.entry, |site| site.pc),
         };
         let place = match kind.at_return {
             true => ProbeKind::Return {
@@ -201,21 +216,20 @@ impl Resolver<'_> {
                 semaphore: None,
             },
         };
-        let name = Self::function_name(of, f, named);
         Place {
-            point: format!("{}.function(\"{name}\"){}", of.text, kind.suffix),
+            point,
             func: f.name.clone(),
             kind: place,
-            context: Some(Context {
-                function: Some(f.clone()),
-                at_return: kind.at_return,
-                ..Context::at(of.image, pc)
-            }),
             // Start-up code has no bounds; who writes a wildcard does not mean it.
             refusal: match !named && f.size == 0 {
                 true => Refusal::Nothing,
                 false => self.refusal(!named),
             },
+            context: Some(Context {
+                function: Some(f),
+                at_return: kind.at_return,
+                ..Context::at(of.image, pc)
+            }),
             never: false,
         }
     }

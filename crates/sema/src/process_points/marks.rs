@@ -71,8 +71,8 @@ impl Resolver<'_> {
         let function = of.binary.symbols().at(m.addr);
         let is_glob = |p: &str| glob::is_glob(p);
         Place {
-            point: format!("{}{provider}.mark(\"{}\")", of.text, m.name),
-            func: function.map_or(String::new(), |s| s.name.to_string()),
+            point: format!("{}{provider}.mark(\"{}\")", of.text, m.name).into(),
+            func: function.map_or("", |s| s.name).into(),
             kind: of.site(m.addr, m.semaphore),
             context: Some(Context {
                 named: Some(Arc::new(Named {

@@ -80,8 +80,8 @@ impl Resolver<'_> {
             ),
         };
         Place {
-            point: format!("{}.plt(\"{}\"){ending}", of.text, e.name),
-            func: e.name.clone(),
+            point: format!("{}.plt(\"{}\"){ending}", of.text, e.name).into(),
+            func: e.name.as_str().into(),
             kind,
             context: Some(Context {
                 at_return,

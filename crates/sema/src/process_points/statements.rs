@@ -87,8 +87,8 @@ impl Resolver<'_> {
             line => format!("\"{}@{}:{line}\"", s.function, s.source.file),
         };
         Place {
-            point: format!("{}.statement({name})", of.text),
-            func: s.function.clone(),
+            point: format!("{}.statement({name})", of.text).into(),
+            func: s.function.as_str().into(),
             kind: of.site(s.addr, None),
             context: Some(Context::at(of.image, s.addr)),
             refusal: self.refusal(matched),

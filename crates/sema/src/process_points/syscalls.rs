@@ -97,11 +97,8 @@ impl Resolver<'_> {
         let image = self.world.image_of(file);
         let of_return = if parts.len() > 1 { ".return" } else { "" };
         let place = |addr, named: &Arc<Named>| Place {
-            point: format!("{}.syscall{of_return}", of.text),
-            func: file
-                .symbols()
-                .at(addr)
-                .map_or(String::new(), |s| s.name.to_string()),
+            point: format!("{}.syscall{of_return}", of.text).into(),
+            func: file.symbols().at(addr).map_or("", |s| s.name).into(),
             kind: ProbeKind::Site {
                 process: of.process,
                 image,
