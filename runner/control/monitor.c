@@ -156,7 +156,8 @@ static const char *last_line(void)
 		snprintf(prompt, sizeof(prompt), " probe to switch (then Enter): %.0d", at.number);
 		return prompt;
 	}
-	return at.keys ? " q quit  p pause  r resume  t switch a probe  c clear globals  s sort  j k "
+	return at.keys ? " q quit  p pause  r resume  t switch a probe  c clear globals  s sort  j "
+			 "k "
 			 "scroll  x hide"
 		       : " Ctrl-C ends the session";
 }

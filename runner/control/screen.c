@@ -14,13 +14,13 @@
 enum { KEPT = 1 << 17, ERROR_LINE = 200 };
 
 /* The second screen, which leaves the first one as it was. */
-#define ENTER "\033[?1049h"
-#define LEAVE "\033[?1049l"
-#define HOME "\033[H"
-#define REST_OF_LINE "\033[K"
+#define ENTER	       "\033[?1049h"
+#define LEAVE	       "\033[?1049l"
+#define HOME	       "\033[H"
+#define REST_OF_LINE   "\033[K"
 #define REST_OF_SCREEN "\033[J"
-#define REVERSED "\033[7m"
-#define PLAIN "\033[m"
+#define REVERSED       "\033[7m"
+#define PLAIN	       "\033[m"
 
 static struct {
 	bool keys;
