@@ -137,7 +137,13 @@ def test_run_time_errors_name_their_place(ctx):
             ('global h probe oneshot { if (0) h <<< 1; print(@hist_log(h)) }', "empty aggregate near identifier 'print' at <input>:1:42"),
             ('global h probe oneshot { if (0) h[1] <<< 1; println(@hist_log(h[2])) }', "empty aggregate near identifier 'println' at <input>:1:45"),
             ('global a[2] probe oneshot { for (i = 0; i < 3; i++) a[i]++ }', "Array overflow, check size limit (2) near identifier 'a' at <input>:1:53"),
-            ('probe oneshot {\n while (1) {} }', 'MAXACTION exceeded near keyword at <input>:2:2'),
+            # a turn of a loop: where `stap -p3` counts it
+            ('probe oneshot {\n while (1) {} }', "MAXACTION exceeded near operator '{' at <input>:2:12"),
+            ('global n probe oneshot { while (1) n++ }', "MAXACTION exceeded near identifier 'n' at <input>:1:36"),
+            ('global n probe oneshot { while (1) { ++n } }', "MAXACTION exceeded near operator '++' at <input>:1:38"),
+            ('global n probe oneshot { for (;;) { n++; { n--; } } }', "MAXACTION exceeded near operator '{' at <input>:1:35"),
+            ('global n probe oneshot { for (;;) { n++ if (n < 0) n-- n++ } }', 'MAXACTION exceeded near keyword at <input>:1:41'),
+            ('global n probe oneshot { for (;;) try { n++ } catch { } }', 'MAXACTION exceeded near keyword at <input>:1:35'),
             ('function f(n) { return f(n + 1) } probe oneshot { f(1) }', "MAXNESTING exceeded near identifier 'f' at <input>:1:24"),
             ('probe oneshot {\n  error("mine") }', "mine\n")):
         p = ctx.run([ctx.bin('trapless'), '-e', script])

@@ -8,6 +8,7 @@ use trapless_sema::ir::{
     StmtKind, Ty,
 };
 use trapless_sema::walk;
+use trapless_syntax::lexer::is_keyword;
 use trapless_syntax::span::Span;
 
 impl Body<'_, '_> {
@@ -60,11 +61,14 @@ impl Body<'_, '_> {
                 }
                 self.close();
             }
-            StmtKind::Loop { cond, step, body } => {
-                self.repeat(cond.as_ref(), step.as_deref(), body, s.span)
-            }
+            StmtKind::Loop {
+                cond,
+                step,
+                body,
+                turn,
+            } => self.repeat(cond.as_ref(), step.as_deref(), body, *turn),
             StmtKind::Foreach(f) => self.foreach(f, s),
-            StmtKind::Buckets(b) => self.buckets(b, s.span),
+            StmtKind::Buckets(b) => self.buckets(b),
             StmtKind::Return(value) => self.give(value.as_ref()),
             StmtKind::DeleteAll(g) => {
                 let n = g.0;
@@ -99,10 +103,10 @@ impl Body<'_, '_> {
         }
     }
 
-    fn repeat(&mut self, cond: Option<&Expr>, step: Option<&Expr>, body: &[Stmt], span: Span) {
+    fn repeat(&mut self, cond: Option<&Expr>, step: Option<&Expr>, body: &[Stmt], turn: Span) {
         let number = self.enter_loop();
         self.open("for (;;)");
-        self.spend(1 + count(body), span);
+        self.spend(1 + count(body), turn);
         if let Some(cond) = cond {
             let c = self.value(cond);
             self.line(format!("if (!{c}) break;"));
@@ -144,7 +148,8 @@ impl Body<'_, '_> {
     pub fn spend(&mut self, n: usize, span: Span) {
         self.frame_of_call();
         self.open(&format!("if (!tl_run_spend(run, {n}))"));
-        self.set_place("keyword", span);
+        let what = first_word(self.unit.map.text(span));
+        self.set_place(&what, span);
         let to = self.on_error.clone();
         self.line(format!("goto {to};"));
         self.close();
@@ -179,7 +184,7 @@ impl Body<'_, '_> {
         ));
         let number = self.enter_loop();
         self.open(&format!("while (tl_iter_next(&{it}))"));
-        self.spend(1 + count(&f.body), s.span);
+        self.spend(1 + count(&f.body), f.turn);
         // SystemTap's limit counts those outside of the slice, too
         self.skip_others(&it, &slice);
         for (n, key) in f.keys.iter().enumerate() {
@@ -204,7 +209,7 @@ impl Body<'_, '_> {
         self.close();
     }
 
-    fn buckets(&mut self, b: &Buckets, span: Span) {
+    fn buckets(&mut self, b: &Buckets) {
         self.open("");
         let limit = match &b.limit {
             Some(e) => self.value(e),
@@ -217,7 +222,7 @@ impl Body<'_, '_> {
         self.open(&format!(
             "for (; {n} < ({hist})->buckets && {n} < {left}; {n}++)"
         ));
-        self.spend(1 + count(&b.body), span);
+        self.spend(1 + count(&b.body), b.turn);
         let local = self.local(b.bucket);
         self.line(format!("{local} = {n};"));
         if let Some(value) = b.count {
@@ -315,6 +320,25 @@ pub(crate) fn count(stmts: &[Stmt]) -> usize {
         _ => 1,
     };
     stmts.iter().map(one).sum()
+}
+
+/// How SystemTap calls the word that a text begins with.
+fn first_word(text: &str) -> String {
+    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '@');
+    let end = text.find(|c| !of_name(c)).unwrap_or(text.len());
+    let word = &text[..end];
+    match word.chars().next() {
+        Some(_) if is_keyword(word) => "keyword".to_string(),
+        Some('0'..='9') => format!("number '{word}'"),
+        Some('@') => format!("operator '{word}'"),
+        Some(_) => format!("identifier '{word}'"),
+        None if text.starts_with('"') => "string".to_string(),
+        None => {
+            let twice = ["++", "--"].iter().find(|o| text.starts_with(**o));
+            let one = text.chars().next().map_or(0, char::len_utf8);
+            format!("operator '{}'", twice.copied().unwrap_or(&text[..one]))
+        }
+    }
 }
 
 fn has_loops(stmts: &[Stmt]) -> bool {

@@ -245,6 +245,7 @@ fn show_map(
         }),
         limit: most.map(|n| w.expr(Ty::Long, ExprKind::Long(n))),
         body,
+        turn: w.span,
     };
     (locals, vec![w.stmt(StmtKind::Foreach(walk))])
 }

@@ -458,10 +458,12 @@ pub enum StmtKind {
         otherwise: Vec<Stmt>,
     },
     /// `for`, `while`: cond None is forever; `step` runs after the body and on continue.
+    /// One turn too many is told at `turn`.
     Loop {
         cond: Option<Expr>,
         step: Option<Box<Expr>>,
         body: Vec<Stmt>,
+        turn: Span,
     },
     Foreach(Foreach),
     Buckets(Buckets),
@@ -504,6 +506,7 @@ pub struct Foreach {
     pub sort: Option<Sort>,
     pub limit: Option<Expr>,
     pub body: Vec<Stmt>,
+    pub turn: Span,
 }
 
 /// `foreach (count = bucket in @hist_log(s))`: all buckets, in their order.
@@ -515,6 +518,7 @@ pub struct Buckets {
     pub count: Option<LocalId>,
     pub limit: Option<Expr>,
     pub body: Vec<Stmt>,
+    pub turn: Span,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

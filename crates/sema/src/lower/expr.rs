@@ -688,6 +688,11 @@ fn fold_unary(op: UnOp, a: ir::Expr) -> ir::ExprKind {
     }
 }
 
+/// SystemTap folds with 0 for all that is negative and 64, which is 0 on x86, for all above; at run time six bits count.
+fn shift_of_constants(by: i64) -> u32 {
+    by.clamp(0, 64) as u32 % 64
+}
+
 fn fold_binary(op: BinOp, a: ir::Expr, b: ir::Expr) -> ir::ExprKind {
     if let (ir::ExprKind::Long(x), ir::ExprKind::Long(y)) = (&a.kind, &b.kind) {
         let (x, y) = (*x, *y);
@@ -695,6 +700,8 @@ fn fold_binary(op: BinOp, a: ir::Expr, b: ir::Expr) -> ir::ExprKind {
             BinOp::Add => Some(x.wrapping_add(y)),
             BinOp::Sub => Some(x.wrapping_sub(y)),
             BinOp::Mul => Some(x.wrapping_mul(y)),
+            BinOp::Shl => Some(x.wrapping_shl(shift_of_constants(y))),
+            BinOp::Shr => Some(x.wrapping_shr(shift_of_constants(y))),
             BinOp::Eq => Some((x == y) as i64),
             BinOp::Ne => Some((x != y) as i64),
             BinOp::Lt => Some((x < y) as i64),
@@ -708,7 +715,10 @@ fn fold_binary(op: BinOp, a: ir::Expr, b: ir::Expr) -> ir::ExprKind {
             return ir::ExprKind::Long(n);
         }
     }
-    ir::ExprKind::Binary(op, Box::new(a), Box::new(b))
+    match (op, &b.kind) {
+        (BinOp::Shl | BinOp::Shr, ir::ExprKind::Long(..=0)) => a.kind,
+        _ => ir::ExprKind::Binary(op, Box::new(a), Box::new(b)),
+    }
 }
 
 /// The keys of a slice that is one element.

@@ -10,6 +10,28 @@ use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Stmt, StmtKind};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
 
+/// Where SystemTap counts a turn of a loop: at the body's only statement, the first that may go elsewhere, or its brace.
+fn turn(body: &Stmt) -> Span {
+    let stmts = flat(body);
+    let straight = |s: &Stmt| matches!(s.kind, StmtKind::Expr(_) | StmtKind::Delete(_));
+    match stmts[..] {
+        [only] => only.span,
+        _ => stmts
+            .iter()
+            .find(|s| !straight(s))
+            .map_or(body.span, |s| s.span),
+    }
+}
+
+/// The statements of nested blocks, one after another.
+fn flat(s: &Stmt) -> Vec<&Stmt> {
+    match &s.kind {
+        StmtKind::Block(b) => b.stmts.iter().flat_map(flat).collect(),
+        StmtKind::Empty => Vec::new(),
+        _ => vec![s],
+    }
+}
+
 impl Lowerer<'_, '_> {
     pub fn block(&mut self, b: &Block) -> Vec<ir::Stmt> {
         let mut out = Vec::new();
@@ -131,12 +153,17 @@ impl Lowerer<'_, '_> {
             None => None,
             Some(c) => Some(self.condition(c)?),
         };
-        let body = self.loop_body(body);
+        let (turn, body) = (turn(body), self.loop_body(body));
         let step = match step {
             None => None,
             Some(e) => Some(Box::new(self.expr(e, VTy::Unknown)?)),
         };
-        Some(ir::StmtKind::Loop { cond, step, body })
+        Some(ir::StmtKind::Loop {
+            cond,
+            step,
+            body,
+            turn,
+        })
     }
 
     fn loop_body(&mut self, body: &Stmt) -> Vec<ir::Stmt> {
@@ -288,7 +315,7 @@ impl Lowerer<'_, '_> {
             Some(keys) => self.slice(&f.base, keys, span)?.1,
         };
         let limit = self.limit(f)?;
-        let body = self.loop_body(&f.body);
+        let (turn, body) = (turn(&f.body), self.loop_body(&f.body));
         Some(ir::StmtKind::Foreach(ir::Foreach {
             map: ir::GlobalId(g as u32),
             slice,
@@ -297,6 +324,7 @@ impl Lowerer<'_, '_> {
             sort,
             limit,
             body,
+            turn,
         }))
     }
 
@@ -315,7 +343,7 @@ impl Lowerer<'_, '_> {
         let bucket = self.local_set(&bucket.name);
         let count = f.value.as_ref().map(|v| self.local_set(&v.name));
         let limit = self.limit(f)?;
-        let body = self.loop_body(&f.body);
+        let (turn, body) = (turn(&f.body), self.loop_body(&f.body));
         Some(ir::StmtKind::Buckets(ir::Buckets {
             global,
             keys,
@@ -323,6 +351,7 @@ impl Lowerer<'_, '_> {
             count,
             limit,
             body,
+            turn,
         }))
     }
 
