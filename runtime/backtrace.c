@@ -36,66 +36,106 @@ void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
 		;
 }
 
-/* What tl_ustack_addresses() has written. */
-static uint32_t parse(const struct tl_str *list, uint64_t pc[TL_MAXBACKTRACE])
+void tl_ustack_print(struct tl_run *run, enum tl_shown how)
 {
-	uint32_t i = 0, n = 0;
-
-	while (n < TL_MAXBACKTRACE) {
-		while (i < list->len && list->b[i] == ' ')
-			i++;
-		if (i + 1 < list->len && list->b[i] == '0' && (list->b[i + 1] | 0x20) == 'x')
-			i += 2;
-		if (i == list->len || tl_digit(list->b[i]) > 15)
-			break;
-		for (pc[n] = 0; i < list->len && tl_digit(list->b[i]) < 16; i++)
-			pc[n] = pc[n] << 4 | (uint64_t)tl_digit(list->b[i]);
-		n++;
-	}
-	return n;
-}
-
-static uint32_t stack_of(struct tl_run *run, const struct tl_str *list, uint64_t *pc)
-{
-	return list ? parse(list, pc) : tl_unwind(run, pc, TL_MAXBACKTRACE);
-}
-
-void tl_ustack_print(struct tl_run *run, const struct tl_str *list, enum tl_shown how)
-{
-	bool brief = how == TL_SHOWN_BRIEF;
 	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, len, n = stack_of(run, list, pc);
-	char head[32];
+	uint32_t i, len, n = tl_unwind(run, pc, TL_MAXBACKTRACE);
+	char head[32] = " ";
 	TL_STRING(text);
 
 	for (i = 0; i < n; i++) {
 		tl_usymdata_of(run, text, pc[i], i > 0, how);
-		head[0] = ' ';
-		len = 1;
-		if (!brief && text->b[0] != '0') { /* it has a name */
-			len += tl_text_hex(head + 1, pc[i]);
+		len = how == TL_SHOWN_BRIEF ? 0 : 1;
+		if (len && text->b[0] != '0') { /* it has a name */
+			len += tl_text_hex(head + len, pc[i]);
 			memcpy(head + len, " : ", 3);
 			len += 3;
 		}
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, head + brief, len - brief);
+		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, head, len);
 		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, text->b, text->len);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, brief ? " " : "\n", 1);
-	}
-	if (brief && n)
 		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, "\n", 1);
+	}
 }
 
-void tl_ustack_text(
-	struct tl_run *run, struct tl_str *dst, const struct tl_str *list, enum tl_shown how)
+void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how)
 {
 	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, n = stack_of(run, list, pc);
+	uint32_t i, n = tl_unwind(run, pc, TL_MAXBACKTRACE);
 	TL_STRING(text);
 
 	tl_str_put(run, dst, "", 0);
 	for (i = 0; i < n; i++) {
 		tl_usymdata_of(run, text, pc[i], i > 0, how);
 		if (!append(run, text, "\n", 1) || !append(run, dst, text->b, text->len))
+			break;
+	}
+}
+
+/* One of a list. */
+struct word {
+	const char *at;
+	uint32_t len, end; /* end: offset behind it */
+	uint64_t addr;
+};
+
+static bool next_word(const struct tl_str *list, struct word *w)
+{
+	uint32_t i = w->end;
+
+	while (i < list->len && list->b[i] == ' ')
+		i++;
+	w->at = list->b + i;
+	for (w->end = i; w->end < list->len && list->b[w->end] != ' '; w->end++)
+		;
+	w->len = w->end - i;
+	if (w->len > 2 && w->at[0] == '0' && (w->at[1] | 0x20) == 'x')
+		i += 2;
+	for (w->addr = 0; i < w->end && tl_digit(list->b[i]) < 16; i++)
+		w->addr = w->addr << 4 | (uint64_t)tl_digit(list->b[i]);
+	return w->len;
+}
+
+void tl_usyms_print(struct tl_run *run, const struct tl_str *list)
+{
+	struct word w = {.end = 0};
+	uint32_t from;
+	TL_STRING(text);
+
+	for (from = 0; next_word(list, &w); from = w.end) {
+		tl_usymdata_of(run, text, w.addr, from > 0, TL_SHOWN_FULL);
+		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, " ", 1);
+		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, w.at, w.len);
+		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, " : ", 3);
+		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, text->b, text->len);
+		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, "\n", 1);
+	}
+}
+
+/* " WORD : TEXT\n", or nothing. */
+static bool append_meaning(
+	struct tl_run *run, struct tl_str *dst, const struct word *w, const struct tl_str *text)
+{
+	uint32_t len = dst->len;
+
+	if (append(run, dst, " ", 1) && append(run, dst, w->at, w->len) &&
+		append(run, dst, " : ", 3) && append(run, dst, text->b, text->len) &&
+		append(run, dst, "\n", 1))
+		return true;
+	dst->len = len;
+	dst->b[len] = 0;
+	return false;
+}
+
+void tl_usyms_text(struct tl_run *run, struct tl_str *dst, const struct tl_str *list)
+{
+	struct word w = {.end = 0};
+	uint32_t from;
+	TL_STRING(text);
+
+	tl_str_put(run, dst, "", 0);
+	for (from = 0; next_word(list, &w); from = w.end) {
+		tl_usymdata_of(run, text, w.addr, from > 0, TL_SHOWN_FULL);
+		if (!append_meaning(run, dst, &w, text))
 			break;
 	}
 }

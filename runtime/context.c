@@ -314,16 +314,28 @@ static void add_place(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 	}
 }
 
+/* Of a path that begins at `from`. */
+static void keep_last_part(struct tl_str *dst, uint32_t from)
+{
+	uint32_t i = dst->len;
+
+	while (i > from && dst->b[i - 1] != '/')
+		i--;
+	memmove(dst->b + from, dst->b + i, dst->len - i + 1);
+	dst->len -= i - from;
+}
+
 void tl_usymdata_of(
 	struct tl_run *run, struct tl_str *dst, uint64_t addr, bool called, enum tl_shown how)
 {
+	bool sized = how == TL_SHOWN_FULL || how == TL_SHOWN_LINES;
 	uint32_t known, end;
 	uint64_t off, size;
 
 	known = (called ? caller_symbol : symbol)(run, dst, addr, &off, &size);
 	if (known) {
 		add_hex(run, dst, "+", off);
-		if (how != TL_SHOWN_BRIEF)
+		if (sized)
 			add_hex(run, dst, "/", size);
 	} else {
 		add_hex(run, dst, "", addr);
@@ -339,9 +351,12 @@ void tl_usymdata_of(
 		dst->b[end] = 0;
 		return;
 	}
+	if (how == TL_SHOWN_SIMPLE)
+		keep_last_part(dst, end + 2);
 	if (!known && in_image(run->view, addr, &off, &size)) {
 		add_hex(run, dst, "+", off);
-		add_hex(run, dst, "/", size);
+		if (sized)
+			add_hex(run, dst, "/", size);
 	}
 	tl_str_add(run, dst, "]", 1);
 }
@@ -355,7 +370,7 @@ void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr)
 {
 	tl_str_put(run, dst, "", 0);
 	if (!image(run, dst, addr))
-		tl_str_set_c(run, dst, "<unknown>");
+		tl_run_error(run, "module cannot be found");
 }
 
 int64_t tl_umodaddr(struct tl_run *run, uint64_t addr)

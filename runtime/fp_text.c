@@ -190,7 +190,7 @@ int64_t tl_string_to_fp(struct tl_run *run, const struct tl_str *s)
 static void round_at(struct decimal *x, int n)
 {
 	int i;
-	bool up, tie;
+	bool up;
 
 	if (n >= x->n)
 		return;
@@ -198,8 +198,7 @@ static void round_at(struct decimal *x, int n)
 		x->n = 0;
 		return;
 	}
-	tie = x->d[n] == 5 && n + 1 == x->n && !x->more;
-	up = tie ? n && x->d[n - 1] & 1 : x->d[n] >= 5;
+	up = x->d[n] >= 5; /* a tie, too, as SystemTap */
 	x->n = n;
 	for (i = n - 1; up && i >= 0; i--) {
 		up = x->d[i] == 9;
@@ -258,8 +257,7 @@ static void put_number(struct out *o, const struct decimal *x, int precision)
 
 	for (i = x->point > 0 ? 0 : x->point - 1; i < x->point; i++)
 		put(o, digit(x, i));
-	if (precision)
-		put(o, '.');
+	put(o, '.');
 	for (; i < x->point + precision; i++)
 		put(o, digit(x, i));
 }
@@ -274,8 +272,8 @@ void tl_fp_to_string(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t 
 		tl_str_set_c(run, dst, fp_is_nan((uint64_t)v) ? "nan" : f.minus ? "-inf" : "inf");
 		return;
 	}
-	if (precision < 0)
-		precision = 0;
+	if (precision < 1)
+		precision = 1; /* as SystemTap */
 	if (precision > (int64_t)tl_max_len(run))
 		precision = tl_max_len(run);
 	open_decimal(&x, &f);

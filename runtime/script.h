@@ -1008,7 +1008,7 @@ void tl_usymdata(struct tl_run *run, struct tl_str *dst, uint64_t addr);
 enum tl_source { TL_SOURCE_FILE = 1, TL_SOURCE_LINE = 2 };
 /* "file", "line" or both, "file:line"; "0x..." when unknown */
 void tl_usymsource(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t parts);
-void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* "<unknown>" */
+void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
 void tl_umodbuildid(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
 int64_t tl_umodaddr(struct tl_run *run, uint64_t addr); /* may fail */
 
@@ -1016,11 +1016,13 @@ int64_t tl_umodaddr(struct tl_run *run, uint64_t addr); /* may fail */
 #define TL_MAXBACKTRACE 32
 /* Addresses of the callers, the probed place first: "0x.. 0x..". "" where the handler has no registers. */
 void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max);
-enum tl_shown { TL_SHOWN_FULL, TL_SHOWN_BRIEF, TL_SHOWN_LINES };
-/* What they mean, one a line; BRIEF: in one line. `list`: such addresses; NULL: of the own stack. */
-void tl_ustack_print(struct tl_run *run, const struct tl_str *list, enum tl_shown how);
-void tl_ustack_text(
-	struct tl_run *run, struct tl_str *dst, const struct tl_str *list, enum tl_shown how);
+enum tl_shown { TL_SHOWN_FULL, TL_SHOWN_BRIEF, TL_SHOWN_LINES, TL_SHOWN_SIMPLE };
+/* What they mean, one a line. */
+void tl_ustack_print(struct tl_run *run, enum tl_shown how);
+void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how);
+/* The same for each word of a list of addresses in hex, behind the word itself. */
+void tl_usyms_print(struct tl_run *run, const struct tl_str *list);
+void tl_usyms_text(struct tl_run *run, struct tl_str *dst, const struct tl_str *list);
 void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta);
 int64_t tl_thread_indent_depth(struct tl_run *run, int64_t delta);
 bool tl_errno_known(int64_t err); /* negative, and has a name */
@@ -1054,10 +1056,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_5(void);
+void tl_runtime_abi_6(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_5();
+	tl_runtime_abi_6();
 }
 
 #endif

@@ -54,7 +54,7 @@ def stacks(ctx, program, point):
     text = 'probe process.function("%s") { print_ubacktrace_brief(); println(usymname(uaddr()), " | ", usymdata(uaddr())) }' % point
     p = ctx.run([ctx.bin('trapless'), '-e', text, '-c', program], timeout=120)
     assert p.returncode == 0, p.stderr
-    return p.stdout
+    return re.sub(r'(\+0x\w+)\n', r'\1 ', p.stdout)  # a stack in one line
 
 
 def built(ctx, compiler, name, source, *flags):
