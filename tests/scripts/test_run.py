@@ -27,6 +27,12 @@ def test_output_is_exact(ctx):
     assert not bad, '\n'.join(bad)
 
 
+def test_tables_of_the_unit_test_are_the_compilers(ctx):
+    """tests/runtime/regex.c reads them."""
+    p = ctx.run([os.path.join(ctx.root, 'gen', 'regex-tables'), '--check', ctx.bin('trapless')])
+    assert p.returncode == 0, p
+
+
 def generated(ctx):
     """Every script with its C. An example that needs debug information this machine does not have is left out."""
     scripts = cases(ctx) + sorted(glob.glob(os.path.join(ctx.root, 'examples', '*.stp')))
