@@ -72,6 +72,7 @@ tags! {
     AssignTarget "ASSIGN_TARGET" "Only variables and array elements can be set.";
     StatMisuse "STAT_MISUSE" "A statistic is filled by <<< and read by @count, @sum, @min, @max, @avg and histograms.";
     HistConflict "HIST_CONFLICT" "One statistic keeps one kind of histogram, and one scale for @variance.";
+    RegexLetter "REGEX_LETTER" "In POSIX's regular expressions a backslash makes a character stand for itself, letters and digits, too.";
     RegexBad "REGEX_BAD" "A regular expression is POSIX's extended one: . [] () * + ? {} | ^ $, without back references.";
     FormatArgs "FORMAT_ARGS" "Every directive of a format takes one argument of its type.";
     FlowMisplaced "FLOW_MISPLACED" "break and continue stand in loops, return in functions, next in probes.";

@@ -19,6 +19,8 @@ pub struct Regex {
     pub pattern: Vec<u8>,
     pub automaton: Automaton,
     pub groups: Groups,
+    /// Where a backslash stands before a letter or digit, and that.
+    pub escaped: Vec<(usize, u8)>,
 }
 
 /// What is wrong with a pattern, and at which of its bytes.
@@ -38,6 +40,7 @@ pub fn compile(pattern: &[u8]) -> Result<Regex, Bad> {
     let too_large = || large("this pattern needs too many states");
     Ok(Regex {
         pattern: pattern.to_vec(),
+        escaped: parsed.escaped.clone(),
         automaton: automaton::build(&parsed.hir).ok_or_else(too_large)?,
         groups: groups::build(&parsed).ok_or_else(too_large)?,
     })

@@ -9,6 +9,8 @@ use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, Look, 
 pub struct Parsed {
     pub hir: Hir,
     pub groups: u32,
+    /// Letters and digits behind a backslash, and where that stands.
+    pub escaped: Vec<(usize, u8)>,
 }
 
 /// Parentheses nest at most this deep.
@@ -22,12 +24,14 @@ pub fn parse(pattern: &[u8]) -> Result<Parsed, Bad> {
         at: 0,
         groups: 0,
         depth: 0,
+        escaped: Vec::new(),
     };
     let hir = p.alternatives()?;
     match p.peek() {
         None => Ok(Parsed {
             hir,
             groups: p.groups,
+            escaped: p.escaped,
         }),
         Some(_) => Err(p.bad("this `)` closes nothing")),
     }
@@ -38,6 +42,7 @@ struct Parser<'a> {
     at: usize,
     groups: u32,
     depth: u32,
+    escaped: Vec<(usize, u8)>,
 }
 
 impl Parser<'_> {
@@ -116,10 +121,16 @@ impl Parser<'_> {
             b'.' => Ok(set(vec![ClassBytesRange::new(0, 255)], false)),
             b'^' => Ok(Hir::look(Look::Start)),
             b'$' => Ok(Hir::look(Look::End)),
-            b'\\' => match self.next() {
+            b'\\' => match self.escaped() {
                 Some(c) => Ok(Hir::literal([c])),
                 None => Err(self.bad("nothing follows the `\\`")),
             },
+            b'?' if at > 0 && self.text[at - 1] == b'(' => Err(Bad {
+                at,
+                message:
+                    "`(?` has no meaning but in `(?:`: there are no options and no looking ahead"
+                        .to_string(),
+            }),
             b'*' | b'+' | b'?' | b'{' => Err(Bad {
                 at,
                 message: format!("there is nothing that `{}` could repeat", c as char),
@@ -245,9 +256,18 @@ impl Parser<'_> {
 
     fn member(&mut self) -> Option<u8> {
         match self.next()? {
-            b'\\' => self.next(),
+            b'\\' => self.escaped(),
             c => Some(c),
         }
+    }
+
+    /// Behind a backslash.
+    fn escaped(&mut self) -> Option<u8> {
+        let c = self.next()?;
+        if c.is_ascii_alphanumeric() {
+            self.escaped.push((self.at - 2, c));
+        }
+        Some(c)
     }
 
     /// `[:alpha:]` inside a set.
@@ -312,6 +332,7 @@ mod tests {
             ("a)b", 1, "closes nothing"),
             ("*a", 0, "could repeat"),
             ("a|+b", 2, "could repeat"),
+            ("(?i)a", 1, "no options"),
             ("^*a", 1, "anchor"),
             ("a{", 2, "number"),
             ("a{,3}", 2, "number"),
