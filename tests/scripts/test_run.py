@@ -13,7 +13,8 @@ def cases(ctx):
 
 
 def options(script):
-    return ['-g'] if '%{' in open(script).read() else []
+    text = open(script).read()
+    return ['-g'] * ('%{' in text) + ['-w'] * ('REGEX_LETTER' in text)
 
 
 def test_output_is_exact(ctx):
