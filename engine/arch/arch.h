@@ -239,7 +239,7 @@ void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_en
 
 enum tl_exit_kind {
 	TL_EXIT_RETURN,
-	TL_EXIT_TAIL,	   /* jump to `target`, or to where the word at `slot` says */
+	TL_EXIT_TAIL,	   /* jump to `target`, or to where the word at `slot` says; or what control runs into */
 	TL_EXIT_TAIL_COND, /* to `target`, under a condition */
 	TL_EXIT_COMPUTED,  /* tl_arch_exit_target() tells where to, which may be inside the function */
 };

@@ -114,6 +114,25 @@ def test_tail_calls_into_libraries(ctx):
         assert re.search(r'TAIL_CALL: .*parse.*needs the result and was not run.*next:', r.stderr), r.stderr
 
 
+RUNNING = '''
+global n, r, bad
+probe process.function("into"), process.function("double") { n[ppfunc()]++ }
+probe process.function("into").return { r["into"]++; if (returnval() != 2 * (@entry(ulong_arg(1)) + 1)) bad++ }
+probe process.function("double").return { r["double"]++; if (returnval() != 2 * @entry(ulong_arg(1))) bad++ }
+probe process.function("never").return { r["never"]++ }
+probe end { printf("into %d %d double %d %d never %d bad %d\\n", n["into"], r["into"], n["double"], r["double"], r["never"], bad) }
+'''
+
+
+def test_functions_that_run_into_the_next(ctx):
+    """strcasecmp into strcasecmp_l: they return where that one does. Behind a last call nobody comes out."""
+    r = launch(ctx, RUNNING, ctx.target('running.S', cc='gcc'))
+    assert (r.returncode, r.script) == (7, 'into 100 100 double 200 200 never 100 bad 0\n'), (r, r.stderr)
+    assert number(r.stderr, LEFT) <= 2, r.stderr  # main, and never() as it ends the program
+    assert re.search(r'function\("into"\)\.return.*1 function watched behind tail calls', r.stderr), r.stderr
+    assert re.search(r'function\("never"\)\.return.*exits: (1 by jump, 0|0 by jump, 1) by trap', r.stderr), r.stderr
+
+
 def test_tail_calls_that_a_wildcard_matched(ctx):
     """One warning for all of them."""
     script = 'global n probe process.function("*").return { n++ } probe end { println(n) }'
@@ -202,7 +221,7 @@ def test_last_calls_of_living_threads(ctx):
 test_throw_and_longjmp.variants = ALL + ('clang',)
 test_threads.variants = ALL
 test_static.variants = test_clang.variants = test_unoptimized.variants = PAIR
-test_tail_calls.variants = ALL
+test_tail_calls.variants = test_functions_that_run_into_the_next.variants = ALL
 test_tail_calls_into_libraries.variants = test_tail_calls_of_a_running_program.variants = PAIR
 test_recursion_and_tail_calls.variants = test_last_calls_of_living_threads.variants = test_no_leak.variants = PAIR
 test_tail_calls_by_pointer.jumps_only = 'a breakpoint at the exit looks where each jump leads, and misses none'

@@ -225,24 +225,41 @@ static int leaves(const struct tl_insn *i, const struct tl_insn *before, const s
 	}
 }
 
+/*
+ * Assembler lets functions run into the next one (strcasecmp into strcasecmp_l).
+ * Behind a call, and the padding there, nothing runs: it does not return.
+ */
+static bool falls(const struct tl_insn *i, bool before)
+{
+	return tl_insn_is_padding(i) ? before : i->flow == TL_FLOW_NEXT;
+}
+
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
 	uintptr_t entry, struct tl_exit *exits, size_t max)
 {
 	const struct bounds bounds = {parts, nparts, entry};
 	struct tl_insn i = {0}, before[3] = {{0}};
+	uintptr_t end = code->start + code->size;
+	bool falls_out = false;
 	size_t found = 0;
 
 	if (max)
 		exits[0].addr = 0;
 	if (!code->complete)
 		return -TL_E_NO_EXIT;
-	for (uintptr_t addr = code->start; addr < code->start + code->size; addr += i.len) {
+	for (uintptr_t addr = code->start; addr < end; addr += i.len) {
 		struct tl_exit e = {.addr = addr};
 		int ret;
 
 		if (!x86_decode_at(code, addr, &i))
 			return -TL_E_BAD_INSN;
 		ret = leaves(&i, before, &bounds, &e);
+		falls_out = falls(&i, falls_out);
+		if (falls_out && addr + i.len == end && !in_parts(parts, nparts, end)) {
+			e.kind = TL_EXIT_TAIL;
+			e.target = end;
+			ret = 1;
+		}
 		if (ret == -TL_E_NO_EXIT && max)
 			exits[0].addr = addr;
 		if (ret < 0)
