@@ -26,7 +26,7 @@ help:
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit costs, how long until a script is armed, with how much memory, many probes'
-	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: Debian's kernel of that series)'
+	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: the kernel of that series, from Debian)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'

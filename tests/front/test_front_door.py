@@ -25,6 +25,13 @@ def refused(ctx, argv, env, user=None):
     return p.stderr.splitlines()
 
 
+def test_help(ctx):
+    """README sends the reader there."""
+    p = ctx.run(['make', 'help'], cwd=ctx.root)
+    assert p.returncode == 0 and not p.stderr, p
+    assert {'demo', 'check', 'check-vm', 'install'} <= {l.split()[1] for l in p.stdout.splitlines()}, p.stdout
+
+
 def test_no_rust(ctx):
     line, = refused(ctx, ['mk/rust'], fakes(ctx, rustc='exit 127'))
     assert 'needs a Rust toolchain' in line and 'https://rustup.rs' in line, line
