@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "followed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,16 @@ void followed_take(pid_t pid, uint64_t at, bool fresh, pid_t from)
 const struct message *followed_counts(void)
 {
 	return &retired;
+}
+
+void followed_unseen(const char *why, const struct options *o)
+{
+	static bool told;
+
+	if (!told && !o->no_warnings)
+		fprintf(stderr, "WARNING: %s\n", why);
+	told = true;
+	not_followed++;
 }
 
 uint64_t followed_not(void)

@@ -22,6 +22,8 @@ struct target *followed_place(struct target *targets, int *ntargets);
 /* The closing figures of those that are retired; how many were never targets. */
 const struct message *followed_counts(void);
 uint64_t followed_not(void);
+/* One that is a target, for nothing: it counts as untraced, and the first is told of. */
+void followed_unseen(const char *why, const struct options *o);
 bool followed_failed(void);
 pid_t followed_stranger(void); /* as session.strange */
 

@@ -403,6 +403,9 @@ static void take(struct target *t, const struct options *o, struct message *m)
 		if (m->number || !o->no_warnings) /* a refused probe is an error */
 			fprintf(stderr, "%s: %s\n", m->number ? "ERROR" : "WARNING", m->text);
 		break;
+	case MSG_UNSEEN:
+		followed_unseen(m->text, o);
+		break;
 	case MSG_CHILD:
 	case MSG_PROGRAM:
 		followed_take((pid_t)m->number, m->at, m->kind == MSG_PROGRAM, t->guardian);

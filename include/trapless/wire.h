@@ -42,6 +42,8 @@ struct tl_tap_header {
 enum tl_tap_flag {
 	TL_TAP_ANY_PROCESS = 1 << 0, /* made for `process.function`: the target given by -c or -x */
 	TL_TAP_GURU	   = 1 << 1,
+	/* begins, ends or system calls of the target: of whatever its children become, too */
+	TL_TAP_HIERARCHY = 1 << 2,
 };
 
 enum tl_tap_kind {

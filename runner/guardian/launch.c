@@ -17,6 +17,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
+#include "../proc.h"
 #include "guardian.h"
 
 #ifndef PTRACE_GET_SYSCALL_INFO
@@ -104,9 +105,11 @@ bool program_over(struct guardian *g, bool follow)
 	if (!t)
 		return false;
 	t->held = false;
-	if (follow && !t->dead && children_followed(g) && images_match(g, g->clients) &&
-		program_hand_over(g, t))
-		return true;
+	if (follow && !t->dead && children_followed(g) && images_match(g, g->clients)) {
+		if (program_hand_over(g, t))
+			return true;
+		g->children++;
+	}
 	tid = t->tid;
 	thread_drop(g, t);
 	ptrace(PTRACE_DETACH, tid, 0, 0);
@@ -266,6 +269,26 @@ static int enter_program(struct guardian *g, struct thread *t)
 	return ret;
 }
 
+/* Only where instructions of the script's files are can its system calls be seen: not in a static program. */
+static void warn_of_unknown(struct guardian *g)
+{
+	const struct client *c = g->clients;
+	const struct tl_tap_probe *p = c->mod->probes, *end = p + c->mod->nprobes;
+	char text[160], name[32];
+
+	while (p < end && p->kind != TL_TAP_SITE)
+		p++;
+	if (!g->fresh || !(c->mod->header->flags & TL_TAP_HIERARCHY) || c->narmed || p == end)
+		return;
+	proc_name(g->pid, name, sizeof(name));
+	snprintf(text, sizeof(text),
+		"nothing is seen of child process %d, %s: it has none of the script's files "
+		"mapped; "
+		"next: name it in the script, process(\"PATH\")",
+		g->pid, name);
+	tell(&c->tell, MSG_UNSEEN, 0, text);
+}
+
 int launch_step(struct guardian *g)
 {
 	struct thread *t;
@@ -297,6 +320,7 @@ int launch_step(struct guardian *g)
 		g->main_held = NULL;
 		g->started = true;
 		t->follow = false;
+		warn_of_unknown(g);
 		thread_release(g, t);
 	} else if (g->at_dlopen || g->dl_missed) {
 		dlopen_step(g);

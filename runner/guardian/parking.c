@@ -168,6 +168,7 @@ bool program_hand_over(struct guardian *g, struct thread *t)
 	uint64_t mask, at = 0;
 	pid_t tid = t->tid;
 
+	events_forget(g, t); /* the end of what it was is told first: by the same way as this */
 	if (!children_followed(g) || is_filtered(tid) || !settle(g, t)) {
 		t->held = false;
 		return false;

@@ -91,6 +91,8 @@ bool images_match(struct guardian *g, const struct client *c)
 	bool other, programs = false;
 	uint32_t i;
 
+	if (c->mod->header->flags & TL_TAP_HIERARCHY && (g->fresh || g->armed))
+		return true; /* what the target has started */
 	if (images_find(g))
 		return false;
 	for (i = 0; i < c->mod->nimages; i++) {

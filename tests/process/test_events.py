@@ -60,6 +60,16 @@ def test_events_of_a_program_that_is_started(ctx):
 test_events_of_a_program_that_is_started.variants = ALL
 
 
+def test_programs_that_children_become(ctx):
+    """Those that the script does not name, by fork and vfork, of a program that is started and of one that runs."""
+    script = 'probe process.begin { println("begin ", execname()) }  probe process.end { println("end ", execname()) }'
+    r = launch(ctx, script, "sh -c '/bin/echo a >/dev/null; (/bin/date >/dev/null); exit 3'")
+    told = sorted(r.script.split('\n'))
+    assert r.returncode == 3, r
+    assert [t for t in told if ' sh' not in t] == ['', 'begin date', 'begin echo', 'end date', 'end echo'], r.script
+    assert told.count('begin sh') == told.count('end sh') + told.count('begin date') - 1 >= 1, r
+
+
 def test_many_threads(ctx):
     run(ctx, 'return', 2000 if ctx.long else 300)
 

@@ -87,7 +87,8 @@ test_as_strace_counts.variants = support.PAIR
 
 # Real programs, with and without a dynamic loader.
 PROGRAMS = (('cat', '/etc/passwd'), ('sort', '/etc/passwd'), ('gzip', '-c', '/etc/passwd'), ('find', '/etc/apt'), ('/sbin/ldconfig', '-p'))
-NOT_OF_BOTH = {'execve', 'exit_group'}  # before the session's begin; not counted by strace, which sees no end of it
+# before the session's begin; not counted by strace, which sees no end of it; the return from signal handlers is not probed
+NOT_OF_BOTH = {'execve', 'exit_group', 'rt_sigreturn'}
 
 
 def strace_counts(ctx, command):
@@ -114,6 +115,33 @@ def test_real_programs_as_strace_counts(ctx):
         ctx.skip('no strace')
     for command in PROGRAMS:
         same_counts(ctx, command)
+
+
+def test_commands_of_a_shell_as_strace_counts(ctx):
+    """What the target's children become is not named by the script; strace has the shell's own start, too."""
+    if not shutil.which('strace'):
+        ctx.skip('no strace')
+    command = 'ls / >/dev/null; cat /etc/passwd | sort >/dev/null; (date); env env true; exec tail -n 1 /etc/passwd'
+    same_counts(ctx, ('sh', '-c', command))
+
+
+def test_static_child(ctx):
+    """Nothing of it can be seen, which is told once; it is as it would be."""
+    path = next(builds(ctx, 'static'))
+    r = scripted.launch(ctx, 'probe process.syscall { if (execname() != "sh") println(execname()) }',
+                        "sh -c '%s 1 1; %s 1 1; exit 9'" % (path, path))
+    assert r.returncode == 9 and r.script == '', r.script
+    assert r.stderr.count('nothing is seen of child process') == 1, r.stderr
+    assert scripted.number(r.stderr, 'child processes that ran untraced') == 2, r.stderr
+
+
+def test_static_child_of_its_name(ctx):
+    path = next(builds(ctx, 'static'))
+    alone = scripted.launch(ctx, 'global n probe process.syscall.number(110) { n++ } probe end { println(n) }', path + ' 1 1')
+    r = scripted.launch(ctx, 'global n probe process("%s").syscall.number(110) { n++ } probe end { println(n) }' % path,
+                        "sh -c '%s 1 1; %s 1 1; exit 9'" % (path, path))
+    assert r.returncode == 9 and int(r.script) == 2 * int(alone.script) > 0, (r.script, alone.script)
+    assert 'nothing is seen' not in r.stderr, r.stderr
 
 
 def same_counts(ctx, command, names=None):

@@ -226,6 +226,9 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         }
     }
     out.flags = flags(p, &all, program, emitted);
+    if p.hierarchy {
+        tap.flags |= wire::tap_flag::HIERARCHY;
+    }
     tap.probes.push(out);
 }
 

@@ -79,6 +79,7 @@ fn push(program: &mut Program, handler: Handler, point: &str, func: String, kind
         condition: None,
         refusal: Refusal::Error,
         never: false,
+        hierarchy: false,
     });
     program.handlers.push(handler);
 }

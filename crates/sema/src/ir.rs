@@ -315,6 +315,8 @@ pub struct Probe {
     pub refusal: Refusal,
     /// `never`
     pub never: bool,
+    /// About whatever the target's children become, too.
+    pub hierarchy: bool,
 }
 
 /// What it is when the engine refuses a place.

@@ -234,6 +234,7 @@ fn lower_places(
             func: place.func,
             script: shared.map.locate(units[leader].span),
             name: name_of(units, group),
+            hierarchy: of_hierarchy(&place),
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
             kind: probe_kind(place.kind, on_entry, call_data),
             handler,
@@ -254,6 +255,15 @@ fn lower_places(
         if uses == Uses::Nothing {
             lower::lower_unit(shared, units, leader, &nowhere);
         }
+    }
+}
+
+/// As SystemTap has it: such a point without a name has no place in one program alone.
+fn of_hierarchy(place: &Place) -> bool {
+    match place.kind {
+        ProbeKind::Event { process, .. } => process.is_none(),
+        ProbeKind::Site { process, .. } => process.is_none() && place.syscall().is_some(),
+        _ => false,
     }
 }
 

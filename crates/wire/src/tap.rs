@@ -227,6 +227,7 @@ pub mod uses {
 pub mod tap_flag {
     pub const ANY_PROCESS: u32 = 1;
     pub const GURU: u32 = 2;
+    pub const HIERARCHY: u32 = 4;
 }
 
 /// A module under construction.
