@@ -229,17 +229,18 @@ fn lower_places(
                 ids
             }
         };
+        let hierarchy = of_hierarchy(&place);
         program.probes.push(Probe {
             point: place.point,
             func: place.func,
             script: shared.map.locate(units[leader].span),
             name: name_of(units, group),
-            hierarchy: of_hierarchy(&place),
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
             kind: probe_kind(place.kind, on_entry, call_data),
             handler,
             refusal: place.refusal,
             never: place.never,
+            hierarchy,
         });
     }
     if none {
