@@ -339,7 +339,8 @@ int helper_command(struct guardian *g, int command)
 	if (!t || regs_get(t->tid, &regs))
 		return guardian_fail(g, "process %d has ended", g->pid);
 	loader_rests(g);
-	maps_read(g);
+	if (command != TL_CMD_INIT) /* all images have just been read for it */
+		maps_read(g);
 	if (changes_text(command))
 		moved_mend(g);
 	g->helper_signal = ignored_signal(g);

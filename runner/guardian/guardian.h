@@ -72,6 +72,7 @@ struct thread {
 	pid_t awaited; /* the child that it stands still for */
 	bool parts; /* somebody else is to trace it: its next stop is the last */
 	bool vforked; /* its parent waits for it */
+	bool exits; /* it is on its way out, or out: its memory may be gone */
 	pid_t parent; /* the thread that has made it, once that is known */
 	pid_t vfork_child; /* the last one that it has made, and waited for */
 	bool pinned; /* it stands, with all others, in the call in which it waits for that one */

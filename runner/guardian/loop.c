@@ -250,6 +250,7 @@ static void became_other_program(struct guardian *g, struct thread *t)
 			thread_drop(g, o);
 	}
 	g->helper = NULL;
+	g->eye = 0;
 	g->watchpoints_stand = g->watchpoints_known = false; /* nor are they */
 	t->again.on = t->follow = t->held = t->asked = false;
 	t->kept.sig = 0;
@@ -326,6 +327,7 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		trap_stop(g, t, sig);
 		break;
 	case PTRACE_EVENT_EXIT:
+		t->exits = true;
 		g->exits |= t->tgid == g->pid && !t->helper;
 		if (t->tgid == g->pid && is_last_act(g, t))
 			counts_at_exit(g);

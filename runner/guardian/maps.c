@@ -84,20 +84,36 @@ static void cut_deleted(char *path)
 		path[n - (sizeof(said) - 1)] = 0;
 }
 
+/* A number and the character behind it. NULL: they are not there. */
+static char *number(char *p, int base, char behind, uint64_t *value)
+{
+	char *end = p;
+
+	if (!p)
+		return NULL;
+	*value = strtoull(p, &end, base);
+	return end != p && *end == behind ? end + 1 : NULL;
+}
+
+/* lo-hi perms offset major:minor inode, and a path behind many spaces. */
 bool mapping_parse(char *line, struct mapping *m)
 {
-	unsigned major, minor;
-	char perms[8];
-	int at = 0;
+	uint64_t major, minor;
+	char *p = number(number(line, 16, '-', &m->lo), 16, ' ', &m->hi), *perms = p;
 
-	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &m->lo, &m->hi, perms, &m->offset, &major,
-		    &minor, &m->inode, &at) < 7)
+	if (!p || strnlen(perms, 5) < 5)
 		return false;
-	m->dev = (uint64_t)major << 32 | minor;
+	p = number(
+		number(number(perms + 5, 16, ' ', &m->offset), 16, ':', &major), 16, ' ', &minor);
+	p = number(p, 10, ' ', &m->inode);
+	if (!p)
+		return false;
+	m->dev = major << 32 | minor;
 	m->prot = prot_of(perms);
 	m->shared = perms[3] == 's';
-	cut_deleted(line + at);
-	m->path = line + at;
+	p += strspn(p, " ");
+	cut_deleted(p);
+	m->path = p;
 	return true;
 }
 

@@ -106,13 +106,21 @@ static int forbidden(struct guardian *g, pid_t tracer)
 		g->pid, round);
 }
 
+/* Whom we trace does not end unseen. */
+static bool eye_lives(const struct guardian *g)
+{
+	const struct thread *t = g->eye ? thread_find(g, g->eye) : NULL;
+
+	return t && !t->exits && !t->dead ? true : g->eye && !proc_ended(g->eye);
+}
+
 pid_t eye_of(struct guardian *g)
 {
 	char path[64];
 	struct dirent *e;
 	DIR *d;
 
-	if (g->eye && !proc_ended(g->eye))
+	if (eye_lives(g))
 		return g->eye;
 	g->eye = g->pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -16,6 +17,9 @@
 #include "../passing.h"
 #include "guardian.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open	434
 #define SYS_pidfd_getfd 438
@@ -98,14 +102,38 @@ static long sockets_make(struct guardian *g, struct sockets *s)
 	return target_write(g, g->pid, at, s, sizeof(*s));
 }
 
-static void sockets_close(struct guardian *g, struct sockets *s)
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* In one call, where none of the program's lies between them; -1: there is none. */
+static void remote_close_all(struct guardian *g, int *fd, size_t n)
+{
+	size_t i;
+
+	qsort(fd, n, sizeof(*fd), by_number);
+	for (; n && *fd < 0; fd++)
+		n--;
+	for (i = 1; i < n && fd[i] == fd[i - 1] + 1; i++)
+		;
+	if (n > 1 && i == n &&
+		!remote_call(g, g->helper, SYS_close_range, (uint64_t)fd[0], (uint64_t)fd[n - 1], 0,
+			0, 0, 0))
+		return;
+	for (i = 0; i < n; i++)
+		remote_close(g, fd[i]);
+}
+
+static void sockets_close(struct guardian *g, const struct sockets *s, const int *fds, size_t n)
 {
 	const struct sockets none = {{0, 0}, {0, 0}};
+	int all[2 + PIECES_MAX] = {-1, -1};
 
-	if (s->fd[0] != s->fd[1]) {
-		remote_close(g, s->fd[0]);
-		remote_close(g, s->fd[1]);
-	}
+	if (s->fd[0] != s->fd[1])
+		memcpy(all, s->fd, sizeof(s->fd));
+	memcpy(all + 2, fds, n * sizeof(*fds));
+	remote_close_all(g, all, 2 + n);
 	target_write(g, g->pid, sockets_at(g), &none, sizeof(none));
 }
 
@@ -175,12 +203,9 @@ int share_memory(struct guardian *g, const struct piece *p, size_t n)
 		ret = pass(mine, NULL, "", 1, out, (int)n);
 	if (ret >= 0)
 		ret = recv_fds(g, pair.fd[1], room, fds, n);
-	sockets_close(g, &pair);
-	for (i = 0; i < n; i++) {
-		if (ret >= 0)
-			ret = map_piece(g, &p[i], fds[i]);
-		remote_close(g, fds[i]);
-	}
+	for (i = 0; i < n && ret >= 0; i++)
+		ret = map_piece(g, &p[i], fds[i]);
+	sockets_close(g, &pair, fds, n);
 	if (mine >= 0)
 		close(mine);
 	return ret < 0 ? guardian_fail(g,
