@@ -488,6 +488,67 @@ static void reserved_text_is_left_alone(void)
 	CHECK(clean());
 }
 
+struct shown {
+	struct tl_plan plan;
+	struct tl_patch patch;
+};
+
+/* A patch as the planner leaves it: its own bytes, and with `shares` one more that its neighbour must leave alone. */
+static struct tl_patch *shown(struct shown *s, uintptr_t start, const uint8_t *bytes, uint8_t len,
+	bool shares, bool pulled)
+{
+	memset(s, 0, sizeof(*s));
+	s->plan.start = start;
+	s->plan.len = s->plan.changed = len;
+	s->plan.held = (uint8_t)(len + shares);
+	s->plan.rung = TL_RUNG_PUN;
+	s->plan.fit.mask = shares ? 0xff000000 : 0;
+	memcpy(s->plan.orig, before + (start - TEXT(0)), len);
+	s->patch.plan = &s->plan;
+	s->patch.detour = (void *)s; /* told apart by where it is, and nothing else */
+	memcpy(s->patch.bytes, bytes, len);
+	s->patch.pulled = pulled;
+	return &s->patch;
+}
+
+/* Planned anew: a jump, with the same bytes of its own but another detour, and the byte behind it. */
+static void plan_anew(struct shown *s, bool shares)
+{
+	static const uint8_t jump[] = {TOY_JMP, 1, 2, 3}, was[] = {4}, is[] = {5};
+	struct tl_batch b = {0};
+
+	quiet_world();
+	memcpy(fake_text, jump, sizeof(jump));
+	memcpy(fake_text + sizeof(jump), was, sizeof(was));
+	b.old = shown(&s[0], TEXT(sizeof(jump)), was, 1, false, true);
+	b.old->next = shown(&s[1], TEXT(0), jump, sizeof(jump), shares, true);
+	b.fresh = shown(&s[2], TEXT(sizeof(jump)), is, 1, false, false);
+	b.fresh->next = shown(&s[3], TEXT(0), jump, sizeof(jump), shares, false);
+	tl_os_lock();
+	CHECK(tl_patches_write(&b) == 0);
+	tl_os_unlock();
+	CHECK(!memcmp(fake_text, jump, sizeof(jump)) && fake_text[sizeof(jump)] == is[0]);
+}
+
+/* The shared byte may not change while the old jump stands, nor may the new one stand before it has. */
+static void a_jump_with_the_same_bytes_is_ordered_with_its_neighbour(void)
+{
+	static struct shown s[4];
+
+	plan_anew(s, true);
+	CHECK(s[1].patch.change && s[1].patch.change == s[3].patch.change);
+	CHECK(fake_count(FAKE_STOP) == 1 && fake_count(FAKE_STORE) == 0);
+}
+
+static void a_jump_that_shares_no_byte_stays(void)
+{
+	static struct shown s[4];
+
+	plan_anew(s, false);
+	CHECK(!s[1].patch.change && !s[3].patch.change);
+	CHECK(fake_count(FAKE_STOP) == 0 && fake_count(FAKE_STORE) == 1);
+}
+
 static void the_journal_holds_the_original_bytes(void)
 {
 	struct tl_probe p;
@@ -529,6 +590,8 @@ int main(void)
 	RUN(rungs_can_be_forbidden);
 	RUN(where_nobody_can_be_stopped_there_are_no_windows);
 	RUN(reserved_text_is_left_alone);
+	RUN(a_jump_with_the_same_bytes_is_ordered_with_its_neighbour);
+	RUN(a_jump_that_shares_no_byte_stays);
 	RUN(the_journal_holds_the_original_bytes);
 	return UNIT_RESULT();
 }
