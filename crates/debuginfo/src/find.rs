@@ -179,7 +179,7 @@ impl Binary {
                 self.add_out_of_line(dwarf, r, found);
             }
         }
-        if inlines == Inlines::No || origins.is_empty() {
+        if inlines == Inlines::No || !origins.iter().any(|r| dwarf.may_be_inlined(*r)) {
             return;
         }
         for n in units {
@@ -422,15 +422,17 @@ impl Binary {
         if f.kind == FunctionKind::Inlined {
             return Ok(plain);
         }
+        // The unit's line table is read for those only who need it.
+        if !self.stores_parameters(dwarf, die, f.entry) {
+            return Ok(plain);
+        }
         let range = f.ranges.first().cloned().unwrap_or(f.entry..f.entry);
         let prologue_end = dwarf.lines(die.unit).and_then(|l| l.prologue_end(&range));
-        let later = prologue_end.is_some_and(|p| p > f.entry);
-        let need = later && self.stores_parameters(dwarf, die, f.entry);
-        let pc = prologue_end.filter(|_| need).unwrap_or(f.entry);
+        let later = prologue_end.filter(|p| *p > f.entry);
         Ok(ProbeSite {
-            pc,
-            prologue_end,
-            parameters_need_prologue: need,
+            pc: later.unwrap_or(f.entry),
+            prologue_end: later,
+            parameters_need_prologue: later.is_some(),
             ..plain
         })
     }

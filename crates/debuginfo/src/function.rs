@@ -77,7 +77,7 @@ pub struct ProbeSite {
     pub pc: u64,
     /// The first instruction.
     pub entry: u64,
-    /// The first statement behind the prologue, as the line table tells.
+    /// The first statement behind the prologue, as the line table tells, where parameters need that.
     pub prologue_end: Option<u64>,
     /// Parameters cannot be read at the entry (code built without optimisation).
     pub parameters_need_prologue: bool,

@@ -297,6 +297,14 @@ impl Dwarf {
         out
     }
 
+    /// Of what is inlined somewhere the unit says so; one of gcc's that was written before it was
+    /// known what is (-flto) has no code.
+    pub fn may_be_inlined(&self, r: DieRef) -> bool {
+        let has = |at| self.root_attr(r.unit, at).is_some();
+        self.own_attr(r, dw::DW_AT_inline).is_some()
+            || !(has(dw::DW_AT_low_pc) || has(dw::DW_AT_ranges))
+    }
+
     /// Whether an instance within its own function is no call, but the function's rest: gcc splits
     /// a function (`f.part.0`), and where it takes the rest back, the call stands at the
     /// declaration.

@@ -86,9 +86,14 @@ impl Tapset {
         }
     }
 
-    /// Of an alias with several names (`probe a.x = b.x = POINT`) all count.
+    /// Of an alias with several names (`probe a.x = b.x = POINT`) all count; the point does not, where it stands
+    /// on this line: a file would be parsed for whoever probes the like.
     fn index_alias(&mut self, path: &Path, first: &str, line: &str) {
-        let more = line
+        let names = match line.trim_end().ends_with('=') {
+            true => line,
+            false => line.rsplit_once(" = ").map_or("", |l| l.0),
+        };
+        let more = names
             .split(" = ")
             .skip(1)
             .filter_map(|n| n.split('.').next());
@@ -165,5 +170,27 @@ impl Tapset {
 
     pub fn function_names(&self) -> impl Iterator<Item = &str> {
         self.functions.keys().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_that_an_alias_stands_for_needs_no_file() {
+        let mut tapset = Tapset::default();
+        let text = "probe a.x = b.x = process.begin {\n}\nprobe c.x =\n\tprocess.end {\n}\n\
+                    probe d.x = e.x =\n\ttimer.s(1) {\n}\n";
+        tapset.index(Path::new("f.stp"), text);
+        let files = |point: &str| {
+            let mut wanted = Names::default();
+            wanted.points.insert(point.to_string());
+            tapset.files_for(&wanted).len()
+        };
+        for alias in ["a", "b", "c", "d", "e"] {
+            assert_eq!(files(alias), 1, "{alias}");
+        }
+        assert_eq!(files("process") + files("timer"), 0);
     }
 }
