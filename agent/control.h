@@ -121,6 +121,7 @@ struct tl_ctl_probe {
 	uint32_t number, kind; /* index in PROBES, enum tl_tap_probe_kind */
 	uint32_t flags; /* enum tl_probe_flag */
 	uint32_t call_data;
+	uint32_t at_syscall; /* TL_TAP_PROBE_SYSCALL */
 	uint32_t first_part, nparts; /* parts[] behind the probes */
 	/* agent's */
 	int32_t result; /* 0 or -TL_E_ */

@@ -22,6 +22,7 @@ void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_p
 	to->func = m->strings + from->func;
 	to->name = m->strings + from->name;
 	to->call_data = from->call_data;
+	to->at_syscall = from->flags & TL_TAP_PROBE_SYSCALL;
 	to->first_part = from->first_part;
 	to->nparts = from->nparts;
 	to->flags = flags_of(from, m->no_jump);

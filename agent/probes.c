@@ -86,6 +86,7 @@ static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 	a->env.number = p->number;
 	a->env.hits_at = tl_hits_at(tl_agent_view(s), p->number);
 	a->env.kind = p->kind;
+	a->env.at_syscall = p->at_syscall;
 	a->env.point = code_at(p->point);
 	a->env.func = code_at(p->func);
 	a->env.name = code_at(p->name);

@@ -31,15 +31,15 @@ void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
 	tl_str_put(run, dst, "", 0);
 	if (max < 1)
 		return;
-	n = tl_unwind(run, pc, max < TL_MAXBACKTRACE ? (uint32_t)max : TL_MAXBACKTRACE);
+	n = tl_unwind(run, NULL, pc, max < TL_MAXBACKTRACE ? (uint32_t)max : TL_MAXBACKTRACE);
 	for (i = 0; i < n && append_address(run, dst, pc[i]); i++)
 		;
 }
 
-void tl_ustack_print(struct tl_run *run, enum tl_shown how)
+void tl_ustack_print_from(struct tl_run *run, const struct tl_from *from, enum tl_shown how)
 {
 	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, len, n = tl_unwind(run, pc, TL_MAXBACKTRACE);
+	uint32_t i, len, n = tl_unwind(run, from, pc, TL_MAXBACKTRACE);
 	char head[32] = " ";
 	TL_STRING(text);
 
@@ -57,10 +57,15 @@ void tl_ustack_print(struct tl_run *run, enum tl_shown how)
 	}
 }
 
+void tl_ustack_print(struct tl_run *run, enum tl_shown how)
+{
+	tl_ustack_print_from(run, NULL, how);
+}
+
 void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how)
 {
 	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, n = tl_unwind(run, pc, TL_MAXBACKTRACE);
+	uint32_t i, n = tl_unwind(run, NULL, pc, TL_MAXBACKTRACE);
 	TL_STRING(text);
 
 	tl_str_put(run, dst, "", 0);

@@ -13,6 +13,12 @@ static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
 
 	return args[n];
 }
+/* The kernel's fourth is r10: `syscall` takes rcx. */
+#define SYSCALL_ARGS 6
+static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
+{
+	return n == 3 ? &r->r10 : reg_arg(r, n);
+}
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
 {
@@ -31,8 +37,13 @@ static uint64_t *result(struct tl_regs *r)
 #else
 
 /* Ports to come give theirs. */
-#define REG_ARGS   0
+#define REG_ARGS     0
 static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
+{
+	return (void)r, (void)n, NULL;
+}
+#define SYSCALL_ARGS 0
+static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
 {
 	return (void)r, (void)n, NULL;
 }
@@ -48,7 +59,7 @@ static uint64_t *result(struct tl_regs *r)
 {
 	return (void)r, NULL;
 }
-#define CONTEXT_OK 0
+#define CONTEXT_OK   0
 
 #endif
 
@@ -62,21 +73,30 @@ static bool has_arg(struct tl_run *run, int64_t n)
 {
 	if (!run->regs || !CONTEXT_OK)
 		tl_run_error(run, "cannot access function args in this context");
-	else if (n < 1 || n > 1000)
+	else if (n < 1 || n > (run->env->at_syscall ? SYSCALL_ARGS : 1000))
 		tl_run_error(run, "cannot access arg(%d)", n);
 	else
 		return true;
 	return false;
 }
 
+/* NULL: it lies on the stack. */
+static uint64_t *arg_in_register(struct tl_run *run, int64_t n)
+{
+	if (run->env->at_syscall)
+		return syscall_arg(run->regs, (uint32_t)n - 1);
+	return n <= REG_ARGS ? reg_arg(run->regs, (uint32_t)n - 1) : NULL;
+}
+
 int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 {
-	uint64_t v = 0;
+	uint64_t v = 0, *reg;
 
 	if (!has_arg(run, n))
 		return 0;
-	if (n <= REG_ARGS)
-		v = *reg_arg(run->regs, (uint32_t)n - 1);
+	reg = arg_in_register(run, n);
+	if (reg)
+		v = *reg;
 	else if (!tl_user_read(run, &v, stack_arg(run->regs, (uint64_t)n - 1), 8))
 		return 0;
 	return tl_extend(v, size, is_signed);
@@ -85,13 +105,15 @@ int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 /* What the function has at its return belongs to its caller. */
 void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value)
 {
+	uint64_t *reg;
+
 	if (run->error || !has_arg(run, n))
 		return;
+	reg = arg_in_register(run, n);
 	if (run->call)
 		tl_run_error(run, "arguments are set at the entry of a function");
-	else if (n <= REG_ARGS)
-		*reg_arg(run->regs, (uint32_t)n - 1) =
-			(uint64_t)tl_extend((uint64_t)value, size, false);
+	else if (reg)
+		*reg = (uint64_t)tl_extend((uint64_t)value, size, false);
 	else
 		tl_store(run, stack_arg(run->regs, (uint64_t)n - 1), size, value);
 }

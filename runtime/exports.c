@@ -6,19 +6,19 @@
 
 #include "internal.h"
 
-void tl_runtime_abi_6(void)
+void tl_runtime_abi_7(void)
 {
 }
 
 #if defined(__x86_64__)
-/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_7. */
+/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_8. */
 #define IS(what, n) _Static_assert(what == n, "modules know another layout: raise tl_runtime_abi_")
 IS(sizeof(struct tl_value), 16);
 IS(sizeof(struct tl_view), 160);
 IS(offsetof(struct tl_view, local_off), 8);
 IS(offsetof(struct tl_view, on), 16);
 IS(offsetof(struct tl_view, images), 136);
-IS(sizeof(struct tl_env), 48);
+IS(sizeof(struct tl_env), 56);
 IS(sizeof(struct tl_run), 344);
 IS(offsetof(struct tl_run, call), 48);
 IS(offsetof(struct tl_run, budget), 68);

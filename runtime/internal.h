@@ -101,8 +101,8 @@ static inline int64_t tl_extend(uint64_t v, uint32_t size, bool is_signed)
 	return (int64_t)(v << shift >> shift);
 }
 
-/* Return addresses, from the probed place on; how many (unwind.c). */
-uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max);
+/* Return addresses, from the probed place on, or from another one; how many (unwind.c). */
+uint32_t tl_unwind(struct tl_run *run, const struct tl_from *from, uint64_t *pc, uint32_t max);
 
 /*
  * "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image.

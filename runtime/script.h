@@ -52,8 +52,8 @@
  * Bytes of stack that a call of a function declared here needs at most, the
  * home's part included (tests/runtime/stack.py). TL_STACK_TEXT: tl_sprintf,
  * tl_hist_print, tl_user_string_quoted, tl_thread_indent, tl_fp_to_string,
- * tl_string_to_fp. TL_STACK_WALK: tl_ustack_addresses, tl_ustack_print,
- * tl_ustack_text. All others: TL_STACK_CALL.
+ * tl_string_to_fp. TL_STACK_WALK: tl_ustack_addresses, tl_ustack_print, tl_ustack_print_from,
+ * tl_ustack_text, tl_usyms_print, tl_usyms_text. All others: TL_STACK_CALL.
  */
 #define TL_STACK_CALL 480
 #define TL_STACK_TEXT 1088
@@ -169,6 +169,7 @@ struct tl_env {
 	const char *func; /* probefunc(), "" unknown */
 	const char *name; /* pn(), "": as `point` */
 	uint64_t hits_at; /* its count of hits in a block, see tl_hits_at() */
+	bool at_syscall; /* TL_TAP_PROBE_SYSCALL */
 };
 
 /* --- one run of a handler -------------------------------------------------- */
@@ -1019,6 +1020,11 @@ void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max);
 enum tl_shown { TL_SHOWN_FULL, TL_SHOWN_BRIEF, TL_SHOWN_LINES, TL_SHOWN_SIMPLE };
 /* What they mean, one a line. */
 void tl_ustack_print(struct tl_run *run, enum tl_shown how);
+/* The stack of somebody else who stands there, with the other registers as they are here. */
+struct tl_from {
+	uint64_t pc, sp, fp;
+};
+void tl_ustack_print_from(struct tl_run *run, const struct tl_from *from, enum tl_shown how);
 void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how);
 /* The same for each word of a list of addresses in hex, behind the word itself. */
 void tl_usyms_print(struct tl_run *run, const struct tl_str *list);
@@ -1056,10 +1062,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_6(void);
+void tl_runtime_abi_7(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_6();
+	tl_runtime_abi_7();
 }
 
 #endif

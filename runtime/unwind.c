@@ -95,18 +95,22 @@ static bool step(struct walk *w)
 }
 
 /* At a return the function's frame is gone: its caller is where the walk begins. */
-static void start(struct walk *w, struct tl_run *run)
+static void start(struct walk *w, struct tl_run *run, const struct tl_from *from)
 {
 	w->run = run;
-	w->called = run->call != NULL;
+	w->called = !from && run->call;
 	registers_of(run->regs, w->reg);
-	if (run->call) {
+	if (from) {
+		w->reg[RA] = from->pc;
+		w->reg[SP] = from->sp;
+		w->reg[FP] = from->fp;
+	} else if (run->call) {
 		w->reg[RA] = run->call->ret_ip;
 		w->reg[SP] = run->call->sp + WORD;
 	}
 }
 
-uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max)
+uint32_t tl_unwind(struct tl_run *run, const struct tl_from *from, uint64_t *pc, uint32_t max)
 {
 	const struct tl_view_ops *ops = run->view->ops;
 	struct walk w;
@@ -114,7 +118,7 @@ uint32_t tl_unwind(struct tl_run *run, uint64_t *pc, uint32_t max)
 
 	if (!run->regs || !ops || !ops->frame)
 		return 0;
-	start(&w, run);
+	start(&w, run, from);
 	do {
 		pc[n++] = w.reg[RA];
 	} while (n < max && step(&w));

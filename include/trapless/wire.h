@@ -119,6 +119,7 @@ enum tl_tap_probe_flag {
 	TL_TAP_PROBE_MATCHED   = 1 << 5, /* one of those that a wildcard matched: a refusal is a warning */
 	TL_TAP_PROBE_READS     = 1 << 6, /* of WATCH: reads count, too */
 	TL_TAP_PROBE_BYTES     = 1 << 7, /* found by its bytes: where no instruction is, nothing is missed */
+	TL_TAP_PROBE_SYSCALL   = 1 << 8, /* at a system call's instruction: arguments lie where the kernel wants them */
 };
 
 struct tl_tap_probe {

@@ -8,6 +8,10 @@
 #include "monitor.h"
 #include "screen.h"
 
+#define KEYS                                                                                       \
+	" q quit  p pause  r resume  t switch a probe  c clear globals  s sort  j k scroll  x "    \
+	"hide"
+
 enum sort { BY_NUMBER, BY_HITS, SORTS };
 enum { NOT_TYPED = -1 };
 
@@ -156,10 +160,7 @@ static const char *last_line(void)
 		snprintf(prompt, sizeof(prompt), " probe to switch (then Enter): %.0d", at.number);
 		return prompt;
 	}
-	return at.keys ? " q quit  p pause  r resume  t switch a probe  c clear globals  s sort  j "
-			 "k "
-			 "scroll  x hide"
-		       : " Ctrl-C ends the session";
+	return at.keys ? KEYS : " Ctrl-C ends the session";
 }
 
 static void show(void)

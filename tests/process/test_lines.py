@@ -67,6 +67,23 @@ def test_stack(ctx):
 test_stack.variants = PAIR
 
 
+def test_stack_from_registers(ctx):
+    """Of who stands at a place with such registers; here it is the caller."""
+    path = ctx.target('calls', cflags=('-O2', '-g'))
+    here = 'uaddr(), register("rsp"), register("rbp")'
+    caller = 'user_long(register("rsp")), register("rsp") + 8, register("rbp")'
+    for name, at in (('', ''), ('_fileline', ' at ')):
+        script = 'probe process("%s").function("leaf") { print_ubacktrace%s(); println("--"); ' % (path, name)
+        script += 'print_ubacktrace%s(%s); println("--"); print_ubacktrace%s(%s); exit() }' % (name, here, name, caller)
+        r = launch(ctx, script + ' probe begin { print_ubacktrace%s(1, 2, 3) }' % name, path + ' 1', '-DMAXSTRINGLEN=4000')
+        own, same, above = (text.splitlines() for text in r.script.split('--\n'))
+        assert own == same and len(own) >= 3 and at in own[0], r
+        assert above[1:] == own[2:] and ' : first+' in above[0], r
+
+
+test_stack_from_registers.variants = PAIR
+
+
 def test_stack_under_preload(ctx):
     check_stack(ctx, '--preload')
 

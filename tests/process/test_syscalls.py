@@ -48,6 +48,27 @@ def test_calls_and_arguments(ctx):
 test_calls_and_arguments.variants = support.PAIR
 
 
+BY_NUMBER = '''global good, bad
+probe process.syscall {
+    if ($syscall == 110 && long_arg(3) == 13 && long_arg(4) == 14 && uint_arg(5) == 15 && pointer_arg(6) == 16) good++
+    if ($syscall == 110) try { long_arg(7) } catch { bad++ }
+}
+probe process.syscall.return { if ($syscall == 110 && long_arg(1) == 11 && long_arg(4) == 14) good++ }
+probe syscall.getppid { if (long_arg(1) == 11 && long_arg(4) == 14) good++ }
+probe process.function("main") { if (int_arg(1) == 3 && pointer_arg(2)) good++ }
+probe end { println(good, " ", bad) }
+'''
+
+
+def test_arguments_by_number(ctx):
+    """They are the kernel's: the fourth is not where a function has it, and there is no seventh."""
+    r = scripted.launch(ctx, BY_NUMBER, next(builds(ctx, 'dynamic')) + ' 2 100')
+    assert r.returncode == 5 and r.script == '601 400\n', r.script + r.stderr
+
+
+test_arguments_by_number.variants = support.PAIR
+
+
 def test_calls_of_a_running_program(ctx):
     """And of it alone: what it does before and behind the session is not seen."""
     for path in builds(ctx, 'dynamic', 'static'):

@@ -167,7 +167,7 @@ fn c_stack(code: &str) -> u32 {
     ];
     match deep.iter().any(|name| code.contains(name)) {
         true => 1024 + TEXT_STACK,
-        false if code.contains("tl_ustack_") => 128 + WALK_STACK,
+        false if code.contains("tl_ustack_") || code.contains("tl_usyms_") => 128 + WALK_STACK,
         false => 128 + CALL_STACK,
     }
 }

@@ -251,6 +251,9 @@ fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted
     if matches!(p.kind, ProbeKind::Watch { reads: true, .. }) {
         flags |= wire::probe_flag::READS;
     }
+    if p.at_syscall {
+        flags |= wire::probe_flag::SYSCALL;
+    }
     flags |= match p.refusal {
         Refusal::Error => 0,
         Refusal::Warning => wire::probe_flag::MATCHED,

@@ -77,6 +77,7 @@ fn push(program: &mut Program, handler: Handler, point: &str, func: String, kind
         kind,
         handler: HandlerId(program.handlers.len() as u32),
         condition: None,
+        at_syscall: false,
         refusal: Refusal::Error,
         never: false,
         hierarchy: false,

@@ -312,6 +312,8 @@ pub struct Probe {
     pub handler: HandlerId,
     /// Says when it may be taken out: `if (EXPR)`.
     pub condition: Option<HandlerId>,
+    /// Arguments by number are those that the kernel gets.
+    pub at_syscall: bool,
     pub refusal: Refusal,
     /// `never`
     pub never: bool,

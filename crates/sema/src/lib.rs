@@ -208,11 +208,12 @@ fn lower_places(
     let none = places.is_empty();
     let mut done: HashMap<_, Ids> = HashMap::new();
     for place in places {
+        let at_syscall = place.syscall().is_some();
         let kind = (std::mem::discriminant(&place.kind), place.syscall());
         let shares = !place.is_callee()
             && match uses {
                 Uses::Nothing => true,
-                Uses::Names => place.syscall().is_some(),
+                Uses::Names => at_syscall,
                 Uses::Files => false,
             };
         let known = done.get(&kind).filter(|_| shares).cloned();
@@ -238,6 +239,7 @@ fn lower_places(
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
             kind: probe_kind(place.kind, on_entry, call_data),
             handler,
+            at_syscall,
             refusal: place.refusal,
             never: place.never,
             hierarchy,

@@ -89,6 +89,7 @@ pub mod probe_flag {
     pub const MATCHED: u32 = 32;
     pub const READS: u32 = 64;
     pub const BYTES: u32 = 128;
+    pub const SYSCALL: u32 = 256;
 }
 
 #[derive(Clone, Debug)]
