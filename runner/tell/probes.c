@@ -30,13 +30,13 @@ static bool refusal_is_news(const struct teller *t, uint32_t i)
 	return is_refused(t, i) && !(t->told[i] & TOLD_REFUSAL);
 }
 
-/* Those that a wildcard matched are told together, a line for each reason: the next of them behind k. */
+/* Those that one wildcard matched, which may have a '?', are told together, a line for each reason: the next behind k. */
 static uint32_t next_alike(const struct teller *t, uint32_t i, uint32_t k,
 	bool (*alike)(const struct teller *t, uint32_t i, uint32_t k))
 {
 	const struct tl_tap_probe *from = &t->mod->probes[i];
 
-	if (!(from->flags & TL_TAP_PROBE_MATCHED))
+	if (!(from->flags & (TL_TAP_PROBE_MATCHED | TL_TAP_PROBE_OPTIONAL)))
 		return t->mod->nprobes;
 	while (++k < t->mod->nprobes)
 		if (t->mod->probes[k].script == from->script && alike(t, i, k))
