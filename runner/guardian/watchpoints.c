@@ -231,11 +231,14 @@ static bool is_watch(const struct client *c, uint32_t probe)
 	return c->mod->probes[probe].kind == TL_TAP_WATCH && c->events[probe].wanted;
 }
 
+/* A probe that cannot be had is out for good. */
 static void refuse(const struct client *c, uint32_t probe, const char *why)
 {
 	const struct tl_tap_probe *p = &c->mod->probes[probe];
 	char text[512];
 
+	c->events[probe].wanted = false;
+	c->events[probe].size = 0;
 	if (p->flags & TL_TAP_PROBE_OPTIONAL)
 		return;
 	snprintf(text, sizeof(text), "%.200s: probe refused %s", module_string(c->mod, p->point),
@@ -243,7 +246,6 @@ static void refuse(const struct client *c, uint32_t probe, const char *why)
 	tell(&c->tell, MSG_WARN, 1, text);
 }
 
-/* A probe that cannot be had is out for good. */
 static void fit(struct guardian *g, struct client *c)
 {
 	struct watchpoint plan[WATCHPOINTS];
@@ -258,9 +260,16 @@ static void fit(struct guardian *g, struct client *c)
 			"[LIMIT]: the processor has four debug registers, each for up to 8 aligned "
 			"bytes, and they are taken; watch fewer or shorter variables, or end other "
 			"sessions");
-		c->events[refused].wanted = false;
-		c->events[refused].size = 0;
 	}
+}
+
+/* An address of the script's, by the mappings of now: the processor would take any. */
+static bool is_nowhere(struct guardian *g, const struct client *c, uint32_t probe)
+{
+	const struct tl_tap_probe *p = &c->mod->probes[probe];
+	uint64_t last = p->addr + (uint64_t)p->arg - 1;
+
+	return p->image == TL_NONE && !maps_look(g) && !(is_mapped(p->addr) && is_mapped(last));
 }
 
 static int replan(struct guardian *g)
@@ -277,8 +286,15 @@ static void look(struct guardian *g, struct client *c)
 	bool news = false;
 	uint32_t i;
 
-	for (i = 0; i < c->mod->nprobes; i++)
-		news |= is_watch(c, i) && resolve(g, c, i);
+	for (i = 0; i < c->mod->nprobes; i++) {
+		if (!is_watch(c, i) || !resolve(g, c, i))
+			continue;
+		if (is_nowhere(g, c, i))
+			refuse(c, i,
+				"[INVAL]: the process has no memory there; give an address as it "
+				"has it now (%p prints it), or the variable's name");
+		news = true;
+	}
 	if (!news)
 		return;
 	fit(g, c);

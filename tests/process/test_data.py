@@ -128,6 +128,25 @@ def test_too_many(ctx):
     end(p)
 
 
+def test_nothing_is_mapped_there(ctx):
+    """At the address, or at its last byte."""
+    p = program(ctx)
+    before = Before(p.pid, 'watched')
+    with open('/proc/%d/maps' % p.pid) as maps:
+        mapped = [[int(x, 16) for x in line.split()[0].split('-')] for line in maps]
+    end_of = next(hi for (_, hi), (lo, _) in zip(mapped, mapped[1:]) if lo > hi)
+    for address, length in (0x10, 8), (end_of - 4, 8), (end_of, 4):
+        point = 'process.data(%d).length(%d).write' % (address, length)
+        r = ctx.run(words(ctx, '-x', p.pid, '-e', 'probe %s { }' % point), env=environment(ctx), timeout=60)
+        assert r.returncode == 1 and 'probe refused [INVAL]: the process has no memory there' in r.stderr, (address, r)
+    s = attach(ctx, 'probe process.data(%d).length(4).write { } probe timer.ms(50) { exit() }' % (end_of - 4), pid=p.pid)
+    out, err = s.communicate(timeout=60)
+    assert s.returncode == 0 and 'probe refused' not in s.seen + err, s.seen + err
+    before.check()
+    go(p, 1)
+    end(p)
+
+
 def test_killed_runner(ctx):
     """Its guardian takes them out."""
     p = program(ctx)
@@ -213,5 +232,5 @@ def test_preload_refuses(ctx):
 
 
 test_running_process.variants = test_program_that_is_started.variants = ALL
-test_sessions_together.variants = test_killed_runner.variants = ALL
+test_sessions_together.variants = test_killed_runner.variants = test_nothing_is_mapped_there.variants = ALL
 test_written_by_a_displaced_instruction.variants = test_beside_spawning_threads.variants = test_of_a_library.variants = test_values_and_probes_beside.variants = PAIR
