@@ -140,6 +140,35 @@ def test_suffixes_of_points(ctx):
         probe end { println(n > 0, m) }''', '5\n13\n24\n11\n')
 
 
+def test_exported_is_what_is_not_static(ctx):
+    """In a program, too, which shows nothing to others: as `stap -p2`."""
+    name = os.path.join(ctx.tmp, 'exports')
+    with open(name + '.c', 'w') as f:
+        f.write('static __attribute__((noinline)) int own(int a) { return a + 1; }\n'
+                '__attribute__((weak)) int weak(int a) { return a + 2; }\n'
+                'int main(int c, char **v) { (void)v; return own(c) + weak(c); }\n')
+    p = ctx.run(['gcc', '-g', '-o', name, name + '.c'])
+    assert p.returncode == 0, p
+    for function, status in (('main', 0), ('weak', 0), ('own', 1)):
+        p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe process("%s").function("%s").exported { }' % (name, function)])
+        assert p.returncode == status and ('no exported function matches `own`' in p.stderr) == (status == 1), p
+
+
+def test_globals_where_there_is_no_debug_information(ctx):
+    """In a function of another file, compiled without it, the program's variables are the same."""
+    name = os.path.join(ctx.tmp, 'globals')
+    for part, text in (('.c', 'int counter = 7; int bare(int); int main(void) { return bare(counter++) - 8; }\n'),
+                       ('-bare.c', 'int bare(int n) { return n + 1; }\n')):
+        with open(name + part, 'w') as f:
+            f.write(text)
+    for words in (['-c', '-o', name + '.o', name + '-bare.c'], ['-g', '-o', name, name + '.c', name + '.o']):
+        assert ctx.run(['gcc'] + words).returncode == 0, words
+    p = ctx.run([ctx.bin('trapless'), '-c', name, '-e', 'probe process.function("bare") { println(@var("counter"), " ", $counter) }'])
+    assert (p.returncode, p.stdout) == (0, '8 8\n'), p
+    p = ctx.run([ctx.bin('trapless'), '-p2', '-c', name, '-e', 'probe process.function("bare") { println($other) }'])
+    assert p.returncode == 1 and 'error[DEBUGINFO_NOT_HERE]' in p.stderr, p
+
+
 def test_pointers_are_shown_in_hexadecimal(ctx):
     """At the end, by the type of what is assigned: as SystemTap 4.8 does, not in arrays, after arithmetic, or among numbers."""
     everywhere(ctx, 'structs.c', r'''

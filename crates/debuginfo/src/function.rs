@@ -31,7 +31,7 @@ pub struct Function {
     pub size: u64,
     /// Every part, the one with the entry first, then `.cold` ones.
     pub ranges: Vec<Range<u64>>,
-    /// Seen by the dynamic linker.
+    /// Not static: other files may refer to it.
     pub exported: bool,
     /// Where the debug information describes it, if that was looked up.
     pub(crate) die: Option<DieRef>,

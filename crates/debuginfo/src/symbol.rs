@@ -29,7 +29,7 @@ pub struct Symbol<'a> {
     pub size: u64,
     pub name: &'a str,
     pub kind: SymbolKind,
-    /// In `.dynsym`.
+    /// Not its file's alone: in `.dynsym`, or global or weak in `.symtab`.
     pub exported: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct SymbolTable {
 impl SymbolTable {
     pub(crate) fn new(full: &[RawSymbol], dynamic: &[RawSymbol]) -> SymbolTable {
         let mut entries = Vec::with_capacity(full.len() + dynamic.len());
-        for (exported, table) in [(true, dynamic), (false, full)] {
+        for (dynamic, table) in [(true, dynamic), (false, full)] {
             for s in table {
                 let Ok(name) = std::str::from_utf8(s.name) else {
                     continue;
@@ -85,7 +85,7 @@ impl SymbolTable {
                         size: s.size,
                         name,
                         kind,
-                        exported,
+                        exported: dynamic || s.global,
                         rank,
                     });
                 }

@@ -283,12 +283,15 @@ impl Reader<'_> {
         }
     }
 
-    fn scope(&mut self, binary: &Binary, c: &Context) -> Option<di::Context> {
-        let found = match &c.function {
+    fn context_in(binary: &Binary, c: &Context) -> di::Result<di::Context> {
+        match &c.function {
             Some(f) => binary.context_of(f, c.pc),
             None => binary.context_at(c.pc),
-        };
-        match found {
+        }
+    }
+
+    fn scope(&mut self, binary: &Binary, c: &Context) -> Option<di::Context> {
+        match Self::context_in(binary, c) {
             Ok(cx) => Some(cx),
             Err(e) => self.fail(&e),
         }
@@ -296,7 +299,14 @@ impl Reader<'_> {
 
     fn variable(&mut self, name: &str, c: &Context) -> Option<Value> {
         let binary = self.binary(c.image)?;
-        let cx = self.scope(&binary, c)?;
+        let cx = match Self::context_in(&binary, c) {
+            Ok(cx) => cx,
+            // no function is known here, but a wildcard may have led here
+            Err(e) => match binary.global(name, None) {
+                Ok(v) => return self.located_anywhere(binary, &v),
+                Err(_) => return self.fail(&e),
+            },
+        };
         let var = match binary.variable(&cx, name) {
             Ok(v) => v,
             Err(e) => return self.fail(&e),
@@ -328,26 +338,31 @@ impl Reader<'_> {
             .split_once('@')
             .map_or((text, None), |(n, f)| (n, Some(f)));
         let own = self.binary(c.image)?;
-        // A watched variable is no place in the program's code.
-        if module.is_none() && own.is_code(c.pc) {
-            let cx = self.scope(&own, c)?;
+        // A watched variable is no place in the program's code, and not all code has debug information (linkage tables, _init).
+        let cx = Self::context_in(&own, c);
+        if let (None, true, Ok(cx)) = (&module, own.is_code(c.pc), cx) {
             return match own.global(name, file) {
                 Ok(v) => self.located(&own, c, &v, &cx),
                 Err(e) => self.fail(&e),
             };
         }
         let binary = self.module_or_own(module, Some(c), self.span)?;
-        let found = binary
-            .global(name, file)
-            .and_then(|v| Ok((binary.locate_global(&v)?, v.ty)));
-        let (location, ty) = match found {
-            Ok(found) => found,
+        match binary.global(name, file) {
+            Ok(v) => self.located_anywhere(binary, &v),
+            Err(e) => self.fail(&e),
+        }
+    }
+
+    /// A global, whatever the place.
+    fn located_anywhere(&mut self, binary: Arc<Binary>, var: &di::Variable) -> Option<Value> {
+        let location = match binary.locate_global(var) {
+            Ok(l) => l,
             Err(e) => return self.fail(&e),
         };
         let image = self.world.image_of(&binary);
         Some(Value {
             place: self.place(&location, image)?,
-            ty,
+            ty: var.ty,
             types: binary,
         })
     }
