@@ -346,7 +346,16 @@ impl Lexer<'_> {
             Some(n) => TokenKind::Number(n),
             None => {
                 let message = format!("`{text}` is not a number of at most 64 bits");
-                bad(Tag::LexNumber, message, Some(TokenKind::Number(0))).kind()
+                let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+                let unit = &text[digits.len()..];
+                let mut bad = bad(Tag::LexNumber, message, Some(TokenKind::Number(0)));
+                bad.help = match unit {
+                    "s" | "ms" | "us" | "ns" | "hz" if !digits.is_empty() => {
+                        Some(format!("a timer is written timer.{unit}({digits})"))
+                    }
+                    _ => None,
+                };
+                bad.kind()
             }
         }
     }

@@ -8,6 +8,7 @@
 pub mod ast;
 pub mod diag;
 pub mod expect;
+pub mod foreign;
 pub mod format;
 pub mod lexer;
 pub mod parser;

@@ -13,6 +13,7 @@ pub use expr::{BUILTINS, PRINTS};
 
 use crate::ast::*;
 use crate::diag::{Diagnostic, Diagnostics, Tag};
+use crate::foreign;
 use crate::lexer::{is_keyword, Token, TokenKind};
 use crate::preprocess::{preprocess, Environment, MacroLibrary};
 use crate::span::{FileId, SourceMap, Span};
@@ -254,7 +255,10 @@ impl<'a> Parser<'a> {
 
     fn expected(&mut self, what: &str) -> Reported {
         let message = format!("expected {what}, found {}", self.found());
-        self.report(Tag::ParseExpected, message, |_| {});
+        let help = foreign::where_expected(what, &self.token().kind);
+        self.report(Tag::ParseExpected, message, |d| {
+            d.help(help);
+        });
         Reported
     }
 

@@ -8,6 +8,7 @@ use crate::ir::{self, Ty};
 use crate::later::{self, Known};
 use trapless_syntax::ast::{self, AssignOp, BinOp, Expr, ExprKind, FunctionBody, Key, UnOp};
 use trapless_syntax::diag::{nearest, Tag};
+use trapless_syntax::foreign;
 use trapless_syntax::parser::PRINTS;
 use trapless_syntax::Span;
 
@@ -122,6 +123,9 @@ impl Lowerer<'_, '_> {
         let (want, is) = (type_name(ty), type_name(e.ty));
         let help = match ty {
             Ty::Long => "strtol(s, 10) makes a number of a string",
+            Ty::Str if self.shared.map.text(e.span).starts_with('$') => {
+                "user_string(x) reads the text it points to, sprint(x) makes a string of a number, $x->y is a member"
+            }
             Ty::Str => "sprint(x) makes a string of a number",
         };
         self.error(
@@ -310,6 +314,16 @@ impl Lowerer<'_, '_> {
                         Ty::Str => ir::ExprKind::Compare(op, Box::new(x), Box::new(y)),
                     },
                 ))
+            }
+            BinOp::Add if is_text(a) || is_text(b) => {
+                let text = if is_text(a) { a } else { b };
+                self.error(
+                    Tag::TypeMismatch,
+                    text.span,
+                    "`+` adds numbers, this is a string",
+                )
+                .help("strings are joined by a dot: a . b");
+                None
             }
             _ => {
                 let (a, b) = (self.number(a), self.number(b));
@@ -656,7 +670,8 @@ impl Lowerer<'_, '_> {
             format!("there is no function `{}`", name.name),
         )
         .help("define it, or give its folder with -I")
-        .help(near.as_deref());
+        .help(near.as_deref())
+        .help(foreign::instead(&name.name));
         None
     }
 }
@@ -667,6 +682,10 @@ fn arguments(n: usize) -> String {
         1 => "1 argument".to_string(),
         n => format!("{n} arguments"),
     }
+}
+
+fn is_text(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Str(_))
 }
 
 fn one(span: Span) -> ir::Expr {

@@ -365,11 +365,22 @@ impl<'s, 'a> Lowerer<'s, 'a> {
         trapless_syntax::nearest(name, others.filter(|o| *o != name)).map(str::to_string)
     }
 
+    /// What to write instead of a variable that is none.
+    fn other_word(&self, name: &str) -> Option<String> {
+        let all = self.shared.all.function_names();
+        let mut known = all.chain(self.shared.known_functions.iter().map(String::as_str));
+        match known.any(|f| f == name) {
+            true => Some(format!("to call the function write {name}()")),
+            false => trapless_syntax::foreign::instead(name),
+        }
+    }
+
     fn warn_unset(&mut self) {
         for n in 0..self.locals.len() {
             if let (false, Some(span)) = (self.assigned[n], self.read_at[n]) {
                 let name = self.locals[n].name.clone();
                 let near = self.near_variable(&name);
+                let other = self.other_word(&name);
                 self.shared
                     .diags
                     .warn(
@@ -378,7 +389,8 @@ impl<'s, 'a> Lowerer<'s, 'a> {
                         format!("`{name}` is never assigned"),
                     )
                     .help("assign to it, or declare it with `global`")
-                    .help(near.as_deref());
+                    .help(near.as_deref())
+                    .help(other);
             }
         }
     }

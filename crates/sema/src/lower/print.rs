@@ -114,6 +114,7 @@ impl Lowerer<'_, '_> {
         if v.ty == ty {
             return Some(v);
         }
+        let written = self.shared.map.text(v.span).to_string();
         let (conversion, is, use_) = match ty {
             Ty::Str => ("%s takes a string", "number", "%d"),
             Ty::Long => ("this conversion takes a number", "string", "%s"),
@@ -123,7 +124,12 @@ impl Lowerer<'_, '_> {
             v.span,
             format!("{conversion}, this is a {is}"),
         )
-        .help(format!("use {use_}"));
+        .help(match ty {
+            Ty::Str if written.starts_with('$') => {
+                format!("use {use_}, or user_string({written}) for the text that it points to")
+            }
+            _ => format!("use {use_}"),
+        });
         None
     }
 }

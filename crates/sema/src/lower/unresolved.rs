@@ -58,9 +58,11 @@ impl Lowerer<'_, '_> {
         }
         self.assigned[id.0 as usize] = true; // no second complaint
         let near = self.near_variable(name);
+        let other = self.other_word(name);
         self.unresolved(name, span)
             .help("assign a value to it, or declare it with `global`")
-            .help(near.as_deref());
+            .help(near.as_deref())
+            .help(other);
     }
 
     pub fn resolved_global(&mut self, g: usize, name: &str, span: Span) {

@@ -73,10 +73,14 @@ impl Parser<'_> {
             TokenKind::Word(word) => nearest(word, DECLARATIONS.to_vec()),
             _ => None,
         };
+        let foreign = match &self.token().kind {
+            TokenKind::Word(word) => foreign::instead(word),
+            _ => None,
+        };
         let what = "`probe`, `global`, `private`, `function` or `%{`";
         let message = format!("expected {what}, found {}", self.found());
         self.report(Tag::ParseExpected, message, |d| {
-            d.help(near);
+            d.help(near).help(foreign);
         });
         Reported
     }

@@ -544,8 +544,14 @@ impl Parser<'_> {
         let format = self.string("a literal format string")?;
         if let Err(error) = parse_format(&format.bytes) {
             let behind = std::mem::replace(&mut self.pos, at);
+            let text = &format.bytes;
             self.report(Tag::PrintFormat, error.message, |d| {
-                d.help("write %% for a percent sign");
+                d.help(
+                    match text.windows(2).any(|w| matches!(w, b"%f" | b"%g" | b"%e")) {
+                        true => "numbers are whole: %d; fp_to_string(x, 2) shows a float, with %s",
+                        false => "write %% for a percent sign",
+                    },
+                );
             });
             // The rest of the call is in order.
             self.pos = behind;
@@ -636,10 +642,19 @@ impl Parser<'_> {
         }
         if !BUILTINS.contains(&name) {
             let near = nearest(name, BUILTINS.to_vec());
+            // bpftrace's maps
+            let bare = name.trim_start_matches('@').to_string();
+            let map = self
+                .tokens
+                .get(self.pos + 1)
+                .is_some_and(|t| t.is_op("["))
+                .then(|| format!("declare `global {bare}`, and write {bare}[...]"));
             let message = format!("there is no operator or macro `{name}`");
             self.report(Tag::MacroUnknown, message, |d| {
                 d.help("define it with @define, or correct the name")
-                    .help(near);
+                    .help(near)
+                    .help(foreign::instead(name))
+                    .help(map);
             });
             return Err(Reported);
         }
