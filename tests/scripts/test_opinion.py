@@ -3,12 +3,14 @@
 line of the first error. Each class of difference stands with its reason in opinion/reasons.txt.
 
 opinion/verdicts.txt holds what stap 4.8 said to some of them: SEED, checksum of the script, verdict.
-`tests/scripts/test_opinion.py FROM TO` asks anew and prints such lines, or with a third word the differences.
+`tests/scripts/test_opinion.py FROM TO` asks anew and prints such lines, or with a third word the differences; `programs`: of
+scripts that probe a program (opinion/programs.py).
 """
 import collections
 import concurrent.futures
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import zlib
@@ -17,6 +19,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'opinion')
 sys.path.insert(0, HERE)
 import ask  # noqa: E402
 import generate  # noqa: E402
+import programs  # noqa: E402
 
 once = 'nothing is probed'
 # Seeds that the recorded ones are not among.
@@ -39,14 +42,14 @@ def kind(ours, theirs):
     return o[2] if len(o) > 2 else o[0], t[0]
 
 
-def check(answers):
+def check(answers, most=MOST):
     """Of (seed, ours, theirs): no difference without a reason, and few of them."""
     known = reasons()
     different = [a for a in answers if a[2] != 'none' and not ask.agree(a[1], a[2])]
     assert all(a[1] != 'none' for a in answers), [a for a in answers if a[1] == 'none'][:9]
     unknown = [a for a in different if kind(a[1], a[2]) not in known]
     assert not unknown, 'no reason for: %s' % unknown[:9]
-    assert len(different) * 100 <= MOST * len(answers), (len(different), len(answers))
+    assert len(different) * 100 <= most * len(answers), (len(different), len(answers))
 
 
 def recorded():
@@ -84,10 +87,31 @@ def test_new_scripts(ctx):
     check(asked_anew(ctx.bin('trapless'), seeds, ctx.tmp))
 
 
+def probed(folder):
+    """The program that the scripts of programs.py probe."""
+    path = os.path.join(folder, 'probed')
+    subprocess.run(['gcc', '-g', '-O0', '-o', path, os.path.join(HERE, 'probed.c')], check=True)
+    return path
+
+
+def asked_of_programs(program, seeds, folder):
+    path = probed(folder)
+    texts = [programs.script(seed, path) for seed in seeds]
+    return list(zip(seeds, *zip(*ask.both(ask.kernel_tree(folder, programs.STUBS), program, texts))))
+
+
+def test_new_scripts_of_programs(ctx):
+    """The same for places in a program, its variables and their types."""
+    if not shutil.which('stap'):
+        ctx.skip('the package systemtap is not installed')
+    check(asked_of_programs(ctx.bin('trapless'), range(1500 if ctx.long else 150), ctx.tmp), 11)
+
+
 def main(first, last, *what):
     program = os.environ.get('TRAPLESS') or os.path.join(HERE, '..', '..', '..', 'bin', 'trapless')
     with tempfile.TemporaryDirectory() as folder:
-        answers = asked_anew(program, range(int(first), int(last)), folder)
+        ask_all = asked_of_programs if 'programs' in what else asked_anew
+        answers = ask_all(program, range(int(first), int(last)), folder)
     if not what:
         for seed, _, theirs in answers:
             print(seed, crc(generate.script(seed)), theirs)
