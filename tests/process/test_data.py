@@ -210,6 +210,14 @@ def test_of_a_library(ctx):
     assert (r.returncode, r.script) == (7, '1\n'), (r.script, r.stderr)
 
 
+def test_static_local(ctx):
+    """By its function's name."""
+    path = ctx.target('watched', cflags=('-O1', '-g'))
+    script = 'probe process("%s").data("store::last").write { n++; v = @var("stored") } global n, v probe end { println(n, " ", v) }'
+    r = launch(ctx, script % path, path, input='\n')
+    assert (r.returncode, r.script) == (7, '5 5\n'), (r.script, r.stderr)
+
+
 def refused(ctx, point, tag, said):
     r = ctx.run(words(ctx, '-p2', script_file(ctx, 'probe process("%s")%s { }' % (
         ctx.target('watched', cflags=('-O1', '-g')), point))), env=environment(ctx))
@@ -218,6 +226,7 @@ def refused(ctx, point, tag, said):
 
 def test_refused_by_name(ctx):
     refused(ctx, '.data("totel").write', 'POINT_NO_MATCH', 'did you mean `total`?')
+    refused(ctx, '.data("store::first").write', 'POINT_NO_MATCH', 'no variable')
     refused(ctx, '.data("own").write', 'POINT_NO_MATCH', 'no place of its own')
     refused(ctx, '.data("line").write', 'POINT_ARGUMENT', 'at most 32 can be watched')
     refused(ctx, '.data("total")', 'POINT_UNKNOWN', '.rw for reads and writes')

@@ -50,7 +50,10 @@ long stored;
 /* The store is its first instruction. */
 __attribute__((noinline)) void store(long n)
 {
+	static volatile int last;
+
 	__asm__ volatile("mov %1, %0" : "=m"(stored) : "r"(n));
+	last = (int)n;
 }
 
 /* The program's own SIGTRAP, which waits while the variable is written. */

@@ -6,7 +6,7 @@ use crate::components;
 use crate::ir::{ImageId, ProbeKind};
 use crate::points::{Context, Place};
 use trapless_debuginfo::glob::{is_glob, matches};
-use trapless_debuginfo::{LocOp, Location, Symbol, SymbolKind};
+use trapless_debuginfo::{Binary, Inlines, LocOp, Location, Pattern, Symbol, SymbolKind, TypeId};
 use trapless_syntax::ast::{Component, Literal, StrLit};
 use trapless_syntax::diag::{nearest, Tag};
 use trapless_syntax::Span;
@@ -33,6 +33,24 @@ struct Access {
     reads: bool,
     length: Option<(u64, Span)>,
     text: String,
+}
+
+/// `FUNC::NAME`, of the function's outermost block.
+fn static_local(binary: &Binary, name: &str) -> Option<(Location, TypeId)> {
+    let (function, name) = name.rsplit_once("::")?;
+    let pattern = Pattern::parse(function).ok()?;
+    let functions = binary.functions(&pattern, Inlines::No).ok()?;
+    functions.iter().find_map(|f| {
+        let context = binary.context_of(f, f.entry).ok()?;
+        let all = binary.variables(&context).ok()?;
+        let mut named = all.iter().filter(|v| v.name == name);
+        named.find_map(|v| match binary.locate(v, &context) {
+            Ok(Location::Memory(ops)) if matches!(ops[..], [LocOp::Addr(_)]) => {
+                Some((Location::Memory(ops), v.ty))
+            }
+            _ => None,
+        })
+    })
 }
 
 impl Resolver<'_> {
@@ -152,6 +170,7 @@ impl Resolver<'_> {
         };
         let known = of.binary.global(name, file);
         let known = known.and_then(|v| Ok((of.binary.locate_global(&v)?, v.ty)));
+        let known = known.or_else(|e| static_local(&of.binary, name).ok_or(e));
         let (addr, size) = match known {
             Ok((Location::Memory(ops), ty)) => match ops[..] {
                 [LocOp::Addr(addr)] => (addr, of.binary.types().size(ty)),
