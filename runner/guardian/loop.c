@@ -482,6 +482,8 @@ bool thread_await(struct guardian *g, struct thread *t, int timeout_ms)
 		if (thread_find(g, tid) != t) /* it has become another program */
 			return false;
 	}
+	if (t == g->at_end) /* the same, by its first thread: it stands for program_over() */
+		return false;
 	if (t->stopped && !t->dead)
 		return true;
 	t->held = false; /* the stop may come later: the pump lets it go on */
@@ -523,7 +525,7 @@ void threads_tell_still(const struct guardian *g)
 void thread_release(struct guardian *g, struct thread *t)
 {
 	note_still(t);
-	if (t == g->at_dlopen) /* the main loop's */
+	if (t == g->at_dlopen || t == g->at_end) /* the main loop's */
 		return;
 	t->held = t->asked = false;
 	if (t->dead) {

@@ -52,6 +52,41 @@ def test_all_are_parsed_and_what_passed_passes(ctx):
     assert not changed, changed
 
 
+WORK = 'cat /etc/passwd | sort >/dev/null; (date >/dev/null); ls /nonexistent; sleep 1; exit 9'
+# They read the standard input, which a command of -c has: of a process that runs, then.
+INTERACTIVE = ('general/eventcount.stp', 'general/sizeof_interactive.stp')
+
+
+def test_those_that_pass_run(ctx):
+    """Over a shell and what it starts, for two seconds: no error, and the shell ends as it would."""
+    page = examples(ctx)
+    scripts = [s for s in page if page[s][1] == 'yes']
+    shell = os.path.join(ctx.tmp, 'work')
+    with open(shell, 'w') as f:
+        f.write('#!/bin/sh\n' + WORK)
+    os.chmod(shell, 0o755)
+    sleeper = ctx.start(['sleep', '1000'])
+
+    def runs(script):
+        words = theirs.command(os.path.join(theirs.EXAMPLES, script))
+        at = words.index('-c')
+        words[at:at + 2] = ['-x', str(sleeper.pid)] if script in INTERACTIVE else ['-c', 'sh ' + shell]
+        folder = os.path.join(ctx.tmp, script)
+        os.makedirs(folder)
+        shutil.copytree(os.path.join(theirs.EXAMPLES, 'stapgames', 'tapset'), os.path.join(folder, 'tapset'))
+        return subprocess.run([ctx.bin('trapless'), '-T', '2'] + words, cwd=folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors='replace', timeout=300)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        ran = dict(zip(scripts, pool.map(runs, scripts)))
+    status = {s: r.returncode for s, r in ran.items()}
+    wanted = {s: (0, 9) for s in scripts}
+    wanted.update({s: (0,) for s in INTERACTIVE})
+    wrong = {s: (r.returncode, r.stderr[-500:]) for s, r in ran.items()
+             if r.returncode not in wanted[s] or re.search('^ERROR|error', r.stderr, re.M)}
+    assert not wrong, wrong
+    assert sum(status[s] == 9 for s in scripts) > 20, status
+
+
 def test_every_script_of_the_package_has_a_row(ctx):
     page = examples(ctx)
     found = {os.path.relpath(os.path.join(d, f), theirs.EXAMPLES)

@@ -144,6 +144,15 @@ def test_beside_probes(ctx):
 test_beside_probes.variants = ALL
 
 
+def test_children_that_become_programs(ctx):
+    """A guardian that is at work on a child as that becomes another program leaves it alone: no call of it ends with an errno of the
+    kernel's own."""
+    path = ctx.target('readers')
+    script = 'global n probe timer.profile { n[execname(), tid()] <<< user_mode() } probe timer.s(60) { exit() }'
+    r = launch(ctx, script, path + ' 60')
+    assert r.returncode == 5 and 'wrong 0' in r.stdout, (r.returncode, r.stdout)
+
+
 def test_many_threads(ctx):
     """Each of them is seen."""
     p = sampled(ctx, 64)
