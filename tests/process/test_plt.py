@@ -85,3 +85,19 @@ def test_static(ctx):
 
 for _f in (test_of_a_library, test_static):
     _f.variants = support.PAIR
+
+
+def test_all_share_a_handler(ctx):
+    """`$$name` is read as the probe runs: a thousand entries compile as quickly as one."""
+    path, _ = next(builds(ctx))
+
+    def lines(pattern, suffix=''):
+        body = '{ n[$$name]++ if ($$name == "") next }'
+        r = ctx.run([ctx.bin('trapless'), '-p3', '-e', 'global n probe process("%s").plt("%s")%s %s' % (path, pattern, suffix, body)])
+        assert r.returncode == 0, r.stderr
+        return len(r.stdout.splitlines())
+    for suffix in '', '.return':
+        assert lines('malloc', suffix) == lines('*', suffix) > 20
+
+
+test_all_share_a_handler.once = 'nothing is probed'

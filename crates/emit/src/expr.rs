@@ -65,6 +65,11 @@ impl Body<'_, '_> {
         match &e.kind {
             ExprKind::Long(n) => number(*n),
             ExprKind::Str(s) => format!("(&{})", self.unit.constant(s)),
+            ExprKind::FuncName => {
+                let s = self.string();
+                self.call(format!("tl_probefunc(run, {s});"));
+                s
+            }
             ExprKind::Read(place) => self.read(place, e.span),
             ExprKind::Unary(op, a) => {
                 let a = self.value(a);

@@ -567,6 +567,8 @@ pub enum Place {
 pub enum ExprKind {
     Long(i64),
     Str(Vec<u8>),
+    /// `probefunc()`: each probe that shares the handler has its own.
+    FuncName,
     Read(Place),
     Unary(UnOp, Box<Expr>),
     /// Long op Long, the shifts and comparisons included; no logic operators.

@@ -213,6 +213,7 @@ fn lower_places(
         let shares = !place.is_callee()
             && match uses {
                 Uses::Nothing => true,
+                Uses::Name => at_syscall || place.is_linkage(),
                 Uses::Names => at_syscall,
                 Uses::Files => false,
             };
@@ -369,6 +370,8 @@ fn probe_kind(mut kind: ProbeKind, entry: Option<HandlerId>, saved: Vec<ir::Ty>)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Uses {
     Nothing,
+    /// `$$name`, and no other.
+    Name,
     /// What the place tells of itself may be enough.
     Names,
     /// Types and variables, which each file has its own.
@@ -382,8 +385,11 @@ fn uses_of(unit: &expand::Unit) -> Uses {
     impl Visit for Look {
         fn visit_expr(&mut self, e: &Expr) {
             let here = match &e.kind {
-                ExprKind::Target(t) if matches!(t.base, TargetBase::Var(_)) => Uses::Names,
-                ExprKind::Target(_) => Uses::Files,
+                ExprKind::Target(t) => match &t.base {
+                    TargetBase::Var(v) if v.name == "$$name" => Uses::Name,
+                    TargetBase::Var(_) => Uses::Names,
+                    _ => Uses::Files,
+                },
                 ExprKind::Entry(_) | ExprKind::Defined(_) | ExprKind::Register { .. } => {
                     Uses::Names
                 }

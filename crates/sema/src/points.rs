@@ -34,6 +34,12 @@ impl Place {
             .is_some_and(|c| !c.callers.any_of.is_empty())
     }
 
+    /// Is `$$name` the function's name?
+    pub fn is_linkage(&self) -> bool {
+        let named = self.context.as_ref().and_then(|c| c.named.as_deref());
+        named.is_some_and(Named::is_linkage)
+    }
+
     /// What it is to a system call; all places of one kind tell the same.
     pub fn syscall(&self) -> Option<SyscallPart> {
         self.context.as_ref()?.named.as_deref()?.syscall
@@ -101,6 +107,13 @@ pub struct Named {
     /// What else it has, by name: `$syscall`.
     pub values: Vec<(&'static str, MarkArg)>,
     pub syscall: Option<SyscallPart>,
+}
+
+impl Named {
+    /// An entry of the linkage table: it has a name, which is the function's, and nothing else.
+    pub fn is_linkage(&self) -> bool {
+        self.provider.is_none() && self.args.is_none()
+    }
 }
 
 /// A place at a `syscall` instruction, or behind it.

@@ -102,7 +102,11 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             addr(a, f);
             addr(n, f);
         }
-        ExprKind::Long(_) | ExprKind::Str(_) | ExprKind::Command(_) | ExprKind::CallData(_) => {}
+        ExprKind::Long(_)
+        | ExprKind::Str(_)
+        | ExprKind::FuncName
+        | ExprKind::Command(_)
+        | ExprKind::CallData(_) => {}
     }
 }
 

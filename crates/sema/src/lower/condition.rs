@@ -55,6 +55,7 @@ fn only_reads_globals(e: &ir::Expr) -> bool {
         | ExprKind::HistBucket { .. } => reads = true,
         ExprKind::Long(_)
         | ExprKind::Str(_)
+        | ExprKind::FuncName
         | ExprKind::Unary(..)
         | ExprKind::Binary(..)
         | ExprKind::Compare(..)

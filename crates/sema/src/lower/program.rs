@@ -136,7 +136,10 @@ impl Lowerer<'_, '_> {
         });
         let text = format!("{t:?}");
         let value = self.read_target(t, entry.as_ref())?;
-        if matches!(value.kind, ir::ExprKind::Str(_) | ir::ExprKind::Long(_)) {
+        if matches!(
+            value.kind,
+            ir::ExprKind::Str(_) | ir::ExprKind::Long(_) | ir::ExprKind::FuncName
+        ) {
             return Some(value);
         }
         Some(self.save(text, value))

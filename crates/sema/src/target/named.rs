@@ -15,6 +15,7 @@ impl Reader<'_> {
         let of = c.named.as_deref()?;
         let text = |s: &str| Some(ExprKind::Str(s.as_bytes().to_vec()));
         let literal = match name {
+            "$$name" if of.is_linkage() => Some(ExprKind::FuncName),
             "$$name" => text(&of.name),
             "$$provider" => text(of.provider.as_deref()?),
             _ => None,
