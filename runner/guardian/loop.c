@@ -250,9 +250,9 @@ static void became_other_program(struct guardian *g, struct thread *t)
 			thread_drop(g, o);
 	}
 	g->helper = NULL;
-	g->eye = 0;
+	g->eye = t->tid;
 	g->watchpoints_stand = g->watchpoints_known = false; /* nor are they */
-	t->again.on = t->follow = t->held = t->asked = false;
+	t->again.on = t->follow = t->held = t->asked = t->exits = false;
 	t->kept.sig = 0;
 	t->frame = t->go_block = 0;
 	launch_exec(g, t);
