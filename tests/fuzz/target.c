@@ -17,6 +17,7 @@ enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
 static struct guardian g;
 static struct client client;
 static struct module mod;
+static struct tl_tap_header header;
 static struct tl_tap_probe probes[PROBES];
 static struct tl_tap_part parts[PROBES];
 static struct tl_tap_image images[IMAGES];
@@ -102,7 +103,8 @@ static void module_of(struct input *in)
 		images[i].build_id_len = (uint32_t)take_number(in, 1) % 33;
 		images[i].flags = i ? 0 : TL_TAP_IMAGE_PROGRAM;
 	}
-	mod = (struct module){.strings = "",
+	mod = (struct module){.header = &header,
+		.strings = "",
 		.strings_size = 1,
 		.images = images,
 		.probes = probes,
