@@ -123,13 +123,40 @@ def test_what_is_refused(ctx):
     r = ctx.run([ctx.bin('trapless'), '-L', 'process("%s").syscall.return' % path])
     assert r.stdout.split(').syscall')[1].startswith('.return $syscall:long $return:long $arg1:long'), r.stdout
     many = ''.join('probe syscall.open.return { println(%d) }\n' % n for n in range(65))
-    for script, why in (('probe syscall.open.return { println(@entry($arg1)) }', 'keep other values in an array by tid()'),
+    for script, why in (('probe syscall.open.return { x = 1 println(@entry(x)) }', 'locals have no value yet'),
                         ('probe syscall.open { println($return) }', 'there is no return value here'),
                         ('probe syscall.open.return { println($nothing) }', "a system call's return has no `$nothing`"),
                         ('probe process.syscall.return(1) { exit() }', 'use .number(n), .return, or nothing'),
                         (many, 'more than 64 probes of returns of system calls')):
         r = scripted.launch(ctx, script, path)
         assert r.returncode == 1 and why in r.stderr, r.stderr
+
+
+def test_values_at_entry(ctx):
+    """Numbers and texts, by name and of all calls, in several threads at once, and where handlers of signals make calls meanwhile."""
+    path = ctx.target('named', ('-O2',), 'gcc', ('-static',))
+    script = '''probe syscall.{open,openat,access}.return {
+        if (@entry(gettimeofday_us()) > gettimeofday_us() || @entry(tid()) != tid()) println("wrong")
+        println(name, " ", @entry(user_string(pointer_arg($syscall == 257 ? 2 : 1), "?")), " ", retval) }
+    probe process.syscall.return { if ($syscall == 95) println("umask ", @entry($arg1), " ", $return) }'''
+    r = scripted.launch(ctx, script, path)
+    assert r.script == '''open /dev/null 3
+open /no/such
+ -2
+openat /dev/zero 4
+openat ? -14
+access / 0
+umask 18 18
+''', r.script + r.stderr
+    storm = ctx.target('storm', ('-O2',), 'gcc', ('-pthread',))
+    script = '''global n, wrong
+    probe process.syscall.return { n++ if (@entry($syscall) != $syscall || @entry($arg1) != $arg1) wrong++ }
+    probe end { printf("%d %d\\n", n > 100, wrong) }'''
+    r = scripted.launch(ctx, script, storm + ' 5 2000', timeout=200)
+    assert r.returncode == 5 and r.script == '1 0\n', r.script + r.stderr
+
+
+test_values_at_entry.variants = support.PAIR
 
 
 def test_children_of_go(ctx):

@@ -11,9 +11,14 @@ use trapless_syntax::Span;
 /// The component that says which call is meant.
 pub const NUMBER: &str = "number";
 
+/// `process.syscall` and what may follow it.
+pub fn is_of_calls(point: &ProbePoint) -> bool {
+    point.components.iter().any(|c| c.name.name == "syscall")
+}
+
 /// The call that a point is about, of all that `process.syscall` sees.
 pub fn number(point: &ProbePoint) -> Option<u32> {
-    let of_calls = point.components.iter().any(|c| c.name.name == "syscall");
+    let of_calls = is_of_calls(point);
     point.components.iter().filter(|_| of_calls).find_map(given)
 }
 

@@ -2,6 +2,7 @@
 //! All declarations of a session: the user's script, and those tapset files
 //! that it needs.
 
+use crate::call_entries;
 use crate::declarations::{Declarations, Origin};
 use crate::file_value;
 use crate::loader::Loader;
@@ -81,6 +82,9 @@ impl Visit for Names {
             ExprKind::Call { name, .. } => drop(self.calls.insert(name.name.clone())),
             ExprKind::Ident(name) => drop(self.variables.insert(name.clone())),
             _ => {}
+        }
+        if matches!(&expr.kind, ExprKind::Entry(_)) {
+            self.calls.insert(call_entries::KEYS[0].to_string());
         }
         if matches!(&expr.kind, ExprKind::Target(t) if matches!(&t.base, TargetBase::Var(v) if v.name == file_value::NAME))
         {

@@ -13,6 +13,7 @@
 //! 8. [`share`]: which globals are kept per thread, which locks are taken
 
 pub mod arguments;
+mod call_entries;
 mod calls;
 pub mod collect;
 pub mod components;
@@ -101,8 +102,9 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
 /// The passes that complain; what no script can have wrong is left out.
 pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option<Program> {
     let mut loader = input.loader;
-    let all = collect::collect(input.scripts, input.made, input.tapset, &mut loader, diags);
-    let units = expand::expand(&all, loader.ids, diags);
+    let mut all = collect::collect(input.scripts, input.made, input.tapset, &mut loader, diags);
+    let mut units = expand::expand(&all, loader.ids, diags);
+    call_entries::add(&mut all, &mut units, loader.ids, diags);
     if all.probes.is_empty() && !diags.has_errors() {
         diags
             .error(Tag::ProbesNone, None, "the script has no probe")

@@ -3,6 +3,7 @@
 //! `@defined`, `@uderef`, and what they change there.
 
 use super::Lowerer;
+use crate::call_entries;
 use crate::infer::VTy;
 use crate::ir::{self, Ty};
 use crate::points::SyscallPart;
@@ -171,12 +172,6 @@ impl Lowerer<'_, '_> {
 
     /// `@entry(e)`: computed at entry, in a handler without locals.
     pub fn entry(&mut self, e: &Expr, span: Span) -> Option<ir::Expr> {
-        if self.returns_from_kernel() {
-            let message = "@entry of a system call: not built yet";
-            self.error(Tag::NotBuilt, span, message)
-                .help("$arg1 to $arg6 are as at the entry; keep other values in an array by tid()");
-            return None;
-        }
         if self.entry.is_none() {
             self.error(
                 Tag::ReturnMisplaced,
@@ -197,12 +192,7 @@ impl Lowerer<'_, '_> {
         self.entry = slots;
         let names_local = value.as_ref().is_some_and(names_local);
         if self.locals.len() != locals || names_local {
-            self.error(
-                Tag::ReturnMisplaced,
-                span,
-                "locals have no value yet at the function's entry",
-            )
-            .help("use globals, $variables and functions in @entry");
+            call_entries::no_local(self.shared.diags, span);
             return None;
         }
         let value = value?;
