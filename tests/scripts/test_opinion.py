@@ -26,6 +26,9 @@ once = 'nothing is probed'
 NEW = 20000
 # Of a hundred scripts: more differences than were seen mean that a class has grown.
 MOST = 8
+# Of programs: 11.9 of 1500; a third of them reads a global variable of the program where the code around has no debug
+# information (`function("*")`, `.plt`), which stap does not.
+MOST_OF_PROGRAMS = 12
 
 
 def reasons():
@@ -104,7 +107,7 @@ def test_new_scripts_of_programs(ctx):
     """The same for places in a program, its variables and their types."""
     if not shutil.which('stap'):
         ctx.skip('the package systemtap is not installed')
-    check(asked_of_programs(ctx.bin('trapless'), range(1500 if ctx.long else 150), ctx.tmp), 11)
+    check(asked_of_programs(ctx.bin('trapless'), range(1500 if ctx.long else 150), ctx.tmp), MOST_OF_PROGRAMS)
 
 
 def main(first, last, *what):

@@ -2,10 +2,11 @@
 //! A signal that ends us while the script is compiled: one line, no file left, and the status that the shell knows it by.
 #![allow(unsafe_code)]
 
-use crate::inherited;
+use crate::{inherited, memory};
 use std::io::IsTerminal;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
+use std::thread::Builder;
 use trapless_sema::leftover;
 
 /// While it is there, a thread hears the signals.
@@ -28,13 +29,16 @@ impl Hearing {
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &wanted, &mut before);
         }
-        std::thread::spawn(move || {
+        let hear = move || {
             let mut signal = 0;
             // SAFETY: both live until it returns.
             if unsafe { libc::sigwait(&wanted, &mut signal) } == 0 {
                 leave(signal);
             }
-        });
+        };
+        if Builder::new().spawn(hear).is_err() {
+            memory::none_left(); // for its stack
+        }
         Hearing { before }
     }
 

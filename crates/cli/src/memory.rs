@@ -28,17 +28,21 @@ struct OrEnd;
 static ALLOCATOR: OrEnd = OrEnd;
 
 /// Allocates nothing itself.
+pub fn none_left() -> ! {
+    // SAFETY: the text is there as long as we are; nothing is run down that could want memory.
+    unsafe {
+        libc::write(
+            libc::STDERR_FILENO,
+            NONE_LEFT.as_ptr().cast(),
+            NONE_LEFT.len(),
+        );
+        libc::_exit(crate::EXIT_FAILURE.into());
+    }
+}
+
 fn or_end(at: *mut u8) -> *mut u8 {
     if at.is_null() {
-        // SAFETY: the text is there as long as we are; nothing is run down that could want memory.
-        unsafe {
-            libc::write(
-                libc::STDERR_FILENO,
-                NONE_LEFT.as_ptr().cast(),
-                NONE_LEFT.len(),
-            );
-            libc::_exit(crate::EXIT_FAILURE.into());
-        }
+        none_left();
     }
     at
 }
