@@ -291,9 +291,10 @@ def test_a_probe_at_each_place_for_all_names(ctx):
         assert r.returncode == 0, r.stderr
         return r.stdout + r.stderr
     probes = re.compile(r'analysed (\d+) probes')
-    one, all_names, any_call = (probes.search(passed('probe %s { println(name) }' % p, '-v', '-p2')).group(1)
+    one, all_names, any_call = (int(probes.search(passed('probe %s { println(name) }' % p, '-v', '-p2')).group(1))
                                 for p in ('syscall.open', 'syscall.*', 'syscall_any'))
-    assert one == all_names == any_call, (one, all_names, any_call)
+    # send and recv, which no program can make, stand nowhere
+    assert one == all_names - 2 == any_call, (one, all_names, any_call)
     c = passed('probe syscall.open, syscall.read { n[name] <<< flags }'.replace('probe', 'global n probe'), '-p3')
     assert re.search(r'switch \(\(uint32_t\)regs->ax\) \{\s+case 0:\s+h\d+\(p, regs, self\);\s+break;\s+case 2:', c), c
     assert 'tl_user_string' not in c, c
