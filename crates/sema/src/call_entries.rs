@@ -16,7 +16,6 @@ use trapless_syntax::Span;
 
 /// Functions of the tapset, which make an element's key.
 pub const KEYS: [&str; 2] = ["_entry_thread", "_entry_stack"];
-const RETURN: &str = "return";
 
 /// Add what such units need: arrays to the declarations, and the entries' units.
 pub fn add(all: &mut Declarations, units: &mut Vec<Unit>, ids: &NodeIds, diags: &mut Diagnostics) {
@@ -51,7 +50,7 @@ fn is_return(point: &ProbePoint) -> bool {
 }
 
 fn is_suffix(c: &Component) -> bool {
-    c.name.name == RETURN
+    c.name.name == calls::RETURN
 }
 
 /// What is to be kept, and by which name.

@@ -10,6 +10,8 @@ use trapless_syntax::Span;
 
 /// The component that says which call is meant.
 pub const NUMBER: &str = "number";
+/// ... and the one that says that its return is.
+pub const RETURN: &str = "return";
 
 /// `process.syscall` and what may follow it.
 pub fn is_of_calls(point: &ProbePoint) -> bool {

@@ -3,7 +3,7 @@
 //! instruction behind each, which counts where the call itself has left a note (runtime/syscall.c).
 
 use super::{around, Resolver, Subject};
-use crate::calls::NUMBER;
+use crate::calls::{NUMBER, RETURN};
 use crate::components;
 use crate::ir::ProbeKind;
 use crate::ir::Refusal;
@@ -21,7 +21,6 @@ const R11: u16 = 11;
 const ARGS: [u16; 6] = [5, 4, 1, 10, 8, 9];
 /// Bytes of the instruction.
 const SIZE: u64 = 2;
-const RETURN: &str = "return";
 
 impl Resolver<'_> {
     pub(super) fn syscalls(&mut self, of: &Subject, rest: &[Component]) -> Option<Vec<Place>> {
