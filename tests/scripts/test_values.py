@@ -99,6 +99,22 @@ def test_results_and_values_at_entry(ctx):
                        for x in (513, 514, 515)))
 
 
+def test_addresses_that_parameters_will_have(ctx):
+    """Of a call, by its return: there they are in registers as it begins."""
+    everywhere(ctx, 'kept.c', r'''
+        global x, b, y
+        probe process.function("keep").return { x = &$x; b = &$p->b; y = @entry(&$x) }
+        probe process.function("end") { println(x == @var("told")[0], b == @var("told")[1], y == x, " ", $n) }''',
+               '111 4\n111 5\n')
+
+
+def test_no_address_where_there_will_be_none(ctx):
+    program = built(ctx, 'kept.c', 'gcc', '-O2')
+    for point, name in (('function("end").return', '$n'), ('function("keep")', '$x')):
+        p = ctx.run([ctx.bin('trapless'), '-p2', '-c', program, '-e', 'probe process.%s { println(&%s) }' % (point, name)])
+        assert p.returncode == 1 and 'in a register or a bit-field: it has no address' in p.stderr, p.stderr
+
+
 def test_classes_references_and_namespaces(ctx):
     everywhere(ctx, 'classes.cc', r'''
         probe process.function("shop::cart::total") {

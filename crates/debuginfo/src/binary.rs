@@ -360,6 +360,12 @@ impl Binary {
         self.find_location(var, cx)
     }
 
+    /// Where the function that is entered at `cx` will keep its parameter `var` in memory, as it can be
+    /// computed from the registers at the entry.
+    pub fn locate_home(&self, var: &Variable, cx: &Context) -> Result<Location> {
+        self.find_home(var, cx)
+    }
+
     /// Of [`Error::OptimizedOut`]: with the nearest line of the function where it can be read.
     pub fn with_readable_line(&self, e: Error, var: &Variable, cx: &Context) -> Error {
         self.look_elsewhere(e, var, cx)

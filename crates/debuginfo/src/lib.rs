@@ -37,6 +37,7 @@ mod error;
 mod find;
 mod function;
 pub mod glob;
+mod home;
 mod index;
 mod inside;
 pub mod leftover;

@@ -56,6 +56,8 @@ pub struct Context {
     pub function: Option<Arc<Function>>,
     /// Of a return probe: `$return` is there, other variables are those at entry.
     pub at_return: bool,
+    /// The entry of a call that a return probe asks about: a parameter's address is that which it will have.
+    pub looks_back: bool,
     /// What the place tells of itself, without debug information.
     pub named: Option<Arc<Named>>,
     /// Of a callee: the calls that are meant.
@@ -90,9 +92,19 @@ impl Context {
             pc,
             function: None,
             at_return: false,
+            looks_back: false,
             named: None,
             callers: Callers::default(),
             anywhere: false,
+        }
+    }
+
+    /// Of a return probe: the call's entry.
+    pub fn looking_back(self) -> Context {
+        Context {
+            at_return: false,
+            looks_back: true,
+            ..self
         }
     }
 }

@@ -76,7 +76,12 @@ pub fn module_of(
     world: &mut World,
     diags: &mut Diagnostics,
 ) -> Option<Arc<Binary>> {
-    let mut r = Reader { world, diags, span };
+    let mut r = Reader {
+        world,
+        diags,
+        span,
+        homes: false,
+    };
     r.module_or_own(module, context, span)
 }
 
@@ -118,6 +123,7 @@ fn resolved(target: &ast::Target, from: From, world: &mut World) -> Option<Value
         world,
         diags: &mut unheard,
         span: target.span,
+        homes: false,
     };
     // Only the type is wanted: any number serves as an index.
     let mut lower = |e: &ast::Expr, _: &mut Diagnostics| {
@@ -145,6 +151,7 @@ pub fn read(
         world,
         diags,
         span: target.span,
+        homes: false,
     };
     if let TargetBase::Var(name) = &target.base {
         let context = from.context;
@@ -155,7 +162,10 @@ pub fn read(
             return r.all_of(&name.name, from.context?, target.pretty);
         }
     }
-    let value = r.resolve(target, from, lower)?;
+    let value = match target.address_of {
+        true => r.resolve_address(target, from, lower)?,
+        false => r.resolve(target, from, lower)?,
+    };
     if target.address_of {
         let is_cast = matches!(target.base, TargetBase::Cast { .. }) && target.path.is_empty();
         return match value.place {
@@ -195,6 +205,8 @@ struct Reader<'a> {
     world: &'a mut World,
     diags: &'a mut Diagnostics,
     span: Span,
+    /// Parameters are where the function will keep them.
+    homes: bool,
 }
 
 impl Reader<'_> {
@@ -264,6 +276,32 @@ impl Reader<'_> {
         Some(value)
     }
 
+    /// Of what is not in memory at a call's entry: where it will be.
+    fn resolve_address(
+        &mut self,
+        t: &ast::Target,
+        from: From,
+        lower: &mut LowerExpr,
+    ) -> Option<Value> {
+        let looks_back = from.context.is_some_and(|c| c.looks_back);
+        let mut lowered = Vec::new();
+        let mut keep = |e: &ast::Expr, diags: &mut Diagnostics| {
+            let value = lower(e, diags)?;
+            lowered.push(value.clone());
+            Some(value)
+        };
+        let value = self.resolve(t, from.clone(), &mut keep)?;
+        if !looks_back || matches!(value.place, Place::Memory(..)) {
+            return Some(value);
+        }
+        let mut again = lowered.into_iter();
+        let mut lower = |_: &ast::Expr, _: &mut Diagnostics| again.next();
+        self.homes = true;
+        let home = self.quietly(|r| r.resolve(t, from, &mut lower));
+        self.homes = false;
+        home.or(Some(value))
+    }
+
     /// What a C++ reference refers to.
     fn through(&mut self, mut value: Value) -> Value {
         loop {
@@ -321,7 +359,11 @@ impl Reader<'_> {
         var: &di::Variable,
         cx: &di::Context,
     ) -> Option<Value> {
-        let location = match binary.locate(var, cx) {
+        let found = match self.homes {
+            true => binary.locate_home(var, cx),
+            false => binary.locate(var, cx),
+        };
+        let location = match found {
             Ok(l) => l,
             Err(e) => return self.fail(&binary.with_readable_line(e, var, cx)),
         };

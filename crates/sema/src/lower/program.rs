@@ -6,7 +6,7 @@ use super::Lowerer;
 use crate::call_entries;
 use crate::infer::VTy;
 use crate::ir::{self, Ty};
-use crate::points::SyscallPart;
+use crate::points::{Context, SyscallPart};
 use crate::target;
 use trapless_syntax::ast::{self, Expr, Pretty, Target, TargetBase};
 use trapless_syntax::diag::Tag;
@@ -84,11 +84,7 @@ impl Lowerer<'_, '_> {
         self.read_target(t, context.as_ref())
     }
 
-    fn read_target(
-        &mut self,
-        t: &Target,
-        context: Option<&crate::points::Context>,
-    ) -> Option<ir::Expr> {
+    fn read_target(&mut self, t: &Target, context: Option<&Context>) -> Option<ir::Expr> {
         // The reader needs the world, the lowering of inner expressions the
         // rest: lower those first, in order, and hand them out.
         let mut inner: Vec<Option<ir::Expr>> = Vec::new();
@@ -131,10 +127,7 @@ impl Lowerer<'_, '_> {
 
     /// A variable in a return probe: its value at entry.
     fn saved_target(&mut self, t: &Target) -> Option<ir::Expr> {
-        let entry = self.context.clone().map(|mut c| {
-            c.at_return = false;
-            c
-        });
+        let entry = self.context.clone().map(Context::looking_back);
         let text = format!("{t:?}");
         let value = self.read_target(t, entry.as_ref())?;
         if matches!(
@@ -183,9 +176,7 @@ impl Lowerer<'_, '_> {
         }
         let slots = self.entry.take();
         let context = self.context.clone();
-        if let Some(c) = &mut self.context {
-            c.at_return = false;
-        }
+        self.context = context.clone().map(Context::looking_back);
         let locals = self.locals.len();
         let value = self.expr(e, VTy::Unknown);
         self.context = context;

@@ -110,6 +110,7 @@ impl Reader<'_> {
             world: self.world,
             diags: &mut unheard,
             span: self.span,
+            homes: self.homes,
         };
         f(&mut r)
     }
