@@ -20,6 +20,7 @@ RUNTIME_SRCS := \
 	runtime/print.c \
 	runtime/clock.c \
 	runtime/user.c \
+	runtime/tls.c \
 	runtime/wide.c \
 	runtime/context.c \
 	runtime/register.c \

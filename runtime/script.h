@@ -897,6 +897,19 @@ static inline uint64_t tl_image_addr(struct tl_run *run, uint32_t n, uint64_t va
 	return 0;
 }
 
+/* What a library's loader writes into a word for thread-local variables. */
+enum tl_tls_way {
+	TL_TLS_OFFSET,	   /* how far from the thread pointer one is (TPOFF64) */
+	TL_TLS_DESCRIPTOR, /* in the second of two words the same, or where module and offset are (TLSDESC) */
+	TL_TLS_MODULE,	   /* the module's number (DTPMOD64) */
+};
+/*
+ * Where the calling thread has the variable `offset` of such a library, by the word at `slot`, which is for the variable
+ * `slot_of`. May fail: "thread-local storage of LIBRARY is not allocated in this thread yet".
+ */
+uint64_t tl_tls_addr(struct tl_run *run, uint64_t tp, enum tl_tls_way way, uint64_t slot,
+	uint64_t slot_of, uint64_t offset, const char *library);
+
 /* Registers: by DWARF number; may fail. Call-preserved ones need TL_TAP_PROBE_REGS. */
 int64_t tl_reg_none(struct tl_run *run);
 static inline int64_t tl_reg(struct tl_run *run, uint32_t dwarf)

@@ -228,15 +228,6 @@ impl Binary {
         self.elf.at_vaddr(addr).map(|b| &b[..b.len().min(len)])
     }
 
-    /// How far from the thread pointer a thread-local variable of a program lies, by its offset
-    /// (System V ABI, x86-64 supplement, variant II). A library's is known to its loader only.
-    pub fn tls_distance(&self, offset: u64) -> Option<i64> {
-        let program = self.kind() == ElfKind::Fixed || self.elf.pie || self.interpreter().is_some();
-        let (size, align) = self.elf.tls.filter(|_| program)?;
-        let size = size.checked_next_multiple_of(align.max(1))?;
-        Some(offset.wrapping_sub(size) as i64)
-    }
-
     /// The arena that this binary's [`TypeId`]s belong to.
     pub fn types(&self) -> &Types {
         &self.types

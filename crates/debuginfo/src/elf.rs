@@ -79,8 +79,8 @@ pub(crate) struct Elf {
     /// e_type
     pub file_type: u16,
     pub segments: Vec<Segment>,
-    /// Size and alignment of what each thread gets a copy of.
-    pub tls: Option<(u64, u64)>,
+    /// Address, size and alignment of what each thread gets a copy of.
+    pub tls: Option<(u64, u64, u64)>,
     pub interpreter: Option<String>,
     pub dynamic: bool,
     /// DF_1_PIE: position-independent, and a program all the same.
@@ -171,7 +171,10 @@ impl Elf {
                     executable: ph.p_flags(en).0 & 1 != 0,
                     writable: ph.p_flags(en).0 & 2 != 0,
                 }),
-                elf::PT_TLS => f.tls = Some((ph.p_memsz(en).into(), ph.p_align(en).into())),
+                elf::PT_TLS => {
+                    let (addr, size) = (ph.p_vaddr(en).into(), ph.p_memsz(en).into());
+                    f.tls = Some((addr, size, ph.p_align(en).into()));
+                }
                 elf::PT_INTERP => {
                     let b = ph.data(en, data).unwrap_or(&[]);
                     f.interpreter = Some(c_string(b));

@@ -57,6 +57,7 @@ mod split;
 mod storage;
 mod symbol;
 mod syscalls;
+mod tls;
 mod typeread;
 mod types;
 mod unwind;
@@ -82,6 +83,7 @@ pub use process::{
 };
 pub use search::{Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
+pub use tls::{TlsSlot, TlsWay};
 pub use types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Hop, Member, Qualifier,
     Type, TypeId, Types, Variant, Variants,

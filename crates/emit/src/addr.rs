@@ -3,7 +3,8 @@
 
 use crate::body::{Body, Value};
 use crate::expr::number;
-use trapless_sema::ir::{Addr, Reg, TargetPlace};
+use crate::text::c_string;
+use trapless_sema::ir::{Addr, ImageId, Reg, TargetPlace, TlsSlot, TlsWay};
 use trapless_syntax::span::Span;
 
 /// Fields of `struct tl_regs` by DWARF number, x86-64 (System V ABI, figure 3.36).
@@ -108,7 +109,43 @@ impl Body<'_, '_> {
                 self.binary(*op, &a, &b, span)
             }
             Addr::ThreadPointer => self.machine("mov %%fs:0, %0"),
+            Addr::ThreadLocal {
+                image,
+                slot,
+                offset,
+                library,
+            } => self.thread_local(*image, slot, *offset, library, span),
         }
+    }
+
+    fn thread_local(
+        &mut self,
+        image: ImageId,
+        slot: &TlsSlot,
+        offset: u64,
+        library: &str,
+        span: Span,
+    ) -> Value {
+        let way = match slot.way {
+            TlsWay::Offset => "TL_TLS_OFFSET",
+            TlsWay::Descriptor => "TL_TLS_DESCRIPTOR",
+            TlsWay::Module => "TL_TLS_MODULE",
+        };
+        let at = Addr::Image {
+            image,
+            vaddr: slot.addr,
+        };
+        let (at, tp) = (
+            self.address(&at, span),
+            self.address(&Addr::ThreadPointer, span),
+        );
+        let library = c_string(library.as_bytes());
+        let v = self.called(format!(
+            "(int64_t)tl_tls_addr(run, (uint64_t){tp}, {way}, (uint64_t){at}, {}ULL, {offset}ULL, {library})",
+            slot.of
+        ));
+        self.check();
+        v
     }
 
     fn load(&mut self, at: &str, size: u8, signed: bool, span: Span) -> Value {

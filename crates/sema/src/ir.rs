@@ -8,7 +8,7 @@
 
 use crate::regex::Regex;
 use std::sync::Arc;
-pub use trapless_debuginfo::{Frame, LineRow, LineTable, Row, Saved, UnwindTable};
+pub use trapless_debuginfo::{Frame, LineRow, LineTable, Row, Saved, TlsSlot, TlsWay, UnwindTable};
 use trapless_syntax::span::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -723,4 +723,11 @@ pub enum Addr {
     Binary(BinOp, Box<Addr>, Box<Addr>),
     /// What the thread's variables are found by.
     ThreadPointer,
+    /// A thread-local variable of a library.
+    ThreadLocal {
+        image: ImageId,
+        slot: TlsSlot,
+        offset: u64,
+        library: String,
+    },
 }

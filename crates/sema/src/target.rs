@@ -775,17 +775,30 @@ impl Reader<'_> {
 
     /// Those of the program itself lie at a fixed distance from the thread pointer.
     fn thread_local(&mut self, offset: u64, image: ir::ImageId) -> Option<Addr> {
-        let at = self.binary(image)?.tls_distance(offset);
-        if at.is_none() {
+        let binary = self.binary(image)?;
+        if let Some(at) = binary.tls_distance(offset) {
+            return Some(plus(Addr::ThreadPointer, at));
+        }
+        let file = binary.path().file_name().unwrap_or_default();
+        let library = file.to_string_lossy().into_owned();
+        let Some(slot) = binary.tls_slot(offset) else {
             self.diags
                 .error(
                     Tag::DebuginfoUnsupported,
                     self.span,
-                    "where a library's thread-local variables lie is known to its loader only",
+                    format!(
+                        "no code of {library} asks its loader where its thread-local variables lie"
+                    ),
                 )
                 .help("read it where a function has its address in a parameter or local");
-        }
-        Some(plus(Addr::ThreadPointer, at?))
+            return None;
+        };
+        Some(Addr::ThreadLocal {
+            image,
+            slot,
+            offset,
+            library,
+        })
     }
 }
 
