@@ -173,13 +173,15 @@ int session_arm(struct guardian *g, struct client *c, struct thread *from, bool 
 {
 	double at = now_ms();
 	int ret = 0;
+	bool first;
 
 	if (!g->injected && refuse_engine(g))
 		return -1;
-	if (!helper_start(g, from))
+	first = !g->injected;
+	if (!(first ? helper_arrive(g, from) : helper_start(g, from)))
 		return guardian_fail(g, "process %d has ended", g->pid);
 	guardian_phase(g, "borrow", at);
-	if (!g->injected)
+	if (first)
 		ret = first_steps(g, c);
 	if (!ret)
 		ret = arm_first(g, c, final);

@@ -108,7 +108,8 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 	return NULL;
 }
 
-static struct thread *clone_helper(struct guardian *g, struct thread *from)
+static struct thread *clone_helper(
+	struct guardian *g, struct thread *from, const struct foothold *f)
 {
 	const uint64_t flags =
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
@@ -123,7 +124,8 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 		remote_call(g, from, SYS_membarrier,
 			MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
 	g->expecting = true;
-	tid = remote_call(g, from, SYS_clone, flags, HELPER_SP, 0, 0, 0, 0);
+	g->helper_sp = f->at ? f->helper_sp : HELPER_SP;
+	tid = remote_call(g, from, SYS_clone, flags, g->helper_sp, 0, 0, 0, 0);
 	if (tid < 0) {
 		g->expecting = false;
 		guardian_fail(g, "process %d could not start the helper thread: %s", g->pid,
@@ -135,8 +137,9 @@ static struct thread *clone_helper(struct guardian *g, struct thread *from)
 			struct user_regs_struct regs;
 
 			if (t->tgid == g->pid && t->held && t->stopped && t != from && !t->helper &&
-				!regs_get(t->tid, &regs) && regs.rsp == HELPER_SP) {
+				!regs_get(t->tid, &regs) && regs.rsp == g->helper_sp) {
 				t->helper = true;
+				t->calls_sp = f->at ? f->helper_sp : 0;
 				helper_park(g, t);
 				g->ctl->helper = (uint32_t)t->tid;
 				g->expecting = false;
@@ -168,10 +171,58 @@ static bool is_probed(const struct guardian *g, uint64_t addr)
 	return c;
 }
 
-/* from: a thread that is stopped and held already (the best one, but for a seccomp filter), or NULL. Leaves the helper stopped. */
-struct thread *helper_start(struct guardian *g, struct thread *from)
+/* The call that is to go on by restart_syscall(2), which follows where the code does not. */
+static uint64_t call_begun(struct guardian *g, const struct user_regs_struct *before)
 {
-	struct user_regs_struct saved;
+	struct {
+		uint8_t mov; /* $nr, %eax */
+		int32_t nr;
+		uint8_t syscall[2];
+	} __attribute__((packed)) code;
+
+	if (before->orig_rax != SYS_restart_syscall)
+		return before->orig_rax;
+	if (target_read(g, g->pid, before->rip - sizeof(code), &code, sizeof(code)) !=
+			sizeof(code) ||
+		code.mov != 0xb8)
+		return SYS_restart_syscall;
+	return (uint64_t)code.nr;
+}
+
+/* As it goes on where we are gone: the kernel neither makes its call again then, nor knows what time was left of it. */
+static struct user_regs_struct without_us(struct guardian *g, const struct user_regs_struct *before,
+	const struct user_regs_struct *saved)
+{
+	struct user_regs_struct r = *saved;
+
+	if ((long)before->orig_rax < 0 || (long)before->rax > RESTART_SYS ||
+		(long)before->rax < RESTART_BLOCK)
+		return r;
+	if (r.rip == before->rip)
+		r.rip -= 2;
+	if (r.rax == before->rax || r.rax == SYS_restart_syscall)
+		r.rax = call_begun(g, before);
+	return r;
+}
+
+/* By a stopped thread, which is lent for as long as the helper has no stack of its own. */
+static struct thread *make_helper(
+	struct guardian *g, struct thread *t, const struct foothold *f, bool arrives)
+{
+	mask_set(t->tid, ~0ull);
+	g->lender = proc_own_number(t->tid);
+	g->helper = clone_helper(g, t, f);
+	if (g->helper && arrives && agent_room(g))
+		helper_end(g);
+	else if (g->helper && !arrives)
+		g->helper->calls_sp = 0;
+	return g->helper;
+}
+
+static struct thread *start(struct guardian *g, struct thread *from, bool arrives)
+{
+	struct user_regs_struct saved, before, home;
+	struct foothold f;
 	struct thread *t, *helper = NULL;
 	uint64_t mask, slept = 0;
 
@@ -189,15 +240,17 @@ struct thread *helper_start(struct guardian *g, struct thread *from)
 		calls_end(t);
 		goto out;
 	}
+	before = saved;
 	if (!from)
 		call_restart(g, t, &saved, slept);
-	mask_set(t->tid, ~0ull);
-	g->lender = proc_own_number(t->tid);
-	helper = clone_helper(g, t);
+	home = without_us(g, &before, &saved);
+	foothold_lay(g, t, &home, mask, &f);
+	helper = make_helper(g, t, &f, arrives);
 	calls_end(t);
 	if (!t->dead) {
+		mask_set(t->tid, mask); /* first: its registers it finds by itself */
 		regs_set(t->tid, &saved);
-		mask_set(t->tid, mask);
+		foothold_lift(g, t, &f);
 	}
 out:
 	if (!from && (g->leaving || g->parting) && is_probed(g, saved.rip))
@@ -206,6 +259,17 @@ out:
 		thread_release(g, t);
 	g->helper = helper;
 	return helper;
+}
+
+/* from: a thread that is stopped and held already (the best one, but for a seccomp filter), or NULL. Leaves the helper stopped. */
+struct thread *helper_start(struct guardian *g, struct thread *from)
+{
+	return start(g, from, false);
+}
+
+struct thread *helper_arrive(struct guardian *g, struct thread *from)
+{
+	return start(g, from, true);
 }
 
 /* The text is restored: whoever was to make a probed system call again makes it there. */

@@ -221,7 +221,7 @@ void child_born(struct guardian *g, struct thread *t)
 	}
 	if (!mask_get(t->tid, &mask))
 		mask_learn(t, mask);
-	if (g->expecting && !regs_get(t->tid, &regs) && regs.rsp == HELPER_SP) {
+	if (g->expecting && !regs_get(t->tid, &regs) && regs.rsp == g->helper_sp) {
 		t->held = true; /* clone_helper() takes it */
 		return;
 	}

@@ -85,6 +85,7 @@ struct thread {
 	bool steps; /* into the handler of a signal: see masks.c */
 	bool mask_known;
 	uint64_t calls_at; /* a `syscall` in the program that it has become; 0: as for the others */
+	uint64_t calls_sp; /* its stack there: see foothold.c; 0: its own */
 	uint64_t mask; /* its signals blocked, as last seen whole */
 	uint64_t mask_below; /* ... and when the present handler will have ended; 0: no matter */
 	bool owes; /* a signal of somebody's, sent again: as it was */
@@ -132,7 +133,7 @@ enum {
 	THREAD_BUCKETS = 1024,
 	HELPER_STACK = 512 * 1024, /* in the agent's region, behind a closed page */
 	HELPER_SP =
-		0x4c00, /* of the helper, while it is born: no real thread has its stack there */
+		0x4c00, /* of a newborn helper without a foothold: no real thread's stack is there */
 };
 
 /* A session on the target: what its runner wants, and what of it lies there. */
@@ -199,6 +200,8 @@ struct guardian {
 	struct tl_ctl *ctl;
 	size_t ctl_size;
 	uint64_t syscall_insn; /* address of a `syscall` in the target */
+	uint64_t pop_rax; /* ... of a `pop %rax; ret`; 0: not known */
+	uint64_t helper_sp; /* of the helper, while it is born */
 	uint64_t stack_top, agent_entry;
 	uint64_t agent_call; /* where the helper makes calls for us; 0: nowhere in the agent */
 	struct thread *helper;
@@ -381,8 +384,26 @@ bool call_has_limit(long nr); /* ... and a time limit among its arguments */
 bool again_coming(const struct guardian *g);
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
 
+/* foothold.c: what a thread that makes calls for us finds when we are killed */
+enum { FOOTHOLD_WORDS = 128, FOOTHOLD_XSTATE = 512, FOOTHOLD_SIZE = 3456 };
+struct foothold {
+	uint64_t at; /* below t's red zone; 0: there is none */
+	uint64_t sp, helper_sp; /* t's own, and of the helper that it makes */
+	uint8_t kept[FOOTHOLD_SIZE], put[FOOTHOLD_SIZE];
+};
+/* t is to be as `home` says, with that mask. It stands there now, and its calls do. false: no way is known. */
+bool foothold_lay(struct guardian *g, struct thread *t, const struct user_regs_struct *home,
+	uint64_t mask, struct foothold *f);
+void foothold_lift(struct guardian *g, struct thread *t, struct foothold *f);
+/* The helper's own, in memory of ours. */
+void foothold_of_helper(struct guardian *g, struct thread *t, uint64_t at);
+/* Behind a `syscall`: how many words are popped before `ret`; -1: it does not come to one. */
+int returns_behind(const uint8_t *code, size_t n);
+
 /* borrow.c */
 struct thread *helper_start(struct guardian *g, struct thread *from);
+struct thread *helper_arrive(
+	struct guardian *g, struct thread *from); /* ... with the agent's room */
 void helper_end(struct guardian *g);
 void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);
@@ -401,10 +422,12 @@ int clients_part(struct guardian *g);
 int clients_part_ms(const struct guardian *g); /* when to try again; -1: nobody is on the way */
 
 /* inject.c: with the helper held */
+int agent_room(struct guardian *g); /* mapped; the helper has its stack there */
 int inject(struct guardian *g, struct client *c); /* the agent, the control block, and c's memory */
 int protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
 uint64_t agent_export(void *unused, const char *name); /* where it is in the target; 0: nowhere */
 uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
+void agent_calls(struct guardian *g, uint64_t code); /* by one that another guardian left */
 int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
 
 /* areas.c */

@@ -45,6 +45,9 @@ const struct mapping *mappings(size_t *n);
 /* A line of /proc/PID/maps, which is changed. false: it is none. */
 bool mapping_parse(char *line, struct mapping *m);
 
+/* remote.c: is it text of a file's? */
+bool is_text(const struct mapping *m);
+
 /* images.c: read maps and images anew; 0 or -1. */
 int images_find(struct guardian *g);
 /* Those found last. */

@@ -194,15 +194,10 @@ static bool has_shadow_stack(struct guardian *g)
 	return features && !strncmp(features + strspn(features, " \t"), "shstk", 5);
 }
 
-/* Needs the helper, held. Leaves it held, and the agent ready for commands. */
-int inject(struct guardian *g, struct client *c)
+int agent_room(struct guardian *g)
 {
-	const struct piece pieces[] = {{g->ctl_fd, g->ctl_size, &g->ctl->self, false},
-		{c->ctl_fd, c->ctl_size, &c->self, true},
-		{c->memory_fd, c->memory_size, &c->memory, true}};
 	struct layout l;
 	long at;
-	int ret;
 
 	plan_layout(&l);
 	at = remote_call(g, g->helper, SYS_mmap, 0, l.size, PROT_READ | PROT_WRITE,
@@ -212,13 +207,27 @@ int inject(struct guardian *g, struct client *c)
 			strerror((int)-at), limit_next(at));
 	g->injected = true;
 	g->agent_entry = 0; /* until it can be asked: before that, calls alone give all back */
-	l.base = (uint64_t)at;
-	g->ctl->agent = l.base;
+	g->ctl->agent = (uint64_t)at;
 	g->ctl->agent_size = l.size;
+	g->stack_top = (uint64_t)at + l.size - 64;
+	foothold_of_helper(g, g->helper, g->stack_top - PAGE);
+	return 0;
+}
+
+/* Needs the helper, held, and the agent's room. Leaves it held, and the agent ready for commands. */
+int inject(struct guardian *g, struct client *c)
+{
+	const struct piece pieces[] = {{g->ctl_fd, g->ctl_size, &g->ctl->self, false},
+		{c->ctl_fd, c->ctl_size, &c->self, true},
+		{c->memory_fd, c->memory_size, &c->memory, true}};
+	struct layout l;
+	int ret;
+
+	plan_layout(&l);
+	l.base = g->ctl->agent;
 	g->ctl->fsgsbase = getauxval(AT_HWCAP2) >> 1 & 1;
 	g->ctl->shadow_stack = has_shadow_stack(g);
 	g->ctl->patching = g->patching;
-	g->stack_top = l.base + l.stack + HELPER_STACK - 64;
 	standing = calloc(1, l.image);
 	if (!standing)
 		return guardian_fail(g, "out of memory");
@@ -249,6 +258,24 @@ uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
 		return base;
 	}
 	return 0;
+}
+
+/* The helper makes its calls there from now on, and ends behind them, whoever is killed. */
+void agent_calls(struct guardian *g, uint64_t code)
+{
+	const uint8_t begin[] = {0x0f, 0x05, 0xb8, 0x3c}; /* tl_agent_call */
+	uint8_t now[sizeof(begin)];
+	struct tl_agent_header h;
+	uint64_t size;
+
+	if (agent_region(g, code, &size) != g->ctl->agent || size != g->ctl->agent_size ||
+		target_read(g, g->pid, g->ctl->agent + agent_ehdr()->e_entry, &h, sizeof(h)) !=
+			sizeof(h) ||
+		target_read(g, g->pid, h.call, now, sizeof(now)) != sizeof(now) ||
+		memcmp(now, begin, sizeof(begin)) != 0)
+		return;
+	g->agent_call = h.call;
+	g->stack_top = g->ctl->agent + size - 64;
 }
 
 /* Give back what is ours in the target; the helper does it and is all that is left. How many pieces stay. */

@@ -157,6 +157,20 @@ static void unmap_shared(struct guardian *g)
 	}
 }
 
+/* Its code, where it is there already, looks after who makes calls. */
+static void call_by_agent(struct guardian *g)
+{
+	const uint64_t lo = g->ctl->agent, size = g->ctl->agent_size;
+	const struct mapping *m;
+	size_t n, i;
+
+	m = mappings(&n); /* read a moment ago */
+	for (i = 0; i < n; i++) {
+		if (lo && m[i].prot & PROT_EXEC && m[i].lo - lo < size)
+			agent_calls(g, m[i].lo);
+	}
+}
+
 static int clean_up(struct guardian *g)
 {
 	int kept;
@@ -170,6 +184,7 @@ static int clean_up(struct guardian *g)
 	watchpoints_recover(g);
 	kept = journal_gone(g) ? 0 : journal_restore(g, g->pid, g->mem);
 	resume_all(g, false);
+	call_by_agent(g);
 	if (kept || !helper_start(g, NULL))
 		return -1;
 	text_shut(g);
@@ -204,6 +219,7 @@ static int clean_agent(struct guardian *g)
 	if (!find_agent(g))
 		return 0;
 	await_helper(g);
+	call_by_agent(g);
 	if (helper_start(g, NULL)) {
 		close_shared(g);
 		kept = give_back(g);

@@ -71,8 +71,8 @@ int text_write(int mem, uint64_t addr, const void *buf, size_t len)
 	return pwrite(mem, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -errno;
 }
 
-/* Where memory has a `syscall`, 0: nowhere. */
-static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t size)
+/* Where memory has a `syscall`, one behind which code returns if that is wanted; 0: nowhere. */
+static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t size, bool returns)
 {
 	static unsigned char code[65536];
 	uint64_t at;
@@ -83,7 +83,9 @@ static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t 
 		if (target_read(g, pid, lo + at, code, n) != n)
 			break;
 		for (i = 0; i + 1 < n; i++) {
-			if (!memcmp(code + i, INSN_SYSCALL, INSN_SIZE))
+			if (!memcmp(code + i, INSN_SYSCALL, INSN_SIZE) &&
+				(!returns || returns_behind(
+						     code + i + INSN_SIZE, n - i - INSN_SIZE) >= 0))
 				return lo + at + i;
 		}
 	}
@@ -95,7 +97,7 @@ uint64_t syscall_of(struct guardian *g, pid_t pid)
 {
 	uint64_t at = proc_aux(pid, AT_SYSINFO_EHDR);
 
-	return at ? syscall_in(g, pid, at, PAGE) : 0;
+	return at ? syscall_in(g, pid, at, PAGE, false) : 0;
 }
 
 static bool is_vdso(const struct mapping *m)
@@ -103,30 +105,37 @@ static bool is_vdso(const struct mapping *m)
 	return !strcmp(m->path, "[vdso]");
 }
 
-static bool is_text(const struct mapping *m)
+bool is_text(const struct mapping *m)
 {
 	return m->prot == (PROT_READ | PROT_EXEC) && m->inode && strncmp(m->path, "/memfd:", 7);
 }
 
-static void find_in(struct guardian *g, bool (*suits)(const struct mapping *))
+/* Libraries lie behind the program, which may be large, and are in memory anyhow. */
+static void find_in(struct guardian *g, bool (*suits)(const struct mapping *), bool returns)
 {
 	size_t n, i;
 	const struct mapping *list = mappings(&n);
 
-	for (i = 0; i < n && !g->syscall_insn; i++) {
+	for (i = n; i-- && !g->syscall_insn;) {
 		if (suits(&list[i]))
 			g->syscall_insn =
-				syscall_in(g, g->pid, list[i].lo, list[i].hi - list[i].lo);
+				syscall_in(g, g->pid, list[i].lo, list[i].hi - list[i].lo, returns);
 	}
 }
 
-/* The vDSO makes system calls, in every kind of program; where it was taken away, other code does. */
+/*
+ * The vDSO makes system calls, in every kind of program; where it was taken
+ * away, other code does. Best is one from which a thread finds home without
+ * us, see foothold.c.
+ */
 int remote_find_syscall(struct guardian *g)
 {
+	int returns;
+
 	g->syscall_insn = 0;
-	if (!maps_read(g)) {
-		find_in(g, is_vdso);
-		find_in(g, is_text);
+	for (returns = !maps_read(g) ? 1 : -1; returns >= 0; returns--) {
+		find_in(g, is_vdso, returns);
+		find_in(g, is_text, returns);
 	}
 	return g->syscall_insn
 		       ? 0
@@ -222,6 +231,8 @@ static long call_once(struct guardian *g, struct thread *t, long nr, uint64_t a,
 	regs.r9 = f;
 	if (stands_on_ours(g, t))
 		regs.rsp = g->stack_top;
+	else if (t->calls_sp)
+		regs.rsp = t->calls_sp;
 	if (regs_set(t->tid, &regs))
 		return -ESRCH;
 	if (!next_stop(g, t) || !next_stop(g, t))

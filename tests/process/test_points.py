@@ -24,9 +24,12 @@ int leave(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 	return 0;
 }
 '''
-# What trapless-run(8) says of a guardian that is killed: where a thread makes a call for it that stands on no code of
-# ours the program may die; what is not in its books yet may stay.
-HELPLESS = re.compile('is lent|is on foot')
+# What trapless-run(8) says of a guardian that is killed: while the last of our code is given back the program may die,
+# and where it has just begun, without a library, also in calls that a thread of it makes; what is not in the books yet
+# may stay.
+HELPLESS = re.compile('is on foot')
+HELPLESS_AT_EXEC = re.compile('is lent|is on foot')
+LENT = re.compile('is lent')
 UNKNOWN = re.compile('not registered')
 MAY_STAY = dict(mappings=1, fds=0)
 
@@ -174,6 +177,34 @@ def test_both(ctx):
     killed_everywhere(ctx, 'both', 1 if ctx.long else 27)
 
 
+def killed_while_lent(ctx, who):
+    """At each step of all that a thread of the program does for the guardian, and the helper that it makes there."""
+    program, lent, others, step = Program(ctx), 0, 0, 0
+    while not lent or others < 10:  # no two sessions take the same steps
+        step += 1
+        at = program.session_killed(who, step)
+        assert not at.endswith('steps')
+        if not LENT.search(at):
+            others += 1
+            continue
+        lent, others = lent + 1, 0
+        with told_where(who, at):
+            program.next_session()
+            if UNKNOWN.search(at):
+                program.something_stays()
+            program.left_nothing()
+    assert lent > 10, lent
+    program.end()
+
+
+def test_lent_guardian(ctx):
+    killed_while_lent(ctx, 'guardian')
+
+
+def test_lent_both(ctx):
+    killed_while_lent(ctx, 'both')
+
+
 def launched_everywhere(ctx, who, first):
     """A program that has begun runs to its end; one that has not does not begin."""
     path = ctx.target('count')
@@ -184,7 +215,7 @@ def launched_everywhere(ctx, who, first):
                      '-c', path + ' 2 20'])
         told = json.loads(r.stdout)
         at = re.search(r'killer: (?:guardian \d+ )?(.*)', told['err']).group(1)
-        if who == 'runner' or not HELPLESS.search(at):
+        if who == 'runner' or not HELPLESS_AT_EXEC.search(at):
             assert re.fullmatch(r'(ready .*\ncalls 40\n)?', told['out']), (who, at, told)
             assert set(told['ends']) <= {0, 7, 127, -signal.SIGKILL}, (who, at, told)
         return at
@@ -255,8 +286,8 @@ def test_joined_guardian(ctx):
 
 
 for fn in (test_runner, test_guardian, test_both, test_launched_runner, test_launched_guardian, test_launched_both,
-           test_joined_runner, test_joined_first, test_joined_guardian):
+           test_joined_runner, test_joined_first, test_joined_guardian, test_lent_guardian, test_lent_both):
     fn.timeout = 900
 test_runner.variants = test_launched_runner.variants = test_joined_runner.variants = test_joined_first.variants = PAIR
-for fn in (test_guardian, test_both, test_launched_guardian, test_launched_both, test_joined_guardian):
+for fn in (test_guardian, test_both, test_lent_guardian, test_lent_both, test_launched_guardian, test_launched_both, test_joined_guardian):
     fn.jumps_only = NO_GUARDIAN

@@ -57,7 +57,7 @@ static bool joins, launches;
 static pid_t early; /* a child that stopped before its parent told of it */
 static pid_t
 	lent; /* a thread of the program that makes a call for the guardian: all signals are blocked there */
-static bool on_foot; /* the helper makes one outside of the agent */
+static bool on_foot; /* the helper unmaps the last of what it could stand on */
 
 static void die(const char *what)
 {
@@ -140,7 +140,7 @@ static void follow(const struct user_regs_struct *r)
 		return;
 	if (r->rdi == PTRACE_SETREGS && (pid_t)r->rsi != lent) {
 		read_guardian(r->r10, &set, sizeof(set));
-		on_foot = in_vdso(set.rip) && set.rax != SYS_exit;
+		on_foot = in_vdso(set.rip) && set.rax == SYS_munmap;
 	} else if (r->rdi == SETSIGMASK) {
 		read_guardian(r->r10, &mask, sizeof(mask));
 		if (mask == ~0ull)
