@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #define PIECE	   32u
+#define TAIL	   3u /* bytes at a piece's end that may begin a character of the next one */
 #define QUOTED_MIN 5u /* `"` and `"...` */
 
 static char escape_of(char c)
@@ -16,19 +17,61 @@ static char escape_of(char c)
 	return 0;
 }
 
-/* c as it stands in a literal; returns the length. */
-static uint32_t escape(char buf[4], char c)
+/*
+ * The code that UTF-8 at b, of n bytes, begins with, and in *used how many bytes
+ * it takes; 0 for what is none: a shorter form exists, or a surrogate, or beyond.
+ */
+static uint32_t decode(const char *b, uint32_t n, uint32_t *used)
 {
-	unsigned char u = (unsigned char)c;
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char first = (unsigned char)b[0];
+	uint32_t len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2, code = first & (0x7fu >> len), i;
+
+	if (first < 0xc0 || first >= 0xf8 || len > n)
+		return 0;
+	for (i = 1; i < len; i++) {
+		if (((unsigned char)b[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | ((unsigned char)b[i] & 0x3f);
+	}
+	*used = len;
+	return code < least[len] || code > 0x10ffff || code >> 11 == 0x1b ? 0 : code;
+}
+
+static uint32_t put_code(char *buf, uint32_t code)
+{
+	uint32_t digits = code > 0xffff ? 8 : 4, i;
 
 	buf[0] = '\\';
-	if (escape_of(c)) {
-		buf[1] = escape_of(c);
+	buf[1] = digits == 8 ? 'U' : 'u';
+	for (i = 0; i < digits; i++)
+		buf[2 + i] = "0123456789ABCDEF"[code >> 4 * (digits - 1 - i) & 15];
+	return 2 + digits;
+}
+
+#define ESCAPE_MAX 10u /* \U0001F600 */
+
+/* The first of n bytes as it stands in a literal, in UTF-8 with those that belong to it; returns the length. */
+static uint32_t escape(char *buf, const char *b, uint32_t n, uint32_t *used)
+{
+	unsigned char u = (unsigned char)*b;
+	uint32_t code = decode(b, n, used);
+
+	if (code)
+		return put_code(buf, code);
+	*used = 1;
+	buf[0] = '\\';
+	if (escape_of(*b)) {
+		buf[1] = escape_of(*b);
 		return 2;
 	}
 	if (u >= 0x20 && u < 0x7f) {
-		buf[0] = c;
+		buf[0] = *b;
 		return 1;
+	}
+	if (!u) {
+		buf[1] = '0';
+		return 2;
 	}
 	buf[1] = (char)('0' + (u >> 6));
 	buf[2] = (char)('0' + (u >> 3 & 7));
@@ -56,28 +99,29 @@ static void begin(struct tl_run *run, struct quote *q, struct tl_str *dst, int64
 	q->safe = dst->len;
 }
 
-/* False: it does not fit; escapes are not cut. */
-static bool add(struct quote *q, char c)
+/* How many of n bytes it took: 0, they do not fit; escapes are not cut. */
+static uint32_t add(struct quote *q, const char *b, uint32_t bytes)
 {
-	char buf[4];
-	uint32_t n = escape(buf, c);
+	char buf[ESCAPE_MAX];
+	uint32_t used, n = escape(buf, b, bytes, &used);
 
 	if (q->s->len + n + q->quoted > q->max)
-		return false;
+		return 0;
 	memcpy(q->s->b + q->s->len, buf, n);
 	q->s->len += n;
 	if (q->s->len + 4 <= q->max)
 		q->safe = q->s->len;
-	return true;
+	return used;
 }
 
-static bool add_all(struct quote *q, const char *b, uint32_t n)
+/* Adds those of n bytes that begin before `upto`; returns where it stopped, n or less when it is full. */
+static uint32_t add_all(struct quote *q, const char *b, uint32_t n, uint32_t upto)
 {
-	while (n && add(q, *b)) {
-		b++;
-		n--;
-	}
-	return !n;
+	uint32_t at = 0, used;
+
+	while (at < upto && (used = add(q, b + at, n - at)))
+		at += used;
+	return at;
 }
 
 static void end(struct tl_run *run, struct quote *q, bool all)
@@ -99,7 +143,7 @@ void tl_text_strn(
 	struct quote q;
 
 	begin(run, &q, dst, len, quoted);
-	end(run, &q, add_all(&q, s->b, s->len));
+	end(run, &q, add_all(&q, s->b, s->len, s->len) == s->len);
 }
 
 void tl_text_str(struct tl_run *run, struct tl_str *dst, const struct tl_str *s)
@@ -120,6 +164,7 @@ void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr
 	uint64_t room[TL_STR_SIZE(PIECE + 1) / 8];
 	struct tl_str *piece = (struct tl_str *)room;
 	struct quote q;
+	uint32_t at, upto;
 	bool all = true;
 
 	begin(run, &q, dst, 0, true);
@@ -132,8 +177,10 @@ void tl_user_string_quoted(struct tl_run *run, struct tl_str *dst, uint64_t addr
 			all = false;
 			break;
 		}
-		all = add_all(&q, piece->b, piece->len);
-		addr += piece->len;
+		upto = piece->len < PIECE ? piece->len : PIECE - TAIL;
+		at = add_all(&q, piece->b, piece->len, upto);
+		addr += at;
+		all = at >= upto;
 	} while (all && piece->len == PIECE);
 	end(run, &q, all);
 }
@@ -148,12 +195,14 @@ static bool buffer_quoted(
 	begin(run, &q, dst, len, true);
 	while (all && n > 0) {
 		uint32_t some = n < PIECE ? (uint32_t)n : PIECE;
+		uint32_t upto = n <= PIECE ? some : PIECE - TAIL, at;
 
 		if (tl_read(run, piece, addr, some))
 			return false;
-		all = add_all(&q, piece, some);
-		addr += some;
-		n -= some;
+		at = add_all(&q, piece, some, upto);
+		addr += at;
+		n -= at;
+		all = at >= upto;
 	}
 	end(run, &q, all);
 	return true;

@@ -81,6 +81,15 @@ static void replacing(void)
 	CHECK(home_is(a, "abc"));
 	tl_text_str(&run, a, home_str("a\tb\"\1\377"));
 	CHECK(home_is(a, "a\\tb\\\"\\001\\377"));
+	tl_text_str(&run, a,
+		home_str("\303\244\342\202\254\360\237\230\200\300\200\355\240\200\364\220\200\200"
+			 "\303"));
+	CHECK(home_is(
+		a, "\\u00E4\\u20AC\\U0001F600\\300\\200\\355\\240\\200\\364\\220\\200\\200\\303"));
+	tl_text_strn(&run, a, home_str("\303\244\303\244"), 11, true);
+	CHECK(home_is(a, "\"\\u00E4\"..."));
+	tl_text_strn(&run, a, home_str("\303\244\303\244"), 5, false);
+	CHECK(home_is(a, ""));
 }
 
 static void tokens(void)
@@ -189,6 +198,34 @@ static void reading_memory(void)
 	memcpy(page, "q\"\n", 4);
 	tl_user_string_quoted(&run, a, (uintptr_t)page);
 	CHECK(home_is(a, "\"q\\\"\\n\""));
+}
+
+/* A character that stands across the pieces in which text is read is one. */
+static void quoting(void)
+{
+	char text[128], *place = text + 3;
+
+	home_open(128, 64, 0);
+	ENTER(run);
+	TL_STRING(a);
+	for (uint32_t at = 26; at < 36; at++) {
+		char want[80];
+
+		memset(text, 'x', sizeof(text));
+		memcpy(place + at, "\360\237\230\200z", 6);
+		memset(want, 'x', sizeof(want));
+		want[0] = '"';
+		memcpy(want + 1 + at, "\\U0001F600z\"", 13);
+		tl_user_string_quoted(&run, a, (uintptr_t)place);
+		CHECK(home_is(a, want));
+		tl_user_buffer_quoted(&run, a, (uintptr_t)place, at + 5, 100);
+		CHECK(home_is(a, want));
+	}
+	tl_user_buffer_quoted(&run, a,
+		(uintptr_t) "a\0"
+			    "1\303\244",
+		4, 100);
+	CHECK(home_is(a, "\"a\\01\\303\""));
 }
 
 static void names(void)
@@ -317,6 +354,7 @@ int main(void)
 	RUN(errors_are_caught_or_end_the_session);
 	RUN(limits);
 	RUN(reading_memory);
+	RUN(quoting);
 	RUN(names);
 	RUN(indent);
 	RUN(dates);
