@@ -80,7 +80,7 @@ const LIMITS: &[Limit] = &[
     limit("MAXACTION_INTERRUPTIBLE", 1, u32::MAX, 1_000_000, |o| {
         &mut o.max_action_interruptible
     }),
-    limit("MAXNESTING", 0, u32::MAX, 20, |o| &mut o.max_nesting),
+    limit("MAXNESTING", 0, u32::MAX, 20, |o| o.max_nesting.insert(0)),
     limit("MAXERRORS", 0, u32::MAX, 100, |o| &mut o.max_errors),
     limit("MAXSKIPPED", 0, u32::MAX, 1000, |o| &mut o.max_skipped),
     limit("MAXMAPENTRIES", 1, u32::MAX, 10_000, |o| {

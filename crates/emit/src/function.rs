@@ -118,7 +118,7 @@ impl Unit<'_> {
         out.line("}");
         out.blank();
         match f.recursive {
-            true => stack.saturating_mul(self.program.options.max_nesting),
+            true => stack.saturating_mul(self.program.options.max_nesting.unwrap_or(1)),
             false => stack,
         }
     }

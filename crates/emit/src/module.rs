@@ -100,7 +100,7 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
         nlocks: emitted.layout.nlocks,
         max_string: o.max_string,
         max_action: o.max_action,
-        max_nesting: o.max_nesting,
+        max_nesting: o.max_nesting.unwrap_or(1),
         max_errors: o.max_errors,
         max_skipped: o.max_skipped,
         ring_size: o.ring_size,

@@ -58,7 +58,8 @@ pub struct Options {
     pub max_action: u32,
     /// In begin, end and error probes; 0: ten times as many.
     pub max_action_interruptible: u32,
-    pub max_nesting: u32,
+    /// None: as the script needs it.
+    pub max_nesting: Option<u32>,
     pub max_errors: u32,
     pub max_skipped: u32,
     pub max_map_entries: u32,
@@ -81,7 +82,7 @@ impl Default for Options {
             max_string: 512,
             max_action: 1000,
             max_action_interruptible: 0,
-            max_nesting: 10,
+            max_nesting: None,
             max_errors: 0,
             max_skipped: 100,
             max_map_entries: 2048,

@@ -29,6 +29,7 @@ mod later;
 pub mod listing;
 pub mod loader;
 pub mod lower;
+mod nesting;
 pub mod points;
 pub mod process_points;
 mod reached;
@@ -150,6 +151,8 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     program.handlers = handlers.list;
     registers::mark(&mut program);
     program.options = input.options;
+    let nesting = nesting::default(&program.functions, &program.handlers);
+    program.options.max_nesting.get_or_insert(nesting);
     walked::check(&program, diags);
     if diags.has_errors() {
         return None;

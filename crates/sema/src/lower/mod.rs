@@ -209,7 +209,7 @@ pub fn lower_functions(shared: &mut Shared) -> Vec<ir::Function> {
             Reached::Embedded(f) => f,
         });
     }
-    mark_recursion(&mut out);
+    crate::nesting::mark_recursion(&mut out);
     out
 }
 
@@ -266,27 +266,6 @@ fn lower_function(shared: &mut Shared, f: usize) -> ir::Function {
         body,
         says_next: declared.says_next,
         recursive: false,
-    }
-}
-
-/// A function is recursive when it can reach itself.
-fn mark_recursion(functions: &mut [ir::Function]) {
-    let calls: Vec<Vec<usize>> = functions
-        .iter()
-        .map(|f| match &f.body {
-            ir::FunctionBody::Script(body) => crate::walk::callees(body),
-            ir::FunctionBody::C(_) | ir::FunctionBody::Embedded(_) => Vec::new(),
-        })
-        .collect();
-    for (n, f) in functions.iter_mut().enumerate() {
-        let mut seen = vec![false; calls.len()];
-        let mut todo = calls[n].clone();
-        while let Some(c) = todo.pop() {
-            if !std::mem::replace(&mut seen[c], true) {
-                todo.extend(&calls[c]);
-            }
-        }
-        f.recursive = seen[n];
     }
 }
 
