@@ -140,6 +140,10 @@ def test_run_time_errors_name_their_place(ctx):
     """SystemTap's texts: what failed, and near which word of the script."""
     for script, want in (
             ('global h probe oneshot { if (h) h++ println(1 %\n h) }', "division by 0 near operator '%' at <input>:1:47"),
+            ('global h probe oneshot { h <<< 1; println([3] in @hist_log(h), [999] in @hist_log(h)) }',
+             "histogram index out of range near operator '@hist_log' at <input>:1:73"),
+            ('function f(n) { return n ? g(n - 1) : 0 } function g(n) { return n ? f(n - 1) : 0 } probe oneshot { f(13) f(14) }',
+             "MAXNESTING exceeded near identifier 'f' at <input>:1:70"),
             ('global h probe oneshot { if (0) h <<< 1; println(@avg(h)) }', "empty aggregate near operator '@avg' at <input>:1:50"),
             ('global h probe oneshot { if (0) h <<< 1; print(@hist_log(h)) }', "empty aggregate near identifier 'print' at <input>:1:42"),
             ('global h probe oneshot { if (0) h[1] <<< 1; println(@hist_log(h[2])) }', "empty aggregate near identifier 'println' at <input>:1:45"),

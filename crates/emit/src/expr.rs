@@ -126,7 +126,9 @@ impl Body<'_, '_> {
                 let s = self.statistic(*global, keys);
                 let n = self.value(bucket);
                 let hist = self.hist(*global);
-                self.set_place("operator '@hist'", e.span);
+                let linear = matches!(self.stats_kind(*global), StatsKind::Linear { .. });
+                let name = if linear { "linear" } else { "log" };
+                self.set_place(&format!("operator '@hist_{name}'"), e.span);
                 let v = self.called(format!("tl_hist_bucket(run, {s}, {hist}, {n})"));
                 self.check();
                 v

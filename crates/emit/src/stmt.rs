@@ -216,6 +216,7 @@ impl Body<'_, '_> {
             None => "TL_NO_LIMIT".to_string(),
         };
         let s = self.statistic(b.global, &b.keys);
+        self.line(format!("(void){s};")); // a body that reads no count
         let hist = self.hist(b.global);
         let (n, left) = (self.long("0"), self.long(limit));
         let number = self.enter_loop();

@@ -48,7 +48,9 @@ impl Lowerer<'_, '_> {
             } => return self.ternary(cond, then, otherwise, want, e.span),
             ExprKind::Assign { op, target, value } => self.assign(*op, target, value),
             ExprKind::In { keys, base } if matches!(base.kind, ExprKind::Hist { .. }) => {
-                self.index(base, keys, e.span)
+                let (ty, kind) = self.index(base, keys, e.span)?;
+                let span = base.span; // as SystemTap's errors at run time say
+                return Some(ir::Expr { ty, kind, span });
             }
             ExprKind::In { keys, base } => {
                 let (g, slice) = self.slice(base, keys, e.span)?;
