@@ -8,6 +8,7 @@ use crate::index::Entry;
 use crate::lines::{file_table, Lines};
 use crate::search::SearchPath;
 use crate::split::{Package, Split};
+use crate::split_types::SplitTypes;
 use crate::storage::Storage;
 use gimli::{
     constants as dw, AttributeValue, DebuggingInformationEntry, EndianSlice, Endianity, Reader,
@@ -77,6 +78,7 @@ pub(crate) struct Dwarf {
     addresses: OnceLock<Vec<(Range<u64>, u32)>>,
     pub me: Weak<Dwarf>,
     pub package: OnceLock<Option<Package>>,
+    pub split_types: OnceLock<SplitTypes>,
     pub search: SearchPath,
     /// What the slices in `main` and `units` point into.
     _storage: Vec<Arc<Storage>>,
@@ -126,6 +128,7 @@ impl Dwarf {
             addresses: OnceLock::new(),
             me: me.clone(),
             package: OnceLock::new(),
+            split_types: OnceLock::new(),
             search,
             _storage: storage,
             path,
@@ -138,6 +141,9 @@ impl Dwarf {
 
     /// The gimli view that the unit's offsets refer to.
     pub fn dwarf_of(&self, unit: u32) -> &gimli::Dwarf<R> {
+        if let Some(dwarf) = self.dwarf_of_type_unit(unit) {
+            return dwarf;
+        }
         match self.split(unit) {
             Some(split) => &split.dwarf,
             None => self.file_of(unit),
@@ -154,6 +160,9 @@ impl Dwarf {
 
     /// The parsed header, abbreviations and root of a unit.
     pub fn unit(&self, n: u32) -> Result<&Unit> {
+        if let Some(types) = self.type_unit(n) {
+            return Ok(&types.unit);
+        }
         match self.split(n) {
             Some(split) => Ok(&split.unit),
             None => self.skeleton(n),
@@ -276,7 +285,8 @@ impl Dwarf {
             }
             all
         });
-        all.get(&sig).copied()
+        let own = all.get(&sig).copied();
+        own.or_else(|| self.split_signature(sig))
     }
 
     pub fn string(&self, v: Value, unit: u32) -> Option<&'static [u8]> {

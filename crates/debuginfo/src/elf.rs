@@ -91,6 +91,8 @@ pub(crate) struct Elf {
     pub build_id: Option<Vec<u8>>,
     sections: Vec<Section>,
     by_name: HashMap<&'static [u8], usize>,
+    /// Further ones of a name (groups in object files).
+    of_same_name: Vec<(&'static [u8], usize)>,
     unpacked: Mutex<HashMap<usize, &'static [u8]>>,
 }
 
@@ -158,6 +160,7 @@ impl Elf {
             build_id: None,
             sections: Vec::new(),
             by_name: HashMap::new(),
+            of_same_name: Vec::new(),
             unpacked: Mutex::default(),
         };
         let mut dynamic = Vec::new();
@@ -232,7 +235,9 @@ impl Elf {
                 packed: packed.map(|p| (p.0, p.1)),
             };
             if let Ok(name) = table.section_name(en, sh) {
-                self.by_name.entry(name).or_insert(i);
+                if *self.by_name.entry(name).or_insert(i) != i {
+                    self.of_same_name.push((name, i));
+                }
             }
             self.sections.push(s);
         }
@@ -301,6 +306,19 @@ impl Elf {
         match name.strip_prefix(".debug_") {
             Some(rest) => self.zdebug(&format!(".zdebug_{rest}")).unwrap_or(&[]),
             None => &[],
+        }
+    }
+
+    /// Contents of all sections of that name, one behind the other.
+    pub fn sections_named(&self, name: &str) -> &'static [u8] {
+        let first = self.section(name);
+        let more = self.of_same_name.iter();
+        let more = more.filter(|s| s.0 == name.as_bytes());
+        let mut all = vec![first];
+        all.extend(more.filter_map(|&(_, i)| self.contents(i)));
+        match all.len() {
+            1 => first,
+            _ => self.storage.keep(all.concat()),
         }
     }
 

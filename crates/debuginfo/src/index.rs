@@ -26,10 +26,11 @@ const NO_PARENT: u32 = u32::MAX;
 impl Dwarf {
     /// The named entries of a unit, by offset.
     pub fn index(&self, n: u32) -> &[Entry] {
-        let Some(slot) = self.units.get(n as usize) else {
+        let slot = self.units.get(n as usize).map(|s| &s.index);
+        let Some(index) = slot.or_else(|| Some(&self.type_unit(n)?.index)) else {
             return &[];
         };
-        slot.index.get_or_init(|| {
+        index.get_or_init(|| {
             let mut index = Vec::new();
             // A damaged unit is indexed up to the damage.
             let _ = self.build_index(n, &mut index);

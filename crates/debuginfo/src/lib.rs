@@ -54,6 +54,7 @@ mod plt;
 mod process;
 mod search;
 mod split;
+mod split_types;
 mod storage;
 mod symbol;
 mod syscalls;

@@ -59,7 +59,8 @@ impl Dwarf {
         }
         self.mark_indexed(&offsets, &mut hit);
         self.mark_split(&finder, &mut hit);
-        (0..hit.len() as u32).filter(|&n| hit[n as usize]).collect()
+        let own = (0..hit.len() as u32).filter(|&n| hit[n as usize]);
+        own.chain(self.types_naming(&finder, &hit)).collect()
     }
 
     fn mark(

@@ -24,7 +24,9 @@ pub(crate) struct Package {
 fn sections(elf: &Elf) -> impl FnMut(SectionId) -> std::result::Result<R, gimli::Error> + '_ {
     elf.unpack_dwarf();
     move |id| {
-        let bytes = id.dwo_name().map_or(&[][..], |name| elf.section(name));
+        let bytes = id
+            .dwo_name()
+            .map_or(&[][..], |name| elf.sections_named(name));
         Ok(EndianSlice::new(bytes, endian(elf)))
     }
 }
@@ -40,7 +42,24 @@ impl Package {
     }
 }
 
+impl Split {
+    pub fn is_packed(&self) -> bool {
+        self._file.is_none()
+    }
+}
+
 impl Dwarf {
+    /// What each type unit of the package refers to.
+    pub fn packed_types(&self) -> Vec<gimli::Dwarf<R>> {
+        let package = self.package.get_or_init(|| Package::open(&self.path));
+        let Some(package) = package else {
+            return Vec::new();
+        };
+        let rows = 1..=package.all.tu_index.unit_count();
+        rows.filter_map(|row| package.all.tu_sections(row, &self.main).ok())
+            .collect()
+    }
+
     /// The contents of a skeleton unit; `None`: it is none, or they are nowhere.
     pub fn split(&self, n: u32) -> Option<&Split> {
         let slot = self.units.get(n as usize)?;
@@ -111,10 +130,16 @@ impl Dwarf {
     pub fn mark_split(&self, name: &memmem::Finder<'_>, hit: &mut [bool]) {
         for (n, hit) in hit.iter_mut().enumerate().take(self.info_units) {
             let has = |s: &Split| {
-                let parts = [s.dwarf.debug_str.reader(), s.dwarf.debug_info.reader()];
-                parts.iter().any(|p| name.find(p.slice()).is_some())
+                let strings = s.dwarf.debug_str.reader().slice();
+                name.find(strings).is_some() || is_spelt(name, &s.dwarf)
             };
             *hit |= self.split(n as u32).is_some_and(has);
         }
     }
+}
+
+/// Short names stand in the entries themselves.
+pub(crate) fn is_spelt(name: &memmem::Finder<'_>, dwarf: &gimli::Dwarf<R>) -> bool {
+    let parts = [dwarf.debug_info.reader(), dwarf.debug_types.reader()];
+    parts.iter().any(|p| name.find(p.slice()).is_some())
 }

@@ -454,17 +454,15 @@ fn every_encoding_is_understood() {
 }
 
 /// A program whose debug information is in .dwo files beside it.
-fn split_dwarf(name: &str, compiler: &str, version: &str) -> (PathBuf, Vec<PathBuf>) {
+fn split_dwarf(name: &str, compiler: &str, version: &[&str]) -> (PathBuf, Vec<PathBuf>) {
     let folder = dir(&format!("fixtures/{name}"));
     let s = |p: &Path| p.to_str().unwrap().to_owned();
     let mut objects = Vec::new();
     for file in ["facts.c", "other.c"] {
         let object = folder.join(file).with_extension("o");
-        let options = ["-w", "-O2", "-gsplit-dwarf", version, "-c", "-o"];
-        run(
-            compiler,
-            &[&options[..], &[&s(&object), &s(&source(file))]].concat(),
-        );
+        let options = ["-w", "-O2", "-gsplit-dwarf", "-c", "-o"];
+        let files = [&*s(&object), &*s(&source(file))];
+        run(compiler, &[&options[..], &files, version].concat());
         objects.push(object);
     }
     let program = folder.join("program");
@@ -483,12 +481,17 @@ fn split_units_are_read() {
             println!("skip split_units_are_read: no {compiler}");
             continue;
         }
-        for version in ["-gdwarf-4", "-gdwarf-5"] {
-            let name = format!("split-{compiler}{version}");
+        for version in [
+            &["-gdwarf-4"][..],
+            &["-gdwarf-5"],
+            &["-gdwarf-4", "-fdebug-types-section"],
+            &["-gdwarf-5", "-fdebug-types-section"],
+        ] {
+            let name = format!("split-{compiler}{}", version.concat());
             let (program, contents) = split_dwarf(&name, compiler, version);
             check_all(&name, &open(&program));
             let package = program.with_file_name("program.dwp");
-            let tool = if version == "-gdwarf-4" {
+            let tool = if version[0] == "-gdwarf-4" {
                 "dwp"
             } else {
                 "llvm-dwp"
