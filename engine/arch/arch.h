@@ -21,38 +21,42 @@
  * analysis never sees our own patches.
  */
 struct tl_code {
-	uintptr_t start;	/* address of text[0] */
+	uintptr_t start; /* address of text[0] */
 	size_t size;
-	const uint8_t *text;	/* size + after bytes, and 15 more that may be read whatever they are */
-	size_t after;		/* bytes behind the part up to the next function; the walk makes it 0 unless all are padding */
-	size_t known;		/* bytes of text[] that are text, whatever stands behind the part: at least `size` */
-	const uintptr_t *pads;	/* sorted addresses that control reaches by other ways: landing pads, jumps
+	const uint8_t
+		*text; /* size + after bytes, and 15 more that may be read whatever they are */
+	size_t after; /* bytes behind the part up to the next function; the walk makes it 0 unless all are padding */
+	size_t known; /* bytes of text[] that are text, whatever stands behind the part: at least `size` */
+	const uintptr_t
+		*pads; /* sorted addresses that control reaches by other ways: landing pads, jumps
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
-	bool shadow_stack;	/* calls must be made where they stand: see tl_os_shadow_stack() */
-	bool hidden_pads;	/* no unwind table tells the pads: one may stand wherever control does not fall into */
+	bool shadow_stack; /* calls must be made where they stand: see tl_os_shadow_stack() */
+	bool hidden_pads; /* no unwind table tells the pads: one may stand wherever control does not fall into */
 	/* The part that begins where this one and its padding end, walked, as long as it is needed; NULL: not known. */
 	const struct tl_code *(*behind)(const struct tl_code *code);
 	/* As tl_os_text_read(), for jump tables; NULL: indirect jumps stay unknown. */
 	size_t (*read)(uintptr_t addr, void *buf, size_t len);
 	/* Filled by tl_arch_code_walk(): */
-	uint8_t *boundary;	/* bitmap, size + after bits, memory from the core: an instruction starts here */
-	uint8_t *target;	/* bitmap: a branch inside the function, or a pad, leads here */
-	bool indirect;		/* has an indirect jump whose targets are not known */
-	bool complete;		/* every byte was decoded */
-	uint8_t port;		/* port's own use */
+	uint8_t *
+		boundary; /* bitmap, size + after bits, memory from the core: an instruction starts here */
+	uint8_t *target; /* bitmap: a branch inside the function, or a pad, leads here */
+	bool indirect; /* has an indirect jump whose targets are not known */
+	bool complete; /* every byte was decoded */
+	uint8_t port; /* port's own use */
 };
 
-#define TL_POINTS_MAX 8		/* probed instructions one detour can serve */
-#define TL_PATCH_MAX 24		/* bytes one patch may change */
-#define TL_DETOUR_MAX 2048	/* bytes one detour may take */
+#define TL_POINTS_MAX 8 /* probed instructions one detour can serve */
+#define TL_PATCH_MAX  24 /* bytes one patch may change */
+#define TL_DETOUR_MAX 2048 /* bytes one detour may take */
 
 /* One probed instruction inside a patch. */
 struct tl_point {
 	uintptr_t addr;
-	struct tl_site *site;	/* the detour calls (*site->current->pre)(current, regs, thread); meanwhile thread->gives is tl_plan_gives() */
-	uint32_t flags;		/* union of the TL_PROBE_ flags of its probes */
-	bool post;		/* calls post handlers too */
+	struct tl_site *
+		site; /* the detour calls (*site->current->pre)(current, regs, thread); meanwhile thread->gives is tl_plan_gives() */
+	uint32_t flags; /* union of the TL_PROBE_ flags of its probes */
+	bool post; /* calls post handlers too */
 };
 
 /*
@@ -82,12 +86,12 @@ static inline uintptr_t tl_fit_next(const struct tl_fit *f, uintptr_t at)
 
 /* How a patch is, or will be, placed: arch decides, core carries it out. */
 struct tl_plan {
-	uint8_t rung;		/* enum tl_rung */
-	uint8_t port;		/* port's own use */
+	uint8_t rung; /* enum tl_rung */
+	uint8_t port; /* port's own use */
 	uint8_t npoints;
-	uint8_t len;		/* original bytes covered: [start, start + len) */
-	uint8_t changed;	/* bytes written from start; <= len */
-	uint8_t held;		/* bytes from start that nobody else may change while it stands: at least `len` */
+	uint8_t len; /* original bytes covered: [start, start + len) */
+	uint8_t changed; /* bytes written from start; <= len */
+	uint8_t held; /* bytes from start that nobody else may change while it stands: at least `len` */
 	uint32_t step; /* port's own, as are these */
 	uint8_t form, prefix;
 	struct {
@@ -96,13 +100,14 @@ struct tl_plan {
 	uintptr_t start;
 	uintptr_t reach_lo, reach_hi; /* the detour must lie in [reach_lo, reach_hi) */
 	struct tl_fit fit;
-	uintptr_t moved;	/* this instruction goes first, see tl_arch_plan_moved(); 0: none */
-	int why[TL_RUNG_TRAP + 1];    /* reasons against better rungs, -TL_E_ */
-	uint8_t orig[TL_PATCH_MAX];   /* the original bytes of [start, start + len) */
-	bool early;		/* threads may come without a thread pointer (dynamic loader, static start code) */
-	bool no_red_zone;	/* the code uses nothing below its stack pointer */
-	uint16_t bound;		/* tl_arch_detour_bound() of it where the port has asked already, else 0 */
-	struct tl_point points[TL_POINTS_MAX]; /* sorted by address; those behind npoints hold nothing */
+	uintptr_t moved; /* this instruction goes first, see tl_arch_plan_moved(); 0: none */
+	int why[TL_RUNG_TRAP + 1]; /* reasons against better rungs, -TL_E_ */
+	uint8_t orig[TL_PATCH_MAX]; /* the original bytes of [start, start + len) */
+	bool early; /* threads may come without a thread pointer (dynamic loader, static start code) */
+	bool no_red_zone; /* the code uses nothing below its stack pointer */
+	uint16_t bound; /* tl_arch_detour_bound() of it where the port has asked already, else 0 */
+	struct tl_point
+		points[TL_POINTS_MAX]; /* sorted by address; those behind npoints hold nothing */
 };
 
 /* What handlers may ask of the detour that calls them. */
@@ -130,7 +135,10 @@ int tl_arch_code_walk(struct tl_code *code);
  * of a walked part that lies outside it: such jumps are the pads of the part
  * they lead into.
  */
-void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg);
+void tl_arch_code_leaves(
+	const struct tl_code *code, void (*fn)(void *arg, uintptr_t target), void *arg);
+/* Call fn for each address that the walked part has in it, to use it as a value, and may be of text. */
+void tl_arch_code_names(const struct tl_code *code, void (*fn)(void *arg, uintptr_t at), void *arg);
 
 /*
  * Call fn for every address that any byte of text[0..size), taken as the start
@@ -140,8 +148,9 @@ void tl_arch_code_leaves(const struct tl_code *code, void (*fn)(void *arg, uintp
  * may be the base of a jump table: switches do lead into .cold parts (a
  * thousand times in python3).
  */
-void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr, void (*fn)(void *arg, uintptr_t target),
-	void (*table)(void *arg, uintptr_t base), void *arg);
+void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t target), void (*table)(void *arg, uintptr_t base),
+	void *arg);
 
 /*
  * Read what may be a jump table of at most `size` bytes, in every form that
@@ -149,7 +158,8 @@ void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr, void (
  * NULL: only the first entry is looked at) for each; returns their number.
  */
 size_t tl_arch_table_targets(uintptr_t base, size_t size, uintptr_t lo, uintptr_t hi,
-	size_t (*read)(uintptr_t addr, void *buf, size_t len), void (*fn)(void *arg, uintptr_t target), void *arg);
+	size_t (*read)(uintptr_t addr, void *buf, size_t len),
+	void (*fn)(void *arg, uintptr_t target), void *arg);
 
 /* May this instruction be probed at all? 0 or the reason: -TL_E_NOT_BOUNDARY, IN_RSEQ, IN_LLSC, NO_RELOCATE ... */
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);
@@ -178,7 +188,8 @@ int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned
  * plan's own bytes are written, and until they are gone. It may have to move
  * another one itself. Returns 0 or -TL_E_.
  */
-int tl_arch_plan_moved(const struct tl_plan *plan, uintptr_t at, const struct tl_code *code, struct tl_plan *moved);
+int tl_arch_plan_moved(const struct tl_plan *plan, uintptr_t at, const struct tl_code *code,
+	struct tl_plan *moved);
 
 /* The bytes of the breakpoint; returns their number. */
 size_t tl_arch_trap_insn(uint8_t *buf);
@@ -187,8 +198,8 @@ size_t tl_arch_trap_insn(uint8_t *buf);
 
 /* Addresses of the core's services that a detour refers to. */
 struct tl_detour_env {
-	const struct tl_gate *gate;	/* gate->open: 0 closed */
-	struct tl_thread *threads;	/* table of TL_THREADS entries, see core/thread.h */
+	const struct tl_gate *gate; /* gate->open: 0 closed */
+	struct tl_thread *threads; /* table of TL_THREADS entries, see core/thread.h */
 	/* miss path: finds or makes the thread's record, counts a miss; NULL: run no handler */
 	struct tl_thread *(*enter_slow)(struct tl_site *site, uintptr_t sp, uintptr_t key);
 	/*
@@ -197,8 +208,8 @@ struct tl_detour_env {
 	 * thread pointer, use tl_os_thread_key(true).
 	 */
 	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
-	bool fast_key;	    /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
-	bool percpu_key;    /* x86: the thread pointer is the word at %gs:key_at (in a kernel), not at %fs:0 */
+	bool fast_key; /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
+	bool percpu_key; /* x86: the thread pointer is the word at %gs:key_at (in a kernel), not at %fs:0 */
 	int32_t key_at;
 };
 
@@ -207,7 +218,8 @@ struct tl_detour_env {
  * most TL_DETOUR_MAX bytes). It serves every rung, the trap rung included.
  * Returns its size, or -TL_E_OUT_OF_REACH / -TL_E_NO_RELOCATE.
  */
-int tl_arch_detour_build(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf);
+int tl_arch_detour_build(
+	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uint8_t *buf);
 
 /* An upper bound of that size, for allocation. */
 size_t tl_arch_detour_bound(const struct tl_plan *plan);
@@ -217,14 +229,16 @@ size_t tl_arch_detour_bound(const struct tl_plan *plan);
  * `size` bytes): the address in the original text with the same program
  * state, or 0 when there is none (inside save, handler call, restore).
  */
-uintptr_t tl_arch_ip_to_text(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
+uintptr_t tl_arch_ip_to_text(
+	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
 
 /*
  * `ip` inside the patched bytes: the place in the detour that goes on the
  * same way, or 0. On TL_RUNG_RETARGET plan->start belongs to itself: the
  * changed call is run where it stands.
  */
-uintptr_t tl_arch_ip_to_detour(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
+uintptr_t tl_arch_ip_to_detour(
+	const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at, uintptr_t ip);
 
 /* All such places of a detour, for who cannot ask when he needs to know. */
 enum tl_place {
@@ -232,24 +246,25 @@ enum tl_place {
 	TL_PLACE_ENTRY, /* the same behind the probes there */
 	TL_PLACE_PUSHED, /* COPY, the return address being on the stack already: the state is not the same */
 };
-void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_env *env, uintptr_t at,
-	void (*fn)(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what), void *arg);
+void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_env *env,
+	uintptr_t at, void (*fn)(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what),
+	void *arg);
 
 /* --- tier 3: return ------------------------------------------------------ */
 
 enum tl_exit_kind {
 	TL_EXIT_RETURN,
-	TL_EXIT_TAIL,	   /* jump to `target`, or to where the word at `slot` says; or what control runs into */
+	TL_EXIT_TAIL, /* jump to `target`, or to where the word at `slot` says; or what control runs into */
 	TL_EXIT_TAIL_COND, /* to `target`, under a condition */
-	TL_EXIT_COMPUTED,  /* tl_arch_exit_target() tells where to, which may be inside the function */
+	TL_EXIT_COMPUTED, /* tl_arch_exit_target() tells where to, which may be inside the function */
 };
 struct tl_exit {
 	uintptr_t addr;
 	uintptr_t target, slot; /* TAIL, TAIL_COND: one of them is not 0 */
 	uint8_t kind;
-	uint8_t cond;		/* TAIL_COND: port's own */
-	bool all_regs;		/* COMPUTED: needs a probe with TL_PROBE_REGS */
-	uint8_t port[3];	/* COMPUTED: port's own */
+	uint8_t cond; /* TAIL_COND: port's own */
+	bool all_regs; /* COMPUTED: needs a probe with TL_PROBE_REGS */
+	uint8_t port[3]; /* COMPUTED: port's own */
 	intptr_t disp;
 };
 
@@ -272,8 +287,11 @@ uintptr_t tl_arch_exit_target(const struct tl_exit *exit, const struct tl_regs *
  * entry of a procedure linkage table)? Then that word's address, else 0.
  */
 uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr);
-/* Is it what such a word leads to as long as the dynamic loader has not looked the function up? */
-bool tl_arch_stub_unbound(const uint8_t *text, size_t len);
+/*
+ * Is it what such a word leads to as long as the dynamic loader has not looked the function up? Then the number by
+ * which it will, of the entry in the image's table, else -1.
+ */
+int64_t tl_arch_stub_unbound(const uint8_t *text, size_t len);
 
 /* Is the conditional tail jump taken with these registers (exit->cond as tl_arch_exits() gave it)? Any context. */
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs);
@@ -298,17 +316,18 @@ void tl_arch_patch_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf)
 /* How a change from `from` to `to` may be written while threads run. */
 enum tl_patch_how {
 	TL_PATCH_ATOMIC, /* one aligned store of 8 bytes (or the machine's word), then sync */
-	TL_PATCH_SPIN,	 /* a self-jump of `spin_len` bytes first, then the tail, then the head */
+	TL_PATCH_SPIN, /* a self-jump of `spin_len` bytes first, then the tail, then the head */
 	TL_PATCH_BYPASS, /* breakpoint first; only where no thread can hit it with the trap signal blocked */
-	TL_PATCH_STOP,	 /* everyone stopped */
+	TL_PATCH_STOP, /* everyone stopped */
 };
 struct tl_patch_step {
 	uint8_t spin[8];
 	size_t spin_len;
-	uintptr_t word; /* TL_PATCH_ATOMIC: the aligned 8-byte word that holds every byte that differs */
+	uintptr_t
+		word; /* TL_PATCH_ATOMIC: the aligned 8-byte word that holds every byte that differs */
 };
-enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to, size_t len,
-	bool one_insn, struct tl_patch_step *step);
+enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to,
+	size_t len, bool one_insn, struct tl_patch_step *step);
 
 /* Is one aligned store seen whole by other processors' fetch? Vendor check and self-test. */
 bool tl_arch_atomic_ok(void);

@@ -7,6 +7,7 @@
  * is noted when a call leaves that way, and looked at again by
  * tl_retprobe_follow().
  */
+#include "dynsym.h"
 #include "ret.h"
 
 enum { FOLLOW_MAX = 32, STUB = 32 };
@@ -62,8 +63,8 @@ static void refuse(struct tl_ret_state *st, uintptr_t to, int why)
 	TL_STORE(&st->nrefused, st->nrefused + 1);
 }
 
-/* Not looked up yet: it will lead elsewhere. */
-static bool is_unbound(uintptr_t to)
+/* The number that it will be looked up by, -1: it has been. */
+static int64_t unbound(uintptr_t to)
 {
 	uint8_t text[STUB];
 	size_t got = tl_os_text_read(to, text, sizeof(text));
@@ -187,27 +188,97 @@ static void look_at(struct tl_ret_state *st, uintptr_t to, struct found *found)
 	int ret;
 
 	if (!to || to == (uintptr_t)st->rp->entry || tl_ret_followed(st, to) ||
-		is_refused(st, to) || is_found(st, to, found) || is_unbound(to))
+		is_refused(st, to) || is_found(st, to, found) || unbound(to) >= 0)
 		return;
 	ret = find(st, to, found);
 	if (ret)
 		refuse(st, to, ret);
 }
 
-static uintptr_t leads_to(const struct tl_exit *e)
+static uintptr_t leads_to(const struct tl_ret_exit *e)
 {
-	uintptr_t to = e->target;
+	uintptr_t to = e->exit.target, slot = e->exit.slot;
 
-	if (e->slot && tl_os_text_read(e->slot, &to, sizeof(to)) != sizeof(to))
+	if (slot && tl_os_text_read(slot, &to, sizeof(to)) != sizeof(to))
 		return 0;
-	return to;
+	return tl_ret_bound(e, to);
+}
+
+/* --- functions that have not been looked up ------------------------------------------ */
+
+struct foretelling {
+	struct tl_ret_state *st;
+	struct found *found;
+	uintptr_t first, watched; /* of those that it may be */
+};
+
+static void look_at_likely(void *arg, uintptr_t to)
+{
+	struct foretelling *f = arg;
+
+	look_at(f->st, to, f->found);
+}
+
+static void pick(void *arg, uintptr_t to)
+{
+	struct foretelling *f = arg;
+
+	if (!f->first)
+		f->first = to;
+	if (!f->watched && tl_ret_followed(f->st, to))
+		f->watched = to;
+}
+
+/* Those that it may lead to are looked at. */
+static void foretell(
+	struct tl_ret_state *st, struct tl_ret_exit *e, uintptr_t to, struct found *found)
+{
+	struct foretelling f = {.st = st, .found = found};
+	int64_t number;
+
+	if (!e->exit.slot || to == e->likely || !to || tl_ret_followed(st, to))
+		return;
+	number = unbound(to);
+	if (number < 0)
+		return;
+	e->stub = to;
+	tl_bind_foretell(to, e->exit.slot, (uint32_t)number, look_at_likely, &f);
+}
+
+/* They are watched now, or some of them. */
+static void settle_foretold(struct tl_ret_state *st, struct tl_ret_exit *exits, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tl_ret_exit *e = &exits[i];
+		struct foretelling f = {.st = st};
+		int64_t number = e->stub && !e->unbound ? unbound(e->stub) : -1;
+
+		if (number < 0)
+			continue;
+		tl_bind_foretell(e->stub, e->exit.slot, (uint32_t)number, pick, &f);
+		if (!f.first)
+			continue;
+		e->likely = f.watched ? f.watched : f.first;
+		TL_STORE(&e->unbound, e->stub);
+	}
+}
+
+static void settle_all_foretold(struct tl_ret_state *st)
+{
+	settle_foretold(st, st->exits, st->nexits);
+	for (struct tl_ret_follow *f = st->followed; f; f = f->next)
+		settle_foretold(st, f->exits, f->nexits);
 }
 
 static void look_behind(
-	struct tl_ret_state *st, const struct tl_ret_exit *exits, size_t n, struct found *found)
+	struct tl_ret_state *st, struct tl_ret_exit *exits, size_t n, struct found *found)
 {
-	for (size_t i = 0; i < n; i++)
-		look_at(st, leads_to(&exits[i].exit), found);
+	for (size_t i = 0; i < n; i++) {
+		uintptr_t to = leads_to(&exits[i]);
+
+		look_at(st, to, found);
+		foretell(st, &exits[i], to, found);
+	}
 }
 
 /* One that was found is in place, or is forgotten. */
@@ -303,14 +374,16 @@ void tl_ret_follow_all(struct tl_ret_state *list)
 	TL_ASSERT_HELD();
 	for (st = list; st; st = st->next) {
 		look_behind(st, st->exits, st->nexits, &found);
-		for (const struct tl_ret_follow *f = st->followed; f; f = f->next)
+		for (struct tl_ret_follow *f = st->followed; f; f = f->next)
 			look_behind(st, f->exits, f->nexits, &found);
 		look_at_wanted(st, &found);
 	}
 	while (found.n)
 		watch(&found);
-	for (st = list; st; st = st->next)
+	for (st = list; st; st = st->next) {
 		publish(st);
+		settle_all_foretold(st);
+	}
 }
 
 static uint32_t count_followed(void)
@@ -393,7 +466,7 @@ static void tell(const struct tl_ret_state *st, const struct tl_ret_exit *exits,
 {
 	for (size_t i = 0; i < n && !info->tail; i++) {
 		const struct tl_exit *e = &exits[i].exit;
-		uintptr_t to = leads_to(e);
+		uintptr_t to = leads_to(&exits[i]);
 
 		if (e->kind != TL_EXIT_TAIL && e->kind != TL_EXIT_TAIL_COND)
 			continue;

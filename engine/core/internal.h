@@ -351,6 +351,8 @@ void tl_drop_gone(void);
 void tl_text_look(void);
 /* At the start of every operation: looks whether images are gone. 0 or -TL_E_. */
 int tl_images_refresh(void);
+/* All that are mapped now. Once an operation: whoever comes again and again with what is no text makes nobody look anew. */
+int tl_images_ask(void);
 
 /* --- refusals (refuse.c) ---------------------------------------------------------------- */
 

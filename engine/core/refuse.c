@@ -2,15 +2,21 @@
 /* Where probes are refused before an instruction is even looked at. */
 #include "internal.h"
 
+int tl_images_ask(void)
+{
+	if (tl_core.images_asked)
+		return 0;
+	tl_core.images_asked = true;
+	return tl_os_images_update();
+}
+
 int tl_refuse_addr(uintptr_t addr, const struct tl_image **out)
 {
 	const struct tl_image *img = tl_image_find(addr);
 	int ret;
 
-	/* Once an operation: whoever comes again and again with what is no text makes nobody look anew. */
-	if (!img && !tl_core.images_asked) {
-		tl_core.images_asked = true;
-		ret = tl_os_images_update();
+	if (!img) {
+		ret = tl_images_ask();
 		if (ret < 0)
 			return ret;
 		img = tl_image_find(addr);

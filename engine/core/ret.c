@@ -429,14 +429,15 @@ bool tl_ret_inside(const struct tl_ret_state *st, uintptr_t to)
 
 /* 0: not taken, or it stays in the function. */
 static uintptr_t jump_target(
-	const struct tl_ret_state *st, const struct tl_exit *e, const struct tl_regs *regs)
+	const struct tl_ret_state *st, const struct tl_ret_exit *re, const struct tl_regs *regs)
 {
+	const struct tl_exit *e = &re->exit;
 	uintptr_t to = e->target;
 
 	if (e->kind == TL_EXIT_TAIL_COND && !tl_arch_cond_holds(e->cond, regs))
 		return 0;
 	if (e->slot)
-		to = *(const uintptr_t *)e->slot;
+		to = tl_ret_bound(re, *(const uintptr_t *)e->slot);
 	else if (e->kind == TL_EXIT_COMPUTED)
 		to = tl_arch_exit_target(e, regs);
 	return tl_ret_inside(st, to) ? 0 : to;
@@ -490,7 +491,7 @@ static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self
 
 	if (!own && (rt->tid != self->tid || !rt->nwaiting))
 		return 0;
-	to = jump_target(st, &((struct tl_ret_exit *)p)->exit, regs);
+	to = jump_target(st, (struct tl_ret_exit *)p, regs);
 	if (!to)
 		return 0;
 	if (rt->tid != self->tid)

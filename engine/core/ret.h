@@ -49,6 +49,10 @@ _Static_assert(sizeof(struct tl_ret_thread) <= sizeof(struct tl_thread), "see tl
 struct tl_ret_exit {
 	struct tl_probe probe; /* first */
 	struct tl_exit exit;
+	/* to a function that has not been called yet: */
+	uintptr_t stub; /* which has the loader look it up; 0: none was found */
+	uintptr_t unbound; /* the same, once it is foretold: */
+	uintptr_t likely; /* what it will lead to */
 };
 
 /* A function, or a part of one, that calls leave to by a jump: its entry and exits are watched. */
@@ -141,6 +145,11 @@ void tl_ret_unfollow_all(struct tl_ret_state *list);
 void tl_ret_tell_tails(const struct tl_ret_state *st, struct tl_retprobe_info *info);
 /* The followed part that holds `to` and whose probes are in place, or NULL. From a handler. */
 const struct tl_ret_follow *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to);
+/* Where an exit with this target, a word's value, will lead to once it is bound. Any context. */
+static inline uintptr_t tl_ret_bound(const struct tl_ret_exit *e, uintptr_t to)
+{
+	return to && TL_LOAD(&e->unbound) == to ? e->likely : to;
+}
 /* Somebody left to there, and nobody watches. From a handler. */
 void tl_ret_want(struct tl_ret_state *st, uintptr_t to);
 

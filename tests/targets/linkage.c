@@ -20,6 +20,7 @@ int main(int argc, char **argv)
 			free(p);
 			__asm__ volatile("" ::: "memory");
 		}
+		sum = sum + (strstr(line, "\n") != NULL);
 		printf("%ld\n", sum & 0);
 		fflush(stdout);
 	}

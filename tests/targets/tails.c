@@ -49,12 +49,18 @@ PROBED long parse(const char *s)
 }
 
 typedef long (*function)(long);
-static function volatile table[] = {last, tail, even};
+static function volatile table[] = {last, tail, even}, same[] = {last, last};
 /* Long enough for the jump to be reached by another one, whatever its own length. */
 PROBED long by_pointer(long n, long which)
 {
 	__asm__ volatile("");
 	return table[which](n);
+}
+
+PROBED long by_pointer_too(long n)
+{
+	__asm__ volatile("nop; nop; nop");
+	return same[n % 2](n);
 }
 
 int main(int argc, char **argv)
@@ -67,7 +73,7 @@ int main(int argc, char **argv)
 		sum[1] += even(i % 10);
 		sum[2] += parse("17");
 		sum[3] += by_plt("-4");
-		sum[4] += by_pointer(i, i % 2);
+		sum[4] += by_pointer(i, i % 2) + by_pointer_too(i);
 		if (argc > 2)
 			nanosleep(&ms, NULL);
 	}

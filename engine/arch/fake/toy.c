@@ -117,6 +117,14 @@ void tl_arch_code_leaves(
 	}
 }
 
+/* No instruction takes an address. */
+void tl_arch_code_names(const struct tl_code *c, void (*fn)(void *arg, uintptr_t at), void *arg)
+{
+	(void)c;
+	(void)fn;
+	(void)arg;
+}
+
 void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
 	void (*fn)(void *arg, uintptr_t target), void (*table)(void *arg, uintptr_t base),
 	void *arg)
@@ -436,11 +444,11 @@ uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr)
 	return 0;
 }
 
-bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
+int64_t tl_arch_stub_unbound(const uint8_t *text, size_t len)
 {
 	(void)text;
 	(void)len;
-	return false;
+	return -1;
 }
 
 /* Three arguments in registers, two on the stack. */

@@ -393,6 +393,20 @@ void tl_arch_code_leaves(
 	}
 }
 
+/* lea place(%rip), register */
+void tl_arch_code_names(const struct tl_code *code, void (*fn)(void *arg, uintptr_t at), void *arg)
+{
+	struct tl_insn i;
+
+	for (size_t n = 0; n < code->size; n++) {
+		uintptr_t addr = code->start + n;
+
+		if (bit(code->boundary, n) && x86_decode_at(code, addr, &i) && i.map == 0 &&
+			i.opcode == 0x8d && (i.flags & TL_INSN_RIP_REL))
+			fn(arg, (uintptr_t)tl_insn_rip_operand(&i, addr));
+	}
+}
+
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr)
 {
 	struct tl_insn i;

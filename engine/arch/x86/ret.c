@@ -157,15 +157,20 @@ uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr)
 }
 
 /* push $n; jmp to the table's first entry */
-bool tl_arch_stub_unbound(const uint8_t *text, size_t len)
+int64_t tl_arch_stub_unbound(const uint8_t *text, size_t len)
 {
 	struct tl_insn i;
 	size_t off;
+	int64_t number = 0;
 
 	if (!first_insn(text, len, &i, &off) || i.map != 0 || i.opcode != 0x68)
-		return false;
+		return -1;
+	for (unsigned n = 0; n < i.imm_size; n++)
+		number |= (int64_t)i.bytes[i.imm_off + n] << (8 * n);
 	off += i.len;
-	return tl_insn_decode(&i, text + off, len - off, TL_INSN_64) && i.flow == TL_FLOW_JMP;
+	if (!tl_insn_decode(&i, text + off, len - off, TL_INSN_64) || i.flow != TL_FLOW_JMP)
+		return -1;
+	return number;
 }
 
 /* --- the exits ---------------------------------------------------------------- */

@@ -57,6 +57,34 @@ static void symbols_are_found_by_name(void)
 	CHECK(!tl_dynamic_read(&none, &d));
 }
 
+static void note_chooser(void *arg, uintptr_t at, bool chooses)
+{
+	*(uintptr_t *)arg = chooses ? at : 0;
+}
+
+/* A function in variants: the C library calls it itself, and so has had one chosen. */
+static void choices_are_found(void)
+{
+	uintptr_t at = address_of("drand48"), chooser = 0;
+	struct tl_dynamic d;
+
+	fake_reset();
+	fake.read_anything = true;
+	if (!at || !dl_iterate_phdr(find_libc, &at))
+		SKIP("linked without a C library to look at");
+	CHECK(tl_dynamic_read(&libc, &d));
+	tl_dynamic_each(&d, "rawmemchr", note_chooser, &chooser);
+	if (!chooser)
+		SKIP("the C library has no variants of rawmemchr");
+	CHECK(!tl_dynamic_symbol(&d, "rawmemchr"));
+	tl_os_lock();
+	CHECK(!tl_image_add(&libc));
+	CHECK(tl_dynamic_chosen(&d, chooser) == address_of("rawmemchr"));
+	CHECK(!tl_dynamic_chosen(&d, chooser + 1));
+	tl_image_remove(libc.lo);
+	tl_os_unlock();
+}
+
 static uint32_t seed;
 
 static uint32_t rnd(void)
@@ -72,12 +100,13 @@ static void random_image(void)
 	ElfW(Ehdr) h = {.e_phoff = 128, .e_phentsize = sizeof(ElfW(Phdr)), .e_phnum = 2};
 	ElfW(Phdr) p = {.p_type = PT_DYNAMIC, .p_vaddr = 512};
 	ElfW(Dyn) tags[] = {{.d_tag = DT_SYMTAB}, {.d_tag = DT_STRTAB}, {.d_tag = DT_GNU_HASH},
-		{.d_tag = DT_PLTGOT}, {.d_tag = DT_NULL}};
+		{.d_tag = DT_PLTGOT}, {.d_tag = DT_JMPREL}, {.d_tag = DT_PLTRELSZ},
+		{.d_tag = DT_NULL}};
 
 	memcpy(h.e_ident, magic, sizeof(magic));
 	for (size_t i = 0; i < FAKE_TEXT; i++)
 		fake_text[i] = (uint8_t)(rnd() % 4 ? 0 : rnd());
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 6; i++)
 		tags[i].d_un.d_val = rnd() % (2 * FAKE_TEXT) + (rnd() & 1 ? TEXT(0) : 0);
 	memcpy(fake_text, &h, sizeof(h));
 	memcpy(fake_text + 128, &p, sizeof(p));
@@ -90,6 +119,8 @@ static void damaged_images_are_survived(void)
 {
 	const struct tl_image img = {.bias = TEXT(0), .lo = TEXT(4096), .hi = TEXT(FAKE_TEXT)};
 	struct tl_dynamic d;
+	uintptr_t at;
+	char name[64];
 	unsigned n = 0;
 
 	fake_reset();
@@ -102,6 +133,9 @@ static void damaged_images_are_survived(void)
 		tl_dynamic_symbol(&d, "longjmp");
 		tl_dynamic_symbol(&d, "");
 		tl_dynamic_resolver(&d);
+		tl_dynamic_each(&d, "longjmp", note_chooser, &at);
+		tl_dynamic_called(&d, i % 3, d.bias + rnd() % 100, name, sizeof(name));
+		tl_dynamic_chosen(&d, TEXT(rnd() % 100));
 	}
 	CHECK(n > 1000);
 }
@@ -109,6 +143,7 @@ static void damaged_images_are_survived(void)
 int main(void)
 {
 	RUN(symbols_are_found_by_name);
+	RUN(choices_are_found);
 	RUN(damaged_images_are_survived);
 	return UNIT_RESULT();
 }

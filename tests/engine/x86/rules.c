@@ -729,14 +729,30 @@ static void linkage_tables(void)
 			     sec[] = "\xf3\x0f\x1e\xfa\xf2\xff\x25\x10\x00\x00\x00",
 			     push[] = "\x68\x01\x00\x00\x00\xe9\xe0\xff\xff\xff",
 			     push_sec[] =
-				     "\xf3\x0f\x1e\xfa\x68\x01\x00\x00\x00\xf2\xe9\xe0\xff\xff\xff";
+				     "\xf3\x0f\x1e\xfa\x68\x45\x23\x01\x00\xf2\xe9\xe0\xff\xff\xff";
 
 	CHECK(tl_arch_stub_slot(plain, sizeof(plain), AT) == AT + 0x16);
 	CHECK(tl_arch_stub_slot(sec, sizeof(sec), AT) == AT + 0x1b);
 	CHECK(!tl_arch_stub_slot(push, sizeof(push), AT));
-	CHECK(tl_arch_stub_unbound(push, sizeof(push)) &&
-		tl_arch_stub_unbound(push_sec, sizeof(push_sec)));
-	CHECK(!tl_arch_stub_unbound(plain, sizeof(plain)));
+	CHECK(tl_arch_stub_unbound(push, sizeof(push)) == 1 &&
+		tl_arch_stub_unbound(push_sec, sizeof(push_sec)) == 0x12345);
+	CHECK(tl_arch_stub_unbound(plain, sizeof(plain)) == -1);
+}
+
+static void sum_up(void *arg, uintptr_t at)
+{
+	*(uintptr_t *)arg = 10 * *(uintptr_t *)arg + (at - AT);
+}
+
+/* As one does that chooses among variants: lea, cmov, and a word that is read. */
+static void addresses_in_code(void)
+{
+	uintptr_t sum = 0;
+
+	PART("\x48\x8d\x05\xfa\xff\xff\xff\x48\x8b\x15\x10\x00\x00\x00"
+	     "\x48\x8d\x15\xee\xff\xff\xff\x48\x0f\x44\xc2\xc3");
+	tl_arch_code_names(&code, sum_up, &sum);
+	CHECK(sum == 13); /* at 1 and 3 */
 }
 
 static void jumps_that_leave(void)
@@ -1005,6 +1021,7 @@ int main(void)
 	RUN(ways_out);
 	RUN(computed_ways_out);
 	RUN(linkage_tables);
+	RUN(addresses_in_code);
 	RUN(jumps_that_leave);
 	RUN(conditions);
 	RUN(pushed_place);
