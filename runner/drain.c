@@ -165,7 +165,8 @@ static uint32_t own_block(const struct session *s)
 	return i;
 }
 
-bool drain_aside(struct session *s, const uint32_t *probes, uint32_t n, FILE *to)
+bool drain_aside(
+	struct session *s, void (*run)(struct session *s, uint32_t i), uint32_t n, FILE *to)
 {
 	const struct rotation rotation = s->rotation;
 	const uint32_t own = own_block(s);
@@ -182,7 +183,7 @@ bool drain_aside(struct session *s, const uint32_t *probes, uint32_t n, FILE *to
 	s->out = to;
 	s->rotation = (struct rotation){0};
 	for (uint32_t i = 0; i < n; i++) {
-		session_run_one(s, probes[i], NULL);
+		run(s, i);
 		tl_reader_block(&s->reader, own, put_record, s);
 	}
 	s->out = out;

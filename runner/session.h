@@ -80,8 +80,9 @@ void tell_never_hit(const struct session *s);
 /* drain.c */
 int drain_start(struct session *s);
 void drain(struct session *s, bool final);
-/* Runs handlers here, what they print goes to `to`. false, and not run: what others printed here is still to come out. */
-bool drain_aside(struct session *s, const uint32_t *probes, uint32_t n, FILE *to);
+/* What run() prints here, called with 0 to n - 1, goes to `to`. false, and not run: what others printed here is still to come out. */
+bool drain_aside(
+	struct session *s, void (*run)(struct session *s, uint32_t i), uint32_t n, FILE *to);
 
 /* recycle.c: pids: of all targets */
 void session_recycle(struct session *s, const pid_t *pids, int n);

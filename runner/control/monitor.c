@@ -106,6 +106,11 @@ static int smaller_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void run_shown(struct session *s, uint32_t i)
+{
+	session_run_one(s, at.order[at.nprobes + i], NULL);
+}
+
 /* By their handlers, which run here. Where a text of ours waits to be printed they are those of before. */
 static void look_at_globals(void)
 {
@@ -116,7 +121,7 @@ static void look_at_globals(void)
 
 	if (!to)
 		return;
-	done = drain_aside(at.control->session, at.order + at.nprobes, at.nshown, to);
+	done = drain_aside(at.control->session, run_shown, at.nshown, to);
 	fclose(to);
 	if (!done) {
 		free(text);

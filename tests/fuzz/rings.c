@@ -24,13 +24,6 @@ static uint8_t *memory;
 static char strings[STRINGS];
 static uint32_t formats[] = {0, 1, 2, 3};
 
-/* Of --monitor, whose probes are none here. */
-void session_run_one(struct session *of, uint32_t probe, struct tl_regs *regs)
-{
-	(void)of, (void)probe, (void)regs;
-	must(false);
-}
-
 static ssize_t nowhere(void *cookie, const char *text, size_t n)
 {
 	(void)cookie;
