@@ -34,6 +34,7 @@ void tl_os_lock(void)
 	}
 	__atomic_store_n(&owner, me(), __ATOMIC_RELAXED);
 	tl_text_forget();
+	tl_mappings_forget();
 }
 
 void tl_os_unlock(void)

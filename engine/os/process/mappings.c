@@ -12,6 +12,12 @@ enum {
 };
 
 static size_t others, ours, max; /* when they were last counted */
+static bool fresh; /* that was since the engine's lock was taken */
+
+void tl_mappings_forget(void)
+{
+	fresh = false;
+}
 
 static void count(void)
 {
@@ -20,13 +26,14 @@ static void count(void)
 	ours = tl_code_mappings();
 	tl_home_mappings(&n, &max);
 	others = n > ours ? n - ours : 0;
+	fresh = true;
 }
 
 int tl_mappings_room(size_t more)
 {
 	size_t now = tl_code_mappings(), want = now + more;
 
-	if (!max || !now || now > ours + STEP || others + want + SPARE > max)
+	if (!max || (!now && !fresh) || now > ours + STEP || others + want + SPARE > max)
 		count();
 	return want > max / 4 || others + want + SPARE > max ? -TL_E_MAPPINGS : 0;
 }

@@ -50,6 +50,8 @@ void tl_home_mappings(size_t *n, size_t *max);
 size_t tl_code_mappings(void);
 /* May there be `more` of ours? 0 or -TL_E_MAPPINGS. */
 int tl_mappings_room(size_t more);
+/* The program may have more or fewer by now. Engine lock held. */
+void tl_mappings_forget(void);
 /* Why the kernel had no memory: -TL_E_MAPPINGS, or `otherwise`. */
 int tl_mappings_why(int otherwise);
 

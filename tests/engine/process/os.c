@@ -186,6 +186,35 @@ static void scattered_pages_stay_one_mapping(void)
 	tl_os_code_release(at, size);
 }
 
+static unsigned counted;
+
+void __real_tl_home_mappings(size_t *n, size_t *max);
+void __wrap_tl_home_mappings(size_t *n, size_t *max);
+void __wrap_tl_home_mappings(size_t *n, size_t *max)
+{
+	counted++;
+	__real_tl_home_mappings(n, max);
+}
+
+/* To count is dear, and nothing of ours may be mapped yet. */
+static void mappings_are_counted_once_for_many_places(void)
+{
+	const size_t size = 16 << 20;
+	char *all = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uintptr_t lo = (uintptr_t)all, at;
+	unsigned batch, i;
+
+	CHECK(all != MAP_FAILED);
+	for (batch = 1; batch <= 2; batch++) {
+		tl_os_lock();
+		for (i = 0; i < 50; i++)
+			CHECK(tl_os_code_reserve(lo, lo + size, 4096, &at) == -TL_E_OUT_OF_REACH);
+		tl_os_unlock();
+		CHECK(counted == batch);
+	}
+	munmap(all, size);
+}
+
 static void detours_survive_in_a_fork_child(void)
 {
 	uintptr_t at = 0;
@@ -701,6 +730,7 @@ int main(void)
 		printf("not ok init: membarrier is not there\n");
 		return 1;
 	}
+	RUN(mappings_are_counted_once_for_many_places);
 	RUN(code_is_never_writable_and_executable);
 	RUN(live_code_pages_change_under_running_threads);
 	RUN(rewritten_pages_do_not_pile_up_mappings);

@@ -32,7 +32,7 @@ $(PROCESS_TEST_OUT)/os-ubsan: PROCESS_TEST_CFLAGS += -fsanitize=undefined -fno-s
 $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) engine/core/mem.c $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
 		$(wildcard engine/os/process/*.h) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
-	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
+	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -Wl,--wrap=tl_home_mappings -o $@ $(filter %.c, $^)
 
 $(addprefix $(PROCESS_TEST_OUT)/, probe crowd): $(PROCESS_TEST_OUT)/%: tests/engine/process/%.c tests/engine/process/targets.S $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
