@@ -115,6 +115,28 @@ def test_no_address_where_there_will_be_none(ctx):
         assert p.returncode == 1 and 'in a register or a bit-field: it has no address' in p.stderr, p.stderr
 
 
+def line_of(ctx, source, marker):
+    with open(os.path.join(ctx.root, 'tests', 'scripts', 'values', source)) as f:
+        return 1 + next(n for n, line in enumerate(f) if line.rstrip().endswith('// ' + marker))
+
+
+def test_pointers_that_are_nowhere(ctx):
+    """Only gcc describes them, by what they point to."""
+    program = built(ctx, 'pointers.cc', 'gcc', '-Os')
+    info = ctx.run(['readelf', '--debug-dump=loc', '--debug-dump=info', program]).stdout
+    assert 'DW_OP_implicit_pointer' in info
+    both, every = ('process.statement("%s@pointers.cc:%d")' % (name, line_of(ctx, 'pointers.cc', name.upper()))
+                   for name in ('both', 'all'))
+    assert traced(ctx, program, r'''
+        probe %s { println($p->a, " ", $p->b, " ", $p[0]->b, " ", $p$, " ", @defined($p)) }
+        probe %s { println($q[0], " ", $r[0][0], " ", $t, " ", @defined($q[1]), " ", $$parms) }''' % (both, every)) \
+        == '6 7 7 {.a=6, .b=7} 0\n18 18 18 0 t=0x12 r=? q=? x=?\n'
+    for wanted, why in (('$q', 'only what it points to is there'), ('$q[$t]', 'only what it points to is there'),
+                        ('$q[1]', 'this part of the value is not there')):
+        p = ctx.run([ctx.bin('trapless'), '-p2', '-c', program, '-e', 'probe %s { println(%s) }' % (every, wanted)])
+        assert p.returncode == 1 and why in p.stderr, p.stderr
+
+
 def test_classes_references_and_namespaces(ctx):
     everywhere(ctx, 'classes.cc', r'''
         probe process.function("shop::cart::total") {

@@ -8,7 +8,7 @@ use crate::elf::Elf;
 pub use crate::elf::{Arch, ElfKind, Segment};
 use crate::error::{Error, Result};
 use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, SourcePos, Statement};
-use crate::location::Location;
+use crate::location::{Location, Pointed};
 use crate::search::SearchPath;
 use crate::symbol::SymbolTable;
 use crate::types::{TypeId, Types};
@@ -355,6 +355,11 @@ impl Binary {
     /// computed from the registers at the entry.
     pub fn locate_home(&self, var: &Variable, cx: &Context) -> Result<Location> {
         self.find_home(var, cx)
+    }
+
+    /// Where that is which a pointer without a value points to.
+    pub fn locate_pointed(&self, p: &Pointed, cx: &Context) -> Result<Location> {
+        self.find_pointed(p, cx)
     }
 
     /// Of [`Error::OptimizedOut`]: with the nearest line of the function where it can be read.

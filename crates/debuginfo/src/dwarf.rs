@@ -233,14 +233,26 @@ impl Dwarf {
     pub fn target(&self, v: Value, unit: u32) -> Option<DieRef> {
         match v {
             AttributeValue::UnitRef(o) => Some(DieRef { unit, offset: o.0 }),
-            AttributeValue::DebugInfoRef(o) => {
-                let sup = self.units.get(unit as usize)?.space == Space::Sup;
-                self.in_space(o.0, if sup { Space::Sup } else { Space::Info })
-            }
+            AttributeValue::DebugInfoRef(o) => self.in_info(unit, o.0),
             AttributeValue::DebugInfoRefSup(o) => self.in_space(o.0, Space::Sup),
             AttributeValue::DebugTypesRef(sig) => self.signature(sig.0),
             _ => None,
         }
+    }
+
+    /// The entry at an offset in the section that `unit` itself is in.
+    pub fn in_info(&self, unit: u32, offset: usize) -> Option<DieRef> {
+        if let Some(split) = self.split(unit) {
+            let gimli::UnitSectionOffset::DebugInfoOffset(start) = split.unit.header.offset()
+            else {
+                return None;
+            };
+            let start = start.0;
+            let offset = offset.checked_sub(start)?;
+            return Some(DieRef { unit, offset });
+        }
+        let sup = self.units.get(unit as usize)?.space == Space::Sup;
+        self.in_space(offset, if sup { Space::Sup } else { Space::Info })
     }
 
     pub fn space_range(&self, space: Space) -> Range<usize> {

@@ -309,7 +309,8 @@ impl Elf {
         }
     }
 
-    /// Contents of all sections of that name, one behind the other.
+    /// Contents of all sections of that name, the last one first: that is the unit itself, whose references count from its
+    /// own section; what compilers put before it are groups of its types.
     pub fn sections_named(&self, name: &str) -> &'static [u8] {
         let first = self.section(name);
         let more = self.of_same_name.iter();
@@ -318,7 +319,10 @@ impl Elf {
         all.extend(more.filter_map(|&(_, i)| self.contents(i)));
         match all.len() {
             1 => first,
-            _ => self.storage.keep(all.concat()),
+            _ => {
+                all.reverse();
+                self.storage.keep(all.concat())
+            }
         }
     }
 

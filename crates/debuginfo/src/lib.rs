@@ -74,7 +74,7 @@ pub use function::{
 };
 pub use inside::{CallKind, Callee, Label};
 pub use lines::{LineRow, LineTable};
-pub use location::{register_name, LocOp, Location, Piece};
+pub use location::{register_name, LocOp, Location, Piece, Pointed};
 pub use marks::{Mark, MarkArg, Operand};
 pub use parameters::Parameters;
 pub use plt::PltEntry;

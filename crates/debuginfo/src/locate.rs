@@ -5,7 +5,7 @@ use crate::binary::Binary;
 use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::{Error, Result};
 use crate::function::{LineSpec, Pattern, SourcePos};
-use crate::location::{LocOp, Location, Piece};
+use crate::location::{LocOp, Location, Piece, Pointed};
 use crate::symbol::SymbolKind;
 use crate::variable::{Context, Variable, VariableKind};
 use gimli::{constants as dw, AttributeValue};
@@ -27,6 +27,7 @@ impl Binary {
                 let passed = caller.and_then(|f| self.passed(dwarf, var, f).ok());
                 passed.ok_or(gone)
             }
+            Ok(Location::Pointer(p)) if !self.leads_somewhere(&p, cx) => Err(gone(var, cx, false)),
             found => found,
         }
     }
@@ -55,9 +56,47 @@ impl Binary {
                 Ok(Location::Pieces(fill(pieces, self.types().size(var.ty))))
             }
             Some(Location::OptimizedOut) | None => Err(gone()),
+            Some(Location::Pointer(p)) => Ok(Location::Pointer(self.sized(dwarf, p))),
             Some(place) if place.needs_entry() => Err(self::gone(var, cx, true)),
             Some(place) => Ok(place),
         }
+    }
+
+    pub(crate) fn find_pointed(&self, p: &Pointed, cx: &Context) -> Result<Location> {
+        let dwarf = self.dwarf()?;
+        self.described(dwarf, &self.pointed_variable(dwarf, p), cx)
+    }
+
+    /// Some have no name: they were made for the pointer alone.
+    fn pointed_variable(&self, dwarf: &Dwarf, p: &Pointed) -> Variable {
+        let name = dwarf.name(p.die).map(text);
+        Variable {
+            name: name.unwrap_or_else(|| "(what it points to)".into()),
+            kind: VariableKind::Local,
+            ty: dwarf.type_of(p.die, self.types()),
+            decl: None,
+            artificial: true,
+            die: p.die,
+            dropped: false,
+        }
+    }
+
+    fn sized(&self, dwarf: &Dwarf, p: Pointed) -> Pointed {
+        let ty = self.pointed_variable(dwarf, &p).ty;
+        let size = self.types().size(ty).unwrap_or(0);
+        Pointed { size, ..p }
+    }
+
+    /// Whether what such a pointer points to, through others like it, is there.
+    fn leads_somewhere(&self, p: &Pointed, cx: &Context) -> bool {
+        let mut at = p.clone();
+        for _ in 0..8 {
+            match self.find_pointed(&at, cx) {
+                Ok(Location::Pointer(next)) => at = next,
+                found => return found.is_ok(),
+            }
+        }
+        false
     }
 
     /// Whether a list of places has it anywhere.

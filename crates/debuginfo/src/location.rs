@@ -4,6 +4,7 @@
 //! A [`Location`] holds at one program counter only. Its [`LocOp`] lists run on a small stack of
 //! 64-bit words (32-bit ones on a 32-bit machine), empty at the start, one value at the end.
 
+use crate::dwarf::DieRef;
 use std::fmt;
 
 /// One step on a stack of machine words. Register numbers are DWARF's (x86-64: 0 rax, 1 rdx, 2 rcx,
@@ -76,8 +77,18 @@ pub enum Location {
     Bytes(Vec<u8>),
     /// In several parts, lowest address first.
     Pieces(Vec<Piece>),
+    /// A pointer that is nowhere, while what it points to is ([`Binary::locate_pointed`](crate::Binary::locate_pointed)).
+    Pointer(Pointed),
     /// The compiler removed it.
     OptimizedOut,
+}
+
+/// So many bytes behind the start of another variable of that size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointed {
+    pub(crate) die: DieRef,
+    pub size: u64,
+    pub offset: i64,
 }
 
 /// One part of a split value.
@@ -119,6 +130,7 @@ impl fmt::Display for Location {
             },
             Location::Bytes(_) => f.write_str("a constant"),
             Location::Pieces(p) => write!(f, "in {} parts", p.len()),
+            Location::Pointer(_) => f.write_str("a pointer that is nowhere"),
             Location::OptimizedOut => f.write_str("removed by the compiler"),
         }
     }
@@ -138,7 +150,7 @@ impl Location {
     /// Whether some value is there at all (pieces: every one).
     pub fn is_readable(&self) -> bool {
         match self {
-            Location::OptimizedOut => false,
+            Location::OptimizedOut | Location::Pointer(_) => false,
             Location::Pieces(p) => p.iter().all(|p| p.place.is_readable()),
             _ => true,
         }

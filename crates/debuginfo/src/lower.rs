@@ -4,7 +4,7 @@
 use crate::cfi::{Cfa, Cfi};
 use crate::dwarf::{DieRef, Dwarf, Value, R};
 use crate::error::{Error, Result};
-use crate::location::{LocOp, Location, Piece};
+use crate::location::{LocOp, Location, Piece, Pointed};
 use gimli::{constants as dw, AttributeValue, Encoding, Expression, Operation, UnitOffset};
 
 /// Where an expression is evaluated.
@@ -121,8 +121,16 @@ impl Place<'_> {
             O::Register { register } => out.place = Some(Location::Register(register.0)),
             O::StackValue => out.is_value = true,
             O::ImplicitValue { data } => out.place = Some(Location::Bytes(data.slice().to_vec())),
-            // The object pointed to has no place of its own; so neither has the pointer.
-            O::ImplicitPointer { .. } => out.place = Some(Location::OptimizedOut),
+            O::ImplicitPointer { value, byte_offset } => {
+                let die = self.dwarf.in_info(self.unit, value.0);
+                out.place = Some(die.map_or(Location::OptimizedOut, |die| {
+                    Location::Pointer(Pointed {
+                        die,
+                        size: 0,
+                        offset: byte_offset,
+                    })
+                }));
+            }
             O::Piece {
                 size_in_bits,
                 bit_offset,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Variables of the traced program: from `$x->y[i]` to registers and memory.
 
+mod implicit;
 mod named;
 mod parts;
 mod pretty;
@@ -199,6 +200,8 @@ enum Place {
     Parts(Vec<parts::Part>),
     /// A computed value, e.g. a pointer that a script gave.
     Computed(Addr),
+    /// A pointer without a value.
+    Pointer(Box<implicit::Pointed>),
 }
 
 struct Reader<'a> {
@@ -309,15 +312,18 @@ impl Reader<'_> {
             let Type::Reference { to, .. } = &*types.get(types.strip(value.ty)) else {
                 return value;
             };
-            let place = match self.number(&value) {
-                Some(a) => Place::Memory(a, None),
+            let next = match &value.place {
+                Place::Pointer(_) => self.pointed(&value, 0, *to),
+                _ => self.number(&value).map(|a| Value {
+                    place: Place::Memory(a, None),
+                    ty: *to,
+                    types: value.types.clone(),
+                }),
+            };
+            match next {
+                Some(next) => value = next,
                 None => return value,
-            };
-            value = Value {
-                place,
-                ty: *to,
-                types: value.types.clone(),
-            };
+            }
         }
     }
 
@@ -367,7 +373,7 @@ impl Reader<'_> {
             Ok(l) => l,
             Err(e) => return self.fail(&binary.with_readable_line(e, var, cx)),
         };
-        let place = self.place(&location, c.image)?;
+        let place = self.place_in(binary, cx, &location, c.image)?;
         Some(Value {
             place,
             ty: var.ty,
@@ -538,6 +544,7 @@ impl Reader<'_> {
             }
         };
         let whole = match to {
+            Some(to) if matches!(value.place, Place::Pointer(_)) => self.pointed(&value, 0, to)?,
             Some(to) => Value {
                 place: Place::Memory(self.number(&value)?, None),
                 ty: to,
@@ -552,6 +559,10 @@ impl Reader<'_> {
     fn element(&mut self, value: Value, index: Expr) -> Option<Value> {
         let types = value.types.types();
         let stripped = types.strip_refs(value.ty);
+        if let (Place::Pointer(_), Some(of)) = (&value.place, pointee(types, stripped)) {
+            let size = types.size(of).unwrap_or(1);
+            return self.pointed_element(&value, &index, size, of);
+        }
         let base = match &*types.get(stripped) {
             Type::Array { .. } => self.memory_of(&value)?,
             Type::Pointer { .. } => self.number(&value)?,
@@ -606,6 +617,7 @@ impl Reader<'_> {
         let size = types.size(types.strip(value.ty)).unwrap_or(8);
         match &value.place {
             Place::Memory(a, _) => Some(load(a.clone(), size.min(8) as u8, false)),
+            Place::Pointer(_) => self.no_pointer(),
             place => parts::whole(place),
         }
     }
@@ -671,6 +683,7 @@ impl Reader<'_> {
             }),
         };
         let place = match value.place {
+            Place::Pointer(_) => return self.no_pointer(),
             _ if is_reference => memory(self.number(&value)?, None),
             Place::Memory(addr, bits) => memory(addr, bits),
             Place::Register(r) => TargetPlace::Register {
@@ -717,6 +730,7 @@ impl Reader<'_> {
                 }
             }
             Location::Pieces(pieces) => self.pieces(pieces, image),
+            Location::Pointer(_) => self.no_pointer(),
             Location::OptimizedOut => {
                 self.diags
                     .error(

@@ -64,7 +64,7 @@ impl Reader<'_> {
         Some(value)
     }
 
-    fn missing<T>(&mut self) -> Option<T> {
+    pub(super) fn missing<T>(&mut self) -> Option<T> {
         self.diags
             .error(
                 Tag::CtxVarOptimizedOut,
@@ -116,7 +116,7 @@ pub(super) fn whole(place: &Place) -> Option<Addr> {
     match place {
         Place::Register(r) => Some(Addr::Register(Reg(*r))),
         Place::Computed(a) => Some(a.clone()),
-        Place::Memory(..) => None,
+        Place::Memory(..) | Place::Pointer(_) => None,
         Place::Parts(parts) => {
             let mut sum = Addr::Const(0);
             for p in parts {

@@ -91,6 +91,10 @@ impl Reader<'_> {
 
     /// A number; a reference to what is none is its address.
     fn plain(&mut self, value: Value) -> Option<Expr> {
+        let value = match value.place {
+            Place::Pointer(_) => self.through(value),
+            _ => value,
+        };
         let types = value.types.clone();
         let types = types.types();
         let to = types.strip_refs(value.ty);
@@ -142,6 +146,13 @@ impl Reader<'_> {
                     return self.described_number(text, value, b"%p")
                 }
                 _ => {}
+            }
+            if matches!(value.place, Place::Pointer(_)) {
+                match self.quietly(|r| r.pointed(&value, 0, to)) {
+                    Some(next) => value = next,
+                    None => return text.literal("?"),
+                }
+                continue;
             }
             let Some(at) = self.quietly(|r| r.number(&value)) else {
                 return text.literal("?");
