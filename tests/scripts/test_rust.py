@@ -26,7 +26,7 @@ def test_structures_and_texts(ctx):
                 println($p$, $b$, $text$, user_string_n($text->data_ptr, $text->length))
             }
             probe process.function("shapes::geo::show").return { println($return) }''')
-        want = ('shapes::geo::show 3 2 2 8 7 B\n{.x=3, .y=-4, .name="p\\000q"}{.x=1, .y=2, .name=""}"text"text\n6\n')
+        want = ('shapes::geo::show 3 2 2 8 7 B\n{.x=3, .y=-4, .name="p\\0q"}{.x=1, .y=2, .name=""}"text"text\n6\n')
         fields = ' '.join(sorted(out.replace('{', ' ').replace('}', ' ').replace(',', ' ').split()))
         assert fields == ' '.join(sorted(want.replace('{', ' ').replace('}', ' ').replace(',', ' ').split())), (level, out)
 
