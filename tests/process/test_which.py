@@ -85,3 +85,21 @@ def test_plugins_and_libraries_by_pattern(ctx):
     first, point, n = r.script.splitlines()
     assert first == 'dlopen' and n == '51' and '.plugin("%s").function("plugin@' % os.path.realpath(lib) in point, \
         (r.script, r.stderr)
+
+
+def test_libraries_are_called_as_they_are_mapped(ctx):
+    """Without links, however the script and the dynamic linker come to them."""
+    libc = support.LIBC
+    with open('/proc/self/maps') as f:
+        assert libc in f.read()
+    links = ['/lib' + libc[len('/usr/lib'):]] if libc.startswith('/usr/lib/') and os.path.samefile('/lib', '/usr/lib') else []
+    path = ctx.target('linkage', ('-O2', '-g', '-fno-builtin'))
+    for name in ['libc.so.6', 'libc.so.[0-9]', libc] + links:
+        script = '''probe process.library("%s").function("strtol") { println(pp()) println(umodname(uaddr()), usymdata(uaddr())) exit() }''' % name
+        r = scripted.launch(ctx, script, path, input='3\n')
+        point, module = r.script.splitlines()
+        assert '.library("%s").function("' % libc in point and module.startswith(libc) and module.endswith(' [%s]' % libc), \
+            (name, r.script, r.stderr)
+    for name in [libc] + links:
+        r = scripted.launch(ctx, 'probe process("%s").function("strtol") { println(pp()) exit() }' % name, path, input='3\n')
+        assert r.script.startswith('process("%s").function("' % libc), (name, r.script, r.stderr)

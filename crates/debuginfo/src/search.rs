@@ -122,7 +122,7 @@ impl SearchPath {
         Elf::open_as(path, self.readable(path))
     }
 
-    /// The whole path of a program, without links, as the kernel and SystemTap show it.
+    /// The whole path of a file, without links, as the kernel and SystemTap show it.
     fn resolved(&self, path: PathBuf) -> PathBuf {
         if self.root != Path::new("/") {
             return path; // followed already
@@ -225,30 +225,24 @@ impl SearchPath {
     pub fn libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<PathBuf>> {
         if pattern.contains('/') {
             if let Some(path) = self.by_path(Path::new(pattern)) {
-                return Ok(vec![path]);
+                return Ok(vec![self.resolved(path)]);
             }
         }
         let closure = self.closure(program);
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for lib in &closure {
-            let path = lib.path.to_string_lossy();
-            let file = lib.path.file_name().unwrap_or_default().to_string_lossy();
-            let full = pattern.contains('/') && glob::matches(pattern, &path);
-            if full || glob::matches(pattern, &lib.name) || glob::matches(pattern, &file) {
-                let real = lib.path.canonicalize().unwrap_or_else(|_| lib.path.clone());
-                if seen.insert(real) {
-                    found.push(lib.path.clone());
-                }
+            if lib.is_called(pattern) && seen.insert(lib.path.clone()) {
+                found.push(lib.path.clone());
             }
         }
         if found.is_empty() || glob::is_glob(pattern) {
-            let real = |p: &PathBuf| p.canonicalize().unwrap_or_else(|_| p.clone());
             let opened = self.mapped_libraries(program, pattern).into_iter();
-            found.extend(opened.filter(|p| seen.insert(real(p))));
+            found.extend(opened.filter(|p| seen.insert(p.clone())));
         }
         if found.is_empty() && !glob::is_glob(pattern) && !pattern.contains('/') {
-            found.extend(self.find_library(pattern, &[], &self.cache()));
+            let file = self.find_library(pattern, &[], &self.cache());
+            found.extend(file.map(|p| self.resolved(p)));
         }
         if found.is_empty() {
             return Err(Error::NoLibrary {
@@ -273,7 +267,8 @@ impl SearchPath {
         }
         let mapped = process.matching(pattern).into_iter();
         let libraries = mapped.filter(|i| i.path != process.exe);
-        libraries.filter_map(|i| self.by_path(&i.path)).collect()
+        let files = libraries.filter_map(|i| self.by_path(&i.path));
+        files.map(|p| self.resolved(p)).collect()
     }
 
     /// Everything that the program needs, breadth first, as the dynamic linker does; the dynamic
@@ -287,7 +282,7 @@ impl SearchPath {
             let name = self.elf(&path).ok().and_then(|e| e.soname);
             let name = name.unwrap_or_else(|| file_name(&path));
             seen.insert(name.clone());
-            libs.push(Library { name, path });
+            libs.push(self.library(name, path));
         }
         let own = &program.elf;
         let mut queue: Vec<(String, Vec<PathBuf>)> = own
@@ -311,9 +306,14 @@ impl SearchPath {
                 dirs.extend(inherited.iter().cloned());
                 queue.extend(elf.needed.iter().map(|n| (n.clone(), dirs.clone())));
             }
-            libs.push(Library { name, path });
+            libs.push(self.library(name, path));
         }
         libs
+    }
+
+    fn library(&self, name: String, found: PathBuf) -> Library {
+        let path = self.resolved(found.clone());
+        Library { name, path, found }
     }
 
     fn runpath(&self, elf: &Elf) -> Vec<PathBuf> {
@@ -385,7 +385,22 @@ impl SearchPath {
 pub struct Library {
     /// As it is asked for (normally the soname).
     pub name: String,
+    /// Without links, as its mappings are called.
     pub path: PathBuf,
+    /// As the dynamic linker comes to it.
+    found: PathBuf,
+}
+
+impl Library {
+    /// By soname, or by a name or a whole path of its file.
+    fn is_called(&self, pattern: &str) -> bool {
+        let paths = [&self.path, &self.found];
+        let whole = |p: &PathBuf| glob::matches(pattern, &p.to_string_lossy());
+        let named = |p: &PathBuf| glob::matches(pattern, &file_name(p));
+        glob::matches(pattern, &self.name)
+            || paths.into_iter().any(named)
+            || (pattern.contains('/') && paths.into_iter().any(whole))
+    }
 }
 
 fn parts(path: &Path) -> Vec<PathBuf> {
