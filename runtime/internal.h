@@ -40,6 +40,7 @@ static inline void tl_pause(void)
 struct tl_syscall {
 	uint64_t sp, ip; /* of the instruction */
 	uint64_t wanted; /* by the script's probes; a bit each */
+	uint64_t serial; /* of the thread's calls */
 	uint32_t number;
 	uint32_t reserved;
 };
@@ -53,6 +54,8 @@ struct tl_block_own {
 	uint32_t token_at, token_end; /* tokenize(): what is left of text */
 	uint32_t nsyscalls;
 	uint32_t reserved;
+	uint64_t noted; /* serial numbers given */
+	uint64_t serial; /* of the call that has been noted, or has returned, last */
 	struct tl_syscall syscalls[TL_SYSCALLS]; /* the latest last */
 	char text[]; /* max_string bytes */
 };

@@ -255,6 +255,8 @@ void tl_syscall_note(const struct tl_env *env, struct tl_thread *self, const str
 	uint64_t number);
 bool tl_syscall_noted(const struct tl_env *env, struct tl_thread *self, const struct tl_regs *regs,
 	uint32_t nth, uint32_t *number);
+/* Behind either: which of the thread's calls that is; no two have the same. */
+uint64_t tl_syscall_serial(const struct tl_run *run);
 
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
 static inline bool tl_run_enter(

@@ -67,10 +67,14 @@ void tl_syscall_note(const struct tl_env *env, struct tl_thread *self, const str
 	found = find(own, TL_REGS_SP(regs), TL_REGS_IP(regs), UINT64_MAX);
 	n = found < 0 ? place_for_another(own) : (uint32_t)found;
 	/* the kernel goes on with an interrupted one by this */
-	if (found >= 0 && (uint32_t)number == RESTART)
+	if (found >= 0 && (uint32_t)number == RESTART) {
 		number = own->syscalls[n].number;
+		own->serial = own->syscalls[n].serial;
+	} else {
+		own->serial = ++own->noted;
+	}
 	own->syscalls[n] = (struct tl_syscall){
-		TL_REGS_SP(regs), TL_REGS_IP(regs), UINT64_MAX, (uint32_t)number, 0};
+		TL_REGS_SP(regs), TL_REGS_IP(regs), UINT64_MAX, own->serial, (uint32_t)number, 0};
 	own->nsyscalls = n + 1;
 }
 
@@ -94,6 +98,12 @@ bool tl_syscall_noted(const struct tl_env *env, struct tl_thread *self, const st
 		return false;
 	call->wanted &= ~bit;
 	own->nsyscalls = (uint32_t)n;
+	own->serial = call->serial;
 	*number = call->number;
 	return true;
+}
+
+uint64_t tl_syscall_serial(const struct tl_run *run)
+{
+	return tl_block_own(run->block)->serial;
 }

@@ -159,6 +159,19 @@ umask 18 18
 test_values_at_entry.variants = support.PAIR
 
 
+def test_values_of_another_call(ctx):
+    """Where the handler at the entry fails, the return does not see what the call before has left there."""
+    path = ctx.target('named', ('-O2',), 'gcc', ('-static',))
+    # the second open() is made with mode 0640
+    script = 'probe syscall.open.return { printf("%d %d\\n", @entry(7 / ($arg3 == 416 ? 0 : 1)), retval) }'
+    r = scripted.launch(ctx, script, path, '-DMAXERRORS=1')
+    assert r.script == '7 3\n', r.script + r.stderr
+    assert 'division by 0' in r.stderr, r.stderr
+
+
+test_values_of_another_call.variants = support.PAIR
+
+
 def test_children_of_go(ctx):
     """Sessions come and go; the program sees nothing of them."""
     script = '''global e, r  probe process.syscall { e <<< $syscall }  probe process.syscall.return { r <<< $syscall }

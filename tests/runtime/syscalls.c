@@ -38,6 +38,14 @@ static bool returns(uint32_t sp, uint32_t at, uint32_t probe, uint32_t result)
 	return tl_syscall_noted(&env, tl_view_self(&home), &regs, probe, &told);
 }
 
+/* Of the call that was noted, or has returned, last. */
+static uint64_t serial(void)
+{
+	const struct tl_run run = {.block = home.own};
+
+	return tl_syscall_serial(&run);
+}
+
 static void each_probe_is_told_once(void)
 {
 	begin();
@@ -87,6 +95,34 @@ static void an_interrupted_call_keeps_its_number(void)
 	CHECK(returns(8, 0, 0, 1) && told == RESTART);
 }
 
+static void each_call_has_a_number_of_its_own(void)
+{
+	uint64_t outer, inner;
+
+	begin();
+	call(64, 0, READ);
+	outer = serial();
+	call(0, 0, PAUSE); /* in a handler */
+	inner = serial();
+	CHECK(inner != outer);
+	CHECK(returns(0, 0, 0, 1) && serial() == inner);
+	CHECK(returns(64, 0, 0, 1) && serial() == outer);
+	CHECK(returns(64, 0, 1, 1) && serial() == outer);
+	/* from the same place, after a return and without one */
+	call(64, 0, READ);
+	CHECK(serial() != outer && serial() != inner);
+	outer = serial();
+	call(64, 0, READ);
+	CHECK(serial() != outer);
+#if defined(__x86_64__)
+	outer = serial();
+	call(0, 0, READ);
+	CHECK(returns(0, 0, 0, 1));
+	call(64, 0, RESTART); /* goes on */
+	CHECK(serial() == outer);
+#endif
+}
+
 static void a_child_takes_nothing(void)
 {
 	begin();
@@ -126,6 +162,7 @@ int main(void)
 	RUN(a_handlers_call_hides_nothing);
 	RUN(calls_that_were_left_are_forgotten);
 	RUN(an_interrupted_call_keeps_its_number);
+	RUN(each_call_has_a_number_of_its_own);
 	RUN(a_child_takes_nothing);
 	RUN(of_too_many_the_earliest_is_given_up);
 	RUN(hits_are_the_calls);

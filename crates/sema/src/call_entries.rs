@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //! `@entry(EXPR)` at the return of a system call: a probe of the call's entry keeps the value for the thread and its
-//! stack pointer, which the kernel leaves as they are (tapset/entry.stp). An element is overwritten by the next call from
-//! there; those of threads that have gone make room in time.
+//! stack pointer, which the kernel leaves as they are (tapset/entry.stp), and behind the values the call's serial number.
+//! The return asks for that first: what an earlier call from there has left, because the entry's handler could not run
+//! (no lock in time, an error), is not this one's. An element is overwritten by the next call from there; those of threads
+//! that have gone make room in time.
 
 use crate::calls;
 use crate::declarations::{Declarations, Origin};
 use crate::expand::Unit;
 use trapless_syntax::ast::{
-    AssignOp, Block, Component, Expr, ExprKind, Global, Ident, Item, Key, NodeIds, ProbePoint,
-    Script, Stmt, StmtKind,
+    AssignOp, BinOp, Block, Component, Expr, ExprKind, Global, Ident, Item, Key, NodeIds,
+    ProbePoint, Script, Stmt, StmtKind,
 };
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::visit::{refresh_ids, walk_expr, walk_expr_mut, Visit, VisitMut};
@@ -16,6 +18,8 @@ use trapless_syntax::Span;
 
 /// Functions of the tapset, which make an element's key.
 pub const KEYS: [&str; 2] = ["_entry_thread", "_entry_stack"];
+/// ... and the one that tells which call it is.
+const SERIAL: &str = "_entry_serial";
 
 /// Add what such units need: arrays to the declarations, and the entries' units.
 pub fn add(all: &mut Declarations, units: &mut Vec<Unit>, ids: &NodeIds, diags: &mut Diagnostics) {
@@ -28,10 +32,9 @@ pub fn add(all: &mut Declarations, units: &mut Vec<Unit>, ids: &NodeIds, diags: 
             ids,
         };
         taken.visit_block(&mut unit.body);
-        known = taken.known;
-        if taken.saves.is_empty() {
+        let Some(first) = taken.saves.first().map(|s| s.name.span) else {
             continue;
-        }
+        };
         for s in taken
             .saves
             .iter()
@@ -39,8 +42,12 @@ pub fn add(all: &mut Declarations, units: &mut Vec<Unit>, ids: &NodeIds, diags: 
         {
             no_local(diags, s.name.span);
         }
+        let serial = taken.save(call(SERIAL, first, ids), first);
+        known = taken.known;
         declare(all, unit, &taken.saves, diags);
-        entries.push(entry_of(unit, taken.saves, ids));
+        entries.push(entry_of(unit, &serial, taken.saves, ids));
+        let others = unless(BinOp::Ne, &serial, ids);
+        unit.body.stmts.insert(0, others);
     }
     units.extend(entries);
 }
@@ -65,19 +72,28 @@ struct Taken<'a> {
     ids: &'a NodeIds,
 }
 
+impl Taken<'_> {
+    fn save(&mut self, value: Expr, span: Span) -> Ident {
+        let name = Ident {
+            name: format!("_entry_{}", self.known),
+            span,
+        };
+        self.known += 1;
+        self.saves.push(Save {
+            name: name.clone(),
+            value,
+        });
+        name
+    }
+}
+
 impl VisitMut for Taken<'_> {
     fn visit_expr(&mut self, e: &mut Expr) {
         let ExprKind::Entry(value) = &e.kind else {
             return walk_expr_mut(self, e);
         };
-        let name = Ident {
-            name: format!("_entry_{}", self.known),
-            span: e.span,
-        };
-        self.known += 1;
-        let value = (**value).clone();
+        let name = self.save((**value).clone(), e.span);
         e.kind = element(&name, self.ids).kind;
-        self.saves.push(Save { name, value });
     }
 }
 
@@ -108,26 +124,49 @@ fn has_local(all: &Declarations, unit: &Unit, value: &Expr) -> bool {
     !idents.0.iter().all(is_known)
 }
 
-fn element(name: &Ident, ids: &NodeIds) -> Expr {
-    let expr = |kind| Expr {
+fn expr(kind: ExprKind, span: Span, ids: &NodeIds) -> Expr {
+    Expr {
         id: ids.fresh(),
         kind,
-        span: name.span,
+        span,
+    }
+}
+
+fn call(function: &str, span: Span, ids: &NodeIds) -> Expr {
+    let name = Ident {
+        name: function.to_string(),
+        span,
     };
-    let call = |function: &str| {
-        let function = Ident {
-            name: function.to_string(),
-            span: name.span,
-        };
-        Key::Expr(expr(ExprKind::Call {
-            name: function,
-            args: Vec::new(),
-        }))
+    let args = Vec::new();
+    expr(ExprKind::Call { name, args }, span, ids)
+}
+
+fn element(name: &Ident, ids: &NodeIds) -> Expr {
+    let base = expr(ExprKind::Ident(name.name.clone()), name.span, ids);
+    let kind = ExprKind::Index {
+        base: Box::new(base),
+        keys: KEYS.map(|k| Key::Expr(call(k, name.span, ids))).to_vec(),
     };
-    expr(ExprKind::Index {
-        base: Box::new(expr(ExprKind::Ident(name.name.clone()))),
-        keys: KEYS.map(call).to_vec(),
-    })
+    expr(kind, name.span, ids)
+}
+
+/// Nothing more for a call whose serial number is kept (or is not): `if (_entry_9[...] == _entry_serial()) next`.
+fn unless(op: BinOp, serial: &Ident, ids: &NodeIds) -> Stmt {
+    let span = serial.span;
+    let (kept, now) = (element(serial, ids), call(SERIAL, span, ids));
+    let kind = ExprKind::Binary(op, Box::new(kept), Box::new(now));
+    let next = Stmt {
+        kind: StmtKind::Next,
+        span,
+    };
+    Stmt {
+        kind: StmtKind::If {
+            cond: expr(kind, span, ids),
+            then: Box::new(next),
+            otherwise: None,
+        },
+        span,
+    }
 }
 
 /// Nobody's to see.
@@ -149,7 +188,8 @@ fn declare(all: &mut Declarations, unit: &Unit, saves: &[Save], diags: &mut Diag
     all.add(script, Origin::Made, diags);
 }
 
-fn entry_of(unit: &Unit, saves: Vec<Save>, ids: &NodeIds) -> Unit {
+/// What an interrupted call had when it was begun is not overwritten as it goes on.
+fn entry_of(unit: &Unit, serial: &Ident, saves: Vec<Save>, ids: &NodeIds) -> Unit {
     let keep = |s: Save| {
         let (span, target) = (s.name.span, element(&s.name, ids));
         let kind = ExprKind::Assign {
@@ -157,14 +197,15 @@ fn entry_of(unit: &Unit, saves: Vec<Save>, ids: &NodeIds) -> Unit {
             target: Box::new(target),
             value: Box::new(s.value),
         };
-        let id = ids.fresh();
         Stmt {
-            kind: StmtKind::Expr(Expr { id, kind, span }),
+            kind: StmtKind::Expr(expr(kind, span, ids)),
             span,
         }
     };
+    let mut stmts = vec![unless(BinOp::Eq, serial, ids)];
+    stmts.extend(saves.into_iter().map(keep));
     let mut body = Block {
-        stmts: saves.into_iter().map(keep).collect(),
+        stmts,
         span: unit.body.span,
     };
     refresh_ids(&mut body, ids);
