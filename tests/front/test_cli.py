@@ -197,6 +197,15 @@ def test_commands_of_several_programs(ctx):
         assert ('warning[PROCESS_LATER]' in p.stderr) == bool(args) and ('--no-follow' in p.stderr) == bool(args), p.stderr
 
 
+def test_a_program_is_no_script(ctx):
+    for words in (['cat', 'x', 'y'], ['/bin/cat']):
+        p = ctx.run([ctx.bin('trapless')] + words)
+        assert p.returncode == 2 and "%s is a program, not a script" % words[0] in p.stderr, p
+        assert "-c '%s'" % ' '.join(words) in p.stderr, p
+    p = ctx.run([ctx.bin('trapless'), 'no-such-program-anywhere'])
+    assert p.returncode == 1 and 'No such file' in p.stderr, p
+
+
 def test_commands_that_are_scripts(ctx):
     """`process` is the interpreter."""
     script = os.path.join(ctx.tmp, 'work.py')

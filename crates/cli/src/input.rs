@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The script's text and what its conditionals see.
 
+use crate::command;
 use crate::options::Options;
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::Environment;
@@ -32,13 +33,7 @@ pub fn script_text(
     };
     match bytes {
         Ok(b) if b.starts_with(b"\x7fELF") => {
-            diags
-                .error(
-                    Tag::Usage,
-                    None,
-                    format!("{file} is a program, not a script"),
-                )
-                .help("trace it with -c: trapless FILE.stp -c PROGRAM");
+            no_script(&options.words, diags);
             None
         }
         Ok(b) => Some((
@@ -50,6 +45,10 @@ pub fn script_text(
             },
             args.to_vec(),
         )),
+        Err(_) if !file.contains('/') && command::find(file).is_some() => {
+            no_script(&options.words, diags);
+            None
+        }
         Err(e) => {
             diags
                 .error(Tag::FileMissing, None, format!("{file}: {}", plain(&e)))
@@ -111,4 +110,13 @@ pub fn environment(options: &Options, args: Vec<String>) -> Environment {
         },
         ..Environment::default()
     }
+}
+
+/// The command line begins with a program's name.
+fn no_script(words: &[String], diags: &mut Diagnostics) {
+    let what = format!("{} is a program, not a script", words[0]);
+    let command = words.join(" ");
+    diags.error(Tag::Usage, None, what).help(format!(
+        "trace it with -c: trapless FILE.stp -c '{command}'"
+    ));
 }

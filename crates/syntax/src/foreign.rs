@@ -49,8 +49,10 @@ const WORDS: &[(&str, &str)] = &[
     ("malloc free", "arrays are global: `global a`, and grow as they are written"),
 ];
 
+pub const WHOLE: &str = "numbers are whole: count in a smaller unit, or string_to_fp(\"0.5\") with fp_add() and its kin";
+
 /// What to write where something else is expected: habits of other languages again.
-pub fn where_expected(what: &str, found: &TokenKind) -> Option<String> {
+pub fn where_expected(what: &str, found: &TokenKind, next: &TokenKind) -> Option<String> {
     let help = match (what, found) {
         ("a literal number or string", TokenKind::Word(word)) if !word.starts_with('$') => {
             return Some(format!("write \"{word}\" for a text; only literals may stand here"));
@@ -75,8 +77,12 @@ pub fn where_expected(what: &str, found: &TokenKind) -> Option<String> {
             "an argument is missing: @hist_linear(x, low, high, width), @cast(x, \"type\")"
         }
         ("`:`", _) => "write a ? b : c",
+        ("a value", TokenKind::Op(".")) => WHOLE,
         ("a value", TokenKind::Op("*")) => "there is no operator for powers",
-        ("a value", TokenKind::Op(":")) => "there is no switch and no `:=`: write if (x == 1) ..., and x = 1",
+        ("a value", TokenKind::Op(":")) if next == &TokenKind::Op("=") => "there is no `:=`: write x = 1",
+        ("a value", TokenKind::Op(":")) => {
+            "there is no switch: write if (x == 1) { ... } else if (x == 2) { ... } else { ... }"
+        }
         ("a value", TokenKind::Op("{")) => "arrays are global, and set by elements: a[1] = 2",
         _ => return None,
     };

@@ -7,6 +7,7 @@
 //! becomes a [`TokenKind::Bad`] and the preprocessor complains if it is used.
 
 use crate::diag::Tag;
+use crate::foreign;
 use crate::span::{FileId, SourceMap, Span};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -341,6 +342,7 @@ impl Lexer<'_> {
     }
 
     fn number(&mut self) -> TokenKind {
+        let fraction = self.pos > 0 && self.src[self.pos - 1] == b'.';
         let text = self.take_while(|b| b.is_ascii_alphanumeric());
         match parse_number(&text) {
             Some(n) => TokenKind::Number(n),
@@ -353,6 +355,7 @@ impl Lexer<'_> {
                     "s" | "ms" | "us" | "ns" | "hz" if !digits.is_empty() => {
                         Some(format!("a timer is written timer.{unit}({digits})"))
                     }
+                    _ if fraction => Some(foreign::WHOLE.to_string()),
                     _ => None,
                 };
                 bad.kind()

@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
 
     fn expected(&mut self, what: &str) -> Reported {
         let message = format!("expected {what}, found {}", self.found());
-        let help = foreign::where_expected(what, &self.token().kind);
+        let help = foreign::where_expected(what, &self.token().kind, &self.token_at(1).kind);
         self.report(Tag::ParseExpected, message, |d| {
             d.help(help);
         });

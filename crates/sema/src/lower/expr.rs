@@ -298,9 +298,33 @@ impl Lowerer<'_, '_> {
 
     // ---- operators ----
 
+    /// `1.5` is what joins 1 and 5: refused in the words of who writes it.
+    fn is_fraction(&mut self, a: &Expr, b: &Expr) -> bool {
+        let (left, all) = (self.shared.map.text(a.span), a.span.to(b.span));
+        let right = self.shared.map.text(all).get(left.len()..).unwrap_or("");
+        let word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+        let start = left.len() - left.chars().rev().take_while(word).count();
+        let digits = |s: &str| s.chars().take_while(char::is_ascii_digit).count();
+        let after = right.strip_prefix('.').map_or(0, digits);
+        if left[..start].ends_with(['$', '@']) {
+            return false; // an argument of the script
+        }
+        if start == left.len() || start + digits(&left[start..]) < left.len() || after == 0 {
+            return false;
+        }
+        let number = format!("{}{}", &left[start..], &right[..=after]);
+        let what = format!("`{number}` is no number: numbers are whole");
+        let help = format!("count in a smaller unit, or string_to_fp(\"{number}\") with fp_add() and its kin; text is written in quotes");
+        self.error(Tag::TypeMismatch, all, what).help(help);
+        true
+    }
+
     fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Option<(Ty, ir::ExprKind)> {
         match op {
             BinOp::Concat => {
+                if self.is_fraction(a, b) {
+                    return None;
+                }
                 let (a, b) = (self.string(a), self.string(b));
                 Some((Ty::Str, ir::ExprKind::Concat(Box::new(a?), Box::new(b?))))
             }

@@ -199,6 +199,13 @@ impl Parser<'_> {
     fn while_stmt(&mut self) -> Parse<StmtKind> {
         self.bump();
         let cond = self.condition()?;
+        if self.at_op("}") {
+            return Err(self.error_here(
+                Tag::ParseExpected,
+                "this `while` has no body",
+                "there is no `do ... while`: write while (1) { ...; if (!x) break }; an empty body is `;`",
+            ));
+        }
         let body = Box::new(self.stmt()?);
         Ok(StmtKind::While { cond, body })
     }
