@@ -166,6 +166,7 @@ struct client {
 		uint64_t addr,
 			size; /* of a watched variable; size 0: not there: see watchpoints.c */
 		bool reads;
+		bool placed; /* and told of */
 	} * events; /* by probe; NULL: not wanted, or not yet */
 	uint64_t answered_ns; /* when its runner last had run a handler that a thread waited for */
 	uint64_t inside; /* samples in our own code */
@@ -250,6 +251,7 @@ struct guardian {
 	bool nested; /* the target is in a pid namespace below ours */
 	uint32_t nuntold; /* threads that stand still for a runner's handler */
 	struct watchpoint watchpoints[WATCHPOINTS]; /* by debug register */
+	int watchpoints_error; /* of the kernel, which has not given a thread its registers; -1: told */
 	bool watchpoints_stand, watchpoints_known; /* now; or threads may still be told of hits */
 	bool own_traps, own_trapped; /* some SIGTRAPs of the program's wait; it has had some */
 	bool data_watched; /* some session wants them */

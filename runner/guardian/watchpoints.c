@@ -142,7 +142,10 @@ int entry_set(const struct guardian *g, const struct thread *t)
 /* A stopped thread gets what stands now. */
 static void renew(struct guardian *g, struct thread *t)
 {
-	set_all(g, t, g->watchpoints);
+	int ret = set_all(g, t, g->watchpoints);
+
+	if (ret && ret != -ESRCH && !g->watchpoints_error)
+		g->watchpoints_error = -ret;
 	t->registers = g->registers;
 }
 
@@ -281,6 +284,59 @@ static int replan(struct guardian *g)
 	return memcmp(plan, g->watchpoints, sizeof(plan)) ? install(g, plan) : renew_all(g);
 }
 
+/* "; debug register 3" */
+static void registers_text(
+	const struct guardian *g, const struct event_probe *e, char *buf, size_t room)
+{
+	const struct watchpoint *w;
+	size_t n = (size_t)snprintf(buf, room, "; debug register");
+	int i;
+
+	for (i = 0; i < WATCHPOINTS; i++) {
+		w = &g->watchpoints[i];
+		if (w->len && w->reads == e->reads && w->addr - e->addr < e->size)
+			n += (size_t)snprintf(buf + n, room - n, " %d", i);
+	}
+}
+
+static void explain_watches(const struct guardian *g, const struct client *c)
+{
+	const struct teller *t = &c->tell;
+	char text[512], at[80], registers[40];
+	struct event_probe *e;
+	uint32_t i;
+
+	for (i = 0; (t->explain || t->verbose) && i < c->mod->nprobes; i++) {
+		e = &c->events[i];
+		if (!is_watch(c, i) || !e->size || e->placed)
+			continue;
+		e->placed = true;
+		explain_place(t, e->addr, at, sizeof(at));
+		registers_text(g, e, registers, sizeof(registers));
+		snprintf(text, sizeof(text), "watch    %s  %.290s; %llu bytes%s", at,
+			module_string(c->mod, c->mod->probes[i].point), (unsigned long long)e->size,
+			registers);
+		tell(t, t->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
+	}
+}
+
+/* Once: threads to come will not fare better. */
+static void tell_ungiven(struct guardian *g)
+{
+	char text[256];
+
+	if (g->watchpoints_error <= 0)
+		return;
+	snprintf(text, sizeof(text),
+		"the kernel does not give a thread of process %d the debug registers for "
+		"process.data (%s): what it writes is not seen; next: end what else uses them "
+		"there "
+		"(breakpoints of perf, see perf list)",
+		g->pid, strerror(g->watchpoints_error));
+	note_all(g, "%s", text);
+	g->watchpoints_error = -1;
+}
+
 static void look(struct guardian *g, struct client *c)
 {
 	bool news = false;
@@ -293,12 +349,15 @@ static void look(struct guardian *g, struct client *c)
 			refuse(c, i,
 				"[INVAL]: the process has no memory there; give an address as it "
 				"has it now (%p prints it), or the variable's name");
+		c->events[i].placed = false;
 		news = true;
 	}
 	if (!news)
 		return;
 	fit(g, c);
 	replan(g);
+	explain_watches(g, c);
+	tell_ungiven(g);
 }
 
 void watchpoints_look(struct guardian *g)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """process.data: each write, or access, of a variable, in all threads; the program notices nothing, then or later."""
+import ctypes
 import os
 import re
 import signal
+import struct
 import subprocess
 
 from scripted import attach, environment, finish, launch, script_file, words
@@ -243,3 +245,46 @@ def test_preload_refuses(ctx):
 test_running_process.variants = test_program_that_is_started.variants = ALL
 test_sessions_together.variants = test_killed_runner.variants = test_nothing_is_mapped_there.variants = ALL
 test_written_by_a_displaced_instruction.variants = test_beside_spawning_threads.variants = test_of_a_library.variants = test_values_and_probes_beside.variants = PAIR
+
+
+def test_registers_are_named(ctx):
+    """-v tells which register a probe has; the last one is the first to be taken."""
+    script = 'probe process.data("total").write, process.data("few").rw { }'
+    p = program(ctx)
+    _, err = finish(attach(ctx, script, pid=p.pid))
+    end(p)
+    lines = re.findall(r'watch +0x[0-9a-f]+ +process\("[^"]*"\)\.data\("(\w+)"\)\.\w+; (\d) bytes; debug register (\d)\n', err)
+    assert lines == [('total', '8', '3'), ('few', '4', '2')], err
+
+
+def breakpoints(ctx, pid, n):
+    """Takes n debug registers of that thread, as `perf record -e mem:ADDRESS` does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    files = []
+    for i in range(n):
+        attr = ctypes.create_string_buffer(136)
+        struct.pack_into('<II', attr, 0, 5, 136)  # PERF_TYPE_BREAKPOINT
+        struct.pack_into('<QIIQQ', attr, 40, 0b1100000, 0, 2, 0x10000 + 8 * i, 8)  # not in the kernel; a write
+        fd = libc.syscall(298, attr, pid, -1, -1, 8)  # perf_event_open
+        if fd < 0:
+            ctx.skip('no breakpoints of perf here: ' + os.strerror(ctypes.get_errno()))
+        files.append(fd)
+    return files
+
+
+def test_registers_that_the_kernel_does_not_give(ctx):
+    """All four of the first thread's are taken: told once, with the kernel's reason; nothing happens to the program."""
+    p = program(ctx)
+    taken = breakpoints(ctx, p.pid, 4)
+    s = attach(ctx, COUNT, pid=p.pid)
+    go(p, 1)
+    out, err = finish(s)
+    for fd in taken:
+        os.close(fd)
+    go(p, 2)
+    end(p)
+    told = re.findall(r'does not give a thread of process (\d+) the debug registers .*\(No space left on device\).*; next: ', err)
+    assert told == [str(p.pid)] and 'accesses 0 ' in out, (out, err)
+
+
+test_registers_are_named.variants = test_registers_that_the_kernel_does_not_give.variants = PAIR
