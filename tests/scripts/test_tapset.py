@@ -57,9 +57,9 @@ say "hi"
 --.
 saysaysas.--.
 "say \"hi\"\n" 0x8 "say \"" 0x8 "say "... "sa" 0x8
-"a\000b\a\377\"" "a\000"... 0x8 "a" []
+"a\0b\a\377\"" "a\0b"... 0x8 "a" []
 Unable to access user space data at 0x8
-hé€😀 hé€😀 "h\303\251\342\202\254\360\237\230\200" 0x8
+hé€😀 hé€😀 "h\u00E9\u20AC\U0001F600" 0x8
 invalid UTF-16 character U+D800 
 user string copy fault at 0x8 [man error::fault]
 ----1
