@@ -250,7 +250,7 @@ impl Pass<'_> {
                         learn(k, ty, &mut self.changed);
                     }
                 }
-                self.types.globals[g].keys = Some(keys);
+                self.keep_keys(g, keys);
                 self.types.globals[g].variance |= matches!(
                     f.sort.map(|s| s.by),
                     Some(SortBy::Aggregate(StatOp::Variance))
@@ -296,6 +296,16 @@ impl Pass<'_> {
         }
     }
 
+    /// Beside what an index within the keys has learned meanwhile: `[a["x"]] in a`.
+    fn keep_keys(&mut self, g: usize, keys: Vec<VTy>) {
+        let known = self.types.globals[g]
+            .keys
+            .get_or_insert_with(|| keys.clone());
+        for (known, ty) in known.iter_mut().zip(keys) {
+            learn(known, ty, &mut self.changed);
+        }
+    }
+
     fn global(&self, name: &str) -> Option<usize> {
         self.all.global_seen(name, self.file, self.scope)
     }
@@ -336,7 +346,7 @@ impl Pass<'_> {
                 }
             }
         }
-        self.types.globals[g].keys = Some(known);
+        self.keep_keys(g, known);
         learn(&mut self.types.globals[g].value, want, &mut self.changed)
     }
 
