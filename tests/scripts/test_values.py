@@ -2,6 +2,7 @@
 """Variables of compiled programs whose values are known: gcc and clang, optimised and not."""
 import os
 import re
+import select
 import shutil
 
 BUILDS = [(cc, level) for cc in ('gcc', 'clang') for level in ('-O0', '-O2')]
@@ -117,7 +118,7 @@ def test_no_address_where_there_will_be_none(ctx):
 
 def line_of(ctx, source, marker):
     with open(os.path.join(ctx.root, 'tests', 'scripts', 'values', source)) as f:
-        return 1 + next(n for n, line in enumerate(f) if line.rstrip().endswith('// ' + marker))
+        return 1 + next(n for n, line in enumerate(f) if line.split()[-1:] == [marker] or line.rstrip().endswith(marker + ' */'))
 
 
 def test_pointers_that_are_nowhere(ctx):
@@ -135,6 +136,44 @@ def test_pointers_that_are_nowhere(ctx):
                         ('$q[1]', 'this part of the value is not there')):
         p = ctx.run([ctx.bin('trapless'), '-p2', '-c', program, '-e', 'probe %s { println(%s) }' % (every, wanted)])
         assert p.returncode == 1 and why in p.stderr, p.stderr
+
+
+def entry_values(ctx, cc):
+    """A program that has them."""
+    program = built(ctx, 'entered.c', cc, '-O2')
+    assert 'entry_value' in ctx.run(['readelf', '--debug-dump=loc', '--debug-dump=info', program]).stdout
+    return program
+
+
+def test_values_that_only_the_entry_had(ctx):
+    """Each frame's own, in recursive functions, threads and inlined copies."""
+    for cc in ('gcc', 'clang'):
+        found = traced(ctx, entry_values(ctx, cc), r'''
+            probe process.statement("deep@entered.c:%d") { if ($n) println($n, " ", $m) }
+            probe process.statement("twice@entered.c:%d") { println($x) }''' % (
+                line_of(ctx, 'entered.c', 'DEEP'), line_of(ctx, 'entered.c', 'TWICE')))
+        assert found == ''.join('1 %d\n2 %d\n%d\n' % (n + 1, n, n) for n in (10, 20)), (cc, found)
+
+
+def test_entries_are_probed_where_they_are_needed(ctx):
+    program = entry_values(ctx, 'gcc')
+    for wanted, probes in (('$n', 2), ('$n + $n', 2), ('@defined($n)', 1), ('$$parms', 1), ('1', 1)):
+        script = 'probe process.statement("await@entered.c:%d") { println(%s) }' % (line_of(ctx, 'entered.c', 'AWAIT'), wanted)
+        p = ctx.run([ctx.bin('trapless'), '-p2', '-v', '-c', program, '-e', script])
+        assert 'analysed %d probe' % probes in p.stderr, (wanted, p.stderr)
+
+
+def test_calls_that_began_before(ctx):
+    program = entry_values(ctx, 'gcc')
+    target = ctx.start([program, 'wait'])
+    assert target.stdout.readline() == 'ready\n'
+    script = 'probe process.statement("await@entered.c:%d") { try { println($n) } catch (why) { println(why) } exit() }'
+    tracer = ctx.start([ctx.bin('trapless'), '-x', str(target.pid), '-e', script % line_of(ctx, 'entered.c', 'AWAIT')])
+    while not select.select([tracer.stdout], [], [], 0.05)[0]:
+        target.stdin.write('\n')
+        target.stdin.flush()
+    want = "what rdi held at the function's entry is not known: this call began before that was probed\n"
+    assert tracer.stdout.readline() == want
 
 
 def test_classes_references_and_namespaces(ctx):

@@ -8,7 +8,7 @@ use crate::elf::Elf;
 pub use crate::elf::{Arch, ElfKind, Segment};
 use crate::error::{Error, Result};
 use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, SourcePos, Statement};
-use crate::location::{Location, Pointed};
+use crate::location::{LocOp, Location, Pointed};
 use crate::search::SearchPath;
 use crate::symbol::SymbolTable;
 use crate::types::{TypeId, Types};
@@ -355,6 +355,14 @@ impl Binary {
     /// computed from the registers at the entry.
     pub fn locate_home(&self, var: &Variable, cx: &Context) -> Result<Location> {
         self.find_home(var, cx)
+    }
+
+    /// The address of the frame (CFA) of the function around the context's address.
+    pub fn frame_address(&self, cx: &Context) -> Result<Vec<LocOp>> {
+        let dwarf = self.dwarf()?;
+        let function = cx.scopes.last().copied();
+        let unit = function.map_or(0, |f| f.unit);
+        self.place(dwarf, unit, cx.pc, function).frame_address()
     }
 
     /// Where that is which a pointer without a value points to.

@@ -50,14 +50,20 @@ impl Binary {
         let function = cx.scopes.last().copied();
         match self.place(dwarf, at.unit, cx.pc, function).location(v)? {
             Some(Location::Pieces(mut pieces)) => {
-                for p in pieces.iter_mut().filter(|p| p.place.needs_entry()) {
+                let unknown = cx.entry.is_none();
+                for p in pieces
+                    .iter_mut()
+                    .filter(|p| unknown && p.place.needs_entry())
+                {
                     p.place = Location::OptimizedOut;
                 }
                 Ok(Location::Pieces(fill(pieces, self.types().size(var.ty))))
             }
             Some(Location::OptimizedOut) | None => Err(gone()),
             Some(Location::Pointer(p)) => Ok(Location::Pointer(self.sized(dwarf, p))),
-            Some(place) if place.needs_entry() => Err(self::gone(var, cx, true)),
+            Some(place) if place.needs_entry() && cx.entry.is_none() => {
+                Err(self::gone(var, cx, true))
+            }
             Some(place) => Ok(place),
         }
     }

@@ -14,7 +14,7 @@ pub enum LocOp {
     /// Push the register's value at the probe point.
     Reg(u16),
     /// Push the value the register had at the entry of the function. At the entry itself it is a
-    /// `Reg`; elsewhere `locate` says that only the entry has the value.
+    /// `Reg`; elsewhere somebody has to keep it there.
     EntryReg(u16),
     /// Push a number.
     Const(u64),

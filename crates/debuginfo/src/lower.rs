@@ -247,6 +247,10 @@ impl Place<'_> {
         }
     }
 
+    pub fn frame_address(&self) -> Result<Vec<LocOp>> {
+        self.cfa(0)
+    }
+
     fn cfa(&self, depth: u32) -> Result<Vec<LocOp>> {
         match self.cfi.cfa(self.pc) {
             Some(Cfa::Register(r, offset)) => {

@@ -109,6 +109,14 @@ impl Body<'_, '_> {
                 self.binary(*op, &a, &b, span)
             }
             Addr::ThreadPointer => self.machine("mov %%fs:0, %0"),
+            Addr::Process => self.called("tl_pid(run)"),
+            Addr::Fail(text) => {
+                self.set_place("variable", span);
+                let text = c_string(text.as_bytes());
+                self.call(format!("tl_run_error(run, \"%s\", {text});"));
+                self.check();
+                number(0)
+            }
             Addr::ThreadLocal {
                 image,
                 slot,

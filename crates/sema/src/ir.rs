@@ -724,6 +724,10 @@ pub enum Addr {
     Binary(BinOp, Box<Addr>, Box<Addr>),
     /// What the thread's variables are found by.
     ThreadPointer,
+    /// The process's number.
+    Process,
+    /// A run-time error with that text.
+    Fail(String),
     /// A thread-local variable of a library.
     ThreadLocal {
         image: ImageId,

@@ -8,9 +8,10 @@
 //! 3. [`infer`]: types of variables, arrays and functions
 //! 4. [`points`]: probe points to files and addresses
 //! 5. [`lower`]: bodies to the [`ir`], one for each kind of place; complains
-//! 6. [`walked`]: complains of loops that change the array they walk
-//! 7. [`display`]: globals that are shown at the end, or while the session runs
-//! 8. [`share`]: which globals are kept per thread, which locks are taken
+//! 6. [`entered`]: probes of functions' entries that keep what variables ask for
+//! 7. [`walked`]: complains of loops that change the array they walk
+//! 8. [`display`]: globals that are shown at the end, or while the session runs
+//! 9. [`share`]: which globals are kept per thread, which locks are taken
 
 pub mod arguments;
 mod call_entries;
@@ -19,6 +20,7 @@ pub mod collect;
 pub mod components;
 pub mod declarations;
 pub mod display;
+mod entered;
 pub mod expand;
 mod file_value;
 mod files;
@@ -116,6 +118,8 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
         globals: lower::lower_globals(&all, &types, input.options.max_map_entries, diags),
         ..Program::default()
     };
+    world.own_globals = program.globals.len() as u32;
+    world.entered.clear();
     let leaders = calls::leaders(&units);
     let leads = |n: usize| leaders[n] == n;
     let mut places: Vec<Vec<Place>> = units
@@ -149,6 +153,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
         program.globals[g.0 as usize].pointer = pointer;
     }
     program.handlers = handlers.list;
+    entered::add(&mut program, shared.world, input.options.max_map_entries);
     registers::mark(&mut program);
     program.options = input.options;
     let nesting = nesting::default(&program.functions, &program.handlers);

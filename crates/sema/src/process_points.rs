@@ -172,7 +172,7 @@ impl Resolver<'_> {
 }
 
 /// The function that an address lies in: Go's, and many in assembly, have no unwind entry that would tell.
-fn around(binary: &Binary, addr: u64) -> Vec<Part> {
+pub(crate) fn around(binary: &Binary, addr: u64) -> Vec<Part> {
     let part = binary.symbols().around(addr).map(|s| Part {
         addr: s.addr,
         size: s.size,

@@ -8,6 +8,7 @@ mod pretty;
 mod rust;
 mod text;
 
+use crate::entered::{self, Entered};
 use crate::header;
 use crate::ir::{self, Addr, BinOp, Expr, ExprKind, Reg, TargetPlace, Ty};
 use crate::points::Context;
@@ -82,6 +83,8 @@ pub fn module_of(
         diags,
         span,
         homes: false,
+        lists: false,
+        frame: None,
     };
     r.module_or_own(module, context, span)
 }
@@ -125,6 +128,8 @@ fn resolved(target: &ast::Target, from: From, world: &mut World) -> Option<Value
         diags: &mut unheard,
         span: target.span,
         homes: false,
+        lists: false,
+        frame: None,
     };
     // Only the type is wanted: any number serves as an index.
     let mut lower = |e: &ast::Expr, _: &mut Diagnostics| {
@@ -153,6 +158,8 @@ pub fn read(
         diags,
         span: target.span,
         homes: false,
+        lists: false,
+        frame: None,
     };
     if let TargetBase::Var(name) = &target.base {
         let context = from.context;
@@ -210,6 +217,10 @@ struct Reader<'a> {
     span: Span,
     /// Parameters are where the function will keep them.
     homes: bool,
+    /// For a list of variables no function's entry is probed.
+    lists: bool,
+    /// Entry of the function around the place, and where its frame is.
+    frame: Option<(u64, Vec<LocOp>)>,
 }
 
 impl Reader<'_> {
@@ -369,6 +380,7 @@ impl Reader<'_> {
             true => binary.locate_home(var, cx),
             false => binary.locate(var, cx),
         };
+        self.frame = (!self.lists).then(|| Self::frame_of(binary, cx)).flatten();
         let location = match found {
             Ok(l) => l,
             Err(e) => return self.fail(&binary.with_readable_line(e, var, cx)),
@@ -773,6 +785,10 @@ impl Reader<'_> {
                 stack.push(self.thread_local(*offset, image)?);
                 continue;
             }
+            if let LocOp::EntryReg(r) = op {
+                stack.push(self.at_entry(Reg(*r), image)?);
+                continue;
+            }
             if step(op, &mut stack, image).is_none() {
                 self.diags
                     .error(
@@ -785,6 +801,28 @@ impl Reader<'_> {
             }
         }
         stack.pop()
+    }
+
+    fn frame_of(binary: &Binary, cx: &di::Context) -> Option<(u64, Vec<LocOp>)> {
+        Some((cx.entry?, binary.frame_address(cx).ok()?))
+    }
+
+    /// What a register held as the function was entered.
+    fn at_entry(&mut self, reg: Reg, image: ir::ImageId) -> Option<Addr> {
+        let Some((entry, frame)) = self.frame.take().filter(|_| reg.0 <= 15) else {
+            self.diags
+                .error(
+                    Tag::DebuginfoUnsupported,
+                    self.span,
+                    "this is what a register held at the function's entry, and the frame is not known here",
+                )
+                .help("read it at the function's entry");
+            return None;
+        };
+        let address = self.compute(&frame, image);
+        self.frame = Some((entry, frame));
+        let what = Entered { image, entry, reg };
+        Some(entered::kept(self.world, what, address?, self.span))
     }
 
     /// Those of the program itself lie at a fixed distance from the thread pointer.

@@ -2,6 +2,7 @@
 //! What the script is about outside the script: the target, its files, and
 //! the images that have been looked at.
 
+use crate::entered::Entered;
 use crate::ir::{Image, ImageId, LineTable, Symbol};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub struct World {
     pub cache: Option<PathBuf>,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
+    /// What is to be kept at functions' entries, in arrays behind the script's own globals.
+    pub(crate) entered: Vec<Entered>,
+    pub(crate) own_globals: u32,
 }
 
 impl World {
@@ -45,6 +49,8 @@ impl World {
             images: Vec::new(),
             cache: None,
             binaries: HashMap::new(),
+            entered: Vec::new(),
+            own_globals: 0,
         }
     }
 

@@ -41,7 +41,10 @@ impl Reader<'_> {
         };
         let mut text = Text::default();
         for v in vars.iter().filter(|v| wanted.contains(&v.kind)) {
-            let value = self.quietly(|r| r.located(&binary, c, v, &cx));
+            let value = self.quietly(|r| {
+                r.lists = true;
+                r.located(&binary, c, v, &cx)
+            });
             self.listed(&mut text, &v.name, value, pretty);
         }
         Some(text.finish(self.span))
@@ -115,6 +118,8 @@ impl Reader<'_> {
             diags: &mut unheard,
             span: self.span,
             homes: self.homes,
+            lists: self.lists,
+            frame: self.frame.clone(),
         };
         f(&mut r)
     }
