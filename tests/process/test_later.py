@@ -117,9 +117,9 @@ def test_started_fifty_times(ctx):
     path = own(ctx, 'count')
     session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
     for n in range(50):
-        p = start(ctx, path, 1, 100, 1)
+        p = start(ctx, path, 1, 100, 0)
         wait_armed(session, p.pid)
-        assert p.communicate(timeout=30)[0] == 'calls 100\n' and p.returncode == 7
+        assert p.communicate('\n', timeout=30)[0] == 'calls 100\n' and p.returncode == 7
     out, err = finish(session)
     assert hits(out) == 5000, (out, err)
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that call one function and know how often. Ends on SIGTERM, or after `calls` a thread; prints the sum. */
+/*
+ * Threads that call one function and know how often: count THREADS [CALLS [SECONDS]]. Ends on SIGTERM, or after
+ * CALLS a thread, begun after SECONDS or, where these are 0, when a line comes; prints the sum.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,8 +48,12 @@ int main(int argc, char **argv)
 	signal(SIGTERM, on_term);
 	printf("ready %d %p\n", getpid(), (void *)work);
 	fflush(stdout);
-	if (limit && argc > 3)
-		sleep((unsigned)atoi(argv[3]));
+	if (limit && argc > 3) {
+		if (atoi(argv[3]))
+			sleep((unsigned)atoi(argv[3]));
+		else
+			getchar();
+	}
 	for (i = 0; i < n; i++)
 		pthread_create(&t[i], NULL, run, &counts[i]);
 	for (i = 0; i < n; i++) {
