@@ -7,6 +7,7 @@
 #include "agent.h"
 
 void *__real_tl_os_alloc(size_t size);
+void *__real_tl_os_alloc_sparse(size_t size);
 void __real_tl_os_free(void *mem, size_t size);
 void *__real_tl_os_alloc_wiped(void);
 void __real_tl_os_free_wiped(void *mem);
@@ -16,6 +17,7 @@ int __real_tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t
 void __real_tl_os_code_release(uintptr_t at, size_t size);
 
 void *__wrap_tl_os_alloc(size_t size);
+void *__wrap_tl_os_alloc_sparse(size_t size);
 void __wrap_tl_os_free(void *mem, size_t size);
 void *__wrap_tl_os_alloc_wiped(void);
 void __wrap_tl_os_free_wiped(void *mem);
@@ -38,15 +40,23 @@ static void area_drop(uintptr_t lo)
 	tl_ctl_area_drop(tl_ctl, lo);
 }
 
-void *__wrap_tl_os_alloc(size_t size)
+static void *listed(void *mem, size_t size)
 {
-	void *mem = __real_tl_os_alloc(size);
-
 	if (mem && area_add((uintptr_t)mem, size)) {
 		__real_tl_os_free(mem, size);
 		return NULL;
 	}
 	return mem;
+}
+
+void *__wrap_tl_os_alloc(size_t size)
+{
+	return listed(__real_tl_os_alloc(size), size);
+}
+
+void *__wrap_tl_os_alloc_sparse(size_t size)
+{
+	return listed(__real_tl_os_alloc_sparse(size), size);
 }
 
 void __wrap_tl_os_free(void *mem, size_t size)

@@ -58,11 +58,10 @@ static void take(void *arg, uintptr_t at, bool chooses)
 static int look_in(const struct tl_image *img, void *arg)
 {
 	struct search s = *(const struct search *)arg;
-	struct tl_dynamic d;
 
-	s.d = &d;
-	if (tl_dynamic_read(img, &d))
-		tl_dynamic_each(&d, s.name, take, &s);
+	s.d = tl_dynamic_of(img);
+	if (s.d)
+		tl_dynamic_each(s.d, s.name, take, &s);
 	return 0;
 }
 
@@ -72,12 +71,12 @@ void tl_bind_foretell(uintptr_t stub, uintptr_t slot, uint32_t number,
 	static char name[LONGEST_NAME]; /* engine lock */
 	const struct tl_image *img = tl_image_find(stub);
 	struct search s = {.name = name, .fn = fn, .arg = arg};
-	struct tl_dynamic d;
+	const struct tl_dynamic *d = img ? tl_dynamic_of(img) : NULL;
 
 	TL_ASSERT_HELD();
-	if (!img || !tl_dynamic_read(img, &d))
+	if (!d)
 		return;
-	tl_dynamic_called(&d, number, slot, name, sizeof(name));
+	tl_dynamic_called(d, number, slot, name, sizeof(name));
 	if (name[0] && tl_images_ask() >= 0)
 		tl_images_each(look_in, &s);
 }

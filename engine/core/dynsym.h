@@ -11,6 +11,8 @@ struct tl_dynamic {
 };
 
 bool tl_dynamic_read(const struct tl_image *img, struct tl_dynamic *d);
+/* The same of an image that is known, read once. NULL: there is none. Engine lock held. */
+const struct tl_dynamic *tl_dynamic_of(const struct tl_image *img);
 /* The address of a function defined in this image, 0: none. Needs a DT_GNU_HASH table. */
 uintptr_t tl_dynamic_symbol(const struct tl_dynamic *d, const char *name);
 /* Where entries of its linkage table go that are not looked up yet, 0: nowhere. */

@@ -111,6 +111,15 @@ struct tl_eh_table *tl_entries_table(const struct tl_image *img)
 	return &en->table;
 }
 
+const struct tl_dynamic *tl_dynamic_of(const struct tl_image *img)
+{
+	struct tl_entries *en = tl_entries_of(img);
+
+	if (!en->linked)
+		en->linked = tl_dynamic_read(img, &en->dynamic);
+	return en->linked ? &en->dynamic : NULL;
+}
+
 /* --- the walk over an image ------------------------------------------------------ */
 
 struct scan {

@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_ENGINE_CORE_ENTRIES_H
 #define TRAPLESS_ENGINE_CORE_ENTRIES_H
 
+#include "dynsym.h"
 #include "ehframe.h"
 
 /* A growing list of addresses. */
@@ -16,6 +17,8 @@ struct tl_entries {
 	struct tl_eh_table table;
 	struct tl_addrs list; /* found by the walk, sorted */
 	struct tl_index noted; /* those that came later */
+	struct tl_dynamic dynamic;
+	bool linked; /* `dynamic` has been read */
 	bool tabled, scanned, incomplete;
 	bool nomem; /* of this attempt: worth another one later */
 	uint8_t *near; /* bit per function of the table: its short jumps are among the entries */

@@ -2,27 +2,35 @@
 /*
  * Tail calls. A function that is left by a jump returns when the function
  * jumped to does, at the same stack pointer; so the exits of that one are
- * probed as well, and of those it jumps to in its turn. What cannot be known
- * or watched now (not looked up yet by the dynamic loader, computed, refused)
- * is noted when a call leaves that way, and looked at again by
- * tl_retprobe_follow().
+ * watched as well, and of those it jumps to in its turn: once, for all return
+ * probes of a kind. What cannot be known or watched now (not looked up yet by
+ * the dynamic loader, computed, refused) is noted when a call leaves that way,
+ * and looked at again by tl_retprobe_follow().
  */
 #include "dynsym.h"
 #include "ret.h"
 
-enum { FOLLOW_MAX = 32, STUB = 32 };
+enum { STUB = 32 };
 
 uint32_t tl_ret_wanting;
 
 /* --- from handlers ---------------------------------------------------------------- */
 
-const struct tl_ret_follow *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to)
+static bool holds(const struct tl_ret_watch *w, uintptr_t to)
 {
-	const struct tl_ret_follow *f = TL_LOAD(&st->followed);
+	return to - w->part.start < w->part.size;
+}
 
-	for (; f; f = f->next)
-		if (to - f->part.start < f->part.size)
-			return TL_RELAXED(&f->entry.state) == TL_PROBE_ARMED ? f : NULL;
+const struct tl_ret_watch *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to)
+{
+	uint32_t n = TL_LOAD(&st->nfollowed);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct tl_ret_watch *w = st->followed[i].watch;
+
+		if (holds(w, to) && TL_RELAXED(&w->entry.state) == TL_PROBE_ARMED)
+			return w;
+	}
 	return NULL;
 }
 
@@ -33,7 +41,7 @@ static bool is_refused(const struct tl_ret_state *st, uintptr_t to)
 	for (uint32_t i = 0; i < n; i++)
 		if (st->refused[i].entry == to)
 			return true;
-	return n == TL_RET_REFUSED || st->nfollowed == FOLLOW_MAX;
+	return n == TL_RET_REFUSED || st->nfound == TL_RET_FOLLOWED;
 }
 
 void tl_ret_want(struct tl_ret_state *st, uintptr_t to)
@@ -73,79 +81,88 @@ static int64_t unbound(uintptr_t to)
 	return tl_arch_stub_unbound(text, got);
 }
 
-static struct tl_ret_follow *create(struct tl_ret_state *st, const struct tl_func_part *part,
+/* --- what is watched ---------------------------------------------------------------- */
+
+static struct tl_index watches; /* the newest of each place */
+
+static struct tl_ret_watch *watch_of(struct tl_node *n)
+{
+	return (void *)n;
+}
+
+static void insert(struct tl_ret_watch *w)
+{
+	struct tl_node *n = tl_index_find(&watches, w->part.start);
+
+	w->same = watch_of(n);
+	if (n)
+		tl_index_remove(&watches, n);
+	tl_index_insert(&watches, &w->node, w->part.start);
+}
+
+static void remove(struct tl_ret_watch *w)
+{
+	struct tl_node *n = tl_index_find(&watches, w->part.start);
+	struct tl_ret_watch *first = watch_of(n), **link = &first;
+
+	tl_index_remove(&watches, n);
+	while (*link != w)
+		link = &(*link)->same;
+	*link = w->same;
+	if (first)
+		tl_index_insert(&watches, &first->node, first->part.start);
+}
+
+/* The one that holds `to`, for return probes such as this one. */
+static struct tl_ret_watch *find(const struct tl_ret_state *st, uintptr_t to)
+{
+	struct tl_ret_watch *w = watch_of(tl_index_floor(&watches, to));
+
+	for (; w; w = w->same)
+		if (holds(w, to) && w->kind == tl_ret_kind(st) && (!w->only || w->only == st) &&
+			(w->why || w->entry.state != TL_PROBE_GONE))
+			break;
+	return w;
+}
+
+/* Less the exits by which a part (.cold) jumps back into the function: its calls go on there. */
+static struct tl_ret_watch *create(const struct tl_ret_state *st, const struct tl_func_part *part,
 	const struct tl_exit *exits, size_t n)
 {
-	struct tl_ret_follow *f;
-	size_t size = sizeof(*f) + n * sizeof(f->exits[0]) + (n + 1) * sizeof(f->list[0]);
+	struct tl_ret_watch *w;
+	size_t size = sizeof(*w) + n * sizeof(w->exits[0]) + (n + 1) * sizeof(w->list[0]);
 
-	f = tl_os_alloc(size);
-	if (!f)
+	w = tl_arena_get(size);
+	if (!w)
 		return NULL;
-	f->size = size;
-	f->part = *part;
-	f->list = (struct tl_probe **)(void *)&f->exits[n];
-	f->nexits = n;
-	tl_ret_fill_entry(&f->entry, st, part->start, tl_ret_followed_entry_hit);
-	f->list[0] = &f->entry;
+	w->part = *part;
+	w->kind = tl_ret_kind(st);
+	w->list = (struct tl_probe **)(void *)&w->exits[n];
+	tl_ret_fill_probe(
+		&w->entry, w, part->start, tl_ret_watch_entry_hit, w->kind & TL_PROBE_NO_JUMP);
+	w->list[0] = &w->entry;
 	for (size_t i = 0; i < n; i++) {
-		tl_ret_fill_exit(&f->exits[i], st, &exits[i], tl_ret_followed_exit_hit,
-			tl_ret_followed_jump_hit);
-		f->list[i + 1] = &f->exits[i].probe;
+		struct tl_ret_exit *e = &w->exits[w->nexits];
+
+		if (tl_ret_inside(st, exits[i].target)) {
+			w->only = st;
+			continue;
+		}
+		tl_ret_fill_exit(
+			e, w, &exits[i], tl_ret_watch_exit_hit, tl_ret_watch_jump_hit, w->kind);
+		w->list[++w->nexits] = &e->probe;
 	}
-	return f;
+	return w;
 }
-
-/* Its exits, in memory of `size` bytes. */
-static int find_exits(const struct tl_func_part *part, struct tl_exit **out, size_t *size)
-{
-	uintptr_t bad;
-	int n = tl_ret_part_exits(part, part, 1, part->start, NULL, 0, &bad);
-
-	if (n < 0)
-		return n;
-	*size = ((size_t)n + 1) * sizeof(**out);
-	*out = tl_os_alloc(*size);
-	if (!*out)
-		return -TL_E_NOMEM;
-	return tl_ret_part_exits(part, part, 1, part->start, *out, (size_t)n, &bad);
-}
-
-/* A part (.cold) that jumps back into the function: its calls go on there. */
-static size_t drop_inner(const struct tl_ret_state *st, struct tl_exit *exits, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!tl_ret_inside(st, exits[i].target))
-			exits[kept++] = exits[i];
-	return kept;
-}
-
-/* Functions that others call too must not become slow. */
-static bool any_by_trap(const struct tl_ret_follow *f)
-{
-	for (size_t i = 0; i <= f->nexits; i++)
-		if (tl_core.optimize && !(f->list[i]->flags & TL_PROBE_NO_JUMP) &&
-			tl_ret_by_trap(f->list[i]))
-			return true;
-	return false;
-}
-
-/* Found, but not watched yet. Those of one return probe follow each other, the newest first. */
-struct found {
-	struct tl_ret_follow *list;
-	size_t n;
-};
 
 /* The part that holds `to`, to be watched. */
-static int find(struct tl_ret_state *st, uintptr_t to, struct found *found)
+static int create_for(const struct tl_ret_state *st, uintptr_t to, struct tl_ret_watch **fresh)
 {
 	const struct tl_image *img;
 	struct tl_func_part part;
-	struct tl_exit *exits;
-	struct tl_ret_follow *f;
-	size_t size;
+	const struct tl_exit *exits;
+	struct tl_ret_watch *w;
+	uintptr_t bad;
 	int n = tl_refuse_addr(to, &img);
 
 	if (!n)
@@ -153,46 +170,120 @@ static int find(struct tl_ret_state *st, uintptr_t to, struct found *found)
 	if (n)
 		return n;
 	part = (struct tl_func_part){tl_core.func.code.start, tl_core.func.code.size};
-	n = find_exits(&part, &exits, &size);
+	n = tl_ret_exits(&part, 1, part.start, &exits, &bad);
 	if (n < 0)
 		return n;
-	f = create(st, &part, exits, drop_inner(st, exits, (size_t)n));
-	tl_os_free(exits, size);
-	if (!f)
+	w = create(st, &part, exits, (size_t)n);
+	if (!w)
 		return -TL_E_NOMEM;
-	f->st = st;
-	f->to = to;
-	f->next = found->list;
-	found->list = f;
-	found->n++;
+	insert(w);
+	w->next = *fresh;
+	*fresh = w;
 	return 0;
 }
 
-/* Is it among those found already, or is there no room for it? */
-static bool is_found(const struct tl_ret_state *st, uintptr_t to, const struct found *found)
+/* Functions that others call too must not become slow. */
+static bool any_by_trap(const struct tl_ret_watch *w)
 {
-	const struct tl_ret_follow *f;
-	uint32_t n = st->nfollowed;
-
-	for (f = st->arriving; f; f = f->next)
-		if (to - f->part.start < f->part.size)
+	for (size_t i = 0; i <= w->nexits; i++)
+		if (tl_core.optimize && !(w->list[i]->flags & TL_PROBE_NO_JUMP) &&
+			tl_ret_by_trap(w->list[i]))
 			return true;
-	for (f = found->list; f && f->st == st; f = f->next, n++)
-		if (to - f->part.start < f->part.size)
-			return true;
-	return n >= FOLLOW_MAX;
+	return false;
 }
 
-static void look_at(struct tl_ret_state *st, uintptr_t to, struct found *found)
+/* Those that are slow are taken away again. */
+static void drop_slow(struct tl_group *g, struct tl_group *slow, size_t n)
 {
+	size_t nslow = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!g[i].result && any_by_trap(g[i].owner)) {
+			slow[nslow++] = g[i];
+			g[i].result = -TL_E_TRAP_FORBIDDEN;
+		}
+	tl_groups_unregister_locked(slow, nslow);
+}
+
+static size_t length(const struct tl_ret_watch *list)
+{
+	size_t n = 0;
+
+	for (; list; list = list->next)
+		n++;
+	return n;
+}
+
+static struct tl_group group_of(struct tl_ret_watch *w)
+{
+	return (struct tl_group){.list = w->list, .n = w->nexits + 1, .owner = w};
+}
+
+/* Puts them in place, or says why not; the latter go to *refused, where whoever asks next finds them. */
+static void arm(struct tl_ret_watch *list, struct tl_ret_watch **refused)
+{
+	size_t n = length(list), bytes = 2 * n * sizeof(struct tl_group), i = 0;
+	struct tl_group *g = n ? tl_os_alloc(bytes) : NULL;
+	struct tl_ret_watch *w, *next;
+
+	for (w = list; g && w; w = w->next)
+		g[i++] = group_of(w);
+	tl_groups_register_locked(g, i);
+	drop_slow(g, g + n, i);
+	for (i = 0, w = list; w; w = next, i++) {
+		next = w->next;
+		w->next = NULL;
+		w->why = g ? g[i].result : -TL_E_NOMEM;
+		if (!w->why)
+			continue;
+		w->next = *refused;
+		*refused = w;
+	}
+	if (g)
+		tl_os_free(g, bytes);
+}
+
+static void forget(struct tl_ret_watch *list)
+{
+	struct tl_ret_watch *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		tl_put_late(list);
+	}
+}
+
+/* --- who follows what ---------------------------------------------------------------- */
+
+/* Is it followed already, or is there no room for it? */
+static bool is_found(const struct tl_ret_state *st, uintptr_t to)
+{
+	for (uint32_t i = 0; i < st->nfound; i++)
+		if (holds(st->followed[i].watch, to) &&
+			st->followed[i].watch->entry.state != TL_PROBE_GONE)
+			return true;
+	return st->nfound == TL_RET_FOLLOWED;
+}
+
+static void look_at(struct tl_ret_state *st, uintptr_t to, struct tl_ret_watch **fresh)
+{
+	struct tl_ret_watch *w;
 	int ret;
 
-	if (!to || to == (uintptr_t)st->rp->entry || tl_ret_followed(st, to) ||
-		is_refused(st, to) || is_found(st, to, found) || unbound(to) >= 0)
+	if (!to || to == (uintptr_t)st->rp->entry || tl_ret_inside(st, to) || is_refused(st, to) ||
+		is_found(st, to) || unbound(to) >= 0)
 		return;
-	ret = find(st, to, found);
-	if (ret)
-		refuse(st, to, ret);
+	w = find(st, to);
+	if (!w) {
+		ret = create_for(st, to, fresh);
+		if (ret) {
+			refuse(st, to, ret);
+			return;
+		}
+		w = *fresh;
+	}
+	w->users++;
+	st->followed[st->nfound++] = (struct tl_ret_followed){w, to};
 }
 
 static uintptr_t leads_to(const struct tl_ret_exit *e)
@@ -208,7 +299,7 @@ static uintptr_t leads_to(const struct tl_ret_exit *e)
 
 struct foretelling {
 	struct tl_ret_state *st;
-	struct found *found;
+	struct tl_ret_watch **fresh;
 	uintptr_t first, watched; /* of those that it may be */
 };
 
@@ -216,7 +307,7 @@ static void look_at_likely(void *arg, uintptr_t to)
 {
 	struct foretelling *f = arg;
 
-	look_at(f->st, to, f->found);
+	look_at(f->st, to, f->fresh);
 }
 
 static void pick(void *arg, uintptr_t to)
@@ -231,9 +322,9 @@ static void pick(void *arg, uintptr_t to)
 
 /* Those that it may lead to are looked at. */
 static void foretell(
-	struct tl_ret_state *st, struct tl_ret_exit *e, uintptr_t to, struct found *found)
+	struct tl_ret_state *st, struct tl_ret_exit *e, uintptr_t to, struct tl_ret_watch **fresh)
 {
-	struct foretelling f = {.st = st, .found = found};
+	struct foretelling f = {.st = st, .fresh = fresh};
 	int64_t number;
 
 	if (!e->exit.slot || to == e->likely || !to || tl_ret_followed(st, to))
@@ -266,124 +357,91 @@ static void settle_foretold(struct tl_ret_state *st, struct tl_ret_exit *exits, 
 static void settle_all_foretold(struct tl_ret_state *st)
 {
 	settle_foretold(st, st->exits, st->nexits);
-	for (struct tl_ret_follow *f = st->followed; f; f = f->next)
-		settle_foretold(st, f->exits, f->nexits);
+	for (uint32_t i = 0; i < st->nfollowed; i++)
+		settle_foretold(st, st->followed[i].watch->exits, st->followed[i].watch->nexits);
 }
 
+/* --- all of them ----------------------------------------------------------------------- */
+
 static void look_behind(
-	struct tl_ret_state *st, struct tl_ret_exit *exits, size_t n, struct found *found)
+	struct tl_ret_state *st, struct tl_ret_exit *exits, size_t n, struct tl_ret_watch **fresh)
 {
 	for (size_t i = 0; i < n; i++) {
 		uintptr_t to = leads_to(&exits[i]);
 
-		look_at(st, to, found);
-		foretell(st, &exits[i], to, found);
+		look_at(st, to, fresh);
+		foretell(st, &exits[i], to, fresh);
 	}
 }
 
-/* One that was found is in place, or is forgotten. */
-static void settle(struct tl_group *g)
+/* Those found last are in place now, or refused. False: there were none. */
+static bool settle(struct tl_ret_state *st, struct tl_ret_watch **fresh)
 {
-	struct tl_ret_follow *f = g->owner;
-	struct tl_ret_state *st = f->st;
+	uint32_t from = st->nsettled, kept = from;
 
-	if (g->result) {
-		refuse(st, f->to, g->result);
-		tl_free_late(f, f->size);
-		return;
-	}
-	f->next = st->arriving;
-	st->arriving = f;
-	st->nfollowed++;
-}
+	for (uint32_t i = from; i < st->nfound; i++) {
+		struct tl_ret_followed *f = &st->followed[i];
 
-/*
- * All at once: a function jumps to parts of its own (.cold) that return in its
- * place, so no call may wait there before these are watched as well.
- */
-static void publish(struct tl_ret_state *st)
-{
-	struct tl_ret_follow **end = &st->arriving;
-
-	while (*end)
-		end = &(*end)->next;
-	*end = st->followed;
-	TL_STORE(&st->followed, st->arriving);
-	st->arriving = NULL;
-}
-
-/* Those that are slow are taken away again. */
-static void drop_slow(struct tl_group *g, struct tl_group *slow, size_t n)
-{
-	size_t nslow = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!g[i].result && any_by_trap(g[i].owner)) {
-			slow[nslow++] = g[i];
-			g[i].result = -TL_E_TRAP_FORBIDDEN;
+		if (f->watch->why) {
+			f->watch->users--;
+			refuse(st, f->to, f->watch->why);
+		} else {
+			st->followed[kept++] = *f;
 		}
-	tl_groups_unregister_locked(slow, nslow);
+	}
+	st->nfound = st->nsettled = kept;
+	for (uint32_t i = from; i < kept; i++)
+		look_behind(st, st->followed[i].watch->exits, st->followed[i].watch->nexits, fresh);
+	return kept > from;
 }
 
-/* Watches what was found, and finds what lies behind it. */
-static void watch(struct found *found)
-{
-	size_t n = found->n, bytes = 2 * n * sizeof(struct tl_group);
-	struct tl_ret_follow *f = found->list, *next;
-	struct tl_group *g = tl_os_alloc(bytes), one;
-
-	*found = (struct found){NULL, 0};
-	for (size_t i = 0; f; f = next, i++) {
-		next = f->next;
-		one = (struct tl_group){f->list, f->nexits + 1, g ? 0 : -TL_E_NOMEM, f};
-		if (g)
-			g[i] = one;
-		else
-			settle(&one);
-	}
-	if (!g)
-		return;
-	tl_groups_register_locked(g, n);
-	drop_slow(g, g + n, n);
-	for (size_t i = 0; i < n; i++)
-		settle(&g[i]);
-	for (size_t i = 0; i < n; i++) {
-		f = g[i].owner;
-		if (!g[i].result)
-			look_behind(f->st, f->exits, f->nexits, found);
-	}
-	tl_os_free(g, bytes);
-}
-
-static void look_at_wanted(struct tl_ret_state *st, struct found *found)
+static void look_at_wanted(struct tl_ret_state *st, struct tl_ret_watch **fresh)
 {
 	for (unsigned i = 0; i < TL_RET_WANTED; i++) {
 		uintptr_t to = TL_LOAD(&st->wanted[i]);
 
-		look_at(st, to, found);
+		look_at(st, to, fresh);
 		TL_STORE(&st->wanted[i], 0);
 	}
 }
 
-/* Goes as deep as FOLLOW_MAX. */
+static void look_anew(struct tl_ret_state *st, struct tl_ret_watch **fresh)
+{
+	look_behind(st, st->exits, st->nexits, fresh);
+	for (uint32_t i = 0; i < st->nfollowed; i++)
+		look_behind(st, st->followed[i].watch->exits, st->followed[i].watch->nexits, fresh);
+	look_at_wanted(st, fresh);
+}
+
+/*
+ * A batch for each level, as deep as a return probe has room. The readers are told
+ * at the end: a function jumps to parts of its own (.cold) that return in its
+ * place, so no call may wait there before these are watched as well.
+ */
 void tl_ret_follow_all(struct tl_ret_state *list)
 {
-	struct found found = {NULL, 0};
+	struct tl_ret_watch *fresh = NULL, *batch, *refused = NULL, *w;
 	struct tl_ret_state *st;
+	bool more = true;
 
 	TL_ASSERT_HELD();
-	for (st = list; st; st = st->next) {
-		look_behind(st, st->exits, st->nexits, &found);
-		for (struct tl_ret_follow *f = st->followed; f; f = f->next)
-			look_behind(st, f->exits, f->nexits, &found);
-		look_at_wanted(st, &found);
+	for (st = list; st; st = st->next)
+		look_anew(st, &fresh);
+	while (more) {
+		batch = fresh;
+		fresh = NULL;
+		more = false;
+		arm(batch, &refused);
+		for (st = list; st; st = st->next)
+			more |= settle(st, &fresh);
 	}
-	while (found.n)
-		watch(&found);
 	for (st = list; st; st = st->next) {
-		publish(st);
+		TL_STORE(&st->nfollowed, st->nfound);
 		settle_all_foretold(st);
 	}
+	for (w = refused; w; w = w->next)
+		remove(w);
+	forget(refused);
 }
 
 static uint32_t count_followed(void)
@@ -413,42 +471,61 @@ int tl_retprobe_follow(void)
 	return ret;
 }
 
-static void forget_followed(struct tl_ret_state *st)
+/* What this one follows; those that nobody follows any more go to the list. */
+static void unfollow(struct tl_ret_state *st, struct tl_ret_watch **left)
 {
-	struct tl_ret_follow *f, *next;
+	for (uint32_t i = 0; i < st->nfound; i++) {
+		struct tl_ret_watch *w = st->followed[i].watch;
 
-	for (f = st->followed; f; f = next) {
-		next = f->next;
-		tl_free_late(f, f->size);
+		if (--w->users)
+			continue;
+		remove(w);
+		w->next = *left;
+		*left = w;
 	}
-	st->followed = NULL;
-	st->nfollowed = 0;
+}
+
+static void disarm(struct tl_ret_watch *list)
+{
+	size_t n = length(list), bytes = n * sizeof(struct tl_group), i = 0;
+	struct tl_group *g = n ? tl_os_alloc(bytes) : NULL;
+
+	for (struct tl_ret_watch *w = list; w; w = w->next)
+		if (g)
+			g[i++] = group_of(w);
+		else
+			tl_probes_unregister_locked(w->list, w->nexits + 1);
+	tl_groups_unregister_locked(g, i);
+	if (g)
+		tl_os_free(g, bytes);
+}
+
+static bool nobody_inside(void *arg)
+{
+	uintptr_t lo, hi;
+
+	(void)arg;
+	return !tl_chunks_span(&lo, &hi) || !tl_os_quiet(lo, hi);
 }
 
 void tl_ret_unfollow_all(struct tl_ret_state *list)
 {
-	struct tl_ret_state *st;
-	struct tl_ret_follow *f;
-	struct tl_group *g;
-	size_t n = 0, bytes;
+	struct tl_ret_watch *left = NULL;
+	bool any = false;
 
 	TL_ASSERT_HELD();
-	for (st = list; st; st = st->next)
-		n += st->nfollowed;
-	bytes = n * sizeof(*g);
-	g = n ? tl_os_alloc(bytes) : NULL;
-	n = 0;
-	for (st = list; st; st = st->next)
-		for (f = st->followed; f; f = f->next)
-			if (g)
-				g[n++] = (struct tl_group){.list = f->list, .n = f->nexits + 1};
-			else
-				tl_probes_unregister_locked(f->list, f->nexits + 1);
-	tl_groups_unregister_locked(g, n);
-	if (g)
-		tl_os_free(g, bytes);
-	for (st = list; st; st = st->next)
-		forget_followed(st);
+	for (struct tl_ret_state *st = list; st; st = st->next) {
+		st->leaving = true;
+		any |= st->nfound != 0;
+		unfollow(st, &left);
+	}
+	if (!any)
+		return;
+	/* Others may go on to watch what these followed. */
+	tl_ret_waiting_clear();
+	tl_threads_grace(nobody_inside, NULL);
+	disarm(left);
+	forget(left);
 }
 
 /* --- telling ---------------------------------------------------------------------- */
@@ -470,7 +547,8 @@ static void tell(const struct tl_ret_state *st, const struct tl_ret_exit *exits,
 
 		if (e->kind != TL_EXIT_TAIL && e->kind != TL_EXIT_TAIL_COND)
 			continue;
-		if (to == (uintptr_t)st->rp->entry || tl_ret_followed(st, to))
+		if (to == (uintptr_t)st->rp->entry || tl_ret_inside(st, to) ||
+			tl_ret_followed(st, to))
 			continue;
 		info->tail = e->addr;
 		info->tail_to = to;
@@ -480,10 +558,8 @@ static void tell(const struct tl_ret_state *st, const struct tl_ret_exit *exits,
 
 void tl_ret_tell_tails(const struct tl_ret_state *st, struct tl_retprobe_info *info)
 {
-	const struct tl_ret_follow *f;
-
 	info->nfollowed = st->nfollowed;
 	tell(st, st->exits, st->nexits, info);
-	for (f = st->followed; f; f = f->next)
-		tell(st, f->exits, f->nexits, info);
+	for (uint32_t i = 0; i < st->nfollowed; i++)
+		tell(st, st->followed[i].watch->exits, st->followed[i].watch->nexits, info);
 }

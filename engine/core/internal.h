@@ -45,6 +45,12 @@ void *tl_slab_get(struct tl_slab *s); /* zeroed, NULL: no memory */
 void tl_slab_put(struct tl_slab *s, void *obj);
 void tl_slab_deinit(struct tl_slab *s);
 
+/* --- objects of which little is touched (arena.c) --------------------------- */
+
+void *tl_arena_get(size_t size); /* zeroed, NULL: no memory */
+void tl_arena_put(void *obj);
+void tl_arena_deinit(void); /* whatever is in it */
+
 /* --- sites ------------------------------------------------------------------ */
 
 /*
@@ -410,13 +416,14 @@ struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintp
 int tl_threads_grace(bool (*quiet)(void *arg), void *arg);
 /* Those handlers have ended, too. Engine lock held. */
 bool tl_threads_settled(void);
-/* What handlers may use that run on stays, for as long as our memory does. */
-void tl_free_late(void *p, size_t size);
+/* An object of the arena: what handlers may use that run on stays, for as long as our memory does. */
+void tl_put_late(void *obj);
 
 /* --- return probes ------------------------------------------------------------------------------ */
 
 void tl_ret_thread_gone(unsigned index); /* engine lock held: the thread of this record is dead */
 void tl_ret_unregister_all(void);
+void tl_ret_deinit(void);
 /* Some call has left to where tl_retprobe_follow() may find more. */
 extern uint32_t tl_ret_wanting;
 

@@ -639,6 +639,8 @@ bool tl_engine_exit(void)
 		goto out;
 	tl_detour_deinit();
 	tl_journal_deinit();
+	tl_ret_deinit();
+	tl_arena_deinit();
 	tl_func_deinit(&tl_core.func);
 	tl_reserve_deinit();
 	tl_images_deinit();

@@ -107,17 +107,29 @@ static inline bool waits(const struct tl_ret_instance *i)
 	return i->flags & CALL_WAITS;
 }
 
-static void wait_as(struct tl_ret_thread *rt, struct tl_ret_instance *i, uint32_t flag)
+static struct tl_thread *thread_of(const struct tl_ret_state *st, const struct tl_ret_thread *rt)
 {
+	return (void *)((uintptr_t)rt - st->threads_at);
+}
+
+static void wait_as(
+	struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i, uint32_t flag)
+{
+	bool waited = rt->nwaiting;
+
 	rt->nwaiting += (flag != 0) - (uint32_t)waits(i);
 	i->flags = (i->flags & ~(uint32_t)CALL_WAITS) | flag;
+	if (!waited && rt->nwaiting)
+		tl_ret_waiting_add(thread_of(st, rt), st);
+	else if (waited && !rt->nwaiting)
+		tl_ret_waiting_drop(thread_of(st, rt), st);
 }
 
 /* Done with this call, wherever it stands. */
 static void leave(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
 {
 	unlink_call(rt, i);
-	wait_as(rt, i, 0);
+	wait_as(st, rt, i, 0);
 	i->flags &= ~(uint32_t)(CALL_SKIP | CALL_AGAIN);
 	if (i->flags & CALL_LOAN)
 		give_to_pool(st, i);
@@ -128,7 +140,7 @@ static void leave(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_r
 /* Out of the thread's hands, back to where all can have it. */
 static void give_up(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
 {
-	wait_as(rt, i, 0);
+	wait_as(st, rt, i, 0);
 	if (!(i->flags & CALL_LOAN))
 		rt->nkept--;
 	i->flags = 0;
@@ -258,16 +270,16 @@ static RARE void abandon_dead(struct tl_ret_state *st, struct tl_ret_thread *rt,
 }
 
 /* Those that have jumped to this entry are there now. */
-static RARE void arrive(struct tl_ret_thread *rt, uintptr_t sp)
+static RARE void arrive(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
 {
 	for (struct tl_ret_instance *i = rt->top; i != &rt->base; i = i->down)
 		if (i->call.sp == sp && (i->flags & CALL_JUMPED))
-			wait_as(rt, i, CALL_AWAY);
+			wait_as(st, rt, i, CALL_AWAY);
 }
 
 static RARE void look_around(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
 {
-	arrive(rt, sp);
+	arrive(st, rt, sp);
 	sink_at(st, rt, sp);
 }
 
@@ -452,7 +464,7 @@ static void jump_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct t
 
 	for (; i && i != &rt->base && i->call.sp == sp; i = i->down, own = false)
 		if (own || (waits(i) && i->call.ret_ip == ret_ip))
-			wait_as(rt, i, how);
+			wait_as(st, rt, i, how);
 }
 
 /* Of a return probe's own function. */
@@ -472,82 +484,129 @@ static void loop(struct tl_ret_state *st, struct tl_ret_thread *rt, const struct
 /* How calls that jump to there wait; 0: nobody watches. */
 static uint32_t goes_on(const struct tl_ret_state *st, uintptr_t to)
 {
-	const struct tl_ret_follow *f;
+	const struct tl_ret_watch *w;
 
 	if (to == (uintptr_t)st->rp->entry)
 		return CALL_JUMPED;
-	f = tl_ret_followed(st, to);
-	if (!f)
+	w = tl_ret_followed(st, to);
+	if (!w)
 		return 0;
-	return to == f->part.start ? CALL_JUMPED : CALL_AWAY; /* no entry comes */
+	return to == w->part.start ? CALL_JUMPED : CALL_AWAY; /* no entry comes */
 }
 
-static int jump(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, bool own)
+/* In this thread. */
+static bool may_wait(const struct tl_ret_thread *rt, const struct tl_thread *self)
 {
-	struct tl_ret_state *st = p->data;
+	return rt->nwaiting || tl_ret_waiting_room(self);
+}
+
+static void jump(struct tl_ret_state *st, const struct tl_ret_exit *e, struct tl_regs *regs,
+	struct tl_thread *self, bool own)
+{
 	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
-	uintptr_t sp = TL_REGS_SP(regs), to;
+	uintptr_t sp = TL_REGS_SP(regs), to = jump_target(st, e, regs);
+	bool may;
 	uint32_t how;
 
-	if (!own && (rt->tid != self->tid || !rt->nwaiting))
-		return 0;
-	to = jump_target(st, (struct tl_ret_exit *)p, regs);
 	if (!to)
-		return 0;
+		return;
 	if (rt->tid != self->tid)
 		start(st, rt, self->tid);
-	if (own && is_loop(st, &((struct tl_ret_exit *)p)->exit)) {
+	if (own && is_loop(st, &e->exit)) {
 		loop(st, rt, regs);
-		return 0;
+		return;
 	}
-	how = goes_on(st, to);
-	if (!how)
+	may = may_wait(rt, self);
+	how = may ? goes_on(st, to) : 0;
+	if (may && !how)
 		tl_ret_want(st, to);
 	if (find_call(st, rt, regs)) {
 		if (how)
 			jump_all(st, rt, regs, own, how);
 		else
 			finish_all(st, rt, regs, self, own, to);
-	} else if (own && rt->top->call.sp - sp < TL_RET_FAR) {
+	} else if (own && may && rt->top->call.sp - sp < TL_RET_FAR) {
 		/* Its frame still stands: a jump to a part (.cold) that we were not told of, and which may return. */
-		wait_as(rt, rt->top, CALL_AWAY);
+		wait_as(st, rt, rt->top, CALL_AWAY);
 	}
-	return 0;
 }
 
 int tl_ret_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
-	return jump(p, regs, self, true);
+	jump(p->data, (struct tl_ret_exit *)p, regs, self, true);
+	return 0;
 }
 
-int tl_ret_followed_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+/* --- functions that are followed ---------------------------------------------- */
+
+typedef void (*waiting_fn)(struct tl_ret_state *st, const struct tl_probe *p, struct tl_regs *regs,
+	struct tl_thread *self);
+
+static inline bool follows(const struct tl_ret_state *st, const struct tl_ret_watch *w)
 {
-	return jump(p, regs, self, false);
+	uint32_t n = TL_LOAD(&st->nfollowed), i = 0;
+
+	while (i < n && st->followed[i].watch != w)
+		i++;
+	return i < n;
+}
+
+/* For each return probe that follows this function and has calls waiting in this thread. */
+static inline int each_waiting(
+	const struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, waiting_fn fn)
+{
+	const struct tl_ret_waiting *w = tl_ret_waiting_of(self);
+
+	if (w->tid != self->tid)
+		return 0;
+	for (uint32_t n = w->n; n--;) {
+		struct tl_ret_state *st = TL_LOAD(&w->at[n]);
+
+		if (st && follows(st, p->data) && tl_ret_thread_of(st, self)->tid == self->tid)
+			fn(st, p, regs, self);
+	}
+	return 0;
 }
 
 /* Entered anew at a stack pointer where somebody waits for it: that call has lost its frame. */
-int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+static void entered(struct tl_ret_state *st, const struct tl_probe *p, struct tl_regs *regs,
+	struct tl_thread *self)
 {
-	struct tl_ret_state *st = p->data;
 	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs);
 
-	if (rt->tid != self->tid || !rt->nwaiting)
-		return 0;
+	(void)p;
 	if (is_dead(rt->top, sp))
 		abandon_dead(st, rt, sp);
 	look_around(st, rt, sp);
-	return 0;
 }
 
-int tl_ret_followed_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+static void returned(struct tl_ret_state *st, const struct tl_probe *p, struct tl_regs *regs,
+	struct tl_thread *self)
 {
-	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+	(void)p;
+	finish_all(st, tl_ret_thread_of(st, self), regs, self, false, 0);
+}
 
-	if (rt->tid == self->tid && rt->nwaiting)
-		finish_all(st, rt, regs, self, false, 0);
-	return 0;
+static void jumped(struct tl_ret_state *st, const struct tl_probe *p, struct tl_regs *regs,
+	struct tl_thread *self)
+{
+	jump(st, (const struct tl_ret_exit *)p, regs, self, false);
+}
+
+int tl_ret_watch_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	return each_waiting(p, regs, self, entered);
+}
+
+int tl_ret_watch_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	return each_waiting(p, regs, self, returned);
+}
+
+int tl_ret_watch_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	return each_waiting(p, regs, self, jumped);
 }
 
 /* --- the end ------------------------------------------------------------------ */

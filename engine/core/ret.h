@@ -55,20 +55,27 @@ struct tl_ret_exit {
 	uintptr_t likely; /* what it will lead to */
 };
 
-/* A function, or a part of one, that calls leave to by a jump: its entry and exits are watched. */
-struct tl_ret_follow {
-	struct tl_ret_follow *next;
-	struct tl_ret_state *st;
-	uintptr_t to; /* where the jump leads to that it was found by */
-	size_t size; /* of this memory */
+/*
+ * A function, or a part of one, that calls leave to by a jump: its entry and exits are
+ * watched, once for all return probes of a kind that follow it.
+ */
+struct tl_ret_watch {
+	struct tl_node node; /* first; by part.start */
+	struct tl_ret_watch *same; /* others that begin there */
+	struct tl_ret_watch *next; /* while it comes, or goes */
 	struct tl_func_part part;
+	uint32_t kind; /* tl_ret_kind() of those that follow it */
+	const struct tl_ret_state
+		*only; /* who follows it: jumps back into its function are left out */
+	uint32_t users;
+	int why; /* refused: -TL_E_ */
 	struct tl_probe entry;
 	struct tl_probe **list; /* entry and exits */
 	size_t nexits;
 	struct tl_ret_exit exits[];
 };
 
-enum { TL_RET_WANTED = 8, TL_RET_REFUSED = 8 };
+enum { TL_RET_FOLLOWED = 32, TL_RET_WANTED = 8, TL_RET_REFUSED = 8 };
 
 struct tl_ret_state {
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
@@ -81,7 +88,6 @@ struct tl_ret_state {
 	struct tl_retprobe *rp;
 	struct tl_ret_state *next, **link; /* that leads to it, while it is in tl_ret_states */
 	int *result; /* while it is being registered */
-	size_t size;
 	struct tl_probe entry;
 	struct tl_probe **list; /* entry and exits */
 	struct tl_ret_exit *exits;
@@ -94,9 +100,14 @@ struct tl_ret_state {
 	uint8_t *pool;
 	size_t step;
 	/* tail calls */
-	struct tl_ret_follow *followed; /* readers walk it inside a guard */
-	struct tl_ret_follow *arriving; /* in place, not told to the readers yet */
-	uint32_t nfollowed;
+	struct tl_ret_followed {
+		struct tl_ret_watch *watch;
+		uintptr_t to; /* where the jump leads to that it was found by */
+	} followed[TL_RET_FOLLOWED];
+	uint32_t nfollowed; /* readers look at these */
+	uint32_t nsettled,
+		nfound; /* those behind are in place, but not told to the readers; are to be */
+	bool leaving;
 	uintptr_t wanted
 		[TL_RET_WANTED]; /* places that calls left to and that nobody watches; any context */
 	struct tl_ret_refused {
@@ -105,6 +116,12 @@ struct tl_ret_state {
 	} refused[TL_RET_REFUSED];
 	uint32_t nrefused;
 };
+
+/* What a detour gives its handler, and where it may stand, depends on these flags. */
+static inline uint32_t tl_ret_kind(const struct tl_ret_state *st)
+{
+	return st->rp->flags & ~(uint32_t)TL_PROBE_RESULT;
+}
 
 static inline struct tl_ret_thread *tl_ret_thread_of(
 	const struct tl_ret_state *st, const struct tl_thread *self)
@@ -116,9 +133,10 @@ static inline struct tl_ret_thread *tl_ret_thread_of(
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
-int tl_ret_followed_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
-int tl_ret_followed_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
-int tl_ret_followed_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
+/* Of a function that is followed. */
+int tl_ret_watch_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
+int tl_ret_watch_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
+int tl_ret_watch_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 void tl_ret_thread_forget(struct tl_ret_state *st, unsigned index);
 /* In the function, but not its entry. */
 bool tl_ret_inside(const struct tl_ret_state *st, uintptr_t to);
@@ -130,12 +148,13 @@ void tl_ret_count_left(struct tl_ret_state *list);
 
 /* retprobe.c */
 extern struct tl_ret_state *tl_ret_states;
-/* The exits of one of the parts `all`; with max 0 only their number. */
-int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
-	uintptr_t entry, struct tl_exit *out, size_t max, uintptr_t *bad);
-void tl_ret_fill_entry(struct tl_probe *p, struct tl_ret_state *st, uintptr_t addr, tl_pre_fn pre);
-void tl_ret_fill_exit(struct tl_ret_exit *e, struct tl_ret_state *st, const struct tl_exit *exit,
-	tl_pre_fn on_return, tl_pre_fn on_jump);
+/* All exits of a function, in memory that the next call uses again: their number, or why not. */
+int tl_ret_exits(const struct tl_func_part *parts, size_t nparts, uintptr_t entry,
+	const struct tl_exit **exits, uintptr_t *bad);
+void tl_ret_fill_probe(
+	struct tl_probe *p, void *data, uintptr_t addr, tl_pre_fn pre, uint32_t flags);
+void tl_ret_fill_exit(struct tl_ret_exit *e, void *data, const struct tl_exit *exit,
+	tl_pre_fn on_return, tl_pre_fn on_jump, uint32_t flags);
 bool tl_ret_by_trap(const struct tl_probe *p);
 
 /* follow.c: functions that are left to by a jump. Engine lock held, but for the last two. */
@@ -144,7 +163,7 @@ void tl_ret_follow_all(
 void tl_ret_unfollow_all(struct tl_ret_state *list);
 void tl_ret_tell_tails(const struct tl_ret_state *st, struct tl_retprobe_info *info);
 /* The followed part that holds `to` and whose probes are in place, or NULL. From a handler. */
-const struct tl_ret_follow *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to);
+const struct tl_ret_watch *tl_ret_followed(const struct tl_ret_state *st, uintptr_t to);
 /* Where an exit with this target, a word's value, will lead to once it is bound. Any context. */
 static inline uintptr_t tl_ret_bound(const struct tl_ret_exit *e, uintptr_t to)
 {
@@ -152,5 +171,26 @@ static inline uintptr_t tl_ret_bound(const struct tl_ret_exit *e, uintptr_t to)
 }
 /* Somebody left to there, and nobody watches. From a handler. */
 void tl_ret_want(struct tl_ret_state *st, uintptr_t to);
+
+/* --- calls that wait (waiting.c) ----------------------------------------------- */
+
+enum { TL_RET_WAITING = 126 };
+
+/* Of a thread. */
+struct tl_ret_waiting {
+	uint32_t tid; /* whose it is */
+	uint32_t n;
+	struct tl_ret_state *at[TL_RET_WAITING]; /* NULL: free */
+};
+
+int tl_ret_waiting_init(void);
+void tl_ret_waiting_deinit(void);
+/* From a handler, of its own thread. */
+struct tl_ret_waiting *tl_ret_waiting_of(const struct tl_thread *self);
+bool tl_ret_waiting_room(const struct tl_thread *self);
+void tl_ret_waiting_add(const struct tl_thread *self, struct tl_ret_state *st);
+void tl_ret_waiting_drop(const struct tl_thread *self, const struct tl_ret_state *st);
+/* Those that are leaving, of all threads. Handlers may go on with one until a grace period is over. */
+void tl_ret_waiting_clear(void);
 
 #endif

@@ -7,6 +7,7 @@ enum {
 	MAX_ACTIVE = 1 << 20,
 	MAX_DATA = 2048, /* as probe.h says */
 	MAX_EXITS = 65536,
+	FEW_EXITS = 64,
 	STUB = 32, /* bytes of a linkage table's entry that are looked at */
 };
 
@@ -27,7 +28,7 @@ static void see_through(struct tl_exit *e)
 	e->slot = tl_arch_stub_slot(text, got, e->target);
 }
 
-int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
+static int part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
 	uintptr_t entry, struct tl_exit *out, size_t max, uintptr_t *bad)
 {
 	const struct tl_code *code = &tl_core.func.code;
@@ -53,15 +54,47 @@ int tl_ret_part_exits(const struct tl_func_part *part, const struct tl_func_part
 	return n > MAX_EXITS ? -TL_E_LIMIT : n;
 }
 
-/* Exits of all parts; with out == NULL only their number. */
-static int exits_of(const struct tl_func_part *parts, size_t nparts, uintptr_t entry,
-	struct tl_exit *out, size_t max, uintptr_t *bad)
+/* Those found last. Engine lock. */
+static struct {
+	struct tl_exit *at;
+	size_t max;
+} found;
+
+static void found_deinit(void)
+{
+	if (found.at)
+		tl_os_free(found.at, found.max * sizeof(*found.at));
+	found.at = NULL;
+	found.max = 0;
+}
+
+void tl_ret_deinit(void)
+{
+	tl_ret_waiting_deinit();
+	found_deinit();
+}
+
+static int found_grow(size_t n)
+{
+	found_deinit();
+	n = n < FEW_EXITS ? FEW_EXITS : 2 * n;
+	found.at = tl_os_alloc(n * sizeof(*found.at));
+	if (!found.at)
+		return -TL_E_NOMEM;
+	found.max = n;
+	return 0;
+}
+
+/* Exits of all parts: their number, which may be more than there is room for. */
+static int find_all(
+	const struct tl_func_part *parts, size_t nparts, uintptr_t entry, uintptr_t *bad)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < nparts; i++) {
-		int got = tl_ret_part_exits(&parts[i], parts, nparts, entry, out ? out + n : NULL,
-			out ? max - n : 0, bad);
+		size_t at = n < found.max ? n : found.max;
+		int got = part_exits(
+			&parts[i], parts, nparts, entry, found.at + at, found.max - at, bad);
 
 		if (got < 0)
 			return got;
@@ -70,6 +103,21 @@ static int exits_of(const struct tl_func_part *parts, size_t nparts, uintptr_t e
 			return -TL_E_LIMIT;
 	}
 	return (int)n;
+}
+
+int tl_ret_exits(const struct tl_func_part *parts, size_t nparts, uintptr_t entry,
+	const struct tl_exit **exits, uintptr_t *bad)
+{
+	int n = found.max ? 0 : found_grow(0), err;
+
+	if (!n)
+		n = find_all(parts, nparts, entry, bad);
+	if (n > 0 && (size_t)n > found.max) {
+		err = found_grow((size_t)n);
+		n = err ? err : find_all(parts, nparts, entry, bad);
+	}
+	*exits = found.at;
+	return n;
 }
 
 /* --- memory ----------------------------------------------------------------------- */
@@ -99,7 +147,7 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 		      round16(nparts * sizeof(struct tl_func_part)) +
 		      round16(TL_THREADS * sizeof(struct tl_thread)) +
 		      round16(words * sizeof(uint32_t)) + max * step;
-	uint8_t *mem = tl_os_alloc(size);
+	uint8_t *mem = tl_arena_get(size);
 	struct tl_ret_state *st;
 
 	if (!mem)
@@ -116,7 +164,6 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->on_entry = rp->on_entry;
 	st->on_return = rp->on_return;
 	st->needs_result = rp->flags & TL_PROBE_RESULT;
-	st->size = size;
 	st->nexits = nexits;
 	st->max = max;
 	st->words = words;
@@ -126,42 +173,37 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	return st;
 }
 
-static void fill_probe(
-	struct tl_probe *p, struct tl_ret_state *st, uintptr_t addr, tl_pre_fn pre, uint32_t flags)
+void tl_ret_fill_probe(
+	struct tl_probe *p, void *data, uintptr_t addr, tl_pre_fn pre, uint32_t flags)
 {
 	p->addr = (void *)addr;
 	p->pre = pre;
-	p->data = st;
-	p->flags = flags & ~(uint32_t)TL_PROBE_RESULT;
+	p->data = data;
+	p->flags = flags;
 }
 
-void tl_ret_fill_exit(struct tl_ret_exit *e, struct tl_ret_state *st, const struct tl_exit *exit,
-	tl_pre_fn on_return, tl_pre_fn on_jump)
+void tl_ret_fill_exit(struct tl_ret_exit *e, void *data, const struct tl_exit *exit,
+	tl_pre_fn on_return, tl_pre_fn on_jump, uint32_t flags)
 {
-	uint32_t flags = st->rp->flags | (exit->all_regs ? TL_PROBE_REGS : 0);
-
-	fill_probe(&e->probe, st, exit->addr, exit->kind == TL_EXIT_RETURN ? on_return : on_jump,
-		flags);
+	tl_ret_fill_probe(&e->probe, data, exit->addr,
+		exit->kind == TL_EXIT_RETURN ? on_return : on_jump,
+		flags | (exit->all_regs ? TL_PROBE_REGS : 0));
 	e->exit = *exit;
-}
-
-void tl_ret_fill_entry(struct tl_probe *p, struct tl_ret_state *st, uintptr_t addr, tl_pre_fn pre)
-{
-	bool ours = addr != (uintptr_t)st->rp->entry;
-
-	fill_probe(p, st, addr, pre, ours ? st->rp->flags & TL_PROBE_NO_JUMP : st->rp->flags);
 }
 
 /* The entry goes first: in a function of one instruction both stand there. */
 static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
 	const struct tl_func_part *parts, size_t nparts)
 {
+	uint32_t kind = tl_ret_kind(st);
+
 	tl_copy(st->parts, parts, nparts * sizeof(parts[0]));
 	st->nparts = nparts;
-	tl_ret_fill_entry(&st->entry, st, (uintptr_t)st->rp->entry, tl_ret_entry_hit);
+	tl_ret_fill_probe(&st->entry, st, (uintptr_t)st->rp->entry, tl_ret_entry_hit, kind);
 	st->list[0] = &st->entry;
 	for (size_t i = 0; i < st->nexits; i++) {
-		tl_ret_fill_exit(&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit);
+		tl_ret_fill_exit(
+			&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit, kind);
 		st->list[i + 1] = &st->exits[i].probe;
 	}
 	for (size_t i = 0; i <= st->nexits; i++)
@@ -192,7 +234,7 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 	struct tl_func_part own;
 	const struct tl_func_part *parts = rp->parts;
 	size_t nparts = rp->nparts;
-	struct tl_exit *exits;
+	const struct tl_exit *exits;
 	int n = tl_refuse_return((uintptr_t)rp->entry);
 
 	if (n)
@@ -204,20 +246,13 @@ static int state_for(struct tl_retprobe *rp, struct tl_ret_state **out)
 		parts = &own;
 		nparts = 1;
 	}
-	n = exits_of(parts, nparts, (uintptr_t)rp->entry, NULL, 0, &rp->bad_exit);
+	n = tl_ret_exits(parts, nparts, (uintptr_t)rp->entry, &exits, &rp->bad_exit);
 	if (n < 0)
 		return n;
 	*out = state_create(rp, (size_t)n, nparts);
 	if (!*out)
 		return -TL_E_NOMEM;
-	exits = tl_os_alloc(((size_t)n + 1) * sizeof(*exits));
-	if (!exits) {
-		tl_os_free(*out, (*out)->size);
-		return -TL_E_NOMEM;
-	}
-	exits_of(parts, nparts, (uintptr_t)rp->entry, exits, (size_t)n, &rp->bad_exit);
 	fill(*out, exits, parts, nparts);
-	tl_os_free(exits, ((size_t)n + 1) * sizeof(*exits));
 	return 0;
 }
 
@@ -294,7 +329,7 @@ static void forget(struct tl_ret_state *list)
 	for (st = list; st; st = next) {
 		next = st->next;
 		st->rp->state = NULL;
-		tl_free_late(st, st->size);
+		tl_put_late(st);
 	}
 }
 
@@ -379,6 +414,8 @@ static int register_locked(struct tl_retprobe **rps, size_t n, int *results, str
 	struct tl_ret_state *lists[2] = {NULL, NULL}, *one;
 	int ret = tl_engine_init_locked();
 
+	if (!ret)
+		ret = tl_ret_waiting_init();
 	if (!ret)
 		ret = tl_images_refresh();
 	tl_func_forget(&tl_core.func);

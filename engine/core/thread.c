@@ -377,8 +377,8 @@ bool tl_threads_settled(void)
 	return !tl_core.unsettled;
 }
 
-void tl_free_late(void *p, size_t size)
+void tl_put_late(void *obj)
 {
 	if (!tl_core.unsettled)
-		tl_os_free(p, size);
+		tl_arena_put(obj);
 }

@@ -44,8 +44,8 @@ struct loader {
 static int note_resolver(const struct tl_image *img, void *arg)
 {
 	const struct loader *l = arg;
-	struct tl_dynamic d;
-	uintptr_t at = tl_dynamic_read(img, &d) ? tl_dynamic_resolver(&d) : 0;
+	const struct tl_dynamic *d = tl_dynamic_of(img);
+	uintptr_t at = d ? tl_dynamic_resolver(d) : 0;
 
 	if (at - l->img->lo < l->img->hi - l->img->lo)
 		note(l->k, at, TL_UNPAIRED_LINKER);
@@ -56,12 +56,12 @@ static int note_resolver(const struct tl_image *img, void *arg)
 static void learn(const struct tl_image *img, struct known *k)
 {
 	struct loader l = {img, k};
-	struct tl_dynamic d;
+	const struct tl_dynamic *d = tl_dynamic_of(img);
 
 	k->n = 0;
-	if (!tl_dynamic_read(img, &d))
+	if (!d)
 		return;
-#define UNPAIRED(name, tag) note(k, tl_dynamic_symbol(&d, #name), TL_UNPAIRED_##tag);
+#define UNPAIRED(name, tag) note(k, tl_dynamic_symbol(d, #name), TL_UNPAIRED_##tag);
 #include "unpaired.def"
 	tl_images_each(note_resolver, &l);
 }

@@ -23,6 +23,8 @@ void tl_os_exit(void);
 
 /* Zeroed ordinary memory, page granular. Returns NULL when there is none. */
 void *tl_os_alloc(size_t size);
+/* The same, of which little will be touched: in small pages. */
+void *tl_os_alloc_sparse(size_t size);
 void tl_os_free(void *mem, size_t size);
 /* One zeroed private page that a fork child finds zeroed again (the gate). NULL: none. */
 void *tl_os_alloc_wiped(void);

@@ -118,6 +118,8 @@ pub struct Binary {
     /// The file in `.gnu_debugdata`; its symbols' names point into it.
     mini: OnceLock<Option<Elf>>,
     symbols: OnceLock<SymbolTable>,
+    /// See `is_copied()`.
+    pub(crate) blob: OnceLock<bool>,
     dwarf: OnceLock<Option<Arc<Dwarf>>>,
     cfi: OnceLock<Cfi>,
 }
@@ -147,6 +149,7 @@ impl Binary {
             fetched: OnceLock::new(),
             mini: OnceLock::new(),
             symbols: OnceLock::new(),
+            blob: OnceLock::new(),
             dwarf: OnceLock::new(),
             cfi: OnceLock::new(),
         })

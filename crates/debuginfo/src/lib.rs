@@ -27,6 +27,7 @@
 mod abi;
 mod binary;
 mod cfi;
+mod copied;
 mod debugfile;
 mod debuginfod;
 mod demangle;

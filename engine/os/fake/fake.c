@@ -61,6 +61,11 @@ void *tl_os_alloc(size_t size)
 	return mem;
 }
 
+void *tl_os_alloc_sparse(size_t size)
+{
+	return tl_os_alloc(size);
+}
+
 void tl_os_free(void *mem, size_t size)
 {
 	fake.live--;

@@ -9,6 +9,11 @@ void *tl_os_alloc(size_t size)
 	return kvzalloc(size, GFP_KERNEL);
 }
 
+void *tl_os_alloc_sparse(size_t size)
+{
+	return tl_os_alloc(size);
+}
+
 void tl_os_free(void *mem, size_t size)
 {
 	kvfree(mem);

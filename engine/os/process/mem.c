@@ -34,18 +34,34 @@ static long map_far(size_t size, size_t align, int prot, int flags)
  * and must not meet our own notes of what it looks for. Who asks for much is
  * going to use it: in huge pages, where there are any.
  */
-void *tl_os_alloc(size_t size)
+static void *map_ours(size_t size, size_t align)
 {
-	bool huge = size >= HUGE_PAGE;
-	long ret = map_far(
-		tl_page_up(size), huge ? HUGE_PAGE : TL_PAGE, TL_PROT_READ | TL_PROT_WRITE, 0);
+	long ret = map_far(tl_page_up(size), align, TL_PROT_READ | TL_PROT_WRITE, 0);
 
 	if (tl_syscall_failed(ret))
 		return NULL;
 	tl_syscall3(TL_NR_madvise, ret, (long)tl_page_up(size), TL_MADV_DONTDUMP);
-	if (huge)
-		tl_syscall3(TL_NR_madvise, ret, (long)(size & ~(HUGE_PAGE - 1)), TL_MADV_HUGEPAGE);
 	return (void *)ret;
+}
+
+void *tl_os_alloc(size_t size)
+{
+	bool huge = size >= HUGE_PAGE;
+	void *mem = map_ours(size, huge ? HUGE_PAGE : TL_PAGE);
+
+	if (mem && huge)
+		tl_syscall3(TL_NR_madvise, (long)mem, (long)(size & ~(HUGE_PAGE - 1)),
+			TL_MADV_HUGEPAGE);
+	return mem;
+}
+
+void *tl_os_alloc_sparse(size_t size)
+{
+	void *mem = map_ours(size, TL_PAGE);
+
+	if (mem)
+		tl_syscall3(TL_NR_madvise, (long)mem, (long)tl_page_up(size), TL_MADV_NOHUGEPAGE);
+	return mem;
 }
 
 /* What was taken last leaves no hole: memory without holes is one mapping. */

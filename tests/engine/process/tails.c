@@ -70,6 +70,20 @@ TAIL long tail(long n)
 	return callee(n + 1);
 }
 
+/* Many small functions that go on as one. */
+enum { MANY = 200, MANY_STEP = 16 };
+long many_first(long n);
+__asm__(".text; .p2align 4; .type many_first, @function; many_first:\n"
+	".rept 200; .p2align 4; .cfi_startproc; add $5, %rdi; jmp callee; .cfi_endproc; .endr\n"
+	".p2align 4; .size many_first, 16");
+
+static long many(unsigned i, long n)
+{
+	long (*fn)(long) = (long (*)(long))((uintptr_t)many_first + i * MANY_STEP);
+
+	return fn(n);
+}
+
 TAIL long tail_of_tail(long n)
 {
 	__asm__ volatile("");
@@ -261,6 +275,99 @@ static void jumps_are_followed_further(void)
 	CHECK(!tl_retprobe_unregister(&inner) && !inner.nmissed);
 }
 
+static size_t probes(void)
+{
+	struct tl_usage u;
+
+	return tl_probes_usage(&u) ? 0 : u.probes;
+}
+
+/* However many go on there, a function is watched once: a hit does not cost more for each. */
+static void many_share_the_watch_of_one(void)
+{
+	static struct tl_retprobe rp[MANY];
+	static struct tl_retprobe *all[MANY];
+	static int results[MANY];
+	struct tl_retprobe_info info;
+	size_t before = probes(), one;
+
+	reset();
+	for (unsigned i = 0; i < MANY; i++) {
+		rp[i] = (struct tl_retprobe)PROBE((uintptr_t)many_first + i * MANY_STEP);
+		all[i] = &rp[i];
+	}
+	CHECK(!tl_retprobe_register(all[0]));
+	one = probes() - before;
+	CHECK(!tl_retprobes_register(all + 1, MANY - 1, results));
+	CHECK(probes() - before == one + 2 * (MANY - 1));
+	CHECK(!tl_retprobe_describe(&rp[7], &info) && info.nfollowed == 1 && info.nexits == 1);
+	for (unsigned i = 0; i < MANY; i++)
+		CHECK(many(i, i) == 3 * (long)i + 16 && last_result == 3 * (long)i + 16 &&
+			returns == (long)i + 1);
+	/* it stays for those that stay */
+	CHECK(!tl_retprobes_unregister(all, MANY - 1));
+	CHECK(probes() - before == one);
+	CHECK(many(0, 1) == 19 && returns == MANY);
+	CHECK(many(MANY - 1, 1) == 19 && returns == MANY + 1 && entries == MANY + 1);
+	CHECK(!tl_retprobe_unregister(all[MANY - 1]) && probes() == before && !blind);
+	for (unsigned i = 0; i < MANY; i++)
+		CHECK(!rp[i].nmissed && !rp[i].nabandoned && !rp[i].ntails);
+}
+
+static volatile int in_callee, go_on;
+
+TAIL long waits_there(long n)
+{
+	in_callee = 1;
+	while (!go_on)
+		sched_yield();
+	return n + 1;
+}
+
+TAIL long to_waits_there(long n)
+{
+	__asm__ volatile("");
+	return waits_there(n + 1);
+}
+
+TAIL long also_to_waits_there(long n)
+{
+	__asm__ volatile("");
+	return waits_there(n + 2);
+}
+
+static void *call_both(void *arg)
+{
+	long n = to_waits_there(1);
+
+	in_callee = go_on = 0;
+	return (void *)(n + also_to_waits_there((long)arg));
+}
+
+/* Unregistered while a call of it waits in a function that another one watches too. */
+static void one_goes_while_its_call_waits(void)
+{
+	struct tl_retprobe rp[2] = {PROBE(to_waits_there), PROBE(also_to_waits_there)};
+	pthread_t t;
+	void *result;
+
+	reset();
+	in_callee = go_on = 0;
+	CHECK(!tl_retprobe_register(&rp[0]) && !tl_retprobe_register(&rp[1]));
+	CHECK(!pthread_create(&t, NULL, call_both, (void *)10));
+	while (!in_callee)
+		sched_yield();
+	CHECK(entries == 1 && !tl_retprobe_unregister(&rp[0]));
+	go_on = 1;
+	while (entries < 2 || !in_callee)
+		sched_yield();
+	CHECK(returns == 0);
+	go_on = 1;
+	CHECK(!pthread_join(t, &result) && (long)result == 3 + 13);
+	CHECK(returns == 1 && last_result == 13 && !rp[1].nmissed && !rp[1].nabandoned);
+	CHECK(!tl_retprobe_unregister(&rp[1]));
+}
+
 static void functions_may_jump_to_each_other(void)
 {
 	struct tl_retprobe rp[2] = {PROBE(even), PROBE(odd)};
@@ -439,6 +546,8 @@ int main(int argc, char **argv)
 	RUN(others_jump_into_the_entry);
 	RUN(the_result_is_that_of_the_callee);
 	RUN(jumps_are_followed_further);
+	RUN(many_share_the_watch_of_one);
+	RUN(one_goes_while_its_call_waits);
 	RUN(functions_may_jump_to_each_other);
 	RUN(a_callee_that_does_not_return);
 	RUN(through_the_linkage_table);

@@ -12,6 +12,9 @@ use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern
 use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::Tag;
 
+pub(super) const COPIED: &str =
+    "the program copies V8's builtins and runs the copy, where a probe's jump would lead astray";
+
 pub(super) struct FunctionKindWanted {
     pub inlines: Inlines,
     exported: bool,
@@ -56,12 +59,20 @@ impl Resolver<'_> {
             .iter()
             .filter(|f| f.kind == FunctionKind::Ifunc)
             .count();
+        let copied = |f: &Function| f.size > 0 && of.binary.is_copied(f.entry);
+        let (copied, found): (Vec<_>, Vec<_>) = found.into_iter().partition(copied);
         let found: Vec<Function> = found
             .into_iter()
             .filter(|f| f.kind != FunctionKind::Ifunc && (!kind.exported || f.exported))
             .collect();
         let named = !pattern.is_glob();
         // Beside a resolver there may be a version for old programs (memcpy@GLIBC_2.2.5): nobody means that.
+        if !copied.is_empty() {
+            self.left_out(&copied, s.span, found.is_empty());
+        }
+        if found.is_empty() && !copied.is_empty() {
+            return None;
+        }
         if found.is_empty() || (named && resolvers > 0) {
             self.no_function(&s.text(), s.span, resolvers, kind.exported);
             return None;
@@ -100,6 +111,21 @@ impl Resolver<'_> {
         Some(format!(
             "a library of the program has it: .library(\"{library}\").function(\"{name}\")"
         ))
+    }
+
+    /// Code that runs elsewhere than it stands.
+    fn left_out(&mut self, copied: &[Function], span: trapless_syntax::Span, all: bool) {
+        let what = match copied {
+            [one] => format!("`{}` is", one.name),
+            [first, ..] => format!("{} functions (`{}`, ...) are", copied.len(), first.name),
+            [] => return,
+        };
+        let message = format!("{what} not probed: {COPIED}");
+        match all {
+            true => self.diags.error(Tag::PointNoMatch, span, message),
+            false => self.diags.warn(Tag::PointNoMatch, span, message),
+        }
+        .help("probe functions of C++ instead, e.g. .function(\"v8::Function::Call\")");
     }
 
     fn no_function(

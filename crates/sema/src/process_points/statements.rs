@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `.statement(...)`: source lines and addresses.
 
+use super::functions::COPIED;
 use super::{Resolver, Subject};
 use crate::components;
 use crate::points::{Context, Place};
@@ -62,6 +63,11 @@ impl Resolver<'_> {
                     format!("{addr:#x} lies in no code of the file"),
                 )
                 .help("give the address as nm or objdump -d show it");
+            return None;
+        }
+        if of.binary.is_copied(addr) {
+            let message = format!("{addr:#x} cannot be probed: {COPIED}");
+            self.diags.error(Tag::PointNoMatch, span, message);
             return None;
         }
         let function = of
