@@ -229,7 +229,8 @@ static void arm(struct tl_ret_watch *list, struct tl_ret_watch **refused)
 	for (w = list; g && w; w = w->next)
 		g[i++] = group_of(w);
 	tl_groups_register_locked(g, i);
-	drop_slow(g, g + n, i);
+	if (g)
+		drop_slow(g, g + n, i);
 	for (i = 0, w = list; w; w = next, i++) {
 		next = w->next;
 		w->next = NULL;
