@@ -23,7 +23,7 @@ static void fill_all(void)
 {
 	for (unsigned i = 0; i < OBJECTS; i++) {
 		objects[i] = tl_arena_get(size_of(i));
-		CHECK(objects[i] && !((uintptr_t)objects[i] % 16));
+		CHECK(objects[i] && !((uintptr_t)objects[i] % (2 * sizeof(void *))));
 		CHECK(is_zero(objects[i], size_of(i)));
 		tl_fill(objects[i], (int)i, size_of(i));
 	}
