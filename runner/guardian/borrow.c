@@ -248,8 +248,11 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 	helper = make_helper(g, t, &f, arrives);
 	calls_end(t);
 	if (!t->dead) {
-		mask_set(t->tid, mask); /* first: its registers it finds by itself */
+		if (f.at) /* its registers it finds by itself */
+			mask_set(t->tid, mask);
 		regs_set(t->tid, &saved);
+		if (!f.at)
+			mask_set(t->tid, mask);
 		foothold_lift(g, t, &f);
 	}
 out:

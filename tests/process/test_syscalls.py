@@ -225,7 +225,7 @@ open("/no/such\\n", O_WRONLY|O_CREAT|O_EXCL, 0640)
 openat(AT_FDCWD, "/dev/zero", O_RDONLY)
 openat(-1, 0x10, O_RDONLY|O_PATH)
 read(-2, *, 3)
-write(-3, "a\\000b", 3)
+write(-3, "a\\0b", 3)
 lseek(-1, -7, SEEK_END)
 access("/", R_OK|X_OK)
 socket(PF_INET, SOCK_STREAM|SOCK_NONBLOCK, 0)
@@ -305,7 +305,7 @@ def test_names_of_the_script_beside_those_of_the_call(ctx):
     """An array that is called like a variable of some call is another thing."""
     r = scripted.launch(ctx, 'global fd  probe syscall.{read,write} { fd[name] = argstr }  probe end { println(fd["read"], fd["write"]) }',
                         ctx.target('named', ('-O2',), 'gcc', ('-static',)))
-    assert re.search(r'-2, 0x[0-9a-f]+, 3-3, "a\\000b", 3', r.script), r.script + r.stderr
+    assert re.search(r'-2, 0x[0-9a-f]+, 3-3, "a\\0b", 3', r.script), r.script + r.stderr
 
 
 CHILDREN = '''package main

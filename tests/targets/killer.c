@@ -26,7 +26,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SYSCALL_STOP = SIGTRAP | 0x80, SETSIGMASK = 0x420b };
+enum {
+	SYSCALL_STOP = SIGTRAP | 0x80,
+	SETSIGMASK = 0x420b,
+	NO_STACK = 0x4c00, /* HELPER_SP of runner/guardian/guardian.h */
+};
 
 static const char *const requests[] = {
 	[PTRACE_POKEUSER] = "pokeuser",
@@ -57,7 +61,8 @@ static bool joins, launches;
 static pid_t early; /* a child that stopped before its parent told of it */
 static pid_t
 	lent; /* a thread of the program that makes a call for the guardian: all signals are blocked there */
-static bool on_foot; /* the helper unmaps the last of what it could stand on */
+static bool
+	on_foot; /* the helper unmaps the last of what it could stand on, or makes a call on no stack at all */
 
 static void die(const char *what)
 {
@@ -140,7 +145,8 @@ static void follow(const struct user_regs_struct *r)
 		return;
 	if (r->rdi == PTRACE_SETREGS && (pid_t)r->rsi != lent) {
 		read_guardian(r->r10, &set, sizeof(set));
-		on_foot = in_vdso(set.rip) && set.rax == SYS_munmap;
+		on_foot = in_vdso(set.rip) &&
+			  (set.rax == SYS_munmap || (set.rsp == NO_STACK && set.rax != SYS_exit));
 	} else if (r->rdi == SETSIGMASK) {
 		read_guardian(r->r10, &mask, sizeof(mask));
 		if (mask == ~0ull)
