@@ -191,6 +191,7 @@ struct guardian {
 	struct client *arming; /* it may lose patience */
 	int mem; /* /proc/PID/mem */
 	int sigchld; /* signalfd */
+	pid_t turn; /* whose it was last, see loop.c */
 	bool hot; /* breakpoints are being hit: see watch() */
 	int ctl_fd;
 	int door; /* where other sessions ask to be served; -1: nowhere */

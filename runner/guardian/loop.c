@@ -13,7 +13,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { SYSCALL_STOP = SIGTRAP | 0x80, STILL_TOLD = 16 };
+enum { SYSCALL_STOP = SIGTRAP | 0x80, STILL_TOLD = 16, TURN = 8 };
 
 static struct thread **bucket(struct guardian *g, pid_t tid)
 {
@@ -400,12 +400,28 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 	}
 }
 
+/*
+ * The kernel tells first of those that were seized last: threads that stop all the time would leave no turn to the
+ * ones before. So now and then one is asked for by name, in turn.
+ */
+static pid_t ask_next(struct guardian *g, int *status)
+{
+	const struct thread *t = thread_find(g, g->turn);
+
+	t = t && t->next ? t->next : g->threads;
+	g->turn = t ? t->tid : 0;
+	return t ? waitpid(t->tid, status, __WALL | WNOHANG) : 0;
+}
+
 /* One wait. 1: an event was dealt with, 0: nothing, -1: a signal came. */
 static int take_event(struct guardian *g, int flags)
 {
+	static unsigned waits;
 	int status;
-	pid_t tid = waitpid(-1, &status, __WALL | flags);
+	pid_t tid = ++waits % TURN ? 0 : ask_next(g, &status);
 
+	if (tid <= 0)
+		tid = waitpid(-1, &status, __WALL | flags);
 	if (tid > 0) {
 		dispatch(g, tid, status);
 		return 1;
