@@ -6,6 +6,7 @@ The long form takes as many slices of each program as fit in its time: others in
 several of them share come whole. EVERY_SECONDS=N gives each program N seconds (0: until all is done),
 EVERY_PROGRAMS=a,b chooses programs, EVERY_SEED=N other slices.
 """
+import collections
 import os
 import random
 import re
@@ -139,7 +140,8 @@ def entries_and_returns(ctx, work):
     assert not missing and len(numbers) == len(points), (len(missing), missing[:5], len(numbers), said[-1500:])
     assert sum(numbers) > 1000, sum(numbers)
     refused = list(told.values()).count('refused')
-    assert refused <= len(points) / 100, '%d of %d probes refused' % (refused, len(points))
+    reasons = collections.Counter(re.findall(r'^refused .*\[(\w+)\]', said, re.M))
+    assert refused <= len(points) / 100, '%d of %d probes refused: %s' % (refused, len(points), reasons)
     hits_of[work.name, ctx.variant] = {p: n for p, n in hits.items() if told[p] != 'refused'}
     print('# %s %s: %d functions, %d probes refused, %d hits, %.0f s' % (
         ctx.variant, work.name, len(points) // 2, refused, sum(numbers), time.monotonic() - begun), flush=True)
