@@ -269,6 +269,8 @@ static void run(int timer)
 		if (++rounds % CLOCK_EVERY == 0)
 			session_clock(&session);
 	}
+	if (!session_wants_exit(&session))
+		procfs_take_rest(&session);
 	leaving = true;
 	for (i = 0; i < ntargets; i++)
 		targets[i].leaving = true; /* whoever has it: we do not join them now */

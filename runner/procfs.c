@@ -125,11 +125,14 @@ static void run(struct session *s, const struct file *f, uint32_t kind, struct t
 	}
 }
 
-static void be_read(struct session *s, struct file *f, const char *path)
+static void be_read(struct session *s, struct file *f)
 {
 	struct tl_value_text text = {0};
-	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	char path[256];
+	int fd;
 
+	path_of(f, "", path, sizeof(path));
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return; /* nobody waits */
 	if (hold(&text, f->read_room)) {
@@ -144,11 +147,13 @@ static void be_read(struct session *s, struct file *f, const char *path)
 	close(fd);
 }
 
-static void be_written(struct session *s, struct file *f, const char *path)
+static void be_written(struct session *s, struct file *f)
 {
+	char path[256];
 	struct tl_value_text text = {0};
 	ssize_t n = -1;
 
+	path_of(f, "", path, sizeof(path));
 	if (f->in < 0)
 		f->in = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (f->in < 0)
@@ -169,16 +174,22 @@ static void be_written(struct session *s, struct file *f, const char *path)
 
 void procfs_serve(struct session *s)
 {
-	char path[256];
 	uint32_t i;
 
 	for (i = 0; i < nfiles; i++) {
-		struct file *f = &files[i];
+		if (files[i].read_room && files[i].in < 0)
+			be_read(s, &files[i]);
+		if (files[i].write_room)
+			be_written(s, &files[i]);
+	}
+}
 
-		path_of(f, "", path, sizeof(path));
-		if (f->read_room && f->in < 0)
-			be_read(s, f, path);
-		if (f->write_room)
-			be_written(s, f, path);
+void procfs_take_rest(struct session *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < nfiles; i++) {
+		if (files[i].write_room)
+			be_written(s, &files[i]);
 	}
 }

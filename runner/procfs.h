@@ -8,5 +8,6 @@
 int procfs_start(struct session *s, const char *dir);
 void procfs_end(void);
 void procfs_serve(struct session *s); /* those who wait; again and again */
+void procfs_take_rest(struct session *s); /* what had been written as the session was told to end */
 
 #endif

@@ -48,6 +48,17 @@ def test_reading_and_writing(ctx):
     assert not os.path.exists(os.path.dirname(f['level']))
 
 
+def test_written_as_the_session_ends(ctx):
+    """What was written before the session was told to end is in it: here while another handler runs."""
+    s = Session(ctx, '''global till
+        probe procfs("in").write { printf("in %s", $value) }
+        probe procfs("slow").read { till = gettimeofday_ms() + 1000; while (gettimeofday_ms() < till) $value = "done" }''' + LAST, '-DMAXACTION=1000000000')
+    with open(s.files['slow']) as slow, open(s.files['in'], 'w') as f:
+        f.write('time\n')
+        f.flush()
+        assert s.end() == 'in time\n' and slow.read() == 'done'
+
+
 def test_long_texts(ctx):
     """As long as .maxsize says, whatever MAXSTRINGLEN is; MAXSTRINGLEN without it. A slow reader gets the same."""
     s = Session(ctx, r'''
