@@ -160,6 +160,18 @@ static uint32_t blocks_for(const struct tl_tap_options *o)
 	return n;
 }
 
+/* Local time as it is now: a session that lives through a change of the clocks keeps it, as a script may add it up. */
+static void tell_zone(struct tl_session *to)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!localtime_r(&now, &tm))
+		return;
+	to->tz_offset = tm.tm_gmtoff;
+	memcpy(to->tz_name, tm.tm_zone, strnlen(tm.tm_zone, sizeof(to->tz_name)));
+}
+
 /* The memory that handlers work on, ours and the targets'. NULL with why. */
 static void *make_memory(struct session *s)
 {
@@ -181,6 +193,7 @@ static void *make_memory(struct session *s)
 		return NULL;
 	}
 	tl_session_init(mem, &layout);
+	tell_zone((struct tl_session *)mem);
 	((struct tl_session *)mem)->runner = (uint32_t)getpid();
 	snprintf(((struct tl_session *)mem)->module_name, sizeof(layout.module_name), "%s",
 		module_string(s->mod, s->mod->header->name));

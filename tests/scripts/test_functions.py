@@ -2,6 +2,7 @@
 """The script library where it changes calls, and tells of the session and of files."""
 import os
 import re
+import time
 
 import test_values
 
@@ -106,6 +107,28 @@ def test_loads_limits_and_delays(ctx):
     load = r'\d+\.\d\d \d+\.\d\d \d+\.\d\d'
     assert re.fullmatch(load, lines[0]) and re.fullmatch(load, lines[1]), lines
     assert lines[2:] == ['1', 'Invalid loadavg index 3 specified.', '07-1', '1', 'a handler may wait for 1000 ms at most'], lines
+
+
+# Of Sydney and Berlin one has daylight time; XDT is always in force.
+ZONES = 'UTC', 'Asia/Kolkata', 'Europe/Berlin', 'Australia/Sydney', 'America/St_Johns', 'XST8XDT,J1/0,J365/25', '<+1245>-12:45', 'LONGNAMED-1'
+
+
+def test_local_time_is_that_of_who_starts_the_session(ctx):
+    """In `begin` and in a program; also where the module was made in another zone."""
+    program = ctx.target('count') + ' 1 1'
+    script = 'probe begin, process.function("main") { println(tz_gmtoff(), " ", tz_name(), " ", tz_ctime(1700000000)) }'
+    p = ctx.run([ctx.bin('trapless'), '-p4', '-m', 'zone', '-e', script, '-c', program], cwd=ctx.tmp, env={'TZ': 'Asia/Tokyo'})
+    assert p.returncode == 0, p
+    for zone in ZONES:
+        now = ctx.run(['date', '+%z %Z'], env={'TZ': zone}).stdout
+        sign, hours, minutes, name = re.fullmatch(r'([+-])(\d\d)(\d\d) (\S+)\n', now).groups()
+        east = (int(hours) * 60 + int(minutes)) * (60 if sign == '+' else -60)
+        then = time.strftime('%a %b %e %H:%M:%S %Y', time.gmtime(1700000000 + east))
+        want = '%d %s %s %s\n' % (-east, name[:8], then, name[:8])
+        p = ctx.run([ctx.bin('trapless-run'), 'zone.tap', '-c', program], cwd=ctx.tmp, env={'TZ': zone})
+        assert p.stdout.count(want) == 2, (zone, want, p)
+        p = ctx.run([ctx.bin('trapless'), '-e', script.replace(', process.function("main")', '').replace('}', 'exit() }')], env={'TZ': zone})
+        assert p.stdout == want, (zone, want, p)
 
 
 def test_numbers_of_sockets_by_name(ctx):
