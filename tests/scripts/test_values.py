@@ -209,12 +209,32 @@ def test_lines_with_locals(ctx):
 
 
 def test_suffixes_of_points(ctx):
-    """A line without code, a bound on the calls, a function that its library exports."""
+    """A line without code, a number of calls, a function that its library exports."""
     everywhere(ctx, 'lines.c', r'''
         global n, m  probe process.statement("main@lines.c:19").nearest { n++ }
         probe process.function("step").return.maxactive(1) { println($return) }
         probe process.library("libc.so.6").function("printf").exported { m++ }
         probe end { println(n > 0, m) }''', '5\n13\n24\n11\n')
+
+
+def test_number_of_calls_is_taken_without_a_word(ctx):
+    path = built(ctx, 'lines.c', *BUILDS[0])
+    p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe process("%s").function("step").return.maxactive(20) { }' % path])
+    assert p.returncode == 0 and p.stderr == '', p
+
+
+def test_functions_by_address(ctx):
+    """At its entry with what it is called with; elsewhere the place alone, which nobody returns from."""
+    for cc, level in BUILDS:
+        path = built(ctx, 'lines.c', cc, level)
+        entry = next(int(line.split()[0], 16) for line in ctx.run(['nm', path]).stdout.splitlines() if line.endswith(' step'))
+        found = traced(ctx, path, r'''
+            probe process.function(%d) { println($a, " ", ppfunc(), isinstr(pp(), "function(0x%x)")) }
+            probe process.function(0x%x).return { println($return) }''' % (entry, entry, entry))
+        assert found == '1 step1\n5\n2 step1\n13\n3 step1\n24\n', (cc, level, found)
+        for point, status in (('function(%d)' % (entry + 1), 0), ('function(%d).return' % (entry + 1), 1), ('function(1)', 1)):
+            p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe process("%s").%s { }' % (path, point)])
+            assert p.returncode == status and ('error[POINT_NO_MATCH]' in p.stderr) == (status == 1), p
 
 
 def test_exported_is_what_is_not_static(ctx):

@@ -9,7 +9,7 @@ use crate::world::{is_program, report};
 use std::collections::HashMap;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern};
-use trapless_syntax::ast::{Component, Literal};
+use trapless_syntax::ast::{Component, Literal, NumLit};
 use trapless_syntax::diag::Tag;
 
 pub(super) const COPIED: &str =
@@ -28,15 +28,15 @@ impl Resolver<'_> {
         c: &Component,
         suffix: &[Component],
     ) -> Option<Vec<Place>> {
-        let Some(Literal::String(s)) = &c.arg else {
-            self.diags
-                .error(
-                    Tag::PointArgument,
-                    c.span,
-                    "a function is given by its name",
-                )
-                .help("e.g. .function(\"main\"); an address: .statement(0x1234)");
-            return None;
+        let s = match &c.arg {
+            Some(Literal::String(s)) => s,
+            Some(Literal::Number(n)) => return self.function_at(of, n, suffix),
+            None => {
+                self.diags
+                    .error(Tag::PointArgument, c.span, "which function is meant?")
+                    .help("e.g. .function(\"main\"), .function(0x1234)");
+                return None;
+            }
         };
         let inner = |c: &Component| matches!(&*c.name.name, "label" | "callee" | "callees");
         if let Some(word) = suffix.first().filter(|c| inner(c)) {
@@ -91,6 +91,42 @@ impl Resolver<'_> {
             self.function(of, Arc::new(f), point, &kind, named)
         };
         Some(found.into_iter().map(place).collect())
+    }
+
+    /// Whose entry the address is, as `nm` shows it; without a name there is the place alone.
+    fn function_at(
+        &mut self,
+        of: &Subject,
+        addr: &NumLit,
+        suffix: &[Component],
+    ) -> Option<Vec<Place>> {
+        let kind = self.function_kind(suffix)?;
+        let statement = self.address(of, addr.value as u64, addr.span)?;
+        let point = format!("{}.function({:#x}){}", of.text, statement.addr, kind.suffix);
+        let all = Pattern::parse("*").and_then(|all| of.binary.functions(&all, Inlines::No));
+        let starts = |f: &Function| f.entry == statement.addr && f.kind != FunctionKind::Ifunc;
+        let found = all.ok().and_then(|all| all.into_iter().find(starts));
+        match found.filter(|f| kind.inlines != Inlines::Only && (!kind.exported || f.exported)) {
+            Some(f) => Some(vec![self.function(
+                of,
+                Arc::new(f),
+                point.into(),
+                &kind,
+                true,
+            )]),
+            None if kind.suffix.is_empty() => Some(vec![Place {
+                point: point.into(),
+                ..self.statement(of, &statement, false)
+            }]),
+            None => {
+                let (suffix, at) = (kind.suffix, statement.addr);
+                let message = format!("`{suffix}`: no such function starts at {at:#x}");
+                self.diags
+                    .error(Tag::PointNoMatch, addr.span, message)
+                    .help("give the address of its first instruction, as nm shows it; without a suffix it is any instruction's");
+                None
+            }
+        }
     }
 
     /// The program lacks the function; one of its libraries may have it.
@@ -183,24 +219,17 @@ impl Resolver<'_> {
     }
 
     pub(super) fn maxactive(&mut self, c: &Component) {
-        match &c.arg {
-            Some(Literal::Number(n)) if n.value > 0 => self
-                .diags
-                .warn(
-                    Tag::NotBuilt,
-                    c.span,
-                    "`.maxactive` is not built yet: the standard number of calls is followed",
-                )
-                .help("leave it out; the closing lines tell when calls were missed"),
-            _ => self
-                .diags
-                .error(
-                    Tag::PointArgument,
-                    c.span,
-                    "`.maxactive` takes a number above 0",
-                )
-                .help("e.g. .return.maxactive(100)"),
-        };
+        // As many calls as there are can be followed: the number bounds nothing.
+        if matches!(&c.arg, Some(Literal::Number(n)) if n.value > 0) {
+            return;
+        }
+        self.diags
+            .error(
+                Tag::PointArgument,
+                c.span,
+                "`.maxactive` takes a number above 0",
+            )
+            .help("e.g. .return.maxactive(100)");
     }
 
     /// Its name in a probe point: source lines of thousands of functions would cost more than they tell.

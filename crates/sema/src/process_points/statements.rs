@@ -54,7 +54,7 @@ impl Resolver<'_> {
     }
 
     /// A file address (ELF vaddr), as `nm` and `objdump` show it.
-    fn address(&mut self, of: &Subject, addr: u64, span: Span) -> Option<Statement> {
+    pub(super) fn address(&mut self, of: &Subject, addr: u64, span: Span) -> Option<Statement> {
         if !of.binary.is_code(addr) {
             self.diags
                 .error(
@@ -87,7 +87,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn statement(&mut self, of: &Subject, s: &Statement, matched: bool) -> Place {
+    pub(super) fn statement(&mut self, of: &Subject, s: &Statement, matched: bool) -> Place {
         let name = match s.source.line {
             0 => format!("{:#x}", s.addr),
             line => format!("\"{}@{}:{line}\"", s.function, s.source.file),
