@@ -321,6 +321,28 @@ def test_list(ctx):
     assert p.returncode == 1 and 'FUNCTION_UNKNOWN' in p.stderr
 
 
+def test_list_of_aliases(ctx):
+    """By their own names, as stap -l: those of tapsets, of system calls without a program, and what follows the name."""
+    path = shop(ctx)
+    folder = os.path.join(ctx.tmp, 'tapset')
+    os.mkdir(folder)
+    with open(os.path.join(folder, 'my.stp'), 'w') as f:
+        f.write('probe my.price = process("%s").function("price_of") { }\n'
+                'probe my.all = process("%s").function("*") { }\n'
+                'probe my.nothing = process("%s").function("nosuch") ? { }\n' % (path, path, path))
+    def listed(option, pattern, *more):
+        return good(ctx, option, pattern, '-I', folder, *more).stdout
+    assert listed('-l', 'my.*') == 'my.all\nmy.price\n'
+    assert listed('-L', 'my.price.return') == 'my.price.return $return:int $name:const char * $pieces:int\n'
+    assert listed('-l', 'process.begin') == 'process.begin\n'
+    for words in (), ('-c', path):
+        assert listed('-l', 'syscall.openat*', *words) == 'syscall.openat\nsyscall.openat2\n', words
+        assert listed('-l', 'nd_syscall.openat.return', *words) == 'nd_syscall.openat.return\n', words
+    assert '$arg1:long' in listed('-L', 'syscall.openat', '-c', path)
+    p = trapless(ctx, '-l', 'process.function("main")')
+    assert p.returncode == 1 and 'PROCESS_TARGET' in p.stderr, p
+
+
 def test_programs_are_shown_by_their_whole_path(ctx):
     """However the script writes it: from here, or by a link. In lists, by pp() and in stacks."""
     path = os.path.realpath(shop(ctx))

@@ -2,18 +2,21 @@
 //! What `-l` and `-L` show, and editors: the places of probe points, and what a handler can read there.
 
 use crate::collect;
-use crate::expand;
+use crate::expand::{self, Unit};
+use crate::ir::{ProbeKind, Refusal};
 use crate::loader::Loader;
 use crate::points::{self, Context, Place, SyscallPart};
+use crate::session_points::text;
 use crate::tapset::Tapset;
 use crate::world::World;
+use std::sync::Arc;
 use trapless_debuginfo::{
     Binary, Location, MarkArg, Operand, SourcePos, TypeId, Variable, VariableKind,
 };
-use trapless_syntax::ast::Script;
+use trapless_syntax::ast::{ProbePoint, Script};
 use trapless_syntax::diag::Diagnostics;
 
-/// All places of the points of a script's probes, in order.
+/// All places of the points of a script's probes, in order; those of aliases have the aliases' names.
 pub fn places(
     script: Script,
     tapset: &Tapset,
@@ -23,18 +26,57 @@ pub fn places(
 ) -> Vec<Place> {
     let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
     let units = expand::expand(&all, loader.ids, diags);
-    let leaders = crate::calls::leaders(&units);
-    let leading = units
-        .iter()
-        .zip(leaders)
-        .enumerate()
-        .filter(|(n, (_, l))| n == l);
-    let points = leading.flat_map(|(_, (u, _))| &u.points);
+    let mut found: Vec<Vec<Place>> = Vec::new();
+    for (unit, leader) in units.iter().zip(crate::calls::leaders(&units)) {
+        // One that stands for it has been asked for its places.
+        let places = match found.get(leader) {
+            Some(same) => same.clone(),
+            None => of_unit(unit, world, diags),
+        };
+        found.push(places);
+    }
+    let named = units.iter().zip(found).flat_map(|(unit, places)| {
+        let name: Option<Arc<str>> = unit.name.as_deref().map(Arc::from);
+        places.into_iter().map(move |p| Place {
+            point: name.clone().unwrap_or(p.point),
+            ..p
+        })
+    });
+    named.collect()
+}
+
+fn of_unit(unit: &Unit, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let shown = |p: &Place| p.syscall() != Some(SyscallPart::Noted);
-    points
-        .flat_map(|p| points::resolve(p, world, diags))
-        .filter(shown)
-        .collect()
+    let places = unit.points.iter().flat_map(|p| match in_any_process(p) {
+        true if world.target.program.is_none() => vec![somewhere(p)],
+        _ => points::resolve(p, world, diags),
+    });
+    places.filter(shown).collect()
+}
+
+/// Whichever program `process` will mean, it has this point.
+fn in_any_process(point: &ProbePoint) -> bool {
+    match point.components.as_slice() {
+        [process, what, ..] => {
+            let anywhere = ["begin", "end", "thread", "syscall"];
+            process.name.name == "process"
+                && process.arg.is_none()
+                && anywhere.contains(&what.name.name.as_str())
+        }
+        _ => false,
+    }
+}
+
+/// A point of a program that nobody has named yet.
+fn somewhere(point: &ProbePoint) -> Place {
+    Place {
+        point: text(&point.components).into(),
+        func: "".into(),
+        kind: ProbeKind::Begin { order: 0 },
+        context: None,
+        refusal: Refusal::Nothing,
+        never: true,
+    }
 }
 
 /// Something that a handler can read.
