@@ -321,6 +321,26 @@ def test_list(ctx):
     assert p.returncode == 1 and 'FUNCTION_UNKNOWN' in p.stderr
 
 
+def test_list_of_functions_of_one_name(ctx):
+    """Of a wildcard, too, they are told apart: static ones of two files, overloads; and by pp() as the program runs."""
+    for name, text in (('one.cc', 'static __attribute__((noinline)) int same(int a) { asm volatile(""); return a + 1; }\n'
+                                  'int two(int a);\nint main(int c, char **) { return same(c) + two(c) == 7 ? 0 : 1; }\n'),
+                       ('two.cc', '\nstatic __attribute__((noinline)) int same(int a) { asm volatile(""); return a + 2; }\n'
+                                  'static __attribute__((noinline)) int same(int a, int b) { asm volatile(""); return a + b; }\n'
+                                  'int two(int a) { return same(a) + same(a, 0) + 1; }\n')):
+        with open(os.path.join(ctx.tmp, name), 'w') as f:
+            f.write(text)
+    path = os.path.join(os.path.realpath(ctx.tmp), 'same')
+    built = ctx.run(['g++', '-g', '-O1', '-o', path, path[:-4] + 'one.cc', path[:-4] + 'two.cc'])
+    assert built.returncode == 0, built
+    point = 'process("%s").function("same@%s%s:%d")'
+    points = [point % (path, path[:-4], file, line) for file, line in (('one.cc', 1), ('two.cc', 2), ('two.cc', 3))]
+    for pattern in 's*', 'same':
+        assert good(ctx, '-l', 'process("%s").function("%s")' % (path, pattern)).stdout.splitlines() == points, pattern
+    good(ctx, '-o', 'out', '-c', path, '-e', 'probe process.function("s*") { println(pp()) }')
+    assert open(os.path.join(ctx.tmp, 'out')).read().splitlines() == points
+
+
 def test_list_of_aliases(ctx):
     """By their own names, as stap -l: those of tapsets, of system calls without a program, and what follows the name."""
     path = shop(ctx)

@@ -6,7 +6,7 @@ use crate::components;
 use crate::ir::{Part, ProbeKind, Refusal};
 use crate::points::{Context, Place};
 use crate::world::{is_program, report};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern};
 use trapless_syntax::ast::{Component, Literal, NumLit};
@@ -77,17 +77,17 @@ impl Resolver<'_> {
             self.no_function(&s.text(), s.span, resolvers, kind.exported);
             return None;
         }
-        // Thousands of instances may have one name.
+        // Thousands of instances may have one name, or one line.
         let mut points: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+        let shared = shared_names(&found);
         let place = |f: Function| {
-            let text = || {
-                let (name, ending) = (Self::function_name(of, &f, named), kind.suffix);
-                format!("{}.function(\"{name}\"){ending}", of.text).into()
+            let placed = named || shared.contains(&f.name);
+            let name: Arc<str> = match placed {
+                true => Self::function_name(of, &f, true).into(),
+                false => f.name.clone(),
             };
-            let point = match named {
-                true => text(),
-                false => points.entry(f.name.clone()).or_insert_with(text).clone(),
-            };
+            let text = || format!("{}.function(\"{name}\"){}", of.text, kind.suffix).into();
+            let point = points.entry(name.clone()).or_insert_with(text).clone();
             self.function(of, Arc::new(f), point, &kind, named)
         };
         Some(found.into_iter().map(place).collect())
@@ -288,6 +288,14 @@ impl Resolver<'_> {
             never: false,
         }
     }
+}
+
+/// What several functions are called, which only their places tell apart.
+fn shared_names(found: &[Function]) -> HashSet<Arc<str>> {
+    let mut entries: HashMap<&Arc<str>, u64> = HashMap::new();
+    let own = found.iter().filter(|f| f.kind != FunctionKind::Inlined);
+    let again = own.filter(|f| *entries.entry(&f.name).or_insert(f.entry) != f.entry);
+    again.map(|f| f.name.clone()).collect()
 }
 
 /// The function's code, where its extent is known.
