@@ -319,6 +319,8 @@ def test_list(ctx):
     assert '$pieces:int' in p.stdout
     p = trapless(ctx, '-l', 'process("%s").function("nosuch")' % path)
     assert p.returncode == 1 and 'FUNCTION_UNKNOWN' in p.stderr
+    p = trapless(ctx, '-l', 'process("%s").library("nosuch.so").function("f")' % path)
+    assert p.returncode == 1 and 'opens later is given by its whole path' in p.stderr, p
 
 
 def test_list_of_functions_of_one_name(ctx):

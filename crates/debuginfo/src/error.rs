@@ -219,7 +219,7 @@ impl Error {
             }
             Error::NoLibrary { known, .. } if !known.is_empty() => {
                 format!(
-                    "the program needs: {}; for one that it opens later give the full name, e.g. libssl.so.3",
+                    "the program needs: {}; one that it opens later is given by its whole path, or as it is installed: libssl.so.3",
                     list(known, 12)
                 )
             }

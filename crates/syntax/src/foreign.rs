@@ -78,7 +78,9 @@ pub fn where_expected(what: &str, found: &TokenKind, next: &TokenKind) -> Option
         }
         ("`:`", _) => "write a ? b : c",
         ("a value", TokenKind::Op(".")) => WHOLE,
-        ("a value", TokenKind::Op("*")) => "there is no operator for powers",
+        ("a value", TokenKind::Op("*")) => {
+            "there is no operator for powers, nor for what a pointer points to: write $p[0], @cast(p, \"type\")->member, or user_int(p)"
+        }
         ("a value", TokenKind::Op(":")) if next == &TokenKind::Op("=") => "there is no `:=`: write x = 1",
         ("a value", TokenKind::Op(":")) => {
             "there is no switch: write if (x == 1) { ... } else if (x == 2) { ... } else { ... }"
