@@ -93,6 +93,10 @@ def test_parameters_are_readable_at_entry(ctx):
 test_parameters_are_readable_at_entry.once = True
 
 
+# A function's name, with its file and line where others are of that name, too.
+PROBED = r'[\w:~]+(operator\W+)?(@\S+:\d+)?'
+
+
 def listed(ctx, program):
     """The functions of a program, each with its parameters (what a return probe has) that are numbers or texts."""
     names = '*' if ctx.long else 'lua_*'
@@ -110,7 +114,7 @@ def listed(ctx, program):
                                                                r'|unsigned|(Largest)?U?Int(64)?|ArrayIndex|ptrdiff_t'
                                                                r'|ValueType|CommentPlacement)\b', ty):
                 values.append((var, var))
-        if values and re.fullmatch(r'[\w:~]+(operator\W+)?', name):
+        if values and re.fullmatch(PROBED, name):
             yield name, values
 
 
@@ -131,7 +135,7 @@ def calls(ctx, program, text, argv):
     with open(to) as f:
         for line in f:
             name, _, values = line.rstrip('\n').partition('\t')
-            if '::' in name or re.match(r'\w+$', name):
+            if re.fullmatch(PROBED, name):
                 of[name].append(values)
     return of, p.stdout
 
