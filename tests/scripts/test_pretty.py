@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Variables as text, as SystemTap's pass 2 makes it of the same programs, and values that are not in memory."""
+import os
+import re
+
 from test_values import everywhere, built, traced
 
 ALL = (r"{.uc='\310', .c='c', .sc='\375', .b=1, .e=5, .sign=-1, .fl=?, .in=%s, .pin=PTR, <union>=%s, <class>=%s, .f3=5, .s5=-6, "
@@ -48,6 +51,20 @@ def test_lists_of_variables(ctx):
                "p={.x=10, .y=-20, .z=30} d=? f=? c='z'\n1 10 -20 30\n4004000000000000 3e800000\n1\n"
                "p={.x=10, .y=-20, .z=30} d=? f=? c='z'30|return=114\n"
                'return={.x=1, .y=2, .z=-3}|{.x=1, .y=2, .z=-3}-3\nreturn=0x4012000000000000 4012000000000000\n')
+
+
+def test_lists_without_debug_information(ctx):
+    """They are empty, and that is told, once for each: a call graph serves stripped programs too."""
+    program = ctx.target('../examples/shop', cflags=('-O1', '-s', '-rdynamic'))
+    script = """probe process.function("sell"), process.function("m*n") { println("[", $$parms, $$vars$, $$locals, "]") exit() }
+        probe process.function("sell").return, process.function("m*n").return { println("[", $$return, $$parms, "]") exit() }"""
+    p = ctx.run([ctx.bin('trapless'), '-o', 'out', '-e', script, '-c', program + ' 1 1'], timeout=60)
+    assert p.returncode == 0 and open(ctx.tmp + '/out').readline() == '[]\n', p
+    empty = re.findall(r'^warning\[DEBUGINFO_NONE\]: `(\S+)` is empty here: no debug information for ' + re.escape(program), p.stderr, re.M)
+    assert empty == ['$$parms', '$$vars', '$$locals', '$$return', '$$parms'], p.stderr
+    assert '= next step: build %s with -g' % os.path.basename(program) in p.stderr, p.stderr
+    p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe process.function("sell") { println($$nothing) }', '-c', program])
+    assert p.returncode == 1 and 'CTX_VAR_UNKNOWN' in p.stderr, p
 
 
 def test_variables_of_modules(ctx):

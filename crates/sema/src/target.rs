@@ -345,13 +345,6 @@ impl Reader<'_> {
         }
     }
 
-    fn scope(&mut self, binary: &Binary, c: &Context) -> Option<di::Context> {
-        match Self::context_in(binary, c) {
-            Ok(cx) => Some(cx),
-            Err(e) => self.fail(&e),
-        }
-    }
-
     fn variable(&mut self, name: &str, c: &Context) -> Option<Value> {
         let binary = self.binary(c.image)?;
         let cx = match Self::context_in(&binary, c) {

@@ -8,7 +8,7 @@ use crate::ir::{Addr, Expr, ExprKind, Ty};
 use crate::points::Context;
 use trapless_debuginfo::{Encoding, Hop, Member, Type, TypeId, Types, VariableKind};
 use trapless_syntax::ast::Pretty;
-use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 
 impl Reader<'_> {
     /// `$$parms`: "a=0x1 b=0x2"; what cannot be read is `?`.
@@ -21,7 +21,7 @@ impl Reader<'_> {
                 VariableKind::Local,
                 VariableKind::Global,
             ],
-            "$$return" => return self.return_text(c, pretty),
+            "$$return" => &[],
             _ => {
                 self.diags
                     .error(
@@ -34,7 +34,12 @@ impl Reader<'_> {
             }
         };
         let binary = self.binary(c.image)?;
-        let cx = self.scope(&binary, c)?;
+        let cx = match Self::context_in(&binary, c) {
+            Err(e) if is_bare(&e) => return Some(self.nothing_known(name, &e)),
+            _ if name == "$$return" => return self.return_text(c, pretty),
+            Ok(cx) => cx,
+            Err(e) => return self.fail(&e),
+        };
         let vars = match binary.variables(&cx) {
             Ok(v) => v,
             Err(e) => return self.fail(&e),
@@ -48,6 +53,19 @@ impl Reader<'_> {
             self.listed(&mut text, &v.name, value, pretty);
         }
         Some(text.finish(self.span))
+    }
+
+    /// A list of nothing, so that one script serves programs with and without debug information.
+    fn nothing_known(&mut self, name: &str, e: &trapless_debuginfo::Error) -> Expr {
+        let tag = Tag::from_name(e.tag()).unwrap_or(Tag::DebuginfoNone);
+        let known = |d: &Diagnostic| d.tag == tag && d.span == Some(self.span);
+        // A wildcard leads to many functions.
+        if !self.diags.iter().any(known) {
+            let message = format!("`{name}` is empty here: {e}");
+            let warning = self.diags.warn(tag, self.span, message);
+            warning.help(e.help().unwrap_or_default());
+        }
+        self.expr(Ty::Str, ExprKind::Str(Vec::new()))
     }
 
     /// Nothing where the function returns nothing, or what has no plain number.
@@ -313,6 +331,15 @@ fn collect(
         let new: Vec<_> = more.into_iter().filter(|(_, _, m)| !known(m)).collect();
         list.extend(new);
     }
+}
+
+/// It says nothing of the place's variables, and no other place of the function is better.
+fn is_bare(e: &trapless_debuginfo::Error) -> bool {
+    use trapless_debuginfo::Error;
+    matches!(
+        e,
+        Error::NoDebugInfo { .. } | Error::NoDebugInfoAt { .. } | Error::Stripped { .. }
+    )
 }
 
 fn unnamed(types: &Types, ty: TypeId) -> &'static str {
