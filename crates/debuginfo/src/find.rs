@@ -11,6 +11,7 @@ use crate::function::{
 use crate::glob;
 use crate::lines::Row;
 use crate::location::{LocOp, Location};
+use crate::owners::{Owner, Owners};
 use crate::parameters::{self, Parameters};
 use crate::pattern::NamePattern;
 use crate::symbol::SymbolKind;
@@ -508,6 +509,10 @@ impl Binary {
         if rows.is_empty() && !has_file(dwarf, file) {
             return Err(self.no_file(dwarf, file));
         }
+        let mut owners = Owners::new(self, dwarf);
+        if let Some(functions) = &functions {
+            rows = without_copies(owners.own(functions, &rows), rows, spans.as_deref());
+        }
         let lines: BTreeSet<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
         let wanted = match spans {
             Some(spans) if near => Some(nearest_lines(&lines, &spans)),
@@ -517,7 +522,7 @@ impl Binary {
         if let (true, Some(&(line, _))) = (rows.is_empty(), wanted.iter().flatten().next()) {
             return Err(no_line(file, line, lines));
         }
-        Ok(self.first_of_each(dwarf, rows))
+        Ok(self.first_of_each(dwarf, rows, &mut owners))
     }
 
     fn function_starts(&self, functions: &[Function]) -> Vec<Statement> {
@@ -529,6 +534,7 @@ impl Binary {
                 column: 0,
             }),
             function: f.name.to_string(),
+            caller: None,
         };
         functions.iter().map(start).collect()
     }
@@ -550,7 +556,8 @@ impl Binary {
             let Some(lines) = dwarf.lines(n) else {
                 continue;
             };
-            for r in lines.rows() {
+            let held = |(code, r): &(Range<u64>, &Row)| r.is_stmt || !code.is_empty();
+            for (_, r) in lines.pieces().filter(held) {
                 let file = right.get(r.file as usize).copied().unwrap_or(false);
                 if file && r.line != 0 && self.is_code(r.addr) && inside(r.addr) {
                     out.push((n, r));
@@ -562,16 +569,18 @@ impl Binary {
 
     /// One address for each line in each function or inlined instance: the lowest that begins a
     /// statement, or, where optimisation left none, the lowest.
-    fn first_of_each(&self, dwarf: &Dwarf, mut rows: Vec<(u32, &Row)>) -> Vec<Statement> {
+    fn first_of_each(
+        &self,
+        dwarf: &Dwarf,
+        mut rows: Vec<(u32, &Row)>,
+        owners: &mut Owners,
+    ) -> Vec<Statement> {
         rows.sort_by_key(|(_, r)| (!r.is_stmt, r.addr));
         let mut seen = HashSet::new();
-        let mut scopes = HashMap::new();
         let mut out: Vec<Statement> = Vec::new();
         for (n, row) in rows {
-            let scope = *scopes
-                .entry(row.addr)
-                .or_insert_with(|| self.innermost_function(dwarf, row.addr));
-            if !seen.insert((row.line, row.file, n, scope.map(|s| s.0))) {
+            let owner = owners.of(row);
+            if !seen.insert((row.line, row.file, n, owner.map(|o| o.die))) {
                 continue;
             }
             let file = dwarf
@@ -579,8 +588,8 @@ impl Binary {
                 .get(row.file as usize)
                 .cloned()
                 .unwrap_or_default();
-            let function = scope
-                .and_then(|s| dwarf.qualified(s.1))
+            let function = owner
+                .and_then(|o| dwarf.qualified(o.origin))
                 .or_else(|| self.symbols().at(row.addr).map(|s| s.name.to_owned()));
             out.push(Statement {
                 addr: row.addr,
@@ -590,10 +599,24 @@ impl Binary {
                     column: u64::from(row.column),
                 },
                 function: function.unwrap_or_default(),
+                caller: owner
+                    .filter(|o| !o.innermost)
+                    .and_then(|o| self.caller(dwarf, o))
+                    .map(Box::new),
             });
         }
         out.sort_by_key(|s| (s.addr, s.source.line));
         out
+    }
+
+    fn caller(&self, dwarf: &Dwarf, owner: Owner) -> Option<Function> {
+        let names = Names::of(dwarf, owner.origin);
+        let found = self.instance(dwarf, owner.die, &names)?;
+        let kind = match dwarf.die(owner.die).ok()?.tag() {
+            dw::DW_TAG_subprogram => FunctionKind::OutOfLine,
+            _ => FunctionKind::Inlined,
+        };
+        Some(Function { kind, ..found })
     }
 
     pub(crate) fn find_source(&self, addr: u64) -> Option<SourcePos> {
@@ -617,6 +640,19 @@ fn no_line(file: &str, line: u64, lines: BTreeSet<u64>) -> Error {
         file: file.into(),
         line,
         nearest,
+    }
+}
+
+/// The function's own rows; where they have none of the lines that are asked for, those of what is inlined into it, too.
+fn without_copies<'d>(
+    own: Vec<(u32, &'d Row)>,
+    all: Vec<(u32, &'d Row)>,
+    spans: Option<&[(u64, u64)]>,
+) -> Vec<(u32, &'d Row)> {
+    let asked = |rows: &[(u32, &Row)]| rows.iter().any(|r| is_among(u64::from(r.1.line), spans));
+    match !asked(&own) && asked(&all) {
+        true => all,
+        false => own,
     }
 }
 

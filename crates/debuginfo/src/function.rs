@@ -90,6 +90,8 @@ pub struct Statement {
     pub source: SourcePos,
     /// The function that holds the address (its own name, also inside inlined code).
     pub function: String,
+    /// The function whose statement this is, where code inlined into it begins at the address.
+    pub caller: Option<Box<Function>>,
 }
 
 /// The line part of `f@file:line`.

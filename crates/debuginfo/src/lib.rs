@@ -48,6 +48,7 @@ mod location;
 mod lower;
 mod marks;
 mod names;
+mod owners;
 mod parameters;
 mod passed;
 mod pattern;

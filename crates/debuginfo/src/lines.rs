@@ -71,13 +71,8 @@ impl Lines {
         Some(lines)
     }
 
-    /// Every row that holds code.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
     /// Each row with its code; of several for one place all but the last have none.
-    fn pieces(&self) -> impl Iterator<Item = (Range<u64>, &Row)> {
+    pub fn pieces(&self) -> impl Iterator<Item = (Range<u64>, &Row)> {
         self.sequences.iter().flat_map(|s| {
             let rows = &self.rows[s.rows.clone()];
             let ends = rows.iter().skip(1).map(|r| r.addr);

@@ -81,13 +81,6 @@ impl Binary {
         })
     }
 
-    /// The innermost function or inlined instance at an address: itself, and what it is one of.
-    pub(crate) fn innermost_function(&self, dwarf: &Dwarf, pc: u64) -> Option<(DieRef, DieRef)> {
-        let cx = self.make_context_at(pc).ok()?;
-        let at = cx.scopes.into_iter().find(|&s| is_function(dwarf, s))?;
-        Some((at, dwarf.origin(at).unwrap_or(at)))
-    }
-
     pub(crate) fn list_variables(&self, cx: &Context) -> Result<Vec<Variable>> {
         let dwarf = self.dwarf()?;
         let mut seen = HashSet::new();

@@ -6,6 +6,7 @@ use super::{Resolver, Subject};
 use crate::components;
 use crate::points::{Context, Place};
 use crate::world::report;
+use std::sync::Arc;
 use trapless_debuginfo::{Pattern, SourcePos, Statement};
 use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::Tag;
@@ -84,6 +85,7 @@ impl Resolver<'_> {
             addr,
             source,
             function,
+            caller: None,
         })
     }
 
@@ -96,7 +98,10 @@ impl Resolver<'_> {
             point: format!("{}.statement({name})", of.text).into(),
             func: s.function.as_str().into(),
             kind: of.site(s.addr, None),
-            context: Some(Context::at(of.image, s.addr)),
+            context: Some(Context {
+                function: s.caller.as_deref().cloned().map(Arc::new),
+                ..Context::at(of.image, s.addr)
+            }),
             refusal: self.refusal(matched),
             never: false,
         }

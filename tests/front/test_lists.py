@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""-l and -L of programs' points, and the names that pp() gives them."""
+import os
+import re
+
+from support_front import good
+
+SOURCE = os.path.join(os.path.dirname(__file__), '..', 'targets', 'lists.c')
+
+
+def builds(ctx):
+    for cc in 'gcc', 'clang':
+        path = os.path.join(os.path.realpath(ctx.tmp), cc)
+        r = ctx.run([cc, '-g', '-O1', '-o', path, SOURCE])
+        assert r.returncode == 0, r
+        yield path
+
+
+def line_of(mark):
+    with open(SOURCE) as f:
+        return next(n for n, line in enumerate(f, 1) if '/* %s */' % mark in line)
+
+
+def lines(ctx, path, place, option='-l'):
+    """What is listed of a statement's place: function and line, and the rest."""
+    out = good(ctx, option, 'process("%s").statement("%s")' % (path, place)).stdout
+    return [(f, int(n), rest.strip()) for f, n, rest in re.findall(r'statement\("(\w+)@\S*lists\.c:(\d+)"\)(.*)', out)]
+
+
+def test_lines_of_a_function_are_its_own(ctx):
+    """Not those of what is inlined into it, unless they are asked for; a copy's call is its caller's line."""
+    added, given = line_of('ADDED'), line_of('GIVEN')
+    for path in builds(ctx):
+        own = lines(ctx, path, 'give@lists.c:*')
+        assert {f for f, _, _ in own} == {'give'} and given in [n for _, n, _ in own], (path, own)
+        assert not {n for _, n, _ in own} & set(range(added - 2, added + 5)), (path, own)
+        # where it is called: with its caller's variables alone
+        called = lines(ctx, path, 'give@lists.c+%d' % (given - line_of('GIVE')), '-L')
+        assert [c[:2] for c in called] == [('give', given)] and '$numbers:' in called[0][2] and '$a:' not in called[0][2], (path, called)
+        assert [l[:2] for l in lines(ctx, path, 'give@lists.c:%d' % (added + 2))] == [('add', added + 2)], path
+        # wherever it has been inlined
+        assert {f for f, _, _ in lines(ctx, path, 'add@lists.c:*')} == {'add'}, path
+        good(ctx, '-o', 'out', '-c', path + ' >/dev/null', '-e', '''global n, m
+            probe process.statement("add@lists.c:%d") { n++ } probe process.statement("give@lists.c:%d") { m++ }
+            probe end { println(n, " ", m) }''' % (added, given))
+        assert open(os.path.join(ctx.tmp, 'out')).read() == '4 3\n', path
