@@ -114,6 +114,7 @@ static int first_steps(struct guardian *g, struct client *c)
 	g->ctl->tid_offset = g->launched ? loader_tid_offset() : 0;
 	if (images_read(g))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	sharing_arrive(g);
 	threads_publish(g);
 	masks_learn(g);
 	g->ctl->lender = g->lender;

@@ -40,6 +40,8 @@ static int suits(struct guardian *g, struct thread *t)
 	state = proc_state(t->tid);
 	if (!state || !strchr("RSt", state) || (g->barred && is_filtered(t->tid)))
 		return -1;
+	if (may_share(g, t)) /* the agent is to find the lender's id in its thread block */
+		return 5;
 	if (state == 'R')
 		return 1;
 	if (!proc_sleeps(t->tid, &where) || !call_is_fragile(where.call) ||

@@ -60,6 +60,7 @@ struct kept {
 struct thread {
 	struct thread *next, *same_hash;
 	pid_t tid, tgid;
+	uint64_t pointer; /* its thread pointer, as last seen; 0: not known */
 	uint64_t shares; /* a thread block, see sharing.c; 0: it has its own */
 	uint32_t number; /* its id as it sees it itself, once published: see handlers.c */
 	bool stopped, dead;
@@ -647,6 +648,8 @@ struct thread *parking_leave(struct guardian *g);
 void parking_meet(struct guardian *g);
 
 /* sharing.c */
+bool may_share(const struct guardian *g, const struct thread *t); /* a pointer; others cannot */
+void sharing_arrive(struct guardian *g); /* before any probe stands */
 void sharing_begins(struct guardian *g, struct thread *t);
 void sharing_ends(struct guardian *g, struct thread *t);
 

@@ -15,6 +15,8 @@
 #include "../../engine/core/internal.h"
 #include "guardian.h"
 
+enum { BLOCK = 4096 }; /* no thread's block is larger, nor nearer to another's */
+enum { ASKED = 1 }; /* in place of a thread's pointer */
 enum { MARK = 1 }; /* no thread pointer is odd */
 
 /*
@@ -61,16 +63,11 @@ static unsigned place_of(const struct guardian *g, uint64_t value)
 	return i;
 }
 
-/* A thread is born, and has not run yet. */
-void sharing_begins(struct guardian *g, struct thread *t)
+static void share(struct guardian *g, struct thread *t, uint64_t at)
 {
-	struct user_regs_struct regs;
 	unsigned i;
 
-	if (!g->ctl || regs_get(t->tid, &regs) || !made_without_block(&regs) ||
-		!is_block(g, t, regs.fs_base))
-		return;
-	t->shares = regs.fs_base | MARK;
+	t->shares = at | MARK;
 	i = place_of(g, t->shares);
 	if (i == TL_CTL_SHARED)
 		i = place_of(g, 0);
@@ -79,7 +76,72 @@ void sharing_begins(struct guardian *g, struct thread *t)
 		return;
 	}
 	__atomic_store_n(&g->ctl->shared[i], t->shares, __ATOMIC_SEQ_CST);
-	rename_record(g, regs.fs_base, regs.fs_base, t->shares);
+	rename_record(g, at, at, t->shares);
+}
+
+/* A thread is born, and has not run yet. */
+void sharing_begins(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (g->ctl && !regs_get(t->tid, &regs) && made_without_block(&regs) &&
+		is_block(g, t, regs.fs_base))
+		share(g, t, regs.fs_base);
+}
+
+/* --- those that are there as we come --------------------------------------------------- */
+
+/* The GNU C library puts the head of a thread's robust list into its block, and tells the kernel. 0: none, or ended. */
+static uint64_t robust_list(const struct thread *t)
+{
+	uint64_t head = 0;
+	size_t size;
+
+	return syscall(SYS_get_robust_list, t->tid, &head, &size) ? 0 : head;
+}
+
+bool may_share(const struct guardian *g, const struct thread *t)
+{
+	const struct thread *first = t->tid != g->pid ? thread_find(g, g->pid) : NULL;
+
+	return first && robust_list(first) && !robust_list(t);
+}
+
+static struct thread *next_unknown(const struct guardian *g)
+{
+	struct thread *t;
+
+	for (t = g->threads; t; t = t->next)
+		if (!t->pointer && t->tgid == g->pid && thread_is_theirs(t) && may_share(g, t))
+			return t;
+	return NULL;
+}
+
+/* Who has just been started may only not have told the kernel yet: then nobody else has its pointer. */
+static bool is_anothers(const struct guardian *g, const struct thread *t)
+{
+	const struct thread *o;
+
+	for (o = g->threads; o; o = o->next)
+		if (o != t && o->tgid == g->pid &&
+			(robust_list(o) - t->pointer < BLOCK || o->pointer == t->pointer))
+			return true;
+	return false;
+}
+
+/* Programs of other C libraries are not looked through: each of their threads would have to be stopped. */
+void sharing_arrive(struct guardian *g)
+{
+	struct thread *t;
+
+	while ((t = next_unknown(g))) {
+		t->pointer = ASKED;
+		stop_thread(g, t);
+	}
+	for (t = g->threads; t; t = t->next)
+		if (t->pointer > ASKED && !t->shares && may_share(g, t) &&
+			is_block(g, t, t->pointer) && is_anothers(g, t))
+			share(g, t, t->pointer);
 }
 
 /* It has ended, or is another program. */

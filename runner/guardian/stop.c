@@ -156,6 +156,7 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 	t->held = true;
 	if (regs_get(t->tid, regs))
 		return true;
+	t->pointer = regs->fs_base;
 	if (!t->own_trap && !signals_waiting(t)) {
 		call_restart(g, t, regs, slept);
 		regs_set(t->tid, regs);

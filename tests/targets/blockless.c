@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes threads (or, with "processes", processes that share its memory) by clone(2) without a thread block of their own:
- * their thread pointer is its own. Calls work() before that, in all of them, and afterwards. Ends with 7.
+ * their thread pointer is its own. Calls work() before that, in all of them, and afterwards. Ends with 7. With "early"
+ * half of them sleep and half of them run until there is a line of input: then all of them, and the first thread, call
+ * work() at once, and the first one again when they have ended.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -10,12 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { THREADS = 4, STACK = 65536, BEFORE = 1000, AFTER = 100, EACH = 100 };
 
 static int calls;
-static volatile int done;
+static volatile int done, waits;
 static volatile long sums[THREADS];
 
 __attribute__((noinline)) long inner(long x)
@@ -33,6 +36,9 @@ static int run(void *arg)
 {
 	long n = (long)arg, sum = 0;
 
+	while (waits)
+		if (n & 1)
+			syscall(SYS_nanosleep, &(struct timespec){0, 1000000}, NULL);
 	for (int i = 0; i < calls; i++)
 		sum += work(i);
 	sums[n] = sum;
@@ -53,13 +59,23 @@ static void begin(long n, int thread)
 int main(int argc, char **argv)
 {
 	int processes = argc > 2 && !strcmp(argv[2], "processes");
+	int early = argc > 2 && !strcmp(argv[2], "early");
 	long sum = 0;
 
 	calls = argc > 1 ? atoi(argv[1]) : 1000;
-	for (int i = 0; i < BEFORE; i++)
+	waits = early;
+	for (int i = 0; i < BEFORE && !early; i++)
 		sum += work(i);
 	for (long n = 0; n < THREADS; n++)
 		begin(n, processes ? 0 : CLONE_THREAD);
+	if (early) {
+		puts("ready");
+		fflush(stdout);
+		getchar();
+		waits = 0;
+		for (int i = 0; i < calls; i++)
+			sum += work(i);
+	}
 	while (done < THREADS)
 		sched_yield();
 	for (int i = 0; i < AFTER; i++) {
