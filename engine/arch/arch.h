@@ -264,6 +264,7 @@ struct tl_exit {
 	uint8_t kind;
 	uint8_t cond; /* TAIL_COND: port's own */
 	bool all_regs; /* COMPUTED: needs a probe with TL_PROBE_REGS */
+	bool hot; /* COMPUTED: may be an interpreter's, which leads on inside the function each time */
 	uint8_t port[3]; /* COMPUTED: port's own */
 	intptr_t disp;
 };

@@ -264,13 +264,13 @@ static bool sane(const struct tl_retprobe *rp)
 	       rp->maxactive <= MAX_ACTIVE && (rp->parts || !rp->nparts);
 }
 
-/* Where a computed jump costs a trap each time: it may be an interpreter's. */
+/* Where a jump that may be an interpreter's costs a trap each time. */
 static const struct tl_ret_exit *slow_jump(const struct tl_ret_state *st)
 {
 	for (size_t i = 0; tl_core.optimize && i < st->nexits; i++) {
 		const struct tl_ret_exit *e = &st->exits[i];
 
-		if (e->exit.kind == TL_EXIT_COMPUTED && tl_ret_by_trap(&e->probe) &&
+		if (e->exit.hot && tl_ret_by_trap(&e->probe) &&
 			!(e->probe.flags & TL_PROBE_NO_JUMP))
 			return e;
 	}

@@ -261,6 +261,7 @@ static void resolve_tables(struct tl_code *code)
 		if (!x86_is_got_jump(&i) && !x86_switch_targets(code, &i, addr, mark_target, code))
 			code->indirect = true;
 	}
+	code->indirect = code->indirect && !x86_only_leaves(code);
 }
 
 /* Compilers never let control fall into a landing pad: it follows a jump, a return, or a call that does not return. */

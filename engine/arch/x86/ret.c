@@ -210,6 +210,16 @@ static int leaves_indirect(const struct tl_insn *i, const struct tl_insn *before
 	return fill_computed(i, e) ? 1 : -TL_E_NO_EXIT;
 }
 
+/* `jmp *(table,opcode,8)` in one of many functions (assembler), `goto *label` in one. *names: not asked yet if < 0. */
+static bool may_be_hot(const struct tl_code *code, const struct tl_exit *e, int *names)
+{
+	if (!code->indirect || e->port[1] != NO_REG)
+		return code->indirect;
+	if (*names < 0)
+		*names = x86_names_middle(code);
+	return *names;
+}
+
 /* 1: leaves, or may; e says how. 0: stays. Or -TL_E_NO_EXIT. */
 static int leaves(const struct tl_insn *i, const struct tl_insn *before, const struct bounds *b,
 	struct tl_exit *e)
@@ -247,6 +257,7 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 	uintptr_t end = code->start + code->size;
 	bool falls_out = false;
 	size_t found = 0;
+	int names = -1;
 
 	if (max)
 		exits[0].addr = 0;
@@ -259,6 +270,8 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 		if (!x86_decode_at(code, addr, &i))
 			return -TL_E_BAD_INSN;
 		ret = leaves(&i, before, &bounds, &e);
+		if (e.kind == TL_EXIT_COMPUTED && ret > 0)
+			e.hot = may_be_hot(code, &e, &names);
 		falls_out = falls(&i, falls_out);
 		if (falls_out && addr + i.len == end && !in_parts(parts, nparts, end)) {
 			e.kind = TL_EXIT_TAIL;

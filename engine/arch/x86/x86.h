@@ -203,6 +203,11 @@ bool x86_is_got_jump(const struct tl_insn *i); /* jmp *m(%rip): leaves for anoth
 bool x86_switch_targets(const struct tl_code *code, const struct tl_insn *jmp, uintptr_t addr,
 	void (*fn)(void *arg, uintptr_t target), void *arg);
 
+/* away.c: its indirect jumps that switch.c does not know lead out of it, each of them. The part is walked already. */
+bool x86_only_leaves(const struct tl_code *code);
+/* It seems to take addresses of its own middle: whoever does is an interpreter. No proof of the contrary. */
+bool x86_names_middle(const struct tl_code *code);
+
 /* plan.c: one planning request */
 struct x86_request {
 	struct tl_plan *plan;

@@ -175,6 +175,22 @@ __asm__(".text\n.globl into_third, second, third\n"
 	"third: .cfi_startproc\n mov %rdi,%rax\n"
 	"third_at_3: add $100,%rax\n ret\n .cfi_endproc\n");
 
+/*
+ * if (hook) hook(n): the jump has four bytes, and what follows is a target. The
+ * second names data, so its jump might lead inside: no window may stand there.
+ */
+extern long (*hook)(long);
+long may_hook(long n), may_hook_with(long n);
+__asm__(".text\n.globl may_hook, may_hook_with\n"
+	".type may_hook, @function\n.type may_hook_with, @function\n.balign 16\n"
+	"may_hook: .cfi_startproc\n mov hook(%rip),%rax\n test %rax,%rax\n je 1f\n jmp *%rax\n"
+	" xchg %ax,%ax\n1: ret\n .cfi_endproc\n.size may_hook, . - may_hook\n.balign 16\n"
+	"may_hook_with: .cfi_startproc\n mov hook(%rip),%rax\n test %rax,%rax\n je 1f\n"
+	" lea hook(%rip),%rdx\n jmp *%rax\n"
+	" xchg %ax,%ax\n1: ret\n .cfi_endproc\n.size may_hook_with, . - may_hook_with\n.balign "
+	"16\n");
+long (*hook)(long);
+
 /* As compilers split functions: the second part returns, and takes the frame down. */
 long split(long n), split_cold(void);
 __asm__(".text\n.globl split, split_cold\n.type split, @function\n.type split_cold, @function\n"
@@ -206,6 +222,30 @@ void leave(void)
 }
 
 /* --- the tests ------------------------------------------------------------- */
+
+static void a_hook_is_called_last(void)
+{
+	struct tl_retprobe rp[2] = {PROBE(may_hook), PROBE(may_hook_with)};
+	fn f[2] = {may_hook, may_hook_with};
+	struct tl_retprobe_info info;
+
+	for (int i = 0; i < 2; i++) {
+		hook = callee;
+		reset();
+		CHECK(!tl_retprobe_register(&rp[i]));
+		CHECK(!tl_retprobe_describe(&rp[i], &info) && info.nexits == 2);
+		CHECK(info.ntrapped == (traps ? 2u : (unsigned)i));
+		CHECK(f[i](1) == 4 && entries == 1 && returns + blind == 1);
+		CHECK(tl_retprobe_follow() >= 0);
+		for (long n = 0; n < 10; n++) {
+			hook = n & 1 ? NULL : callee;
+			f[i](n);
+			CHECK(returns + blind == n + 2 && (n & 1 || last_result == 3 * n + 1));
+		}
+		CHECK(blind == 1 && entries == 11);
+		CHECK(!tl_retprobe_unregister(&rp[i]) && !rp[i].nmissed && !rp[i].nabandoned);
+	}
+}
 
 static void entry_and_exit_in_the_same_few_bytes(void)
 {
@@ -542,6 +582,7 @@ int main(int argc, char **argv)
 	traps = has_argument(argv, "traps");
 	if (!engine_started(traps))
 		return 1;
+	RUN(a_hook_is_called_last);
 	RUN(entry_and_exit_in_the_same_few_bytes);
 	RUN(others_jump_into_the_entry);
 	RUN(the_result_is_that_of_the_callee);

@@ -324,6 +324,69 @@ static void switch_tables(void)
 	CHECK(code.indirect);
 }
 
+/* The function that has these bytes, and a variable that holds `v`: does its indirect jump surely leave? */
+static bool leaves_with(const char *bytes, size_t n, uintptr_t v)
+{
+	memset(data, 0, sizeof(data));
+	memcpy(data, &v, sizeof(v));
+	readable = sizeof(data);
+	switch_with(bytes, n);
+	return !code.indirect;
+}
+
+static bool hot(void)
+{
+	const struct tl_func_part whole = {AT, 64};
+	struct tl_exit e[4];
+	int n = tl_arch_exits(&code, &whole, 1, AT, e, 4);
+
+	for (int i = 0; i < n; i++)
+		if (e[i].kind == TL_EXIT_COMPUTED)
+			return e[i].hot;
+	return false;
+}
+
+#define LEAVES(bytes, v) leaves_with(bytes, sizeof(bytes) - 1, v)
+#define HOOK(offset)	 "\x48\x8b\x05" offset "\x48\x85\xc0\x74\x04\xff\xe0" NOP2 RET
+
+/* if (hook) hook(); */
+static void jumps_that_only_leave(void)
+{
+	const uintptr_t at = AT + 0x1000;
+
+	CHECK(LEAVES(HOOK("\xf9\x0f\x00\x00"), 0));
+	CHECK(plan_at(NO_TRAP, 12) == 0 && placed(TL_RUNG_WINDOW, 10, 16, 5));
+	CHECK(LEAVES(HOOK("\xf9\x0f\x00\x00"), AT - 0x100) && !hot());
+	CHECK(LEAVES(HOOK("\xf9\x0f\x00\x00"), AT)); /* itself */
+	/* `static void *next = &&label`, and one where others point to it */
+	CHECK(!LEAVES(HOOK("\xf9\x0f\x00\x00"), AT + 7) && hot());
+	CHECK(plan_at(NO_TRAP, 12) != 0);
+	memcpy(data + 16, &(uintptr_t){AT + 7}, 8);
+	memcpy(data, &(uintptr_t){at + 16}, 8);
+	switch_with(HOOK("\xf9\x0f\x00\x00"), sizeof(HOOK("\xf9\x0f\x00\x00")) - 1);
+	CHECK(code.indirect && hot());
+	/* lea, of a string: no proof, but no label's either */
+	CHECK(!LEAVES("\x48\x8d\x3d\xf9\x0f\x00\x00\xff\xe0" RET, 0x74786574) && !hot());
+	CHECK(!LEAVES("\x48\x8d\x3d\xf9\x0f\x00\x00\xff\xe0" RET, AT + 7) && hot()); /* a table */
+	CHECK(!LEAVES("\x48\x8d\x3d\x00\x00\x00\x00\xff\xe0" RET, 0) && hot()); /* a label */
+	/* as immediates, and as a table's address in the operand */
+	CHECK(!LEAVES("\xb8\x00\x10\x40\x00\xff\xe0" RET, 0) && !hot());
+	CHECK(!LEAVES("\x48\xc7\xc0\x00\x10\x40\x00\xff\xe0" RET, AT + 7) && hot());
+	CHECK(!LEAVES("\xff\x24\xfd\x00\x10\x40\x00" RET, AT + 7));
+	CHECK(!LEAVES("\x48\xc7\x05\xf5\x0f\x00\x00\x00\x10\x40\x00\xff\xe0", 0)); /* stored */
+	CHECK(LEAVES("\xb8\x05\x00\x00\x00\xff\xe7" RET, 0)); /* a small number */
+	CHECK(!LEAVES("\xe8\x00\x00\x00\x00\x58\xff\xe0", 0)); /* reads its own address */
+	CHECK(!LEAVES("\x74\x40\xff\xe0" RET, 0) && code.complete); /* has a part elsewhere */
+	/* a table that somebody else has made: known where nothing can lead in, else it may be an interpreter's */
+	CHECK(LEAVES(NOP5 "\xff\x24\xf8" RET, 0) && !hot());
+	CHECK(!LEAVES("\x48\x8d\x3d\xf9\x0f\x00\x00\xff\x24\xf8" RET, 0) && hot());
+	CHECK(LEAVES(NOP5 "\xff\xe0" RET, 0));
+	code.npads = 1;
+	code.pads = &(uintptr_t){AT + 5};
+	tl_arch_code_walk(&code);
+	CHECK(code.indirect); /* others know of places there */
+}
+
 static void undecodable_parts(void)
 {
 	PART(PUSH MOV5 NOP "\x06\x06");
@@ -1001,6 +1064,7 @@ int main(void)
 	RUN(nobody_waits_inside);
 	RUN(padding_is_room);
 	RUN(indirect_jumps);
+	RUN(jumps_that_only_leave);
 	RUN(sequences);
 	RUN(switch_tables);
 	RUN(undecodable_parts);
