@@ -118,6 +118,17 @@ def test_last_call_of_a_function(ctx):
     assert re.match(r'leave\+0x0\nends_with_a_call\+0x[0-9a-f]+\nmain\+', r.script), r.script
 
 
+def test_of_a_library_alone(ctx):
+    """No point names the program that CMD starts, or one of those that a shell does: its frames are there all the same."""
+    path = ctx.target('stacks')
+    libc = re.search(r'libc\.so\.6 => (\S+)', subprocess.check_output(['ldd', path], text=True)).group(1)
+    script = ('global n probe process("%s").function("backtrace") { if (n++ == 0) print_ubacktrace_brief() }' % libc)
+    want = re.compile(r'\w*backtrace\+0x0\nmark\+0x\w+\n(deep\+0x\w+\n){6}main\+0x\w+\n(.*\n)*_start\+0x')
+    for words in ([path], ['echo one; %s; echo two' % path], [path, '-d', '/bin/ls']):
+        r = launch(ctx, script, *words)
+        assert r.returncode == 0 and want.match(r.script), (words, r.script, r.stderr)
+
+
 def test_running_process_and_no_stack(ctx):
     """A process that runs, and its libraries; begin has no stack."""
     path = ctx.target('steady')

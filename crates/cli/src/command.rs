@@ -21,10 +21,11 @@ pub struct Command {
 
 /// Words that the shell does itself, or that change how the rest is read.
 const SHELL_WORDS: &[&str] = &[
-    "!", "{", ".", ":", "[[", "alias", "bg", "break", "case", "cd", "command", "continue", "eval",
-    "exit", "export", "fg", "for", "function", "hash", "if", "jobs", "local", "read", "readonly",
-    "return", "select", "set", "shift", "source", "time", "times", "trap", "type", "ulimit",
-    "umask", "unalias", "unset", "until", "wait", "while",
+    "!", "{", ".", ":", "[[", "alias", "bg", "break", "case", "cd", "command", "continue", "do",
+    "done", "elif", "else", "eval", "exit", "export", "fg", "fi", "for", "function", "hash", "if",
+    "jobs", "local", "read", "readonly", "return", "select", "set", "shift", "source", "then",
+    "time", "times", "trap", "type", "ulimit", "umask", "unalias", "unset", "until", "wait",
+    "while",
 ];
 
 /// A shell that is named is a program as any other: `bash -c LINE` is bash.
@@ -32,7 +33,8 @@ pub fn parse(line: &str) -> Command {
     let scan = scan(line);
     if scan.several {
         // The shell becomes what its last command execs.
-        let last = scan::scan(&line[scan.last..]).words;
+        let start = scan.commands.last().copied().unwrap_or_default();
+        let last = scan::scan(&line[start..]).words;
         let program = match last.first() {
             Some(w) if w.text == "exec" => last.get(1).and_then(plain),
             _ => None,
@@ -62,6 +64,16 @@ pub fn parse(line: &str) -> Command {
         program,
         several: false,
     }
+}
+
+/// The programs that a line names, as written; also what only may be one.
+pub fn programs(line: &str) -> Vec<String> {
+    let program = |start: &usize| {
+        let words = scan::scan(&line[*start..]).words;
+        let own = |w: &&Word| !is_assignment(&w.text) && !is_shells(&w.text) && w.text != "exec";
+        words.iter().find(own).and_then(plain)
+    };
+    scan(line).commands.iter().filter_map(program).collect()
 }
 
 fn shell_only(line: &str) -> Command {
@@ -169,6 +181,12 @@ mod tests {
         let line = "sh -c \"git log\" >x";
         let want = "exec sh -c \"git log\" >x";
         check(line, &["/bin/sh", "-c", want], Some("sh"), false);
+    }
+
+    #[test]
+    fn programs_of_a_line() {
+        let line = "A=1 a x | 'b c'; if d; then exec /e/f & done && $g";
+        assert_eq!(programs(line), ["a", "b c", "d", "/e/f"]);
     }
 
     #[test]

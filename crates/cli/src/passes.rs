@@ -2,6 +2,7 @@
 //! The passes, one after the other, with the times that `-v` shows.
 
 use crate::cache::Cache;
+use crate::command;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::progress::Progress;
@@ -58,6 +59,10 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let target = target::of(options, command.as_ref(), diags)?;
     let mut world = World::new(target);
     world.cache = Cache::open(options).folder().map(Path::to_path_buf);
+    world.started = options
+        .command
+        .as_deref()
+        .map_or_else(Vec::new, command::programs);
     if options.list.is_some() || options.list_vars.is_some() {
         let variables = options.list_vars.is_some();
         let lines = list::list(script, &tapset, loader, &mut world, variables, diags);

@@ -80,6 +80,7 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
         if program.probes.iter().any(|p| p.kind.is_profile()) {
             world.add_target();
         }
+        world.mention_commands();
         world.add_libraries();
     }
     if symbols {

@@ -26,6 +26,8 @@ pub struct TargetSpec {
 pub struct World {
     pub target: TargetSpec,
     pub images: Vec<Image>,
+    /// What the command that is traced may start beside its own program.
+    pub started: Vec<String>,
     /// Where compiled headers are kept.
     pub cache: Option<PathBuf>,
     info: Arc<DebugInfo>,
@@ -47,6 +49,7 @@ impl World {
             info,
             target,
             images: Vec::new(),
+            started: Vec::new(),
             cache: None,
             binaries: HashMap::new(),
             entered: Vec::new(),
@@ -80,14 +83,24 @@ impl World {
                 build_id: hex(binary.build_id().as_deref().unwrap_or("")),
                 file_size: std::fs::metadata(self.info.search().readable(binary.path()))
                     .map_or(0, |m| m.len()),
-                program: is_program(binary),
+                program: false,
                 path,
             });
             self.images.len() - 1
         });
+        self.images[at].program |= is_program(binary);
         let id = ImageId(at as u32);
         self.binaries.insert(id, binary.clone());
         id
+    }
+
+    /// An image for names and callers only: the script is not about this program.
+    fn mention(&mut self, binary: &Arc<Binary>) {
+        let path = binary.path().to_string_lossy();
+        let known = self.images.iter().find(|i| i.path == path);
+        let program = known.is_some_and(|i| i.program);
+        let image = self.image_of(binary).0 as usize;
+        self.images[image].program = program;
     }
 }
 
@@ -95,9 +108,7 @@ impl World {
     /// `-d FILE`: its functions are to be known by name.
     pub fn know(&mut self, file: &str, diags: &mut Diagnostics) {
         match self.info.open(Path::new(file)) {
-            Ok(binary) => {
-                self.image_of(&binary);
-            }
+            Ok(binary) => self.mention(&binary),
             Err(e) => {
                 diags
                     .error(Tag::FileMissing, None, format!("-d {file}: {e}"))
@@ -111,6 +122,17 @@ impl World {
         let program = self.target.program.as_ref();
         if let Some(Ok(binary)) = program.map(|p| self.info.open_program(p)) {
             self.image_of(&binary);
+        }
+    }
+
+    /// The programs that the command names: their frames are in the stacks of libraries.
+    pub fn mention_commands(&mut self) {
+        let own = self.target.program.iter();
+        let names: Vec<String> = own.chain(&self.started).cloned().collect();
+        for name in names {
+            if let Ok(binary) = self.info.open_program(&name) {
+                self.mention(&binary);
+            }
         }
     }
 

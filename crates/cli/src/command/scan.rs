@@ -18,15 +18,18 @@ pub struct Line {
     pub words: Vec<Word>,
     /// More than one command.
     pub several: bool,
-    /// Where the text behind the last separator begins.
-    pub last: usize,
+    /// Where each command begins.
+    pub commands: Vec<usize>,
     /// A quote has no end.
     pub open: bool,
 }
 
 /// Words, and whether there is more than one command.
 pub fn scan(line: &str) -> Line {
-    let mut out = Line::default();
+    let mut out = Line {
+        commands: vec![0],
+        ..Line::default()
+    };
     let mut word: Option<Word> = None;
     let mut chars = line.char_indices().peekable();
     let mut before = ' ';
@@ -53,7 +56,7 @@ pub fn scan(line: &str) -> Line {
                 out.words.extend(word.take());
                 if !line[at + 1..].trim().is_empty() || c != ';' && c != '\n' {
                     out.several = true;
-                    out.last = at + 1;
+                    out.commands.push(at + 1);
                 }
             }
             '#' if word.is_none() => break,
