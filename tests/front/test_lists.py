@@ -3,9 +3,9 @@
 import os
 import re
 
-from support_front import good
+from support_front import good, trapless
 
-SOURCE = os.path.join(os.path.dirname(__file__), '..', 'targets', 'lists.c')
+SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), '..', 'targets', 'lists.c'))
 
 
 def builds(ctx):
@@ -44,3 +44,38 @@ def test_lines_of_a_function_are_its_own(ctx):
             probe process.statement("add@lists.c:%d") { n++ } probe process.statement("give@lists.c:%d") { m++ }
             probe end { println(n, " ", m) }''' % (added, given))
         assert open(os.path.join(ctx.tmp, 'out')).read() == '4 3\n', path
+
+
+def test_functions_have_their_lines(ctx):
+    """A wildcard's and callees, as those that are named: in lists, and by pp(). Without debug information: the name."""
+    own = {name: line_of(name.upper()) for name in ('add', 'give', 'compare', 'main')}
+    for path in builds(ctx):
+        at = {name: '%s@%s:%d' % (name, SOURCE, line) for name, line in own.items()}
+        process = 'process("%s")' % path
+        listed = good(ctx, '-l', process + '.function("*")').stdout.splitlines()
+        assert {process + '.function("%s")' % name for name in at.values()} < set(listed), (listed, at)
+        assert process + '.function("_start")' in listed, listed
+        for suffix in '.call', '.return':
+            listed = good(ctx, '-l', process + '.function("gi*")' + suffix).stdout
+            assert listed == process + '.function("%s")%s\n' % (at['give'], suffix), listed
+        callee = process + '.function("%s").callee("%s")\n' % (at['give'], at['add'])
+        for pattern in 'function("g*").callees', 'function("give").callee("a*")':
+            assert good(ctx, '-l', '%s.%s' % (process, pattern)).stdout == callee, pattern
+        assert callee in good(ctx, '-l', process + '.function("*").callees').stdout
+        good(ctx, '-o', 'out', '-c', path + ' >/dev/null', '-e', """probe process.function("com*"), process.function("com*").return,
+            process.function("m*").callee("com*").call { println(pp()) }""")
+        name = process + '.function("%s")' % at['compare']
+        out = open(os.path.join(ctx.tmp, 'out')).read().splitlines()
+        assert sorted(out) == sorted([name, name + '.return', process + '.function("%s").callee("%s").call' % (at['main'], at['compare'])]), out
+
+
+def test_callees_of_who_has_none(ctx):
+    """That start-up code has no debug information is not what is wrong with a wildcard."""
+    path = os.path.join(ctx.tmp, 'plain')
+    with open(path + '.c', 'w') as f:
+        f.write('int main(void) { return 0; }')
+    assert ctx.run(['gcc', '-g', '-O0', '-o', path, path + '.c']).returncode == 0
+    p = trapless(ctx, '-l', 'process("%s").function("*").callees' % path)
+    assert p.returncode == 1 and 'no call of `*` from there is known' in p.stderr, p
+    p = trapless(ctx, '-l', 'process("%s").function("_start").callees' % path)
+    assert p.returncode == 1 and 'DEBUGINFO_NOT_HERE' in p.stderr, p

@@ -6,7 +6,7 @@ struct point {
 	int x, y;
 };
 
-static inline __attribute__((always_inline)) int add(int a, int b)
+static inline __attribute__((always_inline)) int add(int a, int b) /* ADD */
 {
 	volatile int sum = a; /* ADDED */
 
@@ -28,13 +28,14 @@ __attribute__((noinline)) int give(const char *name, struct point *p, long numbe
 	return r + name[0];
 }
 
-static __attribute__((noinline)) int compare(void *v, const void *w, char **names, int (*f)(int))
+/* COMPARE */ static __attribute__((noinline)) int compare(
+	void *v, const void *w, char **s, int (*f)(int))
 {
 	__asm__ volatile("");
-	return v == w || names == v || f == NULL;
+	return v == w || s == v || f == NULL;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char **argv) /* MAIN */
 {
 	long numbers[3] = {1, 2, 3};
 	struct point p = {argc, 2};

@@ -129,10 +129,10 @@ impl Resolver<'_> {
         };
         let plain = !matched && !pattern.is_glob();
         let frames = (levels > 1).then(|| of.binary.unwind_table());
-        let (mut places, mut problem) = (Vec::new(), None);
+        let (mut places, mut problem, mut looked) = (Vec::new(), None, false);
         let named = |f: &Function| Reached {
             function: f.clone(),
-            path: Self::function_name(of, f, !matched),
+            path: Self::function_name(of, f),
             callers: [].into(),
         };
         let mut level: Vec<Reached> = outer.iter().map(named).collect();
@@ -146,6 +146,7 @@ impl Resolver<'_> {
                         continue;
                     }
                 };
+                looked = true;
                 let taken = found.iter().filter(|c| kind.takes(c));
                 places.extend(taken.map(|c| self.callee(of, by, c, &kind, plain, frames.as_ref())));
                 if deeper > 0 {
@@ -155,7 +156,8 @@ impl Resolver<'_> {
             level = next;
         }
         if places.is_empty() {
-            self.no_callee(&text, span, problem);
+            // Start-up code has no debug information: nobody means that.
+            self.no_callee(&text, span, problem.filter(|_| !looked));
             return None;
         }
         Some(places)
@@ -210,7 +212,7 @@ impl Resolver<'_> {
         named: bool,
         frames: Option<&UnwindTable>,
     ) -> Place {
-        let name = Self::function_name(of, &c.function, named);
+        let name = Self::function_name(of, &c.function);
         let (text, path, ending) = (&of.text, &by.path, kind.suffix);
         let point = format!("{text}.function(\"{path}\").callee(\"{name}\"){ending}");
         let function = Arc::new(c.function.clone());

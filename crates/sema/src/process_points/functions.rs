@@ -6,7 +6,7 @@ use crate::components;
 use crate::ir::{Part, ProbeKind, Refusal};
 use crate::points::{Context, Place};
 use crate::world::{is_program, report};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Error, Function, FunctionKind, Inlines, Pattern};
 use trapless_syntax::ast::{Component, Literal, NumLit};
@@ -77,17 +77,16 @@ impl Resolver<'_> {
             self.no_function(&s.text(), s.span, resolvers, kind.exported);
             return None;
         }
-        // Thousands of instances may have one name, or one line.
-        let mut points: HashMap<Arc<str>, Arc<str>> = HashMap::new();
-        let shared = shared_names(&found);
+        // Thousands of instances may be of one function: then they share its name.
+        let mut instances: HashMap<*const u8, Arc<str>> = HashMap::new();
         let place = |f: Function| {
-            let placed = named || shared.contains(&f.name);
-            let name: Arc<str> = match placed {
-                true => Self::function_name(of, &f, true).into(),
-                false => f.name.clone(),
+            let name = || Self::function_name(of, &f);
+            let text = || format!("{}.function(\"{}\"){}", of.text, name(), kind.suffix).into();
+            let point = match f.kind {
+                FunctionKind::Inlined => instances.entry(f.name.as_ptr()).or_insert_with(text),
+                _ => &mut text(),
             };
-            let text = || format!("{}.function(\"{name}\"){}", of.text, kind.suffix).into();
-            let point = points.entry(name.clone()).or_insert_with(text).clone();
+            let point = point.clone();
             self.function(of, Arc::new(f), point, &kind, named)
         };
         Some(found.into_iter().map(place).collect())
@@ -232,9 +231,9 @@ impl Resolver<'_> {
             .help("e.g. .return.maxactive(100)");
     }
 
-    /// Its name in a probe point: source lines of thousands of functions would cost more than they tell.
-    pub(super) fn function_name(of: &Subject, f: &Function, named: bool) -> String {
-        match of.binary.declared_at(f).filter(|_| named) {
+    /// Its name in a probe point.
+    pub(super) fn function_name(of: &Subject, f: &Function) -> String {
+        match of.binary.declared_at(f) {
             Some(at) => format!("{}@{}:{}", f.name, at.file, at.line),
             None => f.name.to_string(),
         }
@@ -288,14 +287,6 @@ impl Resolver<'_> {
             never: false,
         }
     }
-}
-
-/// What several functions are called, which only their places tell apart.
-fn shared_names(found: &[Function]) -> HashSet<Arc<str>> {
-    let mut entries: HashMap<&Arc<str>, u64> = HashMap::new();
-    let own = found.iter().filter(|f| f.kind != FunctionKind::Inlined);
-    let again = own.filter(|f| *entries.entry(&f.name).or_insert(f.entry) != f.entry);
-    again.map(|f| f.name.clone()).collect()
 }
 
 /// The function's code, where its extent is known.
