@@ -241,12 +241,45 @@ static int leaves(const struct tl_insn *i, const struct tl_insn *before, const s
 }
 
 /*
- * Assembler lets functions run into the next one (strcasecmp into strcasecmp_l).
- * Behind a call, and the padding there, nothing runs: it does not return.
+ * Assembler lets functions run into the next one (strcasecmp into strcasecmp_l,
+ * __memcpy_chk behind a check). Behind a call, and the padding there, nothing
+ * runs: it does not return.
  */
 static bool falls(const struct tl_insn *i, bool before)
 {
-	return tl_insn_is_padding(i) ? before : i->flow == TL_FLOW_NEXT;
+	if (i->flow == TL_FLOW_TRAP)
+		return false;
+	return tl_insn_is_padding(i) ? before : i->flow == TL_FLOW_NEXT || i->flow == TL_FLOW_JCC;
+}
+
+/* Where control goes behind the part's last instruction: on to what stands behind the padding. 0: it stays, or nowhere. */
+static uintptr_t runs_into(const struct tl_code *code, const struct bounds *b)
+{
+	uintptr_t to = code->start + code->size;
+
+	if (code->after && code->text[code->size] == 0xcc)
+		return 0;
+	to += code->after;
+	return in_parts(b->parts, b->nparts, to) ? 0 : to;
+}
+
+static bool has_condition(const struct tl_insn *i)
+{
+	return (i->map == 0 && i->opcode >> 4 == 7) || (i->map == 1 && i->opcode >> 4 == 8);
+}
+
+/* The way out behind the last instruction, under the contrary of its condition if it has one. 1, 0: none, -TL_E_NO_EXIT. */
+static int falls_to(const struct tl_code *code, const struct bounds *b, const struct tl_insn *i,
+	struct tl_exit *e)
+{
+	e->addr = code->start + code->size - i->len;
+	e->target = runs_into(code, b);
+	e->kind = TL_EXIT_TAIL;
+	if (!e->target || i->flow != TL_FLOW_JCC)
+		return e->target != 0;
+	e->kind = TL_EXIT_TAIL_COND;
+	e->cond = i->cond ^ 1;
+	return has_condition(i) ? 1 : -TL_E_NO_EXIT;
 }
 
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
@@ -258,14 +291,16 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 	bool falls_out = false;
 	size_t found = 0;
 	int names = -1;
+	struct tl_exit last = {0};
+	uintptr_t addr;
+	int ret;
 
 	if (max)
 		exits[0].addr = 0;
 	if (!code->complete)
 		return -TL_E_NO_EXIT;
-	for (uintptr_t addr = code->start; addr < end; addr += i.len) {
+	for (addr = code->start; addr < end; addr += i.len) {
 		struct tl_exit e = {.addr = addr};
-		int ret;
 
 		if (!x86_decode_at(code, addr, &i))
 			return -TL_E_BAD_INSN;
@@ -273,11 +308,6 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 		if (e.kind == TL_EXIT_COMPUTED && ret > 0)
 			e.hot = may_be_hot(code, &e, &names);
 		falls_out = falls(&i, falls_out);
-		if (falls_out && addr + i.len == end && !in_parts(parts, nparts, end)) {
-			e.kind = TL_EXIT_TAIL;
-			e.target = end;
-			ret = 1;
-		}
 		if (ret == -TL_E_NO_EXIT && max)
 			exits[0].addr = addr;
 		if (ret < 0)
@@ -289,7 +319,14 @@ int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, 
 		before[1] = before[0];
 		before[0] = i;
 	}
-	return (int)found;
+	ret = falls_out && addr == end ? falls_to(code, &bounds, &i, &last) : 0;
+	if (ret < 0 && max)
+		exits[0].addr = last.addr;
+	if (ret < 0)
+		return ret;
+	if (ret && found < max)
+		exits[found] = last;
+	return (int)found + ret;
 }
 
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)

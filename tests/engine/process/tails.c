@@ -191,6 +191,15 @@ __asm__(".text\n.globl may_hook, may_hook_with\n"
 	"16\n");
 long (*hook)(long);
 
+/* As __memcpy_chk: a check, and padding up to the function itself. */
+long checked(long n), behind_check(long n);
+__asm__(".text\n.globl checked, behind_check\n"
+	".type checked, @function\n.type behind_check, @function\n.balign 16\n"
+	"checked: .cfi_startproc\n cmp $100,%rdi\n jg callee\n .cfi_endproc\n"
+	".size checked, . - checked\n.balign 16\n"
+	"behind_check: .cfi_startproc\n lea 1(%rdi),%rax\n lea 4(%rax),%rax\n ret\n .cfi_endproc\n"
+	".size behind_check, . - behind_check\n.balign 16\n");
+
 /* As compilers split functions: the second part returns, and takes the frame down. */
 long split(long n), split_cold(void);
 __asm__(".text\n.globl split, split_cold\n.type split, @function\n.type split_cold, @function\n"
@@ -245,6 +254,24 @@ static void a_hook_is_called_last(void)
 		CHECK(blind == 1 && entries == 11);
 		CHECK(!tl_retprobe_unregister(&rp[i]) && !rp[i].nmissed && !rp[i].nabandoned);
 	}
+}
+
+static void one_runs_into_the_next(void)
+{
+	struct tl_retprobe rp = PROBE(checked);
+	struct tl_retprobe_info info;
+
+	reset();
+	CHECK(!tl_retprobe_register(&rp));
+	CHECK(!tl_retprobe_describe(&rp, &info));
+	CHECK(info.nexits == 2 && info.nfollowed == 2 && !info.tail);
+	for (long i = 96; i < 106; i++) {
+		CHECK(checked(i) == (i > 100 ? 3 * i + 1 : i + 5));
+		CHECK(returns == i - 95 && last_result == (i > 100 ? 3 * i + 1 : i + 5));
+		CHECK(behind_check(i) == i + 5 && returns == i - 95);
+	}
+	CHECK(entries == 10 && !blind);
+	CHECK(!tl_retprobe_unregister(&rp) && !rp.nmissed && !rp.nabandoned && !rp.ntails);
 }
 
 static void entry_and_exit_in_the_same_few_bytes(void)
@@ -583,6 +610,7 @@ int main(int argc, char **argv)
 	if (!engine_started(traps))
 		return 1;
 	RUN(a_hook_is_called_last);
+	RUN(one_runs_into_the_next);
 	RUN(entry_and_exit_in_the_same_few_bytes);
 	RUN(others_jump_into_the_entry);
 	RUN(the_result_is_that_of_the_callee);

@@ -752,6 +752,33 @@ static void ways_out(void)
 	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL);
 }
 
+/* The last instruction is a conditional jump, and padding leads on to what follows. */
+static void ways_out_by_running_on(void)
+{
+	static const struct tl_func_part whole = {AT, 4};
+	struct tl_exit e[4];
+
+	part_at(AT, NOP NOP "\x72\x40" NOP NOP NOP, 7, 3); /* jb +0x40 */
+	CHECK(code.after == 3 && tl_arch_exits(&code, &whole, 1, 0, e, 4) == 2);
+	CHECK(e[0].addr == AT + 2 && e[0].kind == TL_EXIT_TAIL_COND && e[0].cond == 2 &&
+		e[0].target == AT + 0x44);
+	CHECK(e[1].addr == AT + 2 && e[1].kind == TL_EXIT_TAIL_COND && e[1].cond == 3 &&
+		e[1].target == AT + 7);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 1) == 2 && e[0].cond == 2);
+	part_at(AT, NOP NOP "\x73\xfd" NOP, 5, 1); /* jae, into the function */
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL_COND &&
+		e[0].cond == 2 && e[0].target == AT + 5);
+	part_at(AT, NOP NOP "\xe3\xfd" NOP, 5, 1); /* jrcxz: no condition that can be told */
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == -TL_E_NO_EXIT && e[0].addr == AT + 2);
+	part_at(AT, NOP NOP "\x73\xfd\xcc", 5, 1); /* whoever falls there is dead */
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 0);
+	part_at(AT, NOP NOP NOP2 NOP NOP, 6, 2);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 0); /* nothing but padding */
+	part_at(AT, PUSH NOP NOP2 NOP NOP, 6, 2);
+	CHECK(tl_arch_exits(&code, &whole, 1, 0, e, 4) == 1 && e[0].kind == TL_EXIT_TAIL &&
+		e[0].addr == AT + 2 && e[0].target == AT + 6);
+}
+
 /* Where a computed jump leads, for each form of its operand. */
 static void computed_ways_out(void)
 {
@@ -1083,6 +1110,7 @@ int main(void)
 	RUN(bytes_of_patches);
 	RUN(ways_to_write);
 	RUN(ways_out);
+	RUN(ways_out_by_running_on);
 	RUN(computed_ways_out);
 	RUN(linkage_tables);
 	RUN(addresses_in_code);
