@@ -52,8 +52,9 @@ const WORDS: &[(&str, &str)] = &[
 pub const WHOLE: &str = "numbers are whole: count in a smaller unit, or string_to_fp(\"0.5\") with fp_add() and its kin";
 
 /// What to write where something else is expected: habits of other languages again.
-pub fn where_expected(what: &str, found: &TokenKind, next: &TokenKind) -> Option<String> {
+pub fn where_expected(what: &str, [before, found, next]: [&TokenKind; 3]) -> Option<String> {
     let help = match (what, found) {
+        ("`(`", _) => return bracket_after(before, found),
         ("a literal number or string", TokenKind::Word(word)) if !word.starts_with('$') => {
             return Some(format!("write \"{word}\" for a text; only literals may stand here"));
         }
@@ -65,7 +66,6 @@ pub fn where_expected(what: &str, found: &TokenKind, next: &TokenKind) -> Option
             "two keys: foreach ([a, b] in x); the value, too: foreach (value = key in x)"
         }
         ("`;`", TokenKind::Op(")")) => "to walk an array write foreach (key in x)",
-        ("`(`", TokenKind::Str(_)) => "put what is printed in parentheses",
         ("`,` or `)`", TokenKind::Word(_)) => "types stand behind a colon: (x:long, s:string), or nowhere",
         ("`,`, `{`, `=` or `+=`", TokenKind::Op("/")) => {
             "write the condition in the handler: if (!(x)) next"
@@ -81,6 +81,9 @@ pub fn where_expected(what: &str, found: &TokenKind, next: &TokenKind) -> Option
         ("a value", TokenKind::Op("*")) => {
             "there is no operator for powers, nor for what a pointer points to: write $p[0], @cast(p, \"type\")->member, or user_int(p)"
         }
+        ("a value", TokenKind::Op(":")) if before == &TokenKind::Op("?") => {
+            "between `?` and `:` stands a value, too: x ? x : y"
+        }
         ("a value", TokenKind::Op(":")) if next == &TokenKind::Op("=") => "there is no `:=`: write x = 1",
         ("a value", TokenKind::Op(":")) => {
             "there is no switch: write if (x == 1) { ... } else if (x == 2) { ... } else { ... }"
@@ -90,6 +93,34 @@ pub fn where_expected(what: &str, found: &TokenKind, next: &TokenKind) -> Option
     };
     Some(help.to_string())
 }
+
+/// What is called or asked has its parentheses.
+fn bracket_after(before: &TokenKind, found: &TokenKind) -> Option<String> {
+    let TokenKind::Word(word) = before else {
+        return None;
+    };
+    let (_, help) = AFTER
+        .iter()
+        .find(|(words, _)| words.split(' ').any(|w| w == word))?;
+    let none = word == "if" && found == &TokenKind::Op("{");
+    Some(match none {
+        true => {
+            "a condition is missing: if (x) { ... }; what is done else stands behind `else` alone"
+                .to_string()
+        }
+        false => format!("put {help} in parentheses: {word}(...)"),
+    })
+}
+
+const AFTER: &[(&str, &str)] = &[
+    (
+        "print println printf printdln printd sprint sprintf sprintln",
+        "what is printed",
+    ),
+    ("if while", "the condition"),
+    ("for", "the three parts"),
+    ("foreach", "what is walked"),
+];
 
 #[cfg(test)]
 mod tests {

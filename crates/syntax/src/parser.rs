@@ -255,7 +255,9 @@ impl<'a> Parser<'a> {
 
     fn expected(&mut self, what: &str) -> Reported {
         let message = format!("expected {what}, found {}", self.found());
-        let help = foreign::where_expected(what, &self.token().kind, &self.token_at(1).kind);
+        let before = &self.tokens[self.pos.saturating_sub(1)].kind;
+        let tokens = [before, &self.token().kind, &self.token_at(1).kind];
+        let help = foreign::where_expected(what, tokens);
         self.report(Tag::ParseExpected, message, |d| {
             d.help(help);
         });

@@ -69,7 +69,7 @@ impl Visit for Look {
 }
 
 /// The values that a function returns.
-fn returned(body: &Block) -> Vec<Expr> {
+pub(super) fn returned(body: &Block) -> Vec<Expr> {
     struct Returns(Vec<Expr>);
     impl Visit for Returns {
         fn visit_stmt(&mut self, s: &Stmt) {

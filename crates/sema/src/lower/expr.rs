@@ -475,11 +475,18 @@ impl Lowerer<'_, '_> {
             AssignOp::Set => {
                 let want = self.hint(target);
                 // read anywhere, the variable itself is the mistake
-                let unread = want == VTy::Unknown
-                    && matches!(&target.kind, ExprKind::Ident(n) if self.global(n).is_none());
-                let v = match unread {
-                    true => self.leniently(|l| l.expr(value, want)),
-                    false => self.expr(value, want),
+                let local = match &target.kind {
+                    ExprKind::Ident(n) if want == VTy::Unknown && self.global(n).is_none() => {
+                        Some(n)
+                    }
+                    _ => None,
+                };
+                let v = match local {
+                    Some(local) => {
+                        self.note_resultless(local, value);
+                        self.leniently(|l| l.expr(value, want))
+                    }
+                    None => self.expr(value, want),
                 };
                 let ty = v.as_ref().map_or(value_type(want), |v| v.ty);
                 let place = self.place(target, ty)?;

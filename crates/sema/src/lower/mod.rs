@@ -106,6 +106,8 @@ pub struct Lowerer<'s, 'a> {
     /// Set at least once; for the warning about those that are not.
     assigned: Vec<bool>,
     read_at: Vec<Option<Span>>,
+    /// Variables that got what a function without a result gives, with its name.
+    resultless: HashMap<String, String>,
     context: Option<Context>,
     /// Return probes: what is saved at entry, and its text, to find it again.
     entry: Option<Vec<(String, ir::Expr)>>,
@@ -279,6 +281,7 @@ impl<'s, 'a> Lowerer<'s, 'a> {
             names: HashMap::new(),
             assigned: Vec::new(),
             read_at: Vec::new(),
+            resultless: HashMap::new(),
             context: None,
             entry: None,
             in_loop: 0,

@@ -5,7 +5,7 @@ use super::Lowerer;
 use crate::declarations::Scope;
 use crate::infer::VTy;
 use crate::ir;
-use trapless_syntax::ast::{Expr, ExprKind, Key};
+use trapless_syntax::ast::{Expr, ExprKind, FunctionBody, Key};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
 
@@ -57,6 +57,14 @@ impl Lowerer<'_, '_> {
             return;
         }
         self.assigned[id.0 as usize] = true; // no second complaint
+        if let Some(function) = self.resultless.get(name).cloned() {
+            let message = format!(
+                "nothing tells the type of `{name}`: `{function}`, set to it, has no result"
+            );
+            let help = self.without_result(&function);
+            self.error(Tag::TypeUnresolved, span, message).help(help);
+            return;
+        }
         let near = self.near_variable(name);
         let other = self.other_word(name);
         self.unresolved(name, span)
@@ -82,9 +90,44 @@ impl Lowerer<'_, '_> {
     /// The result of the functions that a call may run, where it is used.
     pub fn resolved_result(&mut self, found: &[usize], name: &str, span: Span) {
         let returns = &self.shared.types.returns;
-        if found.iter().all(|f| returns[*f] == VTy::Unknown) && self.is_strict() {
+        if !found.iter().all(|f| returns[*f] == VTy::Unknown) || !self.is_strict() {
+            return;
+        }
+        if !found.iter().all(|f| self.has_no_result(*f)) {
             self.unresolved(name, span)
                 .help("let it `return` a number or a string");
+            return;
+        }
+        let help = self.without_result(name);
+        let message = format!("`{name}` has no result");
+        self.error(Tag::TypeUnresolved, span, message).help(help);
+    }
+
+    fn has_no_result(&self, function: usize) -> bool {
+        match &self.shared.all.functions[function].item.body {
+            FunctionBody::Script(body) => super::auto::returned(body).is_empty(),
+            _ => true,
+        }
+    }
+
+    /// `x = f()`, of an `f` that returns nothing.
+    pub fn note_resultless(&mut self, local: &str, value: &Expr) {
+        if let ExprKind::Call { name, .. } = &value.kind {
+            self.resultless.insert(local.to_string(), name.name.clone());
+        }
+    }
+
+    fn without_result(&self, function: &str) -> String {
+        let library = &self.shared.known_functions;
+        let text = format!("s{function}");
+        match library.contains(&text) {
+            true => format!("{text}() gives the text"),
+            false if library.iter().any(|f| f == function) => {
+                format!("call it alone: {function}(...)")
+            }
+            false => {
+                format!("let it `return` a number or a string, or call it alone: {function}(...)")
+            }
         }
     }
 

@@ -54,7 +54,10 @@ impl Reader<'_> {
                 self.span,
                 format!("{} has no `{name}`", described(of)),
             )
-            .help(format!("it has {}, and $arg1 to $arg6", values.join(", ")));
+            .help(format!(
+                "it has {}, and $arg1 to $arg6; what the aliases syscall.* set has no `$`: argstr",
+                values.join(", ")
+            ));
     }
 
     fn no_arg(&mut self, n: usize, of: &Named, count: usize) {
