@@ -79,3 +79,31 @@ def test_callees_of_who_has_none(ctx):
     assert p.returncode == 1 and 'no call of `*` from there is known' in p.stderr, p
     p = trapless(ctx, '-l', 'process("%s").function("_start").callees' % path)
     assert p.returncode == 1 and 'DEBUGINFO_NOT_HERE' in p.stderr, p
+
+
+def test_wildcards_in_words(ctx):
+    """Each stands for the words that may be there with such an argument, as in SystemTap; what is not there is not missed."""
+    path = next(builds(ctx))
+    process = 'process("%s")' % path
+    def listed(pattern, *more):
+        return [l.replace(process, 'P') for l in good(ctx, '-l', pattern, *more).stdout.splitlines()]
+    events = ['P.begin', 'P.end', 'P.plt("printf")', 'P.syscall']
+    assert [l for l in listed(process + '.*') if 'finalize' not in l] == events
+    deeper = events[:3] + ['P.plt("printf").return', 'P.syscall', 'P.syscall.return', 'P.thread.begin', 'P.thread.end']
+    assert [l for l in listed(process + '.**') if 'finalize' not in l] == deeper
+    words = [re.sub(r'@[^"]*', '', l) for l in listed(process + '.f*("give").*')]
+    assert words == ['P.function("give")' + w for w in ('.call', '.callee("add")', '.exported', '.return')], words
+    assert listed('pro*("%s").th*.*nd' % path) == ['P.thread.end']
+    assert listed('timer.s*(5)') == ['timer.s(5)', 'timer.sec(5)'] and listed('timer.*') == ['timer.profile']
+    assert listed('be*') == ['begin']
+    assert listed('process.**') == ['process.' + w for w in ('begin', 'end', 'syscall', 'syscall.return', 'thread.begin', 'thread.end')]
+    # aliases beside what is no alias
+    every = listed('**')
+    assert {'begin', 'never', 'process.begin', 'syscall.openat', 'oneshot'} < set(every) and not [l for l in every if 'procfs' in l], every
+    for point, tag in (('.function("nosuch").*', 'FUNCTION_UNKNOWN'), ('.nosuch*', 'POINT_UNKNOWN')):
+        p = trapless(ctx, '-l', process + point)
+        assert p.returncode == 1 and 'error[%s]' % tag in p.stderr, p
+    script = """global n  probe process.f*("give").re*, process.b* { n[pp()]++ }  probe e* { if (pn() == "end") foreach (p+ in n) println(p, " ", n[p]) }"""
+    good(ctx, '-o', 'out', '-c', path + ' >/dev/null', '-e', script)
+    out = open(os.path.join(ctx.tmp, 'out')).read().replace(process, 'P')
+    assert re.sub('@[^"]*', '', out) == 'P.begin 1\nP.function("give").return 3\n', out

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The words that probe points are made of, and what to say of others.
 
-use trapless_syntax::ast::Component;
+use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 /// What may stand at one place of a point.
@@ -189,6 +189,27 @@ pub fn after(words: &[&str]) -> Vec<(&'static str, String)> {
     let found = TREE.iter().find(|t| t.0 == before);
     let built = found.map_or(&[][..], |t| t.1.built);
     built.iter().map(|w| (*w, with_argument(w))).collect()
+}
+
+/// The words alone; behind nothing those that a point begins with.
+pub fn words_after(words: &[&str]) -> Vec<&'static str> {
+    match words {
+        [] => FIRST.to_vec(),
+        _ => after(words).into_iter().map(|w| w.0).collect(),
+    }
+}
+
+/// May the word have such an argument, or none?
+pub fn takes(word: &str, arg: &Option<Literal>) -> bool {
+    let form = with_argument(word);
+    let either = ["process", "function", "statement", "data"].contains(&word);
+    match arg {
+        None => form == word || ["plt", "callees"].contains(&word),
+        Some(Literal::Number(_)) => {
+            either || form.ends_with("(n)") || SESSION.contains(&&*format!("{word}(n)"))
+        }
+        Some(Literal::String(_)) => either || form.ends_with("\")"),
+    }
 }
 
 /// What is not of a program or a timer.

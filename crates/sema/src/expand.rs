@@ -8,6 +8,7 @@ use crate::declarations::{Declarations, Declared, Origin};
 use crate::file_value;
 use crate::session_points::text;
 use crate::unused::{self, Collections};
+use crate::wildcards;
 use std::collections::HashSet;
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
@@ -109,7 +110,9 @@ fn expand_point<'a>(
     diags: &mut Diagnostics,
 ) {
     let matching = aliases_for(all, point);
-    if matching.is_empty() {
+    if !wildcards::points(point).is_empty() {
+        found.push((point.clone(), wrap.clone()));
+    } else if matching.is_empty() {
         if known_family(point, all, diags) {
             found.push((point.clone(), wrap.clone()));
         }
@@ -127,6 +130,9 @@ fn expand_point<'a>(
     }
     for (declared, name, rest) in matching {
         let alias = &declared.item;
+        // One of many that match need not have what follows.
+        let names = &point.components[..point.components.len() - rest.len()];
+        let maybe = !rest.is_empty() && names.iter().any(|c| wildcards::is_wild(&c.name.name));
         let mut inner = wrap.clone();
         inner
             .name
@@ -153,7 +159,7 @@ fn expand_point<'a>(
                     .map(shown)
                     .chain(rest.iter().cloned())
                     .collect(),
-                optional: point.optional || to.optional,
+                optional: point.optional || to.optional || maybe,
                 sufficient: point.sufficient || to.sufficient,
                 condition: both(&point.condition, &to.condition, ids),
                 span: point.span,

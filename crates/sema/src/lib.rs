@@ -45,6 +45,7 @@ pub mod target;
 mod unused;
 pub mod walk;
 mod walked;
+mod wildcards;
 pub mod world;
 mod written;
 

@@ -8,6 +8,7 @@ use crate::loader::Loader;
 use crate::points::{self, Context, Place, SyscallPart};
 use crate::session_points::text;
 use crate::tapset::Tapset;
+use crate::wildcards;
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::{
@@ -24,8 +25,11 @@ pub fn places(
     world: &mut World,
     diags: &mut Diagnostics,
 ) -> Vec<Place> {
+    let file = script.file;
     let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
-    let units = expand::expand(&all, loader.ids, diags);
+    let mut units = expand::expand(&all, loader.ids, diags);
+    // Tapsets have probes of their own.
+    units.retain(|u| u.file == file);
     let mut found: Vec<Vec<Place>> = Vec::new();
     for (unit, leader) in units.iter().zip(crate::calls::leaders(&units)) {
         // One that stands for it has been asked for its places.
@@ -47,10 +51,12 @@ pub fn places(
 
 fn of_unit(unit: &Unit, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let shown = |p: &Place| p.syscall() != Some(SyscallPart::Noted);
-    let places = unit.points.iter().flat_map(|p| match in_any_process(p) {
+    let mut one = |p: &ProbePoint, diags: &mut Diagnostics| match in_any_process(p) {
         true if world.target.program.is_none() => vec![somewhere(p)],
-        _ => points::resolve(p, world, diags),
-    });
+        _ => points::resolve_one(p, world, diags),
+    };
+    let points = unit.points.iter();
+    let places = points.flat_map(|p| wildcards::each(p, diags, &mut one));
     places.filter(shown).collect()
 }
 
@@ -59,9 +65,11 @@ fn in_any_process(point: &ProbePoint) -> bool {
     match point.components.as_slice() {
         [process, what, ..] => {
             let anywhere = ["begin", "end", "thread", "syscall"];
+            let whole = what.name.name != "thread" || point.components.len() > 2;
             process.name.name == "process"
                 && process.arg.is_none()
                 && anywhere.contains(&what.name.name.as_str())
+                && whole
         }
         _ => false,
     }

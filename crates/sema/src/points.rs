@@ -5,6 +5,7 @@
 //! of places; each carries what its `$variables` need.
 
 use crate::ir::{ImageId, ProbeKind, Refusal};
+use crate::wildcards;
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::{Frame, Function, MarkArg};
@@ -149,6 +150,11 @@ pub fn append<T>(all: &mut Vec<T>, found: Vec<T>) {
 /// optional (`?`, `!`); warnings are given all the same. An empty result
 /// without a report only comes from an optional point.
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
+    wildcards::each(point, diags, |p, diags| resolve_one(p, world, diags))
+}
+
+/// A point without wildcards in its words.
+pub fn resolve_one(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let (told, errors) = (diags.len(), diags.error_count());
     let Some(found) = crate::session_points::resolve(point, diags) else {
         return crate::process_points::resolve(point, world, diags);

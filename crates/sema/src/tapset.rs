@@ -5,8 +5,10 @@
 use crate::collect::Names;
 use crate::declarations::Origin;
 use crate::loader::Loader;
+use crate::wildcards::is_wild;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use trapless_debuginfo::glob;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::{Environment, MacroLibrary, SourceMap};
@@ -111,8 +113,11 @@ impl Tapset {
         let functions = wanted.calls.iter().filter_map(|c| self.functions.get(c));
         let globals = wanted.variables.iter();
         let globals = globals.filter_map(|v| self.globals.get(v));
-        let aliases = wanted.points.iter();
-        let aliases = aliases.filter_map(|p| self.aliases.get(p)).flatten();
+        let (wild, named): (Vec<_>, Vec<_>) = wanted.points.iter().partition(|p| is_wild(p));
+        let matching = |first: &str| wild.iter().any(|w| glob::matches(w, first));
+        let matched = self.aliases.iter().filter(|(first, _)| matching(first));
+        let named = named.into_iter().filter_map(|p| self.aliases.get(p));
+        let aliases = named.chain(matched.map(|a| a.1)).flatten();
         let all = functions.chain(globals).chain(aliases);
         let mut files: Vec<PathBuf> = all.cloned().collect();
         files.sort();
