@@ -81,6 +81,82 @@ static bool refusal_is_error(const struct teller *t, uint32_t i)
 	return true;
 }
 
+/* --- what a wildcard has not got ------------------------------------------------------ */
+
+enum { REASONS = 8 };
+
+struct tally {
+	uint32_t tried, refused, nreasons;
+	struct {
+		int result;
+		uint32_t n;
+	} reason[REASONS]; /* the most frequent come first */
+};
+
+static void tally_add(struct tally *y, int result)
+{
+	uint32_t k = 0;
+
+	y->refused++;
+	while (k < y->nreasons && y->reason[k].result != result)
+		k++;
+	if (k == REASONS)
+		return;
+	if (k == y->nreasons)
+		y->reason[y->nreasons++].n = 0;
+	y->reason[k].result = result;
+	y->reason[k].n++;
+	for (; k && y->reason[k].n > y->reason[k - 1].n; k--) {
+		__typeof__(y->reason[0]) low = y->reason[k - 1];
+
+		y->reason[k - 1] = y->reason[k];
+		y->reason[k] = low;
+	}
+}
+
+static bool is_matched_return(const struct teller *t, uint32_t i)
+{
+	return t->mod->probes[i].kind == TL_TAP_RETURN &&
+	       t->mod->probes[i].flags & TL_TAP_PROBE_MATCHED;
+}
+
+/* All that the wildcard of probe i has matched in this process, which is told now. */
+static struct tally tally_of(const struct teller *t, uint32_t i)
+{
+	struct tally y = {0};
+
+	for (uint32_t k = 0; k < t->mod->nprobes; k++) {
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, k);
+
+		if (!is_matched_return(t, k) ||
+			t->mod->probes[k].script != t->mod->probes[i].script)
+			continue;
+		t->told[k] &= ~TOLD_GROWN;
+		y.tried += p->armed || is_refused(t, k);
+		if (is_refused(t, k))
+			tally_add(&y, p->result);
+	}
+	return y;
+}
+
+/* One line with the whole of it, where there are several; the reasons have been told in full. */
+static void tell_tally(const struct teller *t, uint32_t i)
+{
+	struct tally y = tally_of(t, i);
+	char text[500];
+	size_t n;
+
+	if (y.refused < 2)
+		return;
+	n = (size_t)snprintf(text, sizeof(text),
+		"%.200s: %u of the %u functions that the wildcard matches have no return probe:",
+		module_string(t->mod, t->mod->probes[i].script), y.refused, y.tried);
+	for (uint32_t k = 0; k < y.nreasons; k++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %u %s", k ? "," : "",
+			y.reason[k].n, tl_error_name(y.reason[k].result));
+	tell(t, MSG_WARN, 0, text);
+}
+
 static void tell_refusals(const struct teller *t)
 {
 	char text[700], more[32];
@@ -100,7 +176,12 @@ static void tell_refusals(const struct teller *t)
 			tl_error_text(p->result), reason ? ": " : "", reason ? reason : "",
 			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
 		tell(t, MSG_WARN, refusal_is_error(t, i), text);
+		if (is_matched_return(t, i))
+			t->told[i] |= TOLD_GROWN;
 	}
+	for (i = 0; i < t->mod->nprobes; i++)
+		if (t->told[i] & TOLD_GROWN)
+			tell_tally(t, i);
 }
 
 static void note_states(const struct teller *t)

@@ -16,7 +16,12 @@
 #include "../module.h"
 #include "board.h"
 
-enum told { TOLD_REFUSAL = 1, TOLD_RUNG = 2, TOLD_TAILS = 4 };
+enum told {
+	TOLD_REFUSAL = 1,
+	TOLD_RUNG = 2,
+	TOLD_TAILS = 4,
+	TOLD_GROWN = 8 /* its wildcard's refusals */
+};
 
 struct teller {
 	int sock; /* to the runner */

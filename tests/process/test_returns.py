@@ -223,3 +223,16 @@ test_tail_calls.variants = test_functions_that_run_into_the_next.variants = ALL
 test_tail_calls_into_libraries.variants = test_tail_calls_of_a_running_program.variants = PAIR
 test_recursion_and_tail_calls.variants = test_last_calls_of_living_threads.variants = test_no_leak.variants = PAIR
 test_tail_calls_by_pointer.jumps_only = 'a breakpoint at the exit looks where each jump leads, and misses none'
+
+
+def test_a_wildcard_tells_what_it_has_not_got(ctx):
+    """Each reason in full, and all of them in one line; one probe alone has its own line only."""
+    path = ctx.target('wayless', cflags=('-O2', '-g'))
+    r = launch(ctx, 'global n probe process.function("s*").return { n++ } probe end { println(n) }', path)
+    assert (r.returncode, r.script) == (41, '10\n'), (r, r.stderr)
+    assert re.findall(r'\.return( and 1 more)?: probes? refused \[(\w+)\]', r.stderr) == [
+        (' and 1 more', 'NO_EXIT'), ('', 'RET_BLACKLIST')], r.stderr
+    assert re.findall(r'^WARNING: \S+:1:10: (.*)', r.stderr, re.M) == [
+        '3 of the 4 functions that the wildcard matches have no return probe: 2 NO_EXIT, 1 RET_BLACKLIST'], r.stderr
+    r = launch(ctx, 'global n probe process.function("s[ow]*").return { n++ } probe end { println(n) }', path)
+    assert r.script == '10\n' and 'RET_BLACKLIST' in r.stderr and 'the wildcard matches' not in r.stderr, r.stderr
