@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../agent/control.h"
 #include "options.h"
 #include "passing.h"
 #include "session.h"
+
+enum { DECLINE_EVERY_MS = 5, DECLINE_TRIES = 20 };
 
 /* As we have checked it. */
 static int module_file(const struct module *m)
@@ -24,14 +27,14 @@ static int module_file(const struct module *m)
 	return -1;
 }
 
-static int knock(pid_t target, const struct join_request *r, const int *fds)
+static int knock(pid_t target, const struct join_request *r, const int *fds, int nfds)
 {
 	struct sockaddr_un where[PLACES_MAX];
 	int n = places_of_guardian(where, target), i, ret = -ENOENT,
 	    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	for (i = 0; i < n && ret && fd >= 0; i++)
-		ret = pass(fd, &where[i], r, sizeof(*r), fds, JOIN_FILES);
+		ret = pass(fd, &where[i], r, sizeof(*r), fds, nfds);
 	if (fd >= 0)
 		close(fd);
 	return ret;
@@ -47,10 +50,25 @@ static int send_all(const struct session *s, const struct join_request *r, int s
 		[JOIN_STANDING] = standing};
 
 	if (module >= 0) {
-		ret = knock(r->target, r, fds);
+		ret = knock(r->target, r, fds, JOIN_FILES);
 		close(module);
 	}
 	return ret;
+}
+
+void guardian_decline(pid_t target)
+{
+	const struct join_request r = {.magic = JOIN_MAGIC,
+		.version = TL_CTL_VERSION,
+		.agent = agent_checksum(),
+		.target = target,
+		.declines = true};
+	const struct timespec nap = {0, DECLINE_EVERY_MS * 1000000L};
+	int i;
+
+	/* it has taken the target, and may not listen yet */
+	for (i = 0; i < DECLINE_TRIES && knock(target, &r, NULL, 0); i++)
+		nanosleep(&nap, NULL);
 }
 
 int guardian_join(const struct session *s, pid_t target, int standing, const struct options *o)

@@ -22,12 +22,15 @@ struct join_request {
 	uint64_t memory_size;
 	int32_t target;
 	uint32_t traps_only, verbose, explain, follow;
+	uint32_t declines; /* it does not come: nothing else counts then, nor is passed */
 };
 
 /* The socket for its answers, or the other end's end where it does not serve us; -1: it cannot be asked. */
 struct session;
 struct options;
 int guardian_join(const struct session *s, pid_t target, int standing, const struct options *o);
+/* Nor need its target wait for us. */
+void guardian_decline(pid_t target);
 
 /* control/place.c: where it listens, 0 or -1; how many places there are where it may. */
 enum { PLACES_MAX = 3 };

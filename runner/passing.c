@@ -42,7 +42,8 @@ int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, 
 	c.h.cmsg_level = SOL_SOCKET;
 	c.h.cmsg_type = SCM_RIGHTS;
 	c.h.cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
-	memcpy(CMSG_DATA(&c.h), fds, (size_t)n * sizeof(int));
+	if (n)
+		memcpy(CMSG_DATA(&c.h), fds, (size_t)n * sizeof(int));
 	return sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0 : -errno;
 }
 

@@ -104,15 +104,20 @@ void clients_hear(struct guardian *g)
 	}
 }
 
-/* No room for another one, but soon. */
-bool clients_in_the_way(const struct guardian *g)
+unsigned clients_count(const struct guardian *g)
 {
 	const struct client *c;
 	unsigned n = 0;
 
 	for (c = g->clients; c; c = c->next)
 		n++;
-	return n == TL_CTL_SESSIONS && clients_part_ms(g) >= 0;
+	return n;
+}
+
+/* No room for another one, but soon. */
+bool clients_in_the_way(const struct guardian *g)
+{
+	return clients_count(g) == TL_CTL_SESSIONS && clients_part_ms(g) >= 0;
 }
 
 bool clients_leave(const struct guardian *g)

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../joining.h"
 #include "../proc.h"
 #include "guardian.h"
 
@@ -96,6 +97,12 @@ bool guardian_event(struct guardian *g)
 		heard = now;
 	}
 	return event;
+}
+
+void guardian_await(struct guardian *g, int ms)
+{
+	if (!pump(g, false))
+		rest(g, ms);
 }
 
 /*
@@ -268,6 +275,7 @@ static int begin(struct guardian *g, struct client *first)
 	if (ret)
 		return ret;
 	guardian_phase(g, "seize", at);
+	parking_find(g);
 	if (g->launched) {
 		tell(&first->tell, MSG_READY, 0, "seized");
 		return 0;
@@ -276,12 +284,16 @@ static int begin(struct guardian *g, struct client *first)
 	if (!ret && g->fresh)
 		return begin_program(g, first);
 	parked = ret ? NULL : parking_leave(g);
+	if (parked && !g->release) /* others come at the same time */
+		door_open(g);
 	if (!ret && !g->release)
 		ret = recover(g);
 	if (g->heir || g->release)
 		first->leave = true;
 	else if (!ret)
 		ret = arm(g, first, parked);
+	if (!ret && parked && !g->release)
+		parking_share(g, parked);
 	if (parked)
 		thread_release(g, parked);
 	return ret;
@@ -325,6 +337,8 @@ int guardian_run(struct guardian *g, struct client *first)
 	if (!ret)
 		ret = watch(g);
 	if (ret && g->taken) {
+		if (g->release)
+			guardian_decline(g->pid);
 		tell_all(g, MSG_TAKEN, (uint32_t)g->taken, g->error);
 		return 0;
 	}

@@ -221,7 +221,10 @@ struct guardian {
 	bool fresh; /* it waits before the first instruction of a program */
 	pid_t parker; /* the guardian that has brought it there and is about to let go of it; 0: none */
 	uint64_t parking; /* the page where the target waits for us; 0: nowhere */
+	bool may_park; /* all its signals are blocked, and it is not asleep there yet */
 	bool release; /* from there, and no more */
+	uint32_t expected, declined; /* sessions that were told of it; those that do not want it */
+	struct thread *parked; /* it stands still until they are here; NULL: nobody does */
 	bool leaving;
 	bool parting; /* one of several sessions leaves: the main loop goes on */
 	bool injected, launched;
@@ -287,6 +290,7 @@ const char *guardian_why(struct guardian *g);
 void guardian_phase(struct guardian *g, const char *name, double since);
 /* One event, or a rest without any (false). Runners are heard, however many events come. */
 bool guardian_event(struct guardian *g);
+void guardian_await(struct guardian *g, int ms); /* an event, or a word, no longer than that */
 
 static inline uint32_t ctl_areas(const struct guardian *g)
 {
@@ -301,6 +305,7 @@ void client_drop(struct guardian *g, struct client *c); /* from the list, too */
 void clients_hear(struct guardian *g);
 bool clients_in_the_way(const struct guardian *g); /* of one who wants to join: some are leaving */
 bool clients_leave(const struct guardian *g); /* all of them want to */
+unsigned clients_count(const struct guardian *g);
 bool clients_wait(
 	const struct guardian *g); /* some have probes in images that are not mapped yet */
 bool clients_watch_loader(const struct guardian *g); /* ... or that may go */
@@ -638,6 +643,8 @@ bool children_followed(const struct guardian *g); /* some session wants that */
 /* t is stopped, all its signals blocked, and goes there once it is let go of. 0: it cannot. */
 uint64_t parking_enter(
 	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask);
+/* t, from there, goes on no sooner than all sessions that were told of it are here. */
+void parking_share(struct guardian *g, struct thread *t);
 /* It is nobody's by now. */
 void parking_tell(const struct guardian *g, enum message_kind kind, pid_t pid, uint64_t at);
 /* It stands at its exec. true: it is ours no more. */
@@ -646,6 +653,7 @@ bool program_hand_over(struct guardian *g, struct thread *t);
 struct thread *parking_leave(struct guardian *g);
 /* Before the target is taken: it may be on its way from another guardian. */
 void parking_meet(struct guardian *g);
+void parking_find(struct guardian *g); /* once it is, where we were not told of it */
 
 /* sharing.c */
 bool may_share(const struct guardian *g, const struct thread *t); /* a pointer; others cannot */

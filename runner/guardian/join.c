@@ -119,7 +119,7 @@ static int let_in(struct guardian *g, const struct join_request *r, struct passe
 		client_free(c);
 		return -1;
 	}
-	if (!client_create(g, c) && !session_arm(g, c, NULL, true) && !events_begin(g, c)) {
+	if (!client_create(g, c) && !session_arm(g, c, g->parked, true) && !events_begin(g, c)) {
 		tell(&c->tell, MSG_READY, c->narmed, "");
 		return 0;
 	}
@@ -139,7 +139,9 @@ void door_answer(struct guardian *g)
 	g->error[0] = 0;
 	if (pass_receive(g->door, &r, sizeof(r), &f))
 		return;
-	if (f.uid == geteuid() && f.n == JOIN_FILES && let_in(g, &r, &f))
+	if (f.uid == geteuid() && r.declines && is_known(g, &r))
+		g->declined++;
+	else if (f.uid == geteuid() && f.n == JOIN_FILES && let_in(g, &r, &f))
 		refuse(g, f.fds[JOIN_TELL]);
 	passed_close(&f);
 	if (!g->crashed)

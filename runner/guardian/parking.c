@@ -4,6 +4,8 @@
  * page of ours, where it sleeps, all its signals blocked, until the second has
  * seized it and puts its registers back. Nothing of that can be seen by its
  * parent, as a stop could. If nobody comes it goes on by itself, untraced.
+ * Of several sessions that are told of it one has it first, and lets it go on
+ * when the others have joined: what is over soon is seen by all of them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,6 +34,8 @@ enum {
 	STATE_AT = 256,
 	SEIZED_MS = 1000,
 	PATIENCE_MS = 1000,
+	SHARED_MS = 2000,
+	LISTEN_MS = 20,
 	CS_64 = 0x33
 };
 
@@ -43,6 +47,7 @@ struct parked {
 	uint64_t mask;
 	struct timespec nap;
 	char magic[8];
+	uint32_t sessions; /* are told of it */
 };
 
 /* What it goes on by, where nobody has come: its signals, then its registers; none but rcx and r11 is known to the call. */
@@ -86,20 +91,27 @@ static bool follows(const struct client *c)
 	       !(c->child_ms && now_ms() - c->child_ms > PATIENCE_MS);
 }
 
-bool children_followed(const struct guardian *g)
+static uint32_t followers(const struct guardian *g)
 {
 	const struct client *c;
+	uint32_t n = 0;
 
-	for (c = g->clients; c && !follows(c); c = c->next)
-		;
-	return c && !g->leaving && !g->heir;
+	for (c = g->clients; c; c = c->next)
+		n += follows(c);
+	return n;
+}
+
+bool children_followed(const struct guardian *g)
+{
+	return !g->leaving && !g->heir && followers(g);
 }
 
 /* In its own memory, where it is to go on by `regs` and `mask`. 0: it has no room. */
 static uint64_t make_page(
 	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask)
 {
-	struct parked state = {.regs = *regs, .mask = mask, .nap = {NAP_S, 0}};
+	struct parked state = {
+		.regs = *regs, .mask = mask, .nap = {NAP_S, 0}, .sessions = followers(g)};
 	char bytes[STATE_AT + sizeof(state)];
 	long at = remote_call(g, t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
@@ -204,7 +216,7 @@ static void await_parker(const struct guardian *g)
 	} while (tracer && (pid_t)tracer == g->parker && now_ms() < end && !nanosleep(&nap, NULL));
 }
 
-/* It waits for the guardian of another session: it need not, with us. */
+/* It waits there, or is about to. */
 static uint64_t find_page(const struct guardian *g)
 {
 	struct proc_sleep where;
@@ -231,8 +243,28 @@ void parking_meet(struct guardian *g)
 {
 	if (g->parker)
 		await_parker(g);
-	else if (!g->launched && !g->heir)
-		g->parking = find_page(g);
+}
+
+/* Whoever is let go of has all signals blocked, and has yet to fall asleep. */
+static bool blocks_all(pid_t pid)
+{
+	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
+	uint64_t mask = 0;
+
+	proc_status(pid, "SigBlk", 16, &mask);
+	return (mask | never) == ~0ull;
+}
+
+/* It waits for the guardian of another session: it need not, with us. */
+void parking_find(struct guardian *g)
+{
+	bool runs;
+
+	if (g->parker || g->launched || g->heir)
+		return;
+	runs = proc_state(g->pid) == 'R';
+	g->parking = find_page(g);
+	g->may_park = runs && !g->parking && !g->threads->next && blocks_all(g->pid);
 }
 
 /* Its registers as they were, the page gone; it stands still. */
@@ -250,21 +282,40 @@ static bool leave_page(struct guardian *g, struct thread *t)
 	if (t->dead || regs_set(t->tid, &state.regs) || mask_set(t->tid, state.mask))
 		return false;
 	mask_learn(t, state.mask);
+	g->expected = state.sessions + !g->parker; /* we have not been told of it */
 	return true;
 }
 
 struct thread *parking_leave(struct guardian *g)
 {
-	struct thread *t = g->parking ? thread_find(g, g->pid) : NULL;
+	struct thread *t = g->parking || g->may_park ? thread_find(g, g->pid) : NULL;
 	struct user_regs_struct regs;
 
 	if (!t || !thread_interrupt(g, t, SEIZED_MS))
 		return NULL;
-	if (!regs_get(t->tid, &regs) && regs.rip - g->parking < PAGE && leave_page(g, t)) {
-		t->cloning = false;
-		return t;
+	if (!regs_get(t->tid, &regs)) {
+		if (g->may_park)
+			g->parking = regs.rip & ~(uint64_t)(PAGE - 1);
+		if (regs.rip - g->parking < PAGE && leave_page(g, t)) {
+			t->cloning = false;
+			return t;
+		}
 	}
 	if (thread_find(g, g->pid) == t)
 		thread_release(g, t);
 	return NULL;
+}
+
+/* A session that has failed, or does not come in this time, is not waited for. */
+void parking_share(struct guardian *g, struct thread *t)
+{
+	double end = now_ms() + SHARED_MS;
+
+	g->parked = g->main_held = t;
+	while (g->door >= 0 && clients_count(g) + g->declined < g->expected && now_ms() < end &&
+		!t->dead && !target_ended(g) && !clients_leave(g)) {
+		guardian_await(g, LISTEN_MS);
+		door_answer(g);
+	}
+	g->parked = g->main_held = NULL;
 }

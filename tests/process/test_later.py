@@ -150,15 +150,11 @@ def test_children_of_later_ones(ctx):
     """Whoever its parent's guardian follows is nobody's find."""
     path = own(ctx, 'forks')
     session = watch(ctx, tap.counter(ctx.tmp, path, ['work']))
-    p = start(ctx, path)
+    p = start(ctx, path, 40)
     wait_armed(session, p.pid)
-    time.sleep(2)
+    assert p.communicate('\n', timeout=60)[0] == 'forks 40 bad 0\n' and p.returncode == 7
     out, err = finish(session)
-    p.terminate()
-    said = p.communicate(timeout=20)[0]
-    children, bad = (int(n) for n in re.findall(r'\d+', said))
-    assert bad == 0 and 0 < hits(out) <= children, (said, out, err)
-    assert 'could not be traced: 0' in err, err
+    assert hits(out) == 40 and 'could not be traced: 0' in err, (out, err)
 
 
 test_children_of_later_ones.variants = ALL
@@ -168,17 +164,12 @@ def test_two_sessions(ctx):
     """Both find the same processes, and what these start."""
     path = own(ctx, 'forks')
     sessions = [watch(ctx, tap.counter(ctx.tmp, path, ['work'], name=n)) for n in ('a', 'b')]
-    p = start(ctx, path)
+    p = start(ctx, path, 40)
     for s in sessions:
         wait_armed(s, p.pid)
-    time.sleep(2)
-    ends = [finish(s) for s in sessions]
-    p.terminate()
-    said = p.communicate(timeout=20)[0]
-    children, bad = (int(n) for n in re.findall(r'\d+', said))
-    assert bad == 0 and p.returncode == 7, said
-    for out, err in ends:
-        assert 0 < hits(out) <= children and 'could not be traced: 0' in err, (out, err)
+    assert p.communicate('\n', timeout=60)[0] == 'forks 40 bad 0\n' and p.returncode == 7
+    for out, err in [finish(s) for s in sessions]:
+        assert hits(out) == 40 and 'could not be traced: 0' in err, (out, err)
 
 
 test_two_sessions.variants = ALL

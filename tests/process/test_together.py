@@ -306,6 +306,16 @@ def test_launched(ctx):
     assert hits(out) == calls, out
 
 
+def test_children(ctx):
+    """Each session sees all that a child does, however soon that is over."""
+    path = ctx.target('forks')
+    p = start(ctx, path, 40)
+    sessions = [attach(ctx, tap.counter(ctx.tmp, path, ['work'], name=n), p.pid) for n in ('a', 'b', 'c')]
+    assert p.communicate('\n', timeout=60)[0] == 'forks 40 bad 0\n' and p.returncode == 7
+    ends = [s.communicate(timeout=30) for s in sessions]
+    assert [hits(out) for out, _ in ends] == [40] * 3, ends
+
+
 def test_other_tracer(ctx):
     t = Together(ctx)
     libc, seize = ctypes.CDLL(None), 0x4206
@@ -338,7 +348,7 @@ def test_other_user(ctx):
     t.end()
 
 
-for f in (test_two, test_at_once, test_killed_runners, test_killed_guardian, test_asked, test_scripts):
+for f in (test_two, test_at_once, test_children, test_killed_runners, test_killed_guardian, test_asked, test_scripts):
     f.variants = ALL
 for f in (test_eight, test_come_and_go, test_running, test_target_ends, test_interrupted_on_the_way):
     f.variants = PAIR

@@ -3,11 +3,12 @@
  * Forks until SIGTERM, with a little rest each time, in which it can be
  * stopped (with an argument: without); each child calls work() and ends with
  * status 9. Then prints how many there were, and how many ended otherwise;
- * status 7. Argument `handles`: it has a handler for SIGCHLD. At SIGUSR1 it
- * unmaps the vDSO.
+ * status 7. Argument `handles`: it has a handler for SIGCHLD. A number: that
+ * many, as soon as it is told a line. At SIGUSR1 it unmaps the vDSO.
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -53,7 +54,7 @@ static void see(int sig)
 int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = end, .sa_flags = SA_RESTART};
-	long n = 0, bad = 0;
+	long n = 0, bad = 0, most = argc > 1 ? atol(argv[1]) : 0;
 	int status;
 
 	sigaction(SIGTERM, &sa, NULL);
@@ -64,7 +65,9 @@ int main(int argc, char **argv)
 		sigaction(SIGCHLD, &sa, NULL);
 	printf("ready %d\n", getpid());
 	fflush(stdout);
-	for (; !over; n++) {
+	if (most)
+		getchar();
+	for (; !over && !(most && n == most); n++) {
 		pid_t child = fork();
 
 		if (!child)
