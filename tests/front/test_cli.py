@@ -310,9 +310,9 @@ def test_list(ctx):
     assert functions == sorted(functions) and len(functions) == 2, functions
     assert re.match(r'process\("%s"\)\.function\("same(@.*shop\.c:\d+)?"\)$' % path, functions[0]), functions
     p = good(ctx, '-L', 'process("%s").function("price_of")' % path)
-    assert re.search(r'"\) \$name:const char ?\* \$pieces:int( \$i:int)?$', p.stdout, re.M), p.stdout
+    assert re.search(r'"\) \$name:char const\* \$pieces:int( \$i:int)?$', p.stdout, re.M), p.stdout
     p = good(ctx, '-L', 'process("%s").function("price_of").return' % path)
-    assert p.stdout.endswith('.return $return:int $name:const char * $pieces:int\n'), p.stdout
+    assert p.stdout.endswith('.return $return:int $name:char const* $pieces:int\n'), p.stdout
     p = good(ctx, '-l', 'process("git").library("libc.so.6").function("malloc")')
     assert p.stdout.count('\n') == 1 and 'malloc' in p.stdout
     p = good(ctx, '-L', 'process.function("price_of")', '-c', path)
@@ -355,7 +355,7 @@ def test_list_of_aliases(ctx):
     def listed(option, pattern, *more):
         return good(ctx, option, pattern, '-I', folder, *more).stdout
     assert listed('-l', 'my.*') == 'my.all\nmy.price\n'
-    assert listed('-L', 'my.price.return') == 'my.price.return $return:int $name:const char * $pieces:int\n'
+    assert listed('-L', 'my.price.return') == 'my.price.return $return:int $name:char const* $pieces:int\n'
     assert listed('-l', 'process.begin') == 'process.begin\n'
     for words in (), ('-c', path):
         assert listed('-l', 'syscall.openat*', *words) == 'syscall.openat\nsyscall.openat2\n', words

@@ -107,3 +107,39 @@ def test_wildcards_in_words(ctx):
     good(ctx, '-o', 'out', '-c', path + ' >/dev/null', '-e', script)
     out = open(os.path.join(ctx.tmp, 'out')).read().replace(process, 'P')
     assert re.sub('@[^"]*', '', out) == 'P.begin 1\nP.function("give").return 3\n', out
+
+
+def readable(ctx, path, point):
+    out = good(ctx, '-L', 'process("%s").function("%s' % (path, point)).stdout
+    return re.findall(r'\$(\w+:.*?)(?= \$|$)', out, re.M)
+
+
+def test_types_and_static_locals(ctx):
+    """Types in SystemTap's layout, with what it leaves out; a function's static variables, which a return has, too."""
+    path = os.path.join(ctx.tmp, 'typed')
+    with open(path + '.cc', 'w') as f:
+        f.write("""namespace ns { struct S { int a; }; } typedef int (*call)(long);
+            int f(const ns::S &r, char *const *names, int (*rows)[4], void (*hook)(int, ...), call (*get)(void), volatile ns::S &&moved)
+            { static int calls; const char text[] = "abc"; long grid[2][3]; asm volatile("" : : "r"(grid), "r"(text)); return ++calls; }
+            int main() { ns::S s; return f(s, 0, 0, 0, 0, ns::S()); }""")
+    assert ctx.run(['g++', '-g', '-O0', '-o', path, path + '.cc']).returncode == 0
+    parameters = ['r:struct ns::S const&', 'names:char* const*', 'rows:int (*)[4]', 'hook:void (*) (int, ...)', 'get:call (*) (void)',
+                  'moved:struct ns::S volatile&&']
+    assert readable(ctx, path, 'f")') == parameters + ['calls:int', 'text:char const[4]', 'grid:long int[2][3]']
+    assert readable(ctx, path, 'f").return') == ['return:int'] + parameters + ['calls:int']
+    for path in builds(ctx):
+        numbers = 'numbers:long int*' if 'gcc' in path else 'numbers:long*'
+        given = ['name:char const*', 'p:struct point*', numbers, 'calls:int']
+        assert readable(ctx, path, 'give").return') == ['return:int'] + given, path
+        assert readable(ctx, path, 'give")')[:4] == given, path
+
+
+def test_what_is_listed_can_be_asked_for(ctx):
+    """Also where a function's line has no code, as behind a macro of several lines."""
+    path = os.path.join(os.path.realpath(ctx.tmp), 'macro')
+    with open(path + '.c', 'w') as f:
+        f.write('#define NAME(n) n##_named\n__attribute__((noinline)) int\nNAME (\n macro\n) (int a)\n{ return a + 1; }\n'
+                'int main(int c, char **v) { return macro_named(c); }')
+    assert ctx.run(['gcc', '-g', '-O1', '-o', path, path + '.c']).returncode == 0
+    listed = good(ctx, '-l', 'process("%s").function("mac*")' % path).stdout
+    assert '"macro_named@%s.c:3"' % path in listed and good(ctx, '-l', listed.strip()).stdout == listed, listed

@@ -35,7 +35,7 @@ pub fn list(
 fn describe(place: &Place, world: &World) -> String {
     let types = world.info().types();
     let all = listing::readable(place, world);
-    let type_of = |ty: Option<_>| ty.map_or("long".to_string(), |ty| types.name(ty));
+    let type_of = |ty: Option<_>| ty.map_or("long".to_string(), |ty| types.listed(ty));
     all.iter()
         .map(|r| format!(" {}:{}", r.name, type_of(r.ty)))
         .collect()

@@ -279,7 +279,7 @@ impl Binary {
         Ok(())
     }
 
-    /// Those that have code for one of the lines.
+    /// Those that have code for one of the lines, or are declared there.
     fn keep_lines(&self, all: &mut Vec<Function>, p: &Pattern) -> Result<()> {
         let dwarf = self.dwarf()?;
         let file = p.file.as_deref().unwrap_or("*");
@@ -292,7 +292,9 @@ impl Binary {
             first = first.or(spans.iter().flatten().next().map(|s| s.0));
             let lines: Vec<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
             seen.extend(&lines);
-            lines.iter().any(|l| is_among(*l, spans.as_deref()))
+            let declared = self.function_decl(f).map(|d| d.line);
+            let mut all = lines.iter().copied().chain(declared);
+            all.any(|l| is_among(l, spans.as_deref()))
         });
         match first.filter(|_| all.is_empty()) {
             Some(line) => Err(no_line(file, line, seen)),

@@ -61,6 +61,7 @@ mod storage;
 mod symbol;
 mod syscalls;
 mod tls;
+mod type_layout;
 mod typeread;
 mod types;
 mod unwind;

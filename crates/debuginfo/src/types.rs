@@ -558,7 +558,7 @@ fn unknown(why: &str) -> Arc<Type> {
     Arc::new(Type::Unknown { why: why.into() })
 }
 
-fn qualifier_name(q: Qualifier) -> &'static str {
+pub(crate) fn qualifier_name(q: Qualifier) -> &'static str {
     match q {
         Qualifier::Const => "const",
         Qualifier::Volatile => "volatile",
@@ -575,7 +575,7 @@ fn join(base: &str, inner: &str) -> String {
     }
 }
 
-fn plain_name(ty: &Type) -> String {
+pub(crate) fn plain_name(ty: &Type) -> String {
     let tagged = |tag: &str, name: &Option<String>| match name {
         Some(n) => format!("{tag} {n}"),
         None => format!("{tag} {{...}}"),

@@ -153,11 +153,8 @@ fn variables(context: &Context, binary: &Binary) -> Vec<Readable> {
     let Ok(scope) = scope else {
         return Vec::new();
     };
-    // Globals are many, and the same at every place; @var reads them.
-    let shown = |v: &Variable| match context.at_return {
-        true => v.kind == VariableKind::Parameter,
-        false => v.kind != VariableKind::Global,
-    };
+    // A return's are those at its call's entry, where locals have no values yet; static ones have.
+    let shown = |v: &Variable| !context.at_return || v.kind != VariableKind::Local;
     let all = binary.variables(&scope).unwrap_or_default();
     let readable = |v: Variable| {
         Some(Readable {
