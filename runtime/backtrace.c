@@ -25,29 +25,30 @@ static bool append_address(struct tl_run *run, struct tl_str *dst, uint64_t addr
 
 void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
 {
-	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, n;
+	struct tl_walk w;
+	uint64_t pc;
 
 	tl_str_put(run, dst, "", 0);
-	if (max < 1)
-		return;
-	n = tl_unwind(run, NULL, pc, max < TL_MAXBACKTRACE ? (uint32_t)max : TL_MAXBACKTRACE);
-	for (i = 0; i < n && append_address(run, dst, pc[i]); i++)
+	tl_walk_begin(&w, run, NULL, max);
+	while (tl_walk_next(&w, &pc) && append_address(run, dst, pc))
 		;
 }
 
-void tl_ustack_print_from(struct tl_run *run, const struct tl_from *from, enum tl_shown how)
+void tl_ustack_print_from(
+	struct tl_run *run, const struct tl_from *from, enum tl_shown how, int64_t max)
 {
-	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, len, n = tl_unwind(run, from, pc, TL_MAXBACKTRACE);
+	struct tl_walk w;
+	uint64_t pc;
+	uint32_t len;
 	char head[32] = " ";
 	TL_STRING(text);
 
-	for (i = 0; i < n; i++) {
-		tl_usymdata_of(run, text, pc[i], i > 0, how);
+	tl_walk_begin(&w, run, from, max);
+	while (tl_walk_next(&w, &pc)) {
+		tl_usymdata_of(run, text, pc, w.n > 1, how);
 		len = how == TL_SHOWN_BRIEF ? 0 : 1;
 		if (len && text->b[0] != '0') { /* it has a name */
-			len += tl_text_hex(head + len, pc[i]);
+			len += tl_text_hex(head + len, pc);
 			memcpy(head + len, " : ", 3);
 			len += 3;
 		}
@@ -57,20 +58,21 @@ void tl_ustack_print_from(struct tl_run *run, const struct tl_from *from, enum t
 	}
 }
 
-void tl_ustack_print(struct tl_run *run, enum tl_shown how)
+void tl_ustack_print(struct tl_run *run, enum tl_shown how, int64_t max)
 {
-	tl_ustack_print_from(run, NULL, how);
+	tl_ustack_print_from(run, NULL, how, max);
 }
 
-void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how)
+void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how, int64_t max)
 {
-	uint64_t pc[TL_MAXBACKTRACE];
-	uint32_t i, n = tl_unwind(run, NULL, pc, TL_MAXBACKTRACE);
+	struct tl_walk w;
+	uint64_t pc;
 	TL_STRING(text);
 
 	tl_str_put(run, dst, "", 0);
-	for (i = 0; i < n; i++) {
-		tl_usymdata_of(run, text, pc[i], i > 0, how);
+	tl_walk_begin(&w, run, NULL, max);
+	while (tl_walk_next(&w, &pc)) {
+		tl_usymdata_of(run, text, pc, w.n > 1, how);
 		if (!append(run, text, "\n", 1) || !append(run, dst, text->b, text->len))
 			break;
 	}

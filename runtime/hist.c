@@ -9,7 +9,7 @@
  *     128 |@                                                   1
  *
  * A row stands for a bucket. Runs of empty buckets become one ~ row; two empty
- * ones stay at either side of the data. A row has at most 50 @.
+ * ones (or as many as the histogram says) stay at either side of the data. A row has at most 50 @.
  */
 #include "internal.h"
 
@@ -127,9 +127,12 @@ static void choose_widths(struct shape *p)
 /* Empty, and so are its shown neighbours. */
 static bool elided(const struct shape *p, uint32_t i)
 {
-	uint32_t k = i > p->low + MARGIN ? i - MARGIN : p->low;
-	uint32_t end = p->high - i > MARGIN ? i + MARGIN : p->high;
+	uint32_t kept = p->h->kept;
+	uint32_t k = i > p->low + kept ? i - kept : p->low;
+	uint32_t end = p->high - i > kept ? i + kept : p->high;
 
+	if (kept == TL_HIST_ALL)
+		return false;
 	for (; k <= end; k++)
 		if (p->s->bucket[k])
 			return false;

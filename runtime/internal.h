@@ -104,8 +104,18 @@ static inline int64_t tl_extend(uint64_t v, uint32_t size, bool is_signed)
 	return (int64_t)(v << shift >> shift);
 }
 
-/* Return addresses, from the probed place on, or from another one; how many (unwind.c). */
-uint32_t tl_unwind(struct tl_run *run, const struct tl_from *from, uint64_t *pc, uint32_t max);
+/* Along the stack (unwind.c). */
+struct tl_walk {
+	struct tl_run *run;
+	uint64_t n, max; /* frames */
+	uint64_t reg[TL_FRAME_REGS]; /* DWARF's numbers; the last: where the frame's code is */
+	bool called; /* it stands behind a call, which may be its function's last instruction */
+};
+
+/* From the probed place on, or from another one. */
+void tl_walk_begin(struct tl_walk *w, struct tl_run *run, const struct tl_from *from, int64_t max);
+/* The next frame's address; false: there is no more. */
+bool tl_walk_next(struct tl_walk *w, uint64_t *pc);
 
 /*
  * "name+0x2a/0x60 [image]", "0xADDR [image+0x2a/0x5000]" without symbol, "0xADDR" without image.

@@ -45,6 +45,11 @@
 #define TL_MAXSTRING 512
 #endif
 
+/* Frames of a stack that are shown. */
+#ifndef TL_MAXBACKTRACE
+#define TL_MAXBACKTRACE 32
+#endif
+
 #define tl_likely(x)   __builtin_expect(!!(x), 1)
 #define tl_unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -57,7 +62,7 @@
  */
 #define TL_STACK_CALL 480
 #define TL_STACK_TEXT 1088
-#define TL_STACK_WALK 1664
+#define TL_STACK_WALK 1408
 
 /* --- strings -------------------------------------------------------------- */
 
@@ -612,10 +617,12 @@ struct tl_hist {
 	uint8_t kind; /* 0 none, 1 log, 2 linear */
 	uint8_t variance; /* keep what @variance needs */
 	uint8_t shift; /* the samples' scale for it */
-	uint8_t reserved;
+	uint8_t kept; /* as it is printed: empty buckets shown beside full ones; TL_HIST_ALL: all of them */
 	uint32_t buckets; /* 0, TL_HIST_LOG_BUCKETS, or (high - low) / step + 3, at most 4096 */
 	int64_t low, high, step;
 };
+#define TL_HIST_KEPT 2
+#define TL_HIST_ALL  255
 #define TL_STAT_SIZE(buckets) (64u + 8u * (buckets))
 
 enum tl_stat_op { TL_COUNT, TL_SUM, TL_MIN, TL_MAX, TL_AVG, TL_VARIANCE };
@@ -1028,19 +1035,18 @@ void tl_umodname(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may 
 void tl_umodbuildid(struct tl_run *run, struct tl_str *dst, uint64_t addr); /* may fail */
 int64_t tl_umodaddr(struct tl_run *run, uint64_t addr); /* may fail */
 
-/* Deepest stack that is shown. */
-#define TL_MAXBACKTRACE 32
 /* Addresses of the callers, the probed place first: "0x.. 0x..". "" where the handler has no registers. */
 void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max);
 enum tl_shown { TL_SHOWN_FULL, TL_SHOWN_BRIEF, TL_SHOWN_LINES, TL_SHOWN_SIMPLE };
 /* What they mean, one a line. */
-void tl_ustack_print(struct tl_run *run, enum tl_shown how);
+void tl_ustack_print(struct tl_run *run, enum tl_shown how, int64_t max);
 /* The stack of somebody else who stands there, with the other registers as they are here. */
 struct tl_from {
 	uint64_t pc, sp, fp;
 };
-void tl_ustack_print_from(struct tl_run *run, const struct tl_from *from, enum tl_shown how);
-void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how);
+void tl_ustack_print_from(
+	struct tl_run *run, const struct tl_from *from, enum tl_shown how, int64_t max);
+void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how, int64_t max);
 /* The same for each word of a list of addresses in hex, behind the word itself. */
 void tl_usyms_print(struct tl_run *run, const struct tl_str *list);
 void tl_usyms_text(struct tl_run *run, struct tl_str *dst, const struct tl_str *list);
@@ -1077,10 +1083,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_7(void);
+void tl_runtime_abi_8(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_7();
+	tl_runtime_abi_8();
 }
 
 #endif

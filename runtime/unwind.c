@@ -34,19 +34,13 @@ static void registers_of(const struct tl_regs *r, uint64_t reg[REGS])
 
 #define ALL ((1u << REGS) - 1)
 
-struct walk {
-	struct tl_run *run;
-	uint64_t reg[REGS]; /* RA: where the frame's code is */
-	bool called; /* it stands behind a call, which may be its function's last instruction */
-};
-
-static bool load(const struct walk *w, uint64_t *to, uint64_t addr)
+static bool load(const struct tl_walk *w, uint64_t *to, uint64_t addr)
 {
 	return !tl_read(w->run, to, addr, WORD);
 }
 
 /* Code that nothing is known of: a compiler's at run time, perhaps, which keeps a chain of frames. */
-static bool step_by_frame_pointer(struct walk *w)
+static bool step_by_frame_pointer(struct tl_walk *w)
 {
 	uint64_t fp = w->reg[FP], sp = w->reg[SP];
 
@@ -57,7 +51,7 @@ static bool step_by_frame_pointer(struct walk *w)
 	return load(w, &w->reg[FP], fp) && load(w, &w->reg[RA], fp + WORD);
 }
 
-static bool step_by_rule(struct walk *w, const struct tl_tap_frame *f)
+static bool step_by_rule(struct tl_walk *w, const struct tl_tap_frame *f)
 {
 	uint64_t cfa = w->reg[f->cfa] + (uint64_t)(int64_t)f->offset, base = w->reg[f->base];
 	bool signal = f->flags & TL_FRAME_SIGNAL;
@@ -82,7 +76,7 @@ static bool step_by_rule(struct walk *w, const struct tl_tap_frame *f)
 	return true;
 }
 
-static bool step(struct walk *w)
+static bool step(struct tl_walk *w)
 {
 	struct tl_view *v = w->run->view;
 	const struct tl_tap_frame *f = v->ops->frame(v, w->reg[RA] - w->called);
@@ -95,7 +89,7 @@ static bool step(struct walk *w)
 }
 
 /* At a return the function's frame is gone: its caller is where the walk begins. */
-static void start(struct walk *w, struct tl_run *run, const struct tl_from *from)
+static void start(struct tl_walk *w, struct tl_run *run, const struct tl_from *from)
 {
 	w->run = run;
 	w->called = !from && run->call;
@@ -110,17 +104,21 @@ static void start(struct walk *w, struct tl_run *run, const struct tl_from *from
 	}
 }
 
-uint32_t tl_unwind(struct tl_run *run, const struct tl_from *from, uint64_t *pc, uint32_t max)
+void tl_walk_begin(struct tl_walk *w, struct tl_run *run, const struct tl_from *from, int64_t max)
 {
 	const struct tl_view_ops *ops = run->view->ops;
-	struct walk w;
-	uint32_t n = 0;
 
-	if (!run->regs || !ops || !ops->frame)
-		return 0;
-	start(&w, run, from);
-	do {
-		pc[n++] = w.reg[RA];
-	} while (n < max && step(&w));
-	return n;
+	w->n = 0;
+	w->max = run->regs && ops && ops->frame && max > 0 ? (uint64_t)max : 0;
+	if (w->max)
+		start(w, run, from);
+}
+
+bool tl_walk_next(struct tl_walk *w, uint64_t *pc)
+{
+	if (w->n >= w->max || (w->n && !step(w)))
+		return false;
+	w->n++;
+	*pc = w->reg[RA];
+	return true;
 }

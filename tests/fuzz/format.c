@@ -63,7 +63,7 @@ static void shape(struct input *in, struct tl_hist *h)
 
 static void histogram(struct input *in)
 {
-	struct tl_hist h = {0};
+	struct tl_hist h = {.kept = (uint8_t)take_number(in, 1)};
 	struct tl_stat *s;
 
 	shape(in, &h);

@@ -129,6 +129,21 @@ def test_of_a_library_alone(ctx):
         assert r.returncode == 0 and want.match(r.script), (words, r.script, r.stderr)
 
 
+def test_as_deep_as_is_asked(ctx):
+    """-D MAXBACKTRACE: 32 frames where it is not given."""
+    path = ctx.target('stacks')
+    script = 'global n probe process("%s").function("mark") { if (n++ == 0) { print_ubacktrace() println(ubacktrace()) ' \
+             'print(sprint_ubacktrace()) println(ucallers(9)) } }' % path
+    for args, frames in ((), 32), (('-D', 'MAXBACKTRACE=3'), 3), (('-D', 'MAXBACKTRACE=100'), 100), (('-D', 'MAXBACKTRACE=4096'), 606):
+        r = launch(ctx, script, path + ' 600', '-DMAXSTRINGLEN=8192', '-DRINGSIZE=1048576', *args)
+        lines = r.script.splitlines()
+        shown, words, text = lines[:frames], lines[frames].split(), lines[frames + 1:-1]
+        assert len(shown) == frames and [line.split()[0] for line in shown][:len(words)] == words and all(' : ' in line for line in shown), (args, r)
+        assert len(words) == min(frames, 8191 // 15), (args, len(words), r.script)
+        assert text[0].startswith('mark+0x0') and len(text) == frames or frames == 606, (args, len(text))
+        assert lines[-1].split() == words[:min(9, frames)], (args, r.script)
+
+
 def test_running_process_and_no_stack(ctx):
     """A process that runs, and its libraries; begin has no stack."""
     path = ctx.target('steady')

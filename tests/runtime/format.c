@@ -127,8 +127,10 @@ static void damaged_payloads_are_refused(void)
 
 /* --- histograms --------------------------------------------------------------------- */
 
-static const struct tl_hist log_hist = {.kind = 1, .buckets = TL_HIST_LOG_BUCKETS};
-static const struct tl_hist linear = {.kind = 2, .buckets = 13, .low = 0, .high = 100, .step = 10};
+static const struct tl_hist log_hist = {
+	.kind = 1, .kept = TL_HIST_KEPT, .buckets = TL_HIST_LOG_BUCKETS};
+static const struct tl_hist linear = {
+	.kind = 2, .kept = TL_HIST_KEPT, .buckets = 13, .low = 0, .high = 100, .step = 10};
 
 static const char *draw(const struct tl_stat *s, const struct tl_hist *h)
 {

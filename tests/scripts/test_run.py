@@ -182,6 +182,24 @@ def test_maxaction_counts_statements_and_calls(ctx):
         assert p.returncode == (0 if good else 1) and ('MAXACTION exceeded' in p.stderr) == (not good), (script, p)
 
 
+def test_empty_rows_of_histograms(ctx):
+    """-D HIST_ELISION: as many stay beside the others, or all of them."""
+    script = 'global a probe oneshot { a <<< 1; a <<< 4096; print(@hist_log(a)) }'
+
+    def rows(*words):
+        p = ctx.run([ctx.bin('trapless'), *words, '-e', script])
+        assert (p.returncode, p.stderr) == (0, ''), p
+        return ' '.join(line.split()[0] for line in p.stdout.splitlines()[1:-1])
+    assert rows() == rows('-D', 'HIST_ELISION=2') == '0 1 2 4 ~ 1024 2048 4096 8192 16384'
+    assert rows('-D', 'HIST_ELISION=0') == '~ 1 ~ 4096'
+    assert rows('-D', 'HIST_ELISION=1') == '0 1 2 ~ 2048 4096 8192'
+    assert rows('-DHIST_ELISION=-1') == '0 1 2 4 8 16 32 64 128 256 512 1024 2048 4096 8192 16384'
+    p = ctx.run([ctx.bin('trapless'), '-D', 'HIST_ELISION=255', '-e', script])
+    assert p.returncode == 2 and 'the value is a number, -1 to 254' in p.stderr, p
+    p = ctx.run([ctx.bin('trapless'), '-D', 'HIST_ELLISION=0', '-e', script])
+    assert p.returncode == 0 and 'warning[USAGE]' in p.stderr and 'did you mean `HIST_ELISION`?' in p.stderr, p
+
+
 def test_arguments_are_variables_too(ctx):
     script = 'probe oneshot { printf("%d", argc) for (i = 1; i <= argc; i++) print("|", argv[i]) println("[", argv[9], "]") }'
     for args, want in ((['one', 'a "b\\ %d\n', '3'], '3|one|a "b\\ %d\n|3[]\n'), ([], '0[]\n')):

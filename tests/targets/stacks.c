@@ -91,7 +91,7 @@ static void *thread(void *arg)
 	return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static char stack[65536];
 	const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
@@ -103,7 +103,7 @@ int main(void)
 	sigaltstack(&other, NULL);
 	sigaction(SIGUSR1, &on, NULL);
 	sigaction(SIGUSR2, &on_other, NULL);
-	deep(5);
+	deep(argc > 1 ? atoi(argv[1]) : 5);
 	qsort(list, 5, sizeof(list[0]), compare);
 	printf("%d\n", aligned(3) & 1);
 	interrupted();

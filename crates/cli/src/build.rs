@@ -59,6 +59,7 @@ pub fn compile(
         command: options.cc.split_whitespace().map(str::to_string).collect(),
         include: paths.headers.clone(),
         max_string: program.options.max_string,
+        max_backtrace: program.options.max_backtrace,
     };
     let words = compiler.words().join("\0");
     let headers = header_text(&paths.headers);

@@ -54,16 +54,16 @@ fn parse_number(text: &str) -> Option<i64> {
 /// What `-D` sets.
 struct Limit {
     name: &'static str,
-    range: std::ops::RangeInclusive<u32>,
-    example: u32,
+    range: std::ops::RangeInclusive<i64>,
+    example: i64,
     field: fn(&mut ir::Options) -> &mut u32,
 }
 
 const fn limit(
     name: &'static str,
-    least: u32,
-    most: u32,
-    example: u32,
+    least: i64,
+    most: i64,
+    example: i64,
     field: fn(&mut ir::Options) -> &mut u32,
 ) -> Limit {
     Limit {
@@ -74,18 +74,21 @@ const fn limit(
     }
 }
 
+const MOST: i64 = u32::MAX as i64;
+
 const LIMITS: &[Limit] = &[
     limit("MAXSTRINGLEN", 16, 8192, 1024, |o| &mut o.max_string),
-    limit("MAXACTION", 0, u32::MAX, 1_000_000, |o| &mut o.max_action),
-    limit("MAXACTION_INTERRUPTIBLE", 1, u32::MAX, 1_000_000, |o| {
+    limit("MAXACTION", 0, MOST, 1_000_000, |o| &mut o.max_action),
+    limit("MAXACTION_INTERRUPTIBLE", 1, MOST, 1_000_000, |o| {
         &mut o.max_action_interruptible
     }),
-    limit("MAXNESTING", 0, u32::MAX, 20, |o| o.max_nesting.insert(0)),
-    limit("MAXERRORS", 0, u32::MAX, 100, |o| &mut o.max_errors),
-    limit("MAXSKIPPED", 0, u32::MAX, 1000, |o| &mut o.max_skipped),
-    limit("MAXMAPENTRIES", 1, u32::MAX, 10_000, |o| {
-        &mut o.max_map_entries
-    }),
+    limit("MAXNESTING", 0, MOST, 20, |o| o.max_nesting.insert(0)),
+    limit("MAXERRORS", 0, MOST, 100, |o| &mut o.max_errors),
+    limit("MAXSKIPPED", 0, MOST, 1000, |o| &mut o.max_skipped),
+    limit("MAXMAPENTRIES", 1, MOST, 10_000, |o| &mut o.max_map_entries),
+    limit("MAXBACKTRACE", 1, 4096, 100, |o| &mut o.max_backtrace),
+    // Of negative ones the largest number is made.
+    limit("HIST_ELISION", -1, 254, -1, |o| &mut o.hist_elision),
     limit("RINGSIZE", 4096, 16 << 20, 1 << 20, |o| &mut o.ring_size),
 ];
 
@@ -139,8 +142,8 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
                 .help(nearest(name, names));
             continue;
         };
-        match value.parse::<u32>() {
-            Ok(n) if limit.range.contains(&n) => *(limit.field)(&mut out) = n,
+        match value.parse::<i64>() {
+            Ok(n) if limit.range.contains(&n) => *(limit.field)(&mut out) = n as u32,
             _ => {
                 let (least, most) = (limit.range.start(), limit.range.end());
                 let what = format!("-D {word}: the value is a number, {least} to {most}");

@@ -15,6 +15,7 @@ pub struct Compiler {
     /// Folders with `script.h` and `trapless/`.
     pub include: Vec<PathBuf>,
     pub max_string: u32,
+    pub max_backtrace: u32,
 }
 
 #[derive(Debug)]
@@ -79,6 +80,7 @@ impl Compiler {
         let mut words = self.command.clone();
         words.extend(FLAGS.iter().map(|f| f.to_string()));
         words.push(format!("-DTL_MAXSTRING={}", self.max_string));
+        words.push(format!("-DTL_MAXBACKTRACE={}", self.max_backtrace));
         words
     }
 

@@ -35,6 +35,7 @@ pub(crate) struct Layout {
     pub shard_size: u32,
     pub nlocks: u32,
     pub max_string: u32,
+    hist_elision: u32,
 }
 
 /// Bytes of a string in globals, keys and values.
@@ -141,6 +142,7 @@ impl Layout {
             shard_size: shards.next_multiple_of(LINE) as u32,
             nlocks: u32::from(nlocks),
             max_string,
+            hist_elision: program.options.hist_elision,
         })
     }
 
@@ -173,7 +175,7 @@ impl Layout {
                 GlobalKind::Stats(kind) => {
                     out.line(format!(
                         "static const struct tl_hist hist{n} __attribute__((unused)) = {};",
-                        hist(*kind, g.variance)
+                        hist(*kind, g.variance, self.hist_elision)
                     ));
                 }
                 _ => {}
@@ -208,9 +210,9 @@ impl Layout {
             shape.entries
         ));
         let (value_name, hist) = match value {
-            MapValue::Long => ("TL_VALUE_LONG", hist(StatsKind::Plain, None)),
-            MapValue::Str => ("TL_VALUE_STRING", hist(StatsKind::Plain, None)),
-            MapValue::Stats(kind) => ("TL_VALUE_STATS", hist(kind, g.variance)),
+            MapValue::Long => ("TL_VALUE_LONG", hist(StatsKind::Plain, None, 0)),
+            MapValue::Str => ("TL_VALUE_STRING", hist(StatsKind::Plain, None, 0)),
+            MapValue::Stats(kind) => ("TL_VALUE_STATS", hist(kind, g.variance, self.hist_elision)),
         };
         out.line(format!(
             "\t.stride = {}, .value_off = {}, .nkeys = {}, .value = {value_name}, .wrap = {}, .sized = {},",
@@ -283,13 +285,17 @@ fn size_of(g: &Global, max_string: u32) -> u64 {
     }
 }
 
+/// `TL_HIST_ALL` of runtime/script.h.
+const KEEP_ALL: u32 = 255;
+
 /// `struct tl_hist` as a C initialiser.
-fn hist(kind: StatsKind, variance: Option<u8>) -> String {
+fn hist(kind: StatsKind, variance: Option<u8>, elision: u32) -> String {
     let (number, low, high, step) = hist_fields(kind);
     format!(
-        "{{ .kind = {number}, .variance = {}, .shift = {}, .buckets = {}, .low = {low}LL, .high = {high}LL, .step = {step}LL }}",
+        "{{ .kind = {number}, .variance = {}, .shift = {}, .kept = {}, .buckets = {}, .low = {low}LL, .high = {high}LL, .step = {step}LL }}",
         variance.is_some() as u8,
         variance.unwrap_or(0),
+        elision.min(KEEP_ALL),
         buckets(kind)
     )
 }

@@ -90,7 +90,7 @@ const SMALL_STACK: u32 = 1 << 10;
 /// `TL_STACK_CALL`, `TL_STACK_TEXT` and `TL_STACK_WALK` of runtime/script.h.
 const CALL_STACK: u32 = 480;
 const TEXT_STACK: u32 = 1088;
-const WALK_STACK: u32 = 1664;
+const WALK_STACK: u32 = 1408;
 
 /// Write the program as C.
 pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {

@@ -63,6 +63,10 @@ pub struct Options {
     pub max_errors: u32,
     pub max_skipped: u32,
     pub max_map_entries: u32,
+    /// Frames of a stack.
+    pub max_backtrace: u32,
+    /// Empty rows of a histogram that stay beside the others; from 255 on all.
+    pub hist_elision: u32,
     /// Bytes that each thread may have printed and nobody has read yet; 0: the runner's choice.
     pub ring_size: u32,
     pub guru: bool,
@@ -86,6 +90,8 @@ impl Default for Options {
             max_errors: 0,
             max_skipped: 100,
             max_map_entries: 2048,
+            max_backtrace: 32,
+            hist_elision: 2,
             ring_size: 0,
             guru: false,
             skip_badvars: false,
