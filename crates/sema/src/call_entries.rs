@@ -217,6 +217,7 @@ fn entry_of(unit: &Unit, serial: &Ident, saves: Vec<Save>, ids: &NodeIds) -> Uni
     Unit {
         body,
         points: unit.points.iter().map(entry).collect(),
+        turns: unit.turns.clone(),
         file: unit.file,
         span: unit.span,
         written: None,

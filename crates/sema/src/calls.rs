@@ -2,6 +2,7 @@
 //! Probes of single system calls: `syscall.open` is `process.syscall.number(2)`. All that one probe of the
 //! script names share a probe at each `syscall` instruction, whose handler picks by the number.
 
+use crate::alternatives::Choice;
 use crate::expand::Unit;
 use crate::session_points;
 use std::collections::HashMap;
@@ -32,13 +33,15 @@ fn given(c: &Component) -> Option<u32> {
 }
 
 /// For each unit the one that stands for it, whose places are those of all: the first of the same probe
-/// at the same points but for the number.
+/// at the same points but for the number, with the same choices.
 pub fn leaders(units: &[Unit]) -> Vec<usize> {
-    let mut first: HashMap<(Span, Option<Span>, String), usize> = HashMap::new();
+    let mut first: HashMap<(Span, Option<Span>, String, Vec<Choice>), usize> = HashMap::new();
     let leader = |(n, u): (usize, &Unit)| match u.points.as_slice() {
         [point] if number(point).is_some() => {
             let condition = u.condition.as_ref().map(|c| c.span);
-            *first.entry((u.span, condition, text(point))).or_insert(n)
+            let choices = u.turns.iter().flat_map(|t| t.choices.clone()).collect();
+            let key = (u.span, condition, text(point), choices);
+            *first.entry(key).or_insert(n)
         }
         _ => n,
     };

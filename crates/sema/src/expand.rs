@@ -2,6 +2,7 @@
 //! Probes with their aliases expanded: what remains are points of built-in
 //! families, each with the whole body that runs there.
 
+use crate::alternatives::{Choice, Numbers, Turn};
 use crate::calls;
 use crate::collect::Names;
 use crate::declarations::{Declarations, Declared, Origin};
@@ -22,8 +23,9 @@ use trapless_syntax::{FileId, Span};
 #[derive(Debug)]
 pub struct Unit {
     pub body: Block,
-    /// Alternatives behind `!` stay in order: see [`Unit::points`].
     pub points: Vec<ProbePoint>,
+    /// Of each point.
+    pub turns: Vec<Turn>,
     /// Names are looked up as seen from here.
     pub file: FileId,
     pub span: Span,
@@ -62,18 +64,24 @@ const MAX_DEPTH: usize = 50;
 pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec<Unit> {
     let mut units = Vec::new();
     let taken = Taken::of(all);
+    let mut numbers = Numbers::default();
     for p in all.library_probes.iter().chain(&all.probes) {
         // Points without aliases and conditions around them share one body.
-        let mut plain: Vec<ProbePoint> = Vec::new();
-        for point in &p.points {
-            let mut found = Vec::new();
+        let mut plain: Vec<(ProbePoint, Turn)> = Vec::new();
+        for (point, choice) in numbers.list(&p.points) {
+            let mut found = Found {
+                points: Vec::new(),
+                numbers: &mut numbers,
+            };
             let mut wrap = Wrap::default();
+            wrap.choices.extend(choice);
             expand_point(all, point, &mut wrap, 0, &mut found, ids, diags);
-            for (point, wrap) in found {
+            for (point, wrap) in found.points {
+                let turn = numbers.turn(wrap.choices.clone());
                 let own = point.condition.is_some() || calls::number(&point).is_some();
                 match wrap.is_empty() && !own {
-                    true => plain.push(point),
-                    false => units.push(unit(&taken, p, vec![point], &wrap, ids)),
+                    true => plain.push((point, turn)),
+                    false => units.push(unit(&taken, p, vec![(point, turn)], &wrap, ids)),
                 }
             }
         }
@@ -92,6 +100,12 @@ struct Wrap<'a> {
     name: Option<String>,
     /// Aliases of our own tapset only.
     ours: bool,
+    choices: Vec<Choice>,
+}
+
+struct Found<'a, 'n> {
+    points: Vec<(ProbePoint, Wrap<'a>)>,
+    numbers: &'n mut Numbers,
 }
 
 impl Wrap<'_> {
@@ -105,16 +119,16 @@ fn expand_point<'a>(
     point: &ProbePoint,
     wrap: &mut Wrap<'a>,
     depth: usize,
-    found: &mut Vec<(ProbePoint, Wrap<'a>)>,
+    found: &mut Found<'a, '_>,
     ids: &NodeIds,
     diags: &mut Diagnostics,
 ) {
     let matching = aliases_for(all, point);
     if !wildcards::points(point).is_empty() {
-        found.push((point.clone(), wrap.clone()));
+        found.points.push((point.clone(), wrap.clone()));
     } else if matching.is_empty() {
         if known_family(point, all, diags) {
-            found.push((point.clone(), wrap.clone()));
+            found.points.push((point.clone(), wrap.clone()));
         }
         return;
     }
@@ -146,7 +160,9 @@ fn expand_point<'a>(
         if let Some(e) = &alias.epilogue {
             inner.after.push(e);
         }
-        for to in &alias.points {
+        for (to, choice) in found.numbers.list(&alias.points) {
+            inner.choices.truncate(wrap.choices.len());
+            inner.choices.extend(choice);
             // What our own tapset stands for is nobody's to look at: the user's words are.
             let shown = |c: &Component| Component {
                 span: if inner.ours { point.span } else { c.span },
@@ -303,7 +319,14 @@ fn unknown_member(
     true
 }
 
-fn unit(taken: &Taken, p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids: &NodeIds) -> Unit {
+fn unit(
+    taken: &Taken,
+    p: &Probe,
+    points: Vec<(ProbePoint, Turn)>,
+    wrap: &Wrap,
+    ids: &NodeIds,
+) -> Unit {
+    let (mut points, turns): (Vec<_>, Vec<_>) = points.into_iter().unzip();
     let as_stmt = |b: &Block| Stmt {
         kind: StmtKind::Block(b.clone()),
         span: b.span,
@@ -330,6 +353,7 @@ fn unit(taken: &Taken, p: &Probe, mut points: Vec<ProbePoint>, wrap: &Wrap, ids:
     Unit {
         body,
         points,
+        turns,
         file: p.span.file,
         span: p.span,
         written: (!wrap.is_empty()).then(|| crate::written::names(&p.body)),

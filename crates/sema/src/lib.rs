@@ -13,6 +13,7 @@
 //! 8. [`display`]: globals that are shown at the end, or while the session runs
 //! 9. [`share`]: which globals are kept per thread, which locks are taken
 
+mod alternatives;
 pub mod arguments;
 mod call_entries;
 mod calls;
@@ -124,14 +125,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     world.entered.clear();
     let leaders = calls::leaders(&units);
     let leads = |n: usize| leaders[n] == n;
-    let mut places: Vec<Vec<Place>> = units
-        .iter()
-        .enumerate()
-        .map(|(n, u)| match leads(n) {
-            true => resolve(u, world, diags),
-            false => Vec::new(),
-        })
-        .collect();
+    let mut places = alternatives::resolve(&units, &leaders, |p| points::resolve(p, world, diags));
     session_points::check_samples(&units, &mut places, &world.target, diags);
     let mut shared = Shared::new(&all, &types, loader.map, world, diags, input.options.guru);
     shared.skip_badvars = input.options.skip_badvars;
@@ -165,21 +159,6 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
         return None;
     }
     Some(program)
-}
-
-/// The places of a unit's points; a point behind one that has `!` and
-/// resolved is left out.
-fn resolve(unit: &expand::Unit, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
-    let mut all = Vec::new();
-    for p in &unit.points {
-        let found = points::resolve(p, world, diags);
-        let done = p.sufficient && !found.is_empty();
-        points::append(&mut all, found);
-        if done {
-            break;
-        }
-    }
-    all
 }
 
 /// Handlers, each once however many places share it.
