@@ -223,6 +223,8 @@ static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 	p->at_missed[1] = a->is_return || !a->site.site ? 0 : (uintptr_t)&a->site.site->nmissed;
 	p->at_abandoned = a->is_return ? (uintptr_t)&a->ret.nabandoned : 0;
 	p->at_tails = a->is_return ? (uintptr_t)&a->ret.ntails : 0;
+	p->at_unpaired = a->is_return ? (uintptr_t)&a->ret.nunpaired : 0;
+	p->at_crowded = a->is_return ? (uintptr_t)&a->ret.ncrowded : 0;
 }
 
 static bool cut_short(const struct tl_ctl_session *s)
@@ -265,6 +267,8 @@ static void add_counts(struct tl_ctl_probe *p, const struct armed *a)
 	p->nmissed = p->old_missed += a->is_return ? a->ret.nmissed : a->site.nmissed;
 	p->nabandoned = p->old_abandoned += a->is_return ? a->ret.nabandoned : 0;
 	p->ntails = p->old_tails += a->is_return ? a->ret.ntails : 0;
+	p->nunpaired = p->old_unpaired += a->is_return ? a->ret.nunpaired : 0;
+	p->ncrowded = p->old_crowded += a->is_return ? a->ret.ncrowded : 0;
 }
 
 /* Has its library been closed? */

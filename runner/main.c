@@ -342,15 +342,22 @@ static void closing_lines(void)
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
 	closing_line("hits in threads beyond the limit", session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
-	closing_line("hits missed (inside another handler, beyond 4096 threads, in a thread that "
-		     "is not known, or a return without its call)",
+	closing_line(
+		"hits missed (inside another handler, beyond 4096 threads, or in a thread that "
+		"is not known)",
 		m.missed);
+	closing_line("returns without their call (entered by a jump behind the probe, called "
+		     "before it was there, or in another thread)",
+		m.unpaired);
 	closing_line("probes whose place the program has written over (later hits are not seen)",
 		m.replaced);
 	if (session_has(&session, TL_TAP_PROFILE))
 		closing_line("samples left out (inside a probe)", m.inside);
 	closing_line("calls left by an exception or longjmp", m.abandoned);
 	closing_line("calls left by a jump to a function that is not watched", m.tails);
+	closing_line("calls left by a jump while 126 return probes, which is the limit, waited in "
+		     "their thread (probe fewer functions)",
+		m.crowded);
 	if (!opt.preload) { /* nobody sees them there */
 		closing_line("child processes that ran untraced", m.children + followed_not());
 		closing_line("child processes that could not be cleaned", m.unclean);

@@ -44,7 +44,8 @@ struct message {
 	uint64_t at;
 	struct who who;
 	struct tl_regs regs;
-	uint64_t children, unclean, missed, abandoned, tails, refused, traps, replaced, inside;
+	uint64_t children, unclean, missed, unpaired, abandoned, tails, crowded, refused, traps,
+		replaced, inside;
 	char text[768];
 };
 
@@ -54,8 +55,10 @@ static inline void message_add(struct message *to, const struct message *m)
 	to->children += m->children;
 	to->unclean += m->unclean;
 	to->missed += m->missed;
+	to->unpaired += m->unpaired;
 	to->abandoned += m->abandoned;
 	to->tails += m->tails;
+	to->crowded += m->crowded;
 	to->refused += m->refused;
 	to->traps += m->traps;
 	to->replaced += m->replaced;

@@ -29,6 +29,8 @@ void tl_count_all(void)
 		p->nmissed = p->old_missed + word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
 		p->nabandoned = p->old_abandoned + word_at(p->at_abandoned);
 		p->ntails = p->old_tails + word_at(p->at_tails);
+		p->nunpaired = p->old_unpaired + word_at(p->at_unpaired);
+		p->ncrowded = p->old_crowded + word_at(p->at_crowded);
 	}
 	TL_STORE(&tl_preload->counted, 1);
 }

@@ -407,10 +407,12 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 		start(st, rt, self->tid);
 	if (finish_all(st, rt, regs, self, true, 0))
 		return 0;
-	if (rt->lost)
+	if (rt->lost) {
 		rt->lost--; /* counted at its entry */
-	else
+	} else {
 		tl_count(&st->rp->nmissed);
+		tl_count(&st->rp->nunpaired);
+	}
 	return 0;
 }
 
@@ -523,8 +525,8 @@ static void jump(struct tl_ret_state *st, const struct tl_ret_exit *e, struct tl
 	if (find_call(st, rt, regs)) {
 		if (how)
 			jump_all(st, rt, regs, own, how);
-		else
-			finish_all(st, rt, regs, self, own, to);
+		else if (finish_all(st, rt, regs, self, own, to) && !may)
+			tl_count(&st->rp->ncrowded);
 	} else if (own && may && rt->top->call.sp - sp < TL_RET_FAR) {
 		/* Its frame still stands: a jump to a part (.cold) that we were not told of, and which may return. */
 		wait_as(st, rt, rt->top, CALL_AWAY);

@@ -298,7 +298,7 @@ static int prepare(struct tl_retprobe *rp, int *result, struct tl_ret_state **ou
 	ret = state_for(rp, &st);
 	if (ret)
 		return ret;
-	rp->nmissed = rp->nabandoned = rp->ntails = 0;
+	rp->nmissed = rp->nabandoned = rp->ntails = rp->ncrowded = rp->nunpaired = 0;
 	rp->state = st;
 	st->result = result;
 	*out = st;

@@ -237,6 +237,8 @@ struct tl_retprobe {
 	struct tl_ret_state *state;
 	uintptr_t bad_exit;	/* after -TL_E_NO_EXIT: the jump that cannot be probed as an exit; 0: not decoded */
 	uint64_t ntails;	/* calls left by a jump to a function whose exits are not probed */
+	uint64_t ncrowded;	/* of ntails: 126 return probes had calls waiting in the thread, which is the limit */
+	uint64_t nunpaired;	/* of nmissed: exits without entry */
 };
 
 /* What --explain says of a return probe. */

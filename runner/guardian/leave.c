@@ -29,6 +29,8 @@ static void counts_of(struct guardian *g, struct client *c)
 			p->old_missed + word_at(g, p->at_missed[0]) + word_at(g, p->at_missed[1]);
 		p->nabandoned = p->old_abandoned + word_at(g, p->at_abandoned);
 		p->ntails = p->old_tails + word_at(g, p->at_tails);
+		p->nunpaired = p->old_unpaired + word_at(g, p->at_unpaired);
+		p->ncrowded = p->old_crowded + word_at(g, p->at_crowded);
 	}
 }
 

@@ -216,7 +216,9 @@ static bool needs_result(const struct teller *t, uint32_t i)
 
 static bool tails_are_news(const struct teller *t, uint32_t i)
 {
-	return tl_ctl_probe(t->probes, i)->ntails && !(t->told[i] & TOLD_TAILS);
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
+
+	return p->ntails > p->ncrowded && !(t->told[i] & TOLD_TAILS);
 }
 
 static bool tails_alike(const struct teller *t, uint32_t i, uint32_t k)
@@ -235,7 +237,7 @@ static void tell_tails(const struct teller *t, uint32_t i)
 
 	for (k = i; k < t->mod->nprobes; k = next_alike(t, i, k, tails_alike), n++) {
 		t->told[k] |= TOLD_TAILS;
-		calls += tl_ctl_probe(t->probes, k)->ntails;
+		calls += tl_ctl_probe(t->probes, k)->ntails - tl_ctl_probe(t->probes, k)->ncrowded;
 	}
 	if (p->tail) {
 		explain_place(t, p->tail, from, sizeof(from));
@@ -254,6 +256,12 @@ static void tell_tails(const struct teller *t, uint32_t i)
 	tell(t, MSG_WARN, 0, text);
 }
 
+/* Threads that still run may have counted the part before the whole. */
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
 void tell_counts(const struct teller *t, struct message *m)
 {
 	uint32_t i;
@@ -262,9 +270,11 @@ void tell_counts(const struct teller *t, struct message *m)
 	for (i = 0; i < t->mod->nprobes; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-		m->missed += p->nmissed;
+		m->missed += less(p->nmissed, p->nunpaired);
+		m->unpaired += p->nunpaired;
 		m->abandoned += p->nabandoned;
-		m->tails += p->ntails;
+		m->tails += less(p->ntails, p->ncrowded);
+		m->crowded += p->ncrowded;
 		m->replaced += p->replaced != 0;
 		if (tails_are_news(t, i))
 			tell_tails(t, i);

@@ -236,3 +236,14 @@ def test_a_wildcard_tells_what_it_has_not_got(ctx):
         '3 of the 4 functions that the wildcard matches have no return probe: 2 NO_EXIT, 1 RET_BLACKLIST'], r.stderr
     r = launch(ctx, 'global n probe process.function("s[ow]*").return { n++ } probe end { println(n) }', path)
     assert r.script == '10\n' and 'RET_BLACKLIST' in r.stderr and 'the wildcard matches' not in r.stderr, r.stderr
+
+
+def test_why_returns_are_not_seen(ctx):
+    """More calls wait than a thread has room for; and a function is entered behind its probe. Each by its own name."""
+    path = ctx.target('crowded', cflags=('-O2', '-g'))
+    r = launch(ctx, 'global n, a probe process.function("deep_*").return { n++ } probe process.function("amid").return { a++ } '
+                    'probe end { println(n, " ", a) }', path)
+    assert (r.returncode, r.stdout, r.script) == (7, '140 %d\n' % sum(2 * i + 3 for i in range(10)), '140 10\n'), r
+    assert number(r.stderr, 'returns without their call') == 10 and number(r.stderr, 'hits missed') == 0, r.stderr
+    assert number(r.stderr, 'calls left by a jump while 126 return probes, which is the limit, waited in their thread') == 14, r.stderr
+    assert number(r.stderr, BLIND) == 0 and 'TAIL_CALL: ' not in r.stderr, r.stderr

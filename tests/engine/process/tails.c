@@ -77,6 +77,23 @@ __asm__(".text; .p2align 4; .type many_first, @function; many_first:\n"
 	".rept 200; .p2align 4; .cfi_startproc; add $5, %rdi; jmp callee; .cfi_endproc; .endr\n"
 	".p2align 4; .size many_first, 16");
 
+/* Each goes on as hub(), which calls the next: all of them wait at once. */
+enum { DEEP = 140, ROOM = 126 };
+long deep_first(long n);
+__asm__(".text; .p2align 4; .type deep_first, @function; deep_first:\n"
+	".rept 140; .p2align 4; .cfi_startproc; jmp hub; .cfi_endproc; .endr\n"
+	".p2align 4; .size deep_first, 16");
+
+NOINLINE long hub(long n)
+{
+	long r = n;
+
+	if (n < DEEP)
+		r = ((long (*)(long))((uintptr_t)deep_first + (uintptr_t)n * MANY_STEP))(n + 1);
+	__asm__ volatile("" : "+r"(r));
+	return r;
+}
+
 static long many(unsigned i, long n)
 {
 	long (*fn)(long) = (long (*)(long))((uintptr_t)many_first + i * MANY_STEP);
@@ -381,6 +398,32 @@ static void many_share_the_watch_of_one(void)
 		CHECK(!rp[i].nmissed && !rp[i].nabandoned && !rp[i].ntails);
 }
 
+/* As many as may wait in a thread; those beyond are told so, and nobody else. */
+static void more_wait_than_there_is_room(void)
+{
+	static struct tl_retprobe rp[DEEP];
+	static struct tl_retprobe *all[DEEP];
+	static int results[DEEP];
+	uint64_t crowded = 0, tails = 0;
+
+	reset();
+	for (unsigned i = 0; i < DEEP; i++) {
+		rp[i] = (struct tl_retprobe)PROBE((uintptr_t)deep_first + i * MANY_STEP);
+		all[i] = &rp[i];
+	}
+	CHECK(!tl_retprobes_register(all, DEEP, results));
+	CHECK(hub(0) == DEEP && entries == DEEP);
+	CHECK(returns == ROOM && blind == DEEP - ROOM && last_result == DEEP);
+	CHECK(hub(DEEP - ROOM) == DEEP && returns == 2 * ROOM && blind == DEEP - ROOM);
+	CHECK(!tl_retprobes_unregister(all, DEEP));
+	for (unsigned i = 0; i < DEEP; i++) {
+		crowded += rp[i].ncrowded;
+		tails += rp[i].ntails;
+		CHECK(!rp[i].nmissed && !rp[i].nabandoned && !rp[i].nunpaired);
+	}
+	CHECK(crowded == DEEP - ROOM && tails == crowded);
+}
+
 static volatile int in_callee, go_on;
 
 TAIL long waits_there(long n)
@@ -616,6 +659,7 @@ int main(int argc, char **argv)
 	RUN(the_result_is_that_of_the_callee);
 	RUN(jumps_are_followed_further);
 	RUN(many_share_the_watch_of_one);
+	RUN(more_wait_than_there_is_room);
 	RUN(one_goes_while_its_call_waits);
 	RUN(functions_may_jump_to_each_other);
 	RUN(a_callee_that_does_not_return);

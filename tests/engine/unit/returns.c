@@ -119,7 +119,7 @@ static void an_exit_without_entry_is_missed(void)
 	step(&cpu); /* inside the function already */
 	step(&cpu);
 	CHECK(tl_retprobe_register(&rp) == 0);
-	CHECK(run(&cpu) && returns == 0 && rp.nmissed == 1);
+	CHECK(run(&cpu) && returns == 0 && rp.nmissed == 1 && rp.nunpaired == 1);
 	CHECK(tl_retprobe_unregister(&rp) == 0);
 	CHECK(clean());
 }
