@@ -2,7 +2,7 @@
 //! Tokens to tokens: conditionals, macros, and complaints about bad pieces.
 
 use crate::diag::{nearest, Diagnostics, Tag};
-use crate::lexer::{lex, Token, TokenKind};
+use crate::lexer::{is_keyword, lex, Token, TokenKind};
 use crate::span::{FileId, SourceMap, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -179,7 +179,7 @@ impl<'a> Preprocessor<'a> {
                         tokens.iter().for_each(|t| self.push(t.clone(), out));
                         1
                     } else if name == "@define" {
-                        self.define(&input[at..])
+                        self.define(&input[at..], active.last())
                     } else if let Some(found) = self.find(&name[1..]) {
                         self.call(found, &input[at..], scope, active, depth, out)
                     } else {
@@ -244,10 +244,18 @@ impl<'a> Preprocessor<'a> {
     }
 
     /// `@define NAME(A, B) %( BODY %)`; the number of tokens it takes.
-    fn define(&mut self, input: &[Token]) -> usize {
+    /// `inside`: the macro in whose body it stands.
+    fn define(&mut self, input: &[Token], inside: Option<&String>) -> usize {
+        if let Some(outer) = inside {
+            let message = format!("a macro cannot be defined in the body of `@{outer}`");
+            return self.define_error(input, 0, &message);
+        }
         let Some((name, span)) = input.get(1).and_then(plain_word) else {
             return self.define_error(input, 1, "a macro's name is missing");
         };
+        if name == "define" {
+            return self.define_error(input, 1, "`@define` itself cannot be defined");
+        }
         let mut at = 2;
         let mut params = Vec::new();
         if input.get(at).is_some_and(|t| t.is_op("(")) {
@@ -426,6 +434,19 @@ impl<'a> Preprocessor<'a> {
         };
         let branches = &inner[question + 1..];
         let colon = find_own(branches, "%:");
+        let last = &branches[colon.map_or(branches.len(), |at| at + 1)..];
+        let second = find_own(branches, "%?").map(|at| &branches[at]);
+        if let Some(second) = second.or_else(|| find_own(last, "%:").map(|at| &last[at])) {
+            self.diags
+                .error(
+                    Tag::PpCondition,
+                    second.span,
+                    "a conditional has one `%?` and at most one `%:`",
+                )
+                .label(input[0].span, "it begins here")
+                .help("end it with %), or open another with %( CONDITION %?");
+            return end + 1;
+        }
         let mut condition = Vec::new();
         self.expand(&inner[..question], scope, active, depth + 1, &mut condition);
         let place = inner[question].span;
@@ -633,7 +654,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 
 fn plain_word(token: &Token) -> Option<(String, Span)> {
     match &token.kind {
-        TokenKind::Word(w) => Some((w.clone(), token.span)),
+        TokenKind::Word(w) if !is_keyword(w) => Some((w.clone(), token.span)),
         _ => None,
     }
 }

@@ -96,9 +96,9 @@ impl Parser<'_> {
             let first = self.pos;
             let found = self.points()?;
             let assign = self.at_op("=") || self.at_op("+=");
-            if assign && points.is_empty() && !epilogue_only && found.len() == 1 {
+            if assign && points.is_empty() && found.len() == 1 {
                 self.check_alias_name(&found[0], first)?;
-                epilogue_only = self.at_op("+=");
+                epilogue_only |= self.at_op("+=");
                 self.bump();
                 names.extend(found);
                 continue;
