@@ -151,3 +151,16 @@ def test_what_changes_calls_wants_guru_mode(ctx):
     p = ctx.run([ctx.bin('trapless'), '-p2', '-c', 'true', '-e', '''probe process.function("main") { set_s32_arg(1, 2); set_ulong_arg(1, 2)
         set_returnval(1); raise(1); mdelay(1); udelay(1) }'''])
     assert p.returncode == 1 and p.stderr.count('error[GURU_NEEDED]') == 6, p
+
+
+def test_arguments_are_not_set_once_the_call_is_made(ctx):
+    """Behind a system call its registers are the program's own again."""
+    program = ctx.target('count')
+    for script, place in (('probe syscall.read.return { $arg1 = 3 }', '1:29'), ('probe syscall.read.return { set_int_arg(1, 3) }', '1:1'),
+                          ('function f() { set_u64_arg(1, 2) } probe process.syscall.return { f() }', '1:36')):
+        p = ctx.run([ctx.bin('trapless'), '-g', '-p2', '-c', program, '-e', script])
+        assert p.returncode == 1 and p.stderr.count('error[') == 1, (script, p)
+        assert 'error[ASSIGN_TARGET]' in p.stderr and '<input>:%s\n' % place in p.stderr, (script, p)
+    script = 'probe process.syscall { set_u64_arg(1, 2); $arg2 = 3 } probe syscall.read.return { $return = 4; println($arg1) }'
+    p = ctx.run([ctx.bin('trapless'), '-g', '-p2', '-c', program, '-e', script])
+    assert (p.returncode, p.stderr) == (0, ''), p

@@ -4,9 +4,12 @@
 
 use crate::alternatives::Choice;
 use crate::expand::Unit;
+use crate::ir::{Program, Syscall};
 use crate::session_points;
+use crate::walk::reaches_c;
 use std::collections::HashMap;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
+use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::Span;
 
 /// The component that says which call is meant.
@@ -53,4 +56,22 @@ fn text(point: &ProbePoint) -> String {
     let others = point.components.iter().filter(|c| c.name.name != NUMBER);
     let words = session_points::text(others);
     format!("{words} {} {}", point.optional, point.sufficient)
+}
+
+/// At a call's return its arguments are ordinary registers of the program again.
+pub fn check_returns(program: &Program, diags: &mut Diagnostics) {
+    let returns = program.handlers.iter().filter_map(|h| match &h.syscall {
+        Some(Syscall::Return(_, called)) => Some(called),
+        _ => None,
+    });
+    let sets = |code: &str| code.contains("tl_arg_set(");
+    for (_, id) in returns.flatten() {
+        let handler = &program.handlers[id.0 as usize];
+        if reaches_c(program, &handler.body, &sets) {
+            let what = "an argument is set at the return of a system call, which has been made";
+            diags
+                .error(Tag::AssignTarget, handler.span, what)
+                .help("set it where the call begins, without .return");
+        }
+    }
 }

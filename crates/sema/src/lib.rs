@@ -155,6 +155,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     let nesting = nesting::default(&program.functions, &program.handlers);
     program.options.max_nesting.get_or_insert(nesting);
     walked::check(&program, diags);
+    calls::check_returns(&program, diags);
     if diags.has_errors() {
         return None;
     }

@@ -261,6 +261,12 @@ impl Lowerer<'_, '_> {
                 "at the return a variable has the value that was saved at entry",
             );
         }
+        if self.returns_from_kernel() && is_var && !is_return(t) && !is_static(t) {
+            return self.no_place(
+                t,
+                "the system call has been made: its arguments are used up",
+            );
+        }
         match self.target(t)?.kind {
             ir::ExprKind::Target(place) if !matches!(*place, ir::TargetPlace::Value(_)) => {
                 Some(ir::Place::Target(place))
