@@ -32,7 +32,8 @@ static bool ask(struct tl_run *run, enum tl_fact what, int64_t of, uint64_t valu
 	if (of)
 		tl_run_error(run, "nothing is told of process %d", of);
 	else
-		tl_run_error(run, "nobody tells this of the traced process");
+		tl_run_error(run, "nobody tells this of the traced process here: ask in one of its "
+				  "own probes, not in begin, end or a timer");
 	return false;
 }
 
