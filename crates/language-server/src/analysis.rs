@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 use trapless_debuginfo::DebugInfo;
+use trapless_sema::expand::Unused;
 use trapless_sema::loader::Loader;
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::{files_of, World};
@@ -128,7 +129,7 @@ impl Analysis {
             &mut loader,
             &mut unsaid,
         );
-        let units = expand::expand(&all, loader.ids, &mut unsaid);
+        let units = expand::expand(&all, Unused::Out, loader.ids, &mut unsaid);
         let types = infer::infer(&all, &units);
         let global = &types.globals[all.global_named(name, file)?];
         let keys: Option<Vec<_>> = global.keys.iter().flatten().map(|k| word(*k)).collect();

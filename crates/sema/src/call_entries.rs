@@ -223,5 +223,6 @@ fn entry_of(unit: &Unit, serial: &Ident, saves: Vec<Save>, ids: &NodeIds) -> Uni
         written: None,
         condition: unit.condition.clone(),
         name: unit.name.clone(),
+        offered: None,
     }
 }

@@ -7,10 +7,12 @@ use crate::calls;
 use crate::collect::Names;
 use crate::declarations::{Declarations, Declared, Origin};
 use crate::file_value;
+use crate::offered::Offered;
 use crate::session_points::text;
 use crate::unused::{self, Collections};
 use crate::wildcards;
 use std::collections::HashSet;
+use std::sync::Arc;
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
     Alias, BinOp, Block, Component, Expr, ExprKind, NodeIds, Probe, ProbePoint, Stmt, StmtKind,
@@ -35,6 +37,15 @@ pub struct Unit {
     pub condition: Option<Expr>,
     /// The outermost alias with what follows it, wildcards resolved.
     pub name: Option<String>,
+    /// By the aliases around the handler.
+    pub offered: Option<Arc<Offered>>,
+}
+
+/// What the library's aliases compute and the handler does not take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unused {
+    In,
+    Out,
 }
 
 /// First components of the points that are not aliases.
@@ -61,9 +72,14 @@ pub const FAMILIES: &[&str] = &[
 const MAX_DEPTH: usize = 50;
 
 /// Expand every probe.
-pub fn expand(all: &Declarations, ids: &NodeIds, diags: &mut Diagnostics) -> Vec<Unit> {
+pub fn expand(
+    all: &Declarations,
+    unused: Unused,
+    ids: &NodeIds,
+    diags: &mut Diagnostics,
+) -> Vec<Unit> {
     let mut units = Vec::new();
-    let taken = Taken::of(all);
+    let taken = Taken::of(all, unused);
     let mut numbers = Numbers::default();
     for p in all.library_probes.iter().chain(&all.probes) {
         // Points without aliases and conditions around them share one body.
@@ -332,7 +348,7 @@ fn unit(
         span: b.span,
     };
     let mut stmts: Vec<Stmt> = wrap.before.iter().map(|b| as_stmt(b)).collect();
-    if wrap.ours {
+    if wrap.ours && taken.unused == Unused::Out {
         offer_what_is_taken(taken, p, &points, wrap, &mut stmts);
     }
     stmts.push(as_stmt(&p.body));
@@ -350,8 +366,12 @@ fn unit(
         file_value::rewrite(&mut body);
     }
     refresh_ids(&mut body, ids);
+    let bodies = || wrap.before.iter().chain(&wrap.after).copied();
+    let offered = wrap.name.as_ref().zip(points.first());
+    let offered = offered.map(|(name, point)| Arc::new(Offered::by(name, bodies(), point)));
     Unit {
         body,
+        offered,
         points,
         turns,
         file: p.span.file,
@@ -364,18 +384,20 @@ fn unit(
 
 /// What a script does with names, wherever that is.
 struct Taken {
+    unused: Unused,
     globals: Vec<String>,
     collections: Collections,
 }
 
 impl Taken {
-    fn of(all: &Declarations) -> Taken {
+    fn of(all: &Declarations, unused: Unused) -> Taken {
         let mut collections = Collections::default();
         for probe in &all.probes {
             collections.visit_block(&probe.body);
         }
         let globals = all.globals.iter().map(|g| g.item.name.name.clone());
         Taken {
+            unused,
             globals: globals.collect(),
             collections,
         }

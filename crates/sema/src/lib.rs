@@ -33,6 +33,7 @@ pub mod listing;
 pub mod loader;
 pub mod lower;
 mod nesting;
+mod offered;
 pub mod points;
 pub mod process_points;
 mod reached;
@@ -53,6 +54,7 @@ mod written;
 pub use running::program as running_program;
 pub use trapless_debuginfo::leftover;
 
+use expand::Unused;
 use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program, Syscall};
 use loader::Loader;
 use lower::{Lowered, Shared};
@@ -109,7 +111,7 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
 pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option<Program> {
     let mut loader = input.loader;
     let mut all = collect::collect(input.scripts, input.made, input.tapset, &mut loader, diags);
-    let mut units = expand::expand(&all, loader.ids, diags);
+    let mut units = expand::expand(&all, Unused::Out, loader.ids, diags);
     call_entries::add(&mut all, &mut units, loader.ids, diags);
     if all.probes.is_empty() && !diags.has_errors() {
         diags

@@ -2,7 +2,7 @@
 //! What `-l` and `-L` show, and editors: the places of probe points, and what a handler can read there.
 
 use crate::collect;
-use crate::expand::{self, Unit};
+use crate::expand::{self, Unit, Unused};
 use crate::ir::{ProbeKind, Refusal};
 use crate::loader::Loader;
 use crate::points::{self, Context, Place, SyscallPart};
@@ -27,7 +27,7 @@ pub fn places(
 ) -> Vec<Place> {
     let file = script.file;
     let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
-    let mut units = expand::expand(&all, loader.ids, diags);
+    let mut units = expand::expand(&all, Unused::Out, loader.ids, diags);
     // Tapsets have probes of their own.
     units.retain(|u| u.file == file);
     let mut found: Vec<Vec<Place>> = Vec::new();

@@ -22,12 +22,14 @@ use crate::declarations::{Declarations, Origin, Scope};
 use crate::expand::Unit;
 use crate::infer::{Types, VTy};
 use crate::ir;
+use crate::offered::Offered;
 use crate::points::{Context, Place};
 use crate::regex::Regex;
 use crate::world::World;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use trapless_syntax::ast::{self, FunctionBody};
-use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::diag::{Diagnostic, Diagnostics, Severity, Tag};
 use trapless_syntax::{FileId, SourceMap, Span};
 
 pub use condition::{can_be_armed, lower_condition};
@@ -117,6 +119,8 @@ pub struct Lowerer<'s, 'a> {
     auto_values: auto::Assigned,
     /// What the handler inside aliases writes to.
     written: Option<HashSet<String>>,
+    /// What those aliases set.
+    offered: Option<Arc<Offered>>,
     /// Within what is computed for nobody, or never: no type is asked for there.
     lenient: u32,
     /// The coming call's result is not used.
@@ -140,6 +144,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     l.entry = is_return.then(Vec::new);
     l.auto_values = auto::assigned(&unit.body);
     l.written = unit.written.clone();
+    l.offered = unit.offered.clone();
     let body = l.block(&unit.body);
     let body = l.only_callers(body, unit.span);
     l.warn_unset();
@@ -288,6 +293,7 @@ impl<'s, 'a> Lowerer<'s, 'a> {
             needs_all_regs: false,
             auto_values: auto::Assigned::new(),
             written: None,
+            offered: None,
             lenient: 0,
             dropped: false,
         }
@@ -344,7 +350,32 @@ impl<'s, 'a> Lowerer<'s, 'a> {
         let all = self.shared.all;
         let others = self.locals.iter().map(|l| l.name.as_str());
         let others = others.chain(all.globals.iter().map(|g| g.item.name.name.as_str()));
+        let offered = self.offered.iter().flat_map(|o| &o.names);
+        let others = others.chain(offered.map(String::as_str));
         trapless_syntax::nearest(name, others.filter(|o| *o != name)).map(str::to_string)
+    }
+
+    /// What to write instead of a variable that nobody sets.
+    fn meant(&self, name: &str) -> Option<String> {
+        let offered = self.offered.as_deref();
+        let later = offered.and_then(|o| o.return_of(name));
+        let later = later.map(|alias| format!("`{alias}.return` sets it"));
+        let near = || Some(format!("did you mean `{}`?", self.near_variable(name)?));
+        let all = || offered?.listed("");
+        later
+            .or_else(|| self.other_word(name))
+            .or_else(near)
+            .or_else(all)
+    }
+
+    /// What has been said of this place among so many first complaints: of the points that a wildcard
+    /// matches one is told, others repeat it.
+    fn told(&self, severity: Severity, span: Span, before: usize) -> Option<Diagnostic> {
+        let is_here = |d: &&Diagnostic| d.severity == severity && d.span == Some(span);
+        let mut all = self.shared.diags.iter().take(before);
+        self.offered
+            .as_ref()
+            .and_then(|_| all.find(is_here).cloned())
     }
 
     /// What to write instead of a variable that is none.
@@ -360,9 +391,12 @@ impl<'s, 'a> Lowerer<'s, 'a> {
     fn warn_unset(&mut self) {
         for n in 0..self.locals.len() {
             if let (false, Some(span)) = (self.assigned[n], self.read_at[n]) {
+                let before = self.shared.diags.len();
+                if self.told(Severity::Warning, span, before).is_some() {
+                    continue;
+                }
                 let name = self.locals[n].name.clone();
-                let near = self.near_variable(&name);
-                let other = self.other_word(&name);
+                let meant = self.meant(&name);
                 self.shared
                     .diags
                     .warn(
@@ -371,8 +405,7 @@ impl<'s, 'a> Lowerer<'s, 'a> {
                         format!("`{name}` is never assigned"),
                     )
                     .help("assign to it, or declare it with `global`")
-                    .help(near.as_deref())
-                    .help(other);
+                    .help(meant);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::ir::{self, Ty};
 use crate::points::{Context, SyscallPart};
 use crate::target;
 use trapless_syntax::ast::{self, Expr, Pretty, Target, TargetBase};
-use trapless_syntax::diag::Tag;
+use trapless_syntax::diag::{Severity, Tag};
 use trapless_syntax::Span;
 
 impl Lowerer<'_, '_> {
@@ -17,6 +17,9 @@ impl Lowerer<'_, '_> {
     pub fn target(&mut self, t: &Target) -> Option<ir::Expr> {
         let before = self.shared.diags.len();
         let found = self.found_target(t);
+        if found.is_none() {
+            self.without_dollar(t, before);
+        }
         if found.is_some() || !self.shared.skip_badvars || !is_var(t) {
             return found;
         }
@@ -42,6 +45,31 @@ impl Lowerer<'_, '_> {
             kind,
             span: t.span,
         })
+    }
+
+    /// What an alias sets has no `$`.
+    fn without_dollar(&mut self, t: &Target, before: usize) {
+        let (TargetBase::Var(name), Some(offered)) = (&t.base, self.offered.as_deref()) else {
+            return;
+        };
+        let plain = name.name.trim_start_matches('$');
+        let elsewhere = |c: &Context| c.named.as_deref().is_none_or(|n| n.syscall.is_none());
+        let help = match offered.has(plain) {
+            true => Some(format!(
+                "write `{plain}`: `{}` sets it, without `$`",
+                offered.alias
+            )),
+            false if self.context.as_ref().is_some_and(elsewhere) => None,
+            false => offered.listed(", without `$`"),
+        };
+        let told = self.told(Severity::Error, t.span, before);
+        let diags = &mut self.shared.diags;
+        if let Some(told) = told {
+            diags.truncate(before);
+            diags.push(told);
+        } else if diags.len() > before {
+            diags.last_mut().map(|d| d.help(help));
+        }
     }
 
     fn found_target(&mut self, t: &Target) -> Option<ir::Expr> {

@@ -6,7 +6,7 @@ use crate::declarations::Scope;
 use crate::infer::VTy;
 use crate::ir;
 use trapless_syntax::ast::{Expr, ExprKind, FunctionBody, Key};
-use trapless_syntax::diag::Tag;
+use trapless_syntax::diag::{Severity, Tag};
 use trapless_syntax::Span;
 
 /// It changes, calls and prints nothing: SystemTap leaves such a statement out.
@@ -65,12 +65,14 @@ impl Lowerer<'_, '_> {
             self.error(Tag::TypeUnresolved, span, message).help(help);
             return;
         }
-        let near = self.near_variable(name);
-        let other = self.other_word(name);
+        if let Some(told) = self.told(Severity::Error, span, self.shared.diags.len()) {
+            self.shared.diags.push(told);
+            return;
+        }
+        let meant = self.meant(name);
         self.unresolved(name, span)
             .help("assign a value to it, or declare it with `global`")
-            .help(near.as_deref())
-            .help(other);
+            .help(meant);
     }
 
     pub fn resolved_global(&mut self, g: usize, name: &str, span: Span) {
@@ -132,7 +134,13 @@ impl Lowerer<'_, '_> {
     }
 
     fn unresolved(&mut self, name: &str, span: Span) -> &mut trapless_syntax::Diagnostic {
-        let message = format!("nothing tells the type of `{name}`");
+        let message = match self.offered.as_deref() {
+            Some(o) if !o.names.is_empty() => format!(
+                "`{}` has no variable `{name}`, and nothing tells its type",
+                o.alias
+            ),
+            _ => format!("nothing tells the type of `{name}`"),
+        };
         self.error(Tag::TypeUnresolved, span, message)
     }
 }
