@@ -351,16 +351,21 @@ def test_list_of_aliases(ctx):
     with open(os.path.join(folder, 'my.stp'), 'w') as f:
         f.write('probe my.price = process("%s").function("price_of") { }\n'
                 'probe my.all = process("%s").function("*") { }\n'
-                'probe my.nothing = process("%s").function("nosuch") ? { }\n' % (path, path, path))
+                'probe my.nothing = process("%s").function("nosuch") ? { }\n'
+                'probe my.start = begin { text = "a"; if (@defined($return)) unseen = 1 }, { n = strlen(text) }\n' % (path, path, path))
     def listed(option, pattern, *more):
         return good(ctx, option, pattern, '-I', folder, *more).stdout
-    assert listed('-l', 'my.*') == 'my.all\nmy.price\n'
+    assert listed('-l', 'my.*') == 'my.all\nmy.price\nmy.start\n'
+    assert listed('-L', 'my.start') == 'my.start text:string n:long\n'
     assert listed('-L', 'my.price.return') == 'my.price.return $return:int $name:char const* $pieces:int\n'
     assert listed('-l', 'process.begin') == 'process.begin\n'
     for words in (), ('-c', path):
         assert listed('-l', 'syscall.openat*', *words) == 'syscall.openat\nsyscall.openat2\n', words
         assert listed('-l', 'nd_syscall.openat.return', *words) == 'nd_syscall.openat.return\n', words
-    assert '$arg1:long' in listed('-L', 'syscall.openat', '-c', path)
+    fd = 'name:string fd:long argstr:string'
+    assert listed('-L', 'syscall.close') == 'syscall.close %s\n' % fd
+    assert listed('-L', 'syscall.close.return') == 'syscall.close.return %s retval:long retstr:string\n' % fd
+    assert listed('-L', 'syscall.close', '-c', path).startswith('syscall.close %s $syscall:long $arg1:long $arg2' % fd)
     p = trapless(ctx, '-l', 'process.function("main")')
     assert p.returncode == 1 and 'PROCESS_TARGET' in p.stderr, p
 

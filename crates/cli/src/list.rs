@@ -2,9 +2,8 @@
 //! `-l` and `-L`: the probe points that a pattern matches, and what can be read there.
 
 use std::collections::BTreeMap;
-use trapless_sema::listing;
+use trapless_sema::listing::{self, Listed};
 use trapless_sema::loader::Loader;
-use trapless_sema::points::Place;
 use trapless_sema::tapset::Tapset;
 use trapless_sema::world::World;
 use trapless_syntax::ast::Script;
@@ -21,22 +20,24 @@ pub fn list(
 ) -> Vec<String> {
     let places = listing::places(script, tapset, loader, world, diags);
     let mut lines = BTreeMap::new();
-    for place in &places {
-        let name = place.point.clone();
+    for listed in &places {
+        let name = listed.place.point.clone();
         lines.entry(name).or_insert_with(|| match variables {
-            true => describe(place, world),
+            true => describe(listed, world),
             false => String::new(),
         });
     }
     lines.into_iter().map(|(k, v)| k.to_string() + &v).collect()
 }
 
-/// ` $name:type` for everything that a handler at this place can read.
-fn describe(place: &Place, world: &World) -> String {
+/// ` name:type` for everything that a handler at this place can read: what aliases set, then the program's.
+fn describe(listed: &Listed, world: &World) -> String {
     let types = world.info().types();
-    let all = listing::readable(place, world);
+    let all = listing::readable(&listed.place, world);
+    let set = listed.set.iter();
+    let set = set.map(|v| format!(" {}:{}", v.name, if v.is_text { "string" } else { "long" }));
     let type_of = |ty: Option<_>| ty.map_or("long".to_string(), |ty| types.listed(ty));
-    all.iter()
-        .map(|r| format!(" {}:{}", r.name, type_of(r.ty)))
-        .collect()
+    let program = all.iter();
+    let program = program.map(|r| format!(" {}:{}", r.name, type_of(r.ty)));
+    set.chain(program).collect()
 }

@@ -38,10 +38,11 @@ pub fn places(analysis: &mut Analysis, text: &str, points: Range<usize>) -> Foun
     let aliases = parsed.script.items.into_iter();
     let aliases = aliases.filter(|i| matches!(i, ast::Item::Alias(_)));
     script.items.extend(aliases);
-    let places = match diags.has_errors() {
+    let listed = match diags.has_errors() {
         true => Vec::new(),
         false => listing::places(script, &analysis.tapset, loader, &mut world, &mut diags),
     };
+    let places = listed.into_iter().map(|l| l.place).collect();
     Found {
         world,
         places,

@@ -2,7 +2,9 @@
 //! What `-l` and `-L` show, and editors: the places of probe points, and what a handler can read there.
 
 use crate::collect;
+use crate::declarations::Scope;
 use crate::expand::{self, Unit, Unused};
+use crate::infer::{self, Types, VTy};
 use crate::ir::{ProbeKind, Refusal};
 use crate::loader::Loader;
 use crate::points::{self, Context, Place, SyscallPart};
@@ -17,6 +19,19 @@ use trapless_debuginfo::{
 use trapless_syntax::ast::{ProbePoint, Script};
 use trapless_syntax::diag::Diagnostics;
 
+/// A place, and what the aliases around it set.
+pub struct Listed {
+    pub place: Place,
+    pub set: Arc<[Set]>,
+}
+
+/// A variable of an alias.
+pub struct Set {
+    pub name: String,
+    /// A text, or a number.
+    pub is_text: bool,
+}
+
 /// All places of the points of a script's probes, in order; those of aliases have the aliases' names.
 pub fn places(
     script: Script,
@@ -24,12 +39,13 @@ pub fn places(
     mut loader: Loader,
     world: &mut World,
     diags: &mut Diagnostics,
-) -> Vec<Place> {
+) -> Vec<Listed> {
     let file = script.file;
     let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
-    let mut units = expand::expand(&all, Unused::Out, loader.ids, diags);
+    let mut units = expand::expand(&all, Unused::In, loader.ids, diags);
     // Tapsets have probes of their own.
     units.retain(|u| u.file == file);
+    let types = infer::infer(&all, &units);
     let mut found: Vec<Vec<Place>> = Vec::new();
     for (unit, leader) in units.iter().zip(crate::calls::leaders(&units)) {
         // One that stands for it has been asked for its places.
@@ -39,14 +55,30 @@ pub fn places(
         };
         found.push(places);
     }
-    let named = units.iter().zip(found).flat_map(|(unit, places)| {
+    let named = units.iter().enumerate().zip(found);
+    let named = named.flat_map(|((n, unit), places)| {
         let name: Option<Arc<str>> = unit.name.as_deref().map(Arc::from);
-        places.into_iter().map(move |p| Place {
-            point: name.clone().unwrap_or(p.point),
-            ..p
+        let set = set_by_aliases(n, unit, &types);
+        places.into_iter().map(move |p| Listed {
+            set: set.clone(),
+            place: Place {
+                point: name.clone().unwrap_or(p.point),
+                ..p
+            },
         })
     });
     named.collect()
+}
+
+fn set_by_aliases(n: usize, unit: &Unit, types: &Types) -> Arc<[Set]> {
+    let names = unit.offered.iter().flat_map(|o| &o.names);
+    let typed = names.map(|name| (name, types.local(Scope::Unit(n), name)));
+    let known = typed.filter(|(_, ty)| *ty != VTy::Unknown);
+    let set = known.map(|(name, ty)| Set {
+        name: name.clone(),
+        is_text: ty == VTy::Str,
+    });
+    set.collect()
 }
 
 fn of_unit(unit: &Unit, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
