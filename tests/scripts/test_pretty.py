@@ -37,6 +37,11 @@ def test_text_of_structures(ctx):
         '{.a=7, .name=[...], .s="g"}{.a=7, .name="seven", .s="g"} ERRORERROR', '12 12']) + '\n')
 
 
+def test_bits_of_characters_are_numbers(ctx):
+    everywhere(ctx, 'shown.c', 'probe process.function("halves") { println($n$, $p$$, $p->a$, $p->b$, $p->c$, $n->a, $n->b) }',
+               "{.a=-3, .b=13, .c='n'}" * 2 + "-313'n'-313\n")
+
+
 def test_lists_of_variables(ctx):
     """At the entry of optimised and of plain code a structure in registers has its members, a double its bits."""
     everywhere(ctx, 'shown.c', r'''

@@ -49,6 +49,12 @@ struct pair {
 	short y, z;
 };
 
+struct nibbles {
+	signed char a : 4;
+	unsigned char b : 4;
+	char c;
+};
+
 static struct in global_in = {7, "seven", "g"};
 static __thread int mine = 12;
 
@@ -64,6 +70,12 @@ __attribute__((noinline)) int small(struct pair p, double d, float f, char c)
 {
 	__asm__ volatile("" : : : "memory");
 	return p.x + p.y + (int)d + (int)f + c;
+}
+
+__attribute__((noinline)) int halves(struct nibbles n, struct nibbles *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+	return n.a + p->b;
 }
 
 __attribute__((noinline)) struct pair both(int x)
@@ -92,9 +104,10 @@ int main(void)
 	static const char *argv[] = {"arg0", NULL};
 	struct all *p = &a;
 	struct pair q = {10, -20, 30};
+	struct nibbles n = {-3, 13, 'n'};
 
 	if (show(p, &p, &m, argv, fn, (void *)0x10) + small(q, 2.5, 0.25f, 'z') + both(1).x +
-			half(9.0) <
+			half(9.0) + halves(n, &n) <
 		0)
 		return 1;
 	printf("%d %d\n", mine, global_in.a);

@@ -195,6 +195,16 @@ impl Reader<'_> {
         }
     }
 
+    /// A bit field is a number, also one of characters.
+    fn described_bits(&mut self, text: &mut Text, value: Value) {
+        let types = value.types.types();
+        let conversion = match types.is_signed(value.ty) {
+            true => b"%i",
+            false => b"%u",
+        };
+        self.described_number(text, value, conversion);
+    }
+
     pub(super) fn describe(&mut self, text: &mut Text, value: Value, deep: bool, top: bool) {
         let types = value.types.clone();
         let types = types.types();
@@ -228,6 +238,9 @@ impl Reader<'_> {
                 }
                 None => text.literal("?"),
             },
+            _ if matches!(value.place, Place::Memory(_, Some(_))) => {
+                self.described_bits(text, value);
+            }
             _ => match conversion(types, ty) {
                 Some(conversion) => self.described_number(text, value, conversion),
                 None => text.literal("?"),
@@ -257,6 +270,7 @@ impl Reader<'_> {
                 r.part(&whole, *at, m.ty, m.bits)
             };
             match self.quietly(part) {
+                Some(member) if m.bits.is_some() => self.described_bits(text, member),
                 Some(member) => self.describe(text, member, deep, false),
                 None => text.literal("?"),
             }
