@@ -46,7 +46,7 @@ def attach(ctx, script, *args, pid=None, **kw):
     raise AssertionError('did not attach (%d): %s' % (p.returncode, p.seen))
 
 
-def finish(p, sig=signal.SIGINT, timeout=30):
+def finish(p, sig=signal.SIGINT, timeout=60):
     """End a session; (what the script printed, what was said about it)."""
     if sig:
         p.send_signal(sig)

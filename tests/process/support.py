@@ -33,26 +33,63 @@ def start(ctx, path, *args, **kw):
     return p
 
 
+def wait_until(true, what, within=60.0):
+    """However slow the machine is: only a hang comes to the end of that time."""
+    end = time.time() + within
+    while not true():
+        assert time.time() < end, what
+        time.sleep(0.005)
+
+
 def has_threads(pid, n):
     """Wait until it has begun that many."""
-    end = time.time() + 10
-    while len(os.listdir('/proc/%d/task' % pid)) < n:
-        assert time.time() < end
-        time.sleep(0.01)
+    wait_until(lambda: len(os.listdir('/proc/%d/task' % pid)) >= n, 'process %d has too few threads' % pid)
+
+
+def stat_of(pid, tid=None):
+    """Of a thread (the first one), from its state on."""
+    with open('/proc/%d/task/%d/stat' % (pid, tid or pid)) as f:
+        return f.read().rsplit(')', 1)[1].split()
+
+
+def state_of(pid, tid=None):
+    return stat_of(pid, tid)[0]
+
+
+def wait_state(pid, state):
+    wait_until(lambda: state_of(pid) == state, 'process %d is not in state %s' % (pid, state))
+
+
+def has_worked(pid):
+    """Wait until a program that works without rest has had a processor for 30 ms more: it has come by where it always does."""
+    def ticks():
+        with open('/proc/%d/stat' % pid) as f:
+            return sum(map(int, f.read().rsplit(')', 1)[1].split()[11:13]))
+    enough = ticks() + max(2, os.sysconf('SC_CLK_TCK') * 30 // 1000)
+    wait_until(lambda: ticks() >= enough, 'process %d does not work' % pid)
+
+
+def has_slept(pid, times):
+    """Wait until its first thread, which works for a moment and sleeps for one, has gone to sleep so often."""
+    def naps():
+        with open('/proc/%d/status' % pid) as f:
+            return int(re.search(r'^voluntary_ctxt_switches:\t(\d+)$', f.read(), re.M).group(1))
+    enough = naps() + times
+    wait_until(lambda: naps() >= enough, 'process %d does not go on' % pid)
 
 
 def start_count(ctx, threads):
     """Threads that call work() for ever: the process, a module that counts the calls, and the state before."""
     path = ctx.target('count')
     p = start(ctx, path, threads)
-    time.sleep(0.2)
+    has_threads(p.pid, threads + 1)
     return p, tap.counter(ctx.tmp, path, ['work']), Before(p.pid, os.path.basename(path))
 
 
 def end_count(p):
     """It ends as it would have without us; what it says."""
     p.terminate()
-    out, _ = p.communicate(timeout=20)
+    out, _ = p.communicate(timeout=60)
     assert p.returncode == 7, p.returncode
     return out
 
@@ -97,7 +134,7 @@ def tracer_of(pid):
         return int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
 
 
-def finish(p, sig=signal.SIGINT, timeout=30):
+def finish(p, sig=signal.SIGINT, timeout=60):
     """End a session; returns (stdout, stderr)."""
     p.send_signal(sig)
     out, err = p.communicate(timeout=timeout)
@@ -169,8 +206,8 @@ class Before:
                     memfds=maps(self.pid).count('memfd:trapless'),
                     mappings=len([m for m in mappings if m[3] != '[heap]']))
 
-    def check(self, within=1.0):
-        """Nothing of ours is left, within a second."""
+    def check(self, within=20.0):
+        """Nothing of ours is left; on a slow machine that may take a moment."""
         end = time.time() + within
         while True:
             now = self.look()
@@ -203,7 +240,7 @@ class Answering:
 
     def ended(self):
         self.before.check()
-        assert self.p.communicate(timeout=20)[0] == 'same 1\n' and self.p.returncode == 7
+        assert self.p.communicate(timeout=60)[0] == 'same 1\n' and self.p.returncode == 7
 
 
 def go_program(ctx, text):

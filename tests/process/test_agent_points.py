@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from support import NO_GUARDIAN, PAIR, finish, runner, tracer_of
+from support import NO_GUARDIAN, PAIR, finish, runner, state_of, tracer_of, wait_state
 from test_points import Program, told_where, wait_end
 
 TELL, WAIT, PROGRAM_WAITS = FDS = 100, 101, 102  # as points.c has them
@@ -64,18 +64,6 @@ class Points(threading.Thread):
             os.close(fd)
 
 
-def state_of(pid, tid):
-    with open('/proc/%d/task/%d/stat' % (pid, tid)) as f:
-        return f.read().rsplit(')', 1)[1].split()[0]
-
-
-def wait_state(pid, state, within=10.0):
-    end = time.time() + within
-    while state_of(pid, pid) != state:
-        assert time.time() < end, 'process %d is not in state %s' % (pid, state)
-        time.sleep(0.001)
-
-
 def someone_is_stopped(pid):
     return any(state_of(pid, int(tid)) == 't' for tid in os.listdir('/proc/%d/task' % pid))
 
@@ -99,7 +87,7 @@ class Killer:
         self.helpless = someone_is_stopped(pid)
         if self.who != 'guardian':
             self.session.kill()
-            self.session.wait(timeout=20)
+            self.session.wait(timeout=60)
         os.kill(self.guardian, signal.SIGCONT if self.who == 'runner' else signal.SIGKILL)
         if self.who != 'runner':
             wait_end(self.guardian)
@@ -160,7 +148,7 @@ class Failing(Killer):
         """It hears of it, the brief one perhaps not any more."""
         other = self.program.attached()
         if self.brief_session((point, 1)):
-            said = other.seen + other.communicate(timeout=20)[1]
+            said = other.seen + other.communicate(timeout=60)[1]
             assert FAILED in said, said
         else:
             finish(other)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Attaching to a running process: counts, cleanliness, every kind of program."""
 import os
+import re
 import signal
 import subprocess
 import time
 
 import scripted
-from support import ALL, LIBC, NO_GUARDIAN, PAIR, Before, attach, end_count, finish, hits, libc_functions, runner, start, start_count, tap, tracer_of
+from support import ALL, LIBC, NO_GUARDIAN, PAIR, Before, attach, end_count, finish, has_worked, hits, libc_functions, runner, start, start_count, tap, tracer_of, wait_state
 
 
 BIG_STACK = 1 << 1  # TL_TAP_PROBE_BIG_STACK
@@ -47,12 +48,20 @@ def test_count_crowd(ctx):
     s = attach(ctx, tap.counter(ctx.tmp, path, ['work'], flags=BIG_STACK), p.pid)
     turn(0, 1200)
     turn(300, 2100)
-    time.sleep(1)  # what is short is looked after within 200 ms
-    turn(0, 3000)
+    calls, end = 2100, time.time() + 60
+
+    def counted():
+        r = ctx.run([runner(ctx), '--sessions', '--session', str(s.pid)])
+        return int(re.search(r'^ *0 +(\d+) ', r.stdout, re.M).group(1))
+    seen = 0
+    while counted() - seen != 900:  # what is short is looked after soon, and then nothing is missed
+        assert time.time() < end, counted()
+        time.sleep(0.2)
+        seen, calls = counted(), calls + 900
+        turn(0, calls)
     out, err = finish(s)
-    missed = scripted.number(err, 'hits missed')
-    assert hits(out) == 2400 - missed and missed < 300, (out, err)
-    p.communicate(timeout=10)
+    assert hits(out) == calls - 600 - scripted.number(err, 'hits missed'), (calls, out, err)
+    p.communicate(timeout=60)
     assert p.returncode == 7
 
 
@@ -82,11 +91,13 @@ def test_leaves_nothing(ctx):
     """Attached in full swing and detached: text, mappings, threads, descriptors as before; the program goes on."""
     p, module, before = start_count(ctx, 3)
     for _ in range(3):
-        out, err = finish(attach(ctx, module, p.pid, seconds=0.1))
+        s = attach(ctx, module, p.pid)
+        has_worked(p.pid)
+        out, err = finish(s)
         assert hits(out) > 0
         if 'still stands' not in err:
-            before.check(2.0)
-    before.check(5.0)
+            before.check()
+    before.check()
     assert 'calls' in end_count(p)
 
 
@@ -101,11 +112,12 @@ def test_runner_killed(ctx):
         time.sleep(0.01 + 0.03 * i)
         s.send_signal(signal.SIGKILL)
         s.wait()
-        before.check(10.0)
+        before.check()
         assert p.poll() is None, 'the target died'
-    out, _ = finish(attach(ctx, module, p.pid, seconds=0.2))
-    assert hits(out) > 0
-    before.check(5.0)
+    s = attach(ctx, module, p.pid)
+    has_worked(p.pid)
+    assert hits(finish(s)[0]) > 0
+    before.check()
     end_count(p)
 
 
@@ -120,7 +132,7 @@ def test_ended_while_arming(ctx):
     for _ in range(20):
         out, err = finish(attach(ctx, module, p.pid, until='  start '))
         assert hits(out) >= 0 and 'never armed' not in err, (out, err)
-        before.check(5.0)
+        before.check()
         if 'cut short' in err:
             break
     else:
@@ -137,9 +149,9 @@ def test_guardian_killed(ctx):
     for _ in range(5):
         s = attach(ctx, module, p.pid, seconds=0.05)
         os.kill(tracer_of(p.pid), signal.SIGKILL)
-        _, err = s.communicate(timeout=20)
+        _, err = s.communicate(timeout=60)
         assert s.returncode == 1 and 'another one takes the probes out' in err and 'clean up' not in err, err
-        before.check(5.0)
+        before.check()
         assert p.poll() is None, 'the target died'
     end_count(p)
 
@@ -153,10 +165,10 @@ def test_guardian_killed_by_traps(ctx):
     p = start(ctx, path, '/nonexistent', stdin=-1)
     s = attach(ctx, tap.counter(ctx.tmp, path, ['printf', 'dlopen'], library=LIBC), p.pid)
     os.kill(tracer_of(p.pid), signal.SIGKILL)
-    _, err = s.communicate(timeout=20)
+    _, err = s.communicate(timeout=60)
     assert s.returncode == 1 and 'another one takes the probes out' in err, err
     time.sleep(0.5)
-    out, _ = p.communicate('go\n', timeout=20)
+    out, _ = p.communicate('go\n', timeout=60)
     assert p.returncode == 2 and out == 'called 0\n', (p.returncode, out)
 
 
@@ -174,10 +186,11 @@ def test_both_killed(ctx):
     s.wait()
     time.sleep(0.1)
     assert p.poll() is None, 'the target died'
-    s = attach(ctx, module, p.pid, seconds=0.2)
+    s = attach(ctx, module, p.pid)
+    has_worked(p.pid)
     out, err = finish(s)
     assert 'cleaned up after' in err and hits(out) > 0, (out, err)
-    before.check(10.0)
+    before.check()
     end_count(p)
 
 
@@ -193,8 +206,8 @@ def test_both_killed_with_plenty(ctx):
     s.kill()
     s.wait()
     scripted.finish(scripted.attach(ctx, script % (program, lib, 'EVP_MD_get_size'), pid=p.pid))
-    before.check(10.0)
-    p.communicate('', timeout=20)
+    before.check()
+    p.communicate('', timeout=60)
     assert p.returncode == 0
 
 
@@ -219,20 +232,19 @@ def test_leader_gone(ctx):
     path = ctx.target('leaderless')
     module = tap.counter(ctx.tmp, path, ['work'])
     p = start(ctx, path)
-    time.sleep(0.3)
+    wait_state(p.pid, 'Z')
     s = attach(ctx, module, p.pid)
-    out, _ = p.communicate(timeout=30)
-    assert p.returncode == 0
-    got, _ = s.communicate(timeout=30)
-    assert 0 < hits(got) <= int(out.split()[-1])
+    p.stdin.write('on\n' * 300)  # calls
+    p.stdin.close()
+    assert p.wait(timeout=60) == 0 and p.stdout.read() == 'calls 300\n'
+    assert hits(s.communicate(timeout=60)[0]) == 300
 
 
 def test_leader_gone_by_script(ctx):
     """Its program and files are found, by its number and by its program's name."""
     path = ctx.target('leaderless')
     p = start(ctx, path, 1000000)
-    while open('/proc/%d/stat' % p.pid).read().split()[2] != 'Z':
-        time.sleep(0.01)
+    wait_state(p.pid, 'Z')
     for point, args in (('process', ('-x', p.pid)), ('process("%s")' % path, ())):
         script = scripted.script_file(ctx, 'probe %s.function("work") { println("seen") exit() }' % point)
         r = ctx.run(scripted.words(ctx, *args) + [script], env=scripted.environment(ctx), timeout=60)

@@ -74,7 +74,7 @@ def test_attached(ctx):
     p = session(ctx, '-x', target.pid, '-e', ONCE % '"echo done"' + ' probe timer.ms(50) { if (n) exit() }')
     assert p.stdout == 'before\ndone\n', p
     target.terminate()
-    target.communicate(timeout=20)
+    target.communicate(timeout=60)
 
 
 MADE = 'probe process.function("work") { if (!n++) { print("before\\n"); system(sprintf("echo made %d", n)) } } global n'
@@ -107,7 +107,7 @@ def test_texts_of_strangers(ctx):
     p = session(ctx, '-g', '-x', target.pid, '-e', script)
     assert 'made 1' in p.stdout and 'refused' not in p.stderr, p
     target.terminate()
-    target.communicate(timeout=20)
+    target.communicate(timeout=60)
 
 
 test_texts_of_strangers.root_only = 'nobody else may trace the processes of another user'

@@ -43,7 +43,7 @@ class Session:
         out, err = finish(self.p)
         self.before.check()
         self.target.stdin.close()
-        assert self.target.wait(timeout=20) == 7
+        assert self.target.wait(timeout=60) == 7
         return out, err
 
 
@@ -202,12 +202,12 @@ def test_killed_session_is_forgotten(ctx):
     s = Session(ctx)
     s.p.send_signal(signal.SIGKILL)
     s.p.wait()
-    s.before.check(20.0)
+    s.before.check()
     s.ask('--sessions', status=1)
     r = ctx.run([runner(ctx), '--sessions'], timeout=30)
     assert 'session %d' % s.p.pid not in r.stdout + r.stderr, r
     s.target.stdin.close()
-    assert s.target.wait(timeout=20) == 7
+    assert s.target.wait(timeout=60) == 7
 
 
 def test_stopped_session(ctx):

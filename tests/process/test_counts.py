@@ -4,10 +4,9 @@ import os
 import re
 import shutil
 import subprocess
-import time
 
 from scripted import attach, check_rung, environment, finish, launch
-from support import ALL, LIBC, PAIR, start, tap
+from support import ALL, LIBC, PAIR, has_worked, start, tap
 
 THREE = '''
 global enter, leave, middle, bad
@@ -138,7 +137,7 @@ def test_attached_in_full_swing(ctx):
     for _ in range(3):
         s = attach(ctx, 'global n, wrong probe process.function("work").return { n++; if ($return != @entry($a) * 3 + 1) '
                    'wrong++ } probe end { printf("%d wrong %d\\n", n > 0, wrong) }', pid=p.pid)
-        time.sleep(0.2)
+        has_worked(p.pid)
         out, err = finish(s)
         assert out == '1 wrong 0\n', (out, err)
 

@@ -170,7 +170,7 @@ def test_killed_guardian(ctx):
     s = attach(ctx, COUNT, '--no-follow', pid=p.pid)
     os.kill(tracer_of(p.pid), signal.SIGKILL)
     s.communicate(timeout=60)
-    before.check(10.0)
+    before.check()
     go(p, 1)
     end(p)
 

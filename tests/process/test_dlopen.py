@@ -18,8 +18,8 @@ def test_attached(ctx):
     s = attach(ctx, module, p.pid)
     p.stdin.write('go\n')
     p.stdin.close()
-    assert p.wait(timeout=20) == 7
-    out, err = s.communicate(timeout=20)
+    assert p.wait(timeout=60) == 7
+    out, err = s.communicate(timeout=60)
     assert s.returncode == 0 and hits(out) == 101, (out, s.seen + err)
     assert 'never armed' not in err, err
 

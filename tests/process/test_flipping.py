@@ -28,7 +28,7 @@ class Target:
     def end(self):
         self.say('x', 'wrong 0 same 1\n')
         self.before.check()
-        assert self.p.communicate(timeout=20)[0] == '' and self.p.returncode == 7
+        assert self.p.communicate(timeout=60)[0] == '' and self.p.returncode == 7
 
 
 def session(ctx, t):

@@ -131,7 +131,7 @@ def test_mapped_over(ctx):
     assert out == '1000 1000 1000 2000\n', (out, err)
     t.protect('f')
     t.call()
-    assert t.p.communicate(timeout=20)[0] == 'same 1\n' and t.p.returncode == 7
+    assert t.p.communicate(timeout=60)[0] == 'same 1\n' and t.p.returncode == 7
 
 
 def test_before_it_comes(ctx):
@@ -160,7 +160,7 @@ def test_written_over(ctx):
     s.communicate(timeout=30)
     let_go(t)
     t.say('k', 'k 42')
-    assert t.p.communicate(timeout=20)[0] == 'same 0\n' and t.p.returncode == 7
+    assert t.p.communicate(timeout=60)[0] == 'same 0\n' and t.p.returncode == 7
 
 
 for _f in (test_readable, test_writable, test_comes_back, test_switched, test_mapped_over, test_written_over):

@@ -37,7 +37,7 @@ class Worker:
 
     def end(self):
         self.target.stdin.close()
-        assert self.target.wait(timeout=20) == 7
+        assert self.target.wait(timeout=60) == 7
 
 
 def in_the_way(ctx, *args):
@@ -46,7 +46,7 @@ def in_the_way(ctx, *args):
     w.tell('s')
     w.finish(s)
     w.tell('r')
-    w.before.check(10.0)
+    w.before.check()
     w.end()
 
 
@@ -72,7 +72,7 @@ def test_next_session(ctx):
     w.tell('r')
     out, err = scripted.finish(third)
     assert out.startswith('end\n') and 'still stands' not in err, (out, err)
-    w.before.check(10.0)
+    w.before.check()
     w.end()
 
 
@@ -97,7 +97,7 @@ def test_switched_off(ctx):
     w.tell('r')
     out, err = scripted.finish(s)
     assert out.startswith('end\n') and 'still stands' not in err, (out, err)
-    w.before.check(10.0)
+    w.before.check()
     w.end()
 
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from scripted import attach, environment, finish, script_file, words
-from support import ALL, Before, attach as attach_module, has_threads, hits, runner, start
+from support import ALL, Before, attach as attach_module, has_slept, has_threads, has_worked, hits, runner, start
 from tap import counter
 
 SCRIPT = '''
@@ -81,7 +81,7 @@ def begun(ctx, path, args, *programs):
 
 def ended_well(p, pid):
     os.kill(pid, 15)
-    out, _ = p.communicate(timeout=20)
+    out, _ = p.communicate(timeout=60)
     assert 'calls' in out and p.returncode == 7, (out, p.returncode)
 
 
@@ -93,7 +93,7 @@ def from_outside(ctx, path):
     # By the process alone, by its own path of the program, and by ours.
     for which in ('', '("/bin/%s")' % name, '("%s/bin/%s")' % (root, name)):
         s = attach(ctx, SCRIPT % (which, which), pid=pid)
-        time.sleep(0.3)
+        has_worked(pid)
         out, err = finish(s)
         assert out == 'hits 1 wrong 0\n', (out, err)
         before.check()
@@ -137,7 +137,7 @@ def test_other_root(ctx):
     inner = '/bin/' + os.path.basename(path)
     for which in ('', '("%s")' % inner, '("%s")' % (root + inner)):
         s = attach(ctx, SCRIPT % (which, which), pid=p.pid)
-        time.sleep(0.3)
+        has_worked(p.pid)
         out, err = finish(s)
         assert out == 'hits 1 wrong 0\n', (which, out, err)
     p.terminate()
@@ -153,7 +153,7 @@ def test_own_root(ctx):
     p = start(ctx, path, root)
     for which in ('', '("%s")' % path, '("/proc/%d/exe")' % p.pid):
         s = attach(ctx, SCRIPT % (which, which), pid=p.pid)
-        time.sleep(0.3)
+        has_slept(p.pid, 30)
         out, err = finish(s)
         assert out == 'hits 1 wrong 0\n', (which, out, err)
     r = ctx.run(words(ctx, '-x', p.pid, '-T', '1', script_file(
@@ -223,7 +223,7 @@ def test_short_threads(ctx):
     s = attach_module(ctx, counter(ctx.tmp, path, ['work']), pid)
     out, _ = p.communicate('go\n', timeout=60)
     assert (p.returncode, out) == (7, 'ran 2500\n'), (p.returncode, out)
-    got, err = s.communicate(timeout=20)
+    got, err = s.communicate(timeout=60)
     assert hits(got) == 2500 and not re.search('beyond the limit: [1-9]', err), (got, err)
 
 

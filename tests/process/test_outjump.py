@@ -31,7 +31,7 @@ def seen(ctx, *how):
     s = attach(ctx, m.write(), p.pid)
     out, _ = p.communicate('g', timeout=60)
     assert (p.returncode, out) == (7, 'left %d\n' % ROUNDS), (p.returncode, out)
-    got, err = s.communicate(timeout=20)
+    got, err = s.communicate(timeout=60)
     assert s.returncode == 0, err
     return hits(got)
 

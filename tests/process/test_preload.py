@@ -8,7 +8,7 @@ import time
 
 from real import check_alike, git, git_is_whole, git_log, python, repository, sqlite
 from scripted import environment, number, script_file
-from support import ALL, LIBC, NO_BREAKPOINTS, PAIR, hits, maps, runner, tap, text_of
+from support import ALL, LIBC, NO_BREAKPOINTS, PAIR, has_worked, hits, maps, runner, tap, text_of
 
 TRAPS = 'TRAPLESS_TRAPS_ONLY'
 
@@ -257,7 +257,7 @@ class Traced:
         assert now != self.changed and now in open(self.path, 'rb').read(), 'text was not put back'
 
     def end(self):
-        out, err = self.runner.communicate('x\n', timeout=20)
+        out, err = self.runner.communicate('x\n', timeout=60)
         return int(re.search(r'calls (\d+)', out).group(1)), out, err
 
 
@@ -266,7 +266,7 @@ def test_interrupt(ctx):
     for cc in ('gcc', 'musl-gcc'):
         t = Traced(ctx, cc)
         assert not t.clean()
-        time.sleep(0.1)
+        has_worked(t.pid)
         t.runner.send_signal(2)
         t.left_clean()
         calls, out, err = t.end()
@@ -319,7 +319,7 @@ def test_leaves_at_once(ctx):
     r.stdout.readline()
     pid = int(open('/proc/%d/task/%d/children' % (r.pid, r.pid)).read().split()[0])
     os.kill(pid, 9)
-    out, err = r.communicate(timeout=20)
+    out, err = r.communicate(timeout=60)
     assert r.returncode == 137 and 'hits missed: not known' in err, (out, err)
 
 

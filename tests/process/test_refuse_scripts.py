@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from scripted import environment, launch, number, script_file, words
-from support import LIBC, NO_BREAKPOINTS, Before, runner, start, tap, tracer_of, wake
+from support import LIBC, NO_BREAKPOINTS, Before, has_threads, runner, start, tap, tracer_of, wait_state, wake
 
 
 def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
@@ -18,20 +18,20 @@ def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
     for w in expect:
         assert w in r.stderr, (w, r.stderr)
     if untouched:
-        untouched.check(2.0)
+        untouched.check()
     return r
 
 
 def running(ctx, *args):
     path = ctx.target('count')
     p = start(ctx, path, *(args or (1,)))
-    time.sleep(0.1)
+    has_threads(p.pid, 2)
     return path, p, Before(p.pid, os.path.basename(path))
 
 
 def ended_well(p):
     p.terminate()
-    out, _ = p.communicate(timeout=20)
+    out, _ = p.communicate(timeout=60)
     assert p.returncode == 7 and 'calls' in out, (p.returncode, out)
 
 
@@ -116,13 +116,13 @@ def test_no_such_function(ctx):
 def test_stopped_and_zombie(ctx):
     path, p, before = running(ctx)
     p.send_signal(signal.SIGSTOP)
-    time.sleep(0.1)
+    wait_state(p.pid, 'T')
     refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'stopped', 'kill -CONT', pid=p.pid)
     p.send_signal(signal.SIGCONT)
-    before.check(2.0)
+    before.check()
     ended_well(p)
     z = ctx.start(['true'])
-    time.sleep(0.3)
+    wait_state(z.pid, 'Z')
     refused(ctx, 'probe process("%s").function("work") { exit() }' % path, 'zombie', pid=z.pid)
 
 
@@ -154,14 +154,14 @@ def traced_by_other(ctx, begun, *argv):
 
 def end_asleep(p):
     p.stdin.close()
-    assert p.wait(timeout=10) == 7
+    assert p.wait(timeout=60) == 7
 
 
 def test_under_strace(ctx):
     log = os.path.join(ctx.tmp, 'log')
     p, s = traced_by_other(ctx, 'attached', 'strace', '-f', '-o', log, '-p', 'PID')
     s.send_signal(signal.SIGINT)
-    s.wait(timeout=10)
+    s.wait(timeout=60)
     with open(log) as f:
         assert 'write(1, "woken 1' in f.read()
     end_asleep(p)
@@ -248,12 +248,12 @@ def test_kill_filter(ctx):
         p.stdin.write('\n')
         p.stdin.flush()
         assert p.stdout.readline() == 'alive 332833500\n'
-    out, err = s.communicate(timeout=20)
+    out, err = s.communicate(timeout=60)
     if s.returncode:
         assert re.search('seccomp', err, re.I), err
     p.stdin.close()
     p.stdin = None
-    assert p.wait(timeout=10) == 6
+    assert p.wait(timeout=60) == 6
 
 
 test_kill_filter.variants = ('opt', 'nobody')

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Return probes on frames that end by return, throw, longjmp and tail call."""
 import re
-import time
 
 from scripted import attach, finish, launch, number
-from support import ALL, PAIR
+from support import ALL, PAIR, has_slept
 
 NAMES = ('thrower', 'middle', 'rethrower', 'jumper', 'over_jumper')
 SCRIPT = '''
@@ -152,7 +151,7 @@ def test_tail_calls_of_a_running_program(ctx):
     """Attached to: its linkage tables are in use already, and nothing is missed."""
     p = ctx.start([tails(ctx, '-Wl,-z,now'), '100000', 'slowly'])
     s = attach(ctx, TAILS, pid=p.pid)
-    time.sleep(0.5)
+    has_slept(p.pid, 1500 if 'traps' in ctx.variant else 300)  # each breakpoint is a stop
     out, err = finish(s)
     p.kill()
     m = re.search(r'parse (\d+) of tail \d+ bad 0', out)

@@ -36,7 +36,7 @@ class Target:
     def end(self):
         while self.rounds < 3:
             assert self.round()
-        assert self.p.wait(timeout=20) == 7
+        assert self.p.wait(timeout=60) == 7
 
 
 def listed(ctx, session):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Traps in threads that block SIGTRAP: the program's mask and disposition stay as it set them."""
-from support import LIBC, Before, attach, finish, hits, start, tap
+from support import LIBC, Before, attach, finish, has_worked, hits, start, tap
 
 
 def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
@@ -9,7 +9,7 @@ def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
     s = attach(ctx, tap.counter(ctx.tmp, path, [probed], library=library), p.pid)
     out, _ = p.communicate('go\n', timeout=60)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=20)
+    got, err = s.communicate(timeout=60)
     assert s.returncode == 0 and hits(got) >= n, (got, s.seen + err)
 
 
@@ -48,7 +48,7 @@ def test_raised_while_threads_come_and_go(ctx):
     s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
     out, _ = p.communicate('\n', timeout=120)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=20)
+    got, err = s.communicate(timeout=60)
     assert s.returncode == 0 and hits(got) == n, (got, s.seen + err)
 
 
@@ -59,7 +59,7 @@ def test_raised_and_hit_inside_by_several(ctx):
     s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
     out, _ = p.communicate('\n', timeout=120)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=20)
+    got, err = s.communicate(timeout=60)
     assert s.returncode == 0 and hits(got) == 9 * n, (got, s.seen + err)
 
 
@@ -71,7 +71,9 @@ def test_raised_while_sessions_come_and_go(ctx):
     p.stdin.flush()
     module, before = tap.counter(ctx.tmp, path, ['work']), Before(p.pid, 'raiser')
     for _ in range(40 if ctx.long else 8):
-        out, _ = finish(attach(ctx, module, p.pid, seconds=0.05))
+        s = attach(ctx, module, p.pid)
+        has_worked(p.pid)
+        out, _ = finish(s)
         assert p.poll() is None, p.returncode
         assert hits(out) > 0
     before.check()
@@ -84,7 +86,7 @@ def masked(ctx, handled, probed=('work',), library=None, **how):
     s = attach(ctx, tap.counter(ctx.tmp, path, probed, library=library), p.pid)
     out, _ = p.communicate('go\n', timeout=60)
     assert (p.returncode, out) == (7, 'right\n'), (p.returncode, out)
-    got, err = s.communicate(timeout=20)
+    got, err = s.communicate(timeout=60)
     assert s.returncode == 0 and hits(got) >= 20 * 7, (got, s.seen + err)
 
 

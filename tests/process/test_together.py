@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import scripted
-from support import ALL, NO_BREAKPOINTS, PAIR, Before, attach, end_count, finish, hits, runner, start, start_count, tap, tracer_of
+from support import ALL, NO_BREAKPOINTS, PAIR, Before, attach, end_count, finish, has_worked, hits, runner, start, start_count, tap, tracer_of
 
 MOST = 8
 
@@ -63,7 +63,7 @@ class Together:
         s = self.sessions.pop(i)
         self.seen.pop(i)
         s.kill()
-        s.wait(timeout=20)
+        s.wait(timeout=60)
 
     def ask(self, session, *args):
         r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(session.pid)], timeout=30)
@@ -71,9 +71,9 @@ class Together:
         return r.stdout
 
     def end(self):
-        self.before.check(10.0)
+        self.before.check()
         self.target.stdin.close()
-        assert self.target.wait(timeout=20) == 7
+        assert self.target.wait(timeout=60) == 7
 
 
 def in_order(ctx, n, order):
@@ -178,12 +178,13 @@ def test_running(ctx):
         if len(sessions) < MOST and (not sessions or dice.random() < 0.6):
             sessions.append(attach(ctx, module, p.pid))
         else:
+            has_worked(p.pid)
             out, _ = finish(sessions.pop(dice.randrange(len(sessions))))
             assert hits(out) > 0
         time.sleep(0.02)
     for s in sessions:
         finish(s)
-    before.check(10.0)
+    before.check()
     assert re.fullmatch(r'calls \d+\n', end_count(p))
 
 
@@ -194,9 +195,9 @@ def test_target_ends(ctx):
         t.join()
     t.work(500)
     t.target.stdin.close()
-    assert t.target.wait(timeout=20) == 7
+    assert t.target.wait(timeout=60) == 7
     for s in t.sessions:
-        out, err = s.communicate(timeout=20)
+        out, err = s.communicate(timeout=60)
         assert s.returncode == 0 and hits(out) == 500, (s.returncode, out, err)
 
 
@@ -235,9 +236,9 @@ def test_scripts(ctx):
         out, err = scripted.finish(s)
         calls = 10 * (3 - i)
         assert out == '%d %d %d\n' % (calls, sum(a * 3 + 1 for a in range(10)) * (3 - i), i), (out, err)
-    before.check(10.0)
+    before.check()
     p.stdin.close()
-    assert p.wait(timeout=20) == 7
+    assert p.wait(timeout=60) == 7
 
 
 def test_kinds(ctx):
@@ -296,11 +297,11 @@ def test_launched(ctx):
     first = ctx.start([runner(ctx), module, '-v', '-c', path + ' 2'], stderr=subprocess.PIPE)
     pid = int(first.stdout.readline().split()[1])
     second = attach(ctx, module, pid)
-    time.sleep(0.1)
+    has_worked(pid)
     out, _ = finish(second)
     assert hits(out) > 0
     os.kill(pid, signal.SIGTERM)
-    out, err = first.communicate(timeout=20)
+    out, err = first.communicate(timeout=60)
     assert first.returncode == 7 and re.search(r'^hits \d+$', out, re.M), (first.returncode, out, err)
     calls = int(re.search(r'^calls (\d+)$', out, re.M).group(1))
     assert hits(out) == calls, out
@@ -334,7 +335,7 @@ def test_preloaded(ctx):
     r = ctx.run([runner(ctx), module, '-x', str(pid)], timeout=60)
     assert r.returncode == 1 and 'a session with --preload' in r.stderr, r
     os.kill(pid, signal.SIGTERM)
-    out, err = first.communicate(timeout=20)
+    out, err = first.communicate(timeout=60)
     assert first.returncode == 7, (first.returncode, out, err)
 
 
