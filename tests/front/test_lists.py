@@ -2,6 +2,7 @@
 """-l and -L of programs' points, and the names that pp() gives them."""
 import os
 import re
+import subprocess
 
 from support_front import good, trapless
 
@@ -143,3 +144,41 @@ def test_what_is_listed_can_be_asked_for(ctx):
     assert ctx.run(['gcc', '-g', '-O1', '-o', path, path + '.c']).returncode == 0
     listed = good(ctx, '-l', 'process("%s").function("mac*")' % path).stdout
     assert '"macro_named@%s.c:3"' % path in listed and good(ctx, '-l', listed.strip()).stdout == listed, listed
+
+
+def test_addresses_of_a_process(ctx):
+    """As nm has them, and with .absolute as the process has them, in its libraries, too; shown as they are asked for."""
+    path = os.path.join(os.path.realpath(ctx.tmp), 'ticking')
+    with open(path + '.c', 'w') as f:
+        f.write('#include <stdio.h>\n#include <unistd.h>\n'
+                '__attribute__((noinline)) int tick(int n) { asm volatile(""); return n + 1; }\n'
+                'int main() { printf("%p %p\\n", (void *)tick, (void *)usleep); fflush(stdout);\n'
+                'for (int n = 1;;) { n = tick(n) % 1000 + 1; usleep(1000); } }\n')
+    assert ctx.run(['gcc', '-g', '-O1', '-pie', '-fPIE', '-o', path, path + '.c']).returncode == 0
+    nm = ctx.run(['nm', path]).stdout
+    file_address = int(re.search(r'^(\w+) t tick$', nm, re.M | re.I).group(1), 16)
+    p = subprocess.Popen([path], stdout=subprocess.PIPE, text=True)
+    try:
+        tick, usleep = p.stdout.readline().split()
+        process = 'process(%d)' % p.pid
+        for point in ('.statement(%#x)' % file_address, '.statement(%s).absolute' % tick):
+            assert good(ctx, '-L', process + point).stdout == process + point + ' $n:int\n', point
+        refused = trapless(ctx, '-l', process + '.statement(%s)' % tick)
+        assert refused.returncode == 1 and 'error[POINT_NO_MATCH]' in refused.stderr and '.absolute' in refused.stderr, refused
+        refused = trapless(ctx, '-l', process + '.statement(0x10).absolute')
+        assert refused.returncode == 1 and 'error[POINT_NO_MATCH]' in refused.stderr, refused
+        good(ctx, '-o', 'out', '-e', """global n, m  probe %s.statement(%s).absolute { n++ if (n == 1) println(pp(), " ", $n > 0, " ", ppfunc()) }
+            probe %s.statement(%s).absolute { if (++m == 3) exit() } probe end { println(n > 0, m > 2) }""" % (process, tick, process, usleep))
+        assert open(os.path.join(ctx.tmp, 'out')).read() == '%s.statement(%s).absolute 1 tick\n11\n' % (process, tick)
+    finally:
+        p.kill()
+        p.wait()
+
+
+def test_a_program_of_this_folder(ctx):
+    """By its name alone, where PATH has none of that name."""
+    path = os.path.join(os.path.realpath(ctx.tmp), 'of-this-folder')
+    assert ctx.run(['gcc', '-g', '-O1', '-o', path, SOURCE]).returncode == 0
+    assert good(ctx, '-l', 'process("of-this-folder").begin').stdout == 'process("%s").begin\n' % path
+    p = trapless(ctx, '-l', 'process("of-no-folder").begin')
+    assert p.returncode == 1 and 'no program `of-no-folder` in ' in p.stderr, p

@@ -7,8 +7,8 @@ use crate::components;
 use crate::points::{Context, Place};
 use crate::world::report;
 use std::sync::Arc;
-use trapless_debuginfo::{Pattern, SourcePos, Statement};
-use trapless_syntax::ast::{Component, Literal};
+use trapless_debuginfo::{Pattern, Process, SourcePos, Statement};
+use trapless_syntax::ast::{Component, Literal, NumLit};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
 
@@ -19,11 +19,11 @@ impl Resolver<'_> {
         c: &Component,
         suffix: &[Component],
     ) -> Option<Vec<Place>> {
-        let mut nearest = false;
+        let (mut nearest, mut absolute) = (false, false);
         for s in suffix {
             match s.name.name.as_str() {
                 "nearest" => nearest = true,
-                "absolute" => {}
+                "absolute" => absolute = true,
                 _ => {
                     components::unknown(s, &components::OF_STATEMENT, self.diags);
                     return None;
@@ -31,7 +31,9 @@ impl Resolver<'_> {
             }
         }
         let (found, matched) = match &c.arg {
-            Some(Literal::Number(n)) => (vec![self.address(of, n.value as u64, n.span)?], false),
+            Some(Literal::Number(n)) => {
+                return Some(vec![self.statement_at(of, n, absolute)?]);
+            }
             Some(Literal::String(s)) => {
                 let found = Pattern::parse(&s.text())
                     .and_then(|p| Ok((of.binary.statements(&p, nearest)?, p.is_glob())));
@@ -54,6 +56,51 @@ impl Resolver<'_> {
         Some(found.iter().map(place).collect())
     }
 
+    /// What is at the address: the file's, as nm shows it; with `.absolute` it may be the process's.
+    fn statement_at(&mut self, of: &Subject, n: &NumLit, absolute: bool) -> Option<Place> {
+        let addr = n.value as u64;
+        let elsewhere = match absolute && !of.binary.is_code(addr) {
+            true => self.mapped_at(of, addr),
+            false => None,
+        };
+        let ending = if absolute { ".absolute" } else { "" };
+        let point = format!("{}.statement({addr:#x}){ending}", of.text);
+        let (of, addr) = match &elsewhere {
+            Some((there, addr)) => (there, *addr),
+            None => (of, addr),
+        };
+        let found = self.address(of, addr, n.span)?;
+        let place = self.statement(of, &found, false);
+        Some(Place {
+            point: point.into(),
+            ..place
+        })
+    }
+
+    /// The file that the session's process has there, and the address in it.
+    fn mapped_at(&mut self, of: &Subject, addr: u64) -> Option<(Subject, u64)> {
+        let process = Process::read(self.world.target.pid?).ok()?;
+        let image = process.image_at(addr)?;
+        let binary = match image.path == process.exe {
+            true => {
+                let program = self.world.target.program.clone()?;
+                self.world.info().open_program(&program).ok()?
+            }
+            false => {
+                let path = image.path.to_string_lossy();
+                let found = self.world.info().open_libraries(&of.binary, &path);
+                found.ok()?.into_iter().next()?
+            }
+        };
+        let subject = Subject {
+            image: self.world.image_of(&binary),
+            text: of.text.clone(),
+            process: of.process,
+            binary,
+        };
+        Some((subject, addr.wrapping_sub(image.bias)))
+    }
+
     /// A file address (ELF vaddr), as `nm` and `objdump` show it.
     pub(super) fn address(&mut self, of: &Subject, addr: u64, span: Span) -> Option<Statement> {
         if !of.binary.is_code(addr) {
@@ -63,7 +110,7 @@ impl Resolver<'_> {
                     span,
                     format!("{addr:#x} lies in no code of the file"),
                 )
-                .help("give the address as nm or objdump -d show it");
+                .help("give the address as nm or objdump -d show it; process(PID).statement(ADDR).absolute also takes one of the process's memory");
             return None;
         }
         if of.binary.is_copied(addr) {

@@ -40,7 +40,13 @@ impl Resolver<'_> {
         if !literal && name.contains(['*', '?', '[']) {
             return self.programs(&name, c);
         }
-        let binary = match self.world.info().open_program(&name) {
+        let info = self.world.info();
+        // Not in PATH: it may be here.
+        let here = |e| match given && !name.contains('/') {
+            true => info.open_program(&format!("./{name}")).map_err(|_| e),
+            false => Err(e),
+        };
+        let binary = match info.open_program(&name).or_else(here) {
             Ok(b) => b,
             Err(e) => {
                 report(&e, c.span, self.diags);
