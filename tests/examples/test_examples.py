@@ -214,7 +214,7 @@ def test_rate(ctx):
     out, _ = example(ctx, 'rate.stp', '-x', p.pid, 'sell', 2)
     rates = [int(n) for n in re.findall(r'^\d\d:\d\d:\d\d +(\d+)/s$', out, re.M)]
     p.send_signal(signal.SIGTERM)
-    sold = int(re.search(r'sold (\d+)', p.communicate(timeout=20)[0]).group(1))
+    sold = int(re.search(r'sold (\d+)', p.communicate(timeout=60)[0]).group(1))
     assert len(rates) == 2 and all(20 < r <= sold for r in rates) and sum(rates) <= sold, (rates, sold)
 
 

@@ -80,12 +80,12 @@ class Selling(Untouched):
     def end(self):
         """Its own count of sales."""
         self.process.send_signal(signal.SIGTERM)
-        out, _ = self.process.communicate(timeout=20)
+        out, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, self.process.returncode
         return int(re.search(r'sold (\d+)', out).group(1))
 
 
-def wait_for(what, seconds=10):
+def wait_for(what, seconds=60):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, 'did not happen within %g s' % seconds

@@ -162,9 +162,9 @@ def test_other_architecture(ctx):
     s = ctx.start([ctx.bin('trapless'), '-v', '-x', str(p.pid), '-e', 'global n probe process.library("libc.so.6")'
                    '.function("pthread_mutex_lock") { n++ } probe end { println(n) }'], stderr=subprocess.PIPE)
     assert any('probes armed' in line for line in s.stderr)
-    out, _ = p.communicate('x' * 100, timeout=30)
+    out, _ = p.communicate('x' * 100, timeout=60)
     assert (p.returncode, out) == (7, 'n 100\n'), (p.returncode, out)
-    got, err = s.communicate(timeout=30)
+    got, err = s.communicate(timeout=60)
     assert s.returncode == 0 and int(got) > 0, (got, err)
 
 

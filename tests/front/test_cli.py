@@ -93,7 +93,7 @@ def test_module(ctx):
     p = ctx.start([ctx.bin('trapless-run'), 'count.tap', '-x', str(target.pid)], cwd=ctx.tmp, env={'PATH': '/nowhere'})
     assert p.stdout.readline() == 'on\n'
     sold = target.end()
-    n = int(re.search(r'n=(\d+)', p.communicate(timeout=20)[0]).group(1))
+    n = int(re.search(r'n=(\d+)', p.communicate(timeout=60)[0]).group(1))
     assert p.returncode == 0 and 0 < n <= sold
     again = ctx.run([ctx.bin('trapless-run'), 'count.tap', '-c', target.path + ' 2 50'], cwd=ctx.tmp)
     assert 'n=100\n' in again.stdout, again
@@ -233,7 +233,7 @@ def test_interrupt(ctx):
                    'probe begin { println("on") } ' + COUNT], stderr=subprocess.PIPE)
     assert p.stdout.readline() == 'on\n'
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=20)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == 0 and re.match(r'n=\d+\n$', out), (p.returncode, out, err)
     target.end()
 
@@ -246,7 +246,7 @@ def test_counts_while_attached(ctx):
     p = ctx.start([ctx.bin('trapless'), '-x', str(target.pid), '-e', 'probe begin { println("on") } ' + COUNT])
     assert p.stdout.readline() == 'on\n'
     sold = target.end()
-    n = int(re.search(r'n=(\d+)', p.communicate(timeout=20)[0]).group(1))
+    n = int(re.search(r'n=(\d+)', p.communicate(timeout=60)[0]).group(1))
     assert p.returncode == 0 and 0 < n <= sold, (n, sold)
 
 
@@ -287,7 +287,7 @@ def test_programs_that_start_later(ctx):
     p = ctx.start([ctx.bin('trapless'), '-e', script], stderr=subprocess.PIPE)
     assert p.stdout.readline() == 'on\n'
     targets = [Selling(ctx, path) for path in paths]
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == 0 and sorted(out.splitlines()) == ['begin shop', 'begin shopkeeper', 'end'], (out, err)
     assert 'waiting for %s and 1 more programs to start' % paths[0] in err, err
     for t in targets:
@@ -296,7 +296,7 @@ def test_programs_that_start_later(ctx):
     p = ctx.start([ctx.bin('trapless'), '-e', script], stderr=subprocess.PIPE)
     assert p.stdout.readline() == 'on\n'
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=20)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == 0 and out == 'end\n' and 'never armed' in err and 'was not run' in err, (out, err)
 
 

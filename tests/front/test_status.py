@@ -102,7 +102,7 @@ def interrupted(ctx, sig, args, begun, **env):
     p = ctx.start([ctx.bin('trapless')] + args, stderr=subprocess.PIPE, env=dict(os.environ, **names))
     wait_for(lambda: os.path.exists(begun))
     p.send_signal(sig)
-    out, err = p.communicate(timeout=20)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == -sig and out == '', (p.returncode, out, err)
     assert err == 'interrupted while the script was compiled: nothing was started\n', err
     os.remove(begun)
@@ -125,7 +125,7 @@ def test_interrupted_before_it_begins(ctx):
     p = ctx.start(['sh', '-c', line], stderr=subprocess.PIPE)
     wait_for(lambda: os.path.exists(began))
     p.send_signal(signal.SIGINT)
-    assert p.communicate(timeout=30) == ('on\n', '') and p.returncode == 0
+    assert p.communicate(timeout=60) == ('on\n', '') and p.returncode == 0
 
 
 def test_interrupted_while_a_header_is_compiled_or_debug_information_fetched(ctx):
