@@ -281,10 +281,8 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
     if point.optional || point.sufficient {
         return false;
     }
-    if let Some(second) = point.components.get(1) {
-        if unknown_member(first, second, all, diags) {
-            return false;
-        }
+    if unknown_member(point, all, diags) {
+        return false;
     }
     let names = all
         .aliases
@@ -303,33 +301,49 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
     false
 }
 
-/// Of aliases that begin with the same word none goes on like this.
-fn unknown_member(
-    first: &Component,
-    second: &Component,
-    all: &Declarations,
-    diags: &mut Diagnostics,
-) -> bool {
-    let named = |name: &'_ ProbePoint| {
-        let begins = name.components.first()?.name.name == first.name.name;
-        let second = name.components.get(1).filter(|_| begins)?;
-        Some(second.name.name.clone())
+/// Of aliases that begin with the same words none goes on like this.
+fn unknown_member(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics) -> bool {
+    let same = |name: &ProbePoint| {
+        let pairs = name.components.iter().zip(&point.components);
+        pairs
+            .take_while(|(a, b)| a.name.name == b.name.name)
+            .count()
     };
-    let names = all.aliases.iter().flat_map(|a| &a.item.names);
-    let members: Vec<String> = names.filter_map(named).collect();
-    let (family, name) = (&first.name.name, &second.name.name);
-    if members.is_empty() || members.contains(name) {
+    let names = || all.aliases.iter().flat_map(|a| &a.item.names);
+    let depth = names().map(same).max().unwrap_or(0);
+    let next = |name: &ProbePoint| Some(name.components.get(depth)?.name.name.clone());
+    let members: Vec<String> = names()
+        .filter(|n| same(n) == depth)
+        .filter_map(next)
+        .collect();
+    if depth == 0 || members.is_empty() {
         return false;
     }
+    let words: Vec<&str> = point.components[..depth]
+        .iter()
+        .map(|c| c.name.name.as_str())
+        .collect();
+    let family = words.join(".");
+    let Some(unknown) = point.components.get(depth) else {
+        let message = format!("`{family}` is only the beginning of a probe point");
+        let list = members.iter().take(5).map(|m| format!(".{m}"));
+        let list = list.collect::<Vec<_>>().join(", ");
+        diags
+            .error(Tag::PointUnknown, point.span, message)
+            .help(format!("go on, e.g. with {list}"));
+        return true;
+    };
+    let name = &unknown.name.name;
     let near = nearest(name, members.iter().map(String::as_str));
     diags
         .error(
             Tag::PointUnknown,
-            second.span,
+            unknown.span,
             format!("`{family}` has no `{name}`"),
         )
         .help(format!(
-            "trapless --dump-probe-aliases lists what there is of `{family}`"
+            "trapless --dump-probe-aliases lists what there is of `{}`",
+            words[0]
         ))
         .help(near.map(|near| format!("did you mean `{family}.{near}`?")));
     true
@@ -363,7 +377,7 @@ fn unit(
         body = guarded(cond.clone(), body);
     }
     if points.iter().any(file_value::is_file) {
-        file_value::rewrite(&mut body);
+        file_value::rewrite(&mut body, points.iter().all(file_value::is_written));
     }
     refresh_ids(&mut body, ids);
     let bodies = || wrap.before.iter().chain(&wrap.after).copied();

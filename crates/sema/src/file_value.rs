@@ -15,12 +15,19 @@ pub fn is_file(point: &ProbePoint) -> bool {
         .is_some_and(|c| c.name.name == FAMILY)
 }
 
-/// Of a body that runs at such a point.
-pub fn rewrite(body: &mut Block) {
-    Rewrite.visit_block(body);
+/// A file that is written to; what it got cannot be set.
+pub fn is_written(point: &ProbePoint) -> bool {
+    is_file(point) && point.components.iter().any(|c| c.name.name == "write")
 }
 
-struct Rewrite;
+/// Of a body that runs at such points; `written`: at no other ones.
+pub fn rewrite(body: &mut Block, written: bool) {
+    Rewrite { written }.visit_block(body);
+}
+
+struct Rewrite {
+    written: bool,
+}
 
 fn is_value(e: &Expr) -> bool {
     let ExprKind::Target(t) = &e.kind else {
@@ -41,7 +48,7 @@ fn call(name: &str, e: &Expr, args: Vec<Expr>) -> ExprKind {
 impl VisitMut for Rewrite {
     fn visit_expr(&mut self, e: &mut Expr) {
         let setter = match &e.kind {
-            ExprKind::Assign { op, target, .. } if is_value(target) => match op {
+            ExprKind::Assign { op, target, .. } if is_value(target) && !self.written => match op {
                 AssignOp::Set => Some("_file_value_set"),
                 AssignOp::Op(BinOp::Concat) => Some("_file_value_add"),
                 _ => None,

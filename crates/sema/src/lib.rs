@@ -15,6 +15,7 @@
 
 mod alternatives;
 pub mod arguments;
+mod bound;
 mod call_entries;
 mod calls;
 pub mod collect;
@@ -113,6 +114,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     let mut all = collect::collect(input.scripts, input.made, input.tapset, &mut loader, diags);
     let mut units = expand::expand(&all, Unused::Out, loader.ids, diags);
     call_entries::add(&mut all, &mut units, loader.ids, diags);
+    bound::rewrite(&mut all, &mut units, loader.ids);
     if all.probes.is_empty() && !diags.has_errors() {
         diags
             .error(Tag::ProbesNone, None, "the script has no probe")
