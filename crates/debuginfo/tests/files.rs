@@ -620,7 +620,7 @@ fn damaged_files_never_panic() {
         slowest = slowest.max(start.elapsed());
         rounds += 1;
         assert!(
-            slowest < Duration::from_secs(10),
+            slowest < Duration::from_secs(60),
             "round {rounds} took {slowest:?}"
         );
     }

@@ -89,7 +89,7 @@ fn try_it(text: &str, tapset: &Tapset, target: &str) -> bool {
     );
     let made = program.is_some_and(|p| trapless_emit::emit(&p, &map).is_ok());
     let took = start.elapsed();
-    assert!(took < Duration::from_secs(20), "{took:?} for\n{text}");
+    assert!(took < Duration::from_secs(60), "{took:?} for\n{text}");
     made
 }
 

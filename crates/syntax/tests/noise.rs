@@ -32,7 +32,7 @@ fn try_it(text: &str) -> bool {
     let parsed = parse(text, &env);
     walk_script(&mut Count(0), &parsed.script);
     assert!(
-        start.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(60),
         "slow:\n{text:.200}"
     );
     for span in parsed.diags.iter().filter_map(|d| d.span) {
