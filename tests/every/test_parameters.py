@@ -110,7 +110,7 @@ def listed(ctx, program):
         for (var, ty), (_, following) in zip(parameters, parameters[1:] + [('', '')]):
             if re.fullmatch(r'char( const)?\*', ty) and following != 'size_t':  # ended by a null
                 values.append((var, 'user_string_n_quoted(%s, 20)' % var))
-            elif '*' not in ty and '&' not in ty and re.search(r'\b(int|long|short|bool|size_t|lu_byte|lua_Integer|lua_Unsigned'
+            elif not re.search(r'[*&[]', ty) and re.search(r'\b(int|long|short|bool|size_t|lu_byte|lua_Integer|lua_Unsigned'
                                                                r'|unsigned|(Largest)?U?Int(64)?|ArrayIndex|ptrdiff_t'
                                                                r'|ValueType|CommentPlacement)\b', ty):
                 values.append((var, var))

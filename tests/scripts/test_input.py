@@ -35,9 +35,10 @@ def test_long_lines(ctx):
 
 def test_many_handlers(ctx):
     """Each gets the text as it came; the end of the input ends nothing."""
-    assert session(ctx, '''probe input.line { $value = "mine"; print($value, " ") }
-        probe input.line { print(line) }
-        probe timer.ms(200) { println("later"); exit() }''', 'x\ny\n') == 'mine x\nmine y\nlater\n'
+    assert session(ctx, '''global lines, ticks
+        probe input.line { line = substr(line, 0, 1) . "+"; print(line, $value, " ") }
+        probe input.line { print(line); lines++ }
+        probe timer.ms(50) { if (lines == 2 && ++ticks == 4) { println("later"); exit() } }''', 'x\ny\n') == 'x+x\n x\ny+y\n y\nlater\n'
 
 
 def test_beside_a_target(ctx):

@@ -20,7 +20,7 @@ here, the cause, and the next step.
 
 An error ends with exit status 1, and nothing has been changed in the target. A probe that is refused in a process ends
 the session with it (`-x`), or leaves the others in place (`-c`: CMD has begun). Of those that a wildcard matched some
-may be refused: a warning for each reason. A probe point with `?` behind it may fail silently.
+may be refused: a warning for each reason, and for returns how many functions of how many have none. A probe point with `?` behind it may fail silently.
 
 ";
 
