@@ -195,6 +195,7 @@ static void *make_memory(struct session *s)
 	tl_session_init(mem, &layout);
 	tell_zone((struct tl_session *)mem);
 	((struct tl_session *)mem)->runner = (uint32_t)getpid();
+	((struct tl_session *)mem)->uid = getuid();
 	snprintf(((struct tl_session *)mem)->module_name, sizeof(layout.module_name), "%s",
 		module_string(s->mod, s->mod->header->name));
 	return mem;

@@ -6,12 +6,12 @@
 
 #include "internal.h"
 
-void tl_runtime_abi_8(void)
+void tl_runtime_abi_9(void)
 {
 }
 
 #if defined(__x86_64__)
-/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_9. */
+/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_10. */
 #define IS(what, n) _Static_assert(what == n, "modules know another layout: raise tl_runtime_abi_")
 IS(sizeof(struct tl_value), 16);
 IS(sizeof(struct tl_view), 160);
@@ -26,7 +26,7 @@ IS(sizeof(struct tl_stat), 64);
 IS(sizeof(struct tl_hist), 32);
 IS(sizeof(struct tl_map), 160);
 IS(sizeof(struct tl_iter), 48);
-IS(sizeof(struct tl_session), 240);
+IS(sizeof(struct tl_session), 248);
 IS(sizeof(struct tl_block), 128);
 IS(sizeof(struct tl_lock), 64);
 IS(sizeof(struct tl_regs), 144);

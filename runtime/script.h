@@ -1083,10 +1083,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_8(void);
+void tl_runtime_abi_9(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_8();
+	tl_runtime_abi_9();
 }
 
 #endif

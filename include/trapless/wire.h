@@ -277,6 +277,7 @@ struct tl_session {
 	int64_t target_pid;	/* target() */
 	int64_t tz_offset;	/* seconds east of UTC, and name, for tz_ctime */
 	char tz_name[8];
+	int64_t uid;		/* who has started the session */
 	/* Written by handlers. */
 	uint32_t exit_requested; /* exit() was called */
 	uint32_t errors;	/* run-time errors so far */

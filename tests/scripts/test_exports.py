@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Figures for others: the libraries prometheus and json, upon procfs("name").read."""
 import json
+import re
+import time
 
 from test_procfs import LAST, Session, shell
 
@@ -91,3 +93,45 @@ json: 'time' is no array; add it first
 json: there is no metric 'name' of type integer; add it first
 json: values of 'eth0' in array 'net' must follow each other
 ''' * 2
+
+
+def test_switches_of_what_mends(ctx):
+    """The library livepatch: files that switch, a pause that ends by itself, figures, and what is printed of all that."""
+    s = Session(ctx, '''probe timer.ms(50) if (cve_enabled_p && cve_fix_p) { cve_count_metric("mended") }
+        probe timer.ms(50) if (cve_trace_p) { cve_record_metric("traced", 7) }''' + LAST)
+    switches = ['cve_enabled_p', 'cve_fix_p', 'cve_trace_p', 'cve_notify_p', 'cve_tmpdisabled_s']
+    assert sorted(s.files) == sorted(switches + ['__prometheus', 'last'])
+
+    def read(name):
+        return shell(ctx, 'cat ' + s.files[name])
+
+    def figures():
+        return {k: int(n) for k, n in re.findall(r'.*\{metric="(\w+)"\} (\d+)', read('__prometheus'))}
+
+    def wait(true):
+        end = time.monotonic() + 60
+        while not true():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    assert [read(name) for name in switches] == ['1\n'] * 4 + ['-1\n']
+    wait(lambda: {'mended', 'traced', 'runtime'} == set(figures()) and figures()['traced'] == 7)
+    shell(ctx, 'echo 0 >' + s.files['cve_fix_p'])
+    assert read('cve_fix_p') == '0\n'
+    time.sleep(0.2)  # one may have been on its way
+    before = figures()['mended']
+    time.sleep(0.5)
+    assert figures()['mended'] == before, 'switched off'
+    shell(ctx, 'echo 1 >' + s.files['cve_fix_p'])
+    wait(lambda: figures()['mended'] > before)
+    shell(ctx, 'echo 1 >' + s.files['cve_tmpdisabled_s'])
+    wait(lambda: read('cve_tmpdisabled_s') == '-1\n')
+    assert read('cve_enabled_p') == '1\n'
+    name = re.match(r'(.*?)\{', read('__prometheus')).group(1)
+    assert s.end() == ''.join('%s %s\n' % (name, what) for what in ('mitigation loaded', 'reenabling', 'mitigation unloaded'))
+
+
+def test_switches_alone(ctx):
+    """Globals of a library are the script's where it has no others of that name, and bring what goes with them."""
+    assert 'cve_fix_p' in Session(ctx, 'probe timer.s(100) if (cve_fix_p) { }' + LAST).files
+    assert list(Session(ctx, 'global cve_fix_p probe timer.s(100) if (cve_fix_p) { cve_fix_p = 1 }' + LAST).files) == ['last']

@@ -71,6 +71,16 @@ def test_where_a_script_is(ctx):
                                  'joined 1', 'joins.two uretprobe 1'], told
 
 
+def test_own_processes(ctx):
+    """Whose the process is, by the user who has started the session."""
+    program = test_values.built(ctx, 'calls.c', 'gcc', '-O1')
+    script = 'probe process("%s").function("join") { println(is_myproc()) }' % program
+    assert set(session(ctx, script, program=program)[0].split()) == {'1'}
+    if os.geteuid() == 0:
+        os.chmod(ctx.tmp, 0o755)
+        assert set(session(ctx, script, program='setpriv --reuid 65534 --clear-groups ' + program)[0].split()) == {'0'}
+
+
 def test_the_session_itself(ctx):
     script = '''probe begin { println(stp_pid(), " ", pid()) }
         probe process.function("join") { println(stp_pid(), " ", ns_pid() == pid(), ns_tid() == tid(), ns_ppid() == ppid(), ns_uid() == uid(),

@@ -31,6 +31,8 @@ pub fn collect(
     }
     let mut loaded = HashSet::new();
     loop {
+        let is_declared = |name: &String| all.globals.iter().any(|g| g.item.name.name == *name);
+        wanted.variables.retain(|name| !is_declared(name));
         let files = tapset.files_for(&wanted);
         let new: Vec<_> = files
             .into_iter()

@@ -8,8 +8,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("get_and_inc*", "use a global"),
     ("tls_*", "use @var in the thread"),
     ("module_size", "use pp()"),
-    ("is_myproc", "compare uid() with a number"),
-    ("cve_*", FIGURES),
     ("print_java_backtrace", "probe the machine's own functions"),
     ("sprint_java_backtrace", "probe the machine's own functions"),
     ("python*", INTERPRETER),
@@ -18,7 +16,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
 ];
 
 const INTERPRETER: &str = "probe the interpreter's own functions";
-const FIGURES: &str = "print the figures in a timer.s(n) probe";
 
 /// Functions that look into the kernel.
 const KERNEL_FUNCTIONS: &[&str] = &[

@@ -20,7 +20,7 @@ pub struct Tapset {
     /// The first folder.
     own: PathBuf,
     functions: HashMap<String, PathBuf>,
-    /// Globals that macros are made of: `__NAME`, so that no variable of a script is meant.
+    /// But for private ones.
     globals: HashMap<String, PathBuf>,
     /// By first component.
     aliases: HashMap<String, Vec<PathBuf>>,
@@ -77,10 +77,13 @@ impl Tapset {
                 (Some("function"), Some(name)) => {
                     self.functions.insert(name.to_string(), path.to_path_buf());
                 }
-                (Some("probe"), Some(name)) if line.contains(" =") || line.contains(" +=") => {
-                    self.index_alias(path, name, line)
+                (Some("probe"), Some(name)) => {
+                    let head = line.split('{').next().unwrap_or(line);
+                    if head.contains(" =") || head.contains(" +=") {
+                        self.index_alias(path, name, head);
+                    }
                 }
-                (Some("global"), Some(name)) if name.starts_with("__") => {
+                (Some("global"), Some(name)) => {
                     self.globals.insert(name.to_string(), path.to_path_buf());
                 }
                 _ => {}
@@ -186,7 +189,7 @@ mod tests {
     fn a_point_that_an_alias_stands_for_needs_no_file() {
         let mut tapset = Tapset::default();
         let text = "probe a.x = b.x = process.begin {\n}\nprobe c.x =\n\tprocess.end {\n}\n\
-                    probe d.x = e.x =\n\ttimer.s(1) {\n}\n";
+                    probe d.x = e.x =\n\ttimer.s(1) {\n}\nprobe procfs(\"f\").write { a = $value }\n";
         tapset.index(Path::new("f.stp"), text);
         let files = |point: &str| {
             let mut wanted = Names::default();
@@ -196,6 +199,6 @@ mod tests {
         for alias in ["a", "b", "c", "d", "e"] {
             assert_eq!(files(alias), 1, "{alias}");
         }
-        assert_eq!(files("process") + files("timer"), 0);
+        assert_eq!(files("process") + files("timer") + files("procfs"), 0);
     }
 }
