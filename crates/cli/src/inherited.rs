@@ -20,13 +20,13 @@ static NOTE: extern "C" fn() = note;
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// A write beyond `ulimit -f` is to fail with its reason, not to end us. Who is started by us finds no handler.
-fn outlive_file_limit() {
+/// It is not to end us. Who is started by us finds no handler.
+pub fn outlive(signal: libc::c_int) {
     let handler: extern "C" fn(libc::c_int) = nothing;
     // SAFETY: the handler does nothing, and what ignores the signal goes on to.
     unsafe {
-        if libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) == libc::SIG_IGN {
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        if libc::signal(signal, handler as libc::sighandler_t) == libc::SIG_IGN {
+            libc::signal(signal, libc::SIG_IGN);
         }
     }
 }
@@ -42,7 +42,7 @@ pub fn is_ignored(signal: libc::c_int) -> bool {
 
 extern "C" fn note() {
     SIGPIPE_IGNORED.store(is_ignored(libc::SIGPIPE), Relaxed);
-    outlive_file_limit();
+    outlive(libc::SIGXFSZ); // a write beyond `ulimit -f` fails with its reason
     for (closed, fd) in CLOSED.iter().zip(0..) {
         // SAFETY: asking changes nothing.
         closed.store(unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0, Relaxed);

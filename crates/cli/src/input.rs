@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! The script's text and what its conditionals see.
 
-use crate::command;
 use crate::options::Options;
+use crate::{command, examples};
+use std::path::Path;
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::Environment;
 
@@ -24,7 +25,15 @@ pub fn script_text(
             .help("trapless -e 'SCRIPT', or trapless FILE.stp; trapless --help shows examples");
         return None;
     };
-    let bytes = match file.as_str() {
+    let example = match options.example.then(|| examples::find(file)) {
+        Some(Err((what, next))) => {
+            diags.error(Tag::FileMissing, None, what).help(next);
+            return None;
+        }
+        found => found.and_then(Result::ok),
+    };
+    let file = example.as_deref().and_then(Path::to_str).unwrap_or(file);
+    let bytes = match file {
         "-" => {
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
@@ -38,11 +47,7 @@ pub fn script_text(
         }
         Ok(b) => Some((
             String::from_utf8_lossy(&b).into_owned(),
-            if file == "-" {
-                "<stdin>".to_string()
-            } else {
-                file.clone()
-            },
+            if file == "-" { "<stdin>" } else { file }.to_string(),
             args.to_vec(),
         )),
         Err(_) if !file.contains('/') && command::find(file).is_some() => {

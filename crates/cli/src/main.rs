@@ -7,8 +7,10 @@ mod command;
 mod coverage;
 mod dump;
 mod editor;
+mod examples;
 mod inherited;
 mod input;
+mod interactive;
 mod interrupted;
 mod limits;
 mod list;
@@ -74,6 +76,9 @@ fn main() -> ExitCode {
     }
     if options.language_server {
         return ExitCode::from(editor::start(&options));
+    }
+    if options.interactive {
+        return ExitCode::from(interactive::start());
     }
     if sessions::asked(&options) {
         return ExitCode::from(sessions::start(&options));

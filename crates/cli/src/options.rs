@@ -25,6 +25,14 @@ pub struct Options {
     #[arg(short = 'E', value_name = "SCRIPT")]
     pub more: Vec<String>,
 
+    /// Put a script together at a prompt, line by line, and run it from there; `help` there shows how
+    #[arg(short = 'i', long, conflicts_with_all = ["script", "list", "list_vars", "asking", "coverage"])]
+    pub interactive: bool,
+
+    /// FILE is the name of a script that comes with trapless; -i lists them by `sample`
+    #[arg(long, conflicts_with_all = ["script", "list", "list_vars"])]
+    pub example: bool,
+
     /// Start CMD, trace it from its first instruction, end with it
     #[arg(short = 'c', value_name = "CMD")]
     pub command: Option<String>,
@@ -34,7 +42,7 @@ pub struct Options {
     pub pid: Option<u32>,
 
     /// Stop after pass N: 1 parse, 2 analyse, 3 translate, 4 compile, 5 run
-    #[arg(short = 'p', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(short = 'p', value_name = "N", default_value_t = 5, overrides_with = "last_pass", value_parser = clap::value_parser!(u8).range(1..=5))]
     pub last_pass: u8,
 
     /// Write the output to FILE

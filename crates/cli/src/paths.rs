@@ -10,6 +10,7 @@ pub struct Paths {
     /// Folders with `script.h` and `trapless/`.
     pub headers: Vec<PathBuf>,
     pub runner: PathBuf,
+    pub examples: PathBuf,
 }
 
 impl Paths {
@@ -25,11 +26,13 @@ impl Paths {
                 tapset: share.join("tapset"),
                 headers: vec![share.join("include")],
                 runner,
+                examples: share.join("examples"),
             },
             false => Paths {
                 tapset: top.join("tapset"),
                 headers: vec![top.join("runtime"), top.join("include")],
                 runner,
+                examples: top.join("examples"),
             },
         }
     }

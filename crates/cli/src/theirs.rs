@@ -11,22 +11,11 @@ use Takes::{Nothing, Value};
 
 const OPTIONS: &[(&str, Takes, &str)] = &[
     (
-        "-i",
-        Nothing,
-        "write the script into a file, or give it by -e",
-    ),
-    (
         "-q",
         Nothing,
         "leave it out: no information is left out of a script",
     ),
     ("-R", Value, "leave it out: no kernel module is built"),
-    ("--example", Nothing, "run a file of the folder examples"),
-    (
-        "--interactive",
-        Nothing,
-        "write the script into a file, or give it by -e",
-    ),
     (
         "--remote",
         Value,
@@ -113,7 +102,6 @@ mod tests {
     #[test]
     fn theirs_are_named_with_a_next_step() {
         for line in [
-            "-i x.stp",
             "--remote host",
             "--remote=host",
             "-Rx",
@@ -128,11 +116,11 @@ mod tests {
     #[test]
     fn values_and_ours_are_left_alone() {
         for line in [
-            "-e -i",
+            "-e -q",
             "-c --remote",
             "-v x.stp",
             "--sessions",
-            "-- -i",
+            "-- -q",
             "--session 5",
             "-G s=5",
         ] {
