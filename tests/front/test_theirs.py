@@ -112,7 +112,7 @@ def test_all_errors_are_shown(ctx):
 
 
 def test_what_has_no_meaning_is_said_with_a_next_step(ctx):
-    for words, step in ((['-i'], 'by -e'), (['--remote', 'host'], '-p4'), (['--remote=host'], '-p4'), (['-R', 'x'], 'no kernel module')):
+    for words, step in ((['-q'], 'leave it out'), (['--remote', 'host'], '-p4'), (['--remote=host'], '-p4'), (['-R', 'x'], 'no kernel module')):
         p = trapless(ctx, *words, *HELLO)
         assert p.returncode == 2 and words[0].split('=')[0] in p.stderr and step in p.stderr and 'next step' in p.stderr, p
 

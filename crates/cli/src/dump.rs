@@ -42,8 +42,9 @@ fn library(
     diags: &mut Diagnostics,
 ) -> Vec<Item> {
     let tapset = passes::open_tapset(options, paths, diags);
-    let macros = MacroLibrary::with_prelude(map);
     let env = input::environment(options, Vec::new());
+    let mut macros = MacroLibrary::with_prelude(map);
+    tapset.load_macros(&mut macros, map, &env, diags);
     let ids = NodeIds::new();
     let mut loader = Loader {
         map,
