@@ -214,11 +214,23 @@ static bool needs_result(const struct teller *t, uint32_t i)
 	return t->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
 }
 
-static bool tails_are_news(const struct teller *t, uint32_t i)
+/* Threads that still run may have counted the part before the whole. */
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+/* Calls left by jumps to functions that are not watched, for that reason alone. */
+static uint64_t tails_of(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-	return p->ntails > p->ncrowded && !(t->told[i] & TOLD_TAILS);
+	return less(p->ntails, p->ncrowded);
+}
+
+static bool tails_are_news(const struct teller *t, uint32_t i)
+{
+	return tails_of(t, i) && !(t->told[i] & TOLD_TAILS);
 }
 
 static bool tails_alike(const struct teller *t, uint32_t i, uint32_t k)
@@ -237,7 +249,7 @@ static void tell_tails(const struct teller *t, uint32_t i)
 
 	for (k = i; k < t->mod->nprobes; k = next_alike(t, i, k, tails_alike), n++) {
 		t->told[k] |= TOLD_TAILS;
-		calls += tl_ctl_probe(t->probes, k)->ntails - tl_ctl_probe(t->probes, k)->ncrowded;
+		calls += tails_of(t, k);
 	}
 	if (p->tail) {
 		explain_place(t, p->tail, from, sizeof(from));
@@ -256,12 +268,6 @@ static void tell_tails(const struct teller *t, uint32_t i)
 	tell(t, MSG_WARN, 0, text);
 }
 
-/* Threads that still run may have counted the part before the whole. */
-static uint64_t less(uint64_t whole, uint64_t part)
-{
-	return whole > part ? whole - part : 0;
-}
-
 void tell_counts(const struct teller *t, struct message *m)
 {
 	uint32_t i;
@@ -273,7 +279,7 @@ void tell_counts(const struct teller *t, struct message *m)
 		m->missed += less(p->nmissed, p->nunpaired);
 		m->unpaired += p->nunpaired;
 		m->abandoned += p->nabandoned;
-		m->tails += less(p->ntails, p->ncrowded);
+		m->tails += tails_of(t, i);
 		m->crowded += p->ncrowded;
 		m->replaced += p->replaced != 0;
 		if (tails_are_news(t, i))

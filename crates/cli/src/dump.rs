@@ -9,7 +9,7 @@ use trapless_sema::components;
 use trapless_sema::loader::Loader;
 use trapless_syntax::ast::{Alias, Function, FunctionBody, Item, NodeIds, ProbePoint};
 use trapless_syntax::diag::Diagnostics;
-use trapless_syntax::{MacroLibrary, SourceMap};
+use trapless_syntax::SourceMap;
 
 pub fn asked(options: &Options) -> bool {
     options.dump_functions || options.dump_probe_types || options.dump_probe_aliases
@@ -43,8 +43,7 @@ fn library(
 ) -> Vec<Item> {
     let tapset = passes::open_tapset(options, paths, diags);
     let env = input::environment(options, Vec::new());
-    let mut macros = MacroLibrary::with_prelude(map);
-    tapset.load_macros(&mut macros, map, &env, diags);
+    let macros = tapset.macros(map, &env, diags);
     let ids = NodeIds::new();
     let mut loader = Loader {
         map,

@@ -25,12 +25,12 @@ pub fn script_text(
             .help("trapless -e 'SCRIPT', or trapless FILE.stp; trapless --help shows examples");
         return None;
     };
-    let example = match options.example.then(|| examples::find(file)) {
-        Some(Err((what, next))) => {
+    let example = match options.example.then(|| examples::find(file)).transpose() {
+        Ok(example) => example,
+        Err((what, next)) => {
             diags.error(Tag::FileMissing, None, what).help(next);
             return None;
         }
-        found => found.and_then(Result::ok),
     };
     let file = example.as_deref().and_then(Path::to_str).unwrap_or(file);
     let bytes = match file {

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use trapless_sema::loader::Loader;
 use trapless_syntax::ast::NodeIds;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Severity, Tag};
-use trapless_syntax::{MacroLibrary, SourceMap};
+use trapless_syntax::SourceMap;
 
 const PROMPT: &str = "trapless> ";
 const MORE: &str = "......... ";
@@ -211,8 +211,7 @@ fn syntax_of(options: &Options, text: &str, start: usize) -> Syntax {
     let mut diags = Diagnostics::new();
     let env = input::environment(options, options.words.clone());
     let tapset = passes::open_tapset(options, &Paths::find(), &mut diags);
-    let mut macros = MacroLibrary::with_prelude(&mut map);
-    tapset.load_macros(&mut macros, &mut map, &env, &mut diags);
+    let macros = tapset.macros(&mut map, &env, &mut diags);
     let mut loader = Loader {
         map: &mut map,
         env: &env,

@@ -17,7 +17,7 @@ use trapless_sema::world::World;
 use trapless_sema::{arguments, Input};
 use trapless_syntax::ast::{NodeIds, Script};
 use trapless_syntax::diag::Diagnostics;
-use trapless_syntax::{MacroLibrary, SourceMap};
+use trapless_syntax::SourceMap;
 
 /// Passes 1 to 4. `None`: stopped where `-p` says, or errors were reported.
 pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> Option<Run> {
@@ -38,8 +38,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let (text, name, args) = input::script_text(options, diags)?;
     let env = input::environment(options, args);
     let tapset = open_tapset(options, &paths, diags);
-    let mut macros = MacroLibrary::with_prelude(map);
-    tapset.load_macros(&mut macros, map, &env, diags);
+    let macros = tapset.macros(map, &env, diags);
     let mut loader = Loader {
         map,
         env: &env,

@@ -47,8 +47,7 @@ impl Analysis {
         let mut unsaid = Diagnostics::new();
         let tapset = Tapset::open(&settings.tapsets, &mut unsaid);
         let mut texts = SourceMap::new();
-        let mut macros = MacroLibrary::with_prelude(&mut texts);
-        tapset.load_macros(&mut macros, &mut texts, &settings.environment, &mut unsaid);
+        let macros = tapset.macros(&mut texts, &settings.environment, &mut unsaid);
         Analysis {
             info: debug_info(&settings),
             tapset,

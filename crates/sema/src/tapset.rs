@@ -152,14 +152,14 @@ impl Tapset {
         files
     }
 
-    /// Macros are there for every script; what a file has wrong is told.
-    pub fn load_macros(
+    /// The macros that are there for every script; what a file has wrong is told.
+    pub fn macros(
         &self,
-        library: &mut MacroLibrary,
         map: &mut SourceMap,
         env: &Environment,
         diags: &mut Diagnostics,
-    ) {
+    ) -> MacroLibrary {
+        let mut library = MacroLibrary::with_prelude(map);
         // Arguments belong to the script.
         let env = Environment {
             args: Vec::new(),
@@ -169,6 +169,7 @@ impl Tapset {
             let file = map.add(path.to_string_lossy(), text.clone());
             library.load(map, file, &env, diags);
         }
+        library
     }
 
     /// Files of macros with their texts.
