@@ -70,41 +70,58 @@ def test_help_and_wrong_commands(ctx):
     assert re.findall('no such lines: (.*)', err) == ['1', '0', '2-1', 'x'], err
 
 
+class Terminal:
+    """trapless -i at the other end of one."""
+
+    def __init__(self, ctx):
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.execv(ctx.bin('trapless'), ['trapless', '-i', '-w'])
+        self.seen = ''
+
+    def until(self, text):
+        while text not in self.seen:
+            assert select.select([self.fd], [], [], 60)[0], self.seen
+            self.seen += os.read(self.fd, 4096).decode(errors='replace')
+        self.seen = self.seen[self.seen.index(text) + len(text):]
+
+    def say(self, text):
+        """At the next line: each begins with this; the prompt is shown anew amid one, too."""
+        self.until('\x1b[?2004h')
+        os.write(self.fd, text.encode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, failed, *_):
+        if failed:
+            os.kill(self.pid, signal.SIGKILL)
+        status = os.waitpid(self.pid, 0)[1]
+        os.close(self.fd)
+        assert failed or status == 0, status
+
+
 def test_an_interrupt_ends_the_run_alone(ctx):
     """On a terminal: Ctrl-C ends what is run, and at the prompt a line."""
-    pid, fd = pty.fork()
-    if not pid:
-        os.execv(ctx.bin('trapless'), ['trapless', '-i', '-w'])
-    seen = ''
+    with Terminal(ctx) as t:
+        t.say('probe begin { println("it ", "runs") } probe end { println("it ", "ends") }\r')
+        t.say('run\r')
+        t.until('it runs')
+        os.write(t.fd, b'\x03')
+        t.until('it ends')
+        t.say('global half\x03')
+        t.say('list\r')
+        t.until('1  probe begin')
+        t.say('\x04')
+        assert 'global half' not in t.seen
 
-    def until(text):
-        nonlocal seen
-        while text not in seen:
-            assert select.select([fd], [], [], 60)[0], seen
-            seen += os.read(fd, 4096).decode(errors='replace')
-        seen = seen[seen.index(text) + len(text):]
 
-    def say(text):
-        until('trapless> ')
-        os.write(fd, text.encode())
-
-    try:
-        say('probe begin { println("it ", "runs") } probe end { println("it ", "ends") }\r')
-        say('run\r')
-        until('it runs')
-        os.write(fd, b'\x03')
-        until('it ends')
-        say('global half\x03')
-        say('list\r')
-        until('1  probe begin')
-        say('\x04')
-        assert 'global half' not in seen and os.waitpid(pid, 0)[1] == 0
-        pid = 0
-    finally:
-        if pid:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        os.close(fd)
+def test_typed_ahead(ctx):
+    """Lines that come at once, as pasted ones may, are all taken."""
+    with Terminal(ctx) as t:
+        t.say('global one\rglobal two\rlist\rquit\r')
+        t.until('  1  global one')
+        t.until('  2  global two')
 
 
 def test_examples_by_name(ctx):
