@@ -58,7 +58,6 @@ void tl_warn(struct tl_run *run, const struct tl_str *msg)
 void tl_error(struct tl_run *run, const struct tl_str *msg)
 {
 	tl_run_error(run, "%s", msg->b);
-	run->place = NULL; /* the script's own words: no place is added */
 }
 
 void tl_command(struct tl_run *run, uint16_t command)

@@ -156,7 +156,13 @@ def test_run_time_errors_name_their_place(ctx):
             ('global n probe oneshot { for (;;) { n++ if (n < 0) n-- n++ } }', 'MAXACTION exceeded near keyword at <input>:1:41'),
             ('global n probe oneshot { for (;;) try { n++ } catch { } }', 'MAXACTION exceeded near keyword at <input>:1:35'),
             ('function f(n) { return f(n + 1) } probe oneshot { f(1) }', "MAXNESTING exceeded near identifier 'f' at <input>:1:24"),
-            ('probe oneshot {\n  error("mine") }', "mine\n")):
+            ('probe oneshot {\n  error("mine") }', "mine near identifier 'error' at <input>:2:3\n"),
+            ('function f() { return strlen("a") + g() } function g() { error("x") return 1 } probe oneshot { f() }',
+             "x near identifier 'error' at <input>:1:58\n"),
+            # the library's own lines are nobody's to mend
+            ('probe oneshot {\n  assert(0, "mine") }', "mine near identifier 'assert' at <input>:2:3\n"),
+            ('probe oneshot { println(1 + strlen(format_ipaddr(4, AF_INET6()))) }',
+             "read fault [man error::fault] at 0x4 near identifier 'format_ipaddr' at <input>:1:36\n")):
         p = ctx.run([ctx.bin('trapless'), '-e', script])
         assert (p.returncode, p.stdout) == (1, ''), (script, p)
         assert p.stderr.startswith('ERROR: ' + want), (script, p.stderr)

@@ -30,6 +30,8 @@ pub(crate) struct Body<'u, 'p> {
     pub call_data: Vec<u32>,
     /// `run` is given to some function, or an error can be raised.
     pub escapes: bool,
+    /// Errors are told with places in here, not with that of the call.
+    pub places: bool,
 }
 
 pub(crate) struct LoopLabels {
@@ -60,6 +62,7 @@ impl<'u, 'p> Body<'u, 'p> {
             callee_stack: CALL_STACK,
             call_data: Vec::new(),
             escapes: false,
+            places: true,
         }
     }
 

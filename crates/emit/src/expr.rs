@@ -184,6 +184,9 @@ impl Body<'_, '_> {
     /// `run->place`, for the message of an error.
     pub fn set_place(&mut self, what: &str, span: Span) {
         self.escapes = true;
+        if !self.places {
+            return;
+        }
         let place = self.unit.place(what, span);
         self.line(format!("run->place = {place};"));
     }

@@ -95,6 +95,7 @@ impl Unit<'_> {
         stacks: &[u32],
     ) -> u32 {
         let mut body = Body::new(self, &f.locals, f.ret, stacks);
+        body.places = !f.ours;
         body.parameters(f.nparams, stmts);
         body.start(stmts, true);
         body.stmts(stmts);

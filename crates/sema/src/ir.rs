@@ -194,6 +194,8 @@ pub struct Function {
     /// It may leave the call to the following one.
     pub says_next: bool,
     pub recursive: bool,
+    /// Of our own tapset: errors within are told at the call.
+    pub ours: bool,
 }
 
 #[derive(Clone, Debug)]

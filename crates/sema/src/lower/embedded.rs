@@ -129,6 +129,7 @@ impl Lowerer<'_, '_> {
                 body: ir::FunctionBody::Embedded(ir::Embedded { code, ..body }),
                 says_next: false,
                 recursive: false,
+                ours: false,
             }));
             self.shared.functions.len() - 1
         });

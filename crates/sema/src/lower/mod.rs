@@ -273,6 +273,7 @@ fn lower_function(shared: &mut Shared, f: usize) -> ir::Function {
         body,
         says_next: declared.says_next,
         recursive: false,
+        ours: declared.origin == Origin::Own,
     }
 }
 
