@@ -21,6 +21,22 @@ def test_layout_of_types(ctx):
         }''', '24 16 1 0 1 1 1\n')
 
 
+def test_several_modules(ctx):
+    """They are tried in turn, and one that lacks the type, or is none, is passed over."""
+    program = built(ctx, 'shown.c', 'gcc', '-O0')
+    first = '/bin/true:/no/such:<time.h>'
+    script = r'''probe begin {
+        println(@cast_module_sizeof("%s", "struct timespec"), " ", @cast_module_sizeof("<time.h>:%s", "struct in"), " ",
+                @enum("IPPROTO_TCP", "<time.h>:<netinet/in.h>"))
+        exit() }''' % (first, program)
+    p = ctx.run([ctx.bin('trapless'), '-e', script])
+    assert p.returncode == 0 and p.stdout == '16 24 6\n', p
+    p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe begin { println(@cast(1, "struct nothing", "%s")->y) }' % first])
+    assert p.returncode == 1 and p.stderr.count('error[') == 1 and 'struct nothing' in p.stderr, p
+    p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe begin { println(@cast(1, "struct nothing", "/no/such:/no/other")->y) }'])
+    assert p.returncode == 1 and '/no/such' in p.stderr and '/no/other' in p.stderr, p
+
+
 def test_types_of_headers(ctx):
     """A header is compiled once for each content; what cannot be compiled is said."""
     cache = os.path.join(ctx.tmp, 'cache')

@@ -2,6 +2,7 @@
 //! Variables of the traced program: from `$x->y[i]` to registers and memory.
 
 mod implicit;
+pub mod modules;
 mod named;
 mod parts;
 mod pretty;
@@ -9,7 +10,6 @@ mod rust;
 mod text;
 
 use crate::entered::{self, Entered};
-use crate::header;
 use crate::ir::{self, Addr, BinOp, Expr, ExprKind, Reg, TargetPlace, Ty};
 use crate::points::Context;
 use crate::world::{report, World};
@@ -68,25 +68,6 @@ pub fn type_of(
         ty,
         types: value.types,
     })
-}
-
-/// The file that a module's name means, or that of the place.
-pub fn module_of(
-    module: Option<String>,
-    context: Option<&Context>,
-    span: Span,
-    world: &mut World,
-    diags: &mut Diagnostics,
-) -> Option<Arc<Binary>> {
-    let mut r = Reader {
-        world,
-        diags,
-        span,
-        homes: false,
-        lists: false,
-        frame: None,
-    };
-    r.module_or_own(module, context, span)
 }
 
 /// The constants of an enumeration, each value once.
@@ -399,7 +380,8 @@ impl Reader<'_> {
                 Err(e) => self.fail(&e),
             };
         }
-        let binary = self.module_or_own(module, Some(c), self.span)?;
+        let has = |b: &Binary| b.global(name, file).is_ok();
+        let binary = self.module_or_own(module, Some(c), self.span, &has)?;
         match binary.global(name, file) {
             Ok(v) => self.located_anywhere(binary, &v),
             Err(e) => self.fail(&e),
@@ -418,72 +400,6 @@ impl Reader<'_> {
             ty: var.ty,
             types: binary,
         })
-    }
-
-    /// What is named, or the file of this place.
-    fn module_or_own(
-        &mut self,
-        module: Option<String>,
-        context: Option<&Context>,
-        span: Span,
-    ) -> Option<Arc<Binary>> {
-        let Some(module) = module else {
-            if let Some(c) = context {
-                return self.binary(c.image);
-            }
-            self.diags
-                .error(Tag::ContextNone, span, "which program has the type?")
-                .help("name it: @cast(x, \"type\", \"/path/of/program\")");
-            return None;
-        };
-        if header::is_header(&module) {
-            return self.header(&module, span);
-        }
-        if module == "kernel" || module.starts_with("kernel<") {
-            self.diags
-                .error(Tag::PointKernel, span, "these types are the kernel's")
-                .help("name a program, or a header of programs: \"</usr/include/FILE.h>\"");
-            return None;
-        }
-        let own = context.and_then(|c| self.world.binary(c.image));
-        let found = match own {
-            Some(own) => self.module(&module, &own),
-            None => self.world.info().open_program(&module),
-        };
-        match found {
-            Ok(binary) => Some(binary),
-            Err(e) => self.fail(&e),
-        }
-    }
-
-    fn header(&mut self, name: &str, span: Span) -> Option<Arc<Binary>> {
-        let compiled = match header::compiled(name, self.world.cache.as_deref()) {
-            Ok(compiled) => compiled,
-            Err(why) => {
-                self.diags
-                    .error(
-                        Tag::TypeUnknown,
-                        span,
-                        format!("{name} cannot be compiled: {why}"),
-                    )
-                    .help("name a header that the C compiler finds and that stands for itself");
-                return None;
-            }
-        };
-        let (path, _folder) = compiled;
-        match self.world.info().open(&path) {
-            Ok(binary) => Some(binary),
-            Err(e) => self.fail(&e),
-        }
-    }
-
-    /// A program by its name, or a library of the one that is probed.
-    fn module(&mut self, name: &str, own: &Binary) -> di::Result<Arc<Binary>> {
-        let info = self.world.info();
-        if let Ok(mut libraries) = info.open_libraries(own, name) {
-            return Ok(libraries.swap_remove(0));
-        }
-        info.open_program(name)
     }
 
     fn returned(&mut self, c: &Context) -> Option<Value> {
@@ -516,7 +432,8 @@ impl Reader<'_> {
         context: Option<&Context>,
         span: Span,
     ) -> Option<Value> {
-        let binary = self.module_or_own(module, context, span)?;
+        let has = |b: &Binary| b.find_type(name).is_ok();
+        let binary = self.module_or_own(module, context, span, &has)?;
         let ty = match binary.find_type(name) {
             Ok(t) => t,
             Err(e) => return self.fail(&e),

@@ -7,6 +7,7 @@ use crate::infer::VTy;
 use crate::ir::{self, Ty};
 use crate::points::Context;
 use crate::target;
+use trapless_debuginfo::Binary;
 use trapless_syntax::ast::{Expr, ExprKind, StrLit};
 use trapless_syntax::diag::Tag;
 
@@ -19,10 +20,11 @@ impl Lowerer<'_, '_> {
     ) -> Option<(Ty, ir::ExprKind)> {
         let context = self.context.clone();
         let module = module.map(|m| m.text().into_owned());
-        let binary = target::module_of(
+        let binary = target::modules::module_of(
             module,
             context.as_ref(),
             name.span,
+            &|b| b.enumerator(&name.text()).is_ok(),
             self.shared.world,
             self.shared.diags,
         )?;
@@ -55,7 +57,15 @@ impl Lowerer<'_, '_> {
             Some(ty) => {
                 let module = module.map(|m| m.text().into_owned());
                 let (world, diags) = (&mut *self.shared.world, &mut *self.shared.diags);
-                let binary = target::module_of(module, context.as_ref(), ty.span, world, diags)?;
+                let has = |b: &Binary| target::constants(b, &ty.text()).is_some();
+                let binary = target::modules::module_of(
+                    module,
+                    context.as_ref(),
+                    ty.span,
+                    &has,
+                    world,
+                    diags,
+                )?;
                 target::constants(&binary, &ty.text())
             }
             None => self.constants_of(value, context),
