@@ -73,7 +73,6 @@ const KERNEL_FUNCTIONS: &[&str] = &[
     "scsi_timer_pending",
     "timer_pending",
     // of network files
-    "AF_INET*",
     "NFS_*",
     "nfs[34]_*",
     "stap_NFS_CLIENT",
