@@ -20,6 +20,7 @@ mod call_entries;
 mod calls;
 pub mod collect;
 pub mod components;
+mod conditions;
 pub mod declarations;
 pub mod display;
 mod entered;
@@ -130,6 +131,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     let leaders = calls::leaders(&units);
     let leads = |n: usize| leaders[n] == n;
     let mut places = alternatives::resolve(&units, &leaders, |p| points::resolve(p, world, diags));
+    conditions::check(&all, &units, diags);
     session_points::check_samples(&units, &mut places, &world.target, diags);
     let mut shared = Shared::new(&all, &types, loader.map, world, diags, input.options.guru);
     shared.skip_badvars = input.options.skip_badvars;

@@ -41,6 +41,7 @@ tags! {
     LexComment "LEX_COMMENT" "A comment that starts with /* ends with */.";
     LexEmbedded "LEX_EMBEDDED" "Embedded C starts with %{ and ends with %}.";
     ArgMissing "ARG_MISSING" "$1 and @1 stand for the first word behind the script on the command line, and so on.";
+    ArgUnused "ARG_UNUSED" "Words behind the script are its arguments, which it names by $1, @1 and so on, or argv[1].";
     PpCondition "PP_CONDITION" "A conditional reads %( NAME == \"value\" %? tokens %: tokens %).";
     PpUnclosed "PP_UNCLOSED" "Every %( needs its %).";
     PpStray "PP_STRAY" "%? %: and %) only have a meaning inside %( ... %).";
@@ -68,6 +69,7 @@ tags! {
     TypeUnresolved "TYPE_UNRESOLVED" "Nothing in the script tells the type of this.";
     ArrayKeys "ARRAY_KEYS" "An array has the same number and types of keys everywhere.";
     ArrayScalar "ARRAY_SCALAR" "A global is either an array or a single value.";
+    ConditionName "CONDITION_NAME" "A condition is asked before its handler and aliases around that have set their variables.";
     ArrayLocal "ARRAY_LOCAL" "Arrays and statistics are global.";
     AssignTarget "ASSIGN_TARGET" "Only variables and array elements can be set.";
     StatMisuse "STAT_MISUSE" "A statistic is filled by <<< and read by @count, @sum, @min, @max, @avg and histograms.";
