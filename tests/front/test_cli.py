@@ -155,6 +155,19 @@ def test_warnings_can_be_silenced(ctx):
     assert 'warning' not in good(ctx, '-w', '-e', script).stderr
 
 
+def test_arguments_that_nothing_names(ctx):
+    """As SystemTap warns of them; `$#` and argv name all."""
+    def said(script, *words):
+        p = trapless(ctx, '-p2', '-e', script, *words)
+        assert p.returncode == 0, p
+        return re.findall(r'^warning\[ARG_UNUSED\].*neither (\S+) nor', p.stderr, re.M)
+    assert said('probe begin { println(@2) }', 'one', 'two', 'three') == ['$1', '$3']
+    assert said('@define x %( $1 %) probe begin { %( @2 == "two" %? println(3) %) }', '1', 'two') == []
+    for text in ('println($#)', 'println(@#)', 'println(argc)', 'println(argv[1])'):
+        assert said('probe begin { %s }' % text, 'one', 'two') == [], text
+    assert said('probe begin { } // $1', 'one') == ['$1']
+
+
 def test_no_colour_without_a_terminal(ctx):
     assert '\x1b' not in trapless(ctx, '-e', 'probe begin { x = }').stderr
 

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::{command, examples};
 use std::path::Path;
 use trapless_syntax::diag::{Diagnostics, Tag};
-use trapless_syntax::Environment;
+use trapless_syntax::{Environment, Words};
 
 /// The script's text, its name for messages, and its arguments.
 pub fn script_text(
@@ -104,7 +104,7 @@ pub fn environment(options: &Options, args: Vec<String>) -> Environment {
             .clone()
             .unwrap_or_else(|| std::env::consts::ARCH.to_string()),
         guru: options.guru,
-        args,
+        args: Words::new(args),
         language_version: options
             .compatible
             .clone()
@@ -114,6 +114,16 @@ pub fn environment(options: &Options, args: Vec<String>) -> Environment {
             false => options.privilege.clone().unwrap_or(standard.privilege),
         },
         ..Environment::default()
+    }
+}
+
+/// As SystemTap does.
+pub fn warn_unnamed(args: &Words, diags: &mut Diagnostics) {
+    for (n, word) in args.unnamed() {
+        let what = format!("the script names neither ${n} nor @{n}: `{word}` is used by nothing");
+        diags.warn(Tag::ArgUnused, None, what).help(
+            "leave it out; arguments of the traced program belong into -c: -c 'PROGRAM ARGUMENT'",
+        );
     }
 }
 

@@ -69,7 +69,9 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         output::print(&text_of(lines), diags);
         return None;
     }
-    let program = analyse(options, script, &tapset, loader, &mut world, diags)?;
+    let program = analyse(options, script, &tapset, loader, &mut world, diags);
+    input::warn_unnamed(&env.args, diags);
+    let program = program?;
     let clock = clock.done(&format!(
         "Pass 2: analysed {} probes, {} functions, {} globals",
         program.probes.len(),

@@ -16,7 +16,7 @@ use trapless_sema::tapset::Tapset;
 use trapless_sema::world::{TargetSpec, World};
 use trapless_sema::{analyse, Input};
 use trapless_syntax::ast::NodeIds;
-use trapless_syntax::{Diagnostics, Environment, MacroLibrary, SourceMap};
+use trapless_syntax::{Diagnostics, Environment, MacroLibrary, SourceMap, Words};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -59,7 +59,7 @@ fn try_it(text: &str, tapset: &Tapset, target: &str) -> bool {
     let (mut map, mut diags, ids) = (SourceMap::new(), Diagnostics::new(), NodeIds::new());
     let macros = MacroLibrary::with_prelude(&mut map);
     let env = Environment {
-        args: ["7", "main"].map(String::from).to_vec(),
+        args: Words::new(["7", "main"].map(String::from).to_vec()),
         ..Environment::default()
     };
     let file = map.add("input", text);

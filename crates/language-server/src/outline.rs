@@ -2,7 +2,7 @@
 //! A script as its declarations, by tokens alone: also of what cannot be parsed yet.
 
 use std::ops::Range;
-use trapless_syntax::lexer::{lex, Token, TokenKind};
+use trapless_syntax::lexer::{lex, Token, TokenKind, Words};
 use trapless_syntax::SourceMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ impl Item {
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut map = SourceMap::new();
     let file = map.add("", text);
-    let mut tokens = lex(&map, file, &[]);
+    let mut tokens = lex(&map, file, &Words::default());
     tokens.pop();
     tokens
 }

@@ -16,7 +16,7 @@ pub fn script(scripts: &[Script], loader: &mut Loader, diags: &mut Diagnostics) 
     scripts
         .iter()
         .for_each(|s| visit::walk_script(&mut names, s));
-    let text = (names.used && !names.declared).then(|| text(&loader.env.args))?;
+    let text = (names.used && !names.declared).then(|| text(loader.env.args.words()))?;
     Some(loader.parse("<arguments>", text, diags))
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
-use trapless_syntax::{Environment, MacroLibrary, SourceMap};
+use trapless_syntax::{Environment, MacroLibrary, SourceMap, Words};
 
 /// Which file defines which function or alias, found by a look at the first
 /// words of lines: cheap, and right for files in the tapset's style.
@@ -162,7 +162,7 @@ impl Tapset {
         let mut library = MacroLibrary::with_prelude(map);
         // Arguments belong to the script.
         let env = Environment {
-            args: Vec::new(),
+            args: Words::default(),
             ..env.clone()
         };
         for (path, text) in &self.macros {

@@ -10,7 +10,7 @@ use trapless_sema::{analyse, ir, Input};
 use trapless_syntax::ast::NodeIds;
 use trapless_syntax::diag::{Diagnostics, Severity};
 use trapless_syntax::expect::{read_case, Case};
-use trapless_syntax::{Environment, MacroLibrary, SourceMap};
+use trapless_syntax::{Environment, MacroLibrary, SourceMap, Words};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -34,7 +34,7 @@ fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
     let (mut map, mut diags, ids) = (SourceMap::new(), Diagnostics::new(), NodeIds::new());
     let macros = MacroLibrary::with_prelude(&mut map);
     let env = Environment {
-        args: case.args.clone(),
+        args: Words::new(case.args.clone()),
         ..Environment::default()
     };
     let file = map.add(name, case.text.clone());

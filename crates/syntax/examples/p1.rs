@@ -2,7 +2,7 @@
 //! Pass 1 alone: `cargo run --example p1 -- FILE [ARGS...]` prints the tree.
 
 use trapless_syntax::{
-    ast::NodeIds, parse_file, Diagnostics, Environment, MacroLibrary, SourceMap,
+    ast::NodeIds, parse_file, Diagnostics, Environment, MacroLibrary, SourceMap, Words,
 };
 
 fn main() -> std::process::ExitCode {
@@ -19,7 +19,7 @@ fn main() -> std::process::ExitCode {
         }
     };
     let env = Environment {
-        args: words.collect(),
+        args: Words::new(words.collect()),
         guru: true,
         ..Environment::default()
     };

@@ -9,6 +9,8 @@
 use crate::diag::Tag;
 use crate::foreign;
 use crate::span::{FileId, SourceMap, Span};
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum TokenKind {
@@ -70,9 +72,43 @@ const OPERATORS: &[&str] = &[
     "~", "<", ">", "=",
 ];
 
-/// Cut one file into tokens; the last one is `Eof`. `args` are the words that
-/// `$1`, `@1`, `$#` and `@#` stand for.
-pub fn lex(map: &SourceMap, file: FileId, args: &[String]) -> Vec<Token> {
+/// The words that `$1`, `@1`, `$#` and `@#` stand for, and which of them have been named.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    words: Vec<String>,
+    named: RefCell<HashSet<usize>>,
+}
+
+impl Words {
+    pub fn new(words: Vec<String>) -> Words {
+        Words {
+            words,
+            ..Words::default()
+        }
+    }
+
+    /// For who takes them all.
+    pub fn words(&self) -> &[String] {
+        self.named.borrow_mut().extend(0..self.words.len());
+        &self.words
+    }
+
+    /// Those that no file has named so far, from 1.
+    pub fn unnamed(&self) -> Vec<(usize, &str)> {
+        let named = self.named.borrow();
+        let all = self.words.iter().enumerate();
+        let rest = all.filter(|(n, _)| !named.contains(n));
+        rest.map(|(n, word)| (n + 1, word.as_str())).collect()
+    }
+
+    fn get(&self, n: usize) -> Option<&String> {
+        self.named.borrow_mut().insert(n);
+        self.words.get(n)
+    }
+}
+
+/// Cut one file into tokens; the last one is `Eof`.
+pub fn lex(map: &SourceMap, file: FileId, args: &Words) -> Vec<Token> {
     let text = map.file(file).map_or("", |f| f.text());
     let mut lexer = Lexer {
         file,
@@ -106,7 +142,7 @@ struct Lexer<'a> {
     src: &'a [u8],
     pos: usize,
     pasted: Pasted,
-    args: &'a [String],
+    args: &'a Words,
     line: bool,
 }
 
@@ -278,7 +314,7 @@ impl Lexer<'_> {
             return Some(self.make(bad.kind(), span));
         }
         let text = if name == "#" {
-            Some(self.args.len().to_string())
+            Some(self.args.words().len().to_string())
         } else {
             let index = name.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
             index.and_then(|n| self.args.get(n)).cloned()
@@ -286,7 +322,7 @@ impl Lexer<'_> {
         let Some(text) = text else {
             let bad = bad(
                 Tag::ArgMissing,
-                missing(sigil, &name, self.args.len()),
+                missing(sigil, &name, self.args.words.len()),
                 Some(instead),
             )
             .help("add the argument behind the script, or test `$#` with %( ... %)");

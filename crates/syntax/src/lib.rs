@@ -18,6 +18,7 @@ pub mod span;
 pub mod visit;
 
 pub use diag::{nearest, Diagnostic, Diagnostics, Severity, Tag};
+pub use lexer::Words;
 pub use parser::parse_file;
 pub use preprocess::{Environment, MacroLibrary};
 pub use span::{FileId, SourceMap, Span};

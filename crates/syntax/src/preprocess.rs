@@ -2,7 +2,7 @@
 //! Tokens to tokens: conditionals, macros, and complaints about bad pieces.
 
 use crate::diag::{nearest, Diagnostics, Tag};
-use crate::lexer::{is_keyword, lex, Token, TokenKind};
+use crate::lexer::{is_keyword, lex, Token, TokenKind, Words};
 use crate::span::{FileId, SourceMap, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub struct Environment {
     /// Kernel configuration, `CONFIG_X` to `y`, `m`, or a value.
     pub config: HashMap<String, String>,
     /// `$1`, `$2` ...
-    pub args: Vec<String>,
+    pub args: Words,
 }
 
 impl Default for Environment {
@@ -36,7 +36,7 @@ impl Default for Environment {
             guru: false,
             runtime: "trapless".to_string(),
             config: HashMap::new(),
-            args: Vec::new(),
+            args: Words::default(),
         }
     }
 }
@@ -76,7 +76,7 @@ impl MacroLibrary {
         env: &Environment,
         diags: &mut Diagnostics,
     ) {
-        let tokens = lex(map, file, &[]);
+        let tokens = lex(map, file, &Words::default());
         let mut pp = Preprocessor::new(map, env, self, diags);
         let mut rest = Vec::new();
         pp.expand(&tokens, None, &mut Vec::new(), 0, &mut rest);

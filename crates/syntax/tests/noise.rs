@@ -12,7 +12,7 @@ use common::{check_round_trip, parse, root};
 use random::{deadline, Random};
 use std::time::{Duration, Instant};
 use trapless_syntax::visit::{walk_expr, walk_script, Visit};
-use trapless_syntax::Environment;
+use trapless_syntax::{Environment, Words};
 
 /// Parse, render what was said, look at every node; true when it parsed.
 fn try_it(text: &str) -> bool {
@@ -23,7 +23,7 @@ fn try_it(text: &str) -> bool {
             walk_expr(self, expr);
         }
     }
-    let args = ["3", "a b", "x = 1 ("].map(String::from).to_vec();
+    let args = Words::new(["3", "a b", "x = 1 ("].map(String::from).to_vec());
     let env = Environment {
         args,
         ..Environment::default()

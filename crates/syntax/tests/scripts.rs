@@ -7,7 +7,7 @@ use common::{check_round_trip, parse, root};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::Path;
 use trapless_syntax::expect::read_case;
-use trapless_syntax::Environment;
+use trapless_syntax::{Environment, Words};
 
 fn main() {
     let args = Arguments::from_args();
@@ -37,7 +37,7 @@ fn run(path: &Path) -> Result<(), Failed> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let case = read_case(&name, &source)?;
     let env = Environment {
-        args: case.args.clone(),
+        args: Words::new(case.args.clone()),
         kernel_release: "6.1.0-18-amd64".to_string(),
         ..Environment::default()
     };

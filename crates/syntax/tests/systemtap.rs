@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use trapless_syntax::ast::NodeIds;
-use trapless_syntax::{parse_file, Diagnostics, Environment, MacroLibrary, SourceMap};
+use trapless_syntax::{parse_file, Diagnostics, Environment, MacroLibrary, SourceMap, Words};
 
 const EXAMPLES: &[&str] = &[
     "/usr/share/systemtap/examples",
@@ -147,7 +147,7 @@ fn environment(args: &[&str]) -> Environment {
         language_version: "4.8".to_string(),
         runtime: "kernel".to_string(),
         guru: true,
-        args: args.iter().map(|a| a.to_string()).collect(),
+        args: Words::new(args.iter().map(|a| a.to_string()).collect()),
         ..Environment::default()
     }
 }
