@@ -347,7 +347,7 @@ def test_bad_addresses(ctx):
                           check=True).stdout
     starts = [int(a, 16) for a in re.findall(r'^ +([0-9a-f]+):', code, re.M)]
     inside = next(a for a in range(sell, sell + 64) if a not in starts)
-    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', point % inside, timeout=30)
+    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', point % inside, timeout=60)
     assert p.returncode == 1 and 'NOT_BOUNDARY' in p.stderr and 'objdump' in p.stderr, p.stderr
     target.unchanged()
     target.end()
@@ -356,10 +356,10 @@ def test_bad_addresses(ctx):
 def test_refused_function(ctx):
     """Start-up code has no bounds: refused by name, left out by a wildcard."""
     target = Selling(ctx)
-    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', 'probe process.function("_init") { println("hit") }', timeout=30)
+    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', 'probe process.function("_init") { println("hit") }', timeout=60)
     assert p.returncode == 1 and 'NOT_PROVEN' in p.stderr and 'probe a function entry' in p.stderr, p.stderr
     target.unchanged()
-    p = trapless(ctx, '-x', target.pid, '-e', 'probe process.function("*") { exit() }', timeout=30)
+    p = trapless(ctx, '-x', target.pid, '-e', 'probe process.function("*") { exit() }', timeout=60)
     assert p.returncode == 0 and 'NOT_PROVEN' not in p.stderr, p.stderr
     target.unchanged()
     target.end()

@@ -133,10 +133,10 @@ def test_globals_and_limits(ctx):
 
 def test_time_limit(ctx):
     script = 'probe timer.ms(250) { println("tick") }  probe end { println("end") }'
-    out = good(ctx, '-T', 1, '-e', script, timeout=20).stdout
+    out = good(ctx, '-T', 1, '-e', script, timeout=60).stdout
     assert 2 <= out.count('tick') <= 4 and out.endswith('end\n'), out
     good(ctx, '-T', 1, '-p4', '-m', 'limited', '-e', script)
-    assert ctx.run([ctx.bin('trapless-run'), 'limited.tap'], cwd=ctx.tmp, timeout=20).stdout.endswith('end\n')
+    assert ctx.run([ctx.bin('trapless-run'), 'limited.tap'], cwd=ctx.tmp, timeout=60).stdout.endswith('end\n')
 
 
 def test_verbose_and_keep(ctx):
@@ -272,14 +272,14 @@ def test_all_processes_of_a_program(ctx):
     targets = [Selling(ctx, path) for _ in range(3)]
     script = 'global n  probe process("%s").function("sell") { n[pid()]++ }' % path
     script += '  probe end { foreach (p+ in n) printf("%d %s\\n", p, n[p] > 0 ? "sells" : "rests") }'
-    p = good(ctx, '-T', 1, '-e', script, timeout=30)
+    p = good(ctx, '-T', 1, '-e', script, timeout=60)
     assert p.stdout == ''.join('%d sells\n' % t.pid for t in sorted(targets, key=lambda t: t.pid)), p.stdout
     assert 'warning' not in p.stderr, p.stderr
     line = re.search(r'^tracing processes (.*) of %s$' % path, p.stderr, re.M).group(1)
     assert sorted(map(int, line.split(', '))) == sorted(t.pid for t in targets)
     # Of several programs it is enough when one runs, the others are told; one that may be missing is not missed.
     shutil.copy(path, path + 'keeper')
-    p = good(ctx, '-T', 1, '-e', script.replace('/shop"', '/shop*"'), timeout=30)
+    p = good(ctx, '-T', 1, '-e', script.replace('/shop"', '/shop*"'), timeout=60)
     assert 'sells' in p.stdout and 'error' not in p.stderr, p
     assert 'waiting for %skeeper to start' % path in p.stderr, p.stderr
     for t in targets:
@@ -430,7 +430,7 @@ def test_progress_on_a_terminal(ctx):
     line = "%s --no-cache --cc %s -e 'probe begin { exit() }'" % (ctx.bin('trapless'), slow)
     if shutil.which('script') is None:
         ctx.skip('no script(1)')
-    out = ctx.run(['script', '-qec', line, '/dev/null'], timeout=30).stdout
+    out = ctx.run(['script', '-qec', line, '/dev/null'], timeout=60).stdout
     assert 'compiling ... 1 s' in out and out.rstrip('\r\n').endswith('\x1b[K'), repr(out)
-    out = ctx.run(['script', '-qec', line.replace(slow, 'gcc'), '/dev/null'], timeout=30).stdout
+    out = ctx.run(['script', '-qec', line.replace(slow, 'gcc'), '/dev/null'], timeout=60).stdout
     assert '...' not in out or 'compiling ... ' in out, repr(out)

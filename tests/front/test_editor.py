@@ -226,16 +226,16 @@ def test_editor_protocol(ctx):
     assert editor.ask('shutdown') is None
     assert editor.answer('textDocument/hover', far)['error']['code'] == -32600
     editor.tell('exit')
-    assert editor.process.wait(20) == 0
+    assert editor.process.wait(60) == 0
 
 
 def test_editor_is_gone(ctx):
     editor, _ = edited(ctx)
     editor.process.stdin.close()
-    assert editor.process.wait(20) == 1
+    assert editor.process.wait(60) == 1
     editor, _ = edited(ctx)
     editor.tell('exit')
-    assert editor.process.wait(20) == 1
+    assert editor.process.wait(60) == 1
     assert trapless(ctx, '--language-server').returncode == 0, 'nobody was there'
 
 

@@ -70,19 +70,19 @@ def test_ended_from_outside(ctx):
         target = Selling(ctx)
         p = attached(ctx, '-x', target.pid)
         p.send_signal(sig)
-        assert p.wait(20) == 0, (sig, p.communicate())
+        assert p.wait(60) == 0, (sig, p.communicate())
         target.unchanged()
         p = attached(ctx, '-x', target.pid)
         target.process.kill()
-        assert p.wait(20) == 0, p.communicate()
+        assert p.wait(60) == 0, p.communicate()
         p = attached(ctx, '-c', 'sh -c "read x; exit 13"')
         p.send_signal(sig)
         p.stdin.close()
-        assert p.wait(20) == 13, p.communicate()
+        assert p.wait(60) == 13, p.communicate()
     hello = os.path.join(ctx.tmp, 'hello.stp')
     with open(hello, 'w') as f:
         f.write('probe timer.ms(1) { println("hello") }')
-    p = ctx.run(['bash', '-o', 'pipefail', '-c', '%s %s | head -1' % (ctx.bin('trapless'), hello)], timeout=30)
+    p = ctx.run(['bash', '-o', 'pipefail', '-c', '%s %s | head -1' % (ctx.bin('trapless'), hello)], timeout=60)
     assert p.returncode == 0 and p.stdout == 'hello\n', p
 
 

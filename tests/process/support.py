@@ -206,7 +206,7 @@ class Before:
                     memfds=maps(self.pid).count('memfd:trapless'),
                     mappings=len([m for m in mappings if m[3] != '[heap]']))
 
-    def check(self, within=20.0):
+    def check(self, within=60.0):
         """Nothing of ours is left; on a slow machine that may take a moment."""
         end = time.time() + within
         while True:

@@ -22,7 +22,7 @@ def count_exactly(ctx, threads, target='count', **how):
     s = attach(ctx, module, p.pid)
     out, _ = p.communicate(timeout=120)
     assert p.returncode == 7
-    got, err = s.communicate(timeout=30)
+    got, err = s.communicate(timeout=60)
     assert 'calls %d' % (calls * threads) in out
     assert hits(got) == calls * threads, 'hits %d of %d; %s' % (hits(got), calls * threads, err)
 
@@ -223,7 +223,7 @@ def test_two_processes(ctx):
     for p in (a, b):
         p.communicate(timeout=60)
         assert p.returncode == 7
-    out, _ = s.communicate(timeout=30)
+    out, _ = s.communicate(timeout=60)
     assert hits(out) == 5000, out
 
 

@@ -112,7 +112,7 @@ def test_left_clean(ctx):
             finish(s)
             assert what_it_has(pid, path) == bare, maps(pid)
         p.stdin.close()
-        assert p.wait(20) == 0
+        assert p.wait(60) == 0
 
 
 def test_followed_and_left(ctx):
@@ -129,7 +129,7 @@ def test_followed_and_left(ctx):
         finish(s)
         assert not tracer_of(pid) and what_it_has(pid, path) == bare, maps(pid)
         p.stdin.close()
-        assert p.wait(20) == 0
+        assert p.wait(60) == 0
 
 
 test_left_clean.variants = test_followed_and_left.variants = PAIR

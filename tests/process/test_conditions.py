@@ -14,7 +14,7 @@ GATED = 'global on, n, m probe process.function("work") if (on) { n++ } ' \
 
 def comes_to(s, nr, *states):
     """Until the probe is in one of these states; what it is else says the message."""
-    end = time.time() + 10
+    end = time.time() + 60
     while s.probe(nr)[3] not in states:
         assert time.time() < end, s.ask('--sessions')
         time.sleep(0.02)

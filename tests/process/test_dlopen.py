@@ -77,7 +77,7 @@ def test_reopened_attached(ctx):
     s = scripted.attach(ctx, REOPEN % dict(path=ctx.target("reopen"), lib=lib), pid=p.pid)
     p.stdin.write('go\n')
     p.stdin.close()
-    assert p.wait(timeout=30) == 7
+    assert p.wait(timeout=60) == 7
     out, err = scripted.finish(s, sig=None)
     reopened(ctx, lib, out, err, ROUNDS * (CALLS + 1) - 1)
 

@@ -97,7 +97,7 @@ def test_guardian_killed(ctx):
     for how in '0r':
         t, s = hide(ctx, how)
         os.kill(tracer_of(t.p.pid), signal.SIGKILL)
-        s.communicate(timeout=30)
+        s.communicate(timeout=60)
         let_go(t)
         t.end()
 
@@ -108,7 +108,7 @@ def test_switched(ctx):
     t, s = hide(ctx, '0')
 
     def ask(what, name):
-        r = ctx.run([runner(ctx), what, name, '--session', str(s.pid)], timeout=30)
+        r = ctx.run([runner(ctx), what, name, '--session', str(s.pid)], timeout=60)
         assert r.returncode == 0, r
     ask('--disable', 'hidden_too')
     t.protect('x')
@@ -157,7 +157,7 @@ def test_written_over(ctx):
     t.say('o', 'o 0')
     t.say('k', 'k 42')
     os.kill(tracer_of(t.p.pid), signal.SIGKILL)
-    s.communicate(timeout=30)
+    s.communicate(timeout=60)
     let_go(t)
     t.say('k', 'k 42')
     assert t.p.communicate(timeout=60)[0] == 'same 0\n' and t.p.returncode == 7

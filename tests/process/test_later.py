@@ -120,7 +120,7 @@ def test_started_fifty_times(ctx):
     for n in range(50):
         p = start(ctx, path, 1, 100, 0)
         wait_armed(session, p.pid)
-        assert p.communicate('\n', timeout=30)[0] == 'calls 100\n' and p.returncode == 7
+        assert p.communicate('\n', timeout=60)[0] == 'calls 100\n' and p.returncode == 7
     out, err = finish(session)
     assert hits(out) == 5000, (out, err)
 

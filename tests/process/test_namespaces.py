@@ -141,7 +141,7 @@ def test_other_root(ctx):
         out, err = finish(s)
         assert out == 'hits 1 wrong 0\n', (which, out, err)
     p.terminate()
-    assert p.wait(20) == 7
+    assert p.wait(60) == 7
 
 
 def test_own_root(ctx):
@@ -160,7 +160,7 @@ def test_own_root(ctx):
         ctx, 'probe process.library("libc.so.6").function("usleep") { println("asleep") exit() }')), env=environment(ctx))
     assert r.returncode == 0 and r.stdout == 'asleep\n', r
     p.terminate()
-    assert p.wait(20) == -signal.SIGTERM
+    assert p.wait(60) == -signal.SIGTERM
 
 
 def module(ctx, path, script=SCRIPT):

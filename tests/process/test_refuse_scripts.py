@@ -13,7 +13,7 @@ from support import LIBC, NO_BREAKPOINTS, Before, has_threads, runner, start, ta
 
 def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
     argv = words(ctx, *(('-x', pid) if pid else ()), *args) + [script_file(ctx, script)]
-    r = ctx.run(argv, env=environment(ctx), timeout=30)
+    r = ctx.run(argv, env=environment(ctx), timeout=60)
     assert r.returncode == 1, r
     for w in expect:
         assert w in r.stderr, (w, r.stderr)
@@ -170,7 +170,7 @@ def test_under_strace(ctx):
 def test_under_gdb(ctx):
     p, g = traced_by_other(ctx, 'Continuing', 'gdb', '-q', '-nx', '-p', 'PID', '-ex', 'break step', '-ex', 'continue', '-ex',
                            'detach', '-ex', 'quit')
-    out, _ = g.communicate(timeout=30)
+    out, _ = g.communicate(timeout=60)
     assert g.returncode == 0 and re.search(r'hit Breakpoint 1\S*, step', out) and 'detached' in out, (g.returncode, out)
     end_asleep(p)
 

@@ -40,7 +40,7 @@ class Target:
 
 
 def listed(ctx, session):
-    r = ctx.run([runner(ctx), '--sessions', '--session', str(session.pid)], timeout=30)
+    r = ctx.run([runner(ctx), '--sessions', '--session', str(session.pid)], timeout=60)
     return re.findall(r'"(\w+)@?[^"]*"\)\S*.*?\[(\w+)\]$', r.stdout, re.M), r.stdout
 
 

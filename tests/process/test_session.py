@@ -224,7 +224,7 @@ def test_ignored(ctx):
     module = tap.counter(ctx.tmp, ctx.target('steps'), ['work'])
 
     def said(argv, **kw):
-        return ctx.start(argv, preexec_fn=ignore_thread_signals, **kw).communicate(timeout=30)[0]
+        return ctx.start(argv, preexec_fn=ignore_thread_signals, **kw).communicate(timeout=60)[0]
 
     bare, traced = said(look), said([runner(ctx), module, '-c', ' '.join(look)])
     assert int(bare.split()[1], 16) >> 31 & 3 == 3 and bare in traced, (bare, traced)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Traps in threads that block SIGTRAP: the program's mask and disposition stay as it set them."""
-from support import LIBC, Before, attach, finish, has_worked, hits, start, tap
+from support import LIBC, Before, attach, finish, has_threads, has_worked, hits, start, tap
 
 
 def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
@@ -69,6 +69,8 @@ def test_raised_while_sessions_come_and_go(ctx):
     p = start(ctx, path, 100000000, 'inside')
     p.stdin.write('\n')
     p.stdin.flush()
+    has_threads(p.pid, 1 + 3)
+    has_worked(p.pid)
     module, before = tap.counter(ctx.tmp, path, ['work']), Before(p.pid, 'raiser')
     for _ in range(40 if ctx.long else 8):
         s = attach(ctx, module, p.pid)

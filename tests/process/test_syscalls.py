@@ -85,7 +85,7 @@ def test_calls_of_a_running_program(ctx):
         assert not support.tracer_of(p.pid)
         p.stdin.write('\n')
         p.stdin.close()
-        assert p.wait(20) == 5
+        assert p.wait(60) == 5
 
 
 test_calls_of_a_running_program.variants = support.PAIR

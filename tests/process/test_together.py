@@ -66,7 +66,7 @@ class Together:
         s.wait(timeout=60)
 
     def ask(self, session, *args):
-        r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(session.pid)], timeout=30)
+        r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(session.pid)], timeout=60)
         assert r.returncode == 0, r
         return r.stdout
 
@@ -260,7 +260,7 @@ def interrupted(t, guardian):
     """At each call of a session that joins, from the first fork on; how many there were."""
     argv = [runner(t.ctx), t.module, '-x', str(t.target.pid)]
     for point in range(1, 1000):
-        r = t.ctx.run([t.ctx.target('interrupter'), str(point), str(guardian)] + argv, timeout=30)
+        r = t.ctx.run([t.ctx.target('interrupter'), str(point), str(guardian)] + argv, timeout=60)
         assert r.returncode == 0, r
         if r.stdout.startswith('joined'):
             return point
@@ -313,7 +313,7 @@ def test_children(ctx):
     p = start(ctx, path, 40)
     sessions = [attach(ctx, tap.counter(ctx.tmp, path, ['work'], name=n), p.pid) for n in ('a', 'b', 'c')]
     assert p.communicate('\n', timeout=60)[0] == 'forks 40 bad 0\n' and p.returncode == 7
-    ends = [s.communicate(timeout=30) for s in sessions]
+    ends = [s.communicate(timeout=60) for s in sessions]
     assert [hits(out) for out, _ in ends] == [40] * 3, ends
 
 
