@@ -15,6 +15,11 @@ def environment(ctx):
     return dict(XDG_CACHE_HOME=os.path.join(ctx.tmp, 'cache'), HOME=ctx.tmp)
 
 
+def as_expected(line, wanted):
+    """`*` stands for an address or a number, but in a comment."""
+    return re.fullmatch(re.sub(r'(?<!/)\\\*(?!/)', '(?:0x)?[0-9a-f]+', re.escape(wanted)), line)
+
+
 def script_file(ctx, text, name='s.stp'):
     path = os.path.join(ctx.tmp, name)
     with open(path, 'w') as f:

@@ -8,12 +8,13 @@ import subprocess
 LIBC = '''fcntl.h sched.h signal.h unistd.h netinet/in.h netinet/tcp.h netinet/udp.h sys/epoll.h sys/eventfd.h sys/fanotify.h sys/file.h sys/inotify.h sys/ipc.h
     sys/mman.h sys/mount.h sys/msg.h sys/poll.h sys/quota.h sys/random.h sys/reboot.h sys/resource.h sys/sem.h sys/shm.h sys/signalfd.h
     sys/socket.h sys/stat.h sys/swap.h sys/time.h sys/timerfd.h sys/timex.h sys/uio.h sys/wait.h sys/xattr.h linux/net.h'''.split()
-KERNEL = '''linux/bpf.h linux/dqblk_xfs.h linux/falloc.h linux/fanotify.h linux/fcntl.h linux/fs.h linux/futex.h linux/ioprio.h linux/kcmp.h linux/kexec.h
-    linux/keyctl.h linux/membarrier.h linux/mempolicy.h linux/mman.h linux/module.h linux/mount.h linux/perf_event.h linux/prctl.h
-    linux/quota.h linux/reboot.h linux/sched.h linux/seccomp.h linux/signal.h linux/stat.h linux/time.h linux/timex.h asm/prctl.h asm/mman.h asm/fcntl.h
+KERNEL = '''asm/ptrace-abi.h linux/bpf.h linux/capability.h linux/dqblk_xfs.h linux/elf.h linux/falloc.h linux/fanotify.h linux/fcntl.h linux/fs.h linux/futex.h linux/ioprio.h linux/kcmp.h linux/kexec.h
+    linux/keyctl.h linux/membarrier.h linux/mempolicy.h linux/mman.h linux/module.h linux/mount.h linux/perf_event.h linux/prctl.h linux/ptrace.h
+    linux/quota.h linux/reboot.h linux/resource.h linux/sched.h linux/seccomp.h linux/securebits.h linux/signal.h linux/stat.h linux/time.h linux/timex.h asm/prctl.h asm/mman.h asm/fcntl.h
     linux/userfaultfd.h linux/in.h linux/tcp.h linux/msg.h linux/sem.h linux/shm.h linux/ipc.h linux/socket.h'''.split()
 # No header for programs has these: only the kernel's own.
-UNSAID = {'SWAP_FLAG_DISCARD_ONCE', 'SWAP_FLAG_DISCARD_PAGES'}
+UNSAID = {'SWAP_FLAG_DISCARD_ONCE', 'SWAP_FLAG_DISCARD_PAGES'} | {
+    'KEY_%s_%s' % (who, what) for who in ('POS', 'USR', 'GRP', 'OTH') for what in ('VIEW', 'READ', 'WRITE', 'SEARCH', 'LINK', 'SETATTR')}
 
 
 def is_kernels_alone(name):
