@@ -18,6 +18,9 @@
 #include "../proc.h"
 #include "guardian.h"
 
+/* Of 50 ms each: a thread that works may have to wait for a processor. */
+enum { PATIENCE = 4 };
+
 uint64_t signals_waiting(const struct thread *t)
 {
 	char text[PROC_TEXT];
@@ -60,8 +63,8 @@ static struct thread *choose(struct guardian *g, int round)
 
 		if (score < 0)
 			continue;
-		if (round && score == 0)
-			score = round % 3; /* the favourite did not stop: try others too */
+		if (round >= PATIENCE && score == 0)
+			score = round % 3; /* the favourite does not stop: try others too */
 		if (score < best_score) {
 			best_score = score;
 			best = t;
