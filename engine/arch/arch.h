@@ -207,6 +207,8 @@ struct tl_detour_env {
 	 * stack where the site needs one. key 0: the detour could not read the
 	 * thread pointer, use tl_os_thread_key(true).
 	 */
+	struct tl_stack_pool *const *
+		stacks; /* spare private stacks, for enter_slow where the program has little stack left; NULL: there are none */
 	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
 	bool fast_key; /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
 	bool percpu_key; /* x86: the thread pointer is the word at %gs:key_at (in a kernel), not at %fs:0 */
@@ -249,6 +251,28 @@ enum tl_place {
 void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_env *env,
 	uintptr_t at, void (*fn)(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what),
 	void *arg);
+
+/* --- small stacks --------------------------------------------------------- */
+
+/* What a whole function of Go takes of its goroutine's stack. */
+struct tl_stack_use {
+	uint32_t depth; /* bytes at most, whatever way control goes; TL_STACK_UNKNOWN */
+	uint32_t checked; /* offset behind the comparison with the goroutine's limit, 0: it has none (nosplit) */
+	uint32_t spare; /* what was compared lies so many bytes below the stack pointer at the entry */
+	uint32_t cold; /* offset of what runs when the limit was reached */
+};
+#define TL_STACK_UNKNOWN (1u << 30)
+
+/*
+ * Decode text[0..size), which stands at `addr`; 15 bytes more may be read. Calls fn for each call or jump that
+ * leaves it, or may do so; target 0: not known.
+ */
+void tl_arch_stack_use(const uint8_t *text, size_t size, uintptr_t addr, struct tl_stack_use *use,
+	void (*fn)(void *arg, uint32_t at, uintptr_t target, bool call), void *arg);
+/* Is it a return: with the stack pointer that the function was entered with? */
+bool tl_arch_is_return(const struct tl_code *code, uintptr_t addr);
+/* Bytes of the program's stack that a detour takes where code uses nothing below the stack pointer. */
+int tl_arch_stack_taken(void);
 
 /* --- tier 3: return ------------------------------------------------------ */
 

@@ -89,6 +89,7 @@ void tl_entries_forget(struct tl_entries *en)
 		tl_slab_put(&noted_slab, n);
 	}
 	tl_eh_unload(&en->table);
+	tl_rooms_forget(&en->rooms);
 	addrs_deinit(&en->list);
 	if (en->near)
 		tl_os_free(en->near, en->near_size);

@@ -5,6 +5,7 @@
 
 #include "dynsym.h"
 #include "ehframe.h"
+#include "room.h"
 
 /* A growing list of addresses. */
 struct tl_addrs {
@@ -18,6 +19,7 @@ struct tl_entries {
 	struct tl_addrs list; /* found by the walk, sorted */
 	struct tl_index noted; /* those that came later */
 	struct tl_dynamic dynamic;
+	struct tl_rooms rooms;
 	bool linked; /* `dynamic` has been read */
 	bool tabled, scanned, incomplete;
 	bool nomem; /* of this attempt: worth another one later */

@@ -3,7 +3,7 @@
  * Planning: the cheapest rung for each wanted site of a batch, alone or
  * together with its neighbours, and the detours for what was chosen.
  */
-#include "internal.h"
+#include "room.h"
 
 enum {
 	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,
@@ -102,7 +102,8 @@ static void clear_plan(struct tl_plan *plan, const struct group *g)
 
 	tl_fill(plan, 0, sizeof(*plan));
 	plan->early = img && (img->flags & TL_IMAGE_EARLY);
-	plan->no_red_zone = img && (img->flags & TL_IMAGE_NO_RED_ZONE);
+	plan->no_red_zone =
+		img && (img->flags & TL_IMAGE_NO_RED_ZONE || tl_room_is_go(img, g->sites[0]->addr));
 	plan->npoints = (uint8_t)g->n;
 	for (unsigned i = 0; i < g->n; i++) {
 		struct tl_point *pt = &plan->points[i];
@@ -191,6 +192,8 @@ int tl_site_check(struct tl_site *s)
 		ret = tl_func_get(&tl_core.func, s->addr, s->func_start, s->func_size);
 	if (!ret)
 		ret = tl_arch_can_probe(&tl_core.func.code, s->addr);
+	if (!ret)
+		ret = tl_room_check(img, s->addr, tl_arch_is_return(&tl_core.func.code, s->addr));
 	return ret ? ret : tl_text_claimed(s->addr, tl_site_insn_end(s));
 }
 

@@ -253,6 +253,16 @@ static void find_frames(struct cov_file *f)
 	f->image_flags = TL_IMAGE_BARE_FRAMES;
 }
 
+/* As the guardian tells it of what is mapped. */
+static void find_go(struct cov_file *f)
+{
+	if (!elf_loaded_section(f->bytes, f->size, ".note.go.buildid"))
+		return;
+	f->image_flags |= TL_IMAGE_SMALL_STACKS;
+	if (!f->eh_frame_hdr)
+		f->image_flags |= TL_IMAGE_NO_RED_ZONE;
+}
+
 static int find_text(struct cov_file *f)
 {
 	const Elf64_Phdr *p = segments(f);
@@ -306,6 +316,7 @@ int cov_file_open(struct cov_file *f, const char *path)
 		return fail(f, path, "has no executable segment");
 	find_plt(f);
 	find_frames(f);
+	find_go(f);
 	protect(f);
 	return 0;
 }

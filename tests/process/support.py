@@ -243,18 +243,21 @@ class Answering:
         assert self.p.communicate(timeout=60)[0] == 'same 1\n' and self.p.returncode == 7
 
 
-def go_program(ctx, text):
+def go_program(ctx, text, assembly=''):
     """Built once for all variants: with its library, which takes long."""
     go = shutil.which('go')
     if not go:
         ctx.skip('no go')
-    path = os.path.join(ctx.root, 'build', 'targets', 'go-' + hashlib.sha1(text.encode()).hexdigest()[:12])
+    path = os.path.join(ctx.root, 'build', 'targets', 'go-' + hashlib.sha1((text + assembly).encode()).hexdigest()[:12])
     if not os.path.exists(path):
-        source, new = ctx.tmp + '/program.go', ctx.tmp + '/program'
-        with open(source, 'w') as f:
-            f.write(text)
+        source, new = ctx.tmp + '/source', ctx.tmp + '/program'
+        os.mkdir(source)
+        for name, part in ('program.go', text), ('program.s', assembly):
+            if part:
+                with open(os.path.join(source, name), 'w') as f:
+                    f.write(part)
         env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
-        ctx.run([go, 'build', '-o', new, source], env=env, timeout=400)
+        ctx.run([go, 'build', '-C', source, '-o', new], env=env, timeout=400)
         if not os.path.exists(new):
             ctx.skip('go cannot build here')
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -504,6 +504,25 @@ def test_go_with_little_stack_left(ctx):
         assert (r.stdout.split()[1:], r.returncode) == (['0'], 15), r
         assert r.script == '%d\n' % calls, (r.script, calls, r.stderr)
 
+
+def test_go_with_no_stack_left(ctx):
+    """A chain of nosplit functions that uses up its goroutine's stack: a detour in the deepest would overwrite its neighbour's."""
+    path = go_program(ctx, NEIGHBOURS, CHAIN)
+    r = launch(ctx, 'global m, r probe process.function("main.middle") { m++ } probe process.function("main.middle").return { r++ } '
+               'probe process.function("main.deepest") { error("never") } probe process.function("main.deepest").return { error("never") } '
+               'probe end { println(m, " ", r) }', path)
+    assert r.stdout == '0\n', r
+    assert r.script == '100 100\n', (r.script, r.stderr)
+    assert r.stderr.count('probe refused [STACK]: so little of the goroutine') == 2, r.stderr
+
+def test_go_where_the_stack_is_known(ctx):
+    """What may not be probed is known without running; and is little: what grows the stack, and the end of the chain."""
+    path = go_program(ctx, NEIGHBOURS, CHAIN)
+    r = ctx.run([ctx.bin('trapless'), '--explain', '-e', 'probe process.function("main.*") {} probe process.function("runtime.*") {}', '-c', path], timeout=100)
+    refused = re.findall(r'^refused .*function\("([^"@]*)\S*  \[STACK\]', r.stderr, re.M)
+    assert 'main.deepest' in refused and 'runtime.morestack.abi0' in refused, r.stderr
+    assert len(refused) < 6, refused
+
 def test_go_heap_is_no_stack(ctx):
     """Goroutines' stacks lie in the heap: who leaves reads them, and not all that lies behind them."""
     path = go_program(ctx, HEAP)
@@ -562,4 +581,85 @@ func main() {
 	fmt.Println("right")
 	os.Exit(15)
 }
+'''
+
+
+NEIGHBOURS = '''
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+)
+
+// In assembly: a sum of what lies below the goroutine's stack, and the way down to where little of it is left.
+func below() uint64
+func down()
+
+func main() {
+	wrong := 0
+	done := make(chan bool)
+	debug.SetGCPercent(-1)
+	runtime.GOMAXPROCS(1)
+	for i := 0; i < 100; i++ {
+		go func() {
+			was := below()
+			down()
+			done <- below() == was
+		}()
+		if !<-done {
+			wrong++
+		}
+	}
+	fmt.Println(wrong)
+	os.Exit(15)
+}
+'''
+
+CHAIN = '''
+#include "textflag.h"
+
+// The word at TLS leads to the goroutine, whose first is its stack's lowest address.
+TEXT ·below(SB), NOSPLIT, $0-8
+	MOVQ (TLS), CX
+	MOVQ 0(CX), BX
+	XORL AX, AX
+	MOVL $16, DX
+more:
+	SUBQ $8, BX
+	ROLQ $1, AX
+	XORQ (BX), AX
+	DECL DX
+	JNZ more
+	MOVQ AX, ret+0(FP)
+	RET
+
+// By steps of 24 bytes to where it is not grown once more.
+TEXT ·down(SB), 0, $8-0
+	MOVQ (TLS), CX
+	MOVQ SP, AX
+	SUBQ 0(CX), AX
+	CMPQ AX, $968
+	JGE deeper
+	CALL ·checks(SB)
+	RET
+deeper:
+	CALL ·down(SB)
+	RET
+
+TEXT ·checks(SB), 0, $104-0
+	CALL ·middle(SB)
+	RET
+
+// These two take 784 bytes, the linker allows for 792.
+TEXT ·middle(SB), NOSPLIT, $720-0
+	MOVQ $1, 8(SP)
+	CALL ·deepest(SB)
+	RET
+
+TEXT ·deepest(SB), NOSPLIT, $40-0
+	MOVQ $1, 8(SP)
+	RET
 '''

@@ -482,6 +482,31 @@ bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)
 #endif
 }
 
+/* --- small stacks: the toy has none ------------------------------------------------------- */
+
+void tl_arch_stack_use(const uint8_t *text, size_t size, uintptr_t addr, struct tl_stack_use *use,
+	void (*fn)(void *arg, uint32_t at, uintptr_t target, bool call), void *arg)
+{
+	(void)text;
+	(void)size;
+	(void)addr;
+	(void)fn;
+	(void)arg;
+	*use = (struct tl_stack_use){.depth = 0};
+}
+
+bool tl_arch_is_return(const struct tl_code *code, uintptr_t addr)
+{
+	(void)code;
+	(void)addr;
+	return false;
+}
+
+int tl_arch_stack_taken(void)
+{
+	return 0;
+}
+
 /* --- text -------------------------------------------------------------------------------- */
 
 void tl_arch_patch_bytes(const struct tl_plan *p, uintptr_t at, uint8_t *buf)

@@ -32,33 +32,12 @@ struct jump {
 	uintptr_t base; /* absolute only */
 };
 
-static uint8_t modrm(const struct tl_insn *i)
-{
-	return i->modrm_off ? i->bytes[i->modrm_off] : 0;
-}
-
-static uint8_t reg_field(const struct tl_insn *i)
-{
-	return (uint8_t)((modrm(i) >> 3 & 7) | (i->rex & 4) << 1);
-}
-
-static uint8_t rm_field(const struct tl_insn *i)
-{
-	return (uint8_t)((modrm(i) & 7) | (i->rex & 1) << 3);
-}
-
-static bool legacy(const struct tl_insn *i, uint8_t map, uint8_t opcode)
-{
-	return i->map == map && i->opcode == opcode &&
-	       !(i->flags & (TL_INSN_VEX | TL_INSN_EVEX | TL_INSN_REX2));
-}
-
 /* Scaled memory operand: its index register. */
 static uint8_t scaled_index(const struct tl_insn *i, unsigned scale)
 {
 	uint8_t sib;
 
-	if (!i->modrm_off || modrm(i) >> 6 == 3 || (modrm(i) & 7) != 4)
+	if (!i->modrm_off || x86_modrm(i) >> 6 == 3 || (x86_modrm(i) & 7) != 4)
 		return NO_REG;
 	sib = i->bytes[i->modrm_off + 1];
 	if (sib >> 6 != scale)
@@ -88,15 +67,15 @@ static unsigned look_back(const struct tl_code *code, uintptr_t addr, struct tl_
 static uint8_t loads_offset(
 	const struct tl_insn *jmp, const struct tl_insn *insns, unsigned n, unsigned *at)
 {
-	uint8_t x = rm_field(jmp);
+	uint8_t x = x86_rm_field(jmp);
 
-	if (n < 2 || !(legacy(&insns[0], 0, 0x01) || legacy(&insns[0], 0, 0x03)) ||
-		modrm(&insns[0]) >> 6 != 3)
+	if (n < 2 || !(x86_legacy(&insns[0], 0, 0x01) || x86_legacy(&insns[0], 0, 0x03)) ||
+		x86_modrm(&insns[0]) >> 6 != 3)
 		return NO_REG;
-	if ((insns[0].opcode == 0x01 ? rm_field(&insns[0]) : reg_field(&insns[0])) != x)
+	if ((insns[0].opcode == 0x01 ? x86_rm_field(&insns[0]) : x86_reg_field(&insns[0])) != x)
 		return NO_REG;
 	for (*at = 1; *at < n && *at < 4; ++*at)
-		if (legacy(&insns[*at], 0, 0x63) && scaled_index(&insns[*at], 2) != NO_REG)
+		if (x86_legacy(&insns[*at], 0, 0x63) && scaled_index(&insns[*at], 2) != NO_REG)
 			return scaled_index(&insns[*at], 2);
 	return NO_REG;
 }
@@ -104,14 +83,14 @@ static uint8_t loads_offset(
 /* cmp $imm with something: the register, or NO_REG with *mem for memory. */
 static bool compares(const struct tl_insn *i, uint8_t *reg, bool *mem, uint32_t *imm)
 {
-	bool group = legacy(i, 0, 0x80) || legacy(i, 0, 0x81) || legacy(i, 0, 0x83);
+	bool group = x86_legacy(i, 0, 0x80) || x86_legacy(i, 0, 0x81) || x86_legacy(i, 0, 0x83);
 
-	if (group && (modrm(i) >> 3 & 7) != 7)
+	if (group && (x86_modrm(i) >> 3 & 7) != 7)
 		return false;
-	if (!group && !legacy(i, 0, 0x3c) && !legacy(i, 0, 0x3d))
+	if (!group && !x86_legacy(i, 0, 0x3c) && !x86_legacy(i, 0, 0x3d))
 		return false;
-	*mem = group && modrm(i) >> 6 != 3;
-	*reg = *mem ? NO_REG : group ? rm_field(i) : RAX;
+	*mem = group && x86_modrm(i) >> 6 != 3;
+	*reg = *mem ? NO_REG : group ? x86_rm_field(i) : RAX;
 	*imm = 0;
 	for (unsigned n = 0; n < i->imm_size && n < 4; n++)
 		*imm |= (uint32_t)i->bytes[i->imm_off + n] << (8 * n);
@@ -121,12 +100,12 @@ static bool compares(const struct tl_insn *i, uint8_t *reg, bool *mem, uint32_t 
 /* mov or movzx into `reg`: where from (NO_REG: memory). */
 static bool moves_into(const struct tl_insn *i, uint8_t reg, uint8_t *from)
 {
-	bool load = legacy(i, 0, 0x8b) || legacy(i, 1, 0xb6) || legacy(i, 1, 0xb7);
+	bool load = x86_legacy(i, 0, 0x8b) || x86_legacy(i, 1, 0xb6) || x86_legacy(i, 1, 0xb7);
 
-	if (load ? reg_field(i) != reg
-		 : !(legacy(i, 0, 0x89) && modrm(i) >> 6 == 3 && rm_field(i) == reg))
+	if (load ? x86_reg_field(i) != reg
+		 : !(x86_legacy(i, 0, 0x89) && x86_modrm(i) >> 6 == 3 && x86_rm_field(i) == reg))
 		return false;
-	*from = !load ? reg_field(i) : modrm(i) >> 6 == 3 ? rm_field(i) : NO_REG;
+	*from = !load ? x86_reg_field(i) : x86_modrm(i) >> 6 == 3 ? x86_rm_field(i) : NO_REG;
 	return true;
 }
 
@@ -162,10 +141,10 @@ static bool is_table_jump(
 	unsigned n = look_back(code, addr, insns), at = 0;
 
 	*j = (struct jump){.addr = addr};
-	if (modrm(jmp) >> 6 == 3) {
+	if (x86_modrm(jmp) >> 6 == 3) {
 		j->index = loads_offset(jmp, insns, n, &at);
 		at++;
-	} else if (modrm(jmp) == 0x24 && (jmp->bytes[jmp->modrm_off + 1] & 7) == 5) {
+	} else if (x86_modrm(jmp) == 0x24 && (jmp->bytes[jmp->modrm_off + 1] & 7) == 5) {
 		j->index = scaled_index(jmp, 3);
 		j->absolute = true;
 		j->base = (uintptr_t)jmp->disp;
@@ -240,7 +219,7 @@ static bool visit_leas(const struct tl_code *code, unsigned least,
 
 		if (!x86_decode_at(code, a, &i))
 			return false;
-		if (!legacy(&i, 0, 0x8d) || !(i.flags & TL_INSN_RIP_REL))
+		if (!x86_legacy(&i, 0, 0x8d) || !(i.flags & TL_INSN_RIP_REL))
 			continue;
 		t.base = (uintptr_t)tl_insn_rip_operand(&i, a);
 		if (in_part(code, t.base) || !fits(code, &t))

@@ -45,7 +45,7 @@ enum x86_form { X86_REL32, X86_ABS32, X86_ABS64 };
  * Where code names one of several addresses, and where its second half refers
  * to the first or the other way round: what a copy of it must have mended.
  */
-#define X86_NAMES_MAX 8
+#define X86_NAMES_MAX 9
 #define X86_REFS_MAX  20
 struct x86_refs {
 	const uintptr_t *names; /* X86_NAMES_MAX of them */
@@ -63,6 +63,28 @@ struct x86_marks {
 	unsigned n;
 	struct x86_mark mark[X86_MARKS_MAX];
 };
+
+/* Fields of an instruction; a register that is none of the legacy ones never has to do with what asks. */
+static inline uint8_t x86_modrm(const struct tl_insn *i)
+{
+	return i->modrm_off ? i->bytes[i->modrm_off] : 0;
+}
+
+static inline uint8_t x86_reg_field(const struct tl_insn *i)
+{
+	return (uint8_t)((x86_modrm(i) >> 3 & 7) | (i->rex & 4) << 1);
+}
+
+static inline uint8_t x86_rm_field(const struct tl_insn *i)
+{
+	return (uint8_t)((x86_modrm(i) & 7) | (i->rex & 1) << 3);
+}
+
+static inline bool x86_legacy(const struct tl_insn *i, uint8_t map, uint8_t opcode)
+{
+	return i->map == map && i->opcode == opcode &&
+	       !(i->flags & (TL_INSN_VEX | TL_INSN_EVEX | TL_INSN_REX2));
+}
 
 /* Code under construction: `n` bytes in buf, to run at `at`. Errors stick. */
 struct x86_emit {
@@ -183,6 +205,9 @@ bool x86_refers(const struct tl_insn *i, uintptr_t addr, uintptr_t *target);
 
 /* way.c: code that takes away a frame whose point has pushed nothing, and goes on at ip; no return */
 uintptr_t x86_way(uintptr_t ip);
+
+/* aside.c: calls env->enter_slow on a spare stack; see there */
+void x86_enter_aside(void);
 
 /* classify.c: walked code */
 bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);

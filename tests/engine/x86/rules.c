@@ -293,6 +293,59 @@ static void sequences(void)
 	CHECK(tl_arch_can_probe(&code, AT + 14) == 0);
 }
 
+/* --- stacks ------------------------------------------------------------------- */
+
+static struct tl_stack_use use;
+static unsigned ncalls, nblind;
+
+static void count_leaving(void *arg, uint32_t at, uintptr_t target, bool call)
+{
+	(void)arg;
+	(void)at;
+	ncalls += call;
+	nblind += !target;
+}
+
+#define USE(bytes) use_of(bytes, sizeof(bytes) - 1)
+static void use_of(const char *bytes, size_t n)
+{
+	uint8_t text[64] = {0};
+
+	memcpy(text, bytes, n);
+	ncalls = nblind = 0;
+	tl_arch_stack_use(text, n, AT, &use, count_leaving, NULL);
+}
+
+#define CHECKS	"\x49\x3b\x66\x10\x76\x07" /* cmp 0x10(%r14),%rsp; jbe */
+#define FRAME	"\x55\x48\x83\xec\x20" /* push %rbp; sub $32,%rsp */
+#define CALLS	"\xe8\x00\x10\x00\x00" /* elsewhere */
+#define LEA_R12 "\x4c\x8d\x64\x24\xa0" /* lea -96(%rsp),%r12 */
+
+static void goroutines_stacks(void)
+{
+	USE(CHECKS FRAME "\xc9\xc3" CALLS "\xeb\xec");
+	CHECK(use.checked == 6 && use.spare == 0 && use.depth == 40 && ncalls == 1);
+	CHECK(use.cold == 13);
+	USE(LEA_R12 "\x4d\x3b\x66\x10\x76\x07" FRAME "\xc9\xc3" CALLS);
+	CHECK(use.checked == 11 && use.spare == 96 && use.cold == 18 && use.depth == 40);
+	USE(LEA_R12 "\x4d\x39\xe6" FRAME "\xc3");
+	CHECK(!use.checked);
+	USE("\x64\x48\x8b\x0c\x25\xf8\xff\xff\xff\x48\x3b\x61\x10\x76\x01\xc3" CALLS);
+	CHECK(use.checked == 15 && use.cold == 16 && use.depth == 0); /* mov %fs:-8,%rcx */
+	USE("\x48\x3b\x61\x10\x76\x01\xc3" CALLS);
+	CHECK(!use.checked); /* what is rcx? */
+	USE(FRAME CHECKS CALLS CALLS);
+	CHECK(!use.checked); /* its frame is there already */
+	USE("\x48\x83\xe4\xf0\xff\xd0\xff\xe1"); /* and $-16,%rsp; call *%rax; jmp *%rcx */
+	CHECK(use.depth == 15 && ncalls == 1 && nblind == 2);
+	USE("\x48\x83\xc4\x80\x48\x8d\x64\x24\xf8\x48\x89\xc4"); /* add $-128; lea -8(%rsp); mov %rax,%rsp */
+	CHECK(use.depth == 136);
+	USE("\x48\x29\xc4"); /* sub %rax,%rsp */
+	CHECK(use.depth == TL_STACK_UNKNOWN);
+	USE("\x90\x06"); /* no instruction */
+	CHECK(use.depth == TL_STACK_UNKNOWN);
+}
+
 static void switch_tables(void)
 {
 	static const int32_t in[] = {23, 26, 30}, out[] = {23, -0x200, 30}, wrong[] = {23, 25, 5};
@@ -1093,6 +1146,7 @@ int main(void)
 	RUN(indirect_jumps);
 	RUN(jumps_that_only_leave);
 	RUN(sequences);
+	RUN(goroutines_stacks);
 	RUN(switch_tables);
 	RUN(undecodable_parts);
 	RUN(breakpoints_of_others);
