@@ -115,6 +115,10 @@ def test_arguments_and_globals_and_limits(ctx):
     assert p.stdout == '42two2\n', p
     p = ctx.run([t, '-G', 'n=7', '-e', 'global n = 1 probe oneshot { println(n) }'])
     assert p.stdout == '7\n', p
+    p = ctx.run([t, '-G', 's=7', '-e', 'global s = "one" probe oneshot { println(s . "!") }'])
+    assert p.stdout == '7!\n', p
+    p = ctx.run([t, '-G', 'n=7z', '-e', 'global n = 1 probe oneshot { println(n) }'])
+    assert p.returncode != 0 and p.stdout == '' and '-G n=7z' in p.stderr and 'is a number' in p.stderr, p
     p = ctx.run([t, '-D', 'MAXSTRINGLEN=16', '-e', 'probe oneshot { s = "123456789" . "123456789"; println(strlen(s)) }'])
     assert p.stdout == '15\n', p
     p = ctx.run([t, '-D', 'MAXMAPENTRIES=3', '-e', 'global a probe oneshot { for (i = 0; i < 9; i++) a[i] = 1 }'])

@@ -4,7 +4,7 @@
 use crate::options::Options;
 use trapless_sema::ir;
 use trapless_sema::loader::Loader;
-use trapless_syntax::ast::{Item, Literal, NumLit, Script, StrLit};
+use trapless_syntax::ast::{Global, Item, Literal, NumLit, Script, StrLit};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 /// `-T SECONDS`, in the script's own words: it also holds for a module.
@@ -31,14 +31,32 @@ pub fn set_globals(options: &Options, script: &mut Script, diags: &mut Diagnosti
                 .help("-G NAME=VALUE sets a global that the script declares");
             continue;
         };
-        let span = g.span;
-        g.init = Some(match parse_number(value) {
-            Some(value) => Literal::Number(NumLit { value, span }),
-            None => Literal::String(StrLit {
-                bytes: value.as_bytes().to_vec(),
-                span,
-            }),
-        });
+        let Some(value) = first_value(g, value) else {
+            diags
+                .error(
+                    Tag::Usage,
+                    None,
+                    format!("-G {word}: `{name}` is a number in the script"),
+                )
+                .help("-G NAME=NUMBER: decimal, or hexadecimal behind 0x");
+            continue;
+        };
+        g.init = Some(value);
+    }
+}
+
+/// A value of the declared one's type; where none is declared, what looks like a number is one.
+fn first_value(g: &Global, value: &str) -> Option<Literal> {
+    let span = g.span;
+    let text = Literal::String(StrLit {
+        bytes: value.as_bytes().to_vec(),
+        span,
+    });
+    let number = parse_number(value).map(|value| Literal::Number(NumLit { value, span }));
+    match g.init {
+        Some(Literal::Number(_)) => number,
+        Some(Literal::String(_)) => Some(text),
+        None => Some(number.unwrap_or(text)),
     }
 }
 
