@@ -27,7 +27,8 @@ _Static_assert(TL_STACKS == LAST + 1 && TL_BIG_STACK == SIZE, "as the assembler 
 
 /*
  * enter_slow in r9 with its arguments, the pool in r8: may be NULL. rbx and rbp are in the frame. The stack is given
- * back when nobody stands on it any more: a spare one is in stock, and who finds none has missed the hit.
+ * back when nobody stands on it any more: a spare one is in stock, and who finds none has missed the hit. Who looks
+ * whether the detour is quiet sees one stack only: its address lies on the spare one, before that is the thread's.
  */
 /* clang-format off */
 __asm__(".pushsection .text\n"
@@ -49,7 +50,10 @@ __asm__(".pushsection .text\n"
 	"	mov	%ecx, %eax\n"
 	"	imul	" TEXT(AT_STRIDE) "(%r8), %rax\n"
 	"	add	" TEXT(AT_BASE) "(%r8), %rax\n"
-	"	lea	" TEXT(SIZE) "(%rax), %rsp\n"
+	"	lea	" TEXT(SIZE) " - 16(%rax), %rax\n"
+	"	mov	(%rsp), %r10\n"
+	"	mov	%r10, (%rax)\n"
+	"	mov	%rax, %rsp\n"
 	"	push	%r8\n"
 	"	push	%rcx\n"
 	"	call	*%r9\n"
