@@ -271,8 +271,11 @@ void tl_arch_stack_use(const uint8_t *text, size_t size, uintptr_t addr, struct 
 	void (*fn)(void *arg, uint32_t at, uintptr_t target, bool call), void *arg);
 /* Is it a return: with the stack pointer that the function was entered with? */
 bool tl_arch_is_return(const struct tl_code *code, uintptr_t addr);
-/* Bytes of the program's stack that a detour takes where code uses nothing below the stack pointer. */
-int tl_arch_stack_taken(void);
+/*
+ * Bytes of the program's stack that a detour takes where code uses nothing below the stack pointer; `first`: at a thread's
+ * first hit, and at one within a handler, where enter_slow finds the record.
+ */
+int tl_arch_stack_taken(bool first);
 
 /* --- tier 3: return ------------------------------------------------------ */
 

@@ -41,7 +41,6 @@ struct walk {
 	size_t at; /* the function under the walk */
 	struct edge *edge;
 	size_t nedges, max;
-	int32_t blind; /* the least that is left for who is called, it is not known by whom */
 	bool *calls_blind; /* by function */
 	bool cold; /* the call in its cold part has been seen */
 	bool nomem;
@@ -220,9 +219,8 @@ static void spread_blind(struct walk *w)
 	for (size_t i = 0; i < w->rooms->n; i++)
 		if (w->calls_blind[i] && !row[i].grows)
 			lower(&least, left_in(&row[i]) - WORD);
+	w->rooms->blind = least;
 	for (size_t i = 0; i < w->rooms->n; i++) {
-		if (row[i].use.checked)
-			lower(&row[i].entry, least);
 		if (row[i].grows)
 			row[i].entry = 0;
 		if (!row[i].use.checked)
@@ -290,6 +288,14 @@ static int make(const struct tl_image *img, struct tl_rooms *r)
 	return ret;
 }
 
+/* Before it has checked, or as the check has failed. */
+static bool unchecked(const struct tl_room *row, uintptr_t addr)
+{
+	size_t off = addr - row->start;
+
+	return row->use.checked && (off < row->use.checked || off >= row->use.cold);
+}
+
 static int32_t left_at(const struct tl_room *row, uintptr_t addr)
 {
 	size_t off = addr - row->start;
@@ -331,8 +337,11 @@ int tl_room_check(const struct tl_image *img, uintptr_t addr, bool returns)
 	if (!is_row(r, addr))
 		return 0;
 	row = &r->row[row_of(r, addr)];
-	return (returns ? row->entry : left_at(row, addr)) < tl_arch_stack_taken() ? -TL_E_STACK
-										   : 0;
+	/* That a thread's first hit comes behind the deepest of blind calls is not allowed for: all entries would be refused. */
+	if ((returns ? row->entry : left_at(row, addr)) < tl_arch_stack_taken(true) ||
+		(unchecked(row, addr) && r->blind < tl_arch_stack_taken(false)))
+		return -TL_E_STACK;
+	return 0;
 }
 
 bool tl_room_is_go(const struct tl_image *img, uintptr_t addr)

@@ -423,7 +423,7 @@ var touched int
 
 //go:nosplit
 //go:noinline
-func deepest(room *[560]byte) int {
+func deepest(room *[300]byte) int {
 	room[3]++
 	return int(room[3])
 }
@@ -431,7 +431,7 @@ func deepest(room *[560]byte) int {
 //go:nosplit
 //go:noinline
 func nosplit(n int) int {
-	var room [560]byte
+	var room [300]byte
 
 	room[3] = byte(n)
 	return deepest(&room)
@@ -496,7 +496,7 @@ func main() {
 
 
 def test_go_with_little_stack_left(ctx):
-    """Functions that may use the last bytes of a goroutine's stack: handlers have stacks of their own there."""
+    """Functions that may use much of what is left of a goroutine's stack: handlers have stacks of their own there."""
     path = go_program(ctx, SMALL_STACKS)
     calls = sum(d + k for k in range(50) for d in range(1, 40))
     for suffix in '', '.return':
@@ -521,7 +521,7 @@ def test_go_where_the_stack_is_known(ctx):
     r = ctx.run([ctx.bin('trapless'), '--explain', '-e', 'probe process.function("main.*") {} probe process.function("runtime.*") {}', '-c', path], timeout=100)
     refused = re.findall(r'^refused .*function\("([^"@]*)\S*  \[STACK\]', r.stderr, re.M)
     assert 'main.deepest' in refused and 'runtime.morestack.abi0' in refused, r.stderr
-    assert len(refused) < 6, refused
+    assert len(refused) * 8 < len(re.findall(r'^\w+ .*  process\(', r.stderr, re.M)), refused
 
 def test_go_heap_is_no_stack(ctx):
     """Goroutines' stacks lie in the heap: who leaves reads them, and not all that lies behind them."""

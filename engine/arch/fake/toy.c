@@ -502,8 +502,9 @@ bool tl_arch_is_return(const struct tl_code *code, uintptr_t addr)
 	return false;
 }
 
-int tl_arch_stack_taken(void)
+int tl_arch_stack_taken(bool first)
 {
+	(void)first;
 	return 0;
 }
 

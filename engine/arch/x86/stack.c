@@ -10,12 +10,20 @@
 #include "x86.h"
 #include "../../core/internal.h"
 
-enum { WORD = 8, NO_REG = 0xff, GUARD = 0x10, FS = 0x64, CC_BELOW = 2, CC_BELOW_EQUAL = 6 };
+enum {
+	SLOW_PATH = 256,
+	WORD = 8,
+	NO_REG = 0xff,
+	GUARD = 0x10,
+	FS = 0x64,
+	CC_BELOW = 2,
+	CC_BELOW_EQUAL = 6
+};
 
 /* A retargeted call's or a post handler's return address, alignment, and the call of what finds the record. */
-int tl_arch_stack_taken(void)
+int tl_arch_stack_taken(bool first)
 {
-	return (int)sizeof(struct tl_regs) + 3 * WORD;
+	return (int)sizeof(struct tl_regs) + 3 * WORD + (first ? SLOW_PATH : 0);
 }
 
 static bool on_register(const struct tl_insn *i, uint8_t reg)
