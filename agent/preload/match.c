@@ -7,13 +7,20 @@
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
 
+struct file {
+	uint64_t dev, inode, before[4], size, rest[20];
+};
+
+static bool look_up(const char *path, struct file *st)
+{
+	return tl_syscall3(TL_NR_stat, (long)path, (long)st, 0) == 0;
+}
+
 static uint64_t file_size(const char *path)
 {
-	struct {
-		uint64_t before[6], size, rest[20];
-	} st;
+	struct file st;
 
-	return tl_syscall3(TL_NR_stat, (long)path, (long)&st, 0) ? 0 : st.size;
+	return look_up(path, &st) ? st.size : 0;
 }
 
 static enum match match(
@@ -37,6 +44,25 @@ static enum match match(
 
 /* --- is this process for us? -------------------------------------------------------- */
 
+/* The script's program is there, too, and is another file: this one merely has its name. */
+static bool is_namesake(const char *path, const struct tl_object *o)
+{
+	struct file wanted, here;
+
+	return path[0] == '/' && !tl_same(path, o->path) && look_up(path, &wanted) &&
+	       look_up(o->path, &here) && (wanted.inode != here.inode || wanted.dev != here.dev);
+}
+
+/* Also of another build, which the user is to hear of. */
+static bool is_wanted(
+	const struct tl_preload *p, const struct tl_tap_image *want, const struct tl_object *o)
+{
+	const char *path = (const char *)tl_module_table(p, &p->module.strings) + want->path;
+	enum match how = match(p, want, o);
+
+	return how == MATCH_YES || (how == MATCH_OTHER && !is_namesake(path, o));
+}
+
 static int any_program(void *arg, const struct tl_object *o)
 {
 	const struct tl_preload *p = arg;
@@ -44,7 +70,7 @@ static int any_program(void *arg, const struct tl_object *o)
 	uint64_t i;
 
 	for (i = 0; i < p->module.images.count; i++) {
-		if (want[i].flags & TL_TAP_IMAGE_PROGRAM && match(p, &want[i], o) != MATCH_NO)
+		if (want[i].flags & TL_TAP_IMAGE_PROGRAM && is_wanted(p, &want[i], o))
 			return 1;
 	}
 	return 0;

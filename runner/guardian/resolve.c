@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The module's images among those that are mapped, and its probes in them. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,10 +86,38 @@ bool image_is_there(struct guardian *g, const struct client *c, uint32_t image)
 	return match_image(g, c->mod, image, &other);
 }
 
+/* The script's program is there, too, and is another file: this one merely has its name. One that was replaced has its path. */
+static bool is_namesake(struct guardian *g, const char *path, const struct mapped *m)
+{
+	char seen[PATH_MAX + 32];
+	struct stat st;
+
+	if (path[0] != '/' || !strcmp(path, m->path))
+		return false;
+	snprintf(seen, sizeof(seen), "/proc/%d/root%s", eye_of(g), path);
+	return stat(seen, &st) == 0 && st.st_ino != m->inode;
+}
+
+/* Also of another build, which the user is to hear of. */
+static bool is_wanted(struct guardian *g, const struct module *mod, const struct tl_tap_image *want)
+{
+	const char *path = module_string(mod, want->path);
+	const struct mapped *m;
+	size_t n;
+
+	for (m = images_found(&n); n; n--, m++) {
+		enum match how = match_one(g, mod, want, m);
+
+		if (how == MATCH_YES || (how == MATCH_OTHER && !is_namesake(g, path, m)))
+			return true;
+	}
+	return false;
+}
+
 /* Is this program one that the module has probes for? */
 bool images_match(struct guardian *g, const struct client *c)
 {
-	bool other, programs = false;
+	bool programs = false;
 	uint32_t i;
 
 	if (c->mod->header->flags & TL_TAP_HIERARCHY && (g->fresh || g->armed))
@@ -99,7 +128,7 @@ bool images_match(struct guardian *g, const struct client *c)
 		if (!(c->mod->images[i].flags & TL_TAP_IMAGE_PROGRAM))
 			continue;
 		programs = true;
-		if (match_image(g, c->mod, i, &other) || other)
+		if (is_wanted(g, c->mod, &c->mod->images[i]))
 			return true;
 	}
 	return !programs;

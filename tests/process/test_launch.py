@@ -3,8 +3,9 @@
 import os
 import re
 import shutil
+import subprocess
 
-from support import ALL, LIBC, PAIR, hits, runner, tap
+from support import ALL, LIBC, NO_BREAKPOINTS, PAIR, hits, runner, tap
 
 
 def launch(ctx, module, command, args=(), **kw):
@@ -213,3 +214,49 @@ test_explain_every_rung.variants = PAIR
 test_explain.variants = test_child_of_shell.variants = PAIR
 test_library_from_start.variants = test_resolver_from_start.variants = PAIR
 test_static_from_start.variants = PAIR
+
+
+def namesake(ctx, *words):
+    """(the script's program, another build of its name, what a run of a command with a script of the former gives)"""
+    ours = ctx.target('count')
+    os.mkdir(ctx.tmp + '/elsewhere')
+    other = os.path.join(ctx.tmp, 'elsewhere', os.path.basename(ours))
+    subprocess.run(['gcc', '-O1', '-pthread', '-o', other, os.path.join(ctx.root, 'tests/targets/count.c')], check=True)
+    script = 'global n probe process("%s").function("work") { n++ } probe end { println("n=", n) }' % ours
+    return ours, other, lambda command: ctx.run([ctx.bin('trapless'), *words, '-e', script, '-c', command])
+
+
+def is_another(ours, other, run):
+    r = run("sh -c '%s 1 50; %s 1 50; true'" % (other, ours))
+    assert (r.returncode, r.stdout.count('calls 50'), 'n=50\n' in r.stdout) == (0, 2, True), r
+    assert 'BUILD_ID' not in r.stderr and 'refused' not in r.stderr, r
+    r = run(other + ' 1 50')
+    assert 'n=0\n' in r.stdout and ours + ' was not run' in r.stderr and 'BUILD_ID' not in r.stderr, r
+    # The same build is taken wherever it is.
+    copy = os.path.join(os.path.dirname(other), 'copy')
+    shutil.copy(ours, copy)
+    r = run(copy + ' 1 50')
+    assert 'n=50\n' in r.stdout, r
+
+
+def test_namesake(ctx):
+    """Another program of the script's name, at another place, is simply another one; one that was replaced is told of."""
+    ours, other, run = namesake(ctx)
+    is_another(ours, other, run)
+    kept = os.path.join(ctx.tmp, os.path.basename(ours))
+    shutil.copy(ours, kept)
+    module = tap.counter(ctx.tmp, kept, ['work'])
+    os.remove(kept)
+    r = launch(ctx, module, other + ' 1 50')
+    assert 'BUILD_ID' in r.stderr and hits(r.stdout) == 0, r
+    shutil.copy(other, kept)
+    r = launch(ctx, module, kept + ' 1 50')
+    assert 'BUILD_ID' in r.stderr and hits(r.stdout) == 0, r
+
+
+def test_namesake_preloaded(ctx):
+    is_another(*namesake(ctx, '--preload'))
+
+
+test_namesake_preloaded.jumps_only = NO_BREAKPOINTS
+test_namesake.variants = PAIR
