@@ -116,6 +116,13 @@ def test_editor_completes_handlers(ctx):
     assert words['sum']['detail'] == 'sum (a, b)' and words['sum']['documentation'] == 'Adds.', words['sum']
     assert words['execname']['detail'] == 'execname:string ()' and words['execname']['documentation']
     assert {'hits', 'mine', 'printf', 'foreach'} <= set(words)
+    # What aliases set, also where no program is named.
+    given = 'probe given = process("%s").function("shape_area") { mine = 1; text = "a" } ' % path
+    words = editor.complete(given + 'probe given { ^ }')
+    assert (words['mine']['detail'], words['text']['detail']) == ('long', 'string'), words
+    assert 'mine' not in editor.complete(given + 'probe begin { ^ }')
+    assert {'filename', 'dfd', 'name', 'argstr'} <= set(editor.complete('probe syscall.openat { ^'))
+    assert 'retstr' in editor.complete('probe syscall.openat.return { println(^')
     text = '@define twice(x) %( (@x * 2) %) probe begin { @^'
     assert {'@count', '@cast', '@twice'} <= set(editor.complete(text))
     edit = editor.complete('probe begin { print(exec^name()) }')['execname']['textEdit']
@@ -137,6 +144,8 @@ def test_editor_hover(ctx):
     none = editor.hover('probe process("%s").function("shape_are^") { }' % path)
     assert none.startswith('no place: ') and 'shape_area' in none, none
     assert editor.hover('probe begin { ^ }') is None
+    opened = editor.hover('probe syscall.openat { println(file^name) }')
+    assert 'filename:string' in opened and 'set by the alias' in opened, opened
 
 
 def test_editor_definition(ctx):

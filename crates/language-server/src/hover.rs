@@ -25,7 +25,9 @@ pub fn hover(
     let value = match &under.thing {
         Thing::Variable(names) => variable(analysis, text, &under, names),
         Thing::Point { bytes, .. } => Some(point(analysis, text, bytes.clone())),
-        Thing::Name(name) => named(analysis, text, name),
+        Thing::Name(name) => {
+            given(analysis, text, &under, name).or_else(|| named(analysis, text, name))
+        }
         Thing::Operator(name) => described(analysis, text, name, &[Kind::Macro]),
     };
     Some(Hover {
@@ -102,6 +104,14 @@ fn address(place: &Place, world: &World) -> Option<String> {
     let source = world.binary(*image).and_then(|b| b.source_at(*addr));
     let source = source.map_or(String::new(), |s| format!(", {}:{}", s.file, s.line));
     Some(format!(" at {addr:#x}{source}"))
+}
+
+/// A variable that an alias sets.
+fn given(analysis: &mut Analysis, text: &str, under: &Under, name: &str) -> Option<String> {
+    let set = points::set_by_aliases(analysis, text, &under.tokens, under.item.as_ref());
+    let found = set.into_iter().find(|s| s.name == name)?;
+    let ty = if found.is_text { "string" } else { "long" };
+    Some(code("systemtap", &format!("{name}:{ty}")) + "\n\nset by the alias")
 }
 
 fn named(analysis: &mut Analysis, text: &str, name: &str) -> Option<String> {

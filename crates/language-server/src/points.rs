@@ -8,9 +8,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, Type, TypeId, Types};
-use trapless_sema::listing::{self, Readable};
+use trapless_sema::listing::{self, Readable, Set};
+use trapless_sema::loader::Loader;
 use trapless_sema::points::Place;
 use trapless_sema::running_program;
+use trapless_sema::tapset::Tapset;
 use trapless_sema::world::World;
 use trapless_syntax::ast;
 use trapless_syntax::diag::Diagnostics;
@@ -31,22 +33,39 @@ pub struct Found {
 pub fn places(analysis: &mut Analysis, text: &str, points: Range<usize>) -> Found {
     let mut world = analysis.world();
     let mut diags = Diagnostics::new();
-    let mut parsed = analysis.parse(text);
-    let mut loader = analysis.loader(&mut parsed.map);
-    let probe = format!("probe {} {{ }}", text.get(points).unwrap_or(""));
-    let mut script = loader.parse("", probe, &mut diags);
-    let aliases = parsed.script.items.into_iter();
-    let aliases = aliases.filter(|i| matches!(i, ast::Item::Alias(_)));
-    script.items.extend(aliases);
-    let listed = match diags.has_errors() {
-        true => Vec::new(),
-        false => listing::places(script, &analysis.tapset, loader, &mut world, &mut diags),
-    };
-    let places = listed.into_iter().map(|l| l.place).collect();
+    let places = with_probe(
+        analysis,
+        text,
+        points,
+        &mut diags,
+        |script, tapset, loader, diags| listing::places(script, tapset, loader, &mut world, diags),
+    );
+    let places = places.into_iter().map(|l| l.place).collect();
     Found {
         world,
         places,
         diags,
+    }
+}
+
+/// Asks for something about a script of these points alone, with the aliases of the text; nothing where it has errors.
+fn with_probe<T>(
+    analysis: &mut Analysis,
+    text: &str,
+    points: Range<usize>,
+    diags: &mut Diagnostics,
+    ask: impl FnOnce(ast::Script, &Tapset, Loader, &mut Diagnostics) -> Vec<T>,
+) -> Vec<T> {
+    let mut parsed = analysis.parse(text);
+    let mut loader = analysis.loader(&mut parsed.map);
+    let probe = format!("probe {} {{ }}", text.get(points).unwrap_or(""));
+    let mut script = loader.parse("", probe, diags);
+    let aliases = parsed.script.items.into_iter();
+    let aliases = aliases.filter(|i| matches!(i, ast::Item::Alias(_)));
+    script.items.extend(aliases);
+    match diags.has_errors() {
+        true => Vec::new(),
+        false => ask(script, &analysis.tapset, loader, diags),
     }
 }
 
@@ -72,6 +91,23 @@ pub fn readable(
     let all = places.flat_map(|p| listing::readable(p, &found.world));
     let all = all.filter(|r| seen.insert(r.name.clone())).collect();
     Some((found.world, all))
+}
+
+/// The variables that the aliases around the cursor set, each name once.
+pub fn set_by_aliases(
+    analysis: &mut Analysis,
+    text: &str,
+    tokens: &[Token],
+    item: Option<&Item>,
+) -> Vec<Set> {
+    let Some(points) = item.and_then(|i| head(tokens, i)) else {
+        return Vec::new();
+    };
+    let mut diags = Diagnostics::new(); // the text's own pass tells them
+    let mut all = with_probe(analysis, text, points, &mut diags, listing::set);
+    let mut seen = HashSet::new();
+    all.retain(|s| seen.insert(s.name.clone()));
+    all
 }
 
 /// The type of `$x->a->b`, from that of `$x`.

@@ -26,6 +26,7 @@ pub struct Listed {
 }
 
 /// A variable of an alias.
+#[derive(Clone, Debug)]
 pub struct Set {
     pub name: String,
     /// A text, or a number.
@@ -36,16 +37,11 @@ pub struct Set {
 pub fn places(
     script: Script,
     tapset: &Tapset,
-    mut loader: Loader,
+    loader: Loader,
     world: &mut World,
     diags: &mut Diagnostics,
 ) -> Vec<Listed> {
-    let file = script.file;
-    let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
-    let mut units = expand::expand(&all, Unused::In, loader.ids, diags);
-    // Tapsets have probes of their own.
-    units.retain(|u| u.file == file);
-    let types = infer::infer(&all, &units);
+    let (units, types) = expanded(script, tapset, loader, diags);
     let mut found: Vec<Vec<Place>> = Vec::new();
     for (unit, leader) in units.iter().zip(crate::calls::leaders(&units)) {
         // One that stands for it has been asked for its places.
@@ -68,6 +64,30 @@ pub fn places(
         })
     });
     named.collect()
+}
+
+/// What the aliases around the handlers set, wherever their places are.
+pub fn set(script: Script, tapset: &Tapset, loader: Loader, diags: &mut Diagnostics) -> Vec<Set> {
+    let (units, types) = expanded(script, tapset, loader, diags);
+    let units = units.iter().enumerate();
+    let all = units.flat_map(|(n, unit)| set_by_aliases(n, unit, &types).to_vec());
+    all.collect()
+}
+
+/// A script's handlers with the aliases around them, and the types of their variables.
+fn expanded(
+    script: Script,
+    tapset: &Tapset,
+    mut loader: Loader,
+    diags: &mut Diagnostics,
+) -> (Vec<Unit>, Types) {
+    let file = script.file;
+    let all = collect::collect(vec![script], Vec::new(), tapset, &mut loader, diags);
+    let mut units = expand::expand(&all, Unused::In, loader.ids, diags);
+    // Tapsets have probes of their own.
+    units.retain(|u| u.file == file);
+    let types = infer::infer(&all, &units);
+    (units, types)
 }
 
 fn set_by_aliases(n: usize, unit: &Unit, types: &Types) -> Arc<[Set]> {

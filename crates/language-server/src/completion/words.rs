@@ -8,6 +8,7 @@ use crate::library::{self, Declared, Kind};
 use crate::outline;
 use crate::points;
 use lsp_types::CompletionItemKind;
+use trapless_sema::listing::Set;
 use trapless_syntax::lexer::{TokenKind, KEYWORDS};
 use trapless_syntax::parser::{BUILTINS, PRINTS};
 
@@ -22,12 +23,13 @@ fn keyword(word: &str) -> Choice {
 }
 
 /// Names that a handler can use: those of the document, of its own, of the library, of the language.
-pub fn words(analysis: &Analysis, text: &str, cursor: &Cursor) -> Vec<Choice> {
+pub fn words(analysis: &mut Analysis, text: &str, cursor: &Cursor) -> Vec<Choice> {
     let script = analysis.parse(text).script;
     let document = library::declared(&script, text).into_iter();
     let mut all: Vec<Choice> = document.filter_map(|d| named(&d)).collect();
     let library = analysis.library().iter().flat_map(|f| &f.declared);
     all.extend(library.filter_map(named));
+    all.extend(given(analysis, text, cursor));
     all.extend(own(cursor));
     all.extend(KEYWORDS.iter().map(|w| keyword(w)));
     let prints = PRINTS.iter();
@@ -44,6 +46,18 @@ fn named(d: &Declared) -> Option<Choice> {
     let mut choice = Choice::new(&d.name, kind).detail(&d.detail);
     choice.words = d.words.clone();
     Some(choice)
+}
+
+/// By the aliases of its points.
+fn given(analysis: &mut Analysis, text: &str, cursor: &Cursor) -> Vec<Choice> {
+    let set = points::set_by_aliases(analysis, text, &cursor.tokens, cursor.item.as_ref());
+    let choice = |s: Set| {
+        Choice::new(s.name, CompletionItemKind::VARIABLE).detail(match s.is_text {
+            true => "string",
+            false => "long",
+        })
+    };
+    set.into_iter().map(choice).collect()
 }
 
 /// The other words of the handler: most are its variables.
