@@ -7,7 +7,7 @@ ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c batch.c place.c trap
 ENGINE_LIBC_MEM_SRCS = engine/core/libc_mem.c
 ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c
 ENGINE_ARCH_FAKE_SRCS = engine/arch/fake/toy.c
-ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pun.c evict.c xol.c handler.c template.c detour.c way.c emit.c patch.c ret.c args.c switch.c away.c aside.c stack.c)
+ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pun.c evict.c xol.c handler.c template.c detour.c way.c emit.c patch.c ret.c args.c switch.c away.c stack.c)
 INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
 # In every process; each home (own process, agent) adds its own files.
 ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c)

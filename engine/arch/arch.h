@@ -207,8 +207,6 @@ struct tl_detour_env {
 	 * stack where the site needs one. key 0: the detour could not read the
 	 * thread pointer, use tl_os_thread_key(true).
 	 */
-	struct tl_stack_pool *const *
-		stacks; /* spare private stacks, for enter_slow where the program has little stack left; NULL: there are none */
 	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
 	bool fast_key; /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
 	bool percpu_key; /* x86: the thread pointer is the word at %gs:key_at (in a kernel), not at %fs:0 */

@@ -382,11 +382,6 @@ unsigned tl_ret_forbidden_name(const char *name); /* the same by name alone. Any
 #define TL_SPARE_STACKS	 64 /* for threads to come */
 #define TL_THREAD_WINDOW 64 /* entries looked at from the one the hash names */
 
-struct tl_stack_pool {
-	uintptr_t base;
-	size_t stride;
-	uint32_t taken[TL_STACKS / 32];
-};
 int tl_threads_init(void);
 void tl_threads_deinit(void);
 /* At least one probe needs private stacks: have some in stock. Engine lock held. */

@@ -10,8 +10,12 @@ enum { TID_SWEEPING = 0xffffffff, POLL_US = 50, POLLS_BEFORE_LOOK = 200 };
 static struct tl_thread *threads;
 
 /* Private stacks: pools that only grow; a bit set is a stack in use. */
-static struct tl_stack_pool pools[TL_STACK_POOLS];
-static struct tl_stack_pool *spare; /* the newest */
+struct pool {
+	uintptr_t base;
+	size_t stride;
+	uint32_t taken[TL_STACKS / 32];
+};
+static struct pool pools[TL_STACK_POOLS];
 static unsigned npools, max_pools; /* fewer where memory was refused */
 
 int tl_threads_init(void)
@@ -24,8 +28,6 @@ int tl_threads_init(void)
 	max_pools = TL_STACK_POOLS;
 	tl_core.env.threads = threads;
 	tl_core.env.enter_slow = tl_thread_enter_slow;
-	tl_core.env.stacks =
-		NULL; /* not yet: at a session's end threads were lost that stood on &spare */
 	return 0;
 }
 
@@ -34,7 +36,6 @@ void tl_threads_deinit(void)
 	for (unsigned i = 0; i < npools; i++)
 		tl_os_stacks_release(pools[i].base, TL_STACKS, TL_BIG_STACK);
 	npools = max_pools = 0;
-	spare = NULL;
 	tl_fill(pools, 0, sizeof(pools));
 	if (threads)
 		tl_os_free(threads, sizeof(*threads) * TL_THREADS);
@@ -44,7 +45,7 @@ void tl_threads_deinit(void)
 
 /* --- private stacks ---------------------------------------------------- */
 
-static unsigned stacks_free(const struct tl_stack_pool *p)
+static unsigned stacks_free(const struct pool *p)
 {
 	unsigned n = 0;
 
@@ -75,7 +76,6 @@ int tl_threads_want_stacks(void)
 			max_pools = n;
 		else
 			TL_STORE(&npools, n + 1);
-		TL_STORE(&spare, &pools[npools - 1]);
 	}
 	return 0;
 }

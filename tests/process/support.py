@@ -257,7 +257,7 @@ def go_program(ctx, text, assembly=''):
                 with open(os.path.join(source, name), 'w') as f:
                     f.write(part)
         env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
-        ctx.run([go, 'build', '-C', source, '-o', new], env=env, timeout=400)
+        ctx.run([go, 'build', '-o', new, '.'], env=env, cwd=source, timeout=400)
         if not os.path.exists(new):
             ctx.skip('go cannot build here')
         os.makedirs(os.path.dirname(path), exist_ok=True)

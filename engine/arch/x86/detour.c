@@ -232,7 +232,6 @@ static size_t longest(const struct tl_plan *plan)
 	const struct tl_detour_env any = {
 		.enter_slow =
 			(struct tl_thread * (*)(struct tl_site *, uintptr_t, uintptr_t)) INTPTR_MAX,
-		.stacks = (struct tl_stack_pool *const *)INTPTR_MAX,
 		.tid_offset = 1,
 		.fast_key = true,
 	};

@@ -295,8 +295,7 @@ void x86_handler(struct x86_emit *e, struct x86_shape *s, const struct tl_detour
 }
 
 /* The C function that finds, makes or refuses a record. */
-static void slow_path(struct x86_emit *e, const struct x86_shape *s,
-	const struct tl_detour_env *env, struct x86_call *c)
+static void slow_path(struct x86_emit *e, const struct tl_detour_env *env, struct x86_call *c)
 {
 	x86_label_here(e, &c->slow);
 	if (!env->enter_slow) {
@@ -304,13 +303,7 @@ static void slow_path(struct x86_emit *e, const struct x86_shape *s,
 		return;
 	}
 	x86_address(e, RDI, (uintptr_t)c->point->site);
-	if (s->big && env->stacks) {
-		load_at(e, R8, (uintptr_t)env->stacks);
-		x86_address(e, R9, (uintptr_t)env->enter_slow);
-		x86_address(e, RAX, (uintptr_t)x86_enter_aside);
-	} else {
-		x86_address(e, RAX, (uintptr_t)env->enter_slow);
-	}
+	x86_address(e, RAX, (uintptr_t)env->enter_slow);
 	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
 	OP(e, 0xff, 0xd0); /* call *%rax */
 	x86_mov(e, RSP, RBP);
@@ -453,7 +446,7 @@ void x86_handler_tails(struct x86_emit *e, struct x86_shape *s, const struct tl_
 	struct x86_call *calls, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		slow_path(e, s, env, &calls[i]);
+		slow_path(e, env, &calls[i]);
 	if (s->diverts)
 		divert(e, s);
 	if (s->moves || (s->diverts && s->full))

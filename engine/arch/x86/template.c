@@ -10,7 +10,7 @@
 enum { SHAPES = 64, CODE_MAX = 1024 };
 
 /* GATE_LESS_1: the gate, where one more byte of the instruction lies behind its displacement. */
-enum { GATE, GATE_LESS_1, THREADS, ENTER_SLOW, ASIDE, STACKS, WAY, SITE, IP, NAMES };
+enum { GATE, GATE_LESS_1, THREADS, ENTER_SLOW, WAY, SITE, IP, NAMES };
 _Static_assert(NAMES <= X86_NAMES_MAX, "room for all");
 
 struct x86_template {
@@ -36,8 +36,6 @@ static void name(struct x86_template *t, const struct tl_detour_env *env, const 
 	t->names[GATE_LESS_1] = (uintptr_t)env->gate - 1;
 	t->names[THREADS] = (uintptr_t)env->threads;
 	t->names[ENTER_SLOW] = (uintptr_t)env->enter_slow;
-	t->names[ASIDE] = (uintptr_t)x86_enter_aside;
-	t->names[STACKS] = (uintptr_t)env->stacks;
 	t->names[WAY] = (uintptr_t)x86_way;
 	t->names[SITE] = (uintptr_t)p->site;
 	t->names[IP] = p->addr;
@@ -47,7 +45,7 @@ static bool made_for(const struct x86_template *t, const struct tl_detour_env *e
 {
 	return t->made && t->env.tid_offset == env->tid_offset && t->env.key_at == env->key_at &&
 	       t->env.fast_key == env->fast_key && t->env.percpu_key == env->percpu_key &&
-	       !t->env.enter_slow == !env->enter_slow && !t->env.stacks == !env->stacks;
+	       !t->env.enter_slow == !env->enter_slow;
 }
 
 /* From there, are all addresses named as they were? */

@@ -45,7 +45,7 @@ enum x86_form { X86_REL32, X86_ABS32, X86_ABS64 };
  * Where code names one of several addresses, and where its second half refers
  * to the first or the other way round: what a copy of it must have mended.
  */
-#define X86_NAMES_MAX 9
+#define X86_NAMES_MAX 8
 #define X86_REFS_MAX  20
 struct x86_refs {
 	const uintptr_t *names; /* X86_NAMES_MAX of them */
@@ -205,9 +205,6 @@ bool x86_refers(const struct tl_insn *i, uintptr_t addr, uintptr_t *target);
 
 /* way.c: code that takes away a frame whose point has pushed nothing, and goes on at ip; no return */
 uintptr_t x86_way(uintptr_t ip);
-
-/* aside.c: calls env->enter_slow on a spare stack; see there */
-void x86_enter_aside(void);
 
 /* classify.c: walked code */
 bool x86_is_boundary(const struct tl_code *code, uintptr_t addr);

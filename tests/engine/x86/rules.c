@@ -347,60 +347,6 @@ static void goroutines_stacks(void)
 	CHECK(use.depth == TL_STACK_UNKNOWN);
 }
 
-static _Alignas(16) uint8_t spare_stack[TL_BIG_STACK];
-static struct tl_stack_pool pool;
-static struct {
-	uintptr_t sp, word, key;
-	uint32_t taken;
-} aside;
-
-/* Instead of enter_slow. */
-__attribute__((no_sanitize("address", "undefined"))) static struct tl_thread *see_stack(
-	struct tl_site *site, uintptr_t sp, uintptr_t key)
-{
-	const uint8_t *top = spare_stack + sizeof(spare_stack);
-
-	aside.sp = (uintptr_t)__builtin_frame_address(0);
-	memcpy(&aside.word, top - 16, sizeof(aside.word));
-	aside.key = key;
-	aside.taken = pool.taken[7];
-	return (struct tl_thread *)((uintptr_t)site + sp);
-}
-
-/* As a detour calls it; *behind is where it returns to. */
-static uintptr_t enter_aside(
-	struct tl_site *site, const struct tl_stack_pool *from, uintptr_t *behind)
-{
-	register const struct tl_stack_pool *r8 __asm__("r8") = from;
-	register void *r9 __asm__("r9") = (void *)see_stack;
-	uintptr_t ret, rdx = 7, rsi = 5, back;
-
-	__asm__ volatile("mov %%rsp, %%r12; lea -128(%%rsp), %%rsp; and $-16, %%rsp\n"
-			 "lea 1f(%%rip), %[back]; call x86_enter_aside; 1: mov %%r12, %%rsp"
-			 : "=a"(ret), "+r"(r8), "+r"(r9), "+d"(rdx), "+S"(rsi),
-			 "+D"(site), [back] "=&r"(back)
-			 :
-			 : "rbx", "rcx", "r10", "r11", "r12", "memory", "cc");
-	*behind = back;
-	return ret;
-}
-
-static void spare_stacks(void)
-{
-	struct tl_site site = {.nmissed = 0};
-	uintptr_t behind;
-
-	pool = (struct tl_stack_pool){.stride = TL_BIG_STACK + 4096};
-	pool.base = (uintptr_t)spare_stack - (TL_STACKS - 1) * pool.stride;
-	CHECK(enter_aside(&site, &pool, &behind) == (uintptr_t)&site + 5 && aside.key == 7);
-	CHECK(aside.sp - (uintptr_t)spare_stack < sizeof(spare_stack) - 32);
-	CHECK(aside.word == behind && aside.taken == 1u << 31 && !pool.taken[7] && !site.nmissed);
-	memset(pool.taken, 0xff, sizeof(pool.taken));
-	CHECK(!enter_aside(&site, &pool, &behind) && site.nmissed == 1);
-	CHECK(!enter_aside(&site, NULL, &behind) && site.nmissed == 2);
-	CHECK(pool.taken[7] == UINT32_MAX);
-}
-
 static void switch_tables(void)
 {
 	static const int32_t in[] = {23, 26, 30}, out[] = {23, -0x200, 30}, wrong[] = {23, 25, 5};
@@ -1202,7 +1148,6 @@ int main(void)
 	RUN(jumps_that_only_leave);
 	RUN(sequences);
 	RUN(goroutines_stacks);
-	RUN(spare_stacks);
 	RUN(switch_tables);
 	RUN(undecodable_parts);
 	RUN(breakpoints_of_others);
