@@ -58,3 +58,32 @@ def test_variants(ctx):
             }''')
         out = re.sub('0x[0-9a-f]+', '0xN', out)
         assert members(out) == members(VARIANTS.replace('[', '{').replace(']', '}')), (level, out)
+
+
+RESULTS = r'''number Some(41) Some(42) None None
+long Some(51) Some(52) None None
+byte Some(61) Some(62) None None
+packed Ok(1) Ok(2) Err(3) Err(4)
+pair {.__0=6, .__1=9} {.__0=7, .__1=9} {.__0=8, .__1=9} {.__0=9, .__1=9}
+around {.__0={.__0=7, .__1=8}} {.__0={.__0=8, .__1=8}} {.__0={.__0=9, .__1=8}} {.__0={.__0=10, .__1=8}}
+three {.x=1, .y=101, .z=201} {.x=2, .y=102, .z=202} {.x=3, .y=103, .z=203} {.x=4, .y=104, .z=204}
+mixed {.small=1, .large=77} {.small=2, .large=77} {.small=3, .large=77} {.small=4, .large=77}
+character Some('B') Some('C') None None
+nothing Ok(()) Ok(()) Err({}) Err({})
+text "small" "small" "big" "big"
+maybe Some("text 1") Some("text 2") None None
+result Ok(10) Ok(20) Err("bad 3") Err("bad 4")
+message Quit Move{.x=-1, .y=2} Say("hi") Color(1, 2, 3)
+'''
+
+
+def test_results(ctx):
+    names = [line.split()[0] for line in RESULTS.splitlines()]
+    probes = ''.join('probe process.function("results::%s").return { got_%s = got_%s . " " . $return$$ }\n' % (n, n, n) for n in names)
+    shown = ''.join('println("%s", got_%s)\n' % (n, n) for n in names)
+    script = 'global %s\n%sprobe process.function("results::three").return { sum += $return->z; got = $$return$$ }\n' % (
+        ', '.join('got_' + n for n in names), probes)
+    script += 'global sum, got\nprobe end { %sprintln(sum, " ", got =~ "^return=.*[.]z=204") }' % shown
+    for level, program in builds(ctx, 'results', '-A', 'dead_code'):
+        out = traced(ctx, program, script)
+        assert out == RESULTS + '810 1\n', (level, out)

@@ -25,6 +25,7 @@
 //! they make sense.
 
 mod abi;
+mod abi_rust;
 mod binary;
 mod cfi;
 mod copied;

@@ -2,12 +2,13 @@
 //! Scopes, variables, and where they are.
 
 use crate::abi;
+use crate::abi_rust;
 use crate::binary::Binary;
 use crate::demangle::nearest;
 use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::{Error, Result};
 use crate::find::file_matches;
-use crate::function::{Function, FunctionKind};
+use crate::function::{Function, FunctionKind, Language};
 use crate::lower::Place;
 use crate::symbol::SymbolKind;
 use crate::types::TypeId;
@@ -276,8 +277,18 @@ impl Binary {
                 function: f.linkage_name.as_ref().unwrap_or(&f.name).to_string(),
             });
         }
-        let location = abi::return_location(types, ty, passes_by_reference(dwarf, die))?;
+        let location = match self.is_called_as_rust(die, f) {
+            true => abi_rust::return_location(types, ty)?,
+            false => abi::return_location(types, ty, passes_by_reference(dwarf, die))?,
+        };
         Ok(ReturnValue { ty, location })
+    }
+
+    /// What is `extern "C"` mostly has its plain name.
+    fn is_called_as_rust(&self, die: DieRef, f: &Function) -> bool {
+        let linkage = f.linkage_name.as_deref().unwrap_or_default();
+        let mangled = linkage.starts_with("_ZN") || linkage.starts_with("_R");
+        mangled && self.language_of(die.unit) == Some(Language::Rust)
     }
 
     pub(crate) fn find_named_type(&self, name: &str) -> Result<TypeId> {

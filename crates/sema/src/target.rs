@@ -44,6 +44,8 @@ pub struct From<'a> {
     pub context: Option<&'a Context>,
     /// Of `EXPR->member`: the type of EXPR.
     pub auto: Option<AutoType>,
+    /// In a return: what the register of `kept_for_result` held at the entry.
+    pub kept: Option<Expr>,
 }
 
 /// The type of what `target` reads; nothing is reported.
@@ -56,7 +58,12 @@ pub fn type_of(
     if target.pretty != Pretty::No {
         return None;
     }
-    let value = resolved(target, From { context, auto }, world)?;
+    let from = From {
+        context,
+        auto,
+        kept: None,
+    };
+    let value = resolved(target, from, world)?;
     let types = value.types.types();
     let ty = match (target.address_of, element_type(types, value.ty)) {
         (true, _) => types.pointer_to(value.ty),
@@ -86,6 +93,7 @@ pub fn constants_of(
         From {
             context,
             auto: None,
+            kept: None,
         },
         world,
     )?;
@@ -111,6 +119,7 @@ fn resolved(target: &ast::Target, from: From, world: &mut World) -> Option<Value
         homes: false,
         lists: false,
         frame: None,
+        kept: None,
     };
     // Only the type is wanted: any number serves as an index.
     let mut lower = |e: &ast::Expr, _: &mut Diagnostics| {
@@ -141,6 +150,7 @@ pub fn read(
         homes: false,
         lists: false,
         frame: None,
+        kept: from.kept.clone(),
     };
     if let TargetBase::Var(name) = &target.base {
         let context = from.context;
@@ -168,6 +178,23 @@ pub fn read(
     match target.pretty {
         Pretty::No => r.scalar(value),
         depth => r.pretty(value, depth == Pretty::Deep),
+    }
+}
+
+/// The register whose value at the entry tells where the result is put.
+pub fn kept_for_result(context: &Context, world: &mut World) -> Option<Reg> {
+    let binary = world.binary(context.image)?;
+    let found = binary.return_value(context.function.as_ref()?).ok()?;
+    in_memory_of_entry(&found.location)
+}
+
+fn in_memory_of_entry(location: &Location) -> Option<Reg> {
+    match location {
+        Location::Memory(ops) => match ops[..] {
+            [LocOp::EntryReg(r)] => Some(Reg(r)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -202,6 +229,8 @@ struct Reader<'a> {
     lists: bool,
     /// Entry of the function around the place, and where its frame is.
     frame: Option<(u64, Vec<LocOp>)>,
+    /// As in `From`.
+    kept: Option<Expr>,
 }
 
 impl Reader<'_> {
@@ -416,7 +445,10 @@ impl Reader<'_> {
             Ok(r) => r,
             Err(e) => return self.fail(&e),
         };
-        let place = self.place(&found.location, c.image)?;
+        let place = match (in_memory_of_entry(&found.location), self.kept.clone()) {
+            (Some(_), Some(kept)) => Place::Memory(Addr::Expr(Box::new(kept)), None),
+            _ => self.place(&found.location, c.image)?,
+        };
         Some(Value {
             place,
             ty: found.ty,

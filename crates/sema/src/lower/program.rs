@@ -133,10 +133,28 @@ impl Lowerer<'_, '_> {
         };
         let mut inner = inner.into_iter().flatten();
         let mut lower = move |_: &ast::Expr, _: &mut trapless_syntax::Diagnostics| inner.next();
-        let from = target::From { context, auto };
+        let kept = self.kept_for_result(t, context);
+        let from = target::From {
+            context,
+            auto,
+            kept,
+        };
         let e = target::read(t, from, self.shared.world, &mut lower, self.shared.diags)?;
         self.needs_all_regs |= crate::walk::uses_preserved(&e);
         Some(e)
+    }
+
+    /// Where the result is put, if only the entry tells.
+    fn kept_for_result(&mut self, t: &Target, context: Option<&Context>) -> Option<ir::Expr> {
+        let context = context.filter(|c| c.at_return && is_return(t))?;
+        let register = target::kept_for_result(context, self.shared.world)?;
+        let at = Box::new(ir::TargetPlace::Value(ir::Addr::Register(register)));
+        let value = ir::Expr {
+            ty: ir::Ty::Long,
+            kind: ir::ExprKind::Target(at),
+            span: t.span,
+        };
+        Some(self.save(format!("the result's {register:?}"), value))
     }
 
     fn known_type(&mut self, operand: &Expr) -> Option<target::AutoType> {

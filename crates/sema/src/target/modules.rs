@@ -28,6 +28,7 @@ pub fn module_of(
         homes: false,
         lists: false,
         frame: None,
+        kept: None,
     };
     r.module_or_own(module, context, span, has)
 }

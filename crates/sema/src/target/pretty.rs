@@ -138,6 +138,7 @@ impl Reader<'_> {
             homes: self.homes,
             lists: self.lists,
             frame: self.frame.clone(),
+            kept: self.kept.clone(),
         };
         f(&mut r)
     }
@@ -222,6 +223,7 @@ impl Reader<'_> {
                 text.literal("}");
             }
             Type::Composite(_) => text.literal("{...}"),
+            Type::Base { size: 0, name, .. } => text.literal(name), // Rust's ()
             Type::Array { .. } if deep || top => self.elements(text, &value, deep),
             Type::Array { .. } => text.literal("[...]"),
             Type::Pointer { to, .. } if is_char(types, *to) => {
