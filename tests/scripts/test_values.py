@@ -312,6 +312,15 @@ def test_copies_without_an_instruction_of_their_own(ctx):
     assert out == 'help\n' * 5 + '5\n', out
 
 
+def test_programs_here_are_named_without_a_path(ctx):
+    """In @var and @cast as in process()."""
+    program = built(ctx, 'values.c', 'gcc', '-O0')
+    folder, name = os.path.split(program)
+    script = 'probe process("%s").function("work") { println(@var("counter", "%s"), @cast($p, "struct node", "%s")->next) }'
+    p = ctx.run([ctx.bin('trapless'), '-p2', '-e', script % (name, name, name)], cwd=folder)
+    assert p.returncode == 0, p.stderr
+
+
 def test_structures_as_arguments_unions_and_arrays_of_structures(ctx):
     everywhere(ctx, 'structs.c', r'''
         probe process.function("mk").return { println($x, " ", $y, " ", $g->v[2], " ", $return->v[3]) }

@@ -82,6 +82,15 @@ impl DebugInfo {
         self.open(self.search.program(name)?)
     }
 
+    /// As scripts name them: what is not in PATH may be here.
+    pub fn open_program_or_here(&self, name: &str) -> Result<Arc<Binary>> {
+        let here = |e| match name.contains('/') {
+            true => Err(e),
+            false => self.open_program(&format!("./{name}")).map_err(|_| e),
+        };
+        self.open_program(name).or_else(here)
+    }
+
     /// The libraries that match `pattern` (`libc.so.6`, `libfoo.so*`, `/path/lib.so`) among those
     /// that `program` needs, directly or not. Of several those that can still be read.
     pub fn open_libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<Arc<Binary>>> {

@@ -41,12 +41,11 @@ impl Resolver<'_> {
             return self.programs(&name, c);
         }
         let info = self.world.info();
-        // Not in PATH: it may be here.
-        let here = |e| match given && !name.contains('/') {
-            true => info.open_program(&format!("./{name}")).map_err(|_| e),
-            false => Err(e),
+        let found = match given {
+            true => info.open_program_or_here(&name),
+            false => info.open_program(&name),
         };
-        let binary = match info.open_program(&name).or_else(here) {
+        let binary = match found {
             Ok(b) => b,
             Err(e) => {
                 report(&e, c.span, self.diags);

@@ -89,7 +89,7 @@ impl Reader<'_> {
         let own = context.and_then(|c| self.world.binary(c.image));
         let found = match own {
             Some(own) => self.module(module, &own),
-            None => self.world.info().open_program(module),
+            None => self.world.info().open_program_or_here(module),
         };
         match found {
             Ok(binary) => Some(binary),
@@ -124,6 +124,6 @@ impl Reader<'_> {
         if let Ok(mut libraries) = info.open_libraries(own, name) {
             return Ok(libraries.swap_remove(0));
         }
-        info.open_program(name)
+        info.open_program_or_here(name)
     }
 }
