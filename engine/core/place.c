@@ -193,7 +193,7 @@ int tl_site_check(struct tl_site *s)
 	if (!ret)
 		ret = tl_arch_can_probe(&tl_core.func.code, s->addr);
 	if (!ret)
-		ret = tl_room_check(img, s->addr, tl_arch_is_return(&tl_core.func.code, s->addr));
+		ret = tl_room_check(img, &tl_core.func.code, s->addr);
 	return ret ? ret : tl_text_claimed(s->addr, tl_site_insn_end(s));
 }
 

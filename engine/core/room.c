@@ -321,10 +321,11 @@ static int known(const struct tl_image *img, struct tl_rooms *r)
 	return 0;
 }
 
-int tl_room_check(const struct tl_image *img, uintptr_t addr, bool returns)
+int tl_room_check(const struct tl_image *img, const struct tl_code *code, uintptr_t addr)
 {
 	struct tl_rooms *r = &tl_entries_of(img)->rooms;
 	const struct tl_room *row;
+	int32_t left;
 	int ret;
 
 	if (!(img->flags & TL_IMAGE_SMALL_STACKS))
@@ -337,8 +338,9 @@ int tl_room_check(const struct tl_image *img, uintptr_t addr, bool returns)
 	if (!is_row(r, addr))
 		return 0;
 	row = &r->row[row_of(r, addr)];
+	left = tl_arch_is_return(code, addr) ? row->entry : left_at(row, addr);
 	/* That a thread's first hit comes behind the deepest of blind calls is not allowed for: all entries would be refused. */
-	if ((returns ? row->entry : left_at(row, addr)) < tl_arch_stack_taken(true) ||
+	if (left < tl_arch_stack_taken(true) ||
 		(unchecked(row, addr) && r->blind < tl_arch_stack_taken(false)))
 		return -TL_E_STACK;
 	return 0;

@@ -27,8 +27,8 @@ struct tl_rooms {
 	int32_t blind; /* left at the least for a function that checks, by callers that do not tell whom they call */
 };
 void tl_rooms_forget(struct tl_rooms *r);
-/* 0, -TL_E_STACK: a detour may take more than is left there; -TL_E_NOMEM. `returns`: a return stands there. */
-int tl_room_check(const struct tl_image *img, uintptr_t addr, bool returns);
+/* 0, -TL_E_STACK: a detour may take more than is left there; -TL_E_NOMEM. `code`: the function, walked. */
+int tl_room_check(const struct tl_image *img, const struct tl_code *code, uintptr_t addr);
 /* Is the code there Go's, of what has been checked? It uses nothing below its stack pointer. */
 bool tl_room_is_go(const struct tl_image *img, uintptr_t addr);
 
