@@ -35,7 +35,7 @@ fn describe(listed: &Listed, world: &World) -> String {
     let types = world.info().types();
     let all = listing::readable(&listed.place, world);
     let set = listed.set.iter();
-    let set = set.map(|v| format!(" {}:{}", v.name, if v.is_text { "string" } else { "long" }));
+    let set = set.map(|v| format!(" {}:{}", v.name, v.type_name()));
     let type_of = |ty: Option<_>| ty.map_or("long".to_string(), |ty| types.listed(ty));
     let program = all.iter();
     let program = program.map(|r| format!(" {}:{}", r.name, type_of(r.ty)));

@@ -110,8 +110,7 @@ fn address(place: &Place, world: &World) -> Option<String> {
 fn given(analysis: &mut Analysis, text: &str, under: &Under, name: &str) -> Option<String> {
     let set = points::set_by_aliases(analysis, text, &under.tokens, under.item.as_ref());
     let found = set.into_iter().find(|s| s.name == name)?;
-    let ty = if found.is_text { "string" } else { "long" };
-    Some(code("systemtap", &format!("{name}:{ty}")) + "\n\nset by the alias")
+    Some(code("systemtap", &format!("{name}:{}", found.type_name())) + "\n\nset by the alias")
 }
 
 fn named(analysis: &mut Analysis, text: &str, name: &str) -> Option<String> {

@@ -30,7 +30,17 @@ pub struct Listed {
 pub struct Set {
     pub name: String,
     /// A text, or a number.
-    pub is_text: bool,
+    is_text: bool,
+}
+
+impl Set {
+    pub fn type_name(&self) -> &'static str {
+        if self.is_text {
+            "string"
+        } else {
+            "long"
+        }
+    }
 }
 
 /// All places of the points of a script's probes, in order; those of aliases have the aliases' names.

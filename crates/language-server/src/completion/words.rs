@@ -52,10 +52,8 @@ fn named(d: &Declared) -> Option<Choice> {
 fn given(analysis: &mut Analysis, text: &str, cursor: &Cursor) -> Vec<Choice> {
     let set = points::set_by_aliases(analysis, text, &cursor.tokens, cursor.item.as_ref());
     let choice = |s: Set| {
-        Choice::new(s.name, CompletionItemKind::VARIABLE).detail(match s.is_text {
-            true => "string",
-            false => "long",
-        })
+        let ty = s.type_name();
+        Choice::new(s.name, CompletionItemKind::VARIABLE).detail(ty)
     };
     set.into_iter().map(choice).collect()
 }
