@@ -102,6 +102,7 @@ struct thread {
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches, slept; /* see sleep_so_far() */
 	uint64_t go_block; /* its thread pointer, where it is one of Go's; 0: not known yet */
+	uint64_t go_machine; /* ... its runtime.m then, 0: not known either */
 	uint64_t still_since, still, still_longest; /* held by us, ns: now from, in all, at once */
 	struct reissue again;
 	char name[16]; /* for those who want its end, when it can no longer be read */

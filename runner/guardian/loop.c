@@ -254,7 +254,7 @@ static void became_other_program(struct guardian *g, struct thread *t)
 	g->watchpoints_stand = g->watchpoints_known = false; /* nor are they */
 	t->again.on = t->follow = t->held = t->asked = t->exits = false;
 	t->kept.sig = 0;
-	t->frame = t->go_block = 0;
+	t->frame = t->go_block = t->go_machine = 0;
 	launch_exec(g, t);
 }
 

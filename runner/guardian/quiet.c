@@ -9,6 +9,8 @@
 #include "../proc.h"
 #include "guardian.h"
 
+enum { PATIENCE_MS = 1000, BORN_MAX = 256 };
+
 /* An address of ours that a thread stands at or has on its stack. */
 struct sight {
 	uint64_t value;
@@ -196,7 +198,7 @@ static bool look_stopped(struct looked_at *l)
 
 	if (!stopped) {
 		slept = sleep_so_far(g, t);
-		if (!thread_interrupt(g, t, 1000))
+		if (!thread_interrupt(g, t, PATIENCE_MS))
 			return false;
 		slept = sleep_confirmed(t, slept);
 	}
@@ -218,14 +220,25 @@ static bool look_stopped(struct looked_at *l)
 
 static uint32_t round; /* looks so far */
 
+/* A newborn begins where its parent stood then, which only its first stop tells. NULL: it is gone. */
+static struct thread *begun(struct guardian *g, pid_t tid)
+{
+	double end = now_ms() + PATIENCE_MS;
+	struct thread *t;
+
+	while ((t = thread_find(g, tid)) && t->newborn && now_ms() < end)
+		pump_for(g, 1);
+	return t;
+}
+
 static void look_at(struct guardian *g, pid_t tid)
 {
-	struct looked_at l = {.g = g, .t = thread_find(g, tid)};
+	struct looked_at l = {.g = g, .t = begun(g, tid)};
 
 	if (!l.t || l.t->helper || l.t->dead)
 		return;
 	l.t->look = round;
-	if (l.t->newborn) { /* it begins where its parent stood then */
+	if (l.t->newborn) {
 		note_sight(0, tid);
 		return;
 	}
@@ -234,35 +247,42 @@ static void look_at(struct guardian *g, pid_t tid)
 		note_sight(0, tid);
 }
 
-/* Look at every thread once. What was out of reach before this began is then known to be quiet or not. */
+static struct thread *not_looked_at(struct thread *t)
+{
+	while (t && (t->look == round || t->helper || t->dead))
+		t = t->next;
+	return t;
+}
+
+/* Of those left, newborns stand at the list's head. */
+static struct thread *next_behind(const struct guardian *g, pid_t tid)
+{
+	struct thread *t = thread_find(g, tid), *next = t ? not_looked_at(t->next) : NULL;
+
+	return next ? next : not_looked_at(g->threads);
+}
+
+/*
+ * Look at every thread once, at those born meanwhile, perhaps in a detour, too. What was out of reach before this began
+ * is then known to be quiet or not; unless they are born faster than we look.
+ */
 static void look_around(struct guardian *g)
 {
-	pid_t *tids;
-	size_t n = 0, i;
+	uint32_t looks = g->nthreads + BORN_MAX;
 	struct thread *t;
+	pid_t tid = 0;
 
 	nsights = 0;
 	round++;
 	find_ours(g);
-	for (t = g->threads; t; t = t->next)
-		n++;
-	tids = calloc(n + 1, sizeof(*tids));
-	if (!tids) {
-		note_sight(0, 0);
-		return;
-	}
-	for (n = 0, t = g->threads; t; t = t->next)
-		tids[n++] = t->tid;
-	for (i = 0; i < n; i++) {
-		look_at(g, tids[i]);
+	while ((t = next_behind(g, tid)) && looks--) {
+		tid = t->tid;
+		look_at(g, tid);
 		while (pump(g, false)) /* nobody else waits until we are through */
 			;
 	}
-	free(tids);
-	for (t = g->threads; t; t = t->next) { /* born meanwhile, perhaps in a detour */
-		if (t->look != round && !t->helper && !t->dead)
-			note_sight(0, t->tid);
-	}
+	for (t = not_looked_at(g->threads); t; t = not_looked_at(t->next))
+		note_sight(0, t->tid);
 }
 
 void quiet_forget(struct guardian *g)

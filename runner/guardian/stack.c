@@ -42,9 +42,10 @@ struct goroutine {
 /* Of runtime.m as much as tells of its goroutines: its own, the one for signals, and the user's. */
 enum { M_WORDS = 32 };
 
+/* At its end nothing is on it yet. */
 static uint64_t end_in(const struct goroutine *r, uint64_t sp)
 {
-	return r->hi - r->lo <= GO_STACK_MAX && sp - r->lo < r->hi - r->lo ? r->hi : 0;
+	return r->hi - r->lo <= GO_STACK_MAX && sp - r->lo <= r->hi - r->lo ? r->hi : 0;
 }
 
 static bool goroutine_read(
@@ -53,35 +54,73 @@ static bool goroutine_read(
 	return at >= PAGE && target_read(g, t->tgid, at, r, sizeof(*r)) == sizeof(*r);
 }
 
+/* By the goroutines of a runtime.m. A thread of C's has its own stack for the runtime (m[0]), of which that knows a part. */
+static uint64_t end_in_machine(
+	struct guardian *g, const struct thread *t, uint64_t machine, uint64_t sp)
+{
+	uint64_t m[M_WORDS], end = 0;
+	struct goroutine r;
+	size_t i;
+
+	if (machine < PAGE || target_read(g, t->tgid, machine, m, sizeof(m)) != sizeof(m))
+		return 0;
+	for (i = has_c(g); i < M_WORDS && !end; i++) {
+		if (goroutine_read(g, t, m[i], &r) && r.m == machine)
+			end = end_in(&r, sp);
+	}
+	return end;
+}
+
 /*
  * Below the thread pointer lies the address of the goroutine that runs. Where sp is not of its stack, which it changes
- * when signals come, too, the thread's others are asked. A thread of C's has its own stack for the runtime (m[0]), of
- * which that knows a part. 0: of none, or all this is something else.
+ * when signals come, too, the thread's others are asked. 0: of none, or all this is something else.
  */
-static uint64_t goroutine_end(
+static uint64_t end_by_block(
 	struct guardian *g, const struct thread *t, uint64_t block, uint64_t sp)
 {
-	uint64_t at = 0, m[M_WORDS], end = 0;
-	size_t own = has_c(g), i;
-	struct goroutine runs, other;
+	struct goroutine runs;
+	uint64_t at = 0, own = 0, end = 0;
 
 	if (!block || target_read(g, t->tgid, block - sizeof(at), &at, sizeof(at)) != sizeof(at) ||
 		!goroutine_read(g, t, at, &runs) ||
-		target_read(g, t->tgid, runs.m, m, sizeof(m)) != sizeof(m))
+		target_read(g, t->tgid, runs.m, &own, sizeof(own)) != sizeof(own))
 		return 0;
-	if (!own || m[0] != at)
+	if (!has_c(g) || own != at)
 		end = end_in(&runs, sp);
-	for (i = own; i < M_WORDS && !end; i++) {
-		if (goroutine_read(g, t, m[i], &other) && other.m == runs.m)
-			end = end_in(&other, sp);
-	}
+	return end ? end : end_in_machine(g, t, runs.m, sp);
+}
+
+static uint64_t goroutine_end(struct guardian *g, const struct thread *t, uint64_t sp)
+{
+	uint64_t end = end_by_block(g, t, t->go_block, sp);
+
+	if (!end)
+		end = end_in_machine(g, t, t->go_machine, sp);
 	return end <= mapping_end(g, sp) ? end : 0;
+}
+
+/* A newborn may have its parent's thread pointer yet, and what is to be its own runtime.m in some register. */
+static uint64_t machine_in(
+	struct guardian *g, const struct thread *t, const struct user_regs_struct *regs)
+{
+	const uint64_t general[] = {regs->rax, regs->rbx, regs->rcx, regs->rdx, regs->rsi,
+		regs->rdi, regs->rbp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,
+		regs->r13, regs->r14, regs->r15};
+	size_t i;
+
+	for (i = 0; i < sizeof(general) / sizeof(*general); i++) {
+		if (end_in_machine(g, t, general[i], regs->rsp))
+			return general[i];
+	}
+	return 0;
 }
 
 void stack_learn(struct guardian *g, struct thread *t, const struct user_regs_struct *regs)
 {
-	if (is_of_go(g)) /* a newborn may have its parent's yet */
-		t->go_block = goroutine_end(g, t, regs->fs_base, regs->rsp) ? regs->fs_base : 0;
+	if (!is_of_go(g))
+		return;
+	t->go_block = end_by_block(g, t, regs->fs_base, regs->rsp) ? regs->fs_base : 0;
+	t->go_machine = t->go_block ? 0 : machine_in(g, t, regs);
 }
 
 bool stack_is_known(const struct guardian *g, const struct thread *t)
@@ -92,7 +131,7 @@ bool stack_is_known(const struct guardian *g, const struct thread *t)
 /* Once each: frames may lie there that lead in a circle. */
 void stacks_add(struct guardian *g, struct stacks *s, const struct thread *t, uint64_t sp)
 {
-	uint64_t end = goroutine_end(g, t, t->go_block, sp);
+	uint64_t end = goroutine_end(g, t, sp);
 	unsigned i;
 
 	if (!end)

@@ -524,7 +524,10 @@ def test_go_where_the_stack_is_known(ctx):
     assert len(refused) * 8 < len(re.findall(r'^\w+ .*  process\(', r.stderr, re.M)), refused
 
 def test_go_heap_is_no_stack(ctx):
-    """Goroutines' stacks lie in the heap: who leaves reads them, and not all that lies behind them."""
+    """
+    Goroutines' stacks lie in the heap: who leaves reads them, and not all that lies behind them; nor of a thread that is
+    just being born. Some are all the while, and yet all is given back.
+    """
     path = go_program(ctx, HEAP)
     p = ctx.start([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert p.stdout.readline() == 'ready\n'
@@ -566,6 +569,16 @@ func main() {
 			}
 		}()
 	}
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for begun := make(chan bool); !over.Load(); <-begun {
+			go func() {
+				runtime.LockOSThread() // and that ends with it
+				begun <- true
+			}()
+		}
+	}()
 	heap := make([][]int, 1024)
 	for i := range heap {
 		heap[i] = make([]int, 8192)

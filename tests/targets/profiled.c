@@ -4,6 +4,8 @@
  * but call short functions. Its handlers look at the stack that they interrupt,
  * at what is blocked there, and at what they are told of the sender.
  *	profiled ROUNDS [own]   own: handlers have a stack of their own
+ * Rounds at most: each step of a tracer's waits for a processor, so a busy
+ * machine makes fewer.
  */
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -19,7 +21,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { BURST = 8, FRAMES = 64, TRAP_FLAG = 0x100 };
+enum { BURST = 8, FRAMES = 64, TRAP_FLAG = 0x100, ENOUGH_US = 15000000 };
 
 static volatile bool stop;
 static volatile unsigned samples, to_main, queued, in_order, wrong, stepped;
@@ -134,12 +136,13 @@ static pthread_t first;
 /* As seldom as a tracer asks for that leads each of them out of its code: see docs/patch-protocol.md. */
 static void *send(void *unused)
 {
-	uint64_t since;
+	uint64_t begun, since;
 	unsigned i;
 
 	while (!calls)
 		;
-	for (i = 0; i < rounds; i++) {
+	begun = now_us();
+	for (i = 0; i < rounds && (!i || now_us() - begun < ENOUGH_US); i++) {
 		since = now_us();
 		pthread_kill(first, SIGUSR2); /* waits for ever */
 		pthread_kill(first, SIGPROF);
