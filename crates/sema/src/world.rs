@@ -30,6 +30,8 @@ pub struct World {
     pub started: Vec<String>,
     /// Where compiled headers are kept.
     pub cache: Option<PathBuf>,
+    /// What the compiled ones are of.
+    pub(crate) headers: HashMap<PathBuf, String>,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
@@ -51,6 +53,7 @@ impl World {
             images: Vec::new(),
             started: Vec::new(),
             cache: None,
+            headers: HashMap::new(),
             binaries: HashMap::new(),
             entered: Vec::new(),
             own_globals: 0,
