@@ -6,6 +6,7 @@
  *   %[-+ #0]*[width|*][.precision|.*][h|l|L]*conversion
  *   d i u x X o   64-bit numbers          p   %#x
  *   s text        c one character (%#c escapes unprintable ones)
+ *   C one character by its number in Unicode, as UTF-8 (likewise)
  *   m M           memory as it is / as hex digits (arguments are the bytes)
  *   b             binary, 1 2 4 8 bytes in this machine's order     %%
  */
@@ -121,6 +122,7 @@ static char kind_of(char conversion)
 	case 'o':
 	case 'p':
 	case 'c':
+	case 'C':
 	case 'b':
 		return 'd';
 	case 's':
@@ -235,6 +237,15 @@ static uint32_t escape(char *buf, unsigned char c)
 	return 4;
 }
 
+static void padded(struct sink *o, const struct spec *s, const char *text, uint32_t n)
+{
+	if (!(s->flags & LEFT))
+		fill(o, ' ', s->width - (int64_t)n);
+	put(o, text, n);
+	if (s->flags & LEFT)
+		fill(o, ' ', s->width - (int64_t)n);
+}
+
 static void character(struct sink *o, const struct spec *s, int64_t value)
 {
 	char buf[4] = "\\";
@@ -245,11 +256,38 @@ static void character(struct sink *o, const struct spec *s, int64_t value)
 		n = escape(buf, c);
 	else
 		buf[0] = (char)c;
-	if (!(s->flags & LEFT))
-		fill(o, ' ', s->width - (int64_t)n);
-	put(o, buf, n);
-	if (s->flags & LEFT)
-		fill(o, ' ', s->width - (int64_t)n);
+	padded(o, s, buf, n);
+}
+
+/* Returns its length. */
+static uint32_t utf8(char *buf, uint32_t c)
+{
+	uint32_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3, i;
+
+	buf[0] = (char)((0xff00 >> (more + 1) & 0xff) | c >> 6 * more);
+	for (i = 1; i <= more; i++)
+		buf[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
+	return more + 1;
+}
+
+/* No character has such a number: halves of UTF-16's pairs, and what is too large. */
+static bool is_no_character(uint32_t c)
+{
+	return c > 0x10ffff || c - 0xd800 < 0x800;
+}
+
+static void wide_character(struct sink *o, const struct spec *s, int64_t value)
+{
+	char buf[16] = "\\u{";
+	uint32_t c = (uint32_t)value, n;
+
+	if (c < 0x80)
+		return character(o, s, value);
+	if (!is_no_character(c) && !(s->flags & SPECIAL && c < 0xa0))
+		return padded(o, s, buf, utf8(buf, c));
+	n = 3 + digits_of(buf + 3, c, 16, false);
+	buf[n++] = '}';
+	padded(o, s, buf, n);
 }
 
 static void text(struct sink *o, const struct spec *s, const struct tl_fmt_arg *a)
@@ -333,6 +371,9 @@ static void convert(struct sink *o, const struct spec *s, const struct tl_fmt_ar
 		break;
 	case 'c':
 		character(o, s, a->l);
+		break;
+	case 'C':
+		wide_character(o, s, a->l);
 		break;
 	case 'b':
 		binary(o, s, a->l);

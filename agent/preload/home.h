@@ -45,6 +45,7 @@ const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_
 uint64_t tl_aux(uint64_t type);
 struct tl_object {
 	uintptr_t bias, lo, hi; /* lo, hi: from its first byte to the end of its code */
+	uintptr_t end; /* of its data */
 	uintptr_t text; /* first executable byte */
 	uintptr_t eh_frame_hdr;
 	size_t eh_frame_hdr_size;

@@ -123,7 +123,7 @@ static int look_at(void *arg, const struct tl_object *o)
 			l->seen[i] = 1;
 		l->here[i].bias = o->bias;
 		l->here[i].lo = o->lo;
-		l->here[i].hi = o->hi;
+		l->here[i].hi = o->end;
 	}
 	return 0;
 }

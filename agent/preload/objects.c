@@ -158,6 +158,8 @@ static void take_header(struct tl_object *o, const Elf64_Phdr *ph)
 	case PT_LOAD:
 		if (!o->lo)
 			o->lo = tl_page_down(at);
+		if (at + ph->p_memsz > o->end)
+			o->end = at + ph->p_memsz;
 		if (!(ph->p_flags & PF_X))
 			break;
 		if (!o->text)

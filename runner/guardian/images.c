@@ -107,6 +107,10 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	m->bias = m->base - first;
 	m->whole = true;
 	for (i = 0; i < n; i++) {
+		uint64_t end = m->bias + ph[i].p_vaddr + ph[i].p_memsz;
+
+		if (ph[i].p_type == PT_LOAD && end > m->end)
+			m->end = end;
 		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
 			if (!m->text_hi)
 				m->text_shift = m->bias + ph[i].p_vaddr - ph[i].p_offset;

@@ -22,6 +22,7 @@ struct mapped {
 	uint64_t base; /* of its first mapping */
 	uint64_t bias;
 	uint64_t lo, hi; /* of its executable mappings */
+	uint64_t end; /* of all that its headers want loaded */
 	uint64_t text_lo,
 		text_hi; /* where its headers want them: a program may map parts of itself again */
 	uint64_t text_shift; /* from a place in the file to where it has that of its text */

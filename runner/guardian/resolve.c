@@ -150,7 +150,7 @@ static int describe_images(struct guardian *g, struct client *c)
 		if (m) {
 			out.bias = m->bias;
 			out.lo = m->base;
-			out.hi = m->hi;
+			out.hi = m->hi > m->end ? m->hi : m->end;
 		}
 		if (target_write(g, g->pid, c->symbol_images + i * sizeof(out), &out, sizeof(out)))
 			return -1;

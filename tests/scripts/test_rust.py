@@ -69,6 +69,7 @@ around {.__0={.__0=7, .__1=8}} {.__0={.__0=8, .__1=8}} {.__0={.__0=9, .__1=8}} {
 three {.x=1, .y=101, .z=201} {.x=2, .y=102, .z=202} {.x=3, .y=103, .z=203} {.x=4, .y=104, .z=204}
 mixed {.small=1, .large=77} {.small=2, .large=77} {.small=3, .large=77} {.small=4, .large=77}
 character Some('B') Some('C') None None
+wide Some('\u{9f}') Some('é') Some('€') Some('😀')
 nothing Ok(()) Ok(()) Err({}) Err({})
 text "small" "small" "big" "big"
 maybe Some("text 1") Some("text 2") None None

@@ -52,6 +52,9 @@ def test_types_of_headers(ctx):
         assert len(made) == 1, made
     p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe begin { println(@cast(1, "struct x", "<no/such.h>")->y) }'], env=env)
     assert p.returncode == 1 and 'error[TYPE_UNKNOWN]: <no/such.h> cannot be compiled' in p.stderr, p
+    for cast in ('@cast(1, "struct x", "<netinet/in.h>")->y', '@cast_module_sizeof("<netinet/in.h>", "struct x")'):
+        p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe begin { println(%s) }' % cast], env=env)
+        assert p.returncode == 1 and 'no type `struct x` in <netinet/in.h>\n' in p.stderr, p
     program = built(ctx, 'shown.c', 'gcc', '-O0')
     p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', r'''probe process.function("show") {
         println(@cast($p, "struct iovec", "<sys/uio.h><stdio.h>")->iov_len == @cast($p, "uint64_t", "<stdint.h>")[1]) }'''], env=env)

@@ -90,7 +90,7 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
         world.add_libraries();
     }
     if symbols {
-        program.symbols = world.symbols();
+        program.symbols = world.symbols(uses(&program, "variables"));
     }
     if stacks {
         program.unwind = world.unwind_tables();

@@ -235,7 +235,16 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn fail<T>(&mut self, e: &di::Error) -> Option<T> {
-        report(e, self.span, self.diags);
+        let in_header = match e {
+            di::Error::NoType { name, path } => {
+                self.world.headers.get(path).map(|h| di::Error::NoType {
+                    name: name.clone(),
+                    path: h.into(),
+                })
+            }
+            _ => None,
+        };
+        report(in_header.as_ref().unwrap_or(e), self.span, self.diags);
         None
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_debuginfo::{
     proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath,
-    UnwindTable,
+    SymbolKind, UnwindTable,
 };
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
@@ -30,6 +30,8 @@ pub struct World {
     pub started: Vec<String>,
     /// Where compiled headers are kept.
     pub cache: Option<PathBuf>,
+    /// What the compiled ones are of.
+    pub(crate) headers: HashMap<PathBuf, String>,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
@@ -51,6 +53,7 @@ impl World {
             images: Vec::new(),
             started: Vec::new(),
             cache: None,
+            headers: HashMap::new(),
             binaries: HashMap::new(),
             entered: Vec::new(),
             own_globals: 0,
@@ -177,19 +180,25 @@ impl World {
         all
     }
 
-    /// All functions of the images; of several names the one that comes first.
-    pub fn symbols(&self) -> Vec<Symbol> {
+    /// All functions of the images, and variables whose size is known; of several names the one that comes first.
+    pub fn symbols(&self, variables: bool) -> Vec<Symbol> {
+        let wanted = |s: &trapless_debuginfo::Symbol| {
+            let variable = variables && s.kind == SymbolKind::Data && s.size > 0;
+            s.kind.is_code() || variable
+        };
         let of = |(image, binary): (&ImageId, &Arc<Binary>)| {
             let mut last = None;
-            let functions = binary.symbols().iter().filter(|s| s.kind.is_code());
-            let functions = functions.filter(|s| last.replace(s.addr) != Some(s.addr));
+            let named = binary.symbols().iter().filter(wanted);
+            let named = named.filter(|s| last.replace(s.addr) != Some(s.addr));
             let symbol = |s: trapless_debuginfo::Symbol| Symbol {
                 image: *image,
                 addr: s.addr,
                 size: s.size,
                 name: shown_name(s.name),
             };
-            functions.map(symbol).collect::<Vec<_>>()
+            let mut all: Vec<_> = named.map(symbol).collect();
+            bound(&mut all, binary);
+            all
         };
         self.binaries.iter().flat_map(of).collect()
     }
@@ -225,6 +234,19 @@ impl World {
         let process = Process::read(self.target.pid?).ok()?;
         let opened = process.images.iter().find(|i| has(&i.file))?;
         Some(opened.path.to_string_lossy().into_owned())
+    }
+}
+
+/// A function that does not tell its size (assembly) ends with the code, if no other begins before.
+fn bound(symbols: &mut [Symbol], binary: &Binary) {
+    for i in 0..symbols.len() {
+        let next = symbols.get(i + 1).map_or(u64::MAX, |s| s.addr);
+        let s = &mut symbols[i];
+        let mut code = binary.segments().iter().filter(|c| c.executable);
+        let holds = code.find(|c| s.addr.wrapping_sub(c.vaddr) < c.mem_size);
+        if let (0, Some(code)) = (s.size, holds) {
+            s.size = next.min(code.vaddr + code.mem_size) - s.addr;
+        }
     }
 }
 

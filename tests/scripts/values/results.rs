@@ -31,6 +31,8 @@ fn mixed(i: u32) -> Mixed { Mixed { small: i as u8, large: 77 } }
 #[inline(never)]
 fn character(i: u32) -> Option<char> { if i > 2 { None } else { char::from_u32(65 + i) } }
 #[inline(never)]
+fn wide(i: u32) -> Option<char> { "_\u{9f}\u{e9}\u{20ac}\u{1f600}".chars().nth(i as usize) }
+#[inline(never)]
 fn nothing(i: u32) -> Result<(), Error> { if i > 2 { Err(Error) } else { Ok(()) } }
 #[inline(never)]
 fn text(i: u32) -> &'static str { if i > 2 { "big" } else { "small" } }
@@ -66,6 +68,7 @@ fn main() {
     all(black_box(three as fn(u32) -> _));
     all(black_box(mixed as fn(u32) -> _));
     all(black_box(character as fn(u32) -> _));
+    all(black_box(wide as fn(u32) -> _));
     all(black_box(nothing as fn(u32) -> _));
     all(black_box(text as fn(u32) -> _));
     all(black_box(maybe as fn(u32) -> _));

@@ -112,6 +112,7 @@ impl Reader<'_> {
             }
         };
         let (path, _folder) = compiled;
+        self.world.headers.insert(path.clone(), name.to_string());
         match self.world.info().open(&path) {
             Ok(binary) => Some(binary),
             Err(e) => self.fail(&e),

@@ -379,7 +379,8 @@ fn conversion(types: &Types, ty: TypeId) -> Option<&'static [u8]> {
         Type::Pointer { .. } => b"%p",
         Type::Base { encoding, .. } => match encoding {
             Encoding::Float | Encoding::Other => return None,
-            Encoding::SignedChar | Encoding::UnsignedChar | Encoding::Utf => b"'%#c'",
+            Encoding::SignedChar | Encoding::UnsignedChar => b"'%#c'",
+            Encoding::Utf => b"'%#C'",
             Encoding::Unsigned => b"%u",
             Encoding::Signed | Encoding::Bool => b"%i",
         },
