@@ -367,6 +367,9 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 const char *limit_next(
 	long error); /* what to do where one of its limits made a call fail: for the end of a message, or "" */
 size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len);
+enum { WORDS_MAX = 1024 }; /* what the kernel reads at once */
+/* From n places of the target, WORDS_MAX at most. How many: up to the first that cannot be read so. */
+size_t target_read_words(struct guardian *g, const uint64_t *at, uint64_t *words, size_t n);
 int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len);
 int text_write(
 	int mem, uint64_t addr, const void *buf, size_t len); /* also where it is read-only */

@@ -9,29 +9,64 @@
 
 enum { PATIENCE_MS = 900, PAUSE_MS = 20, LONG_PAUSE_MS = 200 };
 
+/* Words of the target, to be added to *into: a session may have thousands of probes, so many are read at a time. */
+struct counters {
+	struct guardian *g;
+	uint64_t at[WORDS_MAX], *into[WORDS_MAX];
+	size_t n;
+};
+
 static uint64_t word_at(struct guardian *g, uint64_t addr)
 {
 	uint64_t word = 0;
 
-	return addr && target_read(g, g->pid, addr, &word, sizeof(word)) == sizeof(word) ? word : 0;
+	return target_read(g, g->pid, addr, &word, sizeof(word)) == sizeof(word) ? word : 0;
+}
+
+static void counters_read(struct counters *c)
+{
+	uint64_t words[WORDS_MAX];
+	size_t n = target_read_words(c->g, c->at, words, c->n), i;
+
+	for (i = 0; i < c->n; i++)
+		*c->into[i] += i < n ? words[i] : word_at(c->g, c->at[i]);
+	c->n = 0;
+}
+
+static void counters_add(struct counters *c, uint64_t at, uint64_t *into)
+{
+	if (!at)
+		return;
+	if (c->n == WORDS_MAX)
+		counters_read(c);
+	c->at[c->n] = at;
+	c->into[c->n++] = into;
 }
 
 static void counts_of(struct guardian *g, struct client *c)
 {
+	static struct counters all;
 	uint32_t i;
 
+	all.g = g;
 	for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
 		struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, i);
 
 		if (!p->armed)
 			continue;
-		p->nmissed =
-			p->old_missed + word_at(g, p->at_missed[0]) + word_at(g, p->at_missed[1]);
-		p->nabandoned = p->old_abandoned + word_at(g, p->at_abandoned);
-		p->ntails = p->old_tails + word_at(g, p->at_tails);
-		p->nunpaired = p->old_unpaired + word_at(g, p->at_unpaired);
-		p->ncrowded = p->old_crowded + word_at(g, p->at_crowded);
+		p->nmissed = p->old_missed;
+		p->nabandoned = p->old_abandoned;
+		p->ntails = p->old_tails;
+		p->nunpaired = p->old_unpaired;
+		p->ncrowded = p->old_crowded;
+		counters_add(&all, p->at_missed[0], &p->nmissed);
+		counters_add(&all, p->at_missed[1], &p->nmissed);
+		counters_add(&all, p->at_abandoned, &p->nabandoned);
+		counters_add(&all, p->at_tails, &p->ntails);
+		counters_add(&all, p->at_unpaired, &p->nunpaired);
+		counters_add(&all, p->at_crowded, &p->ncrowded);
 	}
+	counters_read(&all);
 }
 
 void counts_at_exit(struct guardian *g)

@@ -92,20 +92,23 @@ static void pause_briefly(struct guardian *g)
 	usleep(5000);
 }
 
-/* Threads that are still on their way through get time to leave. */
+/* Threads that are still on their way through get time to leave; then, as for who leaves, only who is inside counts. */
 static int give_back(struct guardian *g)
 {
-	double end = now_ms() + patience_ms(g);
+	double soon = now_ms() + PATIENCE_MS, end = now_ms() + patience_ms(g);
 	int kept;
 
 	for (;;) {
 		maps_read(g);
 		quiet_forget(g);
+		g->inside_only = now_ms() > soon;
 		kept = eject(g);
-		if (!kept || g->gone || now_ms() > end)
-			return kept;
+		if (!kept || g->gone || (g->inside_only && now_ms() > end))
+			break;
 		pause_briefly(g);
 	}
+	g->inside_only = false;
+	return kept;
 }
 
 /* Nobody tells who its helper is, which does what it was told before it ends. */

@@ -56,6 +56,18 @@ size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size
 	return n < 0 ? 0 : (size_t)n;
 }
 
+size_t target_read_words(struct guardian *g, const uint64_t *at, uint64_t *words, size_t n)
+{
+	struct iovec here = {words, n * sizeof(*words)}, there[WORDS_MAX];
+	ssize_t got;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		there[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*words)};
+	got = process_vm_readv(g->eye, &here, 1, there, n, 0);
+	return got < 0 ? 0 : (size_t)got / sizeof(*words);
+}
+
 int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, size_t len)
 {
 	struct iovec here = {(void *)(uintptr_t)buf, len}, there = {(void *)(uintptr_t)addr, len};
