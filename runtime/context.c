@@ -154,16 +154,34 @@ int64_t tl_caller_addr(struct tl_run *run)
 
 /* --- names ------------------------------------------------------------------------------ */
 
+/* Copy a name of 16 bytes with the NULs behind it out of shared memory, which may have none; its length. */
+static uint32_t copy_name(char *to, const char *from)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && UINTPTR_MAX > 0xffffffffu
+	const uint64_t ones = 0x0101010101010101ull, tops = ones << 7;
+	const uint64_t low = tl_get64(from), high = tl_get64(from + 8) << 8 >> 8;
+	const uint64_t nul = (low - ones) & ~low & tops;
+
+	memcpy(to, &low, 8);
+	memcpy(to + 8, &high, 8);
+	if (nul)
+		return (uint32_t)__builtin_ctzll(nul) / 8;
+	return 8 + (uint32_t)__builtin_ctzll((high - ones) & ~high & tops) / 8;
+#else
+	memcpy(to, from, 16);
+	to[15] = 0;
+	return tl_cstr_len(to);
+#endif
+}
+
 void tl_execname(struct tl_run *run, struct tl_str *dst)
 {
 	const struct tl_view_ops *ops = run->view->ops;
-	char name[sizeof(run->block->comm) + 1];
 
+	_Static_assert(sizeof(run->block->comm) == 16, "copy_name()");
 	if (!run->block->comm[0] && ops && ops->name)
 		ops->name(run->view, run->block);
-	memcpy(name, run->block->comm, sizeof(run->block->comm)); /* shared memory */
-	name[sizeof(name) - 1] = 0;
-	tl_str_set_c(run, dst, name);
+	dst->len = copy_name(dst->b, run->block->comm); /* no string has less room */
 }
 
 void tl_pp(struct tl_run *run, struct tl_str *dst)
