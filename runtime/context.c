@@ -6,23 +6,16 @@
 
 #if defined(__x86_64__)
 
-#define REG_ARGS 6
-static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
-{
-	uint64_t *const args[REG_ARGS] = {&r->di, &r->si, &r->dx, &r->cx, &r->r8, &r->r9};
-
-	return args[n];
-}
 /* The kernel's fourth is r10: `syscall` takes rcx. */
 #define SYSCALL_ARGS 6
 static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
 {
-	return n == 3 ? &r->r10 : reg_arg(r, n);
+	return n == 3 ? &r->r10 : tl_reg_arg(r, n);
 }
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
 {
-	return r->sp + 8 + 8 * (n - REG_ARGS);
+	return r->sp + 8 + 8 * (n - TL_REG_ARGS);
 }
 static bool caller(struct tl_run *run, uint64_t *v)
 {
@@ -37,11 +30,6 @@ static uint64_t *result(struct tl_regs *r)
 #else
 
 /* Ports to come give theirs. */
-#define REG_ARGS     0
-static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
-{
-	return (void)r, (void)n, NULL;
-}
 #define SYSCALL_ARGS 0
 static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
 {
@@ -85,10 +73,10 @@ static uint64_t *arg_in_register(struct tl_run *run, int64_t n)
 {
 	if (run->env->at_syscall)
 		return syscall_arg(run->regs, (uint32_t)n - 1);
-	return n <= REG_ARGS ? reg_arg(run->regs, (uint32_t)n - 1) : NULL;
+	return n <= TL_REG_ARGS ? tl_reg_arg(run->regs, (uint32_t)n - 1) : NULL;
 }
 
-int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
+int64_t tl_arg_slow(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 {
 	uint64_t v = 0, *reg;
 
