@@ -18,7 +18,7 @@ IS(sizeof(struct tl_view), 160);
 IS(offsetof(struct tl_view, local_off), 8);
 IS(offsetof(struct tl_view, on), 16);
 IS(offsetof(struct tl_view, images), 136);
-IS(sizeof(struct tl_env), 56);
+IS(sizeof(struct tl_env), 72);
 IS(sizeof(struct tl_run), 352);
 IS(offsetof(struct tl_run, call), 48);
 IS(offsetof(struct tl_run, budget), 68);

@@ -170,6 +170,8 @@ struct tl_view {
 /* What a probe's `data` points at. */
 struct tl_env {
 	struct tl_view *view;
+	const volatile uint32_t *on; /* the view's, for handlers that only count */
+	uint32_t local_off, shard_off;
 	uint32_t number; /* index in PROBES */
 	uint32_t kind; /* enum tl_tap_probe_kind */
 	const char *point; /* pp() */
@@ -236,9 +238,7 @@ static inline void tl_conditions_moved(const struct tl_view *v)
  */
 static inline struct tl_block *tl_count_at_once(const struct tl_env *env, struct tl_thread *self)
 {
-	const struct tl_view *v = env->view;
-
-	return tl_likely(*v->on) ? *(struct tl_block **)((char *)self + v->local_off) : NULL;
+	return tl_likely(*env->on) ? *(struct tl_block **)((char *)self + env->local_off) : NULL;
 }
 int tl_count_again(
 	struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, tl_pre_fn handler);
@@ -247,6 +247,17 @@ int tl_count_again(
 static inline uint64_t tl_hits_at(const struct tl_view *v, uint32_t probe)
 {
 	return v->shard_off + (uint64_t)probe * sizeof(uint64_t);
+}
+
+/* What a handler's data says of a probe and of the view it is in, which is complete. */
+static inline void tl_env_fill(struct tl_env *env, struct tl_view *v, uint32_t number)
+{
+	env->view = v;
+	env->on = v->on;
+	env->local_off = v->local_off;
+	env->shard_off = v->shard_off;
+	env->number = number;
+	env->hits_at = tl_hits_at(v, number);
 }
 
 /* Of a return probe at the return. */
@@ -681,6 +692,14 @@ static inline void tl_shard_add(
 	int64_t *cell = (int64_t *)((char *)b + v->shard_off + off);
 
 	*(volatile int64_t *)cell = tl_add(*cell, d);
+}
+/* The same in a handler's words. */
+static inline void tl_count_add(
+	const struct tl_env *env, struct tl_block *b, uint32_t off, int64_t d)
+{
+	int64_t *cell = (int64_t *)((char *)b + env->shard_off + off);
+
+	*cell = tl_add(*cell, d);
 }
 int64_t tl_shard_get(struct tl_run *run, uint32_t off);
 void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v);

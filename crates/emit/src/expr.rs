@@ -56,7 +56,7 @@ impl Body<'_, '_> {
         if let Place::Global(g) = place {
             let offset = self.unit.layout.slot(*g).offset;
             self.line(format!(
-                "tl_shard_add(run->view, run->block, {offset}, {by});"
+                "tl_count_add(run->env, run->block, {offset}, {by});"
             ));
         }
     }

@@ -185,11 +185,10 @@ impl Unit<'_> {
         if let Some(words) = kept {
             out.line(format!("\tTL_KEEP_MATCH(run, {words});"));
         }
-        let env = if light { "env" } else { "run->env" };
         out.line(match kind {
             HandlerKind::Entry => "\tint skip = 1;".to_owned(),
             HandlerKind::Condition => "\tint off = 0;".to_owned(),
-            _ => format!("\ttl_count_hit(run->block, {env});"),
+            _ => "\ttl_count_hit(run->block, run->env);".to_owned(),
         });
     }
 }
@@ -309,7 +308,7 @@ fn tail(out: &mut Text, h: &Handler, leave: Option<String>, times: Option<u64>) 
 }
 
 /// The head of a handler that only counts: nothing of it can fail or wait, so
-/// all that it needs of a run are three pointers, which stay in registers.
+/// all that it needs of a run are a few pointers, which stay in registers.
 fn light_head(out: &mut Text, id: HandlerId, kind: HandlerKind) {
     let nothing = frame(kind).nothing;
     let (env, call, enter, without) = match kind {
@@ -327,9 +326,9 @@ fn light_head(out: &mut Text, id: HandlerId, kind: HandlerKind) {
         ),
     };
     out.line(format!("\tconst struct tl_env *const env = {env};"));
-    out.line("\tstruct { struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
+    out.line("\tstruct { const struct tl_env *env; struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
     out.line(format!(
-        "\t\trun_room = {{ env->view, {enter}(env, self), regs, {call} }}, *const run = &run_room;"
+        "\t\trun_room = {{ env, env->view, {enter}(env, self), regs, {call} }}, *const run = &run_room;"
     ));
     out.line("\tif (tl_unlikely(!run->block))");
     out.line(format!("\t\t{without}"));
