@@ -82,9 +82,7 @@ static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 	if (!a)
 		return NULL;
 	a->index = index;
-	a->env.view = tl_agent_view(s);
-	a->env.number = p->number;
-	a->env.hits_at = tl_hits_at(tl_agent_view(s), p->number);
+	tl_env_fill(&a->env, tl_agent_view(s), p->number);
 	a->env.kind = p->kind;
 	a->env.at_syscall = p->at_syscall;
 	a->env.point = code_at(p->point);

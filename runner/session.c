@@ -116,9 +116,7 @@ static void make_envs(struct session *s)
 	uint32_t i;
 
 	for (i = 0; i < s->mod->nprobes; i++) {
-		s->envs[i].view = &s->view;
-		s->envs[i].number = i;
-		s->envs[i].hits_at = tl_hits_at(&s->view, i);
+		tl_env_fill(&s->envs[i], &s->view, i);
 		s->envs[i].kind = s->mod->probes[i].kind;
 		s->envs[i].point = module_string(s->mod, s->mod->probes[i].point);
 		s->envs[i].func = module_string(s->mod, s->mod->probes[i].func);
@@ -268,7 +266,6 @@ static int make_view(struct session *s, void *mem)
 			"the module's globals contradict each other: compile the script again");
 		return -1;
 	}
-	make_envs(s);
 	make_symbols(s);
 	make_unwind(s);
 	s->ops = (struct tl_view_ops){.read = read_target,
@@ -286,6 +283,7 @@ static int make_view(struct session *s, void *mem)
 	s->view.ops = &s->ops;
 	s->view.home = s;
 	tl_view_outside(&s->view);
+	make_envs(s);
 	s->view.own = tl_block_claim(&s->view, (uint32_t)getpid(), (uint32_t)getpid(), comm);
 	return 0;
 }

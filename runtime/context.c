@@ -6,23 +6,16 @@
 
 #if defined(__x86_64__)
 
-#define REG_ARGS 6
-static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
-{
-	uint64_t *const args[REG_ARGS] = {&r->di, &r->si, &r->dx, &r->cx, &r->r8, &r->r9};
-
-	return args[n];
-}
 /* The kernel's fourth is r10: `syscall` takes rcx. */
 #define SYSCALL_ARGS 6
 static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
 {
-	return n == 3 ? &r->r10 : reg_arg(r, n);
+	return n == 3 ? &r->r10 : tl_reg_arg(r, n);
 }
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
 static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
 {
-	return r->sp + 8 + 8 * (n - REG_ARGS);
+	return r->sp + 8 + 8 * (n - TL_REG_ARGS);
 }
 static bool caller(struct tl_run *run, uint64_t *v)
 {
@@ -37,11 +30,6 @@ static uint64_t *result(struct tl_regs *r)
 #else
 
 /* Ports to come give theirs. */
-#define REG_ARGS     0
-static uint64_t *reg_arg(struct tl_regs *r, uint32_t n)
-{
-	return (void)r, (void)n, NULL;
-}
 #define SYSCALL_ARGS 0
 static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
 {
@@ -85,10 +73,10 @@ static uint64_t *arg_in_register(struct tl_run *run, int64_t n)
 {
 	if (run->env->at_syscall)
 		return syscall_arg(run->regs, (uint32_t)n - 1);
-	return n <= REG_ARGS ? reg_arg(run->regs, (uint32_t)n - 1) : NULL;
+	return n <= TL_REG_ARGS ? tl_reg_arg(run->regs, (uint32_t)n - 1) : NULL;
 }
 
-int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
+int64_t tl_arg_slow(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 {
 	uint64_t v = 0, *reg;
 
@@ -154,16 +142,34 @@ int64_t tl_caller_addr(struct tl_run *run)
 
 /* --- names ------------------------------------------------------------------------------ */
 
+/* Copy a name of 16 bytes with the NULs behind it out of shared memory, which may have none; its length. */
+static uint32_t copy_name(char *to, const char *from)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && UINTPTR_MAX > 0xffffffffu
+	const uint64_t ones = 0x0101010101010101ull, tops = ones << 7;
+	const uint64_t low = tl_get64(from), high = tl_get64(from + 8) << 8 >> 8;
+	const uint64_t nul = (low - ones) & ~low & tops;
+
+	memcpy(to, &low, 8);
+	memcpy(to + 8, &high, 8);
+	if (nul)
+		return (uint32_t)__builtin_ctzll(nul) / 8;
+	return 8 + (uint32_t)__builtin_ctzll((high - ones) & ~high & tops) / 8;
+#else
+	memcpy(to, from, 16);
+	to[15] = 0;
+	return tl_cstr_len(to);
+#endif
+}
+
 void tl_execname(struct tl_run *run, struct tl_str *dst)
 {
 	const struct tl_view_ops *ops = run->view->ops;
-	char name[sizeof(run->block->comm) + 1];
 
+	_Static_assert(sizeof(run->block->comm) == 16, "copy_name()");
 	if (!run->block->comm[0] && ops && ops->name)
 		ops->name(run->view, run->block);
-	memcpy(name, run->block->comm, sizeof(run->block->comm)); /* shared memory */
-	name[sizeof(name) - 1] = 0;
-	tl_str_set_c(run, dst, name);
+	dst->len = copy_name(dst->b, run->block->comm); /* no string has less room */
 }
 
 void tl_pp(struct tl_run *run, struct tl_str *dst)

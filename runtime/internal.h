@@ -94,16 +94,6 @@ int tl_read(struct tl_run *run, void *dst, uint64_t addr, uint32_t size);
 /* The same of a string of up to max bytes, and no further than its NUL. */
 int tl_read_string(struct tl_run *run, struct tl_str *dst, uint64_t addr, uint32_t max);
 
-/* v cut to size bytes. */
-static inline int64_t tl_extend(uint64_t v, uint32_t size, bool is_signed)
-{
-	unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
-
-	if (is_signed)
-		return (int64_t)(v << shift) >> shift;
-	return (int64_t)(v << shift >> shift);
-}
-
 /* Along the stack (unwind.c). */
 struct tl_walk {
 	struct tl_run *run;

@@ -13,6 +13,21 @@
 #endif
 
 typedef uintptr_t __attribute__((may_alias, aligned(1))) word;
+typedef uint32_t __attribute__((may_alias, aligned(1))) half;
+
+/*
+ * Fewer bytes than a word. What was written byte by byte is slow to read by larger pieces at once, as a processor
+ * has to wait until all of it has left its store buffer; most names are short, and are read just so (map.c).
+ */
+static inline void copy_rest(unsigned char *d, const unsigned char *s, size_t n)
+{
+	if (n >= sizeof(half)) {
+		*(half *)d = *(const half *)s;
+		d += sizeof(half), s += sizeof(half), n -= sizeof(half);
+	}
+	while (n--)
+		*d++ = *s++;
+}
 
 __attribute__((weak)) void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 {
@@ -21,8 +36,7 @@ __attribute__((weak)) void *memcpy(void *restrict dst, const void *restrict src,
 
 	for (; n >= sizeof(word); n -= sizeof(word), d += sizeof(word), s += sizeof(word))
 		*(word *)d = *(const word *)s;
-	while (n--)
-		*d++ = *s++;
+	copy_rest(d, s, n);
 	return dst;
 }
 
@@ -34,8 +48,7 @@ __attribute__((weak)) void *memmove(void *dst, const void *src, size_t n)
 	if ((uintptr_t)d - (uintptr_t)s >= n) {
 		for (; n >= sizeof(word); n -= sizeof(word), d += sizeof(word), s += sizeof(word))
 			*(word *)d = *(const word *)s;
-		while (n--)
-			*d++ = *s++;
+		copy_rest(d, s, n);
 	} else {
 		while (n--)
 			d[n] = s[n];
@@ -61,6 +74,8 @@ __attribute__((weak)) int memcmp(const void *a, const void *b, size_t n)
 
 	for (; n >= sizeof(word) && *(const word *)x == *(const word *)y; n -= sizeof(word))
 		x += sizeof(word), y += sizeof(word);
+	if (n >= sizeof(half) && *(const half *)x == *(const half *)y)
+		x += sizeof(half), y += sizeof(half), n -= sizeof(half);
 	for (; n; n--, x++, y++)
 		if (*x != *y)
 			return *x - *y;

@@ -53,6 +53,8 @@
 #define tl_likely(x)   __builtin_expect(!!(x), 1)
 #define tl_unlikely(x) __builtin_expect(!!(x), 0)
 
+#define TL_QUICK inline __attribute__((always_inline))
+
 /*
  * Bytes of stack that a call of a function declared here needs at most, the
  * home's part included (tests/runtime/stack.py). TL_STACK_TEXT: tl_sprintf,
@@ -168,6 +170,8 @@ struct tl_view {
 /* What a probe's `data` points at. */
 struct tl_env {
 	struct tl_view *view;
+	const volatile uint32_t *on; /* the view's, for handlers that only count */
+	uint32_t local_off, shard_off;
 	uint32_t number; /* index in PROBES */
 	uint32_t kind; /* enum tl_tap_probe_kind */
 	const char *point; /* pp() */
@@ -193,6 +197,7 @@ struct tl_run {
 	uint32_t nlocks;
 	int32_t budget; /* statements left */
 	uint32_t depth; /* of function calls */
+	struct tl_run *whole; /* itself; NULL in a quick half, which gives its run to nobody */
 	struct tl_match *match; /* where the latest =~ is kept for matched(), or NULL */
 	char text[TL_ERROR_ROOM];
 };
@@ -233,9 +238,7 @@ static inline void tl_conditions_moved(const struct tl_view *v)
  */
 static inline struct tl_block *tl_count_at_once(const struct tl_env *env, struct tl_thread *self)
 {
-	const struct tl_view *v = env->view;
-
-	return tl_likely(*v->on) ? *(struct tl_block **)((char *)self + v->local_off) : NULL;
+	return tl_likely(*env->on) ? *(struct tl_block **)((char *)self + env->local_off) : NULL;
 }
 int tl_count_again(
 	struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, tl_pre_fn handler);
@@ -244,6 +247,17 @@ int tl_count_again(
 static inline uint64_t tl_hits_at(const struct tl_view *v, uint32_t probe)
 {
 	return v->shard_off + (uint64_t)probe * sizeof(uint64_t);
+}
+
+/* What a handler's data says of a probe and of the view it is in, which is complete. */
+static inline void tl_env_fill(struct tl_env *env, struct tl_view *v, uint32_t number)
+{
+	env->view = v;
+	env->on = v->on;
+	env->local_off = v->local_off;
+	env->shard_off = v->shard_off;
+	env->number = number;
+	env->hits_at = tl_hits_at(v, number);
 }
 
 /* Of a return probe at the return. */
@@ -285,7 +299,51 @@ static inline bool tl_run_enter(
 	run->nlocks = 0;
 	run->budget = (int32_t)v->max_action;
 	run->depth = 0;
+	run->whole = run;
 	return true;
+}
+
+/*
+ * A handler of few words has a quick half in front, which calls nothing, so that its run stays in registers: it does
+ * nothing at all, and the whole handler runs instead, where anything but the most common has to be done (a thread's
+ * first hit, a lock that is not free, an element that is to be made, an error). The half sets run->error then
+ * (tl_run_again()), before it has changed anything but locals.
+ *
+ *   int h1(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+ *   {
+ *           struct tl_run run;
+ *           if (!tl_quick_enter(&run, p->data, regs, self)) return h1_whole(p, regs, self);
+ *           if (!tl_quick_lock(&run, 0)) return h1_whole(p, regs, self); // only where a global is used
+ *           ...
+ *   out:    tl_count_hit(run.block, run.env);
+ *           tl_quick_unlock(&run, 0);
+ *           return 0;
+ *   again:  tl_quick_give_back(&run, 0);
+ *           return h1_whole(p, regs, self);
+ *   }
+ */
+static TL_QUICK bool tl_quick_enter(
+	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_block *b = tl_count_at_once(env, self);
+
+	if (tl_unlikely(!b || b->holding))
+		return false;
+	run->view = env->view;
+	run->block = b;
+	run->env = env;
+	run->regs = regs;
+	run->error = NULL;
+	run->call = NULL;
+	run->whole = NULL;
+	return true;
+}
+
+/* A quick half has come to where the whole handler is asked. */
+static TL_QUICK int64_t tl_run_again(struct tl_run *run)
+{
+	run->error = "again";
+	return 0;
 }
 
 /* The same for the two halves of a RETURN probe. */
@@ -325,7 +383,8 @@ static inline bool tl_run_lock(struct tl_run *run, const uint16_t *locks, uint32
 	return true;
 }
 
-static inline void tl_run_unlock_one(struct tl_run *run, struct tl_lock *l)
+/* Before somebody who waits is let go first. */
+static inline void tl_run_give_back(const struct tl_run *run, struct tl_lock *l)
 {
 	/* the runner may have broken it, and somebody else taken it */
 	if (tl_likely(*(volatile uint32_t *)&l->owner == run->block->owner)) {
@@ -334,8 +393,40 @@ static inline void tl_run_unlock_one(struct tl_run *run, struct tl_lock *l)
 	}
 	__asm__ volatile("" ::: "memory");
 	*(volatile uint32_t *)&run->block->holding = 0;
+}
+
+static inline void tl_run_unlock_one(const struct tl_run *run, struct tl_lock *l)
+{
+	tl_run_give_back(run, l);
 	if (tl_unlikely(*(volatile uint32_t *)&l->wanted))
 		tl_run_yield(l);
+}
+
+static TL_QUICK bool tl_quick_lock(const struct tl_run *run, uint32_t lock)
+{
+	const struct tl_view *v = run->view;
+	struct tl_block *b = run->block;
+	uint32_t owner = 0;
+
+	if (tl_unlikely(lock >= v->nlocks))
+		return false;
+	*(volatile uint32_t *)&b->holding = 1;
+	if (tl_likely(__atomic_compare_exchange_n(&tl_lock_at(v, lock)->owner, &owner, b->owner,
+		    false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+		return true;
+	*(volatile uint32_t *)&b->holding = 0;
+	return false;
+}
+
+static TL_QUICK void tl_quick_unlock(const struct tl_run *run, uint32_t lock)
+{
+	tl_run_unlock_one(run, tl_lock_at(run->view, lock));
+}
+
+/* The same where the whole handler takes it at once. */
+static TL_QUICK void tl_quick_give_back(const struct tl_run *run, uint32_t lock)
+{
+	tl_run_give_back(run, tl_lock_at(run->view, lock));
 }
 
 static inline void tl_run_leave(struct tl_run *run)
@@ -438,6 +529,16 @@ static inline int64_t tl_mod(struct tl_run *run, int64_t a, int64_t b)
 		return 0;
 	}
 	return b == -1 ? 0 : tl_mod_any(a, b);
+}
+
+/* v cut to size bytes. */
+static inline int64_t tl_extend(uint64_t v, uint32_t size, bool is_signed)
+{
+	unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
+
+	if (is_signed)
+		return (int64_t)(v << shift) >> shift;
+	return (int64_t)(v << shift >> shift);
 }
 
 /* The low bytes of a number in the other order, or in the machine's own, as unsigned. */
@@ -591,6 +692,14 @@ static inline void tl_shard_add(
 	int64_t *cell = (int64_t *)((char *)b + v->shard_off + off);
 
 	*(volatile int64_t *)cell = tl_add(*cell, d);
+}
+/* The same in a handler's words. */
+static inline void tl_count_add(
+	const struct tl_env *env, struct tl_block *b, uint32_t off, int64_t d)
+{
+	int64_t *cell = (int64_t *)((char *)b + env->shard_off + off);
+
+	*cell = tl_add(*cell, d);
 }
 int64_t tl_shard_get(struct tl_run *run, uint32_t off);
 void tl_shard_set(struct tl_run *run, uint32_t off, int64_t v);
@@ -806,6 +915,59 @@ static inline void tl_map_stat_add1(
 		tl_map_stat_add1_slow(run, m, key, x);
 }
 
+/* The same for quick halves: the first or the second in its bucket. */
+static TL_QUICK void *tl_quick_find1(struct tl_run *run, const struct tl_map *m, int64_t key)
+{
+	uint8_t *map = run->view->globals + m->offset, *e;
+	uint32_t n = ((uint32_t *)(map + TL_MAP_HEAD))[tl_map_hash1(key) & m->mask] - 1;
+
+	if (tl_unlikely(n >= m->capacity))
+		return tl_run_again(run), NULL;
+	e = map + m->entries + (uint64_t)n * m->stride;
+	if (tl_likely(*(int64_t *)(e + TL_MAP_LINKS) == key))
+		return e + m->value_off;
+	n = *(uint32_t *)e - 1;
+	if (tl_unlikely(n >= m->capacity))
+		return tl_run_again(run), NULL;
+	e = map + m->entries + (uint64_t)n * m->stride;
+	if (tl_likely(*(int64_t *)(e + TL_MAP_LINKS) == key))
+		return e + m->value_off;
+	return tl_run_again(run), NULL;
+}
+
+static TL_QUICK int64_t tl_quick_get1(struct tl_run *run, const struct tl_map *m, int64_t key)
+{
+	const int64_t *v = tl_quick_find1(run, m, key);
+
+	return tl_likely(v) ? *v : 0;
+}
+
+static TL_QUICK void tl_quick_set1(
+	struct tl_run *run, const struct tl_map *m, int64_t key, int64_t x)
+{
+	int64_t *v = tl_quick_find1(run, m, key);
+
+	if (tl_likely(v))
+		*v = x;
+}
+
+static TL_QUICK int64_t tl_quick_add1(
+	struct tl_run *run, const struct tl_map *m, int64_t key, int64_t d)
+{
+	int64_t *v = tl_quick_find1(run, m, key);
+
+	return tl_likely(v) ? (*v = tl_add(*v, d)) : 0;
+}
+
+static TL_QUICK void tl_quick_stat_add1(
+	struct tl_run *run, const struct tl_map *m, int64_t key, int64_t x)
+{
+	struct tl_stat *s = tl_quick_find1(run, m, key);
+
+	if (tl_likely(s))
+		tl_stat_add(s, &m->hist, x);
+}
+
 /*
  * foreach. Order: unsorted, in order of insertion, or as the array was sorted
  * last; else by key n or by value (for statistics by `op`). The body may change the map: entries that are
@@ -954,11 +1116,41 @@ static inline int64_t tl_reg(struct tl_run *run, uint32_t dwarf)
 }
 /* By name: "rax", "eax", "ax", "al"; may fail. A function that calls it says so: registers. */
 int64_t tl_register(struct tl_run *run, const struct tl_str *name, bool is_signed);
+#if defined(__x86_64__)
+#define TL_REG_ARGS 6
+/* Where a function gets its argument n, from 0. */
+static inline uint64_t *tl_reg_arg(struct tl_regs *r, uint32_t n)
+{
+	static const uint8_t at[TL_REG_ARGS] = {
+		offsetof(struct tl_regs, di),
+		offsetof(struct tl_regs, si),
+		offsetof(struct tl_regs, dx),
+		offsetof(struct tl_regs, cx),
+		offsetof(struct tl_regs, r8),
+		offsetof(struct tl_regs, r9),
+	};
+
+	return (uint64_t *)((char *)r + at[n]);
+}
+#else
+/* Ports to come give theirs. */
+#define TL_REG_ARGS 0
+static inline uint64_t *tl_reg_arg(struct tl_regs *r, uint32_t n)
+{
+	return (void)r, (void)n, NULL;
+}
+#endif
 /*
  * Argument n (from 1) by the calling convention, valid at function entry; may
  * fail. size 1, 2, 4, 8: cut to that and extended.
  */
-int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed);
+int64_t tl_arg_slow(struct tl_run *run, int64_t n, uint32_t size, bool is_signed);
+static inline int64_t tl_arg(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
+{
+	if (tl_likely(run->regs && n >= 1 && n <= TL_REG_ARGS && !run->env->at_syscall))
+		return tl_extend(*tl_reg_arg(run->regs, (uint32_t)n - 1), size, is_signed);
+	return run->whole ? tl_arg_slow(run->whole, n, size, is_signed) : tl_run_again(run);
+}
 int64_t tl_returnval(struct tl_run *run); /* may fail */
 /* The same, to be found there by the function, or its caller: may fail. */
 void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value);
@@ -1083,10 +1275,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_9(void);
+void tl_runtime_abi_10(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_9();
+	tl_runtime_abi_10();
 }
 
 #endif

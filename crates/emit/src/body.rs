@@ -32,6 +32,8 @@ pub(crate) struct Body<'u, 'p> {
     pub escapes: bool,
     /// Errors are told with places in here, not with that of the call.
     pub places: bool,
+    /// Of a quick half (quick.rs).
+    pub quick: bool,
 }
 
 pub(crate) struct LoopLabels {
@@ -63,6 +65,7 @@ impl<'u, 'p> Body<'u, 'p> {
             call_data: Vec::new(),
             escapes: false,
             places: true,
+            quick: false,
         }
     }
 

@@ -56,7 +56,7 @@ impl Body<'_, '_> {
         if let Place::Global(g) = place {
             let offset = self.unit.layout.slot(*g).offset;
             self.line(format!(
-                "tl_shard_add(run->view, run->block, {offset}, {by});"
+                "tl_count_add(run->env, run->block, {offset}, {by});"
             ));
         }
     }
@@ -379,7 +379,11 @@ impl Body<'_, '_> {
                 s
             }
             (Place::Element { map, .. }, Ty::Long) => match self.one_long(*map) {
-                true => self.called(format!("tl_map_get1(run, &map{}, {keys}[0].l)", map.0)),
+                true => self.called(format!(
+                    "{}, &map{}, {keys}[0].l)",
+                    self.by_one("get"),
+                    map.0
+                )),
                 false => self.called(format!("tl_map_get(run, &map{}, {keys})", map.0)),
             },
             (Place::Target(t), _) => self.target_at(t, keys, span),
@@ -389,6 +393,12 @@ impl Body<'_, '_> {
     fn one_long(&self, map: GlobalId) -> bool {
         let g = &self.unit.program.globals[map.0 as usize];
         matches!(&g.kind, GlobalKind::Map { keys, .. } if keys[..] == [Ty::Long])
+    }
+
+    /// How a call begins that does it to an element with one number as its key.
+    fn by_one(&self, what: &str) -> String {
+        let kind = if self.quick { "quick" } else { "map" };
+        format!("tl_{kind}_{what}1(run")
     }
 
     fn write(&mut self, place: &Place, keys: &str, v: &str, span: Span) {
@@ -420,7 +430,10 @@ impl Body<'_, '_> {
                     (Ty::Str, _) => {
                         self.call(format!("tl_map_set_str(run, &map{n}, {keys}, {v});"))
                     }
-                    (_, true) => self.call(format!("tl_map_set1(run, &map{n}, {keys}[0].l, {v});")),
+                    (_, true) => self.call(format!(
+                        "{}, &map{n}, {keys}[0].l, {v});",
+                        self.by_one("set")
+                    )),
                     (_, false) => self.call(format!("tl_map_set(run, &map{n}, {keys}, {v});")),
                 }
                 self.check();
@@ -459,7 +472,10 @@ impl Body<'_, '_> {
     fn map_add(&mut self, map: u32, keys: &str, d: &str, span: Span) -> Value {
         self.place_of_global(GlobalId(map), span);
         let v = match self.one_long(GlobalId(map)) {
-            true => self.called(format!("tl_map_add1(run, &map{map}, {keys}[0].l, {d})")),
+            true => self.called(format!(
+                "{}, &map{map}, {keys}[0].l, {d})",
+                self.by_one("add")
+            )),
             false => self.called(format!("tl_map_add(run, &map{map}, {keys}, {d})")),
         };
         self.check();
@@ -496,7 +512,10 @@ impl Body<'_, '_> {
             let v = self.value(value);
             self.place_of_global(global, span);
             match self.one_long(global) {
-                true => self.call(format!("tl_map_stat_add1(run, &map{n}, {keys}[0].l, {v});")),
+                true => self.call(format!(
+                    "{}, &map{n}, {keys}[0].l, {v});",
+                    self.by_one("stat_add")
+                )),
                 false => self.call(format!("tl_map_stat_add(run, &map{n}, {keys}, {v});")),
             }
             self.check();

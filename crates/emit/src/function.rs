@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::text::Text;
-use crate::{embedded, Unit, CALL_STACK, TEXT_STACK, WALK_STACK};
+use crate::{embedded, quick, Unit, CALL_STACK, TEXT_STACK, WALK_STACK};
 use trapless_sema::ir::{Function, FunctionBody, FunctionId, Stmt, Ty};
 use trapless_sema::walk;
 
@@ -158,6 +158,9 @@ fn c_function(out: &mut Text, f: &Function, prototype: &str, code: &str) {
 /// What a function written in C needs below its caller: its own frame is
 /// small where it makes no text of its own.
 fn c_stack(code: &str) -> u32 {
+    if quick::is_inline(code) {
+        return 32 + CALL_STACK;
+    }
     let deep = [
         "tl_sprintf",
         "tl_user_string_quoted",

@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::text::Text;
-use crate::{handler_name, layout, regex, EmitError, HandlerFacts, Unit};
+use crate::{handler_name, layout, quick, regex, EmitError, HandlerFacts, Unit};
 use trapless_sema::ir::{Budget, Handler, HandlerId, HandlerKind, Options, ProbeKind, Syscall};
 
 /// What the private stack of a thread leaves for handlers.
@@ -13,6 +13,8 @@ const RUN_STACK: u32 = 360;
 /// The register that has the number of a system call, and the one in which a return's handler gets it.
 const NUMBER: &str = "ax";
 const NUMBER_AT_RETURN: &str = "r11";
+/// Parameters, behind the first one.
+const WORDS: &str = "struct tl_regs *regs, struct tl_thread *self";
 /// As include/trapless/probe.h has it for `data_size`.
 const CALL_DATA_LIMIT: u32 = 2048;
 
@@ -129,10 +131,11 @@ impl Unit<'_> {
         let is_asked = h.kind == HandlerKind::Condition;
         let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry && !is_asked;
         let light = !body.escapes && locks.is_empty() && !timed && !is_asked;
+        let halves = !light && !timed && !body.spends(&h.body) && quick::fits(body.unit.program, h);
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
-        self.head(out, id, h.kind, light, kept);
+        self.head(out, id, h.kind, (light, halves), kept);
         if timed {
             out.line("\tconst int64_t began = tl_cycles_now(run);");
         }
@@ -144,6 +147,9 @@ impl Unit<'_> {
         let times = timed.then(|| layout::times_at(self.program));
         let leave = (!light).then(|| leave(h.kind, &locks));
         tail(out, h, leave, times);
+        if halves {
+            self.quick_half(out, id, stacks);
+        }
         Ok(HandlerFacts { stack })
     }
 
@@ -153,14 +159,21 @@ impl Unit<'_> {
         out: &mut Text,
         id: HandlerId,
         kind: HandlerKind,
-        light: bool,
+        (light, halves): (bool, bool),
         kept: Option<u32>,
     ) {
         let f = frame(kind);
         let (name, nothing) = (handler_name(id), f.nothing);
-        let rest = "struct tl_regs *regs, struct tl_thread *self";
-        out.line(format!("{} {name}({}, {rest});", f.ret, f.first));
-        out.line(format!("{} {name}({}, {rest})", f.ret, f.first));
+        if halves {
+            out.line(format!(
+                "static __attribute__((noinline)) int {name}_whole({})",
+                site_words()
+            ));
+        } else {
+            let words = format!("{}, {WORDS}", f.first);
+            out.line(format!("{} {name}({words});", f.ret));
+            out.line(format!("{} {name}({words})", f.ret));
+        }
         out.line("{");
         if light {
             light_head(out, id, kind);
@@ -172,20 +185,23 @@ impl Unit<'_> {
         if let Some(words) = kept {
             out.line(format!("\tTL_KEEP_MATCH(run, {words});"));
         }
-        let env = if light { "env" } else { "run->env" };
         out.line(match kind {
             HandlerKind::Entry => "\tint skip = 1;".to_owned(),
             HandlerKind::Condition => "\tint off = 0;".to_owned(),
-            _ => format!("\ttl_count_hit(run->block, {env});"),
+            _ => "\ttl_count_hit(run->block, run->env);".to_owned(),
         });
     }
+}
+
+/// Parameters of a probe's handler.
+pub(crate) fn site_words() -> String {
+    format!("{}, {WORDS}", SITE.first)
 }
 
 /// At a system call, or its return.
 fn at_syscall(out: &mut Text, id: HandlerId, syscall: &Syscall) {
     let name = handler_name(id);
-    let head =
-        format!("int {name}(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)");
+    let head = format!("int {name}({})", site_words());
     out.line(format!("{head};"));
     out.line(head);
     out.line("{");
@@ -292,7 +308,7 @@ fn tail(out: &mut Text, h: &Handler, leave: Option<String>, times: Option<u64>) 
 }
 
 /// The head of a handler that only counts: nothing of it can fail or wait, so
-/// all that it needs of a run are three pointers, which stay in registers.
+/// all that it needs of a run are a few pointers, which stay in registers.
 fn light_head(out: &mut Text, id: HandlerId, kind: HandlerKind) {
     let nothing = frame(kind).nothing;
     let (env, call, enter, without) = match kind {
@@ -310,9 +326,9 @@ fn light_head(out: &mut Text, id: HandlerId, kind: HandlerKind) {
         ),
     };
     out.line(format!("\tconst struct tl_env *const env = {env};"));
-    out.line("\tstruct { struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
+    out.line("\tstruct { const struct tl_env *env; struct tl_view *view; struct tl_block *block; struct tl_regs *regs; struct tl_ret_call *call; }");
     out.line(format!(
-        "\t\trun_room = {{ env->view, {enter}(env, self), regs, {call} }}, *const run = &run_room;"
+        "\t\trun_room = {{ env, env->view, {enter}(env, self), regs, {call} }}, *const run = &run_room;"
     ));
     out.line("\tif (tl_unlikely(!run->block))");
     out.line(format!("\t\t{without}"));

@@ -19,6 +19,7 @@ mod function;
 mod handler;
 mod layout;
 mod print;
+mod quick;
 mod regex;
 mod result;
 mod slice;

@@ -21,17 +21,21 @@ impl Body<'_, '_> {
     /// Statements of the body against MAXACTION; straight-line handlers that
     /// stay below it anyway need no count.
     pub fn start(&mut self, stmts: &[Stmt], always: bool) {
-        let n = count(stmts);
+        if always || self.spends(stmts) {
+            let n = count(stmts);
+            self.escapes = true;
+            let to = self.on_error.clone();
+            self.line(format!("if (!tl_run_spend(run, {n})) goto {to};"));
+        }
+    }
+
+    pub fn spends(&self, stmts: &[Stmt]) -> bool {
         let o = &self.unit.program.options;
         let max = match o.max_action_interruptible {
             0 => o.max_action,
             other => o.max_action.min(other),
         };
-        if always || n >= max as usize || has_loops(stmts) {
-            self.escapes = true;
-            let to = self.on_error.clone();
-            self.line(format!("if (!tl_run_spend(run, {n})) goto {to};"));
-        }
+        count(stmts) >= max as usize || has_loops(stmts)
     }
 
     /// A block of its own: temporaries end with it.

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Quick halves of handlers: whatever sends one to the whole handler, what the script says is done once."""
+from test_values import built
+
+CALLS = 4 * 3 * 500
+SAY = ' probe end { foreach (k in a) { n++; if (@count(a[k]) == 12) twelve++ } println(n, " ", twelve) }'
+
+
+def run(ctx, script, *options, status=0):
+    """What is printed, and said of errors; the first handler has a quick half."""
+    program = built(ctx, 'keys.c', 'gcc', '-O2')
+    text = script.replace('keyed', 'process("%s").function("keyed")' % program)
+    c = ctx.run([ctx.bin('trapless'), '-p3', *options, '-e', text], timeout=60)
+    assert c.returncode == 0 and 'h0_whole' in c.stdout, c
+    p = ctx.run([ctx.bin('trapless'), *options, '-c', program, '-e', text], timeout=60)
+    assert p.returncode == status, p
+    return p.stdout, p.stderr
+
+
+def test_threads_share_an_array(ctx):
+    """Elements are made once, locks that are taken are waited for, no hit is lost."""
+    say = SAY.replace('@count(a[k])', 'a[k]')
+    assert run(ctx, 'global a, n, twelve probe keyed { a[int_arg(1)]++ }' + say)[0] == '500 500\n'
+    assert run(ctx, 'global a, n, twelve probe keyed { a[long_arg(1)] <<< int_arg(2) }' + SAY)[0] == '500 500\n'
+    assert run(ctx, '''global a, n, neg, all probe keyed { a[int_arg(1)] <<< int_arg(2) }
+        probe end { foreach (k in a) { n += @count(a[k]); if (@min(a[k]) == @max(a[k])) all++; if (@sum(a[k]) < 0) neg++ }
+        println(n, " ", all, " ", neg) }''')[0] == '%d 500 499\n' % CALLS
+
+
+def test_ways_through(ctx):
+    """`next` and conditions, elements that are read only, locals, scalars behind a lock."""
+    out, _ = run(ctx, '''global a, seen, last
+        probe keyed { x = -int_arg(2); if (x & 1) next; if (a[x]) { seen++ } else { a[x] = x + 1 } }
+        probe end { foreach (k in a) last += a[k] - k; println(last, " ", seen) }''')
+    assert out == '250 %d\n' % (CALLS // 2 - 250), out
+
+
+def test_what_has_no_number(ctx):
+    """Without registers an argument is an error, as ever; so is one on the stack that cannot be read."""
+    program = built(ctx, 'keys.c', 'gcc', '-O2')
+    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', 'global a probe begin { a[int_arg(1)]++ }'], timeout=60)
+    assert 'cannot access function args in this context near identifier' in p.stderr, p
+
+
+def test_full(ctx):
+    """An array that is full is an error with its place, once a hit; one that wraps drops its oldest elements."""
+    _, err = run(ctx, 'global a[10] probe keyed { a[int_arg(1)]++ }', status=1)
+    assert 'Array overflow, check size limit (10) near identifier \'a\' at <input>:1:' in err, err
+    out, _ = run(ctx, 'global a%[10] probe keyed { a[int_arg(1)]++ } probe end { foreach (k in a) n++; println(n) }')
+    assert out == '10\n', out
