@@ -283,27 +283,26 @@ static RARE void look_around(struct tl_ret_state *st, struct tl_ret_thread *rt, 
 	sink_at(st, rt, sp);
 }
 
-/* For the caller. Kept apart, so that calls which need none of it save no registers for it. */
-static __attribute__((__noinline__)) int prepare(struct tl_ret_state *st, struct tl_ret_instance *i,
-	struct tl_regs *regs, struct tl_thread *self)
+/* The caller's part: zeros and handler. */
+static inline void prepare(struct tl_ret_state *st, struct tl_ret_instance *i, struct tl_regs *regs,
+	struct tl_thread *self)
 {
-	for (uint32_t n = 0; n < st->data_words; n++)
-		i->data[n] = 0;
+	if (__builtin_expect(st->data_words != 0, 0))
+		for (uint32_t n = 0; n < st->data_words; n++)
+			i->data[n] = 0;
 	if (st->on_entry && st->on_entry(&i->call, regs, self))
 		i->flags |= CALL_SKIP;
-	return 0;
 }
 
 /* rt->next is the new call's record. */
-static inline int enter(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_regs *regs,
-	struct tl_thread *self)
+static inline struct tl_ret_instance *enter(struct tl_ret_thread *rt, const struct tl_regs *regs)
 {
 	struct tl_ret_instance *i = rt->next;
 
 	set_top(rt, i);
 	i->call.sp = TL_REGS_SP(regs);
 	i->call.ret_ip = TL_REGS_RET_IP(regs);
-	return st->prepares ? prepare(st, i, regs, self) : 0;
+	return i;
 }
 
 /* Has the newest call come back to its entry by a jump? */
@@ -328,19 +327,46 @@ static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, str
 	look_around(st, rt, sp);
 	if (!rt->next)
 		take_from_pool(st, rt);
-	return rt->next ? enter(st, rt, regs, self) : 0;
+	if (rt->next)
+		prepare(st, enter(rt, regs), regs, self);
+	return 0;
 }
 
-/* Usually no frame has been lost, and a record lies ready. */
+/* Usually no frame has been lost, and a record lies ready. As few branches as can be, and none of them taken. */
+static inline bool usual_entry(
+	const struct tl_ret_thread *rt, const struct tl_regs *regs, const struct tl_thread *self)
+{
+	return !((rt->tid ^ self->tid) | rt->nwaiting | rt->nadrift) &&
+	       !tl_ret_is_below(rt->top, TL_REGS_SP(regs)) && rt->next;
+}
+
+/* One load less than p->data. */
+static inline struct tl_ret_state *state_of_entry(struct tl_probe *p)
+{
+	return (void *)((uint8_t *)p - offsetof(struct tl_ret_state, entry));
+}
+
+/* Nothing of the caller's to be done. */
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
-	struct tl_ret_state *st = p->data;
+	struct tl_ret_state *st = state_of_entry(p);
 	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 
-	if (rt->tid != self->tid || tl_ret_is_below(rt->top, TL_REGS_SP(regs)) ||
-		(rt->nwaiting | rt->nadrift) || !rt->next)
+	if (!usual_entry(rt, regs, self))
 		return unusual_entry(st, regs, self);
-	return enter(st, rt, regs, self);
+	enter(rt, regs);
+	return 0;
+}
+
+int tl_ret_entry_prepare_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	struct tl_ret_state *st = state_of_entry(p);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+
+	if (!usual_entry(rt, regs, self))
+		return unusual_entry(st, regs, self);
+	prepare(st, enter(rt, regs), regs, self);
+	return 0;
 }
 
 /* --- exits -------------------------------------------------------------------- */
@@ -419,15 +445,15 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 /* Usually the newest call returns, and stays linked for the next one. */
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
-	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+	const struct tl_ret_exit *e = (void *)p;
+	struct tl_ret_thread *rt = (void *)((uintptr_t)self + e->threads_at);
 	struct tl_ret_instance *i = rt->top;
 
-	if (rt->tid != self->tid || i->call.sp != TL_REGS_SP(regs) || i->flags || rt->nwaiting)
+	if (((rt->tid ^ self->tid) | rt->nwaiting) || i->call.sp != TL_REGS_SP(regs) || i->flags)
 		return unusual_exit(p, regs, self);
 	rt->top = i->down;
 	rt->next = i;
-	st->on_return(&i->call, regs, self);
+	e->on_return(&i->call, regs, self);
 	return 0;
 }
 

@@ -48,6 +48,8 @@ _Static_assert(sizeof(struct tl_ret_thread) <= sizeof(struct tl_thread), "see tl
 
 struct tl_ret_exit {
 	struct tl_probe probe; /* first */
+	tl_ret_fn on_return; /* of a function's own exit, as in its state: one load less */
+	uintptr_t threads_at;
 	struct tl_exit exit;
 	/* to a function that has not been called yet: */
 	uintptr_t stub; /* which has the loader look it up; 0: none was found */
@@ -78,17 +80,16 @@ struct tl_ret_watch {
 enum { TL_RET_FOLLOWED = 32, TL_RET_WANTED = 8, TL_RET_REFUSED = 8 };
 
 struct tl_ret_state {
+	struct tl_probe entry; /* beside what its hits need */
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
 	tl_ret_fn on_return;
 	uintptr_t threads_at; /* a struct tl_thread's address plus this: its struct tl_ret_thread */
 	bool used; /* there has been a call */
-	bool prepares; /* entries: per-call data, or a handler */
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
 	struct tl_retprobe *rp;
 	struct tl_ret_state *next, **link; /* that leads to it, while it is in tl_ret_states */
 	int *result; /* while it is being registered */
-	struct tl_probe entry;
 	struct tl_probe **list; /* entry and exits */
 	struct tl_ret_exit *exits;
 	size_t nexits;
@@ -131,6 +132,8 @@ static inline struct tl_ret_thread *tl_ret_thread_of(
 
 /* ret.c: handlers */
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
+/* The same, where calls have data or a handler of their own. */
+int tl_ret_entry_prepare_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 /* Of a function that is followed. */

@@ -169,7 +169,6 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->words = words;
 	st->step = step;
 	st->data_words = data_words;
-	st->prepares = data_words || rp->on_entry;
 	return st;
 }
 
@@ -199,11 +198,14 @@ static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
 
 	tl_copy(st->parts, parts, nparts * sizeof(parts[0]));
 	st->nparts = nparts;
-	tl_ret_fill_probe(&st->entry, st, (uintptr_t)st->rp->entry, tl_ret_entry_hit, kind);
+	tl_ret_fill_probe(&st->entry, st, (uintptr_t)st->rp->entry,
+		st->data_words || st->on_entry ? tl_ret_entry_prepare_hit : tl_ret_entry_hit, kind);
 	st->list[0] = &st->entry;
 	for (size_t i = 0; i < st->nexits; i++) {
 		tl_ret_fill_exit(
 			&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit, kind);
+		st->exits[i].on_return = st->on_return;
+		st->exits[i].threads_at = st->threads_at;
 		st->list[i + 1] = &st->exits[i].probe;
 	}
 	for (size_t i = 0; i <= st->nexits; i++)

@@ -116,11 +116,11 @@ static void save_flags(struct x86_emit *e, const struct x86_shape *s)
 		OP(e, 0xfc); /* cld */
 		return;
 	}
-	OP(e, 0x0f, 0xb6, 0xcc); /* movzbl %ah,%ecx */
-	OP(e, 0x0f, 0xb6, 0xc0); /* movzbl %al,%eax */
-	OP(e, 0xc1, 0xe0, 11); /* shl $11,%eax */
-	OP(e, 0x8d, 0x84, 0x01, 0x00, 0x02, 0x00, 0x00); /* lea 0x200(%rcx,%rax),%eax */
-	store(e, RAX, RSP, R(flags));
+	OP(e, 0xb9, 0x00, 0x02, 0x00, 0x00); /* mov $0x200,%ecx */
+	OP(e, 0xba, 0x00, 0x0a, 0x00, 0x00); /* mov $0xa00,%edx */
+	OP(e, 0x0f, 0x40, 0xca); /* cmovo %edx,%ecx */
+	OP(e, 0x88, 0xe1); /* mov %ah,%cl */
+	store(e, RCX, RSP, R(flags));
 }
 
 /* The registers of the frame stored (89) or loaded (8b): the same bytes in every detour. */
@@ -150,7 +150,7 @@ static void save(struct x86_emit *e, const struct x86_shape *s, const struct x86
 	lea(e, RSP, RSP, -s->below);
 	store(e, RAX, RSP, R(ax));
 	if (!s->df)
-		OP(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
+		OP(e, 0x9f); /* lahf */
 	all_regs(e, 0x89, s->full);
 	save_flags(e, s);
 	lea(e, RSI, RSP, s->below + c->pushed);
@@ -169,10 +169,10 @@ static void load_state(struct x86_emit *e, const struct x86_shape *s)
 		OP(e, 0xff, 0x74, 0x24, R(flags)); /* push flags(%rsp) */
 		OP(e, 0x9d); /* popfq */
 	} else {
-		OP(e, 0x8a, 0x44, 0x24, R(flags) + 1); /* mov flags+1(%rsp),%al */
-		OP(e, 0x24, 0x08); /* and $8,%al: the overflow flag's bit */
-		OP(e, 0x04, 0x78); /* add $0x78,%al: overflows if it is set */
-		OP(e, 0x8a, 0x64, 0x24, R(flags)); /* mov flags(%rsp),%ah */
+		OP(e, 0x8b, 0x44, 0x24, R(flags)); /* mov flags(%rsp),%eax */
+		OP(e, 0x80, 0xe4, 0x08); /* and $8,%ah: the overflow flag's bit */
+		OP(e, 0x80, 0xc4, 0x78); /* add $0x78,%ah: overflows if it is set */
+		OP(e, 0x88, 0xc4); /* mov %al,%ah */
 		OP(e, 0x9e); /* sahf */
 	}
 	all_regs(e, 0x8b, s->full);
