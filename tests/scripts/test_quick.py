@@ -35,6 +35,15 @@ def test_ways_through(ctx):
     assert out == '250 %d\n' % (CALLS // 2 - 250), out
 
 
+def test_nothing_is_changed_twice(ctx):
+    """A half that finds an element missing has changed none before."""
+    say = ' probe end { println(a[1], " ", a[2], " ", [2] in a) }'
+    once = 'global a probe begin { a[1] = 5 } probe keyed { if (long_arg(1) == 7919) %s }'
+    assert run(ctx, once % 'a[1] = a[2] - a[1]' + say)[0] == '-5 0 0\n'  # by four threads, three times each: twelve times
+    assert run(ctx, once % 'a[1] = (x = a[2]) + a[1] + 1' + say)[0] == '17 0 0\n'
+    assert run(ctx, once % 'if (!a[2]) a[1] = 100 - a[1]' + say)[0] == '5 0 0\n'
+
+
 def test_what_has_no_number(ctx):
     """Without registers an argument is an error, as ever; so is one on the stack that cannot be read."""
     program = built(ctx, 'keys.c', 'gcc', '-O2')

@@ -379,11 +379,14 @@ impl Body<'_, '_> {
                 s
             }
             (Place::Element { map, .. }, Ty::Long) => match self.one_long(*map) {
-                true => self.called(format!(
-                    "{}, &map{}, {keys}[0].l)",
-                    self.by_one("get"),
-                    map.0
-                )),
+                true => {
+                    let get = self.by_one("get");
+                    let v = self.called(format!("{get}, &map{}, {keys}[0].l)", map.0));
+                    if self.quick {
+                        self.check(); // before anything is changed
+                    }
+                    v
+                }
                 false => self.called(format!("tl_map_get(run, &map{}, {keys})", map.0)),
             },
             (Place::Target(t), _) => self.target_at(t, keys, span),
