@@ -123,7 +123,7 @@ pub struct Options {
     #[arg(short = 's', value_name = "MIB")]
     pub buffer: Option<u32>,
 
-    /// Know the functions of this program or library, too, where addresses are shown by name
+    /// Know the functions and variables of this program or library, too, where addresses are shown by name
     #[arg(short = 'd', value_name = "FILE")]
     pub symbols_of: Vec<String>,
 

@@ -141,8 +141,8 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         call_data: 0,
         point: tap.strings.add(&*p.point),
         func: tap.strings.add(&*p.func),
-        script: tap.strings.add(&p.script),
-        name: tap.strings.add(&p.name),
+        script: tap.strings.add(&*p.script),
+        name: tap.strings.add(&*p.name),
     };
     let picked = program.handlers[p.handler.0 as usize].called().iter();
     let mut all: Vec<HandlerId> = picked.map(|c| c.1).chain([p.handler]).collect();

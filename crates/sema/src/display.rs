@@ -72,8 +72,8 @@ fn push(program: &mut Program, handler: Handler, point: &str, func: String, kind
     program.probes.push(Probe {
         point: point.into(),
         func: func.into(),
-        script: String::new(),
-        name: String::new(),
+        script: "".into(),
+        name: "".into(),
         kind,
         handler: HandlerId(program.handlers.len() as u32),
         condition: None,

@@ -314,9 +314,9 @@ pub struct Probe {
     /// Function name (`probefunc()`, `ppfunc()`), "" where there is none.
     pub func: Arc<str>,
     /// file:line:column in the script.
-    pub script: String,
+    pub script: Arc<str>,
     /// The point as the script has it, where that is by an alias (`pn()`); else "".
-    pub name: String,
+    pub name: Arc<str>,
     pub kind: ProbeKind,
     pub handler: HandlerId,
     /// Says when it may be taken out: `if (EXPR)`.

@@ -62,6 +62,7 @@ use loader::Loader;
 use lower::{Lowered, Shared};
 use points::{Place, SyscallPart};
 use std::collections::HashMap;
+use std::sync::Arc;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::Span;
@@ -203,6 +204,9 @@ fn lower_places(
     let uses = group.iter().map(|n| uses_of(&units[*n])).max();
     let uses = uses.unwrap_or(Uses::Nothing);
     let condition = lower::lower_condition(shared, units, leader).map(|h| handlers.add(h, ""));
+    // Of hundred thousands of places, it may be.
+    let script: Arc<str> = shared.map.locate(units[leader].span).into();
+    let name: Arc<str> = name_of(units, group).into();
     let none = places.is_empty();
     let mut done: HashMap<_, Ids> = HashMap::new();
     for place in places {
@@ -233,8 +237,8 @@ fn lower_places(
         program.probes.push(Probe {
             point: place.point,
             func: place.func,
-            script: shared.map.locate(units[leader].span),
-            name: name_of(units, group),
+            script: script.clone(),
+            name: name.clone(),
             condition: condition.filter(|_| lower::can_be_armed(&place.kind)),
             kind: probe_kind(place.kind, on_entry, call_data),
             handler,

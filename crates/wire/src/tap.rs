@@ -3,6 +3,7 @@
 
 use crate::encode::{Encoder, Endian, Machine};
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub const VERSION: u16 = 1;
 pub const MAGIC: u32 = 0x5041_5481;
@@ -258,89 +259,93 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// The whole file.
-    pub fn encode(&self, machine: Machine) -> Vec<u8> {
-        let e = machine.endian;
-        let mut sections: Vec<(u32, usize, Vec<u8>)> = vec![
-            (1, self.strings.bytes.len(), self.strings.bytes.clone()),
-            (2, self.images.len(), list(e, &self.images, image)),
-            (3, self.probes.len(), list(e, &self.probes, probe)),
-            (4, self.parts.len(), list(e, &self.parts, part)),
-            (5, self.code.len(), self.code.clone()),
-            (6, self.data.len(), self.data.clone()),
-            (
-                7,
-                self.relocs.len(),
-                list(e, &self.relocs, |o, r| o.u32(*r)),
-            ),
-            (8, self.imports.len(), list(e, &self.imports, import)),
-            (
-                9,
-                self.formats.len(),
-                list(e, &self.formats, |o, s| o.u32(s.0)),
-            ),
-            (10, self.globals.len(), list(e, &self.globals, global)),
-            (11, 1, list(e, &[self.options], options)),
-            (12, self.symbols.len(), list(e, &self.symbols, symbol)),
-            (
-                13,
-                self.warnings.len(),
-                list(e, &self.warnings, |o, s| o.u32(s.0)),
-            ),
-            (14, self.unwind.len(), list(e, &self.unwind, unwind)),
-            (15, self.rows.len(), list(e, &self.rows, row)),
-            (16, self.frames.len(), list(e, &self.frames, frame)),
-            (
-                17,
-                self.commands.len(),
-                list(e, &self.commands, |o, s| o.u32(s.0)),
-            ),
-            (18, self.lines.len(), list(e, &self.lines, line)),
-        ];
-        sections.retain(|(_, count, _)| *count > 0);
-        self.assemble(machine, &sections)
-    }
-
-    fn assemble(&self, machine: Machine, sections: &[(u32, usize, Vec<u8>)]) -> Vec<u8> {
-        let mut body = Encoder::new(machine.endian);
-        let mut at = (HEADER_SIZE + SECTION_SIZE * sections.len()).next_multiple_of(16);
-        for (kind, count, bytes) in sections {
-            body.u32(*kind);
-            body.u32(*count as u32);
-            body.u64(at as u64);
-            body.u64(bytes.len() as u64);
-            at = (at + bytes.len()).next_multiple_of(16);
+    /// The whole file. What has been written is let go of: there may be hundred thousands of probes.
+    pub fn encode(self, machine: Machine) -> Vec<u8> {
+        let number = |o: &mut Encoder, s: &Str| o.u32(s.0);
+        let mut all = Sections {
+            bodies: Encoder::new(machine.endian),
+            table: Vec::new(),
+        };
+        all.bytes(1, self.strings.bytes);
+        all.list(2, self.images, image);
+        all.list(3, self.probes, probe);
+        all.list(4, self.parts, part);
+        all.bytes(5, self.code);
+        all.bytes(6, self.data);
+        all.list(7, self.relocs, |o, r| o.u32(*r));
+        all.list(8, self.imports, import);
+        all.list(9, self.formats, number);
+        all.list(10, self.globals, global);
+        all.list(11, vec![self.options], options);
+        all.list(12, self.symbols, symbol);
+        all.list(13, self.warnings, number);
+        all.list(14, self.unwind, unwind);
+        all.list(15, self.rows, row);
+        all.list(16, self.frames, frame);
+        all.list(17, self.commands, number);
+        all.list(18, self.lines, line);
+        let Sections { mut bodies, table } = all;
+        let mut head = Encoder::new(machine.endian);
+        let first = (HEADER_SIZE + SECTION_SIZE * table.len()).next_multiple_of(16);
+        for (kind, count, body) in &table {
+            head.u32(*kind);
+            head.u32(*count as u32);
+            head.u64((first + body.start) as u64);
+            head.u64(body.len() as u64);
         }
-        for (_, _, bytes) in sections {
-            // HEADER_SIZE is a multiple of 16, so the body may be aligned alone.
-            body.align(16);
-            body.bytes.extend_from_slice(bytes);
-        }
-        body.align(16);
+        // HEADER_SIZE is a multiple of 16, so the table may be aligned alone.
+        head.align(16);
+        bodies.align(16);
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&head.bytes);
+        crc.update(&bodies.bytes);
         let mut out = Encoder::new(machine.endian);
         out.u32(MAGIC);
         out.u16(VERSION);
         out.u16(machine.elf);
         out.u8(machine.word);
         out.u8((machine.endian == Endian::Big) as u8);
-        out.u16(sections.len() as u16);
-        out.u32(crc32fast::hash(&body.bytes));
-        out.u64((HEADER_SIZE + body.bytes.len()) as u64);
+        out.u16(table.len() as u16);
+        out.u32(crc.finalize());
+        out.u64((first + bodies.bytes.len()) as u64);
         out.u32(self.name.0);
         out.u32(self.flags);
         out.u64(self.build_hash[0]);
         out.u64(self.build_hash[1]);
-        out.bytes.extend_from_slice(&body.bytes);
-        out.bytes
+        out.bytes.append(&mut head.bytes);
+        // In place: it may be most of what there is in memory.
+        bodies.bytes.splice(0..0, out.bytes);
+        bodies.bytes
     }
 }
 
-fn list<T>(endian: Endian, items: &[T], write: impl Fn(&mut Encoder, &T)) -> Vec<u8> {
-    let mut out = Encoder::new(endian);
-    for item in items {
-        write(&mut out, item);
+/// What follows header and table, and for the table: kind, number of entries, place.
+struct Sections {
+    bodies: Encoder,
+    table: Vec<(u32, usize, Range<usize>)>,
+}
+
+impl Sections {
+    fn list<T>(&mut self, kind: u32, items: Vec<T>, write: impl Fn(&mut Encoder, &T)) {
+        self.section(kind, items.len(), |o| {
+            items.iter().for_each(|i| write(o, i))
+        });
     }
-    out.bytes
+
+    fn bytes(&mut self, kind: u32, bytes: Vec<u8>) {
+        self.section(kind, bytes.len(), |o| o.bytes.extend_from_slice(&bytes));
+    }
+
+    fn section(&mut self, kind: u32, count: usize, write: impl FnOnce(&mut Encoder)) {
+        if count == 0 {
+            return;
+        }
+        self.bodies.align(16);
+        let start = self.bodies.bytes.len();
+        write(&mut self.bodies);
+        self.table
+            .push((kind, count, start..self.bodies.bytes.len()));
+    }
 }
 
 fn image(o: &mut Encoder, i: &Image) {
