@@ -456,7 +456,7 @@ READS_STACKS static bool move(const struct moves *mv, struct tl_sigcontext *mc, 
 
 	if (to && mv->write && to != mc->ip)
 		mc->ip = to;
-	return to != 0;
+	return to || !mc->ip; /* who has called NULL stands nowhere */
 }
 
 /* It has run into a breakpoint, and our handler is to lead it on: both from here and from a byte behind. */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -540,6 +541,42 @@ static void also_behind_an_alternate_stack(void)
 	saved_counter(true);
 }
 
+static sigjmp_buf back;
+
+static void on_null(int sig)
+{
+	handler(sig);
+	siglongjmp(back, 1);
+}
+
+static void *call_null(void *arg)
+{
+	void (*volatile null)(void) = NULL;
+
+	if (!sigsetjmp(back, 1))
+		null();
+	return arg;
+}
+
+static void a_thread_that_has_called_null_can_be_stopped(void)
+{
+	const struct tl_os_stop stop = {stay, nothing, NULL};
+	struct sigaction sa = {.sa_handler = on_null}, was;
+	pthread_t t;
+	int ret;
+
+	sigaction(SIGSEGV, &sa, &was);
+	in_handler = leave_handler = false;
+	pthread_create(&t, NULL, call_null, NULL);
+	while (!in_handler)
+		tl_os_pause(100);
+	ret = tl_os_stop_all(&stop);
+	leave_handler = true;
+	pthread_join(t, NULL);
+	sigaction(SIGSEGV, &was, NULL);
+	CHECK(!ret);
+}
+
 static void *block_all(void *arg)
 {
 	sigset_t all;
@@ -745,6 +782,7 @@ int main(void)
 	RUN(a_program_counter_is_moved_or_the_stop_refused);
 	RUN(a_counter_saved_in_a_signal_frame_is_moved);
 	RUN(also_behind_an_alternate_stack);
+	RUN(a_thread_that_has_called_null_can_be_stopped);
 	RUN(a_thread_that_blocks_signals_makes_it_fail);
 	RUN(quiet_sees_a_return_address_of_a_running_thread);
 	RUN(quiet_sees_a_sleeping_thread_and_lets_it_sleep);
