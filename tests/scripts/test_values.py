@@ -294,6 +294,24 @@ def test_several_programs_and_libraries(ctx):
     assert p.returncode == 1 and 'PROGRAM_UNKNOWN' in p.stderr, p
 
 
+def test_copies_without_an_instruction_of_their_own(ctx):
+    """gcc has made one of what is inlined and what is around it, and tells where the copy would begin."""
+    source, program = os.path.join(ctx.tmp, 'merged.c'), os.path.join(ctx.tmp, 'merged')
+    with open(source, 'w') as f:
+        f.write('static int help(int x) { return x * 2; }\n'
+                '__attribute__((noinline)) int outer(int x) { static int calls; calls++; return help(x) + calls; }\n'
+                'int main(void) { int sum = 0; for (int i = 0; i < 5; i++) sum += outer(i); return sum != 35; }\n')
+    assert ctx.run(['gcc', '-O2', '-g', '-o', program, source]).returncode == 0
+    dump = ctx.run(['readelf', '--debug-dump=info', program]).stdout
+    copy = dump[dump.index('(DW_TAG_inlined_subroutine)'):]
+    assert re.search(r'DW_AT_high_pc +: 0(x0)?\n', copy.split('Abbrev Number')[0]), copy
+    out = traced(ctx, program, '''
+        probe process.function("help") { println(ppfunc()) }
+        probe process.function("*").inline { n++ }
+        global n  probe end { println(n) }''')
+    assert out == 'help\n' * 5 + '5\n', out
+
+
 def test_programs_here_are_named_without_a_path(ctx):
     """In @var and @cast as in process()."""
     program = built(ctx, 'values.c', 'gcc', '-O0')

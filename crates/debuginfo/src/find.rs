@@ -241,9 +241,10 @@ impl Binary {
 
     fn instance(&self, dwarf: &Dwarf, at: DieRef, names: &Names) -> Option<Function> {
         let mut ranges = dwarf.ranges(at);
+        // gcc also tells where a copy is that has no instruction of its own left.
         let entry = dwarf
             .entry_pc(at)
-            .filter(|e| ranges.iter().any(|r| r.contains(e)));
+            .filter(|e| ranges.is_empty() || ranges.iter().any(|r| r.contains(e)));
         let entry = entry.or(ranges.first().map(|r| r.start))?;
         if !self.is_code(entry) {
             return None;

@@ -392,7 +392,7 @@ pub enum ProbeKind {
         process: Option<ImageId>,
         image: ImageId,
         addr: u64,
-        parts: Vec<Part>,
+        parts: Arc<[Part]>,
         /// File address of a mark's counter of those who listen.
         semaphore: Option<u64>,
     },
@@ -400,7 +400,7 @@ pub enum ProbeKind {
         process: Option<ImageId>,
         image: ImageId,
         addr: u64,
-        parts: Vec<Part>,
+        parts: Arc<[Part]>,
         /// An entry of a linkage table: its jump is no return, what it leads to returns.
         linkage: bool,
         /// Runs at entry and fills the call's data; its slots are read by `ExprKind::CallData`.

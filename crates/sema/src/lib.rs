@@ -36,6 +36,7 @@ pub mod loader;
 pub mod lower;
 mod nesting;
 mod offered;
+mod pieces;
 pub mod points;
 pub mod process_points;
 mod reached;
@@ -209,7 +210,7 @@ fn lower_places(
     let name: Arc<str> = name_of(units, group).into();
     let none = places.is_empty();
     let mut done: HashMap<_, Ids> = HashMap::new();
-    for place in places {
+    for place in pieces::hand_over(places) {
         let at_syscall = place.syscall().is_some();
         let kind = (std::mem::discriminant(&place.kind), place.syscall());
         let shares = !place.is_callee()

@@ -4,6 +4,7 @@
 use super::{around, Resolver, Subject};
 use crate::components;
 use crate::ir::{Part, ProbeKind, Refusal};
+use crate::pieces::hand_over;
 use crate::points::{Context, Place};
 use crate::world::{is_program, report};
 use std::collections::HashMap;
@@ -47,7 +48,7 @@ impl Resolver<'_> {
             let found = of.binary.functions(&pattern, kind.inlines)?;
             Ok((pattern, found))
         });
-        let (pattern, found) = match found {
+        let (pattern, mut found) = match found {
             Ok(f) => f,
             Err(e) => {
                 let elsewhere = self.library_instead(of, &s.text(), &e);
@@ -59,12 +60,12 @@ impl Resolver<'_> {
             .iter()
             .filter(|f| f.kind == FunctionKind::Ifunc)
             .count();
-        let copied = |f: &Function| f.size > 0 && of.binary.is_copied(f.entry);
-        let (copied, found): (Vec<_>, Vec<_>) = found.into_iter().partition(copied);
-        let found: Vec<Function> = found
-            .into_iter()
-            .filter(|f| f.kind != FunctionKind::Ifunc && (!kind.exported || f.exported))
-            .collect();
+        let is_copied = |f: &Function| f.size > 0 && of.binary.is_copied(f.entry);
+        let copied: Vec<_> = found.iter().filter(|f| is_copied(f)).cloned().collect();
+        found.retain(|f| {
+            let wanted = f.kind != FunctionKind::Ifunc && (!kind.exported || f.exported);
+            wanted && !is_copied(f)
+        });
         let named = !pattern.is_glob();
         // Beside a resolver there may be a version for old programs (memcpy@GLIBC_2.2.5): nobody means that.
         if !copied.is_empty() {
@@ -89,7 +90,7 @@ impl Resolver<'_> {
             let point = point.clone();
             self.function(of, Arc::new(f), point, &kind, named)
         };
-        Some(found.into_iter().map(place).collect())
+        Some(hand_over(found).map(place).collect())
     }
 
     /// Whose entry the address is, as `nm` shows it; without a name there is the place alone.
@@ -248,6 +249,10 @@ impl Resolver<'_> {
         named: bool,
     ) -> Place {
         let parts = parts(&of.binary, &f);
+        if self.parts != parts {
+            self.parts = parts;
+        }
+        let parts = self.parts.clone();
         let pc = match kind.at_return {
             true => f.entry,
             false => of.binary.probe_site(&f).map_or(f.entry, |site| site.pc),
@@ -290,7 +295,7 @@ impl Resolver<'_> {
 }
 
 /// The function's code, where its extent is known.
-fn parts(binary: &Binary, f: &Function) -> Vec<Part> {
+fn parts(binary: &Binary, f: &Function) -> Arc<[Part]> {
     if f.kind == FunctionKind::Inlined {
         return around(binary, f.entry);
     }

@@ -54,7 +54,7 @@ impl Resolver<'_> {
 
     fn entry(&self, of: &Subject, e: &PltEntry, at_return: bool, matched: bool) -> Place {
         let (process, image, addr) = (of.process, of.image, e.addr);
-        let parts = vec![Part { addr, size: e.size }];
+        let parts = [Part { addr, size: e.size }].into();
         let (kind, ending) = match at_return {
             true => (
                 ProbeKind::Return {
