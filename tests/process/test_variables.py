@@ -4,7 +4,7 @@ import os
 import re
 
 from scripted import launch
-from support import LIBC, PAIR
+from support import LIBC, NO_BREAKPOINTS, PAIR
 
 LOOK = 'probe process("%s").function("look") { printf("%%s | %%s | %%s\\n", usymname($p), usymdata($p), sprint_usyms(sprintf("0x%%x", $p))) }'
 KNOWN = ['counter counter+0x0/0x4', 'hidden hidden+0x8/0x10', 'table table+0xa/0x18', 'zeroed zeroed+0x18f/0x190',
@@ -35,6 +35,9 @@ def test_preloaded(ctx):
     check(launch(ctx, LOOK % path, path, '--preload'), path)
 
 
+test_preloaded.jumps_only = NO_BREAKPOINTS
+
+
 def module_size(ctx, script):
     p = ctx.run([ctx.bin('trapless'), '-p4', '-m', 'sized', '-e', script], cwd=ctx.tmp, timeout=120)
     assert p.returncode == 0, p.stderr
@@ -47,3 +50,6 @@ def test_modules_have_them_only_where_they_are_asked_for(ctx):
     probe = 'probe process("%s").function("look") { %%s }' % path
     stacks, names = (module_size(ctx, probe % use) for use in ('print_ubacktrace()', 'println(usymname($p)) print_ubacktrace()'))
     assert stacks + 10000 < names, (stacks, names)
+
+
+test_modules_have_them_only_where_they_are_asked_for.once = 'nothing is probed'
