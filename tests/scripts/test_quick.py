@@ -58,3 +58,13 @@ def test_full(ctx):
     assert 'Array overflow, check size limit (10) near identifier \'a\' at <input>:1:' in err, err
     out, _ = run(ctx, 'global a%[10] probe keyed { a[int_arg(1)]++ } probe end { foreach (k in a) n++; println(n) }')
     assert out == '10\n', out
+
+
+def test_several_locks(ctx):
+    """Who needs two has no quick half, and works."""
+    program = built(ctx, 'keys.c', 'gcc', '-O2')
+    script = 'global on, a, b probe begin { on = 1 } probe process("%s").function("keyed") { if (on) a[tid()]++ } ' \
+             'probe process("%s").function("keyed") { b[1] <<< a[2] } ' \
+             'probe end { foreach (t in a) n += a[t]; println(n, " ", @count(b[1])) }' % (program, program)
+    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', script], timeout=60)
+    assert (p.returncode, p.stdout) == (0, '%d %d\n' % (CALLS, CALLS)), p

@@ -131,7 +131,8 @@ impl Unit<'_> {
         let is_asked = h.kind == HandlerKind::Condition;
         let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry && !is_asked;
         let light = !body.escapes && locks.is_empty() && !timed && !is_asked;
-        let halves = !light && !timed && !body.spends(&h.body) && quick::fits(body.unit.program, h);
+        let halves = !light && !timed && locks.len() < 2 && !body.spends(&h.body);
+        let halves = halves && quick::fits(body.unit.program, h);
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
@@ -148,7 +149,7 @@ impl Unit<'_> {
         let leave = (!light).then(|| leave(h.kind, &locks));
         tail(out, h, leave, times);
         if halves {
-            self.quick_half(out, id, stacks);
+            self.quick_half(out, id, stacks, locks.first().copied());
         }
         Ok(HandlerFacts { stack })
     }

@@ -22,14 +22,15 @@ pub(crate) fn is_inline(code: &str) -> bool {
 }
 
 impl Unit<'_> {
-    /// Write the quick half of a handler, if it can have one.
-    pub(crate) fn quick_half(&mut self, out: &mut Text, id: HandlerId, stacks: &[u32]) {
+    /// Write the quick half of a handler that can have one, with the one lock that it needs.
+    pub(crate) fn quick_half(
+        &mut self,
+        out: &mut Text,
+        id: HandlerId,
+        stacks: &[u32],
+        lock: Option<u16>,
+    ) {
         let h = &self.program.handlers[id.0 as usize];
-        let lock = match self.layout.locks(&h.locks)[..] {
-            [] => None,
-            [lock] => Some(lock),
-            _ => return,
-        };
         let mut body = Body::new(self, &h.locals, None, stacks);
         body.quick = true;
         body.places = false;
@@ -63,7 +64,7 @@ impl Unit<'_> {
     }
 }
 
-/// Can it have one?
+/// Can it have one, if it needs one lock at most?
 pub(crate) fn fits(program: &Program, h: &Handler) -> bool {
     let mut look = Look {
         program,
