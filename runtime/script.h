@@ -277,6 +277,18 @@ bool tl_syscall_noted(const struct tl_env *env, struct tl_thread *self, const st
 /* Behind either: which of the thread's calls that is; no two have the same. */
 uint64_t tl_syscall_serial(const struct tl_run *run);
 
+/* What any run has. */
+static TL_QUICK void tl_run_begin(struct tl_run *run, const struct tl_env *env, struct tl_block *b,
+	struct tl_regs *regs)
+{
+	run->view = env->view;
+	run->block = b;
+	run->env = env;
+	run->regs = regs;
+	run->error = NULL;
+	run->call = NULL;
+}
+
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
 static inline bool tl_run_enter(
 	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)
@@ -288,13 +300,8 @@ static inline bool tl_run_enter(
 		return false;
 	if (tl_unlikely(b->holding))
 		tl_run_recover(v, b);
-	run->view = v;
-	run->block = b;
-	run->env = env;
-	run->regs = regs;
-	run->error = NULL;
+	tl_run_begin(run, env, b, regs);
 	run->place = NULL;
-	run->call = NULL;
 	run->match = NULL;
 	run->nlocks = 0;
 	run->budget = (int32_t)v->max_action;
@@ -329,12 +336,7 @@ static TL_QUICK bool tl_quick_enter(
 
 	if (tl_unlikely(!b || b->holding))
 		return false;
-	run->view = env->view;
-	run->block = b;
-	run->env = env;
-	run->regs = regs;
-	run->error = NULL;
-	run->call = NULL;
+	tl_run_begin(run, env, b, regs);
 	run->whole = NULL;
 	return true;
 }
