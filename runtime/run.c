@@ -18,13 +18,13 @@ int tl_count_again(
 	return tl_count_enter(p->data, self) ? handler(p, regs, self) : 0;
 }
 
-bool tl_session_enter(
+bool tl_run_enter_slow(
 	struct tl_run *run, const struct tl_env *env, struct tl_regs *regs, struct tl_thread *self)
 {
 	return tl_run_enter(run, env, regs, self);
 }
 
-void tl_session_leave(struct tl_run *run)
+void tl_run_leave_slow(struct tl_run *run)
 {
 	tl_run_leave(run);
 }

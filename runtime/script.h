@@ -358,10 +358,10 @@ static inline bool tl_run_enter_call(
 	return true;
 }
 
-/* The same out of line, for begin, end and timers: rare, and quicker to compile. */
-bool tl_session_enter(struct tl_run *run, const struct tl_env *env, struct tl_regs *regs,
+/* The same out of line, for what is rare (begin, end and timers, handlers behind a quick half): quicker to compile. */
+bool tl_run_enter_slow(struct tl_run *run, const struct tl_env *env, struct tl_regs *regs,
 	struct tl_thread *self);
-void tl_session_leave(struct tl_run *run);
+void tl_run_leave_slow(struct tl_run *run);
 
 static inline struct tl_lock *tl_lock_at(const struct tl_view *v, uint32_t i)
 {

@@ -34,6 +34,8 @@ pub(crate) struct Body<'u, 'p> {
     pub places: bool,
     /// Of a quick half (quick.rs).
     pub quick: bool,
+    /// Seldom run, so all of it is called and nothing inline: the compiler has less to do.
+    pub rare: bool,
 }
 
 pub(crate) struct LoopLabels {
@@ -66,6 +68,7 @@ impl<'u, 'p> Body<'u, 'p> {
             escapes: false,
             places: true,
             quick: false,
+            rare: false,
         }
     }
 

@@ -400,8 +400,11 @@ impl Body<'_, '_> {
 
     /// How a call begins that does it to an element with one number as its key.
     fn by_one(&self, what: &str) -> String {
-        let kind = if self.quick { "quick" } else { "map" };
-        format!("tl_{kind}_{what}1(run")
+        match (self.quick, self.rare) {
+            (true, _) => format!("tl_quick_{what}1(run"),
+            (_, true) => format!("tl_map_{what}1_slow(run"),
+            _ => format!("tl_map_{what}1(run"),
+        }
     }
 
     fn write(&mut self, place: &Place, keys: &str, v: &str, span: Span) {

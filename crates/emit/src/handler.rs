@@ -23,8 +23,8 @@ struct Frame {
     ret: &'static str,
     /// First parameter.
     first: &'static str,
+    /// How it is entered where that is inline.
     enter: &'static str,
-    lock: &'static str,
     /// When it did nothing.
     nothing: &'static str,
     end: &'static str,
@@ -34,20 +34,13 @@ const SITE: Frame = Frame {
     ret: "int",
     first: "struct tl_probe *p",
     enter: "tl_run_enter(run, p->data",
-    lock: "tl_run_lock",
     nothing: "return 0;",
     end: "return 0;",
 };
 
 fn frame(kind: HandlerKind) -> Frame {
     match kind {
-        HandlerKind::Site => SITE,
-        // Rare, so out of line: the compiler has less to do.
-        HandlerKind::Session => Frame {
-            enter: "tl_session_enter(run, p->data",
-            lock: "tl_run_lock_slow",
-            ..SITE
-        },
+        HandlerKind::Site | HandlerKind::Session => SITE,
         // A call whose values were not saved is none for the return handler.
         HandlerKind::Entry => Frame {
             first: "struct tl_ret_call *c",
@@ -62,11 +55,8 @@ fn frame(kind: HandlerKind) -> Frame {
             enter: "tl_run_enter_call(run, c",
             nothing: "return;",
             end: "return;",
-            ..SITE
         },
         HandlerKind::Condition => Frame {
-            enter: "tl_session_enter(run, p->data",
-            lock: "tl_run_lock_slow",
             end: "return off;",
             ..SITE
         },
@@ -112,7 +102,13 @@ impl Unit<'_> {
             return Ok(HandlerFacts { stack: 0 });
         }
         let offsets = self.call_data(id)?;
+        let locks = self.layout.locks(&h.locks);
+        let is_asked = h.kind == HandlerKind::Condition;
+        let timed = self.program.options.timing && h.kind != HandlerKind::Entry && !is_asked;
+        let quick = !timed && locks.len() < 2 && quick::fits(self.program, h);
         let mut body = Body::new(self, &h.locals, None, stacks);
+        let quick = quick && !body.spends(&h.body);
+        body.rare = quick || in_runner(h.kind);
         body.call_data = offsets;
         body.locals(0);
         body.start(&h.body, false);
@@ -127,12 +123,8 @@ impl Unit<'_> {
                 span: h.span,
             });
         }
-        let locks = body.unit.layout.locks(&h.locks);
-        let is_asked = h.kind == HandlerKind::Condition;
-        let timed = body.unit.program.options.timing && h.kind != HandlerKind::Entry && !is_asked;
         let light = !body.escapes && locks.is_empty() && !timed && !is_asked;
-        let halves = !light && !timed && locks.len() < 2 && !body.spends(&h.body);
-        let halves = halves && quick::fits(body.unit.program, h);
+        let (halves, rare) = (quick && !light, body.rare);
         let text = body.finish();
         let place = self.map.locate(h.span).replace("*/", "* /");
         out.line(format!("/* {place}; at most {stack} bytes of stack */"));
@@ -140,13 +132,13 @@ impl Unit<'_> {
         if timed {
             out.line("\tconst int64_t began = tl_cycles_now(run);");
         }
-        take_locks(out, h.kind, &locks);
+        take_locks(out, rare, &locks);
         if let (false, Some(n)) = (light, budget(&self.program.options, h.budget)) {
             out.line(format!("\trun->budget = {n};"));
         }
         out.append(text);
         let times = timed.then(|| layout::times_at(self.program));
-        let leave = (!light).then(|| leave(h.kind, &locks));
+        let leave = (!light).then(|| leave(h.kind, rare, &locks));
         tail(out, h, leave, times);
         if halves {
             self.quick_half(out, id, stacks, locks.first().copied());
@@ -180,7 +172,11 @@ impl Unit<'_> {
             light_head(out, id, kind);
         } else {
             out.line("\tstruct tl_run run_room, *const run = &run_room;");
-            out.line(format!("\tif (!{}, regs, self))", f.enter));
+            let enter = match halves || in_runner(kind) {
+                true => "tl_run_enter_slow(run, p->data",
+                false => f.enter,
+            };
+            out.line(format!("\tif (!{enter}, regs, self))"));
             out.line(format!("\t\t{nothing}"));
         }
         if let Some(words) = kept {
@@ -249,7 +245,7 @@ fn in_runner(kind: HandlerKind) -> bool {
     matches!(kind, HandlerKind::Session | HandlerKind::Condition)
 }
 
-fn take_locks(out: &mut Text, kind: HandlerKind, locks: &[u16]) {
+fn take_locks(out: &mut Text, rare: bool, locks: &[u16]) {
     if locks.is_empty() {
         return;
     }
@@ -259,7 +255,8 @@ fn take_locks(out: &mut Text, kind: HandlerKind, locks: &[u16]) {
         "\tstatic const uint16_t locks[] = {{ {numbers} }};"
     ));
     let count = "sizeof(locks) / sizeof(locks[0])";
-    out.line(format!("\tif (!{}(run, locks, {count}))", frame(kind).lock));
+    let slow = if rare { "_slow" } else { "" };
+    out.line(format!("\tif (!tl_run_lock{slow}(run, locks, {count}))"));
     out.line("\t\tgoto out;");
 }
 
@@ -274,11 +271,13 @@ fn budget(o: &Options, kind: Budget) -> Option<u32> {
     Some(most.min(i32::MAX as u32))
 }
 
-fn leave(kind: HandlerKind, locks: &[u16]) -> String {
-    match (kind, locks) {
-        (HandlerKind::Session, _) => "tl_session_leave(run);".to_owned(),
+fn leave(kind: HandlerKind, rare: bool, locks: &[u16]) -> String {
+    match (rare, locks) {
         // What goes wrong there is told by the probe itself, which stays.
-        (HandlerKind::Condition, _) => "run->error = NULL; tl_session_leave(run);".to_owned(),
+        _ if kind == HandlerKind::Condition => {
+            "run->error = NULL; tl_run_leave_slow(run);".to_owned()
+        }
+        (true, _) => "tl_run_leave_slow(run);".to_owned(),
         (_, [lock]) => format!("tl_run_leave_one(run, {lock});"),
         _ => "tl_run_leave(run);".to_owned(),
     }
