@@ -54,12 +54,20 @@ pub fn collect(
 }
 
 /// Names that scripts refer to.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Names {
     pub calls: HashSet<String>,
     pub variables: HashSet<String>,
     /// First components of probe points.
     pub points: HashSet<String>,
+}
+
+impl Names {
+    pub fn add(&mut self, other: Names) {
+        self.calls.extend(other.calls);
+        self.variables.extend(other.variables);
+        self.points.extend(other.points);
+    }
 }
 
 impl Visit for Names {

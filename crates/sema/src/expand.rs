@@ -427,7 +427,7 @@ fn offer_what_is_taken(
     stmts: &mut Vec<Stmt>,
 ) {
     let mut wanted = Names::default();
-    wanted.visit_block(&p.body);
+    unused::take(&p.body, &mut wanted);
     wrap.after.iter().for_each(|b| wanted.visit_block(b));
     let conditions = points.iter().filter_map(|p| p.condition.as_ref());
     conditions.for_each(|c| wanted.visit_expr(c));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Variables that an alias of our own tapset offers and nobody takes: what sets them is left out of the
-//! handler. Its values have no effect beside that.
+//! Variables that an alias of our own tapset offers and nobody takes, or only what is set anew: what sets them
+//! is left out of the handler. Its values have no effect beside that.
 
 use crate::collect::Names;
 use std::collections::HashSet;
@@ -70,6 +70,36 @@ pub fn trim(block: &mut Block, wanted: &mut Names) {
     block.stmts = kept;
 }
 
+/// What a body takes of what is before it: not what it has set itself by then, whatever way it came.
+pub fn take(block: &Block, wanted: &mut Names) {
+    block.stmts.iter().rev().for_each(|s| take_one(s, wanted));
+}
+
+fn take_one(s: &Stmt, wanted: &mut Names) {
+    match &s.kind {
+        StmtKind::Block(b) => take(b, wanted),
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let mut instead = wanted.clone();
+            take_one(then, wanted);
+            otherwise.iter().for_each(|s| take_one(s, &mut instead));
+            wanted.add(instead);
+            wanted.visit_expr(cond);
+        }
+        StmtKind::Expr(e) => match set(e) {
+            Some((name, value)) => {
+                wanted.variables.remove(name);
+                wanted.visit_expr(value);
+            }
+            None => wanted.visit_expr(e),
+        },
+        _ => visit::walk_stmt(wanted, s),
+    }
+}
+
 fn inside(s: &mut Stmt, wanted: &mut Names) {
     match &mut s.kind {
         StmtKind::Block(b) => trim(b, wanted),
@@ -94,19 +124,23 @@ fn is_idle(s: &Stmt, wanted: &Names) -> bool {
         StmtKind::If {
             then, otherwise, ..
         } => is_idle(then, wanted) && otherwise.iter().all(|s| is_idle(s, wanted)),
-        StmtKind::Expr(e) => sets_unwanted(e, wanted),
+        StmtKind::Expr(e) => set(e).is_some_and(|(name, _)| !wanted.variables.contains(name)),
         _ => false,
     }
 }
 
-fn sets_unwanted(e: &Expr, wanted: &Names) -> bool {
+/// `name = value`
+fn set(e: &Expr) -> Option<(&String, &Expr)> {
     match &e.kind {
         ExprKind::Assign {
             op: AssignOp::Set,
             target,
-            ..
-        } => matches!(&target.kind, ExprKind::Ident(name) if !wanted.variables.contains(name)),
-        _ => false,
+            value,
+        } => match &target.kind {
+            ExprKind::Ident(name) => Some((name, value)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -142,5 +176,22 @@ mod tests {
         trim(&mut block, &mut wanted);
         assert_eq!(block.stmts.len(), 3);
         assert!(!wanted.variables.contains("x"));
+    }
+
+    #[test]
+    fn what_a_body_sets_first_it_does_not_take() {
+        let taken = |text: &str| {
+            let mut wanted = Names::default();
+            take(&body(text), &mut wanted);
+            let mut names: Vec<String> = wanted.variables.into_iter().collect();
+            names.sort();
+            names.join(" ")
+        };
+        assert_eq!(taken("if (e) { a = t[1]; println(a) }"), "e t");
+        assert_eq!(taken("if (e) a = 1; println(a)"), "a e");
+        assert_eq!(taken("if (e) a = 1; else a = b; println(a)"), "b e");
+        assert_eq!(taken("a = a + 1"), "a");
+        assert_eq!(taken("while (e) a = 1; println(a)"), "a e");
+        assert_eq!(taken("try { a = 1 } catch { } println(a)"), "a");
     }
 }
