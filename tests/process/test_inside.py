@@ -98,6 +98,19 @@ def test_labels(ctx):
                             line_of(ctx, 'odd:'), point) and count == '6', (path, r.script, r.stderr)
 
 
+def test_labels_by_their_lines(ctx):
+    """As they are listed; the line of a function's beginning is no label's."""
+    path, line = ctx.target('calls'), line_of(ctx, 'odd:')
+    listed = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").function("first").label("*")' % path]).stdout
+    assert 'calls.c:%d").label("odd")\n' % line in listed, listed
+    for point in [listed.strip()] + ['process("%s").function("first@calls.c:%s").label("odd")' % (path, lines)
+                                     for lines in (line, '%d-%d' % (line - 1, line), '*')]:
+        r = ctx.run([ctx.bin('trapless'), '-l', point])
+        assert (r.returncode, r.stdout) == (0, listed), (point, r.stdout, r.stderr)
+    r = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").function("first@calls.c:%d").label("odd")' % (path, line - 1)])
+    assert r.returncode == 1 and 'label `odd` is not in that line, but in %d' % line in r.stderr, r.stderr
+
+
 def test_lines(ctx):
     """Several of them, ranges, the nearest of each; and the function that has code for a line."""
     one, two = line_of(ctx, 'goto odd'), line_of(ctx, 'return n * 3')
@@ -111,5 +124,5 @@ def test_lines(ctx):
             assert function in found and found <= {function, 'copied', 'main'}, (point, r.stdout, r.stderr)
 
 
-for _f in (test_labels, test_lines):
+for _f in (test_labels, test_labels_by_their_lines, test_lines):
     _f.variants = support.PAIR

@@ -304,7 +304,7 @@ impl Binary {
     }
 
     /// The lines that are meant, relative ones for these functions; `None`: all.
-    fn spans(&self, p: &Pattern, functions: &[Function]) -> Option<Vec<(u64, u64)>> {
+    pub(crate) fn spans(&self, p: &Pattern, functions: &[Function]) -> Option<Vec<(u64, u64)>> {
         match &p.line {
             LineSpec::Lines(spans) => Some(spans.clone()),
             LineSpec::Relative(n) => {
@@ -660,7 +660,7 @@ fn without_copies<'d>(
 }
 
 /// Whether the line is in one of these; `None`: all are.
-fn is_among(line: u64, spans: Option<&[(u64, u64)]>) -> bool {
+pub(crate) fn is_among(line: u64, spans: Option<&[(u64, u64)]>) -> bool {
     spans.is_none_or(|s| s.iter().any(|(a, b)| (*a..=*b).contains(&line)))
 }
 

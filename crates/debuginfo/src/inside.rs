@@ -4,6 +4,7 @@
 use crate::binary::Binary;
 use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::Result;
+use crate::find::is_among;
 use crate::function::{Function, FunctionKind, Inlines, Pattern, SourcePos};
 use gimli::constants as dw;
 
@@ -44,6 +45,12 @@ struct Inside {
 }
 
 impl Binary {
+    /// Whether the pattern names the label's line, or none.
+    pub fn names_line(&self, p: &Pattern, f: &Function, l: &Label) -> bool {
+        let spans = self.spans(p, std::slice::from_ref(f));
+        is_among(l.source.as_ref().map_or(0, |s| s.line), spans.as_deref())
+    }
+
     /// The labels of `f` that code was made for.
     pub fn labels(&self, f: &Function) -> Result<Vec<Label>> {
         let dwarf = self.dwarf()?;

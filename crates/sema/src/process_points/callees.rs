@@ -10,7 +10,8 @@ use crate::points::{Caller, Context, Place};
 use crate::world::report;
 use std::sync::Arc;
 use trapless_debuginfo::{
-    glob, CallKind, Callee, Error, Function, FunctionKind, Inlines, Label, Pattern, UnwindTable,
+    glob, CallKind, Callee, Error, Function, FunctionKind, Inlines, Label, LineSpec, Pattern,
+    UnwindTable,
 };
 use trapless_syntax::ast::{Component, Literal, StrLit};
 use trapless_syntax::diag::{nearest, Tag};
@@ -28,9 +29,15 @@ impl Resolver<'_> {
         word: &Component,
         suffix: &[Component],
     ) -> Option<Vec<Place>> {
-        let outer = Pattern::parse(&name.text())
-            .and_then(|p| Ok((of.binary.functions(&p, Inlines::Also)?, p.is_glob())));
-        let (outer, matched) = match outer {
+        let label = &*word.name.name == "label";
+        let outer = Pattern::parse(&name.text()).and_then(|p| {
+            let mut functions = p.clone();
+            if label {
+                functions.line = LineSpec::None; // the line is the label's
+            }
+            Ok((of.binary.functions(&functions, Inlines::Also)?, p))
+        });
+        let (outer, pattern) = match outer {
             Ok(found) => found,
             Err(e) => {
                 report(&e, name.span, self.diags);
@@ -41,9 +48,9 @@ impl Resolver<'_> {
             .into_iter()
             .filter(|f| f.kind != FunctionKind::Ifunc)
             .collect();
-        match word.name.name.as_str() {
-            "label" => self.labels(of, &outer, word, suffix, matched),
-            _ => self.callees(of, &outer, word, suffix, matched),
+        match label {
+            true => self.labels(of, &outer, word, suffix, &pattern),
+            false => self.callees(of, &outer, word, suffix, pattern.is_glob()),
         }
     }
 
@@ -53,7 +60,7 @@ impl Resolver<'_> {
         outer: &[Function],
         c: &Component,
         suffix: &[Component],
-        matched: bool,
+        of_functions: &Pattern,
     ) -> Option<Vec<Place>> {
         let Some(Literal::String(s)) = &c.arg else {
             self.diags
@@ -66,7 +73,8 @@ impl Resolver<'_> {
             return None;
         }
         let pattern = s.text();
-        let (mut places, mut known) = (Vec::new(), Vec::new());
+        let matched = of_functions.is_glob();
+        let (mut places, mut known, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for f in outer {
             let labels = match of.binary.labels(f) {
                 Ok(labels) => labels,
@@ -78,9 +86,24 @@ impl Resolver<'_> {
             };
             let fits = |l: &&Label| glob::matches(&pattern, &l.name);
             let refusal = matched || glob::is_glob(&pattern);
-            let found = labels.iter().filter(fits);
-            places.extend(found.map(|l| self.label(of, f, l, refusal)));
+            let (here, elsewhere): (Vec<_>, _) = labels
+                .iter()
+                .filter(fits)
+                .partition(|l| of.binary.names_line(of_functions, f, l));
+            places.extend(here.into_iter().map(|l| self.label(of, f, l, refusal)));
+            lines.extend(
+                elsewhere
+                    .iter()
+                    .filter_map(|l| Some(l.source.as_ref()?.line)),
+            );
             known.extend(labels.into_iter().map(|l| l.name));
+        }
+        if let (true, Some(line)) = (places.is_empty(), lines.first()) {
+            let message = format!("label `{pattern}` is not in that line, but in {line}");
+            self.diags
+                .error(Tag::PointNoMatch, s.span, message)
+                .help("behind `@` stands the label's line, or the file alone");
+            return None;
         }
         if places.is_empty() {
             let near = nearest(&pattern, known.iter().map(String::as_str));
