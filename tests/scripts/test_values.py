@@ -90,6 +90,15 @@ def test_globals_at_return(ctx):
         }''', '41 41 42 41\n42 42 43 42\n43 43 44 43\n')
 
 
+def test_another_way_to_write_variables(ctx):
+    """Without a file @var("n") is $n: a parameter, at the return that of the entry; with one there is no such global."""
+    everywhere(ctx, 'values.c', r'''
+        probe process.function("work") { print(@var("n") == $n, @var("p")->value == $p->value, @var("p")->in->a, " ", @var("p")$ == $p$, " ") }
+        probe process.function("work").return {
+            println(@var("n"), " ", @entry(@var("n")), " ", @defined(@var("n@values.c")), @defined(@var("nowhere")), " ", @var("counter@values.c"))
+        }''', ''.join('11-7 1 -5 -5 00 %d\n' % n for n in (42, 43, 44)))
+
+
 def test_results_and_values_at_entry(ctx):
     everywhere(ctx, 'values.c', r'''
         probe process.function("work").return { println($return, " ", @entry($n), " ", $s, " ", @entry($p->value), " ",

@@ -413,7 +413,12 @@ impl Reader<'_> {
         // A watched variable is no place in the program's code, and not all code has debug information (linkage tables, _init).
         let cx = Self::context_in(&own, c);
         if let (None, true, Ok(cx)) = (&module, own.is_code(c.pc), cx) {
-            return match own.global(name, file) {
+            // Without a file it is another way to write $name.
+            let found = match file {
+                None => own.variable(&cx, name),
+                Some(_) => own.global(name, file),
+            };
+            return match found {
                 Ok(v) => self.located(&own, c, &v, &cx),
                 Err(e) => self.fail(&e),
             };
