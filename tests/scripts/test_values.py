@@ -202,6 +202,13 @@ def test_virtual_bases(ctx):
                ''.join('1 %d 9 2 {.l=1, .id=%d} {.b=3, .l=1, .id=9, .r=2}\n' % (n, n) for n in (9, 5)))
 
 
+def test_masked_members(ctx):
+    """What a member of the same name hides is neither found nor shown; the base's own is there by its type."""
+    everywhere(ctx, 'masked.cc', r'''
+        probe process.function("look") { println($p$$, " ", $p->f, " ", @cast(&$p->g - 8, "base")->f->x, " ", $p->g->y, " ", $p$) }''',
+               '{.f=42, .g={.x=3, .y=4}, .id=9} 42 1 4 {.f=42, .g={...}, .id=9}\n')
+
+
 def test_names_of_one_function(ctx):
     """As it is written; of a wildcard's names the symbols' first, at the entry as at the return."""
     for written, name in (('a_work', 'a_work'), ('b_work', 'b_work'), ('work_under', 'work_under'),

@@ -324,28 +324,21 @@ fn collect(
     let hidden = |m: &&Member| m.name.as_ref().is_some_and(|n| n.starts_with("_vptr"));
     let own = c.members.iter().filter(|m| !m.base && !hidden(m));
     list.extend(own.map(|m| (hops.to_vec(), at + m.offset, m.clone())));
+    let masked = |m: &Member| m.name.is_some() && c.members.iter().any(|own| own.name == m.name);
     for base in c.members.iter().filter(|m| m.base && depth < 16) {
         let here = at + base.offset;
-        let Some(virtual_at) = base.virtual_at else {
-            collect(types, base.ty, (hops, here), depth + 1, list);
-            continue;
-        };
-        let hop = Hop {
+        let hop = base.virtual_at.map(|virtual_at| Hop {
             offset: here,
             virtual_at,
-        };
+        });
+        let from = hop.map_or(here, |_| 0);
+        let hops: Vec<Hop> = hops.iter().copied().chain(hop).collect();
         let mut more = Vec::new();
-        collect(
-            types,
-            base.ty,
-            (&[hops, &[hop]].concat(), 0),
-            depth + 1,
-            &mut more,
-        );
-        // There is one of it, however many derive from it.
+        collect(types, base.ty, (&hops, from), depth + 1, &mut more);
+        // Of a virtual base there is one, however many derive from it.
         let known = |m: &Member| list.iter().any(|(h, _, l)| !h.is_empty() && l == m);
-        let new: Vec<_> = more.into_iter().filter(|(_, _, m)| !known(m)).collect();
-        list.extend(new);
+        more.retain(|(hops, _, m)| !masked(m) && (hops.is_empty() || !known(m)));
+        list.extend(more);
     }
 }
 
