@@ -310,6 +310,20 @@ def test_several_programs_and_libraries(ctx):
     assert p.returncode == 1 and 'PROGRAM_UNKNOWN' in p.stderr, p
 
 
+def test_libraries_that_are_opened_later(ctx):
+    """By a path with wildcards, and by the name of a file that is here, where the program needs none of that name."""
+    program = built(ctx, 'lines.c', 'gcc', '-O0')
+    for name in 'liblater.so.1', 'liblater.so.2':
+        source = os.path.join(ctx.root, 'tests', 'scripts', 'values', 'ownlib.c')
+        assert ctx.run(['gcc', '-g', '-shared', '-fPIC', '-o', os.path.join(ctx.tmp, name), source]).returncode == 0
+    shutil.copy(program, os.path.join(ctx.tmp, 'liblater.so.program'))
+    for name, found in ((ctx.tmp + '/liblater*', 2), ('./liblater.so.?', 2), ('liblater.so.1', 1), ('liblater*', 0), ('later.so', 0)):
+        p = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").library("%s").function("*")' % (program, name)], cwd=ctx.tmp)
+        files = set(re.findall(r'\.library\("([^"]*)"\)', p.stdout))
+        assert len(files) == found and (p.returncode == 1) == (found == 0), (name, p)
+        assert found or 'LIBRARY_UNKNOWN' in p.stderr, p
+
+
 def test_copies_without_an_instruction_of_their_own(ctx):
     """gcc has made one of what is inlined and what is around it, and tells where the copy would begin."""
     source, program = os.path.join(ctx.tmp, 'merged.c'), os.path.join(ctx.tmp, 'merged')

@@ -7,7 +7,7 @@ use crate::world::{is_program, report};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trapless_debuginfo::Binary;
+use trapless_debuginfo::{glob, Binary};
 use trapless_syntax::ast::{Component, Literal, NumLit};
 use trapless_syntax::diag::Tag;
 
@@ -162,8 +162,12 @@ impl Resolver<'_> {
             let found = match opened {
                 Ok(found) => found,
                 Err(e) => {
-                    report(&e, s.span, r.diags);
-                    return None;
+                    let found = r.library_files(&s.text());
+                    if found.is_empty() {
+                        report(&e, s.span, r.diags);
+                        return None;
+                    }
+                    found
                 }
             };
             let subject = |binary: Arc<Binary>| Subject {
@@ -174,5 +178,17 @@ impl Resolver<'_> {
             };
             Some(found.into_iter().map(subject).collect())
         })
+    }
+
+    /// What the program may open later: files whose paths match, and one of that name in this folder.
+    fn library_files(&self, pattern: &str) -> Vec<Arc<Binary>> {
+        if glob::is_glob(pattern) && !pattern.contains('/') {
+            return Vec::new();
+        }
+        let info = self.world.info();
+        let whole = std::env::current_dir().unwrap_or_default().join(pattern);
+        let paths = crate::files::matching(&info.search().host_path(&whole));
+        let opened = paths.iter().filter_map(|p| info.open(p).ok());
+        opened.filter(|b| !is_program(b)).collect()
     }
 }
