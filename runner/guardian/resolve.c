@@ -134,7 +134,20 @@ bool images_match(struct guardian *g, const struct client *c)
 	return !programs;
 }
 
-/* For names of addresses and for callers; what is asked for and not mapped yet is waited for. */
+static bool is_probed(const struct module *mod, uint32_t image)
+{
+	uint32_t i;
+
+	for (i = 0; i < mod->nprobes; i++)
+		if (mod->probes[i].image == image || mod->probes[i].process == image)
+			return true;
+	return false;
+}
+
+/*
+ * For names of addresses, for callers and for variables: what is asked for and not mapped yet is waited for. A file
+ * without probes is there for its variables.
+ */
 static int describe_images(struct guardian *g, struct client *c)
 {
 	bool asked = c->mod->nsymbols || c->mod->nlines || c->mod->nunwind;
@@ -156,7 +169,7 @@ static int describe_images(struct guardian *g, struct client *c)
 			return -1;
 		if (m)
 			c->tell.images[i] = out;
-		c->pending += asked && !m;
+		c->pending += !m && (asked || !is_probed(c->mod, i));
 	}
 	return 0;
 }

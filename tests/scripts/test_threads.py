@@ -63,6 +63,14 @@ def test_of_a_loaded_library(ctx):
         assert found == lines(NOT_YET if way == 'general' else '10 5'), (cc, way, found)
 
 
+def test_of_a_library_without_probes(ctx):
+    """It is loaded after the session has begun."""
+    lib = library(ctx, 'gcc', '-O2')
+    program = compiled(ctx, 'gcc', 'linked', '-O2', source(ctx, 'own.c'), lib, '-pthread')
+    script = 'probe process.function("used") { println(@var("shown", "%s")) }' % lib
+    assert traced(ctx, program, script) == ''.join('%d\n' % (2 * n) for n in range(1, 5))
+
+
 def test_of_musl(ctx):
     """There every thread has them as soon as the library is loaded."""
     lib = library(ctx, 'musl-gcc', '-O2')
