@@ -202,6 +202,13 @@ def test_virtual_bases(ctx):
                ''.join('1 %d 9 2 {.l=1, .id=%d} {.b=3, .l=1, .id=9, .r=2}\n' % (n, n) for n in (9, 5)))
 
 
+def test_references_are_addresses_of_objects(ctx):
+    """Where a number is wanted; what refers to a number is that number."""
+    everywhere(ctx, 'classes.cc', r'''
+        probe process.function("shop::cart::total") { println(@cast($extra, "shop::item")->price, " ", $extra == &$extra) }
+        probe process.function("shop::free_one") { println($r, " ", $p == &$p->price) }''', ''.join('11 1\n%d 1\n' % r for r in (41, 42)))
+
+
 def test_masked_members(ctx):
     """What a member of the same name hides is neither found nor shown; the base's own is there by its type."""
     everywhere(ctx, 'masked.cc', r'''

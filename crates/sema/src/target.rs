@@ -118,6 +118,7 @@ fn resolved(target: &ast::Target, from: From, world: &mut World) -> Option<Value
         span: target.span,
         homes: false,
         lists: false,
+        referred: false,
         frame: None,
         kept: None,
     };
@@ -149,6 +150,7 @@ pub fn read(
         span: target.span,
         homes: false,
         lists: false,
+        referred: false,
         frame: None,
         kept: from.kept.clone(),
     };
@@ -227,6 +229,8 @@ struct Reader<'a> {
     homes: bool,
     /// For a list of variables no function's entry is probed.
     lists: bool,
+    /// What was resolved last is what a reference leads to.
+    referred: bool,
     /// Entry of the function around the place, and where its frame is.
     frame: Option<(u64, Vec<LocOp>)>,
     /// As in `From`.
@@ -295,6 +299,7 @@ impl Reader<'_> {
                 }
             }
         };
+        self.referred = is_reference(&value);
         value = self.through(value);
         for access in &t.path {
             value = match access {
@@ -304,6 +309,7 @@ impl Reader<'_> {
                     self.element(value, index)?
                 }
             };
+            self.referred = is_reference(&value);
             value = self.through(value);
         }
         Some(value)
@@ -561,10 +567,8 @@ impl Reader<'_> {
 
     /// The address of a structure or array.
     fn memory_of(&mut self, value: &Value) -> Option<Addr> {
-        let types = value.types.types();
-        let is_reference = matches!(&*types.get(types.strip(value.ty)), Type::Reference { .. });
         match &value.place {
-            _ if is_reference => self.number(value),
+            _ if is_reference(value) => self.number(value),
             Place::Memory(a, None) => Some(a.clone()),
             _ => {
                 self.diags
@@ -621,15 +625,16 @@ impl Reader<'_> {
     fn scalar(&mut self, value: Value) -> Option<Expr> {
         let types = value.types.types();
         let ty = types.strip_refs(value.ty);
-        let is_reference = matches!(&*types.get(types.strip(value.ty)), Type::Reference { .. });
+        let is_reference = is_reference(&value);
         let kind = types.get(ty);
-        // An array is its address, as in C.
-        if let Type::Array { .. } = &*kind {
+        // An array is its address, as in C, and so is an object that a reference leads to.
+        let is_object = matches!(&*kind, Type::Composite(_));
+        if matches!(&*kind, Type::Array { .. }) || is_object && self.referred {
             let a = self.memory_of(&value)?;
             return Some(self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(a))));
         }
         let size = types.size(ty).unwrap_or(8);
-        if matches!(&*kind, Type::Composite(_)) || !matches!(size, 1 | 2 | 4 | 8) {
+        if is_object || !matches!(size, 1 | 2 | 4 | 8) {
             let name = types.name(value.ty);
             self.diags
                 .error(
@@ -938,4 +943,9 @@ fn element_type(types: &Types, ty: TypeId) -> Option<TypeId> {
         Type::Array { of, .. } => Some(*of),
         _ => None,
     }
+}
+
+fn is_reference(value: &Value) -> bool {
+    let types = value.types.types();
+    matches!(&*types.get(types.strip(value.ty)), Type::Reference { .. })
 }

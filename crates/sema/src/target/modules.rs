@@ -27,6 +27,7 @@ pub fn module_of(
         span,
         homes: false,
         lists: false,
+        referred: false,
         frame: None,
         kept: None,
     };

@@ -137,6 +137,7 @@ impl Reader<'_> {
             span: self.span,
             homes: self.homes,
             lists: self.lists,
+            referred: self.referred,
             frame: self.frame.clone(),
             kept: self.kept.clone(),
         };
