@@ -54,6 +54,16 @@ def build_id(path):
     return data[at:at + 20].hex()
 
 
+def test_scripts_are_their_interpreters(ctx):
+    """Also one that env looks for, and one that is a script itself."""
+    program = os.path.realpath(shutil.copy(ctx.target('marks'), ctx.tmp))
+    for name, line in (('first', program), ('second', '/usr/bin/env -S %s -x' % program), ('third', ctx.tmp + '/first')):
+        with open(os.path.join(ctx.tmp, name), 'w') as f:
+            f.write('#!%s\nexit\n' % line)
+        r = ctx.run([ctx.bin('trapless'), '-l', 'process("%s/%s").function("watched").call' % (ctx.tmp, name)])
+        assert r.returncode == 0 and r.stdout.startswith('process("%s").function("watched' % program), r
+
+
 def test_by_build_id(ctx):
     path = ctx.target('marks')
     p = support.start(ctx, path)

@@ -86,7 +86,7 @@ pub use process::{
     name_inside, proc_folder, processes_running, programless, running_programs, Image, Mapping,
     Process, Programless,
 };
-pub use search::{Library, SearchPath};
+pub use search::{script_interpreter, Library, SearchPath};
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
 pub use tls::{TlsSlot, TlsWay};
 pub use types::{

@@ -32,6 +32,9 @@ pub struct SearchPath {
     pub process: Option<u32>,
 }
 
+/// So many interpreters that are scripts themselves.
+const SCRIPTS: usize = 4;
+
 /// The dynamic linker's own list, glibc's and musl's.
 const STANDARD_LIBRARY_DIRS: [&str; 8] = [
     "/lib/x86_64-linux-gnu",
@@ -163,8 +166,19 @@ impl SearchPath {
         at
     }
 
-    /// A program by path, or by name through PATH.
+    /// A program by path, or by name through PATH; of a script its interpreter.
     pub fn program(&self, name: &str) -> Result<PathBuf> {
+        let mut path = self.program_file(name)?;
+        for _ in 0..SCRIPTS {
+            match script_interpreter(self.readable(&path)) {
+                Some(next) => path = self.program_file(&next)?,
+                None => break,
+            }
+        }
+        Ok(path)
+    }
+
+    fn program_file(&self, name: &str) -> Result<PathBuf> {
         if name.contains('/') {
             return self
                 .by_path(Path::new(name))
@@ -418,6 +432,23 @@ fn file_name(path: &Path) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
+}
+
+/// The program in the `#!` line; with `env`, the one that env looks for.
+pub fn script_interpreter(path: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if Path::new(program).file_name()? == "env" {
+        let real = words.find(|w| !w.starts_with('-') && !w.contains('='));
+        return Some(real.unwrap_or(program).to_string());
+    }
+    Some(program.to_string())
 }
 
 fn is_executable(path: &Path) -> bool {

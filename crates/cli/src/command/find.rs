@@ -2,6 +2,7 @@
 //! The file that runs for a program's name.
 
 use std::path::{Path, PathBuf};
+use trapless_debuginfo::script_interpreter;
 
 /// Interpreters that are scripts themselves.
 const MAX_DEPTH: usize = 4;
@@ -12,7 +13,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
     let mut name = name.to_string();
     for _ in 0..MAX_DEPTH {
         let path = in_path(&name)?;
-        match interpreter(&path) {
+        match script_interpreter(&path) {
             Some(next) => name = next,
             None => return Some(path),
         }
@@ -34,23 +35,6 @@ fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(path).map(|m| (m.is_file(), m.permissions().mode()));
     mode.is_ok_and(|(file, mode)| file && mode & 0o111 != 0)
-}
-
-/// The program in the `#!` line; with `env`, the one that env looks for.
-fn interpreter(path: &Path) -> Option<String> {
-    use std::io::Read;
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).ok()?;
-    file.take(256).read_to_end(&mut head).ok()?;
-    let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split_whitespace();
-    let program = words.next()?;
-    if Path::new(program).file_name()? == "env" {
-        let real = words.find(|w| !w.starts_with('-') && !w.contains('='));
-        return Some(real.unwrap_or(program).to_string());
-    }
-    Some(program.to_string())
 }
 
 #[cfg(test)]
