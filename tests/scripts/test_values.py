@@ -317,6 +317,19 @@ def test_several_programs_and_libraries(ctx):
     assert p.returncode == 1 and 'PROGRAM_UNKNOWN' in p.stderr, p
 
 
+def test_libraries_by_a_pattern_of_programs(ctx):
+    """Where no program matches; several names of a file are one."""
+    source = os.path.join(ctx.root, 'tests', 'scripts', 'values', 'ownlib.c')
+    assert ctx.run(['gcc', '-g', '-shared', '-fPIC', '-o', 'libone.so.1.2', source], cwd=ctx.tmp).returncode == 0
+    os.symlink('libone.so.1.2', os.path.join(ctx.tmp, 'libone.so.1'))
+    words = [ctx.bin('trapless'), '-l', 'process("%s/libone.so.*").function("fresh")' % ctx.tmp]
+    p = ctx.run(words)
+    assert (p.returncode, p.stdout.count('function("fresh@')) == (0, 1), p
+    shutil.copy(built(ctx, 'lines.c', 'gcc', '-O0'), os.path.join(ctx.tmp, 'libone.so.program'))
+    p = ctx.run(words)
+    assert p.returncode == 1 and 'FUNCTION_UNKNOWN' in p.stderr, p
+
+
 def test_libraries_that_are_opened_later(ctx):
     """By a path with wildcards, and by the name of a file that is here, where the program needs none of that name."""
     program = built(ctx, 'lines.c', 'gcc', '-O0')

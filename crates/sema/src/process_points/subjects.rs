@@ -106,7 +106,7 @@ impl Resolver<'_> {
         found
     }
 
-    /// The programs whose paths match.
+    /// The programs whose paths match; where there are none, the libraries.
     fn programs(&mut self, pattern: &str, c: &Component) -> Option<Vec<Subject>> {
         let search = self.world.info().search();
         let whole = std::env::current_dir().unwrap_or_default().join(pattern);
@@ -115,9 +115,18 @@ impl Resolver<'_> {
             .iter()
             .filter_map(|p| self.world.info().open(p).ok())
             .collect::<Vec<_>>();
-        let found: Vec<Subject> = opened
+        let mut seen = HashSet::new();
+        let opened = opened
             .into_iter()
-            .filter(|b| is_program(b))
+            .filter(|b| seen.insert(std::fs::canonicalize(b.path()).ok()));
+        let (programs, libraries): (Vec<_>, Vec<_>) = opened.partition(|b| is_program(b));
+        let which = if programs.is_empty() {
+            libraries
+        } else {
+            programs
+        };
+        let found: Vec<Subject> = which
+            .into_iter()
             .map(|b| self.subject(b, c, String::new()))
             .collect();
         if found.is_empty() {
