@@ -64,11 +64,11 @@ def test_of_a_loaded_library(ctx):
 
 
 def test_of_a_library_without_probes(ctx):
-    """It is loaded after the session has begun."""
+    """It is loaded after the session has begun; @errno is one such variable."""
     lib = library(ctx, 'gcc', '-O2')
     program = compiled(ctx, 'gcc', 'linked', '-O2', source(ctx, 'own.c'), lib, '-pthread')
-    script = 'probe process.function("used") { println(@var("shown", "%s")) }' % lib
-    assert traced(ctx, program, script) == ''.join('%d\n' % (2 * n) for n in range(1, 5))
+    script = 'probe process.function("used") { println(@var("shown", "%s"), " ", @errno == @var("errno", "libc.so.6")) }' % lib
+    assert traced(ctx, program, script) == ''.join('%d 1\n' % (2 * n) for n in range(1, 5))
 
 
 def test_of_musl(ctx):
