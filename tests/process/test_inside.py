@@ -98,6 +98,19 @@ def test_labels(ctx):
                             line_of(ctx, 'odd:'), point) and count == '6', (path, r.script, r.stderr)
 
 
+def test_lines_relative_to_each_function(ctx):
+    """Of several functions, each from where it begins; those that have no code there are left out."""
+    path = ctx.target('calls')
+
+    def listed(point):
+        r = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").statement("%s")' % (path, point)])
+        return set(r.stdout.split('\n')) - {''}
+    each = listed('first@calls.c+2'), listed('last@calls.c+1')
+    assert all(each), each
+    assert each[0] <= listed('*@calls.c+2') and each[0] <= listed('fi*@calls.c+2') and not each[1] & listed('fi*@calls.c+1')
+    assert each[1] <= listed('*@calls.c+1') and not listed('*@calls.c+9999')
+
+
 def test_labels_by_their_lines(ctx):
     """As they are listed; the line of a function's beginning is no label's."""
     path, line = ctx.target('calls'), line_of(ctx, 'odd:')
@@ -124,5 +137,5 @@ def test_lines(ctx):
             assert function in found and found <= {function, 'copied', 'main'}, (point, r.stdout, r.stderr)
 
 
-for _f in (test_labels, test_labels_by_their_lines, test_lines):
+for _f in (test_lines_relative_to_each_function, test_labels, test_labels_by_their_lines, test_lines):
     _f.variants = support.PAIR

@@ -478,6 +478,9 @@ impl Binary {
         if p.line == LineSpec::None {
             return Ok(self.function_starts(&self.find_functions(p, Inlines::Also)?));
         }
+        if let (LineSpec::Relative(n), true) = (&p.line, p.is_glob()) {
+            return self.relative_to_each(p, *n, near);
+        }
         let dwarf = self.dwarf().map_err(|_| self.no_source())?;
         let file = p.file.as_deref().unwrap_or("*");
         let functions = match p.function.as_str() {
@@ -526,6 +529,31 @@ impl Binary {
             return Err(no_line(file, line, lines));
         }
         Ok(self.first_of_each(dwarf, rows, &mut owners))
+    }
+
+    /// `f*@file+3`: of each function the line that far from its own first one, where it has code there.
+    fn relative_to_each(&self, p: &Pattern, n: u64, near: bool) -> Result<Vec<Statement>> {
+        let mut of_function = Pattern {
+            line: LineSpec::None,
+            ..p.clone()
+        };
+        let functions = self.find_functions(&of_function, Inlines::Also)?;
+        let first = |f: &Function| Some((f.name.clone(), self.function_decl(f)?.line));
+        let first: BTreeSet<_> = functions.iter().filter_map(first).collect();
+        let (mut found, mut problem) = (Vec::new(), self.no_function(&p.function));
+        for (name, line) in first {
+            let line = line.saturating_add(n);
+            of_function.function = name.to_string();
+            of_function.line = LineSpec::Lines(vec![(line, line)]);
+            match self.find_statements(&of_function, near) {
+                Ok(more) => found.extend(more),
+                Err(e) => problem = e,
+            }
+        }
+        match found.is_empty() {
+            true => Err(problem),
+            false => Ok(found),
+        }
     }
 
     fn function_starts(&self, functions: &[Function]) -> Vec<Statement> {
