@@ -377,6 +377,7 @@ def test_options(ctx):
     p = ctx.run([ctx.bin('trapless-run'), 'x.tap', '-c', ''])
     assert p.returncode == 2 and '-c wants a command' in p.stderr, p.stderr
     refused(trapless(ctx, '-G', 'x=1', '-e', 'probe begin {}'), 'USAGE')
+    refused(trapless(ctx, '-G', 'x=1', '-e', 'private x = 2 probe begin { println(x) }'), 'USAGE', '`x` is private')
     refused(trapless(ctx, '-D', 'MAXMAPENTRIES=0', '-e', 'probe begin {}'), 'USAGE', '1 to ')
     assert trapless(ctx, '-T', '0', '-e', 'probe begin {}').returncode == 2
     refused(trapless(ctx, '-D', 'MAXSTRINGLEN=5', '-e', 'probe begin {}'), 'USAGE', '16 to 8192')

@@ -31,6 +31,16 @@ pub fn set_globals(options: &Options, script: &mut Script, diags: &mut Diagnosti
                 .help("-G NAME=VALUE sets a global that the script declares");
             continue;
         };
+        if g.private {
+            diags
+                .error(
+                    Tag::Usage,
+                    None,
+                    format!("-G {word}: `{name}` is private: only its script sets it"),
+                )
+                .help("declare it by `global`");
+            continue;
+        }
         let Some(value) = first_value(g, value) else {
             diags
                 .error(
