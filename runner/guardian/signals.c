@@ -133,12 +133,12 @@ static void hide_step(struct guardian *g, struct thread *t)
 	t->kept.pushes = false;
 }
 
-/* A SIGTRAP: is it of a step, or what we have asked for? */
+/* A SIGTRAP: is it of a step, or what we have asked for? TRAP_BRKPT: a step over a system call (a breakpoint is SI_KERNEL). */
 bool signal_stepped(struct guardian *g, struct thread *t)
 {
 	int code = t->kept.sig ? signal_code(t) : 0;
 
-	if (code != TRAP_TRACE && !(code == SI_TKILL && t->kept.asked))
+	if (code != TRAP_TRACE && code != TRAP_BRKPT && !(code == SI_TKILL && t->kept.asked))
 		return false;
 	hide_step(g, t);
 	t->kept.asked = false;

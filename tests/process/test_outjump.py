@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """siglongjmp out of a signal that interrupted a handler: the next hits of that thread are seen."""
+import scripted
 from support import ALL, FILTERED, PAIR, attach, hits, start, tap
 
-ROUNDS, CALLS = 20, 100
+ROUNDS, CALLS, JUMPS = 20, 100, 1500
 SOURCE = tap.COUNT + '''
 int wait(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
@@ -57,6 +58,18 @@ def test_alternate(ctx):
 
 def test_alternate_jailed_later(ctx):
     assert seen(ctx, 'later', 'alternate') == ROUNDS * CALLS
+
+
+def test_often(ctx):
+    """A signal meets the system call by which a hit behind the jump asks where it stands: it is stepped over, too."""
+    path = ctx.target('outjump')
+    p = start(ctx, path, JUMPS, 'often')
+    s = scripted.attach(ctx, 'global n probe process("%s").function("plain") { n++ } probe end { println(n > %d) }' % (path, JUMPS),
+                        pid=p.pid)
+    out, _ = p.communicate('g', timeout=60)
+    assert (p.returncode, out) == (7, 'left %d\n' % JUMPS), (p.returncode, out)
+    said, err = scripted.finish(s, sig=None)
+    assert said == '1\n', (said, err)
 
 
 test_free.variants = test_jailed.variants = test_alternate.variants = PAIR

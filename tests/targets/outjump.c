@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outjump ROUNDS [jailed|later] [alternate]: work() is to be probed by a
+ * outjump ROUNDS [jailed|later|often] [alternate]: work() is to be probed by a
  * handler that does not end before *flag is set. Signals set it, and leave by
  * siglongjmp. Then plain() is called 100 times. `jailed` forbids itself most
  * system calls, sigaltstack() among them, at the price of its life; `later`:
  * not before it is told to go. `alternate`: signals come on a stack of their
- * own, above the probed calls, and call nested() there. Status 7.
+ * own, above the probed calls, and call nested() there. `often`: instead, signals
+ * come as fast as they can, and leave plain(). Status 7.
  */
 #define _GNU_SOURCE
 #include <linux/filter.h>
@@ -79,11 +80,29 @@ static int confine(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
+/* How often it was left. */
+static int leave_plain(int rounds)
+{
+	const struct itimerval often = {{0, 300}, {0, 300}};
+	volatile int left = 0;
+
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (left < rounds) {
+		if (!sigsetjmp(out, 1)) {
+			inside = 1;
+			for (;;)
+				sum += plain(sum);
+		}
+		left++;
+	}
+	return left;
+}
+
 int main(int argc, char **argv)
 {
 	const struct itimerval often = {{0, 5000}, {0, 5000}};
-	int rounds = atoi(argv[1]), i;
-	volatile int left = 0, round;
+	volatile int rounds = atoi(argv[1]), left = 0, round;
+	int i;
 	const char *jail = argc > 2 ? argv[2] : "";
 	char byte, above[1 << 16];
 	const stack_t there = {.ss_sp = above, .ss_size = sizeof(above)};
@@ -102,6 +121,8 @@ int main(int argc, char **argv)
 		;
 	if (!strcmp(jail, "later") && confine())
 		return 77;
+	if (!strcmp(jail, "often"))
+		left = leave_plain(rounds), rounds = 0;
 	for (round = 0; round < rounds; round++) {
 		flag = 0;
 		if (!sigsetjmp(out, 1)) {
