@@ -488,6 +488,7 @@ static int trace(void)
 	session_live(&session, false);
 	leave_all();
 	drain(&session, true);
+	tl_locks_break(&session.view);
 	if (!target_never_started())
 		session_run(&session,
 			session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of threads that have ended, for those to come. Only where they get
- * scarce: a thread that has the number and the place in memory of one that
+ * Blocks of threads that have ended, for those to come, and the locks that
+ * they were killed with. Only where blocks get scarce, or a lock was waited for
+ * in vain: a thread that has the number and the place in memory of one that
  * ended would go on with its block.
  *
  * Threads tell the numbers that their own pid namespace gives them.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ static bool add(struct living *l, uint32_t tid)
 	return true;
 }
 
-/* Who lives in process pid now. false: nobody, or not to be told; say nothing about its threads then. */
+/* Who lives in process pid now, perhaps nobody. false: not to be told. */
 static bool look(pid_t pid, struct living *l)
 {
 	char path[64];
@@ -50,17 +52,21 @@ static bool look(pid_t pid, struct living *l)
 	nested = l->pid != (uint32_t)pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	d = opendir(path);
-	while (d && ok && (e = readdir(d))) {
+	if (!d)
+		return errno == ENOENT;
+	while (ok && (e = readdir(d))) {
 		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
 
+		/* it is there until its parent has asked */
+		if ((pid_t)tid == pid && proc_ended(pid))
+			continue;
 		if (tid && nested)
 			tid = proc_own_number((pid_t)tid);
 		if (tid)
 			ok = add(l, tid);
 	}
-	if (d)
-		closedir(d);
-	return l->pid && l->n && ok;
+	closedir(d);
+	return ok && (l->pid || !l->n);
 }
 
 static bool lives(const struct living *l, uint32_t tid)
@@ -74,20 +80,16 @@ static bool lives(const struct living *l, uint32_t tid)
 	return false;
 }
 
-/* Targets of several namespaces may have one number: a thread is gone when none of them has it. */
+/* Targets of several namespaces may have one number: a thread is gone when none of them has it. All that run handlers are targets. */
 static bool is_gone(const struct living *all, int n, uint32_t pid, uint32_t tid)
 {
-	bool known = false;
 	int i;
 
 	for (i = 0; i < n; i++) {
-		if (all[i].pid != pid)
-			continue;
-		known = true;
-		if (lives(&all[i], tid))
+		if (all[i].pid == pid && lives(&all[i], tid))
 			return false;
 	}
-	return known;
+	return true;
 }
 
 /* tids[]: of the blocks that were in use before we looked who lives. */
@@ -115,7 +117,7 @@ void session_recycle(struct session *s, const pid_t *pids, int n)
 	struct living *all;
 	int known = 0, k;
 
-	if (used < s->view.nblocks / 2)
+	if (used < s->view.nblocks / 2 && !tl_locks_stuck(&s->view))
 		return;
 	tids = calloc(used, sizeof(*tids));
 	all = calloc((size_t)n + 1, sizeof(*all));
@@ -124,15 +126,11 @@ void session_recycle(struct session *s, const pid_t *pids, int n)
 
 		tids[i] = b->state == TL_BLOCK_USED ? b->tid : 0;
 	}
-	for (k = 0; all && k < n; k++) {
-		if (look(pids[k], &all[known]))
-			known++;
-		else
-			free(all[known].tids);
-	}
-	if (tids && all)
+	while (all && known < n && look(pids[known], &all[known]))
+		known++;
+	if (tids && all && known == n)
 		sweep(s, tids, used, all, known);
-	for (k = 0; all && k < known; k++)
+	for (k = 0; all && k < n; k++)
 		free(all[k].tids);
 	free(all);
 	free(tids);

@@ -309,6 +309,27 @@ void tl_block_recycle(struct tl_view *v, uint32_t index)
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+bool tl_locks_stuck(const struct tl_view *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < v->nlocks; i++) {
+		const struct tl_lock *l = tl_lock_at(v, i);
+
+		if (l->owner && l->owner == l->late)
+			return true;
+	}
+	return false;
+}
+
+void tl_locks_break(struct tl_view *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < v->nlocks; i++)
+		__atomic_store_n(&tl_lock_at(v, i)->owner, 0, __ATOMIC_RELEASE);
+}
+
 uint64_t tl_session_hits(const struct tl_view *v, uint32_t probe)
 {
 	uint64_t n = 0, off = tl_hits_at(v, probe);

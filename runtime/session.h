@@ -60,6 +60,11 @@ void tl_block_dead(struct tl_view *v, uint32_t index);
 /* Free a DEAD block whose records are read. Shards stay in the block and go on counting. */
 void tl_block_recycle(struct tl_view *v, uint32_t index);
 
+/* Was a lock waited for in vain, whose owner has done nothing since? */
+bool tl_locks_stuck(const struct tl_view *v);
+/* Free them all. Runner only, when nobody else is to take one any more: who has one left it, or was killed with it. */
+void tl_locks_break(struct tl_view *v);
+
 /* A handler's sum of all blocks' counters. */
 struct tl_totals {
 	uint64_t lost, skipped, errors, truncated;
