@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 20
+#define TL_CTL_VERSION 21
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -31,6 +31,7 @@ enum {
 	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */
 	TL_CTL_SHARED = 64, /* thread pointers */
+	TL_CTL_VFORKS = 64, /* children at once */
 	TL_CTL_SESSIONS = 8, /* as many as struct tl_thread has slots */
 };
 
@@ -147,6 +148,12 @@ struct tl_ctl_probe {
 	uint32_t replaced; /* the program has written over its text: it stays away */
 };
 
+/* A vfork child, or one of its own: until it is another program it runs on the record of who waits for it. */
+struct tl_ctl_vfork {
+	uint32_t record; /* whose; 0: this place is free */
+	uint32_t tid, pid; /* the child's, all as they see themselves */
+};
+
 struct tl_ctl {
 	/* registry */
 	uint32_t magic, version;
@@ -161,6 +168,8 @@ struct tl_ctl {
 	uint64_t records; /* of threads, there: see runner/guardian/sharing.c */
 	uint64_t shared
 		[TL_CTL_SHARED]; /* thread pointers that more than one thread has, plus 1; 0: free */
+	uint32_t nvforks; /* of vforks[], in use */
+	struct tl_ctl_vfork vforks[TL_CTL_VFORKS];
 	uint64_t marker; /* a private word there: tells whether a child shares our memory */
 	/* command */
 	uint32_t command, slot; /* of the session that it is about */

@@ -25,6 +25,18 @@ static void name(struct tl_view *v, struct tl_block *b)
 	tl_agent_comm(b->comm);
 }
 
+static void ids(struct tl_view *v, struct tl_ids *who)
+{
+	const struct tl_ctl_vfork *f;
+
+	(void)v;
+	for (f = tl_ctl->vforks; f < tl_ctl->vforks + TL_CTL_VFORKS; f++)
+		if (TL_LOAD(&f->record) == who->tid) {
+			*who = (struct tl_ids){f->tid, f->pid};
+			return;
+		}
+}
+
 static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 {
 	(void)v;
@@ -98,6 +110,7 @@ static struct tl_view_ops ops = {
 	.name = name,
 	.fact = fact,
 	.raise = raise,
+	.ids = ids,
 };
 
 static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
@@ -139,6 +152,7 @@ int tl_agent_view_init(const struct tl_ctl_session *s)
 	fill_symbols(&symbols[v - views], m);
 	fill_unwind(&unwind[v - views], m);
 	v->ops = &ops;
+	v->guests = &tl_ctl->nvforks;
 	v->home = &symbols[v - views];
 	v->local_off = offsetof(struct tl_thread, local[0]) +
 		       (uint32_t)((v - views) * (long)sizeof(void *));

@@ -162,6 +162,15 @@ static uint32_t copy_name(char *to, const char *from)
 #endif
 }
 
+struct tl_ids tl_guest_ids(const struct tl_run *run)
+{
+	struct tl_ids who = {run->block->tid, run->block->pid};
+
+	if (run->view->ops && run->view->ops->ids)
+		run->view->ops->ids(run->view, &who);
+	return who;
+}
+
 void tl_execname(struct tl_run *run, struct tl_str *dst)
 {
 	const struct tl_view_ops *ops = run->view->ops;

@@ -110,6 +110,9 @@ struct tl_value_text {
 	char *text;
 	uint32_t len, room;
 };
+struct tl_ids {
+	uint32_t tid, pid;
+};
 struct tl_view_ops {
 	/* Slow path of the first hit of a thread: the block for it, or NULL. May be NULL in the runner. */
 	struct tl_block *(*join)(struct tl_view *v, struct tl_thread *self);
@@ -133,6 +136,8 @@ struct tl_view_ops {
 	void (*relax)(struct tl_view *v);
 	/* Fill in the running thread's comm, which is still empty. May be NULL. */
 	void (*name)(struct tl_view *v, struct tl_block *b);
+	/* Some threads run on others' blocks (view->guests): whose runs, where the block's owner is *who. May be NULL. */
+	void (*ids)(struct tl_view *v, struct tl_ids *who);
 	/* What /proc tells (enum tl_fact) of process `of`, 0: the running thread's. False: not told. May be NULL. */
 	bool (*fact)(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]);
 	/* Send the running thread a signal. False: it cannot be. May be NULL. */
@@ -150,6 +155,7 @@ struct tl_view {
 	uint32_t local_off; /* where a struct tl_thread keeps this view's block pointer */
 	uint32_t outside; /* runner: memory is another process's */
 	const volatile uint32_t *on; /* nonzero: handlers run */
+	const volatile uint32_t *guests; /* nonzero: a block may be used by another than its owner, see ops->ids */
 	struct tl_block *own; /* runner: of all its handlers, see tl_view_self() */
 	uint8_t *globals;
 	uint8_t *blocks;
@@ -1161,13 +1167,14 @@ int64_t tl_uaddr(struct tl_run *run);
 int64_t tl_caller_addr(
 	struct tl_run *run); /* at function entry and in RETURN probes; 0 elsewhere */
 
+struct tl_ids tl_guest_ids(const struct tl_run *run);
 static inline int64_t tl_tid(const struct tl_run *run)
 {
-	return run->block->tid;
+	return tl_unlikely(*run->view->guests) ? tl_guest_ids(run).tid : run->block->tid;
 }
 static inline int64_t tl_pid(const struct tl_run *run)
 {
-	return run->block->pid;
+	return tl_unlikely(*run->view->guests) ? tl_guest_ids(run).pid : run->block->pid;
 }
 static inline int64_t tl_target(const struct tl_run *run)
 {
@@ -1277,10 +1284,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_10(void);
+void tl_runtime_abi_11(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_10();
+	tl_runtime_abi_11();
 }
 
 #endif

@@ -90,6 +90,7 @@ static bool session_sane(const struct tl_session *s, uint64_t size, const struct
 
 int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl_tap_options *o)
 {
+	static const uint32_t nobody;
 	struct tl_session s;
 	uint64_t rem;
 
@@ -101,6 +102,7 @@ int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl
 	memset(v, 0, sizeof(*v));
 	v->session = base;
 	v->on = &v->session->live;
+	v->guests = &nobody;
 	v->size = s.size;
 	v->locks = (uint8_t *)base + s.locks_off;
 	v->nlocks = s.nlocks;

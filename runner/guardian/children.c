@@ -196,8 +196,12 @@ static void process_born(struct guardian *g, struct thread *t)
 	}
 	if (shares_memory(g, tid)) {
 		sharing_begins(g, t);
+		vfork_begins(g, t);
 		t->follow = is_debugger(g);
-		thread_resume(g, t, 0);
+		if (t->dead)
+			thread_drop(g, t);
+		else
+			thread_resume(g, t, 0);
 		return;
 	}
 	copy = is_copy(g, tid);

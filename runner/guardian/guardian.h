@@ -576,6 +576,7 @@ void pc_set(struct thread *t, uint64_t pc);
 
 /* handlers.c */
 void threads_publish(struct guardian *g);
+uint32_t own_number(const struct guardian *g, pid_t pid); /* as the target sees it */
 void thread_publish(struct guardian *g, struct thread *t);
 void thread_unpublish(struct guardian *g, struct thread *t);
 void be_watched(struct guardian *g);
@@ -664,6 +665,12 @@ bool may_share(const struct guardian *g, const struct thread *t); /* a pointer; 
 void sharing_arrive(struct guardian *g); /* before any probe stands */
 void sharing_begins(struct guardian *g, struct thread *t);
 void sharing_ends(struct guardian *g, struct thread *t);
+
+/* vforked.c */
+const struct thread *record_owner(struct guardian *g, const struct thread *t); /* or t itself */
+void vfork_begins(
+	struct guardian *g, struct thread *t); /* it shares the memory, and has not run yet */
+void vfork_over(struct guardian *g, const struct thread *parent); /* which has not gone on yet */
 
 /* journal.c */
 bool journal_gone(struct guardian *g);

@@ -38,7 +38,7 @@ static uint64_t *place_of(struct guardian *g, uint32_t number)
 	return &g->ctl->threads[number & (TL_CTL_THREADS - 1)];
 }
 
-static uint32_t own_number(const struct guardian *g, pid_t pid)
+uint32_t own_number(const struct guardian *g, pid_t pid)
 {
 	return g->nested ? proc_own_number(pid) : (uint32_t)pid;
 }
@@ -204,25 +204,6 @@ static void about_name(struct thread *t, uint64_t name[2])
 	memcpy(name, comm, COMM);
 }
 
-/*
- * A vfork child has its parent's thread pointer, and so its record: whose the
- * record is, is the parent, which lives on. It was announced a moment ago.
- */
-static const struct thread *owner_of_record(struct guardian *g, struct thread *t)
-{
-	bool held = t->held;
-	const struct thread *parent;
-
-	if (t->tgid == g->pid)
-		return t;
-	t->held = true;
-	while (!t->parent && !t->dead && pump(g, false))
-		;
-	t->held = held;
-	parent = t->vforked ? thread_find(g, t->parent) : NULL;
-	return parent ? parent : t;
-}
-
 /* true: t stood at the agent's question, and has its answer. */
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 {
@@ -235,7 +216,7 @@ bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead || regs_get(t->tid, &regs))
 		return true;
-	owner = owner_of_record(g, t);
+	owner = record_owner(g, t);
 	if (regs.rax == TL_ASK_STACK && !t->dead)
 		about = about_stack(g, t);
 	if (t->dead)

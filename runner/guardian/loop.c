@@ -338,6 +338,7 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		became_other_program(g, t);
 		break;
 	case PTRACE_EVENT_VFORK_DONE:
+		vfork_over(g, t);
 		traceme_over(g, event_child(t));
 		thread_resume(g, t, 0);
 		break;

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import scripted
 from support import ALL, LIBC, PAIR, Before, attach, finish, has_worked, hits, libc_functions, maps, merged, runner, start, tap, text_of, tracer_of
 
 
@@ -64,6 +65,22 @@ def test_vfork_child_stays(ctx):
 
 
 test_vfork_child_stays.variants = ALL
+
+
+def test_vfork_child_has_its_own_numbers(ctx):
+    """On the record of the thread that waits for it; and who waits has its own again afterwards."""
+    path = ctx.target('vforked')
+    r = scripted.launch(ctx, '''
+global n, wrong
+probe process.function("check") { n++; if (pid() != $pid || tid() != $tid) wrong++ }
+probe syscall.execve { if (pid() != target()) printf("spawned %d %d\\n", pid(), tid()) }
+probe end { printf("checked %d wrong %d\\n", n, wrong) }
+''', path + ' 20')
+    child = re.fullmatch(r'spawned (\d+)\n', r.stdout).group(1)
+    assert r.returncode == 7 and r.script == 'spawned %s %s\nchecked 160 wrong 0\n' % (child, child), (r.script, r.stderr)
+
+
+test_vfork_child_has_its_own_numbers.variants = ALL
 
 
 def test_programs_are_followed(ctx):
