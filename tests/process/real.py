@@ -96,6 +96,6 @@ def python(ctx):
 
 def check_alike(ctx, work, traced):
     """Run without us, it has the same output and status."""
-    bare = ctx.run(['/bin/sh', '-c', work.command], env=dict(work.env, **environment(ctx)), timeout=60)
+    bare = ctx.run(['/bin/sh', '-c', work.command], env=dict(work.env, **environment(ctx)), timeout=300)
     assert (traced.returncode, traced.stdout) == (bare.returncode, bare.stdout), (
         bare, traced.returncode, traced.stdout[-500:], traced.stderr[-1500:])

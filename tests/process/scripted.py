@@ -27,7 +27,7 @@ def script_file(ctx, text, name='s.stp'):
     return path
 
 
-def launch(ctx, script, command, *args, timeout=110, **kw):
+def launch(ctx, script, command, *args, timeout=300, **kw):
     """Trace COMMAND from its start. Script output goes to a file, so that the program's own output stays apart."""
     out = os.path.join(ctx.tmp, 'script.out')
     argv = words(ctx, '-o', out, '-c', command, *args) + [script_file(ctx, script)]
@@ -51,7 +51,7 @@ def attach(ctx, script, *args, pid=None, **kw):
     raise AssertionError('did not attach (%d): %s' % (p.returncode, p.seen))
 
 
-def finish(p, sig=signal.SIGINT, timeout=110):
+def finish(p, sig=signal.SIGINT, timeout=300):
     """End a session; (what the script printed, what was said about it)."""
     if sig:
         p.send_signal(sig)

@@ -89,7 +89,7 @@ def start_count(ctx, threads):
 def end_count(p):
     """It ends as it would have without us; what it says."""
     p.terminate()
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert p.returncode == 7, p.returncode
     return out
 
@@ -134,7 +134,7 @@ def tracer_of(pid):
         return int(re.search(r'TracerPid:\t(\d+)', f.read()).group(1))
 
 
-def finish(p, sig=signal.SIGINT, timeout=60):
+def finish(p, sig=signal.SIGINT, timeout=300):
     """End a session; returns (stdout, stderr)."""
     p.send_signal(sig)
     out, err = p.communicate(timeout=timeout)
@@ -240,7 +240,7 @@ class Answering:
 
     def ended(self):
         self.before.check()
-        assert self.p.communicate(timeout=60)[0] == 'same 1\n' and self.p.returncode == 7
+        assert self.p.communicate(timeout=300)[0] == 'same 1\n' and self.p.returncode == 7
 
 
 def go_program(ctx, text, assembly=''):

@@ -87,7 +87,7 @@ class Killer:
         self.helpless = someone_is_stopped(pid)
         if self.who != 'guardian':
             self.session.kill()
-            self.session.wait(timeout=60)
+            self.session.wait(timeout=300)
         os.kill(self.guardian, signal.SIGCONT if self.who == 'runner' else signal.SIGKILL)
         if self.who != 'runner':
             wait_end(self.guardian)
@@ -99,7 +99,7 @@ class Killer:
             self.points.arm(fatal, self.kill)
             self.session = self.ctx.start([runner(self.ctx), self.program.brief, '-x', str(self.program.p.pid)],
                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.said = self.session.communicate(timeout=60)[1]
+        self.said = self.session.communicate(timeout=300)[1]
         if self.guardian:
             wait_end(self.guardian)
         with self.points.lock:
@@ -148,7 +148,7 @@ class Failing(Killer):
         """It hears of it, the brief one perhaps not any more."""
         other = self.program.attached()
         if self.brief_session((point, 1)):
-            said = other.seen + other.communicate(timeout=60)[1]
+            said = other.seen + other.communicate(timeout=300)[1]
             assert FAILED in said, said
         else:
             finish(other)

@@ -63,7 +63,7 @@ def test_asleep_at_detach(ctx):
         before.check()
     wake(p, 3)
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_asleep_in_the_text(ctx):
@@ -81,7 +81,7 @@ def test_asleep_in_the_text(ctx):
     before.check()
     wake(p, 1)
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_left_on_the_stack(ctx):
@@ -97,7 +97,7 @@ def test_left_on_the_stack(ctx):
         assert hits(out) == 1 and 'still stands' not in err, (out, err)
         before.check()
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_amid_calls(ctx):
@@ -120,7 +120,7 @@ def test_amid_calls(ctx):
         before.check()
     wake(p, 5)
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 test_left_on_the_stack.variants = test_amid_calls.variants = ALL

@@ -116,7 +116,7 @@ def test_timers(ctx):
     script = 'global on, n, ticks probe timer.ms(5) if (on) { n++ if (n == 3) on = 0 } ' \
              'probe timer.ms(50) { ticks++ if (ticks == 4) on = 1 if (ticks == 8) exit() } ' \
              'probe end { printf("%d %d\\n", n, ticks) }'
-    r = ctx.run([ctx.bin('trapless'), '-e', script], timeout=60, env=environment(ctx))
+    r = ctx.run([ctx.bin('trapless'), '-e', script], timeout=300, env=environment(ctx))
     assert r.stdout == '3 8\n', r
 
 

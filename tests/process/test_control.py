@@ -29,7 +29,7 @@ class Session:
             assert self.target.stdout.readline() == 'done\n'
 
     def ask(self, *args, status=0):
-        r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(self.p.pid)], timeout=60)
+        r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(self.p.pid)], timeout=300)
         assert r.returncode == status, (args, r)
         return r.stdout
 
@@ -43,7 +43,7 @@ class Session:
         out, err = finish(self.p)
         self.before.check()
         self.target.stdin.close()
-        assert self.target.wait(timeout=60) == 7
+        assert self.target.wait(timeout=300) == 7
         return out, err
 
 
@@ -107,7 +107,7 @@ test_knob.jumps_only = 'a session on breakpoints only stays on them'
 
 def ask_all(ctx, *args):
     """Others than this test's may run, and be busy."""
-    r = ctx.run([runner(ctx)] + list(args), timeout=60)
+    r = ctx.run([runner(ctx)] + list(args), timeout=300)
     return r.returncode, r.stdout + r.stderr
 
 
@@ -165,7 +165,7 @@ def test_requests_that_fail(ctx):
     s.end()
     s.ask('--sessions', status=1)
     for args in (['--session', '1'], ['--sessions', '--enable', '*'], ['--sessions', '-x', '1']):
-        r = ctx.run([runner(ctx)] + args, timeout=60)
+        r = ctx.run([runner(ctx)] + args, timeout=300)
         assert r.returncode == 2, r
 
 
@@ -190,9 +190,9 @@ def test_never_fired(ctx):
 
 def test_through_the_host(ctx):
     s = Session(ctx)
-    r = ctx.run([ctx.bin('trapless'), '--disable', 'work', '--session', str(s.p.pid)], timeout=60)
+    r = ctx.run([ctx.bin('trapless'), '--disable', 'work', '--session', str(s.p.pid)], timeout=300)
     assert r.returncode == 0 and '1 probe disabled' in r.stdout, r
-    r = ctx.run([ctx.bin('trapless'), '--sessions', '--session', str(s.p.pid)], timeout=60)
+    r = ctx.run([ctx.bin('trapless'), '--sessions', '--session', str(s.p.pid)], timeout=300)
     assert r.returncode == 0 and re.search(r'^session %d: ' % s.p.pid, r.stdout, re.M), r
     s.end()
 
@@ -204,10 +204,10 @@ def test_killed_session_is_forgotten(ctx):
     s.p.wait()
     s.before.check()
     s.ask('--sessions', status=1)
-    r = ctx.run([runner(ctx), '--sessions'], timeout=60)
+    r = ctx.run([runner(ctx), '--sessions'], timeout=300)
     assert 'session %d' % s.p.pid not in r.stdout + r.stderr, r
     s.target.stdin.close()
-    assert s.target.wait(timeout=60) == 7
+    assert s.target.wait(timeout=300) == 7
 
 
 def test_stopped_session(ctx):
@@ -231,7 +231,7 @@ def test_of_others(ctx):
     s = Session(ctx)
     other = 65533 if ctx.user else 65534
     r = subprocess.run([runner(ctx), '--sessions', '--session', str(s.p.pid)], user=other, group=other,
-                       extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, text=True)
+                       extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, text=True)
     assert r.returncode == 1 and not r.stdout, r
     s.end()
 
@@ -253,7 +253,7 @@ def test_preloaded(ctx):
     s.steps('work 1')
     p.stdin.close()
     p.stdin = None
-    p.communicate(timeout=60)
+    p.communicate(timeout=300)
     assert p.returncode == 7 and open(out).read() == 'work 8 idle 4\n'
 
 

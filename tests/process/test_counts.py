@@ -123,7 +123,7 @@ def test_attached(ctx):
     path = ctx.target('count')
     p = start(ctx, path, 8, 4000, 4)
     s = attach(ctx, THREE % line_of(ctx, 'count.c', 'return a * 3 + b'), pid=p.pid)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert p.returncode == 7 and 'calls 32000' in out
     got, err = finish(s, None)
     assert got == 'enter 32000 leave 32000 middle 32000 bad 0\n', (got, err)
@@ -158,7 +158,7 @@ def uprobes(ctx, command, probes):
     script = os.path.join(ctx.tmp, 'u.bt')
     with open(script, 'w') as f:
         f.write(text)
-    r = ctx.run(['bpftrace', '-c', command, script], timeout=60, env=environment(ctx))
+    r = ctx.run(['bpftrace', '-c', command, script], timeout=300, env=environment(ctx))
     got = {m.group(1): int(m.group(2)) for m in re.finditer(r'^@n\[(\w+)\]: (\d+)$', r.stdout, re.M)}
     if not got:
         ctx.skip('bpftrace counts nothing on this machine: ' + (r.stderr.strip().splitlines() or ['-'])[-1][:150])

@@ -37,7 +37,7 @@ def go(p, n):
 
 
 def end(p):
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert (p.returncode, out) == (7, ''), (p.returncode, out)
 
 
@@ -92,7 +92,7 @@ def test_by_address(ctx):
     p = program(ctx)
     where = attach(ctx, '''probe process.data("few").write { printf("%d\\n", &@var("few")); exit() }''', pid=p.pid)
     go(p, 1)
-    address = int(where.communicate(timeout=60)[0])
+    address = int(where.communicate(timeout=300)[0])
     s = attach(ctx, '''global n probe process.data(%d).length(4).rw { n++ } probe end { println(n) }''' % address,
                pid=p.pid)
     go(p, 2)
@@ -122,7 +122,7 @@ def test_too_many(ctx):
     before = Before(p.pid, 'watched')
     script = script_file(ctx, '''probe process.data("few").write { }
         probe process.data("line").length(32).write { }''')
-    r = ctx.run(words(ctx, '-x', p.pid, script), env=environment(ctx), timeout=60)
+    r = ctx.run(words(ctx, '-x', p.pid, script), env=environment(ctx), timeout=300)
     assert r.returncode == 1, (r.stdout, r.stderr)
     assert 'data("line").length(32).write: probe refused [LIMIT]: the processor has four' in r.stderr, r.stderr
     before.check()
@@ -139,10 +139,10 @@ def test_nothing_is_mapped_there(ctx):
     end_of = next(hi for (_, hi), (lo, _) in zip(mapped, mapped[1:]) if lo > hi)
     for address, length in (0x10, 8), (end_of - 4, 8), (end_of, 4):
         point = 'process.data(%d).length(%d).write' % (address, length)
-        r = ctx.run(words(ctx, '-x', p.pid, '-e', 'probe %s { }' % point), env=environment(ctx), timeout=60)
+        r = ctx.run(words(ctx, '-x', p.pid, '-e', 'probe %s { }' % point), env=environment(ctx), timeout=300)
         assert r.returncode == 1 and 'probe refused [INVAL]: the process has no memory there' in r.stderr, (address, r)
     s = attach(ctx, 'probe process.data(%d).length(4).write { } probe timer.ms(50) { exit() }' % (end_of - 4), pid=p.pid)
-    out, err = s.communicate(timeout=60)
+    out, err = s.communicate(timeout=300)
     assert s.returncode == 0 and 'probe refused' not in s.seen + err, s.seen + err
     before.check()
     go(p, 1)
@@ -160,7 +160,7 @@ def test_killed_runner(ctx):
     for n in 2, 3:
         go(p, n)
     end(p)
-    s.wait(timeout=60)
+    s.wait(timeout=300)
 
 
 def test_killed_guardian(ctx):
@@ -169,7 +169,7 @@ def test_killed_guardian(ctx):
     before = Before(p.pid, 'watched')
     s = attach(ctx, COUNT, '--no-follow', pid=p.pid)
     os.kill(tracer_of(p.pid), signal.SIGKILL)
-    s.communicate(timeout=60)
+    s.communicate(timeout=300)
     before.check()
     go(p, 1)
     end(p)
@@ -180,9 +180,9 @@ def test_beside_spawning_threads(ctx):
     p = start(ctx, ctx.target('spawner', cflags=('-O1', '-g')), stdin=subprocess.PIPE)
     for _ in range(20 if ctx.long else 6):
         s = attach(ctx, 'global n probe process.data("counter").write { if (++n == 20) exit() }', pid=p.pid)
-        out, err = s.communicate(timeout=60)
+        out, err = s.communicate(timeout=300)
         assert s.returncode == 0, s.seen + err
-    out, _ = p.communicate('\n', timeout=60)
+    out, _ = p.communicate('\n', timeout=300)
     assert (p.returncode, out) == (7, ''), (p.returncode, out)
 
 
@@ -192,9 +192,9 @@ def test_where_sigtrap_is_blocked(ctx):
     for mode in ((), ('alone',), ('inside',)):
         p = start(ctx, path, 200, *mode, stdin=subprocess.PIPE)
         s = attach(ctx, 'global n probe process.data("hits").write { n++ } probe end { println(n) }', pid=p.pid)
-        out, _ = p.communicate('go\n', timeout=60)
+        out, _ = p.communicate('go\n', timeout=300)
         assert (p.returncode, out) == (7, 'right 200\n'), (mode, p.returncode, out)
-        out, err = s.communicate(timeout=60)
+        out, err = s.communicate(timeout=300)
         assert s.returncode == 0 and int(out) >= 200, (mode, out, s.seen + err)
 
 
@@ -205,9 +205,9 @@ def test_of_a_library(ctx):
     script = '''global n probe process("%s").library("%s").data("sum").write { n++ } probe end { println(n) }''' % (path, lib)
     p = start(ctx, path, lib, 3, stdin=subprocess.PIPE)
     s = attach(ctx, script, pid=p.pid)
-    out, _ = p.communicate('\n', timeout=60)
+    out, _ = p.communicate('\n', timeout=300)
     assert (p.returncode, out) == (7, 'called 3\n'), (p.returncode, out)
-    assert s.communicate(timeout=60)[0] == '1\n'
+    assert s.communicate(timeout=300)[0] == '1\n'
     r = launch(ctx, script, '%s %s 3' % (path, lib), input='\n')
     assert (r.returncode, r.script) == (7, '1\n'), (r.script, r.stderr)
 

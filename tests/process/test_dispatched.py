@@ -33,7 +33,7 @@ def come_and_go(ctx, *how):
         assert hits(out) > 0
     before.check()
     p.terminate()
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert (p.returncode, out) == (7, 'right 0\n'), (p.returncode, out)
 
 
@@ -62,9 +62,9 @@ def test_calls_are_probed(ctx):
     m.probe(tap.END, 'fin', point='end')
     s = attach(ctx, m.write(), p.pid)
     go(p)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0 and hits(got) == n, (got, s.seen + err)
 
 

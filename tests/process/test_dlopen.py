@@ -18,8 +18,8 @@ def test_attached(ctx):
     s = attach(ctx, module, p.pid)
     p.stdin.write('go\n')
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
-    out, err = s.communicate(timeout=60)
+    assert p.wait(timeout=300) == 7
+    out, err = s.communicate(timeout=300)
     assert s.returncode == 0 and hits(out) == 101, (out, s.seen + err)
     assert 'never armed' not in err, err
 
@@ -77,7 +77,7 @@ def test_reopened_attached(ctx):
     s = scripted.attach(ctx, REOPEN % dict(path=ctx.target("reopen"), lib=lib), pid=p.pid)
     p.stdin.write('go\n')
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
     out, err = scripted.finish(s, sig=None)
     reopened(ctx, lib, out, err, ROUNDS * (CALLS + 1) - 1)
 

@@ -87,8 +87,8 @@ def test_events_of_a_running_process(ctx):
         p = start(ctx, ctx.target('comings'), how, 64, stdin=subprocess.PIPE)
         s = attach(ctx, SCRIPT, pid=p.pid)
         go(p)
-        p.wait(timeout=60)
-        out, err = s.communicate(timeout=60)
+        p.wait(timeout=300)
+        out, err = s.communicate(timeout=300)
         check(out, s.seen + err, p.pid, 64)
         assert s.returncode == 0, err
 
@@ -122,9 +122,9 @@ def test_two_sessions_are_told(ctx):
     p = start(ctx, ctx.target('comings'), 'return', 64, stdin=subprocess.PIPE)
     both = [attach(ctx, SCRIPT, pid=p.pid) for _ in range(2)]
     go(p)
-    p.wait(timeout=60)
+    p.wait(timeout=300)
     for s in both:
-        out, err = s.communicate(timeout=60)
+        out, err = s.communicate(timeout=300)
         check(out, s.seen + err, p.pid, 64)
 
 
@@ -136,10 +136,10 @@ def test_a_stopped_or_killed_runner_holds_nobody_up(ctx):
         runner = int(re.search(r'^PPid:\t(\d+)', open('/proc/%d/status' % tracer(p.pid)).read(), re.M)[1])
         os.kill(runner, sig)
         go(p)
-        assert p.wait(timeout=60) == 5
+        assert p.wait(timeout=300) == 5
         if sig == signal.SIGSTOP:
             os.kill(runner, signal.SIGCONT)
-            out, err = s.communicate(timeout=60)
+            out, err = s.communicate(timeout=300)
             check(out, s.seen + err, p.pid, 64, in_order=False)
 
 

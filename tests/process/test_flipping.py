@@ -28,11 +28,11 @@ class Target:
     def end(self):
         self.say('x', 'wrong 0 same 1\n')
         self.before.check()
-        assert self.p.communicate(timeout=60)[0] == '' and self.p.returncode == 7
+        assert self.p.communicate(timeout=300)[0] == '' and self.p.returncode == 7
 
 
 def session(ctx, t):
-    r = ctx.run([runner(ctx), '-v', t.module, '-x', str(t.p.pid)], timeout=60)
+    r = ctx.run([runner(ctx), '-v', t.module, '-x', str(t.p.pid)], timeout=300)
     refused = re.findall(r'ERROR: function\("(.*)"\): probe refused \[(\w+)\]', r.stderr)
     assert 'promise' not in r.stderr, r.stderr
     assert all(f in FUNCTIONS and why in ('PROTECTED', 'NOT_TEXT', 'TEXT_RO') for f, why in refused), r.stderr

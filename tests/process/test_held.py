@@ -27,7 +27,7 @@ def test_end_of_a_child(ctx):
     out, err = scripted.finish(s, sig=None)
     assert out == '1 20\n', (out, err)
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_many_children(ctx):

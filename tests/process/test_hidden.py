@@ -97,7 +97,7 @@ def test_guardian_killed(ctx):
     for how in '0r':
         t, s = hide(ctx, how)
         os.kill(tracer_of(t.p.pid), signal.SIGKILL)
-        s.communicate(timeout=60)
+        s.communicate(timeout=300)
         let_go(t)
         t.end()
 
@@ -108,7 +108,7 @@ def test_switched(ctx):
     t, s = hide(ctx, '0')
 
     def ask(what, name):
-        r = ctx.run([runner(ctx), what, name, '--session', str(s.pid)], timeout=60)
+        r = ctx.run([runner(ctx), what, name, '--session', str(s.pid)], timeout=300)
         assert r.returncode == 0, r
     ask('--disable', 'hidden_too')
     t.protect('x')
@@ -131,7 +131,7 @@ def test_mapped_over(ctx):
     assert out == '1000 1000 1000 2000\n', (out, err)
     t.protect('f')
     t.call()
-    assert t.p.communicate(timeout=60)[0] == 'same 1\n' and t.p.returncode == 7
+    assert t.p.communicate(timeout=300)[0] == 'same 1\n' and t.p.returncode == 7
 
 
 def test_before_it_comes(ctx):
@@ -141,7 +141,7 @@ def test_before_it_comes(ctx):
     both = 'process.function("hidden"), process.function("beside")'
     for points in ('process.function("hidden")', both):
         script = 'probe begin, end { println("run") } probe %s { println("hit") }' % points
-        r = ctx.run([ctx.bin('trapless'), '-e', script, '-x', str(t.p.pid)], timeout=60, env=environment(ctx))
+        r = ctx.run([ctx.bin('trapless'), '-e', script, '-x', str(t.p.pid)], timeout=300, env=environment(ctx))
         assert r.returncode == 1 and not r.stdout, r
         assert re.match(r'ERROR: process\(.*\)\.function\("hidden@.*: probe refused \[PROTECTED\]: ', r.stderr), r
     t.call(hidden=True)
@@ -157,10 +157,10 @@ def test_written_over(ctx):
     t.say('o', 'o 0')
     t.say('k', 'k 42')
     os.kill(tracer_of(t.p.pid), signal.SIGKILL)
-    s.communicate(timeout=60)
+    s.communicate(timeout=300)
     let_go(t)
     t.say('k', 'k 42')
-    assert t.p.communicate(timeout=60)[0] == 'same 0\n' and t.p.returncode == 7
+    assert t.p.communicate(timeout=300)[0] == 'same 0\n' and t.p.returncode == 7
 
 
 for _f in (test_readable, test_writable, test_comes_back, test_switched, test_mapped_over, test_written_over):

@@ -37,7 +37,7 @@ class Worker:
 
     def end(self):
         self.target.stdin.close()
-        assert self.target.wait(timeout=60) == 7
+        assert self.target.wait(timeout=300) == 7
 
 
 def in_the_way(ctx, *args):
@@ -77,7 +77,7 @@ def test_next_session(ctx):
 
 
 def ask(w, s, *args):
-    r = w.ctx.run([w.ctx.bin('trapless-run')] + list(args) + ['--session', str(s.pid)], timeout=60)
+    r = w.ctx.run([w.ctx.bin('trapless-run')] + list(args) + ['--session', str(s.pid)], timeout=300)
     assert r.returncode == 0, r
     return r.stdout
 

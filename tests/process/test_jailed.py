@@ -70,7 +70,7 @@ def test_attached_as_root(ctx):
     for mode, status in (('strict 300', 9), ('allow 300', 9), ('allow 300 threads', 9), ('allow 30 forbidden', -signal.SIGSYS)):
         path, p = waiting(ctx, mode)
         s = attach(ctx, SCRIPT % path, pid=p.pid)
-        out, _ = p.communicate('\n', timeout=60)
+        out, _ = p.communicate('\n', timeout=300)
         assert p.returncode == status and out.startswith('sum '), (mode, p.returncode, out)
         out, err = finish(s, sig=None)
         assert out == expected(mode), (mode, out, err)
@@ -84,7 +84,7 @@ def test_left_as_root(ctx):
         finish(attach(ctx, SCRIPT % path, pid=p.pid))
     left = open('/proc/%d/maps' % p.pid).read()
     assert 'trapless' not in left and left.count('\n') <= before + 2, left
-    out, _ = p.communicate('\n', timeout=60)
+    out, _ = p.communicate('\n', timeout=300)
     assert p.returncode == -signal.SIGSYS and out.startswith('sum '), (p.returncode, out)
 
 
@@ -94,7 +94,7 @@ def test_attach_is_refused(ctx):
         path, p = waiting(ctx, mode)
         r = ctx.run(words(ctx, '-x', p.pid) + [script_file(ctx, SCRIPT % path)], env=environment(ctx))
         assert r.returncode == 1 and 'seccomp' in r.stderr and 'root' in r.stderr, r
-        out, _ = p.communicate('\n', timeout=60)
+        out, _ = p.communicate('\n', timeout=300)
         assert p.returncode == 9 and out.startswith('sum '), (mode, p.returncode, out)
 
 
@@ -129,7 +129,7 @@ def faults(ctx, how):
     p.stdin.write('\n')
     p.stdin.flush()
     assert p.stdout.readline() == 'half\n'
-    out, _ = p.communicate('\n', timeout=60)
+    out, _ = p.communicate('\n', timeout=300)
     assert (p.returncode, out) == (7, 'right 600\n'), (p.returncode, out)
     out, err = finish(s, sig=None)
     assert out == 'calls 400 bad 1200\n', (out, err)

@@ -157,7 +157,7 @@ def test_short_threads(ctx):
     """More threads than there are rings, one after the other: those that ended give theirs back."""
     path = ctx.target('short')
     module = tap.counter(ctx.tmp, path, ['work'])
-    r = launch(ctx, module, path + ' 2500', timeout=60)
+    r = launch(ctx, module, path + ' 2500', timeout=300)
     assert r.returncode == 7 and hits(r.stdout) == 2500, r
     assert 'beyond the limit' not in r.stderr, r
 

@@ -18,7 +18,7 @@ def test_hole_and_second_mapping(ctx):
     path = ctx.target('remapped', cflags=FLAGS)
     t = start(ctx, path, 1000, stdin=subprocess.PIPE)
     p = attach(ctx, SCRIPT % (path, path), pid=t.pid)
-    out, _ = t.communicate('g', timeout=60)
+    out, _ = t.communicate('g', timeout=300)
     assert out == 'sum 200999000\n', out
     said, err = finish(p, sig=None)
     assert said == '2000\n', (said, err)

@@ -88,7 +88,7 @@ def test_semaphores_count_who_listens(ctx):
         assert out == '12\n', out  # 3 + 4 + 5
         assert say(p) == '0'
         p.stdin.close()
-        assert p.wait(timeout=60) == 0
+        assert p.wait(timeout=300) == 0
 
 
 def test_semaphores_when_a_probe_is_switched(ctx):
@@ -113,16 +113,16 @@ def test_semaphores_after_a_death(ctx):
     s = scripted.attach(ctx, LISTEN, pid=p.pid)
     runner = int(open('/proc/%d/status' % support.tracer_of(p.pid)).read().split('PPid:')[1].split()[0])
     os.kill(runner, signal.SIGKILL)
-    s.wait(timeout=60)
+    s.wait(timeout=300)
     before.check()
     assert say(p) == '0'
     s = scripted.attach(ctx, LISTEN, pid=p.pid)
     os.kill(support.tracer_of(p.pid), signal.SIGKILL)
     before.check()
     assert say(p) == '0'
-    s.wait(timeout=60)
+    s.wait(timeout=300)
     p.stdin.close()
-    assert p.wait(timeout=60) == 0
+    assert p.wait(timeout=300) == 0
 
 
 def test_real_marks(ctx):

@@ -73,7 +73,7 @@ def test_runner_killed(ctx):
 def test_guardian_killed(ctx):
     t, s = moved(ctx)
     os.kill(tracer_of(t.p.pid), signal.SIGKILL)
-    s.communicate(timeout=60)
+    s.communicate(timeout=300)
     let_go(t)
     t.end()
 

@@ -81,7 +81,7 @@ def begun(ctx, path, args, *programs):
 
 def ended_well(p, pid):
     os.kill(pid, 15)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert 'calls' in out and p.returncode == 7, (out, p.returncode)
 
 
@@ -181,7 +181,7 @@ def from_inside(ctx, path):
     only_the_runner(ctx)
     root = small_root(ctx, path, ctx.bin('trapless-run'), module(ctx, path))
     p = inside(ctx, root, '/bin/trapless-run /bin/inner.tap -c "/bin/%s 2 5000"' % os.path.basename(path))
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=300)
     assert p.returncode == 7 and 'calls 10000' in out and 'hits 1 wrong 0' in out, (p.returncode, out, err)
 
 
@@ -221,9 +221,9 @@ def test_short_threads(ctx):
     path = ctx.target('short', cflags=('-O2', '-static'))
     p, pid, _ = begun(ctx, path, '2500 wait')
     s = attach_module(ctx, counter(ctx.tmp, path, ['work']), pid)
-    out, _ = p.communicate('go\n', timeout=60)
+    out, _ = p.communicate('go\n', timeout=300)
     assert (p.returncode, out) == (7, 'ran 2500\n'), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert hits(got) == 2500 and not re.search('beyond the limit: [1-9]', err), (got, err)
 
 

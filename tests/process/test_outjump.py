@@ -30,9 +30,9 @@ def seen(ctx, *how):
     m.probe(tap.END, 'fin', point='end')
     p = start(ctx, path, ROUNDS, *how)
     s = attach(ctx, m.write(), p.pid)
-    out, _ = p.communicate('g', timeout=60)
+    out, _ = p.communicate('g', timeout=300)
     assert (p.returncode, out) == (7, 'left %d\n' % ROUNDS), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0, err
     return hits(got)
 
@@ -66,7 +66,7 @@ def test_often(ctx):
     p = start(ctx, path, JUMPS, 'often')
     s = scripted.attach(ctx, 'global n probe process("%s").function("plain") { n++ } probe end { println(n > %d) }' % (path, JUMPS),
                         pid=p.pid)
-    out, _ = p.communicate('g', timeout=60)
+    out, _ = p.communicate('g', timeout=300)
     assert (p.returncode, out) == (7, 'left %d\n' % JUMPS), (p.returncode, out)
     said, err = scripted.finish(s, sig=None)
     assert said == '1\n', (said, err)

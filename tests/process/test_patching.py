@@ -25,7 +25,7 @@ def run(ctx, how, option=False):
     else:
         env['TRAPLESS_PATCHING'] = how
         argv = words(ctx, '-o', out, '-c', path + ' 4 100') + [script_file(ctx, SCRIPT)]
-    r = ctx.run(argv, env=env, timeout=60)
+    r = ctx.run(argv, env=env, timeout=300)
     return r, open(out).read() if os.path.exists(out) else ''
 
 

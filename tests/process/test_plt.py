@@ -55,7 +55,7 @@ def test_returns_once_bound(ctx):
         out, err = scripted.finish(s)
         assert out == 'malloc 10 1\nstrlen 10 1\nstrstr 2 1\nstrtol 10 7\n', (path, out, err)
         p.stdin.close()
-        assert p.wait(timeout=60) == 0
+        assert p.wait(timeout=300) == 0
 
 
 def test_return_is_not_the_jump(ctx):

@@ -61,7 +61,7 @@ def test_blockless_before(ctx):
     calls, after = 20000, 10000
     p = start(ctx, ctx.target('blockless'), calls, 'early', stdin=subprocess.PIPE)
     s = attach(ctx, COUNTS, pid=p.pid)
-    out, _ = p.communicate('\n', timeout=60)
+    out, _ = p.communicate('\n', timeout=300)
     total = 5 * sum(2 * i + 1 for i in range(calls)) + 100 * sum(2 * i + 1 for i in range(100))
     assert (p.returncode, out) == (7, 'sum %d\n' % total), (p.returncode, out)
     out, err = finish(s)

@@ -63,7 +63,7 @@ class Program:
         self.before = Before(self.p.pid, os.path.basename(self.path))
 
     def end(self):
-        out, _ = self.p.communicate(timeout=60)
+        out, _ = self.p.communicate(timeout=300)
         assert (self.p.returncode, out) == (7, 'bad 0\n'), (self.p.returncode, out)
 
     def work(self):
@@ -71,9 +71,9 @@ class Program:
             self.p.stdin.write('%d\n' % CALLS)
             self.p.stdin.flush()
         except BrokenPipeError:
-            raise AssertionError('it has ended: status %d' % self.p.wait(timeout=60)) from None
+            raise AssertionError('it has ended: status %d' % self.p.wait(timeout=300)) from None
         said = self.p.stdout.readline()
-        assert said == 'did %d\n' % CALLS, (said, self.p.wait(timeout=60))
+        assert said == 'did %d\n' % CALLS, (said, self.p.wait(timeout=300))
 
     def brief_session(self, who, step, *joined):
         """One that is killed before that step: its guardian and where that was, or that there are no more."""
@@ -113,7 +113,7 @@ class Program:
     def was_helpless(self):
         """It has died by a fault, or its thread goes on with what was to be put back: nothing more is promised."""
         self.p.send_signal(signal.SIGTERM)
-        assert self.p.wait(timeout=60) in (-signal.SIGTERM, -signal.SIGSEGV, -signal.SIGILL), self.p.returncode
+        assert self.p.wait(timeout=300) in (-signal.SIGTERM, -signal.SIGSEGV, -signal.SIGILL), self.p.returncode
         self.begin()
 
     def something_stays(self, *same):
@@ -250,7 +250,7 @@ def joined_everywhere(ctx, who, first):
             else:
                 program.work()
                 if who == 'first' and not over:
-                    sessions.pop(0).wait(timeout=60)
+                    sessions.pop(0).wait(timeout=300)
                 for s in sessions:
                     out, err = finish(s)
                     assert hits(out) == 2 * CALLS, (out, err)
@@ -263,7 +263,7 @@ def joined_everywhere(ctx, who, first):
 def end_without_guardian(program, sessions, helpless):
     """All of them end, and one of the runners cleans up."""
     for s in sessions:
-        out, err = s.communicate(timeout=60)
+        out, err = s.communicate(timeout=300)
         assert s.returncode == 1 and hits(out) == CALLS and 'was killed' in err, (s.returncode, out, err)
     if helpless:
         program.was_helpless()

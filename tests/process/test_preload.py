@@ -257,7 +257,7 @@ class Traced:
         assert now != self.changed and now in open(self.path, 'rb').read(), 'text was not put back'
 
     def end(self):
-        out, err = self.runner.communicate('x\n', timeout=60)
+        out, err = self.runner.communicate('x\n', timeout=300)
         return int(re.search(r'calls (\d+)', out).group(1)), out, err
 
 
@@ -319,7 +319,7 @@ def test_leaves_at_once(ctx):
     r.stdout.readline()
     pid = int(open('/proc/%d/task/%d/children' % (r.pid, r.pid)).read().split()[0])
     os.kill(pid, 9)
-    out, err = r.communicate(timeout=60)
+    out, err = r.communicate(timeout=300)
     assert r.returncode == 137 and 'hits missed: not known' in err, (out, err)
 
 

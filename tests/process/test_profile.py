@@ -33,7 +33,7 @@ def sampled(ctx, threads, what='asleep'):
 
 
 def end(p):
-    out, _ = p.communicate('\n', timeout=60)
+    out, _ = p.communicate('\n', timeout=300)
     assert p.returncode == 7, p.returncode
     return out
 
@@ -68,7 +68,7 @@ def test_where_it_is(ctx):
     p = sampled(ctx, 2)
     before = Before(p.pid, 'sampled')
     s = attach(ctx, WHERE, pid=p.pid)
-    out, err = finish(s, sig=None, timeout=60)
+    out, err = finish(s, sig=None, timeout=300)
     check(out, s.seen + err)
     before.check()
     end(p)
@@ -103,8 +103,8 @@ def test_calls_notice_nothing(ctx):
     """Its threads sleep for moments in all kinds of calls, and die where one ends otherwise than it should."""
     p = start(ctx, ctx.target('blocked'), stderr=subprocess.PIPE)
     finish(attach(ctx, '''global n probe timer.profile.freq.hz(1000) { n++ }
-        probe timer.s(3) { exit() }''', pid=p.pid), sig=None, timeout=60)
-    out, err = p.communicate(timeout=60)
+        probe timer.s(3) { exit() }''', pid=p.pid), sig=None, timeout=300)
+    out, err = p.communicate(timeout=300)
     assert p.returncode == 0, (p.returncode, out, err)
 
 
@@ -176,7 +176,7 @@ def test_a_stopped_or_killed_runner_holds_nobody_up(ctx):
         end(p)
         if sig == signal.SIGSTOP:
             os.kill(run_by, signal.SIGCONT)
-            out, err = s.communicate(timeout=60)
+            out, err = s.communicate(timeout=300)
             check(out, s.seen + err)
 
 

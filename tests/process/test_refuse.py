@@ -12,7 +12,7 @@ from support import Before, attach, end_count, finish, has_threads, runner, star
 
 
 def refused(ctx, argv, *words, status=1, untouched=None):
-    r = ctx.run([runner(ctx)] + argv, timeout=60)
+    r = ctx.run([runner(ctx)] + argv, timeout=300)
     assert r.returncode == status, r
     for w in words:
         assert w in r.stderr, (w, r.stderr)
@@ -79,7 +79,7 @@ def test_locked_memory(ctx):
         raise AssertionError('attached')
     except AssertionError as e:
         assert 'it locks its memory, and may lock no more: raise that limit (prlimit --memlock)' in str(e), e
-    p.communicate('x', timeout=60)
+    p.communicate('x', timeout=300)
     assert p.returncode == 7
 
 
@@ -91,7 +91,7 @@ def test_too_few_descriptors(ctx):
     """Ours: it is never the process that is missing."""
     p = start(ctx, ctx.target('count'), 1)
     for limit in range(8, 13):
-        r = ctx.run(['prlimit', '--nofile=%d' % limit, runner(ctx), module_for(ctx), '-x', str(p.pid)], timeout=60)
+        r = ctx.run(['prlimit', '--nofile=%d' % limit, runner(ctx), module_for(ctx), '-x', str(p.pid)], timeout=300)
         assert r.returncode == 1 and 'there is no process' not in r.stderr, (limit, r)
     end_count(p)
 
@@ -184,7 +184,7 @@ def test_ends_meanwhile(ctx):
         p.send_signal(signal.SIGTERM if i % 4 > 1 else signal.SIGKILL)
         p.wait()
         for s in sessions:
-            out, err = s.communicate(timeout=60)
+            out, err = s.communicate(timeout=300)
             if s.returncode:
                 assert s.returncode == 1 and len(err.splitlines()) == 1 and ENDED.search(err), (i, out, err)
             else:
@@ -218,7 +218,7 @@ def test_other_build(ctx):
     r = ctx.start([runner(ctx), module_for(ctx), '-x', str(p.pid)], stderr=subprocess.PIPE)
     assert any('BUILD_ID' in line for line in r.stderr)
     r.send_signal(signal.SIGINT)
-    r.communicate(timeout=60)
+    r.communicate(timeout=300)
     assert r.returncode == 1
     before.check()
     end_count(p)
@@ -250,7 +250,7 @@ def under_yama(ctx, scope, *argv):
     script = 'mount -t tmpfs none %s && mkdir %s/yama && echo %d >%s/yama/ptrace_scope && exec "$@"'
     words = ['unshare', '-m', 'sh', '-c', script % (folder, folder, scope, folder), 'sh']
     words += ['setpriv', '--reuid=%d' % (ctx.user or 0), '--', ctx.target('forbid'), runner(ctx)]
-    return ctx.run(words + list(argv), user=None, timeout=60)
+    return ctx.run(words + list(argv), user=None, timeout=300)
 
 
 def test_yama(ctx):

@@ -13,7 +13,7 @@ from support import LIBC, NO_BREAKPOINTS, Before, has_threads, runner, start, ta
 
 def refused(ctx, script, *expect, pid=None, args=(), untouched=None):
     argv = words(ctx, *(('-x', pid) if pid else ()), *args) + [script_file(ctx, script)]
-    r = ctx.run(argv, env=environment(ctx), timeout=60)
+    r = ctx.run(argv, env=environment(ctx), timeout=300)
     assert r.returncode == 1, r
     for w in expect:
         assert w in r.stderr, (w, r.stderr)
@@ -31,7 +31,7 @@ def running(ctx, *args):
 
 def ended_well(p):
     p.terminate()
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert p.returncode == 7 and 'calls' in out, (p.returncode, out)
 
 
@@ -154,14 +154,14 @@ def traced_by_other(ctx, begun, *argv):
 
 def end_asleep(p):
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_under_strace(ctx):
     log = os.path.join(ctx.tmp, 'log')
     p, s = traced_by_other(ctx, 'attached', 'strace', '-f', '-o', log, '-p', 'PID')
     s.send_signal(signal.SIGINT)
-    s.wait(timeout=60)
+    s.wait(timeout=300)
     with open(log) as f:
         assert 'write(1, "woken 1' in f.read()
     end_asleep(p)
@@ -170,7 +170,7 @@ def test_under_strace(ctx):
 def test_under_gdb(ctx):
     p, g = traced_by_other(ctx, 'Continuing', 'gdb', '-q', '-nx', '-p', 'PID', '-ex', 'break step', '-ex', 'continue', '-ex',
                            'detach', '-ex', 'quit')
-    out, _ = g.communicate(timeout=60)
+    out, _ = g.communicate(timeout=300)
     assert g.returncode == 0 and re.search(r'hit Breakpoint 1\S*, step', out) and 'detached' in out, (g.returncode, out)
     end_asleep(p)
 
@@ -248,12 +248,12 @@ def test_kill_filter(ctx):
         p.stdin.write('\n')
         p.stdin.flush()
         assert p.stdout.readline() == 'alive 332833500\n'
-    out, err = s.communicate(timeout=60)
+    out, err = s.communicate(timeout=300)
     if s.returncode:
         assert re.search('seccomp', err, re.I), err
     p.stdin.close()
     p.stdin = None
-    assert p.wait(timeout=60) == 6
+    assert p.wait(timeout=300) == 6
 
 
 test_kill_filter.variants = ('opt', 'nobody')

@@ -179,7 +179,7 @@ def test_no_leak(ctx):
         if i < 7:
             seen.append(memory(p.pid))
     out = p.stdout.read()
-    p.wait(timeout=60)
+    p.wait(timeout=300)
     assert p.returncode == 11, 'the program ended with %d' % p.returncode
     got, err = finish(s, None)
     entered, returned = (int(x) for x in re.search(r'entered (\d+) returned (\d+)', out).groups())
@@ -210,7 +210,7 @@ def test_last_calls_of_living_threads(ctx):
     got, err = finish(s)
     p.stdin.write('\n')
     p.stdin.flush()
-    assert (p.stdout.read(), p.wait(timeout=60)) == ('over\n', 11)
+    assert (p.stdout.read(), p.wait(timeout=300)) == ('over\n', 11)
     assert got == 'returned %d\n' % (threads // 4 * 2), (got, err)
     assert number(err, LEFT) == threads // 4 * 4, err
 

@@ -36,11 +36,11 @@ class Target:
     def end(self):
         while self.rounds < 3:
             assert self.round()
-        assert self.p.wait(timeout=60) == 7
+        assert self.p.wait(timeout=300) == 7
 
 
 def listed(ctx, session):
-    r = ctx.run([runner(ctx), '--sessions', '--session', str(session.pid)], timeout=60)
+    r = ctx.run([runner(ctx), '--sessions', '--session', str(session.pid)], timeout=300)
     return re.findall(r'"(\w+)@?[^"]*"\)\S*.*?\[(\w+)\]$', r.stdout, re.M), r.stdout
 
 

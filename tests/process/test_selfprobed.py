@@ -28,7 +28,7 @@ def begin(ctx, path, *args):
 
 
 def end(p):
-    out, _ = p.communicate('x', timeout=60)
+    out, _ = p.communicate('x', timeout=300)
     assert p.returncode == 7, (p.returncode, out)
     return out
 
@@ -36,7 +36,7 @@ def end(p):
 def is_refused(ctx, path, name, *args):
     p, said = begin(ctx, path, *args)
     before = Before(p.pid)
-    r = ctx.run(words(ctx, '-x', p.pid) + [script_file(ctx, COUNT % path)], env=environment(ctx), timeout=60)
+    r = ctx.run(words(ctx, '-x', p.pid) + [script_file(ctx, COUNT % path)], env=environment(ctx), timeout=300)
     assert r.returncode == 1 and 'libtrapless is in %s' % name in r.stderr and 'run it without' in r.stderr, r
     before.check()
     assert said == ['registered: yes\n'] and end(p) == 'sum %d hits 1000\n' % SUM

@@ -38,7 +38,7 @@ def test_output_full(ctx):
     for argv, name in (([], 'the output'), (['-o', '/dev/full'], '/dev/full')):
         p = ctx.start([ctx.bin('trapless'), '-T', '20', '-e', 'probe timer.ms(10) { println("x") }'] + argv,
                       env=environment(ctx), stdout=open('/dev/full', 'w'), stderr=subprocess.PIPE)
-        err = p.communicate(timeout=60)[1]
+        err = p.communicate(timeout=300)[1]
         assert p.returncode == 1 and 'cannot write %s: No space left' % name in err, (p.returncode, err)
 
 
@@ -74,15 +74,15 @@ def test_standard_files(ctx):
                                 (without(stdout=full, stderr=pipe), 1, 'cannot write the output: No space left'),
                                 (without(0, 1, 2), 1, None)):
             s = ctx.start(words + ['-x', str(p.pid)], env=environment(ctx), **how)
-            out, err = s.communicate(timeout=60)
+            out, err = s.communicate(timeout=300)
             assert s.returncode == want and (not said or said in (out or err)), (words, how, s.returncode, out, err)
             before.check()
         for closed, want in ((0,), 7), ((2,), 7), ((1,), 1):
             s = ctx.start(words + ['-c', path + ' 1 3'], env=environment(ctx), **without(*closed))
-            assert s.wait(timeout=60) == want, (words, closed, s.returncode)
+            assert s.wait(timeout=300) == want, (words, closed, s.returncode)
     os.close(unread)
     p.terminate()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_inherited(ctx):
@@ -115,11 +115,11 @@ def test_guardian_that_does_not_answer(ctx):
         s.send_signal(signal.SIGINT)
         time.sleep(0.3)
     os.kill(guardian, signal.SIGCONT)
-    out, err = s.communicate(timeout=60)
+    out, err = s.communicate(timeout=300)
     assert s.returncode == 1 and 'not waited for: the guardian' in err, (s.returncode, err)
     before.check()
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_runner_that_does_not_listen(ctx):
@@ -139,11 +139,11 @@ def test_runner_that_does_not_listen(ctx):
     guardian = tracer_of(p.pid)
     p.stdin.write('work 10\n')
     p.stdin.close()
-    assert p.stdout.read() == 'done\n' and p.wait(timeout=60) == 7
+    assert p.stdout.read() == 'done\n' and p.wait(timeout=300) == 7
     while state_of(guardian) != 'Z':  # until the runner looks after it
         time.sleep(0.01)
     s.send_signal(signal.SIGCONT)
-    out, err = s.communicate(timeout=60)
+    out, err = s.communicate(timeout=300)
     explained = len(re.findall(r'libc\.so\.6\+0x\w+  process', err))
     assert s.returncode == 0 and out == 'end\n' and explained > 2000, (s.returncode, out, explained, err[-2000:])
 
@@ -157,7 +157,7 @@ def test_reader_gone(ctx):
                   stderr=subprocess.PIPE)
     assert p.stdout.readline() == 'x\n'
     p.stdout.close()
-    assert p.wait(timeout=60) == 0 and p.stderr.read() == '', p
+    assert p.wait(timeout=300) == 0 and p.stderr.read() == '', p
 
 
 def test_script_exit(ctx):
@@ -224,7 +224,7 @@ def test_ignored(ctx):
     module = tap.counter(ctx.tmp, ctx.target('steps'), ['work'])
 
     def said(argv, **kw):
-        return ctx.start(argv, preexec_fn=ignore_thread_signals, **kw).communicate(timeout=60)[0]
+        return ctx.start(argv, preexec_fn=ignore_thread_signals, **kw).communicate(timeout=300)[0]
 
     bare, traced = said(look), said([runner(ctx), module, '-c', ' '.join(look)])
     assert int(bare.split()[1], 16) >> 31 & 3 == 3 and bare in traced, (bare, traced)
@@ -248,7 +248,7 @@ def test_nohup(ctx):
     p.stdin.write('work 10\n')
     p.stdin.flush()
     assert p.stdout.readline() == 'done\n'
-    assert p.communicate(timeout=60)[0] == 'hits 10\n' and p.returncode == 7, p.returncode
+    assert p.communicate(timeout=300)[0] == 'hits 10\n' and p.returncode == 7, p.returncode
 
 
 def test_timer_exit(ctx):
@@ -288,7 +288,7 @@ def terminal(ctx, argv, feed):
                 if not data:
                     break
                 seen += data
-        p.wait(timeout=60)
+        p.wait(timeout=300)
     finally:
         if p.poll() is None:
             p.kill()

@@ -7,9 +7,9 @@ def rounds_of(ctx, n, *mode, probed='work', library=None, **how):
     path = ctx.target('sigtrap', **how)
     p = start(ctx, path, n, *mode)
     s = attach(ctx, tap.counter(ctx.tmp, path, [probed], library=library), p.pid)
-    out, _ = p.communicate('go\n', timeout=60)
+    out, _ = p.communicate('go\n', timeout=300)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0 and hits(got) >= n, (got, s.seen + err)
 
 
@@ -48,7 +48,7 @@ def test_raised_while_threads_come_and_go(ctx):
     s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
     out, _ = p.communicate('\n', timeout=120)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0 and hits(got) == n, (got, s.seen + err)
 
 
@@ -59,7 +59,7 @@ def test_raised_and_hit_inside_by_several(ctx):
     s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
     out, _ = p.communicate('\n', timeout=120)
     assert (p.returncode, out) == (7, 'right %d\n' % n), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0 and hits(got) == 9 * n, (got, s.seen + err)
 
 
@@ -86,9 +86,9 @@ def masked(ctx, handled, probed=('work',), library=None, **how):
     path = ctx.target('masks', **how)
     p = start(ctx, path, 20, handled)
     s = attach(ctx, tap.counter(ctx.tmp, path, probed, library=library), p.pid)
-    out, _ = p.communicate('go\n', timeout=60)
+    out, _ = p.communicate('go\n', timeout=300)
     assert (p.returncode, out) == (7, 'right\n'), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0 and hits(got) >= 20 * 7, (got, s.seen + err)
 
 

@@ -54,7 +54,7 @@ def test_stopped_meanwhile(ctx):
     p.stdin.write('10\n')
     p.stdin.flush()
     assert p.stdout.readline() == 'did 10\n'
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=300)
     assert (p.returncode, out) == (7, 'bad 0\n'), (p.returncode, out)
 
 

@@ -348,7 +348,7 @@ def sessions_on_children(ctx, script, rounds, patience):
     p = support.start(ctx, support.go_program(ctx, CHILDREN), stderr=subprocess.STDOUT)
     said = []
     for _ in range(rounds):
-        r = ctx.run([ctx.bin('trapless'), '-w', '--cc', 'gcc', '-x', str(p.pid), '-e', script], env=scripted.environment(ctx), timeout=60)
+        r = ctx.run([ctx.bin('trapless'), '-w', '--cc', 'gcc', '-x', str(p.pid), '-e', script], env=scripted.environment(ctx), timeout=300)
         if p.poll() is not None:
             raise AssertionError((p.returncode, p.communicate()[0], r))
         assert r.returncode == 0, r

@@ -63,17 +63,17 @@ class Together:
         s = self.sessions.pop(i)
         self.seen.pop(i)
         s.kill()
-        s.wait(timeout=60)
+        s.wait(timeout=300)
 
     def ask(self, session, *args):
-        r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(session.pid)], timeout=60)
+        r = self.ctx.run([runner(self.ctx)] + list(args) + ['--session', str(session.pid)], timeout=300)
         assert r.returncode == 0, r
         return r.stdout
 
     def end(self):
         self.before.check()
         self.target.stdin.close()
-        assert self.target.wait(timeout=60) == 7
+        assert self.target.wait(timeout=300) == 7
 
 
 def in_order(ctx, n, order):
@@ -163,7 +163,7 @@ def test_killed_guardian(ctx):
     t.work(100)
     os.kill(tracer_of(t.target.pid), signal.SIGKILL)
     for s in t.sessions:
-        out, err = s.communicate(timeout=60)
+        out, err = s.communicate(timeout=300)
         assert s.returncode == 1 and hits(out) == 100 and 'was killed' in err, (s.returncode, out, err)
     t.work(100)
     t.end()
@@ -195,9 +195,9 @@ def test_target_ends(ctx):
         t.join()
     t.work(500)
     t.target.stdin.close()
-    assert t.target.wait(timeout=60) == 7
+    assert t.target.wait(timeout=300) == 7
     for s in t.sessions:
-        out, err = s.communicate(timeout=60)
+        out, err = s.communicate(timeout=300)
         assert s.returncode == 0 and hits(out) == 500, (s.returncode, out, err)
 
 
@@ -238,7 +238,7 @@ def test_scripts(ctx):
         assert out == '%d %d %d\n' % (calls, sum(a * 3 + 1 for a in range(10)) * (3 - i), i), (out, err)
     before.check()
     p.stdin.close()
-    assert p.wait(timeout=60) == 7
+    assert p.wait(timeout=300) == 7
 
 
 def test_kinds(ctx):
@@ -260,7 +260,7 @@ def interrupted(t, guardian):
     """At each call of a session that joins, from the first fork on; how many there were."""
     argv = [runner(t.ctx), t.module, '-x', str(t.target.pid)]
     for point in range(1, 1000):
-        r = t.ctx.run([t.ctx.target('interrupter'), str(point), str(guardian)] + argv, timeout=60)
+        r = t.ctx.run([t.ctx.target('interrupter'), str(point), str(guardian)] + argv, timeout=300)
         assert r.returncode == 0, r
         if r.stdout.startswith('joined'):
             return point
@@ -282,7 +282,7 @@ def test_ninth(ctx):
     t = Together(ctx)
     for _ in range(MOST):
         t.join()
-    r = ctx.run([runner(ctx), t.module, '-x', str(t.target.pid)], timeout=60)
+    r = ctx.run([runner(ctx), t.module, '-x', str(t.target.pid)], timeout=300)
     assert r.returncode == 1 and 'traced by %d sessions already' % MOST in r.stderr, r
     t.work(10)
     while t.sessions:
@@ -301,7 +301,7 @@ def test_launched(ctx):
     out, _ = finish(second)
     assert hits(out) > 0
     os.kill(pid, signal.SIGTERM)
-    out, err = first.communicate(timeout=60)
+    out, err = first.communicate(timeout=300)
     assert first.returncode == 7 and re.search(r'^hits \d+$', out, re.M), (first.returncode, out, err)
     calls = int(re.search(r'^calls (\d+)$', out, re.M).group(1))
     assert hits(out) == calls, out
@@ -312,8 +312,8 @@ def test_children(ctx):
     path = ctx.target('forks')
     p = start(ctx, path, 40)
     sessions = [attach(ctx, tap.counter(ctx.tmp, path, ['work'], name=n), p.pid) for n in ('a', 'b', 'c')]
-    assert p.communicate('\n', timeout=60)[0] == 'forks 40 bad 0\n' and p.returncode == 7
-    ends = [s.communicate(timeout=60) for s in sessions]
+    assert p.communicate('\n', timeout=300)[0] == 'forks 40 bad 0\n' and p.returncode == 7
+    ends = [s.communicate(timeout=300) for s in sessions]
     assert [hits(out) for out, _ in ends] == [40] * 3, ends
 
 
@@ -322,7 +322,7 @@ def test_other_tracer(ctx):
     libc, seize = ctypes.CDLL(None), 0x4206
     if libc.ptrace(seize, t.target.pid, None, None):
         ctx.skip('ptrace is forbidden here')
-    r = ctx.run([runner(ctx), t.module, '-x', str(t.target.pid)], timeout=60)
+    r = ctx.run([runner(ctx), t.module, '-x', str(t.target.pid)], timeout=300)
     assert r.returncode == 1 and 'already traced by python' in r.stderr, r
     t.target.kill()
 
@@ -332,10 +332,10 @@ def test_preloaded(ctx):
     module = tap.counter(ctx.tmp, path, ['work'])
     first = ctx.start([runner(ctx), module, '-v', '--preload', '-c', path + ' 2'], stderr=subprocess.PIPE)
     pid = int(first.stdout.readline().split()[1])
-    r = ctx.run([runner(ctx), module, '-x', str(pid)], timeout=60)
+    r = ctx.run([runner(ctx), module, '-x', str(pid)], timeout=300)
     assert r.returncode == 1 and 'a session with --preload' in r.stderr, r
     os.kill(pid, signal.SIGTERM)
-    out, err = first.communicate(timeout=60)
+    out, err = first.communicate(timeout=300)
     assert first.returncode == 7, (first.returncode, out, err)
 
 
@@ -343,7 +343,7 @@ def test_other_user(ctx):
     """Another user's session is not joined, not even by root."""
     t = Together(ctx)
     t.join()
-    r = subprocess.run([runner(ctx), t.module, '-x', str(t.target.pid)], capture_output=True, text=True, timeout=60)
+    r = subprocess.run([runner(ctx), t.module, '-x', str(t.target.pid)], capture_output=True, text=True, timeout=300)
     assert r.returncode == 1 and 'by a session of trapless of user' in r.stderr, r
     t.leave(0)
     t.end()

@@ -34,7 +34,7 @@ def test_program(ctx):
         shutil.copy(ctx.target('late'), path)
         counts(ctx, COUNT % ('process', 'work'), p.pid)
         p.terminate()
-        assert p.wait(timeout=60) == 7
+        assert p.wait(timeout=300) == 7
 
 
 def test_library(ctx):

@@ -21,7 +21,7 @@ def counted(ctx, script, p, *others):
     out, err = scripted.finish(s)
     for q in (p,) + others:
         q.stdin.close()
-        assert q.wait(timeout=60) == 0
+        assert q.wait(timeout=300) == 0
     return out, err
 
 
