@@ -635,7 +635,7 @@ impl Parser<'_> {
                 return Err(self.error_here(
                     Tag::StatArgs,
                     format!("`{name}` is not a value"),
-                    "print it with print(...), or take one bucket with [n]",
+                    "print it with a print() of its own, or take one bucket with [n]",
                 ));
             }
             return self.index(hist);
