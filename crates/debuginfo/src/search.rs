@@ -437,6 +437,9 @@ fn file_name(path: &Path) -> String {
 /// The program in the `#!` line; with `env`, the one that env looks for.
 pub fn script_interpreter(path: &Path) -> Option<String> {
     use std::io::Read;
+    if !path.is_file() {
+        return None; // a pipe would be waited for
+    }
     let mut head = Vec::new();
     let file = std::fs::File::open(path).ok()?;
     file.take(256).read_to_end(&mut head).ok()?;
