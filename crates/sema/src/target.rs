@@ -421,7 +421,7 @@ impl Reader<'_> {
         if let (None, true, Ok(cx)) = (&module, own.is_code(c.pc), cx) {
             // Without a file it is another way to write $name.
             let found = match file {
-                None => own.variable(&cx, name),
+                None => own.variable(&cx, name).or_else(|_| own.global(name, None)),
                 Some(_) => own.global(name, file),
             };
             return match found {
