@@ -172,7 +172,10 @@ static uint64_t once(handler volatile *fn)
 	uint64_t start;
 	int i;
 
-	b->tail = b->head; /* the reader has read it all */
+	tl_word_store(&b->head, 0); /* the reader has read it all */
+	memset(b->left, 0, sizeof(b->left));
+	memset(view.owners, 0, view.nchunks * sizeof(*view.owners));
+	b->taken = 0;
 	__asm__ volatile("lfence");
 	start = tl_cycles();
 	for (i = 0; i < INNER; i++)
@@ -209,7 +212,7 @@ int main(void)
 		.shard_size = 4096,
 		.nlocks = 4,
 		.max_string = TL_MAXSTRING,
-		.ring_size = 1 << 18};
+		.ring_pool = 1};
 	struct tl_session s;
 	double bare;
 	unsigned i;

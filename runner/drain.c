@@ -8,27 +8,71 @@
 
 #include "session.h"
 
-enum { PASSES_MAX = 64, SETTLE_US = 100 };
+enum { PASSES_MAX = 64, SETTLE_US = 100, READY_MAX = 1 << 18 };
 
 int drain_start(struct session *s)
 {
 	s->reader.view = &s->view;
 	s->reader.cursor = calloc(s->view.nblocks, sizeof(*s->reader.cursor));
-	s->reader.buffer = malloc(s->view.ring_size);
-	if (s->reader.cursor && s->reader.buffer)
+	s->reader.buffer = malloc(s->view.chunk_size);
+	s->ready = malloc(READY_MAX);
+	if (s->reader.cursor && s->reader.buffer && s->ready)
 		return 0;
 	snprintf(s->why, sizeof(s->why), "out of memory");
 	return -1;
 }
 
+static void raw_write(struct session *s, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t w = write(s->raw, at, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0) {
+			if (!s->unwritten)
+				s->unwritten = w ? errno : ENOSPC;
+			return;
+		}
+		at += w;
+		n -= (size_t)w;
+	}
+}
+
+static void write_ready(struct session *s)
+{
+	if (s->raw >= 0)
+		raw_write(s, s->ready, s->nready);
+	else
+		fwrite(s->ready, 1, s->nready, s->out);
+	s->nready = 0;
+}
+
+/* A call for each record or piece of text would take longer than all else. */
 static int put(void *arg, const char *text, size_t n)
 {
-	return fwrite(text, 1, n, arg) != n;
+	struct session *s = arg;
+
+	while (n > READY_MAX - s->nready) {
+		size_t part = READY_MAX - s->nready;
+
+		memcpy(s->ready + s->nready, text, part);
+		s->nready = READY_MAX;
+		text += part;
+		n -= part;
+		write_ready(s);
+	}
+	memcpy(s->ready + s->nready, text, n);
+	s->nready += n;
+	return 0;
 }
 
 /* Output that nobody gets is no reason to go on. */
 static void write_out(struct session *s)
 {
+	write_ready(s);
 	if (fflush(s->out) && !s->unwritten)
 		s->unwritten = errno;
 }
@@ -55,26 +99,7 @@ static void put_printf(
 	if (n < 0)
 		s->damaged++;
 	else
-		tl_format(fmt, args, (uint32_t)n, put, s->out);
-}
-
-static void raw_write(struct session *s, const void *p, size_t n)
-{
-	const char *at = p;
-
-	while (n) {
-		ssize_t w = write(s->raw, at, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0) {
-			if (!s->unwritten)
-				s->unwritten = w ? errno : ENOSPC;
-			return;
-		}
-		at += w;
-		n -= (size_t)w;
-	}
+		tl_format(fmt, args, (uint32_t)n, put, s);
 }
 
 static void put_raw(struct session *s, uint32_t block, const struct tl_record *r,
@@ -84,9 +109,9 @@ static void put_raw(struct session *s, uint32_t block, const struct tl_record *r
 	struct tl_record out = *r;
 
 	out.time = tl_clock_ns(&s->view, r->time);
-	raw_write(s, &t, sizeof(t));
-	raw_write(s, &out, sizeof(out));
-	raw_write(s, payload, size);
+	put(s, (const char *)&t, sizeof(t));
+	put(s, (const char *)&out, sizeof(out));
+	put(s, (const char *)payload, size);
 }
 
 static void put_command(
@@ -117,7 +142,7 @@ static int put_record(
 			put_command(s, r, payload, size);
 		return 0;
 	}
-	if (rotation_due(&s->rotation, s->out))
+	if (rotation_due(&s->rotation, s->out, s->nready))
 		turn_over(s);
 	switch (r->kind) {
 	case TL_REC_SWITCH:
@@ -128,7 +153,7 @@ static int put_record(
 		break;
 	case TL_REC_TEXT:
 		text = tl_record_text(payload, size, &n);
-		fwrite(text, 1, n, s->out);
+		put(s, text, n);
 		break;
 	case TL_REC_ERROR:
 		if (s->mod->options->max_errors == TL_NONE)
@@ -180,24 +205,30 @@ bool drain_aside(
 		usleep(SETTLE_US);
 		drain(s, false);
 	}
+	write_ready(s);
 	s->out = to;
 	s->rotation = (struct rotation){0};
 	for (uint32_t i = 0; i < n; i++) {
 		run(s, i);
 		tl_reader_block(&s->reader, own, put_record, s);
 	}
+	write_ready(s);
 	s->out = out;
 	s->rotation = rotation;
 	return true;
 }
 
 /* What is there now; a target that never stops writing does not keep us for long. */
-void drain(struct session *s, bool final)
+uint64_t drain(struct session *s, bool final)
 {
+	uint64_t all = 0, n;
 	int passes = 0;
 
-	while (tl_reader_pass(&s->reader, put_record, s, final) && !final && ++passes < PASSES_MAX)
-		;
+	do {
+		n = tl_reader_pass(&s->reader, put_record, s, final);
+		all += n;
+	} while (n && !final && ++passes < PASSES_MAX);
 	write_out(s);
 	commands_reap();
+	return all;
 }

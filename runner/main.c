@@ -28,7 +28,15 @@
 
 #define VERSION "0.1.0"
 
-enum { DRAIN_MS = 20, CLOCK_EVERY = 50, RECYCLE_EVERY = 4, SAME_MOMENT_MS = 500 };
+enum {
+	DRAIN_MANY = 1000,
+	DRAIN_LEAST_MS = 1,
+	DRAIN_SOON_MS = 20,
+	DRAIN_MOST_MS = 100,
+	CLOCK_MS = 1000,
+	RECYCLE_MS = 80,
+	SAME_MOMENT_MS = 500
+};
 
 static struct options opt;
 static struct module module;
@@ -227,11 +235,33 @@ static void hear_all(void)
 	follow_children();
 }
 
+/* Has so much time passed since? Then from now on. */
+static bool is_time(double *since, double ms)
+{
+	double now = now_ms();
+
+	if (now - *since < ms)
+		return false;
+	*since = now;
+	return true;
+}
+
+/* Targets wake nobody: the fuller their rings were, the sooner they are looked at again. Milliseconds. */
+static int next_wait(int last, uint64_t records)
+{
+	if (records > DRAIN_MANY)
+		return DRAIN_LEAST_MS;
+	if (records)
+		return DRAIN_SOON_MS;
+	return last < DRAIN_MOST_MS / 2 ? 2 * last : DRAIN_MOST_MS;
+}
+
 /* Until the session ends; what had happened by then is in it. */
 static void run(int timer)
 {
 	struct pollfd fds[TARGETS_MAX + 6];
-	int n, i, rounds = 0;
+	int n, i, wait = DRAIN_SOON_MS;
+	double clock = now_ms(), recycled = clock;
 
 	while (anyone_left() && !session_wants_exit(&session) && !got_signal()) {
 		if (module.options->max_errors && session.errors > module.options->max_errors)
@@ -249,7 +279,7 @@ static void run(int timer)
 			if (!targets[i].done)
 				fds[n++] = (struct pollfd){.fd = targets[i].sock, .events = POLLIN};
 		}
-		poll(fds, (nfds_t)n, DRAIN_MS);
+		poll(fds, (nfds_t)n, wait);
 		if (timer >= 0 && fds[1].revents)
 			timers_run(&session);
 		procfs_serve(&session);
@@ -261,12 +291,12 @@ static void run(int timer)
 			later_take(targets, &ntargets, &session, &opt);
 		control_serve(&control, fds[2].revents);
 		follow_conditions();
-		drain(&session, false);
+		wait = next_wait(wait, drain(&session, false));
 		if (opt.monitor && !monitor_serve(any_tuning()))
 			break;
-		if (rounds % RECYCLE_EVERY == 0)
+		if (is_time(&recycled, RECYCLE_MS))
 			recycle();
-		if (++rounds % CLOCK_EVERY == 0)
+		if (is_time(&clock, CLOCK_MS))
 			session_clock(&session);
 	}
 	if (!session_wants_exit(&session))
@@ -327,6 +357,7 @@ static void closing_lines(void)
 {
 	struct tl_totals totals;
 	struct message m = *followed_counts();
+	char beyond[100];
 	int i;
 
 	if (opt.no_warnings && !opt.verbose)
@@ -338,9 +369,15 @@ static void closing_lines(void)
 	if (session.errors)
 		fprintf(stderr, "WARNING: Number of errors: %llu, skipped probes: %llu\n",
 			(unsigned long long)session.errors, (unsigned long long)totals.skipped);
-	closing_line("records lost (rings full: raise -D RINGSIZE)", totals.lost);
+	closing_line(session.view.chunks_most < session.view.nchunks || !session.view.nchunks
+			     ? "records lost (rings full: raise -D RINGSIZE)"
+			     : "records lost (memory for records full: raise -s, which is in MiB)",
+		totals.lost);
 	closing_line("handlers skipped (a lock was not free in time)", totals.skipped);
-	closing_line("hits in threads beyond the limit", session.view.session->no_block);
+	snprintf(beyond, sizeof(beyond),
+		"hits in threads beyond %u, as many as have room in the session's memory",
+		session.view.nblocks - 2);
+	closing_line(beyond, session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
 	closing_line(
 		"hits missed (inside another handler, beyond 4096 threads, or in a thread that "
@@ -441,11 +478,11 @@ static int trace(void)
 	session.no_warnings = opt.no_warnings;
 	for (i = 0; i < module.nwarnings && !opt.no_warnings; i++)
 		fprintf(stderr, "WARNING: %s\n", module_string(&module, module.warnings[i]));
+	session.target = opt.npids ? opt.pids[0] : 0;
 	if (session_create(&session, &module)) {
 		fprintf(stderr, "trapless-run: %s\n", session.why);
 		return 1;
 	}
-	session.target = opt.npids ? opt.pids[0] : 0;
 	session.view.session->target_pid = session.target;
 	session.strange = strange_target;
 	conditions_look(&session);

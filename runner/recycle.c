@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Blocks of threads that have ended, for those to come, and the locks that
- * they were killed with. Only where blocks get scarce, or a lock was waited for
+ * they were killed with. Only where many have come since, or a lock was waited for
  * in vain: a thread that has the number and the place in memory of one that
  * ended would go on with its block.
  *
@@ -16,6 +16,8 @@
 
 #include "proc.h"
 #include "session.h"
+
+enum { SOME = 512 }; /* blocks */
 
 /* A process by its own numbers. */
 struct living {
@@ -37,6 +39,13 @@ static bool add(struct living *l, uint32_t tid)
 	}
 	l->tids[l->n++] = tid;
 	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
 }
 
 /* Who lives in process pid now, perhaps nobody. false: not to be told. */
@@ -66,18 +75,14 @@ static bool look(pid_t pid, struct living *l)
 			ok = add(l, tid);
 	}
 	closedir(d);
+	if (l->n)
+		qsort(l->tids, l->n, sizeof(*l->tids), by_number);
 	return ok && (l->pid || !l->n);
 }
 
 static bool lives(const struct living *l, uint32_t tid)
 {
-	size_t i;
-
-	for (i = 0; i < l->n; i++) {
-		if (l->tids[i] == tid)
-			return true;
-	}
-	return false;
+	return l->n && bsearch(&tid, l->tids, l->n, sizeof(tid), by_number);
 }
 
 /* Targets of several namespaces may have one number: a thread is gone when none of them has it. All that run handlers are targets. */
@@ -103,11 +108,21 @@ static void sweep(
 
 		if (b == s->view.own)
 			continue;
-		if (b->state == TL_BLOCK_DEAD && b->tail == b->head)
-			tl_block_recycle(&s->view, i);
-		else if (b->state == TL_BLOCK_USED && tids[i] && b->tid == tids[i] &&
-			 is_gone(all, n, b->pid, tids[i]))
+		if (b->state == TL_BLOCK_USED && tids[i] && b->tid == tids[i] &&
+			is_gone(all, n, b->pid, tids[i]))
 			tl_block_dead(&s->view, i);
+	}
+}
+
+/* Whose records are read. */
+static void free_dead(struct session *s, uint32_t used)
+{
+	uint32_t i;
+
+	for (i = 1; i < used; i++) {
+		if (tl_block_at(&s->view, i)->state == TL_BLOCK_DEAD &&
+			tl_reader_forget(&s->reader, i))
+			tl_block_recycle(&s->view, i);
 	}
 }
 
@@ -117,8 +132,10 @@ void session_recycle(struct session *s, const pid_t *pids, int n)
 	struct living *all;
 	int known = 0, k;
 
-	if (used < s->view.nblocks / 2 && !tl_locks_stuck(&s->view))
+	free_dead(s, used);
+	if (used < s->swept + SOME && used < s->view.nblocks && !tl_locks_stuck(&s->view))
 		return;
+	s->swept = used;
 	tids = calloc(used, sizeof(*tids));
 	all = calloc((size_t)n + 1, sizeof(*all));
 	for (i = 1; tids && i < used; i++) {

@@ -56,7 +56,7 @@ void rotation_next(struct rotation *r, FILE **out)
 	}
 }
 
-bool rotation_due(const struct rotation *r, FILE *out)
+bool rotation_due(const struct rotation *r, FILE *out, size_t more)
 {
-	return r->size && ftello(out) >= r->size;
+	return r->size && ftello(out) + (off_t)more >= r->size;
 }

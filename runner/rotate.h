@@ -15,7 +15,8 @@ struct rotation {
 /* `MIB[,N]`; false: it is not that. */
 bool rotation_parse(struct rotation *r, const char *file, const char *words);
 FILE *rotation_start(struct rotation *r); /* NULL with errno */
-bool rotation_due(const struct rotation *r, FILE *out); /* the present file is full */
+bool rotation_due(const struct rotation *r, FILE *out,
+	size_t more); /* the present file is full, with so many bytes more */
 /* Go on in the next file, in the same where that cannot be opened; what was written is flushed before. */
 void rotation_next(struct rotation *r, FILE **out);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -15,7 +16,8 @@
 #include "proc.h"
 #include "session.h"
 
-enum { BLOCKS = 1024, MEMORY_MAX = 1 << 30 };
+enum { BLOCKS = 32768, BLOCKS_FEW = 1024, BLOCKS_LEAST = 16 };
+#define MEMORY_MAX (1ull << (sizeof(void *) == 8 ? 32 : 28))
 
 static uint64_t find_export(void *arg, const char *name)
 {
@@ -148,14 +150,41 @@ static void make_unwind(struct session *s)
 	s->unwind.nimages = s->mod->nunwind;
 }
 
-static uint32_t blocks_for(const struct tl_tap_options *o)
+/* Half of what may be mapped, here and in the target, and no file larger than may be. */
+static uint64_t memory_room(const struct session *s)
 {
-	struct tl_session l;
+	uint64_t room = MEMORY_MAX;
+	struct rlimit here, there = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (s->target)
+		prlimit(s->target, RLIMIT_AS, NULL, &there);
+	if (!getrlimit(RLIMIT_AS, &here) && here.rlim_cur < there.rlim_cur)
+		there = here;
+	if (there.rlim_cur != RLIM_INFINITY && there.rlim_cur / 2 < room)
+		room = there.rlim_cur / 2;
+	if (!getrlimit(RLIMIT_FSIZE, &here) && here.rlim_cur < room)
+		room = here.rlim_cur;
+	return room;
+}
+
+/* As many threads as there is room for, but for one half of the room, where that is little, to what they print. */
+static bool fit(const struct session *s, struct tl_session *l)
+{
+	struct tl_tap_options o = *s->mod->options;
+	uint64_t room = memory_room(s);
 	uint32_t n = BLOCKS;
 
-	while (n > 16 && (tl_session_layout(o, n, &l) || l.size > MEMORY_MAX))
-		n /= 2;
-	return n;
+	while (tl_session_layout(&o, n, l) || l->size > room) {
+		if (n > BLOCKS_FEW)
+			n /= 2;
+		else if (o.ring_pool != 1)
+			o.ring_pool = o.ring_pool ? (o.ring_pool + 1) / 2 : 16;
+		else if (n > BLOCKS_LEAST)
+			n /= 2;
+		else
+			return !tl_session_layout(&o, n, l);
+	}
+	return true;
 }
 
 /* Local time as it is now: a session that lives through a change of the clocks keeps it, as a script may add it up. */
@@ -173,12 +202,11 @@ static void tell_zone(struct tl_session *to)
 /* The memory that handlers work on, ours and the targets'. NULL with why. */
 static void *make_memory(struct session *s)
 {
-	const struct tl_tap_options *o = s->mod->options;
 	struct tl_session layout;
 	void *mem;
 
 	memset(&layout, 0, sizeof(layout));
-	if (tl_session_layout(o, blocks_for(o), &layout)) {
+	if (!fit(s, &layout)) {
 		snprintf(s->why, sizeof(s->why),
 			"the script's globals do not fit into session memory: lower "
 			"-DMAXMAPENTRIES or the arrays' sizes");

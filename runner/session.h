@@ -49,11 +49,14 @@ struct session {
 	void (*sample)(uint32_t probe); /* have the targets looked at for a timer.profile */
 	struct tl_reader reader;
 	FILE *out;
+	char *ready; /* bytes for `out`, or for `raw`, that nobody has been given yet */
+	size_t nready;
 	struct rotation rotation;
 	int raw; /* raw stream descriptor, or -1 */
 	bool no_warnings;
 	int unwritten; /* errno of output that could not be written: the session ends */
 	uint64_t errors, lost, damaged, unstarted, untrusted;
+	uint32_t swept; /* blocks in use when they were last looked through */
 	char why[512];
 };
 
@@ -79,12 +82,13 @@ void tell_never_hit(const struct session *s);
 
 /* drain.c */
 int drain_start(struct session *s);
-void drain(struct session *s, bool final);
+/* Give out what is there; final: all of it. Returns the number of records. */
+uint64_t drain(struct session *s, bool final);
 /* What run() prints here, called with 0 to n - 1, goes to `to`. false, and not run: what others printed here is still to come out. */
 bool drain_aside(
 	struct session *s, void (*run)(struct session *s, uint32_t i), uint32_t n, FILE *to);
 
-/* recycle.c: pids: of all targets */
+/* recycle.c: pids: of all targets. To be called now and then. */
 void session_recycle(struct session *s, const pid_t *pids, int n);
 
 /* events.c: MSG_EVENT; those that come too early wait for events_run_early(). */

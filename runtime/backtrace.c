@@ -52,9 +52,9 @@ void tl_ustack_print_from(
 			memcpy(head + len, " : ", 3);
 			len += 3;
 		}
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, head, len);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, text->b, text->len);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, "\n", 1);
+		tl_ring_text(run, TL_REC_TEXT, 0, head, len);
+		tl_ring_text(run, TL_REC_TEXT, 0, text->b, text->len);
+		tl_ring_text(run, TL_REC_TEXT, 0, "\n", 1);
 	}
 }
 
@@ -110,11 +110,11 @@ void tl_usyms_print(struct tl_run *run, const struct tl_str *list)
 
 	for (from = 0; next_word(list, &w); from = w.end) {
 		tl_usymdata_of(run, text, w.addr, from > 0, TL_SHOWN_FULL);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, " ", 1);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, w.at, w.len);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, " : ", 3);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, text->b, text->len);
-		tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, "\n", 1);
+		tl_ring_text(run, TL_REC_TEXT, 0, " ", 1);
+		tl_ring_text(run, TL_REC_TEXT, 0, w.at, w.len);
+		tl_ring_text(run, TL_REC_TEXT, 0, " : ", 3);
+		tl_ring_text(run, TL_REC_TEXT, 0, text->b, text->len);
+		tl_ring_text(run, TL_REC_TEXT, 0, "\n", 1);
 	}
 }
 

@@ -48,7 +48,7 @@ struct tl_syscall {
 
 /* Behind struct tl_block: what its thread keeps from run to run. */
 struct tl_block_own {
-	uint64_t last_time; /* of its latest record: no coming one is older */
+	uint64_t last_time; /* of the records of its latest run: no coming one is older */
 	int64_t indent; /* thread_indent() */
 	int64_t indent_base;
 	uint32_t token_at, token_end; /* tokenize(): what is left of text */
@@ -122,19 +122,16 @@ uint32_t tl_text_hex(char *buf, uint64_t v); /* 18, with 0x */
 /* ring.c */
 struct tl_slot {
 	uint8_t *data; /* payload */
-	uintptr_t head; /* to publish */
-	uint64_t time;
+	uint32_t size; /* of the whole record */
 };
-bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind,
-	unsigned id, uint32_t size, uint64_t time);
-static inline void tl_ring_end(struct tl_block *b, struct tl_slot *s)
+/* False: no room, counted as lost. */
+bool tl_ring_begin(
+	struct tl_run *run, struct tl_slot *s, unsigned kind, unsigned id, uint32_t payload);
+static inline void tl_ring_end(struct tl_run *run, const struct tl_slot *s)
 {
-	tl_word_store(&b->head, s->head);
-	tl_block_own(b)->last_time = s->time;
-	tl_time_store(&b->writing, 0);
+	tl_word_store(&run->block->head, tl_word_load(&run->block->head) + s->size);
 }
-/* Text of any length, split where it must be; pieces have one time, and stay together. */
-void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id,
-	const char *text, uint32_t n);
+/* Text of any length, split where it must be. */
+void tl_ring_text(struct tl_run *run, unsigned kind, unsigned id, const char *text, uint32_t n);
 
 #endif

@@ -15,7 +15,7 @@ void tl_printf(struct tl_run *run, uint16_t format, const struct tl_value *args,
 
 	for (i = 0; i < n; i++)
 		size += arg_size(&args[i]);
-	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_PRINTF, format, size, 0))
+	if (!tl_ring_begin(run, &s, TL_REC_PRINTF, format, size))
 		return;
 	p = s.data;
 	for (i = 0; i < n; i++) {
@@ -30,7 +30,7 @@ void tl_printf(struct tl_run *run, uint16_t format, const struct tl_value *args,
 		memcpy(p + 4, args[i].s->b, len);
 		p += (4 + len + 7) & ~7u;
 	}
-	tl_ring_end(run->block, &s);
+	tl_ring_end(run, &s);
 }
 
 void tl_printf_longs(struct tl_run *run, uint16_t format, const int64_t *args, uint32_t n)
@@ -38,21 +38,21 @@ void tl_printf_longs(struct tl_run *run, uint16_t format, const int64_t *args, u
 	struct tl_slot s;
 	uint32_t i;
 
-	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_PRINTF, format, 8 * n, 0))
+	if (!tl_ring_begin(run, &s, TL_REC_PRINTF, format, 8 * n))
 		return;
 	for (i = 0; i < n; i++)
 		((int64_t *)s.data)[i] = args[i];
-	tl_ring_end(run->block, &s);
+	tl_ring_end(run, &s);
 }
 
 void tl_print_str(struct tl_run *run, const struct tl_str *s)
 {
-	tl_ring_text(run->view, run->block, TL_REC_TEXT, 0, s->b, s->len);
+	tl_ring_text(run, TL_REC_TEXT, 0, s->b, s->len);
 }
 
 void tl_warn(struct tl_run *run, const struct tl_str *msg)
 {
-	tl_ring_text(run->view, run->block, TL_REC_WARN, 0, msg->b, msg->len);
+	tl_ring_text(run, TL_REC_WARN, 0, msg->b, msg->len);
 }
 
 void tl_error(struct tl_run *run, const struct tl_str *msg)
@@ -64,8 +64,8 @@ void tl_command(struct tl_run *run, uint16_t command)
 {
 	struct tl_slot s;
 
-	if (tl_ring_begin(run->view, run->block, &s, TL_REC_COMMAND, command, 0, 0))
-		tl_ring_end(run->block, &s);
+	if (tl_ring_begin(run, &s, TL_REC_COMMAND, command, 0))
+		tl_ring_end(run, &s);
 }
 
 /* In one piece, or not at all. */
@@ -83,18 +83,18 @@ void tl_command_text(struct tl_run *run, const struct tl_str *text)
 			tl_command(run, (uint16_t)number);
 		return;
 	}
-	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_COMMAND_TEXT, 0, text->len, 0))
+	if (!tl_ring_begin(run, &s, TL_REC_COMMAND_TEXT, 0, text->len))
 		return;
 	memcpy(s.data, text->b, text->len);
-	tl_ring_end(run->block, &s);
+	tl_ring_end(run, &s);
 }
 
 void tl_switch_file(struct tl_run *run)
 {
 	struct tl_slot s;
 
-	if (tl_ring_begin(run->view, run->block, &s, TL_REC_SWITCH, 0, 0, 0))
-		tl_ring_end(run->block, &s);
+	if (tl_ring_begin(run, &s, TL_REC_SWITCH, 0, 0))
+		tl_ring_end(run, &s);
 }
 
 /* --- $value ------------------------------------------------------------------------------- */
@@ -195,7 +195,6 @@ void tl_sprintf(struct tl_run *run, struct tl_str *dst, const char *fmt,
 struct lines {
 	struct tl_run *run;
 	uint32_t n;
-	uint64_t time;
 	char text[256];
 };
 
@@ -205,11 +204,10 @@ static void lines_flush(struct lines *l)
 	uint32_t n = l->n;
 
 	l->n = 0;
-	if (!n || !tl_ring_begin(l->run->view, l->run->block, &s, TL_REC_TEXT, 0, n, l->time))
+	if (!n || !tl_ring_begin(l->run, &s, TL_REC_TEXT, 0, n))
 		return;
 	memcpy(s.data, l->text, n);
-	tl_ring_end(l->run->block, &s);
-	l->time = s.time;
+	tl_ring_end(l->run, &s);
 }
 
 static int lines_add(void *arg, const char *text, size_t n)
@@ -233,7 +231,6 @@ void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_
 	}
 	l.run = run;
 	l.n = 0;
-	l.time = 0;
 	tl_hist_text(s, h, lines_add, &l);
 	lines_flush(&l);
 }

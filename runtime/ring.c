@@ -1,92 +1,153 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Writing records into the own thread's ring. One writer, one reader, no lock:
+ * Writing records into the own thread's ring. One writer, one reader, no lock.
+ * A run of a handler does with its records:
  *
- *   writing = time of the previous record     (some time not later than ours)
- *   take the time, fill the record
- *   head += size                              (release: now the reader sees it)
+ *   writing = time of the previous run        (some time not later than ours)
+ *   take the time, that of all its records
+ *   fill a record; head += size               (release: now the reader sees it), any number of times
  *   writing = 0
  *
  * The reader gives out no record later than any `writing`, so that all rings
- * together come out in order of time.
+ * together come out in order of time, and what one run has written together.
+ *
+ * A full chunk ends with a LINK to the next one: that of the block's own two
+ * which has been read, else the first of the pool that nobody has.
  */
 #include "internal.h"
+#include "ring.h"
 
-static bool has_room(const struct tl_view *v, struct tl_block *b, uintptr_t head, uint32_t size)
+enum { NO_CHUNK = -1 };
+
+static uintptr_t own_chunk(struct tl_block *b, uintptr_t except)
 {
-	uintptr_t used = head - tl_word_load(&b->tail); /* shared: anything */
+	uintptr_t i;
 
-	return used <= v->ring_size && v->ring_size - used >= size;
+	for (i = 0; i < TL_OWN_CHUNKS; i++) {
+		if (i != except && b->left[i] == __atomic_load_n(&b->read[i], __ATOMIC_ACQUIRE))
+			return i;
+	}
+	return (uintptr_t)NO_CHUNK;
+}
+
+static uintptr_t large_chunk(const struct tl_view *v, struct tl_block *b)
+{
+	uint32_t i, nobody;
+
+	if (b->taken - __atomic_load_n(&b->given, __ATOMIC_RELAXED) >= v->chunks_most)
+		return (uintptr_t)NO_CHUNK;
+	for (i = 0; i < v->nchunks; i++) {
+		nobody = 0;
+		if (!*(volatile uint32_t *)&v->owners[i] &&
+			__atomic_compare_exchange_n(&v->owners[i], &nobody, b->owner, false,
+				__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			b->taken++;
+			return TL_OWN_CHUNKS + i;
+		}
+	}
+	return (uintptr_t)NO_CHUNK;
+}
+
+/* Go on in another chunk, which has room for `size`. NULL: there is none. */
+static uint8_t *next_chunk(const struct tl_view *v, struct tl_block *b, uint32_t size)
+{
+	uintptr_t head = tl_word_load(&b->head), chunk = head >> v->chunk_shift;
+	uintptr_t next = (uintptr_t)NO_CHUNK;
+	uint32_t left;
+	struct tl_record *link = (struct tl_record *)tl_place_at(v, b, head, &left);
+
+	if (size + TL_LINK <= v->own_size)
+		next = own_chunk(b, chunk);
+	if (next == (uintptr_t)NO_CHUNK && size + TL_LINK <= v->chunk_size)
+		next = large_chunk(v, b);
+	if (next == (uintptr_t)NO_CHUNK)
+		return NULL;
+	if (link) {
+		link->size = TL_LINK;
+		link->kind = TL_REC_LINK;
+		link->id = 0;
+		link->time = next;
+		if (chunk < TL_OWN_CHUNKS)
+			b->left[chunk]++;
+	}
+	head = tl_chunk_start(v, next);
+	tl_word_store(&b->head, head);
+	return tl_place_at(v, b, head, &left);
 }
 
 /* Only the runner reads its own ring: in the targets this costs no stack. */
-static __attribute__((noinline, cold)) bool begin_again(struct tl_view *v, struct tl_block *b,
-	struct tl_slot *s, unsigned kind, unsigned id, uint32_t payload, uint64_t time)
+static __attribute__((noinline, cold)) uint8_t *once_read(
+	struct tl_view *v, struct tl_block *b, uint32_t size)
 {
-	uintptr_t head = tl_word_load(&b->head) & ~(uintptr_t)7;
-
-	if (v->ops->make_room(v) && has_room(v, b, head, v->ring_size))
-		return tl_ring_begin(v, b, s, kind, id, payload, time);
-	b->lost++;
-	return false;
+	return v->ops->make_room(v) ? next_chunk(v, b, size) : NULL;
 }
 
-bool tl_ring_begin(struct tl_view *v, struct tl_block *b, struct tl_slot *s, unsigned kind,
-	unsigned id, uint32_t payload, uint64_t time)
+static __attribute__((noinline)) uint8_t *elsewhere(
+	struct tl_view *v, struct tl_block *b, uint32_t size)
 {
-	uint32_t size = (uint32_t)sizeof(struct tl_record) + ((payload + 7) & ~7u);
-	uintptr_t head = tl_word_load(&b->head) & ~(uintptr_t)7; /* shared: anything */
-	uint32_t at = (uint32_t)head & (v->ring_size - 1), to_end = v->ring_size - at, pad = 0;
-	uint8_t *ring = (uint8_t *)b + v->ring_off;
-	bool fits = payload <= v->ring_size / 2 - sizeof(struct tl_record);
+	uint8_t *p = size < v->chunk_size ? next_chunk(v, b, size) : NULL;
+
+	if (!p && v->ops && v->ops->make_room && size < v->chunk_size)
+		p = once_read(v, b, size);
+	if (!p)
+		b->lost++;
+	return p;
+}
+
+bool tl_ring_begin(
+	struct tl_run *run, struct tl_slot *s, unsigned kind, unsigned id, uint32_t payload)
+{
+	/* what is longer than any chunk stays so, however long */
+	uint32_t size = (uint32_t)sizeof(struct tl_record) + ((payload + 7) & ~7u), left;
+	struct tl_block *b = run->block;
 	struct tl_record *r;
 
-	if (size > to_end)
-		pad = to_end;
-	if (tl_unlikely(!fits || !has_room(v, b, head, size + pad))) {
-		if (fits && v->ops && v->ops->make_room)
-			return begin_again(v, b, s, kind, id, payload, time);
-		b->lost++;
-		return false;
+	if (tl_unlikely(payload > INT32_MAX))
+		size = INT32_MAX;
+	r = (struct tl_record *)tl_place_at(run->view, b, tl_word_load(&b->head), &left);
+	if (tl_unlikely(!r || size + TL_LINK > left)) {
+		r = (struct tl_record *)elsewhere(run->view, b, size);
+		if (!r)
+			return false;
 	}
-	tl_time_store(&b->writing, tl_block_own(b)->last_time | 1);
-	TL_BARRIER();
-	s->time = time ? time : tl_cycles();
-	if (tl_unlikely(pad)) {
-		r = (struct tl_record *)(ring + at); /* may be only half a header long */
-		r->size = pad;
-		r->kind = TL_REC_PAD;
-		r->id = 0;
-		at = 0;
+	if (!run->time) {
+		tl_time_store(&b->writing, tl_block_own(b)->last_time | 1);
+		b->holding = 1; /* who leaves the handler by siglongjmp is cleaned up after */
+		TL_BARRIER();
+		run->time = tl_cycles();
 	}
-	r = (struct tl_record *)(ring + at);
 	r->size = size;
 	r->kind = (uint16_t)kind;
 	r->id = (uint16_t)id;
-	r->time = s->time;
+	r->time = run->time;
 	if (payload & 7)
 		*(uint64_t *)((uint8_t *)r + size - 8) = 0;
 	s->data = (uint8_t *)(r + 1);
-	s->head = head + pad + size;
+	s->size = size;
 	return true;
 }
 
-/* Pieces are cut at multiples of 8: only the last one is padded. */
-void tl_ring_text(struct tl_view *v, struct tl_block *b, unsigned kind, unsigned id,
-	const char *text, uint32_t n)
+void tl_run_printed(struct tl_run *run)
 {
-	uint32_t most = (v->ring_size / 4) & ~7u;
-	uint64_t time = 0;
+	tl_block_own(run->block)->last_time = run->time;
+	*(volatile uint32_t *)&run->block->holding = 0;
+	tl_time_store(&run->block->writing, 0);
+}
+
+/* Pieces are cut at multiples of 8: only the last one is padded. */
+void tl_ring_text(struct tl_run *run, unsigned kind, unsigned id, const char *text, uint32_t n)
+{
+	const struct tl_view *v = run->view;
+	uint32_t most = ((v->chunks_most ? v->chunk_size / 4 : v->own_size / 2)) & ~7u;
 	struct tl_slot s;
 
 	do {
 		uint32_t piece = n < most ? n : most;
 
-		if (!tl_ring_begin(v, b, &s, kind, id, piece, time))
+		if (!tl_ring_begin(run, &s, kind, id, piece))
 			return;
 		memcpy(s.data, text, piece);
-		tl_ring_end(b, &s);
-		time = s.time;
+		tl_ring_end(run, &s);
 		text += piece;
 		n -= piece;
 	} while (n);

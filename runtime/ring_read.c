@@ -5,20 +5,43 @@
  * is copied before anybody looks into it.
  *
  * A pass gives out what is older than
- *   - the start of an earlier pass, SETTLE cycles back or more: whatever a
- *     writer had begun before that is visible by now, as `writing` or as a
- *     record (stores take nanoseconds to become visible);
+ *   - its own start by SETTLE cycles: whatever a writer had begun before that
+ *     is visible by now, as `writing` or as a record (stores take nanoseconds
+ *     to become visible);
  *   - every `writing`: something that old may still come. A `writing` that
  *     stays for seconds was left by an abandoned handler, and is ignored.
  */
 #include "internal.h"
+#include "ring.h"
 
 #define SETTLE	      100000u
 #define HELD_TOO_LONG (1ull << 33) /* cycles: some seconds */
 
-static uint8_t *ring_of(const struct tl_reader *r, uint32_t block)
+/* The reader has left it: the writer may have it again. */
+static void give_back(struct tl_reader *r, uint32_t block, uintptr_t chunk)
 {
-	return (uint8_t *)tl_block_at(r->view, block) + r->view->ring_off;
+	struct tl_block *b = tl_block_at(r->view, block);
+	uint32_t owner = block + 1;
+
+	if (chunk < TL_OWN_CHUNKS)
+		__atomic_fetch_add(&b->read[chunk], 1, __ATOMIC_RELEASE);
+	else if (__atomic_compare_exchange_n(tl_chunk_owner(r->view, chunk), &owner, 0, false,
+			 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&b->given, 1, __ATOMIC_RELAXED);
+}
+
+/* All that it has but the chunk where it writes. */
+static void give_back_all(struct tl_reader *r, uint32_t block, uintptr_t but)
+{
+	struct tl_block *b = tl_block_at(r->view, block);
+	uint32_t i;
+
+	for (i = 0; i < TL_OWN_CHUNKS; i++)
+		__atomic_store_n(&b->read[i], b->left[i], __ATOMIC_RELEASE);
+	for (i = 0; i < r->view->nchunks; i++) {
+		if (r->view->owners[i] == block + 1 && i + TL_OWN_CHUNKS != but)
+			give_back(r, block, i + TL_OWN_CHUNKS);
+	}
 }
 
 /* The ring makes no sense: go on at its head, where a record may begin. */
@@ -27,63 +50,71 @@ static bool skip_damaged(struct tl_reader *r, uint32_t block)
 	struct tl_cursor *c = &r->cursor[block];
 
 	r->damaged++;
-	c->tail = c->head &= ~7ull;
-	tl_word_store(&tl_block_at(r->view, block)->tail, (uintptr_t)c->tail);
+	c->tail = c->head;
+	give_back_all(r, block, c->head >> r->view->chunk_shift);
 	return false;
 }
 
-/* Is there a record at the tail? Skips padding. */
+/* Along a LINK at the tail. A chain that leads round and round is no chain. */
+static bool follow(struct tl_reader *r, uint32_t block, uintptr_t from, uint64_t to)
+{
+	const struct tl_view *v = r->view;
+	struct tl_cursor *c = &r->cursor[block];
+
+	if (to >= TL_OWN_CHUNKS + (uint64_t)v->nchunks || ++c->links > v->nchunks + TL_OWN_CHUNKS)
+		return false;
+	c->tail = tl_chunk_start(v, (uintptr_t)to);
+	give_back(r, block, from);
+	return true;
+}
+
+/* Is there a record at the tail? Goes along links. */
 static bool peek(struct tl_reader *r, uint32_t block)
 {
 	struct tl_cursor *c = &r->cursor[block];
-	uint32_t ring = r->view->ring_size, at, left, size;
+	uint32_t left;
+	const uint8_t *p;
 	struct {
 		uint32_t size;
 		uint16_t kind, id;
 	} first;
 	uint64_t word;
-	const uint8_t *p;
 
-	for (;;) {
-		left = (uint32_t)(c->head - c->tail);
-		if (!left)
-			return false;
-		at = (uint32_t)c->tail & (ring - 1);
-		p = ring_of(r, block) + at;
+	while (c->tail != c->head) {
+		p = tl_place_at(r->view, tl_block_at(r->view, block), c->tail, &left);
+		if (!p)
+			return skip_damaged(r, block);
+		if (c->head > c->tail && c->head - c->tail < left)
+			left = (uint32_t)(c->head - c->tail);
 		word = tl_get64(p); /* once */
 		memcpy(&first, &word, sizeof(first));
-		size = first.size;
-		if (size < 8 || size & 7 || size > left || size > ring - at)
+		if (left < sizeof(struct tl_record) || first.size & 7 || first.size > left ||
+			first.size < sizeof(struct tl_record))
 			return skip_damaged(r, block);
-		if (first.kind != TL_REC_PAD)
-			break;
-		c->tail += size;
+		if (first.kind != TL_REC_LINK) {
+			c->size = first.size;
+			c->time = tl_get64(p + 8);
+			return true;
+		}
+		if (!follow(r, block, c->tail >> r->view->chunk_shift, tl_get64(p + 8)))
+			return skip_damaged(r, block);
 	}
-	if (size < sizeof(struct tl_record) || size > ring / 2)
-		return skip_damaged(r, block);
-	c->size = size;
-	c->time = tl_get64(p + 8);
-	return true;
+	return false;
 }
 
 /* Heads as they are now; returns the time up to which records may be given out. */
 static uint64_t look(struct tl_reader *r, uint64_t now, bool final)
 {
-	uint64_t limit;
+	uint64_t limit = final ? UINT64_MAX : now - SETTLE;
 	uint32_t i, used_blocks = tl_blocks_used(r->view);
 
-	if (now - r->sample > SETTLE) {
-		r->settled = r->sample;
-		r->sample = now;
-	}
-	limit = final ? UINT64_MAX : r->settled;
 	if (r->used < used_blocks) /* never fewer: the number is shared */
 		r->used = used_blocks;
 	for (i = 1; i < r->used; i++) {
 		struct tl_block *b = tl_block_at(r->view, i);
 		struct tl_cursor *c = &r->cursor[i];
 		uint64_t writing = tl_time_load(&b->writing); /* before head: see ring.c */
-		uintptr_t used;
+		uint32_t left;
 
 		if (writing != c->held) {
 			c->held = writing;
@@ -91,10 +122,12 @@ static uint64_t look(struct tl_reader *r, uint64_t now, bool final)
 		}
 		if (!final && writing && now - c->held_since < HELD_TOO_LONG && writing - 1 < limit)
 			limit = writing - 1;
-		used = tl_word_load(&b->head) - (uintptr_t)c->tail;
-		c->head = c->tail + used;
-		if (used & 7 || used > r->view->ring_size)
-			skip_damaged(r, i);
+		c->head = tl_word_load(&b->head);
+		c->links = 0;
+		if (!tl_place_at(r->view, b, c->head, &left)) {
+			c->head = c->tail;
+			r->damaged++;
+		}
 	}
 	return limit;
 }
@@ -129,14 +162,16 @@ static void sift_down(struct tl_reader *r, uint32_t i, uint32_t n)
 static int give(struct tl_reader *r, uint32_t block, tl_record_fn fn, void *arg)
 {
 	struct tl_cursor *c = &r->cursor[block];
-	const uint8_t *p = ring_of(r, block) + ((uint32_t)c->tail & (r->view->ring_size - 1));
 	struct tl_record *rec = (struct tl_record *)r->buffer;
+	uint32_t left;
+	const uint8_t *p = tl_place_at(r->view, tl_block_at(r->view, block), c->tail, &left);
 
+	if (!p || c->size > left)
+		return 0; /* never: peek() has been there */
 	memcpy(r->buffer, p, c->size);
 	rec->size = c->size; /* as checked */
 	rec->time = c->time;
 	c->tail += c->size;
-	tl_word_store(&tl_block_at(r->view, block)->tail, (uintptr_t)c->tail);
 	return fn(arg, block, rec, r->buffer + sizeof(*rec), c->size - (uint32_t)sizeof(*rec));
 }
 
@@ -180,6 +215,20 @@ bool tl_reader_waits(struct tl_reader *r, uint32_t block)
 {
 	look(r, tl_cycles(), false);
 	return peek(r, block);
+}
+
+bool tl_reader_forget(struct tl_reader *r, uint32_t block)
+{
+	struct tl_block *b = tl_block_at(r->view, block);
+	struct tl_cursor *c = &r->cursor[block];
+
+	if (tl_word_load(&b->head) != c->tail)
+		return false;
+	give_back_all(r, block, 0);
+	b->left[0] = b->left[1] = b->read[0] = b->read[1] = b->taken = b->given = 0;
+	tl_word_store(&b->head, 0);
+	c->tail = c->head = 0;
+	return true;
 }
 
 const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len)

@@ -249,14 +249,14 @@ static void error_record(struct tl_run *run)
 	uint32_t all = np ? n + 6 + np : n;
 	struct tl_slot s;
 
-	if (!tl_ring_begin(run->view, run->block, &s, TL_REC_ERROR, run->env->number, all, 0))
+	if (!tl_ring_begin(run, &s, TL_REC_ERROR, run->env->number, all))
 		return;
 	memcpy(s.data, run->error, n);
 	if (np) {
 		memcpy(s.data + n, " near ", 6);
 		memcpy(s.data + 6 + n, run->place, np);
 	}
-	tl_ring_end(run->block, &s);
+	tl_ring_end(run, &s);
 }
 
 /* The error ends this handler, and the session when it is one too many. */

@@ -162,7 +162,11 @@ struct tl_view {
 	uint8_t *locks;
 	uint64_t size, globals_size;
 	uint32_t block_stride, nblocks, nlocks;
-	uint32_t shard_off, shard_size, ring_off, ring_size;
+	uint32_t shard_off, shard_size;
+	/* records: see wire.h */
+	uint8_t *chunks; /* number 2 on */
+	uint32_t *owners;
+	uint32_t ring_off, own_size, chunk_size, chunk_shift, nchunks, chunks_most;
 	uint32_t max_string, max_action, max_nesting, max_errors;
 	uint64_t lock_cycles; /* how long a lock is waited for */
 	const struct tl_view_ops *ops;
@@ -205,6 +209,7 @@ struct tl_run {
 	uint32_t depth; /* of function calls */
 	struct tl_run *whole; /* itself; NULL in a quick half, which gives its run to nobody */
 	struct tl_match *match; /* where the latest =~ is kept for matched(), or NULL */
+	uint64_t time; /* of its records; 0: it has written none */
 	char text[TL_ERROR_ROOM];
 };
 
@@ -215,6 +220,7 @@ bool tl_run_lock_slow(struct tl_run *run, const uint16_t *locks, uint32_t n);
 void tl_run_unlock(struct tl_run *run);
 void tl_run_yield(struct tl_lock *l);
 void tl_run_report(struct tl_run *run);
+void tl_run_printed(struct tl_run *run); /* ring.c: its records are complete */
 
 static inline struct tl_block *tl_block_get(struct tl_view *v, struct tl_thread *self)
 {
@@ -293,6 +299,7 @@ static TL_QUICK void tl_run_begin(struct tl_run *run, const struct tl_env *env, 
 	run->regs = regs;
 	run->error = NULL;
 	run->call = NULL;
+	run->time = 0;
 }
 
 /* False: do nothing, return 0 (and do not call tl_run_leave). */
@@ -443,6 +450,8 @@ static inline void tl_run_leave(struct tl_run *run)
 		tl_run_unlock(run);
 	if (tl_unlikely(run->error != NULL))
 		tl_run_report(run);
+	if (run->time)
+		tl_run_printed(run);
 }
 
 /* Of a handler that asks for this lock alone. */
@@ -452,6 +461,8 @@ static inline void tl_run_leave_one(struct tl_run *run, uint32_t lock)
 		tl_run_unlock_one(run, tl_lock_at(run->view, lock));
 	if (tl_unlikely(run->error != NULL))
 		tl_run_report(run);
+	if (run->time)
+		tl_run_printed(run);
 }
 
 /* Raise a run-time error (the first one stays). `fmt`: %s (const char *), %d (int64_t), %p (uint64_t), %%. */
@@ -1284,10 +1295,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_11(void);
+void tl_runtime_abi_12(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_11();
+	tl_runtime_abi_12();
 }
 
 #endif

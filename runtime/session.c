@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Session memory: layout, checks, thread blocks. */
 #include "internal.h"
+#include "ring.h"
 
-#define RING_DEFAULT (64u << 10)
-#define RING_MAX     (64u << 20)
+#define POOL_DEFAULT (sizeof(void *) == 8 ? 128u : 16u) /* MiB */
+#define POOL_MAX     1024u
+#define OWN_MIN	     2048u
+#define CHUNK_SHIFT  16 /* 64 KiB */
+#define CHUNKS_MIN   8 /* in the pool */
 #define AREA_MAX     (1u << 30)
 #define BLOCKS_MAX   65535u
 #define LOCK_CYCLES  200000000u /* where the clock is not known yet */
@@ -13,15 +17,37 @@ static uint64_t align(uint64_t v, uint64_t a)
 	return (v + a - 1) & ~(a - 1);
 }
 
-static uint32_t ring_size(uint32_t wanted)
+/* A large chunk takes whatever one printf() may write, of 32 strings. */
+static uint32_t chunk_shift(uint32_t max_string)
 {
-	uint32_t n = 4096;
+	uint32_t shift = CHUNK_SHIFT;
 
-	if (!wanted)
-		wanted = RING_DEFAULT;
-	while (n < wanted && n < RING_MAX)
-		n <<= 1;
-	return n;
+	while (1u << shift < 32 * max_string)
+		shift++;
+	return shift;
+}
+
+/* Of a thread whose records may take no more than one large chunk: it has two of half that size, and no others. */
+static void ring_layout(const struct tl_tap_options *o, struct tl_session *s)
+{
+	uint32_t shift = chunk_shift(o->max_string), most = o->ring_size >> shift;
+	uint32_t pool = o->ring_pool ? o->ring_pool : POOL_DEFAULT, half = OWN_MIN;
+
+	if (pool > POOL_MAX)
+		pool = POOL_MAX;
+	s->chunk_size = 1u << shift;
+	s->own_size = OWN_MIN;
+	s->nchunks = (uint32_t)(((uint64_t)pool << 20) >> shift);
+	if (s->nchunks < CHUNKS_MIN)
+		s->nchunks = CHUNKS_MIN;
+	s->chunks_most = o->ring_size ? most : s->nchunks;
+	if (!o->ring_size || o->ring_size > s->chunk_size)
+		return;
+	while (half * 2 < o->ring_size)
+		half <<= 1;
+	s->own_size = half;
+	s->chunks_most = 0;
+	s->nchunks = 0;
 }
 
 int tl_session_layout(const struct tl_tap_options *o, uint32_t nblocks, struct tl_session *s)
@@ -39,18 +65,20 @@ int tl_session_layout(const struct tl_tap_options *o, uint32_t nblocks, struct t
 	s->nlocks = o->nlocks;
 	s->globals_off = align(s->locks_off + (uint64_t)o->nlocks * sizeof(struct tl_lock), 64);
 	s->globals_size = align(o->globals_size, 64);
-	s->blocks_off = align(s->globals_off + s->globals_size, 4096);
+	ring_layout(o, s);
+	s->owners_off = align(s->globals_off + s->globals_size, 64);
+	s->blocks_off = align(s->owners_off + (uint64_t)s->nchunks * sizeof(uint32_t), 4096);
 	s->nblocks = nblocks;
 	s->shard_off = (uint32_t)align(
 		sizeof(struct tl_block) + sizeof(struct tl_block_own) + o->max_string, 64);
 	s->shard_size = (uint32_t)align(o->shard_size, 64);
 	s->ring_off = (uint32_t)align((uint64_t)s->shard_off + s->shard_size, 64);
-	s->ring_size = ring_size(o->ring_size);
-	stride = align((uint64_t)s->ring_off + s->ring_size, 4096);
+	stride = align((uint64_t)s->ring_off + TL_OWN_CHUNKS * s->own_size, 64);
 	if (stride > UINT32_MAX)
 		return -1;
 	s->block_stride = (uint32_t)stride;
-	s->size = s->blocks_off + stride * nblocks;
+	s->chunks_off = align(s->blocks_off + stride * nblocks, 4096);
+	s->size = s->chunks_off + (uint64_t)s->nchunks * s->chunk_size;
 	return s->size > SIZE_MAX / 2 ? -1 : 0;
 }
 
@@ -64,12 +92,26 @@ static bool inside(uint64_t off, uint64_t size, uint64_t total)
 	return off <= total && size <= total - off;
 }
 
+static bool rings_sane(const struct tl_session *s, uint64_t size)
+{
+	uint64_t chunks = (uint64_t)s->chunk_size * s->nchunks;
+	uint32_t own = s->own_size;
+
+	if (own < OWN_MIN || own & (own - 1) || s->chunk_size < own ||
+		s->chunk_size & (s->chunk_size - 1) || s->nchunks > 1u << 20)
+		return false;
+	return inside(s->ring_off, (uint64_t)TL_OWN_CHUNKS * own, s->block_stride) &&
+	       inside(s->owners_off, (uint64_t)s->nchunks * sizeof(uint32_t), size) &&
+	       inside(s->chunks_off, chunks, size) &&
+	       chunks + TL_OWN_CHUNKS * (uint64_t)s->chunk_size <= UINTPTR_MAX;
+}
+
 static bool session_sane(const struct tl_session *s, uint64_t size, const struct tl_tap_options *o)
 {
 	if (s->magic != TL_SESSION_MAGIC || s->version != TL_WIRE_VERSION || s->size > size)
 		return false;
-	if ((s->locks_off | s->globals_off | s->blocks_off | s->shard_off | s->ring_off |
-		    s->block_stride) &
+	if ((s->locks_off | s->globals_off | s->owners_off | s->blocks_off | s->chunks_off |
+		    s->shard_off | s->ring_off | s->block_stride) &
 		63)
 		return false;
 	if (s->locks_off < sizeof(*s) ||
@@ -79,12 +121,11 @@ static bool session_sane(const struct tl_session *s, uint64_t size, const struct
 	if (s->nblocks < 2 || s->nblocks > BLOCKS_MAX ||
 		!inside(s->blocks_off, (uint64_t)s->block_stride * s->nblocks, size))
 		return false;
-	if (s->ring_size < 4096 || s->ring_size > RING_MAX || s->ring_size & (s->ring_size - 1))
+	if (!rings_sane(s, size))
 		return false;
 	return s->shard_off >=
 		       sizeof(struct tl_block) + sizeof(struct tl_block_own) + o->max_string &&
-	       inside(s->shard_off, s->shard_size, s->ring_off) &&
-	       inside(s->ring_off, s->ring_size, s->block_stride) && s->nlocks >= o->nlocks &&
+	       inside(s->shard_off, s->shard_size, s->ring_off) && s->nlocks >= o->nlocks &&
 	       s->globals_size >= o->globals_size && s->shard_size >= o->shard_size;
 }
 
@@ -114,7 +155,13 @@ int tl_view_attach(struct tl_view *v, void *base, uint64_t size, const struct tl
 	v->shard_off = s.shard_off;
 	v->shard_size = s.shard_size;
 	v->ring_off = s.ring_off;
-	v->ring_size = s.ring_size;
+	v->own_size = s.own_size;
+	v->owners = (uint32_t *)(void *)((uint8_t *)base + s.owners_off);
+	v->chunks = (uint8_t *)base + s.chunks_off;
+	v->chunk_size = s.chunk_size;
+	v->chunk_shift = (uint32_t)__builtin_ctz(s.chunk_size);
+	v->nchunks = s.nchunks;
+	v->chunks_most = s.chunks_most;
 	v->max_string = o->max_string;
 	v->max_action = o->max_action ? o->max_action : 1000;
 	v->max_nesting = o->max_nesting ? o->max_nesting : 10;
@@ -242,43 +289,77 @@ int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_
 
 /* --- thread blocks ---------------------------------------------------------------- */
 
-static void used_up_to(struct tl_view *v, uint32_t n)
+/* Was it free? */
+static bool take(struct tl_block *b)
 {
-	uint32_t *used = &v->session->blocks_used, now = __atomic_load_n(used, __ATOMIC_RELAXED);
+	uint32_t free = TL_BLOCK_FREE;
 
-	while (now < n && !__atomic_compare_exchange_n(
-				  used, &now, n, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		;
+	return *(volatile uint32_t *)&b->state == TL_BLOCK_FREE &&
+	       __atomic_compare_exchange_n(
+		       &b->state, &free, TL_BLOCK_USED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* One that somebody had before: its memory has been touched. 0: none. */
+static uint32_t take_again(struct tl_view *v)
+{
+	uint32_t *from = &v->session->free_from, i = __atomic_load_n(from, __ATOMIC_RELAXED);
+	uint32_t used = tl_blocks_used(v);
+
+	for (i = i ? i : 1; i < used; i++) {
+		if (take(tl_block_at(v, i))) {
+			__atomic_store_n(from, i + 1, __ATOMIC_RELAXED);
+			return i;
+		}
+	}
+	__atomic_store_n(from, used, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* One that nobody has had. 0: none. */
+static uint32_t take_new(struct tl_view *v)
+{
+	uint32_t *used = &v->session->blocks_used, i = __atomic_load_n(used, __ATOMIC_RELAXED), n;
+
+	do {
+		n = i ? i : 1;
+		if (n >= v->nblocks)
+			return 0;
+		if (__atomic_compare_exchange_n(
+			    used, &i, n + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
+			take(tl_block_at(v, n)))
+			return n;
+	} while (true);
+}
+
+static void begin_block(struct tl_block *b, uint32_t number, uint32_t tid, uint32_t pid)
+{
+	b->owner = number + 1;
+	b->tid = tid;
+	b->pid = pid;
+	b->holding = 0;
+	tl_time_store(&b->writing, 0);
+	memset(tl_block_own(b), 0, sizeof(struct tl_block_own));
+	tl_block_own(b)->last_time = tl_cycles();
 }
 
 struct tl_block *tl_block_claim(struct tl_view *v, uint32_t tid, uint32_t pid, const char *comm)
 {
-	uint32_t i, k, free;
+	uint32_t i = take_again(v), k;
+	struct tl_block *b;
 
-	for (i = 1; i < v->nblocks; i++) {
-		struct tl_block *b = tl_block_at(v, i);
-
-		free = TL_BLOCK_FREE;
-		if (*(volatile uint32_t *)&b->state != TL_BLOCK_FREE ||
-			!__atomic_compare_exchange_n(&b->state, &free, TL_BLOCK_USED, false,
-				__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			continue;
-		b->owner = i + 1;
-		b->tid = tid;
-		b->pid = pid;
-		for (k = 0; k < sizeof(b->comm) - 1 && comm[k]; k++)
-			b->comm[k] = comm[k];
-		for (; k < sizeof(b->comm); k++)
-			b->comm[k] = 0;
-		b->holding = 0;
-		tl_time_store(&b->writing, 0);
-		memset(tl_block_own(b), 0, sizeof(struct tl_block_own));
-		tl_block_own(b)->last_time = tl_cycles();
-		used_up_to(v, i + 1);
-		return b;
+	if (!i)
+		i = take_new(v);
+	if (!i) {
+		__atomic_fetch_add(tl_low_word(&v->session->no_block), 1, __ATOMIC_RELAXED);
+		return NULL;
 	}
-	__atomic_fetch_add(tl_low_word(&v->session->no_block), 1, __ATOMIC_RELAXED);
-	return NULL;
+	b = tl_block_at(v, i);
+	begin_block(b, i, tid, pid);
+	for (k = 0; k < sizeof(b->comm) - 1 && comm[k]; k++)
+		b->comm[k] = comm[k];
+	for (; k < sizeof(b->comm); k++)
+		b->comm[k] = 0;
+	return b;
 }
 
 uint32_t tl_block_index(const struct tl_view *v, const struct tl_block *b)
@@ -307,8 +388,10 @@ void tl_block_recycle(struct tl_view *v, uint32_t index)
 {
 	uint32_t dead = TL_BLOCK_DEAD;
 
-	__atomic_compare_exchange_n(&tl_block_at(v, index)->state, &dead, TL_BLOCK_FREE, false,
-		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(&tl_block_at(v, index)->state, &dead, TL_BLOCK_FREE, false,
+		    __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
+		v->session->free_from > index)
+		__atomic_store_n(&v->session->free_from, index, __ATOMIC_RELAXED);
 }
 
 bool tl_locks_stuck(const struct tl_view *v)

@@ -57,7 +57,7 @@ static inline uint32_t tl_blocks_used(const struct tl_view *v)
 uint32_t tl_block_index(const struct tl_view *v, const struct tl_block *b);
 /* The thread is gone: its locks are freed, its records stay. Its block may be used again once drained. */
 void tl_block_dead(struct tl_view *v, uint32_t index);
-/* Free a DEAD block whose records are read. Shards stay in the block and go on counting. */
+/* Free a DEAD block whose records are read (tl_reader_forget()). Shards stay in the block and go on counting. */
 void tl_block_recycle(struct tl_view *v, uint32_t index);
 
 /* Was a lock waited for in vain, whose owner has done nothing since? */
@@ -83,20 +83,19 @@ uint64_t tl_clock_ns(const struct tl_view *v, uint64_t cycles);
 
 /* --- reading rings --------------------------------------------------------------- */
 struct tl_cursor {
-	uint64_t tail; /* ours; the shared one only tells the writer */
-	uint64_t head; /* as last seen */
+	uintptr_t tail; /* place of the next record to read */
+	uintptr_t head; /* as last seen */
 	uint64_t time; /* of the record at tail */
 	uint64_t held; /* `writing` as it was at held_since */
 	uint64_t held_since;
 	uint32_t size; /* of the record at tail, checked */
+	uint32_t links; /* followed since head was seen */
 	uint32_t heap; /* element of the reader's heap of blocks, not of this block */
 };
 struct tl_reader {
 	struct tl_view *view;
 	struct tl_cursor *cursor; /* view->nblocks of them, caller's, zero */
-	uint8_t *buffer; /* view->ring_size / 2 bytes: private copy of one record */
-	uint64_t settled; /* records up to here may be given out */
-	uint64_t sample; /* will be the next `settled` */
+	uint8_t *buffer; /* view->chunk_size bytes: private copy of one record */
 	uint32_t used; /* blocks seen so far */
 	uint64_t damaged; /* times that a ring made no sense and was skipped */
 };
@@ -107,13 +106,15 @@ typedef int (*tl_record_fn)(void *arg, uint32_t block, const struct tl_record *r
 	const uint8_t *payload, uint32_t size);
 /*
  * Give out, in order of time, all records that nothing older can still come
- * before: older than every record being written, and than the start of an
- * earlier pass. final: everything. Returns the number of records.
+ * before: older than those of every handler that is writing, and than some
+ * microseconds. final: everything. Returns the number of records.
  */
 uint64_t tl_reader_pass(struct tl_reader *r, tl_record_fn fn, void *arg, bool final);
 /* The same of one block, whatever is older elsewhere; its writer does not write meanwhile. */
 uint64_t tl_reader_block(struct tl_reader *r, uint32_t block, tl_record_fn fn, void *arg);
 bool tl_reader_waits(struct tl_reader *r, uint32_t block); /* is there a record in it? */
+/* Its thread has ended: give back the memory of its ring. False, and nothing done: a record is still to be read. */
+bool tl_reader_forget(struct tl_reader *r, uint32_t block);
 
 /* --- formatting ------------------------------------------------------------------- */
 /* Where text goes. Return nonzero to stop. */

@@ -225,10 +225,10 @@ struct tl_tap_options {
 	uint32_t max_nesting;	/* MAXNESTING */
 	uint32_t max_errors;	/* MAXERRORS; TL_NONE: errors do not matter */
 	uint32_t max_skipped;	/* MAXSKIPPED */
-	uint32_t ring_size;	/* bytes of a thread's record ring; 0: default */
+	uint32_t ring_size;	/* bytes of records that one thread may have waiting; 0: all that there is room for */
 	uint32_t stack;		/* largest stack a handler needs */
 	uint32_t uses;		/* enum tl_tap_uses */
-	uint32_t reserved;
+	uint32_t ring_pool;	/* MiB of records that all threads together may have waiting; 0: default */
 };
 
 enum tl_tap_uses {
@@ -246,7 +246,13 @@ struct tl_time { uint64_t runs, sum, least, most; };
  * One shared mapping, made by the runner and mapped by every target of the
  * session, at different addresses: all references are offsets.
  *
- *   struct tl_session | locks | globals | thread block 0 | 1 | ...
+ *   struct tl_session | locks | globals | owners of chunks | thread block 0 | 1 | ... | chunk 2 | 3 | ...
+ *
+ * Records are written to chunks. Every thread block has two small ones of its own,
+ * numbers 0 and 1; the large ones from 2 on are everybody's, and taken by compare
+ * and swap of their owner: 0, or the number of a block + 1. So memory is touched
+ * where records wait, not where threads are. A place in a ring is the number of its
+ * chunk times chunk_size, plus the offset in it.
  *
  * Block 0 is nobody's: its shard area holds what sharded globals start from.
  * The runner claims a block for its own handlers as any thread does.
@@ -263,7 +269,12 @@ struct tl_session {
 	uint32_t block_stride;	/* bytes from one thread block to the next */
 	uint32_t nblocks;
 	uint32_t shard_off, shard_size; /* inside a block */
-	uint32_t ring_off, ring_size;	/* inside a block; ring_size is a power of two */
+	uint32_t ring_off, own_size; /* inside a block: its two chunks, of own_size bytes each */
+	uint64_t owners_off;	/* uint32_t[nchunks] */
+	uint64_t chunks_off;
+	uint32_t chunk_size, nchunks; /* the large ones; the size is a power of two */
+	uint32_t chunks_most;	/* of them that one thread may have */
+	uint32_t free_from;	/* no block below this is free, most likely */
 	/* Written by the runner, read by handlers. */
 	uint32_t live;		/* 0: handlers return at once */
 	uint32_t blocks_used;	/* no block from here on was ever claimed */
@@ -291,23 +302,25 @@ struct tl_session {
 
 enum tl_block_state { TL_BLOCK_FREE, TL_BLOCK_USED, TL_BLOCK_DEAD };
 
-/* One traced thread. `tail` is the reader's, all else the writer's. */
+/* One traced thread. What says so is the reader's, all else the writer's. */
 struct tl_block {
 	uint32_t state;		/* enum tl_block_state; FREE -> USED by compare and swap */
 	uint32_t tid, pid;	/* as the target's own namespace has them until the runner corrects them */
 	uint32_t target;	/* runner's number of the process */
 	char comm[16];		/* execname() */
-	uint64_t head;		/* bytes ever written */
-	uint64_t tail;		/* bytes ever read */
+	uint64_t head;		/* where the next record goes */
 	uint64_t lost;		/* records that did not fit */
-	uint64_t writing;	/* 0, or a time stamp not later than that of the record being written */
+	uint64_t writing;	/* 0, or a time stamp not later than that of the records of the handler that runs */
 	uint64_t skipped;	/* lock not had in time */
 	uint64_t errors;
 	uint64_t truncated;	/* strings cut at MAXSTRINGLEN */
 	uint32_t holding;	/* nonzero while a handler of this thread may hold locks */
 	uint32_t owner;		/* what it writes into locks: its number + 1 */
-	uint64_t reserved[4];
-	/* struct tl_block_own follows; shard area at shard_off, ring at ring_off, both from the start of the block */
+	uint32_t left[2];	/* times that it went on from its own chunks */
+	uint32_t read[2];	/* reader's: the same; equal: the chunk is free */
+	uint32_t taken, given;	/* large chunks it has taken; reader's: has given back */
+	uint64_t reserved[2];
+	/* struct tl_block_own follows; shard area at shard_off, chunks at ring_off, both from the start of the block */
 };
 
 /* One lock, alone in its cache line. */
@@ -321,11 +334,11 @@ struct tl_lock {
 
 /* --- records -----------------------------------------------------------------
  *
- * In a ring and in the raw stream: a header, then its payload, padded to 8.
- * A record never wraps: a PAD record fills the end of the ring.
+ * In a chunk and in the raw stream: a header, then its payload, padded to 8.
+ * All records of one run of a handler have one time, that of the first.
  */
 enum tl_record_kind {
-	TL_REC_PAD = 1,
+	TL_REC_LINK = 1,	/* no payload: the next record is the first of the chunk whose number stands for the time */
 	TL_REC_PRINTF,		/* id = format number; payload: arguments in order */
 	TL_REC_TEXT,		/* payload: text as it is to be printed; long ones come in pieces */
 	TL_REC_ERROR,		/* payload: text; a run-time error, id = probe number */

@@ -13,12 +13,12 @@
 #include "fuzz.h"
 #include <sanitizer/asan_interface.h>
 
-enum { BLOCKS = 4, RING = 4096, STRINGS = 128, GLOBALS = 64 };
+enum { BLOCKS = 4, STRINGS = 128, GLOBALS = 64 };
 
 static struct session s;
 static struct module mod;
 static struct tl_tap_options options = {
-	.globals_size = GLOBALS, .nlocks = 2, .max_string = 64, .ring_size = RING};
+	.globals_size = GLOBALS, .nlocks = 2, .max_string = 64, .ring_pool = 1};
 static struct tl_session layout;
 static uint8_t *memory;
 static char strings[STRINGS];
@@ -46,10 +46,8 @@ static void once(void)
 	mod.nformats = sizeof(formats) / sizeof(*formats);
 	s.mod = &mod;
 	s.raw = -1;
-	for (uint32_t end = layout.ring_off + RING, i = 0; i < BLOCKS; i++)
-		ASAN_POISON_MEMORY_REGION(
-			memory + layout.blocks_off + i * layout.block_stride + end,
-			layout.block_stride - end);
+	ASAN_POISON_MEMORY_REGION(memory + layout.blocks_off + BLOCKS * layout.block_stride,
+		layout.chunks_off - layout.blocks_off - BLOCKS * layout.block_stride);
 }
 
 static void scribble(struct input *in)
@@ -59,18 +57,24 @@ static void scribble(struct input *in)
 	s.view.session->blocks_used = (uint32_t)take_number(in, 1);
 	for (i = 1; i < BLOCKS; i++) {
 		uint8_t *b = (uint8_t *)tl_block_at(&s.view, i);
-		uint32_t at = (uint32_t)take_number(in, 2) % RING,
-			 n = (uint32_t)take_number(in, 1) * 4;
+		uint8_t *to = b + layout.ring_off;
+		uint32_t chunk = (uint32_t)take_number(in, 1), room = 2 * layout.own_size;
+		uint32_t at = (uint32_t)take_number(in, 2), n = (uint32_t)take_number(in, 1) * 4;
 
+		if (chunk & 1) {
+			chunk = (chunk >> 1) % layout.nchunks;
+			to = s.view.chunks + (uint64_t)chunk * layout.chunk_size;
+			s.view.owners[chunk] = i + 1;
+			room = layout.chunk_size;
+		}
+		at %= room;
 		take(in, b, sizeof(struct tl_block));
-		take(in, b + layout.ring_off + at, n < RING - at ? n : RING - at);
+		take(in, to + at, n < room - at ? n : room - at);
 	}
 }
 
 static void pass(bool final)
 {
-	if (!final) /* what the reader waits for otherwise */
-		s.reader.sample = s.reader.settled = tl_cycles() - (1u << 20);
 	drain(&s, final);
 }
 
@@ -81,9 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t i;
 
 	once();
+	memset(memory + layout.owners_off, 0, layout.nchunks * sizeof(uint32_t));
 	for (i = 0; i < BLOCKS; i++)
 		memset(memory + layout.blocks_off + i * layout.block_stride, 0,
-			layout.ring_off + RING);
+			layout.block_stride);
 	tl_session_init(memory, &layout);
 	must(!tl_view_attach(&s.view, memory, layout.size, &options) && !drain_start(&s));
 	take(&in, strings, STRINGS - 1);
@@ -96,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pass(true);
 	free(s.reader.cursor);
 	free(s.reader.buffer);
+	free(s.ready);
 	memset(&s.reader, 0, sizeof(s.reader));
 	return 0;
 }

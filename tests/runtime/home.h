@@ -71,7 +71,8 @@ static void home_open(uint32_t globals, uint32_t shards, uint32_t ring)
 		.shard_size = shards,
 		.nlocks = 4,
 		.max_string = TL_MAXSTRING,
-		.ring_size = ring};
+		.ring_size = ring,
+		.ring_pool = 1};
 	if (tl_session_layout(&home_options, BLOCKS, &s))
 		abort();
 	home_memory = aligned_alloc(4096, (size_t)s.size);

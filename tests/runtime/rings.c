@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "../../runtime/ring.h"
 #include "home.h"
 
 static struct tl_cursor cursors[BLOCKS];
@@ -13,7 +14,7 @@ static void reader_open(void)
 	free(reader.buffer);
 	memset(cursors, 0, sizeof(cursors));
 	reader = (struct tl_reader){
-		.view = &home, .cursor = cursors, .buffer = malloc(home.ring_size / 2)};
+		.view = &home, .cursor = cursors, .buffer = malloc(home.chunk_size)};
 }
 
 /* What came out, as text. */
@@ -60,7 +61,7 @@ static void drain(const char *fmt, bool final)
 
 	out_n = 0;
 	out[0] = 0;
-	while (!final && tl_cycles() - reader.sample < 110000)
+	for (uint64_t start = tl_cycles(); !final && tl_cycles() - start < 110000;)
 		;
 	tl_reader_pass(&reader, take, u.out, final);
 }
@@ -178,6 +179,7 @@ static void a_record_under_way_holds_the_others(void)
 	ENTER(run);
 	other->writing = tl_cycles();
 	tl_print_str(&run, home_str("late"));
+	tl_run_leave(&run);
 	drain("", false);
 	drain("", false);
 	CHECK(out_n == 0);
@@ -199,6 +201,88 @@ static void abandoned_writers_do_not_hold_for_ever(void)
 	CHECK(!strcmp(out, "text"));
 }
 
+/* Threads that print take the pool by turns; one that has ended gives its part back. */
+static void chunks_come_and_go(void)
+{
+	uint64_t given = 0;
+	uint32_t i, taken = 0;
+
+	home_open(64, 64, 0);
+	reader_open();
+	ENTER(run);
+	for (int k = 0; k < 10; k++) {
+		for (i = 0; i < 10000; i++)
+			tl_print_str(&run, home_str("0123456789012345678901234567890"));
+		CHECK(run.block->lost == 0);
+		given += tl_reader_pass(&reader, take, "", true);
+	}
+	CHECK(given == 100000 && reader.damaged == 0);
+	for (i = 0; i < home.nchunks; i++)
+		taken += home.owners[i] != 0;
+	CHECK(taken <= 1);
+	tl_print_str(&run, home_str("waits"));
+	tl_run_leave(&run);
+	tl_block_dead(&home, 1);
+	CHECK(!tl_reader_forget(&reader, 1));
+	given = tl_reader_pass(&reader, take, "", true);
+	CHECK(given == 1 && tl_reader_forget(&reader, 1));
+	tl_block_recycle(&home, 1);
+	for (i = taken = 0; i < home.nchunks; i++)
+		taken += home.owners[i] != 0;
+	CHECK(taken == 0 && home.own == tl_block_claim(&home, 5, 5, "next"));
+	ENTER(again);
+	tl_print_str(&again, home_str("more"));
+	drain("", true);
+	CHECK(!strcmp(out, "more"));
+}
+
+/* Who finds the pool empty goes on with the two chunks of its own. */
+static void an_empty_pool_stops_nobody(void)
+{
+	uint64_t given = 0;
+	uint32_t i;
+
+	home_open(64, 64, 0);
+	reader_open();
+	for (i = 0; i < home.nchunks; i++)
+		home.owners[i] = 17;
+	ENTER(run);
+	for (i = 0; i < 10000; i++) {
+		tl_print_str(&run, home_str("0123456789"));
+		given += tl_reader_pass(&reader, take, "", true);
+	}
+	CHECK(given == 10000 && run.block->lost == 0);
+	for (i = 0; i < 10000; i++)
+		tl_print_str(&run, home_str("0123456789"));
+	CHECK(run.block->lost > 0 && run.block->lost < 10000);
+}
+
+static void records_of_one_run_stay_together(void)
+{
+	struct tl_view mine;
+	struct tl_env env = home_env;
+
+	home_open(64, 64, 0);
+	reader_open();
+	mine = home;
+	mine.own = tl_block_claim(&home, 2, 1, "other");
+	env.view = &mine;
+	ENTER(run);
+	tl_print_str(&run, home_str("a"));
+	struct tl_run other;
+	CHECK(tl_run_enter(&other, &env, NULL, tl_view_self(&mine)));
+	tl_print_str(&other, home_str("1"));
+	tl_print_str(&run, home_str("b"));
+	tl_print_str(&other, home_str("2"));
+	tl_run_leave(&other);
+	drain("", false);
+	CHECK(out_n == 0); /* the older run is not over */
+	tl_print_str(&run, home_str("c"));
+	tl_run_leave(&run);
+	drain("", false);
+	CHECK(!strcmp(out, "abc12"));
+}
+
 static uint32_t seed = 1;
 static uint32_t rnd(void)
 {
@@ -206,24 +290,43 @@ static uint32_t rnd(void)
 	return seed >> 8;
 }
 
-static void hostile_rings_are_survived(void)
+static void hostile_rings_of(uint32_t ring_size)
 {
 	uint32_t round, i;
 
-	home_open(64, 64, 4096);
+	home_open(64, 64, ring_size);
 	reader_open();
 	for (round = 0; round < 20000; round++) {
 		struct tl_block *b = tl_block_at(&home, 1 + rnd() % (BLOCKS - 1));
 		uint32_t *ring = (uint32_t *)((uint8_t *)b + home.ring_off);
 
+		if (ring_size == 0 && rnd() % 2)
+			ring = (uint32_t *)(home.chunks + (rnd() % home.nchunks) * home.chunk_size);
 		for (i = 0; i < 20; i++)
 			ring[rnd() % 1024] = rnd() % 3 ? rnd() % 64 * 8 : rnd() * 65537;
-		tl_word_store(&b->head,
-			tl_word_load(&b->head) + (rnd() % 8 ? rnd() % 512 * 8 : rnd() * 77u));
+		for (i = 0; i < 10; i++) { /* chains of chunks, also round and round */
+			struct tl_record *link = (struct tl_record *)(ring + rnd() % 64 * 4);
+
+			link->size = TL_LINK;
+			link->kind = TL_REC_LINK;
+			link->time = rnd() % 24;
+		}
+		if (home.nchunks)
+			home.owners[rnd() % home.nchunks] = rnd() % BLOCKS;
+		b->left[rnd() % 2] += rnd() % 3;
+		tl_word_store(
+			&b->head, rnd() % 8 ? tl_chunk_start(&home, rnd() % 20) + rnd() % 256 * 8
+					    : rnd() * 77u);
 		tl_time_store(&b->writing, rnd() % 2 ? 0 : rnd());
 		drain("%d %s %s", rnd() % 2);
 	}
 	CHECK(reader.damaged > 0);
+}
+
+static void hostile_rings_are_survived(void)
+{
+	hostile_rings_of(4096);
+	hostile_rings_of(0);
 }
 
 static void hostile_heads_do_not_lead_out_of_the_ring(void)
@@ -231,7 +334,7 @@ static void hostile_heads_do_not_lead_out_of_the_ring(void)
 	struct tl_block *b;
 	uint32_t i;
 
-	home_open(64, 64, 4096);
+	home_open(64, 64, 0);
 	for (i = 2; i < BLOCKS; i++)
 		b = tl_block_claim(&home, 1, 1, "last"); /* its ring ends where the memory does */
 	home.own = b;
@@ -239,8 +342,11 @@ static void hostile_heads_do_not_lead_out_of_the_ring(void)
 	for (i = 0; i < 20000; i++) {
 		int64_t args[] = {1, 2, 3};
 
-		tl_word_store(&b->head, rnd() % 3 ? 4096 - rnd() % 64 : rnd() * 77u);
-		tl_word_store(&b->tail, tl_word_load(&b->head) - rnd() % 64);
+		tl_word_store(&b->head, rnd() % 3
+						? tl_chunk_start(&home, 1 + rnd() % 20) - rnd() % 64
+						: rnd() * 77u);
+		b->read[rnd() % 2] = rnd() % 3;
+		home.owners[rnd() % home.nchunks] = 0;
 		tl_printf_longs(&run, 0, args, 1 + i % 3);
 		tl_print_str(&run, home_str("text"));
 	}
@@ -269,7 +375,9 @@ static void sessions_are_checked(void)
 		else if (v.blocks + (uint64_t)v.block_stride * v.nblocks > p + good.size ||
 			 v.globals + v.globals_size > p + good.size ||
 			 v.locks + 64ull * v.nlocks > p + good.size ||
-			 v.ring_off + v.ring_size > v.block_stride ||
+			 v.ring_off + 2ull * v.own_size > v.block_stride ||
+			 v.chunks + (uint64_t)v.nchunks * v.chunk_size > p + good.size ||
+			 (uint8_t *)(v.owners + v.nchunks) > p + good.size ||
 			 v.shard_off + v.shard_size > v.ring_off)
 			CHECK(!"accepted a damaged session");
 		memcpy(home.session, &good, sizeof(good));
@@ -419,6 +527,9 @@ int main(void)
 	RUN(errors_and_histograms);
 	RUN(long_text_is_split_not_cut);
 	RUN(full_rings_lose_and_count);
+	RUN(chunks_come_and_go);
+	RUN(an_empty_pool_stops_nobody);
+	RUN(records_of_one_run_stay_together);
 	RUN(who_reads_its_own_ring_loses_nothing);
 	RUN(a_record_under_way_holds_the_others);
 	RUN(abandoned_writers_do_not_hold_for_ever);

@@ -71,7 +71,7 @@ pub struct Options {
     pub include: Vec<PathBuf>,
 
     /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXACTION_INTERRUPTIBLE, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED, MAXNESTING, MAXBACKTRACE (frames of a stack: 32),
-    /// HIST_ELISION (empty rows of a histogram shown beside others: 2, or -1 for all), RINGSIZE (bytes a thread may print ahead of what is read: 65536)
+    /// HIST_ELISION (empty rows of a histogram shown beside others: 2, or -1 for all), RINGSIZE (bytes that one thread may print ahead of what is read: all that -s gives)
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
 
@@ -119,8 +119,8 @@ pub struct Options {
     #[arg(short = 'b')]
     pub bulk: bool,
 
-    /// MiB for what threads print ahead; each may use an eighth of it, 64 KiB to 1 MiB (-D RINGSIZE sets it exactly)
-    #[arg(short = 's', value_name = "MIB")]
+    /// MiB for what all threads together print ahead of what is read: 128, at most 1024; memory is taken as it is used
+    #[arg(short = 's', value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub buffer: Option<u32>,
 
     /// Know the functions and variables of this program or library, too, where addresses are shown by name

@@ -146,8 +146,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     };
     out.skip_badvars = options.skip_badvars;
     if let Some(mib) = options.buffer {
-        let share = u64::from(mib) * (1 << 20) / 8;
-        out.ring_size = share.clamp(64 << 10, 1 << 20).next_power_of_two() as u32;
+        out.ring_pool = mib;
     }
     if options.suppress_handler_errors {
         out.max_errors = u32::MAX;

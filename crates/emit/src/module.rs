@@ -104,6 +104,7 @@ fn options(program: &Program, emitted: &Emitted) -> wire::Options {
         max_errors: o.max_errors,
         max_skipped: o.max_skipped,
         ring_size: o.ring_size,
+        ring_pool: o.ring_pool,
         stack: emitted.handlers.iter().map(|h| h.stack).max().unwrap_or(0),
         uses: uses_symbols | wire::uses::HITS | uses_times,
     }

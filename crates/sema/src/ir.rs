@@ -67,8 +67,10 @@ pub struct Options {
     pub max_backtrace: u32,
     /// Empty rows of a histogram that stay beside the others; from 255 on all.
     pub hist_elision: u32,
-    /// Bytes that each thread may have printed and nobody has read yet; 0: the runner's choice.
+    /// Bytes that each thread may have printed and nobody has read yet; 0: no limit of its own.
     pub ring_size: u32,
+    /// MiB that all threads together may have printed; 0: the runner's choice.
+    pub ring_pool: u32,
     pub guru: bool,
     /// Variables of the program that cannot be read are 0.
     pub skip_badvars: bool,
@@ -93,6 +95,7 @@ impl Default for Options {
             max_backtrace: 32,
             hist_elision: 2,
             ring_size: 0,
+            ring_pool: 0,
             guru: false,
             skip_badvars: false,
             no_display: false,

@@ -217,6 +217,7 @@ pub struct Options {
     pub ring_size: u32,
     pub stack: u32,
     pub uses: u32,
+    pub ring_pool: u32,
 }
 
 pub mod uses {
@@ -460,7 +461,7 @@ fn options(o: &mut Encoder, p: &Options) {
         p.ring_size,
         p.stack,
         p.uses,
-        0,
+        p.ring_pool,
     ] {
         o.u32(v);
     }
