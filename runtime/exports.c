@@ -6,12 +6,12 @@
 
 #include "internal.h"
 
-void tl_runtime_abi_11(void)
+void tl_runtime_abi_12(void)
 {
 }
 
 #if defined(__x86_64__)
-/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_12. */
+/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_13. */
 #define IS(what, n) _Static_assert(what == n, "modules know another layout: raise tl_runtime_abi_")
 IS(sizeof(struct tl_value), 16);
 IS(sizeof(struct tl_view), 168);

@@ -808,11 +808,11 @@ int64_t tl_hist_bucket(
  * The compiler makes one constant of this per array; never shared, so its
  * numbers can be trusted. In the globals area at `offset`:
  *
- *   struct tl_map_head (32 bytes) | uint32_t bucket[buckets], padded to 8 | entry[capacity]
+ *   struct tl_map_head | uint32_t bucket[buckets], padded to 8 | entry[capacity]
  *
  *   entry: 16 bytes of links | keys in order (number 8, string TL_STR_SIZE) | value
  *
- *   buckets   = smallest power of two >= capacity
+ *   buckets   = smallest power of two >= capacity; of them TL_MAP_START at most are in use from the start
  *   key_off[] = from 16 on
  *   value_off = behind the last key
  *   stride    = value_off + 8 (long) / TL_STR_SIZE(TL_MAXSTRING) / TL_STAT_SIZE(hist.buckets)
@@ -820,16 +820,38 @@ int64_t tl_hist_bucket(
  *
  * tl_global_size() in session.h computes the same from a tl_tap_global.
  * All zero bytes are an empty map, an empty statistic, 0 and "".
+ *
+ * A large array costs the memory of the elements it has: entries are used from the front, and so are buckets, one more
+ * for each element beyond those there are (linear hashing, Litwin 1980). The new one takes its part of one other
+ * bucket's, so no handler ever waits while a table is made anew.
  */
 #define TL_MAP_HEAD  32u
 #define TL_MAP_LINKS 16u
+#define TL_MAP_START 2048u
 #define TL_MAX_KEYS  16
+
+struct tl_map_head {
+	uint32_t count; /* entries in use */
+	uint32_t used; /* entries ever used */
+	uint32_t free; /* chain of deleted ones */
+	uint32_t first, last; /* oldest, newest */
+	uint32_t sorts; /* how often the order links were made anew */
+	uint32_t grown; /* buckets in use beyond the first mask + 1 */
+	uint32_t wide; /* of the hash's bits those that tell them apart, or 0: as at the start */
+};
+
+/* Who fills it: what the message of an overflow says. */
+enum tl_map_limit {
+	TL_MAP_MAXENTRIES, /* -D MAXMAPENTRIES */
+	TL_MAP_SIZED, /* declared as name[N] */
+	TL_MAP_MEMORY, /* its share of -D MAPMEMORY */
+};
 
 struct tl_map {
 	const char *name;
 	uint32_t offset;
 	uint32_t capacity;
-	uint32_t mask; /* buckets - 1 */
+	uint32_t mask; /* buckets in use from the start - 1 */
 	uint32_t entries; /* offset of entry[0] from `offset` */
 	uint32_t stride;
 	uint32_t value_off;
@@ -840,7 +862,8 @@ struct tl_map {
 	uint8_t key_types[TL_MAX_KEYS];
 	uint32_t key_off[TL_MAX_KEYS];
 	struct tl_hist hist;
-	uint32_t sized; /* declared as name[N]: the overflow message says so */
+	uint32_t limit; /* enum tl_map_limit */
+	uint32_t most; /* buckets - 1 */
 };
 
 /* Any keys. get of what is not there: 0, "". set and add may fail (array overflow). */
@@ -875,11 +898,26 @@ static inline uint32_t tl_map_hash1(int64_t key)
 	return (uint32_t)(((uint64_t)key * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
+/* The bucket of this hash; whatever the head says, there is such a one. */
+static inline uint32_t tl_map_bucket(
+	const struct tl_map *m, const struct tl_map_head *h, uint32_t hash)
+{
+	uint32_t n;
+
+	if (m->most == m->mask || tl_likely(!h->wide))
+		return hash & m->mask;
+	n = hash & h->wide & m->most;
+	if (n > m->mask + h->grown)
+		n &= h->wide >> 1; /* that one is not in use yet */
+	return n;
+}
+
 /* The value of the first entry in the key's bucket, NULL where that has another key. */
 static inline void *tl_map_first1(const struct tl_run *run, const struct tl_map *m, int64_t key)
 {
 	uint8_t *map = run->view->globals + m->offset, *e;
-	uint32_t n = ((uint32_t *)(map + TL_MAP_HEAD))[tl_map_hash1(key) & m->mask] - 1;
+	uint32_t hash = tl_map_hash1(key), *buckets = (uint32_t *)(map + TL_MAP_HEAD);
+	uint32_t n = buckets[tl_map_bucket(m, (struct tl_map_head *)map, hash)] - 1;
 
 	if (tl_unlikely(n >= m->capacity))
 		return NULL;
@@ -927,7 +965,8 @@ static inline void tl_map_stat_add1(
 static TL_QUICK void *tl_quick_find1(struct tl_run *run, const struct tl_map *m, int64_t key)
 {
 	uint8_t *map = run->view->globals + m->offset, *e;
-	uint32_t n = ((uint32_t *)(map + TL_MAP_HEAD))[tl_map_hash1(key) & m->mask] - 1;
+	uint32_t hash = tl_map_hash1(key), *buckets = (uint32_t *)(map + TL_MAP_HEAD);
+	uint32_t n = buckets[tl_map_bucket(m, (struct tl_map_head *)map, hash)] - 1;
 
 	if (tl_unlikely(n >= m->capacity))
 		return tl_run_again(run), NULL;
@@ -1284,10 +1323,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_11(void);
+void tl_runtime_abi_12(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_11();
+	tl_runtime_abi_12();
 }
 
 #endif
