@@ -89,7 +89,7 @@ struct tl_ret_state {
 	struct tl_probe entry; /* beside what its hits need */
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
 	tl_ret_fn on_return;
-	uintptr_t threads_at; /* of what is kept of threads, by number; that of number 0 is nobody's */
+	uintptr_t threads_at; /* what is kept of threads, by number; the first is nobody's */
 	bool used; /* there has been a call */
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
