@@ -142,7 +142,7 @@ static bool keys_equal(const struct tl_run *run, const struct tl_map *m, const s
 static struct entry *find1(
 	const struct tl_run *run, const struct tl_map *m, int64_t key, uint32_t hash)
 {
-	uint32_t n = *bucket_of(run, m, hash), steps = m->capacity;
+	uint32_t n = *bucket_of(run, m, hash) & ~TL_MAP_SPLIT, steps = m->capacity;
 	struct entry *e;
 
 	while (n && (e = entry_at(run, m, n)) && steps--) {
@@ -161,7 +161,7 @@ static struct entry *find(const struct tl_run *run, const struct tl_map *m,
 
 	if (m->one_long)
 		return find1(run, m, keys[0].l, hash);
-	n = *bucket_of(run, m, hash);
+	n = *bucket_of(run, m, hash) & ~TL_MAP_SPLIT;
 	while (n && (e = entry_at(run, m, n)) && steps--) {
 		if (keys_equal(run, m, e, keys))
 			return e;
@@ -174,14 +174,15 @@ static struct entry *find(const struct tl_run *run, const struct tl_map *m,
 
 static void unchain(struct tl_run *run, const struct tl_map *m, uint32_t number, uint32_t hash)
 {
-	uint32_t *link = bucket_of(run, m, hash), steps = m->capacity;
+	uint32_t *link = bucket_of(run, m, hash), steps = m->capacity, n, mark;
 	struct entry *e;
 
-	while (*link != number && (e = entry_at(run, m, *link)) && steps--)
+	while ((n = *link & ~TL_MAP_SPLIT) != number && (e = entry_at(run, m, n)) && steps--)
 		link = &e->next;
 	e = entry_at(run, m, number);
-	if (*link == number)
-		*link = e->next;
+	mark = *link & TL_MAP_SPLIT;
+	if (n == number)
+		*link = e->next | mark;
 }
 
 static void unlist(struct tl_run *run, const struct tl_map *m, struct entry *e)
@@ -276,6 +277,7 @@ static void split_chain(struct tl_run *run, const struct tl_map *m, uint32_t *fr
 	uint32_t number, steps = m->capacity;
 	struct entry *e;
 
+	*from &= ~TL_MAP_SPLIT;
 	while ((e = entry_at(run, m, number = *(volatile uint32_t *)from)) && steps--) {
 		if ((hash_entry(run, m, e) & wide) == bits) {
 			*from = e->next;
@@ -299,6 +301,8 @@ static __attribute__((noinline)) void split_next(struct tl_run *run, const struc
 		return;
 	half = 1u << (31 - __builtin_clz(n));
 	split_chain(run, m, buckets + (n - half), buckets + n, 2 * half - 1, n);
+	if (n - half <= m->mask)
+		buckets[n - half] |= TL_MAP_SPLIT;
 	h->grown = n - m->mask;
 	h->wide = 2 * half - 1;
 }
@@ -317,8 +321,8 @@ static void put_in(
 	e->older = last ? h->last : 0;
 	e->newer = 0;
 	e->order = 0;
-	e->next = *bucket;
-	*bucket = number;
+	e->next = *bucket & ~TL_MAP_SPLIT;
+	*bucket = number | (*bucket & TL_MAP_SPLIT);
 	if (last)
 		last->newer = number;
 	else

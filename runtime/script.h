@@ -823,11 +823,13 @@ int64_t tl_hist_bucket(
  *
  * A large array costs the memory of the elements it has: entries are used from the front, and so are buckets, one more
  * for each element beyond those there are (linear hashing, Litwin 1980). The new one takes its part of one other
- * bucket's, so no handler ever waits while a table is made anew.
+ * bucket's, so no handler ever waits while a table is made anew. One of the first buckets is marked when it has been
+ * split: so what is in an array that has not grown is found without a look at the head.
  */
 #define TL_MAP_HEAD  32u
 #define TL_MAP_LINKS 16u
 #define TL_MAP_START 2048u
+#define TL_MAP_SPLIT 0x80000000u /* in a bucket, beside the number of an entry */
 #define TL_MAX_KEYS  16
 
 struct tl_map_head {
@@ -904,7 +906,7 @@ static inline uint32_t tl_map_bucket(
 {
 	uint32_t n;
 
-	if (m->most == m->mask || tl_likely(!h->wide))
+	if (m->most == m->mask || !h->wide)
 		return hash & m->mask;
 	n = hash & h->wide & m->most;
 	if (n > m->mask + h->grown)
@@ -912,12 +914,22 @@ static inline uint32_t tl_map_bucket(
 	return n;
 }
 
+/* The first entry in the bucket of this hash, from 0; what is no entry is no smaller than the array's capacity. */
+static TL_QUICK uint32_t tl_map_front(const struct tl_map *m, const uint8_t *map, uint32_t hash)
+{
+	const uint32_t *buckets = (const uint32_t *)(map + TL_MAP_HEAD);
+	uint32_t n = buckets[hash & m->mask];
+
+	if (m->most != m->mask && tl_unlikely(n & TL_MAP_SPLIT))
+		n = buckets[tl_map_bucket(m, (const struct tl_map_head *)map, hash)] & ~TL_MAP_SPLIT;
+	return n - 1;
+}
+
 /* The value of the first entry in the key's bucket, NULL where that has another key. */
 static inline void *tl_map_first1(const struct tl_run *run, const struct tl_map *m, int64_t key)
 {
 	uint8_t *map = run->view->globals + m->offset, *e;
-	uint32_t hash = tl_map_hash1(key), *buckets = (uint32_t *)(map + TL_MAP_HEAD);
-	uint32_t n = buckets[tl_map_bucket(m, (struct tl_map_head *)map, hash)] - 1;
+	uint32_t n = tl_map_front(m, map, tl_map_hash1(key));
 
 	if (tl_unlikely(n >= m->capacity))
 		return NULL;
@@ -965,8 +977,7 @@ static inline void tl_map_stat_add1(
 static TL_QUICK void *tl_quick_find1(struct tl_run *run, const struct tl_map *m, int64_t key)
 {
 	uint8_t *map = run->view->globals + m->offset, *e;
-	uint32_t hash = tl_map_hash1(key), *buckets = (uint32_t *)(map + TL_MAP_HEAD);
-	uint32_t n = buckets[tl_map_bucket(m, (struct tl_map_head *)map, hash)] - 1;
+	uint32_t n = tl_map_front(m, map, tl_map_hash1(key));
 
 	if (tl_unlikely(n >= m->capacity))
 		return tl_run_again(run), NULL;
