@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 21
+#define TL_CTL_VERSION 22
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -26,7 +26,7 @@ enum {
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PLACES = 1 << 19, /* a power of two */
 	TL_CTL_PCS = 65536,
-	TL_CTL_STACKS = 4096, /* as the engine has records of threads */
+	TL_CTL_STACKS = 1 << 16, /* as the engine has records of threads */
 	TL_CTL_RUNGS = 8,
 	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */

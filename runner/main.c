@@ -379,9 +379,9 @@ static void closing_lines(void)
 		session.view.nblocks - 2);
 	closing_line(beyond, session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
-	closing_line(
-		"hits missed (inside another handler, beyond 4096 threads, or in a thread that "
-		"is not known)",
+	closing_line("hits missed (inside another handler, in a thread that is not known, or "
+		     "beyond 32768 "
+		     "threads: 4096 that return, or whose handlers need more than 1 KiB of stack)",
 		m.missed);
 	closing_line("returns without their call (entered by a jump behind the probe, called "
 		     "before it was there, or in another thread)",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Associative arrays in shared memory. Entries are found by a chained hash
- * table and stand in a list: in order of insertion, or as they were sorted last. All links are entry numbers
+ * table, which grows with them (script.h), and stand in a list: in order of insertion, or as they were sorted last. All links are entry numbers
  * (from 1; 0: none) that anybody may have scribbled on: each is checked before
  * use and each walk is bounded, so that damage loses entries, no more.
  *
@@ -9,15 +9,7 @@
  */
 #include "internal.h"
 
-struct head {
-	uint32_t count; /* entries in use */
-	uint32_t used; /* entries ever used */
-	uint32_t free; /* chain of deleted ones */
-	uint32_t first, last; /* oldest, newest */
-	uint32_t sorts; /* how often the order links were made anew */
-	uint32_t reserved[2];
-};
-_Static_assert(sizeof(struct head) == TL_MAP_HEAD, "wire");
+_Static_assert(sizeof(struct tl_map_head) == TL_MAP_HEAD, "wire");
 
 struct entry {
 	uint32_t next; /* in its bucket, or in the free chain */
@@ -30,14 +22,16 @@ _Static_assert(sizeof(struct entry) == TL_MAP_LINKS, "wire");
 
 #define MIX 0x9e3779b97f4a7c15ull
 
-static inline struct head *head_of(const struct tl_run *run, const struct tl_map *m)
+static inline struct tl_map_head *head_of(const struct tl_run *run, const struct tl_map *m)
 {
-	return (struct head *)(run->view->globals + m->offset);
+	return (struct tl_map_head *)(run->view->globals + m->offset);
 }
 
 static inline uint32_t *bucket_of(const struct tl_run *run, const struct tl_map *m, uint32_t hash)
 {
-	return (uint32_t *)(run->view->globals + m->offset + TL_MAP_HEAD) + (hash & m->mask);
+	struct tl_map_head *h = head_of(run, m);
+
+	return (uint32_t *)(h + 1) + tl_map_bucket(m, h, hash);
 }
 
 /* Entry number n, or NULL when there is no such entry. */
@@ -148,7 +142,7 @@ static bool keys_equal(const struct tl_run *run, const struct tl_map *m, const s
 static struct entry *find1(
 	const struct tl_run *run, const struct tl_map *m, int64_t key, uint32_t hash)
 {
-	uint32_t n = *bucket_of(run, m, hash), steps = m->capacity;
+	uint32_t n = *bucket_of(run, m, hash) & ~TL_MAP_SPLIT, steps = m->capacity;
 	struct entry *e;
 
 	while (n && (e = entry_at(run, m, n)) && steps--) {
@@ -167,7 +161,7 @@ static struct entry *find(const struct tl_run *run, const struct tl_map *m,
 
 	if (m->one_long)
 		return find1(run, m, keys[0].l, hash);
-	n = *bucket_of(run, m, hash);
+	n = *bucket_of(run, m, hash) & ~TL_MAP_SPLIT;
 	while (n && (e = entry_at(run, m, n)) && steps--) {
 		if (keys_equal(run, m, e, keys))
 			return e;
@@ -176,23 +170,24 @@ static struct entry *find(const struct tl_run *run, const struct tl_map *m,
 	return NULL;
 }
 
-/* --- taking out and putting in --------------------------------------------------------- */
+/* --- taking out, finding room ----------------------------------------------------------- */
 
 static void unchain(struct tl_run *run, const struct tl_map *m, uint32_t number, uint32_t hash)
 {
-	uint32_t *link = bucket_of(run, m, hash), steps = m->capacity;
+	uint32_t *link = bucket_of(run, m, hash), steps = m->capacity, n, mark;
 	struct entry *e;
 
-	while (*link != number && (e = entry_at(run, m, *link)) && steps--)
+	while ((n = *link & ~TL_MAP_SPLIT) != number && (e = entry_at(run, m, n)) && steps--)
 		link = &e->next;
 	e = entry_at(run, m, number);
-	if (*link == number)
-		*link = e->next;
+	mark = *link & TL_MAP_SPLIT;
+	if (n == number)
+		*link = e->next | mark;
 }
 
 static void unlist(struct tl_run *run, const struct tl_map *m, struct entry *e)
 {
-	struct head *h = head_of(run, m);
+	struct tl_map_head *h = head_of(run, m);
 	struct entry *older = entry_at(run, m, e->older), *newer = entry_at(run, m, e->newer);
 
 	if (older)
@@ -207,7 +202,7 @@ static void unlist(struct tl_run *run, const struct tl_map *m, struct entry *e)
 
 static void take_out(struct tl_run *run, const struct tl_map *m, uint32_t number, uint32_t hash)
 {
-	struct head *h = head_of(run, m);
+	struct tl_map_head *h = head_of(run, m);
 	struct entry *e = entry_at(run, m, number);
 
 	unchain(run, m, number, hash);
@@ -218,10 +213,24 @@ static void take_out(struct tl_run *run, const struct tl_map *m, uint32_t number
 	h->count--;
 }
 
+/* In SystemTap's words as far as it has them. */
+static void overflow(struct tl_run *run, const struct tl_map *m)
+{
+	static const char *const words[] = {
+		[TL_MAP_MAXENTRIES] = "Array overflow, check MAXMAPENTRIES (%d elements; -D "
+				      "MAXMAPENTRIES=N sets another limit)",
+		[TL_MAP_SIZED] = "Array overflow, check size limit (%d)",
+		[TL_MAP_MEMORY] = "Array overflow, check MAXMAPENTRIES (%d elements fill its "
+				  "memory; -D MAPMEMORY=MIB gives more)",
+	};
+
+	tl_run_error(run, words[m->limit <= TL_MAP_MEMORY ? m->limit : 0], (int64_t)m->capacity);
+}
+
 /* Number of an unused entry, 0: none (error raised). */
 static uint32_t fresh(struct tl_run *run, const struct tl_map *m)
 {
-	struct head *h = head_of(run, m);
+	struct tl_map_head *h = head_of(run, m);
 	struct entry *e = entry_at(run, m, h->free);
 	uint32_t n = *(volatile uint32_t *)&h->first; /* once: checked, then used */
 
@@ -236,10 +245,7 @@ static uint32_t fresh(struct tl_run *run, const struct tl_map *m)
 		h->free = e->next;
 		return n;
 	}
-	if (m->sized)
-		tl_run_error(run, "Array overflow, check size limit (%d)", (int64_t)m->capacity);
-	else
-		tl_run_error(run, "Array overflow, check MAXMAPENTRIES");
+	overflow(run, m);
 	return 0;
 }
 
@@ -255,11 +261,59 @@ static void value_clear(const struct tl_map *m, struct entry *e)
 		*(uint64_t *)v = 0;
 }
 
+/* --- growing ------------------------------------------------------------------------ */
+
+static uint32_t buckets_used(const struct tl_map *m, const struct tl_map_head *h)
+{
+	uint32_t grown = *(const volatile uint32_t *)&h->grown, most = m->most - m->mask;
+
+	return m->mask + 1 + (grown < most ? grown : most);
+}
+
+/* Those of the chain at `from` whose hash has these bits go to the new bucket. */
+static void split_chain(struct tl_run *run, const struct tl_map *m, uint32_t *from, uint32_t *to,
+	uint32_t wide, uint32_t bits)
+{
+	uint32_t number, steps = m->capacity;
+	struct entry *e;
+
+	*from &= ~TL_MAP_SPLIT;
+	while ((e = entry_at(run, m, number = *(volatile uint32_t *)from)) && steps--) {
+		if ((hash_entry(run, m, e) & wide) == bits) {
+			*from = e->next;
+			*to = number;
+			to = &e->next;
+		} else {
+			from = &e->next;
+		}
+	}
+	*to = 0;
+}
+
+/* One bucket more, if there is one. */
+static __attribute__((noinline)) void split_next(struct tl_run *run, const struct tl_map *m)
+{
+	struct tl_map_head *h = head_of(run, m);
+	uint32_t *buckets = (uint32_t *)(h + 1);
+	uint32_t n = buckets_used(m, h), half;
+
+	if (n > m->most)
+		return;
+	half = 1u << (31 - __builtin_clz(n));
+	split_chain(run, m, buckets + (n - half), buckets + n, 2 * half - 1, n);
+	if (n - half <= m->mask)
+		buckets[n - half] |= TL_MAP_SPLIT;
+	h->grown = n - m->mask;
+	h->wide = 2 * half - 1;
+}
+
+/* --- putting in ------------------------------------------------------------------------ */
+
 /* Last step of insertion: only now others can find it. */
 static void put_in(
 	struct tl_run *run, const struct tl_map *m, uint32_t number, struct entry *e, uint32_t hash)
 {
-	struct head *h = head_of(run, m);
+	struct tl_map_head *h = head_of(run, m);
 	uint32_t *bucket = bucket_of(run, m, hash);
 	struct entry *last = entry_at(run, m, h->last);
 
@@ -267,14 +321,15 @@ static void put_in(
 	e->older = last ? h->last : 0;
 	e->newer = 0;
 	e->order = 0;
-	e->next = *bucket;
-	*bucket = number;
+	e->next = *bucket & ~TL_MAP_SPLIT;
+	*bucket = number | (*bucket & TL_MAP_SPLIT);
 	if (last)
 		last->newer = number;
 	else
 		h->first = number;
 	h->last = number;
-	h->count++;
+	if (tl_unlikely(++h->count > m->mask + 1) && h->count > buckets_used(m, h))
+		split_next(run, m);
 }
 
 static __attribute__((noinline)) struct entry *make1(
@@ -457,7 +512,7 @@ void tl_map_delete(struct tl_run *run, const struct tl_map *m, const struct tl_v
 
 void tl_map_clear(struct tl_run *run, const struct tl_map *m)
 {
-	struct head *h = head_of(run, m);
+	struct tl_map_head *h = head_of(run, m);
 	uint32_t i, used = h->used < m->capacity ? h->used : m->capacity;
 
 	for (i = 1; i <= used; i++)
@@ -629,7 +684,7 @@ static uint32_t order_few(struct sorter *s, uint32_t few)
 /* The order that was made is the array's own from now on: what is equal next time stands as now. */
 static void order_keep(struct tl_run *run, const struct tl_map *m, uint32_t first)
 {
-	struct head *h = head_of(run, m);
+	struct tl_map_head *h = head_of(run, m);
 	uint32_t n = first, older = 0, steps = m->capacity;
 	struct entry *e;
 

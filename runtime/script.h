@@ -819,11 +819,11 @@ int64_t tl_hist_bucket(
  * The compiler makes one constant of this per array; never shared, so its
  * numbers can be trusted. In the globals area at `offset`:
  *
- *   struct tl_map_head (32 bytes) | uint32_t bucket[buckets], padded to 8 | entry[capacity]
+ *   struct tl_map_head | uint32_t bucket[buckets], padded to 8 | entry[capacity]
  *
  *   entry: 16 bytes of links | keys in order (number 8, string TL_STR_SIZE) | value
  *
- *   buckets   = smallest power of two >= capacity
+ *   buckets   = smallest power of two >= capacity; of them TL_MAP_START at most are in use from the start
  *   key_off[] = from 16 on
  *   value_off = behind the last key
  *   stride    = value_off + 8 (long) / TL_STR_SIZE(TL_MAXSTRING) / TL_STAT_SIZE(hist.buckets)
@@ -831,16 +831,40 @@ int64_t tl_hist_bucket(
  *
  * tl_global_size() in session.h computes the same from a tl_tap_global.
  * All zero bytes are an empty map, an empty statistic, 0 and "".
+ *
+ * A large array costs the memory of the elements it has: entries are used from the front, and so are buckets, one more
+ * for each element beyond those there are (linear hashing, Litwin 1980). The new one takes its part of one other
+ * bucket's, so no handler ever waits while a table is made anew. One of the first buckets is marked when it has been
+ * split: so what is in an array that has not grown is found without a look at the head.
  */
 #define TL_MAP_HEAD  32u
 #define TL_MAP_LINKS 16u
+#define TL_MAP_START 2048u
+#define TL_MAP_SPLIT 0x80000000u /* in a bucket, beside the number of an entry */
 #define TL_MAX_KEYS  16
+
+struct tl_map_head {
+	uint32_t count; /* entries in use */
+	uint32_t used; /* entries ever used */
+	uint32_t free; /* chain of deleted ones */
+	uint32_t first, last; /* oldest, newest */
+	uint32_t sorts; /* how often the order links were made anew */
+	uint32_t grown; /* buckets in use beyond the first mask + 1 */
+	uint32_t wide; /* of the hash's bits those that tell them apart, or 0: as at the start */
+};
+
+/* Who fills it: what the message of an overflow says. */
+enum tl_map_limit {
+	TL_MAP_MAXENTRIES, /* -D MAXMAPENTRIES */
+	TL_MAP_SIZED, /* declared as name[N] */
+	TL_MAP_MEMORY, /* its share of -D MAPMEMORY */
+};
 
 struct tl_map {
 	const char *name;
 	uint32_t offset;
 	uint32_t capacity;
-	uint32_t mask; /* buckets - 1 */
+	uint32_t mask; /* buckets in use from the start - 1 */
 	uint32_t entries; /* offset of entry[0] from `offset` */
 	uint32_t stride;
 	uint32_t value_off;
@@ -851,7 +875,8 @@ struct tl_map {
 	uint8_t key_types[TL_MAX_KEYS];
 	uint32_t key_off[TL_MAX_KEYS];
 	struct tl_hist hist;
-	uint32_t sized; /* declared as name[N]: the overflow message says so */
+	uint32_t limit; /* enum tl_map_limit */
+	uint32_t most; /* buckets - 1 */
 };
 
 /* Any keys. get of what is not there: 0, "". set and add may fail (array overflow). */
@@ -886,11 +911,36 @@ static inline uint32_t tl_map_hash1(int64_t key)
 	return (uint32_t)(((uint64_t)key * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
+/* The bucket of this hash; whatever the head says, there is such a one. */
+static inline uint32_t tl_map_bucket(
+	const struct tl_map *m, const struct tl_map_head *h, uint32_t hash)
+{
+	uint32_t n;
+
+	if (m->most == m->mask || !h->wide)
+		return hash & m->mask;
+	n = hash & h->wide & m->most;
+	if (n > m->mask + h->grown)
+		n &= h->wide >> 1; /* that one is not in use yet */
+	return n;
+}
+
+/* The first entry in the bucket of this hash, from 0; what is no entry is no smaller than the array's capacity. */
+static TL_QUICK uint32_t tl_map_front(const struct tl_map *m, const uint8_t *map, uint32_t hash)
+{
+	const uint32_t *buckets = (const uint32_t *)(map + TL_MAP_HEAD);
+	uint32_t n = buckets[hash & m->mask];
+
+	if (m->most != m->mask && tl_unlikely(n & TL_MAP_SPLIT))
+		n = buckets[tl_map_bucket(m, (const struct tl_map_head *)map, hash)] & ~TL_MAP_SPLIT;
+	return n - 1;
+}
+
 /* The value of the first entry in the key's bucket, NULL where that has another key. */
 static inline void *tl_map_first1(const struct tl_run *run, const struct tl_map *m, int64_t key)
 {
 	uint8_t *map = run->view->globals + m->offset, *e;
-	uint32_t n = ((uint32_t *)(map + TL_MAP_HEAD))[tl_map_hash1(key) & m->mask] - 1;
+	uint32_t n = tl_map_front(m, map, tl_map_hash1(key));
 
 	if (tl_unlikely(n >= m->capacity))
 		return NULL;
@@ -938,7 +988,7 @@ static inline void tl_map_stat_add1(
 static TL_QUICK void *tl_quick_find1(struct tl_run *run, const struct tl_map *m, int64_t key)
 {
 	uint8_t *map = run->view->globals + m->offset, *e;
-	uint32_t n = ((uint32_t *)(map + TL_MAP_HEAD))[tl_map_hash1(key) & m->mask] - 1;
+	uint32_t n = tl_map_front(m, map, tl_map_hash1(key));
 
 	if (tl_unlikely(n >= m->capacity))
 		return tl_run_again(run), NULL;

@@ -421,7 +421,8 @@ void tl_put_late(void *obj);
 
 /* --- return probes ------------------------------------------------------------------------------ */
 
-void tl_ret_thread_gone(unsigned index); /* engine lock held: the thread of this record is dead */
+void tl_ret_thread_gone(
+	struct tl_thread *t); /* engine lock held: the thread of this record is dead */
 void tl_ret_unregister_all(void);
 void tl_ret_deinit(void);
 /* Some call has left to where tl_retprobe_follow() may find more. */

@@ -26,11 +26,11 @@ static void calls_of(struct tl_ret_state *list, const struct tl_thread *t, call_
 
 static void all_calls(struct tl_ret_state *list, call_fn fn, void *arg)
 {
-	const struct tl_thread *t = tl_core.env.threads;
+	const struct tl_thread *t;
 
-	for (unsigned i = 0; i < TL_THREADS; i++)
-		if (TL_LOAD(&t[i].key))
-			calls_of(list, &t[i], fn, arg);
+	for (uint32_t n = 1; n <= tl_ret_numbers(); n++)
+		if ((t = tl_ret_numbered(n)) != NULL)
+			calls_of(list, t, fn, arg);
 }
 
 static bool is_left(const struct tl_ret_instance *i, const struct tl_os_stack *s)
@@ -51,11 +51,11 @@ static void mark(struct tl_ret_state *st, struct tl_ret_instance *i, void *arg)
 
 static void see(void *arg, const struct tl_os_stack *s)
 {
-	const struct tl_thread *t = tl_core.env.threads;
+	const struct tl_thread *t;
 
-	for (unsigned i = 0; i < TL_THREADS; i++)
-		if (TL_LOAD(&t[i].tid) == s->tid)
-			calls_of(arg, &t[i], mark, (void *)s);
+	for (uint32_t n = 1; n <= tl_ret_numbers(); n++)
+		if ((t = tl_ret_numbered(n)) != NULL && TL_LOAD(&t->tid) == s->tid)
+			calls_of(arg, t, mark, (void *)s);
 }
 
 static void note(struct tl_ret_state *st, struct tl_ret_instance *i, void *arg)

@@ -109,7 +109,7 @@ static inline bool waits(const struct tl_ret_instance *i)
 
 static struct tl_thread *thread_of(const struct tl_ret_state *st, const struct tl_ret_thread *rt)
 {
-	return (void *)((uintptr_t)rt - st->threads_at);
+	return tl_ret_numbered((uint32_t)(((uintptr_t)rt - st->threads_at) / TL_RET_STEP));
 }
 
 static void wait_as(
@@ -257,6 +257,19 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 	rt->tid = tid;
 }
 
+/* What is kept of the calling thread, or NULL: it has no number, and there is none left. */
+static RARE struct tl_ret_thread *calls_of(struct tl_ret_state *st, struct tl_thread *self)
+{
+	struct tl_ret_thread *rt;
+
+	if (!self->ret_at && !tl_ret_number_take(self))
+		return NULL;
+	rt = tl_ret_thread_of(st, self);
+	if (rt->tid != self->tid)
+		start(st, rt, self->tid);
+	return rt;
+}
+
 /* Seen from a function's entry at sp. One that has just jumped to there lives on. */
 static bool is_dead(const struct tl_ret_instance *i, uintptr_t sp)
 {
@@ -316,11 +329,13 @@ static bool goes_round(struct tl_ret_thread *rt, uintptr_t sp)
 
 static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, struct tl_thread *self)
 {
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+	struct tl_ret_thread *rt = calls_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs);
 
-	if (rt->tid != self->tid)
-		start(st, rt, self->tid);
+	if (!rt) {
+		tl_count(&st->rp->nmissed);
+		return 0;
+	}
 	if (goes_round(rt, sp))
 		return 0;
 	abandon_dead(st, rt, sp);
@@ -427,11 +442,9 @@ static bool finish_all(struct tl_ret_state *st, struct tl_ret_thread *rt, struct
 static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = p->data;
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+	struct tl_ret_thread *rt = calls_of(st, self);
 
-	if (rt->tid != self->tid)
-		start(st, rt, self->tid);
-	if (finish_all(st, rt, regs, self, true, 0))
+	if (!rt || finish_all(st, rt, regs, self, true, 0))
 		return 0;
 	if (rt->lost) {
 		rt->lost--; /* counted at its entry */
@@ -446,7 +459,7 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	const struct tl_ret_exit *e = (void *)p;
-	struct tl_ret_thread *rt = (void *)((uintptr_t)self + e->threads_at);
+	struct tl_ret_thread *rt = (void *)(e->threads_at + self->ret_at);
 	struct tl_ret_instance *i = rt->top;
 
 	if (((rt->tid ^ self->tid) | rt->nwaiting) || i->call.sp != TL_REGS_SP(regs) || i->flags)
@@ -531,15 +544,13 @@ static bool may_wait(const struct tl_ret_thread *rt, const struct tl_thread *sel
 static void jump(struct tl_ret_state *st, const struct tl_ret_exit *e, struct tl_regs *regs,
 	struct tl_thread *self, bool own)
 {
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	uintptr_t sp = TL_REGS_SP(regs), to = jump_target(st, e, regs);
+	struct tl_ret_thread *rt = to ? calls_of(st, self) : NULL;
 	bool may;
 	uint32_t how;
 
-	if (!to)
+	if (!rt)
 		return;
-	if (rt->tid != self->tid)
-		start(st, rt, self->tid);
 	if (own && is_loop(st, &e->exit)) {
 		loop(st, rt, regs);
 		return;
@@ -639,9 +650,9 @@ int tl_ret_watch_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_th
 
 /* --- the end ------------------------------------------------------------------ */
 
-void tl_ret_thread_forget(struct tl_ret_state *st, unsigned index)
+void tl_ret_thread_forget(struct tl_ret_state *st, const struct tl_thread *self)
 {
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, &tl_core.env.threads[index]);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
 	struct tl_ret_instance *i;
 
 	if (!rt->top)

@@ -44,7 +44,13 @@ struct tl_ret_thread {
 	struct tl_ret_instance base; /* the end of the list; its stack pointer is that of no call */
 };
 
-_Static_assert(sizeof(struct tl_ret_thread) <= sizeof(struct tl_thread), "see tl_ret_thread_of()");
+/*
+ * Threads that come by a return probe get numbers, from 1: what each return probe keeps of a thread lies by number, so
+ * that it is as much memory as there are such threads. TL_RET_THREADS of them at once; calls of more are missed, and counted.
+ */
+#define TL_RET_STEP    128u
+#define TL_RET_THREADS 4096u
+_Static_assert(sizeof(struct tl_ret_thread) <= TL_RET_STEP, "see tl_ret_thread_of()");
 
 struct tl_ret_exit {
 	struct tl_probe probe; /* first */
@@ -83,7 +89,7 @@ struct tl_ret_state {
 	struct tl_probe entry; /* beside what its hits need */
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
 	tl_ret_fn on_return;
-	uintptr_t threads_at; /* a struct tl_thread's address plus this: its struct tl_ret_thread */
+	uintptr_t threads_at; /* what is kept of threads, by number; the first is nobody's */
 	bool used; /* there has been a call */
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
@@ -127,7 +133,7 @@ static inline uint32_t tl_ret_kind(const struct tl_ret_state *st)
 static inline struct tl_ret_thread *tl_ret_thread_of(
 	const struct tl_ret_state *st, const struct tl_thread *self)
 {
-	return (void *)((uintptr_t)self + st->threads_at);
+	return (void *)(st->threads_at + self->ret_at);
 }
 
 /* ret.c: handlers */
@@ -140,7 +146,7 @@ int tl_ret_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *
 int tl_ret_watch_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_watch_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 int tl_ret_watch_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
-void tl_ret_thread_forget(struct tl_ret_state *st, unsigned index);
+void tl_ret_thread_forget(struct tl_ret_state *st, const struct tl_thread *self);
 /* In the function, but not its entry. */
 bool tl_ret_inside(const struct tl_ret_state *st, uintptr_t to);
 
@@ -180,6 +186,15 @@ void tl_ret_want(struct tl_ret_state *st, uintptr_t to);
 enum { TL_RET_WAITING = 126 };
 
 /* Of a thread. */
+/* numbers.c: of threads. A number for this one, in its own handler; false: all are taken. */
+bool tl_ret_number_take(struct tl_thread *self);
+void tl_ret_number_give(struct tl_thread *t);
+void tl_ret_numbers_deinit(void);
+/* Whose number that is, or NULL. */
+struct tl_thread *tl_ret_numbered(uint32_t number);
+/* No number that anybody has is larger. */
+uint32_t tl_ret_numbers(void);
+
 struct tl_ret_waiting {
 	uint32_t tid; /* whose it is */
 	uint32_t n;

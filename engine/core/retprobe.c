@@ -71,6 +71,7 @@ static void found_deinit(void)
 void tl_ret_deinit(void)
 {
 	tl_ret_waiting_deinit();
+	tl_ret_numbers_deinit();
 	found_deinit();
 }
 
@@ -145,7 +146,7 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 		      round16((nexits + 1) * sizeof(void *)) +
 		      round16(nexits * sizeof(struct tl_ret_exit)) +
 		      round16(nparts * sizeof(struct tl_func_part)) +
-		      round16(TL_THREADS * sizeof(struct tl_thread)) +
+		      round16((TL_RET_THREADS + 1) * TL_RET_STEP) +
 		      round16(words * sizeof(uint32_t)) + max * step;
 	uint8_t *mem = tl_arena_get(size);
 	struct tl_ret_state *st;
@@ -156,8 +157,7 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->list = part_of(&mem, (nexits + 1) * sizeof(void *));
 	st->exits = part_of(&mem, nexits * sizeof(struct tl_ret_exit));
 	st->parts = part_of(&mem, nparts * sizeof(struct tl_func_part));
-	st->threads_at = (uintptr_t)part_of(&mem, TL_THREADS * sizeof(struct tl_thread)) -
-			 (uintptr_t)tl_core.env.threads;
+	st->threads_at = (uintptr_t)part_of(&mem, (TL_RET_THREADS + 1) * TL_RET_STEP);
 	st->taken = part_of(&mem, words * sizeof(uint32_t));
 	st->pool = mem;
 	st->rp = rp;
@@ -565,13 +565,16 @@ void tl_ret_unregister_all(void)
 		unregister_one(tl_ret_states->rp);
 }
 
-void tl_ret_thread_gone(unsigned index)
+void tl_ret_thread_gone(struct tl_thread *t)
 {
 	struct tl_ret_state *st;
 
 	TL_ASSERT_HELD();
+	if (!t->ret_at)
+		return;
 	for (st = tl_ret_states; st; st = st->next)
-		tl_ret_thread_forget(st, index);
+		tl_ret_thread_forget(st, t);
+	tl_ret_number_give(t);
 }
 
 /* --- telling -------------------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 enum { TID_SWEEPING = 0xffffffff, POLL_US = 50, POLLS_BEFORE_LOOK = 200 };
 
 static struct tl_thread *threads;
+/* A bit for each record that has been used: nobody looks at the others, whose memory stays untouched. */
+static uint32_t ever[TL_THREADS / 32];
 
 /* Private stacks: pools that only grow; a bit set is a stack in use. */
 struct pool {
@@ -20,7 +22,7 @@ static unsigned npools, max_pools; /* fewer where memory was refused */
 
 int tl_threads_init(void)
 {
-	threads = tl_os_alloc(sizeof(*threads) * TL_THREADS);
+	threads = tl_os_alloc_sparse(sizeof(*threads) * TL_THREADS);
 	if (!threads)
 		return -TL_E_NOMEM;
 	/* Where a thread pointer leads to zeros, a detour would take a free entry for its own. */
@@ -37,6 +39,7 @@ void tl_threads_deinit(void)
 		tl_os_stacks_release(pools[i].base, TL_STACKS, TL_BIG_STACK);
 	npools = max_pools = 0;
 	tl_fill(pools, 0, sizeof(pools));
+	tl_fill(ever, 0, sizeof(ever));
 	if (threads)
 		tl_os_free(threads, sizeof(*threads) * TL_THREADS);
 	threads = NULL;
@@ -143,6 +146,24 @@ static void reset(struct tl_thread *t)
 		t->local[i] = NULL;
 }
 
+/* The next record that has been used, from number i on; NULL: no more. */
+static struct tl_thread *used_from(unsigned i)
+{
+	uint32_t bits;
+
+	for (; threads && i < TL_THREADS; i = (i | 31) + 1) {
+		bits = TL_LOAD(&ever[i / 32]) >> i % 32;
+		if (bits)
+			return &threads[i + (unsigned)__builtin_ctz(bits)];
+	}
+	return NULL;
+}
+
+static struct tl_thread *used_behind(const struct tl_thread *t)
+{
+	return used_from((unsigned)(t - threads) + 1);
+}
+
 static struct tl_thread *entry(unsigned h, unsigned i)
 {
 	return &threads[(h + i) & (TL_THREADS - 1)];
@@ -196,6 +217,8 @@ again:
 			continue;
 		if (!TL_CAS(&t->key, &none, key))
 			goto again;
+		__atomic_fetch_or(
+			&ever[(t - threads) / 32], 1u << (t - threads) % 32, __ATOMIC_RELEASE);
 		tl_race_point(RP_CLAIMED);
 		reset(t);
 		TL_STORE(&t->tid, tl_os_thread_id(key));
@@ -266,8 +289,7 @@ static bool has_ended(uint32_t tid)
 void tl_threads_sweep(void)
 {
 	TL_ASSERT_HELD();
-	for (unsigned i = 0; i < TL_THREADS; i++) {
-		struct tl_thread *t = &threads[i];
+	for (struct tl_thread *t = used_from(0); t; t = used_behind(t)) {
 		uint32_t tid = TL_LOAD(&t->tid);
 		uintptr_t stack;
 
@@ -276,7 +298,7 @@ void tl_threads_sweep(void)
 		/* A new thread with the same thread pointer may take the record over right now. */
 		if (!TL_CAS(&t->tid, &tid, TID_SWEEPING))
 			continue;
-		tl_ret_thread_gone(i);
+		tl_ret_thread_gone(t);
 		stack = t->stack;
 		t->stack = 0;
 		reset(t);
@@ -293,8 +315,9 @@ void **tl_thread_local(struct tl_thread *self, unsigned slot)
 
 void tl_threads_forget(unsigned slot)
 {
-	for (unsigned i = 0; threads && slot < TL_LOCALS && i < TL_THREADS; i++)
-		TL_STORE(&threads[i].local[slot], NULL);
+	if (slot < TL_LOCALS)
+		for (struct tl_thread *t = used_from(0); t; t = used_behind(t))
+			TL_STORE(&t->local[slot], NULL);
 }
 
 uint32_t tl_thread_tid(const struct tl_thread *self)
@@ -339,8 +362,7 @@ int tl_threads_grace(bool (*quiet)(void *arg), void *arg)
 	if (ret)
 		return ret;
 	tl_race_point(RP_GRACE);
-	for (unsigned i = 0; i < TL_THREADS; i++) {
-		struct tl_thread *t = &threads[i];
+	for (struct tl_thread *t = used_from(0); t; t = used_behind(t)) {
 		uintptr_t seen = TL_LOAD(&t->guard);
 
 		/* Our own guard can only be one left behind: handlers may not call us. */
@@ -366,9 +388,9 @@ bool tl_threads_settled(void)
 	bool any = false;
 
 	TL_ASSERT_HELD();
-	for (unsigned i = 0; tl_core.unsettled && i < TL_THREADS; i++) {
-		struct tl_thread *t = &threads[i];
-
+	if (!tl_core.unsettled)
+		return true;
+	for (struct tl_thread *t = used_from(0); t; t = used_behind(t)) {
 		if (t->awaited && !runs_on(t))
 			t->awaited = 0;
 		any |= t->awaited != 0;

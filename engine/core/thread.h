@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <trapless/probe.h>
 
-#define TL_THREADS	4096 /* entries of the table, a power of two */
+#ifndef TL_THREADS /* a kernel, where memory is not made by touching it, has fewer */
+#define TL_THREADS	65536 /* entries of the table, a power of two: twice as many as threads are served */
+#endif
 #define TL_THREAD_SHIFT 7 /* log2 of an entry's size */
 #define TL_LOCALS	8
 
@@ -27,7 +29,7 @@ struct tl_thread {
 	uint32_t gives; /* while a handler runs: tl_plan_gives() of the detour that calls it */
 	const struct tl_arg_call *call; /* of an argument probe's handler, while it runs */
 	uintptr_t awaited; /* its guard, when a grace period did not wait any longer */
-	uintptr_t spare;
+	uintptr_t ret_at; /* where return probes have what is of this thread: TL_RET_STEP times its number, or 0 */
 	void *local[TL_LOCALS];
 };
 

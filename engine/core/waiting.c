@@ -12,28 +12,28 @@
 #include "ret.h"
 
 static struct tl_ret_waiting *table;
-static uint32_t
-	used[TL_THREADS /
-		32]; /* a bit for each record that has been: the others' memory stays untouched */
+/* By the threads' numbers; a bit for each that has been: the others' memory stays untouched. */
+enum { PLACES = TL_RET_THREADS + 32 };
+static uint32_t used[PLACES / 32];
 
 int tl_ret_waiting_init(void)
 {
 	if (!table)
-		table = tl_os_alloc_sparse(TL_THREADS * sizeof(*table));
+		table = tl_os_alloc_sparse(PLACES * sizeof(*table));
 	return table ? 0 : -TL_E_NOMEM;
 }
 
 void tl_ret_waiting_deinit(void)
 {
 	if (table)
-		tl_os_free(table, TL_THREADS * sizeof(*table));
+		tl_os_free(table, PLACES * sizeof(*table));
 	table = NULL;
 	tl_fill(used, 0, sizeof(used));
 }
 
 struct tl_ret_waiting *tl_ret_waiting_of(const struct tl_thread *self)
 {
-	return &table[self - tl_core.env.threads];
+	return &table[self->ret_at / TL_RET_STEP];
 }
 
 /* The record is used for the first time, or by another thread now. */
@@ -103,7 +103,7 @@ static void clear(struct tl_ret_waiting *w)
 
 void tl_ret_waiting_clear(void)
 {
-	for (unsigned t = 0; t < TL_THREADS; t++)
+	for (unsigned t = 0; t < PLACES; t++)
 		if (TL_LOAD(&used[t / 32]) >> t % 32 & 1)
 			clear(&table[t]);
 }

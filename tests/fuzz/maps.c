@@ -51,12 +51,13 @@ static void shape(struct input *in, struct tl_map *m)
 	uint8_t bits = (uint8_t)take_number(in, 1);
 
 	*m = (struct tl_map){
-		.name = "a", .capacity = 1 + bits % ENTRIES, .wrap = bits >> 4 & 1, .mask = 15};
+		.name = "a", .capacity = 1 + bits % ENTRIES, .wrap = bits >> 4 & 1, .most = 15};
 	m->value = (uint8_t)(TL_VALUE_LONG + (bits >> 5) % 3);
 	if (m->value == TL_VALUE_STATS)
 		m->hist = (struct tl_hist){.kind = 2, .buckets = 5, .low = 0, .step = 10};
 	bits = (uint8_t)take_number(in, 1);
 	m->nkeys = 1 + bits % 3;
+	m->mask = bits >> 5 & 1 ? 15 : 3; /* it grows, or not */
 	for (i = 0; i < m->nkeys; i++) {
 		m->key_types[i] = bits >> (2 + i) & 1 ? TL_VALUE_STRING : TL_VALUE_LONG;
 		m->key_off[i] = off;
@@ -65,7 +66,7 @@ static void shape(struct input *in, struct tl_map *m)
 	m->one_long = m->nkeys == 1 && m->key_types[0] == TL_VALUE_LONG;
 	m->value_off = off;
 	m->stride = off + value_size(m->value, &m->hist);
-	m->entries = TL_MAP_HEAD + 4 * (m->mask + 1);
+	m->entries = TL_MAP_HEAD + 4 * (m->most + 1);
 	m->offset = AREA - m->entries - m->capacity * m->stride;
 	must(m->offset < AREA);
 	ASAN_POISON_MEMORY_REGION(view.globals, m->offset);

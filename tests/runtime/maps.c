@@ -2,11 +2,12 @@
 /* Associative arrays, statistics and shards; against simple models, and damaged. */
 #include "home.h"
 
-#define AREA (4u << 20)
+#define AREA  (4u << 20)
+#define START 16u /* buckets, where growing is to begin soon */
 
-/* What the compiler does. */
-static struct tl_map map_make(
-	const char *types, uint32_t capacity, uint8_t value, struct tl_hist hist)
+/* What the compiler does; with so many buckets from the start. */
+static struct tl_map map_make_of(
+	uint32_t start, const char *types, uint32_t capacity, uint8_t value, struct tl_hist hist)
 {
 	struct tl_map m = {
 		.name = "a", .offset = 64, .capacity = capacity, .value = value, .hist = hist};
@@ -33,11 +34,25 @@ static struct tl_map map_make(
 	m.stride = off;
 	while (buckets < capacity)
 		buckets *= 2;
-	m.mask = buckets - 1;
+	m.most = buckets - 1;
+	m.mask = (buckets < start ? buckets : start) - 1;
 	m.entries = TL_MAP_HEAD + ((4 * buckets + 7) & ~7u);
 	if (tl_global_size(&g, TL_MAXSTRING) != m.entries + (uint64_t)capacity * m.stride)
 		printf("# the two computations of a map's size differ\n"), abort();
-	if (m.offset + m.entries + capacity * m.stride > AREA)
+	return m;
+}
+
+static uint32_t area_of(const struct tl_map *m)
+{
+	return m->offset + m->entries + m->capacity * m->stride;
+}
+
+static struct tl_map map_make(
+	const char *types, uint32_t capacity, uint8_t value, struct tl_hist hist)
+{
+	struct tl_map m = map_make_of(TL_MAP_START, types, capacity, value, hist);
+
+	if (area_of(&m) > AREA)
 		abort();
 	return m;
 }
@@ -70,7 +85,10 @@ static void longs_as_a_model_says(void)
 			} else {
 				tl_map_add1(&run, &m, k * 1000, 3);
 				CHECK(run.error &&
-					!strcmp(run.error, "Array overflow, check MAXMAPENTRIES"));
+					!strcmp(run.error,
+						"Array overflow, check MAXMAPENTRIES (100 "
+						"elements; "
+						"-D MAXMAPENTRIES=N sets another limit)"));
 				tl_run_catch(&run, NULL);
 			}
 			break;
@@ -147,7 +165,7 @@ static void wrapping_drops_the_oldest(void)
 		CHECK(k < 2 || tl_map_get1(&run, &m, k - 2) == k - 2);
 	}
 	m.wrap = 0;
-	m.sized = 1;
+	m.limit = TL_MAP_SIZED;
 	tl_map_set1(&run, &m, 5, 5);
 	CHECK(run.error && !strcmp(run.error, "Array overflow, check size limit (3)"));
 }
@@ -242,17 +260,191 @@ static void foreach_while_the_body_deletes(void)
 	CHECK(!tl_iter_next(&it));
 }
 
+static const struct tl_map_head *head(const struct tl_map *m)
+{
+	return (const struct tl_map_head *)(home.globals + m->offset);
+}
+
+/* Any order, and no two the same. */
+static int64_t nth_key(uint32_t i)
+{
+	return (int64_t)((uint64_t)i * 0x2545f4914f6cdd1d ^ 0x5555);
+}
+
+static uint32_t walk_sorted(struct tl_run *run, const struct tl_map *m)
+{
+	struct tl_iter it;
+	int64_t last = INT64_MIN;
+	uint32_t n = 0;
+
+	tl_iter_begin(run, &it, m, TL_SORT_VALUE, 1, TL_COUNT, TL_NO_LIMIT);
+	for (; tl_iter_next(&it); n++) {
+		if (tl_iter_value(&it) < last)
+			return 0;
+		last = tl_iter_value(&it);
+	}
+	return n;
+}
+
+/* Every third of n elements goes, all others stay what they are; as many find room again. */
+static void delete_some(struct tl_run *run, const struct tl_map *m, uint32_t n)
+{
+	uint32_t i, wrong = 0;
+
+	for (i = 0; i < n; i += 3) {
+		struct tl_value key[] = {TL_LONG(nth_key(i))};
+
+		tl_map_delete(run, m, key);
+	}
+	for (i = 0; i < n; i++) {
+		struct tl_value key[] = {TL_LONG(nth_key(i))};
+
+		wrong += tl_map_has(run, m, key) != (i % 3 != 0);
+		wrong += tl_map_get1(run, m, nth_key(i)) != (i % 3 ? i % 1000 : 0);
+	}
+	for (i = 0; i < n; i += 3)
+		tl_map_set1(run, m, nth_key(i), i % 1000);
+	CHECK(!wrong && !run->error && head(m)->count == n);
+}
+
+static void fill_and_ask(uint32_t capacity, uint32_t n)
+{
+	struct tl_map m = map_make_of(TL_MAP_START, "l", capacity, TL_VALUE_LONG, no_hist);
+	uint32_t i, wrong = 0, buckets = n < TL_MAP_START ? TL_MAP_START : n;
+
+	home_open(area_of(&m), 64, 0);
+	ENTER(run);
+	for (i = 0; i < n; i++)
+		tl_map_set1(&run, &m, nth_key(i), i % 1000);
+	CHECK(!run.error && head(&m)->count == n && m.mask + 1 + head(&m)->grown == buckets);
+	for (i = 0; i < n; i++)
+		wrong += tl_map_get1(&run, &m, nth_key(i)) != i % 1000 ||
+			 (i % 7 == 0 && tl_quick_get1(&run, &m, nth_key(i)) != i % 1000 &&
+				 !run.error);
+	run.error = NULL; /* a quick half may have given up */
+	CHECK(!wrong);
+	delete_some(&run, &m, n);
+	CHECK(walk_sorted(&run, &m) == n);
+	tl_map_clear(&run, &m);
+	CHECK(!head(&m)->count && !head(&m)->grown && !tl_map_get1(&run, &m, nth_key(0)));
+	for (i = 0; i < 3000 && i < capacity; i++)
+		tl_map_set1(&run, &m, -(int64_t)i, i);
+	for (i = 0; i < 3000 && i < capacity; i++)
+		wrong += tl_map_get1(&run, &m, -(int64_t)i) != i;
+	CHECK(!wrong && !run.error);
+}
+
+static void arrays_grow_with_their_elements(void)
+{
+	static const uint32_t sizes[] = {1, 2047, 2048, 2049, 4096, 4097, 100000};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		fill_and_ask(1u << 17, sizes[i]);
+	fill_and_ask(2049, 2049);
+}
+
+static void a_million_elements(void)
+{
+	fill_and_ask(1u << 20, 1u << 20);
+}
+
+/* Nothing is touched but what is in use. */
+static void memory_is_used_as_elements_are(void)
+{
+	struct tl_map m = map_make_of(TL_MAP_START, "l", 1u << 17, TL_VALUE_LONG, no_hist);
+	uint8_t *map, *behind_buckets, *behind_entries;
+	uint32_t i;
+
+	home_open(area_of(&m), 64, 0);
+	map = home.globals + m.offset;
+	behind_buckets = map + TL_MAP_HEAD + 4 * 5000;
+	behind_entries = map + m.entries + 5000 * m.stride;
+	memset(behind_buckets, 0x5a, 4 * (m.most + 1 - 5000));
+	memset(behind_entries, 0x5a, (m.capacity - 5000) * m.stride);
+	ENTER(run);
+	for (i = 0; i < 5000; i++)
+		tl_map_set1(&run, &m, nth_key(i), i);
+	CHECK(walk_sorted(&run, &m) == 5000);
+	tl_map_clear(&run, &m);
+	for (i = 0; i < 4 * (m.most + 1 - 5000); i++)
+		if (behind_buckets[i] != 0x5a)
+			break;
+	CHECK(i == 4 * (m.most + 1 - 5000));
+	for (i = 0; i < (m.capacity - 5000) * m.stride; i++)
+		if (behind_entries[i] != 0x5a)
+			break;
+	CHECK(i == (m.capacity - 5000) * m.stride);
+}
+
+static void growing_by_strings_and_wrapping(void)
+{
+	struct tl_map m = map_make_of(START, "sl", 3000, TL_VALUE_LONG, no_hist);
+	uint32_t i, wrong = 0;
+	char name[32];
+
+	m.wrap = 1;
+	home_open(area_of(&m), 64, 0);
+	ENTER(run);
+	for (i = 0; i < 9000; i++) {
+		snprintf(name, sizeof(name), "key %u", i);
+		struct tl_value key[] = {TL_STR(home_str(name)), TL_LONG(i % 5)};
+		tl_map_set(&run, &m, key, i);
+	}
+	CHECK(!run.error && head(&m)->count == 3000 && m.mask + 1 + head(&m)->grown == 3000);
+	for (i = 0; i < 9000; i++) {
+		snprintf(name, sizeof(name), "key %u", i);
+		struct tl_value key[] = {TL_STR(home_str(name)), TL_LONG(i % 5)};
+		wrong += tl_map_get(&run, &m, key) != (i < 6000 ? 0 : i);
+	}
+	CHECK(!wrong);
+}
+
+/* All in one bucket, whatever is split. */
+static void growing_with_equal_hashes(void)
+{
+	struct tl_map m = map_make_of(START, "l", 4096, TL_VALUE_LONG, no_hist);
+	int64_t i, wrong = 0;
+
+	home_open(area_of(&m), 64, 0);
+	ENTER(run);
+	for (i = 0; i < 2000; i++)
+		tl_map_set1(&run, &m, (int64_t)((uint64_t)i << 48), i);
+	for (i = 0; i < 2000; i++)
+		wrong += tl_map_get1(&run, &m, (int64_t)((uint64_t)i << 48)) != i;
+	CHECK(!wrong && !run.error && walk_sorted(&run, &m) == 2000);
+}
+
+static void an_array_says_which_memory_it_has_filled(void)
+{
+	struct tl_map m = map_make_of(START, "l", 40, TL_VALUE_LONG, no_hist);
+	int64_t i;
+
+	m.limit = TL_MAP_MEMORY;
+	home_open(AREA, 64, 0);
+	ENTER(run);
+	for (i = 0; i < 40; i++)
+		tl_map_set1(&run, &m, i, 1);
+	CHECK(!run.error);
+	tl_map_set1(&run, &m, i, 1);
+	CHECK(run.error &&
+		!strcmp(run.error, "Array overflow, check MAXMAPENTRIES (40 elements fill "
+				   "its memory; -D MAPMEMORY=MIB gives more)"));
+}
+
 /* Any bytes at all in the shared area: no write outside it, no endless walk. */
 static void damaged_maps_hurt_nobody(void)
 {
 	struct tl_map maps[] = {map_make("l", 20, TL_VALUE_LONG, no_hist),
 		map_make("sl", 20, TL_VALUE_STRING, no_hist),
-		map_make("l", 20, TL_VALUE_STATS, no_hist)};
+		map_make("l", 20, TL_VALUE_STATS, no_hist),
+		map_make_of(4, "l", 20, TL_VALUE_LONG, no_hist),
+		map_make_of(2, "ls", 20, TL_VALUE_STATS, no_hist)};
 	int round, i, w;
 
 	home_open(AREA, 64, 0);
-	for (round = 0; round < 6000; round++) {
-		struct tl_map *m = &maps[round % 3];
+	for (round = 0; round < 10000; round++) {
+		struct tl_map *m = &maps[round % 5];
 		uint32_t size = m->entries + m->capacity * m->stride,
 			 *words = (uint32_t *)(home.globals + m->offset);
 		struct tl_iter it;
@@ -264,9 +456,8 @@ static void damaged_maps_hurt_nobody(void)
 		ENTER(run);
 		TL_STRING(s);
 		for (i = 0; i < 60; i++) {
-			struct tl_value key[2] = {
-				{(int64_t)(rnd() % 30), m->nkeys == 2 ? home_str("k") : NULL},
-				TL_LONG(rnd() % 30)};
+			struct tl_value key[2] = {{(int64_t)(rnd() % 30), home_str("k")},
+				{(int64_t)(rnd() % 30), home_str("l")}};
 
 			for (w = 0; w < 3;
 				w++) { /* likely fields: small numbers in the front and in links */
@@ -274,6 +465,8 @@ static void damaged_maps_hurt_nobody(void)
 					rnd() % 2 ? rnd() % (size / 4) : rnd() % (m->entries / 4);
 				uint32_t v = rnd() % 4 ? rnd() % 24 : rnd() * 65537;
 
+				if (rnd() % 8 == 0)
+					at = 6 + rnd() % 2; /* how far it has grown */
 				words[at] = v;
 			}
 			switch (rnd() % 6) {
@@ -410,6 +603,12 @@ int main(void)
 	RUN(foreach_orders);
 	RUN(foreach_by_text_and_statistic);
 	RUN(foreach_while_the_body_deletes);
+	RUN(arrays_grow_with_their_elements);
+	RUN(a_million_elements);
+	RUN(memory_is_used_as_elements_are);
+	RUN(growing_by_strings_and_wrapping);
+	RUN(growing_with_equal_hashes);
+	RUN(an_array_says_which_memory_it_has_filled);
 	RUN(damaged_maps_hurt_nobody);
 	RUN(statistics);
 	RUN(shards_sum_set_and_forget);

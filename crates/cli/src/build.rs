@@ -34,7 +34,7 @@ pub fn report_emit(e: &EmitError, diags: &mut Diagnostics) {
     let (span, help) = match e {
         EmitError::GlobalsTooLarge(_) => (
             None,
-            "lower MAXMAPENTRIES or MAXSTRINGLEN (-D), or the arrays' sizes",
+            "lower MAXMAPENTRIES, MAPMEMORY or MAXSTRINGLEN (-D), or the arrays' sizes",
         ),
         EmitError::StackTooLarge { span, .. } => {
             (Some(*span), "lower MAXSTRINGLEN (-D), or use fewer strings")

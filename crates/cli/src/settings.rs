@@ -113,7 +113,10 @@ const LIMITS: &[Limit] = &[
     limit("MAXNESTING", 0, MOST, 20, |o| o.max_nesting.insert(0)),
     limit("MAXERRORS", 0, MOST, 100, |o| &mut o.max_errors),
     limit("MAXSKIPPED", 0, MOST, 1000, |o| &mut o.max_skipped),
-    limit("MAXMAPENTRIES", 1, MOST, 10_000, |o| &mut o.max_map_entries),
+    limit("MAXMAPENTRIES", 1, MOST, 10_000, |o| {
+        o.max_map_entries.insert(0)
+    }),
+    limit("MAPMEMORY", 1, 960, 512, |o| &mut o.map_memory),
     limit("MAXBACKTRACE", 1, 4096, 100, |o| &mut o.max_backtrace),
     // Of negative ones the largest number is made.
     limit("HIST_ELISION", -1, 254, -1, |o| &mut o.hist_elision),

@@ -14,6 +14,12 @@ const MAP_HEAD: u64 = 32;
 const MAP_LINKS: u64 = 16;
 const STAT_HEAD: u64 = 64;
 const LOG_BUCKETS: u64 = 128;
+/// `TL_MAP_START`: buckets that an array has from the start, if it may have so many.
+const MAP_START: u64 = 2048;
+/// What each array that grows may hold, however little memory there is, and however much. To
+/// delete or to sort that many at once takes a handler some ten milliseconds, or seconds.
+const GROWN_LEAST: u64 = 2048;
+const GROWN_MOST: u64 = 1 << 20;
 /// What counts the hits of one probe, in front of the shards.
 const HIT: u64 = 8;
 /// `struct tl_time`: what its handlers take, behind the hits of all.
@@ -36,6 +42,8 @@ pub(crate) struct Layout {
     pub nlocks: u32,
     pub max_string: u32,
     hist_elision: u32,
+    /// Elements of each global, 0: it is no array.
+    capacities: Vec<u32>,
 }
 
 /// Bytes of a string in globals, keys and values.
@@ -77,12 +85,7 @@ impl MapShape {
             at += value_size(*key, max_string);
         }
         let value_off = at;
-        let stride = value_off
-            + match value {
-                MapValue::Long => 8,
-                MapValue::Str => string_size(max_string),
-                MapValue::Stats(kind) => stat_size(kind),
-            };
+        let stride = map_stride(keys, value, max_string);
         let buckets = u64::from(capacity.max(1)).next_power_of_two();
         let entries = MAP_HEAD + ((4 * buckets + 7) & !7);
         MapShape {
@@ -93,6 +96,61 @@ impl MapShape {
             key_off,
             size: entries + u64::from(capacity) * stride,
         }
+    }
+}
+
+/// Bytes of one element.
+fn map_stride(keys: &[Ty], value: MapValue, max_string: u32) -> u64 {
+    let keys: u64 = keys.iter().map(|k| value_size(*k, max_string)).sum();
+    let value = match value {
+        MapValue::Long => 8,
+        MapValue::Str => string_size(max_string),
+        MapValue::Stats(kind) => stat_size(kind),
+    };
+    MAP_LINKS + keys + value
+}
+
+/// Elements of each global, 0: it is no array. Those whose number nobody has said share the
+/// memory for them equally; what one cannot use is left to the others.
+fn capacities(program: &Program) -> Vec<u32> {
+    let max_string = program.options.max_string;
+    let (mut out, mut growing) = (Vec::new(), Vec::new());
+    let mut taken = 0;
+    for (n, g) in program.globals.iter().enumerate() {
+        let said = match &g.kind {
+            GlobalKind::Map {
+                keys,
+                value,
+                capacity: None,
+                ..
+            } => {
+                // A bucket or two for each: their number is a power of two.
+                growing.push((map_stride(keys, *value, max_string) + 8, n));
+                0
+            }
+            GlobalKind::Map { capacity, .. } => capacity.unwrap_or(0),
+            _ => 0,
+        };
+        taken += size_of(g, said, max_string);
+        out.push(said);
+    }
+    let mut left = (u64::from(program.options.map_memory) << 20).min(LIMIT.saturating_sub(taken));
+    growing.sort_unstable();
+    for (k, (bytes, n)) in growing.iter().enumerate() {
+        let share = left / (growing.len() - k) as u64;
+        let capacity = (share / bytes).clamp(GROWN_LEAST, GROWN_MOST);
+        left = left.saturating_sub(capacity * bytes);
+        out[*n] = capacity as u32;
+    }
+    out
+}
+
+/// `enum tl_map_limit`.
+fn limit_name(sized: bool, capacity: Option<u32>, most: u32) -> &'static str {
+    match capacity {
+        _ if sized => "TL_MAP_SIZED",
+        None if u64::from(most) < GROWN_MOST => "TL_MAP_MEMORY",
+        _ => "TL_MAP_MAXENTRIES",
     }
 }
 
@@ -114,8 +172,9 @@ impl Layout {
         let time = if program.options.timing { TIME } else { 0 };
         let (mut globals, mut shards) = (0u64, (HIT + time) * program.probes.len() as u64);
         let (mut slots, mut nlocks) = (Vec::new(), 0u16);
-        for g in &program.globals {
-            let size = size_of(g, max_string).next_multiple_of(8);
+        let capacities = capacities(program);
+        for (g, capacity) in program.globals.iter().zip(&capacities) {
+            let size = size_of(g, *capacity, max_string).next_multiple_of(8);
             let area = if g.sharded { &mut shards } else { &mut globals };
             let offset = if g.sharded {
                 *area
@@ -143,6 +202,7 @@ impl Layout {
             nlocks: u32::from(nlocks),
             max_string,
             hist_elision: program.options.hist_elision,
+            capacities,
         })
     }
 
@@ -171,7 +231,10 @@ impl Layout {
                     capacity,
                     sized,
                     wrap,
-                } => self.declare_map(out, n, g, keys, *value, *capacity, (*sized, *wrap)),
+                } => {
+                    let limit = limit_name(*sized, *capacity, self.capacities[n]);
+                    self.declare_map(out, n, g, keys, *value, (limit, *wrap));
+                }
                 GlobalKind::Stats(kind) => {
                     out.line(format!(
                         "static const struct tl_hist hist{n} __attribute__((unused)) = {};",
@@ -192,9 +255,9 @@ impl Layout {
         g: &Global,
         keys: &[Ty],
         value: MapValue,
-        capacity: u32,
-        (sized, wrap): (bool, bool),
+        (limit, wrap): (&str, bool),
     ) {
+        let capacity = self.capacities[n];
         let shape = MapShape::new(keys, value, capacity, self.max_string);
         let types: Vec<&str> = keys.iter().map(|k| value_name(*k)).collect();
         let offsets: Vec<String> = shape.key_off.iter().map(u64::to_string).collect();
@@ -203,9 +266,10 @@ impl Layout {
             g.name
         ));
         out.line(format!(
-            "\t.name = {}, .offset = {}, .capacity = {capacity}, .mask = {}, .entries = {},",
+            "\t.name = {}, .offset = {}, .capacity = {capacity}, .mask = {}, .most = {}, .entries = {},",
             c_string(g.name.as_bytes()),
             self.slots[n].offset,
+            shape.buckets.min(MAP_START) - 1,
             shape.buckets - 1,
             shape.entries
         ));
@@ -215,12 +279,11 @@ impl Layout {
             MapValue::Stats(kind) => ("TL_VALUE_STATS", hist(kind, g.variance, self.hist_elision)),
         };
         out.line(format!(
-            "\t.stride = {}, .value_off = {}, .nkeys = {}, .value = {value_name}, .wrap = {}, .sized = {},",
+            "\t.stride = {}, .value_off = {}, .nkeys = {}, .value = {value_name}, .wrap = {}, .limit = {limit},",
             shape.stride,
             shape.value_off,
             keys.len(),
-            wrap as u8,
-            sized as u8
+            wrap as u8
         ));
         out.line(format!(
             "\t.one_long = {}, .key_types = {{ {} }}, .key_off = {{ {} }}, .hist = {hist} }};",
@@ -232,7 +295,7 @@ impl Layout {
 
     /// The GLOBALS section.
     pub fn globals(&self, program: &Program, strings: &mut wire::Strings) -> Vec<wire::Global> {
-        let one = |(g, slot): (&Global, &Slot)| {
+        let one = |((g, slot), capacity): ((&Global, &Slot), &u32)| {
             let mut out = wire::Global {
                 name: strings.add(&g.name),
                 sharded: g.sharded,
@@ -249,11 +312,7 @@ impl Layout {
                 }
                 GlobalKind::Stats(kind) => stats(&mut out, *kind),
                 GlobalKind::Map {
-                    keys,
-                    value,
-                    capacity,
-                    wrap,
-                    ..
+                    keys, value, wrap, ..
                 } => {
                     out.keys = keys.iter().map(|k| wire_type(*k)).collect();
                     out.capacity = *capacity;
@@ -267,21 +326,19 @@ impl Layout {
             }
             out
         };
-        program.globals.iter().zip(&self.slots).map(one).collect()
+        let slots = program.globals.iter().zip(&self.slots);
+        slots.zip(&self.capacities).map(one).collect()
     }
 }
 
-fn size_of(g: &Global, max_string: u32) -> u64 {
+fn size_of(g: &Global, capacity: u32, max_string: u32) -> u64 {
     match &g.kind {
         GlobalKind::Long { .. } => 8,
         GlobalKind::Str { .. } => string_size(max_string),
         GlobalKind::Stats(kind) => stat_size(*kind),
-        GlobalKind::Map {
-            keys,
-            value,
-            capacity,
-            ..
-        } => MapShape::new(keys, *value, *capacity, max_string).size,
+        GlobalKind::Map { keys, value, .. } => {
+            MapShape::new(keys, *value, capacity, max_string).size
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::ir::{
     Addr, BinOp, Expr, ExprKind, Global, GlobalId, GlobalKind, Handler, HandlerId, HandlerKind,
     ImageId, MapValue, Place, Probe, ProbeKind, Program, Reg, Stmt, StmtKind, TargetPlace, Ty,
+    KEPT_ENTRIES,
 };
 use crate::process_points::around;
 use crate::walk;
@@ -68,11 +69,12 @@ fn value_of(addr: Addr, span: Span) -> Expr {
 }
 
 /// The arrays, and the probes that fill those that are read.
-pub fn add(program: &mut Program, world: &World, capacity: u32) {
+pub fn add(program: &mut Program, world: &World, most: Option<u32>) {
     let Some(span) = program.handlers.first().map(|h| h.span) else {
         return;
     };
     let read = read_maps(program);
+    let capacity = most.unwrap_or(KEPT_ENTRIES);
     for (n, e) in world.entered.iter().enumerate() {
         let map = GlobalId(program.globals.len() as u32);
         let is_read = read.contains(&map.0);
@@ -81,7 +83,7 @@ pub fn add(program: &mut Program, world: &World, capacity: u32) {
             kind: GlobalKind::Map {
                 keys: vec![Ty::Long, Ty::Long],
                 value: MapValue::Long,
-                capacity: if is_read { capacity } else { 1 },
+                capacity: Some(if is_read { capacity } else { 1 }),
                 sized: false,
                 wrap: true,
             },

@@ -51,6 +51,9 @@ pub struct Program {
     pub run_warnings: Vec<String>,
 }
 
+/// Elements of an array that drops its oldest, where nobody has said how many: SystemTap's.
+pub const KEPT_ENTRIES: u32 = 2048;
+
 /// The limits (`-D NAME=VALUE`), with SystemTap's names and our defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -62,7 +65,10 @@ pub struct Options {
     pub max_nesting: Option<u32>,
     pub max_errors: u32,
     pub max_skipped: u32,
-    pub max_map_entries: u32,
+    /// None: arrays grow as `map_memory` allows.
+    pub max_map_entries: Option<u32>,
+    /// MiB that the arrays whose size nobody has said have together.
+    pub map_memory: u32,
     /// Frames of a stack.
     pub max_backtrace: u32,
     /// Empty rows of a histogram that stay beside the others; from 255 on all.
@@ -91,7 +97,8 @@ impl Default for Options {
             max_nesting: None,
             max_errors: 0,
             max_skipped: 100,
-            max_map_entries: 2048,
+            max_map_entries: None,
+            map_memory: 256,
             max_backtrace: 32,
             hist_elision: 2,
             ring_size: 0,
@@ -152,7 +159,8 @@ pub enum GlobalKind {
     Map {
         keys: Vec<Ty>,
         value: MapValue,
-        capacity: u32,
+        /// None: as many as its share of `map_memory` holds.
+        capacity: Option<u32>,
         /// The script says how many.
         sized: bool,
         wrap: bool,

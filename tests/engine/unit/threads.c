@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Thread records, the guard, nested and abandoned handlers, grace periods. */
 #include "machine.h"
+#include "../../../engine/core/ret.h"
 
 static struct cpu cpu;
 
@@ -139,6 +140,38 @@ static void a_full_table_is_counted(void)
 	CHECK(clean());
 }
 
+static void half_as_many_threads_as_records_are_served(void)
+{
+	program();
+	outer = probe_at(0, 13, count_hit);
+	CHECK(tl_probe_register(&outer) == 0);
+	for (unsigned i = 0; i < TL_THREADS / 2; i++) {
+		fake.key = 0x100000 + 0x10840 * (uintptr_t)i;
+		fake.tid = 1000 + i;
+		CHECK(tl_thread_enter_slow(outer.site, 1000, fake.key) != NULL);
+	}
+	CHECK(tl_probe_unregister(&outer) == 0 && outer.nmissed == 0);
+	CHECK(clean());
+}
+
+static void numbers_are_given_once(void)
+{
+	static struct tl_thread t[TL_RET_THREADS + 1];
+
+	program();
+	for (unsigned i = 0; i < TL_RET_THREADS; i++)
+		CHECK(tl_ret_number_take(&t[i]) && t[i].ret_at == (i + 1) * TL_RET_STEP);
+	CHECK(!tl_ret_number_take(&t[TL_RET_THREADS]) && !t[TL_RET_THREADS].ret_at);
+	CHECK(tl_ret_numbers() == TL_RET_THREADS && tl_ret_numbered(7) == &t[6]);
+	tl_os_lock();
+	tl_ret_number_give(&t[6]);
+	tl_os_unlock();
+	CHECK(!t[6].ret_at && !tl_ret_numbered(7));
+	CHECK(tl_ret_number_take(&t[TL_RET_THREADS]) && tl_ret_numbered(7) == &t[TL_RET_THREADS]);
+	tl_ret_numbers_deinit();
+	CHECK(clean());
+}
+
 static void big_stacks_come_from_the_pool(void)
 {
 	struct tl_thread *t;
@@ -227,6 +260,8 @@ int main(void)
 	RUN(a_reused_thread_pointer_starts_anew);
 	RUN(dead_threads_are_swept);
 	RUN(a_full_table_is_counted);
+	RUN(half_as_many_threads_as_records_are_served);
+	RUN(numbers_are_given_once);
 	RUN(big_stacks_come_from_the_pool);
 	RUN(unregister_waits_for_running_handlers);
 	RUN(a_stale_guard_does_not_block_for_ever);

@@ -4,14 +4,14 @@
 use super::{up_to_nul, value_type};
 use crate::declarations::{Declarations, Origin};
 use crate::infer::{GlobalTy, Types, VTy};
-use crate::ir::{Global, GlobalKind, MapValue, StatsKind};
+use crate::ir::{Global, GlobalKind, MapValue, StatsKind, KEPT_ENTRIES};
 use trapless_syntax::ast::{self, HistKind, Literal};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 pub fn lower_globals(
     all: &Declarations,
     types: &Types,
-    max_entries: u32,
+    max_entries: Option<u32>,
     diags: &mut Diagnostics,
 ) -> Vec<Global> {
     let pairs = all.globals.iter().zip(&types.globals);
@@ -28,7 +28,12 @@ pub fn lower_globals(
         .collect()
 }
 
-fn kind(g: &ast::Global, ty: &GlobalTy, max_entries: u32, diags: &mut Diagnostics) -> GlobalKind {
+fn kind(
+    g: &ast::Global,
+    ty: &GlobalTy,
+    max_entries: Option<u32>,
+    diags: &mut Diagnostics,
+) -> GlobalKind {
     let stats = stats_kind(g, ty, diags);
     let is_array = g.size.is_some() || g.wrap || ty.keys.as_ref().is_some_and(|k| !k.is_empty());
     if is_array {
@@ -43,7 +48,7 @@ fn kind(g: &ast::Global, ty: &GlobalTy, max_entries: u32, diags: &mut Diagnostic
         }
         let keys = ty.keys.clone().unwrap_or_default();
         let capacity = match &g.size {
-            Some(n) if n.value >= 1 && n.value <= 16 << 20 => n.value as u32,
+            Some(n) if n.value >= 1 && n.value <= 16 << 20 => Some(n.value as u32),
             Some(n) => {
                 diags
                     .error(
@@ -51,9 +56,10 @@ fn kind(g: &ast::Global, ty: &GlobalTy, max_entries: u32, diags: &mut Diagnostic
                         n.span,
                         "an array holds 1 to 16777216 elements",
                     )
-                    .help("leave the size out: MAXMAPENTRIES is then the limit");
+                    .help("leave the size out: it then grows as -D MAPMEMORY allows");
                 max_entries
             }
+            None if g.wrap => Some(max_entries.unwrap_or(KEPT_ENTRIES)),
             None => max_entries,
         };
         return GlobalKind::Map {
