@@ -247,6 +247,24 @@ def test_no_debug_information(ctx):
     target.end()
 
 
+def test_machine_without_debug_information(ctx):
+    """As Debian is without libc6-dbg: what the C library exports can be probed, the rest is refused, with the package's name."""
+    if os.getuid() or subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('only root may hide the debug information of this machine')
+
+    def asked(place):
+        hidden = 'mount -t tmpfs none /usr/lib/debug && exec "$0" "$@"'
+        script = 'probe process.library("libc.so.6").' + place
+        return ctx.run(['unshare', '-m', 'sh', '-c', hidden, ctx.bin('trapless'), '-e', script, '-c', '/bin/ls'],
+                       env={'DEBUGINFOD_URLS': ''})
+
+    p = asked('function("malloc") { println("of ", ulong_arg(1) > 0, probefunc()) exit() }')
+    assert p.returncode == 0 and 'of 1malloc\n' in p.stdout, p
+    refused(asked('function("malloc") { println($bytes) }'), 'DEBUGINFO_NONE', 'libc6-dbg', 'int_arg')
+    refused(asked('statement("malloc@malloc.c:*") {}'), 'DEBUGINFO_NONE', 'libc6-dbg', '.statement(0x')
+    refused(asked('function("ptmalloc_init") {}'), 'FUNCTION_NOT_EXPORTED')
+
+
 def test_function_of_a_stripped_program(ctx):
     target = Selling(ctx, ctx.target('../examples/shop', cflags=('-O2', '-s')))
     p = trapless(ctx, '-x', target.pid, '-e', 'probe process("%s").function("sell") {}' % target.path)
