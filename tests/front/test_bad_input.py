@@ -102,6 +102,7 @@ def test_other_user(ctx):
 
 
 test_other_user.user_only = 'root may trace the processes of all'
+test_other_user.by_root = 'it makes a process of another user'
 
 
 def test_not_dumpable(ctx):
@@ -116,6 +117,7 @@ def test_not_dumpable(ctx):
 
 
 test_not_dumpable.user_only = 'root may trace the processes of all'
+test_not_dumpable.by_root = 'nobody else can see that nothing has changed'
 
 
 def test_32_bit(ctx):
