@@ -75,13 +75,15 @@ $(BUILD)/points/trapless-run: FORCE
 $(BUILD)/clang/trapless-run: FORCE
 	@$(MAKE) --no-print-directory -s -f runner/files.mk $@ RUNNER_OBJ=$(BUILD)/clang BUILD=$(BUILD)/clang CC=clang
 
-demo: all
-	@mk/deps demo
+# What is needed is looked for first.
+demo:
+	@mk/needs demo
+	@$(MAKE) --no-print-directory all
 	@examples/demo
 
-check: all
-	@mk/deps check
-	@$(MAKE) --no-print-directory lint graph unit-tests
+check:
+	@mk/needs check
+	@$(MAKE) --no-print-directory all lint graph unit-tests
 	tests/run --beside
 
 check-one: all unit-tests

@@ -102,6 +102,7 @@ def test_other_user(ctx):
 
 
 test_other_user.user_only = 'root may trace the processes of all'
+test_other_user.by_root = 'it makes a process of another user'
 
 
 def test_not_dumpable(ctx):
@@ -116,6 +117,7 @@ def test_not_dumpable(ctx):
 
 
 test_not_dumpable.user_only = 'root may trace the processes of all'
+test_not_dumpable.by_root = 'nobody else can see that nothing has changed'
 
 
 def test_32_bit(ctx):
@@ -245,6 +247,24 @@ def test_no_debug_information(ctx):
     refused(asked('function("sel") {}'), 'FUNCTION_NOT_EXPORTED', 'did you mean sell')
     target.unchanged()
     target.end()
+
+
+def test_machine_without_debug_information(ctx):
+    """As Debian is without libc6-dbg: what the C library exports can be probed, the rest is refused, with the package's name."""
+    if os.getuid() or subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('only root may hide the debug information of this machine')
+
+    def asked(place):
+        hidden = 'mount -t tmpfs none /usr/lib/debug && exec "$0" "$@"'
+        script = 'probe process.library("libc.so.6").' + place
+        return ctx.run(['unshare', '-m', 'sh', '-c', hidden, ctx.bin('trapless'), '-e', script, '-c', '/bin/ls'],
+                       env={'DEBUGINFOD_URLS': ''})
+
+    p = asked('function("malloc") { println("of ", ulong_arg(1) > 0, probefunc()) exit() }')
+    assert p.returncode == 0 and 'of 1malloc\n' in p.stdout, p
+    refused(asked('function("malloc") { println($bytes) }'), 'DEBUGINFO_NONE', 'libc6-dbg', 'int_arg')
+    refused(asked('statement("malloc@malloc.c:*") {}'), 'DEBUGINFO_NONE', 'libc6-dbg', '.statement(0x')
+    refused(asked('function("ptmalloc_init") {}'), 'FUNCTION_NOT_EXPORTED')
 
 
 def test_function_of_a_stripped_program(ctx):

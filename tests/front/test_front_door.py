@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What `make` asks of a fresh machine, before it builds anything: one line that says what to do, and an error."""
 import os
-import shutil
 
 once = 'nothing is probed'
 
@@ -19,8 +18,8 @@ def fakes(ctx, **programs):
     return {'PATH': folder + ':/usr/bin:/bin'}
 
 
-def refused(ctx, argv, env, user=None):
-    p = ctx.run(argv, env=env, user=user, cwd=ctx.root)
+def refused(ctx, argv, env):
+    p = ctx.run(argv, env=env, cwd=ctx.root)
     assert p.returncode == 1, (p.returncode, p.stdout, p.stderr)
     return p.stderr.splitlines()
 
@@ -50,11 +49,53 @@ def test_without_clippy(ctx):
     assert '`cargo clippy`' in line and 'rustup component add' in line, line
 
 
+# A machine that has all that is needed, whose ordinary user asks.
+HAS_ALL = {'dpkg-query': 'echo installed', 'rustc': 'echo "rustc 99.0.0"', 'cargo': 'true', 'id': 'echo 1000'}
+
+
+def lacking(ctx, verb, **programs):
+    """The one line that `make VERB` says where these programs do otherwise; nothing has been built by then."""
+    built = os.path.join(ctx.tmp, 'built')
+    programs = {**HAS_ALL, **programs}
+    programs['cargo'] = 'case $1 in build) : >%s;; esac; %s' % (built, programs['cargo'])
+    p = ctx.run(['make', verb], env=fakes(ctx, **programs), cwd=ctx.root)
+    line, *stopped = p.stderr.splitlines()
+    assert p.returncode == 2 and len(stopped) == 1 and stopped[0].startswith('make: ***'), p
+    assert not os.path.exists(built), p
+    return line
+
+
 def test_missing_packages(ctx):
     """Who may not install them is told the line to run."""
-    if not shutil.which('dpkg-query'):
-        ctx.skip('no dpkg-query: not Debian')
-    shutil.copytree(os.path.join(ctx.root, 'mk'), os.path.join(ctx.tmp, 'mk'))
-    env = fakes(ctx, **{'dpkg-query': 'case "$*" in *git) exit 1;; *) echo installed;; esac'})
-    lines = refused(ctx, [os.path.join(ctx.tmp, 'mk', 'deps'), 'demo'], env, user=65534 if os.getuid() == 0 else None)
-    assert lines[-1].strip() == 'apt-get install git', lines
+    for verb in 'demo', 'check':
+        line = lacking(ctx, verb, **{'dpkg-query': 'case "$*" in *sqlite3) exit 1;; *) echo installed;; esac'})
+        assert line.endswith('apt-get install sqlite3'), line
+
+
+def test_packages_that_cannot_be_had(ctx):
+    """Root is told why; a second time may help, with a new list of packages."""
+    script = 'case $1 in update) echo "W: Failed to fetch http://nowhere/";; *) echo "E: Unable to locate package git"; exit 100;; esac'
+    line = lacking(ctx, 'demo', **{'id': 'echo 0', 'dpkg-query': 'exit 1', 'apt-get': script})
+    assert line.startswith('could not install gcc ') and 'E: ' not in line and 'apt-get update && apt-get install gcc ' in line, line
+    script = 'case $1 in update) echo "E: Failed to fetch http://nowhere/"; exit 100;; *) exit 100;; esac'
+    line = lacking(ctx, 'demo', **{'id': 'echo 0', 'dpkg-query': 'exit 1', 'apt-get': script})
+    assert 'Failed to fetch http://nowhere/ (is there a network' in line, line
+
+
+def test_crates_that_cannot_be_had(ctx):
+    said = 'error: failed\n\nCaused by:\n  [6] Could not resolve host'
+    line = lacking(ctx, 'demo', cargo='test "$1" != fetch || { printf "%s"; exit 101; }' % said.replace('\n', '\\n'))
+    assert '[6] Could not resolve host (is there a network? then: cargo fetch --locked)' in line, line
+
+
+def test_too_little_room(ctx):
+    df, du = 'echo Filesystem; echo /dev/x 9 9 %d 9 /', 'echo 1024 target'
+    for verb, needed in ('demo', 999), ('check', 5999):
+        line = lacking(ctx, verb, df=df % (5 << 10), du=du)
+        assert 'make %s needs %d MB' % (verb, needed) in line and line.endswith('there are 5'), line
+
+
+def test_old_rust_is_named_first(ctx):
+    for verb in 'demo', 'check':
+        line = lacking(ctx, verb, rustc='echo "rustc 1.60.0"')
+        assert line.endswith('this is 1.60.0 (rustup update)'), line

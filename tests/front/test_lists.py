@@ -86,6 +86,10 @@ def test_wildcards_in_words(ctx):
     """Each stands for the words that may be there with such an argument, as in SystemTap; what is not there is not missed."""
     path = next(builds(ctx))
     process = 'process("%s")' % path
+    folder = '-I', os.path.join(ctx.tmp, 'tapset')
+    os.mkdir(folder[1])
+    with open(os.path.join(folder[1], 'absent.stp'), 'w') as f:
+        f.write('probe absent.begins = process("of-no-folder").begin { }\n')
     def listed(pattern, *more):
         return [l.replace(process, 'P') for l in good(ctx, '-l', pattern, *more).stdout.splitlines()]
     events = ['P.begin', 'P.end', 'P.plt("printf")', 'P.syscall']
@@ -98,8 +102,10 @@ def test_wildcards_in_words(ctx):
     assert listed('timer.s*(5)') == ['timer.s(5)', 'timer.sec(5)'] and listed('timer.*') == ['timer.profile']
     assert listed('be*') == ['begin']
     assert listed('process.**') == ['process.' + w for w in ('begin', 'end', 'syscall', 'syscall.return', 'thread.begin', 'thread.end')]
-    # aliases beside what is no alias
-    every = listed('**')
+    # aliases beside what is no alias; a family that is named is missed where its program is
+    every = listed('**', *folder)
+    p = trapless(ctx, '-l', 'absent.*', *folder)
+    assert p.returncode == 1 and 'error[PROGRAM_UNKNOWN]' in p.stderr and not [l for l in every if 'absent' in l], (p, every)
     assert {'begin', 'never', 'process.begin', 'syscall.openat', 'oneshot'} < set(every) and not [l for l in every if 'procfs' in l], every
     for point, tag in (('.function("nosuch").*', 'FUNCTION_UNKNOWN'), ('.nosuch*', 'POINT_UNKNOWN')):
         p = trapless(ctx, '-l', process + point)

@@ -153,8 +153,9 @@ def uprobes(ctx, command, probes):
     if os.getuid() or shutil.which('bpftrace') is None:
         ctx.skip('needs root and bpftrace')
     name = os.path.basename(command.split()[0])
-    text = ''.join('uprobe:%s:%s /pid == cpid && comm == "%s"/ { @n["%s"] = count(); } ' % (path, f, name, f) for path, f in probes)
-    # Before it becomes the program, the child of bpftrace runs bpftrace's own code: the name tells them apart.
+    text = ''.join('uprobe:%s:%s /comm == "%s"/ { @n["%s"] = count(); } ' % (path, f, name, f) for path, f in probes)
+    # Before it becomes the program, the child of bpftrace runs bpftrace's own code: the name tells them apart. The number of
+    # the process would not: the kernel's is another one than ours in a process name space.
     script = os.path.join(ctx.tmp, 'u.bt')
     with open(script, 'w') as f:
         f.write(text)

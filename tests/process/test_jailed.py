@@ -83,7 +83,7 @@ def test_left_as_root(ctx):
     for _ in range(3):
         finish(attach(ctx, SCRIPT % path, pid=p.pid))
     left = open('/proc/%d/maps' % p.pid).read()
-    assert 'trapless' not in left and left.count('\n') <= before + 2, left
+    assert 'memfd:trapless' not in left and left.count('\n') <= before + 2, left
     out, _ = p.communicate('\n', timeout=300)
     assert p.returncode == -signal.SIGSYS and out.startswith('sum '), (p.returncode, out)
 

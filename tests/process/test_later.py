@@ -217,3 +217,4 @@ def test_of_another_user(ctx):
 
 test_of_another_user.variants = ('nobody',)
 test_of_another_user.user_only = 'root may trace the processes of all'
+test_of_another_user.by_root = 'it makes a process of another user'

@@ -231,5 +231,6 @@ for _f in (test_from_outside, test_from_outside_dynamic, test_from_inside, test_
            test_attached_inside_dynamic):
     _f.variants = ALL
 test_of_another_user.user_only = 'root may trace the processes of all'
+test_of_another_user.by_root = 'it makes a process of another user'
 test_short_threads.variants = ('opt', 'nobody')
 test_own_root.root_only = 'nobody else may change his root'

@@ -156,6 +156,7 @@ def test_other_user(ctx):
 
 
 test_other_user.user_only = 'root may trace the processes of all'
+test_other_user.by_root = 'it makes a process of another user'
 
 
 def test_32_bit(ctx):

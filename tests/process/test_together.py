@@ -354,4 +354,5 @@ for f in (test_two, test_at_once, test_children, test_killed_runners, test_kille
 for f in (test_eight, test_come_and_go, test_running, test_target_ends, test_interrupted_on_the_way):
     f.variants = PAIR
 test_other_user.user_only = 'root is the other one'
+test_other_user.by_root = 'root is the other one'
 test_preloaded.jumps_only = NO_BREAKPOINTS

@@ -304,7 +304,10 @@ impl Error {
 fn debug_help(path: &Path, server: bool, otherwise: &str) -> String {
     let package = package_of(path);
     let mut s = match &package {
-        Some(p) => format!("install the Debian package {p} (archive debian-debug)"),
+        Some(p) if p.ends_with("-dbgsym") => {
+            format!("install the Debian package {p} (archive debian-debug)")
+        }
+        Some(p) => format!("install the Debian package {p}"),
         None => format!("build {} with -g", name_of(path)),
     };
     if server {

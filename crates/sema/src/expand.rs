@@ -160,9 +160,12 @@ fn expand_point<'a>(
     }
     for (declared, name, rest) in matching {
         let alias = &declared.item;
-        // One of many that match need not have what follows.
+        // One of many that match need not have what follows; nor, where `**` stands for all
+        // that there is, be about a program of this machine.
         let names = &point.components[..point.components.len() - rest.len()];
-        let maybe = !rest.is_empty() && names.iter().any(|c| wildcards::is_wild(&c.name.name));
+        let wild = |c: &Component| wildcards::is_wild(&c.name.name);
+        let all_there_is = names.first().is_some_and(|c| c.name.name == "**");
+        let maybe = all_there_is || !rest.is_empty() && names.iter().any(wild);
         let mut inner = wrap.clone();
         inner
             .name

@@ -41,7 +41,7 @@ $(addprefix $(PROCESS_TEST_OUT)/, probe crowd): $(PROCESS_TEST_OUT)/%: tests/eng
 $(PROCESS_TEST_OUT)/probe-so: $(addprefix tests/engine/process/, probe.c targets.S) $(LIB_OUT)/libtrapless.so $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
-		-Wl,-rpath,$(abspath $(LIB_OUT))
+		-Wl,-rpath,'$$ORIGIN/../../../lib'
 
 # Without .cold parts: a jump into one looks like a tail call to whoever does not know the function's parts.
 $(PROCESS_TEST_OUT)/throw: tests/engine/process/throw.cc $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
@@ -69,7 +69,7 @@ $(PROCESS_TEST_OUT)/reserve: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_O
 $(PROCESS_TEST_OUT)/reserve-so: $(RESERVE_SRCS) tests/engine/process/args.h $(LIB_OUT)/libtrapless.so $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -Wno-psabi -Wl,-z,lazy $(CFLAGS) -o $@ $(filter %.c %.S, $^) -L$(LIB_OUT) -ltrapless \
-		-Wl,-rpath,$(abspath $(LIB_OUT))
+		-Wl,-rpath,'$$ORIGIN/../../../lib'
 
 # It asks the engine's own decoder, and tells the engine what processor it has.
 $(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.S) $(LIB_OUT)/trapless.o $(PROCESS_TEST_HDRS)
