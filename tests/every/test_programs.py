@@ -161,3 +161,4 @@ def test_every_function(ctx):
 for _test in (test_every_instruction, test_every_function):
     _test.variants = ('opt', 'traps')
     _test.timeout = 0  # each run is watched
+test_every_function.together = True  # same_hits()

@@ -4,7 +4,7 @@ line of the first error. Each class of difference stands with its reason in opin
 
 opinion/verdicts.txt holds what stap 4.8 said to some of them: SEED, checksum of the script, verdict.
 `tests/scripts/test_opinion.py FROM TO` asks anew and prints such lines, or with a third word the differences; `programs`: of
-scripts that probe a program (opinion/programs.py).
+scripts that probe a program (opinion/probing.py).
 """
 import collections
 import concurrent.futures
@@ -19,7 +19,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'opinion')
 sys.path.insert(0, HERE)
 import ask  # noqa: E402
 import generate  # noqa: E402
-import programs  # noqa: E402
+import probing  # noqa: E402
 
 once = 'nothing is probed'
 # Seeds that the recorded ones are not among.
@@ -91,7 +91,7 @@ def test_new_scripts(ctx):
 
 
 def probed(folder):
-    """The program that the scripts of programs.py probe."""
+    """The program that the scripts of probing.py probe."""
     path = os.path.join(folder, 'probed')
     subprocess.run(['gcc', '-g', '-O0', '-o', path, os.path.join(HERE, 'probed.c')], check=True)
     return path
@@ -99,8 +99,8 @@ def probed(folder):
 
 def asked_of_programs(program, seeds, folder):
     path = probed(folder)
-    texts = [programs.script(seed, path) for seed in seeds]
-    return list(zip(seeds, *zip(*ask.both(ask.kernel_tree(folder, programs.STUBS), program, texts))))
+    texts = [probing.script(seed, path) for seed in seeds]
+    return list(zip(seeds, *zip(*ask.both(ask.kernel_tree(folder, probing.STUBS), program, texts))))
 
 
 def test_new_scripts_of_programs(ctx):
