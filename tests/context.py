@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, 'build')
@@ -24,6 +25,15 @@ VARIANTS = {
 
 class Skip(Exception):
     pass
+
+
+def wait_until(true, what, within=300.0, pause=0.01):
+    """However slow the machine is: only a hang comes to the end of that time."""
+    end = time.monotonic() + within
+    while not true():
+        if time.monotonic() > end:
+            raise subprocess.TimeoutExpired(what() if callable(what) else what, within)
+        time.sleep(pause)
 
 
 class Context:

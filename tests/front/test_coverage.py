@@ -91,9 +91,9 @@ def test_a_pipe_is_not_waited_for(ctx):
     path = os.path.join(ctx.tmp, 'pipe')
     os.mkfifo(path)
     for words in ('--coverage', path), ('-l', 'process("%s").function("*")' % path):
-        p = trapless(ctx, *words, timeout=60)
+        p = trapless(ctx, *words, timeout=300)
         assert p.returncode == 1 and 'not a regular file' in p.stderr, p
-    p = ctx.run([ctx.bin('trapless-run'), '--coverage', path], timeout=60)
+    p = ctx.run([ctx.bin('trapless-run'), '--coverage', path], timeout=300)
     assert p.returncode == 1 and 'not a regular file' in p.stderr, p
 
 

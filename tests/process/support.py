@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap  # noqa: E402
+from context import wait_until  # noqa: E402
 
 ALL = ('opt', 'traps', 'nobody', 'nobody-traps')
 PAIR = ('opt', 'traps')
@@ -31,14 +32,6 @@ def start(ctx, path, *args, **kw):
     line = p.stdout.readline()
     assert line.startswith('ready'), 'target said %r' % line
     return p
-
-
-def wait_until(true, what, within=60.0):
-    """However slow the machine is: only a hang comes to the end of that time."""
-    end = time.time() + within
-    while not true():
-        assert time.time() < end, what
-        time.sleep(0.005)
 
 
 def has_threads(pid, n):
@@ -206,17 +199,16 @@ class Before:
                     memfds=maps(self.pid).count('memfd:trapless'),
                     mappings=len([m for m in mappings if m[3] != '[heap]']))
 
+    def left_behind(self):
+        now = self.look()
+        return 'left behind: %s\n%s' % ({k: (self.state[k], now[k]) for k in now if now[k] != self.state[k]}, maps(self.pid))
+
     def check(self, within=60.0):
-        """Nothing of ours is left; on a slow machine that may take a moment."""
-        end = time.time() + within
-        while True:
-            now = self.look()
-            if now == self.state:
-                break
-            if time.time() > end:
-                raise AssertionError('left behind: %s\n%s' % (
-                    {k: (self.state[k], now[k]) for k in now if now[k] != self.state[k]}, maps(self.pid)))
-            time.sleep(0.01)
+        """Nothing of ours is left; on a slow machine that may take a moment. What stays for a minute is no matter of time."""
+        try:
+            wait_until(lambda: self.look() == self.state, '', within)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self.left_behind()) from None
         self.check_text()
 
     def check_text(self):

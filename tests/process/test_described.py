@@ -190,7 +190,7 @@ def program(ctx):
 
 
 def seen(ctx, script):
-    r = scripted.launch(ctx, 'global on  probe syscall.getppid { on = 1 } ' + script, program(ctx), timeout=240)  # gcc: handlers of all calls
+    r = scripted.launch(ctx, 'global on  probe syscall.getppid { on = 1 } ' + script, program(ctx), timeout=300)  # gcc: handlers of all calls
     assert r.returncode == 0 and not re.search(r'^(warning|WARNING|ERROR)', r.stderr, re.M), r.script + r.stderr
     return r.script.splitlines()
 

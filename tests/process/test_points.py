@@ -7,9 +7,9 @@ import json
 import os
 import re
 import signal
-import time
+import subprocess
 
-from support import NO_GUARDIAN, PAIR, REAPER, Before, attach, finish, hits, runner, start, tap, tracer_of
+from support import NO_GUARDIAN, PAIR, REAPER, Before, attach, finish, hits, runner, start, tap, tracer_of, wait_until
 
 CALLS = 1000
 # Comes, and goes at once.
@@ -42,11 +42,8 @@ def has_ended(pid):
         return True
 
 
-def wait_end(pid, within=10.0):
-    end = time.time() + within
-    while not has_ended(pid):
-        assert time.time() < end, 'process %d does not end' % pid
-        time.sleep(0.005)
+def wait_end(pid):
+    wait_until(lambda: has_ended(pid), 'process %d does not end' % pid)
 
 
 class Program:
@@ -131,6 +128,8 @@ def told_where(who, at):
     """Whatever fails in there says where who was killed."""
     try:
         yield
+    except subprocess.TimeoutExpired as e:
+        raise subprocess.TimeoutExpired('%s killed %s: %s' % (who, at, e.cmd), e.timeout, e.output, e.stderr) from e
     except Exception as e:
         raise AssertionError('%s killed %s' % (who, at)) from e
 

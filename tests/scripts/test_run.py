@@ -273,7 +273,7 @@ def test_embedded_c_runs_in_the_traced_program(ctx):
         probe process.function("main") { note(7) note(8) %{ STAP_PRINTF("%s", "in main\\n"); %} }
         probe end { foreach (x in seen) println(x, " ", seen[x]) if (0) seen[0] = 0 }'''
     program = ctx.target('../examples/shop')
-    p = ctx.run([ctx.bin('trapless'), '-g', '-o', 'out', '-c', program + ' 1 1', '-e', script], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-g', '-o', 'out', '-c', program + ' 1 1', '-e', script], timeout=300)
     out = open(os.path.join(ctx.tmp, 'out')).read()
     assert p.returncode == 0 and out == 'in main\n7 1\n8 1\n', (p, out)
 
