@@ -42,7 +42,8 @@ include tests/engine/x86/test.mk
 
 # One command a line, `long:` before those of check-long alone, `short:` before those that a long one has in it;
 # read by tests/run.
-UNIT_TEST_LINES = tests/insn/check-quick; tests/engine/unit/build-and-run all; tests/runtime/build-and-run all; \
+UNIT_TEST_LINES = tests/insn/check-quick; short: tests/engine/unit/build-and-run quick; short: tests/runtime/build-and-run quick; \
+	long: tests/engine/unit/build-and-run all; long: tests/runtime/build-and-run all; \
 	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); tests/fuzz/run; long: tests/insn/check-long; long: tests/fuzz/run 20
 .PHONY: unit-tests
 unit-tests: process-tests x86-tests $(addprefix $(BUILD)/, $(addsuffix /trapless-run, asan clang points))

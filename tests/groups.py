@@ -17,6 +17,8 @@ from tally import Clock
 # All of an end-to-end test's runs.
 PAIR = ('opt', 'traps')
 ALL = PAIR + ('nobody', 'nobody-traps')
+# Of them `make check` takes two, in which each of the four words is.
+TWO = ('opt', 'nobody-traps')
 EACH = dict(process=ALL, front=PAIR, examples=PAIR, scripts=PAIR)
 # Those a test is for by its nature.
 ONLY = dict(root_only=PAIR, user_only=('nobody', 'nobody-traps'), jumps_only=('opt', 'nobody'), traps_only=('traps', 'nobody-traps'),
@@ -170,6 +172,10 @@ def variants_of(fn, module, each):
     return tuple(chosen), tuple(others), kept
 
 
+def in_short(variant, chosen):
+    return not set(ALL) <= set(chosen) or variant not in ALL or variant in TWO
+
+
 def names_in(code):
     """What the code and that of functions within refers to."""
     inner = [names_in(c) for c in code.co_consts if isinstance(c, types.CodeType)]
@@ -235,7 +241,9 @@ def python_tests(group, args, wanted, kept):
             continue
         has_long = only_long or args.long and has_long_form(fn, module)
         for variant in chosen:
-            yield python_item(group, (group, file), module, name, fn, variant, args, long=has_long, more=has_long)
+            more = not in_short(variant, chosen)
+            if args.long or not more:
+                yield python_item(group, (group, file), module, name, fn, variant, args, long=has_long, more=has_long or more)
         for variant in others:
             yield python_item(group, (group, file), module, name, fn, variant, args, more=True)
 

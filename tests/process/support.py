@@ -236,7 +236,7 @@ class Answering:
 
 
 def go_program(ctx, text, assembly=''):
-    """Built once for all variants: with its library, which takes long."""
+    """Built once for all variants; its library, which takes long, once for all programs."""
     go = shutil.which('go')
     if not go:
         ctx.skip('no go')
@@ -248,8 +248,8 @@ def go_program(ctx, text, assembly=''):
             if part:
                 with open(os.path.join(source, name), 'w') as f:
                     f.write(part)
-        env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
-        ctx.run([go, 'build', '-o', new, '.'], env=env, cwd=source, timeout=400)
+        env = dict(GOCACHE=os.path.join(ctx.root, 'build', 'go'), GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
+        ctx.run([go, 'build', '-o', new, '.'], env=env, cwd=source, user=None, group=None, extra_groups=None)
         if not os.path.exists(new):
             ctx.skip('go cannot build here')
         os.makedirs(os.path.dirname(path), exist_ok=True)

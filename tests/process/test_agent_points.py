@@ -215,4 +215,3 @@ def test_stopped_behind_a_breakpoint(ctx):
 
 test_runner.variants = test_stopped_behind_a_breakpoint.variants = PAIR
 test_guardian.jumps_only = test_both.jumps_only = NO_GUARDIAN
-test_runner.timeout = test_guardian.timeout = test_both.timeout = test_agent_fails.timeout = 900

@@ -284,9 +284,6 @@ def test_joined_guardian(ctx):
     joined_everywhere(ctx, 'guardian', 1 if ctx.long else 27)
 
 
-for fn in (test_runner, test_guardian, test_both, test_launched_runner, test_launched_guardian, test_launched_both,
-           test_joined_runner, test_joined_first, test_joined_guardian, test_lent_guardian, test_lent_both):
-    fn.timeout = 900
 test_runner.variants = test_launched_runner.variants = test_joined_runner.variants = test_joined_first.variants = PAIR
 for fn in (test_guardian, test_both, test_lent_guardian, test_lent_both, test_launched_guardian, test_launched_both, test_joined_guardian):
     fn.jumps_only = NO_GUARDIAN
