@@ -27,12 +27,13 @@ class Skip(Exception):
     pass
 
 
-def wait_until(true, what, within=300.0, pause=0.01):
-    """However slow the machine is: only a hang comes to the end of that time."""
+def wait_until(true, what, within=300.0, pause=0.01, wrong=False):
+    """However slow the machine is: only a hang comes to the end of that time, or, where that is wrong, what stays as it is."""
     end = time.monotonic() + within
     while not true():
         if time.monotonic() > end:
-            raise subprocess.TimeoutExpired(what() if callable(what) else what, within)
+            what = what() if callable(what) else what
+            raise AssertionError(what) if wrong else subprocess.TimeoutExpired(what, within)
         time.sleep(pause)
 
 

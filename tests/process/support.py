@@ -204,11 +204,8 @@ class Before:
         return 'left behind: %s\n%s' % ({k: (self.state[k], now[k]) for k in now if now[k] != self.state[k]}, maps(self.pid))
 
     def check(self, within=60.0):
-        """Nothing of ours is left; on a slow machine that may take a moment. What stays for a minute is no matter of time."""
-        try:
-            wait_until(lambda: self.look() == self.state, '', within)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(self.left_behind()) from None
+        """Nothing of ours is left; on a slow machine that may take a moment."""
+        wait_until(lambda: self.look() == self.state, self.left_behind, within, wrong=True)
         self.check_text()
 
     def check_text(self):

@@ -249,7 +249,7 @@ class Traced:
                 and len(os.listdir('/proc/%d/fd' % self.pid)) == 3)
 
     def left_clean(self):
-        wait_until(self.clean, lambda: 'left behind: ' + maps(self.pid))
+        wait_until(self.clean, lambda: 'left behind: ' + maps(self.pid), 60, wrong=True)
         now = text_of(self.pid, os.path.basename(self.path))
         assert now != self.changed and now in open(self.path, 'rb').read(), 'text was not put back'
 
