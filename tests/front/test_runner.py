@@ -125,3 +125,43 @@ def test_weights_keep_what_did_not_run(ctx):
     plan.write_weights({'a b': 7.2, 'c': 2.0, 'd': 4}, path)
     plan.write_weights({'d': 1.0, 'e (long)': 100}, path)
     assert plan.read_weights(path) == {'a b': 7, 'e (long)': 100}
+
+
+# What it calls, in a checkout of its own: tests/run says totals and which shard it was asked for.
+STUBS = {
+    'mk/deps': 'exit 0', 'make': '[ "$1" != "$FAULTY" ]', 'Makefile': 'SHARDS ?= 3',
+    'tests/run': 'echo "$@"; echo "5 passed, 0 failed, 1 skipped"; case "$*" in *--shard*) echo "7 passed, $WRONG failed, 0 skipped"; exit $WRONG;; esac',
+}
+
+
+def ci(ctx, root, **env):
+    p = ctx.run([os.path.join(root, '.ci/run')], env=dict(PATH=root + ':' + os.environ['PATH'], **dict(dict(FAULTY='', WRONG='0'), **env)))
+    return p.returncode, p.stdout.splitlines()[-1], re.findall(r'^shard (\d) of (\d)$', p.stdout, re.M), p.stdout
+
+
+def test_what_ci_adds_up(ctx):
+    """A fault of lint is a failure, too; successive commits take successive shards; the bare machine's tests stand for those here."""
+    root = os.path.join(ctx.tmp, 'ci')
+    for name, text in STUBS.items():
+        os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+        with open(os.path.join(root, name), 'w') as f:
+            f.write('#!/bin/sh\n' * (name != 'Makefile') + text + '\n')
+        os.chmod(f.name, 0o755)
+    os.mkdir(os.path.join(root, '.ci'))
+    shutil.copy(os.path.join(ctx.root, '.ci/run'), os.path.join(root, '.ci'))
+    commit = 'git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m x'
+    seen = []
+    for _ in range(3):
+        p = ctx.run(['sh', '-ec', '[ -d .git ] || git init -q; ' + commit], cwd=root, env={'HOME': root})
+        assert p.returncode == 0, p
+        status, last, shard, said = ci(ctx, root)
+        assert (status, last) == (0, '17 passed, 0 failed, 2 skipped'), said
+        seen += shard
+    assert sorted(seen) == [('1', '3'), ('2', '3'), ('3', '3')], seen
+    assert ci(ctx, root, FAULTY='lint')[:2] == (1, '17 passed, 1 failed, 2 skipped')
+    assert ci(ctx, root, WRONG='2')[:2] == (1, '17 passed, 2 failed, 2 skipped')
+    os.mkdir(os.path.join(root, 'tests/bare'))
+    with open(os.path.join(root, 'tests/bare/run'), 'w') as f:
+        f.write('#!/bin/sh\necho 100 passed, 0 failed, 3 skipped\necho 90 passed, 0 failed, 8 skipped\n')
+    os.chmod(f.name, 0o755)
+    assert ci(ctx, root)[:2] == (0, '202 passed, 0 failed, 12 skipped')
