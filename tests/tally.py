@@ -53,10 +53,10 @@ class Tally:
             print(text, flush=True)
 
     def run(self, item):
-        failed, clock = self.failed, Clock()
+        passed, failed, clock = self.passed, self.failed, Clock()
         item.go(self)
         self.took[item.key] = clock.taken()
-        if self.last_try and self.failed == failed:
+        if self.last_try and self.passed > passed and self.failed == failed:
             self.late.append(item.name)
             print('late %s' % item.name, flush=True)
 
