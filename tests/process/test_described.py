@@ -4,7 +4,6 @@ import os
 import re
 
 import scripted
-import support
 
 # What tests/targets/described.c asks for. `*`: an address or a descriptor.
 CALLS = r'''pipe([-1, -1])
@@ -200,9 +199,6 @@ def test_each_call_as_text(ctx):
     for line, wanted in zip(lines, CALLS):
         assert scripted.as_expected(line, wanted), (line, wanted)
     assert len(lines) == len(CALLS), lines
-
-
-test_each_call_as_text.variants = support.PAIR
 
 
 def test_variables_of_each_call(ctx):

@@ -412,7 +412,7 @@ test_go_with_moving_stacks.long = True
 test_go_with_moving_stacks.variants = PAIR
 test_frames.variants = ALL
 test_coroutines.variants = test_static.variants = test_clang.variants = test_control_flow_protection.variants = PAIR
-test_rust.variants = test_go.variants = test_collector.variants = PAIR
+test_rust.variants = test_go.variants = PAIR
 
 
 SMALL_STACKS = '''

@@ -151,11 +151,12 @@ def test_children_that_become_programs(ctx):
 
 def test_many_threads(ctx):
     """Each of them is seen."""
-    p = sampled(ctx, 64)
+    threads = 64 if ctx.long else 16
+    p = sampled(ctx, threads)
     out, err = finish(attach(ctx, '''global who, n
-        probe timer.profile { if (!([tid()] in who)) { who[tid()] = 1; if (++n == 64) exit() } }
-        probe end { println(n) }''', pid=p.pid), sig=None, timeout=300)
-    assert out == '64\n', (out, err)
+        probe timer.profile { if (!([tid()] in who)) { who[tid()] = 1; if (++n == %d) exit() } }
+        probe end { println(n) }''' % threads, pid=p.pid), sig=None, timeout=300)
+    assert out == '%d\n' % threads, (out, err)
     end(p)
 
 

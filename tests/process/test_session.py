@@ -344,7 +344,7 @@ def test_many_sessions(ctx):
             return int(f.read().split()[1]) * 4
     before = Before(p.pid, os.path.basename(path))
     seen = []
-    for i in range(50 if ctx.long or ctx.variant == 'opt' else 15):
+    for i in range(50 if ctx.long else 15):
         s = attach(ctx, script, pid=p.pid)
         out, err = finish(s)
         assert out in ('1\n', '0\n'), (out, err)

@@ -261,9 +261,6 @@ def test_calls_by_name(ctx):
     assert len(own) == len(NAMED), own
 
 
-test_calls_by_name.variants = support.PAIR
-
-
 def test_ways_to_say_a_name(ctx):
     opens = ['/dev/null 524290', '/no/such\\n 193', '/dev/zero 0', ' 2097152']
     show = 'printf("%s %d\\n", text_str(filename_unquoted), flags)'
