@@ -22,7 +22,7 @@ help:
 	@echo 'make check            all tests that fit in ten minutes'
 	@echo 'make check-one T=WORD the tests whose name contains WORD (G=GROUP: of one group)'
 	@echo 'make check-loop T=WORD  the same until it fails'
-	@echo 'make check-long       the long proofs too'
+	@echo 'make check-long       the long proofs, shard by shard (SHARD=3/11: the third of eleven)'
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit costs, how long until a script is armed, with how much memory, many probes'
@@ -42,7 +42,8 @@ include tests/engine/x86/test.mk
 
 # One command a line, `long:` before those of check-long alone, `short:` before those that a long one has in it;
 # read by tests/run.
-UNIT_TEST_LINES = tests/insn/check-quick; tests/engine/unit/build-and-run all; tests/runtime/build-and-run all; \
+UNIT_TEST_LINES = tests/insn/check-quick; short: tests/engine/unit/build-and-run quick; short: tests/runtime/build-and-run quick; \
+	long: tests/engine/unit/build-and-run all; long: tests/runtime/build-and-run all; \
 	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); tests/fuzz/run; long: tests/insn/check-long; long: tests/fuzz/run 20
 .PHONY: unit-tests
 unit-tests: process-tests x86-tests $(addprefix $(BUILD)/, $(addsuffix /trapless-run, asan clang points))
@@ -84,7 +85,7 @@ demo:
 check:
 	@mk/needs check
 	@$(MAKE) --no-print-directory all lint graph unit-tests
-	tests/run --beside
+	tests/run --beside --slowest 10
 
 check-one: all unit-tests
 	tests/run -v -k '$(T)' $(G)
@@ -92,10 +93,13 @@ check-one: all unit-tests
 check-loop: all unit-tests
 	while tests/run -k '$(T)' $(G); do :; done
 
+# What `make check` has not. Each shard takes less than twelve minutes; .ci/run takes one.
+SHARDS ?= 11
 check-long: all
 	@mk/deps check
 	@$(MAKE) --no-print-directory unit-tests
-	tests/run --long --beside
+	@status=0; for s in $(or $(SHARD),$(shell seq -f %g/$(SHARDS) $(SHARDS))); do \
+		echo "shard $$s"; tests/run --beside --slowest 10 --shard $$s || status=1; done; exit $$status
 
 check-every: all
 	@mk/deps check

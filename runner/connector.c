@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_MS = 200, ROOM = 1 << 20, EVENT_ROOM = 256 };
@@ -32,11 +33,12 @@ struct packet {
 	};
 } __attribute__((packed, aligned(4)));
 
-static int listen_to(int fd)
+/* `seq` comes back in the answer. */
+static int listen_to(int fd, uint32_t seq)
 {
 	const struct sockaddr_nl all = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
 	struct packet p = {.netlink = {.nlmsg_type = NLMSG_DONE},
-		.head = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .len = sizeof(p.listen)},
+		.head = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .seq = seq, .len = sizeof(p.listen)},
 		.listen = PROC_CN_MCAST_LISTEN};
 	const int room = ROOM;
 
@@ -47,8 +49,8 @@ static int listen_to(int fd)
 	return send(fd, &p, p.netlink.nlmsg_len, 0) < 0 ? -1 : 0;
 }
 
-/* In other namespaces it says nothing at all. The answers that others get come here, too. */
-static bool answers(int fd)
+/* In other namespaces it says nothing at all, but the answers that others get come here, too. */
+static bool answers(int fd, uint32_t seq)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	union {
@@ -61,17 +63,27 @@ static bool answers(int fd)
 			return false;
 		if (u.packet.netlink.nlmsg_type != NLMSG_DONE)
 			return false;
-		if (u.packet.event.what == PROC_EVENT_NONE)
+		if (u.packet.event.what == PROC_EVENT_NONE && u.packet.head.seq == seq)
 			return !u.packet.event.event_data.ack.err;
 	}
 	return false;
 }
 
+/* No two processes of one moment have the same, in whatever namespaces they are. */
+static uint32_t own_number(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint32_t)now.tv_nsec ^ (uint32_t)getpid() << 16;
+}
+
 int connector_open(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
+	uint32_t seq = own_number();
 
-	if (fd >= 0 && !listen_to(fd) && answers(fd))
+	if (fd >= 0 && !listen_to(fd, seq) && answers(fd, seq))
 		return fd;
 	if (fd >= 0)
 		close(fd);

@@ -7,9 +7,11 @@
 #ifndef TRAPLESS_TESTS_UNIT_H
 #define TRAPLESS_TESTS_UNIT_H
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *unit_why; /* set by a failed CHECK or a SKIP */
 static int unit_skipped, unit_failures;
+static unsigned long unit_drawn; /* the latest seed, 0: none */
 
 #define UNIT_STR2(x) #x
 #define UNIT_STR(x)  UNIT_STR2(x)
@@ -38,11 +40,21 @@ static inline const char *unit_told(const char *format, long a, long b)
 	return text;
 }
 
+/* SEED, or the usual one: what a failing test says repeats it. */
+static inline unsigned long unit_seed(unsigned long usual)
+{
+	const char *said = getenv("SEED");
+
+	return unit_drawn = said ? strtoul(said, NULL, 0) : usual;
+}
+
 #define RUN(fn)                                                                                    \
 	do {                                                                                       \
 		unit_why = NULL;                                                                   \
 		unit_skipped = 0;                                                                  \
 		fn();                                                                              \
+		if (unit_drawn)                                                                    \
+			printf("# SEED=%lu\n", unit_drawn);                                        \
 		if (unit_skipped)                                                                  \
 			printf("skip %s: %s\n", #fn, unit_why);                                    \
 		else if (unit_why)                                                                 \

@@ -4,16 +4,15 @@ every function's entry and returns probed at once, do what they do without us.
 
 The long form takes as many slices of each program as fit in its time: others in each program, so that files which
 several of them share come whole. EVERY_SECONDS=N gives each program N seconds (0: until all is done),
-EVERY_PROGRAMS=a,b chooses programs, EVERY_SEED=N other slices.
+EVERY_PROGRAMS=a,b chooses programs, SEED=N other slices.
 """
 import collections
 import os
-import random
 import re
 import time
 
 from programs import Work
-from support_every import RUNGS, SEED, WHOLE, Session, chosen, instructions, seconds, tap
+from support_every import RUNGS, WHOLE, Session, chosen, instructions, seconds, tap
 
 SLICE = 40000
 LONG = 'gzip', 'sed', 'grep', 'sqlite3', 'perl', 'openssl', 'git', 'python3'  # cc1: takes an hour
@@ -63,7 +62,7 @@ def one_program(ctx, work, union):
     known = {f: instructions(ctx.bin('trapless'), f) for f in work.files}
     session = Session(ctx, work)
     sites = [s for f in work.files for s in known[f][0]]
-    apart, dense = slices(sites, random.Random(SEED + work.name))
+    apart, dense = slices(sites, ctx.dice(work.name))
     begun, done, refused, hits, n = time.monotonic(), set(), 0, 0, 0
     # All of one kind, so that their union is everything, with some of the other kind in between.
     for part in (s for i, a in enumerate(apart) for s in [a] + dense[i:i + 1]):
@@ -161,3 +160,4 @@ def test_every_function(ctx):
 for _test in (test_every_instruction, test_every_function):
     _test.variants = ('opt', 'traps')
     _test.timeout = 0  # each run is watched
+test_every_function.together = True  # same_hits()

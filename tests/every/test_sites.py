@@ -6,8 +6,6 @@ import subprocess
 
 from support_every import find
 
-SEED = int(os.environ.get('SITES_SEED', '20261121'))
-
 
 def build(ctx):
     """With the whole engine: before its names are hidden, as the library has it."""
@@ -29,7 +27,7 @@ def check(ctx, name, count, argv=('/bin/true',), want=''):
         subprocess.run([ctx.bin('trapless'), '--coverage', path, '-v'], stdout=f, check=True)
     p = ctx.run([argv[0] if argv[0] != name else path] + list(argv[1:]), timeout=600,
                 env={'LD_PRELOAD': build(ctx), 'SITES_FILE': path, 'SITES_LIST': listing, 'SITES_COUNT': str(count),
-                     'SITES_SEED': str(SEED)})
+                     'SITES_SEED': str(ctx.seed(20261121))})
     done = re.findall(r'^ok (\w+)$', p.stderr, re.M)
     assert done == ['each_alone', 'all_at_once', 'taken_away'] and p.returncode == 0, (p.returncode, p.stderr[-3000:])
     assert p.stdout == want, p.stdout

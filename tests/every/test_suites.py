@@ -3,18 +3,17 @@
 function probed at once, by jumps and by breakpoints.
 
 Takes a few tests of each suite, as many as fit in its time. EVERY_SECONDS=N gives each N seconds (0: all tests until they
-are done), EVERY_PROGRAMS=a,b chooses programs, EVERY_SEED=N other tests.
+are done), EVERY_PROGRAMS=a,b chooses programs, SEED=N other tests.
 """
 import concurrent.futures
 import glob
 import os
-import random
 import shutil
 import time
 
 from programs import Work
 from suites import SUITES, NotHad, fetch, timed
-from support_every import ENDLESS, SEED, WHOLE, Session, TooMuch, chosen, find, run_watched, seconds
+from support_every import ENDLESS, WHOLE, Session, TooMuch, chosen, find, run_watched, seconds
 
 SECONDS = 20
 FEW = 12  # tests of each suite, in a run that has an end
@@ -53,7 +52,7 @@ class Place:
         except TooMuch as e:
             return 'too much', b'', str(e).encode()
         except AssertionError as e:
-            return 'stuck or endless', b'', str(e).encode()
+            return 'endless', b'', str(e).encode()
 
     def take_hits(self, name):
         """Those of a test's runs of the program: (runs, hits)."""
@@ -67,7 +66,7 @@ class Proof:
     """A suite without probes, by jumps and by breakpoints."""
 
     def __init__(self, ctx, name):
-        self.name, self.suite, self.whole = name, SUITES[name], whole()
+        self.name, self.suite, self.whole, self.dice = name, SUITES[name], whole(), ctx.dice(name)
         folder = os.path.join(ctx.tmp, name)
         os.mkdir(folder)
         work = Work(name, folder)
@@ -123,7 +122,7 @@ class Proof:
         """The number of hits."""
         source, _ = self.source
         names = [n for n in self.suite.names(source) if self.whole or not timed(self.suite.files(source, n))]
-        random.Random(SEED + self.name).shuffle(names)
+        self.dice.shuffle(names)
         names = names if self.whole else names[:FEW]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(self.test, names))

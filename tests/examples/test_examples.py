@@ -11,7 +11,7 @@ PAIR = ('opt', 'traps')
 GOODS = ('apple', 'bread', 'cheese')
 
 
-def example(ctx, name, *args, timeout=90, **kw):
+def example(ctx, name, *args, timeout=300, **kw):
     """Run one to its end; returns (standard output, standard error)."""
     argv = [ctx.bin('trapless'), os.path.join(ctx.root, 'examples', name)] + [str(a) for a in args]
     p = ctx.run(argv, timeout=timeout, **kw)
@@ -214,7 +214,7 @@ def test_rate(ctx):
     out, _ = example(ctx, 'rate.stp', '-x', p.pid, 'sell', 2)
     rates = [int(n) for n in re.findall(r'^\d\d:\d\d:\d\d +(\d+)/s$', out, re.M)]
     p.send_signal(signal.SIGTERM)
-    sold = int(re.search(r'sold (\d+)', p.communicate(timeout=60)[0]).group(1))
+    sold = int(re.search(r'sold (\d+)', p.communicate(timeout=300)[0]).group(1))
     assert len(rates) == 2 and all(20 < r <= sold for r in rates) and sum(rates) <= sold, (rates, sold)
 
 
@@ -257,7 +257,7 @@ test_tree.variants = PAIR
 
 
 def test_demo(ctx):
-    p = ctx.run([os.path.join(ctx.root, 'examples', 'demo')], timeout=60)
+    p = ctx.run([os.path.join(ctx.root, 'examples', 'demo')], timeout=300)
     assert p.returncode == 0, p.stderr
     n = int(re.search(r'^(\d+) allocations', p.stdout, re.M).group(1))
     assert n > 1000 and sum(histogram(p.stdout).values()) == n, p.stdout

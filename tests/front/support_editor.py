@@ -102,7 +102,7 @@ class Editor:
         """In order. The exit status."""
         assert self.ask('shutdown') is None
         self.tell('exit')
-        return self.process.wait(60)
+        return self.process.wait(300)
 
 
 def uri(path):

@@ -4,7 +4,8 @@ import os
 import re
 import signal
 import subprocess
-import time
+
+from context import wait_until
 
 
 def trapless(ctx, *args, **kw):
@@ -70,7 +71,7 @@ class Selling(Untouched):
         self.path = path or shop(ctx)
         self.process = ctx.start([self.path, '1', '0'], **kw)
         assert self.process.stdout.readline() == 'ready\n'
-        wait_for(lambda: len(os.listdir('/proc/%d/task' % self.process.pid)) == 2)
+        wait_until(lambda: len(os.listdir('/proc/%d/task' % self.process.pid)) == 2, 'it has no second thread')
         super().__init__(self.process.pid)
 
     def unchanged(self):
@@ -80,16 +81,9 @@ class Selling(Untouched):
     def end(self):
         """Its own count of sales."""
         self.process.send_signal(signal.SIGTERM)
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=300)
         assert self.process.returncode == 0, self.process.returncode
         return int(re.search(r'sold (\d+)', out).group(1))
-
-
-def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, 'did not happen within %g s' % seconds
-        time.sleep(0.02)
 
 
 def symbol(path, name):

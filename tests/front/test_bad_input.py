@@ -7,7 +7,8 @@ import signal
 import struct
 import subprocess
 
-from support_front import Selling, Untouched, shop, symbol, trapless, wait_for
+from context import wait_until
+from support_front import Selling, Untouched, shop, symbol, trapless
 
 SELL = 'probe process.function("sell") { println("hit") exit() }'
 
@@ -78,14 +79,14 @@ def test_pid_is_gone(ctx):
 
 def test_zombie(ctx):
     p = ctx.start(['true'])
-    wait_for(lambda: re.search(r'^State:\s*Z', open('/proc/%d/status' % p.pid).read(), re.M))
+    wait_until(lambda: re.search(r'^State:\s*Z', open('/proc/%d/status' % p.pid).read(), re.M), 'it does not come to that')
     refused(trapless(ctx, '-x', p.pid, '-e', SELL), 'TARGET_MISSING', 'has ended')
 
 
 def test_stopped(ctx):
     target = Selling(ctx)
     target.process.send_signal(signal.SIGSTOP)
-    wait_for(lambda: re.search(r'^State:\s*T', open('/proc/%d/status' % target.pid).read(), re.M))
+    wait_until(lambda: re.search(r'^State:\s*T', open('/proc/%d/status' % target.pid).read(), re.M), 'it does not come to that')
     refused_by_runner(trapless(ctx, '-x', target.pid, '-e', SELL), 'is stopped', 'kill -CONT')
     target.unchanged()
     target.process.send_signal(signal.SIGCONT)
@@ -129,7 +130,7 @@ def test_32_bit(ctx):
     if subprocess.run(words, stderr=subprocess.DEVNULL).returncode:
         ctx.skip('this gcc does not build 32-bit programs')
     p = ctx.start([exe])
-    wait_for(lambda: re.search(r' %s\n(.*\n)*.*\[vdso\]' % re.escape(exe), open('/proc/%d/maps' % p.pid).read()))
+    wait_until(lambda: re.search(r' %s\n(.*\n)*.*\[vdso\]' % re.escape(exe), open('/proc/%d/maps' % p.pid).read()), 'it does not come to that')
     before = Untouched(p.pid)
     refused(trapless(ctx, '-x', p.pid, '-e', 'probe process.function("main") {}'), 'FILE_32BIT')
     before.unchanged()
@@ -164,9 +165,9 @@ def test_other_architecture(ctx):
     s = ctx.start([ctx.bin('trapless'), '-v', '-x', str(p.pid), '-e', 'global n probe process.library("libc.so.6")'
                    '.function("pthread_mutex_lock") { n++ } probe end { println(n) }'], stderr=subprocess.PIPE)
     assert any('probes armed' in line for line in s.stderr)
-    out, _ = p.communicate('x' * 100, timeout=60)
+    out, _ = p.communicate('x' * 100, timeout=300)
     assert (p.returncode, out) == (7, 'n 100\n'), (p.returncode, out)
-    got, err = s.communicate(timeout=60)
+    got, err = s.communicate(timeout=300)
     assert s.returncode == 0 and int(got) > 0, (got, err)
 
 
@@ -367,7 +368,7 @@ def test_bad_addresses(ctx):
                           check=True).stdout
     starts = [int(a, 16) for a in re.findall(r'^ +([0-9a-f]+):', code, re.M)]
     inside = next(a for a in range(sell, sell + 64) if a not in starts)
-    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', point % inside, timeout=60)
+    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', point % inside, timeout=300)
     assert p.returncode == 1 and 'NOT_BOUNDARY' in p.stderr and 'objdump' in p.stderr, p.stderr
     target.unchanged()
     target.end()
@@ -376,10 +377,10 @@ def test_bad_addresses(ctx):
 def test_refused_function(ctx):
     """Start-up code has no bounds: refused by name, left out by a wildcard."""
     target = Selling(ctx)
-    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', 'probe process.function("_init") { println("hit") }', timeout=60)
+    p = trapless(ctx, '-x', target.pid, '-T', 5, '-e', 'probe process.function("_init") { println("hit") }', timeout=300)
     assert p.returncode == 1 and 'NOT_PROVEN' in p.stderr and 'probe a function entry' in p.stderr, p.stderr
     target.unchanged()
-    p = trapless(ctx, '-x', target.pid, '-e', 'probe process.function("*") { exit() }', timeout=60)
+    p = trapless(ctx, '-x', target.pid, '-e', 'probe process.function("*") { exit() }', timeout=300)
     assert p.returncode == 0 and 'NOT_PROVEN' not in p.stderr, p.stderr
     target.unchanged()
     target.end()

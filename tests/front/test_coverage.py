@@ -91,9 +91,9 @@ def test_a_pipe_is_not_waited_for(ctx):
     path = os.path.join(ctx.tmp, 'pipe')
     os.mkfifo(path)
     for words in ('--coverage', path), ('-l', 'process("%s").function("*")' % path):
-        p = trapless(ctx, *words, timeout=60)
+        p = trapless(ctx, *words, timeout=300)
         assert p.returncode == 1 and 'not a regular file' in p.stderr, p
-    p = ctx.run([ctx.bin('trapless-run'), '--coverage', path], timeout=60)
+    p = ctx.run([ctx.bin('trapless-run'), '--coverage', path], timeout=300)
     assert p.returncode == 1 and 'not a regular file' in p.stderr, p
 
 
@@ -126,9 +126,6 @@ def test_the_c_library(ctx):
     assert int(good_ones * 10000 / insns) / 100 == placed, (good_ones, insns, placed)
 
 
-test_the_c_library.timeout = 400
-
-
 def test_the_mark(ctx):
     """Each site alone, without a trap: 99.9 % of the instructions, and every entry."""
     missing = [name for name in MARKED if not find(name)]
@@ -150,8 +147,7 @@ def test_the_mark_of_libnode(ctx):
     assert placed >= 99.9 and entries_placed >= 99.99, (placed, insns, entries_placed, entries)
 
 
-for _test in (test_the_mark, test_the_mark_of_libnode):
-    _test.long, _test.timeout = True, 900
+test_the_mark.long = test_the_mark_of_libnode.long = True
 
 
 def test_what_is_no_program(ctx):

@@ -64,7 +64,7 @@ def run_as_written(ctx, target, step):
     env = {'PATH': os.path.dirname(ctx.bin('trapless')) + ':' + os.environ['PATH']}
     for seconds in 2, 30:  # under load it may not be armed after two
         limit = 'timeout -s INT %d ' % seconds if '-x' in step else ''
-        p = ctx.run(['bash', '-c', limit + step.replace('&& ', '&& ' + limit)], timeout=120, env=env)
+        p = ctx.run(['bash', '-c', limit + step.replace('&& ', '&& ' + limit)], timeout=300, env=env)
         if p.stdout.strip():
             break
     assert p.returncode in (0, 124) and p.stdout.strip(), (step, p.returncode, p.stdout, p.stderr)

@@ -63,9 +63,6 @@ def own_process(ctx, prefix):
     assert p.returncode == 0 and p.stdout.strip(), p.stdout + p.stderr
 
 
-test_install.timeout = 900
-
-
 def test_install_target(ctx):
     """The runner alone: one static program, which needs no other file."""
     folder = os.path.join(ctx.tmp, 'root')
@@ -79,6 +76,3 @@ def test_install_target(ctx):
     assert p.returncode == 0, p.stderr
     p = ctx.run([path, 'm.tap', '-c', shop(ctx) + ' 2 50'], cwd=ctx.tmp, env={'PATH': '/nowhere'})
     assert p.returncode == 0 and 'n=100\n' in p.stdout, p.stdout + p.stderr
-
-
-test_install_target.timeout = 900

@@ -6,12 +6,13 @@ import re
 import select
 import signal
 import stat
+import subprocess
 
 HELLO = 'probe begin {\n  println("hello ", n, " ", $#)\n}\nglobal n = 5\nprobe timer.ms(1) { exit() }\n'
 
 
 def prompt(ctx, text, *args, **env):
-    p = ctx.run([ctx.bin('trapless'), '-i', '-w', *args], input=text, timeout=60, env=dict(os.environ, **env))
+    p = ctx.run([ctx.bin('trapless'), '-i', '-w', *args], input=text, timeout=300, env=dict(os.environ, **env))
     assert p.returncode == 0, p
     return p.stdout, p.stderr
 
@@ -81,7 +82,8 @@ class Terminal:
 
     def until(self, text):
         while text not in self.seen:
-            assert select.select([self.fd], [], [], 60)[0], self.seen
+            if not select.select([self.fd], [], [], 300)[0]:
+                raise subprocess.TimeoutExpired(text, 300, self.seen)
             self.seen += os.read(self.fd, 4096).decode(errors='replace')
         self.seen = self.seen[self.seen.index(text) + len(text):]
 
@@ -129,11 +131,11 @@ def test_examples_by_name(ctx):
     names = sorted(n for n in os.listdir('examples') if n.endswith('.stp'))
     for name in names:
         for word in name, name[:-4]:
-            p = ctx.run([ctx.bin('trapless'), '--example', word, '-p1', *map(str, range(9))], timeout=60)
+            p = ctx.run([ctx.bin('trapless'), '--example', word, '-p1', *map(str, range(9))], timeout=300)
             assert p.returncode == 0 and p.stdout, p
-    p = ctx.run([ctx.bin('trapless'), '--example', 'callers', '-c', 'true', 'libc.so.6', 'getenv'], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '--example', 'callers', '-c', 'true', 'libc.so.6', 'getenv'], timeout=300)
     assert p.returncode == 0, p
-    p = ctx.run([ctx.bin('trapless'), '--example', 'nosuch', '-p1'], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '--example', 'nosuch', '-p1'], timeout=300)
     assert p.returncode == 1 and 'there is no example `nosuch`' in p.stderr and ', '.join(names) in p.stderr, p
     out, err = prompt(ctx, 'sample\nsample nosuch\nsample %s\n' % names[0])
     text = open(os.path.join('examples', names[0])).read()

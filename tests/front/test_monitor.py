@@ -7,6 +7,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import termios
 
 from support_front import Selling, good, shop, trapless
@@ -30,13 +31,13 @@ class Screen:
         self.slave, self.text = slave, ''
 
     def read(self):
-        ready = select.select([self.fd], [], [], 30)[0]
-        assert ready, self.text[-3000:]
+        if not select.select([self.fd], [], [], 300)[0]:
+            raise subprocess.TimeoutExpired('the next picture', 300, self.text[-3000:])
         self.text += os.read(self.fd, 65536).decode(errors='replace').replace('\r\n', '\n')
 
     def picture(self, wanted):
         """The first whole one that has it, from now on."""
-        for _ in range(60):
+        for _ in range(600):
             self.text = self.text[max(self.text.rfind('\x1b[H', 0, self.text.rfind('\x1b[H')), 0):]
             for one in self.text.split('\x1b[H')[:-1]:
                 one = one.replace('\x1b[K', '')

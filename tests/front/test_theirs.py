@@ -75,7 +75,7 @@ def test_limits_of_the_passes(ctx):
 def test_limits_that_are_too_small(ctx):
     with open(ctx.tmp + '/err', 'w+') as err:
         p = ctx.popen([ctx.bin('trapless'), '--no-cache', '--rlimit-fsize=100', *HELLO], stderr=err)
-        assert p.wait(60) == 1
+        assert p.wait(300) == 1
         err.seek(0)
         assert 'error[MODULE_BUILD]' in err.read(), 'the message may be longer than that'
     p = trapless(ctx, '--rlimit-as=1000000', *HELLO)

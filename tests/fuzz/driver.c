@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	replay();
 	end = time(NULL) + (time_t)seconds;
 	for (; n < runs && !(seconds && time(NULL) >= end); n++) {
-		alarm(25);
+		alarm(250); /* against hanging: an input takes less than a second */
 		mutate();
 		run();
 	}

@@ -14,6 +14,7 @@ pub struct Random(u64);
 impl Random {
     pub fn new(salt: u64) -> Random {
         let seed = from_env("SEED").unwrap_or(1);
+        println!("SEED={seed}"); // a failing test shows it
         Random((seed << 8 | salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 

@@ -17,7 +17,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    signal.alarm(60)
+    signal.alarm(300)
     p = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if sys.argv[1] != '-':
         time.sleep(float(sys.argv[1]))

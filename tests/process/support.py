@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap  # noqa: E402
+from context import wait_until  # noqa: E402
 
 ALL = ('opt', 'traps', 'nobody', 'nobody-traps')
 PAIR = ('opt', 'traps')
@@ -31,14 +32,6 @@ def start(ctx, path, *args, **kw):
     line = p.stdout.readline()
     assert line.startswith('ready'), 'target said %r' % line
     return p
-
-
-def wait_until(true, what, within=60.0):
-    """However slow the machine is: only a hang comes to the end of that time."""
-    end = time.time() + within
-    while not true():
-        assert time.time() < end, what
-        time.sleep(0.005)
 
 
 def has_threads(pid, n):
@@ -206,17 +199,13 @@ class Before:
                     memfds=maps(self.pid).count('memfd:trapless'),
                     mappings=len([m for m in mappings if m[3] != '[heap]']))
 
+    def left_behind(self):
+        now = self.look()
+        return 'left behind: %s\n%s' % ({k: (self.state[k], now[k]) for k in now if now[k] != self.state[k]}, maps(self.pid))
+
     def check(self, within=60.0):
         """Nothing of ours is left; on a slow machine that may take a moment."""
-        end = time.time() + within
-        while True:
-            now = self.look()
-            if now == self.state:
-                break
-            if time.time() > end:
-                raise AssertionError('left behind: %s\n%s' % (
-                    {k: (self.state[k], now[k]) for k in now if now[k] != self.state[k]}, maps(self.pid)))
-            time.sleep(0.01)
+        wait_until(lambda: self.look() == self.state, self.left_behind, within, wrong=True)
         self.check_text()
 
     def check_text(self):
@@ -244,7 +233,7 @@ class Answering:
 
 
 def go_program(ctx, text, assembly=''):
-    """Built once for all variants: with its library, which takes long."""
+    """Built once for all variants; its library, which takes long, once for all programs."""
     go = shutil.which('go')
     if not go:
         ctx.skip('no go')
@@ -256,8 +245,8 @@ def go_program(ctx, text, assembly=''):
             if part:
                 with open(os.path.join(source, name), 'w') as f:
                     f.write(part)
-        env = dict(GOCACHE=ctx.tmp + '/cache', GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
-        ctx.run([go, 'build', '-o', new, '.'], env=env, cwd=source, timeout=400)
+        env = dict(GOCACHE=os.path.join(ctx.root, 'build', 'go'), GOTOOLCHAIN='local', GO111MODULE='off', HOME=ctx.tmp)
+        ctx.run([go, 'build', '-o', new, '.'], env=env, cwd=source, user=None, group=None, extra_groups=None)
         if not os.path.exists(new):
             ctx.skip('go cannot build here')
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -196,7 +196,7 @@ def test_both(ctx):
 def test_agent_fails(ctx):
     """All its sessions end, and say why; the next one cleans up."""
     failing = Failing(ctx)
-    for how in PATCHING if ctx.long and ctx.variant == 'opt' else ('auto', 'stop'):
+    for how in PATCHING if ctx.long and ctx.variant == 'opt' else ('auto', 'stop') if ctx.long else ('auto',):
         ctx.env['TRAPLESS_PATCHING'] = how
         for point in range(len(failing.names)):
             failing.at_point(point, 2)
@@ -214,5 +214,5 @@ def test_stopped_behind_a_breakpoint(ctx):
 
 
 test_runner.variants = test_stopped_behind_a_breakpoint.variants = PAIR
+test_both.long = True
 test_guardian.jumps_only = test_both.jumps_only = NO_GUARDIAN
-test_runner.timeout = test_guardian.timeout = test_both.timeout = test_agent_fails.timeout = 900

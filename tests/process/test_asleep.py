@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A thread asleep in memory of ours when a session ends: it goes on sleeping in the text, and the memory is given back."""
 import os
-import time
 
 import scripted
-from support import ALL, Before, attach, finish, hits, start, tap, wake
+from support import ALL, Before, attach, finish, hits, start, tap, wake, wait_until
 
 
 def counter_inside(ctx, path):
@@ -35,10 +34,7 @@ def fall_asleep(p):
         others = [tid for tid in os.listdir('/proc/%d/task' % p.pid) if int(tid) != p.pid]
         return reads(p.pid) and any(map(reads, others))
 
-    end = time.time() + 60
-    while not asleep():
-        assert time.time() < end
-        time.sleep(0.01)
+    wait_until(asleep, 'they do not fall asleep')
 
 
 def test_asleep_at_detach(ctx):

@@ -14,7 +14,7 @@ def test_children(ctx):
     """fork, vfork, spawn, clone, system: children run unharmed and are counted as untraced."""
     path = ctx.target('children')
     module = tap.counter(ctx.tmp, path, ['work'])
-    r = ctx.run([runner(ctx), module, '--no-follow', '-c', path + ' 10'], timeout=100)
+    r = ctx.run([runner(ctx), module, '--no-follow', '-c', path + ' 10'], timeout=300)
     calls = int(re.search(r'calls (\d+)', r.stdout).group(1))
     assert r.returncode == 5 and hits(r.stdout) == calls, r
     assert 'child processes that ran untraced: 50' in r.stderr, r.stderr
@@ -24,7 +24,7 @@ def test_followed(ctx):
     """The same children, followed: those that run the program's own code are hit as it is, and it sees nothing of that."""
     path = ctx.target('children')
     module = tap.counter(ctx.tmp, path, ['work'])
-    r = ctx.run([runner(ctx), module, '-c', path + ' 10'], timeout=100)
+    r = ctx.run([runner(ctx), module, '-c', path + ' 10'], timeout=300)
     calls = int(re.search(r'calls (\d+)', r.stdout).group(1))
     assert r.returncode == 5 and hits(r.stdout) == calls + 20, r  # fork and clone
     assert 'untraced' not in r.stderr, r.stderr
@@ -35,7 +35,7 @@ def test_all_of_libc(ctx):
     path = ctx.target('children')
     functions = libc_functions()
     module = tap.counter(ctx.tmp, path, functions, library=LIBC, flags=4)
-    r = ctx.run([runner(ctx), module, '--explain', '-c', path + ' 3'], timeout=170)
+    r = ctx.run([runner(ctx), module, '--explain', '-c', path + ' 3'], timeout=300)
     assert r.returncode == 5 and 'calls 123' in r.stdout, (r.returncode, r.stdout[-300:], r.stderr[-800:])
     assert hits(r.stdout) > 1000, r.stdout
     rungs = re.findall(r'^(\w+) +libc\S*\+0x', r.stderr, re.M)
@@ -129,7 +129,7 @@ def test_left_clean(ctx):
             finish(s)
             assert what_it_has(pid, path) == bare, maps(pid)
         p.stdin.close()
-        assert p.wait(60) == 0
+        assert p.wait(300) == 0
 
 
 def test_followed_and_left(ctx):
@@ -146,7 +146,7 @@ def test_followed_and_left(ctx):
         finish(s)
         assert not tracer_of(pid) and what_it_has(pid, path) == bare, maps(pid)
         p.stdin.close()
-        assert p.wait(60) == 0
+        assert p.wait(300) == 0
 
 
 test_left_clean.variants = test_followed_and_left.variants = PAIR

@@ -2,10 +2,9 @@
 """system(): what it starts is the module's, whatever a target writes into its ring."""
 import os
 import subprocess
-import time
 
 from scripted import launch, number
-from support import ALL, runner, start
+from support import ALL, runner, start, wait_until
 
 SLEEPERS = 70  # of which 64 are started
 ONCE = 'probe process.function("work") { if (!n++) { print("before\\n"); system(%s) } } global n'
@@ -28,11 +27,9 @@ def test_output_in_order(ctx):
 def test_from_a_handler(ctx):
     r = launch(ctx, ONCE % '"echo behind; id -u; echo said >&2"', ctx.target('count') + ' 1 1000')
     assert r.returncode == 7 and 'said\n' in r.stderr, r
-    for _ in range(600):  # nobody waits for its end
-        out = open(os.path.join(ctx.tmp, 'script.out')).read().split()
-        if len(out) == 3:
-            break
-        time.sleep(0.1)
+    words = lambda: open(os.path.join(ctx.tmp, 'script.out')).read().split()
+    wait_until(lambda: len(words()) >= 3, lambda: str(words()))  # nobody waits for its end
+    out = words()
     assert out == ['before', 'behind', str(os.getuid() if ctx.user is None else ctx.user)], out
 
 
@@ -85,11 +82,9 @@ def test_texts_of_handlers(ctx):
     r = launch(ctx, MADE + ' probe begin { system(sprintf("echo begins %d", n)) } probe end { for (i = 0; i < 3; i++) system("echo ends" . sprint(i)) }',
                ctx.target('count') + ' 1 1000')
     assert r.returncode == 7 and number(r.stderr, 'commands not started') == number(r.stderr, 'commands refused') == 0, r
-    for _ in range(600):
-        out = open(os.path.join(ctx.tmp, 'script.out')).read().splitlines()
-        if len(out) == 6:
-            break
-        time.sleep(0.1)
+    lines = lambda: open(os.path.join(ctx.tmp, 'script.out')).read().splitlines()
+    wait_until(lambda: len(lines()) >= 6, lambda: str(lines()))
+    out = lines()
     assert sorted(out) == ['before', 'begins 0', 'ends0', 'ends1', 'ends2', 'made 1'], out
 
 

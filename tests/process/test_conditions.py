@@ -3,7 +3,7 @@
 import time
 
 from scripted import environment, launch
-from support import ALL, NO_BREAKPOINTS, text_of
+from support import ALL, NO_BREAKPOINTS, text_of, wait_until
 from test_control import Session
 
 GATED = 'global on, n, m probe process.function("work") if (on) { n++ } ' \
@@ -14,10 +14,7 @@ GATED = 'global on, n, m probe process.function("work") if (on) { n++ } ' \
 
 def comes_to(s, nr, *states):
     """Until the probe is in one of these states; what it is else says the message."""
-    end = time.time() + 60
-    while s.probe(nr)[3] not in states:
-        assert time.time() < end, s.ask('--sessions')
-        time.sleep(0.02)
+    wait_until(lambda: s.probe(nr)[3] in states, lambda: s.ask('--sessions'))
 
 
 def is_in(s, nr):

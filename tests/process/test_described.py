@@ -4,7 +4,6 @@ import os
 import re
 
 import scripted
-import support
 
 # What tests/targets/described.c asks for. `*`: an address or a descriptor.
 CALLS = r'''pipe([-1, -1])
@@ -190,7 +189,7 @@ def program(ctx):
 
 
 def seen(ctx, script):
-    r = scripted.launch(ctx, 'global on  probe syscall.getppid { on = 1 } ' + script, program(ctx), timeout=240)  # gcc: handlers of all calls
+    r = scripted.launch(ctx, 'global on  probe syscall.getppid { on = 1 } ' + script, program(ctx), timeout=300)  # gcc: handlers of all calls
     assert r.returncode == 0 and not re.search(r'^(warning|WARNING|ERROR)', r.stderr, re.M), r.script + r.stderr
     return r.script.splitlines()
 
@@ -200,9 +199,6 @@ def test_each_call_as_text(ctx):
     for line, wanted in zip(lines, CALLS):
         assert scripted.as_expected(line, wanted), (line, wanted)
     assert len(lines) == len(CALLS), lines
-
-
-test_each_call_as_text.variants = support.PAIR
 
 
 def test_variables_of_each_call(ctx):

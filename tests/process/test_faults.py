@@ -49,7 +49,7 @@ def profiled(ctx, script, rounds, *args):
     """(samples, those that lead to main()): of as many rounds as asked for, fewer on a slow machine."""
     path = ctx.target('profiled')
     names = ('work', 'flags_now', 'backwards')
-    r = launch(ctx, script(names), ' '.join((path, str(rounds)) + args), '-D', 'MAXACTION=100000', timeout=200)
+    r = launch(ctx, script(names), ' '.join((path, str(rounds)) + args), '-D', 'MAXACTION=100000', timeout=300)
     assert r.returncode == 7, (r.returncode, r.stdout, r.stderr)
     said = re.fullmatch(r'samples (\d+) to main (\d+) queued (\d+) in order \3 wrong 0 stepped 0\n', r.stdout)
     assert said, (r.stdout, r.stderr)

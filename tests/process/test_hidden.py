@@ -4,10 +4,9 @@ ended, and when the program makes it executable again."""
 import os
 import re
 import signal
-import time
 
 from scripted import attach, environment, finish, number
-from support import ALL, PAIR, Answering, runner, runtime_folder, tracer_of
+from support import ALL, PAIR, Answering, runner, runtime_folder, tracer_of, wait_until
 
 SCRIPT = '''
 global n, r, too, near
@@ -37,11 +36,8 @@ class Target(Answering):
         self.ended()
 
 
-def let_go(t, within=20.0):
-    end = time.time() + within
-    while tracer_of(t.p.pid):
-        assert time.time() < end, 'it is still traced'
-        time.sleep(0.01)
+def let_go(t):
+    wait_until(lambda: not tracer_of(t.p.pid), 'it is still traced')
 
 
 def hide(ctx, how, script=SCRIPT):

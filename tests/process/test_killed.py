@@ -2,7 +2,6 @@
 """The runner is killed at random moments of a session's life: the target lives on, and is left clean."""
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -43,7 +42,7 @@ def launched(ctx, dice, path, module):
 
 
 def test_any_moment(ctx):
-    dice = random.Random('moments ' + ctx.variant)
+    dice = ctx.dice('moments')
     targets = []
     for name, args in (('count', (2,)), ('blocked', ())):
         exe = ctx.target(name)
@@ -64,7 +63,7 @@ def test_any_moment(ctx):
 
 
 def test_launched(ctx):
-    dice = random.Random('launched ' + ctx.variant)
+    dice = ctx.dice('launched')
     path = ctx.target('count')
     counter = tap.counter(ctx.tmp, path, ['work'])
     for _ in range(200 if ctx.long else 25):

@@ -2,10 +2,9 @@
 """A program moves its own text away (mremap) while it is probed, and back when the session is over: it is what it was."""
 import os
 import signal
-import time
 
 from scripted import attach, finish
-from support import ALL, PAIR, Answering, tracer_of
+from support import ALL, PAIR, Answering, tracer_of, wait_until
 
 SCRIPT = '''
 global n, r, too, beside
@@ -78,11 +77,8 @@ def test_guardian_killed(ctx):
     t.end()
 
 
-def let_go(t, within=20.0):
-    end = time.time() + within
-    while tracer_of(t.p.pid):
-        assert time.time() < end, 'it is still traced'
-        time.sleep(0.01)
+def let_go(t):
+    wait_until(lambda: not tracer_of(t.p.pid), 'it is still traced')
 
 
 test_back_when_all_is_over.variants = ALL

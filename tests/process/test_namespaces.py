@@ -5,10 +5,9 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 from scripted import attach, environment, finish, script_file, words
-from support import ALL, Before, attach as attach_module, has_slept, has_threads, has_worked, hits, runner, start
+from support import ALL, Before, attach as attach_module, has_slept, has_threads, has_worked, hits, runner, start, wait_until
 from tap import counter
 
 SCRIPT = '''
@@ -52,7 +51,7 @@ def inside(ctx, root, command, **kw):
 
 def child_named(ctx, parent, name):
     """The process `name` below parent, as we see it."""
-    for _ in range(100):
+    def found():
         for pid in filter(str.isdigit, os.listdir('/proc')):
             try:
                 with open('/proc/%s/stat' % pid) as f:
@@ -61,8 +60,8 @@ def child_named(ctx, parent, name):
                 continue
             if comm == name[:15] and int(rest) == parent:
                 return int(pid)
-        time.sleep(0.05)
-    raise AssertionError('no %s below %d' % (name, parent))
+    wait_until(found, 'no %s below %d' % (name, parent))
+    return found()
 
 
 def static(ctx):
@@ -141,7 +140,7 @@ def test_other_root(ctx):
         out, err = finish(s)
         assert out == 'hits 1 wrong 0\n', (which, out, err)
     p.terminate()
-    assert p.wait(60) == 7
+    assert p.wait(300) == 7
 
 
 def test_own_root(ctx):
@@ -160,7 +159,7 @@ def test_own_root(ctx):
         ctx, 'probe process.library("libc.so.6").function("usleep") { println("asleep") exit() }')), env=environment(ctx))
     assert r.returncode == 0 and r.stdout == 'asleep\n', r
     p.terminate()
-    assert p.wait(60) == -signal.SIGTERM
+    assert p.wait(300) == -signal.SIGTERM
 
 
 def module(ctx, path, script=SCRIPT):

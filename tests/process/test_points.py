@@ -7,9 +7,9 @@ import json
 import os
 import re
 import signal
-import time
+import subprocess
 
-from support import NO_GUARDIAN, PAIR, REAPER, Before, attach, finish, hits, runner, start, tap, tracer_of
+from support import NO_GUARDIAN, PAIR, REAPER, Before, attach, finish, hits, runner, start, tap, tracer_of, wait_until
 
 CALLS = 1000
 # Comes, and goes at once.
@@ -42,11 +42,8 @@ def has_ended(pid):
         return True
 
 
-def wait_end(pid, within=10.0):
-    end = time.time() + within
-    while not has_ended(pid):
-        assert time.time() < end, 'process %d does not end' % pid
-        time.sleep(0.005)
+def wait_end(pid):
+    wait_until(lambda: has_ended(pid), 'process %d does not end' % pid)
 
 
 class Program:
@@ -131,6 +128,8 @@ def told_where(who, at):
     """Whatever fails in there says where who was killed."""
     try:
         yield
+    except subprocess.TimeoutExpired as e:
+        raise subprocess.TimeoutExpired('%s killed %s: %s' % (who, at, e.cmd), e.timeout, e.output, e.stderr) from e
     except Exception as e:
         raise AssertionError('%s killed %s' % (who, at)) from e
 
@@ -285,9 +284,6 @@ def test_joined_guardian(ctx):
     joined_everywhere(ctx, 'guardian', 1 if ctx.long else 27)
 
 
-for fn in (test_runner, test_guardian, test_both, test_launched_runner, test_launched_guardian, test_launched_both,
-           test_joined_runner, test_joined_first, test_joined_guardian, test_lent_guardian, test_lent_both):
-    fn.timeout = 900
 test_runner.variants = test_launched_runner.variants = test_joined_runner.variants = test_joined_first.variants = PAIR
 for fn in (test_guardian, test_both, test_lent_guardian, test_lent_both, test_launched_guardian, test_launched_both, test_joined_guardian):
     fn.jumps_only = NO_GUARDIAN

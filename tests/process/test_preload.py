@@ -8,7 +8,7 @@ import time
 
 from real import check_alike, git, git_is_whole, git_log, python, repository, sqlite
 from scripted import environment, number, script_file
-from support import ALL, LIBC, NO_BREAKPOINTS, PAIR, has_worked, hits, maps, runner, tap, text_of
+from support import ALL, LIBC, NO_BREAKPOINTS, PAIR, has_worked, hits, maps, runner, tap, text_of, wait_until
 
 TRAPS = 'TRAPLESS_TRAPS_ONLY'
 
@@ -18,7 +18,7 @@ def preload(ctx, module, *command, args=(), **kw):
     return ctx.run([ctx.target('forbid'), runner(ctx), module, '--preload'] + list(args) + ['--'] + list(command), **kw)
 
 
-def script(ctx, text, command, *args, timeout=100, **kw):
+def script(ctx, text, command, *args, timeout=300, **kw):
     """bin/trapless; the script's output stays apart from the program's."""
     out = os.path.join(ctx.tmp, 'script.out')
     argv = [ctx.target('forbid'), ctx.bin('trapless'), '-v', '--cc', 'gcc', '--preload', '-o', out, '-c', command]
@@ -248,11 +248,8 @@ class Traced:
         return (len(names) == 4 and 'trapless' not in names and not re.search('memfd:trapless ', maps(self.pid))
                 and len(os.listdir('/proc/%d/fd' % self.pid)) == 3)
 
-    def left_clean(self, within=5.0):
-        end = time.time() + within
-        while not self.clean():
-            assert time.time() < end, 'left behind: ' + maps(self.pid)
-            time.sleep(0.02)
+    def left_clean(self):
+        wait_until(self.clean, lambda: 'left behind: ' + maps(self.pid), 60, wrong=True)
         now = text_of(self.pid, os.path.basename(self.path))
         assert now != self.changed and now in open(self.path, 'rb').read(), 'text was not put back'
 
@@ -299,10 +296,7 @@ def test_killed_at_any_moment(ctx):
         r.kill()
         r.wait()
     begun = lambda: [open(out).read() for out in outs if os.path.exists(out)]
-    end = time.time() + 60
-    while not all(said.endswith('calls 200000\n7\n') for said in begun()):
-        assert time.time() < end, begun()
-        time.sleep(0.1)
+    wait_until(lambda: all(said.endswith('calls 200000\n7\n') for said in begun()), lambda: str(begun()), pause=0.1)
     assert begun(), 'every kill came too early'
 
 

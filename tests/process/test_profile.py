@@ -4,10 +4,9 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 from scripted import attach, environment, finish, launch, number, script_file
-from support import ALL, Before, has_threads, runner, start, tracer_of
+from support import ALL, Before, has_threads, runner, start, tracer_of, wait_until
 
 # No point names the program: its names and stacks come from -x or -c.
 WHERE = '''
@@ -57,10 +56,7 @@ def sleepers(pid):
 
 def all_asleep(pid):
     """The one that was borrowed to attach has gone back to sleep, too."""
-    last = time.time() + 60
-    while len(sleepers(pid)) < 5:
-        assert time.time() < last, sleepers(pid)
-        time.sleep(0.01)
+    wait_until(lambda: len(sleepers(pid)) >= 5, lambda: str(sleepers(pid)))
     return sleepers(pid)
 
 
@@ -155,11 +151,12 @@ def test_children_that_become_programs(ctx):
 
 def test_many_threads(ctx):
     """Each of them is seen."""
-    p = sampled(ctx, 64)
+    threads = 64 if ctx.long else 16
+    p = sampled(ctx, threads)
     out, err = finish(attach(ctx, '''global who, n
-        probe timer.profile { if (!([tid()] in who)) { who[tid()] = 1; if (++n == 64) exit() } }
-        probe end { println(n) }''', pid=p.pid), sig=None, timeout=120)
-    assert out == '64\n', (out, err)
+        probe timer.profile { if (!([tid()] in who)) { who[tid()] = 1; if (++n == %d) exit() } }
+        probe end { println(n) }''' % threads, pid=p.pid), sig=None, timeout=300)
+    assert out == '%d\n' % threads, (out, err)
     end(p)
 
 

@@ -53,7 +53,7 @@ def test_children_threads_and_signals(ctx):
     """Who begins behind the instruction does not return; a call that is interrupted does, whatever the handler calls."""
     storm = ctx.target('storm', ('-O2',), 'gcc', ('-pthread',))
     for us in (0, 2000):
-        r = scripted.launch(ctx, PAIRS, '%s 5 %d' % (storm, us), timeout=200)
+        r = scripted.launch(ctx, PAIRS, '%s 5 %d' % (storm, us), timeout=300)
         assert r.returncode == 5, r.stderr
         found = pairs(r.script)
         assert_paired(found, us)
@@ -104,7 +104,7 @@ def test_values_as_strace_shows(ctx):
         ctx.skip('no strace')
     path = os.path.join(ctx.tmp, 'strace.out')
     command = ['gzip', '-c', '/etc/passwd']
-    subprocess.run(['strace', '-o', path, '-e', 'raw=all', *command], stdout=subprocess.DEVNULL, timeout=100, check=True)
+    subprocess.run(['strace', '-o', path, '-e', 'raw=all', *command], stdout=subprocess.DEVNULL, timeout=300, check=True)
     line = re.compile(r'^(\w+)\(.*\) += (0x[0-9a-f]+|-?\d+)', re.M)
     with open(path) as f:
         theirs = [(name, int(value, 0)) for name, value in line.findall(f.read())]
@@ -152,7 +152,7 @@ umask 18 18
     script = '''global n, wrong
     probe process.syscall.return { n++ if (@entry($syscall) != $syscall || @entry($arg1) != $arg1) wrong++ }
     probe end { printf("%d %d\\n", n > 100, wrong) }'''
-    r = scripted.launch(ctx, script, storm + ' 5 2000', timeout=200)
+    r = scripted.launch(ctx, script, storm + ' 5 2000', timeout=300)
     assert r.returncode == 5 and r.script == '1 0\n', r.script + r.stderr
 
 

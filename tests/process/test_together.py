@@ -2,7 +2,6 @@
 """Several sessions on one process, with probes at the same addresses: each has its own data, and leaves by itself."""
 import ctypes
 import os
-import random
 import re
 import signal
 import subprocess
@@ -94,7 +93,7 @@ def test_two(ctx):
 
 def test_eight(ctx):
     """The first one, whose guardian serves all, goes first, last, and in between."""
-    dice = random.Random('order ' + ctx.variant)
+    dice = ctx.dice('order')
     for order in ((0,) * MOST, range(MOST - 1, -1, -1), [dice.randrange(k) for k in range(MOST, 0, -1)]):
         in_order(ctx, MOST, order)
 
@@ -112,7 +111,7 @@ def test_at_once(ctx):
 
 def test_come_and_go(ctx):
     """A place that was left is taken again, by one whose data begin anew."""
-    dice = random.Random('come and go ' + ctx.variant)
+    dice = ctx.dice('come and go')
     t = Together(ctx)
     for _ in range(24):
         if len(t.sessions) == MOST or (t.sessions and dice.random() < 0.4):
@@ -172,7 +171,7 @@ def test_killed_guardian(ctx):
 def test_running(ctx):
     """Joined and left while threads hit the probes; the program's output is its own."""
     p, module, before = start_count(ctx, 4)
-    dice = random.Random('running ' + ctx.variant)
+    dice = ctx.dice('running')
     sessions = []
     for _ in range(20):
         if len(sessions) < MOST and (not sessions or dice.random() < 0.6):

@@ -39,7 +39,7 @@ test_preloaded.jumps_only = NO_BREAKPOINTS
 
 
 def module_size(ctx, script):
-    p = ctx.run([ctx.bin('trapless'), '-p4', '-m', 'sized', '-e', script], cwd=ctx.tmp, timeout=120)
+    p = ctx.run([ctx.bin('trapless'), '-p4', '-m', 'sized', '-e', script], cwd=ctx.tmp, timeout=300)
     assert p.returncode == 0, p.stderr
     return os.path.getsize(os.path.join(ctx.tmp, p.stdout.strip() or 'sized.tap'))
 

@@ -20,7 +20,7 @@ def check(ctx, work, least):
     out = os.path.join(ctx.tmp, 'script.out')
     path = script_file(ctx, EVERYTHING % (work.program, work.library))
     env = dict(work.env, **environment(ctx))
-    r = ctx.run([ctx.bin('trapless'), '-v', '-o', out, '-c', work.command, path], env=env, timeout=100)
+    r = ctx.run([ctx.bin('trapless'), '-v', '-o', out, '-c', work.command, path], env=env, timeout=300)
     check_alike(ctx, work, r)
     hits = int(open(out).read())
     assert hits >= least, (hits, r.stderr[-1500:])
@@ -51,7 +51,7 @@ def test_libc_returns(ctx):
     path = ctx.target('children')
     r = launch(ctx, 'global n, r probe process.library("%s").function("*").call ? { n++ }\n'
                'probe process.library("%s").function("*").return ? { r++ }\n'
-               'probe end { println(n > 1000, " ", r > 500) }' % (LIBC, LIBC), path + ' 3', timeout=100)
+               'probe end { println(n > 1000, " ", r > 500) }' % (LIBC, LIBC), path + ' 3', timeout=300)
     assert r.returncode == 5 and r.stdout == 'calls 123\n' and r.script == '1 1\n', (
         r.returncode, r.stdout, r.script, r.stderr[-1500:])
 

@@ -72,6 +72,7 @@ static void longs_as_a_model_says(void)
 	bool there[150] = {false};
 	int i, k, count = 0;
 
+	seed = (uint32_t)unit_seed(1);
 	home_open(AREA, 64, 0);
 	ENTER(run);
 	for (i = 0; i < 100000; i++) {
@@ -442,6 +443,7 @@ static void damaged_maps_hurt_nobody(void)
 		map_make_of(2, "ls", 20, TL_VALUE_STATS, no_hist)};
 	int round, i, w;
 
+	seed = (uint32_t)unit_seed(1);
 	home_open(AREA, 64, 0);
 	for (round = 0; round < 10000; round++) {
 		struct tl_map *m = &maps[round % 5];

@@ -4,6 +4,7 @@ import json
 import re
 import time
 
+from context import wait_until
 from test_procfs import LAST, Session, shell
 
 
@@ -108,14 +109,8 @@ def test_switches_of_what_mends(ctx):
     def figures():
         return {k: int(n) for k, n in re.findall(r'.*\{metric="(\w+)"\} (\d+)', read('__prometheus'))}
 
-    def wait(true):
-        end = time.monotonic() + 60
-        while not true():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-
     assert [read(name) for name in switches] == ['1\n'] * 4 + ['-1\n']
-    wait(lambda: {'mended', 'traced', 'runtime'} == set(figures()) and figures()['traced'] == 7)
+    wait_until(lambda: {'mended', 'traced', 'runtime'} == set(figures()) and figures()['traced'] == 7, 'the script has not done it')
     shell(ctx, 'echo 0 >' + s.files['cve_fix_p'])
     assert read('cve_fix_p') == '0\n'
     time.sleep(0.2)  # one may have been on its way
@@ -123,9 +118,9 @@ def test_switches_of_what_mends(ctx):
     time.sleep(0.5)
     assert figures()['mended'] == before, 'switched off'
     shell(ctx, 'echo 1 >' + s.files['cve_fix_p'])
-    wait(lambda: figures()['mended'] > before)
+    wait_until(lambda: figures()['mended'] > before, 'the script has not done it')
     shell(ctx, 'echo 1 >' + s.files['cve_tmpdisabled_s'])
-    wait(lambda: read('cve_tmpdisabled_s') == '-1\n')
+    wait_until(lambda: read('cve_tmpdisabled_s') == '-1\n', 'the script has not done it')
     assert read('cve_enabled_p') == '1\n'
     name = re.match(r'(.*?)\{', read('__prometheus')).group(1)
     assert s.end() == ''.join('%s %s\n' % (name, what) for what in ('mitigation loaded', 'reenabling', 'mitigation unloaded'))

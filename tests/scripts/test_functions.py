@@ -11,7 +11,7 @@ def session(ctx, script, *args, program=None):
     """What the script prints; what the program prints."""
     to = os.path.join(ctx.tmp, 'trace.out')
     words = ['-c', program or test_values.built(ctx, 'calls.c', 'gcc', '-O1')]
-    p = ctx.run([ctx.bin('trapless'), '-o', to, *args, *words, '-e', script], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-o', to, *args, *words, '-e', script], timeout=300)
     assert p.returncode == 0, p
     return open(to).read(), p.stdout, p.stderr
 

@@ -56,8 +56,9 @@ def test_not_the_programs(ctx):
 def until(fd, text):
     got = b''
     while text not in got:
-        ready = select.select([fd], [], [], 60)[0]
-        piece = os.read(fd, 1000) if ready else b''
+        if not select.select([fd], [], [], 300)[0]:
+            raise subprocess.TimeoutExpired(text, 300, got)
+        piece = os.read(fd, 1000)
         assert piece, got
         got += piece
     return got
@@ -75,7 +76,7 @@ def test_terminal(ctx):
     os.write(ours, b'a')
     assert p.stdout.read(3) == '[a]'
     os.write(ours, b'q')
-    assert p.stdout.read() == '[q]end\n' and p.wait(60) == 0
+    assert p.stdout.read() == '[q]end\n' and p.wait(300) == 0
     assert termios.tcgetattr(theirs) == before
     assert not select.select([ours], [], [], 0)[0], 'nothing was shown'
 
@@ -86,5 +87,5 @@ def test_terminal_by_lines(ctx):
     before = termios.tcgetattr(theirs)
     p = ctx.start(['setsid', '-c', '-w', ctx.bin('trapless'), '-e', 'probe input.line { print(line); exit() }'], stdin=theirs, stderr=subprocess.DEVNULL)
     os.write(ours, b'ac\x7fb\n')
-    assert p.stdout.read() == 'ab\n' and p.wait(60) == 0
+    assert p.stdout.read() == 'ab\n' and p.wait(300) == 0
     assert until(ours, b'\n').startswith(b'ac') and termios.tcgetattr(theirs) == before

@@ -46,13 +46,13 @@ fn main() {
 
 
 def listed(ctx, program, pattern):
-    p = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").function("%s")' % (program, pattern)], timeout=120)
+    p = ctx.run([ctx.bin('trapless'), '-l', 'process("%s").function("%s")' % (program, pattern)], timeout=300)
     return sorted({re.sub('@.*', '', n) for n in re.findall(r'function\("(.*)"\)', p.stdout)})
 
 
 def stacks(ctx, program, point):
     text = 'probe process.function("%s") { print_ubacktrace_brief(); println(usymname(uaddr()), " | ", usymdata(uaddr())) }' % point
-    p = ctx.run([ctx.bin('trapless'), '-e', text, '-c', program], timeout=120)
+    p = ctx.run([ctx.bin('trapless'), '-e', text, '-c', program], timeout=300)
     assert p.returncode == 0, p.stderr
     return re.sub(r'(\+0x\w+)\n', r'\1 ', p.stdout)  # a stack in one line
 
@@ -61,7 +61,7 @@ def built(ctx, compiler, name, source, *flags):
     file, program = os.path.join(ctx.tmp, name), os.path.join(ctx.tmp, name.replace('.', '-') + ''.join(flags[-1:]).replace('=', ''))
     with open(file, 'w') as f:
         f.write(source)
-    p = ctx.run([compiler, '-O1' if compiler != 'rustc' else '-Copt-level=1', '-g', '-o', program, file, *flags], timeout=120)
+    p = ctx.run([compiler, '-O1' if compiler != 'rustc' else '-Copt-level=1', '-g', '-o', program, file, *flags], timeout=300)
     assert p.returncode == 0, p.stderr
     stripped = program + '.stripped'
     assert ctx.run(['strip', '-g', '-o', stripped, program]).returncode == 0

@@ -4,7 +4,7 @@ line of the first error. Each class of difference stands with its reason in opin
 
 opinion/verdicts.txt holds what stap 4.8 said to some of them: SEED, checksum of the script, verdict.
 `tests/scripts/test_opinion.py FROM TO` asks anew and prints such lines, or with a third word the differences; `programs`: of
-scripts that probe a program (opinion/programs.py).
+scripts that probe a program (opinion/probing.py).
 """
 import collections
 import concurrent.futures
@@ -19,7 +19,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'opinion')
 sys.path.insert(0, HERE)
 import ask  # noqa: E402
 import generate  # noqa: E402
-import programs  # noqa: E402
+import probing  # noqa: E402
 
 once = 'nothing is probed'
 # Seeds that the recorded ones are not among.
@@ -86,12 +86,13 @@ def test_new_scripts(ctx):
     """Asks stap itself where it is installed: another implementation's word, needed by nothing else."""
     if not shutil.which('stap'):
         ctx.skip('the package systemtap is not installed')
-    seeds = range(NEW, NEW + (2000 if ctx.long else 200))
+    first = ctx.seed(NEW)
+    seeds = range(first, first + (2000 if ctx.long else 200))
     check(asked_anew(ctx.bin('trapless'), seeds, ctx.tmp))
 
 
 def probed(folder):
-    """The program that the scripts of programs.py probe."""
+    """The program that the scripts of probing.py probe."""
     path = os.path.join(folder, 'probed')
     subprocess.run(['gcc', '-g', '-O0', '-o', path, os.path.join(HERE, 'probed.c')], check=True)
     return path
@@ -99,15 +100,17 @@ def probed(folder):
 
 def asked_of_programs(program, seeds, folder):
     path = probed(folder)
-    texts = [programs.script(seed, path) for seed in seeds]
-    return list(zip(seeds, *zip(*ask.both(ask.kernel_tree(folder, programs.STUBS), program, texts))))
+    texts = [probing.script(seed, path) for seed in seeds]
+    return list(zip(seeds, *zip(*ask.both(ask.kernel_tree(folder, probing.STUBS), program, texts))))
 
 
 def test_new_scripts_of_programs(ctx):
     """The same for places in a program, its variables and their types."""
     if not shutil.which('stap'):
         ctx.skip('the package systemtap is not installed')
-    check(asked_of_programs(ctx.bin('trapless'), range(1500 if ctx.long else 150), ctx.tmp), MOST_OF_PROGRAMS)
+    first = ctx.seed(0)
+    seeds = range(first, first + (1500 if ctx.long else 150))
+    check(asked_of_programs(ctx.bin('trapless'), seeds, ctx.tmp), MOST_OF_PROGRAMS)
 
 
 def main(first, last, *what):

@@ -63,7 +63,7 @@ def test_lists_without_debug_information(ctx):
     program = ctx.target('../examples/shop', cflags=('-O1', '-s', '-rdynamic'))
     script = """probe process.function("sell"), process.function("m*n") { println("[", $$parms, $$vars$, $$locals, "]") exit() }
         probe process.function("sell").return, process.function("m*n").return { println("[", $$return, $$parms, "]") exit() }"""
-    p = ctx.run([ctx.bin('trapless'), '-o', 'out', '-e', script, '-c', program + ' 1 1'], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-o', 'out', '-e', script, '-c', program + ' 1 1'], timeout=300)
     assert p.returncode == 0 and open(ctx.tmp + '/out').readline() == '[]\n', p
     empty = re.findall(r'^warning\[DEBUGINFO_NONE\]: `(\S+)` is empty here: no debug information for ' + re.escape(program), p.stderr, re.M)
     assert empty == ['$$parms', '$$vars', '$$locals', '$$return', '$$parms'], p.stderr

@@ -18,13 +18,13 @@ class Session:
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=300)
         assert self.process.returncode == 0, err
         return out
 
 
 def shell(ctx, text):
-    p = ctx.run(['sh', '-c', text], timeout=60)
+    p = ctx.run(['sh', '-c', text], timeout=300)
     assert p.returncode == 0, p
     return p.stdout
 

@@ -10,9 +10,9 @@ def run(ctx, script, *options, status=0):
     """What is printed, and said of errors; the first handler has a quick half."""
     program = built(ctx, 'keys.c', 'gcc', '-O2')
     text = script.replace('keyed', 'process("%s").function("keyed")' % program)
-    c = ctx.run([ctx.bin('trapless'), '-p3', *options, '-e', text], timeout=60)
+    c = ctx.run([ctx.bin('trapless'), '-p3', *options, '-e', text], timeout=300)
     assert c.returncode == 0 and '_whole(struct' in c.stdout, c
-    p = ctx.run([ctx.bin('trapless'), *options, '-c', program, '-e', text], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), *options, '-c', program, '-e', text], timeout=300)
     assert p.returncode == status, p
     return p.stdout, p.stderr
 
@@ -48,7 +48,7 @@ def test_nothing_is_changed_twice(ctx):
 def test_what_has_no_number(ctx):
     """Without registers an argument is an error, as ever; so is one on the stack that cannot be read."""
     program = built(ctx, 'keys.c', 'gcc', '-O2')
-    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', 'global a probe begin { a[int_arg(1)]++ }'], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', 'global a probe begin { a[int_arg(1)]++ }'], timeout=300)
     assert 'cannot access function args in this context near identifier' in p.stderr, p
 
 
@@ -66,5 +66,5 @@ def test_several_locks(ctx):
     script = 'global on, a, b probe begin { on = 1 } probe process("%s").function("keyed") { if (on) a[tid()]++ } ' \
              'probe process("%s").function("keyed") { b[1] <<< a[2] } ' \
              'probe end { foreach (t in a) n += a[t]; println(n, " ", @count(b[1])) }' % (program, program)
-    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', script], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', script], timeout=300)
     assert (p.returncode, p.stdout) == (0, '%d %d\n' % (CALLS, CALLS)), p

@@ -13,7 +13,7 @@ def builds(ctx, name, *more):
     source = os.path.join(ctx.root, 'tests', 'scripts', 'values', name + '.rs')
     for level in ('0', '2'):
         program = os.path.join(ctx.tmp, name + level)
-        p = ctx.run(['rustc', '-g', *more, '-C', 'opt-level=' + level, '-o', program, source], timeout=120)
+        p = ctx.run(['rustc', '-g', *more, '-C', 'opt-level=' + level, '-o', program, source], timeout=300)
         assert p.returncode == 0, p.stderr
         yield level, program
 

@@ -22,7 +22,7 @@ def built(ctx, source, cc, level):
 def traced(ctx, program, script):
     """What the script prints while the program runs from start to end."""
     to = os.path.join(ctx.tmp, 'trace.out')
-    p = ctx.run([ctx.bin('trapless'), '-o', to, '-c', program, '-e', script], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-o', to, '-c', program, '-e', script], timeout=300)
     assert p.returncode == 0, p.stderr
     return open(to).read()
 

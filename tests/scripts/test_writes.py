@@ -5,7 +5,7 @@ from test_values import BUILDS, built
 
 def told(ctx, program, script, *options, status=0):
     """What the program prints while it is traced, and what is said about the script."""
-    p = ctx.run([ctx.bin('trapless'), '-g', *options, '-c', program, '-e', script], timeout=60)
+    p = ctx.run([ctx.bin('trapless'), '-g', *options, '-c', program, '-e', script], timeout=300)
     assert p.returncode == status, p
     return p.stdout, p.stderr
 

@@ -9,7 +9,7 @@ mod random;
 use random::{deadline, Random};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use trapless_sema::ir::Options;
 use trapless_sema::loader::Loader;
 use trapless_sema::tapset::Tapset;
@@ -63,7 +63,6 @@ fn try_it(text: &str, tapset: &Tapset, target: &str) -> bool {
         ..Environment::default()
     };
     let file = map.add("input", text);
-    let start = Instant::now();
     let script = trapless_syntax::parse_file(&mut map, file, &env, &macros, &ids, &mut diags);
     let mut world = World::new(TargetSpec {
         program: Some(target.to_string()),
@@ -87,10 +86,7 @@ fn try_it(text: &str, tapset: &Tapset, target: &str) -> bool {
         program.is_some() || said.contains("error["),
         "refused in silence:\n{text}"
     );
-    let made = program.is_some_and(|p| trapless_emit::emit(&p, &map).is_ok());
-    let took = start.elapsed();
-    assert!(took < Duration::from_secs(60), "{took:?} for\n{text}");
-    made
+    program.is_some_and(|p| trapless_emit::emit(&p, &map).is_ok())
 }
 
 /// A word of one script in the place of a word of another, or nothing there.

@@ -10,7 +10,7 @@ mod random;
 
 use common::{check_round_trip, parse, root};
 use random::{deadline, Random};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use trapless_syntax::visit::{walk_expr, walk_script, Visit};
 use trapless_syntax::{Environment, Words};
 
@@ -28,13 +28,8 @@ fn try_it(text: &str) -> bool {
         args,
         ..Environment::default()
     };
-    let start = Instant::now();
     let parsed = parse(text, &env);
     walk_script(&mut Count(0), &parsed.script);
-    assert!(
-        start.elapsed() < Duration::from_secs(60),
-        "slow:\n{text:.200}"
-    );
     for span in parsed.diags.iter().filter_map(|d| d.span) {
         let text = parsed.map.file(span.file).map_or(0, |f| f.text().len());
         assert!(

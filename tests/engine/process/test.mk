@@ -11,8 +11,8 @@ PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthrea
 PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked crowd throw tails race churn mappings hidden args args-clang args-asan args-ubsan reserve reserve-so shadow \
 	headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
-	tests/engine/process/example.sh; short: $(PROCESS_TEST_OUT)/probe; short: $(PROCESS_TEST_OUT)/probe traps; $(PROCESS_TEST_OUT)/probe-so; \
-	$(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; short: $(PROCESS_TEST_OUT)/crowd; short: $(PROCESS_TEST_OUT)/crowd traps; \
+	tests/engine/process/example.sh; short: $(PROCESS_TEST_OUT)/probe; long: $(PROCESS_TEST_OUT)/probe-so; \
+	long: $(PROCESS_TEST_OUT)/probe-checked; $(PROCESS_TEST_OUT)/probe-checked traps; short: $(PROCESS_TEST_OUT)/crowd; short: $(PROCESS_TEST_OUT)/crowd traps; \
 	$(PROCESS_TEST_OUT)/args; $(PROCESS_TEST_OUT)/args traps; $(PROCESS_TEST_OUT)/args-clang; \
 	$(PROCESS_TEST_OUT)/args-asan; $(PROCESS_TEST_OUT)/args-ubsan traps; \
 	$(PROCESS_TEST_OUT)/reserve; $(PROCESS_TEST_OUT)/reserve traps; $(PROCESS_TEST_OUT)/reserve-so; $(PROCESS_TEST_OUT)/shadow; \

@@ -124,7 +124,7 @@ static void damaged_images_are_survived(void)
 	unsigned n = 0;
 
 	fake_reset();
-	seed = 1;
+	seed = (uint32_t)unit_seed(1);
 	for (unsigned i = 0; i < 3000; i++) {
 		random_image();
 		if (!tl_dynamic_read(&img, &d))

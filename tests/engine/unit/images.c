@@ -198,7 +198,7 @@ static void a_signal_trampoline_begins_aligned(void)
 static void damaged_tables_are_survived(void)
 {
 	static uint8_t good[FAKE_TEXT];
-	uint32_t seed = 7;
+	uint32_t seed = (uint32_t)unit_seed(7);
 
 	tables();
 	memcpy(good, fake_text, FAKE_TEXT);

@@ -957,7 +957,7 @@ static void stores_forbidden(void)
 
 /* --- whatever the bytes are --------------------------------------------------------- */
 
-static uint64_t seed = 88172645463325252ull;
+static uint64_t seed;
 
 static uint64_t rnd(void)
 {
@@ -1021,6 +1021,7 @@ static void random_code(void)
 	static uint8_t bytes[64], detour[TL_DETOUR_MAX];
 	unsigned built = 0, refused = 0;
 
+	seed = unit_seed(88172645463325252ul);
 	for (unsigned n = 0; n < 60000; n++) {
 		unsigned points = 0, at = (unsigned)(rnd() % 16);
 		uintptr_t there, patched;

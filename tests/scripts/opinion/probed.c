@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the generated scripts of programs.py probe. */
+/* What the generated scripts of probing.py probe. */
 #include <stdlib.h>
 #include <string.h>
 
