@@ -11,7 +11,8 @@
 
 enum {
 	TL_OWN_CHUNKS = 2, /* of a block */
-	TL_LINK = sizeof(struct tl_record), /* bytes: every chunk has room for one behind its records */
+	TL_LINK = sizeof(
+		struct tl_record), /* bytes: every chunk has room for one behind its records */
 };
 
 static inline uintptr_t tl_chunk_start(const struct tl_view *v, uintptr_t chunk)
