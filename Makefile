@@ -25,7 +25,7 @@ help:
 	@echo 'make check-long       the long proofs, shard by shard (SHARD=3/11: the third of eleven)'
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
-	@echo 'make bench            what a hit costs, how long until a script is armed, with how much memory, many probes'
+	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: the kernel of that series, from Debian)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
@@ -79,12 +79,13 @@ $(BUILD)/clang/trapless-run: FORCE
 # What is needed is looked for first.
 demo:
 	@mk/needs demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@examples/demo
 
 check:
 	@mk/needs check
-	@$(MAKE) --no-print-directory all lint graph unit-tests
+	@$(MAKE) --no-print-directory -j$$(nproc) all unit-tests
+	@$(MAKE) --no-print-directory lint graph
 	tests/run --beside --slowest 10
 
 check-one: all unit-tests
@@ -142,6 +143,7 @@ bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	bench/run
 	bench/start
 	bench/memory
+	bench/recording
 	$(BUILD)/bench/massive
 	$(BUILD)/bench/lookup
 
