@@ -17,7 +17,7 @@
 #include "internal.h"
 #include "ring.h"
 
-enum { NO_CHUNK = -1 };
+#define NO_CHUNK UINTPTR_MAX
 
 static uintptr_t own_chunk(struct tl_block *b, uintptr_t except)
 {
@@ -27,7 +27,7 @@ static uintptr_t own_chunk(struct tl_block *b, uintptr_t except)
 		if (i != except && b->left[i] == __atomic_load_n(&b->read[i], __ATOMIC_ACQUIRE))
 			return i;
 	}
-	return (uintptr_t)NO_CHUNK;
+	return NO_CHUNK;
 }
 
 static uintptr_t large_chunk(const struct tl_view *v, struct tl_block *b)
@@ -35,7 +35,7 @@ static uintptr_t large_chunk(const struct tl_view *v, struct tl_block *b)
 	uint32_t i, nobody;
 
 	if (b->taken - __atomic_load_n(&b->given, __ATOMIC_RELAXED) >= v->chunks_most)
-		return (uintptr_t)NO_CHUNK;
+		return NO_CHUNK;
 	for (i = 0; i < v->nchunks; i++) {
 		nobody = 0;
 		if (!*(volatile uint32_t *)&v->owners[i] &&
@@ -45,22 +45,22 @@ static uintptr_t large_chunk(const struct tl_view *v, struct tl_block *b)
 			return TL_OWN_CHUNKS + i;
 		}
 	}
-	return (uintptr_t)NO_CHUNK;
+	return NO_CHUNK;
 }
 
-/* Go on in another chunk, which has room for `size`. NULL: there is none. */
+/* Go on in another chunk that has room for `size`, as every large one has. NULL: none is free. */
 static uint8_t *next_chunk(const struct tl_view *v, struct tl_block *b, uint32_t size)
 {
 	uintptr_t head = tl_word_load(&b->head), chunk = head >> v->chunk_shift;
-	uintptr_t next = (uintptr_t)NO_CHUNK;
+	uintptr_t next = NO_CHUNK;
 	uint32_t left;
 	struct tl_record *link = (struct tl_record *)tl_place_at(v, b, head, &left);
 
 	if (size + TL_LINK <= v->own_size)
 		next = own_chunk(b, chunk);
-	if (next == (uintptr_t)NO_CHUNK && size + TL_LINK <= v->chunk_size)
+	if (next == NO_CHUNK)
 		next = large_chunk(v, b);
-	if (next == (uintptr_t)NO_CHUNK)
+	if (next == NO_CHUNK)
 		return NULL;
 	if (link) {
 		link->size = TL_LINK;
@@ -85,9 +85,10 @@ static __attribute__((noinline, cold)) uint8_t *once_read(
 static __attribute__((noinline)) uint8_t *elsewhere(
 	struct tl_view *v, struct tl_block *b, uint32_t size)
 {
-	uint8_t *p = size < v->chunk_size ? next_chunk(v, b, size) : NULL;
+	bool fits = size + TL_LINK <= v->chunk_size;
+	uint8_t *p = fits ? next_chunk(v, b, size) : NULL;
 
-	if (!p && v->ops && v->ops->make_room && size < v->chunk_size)
+	if (!p && fits && v->ops && v->ops->make_room)
 		p = once_read(v, b, size);
 	if (!p)
 		b->lost++;

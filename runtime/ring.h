@@ -45,10 +45,4 @@ static inline uint8_t *tl_place_at(
 	return at + off;
 }
 
-/* Whose is a large chunk: 0, or the number of a block + 1. */
-static inline uint32_t *tl_chunk_owner(const struct tl_view *v, uintptr_t chunk)
-{
-	return &v->owners[chunk - TL_OWN_CHUNKS];
-}
-
 #endif

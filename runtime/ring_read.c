@@ -25,8 +25,8 @@ static void give_back(struct tl_reader *r, uint32_t block, uintptr_t chunk)
 
 	if (chunk < TL_OWN_CHUNKS)
 		__atomic_fetch_add(&b->read[chunk], 1, __ATOMIC_RELEASE);
-	else if (__atomic_compare_exchange_n(tl_chunk_owner(r->view, chunk), &owner, 0, false,
-			 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	else if (__atomic_compare_exchange_n(&r->view->owners[chunk - TL_OWN_CHUNKS], &owner, 0,
+			 false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		__atomic_fetch_add(&b->given, 1, __ATOMIC_RELAXED);
 }
 
@@ -92,6 +92,7 @@ static bool peek(struct tl_reader *r, uint32_t block)
 			first.size < sizeof(struct tl_record))
 			return skip_damaged(r, block);
 		if (first.kind != TL_REC_LINK) {
+			c->at = p;
 			c->size = first.size;
 			c->time = tl_get64(p + 8);
 			return true;
@@ -163,12 +164,8 @@ static int give(struct tl_reader *r, uint32_t block, tl_record_fn fn, void *arg)
 {
 	struct tl_cursor *c = &r->cursor[block];
 	struct tl_record *rec = (struct tl_record *)r->buffer;
-	uint32_t left;
-	const uint8_t *p = tl_place_at(r->view, tl_block_at(r->view, block), c->tail, &left);
 
-	if (!p || c->size > left)
-		return 0; /* never: peek() has been there */
-	memcpy(r->buffer, p, c->size);
+	memcpy(r->buffer, c->at, c->size);
 	rec->size = c->size; /* as checked */
 	rec->time = c->time;
 	c->tail += c->size;

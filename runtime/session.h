@@ -88,7 +88,8 @@ struct tl_cursor {
 	uint64_t time; /* of the record at tail */
 	uint64_t held; /* `writing` as it was at held_since */
 	uint64_t held_since;
-	uint32_t size; /* of the record at tail, checked */
+	const uint8_t *at; /* the record at tail, in shared memory */
+	uint32_t size; /* its size, checked */
 	uint32_t links; /* followed since head was seen */
 	uint32_t heap; /* element of the reader's heap of blocks, not of this block */
 };
