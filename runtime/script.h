@@ -444,14 +444,20 @@ static TL_QUICK void tl_quick_give_back(const struct tl_run *run, uint32_t lock)
 	tl_run_give_back(run, tl_lock_at(run->view, lock));
 }
 
-static inline void tl_run_leave(struct tl_run *run)
+/* Once it has no lock. */
+static inline void tl_run_end(struct tl_run *run)
 {
-	if (run->nlocks)
-		tl_run_unlock(run);
 	if (tl_unlikely(run->error != NULL))
 		tl_run_report(run);
 	if (run->time)
 		tl_run_printed(run);
+}
+
+static inline void tl_run_leave(struct tl_run *run)
+{
+	if (run->nlocks)
+		tl_run_unlock(run);
+	tl_run_end(run);
 }
 
 /* Of a handler that asks for this lock alone. */
@@ -459,10 +465,7 @@ static inline void tl_run_leave_one(struct tl_run *run, uint32_t lock)
 {
 	if (tl_likely(run->nlocks))
 		tl_run_unlock_one(run, tl_lock_at(run->view, lock));
-	if (tl_unlikely(run->error != NULL))
-		tl_run_report(run);
-	if (run->time)
-		tl_run_printed(run);
+	tl_run_end(run);
 }
 
 /* Raise a run-time error (the first one stays). `fmt`: %s (const char *), %d (int64_t), %p (uint64_t), %%. */
