@@ -109,8 +109,10 @@ static void sweep(
 		if (b == s->view.own)
 			continue;
 		if (b->state == TL_BLOCK_USED && tids[i] && b->tid == tids[i] &&
-			is_gone(all, n, b->pid, tids[i]))
+			is_gone(all, n, b->pid, tids[i])) {
 			tl_block_dead(&s->view, i);
+			s->any_dead = true;
+		}
 	}
 }
 
@@ -119,10 +121,14 @@ static void free_dead(struct session *s, uint32_t used)
 {
 	uint32_t i;
 
+	s->any_dead = false;
 	for (i = 1; i < used; i++) {
-		if (tl_block_at(&s->view, i)->state == TL_BLOCK_DEAD &&
-			tl_reader_forget(&s->reader, i))
+		if (tl_block_at(&s->view, i)->state != TL_BLOCK_DEAD)
+			continue;
+		if (tl_reader_forget(&s->reader, i))
 			tl_block_recycle(&s->view, i);
+		else
+			s->any_dead = true;
 	}
 }
 
@@ -132,7 +138,8 @@ void session_recycle(struct session *s, const pid_t *pids, int n)
 	struct living *all;
 	int known = 0, k;
 
-	free_dead(s, used);
+	if (s->any_dead)
+		free_dead(s, used);
 	if (used < s->swept + SOME && used < s->view.nblocks && !tl_locks_stuck(&s->view))
 		return;
 	s->swept = used;

@@ -167,7 +167,7 @@ static uint64_t memory_room(const struct session *s)
 	return room;
 }
 
-/* As many threads as there is room for, but for one half of the room, where that is little, to what they print. */
+/* For many threads, if there is room; where there is little what they print gives way before few of them do. False: too large in any case. */
 static bool fit(const struct session *s, struct tl_session *l)
 {
 	struct tl_tap_options o = *s->mod->options;

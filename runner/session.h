@@ -57,6 +57,7 @@ struct session {
 	int unwritten; /* errno of output that could not be written: the session ends */
 	uint64_t errors, lost, damaged, unstarted, untrusted;
 	uint32_t swept; /* blocks in use when they were last looked through */
+	bool any_dead; /* of them: their threads have ended, and their records may be unread */
 	char why[512];
 };
 
