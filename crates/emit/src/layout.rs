@@ -85,7 +85,12 @@ impl MapShape {
             at += value_size(*key, max_string);
         }
         let value_off = at;
-        let stride = map_stride(keys, value, max_string);
+        let stride = value_off
+            + match value {
+                MapValue::Long => 8,
+                MapValue::Str => string_size(max_string),
+                MapValue::Stats(kind) => stat_size(kind),
+            };
         let buckets = u64::from(capacity.max(1)).next_power_of_two();
         let entries = MAP_HEAD + ((4 * buckets + 7) & !7);
         MapShape {
@@ -97,17 +102,6 @@ impl MapShape {
             size: entries + u64::from(capacity) * stride,
         }
     }
-}
-
-/// Bytes of one element.
-fn map_stride(keys: &[Ty], value: MapValue, max_string: u32) -> u64 {
-    let keys: u64 = keys.iter().map(|k| value_size(*k, max_string)).sum();
-    let value = match value {
-        MapValue::Long => 8,
-        MapValue::Str => string_size(max_string),
-        MapValue::Stats(kind) => stat_size(kind),
-    };
-    MAP_LINKS + keys + value
 }
 
 /// Elements of each global, 0: it is no array. Those whose number nobody has said share the
@@ -125,7 +119,8 @@ fn capacities(program: &Program) -> Vec<u32> {
                 ..
             } => {
                 // A bucket or two for each: their number is a power of two.
-                growing.push((map_stride(keys, *value, max_string) + 8, n));
+                let element = MapShape::new(keys, *value, 1, max_string).stride;
+                growing.push((element + 8, n));
                 0
             }
             GlobalKind::Map { capacity, .. } => capacity.unwrap_or(0),
