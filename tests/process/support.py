@@ -62,13 +62,16 @@ def has_worked(pid):
     wait_until(lambda: ticks() >= enough, 'process %d does not work' % pid)
 
 
+def naps(pid, tid=None):
+    """How often a thread (the first one) has gone to sleep."""
+    with open('/proc/%d/task/%d/status' % (pid, tid or pid)) as f:
+        return int(re.search(r'^voluntary_ctxt_switches:\t(\d+)$', f.read(), re.M).group(1))
+
+
 def has_slept(pid, times):
     """Wait until its first thread, which works for a moment and sleeps for one, has gone to sleep so often."""
-    def naps():
-        with open('/proc/%d/status' % pid) as f:
-            return int(re.search(r'^voluntary_ctxt_switches:\t(\d+)$', f.read(), re.M).group(1))
-    enough = naps() + times
-    wait_until(lambda: naps() >= enough, 'process %d does not go on' % pid)
+    enough = naps(pid) + times
+    wait_until(lambda: naps(pid) >= enough, 'process %d does not go on' % pid)
 
 
 def start_count(ctx, threads):

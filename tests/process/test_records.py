@@ -5,13 +5,13 @@ import os
 import time
 
 import scripted
-from support import PAIR, start
+from support import PAIR, naps, start, stat_of
 
-LINE = 'probe process("%s").function("line") { %s }\n'
+LINE = 'probe process("%s").function("work") { %s }\n'
 
 
 def printed(ctx, statements, threads, calls, *args):
-    path = ctx.target('printing')
+    path = ctx.target('throng')
     r = scripted.launch(ctx, LINE % (path, statements), '%s %d %d' % (path, threads, calls), *args)
     assert r.returncode == 0 and scripted.number(r.stderr, 'records lost') == 0, r.stderr
     return r
@@ -44,7 +44,7 @@ def test_many_threads(ctx):
 
 def test_little_memory(ctx):
     """What is lost is counted."""
-    path = ctx.target('printing')
+    path = ctx.target('throng')
     r = scripted.launch(ctx, LINE % (path, 'printf("%d %d\\n", $thread, $call)'), path + ' 40 5000', '-s', '1')
     lost = scripted.number(r.stderr, 'records lost')
     lines = r.script.splitlines()
@@ -56,8 +56,7 @@ def session_of(pid):
     found, parents = {pid}, {}
     for other in filter(str.isdigit, os.listdir('/proc')):
         try:
-            with open('/proc/%s/stat' % other) as f:
-                parents[int(other)] = int(f.read().rsplit(')', 1)[1].split()[1])
+            parents[int(other)] = int(stat_of(int(other))[1])
         except OSError:
             pass  # it has ended
     while more := {child for child, parent in parents.items() if parent in found} - found:
@@ -67,11 +66,7 @@ def session_of(pid):
 
 def wakes(pid):
     """Of all threads: how often they have slept."""
-    n = 0
-    for tid in os.listdir('/proc/%d/task' % pid):
-        with open('/proc/%d/task/%s/status' % (pid, tid)) as f:
-            n += sum(int(line.split()[1]) for line in f if line.startswith('voluntary_ctxt'))
-    return n
+    return sum(naps(pid, int(tid)) for tid in os.listdir('/proc/%d/task' % pid))
 
 
 def test_silence(ctx):
