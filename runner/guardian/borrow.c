@@ -19,7 +19,7 @@
 #include "guardian.h"
 
 /* Of 50 ms each: a thread that works may have to wait for a processor. */
-enum { PATIENCE = 4 };
+enum { PATIENCE = 4, ANEW_MS = 100 };
 
 uint64_t signals_waiting(const struct thread *t)
 {
@@ -210,6 +210,18 @@ static struct user_regs_struct without_us(struct guardian *g, const struct user_
 	return r;
 }
 
+/*
+ * Its call begins anew: before a probe can stand there, which would count a hit of our making. One that does not get a
+ * processor is waited for; one that has no need to sleep again, not for long.
+ */
+static void await_call(pid_t tid)
+{
+	double end = now_ms() + ANEW_MS;
+
+	while (proc_state(tid) == 'R' && now_ms() < end)
+		usleep(50);
+}
+
 /* By a stopped thread, which is lent for as long as the helper has no stack of its own. */
 static struct thread *make_helper(
 	struct guardian *g, struct thread *t, const struct foothold *f, bool arrives)
@@ -230,6 +242,8 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 	struct foothold f;
 	struct thread *t, *helper = NULL;
 	uint64_t mask, slept = 0;
+	bool anew = false;
+	pid_t tid;
 
 	eye_of(g);
 	traceme_over(g, 0); /* the engine is to find its breakpoints */
@@ -240,14 +254,16 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 	t = from ? from : borrow(g, &slept);
 	if (!t)
 		return NULL;
+	tid = t->tid;
 	saved.rip = 0;
-	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask)) {
+	if (regs_get(tid, &saved) || mask_get(tid, &mask)) {
 		calls_end(t);
 		goto out;
 	}
 	before = saved;
 	if (!from)
 		call_restart(g, t, &saved, slept);
+	anew = saved.rip != before.rip;
 	home = without_us(g, &before, &saved);
 	foothold_lay(g, t, &home, mask, &f);
 	helper = make_helper(g, t, &f, arrives);
@@ -265,6 +281,8 @@ out:
 		g->main_held = t;
 	else if (!from)
 		thread_release(g, t);
+	if (anew && !g->main_held)
+		await_call(tid);
 	g->helper = helper;
 	return helper;
 }
