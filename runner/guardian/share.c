@@ -170,7 +170,7 @@ static int take_end(struct guardian *g, int fd)
 	return got < 0 ? -err : got;
 }
 
-/* From that moment on it is in our books. */
+/* From that moment on it is in our books. A core dump of the program would fill all of it, and write it. */
 static int map_piece(struct guardian *g, const struct piece *p, int fd)
 {
 	long ret = remote_call(g, g->helper, SYS_mmap, 0, p->size, PROT_READ | PROT_WRITE,
@@ -178,6 +178,7 @@ static int map_piece(struct guardian *g, const struct piece *p, int fd)
 
 	if (ret < 0 && ret > -4096)
 		return (int)ret;
+	remote_call(g, g->helper, SYS_madvise, (uint64_t)ret, p->size, MADV_DONTDUMP, 0, 0, 0);
 	if (p->of_session && tl_ctl_area_add(g->ctl, (uint64_t)ret, p->size, true)) {
 		remote_call(g, g->helper, SYS_munmap, (uint64_t)ret, p->size, 0, 0, 0, 0);
 		return -ENOMEM;

@@ -2,10 +2,12 @@
 """What handlers print: nothing is lost by default, what one has printed stays together, and who is silent costs nothing."""
 import collections
 import os
+import re
+import signal
 import time
 
 import scripted
-from support import PAIR, naps, start, stat_of
+from support import PAIR, attach, end_count, finish, naps, runner, start, start_count, stat_of
 
 LINE = 'probe process("%s").function("work") { %s }\n'
 
@@ -81,6 +83,28 @@ def test_silence(ctx):
     n, seconds = sum(map(wakes, ours)) - before, time.monotonic() - begun
     scripted.finish(s)
     assert n <= 12 * seconds, '%d times in %.1f s: %s' % (n, seconds, ours)
+
+
+def shared_with(pid):
+    """The flags of each mapping that the program shares with us."""
+    with open('/proc/%d/smaps' % pid) as f:
+        return re.findall(r'/memfd:trapless .*?^VmFlags: (.*?) *$', f.read(), re.M | re.S)
+
+
+def test_core_dumps_have_none_of_it(ctx):
+    p, module, _ = start_count(ctx, 1)
+    session = attach(ctx, module, p.pid)
+    attached = shared_with(p.pid)
+    finish(session)
+    end_count(p)
+    preloading = start(ctx, runner(ctx), module, '--preload', '--', ctx.target('count'), 1)
+    with open('/proc/%d/task/%d/children' % (preloading.pid, preloading.pid)) as f:
+        child, = (pid for pid in map(int, f.read().split()) if os.path.basename(os.readlink('/proc/%d/exe' % pid)).startswith('count-'))
+    loaded = shared_with(child)
+    os.kill(child, signal.SIGTERM)
+    assert preloading.wait(300) == 7
+    assert attached and loaded, (attached, loaded)
+    assert all('dd' in flags.split() for flags in attached + loaded), (attached, loaded)
 
 
 test_burst.jumps_only = 'a million breakpoints take minutes'
