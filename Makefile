@@ -85,7 +85,6 @@ demo:
 check:
 	@mk/needs check
 	@$(MAKE) --no-print-directory -j$$(nproc) all unit-tests
-	@$(MAKE) --no-print-directory lint graph
 	tests/run --beside --slowest 10
 
 check-one: all unit-tests
@@ -119,7 +118,7 @@ check-vm:
 	K=$(K) tests/run vm
 
 lint:
-	@mk/rust check
+	@mk/deps check && mk/rust check
 	cargo fmt --all --check
 	cargo clippy -q --all-targets --locked -- -D warnings
 	mk/format --check
