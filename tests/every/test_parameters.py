@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Formal parameters of real C and C++ sources, optimised by gcc and clang: readable where `.function` probes, and what
-the caller passed, which a build without optimisation tells. The long form takes all sources: 5,000 functions a compiler."""
+the caller passed, which a build without optimisation tells. 5,000 functions a compiler."""
 import collections
 import os
 import re
@@ -65,13 +65,13 @@ def sources(ctx):
     root = os.path.join(ctx.root, 'build', 'corpus')
     os.makedirs(root, exist_ok=True)
     try:
-        return [(s, fetched(root, s)) for s in (ALL if ctx.long else [LUA])]
+        return [(s, fetched(root, s)) for s in ALL]
     except NotHad as e:
         ctx.skip(str(e))
 
 
 def families(ctx):
-    return [f for f in ('gcc', 'clang') if shutil.which(f) and (ctx.long or f == 'gcc')]
+    return [f for f in ('gcc', 'clang') if shutil.which(f)]
 
 
 def test_parameters_are_readable_at_entry(ctx):
@@ -87,7 +87,7 @@ def test_parameters_are_readable_at_entry(ctx):
         print('%s: %d of %d parameters of %d functions are readable at entry: %.1f %%' % (
             family, readable, all_of_them, functions, share))
         assert share >= MARK, p.stdout
-        assert functions >= FUNCTIONS or not ctx.long, p.stdout
+        assert functions >= FUNCTIONS, p.stdout
 
 
 test_parameters_are_readable_at_entry.once = True
@@ -99,8 +99,7 @@ PROBED = r'[\w:~]+(operator\W+)?(@\S+:\d+)?'
 
 def listed(ctx, program):
     """The functions of a program, each with its parameters (what a return probe has) that are numbers or texts."""
-    names = '*' if ctx.long else 'lua_*'
-    p = ctx.run([ctx.bin('trapless'), '-L', 'process("%s").function("%s").return' % (program, names)], timeout=300)
+    p = ctx.run([ctx.bin('trapless'), '-L', 'process("%s").function("*").return' % program], timeout=300)
     assert p.returncode == 0, p.stderr
     for line in p.stdout.splitlines():
         name = re.search(r'function\("(.*?)"\)', line).group(1)
@@ -171,13 +170,13 @@ def test_parameters_are_what_was_passed(ctx):
         with open(work, 'w') as f:
             f.write(LUA_WORK)
         compared, values = compare(ctx, LUA, have[LUA], family, [], [work])
-        assert compared > (80 if ctx.long else 30) and values > 1000, (compared, values)
-        if ctx.long:
-            main = os.path.join(ctx.tmp, 'main.cpp')
-            with open(main, 'w') as f:
-                f.write(JSON_WORK)
-            compared, values = compare(ctx, JSON, have[JSON], family, [main], [])
-            assert compared > 20 and values > 100, (compared, values)
+        assert compared > 80 and values > 1000, (compared, values)
+        main = os.path.join(ctx.tmp, 'main.cpp')
+        with open(main, 'w') as f:
+            f.write(JSON_WORK)
+        compared, values = compare(ctx, JSON, have[JSON], family, [main], [])
+        assert compared > 20 and values > 100, (compared, values)
 
 
+test_parameters_are_readable_at_entry.long = test_parameters_are_what_was_passed.long = True
 test_parameters_are_what_was_passed.once = True
