@@ -84,6 +84,16 @@ static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
 		m->text_hi = lo + size;
 }
 
+/* Where a segment has the file's first page. */
+static void add_first_page(struct mapped *m, const Elf64_Phdr *ph)
+{
+	const uint32_t max = sizeof(m->firsts) / sizeof(*m->firsts);
+
+	if (ph->p_offset < PAGE && m->nfirsts < max)
+		m->firsts[m->nfirsts++] = (struct first_page){
+			m->bias + ph->p_vaddr - ph->p_offset, ph->p_flags & PF_X};
+}
+
 static void read_headers(struct guardian *g, struct mapped *m)
 {
 	Elf64_Ehdr h;
@@ -99,7 +109,7 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	if (target_read(g, g->pid, m->base + h.e_phoff, ph, n * sizeof(*ph)) != n * sizeof(*ph))
 		return;
 	for (i = 0; i < n; i++) {
-		if (ph[i].p_type == PT_LOAD && first == ~0ull)
+		if (ph[i].p_type == PT_LOAD && first == ~0ull && ph[i].p_offset < PAGE)
 			first = ph[i].p_vaddr - ph[i].p_offset;
 	}
 	if (first == ~0ull)
@@ -111,6 +121,8 @@ static void read_headers(struct guardian *g, struct mapped *m)
 
 		if (ph[i].p_type == PT_LOAD && end > m->end)
 			m->end = end;
+		if (ph[i].p_type == PT_LOAD)
+			add_first_page(m, &ph[i]);
 		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
 			if (!m->text_hi)
 				m->text_shift = m->bias + ph[i].p_vaddr - ph[i].p_offset;
@@ -272,6 +284,31 @@ static void add_executable(struct mapped *m, const struct mapping *l)
 	m->hi = hi;
 }
 
+static bool was_executable(const struct mapped *m, const struct mapping *l)
+{
+	const struct was_text *t = text_of(m);
+
+	return t && l->lo < t->hi && l->hi > t->lo;
+}
+
+/*
+ * Does an image begin here? Segments that share the file's first page (lld and mold lay small programs out so) all map
+ * it; a program may also have mapped that page alone, right below the image.
+ */
+static bool is_first(const struct mapped *m, const struct mapping *l)
+{
+	bool text;
+	uint32_t i;
+
+	if (l->offset || !m || !same_file(m, l))
+		return l->offset == 0;
+	text = l->prot & PROT_EXEC || was_executable(m, l);
+	for (i = 0; i < m->nfirsts; i++)
+		if (m->firsts[i].at == l->lo && m->firsts[i].text == text)
+			return false;
+	return true;
+}
+
 /* Every file that has an executable mapping, whose first page is mapped too. */
 int images_find(struct guardian *g)
 {
@@ -287,7 +324,7 @@ int images_find(struct guardian *g)
 
 		if (!vdso && (!l->inode || l->path[0] != '/' || !strncmp(l->path, "/memfd:", 7)))
 			continue;
-		if (vdso || (l->offset == 0 && !(m && same_file(m, l) && l->lo == m->hi))) {
+		if (vdso || is_first(m, l)) {
 			m = add(g, l, vdso);
 			if (!m)
 				return -1;

@@ -17,6 +17,12 @@ struct mapping {
 	const char *path; /* good until the next maps_read() */
 };
 
+/* Where an image's headers want the first page of its file. */
+struct first_page {
+	uint64_t at;
+	bool text; /* executable there */
+};
+
 /* A mapped ELF file. */
 struct mapped {
 	uint64_t base; /* of its first mapping */
@@ -25,6 +31,8 @@ struct mapped {
 	uint64_t end; /* of all that its headers want loaded */
 	uint64_t text_lo,
 		text_hi; /* where its headers want them: a program may map parts of itself again */
+	struct first_page firsts[8];
+	uint32_t nfirsts;
 	uint64_t text_shift; /* from a place in the file to where it has that of its text */
 	uint64_t eh, eh_size;
 	uint64_t inode, dev;
