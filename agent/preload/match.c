@@ -156,7 +156,8 @@ static void place(const struct tl_preload *p, const struct tl_tap_probe *from, u
 	struct tl_ctl_part *parts = tl_ctl_parts(tl_session_ctl, (uint32_t)tl_session_ctl->nprobes);
 
 	tl_ctl_fill(to, number, from, &m);
-	tl_ctl_place(to, parts, from, tl_module_table(p, &p->module.parts), bias);
+	tl_ctl_place(to, parts, from->first_part, from, tl_module_table(p, &p->module.parts), bias);
+	to->semaphore = tl_ctl_semaphore(from, bias);
 }
 
 void tl_preload_place(struct tl_preload *p)

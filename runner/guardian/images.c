@@ -84,14 +84,20 @@ static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
 		m->text_hi = lo + size;
 }
 
-/* Where a segment has the file's first page. */
-static void add_first_page(struct mapped *m, const Elf64_Phdr *ph)
+static void add_segment(struct mapped *m, const Elf64_Phdr *ph)
 {
-	const uint32_t max = sizeof(m->firsts) / sizeof(*m->firsts);
+	const uint32_t max = sizeof(m->segments) / sizeof(*m->segments);
+	uint64_t at = m->bias + ph->p_vaddr, end = at + ph->p_memsz;
 
-	if (ph->p_offset < PAGE && m->nfirsts < max)
-		m->firsts[m->nfirsts++] = (struct first_page){
-			m->bias + ph->p_vaddr - ph->p_offset, ph->p_flags & PF_X};
+	if (end > m->end)
+		m->end = end;
+	if (ph->p_filesz && m->nsegments < max)
+		m->segments[m->nsegments++] = (struct segment){
+			at - at % PAGE, ph->p_offset - ph->p_offset % PAGE, ph->p_flags & PF_X};
+	if (ph->p_memsz > ph->p_filesz) {
+		m->clear_lo = at + ph->p_filesz;
+		m->clear_hi = end;
+	}
 }
 
 static void read_headers(struct guardian *g, struct mapped *m)
@@ -117,12 +123,8 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	m->bias = m->base - first;
 	m->whole = true;
 	for (i = 0; i < n; i++) {
-		uint64_t end = m->bias + ph[i].p_vaddr + ph[i].p_memsz;
-
-		if (ph[i].p_type == PT_LOAD && end > m->end)
-			m->end = end;
 		if (ph[i].p_type == PT_LOAD)
-			add_first_page(m, &ph[i]);
+			add_segment(m, &ph[i]);
 		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
 			if (!m->text_hi)
 				m->text_shift = m->bias + ph[i].p_vaddr - ph[i].p_offset;
@@ -212,18 +214,47 @@ static struct mapped *add(struct guardian *g, const struct mapping *l, bool vdso
 	return m;
 }
 
-/* Is its unwind table really there? */
-static bool unwind_mapped(const struct mapped *m)
+static const struct mapping *mapping_of(uint64_t addr)
 {
-	const struct mapping *l;
-	bool there = !m->eh;
-	size_t n;
+	size_t n, lo = 0, hi;
+	const struct mapping *l = mappings(&n);
 
-	for (l = mappings(&n); n; n--, l++) {
-		if (m->eh >= l->lo && m->eh < l->hi)
-			there = l->inode == m->inode && l->offset + (m->eh - l->lo) == m->eh_offset;
+	for (hi = n; lo < hi;) { /* the first one that ends above addr */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l[mid].hi > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
 	}
-	return there;
+	return lo < n && l[lo].lo <= addr ? &l[lo] : NULL;
+}
+
+/* Is this place of its file really there? */
+static bool is_there(const struct mapped *m, uint64_t addr, uint64_t offset)
+{
+	const struct mapping *l = mapping_of(addr);
+
+	return l && l->inode == m->inode && l->offset + (addr - l->lo) == offset;
+}
+
+bool image_is_whole(const struct mapped *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nsegments; i++)
+		if (!is_there(m, m->segments[i].at, m->segments[i].offset))
+			return false;
+	return true;
+}
+
+bool image_is_ready(const struct mapped *m, uint64_t addr, bool cleared)
+{
+	const struct mapping *l = mapping_of(addr);
+	const int rw = PROT_READ | PROT_WRITE;
+
+	return l && (l->prot & rw) == rw &&
+	       (cleared || addr - m->clear_lo >= m->clear_hi - m->clear_lo);
 }
 
 /*
@@ -303,8 +334,9 @@ static bool is_first(const struct mapped *m, const struct mapping *l)
 	if (l->offset || !m || !same_file(m, l))
 		return l->offset == 0;
 	text = l->prot & PROT_EXEC || was_executable(m, l);
-	for (i = 0; i < m->nfirsts; i++)
-		if (m->firsts[i].at == l->lo && m->firsts[i].text == text)
+	for (i = 0; i < m->nsegments; i++)
+		if (!m->segments[i].offset && m->segments[i].at == l->lo &&
+			m->segments[i].text == text)
 			return false;
 	return true;
 }
@@ -333,7 +365,7 @@ int images_find(struct guardian *g)
 			add_executable(m, l);
 	}
 	for (m = found; m < found + nfound; m++)
-		m->eh_there = unwind_mapped(m);
+		m->eh_there = !m->eh || is_there(m, m->eh, m->eh_offset);
 	return 0;
 }
 

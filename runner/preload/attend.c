@@ -50,6 +50,7 @@ static void note_images(void)
 		struct tl_symbol_image here = images[i];
 
 		here.path = to_runner.mod->images[i].path;
+		here.image = i;
 		if (here.hi)
 			to_runner.images[i] = here;
 	}

@@ -18,8 +18,8 @@ int main(int argc, char **argv)
 	if (!fn || !dladdr((void *)fn, &info))
 		return 1;
 	below = (char *)info.dli_fbase - 4096;
-	if (mmap(below, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
-		    open(argv[1], O_RDONLY), 0) != below)
+	if (mmap(below, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, open(argv[1], O_RDONLY),
+		    0) != below)
 		return 2;
 	printf("ready\n");
 	fflush(stdout);
