@@ -295,10 +295,13 @@ static const struct was_text *text_of(const struct mapped *m)
 	return NULL;
 }
 
-/* So much of a mapping in its file's text is executable, or was. */
+/*
+ * So much of a mapping in its file's text is executable, or was. A loader first maps the whole of a file as its first
+ * segment, which may be the text: what is behind that is not, and cannot even be read where the file ends.
+ */
 static void add_executable(struct mapped *m, const struct mapping *l)
 {
-	uint64_t lo = l->lo, hi = l->hi;
+	uint64_t lo = l->lo, hi = l->hi < pages(m->text_hi) ? l->hi : pages(m->text_hi);
 	const struct was_text *t;
 
 	if (!(l->prot & PROT_EXEC)) {

@@ -125,4 +125,18 @@ def test_first_page_beside(ctx):
     assert scripted.finish(s, sig=None)[0] == '%d\n' % CALLS
 
 
+RETURNS = '''global n, r  probe process.library("%(lib)s").function("plugged") { n++ }
+    probe process.library("%(lib)s").function("plugged").return { r++ }  probe end { println(n, " ", r) }'''
+
+
+def test_text_first(ctx):
+    """Its loader maps such a library as text from end to end, and more than the file has, before its data."""
+    shared = '-O2', '-g', '-shared', '-fPIC'
+    for flags in ('-Wl,-z,noseparate-code',), ('-Wl,-z,noseparate-code', '-DROOM=3000000'), ('-fuse-ld=gold', '-DROOM=3000000'):
+        if flags[0] != '-fuse-ld=gold' or shutil.which('ld.gold'):
+            lib = ctx.target('plugged', shared + flags)
+            r = scripted.launch(ctx, RETURNS % dict(lib=lib), ctx.target('linked', ldflags=(lib,)))
+            assert r.script == '101 101\n', (flags, r.script, r.stderr)
+
+
 test_programs.variants = test_first_page_beside.variants = PAIR

@@ -11,6 +11,9 @@
 long plugged(long a);
 long listeners(void);
 
+#ifdef ROOM
+char room[ROOM]; /* the library takes much more memory than its file has */
+#endif
 unsigned short plugged_semaphore SEMAPHORE;
 static long state;
 
