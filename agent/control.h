@@ -21,7 +21,7 @@
 
 enum {
 	TL_CTL_MAPS = 65536,
-	TL_CTL_IMAGES = 256,
+	TL_CTL_IMAGES = 16384, /* of files that have code */
 	TL_CTL_AREAS = 65536, /* as many mappings as a process may have */
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PLACES = 1 << 19, /* a power of two */
