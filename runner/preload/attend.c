@@ -159,6 +159,13 @@ static void finish(bool failed)
 				"trapless-run: hits missed: not known (the program ended without "
 				"its exit handlers)");
 	}
+	if (mem->passed_over)
+		tell(&to_runner, MSG_WARN, 0,
+			"the program has libraries in link namespaces of their own (dlmopen), or "
+			"one under "
+			"several names: with --preload such copies are not probed, and hits there "
+			"not "
+			"counted; next: leave --preload out");
 	if (mem->broken)
 		tell_note(&to_runner, "the engine broke a promise: %.120s", mem->broken_text);
 	if (mem->kept)

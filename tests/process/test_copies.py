@@ -167,5 +167,15 @@ def test_c_library_apart(ctx):
     c.end()
 
 
+def test_preloaded(ctx):
+    """There copies are not probed; it is said."""
+    lib = library(ctx)
+    for lines, passed_over in ('o %s\nc\n' % lib, 0), ('o %s\nn %s\nc\n' % (lib, lib), 1), ('o %s\no %s\nc\n' % (lib, named(ctx, lib, 2)), 1):
+        script = 'global n probe process.library("%s").function("plugged") { n++ } probe end { println(n) }' % lib
+        r = scripted.launch(ctx, script, ctx.target('copies', ldflags=('-ldl',)), '--preload', input=lines)
+        assert r.script == '11\n' and r.stderr.count('leave --preload out') == passed_over, (lines, r.script, r.stderr)
+
+
+test_preloaded.jumps_only = support.NO_BREAKPOINTS
 for test in test_attached, test_later, test_launched:
     test.variants = PAIR
