@@ -17,11 +17,11 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 22
+#define TL_CTL_VERSION 23
 
 enum {
 	TL_CTL_MAPS = 65536,
-	TL_CTL_IMAGES = 256,
+	TL_CTL_IMAGES = 16384, /* of files that have code */
 	TL_CTL_AREAS = 65536, /* as many mappings as a process may have */
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
 	TL_CTL_PLACES = 1 << 19, /* a power of two */
@@ -117,9 +117,11 @@ struct tl_ctl_part {
 struct tl_ctl_probe {
 	/* guardian's */
 	uint64_t addr, handler, on_entry; /* addresses in the target; 0: none */
-	uint64_t semaphore; /* there, of a mark; 0: it has none */
+	uint64_t semaphore; /* there, of a mark; 0: it has none, or not yet */
+	uint64_t bias; /* of the copy of its image that it stands in */
 	uint64_t point, func, name; /* strings in the target */
 	uint32_t number, kind; /* index in PROBES, enum tl_tap_probe_kind */
+	uint32_t image; /* index in IMAGES, or TL_NONE */
 	uint32_t flags; /* enum tl_probe_flag */
 	uint32_t call_data;
 	uint32_t at_syscall; /* TL_TAP_PROBE_SYSCALL */
@@ -231,7 +233,7 @@ struct tl_ctl_session {
 	uint64_t module; /* struct tl_agent_module in the target */
 	uint64_t memory, memory_size; /* struct tl_session there */
 	uint64_t nprobes, nparts;
-	/* probes[nprobes], parts[nparts] follow */
+	/* probes[nprobes], parts[nparts] follow: of the module's, and then room for those of further copies of its images */
 };
 
 static inline uint64_t tl_ctl_session_size(uint64_t nprobes, uint64_t nparts)

@@ -16,6 +16,7 @@ void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_p
 {
 	to->number = number;
 	to->kind = from->kind;
+	to->image = from->image;
 	to->handler = from->handler == TL_NONE ? 0 : m->code + from->handler;
 	to->on_entry = from->on_entry == TL_NONE ? 0 : m->code + from->on_entry;
 	to->point = m->strings + from->point;
@@ -28,22 +29,29 @@ void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_p
 	to->flags = flags_of(from, m->no_jump);
 }
 
-void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
+void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts, uint32_t first_part,
 	const struct tl_tap_probe *from, const struct tl_tap_part *from_parts, uint64_t bias)
 {
 	uint32_t i;
 
 	to->addr = from->addr + bias;
-	to->semaphore = from->kind == TL_TAP_SITE && from->arg ? (uint64_t)from->arg + bias : 0;
-	for (i = from->first_part; i < from->first_part + from->nparts; i++) {
-		to_parts[i].start = from_parts[i].addr + bias;
-		to_parts[i].size = from_parts[i].size;
+	to->bias = bias;
+	to->first_part = first_part;
+	for (i = 0; i < from->nparts; i++) {
+		to_parts[first_part + i].start = from_parts[from->first_part + i].addr + bias;
+		to_parts[first_part + i].size = from_parts[from->first_part + i].size;
 	}
+}
+
+uint64_t tl_ctl_semaphore(const struct tl_tap_probe *from, uint64_t bias)
+{
+	return from->kind == TL_TAP_SITE && from->arg ? (uint64_t)from->arg + bias : 0;
 }
 
 void tl_ctl_unplace(struct tl_ctl_probe *to)
 {
 	to->addr = 0;
+	to->semaphore = 0;
 	to->result = 0;
 	to->armed = 0;
 }

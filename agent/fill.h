@@ -19,9 +19,11 @@ struct tl_ctl_module {
 void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_probe *from,
 	const struct tl_ctl_module *m);
 
-/* Its image is mapped with this bias. */
-void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts,
+/* Its image is mapped with this bias. Its parts go to to_parts[first_part] on. */
+void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts, uint32_t first_part,
 	const struct tl_tap_probe *from, const struct tl_tap_part *from_parts, uint64_t bias);
+/* Where its semaphore lies in an image of that bias; 0: it has none. */
+uint64_t tl_ctl_semaphore(const struct tl_tap_probe *from, uint64_t bias);
 /* Its image has been unmapped, and may come again. */
 void tl_ctl_unplace(struct tl_ctl_probe *to);
 

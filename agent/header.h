@@ -35,7 +35,7 @@ struct tl_agent_module {
 	uint64_t unwind; /* struct tl_tap_unwind[nimages], or 0 */
 	uint64_t rows, frames; /* struct tl_tap_row[], struct tl_tap_frame[] */
 	uint64_t images,
-		nimages; /* uint64_t[3] each: bias, lo, hi; 0 0 0: not mapped. Behind it, uint32_t paths */
+		nimages; /* struct tl_symbol_image[]: uint64_t bias, lo, hi of each (0 0 0: not mapped), and more */
 };
 
 #endif

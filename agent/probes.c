@@ -84,6 +84,8 @@ static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 	a->index = index;
 	tl_env_fill(&a->env, tl_agent_view(s), p->number);
 	a->env.kind = p->kind;
+	a->env.image = p->image;
+	a->env.bias = p->bias;
 	a->env.at_syscall = p->at_syscall;
 	a->env.point = code_at(p->point);
 	a->env.func = code_at(p->func);
@@ -189,8 +191,6 @@ static void arm_batch(struct tl_ctl_session *s, struct batch *b, bool returns)
 
 		p->result = b->results[i];
 		b->list[i]->live = !b->results[i];
-		if (b->list[i]->live)
-			tl_listen(p);
 	}
 }
 
@@ -378,6 +378,14 @@ static void tell_reason(struct tl_ctl_probe *p)
 	tl_os_unlock();
 }
 
+/* Semaphores may be there later than the probes. */
+static void listen_all(struct tl_ctl_session *s)
+{
+	for (const struct armed *a = *list_of(s); a; a = a->next)
+		if (a->live)
+			tl_listen(tl_ctl_probe(s, a->index));
+}
+
 /* How many are in. */
 static int tell_armed(struct tl_ctl_session *s)
 {
@@ -418,6 +426,7 @@ int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 	arm_kind(s, &b, true);
 	arm_kind(s, &b, false);
 	batch_deinit(&b);
+	listen_all(s);
 	if (!cut_short(s))
 		tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
 	if (s->explain) {

@@ -66,11 +66,10 @@ static const void *last_below(const struct table *t, uint32_t image, uint64_t va
 uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room,
 	uint64_t *offset, uint64_t *size)
 {
-	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
+	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nrows, addr);
 	const struct table t = {s->symbols, s->nsymbols, sizeof(struct tl_tap_symbol),
 		offsetof(struct tl_tap_symbol, image)};
-	const struct tl_tap_symbol *sym =
-		img ? last_below(&t, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+	const struct tl_tap_symbol *sym = img ? last_below(&t, img->image, addr - img->bias) : NULL;
 
 	if (!sym || (sym->size && addr - img->bias - sym->addr >= sym->size))
 		return 0;
@@ -81,7 +80,7 @@ uint32_t tl_symbol_name(const struct tl_symbols *s, uint64_t addr, char *buf, ui
 
 uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room)
 {
-	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
+	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nrows, addr);
 
 	return img ? copy_name(s, img->path, buf, room) : 0;
 }
@@ -89,11 +88,10 @@ uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, u
 uint32_t tl_symbol_line(
 	const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint32_t *line)
 {
-	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nimages, addr);
+	const struct tl_symbol_image *img = tl_symbol_image_at(s->images, s->nrows, addr);
 	const struct table t = {s->lines, s->nlines, sizeof(struct tl_tap_line),
 		offsetof(struct tl_tap_line, image)};
-	const struct tl_tap_line *l =
-		img ? last_below(&t, (uint32_t)(img - s->images), addr - img->bias) : NULL;
+	const struct tl_tap_line *l = img ? last_below(&t, img->image, addr - img->bias) : NULL;
 
 	if (!l || l->file == TL_NONE)
 		return 0;

@@ -7,11 +7,21 @@
 #include <stdint.h>
 #include <trapless/wire.h>
 
-/* Where one of the module's images is mapped. lo == hi: nowhere. */
+/*
+ * Where one of the module's images is mapped. lo == hi: nowhere. Of a table the first rows are those of the images, in
+ * their order; behind them are others for further copies of any.
+ */
 struct tl_symbol_image {
 	uint64_t bias, lo, hi;
-	uint32_t path, reserved; /* STRINGS */
+	uint32_t path; /* STRINGS */
+	uint32_t image;
 };
+
+enum { TL_IMAGE_COPIES = 64 };
+static inline uint64_t tl_symbol_rows(uint64_t nimages)
+{
+	return nimages + TL_IMAGE_COPIES;
+}
 
 struct tl_symbols {
 	const char *strings;
@@ -21,7 +31,7 @@ struct tl_symbols {
 	const struct tl_tap_line *lines; /* likewise */
 	uint64_t nlines;
 	const struct tl_symbol_image *images;
-	uint64_t nimages;
+	uint64_t nrows; /* of images[] */
 };
 
 /* The image that is mapped there, or NULL. */

@@ -22,14 +22,14 @@ static const struct tl_tap_row *row_of(
 
 const struct tl_tap_frame *tl_unwind_frame(const struct tl_unwind *u, uint64_t addr)
 {
-	const struct tl_symbol_image *img = tl_symbol_image_at(u->images, u->nimages, addr);
+	const struct tl_symbol_image *img = tl_symbol_image_at(u->images, u->nrows, addr);
 	const struct tl_tap_unwind *own;
 	const struct tl_tap_row *row;
 	uint64_t at;
 
 	if (!img)
 		return NULL;
-	own = &u->of_image[img - u->images];
+	own = &u->of_image[img->image];
 	at = addr - img->bias - own->base;
 	row = at <= UINT32_MAX ? row_of(u, own, (uint32_t)at) : NULL;
 	return row && row->frame != TL_NONE ? &u->frames[row->frame] : NULL;

@@ -13,7 +13,7 @@ struct tl_unwind {
 	const struct tl_tap_row *rows;
 	const struct tl_tap_frame *frames;
 	const struct tl_symbol_image *images;
-	uint64_t nimages; /* 0: the script asks for no stacks */
+	uint64_t nrows; /* of images[]; 0: the script asks for no stacks */
 };
 
 /* As tl_view_ops.frame. */

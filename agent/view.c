@@ -122,7 +122,7 @@ static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
 	s->lines = (const struct tl_tap_line *)m->lines;
 	s->nlines = m->nlines;
 	s->images = (const struct tl_symbol_image *)m->images;
-	s->nimages = m->nimages;
+	s->nrows = tl_symbol_rows(m->nimages);
 }
 
 static void fill_unwind(struct tl_unwind *u, const struct tl_agent_module *m)
@@ -131,7 +131,7 @@ static void fill_unwind(struct tl_unwind *u, const struct tl_agent_module *m)
 	u->rows = (const struct tl_tap_row *)m->rows;
 	u->frames = (const struct tl_tap_frame *)m->frames;
 	u->images = (const struct tl_symbol_image *)m->images;
-	u->nimages = m->unwind ? m->nimages : 0;
+	u->nrows = m->unwind ? tl_symbol_rows(m->nimages) : 0;
 }
 
 struct tl_view *tl_agent_view(const struct tl_ctl_session *s)
@@ -158,7 +158,7 @@ int tl_agent_view_init(const struct tl_ctl_session *s)
 		       (uint32_t)((v - views) * (long)sizeof(void *));
 	v->images = (const uint64_t *)m->images;
 	v->image_words = sizeof(struct tl_symbol_image) / sizeof(uint64_t);
-	v->nimages = m->nimages;
+	v->nimages = tl_symbol_rows(m->nimages);
 	return 0;
 }
 

@@ -135,10 +135,10 @@ static void make_symbols(struct session *s)
 	s->symbols.lines = s->mod->lines;
 	s->symbols.nlines = s->mod->nlines;
 	s->symbols.images = s->board.images;
-	s->symbols.nimages = s->mod->nimages;
+	s->symbols.nrows = tl_symbol_rows(s->mod->nimages);
 	s->view.images = (const uint64_t *)s->board.images;
 	s->view.image_words = sizeof(*s->board.images) / sizeof(uint64_t);
-	s->view.nimages = s->mod->nimages;
+	s->view.nimages = s->symbols.nrows;
 }
 
 static void make_unwind(struct session *s)
@@ -147,7 +147,7 @@ static void make_unwind(struct session *s)
 	s->unwind.rows = s->mod->rows;
 	s->unwind.frames = s->mod->frames;
 	s->unwind.images = s->board.images;
-	s->unwind.nimages = s->mod->nunwind;
+	s->unwind.nrows = s->mod->nunwind ? s->symbols.nrows : 0;
 }
 
 /* Half of what may be mapped, here and in the target, and no file larger than may be. */

@@ -6,12 +6,12 @@
 
 #include "internal.h"
 
-void tl_runtime_abi_12(void)
+void tl_runtime_abi_13(void)
 {
 }
 
 #if defined(__x86_64__)
-/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_13. */
+/* What compiled modules know of us. Does one of these fail? Then it is time for tl_runtime_abi_14. */
 #define IS(what, n) _Static_assert(what == n, "modules know another layout: raise tl_runtime_abi_")
 IS(sizeof(struct tl_value), 16);
 IS(sizeof(struct tl_view), 200);
@@ -19,7 +19,7 @@ IS(offsetof(struct tl_view, local_off), 8);
 IS(offsetof(struct tl_view, on), 16);
 IS(offsetof(struct tl_view, guests), 24);
 IS(offsetof(struct tl_view, images), 176);
-IS(sizeof(struct tl_env), 72);
+IS(sizeof(struct tl_env), 88);
 IS(sizeof(struct tl_run), 360);
 IS(offsetof(struct tl_run, call), 48);
 IS(offsetof(struct tl_run, budget), 68);

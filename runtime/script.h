@@ -184,6 +184,8 @@ struct tl_env {
 	uint32_t local_off, shard_off;
 	uint32_t number; /* index in PROBES */
 	uint32_t kind; /* enum tl_tap_probe_kind */
+	uint32_t image; /* index in IMAGES of the file that it stands in, or TL_NONE */
+	uint64_t bias; /* ... of the copy that it stands in */
 	const char *point; /* pp() */
 	const char *func; /* probefunc(), "" unknown */
 	const char *name; /* pn(), "": as `point` */
@@ -269,6 +271,7 @@ static inline void tl_env_fill(struct tl_env *env, struct tl_view *v, uint32_t n
 	env->local_off = v->local_off;
 	env->shard_off = v->shard_off;
 	env->number = number;
+	env->image = TL_NONE;
 	env->hits_at = tl_hits_at(v, number);
 }
 
@@ -1128,12 +1131,17 @@ void tl_user_string_wide(struct tl_run *run, struct tl_str *dst, uint64_t addr, 
 void tl_mem_bytes(
 	struct tl_run *run, struct tl_str *dst, uint64_t addr, int64_t n); /* for %m %M; may fail */
 
-/* Where `vaddr` of image number n lies in this process; may fail (not mapped). */
+/*
+ * Where `vaddr` of image number n lies in this process; may fail (not mapped). Of several copies of the image it is the
+ * one that the probe stands in.
+ */
 static inline uint64_t tl_image_addr(struct tl_run *run, uint32_t n, uint64_t vaddr)
 {
 	const struct tl_view *v = run->view;
 	const uint64_t *image = v->images ? v->images + (size_t)n * v->image_words : NULL;
 
+	if (run->env->image == n)
+		return run->env->bias + vaddr;
 	if (tl_likely(image && n < v->nimages && image[1] < image[2]))
 		return image[0] + vaddr;
 	tl_run_error(run, "image %d is not mapped in this process", (int64_t)n);
@@ -1348,10 +1356,10 @@ void tl_tz_ctime(struct tl_run *run, struct tl_str *dst, int64_t seconds);
  * or other meanings refuses it. A new number for each such change;
  * runtime/exports.c notices changes of layout.
  */
-void tl_runtime_abi_12(void);
+void tl_runtime_abi_13(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_12();
+	tl_runtime_abi_13();
 }
 
 #endif

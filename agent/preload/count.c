@@ -32,6 +32,8 @@ void tl_count_all(void)
 		p->nunpaired = p->old_unpaired + word_at(p->at_unpaired);
 		p->ncrowded = p->old_crowded + word_at(p->at_crowded);
 	}
+	if (tl_objects_apart())
+		tl_preload->passed_over = 1;
 	TL_STORE(&tl_preload->counted, 1);
 }
 

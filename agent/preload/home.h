@@ -55,6 +55,7 @@ struct tl_object {
 };
 /* Returns what fn returned when that is not 0. */
 int tl_objects(int (*fn)(void *arg, const struct tl_object *o), void *arg);
+bool tl_objects_apart(void); /* there are others, in namespaces of their own (dlmopen) */
 uint64_t tl_objects_stamp(void); /* another one: the list has changed */
 uintptr_t tl_loader_news(
 	bool *consistent); /* the function that the loader calls about news; 0: none */

@@ -105,6 +105,7 @@ struct look {
 	struct tl_symbol_image *here;
 	uint8_t seen[TL_CTL_IMAGES]; /* it is here now */
 	uint8_t other[TL_CTL_IMAGES]; /* another build of it is here */
+	bool copies; /* some are here more than once */
 };
 
 static int look_at(void *arg, const struct tl_object *o)
@@ -117,6 +118,7 @@ static int look_at(void *arg, const struct tl_object *o)
 
 		if (how == MATCH_OTHER && i < TL_CTL_IMAGES)
 			l->other[i] = 1;
+		l->copies |= how == MATCH_YES && i < TL_CTL_IMAGES && l->seen[i];
 		if (how != MATCH_YES || (i < TL_CTL_IMAGES ? l->seen[i] : l->here[i].hi != 0))
 			continue;
 		if (i < TL_CTL_IMAGES)
@@ -156,7 +158,8 @@ static void place(const struct tl_preload *p, const struct tl_tap_probe *from, u
 	struct tl_ctl_part *parts = tl_ctl_parts(tl_session_ctl, (uint32_t)tl_session_ctl->nprobes);
 
 	tl_ctl_fill(to, number, from, &m);
-	tl_ctl_place(to, parts, from, tl_module_table(p, &p->module.parts), bias);
+	tl_ctl_place(to, parts, from->first_part, from, tl_module_table(p, &p->module.parts), bias);
+	to->semaphore = tl_ctl_semaphore(from, bias);
 }
 
 void tl_preload_place(struct tl_preload *p)
@@ -171,6 +174,8 @@ void tl_preload_place(struct tl_preload *p)
 	l.want = tl_module_table(p, &p->module.images);
 	l.here = (struct tl_symbol_image *)((char *)p + p->images_at);
 	tl_objects(look_at, &l);
+	if (l.copies || tl_objects_apart())
+		p->passed_over = 1;
 	for (i = 0; i < p->module.images.count && i < TL_CTL_IMAGES; i++)
 		if (!l.seen[i])
 			l.here[i].hi = 0;

@@ -21,6 +21,12 @@ struct debug {
 	int32_t state;
 };
 
+/* From version 2 on. */
+struct debug_more {
+	struct debug debug;
+	uintptr_t loader, next; /* next: of another namespace */
+};
+
 extern const Elf64_Dyn _DYNAMIC[] __attribute__((visibility("hidden")));
 
 static bool get(uintptr_t at, void *to, size_t n)
@@ -111,6 +117,13 @@ static uintptr_t first_link(void)
 	struct debug d;
 
 	return find_debug() && get(debug_at, &d, sizeof(d)) ? d.first : 0;
+}
+
+bool tl_objects_apart(void)
+{
+	struct debug_more d;
+
+	return find_debug() && get(debug_at, &d, sizeof(d)) && d.debug.version > 1 && d.next;
 }
 
 uint64_t tl_objects_stamp(void)

@@ -9,7 +9,6 @@
 
 #include <trapless/error.h>
 
-#include "../../agent/fill.h"
 #include "../proc.h"
 #include "../session.h"
 #include "guardian.h"
@@ -33,11 +32,10 @@ int control_create(struct guardian *g)
 
 static void fill_probes(struct client *c)
 {
-	const struct tl_ctl_module m = {c->module_at, c->strings_at, c->traps_only};
 	uint32_t i;
 
 	for (i = 0; i < c->mod->nprobes; i++)
-		tl_ctl_fill(tl_ctl_probe(c->ctl, i), i, &c->mod->probes[i], &m);
+		slot_fill(c, i, i);
 }
 
 /* --- arming --------------------------------------------------------------------------- */
@@ -63,7 +61,7 @@ static void name_protected(struct guardian *g, struct client *c)
 	struct tl_ctl_probe *p;
 	uint32_t i;
 
-	for (i = 0; i < c->mod->nprobes; i++) {
+	for (i = 0; i < c->tell.nslots; i++) {
 		p = tl_ctl_probe(c->ctl, i);
 		if (p->result != -TL_E_NOT_TEXT || !in_files_text(p->addr))
 			continue;
@@ -83,7 +81,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 		action_learn(g);
 	own_traps_arrive(g);
 	c->ctl->first = 0;
-	c->ctl->count = c->mod->nprobes;
+	c->ctl->count = c->tell.nslots;
 	c->ctl->explain = explain || c->tell.explain || c->tell.verbose;
 	take_tuning(&c->tell);
 	g->ctl->jump = jumps_wanted(g);

@@ -160,7 +160,7 @@ static bool is_probed_by(const struct client *c, uint64_t addr)
 {
 	uint32_t i;
 
-	for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
+	for (i = 0; c->ctl && i < c->tell.nslots; i++) {
 		if (tl_ctl_probe(c->ctl, i)->armed && tl_ctl_probe(c->ctl, i)->addr == addr)
 			return true;
 	}

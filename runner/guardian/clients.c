@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../slots.h"
 #include "guardian.h"
 
 static bool is_taken(const struct guardian *g, uint32_t slot)
@@ -37,13 +38,13 @@ int client_add(struct guardian *g, struct client *c)
 
 int client_create(struct guardian *g, struct client *c)
 {
-	c->ctl_size = pages(tl_ctl_session_size(c->mod->nprobes, c->mod->nparts));
+	c->ctl_size = pages(tl_ctl_session_size(probe_slots(c->mod), part_slots(c->mod)));
 	c->ctl = memory_make(c->ctl_size, &c->ctl_fd);
 	if (!c->ctl)
 		return guardian_fail(g, "cannot make the control block: %s", strerror(errno));
 	c->ctl->slot = c->slot;
-	c->ctl->nprobes = c->mod->nprobes;
-	c->ctl->nparts = c->mod->nparts;
+	c->ctl->nprobes = probe_slots(c->mod);
+	c->ctl->nparts = part_slots(c->mod);
 	c->ctl->memory_size = c->memory_size;
 	c->tell.ctl = g->ctl;
 	g->may_fault |= handlers_may_fault(c->mod);
@@ -55,6 +56,7 @@ int client_create(struct guardian *g, struct client *c)
 void client_free(struct client *c)
 {
 	free(c->events);
+	free(c->slots);
 	if (c->ctl)
 		munmap(c->ctl, c->ctl_size);
 	if (c->session)
@@ -134,6 +136,15 @@ bool clients_wait(const struct guardian *g)
 	const struct client *c;
 
 	for (c = g->clients; c && !c->pending; c = c->next)
+		;
+	return c;
+}
+
+bool clients_deaf(const struct guardian *g)
+{
+	const struct client *c;
+
+	for (c = g->clients; c && !c->deaf; c = c->next)
 		;
 	return c;
 }

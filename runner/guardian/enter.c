@@ -28,7 +28,7 @@ static struct layout plan(const struct module *m)
 	l.rows = l.unwind + pages((uint64_t)m->nunwind * sizeof(struct tl_tap_unwind));
 	l.frames = l.rows + pages((uint64_t)m->nrows * sizeof(struct tl_tap_row));
 	l.images = l.frames + pages((uint64_t)m->nframes * sizeof(struct tl_tap_frame));
-	l.size = l.images + pages((uint64_t)m->nimages * sizeof(struct tl_symbol_image) + 1);
+	l.size = l.images + pages(tl_symbol_rows(m->nimages) * sizeof(struct tl_symbol_image));
 	return l;
 }
 

@@ -152,7 +152,12 @@ struct client {
 	struct tl_session *session; /* our view of its memory */
 	uint64_t self, memory; /* both in the target; 0: not there */
 	uint64_t module_at, module_size, strings_at, symbol_images; /* there, too */
-	uint32_t pending; /* images, and probes in them, that are not mapped yet */
+	struct slot *slots; /* see copies.c; NULL: no image was mapped twice */
+	uint32_t parts_used; /* of the control block, with slots */
+	uint32_t crowded; /* probes in copies of images for which no slot is left */
+	uint32_t deaf; /* marks whose semaphores cannot be written yet */
+	uint32_t told_crowded, told_deaf; /* the most that the runner has been told of */
+	uint32_t pending; /* images, and probes in them, that are not mapped yet; and deaf ones */
 	uint32_t narmed;
 	bool traps_only;
 	bool follow; /* its children, too */
@@ -234,6 +239,8 @@ struct guardian {
 	bool barred; /* some thread's seccomp filter may not be suspended */
 	bool started; /* launched, and past its entry point */
 	bool expecting; /* a helper is being born */
+	bool audited; /* its loader maps libraries for auditors, and then maybe the same ones again */
+	bool mapping; /* the thread at at_map has just mapped a piece of a file, and not cleared its end yet */
 	bool armed; /* the first session is */
 	uint64_t entry;
 	struct thread *at_exec, *at_end, *at_map, *at_entry,
@@ -309,6 +316,7 @@ bool clients_leave(const struct guardian *g); /* all of them want to */
 unsigned clients_count(const struct guardian *g);
 bool clients_wait(
 	const struct guardian *g); /* some have probes in images that are not mapped yet */
+bool clients_deaf(const struct guardian *g); /* ... marks that wait for their semaphores */
 bool clients_watch_loader(const struct guardian *g); /* ... or that may go */
 bool clients_verbose(const struct guardian *g);
 void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const char *text);
@@ -490,6 +498,12 @@ bool image_bias(struct guardian *g, const struct client *c, uint32_t image,
 bool image_is_there(
 	struct guardian *g, const struct client *c, uint32_t image); /* when they were read last */
 
+/* copies.c: slots of the control block */
+uint32_t slot_next(const struct client *c, uint32_t slot); /* of the same probe; 0: none */
+uint32_t slot_add(struct client *c, uint32_t probe); /* 0: there is no room */
+void slot_fill(struct client *c, uint32_t slot, uint32_t probe);
+void slot_place(struct client *c, uint32_t slot, uint32_t probe, uint64_t bias);
+
 /* loader.c */
 uint64_t program_entry(struct guardian *g);
 uint64_t loader_state(struct guardian *g);
@@ -497,6 +511,7 @@ uint64_t loader_state(struct guardian *g);
 void loader_rests(struct guardian *g);
 void loader_go(struct guardian *g); /* whom nobody is going to look at */
 uint32_t loader_tid_offset(void);
+bool loader_audited(struct guardian *g); /* at its exec */
 
 /* recover.c */
 int recover(struct guardian *g);

@@ -84,6 +84,22 @@ static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
 		m->text_hi = lo + size;
 }
 
+static void add_segment(struct mapped *m, const Elf64_Phdr *ph)
+{
+	const uint32_t max = sizeof(m->segments) / sizeof(*m->segments);
+	uint64_t at = m->bias + ph->p_vaddr, end = at + ph->p_memsz;
+
+	if (end > m->end)
+		m->end = end;
+	if (ph->p_filesz && m->nsegments < max)
+		m->segments[m->nsegments++] = (struct segment){
+			at - at % PAGE, ph->p_offset - ph->p_offset % PAGE, ph->p_flags & PF_X};
+	if (ph->p_memsz > ph->p_filesz) {
+		m->clear_lo = at + ph->p_filesz;
+		m->clear_hi = end;
+	}
+}
+
 static void read_headers(struct guardian *g, struct mapped *m)
 {
 	Elf64_Ehdr h;
@@ -99,7 +115,7 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	if (target_read(g, g->pid, m->base + h.e_phoff, ph, n * sizeof(*ph)) != n * sizeof(*ph))
 		return;
 	for (i = 0; i < n; i++) {
-		if (ph[i].p_type == PT_LOAD && first == ~0ull)
+		if (ph[i].p_type == PT_LOAD && first == ~0ull && ph[i].p_offset < PAGE)
 			first = ph[i].p_vaddr - ph[i].p_offset;
 	}
 	if (first == ~0ull)
@@ -107,10 +123,8 @@ static void read_headers(struct guardian *g, struct mapped *m)
 	m->bias = m->base - first;
 	m->whole = true;
 	for (i = 0; i < n; i++) {
-		uint64_t end = m->bias + ph[i].p_vaddr + ph[i].p_memsz;
-
-		if (ph[i].p_type == PT_LOAD && end > m->end)
-			m->end = end;
+		if (ph[i].p_type == PT_LOAD)
+			add_segment(m, &ph[i]);
 		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
 			if (!m->text_hi)
 				m->text_shift = m->bias + ph[i].p_vaddr - ph[i].p_offset;
@@ -200,18 +214,47 @@ static struct mapped *add(struct guardian *g, const struct mapping *l, bool vdso
 	return m;
 }
 
-/* Is its unwind table really there? */
-static bool unwind_mapped(const struct mapped *m)
+static const struct mapping *mapping_of(uint64_t addr)
 {
-	const struct mapping *l;
-	bool there = !m->eh;
-	size_t n;
+	size_t n, lo = 0, hi;
+	const struct mapping *l = mappings(&n);
 
-	for (l = mappings(&n); n; n--, l++) {
-		if (m->eh >= l->lo && m->eh < l->hi)
-			there = l->inode == m->inode && l->offset + (m->eh - l->lo) == m->eh_offset;
+	for (hi = n; lo < hi;) { /* the first one that ends above addr */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l[mid].hi > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
 	}
-	return there;
+	return lo < n && l[lo].lo <= addr ? &l[lo] : NULL;
+}
+
+/* Is this place of its file really there? */
+static bool is_there(const struct mapped *m, uint64_t addr, uint64_t offset)
+{
+	const struct mapping *l = mapping_of(addr);
+
+	return l && l->inode == m->inode && l->offset + (addr - l->lo) == offset;
+}
+
+bool image_is_whole(const struct mapped *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nsegments; i++)
+		if (!is_there(m, m->segments[i].at, m->segments[i].offset))
+			return false;
+	return true;
+}
+
+bool image_is_ready(const struct mapped *m, uint64_t addr, bool cleared)
+{
+	const struct mapping *l = mapping_of(addr);
+	const int rw = PROT_READ | PROT_WRITE;
+
+	return l && (l->prot & rw) == rw &&
+	       (cleared || addr - m->clear_lo >= m->clear_hi - m->clear_lo);
 }
 
 /*
@@ -252,10 +295,13 @@ static const struct was_text *text_of(const struct mapped *m)
 	return NULL;
 }
 
-/* So much of a mapping in its file's text is executable, or was. */
+/*
+ * So much of a mapping in its file's text is executable, or was. A loader first maps the whole of a file as its first
+ * segment, which may be the text: what is behind that is not, and cannot even be read where the file ends.
+ */
 static void add_executable(struct mapped *m, const struct mapping *l)
 {
-	uint64_t lo = l->lo, hi = l->hi;
+	uint64_t lo = l->lo, hi = l->hi < pages(m->text_hi) ? l->hi : pages(m->text_hi);
 	const struct was_text *t;
 
 	if (!(l->prot & PROT_EXEC)) {
@@ -270,6 +316,32 @@ static void add_executable(struct mapped *m, const struct mapping *l)
 	m->hidden &= !(l->prot & PROT_EXEC);
 	m->lo = m->lo ? m->lo : lo;
 	m->hi = hi;
+}
+
+static bool was_executable(const struct mapped *m, const struct mapping *l)
+{
+	const struct was_text *t = text_of(m);
+
+	return t && l->lo < t->hi && l->hi > t->lo;
+}
+
+/*
+ * Does an image begin here? Segments that share the file's first page (lld and mold lay small programs out so) all map
+ * it; a program may also have mapped that page alone, right below the image.
+ */
+static bool is_first(const struct mapped *m, const struct mapping *l)
+{
+	bool text;
+	uint32_t i;
+
+	if (l->offset || !m || !same_file(m, l))
+		return l->offset == 0;
+	text = l->prot & PROT_EXEC || was_executable(m, l);
+	for (i = 0; i < m->nsegments; i++)
+		if (!m->segments[i].offset && m->segments[i].at == l->lo &&
+			m->segments[i].text == text)
+			return false;
+	return true;
 }
 
 /* Every file that has an executable mapping, whose first page is mapped too. */
@@ -287,7 +359,7 @@ int images_find(struct guardian *g)
 
 		if (!vdso && (!l->inode || l->path[0] != '/' || !strncmp(l->path, "/memfd:", 7)))
 			continue;
-		if (vdso || (l->offset == 0 && !(m && same_file(m, l) && l->lo == m->hi))) {
+		if (vdso || is_first(m, l)) {
 			m = add(g, l, vdso);
 			if (!m)
 				return -1;
@@ -296,7 +368,7 @@ int images_find(struct guardian *g)
 			add_executable(m, l);
 	}
 	for (m = found; m < found + nfound; m++)
-		m->eh_there = unwind_mapped(m);
+		m->eh_there = !m->eh || is_there(m, m->eh, m->eh_offset);
 	return 0;
 }
 

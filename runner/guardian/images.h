@@ -17,6 +17,12 @@ struct mapping {
 	const char *path; /* good until the next maps_read() */
 };
 
+/* A piece of an image, as its headers want it; whole pages. */
+struct segment {
+	uint64_t at, offset; /* in memory, in the file */
+	bool text; /* executable */
+};
+
 /* A mapped ELF file. */
 struct mapped {
 	uint64_t base; /* of its first mapping */
@@ -25,6 +31,10 @@ struct mapped {
 	uint64_t end; /* of all that its headers want loaded */
 	uint64_t text_lo,
 		text_hi; /* where its headers want them: a program may map parts of itself again */
+	struct segment segments[16];
+	uint32_t nsegments;
+	uint64_t clear_lo,
+		clear_hi; /* data that no file holds: the loader clears it when the rest is mapped */
 	uint64_t text_shift; /* from a place in the file to where it has that of its text */
 	uint64_t eh, eh_size;
 	uint64_t inode, dev;
@@ -56,6 +66,10 @@ const struct mapped *images_found(size_t *n);
 /* Is it where the headers of one of those want its text? */
 bool in_files_text(uint64_t addr);
 const char *base_name(const char *path);
+/* Are all its segments mapped? Only as long as its loader is at work: later a program may map what it likes. */
+bool image_is_whole(const struct mapped *m);
+/* Can a word of its data be written, and will the loader not clear it any more? cleared: it has. */
+bool image_is_ready(const struct mapped *m, uint64_t addr, bool cleared);
 /* The one with an engine in it, of those found last; NULL: none. */
 const struct mapped *image_with_engine(void);
 

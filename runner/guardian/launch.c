@@ -44,6 +44,8 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 	struct user_regs_struct regs;
 	uint64_t info[16];
 
+	bool maps;
+
 	if (!clients_wait(g) || !main_may_hold(g, t)) /* missed here: at the entry point, then */
 		return false;
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 &&
@@ -51,8 +53,10 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 		return false;
 	if (regs_get(t->tid, &regs) || (long)regs.rax < 0)
 		return false;
-	if (regs.orig_rax != SYS_mmap || regs.r10 & MAP_ANONYMOUS)
+	maps = regs.orig_rax == SYS_mmap && !(regs.r10 & MAP_ANONYMOUS);
+	if (!maps && !(clients_deaf(g) && regs.orig_rax == SYS_mprotect))
 		return false;
+	g->mapping = maps;
 	t->held = true;
 	g->at_map = t;
 	return true;
@@ -246,7 +250,7 @@ bool launch_step_due(const struct guardian *g)
 /* More can be done where the program begins: the loader has mapped its libraries, and filled in what leads there. */
 static bool entry_matters(struct guardian *g)
 {
-	return clients_wait(g) || action_wanted(g) || g->ctl->at_wanting;
+	return clients_watch_loader(g) || action_wanted(g) || g->ctl->at_wanting;
 }
 
 /* It is the one, and stands at its exec. */
@@ -256,6 +260,7 @@ static int enter_program(struct guardian *g, struct thread *t)
 
 	if (ret || remote_find_syscall(g))
 		return ret;
+	g->audited = loader_audited(g);
 	g->main_held = t;
 	ret = session_arm(g, g->clients, t, false);
 	g->main_held = NULL;

@@ -49,7 +49,7 @@ static void counts_of(struct guardian *g, struct client *c)
 	uint32_t i;
 
 	all.g = g;
-	for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
+	for (i = 0; c->ctl && i < c->tell.nslots; i++) {
 		struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, i);
 
 		if (!p->armed)

@@ -32,7 +32,7 @@ void listeners_leave(struct guardian *g)
 	uint32_t i;
 
 	for (c = g->clients; c; c = c->next) {
-		for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
+		for (i = 0; c->ctl && i < c->tell.nslots; i++) {
 			struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, i);
 
 			if (listening(p))
@@ -48,7 +48,7 @@ void listeners_of_child(struct guardian *g, int mem)
 	uint32_t i;
 
 	for (c = g->clients; c; c = c->next) {
-		for (i = 0; c->ctl && i < c->mod->nprobes; i++) {
+		for (i = 0; c->ctl && i < c->tell.nslots; i++) {
 			uint64_t addr = listening(tl_ctl_probe(c->ctl, i));
 
 			if (addr)

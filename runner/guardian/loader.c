@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../proc.h"
@@ -50,24 +52,59 @@ static uint64_t dynamic_section(struct guardian *g)
 	return 0;
 }
 
-/* The loader's, for debuggers; 0: none. */
-static uint64_t debug_structure(struct guardian *g)
+/* What the program's dynamic section has under that tag. */
+static bool dynamic_value(struct guardian *g, int64_t tag, uint64_t *value)
 {
 	uint64_t at = dynamic_section(g);
-	struct r_debug debug;
 	Elf64_Dyn d;
 	int i;
 
 	for (i = 0; at && i < 256; i++, at += sizeof(d)) {
 		if (target_read(g, g->pid, at, &d, sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
-			return 0;
-		if (d.d_tag == DT_DEBUG)
-			return d.d_un.d_ptr && target_read(g, g->pid, d.d_un.d_ptr, &debug,
-						       sizeof(debug)) == sizeof(debug)
-				       ? d.d_un.d_ptr
-				       : 0;
+			return false;
+		if (d.d_tag == tag) {
+			*value = d.d_un.d_val;
+			return true;
+		}
 	}
-	return 0;
+	return false;
+}
+
+/* The loader's, for debuggers; 0: none. */
+static uint64_t debug_structure(struct guardian *g)
+{
+	struct r_debug debug;
+	uint64_t at;
+
+	return dynamic_value(g, DT_DEBUG, &at) && at &&
+			       target_read(g, g->pid, at, &debug, sizeof(debug)) == sizeof(debug)
+		       ? at
+		       : 0;
+}
+
+static bool has_variable(pid_t pid, const char *name)
+{
+	size_t room = 0, n = strlen(name);
+	char path[64], *var = NULL;
+	bool has = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = fopen(path, "re");
+	while (f && !has && getdelim(&var, &room, 0, f) > 0)
+		has = !strncmp(var, name, n) && var[n] == '=';
+	if (f)
+		fclose(f);
+	free(var);
+	return has;
+}
+
+bool loader_audited(struct guardian *g)
+{
+	uint64_t value;
+
+	return dynamic_value(g, DT_AUDIT, &value) || dynamic_value(g, DT_DEPAUDIT, &value) ||
+	       has_variable(eye_of(g), "LD_AUDIT");
 }
 
 /* Where it tells of its list; 0: nowhere. */

@@ -37,9 +37,9 @@ static bool all_out(const struct client *c)
 {
 	uint32_t i;
 
-	for (i = 0; i < c->mod->nprobes && !tl_ctl_probe(c->ctl, i)->armed; i++)
+	for (i = 0; i < c->tell.nslots && !tl_ctl_probe(c->ctl, i)->armed; i++)
 		;
-	return i == c->mod->nprobes;
+	return i == c->tell.nslots;
 }
 
 /* true: it is no client any more. */

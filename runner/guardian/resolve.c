@@ -3,12 +3,14 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include <trapless/error.h>
 
 #include "../../agent/fill.h"
+#include "../slots.h"
 #include "guardian.h"
 #include "images.h"
 
@@ -53,27 +55,55 @@ static enum match match_one(struct guardian *g, const struct module *mod,
 	return !want->file_size || file_size(g, m) == want->file_size ? MATCH_YES : MATCH_OTHER;
 }
 
-static const struct mapped *match_image(
-	struct guardian *g, const struct module *mod, uint32_t image, bool *other)
+/* Where one of the module's images is: it may be mapped more than once. */
+struct found {
+	const struct mapped
+		*at[SLOT_COPIES + 1]; /* the one that was described before comes first */
+	uint32_t n, more; /* more: copies beyond these */
+	bool other;
+};
+
+static void find_image(struct guardian *g, const struct client *c, uint32_t image, struct found *f)
 {
+	const struct tl_symbol_image *before = &c->tell.images[image];
 	const struct mapped *m;
 	size_t n;
 
-	*other = false;
+	memset(f, 0, sizeof(*f));
 	for (m = images_found(&n); n; n--, m++) {
-		enum match how = match_one(g, mod, &mod->images[image], m);
+		enum match how = match_one(g, c->mod, &c->mod->images[image], m);
 
-		if (how == MATCH_YES)
-			return m;
-		*other |= how == MATCH_OTHER;
+		f->other |= how == MATCH_OTHER;
+		if (how != MATCH_YES)
+			continue;
+		if (f->n > SLOT_COPIES) {
+			f->more++;
+			continue;
+		}
+		f->at[f->n++] = m;
+		if (m->base == before->lo && m->bias == before->bias) {
+			f->at[f->n - 1] = f->at[0];
+			f->at[0] = m;
+		}
 	}
-	return NULL;
+}
+
+static const struct mapped *first_of(const struct found *f)
+{
+	return f->n ? f->at[0] : NULL;
+}
+
+static const struct mapped *match_image(struct guardian *g, const struct client *c, uint32_t image)
+{
+	struct found f;
+
+	find_image(g, c, image, &f);
+	return first_of(&f);
 }
 
 bool image_bias(struct guardian *g, const struct client *c, uint32_t image, uint64_t *bias)
 {
-	bool other;
-	const struct mapped *m = match_image(g, c->mod, image, &other);
+	const struct mapped *m = match_image(g, c, image);
 
 	*bias = m ? m->bias : 0;
 	return m;
@@ -81,9 +111,7 @@ bool image_bias(struct guardian *g, const struct client *c, uint32_t image, uint
 
 bool image_is_there(struct guardian *g, const struct client *c, uint32_t image)
 {
-	bool other;
-
-	return match_image(g, c->mod, image, &other);
+	return match_image(g, c, image);
 }
 
 /* The script's program is there, too, and is another file: this one merely has its name. One that was replaced has its path. */
@@ -144,126 +172,260 @@ static bool is_probed(const struct module *mod, uint32_t image)
 	return false;
 }
 
+static int describe_row(
+	struct guardian *g, struct client *c, uint32_t row, uint32_t image, const struct mapped *m)
+{
+	struct tl_symbol_image out = {.path = c->mod->images[image].path, .image = image};
+
+	if (m) {
+		out.bias = m->bias;
+		out.lo = m->base;
+		out.hi = m->hi > m->end ? m->hi : m->end;
+	}
+	if (m || row >= c->mod->nimages)
+		c->tell.images[row] = out;
+	return target_write(g, g->pid, c->symbol_images + row * sizeof(out), &out, sizeof(out));
+}
+
 /*
  * For names of addresses, for callers and for variables: what is asked for and not mapped yet is waited for. A file
  * without probes is there for its variables.
  */
-static int describe_images(struct guardian *g, struct client *c)
+static int describe_images(struct guardian *g, struct client *c, const struct found *found)
 {
 	bool asked = c->mod->nsymbols || c->mod->nlines || c->mod->nunwind;
-	struct tl_symbol_image out;
-	uint32_t i;
-	bool other;
+	uint32_t i, k, row = c->mod->nimages, end = (uint32_t)tl_symbol_rows(row);
 
 	for (i = 0; i < c->mod->nimages; i++) {
-		const struct mapped *m = match_image(g, c->mod, i, &other);
-
-		memset(&out, 0, sizeof(out));
-		out.path = c->mod->images[i].path;
-		if (m) {
-			out.bias = m->bias;
-			out.lo = m->base;
-			out.hi = m->hi > m->end ? m->hi : m->end;
-		}
-		if (target_write(g, g->pid, c->symbol_images + i * sizeof(out), &out, sizeof(out)))
+		if (describe_row(g, c, i, i, first_of(&found[i])))
 			return -1;
-		if (m)
-			c->tell.images[i] = out;
-		c->pending += !m && (asked || !is_probed(c->mod, i));
+		for (k = 1; k < found[i].n && row < end; k++, row++)
+			if (describe_row(g, c, row, i, found[i].at[k]))
+				return -1;
+		c->pending += !found[i].n && (asked || !is_probed(c->mod, i));
 	}
+	for (; row < end && c->tell.images[row].hi; row++)
+		if (describe_row(g, c, row, 0, NULL))
+			return -1;
 	return 0;
 }
 
 /* --- probes -------------------------------------------------------------------------------- */
 
-/* An object that was closed has taken it along. */
-static bool is_gone(struct guardian *g, const struct client *c, const struct tl_tap_probe *from,
-	const struct tl_ctl_probe *p)
+/* One look at all of a session's probes. final: the loader has done its work. */
+struct look {
+	struct guardian *g;
+	struct client *c;
+	const struct found *found; /* by image */
+	bool final;
+	uint32_t news;
+};
+
+static const struct mapped *image_with(
+	const struct look *l, const struct tl_tap_probe *from, const struct tl_ctl_probe *p)
 {
-	const struct mapped *m;
-	bool other;
+	const struct found *f = &l->found[from->image];
+	uint32_t k;
+
+	for (k = 0; k < f->n; k++)
+		if (p->addr == from->addr + f->at[k]->bias)
+			return f->at[k];
+	return NULL;
+}
+
+/* An object that was closed has taken along what stood in it. */
+static void forget_gone(struct look *l, uint32_t probe)
+{
+	uint32_t s = probe;
+
+	do {
+		struct tl_ctl_probe *p = tl_ctl_probe(l->c->ctl, s);
+
+		if (p->addr && !image_with(l, &l->c->mod->probes[probe], p)) {
+			tl_ctl_unplace(p);
+			l->g->ctl->images_stale = 1;
+			l->news++;
+		}
+	} while ((s = slot_next(l->c, s)));
+}
+
+/* Of the probe that one that stands at addr: true. Else a free one, or `none`. */
+static bool slot_at(
+	const struct look *l, uint32_t probe, uint64_t addr, uint32_t *slot, uint32_t none)
+{
+	uint32_t s = probe;
+
+	*slot = none;
+	do {
+		const struct tl_ctl_probe *p = tl_ctl_probe(l->c->ctl, s);
+
+		if (p->addr == addr) {
+			*slot = s;
+			return true;
+		}
+		if (!p->addr && *slot == none)
+			*slot = s;
+	} while ((s = slot_next(l->c, s)));
+	return false;
+}
+
+/* So may the C library, in a namespace of its own. */
+static bool may_come_and_go(const struct mapped *m)
+{
+	return !m->program && !m->loader;
+}
+
+/* A mark's semaphore may be there later than its text. */
+static void await_semaphore(struct look *l, const struct tl_tap_probe *from, struct tl_ctl_probe *p,
+	const struct mapped *m)
+{
+	uint64_t semaphore = tl_ctl_semaphore(from, m->bias);
+
+	if (!semaphore || p->semaphore == semaphore || p->result)
+		return;
+	if (image_is_ready(m, semaphore, l->final || !l->g->mapping)) {
+		p->semaphore = semaphore;
+		l->news++;
+		return;
+	}
+	l->c->deaf++;
+	l->c->pending += !l->final;
+}
+
+/* The probe in one of the copies of its image. */
+static void place_in(struct look *l, uint32_t probe, const struct mapped *m)
+{
+	const struct tl_tap_probe *from = &l->c->mod->probes[probe];
+	const uint32_t none = TL_NONE;
+	uint32_t slot;
+
+	if (!slot_at(l, probe, from->addr + m->bias, &slot, none)) {
+		if (!m->eh_there || !(l->final || image_is_whole(m))) {
+			l->c->pending++;
+			return;
+		}
+		if (slot == none && !(slot = slot_add(l->c, probe))) {
+			l->c->crowded++;
+			return;
+		}
+		slot_place(l->c, slot, probe, m->bias);
+		l->c->closable |= may_come_and_go(m);
+		l->news++;
+	}
+	await_semaphore(l, from, tl_ctl_probe(l->c->ctl, slot), m);
+}
+
+static void resolve(struct look *l, uint32_t probe)
+{
+	const struct tl_tap_probe *from = &l->c->mod->probes[probe];
+	const struct found *program = from->process == TL_NONE ? NULL : &l->found[from->process];
+	const struct found *f = &l->found[from->image];
+	struct tl_ctl_probe *p = tl_ctl_probe(l->c->ctl, probe);
+	uint32_t k;
 
 	if (!p->addr)
-		return false;
-	m = match_image(g, c->mod, from->image, &other);
-	return !m || p->addr != from->addr + m->bias;
-}
-
-static bool may_be_closed(const struct mapped *m)
-{
-	return !m->program && !m->loader && strncmp(base_name(m->path), "libc.", 5) != 0;
-}
-
-/* true: it has become known where it is. */
-static bool resolve(struct guardian *g, struct client *c, const struct tl_tap_probe *from,
-	struct tl_ctl_probe *p, bool final)
-{
-	const struct mapped *m, *program = NULL;
-	bool other = false;
-
-	p->result = 0;
-	if (from->process != TL_NONE &&
-		!(program = match_image(g, c->mod, from->process, &other))) {
-		if (other)
+		p->result = 0;
+	if (program && !program->n) {
+		if (program->other && !p->addr)
 			p->result = -TL_E_BUILD_ID;
-		c->pending += !other && !final;
-		return false;
+		l->c->pending += !program->other && !l->final;
+		return;
 	}
-	m = from->process == from->image ? program : match_image(g, c->mod, from->image, &other);
-	if (!m && other) {
+	for (k = 0; k < f->n; k++)
+		place_in(l, probe, f->at[k]);
+	l->c->crowded += f->more;
+	if (f->n)
+		return;
+	if (f->other) {
 		p->result = -TL_E_BUILD_ID;
-		c->closable = true; /* and the right one may come; or it was read as it went */
-		return false;
+		l->c->closable = true; /* and the right one may come; or it was read as it went */
+	} else {
+		l->c->pending++;
 	}
-	if (!m || !m->eh_there) {
-		c->pending++;
-		return false;
-	}
-	tl_ctl_place(p, tl_ctl_parts(c->ctl, c->mod->nprobes), from, c->mod->parts, m->bias);
-	c->closable |= may_be_closed(m);
-	return true;
 }
 
 /* A watched variable: its place is looked up in watchpoints.c. */
-static void await(struct guardian *g, struct client *c, const struct tl_tap_probe *from)
+static void await(struct look *l, const struct tl_tap_probe *from)
 {
 	const struct mapped *m;
-	bool other;
 
 	if (from->image == TL_NONE)
 		return;
-	m = match_image(g, c->mod, from->image, &other);
-	c->pending += !m;
-	c->closable |= m && may_be_closed(m);
+	m = first_of(&l->found[from->image]);
+	l->c->pending += !m;
+	l->c->closable |= m && may_come_and_go(m);
+}
+
+static void resolve_all(struct look *l)
+{
+	const struct tl_tap_probe *from = l->c->mod->probes;
+	uint32_t i;
+
+	for (i = 0; i < l->c->mod->nprobes; i++, from++) {
+		if (from->kind == TL_TAP_WATCH)
+			await(l, from);
+		if (from->kind != TL_TAP_SITE && from->kind != TL_TAP_RETURN)
+			continue;
+		forget_gone(l, i);
+		if (!(from->flags & TL_TAP_PROBE_NEVER))
+			resolve(l, i);
+	}
+}
+
+/* What is passed over for now, and maybe for good: where it has become more. */
+static void tell_passed_over(struct client *c)
+{
+	char text[400];
+
+	if (c->crowded > c->told_crowded) {
+		snprintf(text, sizeof(text),
+			"%u probes in further copies of mapped libraries are left out, and their "
+			"hits not counted: of one library "
+			"%u copies are probed, and of all together %llu probes; next: name fewer "
+			"functions, or use a session for "
+			"each library",
+			c->crowded, SLOT_COPIES + 1,
+			(unsigned long long)(probe_slots(c->mod) - c->mod->nprobes));
+		tell(&c->tell, MSG_WARN, 0, text);
+		c->told_crowded = c->crowded;
+	}
+	if (c->deaf > c->told_deaf) {
+		snprintf(text, sizeof(text),
+			"%u mark%s with a semaphore that lies in no memory that can be written: "
+			"the program does not learn that "
+			"somebody listens, and may pass by; next: look at /proc/PID/maps whether "
+			"it has protected its data",
+			c->deaf, c->deaf > 1 ? "s" : "");
+		tell(&c->tell, MSG_WARN, 0, text);
+		c->told_deaf = c->deaf;
+	}
 }
 
 /*
- * Addresses for all probes whose image is mapped now. final: what is missing
+ * Addresses for all probes whose image is mapped now, in each of its copies. final: what is missing
  * is refused. Returns how many became known or are gone, or -1.
  */
 int probes_resolve(struct guardian *g, struct client *c, bool final)
 {
-	struct tl_ctl_probe *p = tl_ctl_probe(c->ctl, 0);
-	uint32_t i, news = 0;
+	struct found *found = calloc(c->mod->nimages + 1, sizeof(*found));
+	struct look l = {g, c, found, final, 0};
+	uint32_t i;
+	int ret;
 
+	if (!found)
+		return guardian_fail(g, "out of memory");
 	loader_rests(g);
-	c->pending = 0;
-	if (images_read(g) || describe_images(g, c))
-		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
-	for (i = 0; i < c->mod->nprobes; i++, p++) {
-		const struct tl_tap_probe *from = &c->mod->probes[i];
-
-		if (is_gone(g, c, from, p)) {
-			tl_ctl_unplace(p);
-			g->ctl->images_stale = 1;
-			news++;
-		}
-		if (from->kind == TL_TAP_WATCH)
-			await(g, c, from);
-		if ((from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN) && !p->addr &&
-			(!p->result || p->result == -TL_E_BUILD_ID) &&
-			!(from->flags & TL_TAP_PROBE_NEVER))
-			news += resolve(g, c, from, p, final);
-	}
-	return (int)news;
+	c->pending = c->deaf = c->crowded = 0;
+	ret = images_read(g);
+	for (i = 0; i < c->mod->nimages && !ret; i++)
+		find_image(g, c, i, &found[i]);
+	if (ret || describe_images(g, c, found))
+		ret = guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	else
+		resolve_all(&l);
+	c->pending += g->audited && !final;
+	if (!ret && final)
+		tell_passed_over(c);
+	free(found);
+	return ret ? ret : (int)l.news;
 }

@@ -50,6 +50,7 @@ static void note_images(void)
 		struct tl_symbol_image here = images[i];
 
 		here.path = to_runner.mod->images[i].path;
+		here.image = i;
 		if (here.hi)
 			to_runner.images[i] = here;
 	}
@@ -158,6 +159,13 @@ static void finish(bool failed)
 				"trapless-run: hits missed: not known (the program ended without "
 				"its exit handlers)");
 	}
+	if (mem->passed_over)
+		tell(&to_runner, MSG_WARN, 0,
+			"the program has libraries in link namespaces of their own (dlmopen), or "
+			"one under "
+			"several names: with --preload such copies are not probed, and hits there "
+			"not "
+			"counted; next: leave --preload out");
 	if (mem->broken)
 		tell_note(&to_runner, "the engine broke a promise: %.120s", mem->broken_text);
 	if (mem->kept)

@@ -94,7 +94,8 @@ static void plan(struct tl_preload *p, const struct session *s)
 	p->ctl_at = pages(sizeof(*p));
 	p->probes_at = p->ctl_at + pages(sizeof(struct tl_ctl));
 	p->images_at = p->probes_at + pages(tl_ctl_session_size(m->nprobes, m->nparts));
-	p->module_at = p->images_at + pages((m->nimages + 1) * sizeof(struct tl_symbol_image));
+	p->module_at =
+		p->images_at + pages(tl_symbol_rows(m->nimages) * sizeof(struct tl_symbol_image));
 	p->module_size = m->size;
 	p->size = p->module_at + pages(m->size);
 }
@@ -143,7 +144,7 @@ static void fill(struct tl_preload *p, const struct session *s, const struct opt
 	probes->nparts = m->nparts;
 	probes->explain = o->explain || o->verbose;
 	for (i = 0; i < m->nimages; i++)
-		images[i].path = m->images[i].path;
+		images[i] = (struct tl_symbol_image){.path = m->images[i].path, .image = i};
 	memcpy((char *)p + p->module_at, m->file, m->size);
 }
 

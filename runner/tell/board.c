@@ -30,7 +30,7 @@ void *memory_make(size_t size, int *fd)
 /* One behind the other, the largest words first. */
 static size_t images_size(const struct module *mod)
 {
-	return (mod->nimages + 1) * sizeof(struct tl_symbol_image);
+	return tl_symbol_rows(mod->nimages) * sizeof(struct tl_symbol_image);
 }
 
 static size_t board_size(const struct module *mod)

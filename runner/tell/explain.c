@@ -76,7 +76,7 @@ static void exits_text(const struct teller *t, const struct tl_ctl_probe *p, cha
 static void one_line(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
-	const char *point = module_string(t->mod, t->mod->probes[i].point);
+	const char *point = module_string(t->mod, slot_from(t, i)->point);
 	const char *reason = tl_ret_reason(p->reason);
 	char text[760], at[96], why[200], exits[160] = "";
 
@@ -130,7 +130,7 @@ static bool is_gone(const struct teller *t, uint32_t i)
 	if (!(t->told[i] & TOLD_RUNG) || tl_ctl_probe(t->probes, i)->addr)
 		return false;
 	t->told[i] &= ~TOLD_RUNG;
-	return t->states[i] == PROBE_ARMED;
+	return t->states[slot_probe(t, i)] == PROBE_ARMED;
 }
 
 /* Those in one object go together. */
@@ -139,12 +139,12 @@ static void explain_gone(const struct teller *t)
 	uint32_t i, k, image, n;
 	char text[600];
 
-	for (i = 0; i < t->mod->nprobes; i++) {
+	for (i = 0; i < t->nslots; i++) {
 		if (!is_gone(t, i))
 			continue;
-		image = t->mod->probes[i].image;
-		for (n = 1, k = i + 1; k < t->mod->nprobes; k++)
-			n += t->mod->probes[k].image == image && is_gone(t, k);
+		image = slot_from(t, i)->image;
+		for (n = 1, k = i + 1; k < t->nslots; k++)
+			n += slot_from(t, k)->image == image && is_gone(t, k);
 		snprintf(text, sizeof(text), "%-8s %.400s was unloaded with %u probe%s", "gone",
 			module_string(t->mod, t->mod->images[image].path), n, n > 1 ? "s" : "");
 		tell(t, t->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
@@ -160,7 +160,7 @@ void explain(const struct teller *t)
 	if (!t->explain && !t->verbose)
 		return;
 	explain_gone(t);
-	for (i = 0; i < t->mod->nprobes; i++) {
+	for (i = 0; i < t->nslots; i++) {
 		if (!is_news(t, i))
 			continue;
 		if (!t->explain && ++n > A_FEW)

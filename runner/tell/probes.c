@@ -19,7 +19,7 @@ static bool is_nothing(int result)
 static bool is_refused(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
-	uint32_t flags = t->mod->probes[i].flags;
+	uint32_t flags = slot_from(t, i)->flags;
 
 	return p->result && !p->armed && !(flags & TL_TAP_PROBE_OPTIONAL) &&
 	       !(flags & TL_TAP_PROBE_BYTES && is_nothing(p->result));
@@ -34,12 +34,12 @@ static bool refusal_is_news(const struct teller *t, uint32_t i)
 static uint32_t next_alike(const struct teller *t, uint32_t i, uint32_t k,
 	bool (*alike)(const struct teller *t, uint32_t i, uint32_t k))
 {
-	const struct tl_tap_probe *from = &t->mod->probes[i];
+	const struct tl_tap_probe *from = slot_from(t, i);
 
 	if (!(from->flags & (TL_TAP_PROBE_MATCHED | TL_TAP_PROBE_OPTIONAL)))
-		return t->mod->nprobes;
-	while (++k < t->mod->nprobes)
-		if (t->mod->probes[k].script == from->script && alike(t, i, k))
+		return t->nslots;
+	while (++k < t->nslots)
+		if (slot_from(t, k)->script == from->script && alike(t, i, k))
 			break;
 	return k;
 }
@@ -55,7 +55,7 @@ static uint32_t refused_as_one(const struct teller *t, uint32_t i)
 {
 	uint32_t k, n = 0;
 
-	for (k = i; k < t->mod->nprobes; k = next_alike(t, i, k, refused_alike), n++)
+	for (k = i; k < t->nslots; k = next_alike(t, i, k, refused_alike), n++)
 		t->told[k] |= TOLD_REFUSAL;
 	return n;
 }
@@ -69,13 +69,13 @@ static const char *and_more(uint32_t n, char *buf, size_t room)
 /* A wildcard may lose some of its places, but not all. */
 static bool refusal_is_error(const struct teller *t, uint32_t i)
 {
-	const struct tl_tap_probe *from = &t->mod->probes[i];
+	const struct tl_tap_probe *from = slot_from(t, i);
 	uint32_t k;
 
-	for (k = 0; from->flags & TL_TAP_PROBE_MATCHED && k < t->mod->nprobes; k++) {
+	for (k = 0; from->flags & TL_TAP_PROBE_MATCHED && k < t->nslots; k++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, k);
 
-		if (t->mod->probes[k].script == from->script && (p->armed || !p->result))
+		if (slot_from(t, k)->script == from->script && (p->armed || !p->result))
 			return false;
 	}
 	return true;
@@ -116,8 +116,8 @@ static void tally_add(struct tally *y, int result)
 
 static bool is_matched_return(const struct teller *t, uint32_t i)
 {
-	return t->mod->probes[i].kind == TL_TAP_RETURN &&
-	       t->mod->probes[i].flags & TL_TAP_PROBE_MATCHED;
+	return slot_from(t, i)->kind == TL_TAP_RETURN &&
+	       slot_from(t, i)->flags & TL_TAP_PROBE_MATCHED;
 }
 
 /* All that the wildcard of probe i has matched in this process, which is told now. */
@@ -125,11 +125,10 @@ static struct tally tally_of(const struct teller *t, uint32_t i)
 {
 	struct tally y = {0};
 
-	for (uint32_t k = 0; k < t->mod->nprobes; k++) {
+	for (uint32_t k = 0; k < t->nslots; k++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, k);
 
-		if (!is_matched_return(t, k) ||
-			t->mod->probes[k].script != t->mod->probes[i].script)
+		if (!is_matched_return(t, k) || slot_from(t, k)->script != slot_from(t, i)->script)
 			continue;
 		t->told[k] &= ~TOLD_GROWN;
 		y.tried += p->armed || is_refused(t, k);
@@ -150,7 +149,7 @@ static void tell_tally(const struct teller *t, uint32_t i)
 		return;
 	n = (size_t)snprintf(text, sizeof(text),
 		"%.200s: %u of the %u functions that the wildcard matches have no return probe:",
-		module_string(t->mod, t->mod->probes[i].script), y.refused, y.tried);
+		module_string(t->mod, slot_from(t, i)->script), y.refused, y.tried);
 	for (uint32_t k = 0; k < y.nreasons; k++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %u %s", k ? "," : "",
 			y.reason[k].n, tl_error_name(y.reason[k].result));
@@ -163,7 +162,7 @@ static void tell_refusals(const struct teller *t)
 	const char *reason;
 	uint32_t i, n;
 
-	for (i = 0; i < t->mod->nprobes; i++) {
+	for (i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 		if (!refusal_is_news(t, i))
@@ -171,7 +170,7 @@ static void tell_refusals(const struct teller *t)
 		n = refused_as_one(t, i);
 		reason = tl_ret_reason(p->reason);
 		snprintf(text, sizeof(text), "%s%s: probe%s refused [%s]: %s%s%s%s%s",
-			module_string(t->mod, t->mod->probes[i].point),
+			module_string(t->mod, slot_from(t, i)->point),
 			and_more(n, more, sizeof(more)), n > 1 ? "s" : "", tl_error_name(p->result),
 			tl_error_text(p->result), reason ? ": " : "", reason ? reason : "",
 			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
@@ -179,7 +178,7 @@ static void tell_refusals(const struct teller *t)
 		if (is_matched_return(t, i))
 			t->told[i] |= TOLD_GROWN;
 	}
-	for (i = 0; i < t->mod->nprobes; i++)
+	for (i = 0; i < t->nslots; i++)
 		if (t->told[i] & TOLD_GROWN)
 			tell_tally(t, i);
 }
@@ -188,15 +187,16 @@ static void note_states(const struct teller *t)
 {
 	uint32_t i;
 
-	for (i = 0; i < t->mod->nprobes; i++) {
+	for (i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
+		uint8_t *state = &t->states[slot_probe(t, i)];
 
 		if (p->armed)
-			t->states[i] = PROBE_ARMED;
-		else if (p->result && t->states[i] != PROBE_ARMED)
-			t->states[i] = PROBE_REFUSED;
-		else if (t->probes->cut_short && t->states[i] == PROBE_NEVER_ARMED)
-			t->states[i] = PROBE_LEFT_OUT;
+			*state = PROBE_ARMED;
+		else if (p->result && *state != PROBE_ARMED)
+			*state = PROBE_REFUSED;
+		else if (t->probes->cut_short && *state == PROBE_NEVER_ARMED)
+			*state = PROBE_LEFT_OUT;
 	}
 }
 
@@ -211,7 +211,7 @@ void tell_probes(const struct teller *t)
 
 static bool needs_result(const struct teller *t, uint32_t i)
 {
-	return t->mod->probes[i].flags & TL_TAP_PROBE_RESULT;
+	return slot_from(t, i)->flags & TL_TAP_PROBE_RESULT;
 }
 
 /* Threads that still run may have counted the part before the whole. */
@@ -242,12 +242,12 @@ static bool tails_alike(const struct teller *t, uint32_t i, uint32_t k)
 static void tell_tails(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
-	const char *point = module_string(t->mod, t->mod->probes[i].point);
+	const char *point = module_string(t->mod, slot_from(t, i)->point);
 	char text[700], from[96] = "", to[96], more[32];
 	uint64_t calls = 0;
 	uint32_t k, n = 0;
 
-	for (k = i; k < t->mod->nprobes; k = next_alike(t, i, k, tails_alike), n++) {
+	for (k = i; k < t->nslots; k = next_alike(t, i, k, tails_alike), n++) {
 		t->told[k] |= TOLD_TAILS;
 		calls += tails_of(t, k);
 	}
@@ -273,7 +273,7 @@ void tell_counts(const struct teller *t, struct message *m)
 	uint32_t i;
 
 	m->kind = MSG_COUNTS;
-	for (i = 0; i < t->mod->nprobes; i++) {
+	for (i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
 		m->missed += less(p->nmissed, p->nunpaired);

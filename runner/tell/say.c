@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "../slots.h"
 #include "tell.h"
 
 int teller_init(struct teller *t, const struct module *mod, const struct board *b,
@@ -13,11 +14,12 @@ int teller_init(struct teller *t, const struct module *mod, const struct board *
 {
 	*t = (struct teller){.sock = sock,
 		.mod = mod,
+		.nslots = mod->nprobes,
 		.images = b->images,
 		.states = b->states,
 		.tuning = b->tuning,
 		.standing = standing,
-		.told = calloc(mod->nprobes + 1, 1),
+		.told = calloc(probe_slots(mod) + 1, 1),
 		.backlog = backlog_make()};
 	return t->told && t->backlog ? 0 : -1;
 }

@@ -27,6 +27,7 @@ struct teller {
 	int sock; /* to the runner */
 	int verbose, explain;
 	const struct module *mod;
+	uint32_t nslots; /* of probes[], in use: those of the module, and of copies of its images */
 	/* Both the target's to write, too. NULL: not made yet */
 	struct tl_ctl *ctl;
 	struct tl_ctl_session *probes;
@@ -34,7 +35,7 @@ struct teller {
 	uint8_t *states; /* shared: enum probe_state by probe */
 	const struct tuning *tuning; /* shared: what the user wants */
 	struct standing *standing; /* shared: how the probes stand here */
-	char *told; /* per probe: enum told */
+	char *told; /* per slot: enum told */
 	struct backlog *backlog; /* what the runner has not taken yet; NULL: not kept */
 };
 
@@ -44,6 +45,19 @@ static inline uint32_t ctl_bounded(const uint32_t *n, uint32_t max)
 	uint32_t v = __atomic_load_n(n, __ATOMIC_RELAXED);
 
 	return v < max ? v : max;
+}
+
+/* Whose slot that is. */
+static inline uint32_t slot_probe(const struct teller *t, uint32_t slot)
+{
+	return slot < t->mod->nprobes
+		       ? slot
+		       : ctl_bounded(&tl_ctl_probe(t->probes, slot)->number, t->mod->nprobes - 1);
+}
+
+static inline const struct tl_tap_probe *slot_from(const struct teller *t, uint32_t slot)
+{
+	return &t->mod->probes[slot_probe(t, slot)];
 }
 
 /* say.c. 0, or -1: no memory. */

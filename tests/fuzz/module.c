@@ -86,7 +86,8 @@ static void symbols(const struct module *m)
 		images[i] = (struct tl_symbol_image){.bias = i * 0x1000,
 			.lo = i * 0x1000,
 			.hi = (i + 1) * 0x1000,
-			.path = m->images[i].path};
+			.path = m->images[i].path,
+			.image = i};
 	for (addr = 0; addr < 0x4000; addr += 0x1ff) {
 		must(tl_symbol_name(&s, addr, name, sizeof(name), &offset, &size) < sizeof(name));
 		must(tl_symbol_image(&s, addr, name, sizeof(name)) < sizeof(name));

@@ -134,6 +134,71 @@ def test_real_marks(ctx):
     assert sorted(r.script.split()) == ['catch', 'rethrow', 'throw'], r.script + r.stderr
 
 
+# --- in libraries ------------------------------------------------------------------------------
+
+SHARED = ('-O2', '-g', '-shared', '-fPIC')
+# In a section of the file, in what the loader clears, and at the end of that, on a page of its own.
+PLACES = '', '-DSEMAPHORE=', '-DSEMAPHORE=__attribute__((section(".bss.z"),aligned(8192)))'
+TICKS = '''global n, sum  probe process("%s").library("%s").mark("plugged") { n++ sum += $arg1 }
+    probe end { println(n, " ", sum) }'''
+ALL = '101 5050\n'  # the constructor's, and 100 more
+
+
+def with_library(ctx, place, cc='gcc'):
+    lib = ctx.target('plugged', SHARED + ((place,) if place else ()), cc)
+    return ctx.target('linked', cc=cc, ldflags=(lib,)), lib
+
+
+def test_semaphores_of_libraries(ctx):
+    """Mapped by the loader, whose constructors are seen, too: by a session that starts the program, or its parent."""
+    for place in PLACES:
+        for cc in 'gcc', 'clang', 'musl-gcc':
+            path, lib = with_library(ctx, place, cc)
+            for command in '%s', 'sh -c "%s; exit 7"':
+                r = scripted.launch(ctx, TICKS % (path, lib), command % path)
+                assert r.script == ALL and r.stdout == 'ready\nlisteners 1\n', (place, cc, r)
+
+
+def test_semaphores_of_libraries_attached(ctx):
+    for place in PLACES:
+        path, lib = with_library(ctx, place)
+        p = support.start(ctx, path, 'wait')
+        s = scripted.attach(ctx, TICKS % (path, lib), pid=p.pid)
+        assert say(p) == 'listeners 1'
+        assert scripted.finish(s, sig=None)[0] == '100 5050\n'
+
+
+def test_semaphores_of_libraries_preloaded(ctx):
+    for place in PLACES:
+        path, lib = with_library(ctx, place)
+        r = scripted.launch(ctx, TICKS % (path, lib), path, '--preload')
+        assert r.script == ALL and r.stdout == 'ready\nlisteners 1\n', (place, r)
+
+
+test_semaphores_of_libraries_preloaded.jumps_only = support.NO_BREAKPOINTS
+
+
+def test_semaphores_of_libraries_loaded_late(ctx):
+    """And again."""
+    for place in PLACES:
+        _, lib = with_library(ctx, place)
+        path = ctx.target('copies', ldflags=('-ldl',))
+        for how in 'on':
+            lines = ('%s %s\nc\nx 1\n%s %s\nc\n' % (how, lib, how, lib))
+            r = scripted.launch(ctx, TICKS % (path, lib), path, input=lines)
+            assert r.script == '22 30\n', (place, r.script, r.stdout, r.stderr)
+
+
+def test_semaphore_that_cannot_be_written(ctx):
+    """It is said; the mark stands."""
+    path, lib = with_library(ctx, '-DSEMAPHORE=__attribute__((section(".rodata.z,\\"a\\",@progbits#")))')
+    p = support.start(ctx, path, 'wait')
+    s = scripted.attach(ctx, TICKS % (path, lib), pid=p.pid)
+    assert say(p) == 'listeners 0'
+    out, err = scripted.finish(s, sig=None)
+    assert out == '0 0\n' and '1 mark with a semaphore that lies in no memory that can be written' in err, (out, err)
+
+
 def test_preloaded(ctx):
     r = scripted.launch(ctx, LISTEN, ctx.target('marks'), '--preload', input='go\ngo\n')
     assert r.returncode == 0 and r.script == '3\n', r.script + r.stderr
