@@ -498,6 +498,11 @@ impl Dwarf {
             .is_some_and(|l| matches!(l.0, 0x1 | 0x2 | 0xc | 0x1d | 0x2c | 0x8001))
     }
 
+    pub fn is_cxx(&self, n: u32) -> bool {
+        self.language(n)
+            .is_some_and(|l| matches!(l.0, 0x4 | 0x1a | 0x21 | 0x2b))
+    }
+
     /// Name of the unit's primary source file.
     pub fn unit_name(&self, n: u32) -> Option<String> {
         self.unit(n).ok()?.name.map(|r| text(r.slice()))

@@ -406,8 +406,10 @@ impl Binary {
         }
     }
 
+    /// Of what was not declared (gcc's lambdas): where its code begins.
     pub(crate) fn function_decl(&self, f: &Function) -> Option<SourcePos> {
-        self.dwarf().ok()?.declared_at(self.function_die(f).ok()?)
+        let declared = self.dwarf().ok()?.declared_at(self.function_die(f).ok()?);
+        declared.or_else(|| self.find_source(f.entry))
     }
 
     pub(crate) fn find_site(&self, f: &Function) -> Result<ProbeSite> {

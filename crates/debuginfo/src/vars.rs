@@ -355,6 +355,7 @@ impl Binary {
             let rank = match (e.declaration, kind) {
                 (true, _) => 9,
                 (_, "typedef" | "base") => 0,
+                _ if dwarf.is_in_function(r) => 2,
                 _ => 1,
             };
             if best.is_none_or(|b| rank < b.0) {
