@@ -10,6 +10,16 @@ const CLONES: [&str; 5] = [
     ".specialized.",
 ];
 
+/// The function whose part a symbol names that is no function (gcc's and clang's `.cold`, clang's `.__part.N` and `.eh`).
+pub(crate) fn whole_of_part(symbol: &str) -> Option<&str> {
+    let words = [".cold", ".__part."];
+    let inside = words.iter().find_map(|w| symbol.split_once(w));
+    inside
+        .map(|(whole, _)| whole)
+        .or_else(|| symbol.strip_suffix(".eh"))
+        .filter(|whole| !whole.is_empty())
+}
+
 /// The symbol without its clone suffixes; `None` for a fragment of a function (`.cold`, `.part.N`),
 /// which is no function that the source could call.
 pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
@@ -17,7 +27,7 @@ pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
         return Some(symbol);
     };
     let suffix = &symbol[dot..];
-    if suffix.contains(".cold") || suffix.contains(".part.") {
+    if suffix.contains(".part.") || whole_of_part(symbol).is_some() {
         return None;
     }
     // `f.0`: gcc numbers functions inside functions.

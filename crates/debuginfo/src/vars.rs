@@ -24,7 +24,7 @@ impl Binary {
         pc: u64,
         function: Option<DieRef>,
     ) -> Place<'a> {
-        let entry = function.and_then(|f| dwarf.entry_pc(f));
+        let entry = function.and_then(|f| self.entry_of(dwarf, f));
         Place {
             dwarf,
             cfi: self.cfi(),
@@ -45,7 +45,7 @@ impl Binary {
             }
             _ => vec![die],
         };
-        let entry = outer.first().and_then(|&sub| dwarf.entry_pc(sub));
+        let entry = outer.first().and_then(|&sub| self.entry_of(dwarf, sub));
         descend(dwarf, &mut outer, pc, false);
         outer.reverse();
         Ok(Context {
@@ -78,7 +78,7 @@ impl Binary {
             pc,
             function,
             scopes,
-            entry: dwarf.entry_pc(sub),
+            entry: self.entry_of(dwarf, sub),
         })
     }
 
