@@ -10,8 +10,7 @@ struct plain {
 	int within;
 };
 
-__attribute__((scalar_storage_order("big-endian")))
-struct swapped {
+__attribute__((scalar_storage_order("big-endian"))) struct swapped {
 	uint16_t half;
 	int32_t word;
 	uint64_t whole;
@@ -40,8 +39,8 @@ __attribute__((noinline)) void look(struct swapped *s, struct swapped by_value, 
 
 int main(void)
 {
-	struct swapped s = {0x0102, -2, 0x0102030405060708, -3, 1025, SECOND, {1, 2, 3}, {FIRST, SECOND}, "abc", -5, "text",
-			    {7}, {{1, 2}, {-3, 4}}, 2.5};
+	struct swapped s = {0x0102, -2, 0x0102030405060708, -3, 1025, SECOND, {1, 2, 3},
+		{FIRST, SECOND}, "abc", -5, "text", {7}, {{1, 2}, {-3, 4}}, 2.5};
 	struct few few = {0x01020304, -6};
 
 	look(&s, s, few);
