@@ -51,5 +51,26 @@ def test_cold(ctx):
     check(ctx, path, COUNTS + VALUES + STACKS, dict(ENTERED, **READ, stacks=15))
 
 
-test_blocks.variants = test_ordered.variants = PAIR
-test_without_debug_information.once = test_cold.once = 'how it is probed is another test'
+def test_coroutine(ctx):
+    """Its part that goes on is probed at its entry, not where it goes on in one of several cases; gcc's is a function like others."""
+    parts = 'global n, r, d probe process("%s").function("%s") { n++ } probe process("%s").function("%s").return { r++ } ' \
+            'probe process("%s").function("*.destroy") { d++ } probe end { printf("%%d %%d %%d\\n", n, r, d) }'
+    for cc, flags, part in (('clang++', ('-fcoroutines-ts',), '*.resume'), ('g++', (), '*.actor')):
+        for level in '-O0', '-O1':
+            path = ctx.target('resumed.cc', cc=cc, cflags=('-g', level, '-std=c++20') + flags)
+            r = launch(ctx, parts % (path, part, path, part, path), path)
+            more = 2 if cc == 'g++' else 0  # once as it is made, once as it is destroyed
+            assert r.stdout == '11 0\n' and r.script == '%d %d 1\n' % (11 + more, 11 + more), (path, r)
+
+
+def test_coroutine_has_no_parameters(ctx):
+    """Of those of the whole function none is passed to its parts, and none returns its result."""
+    path = ctx.target('resumed.cc', cc='clang++', cflags=('-g', '-O0', '-std=c++20', '-fcoroutines-ts'))
+    for point, tag in (('function("*.resume") { println($from) }', 'CTX_VAR_OPTIMIZED_OUT'),
+                       ('function("*.resume").return { println($return$) }', 'RETURN_VOID')):
+        r = launch(ctx, 'probe process("%s").%s' % (path, point), path)
+        assert r.returncode == 1 and tag in r.stderr, r
+
+
+test_coroutine.variants = test_blocks.variants = test_ordered.variants = PAIR
+test_without_debug_information.once = test_coroutine_has_no_parameters.once = test_cold.once = 'how it is probed is another test'

@@ -26,6 +26,17 @@ impl Binary {
         }
     }
 
+    /// What clang makes of a coroutine besides: it is called with the frame alone, and a switch in front of the code of
+    /// any line leads to where the coroutine goes on. The debug information has the whole one's parameters and result.
+    pub(crate) fn goes_on_at(&self, entry: u64) -> bool {
+        let ends = |n: &str| {
+            let parts = [".resume", ".destroy", ".cleanup"];
+            parts.iter().any(|p| n.ends_with(p))
+        };
+        let mut code = self.symbols().entries_at(entry);
+        code.any(|s| s.kind.is_code() && ends(s.name))
+    }
+
     fn entry_among(&self, dwarf: &Dwarf, r: DieRef, mut starts: Vec<u64>) -> Option<u64> {
         let names = |at| {
             let code = self.symbols().entries_at(at).filter(|s| s.kind.is_code());

@@ -422,7 +422,7 @@ impl Binary {
         let Ok(die) = self.function_die(f) else {
             return Ok(plain);
         };
-        if f.kind == FunctionKind::Inlined {
+        if f.kind == FunctionKind::Inlined || self.goes_on_at(f.entry) {
             return Ok(plain);
         }
         // The unit's line table is read for those only who need it.

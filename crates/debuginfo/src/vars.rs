@@ -267,7 +267,7 @@ impl Binary {
         let die = self.function_die(f)?;
         let types = self.types();
         let ty = dwarf.type_of(die, types);
-        if dwarf.attr(die, dw::DW_AT_type).is_none() {
+        if dwarf.attr(die, dw::DW_AT_type).is_none() || self.goes_on_at(f.entry) {
             return Err(Error::ReturnsVoid {
                 function: f.name.to_string(),
             });
