@@ -123,12 +123,13 @@ int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 
 	if (ret == -ESRCH)
 		return guardian_fail(g, "process %d has ended", g->pid);
-	return ret ? guardian_fail(g,
-			     "process %d may not have new executable memory (%s): a security "
-			     "policy "
-			     "forbids it",
-			     g->pid, strerror((int)-ret))
-		   : 0;
+	if (!ret)
+		return 0;
+	return guardian_fail(g,
+		"process %d may not have new executable memory (%s): its service's settings "
+		"(MemoryDenyWriteExecute=), a security policy, or it itself (PR_SET_MDWE) forbid "
+		"it: lift the rule, or start the program with -c, to be there before it does so",
+		g->pid, strerror((int)-ret));
 }
 
 /* Those that nobody writes: the code (PF_X), or the others (0). */

@@ -201,6 +201,23 @@ def test_a_shell_that_is_named_is_traced(ctx):
     assert 'n=100\n' in p.stdout, p.stdout + p.stderr
 
 
+def test_the_shell_that_was_not_named(ctx):
+    """What is looked for in the shell, or in a script's interpreter, is meant to be in a program: that is to be named."""
+    path = shop(ctx)
+    file = ctx.tmp + '/a script'
+    with open(file, 'w') as f:
+        f.write('#!/bin/sh\n%s 2 50\n' % path)
+    os.chmod(file, 0o755)
+    for line, why, meant in (('cd /; %s 2 50' % path, '-c starts a shell for this command', path),
+                             ('%s 2 50 > /dev/null && true' % path, '-c starts a shell for this command', path),
+                             ("'%s'" % file, file + ' is a script', 'PATH')):
+        for point in 'function("no_such_one")', 'mark("no_such_one")', 'statement("*@no_such_one.c:1")':
+            p = trapless(ctx, '-e', 'probe process.%s { println(1) }' % point, '-c', line)
+            assert p.returncode == 1 and why in p.stderr and 'process("%s")' % meant in p.stderr, (line, point, p)
+    p = trapless(ctx, '-e', 'probe process.function("no_such_one") { println(1) }', '-c', path + ' 2 50')
+    assert p.returncode == 1 and 'shell' not in p.stderr, p
+
+
 def test_commands_of_several_programs(ctx):
     path = shop(ctx)
     script = COUNT.replace('process', 'process("%s")' % path, 1)

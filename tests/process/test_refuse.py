@@ -144,6 +144,17 @@ def test_stopped(ctx):
     end_count(p)
 
 
+def test_no_new_code(ctx):
+    """The refusal says which rules there are, and what to do."""
+    codeless, path = ctx.target('codeless'), ctx.target('count')
+    if ctx.run([codeless, '/bin/true']).returncode == 77:
+        ctx.skip('the kernel has no PR_SET_MDWE (Linux 6.3)')
+    p = start(ctx, codeless, path, 1)
+    before = of_count(p)
+    refused(ctx, [module_for(ctx), '-x', str(p.pid)], 'new executable memory', 'MemoryDenyWriteExecute', 'PR_SET_MDWE', '-c', untouched=before)
+    end_count(p)
+
+
 def test_kernel_thread(ctx):
     if not os.path.exists('/proc/2/comm') or open('/proc/2/comm').read() != 'kthreadd\n':
         ctx.skip('no kernel thread to be seen')

@@ -5,7 +5,7 @@
 mod find;
 mod scan;
 
-pub use find::find;
+pub use find::{find, is_script};
 use scan::{scan, Word};
 
 /// A command line, as the shell would understand it.

@@ -19,14 +19,34 @@ pub fn of(
     let mut spec = TargetSpec {
         pid: options.pid,
         program: None,
+        stands_in: None,
     };
     if let Some(pid) = options.pid {
         spec.program = Some(running_program(pid, &format!("-x {pid}"), None, diags)?);
     }
     if let Some(command) = command {
         spec.program = Some(program_of(command, diags)?);
+        let line = options.command.as_deref().unwrap_or_default();
+        spec.stands_in = stands_in(line, command);
     }
     Some(spec)
+}
+
+/// What to do where `process` without a name is not what was written: a shell, or another interpreter.
+fn stands_in(line: &str, command: &Command) -> Option<String> {
+    let why = match &command.program {
+        None => "-c starts a shell for this command, and `process` alone is that shell".into(),
+        Some(name) if command::is_script(name) => {
+            format!("{name} is a script, and `process` alone is its interpreter")
+        }
+        Some(_) => return None,
+    };
+    let is_program = |p: &String| command::find(p).is_some() && !command::is_script(p);
+    let meant = command::programs(line).into_iter().find(is_program);
+    let meant = meant.unwrap_or_else(|| "PATH".into());
+    Some(format!(
+        "{why}: name the program that is meant, process(\"{meant}\")..."
+    ))
 }
 
 /// What `-c` says, taken apart.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Where the System V ABI for x86-64 puts a function's arguments and result (section 3.2.3).
 
+use crate::cfi::Cfa;
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location, Piece};
 use crate::types::{Composite, Encoding, Type, TypeId, Types};
@@ -24,6 +25,11 @@ enum Class {
     SseUp,
     X87,
     Memory,
+}
+
+/// Whether the frame is what a call leaves: nothing but the return address is on the stack.
+pub(crate) fn is_entered(cfa: &Cfa) -> bool {
+    matches!(cfa, Cfa::Register(RSP, 8))
 }
 
 /// Place of a result of that type. `by_reference`: the language says it goes through memory.

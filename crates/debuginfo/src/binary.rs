@@ -309,9 +309,10 @@ impl Binary {
     }
 
     pub(crate) fn language_of(&self, unit: u32) -> Option<Language> {
-        Some(match self.dwarf().ok()?.language(unit)?.0 {
+        let dwarf = self.dwarf().ok()?;
+        Some(match dwarf.language(unit)?.0 {
             0x1 | 0x2 | 0xc | 0x1d | 0x2c => Language::C,
-            0x4 | 0x1a | 0x21 | 0x2b => Language::Cxx,
+            _ if dwarf.is_cxx(unit) => Language::Cxx,
             0x1c => Language::Rust,
             0x16 => Language::Go,
             0x8001 => Language::Assembler,

@@ -10,6 +10,16 @@ const CLONES: [&str; 5] = [
     ".specialized.",
 ];
 
+/// The function whose part a symbol names that is no function (gcc's and clang's `.cold`, clang's `.__part.N` and `.eh`).
+pub(crate) fn whole_of_part(symbol: &str) -> Option<&str> {
+    let words = [".cold", ".__part."];
+    let inside = words.iter().find_map(|w| symbol.split_once(w));
+    inside
+        .map(|(whole, _)| whole)
+        .or_else(|| symbol.strip_suffix(".eh"))
+        .filter(|whole| !whole.is_empty())
+}
+
 /// The symbol without its clone suffixes; `None` for a fragment of a function (`.cold`, `.part.N`),
 /// which is no function that the source could call.
 pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
@@ -17,10 +27,13 @@ pub(crate) fn strip_clone(symbol: &str) -> Option<&str> {
         return Some(symbol);
     };
     let suffix = &symbol[dot..];
-    if suffix.contains(".cold") || suffix.contains(".part.") {
+    if suffix.contains(".part.") || whole_of_part(symbol).is_some() {
         return None;
     }
-    match CLONES.iter().any(|c| suffix.starts_with(c)) {
+    // `f.0`: gcc numbers functions inside functions.
+    let number = suffix[1..].split('.').next().unwrap_or_default();
+    let numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    match numbered || CLONES.iter().any(|c| suffix.starts_with(c)) {
         true => Some(&symbol[..dot]),
         false => Some(symbol),
     }
@@ -44,7 +57,26 @@ pub(crate) fn demangle(symbol: &str) -> Option<String> {
         let end = name[tag..].find(']')?;
         name.replace_range(tag..=tag + end, "");
     }
-    Some(name)
+    Some(match name.contains(")::") {
+        true => without_parameters(&name),
+        false => name,
+    })
+}
+
+/// `f::C::g` of `f(int)::C::g const`: the functions that it stands in without their parameters.
+fn without_parameters(name: &str) -> String {
+    let function = |part: &str| {
+        let mut depth = 0;
+        let open = part.bytes().position(|b| {
+            depth += i32::from(b == b'<') - i32::from(b == b'>');
+            b == b'(' && depth == 0
+        });
+        let named = !part.starts_with(['{', '(']) && !part.starts_with("operator");
+        part[..open.filter(|_| named).unwrap_or(part.len())].to_owned()
+    };
+    let name = name.trim_end_matches(" const");
+    let parts: Vec<String> = components(name).into_iter().map(function).collect();
+    parts.join("::")
 }
 
 /// `<C<T>>::f::<U>` is `C<T>::f<U>`.
@@ -214,6 +246,12 @@ mod tests {
             ("_ZN2ns1C3getEi", "ns::C::get"),
             ("_ZN2ns1C3getEi.isra.0", "ns::C::get.isra.0"),
             ("_ZN2ns1fB5cxx11Ev", "ns::f"),
+            ("_ZZ5outerlEN5Local6sharedEl", "outer::Local::shared"),
+            ("_ZZL5outerlENK5Local6memberEl", "outer::Local::member"),
+            (
+                "_ZZZ5outerlEN4Deep4lastElENKUllE_clEl",
+                "outer::Deep::last::{lambda(long)#1}::operator()",
+            ),
             ("_Z", "_Z"),
             (
                 "_ZN1r14Stack$LT$T$GT$3put17hc631994cbee4baddE",

@@ -363,8 +363,8 @@ impl Dwarf {
         out
     }
 
-    /// DW_AT_entry_pc or the start of the first range.
-    pub fn entry_pc(&self, r: DieRef) -> Option<u64> {
+    /// DW_AT_entry_pc or DW_AT_low_pc.
+    pub fn entry_told(&self, r: DieRef) -> Option<u64> {
         let unit = self.unit(r.unit).ok()?;
         let low = |at| {
             let v = self.own_attr(r, at)?;
@@ -380,9 +380,7 @@ impl Dwarf {
                 v => self.dwarf_of(r.unit).attr_address(unit, v).ok()?,
             }
         };
-        low(dw::DW_AT_entry_pc)
-            .or_else(|| low(dw::DW_AT_low_pc))
-            .or_else(|| self.ranges(r).first().map(|r| r.start))
+        low(dw::DW_AT_entry_pc).or_else(|| low(dw::DW_AT_low_pc))
     }
 
     // Units by address.
@@ -496,6 +494,17 @@ impl Dwarf {
     pub fn is_c(&self, n: u32) -> bool {
         self.language(n)
             .is_some_and(|l| matches!(l.0, 0x1 | 0x2 | 0xc | 0x1d | 0x2c | 0x8001))
+    }
+
+    pub fn is_by_gcc(&self, n: u32) -> bool {
+        let producer = self.root_attr(n, dw::DW_AT_producer);
+        let producer = producer.and_then(|v| self.string(v, n));
+        producer.is_some_and(|p| p.starts_with(b"GNU "))
+    }
+
+    pub fn is_cxx(&self, n: u32) -> bool {
+        self.language(n)
+            .is_some_and(|l| matches!(l.0, 0x4 | 0x1a | 0x21 | 0x2b))
     }
 
     /// Name of the unit's primary source file.

@@ -49,6 +49,7 @@ pub(crate) struct RawSymbol {
     pub weak: bool,
 }
 
+pub(crate) const STT_NOTYPE: u8 = 0;
 pub(crate) const STT_OBJECT: u8 = 1;
 pub(crate) const STT_FUNC: u8 = 2;
 pub(crate) const STT_TLS: u8 = 6;
@@ -407,7 +408,10 @@ impl Elf {
         for s in syms {
             let kind = s.st_type().0;
             let shndx = s.st_shndx(en).0;
-            let wanted = matches!(kind, 0 | STT_OBJECT | STT_FUNC | STT_TLS | STT_GNU_IFUNC);
+            let wanted = matches!(
+                kind,
+                STT_NOTYPE | STT_OBJECT | STT_FUNC | STT_TLS | STT_GNU_IFUNC
+            );
             // SHN_ABS symbols are numbers, not places.
             if shndx == 0 || shndx == 0xfff1 || !wanted {
                 continue;

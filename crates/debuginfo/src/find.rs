@@ -2,7 +2,7 @@
 //! Functions and statements by name, file and line.
 
 use crate::binary::Binary;
-use crate::demangle::{demangle, nearest, nearest_functions, strip_clone};
+use crate::demangle::{demangle, nearest, nearest_functions, strip_clone, whole_of_part};
 use crate::dwarf::{text, DieRef, Dwarf};
 use crate::error::{Error, Result};
 use crate::function::{
@@ -133,11 +133,11 @@ impl Binary {
         }
     }
 
-    /// The `.cold` symbols, where it is clear whose they are.
+    /// The symbols of functions' parts, where it is clear whose they are.
     fn fragments(&self) -> HashMap<&str, Vec<Range<u64>>> {
         let mut all: HashMap<&str, Vec<Range<u64>>> = HashMap::new();
         for s in &self.symbols().entries {
-            let Some((base, _)) = s.name.split_once(".cold").filter(|_| s.size > 0) else {
+            let Some(base) = whole_of_part(s.name).filter(|_| s.size > 0) else {
                 continue;
             };
             if self.symbols().entries_named(base).count() == 1 {
@@ -195,7 +195,7 @@ impl Binary {
 
     fn add_out_of_line(&self, dwarf: &Dwarf, r: DieRef, found: &mut Found) {
         let mut ranges = dwarf.ranges(r);
-        let Some(entry) = dwarf.entry_pc(r).or(ranges.first().map(|r| r.start)) else {
+        let Some(entry) = self.entry_of(dwarf, r) else {
             return;
         };
         if !self.is_code(entry) {
@@ -242,10 +242,7 @@ impl Binary {
     fn instance(&self, dwarf: &Dwarf, at: DieRef, names: &Names) -> Option<Function> {
         let mut ranges = dwarf.ranges(at);
         // gcc also tells where a copy is that has no instruction of its own left.
-        let entry = dwarf
-            .entry_pc(at)
-            .filter(|e| ranges.is_empty() || ranges.iter().any(|r| r.contains(e)));
-        let entry = entry.or(ranges.first().map(|r| r.start))?;
+        let entry = self.entry_of(dwarf, at)?;
         if !self.is_code(entry) {
             return None;
         }
@@ -406,8 +403,10 @@ impl Binary {
         }
     }
 
+    /// Of what was not declared (gcc's lambdas): where its code begins.
     pub(crate) fn function_decl(&self, f: &Function) -> Option<SourcePos> {
-        self.dwarf().ok()?.declared_at(self.function_die(f).ok()?)
+        let declared = self.dwarf().ok()?.declared_at(self.function_die(f).ok()?);
+        declared.or_else(|| self.find_source(f.entry))
     }
 
     pub(crate) fn find_site(&self, f: &Function) -> Result<ProbeSite> {
@@ -423,7 +422,7 @@ impl Binary {
         let Ok(die) = self.function_die(f) else {
             return Ok(plain);
         };
-        if f.kind == FunctionKind::Inlined {
+        if f.kind == FunctionKind::Inlined || self.goes_on_at(f.entry) {
             return Ok(plain);
         }
         // The unit's line table is read for those only who need it.

@@ -5,10 +5,12 @@ use crate::dwarf::{is_composite, text, DieRef, Dwarf, Unit, Value, R};
 use gimli::{constants as dw, AttributeValue, UnitOffset};
 use std::ops::Range;
 
-/// A named entry at file, namespace or class scope, or a function with code.
+/// A named entry at file, namespace or class scope, or a function, wherever it stands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub offset: usize,
+    /// Behind the last entry inside, where those were looked at; else 0.
+    end: usize,
     /// Index of the enclosing entry.
     parent: u32,
     pub tag: dw::DwTag,
@@ -61,12 +63,18 @@ impl Dwarf {
                 continue;
             }
             skip_below = isize::MAX;
-            while stack.last().is_some_and(|s| s.0 >= depth) {
+            while let Some(&(_, own)) = stack.last().filter(|s| s.0 >= depth) {
+                if let Some(e) = index.get_mut(own as usize) {
+                    e.end = offset.0;
+                }
                 stack.pop();
             }
             let tag = abbrev.tag();
             let parent = stack.last().map_or(NO_PARENT, |s| s.1);
-            let keep = is_indexed(tag) || is_static_member(abbrev);
+            let keep = match is_local(index, parent) {
+                true => tag == dw::DW_TAG_subprogram || (!plain_c && is_composite(tag)),
+                false => is_indexed(tag) || is_static_member(abbrev),
+            };
             let enter = abbrev.has_children() && is_scope(tag, plain_c);
             let mut sibling = None;
             if keep {
@@ -89,6 +97,9 @@ impl Dwarf {
             }
             if enter {
                 let own = if keep { index.len() as u32 - 1 } else { parent };
+                if let Some(e) = index.get_mut(own as usize) {
+                    e.end = usize::MAX;
+                }
                 stack.push((depth, own));
             } else if abbrev.has_children() {
                 match sibling {
@@ -115,6 +126,7 @@ impl Dwarf {
         let mut high = None;
         let mut e = Entry {
             offset: 0,
+            end: 0,
             parent: NO_PARENT,
             tag: abbrev.tag(),
             name: None,
@@ -199,6 +211,11 @@ impl Dwarf {
 
     /// `ns::C::f` of an entry, by its declaration.
     pub fn qualified(&self, r: DieRef) -> Option<String> {
+        self.qualified_up(r, 64)
+    }
+
+    /// With at most `depth` scopes: those of a damaged file may stand in each other.
+    fn qualified_up(&self, r: DieRef, depth: u32) -> Option<String> {
         let mut r = r;
         let mut e = self.entry(r);
         for _ in 0..16 {
@@ -211,20 +228,34 @@ impl Dwarf {
         let Some(e) = e else {
             return self.name(r).map(text);
         };
-        let index = self.index(r.unit);
-        let mut name = text(e.name?);
-        let mut parent = e.parent;
-        for _ in 0..64 {
-            let Some(p) = index.get(parent as usize) else {
-                break;
-            };
-            if p.tag == dw::DW_TAG_namespace || is_composite(p.tag) {
-                let scope = p.name.map_or("(anonymous namespace)".into(), text);
-                name = format!("{scope}::{name}");
+        Some(match self.scope(r.unit, e, depth) {
+            Some(scope) => format!("{scope}::{}", text(e.name?)),
+            None => text(e.name?),
+        })
+    }
+
+    /// The name of what an entry stands in. C++ alone has functions as scopes.
+    fn scope(&self, unit: u32, e: &Entry, depth: u32) -> Option<String> {
+        let p = self.index(unit).get(e.parent as usize)?;
+        let (offset, depth) = (p.offset, depth.checked_sub(1)?);
+        let name = match p.tag {
+            dw::DW_TAG_subprogram if self.is_cxx(unit) => {
+                return self.qualified_up(DieRef { unit, offset }, depth);
             }
-            parent = p.parent;
-        }
-        Some(name)
+            dw::DW_TAG_namespace => p.name.map_or("(anonymous namespace)".into(), text),
+            tag if is_composite(tag) => p.name.map_or("(anonymous type)".into(), text),
+            _ => return self.scope(unit, p, depth),
+        };
+        Some(match self.scope(unit, p, depth) {
+            Some(scope) => format!("{scope}::{name}"),
+            None => name,
+        })
+    }
+
+    /// Whether an entry stands inside a function.
+    pub fn is_in_function(&self, r: DieRef) -> bool {
+        let parent = self.entry(r).map_or(NO_PARENT, |e| e.parent);
+        is_local(self.index(r.unit), parent)
     }
 
     /// The out-of-line function whose code holds the address.
@@ -280,7 +311,7 @@ impl Dwarf {
         let e = index[..i]
             .iter()
             .rev()
-            .find(|e| e.tag == dw::DW_TAG_subprogram)?;
+            .find(|e| e.tag == dw::DW_TAG_subprogram && r.offset < e.end)?;
         Some(DieRef {
             unit: r.unit,
             offset: e.offset,
@@ -424,7 +455,19 @@ fn is_static_member(abbrev: &gimli::Abbreviation) -> bool {
             .any(|a| a.name() == dw::DW_AT_external)
 }
 
-/// Whether an entry's children can be named from outside.
+/// Whether `at`, or what that stands in, is a function.
+fn is_local(index: &[Entry], at: u32) -> bool {
+    let mut at = at;
+    while let Some(e) = index.get(at as usize) {
+        if e.tag == dw::DW_TAG_subprogram {
+            return true;
+        }
+        at = e.parent;
+    }
+    false
+}
+
+/// Whether an entry's children can be named from outside, or functions stand among them.
 fn is_scope(tag: dw::DwTag, plain_c: bool) -> bool {
     matches!(
         tag,
@@ -433,5 +476,10 @@ fn is_scope(tag: dw::DwTag, plain_c: bool) -> bool {
             | dw::DW_TAG_type_unit
             | dw::DW_TAG_namespace
             | dw::DW_TAG_module
+            | dw::DW_TAG_subprogram
+            | dw::DW_TAG_inlined_subroutine
+            | dw::DW_TAG_lexical_block
+            | dw::DW_TAG_try_block
+            | dw::DW_TAG_catch_block
     ) || (!plain_c && (is_composite(tag) || tag == dw::DW_TAG_enumeration_type))
 }

@@ -89,7 +89,7 @@ impl Binary {
             match tag {
                 dw::DW_TAG_label => {
                     out.labels
-                        .extend(dwarf.entry_pc(child).map(|pc| (child, pc)));
+                        .extend(self.entry_of(dwarf, child).map(|pc| (child, pc)));
                 }
                 dw::DW_TAG_inlined_subroutine => out.copies.push(child),
                 dw::DW_TAG_call_site | dw::DW_TAG_GNU_call_site => self.call(dwarf, child, out),

@@ -34,6 +34,7 @@ mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
+mod entry;
 mod enums;
 mod error;
 mod find;

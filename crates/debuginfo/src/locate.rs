@@ -16,7 +16,10 @@ impl Binary {
         let dwarf = self.dwarf()?;
         let entered = self.entered(dwarf, var, cx);
         if let Some(f) = entered.filter(|f| self.is_unstored(dwarf, *f, cx.pc)) {
-            return self.passed(dwarf, var, f);
+            return match self.goes_on_at(cx.pc) {
+                true => Err(gone(var, cx, false)),
+                false => self.passed(dwarf, var, f),
+            };
         }
         match self.described(dwarf, var, cx) {
             // A function that uses it elsewhere has it from its caller.

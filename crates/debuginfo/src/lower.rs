@@ -215,6 +215,9 @@ impl Place<'_> {
             unit: self.unit,
             offset: offset.0,
         };
+        if self.dwarf.is_swapped(r) {
+            return unsupported("arithmetic in the other byte order in a location");
+        }
         let size = self.dwarf.number(r, dw::DW_AT_byte_size).unwrap_or(0);
         let size = u8::try_from(size).unwrap_or(u8::MAX);
         match self.dwarf.attr(r, dw::DW_AT_encoding).map(|a| a.0) {

@@ -90,7 +90,7 @@ fn chain_at(binary: &Binary, dwarf: &Dwarf, addr: u64) -> Vec<Copy> {
             origin: dwarf.origin(die).unwrap_or(die),
             innermost: true,
         },
-        entry: dwarf.entry_pc(die),
+        entry: binary.entry_of(dwarf, die),
         called: called_at(dwarf, die),
     };
     functions.map(copy).collect()

@@ -161,6 +161,12 @@ mod tests {
         let no = |p, s| assert_eq!(NamePattern::new(p).match_symbol(s), None, "{p} {s}");
         yes("f", "f", "f");
         yes("f", "f.isra.0", "f");
+        yes("f", "f.0", "f");
+        yes("f", "f.12.constprop.0", "f");
+        no("f", "f.0.cold");
+        no("f*", "f.__part.1");
+        no("f*", "f.eh");
+        no("f", "f.0x");
         yes("f.isra.0", "f.isra.0", "f.isra.0");
         yes("f.cold", "f.cold", "f.cold");
         no("f", "f.cold");

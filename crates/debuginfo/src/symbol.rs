@@ -2,7 +2,8 @@
 //! The symbol table of a binary: `.symtab`, `.dynsym`, those of the debug file and of
 //! `.gnu_debugdata`, merged by address.
 
-use crate::elf::{RawSymbol, STT_FUNC, STT_GNU_IFUNC, STT_TLS};
+use crate::demangle::whole_of_part;
+use crate::elf::{RawSymbol, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT_TLS};
 use std::collections::HashMap;
 
 /// What a symbol names.
@@ -70,6 +71,10 @@ impl SymbolTable {
                     STT_FUNC => SymbolKind::Function,
                     STT_GNU_IFUNC => SymbolKind::Ifunc,
                     STT_TLS => SymbolKind::Tls,
+                    // clang's parts of functions have no type.
+                    STT_NOTYPE if s.size > 0 && whole_of_part(name).is_some() => {
+                        SymbolKind::Function
+                    }
                     _ => SymbolKind::Data,
                 };
                 let rank = match (s.global, s.weak) {

@@ -46,7 +46,7 @@ impl Dwarf {
 
     /// The type that DW_AT_type of `r` (or of its origin) names; void where it names none.
     pub fn type_of(&self, r: DieRef, types: &Types) -> TypeId {
-        match self.attr(r, dw::DW_AT_type) {
+        let to = match self.attr(r, dw::DW_AT_type) {
             None => types.void(),
             Some((v, at)) => match self.target(v, at.unit) {
                 Some(to) => self.type_id(to, types),
@@ -54,7 +54,21 @@ impl Dwarf {
                     why: "a reference that leads nowhere".into(),
                 }),
             },
+        };
+        match self.is_swapped(r) {
+            true => types.swapped(to),
+            false => to,
         }
+    }
+
+    /// Whether a base type or a variable is in the other byte order.
+    pub fn is_swapped(&self, r: DieRef) -> bool {
+        let other = match self.is_little() {
+            true => dw::DW_END_big,
+            false => dw::DW_END_little,
+        };
+        let told = self.attr(r, dw::DW_AT_endianity);
+        matches!(told, Some((AttributeValue::Endianity(e), _)) if e == other)
     }
 
     fn read_type(&self, r: DieRef, types: &Types, depth: u32) -> Type {
@@ -74,14 +88,23 @@ impl Dwarf {
             to: to(),
         };
         match die.tag() {
-            dw::DW_TAG_base_type => Type::Base {
-                name: name(),
-                size: size().unwrap_or_else(|| {
-                    self.number(r, dw::DW_AT_bit_size)
-                        .map_or(0, |b| b.div_ceil(8))
-                }),
-                encoding: self.encoding_of(r),
-            },
+            dw::DW_TAG_base_type => {
+                let base = Type::Base {
+                    name: name(),
+                    size: size().unwrap_or_else(|| {
+                        self.number(r, dw::DW_AT_bit_size)
+                            .map_or(0, |b| b.div_ceil(8))
+                    }),
+                    encoding: self.encoding_of(r),
+                };
+                match self.is_swapped(r) {
+                    true => Type::Qualified {
+                        qualifier: Qualifier::Swapped,
+                        to: types.add(base),
+                    },
+                    false => base,
+                }
+            }
             dw::DW_TAG_pointer_type => Type::Pointer {
                 to: to(),
                 size: pointer_size(),
@@ -179,10 +202,12 @@ impl Dwarf {
         }
         let mut members = Vec::new();
         let mut variants = Variants::default();
-        for (m, tag) in self.children(r) {
+        let children = self.children(r);
+        let swapped = self.has_swapped(&children);
+        for (m, tag) in children {
             match tag {
                 dw::DW_TAG_variant_part => variants = self.read_variants(m, types),
-                dw::DW_TAG_member => members.extend(self.read_member(m, types)),
+                dw::DW_TAG_member => members.extend(self.read_member(m, types, swapped)),
                 dw::DW_TAG_inheritance => {
                     let place = self.own_attr(m, dw::DW_AT_data_member_location);
                     let virtual_at = match &place {
@@ -220,7 +245,7 @@ impl Dwarf {
     fn read_variants(&self, part: DieRef, types: &Types) -> Variants {
         let tag = self.own_attr(part, dw::DW_AT_discr);
         let tag = tag.and_then(|v| self.target(v, part.unit));
-        let tag = tag.and_then(|m| self.read_member(m, types));
+        let tag = tag.and_then(|m| self.read_member(m, types, false));
         let size = tag.as_ref().and_then(|t| types.size(t.ty)).unwrap_or(8);
         let signed = tag.as_ref().is_some_and(|t| types.is_signed(t.ty));
         let value = |v: Value| {
@@ -242,7 +267,7 @@ impl Dwarf {
         {
             let children = self.children(v).into_iter();
             let mut own = children.filter(|c| c.1 == dw::DW_TAG_member);
-            if let Some(member) = own.next().and_then(|c| self.read_member(c.0, types)) {
+            if let Some(member) = own.next().and_then(|c| self.read_member(c.0, types, false)) {
                 let value = self.own_attr(v, dw::DW_AT_discr_value).and_then(value);
                 list.push(Variant { value, member });
             }
@@ -250,9 +275,17 @@ impl Dwarf {
         Variants { tag, list }
     }
 
-    /// Bytes of an entry's type where that is a number, read without asking for the type itself: in a damaged file
-    /// a bit-field may have the very structure that it is in.
-    fn integer_size(&self, r: DieRef) -> Option<u64> {
+    /// Whether numbers among the members are in the other byte order: then all are, enumerations, too, of which
+    /// gcc does not tell.
+    fn has_swapped(&self, members: &[(DieRef, dw::DwTag)]) -> bool {
+        let own = |m: &DieRef| self.number_type(*m).is_some_and(|t| self.is_swapped(t));
+        let members = members.iter().filter(|m| m.1 == dw::DW_TAG_member);
+        members.map(|m| m.0).any(|m| own(&m))
+    }
+
+    /// The type of an entry where that is a number, or an array of them, found without asking for the type itself: in a
+    /// damaged file a bit-field may have the very structure that it is in.
+    fn number_type(&self, r: DieRef) -> Option<DieRef> {
         let mut at = r;
         for _ in 0..64 {
             at = self
@@ -260,21 +293,31 @@ impl Dwarf {
                 .and_then(|(v, from)| self.target(v, from.unit))?;
             let tag = self.die(at).ok()?.tag();
             if matches!(tag, dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type) {
-                return self.number(at, dw::DW_AT_byte_size);
+                return Some(at);
             }
-            if is_composite(tag) {
+            if is_composite(tag) || tag == dw::DW_TAG_pointer_type {
                 return None;
             }
         }
         None
     }
 
-    fn read_member(&self, m: DieRef, types: &Types) -> Option<Member> {
+    /// `swapped`: what the structure's numbers are.
+    fn read_member(&self, m: DieRef, types: &Types, swapped: bool) -> Option<Member> {
         // A static member has no place in the structure.
         if self.flag(m, dw::DW_AT_external) || self.flag(m, dw::DW_AT_declaration) {
             return None;
         }
-        let ty = self.type_of(m, types);
+        let number = self.number_type(m);
+        let is_enum = |t| {
+            self.die(t)
+                .is_ok_and(|d| d.tag() == dw::DW_TAG_enumeration_type)
+        };
+        let untold = swapped && number.is_some_and(is_enum);
+        let ty = match untold {
+            true => types.swapped(self.type_of(m, types)),
+            false => self.type_of(m, types),
+        };
         let name = self.name(m).map(text);
         let at = match self.own_attr(m, dw::DW_AT_data_member_location) {
             None => 0,
@@ -291,10 +334,11 @@ impl Dwarf {
                 virtual_at: None,
             });
         };
-        let little = self.is_little();
+        let other = untold || self.is_swapped(m) || number.is_some_and(|t| self.is_swapped(t));
+        let little = self.is_little() != other;
         let declared = self
             .number(m, dw::DW_AT_byte_size)
-            .or_else(|| self.integer_size(m))
+            .or_else(|| self.number(number?, dw::DW_AT_byte_size))
             .unwrap_or(4);
         // The bit's number from the start of the structure.
         let first = match self.number(m, dw::DW_AT_data_bit_offset) {

@@ -39,6 +39,8 @@ pub enum Qualifier {
     Volatile,
     Restrict,
     Atomic,
+    /// Its numbers are not in the target's byte order.
+    Swapped,
 }
 
 /// One type, one level deep: what it refers to are further [`TypeId`]s.
@@ -199,6 +201,7 @@ struct Arena {
 enum Made {
     Void,
     Pointer(TypeId),
+    Swapped(TypeId),
     Long,
 }
 
@@ -273,6 +276,32 @@ impl Types {
     /// A pointer to `to` (8 bytes).
     pub fn pointer_to(&self, to: TypeId) -> TypeId {
         self.made(Made::Pointer(to), || Type::Pointer { to, size: 8 })
+    }
+
+    /// `to` in the other byte order.
+    pub fn swapped(&self, to: TypeId) -> TypeId {
+        self.made(Made::Swapped(to), || Type::Qualified {
+            qualifier: Qualifier::Swapped,
+            to,
+        })
+    }
+
+    /// Whether its numbers, or those of what it refers to, are in the other byte order.
+    pub fn is_swapped(&self, id: TypeId) -> bool {
+        let mut id = id;
+        for _ in 0..64 {
+            match &*self.get(id) {
+                Type::Qualified {
+                    qualifier: Qualifier::Swapped,
+                    ..
+                } => return true,
+                Type::Typedef { to, .. }
+                | Type::Qualified { to, .. }
+                | Type::Reference { to, .. } => id = *to,
+                _ => return false,
+            }
+        }
+        false
     }
 
     fn made(&self, key: Made, make: impl FnOnce() -> Type) -> TypeId {
@@ -525,6 +554,10 @@ impl Types {
                 }
                 self.declare(*returns, format!("{inner}({})", p.join(", ")), depth + 1)
             }
+            Type::Qualified {
+                qualifier: Qualifier::Swapped,
+                to,
+            } => self.declare(*to, inner, depth + 1),
             Type::Qualified { qualifier, to } => {
                 let q = qualifier_name(*qualifier);
                 match &*self.get(*to) {
@@ -564,6 +597,7 @@ pub(crate) fn qualifier_name(q: Qualifier) -> &'static str {
         Qualifier::Volatile => "volatile",
         Qualifier::Restrict => "restrict",
         Qualifier::Atomic => "_Atomic",
+        Qualifier::Swapped => "",
     }
 }
 

@@ -24,7 +24,7 @@ impl Binary {
         pc: u64,
         function: Option<DieRef>,
     ) -> Place<'a> {
-        let entry = function.and_then(|f| dwarf.entry_pc(f));
+        let entry = function.and_then(|f| self.entry_of(dwarf, f));
         Place {
             dwarf,
             cfi: self.cfi(),
@@ -45,7 +45,7 @@ impl Binary {
             }
             _ => vec![die],
         };
-        let entry = outer.first().and_then(|&sub| dwarf.entry_pc(sub));
+        let entry = outer.first().and_then(|&sub| self.entry_of(dwarf, sub));
         descend(dwarf, &mut outer, pc, false);
         outer.reverse();
         Ok(Context {
@@ -78,7 +78,7 @@ impl Binary {
             pc,
             function,
             scopes,
-            entry: dwarf.entry_pc(sub),
+            entry: self.entry_of(dwarf, sub),
         })
     }
 
@@ -267,7 +267,7 @@ impl Binary {
         let die = self.function_die(f)?;
         let types = self.types();
         let ty = dwarf.type_of(die, types);
-        if dwarf.attr(die, dw::DW_AT_type).is_none() {
+        if dwarf.attr(die, dw::DW_AT_type).is_none() || self.goes_on_at(f.entry) {
             return Err(Error::ReturnsVoid {
                 function: f.name.to_string(),
             });
@@ -355,6 +355,7 @@ impl Binary {
             let rank = match (e.declaration, kind) {
                 (true, _) => 9,
                 (_, "typedef" | "base") => 0,
+                _ if dwarf.is_in_function(r) => 2,
                 _ => 1,
             };
             if best.is_none_or(|b| rank < b.0) {

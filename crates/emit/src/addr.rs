@@ -39,9 +39,21 @@ impl Body<'_, '_> {
                 self.long(narrow(&v, *size, *signed))
             }
             TargetPlace::Memory {
-                size, signed, bits, ..
+                size,
+                signed,
+                bits,
+                swapped,
+                ..
             } => {
-                let v = self.load(key, *size, *signed && bits.is_none(), span);
+                let signed_word = *signed && bits.is_none();
+                let v = match swapped {
+                    false => self.load(key, *size, signed_word, span),
+                    true => {
+                        let v = self.load(key, *size, false, span);
+                        let v = self.long(reversed(&v, *size));
+                        self.long(narrow(&v, *size, signed_word))
+                    }
+                };
                 match bits {
                     None => v,
                     Some(b) => {
@@ -67,14 +79,24 @@ impl Body<'_, '_> {
                     self.line(format!("run->regs->{field} = {new};"));
                 }
             }
-            TargetPlace::Memory { size, bits, .. } => {
+            TargetPlace::Memory {
+                size,
+                bits,
+                swapped,
+                ..
+            } => {
+                let order = |v: &str| match swapped {
+                    true => reversed(v, *size),
+                    false => v.to_string(),
+                };
                 let new = match bits {
                     None => v.to_string(),
                     Some(b) => {
-                        let old = self.load(key, *size, false, span);
+                        let old = order(&self.load(key, *size, false, span));
                         merged(&old, v, b.offset.into(), b.width.into())
                     }
                 };
+                let new = order(&new);
                 self.set_place("variable", span);
                 self.call(format!(
                     "tl_store(run, (uint64_t){key}, {size}, (int64_t)({new}));"
@@ -107,6 +129,10 @@ impl Body<'_, '_> {
             Addr::Binary(op, a, b) => {
                 let (a, b) = (self.address(a, span), self.address(b, span));
                 self.binary(*op, &a, &b, span)
+            }
+            Addr::Swap { of, size } => {
+                let v = self.address(of, span);
+                self.long(reversed(&v, *size))
             }
             Addr::ThreadPointer => self.machine("mov %%fs:0, %0"),
             Addr::Process => self.called("tl_pid(run)"),
@@ -179,6 +205,12 @@ impl Body<'_, '_> {
         ));
         v
     }
+}
+
+/// The low `size` bytes in the other order.
+fn reversed(v: &str, size: u8) -> String {
+    let unused = 64 - 8 * u32::from(size);
+    format!("(int64_t)(__builtin_bswap64((uint64_t)({v})) >> {unused})")
 }
 
 /// The low `size` bytes, extended.

@@ -67,6 +67,7 @@ fn try_it(text: &str, tapset: &Tapset, target: &str) -> bool {
     let mut world = World::new(TargetSpec {
         program: Some(target.to_string()),
         pid: None,
+        stands_in: None,
     });
     let input = Input {
         scripts: vec![script],

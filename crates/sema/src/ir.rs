@@ -705,6 +705,8 @@ pub enum TargetPlace {
         size: u8,
         signed: bool,
         bits: Option<Bits>,
+        /// In the byte order that is not the target's.
+        swapped: bool,
     },
     /// A value that debug information computes (`DW_OP_stack_value`, constants).
     Value(Addr),
@@ -741,6 +743,11 @@ pub enum Addr {
         signed: bool,
     },
     Binary(BinOp, Box<Addr>, Box<Addr>),
+    /// The low `size` bytes in the other order.
+    Swap {
+        of: Box<Addr>,
+        size: u8,
+    },
     /// What the thread's variables are found by.
     ThreadPointer,
     /// The process's number.

@@ -32,11 +32,34 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
         parts: Arc::default(),
     }
     .resolve();
+    name_the_program(point, world, &mut own);
     // What was asked for politely may be missing; mistakes are still told.
     if !quiet {
         diags.append(own);
     }
     found.unwrap_or_default()
+}
+
+/// What is not in the shell is looked for in the wrong program.
+fn name_the_program(point: &ProbePoint, world: &World, diags: &mut Diagnostics) {
+    let unnamed = point.components.first().is_some_and(|c| c.arg.is_none());
+    let Some(next) = world.target.stands_in.as_ref().filter(|_| unnamed) else {
+        return;
+    };
+    let lacks = |tag| {
+        matches!(
+            tag,
+            Tag::FunctionUnknown
+                | Tag::FunctionNotExported
+                | Tag::SymbolsNone
+                | Tag::DebuginfoNone
+                | Tag::SourceFileUnknown
+                | Tag::PointNoMatch
+        )
+    };
+    for d in diags.iter_mut().filter(|d| lacks(d.tag)) {
+        d.help(next.as_str());
+    }
 }
 
 struct Resolver<'a> {

@@ -545,7 +545,10 @@ impl Reader<'_> {
                 return self.fail(&di::Error::NotAggregate { ty: name });
             }
         };
-        let of = element_type(types, stripped)?;
+        let of = match types.is_swapped(value.ty) {
+            true => types.swapped(element_type(types, stripped)?),
+            false => element_type(types, stripped)?,
+        };
         let Some(size) = types.size(of) else {
             let ty = types.name(of);
             return self.fail(&di::Error::IncompleteType { ty });
@@ -646,6 +649,7 @@ impl Reader<'_> {
             return None;
         }
         let signed = types.is_signed(ty);
+        let swapped = size > 1 && types.is_swapped(value.ty);
         let memory = |addr, bits: Option<di::BitField>| TargetPlace::Memory {
             addr,
             size: bits.map_or(size as u8, |b| b.storage),
@@ -654,17 +658,21 @@ impl Reader<'_> {
                 offset: b.shift,
                 width: b.width,
             }),
+            swapped,
         };
         let place = match value.place {
             Place::Pointer(_) => return self.no_pointer(),
             _ if is_reference => memory(self.number(&value)?, None),
             Place::Memory(addr, bits) => memory(addr, bits),
-            Place::Register(r) => TargetPlace::Register {
+            Place::Register(r) if !swapped => TargetPlace::Register {
                 reg: Reg(r),
                 size: size as u8,
                 signed,
             },
-            place => TargetPlace::Value(parts::extended(parts::whole(&place)?, size, signed)),
+            place => {
+                let number = parts::ordered(parts::whole(&place)?, size, swapped);
+                TargetPlace::Value(parts::extended(number, size, signed))
+            }
         };
         Some(self.expr(Ty::Long, ExprKind::Target(Box::new(place))))
     }

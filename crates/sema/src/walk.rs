@@ -128,7 +128,7 @@ fn target<'a>(t: &'a TargetPlace, f: &mut dyn FnMut(&'a Expr)) {
 fn addr<'a>(a: &'a Addr, f: &mut dyn FnMut(&'a Expr)) {
     match a {
         Addr::Expr(e) => f(e),
-        Addr::Load { addr: a, .. } => addr(a, f),
+        Addr::Load { addr: a, .. } | Addr::Swap { of: a, .. } => addr(a, f),
         Addr::Binary(_, a, b) => {
             addr(a, f);
             addr(b, f);
@@ -159,7 +159,7 @@ pub fn uses_register(e: &Expr, which: &dyn Fn(u16) -> bool) -> bool {
     fn in_addr(a: &Addr, which: &dyn Fn(u16) -> bool) -> bool {
         match a {
             Addr::Register(r) => which(r.0),
-            Addr::Load { addr, .. } => in_addr(addr, which),
+            Addr::Load { addr: a, .. } | Addr::Swap { of: a, .. } => in_addr(a, which),
             Addr::Binary(_, a, b) => in_addr(a, which) || in_addr(b, which),
             _ => false,
         }

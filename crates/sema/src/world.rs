@@ -20,6 +20,8 @@ pub struct TargetSpec {
     /// Absolute path of the program that `process` without a name means.
     pub program: Option<String>,
     pub pid: Option<u32>,
+    /// What to do where that is another program than whoever wrote the command may think.
+    pub stands_in: Option<String>,
 }
 
 /// Files and debug information, opened when they are needed.
@@ -65,6 +67,7 @@ impl World {
         self.target = TargetSpec {
             program: Some(program),
             pid: Some(pid),
+            stands_in: None,
         };
         self.info = Arc::new(DebugInfo::new(files_of(Some(pid))));
     }

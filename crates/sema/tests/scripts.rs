@@ -43,6 +43,7 @@ fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
     let mut world = World::new(TargetSpec {
         program: Some(target.to_string_lossy().into_owned()),
         pid: None,
+        stands_in: None,
     });
     let input = Input {
         scripts: vec![script],

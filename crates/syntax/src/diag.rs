@@ -436,6 +436,10 @@ impl Diagnostics {
         self.list.iter()
     }
 
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
+        self.list.iter_mut()
+    }
+
     /// Append what another collector holds.
     pub fn append(&mut self, other: Diagnostics) {
         self.list.extend(other.list);

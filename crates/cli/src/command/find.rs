@@ -21,6 +21,11 @@ pub fn find(name: &str) -> Option<PathBuf> {
     None
 }
 
+/// Whether an interpreter runs for it.
+pub fn is_script(name: &str) -> bool {
+    in_path(name).is_some_and(|path| script_interpreter(&path).is_some())
+}
+
 fn in_path(name: &str) -> Option<PathBuf> {
     let found = match name.contains('/') {
         true => PathBuf::from(name),

@@ -111,6 +111,7 @@ fn returns_to(image: ImageId, slot: &Addr, vaddr: u64, span: Span) -> Expr {
         size: 8,
         signed: false,
         bits: None,
+        swapped: false,
     };
     let there = ExprKind::TargetAddress(Box::new(Addr::Image { image, vaddr }));
     let (word, there) = (

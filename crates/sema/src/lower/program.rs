@@ -265,6 +265,7 @@ impl Lowerer<'_, '_> {
             size,
             signed: false,
             bits: None,
+            swapped: false,
         };
         Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))
     }

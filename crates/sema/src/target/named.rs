@@ -144,6 +144,7 @@ impl Reader<'_> {
                 size,
                 signed,
                 bits: None,
+                swapped: false,
             },
         };
         Ok(self.expr(Ty::Long, ExprKind::Target(Box::new(place))))

@@ -35,9 +35,7 @@ impl Reader<'_> {
                     return self.missing();
                 };
                 match bits {
-                    Some(b) => {
-                        Place::Computed(field(whole(&place)?, b, value.types.types().is_signed(ty)))
-                    }
+                    Some(b) => return field(&place, b, ty, value),
                     None => place,
                 }
             }
@@ -144,8 +142,27 @@ pub(super) fn extended(a: Addr, bytes: u64, signed: bool) -> Addr {
     cut(a, 0, 8 * bytes.clamp(1, 8) as i64, signed)
 }
 
-fn field(a: Addr, b: BitField, signed: bool) -> Addr {
-    cut(a, i64::from(b.shift), i64::from(b.width), signed)
+/// In the target's byte order, whatever that of the storage is.
+fn field(storage: &Place, b: BitField, ty: TypeId, of: &Value) -> Option<Value> {
+    let types = of.types.types();
+    let number = ordered(whole(storage)?, b.storage.into(), types.is_swapped(ty));
+    let (shift, width) = (i64::from(b.shift), i64::from(b.width));
+    Some(Value {
+        place: Place::Computed(cut(number, shift, width, types.is_signed(ty))),
+        ty: types.strip(ty),
+        types: of.types.clone(),
+    })
+}
+
+/// The low bytes in the target's order.
+pub(super) fn ordered(a: Addr, bytes: u64, swapped: bool) -> Addr {
+    match swapped {
+        true => Addr::Swap {
+            of: Box::new(a),
+            size: bytes.clamp(1, 8) as u8,
+        },
+        false => a,
+    }
 }
 
 fn cut(a: Addr, shift: i64, width: i64, signed: bool) -> Addr {

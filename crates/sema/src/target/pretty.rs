@@ -287,7 +287,11 @@ impl Reader<'_> {
         let Type::Array { of, .. } = &*types.get(types.strip(value.ty)) else {
             return;
         };
-        if is_char(types, *of) {
+        let of = match types.is_swapped(value.ty) {
+            true => types.swapped(*of),
+            false => *of,
+        };
+        if is_char(types, of) {
             return match self.quietly(|r| r.memory_of(value)) {
                 Some(at) => text.string(self.quoted(at)),
                 None => text.literal("?"),
@@ -295,7 +299,7 @@ impl Reader<'_> {
         }
         text.literal("[");
         if !text.is_full() {
-            match self.quietly(|r| r.part(value, 0, *of, None)) {
+            match self.quietly(|r| r.part(value, 0, of, None)) {
                 Some(element) => self.describe(text, element, deep, false),
                 None => text.literal("?"),
             }
