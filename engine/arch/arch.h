@@ -131,6 +131,14 @@ extern const unsigned tl_arch_rungs; /* bit per enum tl_rung that this port can 
 int tl_arch_code_walk(struct tl_code *code);
 
 /*
+ * The first `known` bytes of a walked part are code. How many are, from the start, since control falls on, or direct
+ * jumps of those before lead there? Behind a call nobody knows whether it returns. At least `known`.
+ */
+size_t tl_arch_code_reached(const struct tl_code *code, size_t known);
+/* A system call's instruction whose number is loaded right in front of it: that number. text: the `size` bytes up to its end. -1. */
+int64_t tl_arch_syscall_number(const uint8_t *text, size_t size);
+
+/*
  * Call fn for the target of every jump (not call; direct or by a known table)
  * of a walked part that lies outside it: such jumps are the pads of the part
  * they lead into.

@@ -34,4 +34,7 @@ struct tl_eh_table *tl_entries_table(const struct tl_image *img);
 void tl_entries_forget(struct tl_entries *en);
 void tl_entries_deinit(void);
 
+/* gap.c: is addr, which no function of the table holds, code? Then the part that goes on there, with what is proven. */
+bool tl_gap_proves(struct tl_eh_table *t, uintptr_t addr, struct tl_func_part *part);
+
 #endif

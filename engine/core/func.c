@@ -227,6 +227,12 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	if (!table)
 		return -TL_E_NOMEM;
 	ret = tl_eh_function(table, addr, &part, pads, PADS, &npads, &next);
+	if (ret && !part.size && !given && tl_gap_proves(table, addr, &part)) {
+		size_t whole = part.size;
+
+		ret = tl_eh_function(table, part.start, &part, pads, PADS, &npads, &next);
+		part.size = whole;
+	}
 	if (ret == -TL_E_LIMIT || (ret && part.size))
 		all_pads = false; /* the function is known, its pads are not */
 	else if (ret && !given)

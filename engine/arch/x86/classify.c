@@ -370,6 +370,43 @@ int tl_arch_code_walk(struct tl_code *code)
 	return 0;
 }
 
+/* --- code behind a part ------------------------------------------------------ */
+
+static bool goes_on(const struct tl_insn *i)
+{
+	return !tl_insn_ends_block(i) && i->flow != TL_FLOW_CALL && i->flow != TL_FLOW_CALL_IND &&
+	       i->flow != TL_FLOW_TRAP;
+}
+
+/* Of the instructions in front of it. */
+static bool jumped_to(const struct tl_code *code, uintptr_t addr)
+{
+	struct tl_insn i;
+
+	for (uintptr_t a = code->start; a < addr && x86_decode_at(code, a, &i); a += i.len)
+		if ((i.flow == TL_FLOW_JMP || i.flow == TL_FLOW_JCC) &&
+			(uintptr_t)tl_insn_target(&i, a) == addr)
+			return true;
+	return false;
+}
+
+size_t tl_arch_code_reached(const struct tl_code *code, size_t known)
+{
+	uintptr_t addr = code->start, from = addr + known, end = code->start + code->size;
+	bool falls = false;
+	struct tl_insn i;
+
+	for (; addr < end; addr += i.len, falls = goes_on(&i)) {
+		if (addr >= from && !falls && !jumped_to(code, addr))
+			break;
+		if (!x86_decode_at(code, addr, &i) || addr + i.len > end)
+			break;
+		if (addr < from && addr + i.len > from)
+			break;
+	}
+	return addr > from ? addr - code->start : known;
+}
+
 struct leaving {
 	const struct tl_code *code;
 	void (*fn)(void *arg, uintptr_t target);
