@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-long falls_out(void), jumps_out(long how);
+long falls_out(void), jumps_out(long how), by_call(void);
 extern long (*const alone)(void);
 
 __asm__(".text\n"
@@ -39,6 +39,16 @@ __asm__(".text\n"
 	"	.size jumps_out, . - jumps_out\n"
 
 	"	.p2align 4\n"
+	"	.type by_call, @function\n"
+	"by_call:\n"
+	"	mov $39, %eax\n" // getpid
+	"	syscall\n"
+	"	jmp 2f\n"
+	"	.quad 0x050f050f050f050f\n" // data that reads as calls
+	"2:	ret\n"
+	"	.size by_call, . - by_call\n"
+
+	"	.p2align 4\n"
 	"	.type by_pointer, @function\n"
 	"by_pointer:\n"
 	"	mov $186, %eax\n" // gettid
@@ -56,7 +66,9 @@ int main(int argc, char **argv)
 	long bad = 0;
 
 	for (long i = 0; i < rounds; i++)
-		bad += falls_out() <= 0 || jumps_out(2) || jumps_out(0) || alone() <= 0;
-	printf("getppid %ld sched_yield %ld gettid %ld bad %ld\n", rounds, 2 * rounds, rounds, bad);
+		bad += falls_out() <= 0 || jumps_out(2) || jumps_out(0) || by_call() <= 0 ||
+		       alone() <= 0;
+	printf("getppid %ld sched_yield %ld getpid %ld gettid %ld bad %ld\n", rounds, 2 * rounds,
+		rounds, rounds, bad);
 	return 21;
 }

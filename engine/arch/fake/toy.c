@@ -138,6 +138,16 @@ void tl_arch_code_names(const struct tl_code *c, void (*fn)(void *arg, uintptr_t
 	(void)arg;
 }
 
+void tl_arch_wide_calls(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t from, uintptr_t target), void *arg)
+{
+	(void)text;
+	(void)size;
+	(void)addr;
+	(void)fn;
+	(void)arg;
+}
+
 void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
 	void (*fn)(void *arg, uintptr_t target), void (*table)(void *arg, uintptr_t base),
 	void *arg)

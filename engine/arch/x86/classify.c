@@ -393,7 +393,7 @@ static bool jumped_to(const struct tl_code *code, uintptr_t addr)
 size_t tl_arch_code_reached(const struct tl_code *code, size_t known)
 {
 	uintptr_t addr = code->start, from = addr + known, end = code->start + code->size;
-	bool falls = false;
+	bool falls = !known;
 	struct tl_insn i;
 
 	for (; addr < end; addr += i.len, falls = goes_on(&i)) {

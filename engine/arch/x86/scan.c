@@ -71,6 +71,15 @@ void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
 	}
 }
 
+/* call rel32 and jmp rel32, which differ in one bit. */
+void tl_arch_wide_calls(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t from, uintptr_t target), void *arg)
+{
+	for (size_t i = 0; i < size; i++)
+		if ((text[i] & 0xfe) == 0xe8)
+			fn(arg, addr + i, target(text + i + 1, addr + i + 5));
+}
+
 /* mov $number,%eax, and at most a few others, then syscall. */
 int64_t tl_arch_syscall_number(const uint8_t *text, size_t size)
 {
