@@ -148,6 +148,8 @@ struct tl_ctl_probe {
 	uint32_t off; /* guardian's: the user wants it away */
 	uint32_t detour_size;
 	uint32_t replaced; /* the program has written over its text: it stays away */
+	uint32_t
+		unseen; /* 1 + the number of a system call that is made there, if anything is code there: that is not proven */
 };
 
 /* A vfork child, or one of its own: until it is another program it runs on the record of who waits for it. */

@@ -13,7 +13,8 @@ enum { ADDRESS_BITS = 56 }; /* of the largest address space; what is no address 
 
 /*
  * tl_peek(dst, src, n): either of them in the program. Without a frame, so that the guardian can have it end
- * at any place. What is as large as a number is copied at once.
+ * at any place. What is as large as a number is copied at once. No string instruction: the program may have set the
+ * direction flag.
  * tl_ask(answer, what, of): fills it in where `answered` is left nonzero.
  */
 __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
@@ -38,9 +39,22 @@ __asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
 	"	mov %ax, (%rdi)\n"
 	"	xor %eax, %eax\n"
 	"	ret\n"
-	"3:	mov %edx, %ecx\n"
-	"	rep movsb\n"
-	"	xor %eax, %eax\n"
+	"3:	sub $8, %edx\n"
+	"	jb 4f\n"
+	"	mov (%rsi), %rax\n"
+	"	mov %rax, (%rdi)\n"
+	"	add $8, %rsi\n"
+	"	add $8, %rdi\n"
+	"	jmp 3b\n"
+	"4:	add $8, %edx\n"
+	"	jz 6f\n"
+	"5:	movzbl (%rsi), %eax\n"
+	"	mov %al, (%rdi)\n"
+	"	inc %rsi\n"
+	"	inc %rdi\n"
+	"	dec %edx\n"
+	"	jnz 5b\n"
+	"6:	xor %eax, %eax\n"
 	"	ret\n"
 	"tl_peek_end:\n"
 	"tl_peek_fault:\n"

@@ -371,10 +371,24 @@ static int disarm(struct tl_ctl_session *s, bool everything)
 
 /* --- commands ---------------------------------------------------------------- */
 
+/* The bytes up to the end of the instruction. */
+static uint32_t unseen_call(const struct tl_ctl_probe *p)
+{
+	enum { CALL_LEN = 2 };
+	uint8_t text[32];
+	uintptr_t from = p->addr + CALL_LEN - sizeof(text);
+
+	if (!p->at_syscall || p->result != -TL_E_NOT_PROVEN ||
+		tl_os_text_read(from, text, sizeof(text)) != sizeof(text))
+		return 0;
+	return (uint32_t)(tl_arch_syscall_number(text, sizeof(text)) + 1);
+}
+
 static void tell_reason(struct tl_ctl_probe *p)
 {
 	tl_os_lock();
 	p->reason = p->result == -TL_E_RET_BLACKLIST ? tl_ret_forbidden(p->addr) : TL_PAIRED;
+	p->unseen = unseen_call(p);
 	tl_os_unlock();
 }
 

@@ -27,15 +27,17 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c mod
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c proc.c facts.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c words.c sections.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
-	$(addprefix runner/guardian/, guardian.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
+	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
 	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c launch.c recover.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 
 RUNNER_WARN = -Wall -Wextra -Werror
+# Of gcc only: string instructions go backwards where the program has set the direction flag.
+NO_STRING_INSNS := $(shell echo | $(CC) -mstringop-strategy=unrolled_loop -x c -E - >/dev/null 2>&1 && echo -mstringop-strategy=unrolled_loop)
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
-	-fno-asynchronous-unwind-tables -mgeneral-regs-only -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
+	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(NO_STRING_INSNS) -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
 	$(if $(AGENT_TEST),-DTL_TEST)
 # Every mapping the engine makes goes through agent/areas.c, every detour through agent/places.c.
 AGENT_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \

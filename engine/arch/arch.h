@@ -131,6 +131,15 @@ extern const unsigned tl_arch_rungs; /* bit per enum tl_rung that this port can 
 int tl_arch_code_walk(struct tl_code *code);
 
 /*
+ * The first `known` bytes of a walked part are code (0: its first instruction is). How many are, from the start, since
+ * control falls on, or direct jumps of those before lead there? Behind a call nobody knows whether it returns. At least
+ * `known`.
+ */
+size_t tl_arch_code_reached(const struct tl_code *code, size_t known);
+/* A system call's instruction whose number is loaded right in front of it: that number. text: the `size` bytes up to its end. -1. */
+int64_t tl_arch_syscall_number(const uint8_t *text, size_t size);
+
+/*
  * Call fn for the target of every jump (not call; direct or by a known table)
  * of a walked part that lies outside it: such jumps are the pads of the part
  * they lead into.
@@ -151,6 +160,9 @@ void tl_arch_code_names(const struct tl_code *code, void (*fn)(void *arg, uintpt
 void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
 	void (*fn)(void *arg, uintptr_t target), void (*table)(void *arg, uintptr_t base),
 	void *arg);
+/* The same for calls and jumps that are not conditional: also from where. */
+void tl_arch_wide_calls(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t from, uintptr_t target), void *arg);
 
 /*
  * Read what may be a jump table of at most `size` bytes, in every form that

@@ -14,7 +14,7 @@ static struct tl_slab noted_slab = {.size = sizeof(struct tl_node)};
 
 /* --- lists ------------------------------------------------------------------ */
 
-static bool addrs_add(struct tl_addrs *l, uintptr_t addr)
+bool tl_addrs_add(struct tl_addrs *l, uintptr_t addr)
 {
 	if (l->n == l->max) {
 		size_t max = l->max ? l->max * 2 : 4096;
@@ -33,7 +33,7 @@ static bool addrs_add(struct tl_addrs *l, uintptr_t addr)
 	return true;
 }
 
-static void addrs_deinit(struct tl_addrs *l)
+void tl_addrs_deinit(struct tl_addrs *l)
 {
 	if (l->at)
 		tl_os_free(l->at, l->max * sizeof(*l->at));
@@ -59,8 +59,7 @@ static void sift(uintptr_t *a, size_t i, size_t n)
 	}
 }
 
-/* Sorted, each once. */
-static void addrs_sort(struct tl_addrs *l)
+void tl_addrs_sort(struct tl_addrs *l)
 {
 	uintptr_t *a = l->at;
 	size_t n = l->n, kept = 0;
@@ -90,7 +89,8 @@ void tl_entries_forget(struct tl_entries *en)
 	}
 	tl_eh_unload(&en->table);
 	tl_rooms_forget(&en->rooms);
-	addrs_deinit(&en->list);
+	tl_addrs_deinit(&en->list);
+	tl_addrs_deinit(&en->called);
 	if (en->near)
 		tl_os_free(en->near, en->near_size);
 	*en = (struct tl_entries){0};
@@ -136,7 +136,7 @@ static void add_entry(void *arg, uintptr_t target)
 
 	if ((target >= s->lo && target < s->hi) || target < s->img->lo || target >= s->img->hi)
 		return;
-	if (!addrs_add(&s->en->list, target))
+	if (!tl_addrs_add(&s->en->list, target))
 		s->en->incomplete = s->en->nomem = true;
 }
 
@@ -167,7 +167,7 @@ static void add_base(void *arg, uintptr_t base)
 		return;
 	if (!tl_arch_table_targets(base, 1, s->img->lo, s->img->hi, tl_os_text_read, NULL, NULL))
 		return;
-	if (!addrs_add(&s->bases, base))
+	if (!tl_addrs_add(&s->bases, base))
 		s->en->incomplete = s->en->nomem = true;
 }
 
@@ -235,7 +235,7 @@ static void scan_tables(struct scan *s)
 {
 	const struct tl_addrs *b = &s->bases;
 
-	addrs_sort(&s->bases);
+	tl_addrs_sort(&s->bases);
 	s->lo = s->hi = 0; /* whose tables they are is not known: every target counts */
 	for (size_t i = 0; i < b->n; i++) {
 		uintptr_t end = i + 2 < b->n ? b->at[i + 2] : UINTPTR_MAX;
@@ -243,7 +243,7 @@ static void scan_tables(struct scan *s)
 		tl_arch_table_targets(b->at[i], end - b->at[i], s->img->lo, s->img->hi,
 			tl_os_text_read, add_entry, s);
 	}
-	addrs_deinit(&s->bases);
+	tl_addrs_deinit(&s->bases);
 }
 
 static int scan(const struct tl_image *img, struct tl_entries *en)
@@ -260,7 +260,7 @@ static int scan(const struct tl_image *img, struct tl_entries *en)
 		scan_pads(&s);
 		scan_text(&s, buf);
 		scan_tables(&s);
-		addrs_sort(&en->list);
+		tl_addrs_sort(&en->list);
 	}
 	if (buf)
 		tl_os_free(buf, SCAN + SCAN_SLACK);

@@ -12,12 +12,17 @@ struct tl_addrs {
 	uintptr_t *at;
 	size_t n, max;
 };
+bool tl_addrs_add(struct tl_addrs *l, uintptr_t addr); /* false: no memory */
+void tl_addrs_sort(struct tl_addrs *l); /* each once */
+void tl_addrs_deinit(struct tl_addrs *l);
 
 /* Of one image. */
 struct tl_entries {
 	struct tl_eh_table table;
 	struct tl_addrs list; /* found by the walk, sorted */
 	struct tl_index noted; /* those that came later */
+	struct tl_addrs called; /* perhaps, and in no function of the table, sorted: see gap.c */
+	bool calls_known;
 	struct tl_dynamic dynamic;
 	struct tl_rooms rooms;
 	bool linked; /* `dynamic` has been read */
@@ -33,5 +38,11 @@ struct tl_entries *tl_entries_of(const struct tl_image *img);
 struct tl_eh_table *tl_entries_table(const struct tl_image *img);
 void tl_entries_forget(struct tl_entries *en);
 void tl_entries_deinit(void);
+
+/*
+ * gap.c: is addr, which no function of the table holds, code? Then the part that goes on there, with what is proven;
+ * alone: and nothing else lies between the table's functions there. False: both are as they were.
+ */
+bool tl_gap_proves(struct tl_eh_table *t, uintptr_t addr, struct tl_func_part *part, bool *alone);
 
 #endif

@@ -209,7 +209,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 {
 	const struct tl_image *img = tl_image_find(addr);
 	struct tl_eh_table *table;
-	struct tl_func_part part = {0, 0};
+	struct tl_func_part part = {0, 0}, proven;
 	static uintptr_t pads[PADS]; /* engine lock; too much for a kernel's stack */
 	uintptr_t next = 0;
 	size_t npads = 0;
@@ -227,6 +227,11 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	if (!table)
 		return -TL_E_NOMEM;
 	ret = tl_eh_function(table, addr, &part, pads, PADS, &npads, &next);
+	if (ret && !part.size && !given && tl_gap_proves(table, addr, &proven, &all_pads)) {
+		ret = tl_eh_function(table, proven.start, &part, pads, PADS, &npads, &next);
+		ret = part.size ? ret : 0;
+		part = proven;
+	}
 	if (ret == -TL_E_LIMIT || (ret && part.size))
 		all_pads = false; /* the function is known, its pads are not */
 	else if (ret && !given)

@@ -14,8 +14,9 @@
  * later entry or exit has lost its frame to throw or longjmp, or lives on
  * another stack (a coroutine's, which may lie close by). So it is set adrift:
  * counted as abandoned, out of the way, but found again if it returns after
- * all. Only an entry at the very same place proves its end. Calls far away
- * (TL_RET_FAR) are left where they are.
+ * all. Only an entry at the very same place proves its end: so of the calls set
+ * adrift that entered at one place the newest alone may return, and no older one
+ * stays in the list. Calls far away (TL_RET_FAR) are left where they are.
  *
  * A tail call is not yet a return: the function that it jumps to returns in its
  * place, with the stack pointer that the call had at its entry. So that
@@ -166,18 +167,50 @@ static void sink_oldest(struct tl_ret_state *st, struct tl_ret_thread *rt)
 	sink(st, rt, link);
 }
 
-/* Its frame seems to be gone. */
-static RARE void abandon(
-	struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
+/* Its frame is gone, or seems to be. */
+static void take_out(struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
 {
 	if (!(i->flags & CALL_SKIP))
 		tl_count(&st->rp->nabandoned);
 	i->left = false;
 	unlink_call(rt, i);
-	i->down = rt->adrift;
-	rt->adrift = i;
+}
+
+/* Below a call on another stack older ones may lie that this one has entered in the place of: they are gone for good. */
+static void give_up_older(
+	struct tl_ret_state *st, struct tl_ret_thread *rt, const struct tl_ret_instance *than)
+{
+	struct tl_ret_instance *i = than->down, *down;
+
+	for (; i != &rt->base; i = down) {
+		down = i->down;
+		if (i->call.sp != than->call.sp || waits(i))
+			continue;
+		take_out(st, rt, i);
+		give_up(st, rt, i);
+	}
+}
+
+/*
+ * Its frame seems to be gone. Of those that were at the same place, one having jumped to the next, the newest is first.
+ * Returns the call that was below.
+ */
+static RARE struct tl_ret_instance *abandon(
+	struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i)
+{
+	struct tl_ret_instance **link = &rt->adrift, *at, *below;
+
+	give_up_older(st, rt, i);
+	below = i->down;
+	take_out(st, rt, i);
+	for (at = rt->adrift; at; at = at->down)
+		if (at->call.sp == i->call.sp)
+			link = &at->down;
+	i->down = *link;
+	*link = i;
 	if (++rt->nadrift > ADRIFT)
 		sink_oldest(st, rt);
+	return below;
 }
 
 /* A call entered at the same place: those that were there are gone for good. */
@@ -192,24 +225,35 @@ static RARE void sink_at(struct tl_ret_state *st, struct tl_ret_thread *rt, uint
 			link = &(*link)->down;
 }
 
-/* A call that returns to where this one would was not abandoned, but on another stack. */
+/*
+ * A call that returns to where this one would was not abandoned, but on another stack; and so were those that wait for
+ * it at the same place. Returns it, or NULL.
+ */
 static RARE struct tl_ret_instance *come_back(
 	struct tl_ret_state *st, struct tl_ret_thread *rt, const struct tl_regs *regs)
 {
-	struct tl_ret_instance **link = &rt->adrift, *i;
+	struct tl_ret_instance **link = &rt->adrift, *i, *back = NULL; /* the oldest first */
 
-	for (; (i = *link); link = &i->down) {
-		if (i->call.sp != TL_REGS_SP(regs) || i->call.ret_ip != TL_REGS_RET_IP(regs))
+	while ((i = *link)) {
+		if (i->call.sp != TL_REGS_SP(regs) || i->call.ret_ip != TL_REGS_RET_IP(regs)) {
+			link = &i->down;
 			continue;
+		}
 		*link = i->down;
+		i->down = back;
+		back = i;
+	}
+	if (!back)
+		return NULL;
+	while ((i = back)) {
+		back = i->down;
 		rt->nadrift--;
 		if (!(i->flags & CALL_SKIP))
 			tl_uncount(&st->rp->nabandoned);
 		put_above(rt, i);
 		set_top(rt, i);
-		return i;
 	}
-	return NULL;
+	return rt->top;
 }
 
 /* One more above the newest call, or it is counted as missed. */
@@ -386,22 +430,24 @@ int tl_ret_entry_prepare_hit(struct tl_probe *p, struct tl_regs *regs, struct tl
 
 /* --- exits -------------------------------------------------------------------- */
 
-/* The newest call that entered at sp, or NULL. Newer ones in front of it have lost their frames. */
+/*
+ * The newest call that entered at sp, or NULL. Those adrift are newer than what the list still has of that place. Newer
+ * ones in front of it have lost their frames.
+ */
 static struct tl_ret_instance *find_call(
 	struct tl_ret_state *st, struct tl_ret_thread *rt, const struct tl_regs *regs)
 {
-	struct tl_ret_instance *found = rt->top, *i, *down;
+	struct tl_ret_instance *found = rt->adrift ? come_back(st, rt, regs) : NULL, *i;
 	uintptr_t sp = TL_REGS_SP(regs);
 
-	while (found != &rt->base && found->call.sp != sp)
-		found = found->down;
+	if (found)
+		return found;
+	for (found = rt->top; found != &rt->base && found->call.sp != sp; found = found->down)
+		;
 	if (found == &rt->base)
-		return rt->adrift ? come_back(st, rt, regs) : NULL;
-	for (i = rt->top; i != found; i = down) {
-		down = i->down;
-		if (i->call.sp != sp && tl_ret_is_below(i, sp))
-			abandon(st, rt, i);
-	}
+		return NULL;
+	for (i = rt->top; i != found;)
+		i = i->call.sp != sp && tl_ret_is_below(i, sp) ? abandon(st, rt, i) : i->down;
 	return found;
 }
 

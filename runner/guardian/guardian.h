@@ -95,6 +95,8 @@ struct thread {
 	double rest_ms; /* until then its signals are not kept */
 	bool own_trap; /* a SIGTRAP of the program's waits: see owntraps.c */
 	bool into_handler; /* it is stepped there by its next signal */
+	bool unaligned,
+		realigned; /* it makes, or has made, one access with alignment checking off: see alignment.c */
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
 	uint64_t frame, alternate,
 		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
@@ -618,6 +620,11 @@ void fault_mend(struct guardian *g, struct thread *t, int sig);
 bool fault_is_followed(const struct guardian *g, const struct thread *t);
 void fault_at_handler(struct guardian *g, struct thread *t);
 void fault_at_call(struct guardian *g, struct thread *t);
+
+/* alignment.c */
+bool alignment_faults(struct guardian *g, struct thread *t, int sig);
+void alignment_again(struct thread *t);
+bool alignment_stepped(struct thread *t);
 
 /* masks.c */
 static inline uint64_t signal_bit(int sig)

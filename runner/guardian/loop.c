@@ -82,7 +82,7 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 	t->awaited = 0;
 	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	ptrace(t->steps || to_text ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
+	ptrace(t->steps || to_text || t->unaligned ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
 }
 
 static void thread_ended(struct guardian *g, struct thread *t)
@@ -137,7 +137,8 @@ static bool trap_is_ours(struct guardian *g, struct thread *t)
 {
 	bool watched = watchpoint_hit(g, t);
 
-	return signal_stepped(g, t) || watched || mask_at_handler(g, t) || trap_hit(g, t);
+	return signal_stepped(g, t) || watched || alignment_stepped(t) || mask_at_handler(g, t) ||
+	       trap_hit(g, t);
 }
 
 static void signal_stop(struct guardian *g, struct thread *t, int sig)
@@ -155,7 +156,8 @@ static void signal_stop(struct guardian *g, struct thread *t, int sig)
 		send_late_stop(t);
 		return;
 	}
-	if ((sig == SIGSEGV || sig == SIGBUS) && handler_faults(g, t, sig)) {
+	if ((sig == SIGSEGV || sig == SIGBUS) &&
+		(alignment_faults(g, t, sig) || handler_faults(g, t, sig))) {
 		thread_resume(g, t, 0);
 		send_late_stop(t);
 		return;
@@ -370,6 +372,7 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		return;
 	t->stopped = true;
 	t->status = status;
+	alignment_again(t);
 	events_forget(g, t); /* killed while it waited */
 	if (!t->calling)
 		dispatch_on(t); /* the call is under way, or begins anew */

@@ -183,6 +183,57 @@ static void tell_refusals(const struct teller *t)
 			tell_tally(t, i);
 }
 
+/* --- system calls ------------------------------------------------------------------- */
+
+static bool is_unseen(const struct teller *t, uint32_t i)
+{
+	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
+
+	return p->unseen && p->result && !p->armed && !(t->told[i] & TOLD_REFUSAL);
+}
+
+/* Several probes may be for one call: entry and return. */
+static bool is_first_there(const struct teller *t, uint32_t i)
+{
+	uint32_t k = 0;
+
+	while (k < i &&
+		!(tl_ctl_probe(t->probes, k)->unseen &&
+			tl_ctl_probe(t->probes, k)->addr == tl_ctl_probe(t->probes, i)->addr))
+		k++;
+	return k == i;
+}
+
+/* Instructions that make some and are taken for bytes that only look so: in one line. */
+static void tell_unseen(const struct teller *t)
+{
+	enum { NAMED = 8 };
+	char text[700], at[96];
+	size_t len = (size_t)snprintf(text, sizeof(text), "system calls that are not seen:");
+	uint32_t i, n = 0;
+
+	for (i = 0; i < t->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
+
+		if (!is_unseen(t, i))
+			continue;
+		t->told[i] |= TOLD_REFUSAL;
+		if (!is_first_there(t, i) || n++ >= NAMED)
+			continue;
+		explain_place(t, p->addr, at, sizeof(at));
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s number %u at %.60s",
+			n > 1 ? "," : "", p->unseen - 1, at);
+	}
+	if (!n)
+		return;
+	if (n > NAMED)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ", and %u more", n - NAMED);
+	snprintf(text + len, sizeof(text) - len,
+		"; nothing proves that these bytes are code; next: install that file's debug "
+		"information");
+	tell(t, MSG_WARN, 0, text);
+}
+
 static void note_states(const struct teller *t)
 {
 	uint32_t i;
@@ -204,6 +255,7 @@ void tell_probes(const struct teller *t)
 {
 	note_states(t);
 	tell_refusals(t);
+	tell_unseen(t);
 	explain(t);
 }
 

@@ -9,7 +9,7 @@ import subprocess
 import scripted
 import support
 
-GETPPID, READ, SCHED_YIELD, CLONE3 = 110, 0, 24, 435
+GETPPID, READ, SCHED_YIELD, CLONE3, GETPID, GETTID = 110, 0, 24, 435, 39, 186
 NUMBERS = dict(getppid=GETPPID, read=READ, sched_yield=SCHED_YIELD, clone3=CLONE3, close=3, mmap=9, mprotect=10, rt_sigprocmask=14,
                madvise=28, openat=257, set_robust_list=273, rseq=334)
 COUNT = '''global n, good
@@ -89,6 +89,37 @@ def test_calls_of_a_running_program(ctx):
 
 
 test_calls_of_a_running_program.variants = support.PAIR
+
+
+def test_code_that_no_table_covers(ctx):
+    """What a covered function falls, jumps or calls into is code. What only a pointer leads to is not proven: told by its number."""
+    path = ctx.target('gaps', ('-O2',), 'gcc', ('-s',))
+    r = scripted.launch(ctx, COUNT.replace('probe end', 'probe process.syscall.return { if ($return < 0 && $syscall == 110) good++ }\nprobe end'),
+                        path + ' 50')
+    assert (r.returncode, r.stdout) == (21, 'getppid 50 sched_yield 100 getpid 50 gettid 50 bad 0\n'), (r.returncode, r.stdout, r.stderr)
+    n = counts(r.script)
+    assert (n[GETPPID], n[SCHED_YIELD], n[GETPID], n.get(GETTID)) == (50, 100, 50, None) and 'good 0\n' in r.script, (r.script, r.stderr)
+    unseen = [line for line in r.stderr.splitlines() if 'system calls that are not seen' in line]
+    assert len(unseen) == 1 and re.search(r': number 186 at gaps-[^ ]*; ', unseen[0]), unseen
+
+
+test_code_that_no_table_covers.variants = support.PAIR
+
+
+def test_without_debug_information(ctx):
+    """As Debian is without libc6-dbg: the call that makes a thread lies where no unwind entry says what is code."""
+    if os.getuid() or subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL).returncode:
+        ctx.skip('only root may hide the debug information of this machine')
+    hidden = 'mkdir -p /usr/lib/debug && mount -t tmpfs none /usr/lib/debug && exec "$0" "$@"'
+    script = 'global n, r  probe process.syscall { n[$syscall]++ }  probe process.syscall.return { r[$syscall]++ }  ' \
+             'probe end { printf("%d %d\\n", n[435], r[435]) }'
+    r = ctx.run(['unshare', '-m', 'sh', '-c', hidden, ctx.bin('trapless'), '-o', os.path.join(ctx.tmp, 'out'), '-e', script,
+                 '-c', next(builds(ctx, 'dynamic')) + ' 4 100'], timeout=300, env=dict(scripted.environment(ctx), DEBUGINFOD_URLS=''))
+    assert r.returncode == 5 and 'not seen' not in r.stderr, r
+    assert open(os.path.join(ctx.tmp, 'out')).read() == '4 4\n', r.stderr
+
+
+test_without_debug_information.variants = ('opt',)
 
 
 def test_as_strace_counts(ctx):

@@ -74,11 +74,16 @@ const FLAGS: &[&str] = &[
     "-Wall",
 ];
 
+/// Of gcc only. A string instruction goes backwards where the program has set the direction flag, which detours leave
+/// as it is.
+const NO_STRING_INSNS: &str = "-mstringop-strategy=unrolled_loop";
+
 impl Compiler {
     /// Every word that decides what comes out; part of the cache's key.
     pub fn words(&self) -> Vec<String> {
         let mut words = self.command.clone();
         words.extend(FLAGS.iter().map(|f| f.to_string()));
+        words.push(NO_STRING_INSNS.into());
         words.push(format!("-DTL_MAXSTRING={}", self.max_string));
         words.push(format!("-DTL_MAXBACKTRACE={}", self.max_backtrace));
         words
@@ -86,7 +91,23 @@ impl Compiler {
 
     /// Compile to the object file `out`. With `strict`, warnings are errors.
     pub fn run(&self, c: &str, out: &Path, strict: bool) -> Result<(), CompileError> {
-        let words = self.words();
+        let mut words = self.words();
+        match self.run_with(&words, c, out, strict) {
+            Err(CompileError::Failed(why)) if why.contains(NO_STRING_INSNS) => {
+                words.retain(|w| w != NO_STRING_INSNS);
+                self.run_with(&words, c, out, strict)
+            }
+            done => done,
+        }
+    }
+
+    fn run_with(
+        &self,
+        words: &[String],
+        c: &str,
+        out: &Path,
+        strict: bool,
+    ) -> Result<(), CompileError> {
         let (program, flags) = match words.split_first() {
             Some((p, f)) => (p, f),
             None => return Err(CompileError::Missing(String::new())),

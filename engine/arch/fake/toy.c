@@ -106,6 +106,19 @@ int tl_arch_code_walk(struct tl_code *c)
 	return 0;
 }
 
+size_t tl_arch_code_reached(const struct tl_code *c, size_t known)
+{
+	(void)c;
+	return known;
+}
+
+int64_t tl_arch_syscall_number(const uint8_t *text, size_t size)
+{
+	(void)text;
+	(void)size;
+	return -1;
+}
+
 void tl_arch_code_leaves(
 	const struct tl_code *c, void (*fn)(void *arg, uintptr_t target), void *arg)
 {
@@ -121,6 +134,16 @@ void tl_arch_code_leaves(
 void tl_arch_code_names(const struct tl_code *c, void (*fn)(void *arg, uintptr_t at), void *arg)
 {
 	(void)c;
+	(void)fn;
+	(void)arg;
+}
+
+void tl_arch_wide_calls(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t from, uintptr_t target), void *arg)
+{
+	(void)text;
+	(void)size;
+	(void)addr;
 	(void)fn;
 	(void)arg;
 }

@@ -264,10 +264,15 @@ static void resolve_tables(struct tl_code *code)
 	code->indirect = code->indirect && !x86_only_leaves(code);
 }
 
-/* Compilers never let control fall into a landing pad: it follows a jump, a return, or a call that does not return. */
-static bool may_precede_pad(const struct tl_insn *i)
+/*
+ * Is the next instruction entered in a way that is not seen here? What stands behind the end of a block is there for
+ * somebody, such as __morestack, who enters the function behind the return that follows its call. Compilers never let
+ * control fall into a landing pad: it follows a jump, a return, or a call that does not return.
+ */
+static bool may_precede_entry(const struct tl_code *code, const struct tl_insn *i)
 {
-	return tl_insn_ends_block(i) || i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND;
+	return tl_insn_ends_block(i) ||
+	       (code->hidden_pads && (i->flow == TL_FLOW_CALL || i->flow == TL_FLOW_CALL_IND));
 }
 
 /*
@@ -319,7 +324,7 @@ static unsigned plain(const struct tl_code *code, uintptr_t addr)
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
-	bool pad = false, falls = true;
+	bool entry = false, falls = true, called = false;
 	struct tl_insn i;
 	unsigned len;
 
@@ -329,9 +334,10 @@ int tl_arch_code_walk(struct tl_code *code)
 	while (addr < end) {
 		if (announces_sequence(code, addr))
 			code->port |= X86_PORT_RSEQ;
-		if (!pad && (len = plain(code, addr))) {
+		if (!entry && (len = plain(code, addr))) {
 			set_bit(code->boundary, addr - code->start);
 			falls = true;
+			called = false;
 			addr += len;
 			continue;
 		}
@@ -345,12 +351,16 @@ int tl_arch_code_walk(struct tl_code *code)
 			falls = !tl_insn_ends_block(&i);
 		else if (falls)
 			code->port |= X86_PORT_BREAK;
-		if (pad && !tl_insn_is_padding(&i)) {
+		if (entry && !tl_insn_is_padding(&i)) {
 			set_bit(code->target, addr - code->start);
-			pad = false;
+			entry = false;
 		}
-		pad = pad || (code->hidden_pads && may_precede_pad(&i));
+		entry = entry || may_precede_entry(code, &i);
 		addr += i.len;
+		/* __morestack goes on behind such a return, be it padding that stands there. */
+		if (called && i.flow == TL_FLOW_RET && addr < end)
+			set_bit(code->target, addr - code->start);
+		called = i.flow == TL_FLOW_CALL;
 	}
 	mark_pads(code, addr);
 	mark_planted(code);
@@ -358,6 +368,43 @@ int tl_arch_code_walk(struct tl_code *code)
 		resolve_tables(code);
 	code->complete = true;
 	return 0;
+}
+
+/* --- code behind a part ------------------------------------------------------ */
+
+static bool goes_on(const struct tl_insn *i)
+{
+	return !tl_insn_ends_block(i) && i->flow != TL_FLOW_CALL && i->flow != TL_FLOW_CALL_IND &&
+	       i->flow != TL_FLOW_TRAP;
+}
+
+/* Of the instructions in front of it. */
+static bool jumped_to(const struct tl_code *code, uintptr_t addr)
+{
+	struct tl_insn i;
+
+	for (uintptr_t a = code->start; a < addr && x86_decode_at(code, a, &i); a += i.len)
+		if ((i.flow == TL_FLOW_JMP || i.flow == TL_FLOW_JCC) &&
+			(uintptr_t)tl_insn_target(&i, a) == addr)
+			return true;
+	return false;
+}
+
+size_t tl_arch_code_reached(const struct tl_code *code, size_t known)
+{
+	uintptr_t addr = code->start, from = addr + known, end = code->start + code->size;
+	bool falls = !known;
+	struct tl_insn i;
+
+	for (; addr < end; addr += i.len, falls = goes_on(&i)) {
+		if (addr >= from && !falls && !jumped_to(code, addr))
+			break;
+		if (!x86_decode_at(code, addr, &i) || addr + i.len > end)
+			break;
+		if (addr < from && addr + i.len > from)
+			break;
+	}
+	return addr > from ? addr - code->start : known;
 }
 
 struct leaving {

@@ -71,6 +71,39 @@ void tl_arch_wide_jumps(const uint8_t *text, size_t size, uintptr_t addr,
 	}
 }
 
+/* call rel32 and jmp rel32, which differ in one bit. */
+void tl_arch_wide_calls(const uint8_t *text, size_t size, uintptr_t addr,
+	void (*fn)(void *arg, uintptr_t from, uintptr_t target), void *arg)
+{
+	for (size_t i = 0; i < size; i++)
+		if ((text[i] & 0xfe) == 0xe8)
+			fn(arg, addr + i, target(text + i + 1, addr + i + 5));
+}
+
+/* mov $number,%eax, and at most a few others, then syscall. */
+int64_t tl_arch_syscall_number(const uint8_t *text, size_t size)
+{
+	enum { LOAD = 0xb8, LOAD_LEN = 5, CALL_LEN = 2, NEAR = 16, NUMBERS = 1024 };
+	size_t at = size - CALL_LEN, off;
+	struct tl_insn i;
+
+	if (size < CALL_LEN + LOAD_LEN || text[at] != 0x0f || text[at + 1] != 0x05)
+		return -1;
+	for (size_t back = LOAD_LEN; back <= at && back <= NEAR; back++) {
+		const uint8_t *p = text + at - back;
+
+		if (*p != LOAD || get32(p + 1) >= NUMBERS)
+			continue;
+		for (off = LOAD_LEN; off < back && x86_decode(&i, p + off, back - off);
+			off += i.len)
+			if (i.flow != TL_FLOW_NEXT)
+				break;
+		if (off == back)
+			return get32(p + 1);
+	}
+	return -1;
+}
+
 /* One form: offsets of 4 bytes from the base, or addresses of 8. */
 static size_t read_table(uintptr_t base, size_t size, bool offsets, uintptr_t lo, uintptr_t hi,
 	size_t (*read)(uintptr_t addr, void *buf, size_t len),
