@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../engine/os/process/kernels.h"
 #include "proc.h"
 
-enum { STATE_FIELD = 3, FLAGS_FIELD = 9, CPU_FIELD = 39 }; /* of stat, as proc(5) counts */
+enum { STATE_FIELD = 3, CPU_FIELD = 39 }; /* of stat, as proc(5) counts */
 enum { EXITING = 4, KERNEL_THREAD = 0x200000 }; /* PF_EXITING, PF_KTHREAD among the flags there */
 
 ssize_t proc_read(const char *path, char *buf, size_t size)
@@ -131,7 +132,7 @@ static long stat_number(pid_t pid, int field)
 
 static bool has_flag(pid_t pid, long flag)
 {
-	long flags = stat_number(pid, FLAGS_FIELD);
+	long flags = stat_number(pid, TL_STAT_FLAGS);
 
 	return flags > 0 && flags & flag;
 }
@@ -139,6 +140,19 @@ static bool has_flag(pid_t pid, long flag)
 bool proc_is_kernel_thread(pid_t pid)
 {
 	return has_flag(pid, KERNEL_THREAD);
+}
+
+bool proc_is_kernels(pid_t tid)
+{
+	const char *flags = NULL, *blocked = NULL;
+	char text[1024];
+
+	if (proc_read_of(tid, "stat", text, sizeof(text)) > 0) {
+		flags = proc_stat_field(text, TL_STAT_FLAGS);
+		blocked = proc_stat_field(text, TL_STAT_BLOCKED);
+	}
+	return flags && blocked &&
+	       tl_is_kernels(strtoull(flags, NULL, 10), strtoull(blocked, NULL, 10));
 }
 
 static bool freezer_says(const char *folder, const char *group, const char *file, const char *state)
@@ -196,7 +210,7 @@ void proc_threads(pid_t pid, unsigned *living, unsigned *ending)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
-		if (atoi(e->d_name))
+		if (atoi(e->d_name) && !proc_is_kernels(atoi(e->d_name)))
 			++*(thread_is_ending(atoi(e->d_name)) ? ending : living);
 	}
 	if (d)

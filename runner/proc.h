@@ -31,6 +31,8 @@ char proc_state(pid_t pid);
 /* Is it gone, or a zombie? */
 bool proc_ended(pid_t pid);
 bool proc_is_kernel_thread(pid_t pid);
+/* Is it a thread of a program that the kernel has made, and that never runs the program? */
+bool proc_is_kernels(pid_t tid);
 /* Has its control group's freezer stopped it? Where control groups are mounted as systemd does. */
 bool proc_is_frozen(pid_t pid);
 /* Its threads that may run the program again, and those that will not; one that is stopped at its exit still may. */

@@ -84,6 +84,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		struct thread *t;
 
 		own_traps_deliver(g);
+		traceme_serve(g); /* their parents may be all that there is */
 		t = choose(g, round);
 		if (!t && calls_barred(g)) {
 			guardian_fail(g,
@@ -246,7 +247,6 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 	pid_t tid;
 
 	eye_of(g);
-	traceme_over(g, 0); /* the engine is to find its breakpoints */
 	if (!from)
 		from = g->at_dlopen;
 	if (from && !calls_begin(g, from))
@@ -254,6 +254,7 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 	t = from ? from : borrow(g, &slept);
 	if (!t)
 		return NULL;
+	traceme_settle(g); /* the engine is to find its breakpoints */
 	tid = t->tid;
 	saved.rip = 0;
 	if (regs_get(tid, &saved) || mask_get(tid, &mask)) {

@@ -172,6 +172,7 @@ static int watch(struct guardian *g)
 	bool said = false;
 
 	while (!target_ended(g) && !clients_leave(g)) {
+		traceme_serve(g);
 		if (!launch_under_way(g))
 			session_watch(g);
 		door_open(g);

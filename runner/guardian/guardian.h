@@ -71,6 +71,7 @@ struct thread {
 	bool newborn; /* its first stop has not come yet */
 	bool cloning; /* it may be making somebody that is not ours: see cloning.c */
 	pid_t awaited; /* the child that it stands still for */
+	bool applies; /* it is to be its parent's to trace, and waits for that: see traceme.c */
 	bool parts; /* somebody else is to trace it: its next stop is the last */
 	bool vforked; /* its parent waits for it */
 	bool exits; /* it is on its way out, or out: its memory may be gone */
@@ -718,7 +719,9 @@ void traceme_program(struct thread *t);
 void traceme_born(struct guardian *g, struct thread *t);
 void traceme_part(struct guardian *g, struct thread *t);
 bool traceme_coming(struct guardian *g, struct thread *t);
+void traceme_serve(struct guardian *g); /* those that wait: while no text changes */
 void traceme_over(struct guardian *g, pid_t child);
+void traceme_settle(struct guardian *g); /* before text changes: who was let go of has left it */
 
 /* events.c */
 int events_begin(struct guardian *g,

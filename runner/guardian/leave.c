@@ -254,6 +254,7 @@ static int leave_soon(struct guardian *g)
 	for (ms = PAUSE_MS; kept && !target_ended(g) && now_ms() < end; ms *= 2) {
 		pump_for(g, ms);
 		own_traps_deliver(g);
+		traceme_serve(g);
 		kept = leave_once(g);
 		loader_go(g);
 	}
@@ -294,6 +295,7 @@ static bool stay_behind(struct guardian *g)
 	while (kept && !target_ended(g)) {
 		pump_for(g, LONG_PAUSE_MS);
 		own_traps_deliver(g);
+		traceme_serve(g);
 		if (open && let_in(g))
 			return true;
 		kept = leave_once(g);
@@ -323,7 +325,7 @@ bool session_leave(struct guardian *g)
 	events_go_on(g);
 	door_close(g);
 	g->leaving = true;
-	traceme_over(g, 0);
+	traceme_settle(g);
 	launch_leave(g);
 	if (g->injected && target_ended(g))
 		counts(g);

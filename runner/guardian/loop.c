@@ -69,8 +69,8 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 	long how = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 	bool to_text;
 
-	if ((t->untold || t->own_trap) &&
-		!t->calling) /* events_go_on() does it, or own_traps_deliver() */
+	if ((t->untold || t->own_trap || t->applies) &&
+		!t->calling) /* events_go_on() does it, own_traps_deliver(), traceme_serve() */
 		return;
 	to_text = signal_steps(g, t, &sig);
 	t->steps =

@@ -265,7 +265,7 @@ void call_restart(
 	const struct fragile *f;
 	long nr = (long)regs->orig_rax;
 
-	if (nr < 0)
+	if (nr < 0 || (long)regs->rax == -ENOSYS) /* at a call's entry, it is still to be made */
 		return;
 	regs->orig_rax = (uint64_t)-1;
 	switch ((long)regs->rax) {

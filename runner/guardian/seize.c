@@ -265,7 +265,7 @@ static int seize_pass(struct guardian *g)
 		pid_t tid = atoi(e->d_name), tracer;
 		char state;
 
-		if (!tid || thread_find(g, tid))
+		if (!tid || thread_find(g, tid) || proc_is_kernels(tid))
 			continue;
 		if (seize(tid, &tracer)) {
 			taken++;

@@ -5,7 +5,8 @@
  * until it has become another program: the kernel would refuse it. So it is
  * let go of in that very call, and from there until its parent goes on nothing
  * of ours may need us: breakpoints are out of the text, and handlers, which
- * ask by a breakpoint, are silent.
+ * ask by a breakpoint, are silent. While text changes, or another such child
+ * is on its way, it waits in that call.
  *
  * While the program that CMD is to start is searched for, all its processes
  * are ours, and nothing of ours is in them: who is to be traced by one of them
@@ -27,6 +28,8 @@
 
 #include "../proc.h"
 #include "guardian.h"
+
+enum { ON_ITS_WAY_MS = 1000 }; /* until it has become another program */
 
 /* Does it look as if it ever made that call? Libraries all know the word, so the program alone is asked. */
 static bool names_ptrace(pid_t pid)
@@ -168,7 +171,7 @@ bool traceme_coming(struct guardian *g, struct thread *t)
 {
 	if (launch_searches(g))
 		return t->follow && let_go_sought(g, t);
-	if (t->tgid == g->pid || !t->follow || g->let_go || g->helper || !wants_its_parent(t))
+	if (t->tgid == g->pid || !t->follow || !wants_its_parent(t))
 		return false;
 	if (!t->vforked) { /* its parent's word may be on the way */
 		t->held = true;
@@ -179,7 +182,28 @@ bool traceme_coming(struct guardian *g, struct thread *t)
 		thread_drop(g, t);
 		return true;
 	}
-	return t->vforked && !g->let_go && let_go(g, t);
+	t->applies = t->vforked;
+	return t->applies;
+}
+
+static struct thread *next_applicant(const struct guardian *g)
+{
+	struct thread *t;
+
+	for (t = g->threads; t && !(t->applies && t->stopped && !t->held); t = t->next)
+		;
+	return t;
+}
+
+void traceme_serve(struct guardian *g)
+{
+	struct thread *t;
+
+	while (!g->let_go && (t = next_applicant(g))) {
+		t->applies = false;
+		if (!let_go(g, t))
+			thread_resume(g, t, 0);
+	}
 }
 
 /* It has become another program or ended. 0: so it is to be taken. */
@@ -190,4 +214,15 @@ void traceme_over(struct guardian *g, pid_t child)
 	g->let_go = 0;
 	breakpoints_in(g);
 	gate_set(g, 1);
+}
+
+static bool on_its_way(const struct guardian *g)
+{
+	return g->let_go;
+}
+
+void traceme_settle(struct guardian *g)
+{
+	pump_while(g, on_its_way, ON_ITS_WAY_MS);
+	traceme_over(g, 0);
 }

@@ -212,6 +212,16 @@ def test_debugger_before(ctx):
         assert ('TracerPid:\t0\n' in r.stdout) == bool(args), r  # watched for what it may become
 
 
+def test_debugger_while_arming(ctx):
+    """Its vfork children ask for it while probes come and go, two of them at a time: they wait, and nobody is refused."""
+    p = start(ctx, ctx.target('debugger'), 'on', stdin=subprocess.PIPE)
+    s = scripted.attach(ctx, 'global n probe process.library("libc.so.6").function("*") { n++ }', pid=p.pid)
+    _, err = scripted.finish(s)
+    assert scripted.number(err, 'child processes that ran untraced') > 0, err
+    out, _ = p.communicate('\n', timeout=300)
+    assert (out, p.returncode) == ('refused 0\n', 5), (out, p.returncode)
+
+
 def test_no_vdso(ctx):
     """The vDSO is taken away while the program is traced, and is not there when the next session comes."""
     path = ctx.target('forks')
@@ -229,4 +239,4 @@ def test_no_vdso(ctx):
 
 
 test_runner_gone_while_children_wait.variants = test_born_at_any_moment.variants = test_no_vdso.variants = PAIR
-test_debugger.variants = test_debugger_before.variants = ALL
+test_debugger.variants = test_debugger_before.variants = test_debugger_while_arming.variants = ALL

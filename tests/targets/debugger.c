@@ -4,8 +4,12 @@
  * they ask for it; each calls work() behind that and becomes another program.
  * Seizes twenty more as soon as they are born.
  * Prints how many were traced to a good end, and its own calls of work().
+ * With an argument it traces vfork children, one after the other, in two
+ * threads, until there is a line of input, and prints how many were not traced.
  * Status 5.
  */
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -53,11 +57,43 @@ static int is_seized(void)
 	return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && seized;
 }
 
-int main(void)
+static void *until_told(void *refused)
+{
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+	pid_t child;
+
+	while (!poll(&input, 1, 0)) {
+		child = vfork();
+		if (!child)
+			be_traced();
+		*(int *)refused += !is_traced(child);
+	}
+	return NULL;
+}
+
+static void trace_on(void)
+{
+	int refused[2] = {0, 0};
+	pthread_t other;
+
+	puts("ready");
+	fflush(stdout);
+	pthread_create(&other, NULL, until_told, &refused[0]);
+	until_told(&refused[1]);
+	pthread_join(other, NULL);
+	printf("refused %d\n", refused[0] + refused[1]);
+}
+
+int main(int argc, char **argv)
 {
 	int i, traced = 0, seized = 0, calls = 0;
 	pid_t child;
 
+	(void)argv;
+	if (argc > 1) {
+		trace_on();
+		return 5;
+	}
 	for (i = 0; i < EACH; i++) {
 		child = vfork();
 		if (!child)

@@ -5,7 +5,7 @@
 
 #include "process.h"
 
-/* own_maps.c: both return what fn returned when not 0; -TL_E_BUSY: /proc does not tell. */
+/* own_maps.c: both return what fn returned when not 0; -TL_E_BUSY: /proc does not tell. Threads of the kernel's are left out. */
 int tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
 int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg);
 /* As they are now: 0 or -TL_E_. Then tl_own_kept_map() answers as tl_home_map() would. Engine lock. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Own process: mappings, threads and their state, read from our own /proc. */
+#include "kernels.h"
 #include "own.h"
 
 enum { O_RDONLY = 0, O_DIRECTORY = 0200000, O_CLOEXEC = 02000000, FIRST_KEPT = 1024 };
+enum { STAT_NAME = 2, STAT_STATE = 3 };
 
 struct reader {
 	long fd;
@@ -284,24 +286,45 @@ bool tl_own_asleep(uint32_t tid, struct tl_own_sleep *s)
 	return s->sp && s->pc;
 }
 
-/* `TID (NAME) STATE ...`: a name may hold anything, so the last parenthesis counts. */
-bool tl_own_zombie(uint32_t tid)
+/* `TID (NAME) STATE ...`: a name may hold anything, so the last parenthesis counts. A field; a letter as its code. 0: none. */
+static uint64_t stat_field(uint32_t tid, unsigned field)
 {
+	uint64_t value = 0;
 	struct reader r;
-	bool dead = false;
-	int c, back = 3;
+	unsigned at = 0;
+	int c;
 
 	if (!open_task(&r, tid, "/stat"))
-		return true;
+		return 0;
 	while ((c = next(&r)) != -1) {
-		back++;
-		if (c == ')')
-			back = 0;
-		if (back == 2)
-			dead = c == 'Z' || c == 'X';
+		if (c == ')') {
+			at = STAT_NAME;
+			value = 0;
+		} else if (c == ' ') {
+			at++;
+		} else if (at == field) {
+			value = c >= '0' && c <= '9' ? value * 10 + (uint64_t)(c - '0')
+						     : (uint64_t)c;
+		}
 	}
 	reader_close(&r);
-	return dead;
+	return value;
+}
+
+bool tl_own_zombie(uint32_t tid)
+{
+	uint64_t state = stat_field(tid, STAT_STATE);
+
+	return !state || state == 'Z' || state == 'X';
+}
+
+/* Few threads block all signals: most are known by the first question. */
+static bool is_kernels(uint32_t tid)
+{
+	uint64_t blocked = stat_field(tid, TL_STAT_BLOCKED);
+
+	return tl_is_kernels(~0ull, blocked) &&
+	       tl_is_kernels(stat_field(tid, TL_STAT_FLAGS), blocked);
 }
 
 /* The number behind a label of the status file, at the start of a line, as if it were hexadecimal; 0: none. */
@@ -375,7 +398,7 @@ int tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg)
 			uint32_t tid = number(d->name);
 
 			at += d->len;
-			if (tid)
+			if (tid && !is_kernels(tid))
 				ret = fn(arg, tid);
 		}
 	}

@@ -14,6 +14,7 @@
 
 #include "../../../engine/os/process/own.h"
 #include "../../../engine/os/traptab.h"
+#include "../../targets/ringed.h"
 #include "../../unit.h"
 
 #define GiB	   (1ul << 30)
@@ -610,6 +611,22 @@ static void a_thread_that_blocks_signals_makes_it_fail(void)
 	CHECK(!tl_os_stop_all(&stop));
 }
 
+/* They block all signals, and their program counters are those of who has made them. */
+static void threads_that_the_kernel_has_made_need_not_come(void)
+{
+	const struct tl_os_stop stop = {stay, nothing, NULL};
+	struct ring polled, ring;
+	int i, ret = 0;
+
+	if (ring_make(&polled, 1) || ring_make(&ring, 0) || ring_turn(&ring) || ring_turn(&polled))
+		SKIP("no io_uring here");
+	for (i = 0; i < 5 && !ret; i++)
+		ret = ring_turn(&ring) || tl_os_stop_all(&stop);
+	ring_end(&ring);
+	ring_end(&polled);
+	CHECK(!ret);
+}
+
 static void *call_through(void *arg)
 {
 	((int (*)(void *))(uintptr_t)calls_out)(arg);
@@ -784,6 +801,7 @@ int main(void)
 	RUN(also_behind_an_alternate_stack);
 	RUN(a_thread_that_has_called_null_can_be_stopped);
 	RUN(a_thread_that_blocks_signals_makes_it_fail);
+	RUN(threads_that_the_kernel_has_made_need_not_come);
 	RUN(quiet_sees_a_return_address_of_a_running_thread);
 	RUN(quiet_sees_a_sleeping_thread_and_lets_it_sleep);
 	RUN(threads_know_themselves);

@@ -21,7 +21,7 @@ PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PRO
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long; \
 	long: $(PROCESS_TEST_OUT)/crowd long; long: $(PROCESS_TEST_OUT)/crowd traps long
 
-PROCESS_TEST_HDRS := tests/unit.h tests/fn.inc tests/engine/process/start.h
+PROCESS_TEST_HDRS := tests/targets/ringed.h tests/unit.h tests/fn.inc tests/engine/process/start.h
 
 .PHONY: process-tests
 process-tests: $(PROCESS_TESTS)
