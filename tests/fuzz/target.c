@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../runner/guardian/guardian.h"
+#include "../../runner/slots.h"
 #include "fuzz.h"
 
 enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
@@ -21,8 +22,8 @@ static struct tl_tap_header header;
 static struct tl_tap_probe probes[PROBES];
 static struct tl_tap_part parts[PROBES];
 static struct tl_tap_image images[IMAGES];
-static struct tl_symbol_image shared[IMAGES];
-static char told[PROBES];
+static struct tl_symbol_image shared[IMAGES + TL_IMAGE_COPIES];
+static char told[PROBES * (SLOT_COPIES + 1)];
 static uint8_t states[PROBES];
 static const uint8_t *memory;
 static size_t memory_size;
@@ -135,7 +136,7 @@ static void once(void)
 	if (g.ctl)
 		return;
 	g.ctl = calloc(1, sizeof(*g.ctl));
-	client.ctl_size = tl_ctl_session_size(PROBES, PROBES);
+	client.ctl_size = tl_ctl_session_size(probe_slots(&mod), part_slots(&mod));
 	client.ctl = calloc(1, client.ctl_size);
 	must(g.ctl && client.ctl);
 	client.mod = &mod;
@@ -154,15 +155,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = {data, size};
 	struct message counts = {0};
 
-	once();
-	memset(tl_ctl_probe(client.ctl, 0), 0, PROBES * sizeof(struct tl_ctl_probe));
-	memset(told, 0, sizeof(told));
-	client.tell.explain = (int)take_number(&in, 1) & 1;
 	module_of(&in);
+	once();
+	memset(tl_ctl_probe(client.ctl, 0), 0, probe_slots(&mod) * sizeof(struct tl_ctl_probe));
+	memset(told, 0, sizeof(told));
+	free(client.slots);
+	client.slots = NULL;
+	client.tell.nslots = PROBES;
+	client.tell.explain = (int)take_number(&in, 1) & 1;
 	scribble(&in);
 	memory = in.at;
 	memory_size = in.left;
 	probes_resolve(&g, &client, false);
+	scribble(&in);
+	probes_resolve(&g, &client, true);
 	scribble(&in);
 	tell_probes(&client.tell);
 	tell_counts(&client.tell, &counts);
