@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 		perror("userfaultfd");
 		return 77;
 	}
-	pages = mmap(NULL, rounds * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(
+		NULL, rounds * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(&range, 0, sizeof(range));
 	range.range.start = (unsigned long)pages;
 	range.range.len = (unsigned long)rounds * PAGE;

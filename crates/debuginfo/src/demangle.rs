@@ -161,8 +161,12 @@ pub(crate) fn apart<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)>
     Some((&text[..at], &text[at + word.len()..]))
 }
 
-/// `vector` of `vector<int>`.
+/// `vector` of `vector<int>`, `operator()` of `operator()<int>`.
 pub(crate) fn without_arguments(part: &str) -> Option<&str> {
+    const CALL: &str = "operator()";
+    if part.strip_prefix(CALL).is_some_and(|r| r.starts_with('<')) {
+        return Some(CALL);
+    }
     let open = part.find('<').filter(|i| *i > 0)?;
     (!part.starts_with("operator")).then(|| &part[..open])
 }

@@ -225,5 +225,7 @@ mod tests {
         let fmt = "core::fmt::num::<impl core::fmt::Display for i32>::fmt";
         assert!(of("Display::fmt", fmt) && of("i32::fmt", fmt) && of(fmt, fmt));
         assert!(of("ns::operator<", "ns::operator<"));
+        let call = "f::{lambda(auto:1)#1}::operator()<long>";
+        assert!(of("f::*operator()", call) && of("operator()", call) && !of("operator", call));
     }
 }
