@@ -10,13 +10,12 @@ const CLONES: [&str; 5] = [
     ".specialized.",
 ];
 
-/// The function whose part a symbol names that is no function (gcc's and clang's `.cold`, clang's `.__part.N` and `.eh`).
+/// The function whose part a symbol names that is no function (gcc's and clang's `.cold`, clang's `.__part.N`).
 pub(crate) fn whole_of_part(symbol: &str) -> Option<&str> {
     let words = [".cold", ".__part."];
     let inside = words.iter().find_map(|w| symbol.split_once(w));
     inside
         .map(|(whole, _)| whole)
-        .or_else(|| symbol.strip_suffix(".eh"))
         .filter(|whole| !whole.is_empty())
 }
 

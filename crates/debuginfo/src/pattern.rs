@@ -165,7 +165,6 @@ mod tests {
         yes("f", "f.12.constprop.0", "f");
         no("f", "f.0.cold");
         no("f*", "f.__part.1");
-        no("f*", "f.eh");
         no("f", "f.0x");
         yes("f.isra.0", "f.isra.0", "f.isra.0");
         yes("f.cold", "f.cold", "f.cold");
