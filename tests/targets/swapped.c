@@ -25,6 +25,7 @@ __attribute__((scalar_storage_order("big-endian"))) struct swapped {
 	struct plain plain;
 	short rows[2][2];
 	double real;
+	int *points;
 };
 
 struct few {
@@ -41,8 +42,10 @@ int main(void)
 {
 	struct swapped s = {0x0102, -2, 0x0102030405060708, -3, 1025, SECOND, {1, 2, 3},
 		{FIRST, SECOND}, "abc", -5, "text", {7}, {{1, 2}, {-3, 4}}, 2.5};
+	int points[2] = {4, 5};
 	struct few few = {0x01020304, -6};
 
+	s.points = points;
 	look(&s, s, few);
 	printf("%d %d %d %d %d %d\n", s.half, s.word, s.low, s.high, s.kind, s.halves[1]);
 	return 0;

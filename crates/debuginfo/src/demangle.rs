@@ -10,13 +10,12 @@ const CLONES: [&str; 5] = [
     ".specialized.",
 ];
 
-/// The function whose part a symbol names that is no function (gcc's and clang's `.cold`, clang's `.__part.N` and `.eh`).
+/// The function whose part a symbol names that is no function (gcc's and clang's `.cold`, clang's `.__part.N`).
 pub(crate) fn whole_of_part(symbol: &str) -> Option<&str> {
     let words = [".cold", ".__part."];
     let inside = words.iter().find_map(|w| symbol.split_once(w));
     inside
         .map(|(whole, _)| whole)
-        .or_else(|| symbol.strip_suffix(".eh"))
         .filter(|whole| !whole.is_empty())
 }
 
@@ -161,8 +160,12 @@ pub(crate) fn apart<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)>
     Some((&text[..at], &text[at + word.len()..]))
 }
 
-/// `vector` of `vector<int>`.
+/// `vector` of `vector<int>`, `operator()` of `operator()<int>`.
 pub(crate) fn without_arguments(part: &str) -> Option<&str> {
+    const CALL: &str = "operator()";
+    if part.strip_prefix(CALL).is_some_and(|r| r.starts_with('<')) {
+        return Some(CALL);
+    }
     let open = part.find('<').filter(|i| *i > 0)?;
     (!part.starts_with("operator")).then(|| &part[..open])
 }

@@ -264,7 +264,7 @@ impl Binary {
     fn keep_file(&self, all: &mut Vec<Function>, file: &str) -> Result<()> {
         let dwarf = self.dwarf()?;
         let mut seen = HashSet::new();
-        all.retain(|f| match self.function_decl(f) {
+        all.retain(|f| match self.stands_at(f) {
             Some(pos) if file_matches(file, &pos.file) => true,
             pos => {
                 seen.extend(pos.map(|p| p.file));
@@ -290,7 +290,7 @@ impl Binary {
             first = first.or(spans.iter().flatten().next().map(|s| s.0));
             let lines: Vec<u64> = rows.iter().map(|(_, r)| u64::from(r.line)).collect();
             seen.extend(&lines);
-            let declared = self.function_decl(f).map(|d| d.line);
+            let declared = self.stands_at(f).map(|d| d.line);
             let mut all = lines.iter().copied().chain(declared);
             all.any(|l| is_among(l, spans.as_deref()))
         });
@@ -305,7 +305,7 @@ impl Binary {
         match &p.line {
             LineSpec::Lines(spans) => Some(spans.clone()),
             LineSpec::Relative(n) => {
-                let declared = functions.iter().find_map(|f| self.function_decl(f));
+                let declared = functions.iter().find_map(|f| self.stands_at(f));
                 let line = declared.map_or(0, |d| d.line).saturating_add(*n);
                 Some(vec![(line, line)])
             }
@@ -403,10 +403,13 @@ impl Binary {
         }
     }
 
-    /// Of what was not declared (gcc's lambdas): where its code begins.
     pub(crate) fn function_decl(&self, f: &Function) -> Option<SourcePos> {
-        let declared = self.dwarf().ok()?.declared_at(self.function_die(f).ok()?);
-        declared.or_else(|| self.find_source(f.entry))
+        self.dwarf().ok()?.declared_at(self.function_die(f).ok()?)
+    }
+
+    /// Where it is declared; of what is not (gcc's lambdas) where its code begins.
+    fn stands_at(&self, f: &Function) -> Option<SourcePos> {
+        self.function_decl(f).or_else(|| self.find_source(f.entry))
     }
 
     pub(crate) fn find_site(&self, f: &Function) -> Result<ProbeSite> {
@@ -537,7 +540,7 @@ impl Binary {
             ..p.clone()
         };
         let functions = self.find_functions(&of_function, Inlines::Also)?;
-        let first = |f: &Function| Some((f.name.clone(), self.function_decl(f)?.line));
+        let first = |f: &Function| Some((f.name.clone(), self.stands_at(f)?.line));
         let first: BTreeSet<_> = functions.iter().filter_map(first).collect();
         let (mut found, mut problem) = (Vec::new(), self.no_function(&p.function));
         for (name, line) in first {

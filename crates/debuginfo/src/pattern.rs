@@ -165,7 +165,6 @@ mod tests {
         yes("f", "f.12.constprop.0", "f");
         no("f", "f.0.cold");
         no("f*", "f.__part.1");
-        no("f*", "f.eh");
         no("f", "f.0x");
         yes("f.isra.0", "f.isra.0", "f.isra.0");
         yes("f.cold", "f.cold", "f.cold");
@@ -225,5 +224,7 @@ mod tests {
         let fmt = "core::fmt::num::<impl core::fmt::Display for i32>::fmt";
         assert!(of("Display::fmt", fmt) && of("i32::fmt", fmt) && of(fmt, fmt));
         assert!(of("ns::operator<", "ns::operator<"));
+        let call = "f::{lambda(auto:1)#1}::operator()<long>";
+        assert!(of("f::*operator()", call) && of("operator()", call) && !of("operator", call));
     }
 }

@@ -61,6 +61,16 @@ impl Dwarf {
         }
     }
 
+    /// What a pointer or reference leads to. Where it is a member of a structure in the other byte order, gcc tells the
+    /// same of a number that it leads to, though C has no pointers to such.
+    fn pointed_to(&self, r: DieRef, types: &Types) -> TypeId {
+        let to = self.type_of(r, types);
+        match self.number_type(r).is_some_and(|t| self.is_swapped(t)) {
+            true => types.ordered(to, Qualifier::Native),
+            false => to,
+        }
+    }
+
     /// Whether a base type or a variable is in the other byte order.
     pub fn is_swapped(&self, r: DieRef) -> bool {
         let other = match self.is_little() {
@@ -106,16 +116,16 @@ impl Dwarf {
                 }
             }
             dw::DW_TAG_pointer_type => Type::Pointer {
-                to: to(),
+                to: self.pointed_to(r, types),
                 size: pointer_size(),
             },
             dw::DW_TAG_reference_type => Type::Reference {
-                to: to(),
+                to: self.pointed_to(r, types),
                 size: pointer_size(),
                 rvalue: false,
             },
             dw::DW_TAG_rvalue_reference_type => Type::Reference {
-                to: to(),
+                to: self.pointed_to(r, types),
                 size: pointer_size(),
                 rvalue: true,
             },

@@ -33,7 +33,7 @@ pub enum CompositeKind {
 }
 
 /// `const` and its kin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Qualifier {
     Const,
     Volatile,
@@ -41,6 +41,8 @@ pub enum Qualifier {
     Atomic,
     /// Its numbers are not in the target's byte order.
     Swapped,
+    /// They are, whatever the type itself says.
+    Native,
 }
 
 /// One type, one level deep: what it refers to are further [`TypeId`]s.
@@ -201,7 +203,7 @@ struct Arena {
 enum Made {
     Void,
     Pointer(TypeId),
-    Swapped(TypeId),
+    Ordered(TypeId, Qualifier),
     Long,
 }
 
@@ -280,10 +282,13 @@ impl Types {
 
     /// `to` in the other byte order.
     pub fn swapped(&self, to: TypeId) -> TypeId {
-        self.made(Made::Swapped(to), || Type::Qualified {
-            qualifier: Qualifier::Swapped,
-            to,
-        })
+        self.ordered(to, Qualifier::Swapped)
+    }
+
+    /// `to` in that byte order.
+    pub(crate) fn ordered(&self, to: TypeId, qualifier: Qualifier) -> TypeId {
+        let key = Made::Ordered(to, qualifier);
+        self.made(key, || Type::Qualified { qualifier, to })
     }
 
     /// Whether its numbers, or those of what it refers to, are in the other byte order.
@@ -292,9 +297,9 @@ impl Types {
         for _ in 0..64 {
             match &*self.get(id) {
                 Type::Qualified {
-                    qualifier: Qualifier::Swapped,
+                    qualifier: order @ (Qualifier::Swapped | Qualifier::Native),
                     ..
-                } => return true,
+                } => return *order == Qualifier::Swapped,
                 Type::Typedef { to, .. }
                 | Type::Qualified { to, .. }
                 | Type::Reference { to, .. } => id = *to,
@@ -555,7 +560,7 @@ impl Types {
                 self.declare(*returns, format!("{inner}({})", p.join(", ")), depth + 1)
             }
             Type::Qualified {
-                qualifier: Qualifier::Swapped,
+                qualifier: Qualifier::Swapped | Qualifier::Native,
                 to,
             } => self.declare(*to, inner, depth + 1),
             Type::Qualified { qualifier, to } => {
@@ -597,7 +602,7 @@ pub(crate) fn qualifier_name(q: Qualifier) -> &'static str {
         Qualifier::Volatile => "volatile",
         Qualifier::Restrict => "restrict",
         Qualifier::Atomic => "_Atomic",
-        Qualifier::Swapped => "",
+        Qualifier::Swapped | Qualifier::Native => "",
     }
 }
 

@@ -112,7 +112,10 @@ impl Unit<'_> {
         body.call_data = offsets;
         body.locals(0);
         body.start(&h.body, false);
-        body.stmts(&h.body);
+        let (early, rest) = h.body.split_at(h.early);
+        body.stmts(early);
+        take_locks(&mut body, &locks);
+        body.stmts(rest);
         let kept = regex::kept(body.unit.program, h);
         let text_size = body.unit.layout.max_string + 8;
         let stack = body.stack() + RUN_STACK + kept.map_or(0, |words| 4 * words + text_size + 48);
@@ -132,7 +135,6 @@ impl Unit<'_> {
         if timed {
             out.line("\tconst int64_t began = tl_cycles_now(run);");
         }
-        take_locks(out, rare, &locks);
         if let (false, Some(n)) = (light, budget(&self.program.options, h.budget)) {
             out.line(format!("\trun->budget = {n};"));
         }
@@ -245,19 +247,17 @@ fn in_runner(kind: HandlerKind) -> bool {
     matches!(kind, HandlerKind::Session | HandlerKind::Condition)
 }
 
-fn take_locks(out: &mut Text, rare: bool, locks: &[u16]) {
+fn take_locks(body: &mut Body, locks: &[u16]) {
     if locks.is_empty() {
         return;
     }
     let numbers: Vec<String> = locks.iter().map(u16::to_string).collect();
     let numbers = numbers.join(", ");
-    out.line(format!(
-        "\tstatic const uint16_t locks[] = {{ {numbers} }};"
-    ));
+    body.line(format!("static const uint16_t locks[] = {{ {numbers} }};"));
     let count = "sizeof(locks) / sizeof(locks[0])";
-    let slow = if rare { "_slow" } else { "" };
-    out.line(format!("\tif (!tl_run_lock{slow}(run, locks, {count}))"));
-    out.line("\t\tgoto out;");
+    let slow = if body.rare { "_slow" } else { "" };
+    body.line(format!("if (!tl_run_lock{slow}(run, locks, {count}))"));
+    body.line("\tgoto out;");
 }
 
 /// Statements that a run may take, where it is not what the runtime sets.

@@ -240,6 +240,8 @@ pub struct Handler {
     /// Globals the body (and all it calls) touches, sorted, each once; sharded
     /// ones that are only added to are left out.
     pub locks: Vec<(GlobalId, Access)>,
+    /// So many statements come before the locks.
+    pub early: usize,
     /// It reads call-preserved registers or the stack pointer's neighbours by
     /// a debug location: the detour must save all registers.
     pub needs_all_regs: bool,
@@ -259,6 +261,7 @@ impl Handler {
             kind,
             budget: Budget::Hit,
             locks: Vec::new(),
+            early: 0,
             needs_all_regs: false,
             moves_conditions: false,
             syscall: None,

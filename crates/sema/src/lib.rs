@@ -12,6 +12,7 @@
 //! 7. [`walked`]: complains of loops that change the array they walk
 //! 8. [`display`]: globals that are shown at the end, or while the session runs
 //! 9. [`share`]: which globals are kept per thread, which locks are taken
+//! 10. [`early`]: what is done before they are
 
 mod alternatives;
 pub mod arguments;
@@ -23,6 +24,7 @@ pub mod components;
 mod conditions;
 pub mod declarations;
 pub mod display;
+pub mod early;
 mod entered;
 pub mod expand;
 mod file_value;
@@ -108,6 +110,7 @@ pub fn analyse(input: Input, world: &mut World, diags: &mut Diagnostics) -> Opti
         display::add_monitor(&mut program);
     }
     share::share(&mut program);
+    early::read(&mut program);
     Some(program)
 }
 
