@@ -32,6 +32,7 @@
 enum {
 	KEPT = 8, /* calls that a thread may keep */
 	ADRIFT = 64, /* of a thread; the oldest go */
+	ADRIFT_FIBERS = 1024, /* the same, where some have come back: they may all be alive */
 };
 
 /* Out of the way of the usual call, which then saves no registers for it. */
@@ -208,7 +209,7 @@ static RARE struct tl_ret_instance *abandon(
 			link = &at->down;
 	i->down = *link;
 	*link = i;
-	if (++rt->nadrift > ADRIFT)
+	if (++rt->nadrift > (rt->fibers ? ADRIFT_FIBERS : ADRIFT))
 		sink_oldest(st, rt);
 	return below;
 }
@@ -245,6 +246,7 @@ static RARE struct tl_ret_instance *come_back(
 	}
 	if (!back)
 		return NULL;
+	rt->fibers = true;
 	while ((i = back)) {
 		back = i->down;
 		rt->nadrift--;
@@ -298,6 +300,7 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 	while (rt->adrift)
 		sink_oldest(st, rt);
 	rt->lost = 0;
+	rt->fibers = false;
 	rt->tid = tid;
 }
 

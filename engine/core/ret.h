@@ -41,6 +41,7 @@ struct tl_ret_thread {
 	struct tl_ret_instance *
 		adrift; /* counted as abandoned, newest first; may still turn out to be on another stack */
 	bool keeps; /* some: counted in st->keepers */
+	bool fibers; /* calls that were adrift have come back */
 	struct tl_ret_instance base; /* the end of the list; its stack pointer is that of no call */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fibers on one thread that hand over amid probed calls, some of which are left by throw, some by longjmp. Their stacks
 // lie side by side, and far apart. Prints what it counted itself; the status is 17.
-//	fibers SEED [MEGABYTES]	between every fourth stack and the next
+//	fibers SEED [MEGABYTES]	between every fourth stack and the next; -DFIBERS=N for other than 12
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,10 @@
 
 #define PROBED extern "C" __attribute__((noinline, visibility("default")))
 
-enum { FIBERS = 12, ROUNDS = 60, STACK = 128 << 10 };
+#ifndef FIBERS
+#define FIBERS 12
+#endif
+enum { ROUNDS = 720 / FIBERS, STACK = 64 << 10 };
 
 static ucontext_t scheduler, fibers[FIBERS];
 static jmp_buf out[FIBERS];
@@ -84,7 +87,8 @@ int main(int argc, char **argv)
 {
 	unsigned seed = argc > 1 ? atoi(argv[1]) : 1;
 	const long apart = (argc > 2 ? atol(argv[2]) : 0) << 20, all = FIBERS * (STACK + apart);
-	char *at = (char *)mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = (char *)mmap(
+		nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int left = FIBERS;
 
 	for (int i = 0; i < FIBERS; i++, at += STACK + (i % 4 ? 0 : apart)) {
@@ -101,6 +105,7 @@ int main(int argc, char **argv)
 		swapcontext(&scheduler, &fibers[now]);
 		left -= done[now];
 	}
-	printf("calls %ld returned %ld left %d bad %ld\n", calls, returned, left_by_throw + left_by_jump, bad);
+	printf("calls %ld returned %ld left %d bad %ld\n", calls, returned,
+		left_by_throw + left_by_jump, bad);
 	return 17;
 }
