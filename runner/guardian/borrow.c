@@ -85,6 +85,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 
 		own_traps_deliver(g);
 		traceme_serve(g); /* their parents may be all that there is */
+		traceme_settle(g);
 		t = choose(g, round);
 		if (!t && calls_barred(g)) {
 			guardian_fail(g,
