@@ -383,6 +383,9 @@ static void closing_lines(void)
 		     "beyond 32768 "
 		     "threads: 4096 that return, or whose handlers need more than 1 KiB of stack)",
 		m.missed);
+	closing_line("times that all probes were silent (while the program began to trace a child, "
+		     "or had its own threads traced)",
+		m.silences);
 	closing_line("returns without their call (entered by a jump behind the probe, called "
 		     "before it was there, or in another thread)",
 		m.unpaired);

@@ -45,7 +45,7 @@ struct message {
 	struct who who;
 	struct tl_regs regs;
 	uint64_t children, unclean, missed, unpaired, abandoned, tails, crowded, refused, traps,
-		replaced, inside;
+		replaced, inside, silences;
 	char text[768];
 };
 
@@ -63,6 +63,7 @@ static inline void message_add(struct message *to, const struct message *m)
 	to->traps += m->traps;
 	to->replaced += m->replaced;
 	to->inside += m->inside;
+	to->silences += m->silences;
 }
 
 #endif

@@ -96,6 +96,8 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 		c->narmed = (uint32_t)ret;
 		ret = watch_can_wait(g) ? 0 : action_watch(g);
 	}
+	if (ret >= 0)
+		selftrace_watch(g);
 	tell_probes(&c->tell);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
@@ -196,8 +198,8 @@ static int more_of(
 	int ret = probes_resolve(g, c, final);
 
 	/* The loader has filled in by now what tail calls and linkage tables lead to. */
-	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) || stale ||
-			       (final && g->ctl->at_wanting)))
+	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) ||
+			       selftrace_wanted(g) || stale || (final && g->ctl->at_wanting)))
 		return ret;
 	if (!g->helper && !helper_start(g, from))
 		return -1;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,6 +86,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 
 		own_traps_deliver(g);
 		traceme_serve(g); /* their parents may be all that there is */
+		traceme_settle(g);
 		t = choose(g, round);
 		if (!t && calls_barred(g)) {
 			guardian_fail(g,
@@ -114,6 +116,43 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 	return NULL;
 }
 
+/* What the kernel says no to by the limit of its user's processes is tried once more without: root's has none, others' is as far as it may be. */
+static long clone_beyond(struct guardian *g, struct thread *from, uint64_t flags)
+{
+	struct rlimit was, more = {RLIM_INFINITY, RLIM_INFINITY};
+	long tid;
+
+	if (prlimit(g->pid, RLIMIT_NPROC, NULL, &was))
+		return -EAGAIN;
+	if (prlimit(g->pid, RLIMIT_NPROC, &more, NULL)) {
+		more.rlim_cur = more.rlim_max = was.rlim_max;
+		if (prlimit(g->pid, RLIMIT_NPROC, &more, NULL))
+			return -EAGAIN;
+	}
+	tid = remote_call(g, from, SYS_clone, flags, g->helper_sp, 0, 0, 0, 0);
+	prlimit(g->pid, RLIMIT_NPROC, &was, NULL);
+	return tid;
+}
+
+static void tell_no_thread(struct guardian *g, long error)
+{
+	if (error == -EAGAIN)
+		guardian_fail(g,
+			"process %d may make no more threads, and needs one for a moment: raise "
+			"its limit of processes (prlimit --nproc) or its control group's "
+			"(pids.max)",
+			g->pid);
+	else if (error == -EINVAL)
+		guardian_fail(g,
+			"process %d may make no threads any more, since it has left its pid or "
+			"time namespace (unshare, setns): attach before it does, or start it with "
+			"-c or --preload",
+			g->pid);
+	else
+		guardian_fail(g, "process %d could not start the helper thread: %s", g->pid,
+			strerror((int)-error));
+}
+
 static struct thread *clone_helper(
 	struct guardian *g, struct thread *from, const struct foothold *f)
 {
@@ -132,10 +171,11 @@ static struct thread *clone_helper(
 	g->expecting = true;
 	g->helper_sp = f->at ? f->helper_sp : HELPER_SP;
 	tid = remote_call(g, from, SYS_clone, flags, g->helper_sp, 0, 0, 0, 0);
+	if (tid == -EAGAIN)
+		tid = clone_beyond(g, from, flags);
 	if (tid < 0) {
 		g->expecting = false;
-		guardian_fail(g, "process %d could not start the helper thread: %s", g->pid,
-			strerror((int)-tid));
+		tell_no_thread(g, tid);
 		return NULL;
 	}
 	for (;;) {

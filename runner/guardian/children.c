@@ -197,7 +197,7 @@ static void process_born(struct guardian *g, struct thread *t)
 	if (shares_memory(g, tid)) {
 		sharing_begins(g, t);
 		vfork_begins(g, t);
-		t->follow = is_debugger(g);
+		t->follow = is_debugger(g) || !t->vforked;
 		if (t->dead)
 			thread_drop(g, t);
 		else

@@ -76,12 +76,13 @@ static void ask_running(struct guardian *g)
 int cloning_await(struct guardian *g)
 {
 	struct thread *t;
-	int ret = 0;
+	int ret;
 
 	do {
 		ask_running(g);
-		while (!ret && (t = next_unseen(g)))
-			ret = await_one(g, t->tid);
-	} while (!ret && (ret = target_seize_new(g)) > 0);
+		while ((t = next_unseen(g)))
+			if (await_one(g, t->tid))
+				return -1;
+	} while ((ret = target_seize_new(g)) > 0);
 	return ret;
 }

@@ -238,6 +238,9 @@ struct guardian {
 	bool parting; /* one of several sessions leaves: the main loop goes on */
 	bool injected, launched;
 	bool debugger, debugger_known; /* the target may trace others: see traceme.c */
+	bool program_searched,
+		sanitizer_comes; /* for a sanitizer in it, see selftrace.c; a library is one */
+	pid_t own_tracer; /* a process of the target's that traces its threads; 0: none does */
 	pid_t let_go; /* a child that shares the memory and is the target's to trace */
 	bool barred; /* some thread's seccomp filter may not be suspended */
 	bool started; /* launched, and past its entry point */
@@ -276,6 +279,7 @@ struct guardian {
 	bool over; /* its end has been told */
 	uint64_t children, children_unclean; /* ran untraced; could not be cleaned */
 	uint64_t traps; /* hits of probes by breakpoints */
+	uint64_t silences; /* times that no probe was heard, see traceme.c */
 	uint64_t stacks_read; /* bytes, by all looks at who stands where */
 	uint64_t stops; /* at any breakpoint of ours */
 	uint32_t patching; /* enum tl_patching */
@@ -719,9 +723,20 @@ void traceme_program(struct thread *t);
 void traceme_born(struct guardian *g, struct thread *t);
 void traceme_part(struct guardian *g, struct thread *t);
 bool traceme_coming(struct guardian *g, struct thread *t);
+bool traceme_may_part(struct guardian *g, struct thread *t); /* it has stopped */
+void gate_set(struct guardian *g, uint32_t open); /* 0: handlers are silent */
 void traceme_serve(struct guardian *g); /* those that wait: while no text changes */
 void traceme_over(struct guardian *g, pid_t child);
 void traceme_settle(struct guardian *g); /* before text changes: who was let go of has left it */
+
+/* selftrace.c */
+enum { WATCHED_CLONE = TL_CTL_WATCHED - 1 }; /* of watched_at: its place */
+void selftrace_watch(struct guardian *g); /* with the helper held */
+bool selftrace_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
+void selftrace_shows(struct thread *t, struct user_regs_struct *regs);
+bool selftrace_may_part(struct guardian *g, struct thread *t);
+bool selftrace_begin(struct guardian *g, struct thread *t);
+void selftrace_over(struct guardian *g, const struct thread *t);
 
 /* events.c */
 int events_begin(struct guardian *g,

@@ -84,8 +84,10 @@ static int open_files(
 	c->tell.explain = (int)r->explain;
 	c->traps_only = r->traps_only;
 	c->follow = r->follow;
-	c->before = (struct message){
-		.children = g->children, .unclean = g->children_unclean, .traps = g->traps};
+	c->before = (struct message){.children = g->children,
+		.unclean = g->children_unclean,
+		.traps = g->traps,
+		.silences = g->silences};
 	return 0;
 }
 

@@ -82,6 +82,7 @@ void client_counts(const struct guardian *g, const struct client *c)
 	struct message m = {.children = g->children - c->before.children,
 		.unclean = g->children_unclean - c->before.unclean,
 		.traps = g->traps - c->before.traps,
+		.silences = g->silences - c->before.silences,
 		.inside = c->inside};
 
 	if (c->ctl && !c->told)

@@ -80,7 +80,8 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 		popf_over(g, t);
 	t->stopped = false;
 	t->awaited = 0;
-	if (t->interrupted && !t->calling) /* any stop takes away one that was asked for */
+	if ((t->interrupted || t->parts) &&
+		!t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	ptrace(t->steps || to_text || t->unaligned ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
 }
@@ -98,6 +99,7 @@ static void thread_ended(struct guardian *g, struct thread *t)
 	}
 	t->dead = true;
 	t->stopped = false;
+	selftrace_over(g, t);
 	for (o = g->threads; o && (o->dead || o->tgid != g->pid); o = o->next)
 		;
 	if (!o) /* also where the first thread had ended before we came */
@@ -334,6 +336,8 @@ static void event_stop(struct guardian *g, struct thread *t, int event, int sig)
 		if (t->tgid == g->pid && is_last_act(g, t))
 			counts_at_exit(g);
 		thread_exits(g, t);
+		selftrace_over(g, t);
+		sharing_ends(g, t); /* it does not run the program any more */
 		thread_resume(g, t, 0);
 		break;
 	case PTRACE_EVENT_EXEC:
@@ -377,7 +381,7 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 	if (!t->calling)
 		dispatch_on(t); /* the call is under way, or begins anew */
 	watchpoints_follow(g, t);
-	if (t->parts && !t->held) {
+	if (traceme_may_part(g, t)) {
 		traceme_part(g, t);
 		return;
 	}

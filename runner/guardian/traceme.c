@@ -82,7 +82,7 @@ void traceme_born(struct guardian *g, struct thread *t)
 	t->follow = o && o->follow;
 }
 
-static void gate_set(struct guardian *g, uint32_t open)
+void gate_set(struct guardian *g, uint32_t open)
 {
 	uint64_t at = 0;
 
@@ -97,11 +97,9 @@ static bool wants(const struct thread *t, struct user_regs_struct *regs)
 	       (long)regs->rax == -ENOSYS;
 }
 
-static bool wants_its_parent(const struct thread *t)
+static bool is_seize(const struct user_regs_struct *regs)
 {
-	struct user_regs_struct regs;
-
-	return wants(t, &regs) && regs.rdi == PTRACE_TRACEME;
+	return regs->rdi == PTRACE_ATTACH || regs->rdi == PTRACE_SEIZE;
 }
 
 /* A stopped thread that is to be somebody else's. */
@@ -115,20 +113,27 @@ void traceme_part(struct guardian *g, struct thread *t)
 	child_settled(g, tid);
 }
 
-/* Searching: t is about to trace another one, and waits until that is nobody's. */
+bool traceme_may_part(struct guardian *g, struct thread *t)
+{
+	return t->parts && !t->held && (!g->own_tracer || selftrace_may_part(g, t));
+}
+
+/* t is about to trace another one, and waits until that is nobody's. */
 static bool seizes(struct guardian *g, struct thread *t, pid_t tid)
 {
 	struct thread *o = thread_find(g, tid);
 
-	if (!o || o->tgid == g->pid || o->dead || o->held)
+	if (!o || (o->tgid == g->pid && !g->own_tracer) || o->dead || o->held)
 		return false;
-	if (o->stopped) {
+	o->parts = true;
+	if (o->stopped && traceme_may_part(g, o)) {
 		traceme_part(g, o);
 		return false;
 	}
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+	if (!o->stopped && ptrace(PTRACE_INTERRUPT, tid, 0, 0)) {
+		o->parts = false;
 		return false;
-	o->parts = true;
+	}
 	t->awaited = tid;
 	return true;
 }
@@ -140,7 +145,7 @@ static bool let_go_sought(struct guardian *g, struct thread *t)
 
 	if (!wants(t, &regs))
 		return false;
-	if (regs.rdi == PTRACE_ATTACH || regs.rdi == PTRACE_SEIZE)
+	if (is_seize(&regs))
 		return seizes(g, t, (pid_t)regs.rsi);
 	if (regs.rdi != PTRACE_TRACEME || t->tgid == g->pid)
 		return false;
@@ -155,6 +160,7 @@ static bool let_go(struct guardian *g, struct thread *t)
 	pid_t tid = t->tid;
 
 	gate_set(g, 0);
+	g->silences++;
 	g->let_go = tid;
 	if (breakpoints_out(g)) {
 		traceme_over(g, tid);
@@ -166,13 +172,9 @@ static bool let_go(struct guardian *g, struct thread *t)
 	return true;
 }
 
-/* At a system call of t. true: it is ours no more, or does not go on yet. */
-bool traceme_coming(struct guardian *g, struct thread *t)
+/* A child is to be its parent's to trace. */
+static bool asks(struct guardian *g, struct thread *t)
 {
-	if (launch_searches(g))
-		return t->follow && let_go_sought(g, t);
-	if (t->tgid == g->pid || !t->follow || !wants_its_parent(t))
-		return false;
 	if (!t->vforked) { /* its parent's word may be on the way */
 		t->held = true;
 		pump_for(g, 1);
@@ -184,6 +186,41 @@ bool traceme_coming(struct guardian *g, struct thread *t)
 	}
 	t->applies = t->vforked;
 	return t->applies;
+}
+
+/* A process of the program's is to trace a thread of that. */
+static bool traces(struct guardian *g, struct thread *t, pid_t tid)
+{
+	const struct thread *o = thread_find(g, tid);
+
+	if (g->own_tracer == t->tid)
+		return seizes(g, t, tid);
+	t->applies = o && o->tgid == g->pid;
+	return t->applies;
+}
+
+/* At a system call of t. true: it is ours no more, or does not go on yet. */
+bool traceme_coming(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (launch_searches(g))
+		return t->follow && let_go_sought(g, t);
+	if (t->tgid == g->pid || !t->follow || !wants(t, &regs))
+		return false;
+	if (regs.rdi == PTRACE_TRACEME)
+		return asks(g, t);
+	return is_seize(&regs) && traces(g, t, (pid_t)regs.rsi);
+}
+
+/* false: its call is made. */
+static bool serve(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (!wants(t, &regs) || !is_seize(&regs))
+		return let_go(g, t);
+	return selftrace_begin(g, t) && seizes(g, t, (pid_t)regs.rsi);
 }
 
 static struct thread *next_applicant(const struct guardian *g)
@@ -201,7 +238,7 @@ void traceme_serve(struct guardian *g)
 
 	while (!g->let_go && (t = next_applicant(g))) {
 		t->applies = false;
-		if (!let_go(g, t))
+		if (!serve(g, t))
 			thread_resume(g, t, 0);
 	}
 }
@@ -223,6 +260,8 @@ static bool on_its_way(const struct guardian *g)
 
 void traceme_settle(struct guardian *g)
 {
+	while (g->own_tracer && !target_ended(g))
+		pump_for(g, 1);
 	pump_while(g, on_its_way, ON_ITS_WAY_MS);
 	traceme_over(g, 0);
 }

@@ -178,7 +178,10 @@ bool call_coming(struct guardian *g, struct thread *t)
 		return false;
 	if (regs.rax == SYS_rt_sigaction)
 		return action_coming(g, t, &regs);
-	mask_coming(g, t, &regs);
+	if (regs.rax == SYS_clone)
+		selftrace_shows(t, &regs);
+	else
+		mask_coming(g, t, &regs);
 	return false;
 }
 
@@ -246,7 +249,7 @@ static int find_calls(struct guardian *g)
 	journal_undo(g, libc->lo, code, size);
 	for (i = 0; i < (g->masks_matter ? 2 : 1); i++) {
 		p = code;
-		while (n < TL_CTL_WATCHED && (p = next_call(p, end, calls[i])))
+		while (n < WATCHED_CLONE && (p = next_call(p, end, calls[i])))
 			g->ctl->watched_at[n++] = libc->lo + (uint64_t)(p - code);
 	}
 	free(code);
