@@ -329,12 +329,25 @@ static RARE void abandon_dead(struct tl_ret_state *st, struct tl_ret_thread *rt,
 		abandon(st, rt, rt->top);
 }
 
-/* Those that have jumped to this entry are there now. */
+/*
+ * Seen from an entry at sp: those that have jumped to it are there now. One that has not, and neither waits for what
+ * runs there, has lost its frame, however far down the list it is.
+ */
 static RARE void arrive(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
 {
-	for (struct tl_ret_instance *i = rt->top; i != &rt->base; i = i->down)
-		if (i->call.sp == sp && (i->flags & CALL_JUMPED))
+	struct tl_ret_instance *i, *down;
+
+	for (i = rt->top; i != &rt->base; i = down) {
+		down = i->down;
+		if (i->call.sp != sp)
+			continue;
+		if (i->flags & CALL_JUMPED) {
 			wait_as(st, rt, i, CALL_AWAY);
+		} else if (!waits(i) && !(i->flags & CALL_AGAIN)) {
+			take_out(st, rt, i);
+			give_up(st, rt, i);
+		}
+	}
 }
 
 static RARE void look_around(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
