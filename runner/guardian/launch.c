@@ -250,7 +250,8 @@ bool launch_step_due(const struct guardian *g)
 /* More can be done where the program begins: the loader has mapped its libraries, and filled in what leads there. */
 static bool entry_matters(struct guardian *g)
 {
-	return clients_watch_loader(g) || action_wanted(g) || selftrace_wanted(g) || g->ctl->at_wanting;
+	return clients_watch_loader(g) || action_wanted(g) || selftrace_wanted(g) ||
+	       g->ctl->at_wanting;
 }
 
 /* It is the one, and stands at its exec. */
