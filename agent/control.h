@@ -135,9 +135,13 @@ struct tl_ctl_probe {
 	uint32_t nexits, ntrapped; /* of a return probe: its exits, those on the trap rung */
 	uint64_t nmissed, nabandoned, ntails;
 	uint64_t nunpaired, ncrowded; /* of nmissed, of ntails */
+	uint64_t missed[TL_MISSED_KINDS]; /* of nmissed */
 	/* of these: until its library was closed */
 	uint64_t old_missed, old_abandoned, old_tails, old_unpaired, old_crowded;
-	uint64_t at_missed[2], at_abandoned, at_tails, at_unpaired,
+	uint64_t old_kinds[TL_MISSED_KINDS], at_kinds[TL_MISSED_KINDS];
+	/* of its place: of nmissed and of missed[], not added to them yet; one behind the other */
+	uint64_t at_rest;
+	uint64_t at_missed, at_abandoned, at_tails, at_unpaired,
 		at_crowded; /* where these stand in the target: read when it exits; 0: none */
 	uint64_t tail,
 		tail_to; /* a jump to a function whose exits are not watched; 0: none is known */

@@ -217,8 +217,12 @@ int tl_agent_follow(struct tl_ctl *c)
 /* For a program that exits with probes in place: nobody can ask the engine then. */
 static void where_counts(struct tl_ctl_probe *p, const struct armed *a)
 {
-	p->at_missed[0] = (uintptr_t)(a->is_return ? &a->ret.nmissed : &a->site.nmissed);
-	p->at_missed[1] = a->is_return || !a->site.site ? 0 : (uintptr_t)&a->site.site->nmissed;
+	const uint64_t *missed = a->is_return ? a->ret.missed : a->site.missed;
+
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
+		p->at_kinds[why] = (uintptr_t)&missed[why];
+	p->at_missed = (uintptr_t)(a->is_return ? &a->ret.nmissed : &a->site.nmissed);
+	p->at_rest = a->is_return || !a->site.site ? 0 : (uintptr_t)a->site.site->missed;
 	p->at_abandoned = a->is_return ? (uintptr_t)&a->ret.nabandoned : 0;
 	p->at_tails = a->is_return ? (uintptr_t)&a->ret.ntails : 0;
 	p->at_unpaired = a->is_return ? (uintptr_t)&a->ret.nunpaired : 0;
@@ -262,6 +266,10 @@ static void arm_kind(struct tl_ctl_session *s, struct batch *b, bool returns)
 /* It may be armed again: its library was closed, and comes back. */
 static void add_counts(struct tl_ctl_probe *p, const struct armed *a)
 {
+	const uint64_t *missed = a->is_return ? a->ret.missed : a->site.missed;
+
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
+		p->missed[why] = p->old_kinds[why] += missed[why];
 	p->nmissed = p->old_missed += a->is_return ? a->ret.nmissed : a->site.nmissed;
 	p->nabandoned = p->old_abandoned += a->is_return ? a->ret.nabandoned : 0;
 	p->ntails = p->old_tails += a->is_return ? a->ret.ntails : 0;

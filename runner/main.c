@@ -353,6 +353,28 @@ static void closing_line(const char *what, uint64_t n)
 		fprintf(stderr, "trapless-run: %s: %llu\n", what, (unsigned long long)n);
 }
 
+static void missed_lines(const struct message *m)
+{
+	static const char *const why[TL_MISSED_KINDS] = {
+		[TL_MISSED_STRANGE] =
+			"hits missed (in threads that share another one's thread pointer, or have "
+			"led theirs elsewhere: give each a thread block of its own, CLONE_SETTLS)",
+		[TL_MISSED_RECORD] = "hits missed (in more than 32768 threads: trace fewer)",
+		[TL_MISSED_NUMBER] =
+			"hits missed (in more than 4096 threads, as many as return probes serve, "
+			"and handlers that need more than 1 KiB of stack: probe entries, shorten "
+			"strings by -D MAXSTRINGLEN)",
+		[TL_MISSED_CALL] = "hits missed (more than 4096 calls of a return probe under way "
+				   "at once: probe entries)",
+	};
+	int i;
+
+	closing_line(
+		"hits missed (inside another handler: what handlers do is not traced)", m->missed);
+	for (i = 0; i < TL_MISSED_KINDS; i++)
+		closing_line(why[i], m->kinds[i]);
+}
+
 static void closing_lines(void)
 {
 	struct tl_totals totals;
@@ -379,10 +401,7 @@ static void closing_lines(void)
 		session.view.nblocks - 2);
 	closing_line(beyond, session.view.session->no_block);
 	closing_line("strings cut at MAXSTRINGLEN", totals.truncated);
-	closing_line("hits missed (inside another handler, in a thread that is not known, or "
-		     "beyond 32768 "
-		     "threads: 4096 that return, or whose handlers need more than 1 KiB of stack)",
-		m.missed);
+	missed_lines(&m);
 	closing_line("times that all probes were silent (while the program began to trace a child, "
 		     "or had its own threads traced)",
 		m.silences);

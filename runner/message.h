@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <trapless/probe.h>
 #include <trapless/regs.h>
 
 enum message_kind {
@@ -46,6 +47,7 @@ struct message {
 	struct tl_regs regs;
 	uint64_t children, unclean, missed, unpaired, abandoned, tails, crowded, refused, traps,
 		replaced, inside, silences;
+	uint64_t kinds[TL_MISSED_KINDS]; /* beside `missed`, which is inside another handler */
 	char text[768];
 };
 
@@ -64,6 +66,8 @@ static inline void message_add(struct message *to, const struct message *m)
 	to->replaced += m->replaced;
 	to->inside += m->inside;
 	to->silences += m->silences;
+	for (int why = 0; why < TL_MISSED_KINDS; why++)
+		to->kinds[why] += m->kinds[why];
 }
 
 #endif

@@ -17,6 +17,16 @@ static uint64_t word_at(uint64_t addr)
 	return addr ? TL_RELAXED((const uint64_t *)addr) : 0;
 }
 
+static void count_kinds(struct tl_ctl_probe *p)
+{
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++) {
+		uint64_t rest = p->at_rest ? word_at(p->at_rest + why * sizeof(uint64_t)) : 0;
+
+		p->missed[why] = p->old_kinds[why] + word_at(p->at_kinds[why]) + rest;
+		p->nmissed += rest;
+	}
+}
+
 /* Nobody asks the engine now: other threads may still run. */
 void tl_count_all(void)
 {
@@ -26,7 +36,8 @@ void tl_count_all(void)
 	for (i = 0; i < tl_session_ctl->nprobes; i++, p++) {
 		if (!p->armed)
 			continue;
-		p->nmissed = p->old_missed + word_at(p->at_missed[0]) + word_at(p->at_missed[1]);
+		p->nmissed = p->old_missed + word_at(p->at_missed);
+		count_kinds(p);
 		p->nabandoned = p->old_abandoned + word_at(p->at_abandoned);
 		p->ntails = p->old_tails + word_at(p->at_tails);
 		p->nunpaired = p->old_unpaired + word_at(p->at_unpaired);

@@ -84,7 +84,7 @@ struct tl_site {
 	uint32_t image; /* tl_image_generation() when it was registered */
 	uintptr_t func_start; /* as given by a probe, else 0 */
 	uint32_t func_size;
-	uint64_t nmissed; /* hits of threads without a record; added to the probes under the lock */
+	uint64_t missed[TL_MISSED_KINDS]; /* added to the probes under the lock */
 };
 
 extern struct tl_probe tl_probe_nothing; /* both handlers do nothing */
@@ -98,7 +98,8 @@ bool tl_site_only_trap(const struct tl_site *s); /* its flags or the knob forbid
 void tl_site_link(struct tl_site *s, struct tl_probe *p);
 void tl_site_unlink(struct tl_site *s, struct tl_probe *p); /* p->next stays for readers */
 void tl_site_publish(struct tl_site *s); /* one store of `current` */
-void tl_site_count_missed(struct tl_site *s, bool guarded);
+void tl_site_count_inside(struct tl_site *s); /* another handler */
+void tl_site_count_missed(struct tl_site *s, enum tl_missed why);
 void tl_site_fold_missed(struct tl_site *s);
 
 /* --- detours ---------------------------------------------------------------- */

@@ -172,6 +172,7 @@ static int prepare(struct tl_probe *p)
 		return -TL_E_NOMEM;
 	p->reserved = p->flags & TL_PROBE_DISABLED ? 0 : ENABLED;
 	p->nmissed = p->nhits = 0;
+	tl_fill(p->missed, 0, sizeof(p->missed));
 	if (p->func_start && p->func_size) {
 		s->func_start = p->func_start;
 		s->func_size = p->func_size;

@@ -258,6 +258,12 @@ static RARE struct tl_ret_instance *come_back(
 	return rt->top;
 }
 
+static RARE void count_missed(struct tl_retprobe *rp, enum tl_missed why)
+{
+	tl_count(&rp->nmissed);
+	tl_count(&rp->missed[why]);
+}
+
 /* One more above the newest call, or it is counted as missed. */
 static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *rt)
 {
@@ -284,7 +290,7 @@ static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *r
 		take_from_pool(st, rt);
 		return;
 	}
-	tl_count(&st->rp->nmissed);
+	count_missed(st->rp, TL_MISSED_CALL);
 	rt->lost++;
 }
 
@@ -393,7 +399,7 @@ static RARE int unusual_entry(struct tl_ret_state *st, struct tl_regs *regs, str
 	uintptr_t sp = TL_REGS_SP(regs);
 
 	if (!rt) {
-		tl_count(&st->rp->nmissed);
+		count_missed(st->rp, TL_MISSED_NUMBER);
 		return 0;
 	}
 	if (goes_round(rt, sp))

@@ -301,6 +301,7 @@ static int prepare(struct tl_retprobe *rp, int *result, struct tl_ret_state **ou
 	if (ret)
 		return ret;
 	rp->nmissed = rp->nabandoned = rp->ntails = rp->ncrowded = rp->nunpaired = 0;
+	tl_fill(rp->missed, 0, sizeof(rp->missed));
 	rp->state = st;
 	st->result = result;
 	*out = st;
@@ -477,6 +478,13 @@ static void remove_state(struct tl_ret_state *st)
 		st->next->link = st->link;
 }
 
+static void add_missed(struct tl_retprobe *rp, const struct tl_probe *p)
+{
+	rp->nmissed += p->nmissed;
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
+		rp->missed[why] += p->missed[why];
+}
+
 /* Those of a list that is not tl_ret_states; g has room for it. */
 static int unregister_locked(struct tl_ret_state *list, struct tl_group *g)
 {
@@ -488,7 +496,7 @@ static int unregister_locked(struct tl_ret_state *list, struct tl_group *g)
 	tl_ret_count_left(list);
 	for (struct tl_ret_state *st = list; st; st = st->next)
 		for (size_t i = 0; i <= st->nexits; i++)
-			st->rp->nmissed += st->list[i]->nmissed;
+			add_missed(st->rp, st->list[i]);
 	forget(list);
 	return ret;
 }

@@ -187,33 +187,45 @@ void tl_site_publish(struct tl_site *s)
 	tl_race_point(RP_PUBLISHED);
 }
 
-void tl_site_count_missed(struct tl_site *s, bool guarded)
+void tl_site_count_inside(struct tl_site *s)
 {
 	struct tl_probe *p;
 
-	if (!guarded) { /* the list could be freed under us */
-		tl_count(&s->nmissed);
-		return;
-	}
 	for (p = TL_LOAD(&s->probes); p; p = TL_LOAD(&p->next))
 		if (live(p))
 			tl_count(&p->nmissed);
 }
 
+/* Nothing guards the thread: the list could be freed under it. */
+void tl_site_count_missed(struct tl_site *s, enum tl_missed why)
+{
+	tl_count(&s->missed[why]);
+}
+
+static uint64_t take_count(uint64_t *count)
+{
+#if UINTPTR_MAX > 0xffffffffu
+	return __atomic_exchange_n(count, 0, __ATOMIC_RELAXED);
+#else
+	uint64_t n = *count; /* no 64-bit exchange: a miss in between may be lost */
+
+	*count = 0;
+	return n;
+#endif
+}
+
 void tl_site_fold_missed(struct tl_site *s)
 {
 	struct tl_probe *p;
-	uint64_t n;
 
-#if UINTPTR_MAX > 0xffffffffu
-	n = __atomic_exchange_n(&s->nmissed, 0, __ATOMIC_RELAXED);
-#else
-	n = s->nmissed; /* no 64-bit exchange: a miss in between may be lost */
-	s->nmissed = 0;
-#endif
-	if (!n)
-		return;
-	for (p = s->probes; p; p = p->next)
-		if (live(p))
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++) {
+		uint64_t n = take_count(&s->missed[why]);
+
+		for (p = n ? s->probes : NULL; p; p = p->next) {
+			if (!live(p))
+				continue;
 			p->nmissed += n;
+			p->missed[why] += n;
+		}
+	}
 }

@@ -256,19 +256,20 @@ struct tl_thread *tl_thread_enter_slow(struct tl_site *site, uintptr_t sp, uintp
 	key = reliable(key);
 	t = key && key != TL_THREAD_NO_KEY ? find(key) : NULL;
 	if (!t) {
-		tl_site_count_missed(site, false);
+		tl_site_count_missed(site,
+			key && key != TL_THREAD_NO_KEY ? TL_MISSED_RECORD : TL_MISSED_STRANGE);
 		return NULL;
 	}
 	guard = TL_RELAXED(&t->guard);
 	if (guard && !abandoned(guard, sp)) {
 		tl_count(&t->nmissed);
-		tl_site_count_missed(site, true);
+		tl_site_count_inside(site);
 		return NULL;
 	}
 	if (site->private_stack && !t->stack)
 		t->stack = take_stack();
 	if (site->private_stack && !t->stack) {
-		tl_site_count_missed(site, false);
+		tl_site_count_missed(site, TL_MISSED_NUMBER);
 		return NULL;
 	}
 	t->gives = 0; /* of a handler that was left by siglongjmp */

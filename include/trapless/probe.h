@@ -71,6 +71,15 @@ enum tl_rung { TL_RUNG_NONE, TL_RUNG_RETARGET, TL_RUNG_WHOLE, TL_RUNG_PUN, TL_RU
 
 enum tl_probe_state { TL_PROBE_NEW, TL_PROBE_PREPARED, TL_PROBE_ARMED, TL_PROBE_OFF, TL_PROBE_GONE };
 
+/* Why a hit was missed, where it was not inside another handler. */
+enum tl_missed {
+	TL_MISSED_STRANGE, /* the thread pointer does not tell which thread it is */
+	TL_MISSED_RECORD, /* more threads than there are records for */
+	TL_MISSED_NUMBER, /* more threads than return probes, and handlers on stacks of their own, serve */
+	TL_MISSED_CALL, /* of a return probe: more calls under way than maxactive */
+	TL_MISSED_KINDS,
+};
+
 struct tl_probe {
 	/* Set by the caller before registering, then left alone. */
 	void *addr;		/* first byte of the instruction */
@@ -88,6 +97,7 @@ struct tl_probe {
 	struct tl_site *site;
 	struct tl_probe *next;	/* next probe at this address */
 	uint64_t nhits;		/* TL_PROBE_COUNT: hits since it was registered */
+	uint64_t missed[TL_MISSED_KINDS]; /* of nmissed, by enum tl_missed */
 };
 
 /* What the listing and --explain say of a probe. */
@@ -239,6 +249,7 @@ struct tl_retprobe {
 	uint64_t ntails;	/* calls left by a jump to a function whose exits are not probed */
 	uint64_t ncrowded;	/* of ntails: 126 return probes had calls waiting in the thread, which is the limit */
 	uint64_t nunpaired;	/* of nmissed: exits without entry */
+	uint64_t missed[TL_MISSED_KINDS]; /* of nmissed, by enum tl_missed */
 };
 
 /* What --explain says of a return probe. */

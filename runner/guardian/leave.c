@@ -43,6 +43,20 @@ static void counters_add(struct counters *c, uint64_t at, uint64_t *into)
 	c->into[c->n++] = into;
 }
 
+static void kinds_add(struct counters *c, struct tl_ctl_probe *p)
+{
+	unsigned why;
+
+	for (why = 0; why < TL_MISSED_KINDS; why++) {
+		uint64_t rest = p->at_rest ? p->at_rest + why * sizeof(uint64_t) : 0;
+
+		p->missed[why] = p->old_kinds[why];
+		counters_add(c, p->at_kinds[why], &p->missed[why]);
+		counters_add(c, rest, &p->missed[why]);
+		counters_add(c, rest, &p->nmissed);
+	}
+}
+
 static void counts_of(struct guardian *g, struct client *c)
 {
 	static struct counters all;
@@ -59,8 +73,8 @@ static void counts_of(struct guardian *g, struct client *c)
 		p->ntails = p->old_tails;
 		p->nunpaired = p->old_unpaired;
 		p->ncrowded = p->old_crowded;
-		counters_add(&all, p->at_missed[0], &p->nmissed);
-		counters_add(&all, p->at_missed[1], &p->nmissed);
+		counters_add(&all, p->at_missed, &p->nmissed);
+		kinds_add(&all, p);
 		counters_add(&all, p->at_abandoned, &p->nabandoned);
 		counters_add(&all, p->at_tails, &p->ntails);
 		counters_add(&all, p->at_unpaired, &p->nunpaired);

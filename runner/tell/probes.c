@@ -320,6 +320,19 @@ static void tell_tails(const struct teller *t, uint32_t i)
 	tell(t, MSG_WARN, 0, text);
 }
 
+/* Together. */
+static uint64_t missed_by_kind(const struct tl_ctl_probe *p, uint64_t *kinds)
+{
+	uint64_t all = 0;
+	int why;
+
+	for (why = 0; why < TL_MISSED_KINDS; why++) {
+		kinds[why] += p->missed[why];
+		all += p->missed[why];
+	}
+	return all;
+}
+
 void tell_counts(const struct teller *t, struct message *m)
 {
 	uint32_t i;
@@ -328,7 +341,7 @@ void tell_counts(const struct teller *t, struct message *m)
 	for (i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-		m->missed += less(p->nmissed, p->nunpaired);
+		m->missed += less(p->nmissed, p->nunpaired + missed_by_kind(p, m->kinds));
 		m->unpaired += p->nunpaired;
 		m->abandoned += p->nabandoned;
 		m->tails += tails_of(t, i);

@@ -61,9 +61,14 @@ def finish(p, sig=signal.SIGINT, timeout=300):
 
 
 def number(text, words):
-    """The number that follows WORDS (and a hint) in text; -1 where there is none."""
-    m = re.search(r'^(?:trapless-run: )?%s(?: \(.*\))?:? (-?\d+)' % re.escape(words), text, re.M)
-    return int(m.group(1)) if m else -1
+    """The number that follows WORDS (and a hint) in text, of several lines all together; -1 where there is none."""
+    found = re.findall(r'^(?:trapless-run: )?%s(?: \(.*\))?:? (-?\d+)' % re.escape(words), text, re.M)
+    return sum(map(int, found)) if found else -1
+
+
+def missed(text, why):
+    """How many hits were, for that reason."""
+    return number(text, re.search(r'^trapless-run: (hits missed \(%s.*\)):' % re.escape(why), text, re.M).group(1))
 
 
 def check_rung(ctx, err, least=1):
