@@ -149,11 +149,16 @@ bool clients_deaf(const struct guardian *g)
 	return c;
 }
 
+bool client_watches_loader(const struct client *c)
+{
+	return c->pending || c->closable || c->copyable;
+}
+
 bool clients_watch_loader(const struct guardian *g)
 {
 	const struct client *c;
 
-	for (c = g->clients; c && !c->pending && !c->closable; c = c->next)
+	for (c = g->clients; c && !client_watches_loader(c); c = c->next)
 		;
 	return c;
 }

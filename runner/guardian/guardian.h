@@ -166,6 +166,7 @@ struct client {
 	bool follow; /* its children, too */
 	double child_ms; /* since then it has not taken the news of one */
 	bool closable; /* some stand in an object that may be closed */
+	bool copyable; /* some stand in a library, of which another copy may be mapped */
 	bool tune; /* the user wants something, or wants to know */
 	bool leave; /* runner gone, or it said so */
 	bool orphaned; /* the runner is gone */
@@ -324,7 +325,8 @@ unsigned clients_count(const struct guardian *g);
 bool clients_wait(
 	const struct guardian *g); /* some have probes in images that are not mapped yet */
 bool clients_deaf(const struct guardian *g); /* ... marks that wait for their semaphores */
-bool clients_watch_loader(const struct guardian *g); /* ... or that may go */
+bool client_watches_loader(const struct client *c); /* ... or that may go, or be mapped again */
+bool clients_watch_loader(const struct guardian *g);
 bool clients_verbose(const struct guardian *g);
 void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const char *text);
 void note_all(const struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -269,10 +269,13 @@ static bool slot_at(
 	return false;
 }
 
-/* So may the C library, in a namespace of its own. */
-static bool may_come_and_go(const struct mapped *m)
+/* first: where there are several, which of them. The program's own C library stays; one in another namespace may go. */
+static void may_change(struct client *c, const struct mapped *m, bool first)
 {
-	return !m->program && !m->loader;
+	bool library = !m->program && !m->loader;
+
+	c->copyable |= library;
+	c->closable |= library && !(first && !strncmp(base_name(m->path), "libc.", 5));
 }
 
 /* A mark's semaphore may be there later than its text. */
@@ -309,7 +312,7 @@ static void place_in(struct look *l, uint32_t probe, const struct mapped *m)
 			return;
 		}
 		slot_place(l->c, slot, probe, m->bias);
-		l->c->closable |= may_come_and_go(m);
+		may_change(l->c, m, slot == probe);
 		l->news++;
 	}
 	await_semaphore(l, from, tl_ctl_probe(l->c->ctl, slot), m);
@@ -353,7 +356,8 @@ static void await(struct look *l, const struct tl_tap_probe *from)
 		return;
 	m = first_of(&l->found[from->image]);
 	l->c->pending += !m;
-	l->c->closable |= m && may_come_and_go(m);
+	if (m)
+		may_change(l->c, m, true);
 }
 
 static void resolve_all(struct look *l)
