@@ -254,6 +254,8 @@ static inline struct tl_patch *tl_patch_first(struct tl_patch *p)
 }
 struct tl_patch *tl_patch_at(
 	uintptr_t addr); /* the patch that covers or shares the byte at addr, or NULL */
+/* The first whose bytes stand in the text at or behind `from`, pulled or not; or NULL. */
+struct tl_patch *tl_patch_written(uintptr_t from);
 /* Behind the start, in front of the end. */
 static inline bool tl_plan_inside(const struct tl_plan *plan, uintptr_t at)
 {
