@@ -80,19 +80,33 @@ struct tl_detour *__wrap_tl_detour_revive(const struct tl_plan *plan)
 	return d;
 }
 
+/* The detour's code is the same whenever it is made: what note() has said is found again, and nothing else looked for. */
+static void drop_entry(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
+{
+	const struct tl_detour *d = arg;
+
+	(void)ip;
+	if (what == TL_PLACE_ENTRY)
+		place_drop(text, d->at, d->size);
+}
+
+static void drop(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
+{
+	drop_entry(arg, ip, text, what);
+	if (what != TL_PLACE_ENTRY)
+		place_drop(ip, 0, UINT64_MAX);
+}
+
 /* Nobody is led into it any more; who is in it stays. */
 void __wrap_tl_detour_retire(struct tl_detour *d)
 {
-	for (unsigned i = 1; i < d->plan.len; i++)
-		place_drop(d->plan.start + i, d->at, d->size);
+	tl_arch_detour_places(&d->plan, &tl_core.env, d->at, drop_entry, d);
 	__real_tl_detour_retire(d);
 }
 
 void __wrap_tl_detmem_put(struct tl_detour *d)
 {
-	for (unsigned i = 1; i < d->plan.len; i++)
-		place_drop(d->plan.start + i, d->at, d->size);
-	for (unsigned i = 0; i < d->used; i++)
-		place_drop(d->at + i, 0, UINT64_MAX);
+	if (d->used && !tl_core.foreseeing)
+		tl_arch_detour_places(&d->plan, &tl_core.env, d->at, drop, d);
 	__real_tl_detmem_put(d);
 }

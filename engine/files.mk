@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Sources of the engine, relative to the repository's root. Ports append theirs.
-ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c batch.c place.c traps.c patch.c textpatch.c detour.c detmem.c index.c slab.c arena.c \
-	journal.c func.c image.c entries.c gotable.c room.c gone.c list.c ehframe.c gap.c refuse.c reserve.c unpaired.c dynsym.c bind.c ret.c numbers.c waiting.c left.c groups.c optimizer.c retprobe.c follow.c \
+ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c batch.c place.c traps.c patch.c textpatch.c detour.c detmem.c index.c gaps.c slab.c arena.c \
+	journal.c func.c image.c entries.c gotable.c room.c gone.c list.c ehframe.c uncovered.c refuse.c reserve.c unpaired.c dynsym.c bind.c ret.c numbers.c waiting.c left.c groups.c optimizer.c retprobe.c follow.c \
 	argprobe.c thread.c error.c mem.c)
 # Only for links without a C library:
 ENGINE_LIBC_MEM_SRCS = engine/core/libc_mem.c

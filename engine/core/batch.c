@@ -278,7 +278,6 @@ void tl_batch_foresee(struct tl_batch *b,
 
 	sort_sites(b->sites, b->nsites);
 	tl_core.foreseeing = true;
-	tl_detmem_foresee(true);
 	for (size_t i = 0; i < b->nsites; i++) {
 		s = b->sites[i];
 		if (!ret && s->want && !s->planned && (!s->patch || s->patch->pulled) &&
@@ -293,7 +292,6 @@ void tl_batch_foresee(struct tl_batch *b,
 			tell(arg, s, s->planned->plan, 0);
 	}
 	put_back(b);
-	tl_detmem_foresee(false);
 	tl_core.foreseeing = false;
 }
 

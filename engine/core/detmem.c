@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Memory for detours, in few large reservations. Those that may lie anywhere in
- * reach are cut from the bottom up into blocks of 64-byte classes. Those whose
- * address is bound to bytes of the text (struct tl_fit) lie where they must, in
- * sparse reservations of their own, of which only the pages in use take memory.
+ * Memory for detours, in few large reservations, of which only the pages in use
+ * take memory. Some detours may lie anywhere in reach; the address of others is
+ * bound to bytes of the text (struct tl_fit). Each gets the lowest place that
+ * will do: of all that is free, what lies between is skipped (gaps.c).
  */
 #include "internal.h"
 
 enum {
 	CLASS = 64,
-	CLASSES = TL_DETOUR_MAX / CLASS,
 	CHUNK_MAX = 4 << 20,
 	CHUNK_MIN = 64 << 10,
-	AREA = 16 << 20, /* sparse chunks are whole areas, or free pieces of them */
+	AREA = 16 << 20, /* looked at for fixed places as a whole, or in free pieces */
 	AREA_PIECE = 1 << 20,
+	TRIES = 64, /* gaps looked at where the lowest place is wanted */
+	LOOKS = 64, /* in_the_way() */
 };
 
 #define CHUNK(n) ((struct tl_chunk *)(void *)((uint8_t *)(n)-offsetof(struct tl_chunk, node)))
-#define BLOCK(n) ((struct tl_detour *)(void *)((uint8_t *)(n)-offsetof(struct tl_detour, place)))
+#define BLOCK(g) ((struct tl_detour *)(void *)((uint8_t *)(g)-offsetof(struct tl_detour, behind)))
 
 static struct tl_index all; /* chunks by address */
-static struct tl_chunk *dense; /* list */
+static struct tl_gaps gaps; /* of all of them */
 static struct tl_slab chunk_slab = {.size = sizeof(struct tl_chunk)};
-static struct tl_detour *blocks[CLASSES]; /* free ones of the dense chunks */
-static struct tl_index placed; /* blocks of the sparse chunks */
 static struct tl_index explored; /* areas of which all that was free is ours */
-static uintptr_t next; /* fit_anywhere(): where the last one ended */
-static uintptr_t next_before; /* the foretelling under way */
-static size_t in_use; /* bytes of blocks */
 static struct tl_slab explored_slab = {.size = sizeof(struct tl_node)};
+static size_t in_use; /* bytes of blocks */
 
 struct tl_chunk *tl_chunk_at(uintptr_t at)
 {
@@ -62,45 +59,111 @@ static struct tl_chunk *chunk_new(uintptr_t lo, uintptr_t hi, size_t size, int *
 	*err = -TL_E_NOMEM;
 	if (!c)
 		return NULL;
-	c->size = c->room = size;
+	c->size = size;
 	*err = tl_os_code_reserve(lo, hi, size, &c->at);
 	if (*err) {
 		tl_slab_put(&chunk_slab, c);
 		return NULL;
 	}
 	tl_index_insert(&all, &c->node, c->at);
+	c->bottom = (struct tl_gap){.key = c->at - 1, .from = c->at, .room = size};
+	tl_gap_add(&gaps, &c->bottom);
 	return c;
 }
 
-static bool in_reach(const struct tl_plan *plan, uintptr_t at, size_t size)
+/* --- free places ---------------------------------------------------------------- */
+
+/* Lines of the cache, where nothing else is asked for. */
+static struct tl_fit fit_of(const struct tl_plan *plan)
 {
-	return at >= plan->reach_lo && at + size <= plan->reach_hi && at + size > at;
+	return plan->fit.mask ? plan->fit : (struct tl_fit){.mask = CLASS - 1};
 }
 
-/* --- anywhere in reach ------------------------------------------------------ */
-
-static struct tl_detour *from_free(const struct tl_plan *plan, unsigned class)
+/* The lowest one, in the first `*tries` gaps of at least `room` bytes; what is left of those. */
+static uintptr_t fit_in_gaps(const struct tl_plan *plan, size_t size, size_t room, size_t *tries)
 {
-	struct tl_detour **link, *d;
+	struct tl_fit fit = fit_of(plan);
+	uintptr_t at = tl_fit_next(&fit, plan->reach_lo);
 
-	for (link = &blocks[class]; (d = *link); link = &d->next)
-		if (in_reach(plan, d->at, d->size)) {
-			*link = d->next;
-			return d;
-		}
-	return NULL;
+	for (; *tries && at < plan->reach_hi && plan->reach_hi - at >= size; --*tries) {
+		const struct tl_gap *g = tl_gap_next(&gaps, at, room);
+		uintptr_t end = g ? g->from + g->room : 0;
+
+		if (!g)
+			return 0;
+		if (g->from > at)
+			at = tl_fit_next(&fit, g->from);
+		if (at < end && end - at >= size)
+			return at + size <= plan->reach_hi ? at : 0;
+		if (at < end)
+			at = tl_fit_next(&fit, end);
+	}
+	return 0;
 }
 
-static uintptr_t cut(struct tl_chunk *c, const struct tl_plan *plan, size_t size)
+/* Fits recur after so many bytes; bits that are fixed at the top only say where it begins. */
+static size_t period(struct tl_fit fit)
 {
-	uintptr_t at = c->at + c->used;
+	uint32_t bit = 1u << 31;
 
-	if (c->room - c->used < size || !in_reach(plan, at, size))
-		return 0;
-	c->used += size;
+	while (fit.mask & bit)
+		bit >>= 1;
+	while (bit && !(fit.mask & bit))
+		bit >>= 1;
+	return bit ? 2 * (size_t)bit : 1;
+}
+
+/* The lowest one, unless there are many gaps in which it does not fit: then one in which it must. */
+static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
+{
+	size_t tries = TRIES, few = TRIES, all = SIZE_MAX;
+	uintptr_t at = fit_in_gaps(plan, size, size, &tries);
+
+	if (!at && !tries)
+		at = fit_in_gaps(plan, size, size + period(fit_of(plan)) - 1, &few);
+	if (!at && !tries)
+		at = fit_in_gaps(plan, size, size, &all);
 	return at;
 }
 
+/* Which block takes the place, or else where the gap ends that is too small for it. */
+static struct tl_detour *taken_by(uintptr_t at, size_t size, uintptr_t *end)
+{
+	struct tl_gap *g = tl_gap_floor(&gaps, at + size - 1);
+	bool bottom = g->from == g->key + 1;
+
+	if (!bottom && g->from > at) {
+		*end = g->from;
+		return BLOCK(g);
+	}
+	*end = g->from + g->room;
+	return NULL;
+}
+
+/* A retired block where the plan's would fit: of the first few that are there. */
+static struct tl_detour *in_the_way(const struct tl_plan *plan, size_t size)
+{
+	uintptr_t at = tl_fit_next(&plan->fit, plan->reach_lo);
+
+	for (unsigned i = 0; i < LOOKS && at < plan->reach_hi; i++) {
+		struct tl_chunk *c = tl_chunk_at(at) ? NULL : tl_chunk_next(at);
+		struct tl_detour *d = NULL;
+		uintptr_t end;
+
+		if (c)
+			end = c->at;
+		else if (tl_chunk_at(at))
+			d = taken_by(at, size, &end);
+		else
+			return NULL;
+		if (d && d->retired)
+			return d;
+		at = tl_fit_next(&plan->fit, end);
+	}
+	return NULL;
+}
+
+/* Where nothing is ours yet. */
 static int grow(const struct tl_plan *plan)
 {
 	struct tl_chunk *c = NULL;
@@ -108,124 +171,15 @@ static int grow(const struct tl_plan *plan)
 
 	for (size_t size = CHUNK_MAX; size >= CHUNK_MIN && !c; size /= 2)
 		c = chunk_new(plan->reach_lo, plan->reach_hi, size, &ret);
-	if (!c)
-		return ret;
-	c->next = dense;
-	dense = c;
-	return 0;
-}
-
-static uintptr_t cut_any(const struct tl_plan *plan, size_t size)
-{
-	uintptr_t at = 0;
-
-	for (struct tl_chunk *c = dense; c && !at; c = c->next)
-		at = cut(c, plan, size);
-	return at;
-}
-
-/* --- where it must be --------------------------------------------------------- */
-
-static struct tl_detour *block_over(uintptr_t at, size_t size)
-{
-	struct tl_node *n = tl_index_floor(&placed, at + size - 1);
-
-	return n && n->key + BLOCK(n)->size > at ? BLOCK(n) : NULL;
-}
-
-static struct tl_detour *in_the_way; /* a retired block that get_sparse() met */
-
-/* A free place in c, from `at` on. */
-static uintptr_t fit_in(
-	const struct tl_chunk *c, const struct tl_plan *plan, uintptr_t at, size_t size)
-{
-	uintptr_t end = c->at + c->size < plan->reach_hi ? c->at + c->size : plan->reach_hi;
-	struct tl_detour *d;
-
-	at = at > c->at ? at : c->at;
-	at = tl_fit_next(&plan->fit, at > plan->reach_lo ? at : plan->reach_lo);
-	while (at < end && end - at >= size) {
-		d = block_over(at, size);
-		if (!d)
-			return at;
-		if (d->retired)
-			in_the_way = d;
-		at = tl_fit_next(&plan->fit, d->at + d->size);
-	}
-	return 0;
-}
-
-/* From `at` on. Wide fits fill a chunk from its bottom; what is given back below is found again. */
-static uintptr_t fit_from(uintptr_t at, const struct tl_plan *plan, size_t size)
-{
-	bool wide = plan->fit.mask && !(plan->fit.mask & 0xffff);
-	uintptr_t got = 0;
-
-	at = tl_fit_next(&plan->fit, at);
-	while (!got && at < plan->reach_hi) {
-		struct tl_chunk *c = tl_chunk_at(at);
-
-		if (!c) {
-			c = tl_chunk_next(at);
-			if (!c)
-				break;
-			at = tl_fit_next(&plan->fit, c->at);
-			continue;
-		}
-		if (c->sparse && wide && at < c->at + c->used)
-			at = c->at + c->used;
-		if (c->sparse)
-			got = fit_in(c, plan, at, size);
-		if (got && wide)
-			c->used = got + size - c->at;
-		at = tl_fit_next(&plan->fit, c->at + c->size);
-	}
-	return got;
-}
-
-static uintptr_t fit_ours(const struct tl_plan *plan, size_t size)
-{
-	return fit_from(plan->reach_lo, plan, size);
-}
-
-/* For what may lie anywhere in reach: next fit. */
-static uintptr_t fit_anywhere(const struct tl_plan *plan, size_t size)
-{
-	uintptr_t at = 0;
-
-	if (next > plan->reach_lo && next < plan->reach_hi)
-		at = fit_from(next, plan, size);
-	if (!at)
-		at = fit_ours(plan, size);
-	if (at)
-		next = at + size;
-	return at;
-}
-
-/* What is left of the dense chunks, where nothing else is. */
-static uintptr_t fit_dense(const struct tl_plan *plan, size_t size)
-{
-	for (struct tl_chunk *c = dense; c; c = c->next) {
-		uintptr_t at = fit_in(c, plan, c->at + c->used, size);
-
-		if (!at)
-			continue;
-		if (at - c->at < c->room)
-			c->room = at - c->at;
-		return at;
-	}
-	return 0;
+	return c ? 0 : ret;
 }
 
 /* Reserves [lo, lo + size) as it is. */
-static bool sparse_new(uintptr_t lo, size_t size)
+static bool reserve_at(uintptr_t lo, size_t size)
 {
 	int err;
-	struct tl_chunk *c = chunk_new(lo, lo + size, size, &err);
 
-	if (c)
-		c->sparse = true;
-	return c != NULL;
+	return chunk_new(lo, lo + size, size, &err) != NULL;
 }
 
 /* Makes what is free of an area ours, once and for all: nobody asks twice. False: nothing new. */
@@ -240,10 +194,10 @@ static bool explore(uintptr_t area)
 	if (!n)
 		return false;
 	tl_index_insert(&explored, n, area);
-	if (sparse_new(area, AREA))
+	if (reserve_at(area, AREA))
 		return true;
 	for (uintptr_t at = area; at < area + AREA; at += AREA_PIECE)
-		any |= sparse_new(at, AREA_PIECE);
+		any |= reserve_at(at, AREA_PIECE);
 	return any;
 }
 
@@ -273,69 +227,54 @@ static uintptr_t fit_new(const struct tl_plan *plan, size_t size)
 
 /* --- blocks ----------------------------------------------------------------------- */
 
-static struct tl_detour *block_new(uintptr_t at, size_t size)
+static struct tl_detour *place_at(uintptr_t at, size_t size)
 {
 	struct tl_detour *d = tl_slab_get(&tl_core.detour_slab);
+	struct tl_gap *g = tl_gap_floor(&gaps, at);
+	uintptr_t end = at + size;
 
 	if (!d)
 		return NULL;
+	TL_ASSERT(g->from <= at && g->from + g->room >= end);
 	d->at = at;
 	d->size = (uint32_t)size;
+	d->behind = (struct tl_gap){.key = at, .from = end, .room = g->from + g->room - end};
+	tl_gap_resize(&gaps, g, at - g->from);
+	tl_gap_add(&gaps, &d->behind);
+	in_use += size;
 	return d;
 }
 
-static struct tl_detour *place_at(uintptr_t at, size_t size)
+static uintptr_t fit_fixed(const struct tl_plan *plan, size_t size, int *err)
 {
-	struct tl_detour *d = block_new(at, size);
+	struct tl_detour *d;
+	uintptr_t at = fit_ours(plan, size);
 
-	if (d) {
-		d->placed = true;
-		tl_index_insert(&placed, &d->place, at);
-	}
-	return d;
-}
-
-static struct tl_detour *get_sparse(const struct tl_plan *plan, size_t size, int *err)
-{
-	uintptr_t at;
-
-	in_the_way = NULL;
-	at = fit_ours(plan, size);
 	if (!at)
 		at = fit_new(plan, size);
-	if (!at)
-		at = fit_dense(plan, size);
-	if (!at && in_the_way && tl_detour_release(in_the_way))
+	if (!at && (d = in_the_way(plan, size)) && tl_detour_release(d))
 		at = fit_ours(plan, size);
-	*err = at ? -TL_E_NOMEM : -TL_E_OUT_OF_REACH;
-	return at ? place_at(at, size) : NULL;
+	*err = -TL_E_OUT_OF_REACH;
+	return at;
 }
 
-/* Sparse chunks may have taken all there is near by: they have room enough. */
-static struct tl_detour *get_dense(const struct tl_plan *plan, size_t size, int *err)
+static uintptr_t fit_anywhere(const struct tl_plan *plan, size_t size, int *err)
 {
-	struct tl_detour *d = from_free(plan, (unsigned)(size / CLASS) - 1);
-	uintptr_t at = d ? 0 : cut_any(plan, size);
+	uintptr_t at = fit_ours(plan, size);
 
-	*err = -TL_E_NOMEM;
-	if (d || at)
-		return d ? d : block_new(at, size);
-	at = fit_anywhere(plan, size);
-	if (at)
-		return place_at(at, size);
-	*err = grow(plan);
-	at = *err ? 0 : cut(dense, plan, size);
-	return at ? block_new(at, size) : NULL;
+	*err = at ? 0 : grow(plan);
+	return at || *err ? at : fit_ours(plan, size);
 }
 
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err)
 {
 	size_t size = (bound + CLASS - 1) / CLASS * CLASS;
-	struct tl_detour *d =
-		plan->fit.mask ? get_sparse(plan, size, err) : get_dense(plan, size, err);
+	uintptr_t at = plan->fit.mask ? fit_fixed(plan, size, err) : fit_anywhere(plan, size, err);
 
-	in_use += d ? size : 0;
-	return d;
+	if (!at)
+		return NULL;
+	*err = -TL_E_NOMEM;
+	return place_at(at, size);
 }
 
 void tl_detmem_usage(struct tl_usage *usage)
@@ -347,39 +286,12 @@ void tl_detmem_usage(struct tl_usage *usage)
 
 void tl_detmem_put(struct tl_detour *d)
 {
-	unsigned class = d->size / CLASS - 1;
-	struct tl_chunk *c;
+	struct tl_gap *g = tl_gap_floor(&gaps, d->at - 1);
 
 	in_use -= d->size;
-	if (d->placed) {
-		c = tl_chunk_at(d->at);
-		if (c->used > d->at - c->at)
-			c->used = d->at - c->at;
-		tl_index_remove(&placed, &d->place);
-		tl_slab_put(&tl_core.detour_slab, d);
-		return;
-	}
-	d->retired = false;
-	d->used = 0;
-	d->plan.npoints = 0;
-	d->next = blocks[class];
-	blocks[class] = d;
-}
-
-void tl_detmem_foresee(bool begins)
-{
-	if (begins)
-		next_before = next;
-	else
-		next = next_before;
-	for (struct tl_chunk *c = tl_chunk_next(0); c; c = tl_chunk_next(c->at + 1)) {
-		if (!c->sparse)
-			continue;
-		if (begins)
-			c->began = c->used;
-		else
-			c->used = c->began;
-	}
+	tl_gap_remove(&gaps, &d->behind);
+	tl_gap_resize(&gaps, g, g->room + d->size + d->behind.room);
+	tl_slab_put(&tl_core.detour_slab, d);
 }
 
 void tl_detmem_deinit(void)
@@ -391,11 +303,10 @@ void tl_detmem_deinit(void)
 		at = c->at;
 		tl_os_code_release(c->at, c->size);
 	}
-	all.root = placed.root = explored.root = NULL;
-	tl_slab_deinit(&explored_slab);
-	dense = NULL;
-	next = 0;
+	all.root = NULL;
+	gaps.root = NULL;
+	explored.root = NULL;
 	in_use = 0;
+	tl_slab_deinit(&explored_slab);
 	tl_slab_deinit(&chunk_slab);
-	tl_fill(blocks, 0, sizeof(blocks));
 }

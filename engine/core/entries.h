@@ -21,7 +21,7 @@ struct tl_entries {
 	struct tl_eh_table table;
 	struct tl_addrs list; /* found by the walk, sorted */
 	struct tl_index noted; /* those that came later */
-	struct tl_addrs called; /* perhaps, and in no function of the table, sorted: see gap.c */
+	struct tl_addrs called; /* perhaps, and in no function of the table, sorted: see uncovered.c */
 	bool calls_known;
 	struct tl_dynamic dynamic;
 	struct tl_rooms rooms;
@@ -40,7 +40,7 @@ void tl_entries_forget(struct tl_entries *en);
 void tl_entries_deinit(void);
 
 /*
- * gap.c: is addr, which no function of the table holds, code? Then the part that goes on there, with what is proven;
+ * uncovered.c: is addr, which no function of the table holds, code? Then the part that goes on there, with what is proven;
  * alone: and nothing else lies between the table's functions there. False: both are as they were.
  */
 bool tl_gap_proves(struct tl_eh_table *t, uintptr_t addr, struct tl_func_part *part, bool *alone);

@@ -6,7 +6,7 @@
  */
 #include "internal.h"
 
-static uint32_t priority(uintptr_t key)
+uint32_t tl_index_priority(uintptr_t key)
 {
 	uint64_t x = (uint64_t)key * 0x9e3779b97f4a7c15ull;
 
@@ -18,10 +18,10 @@ static uint32_t priority(uintptr_t key)
 void tl_index_insert(struct tl_index *ix, struct tl_node *n, uintptr_t key)
 {
 	struct tl_node **link = &ix->root, **left = &n->left, **right = &n->right, *rest;
-	uint32_t mine = priority(key);
+	uint32_t mine = tl_index_priority(key);
 
 	n->key = key;
-	while (*link && priority((*link)->key) >= mine) {
+	while (*link && tl_index_priority((*link)->key) >= mine) {
 		TL_ASSERT((*link)->key != key);
 		link = key < (*link)->key ? &(*link)->left : &(*link)->right;
 	}
@@ -39,7 +39,7 @@ static struct tl_node *join(struct tl_node *a, struct tl_node *b)
 {
 	if (!a || !b)
 		return a ? a : b;
-	if (priority(a->key) > priority(b->key)) {
+	if (tl_index_priority(a->key) > tl_index_priority(b->key)) {
 		a->right = join(a->right, b);
 		return a;
 	}

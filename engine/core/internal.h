@@ -32,6 +32,30 @@ struct tl_node *tl_index_find(const struct tl_index *ix, uintptr_t key);
 struct tl_node *tl_index_floor(const struct tl_index *ix, uintptr_t key); /* greatest key <= key */
 struct tl_node *tl_index_ceil(const struct tl_index *ix, uintptr_t key); /* least key >= key */
 
+uint32_t tl_index_priority(uintptr_t key);
+
+/* --- free places (gaps.c) ---------------------------------------------------- */
+
+/* The room behind something that is taken, which `key` is the place of. */
+struct tl_gap {
+	uintptr_t key, from;
+	size_t room; /* bytes from `from` on; may be 0 */
+	size_t most; /* of all below it, and itself */
+	struct tl_gap *left, *right;
+};
+struct tl_gaps {
+	struct tl_gap *root;
+};
+void tl_gap_add(struct tl_gaps *all, struct tl_gap *g); /* key, from and room are set */
+void tl_gap_remove(struct tl_gaps *all, struct tl_gap *g);
+void tl_gap_resize(struct tl_gaps *all, struct tl_gap *g, size_t room);
+struct tl_gap *tl_gap_floor(const struct tl_gaps *all, uintptr_t key); /* greatest key <= key */
+/* The lowest one of at least `size` bytes that ends behind `at`, or NULL. */
+struct tl_gap *tl_gap_next(const struct tl_gaps *all, uintptr_t at, size_t size);
+#ifdef TL_TEST
+extern size_t tl_gap_looks; /* how often that was asked */
+#endif
+
 /* --- small objects (slab.c) ----------------------------------------------- */
 
 struct tl_slab {
@@ -111,20 +135,17 @@ struct tl_detour {
 	uint32_t used; /* bytes of code */
 	struct tl_plan plan; /* what it was built for */
 	struct tl_node node; /* among the retired */
-	struct tl_node place; /* among the blocks that lie where they must */
-	struct tl_detour *next; /* retired for the same address; free blocks */
-	bool retired, placed;
+	struct tl_gap behind; /* what is free there; its key is `at` */
+	struct tl_detour *next; /* retired for the same address */
+	bool retired;
 };
 
 /* detmem.c: a reservation of detour memory. */
 struct tl_chunk {
 	struct tl_node node;
 	uintptr_t at;
-	size_t size, used; /* used: cut from the bottom up so far */
-	size_t began; /* sparse: `used` before the foretelling under way */
-	size_t room; /* dense: up to here; behind that some blocks lie where they must */
-	bool sparse; /* its blocks lie where the text's bytes want them */
-	struct tl_chunk *next;
+	size_t size;
+	struct tl_gap bottom; /* what is free before its first block; its key is in front of `at` */
 	uintptr_t lo, hi; /* tl_detour_poll(): its retired blocks */
 	bool quiet;
 };
@@ -135,8 +156,6 @@ bool tl_chunks_span(uintptr_t *lo, uintptr_t *hi);
 /* A block of at least `bound` bytes for the plan; NULL and *err. */
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
 void tl_detmem_put(struct tl_detour *d);
-/* A foretelling begins or has ended: it leaves no trace in where free places are looked for. */
-void tl_detmem_foresee(bool begins);
 void tl_detmem_usage(struct tl_usage *usage);
 void tl_detmem_deinit(void);
 
@@ -255,6 +274,8 @@ static inline struct tl_patch *tl_patch_first(struct tl_patch *p)
 }
 struct tl_patch *tl_patch_at(
 	uintptr_t addr); /* the patch that covers or shares the byte at addr, or NULL */
+/* The first whose bytes stand in the text at or behind `from`, pulled or not; or NULL. */
+struct tl_patch *tl_patch_written(uintptr_t from);
 /* Behind the start, in front of the end. */
 static inline bool tl_plan_inside(const struct tl_plan *plan, uintptr_t at)
 {

@@ -51,16 +51,23 @@ static void overlay(const struct tl_patch *p, uintptr_t addr, uint8_t *buf, size
 	}
 }
 
-/* What stands in the text, also what a running batch has taken out already. */
+struct tl_patch *tl_patch_written(uintptr_t from)
+{
+	struct tl_node *n = tl_index_ceil(&tl_core.written, from);
+
+	return n ? (struct tl_patch *)(void *)((uint8_t *)n - offsetof(struct tl_patch, text))
+		 : NULL;
+}
+
 void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len)
 {
 	uintptr_t from = addr > TL_PATCH_MAX ? addr - TL_PATCH_MAX : 0;
-	struct tl_node *n = tl_index_ceil(&tl_core.written, from);
+	struct tl_patch *p = tl_patch_written(from);
 
-	for (; n && n->key < addr + len; n = tl_index_ceil(&tl_core.written, n->key + 1))
-		overlay((struct tl_patch *)(void *)((uint8_t *)n - offsetof(struct tl_patch, text)),
-			addr, buf, len);
+	for (; p && p->plan->start < addr + len; p = tl_patch_written(p->plan->start + 1))
+		overlay(p, addr, buf, len);
 }
+
 /* --- the text ----------------------------------------------------------------------------- */
 
 /* Adds patch bytes (or, with NULL, original ones) to a change that covers them. */

@@ -58,6 +58,7 @@ static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
  */
 static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 {
+	uintptr_t end = plan->start + plan->len;
 	const struct tl_patch *p;
 
 	if (b->no_windows)
@@ -65,8 +66,9 @@ static bool may_cover(const struct tl_batch *b, const struct tl_plan *plan)
 	for (unsigned i = 0; i < plan->npoints; i++)
 		if (plan->points[i].site->shy)
 			return false;
-	for (p = b->old; p; p = p->next) {
-		if (!tl_plan_inside(plan, p->plan->start + p->plan->len))
+	for (p = tl_patch_written(plan->start - TL_PATCH_MAX); p && p->plan->start < end;
+		p = tl_patch_written(p->plan->start + 1)) {
+		if (!p->pulled || !tl_plan_inside(plan, p->plan->start + p->plan->len))
 			continue;
 		if (p->plan->rung != TL_RUNG_TRAP || b->careful)
 			return false;
