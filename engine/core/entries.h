@@ -21,7 +21,8 @@ struct tl_entries {
 	struct tl_eh_table table;
 	struct tl_addrs list; /* found by the walk, sorted */
 	struct tl_index noted; /* those that came later */
-	struct tl_addrs called; /* perhaps, and in no function of the table, sorted: see uncovered.c */
+	struct tl_addrs
+		called; /* perhaps, and in no function of the table, sorted: see uncovered.c */
 	bool calls_known;
 	struct tl_dynamic dynamic;
 	struct tl_rooms rooms;
