@@ -192,22 +192,14 @@ int session_arm(struct guardian *g, struct client *c, struct thread *from, bool 
 	return ret;
 }
 
-/* What has been mapped or unmapped may matter to it although none of its probes has come or gone. */
-static bool is_touched(const struct guardian *g, const struct client *c, bool final, bool stale)
-{
-	if (!c->pending && !c->closable && g->started) /* it only waits for copies */
-		return false;
-	/* The loader has filled in by now what tail calls and linkage tables lead to. */
-	return stale || (final && g->ctl->at_wanting);
-}
-
 static int more_of(
 	struct guardian *g, struct client *c, struct thread *from, bool final, bool stale)
 {
 	int ret = probes_resolve(g, c, final);
 
+	/* The loader has filled in by now what tail calls and linkage tables lead to. */
 	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) ||
-			       selftrace_wanted(g) || is_touched(g, c, final, stale)))
+			       selftrace_wanted(g) || stale || (final && g->ctl->at_wanting)))
 		return ret;
 	if (!g->helper && !helper_start(g, from))
 		return -1;

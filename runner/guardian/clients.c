@@ -151,7 +151,7 @@ bool clients_deaf(const struct guardian *g)
 
 bool client_watches_loader(const struct client *c)
 {
-	return c->pending || c->closable || c->copyable;
+	return c->pending || c->closable;
 }
 
 bool clients_watch_loader(const struct guardian *g)

@@ -165,8 +165,7 @@ struct client {
 	bool traps_only;
 	bool follow; /* its children, too */
 	double child_ms; /* since then it has not taken the news of one */
-	bool closable; /* some stand in an object that may be closed */
-	bool copyable; /* some stand in a library, of which another copy may be mapped */
+	bool closable; /* some stand in an object that may be closed, or mapped once more */
 	bool tune; /* the user wants something, or wants to know */
 	bool leave; /* runner gone, or it said so */
 	bool orphaned; /* the runner is gone */

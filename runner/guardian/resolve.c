@@ -272,10 +272,8 @@ static bool slot_at(
 /* first: where there are several, which of them. The program's own C library stays; one in another namespace may go. */
 static void may_change(struct client *c, const struct mapped *m, bool first)
 {
-	bool library = !m->program && !m->loader;
-
-	c->copyable |= library;
-	c->closable |= library && !(first && !strncmp(base_name(m->path), "libc.", 5));
+	c->closable |=
+		!m->program && !m->loader && !(first && !strncmp(base_name(m->path), "libc.", 5));
 }
 
 /* A mark's semaphore may be there later than its text. */

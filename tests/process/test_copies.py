@@ -155,15 +155,16 @@ def test_auditor(ctx):
 
 
 def test_c_library_apart(ctx):
-    """A namespace has a C library of its own: its calls are seen, too."""
+    """A namespace has a C library of its own: its calls are seen, too; later ones where another library is probed."""
     lib = ctx.target('allocating', LIBRARY)
     script = '''global n probe process.library("libc.so.6").function("malloc") { if (int_arg(1) == 54321) n++ } probe end { println(n) }'''
-    c = Copies(ctx)
-    s = scripted.attach(ctx, script, pid=c.p.pid)
-    c.map('o ' + lib)
-    c.map('n ' + lib)
-    c.say('c')
-    assert scripted.finish(s)[0] == '20\n'
+    c = Copies(ctx, 'o ' + lib, 'n ' + lib)
+    for more, calls in ('', 20), ('probe process.library("%s").function("plugged") {}' % lib, 30):
+        s = scripted.attach(ctx, script + more, pid=c.p.pid)
+        if more:
+            c.map('n ' + lib)
+        c.say('c')
+        assert scripted.finish(s)[0] == '%d\n' % calls
     c.end()
 
 
