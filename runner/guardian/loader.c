@@ -120,11 +120,12 @@ uint64_t loader_state(struct guardian *g)
 
 /* --- while it works, text comes and goes ------------------------------------------------------ */
 
+/* Who is held in there goes on when we are done. */
 static bool is_at_work(const struct guardian *g)
 {
 	struct r_debug debug;
 
-	return g->loader && !g->at_dlopen &&
+	return g->loader && !g->at_dlopen && !g->main_held &&
 	       target_read((struct guardian *)(uintptr_t)g, g->pid, g->loader, &debug,
 		       sizeof(debug)) == sizeof(debug) &&
 	       debug.r_state != RT_CONSISTENT;
