@@ -8,7 +8,7 @@ use crate::text::Text;
 use crate::{handler_name, Unit};
 use trapless_sema::ir::{
     BinOp, Expr, ExprKind, Function, FunctionBody, GlobalId, GlobalKind, Handler, HandlerId,
-    HandlerKind, MapValue, Place, Program, Stmt, StmtKind, TargetPlace, Ty,
+    HandlerKind, MapValue, Place, Program, Stmt, StmtKind, TargetPlace, Ty, PURE,
 };
 
 /// What is inline in runtime/script.h, and has a quick form or needs none.
@@ -18,7 +18,7 @@ const INLINE: [&str; 4] = ["tl_arg", "tl_pid", "tl_target", "tl_tid"];
 pub(crate) fn is_inline(code: &str) -> bool {
     let mut called = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let only = called.all(|w| !w.starts_with("tl_") || INLINE.contains(&w));
-    only && code.contains("/* pure */") && !code.contains("STAP_ERROR")
+    only && code.contains(PURE) && !code.contains("STAP_ERROR")
 }
 
 impl Unit<'_> {

@@ -4,7 +4,7 @@
 
 use crate::ir::{
     Addr, Expr, ExprKind, Function, FunctionBody, Handler, HandlerKind, Local, LocalId, Place,
-    Program, Stmt, StmtKind, TargetPlace, Ty,
+    Program, Stmt, StmtKind, TargetPlace, Ty, PURE,
 };
 use crate::walk;
 
@@ -53,17 +53,8 @@ fn is_quiet(s: &Stmt, functions: &[Function]) -> bool {
 
 fn is_pure(e: &Expr, functions: &[Function]) -> bool {
     let own = match &e.kind {
-        ExprKind::Long(_)
-        | ExprKind::Str(_)
-        | ExprKind::FuncName
-        | ExprKind::Read(Place::Local(_))
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Compare(..)
-        | ExprKind::Concat(..)
-        | ExprKind::And(..)
-        | ExprKind::Or(..)
-        | ExprKind::Ternary(..)
+        kind if walk::only_computes(kind) => true,
+        ExprKind::Read(Place::Local(_))
         | ExprKind::CallData(_)
         | ExprKind::NameOf { .. }
         | ExprKind::TargetString(_)
@@ -94,7 +85,7 @@ fn is_static(a: &Addr) -> bool {
 }
 
 fn is_pure_c(body: &FunctionBody) -> bool {
-    matches!(body, FunctionBody::C(code) if code.contains("/* pure */"))
+    matches!(body, FunctionBody::C(code) if code.contains(PURE))
 }
 
 /// Whether memory of the program may be read.

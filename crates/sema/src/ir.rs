@@ -220,6 +220,9 @@ pub enum FunctionBody {
     C(String),
 }
 
+/// Stands in C of our tapset that changes nothing.
+pub const PURE: &str = "/* pure */";
+
 /// `%{ ... %}`
 #[derive(Clone, Debug)]
 pub struct Embedded {

@@ -137,6 +137,23 @@ fn addr<'a>(a: &'a Addr, f: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
+/// A constant, or an operator: its value depends on its operands alone.
+pub fn only_computes(kind: &ExprKind) -> bool {
+    matches!(
+        kind,
+        ExprKind::Long(_)
+            | ExprKind::Str(_)
+            | ExprKind::FuncName
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Compare(..)
+            | ExprKind::Concat(..)
+            | ExprKind::And(..)
+            | ExprKind::Or(..)
+            | ExprKind::Ternary(..)
+    )
+}
+
 /// Functions that the statements call directly, by number.
 pub fn callees(stmts: &[Stmt]) -> Vec<usize> {
     let mut found = Vec::new();

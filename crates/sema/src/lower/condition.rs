@@ -53,16 +53,7 @@ fn only_reads_globals(e: &ir::Expr) -> bool {
         | ExprKind::InSlice { .. }
         | ExprKind::Stat { .. }
         | ExprKind::HistBucket { .. } => reads = true,
-        ExprKind::Long(_)
-        | ExprKind::Str(_)
-        | ExprKind::FuncName
-        | ExprKind::Unary(..)
-        | ExprKind::Binary(..)
-        | ExprKind::Compare(..)
-        | ExprKind::Concat(..)
-        | ExprKind::And(..)
-        | ExprKind::Or(..)
-        | ExprKind::Ternary(..) => {}
+        kind if walk::only_computes(kind) => {}
         _ => pure = false,
     });
     pure && reads
