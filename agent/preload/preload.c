@@ -236,8 +236,10 @@ static void *map_shared(int fd, size_t size)
 	long ret = tl_syscall6(
 		TL_NR_mmap, 0, (long)size, TL_PROT_READ | TL_PROT_WRITE, TL_MAP_SHARED, fd, 0);
 
+	if (tl_syscall_failed(ret))
+		return NULL;
 	tl_syscall3(TL_NR_madvise, ret, (long)size, TL_MADV_DONTDUMP);
-	return tl_syscall_failed(ret) ? NULL : (void *)ret;
+	return (void *)ret;
 }
 
 static struct tl_preload *map_session(int fd)
