@@ -221,7 +221,7 @@ static void overflow(struct tl_run *run, const struct tl_map *m)
 				      "MAXMAPENTRIES=N sets another limit)",
 		[TL_MAP_SIZED] = "Array overflow, check size limit (%d)",
 		[TL_MAP_MEMORY] = "Array overflow, check MAXMAPENTRIES (%d elements fill its "
-				  "memory; -D MAPMEMORY=MIB gives more)",
+				  "memory; -D MAPMEMORY=MIB gives more, up to 960)",
 	};
 
 	tl_run_error(run, words[m->limit <= TL_MAP_MEMORY ? m->limit : 0], (int64_t)m->capacity);

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What came of tests, and what they took."""
 import resource
+import textwrap
 import time
+
+REASON = 1500  # its last characters are said again at the end, which is what is kept of a long log
 
 
 class Clock:
@@ -35,7 +38,7 @@ class Tally:
 
     def fail(self, name, why, again):
         self.failed += 1
-        self.bad.append((name, again))
+        self.bad.append((name, why.rstrip()[-REASON:].lstrip(), again))
         print('not ok %s: %s' % (name, why), flush=True)
 
     def skip(self, name, why):
@@ -80,7 +83,7 @@ class Tally:
         """What is said last."""
         if self.bad:
             print('\nfailures:')
-            for name, again in self.bad:
-                print('  %s\n      again: %s' % (name, again))
+            for name, why, again in self.bad:
+                print('  %s\n%s\n      again: %s' % (name, textwrap.indent(why, '      '), again))
         print('# %d late' % len(self.late))
         print('%d passed, %d failed, %d skipped' % (self.passed, self.failed, self.skipped))

@@ -35,7 +35,7 @@ const char *guardian_why(struct guardian *g)
 	double end = now_ms() + ENDING_MS;
 	unsigned living, ending;
 
-	if (!g->met || g->refused)
+	if (g->refused)
 		return g->error;
 	do {
 		pump_for(g, 1);
@@ -43,7 +43,9 @@ const char *guardian_why(struct guardian *g)
 	} while (living && (ending || g->exits) && now_ms() < end);
 	if (!living)
 		snprintf(g->error, sizeof(g->error),
-			"process %d ended while probes were placed in it", g->pid);
+			g->met ? "process %d ended while probes were placed in it"
+			       : "process %d has already ended: nothing to trace",
+			g->pid);
 	return g->error;
 }
 

@@ -53,6 +53,8 @@ struct kept {
 	double since_ms;
 	bool pushes; /* the step pushes the flags */
 	bool asked; /* a SIGTRAP, only to have it stop where it can be told of one */
+	bool runs; /* until the end of a handler, which a debug register tells: see handlerend.c */
+	bool ran; /* ... it did: the SIGTRAP of that may be on its way */
 	siginfo_t info;
 	uint64_t mask; /* its signals blocked, but for us */
 };
@@ -619,6 +621,10 @@ void signal_again(struct thread *t, int sig); /* sent again, it will look as it 
 void signal_pass_on(const struct thread *from, struct thread *to, int sig);
 void signal_as_it_was(struct thread *t, int sig);
 
+/* handlerend.c */
+bool handler_run(struct guardian *g, struct thread *t);
+void handler_run_over(struct thread *t);
+
 /* faults.c */
 uint64_t text_before(struct guardian *g,
 	uint64_t addr); /* behind a copy in a detour: its instruction; else addr */
@@ -690,6 +696,8 @@ void parking_find(struct guardian *g); /* once it is, where we were not told of 
 
 /* sharing.c */
 bool may_share(const struct guardian *g, const struct thread *t); /* a pointer; others cannot */
+uint64_t record_of(
+	struct guardian *g, uint64_t at, uint64_t key); /* of thread pointer `at`; 0: none */
 void sharing_arrive(struct guardian *g); /* before any probe stands */
 void sharing_begins(struct guardian *g, struct thread *t);
 void sharing_ends(struct guardian *g, struct thread *t);
@@ -779,6 +787,9 @@ int watchpoints_part(
 	struct guardian *g); /* a session leaves: in how many threads its own still stand */
 int watchpoints_leave(struct guardian *g); /* all do */
 void watchpoints_recover(struct guardian *g);
+enum { DEBUG_STATUS = 6, DEBUG_CONTROL = 7, DEBUG_ON_WRITE = 1, DEBUG_ON_ACCESS = 3 };
+int debug_register_set(
+	const struct thread *t, int number, uint64_t value); /* 0, or -errno; of a stopped one */
 
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);

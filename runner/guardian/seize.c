@@ -79,7 +79,8 @@ static int forbidden(struct guardian *g, pid_t tracer)
 
 	if (tracer) {
 		proc_name(tracer, name, sizeof(name));
-		if (!strcmp(name, "trapless-guard"))
+		/* one that has ended meanwhile has no name: it is tried again, as after a guardian */
+		if (!strcmp(name, "trapless-guard") || proc_ended(tracer))
 			return taken(g, tracer);
 		return guardian_fail(g,
 			"process %d is already traced by %s (pid %d): end that first", g->pid, name,
@@ -163,6 +164,13 @@ int target_check_machine(struct guardian *g)
 	return 0;
 }
 
+/* By what it is: that is said, whatever becomes of it. */
+static int refused(struct guardian *g, const char *why)
+{
+	g->refused = true;
+	return guardian_fail(g, why, g->pid);
+}
+
 static int check_state(struct guardian *g)
 {
 	uint64_t tgid = 0;
@@ -175,12 +183,10 @@ static int check_state(struct guardian *g)
 			"process %d cannot be looked at: %s: raise our own limit (ulimit -n 64)",
 			g->pid, strerror(errno));
 	if (!state)
-		return guardian_fail(
-			g, "there is no process %d: ps -e shows those that run", g->pid);
+		return refused(g, "there is no process %d: ps -e shows those that run");
 	if (proc_is_kernel_thread(g->pid))
-		return guardian_fail(g,
-			"process %d is a kernel thread: only programs can be traced with -x",
-			g->pid);
+		return refused(
+			g, "process %d is a kernel thread: only programs can be traced with -x");
 	if (!proc_status(g->pid, "Tgid", 10, &tgid) && (pid_t)tgid != g->pid)
 		return guardian_fail(g, "%d is a thread of process %d: give -x %d", g->pid,
 			(int)tgid, (int)tgid);
@@ -195,9 +201,8 @@ static int check_state(struct guardian *g)
 		if (d)
 			closedir(d);
 		if (n <= 3)
-			return guardian_fail(g,
-				"process %d has already ended (a zombie): nothing to trace",
-				g->pid);
+			return refused(
+				g, "process %d has already ended (a zombie): nothing to trace");
 	}
 	if (!g->heir && proc_is_frozen(g->pid)) /* an heir cleans up when it goes on */
 		return guardian_fail(g,

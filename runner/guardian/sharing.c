@@ -37,20 +37,28 @@ static bool is_block(struct guardian *g, struct thread *t, uint64_t at)
 	       (target_read(g, t->tgid, at, &self, sizeof(self)) == sizeof(self) && self == at);
 }
 
-/* The record of one pointer becomes that of another, in its place; there may be none. */
-static void rename_record(struct guardian *g, uint64_t at, uint64_t from, uint64_t to)
+uint64_t record_of(struct guardian *g, uint64_t at, uint64_t key)
 {
-	uint64_t i, entry, key;
+	uint64_t i, entry, found;
 
 	for (i = 0; g->ctl->records && i < TL_THREAD_WINDOW; i++) {
 		entry = g->ctl->records +
-			((tl_thread_hash(at) + i) & (TL_THREADS - 1)) * sizeof(struct tl_thread) +
-			offsetof(struct tl_thread, key);
-		if (target_read(g, g->pid, entry, &key, sizeof(key)) != sizeof(key) || key != from)
-			continue;
-		target_write(g, g->pid, entry, &to, sizeof(to));
-		return;
+			((tl_thread_hash(at) + i) & (TL_THREADS - 1)) * sizeof(struct tl_thread);
+		if (target_read(g, g->pid, entry + offsetof(struct tl_thread, key), &found,
+			    sizeof(found)) == sizeof(found) &&
+			found == key)
+			return entry;
 	}
+	return 0;
+}
+
+/* The record of one pointer becomes that of another, in its place; there may be none. */
+static void rename_record(struct guardian *g, uint64_t at, uint64_t from, uint64_t to)
+{
+	uint64_t entry = record_of(g, at, from);
+
+	if (entry)
+		target_write(g, g->pid, entry + offsetof(struct tl_thread, key), &to, sizeof(to));
 }
 
 /* Where it stands on the list, or a free place (0); TL_CTL_SHARED: neither. */

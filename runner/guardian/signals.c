@@ -2,9 +2,10 @@
 /*
  * A signal from elsewhere (a profiler's, a timer's, a collector's) may meet a
  * thread in our memory, and its handler may look at what it has interrupted.
- * It is kept, the thread goes on by single steps with all others of its kind
- * blocked, so that none overtakes it, and gets it in the program's own code,
- * as it was: thus a little later, which no program can tell.
+ * It is kept, the thread goes on, to the end of a handler (handlerend.c) and
+ * by single steps, with all others of its kind blocked, so that none overtakes
+ * it, and gets it in the program's own code, as it was: thus a little later,
+ * which no program can tell.
  *
  * Delivered where they are: signals that meet a system call that ends because
  * of them, or a thread about to make one; one that is not out soon; and those
@@ -66,7 +67,7 @@ bool signal_keep(struct guardian *g, struct thread *t, int sig)
 	t->kept.sig = sig;
 	t->kept.steps = 0;
 	t->kept.since_ms = now_ms();
-	t->kept.pushes = t->kept.asked = false;
+	t->kept.pushes = t->kept.asked = t->kept.ran = false;
 	return true;
 }
 
@@ -138,7 +139,8 @@ bool signal_stepped(struct guardian *g, struct thread *t)
 {
 	int code = t->kept.sig ? signal_code(t) : 0;
 
-	if (code != TRAP_TRACE && code != TRAP_BRKPT && !(code == SI_TKILL && t->kept.asked))
+	if (code != TRAP_TRACE && code != TRAP_BRKPT && !(code == TRAP_HWBKPT && t->kept.ran) &&
+		!(code == SI_TKILL && t->kept.asked))
 		return false;
 	hide_step(g, t);
 	t->kept.asked = false;
@@ -185,8 +187,9 @@ bool signal_steps(struct guardian *g, struct thread *t, int *sig)
 {
 	if (!t->kept.sig || t->calling)
 		return false;
+	handler_run_over(t);
 	if (*sig == SIGSTOP || (!*sig && goes_on_inside(g, t)))
-		return true;
+		return *sig || !handler_run(g, t);
 	if (!at_signal(t)) {
 		t->kept.asked = !syscall(SYS_tgkill, t->tgid, t->tid, SIGTRAP);
 		return false;

@@ -19,14 +19,14 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { STATUS = 6, CONTROL = 7, LONGEST = 8, ON_WRITE = 1, ON_ACCESS = 3 };
+enum { LONGEST = 8 };
 
 static size_t place_of(int number)
 {
 	return offsetof(struct user, u_debugreg) + (size_t)number * sizeof(long);
 }
 
-static int set(const struct thread *t, int number, uint64_t value)
+int debug_register_set(const struct thread *t, int number, uint64_t value)
 {
 	return ptrace(PTRACE_POKEUSER, t->tid, place_of(number), value) ? -errno : 0;
 }
@@ -108,7 +108,8 @@ static uint64_t control_of(const struct watchpoint plan[])
 	for (i = 0; i < WATCHPOINTS; i++) {
 		if (!plan[i].len)
 			continue;
-		what = (plan[i].reads ? ON_ACCESS : ON_WRITE) | lengths[plan[i].len] << 2;
+		what = (plan[i].reads ? DEBUG_ON_ACCESS : DEBUG_ON_WRITE) | lengths[plan[i].len]
+										    << 2;
 		control |= 1ull << (2 * i) | what << (16 + 4 * i);
 	}
 	return control;
@@ -119,23 +120,23 @@ static int set_all(const struct guardian *g, const struct thread *t, const struc
 {
 	struct watchpoint all[WATCHPOINTS];
 	bool entry = g->entry && t->tid == g->pid;
-	int ret = set(t, CONTROL, 0), i;
+	int ret = debug_register_set(t, DEBUG_CONTROL, 0), i;
 
 	memcpy(all, plan, sizeof(all));
 	if (entry)
 		all[0].len = 0;
 	for (i = 0; !ret && i < WATCHPOINTS; i++) {
 		if (all[i].len)
-			ret = set(t, i, all[i].addr);
+			ret = debug_register_set(t, i, all[i].addr);
 	}
 	if (!ret && entry)
-		ret = set(t, 0, g->entry);
-	return ret ? ret : set(t, CONTROL, control_of(all) | entry);
+		ret = debug_register_set(t, 0, g->entry);
+	return ret ? ret : debug_register_set(t, DEBUG_CONTROL, control_of(all) | entry);
 }
 
 int entry_set(const struct guardian *g, const struct thread *t)
 {
-	set(t, STATUS, 0); /* that it was there is no news any more */
+	debug_register_set(t, DEBUG_STATUS, 0); /* that it was there is no news any more */
 	return set_all(g, t, g->watchpoints);
 }
 
@@ -147,6 +148,7 @@ static void renew(struct guardian *g, struct thread *t)
 	if (ret && ret != -ESRCH && !g->watchpoints_error)
 		g->watchpoints_error = -ret;
 	t->registers = g->registers;
+	t->kept.runs = false; /* of what stood there for that, nothing is left */
 }
 
 void watchpoints_inherit(struct guardian *g, struct thread *t)
@@ -428,7 +430,7 @@ static uint64_t status_of(const struct guardian *g, const struct thread *t)
 {
 	uint64_t ours = (1u << WATCHPOINTS) - (g->entry ? 2 : 1);
 
-	return g->watchpoints_known ? get(t, STATUS) & ours : 0;
+	return g->watchpoints_known ? get(t, DEBUG_STATUS) & ours : 0;
 }
 
 bool watchpoint_is_due(const struct guardian *g, const struct thread *t)
@@ -446,7 +448,7 @@ bool watchpoint_hit(struct guardian *g, struct thread *t)
 
 	if (!status)
 		return false;
-	set(t, STATUS, 0);
+	debug_register_set(t, DEBUG_STATUS, 0);
 	g->stops++;
 	sent = signal_code(t) <= 0;
 	signal_mend(g, t, FORCED_TRAP);
@@ -468,9 +470,9 @@ void watchpoints_recover(struct guardian *g)
 	const struct thread *t;
 
 	for (t = g->threads; t; t = t->next) {
-		if (!t->stopped || !get(t, CONTROL))
+		if (!t->stopped || !get(t, DEBUG_CONTROL))
 			continue;
-		set(t, CONTROL, 0);
+		debug_register_set(t, DEBUG_CONTROL, 0);
 		g->watchpoints_known = true; /* hits may be on their way */
 	}
 }

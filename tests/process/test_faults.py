@@ -73,13 +73,14 @@ def test_profiled_own_stack(ctx):
 
 
 def test_profiled_long(ctx):
-    """In a probe that is not out soon they get them where they are: all of them, as they were sent."""
+    """A handler that takes long runs to its end first, without a step for each instruction."""
     def long(names):
         return 'global m\n' + counting(names).replace('n++', 'n++; for (i = 0; i < 5000; i++) m <<< i')
-    profiled(ctx, long, 20)
+    samples, to_main = profiled(ctx, long, 20)
+    assert to_main == samples, (to_main, samples)
 
 
-for _f in (test_profiled, test_profiled_own_stack):
+for _f in (test_profiled, test_profiled_own_stack, test_profiled_long):
     _f.variants = ALL
 for _f in (test_at_their_address, test_probed_themselves, test_thrown_from):
     _f.variants = PAIR

@@ -56,7 +56,7 @@ def test_children_threads_and_signals(ctx):
         r = scripted.launch(ctx, PAIRS, '%s 5 %d' % (storm, us), timeout=300)
         assert r.returncode == 5, r.stderr
         found = pairs(r.script)
-        assert_paired(found, us)
+        assert_paired(found, (us, r.stderr))
         assert found[VFORK] == (5, 5) and found[EXECVE][0] == 5, found
 
 

@@ -430,7 +430,7 @@ static void an_array_says_which_memory_it_has_filled(void)
 	tl_map_set1(&run, &m, i, 1);
 	CHECK(run.error &&
 		!strcmp(run.error, "Array overflow, check MAXMAPENTRIES (40 elements fill "
-				   "its memory; -D MAPMEMORY=MIB gives more)"));
+				   "its memory; -D MAPMEMORY=MIB gives more, up to 960)"));
 }
 
 /* Any bytes at all in the shared area: no write outside it, no endless walk. */

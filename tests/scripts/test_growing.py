@@ -81,7 +81,7 @@ def test_an_overflow_says_the_limit_and_how_to_raise_it(ctx):
     n, said, rest = overflow(ctx, '-D', 'MAXMAPENTRIES=5')
     assert n == said == '5' and rest == '; -D MAXMAPENTRIES=N sets another limit', (n, said, rest)
     n, said, rest = overflow(ctx, '-D', 'MAPMEMORY=6')
-    assert n == said and rest == ' fill its memory; -D MAPMEMORY=MIB gives more', (n, said, rest)
+    assert n == said and rest == ' fill its memory; -D MAPMEMORY=MIB gives more, up to 960', (n, said, rest)
     assert int(overflow(ctx, '-D', 'MAPMEMORY=12')[0]) == 2 * int(n)
     assert overflow(ctx, '-D', 'MAPMEMORY=1')[0] == '13107'
 

@@ -70,7 +70,7 @@ pub struct Options {
     #[arg(short = 'I', value_name = "DIR")]
     pub include: Vec<PathBuf>,
 
-    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXACTION_INTERRUPTIBLE, MAXMAPENTRIES (elements of an array), MAPMEMORY (MiB that all arrays without a size may grow to together: 256), MAXERRORS, MAXSKIPPED, MAXNESTING, MAXBACKTRACE (frames of a stack: 32),
+    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXACTION_INTERRUPTIBLE, MAXMAPENTRIES (elements of an array), MAPMEMORY (MiB that all arrays without a size may grow to together: 256, at most 960), MAXERRORS, MAXSKIPPED, MAXNESTING, MAXBACKTRACE (frames of a stack: 32),
     /// HIST_ELISION (empty rows of a histogram shown beside others: 2, or -1 for all), RINGSIZE (bytes that one thread may print ahead of what is read: all that -s gives)
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub limits: Vec<String>,

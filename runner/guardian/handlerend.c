@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that a signal has met in a handler runs on to the handler's end, and stops there: hundreds of single steps
+ * would hold it, and all who wait for its locks, for as many times that it and we are given the processor. The end
+ * is where the detour clears the guard in the thread's record (engine/core/thread.h): a debug register tells of that.
+ */
+#define _GNU_SOURCE
+#include <stddef.h>
+
+#include "../../engine/core/internal.h"
+#include "guardian.h"
+
+enum { REGISTER = 3 };
+
+static const uint64_t on_write_of_8 = 1ull << (2 * REGISTER) | (DEBUG_ON_WRITE | 2ull << 2)
+								       << (16 + 4 * REGISTER);
+
+/* 0: no handler runs that is to end. */
+static uint64_t guard_of(struct guardian *g, uint64_t pointer)
+{
+	uint64_t entry = record_of(g, pointer, pointer), guard = 0;
+
+	if (entry)
+		entry += offsetof(struct tl_thread, guard);
+	if (entry)
+		target_read(g, g->pid, entry, &guard, sizeof(guard));
+	return guard ? entry : 0;
+}
+
+/* Before t goes on. true: without a step, it will stop behind its handler's end. */
+bool handler_run(struct guardian *g, struct thread *t)
+{
+	struct user_regs_struct regs;
+	uint64_t at;
+
+	if (g->watchpoints_known || g->entry || regs_get(t->tid, &regs) ||
+		!in_handler(g, regs.rip) || !(at = guard_of(g, regs.fs_base)))
+		return false;
+	t->kept.runs = t->kept.ran = !debug_register_set(t, DEBUG_CONTROL, 0) &&
+		       !debug_register_set(t, REGISTER, at) &&
+		       !debug_register_set(t, DEBUG_CONTROL, on_write_of_8);
+	return t->kept.runs;
+}
+
+/* At each stop. */
+void handler_run_over(struct thread *t)
+{
+	if (!t->kept.runs)
+		return;
+	t->kept.runs = false;
+	debug_register_set(t, DEBUG_CONTROL, 0);
+	debug_register_set(t, DEBUG_STATUS, 0);
+}
