@@ -176,15 +176,22 @@ size_t tl_arch_table_targets(uintptr_t base, size_t size, uintptr_t lo, uintptr_
 /* May this instruction be probed at all? 0 or the reason: -TL_E_NOT_BOUNDARY, IN_RSEQ, IN_LLSC, NO_RELOCATE ... */
 int tl_arch_can_probe(const struct tl_code *code, uintptr_t addr);
 
+/* What a plan must know of others. */
+struct tl_ground {
+	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi); /* [lo, hi) holds bytes of another patch */
+	/* Might a detour lie where plan->fit and its reach say? Asked of each in a chain that moves; NULL: yes. */
+	bool (*room)(void *arg, const struct tl_plan *plan);
+	void *arg;
+};
+
 /*
  * Choose the cheapest rung out of `allowed` (bits) for the probed
  * instructions in plan->points[0..npoints). All of them must be served by
- * this one patch. `claimed(arg, lo, hi)` tells whether [lo, hi) holds bytes
- * of another patch. Returns 0, or the reason why no allowed rung fits, with
+ * this one patch. Returns 0, or the reason why no allowed rung fits, with
  * plan->why[] telling for each rung.
  */
 int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
-	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg);
+	const struct tl_ground *ground);
 
 /*
  * The same from the plan's next candidate on: another place for the detour on
@@ -192,7 +199,7 @@ int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allo
  * what it got; it has set plan->why[plan->rung].
  */
 int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
-	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg);
+	const struct tl_ground *ground);
 
 /*
  * TL_RUNG_EVICT, tier 4: the patch, without points, that moves plan->moved out

@@ -225,6 +225,47 @@ static uintptr_t fit_new(const struct tl_plan *plan, size_t size)
 	return at;
 }
 
+/*
+ * Of evictions thousands are asked about, the same few fits again and again: what was found is kept, that nothing is free
+ * until something becomes free, and that something is until so many more blocks have been placed.
+ */
+enum { ANSWERS = 1024, HOLDS_FOR = 256 };
+
+static struct answer {
+	struct tl_fit fit;
+	uint64_t freed, placed; /* as of then; freed is 0 in a place that was never used */
+	bool room;
+} answers[ANSWERS];
+static uint64_t freed = 1, placed;
+
+static struct answer *answer_for(const struct tl_fit *f)
+{
+	uintptr_t first = f->from + f->match;
+
+	return &answers[(first ^ first >> 16 ^ f->mask >> 8) % ANSWERS];
+}
+
+static bool still_holds(const struct answer *a, const struct tl_fit *f)
+{
+	return a->fit.from == f->from && a->fit.mask == f->mask && a->fit.match == f->match &&
+	       (a->room ? a->freed && placed - a->placed < HOLDS_FOR : a->freed == freed);
+}
+
+bool tl_detmem_room(const struct tl_plan *plan)
+{
+	struct answer *a = answer_for(&plan->fit);
+
+	if (!plan->fit.mask)
+		return true;
+	if (still_holds(a, &plan->fit))
+		return a->room;
+	a->room = fit_ours(plan, CLASS) || fit_new(plan, CLASS) || in_the_way(plan, CLASS);
+	a->fit = plan->fit;
+	a->freed = freed;
+	a->placed = placed;
+	return a->room;
+}
+
 /* --- blocks ----------------------------------------------------------------------- */
 
 static struct tl_detour *place_at(uintptr_t at, size_t size)
@@ -242,6 +283,7 @@ static struct tl_detour *place_at(uintptr_t at, size_t size)
 	tl_gap_resize(&gaps, g, at - g->from);
 	tl_gap_add(&gaps, &d->behind);
 	in_use += size;
+	placed++;
 	return d;
 }
 
@@ -266,15 +308,26 @@ static uintptr_t fit_anywhere(const struct tl_plan *plan, size_t size, int *err)
 	return at || *err ? at : fit_ours(plan, size);
 }
 
+static size_t size_of(size_t bound)
+{
+	return (bound + CLASS - 1) / CLASS * CLASS;
+}
+
+uintptr_t tl_detmem_look(const struct tl_plan *plan, size_t bound, int *err)
+{
+	size_t size = size_of(bound);
+
+	return plan->fit.mask ? fit_fixed(plan, size, err) : fit_anywhere(plan, size, err);
+}
+
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err)
 {
-	size_t size = (bound + CLASS - 1) / CLASS * CLASS;
-	uintptr_t at = plan->fit.mask ? fit_fixed(plan, size, err) : fit_anywhere(plan, size, err);
+	uintptr_t at = tl_detmem_look(plan, bound, err);
 
 	if (!at)
 		return NULL;
 	*err = -TL_E_NOMEM;
-	return place_at(at, size);
+	return place_at(at, size_of(bound));
 }
 
 void tl_detmem_usage(struct tl_usage *usage)
@@ -289,6 +342,7 @@ void tl_detmem_put(struct tl_detour *d)
 	struct tl_gap *g = tl_gap_floor(&gaps, d->at - 1);
 
 	in_use -= d->size;
+	freed++;
 	tl_gap_remove(&gaps, &d->behind);
 	tl_gap_resize(&gaps, g, g->room + d->size + d->behind.room);
 	tl_slab_put(&tl_core.detour_slab, d);

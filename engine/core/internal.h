@@ -153,6 +153,10 @@ struct tl_chunk *tl_chunk_at(uintptr_t at);
 struct tl_chunk *tl_chunk_next(uintptr_t from);
 /* From the first to the last of them; false: there is none. */
 bool tl_chunks_span(uintptr_t *lo, uintptr_t *hi);
+/* Where the plan's block of at least `bound` bytes would lie; 0 and *err. Until the next call of these. */
+uintptr_t tl_detmem_look(const struct tl_plan *plan, size_t bound, int *err);
+/* false: not even the smallest block fits. */
+bool tl_detmem_room(const struct tl_plan *plan);
 /* A block of at least `bound` bytes for the plan; NULL and *err. */
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
 void tl_detmem_put(struct tl_detour *d);

@@ -7,7 +7,7 @@
 
 enum {
 	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,
-	MOVE_TRIES = 8, /* places for a detour that a neighbour's must go with */
+	PLACE_TRIES = 8, /* places for a detour that a neighbour's must go with */
 };
 
 /* Sites that one patch is to serve. */
@@ -49,6 +49,17 @@ static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 
 	return (p && p->plan->start + p->plan->held > lo) || tl_text_claimed(lo, hi) ||
 	       others_stand_in(arg, lo, hi);
+}
+
+static bool room(void *arg, const struct tl_plan *plan)
+{
+	(void)arg;
+	return tl_detmem_room(plan);
+}
+
+static struct tl_ground ground_of(struct group *g)
+{
+	return (struct tl_ground){claimed, room, g};
 }
 
 /*
@@ -127,17 +138,20 @@ static void keep_original(struct tl_plan *plan, const struct tl_code *code)
 
 static int next_candidate(struct tl_plan *plan, struct group *g, int why)
 {
+	const struct tl_ground ground = ground_of(g);
+
 	plan->why[plan->rung] = why;
-	return tl_arch_plan_next(plan, &tl_core.func.code, g->allowed, claimed, g);
+	return tl_arch_plan_next(plan, &tl_core.func.code, g->allowed, &ground);
 }
 
 /* Would a breakpoint do, and nothing else? Then that there may be none is what refuses the site. */
 static bool wants_trap(const struct tl_plan *plan, struct group *g)
 {
+	const struct tl_ground ground = ground_of(g);
 	struct tl_plan other = *plan;
 
 	return g->trap_why &&
-	       !tl_arch_plan(&other, &tl_core.func.code, 1u << TL_RUNG_TRAP, claimed, g);
+	       !tl_arch_plan(&other, &tl_core.func.code, 1u << TL_RUNG_TRAP, &ground);
 }
 
 /* The port has answered `ret`: its first candidate that may be used now. */
@@ -161,10 +175,11 @@ static int take_answer(const struct tl_batch *b, struct tl_plan *plan, struct gr
 
 static int ask(const struct tl_batch *b, struct tl_plan *plan, struct group *g)
 {
+	const struct tl_ground ground = ground_of(g);
+
 	allow_rungs(g);
 	clear_plan(plan, g);
-	return take_answer(
-		b, plan, g, tl_arch_plan(plan, &tl_core.func.code, g->allowed, claimed, g));
+	return take_answer(b, plan, g, tl_arch_plan(plan, &tl_core.func.code, g->allowed, &ground));
 }
 
 /* After one that could not be carried out. */
@@ -209,6 +224,40 @@ static void lead_to(struct tl_patch *p, struct tl_detour *d)
 		tl_arch_patch_bytes(p->plan, p->detour->at, p->bytes);
 }
 
+/* Is there a place for its detour with which all of those that it moves have one, too? Then from there on. */
+static bool all_fit(struct tl_plan *plan)
+{
+	size_t bound = plan->bound ? plan->bound : tl_arch_detour_bound(plan);
+	struct tl_plan moved;
+	int err;
+
+	if (!bound || bound > TL_DETOUR_MAX)
+		return false;
+	for (unsigned n = 0; n < PLACE_TRIES; n++) {
+		uintptr_t at = tl_detmem_look(plan, bound, &err);
+
+		if (!at)
+			return false;
+		plan->reach_lo = at;
+		if (!plan->moved || (!tl_arch_plan_moved(plan, at, &tl_core.func.code, &moved) &&
+					    all_fit(&moved)))
+			return true;
+		plan->reach_lo = at + 1;
+	}
+	return false;
+}
+
+/* Nothing is written for one whose neighbours cannot go with it. */
+static int create(const struct tl_plan *plan, struct tl_detour **out)
+{
+	struct tl_plan where;
+
+	if (!plan->moved)
+		return tl_detour_create(plan, out);
+	tl_copy(&where, plan, sizeof(where));
+	return all_fit(&where) ? tl_detour_create(&where, out) : -TL_E_OUT_OF_REACH;
+}
+
 /* A fresh patch, first in the batch's list. */
 static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch **out)
 {
@@ -221,7 +270,7 @@ static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch 
 	p->detour = tl_detour_revive(plan);
 	p->revived = p->detour != NULL;
 	if (!p->detour)
-		ret = tl_detour_create(plan, &p->detour);
+		ret = create(plan, &p->detour);
 	if (ret) {
 		tl_slab_put(&tl_core.patch_slab, p);
 		return ret;
@@ -253,13 +302,15 @@ void tl_batch_unmake(struct tl_batch *b)
 	discard(p);
 }
 
-static int move_neighbour(struct tl_batch *b, struct tl_patch *p);
-
-static int move_once(struct tl_batch *b, struct tl_patch *p)
+/* The neighbour's detour goes with the place of ours. */
+static int move_neighbour(struct tl_batch *b, struct tl_patch *p)
 {
 	struct tl_plan plan;
-	int ret = tl_arch_plan_moved(p->plan, p->detour->at, &tl_core.func.code, &plan);
+	int ret;
 
+	if (!p->plan->moved)
+		return 0;
+	ret = tl_arch_plan_moved(p->plan, p->detour->at, &tl_core.func.code, &plan);
 	if (!ret)
 		ret = make(b, &plan, &p->moved);
 	if (ret)
@@ -270,30 +321,6 @@ static int move_once(struct tl_batch *b, struct tl_patch *p)
 		tl_batch_unmake(b);
 		p->moved = NULL;
 	}
-	return ret;
-}
-
-/* The neighbour's detour goes with the place of ours: try several, holding those in vain. */
-static int move_neighbour(struct tl_batch *b, struct tl_patch *p)
-{
-	struct tl_detour *vain[MOVE_TRIES];
-	unsigned n = 0;
-	int ret;
-
-	if (!p->plan->moved)
-		return 0;
-	ret = move_once(b, p);
-	while (ret == -TL_E_OUT_OF_REACH && n < MOVE_TRIES && !p->revived) {
-		struct tl_detour *d;
-
-		if (tl_detour_create(p->plan, &d))
-			break;
-		vain[n++] = p->detour;
-		lead_to(p, d);
-		ret = move_once(b, p);
-	}
-	while (n)
-		tl_detour_cancel(vain[--n]);
 	return ret;
 }
 

@@ -37,8 +37,8 @@ bool handler_run(struct guardian *g, struct thread *t)
 		!in_handler(g, regs.rip) || !(at = guard_of(g, regs.fs_base)))
 		return false;
 	t->kept.runs = t->kept.ran = !debug_register_set(t, DEBUG_CONTROL, 0) &&
-		       !debug_register_set(t, REGISTER, at) &&
-		       !debug_register_set(t, DEBUG_CONTROL, on_write_of_8);
+				     !debug_register_set(t, REGISTER, at) &&
+				     !debug_register_set(t, DEBUG_CONTROL, on_write_of_8);
 	return t->kept.runs;
 }
 

@@ -285,16 +285,16 @@ static int descend(struct tl_plan *p, const struct tl_code *c, unsigned allowed,
 	return ret;
 }
 
-int tl_arch_plan(
-	struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+int tl_arch_plan(struct tl_plan *p, const struct tl_code *c, unsigned allowed,
+	const struct tl_ground *ground)
 {
-	return descend(p, c, allowed, claimed, arg, 0);
+	return descend(p, c, allowed, ground->claimed, ground->arg, 0);
 }
 
-int tl_arch_plan_next(
-	struct tl_plan *p, const struct tl_code *c, unsigned allowed, claimed_fn claimed, void *arg)
+int tl_arch_plan_next(struct tl_plan *p, const struct tl_code *c, unsigned allowed,
+	const struct tl_ground *ground)
 {
-	return descend(p, c, allowed, claimed, arg, p->step + 1u);
+	return descend(p, c, allowed, ground->claimed, ground->arg, p->step + 1u);
 }
 
 int tl_arch_plan_moved(

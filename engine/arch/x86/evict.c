@@ -146,6 +146,17 @@ static int fit(const struct tl_code *code, struct tl_plan *plan, unsigned own,
 	return ret ? ret : x86_check_reach(plan);
 }
 
+/* Where nothing is free chains are many, and all in vain. */
+static int fit_free(
+	struct x86_request *r, struct tl_plan *plan, unsigned own, const struct chain *c, bool more)
+{
+	int ret = fit(r->code, plan, own, c, more);
+
+	if (ret || !r->ground->room || r->ground->room(r->ground->arg, plan))
+		return ret;
+	return -TL_E_OUT_OF_REACH;
+}
+
 /* The next to go. 0, -TL_E_INVAL (the jump in front does not reach it) or the reason. */
 static int extend(const struct tl_code *code, const struct tl_plan *plan, const struct eviction *e,
 	struct chain *c)
@@ -168,12 +179,12 @@ static int extend(const struct tl_code *code, const struct tl_plan *plan, const 
 }
 
 /* Do all the chain's jumps have somewhere to lead to? */
-static int fit_chain(const struct tl_code *code, struct chain *c, bool more)
+static int fit_chain(struct x86_request *r, struct chain *c, bool more)
 {
 	int ret = 0;
 
 	for (unsigned n = 0; n < c->n && !ret; n++)
-		ret = fit(code, &c->jump[n], c->jump[n].changed, c, more);
+		ret = fit_free(r, &c->jump[n], c->jump[n].changed, c, more);
 	return ret;
 }
 
@@ -186,9 +197,9 @@ static int make_chain(struct x86_request *r, const struct eviction *e, struct ch
 		r->skip = e->more[c->n + 1];
 		ret = extend(r->code, r->plan, e, c);
 		if (!ret)
-			ret = fit(r->code, r->plan, x86_own_bytes(r), c, more);
+			ret = fit_free(r, r->plan, x86_own_bytes(r), c, more);
 		if (!ret)
-			ret = fit_chain(r->code, c, more);
+			ret = fit_chain(r, c, more);
 		if (ret)
 			return ret;
 	}
@@ -209,14 +220,17 @@ int x86_try_evict(struct x86_request *r, unsigned which)
 	if (x86_own_bytes(r) !=
 		plan->len) /* the branch to the inner byte needs what follows, too */
 		return -TL_E_BRANCH_INTO;
-	if (r->claimed(r->arg, plan->start, plan->start + x86_displacement(plan) + 4))
+	if (r->ground->claimed(
+		    r->ground->arg, plan->start, plan->start + x86_displacement(plan) + 4))
 		return -TL_E_NEIGHBOUR;
 	ret = make_chain(r, &e, &c);
 	if (ret)
 		return ret;
 	plan->moved = c.jump[0].start;
 	last = &c.jump[c.n - 1];
-	return r->claimed(r->arg, plan->start, last->start + last->held) ? -TL_E_NEIGHBOUR : 0;
+	return r->ground->claimed(r->ground->arg, plan->start, last->start + last->held)
+		       ? -TL_E_NEIGHBOUR
+		       : 0;
 }
 
 /* What plan's jump, and those in front of it, need of q's bytes. */

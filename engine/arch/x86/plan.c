@@ -95,7 +95,7 @@ static int check_single(struct x86_request *r, uintptr_t end)
 		return -TL_E_NEIGHBOUR;
 	if (x86_any_target(r->code, addr + 1, end, &why))
 		return why;
-	return r->claimed(r->arg, addr, end) ? -TL_E_NEIGHBOUR : 0;
+	return r->ground->claimed(r->ground->arg, addr, end) ? -TL_E_NEIGHBOUR : 0;
 }
 
 static int try_retarget(struct x86_request *r)
@@ -131,7 +131,7 @@ static int try_trap(struct x86_request *r)
 {
 	uintptr_t addr = r->plan->points[0].addr;
 
-	if (r->plan->npoints != 1 || r->claimed(r->arg, addr, addr + 1))
+	if (r->plan->npoints != 1 || r->ground->claimed(r->ground->arg, addr, addr + 1))
 		return -TL_E_NEIGHBOUR;
 	settle(r, TL_RUNG_TRAP, addr, addr + r->first.len, 1);
 	return 0;
@@ -188,7 +188,7 @@ static int check_window(struct x86_request *r, struct window *w)
 		return ret;
 	if (x86_any_target(r->code, w->start + 1, w->end, &ret))
 		return ret;
-	if (r->claimed(r->arg, w->start, w->end))
+	if (r->ground->claimed(r->ground->arg, w->start, w->end))
 		return -TL_E_NEIGHBOUR;
 	if ((w->start & 7) + X86_JMP_LEN > 8)
 		w->cost += 3; /* cannot be written by one aligned store */
@@ -394,9 +394,9 @@ static int descend(struct x86_request *r, unsigned allowed, unsigned step)
 }
 
 int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
-	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
+	const struct tl_ground *ground)
 {
-	struct x86_request r = {.plan = plan, .code = code, .claimed = claimed, .arg = arg};
+	struct x86_request r = {.plan = plan, .code = code, .ground = ground};
 	int ret;
 
 	if (!plan->npoints || plan->npoints > TL_POINTS_MAX)
@@ -408,9 +408,9 @@ int tl_arch_plan(struct tl_plan *plan, const struct tl_code *code, unsigned allo
 }
 
 int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned allowed,
-	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi), void *arg)
+	const struct tl_ground *ground)
 {
-	struct x86_request r = {.plan = plan, .code = code, .claimed = claimed, .arg = arg};
+	struct x86_request r = {.plan = plan, .code = code, .ground = ground};
 	int ret = prepare(&r);
 
 	return ret ? ret : descend(&r, allowed, plan->step + 1u);

@@ -234,8 +234,7 @@ bool x86_names_middle(const struct tl_code *code);
 struct x86_request {
 	struct tl_plan *plan;
 	const struct tl_code *code;
-	bool (*claimed)(void *arg, uintptr_t lo, uintptr_t hi);
-	void *arg;
+	const struct tl_ground *ground;
 	struct tl_insn first; /* the first point's */
 	unsigned room; /* x86_insn_room() of it */
 	uintptr_t last_end; /* end of the last point's instruction */

@@ -528,7 +528,8 @@ static void try_rung(
 	memset(&now.plan, 0, sizeof(now.plan));
 	now.plan.npoints = 1;
 	set_point(0, addr, v->flags, v->post);
-	ret = tl_arch_plan(&now.plan, &w->code, 1u << rung, nobody, NULL);
+	ret = tl_arch_plan(
+		&now.plan, &w->code, 1u << rung, &(const struct tl_ground){.claimed = nobody});
 	while (!ret) {
 		bool fits = find_rooms(&w->code);
 
@@ -537,7 +538,8 @@ static void try_rung(
 		leave_rooms();
 		if (unit_why || (fits && ++tries == FORMS))
 			return;
-		ret = tl_arch_plan_next(&now.plan, &w->code, 1u << rung, nobody, NULL);
+		ret = tl_arch_plan_next(&now.plan, &w->code, 1u << rung,
+			&(const struct tl_ground){.claimed = nobody});
 	}
 }
 
@@ -592,7 +594,8 @@ static void several_points_per_window(void)
 			if (!tl_arch_can_probe(&w.code, (uintptr_t)a))
 				set_point(now.plan.npoints++, (uintptr_t)a, 0, false);
 		while (now.plan.npoints > 1 &&
-			tl_arch_plan(&now.plan, &w.code, 1u << TL_RUNG_WINDOW, nobody, NULL))
+			tl_arch_plan(&now.plan, &w.code, 1u << TL_RUNG_WINDOW,
+				&(const struct tl_ground){.claimed = nobody}))
 			now.plan.npoints--;
 		if (now.plan.npoints < 2)
 			continue;
@@ -663,7 +666,8 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	memset(&now.plan, 0, sizeof(now.plan));
 	now.plan.npoints = 1;
 	set_point(0, (uintptr_t)now.c->start, flags, false);
-	if (tl_arch_plan(&now.plan, &w.code, 1u << rung, nobody, NULL))
+	if (tl_arch_plan(
+		    &now.plan, &w.code, 1u << rung, &(const struct tl_ground){.claimed = nobody}))
 		return;
 	if (!find_rooms(&w.code))
 		goto leave;

@@ -115,7 +115,7 @@ static void one(const char *name, uint8_t *fn, uint8_t *at, unsigned rung, tl_pr
 	plan.early = how & 4;
 	plan.points[0] = (struct tl_point){
 		.addr = (uintptr_t)at, .site = &site, .flags = flags, .post = how & 2};
-	if (tl_arch_plan(&plan, &code, 1u << rung, nobody, NULL)) {
+	if (tl_arch_plan(&plan, &code, 1u << rung, &(const struct tl_ground){.claimed = nobody})) {
 		printf("%-40s not placed: %d\n", name, plan.why[rung]);
 		return;
 	}

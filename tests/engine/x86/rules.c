@@ -27,6 +27,8 @@ static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 	return lo < claimed_hi && claimed_lo < hi;
 }
 
+static const struct tl_ground ground = {.claimed = claimed};
+
 /* A part of `n` bytes, of which the last `after` are padding behind it. */
 static void part_at(uintptr_t start, const char *bytes, size_t n, size_t after)
 {
@@ -52,7 +54,7 @@ static int plan_points(unsigned allowed, unsigned n, const unsigned *offs, bool 
 	plan.npoints = (uint8_t)n;
 	for (unsigned i = 0; i < n; i++)
 		plan.points[i] = (struct tl_point){.addr = code.start + offs[i], .post = post};
-	return tl_arch_plan(&plan, &code, allowed, claimed, NULL);
+	return tl_arch_plan(&plan, &code, allowed, &ground);
 }
 
 static int plan_at(unsigned allowed, unsigned off)
@@ -522,7 +524,7 @@ static void puns_share_what_follows(void)
 
 		part_at(HIGH, row[i].bytes, strlen(row[i].bytes), 0);
 		for (int ret = plan_at(BIT(PUN), 0); !ret;
-			ret = tl_arch_plan_next(&plan, &code, BIT(PUN), claimed, NULL)) {
+			ret = tl_arch_plan_next(&plan, &code, BIT(PUN), &ground)) {
 			uintptr_t at = place(&plan, 0x500000000);
 
 			memcpy(now, text, sizeof(now));
@@ -556,10 +558,10 @@ static void a_wide_pun_comes_before_a_window(void)
 	FAR(SUB4 MOV3 NOP NOP NOP RET);
 	CHECK(plan_at(tl_arch_rungs, 0) == 0 && plan.rung == TL_RUNG_PUN && plan.form == 0);
 	plan.why[TL_RUNG_PUN] = -TL_E_OUT_OF_REACH;
-	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, claimed, NULL) == 0 &&
+	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, &ground) == 0 &&
 		plan.rung == TL_RUNG_WINDOW);
 	CHECK(plan.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
-	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, claimed, NULL) == 0 &&
+	CHECK(tl_arch_plan_next(&plan, &code, tl_arch_rungs, &ground) == 0 &&
 		plan.rung == TL_RUNG_PUN && plan.form == 1);
 	FAR(MOV3 SUB4 NOP NOP NOP RET);
 	CHECK(plan_at(tl_arch_rungs, 0) == 0 && plan.rung == TL_RUNG_WINDOW);
@@ -633,7 +635,7 @@ static void ways_to_move(unsigned len)
 		while (n < MOVES && before[n] == moves[n])
 			n++;
 		plan.step += stride[n];
-	} while (!unit_why && !tl_arch_plan_next(&plan, &code, BIT(EVICT), claimed, NULL));
+	} while (!unit_why && !tl_arch_plan_next(&plan, &code, BIT(EVICT), &ground));
 }
 
 static void neighbours_move_away(void)
@@ -1043,7 +1045,7 @@ static void random_code(void)
 					.flags = (uint32_t)rnd() & 3,
 					.post = !(rnd() & 3)};
 		plan.npoints = (uint8_t)points;
-		if (!points || tl_arch_plan(&plan, &code, tl_arch_rungs, claimed, NULL)) {
+		if (!points || tl_arch_plan(&plan, &code, tl_arch_rungs, &ground)) {
 			refused++;
 			continue;
 		}
