@@ -17,7 +17,7 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 23
+#define TL_CTL_VERSION 24
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -235,7 +235,8 @@ struct tl_ctl_session {
 	uint32_t first, count; /* ARM */
 	uint32_t explain; /* ARM: tell rungs and reasons, too */
 	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
-	uint32_t reserved;
+	uint32_t
+		done; /* ARM: so many of `count` have been looked at, twice as many in all: returns, then the others */
 	uint64_t module; /* struct tl_agent_module in the target */
 	uint64_t memory, memory_size; /* struct tl_session there */
 	uint64_t nprobes, nparts;

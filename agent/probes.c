@@ -18,8 +18,11 @@ struct armed {
 	bool out; /* taken away; some handler may still run */
 };
 
-/* So many at once: the session may end between two pieces of a long arming. A return is many probes. */
-enum { PIECE = 512, PIECE_RETURNS = 64 };
+/*
+ * So many at once: the session may end between two pieces of a long arming. A return is many probes. But for a piece
+ * all threads may have to be stopped, which takes as long as some probes for each of them.
+ */
+enum { PIECE = 512, PIECE_RETURNS = 64, FOR_A_THREAD = 4 };
 
 static struct tl_slab slab = {.size = sizeof(struct armed)};
 static struct armed *lists[TL_CTL_SESSIONS];
@@ -151,6 +154,7 @@ struct batch {
 	};
 	int *results;
 	size_t n, bytes;
+	uint32_t threads;
 };
 
 static int batch_init(struct batch *b, size_t max)
@@ -234,6 +238,11 @@ static bool cut_short(const struct tl_ctl_session *s)
 	return TL_RELAXED(&s->cut_short);
 }
 
+static uint32_t piece(uint32_t threads, bool returns)
+{
+	return (returns ? PIECE_RETURNS : PIECE) + FOR_A_THREAD * threads;
+}
+
 static void arm_kind(struct tl_ctl_session *s, struct batch *b, bool returns)
 {
 	b->n = 0;
@@ -252,9 +261,10 @@ static void arm_kind(struct tl_ctl_session *s, struct batch *b, bool returns)
 			batch_add(b, a);
 		else
 			p->result = -TL_E_NOMEM;
-		if (b->n == (returns ? PIECE_RETURNS : PIECE)) {
+		if (b->n == piece(b->threads, returns)) {
 			arm_batch(s, b, returns);
 			b->n = 0;
+			s->done = i - s->first + (returns ? 0 : s->count);
 		}
 	}
 	if (!cut_short(s))
@@ -429,6 +439,7 @@ static int tell_armed(struct tl_ctl_session *s)
 int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 {
 	struct batch b;
+	uint32_t most;
 	int ret;
 
 	tl_agent_watch(c);
@@ -442,7 +453,10 @@ int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 	if (s->explain)
 		tl_text_look();
 	disarm(s, false);
-	if (batch_init(&b, s->count < PIECE ? s->count : PIECE))
+	b.threads = c->nthreads;
+	s->done = 0;
+	most = piece(b.threads, false);
+	if (batch_init(&b, s->count < most ? s->count : most))
 		return -TL_E_NOMEM;
 	tl_threads_more(c->nthreads);
 	arm_kind(s, &b, true);

@@ -259,7 +259,7 @@ bool tl_detmem_room(const struct tl_plan *plan)
 		return true;
 	if (still_holds(a, &plan->fit))
 		return a->room;
-	a->room = fit_ours(plan, CLASS) || fit_new(plan, CLASS) || in_the_way(plan, CLASS);
+	a->room = fit_ours(plan, CLASS) || fit_new(plan, CLASS);
 	a->fit = plan->fit;
 	a->freed = freed;
 	a->placed = placed;
@@ -361,6 +361,7 @@ void tl_detmem_deinit(void)
 	gaps.root = NULL;
 	explored.root = NULL;
 	in_use = 0;
+	freed++;
 	tl_slab_deinit(&explored_slab);
 	tl_slab_deinit(&chunk_slab);
 }

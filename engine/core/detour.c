@@ -150,18 +150,30 @@ static bool same_plan(const struct tl_plan *a, const struct tl_plan *b)
 	return true;
 }
 
-struct tl_detour *tl_detour_revive(const struct tl_plan *plan)
+bool tl_detours_retired(void)
+{
+	return nretired;
+}
+
+struct tl_detour *tl_detour_retired(const struct tl_plan *plan)
 {
 	struct tl_node *n = tl_index_find(&retired, plan->start);
 	struct tl_detour *d = n ? DETOUR(n) : NULL;
 
-	for (; d; d = d->next)
-		if (same_plan(&d->plan, plan)) {
-			unretire(d);
-			keep_plan(d, plan); /* it may be here for other reasons */
-			return d;
-		}
-	return NULL;
+	while (d && !same_plan(&d->plan, plan))
+		d = d->next;
+	return d;
+}
+
+struct tl_detour *tl_detour_revive(const struct tl_plan *plan)
+{
+	struct tl_detour *d = tl_detour_retired(plan);
+
+	if (d) {
+		unretire(d);
+		keep_plan(d, plan); /* it may be here for other reasons */
+	}
+	return d;
 }
 
 /* --- giving back --------------------------------------------------------------- */

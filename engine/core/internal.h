@@ -155,7 +155,7 @@ struct tl_chunk *tl_chunk_next(uintptr_t from);
 bool tl_chunks_span(uintptr_t *lo, uintptr_t *hi);
 /* Where the plan's block of at least `bound` bytes would lie; 0 and *err. Until the next call of these. */
 uintptr_t tl_detmem_look(const struct tl_plan *plan, size_t bound, int *err);
-/* false: not even the smallest block fits. */
+/* false: not even the smallest block fits. What retired detours hold may become free, and is not looked at. */
 bool tl_detmem_room(const struct tl_plan *plan);
 /* A block of at least `bound` bytes for the plan; NULL and *err. */
 struct tl_detour *tl_detmem_get(const struct tl_plan *plan, size_t bound, int *err);
@@ -168,6 +168,9 @@ int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
 /* Nothing leads to it any more, but somebody may be inside: keep until quiet. */
 void tl_detour_retire(struct tl_detour *d);
 /* A retired detour that was built for this very plan comes back to life, or NULL. */
+bool tl_detours_retired(void); /* are there any? */
+struct tl_detour *tl_detour_retired(
+	const struct tl_plan *plan); /* the one that would be revived, or NULL */
 struct tl_detour *tl_detour_revive(const struct tl_plan *plan);
 /* Never reached by anyone: give back at once. */
 void tl_detour_cancel(struct tl_detour *d);

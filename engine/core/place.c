@@ -54,7 +54,7 @@ static bool claimed(void *arg, uintptr_t lo, uintptr_t hi)
 static bool room(void *arg, const struct tl_plan *plan)
 {
 	(void)arg;
-	return tl_detmem_room(plan);
+	return tl_detours_retired() || tl_detmem_room(plan); /* they may be revived, or make room */
 }
 
 static struct tl_ground ground_of(struct group *g)
@@ -224,13 +224,26 @@ static void lead_to(struct tl_patch *p, struct tl_detour *d)
 		tl_arch_patch_bytes(p->plan, p->detour->at, p->bytes);
 }
 
+static bool all_fit(struct tl_plan *plan);
+
+/* With its detour there, have all that it moves a place? */
+static bool moved_fit(const struct tl_plan *plan, uintptr_t at)
+{
+	struct tl_plan moved;
+
+	return !plan->moved ||
+	       (!tl_arch_plan_moved(plan, at, &tl_core.func.code, &moved) && all_fit(&moved));
+}
+
 /* Is there a place for its detour with which all of those that it moves have one, too? Then from there on. */
 static bool all_fit(struct tl_plan *plan)
 {
 	size_t bound = plan->bound ? plan->bound : tl_arch_detour_bound(plan);
-	struct tl_plan moved;
+	const struct tl_detour *d = tl_detour_retired(plan);
 	int err;
 
+	if (d)
+		return moved_fit(plan, d->at);
 	if (!bound || bound > TL_DETOUR_MAX)
 		return false;
 	for (unsigned n = 0; n < PLACE_TRIES; n++) {
@@ -239,10 +252,9 @@ static bool all_fit(struct tl_plan *plan)
 		if (!at)
 			return false;
 		plan->reach_lo = at;
-		if (!plan->moved || (!tl_arch_plan_moved(plan, at, &tl_core.func.code, &moved) &&
-					    all_fit(&moved)))
+		if (moved_fit(plan, at))
 			return true;
-		plan->reach_lo = at + 1;
+		plan->reach_lo = at + bound;
 	}
 	return false;
 }

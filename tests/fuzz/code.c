@@ -67,7 +67,7 @@ static void plan_at(const struct tl_code *c, uintptr_t addr, unsigned allowed, u
 
 	if (tl_arch_can_probe(c, addr))
 		return;
-	if (tl_arch_plan(&plan, c, allowed, nobody, NULL))
+	if (tl_arch_plan(&plan, c, allowed, &(const struct tl_ground){.claimed = nobody}))
 		return;
 	must(plan.changed <= plan.len && plan.len <= TL_PATCH_MAX);
 	must(plan.start >= c->start && plan.start + plan.len <= c->start + c->size + c->after);

@@ -18,6 +18,7 @@
 #define AREAS 128 /* on either side, within reach of a jump */
 #define CHAIN 3
 #define WHOLE 64 /* where another function may stand */
+#define LOOKS 2000 /* for free places, for one site */
 
 enum { BY_PUN = 0, REFUSED = CHAIN + 1 }; /* between: so many neighbours evicted */
 
@@ -150,6 +151,20 @@ static void nothing_is_free(void)
 	CHECK(outcome(1, 2) == REFUSED);
 }
 
+/* Of some hundred thousand chains most are left where their first jump finds no place, and none is written in vain. */
+static void a_refusal_takes_few_looks(void)
+{
+	uintptr_t area = TEXT & ~(AREA - 1);
+	size_t looks;
+	struct tl_probe p;
+
+	CHECK(world(shorts, sizeof(shorts) - 1, area, area + AREA));
+	p = first(sizeof(shorts) - 1, TL_PROBE_NO_TRAP);
+	looks = tl_gap_looks;
+	CHECK(tl_probe_register(&p) == -TL_E_OUT_OF_REACH);
+	CHECK(tl_gap_looks - looks < LOOKS && !fake_count(FAKE_CODE_WRITE) && left_clean());
+}
+
 /* Detours that may lie anywhere have taken all there is: what they have not used yet is room for one that may not. */
 static void what_others_have_reserved_is_no_obstacle(void)
 {
@@ -190,6 +205,7 @@ int main(void)
 	RUN(each_decision_where_one_area_is_free);
 	RUN(the_pun_comes_first_where_all_is_free);
 	RUN(nothing_is_free);
+	RUN(a_refusal_takes_few_looks);
 	RUN(what_others_have_reserved_is_no_obstacle);
 	RUN(a_neighbour_that_stays_leaves_the_trap);
 	return UNIT_RESULT();
