@@ -23,6 +23,7 @@ enum message_kind {
 	MSG_TUNED, /* answers MSG_TUNE; text: why not */
 	MSG_CHILD, /* process `number` waits, parked at `at`, for a guardian of its own; sent back: taken */
 	MSG_PROGRAM, /* as MSG_CHILD; it has just become another program */
+	MSG_PROGRESS, /* of a long arming: number = percent */
 	MSG_UNSEEN, /* text for the user: none of the script's places is there */
 	MSG_DONE, /* the session has left; number != 0: the guardian stays, for memory still in use or other sessions */
 	/* runner to guardian */

@@ -21,6 +21,7 @@
 #include "preload/preload.h"
 #include "proc.h"
 #include "program.h"
+#include "progress.h"
 #include "target.h"
 #include "words.h"
 
@@ -370,7 +371,13 @@ static void answer(const struct target *t, uint32_t kind, uint32_t number)
 static void take(struct target *t, const struct options *o, struct message *m)
 {
 	m->text[sizeof(m->text) - 1] = 0;
+	if (m->kind != MSG_PROGRESS)
+		progress_clear();
 	switch (m->kind) {
+	case MSG_PROGRESS:
+		if (!t->followed)
+			progress_show("placing probes", m->number);
+		break;
 	case MSG_READY:
 		t->ready = true;
 		t->armed = m->number;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../clock.h"
+#include "../progress.h"
 #include "count.h"
 
 static const char *const rung_names[] = {
@@ -54,16 +55,16 @@ struct shown {
 	int listing;
 };
 
-/* From the second second on, on a terminal. */
+/* From the second second on. */
 static void progress(void *arg, double done)
 {
 	struct shown *s = arg;
 	double now = now_ms();
 
-	if (now - s->start < 1000 || now - s->last < 200 || !isatty(STDERR_FILENO))
+	if (now - s->start < PROGRESS_FROM_MS || now - s->last < PROGRESS_MS)
 		return;
 	s->last = now;
-	fprintf(stderr, "\rplanning ... %.0f %%", 100 * done);
+	progress_show("planning", 100 * done);
 }
 
 static void list_site(void *arg, const struct cov_site *s)
@@ -76,6 +77,8 @@ static void list_site(void *arg, const struct cov_site *s)
 			(unsigned long)s->function.size);
 	printf("\n");
 }
+
+enum { MOST = 50 }; /* percent */
 
 /* --- printing ------------------------------------------------------------------------------- */
 
@@ -90,12 +93,19 @@ static double share_down(unsigned long n, unsigned long of)
 	return of ? (double)((unsigned __int128)n * 10000 / of) / 100 : 0;
 }
 
-static void print_bytes(const char *path, const struct cov_counts *c)
+static unsigned long all_bytes(const struct cov_counts *c)
 {
 	unsigned long all = 0;
 
 	for (int i = 0; i < COV_CLASSES; i++)
 		all += c->bytes[i];
+	return all;
+}
+
+static void print_bytes(const char *path, const struct cov_counts *c)
+{
+	unsigned long all = all_bytes(c);
+
 	printf("%s: %lu executable bytes: function %.2f %%, PLT %.2f %%, padding %.2f %%, "
 	       "unproved %.2f %% (%lu)\n",
 		path, all, share(c->bytes[COV_FUNCTION], all), share(c->bytes[COV_PLT], all),
@@ -131,6 +141,7 @@ static void print_figure(const char *title, const struct cov_figure *f)
 
 static void print_all(const char *path, const struct cov_counts *c)
 {
+	const double unproved = share(c->bytes[COV_UNPROVED], all_bytes(c));
 	char title[64] = "all sites at once";
 
 	print_bytes(path, c);
@@ -138,9 +149,13 @@ static void print_all(const char *path, const struct cov_counts *c)
 	if (c->group < c->once.insns.n)
 		snprintf(title, sizeof(title), "%lu sites at once", c->group);
 	print_figure(title, &c->once);
-	printf("\nplaceable %.2f %% of %lu instructions, %.2f %% of %lu entries\n",
+	printf("\nplaceable %.2f %% of %lu instructions, %.2f %% of %lu entries",
 		share_down(c->alone.insns.placed, c->alone.insns.n), c->alone.insns.n,
 		share_down(c->alone.entries.placed, c->alone.entries.n), c->alone.entries.n);
+	if (unproved > MOST)
+		printf("; %.2f %% of the executable bytes are unproved, and not among them",
+			unproved);
+	printf("\n");
 }
 
 int coverage_main(const char *path, const char *functions, int listing)
@@ -162,8 +177,7 @@ int coverage_main(const char *path, const char *functions, int listing)
 		return 1;
 	ret = cov_count(&job, &counts);
 	free(job.symbols);
-	if (shown.last > 0)
-		fprintf(stderr, "\r\x1b[K");
+	progress_clear();
 	if (ret)
 		return complain(path, tl_error_text(-ret));
 	if (!counts.alone.insns.n)

@@ -11,6 +11,7 @@
 
 #include "../proc.h"
 #include "../session.h"
+#include "../progress.h"
 #include "guardian.h"
 #include "images.h"
 
@@ -71,6 +72,18 @@ static void name_protected(struct guardian *g, struct client *c)
 	}
 }
 
+/* While the agent places probes, which may take seconds. */
+void progress_tell(struct guardian *g)
+{
+	const struct tl_ctl_session *s = g->arming->ctl;
+	double now = now_ms();
+
+	if (now < g->progress_due || !s->count)
+		return;
+	g->progress_due = now + PROGRESS_MS;
+	tell(&g->arming->tell, MSG_PROGRESS, (uint32_t)(50ull * s->done / s->count), "");
+}
+
 static int arm_now(struct guardian *g, struct client *c, bool explain)
 {
 	bool masks_mattered = g->masks_matter;
@@ -86,6 +99,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	take_tuning(&c->tell);
 	g->ctl->jump = jumps_wanted(g);
 	g->ctl->slot = c->slot;
+	g->progress_due = at + PROGRESS_FROM_MS;
 	g->arming = c;
 	ret = helper_command(g, TL_CMD_ARM);
 	g->arming = NULL;

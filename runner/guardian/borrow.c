@@ -450,8 +450,10 @@ static void helper_await(struct guardian *g, struct thread *t)
 		else
 			guardian_event(g);
 		own_traps_deliver(g);
-		if (c)
+		if (c) {
 			c->ctl->cut_short = c->leave;
+			progress_tell(g);
+		}
 	}
 }
 

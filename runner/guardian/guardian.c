@@ -14,6 +14,7 @@
 
 #include "../joining.h"
 #include "../proc.h"
+#include "../progress.h"
 #include "guardian.h"
 
 enum { TICK_US = 4000, HEAR_MS = 4, ENDING_MS = 3000, UNTOLD_MS = 100 };
@@ -57,14 +58,21 @@ void guardian_phase(struct guardian *g, const char *name, double since)
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
+static int sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static int rest_ms(const struct guardian *g)
 {
-	int ms = clients_part_ms(g);
+	int ms = sooner(clients_part_ms(g), handler_runs_ms(g));
 
 	if (target_ended(g) || g->own_traps) /* by what we did last: no event may come */
 		return 0;
+	if (g->arming)
+		ms = sooner(ms, PROGRESS_MS);
 	if (g->nuntold) /* for a runner that may not answer */
-		return ms < 0 || ms > UNTOLD_MS ? UNTOLD_MS : ms;
+		return sooner(ms, UNTOLD_MS);
 	return ms < 0 && follow_may_be_due(g) ? FOLLOW_MS : ms;
 }
 
@@ -94,6 +102,7 @@ bool guardian_event(struct guardian *g)
 	bool event = pump(g, false);
 	double now = now_ms();
 
+	handler_runs_check(g);
 	if (!event || now - heard > HEAR_MS || g->nuntold) {
 		rest(g, event ? 0 : rest_ms(g));
 		heard = now;
@@ -145,6 +154,7 @@ static void next_event(struct guardian *g)
 	} else if (ticked) {
 		ticked = 0;
 		g->knocked = g->door >= 0;
+		handler_runs_check(g);
 		clients_hear(g);
 		set_hot(g, g->stops != stops);
 		stops = g->stops;

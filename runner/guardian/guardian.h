@@ -201,6 +201,8 @@ struct guardian {
 	pid_t eye; /* a live thread of it: the first one may have ended, and shows no memory then */
 	struct client *clients;
 	struct client *arming; /* it may lose patience */
+	double runs_until; /* some thread is led to its handler's end: see handlerend.c; 0: none, ms */
+	double progress_due; /* when it is told how far that is, ms */
 	int mem; /* /proc/PID/mem */
 	int sigchld; /* signalfd */
 	pid_t turn; /* whose it was last, see loop.c */
@@ -623,6 +625,9 @@ void signal_as_it_was(struct thread *t, int sig);
 
 /* handlerend.c */
 bool handler_run(struct guardian *g, struct thread *t);
+int handler_runs_ms(
+	const struct guardian *g); /* from time to time they are to be looked at; -1: none runs */
+void handler_runs_check(struct guardian *g);
 void handler_run_over(struct thread *t);
 
 /* faults.c */
@@ -815,6 +820,7 @@ bool session_leave(
 /* arm.c */
 int control_create(struct guardian *g);
 int session_arm(struct guardian *g, struct client *c, struct thread *from, bool final);
+void progress_tell(struct guardian *g); /* while g->arming */
 /* Return probes whose calls left to where nobody watched: looked at again, some times a second at most. */
 enum { FOLLOW_MS = 200 };
 bool follow_may_be_due(const struct guardian *g);

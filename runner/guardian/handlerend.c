@@ -3,14 +3,16 @@
  * A thread that a signal has met in a handler runs on to the handler's end, and stops there: hundreds of single steps
  * would hold it, and all who wait for its locks, for as many times that it and we are given the processor. The end
  * is where the detour clears the guard in the thread's record (engine/core/thread.h): a debug register tells of that.
+ * But not for long: a handler may wait for what the signal's own does.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
+#include <sys/ptrace.h>
 
 #include "../../engine/core/internal.h"
 #include "guardian.h"
 
-enum { REGISTER = 3 };
+enum { REGISTER = 3, RUNS_MS = 100 };
 
 static const uint64_t on_write_of_8 = 1ull << (2 * REGISTER) | (DEBUG_ON_WRITE | 2ull << 2)
 								       << (16 + 4 * REGISTER);
@@ -33,13 +35,39 @@ bool handler_run(struct guardian *g, struct thread *t)
 	struct user_regs_struct regs;
 	uint64_t at;
 
-	if (g->watchpoints_known || g->entry || regs_get(t->tid, &regs) ||
-		!in_handler(g, regs.rip) || !(at = guard_of(g, regs.fs_base)))
+	if (g->watchpoints_known || g->entry || now_ms() > t->kept.since_ms + RUNS_MS ||
+		regs_get(t->tid, &regs) || !in_handler(g, regs.rip) ||
+		!(at = guard_of(g, regs.fs_base)))
 		return false;
 	t->kept.runs = t->kept.ran = !debug_register_set(t, DEBUG_CONTROL, 0) &&
 				     !debug_register_set(t, REGISTER, at) &&
 				     !debug_register_set(t, DEBUG_CONTROL, on_write_of_8);
+	if (t->kept.runs && !g->runs_until)
+		g->runs_until = t->kept.since_ms + RUNS_MS;
 	return t->kept.runs;
+}
+
+int handler_runs_ms(const struct guardian *g)
+{
+	return g->runs_until > 0 ? RUNS_MS : -1;
+}
+
+/* Who has run for too long stops, and goes on by steps. */
+void handler_runs_check(struct guardian *g)
+{
+	struct thread *t;
+
+	if (!(g->runs_until > 0) || now_ms() < g->runs_until)
+		return;
+	g->runs_until = 0;
+	for (t = g->threads; t; t = t->next) {
+		if (!t->kept.runs || t->stopped || t->dead)
+			continue;
+		if (now_ms() < t->kept.since_ms + RUNS_MS)
+			g->runs_until = now_ms() + RUNS_MS;
+		else if (!t->interrupted)
+			t->interrupted = !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	}
 }
 
 /* At each stop. */

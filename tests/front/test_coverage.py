@@ -87,6 +87,22 @@ def test_a_static_program_without_symbols(ctx):
     assert p.returncode == 1 and 'it has no .eh_frame, and no symbols were given' in p.stderr, p
 
 
+def test_where_most_is_unproved_the_last_line_says_so(ctx):
+    """No symbols, and unwind entries for one function of many."""
+    path, parts = os.path.join(ctx.tmp, 'most.so'), []
+    for name, functions, tables in (('few', 1, ''), ('many', 50, 'no-')):
+        with open(os.path.join(ctx.tmp, name + '.c'), 'w') as f:
+            f.write(''.join('long %s%d(long a) { return a * %d + 1; }\n' % (name, i, i + 3) for i in range(functions)))
+        parts.append(os.path.join(ctx.tmp, name + '.o'))
+        subprocess.run(['gcc', '-O1', '-fPIC', '-f%sasynchronous-unwind-tables' % tables, '-c', f.name, '-o', parts[-1]], check=True)
+    subprocess.run(['gcc', '-shared', '-nostdlib', '-s', '-fvisibility=hidden', '-Wl,--version-script=/dev/stdin', '-o', path] + parts,
+                   input='{ local: *; };', text=True, check=True)
+    p = good(ctx, '--coverage', path)
+    everything, unproved, _ = text_bytes(p)
+    assert unproved > everything / 2, p.stdout
+    assert p.stdout.endswith('; %.2f %% of the executable bytes are unproved, and not among them\n' % (100 * unproved / everything)), p.stdout
+
+
 def test_a_pipe_is_not_waited_for(ctx):
     path = os.path.join(ctx.tmp, 'pipe')
     os.mkfifo(path)

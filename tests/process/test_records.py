@@ -108,4 +108,5 @@ def test_core_dumps_have_none_of_it(ctx):
 
 
 test_burst.jumps_only = 'a million breakpoints take minutes'
+test_core_dumps_have_none_of_it.jumps_only = '--preload cannot serve breakpoints, and sets none'
 test_lines_of_one_handler_stay_together.variants = test_many_threads.variants = PAIR

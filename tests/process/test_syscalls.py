@@ -120,6 +120,7 @@ def test_without_debug_information(ctx):
 
 
 test_without_debug_information.variants = ('opt',)
+test_without_debug_information.root_only = 'only root may hide the debug information from a program'
 
 
 def test_as_strace_counts(ctx):
