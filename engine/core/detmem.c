@@ -227,16 +227,16 @@ static uintptr_t fit_new(const struct tl_plan *plan, size_t size)
 
 /*
  * Of evictions thousands are asked about, the same few fits again and again: what was found is kept, that nothing is free
- * until something becomes free, and that something is until so many more blocks have been placed.
+ * until something becomes free, and that something is until so many more blocks have been placed. Each has a mask.
  */
 enum { ANSWERS = 1024, HOLDS_FOR = 256 };
 
 static struct answer {
 	struct tl_fit fit;
-	uint64_t freed, placed; /* as of then; freed is 0 in a place that was never used */
+	uint64_t freed, placed; /* as of then */
 	bool room;
 } answers[ANSWERS];
-static uint64_t freed = 1, placed;
+static uint64_t freed, placed;
 
 static struct answer *answer_for(const struct tl_fit *f)
 {
@@ -248,7 +248,7 @@ static struct answer *answer_for(const struct tl_fit *f)
 static bool still_holds(const struct answer *a, const struct tl_fit *f)
 {
 	return a->fit.from == f->from && a->fit.mask == f->mask && a->fit.match == f->match &&
-	       (a->room ? a->freed && placed - a->placed < HOLDS_FOR : a->freed == freed);
+	       (a->room ? placed - a->placed < HOLDS_FOR : a->freed == freed);
 }
 
 bool tl_detmem_room(const struct tl_plan *plan)

@@ -167,10 +167,9 @@ void tl_detmem_deinit(void);
 int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
 /* Nothing leads to it any more, but somebody may be inside: keep until quiet. */
 void tl_detour_retire(struct tl_detour *d);
-/* A retired detour that was built for this very plan comes back to life, or NULL. */
 bool tl_detours_retired(void); /* are there any? */
-struct tl_detour *tl_detour_retired(
-	const struct tl_plan *plan); /* the one that would be revived, or NULL */
+/* A retired detour that was built for this very plan, or NULL; and the same, come back to life. */
+struct tl_detour *tl_detour_retired(const struct tl_plan *plan);
 struct tl_detour *tl_detour_revive(const struct tl_plan *plan);
 /* Never reached by anyone: give back at once. */
 void tl_detour_cancel(struct tl_detour *d);

@@ -214,10 +214,9 @@ int tl_site_check(struct tl_site *s)
 	return ret ? ret : tl_text_claimed(s->addr, tl_site_insn_end(s));
 }
 
-static void lead_to(struct tl_patch *p, struct tl_detour *d)
+static void lead_to_detour(struct tl_patch *p)
 {
-	p->detour = d;
-	p->plan = &d->plan;
+	p->plan = &p->detour->plan;
 	if (p->plan->rung == TL_RUNG_TRAP)
 		tl_arch_trap_insn(p->bytes);
 	else
@@ -287,7 +286,7 @@ static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch 
 		tl_slab_put(&tl_core.patch_slab, p);
 		return ret;
 	}
-	lead_to(p, p->detour);
+	lead_to_detour(p);
 	tl_index_insert(&tl_core.patches, &p->node, plan->start);
 	p->next = b->fresh;
 	b->fresh = p;

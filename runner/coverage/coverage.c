@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../clock.h"
 #include "../progress.h"
@@ -78,9 +77,9 @@ static void list_site(void *arg, const struct cov_site *s)
 	printf("\n");
 }
 
-enum { MOST = 50 }; /* percent */
-
 /* --- printing ------------------------------------------------------------------------------- */
+
+enum { MOST = 50 }; /* percent */
 
 static double share(unsigned long n, unsigned long of)
 {

@@ -10,8 +10,8 @@
 #include <trapless/error.h>
 
 #include "../proc.h"
-#include "../session.h"
 #include "../progress.h"
+#include "../session.h"
 #include "guardian.h"
 #include "images.h"
 

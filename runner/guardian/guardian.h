@@ -795,6 +795,7 @@ void watchpoints_recover(struct guardian *g);
 enum { DEBUG_STATUS = 6, DEBUG_CONTROL = 7, DEBUG_ON_WRITE = 1, DEBUG_ON_ACCESS = 3 };
 int debug_register_set(
 	const struct thread *t, int number, uint64_t value); /* 0, or -errno; of a stopped one */
+uint64_t debug_control(int number, uint64_t on, uint64_t len); /* len: 1, 2, 4, 8 */
 
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);

@@ -14,18 +14,15 @@
 
 enum { REGISTER = 3, RUNS_MS = 100 };
 
-static const uint64_t on_write_of_8 = 1ull << (2 * REGISTER) | (DEBUG_ON_WRITE | 2ull << 2)
-								       << (16 + 4 * REGISTER);
-
-/* 0: no handler runs that is to end. */
+/* Where it is; 0: no handler runs that is to end. */
 static uint64_t guard_of(struct guardian *g, uint64_t pointer)
 {
 	uint64_t entry = record_of(g, pointer, pointer), guard = 0;
 
-	if (entry)
-		entry += offsetof(struct tl_thread, guard);
-	if (entry)
-		target_read(g, g->pid, entry, &guard, sizeof(guard));
+	if (!entry)
+		return 0;
+	entry += offsetof(struct tl_thread, guard);
+	target_read(g, g->pid, entry, &guard, sizeof(guard));
 	return guard ? entry : 0;
 }
 
@@ -41,7 +38,8 @@ bool handler_run(struct guardian *g, struct thread *t)
 		return false;
 	t->kept.runs = t->kept.ran = !debug_register_set(t, DEBUG_CONTROL, 0) &&
 				     !debug_register_set(t, REGISTER, at) &&
-				     !debug_register_set(t, DEBUG_CONTROL, on_write_of_8);
+				     !debug_register_set(t, DEBUG_CONTROL,
+					     debug_control(REGISTER, DEBUG_ON_WRITE, sizeof(at)));
 	if (t->kept.runs && !g->runs_until)
 		g->runs_until = t->kept.since_ms + RUNS_MS;
 	return t->kept.runs;

@@ -100,17 +100,22 @@ static void plan_all(
 
 /* --- into the threads --------------------------------------------------------------------- */
 
-static uint64_t control_of(const struct watchpoint plan[])
+uint64_t debug_control(int number, uint64_t on, uint64_t len)
 {
 	static const uint64_t lengths[LONGEST + 1] = {[1] = 0, [2] = 1, [4] = 3, [8] = 2};
-	uint64_t control = 0, i, what;
+
+	return 1ull << (2 * number) | (on | lengths[len] << 2) << (16 + 4 * number);
+}
+
+static uint64_t control_of(const struct watchpoint plan[])
+{
+	uint64_t control = 0;
+	int i;
 
 	for (i = 0; i < WATCHPOINTS; i++) {
-		if (!plan[i].len)
-			continue;
-		what = (plan[i].reads ? DEBUG_ON_ACCESS : DEBUG_ON_WRITE) | lengths[plan[i].len]
-										    << 2;
-		control |= 1ull << (2 * i) | what << (16 + 4 * i);
+		if (plan[i].len)
+			control |= debug_control(
+				i, plan[i].reads ? DEBUG_ON_ACCESS : DEBUG_ON_WRITE, plan[i].len);
 	}
 	return control;
 }

@@ -7,7 +7,7 @@ import signal
 import time
 
 import scripted
-from support import PAIR, attach, end_count, finish, naps, runner, start, start_count, stat_of
+from support import NO_BREAKPOINTS, PAIR, attach, end_count, finish, naps, runner, start, start_count, stat_of
 
 LINE = 'probe process("%s").function("work") { %s }\n'
 
@@ -108,5 +108,5 @@ def test_core_dumps_have_none_of_it(ctx):
 
 
 test_burst.jumps_only = 'a million breakpoints take minutes'
-test_core_dumps_have_none_of_it.jumps_only = '--preload cannot serve breakpoints, and sets none'
+test_core_dumps_have_none_of_it.jumps_only = NO_BREAKPOINTS
 test_lines_of_one_handler_stay_together.variants = test_many_threads.variants = PAIR

@@ -220,17 +220,14 @@ int x86_try_evict(struct x86_request *r, unsigned which)
 	if (x86_own_bytes(r) !=
 		plan->len) /* the branch to the inner byte needs what follows, too */
 		return -TL_E_BRANCH_INTO;
-	if (r->ground->claimed(
-		    r->ground->arg, plan->start, plan->start + x86_displacement(plan) + 4))
+	if (x86_claimed(r, plan->start, plan->start + x86_displacement(plan) + 4))
 		return -TL_E_NEIGHBOUR;
 	ret = make_chain(r, &e, &c);
 	if (ret)
 		return ret;
 	plan->moved = c.jump[0].start;
 	last = &c.jump[c.n - 1];
-	return r->ground->claimed(r->ground->arg, plan->start, last->start + last->held)
-		       ? -TL_E_NEIGHBOUR
-		       : 0;
+	return x86_claimed(r, plan->start, last->start + last->held) ? -TL_E_NEIGHBOUR : 0;
 }
 
 /* What plan's jump, and those in front of it, need of q's bytes. */

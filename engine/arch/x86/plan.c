@@ -95,7 +95,7 @@ static int check_single(struct x86_request *r, uintptr_t end)
 		return -TL_E_NEIGHBOUR;
 	if (x86_any_target(r->code, addr + 1, end, &why))
 		return why;
-	return r->ground->claimed(r->ground->arg, addr, end) ? -TL_E_NEIGHBOUR : 0;
+	return x86_claimed(r, addr, end) ? -TL_E_NEIGHBOUR : 0;
 }
 
 static int try_retarget(struct x86_request *r)
@@ -131,7 +131,7 @@ static int try_trap(struct x86_request *r)
 {
 	uintptr_t addr = r->plan->points[0].addr;
 
-	if (r->plan->npoints != 1 || r->ground->claimed(r->ground->arg, addr, addr + 1))
+	if (r->plan->npoints != 1 || x86_claimed(r, addr, addr + 1))
 		return -TL_E_NEIGHBOUR;
 	settle(r, TL_RUNG_TRAP, addr, addr + r->first.len, 1);
 	return 0;
@@ -188,7 +188,7 @@ static int check_window(struct x86_request *r, struct window *w)
 		return ret;
 	if (x86_any_target(r->code, w->start + 1, w->end, &ret))
 		return ret;
-	if (r->ground->claimed(r->ground->arg, w->start, w->end))
+	if (x86_claimed(r, w->start, w->end))
 		return -TL_E_NEIGHBOUR;
 	if ((w->start & 7) + X86_JMP_LEN > 8)
 		w->cost += 3; /* cannot be written by one aligned store */

@@ -87,8 +87,7 @@ int x86_try_pun(struct x86_request *r, unsigned form)
 		return ret;
 	x86_view_text(r->code, r->plan->start + own, &v);
 	ret = x86_fit(r->plan, own, &v);
-	if (!ret &&
-		r->ground->claimed(r->ground->arg, r->plan->start, r->plan->start + r->plan->held))
+	if (!ret && x86_claimed(r, r->plan->start, r->plan->start + r->plan->held))
 		return -TL_E_NEIGHBOUR;
 	return ret;
 }

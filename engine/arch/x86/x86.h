@@ -241,6 +241,11 @@ struct x86_request {
 	unsigned skip; /* so many of the next candidates fail for the reason just returned */
 };
 
+static inline bool x86_claimed(const struct x86_request *r, uintptr_t lo, uintptr_t hi)
+{
+	return r->ground->claimed(r->ground->arg, lo, hi);
+}
+
 /*
  * The candidates in their order. A jump that may lie anywhere in 16 MiB is as
  * good as a whole one; others take a page of their own, so that windows, which

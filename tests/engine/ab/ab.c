@@ -287,6 +287,8 @@ static bool nobody(void *arg, uintptr_t lo, uintptr_t hi)
 	return false;
 }
 
+static const struct tl_ground ground = {.claimed = nobody};
+
 /* A displaced boundary leads to the detour, and from there back to itself. */
 static void check_inverse(uintptr_t at, int size)
 {
@@ -528,8 +530,7 @@ static void try_rung(
 	memset(&now.plan, 0, sizeof(now.plan));
 	now.plan.npoints = 1;
 	set_point(0, addr, v->flags, v->post);
-	ret = tl_arch_plan(
-		&now.plan, &w->code, 1u << rung, &(const struct tl_ground){.claimed = nobody});
+	ret = tl_arch_plan(&now.plan, &w->code, 1u << rung, &ground);
 	while (!ret) {
 		bool fits = find_rooms(&w->code);
 
@@ -538,8 +539,7 @@ static void try_rung(
 		leave_rooms();
 		if (unit_why || (fits && ++tries == FORMS))
 			return;
-		ret = tl_arch_plan_next(&now.plan, &w->code, 1u << rung,
-			&(const struct tl_ground){.claimed = nobody});
+		ret = tl_arch_plan_next(&now.plan, &w->code, 1u << rung, &ground);
 	}
 }
 
@@ -594,8 +594,7 @@ static void several_points_per_window(void)
 			if (!tl_arch_can_probe(&w.code, (uintptr_t)a))
 				set_point(now.plan.npoints++, (uintptr_t)a, 0, false);
 		while (now.plan.npoints > 1 &&
-			tl_arch_plan(&now.plan, &w.code, 1u << TL_RUNG_WINDOW,
-				&(const struct tl_ground){.claimed = nobody}))
+			tl_arch_plan(&now.plan, &w.code, 1u << TL_RUNG_WINDOW, &ground))
 			now.plan.npoints--;
 		if (now.plan.npoints < 2)
 			continue;
@@ -666,8 +665,7 @@ static void run_change(uint32_t flags, unsigned rung, int (*fn)(struct tl_regs *
 	memset(&now.plan, 0, sizeof(now.plan));
 	now.plan.npoints = 1;
 	set_point(0, (uintptr_t)now.c->start, flags, false);
-	if (tl_arch_plan(
-		    &now.plan, &w.code, 1u << rung, &(const struct tl_ground){.claimed = nobody}))
+	if (tl_arch_plan(&now.plan, &w.code, 1u << rung, &ground))
 		return;
 	if (!find_rooms(&w.code))
 		goto leave;
