@@ -24,7 +24,7 @@ help:
 	@echo 'make check-loop T=WORD  the same until it fails'
 	@echo 'make check-long       the long proofs, shard by shard (SHARD=3/11: the third of eleven)'
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
-	@echo 'make lint graph       what a commit must pass, too: formatters, clippy, generated files, who may include whom'
+	@echo 'make lint graph       what a commit must pass, too: formatters, clippy, generated files, which room may use which'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: the kernel of that series, from Debian)'
@@ -126,8 +126,8 @@ lint:
 	tests/scripts/compat.py --check
 	gen/syscall-tapset --check
 
-# Who may include whom.
-graph:
+# Who may include and call whom: read from the objects.
+graph: all
 	mk/graph
 
 fix:
