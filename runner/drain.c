@@ -45,8 +45,8 @@ static void write_ready(struct session *s)
 {
 	if (s->raw >= 0)
 		raw_write(s, s->ready, s->nready);
-	else
-		fwrite(s->ready, 1, s->nready, s->out);
+	else if (fwrite(s->ready, 1, s->nready, s->out) < s->nready && !s->unwritten)
+		s->unwritten = errno;
 	s->nready = 0;
 }
 

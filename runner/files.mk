@@ -5,6 +5,9 @@ RUNNER_OBJ ?= build/obj/runner
 AGENT_TEST ?=
 # Of the runner alone: what goes into other processes stays as it is.
 RUNNER_SAN ?=
+# The Makefile has those of the one file that runs anywhere.
+RUNNER_CC ?= $(CC)
+RUNNER_LINK ?= $(CC) $(RUNNER_SAN) -o $@ $^
 ifndef ENGINE_CORE_SRCS
 include engine/files.mk
 endif
@@ -36,7 +39,9 @@ COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 RUNNER_WARN = -Wall -Wextra -Werror
 # Of gcc only: string instructions go backwards where the program has set the direction flag.
 NO_STRING_INSNS := $(shell echo | $(CC) -mstringop-strategy=unrolled_loop -x c -E - >/dev/null 2>&1 && echo -mstringop-strategy=unrolled_loop)
-AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
+# What nothing calls is left out by the linker.
+SECTIONS := -ffunction-sections -fdata-sections
+AGENT_CFLAGS = -std=gnu11 -O2 -g $(SECTIONS) -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(NO_STRING_INSNS) -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
 	$(if $(AGENT_TEST),-DTL_TEST)
 # Every mapping the engine makes goes through agent/areas.c, every detour through agent/places.c.
@@ -46,18 +51,19 @@ AGENT_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_o
 	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack \
 	$(if $(AGENT_TEST),tl_engine_init)
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
-	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f))
+	-Wl,-z,noexecstack -Wl,--build-id=none -Wl,--gc-sections $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f))
 PRELOAD_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
 	tl_os_code_reserve tl_os_code_release tl_home_map tl_own_threads tl_own_asleep tl_os_stop_all tl_os_quiet tl_os_seen tl_broken
 PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \
-	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--strip-debug \
+	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--gc-sections \
 	-Wl,--hash-style=both $(foreach f,$(PRELOAD_WRAPPED),-Wl,--wrap=$(f))
-RUNNER_CFLAGS = -std=gnu11 -O2 -g -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
+RUNNER_CFLAGS = -std=gnu11 -O2 -g $(SECTIONS) -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))
 PRELOAD_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(PRELOAD_SRCS))
 RUNNER_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(RUNNER_SRCS))
 COVERAGE_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(COVERAGE_SRCS))
+COVERAGE_LIB_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/lib/%.o,$(LIB_SRCS))
 
 $(RUNNER_OBJ)/agent/%.o: %.c
 	@mkdir -p $(@D)
@@ -65,23 +71,31 @@ $(RUNNER_OBJ)/agent/%.o: %.c
 
 $(RUNNER_OBJ)/run/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(RUNNER_CFLAGS) -MMD -MP -c $< -o $@
+	$(RUNNER_CC) $(RUNNER_CFLAGS) -MMD -MP -c $< -o $@
 
-$(RUNNER_OBJ)/agent.elf: $(AGENT_OBJS)
+$(RUNNER_OBJ)/lib/%.o: %.c
+	@mkdir -p $(@D)
+	$(RUNNER_CC) $(LIB_CFLAGS) $(SECTIONS) -MMD -MP -c $< -o $@
+
+# As linked. A debugger that is told of what is embedded finds these by their names.
+$(RUNNER_OBJ)/agent.debug: $(AGENT_OBJS)
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJS) -lgcc
 
-$(RUNNER_OBJ)/preload.elf: $(PRELOAD_OBJS)
+$(RUNNER_OBJ)/preload.debug: $(PRELOAD_OBJS)
 	$(CC) $(PRELOAD_LDFLAGS) -o $@ $(PRELOAD_OBJS) -lgcc
+
+$(RUNNER_OBJ)/%.elf: $(RUNNER_OBJ)/%.debug
+	$(OBJCOPY) --strip-all --add-gnu-debuglink=$< $< $@
 
 $(RUNNER_OBJ)/blob.o: runner/agent_blob.S $(RUNNER_OBJ)/agent.elf $(RUNNER_OBJ)/preload.elf
 	$(CC) -DAGENT_ELF='"$(RUNNER_OBJ)/agent.elf"' -DPRELOAD_ELF='"$(RUNNER_OBJ)/preload.elf"' -c $< -o $@
 
 # The engine that --coverage asks; its names meet nobody's.
-$(RUNNER_OBJ)/coverage.o: $(COVERAGE_OBJS) $(LIB_OBJS)
+$(RUNNER_OBJ)/coverage.o: $(COVERAGE_OBJS) $(COVERAGE_LIB_OBJS)
 	$(LD) -r -o $@.all $^
 	$(OBJCOPY) --keep-global-symbol=coverage_main $@.all $@
 
 $(RUNNER_OBJ)/trapless-run: $(RUNNER_OBJS) $(RUNNER_OBJ)/blob.o $(RUNNER_OBJ)/coverage.o
-	$(CC) $(RUNNER_SAN) -o $@ $^
+	$(RUNNER_LINK)
 
--include $(AGENT_OBJS:.o=.d) $(PRELOAD_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d) $(COVERAGE_OBJS:.o=.d)
+-include $(AGENT_OBJS:.o=.d) $(PRELOAD_OBJS:.o=.d) $(RUNNER_OBJS:.o=.d) $(COVERAGE_OBJS:.o=.d) $(COVERAGE_LIB_OBJS:.o=.d)

@@ -9,7 +9,7 @@
 
 enum { SIGNALS = 64 };
 
-/* As rt_sigaction(2) takes it: glibc's function hides two signals, which posix_spawn may have left ignored. */
+/* As rt_sigaction(2) takes it: C libraries hide two or three signals, which posix_spawn may have left ignored. */
 struct action {
 	void (*handler)(int);
 	unsigned long flags;
@@ -17,7 +17,7 @@ struct action {
 	uint64_t mask;
 };
 
-static sigset_t blocked;
+static uint64_t blocked;
 static bool ignored[SIGNALS + 1];
 
 void inherited_note(void)
@@ -25,7 +25,7 @@ void inherited_note(void)
 	struct action a;
 	int sig;
 
-	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
 	for (sig = 1; sig <= SIGNALS; sig++)
 		ignored[sig] = !syscall(SYS_rt_sigaction, sig, NULL, &a, sizeof(a.mask)) &&
 			       a.handler == SIG_IGN;
@@ -45,5 +45,5 @@ void inherited_restore(void)
 		a.handler = ignored[sig] ? SIG_IGN : SIG_DFL;
 		syscall(SYS_rt_sigaction, sig, &a, NULL, sizeof(a.mask));
 	}
-	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
 }

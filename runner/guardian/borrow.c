@@ -500,10 +500,11 @@ int helper_command(struct guardian *g, int command)
 			g->crashed = true;
 			regs_get(t->tid, &regs);
 			return guardian_fail(g,
-				"the agent in process %d failed (signal %d at agent+0x%llx, "
+				"the agent in process %d failed (signal %d at agent+0x%lx, "
 				"command %d): "
 				"please report this",
-				g->pid, t->status >> 8 & 0xff, regs.rip - g->ctl->agent, command);
+				g->pid, t->status >> 8 & 0xff, (unsigned long)(regs.rip - g->ctl->agent),
+				command);
 		}
 		if (g->ctl->svc == TL_SVC_DONE)
 			return (int)g->ctl->result;

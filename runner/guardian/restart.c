@@ -95,7 +95,10 @@ static bool call_is_continued(struct thread *t, const struct user_regs_struct *r
 	return (long)regs->rax == RESTART_BLOCK && is_filtered(t->tid);
 }
 
-static unsigned long long *arg_of(struct user_regs_struct *regs, int arg)
+/* C libraries differ in the type. */
+typedef __typeof__(((struct user_regs_struct *)0)->rdi) reg_value;
+
+static reg_value *arg_of(struct user_regs_struct *regs, int arg)
 {
 	if (arg == ARG_DI)
 		return &regs->rdi;
@@ -233,7 +236,7 @@ static void less_time(struct guardian *g, struct thread *t, const struct fragile
 	struct user_regs_struct *regs, uint64_t slept)
 {
 	uint64_t limit, now = now_ns(), left;
-	unsigned long long *value = arg_of(regs, f->arg);
+	reg_value *value = arg_of(regs, f->arg);
 
 	if (t->again.on) { /* issued again before: its end is known */
 		left = t->again.deadline_ns > now ? t->again.deadline_ns - now : 0;
