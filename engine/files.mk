@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Sources of the engine, relative to the repository's root. Ports append theirs.
-ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c batch.c place.c traps.c patch.c textpatch.c detour.c detmem.c index.c gaps.c slab.c arena.c \
-	journal.c func.c image.c entries.c gotable.c room.c gone.c list.c ehframe.c uncovered.c refuse.c reserve.c unpaired.c dynsym.c bind.c ret.c numbers.c waiting.c left.c groups.c optimizer.c retprobe.c follow.c \
-	argprobe.c thread.c error.c mem.c)
+ENGINE_CORE_SRCS = $(addprefix engine/core/, \
+	$(addprefix base/, index.c gaps.c slab.c arena.c error.c mem.c) \
+	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
+	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
+	$(addprefix image/, image.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c gotable.c room.c) \
+	$(addprefix probe/, probe.c batch.c place.c optimizer.c list.c groups.c gone.c reserve.c argprobe.c) \
+	$(addprefix ret/, ret.c retprobe.c follow.c numbers.c waiting.c left.c))
 # Only for links without a C library:
-ENGINE_LIBC_MEM_SRCS = engine/core/libc_mem.c
+ENGINE_LIBC_MEM_SRCS = engine/core/base/libc_mem.c
 ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c
 ENGINE_ARCH_FAKE_SRCS = engine/arch/fake/toy.c
 ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pun.c evict.c xol.c handler.c template.c detour.c way.c emit.c patch.c ret.c args.c switch.c away.c stack.c)

@@ -12,10 +12,10 @@
 #include <trapless/probe.h>
 #include "../arch/arch.h"
 #include "../os/os.h"
-#include "image.h"
-#include "mem.h"
-#include "thread.h"
-#include "unpaired.h"
+#include "image/image.h"
+#include "base/mem.h"
+#include "detour/thread.h"
+#include "image/unpaired.h"
 
 /* --- intrusive ordered index (index.c) ----------------------------------- */
 

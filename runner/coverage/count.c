@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../engine/core/ehframe.h"
+#include "../../engine/core/image/ehframe.h"
 #include "../../engine/insn/x86/insn.h"
 
 enum { CLASS = 3, ENTRY = 4, INSN = 8, SEEN = 16, PROVED = 32 };

@@ -11,7 +11,7 @@
  * its place by one mremap; threads that run there meet the same bytes before
  * and after. Sealing happens at the latest when text is opened or changed.
  */
-#include "../../core/mem.h"
+#include "../../core/base/mem.h"
 #include "process.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Own process: text, and past its protection, by the file of our own memory, which no protection holds for. */
-#include "../../core/mem.h"
+#include "../../core/base/mem.h"
 #include "own.h"
 
 enum { O_RDWR = 2, O_CLOEXEC = 02000000 };

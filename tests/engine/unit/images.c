@@ -2,7 +2,7 @@
 /* Images, unwind tables as proof of functions, landing pads, jumps between parts. */
 #define _GNU_SOURCE
 #include "machine.h"
-#include "../../../engine/core/ehframe.h"
+#include "../../../engine/core/image/ehframe.h"
 #include <link.h>
 
 enum { HDR = 8192, FRAME = 9000, LSDA = 10000 };

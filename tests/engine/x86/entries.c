@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../unit.h"
-#include "../../../engine/core/ehframe.h"
-#include "../../../engine/core/entries.h"
+#include "../../../engine/core/image/ehframe.h"
+#include "../../../engine/core/image/entries.h"
 #include "../../../engine/insn/x86/insn.h"
 #include "../../../runner/coverage/file.h"
 

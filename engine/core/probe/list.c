@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What is told of probes, and of what all of them take. */
-#include "internal.h"
+#include "../internal.h"
 
 enum { PAGE = 4096 };
 

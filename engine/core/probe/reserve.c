@@ -4,7 +4,7 @@
  * indexed by their start, and looked for as far down as the widest one reaches.
  */
 #include <trapless/reserve.h>
-#include "ret.h"
+#include "../ret/ret.h"
 
 enum { RESERVED = 0x72736476 }; /* tl_reservation.reserved */
 

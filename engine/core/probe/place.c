@@ -3,7 +3,7 @@
  * Planning: the cheapest rung for each wanted site of a batch, alone or
  * together with its neighbours, and the detours for what was chosen.
  */
-#include "room.h"
+#include "../image/room.h"
 
 enum {
 	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,

@@ -4,7 +4,7 @@
  * site->current, which is changed by one store; what it pointed at before is
  * given back after a grace period (docs/locking.md).
  */
-#include "internal.h"
+#include "../internal.h"
 
 #define SITE(n) ((struct tl_site *)(void *)((uint8_t *)(n)-offsetof(struct tl_site, node)))
 

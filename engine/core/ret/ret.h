@@ -3,7 +3,7 @@
 #ifndef TRAPLESS_ENGINE_CORE_RET_H
 #define TRAPLESS_ENGINE_CORE_RET_H
 
-#include "internal.h"
+#include "../internal.h"
 
 enum tl_call_flag {
 	CALL_SKIP = 1, /* no on_return */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The life of probes, and of the engine. */
-#include "internal.h"
+#include "../internal.h"
 
 enum { ENABLED = 1 }; /* tl_probe.reserved */
 

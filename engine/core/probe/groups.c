@@ -5,7 +5,7 @@
  * planning all of them before anything is written, so that the rest is
  * usually in place at the second attempt.
  */
-#include "internal.h"
+#include "../internal.h"
 
 struct flat {
 	struct tl_probe **probes;

@@ -7,7 +7,7 @@
  * the dynamic loader, computed, refused) is noted when a call leaves that way,
  * and looked at again by tl_retprobe_follow().
  */
-#include "dynsym.h"
+#include "../image/dynsym.h"
 #include "ret.h"
 
 enum { STUB = 32 };

@@ -3,7 +3,7 @@
 #ifndef TRAPLESS_ENGINE_CORE_ROOM_H
 #define TRAPLESS_ENGINE_CORE_ROOM_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* gotable.c: the functions of a program, in ascending order. n 0: there is no such table. */
 struct tl_go_table {

@@ -4,7 +4,7 @@
  * is opened once and synced once a step; nearly always there is one round of
  * changes, of at most four steps.
  */
-#include "internal.h"
+#include "../internal.h"
 
 enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, STORE_TRIES = 100, WORD = 8 };
 

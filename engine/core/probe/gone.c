@@ -5,7 +5,7 @@
  * stands is told by the image it was made for, and by its own bytes: a
  * program may write over its text, too.
  */
-#include "internal.h"
+#include "../internal.h"
 
 #define WRITTEN(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, text)))
 

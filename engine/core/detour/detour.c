@@ -5,7 +5,7 @@
  * revived for the same plan, so that switching a probe on and off for ever
  * takes no memory.
  */
-#include "internal.h"
+#include "../internal.h"
 
 enum {
 	LOOK_AT_MOST = 64, /* detours asked about one by one in one poll */

@@ -3,7 +3,7 @@
 #ifndef TRAPLESS_ENGINE_CORE_EHFRAME_H
 #define TRAPLESS_ENGINE_CORE_EHFRAME_H
 
-#include "internal.h"
+#include "../internal.h"
 
 struct tl_eh_entry {
 	struct tl_func_part part;

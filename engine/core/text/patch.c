@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Patches: which one holds an address, and what they change in the text. */
-#include "internal.h"
+#include "../internal.h"
 
 #define PATCH(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, node)))
 

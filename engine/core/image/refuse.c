@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Where probes are refused before an instruction is even looked at. */
-#include "internal.h"
+#include "../internal.h"
 
 int tl_images_ask(void)
 {

@@ -4,7 +4,7 @@
  * its shape depends on the set alone and its depth stays near log2(n).
  * Nodes live inside the objects; nothing is allocated, nothing fails.
  */
-#include "internal.h"
+#include "../internal.h"
 
 uint32_t tl_index_priority(uintptr_t key)
 {

@@ -5,7 +5,7 @@
  * left, when handlers that asked for more are gone, and when somebody stood in
  * the way. What does not work out stays as it is.
  */
-#include "internal.h"
+#include "../internal.h"
 
 enum {
 	BATCH = 256, /* sites planned anew while the engine is locked */

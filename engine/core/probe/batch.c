@@ -4,7 +4,7 @@
  * longer fit, plans new ones (place.c), and writes all text at once (patch.c).
  * Until the text is written everything can be taken back.
  */
-#include "internal.h"
+#include "../internal.h"
 
 enum { COMMIT_TRIES = 6 };
 

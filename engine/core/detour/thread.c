@@ -3,7 +3,7 @@
  * Records of threads, the slow path of every detour, and grace periods.
  * docs/locking.md has the argument why a grace period is enough.
  */
-#include "internal.h"
+#include "../internal.h"
 
 enum { TID_SWEEPING = 0xffffffff, POLL_US = 50, POLLS_BEFORE_LOOK = 200 };
 
