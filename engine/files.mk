@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Sources of the engine, relative to the repository's root. Ports append theirs.
 ENGINE_CORE_SRCS = $(addprefix engine/core/, \
-	$(addprefix base/, index.c gaps.c slab.c arena.c error.c mem.c) \
+	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c) \
 	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
 	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
-	$(addprefix image/, image.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c gotable.c room.c) \
-	$(addprefix probe/, probe.c batch.c place.c optimizer.c list.c groups.c gone.c reserve.c argprobe.c) \
-	$(addprefix ret/, ret.c retprobe.c follow.c numbers.c waiting.c left.c))
+	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
+	$(addprefix go/, gotable.c room.c) \
+	$(addprefix probe/, start.c state.c probe.c batch.c place.c queue.c optimizer.c list.c groups.c gone.c argprobe.c) \
+	$(addprefix ret/, ret.c retprobe.c follow.c numbers.c waiting.c left.c) \
+	reserve.c exit.c)
 # Only for links without a C library:
 ENGINE_LIBC_MEM_SRCS = engine/core/base/libc_mem.c
 ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c

@@ -75,6 +75,16 @@ void *tl_arena_get(size_t size); /* zeroed, NULL: no memory */
 void tl_arena_put(void *obj);
 void tl_arena_deinit(void); /* whatever is in it */
 
+/* --- lists of addresses (addrs.c) ------------------------------------------- */
+
+struct tl_addrs {
+	uintptr_t *at;
+	size_t n, max;
+};
+bool tl_addrs_add(struct tl_addrs *l, uintptr_t addr); /* false: no memory */
+void tl_addrs_sort(struct tl_addrs *l); /* each once */
+void tl_addrs_deinit(struct tl_addrs *l);
+
 /* --- sites ------------------------------------------------------------------ */
 
 /*
@@ -86,7 +96,7 @@ void tl_arena_deinit(void); /* whatever is in it */
 struct tl_site {
 	struct tl_probe *current; /* a probe, &aggregate, or tl_probe_nothing */
 	uintptr_t addr;
-	struct tl_node node; /* in tl_core.sites */
+	struct tl_node node; /* among all of them */
 	struct tl_probe *probes; /* oldest first; readers walk it inside a guard */
 	struct tl_probe aggregate; /* its handlers walk the list */
 	struct tl_patch *patch; /* that serves it now, NULL: not armed */
@@ -125,6 +135,7 @@ void tl_site_publish(struct tl_site *s); /* one store of `current` */
 void tl_site_count_inside(struct tl_site *s); /* another handler */
 void tl_site_count_missed(struct tl_site *s, enum tl_missed why);
 void tl_site_fold_missed(struct tl_site *s);
+void tl_sites_deinit(void);
 
 /* --- detours ---------------------------------------------------------------- */
 
@@ -191,7 +202,7 @@ void tl_detour_deinit(void);
 
 /* One changed place in the text. plan->points[] are the sites it serves. */
 struct tl_patch {
-	struct tl_node node; /* in tl_core.patches, key plan->start */
+	struct tl_node node; /* in tl_patches.planned, key plan->start */
 	struct tl_plan *plan; /* the detour's */
 	struct tl_detour *detour;
 	struct tl_patch
@@ -201,12 +212,19 @@ struct tl_patch {
 	struct tl_change *change; /* of the running batch, NULL: its bytes stay as they are */
 	uint8_t bytes[TL_PATCH_MAX]; /* what stands in the text: plan->changed of them */
 	size_t journal; /* its entry there */
-	struct tl_node text; /* in tl_core.written, while its bytes stand in the text */
+	struct tl_node text; /* in tl_patches.written, while its bytes stand in the text */
 	uint32_t image; /* tl_image_generation() when it was made */
 	bool pulled; /* taken out by the running batch */
 	bool revived; /* its detour was a retired one */
 	bool entered; /* breakpoints led into its detour before it was written */
 };
+
+extern struct tl_patches {
+	struct tl_index planned; /* what a running batch will leave */
+	struct tl_index written; /* whose bytes stand in the text */
+	struct tl_slab slab;
+} tl_patches;
+void tl_patches_deinit(void);
 
 /*
  * A batch: sites whose wanted state changed. tl_batch_commit() plans, builds
@@ -218,6 +236,7 @@ struct tl_batch {
 	struct tl_patch *old, *fresh;
 	struct tl_site *bad; /* the site that was refused */
 	bool again; /* plan anew what would still serve */
+	bool better; /* for the optimizer: it leaves nobody that had been in the way */
 	bool check; /* sites that nobody wants yet too, so that enabling them later is no surprise */
 	bool careful; /* no windows over places that threads may come back to */
 	bool no_windows; /* nor any other new one: somebody cannot be stopped */
@@ -229,7 +248,7 @@ int tl_batch_add(struct tl_batch *b, struct tl_site *s);
 int tl_batch_commit(struct tl_batch *b);
 /*
  * Plans every wanted site of a batch, tells what became of it (plan NULL: refused, why), and takes it all
- * back: no text is written. The function looked at last stays in tl_core.func, for the next call.
+ * back: no text is written. The function looked at last stays in tl_func_now, for the next call.
  */
 void tl_batch_foresee(struct tl_batch *b,
 	void (*tell)(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why),
@@ -239,16 +258,21 @@ void tl_batch_deinit(struct tl_batch *b);
 const struct tl_point *tl_site_point(const struct tl_site *s);
 
 /*
- * optimizer.c: sites that may stand better than they do wait in a queue. All
- * of it is greedy: no probe needs it to work.
+ * queue.c: sites that may stand better than they do wait in a queue. All of it
+ * is greedy: no probe needs it to work. Engine lock held.
  */
+void tl_optimizer_add(struct tl_site *s);
+struct tl_site *tl_optimizer_take(void); /* NULL: nobody waits */
+size_t tl_optimizer_waiting(void); /* how many do */
+bool tl_site_was_busy(const struct tl_site *s); /* somebody stood in the way of its window */
 void tl_optimizer_left(const struct tl_patch *p); /* a patch has gone: its neighbours */
 void tl_optimizer_changed(
 	const struct tl_batch *b); /* a batch has been carried out: its own sites */
 void tl_optimizer_all(void); /* whatever stands on the trap rung and need not */
-/* At the end of an operation, no batch under way: has the queue worked off, later or now. */
-void tl_optimizer_kick(void);
 void tl_optimizer_forget(void); /* empties it */
+/* optimizer.c. At the end of an operation, no batch under way: has the queue worked off, later or now. */
+void tl_optimizer_kick(void);
+void tl_optimizer_deinit(void);
 
 /* place.c: a plan and a detour for every wanted site that has none yet. 0, or -TL_E_ and b->bad. */
 int tl_place_all(struct tl_batch *b);
@@ -337,39 +361,20 @@ size_t tl_journal_put(uintptr_t addr, const uint8_t *orig, const uint8_t *ours,
 void tl_journal_drop(size_t number);
 void tl_journal_deinit(void);
 
-/* --- functions (func.c) -------------------------------------------------------------- */
-
-/* The function part under analysis; one is cached during a batch. */
-struct tl_func {
-	struct tl_code code;
-	struct tl_func *behind; /* memory for the part behind this one; NULL: nobody asks for it */
-	bool last; /* there is none */
-	void *mem;
-	size_t mem_size;
-	bool valid;
-};
-/* The part that holds addr, walked. start/size: bounds from the caller, or 0. */
-int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size);
-/* Only copies and walks [start, start + size), in front of the function at `next`: no pads. 0 or -TL_E_. */
-int tl_func_walk(uintptr_t start, size_t size, uintptr_t next, const struct tl_code **code);
-void tl_funcs_deinit(void); /* what that has left */
-void tl_func_forget(struct tl_func *f);
-void tl_func_deinit(struct tl_func *f);
-/*
- * Adds to the sorted pads[0..*npads) the places in [lo, hi) where other parts
- * of the image jump to. 0, or -TL_E_LIMIT when not all are known.
- */
-int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
-	size_t max, size_t *npads);
-/* A jump from elsewhere to target is known otherwise: from a part that no table lists. */
-void tl_image_note_entry(void *arg, uintptr_t target);
-void tl_images_deinit(void);
-
 /* --- text that was unmapped (gone.c) ------------------------------------------------------ */
 
 #define TL_PROBE_UNMAPPED 2 /* bit of tl_probe.reserved: gone by itself */
 #define TL_PROBE_REPLACED 4 /* ... since something else stands there now */
 
+/* Another number whenever anything that was known of an image is not true any more. */
+extern uint32_t tl_images_state;
+/* What others keep of an image: forgotten with it, or when its text has changed. */
+enum tl_image_keeper { TL_KEEPS_ENTRIES, TL_KEEPS_ROOMS, TL_KEEPERS };
+struct tl_image_kept {
+	void (*forget)(void *what); /* leaves zeros; NULL: nothing is kept */
+	uint64_t what[32]; /* the keeper's, zeros at first */
+};
+struct tl_image_kept *tl_image_kept(const struct tl_image *img, enum tl_image_keeper who);
 /* Another number whenever another image, or the same one again, is found at that place; 0: none. */
 uint32_t tl_image_generation(uintptr_t addr);
 /* What is known of this image's text is out of date. */
@@ -377,6 +382,9 @@ void tl_image_renew(uintptr_t addr);
 /* Has an image gone, or been replaced, since this was asked last? */
 bool tl_images_changed(void);
 bool tl_patch_stands(const struct tl_patch *p);
+/* Probes that are gone by themselves and not unregistered yet; for the listing. */
+extern struct tl_probe *tl_gone;
+void tl_gone_deinit(void);
 /* Those of n that are gone by themselves are their caller's affair again: they are not listed any more. */
 void tl_gone_forget(struct tl_probe **probes, size_t n);
 /* Forgets probes and patches whose text is gone. No batch may be under way, or only an empty one. */
@@ -387,6 +395,48 @@ void tl_text_look(void);
 int tl_images_refresh(void);
 /* All that are mapped now. Once an operation: whoever comes again and again with what is no text makes nobody look anew. */
 int tl_images_ask(void);
+
+/* --- functions (func.c) -------------------------------------------------------------- */
+
+/* The function part under analysis; one is cached during a batch. */
+struct tl_func {
+	struct tl_code code;
+	struct tl_func *behind; /* memory for the part behind this one; NULL: nobody asks for it */
+	bool last; /* there is none */
+	void *mem;
+	size_t mem_size;
+	bool valid;
+	uint32_t as_of; /* tl_images_state when it was walked */
+};
+enum { TL_FUNC_PADS = 1024 }; /* at most, of one part */
+extern struct tl_func tl_func_now; /* the one under analysis */
+/* Walked, and of the images as they are. */
+static inline bool tl_func_is_valid(const struct tl_func *f)
+{
+	return f->valid && f->as_of == tl_images_state;
+}
+/* The part that holds addr, walked. start/size: bounds from the caller, or 0. */
+int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size);
+/* Only copies and walks [start, start + size), in front of the function at `next`: no pads. 0 or -TL_E_. */
+int tl_func_walk(uintptr_t start, size_t size, uintptr_t next, const struct tl_code **code);
+/* walk.c: copies it without walking it, `after` bytes behind it too. 0 or -TL_E_. */
+int tl_func_load(struct tl_func *f, uintptr_t start, size_t size, size_t after);
+/* The same part, if it has been walked for others and nothing leads into it from elsewhere. */
+bool tl_func_take_kept(struct tl_func *f, uintptr_t start, size_t size);
+/* Bytes behind a part that may be padding, in front of the function at `next`. */
+size_t tl_func_padding(uintptr_t end, uintptr_t next);
+void tl_func_forget(struct tl_func *f);
+void tl_funcs_init(void);
+void tl_funcs_deinit(void);
+/*
+ * Adds to the sorted pads[0..*npads) the places in [lo, hi) where other parts
+ * of the image jump to. 0, or -TL_E_LIMIT when not all are known.
+ */
+int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uintptr_t *pads,
+	size_t max, size_t *npads);
+/* A jump from elsewhere to target is known otherwise: from a part that no table lists. */
+void tl_image_note_entry(void *arg, uintptr_t target);
+void tl_images_deinit(void);
 
 /* --- refusals (refuse.c) ---------------------------------------------------------------- */
 
@@ -410,6 +460,8 @@ unsigned tl_ret_forbidden_name(const char *name); /* the same by name alone. Any
 #define TL_SPARE_STACKS	 64 /* for threads to come */
 #define TL_THREAD_WINDOW 64 /* entries looked at from the one the hash names */
 
+/* Who keeps something of threads is told that one is gone: engine lock held. */
+void tl_threads_tell_gone(void (*fn)(struct tl_thread *t));
 int tl_threads_init(void);
 void tl_threads_deinit(void);
 /* At least one probe needs private stacks: have some in stock. Engine lock held. */
@@ -449,8 +501,6 @@ void tl_put_late(void *obj);
 
 /* --- return probes ------------------------------------------------------------------------------ */
 
-void tl_ret_thread_gone(
-	struct tl_thread *t); /* engine lock held: the thread of this record is dead */
 void tl_ret_unregister_all(void);
 void tl_ret_deinit(void);
 /* Some call has left to where tl_retprobe_follow() may find more. */
@@ -464,20 +514,10 @@ struct tl_core {
 	bool foreseeing; /* no detour will be used: none is written */
 	bool stop_always; /* TL_PATCHING_STOP */
 	struct tl_gate *gate;
-	struct tl_index sites; /* all */
-	struct tl_index patches; /* as planned: what a running batch will leave */
-	struct tl_index written; /* whose bytes stand in the text */
 	struct tl_detour_env env;
-	struct tl_slab site_slab, patch_slab, detour_slab;
-	struct tl_func func, func_behind[2];
 	size_t nprobes;
 	unsigned nthreads; /* the home's, where it counts them */
 	size_t ntraps; /* patches in the text that stand on the trap rung */
-	struct tl_probe *gone; /* by themselves, and not unregistered yet; for the listing */
-	struct tl_probe **gone_end;
-	struct tl_site *waiting; /* the optimizer's queue */
-	size_t nwaiting;
-	bool kicked; /* tl_optimizer_run() is going to be called */
 	bool images_asked; /* in this operation: all images are known */
 	bool leftovers; /* some patch could not be taken away yet */
 	bool unsettled; /* ... some handler not be awaited */
@@ -490,6 +530,7 @@ int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed
 /* The same; after a refusal whys[i] is set for all that would be refused, not for the first only. */
 int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int *whys);
 int tl_probes_unregister_locked(struct tl_probe **probes, size_t n);
+void tl_probes_unregister_all(void); /* and what earlier ones have left */
 
 /* groups.c: probes that stand or fall together. */
 struct tl_group {

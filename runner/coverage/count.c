@@ -293,7 +293,7 @@ static void plan(struct count *c)
 
 static bool is_boundary(uintptr_t addr)
 {
-	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_code *code = &tl_func_now.code;
 	size_t bit = addr - code->start;
 
 	return addr >= code->start && bit < code->size && (code->boundary[bit / 8] >> bit % 8 & 1);
@@ -330,7 +330,7 @@ static uintptr_t next_insn(struct count *c, const struct function *f, uintptr_t 
 static int plan_function(struct count *c, const struct function *f)
 {
 	int ret = tl_func_get(
-		&tl_core.func, f->start, f->given ? f->start : 0, f->given ? f->end - f->start : 0);
+		&tl_func_now, f->start, f->given ? f->start : 0, f->given ? f->end - f->start : 0);
 	size_t room = c->alone ? 1 : GROUP;
 	uintptr_t a;
 
@@ -342,7 +342,7 @@ static int plan_function(struct count *c, const struct function *f)
 		if (c->batch.nsites >= room) {
 			plan(c);
 			/* A long batch leaves another function there. */
-			tl_func_get(&tl_core.func, f->start, f->given ? f->start : 0,
+			tl_func_get(&tl_func_now, f->start, f->given ? f->start : 0,
 				f->given ? f->end - f->start : 0);
 		}
 	}

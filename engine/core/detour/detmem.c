@@ -22,6 +22,7 @@ enum {
 
 static struct tl_index all; /* chunks by address */
 static struct tl_gaps gaps; /* of all of them */
+static struct tl_slab block_slab = {.size = sizeof(struct tl_detour)};
 static struct tl_slab chunk_slab = {.size = sizeof(struct tl_chunk)};
 static struct tl_index explored; /* areas of which all that was free is ours */
 static struct tl_slab explored_slab = {.size = sizeof(struct tl_node)};
@@ -270,7 +271,7 @@ bool tl_detmem_room(const struct tl_plan *plan)
 
 static struct tl_detour *place_at(uintptr_t at, size_t size)
 {
-	struct tl_detour *d = tl_slab_get(&tl_core.detour_slab);
+	struct tl_detour *d = tl_slab_get(&block_slab);
 	struct tl_gap *g = tl_gap_floor(&gaps, at);
 	uintptr_t end = at + size;
 
@@ -345,7 +346,7 @@ void tl_detmem_put(struct tl_detour *d)
 	freed++;
 	tl_gap_remove(&gaps, &d->behind);
 	tl_gap_resize(&gaps, g, g->room + d->size + d->behind.room);
-	tl_slab_put(&tl_core.detour_slab, d);
+	tl_slab_put(&block_slab, d);
 }
 
 void tl_detmem_deinit(void)
@@ -363,5 +364,6 @@ void tl_detmem_deinit(void)
 	in_use = 0;
 	freed++;
 	tl_slab_deinit(&explored_slab);
+	tl_slab_deinit(&block_slab);
 	tl_slab_deinit(&chunk_slab);
 }

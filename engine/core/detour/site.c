@@ -8,6 +8,9 @@
 
 #define SITE(n) ((struct tl_site *)(void *)((uint8_t *)(n)-offsetof(struct tl_site, node)))
 
+static struct tl_index sites; /* all */
+static struct tl_slab slab = {.size = sizeof(struct tl_site)};
+
 static int nothing_pre(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	(void)p;
@@ -72,14 +75,14 @@ static void aggregate_post(struct tl_probe *agg, struct tl_regs *regs, struct tl
 
 struct tl_site *tl_site_find(uintptr_t addr)
 {
-	struct tl_node *n = tl_index_find(&tl_core.sites, addr);
+	struct tl_node *n = tl_index_find(&sites, addr);
 
 	return n ? SITE(n) : NULL;
 }
 
 struct tl_site *tl_site_next(uintptr_t addr)
 {
-	struct tl_node *n = tl_index_ceil(&tl_core.sites, addr);
+	struct tl_node *n = tl_index_ceil(&sites, addr);
 
 	return n ? SITE(n) : NULL;
 }
@@ -91,7 +94,7 @@ struct tl_site *tl_site_get(uintptr_t addr)
 	TL_ASSERT_HELD();
 	if (s)
 		return s;
-	s = tl_slab_get(&tl_core.site_slab);
+	s = tl_slab_get(&slab);
 	if (!s)
 		return NULL;
 	s->addr = addr;
@@ -100,7 +103,7 @@ struct tl_site *tl_site_get(uintptr_t addr)
 	s->aggregate.pre = aggregate_pre;
 	s->aggregate.post = aggregate_post;
 	s->aggregate.site = s;
-	tl_index_insert(&tl_core.sites, &s->node, addr);
+	tl_index_insert(&sites, &s->node, addr);
 	return s;
 }
 
@@ -109,8 +112,8 @@ void tl_site_put(struct tl_site *s)
 	TL_ASSERT_HELD();
 	if (s->refs || s->probes || s->patch || s->queued || s->waits)
 		return;
-	tl_index_remove(&tl_core.sites, &s->node);
-	tl_slab_put(&tl_core.site_slab, s);
+	tl_index_remove(&sites, &s->node);
+	tl_slab_put(&slab, s);
 }
 
 void tl_site_wants(struct tl_site *s)
@@ -228,4 +231,10 @@ void tl_site_fold_missed(struct tl_site *s)
 			p->missed[why] += n;
 		}
 	}
+}
+
+void tl_sites_deinit(void)
+{
+	sites = (struct tl_index){0};
+	tl_slab_deinit(&slab);
 }

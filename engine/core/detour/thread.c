@@ -17,6 +17,7 @@ struct pool {
 	size_t stride;
 	uint32_t taken[TL_STACKS / 32];
 };
+static void (*gone)(struct tl_thread *t); /* who else keeps something of threads */
 static struct pool pools[TL_STACK_POOLS];
 static unsigned npools, max_pools; /* fewer where memory was refused */
 
@@ -287,6 +288,12 @@ static bool has_ended(uint32_t tid)
 	return tl_core.env.tid_offset && !tl_os_thread_alive(tid);
 }
 
+void tl_threads_tell_gone(void (*fn)(struct tl_thread *t))
+{
+	TL_ASSERT_HELD();
+	gone = fn;
+}
+
 void tl_threads_sweep(void)
 {
 	TL_ASSERT_HELD();
@@ -299,7 +306,8 @@ void tl_threads_sweep(void)
 		/* A new thread with the same thread pointer may take the record over right now. */
 		if (!TL_CAS(&t->tid, &tid, TID_SWEEPING))
 			continue;
-		tl_ret_thread_gone(t);
+		if (gone)
+			gone(t);
 		stack = t->stack;
 		t->stack = 0;
 		reset(t);

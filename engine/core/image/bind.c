@@ -39,8 +39,8 @@ static void take_variants(const struct search *s, uintptr_t chooser)
 
 	if (chosen)
 		note(&v, chosen);
-	else if (!tl_func_get(&tl_core.func, chooser, 0, 0))
-		tl_arch_code_names(&tl_core.func.code, note, &v);
+	else if (!tl_func_get(&tl_func_now, chooser, 0, 0))
+		tl_arch_code_names(&tl_func_now.code, note, &v);
 	for (unsigned i = 0; i < v.n; i++)
 		s->fn(s->arg, v.at[i]);
 }

@@ -12,75 +12,9 @@ enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, FAR_DATA = 256 << 20 };
 
 static struct tl_slab noted_slab = {.size = sizeof(struct tl_node)};
 
-/* --- lists ------------------------------------------------------------------ */
-
-bool tl_addrs_add(struct tl_addrs *l, uintptr_t addr)
+static void forget(void *what)
 {
-	if (l->n == l->max) {
-		size_t max = l->max ? l->max * 2 : 4096;
-		uintptr_t *grown = tl_os_alloc(max * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		if (l->at) {
-			tl_copy(grown, l->at, l->n * sizeof(*grown));
-			tl_os_free(l->at, l->max * sizeof(*grown));
-		}
-		l->at = grown;
-		l->max = max;
-	}
-	l->at[l->n++] = addr;
-	return true;
-}
-
-void tl_addrs_deinit(struct tl_addrs *l)
-{
-	if (l->at)
-		tl_os_free(l->at, l->max * sizeof(*l->at));
-	*l = (struct tl_addrs){0};
-}
-
-static void sift(uintptr_t *a, size_t i, size_t n)
-{
-	for (;;) {
-		size_t big = 2 * i + 1;
-		uintptr_t t;
-
-		if (big >= n)
-			return;
-		if (big + 1 < n && a[big + 1] > a[big])
-			big++;
-		if (a[i] >= a[big])
-			return;
-		t = a[i];
-		a[i] = a[big];
-		a[big] = t;
-		i = big;
-	}
-}
-
-void tl_addrs_sort(struct tl_addrs *l)
-{
-	uintptr_t *a = l->at;
-	size_t n = l->n, kept = 0;
-
-	for (size_t i = n / 2; i--;)
-		sift(a, i, n);
-	while (n > 1) {
-		uintptr_t t = a[--n];
-
-		a[n] = a[0];
-		a[0] = t;
-		sift(a, 0, n);
-	}
-	for (size_t i = 0; i < l->n; i++)
-		if (!kept || a[kept - 1] != a[i])
-			a[kept++] = a[i];
-	l->n = kept;
-}
-
-void tl_entries_forget(struct tl_entries *en)
-{
+	struct tl_entries *en = what;
 	struct tl_node *n;
 
 	while ((n = en->noted.root)) {
@@ -88,7 +22,6 @@ void tl_entries_forget(struct tl_entries *en)
 		tl_slab_put(&noted_slab, n);
 	}
 	tl_eh_unload(&en->table);
-	tl_rooms_forget(&en->rooms);
 	tl_addrs_deinit(&en->list);
 	tl_addrs_deinit(&en->called);
 	if (en->near)
@@ -96,9 +29,17 @@ void tl_entries_forget(struct tl_entries *en)
 	*en = (struct tl_entries){0};
 }
 
+struct tl_entries *tl_entries_of(const struct tl_image *img)
+{
+	struct tl_image_kept *kept = tl_image_kept(img, TL_KEEPS_ENTRIES);
+
+	_Static_assert(sizeof(struct tl_entries) <= sizeof(kept->what), "it lies there");
+	kept->forget = forget;
+	return (void *)kept->what;
+}
+
 void tl_entries_deinit(void)
 {
-	tl_funcs_deinit();
 	tl_slab_deinit(&noted_slab);
 }
 
@@ -386,7 +327,7 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 		return -TL_E_NOMEM;
 	scan_near(img, en, lo, hi);
 	if (en->nomem) {
-		tl_entries_forget(en); /* all over again next time */
+		forget(en); /* all over again next time */
 		return -TL_E_NOMEM;
 	}
 	for (a = entry_at(en, lo); a < en->list.n && en->list.at[a] < hi; a++)

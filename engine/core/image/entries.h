@@ -5,16 +5,6 @@
 
 #include "dynsym.h"
 #include "ehframe.h"
-#include "room.h"
-
-/* A growing list of addresses. */
-struct tl_addrs {
-	uintptr_t *at;
-	size_t n, max;
-};
-bool tl_addrs_add(struct tl_addrs *l, uintptr_t addr); /* false: no memory */
-void tl_addrs_sort(struct tl_addrs *l); /* each once */
-void tl_addrs_deinit(struct tl_addrs *l);
 
 /* Of one image. */
 struct tl_entries {
@@ -25,7 +15,6 @@ struct tl_entries {
 		called; /* perhaps, and in no function of the table, sorted: see uncovered.c */
 	bool calls_known;
 	struct tl_dynamic dynamic;
-	struct tl_rooms rooms;
 	bool linked; /* `dynamic` has been read */
 	bool tabled, scanned, incomplete;
 	bool nomem; /* of this attempt: worth another one later */
@@ -37,7 +26,6 @@ struct tl_entries {
 struct tl_entries *tl_entries_of(const struct tl_image *img);
 /* NULL: no memory. */
 struct tl_eh_table *tl_entries_table(const struct tl_image *img);
-void tl_entries_forget(struct tl_entries *en);
 void tl_entries_deinit(void);
 
 /*

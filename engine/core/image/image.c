@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Mapped images and the functions in them. */
-#include "entries.h"
+#include "../internal.h"
 
 struct image {
-	struct tl_image img; /* first: see tl_entries_of() */
-	struct tl_entries entries;
+	struct tl_image img; /* first: see tl_image_kept() */
+	struct tl_image_kept kept[TL_KEEPERS];
 	struct image *next;
 	uint32_t generation;
 	bool seen; /* by the update under way, or the last one */
@@ -13,17 +13,27 @@ struct image {
 static struct image *images;
 static uint32_t generation;
 static bool changed;
+uint32_t tl_images_state;
 static struct tl_slab slab = {.size = sizeof(struct image)};
 
-struct tl_entries *tl_entries_of(const struct tl_image *img)
+struct tl_image_kept *tl_image_kept(const struct tl_image *img, enum tl_image_keeper who)
 {
-	return &((struct image *)(uintptr_t)img)->entries;
+	return &((struct image *)(uintptr_t)img)->kept[who];
+}
+
+static void forget_kept(struct image *im)
+{
+	for (unsigned i = 0; i < TL_KEEPERS; i++) {
+		if (im->kept[i].forget)
+			im->kept[i].forget(im->kept[i].what);
+		im->kept[i].forget = NULL;
+	}
 }
 
 static void look_anew(struct image *im)
 {
-	tl_entries_forget(&im->entries);
-	tl_func_forget(&tl_core.func);
+	forget_kept(im);
+	tl_images_state++;
 }
 
 static void renew(struct image *im)
@@ -94,9 +104,8 @@ static void forget(struct image **link)
 
 	*link = im->next;
 	changed = true;
-	tl_entries_forget(&im->entries);
+	look_anew(im);
 	tl_slab_put(&slab, im);
-	tl_func_forget(&tl_core.func);
 }
 
 void tl_image_remove(uintptr_t lo)
@@ -135,9 +144,8 @@ void tl_images_deinit(void)
 	struct image *im;
 
 	for (im = images; im; im = im->next)
-		tl_entries_forget(&im->entries);
+		look_anew(im);
 	images = NULL;
-	tl_entries_deinit();
 	tl_slab_deinit(&slab);
 }
 

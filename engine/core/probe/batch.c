@@ -94,17 +94,6 @@ static void sort_sites(struct tl_site **a, size_t n)
 
 /* --- taking out what no longer fits --------------------------------------------- */
 
-const struct tl_point *tl_site_point(const struct tl_site *s)
-{
-	const struct tl_plan *plan = s->patch->plan;
-
-	for (unsigned i = 0; i < plan->npoints; i++)
-		if (plan->points[i].site == s)
-			return &plan->points[i];
-	tl_broken("a patch does not know its site");
-	return &plan->points[0];
-}
-
 static bool served(const struct tl_site *s)
 {
 	const struct tl_point *pt;
@@ -121,7 +110,7 @@ static bool served(const struct tl_site *s)
 
 static void take_out(struct tl_batch *b, struct tl_patch *p)
 {
-	tl_index_remove(&tl_core.patches, &p->node);
+	tl_index_remove(&tl_patches.planned, &p->node);
 	p->pulled = true;
 	p->next = b->old;
 	b->old = p;
@@ -168,7 +157,7 @@ static void put_back(struct tl_batch *b)
 		tl_batch_unmake(b);
 	for (p = b->old; p; p = p->next) {
 		p->pulled = false;
-		tl_index_insert(&tl_core.patches, &p->node, p->plan->start);
+		tl_index_insert(&tl_patches.planned, &p->node, p->plan->start);
 	}
 	b->old = NULL;
 	for (size_t i = 0; i < b->nsites; i++)
@@ -204,7 +193,8 @@ static void settle(struct tl_batch *b)
 		struct tl_patch *now = tl_patch_at(p->plan->start);
 
 		next = p->next;
-		tl_optimizer_left(p);
+		if (!b->better)
+			tl_optimizer_left(p);
 		if (p->plan->rung == TL_RUNG_TRAP && !(now && now->plan->rung == TL_RUNG_TRAP &&
 							     now->plan->start == p->plan->start))
 			tl_os_trap_remove(p->plan->start);

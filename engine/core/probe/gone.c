@@ -7,7 +7,8 @@
  */
 #include "../internal.h"
 
-#define WRITTEN(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, text)))
+struct tl_probe *tl_gone;
+static struct tl_probe **end; /* of it */
 
 /*
  * A debugger may have its breakpoint on our first byte. Of text that the program has made unreadable, and that nobody can
@@ -35,7 +36,7 @@ bool tl_patch_stands(const struct tl_patch *p)
 
 static void drop_patch(struct tl_patch *p)
 {
-	tl_index_remove(&tl_core.patches, &p->node);
+	tl_index_remove(&tl_patches.planned, &p->node);
 	if (p->plan->rung == TL_RUNG_TRAP)
 		tl_os_trap_remove(p->plan->start);
 	if (p->moved)
@@ -48,18 +49,18 @@ static void drop_patch(struct tl_patch *p)
 /* A walk of its site's list that stands on it finds none behind it that would run. */
 static void add_gone(struct tl_probe *p)
 {
-	struct tl_probe **link = tl_core.gone ? tl_core.gone_end : &tl_core.gone;
+	struct tl_probe **link = tl_gone ? end : &tl_gone;
 
 	TL_STORE(&p->next, NULL);
 	*link = p;
-	tl_core.gone_end = &p->next;
+	end = &p->next;
 }
 
 void tl_gone_forget(struct tl_probe **probes, size_t n)
 {
-	struct tl_probe **link = &tl_core.gone, *p;
+	struct tl_probe **link = &tl_gone, *p;
 
-	if (!tl_core.gone)
+	if (!tl_gone)
 		return;
 	for (size_t i = 0; i < n; i++)
 		probes[i]->reserved &= ~(uint32_t)TL_PROBE_UNMAPPED;
@@ -69,8 +70,13 @@ void tl_gone_forget(struct tl_probe **probes, size_t n)
 			continue;
 		}
 		link = &p->next;
-		tl_core.gone_end = link;
+		end = link;
 	}
+}
+
+void tl_gone_deinit(void)
+{
+	tl_gone = NULL;
 }
 
 /* Probes under way into or out of the engine are their caller's affair. */
@@ -96,13 +102,6 @@ static void drop_probes(struct tl_site *s)
 	tl_site_publish(s);
 }
 
-static struct tl_patch *next_written(uintptr_t from)
-{
-	struct tl_node *n = tl_index_ceil(&tl_core.written, from);
-
-	return n ? WRITTEN(n) : NULL;
-}
-
 /* It is of the image as it is now, or its text was replaced. */
 static void look_again(struct tl_patch *p, uint32_t generation)
 {
@@ -126,7 +125,7 @@ static void renew_image(uintptr_t addr)
 	uint32_t was = tl_image_generation(addr);
 
 	tl_image_renew(addr);
-	for (struct tl_patch *p = next_written(0); p; p = next_written(p->plan->start + 1))
+	for (struct tl_patch *p = tl_patch_written(0); p; p = tl_patch_written(p->plan->start + 1))
 		if (p->image == was)
 			look_again(p, tl_image_generation(addr));
 }
@@ -136,7 +135,7 @@ static void drop_gone_patches(void)
 	struct tl_patch *p;
 	uintptr_t at;
 
-	for (p = next_written(0); p; p = next_written(at + 1)) {
+	for (p = tl_patch_written(0); p; p = tl_patch_written(at + 1)) {
 		at = p->plan->start;
 		if (tl_patch_stands(p))
 			continue;
@@ -152,7 +151,7 @@ void tl_drop_gone(void)
 	uintptr_t addr;
 
 	TL_ASSERT_HELD();
-	tl_func_forget(&tl_core.func);
+	tl_func_forget(&tl_func_now);
 	drop_gone_patches();
 	for (s = tl_site_next(0); s; s = tl_site_next(addr + 1)) {
 		addr = s->addr;

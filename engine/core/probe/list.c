@@ -59,7 +59,7 @@ int tl_probes_list(int (*fn)(const struct tl_probe_info *info, void *arg), void 
 		ret = list(s->probes, &l);
 	}
 	if (!ret)
-		ret = list(tl_core.gone, &l);
+		ret = list(tl_gone, &l);
 	tl_os_unlock();
 	return ret;
 }
@@ -73,10 +73,10 @@ static void count_armed(struct tl_usage *usage)
 
 static void count_text_pages(struct tl_usage *usage)
 {
-	struct tl_node *n = tl_index_ceil(&tl_core.written, 0);
+	struct tl_node *n = tl_index_ceil(&tl_patches.written, 0);
 	uintptr_t behind = 0; /* the last page counted */
 
-	for (; n; n = tl_index_ceil(&tl_core.written, n->key + 1)) {
+	for (; n; n = tl_index_ceil(&tl_patches.written, n->key + 1)) {
 		uintptr_t lo = n->key / PAGE, hi = (n->key + WRITTEN(n)->plan->changed - 1) / PAGE;
 
 		lo = lo > behind ? lo : behind;
@@ -91,10 +91,10 @@ int tl_probes_usage(struct tl_usage *usage)
 		return -TL_E_INVAL;
 	tl_fill(usage, 0, sizeof(*usage));
 	tl_os_lock();
-	for (const struct tl_probe *p = tl_core.gone; p; p = p->next)
+	for (const struct tl_probe *p = tl_gone; p; p = p->next)
 		usage->gone++;
 	usage->probes = tl_core.nprobes + usage->gone;
-	usage->waiting = tl_core.nwaiting;
+	usage->waiting = tl_optimizer_waiting();
 	count_armed(usage);
 	count_text_pages(usage);
 	tl_detmem_usage(usage);

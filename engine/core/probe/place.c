@@ -3,7 +3,7 @@
  * Planning: the cheapest rung for each wanted site of a batch, alone or
  * together with its neighbours, and the detours for what was chosen.
  */
-#include "../image/room.h"
+#include "../go/room.h"
 
 enum {
 	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,
@@ -141,7 +141,7 @@ static int next_candidate(struct tl_plan *plan, struct group *g, int why)
 	const struct tl_ground ground = ground_of(g);
 
 	plan->why[plan->rung] = why;
-	return tl_arch_plan_next(plan, &tl_core.func.code, g->allowed, &ground);
+	return tl_arch_plan_next(plan, &tl_func_now.code, g->allowed, &ground);
 }
 
 /* Would a breakpoint do, and nothing else? Then that there may be none is what refuses the site. */
@@ -150,8 +150,7 @@ static bool wants_trap(const struct tl_plan *plan, struct group *g)
 	const struct tl_ground ground = ground_of(g);
 	struct tl_plan other = *plan;
 
-	return g->trap_why &&
-	       !tl_arch_plan(&other, &tl_core.func.code, 1u << TL_RUNG_TRAP, &ground);
+	return g->trap_why && !tl_arch_plan(&other, &tl_func_now.code, 1u << TL_RUNG_TRAP, &ground);
 }
 
 /* The port has answered `ret`: its first candidate that may be used now. */
@@ -169,7 +168,7 @@ static int take_answer(const struct tl_batch *b, struct tl_plan *plan, struct gr
 		plan->why[TL_RUNG_TRAP] = g->trap_why;
 		return wants_trap(plan, g) ? g->trap_why : ret;
 	}
-	keep_original(plan, &tl_core.func.code);
+	keep_original(plan, &tl_func_now.code);
 	return 0;
 }
 
@@ -179,7 +178,7 @@ static int ask(const struct tl_batch *b, struct tl_plan *plan, struct group *g)
 
 	allow_rungs(g);
 	clear_plan(plan, g);
-	return take_answer(b, plan, g, tl_arch_plan(plan, &tl_core.func.code, g->allowed, &ground));
+	return take_answer(b, plan, g, tl_arch_plan(plan, &tl_func_now.code, g->allowed, &ground));
 }
 
 /* After one that could not be carried out. */
@@ -190,10 +189,10 @@ static int ask_next(const struct tl_batch *b, struct tl_plan *plan, struct group
 
 uintptr_t tl_site_insn_end(const struct tl_site *s)
 {
-	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_code *code = &tl_func_now.code;
 	size_t off = s->addr - code->start;
 
-	if (!tl_core.func.valid || off >= code->size)
+	if (!tl_func_now.valid || off >= code->size)
 		return s->addr + 1;
 	while (++off < code->size && !(code->boundary[off / 8] >> off % 8 & 1))
 		;
@@ -206,11 +205,11 @@ int tl_site_check(struct tl_site *s)
 	int ret = tl_refuse_addr(s->addr, &img);
 
 	if (!ret)
-		ret = tl_func_get(&tl_core.func, s->addr, s->func_start, s->func_size);
+		ret = tl_func_get(&tl_func_now, s->addr, s->func_start, s->func_size);
 	if (!ret)
-		ret = tl_arch_can_probe(&tl_core.func.code, s->addr);
+		ret = tl_arch_can_probe(&tl_func_now.code, s->addr);
 	if (!ret)
-		ret = tl_room_check(img, &tl_core.func.code, s->addr);
+		ret = tl_room_check(img, &tl_func_now.code, s->addr);
 	return ret ? ret : tl_text_claimed(s->addr, tl_site_insn_end(s));
 }
 
@@ -231,7 +230,7 @@ static bool moved_fit(const struct tl_plan *plan, uintptr_t at)
 	struct tl_plan moved;
 
 	return !plan->moved ||
-	       (!tl_arch_plan_moved(plan, at, &tl_core.func.code, &moved) && all_fit(&moved));
+	       (!tl_arch_plan_moved(plan, at, &tl_func_now.code, &moved) && all_fit(&moved));
 }
 
 /* Is there a place for its detour with which all of those that it moves have one, too? Then from there on. */
@@ -272,7 +271,7 @@ static int create(const struct tl_plan *plan, struct tl_detour **out)
 /* A fresh patch, first in the batch's list. */
 static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch **out)
 {
-	struct tl_patch *p = tl_slab_get(&tl_core.patch_slab);
+	struct tl_patch *p = tl_slab_get(&tl_patches.slab);
 	int ret = 0;
 
 	if (!p)
@@ -283,11 +282,11 @@ static int make(struct tl_batch *b, const struct tl_plan *plan, struct tl_patch 
 	if (!p->detour)
 		ret = create(plan, &p->detour);
 	if (ret) {
-		tl_slab_put(&tl_core.patch_slab, p);
+		tl_slab_put(&tl_patches.slab, p);
 		return ret;
 	}
 	lead_to_detour(p);
-	tl_index_insert(&tl_core.patches, &p->node, plan->start);
+	tl_index_insert(&tl_patches.planned, &p->node, plan->start);
 	p->next = b->fresh;
 	b->fresh = p;
 	*out = p;
@@ -301,7 +300,7 @@ static void discard(struct tl_patch *p)
 		tl_detour_retire(p->detour);
 	else
 		tl_detour_cancel(p->detour);
-	tl_slab_put(&tl_core.patch_slab, p);
+	tl_slab_put(&tl_patches.slab, p);
 }
 
 void tl_batch_unmake(struct tl_batch *b)
@@ -309,7 +308,7 @@ void tl_batch_unmake(struct tl_batch *b)
 	struct tl_patch *p = b->fresh;
 
 	b->fresh = p->next;
-	tl_index_remove(&tl_core.patches, &p->node);
+	tl_index_remove(&tl_patches.planned, &p->node);
 	discard(p);
 }
 
@@ -321,7 +320,7 @@ static int move_neighbour(struct tl_batch *b, struct tl_patch *p)
 
 	if (!p->plan->moved)
 		return 0;
-	ret = tl_arch_plan_moved(p->plan, p->detour->at, &tl_core.func.code, &plan);
+	ret = tl_arch_plan_moved(p->plan, p->detour->at, &tl_func_now.code, &plan);
 	if (!ret)
 		ret = make(b, &plan, &p->moved);
 	if (ret)
@@ -358,7 +357,7 @@ static bool join_next(struct tl_batch *b, size_t i, struct tl_plan *plan)
 	struct tl_site *members[TL_POINTS_MAX];
 	struct group g = {.b = b, .at = i, .sites = members};
 	uintptr_t first = b->sites[i]->addr;
-	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_code *code = &tl_func_now.code;
 
 	for (; i < b->nsites && g.n < TL_POINTS_MAX; i++) {
 		struct tl_site *s = b->sites[i];
@@ -395,7 +394,7 @@ static unsigned with_those_before(
 	unsigned n = 0;
 
 	if (!p || p->moved || p->mover || s->addr - p->plan->start >= TL_PATCH_MAX ||
-		p->plan->start < tl_core.func.code.start || p->plan->npoints == TL_POINTS_MAX)
+		p->plan->start < tl_func_now.code.start || p->plan->npoints == TL_POINTS_MAX)
 		return 0;
 	for (; n < p->plan->npoints; n++) {
 		members[n] = p->plan->points[n].site;
@@ -420,12 +419,12 @@ static bool join_before(struct tl_batch *b, size_t i)
 
 	if (!g.n)
 		return false;
-	tl_index_remove(&tl_core.patches, &before->node);
+	tl_index_remove(&tl_patches.planned, &before->node);
 	if (!ask(b, &plan, &g) && plan.rung == TL_RUNG_WINDOW && !accept(b, &plan)) {
 		drop_fresh(b, before);
 		return true;
 	}
-	tl_index_insert(&tl_core.patches, &before->node, before->plan->start);
+	tl_index_insert(&tl_patches.planned, &before->node, before->plan->start);
 	return false;
 }
 
@@ -483,7 +482,7 @@ static int worst(struct tl_batch *b, struct tl_site *bad, int why)
 
 int tl_place_all(struct tl_batch *b)
 {
-	tl_func_forget(&tl_core.func);
+	tl_func_forget(&tl_func_now);
 	for (size_t i = 0; i < b->nsites; i++) {
 		struct tl_site *s = b->sites[i];
 		int ret = 0;

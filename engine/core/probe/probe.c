@@ -1,107 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The life of probes, and of the engine. */
+/* The life of probes. */
 #include "../internal.h"
 
 enum { ENABLED = 1 }; /* tl_probe.reserved */
-
-struct tl_core tl_core;
-
-#ifdef TL_TEST
-void (*tl_race_hook)(enum tl_race point);
-#endif
-
-/* --- broken promises ------------------------------------------------------- */
-
-uint64_t tl_nbroken;
-
-void tl_broken(const char *what)
-{
-	(void)what;
-	tl_count(&tl_nbroken);
-#ifdef TL_TEST
-	__builtin_trap();
-#endif
-}
-
-/* Rows: from; bits: to. */
-static const uint8_t legal[] = {
-	[TL_PROBE_NEW] = 1 << TL_PROBE_PREPARED,
-	[TL_PROBE_PREPARED] = 1 << TL_PROBE_NEW | 1 << TL_PROBE_ARMED | 1 << TL_PROBE_OFF,
-	[TL_PROBE_ARMED] = 1 << TL_PROBE_OFF | 1 << TL_PROBE_GONE,
-	[TL_PROBE_OFF] = 1 << TL_PROBE_ARMED | 1 << TL_PROBE_GONE,
-	[TL_PROBE_GONE] = 1 << TL_PROBE_PREPARED,
-};
-
-void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to)
-{
-	if (p->state != from || !(legal[from] & 1u << to)) {
-		tl_broken("illegal move of a probe");
-		return;
-	}
-	__atomic_store_n(&p->state, to, __ATOMIC_RELEASE);
-}
-
-/* --- engine ------------------------------------------------------------------- */
-
-int tl_engine_init_locked(void)
-{
-	int ret;
-
-	TL_ASSERT_HELD();
-	if (tl_core.ready)
-		return 0;
-	ret = tl_os_init();
-	if (ret)
-		return ret;
-	tl_core.site_slab.size = sizeof(struct tl_site);
-	tl_core.patch_slab.size = sizeof(struct tl_patch);
-	tl_core.detour_slab.size = sizeof(struct tl_detour);
-	tl_core.gate = tl_os_alloc_wiped();
-	ret = -TL_E_NOMEM;
-	if (!tl_core.gate)
-		goto os;
-	ret = tl_threads_init();
-	if (ret)
-		goto gate;
-	tl_os_thread_layout(&tl_core.env.tid_offset, &tl_core.env.fast_key);
-	tl_core.env.percpu_key = tl_os_thread_key_percpu(&tl_core.env.key_at);
-	ret = tl_os_images_update();
-	if (ret < 0)
-		goto threads;
-	tl_core.env.gate = tl_core.gate;
-	tl_core.optimize = true;
-	tl_core.func.behind = &tl_core.func_behind[0];
-	tl_core.func_behind[0].behind = &tl_core.func_behind[1];
-	tl_core.ready = true;
-	TL_STORE(&tl_core.gate->open, 1);
-	return 0;
-threads:
-	tl_threads_deinit();
-gate:
-	tl_os_free_wiped(tl_core.gate);
-os:
-	tl_os_exit();
-	tl_fill(&tl_core, 0, sizeof(tl_core));
-	return ret;
-}
-
-int tl_engine_init(void)
-{
-	int ret;
-
-	tl_os_lock();
-	ret = tl_engine_init_locked();
-	tl_os_unlock();
-	return ret;
-}
-
-void tl_probes_silence(bool silent)
-{
-	struct tl_gate *gate = TL_LOAD(&tl_core.gate);
-
-	if (gate)
-		TL_STORE(&gate->open, silent ? 0 : 1);
-}
 
 /* --- sites of one operation ------------------------------------------------------- */
 
@@ -270,7 +171,7 @@ int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int
 			goto undo;
 		}
 	}
-	tl_func_forget(&tl_core.func);
+	tl_func_forget(&tl_func_now);
 	ret = refresh(&b, probes, n);
 	if (ret)
 		goto undo;
@@ -601,9 +502,9 @@ int tl_probes_patching(enum tl_patching how)
 	return ret;
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- all of them -------------------------------------------------------------------------- */
 
-static void unregister_all(void)
+void tl_probes_unregister_all(void)
 {
 	struct tl_site *s, *next;
 	struct tl_probe *p;
@@ -620,39 +521,6 @@ static void unregister_all(void)
 		}
 		next = tl_site_next(addr + 1);
 	}
-}
-
-bool tl_engine_exit(void)
-{
-	bool gone = true;
-
-	tl_os_lock();
-	if (!tl_core.ready)
-		goto out;
-	tl_images_refresh();
-	tl_ret_unregister_all();
-	unregister_all();
 	tl_optimizer_forget();
 	sweep_up();
-	/* Whoever stands in a detour still needs it, and the tables behind it. */
-	gone = !tl_core.nprobes && !tl_core.leftovers && !tl_detour_poll(true);
-	if (!gone)
-		goto out;
-	tl_detour_deinit();
-	tl_journal_deinit();
-	tl_ret_deinit();
-	tl_arena_deinit();
-	tl_func_deinit(&tl_core.func);
-	tl_reserve_deinit();
-	tl_images_deinit();
-	tl_slab_deinit(&tl_core.detour_slab);
-	tl_slab_deinit(&tl_core.patch_slab);
-	tl_slab_deinit(&tl_core.site_slab);
-	tl_threads_deinit();
-	tl_os_free_wiped(tl_core.gate);
-	tl_os_exit();
-	tl_fill(&tl_core, 0, sizeof(tl_core));
-out:
-	tl_os_unlock();
-	return gone;
 }

@@ -166,10 +166,10 @@ static int create_for(const struct tl_ret_state *st, uintptr_t to, struct tl_ret
 	int n = tl_refuse_addr(to, &img);
 
 	if (!n)
-		n = tl_func_get(&tl_core.func, to, 0, 0);
+		n = tl_func_get(&tl_func_now, to, 0, 0);
 	if (n)
 		return n;
-	part = (struct tl_func_part){tl_core.func.code.start, tl_core.func.code.size};
+	part = (struct tl_func_part){tl_func_now.code.start, tl_func_now.code.size};
 	n = tl_ret_exits(&part, 1, part.start, &exits, &bad);
 	if (n < 0)
 		return n;

@@ -31,14 +31,14 @@ static void see_through(struct tl_exit *e)
 static int part_exits(const struct tl_func_part *part, const struct tl_func_part *all, size_t nall,
 	uintptr_t entry, struct tl_exit *out, size_t max, uintptr_t *bad)
 {
-	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_code *code = &tl_func_now.code;
 	const struct tl_image *img;
 	int n = tl_refuse_addr(part->start, &img);
 
 	if (!n)
 		n = tl_refuse_return(part->start);
 	if (!n)
-		n = tl_func_get(&tl_core.func, part->start, part->start, part->size);
+		n = tl_func_get(&tl_func_now, part->start, part->start, part->size);
 	if (n)
 		return n;
 	tl_arch_code_leaves(code, tl_image_note_entry, NULL);
@@ -224,10 +224,10 @@ static int own_part(struct tl_retprobe *rp, struct tl_func_part *part)
 	int ret = tl_refuse_addr(addr, &img);
 
 	if (!ret)
-		ret = tl_func_get(&tl_core.func, addr, 0, 0);
+		ret = tl_func_get(&tl_func_now, addr, 0, 0);
 	if (ret)
 		return ret;
-	*part = (struct tl_func_part){tl_core.func.code.start, tl_core.func.code.size};
+	*part = (struct tl_func_part){tl_func_now.code.start, tl_func_now.code.size};
 	return 0;
 }
 
@@ -412,6 +412,19 @@ static struct tl_ret_state *arm(struct tl_ret_state *list, struct tl_group *g)
 }
 
 /* The choosy ones go first: a computed jump must not come out as a breakpoint. */
+/* Engine lock held. */
+static void thread_gone(struct tl_thread *t)
+{
+	struct tl_ret_state *st;
+
+	TL_ASSERT_HELD();
+	if (!t->ret_at)
+		return;
+	for (st = tl_ret_states; st; st = st->next)
+		tl_ret_thread_forget(st, t);
+	tl_ret_number_give(t);
+}
+
 static int register_locked(struct tl_retprobe **rps, size_t n, int *results, struct tl_group *g)
 {
 	struct tl_ret_state *lists[2] = {NULL, NULL}, *one;
@@ -419,9 +432,10 @@ static int register_locked(struct tl_retprobe **rps, size_t n, int *results, str
 
 	if (!ret)
 		ret = tl_ret_waiting_init();
+	tl_threads_tell_gone(thread_gone);
 	if (!ret)
 		ret = tl_images_refresh();
-	tl_func_forget(&tl_core.func);
+	tl_func_forget(&tl_func_now);
 	for (size_t i = n; i--;) { /* the lists are in the caller's order */
 		one = NULL;
 		results[i] = ret ? ret : prepare(rps[i], &results[i], &one);
@@ -571,18 +585,6 @@ void tl_ret_unregister_all(void)
 {
 	while (tl_ret_states)
 		unregister_one(tl_ret_states->rp);
-}
-
-void tl_ret_thread_gone(struct tl_thread *t)
-{
-	struct tl_ret_state *st;
-
-	TL_ASSERT_HELD();
-	if (!t->ret_at)
-		return;
-	for (st = tl_ret_states; st; st = st->next)
-		tl_ret_thread_forget(st, t);
-	tl_ret_number_give(t);
 }
 
 /* --- telling -------------------------------------------------------------------------- */

@@ -6,11 +6,13 @@
 
 enum { ROUNDS_MAX = 6 };
 
+struct tl_patches tl_patches = {.slab = {.size = sizeof(struct tl_patch)}};
+
 /* --- looking up --------------------------------------------------------- */
 
 struct tl_patch *tl_patch_below(uintptr_t end)
 {
-	struct tl_node *n = tl_index_floor(&tl_core.patches, end - 1);
+	struct tl_node *n = tl_index_floor(&tl_patches.planned, end - 1);
 
 	return n ? PATCH(n) : NULL;
 }
@@ -22,9 +24,20 @@ struct tl_patch *tl_patch_at(uintptr_t addr)
 	return p && addr - p->plan->start < p->plan->held ? p : NULL;
 }
 
+const struct tl_point *tl_site_point(const struct tl_site *s)
+{
+	const struct tl_plan *plan = s->patch->plan;
+
+	for (unsigned i = 0; i < plan->npoints; i++)
+		if (plan->points[i].site == s)
+			return &plan->points[i];
+	tl_broken("a patch does not know its site");
+	return &plan->points[0];
+}
+
 void tl_patch_enter(struct tl_patch *p)
 {
-	tl_index_insert(&tl_core.written, &p->text, p->plan->start);
+	tl_index_insert(&tl_patches.written, &p->text, p->plan->start);
 	tl_core.ntraps += p->plan->rung == TL_RUNG_TRAP;
 	for (unsigned i = 0; i < p->plan->npoints; i++)
 		p->plan->points[i].site->patch = p;
@@ -32,13 +45,13 @@ void tl_patch_enter(struct tl_patch *p)
 
 void tl_patch_leave(struct tl_patch *p)
 {
-	tl_index_remove(&tl_core.written, &p->text);
+	tl_index_remove(&tl_patches.written, &p->text);
 	tl_core.ntraps -= p->plan->rung == TL_RUNG_TRAP;
 	for (unsigned i = 0; i < p->plan->npoints; i++)
 		p->plan->points[i].site->patch = NULL;
 	tl_journal_drop(p->journal);
 	tl_detour_retire(p->detour);
-	tl_slab_put(&tl_core.patch_slab, p);
+	tl_slab_put(&tl_patches.slab, p);
 }
 
 static void overlay(const struct tl_patch *p, uintptr_t addr, uint8_t *buf, size_t len)
@@ -53,7 +66,7 @@ static void overlay(const struct tl_patch *p, uintptr_t addr, uint8_t *buf, size
 
 struct tl_patch *tl_patch_written(uintptr_t from)
 {
-	struct tl_node *n = tl_index_ceil(&tl_core.written, from);
+	struct tl_node *n = tl_index_ceil(&tl_patches.written, from);
 
 	return n ? (struct tl_patch *)(void *)((uint8_t *)n - offsetof(struct tl_patch, text))
 		 : NULL;
@@ -66,6 +79,12 @@ void tl_patch_original(uintptr_t addr, uint8_t *buf, size_t len)
 
 	for (; p && p->plan->start < addr + len; p = tl_patch_written(p->plan->start + 1))
 		overlay(p, addr, buf, len);
+}
+
+void tl_patches_deinit(void)
+{
+	tl_patches.planned = tl_patches.written = (struct tl_index){0};
+	tl_slab_deinit(&tl_patches.slab);
 }
 
 /* --- the text ----------------------------------------------------------------------------- */

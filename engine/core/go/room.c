@@ -12,7 +12,7 @@
  * there, a nosplit function that is called by nobody directly is called from
  * one that has checked, and calls one that checks where it is not known whom.
  */
-#include "entries.h"
+#include "room.h"
 
 enum {
 	GUARD = 928, /* between a goroutine's limit and its stack's end; twice that under the race detector */
@@ -28,6 +28,16 @@ struct tl_room {
 	int32_t entry, body; /* what is left: where it is entered, and in its frame */
 	struct tl_stack_use use;
 	bool grows; /* morestack: it is called where nothing need be left */
+};
+
+/* Of one image. */
+struct tl_rooms {
+	bool made;
+	bool unknown; /* there is no table: it is not even known which code is Go's */
+	struct tl_room *row;
+	size_t n, size;
+	uintptr_t end;
+	int32_t blind; /* left at the least for a function that checks, by callers that do not tell whom they call */
 };
 
 /* A call or jump from a function that has not checked. */
@@ -46,11 +56,22 @@ struct walk {
 	bool nomem;
 };
 
-void tl_rooms_forget(struct tl_rooms *r)
+static void forget(void *what)
 {
+	struct tl_rooms *r = what;
+
 	if (r->row)
 		tl_os_free(r->row, r->size);
 	*r = (struct tl_rooms){0};
+}
+
+static struct tl_rooms *rooms_of(const struct tl_image *img)
+{
+	struct tl_image_kept *kept = tl_image_kept(img, TL_KEEPS_ROOMS);
+
+	_Static_assert(sizeof(struct tl_rooms) <= sizeof(kept->what), "they lie there");
+	kept->forget = forget;
+	return (void *)kept->what;
 }
 
 /* The function at or below addr. */
@@ -313,7 +334,7 @@ static int known(const struct tl_image *img, struct tl_rooms *r)
 	int ret = r->made ? 0 : make(img, r);
 
 	if (ret && ret != -TL_E_LIMIT) {
-		tl_rooms_forget(r);
+		forget(r);
 		return ret;
 	}
 	r->unknown |= ret != 0;
@@ -323,7 +344,7 @@ static int known(const struct tl_image *img, struct tl_rooms *r)
 
 int tl_room_check(const struct tl_image *img, const struct tl_code *code, uintptr_t addr)
 {
-	struct tl_rooms *r = &tl_entries_of(img)->rooms;
+	struct tl_rooms *r = rooms_of(img);
 	const struct tl_room *row;
 	int32_t left;
 	int ret;
@@ -348,7 +369,7 @@ int tl_room_check(const struct tl_image *img, const struct tl_code *code, uintpt
 
 bool tl_room_is_go(const struct tl_image *img, uintptr_t addr)
 {
-	const struct tl_rooms *r = &tl_entries_of(img)->rooms;
+	const struct tl_rooms *r = rooms_of(img);
 
 	return r->made && is_row(r, addr);
 }

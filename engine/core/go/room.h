@@ -16,17 +16,7 @@ int tl_go_table_find(const struct tl_image *img, struct tl_go_table *out);
 /* Start of the i-th, the end of all for the last but one. 0: not readable. */
 uintptr_t tl_go_function(const struct tl_go_table *t, size_t i);
 
-/* room.c: of one image. */
-struct tl_room;
-struct tl_rooms {
-	bool made;
-	bool unknown; /* there is no table: it is not even known which code is Go's */
-	struct tl_room *row;
-	size_t n, size;
-	uintptr_t end;
-	int32_t blind; /* left at the least for a function that checks, by callers that do not tell whom they call */
-};
-void tl_rooms_forget(struct tl_rooms *r);
+/* room.c */
 /* 0, -TL_E_STACK: a detour may take more than is left there; -TL_E_NOMEM. `code`: the function, walked. */
 int tl_room_check(const struct tl_image *img, const struct tl_code *code, uintptr_t addr);
 /* Is the code there Go's, of what has been checked? It uses nothing below its stack pointer. */
