@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "../engine/core/internal.h"
+#include "../engine/core/image/image.h"
+#include "../engine/core/image/reserved.h"
 #include "../engine/os/process/own.h"
 
 /* All our code, wherever it was linked into: the partial link of libtrapless collects it in one section. */

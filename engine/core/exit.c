@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The end of the engine: what each room has is given back. */
+#include "../os/os.h"
+#include "base/arena.h"
+#include "base/core.h"
+#include "base/mem.h"
+#include "detour/detour.h"
+#include "detour/site.h"
+#include "detour/threads.h"
 #include "image/entries.h"
+#include "image/func.h"
+#include "image/images.h"
+#include "image/reserved.h"
+#include "probe/gone.h"
+#include "probe/optimizer.h"
+#include "probe/probe.h"
+#include "ret/ret.h"
+#include "text/journal.h"
+#include "text/patch.h"
 
 bool tl_engine_exit(void)
 {

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Text that may not be probed: reserving it, releasing it, and asking why. */
 #include <trapless/reserve.h>
+#include "../os/os.h"
+#include "detour/site.h"
+#include "image/func.h"
 #include "image/reserved.h"
+#include "image/unpaired.h"
+#include "probe/batch.h"
+#include "probe/gone.h"
+#include "probe/probe.h"
 #include "ret/ret.h"
+#include "text/patch.h"
 
 /* --- reserving ---------------------------------------------------------------------- */
 

@@ -7,6 +7,11 @@
  * A byte of text has one mark: its class, whether a function or an instruction
  * begins there, and whether it belongs to an instruction.
  */
+#include "../../engine/core/detour/site.h"
+#include "../../engine/core/image/func.h"
+#include "../../engine/core/probe/batch.h"
+#include "../../engine/core/probe/probe.h"
+#include "../../engine/os/os.h"
 #include "count.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/ptrace.h>
 
-#include "../../engine/core/internal.h"
+#include "../../engine/core/detour/thread.h"
 #include "guardian.h"
 
 enum { REGISTER = 3, RUNS_MS = 100 };

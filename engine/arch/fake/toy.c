@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "../../core/base/broken.h"
+#include "../../core/base/mem.h"
+#include "../../core/detour/site.h"
+#include "../../core/detour/thread.h"
 #include "toy.h"
 
 enum { JUMP = 5, WORD = 8 };

@@ -8,7 +8,6 @@
  * on somewhere else, on the system's stack, or goes back: that is not deeper.
  */
 #include "x86.h"
-#include "../../core/internal.h"
 
 enum {
 	SLOW_PATH = 256,

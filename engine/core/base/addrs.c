@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Lists of addresses that grow, and are sorted. */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "addrs.h"
+#include "mem.h"
 
 bool tl_addrs_add(struct tl_addrs *l, uintptr_t addr)
 {

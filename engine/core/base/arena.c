@@ -5,7 +5,8 @@
  * would exhaust the kernel's limit. A piece goes back when its last object does.
  * Engine lock held.
  */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "arena.h"
 
 enum { PIECE_MAX = 64 << 20, ALIGN = 16 };
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the whole engine goes by, and its promises to itself. */
-#include "../internal.h"
+#include "broken.h"
+#include "core.h"
+#include "mem.h"
+#include "race.h"
 
 struct tl_core tl_core;
 

@@ -4,7 +4,9 @@
  * the largest below it. So the next place that is large enough is found in one
  * descent, however much that is taken lies before it.
  */
-#include "../internal.h"
+#include "broken.h"
+#include "gaps.h"
+#include "index.h"
 
 static size_t most(const struct tl_gap *g)
 {

@@ -4,7 +4,8 @@
  * its shape depends on the set alone and its depth stays near log2(n).
  * Nodes live inside the objects; nothing is allocated, nothing fails.
  */
-#include "../internal.h"
+#include "broken.h"
+#include "index.h"
 
 uint32_t tl_index_priority(uintptr_t key)
 {

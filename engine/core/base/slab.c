@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Equal-sized small objects out of pages: the more there are, the larger the pieces. Engine lock held. */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "mem.h"
+#include "slab.h"
 
 enum { CHUNK_MIN = 16384, CHUNK_MAX = 2 << 20, ALIGN = 16 };
 

@@ -5,7 +5,10 @@
  * bound to bytes of the text (struct tl_fit). Each gets the lowest place that
  * will do: of all that is free, what lies between is skipped (gaps.c).
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/gaps.h"
+#include "../base/slab.h"
+#include "detour.h"
 
 enum {
 	CLASS = 64,

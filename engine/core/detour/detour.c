@@ -5,7 +5,13 @@
  * revived for the same plan, so that switching a probe on and off for ever
  * takes no memory.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../base/race.h"
+#include "../text/patch.h"
+#include "detour.h"
+#include "site.h"
 
 enum {
 	LOOK_AT_MOST = 64, /* detours asked about one by one in one poll */

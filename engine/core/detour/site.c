@@ -4,7 +4,13 @@
  * site->current, which is changed by one store; what it pointed at before is
  * given back after a grace period (docs/locking.md).
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../base/race.h"
+#include "../base/slab.h"
+#include "site.h"
+#include "thread.h"
 
 #define SITE(n) ((struct tl_site *)(void *)((uint8_t *)(n)-offsetof(struct tl_site, node)))
 

@@ -3,7 +3,14 @@
  * Records of threads, the slow path of every detour, and grace periods.
  * docs/locking.md has the argument why a grace period is enough.
  */
-#include "../internal.h"
+#include "../base/arena.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../base/race.h"
+#include "detour.h"
+#include "site.h"
+#include "threads.h"
 
 enum { TID_SWEEPING = 0xffffffff, POLL_US = 50, POLLS_BEFORE_LOOK = 200 };
 

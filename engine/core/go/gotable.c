@@ -5,6 +5,8 @@
  * module's record by its pointer to that: there lie the address of the text and
  * the functions' offsets from it (Go 1.18; before, since 1.16, their addresses).
  */
+#include "../../os/os.h"
+#include "../base/mem.h"
 #include "room.h"
 
 enum {

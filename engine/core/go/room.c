@@ -12,6 +12,10 @@
  * there, a nosplit function that is called by nobody directly is called from
  * one that has checked, and calls one that checks where it is not known whom.
  */
+#include "../../os/os.h"
+#include "../base/mem.h"
+#include "../image/images.h"
+#include "../text/patch.h"
 #include "room.h"
 
 enum {

@@ -3,7 +3,11 @@
 #ifndef TRAPLESS_ENGINE_CORE_ROOM_H
 #define TRAPLESS_ENGINE_CORE_ROOM_H
 
-#include "../internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "../../arch/arch.h"
+#include "../image/image.h"
 
 /* gotable.c: the functions of a program, in ascending order. n 0: there is no such table. */
 struct tl_go_table {

@@ -7,7 +7,10 @@
  * here: the image's own calls tell what was chosen, or else the addresses do
  * that the choosing code has in it.
  */
+#include "../base/broken.h"
 #include "dynsym.h"
+#include "func.h"
+#include "refuse.h"
 
 enum { LONGEST_NAME = 1024, VARIANTS = 24 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* ELF structures of a loaded image, in the process' own width and byte order. */
+#include "../../os/os.h"
+#include "../base/mem.h"
 #include "dynsym.h"
 
 struct ehdr {

@@ -3,7 +3,10 @@
 #ifndef TRAPLESS_ENGINE_CORE_DYNSYM_H
 #define TRAPLESS_ENGINE_CORE_DYNSYM_H
 
-#include "../internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "image.h"
 
 struct tl_dynamic {
 	uintptr_t bias, symbols, strings, hash, got, calls; /* addresses; 0: none */

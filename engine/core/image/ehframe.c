@@ -6,6 +6,7 @@
  * the target's and may be damaged: every read goes through a cursor that
  * cannot fault, every length is bounded, a cursor that failed yields zeros.
  */
+#include "../../os/os.h"
 #include "ehframe.h"
 
 enum {

@@ -3,7 +3,10 @@
 #ifndef TRAPLESS_ENGINE_CORE_EHFRAME_H
 #define TRAPLESS_ENGINE_CORE_EHFRAME_H
 
-#include "../internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "image.h"
 
 struct tl_eh_entry {
 	struct tl_func_part part;

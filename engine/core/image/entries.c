@@ -6,7 +6,15 @@
  * Nothing is decoded: all that could be a jump or a table counts. What is none
  * in truth costs a window at worst; one too few would be a crash.
  */
+#include "../../os/os.h"
+#include "../base/addrs.h"
+#include "../base/mem.h"
+#include "../text/patch.h"
+#include "dynsym.h"
+#include "ehframe.h"
 #include "entries.h"
+#include "func.h"
+#include "images.h"
 
 enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, FAR_DATA = 256 << 20 };
 

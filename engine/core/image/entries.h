@@ -3,6 +3,8 @@
 #ifndef TRAPLESS_ENGINE_CORE_ENTRIES_H
 #define TRAPLESS_ENGINE_CORE_ENTRIES_H
 
+#include "../base/addrs.h"
+#include "../base/index.h"
 #include "dynsym.h"
 #include "ehframe.h"
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The function part under analysis: what is known of its bounds, and of where control enters it. */
+#include "../../os/os.h"
+#include "../base/mem.h"
+#include "../text/patch.h"
+#include "ehframe.h"
 #include "entries.h"
+#include "func.h"
+#include "images.h"
+#include "refuse.h"
 
 enum { STUB = 16 }; /* bytes of a linkage table's entry that are looked at */
 

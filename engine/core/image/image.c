@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Mapped images and the functions in them. */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/mem.h"
+#include "../base/slab.h"
+#include "images.h"
 
 struct image {
 	struct tl_image img; /* first: see tl_image_kept() */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Where probes are refused before an instruction is even looked at. */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "../base/core.h"
+#include "refuse.h"
+#include "reserved.h"
 
 int tl_images_ask(void)
 {

@@ -4,8 +4,11 @@
  * indexed by their start, and looked for as far down as the widest one reaches.
  */
 #include <trapless/reserve.h>
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/index.h"
+#include "../base/slab.h"
 #include "reserved.h"
+#include "unpaired.h"
 
 struct range {
 	struct tl_node node;

@@ -4,7 +4,13 @@
  * system call that makes a thread). It is proven by what leads there from functions that are covered: control falls out
  * of one, or a direct jump or call does. From there on by the same, instruction by instruction.
  */
+#include "../../os/os.h"
+#include "../base/addrs.h"
+#include "../base/mem.h"
+#include "../text/patch.h"
+#include "ehframe.h"
 #include "entries.h"
+#include "func.h"
 
 enum { GAP_MAX = 4096, SCAN = 65536, SCAN_SLACK = 8 };
 

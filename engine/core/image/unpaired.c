@@ -4,7 +4,10 @@
  * their names in the image's dynamic symbols, once an image as a rule. Static
  * programs have none; there the caller's name for a function counts.
  */
+#include "../base/broken.h"
 #include "dynsym.h"
+#include "images.h"
+#include "unpaired.h"
 
 enum { MAX = 40, IMAGES = 4 };
 

@@ -3,6 +3,8 @@
 #ifndef TRAPLESS_ENGINE_CORE_UNPAIRED_H
 #define TRAPLESS_ENGINE_CORE_UNPAIRED_H
 
+#include <stdint.h>
+
 enum tl_unpaired {
 	TL_PAIRED,
 #define REASON(tag, text) TL_UNPAIRED_##tag,
@@ -22,5 +24,9 @@ static inline const char *tl_ret_reason(unsigned number)
 		return (const char *)0;
 	}
 }
+
+/* Why a return probe here would count what never was, enum tl_unpaired. Engine lock held. */
+unsigned tl_ret_forbidden(uintptr_t entry);
+unsigned tl_ret_forbidden_name(const char *name); /* the same by name alone. Any context */
 
 #endif

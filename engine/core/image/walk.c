@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Copies of functions' original bytes, walked: the memory for them, and those that are kept. */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "../base/mem.h"
+#include "../text/patch.h"
+#include "func.h"
+#include "images.h"
 
 enum {
 	SLACK = 32,

@@ -4,7 +4,9 @@
  * caller's as the function itself would be called.
  */
 #include <trapless/argprobe.h>
-#include "../internal.h"
+#include "../../arch/arch.h"
+#include "../../os/os.h"
+#include "../detour/threads.h"
 
 static int hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {

@@ -4,7 +4,18 @@
  * longer fit, plans new ones (place.c), and writes all text at once (patch.c).
  * Until the text is written everything can be taken back.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../base/race.h"
+#include "../detour/detour.h"
+#include "../detour/site.h"
+#include "../text/journal.h"
+#include "../text/patch.h"
+#include "../text/traps.h"
+#include "batch.h"
+#include "gone.h"
+#include "optimizer.h"
 
 enum { COMMIT_TRIES = 6 };
 

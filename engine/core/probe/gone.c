@@ -5,7 +5,15 @@
  * stands is told by the image it was made for, and by its own bytes: a
  * program may write over its text, too.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/site.h"
+#include "../image/func.h"
+#include "../image/images.h"
+#include "../text/patch.h"
+#include "gone.h"
+#include "probe.h"
 
 struct tl_probe *tl_gone;
 static struct tl_probe **end; /* of it */

@@ -5,7 +5,8 @@
  * planning all of them before anything is written, so that the rest is
  * usually in place at the second attempt.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "probe.h"
 
 struct flat {
 	struct tl_probe **probes;

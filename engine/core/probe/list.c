@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What is told of probes, and of what all of them take. */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/detour.h"
+#include "../detour/site.h"
+#include "../text/patch.h"
+#include "gone.h"
+#include "optimizer.h"
+#include "probe.h"
 
 enum { PAGE = 4096 };
 

@@ -4,7 +4,12 @@
  * (queue.c) and are planned anew, many in one batch. What does not work out
  * stays as it is.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../detour/site.h"
+#include "../text/patch.h"
+#include "batch.h"
+#include "gone.h"
+#include "optimizer.h"
 
 enum {
 	BATCH = 256, /* sites planned anew while the engine is locked */

@@ -3,7 +3,18 @@
  * Planning: the cheapest rung for each wanted site of a batch, alone or
  * together with its neighbours, and the detours for what was chosen.
  */
+#include "../../os/os.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/detour.h"
+#include "../detour/site.h"
 #include "../go/room.h"
+#include "../image/func.h"
+#include "../image/images.h"
+#include "../image/refuse.h"
+#include "../image/reserved.h"
+#include "../text/patch.h"
+#include "batch.h"
 
 enum {
 	ALL_RUNGS = (1 << (TL_RUNG_TRAP + 1)) - 2,

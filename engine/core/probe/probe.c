@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The life of probes. */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/detour.h"
+#include "../detour/site.h"
+#include "../detour/threads.h"
+#include "../image/func.h"
+#include "../image/images.h"
+#include "../text/patch.h"
+#include "batch.h"
+#include "gone.h"
+#include "optimizer.h"
+#include "probe.h"
 
 enum { ENABLED = 1 }; /* tl_probe.reserved */
 

@@ -4,7 +4,11 @@
  * has left, when handlers that asked for more are gone, and when somebody
  * stood in the way.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../detour/site.h"
+#include "../text/patch.h"
+#include "optimizer.h"
 
 static struct tl_site *first;
 static size_t n;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The start of the engine, which any first operation makes. */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/threads.h"
+#include "../image/func.h"
+#include "probe.h"
 
 int tl_engine_init_locked(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The states of a probe, and which of them may follow which. */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "probe.h"
 
 /* Rows: from; bits: to. */
 static const uint8_t legal[] = {

@@ -7,7 +7,18 @@
  * the dynamic loader, computed, refused) is noted when a call leaves that way,
  * and looked at again by tl_retprobe_follow().
  */
+#include "../base/arena.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/detour.h"
+#include "../detour/threads.h"
 #include "../image/dynsym.h"
+#include "../image/func.h"
+#include "../image/refuse.h"
+#include "../probe/gone.h"
+#include "../probe/probe.h"
+#include "../text/patch.h"
 #include "ret.h"
 
 enum { STUB = 32 };

@@ -8,6 +8,8 @@
  * and happens to spare that word.) The thread may come by until the exits are
  * not probed: what was marked is counted behind that, unless a handler did so.
  */
+#include "../base/broken.h"
+#include "../base/mem.h"
 #include "ret.h"
 
 typedef void (*call_fn)(struct tl_ret_state *st, struct tl_ret_instance *i, void *arg);

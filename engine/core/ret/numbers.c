@@ -3,6 +3,8 @@
  * Numbers of threads that come by return probes. A thread takes one in its first such handler and keeps it; it is given
  * back when the thread's record is.
  */
+#include "../base/broken.h"
+#include "../base/mem.h"
 #include "ret.h"
 
 static struct tl_thread *whose[TL_RET_THREADS + 1]; /* NULL: nobody's */

@@ -27,6 +27,7 @@
  * A jump that names the function's own entry is a turn of a loop, whether its
  * source says `while` or calls itself last: the same call goes on.
  */
+#include "../base/mem.h"
 #include "ret.h"
 
 enum {

@@ -3,7 +3,10 @@
 #ifndef TRAPLESS_ENGINE_CORE_RET_H
 #define TRAPLESS_ENGINE_CORE_RET_H
 
-#include "../internal.h"
+#include "../../arch/arch.h"
+#include "../base/index.h"
+#include "../base/mem.h"
+#include "../detour/thread.h"
 
 enum tl_call_flag {
 	CALL_SKIP = 1, /* no on_return */
@@ -137,6 +140,11 @@ static inline struct tl_ret_thread *tl_ret_thread_of(
 	return (void *)(st->threads_at + self->ret_at);
 }
 
+void tl_ret_unregister_all(void);
+void tl_ret_deinit(void);
+/* Some call has left to where tl_retprobe_follow() may find more. */
+extern uint32_t tl_ret_wanting;
+
 /* ret.c: handlers */
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self);
 /* The same, where calls have data or a handler of their own. */
@@ -186,7 +194,6 @@ void tl_ret_want(struct tl_ret_state *st, uintptr_t to);
 
 enum { TL_RET_WAITING = 126 };
 
-/* Of a thread. */
 /* numbers.c: of threads. A number for this one, in its own handler; false: all are taken. */
 bool tl_ret_number_take(struct tl_thread *self);
 void tl_ret_number_give(struct tl_thread *t);
@@ -196,6 +203,7 @@ struct tl_thread *tl_ret_numbered(uint32_t number);
 /* No number that anybody has is larger. */
 uint32_t tl_ret_numbers(void);
 
+/* Of a thread. */
 struct tl_ret_waiting {
 	uint32_t tid; /* whose it is */
 	uint32_t n;

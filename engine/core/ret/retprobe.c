@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The life of return probes: finding the exits, memory, registering, telling. */
+#include "../base/arena.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/site.h"
+#include "../detour/threads.h"
+#include "../image/func.h"
+#include "../image/refuse.h"
+#include "../image/reserved.h"
+#include "../probe/gone.h"
+#include "../probe/probe.h"
+#include "../text/patch.h"
 #include "ret.h"
 
 enum {

@@ -9,6 +9,8 @@
  * probe away clears its entries, which stay where they are, and lets a grace
  * period pass.
  */
+#include "../../os/os.h"
+#include "../base/mem.h"
 #include "ret.h"
 
 static struct tl_ret_waiting *table;

@@ -4,7 +4,9 @@
  * text changes, so that whoever finds the process later (guardian, next session)
  * can restore it, where nobody else has written since.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/mem.h"
+#include "journal.h"
 
 struct tl_journal *volatile tl_journal;
 static size_t used, hint;

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Patches: which one holds an address, and what they change in the text. */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../detour/detour.h"
+#include "../detour/site.h"
+#include "change.h"
+#include "journal.h"
+#include "patch.h"
 
 #define PATCH(n) ((struct tl_patch *)(void *)((uint8_t *)(n)-offsetof(struct tl_patch, node)))
 

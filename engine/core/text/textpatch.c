@@ -4,7 +4,13 @@
  * is opened once and synced once a step; nearly always there is one round of
  * changes, of at most four steps.
  */
-#include "../internal.h"
+#include "../base/broken.h"
+#include "../base/core.h"
+#include "../base/mem.h"
+#include "../base/race.h"
+#include "../detour/detour.h"
+#include "change.h"
+#include "patch.h"
 
 enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, STORE_TRIES = 100, WORD = 8 };
 

@@ -3,7 +3,11 @@
  * Breakpoints of a batch: each leads into its detour before it is written, and
  * those that a window will swallow lead into the window's detour first.
  */
-#include "../internal.h"
+#include "../../os/os.h"
+#include "../base/core.h"
+#include "../detour/detour.h"
+#include "patch.h"
+#include "traps.h"
 
 enum { QUIET_TRIES = 100, QUIET_PAUSE_US = 200 };
 

@@ -8,7 +8,7 @@
  * blocks SIGTRAP dies at a breakpoint, and a handler that the program installs
  * later replaces ours until the next probe is registered.
  */
-#include "../../core/internal.h"
+#include "../../core/base/race.h"
 #include "../traptab.h"
 #include "own.h"
 
