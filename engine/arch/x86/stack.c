@@ -19,6 +19,8 @@ enum {
 	CC_BELOW_EQUAL = 6
 };
 
+const int tl_arch_call_pushes = WORD;
+
 /* A retargeted call's or a post handler's return address, alignment, and the call of what finds the record. */
 int tl_arch_stack_taken(bool first)
 {

@@ -12,13 +12,16 @@
 enum {
 	BLOCK = 65536,
 	PAGE = 4096,
-	WORD = 8,
+	WORD = sizeof(uintptr_t),
 	FAR = 256 << 20,
 	GAPS = 4 << 20, /* between the image's segments */
 	RECORD = 64, /* words of the module's record that are looked at */
 	NFUNC_MAX = 1 << 22,
 	HEADER_BYTES = 16,
 };
+
+/* The header's magic. */
+enum { GO_1_20 = 0xfffffff1u, GO_1_18 = 0xfffffff0u, GO_1_16 = 0xfffffffau };
 
 /* Where the words of the record stand, from those of the slice of functions. */
 enum { LIST, LIST_LEN, LIST_CAP, FIND, MIN_PC, MAX_PC, TEXT, AFTER_LIST };
@@ -27,35 +30,35 @@ struct search {
 	const struct tl_image *img;
 	struct tl_go_table *out;
 	uintptr_t header; /* 0: not found yet */
-	uint64_t nfunc;
+	uintptr_t nfunc;
 	bool wide;
 };
 
 static bool is_header(struct search *s, const uint8_t *p, uintptr_t at)
 {
-	uint64_t n;
+	uint32_t magic;
+	uintptr_t n;
 
-	/* Magic, two zeros, the least instruction, the size of a pointer; the number of functions. */
-	if (p[1] != 0xff || p[2] != 0xff || p[3] != 0xff || p[4] || p[5] || p[6] != 1 ||
-		p[7] != WORD || (p[0] != 0xf1 && p[0] != 0xf0 && p[0] != 0xfa))
+	tl_copy(&magic, p, sizeof(magic));
+	/* Two zeros, what addresses of instructions are a multiple of, the size of a pointer; the number of functions. */
+	if (p[4] || p[5] || (p[6] != 1 && p[6] != 2 && p[6] != 4) || p[7] != WORD ||
+		(magic != GO_1_20 && magic != GO_1_18 && magic != GO_1_16))
 		return false;
 	tl_copy(&n, p + WORD, sizeof(n));
 	if (!n || n > NFUNC_MAX)
 		return false;
 	s->header = at;
 	s->nfunc = n;
-	s->wide = p[0] == 0xfa;
+	s->wide = magic == GO_1_16;
 	return true;
 }
 
 /* The record's words; what a file has that nobody relocated lacks the bias. */
-static bool take(struct search *s, const uint64_t *w, uint64_t bias)
+static bool take(struct search *s, const uintptr_t *w, uintptr_t bias)
 {
 	const struct tl_image *img = s->img;
-	struct tl_go_table t = {.at = (uintptr_t)(w[LIST] + bias),
-		.text = (uintptr_t)(w[TEXT] + bias),
-		.n = (size_t)s->nfunc,
-		.wide = s->wide};
+	struct tl_go_table t = {
+		.at = w[LIST] + bias, .text = w[TEXT] + bias, .n = s->nfunc, .wide = s->wide};
 
 	if (w[LIST_LEN] != s->nfunc + 1 || w[LIST_CAP] != w[LIST_LEN] || t.text < img->lo ||
 		t.text >= img->hi)
@@ -71,11 +74,11 @@ static bool take(struct search *s, const uint64_t *w, uint64_t bias)
 /* What begins with the header's address: is it the module's record? */
 static bool is_record(struct search *s, uintptr_t at)
 {
-	uint64_t w[RECORD];
+	uintptr_t w[RECORD];
 	size_t n = tl_os_text_read(at, w, sizeof(w)) / sizeof(w[0]);
 
 	for (size_t i = 1; i + AFTER_LIST <= n; i++)
-		if (take(s, w + i, s->header - (uintptr_t)w[0]))
+		if (take(s, w + i, s->header - w[0]))
 			return true;
 	return false;
 }
@@ -83,7 +86,7 @@ static bool is_record(struct search *s, uintptr_t at)
 static bool look_at(struct search *s, const uint8_t *buf, size_t n, uintptr_t at)
 {
 	for (size_t i = 0; i + HEADER_BYTES <= n; i += WORD) {
-		uint64_t v;
+		uintptr_t v;
 
 		tl_copy(&v, buf + i, sizeof(v));
 		if (s->header && (v == s->header || v == s->header - s->img->bias) &&
@@ -119,13 +122,13 @@ static bool search(struct search *s, uint8_t *buf)
 
 uintptr_t tl_go_function(const struct tl_go_table *t, size_t i)
 {
-	uint64_t wide;
+	uintptr_t wide;
 	uint32_t narrow;
 
 	if (t->wide)
 		return tl_os_text_read(t->at + i * 2 * sizeof(wide), &wide, sizeof(wide)) ==
 				       sizeof(wide)
-			       ? (uintptr_t)wide
+			       ? wide
 			       : 0;
 	return tl_os_text_read(t->at + i * 2 * sizeof(narrow), &narrow, sizeof(narrow)) ==
 			       sizeof(narrow)

@@ -21,7 +21,6 @@
 enum {
 	GUARD = 928, /* between a goroutine's limit and its stack's end; twice that under the race detector */
 	FULL = 800, /* of it that is left behind a check, whatever the frame */
-	WORD = 8,
 	SLACK = 32,
 	FUNC_MAX = 64 << 20,
 	EDGES = 16384,
@@ -158,7 +157,7 @@ static void settle(struct tl_room *row)
 {
 	int64_t left = (int64_t)GUARD + row->use.spare - row->use.depth;
 
-	row->entry = FULL - WORD;
+	row->entry = FULL - tl_arch_call_pushes;
 	if (row->use.checked)
 		row->body = left < 0 ? 0 : left < FULL ? (int32_t)left : FULL;
 }
@@ -229,7 +228,7 @@ static void spread(struct walk *w)
 
 			if (from->grows)
 				continue;
-			lower(&to->entry, left_in(from) - (e->call ? WORD : 0));
+			lower(&to->entry, left_in(from) - (e->call ? tl_arch_call_pushes : 0));
 			again |= to->entry != was;
 		}
 	}
@@ -239,11 +238,11 @@ static void spread(struct walk *w)
 static void spread_blind(struct walk *w)
 {
 	struct tl_room *row = w->rooms->row;
-	int32_t least = FULL - WORD;
+	int32_t least = FULL - tl_arch_call_pushes;
 
 	for (size_t i = 0; i < w->rooms->n; i++)
 		if (w->calls_blind[i] && !row[i].grows)
-			lower(&least, left_in(&row[i]) - WORD);
+			lower(&least, left_in(&row[i]) - tl_arch_call_pushes);
 	w->rooms->blind = least;
 	for (size_t i = 0; i < w->rooms->n; i++) {
 		if (row[i].grows)

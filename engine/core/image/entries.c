@@ -16,7 +16,7 @@
 #include "func.h"
 #include "images.h"
 
-enum { SCAN = 65536, SCAN_SLACK = 64, NEAR = 256, FAR_DATA = 256 << 20 };
+enum { SCAN = 65536, SCAN_SLACK = 64, FAR_DATA = 256 << 20 };
 
 static struct tl_slab noted_slab = {.size = sizeof(struct tl_node)};
 
@@ -304,7 +304,7 @@ static void scan_near(const struct tl_image *img, struct tl_entries *en, uintptr
 	size_t own = t->n ? tl_eh_upto(t, lo - 1) : 0, behind = t->n ? tl_eh_upto(t, hi - 1) : 0;
 	size_t first = own, end = behind, size;
 
-	for (size_t i = end; i < t->n && tl_eh_size(t, i) && tl_eh_start(t, i) < hi + NEAR;
+	for (size_t i = end; i < t->n && tl_eh_size(t, i) && tl_eh_start(t, i) < hi + tl_arch_near;
 		end = ++i) {
 		if (in_run(en, i))
 			i = en->near_hi - 1;
@@ -314,7 +314,7 @@ static void scan_near(const struct tl_image *img, struct tl_entries *en, uintptr
 	for (; first && (size = tl_eh_size(t, first - 1)); first--) {
 		if (in_run(en, first - 1))
 			first = en->near_lo + 1;
-		else if (tl_eh_start(t, first - 1) + size + NEAR <= lo)
+		else if (tl_eh_start(t, first - 1) + size + tl_arch_near <= lo)
 			break;
 		else if (!walked(en, first - 1))
 			walk_near(img, en, first - 1);

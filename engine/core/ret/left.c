@@ -37,12 +37,9 @@ static void all_calls(struct tl_ret_state *list, call_fn fn, void *arg)
 
 static bool is_left(const struct tl_ret_instance *i, const struct tl_os_stack *s)
 {
-	struct tl_regs at_entry;
-
 	if (!s->sp || i->call.sp == s->sp || i->call.sp - s->lo >= s->hi - s->lo)
 		return false;
-	TL_REGS_SP(&at_entry) = i->call.sp;
-	return tl_ret_is_below(i, s->sp) || TL_REGS_RET_IP(&at_entry) != i->call.ret_ip;
+	return tl_ret_is_below(i, s->sp) || !tl_arch_call_stands(i->call.sp, i->call.ret_ip);
 }
 
 static void mark(struct tl_ret_state *st, struct tl_ret_instance *i, void *arg)

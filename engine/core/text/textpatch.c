@@ -12,7 +12,7 @@
 #include "change.h"
 #include "patch.h"
 
-enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, STORE_TRIES = 100, WORD = 8 };
+enum { STOP_TRIES = 60, STOP_PAUSE_US = 200, STORE_TRIES = 100 };
 
 struct batch {
 	struct tl_change *c;
@@ -144,14 +144,14 @@ static bool stands(const struct tl_change *c, enum step step)
 /* One store of the aligned word at `at`, with those of the bytes for [addr, addr + len) that lie in it. */
 static int store_word(uintptr_t at, uintptr_t addr, const uint8_t *bytes, size_t len)
 {
-	uint8_t word[WORD];
+	uint8_t word[TL_WORD_MAX];
 
-	if (tl_os_text_read(at, word, WORD) != WORD)
+	if (tl_os_text_read(at, word, tl_arch_word) != tl_arch_word)
 		return -TL_E_TEXT_RO;
 	for (size_t i = 0; i < len; i++)
-		if (addr + i >= at && addr + i < at + WORD)
+		if (addr + i >= at && addr + i < at + tl_arch_word)
 			word[addr + i - at] = bytes[i];
-	return tl_os_text_store(at, word, WORD);
+	return tl_os_text_store(at, word, tl_arch_word);
 }
 
 /* Part of a change: `len` bytes at `addr`, by a store of the word at `word`, 0: of their own. */
@@ -263,7 +263,7 @@ static void store_head(const struct tl_change *c, enum step step, const uint8_t 
 {
 	bool aligned = !(c->addr & (c->step.spin_len - 1));
 
-	store(c, step, aligned ? 0 : c->addr & ~(uintptr_t)(WORD - 1), c->addr, bytes,
+	store(c, step, aligned ? 0 : c->addr & ~(uintptr_t)(tl_arch_word - 1), c->addr, bytes,
 		c->step.spin_len);
 }
 
