@@ -60,7 +60,7 @@ bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi);
 /*
  * A batch of text changes: open the range once, write many, close. While open
  * the text stays executable. store() is one single store the machine does
- * whole (len 1, 2, 4 or 8, naturally aligned), or a plain copy otherwise. 0, or
+ * whole (len 1, 2, 4 or a pointer's size, naturally aligned), or a plain copy otherwise. 0, or
  * -TL_E_TEXT_RO: the program has protected it meanwhile. again() opens a part of
  * the range once more, or tells -TL_E_TEXT_RO: it is not there any more.
  */
