@@ -3,9 +3,20 @@
 #ifndef TRAPLESS_AGENT_AGENT_H
 #define TRAPLESS_AGENT_AGENT_H
 
+#include "../engine/core/base/core.h"
+#include "../engine/core/base/slab.h"
+#include "../engine/core/detour/detour.h"
+#include "../engine/core/detour/site.h"
+#include "../engine/core/detour/threads.h"
+#include "../engine/core/image/image.h"
+#include "../engine/core/image/unpaired.h"
+#include "../engine/core/probe/gone.h"
+#include "../engine/core/probe/probe.h"
+#include "../engine/core/ret/ret.h"
+#include "../engine/core/text/journal.h"
+#include "../engine/os/os.h"
 #include "control.h"
 #include "header.h"
-#include "../engine/core/internal.h"
 
 extern struct tl_ctl *tl_ctl; /* ours, while a command runs */
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The agent's commands. It runs only while the guardian has its helper thread in hand. */
-#include "agent.h"
-#include "../engine/core/internal.h"
 #include "../engine/os/process/process.h"
+#include "agent.h"
 
 struct tl_ctl *tl_ctl;
 

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Sources of the engine, relative to the repository's root. Ports append theirs.
-ENGINE_CORE_SRCS = $(addprefix engine/core/, probe.c site.c batch.c place.c traps.c patch.c textpatch.c detour.c detmem.c index.c gaps.c slab.c arena.c \
-	journal.c func.c image.c entries.c gotable.c room.c gone.c list.c ehframe.c uncovered.c refuse.c reserve.c unpaired.c dynsym.c bind.c ret.c numbers.c waiting.c left.c groups.c optimizer.c retprobe.c follow.c \
-	argprobe.c thread.c error.c mem.c)
+ENGINE_CORE_SRCS = $(addprefix engine/core/, \
+	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c) \
+	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
+	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
+	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
+	$(addprefix go/, gotable.c room.c) \
+	$(addprefix probe/, start.c state.c probe.c batch.c place.c queue.c optimizer.c list.c groups.c gone.c argprobe.c) \
+	$(addprefix ret/, ret.c retprobe.c follow.c numbers.c waiting.c left.c) \
+	reserve.c exit.c)
 # Only for links without a C library:
-ENGINE_LIBC_MEM_SRCS = engine/core/libc_mem.c
+ENGINE_LIBC_MEM_SRCS = engine/core/base/libc_mem.c
 ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c
 ENGINE_ARCH_FAKE_SRCS = engine/arch/fake/toy.c
 ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pun.c evict.c xol.c handler.c template.c detour.c way.c emit.c patch.c ret.c args.c switch.c away.c stack.c)
 INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
 # In every process; each home (own process, agent) adds its own files.
-ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c)
-ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c) $(ENGINE_OS_TRAP_SRCS)
+ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c x86_64/machine.c)
+ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c x86_64/frame.c) $(ENGINE_OS_TRAP_SRCS)
 ENGINE_OS_TRAP_SRCS = engine/os/process/own_trap.c engine/os/traptab.c
 # ... and what asks the engine itself.
 ENGINE_OS_GUARD_SRCS = engine/os/process/own_guard.c

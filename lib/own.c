@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "../engine/core/internal.h"
+#include "../engine/core/image/image.h"
+#include "../engine/core/image/reserved.h"
 #include "../engine/os/process/own.h"
 
 /* All our code, wherever it was linked into: the partial link of libtrapless collects it in one section. */
@@ -26,12 +27,9 @@ __attribute__((section(".note.trapless"), aligned(4), used)) static const struct
 
 int tl_home_init(void)
 {
-	const unsigned long fsgsbase = 2;
-
 	if (tl_own_mapped(TL_OWN_SESSION_FILE))
 		return -TL_E_SESSION;
-	tl_fsgsbase = getauxval(AT_HWCAP2) & fsgsbase;
-	tl_shadow_stack = tl_shadow_status();
+	tl_machine_init(getauxval(AT_HWCAP2));
 	return 0;
 }
 

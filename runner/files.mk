@@ -32,7 +32,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c r
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
 	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c handlerend.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c selftrace.c launch.c recover.c) \
-	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
+	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/base/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 

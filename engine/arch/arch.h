@@ -126,6 +126,7 @@ static inline uint32_t tl_plan_gives(const struct tl_plan *plan)
 /* --- tier 1: trap ------------------------------------------------------ */
 
 extern const unsigned tl_arch_rungs; /* bit per enum tl_rung that this port can do */
+extern const size_t tl_arch_near; /* the jumps that tl_arch_wide_jumps() leaves out reach less far, in bytes */
 
 /* Decode the whole part: fills the bitmaps, `indirect`, `complete`. Returns 0 or -TL_E_BAD_INSN (complete = false). */
 int tl_arch_code_walk(struct tl_code *code);
@@ -227,8 +228,8 @@ struct tl_detour_env {
 	 * thread pointer, use tl_os_thread_key(true).
 	 */
 	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
-	bool fast_key; /* x86: the kernel allows rdfsbase (AT_HWCAP2 bit 1); for plans with `early` */
-	bool percpu_key; /* x86: the thread pointer is the word at %gs:key_at (in a kernel), not at %fs:0 */
+	bool fast_key; /* the thread pointer may be read where it leads nowhere, too; for plans with `early` */
+	bool percpu_key; /* in a kernel: what stands for it is the word at key_at that each processor has for itself */
 	int32_t key_at;
 };
 
@@ -270,6 +271,9 @@ void tl_arch_detour_places(const struct tl_plan *plan, const struct tl_detour_en
 	void *arg);
 
 /* --- small stacks --------------------------------------------------------- */
+
+/* Bytes that a call puts on the stack: 0 where it leaves the return address in a register. */
+extern const int tl_arch_call_pushes;
 
 /* What a whole function of Go takes of its goroutine's stack. */
 struct tl_stack_use {
@@ -338,6 +342,12 @@ uintptr_t tl_arch_stub_slot(const uint8_t *text, size_t len, uintptr_t addr);
  */
 int64_t tl_arch_stub_unbound(const uint8_t *text, size_t len);
 
+/*
+ * Of a call that entered at stack pointer `sp`, and was to return to `ret_ip`: may it be under way still? false: its frame
+ * is gone, by what lies there now. Where that cannot be told: true. The thread stands still, the stack is mapped.
+ */
+bool tl_arch_call_stands(uintptr_t sp, uintptr_t ret_ip);
+
 /* Is the conditional tail jump taken with these registers (exit->cond as tl_arch_exits() gave it)? Any context. */
 bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs);
 
@@ -360,16 +370,17 @@ void tl_arch_patch_bytes(const struct tl_plan *plan, uintptr_t at, uint8_t *buf)
 
 /* How a change from `from` to `to` may be written while threads run. */
 enum tl_patch_how {
-	TL_PATCH_ATOMIC, /* one aligned store of 8 bytes (or the machine's word), then sync */
+	TL_PATCH_ATOMIC, /* one aligned store of tl_arch_word bytes, then sync */
 	TL_PATCH_SPIN, /* a self-jump of `spin_len` bytes first, then the tail, then the head */
 	TL_PATCH_BYPASS, /* breakpoint first; only where no thread can hit it with the trap signal blocked */
 	TL_PATCH_STOP, /* everyone stopped */
 };
+#define TL_WORD_MAX 8
+extern const size_t tl_arch_word; /* bytes of the widest store that is seen whole; at most TL_WORD_MAX */
 struct tl_patch_step {
-	uint8_t spin[8];
+	uint8_t spin[TL_WORD_MAX];
 	size_t spin_len;
-	uintptr_t
-		word; /* TL_PATCH_ATOMIC: the aligned 8-byte word that holds every byte that differs */
+	uintptr_t word; /* TL_PATCH_ATOMIC: the aligned word that holds every byte that differs */
 };
 enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to,
 	size_t len, bool one_insn, struct tl_patch_step *step);

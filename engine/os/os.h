@@ -60,7 +60,7 @@ bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi);
 /*
  * A batch of text changes: open the range once, write many, close. While open
  * the text stays executable. store() is one single store the machine does
- * whole (len 1, 2, 4 or 8, naturally aligned), or a plain copy otherwise. 0, or
+ * whole (len 1, 2, 4 or a pointer's size, naturally aligned), or a plain copy otherwise. 0, or
  * -TL_E_TEXT_RO: the program has protected it meanwhile. again() opens a part of
  * the range once more, or tells -TL_E_TEXT_RO: it is not there any more.
  */
@@ -180,9 +180,9 @@ uintptr_t tl_os_thread_key(bool early);
 uint32_t tl_os_thread_id(uintptr_t key);
 /* Is the record for (key, tid) still the thread that runs now? Any context. */
 bool tl_os_thread_same(uintptr_t key, uint32_t tid);
-/* For struct tl_detour_env: where the thread id lies behind the thread pointer (0: not known), rdfsbase allowed. */
+/* For struct tl_detour_env: where the thread id lies behind the thread pointer (0: not known), and its fast_key. */
 void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-/* For struct tl_detour_env: is the thread pointer the word at *at of the per-processor segment (a kernel)? */
+/* For struct tl_detour_env: its percpu_key, and key_at. */
 bool tl_os_thread_key_percpu(int32_t *at);
 /* Does a thread of this id still exist in this process? May sleep; not from a handler. */
 bool tl_os_thread_alive(uint32_t tid);

@@ -219,7 +219,7 @@ int tl_threads_held(int (*fn)(const struct tl_held *held, void *arg), void *arg)
 struct tl_retprobe;
 struct tl_ret_call { /* one call under way */
 	struct tl_retprobe *rp;
-	uintptr_t sp;	/* stack pointer at entry: points at the return address */
+	uintptr_t sp;	/* stack pointer at entry; where calls push the return address it points at that */
 	uintptr_t ret_ip; /* where the function returns to */
 	void *data;	/* rp->data_size bytes, zero at entry, the handlers' */
 	uintptr_t tail_to; /* 0: returns now. Else it jumps to there, and what that will return is not known */

@@ -7,6 +7,11 @@
  * A byte of text has one mark: its class, whether a function or an instruction
  * begins there, and whether it belongs to an instruction.
  */
+#include "../../engine/core/detour/site.h"
+#include "../../engine/core/image/func.h"
+#include "../../engine/core/probe/batch.h"
+#include "../../engine/core/probe/probe.h"
+#include "../../engine/os/os.h"
 #include "count.h"
 
 #include <stdlib.h>
@@ -15,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../engine/core/ehframe.h"
+#include "../../engine/core/image/ehframe.h"
 #include "../../engine/insn/x86/insn.h"
 
 enum { CLASS = 3, ENTRY = 4, INSN = 8, SEEN = 16, PROVED = 32 };
@@ -293,7 +298,7 @@ static void plan(struct count *c)
 
 static bool is_boundary(uintptr_t addr)
 {
-	const struct tl_code *code = &tl_core.func.code;
+	const struct tl_code *code = &tl_func_now.code;
 	size_t bit = addr - code->start;
 
 	return addr >= code->start && bit < code->size && (code->boundary[bit / 8] >> bit % 8 & 1);
@@ -330,7 +335,7 @@ static uintptr_t next_insn(struct count *c, const struct function *f, uintptr_t 
 static int plan_function(struct count *c, const struct function *f)
 {
 	int ret = tl_func_get(
-		&tl_core.func, f->start, f->given ? f->start : 0, f->given ? f->end - f->start : 0);
+		&tl_func_now, f->start, f->given ? f->start : 0, f->given ? f->end - f->start : 0);
 	size_t room = c->alone ? 1 : GROUP;
 	uintptr_t a;
 
@@ -342,7 +347,7 @@ static int plan_function(struct count *c, const struct function *f)
 		if (c->batch.nsites >= room) {
 			plan(c);
 			/* A long batch leaves another function there. */
-			tl_func_get(&tl_core.func, f->start, f->given ? f->start : 0,
+			tl_func_get(&tl_func_now, f->start, f->given ? f->start : 0,
 				f->given ? f->end - f->start : 0);
 		}
 	}

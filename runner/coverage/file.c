@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../engine/core/image.h"
+#include "../../engine/core/image/image.h"
 #include "../../engine/os/process/process.h"
 #include "../sections.h"
 

@@ -2,14 +2,14 @@
 /*
  * A thread that a signal has met in a handler runs on to the handler's end, and stops there: hundreds of single steps
  * would hold it, and all who wait for its locks, for as many times that it and we are given the processor. The end
- * is where the detour clears the guard in the thread's record (engine/core/thread.h): a debug register tells of that.
+ * is where the detour clears the guard in the thread's record (engine/core/detour/thread.h): a debug register tells of that.
  * But not for long: a handler may wait for what the signal's own does.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/ptrace.h>
 
-#include "../../engine/core/internal.h"
+#include "../../engine/core/detour/thread.h"
 #include "guardian.h"
 
 enum { REGISTER = 3, RUNS_MS = 100 };

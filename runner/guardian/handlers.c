@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "../../agent/handler.h"
-#include "../../engine/core/thread.h"
+#include "../../engine/core/detour/thread.h"
 #include "../facts.h"
 #include "../proc.h"
 #include "guardian.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../engine/core/image.h"
+#include "../../engine/core/image/image.h"
 #include "../sections.h"
 #include "guardian.h"
 #include "images.h"

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../engine/core/internal.h"
+#include "../../engine/core/text/journal.h"
 #include "../../engine/os/process/process.h"
 #include "guardian.h"
 

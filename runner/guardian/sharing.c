@@ -12,7 +12,7 @@
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
-#include "../../engine/core/internal.h"
+#include "../../engine/core/detour/threads.h"
 #include "guardian.h"
 
 enum { BLOCK = 4096 }; /* no thread's block is larger, nor nearer to another's */

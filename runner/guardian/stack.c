@@ -4,7 +4,7 @@
  * Goroutines have theirs in the heap, which goes on behind them for gigabytes;
  * there the runtime itself tells how far each one goes.
  */
-#include "../../engine/core/image.h"
+#include "../../engine/core/image/image.h"
 #include "guardian.h"
 
 enum { CHUNK = 64 * 1024, GO_STACK_MAX = 1 << 30 };

@@ -7,7 +7,7 @@
 #include <trapless/error.h>
 #include <trapless/probe.h>
 
-#include "../../engine/core/unpaired.h"
+#include "../../engine/core/image/unpaired.h"
 #include "tell.h"
 
 enum { A_FEW = 12 }; /* lines that -v shows without --explain */

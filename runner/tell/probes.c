@@ -6,7 +6,7 @@
 #include <trapless/error.h>
 #include <trapless/probe.h>
 
-#include "../../engine/core/unpaired.h"
+#include "../../engine/core/image/unpaired.h"
 #include "tell.h"
 
 /* Bytes that only look like an instruction. */

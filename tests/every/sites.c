@@ -27,7 +27,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../engine/core/internal.h"
+#include "../../engine/core/detour/detour.h"
+#include "../../engine/core/detour/site.h"
+#include "../../engine/core/detour/thread.h"
+#include "../../engine/core/probe/batch.h"
+#include "../../engine/core/probe/probe.h"
+#include "../../engine/os/os.h"
 
 /* Of a thousand sites: a heap at another place alone, behind a program, makes a hundred. */
 enum { FEW = 30, FEW_BESIDE_HEAP = 150, FEW_UNPLACED = 1 };

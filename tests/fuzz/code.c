@@ -5,7 +5,7 @@
  * function, what is built is not larger than announced.
  */
 #include "../../engine/arch/arch.h"
-#include "../../engine/core/thread.h"
+#include "../../engine/core/detour/thread.h"
 #include "fuzz.h"
 
 enum { START = 0x401000, TEXT_MAX = 160, SLACK = 32, FAR = 0x500000, EXITS = 16 };

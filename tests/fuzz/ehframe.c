@@ -3,7 +3,8 @@
  * Unwind tables of a target: the input is its memory, .eh_frame_hdr at the
  * start, then read once more as if that were .eh_frame alone. Reads that leave it end short, as those of unmapped memory do.
  */
-#include "../../engine/core/ehframe.h"
+#include "../../engine/core/image/ehframe.h"
+#include "../../engine/os/os.h"
 #include "fuzz.h"
 
 enum { BASE = 0x10000, ROWS_MAX = 64, PADS = 16 };

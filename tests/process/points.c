@@ -6,7 +6,7 @@
  * that have no such descriptors are not held up. The byte 'x' makes the agent
  * fail there.
  */
-#include "../../engine/core/internal.h"
+#include "../../engine/core/base/race.h"
 #include "../../engine/os/process/process.h"
 
 enum { TELL = 100, WAIT = 101, PROGRAM_WAITS = 102, NR_WRITE = 1 };

@@ -13,7 +13,7 @@ from support import NO_GUARDIAN, PAIR, finish, runner, state_of, tracer_of, wait
 from test_points import Program, told_where, wait_end
 
 TELL, WAIT, PROGRAM_WAITS = FDS = 100, 101, 102  # as points.c has them
-HEADER = 'engine/core/internal.h'
+HEADER = 'engine/core/base/race.h'
 PATCHING = ('auto', 'spin', 'stop')
 FAILED = 'failed (signal 4 at agent+'
 

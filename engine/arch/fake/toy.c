@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "../../core/base/broken.h"
+#include "../../core/base/mem.h"
+#include "../../core/detour/site.h"
+#include "../../core/detour/thread.h"
 #include "toy.h"
 
 enum { JUMP = 5, WORD = 8 };
 
+const size_t tl_arch_near = 256, tl_arch_word = WORD;
+const int tl_arch_call_pushes = sizeof(uintptr_t);
 const unsigned tl_arch_rungs =
 	1 << TL_RUNG_RETARGET | 1 << TL_RUNG_WHOLE | 1 << TL_RUNG_WINDOW | 1 << TL_RUNG_TRAP;
 
@@ -558,6 +564,11 @@ enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const u
 		return TL_PATCH_SPIN;
 	}
 	return one_insn ? TL_PATCH_BYPASS : TL_PATCH_STOP;
+}
+
+bool tl_arch_call_stands(uintptr_t sp, uintptr_t ret_ip)
+{
+	return *(const uintptr_t *)sp == ret_ip;
 }
 
 static bool no_atomic;

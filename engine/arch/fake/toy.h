@@ -6,7 +6,7 @@
 #ifndef TRAPLESS_ENGINE_ARCH_TOY_H
 #define TRAPLESS_ENGINE_ARCH_TOY_H
 
-#include "../../core/internal.h"
+#include "../arch.h"
 
 enum toy_op {
 	TOY_NOP = 1, /* 1 byte */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Detours: a plan's instructions, with the calls of handlers between them, and the way back. */
+#include "../../core/detour/site.h"
+#include "../../core/detour/thread.h"
 #include "x86.h"
-#include "../../core/internal.h"
 
 enum { ALIGNMENT = 8 }; /* of constants, and what it may take */
 

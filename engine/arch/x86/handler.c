@@ -14,8 +14,9 @@
  * Scripts' handlers have no string instructions where the compiler can
  * do without. Alignment checking stays on: see runner/guardian/alignment.c.
  */
+#include "../../core/detour/site.h"
+#include "../../core/detour/thread.h"
 #include "x86.h"
-#include "../../core/internal.h"
 
 #define R(field)   ((int32_t)offsetof(struct tl_regs, field))
 #define FRAME	   ((int32_t)sizeof(struct tl_regs))

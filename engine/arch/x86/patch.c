@@ -84,6 +84,8 @@ static bool differing(
 	return any;
 }
 
+const size_t tl_arch_word = 8;
+
 enum tl_patch_how tl_arch_patch_how(uintptr_t addr, const uint8_t *from, const uint8_t *to,
 	size_t len, bool one_insn, struct tl_patch_step *step)
 {

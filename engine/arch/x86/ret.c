@@ -363,3 +363,9 @@ bool tl_arch_cond_holds(uint8_t cond, const struct tl_regs *regs)
 	}
 	return holds != (cond & 1);
 }
+
+/* The return address is where the stack pointer was. */
+bool tl_arch_call_stands(uintptr_t sp, uintptr_t ret_ip)
+{
+	return *(const uintptr_t *)sp == ret_ip;
+}

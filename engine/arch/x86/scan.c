@@ -4,6 +4,8 @@
 
 enum { CHUNK = 512, TABLE_MAX = 1 << 20 };
 
+const size_t tl_arch_near = 256;
+
 /* What a byte may be the start of. */
 enum { E9 = 1, TWO, LEA, INDEXED, MOV_IMM };
 static const uint8_t starts[256] = {

@@ -8,7 +8,6 @@
  * on somewhere else, on the system's stack, or goes back: that is not deeper.
  */
 #include "x86.h"
-#include "../../core/internal.h"
 
 enum {
 	SLOW_PATH = 256,
@@ -19,6 +18,8 @@ enum {
 	CC_BELOW = 2,
 	CC_BELOW_EQUAL = 6
 };
+
+const int tl_arch_call_pushes = WORD;
 
 /* A retargeted call's or a post handler's return address, alignment, and the call of what finds the record. */
 int tl_arch_stack_taken(bool first)

@@ -5,7 +5,6 @@
  * what stands before the instruction and what lies behind the way back.
  */
 #include "x86.h"
-#include "../../core/internal.h"
 
 enum { SHAPES = 64, CODE_MAX = 1024 };
 

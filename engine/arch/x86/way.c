@@ -7,8 +7,8 @@
  * instructions and a word that never changes again: any thread may be on it,
  * and be interrupted there.
  */
+#include "../../core/base/mem.h"
 #include "x86.h"
-#include "../../core/internal.h"
 
 #ifndef __KERNEL__ /* which has no shadow stack */
 #define WAYS	 512

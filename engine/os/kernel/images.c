@@ -7,7 +7,7 @@
 #include <linux/notifier.h>
 #include <linux/string.h>
 #include <linux/version.h>
-#include "../../core/image.h"
+#include "../../core/image/image.h"
 #include "kernel.h"
 
 enum { KNOWN_MAX = 512 };

@@ -11,7 +11,7 @@
  * its place by one mremap; threads that run there meet the same bytes before
  * and after. Sealing happens at the latest when text is opened or changed.
  */
-#include "../../core/mem.h"
+#include "../../core/base/mem.h"
 #include "process.h"
 
 enum {
@@ -22,8 +22,8 @@ enum {
 	PIECES_MAX = 256, /* then all live ones do */
 	RW = TL_PROT_READ | TL_PROT_WRITE,
 	RX = TL_PROT_READ | TL_PROT_EXEC,
-	PRIVATE = TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE,
 };
+#define PRIVATE (TL_MAP_PRIVATE | TL_MAP_ANONYMOUS | TL_MAP_NORESERVE)
 
 /* LOOSE: live, in a mapping of its own since it was replaced. */
 enum page_state { FRESH, OPEN, WRITTEN, LIVE, LOOSE, SWAPPED };
@@ -76,16 +76,15 @@ size_t tl_code_mappings(void)
 static bool in_growth(uintptr_t at, size_t size)
 {
 	const uintptr_t stack_room = 128ul << 20;
-	const uintptr_t stack_lowest = 0x7ffb00000000; /* 16 GiB of randomization below the top */
 	uintptr_t brk = (uintptr_t)tl_syscall3(TL_NR_brk, 0, 0, 0);
 	struct tl_mapping above;
 
 	if (at < brk + TL_HEAP_ROOM && at + size > brk)
 		return true;
-	if (at + size < stack_lowest - stack_room)
+	if (at + size < TL_STACK_LOWEST - stack_room)
 		return false;
 	return tl_home_map(at + size, &above) && above.lo >= at + size &&
-	       (above.prot & TL_PROT_WRITE) && above.lo >= stack_lowest &&
+	       (above.prot & TL_PROT_WRITE) && above.lo >= TL_STACK_LOWEST &&
 	       above.lo - (at + size) < stack_room;
 }
 
@@ -125,7 +124,7 @@ static uintptr_t find_place(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t s
 
 int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 {
-	const uintptr_t lowest = 0x10000, highest = 0x7ffffffff000;
+	const uintptr_t lowest = 0x10000, highest = TL_USER_END;
 	uintptr_t step;
 	unsigned i;
 	int ret = tl_mappings_room(1);

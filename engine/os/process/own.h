@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_ENGINE_OS_PROCESS_OWN_H
 #define TRAPLESS_ENGINE_OS_PROCESS_OWN_H
 
+#include "frame.h"
 #include "process.h"
 
 /* own_maps.c: both return what fn returned when not 0; -TL_E_BUSY: /proc does not tell. Threads of the kernel's are left out. */
@@ -31,63 +32,6 @@ bool tl_own_zombie(uint32_t tid);
 
 /* own_guard.c: the stack pointer that a handler interrupted in the thread with this thread pointer, 0: none runs. */
 uintptr_t tl_own_guard(uintptr_t key);
-
-/* The kernel's side of signals. */
-#define TL_SIGTRAP	5
-#define TL_SIG_LAST	64
-#define TL_SIG_FIRST_RT 34
-#define TL_SA_SIGINFO	4ul
-#define TL_SA_RESTORER	0x04000000ul
-#define TL_SA_ONSTACK	0x08000000ul
-#define TL_SA_RESTART	0x10000000ul
-#define TL_SA_NODEFER	0x40000000ul
-#define TL_SA_RESETHAND 0x80000000ul
-#define TL_SIG_DFL	0ul
-#define TL_SIG_IGN	1ul
-#define TL_SI_QUEUE	(-1)
-
-struct tl_sigaction {
-	uintptr_t handler;
-	unsigned long flags;
-	uintptr_t restorer;
-	uint64_t mask;
-};
-
-struct tl_siginfo {
-	int32_t signo, err, code, pad;
-	int32_t pid;
-	uint32_t uid;
-	uint64_t value;
-	uint64_t rest[12];
-};
-
-/* Saved registers, as they stand in a signal frame. */
-struct tl_sigcontext {
-	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
-	uint16_t cs, gs, fs, ss;
-	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
-};
-
-struct tl_ucontext {
-	uint64_t flags;
-	struct tl_ucontext *link;
-	uint64_t stack[3];
-	struct tl_sigcontext mc;
-	uint64_t mask;
-};
-
-/*
- * Is this of the frame of a thread that has run into a breakpoint, and that our handler has not led on yet?
- * A program's own breakpoint looks the same until its handler has returned. The number of the trap in the
- * saved registers tells nothing: the kernel leaves it as it was in a process that has, or had, uprobes.
- */
-__attribute__((no_sanitize("address"))) static inline bool tl_own_trapped(
-	const struct tl_siginfo *info)
-{
-	const int by_kernel = 0x80;
-
-	return info->signo == TL_SIGTRAP && info->code == by_kernel;
-}
 
 /* Both return 0 or a negative errno. own_signal.c. */
 long tl_sigaction_get(int sig, struct tl_sigaction *old);

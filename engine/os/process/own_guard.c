@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Own process: the engine's records of threads, asked when they are stopped. */
+#include "../../core/base/core.h"
+#include "../../core/base/mem.h"
+#include "../../core/detour/threads.h"
 #include "own.h"
-#include "../../core/internal.h"
 
 uintptr_t tl_own_guard(uintptr_t key)
 {

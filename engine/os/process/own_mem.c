@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Own process: text, and past its protection, by the file of our own memory, which no protection holds for. */
-#include "../../core/mem.h"
+#include "../../core/base/mem.h"
 #include "own.h"
 
 enum { O_RDWR = 2, O_CLOEXEC = 02000000 };
 
 /* From where a number of the program's leads, which may be a sanitizer's own memory: it cannot check that. */
-__attribute__((no_sanitize("address"))) static uint64_t word_from(
+__attribute__((no_sanitize("address"))) static uintptr_t word_from(
 	const volatile uint8_t *from, size_t n)
 {
-	uint64_t word = 0;
+	uintptr_t word = 0;
 
 	for (size_t i = 0; i < n; i++)
 		((uint8_t *)&word)[i] = from[i];
@@ -18,15 +18,15 @@ __attribute__((no_sanitize("address"))) static uint64_t word_from(
 
 int tl_home_copy(uintptr_t to, uintptr_t from, size_t n)
 {
-	uint64_t word;
+	uintptr_t word;
 
 	if (n > sizeof(word) || n & (n - 1) || to & (n - 1)) {
 		tl_copy((void *)to, (const void *)from, n);
 		return 0;
 	}
 	word = word_from((const volatile uint8_t *)from, n);
-	if (n == 8)
-		__atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
+	if (n == sizeof(word))
+		__atomic_store_n((uintptr_t *)to, word, __ATOMIC_RELEASE);
 	else if (n == 4)
 		__atomic_store_n((uint32_t *)to, (uint32_t)word, __ATOMIC_RELEASE);
 	else if (n == 2)

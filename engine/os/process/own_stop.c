@@ -34,7 +34,7 @@ static uint32_t round_last; /* numbers, never reused */
 static uint32_t released; /* futex: the last round that is over */
 static uint32_t arrivals; /* futex: threads that parked */
 static int signal_used;
-static int signal_from = TL_SIG_LAST; /* none above can be sent */
+static int signals_unusable; /* the highest ones, which cannot be sent */
 /*
  * The last round failed. Signals that a thread blocks queue up: from then on
  * look first, until a round succeeds.
@@ -78,7 +78,8 @@ static void wake(uint32_t *word)
 
 static void on_stop(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
 {
-	uint32_t round = (uint32_t)(info->value >> 32), i = (uint32_t)info->value, seen;
+	uint64_t value = tl_siginfo_value(info);
+	uint32_t round = (uint32_t)(value >> 32), i = (uint32_t)value, seen;
 	struct slot *s;
 
 	(void)sig;
@@ -108,7 +109,7 @@ static bool own_signal(void)
 	if (signal_used && !tl_sigaction_get(signal_used, &now) &&
 		now.handler == (uintptr_t)on_stop)
 		return true;
-	for (sig = signal_from; sig >= TL_SIG_FIRST_RT; sig--) {
+	for (sig = TL_SIG_LAST - signals_unusable; sig >= TL_SIG_FIRST_RT; sig--) {
 		if (tl_sigaction_get(sig, &now) || now.handler != TL_SIG_DFL)
 			continue;
 		signal_used = sig;
@@ -121,7 +122,7 @@ static bool own_signal(void)
 static void signal_unusable(void)
 {
 	tl_sigaction_set(signal_used, TL_SIG_DFL, 0, 0, NULL);
-	signal_from = signal_used - 1;
+	signals_unusable = TL_SIG_LAST - signal_used + 1;
 	signal_used = 0;
 }
 
@@ -176,11 +177,10 @@ static bool known(uint32_t tid)
 
 static long send_to(uint32_t tid, uint32_t round, uint32_t index)
 {
-	struct tl_siginfo info = {.signo = signal_used, .code = TL_SI_QUEUE};
 	long pid = tl_syscall3(TL_NR_getpid, 0, 0, 0);
+	struct tl_siginfo info;
 
-	info.pid = (int32_t)pid;
-	info.value = (uint64_t)round << 32 | index;
+	tl_siginfo_queue(&info, signal_used, (int32_t)pid, (uint64_t)round << 32 | index);
 	return tl_syscall4(TL_NR_rt_tgsigqueueinfo, pid, (long)tid, signal_used, (long)&info);
 }
 
@@ -356,16 +356,6 @@ static int stop_all(bool let_sleep, uint32_t *round)
 
 /* --- what their stacks say --------------------------------------------------- */
 
-/* Reads what the compiler considers other functions' business. */
-#define READS_STACKS __attribute__((no_sanitize("address")))
-
-/* What a signal leaves on the stack. */
-struct frame {
-	struct tl_ucontext uc;
-	struct tl_siginfo info;
-};
-#define FRAME_IP offsetof(struct frame, uc.mc.ip)
-
 enum { STRANDS = 8 }; /* stacks that one thread may be on at once: its own, alternate, private */
 
 /*
@@ -373,8 +363,8 @@ enum { STRANDS = 8 }; /* stacks that one thread may be on at once: its own, alte
  * alternate stack to the interrupted one.
  */
 struct walk {
-	bool (*word)(struct walk *w, uint64_t *at); /* false: enough seen */
-	bool (*frame)(struct walk *w, struct frame *f);
+	bool (*word)(struct walk *w, const uintptr_t *at); /* false: enough seen */
+	bool (*frame)(struct walk *w, const struct tl_frame *f);
 	void *arg;
 	uintptr_t
 		key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
@@ -382,21 +372,6 @@ struct walk {
 	uintptr_t todo[STRANDS];
 	unsigned ntodo, ndone;
 };
-
-/* A signal frame on the stack, seen from its saved program counter. */
-READS_STACKS static bool frame_at(const uint64_t *ip, const uint64_t *end)
-{
-	const uint64_t always = 1 << 1 | 1 << 9, never = ~0x3f7fd7ull;
-	const uint64_t user_cs = 0x33, user_ss = 0x2b;
-	uint64_t segments;
-
-	if ((size_t)(end - ip) * sizeof(*ip) < sizeof(struct frame) - FRAME_IP)
-		return false;
-	if ((ip[1] & always) != always || (ip[1] & never))
-		return false;
-	segments = ip[2];
-	return (segments & 0xffff) == user_cs && (segments >> 48 == user_ss || segments >> 48 == 0);
-}
 
 static void walk_later(struct walk *w, uintptr_t sp)
 {
@@ -407,23 +382,24 @@ static void walk_later(struct walk *w, uintptr_t sp)
 /* A stack is read from the red zone to the end of its mapping. false: cannot be known. */
 READS_STACKS static bool walk_strand(struct walk *w, uintptr_t sp)
 {
-	const size_t red_zone = 128;
+	const uintptr_t word = sizeof(uintptr_t);
 	struct tl_mapping m;
-	uint64_t *p, *end;
+	struct tl_frame f;
+	uintptr_t *p, *end;
 
 	if (!tl_own_kept_map(sp, &m) || sp < m.lo || !(m.prot & TL_PROT_READ))
 		return false;
-	p = (uint64_t *)(sp & ~7ul);
-	p = (uintptr_t)p - m.lo < red_zone ? (uint64_t *)m.lo : p - red_zone / sizeof(*p);
-	end = (uint64_t *)(w->key > sp && w->key < m.hi ? w->key & ~7ul : m.hi);
+	p = (uintptr_t *)(sp & ~(word - 1));
+	p = (uintptr_t)p - m.lo < TL_RED_ZONE ? (uintptr_t *)m.lo : p - TL_RED_ZONE / word;
+	end = (uintptr_t *)(w->key > sp && w->key < m.hi ? w->key & ~(word - 1) : m.hi);
 	for (; p < end && !w->bad; p++) {
 		w->bad = w->word && !w->word(w, p);
-		if (frame_at(p, end)) {
-			struct frame *f = (void *)((uintptr_t)p - FRAME_IP);
+		if (tl_frame_at(p, end, &f)) {
+			uintptr_t to = tl_context_sp(f.uc);
 
-			w->bad |= w->frame && !w->frame(w, f);
-			if (f->uc.mc.sp < sp || f->uc.mc.sp >= m.hi)
-				walk_later(w, f->uc.mc.sp);
+			w->bad |= w->frame && !w->frame(w, &f);
+			if (to < sp || to >= m.hi)
+				walk_later(w, to);
 		}
 	}
 	return true;
@@ -450,29 +426,29 @@ struct moves {
 	bool write;
 };
 
-READS_STACKS static bool move(const struct moves *mv, struct tl_sigcontext *mc, bool saved)
+static bool move(const struct moves *mv, struct tl_ucontext *uc, bool saved)
 {
-	uintptr_t to = mv->stop->pc(mv->stop->arg, mc->ip, saved);
+	uintptr_t ip = tl_context_ip(uc), to = mv->stop->pc(mv->stop->arg, ip, saved);
 
-	if (to && mv->write && to != mc->ip)
-		mc->ip = to;
-	return to || !mc->ip; /* who has called NULL stands nowhere */
+	if (to && mv->write && to != ip)
+		tl_context_set_ip(uc, to);
+	return to || !ip; /* who has called NULL stands nowhere */
 }
 
-/* It has run into a breakpoint, and our handler is to lead it on: both from here and from a byte behind. */
-READS_STACKS static bool may_stay(const struct moves *mv, const struct tl_sigcontext *mc)
+/* It has run into a breakpoint, and our handler is to lead it on: both from here and from the breakpoint itself. */
+static bool may_stay(const struct moves *mv, uintptr_t ip)
 {
 	const struct tl_os_stop *stop = mv->stop;
+	uintptr_t at = ip - TL_BREAKPOINT_STEP;
 
-	return stop->pc(stop->arg, mc->ip, true) == mc->ip &&
-	       stop->pc(stop->arg, mc->ip - 1, true) == mc->ip - 1;
+	return stop->pc(stop->arg, ip, true) == ip && stop->pc(stop->arg, at, true) == at;
 }
 
-static bool move_frame(struct walk *w, struct frame *f)
+static bool move_frame(struct walk *w, const struct tl_frame *f)
 {
-	if (tl_own_trapped(&f->info))
-		return may_stay(w->arg, &f->uc.mc);
-	return move(w->arg, &f->uc.mc, true);
+	if (tl_own_trapped(f->info))
+		return may_stay(w->arg, tl_context_ip(f->uc));
+	return move(w->arg, f->uc, true);
 }
 
 static bool move_all(const struct tl_os_stop *st, bool write)
@@ -486,8 +462,8 @@ static bool move_all(const struct tl_os_stop *st, bool write)
 
 		if (state_of(s) != PARKED)
 			continue;
-		if (!move(&mv, &s->uc->mc, false) ||
-			!walk_thread(&w, s->uc->mc.sp, tl_own_guard(s->key)))
+		if (!move(&mv, s->uc, false) ||
+			!walk_thread(&w, tl_context_sp(s->uc), tl_own_guard(s->key)))
 			return false;
 	}
 	return true;
@@ -518,13 +494,13 @@ struct look {
 	void *arg;
 };
 
-static void see(const struct look *l, uint64_t v)
+static void see(const struct look *l, uintptr_t v)
 {
 	if (v >= l->lo && v < l->hi)
-		l->see(l->arg, (uintptr_t)v);
+		l->see(l->arg, v);
 }
 
-READS_STACKS static bool see_word(struct walk *w, uint64_t *at)
+READS_STACKS static bool see_word(struct walk *w, const uintptr_t *at)
 {
 	see(w->arg, *at);
 	return true;
@@ -533,11 +509,12 @@ READS_STACKS static bool see_word(struct walk *w, uint64_t *at)
 static bool look_at_parked(const struct slot *s, struct look *l)
 {
 	struct walk w = {.word = see_word, .arg = l, .key = s->key};
-	const struct tl_sigcontext *mc = &s->uc->mc;
+	const uintptr_t *words;
+	size_t n = tl_context_words(s->uc, &words);
 
-	for (const uint64_t *r = &mc->r8; r <= &mc->ip; r++)
-		see(l, *r);
-	return walk_thread(&w, mc->sp, tl_own_guard(s->key));
+	for (size_t i = 0; i < n; i++)
+		see(l, words[i]);
+	return walk_thread(&w, tl_context_sp(s->uc), tl_own_guard(s->key));
 }
 
 /* Asleep, and not once more since then: it has not run. */
@@ -642,7 +619,7 @@ int tl_os_stacks(void (*fn)(void *arg, const struct tl_os_stack *s), void *arg)
 		const struct slot *s = &slots[i];
 
 		if (state_of(s) == PARKED)
-			tell_stack(&st, s->tid, s->uc->mc.sp);
+			tell_stack(&st, s->tid, tl_context_sp(s->uc));
 		else if (state_of(s) == ASLEEP)
 			tell_sleeper(&st, s->tid);
 	}

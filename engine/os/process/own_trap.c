@@ -8,11 +8,9 @@
  * blocks SIGTRAP dies at a breakpoint, and a handler that the program installs
  * later replaces ours until the next probe is registered.
  */
-#include "../../core/internal.h"
+#include "../../core/base/race.h"
 #include "../traptab.h"
 #include "own.h"
-
-enum { INT3 = 0xcc, INT_N = 0xcd, BREAKPOINT = 3, SIG_BLOCK = 0 };
 
 static struct tl_sigaction program; /* what we stand before; engine lock to change */
 
@@ -42,18 +40,8 @@ static void to_program(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
 		program.handler = TL_SIG_DFL;
 	if (!(to.flags & TL_SA_NODEFER))
 		mask |= 1ull << (TL_SIGTRAP - 1);
-	tl_syscall4(TL_NR_rt_sigprocmask, SIG_BLOCK, (long)&mask, 0, sizeof(mask));
+	tl_syscall4(TL_NR_rt_sigprocmask, TL_SIG_BLOCK, (long)&mask, 0, sizeof(mask));
 	((handler_fn *)to.handler)(sig, info, uc);
-}
-
-/* A breakpoint that was there when the thread ran into it, and has been taken away since. */
-static bool gone(uintptr_t at)
-{
-	const volatile uint8_t *p = (const volatile uint8_t *)at;
-
-	if (p[0] == INT3)
-		return false;
-	return p[0] != BREAKPOINT || p[-1] != INT_N; /* the two-byte form is the program's own */
 }
 
 /* Where a thread goes on that has run into a breakpoint of ours, 0: it was none. */
@@ -61,13 +49,13 @@ static uintptr_t way_on(uintptr_t at)
 {
 	uintptr_t detour = tl_traptab_find(at);
 
-	return detour || !gone(at) ? detour : at;
+	return detour || !tl_breakpoint_gone(at) ? detour : at;
 }
 
 /* From the second store on the frame is like any other: see tl_own_trapped(). */
 static void go_on(struct tl_ucontext *uc, struct tl_siginfo *info, uintptr_t at)
 {
-	__atomic_store_n(&uc->mc.ip, at, __ATOMIC_RELAXED);
+	tl_context_set_ip(uc, at);
 	__atomic_signal_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&info->code, 0, __ATOMIC_RELAXED);
 }
@@ -77,7 +65,7 @@ static void on_trap(int sig, struct tl_siginfo *info, struct tl_ucontext *uc)
 	uintptr_t to;
 
 	tl_race_point(RP_TRAPPED);
-	to = tl_own_trapped(info) ? way_on(uc->mc.ip - 1) : 0;
+	to = tl_own_trapped(info) ? way_on(tl_context_ip(uc) - TL_BREAKPOINT_STEP) : 0;
 	if (to)
 		go_on(uc, info, to);
 	else

@@ -36,7 +36,7 @@ extern struct tl_opened {
 bool tl_home_map(uintptr_t addr, struct tl_mapping *map);
 
 /*
- * [home] Copy, by one store of the machine's where n is 1, 2, 4 or 8 and `to` is a multiple of it. -1: where the home is told
+ * [home] Copy, by one store of the machine's where n is 1, 2, 4 or a pointer's size and `to` is a multiple of it. -1: where the home is told
  * of faults, and there was one. Another faults.
  */
 int tl_home_copy(uintptr_t to, uintptr_t from, size_t n);
@@ -63,9 +63,9 @@ bool tl_word_readable(uintptr_t addr);
 /* text.c: pages found readable before may be gone now. Engine lock held. */
 void tl_text_forget(void);
 
-/* [home] Set before tl_os_init(): may rdfsbase be executed (AT_HWCAP2, bit 1)? */
-extern bool tl_fsgsbase;
-extern bool tl_shadow_stack; /* the home tells */
+/* [home] Set before tl_os_init(), by tl_machine_init() or as who looks at the process from outside tells. */
+extern bool tl_fsgsbase; /* the thread pointer's own register may be read */
+extern bool tl_shadow_stack;
 bool tl_shadow_status(void); /* of the calling thread */
 
 /* sync.c, thread.c, called once by tl_os_init(). */

@@ -8,25 +8,8 @@
 
 #include <stdbool.h>
 
+#include "machine.h"
 #include "sysnr.h"
-
-#if defined(__x86_64__)
-static inline long tl_syscall6(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-#else
-#error "the process home has no system call sequence for this machine yet"
-#endif
 
 static inline long tl_syscall4(long nr, long a, long b, long c, long d)
 {

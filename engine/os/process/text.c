@@ -4,7 +4,7 @@
  * for each mapping in it, always to RWX (other threads run there), and gets
  * back exactly the protection it had.
  */
-#include "../../core/mem.h"
+#include "../../core/base/mem.h"
 #include "process.h"
 
 enum { SIGSET_SIZE = 8, OPEN_FEW = 64, RWX = TL_PROT_READ | TL_PROT_WRITE | TL_PROT_EXEC };

@@ -6,45 +6,13 @@
  */
 #include "process.h"
 
-enum { TCB_SCAN = 0x600 }; /* glibc has it at 0x2d0, musl at 0x30 */
-
 enum { SS_ONSTACK = 1, SIG_NONE = 0 };
 
-static uint32_t tid_offset; /* 0: not known, ask the kernel */
-bool tl_fsgsbase, tl_shadow_stack;
+static int32_t tid_offset; /* 0: not known, ask the kernel */
 
-bool tl_os_shadow_stack(void)
+static uint32_t tcb_tid(uintptr_t key, int32_t offset)
 {
-	return tl_shadow_stack;
-}
-
-bool tl_shadow_status(void)
-{
-	const long shstk_status = 0x5005;
-	uint64_t on = 0;
-
-	return !tl_syscall3(TL_NR_arch_prctl, shstk_status, (long)&on, 0) && on & 1;
-}
-
-static uintptr_t fs_base(void)
-{
-	uintptr_t base = 0;
-
-	if (tl_fsgsbase)
-		__asm__ volatile("rdfsbase %0" : "=r"(base));
-	else
-		tl_syscall3(TL_NR_arch_prctl, TL_ARCH_GET_FS, (long)&base, 0);
-	return base;
-}
-
-static bool fs_self(uintptr_t base)
-{
-	return base && !(base & 7) && tl_word_readable(base) && *(uintptr_t *)base == base;
-}
-
-static uint32_t tcb_tid(uintptr_t key, uint32_t offset)
-{
-	return __atomic_load_n((uint32_t *)(key + offset), __ATOMIC_RELAXED);
+	return __atomic_load_n((uint32_t *)(key + (intptr_t)offset), __ATOMIC_RELAXED);
 }
 
 /*
@@ -53,14 +21,16 @@ static uint32_t tcb_tid(uintptr_t key, uint32_t offset)
  */
 void tl_tcb_init(void)
 {
-	uint32_t tid = tl_gettid(), off;
-	uintptr_t base = fs_base();
+	uint32_t tid = tl_gettid();
+	uintptr_t base = tl_machine_thread_early();
 
 	tid_offset = 0;
-	if (!fs_self(base))
+	if (!tl_machine_is_thread(base))
 		return;
-	for (off = 8; off < TCB_SCAN; off += 4) {
-		if (!((base + off) & 7) && !tl_word_readable(base + off))
+	for (int32_t off = TL_TCB_FROM; off < TL_TCB_TO; off += 4) {
+		uintptr_t at = base + (intptr_t)off;
+
+		if (!(at & 7) && !tl_word_readable(at))
 			return;
 		if (tcb_tid(base, off) == tid) {
 			tid_offset = off;
@@ -71,12 +41,7 @@ void tl_tcb_init(void)
 
 uintptr_t tl_os_thread_key(bool early)
 {
-	uintptr_t key;
-
-	if (early)
-		return fs_base();
-	__asm__ volatile("mov %%fs:0, %0" : "=r"(key));
-	return key;
+	return early ? tl_machine_thread_early() : tl_machine_thread();
 }
 
 void tl_tcb_forget(void)
@@ -87,24 +52,24 @@ void tl_tcb_forget(void)
 uint32_t tl_os_thread_id(uintptr_t key)
 {
 	uint32_t tid = tl_gettid();
-	uint32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
+	int32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
 
-	if (off && key && (!fs_self(key) || tcb_tid(key, off) != tid))
+	if (off && key && (!tl_machine_is_thread(key) || tcb_tid(key, off) != tid))
 		tl_tcb_forget();
 	return tid;
 }
 
 bool tl_os_thread_same(uintptr_t key, uint32_t tid)
 {
-	uint32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
+	int32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
 
 	return (off && key ? tcb_tid(key, off) : tl_gettid()) == tid;
 }
 
 void tl_os_thread_layout(int32_t *offset, bool *fast_key)
 {
-	*offset = (int32_t)__atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
-	*fast_key = tl_fsgsbase;
+	*offset = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
+	*fast_key = tl_machine_fast_key();
 }
 
 bool tl_os_thread_key_percpu(int32_t *at)

@@ -4,7 +4,9 @@
 #define TRAPLESS_TESTS_AB_H
 
 #include <stdint.h>
-#include "../../../engine/core/internal.h"
+#include "../../../engine/arch/arch.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/thread.h"
 #include "../../../engine/insn/x86/insn.h"
 
 #define STACK  (64 * 1024)

@@ -16,7 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../engine/core/internal.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/thread.h"
+#include "../../../engine/core/probe/batch.h"
+#include "../../../engine/core/probe/probe.h"
+#include "../../../engine/os/os.h"
 #include "churn.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))

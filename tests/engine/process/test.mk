@@ -29,7 +29,7 @@ process-tests: $(PROCESS_TESTS)
 # The home alone, without an engine.
 $(PROCESS_TEST_OUT)/os-asan: PROCESS_TEST_CFLAGS += -fsanitize=address
 $(PROCESS_TEST_OUT)/os-ubsan: PROCESS_TEST_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=all
-$(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) engine/core/mem.c $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
+$(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan): $(addprefix tests/engine/process/, os.c home.c) engine/core/base/mem.c $(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) \
 		$(wildcard engine/os/process/*.h) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -Wl,--wrap=tl_home_mappings -o $@ $(filter %.c, $^)
@@ -101,12 +101,12 @@ $(PROCESS_TEST_OUT)/probe-checked: $(LIB_SRCS) $(addprefix tests/engine/process/
 $(PROCESS_TEST_OUT)/race: $(LIB_SRCS) $(addprefix tests/engine/, race/race.c race/odd.S race/shared.S process/targets.S) $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
-		-Wl,--wrap=tl_os_code_at_will $(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
+		-Wl,--wrap=tl_os_code_at_will $(filter-out engine/core/base/libc_mem.c, $(filter %.c %.S, $^))
 
 $(PROCESS_TEST_OUT)/churn: $(LIB_SRCS) $(addprefix tests/engine/churn/, churn.c code.c oracle.c code.S churn.h)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) -DTL_TEST -mgeneral-regs-only -ffreestanding -fno-stack-protector $(CFLAGS) -o $@ \
-		$(filter-out engine/core/libc_mem.c, $(filter %.c %.S, $^))
+		$(filter-out engine/core/base/libc_mem.c, $(filter %.c %.S, $^))
 
 # Each public header alone, as C and as C++.
 $(PROCESS_TEST_OUT)/headers.ok: $(wildcard include/trapless/*.h)

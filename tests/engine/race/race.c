@@ -11,7 +11,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "../../../engine/core/internal.h"
+#include "../../../engine/core/base/race.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/thread.h"
+#include "../../../engine/core/text/patch.h"
 #include "../../unit.h"
 
 #define HANDLER __attribute__((target("general-regs-only")))

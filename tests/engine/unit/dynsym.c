@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Dynamic symbols of images: those of the C library that this runs with, and damaged ones. */
 #define _GNU_SOURCE
+#include "../../../engine/core/image/dynsym.h"
 #include "machine.h"
-#include "../../../engine/core/dynsym.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>

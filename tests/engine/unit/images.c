@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Images, unwind tables as proof of functions, landing pads, jumps between parts. */
 #define _GNU_SOURCE
+#include "../../../engine/core/image/ehframe.h"
 #include "machine.h"
-#include "../../../engine/core/ehframe.h"
 #include <link.h>
 
 enum { HDR = 8192, FRAME = 9000, LSDA = 10000 };

@@ -10,6 +10,19 @@
 
 #include "../../unit.h"
 #include "../../../engine/arch/fake/toy.h"
+#include "../../../engine/core/base/arena.h"
+#include "../../../engine/core/base/broken.h"
+#include "../../../engine/core/base/core.h"
+#include "../../../engine/core/detour/detour.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/threads.h"
+#include "../../../engine/core/image/dynsym.h"
+#include "../../../engine/core/image/ehframe.h"
+#include "../../../engine/core/probe/gone.h"
+#include "../../../engine/core/probe/probe.h"
+#include "../../../engine/core/ret/ret.h"
+#include "../../../engine/core/text/journal.h"
+#include "../../../engine/core/text/patch.h"
 #include "../../../engine/os/fake/fake.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Thread records, the guard, nested and abandoned handlers, grace periods. */
+#include "../../../engine/core/ret/ret.h"
 #include "machine.h"
-#include "../../../engine/core/ret.h"
 
 static struct cpu cpu;
 

@@ -12,7 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
-#include "../../../engine/core/internal.h"
+#include "../../../engine/arch/arch.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/thread.h"
 
 #define HANDLER __attribute__((noinline, target("general-regs-only")))
 

@@ -12,11 +12,14 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../../unit.h"
-#include "../../../engine/core/ehframe.h"
-#include "../../../engine/core/entries.h"
+#include "../../../engine/core/image/ehframe.h"
+#include "../../../engine/core/image/entries.h"
+#include "../../../engine/core/image/func.h"
+#include "../../../engine/core/probe/probe.h"
 #include "../../../engine/insn/x86/insn.h"
+#include "../../../engine/os/os.h"
 #include "../../../runner/coverage/file.h"
+#include "../../unit.h"
 
 enum { PADS = 4096 };
 

@@ -7,10 +7,14 @@
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
-#include "../../unit.h"
-#include "../../../engine/core/internal.h"
+#include "../../../engine/core/detour/detour.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/thread.h"
+#include "../../../engine/core/image/image.h"
+#include "../../../engine/core/text/patch.h"
 #include "../../../engine/insn/x86/insn.h"
 #include "../../../engine/os/fake/fake.h"
+#include "../../unit.h"
 
 #define TEXT  0x2a0000400000ul
 #define ROOM  4096 /* and as much behind it, that may be read */

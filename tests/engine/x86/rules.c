@@ -5,10 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <x86intrin.h>
-#include "../../unit.h"
 #include "../../../engine/arch/arch.h"
-#include "../../../engine/core/internal.h"
+#include "../../../engine/core/detour/site.h"
+#include "../../../engine/core/detour/thread.h"
 #include "../../../engine/insn/x86/insn.h"
+#include "../../unit.h"
 
 #define AT	  0x400000ul
 #define HIGH	  0x7f0000400000ul /* all within 2 GiB is there */

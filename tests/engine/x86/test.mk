@@ -26,6 +26,6 @@ $(X86_ENTRIES): tests/engine/x86/entries.c runner/coverage/file.c runner/section
 		$(filter-out %/libc_mem.o, $(LIB_OBJS)) -lpthread
 
 $(X86_LADDER): tests/engine/x86/ladder.c $(ENGINE_CORE_SRCS) $(ENGINE_OS_FAKE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) \
-		engine/os/fake/fake.h engine/core/internal.h engine/arch/arch.h engine/arch/x86/x86.h tests/unit.h
+		engine/os/fake/fake.h $(wildcard engine/core/*/*.h) engine/arch/arch.h engine/arch/x86/x86.h tests/unit.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O1 -g -Wall -Wextra -Werror -DTL_TEST -Iinclude $(CFLAGS) -o $@ $(filter %.c, $^)
