@@ -22,7 +22,7 @@ AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS) $(AGENT_TEST)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) \
 	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c unwind.c fill.c listen.c) \
-	$(filter-out $(ENGINE_OS_TRAP_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
+	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c proc.c facts.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c sections.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
@@ -39,16 +39,13 @@ NO_STRING_INSNS := $(shell echo | $(CC) -mstringop-strategy=unrolled_loop -x c -
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(NO_STRING_INSNS) -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
 	$(if $(AGENT_TEST),-DTL_TEST)
-# Every mapping the engine makes goes through agent/areas.c, every detour through agent/places.c.
-AGENT_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
-	tl_os_code_reserve tl_os_code_release tl_broken \
+# Every detour goes through agent/places.c.
+AGENT_WRAPPED = tl_broken \
 	tl_detour_create tl_detour_revive tl_detour_retire tl_detmem_put \
-	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack \
 	$(if $(AGENT_TEST),tl_engine_init)
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
 	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f))
-PRELOAD_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
-	tl_os_code_reserve tl_os_code_release tl_home_map tl_own_threads tl_own_asleep tl_os_stop_all tl_os_quiet tl_os_seen tl_broken
+PRELOAD_WRAPPED = tl_broken
 PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \
 	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--strip-debug \
 	-Wl,--hash-style=both $(foreach f,$(PRELOAD_WRAPPED),-Wl,--wrap=$(f))
