@@ -12,6 +12,14 @@ extern struct tl_ctl *tl_ctl; /* ours, while a command runs */
 /* Ask the guardian; only from the helper. Returns svc_ret. */
 int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b);
 
+#ifdef TL_TEST
+void tl_agent_test_begin(void); /* of an agent with race points */
+#else
+static inline void tl_agent_test_begin(void)
+{
+}
+#endif
+
 /* Is there a guardian still? handler.c */
 bool tl_agent_guarded(void);
 
@@ -19,6 +27,9 @@ bool tl_agent_guarded(void);
 int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s);
 int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s);
 int tl_agent_follow(struct tl_ctl *c);
+
+/* places.c */
+extern const struct tl_detour_watch tl_agent_places;
 
 /* watch.c: places that concern the guardian, not the script */
 void tl_agent_watch(struct tl_ctl *c);

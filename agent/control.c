@@ -25,13 +25,9 @@ int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b)
 }
 
 /* The engine counts its broken promises; here the user hears of them too. */
-void __real_tl_broken(const char *what);
-void __wrap_tl_broken(const char *what);
-void __wrap_tl_broken(const char *what)
+static void tell_broken(const char *what)
 {
-	__real_tl_broken(what);
-	if (tl_ctl)
-		tl_agent_ask(TL_SVC_BROKEN, (uintptr_t)what, 0);
+	tl_agent_ask(TL_SVC_BROKEN, (uintptr_t)what, 0);
 }
 
 /* A handler that a signal has interrupted may run on for ever: 10 ms each. */
@@ -41,6 +37,9 @@ static int command_init(struct tl_ctl *c)
 {
 	int ret;
 
+	tl_agent_test_begin();
+	tl_broken_heard = tell_broken;
+	tl_detour_watch = &tl_agent_places;
 	tl_fsgsbase = c->fsgsbase != 0;
 	tl_shadow_stack = c->shadow_stack != 0;
 	tl_os_lock();

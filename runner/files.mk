@@ -39,16 +39,11 @@ NO_STRING_INSNS := $(shell echo | $(CC) -mstringop-strategy=unrolled_loop -x c -
 AGENT_CFLAGS = -std=gnu11 -O2 -g -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(NO_STRING_INSNS) -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
 	$(if $(AGENT_TEST),-DTL_TEST)
-# Every detour goes through agent/places.c.
-AGENT_WRAPPED = tl_broken \
-	tl_detour_create tl_detour_revive tl_detour_retire tl_detmem_put \
-	$(if $(AGENT_TEST),tl_engine_init)
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
-	-Wl,-z,noexecstack -Wl,--build-id=none $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f))
-PRELOAD_WRAPPED = tl_broken
+	-Wl,-z,noexecstack -Wl,--build-id=none
 PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \
 	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--strip-debug \
-	-Wl,--hash-style=both $(foreach f,$(PRELOAD_WRAPPED),-Wl,--wrap=$(f))
+	-Wl,--hash-style=both
 RUNNER_CFLAGS = -std=gnu11 -O2 -g -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))

@@ -13,6 +13,22 @@ enum { AT_HWCAP2 = 26, FSGSBASE = 2 };
 
 bool tl_alone = true;
 
+/* --- the engine's broken promises ------------------------------------------------------- */
+
+/* It counts them; here the user hears of them, too. */
+static void tell_broken(const char *what)
+{
+	uint32_t i;
+
+	if (!tl_preload)
+		return;
+	for (i = 0; what[i] && i + 1 < sizeof(tl_preload->broken_text); i++)
+		tl_preload->broken_text[i] = what[i];
+	tl_preload->broken++;
+}
+
+/* --- beginning and end ---------------------------------------------------------------------- */
+
 /* By qemu-user: /proc shows the host's view, in which nothing of ours is executable. */
 static bool emulated;
 static uint32_t emulators[8]; /* threads that are not the program's */
@@ -30,6 +46,7 @@ int tl_home_init(void)
 {
 	struct tl_mapping own;
 
+	tl_broken_heard = tell_broken;
 	tl_fsgsbase = tl_aux(AT_HWCAP2) & FSGSBASE;
 	tl_shadow_stack = tl_shadow_status();
 	emulated = tl_home_map((uintptr_t)tl_home_init, &own) && !(own.prot & TL_PROT_EXEC);
@@ -165,24 +182,6 @@ bool tl_home_asleep(uint32_t tid, struct tl_own_sleep *s)
 bool tl_home_alone(void)
 {
 	return tl_alone;
-}
-
-/* --- the engine's broken promises ------------------------------------------------------- */
-
-void __real_tl_broken(const char *what);
-void __wrap_tl_broken(const char *what);
-
-/* It counts them; here the user hears of them, too. */
-void __wrap_tl_broken(const char *what)
-{
-	uint32_t i;
-
-	__real_tl_broken(what);
-	if (!tl_preload)
-		return;
-	for (i = 0; what[i] && i + 1 < sizeof(tl_preload->broken_text); i++)
-		tl_preload->broken_text[i] = what[i];
-	tl_preload->broken++;
 }
 
 /* --- traps: none ------------------------------------------------------------------------ */

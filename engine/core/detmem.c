@@ -341,6 +341,8 @@ void tl_detmem_put(struct tl_detour *d)
 {
 	struct tl_gap *g = tl_gap_floor(&gaps, d->at - 1);
 
+	if (tl_detour_watch && d->used && !tl_core.foreseeing)
+		tl_detour_watch->freed(d);
 	in_use -= d->size;
 	freed++;
 	tl_gap_remove(&gaps, &d->behind);

@@ -503,10 +503,24 @@ void tl_groups_register_locked(struct tl_group *g, size_t n);
 /* All of them, whatever their result. 0, or the first -TL_E_. */
 int tl_groups_unregister_locked(struct tl_group *g, size_t n);
 
+/*
+ * A home that answers for the program's faults has to know which detours there are: it sets tl_detour_watch before
+ * tl_engine_init(). Engine lock held. used: threads come into it from now on. retired: nobody is led into it any more,
+ * who is in it stays. freed: nobody is in it, its memory is given back.
+ */
+struct tl_detour_watch {
+	void (*used)(struct tl_detour *d);
+	void (*retired)(struct tl_detour *d);
+	void (*freed)(struct tl_detour *d);
+};
+extern const struct tl_detour_watch *tl_detour_watch; /* NULL: nobody asks */
+
 /* --- asserts and races ------------------------------------------------------------------------------ */
 
 /* A broken promise inside the engine: test builds stop, others go on and count. */
 void tl_broken(const char *what);
+/* A home that wants to hear of them sets this. Context: whichever broke it. */
+extern void (*tl_broken_heard)(const char *what);
 #define TL_ASSERT(cond)                                                                            \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
