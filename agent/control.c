@@ -68,7 +68,7 @@ static int command_enter(struct tl_ctl *c)
 /* Memory that somebody may still stand in stays, with its list of areas. */
 static int command_exit(void)
 {
-	tl_agent_unwatch(); /* its own, too */
+	tl_ctl_unwatch(); /* its own, too */
 	tl_engine_exit();
 	return 0;
 }
@@ -122,14 +122,14 @@ static int64_t run(struct tl_ctl *c)
 	case TL_CMD_ENTER:
 		return command_enter(c);
 	case TL_CMD_WATCH:
-		tl_agent_watch(c);
+		tl_ctl_watch(c);
 		return 0;
 	case TL_CMD_ARM:
-		return tl_agent_arm(c, session_of(c));
+		return tl_ctl_arm(c, session_of(c));
 	case TL_CMD_DISARM:
-		return tl_agent_disarm(c, session_of(c));
+		return tl_ctl_disarm(c, session_of(c));
 	case TL_CMD_FOLLOW:
-		return tl_agent_follow(c);
+		return tl_ctl_follow(c);
 	case TL_CMD_LEAD_OUT:
 		return command_lead_out(c);
 	case TL_CMD_EXIT:

@@ -94,7 +94,7 @@ bool tl_agent_asks(struct tl_answer *a, enum tl_question what)
 	return ask(a, what, 0);
 }
 
-bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
+bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])
 {
 	struct tl_answer a;
 
@@ -104,7 +104,7 @@ bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
 	return true;
 }
 
-bool tl_agent_raise(int64_t sig)
+bool tl_home_raise(int64_t sig)
 {
 	struct tl_answer a;
 
@@ -116,12 +116,12 @@ static bool may_touch(uint64_t addr)
 	return addr >= TL_PAGE && !(addr >> ADDRESS_BITS) && tl_agent_guarded();
 }
 
-int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
+int tl_home_read(void *dst, uint64_t addr, uint32_t size)
 {
 	return may_touch(addr) ? tl_peek((uintptr_t)dst, addr, size) : -1;
 }
 
-int tl_agent_write(uint64_t addr, const void *src, uint32_t size)
+int tl_home_write(uint64_t addr, const void *src, uint32_t size)
 {
 	return may_touch(addr) ? tl_peek(addr, (uintptr_t)src, size) : -1;
 }
@@ -134,7 +134,7 @@ uint32_t tl_agent_pid_known(uint32_t tid)
 	return (uint32_t)known == tid ? (uint32_t)(known >> 32) : 0;
 }
 
-uint32_t tl_agent_pid(uint32_t tid)
+uint32_t tl_home_pid(uint32_t tid)
 {
 	uint32_t pid = tl_agent_pid_known(tid);
 	struct tl_answer a;
@@ -142,7 +142,7 @@ uint32_t tl_agent_pid(uint32_t tid)
 	return pid || !tl_agent_asks(&a, TL_ASK_WHO) ? pid : a.pid;
 }
 
-void tl_agent_comm(char comm[16])
+void tl_home_comm(char comm[16])
 {
 	struct tl_answer a;
 

@@ -60,8 +60,8 @@ static uint32_t id_in_block(uintptr_t key)
 	bool fast;
 
 	tl_os_thread_layout(&offset, &fast);
-	if (!offset || tl_agent_read(&self, key, sizeof(self)) || self != key ||
-		tl_agent_read(&tid, key + (uint32_t)offset, sizeof(tid)))
+	if (!offset || tl_home_read(&self, key, sizeof(self)) || self != key ||
+		tl_home_read(&tid, key + (uint32_t)offset, sizeof(tid)))
 		return 0;
 	return tid;
 }

@@ -16,12 +16,14 @@ ifndef LIB_SRCS
 include lib/lib.mk
 endif
 
-AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c places.c view.c probes.c listen.c watch.c symbols.c unwind.c)
+# What is the same wherever a session's probes stand.
+HOME_SRCS = $(addprefix home/, listen.c probes.c symbols.c unwind.c view.c watch.c)
+AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c places.c) $(HOME_SRCS)
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS) $(AGENT_TEST)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) \
-	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c unwind.c fill.c listen.c) \
+	$(HOME_SRCS) home/fill.c agent/areas.c \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c proc.c facts.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c sections.c) \
@@ -29,7 +31,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c r
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
 	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c handlerend.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c selftrace.c launch.c recover.c) \
-	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
+	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 

@@ -6,13 +6,13 @@
 
 enum { NR_prctl = 157, NR_process_vm_readv = 310, NR_process_vm_writev = 311, PR_GET_NAME = 16 };
 
-uint32_t tl_agent_pid(uint32_t tid)
+uint32_t tl_home_pid(uint32_t tid)
 {
 	(void)tid;
 	return (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0);
 }
 
-void tl_agent_comm(char comm[16])
+void tl_home_comm(char comm[16])
 {
 	tl_syscall3(NR_prctl, PR_GET_NAME, (long)comm, 0);
 }
@@ -28,7 +28,7 @@ static const uint8_t tells[TL_FACTS] = {
 	[TL_FACT_EGID] = 108,
 };
 
-bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
+bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])
 {
 	if (of || what >= TL_FACTS || !tells[what])
 		return false;
@@ -37,7 +37,7 @@ bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
 }
 
 /* The program's handler would run within ours, whose end everybody waits for. */
-bool tl_agent_raise(int64_t sig)
+bool tl_home_raise(int64_t sig)
 {
 	(void)sig;
 	return false;
@@ -58,7 +58,7 @@ static long copy(long nr, void *here, uint64_t there, uint32_t size)
 }
 
 /* Where the kernel may not, by looking first. */
-int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
+int tl_home_read(void *dst, uint64_t addr, uint32_t size)
 {
 	long ret = copy(NR_process_vm_readv, dst, addr, size);
 
@@ -69,7 +69,7 @@ int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
 	return tl_os_text_read(addr, dst, size) == size ? 0 : -1;
 }
 
-int tl_agent_write(uint64_t addr, const void *src, uint32_t size)
+int tl_home_write(uint64_t addr, const void *src, uint32_t size)
 {
 	return copy(NR_process_vm_writev, (void *)(uintptr_t)src, addr, size) == (long)size ? 0
 											    : -1;

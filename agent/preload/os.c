@@ -6,7 +6,7 @@
  * SIGTRAP blocked, as C libraries do while they start threads and children,
  * ends the program.
  */
-#include "home.h"
+#include "internal.h"
 #include "../../engine/os/process/own.h"
 
 enum { AT_HWCAP2 = 26, FSGSBASE = 2 };

@@ -6,7 +6,7 @@
  * helper thread of our own; it lives as long as the session, asleep on a futex
  * that belongs to the runner, and so learns of the runner's end.
  */
-#include "home.h"
+#include "internal.h"
 #include "../../engine/os/process/own.h"
 #include "../../runtime/session.h"
 
@@ -30,7 +30,7 @@ struct tl_ctl *tl_ctl;
 struct tl_preload *tl_preload;
 struct tl_ctl_session *tl_session_ctl;
 
-static struct tl_agent_module module;
+static struct tl_home_module module;
 static _Alignas(16) uint8_t stack[STACK];
 static _Alignas(64) uintptr_t block[BLOCK / sizeof(uintptr_t)];
 static uint32_t begun; /* futex: the program may begin */
@@ -87,7 +87,7 @@ static void leave(void)
 		return;
 	tl_watch_stop();
 	tl_count_stop();
-	while (tl_agent_disarm(tl_ctl, tl_session_ctl) < 0 && tl_ctl)
+	while (tl_ctl_disarm(tl_ctl, tl_session_ctl) < 0 && tl_ctl)
 		tl_os_pause(AGAIN_US);
 	TL_STORE(&tl_preload->counted, 1);
 	for (ms = 0; !(back = all_back()) && ms < AT_ONCE_MS; ms += AGAIN_US / 1000)
@@ -111,7 +111,7 @@ static void arm(void)
 	tl_preload_place(p);
 	tl_session_ctl->first = 0;
 	tl_session_ctl->count = (uint32_t)tl_session_ctl->nprobes;
-	ret = tl_agent_arm(tl_ctl, tl_session_ctl);
+	ret = tl_ctl_arm(tl_ctl, tl_session_ctl);
 	if (ret >= 0)
 		p->narmed = (uint32_t)ret;
 	else

@@ -5,7 +5,7 @@
  * probe there sends the thread on to news_entry(), outside of any handler,
  * where it may wait until the helper has armed what came.
  */
-#include "home.h"
+#include "internal.h"
 #include "../../engine/os/process/own.h"
 
 static struct tl_probe probe;

@@ -3,7 +3,8 @@
  * Places where the guardian itself wants to be told: always traps, which hold
  * the thread until it has looked.
  */
-#include "agent.h"
+#include "home.h"
+#include "../engine/core/internal.h"
 
 enum { LOADER, CALLS, PLACES = CALLS + TL_CTL_WATCHED };
 
@@ -61,14 +62,14 @@ static void watch_calls(uint64_t *at)
 	}
 }
 
-void tl_agent_watch(struct tl_ctl *c)
+void tl_ctl_watch(struct tl_ctl *c)
 {
 	if (c->dl_state && !on[LOADER])
 		watch_loader(c->dl_state);
 	watch_calls(c->watched_at);
 }
 
-void tl_agent_unwatch(void)
+void tl_ctl_unwatch(void)
 {
 	int i;
 
