@@ -4,6 +4,7 @@
  * instructions run in detours.
  */
 #include "agent.h"
+#include "machine/machine.h"
 
 /* Where there is no room for more, the guardian leaves that fault as it is. */
 static void place_add(uint64_t from, uint64_t to)
@@ -28,17 +29,12 @@ static void place_drop(uint64_t from, uint64_t lo, uint64_t size)
 }
 
 /* Control comes back behind a system call, which has no others with it. */
-static bool is_syscall(const struct tl_plan *plan)
-{
-	return plan->len == 2 && plan->orig[0] == 0x0f && plan->orig[1] == 0x05;
-}
-
 static void note(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
 {
 	const struct tl_plan *plan = arg;
 	uintptr_t off = text - plan->start;
 
-	if (off >= plan->len + (is_syscall(plan) ? 1u : 0u))
+	if (off >= plan->len + (tl_machine_is_syscall(plan->orig, plan->len) ? 1u : 0u))
 		return;
 	if (what != TL_PLACE_ENTRY)
 		place_add(ip, text | (what == TL_PLACE_PUSHED ? TL_CTL_PUSHED : 0));

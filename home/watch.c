@@ -5,6 +5,7 @@
  */
 #include "home.h"
 #include "../engine/core/internal.h"
+#include "../runtime/machine/machine.h"
 
 enum { LOADER, CALLS, PLACES = CALLS + TL_CTL_WATCHED };
 
@@ -56,7 +57,8 @@ static void watch_calls(uint64_t *at)
 	for (i = 0; i < n; i++) {
 		long which = list[i] - probes;
 
-		on[which] = !ret[i] || (ret[i] == -TL_E_NOT_PROVEN && !again(list[i], 2));
+		on[which] =
+			!ret[i] || (ret[i] == -TL_E_NOT_PROVEN && !again(list[i], TL_SYSCALL_SIZE));
 		if (!on[which])
 			at[which - CALLS] = 0;
 	}

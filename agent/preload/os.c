@@ -7,9 +7,8 @@
  * ends the program.
  */
 #include "internal.h"
+#include "../machine/machine.h"
 #include "../../engine/os/process/own.h"
-
-enum { AT_HWCAP2 = 26, FSGSBASE = 2 };
 
 bool tl_alone = true;
 
@@ -47,8 +46,7 @@ int tl_home_init(void)
 	struct tl_mapping own;
 
 	tl_broken_heard = tell_broken;
-	tl_fsgsbase = tl_aux(AT_HWCAP2) & FSGSBASE;
-	tl_shadow_stack = tl_shadow_status();
+	tl_machine_features();
 	emulated = tl_home_map((uintptr_t)tl_home_init, &own) && !(own.prot & TL_PROT_EXEC);
 	if (emulated)
 		tl_own_threads(note_thread, NULL);
