@@ -29,9 +29,8 @@
 /* The control block, as mapped here; NULL: there is no session. The home sets it before it calls anything. */
 extern struct tl_ctl *tl_ctl;
 
-/*
- * --- What a home calls. Context: may sleep, engine lock not held, one caller at a time. Results: 0 or more, or -TL_E_.
- */
+/* --- what a home calls --------------------------------------------------------- */
+/* Context: may sleep, engine lock not held, one caller at a time. Results: 0 or more, or -TL_E_. */
 
 /*
  * Make the session's probes [first, first + count) stand as the control block wants them: register those that do not
@@ -51,9 +50,16 @@ int tl_ctl_follow(struct tl_ctl *c);
 void tl_ctl_watch(struct tl_ctl *c);
 void tl_ctl_unwatch(void);
 
+/* --- what a home has ------------------------------------------------------------- */
+/* Context: as those. */
+
+/* May the word of the program's data that begins there be read and written? */
+bool tl_home_writable(uint64_t addr);
+
+/* --- what a home has for handlers ---------------------------------------------------- */
 /*
- * --- What a home has. Context: a handler, of whatever thread: no lock, no memory taken, no sleep; a system call only
- * where the home is sure that the program may make it.
+ * Context: a handler, of whatever thread: no lock, no memory taken, no sleep; a system call only where the home is
+ * sure that the program may make it.
  */
 
 /* Copy memory of the program. 0, or -1 where any byte is missing; never a fault. A number of 2, 4 or 8 bytes at once. */

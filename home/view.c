@@ -116,24 +116,30 @@ static struct tl_view_ops ops = {
 	.ids = ids,
 };
 
+/* What the home has loaded. */
+static const void *at(uint64_t addr)
+{
+	return (const void *)(uintptr_t)addr;
+}
+
 static void fill_symbols(struct tl_symbols *s, const struct tl_home_module *m)
 {
-	s->strings = (const char *)m->strings;
+	s->strings = at(m->strings);
 	s->strings_size = m->strings_size;
-	s->symbols = (const struct tl_tap_symbol *)m->symbols;
+	s->symbols = at(m->symbols);
 	s->nsymbols = m->nsymbols;
-	s->lines = (const struct tl_tap_line *)m->lines;
+	s->lines = at(m->lines);
 	s->nlines = m->nlines;
-	s->images = (const struct tl_symbol_image *)m->images;
+	s->images = at(m->images);
 	s->nrows = tl_symbol_rows(m->nimages);
 }
 
 static void fill_unwind(struct tl_unwind *u, const struct tl_home_module *m)
 {
-	u->of_image = (const struct tl_tap_unwind *)m->unwind;
-	u->rows = (const struct tl_tap_row *)m->rows;
-	u->frames = (const struct tl_tap_frame *)m->frames;
-	u->images = (const struct tl_symbol_image *)m->images;
+	u->of_image = at(m->unwind);
+	u->rows = at(m->rows);
+	u->frames = at(m->frames);
+	u->images = at(m->images);
 	u->nrows = m->unwind ? tl_symbol_rows(m->nimages) : 0;
 }
 
@@ -144,13 +150,12 @@ struct tl_view *tl_ctl_view(const struct tl_ctl_session *s)
 
 int tl_ctl_view_init(const struct tl_ctl_session *s)
 {
-	const struct tl_home_module *m = (const struct tl_home_module *)s->module;
+	const struct tl_home_module *m = at(s->module);
 	struct tl_view *v = tl_ctl_view(s);
 
 	if (v->home)
 		return 0;
-	if (tl_view_attach(v, (void *)s->memory, s->memory_size,
-		    (const struct tl_tap_options *)m->options))
+	if (tl_view_attach(v, (void *)(uintptr_t)s->memory, s->memory_size, at(m->options)))
 		return -TL_E_VERSION;
 	fill_symbols(&symbols[v - views], m);
 	fill_unwind(&unwind[v - views], m);
@@ -159,7 +164,7 @@ int tl_ctl_view_init(const struct tl_ctl_session *s)
 	v->home = &symbols[v - views];
 	v->local_off = offsetof(struct tl_thread, local[0]) +
 		       (uint32_t)((v - views) * (long)sizeof(void *));
-	v->images = (const uint64_t *)m->images;
+	v->images = at(m->images);
 	v->image_words = sizeof(struct tl_symbol_image) / sizeof(uint64_t);
 	v->nimages = tl_symbol_rows(m->nimages);
 	return 0;
