@@ -12,7 +12,7 @@ int64_t tl_reg_none(struct tl_run *run)
 
 static bool has_arg(struct tl_run *run, int64_t n)
 {
-	if (!run->regs || !tl_machine_result(run->regs))
+	if (!run->regs || !tl_reg_result(run->regs))
 		tl_run_error(run, "cannot access function args in this context");
 	else if (n < 1 || n > (run->env->at_syscall ? TL_SYSCALL_ARGS : 1000))
 		tl_run_error(run, "cannot access arg(%d)", n);
@@ -25,7 +25,7 @@ static bool has_arg(struct tl_run *run, int64_t n)
 static uintptr_t *arg_in_register(struct tl_run *run, int64_t n)
 {
 	if (run->env->at_syscall)
-		return tl_machine_syscall_arg(run->regs, (uint32_t)n - 1);
+		return tl_reg_syscall_arg(run->regs, (uint32_t)n - 1);
 	return n <= TL_REG_ARGS ? tl_reg_arg(run->regs, (uint32_t)n - 1) : NULL;
 }
 
@@ -66,7 +66,7 @@ void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value)
 
 void tl_returnval_set(struct tl_run *run, int64_t value)
 {
-	uintptr_t *at = run->regs && run->call ? tl_machine_result(run->regs) : NULL;
+	uintptr_t *at = run->regs && run->call ? tl_reg_result(run->regs) : NULL;
 
 	if (run->error)
 		return;
@@ -78,7 +78,7 @@ void tl_returnval_set(struct tl_run *run, int64_t value)
 
 int64_t tl_returnval(struct tl_run *run)
 {
-	uintptr_t *at = run->regs ? tl_machine_result(run->regs) : NULL;
+	uintptr_t *at = run->regs ? tl_reg_result(run->regs) : NULL;
 
 	if (at)
 		return (int64_t)*at;

@@ -75,7 +75,7 @@ bool tl_syscall_noted(const struct tl_env *env, struct tl_thread *self, const st
 	if (n < 0)
 		return false;
 	call = &own->syscalls[n];
-	if (tl_machine_is_child(call->number, regs))
+	if (tl_syscall_is_child(call->number, regs))
 		return false;
 	call->wanted &= ~bit;
 	own->nsyscalls = (uint32_t)n;

@@ -2,11 +2,6 @@
 /* A machine that nobody has described yet. */
 #include "../internal.h"
 
-uintptr_t *tl_machine_syscall_arg(struct tl_regs *r, uint32_t n)
-{
-	return (void)r, (void)n, NULL;
-}
-
 uint64_t tl_machine_stack_arg(const struct tl_regs *r, uint64_t n)
 {
 	return (void)r, n;
@@ -15,16 +10,6 @@ uint64_t tl_machine_stack_arg(const struct tl_regs *r, uint64_t n)
 bool tl_machine_caller(struct tl_run *run, uint64_t *v)
 {
 	return (void)run, (void)v, false;
-}
-
-uintptr_t *tl_machine_result(struct tl_regs *r)
-{
-	return (void)r, NULL;
-}
-
-bool tl_machine_is_child(uint32_t number, const struct tl_regs *r)
-{
-	return (void)number, (void)r, false;
 }
 
 bool tl_machine_register(const struct tl_regs *r, const char *name, uint64_t *value, uint32_t *size)

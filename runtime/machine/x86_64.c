@@ -4,12 +4,6 @@
 
 /* --- calls ---------------------------------------------------------------------------- */
 
-/* The kernel's fourth is r10: `syscall` takes rcx. */
-uintptr_t *tl_machine_syscall_arg(struct tl_regs *r, uint32_t n)
-{
-	return n == 3 ? &r->r10 : tl_reg_arg(r, n);
-}
-
 /* At entry the return address lies at the stack pointer, the seventh argument above it. */
 uint64_t tl_machine_stack_arg(const struct tl_regs *r, uint64_t n)
 {
@@ -19,19 +13,6 @@ uint64_t tl_machine_stack_arg(const struct tl_regs *r, uint64_t n)
 bool tl_machine_caller(struct tl_run *run, uint64_t *v)
 {
 	return tl_user_read(run, v, run->regs->sp, 8);
-}
-
-uintptr_t *tl_machine_result(struct tl_regs *r)
-{
-	return &r->ax;
-}
-
-enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
-
-/* With its parent's stack pointer and, while it shares memory, its notes. */
-bool tl_machine_is_child(uint32_t number, const struct tl_regs *r)
-{
-	return !r->ax && (number == CLONE || number == FORK || number == VFORK || number == CLONE3);
 }
 
 /* --- registers by name ------------------------------------------------------------------ */

@@ -45,10 +45,29 @@ static inline uintptr_t *tl_reg_arg(struct tl_regs *r, uint32_t n)
 	return (uintptr_t *)((char *)r + at[n]);
 }
 
-#define TL_RETURN_POPS	   8
+static inline uintptr_t *tl_reg_result(struct tl_regs *r)
+{
+	return &r->ax;
+}
+
+#define TL_RETURN_POPS 8
+
+/* The kernel's fourth is r10: `syscall` takes rcx. */
 #define TL_SYSCALL_ARGS	   6
 #define TL_SYSCALL_SIZE	   2
 #define TL_SYSCALL_RESTART 219u
+static inline uintptr_t *tl_reg_syscall_arg(struct tl_regs *r, uint32_t n)
+{
+	return n == 3 ? &r->r10 : tl_reg_arg(r, n);
+}
+
+/* With its parent's stack pointer and, while it shares memory, its notes. */
+static inline bool tl_syscall_is_child(uint32_t number, const struct tl_regs *r)
+{
+	enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
+
+	return !r->ax && (number == CLONE || number == FORK || number == VFORK || number == CLONE3);
+}
 
 static inline uint64_t tl_cycles(void)
 {
