@@ -165,7 +165,10 @@ install: all install-lib
 	install -d $(SHARE)/trapless/tapset $(SHARE)/trapless/examples $(SHARE)/trapless/include/trapless
 	install -m 644 tapset/* $(SHARE)/trapless/tapset/
 	install -m 644 examples/*.stp $(SHARE)/trapless/examples/
+	install -d $(addprefix $(SHARE)/trapless/include/, script machine)
 	install -m 644 runtime/script.h runtime/embedded.h $(SHARE)/trapless/include/
+	install -m 644 runtime/script/*.h $(SHARE)/trapless/include/script/
+	install -m 644 runtime/machine/*.h $(SHARE)/trapless/include/machine/
 	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h error.h error.def wire.h) \
 		$(SHARE)/trapless/include/trapless/
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless

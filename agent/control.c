@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The agent's commands. It runs only while the guardian has its helper thread in hand. */
 #include "../engine/os/process/process.h"
+#include "../engine/core/base/broken.h"
 #include "agent.h"
 
 struct tl_ctl *tl_ctl;
@@ -24,13 +25,9 @@ int64_t tl_agent_ask(enum tl_service what, uint64_t a, uint64_t b)
 }
 
 /* The engine counts its broken promises; here the user hears of them too. */
-void __real_tl_broken(const char *what);
-void __wrap_tl_broken(const char *what);
-void __wrap_tl_broken(const char *what)
+static void tell_broken(const char *what)
 {
-	__real_tl_broken(what);
-	if (tl_ctl)
-		tl_agent_ask(TL_SVC_BROKEN, (uintptr_t)what, 0);
+	tl_agent_ask(TL_SVC_BROKEN, (uintptr_t)what, 0);
 }
 
 /* A handler that a signal has interrupted may run on for ever: 10 ms each. */
@@ -40,6 +37,9 @@ static int command_init(struct tl_ctl *c)
 {
 	int ret;
 
+	tl_agent_test_begin();
+	tl_broken_heard = tell_broken;
+	tl_detour_watch = &tl_agent_places;
 	tl_fsgsbase = c->fsgsbase != 0;
 	tl_shadow_stack = c->shadow_stack != 0;
 	tl_os_lock();
@@ -68,7 +68,7 @@ static int command_enter(struct tl_ctl *c)
 /* Memory that somebody may still stand in stays, with its list of areas. */
 static int command_exit(void)
 {
-	tl_agent_unwatch(); /* its own, too */
+	tl_ctl_unwatch(); /* its own, too */
 	tl_engine_exit();
 	return 0;
 }
@@ -122,14 +122,14 @@ static int64_t run(struct tl_ctl *c)
 	case TL_CMD_ENTER:
 		return command_enter(c);
 	case TL_CMD_WATCH:
-		tl_agent_watch(c);
+		tl_ctl_watch(c);
 		return 0;
 	case TL_CMD_ARM:
-		return tl_agent_arm(c, session_of(c));
+		return tl_ctl_arm(c, session_of(c));
 	case TL_CMD_DISARM:
-		return tl_agent_disarm(c, session_of(c));
+		return tl_ctl_disarm(c, session_of(c));
 	case TL_CMD_FOLLOW:
-		return tl_agent_follow(c);
+		return tl_ctl_follow(c);
 	case TL_CMD_LEAD_OUT:
 		return command_lead_out(c);
 	case TL_CMD_EXIT:
@@ -150,21 +150,3 @@ __attribute__((noreturn, used)) void tl_agent_main(struct tl_ctl *c)
 	for (;;)
 		tl_agent_ask(TL_SVC_DONE, 0, 0);
 }
-
-/* The helper comes here with the control block in its first argument and an aligned stack. */
-__asm__(".text\n.globl tl_agent_entry\n.hidden tl_agent_entry\n.type tl_agent_entry, @function\n"
-	"tl_agent_entry:\n"
-	"	cld\n"
-	"	xor %ebp, %ebp\n"
-	"	and $-16, %rsp\n"
-	"	call tl_agent_main\n"
-	"	ud2\n"
-	".size tl_agent_entry, . - tl_agent_entry\n"
-	/* For calls that the guardian makes by the helper. Where it was killed in one, the helper ends behind it. */
-	".globl tl_agent_call\n.hidden tl_agent_call\n"
-	"tl_agent_call:\n"
-	"	syscall\n"
-	"	mov $60, %eax\n" /* exit */
-	"	xor %edi, %edi\n"
-	"	syscall\n"
-	"	ud2\n");

@@ -9,72 +9,6 @@
 #include "handler.h"
 #include "../engine/os/process/process.h"
 
-enum { ADDRESS_BITS = 56 }; /* of the largest address space; what is no address faults, too */
-
-/*
- * tl_peek(dst, src, n): either of them in the program. Without a frame, so that the guardian can have it end
- * at any place. What is as large as a number is copied at once. No string instruction: the program may have set the
- * direction flag.
- * tl_ask(answer, what, of): fills it in where `answered` is left nonzero.
- */
-__asm__(".text\n.globl tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
-	".hidden tl_peek, tl_peek_end, tl_peek_fault, tl_ask, tl_ask_at\n"
-	".type tl_peek, @function\n"
-	"tl_peek:\n"
-	"	cmp $8, %edx\n"
-	"	jne 1f\n"
-	"	mov (%rsi), %rax\n"
-	"	mov %rax, (%rdi)\n"
-	"	xor %eax, %eax\n"
-	"	ret\n"
-	"1:	cmp $4, %edx\n"
-	"	jne 2f\n"
-	"	mov (%rsi), %eax\n"
-	"	mov %eax, (%rdi)\n"
-	"	xor %eax, %eax\n"
-	"	ret\n"
-	"2:	cmp $2, %edx\n"
-	"	jne 3f\n"
-	"	movzwl (%rsi), %eax\n"
-	"	mov %ax, (%rdi)\n"
-	"	xor %eax, %eax\n"
-	"	ret\n"
-	"3:	sub $8, %edx\n"
-	"	jb 4f\n"
-	"	mov (%rsi), %rax\n"
-	"	mov %rax, (%rdi)\n"
-	"	add $8, %rsi\n"
-	"	add $8, %rdi\n"
-	"	jmp 3b\n"
-	"4:	add $8, %edx\n"
-	"	jz 6f\n"
-	"5:	movzbl (%rsi), %eax\n"
-	"	mov %al, (%rdi)\n"
-	"	inc %rsi\n"
-	"	inc %rdi\n"
-	"	dec %edx\n"
-	"	jnz 5b\n"
-	"6:	xor %eax, %eax\n"
-	"	ret\n"
-	"tl_peek_end:\n"
-	"tl_peek_fault:\n"
-	"	mov $-1, %eax\n"
-	"	ret\n"
-	".size tl_peek, . - tl_peek\n"
-	".type tl_ask, @function\n"
-	"tl_ask:\n"
-	"	mov %esi, %eax\n"
-	"tl_ask_at:\n"
-	"	int3\n"
-	"	mov %rax, (%rdi)\n"
-	"	mov %rsi, 8(%rdi)\n"
-	"	mov %rdx, 16(%rdi)\n"
-	"	mov %rcx, 24(%rdi)\n"
-	"	ret\n"
-	".size tl_ask, . - tl_ask\n");
-
-void tl_ask(struct tl_answer *a, uint32_t what, int64_t of);
-
 /* A guardian that was killed answers nothing, and leads nobody on. */
 bool tl_agent_guarded(void)
 {
@@ -94,7 +28,7 @@ bool tl_agent_asks(struct tl_answer *a, enum tl_question what)
 	return ask(a, what, 0);
 }
 
-bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
+bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])
 {
 	struct tl_answer a;
 
@@ -104,7 +38,7 @@ bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
 	return true;
 }
 
-bool tl_agent_raise(int64_t sig)
+bool tl_home_raise(int64_t sig)
 {
 	struct tl_answer a;
 
@@ -113,15 +47,15 @@ bool tl_agent_raise(int64_t sig)
 
 static bool may_touch(uint64_t addr)
 {
-	return addr >= TL_PAGE && !(addr >> ADDRESS_BITS) && tl_agent_guarded();
+	return addr >= TL_PAGE && !(addr >> TL_ADDRESS_BITS) && tl_agent_guarded();
 }
 
-int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
+int tl_home_read(void *dst, uint64_t addr, uint32_t size)
 {
 	return may_touch(addr) ? tl_peek((uintptr_t)dst, addr, size) : -1;
 }
 
-int tl_agent_write(uint64_t addr, const void *src, uint32_t size)
+int tl_home_write(uint64_t addr, const void *src, uint32_t size)
 {
 	return may_touch(addr) ? tl_peek(addr, (uintptr_t)src, size) : -1;
 }
@@ -134,7 +68,7 @@ uint32_t tl_agent_pid_known(uint32_t tid)
 	return (uint32_t)known == tid ? (uint32_t)(known >> 32) : 0;
 }
 
-uint32_t tl_agent_pid(uint32_t tid)
+uint32_t tl_home_pid(uint32_t tid)
 {
 	uint32_t pid = tl_agent_pid_known(tid);
 	struct tl_answer a;
@@ -142,7 +76,7 @@ uint32_t tl_agent_pid(uint32_t tid)
 	return pid || !tl_agent_asks(&a, TL_ASK_WHO) ? pid : a.pid;
 }
 
-void tl_agent_comm(char comm[16])
+void tl_home_comm(char comm[16])
 {
 	struct tl_answer a;
 

@@ -4,6 +4,7 @@
 #define TRAPLESS_AGENT_HANDLER_H
 
 #include "agent.h"
+#include "machine/machine.h"
 
 struct tl_answer {
 	uint64_t answered; /* enum tl_answered; 0: nobody was there */
@@ -13,8 +14,6 @@ struct tl_answer {
 
 /* From a handler only. */
 bool tl_agent_asks(struct tl_answer *a, enum tl_question what);
-/* Copy: 0, or -1 where any byte is missing, or protected. The guardian must be there. */
-int tl_peek(uint64_t dst, uint64_t src, uint32_t n);
 /* The process of a thread that the guardian has told of; 0: it has not. */
 uint32_t tl_agent_pid_known(uint32_t tid);
 

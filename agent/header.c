@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "agent.h"
+#include "machine/machine.h"
 #include "../engine/os/process/process.h"
 #include "../runtime/session.h"
 
-extern char tl_agent_entry[], tl_agent_call[], tl_ask_at[], tl_peek[], tl_peek_end[],
-	tl_peek_fault[];
 static uint64_t marker;
 
 __attribute__((used)) struct tl_agent_header tl_agent_header = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The parts of the process home that only the guardian can answer in a foreign process. */
 #include "handler.h"
-#include "../engine/insn/x86/insn.h"
 #include "../engine/os/process/process.h"
 
 int tl_home_init(void)
@@ -182,31 +181,23 @@ int tl_os_trap_allowed(void)
 	return 0;
 }
 
-enum { INT3 = 0xcc, LOCK = 0xf0 };
-
-/*
- * A SIGTRAP with the program counter a byte behind is the breakpoint's, unless
- * an instruction ends there, or is one with a lock prefix, which libc jumps over.
- */
-static bool nobody_stands_behind(uintptr_t addr)
+static bool holds_trap(uintptr_t addr)
 {
-	uint8_t at[TL_INSN_MAX];
-	size_t n = tl_os_text_read(addr, at, sizeof(at));
-	struct tl_insn insn;
+	uint8_t trap[8], now[8];
+	size_t n = tl_arch_trap_insn(trap);
 
-	return n && *at != LOCK && tl_insn_decode(&insn, at, n, TL_INSN_64) > 1;
+	return tl_os_text_read(addr, now, n) == n && tl_equal(now, trap, n);
 }
 
 int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 {
 	uint32_t i = tl_ctl_trap_hash(addr), n;
 	int ret = tl_code_seal(); /* the next hit runs the detour */
-	uint8_t byte;
 	bool there;
 
 	if (ret)
 		return ret;
-	there = tl_os_text_read(addr, &byte, 1) == 1 && byte == INT3;
+	there = holds_trap(addr);
 	for (n = 0; n < TL_CTL_TRAPS / 2; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
 		struct tl_ctl_trap *t = &tl_ctl->traps[i];
 
@@ -214,7 +205,7 @@ int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 			continue;
 		tl_ctl->ntraps += !t->addr;
 		if (!there) /* else what was known before holds */
-			t->sure = (!t->addr || t->sure) && nobody_stands_behind(addr);
+			t->sure = (!t->addr || t->sure) && tl_machine_trap_is_sure(addr);
 		__atomic_store_n(&t->detour, detour, __ATOMIC_RELEASE);
 		__atomic_store_n(&t->addr, addr, __ATOMIC_RELEASE);
 		return 0;

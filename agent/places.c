@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * For the guardian, who answers for the program's faults: which of its
- * instructions run in detours. The linker puts these between the engine's
- * files (--wrap).
+ * instructions run in detours.
  */
 #include "agent.h"
-
-int __real_tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
-struct tl_detour *__real_tl_detour_revive(const struct tl_plan *plan);
-void __real_tl_detour_retire(struct tl_detour *d);
-void __real_tl_detmem_put(struct tl_detour *d);
-
-int __wrap_tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
-struct tl_detour *__wrap_tl_detour_revive(const struct tl_plan *plan);
-void __wrap_tl_detour_retire(struct tl_detour *d);
-void __wrap_tl_detmem_put(struct tl_detour *d);
+#include "machine/machine.h"
 
 /* Where there is no room for more, the guardian leaves that fault as it is, and says so. */
 static void place_add(uint64_t from, uint64_t to)
@@ -41,17 +31,12 @@ static void place_drop(uint64_t from, uint64_t lo, uint64_t size)
 }
 
 /* Control comes back behind a system call, which has no others with it. */
-static bool is_syscall(const struct tl_plan *plan)
-{
-	return plan->len == 2 && plan->orig[0] == 0x0f && plan->orig[1] == 0x05;
-}
-
 static void note(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
 {
 	const struct tl_plan *plan = arg;
 	uintptr_t off = text - plan->start;
 
-	if (off >= plan->len + (is_syscall(plan) ? 1u : 0u))
+	if (off >= plan->len + (tl_machine_is_syscall(plan->orig, plan->len) ? 1u : 0u))
 		return;
 	if (what != TL_PLACE_ENTRY)
 		place_add(ip, text | (what == TL_PLACE_PUSHED ? TL_CTL_PUSHED : 0));
@@ -62,24 +47,6 @@ static void note(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
 static void note_all(struct tl_detour *d)
 {
 	tl_arch_detour_places(&d->plan, &tl_core.env, d->at, note, &d->plan);
-}
-
-int __wrap_tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
-{
-	int ret = __real_tl_detour_create(plan, out);
-
-	if (!ret && !tl_core.foreseeing)
-		note_all(*out);
-	return ret;
-}
-
-struct tl_detour *__wrap_tl_detour_revive(const struct tl_plan *plan)
-{
-	struct tl_detour *d = __real_tl_detour_revive(plan);
-
-	if (d)
-		note_all(d);
-	return d;
 }
 
 /* The detour's code is the same whenever it is made: what note() has said is found again, and nothing else looked for. */
@@ -99,16 +66,14 @@ static void drop(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
 		place_drop(ip, 0, UINT64_MAX);
 }
 
-/* Nobody is led into it any more; who is in it stays. */
-void __wrap_tl_detour_retire(struct tl_detour *d)
+static void drop_entries(struct tl_detour *d)
 {
 	tl_arch_detour_places(&d->plan, &tl_core.env, d->at, drop_entry, d);
-	__real_tl_detour_retire(d);
 }
 
-void __wrap_tl_detmem_put(struct tl_detour *d)
+static void drop_all(struct tl_detour *d)
 {
-	if (d->used && !tl_core.foreseeing)
-		tl_arch_detour_places(&d->plan, &tl_core.env, d->at, drop, d);
-	__real_tl_detmem_put(d);
+	tl_arch_detour_places(&d->plan, &tl_core.env, d->at, drop, d);
 }
+
+const struct tl_detour_watch tl_agent_places = {note_all, drop_entries, drop_all};

@@ -7,17 +7,6 @@
 #include "handler.h"
 #include "../engine/os/process/process.h"
 
-uintptr_t __real_tl_os_thread_key(bool early);
-uintptr_t __wrap_tl_os_thread_key(bool early);
-uint32_t __real_tl_gettid(void);
-uint32_t __wrap_tl_gettid(void);
-void __real_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-uint32_t __wrap_tl_os_thread_id(uintptr_t key);
-bool __wrap_tl_os_thread_same(uintptr_t key, uint32_t tid);
-bool __real_tl_os_on_signal_stack(void);
-bool __wrap_tl_os_on_signal_stack(void);
-
 /* The record of a thread without a thread pointer, as at the first instructions of a program; there is one such thread. */
 static uintptr_t no_block_yet;
 static bool blocks_seen; /* from then on there may be more of them */
@@ -32,9 +21,9 @@ static bool is_shared(uintptr_t pointer)
 }
 
 /* Only the helper asks the other way (handlers come by the early one): no record is its own. */
-uintptr_t __wrap_tl_os_thread_key(bool early)
+uintptr_t tl_os_thread_key(bool early)
 {
-	uintptr_t key = early ? __real_tl_os_thread_key(true) : 0;
+	uintptr_t key = early ? tl_machine_thread_early() : 0;
 
 	if (early && is_shared(key))
 		return TL_THREAD_NO_KEY;
@@ -46,17 +35,18 @@ uintptr_t __wrap_tl_os_thread_key(bool early)
 }
 
 /* While the place of the thread id is looked for, the helper passes for the thread whose block it shares. */
-uint32_t __wrap_tl_gettid(void)
+uint32_t tl_home_tid(void)
 {
-	return tl_ctl && tl_ctl->lender ? tl_ctl->lender : __real_tl_gettid();
+	return tl_ctl && tl_ctl->lender ? tl_ctl->lender : tl_gettid();
 }
 
 /* A program that has just been started has no thread block yet: its loader tells which libc it will have. */
-void __wrap_tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
+void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
 {
-	__real_tl_os_thread_layout(tid_offset, fast_key);
-	if (!*tid_offset)
-		*tid_offset = (int32_t)tl_ctl->tid_offset;
+	int32_t found = TL_RELAXED(&tl_tid_offset);
+
+	*tid_offset = found ? found : (int32_t)tl_ctl->tid_offset;
+	*fast_key = tl_machine_fast_key();
 }
 
 /* --- from handlers ------------------------------------------------------------ */
@@ -69,15 +59,15 @@ static uint32_t id_in_block(uintptr_t key)
 	uint32_t tid;
 	bool fast;
 
-	__wrap_tl_os_thread_layout(&offset, &fast);
-	if (!offset || tl_agent_read(&self, key, sizeof(self)) || self != key ||
-		tl_agent_read(&tid, key + (uint32_t)offset, sizeof(tid)))
+	tl_os_thread_layout(&offset, &fast);
+	if (!offset || tl_home_read(&self, key, sizeof(self)) || self != key ||
+		tl_home_read(&tid, key + (uint32_t)offset, sizeof(tid)))
 		return 0;
 	return tid;
 }
 
 /* A wrong place (a number that happened to be equal) shows by what lies there in another thread's block. */
-uint32_t __wrap_tl_os_thread_id(uintptr_t key)
+uint32_t tl_os_thread_id(uintptr_t key)
 {
 	bool none = key == (uintptr_t)&no_block_yet;
 	uint32_t tid = none ? tl_ctl->own_number : id_in_block(key);
@@ -93,7 +83,7 @@ uint32_t __wrap_tl_os_thread_id(uintptr_t key)
 }
 
 /* Where the id is not known, the thread pointer alone decides, as in the detour. */
-bool __wrap_tl_os_thread_same(uintptr_t key, uint32_t tid)
+bool tl_os_thread_same(uintptr_t key, uint32_t tid)
 {
 	uint32_t now = key == (uintptr_t)&no_block_yet ? 0 : id_in_block(key);
 
@@ -105,13 +95,13 @@ bool __wrap_tl_os_thread_same(uintptr_t key, uint32_t tid)
  * own handler is on the alternate stack? Where nobody answers, the latter is
  * assumed: the thread's probes stay silent until it is over.
  */
-bool __wrap_tl_os_on_signal_stack(void)
+bool tl_os_on_signal_stack(void)
 {
 	struct tl_answer a;
 
 	if (!tl_agent_asks(&a, TL_ASK_STACK))
 		return true;
 	if (a.answered & TL_ANSWER_ASK_KERNEL)
-		return __real_tl_os_on_signal_stack();
+		return tl_on_signal_stack();
 	return !(a.answered & TL_ANSWER_PLAIN_STACK);
 }

@@ -17,7 +17,9 @@ ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pu
 INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
 # In every process; each home (own process, agent) adds its own files.
 ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c x86_64/machine.c)
-ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c x86_64/frame.c) $(ENGINE_OS_TRAP_SRCS)
+ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c own_thread.c x86_64/frame.c) $(ENGINE_OS_OWN_HOME_SRCS) $(ENGINE_OS_TRAP_SRCS)
+# What a home of its own in the own process says itself.
+ENGINE_OS_OWN_HOME_SRCS = engine/os/process/own_home.c
 ENGINE_OS_TRAP_SRCS = engine/os/process/own_trap.c engine/os/traptab.c
 # ... and what asks the engine itself.
 ENGINE_OS_GUARD_SRCS = engine/os/process/own_guard.c

@@ -19,20 +19,24 @@ ifndef LIB_SRCS
 include lib/lib.mk
 endif
 
-AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c areas.c places.c view.c probes.c listen.c watch.c symbols.c unwind.c)
+# One of agent/machine.
+AGENT_MACHINE = x86_64
+# What is the same wherever a session's probes stand.
+HOME_SRCS = $(addprefix home/, listen.c probes.c symbols.c unwind.c view.c watch.c)
+AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c memory.c places.c $(addprefix machine/$(AGENT_MACHINE)/, entry.c ask.c text.c)) $(HOME_SRCS)
 AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS) $(AGENT_TEST)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
-PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) \
-	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c unwind.c fill.c listen.c) \
-	$(filter-out $(ENGINE_OS_TRAP_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
+PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) agent/machine/$(AGENT_MACHINE)/preload.c \
+	$(HOME_SRCS) home/fill.c agent/memory.c \
+	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
 RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c proc.c facts.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c sections.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
 	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c handlerend.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c selftrace.c launch.c recover.c) \
-	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/base/error.c $(RUNTIME_SRCS)
+	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c engine/core/base/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 
@@ -44,19 +48,11 @@ SECTIONS := -ffunction-sections -fdata-sections
 AGENT_CFLAGS = -std=gnu11 -O2 -g $(SECTIONS) -ffreestanding -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection=none \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(NO_STRING_INSNS) -fno-strict-aliasing $(RUNNER_WARN) -Iinclude \
 	$(if $(AGENT_TEST),-DTL_TEST)
-# Every mapping the engine makes goes through agent/areas.c, every detour through agent/places.c.
-AGENT_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
-	tl_os_code_reserve tl_os_code_release tl_broken \
-	tl_detour_create tl_detour_revive tl_detour_retire tl_detmem_put \
-	tl_os_thread_key tl_gettid tl_os_thread_layout tl_os_thread_id tl_os_thread_same tl_os_on_signal_stack \
-	$(if $(AGENT_TEST),tl_engine_init)
 AGENT_LDFLAGS = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,-e,tl_agent_header -Wl,-z,norelro \
-	-Wl,-z,noexecstack -Wl,--build-id=none -Wl,--gc-sections $(foreach f,$(AGENT_WRAPPED),-Wl,--wrap=$(f))
-PRELOAD_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl_os_free_wiped tl_os_stacks_reserve tl_os_stacks_release \
-	tl_os_code_reserve tl_os_code_release tl_home_map tl_own_threads tl_own_asleep tl_os_stop_all tl_os_quiet tl_os_seen tl_broken
+	-Wl,-z,noexecstack -Wl,--build-id=none -Wl,--gc-sections
 PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \
 	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--gc-sections \
-	-Wl,--hash-style=both $(foreach f,$(PRELOAD_WRAPPED),-Wl,--wrap=$(f))
+	-Wl,--hash-style=both
 RUNNER_CFLAGS = -std=gnu11 -O2 -g $(SECTIONS) -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../agent/control.h"
+#include "../home/control.h"
 #include "options.h"
 #include "passing.h"
 #include "session.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "../agent/symbols.h"
-#include "../agent/unwind.h"
+#include "../home/symbols.h"
+#include "../home/unwind.h"
 #include "../runtime/session.h"
 #include "message.h"
 #include "module.h"

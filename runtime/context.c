@@ -4,53 +4,6 @@
 
 /* --- registers ----------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
-
-/* The kernel's fourth is r10: `syscall` takes rcx. */
-#define SYSCALL_ARGS 6
-static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
-{
-	return n == 3 ? &r->r10 : tl_reg_arg(r, n);
-}
-/* At entry the return address lies at the stack pointer, the seventh argument above it. */
-static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
-{
-	return r->sp + 8 + 8 * (n - TL_REG_ARGS);
-}
-static bool caller(struct tl_run *run, uint64_t *v)
-{
-	return tl_user_read(run, v, run->regs->sp, 8);
-}
-static uint64_t *result(struct tl_regs *r)
-{
-	return &r->ax;
-}
-#define CONTEXT_OK 1
-
-#else
-
-/* Ports to come give theirs. */
-#define SYSCALL_ARGS 0
-static uint64_t *syscall_arg(struct tl_regs *r, uint32_t n)
-{
-	return (void)r, (void)n, NULL;
-}
-static uint64_t stack_arg(const struct tl_regs *r, uint64_t n)
-{
-	return (void)r, n;
-}
-static bool caller(struct tl_run *run, uint64_t *v)
-{
-	return (void)run, (void)v, false;
-}
-static uint64_t *result(struct tl_regs *r)
-{
-	return (void)r, NULL;
-}
-#define CONTEXT_OK   0
-
-#endif
-
 int64_t tl_reg_none(struct tl_run *run)
 {
 	tl_run_error(run, "register access fault [man error::fault]");
@@ -59,9 +12,9 @@ int64_t tl_reg_none(struct tl_run *run)
 
 static bool has_arg(struct tl_run *run, int64_t n)
 {
-	if (!run->regs || !CONTEXT_OK)
+	if (!run->regs || !tl_reg_result(run->regs))
 		tl_run_error(run, "cannot access function args in this context");
-	else if (n < 1 || n > (run->env->at_syscall ? SYSCALL_ARGS : 1000))
+	else if (n < 1 || n > (run->env->at_syscall ? TL_SYSCALL_ARGS : 1000))
 		tl_run_error(run, "cannot access arg(%d)", n);
 	else
 		return true;
@@ -69,31 +22,36 @@ static bool has_arg(struct tl_run *run, int64_t n)
 }
 
 /* NULL: it lies on the stack. */
-static uint64_t *arg_in_register(struct tl_run *run, int64_t n)
+static uintptr_t *arg_in_register(struct tl_run *run, int64_t n)
 {
 	if (run->env->at_syscall)
-		return syscall_arg(run->regs, (uint32_t)n - 1);
+		return tl_reg_syscall_arg(run->regs, (uint32_t)n - 1);
 	return n <= TL_REG_ARGS ? tl_reg_arg(run->regs, (uint32_t)n - 1) : NULL;
+}
+
+static uint64_t stack_arg(struct tl_run *run, int64_t n)
+{
+	uint64_t at = tl_machine_stack_arg(run->regs, (uint64_t)n - 1);
+
+	return (uint64_t)tl_load(run, at, sizeof(uintptr_t), false);
 }
 
 int64_t tl_arg_slow(struct tl_run *run, int64_t n, uint32_t size, bool is_signed)
 {
-	uint64_t v = 0, *reg;
+	uintptr_t *reg;
+	uint64_t v;
 
 	if (!has_arg(run, n))
 		return 0;
 	reg = arg_in_register(run, n);
-	if (reg)
-		v = *reg;
-	else if (!tl_user_read(run, &v, stack_arg(run->regs, (uint64_t)n - 1), 8))
-		return 0;
+	v = reg ? *reg : stack_arg(run, n);
 	return tl_extend(v, size, is_signed);
 }
 
 /* What the function has at its return belongs to its caller. */
 void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value)
 {
-	uint64_t *reg;
+	uintptr_t *reg;
 
 	if (run->error || !has_arg(run, n))
 		return;
@@ -101,25 +59,29 @@ void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value)
 	if (run->call)
 		tl_run_error(run, "arguments are set at the entry of a function");
 	else if (reg)
-		*reg = (uint64_t)tl_extend((uint64_t)value, size, false);
+		*reg = (uintptr_t)tl_extend((uint64_t)value, size, false);
 	else
-		tl_store(run, stack_arg(run->regs, (uint64_t)n - 1), size, value);
+		tl_store(run, tl_machine_stack_arg(run->regs, (uint64_t)n - 1), size, value);
 }
 
 void tl_returnval_set(struct tl_run *run, int64_t value)
 {
+	uintptr_t *at = run->regs && run->call ? tl_reg_result(run->regs) : NULL;
+
 	if (run->error)
 		return;
-	if (run->regs && run->call && CONTEXT_OK)
-		*result(run->regs) = (uint64_t)value;
+	if (at)
+		*at = (uintptr_t)value;
 	else
 		tl_run_error(run, "set_returnval() not valid in this context");
 }
 
 int64_t tl_returnval(struct tl_run *run)
 {
-	if (run->regs && CONTEXT_OK)
-		return (int64_t)*result(run->regs);
+	uintptr_t *at = run->regs ? tl_reg_result(run->regs) : NULL;
+
+	if (at)
+		return (int64_t)*at;
 	tl_run_error(run, "returnval() not defined in this context");
 	return 0;
 }
@@ -135,7 +97,7 @@ int64_t tl_caller_addr(struct tl_run *run)
 
 	if (run->call)
 		return (int64_t)run->call->ret_ip;
-	if (run->regs && !run->error && !caller(run, &v))
+	if (run->regs && !run->error && !tl_machine_caller(run, &v))
 		return 0;
 	return (int64_t)v;
 }

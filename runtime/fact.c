@@ -5,22 +5,6 @@
 #define AREA_MAX (1u << 20) /* of arguments or variables that are looked through */
 #define PIECE	 64u
 
-#if defined(__x86_64__)
-/* The kernel keeps it in a segment's limit, for its vDSO; no system call. */
-int64_t tl_cpu(void)
-{
-	uint32_t v, there;
-
-	__asm__("xor %1, %1\n\tlsl %2, %0\n\tsetz %b1" : "=&r"(v), "=&q"(there) : "r"(0x7b) : "cc");
-	return there ? v & 0xfff : 0;
-}
-#else
-int64_t tl_cpu(void)
-{
-	return 0;
-}
-#endif
-
 static bool ask(struct tl_run *run, enum tl_fact what, int64_t of, uint64_t value[2])
 {
 	const struct tl_view_ops *ops = run->view->ops;

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Sources of the runtime: freestanding, the same in agent and runner.
+# The machine that the compiler makes code for: one of runtime/machine.
+RUNTIME_MACHINE ?= $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),x86_64,none)
 RUNTIME_SRCS := \
 	runtime/mem.c \
 	runtime/session.c \
@@ -30,7 +32,8 @@ RUNTIME_SRCS := \
 	runtime/unwind.c \
 	runtime/backtrace.c \
 	runtime/errno.c \
-	runtime/exports.c
+	runtime/exports.c \
+	runtime/machine/$(RUNTIME_MACHINE).c
 
 # What the host tool links for formatting.
 RUNTIME_FORMAT_SRCS := runtime/text.c runtime/format.c runtime/hist.c

@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_RUNTIME_INTERNAL_H
 #define TRAPLESS_RUNTIME_INTERNAL_H
 
+#include "machine/machine.h"
 #include "mem.h"
 #include "session.h"
 
@@ -10,31 +11,6 @@
 #define TL_LOCK_NS 100000000ull
 
 #define TL_BARRIER() __asm__ volatile("" ::: "memory")
-
-/* Cycle counter: inline where one instruction does it, else the port's. */
-#if defined(__x86_64__) || defined(__i386__)
-static inline uint64_t tl_cycles(void)
-{
-	uint32_t lo, hi;
-
-	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
-}
-static inline void tl_pause(void)
-{
-	__asm__ volatile("pause");
-}
-#else
-uint64_t tl_arch_cycles(void);
-static inline uint64_t tl_cycles(void)
-{
-	return tl_arch_cycles();
-}
-static inline void tl_pause(void)
-{
-	TL_BARRIER();
-}
-#endif
 
 /* A system call that has not returned, for those who want to see it return. */
 struct tl_syscall {

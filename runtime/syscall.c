@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * System calls that are under way, by thread. The instruction behind a `syscall` is reached by others, too: a new
+ * System calls that are under way, by thread. The instruction behind the call is reached by others, too: a new
  * thread or process begins there, and the program may jump there. What counts is the note that the call itself has left,
  * found by the place and the stack pointer. Calls that never return leave theirs, until it is in the way.
  */
 #include "internal.h"
-
-#if defined(__x86_64__)
-#define SIZE 2 /* bytes of the instruction */
-enum { CLONE = 56, FORK = 57, VFORK = 58, RESTART = 219, CLONE3 = 435 };
-
-/* The child of such a call returns from it, too, with its parent's stack pointer and, while it shares memory, its notes. */
-static bool is_child(uint32_t number, const struct tl_regs *regs)
-{
-	return !regs->ax &&
-	       (number == CLONE || number == FORK || number == VFORK || number == CLONE3);
-}
-#else
-#define SIZE	0
-#define RESTART UINT32_MAX
-static bool is_child(uint32_t number, const struct tl_regs *regs)
-{
-	return (void)number, (void)regs, false;
-}
-#endif
 
 /*
  * The latest of this place and stack pointer that is `wanted` by any of these, or -1. The one behind the last is that
@@ -67,7 +48,7 @@ void tl_syscall_note(const struct tl_env *env, struct tl_thread *self, const str
 	found = find(own, TL_REGS_SP(regs), TL_REGS_IP(regs), UINT64_MAX);
 	n = found < 0 ? place_for_another(own) : (uint32_t)found;
 	/* the kernel goes on with an interrupted one by this */
-	if (found >= 0 && (uint32_t)number == RESTART) {
+	if (found >= 0 && (uint32_t)number == TL_SYSCALL_RESTART) {
 		number = own->syscalls[n].number;
 		own->serial = own->syscalls[n].serial;
 	} else {
@@ -90,11 +71,11 @@ bool tl_syscall_noted(const struct tl_env *env, struct tl_thread *self, const st
 	if (!b)
 		return false;
 	own = tl_block_own(b);
-	n = find(own, TL_REGS_SP(regs), TL_REGS_IP(regs) - SIZE, bit);
+	n = find(own, TL_REGS_SP(regs), TL_REGS_IP(regs) - TL_SYSCALL_SIZE, bit);
 	if (n < 0)
 		return false;
 	call = &own->syscalls[n];
-	if (is_child(call->number, regs))
+	if (tl_syscall_is_child(call->number, regs))
 		return false;
 	call->wanted &= ~bit;
 	own->nsyscalls = (uint32_t)n;

@@ -5,38 +5,27 @@
  */
 #include "internal.h"
 
-#if defined(__x86_64__)
+enum { FP = TL_DWARF_FP, SP = TL_DWARF_SP, RA = TL_DWARF_IP, WORD = sizeof(uintptr_t) };
 
-#define REGS TL_FRAME_REGS
-enum { FP = 6, SP = 7, RA = 16, WORD = 8 };
-
-static void registers_of(const struct tl_regs *r, uint64_t reg[REGS])
+static void registers_of(const struct tl_regs *r, uint64_t reg[TL_FRAME_REGS])
 {
-	const uint64_t all[REGS] = {r->ax, r->dx, r->cx, r->bx, r->si, r->di, r->bp, r->sp, r->r8,
-		r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->ip};
+	for (uint32_t n = 0; n < TL_FRAME_REGS; n++) {
+		const uintptr_t *at = tl_reg_at(r, n);
 
-	memcpy(reg, all, sizeof(all));
+		reg[n] = at ? *at : 0;
+	}
 }
 
-#else
-
-/* Ports to come give theirs. */
-#define REGS TL_FRAME_REGS
-enum { FP = 0, SP = 1, RA = 16, WORD = sizeof(uintptr_t) };
-
-static void registers_of(const struct tl_regs *r, uint64_t reg[REGS])
-{
-	memset(reg, 0, sizeof(reg[0]) * REGS);
-	(void)r;
-}
-
-#endif
-
-#define ALL ((1u << REGS) - 1)
+#define ALL ((1u << TL_FRAME_REGS) - 1)
 
 static bool load(const struct tl_walk *w, uint64_t *to, uint64_t addr)
 {
-	return !tl_read(w->run, to, addr, WORD);
+	uintptr_t v;
+
+	if (tl_read(w->run, &v, addr, sizeof(v)))
+		return false;
+	*to = v;
+	return true;
 }
 
 /* Code that nothing is known of: a compiler's at run time, perhaps, which keeps a chain of frames. */
@@ -100,7 +89,7 @@ static void start(struct tl_walk *w, struct tl_run *run, const struct tl_from *f
 		w->reg[FP] = from->fp;
 	} else if (run->call) {
 		w->reg[RA] = run->call->ret_ip;
-		w->reg[SP] = run->call->sp + WORD;
+		w->reg[SP] = run->call->sp + TL_RETURN_POPS;
 	}
 }
 

@@ -4,7 +4,7 @@
  * it ends, at its exit handlers and, for programs that leave without them, at
  * _exit(), where we have a probe.
  */
-#include "home.h"
+#include "internal.h"
 #include "../../engine/os/process/own.h"
 
 extern void _exit(int) __attribute__((weak, visibility("default")));

@@ -5,7 +5,7 @@
  * shrinks by two words: some programs look for the auxiliary vector behind its
  * end, so an entry to be ignored fills the gap.
  */
-#include "home.h"
+#include "internal.h"
 
 enum { AT_IGNORE = 1, FREED = 2 };
 

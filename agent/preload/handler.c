@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What a handler has to know or to read, without a guardian: the kernel tells. */
 #include "../agent.h"
+#include "../machine/machine.h"
 #include "../../engine/os/process/process.h"
 #include "../../runtime/script.h"
 
-enum { NR_prctl = 157, NR_process_vm_readv = 310, NR_process_vm_writev = 311, PR_GET_NAME = 16 };
+enum { PR_GET_NAME = 16 };
 
-uint32_t tl_agent_pid(uint32_t tid)
+uint32_t tl_home_pid(uint32_t tid)
 {
 	(void)tid;
 	return (uint32_t)tl_syscall3(TL_NR_getpid, 0, 0, 0);
 }
 
-void tl_agent_comm(char comm[16])
+void tl_home_comm(char comm[16])
 {
-	tl_syscall3(NR_prctl, PR_GET_NAME, (long)comm, 0);
+	tl_syscall3(TL_NR_prctl, PR_GET_NAME, (long)comm, 0);
 }
 
 /* Numbers of system calls that tell of oneself. */
-static const uint8_t tells[TL_FACTS] = {
-	[TL_FACT_PPID] = 110,
-	[TL_FACT_PGRP] = 111,
-	[TL_FACT_SID] = 124,
-	[TL_FACT_UID] = 102,
-	[TL_FACT_EUID] = 107,
-	[TL_FACT_GID] = 104,
-	[TL_FACT_EGID] = 108,
+static const uint16_t tells[TL_FACTS] = {
+	[TL_FACT_PPID] = TL_NR_getppid,
+	[TL_FACT_PGRP] = TL_NR_getpgrp,
+	[TL_FACT_SID] = TL_NR_getsid,
+	[TL_FACT_UID] = TL_NR_getuid,
+	[TL_FACT_EUID] = TL_NR_geteuid,
+	[TL_FACT_GID] = TL_NR_getgid,
+	[TL_FACT_EGID] = TL_NR_getegid,
 };
 
-bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
+bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])
 {
 	if (of || what >= TL_FACTS || !tells[what])
 		return false;
@@ -37,7 +38,7 @@ bool tl_agent_fact(uint32_t what, int64_t of, uint64_t value[2])
 }
 
 /* The program's handler would run within ours, whose end everybody waits for. */
-bool tl_agent_raise(int64_t sig)
+bool tl_home_raise(int64_t sig)
 {
 	(void)sig;
 	return false;
@@ -58,9 +59,9 @@ static long copy(long nr, void *here, uint64_t there, uint32_t size)
 }
 
 /* Where the kernel may not, by looking first. */
-int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
+int tl_home_read(void *dst, uint64_t addr, uint32_t size)
 {
-	long ret = copy(NR_process_vm_readv, dst, addr, size);
+	long ret = copy(TL_NR_process_vm_readv, dst, addr, size);
 
 	if (ret == (long)size)
 		return 0;
@@ -69,8 +70,8 @@ int tl_agent_read(void *dst, uint64_t addr, uint32_t size)
 	return tl_os_text_read(addr, dst, size) == size ? 0 : -1;
 }
 
-int tl_agent_write(uint64_t addr, const void *src, uint32_t size)
+int tl_home_write(uint64_t addr, const void *src, uint32_t size)
 {
-	return copy(NR_process_vm_writev, (void *)(uintptr_t)src, addr, size) == (long)size ? 0
-											    : -1;
+	return copy(TL_NR_process_vm_writev, (void *)(uintptr_t)src, addr, size) == (long)size ? 0
+											       : -1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Which objects the module means, and where its probes stand in them. */
-#include "home.h"
-#include "../fill.h"
-#include "../symbols.h"
+#include "internal.h"
+#include "../../home/fill.h"
+#include "../../home/symbols.h"
 #include "../../engine/os/process/own.h"
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
@@ -153,9 +153,10 @@ static bool is_gone(
 static void place(const struct tl_preload *p, const struct tl_tap_probe *from, uint32_t number,
 	uint64_t bias, struct tl_ctl_probe *to)
 {
-	const struct tl_agent_module *am = (const struct tl_agent_module *)tl_session_ctl->module;
+	const struct tl_home_module *am = (const struct tl_home_module *)tl_session_ctl->module;
 	const struct tl_ctl_module m = {am->code, am->strings, p->traps_only};
-	struct tl_ctl_part *parts = tl_ctl_parts(tl_session_ctl, (uint32_t)tl_session_ctl->nprobes);
+	struct tl_func_part *parts =
+		tl_ctl_parts(tl_session_ctl, (uint32_t)tl_session_ctl->nprobes);
 
 	tl_ctl_fill(to, number, from, &m);
 	tl_ctl_place(to, parts, from->first_part, from, tl_module_table(p, &p->module.parts), bias);

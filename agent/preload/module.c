@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The module, mapped by the agent itself: the runner has checked every offset in it. */
-#include "home.h"
+#include "internal.h"
 #include "../../engine/os/process/process.h"
 #include "../../runtime/session.h"
 
@@ -49,7 +49,7 @@ static int protect(const uint8_t *at, size_t size, int prot)
 	return ret ? -TL_E_NOMEM : 0;
 }
 
-int tl_module_map(const struct tl_preload *p, struct tl_agent_module *am)
+int tl_module_map(const struct tl_preload *p, struct tl_home_module *am)
 {
 	const struct tl_preload_module *m = &p->module;
 	size_t size = m->code.count + m->data.count;
@@ -58,7 +58,7 @@ int tl_module_map(const struct tl_preload *p, struct tl_agent_module *am)
 
 	if (!code)
 		return -TL_E_NOMEM;
-	*am = (struct tl_agent_module){
+	*am = (struct tl_home_module){
 		.code = (uintptr_t)code,
 		.code_size = m->code.count,
 		.data = (uintptr_t)data,
@@ -86,7 +86,7 @@ int tl_module_map(const struct tl_preload *p, struct tl_agent_module *am)
 	return ret;
 }
 
-void tl_module_unmap(struct tl_agent_module *am)
+void tl_module_unmap(struct tl_home_module *am)
 {
 	if (am->code)
 		tl_os_free((void *)am->code, am->code_size + am->data_size + 1);

@@ -6,7 +6,7 @@
  */
 #include <elf.h>
 
-#include "home.h"
+#include "internal.h"
 #include "../../engine/os/process/own.h"
 
 enum { HEADERS = 64, OBJECTS_MAX = 4096, RT_CONSISTENT = 0, NT_GO_BUILD_ID = 4 };

@@ -6,12 +6,28 @@
  * SIGTRAP blocked, as C libraries do while they start threads and children,
  * ends the program.
  */
-#include "home.h"
+#include "internal.h"
+#include "../machine/machine.h"
+#include "../../engine/core/base/broken.h"
 #include "../../engine/os/process/own.h"
 
-enum { AT_HWCAP2 = 26, FSGSBASE = 2 };
-
 bool tl_alone = true;
+
+/* --- the engine's broken promises ------------------------------------------------------- */
+
+/* It counts them; here the user hears of them, too. */
+static void tell_broken(const char *what)
+{
+	uint32_t i;
+
+	if (!tl_preload)
+		return;
+	for (i = 0; what[i] && i + 1 < sizeof(tl_preload->broken_text); i++)
+		tl_preload->broken_text[i] = what[i];
+	tl_preload->broken++;
+}
+
+/* --- beginning and end ---------------------------------------------------------------------- */
 
 /* By qemu-user: /proc shows the host's view, in which nothing of ours is executable. */
 static bool emulated;
@@ -30,8 +46,8 @@ int tl_home_init(void)
 {
 	struct tl_mapping own;
 
-	tl_fsgsbase = tl_aux(AT_HWCAP2) & FSGSBASE;
-	tl_shadow_stack = tl_shadow_status();
+	tl_broken_heard = tell_broken;
+	tl_machine_features();
 	emulated = tl_home_map((uintptr_t)tl_home_init, &own) && !(own.prot & TL_PROT_EXEC);
 	if (emulated)
 		tl_own_threads(note_thread, NULL);
@@ -111,15 +127,12 @@ int tl_os_images_update(void)
 
 /* --- mappings ------------------------------------------------------------------------ */
 
-bool __real_tl_home_map(uintptr_t addr, struct tl_mapping *map);
-bool __wrap_tl_home_map(uintptr_t addr, struct tl_mapping *map);
-
 /* Under an emulator the objects' own word counts. */
-bool __wrap_tl_home_map(uintptr_t addr, struct tl_mapping *map)
+bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
 {
 	uint32_t i;
 
-	if (!__real_tl_home_map(addr, map))
+	if (!tl_own_map(addr, map))
 		return false;
 	for (i = 0; emulated && i < tl_ctl->nimages; i++) {
 		uintptr_t lo = tl_page_down(tl_ctl->images[i].lo),
@@ -132,20 +145,7 @@ bool __wrap_tl_home_map(uintptr_t addr, struct tl_mapping *map)
 	return true;
 }
 
-/* --- other threads: the linker puts these in front of own_stop.c (--wrap) ---------- */
-
-int __real_tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
-int __wrap_tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
-bool __real_tl_own_asleep(uint32_t tid, struct tl_own_sleep *s);
-bool __wrap_tl_own_asleep(uint32_t tid, struct tl_own_sleep *s);
-int __real_tl_os_stop_all(const struct tl_os_stop *stop);
-int __wrap_tl_os_stop_all(const struct tl_os_stop *stop);
-int __real_tl_os_quiet(uintptr_t lo, uintptr_t hi);
-int __wrap_tl_os_quiet(uintptr_t lo, uintptr_t hi);
-int __real_tl_os_seen(
-	uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
-int __wrap_tl_os_seen(
-	uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg);
+/* --- other threads ----------------------------------------------------------------- */
 
 struct threads {
 	int (*fn)(void *arg, uint32_t tid);
@@ -164,54 +164,23 @@ static int if_program(void *arg, uint32_t tid)
 	return t->fn(t->arg, tid);
 }
 
-int __wrap_tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg)
+int tl_home_threads(int (*fn)(void *arg, uint32_t tid), void *arg)
 {
 	struct threads t = {fn, arg};
 
-	return __real_tl_own_threads(if_program, &t);
+	return tl_own_threads(if_program, &t);
 }
 
 /* An emulator's registers say nothing. */
-bool __wrap_tl_own_asleep(uint32_t tid, struct tl_own_sleep *s)
+bool tl_home_asleep(uint32_t tid, struct tl_own_sleep *s)
 {
-	return !emulated && __real_tl_own_asleep(tid, s);
+	return !emulated && tl_own_asleep(tid, s);
 }
 
 /* Before the program begins, its one thread sleeps in our own code. */
-int __wrap_tl_os_stop_all(const struct tl_os_stop *stop)
+bool tl_home_alone(void)
 {
-	if (!tl_alone)
-		return __real_tl_os_stop_all(stop);
-	stop->done(stop->arg);
-	return 0;
-}
-
-int __wrap_tl_os_quiet(uintptr_t lo, uintptr_t hi)
-{
-	return tl_alone ? 0 : __real_tl_os_quiet(lo, hi);
-}
-
-int __wrap_tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
-{
-	return tl_alone ? 0 : __real_tl_os_seen(lo, hi, see, arg);
-}
-
-/* --- the engine's broken promises ------------------------------------------------------- */
-
-void __real_tl_broken(const char *what);
-void __wrap_tl_broken(const char *what);
-
-/* It counts them; here the user hears of them, too. */
-void __wrap_tl_broken(const char *what)
-{
-	uint32_t i;
-
-	__real_tl_broken(what);
-	if (!tl_preload)
-		return;
-	for (i = 0; what[i] && i + 1 < sizeof(tl_preload->broken_text); i++)
-		tl_preload->broken_text[i] = what[i];
-	tl_preload->broken++;
+	return tl_alone;
 }
 
 /* --- traps: none ------------------------------------------------------------------------ */

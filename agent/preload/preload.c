@@ -6,13 +6,13 @@
  * helper thread of our own; it lives as long as the session, asleep on a futex
  * that belongs to the runner, and so learns of the runner's end.
  */
-#include "home.h"
+#include "internal.h"
+#include "../machine/machine.h"
 #include "../../engine/os/process/own.h"
 #include "../../runtime/session.h"
 
 enum {
 	STACK = 512 * 1024,
-	BLOCK = 4096, /* our helper's thread block: nothing but its own address */
 	AT_ONCE_MS = 900,
 	AGAIN_US = 20000,
 	GIVE_BACK_US = 500000,
@@ -30,9 +30,9 @@ struct tl_ctl *tl_ctl;
 struct tl_preload *tl_preload;
 struct tl_ctl_session *tl_session_ctl;
 
-static struct tl_agent_module module;
+static struct tl_home_module module;
 static _Alignas(16) uint8_t stack[STACK];
-static _Alignas(64) uintptr_t block[BLOCK / sizeof(uintptr_t)];
+static _Alignas(64) uintptr_t block[TL_THREAD_BLOCK / sizeof(uintptr_t)];
 static uint32_t begun; /* futex: the program may begin */
 
 /* Who writes into shared memory last: the program's end or ours. */
@@ -87,7 +87,7 @@ static void leave(void)
 		return;
 	tl_watch_stop();
 	tl_count_stop();
-	while (tl_agent_disarm(tl_ctl, tl_session_ctl) < 0 && tl_ctl)
+	while (tl_ctl_disarm(tl_ctl, tl_session_ctl) < 0 && tl_ctl)
 		tl_os_pause(AGAIN_US);
 	TL_STORE(&tl_preload->counted, 1);
 	for (ms = 0; !(back = all_back()) && ms < AT_ONCE_MS; ms += AGAIN_US / 1000)
@@ -111,7 +111,7 @@ static void arm(void)
 	tl_preload_place(p);
 	tl_session_ctl->first = 0;
 	tl_session_ctl->count = (uint32_t)tl_session_ctl->nprobes;
-	ret = tl_agent_arm(tl_ctl, tl_session_ctl);
+	ret = tl_ctl_arm(tl_ctl, tl_session_ctl);
 	if (ret >= 0)
 		p->narmed = (uint32_t)ret;
 	else
@@ -197,32 +197,13 @@ __attribute__((used)) void tl_helper(void)
 	leave();
 }
 
-long tl_clone_helper(long flags, void *top, void *tls);
-__asm__(".text\n.hidden tl_clone_helper\n.type tl_clone_helper, @function\n"
-	"tl_clone_helper:\n"
-	"	mov %rdx, %r8\n"
-	"	xor %edx, %edx\n"
-	"	xor %r10d, %r10d\n"
-	"	mov $56, %eax\n" /* clone */
-	"	syscall\n"
-	"	test %rax, %rax\n"
-	"	jnz 1f\n"
-	"	xor %ebp, %ebp\n"
-	"	call tl_helper\n"
-	"	mov $60, %eax\n" /* exit: of this thread */
-	"	xor %edi, %edi\n"
-	"	syscall\n"
-	"1:	ret\n"
-	".size tl_clone_helper, . - tl_clone_helper\n");
-
 /* No signal of the program's is ever delivered to our thread. */
 static int helper_start(void)
 {
 	uint64_t all = ~0ull, before = 0;
 	long ret;
 
-	block[0] = (uintptr_t)block;
-	block[2] = (uintptr_t)block; /* where C libraries have a pointer to themselves */
+	tl_machine_thread_block(block);
 	tl_syscall4(TL_NR_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all));
 	ret = tl_clone_helper(THREAD_FLAGS, stack + STACK, block);
 	tl_syscall4(TL_NR_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(all));

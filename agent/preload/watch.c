@@ -5,31 +5,22 @@
  * probe there sends the thread on to news_entry(), outside of any handler,
  * where it may wait until the helper has armed what came.
  */
-#include "home.h"
+#include "internal.h"
+#include "../machine/machine.h"
 #include "../../engine/os/process/own.h"
 
 static struct tl_probe probe;
 static bool watching;
 static uint32_t asked, answered; /* futex: answered */
 
-void tl_news_entry(void);
 void tl_news(void);
 
 static int divert(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	(void)p, (void)self;
-	regs->ip = (uintptr_t)tl_news_entry;
+	TL_REGS_IP(regs) = (uintptr_t)tl_news_entry;
 	return 1;
 }
-
-/* In place of the loader's empty function: only what a function may change is changed. */
-__asm__(".text\n.globl tl_news_entry\n.hidden tl_news_entry\n.type tl_news_entry, @function\n"
-	"tl_news_entry:\n"
-	"	sub $8, %rsp\n"
-	"	call tl_news\n"
-	"	add $8, %rsp\n"
-	"	ret\n"
-	".size tl_news_entry, . - tl_news_entry\n");
 
 /* It sleeps on the runner's futex. */
 static void wake_helper(void)
@@ -74,9 +65,7 @@ void tl_watch_done(void)
 /* Loaders without unwind tables do not tell how long it is: padding up to the next function is no function's. */
 static uint32_t size_with_padding(uintptr_t at)
 {
-	const uint32_t align = 16;
-
-	return align - (uint32_t)(at & (align - 1));
+	return TL_FUNC_ALIGN - (uint32_t)(at & (TL_FUNC_ALIGN - 1));
 }
 
 int tl_watch_start(void)

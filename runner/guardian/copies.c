@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "../../agent/fill.h"
+#include "../../home/fill.h"
 #include "../slots.h"
 #include "guardian.h"
 

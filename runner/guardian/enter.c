@@ -8,7 +8,7 @@
 
 #include <trapless/error.h>
 
-#include "../../agent/header.h"
+#include "../../home/module.h"
 #include "guardian.h"
 
 /* One region, in this order; the module's code and data are at its start. */
@@ -20,7 +20,7 @@ static struct layout plan(const struct module *m)
 {
 	struct layout l = {.header = module_span(m)};
 
-	l.options = l.header + pages(sizeof(struct tl_agent_module));
+	l.options = l.header + pages(sizeof(struct tl_home_module));
 	l.strings = l.options + pages(sizeof(struct tl_tap_options));
 	l.symbols = l.strings + pages(m->strings_size);
 	l.lines = l.symbols + pages((uint64_t)m->nsymbols * sizeof(struct tl_tap_symbol) + 1);
@@ -32,11 +32,11 @@ static struct layout plan(const struct module *m)
 	return l;
 }
 
-static struct tl_agent_module describe(const struct client *c, const struct layout *l)
+static struct tl_home_module describe(const struct client *c, const struct layout *l)
 {
 	const struct module *m = c->mod;
 
-	return (struct tl_agent_module){
+	return (struct tl_home_module){
 		.code = c->module_at,
 		.code_size = m->code_size,
 		.data = c->module_at + m->code_size,
@@ -80,7 +80,7 @@ struct table {
 static int write_tables(struct guardian *g, const struct client *c, const struct layout *l)
 {
 	const struct module *m = c->mod;
-	const struct tl_agent_module am = describe(c, l);
+	const struct tl_home_module am = describe(c, l);
 	const struct table tables[] = {
 		{c->module_at + l->header, &am, sizeof(am)},
 		{am.options, m->options, sizeof(*m->options)},

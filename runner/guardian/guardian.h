@@ -22,7 +22,7 @@
 #include <sys/un.h>
 #include <sys/user.h>
 
-#include "../../agent/control.h"
+#include "../../home/control.h"
 #include "../clock.h"
 #include "../module.h"
 #include "../tell/tell.h"

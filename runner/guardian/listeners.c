@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Semaphores of static marks where the agent did not take its count back: it has failed, its guardian was killed, or a
- * child was born with a copy. See agent/listen.h.
+ * child was born with a copy. See home/listen.h.
  */
 #define _GNU_SOURCE
 #include <stddef.h>

@@ -9,7 +9,7 @@
 
 #include <trapless/error.h>
 
-#include "../../agent/fill.h"
+#include "../../home/fill.h"
 #include "../slots.h"
 #include "guardian.h"
 #include "images.h"

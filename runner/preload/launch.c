@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "../patching.h"
-#include "../../agent/control.h"
-#include "../../agent/symbols.h"
+#include "../../home/control.h"
+#include "../../home/symbols.h"
 #include "preload.h"
 
 extern const uint8_t tl_preload_elf[], tl_preload_elf_end[];

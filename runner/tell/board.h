@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../agent/symbols.h"
+#include "../../home/symbols.h"
 #include "../module.h"
 
 /* Why a probe is not in its place. */

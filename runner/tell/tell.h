@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../agent/control.h"
-#include "../../agent/symbols.h"
+#include "../../home/control.h"
+#include "../../home/symbols.h"
 #include "../message.h"
 #include "../module.h"
 #include "board.h"

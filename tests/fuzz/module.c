@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../agent/symbols.h"
+#include "../../home/symbols.h"
 #include "../../runner/module.h"
 #include "../../runtime/session.h"
 #include "fuzz.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every function that script.h declares extern stands in exports.def, and no other one."""
+"""Every function that script.h and what it includes declare extern stands in exports.def, and no other one."""
+import glob
 import os
 import re
 import sys
@@ -29,8 +30,10 @@ def declared(text):
 
 
 def main():
-    with open(os.path.join(RUNTIME, "script.h")) as f:
-        want = set(declared(f.read())) | FOR_COMPILERS
+    want = set(FOR_COMPILERS)
+    for path in glob.glob(RUNTIME + "/script.h") + glob.glob(RUNTIME + "/script/*.h"):
+        with open(path) as f:
+            want |= set(declared(f.read()))
     with open(os.path.join(RUNTIME, "exports.def")) as f:
         have = set(re.findall(r"TL_EXPORT\((\w+)\)", f.read()))
     if len(want) > 60 and want == have:

@@ -42,7 +42,7 @@ def main():
     for which, names in re.findall(r"(TL_STACK_[A-Z]+):([^.]*)\.", header):
         named.update((name, which) for name in re.findall(r"\btl_\w+", names))
     with tempfile.TemporaryDirectory() as out:
-        for src in glob.glob(RUNTIME + "/*.c"):
+        for src in glob.glob(RUNTIME + "/*.c") + [RUNTIME + "/machine/x86_64.c"]:
             obj = os.path.join(out, os.path.basename(src)[:-2] + ".o")
             done = subprocess.run(
                 sys.argv[1:] + ["-fcallgraph-info=su", "-c", src, "-o", obj], cwd=out)

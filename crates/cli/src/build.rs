@@ -122,11 +122,23 @@ fn header_text(folders: &[PathBuf]) -> Vec<u8> {
         "trapless/regs.h",
         "trapless/wire.h",
     ];
-    let read = |(folder, name): (&PathBuf, &str)| std::fs::read(folder.join(name)).ok();
-    let all = folders
-        .iter()
-        .flat_map(|f| names.iter().map(move |n| (f, *n)));
-    all.filter_map(read).flatten().collect()
+    let all = folders.iter().flat_map(|folder| {
+        let named = names.iter().map(|name| folder.join(name));
+        let parts = ["script", "machine"].iter();
+        named.chain(parts.flat_map(|part| headers_in(&folder.join(part))))
+    });
+    all.filter_map(|path| std::fs::read(path).ok())
+        .flatten()
+        .collect()
+}
+
+/// In an order that is always the same.
+fn headers_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "h"));
+    paths.sort();
+    paths
 }
 
 fn compile_object(

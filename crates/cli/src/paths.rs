@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Paths {
     pub tapset: PathBuf,
-    /// Folders with `script.h` and `trapless/`.
+    /// Folders with `script.h`, what it includes, and `trapless/`.
     pub headers: Vec<PathBuf>,
     pub runner: PathBuf,
     pub examples: PathBuf,

@@ -12,7 +12,7 @@ use trapless_sema::leftover;
 pub struct Compiler {
     /// Program and leading words, e.g. `gcc`.
     pub command: Vec<String>,
-    /// Folders with `script.h` and `trapless/`.
+    /// Folders with `script.h`, what it includes, and `trapless/`.
     pub include: Vec<PathBuf>,
     pub max_string: u32,
     pub max_backtrace: u32,

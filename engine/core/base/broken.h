@@ -7,6 +7,8 @@
 
 /* A broken promise inside the engine: test builds stop, others go on and count. */
 void tl_broken(const char *what);
+/* A home that wants to hear of them sets this. Context: whichever broke it. */
+extern void (*tl_broken_heard)(const char *what);
 #define TL_ASSERT(cond)                                                                            \
 	do {                                                                                       \
 		if (!(cond))                                                                       \

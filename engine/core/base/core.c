@@ -13,11 +13,14 @@ void (*tl_race_hook)(enum tl_race point);
 
 uint64_t tl_nbroken;
 
+void (*tl_broken_heard)(const char *what);
+
 void tl_broken(const char *what)
 {
-	(void)what;
 	tl_count(&tl_nbroken);
 #ifdef TL_TEST
 	__builtin_trap();
 #endif
+	if (tl_broken_heard)
+		tl_broken_heard(what);
 }

@@ -6,6 +6,7 @@
  * will do: of all that is free, what lies between is skipped (gaps.c).
  */
 #include "../base/broken.h"
+#include "../base/core.h"
 #include "../base/gaps.h"
 #include "../base/slab.h"
 #include "detour.h"
@@ -345,6 +346,8 @@ void tl_detmem_put(struct tl_detour *d)
 {
 	struct tl_gap *g = tl_gap_floor(&gaps, d->at - 1);
 
+	if (tl_detour_watch && d->used && !tl_core.foreseeing)
+		tl_detour_watch->freed(d);
 	in_use -= d->size;
 	freed++;
 	tl_gap_remove(&gaps, &d->behind);

@@ -25,6 +25,8 @@ static size_t nretired, look_from = LOOK_AT_MOST;
 
 /* --- life ------------------------------------------------------------------ */
 
+const struct tl_detour_watch *tl_detour_watch;
+
 static void drop_sites(struct tl_detour *d)
 {
 	for (unsigned i = 0; i < d->plan.npoints; i++) {
@@ -87,6 +89,8 @@ int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out)
 	keep_plan(d, plan);
 	d->next = NULL;
 	hold_sites(plan);
+	if (tl_detour_watch && !tl_core.foreseeing)
+		tl_detour_watch->used(d);
 	*out = d;
 	return 0;
 }
@@ -104,6 +108,8 @@ void tl_detour_retire(struct tl_detour *d)
 	struct tl_node *n = tl_index_find(&retired, d->plan.start);
 
 	TL_ASSERT(!d->retired);
+	if (tl_detour_watch)
+		tl_detour_watch->retired(d);
 	tl_detours_look_again();
 	d->retired = true;
 	d->next = NULL;
@@ -178,6 +184,8 @@ struct tl_detour *tl_detour_revive(const struct tl_plan *plan)
 	if (d) {
 		unretire(d);
 		keep_plan(d, plan); /* it may be here for other reasons */
+		if (tl_detour_watch)
+			tl_detour_watch->used(d);
 	}
 	return d;
 }

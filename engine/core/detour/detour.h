@@ -48,6 +48,18 @@ void tl_detmem_put(struct tl_detour *d);
 void tl_detmem_usage(struct tl_usage *usage);
 void tl_detmem_deinit(void);
 
+/*
+ * A home that answers for the program's faults has to know which detours there are: it sets tl_detour_watch before
+ * tl_engine_init(). Engine lock held. used: threads come into it from now on. retired: nobody is led into it any more,
+ * who is in it stays. freed: nobody is in it, its memory is given back.
+ */
+struct tl_detour_watch {
+	void (*used)(struct tl_detour *d);
+	void (*retired)(struct tl_detour *d);
+	void (*freed)(struct tl_detour *d);
+};
+extern const struct tl_detour_watch *tl_detour_watch; /* NULL: nobody asks */
+
 /* Build and write a detour for plan; -TL_E_ and *out untouched on failure. Takes a reference on each site. */
 int tl_detour_create(const struct tl_plan *plan, struct tl_detour **out);
 /* Nothing leads to it any more, but somebody may be inside: keep until quiet. */

@@ -151,6 +151,11 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 	}
 	if (!areas[i].at)
 		goto free_pages;
+	ret = tl_home_area_add(areas[i].at, size);
+	if (ret) {
+		tl_os_code_release(areas[i].at, size);
+		return ret;
+	}
 	*at = areas[i].at;
 	return 0;
 free_pages:
@@ -455,6 +460,7 @@ void tl_os_code_release(uintptr_t at, size_t size)
 
 	if (!a || a->at != at || a->size != tl_page_up(size))
 		return;
+	tl_home_area_drop(at);
 	drop_swaps(a);
 	tl_syscall3(TL_NR_munmap, (long)at, (long)a->size, 0);
 	tl_os_free(a->page, a->size / TL_PAGE);

@@ -40,6 +40,10 @@ static void *map_ours(size_t size, size_t align)
 
 	if (tl_syscall_failed(ret))
 		return NULL;
+	if (tl_home_area_add((uintptr_t)ret, tl_page_up(size))) {
+		tl_syscall3(TL_NR_munmap, ret, (long)tl_page_up(size), 0);
+		return NULL;
+	}
 	tl_syscall3(TL_NR_madvise, ret, (long)tl_page_up(size), TL_MADV_DONTDUMP);
 	return (void *)ret;
 }
@@ -78,6 +82,7 @@ void tl_os_free(void *mem, size_t size)
 	size = tl_page_up(size);
 	if (!mem)
 		return;
+	tl_home_area_drop((uintptr_t)mem);
 	tl_syscall3(TL_NR_munmap, (long)mem, (long)size, 0);
 	use_again((uintptr_t)mem, size);
 }
@@ -117,6 +122,11 @@ int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *str
 			return tl_mappings_why(-TL_E_NOMEM);
 		}
 	}
+	err = tl_home_area_add((uintptr_t)ret, count * step);
+	if (err) {
+		tl_syscall3(TL_NR_munmap, ret, (long)(count * step), 0);
+		return err;
+	}
 	*base = (uintptr_t)ret + TL_PAGE;
 	*stride = step;
 	return 0;
@@ -124,5 +134,6 @@ int tl_os_stacks_reserve(size_t count, size_t size, uintptr_t *base, size_t *str
 
 void tl_os_stacks_release(uintptr_t base, size_t count, size_t size)
 {
+	tl_home_area_drop(base - TL_PAGE);
 	tl_syscall3(TL_NR_munmap, (long)(base - TL_PAGE), (long)(count * (size + TL_PAGE)), 0);
 }

@@ -9,6 +9,8 @@
 /* own_maps.c: both return what fn returned when not 0; -TL_E_BUSY: /proc does not tell. Threads of the kernel's are left out. */
 int tl_own_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
 int tl_own_maps(int (*fn)(void *arg, const struct tl_mapping *map), void *arg);
+/* As tl_home_map(). */
+bool tl_own_map(uintptr_t addr, struct tl_mapping *map);
 /* As they are now: 0 or -TL_E_. Then tl_own_kept_map() answers as tl_home_map() would. Engine lock. */
 int tl_own_maps_keep(void);
 bool tl_own_kept_map(uintptr_t addr, struct tl_mapping *map);
@@ -29,6 +31,15 @@ uint64_t tl_own_sleeps(uint32_t tid);
 bool tl_own_blocks(uint32_t tid, int sig);
 /* A dead thread that is still listed. */
 bool tl_own_zombie(uint32_t tid);
+
+/*
+ * own_home.c, or a home of its own: what own_stop.c asks of the process that it is in.
+ * tl_home_threads, _asleep: as tl_own_threads() and tl_own_asleep(), of the program's threads alone.
+ * tl_home_alone: does no thread but ours run yet? Then nobody is stopped.
+ */
+int tl_home_threads(int (*fn)(void *arg, uint32_t tid), void *arg);
+bool tl_home_asleep(uint32_t tid, struct tl_own_sleep *s);
+bool tl_home_alone(void);
 
 /* own_guard.c: the stack pointer that a handler interrupted in the thread with this thread pointer, 0: none runs. */
 uintptr_t tl_own_guard(uintptr_t key);

@@ -134,7 +134,7 @@ static int first_above(void *arg, const struct tl_mapping *map)
 	return 1;
 }
 
-bool tl_home_map(uintptr_t addr, struct tl_mapping *map)
+bool tl_own_map(uintptr_t addr, struct tl_mapping *map)
 {
 	struct wanted w = {addr, map};
 

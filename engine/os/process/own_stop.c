@@ -223,7 +223,7 @@ static int ask(void *arg, uint32_t tid)
 		return -TL_E_LIMIT;
 	s = &slots[nslots];
 	*s = (struct slot){.tid = tid, .state = state_word(r->round, ASLEEP)};
-	if (!r->let_sleep || !tl_own_asleep(tid, &sleep)) {
+	if (!r->let_sleep || !tl_home_asleep(tid, &sleep)) {
 		r->more = true;
 		ret = call_in(s, r->round);
 		if (ret)
@@ -246,7 +246,7 @@ static int look_at_missing(uint32_t round, long waited)
 			continue;
 		if (tl_own_zombie(s->tid))
 			state_change(s, ASKED, GONE, round);
-		else if (waited >= SLEEPER_MS && tl_own_asleep(s->tid, &sleep) &&
+		else if (waited >= SLEEPER_MS && tl_home_asleep(s->tid, &sleep) &&
 			 state_of(s) == ASKED)
 			return -TL_E_BUSY;
 	}
@@ -325,7 +325,7 @@ static int gather(bool let_sleep, uint32_t *round)
 	__atomic_store_n(&round_now, r.round, __ATOMIC_RELEASE);
 	do {
 		r.more = false;
-		ret = tl_own_threads(ask, &r);
+		ret = tl_home_threads(ask, &r);
 		if (!ret)
 			ret = wait_for_all(r.round);
 	} while (!ret && r.more);
@@ -472,8 +472,13 @@ static bool move_all(const struct tl_os_stop *st, bool write)
 int tl_os_stop_all(const struct tl_os_stop *st)
 {
 	uint32_t round;
-	int ret = stop_all(false, &round);
+	int ret;
 
+	if (tl_home_alone()) {
+		st->done(st->arg);
+		return 0;
+	}
+	ret = stop_all(false, &round);
 	if (ret)
 		return ret;
 	if (move_all(st, false)) {
@@ -522,7 +527,7 @@ static bool sleeps_on(uint32_t tid, uint64_t times)
 {
 	struct tl_own_sleep now;
 
-	return tl_own_asleep(tid, &now) && tl_own_sleeps(tid) == times;
+	return tl_home_asleep(tid, &now) && tl_own_sleeps(tid) == times;
 }
 
 /* true: it slept all the while. One that wakes may take along what was not read yet. */
@@ -532,7 +537,7 @@ static bool look_asleep(const struct slot *s, struct look *l)
 	uint64_t sleeps = tl_own_sleeps(s->tid);
 	struct tl_own_sleep sleep;
 
-	if (!sleeps || !tl_own_asleep(s->tid, &sleep))
+	if (!sleeps || !tl_home_asleep(s->tid, &sleep))
 		return false;
 	see(l, sleep.pc);
 	return walk_thread(&w, sleep.sp, 0) && sleeps_on(s->tid, sleeps);
@@ -560,8 +565,11 @@ int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t addr)
 {
 	struct look l = {lo, hi, fn, arg};
 	uint32_t round, i;
-	int ret = stop_all(true, &round);
+	int ret;
 
+	if (tl_home_alone())
+		return 0;
+	ret = stop_all(true, &round);
 	if (ret)
 		return ret;
 	ret = look_at_sleepers(round, &l);
@@ -598,7 +606,7 @@ static void tell_sleeper(const struct stacks *st, uint32_t tid)
 	uint64_t sleeps = tl_own_sleeps(tid);
 	struct tl_own_sleep s;
 
-	if (!sleeps || !tl_own_asleep(tid, &s))
+	if (!sleeps || !tl_home_asleep(tid, &s))
 		return;
 	tell_stack(st, tid, s.sp);
 	if (!sleeps_on(tid, sleeps))

@@ -3,8 +3,8 @@
  * Inside the process home. The same sources serve the own process and the
  * agent in a foreign one; what only the host of a home can answer is behind
  * the functions marked [home]: own_*.c and lib/ answer for the own process,
- * agent/ for the agent. So do tl_os_stop_all, tl_os_quiet, tl_os_trap_*, and
- * tl_os_images_update of os.h.
+ * agent/ for the agent. So do tl_os_stop_all, tl_os_quiet, tl_os_trap_*,
+ * tl_os_images_update, tl_os_thread_key, _id, _same, _layout, and tl_os_on_signal_stack of os.h.
  */
 #ifndef TRAPLESS_ENGINE_OS_PROCESS_PROCESS_H
 #define TRAPLESS_ENGINE_OS_PROCESS_PROCESS_H
@@ -44,6 +44,13 @@ int tl_home_copy(uintptr_t to, uintptr_t from, size_t n);
 /* Behind the program break, so much is left to the heap: less than a jump over the bytes of `nopw` leads. */
 #define TL_HEAP_ROOM ((uintptr_t)448 << 20)
 
+/*
+ * [home] Before memory of ours is used, and before it is given back: for a home that keeps a list of it all, by which
+ * others clean up. 0, or -TL_E_NOMEM: it cannot be listed, and is given back at once.
+ */
+int tl_home_area_add(uintptr_t lo, size_t size);
+void tl_home_area_drop(uintptr_t lo);
+
 /* [home] How many mappings the process has, now, and how many the kernel allows it. */
 void tl_home_mappings(size_t *n, size_t *max);
 /* mappings.c: so many are ours. */
@@ -72,8 +79,18 @@ bool tl_shadow_status(void); /* of the calling thread */
 int tl_sync_init(void);
 void tl_tcb_init(void);
 
-/* thread.c: the thread id does not lie where it was found: ask from now on. */
+/* thread.c: where the thread id lies behind the thread pointer; 0: not known, ask the kernel. */
+extern int32_t tl_tid_offset;
+/* The thread id does not lie where it was found: ask from now on. */
 void tl_tcb_forget(void);
+static inline uint32_t tl_tcb_tid(uintptr_t key, int32_t offset)
+{
+	return __atomic_load_n((uint32_t *)(key + (intptr_t)offset), __ATOMIC_RELAXED);
+}
+/* [home] The id that stands in the calling thread's block. */
+uint32_t tl_home_tid(void);
+/* As tl_os_on_signal_stack(), by system call. */
+bool tl_on_signal_stack(void);
 
 /* lock.c: the calling thread's id, by system call. */
 uint32_t tl_gettid(void);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Who is running? The thread pointer says it fast, but the C library gives a
- * dead thread's block to the next one: so the thread id inside that block is
- * compared too. Where it lies there is found out, since every libc differs.
+ * Where a thread's id lies behind its thread pointer: found out, since every
+ * libc differs. Who is running, and by what it is known again, own_thread.c and
+ * agent/threads.c tell by it.
  */
 #include "process.h"
 
 enum { SS_ONSTACK = 1, SIG_NONE = 0 };
 
-static int32_t tid_offset; /* 0: not known, ask the kernel */
-
-static uint32_t tcb_tid(uintptr_t key, int32_t offset)
-{
-	return __atomic_load_n((uint32_t *)(key + (intptr_t)offset), __ATOMIC_RELAXED);
-}
+int32_t tl_tid_offset;
 
 /*
  * Looks through the calling thread's block for its own id. A wrong find (a
@@ -21,10 +16,10 @@ static uint32_t tcb_tid(uintptr_t key, int32_t offset)
  */
 void tl_tcb_init(void)
 {
-	uint32_t tid = tl_gettid();
+	uint32_t tid = tl_home_tid();
 	uintptr_t base = tl_machine_thread_early();
 
-	tid_offset = 0;
+	tl_tid_offset = 0;
 	if (!tl_machine_is_thread(base))
 		return;
 	for (int32_t off = TL_TCB_FROM; off < TL_TCB_TO; off += 4) {
@@ -32,44 +27,16 @@ void tl_tcb_init(void)
 
 		if (!(at & 7) && !tl_word_readable(at))
 			return;
-		if (tcb_tid(base, off) == tid) {
-			tid_offset = off;
+		if (tl_tcb_tid(base, off) == tid) {
+			tl_tid_offset = off;
 			return;
 		}
 	}
 }
 
-uintptr_t tl_os_thread_key(bool early)
-{
-	return early ? tl_machine_thread_early() : tl_machine_thread();
-}
-
 void tl_tcb_forget(void)
 {
-	__atomic_store_n(&tid_offset, 0, __ATOMIC_RELAXED);
-}
-
-uint32_t tl_os_thread_id(uintptr_t key)
-{
-	uint32_t tid = tl_gettid();
-	int32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
-
-	if (off && key && (!tl_machine_is_thread(key) || tcb_tid(key, off) != tid))
-		tl_tcb_forget();
-	return tid;
-}
-
-bool tl_os_thread_same(uintptr_t key, uint32_t tid)
-{
-	int32_t off = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
-
-	return (off && key ? tcb_tid(key, off) : tl_gettid()) == tid;
-}
-
-void tl_os_thread_layout(int32_t *offset, bool *fast_key)
-{
-	*offset = __atomic_load_n(&tid_offset, __ATOMIC_RELAXED);
-	*fast_key = tl_machine_fast_key();
+	__atomic_store_n(&tl_tid_offset, 0, __ATOMIC_RELAXED);
 }
 
 bool tl_os_thread_key_percpu(int32_t *at)
@@ -90,7 +57,7 @@ bool tl_os_thread_alive(uint32_t tid)
 	return tl_syscall3(TL_NR_tgkill, pid, (long)tid, SIG_NONE) != -TL_ESRCH;
 }
 
-bool tl_os_on_signal_stack(void)
+bool tl_on_signal_stack(void)
 {
 	struct {
 		void *sp;

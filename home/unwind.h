@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* How to find callers, out of a module's UNWIND. Context: any. */
-#ifndef TRAPLESS_AGENT_UNWIND_H
-#define TRAPLESS_AGENT_UNWIND_H
+#ifndef TRAPLESS_HOME_UNWIND_H
+#define TRAPLESS_HOME_UNWIND_H
 
 #include <stdint.h>
 #include <trapless/wire.h>

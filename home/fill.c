@@ -29,7 +29,7 @@ void tl_ctl_fill(struct tl_ctl_probe *to, uint32_t number, const struct tl_tap_p
 	to->flags = flags_of(from, m->no_jump);
 }
 
-void tl_ctl_place(struct tl_ctl_probe *to, struct tl_ctl_part *to_parts, uint32_t first_part,
+void tl_ctl_place(struct tl_ctl_probe *to, struct tl_func_part *to_parts, uint32_t first_part,
 	const struct tl_tap_probe *from, const struct tl_tap_part *from_parts, uint64_t bias)
 {
 	uint32_t i;

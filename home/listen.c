@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "listen.h"
-
-#include "../engine/os/process/process.h"
+#include "home.h"
 
 static uint16_t *semaphore_at(uint64_t addr)
 {
-	const int rw = TL_PROT_READ | TL_PROT_WRITE;
-	struct tl_mapping map;
-
-	if (!addr || addr % sizeof(uint16_t) || !tl_home_map(addr, &map) || map.lo > addr ||
-		(map.prot & rw) != rw)
+	if (!addr || addr % sizeof(uint16_t) || !tl_home_writable(addr))
 		return 0;
 	return (uint16_t *)(uintptr_t)addr;
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Sessions as handlers in the target see them. */
-#include "agent.h"
+#include "home.h"
 #include "symbols.h"
 #include "unwind.h"
+#include "view.h"
+#include "../engine/core/detour/threads.h"
+#include "../engine/core/base/mem.h"
+#include "../runtime/machine/machine.h"
 #include "../runtime/session.h"
 
 _Static_assert((int)TL_CTL_SESSIONS <= TL_LOCALS, "each has a slot of its own in struct tl_thread");
@@ -13,7 +17,7 @@ static struct tl_unwind unwind[TL_CTL_SESSIONS];
 
 static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 {
-	uint32_t tid = tl_thread_tid(self), pid = tl_agent_pid(tid);
+	uint32_t tid = tl_thread_tid(self), pid = tl_home_pid(tid);
 
 	return pid ? tl_block_claim(v, tid, pid, "") : NULL;
 }
@@ -22,7 +26,7 @@ static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 static void name(struct tl_view *v, struct tl_block *b)
 {
 	(void)v;
-	tl_agent_comm(b->comm);
+	tl_home_comm(b->comm);
 }
 
 static void ids(struct tl_view *v, struct tl_ids *who)
@@ -40,13 +44,13 @@ static void ids(struct tl_view *v, struct tl_ids *who)
 static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
 {
 	(void)v;
-	return tl_agent_read(dst, addr, size);
+	return tl_home_read(dst, addr, size);
 }
 
 static int write_memory(struct tl_view *v, uint64_t addr, const void *src, uint32_t size)
 {
 	(void)v;
-	return tl_agent_write(addr, src, size);
+	return tl_home_write(addr, src, size);
 }
 
 static uint32_t symbol(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint64_t *offset,
@@ -63,13 +67,13 @@ static uint32_t image(struct tl_view *v, uint64_t addr, char *buf, uint32_t room
 static bool fact(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2])
 {
 	(void)v;
-	return tl_agent_fact(what, of, value);
+	return tl_home_fact(what, of, value);
 }
 
 static bool raise(struct tl_view *v, int64_t sig)
 {
 	(void)v;
-	return tl_agent_raise(sig);
+	return tl_home_raise(sig);
 }
 
 static uint32_t line(struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint32_t *number)
@@ -94,7 +98,7 @@ static uint64_t original(struct tl_view *v, uint64_t pc)
 static void relax(struct tl_view *v)
 {
 	(void)v;
-	__builtin_ia32_pause();
+	tl_pause();
 }
 
 static struct tl_view_ops ops = {
@@ -113,41 +117,46 @@ static struct tl_view_ops ops = {
 	.ids = ids,
 };
 
-static void fill_symbols(struct tl_symbols *s, const struct tl_agent_module *m)
+/* What the home has loaded. */
+static const void *at(uint64_t addr)
 {
-	s->strings = (const char *)m->strings;
+	return (const void *)(uintptr_t)addr;
+}
+
+static void fill_symbols(struct tl_symbols *s, const struct tl_home_module *m)
+{
+	s->strings = at(m->strings);
 	s->strings_size = m->strings_size;
-	s->symbols = (const struct tl_tap_symbol *)m->symbols;
+	s->symbols = at(m->symbols);
 	s->nsymbols = m->nsymbols;
-	s->lines = (const struct tl_tap_line *)m->lines;
+	s->lines = at(m->lines);
 	s->nlines = m->nlines;
-	s->images = (const struct tl_symbol_image *)m->images;
+	s->images = at(m->images);
 	s->nrows = tl_symbol_rows(m->nimages);
 }
 
-static void fill_unwind(struct tl_unwind *u, const struct tl_agent_module *m)
+static void fill_unwind(struct tl_unwind *u, const struct tl_home_module *m)
 {
-	u->of_image = (const struct tl_tap_unwind *)m->unwind;
-	u->rows = (const struct tl_tap_row *)m->rows;
-	u->frames = (const struct tl_tap_frame *)m->frames;
-	u->images = (const struct tl_symbol_image *)m->images;
+	u->of_image = at(m->unwind);
+	u->rows = at(m->rows);
+	u->frames = at(m->frames);
+	u->images = at(m->images);
 	u->nrows = m->unwind ? tl_symbol_rows(m->nimages) : 0;
 }
 
-struct tl_view *tl_agent_view(const struct tl_ctl_session *s)
+struct tl_view *tl_ctl_view(const struct tl_ctl_session *s)
 {
 	return &views[s->slot % TL_CTL_SESSIONS];
 }
 
-int tl_agent_view_init(const struct tl_ctl_session *s)
+int tl_ctl_view_init(const struct tl_ctl_session *s)
 {
-	const struct tl_agent_module *m = (const struct tl_agent_module *)s->module;
-	struct tl_view *v = tl_agent_view(s);
+	const struct tl_home_module *m = at(s->module);
+	struct tl_view *v = tl_ctl_view(s);
 
 	if (v->home)
 		return 0;
-	if (tl_view_attach(v, (void *)s->memory, s->memory_size,
-		    (const struct tl_tap_options *)m->options))
+	if (tl_view_attach(v, (void *)(uintptr_t)s->memory, s->memory_size, at(m->options)))
 		return -TL_E_VERSION;
 	fill_symbols(&symbols[v - views], m);
 	fill_unwind(&unwind[v - views], m);
@@ -156,15 +165,15 @@ int tl_agent_view_init(const struct tl_ctl_session *s)
 	v->home = &symbols[v - views];
 	v->local_off = offsetof(struct tl_thread, local[0]) +
 		       (uint32_t)((v - views) * (long)sizeof(void *));
-	v->images = (const uint64_t *)m->images;
+	v->images = at(m->images);
 	v->image_words = sizeof(struct tl_symbol_image) / sizeof(uint64_t);
 	v->nimages = tl_symbol_rows(m->nimages);
 	return 0;
 }
 
-void tl_agent_view_forget(const struct tl_ctl_session *s)
+void tl_ctl_view_forget(const struct tl_ctl_session *s)
 {
-	struct tl_view *v = tl_agent_view(s);
+	struct tl_view *v = tl_ctl_view(s);
 
 	v->home = NULL;
 	tl_threads_forget((unsigned)(v - views));

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* A module's probes as the engine's. */
-#include "agent.h"
+#include "home.h"
 #include "listen.h"
+#include "view.h"
+#include "../engine/core/base/broken.h"
+#include "../engine/core/detour/site.h"
+#include "../engine/core/detour/threads.h"
+#include "../engine/core/image/unpaired.h"
+#include "../engine/core/probe/gone.h"
+#include "../engine/core/probe/probe.h"
+#include "../engine/core/ret/ret.h"
+#include "../engine/core/text/patch.h"
+#include "../runtime/machine/machine.h"
 #include "../runtime/session.h"
 
 /* One probe of the module in this process. Lives until disarm. */
@@ -32,7 +42,7 @@ static struct armed **list_of(const struct tl_ctl_session *s)
 	return &lists[s->slot % TL_CTL_SESSIONS];
 }
 
-static const struct tl_ctl_part *ctl_parts(struct tl_ctl_session *s)
+static const struct tl_func_part *ctl_parts(struct tl_ctl_session *s)
 {
 	return tl_ctl_parts(s, (uint32_t)s->nprobes);
 }
@@ -45,7 +55,7 @@ static void *code_at(uint64_t addr)
 
 static void fill_site(struct tl_ctl_session *s, const struct tl_ctl_probe *p, struct armed *a)
 {
-	const struct tl_ctl_part *part = ctl_parts(s) + p->first_part;
+	const struct tl_func_part *part = ctl_parts(s) + p->first_part;
 	uint32_t i;
 
 	a->site.addr = code_at(p->addr);
@@ -62,8 +72,6 @@ static void fill_site(struct tl_ctl_session *s, const struct tl_ctl_probe *p, st
 
 static void fill_return(struct tl_ctl_session *s, const struct tl_ctl_probe *p, struct armed *a)
 {
-	_Static_assert(sizeof(struct tl_func_part) == sizeof(struct tl_ctl_part),
-		"parts are passed as they are");
 	a->is_return = true;
 	a->ret.entry = code_at(p->addr);
 	a->ret.on_entry = (tl_ret_entry_fn)code_at(p->on_entry);
@@ -72,7 +80,7 @@ static void fill_return(struct tl_ctl_session *s, const struct tl_ctl_probe *p, 
 	a->ret.data_size = p->call_data;
 	a->ret.flags = p->flags;
 	if (p->nparts) {
-		a->ret.parts = (const struct tl_func_part *)(ctl_parts(s) + p->first_part);
+		a->ret.parts = ctl_parts(s) + p->first_part;
 		a->ret.nparts = p->nparts;
 	}
 }
@@ -85,7 +93,7 @@ static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 	if (!a)
 		return NULL;
 	a->index = index;
-	tl_env_fill(&a->env, tl_agent_view(s), p->number);
+	tl_env_fill(&a->env, tl_ctl_view(s), p->number);
 	a->env.kind = p->kind;
 	a->env.image = p->image;
 	a->env.bias = p->bias;
@@ -205,7 +213,7 @@ static void tell_exits_of(struct tl_ctl *c, struct tl_ctl_session *s)
 			c->at_wanting = (uintptr_t)&tl_ret_wanting;
 }
 
-int tl_agent_follow(struct tl_ctl *c)
+int tl_ctl_follow(struct tl_ctl *c)
 {
 	int ret = tl_retprobe_follow();
 
@@ -392,9 +400,8 @@ static int disarm(struct tl_ctl_session *s, bool everything)
 /* The bytes up to the end of the instruction. */
 static uint32_t unseen_call(const struct tl_ctl_probe *p)
 {
-	enum { CALL_LEN = 2 };
 	uint8_t text[32];
-	uintptr_t from = p->addr + CALL_LEN - sizeof(text);
+	uintptr_t from = p->addr + TL_SYSCALL_SIZE - sizeof(text);
 
 	if (!p->at_syscall || p->result != -TL_E_NOT_PROVEN ||
 		tl_os_text_read(from, text, sizeof(text)) != sizeof(text))
@@ -436,16 +443,16 @@ static int tell_armed(struct tl_ctl_session *s)
 	return n;
 }
 
-int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
+int tl_ctl_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 {
 	struct batch b;
 	uint32_t most;
 	int ret;
 
-	tl_agent_watch(c);
+	tl_ctl_watch(c);
 	if (!s->count)
 		return 0;
-	ret = tl_agent_view_init(s);
+	ret = tl_ctl_view_init(s);
 	if (ret)
 		return ret;
 	tl_probes_patching((enum tl_patching)c->patching);
@@ -464,7 +471,7 @@ int tl_agent_arm(struct tl_ctl *c, struct tl_ctl_session *s)
 	batch_deinit(&b);
 	listen_all(s);
 	if (!cut_short(s))
-		tl_agent_follow(c); /* what came with a library may be what a tail call leads to */
+		tl_ctl_follow(c); /* what came with a library may be what a tail call leads to */
 	if (s->explain) {
 		report_all(s);
 		tl_probes_usage(&c->usage);
@@ -482,7 +489,7 @@ static bool any_session(const struct tl_ctl *c)
 }
 
 /* It is known no more, unless some of its handlers may still be called. */
-int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
+int tl_ctl_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
 {
 	int ret;
 
@@ -490,10 +497,10 @@ int tl_agent_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
 	ret = disarm(s, true);
 	if (*list_of(s))
 		return ret ? ret : -TL_E_BUSY;
-	tl_agent_view_forget(s);
+	tl_ctl_view_forget(s);
 	c->sessions[s->slot % TL_CTL_SESSIONS] = 0;
 	if (!any_session(c)) {
-		tl_agent_unwatch();
+		tl_ctl_unwatch();
 		tl_slab_deinit(&slab);
 	}
 	return ret;

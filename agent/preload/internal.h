@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Inside the preloaded agent. */
-#ifndef TRAPLESS_AGENT_HOME_H
-#define TRAPLESS_AGENT_HOME_H
+#ifndef TRAPLESS_AGENT_PRELOAD_INTERNAL_H
+#define TRAPLESS_AGENT_PRELOAD_INTERNAL_H
 
 #include "../agent.h"
 #include "preload.h"
@@ -37,8 +37,8 @@ bool tl_env_find(struct tl_preload_env *e, char **vars);
 void tl_env_clean(const struct tl_preload_env *e); /* leave no trace of us in it */
 
 /* module.c: the module as it stands in this process. 0 or -TL_E_. */
-int tl_module_map(const struct tl_preload *p, struct tl_agent_module *m);
-void tl_module_unmap(struct tl_agent_module *m);
+int tl_module_map(const struct tl_preload *p, struct tl_home_module *m);
+void tl_module_unmap(struct tl_home_module *m);
 const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_table *t);
 
 /* objects.c: the auxiliary vector (0: not there), and what the dynamic loader has loaded. */

@@ -3,7 +3,8 @@
  * Places where the guardian itself wants to be told: always traps, which hold
  * the thread until it has looked.
  */
-#include "agent.h"
+#include "home.h"
+#include "../runtime/machine/machine.h"
 
 enum { LOADER, CALLS, PLACES = CALLS + TL_CTL_WATCHED };
 
@@ -55,20 +56,21 @@ static void watch_calls(uint64_t *at)
 	for (i = 0; i < n; i++) {
 		long which = list[i] - probes;
 
-		on[which] = !ret[i] || (ret[i] == -TL_E_NOT_PROVEN && !again(list[i], 2));
+		on[which] =
+			!ret[i] || (ret[i] == -TL_E_NOT_PROVEN && !again(list[i], TL_SYSCALL_SIZE));
 		if (!on[which])
 			at[which - CALLS] = 0;
 	}
 }
 
-void tl_agent_watch(struct tl_ctl *c)
+void tl_ctl_watch(struct tl_ctl *c)
 {
 	if (c->dl_state && !on[LOADER])
 		watch_loader(c->dl_state);
 	watch_calls(c->watched_at);
 }
 
-void tl_agent_unwatch(void)
+void tl_ctl_unwatch(void)
 {
 	int i;
 

@@ -10,8 +10,8 @@
  * the guardian sees that stop, serves the request and lets the helper go on.
  * Where the guardian was killed, nothing happens, and the helper ends.
  */
-#ifndef TRAPLESS_AGENT_CONTROL_H
-#define TRAPLESS_AGENT_CONTROL_H
+#ifndef TRAPLESS_HOME_CONTROL_H
+#define TRAPLESS_HOME_CONTROL_H
 
 #include <stdint.h>
 #include <trapless/probe.h>
@@ -108,10 +108,6 @@ struct tl_ctl_stack {
 	uint64_t sp, lo, hi;
 	uint32_t number, tid; /* as it sees itself, and as the guardian does */
 	uint64_t sleeps; /* how often it has gone to sleep; 0: it is stopped */
-};
-
-struct tl_ctl_part {
-	uint64_t start, size;
 };
 
 struct tl_ctl_probe {
@@ -238,7 +234,7 @@ struct tl_ctl_session {
 	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
 	uint32_t
 		done; /* ARM: so many of `count` have been looked at, twice as many in all: returns, then the others */
-	uint64_t module; /* struct tl_agent_module in the target */
+	uint64_t module; /* struct tl_home_module in the target */
 	uint64_t memory, memory_size; /* struct tl_session there */
 	uint64_t nprobes, nparts;
 	/* probes[nprobes], parts[nparts] follow: of the module's, and then room for those of further copies of its images */
@@ -247,7 +243,7 @@ struct tl_ctl_session {
 static inline uint64_t tl_ctl_session_size(uint64_t nprobes, uint64_t nparts)
 {
 	return sizeof(struct tl_ctl_session) + nprobes * sizeof(struct tl_ctl_probe) +
-	       nparts * sizeof(struct tl_ctl_part);
+	       nparts * sizeof(struct tl_func_part);
 }
 
 static inline struct tl_ctl_probe *tl_ctl_probe(struct tl_ctl_session *s, uint32_t i)
@@ -255,9 +251,9 @@ static inline struct tl_ctl_probe *tl_ctl_probe(struct tl_ctl_session *s, uint32
 	return (struct tl_ctl_probe *)(s + 1) + i;
 }
 
-static inline struct tl_ctl_part *tl_ctl_parts(struct tl_ctl_session *s, uint32_t nprobes)
+static inline struct tl_func_part *tl_ctl_parts(struct tl_ctl_session *s, uint32_t nprobes)
 {
-	return (struct tl_ctl_part *)tl_ctl_probe(s, nprobes);
+	return (struct tl_func_part *)tl_ctl_probe(s, nprobes);
 }
 
 /* An entry that is torn is worse than none: the size goes in last, and out first. 0, -1: no room. */

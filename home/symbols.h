@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Names of addresses, out of a module's SYMBOLS. Used by agent and runner. Context: any. */
-#ifndef TRAPLESS_AGENT_SYMBOLS_H
-#define TRAPLESS_AGENT_SYMBOLS_H
+#ifndef TRAPLESS_HOME_SYMBOLS_H
+#define TRAPLESS_HOME_SYMBOLS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Semaphores of static marks: 16-bit counts, in the program's data, of those who listen. A program that finds one at 0
  * may leave out the work for the mark's arguments. Each probe that is in counts once, as with other tracers.
  */
-#ifndef TRAPLESS_AGENT_LISTEN_H
-#define TRAPLESS_AGENT_LISTEN_H
+#ifndef TRAPLESS_HOME_LISTEN_H
+#define TRAPLESS_HOME_LISTEN_H
 
 #include "control.h"
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* A session as its handlers see it. Context: as tl_ctl_arm(). */
+#ifndef TRAPLESS_HOME_VIEW_H
+#define TRAPLESS_HOME_VIEW_H
+
+#include "control.h"
+
+struct tl_view;
+struct tl_view *tl_ctl_view(const struct tl_ctl_session *s);
+/* Unless it is there already. 0 or -TL_E_VERSION: the memory holds no session. */
+int tl_ctl_view_init(const struct tl_ctl_session *s);
+/* No handler of that session runs any more, and none will. */
+void tl_ctl_view_forget(const struct tl_ctl_session *s);
+
+#endif
