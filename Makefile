@@ -60,11 +60,11 @@ bin/trapless: FORCE
 # One file that runs on any Linux: other C libraries, empty containers. Position independent: --coverage maps
 # programs that are not at their own addresses. By musl where it is there, which takes half a megabyte less than glibc;
 # the kernel's headers are where glibc's are.
-MACHINE := $(shell $(CC) -dumpmachine)
-MUSL := $(dir $(wildcard /usr/lib/$(MACHINE:-gnu=-musl)/rcrt1.o))
+TRIPLET := $(shell $(CC) -dumpmachine)
+MUSL := $(dir $(wildcard /usr/lib/$(TRIPLET:-gnu=-musl)/rcrt1.o))
 ifneq ($(MUSL),)
 RUNNER_CC := $(CC) -nostdinc $(addprefix -isystem ,$(MUSL:/usr/lib/%=/usr/include/%) $(shell $(CC) -print-file-name=include)) \
-	$(addprefix -idirafter ,/usr/include /usr/include/$(MACHINE))
+	$(addprefix -idirafter ,/usr/include /usr/include/$(TRIPLET))
 GCC_FILE = $(shell $(CC) -print-file-name=$(1))
 RUNNER_LINK = $(CC) -nostdlib -static-pie -Wl,--gc-sections -L$(MUSL) -o $@ $(addprefix $(MUSL),rcrt1.o crti.o) $(call GCC_FILE,crtbeginS.o) \
 	$^ -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group $(call GCC_FILE,crtendS.o) $(MUSL)crtn.o

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-# Sources of the engine, relative to the repository's root. Ports append theirs.
+# Sources of the engine, relative to the repository's root. MACHINE: the one that all is built for.
+MACHINE ?= x86_64
 ENGINE_CORE_SRCS = $(addprefix engine/core/, \
 	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c) \
 	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
@@ -15,9 +16,12 @@ ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c
 ENGINE_ARCH_FAKE_SRCS = engine/arch/fake/toy.c
 ENGINE_ARCH_X86_SRCS = $(addprefix engine/arch/x86/, scan.c classify.c plan.c pun.c evict.c xol.c handler.c template.c detour.c way.c emit.c patch.c ret.c args.c switch.c away.c stack.c)
 INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
+# The port to that machine.
+ENGINE_PORT_SRCS_x86_64 = $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS)
+ENGINE_PORT_SRCS = $(ENGINE_PORT_SRCS_$(MACHINE))
 # In every process; each home (own process, agent) adds its own files.
-ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c x86_64/machine.c)
-ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c own_thread.c x86_64/frame.c) $(ENGINE_OS_OWN_HOME_SRCS) $(ENGINE_OS_TRAP_SRCS)
+ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c $(MACHINE)/machine.c)
+ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c own_thread.c $(MACHINE)/frame.c) $(ENGINE_OS_OWN_HOME_SRCS) $(ENGINE_OS_TRAP_SRCS)
 # What a home of its own in the own process says itself.
 ENGINE_OS_OWN_HOME_SRCS = engine/os/process/own_home.c
 ENGINE_OS_TRAP_SRCS = engine/os/process/own_trap.c engine/os/traptab.c

@@ -22,7 +22,7 @@ struct tl_regs {
 };
 #define TL_REGS_IP(r) ((r)->ip)
 #define TL_REGS_SP(r) ((r)->sp)
-/* At function entry: where it returns to. */
+/* At a function's entry, and where it returns: where to. Other machines may have it in a register. */
 #define TL_REGS_RET_IP(r) (*(const uintptr_t *)(uintptr_t)(r)->sp)
 #else
 /* Ports to come give theirs; unit tests on other machines use this one. */

@@ -9,7 +9,6 @@
 #include "../base/core.h"
 #include "../base/mem.h"
 #include "../base/race.h"
-#include "../text/patch.h"
 #include "detour.h"
 #include "site.h"
 
@@ -240,7 +239,7 @@ static void look(void)
 	last_look.result = ret ? ret : last_look.result;
 }
 
-static bool is_quiet(const struct tl_detour *d)
+bool tl_detour_is_left(const struct tl_detour *d)
 {
 	look();
 	if (last_look.result == -TL_E_LIMIT)
@@ -253,7 +252,7 @@ static bool is_quiet(const struct tl_detour *d)
 
 bool tl_detour_release(struct tl_detour *d)
 {
-	if (!is_quiet(d))
+	if (!tl_detour_is_left(d))
 		return false;
 	release(d);
 	return true;
@@ -315,33 +314,22 @@ size_t tl_detour_poll(bool force)
 	for (d = next_retired(0); d; d = next) {
 		next = each_retired(d);
 		if ((singly && tl_chunk_at(d->at)->quiet) ||
-			((!singly || asked++ < LOOK_AT_MOST) && is_quiet(d)))
+			((!singly || asked++ < LOOK_AT_MOST) && tl_detour_is_left(d)))
 			release(d);
 	}
 	look_from = nretired * 2 + LOOK_AT_MOST;
 	return nretired;
 }
 
-static bool site_quiet(const struct tl_site *s)
+bool tl_detours_are_left(uintptr_t addr)
 {
 	struct tl_detour *d, *e;
 
-	if (s->patch && !is_quiet(s->patch->detour))
-		return false;
-	for (d = next_retired(s->addr - TL_PATCH_MAX); d && d->plan.start <= s->addr;
+	for (d = next_retired(addr - TL_PATCH_MAX); d && d->plan.start <= addr;
 		d = next_retired(d->plan.start + 1))
 		for (e = d; e; e = e->next)
-			if (!is_quiet(e))
+			if (!tl_detour_is_left(e))
 				return false;
-	return true;
-}
-
-bool tl_detours_quiet(struct tl_site *const *sites, size_t n)
-{
-	tl_detours_look_again();
-	for (size_t i = 0; i < n; i++)
-		if (!site_quiet(sites[i]))
-			return false;
 	return true;
 }
 

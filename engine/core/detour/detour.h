@@ -76,8 +76,9 @@ size_t tl_detour_poll(bool force);
 bool tl_detour_release(struct tl_detour *d);
 /* May somebody inside a retired detour come back between lo and hi (both exclusive)? */
 bool tl_detour_returns_into(uintptr_t lo, uintptr_t hi);
-/* Nobody is inside any detour, live or retired, that serves one of them. One look at all threads. */
-bool tl_detours_quiet(struct tl_site *const *sites, size_t n);
+/* Nobody is inside it; inside any retired one that may have served this address. As threads were seen last. */
+bool tl_detour_is_left(const struct tl_detour *d);
+bool tl_detours_are_left(uintptr_t addr);
 /* What was seen of the threads is out of date. */
 void tl_detours_look_again(void);
 /* For who leaves: the place in the text of a program counter in a retired detour, 0: it has none. */

@@ -22,7 +22,7 @@ static bool batch_quiet(void *arg)
 {
 	const struct tl_batch *b = arg;
 
-	return tl_detours_quiet(b->sites, b->nsites);
+	return tl_sites_quiet(b->sites, b->nsites);
 }
 
 static int refresh(struct tl_batch *b, struct tl_probe **probes, size_t n)

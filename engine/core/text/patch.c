@@ -31,6 +31,16 @@ struct tl_patch *tl_patch_at(uintptr_t addr)
 	return p && addr - p->plan->start < p->plan->held ? p : NULL;
 }
 
+bool tl_sites_quiet(struct tl_site *const *sites, size_t n)
+{
+	tl_detours_look_again();
+	for (size_t i = 0; i < n; i++)
+		if ((sites[i]->patch && !tl_detour_is_left(sites[i]->patch->detour)) ||
+			!tl_detours_are_left(sites[i]->addr))
+			return false;
+	return true;
+}
+
 const struct tl_point *tl_site_point(const struct tl_site *s)
 {
 	const struct tl_plan *plan = s->patch->plan;

@@ -54,6 +54,8 @@ struct tl_batch {
 	bool blocked; /* somebody stood inside a window; its sites are shy now */
 	bool gone; /* the text of some patch is not there any more */
 };
+/* Nobody is inside any detour, live or retired, that serves one of them. One look at all threads. */
+bool tl_sites_quiet(struct tl_site *const *sites, size_t n);
 /* How its patch serves it. */
 const struct tl_point *tl_site_point(const struct tl_site *s);
 /* From the batch's old patches to its fresh ones, in the text. 0, or -TL_E_ with the text unchanged. */

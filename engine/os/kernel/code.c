@@ -5,15 +5,26 @@
  * alias.
  */
 #include <linux/string.h>
+#include "../../arch/arch.h"
 #include "kernel.h"
 
-enum { AREA_MAX = 256 << 10, INT3 = 0xcc }; /* not sparse: whatever is reserved is taken */
+enum { AREA_MAX = 256 << 10 }; /* not sparse: whatever is reserved is taken */
+
+/* Breakpoints all over: nobody goes there. */
+static void fill(uint8_t *mem, size_t size)
+{
+	uint8_t trap[TL_WORD_MAX];
+	size_t len = tl_arch_trap_insn(trap);
+
+	for (size_t i = 0; i < size; i++)
+		mem[i] = trap[i % len];
+}
 
 static bool seal(void *mem, size_t size)
 {
 	int pages = (int)(PAGE_ALIGN(size) >> PAGE_SHIFT);
 
-	memset(mem, INT3, size);
+	fill(mem, size);
 	return !tl_names.set_memory_ro((unsigned long)mem, pages) &&
 	       !tl_names.set_memory_x((unsigned long)mem, pages);
 }

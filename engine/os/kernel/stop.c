@@ -11,6 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include "kernel.h"
+#include "machine.h"
 
 struct look {
 	const struct task_struct *asker; /* has what it looks for on its own stack */
@@ -23,7 +24,7 @@ struct look {
 
 static bool stack_is_clear(const struct look *look, const struct task_struct *t)
 {
-	uintptr_t base = (uintptr_t)t->stack, sp = t->thread.sp, end = base + THREAD_SIZE;
+	uintptr_t base = (uintptr_t)t->stack, sp = tl_machine_sp(t), end = base + THREAD_SIZE;
 
 	if (!base || !refcount_read(&t->stack_refcount))
 		return true;

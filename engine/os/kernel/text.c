@@ -7,6 +7,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/uaccess.h>
+#include <asm/unaligned.h>
 #include "kernel.h"
 
 enum { OPEN_MAX = 64 };
@@ -74,18 +75,15 @@ int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 {
 	const uint8_t *from = bytes;
 	uint8_t *to = writable(addr);
-	uint64_t word = 0;
 
 	if (WARN_ON_ONCE(!to))
 		return -TL_E_TEXT_RO;
-	if (len <= sizeof(word))
-		memcpy(&word, bytes, len);
-	if (len == 8 && !(addr & 7))
-		WRITE_ONCE(*(uint64_t *)to, word);
+	if (len == sizeof(long) && !(addr & (sizeof(long) - 1)))
+		WRITE_ONCE(*(unsigned long *)to, get_unaligned((const unsigned long *)from));
 	else if (len == 4 && !(addr & 3))
-		WRITE_ONCE(*(uint32_t *)to, (uint32_t)word);
+		WRITE_ONCE(*(uint32_t *)to, get_unaligned((const uint32_t *)from));
 	else if (len == 2 && !(addr & 1))
-		WRITE_ONCE(*(uint16_t *)to, (uint16_t)word);
+		WRITE_ONCE(*(uint16_t *)to, get_unaligned((const uint16_t *)from));
 	else
 		for (size_t i = 0; i < len; i++)
 			WRITE_ONCE(to[i], from[i]);

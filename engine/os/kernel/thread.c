@@ -6,8 +6,8 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
-#include <linux/version.h>
 #include "kernel.h"
+#include "machine.h"
 
 #define IDLE 0x80000000u /* idle tasks all have the process id 0, which is no thread id */
 
@@ -39,12 +39,7 @@ void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
 
 bool tl_os_thread_key_percpu(int32_t *at)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
-	*at = (int32_t)(uintptr_t)&pcpu_hot.current_task;
-#else
-	*at = (int32_t)(uintptr_t)&current_task;
-#endif
-	return true;
+	return tl_machine_current(at);
 }
 
 bool tl_os_vectors(void)

@@ -5,24 +5,20 @@
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
-#include <linux/ptrace.h>
 #include "../traptab.h"
 #include "kernel.h"
-
-enum { INT3_LEN = 1 };
+#include "machine.h"
 
 /* Any context, interrupts off. A breakpoint that was just taken away is still in the table: see tl_text_apply(). */
 static int on_die(struct notifier_block *nb, unsigned long what, void *data)
 {
 	const struct die_args *args = data;
-	uintptr_t detour;
+	uintptr_t at = tl_machine_trapped(what, args->regs), detour;
 
-	if (what != DIE_INT3 || user_mode(args->regs))
-		return NOTIFY_DONE;
-	detour = tl_traptab_find(args->regs->ip - INT3_LEN);
+	detour = at ? tl_traptab_find(at) : 0;
 	if (!detour)
 		return NOTIFY_DONE;
-	args->regs->ip = detour;
+	instruction_pointer_set(args->regs, detour);
 	return NOTIFY_STOP;
 }
 NOKPROBE_SYMBOL(on_die);

@@ -9,10 +9,11 @@ enum { O_RDWR = 2, O_CLOEXEC = 02000000 };
 __attribute__((no_sanitize("address"))) static uintptr_t word_from(
 	const volatile uint8_t *from, size_t n)
 {
+	const size_t at = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(uintptr_t) - n : 0;
 	uintptr_t word = 0;
 
 	for (size_t i = 0; i < n; i++)
-		((uint8_t *)&word)[i] = from[i];
+		((uint8_t *)&word)[at + i] = from[i];
 	return word;
 }
 

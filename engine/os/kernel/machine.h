@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the kernel home asks of the machine. Its folder's machine.h gives what is declared here, inline. */
+#ifndef TRAPLESS_ENGINE_OS_KERNEL_MACHINE_H
+#define TRAPLESS_ENGINE_OS_KERNEL_MACHINE_H
+
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+
+/* Of a notification of the die chain: where the kernel's own code ran into a breakpoint; 0: it is another one. Any context. */
+static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs);
+/* Of a task that is switched out: its stack pointer. */
+static inline uintptr_t tl_machine_sp(const struct task_struct *t);
+/* Where each processor has the task that it runs, for detours: see tl_os_thread_key_percpu(). */
+static inline bool tl_machine_current(int32_t *at);
+
+#if defined(CONFIG_X86_64)
+#include "x86_64/machine.h"
+#else
+#error "the kernel home has no folder for this machine yet"
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* x86-64: see ../machine.h. */
+#ifndef TRAPLESS_ENGINE_OS_KERNEL_X86_64_MACHINE_H
+#define TRAPLESS_ENGINE_OS_KERNEL_X86_64_MACHINE_H
+
+#include <linux/kdebug.h>
+#include <linux/version.h>
+
+enum { INT3_LEN = 1 };
+
+static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs)
+{
+	return what == DIE_INT3 && !user_mode(regs) ? regs->ip - INT3_LEN : 0;
+}
+
+static inline uintptr_t tl_machine_sp(const struct task_struct *t)
+{
+	return t->thread.sp;
+}
+
+static inline bool tl_machine_current(int32_t *at)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+	*at = (int32_t)(uintptr_t)&pcpu_hot.current_task;
+#else
+	*at = (int32_t)(uintptr_t)&current_task;
+#endif
+	return true;
+}
+
+#endif
