@@ -4,8 +4,6 @@
 #include "../engine/core/base/broken.h"
 #include "agent.h"
 
-struct tl_ctl *tl_ctl;
-
 /* The guardian was killed. Everything stays as it is, but for text that is just being written. */
 static int64_t unheard(enum tl_service what)
 {

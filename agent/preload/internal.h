@@ -6,6 +6,7 @@
 #include "../agent.h"
 #include "preload.h"
 
+/* session.c */
 extern struct tl_preload *tl_preload; /* ours; NULL: no session */
 extern struct tl_ctl_session *tl_session_ctl; /* in it */
 

@@ -26,10 +26,6 @@ enum {
 		SIGHAND THREAD SYSVSEM SETTLS */
 };
 
-struct tl_ctl *tl_ctl;
-struct tl_preload *tl_preload;
-struct tl_ctl_session *tl_session_ctl;
-
 static struct tl_home_module module;
 static _Alignas(16) uint8_t stack[STACK];
 static _Alignas(64) uintptr_t block[TL_THREAD_BLOCK / sizeof(uintptr_t)];
