@@ -29,6 +29,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c r
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
 	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c handlerend.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c selftrace.c launch.c recover.c) \
+	$(addprefix runner/machine/$(RUNNER_MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
@@ -52,6 +53,8 @@ PRELOAD_WRAPPED = tl_os_alloc tl_os_alloc_sparse tl_os_free tl_os_alloc_wiped tl
 PRELOAD_LDFLAGS = -nostdlib -shared -Wl,-soname,trapless-agent -Wl,-init,tl_preload_init -Wl,-fini,tl_preload_fini \
 	-Wl,-z,defs -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,-Bsymbolic -Wl,--build-id=none -Wl,--strip-debug \
 	-Wl,--hash-style=both $(foreach f,$(PRELOAD_WRAPPED),-Wl,--wrap=$(f))
+# The machine that a tracer finds: runner/machine/machine.h.
+RUNNER_MACHINE ?= x86_64
 RUNNER_CFLAGS = -std=gnu11 -O2 -g -fPIE -fno-strict-aliasing $(RUNNER_WARN) -Iinclude $(RUNNER_SAN)
 
 AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))

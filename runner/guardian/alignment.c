@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program may run with alignment checking on (EFLAGS.AC), to find its own misaligned accesses. Handlers and the agent
+ * A program may run with alignment checking on, to find its own misaligned accesses. Handlers and the agent
  * make such accesses, and detours leave that flag as it is, for to look at it costs more than an empty hit. So each
  * access that is refused is made by one step with the flag off: it is off for that instruction alone.
  */
@@ -10,16 +10,12 @@
 
 #include "guardian.h"
 
-enum { ALIGNMENT_CHECK = 1 << 18 };
-
 static bool check_set(struct thread *t, bool on)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
-	if (regs_get(t->tid, &regs) || !(regs.eflags & ALIGNMENT_CHECK) != on)
-		return false;
-	regs.eflags ^= ALIGNMENT_CHECK;
-	return !regs_set(t->tid, &regs);
+	return !regs_get(t->tid, &regs) && regs_alignment_check(&regs, on) &&
+	       !regs_set(t->tid, &regs);
 }
 
 /* true: an access of ours was refused, and t is to make it by a step. What stands in a detour is the program's. */
@@ -52,5 +48,5 @@ void alignment_again(struct thread *t)
 /* A SIGTRAP: was it that step's? */
 bool alignment_stepped(struct thread *t)
 {
-	return t->realigned && signal_code(t) == TRAP_TRACE;
+	return t->realigned && trap_by_step(signal_code(t));
 }

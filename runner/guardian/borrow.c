@@ -180,10 +180,10 @@ static struct thread *clone_helper(
 	}
 	for (;;) {
 		for (t = g->threads; t; t = t->next) {
-			struct user_regs_struct regs;
+			struct machine_regs regs;
 
 			if (t->tgid == g->pid && t->held && t->stopped && t != from && !t->helper &&
-				!regs_get(t->tid, &regs) && regs.rsp == g->helper_sp) {
+				!regs_get(t->tid, &regs) && regs_sp(&regs) == g->helper_sp) {
 				t->helper = true;
 				t->calls_sp = f->at ? f->helper_sp : 0;
 				helper_park(g, t);
@@ -218,36 +218,29 @@ static bool is_probed(const struct guardian *g, uint64_t addr)
 }
 
 /* The call that is to go on by restart_syscall(2), which follows where the code does not. */
-static uint64_t call_begun(struct guardian *g, const struct user_regs_struct *before)
+static long call_begun(struct guardian *g, const struct machine_regs *before)
 {
-	struct {
-		uint8_t mov; /* $nr, %eax */
-		int32_t nr;
-		uint8_t syscall[2];
-	} __attribute__((packed)) code;
+	struct target_memory m = target_memory(g, g->pid);
+	long nr;
 
-	if (before->orig_rax != SYS_restart_syscall)
-		return before->orig_rax;
-	if (target_read(g, g->pid, before->rip - sizeof(code), &code, sizeof(code)) !=
-			sizeof(code) ||
-		code.mov != 0xb8)
-		return SYS_restart_syscall;
-	return (uint64_t)code.nr;
+	if (regs_call(before) != SYS_restart_syscall)
+		return regs_call(before);
+	nr = call_before(&m.memory, regs_pc(before));
+	return nr < 0 ? SYS_restart_syscall : nr;
 }
 
 /* As it goes on where we are gone: the kernel neither makes its call again then, nor knows what time was left of it. */
-static struct user_regs_struct without_us(struct guardian *g, const struct user_regs_struct *before,
-	const struct user_regs_struct *saved)
+static struct machine_regs without_us(
+	struct guardian *g, const struct machine_regs *before, const struct machine_regs *saved)
 {
-	struct user_regs_struct r = *saved;
+	struct machine_regs r = *before;
 
-	if ((long)before->orig_rax < 0 || (long)before->rax > RESTART_SYS ||
-		(long)before->rax < RESTART_BLOCK)
-		return r;
-	if (r.rip == before->rip)
-		r.rip -= 2;
-	if (r.rax == before->rax || r.rax == SYS_restart_syscall)
-		r.rax = call_begun(g, before);
+	if (regs_call(before) < 0 || regs_result(before) > RESTART_SYS ||
+		regs_result(before) < RESTART_BLOCK)
+		return *saved;
+	if (regs_pc(saved) != regs_pc(before) && regs_call_coming(saved) != SYS_restart_syscall)
+		return *saved;
+	regs_call_again(&r, call_begun(g, before));
 	return r;
 }
 
@@ -279,7 +272,7 @@ static struct thread *make_helper(
 
 static struct thread *start(struct guardian *g, struct thread *from, bool arrives)
 {
-	struct user_regs_struct saved, before, home;
+	struct machine_regs saved, before, home;
 	struct foothold f;
 	struct thread *t, *helper = NULL;
 	uint64_t mask, slept = 0;
@@ -296,7 +289,7 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 		return NULL;
 	traceme_settle(g); /* the engine is to find its breakpoints */
 	tid = t->tid;
-	saved.rip = 0;
+	regs_pc_set(&saved, 0);
 	if (regs_get(tid, &saved) || mask_get(tid, &mask)) {
 		calls_end(t);
 		goto out;
@@ -304,7 +297,7 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 	before = saved;
 	if (!from)
 		call_restart(g, t, &saved, slept);
-	anew = saved.rip != before.rip;
+	anew = regs_pc(&saved) != regs_pc(&before);
 	home = without_us(g, &before, &saved);
 	foothold_lay(g, t, &home, mask, &f);
 	helper = make_helper(g, t, &f, arrives);
@@ -318,7 +311,7 @@ static struct thread *start(struct guardian *g, struct thread *from, bool arrive
 		foothold_lift(g, t, &f);
 	}
 out:
-	if (!from && (g->leaving || g->parting) && is_probed(g, saved.rip))
+	if (!from && (g->leaving || g->parting) && is_probed(g, regs_pc(&saved)))
 		g->main_held = t;
 	else if (!from)
 		thread_release(g, t);
@@ -466,7 +459,7 @@ static bool changes_text(int command)
 /* Run one command of the agent in the helper, serving its requests. Its result, or -1. */
 int helper_command(struct guardian *g, int command)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	struct thread *t = g->helper;
 
 	if (!t || regs_get(t->tid, &regs))
@@ -481,12 +474,7 @@ int helper_command(struct guardian *g, int command)
 	g->ctl->nthreads = g->nthreads;
 	g->ctl->command = (uint32_t)command;
 	g->ctl->svc = 0;
-	regs.rip = g->agent_entry;
-	regs.rsp = g->stack_top;
-	regs.rdi = g->ctl->self;
-	regs.rbp = 0;
-	regs.orig_rax = (uint64_t)-1;
-	regs.eflags = 0x202;
+	regs_function(&regs, g->agent_entry, g->stack_top, g->ctl->self);
 	regs_set(t->tid, &regs);
 	mask_set(
 		t->tid, ~(signal_bit(g->helper_signal) | signal_bit(SIGSEGV) | signal_bit(SIGBUS)));
@@ -503,7 +491,8 @@ int helper_command(struct guardian *g, int command)
 				"the agent in process %d failed (signal %d at agent+0x%llx, "
 				"command %d): "
 				"please report this",
-				g->pid, t->status >> 8 & 0xff, regs.rip - g->ctl->agent, command);
+				g->pid, t->status >> 8 & 0xff,
+				(unsigned long long)(regs_pc(&regs) - g->ctl->agent), command);
 		}
 		if (g->ctl->svc == TL_SVC_DONE)
 			return (int)g->ctl->result;

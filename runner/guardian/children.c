@@ -27,16 +27,16 @@ enum { STEPS_MAX = 1000, FIXED = 2, MANY = 16 };
 /* By the call that its parent is in: who waits for it cannot use the memory of clone3()'s flags anew. */
 static bool made_to_share(struct guardian *g, pid_t pid)
 {
-	struct user_regs_struct r;
+	struct machine_regs r;
 	uint64_t flags = 0;
 
 	if (regs_get(pid, &r))
 		return false;
-	if (r.orig_rax == SYS_clone)
-		flags = r.rdi;
-	else if (r.orig_rax == SYS_clone3)
-		target_read(g, pid, r.rdi, &flags, sizeof(flags));
-	return r.orig_rax == SYS_vfork || flags & CLONE_VM;
+	if (regs_call(&r) == SYS_clone)
+		flags = regs_call_arg(&r, 0);
+	else if (regs_call(&r) == SYS_clone3)
+		target_read(g, pid, regs_call_arg(&r, 0), &flags, sizeof(flags));
+	return regs_call(&r) == SYS_vfork || flags & CLONE_VM;
 }
 
 /* A word that only private copies change tells whether the child has its own memory. */
@@ -59,23 +59,24 @@ static bool step(pid_t tid)
 	int status;
 	pid_t ret;
 
-	if (ptrace(PTRACE_SINGLESTEP, tid, 0, 0))
+	if (step_begin(tid, 0))
 		return false;
 	do
 		ret = waitpid(tid, &status, __WALL);
 	while (ret < 0 && errno == EINTR);
+	step_end(tid);
 	return ret == tid && WIFSTOPPED(status);
 }
 
 /* Out of a detour, instruction by instruction; nobody else runs there. */
-static bool step_out(struct guardian *g, struct thread *t, struct user_regs_struct *regs)
+static bool step_out(struct guardian *g, struct thread *t, struct machine_regs *regs)
 {
 	int i;
 
 	for (i = 0; i < STEPS_MAX; i++) {
 		if (regs_get(t->tid, regs))
 			return false;
-		if (!in_our_memory(g, regs->rip))
+		if (!in_our_memory(g, regs_pc(regs)))
 			return true;
 		if (!step(t->tid))
 			return false;
@@ -149,7 +150,7 @@ static bool may_park(struct guardian *g, const struct thread *t)
 /* `at`: where it waits for a guardian of its own; 0: nowhere. */
 static bool clean_child(struct guardian *g, struct thread *t, bool copy, uint64_t *at)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	uint64_t mask;
 
 	if ((copy && !clean_text(g, t)) || !step_out(g, t, &regs) || mask_get(t->tid, &mask))
@@ -216,7 +217,7 @@ static void process_born(struct guardian *g, struct thread *t)
 
 void child_born(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	uint64_t mask;
 
 	if (t->tgid != g->pid) {
@@ -225,7 +226,7 @@ void child_born(struct guardian *g, struct thread *t)
 	}
 	if (!mask_get(t->tid, &mask))
 		mask_learn(t, mask);
-	if (g->expecting && !regs_get(t->tid, &regs) && regs.rsp == g->helper_sp) {
+	if (g->expecting && !regs_get(t->tid, &regs) && regs_sp(&regs) == g->helper_sp) {
 		t->held = true; /* clone_helper() takes it */
 		return;
 	}

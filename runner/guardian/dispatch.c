@@ -18,8 +18,7 @@
 enum {
 	MODE_OFF = 0,
 	MODE_INCLUSIVE = 2,
-	BY_DISPATCH = 2, /* si_code */
-	SYSCALL_SIZE = 2
+	BY_DISPATCH = 2 /* si_code */
 };
 
 static bool config_set(const struct thread *t, const struct dispatch *d)
@@ -78,16 +77,16 @@ static bool is_free(const struct dispatch *d, uint64_t behind)
 
 bool dispatch_leads_on(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	struct dispatch d;
 	uint64_t text;
 
 	if (!g->ctl || signal_code(t) != BY_DISPATCH || regs_get(t->tid, &regs) ||
-		!in_our_memory(g, regs.rip) || !config_get(t, &d))
+		!in_our_memory(g, regs_pc(&regs)) || !config_get(t, &d))
 		return false;
-	text = text_before(g, regs.rip);
-	if (text == regs.rip || !is_free(&d, text + SYSCALL_SIZE) || !dispatch_off(t))
+	text = text_before(g, regs_pc(&regs));
+	if (text == regs_pc(&regs) || !is_free(&d, text + machine.syscall.size) || !dispatch_off(t))
 		return false;
-	regs.rip -= SYSCALL_SIZE;
+	regs_pc_set(&regs, regs_pc(&regs) - machine.syscall.size);
 	return !regs_set(t->tid, &regs);
 }

@@ -61,7 +61,7 @@ void events_forget(struct guardian *g, struct thread *t)
 /* What our stop alone has ended begins again; where a signal has come meanwhile, it has ended that. */
 void call_goes_on(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (t->over || regs_get(t->tid, &regs) || !call_was_cut(t, &regs) || signals_waiting(t))
 		return;
@@ -180,12 +180,6 @@ struct message event_of(struct guardian *g, struct thread *t)
 	read_name(t->tid, t->name);
 	memcpy(m.text, t->name, sizeof(t->name));
 	return m;
-}
-
-struct tl_regs event_regs(const struct user_regs_struct *r)
-{
-	return (struct tl_regs){r->r15, r->r14, r->r13, r->r12, r->rbp, r->rbx, r->r11, r->r10,
-		r->r9, r->r8, r->rax, r->rcx, r->rdx, r->rsi, r->rdi, r->eflags, r->rip, r->rsp};
 }
 
 static void tell_thread(struct guardian *g, struct thread *t, uint32_t kind, struct thread *still)

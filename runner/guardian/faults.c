@@ -17,8 +17,6 @@
 
 #include "guardian.h"
 
-enum { INSN_MAX = 15 };
-
 /* What the agent has said of it, 0: nothing. */
 static uint64_t place_of(struct guardian *g, uint64_t addr)
 {
@@ -32,9 +30,9 @@ static bool in_window(struct guardian *g, uint64_t text)
 {
 	uint64_t i;
 
-	for (i = 0; i <= INSN_MAX && !place_of(g, text + i); i++)
+	for (i = 0; i <= machine.insn_max && !place_of(g, text + i); i++)
 		;
-	return i <= INSN_MAX;
+	return i <= machine.insn_max;
 }
 
 uint64_t text_before(struct guardian *g, uint64_t addr)
@@ -43,7 +41,7 @@ uint64_t text_before(struct guardian *g, uint64_t addr)
 
 	if (!in_our_memory(g, addr))
 		return addr;
-	for (i = 1; i <= INSN_MAX && !text; i++)
+	for (i = 1; i <= machine.insn_max && !text; i++)
 		text = place_of(g, addr - i);
 	return text ? text & ~TL_CTL_PUSHED : addr;
 }
@@ -56,25 +54,26 @@ static bool is_of_insn(int sig)
 /* Before the program gets a signal. */
 void fault_mend(struct guardian *g, struct thread *t, int sig)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	siginfo_t info;
 	uint64_t text;
 
 	t->windowed = false;
 	if (!g->ctl || !is_of_insn(sig) || regs_get(t->tid, &regs))
 		return;
-	text = place_of(g, regs.rip);
-	if (!text || !in_our_memory(g, regs.rip) || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) ||
-		info.si_code <= 0)
+	text = place_of(g, regs_pc(&regs));
+	if (!text || !in_our_memory(g, regs_pc(&regs)) ||
+		ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) || info.si_code <= 0)
 		return;
-	if ((uint64_t)(uintptr_t)info.si_addr == regs.rip) { /* SIGSYS: the call's */
+	if ((uint64_t)(uintptr_t)info.si_addr == regs_pc(&regs)) { /* SIGSYS: the call's */
 		info.si_addr = (void *)(uintptr_t)(text & ~TL_CTL_PUSHED);
 		ptrace(PTRACE_SETSIGINFO, t->tid, 0, &info);
 	}
-	regs.rip = text & ~TL_CTL_PUSHED;
-	regs.rsp += text & TL_CTL_PUSHED ? sizeof(uint64_t) : 0;
+	regs_pc_set(&regs, text & ~TL_CTL_PUSHED);
+	if (text & TL_CTL_PUSHED)
+		regs_sp_set(&regs, regs_sp(&regs) + sizeof(uint64_t));
 	if (!regs_set(t->tid, &regs))
-		t->windowed = in_window(g, regs.rip);
+		t->windowed = in_window(g, regs_pc(&regs));
 }
 
 /* --- the way back ----------------------------------------------------------------------- */
@@ -101,13 +100,14 @@ bool fault_is_followed(const struct guardian *g, const struct thread *t)
 /* The handler begins. */
 void fault_at_handler(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	stack_t s;
 
-	if (regs_get(t->tid, &regs) || (t->frame && may_return(t, regs.rsp)) ||
-		target_read(g, t->tgid, regs.rsp + FRAME_STACK, &s, sizeof(s)) != sizeof(s))
+	if (regs_get(t->tid, &regs) || (t->frame && may_return(t, regs_sp(&regs))) ||
+		target_read(g, t->tgid, regs_sp(&regs) + machine.frame.alternate, &s, sizeof(s)) !=
+			sizeof(s))
 		return;
-	t->frame = regs.rsp;
+	t->frame = regs_sp(&regs);
 	t->alternate = (uint64_t)(uintptr_t)s.ss_sp;
 	t->alternate_size = s.ss_flags & SS_DISABLE ? 0 : s.ss_size;
 }
@@ -117,28 +117,28 @@ static void lead_back(struct guardian *g, struct thread *t, uint64_t frame)
 {
 	uint64_t pc, to;
 
-	if (target_read(g, t->tgid, frame + FRAME_PC, &pc, sizeof(pc)) != sizeof(pc) ||
+	if (target_read(g, t->tgid, frame + machine.frame.pc, &pc, sizeof(pc)) != sizeof(pc) ||
 		in_our_memory(g, pc))
 		return;
 	to = place_of(g, pc);
 	if (to)
-		target_write(g, t->tgid, frame + FRAME_PC, &to, sizeof(to));
+		target_write(g, t->tgid, frame + machine.frame.pc, &to, sizeof(to));
 }
 
 /* A system call begins, or ends. */
 void fault_at_call(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	uint64_t frame;
 
 	if (!t->frame || regs_get(t->tid, &regs))
 		return;
-	frame = regs.rsp - sizeof(uint64_t);
-	if (regs.orig_rax == SYS_rt_sigreturn && (long)regs.rax == -ENOSYS) {
+	frame = frame_returning(&regs);
+	if (regs_call(&regs) == SYS_rt_sigreturn && call_begins(t->tid, &regs)) {
 		lead_back(g, t, frame);
 		if (frame == t->frame)
 			t->frame = 0;
-	} else if (!may_return(t, regs.rsp)) {
+	} else if (!may_return(t, regs_sp(&regs))) {
 		t->frame = 0;
 	}
 }

@@ -20,10 +20,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/un.h>
-#include <sys/user.h>
 
 #include "../../agent/control.h"
 #include "../clock.h"
+#include "../machine/machine.h"
 #include "../module.h"
 #include "../tell/tell.h"
 
@@ -31,14 +31,9 @@
 struct reissue {
 	bool on;
 	bool inside; /* between its entry and its exit stop */
-	uint8_t arg; /* which argument was changed: index as in arg_of() */
+	uint8_t arg; /* which argument was changed */
 	uint64_t value; /* what it was */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-};
-
-/* As rt_sigaction(2) takes it. */
-struct signal_action {
-	uint64_t handler, flags, restorer, mask;
 };
 
 /* As ptrace(2) tells it, and takes it. */
@@ -98,6 +93,7 @@ struct thread {
 	double rest_ms; /* until then its signals are not kept */
 	bool own_trap; /* a SIGTRAP of the program's waits: see owntraps.c */
 	bool into_handler; /* it is stepped there by its next signal */
+	bool stepping; /* it goes on for one instruction */
 	bool unaligned,
 		realigned; /* it makes, or has made, one access with alignment checking off: see alignment.c */
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
@@ -189,13 +185,6 @@ struct client {
 		tried_ms; /* since when it is on its way out, and when that was last tried */
 };
 
-enum { WATCHPOINTS = 4 };
-
-struct watchpoint {
-	uint64_t addr, len; /* 0: none */
-	uint64_t reads; /* it is also hit by those */
-};
-
 struct guardian {
 	pid_t pid; /* the target */
 	pid_t eye; /* a live thread of it: the first one may have ended, and shows no memory then */
@@ -215,8 +204,9 @@ struct guardian {
 	uint32_t nthreads;
 	struct tl_ctl *ctl;
 	size_t ctl_size;
-	uint64_t syscall_insn; /* address of a `syscall` in the target */
-	uint64_t pop_rax; /* ... of a `pop %rax; ret`; 0: not known */
+	uint64_t syscall_insn; /* address of a system call instruction in the target */
+	uint64_t
+		lead; /* ... of code that makes a call by what lies on the stack: see foothold.c; 0: not known */
 	uint64_t helper_sp; /* of the helper, while it is born */
 	uint64_t stack_top, agent_entry;
 	uint64_t agent_call; /* where the helper makes calls for us; 0: nowhere in the agent */
@@ -387,6 +377,13 @@ long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint
 const char *limit_next(
 	long error); /* what to do where one of its limits made a call fail: for the end of a message, or "" */
 size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size_t len);
+/* What the machine's functions are given: memory of one process. */
+struct target_memory {
+	struct machine_memory memory;
+	struct guardian *g;
+	pid_t pid;
+};
+struct target_memory target_memory(struct guardian *g, pid_t pid);
 enum { WORDS_MAX = 1024 }; /* what the kernel reads at once */
 /* From n places of the target, WORDS_MAX at most. How many: up to the first that cannot be read so. */
 size_t target_read_words(struct guardian *g, const uint64_t *at, uint64_t *words, size_t n);
@@ -394,44 +391,34 @@ int target_write(struct guardian *g, pid_t pid, uint64_t addr, const void *buf, 
 int text_write(
 	int mem, uint64_t addr, const void *buf, size_t len); /* also where it is read-only */
 void helper_park(struct guardian *g, struct thread *t);
-int regs_get(pid_t tid, struct user_regs_struct *regs);
-int regs_set(pid_t tid, const struct user_regs_struct *regs);
 int mask_get(pid_t tid, uint64_t *mask);
 int mask_set(pid_t tid, uint64_t mask);
 
 /* restart.c */
-enum { /* what the kernel leaves in rax until it has decided about a restart */
-	RESTART_SYS = -512,
-	RESTART_NOINTR = -513,
-	RESTART_NOHAND = -514,
-	RESTART_BLOCK = -516,
-};
 uint64_t sleep_clock(struct guardian *g, struct thread *t);
 uint64_t sleep_so_far(struct guardian *g, struct thread *t);
 uint64_t sleep_confirmed(struct thread *t, uint64_t slept);
 void call_restart(
-	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept_ns);
-bool call_was_cut(struct thread *t, const struct user_regs_struct *regs);
+	struct guardian *g, struct thread *t, struct machine_regs *regs, uint64_t slept_ns);
+bool call_was_cut(struct thread *t, const struct machine_regs *regs);
 bool call_is_fragile(long nr);
 bool call_has_limit(long nr); /* ... and a time limit among its arguments */
 bool again_coming(const struct guardian *g);
 bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
 
 /* foothold.c: what a thread that makes calls for us finds when we are killed */
-enum { FOOTHOLD_WORDS = 128, FOOTHOLD_XSTATE = 512, FOOTHOLD_SIZE = 3456 };
+enum { FOOTHOLD_WORDS = 128, FOOTHOLD_FLOAT = 512, FOOTHOLD_SIZE = 3456 };
 struct foothold {
 	uint64_t at; /* below t's red zone; 0: there is none */
 	uint64_t sp, helper_sp; /* t's own, and of the helper that it makes */
 	uint8_t kept[FOOTHOLD_SIZE], put[FOOTHOLD_SIZE];
 };
 /* t is to be as `home` says, with that mask. It stands there now, and its calls do. false: no way is known. */
-bool foothold_lay(struct guardian *g, struct thread *t, const struct user_regs_struct *home,
+bool foothold_lay(struct guardian *g, struct thread *t, const struct machine_regs *home,
 	uint64_t mask, struct foothold *f);
 void foothold_lift(struct guardian *g, struct thread *t, struct foothold *f);
 /* The helper's own, in memory of ours. */
 void foothold_of_helper(struct guardian *g, struct thread *t, uint64_t at);
-/* Behind a `syscall`: how many words are popped before `ret`; -1: it does not come to one. */
-int returns_behind(const uint8_t *code, size_t n);
 
 /* borrow.c */
 struct thread *helper_start(struct guardian *g, struct thread *from);
@@ -540,7 +527,7 @@ void stacks_add(struct guardian *g, struct stacks *s, const struct thread *t, ui
 void stacks_words(struct guardian *g, const struct stacks *s, unsigned i, const struct thread *t,
 	void (*fn)(void *arg, uint64_t at, const uint64_t *words, size_t n), void *arg);
 /* A thread of Go's runtime stands still: from now on the end of its stack is known in its sleep, too. */
-void stack_learn(struct guardian *g, struct thread *t, const struct user_regs_struct *regs);
+void stack_learn(struct guardian *g, struct thread *t, const struct machine_regs *regs);
 /* ... until then it has to stand still: nothing but the whole heap would be its stack. */
 bool stack_is_known(const struct guardian *g, const struct thread *t);
 
@@ -554,10 +541,6 @@ static inline bool near_has(const struct near *n, uint64_t addr)
 {
 	return n->bits[addr >> 22 & 1023] >> (addr >> 16 & 63) & 1;
 }
-
-/* In a signal's frame. */
-enum { USER_CODE = 0x33 }; /* the segment of 64-bit code */
-enum { FRAME_STACK = 8 + 16, FRAME_SP = 8 + 40 + 15 * 8, FRAME_PC = FRAME_SP + 8 };
 
 /* stop.c */
 int stop_all(struct guardian *g);
@@ -585,8 +568,6 @@ int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 int seen(struct guardian *g, uint64_t lo, uint64_t hi); /* into pcs[], as tl_os_seen() */
 void quiet_forget(struct guardian *g); /* the next one looks again */
 bool in_our_memory(struct guardian *g, uint64_t addr);
-/* Is at[0] the program counter of a signal frame, whoever made the frame's way back? What lies beyond `end` may be anything. */
-bool is_saved_pc(const uint64_t *at, const uint64_t *end);
 
 /* trapsvc.c */
 bool trap_hit(struct guardian *g, struct thread *t);
@@ -618,7 +599,7 @@ bool signal_keep(struct guardian *g, struct thread *t, int sig);
 bool signal_stepped(struct guardian *g, struct thread *t);
 bool signal_steps(struct guardian *g, struct thread *t, int *sig);
 bool signals_kept(const struct guardian *g);
-void popf_over(struct guardian *g, struct thread *t); /* before a step */
+void step_spare(struct guardian *g, struct thread *t); /* before a step: perhaps none is needed */
 void signal_again(struct thread *t, int sig); /* sent again, it will look as it did */
 void signal_pass_on(const struct thread *from, struct thread *to, int sig);
 void signal_as_it_was(struct thread *t, int sig);
@@ -654,7 +635,7 @@ void masks_learn(struct guardian *g);
 bool mask_has_trap(uint64_t mask);
 bool mask_had(struct thread *t, uint64_t mask, int sig);
 bool mask_is_followed(const struct guardian *g, const struct thread *t);
-void mask_coming(struct guardian *g, struct thread *t, const struct user_regs_struct *regs);
+void mask_coming(struct guardian *g, struct thread *t, const struct machine_regs *regs);
 bool mask_changes_by(struct guardian *g, struct thread *t, int sig);
 bool mask_at_handler(struct guardian *g, struct thread *t);
 void mask_at_call(struct guardian *g, struct thread *t);
@@ -686,7 +667,7 @@ void births_settle(struct guardian *g);
 bool children_followed(const struct guardian *g); /* some session wants that */
 /* t is stopped, all its signals blocked, and goes there once it is let go of. 0: it cannot. */
 uint64_t parking_enter(
-	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask);
+	struct guardian *g, struct thread *t, const struct machine_regs *regs, uint64_t mask);
 /* t, from there, goes on no sooner than all sessions that were told of it are here. */
 void parking_share(struct guardian *g, struct thread *t);
 /* It is nobody's by now. */
@@ -747,7 +728,7 @@ void traceme_settle(struct guardian *g); /* before text changes: who was let go 
 enum { WATCHED_CLONE = TL_CTL_WATCHED - 1 }; /* of watched_at: its place */
 void selftrace_watch(struct guardian *g); /* with the helper held */
 bool selftrace_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
-void selftrace_shows(struct thread *t, struct user_regs_struct *regs);
+void selftrace_shows(struct thread *t, struct machine_regs *regs);
 bool selftrace_may_part(struct guardian *g, struct thread *t);
 bool selftrace_begin(struct guardian *g, struct thread *t);
 void selftrace_over(struct guardian *g, const struct thread *t);
@@ -764,7 +745,6 @@ void events_go_on(struct guardian *g); /* who waits for nobody any more */
 void events_forget(struct guardian *g, struct thread *t);
 bool client_listens(const struct client *c);
 struct message event_of(struct guardian *g, struct thread *t); /* without probe and registers */
-struct tl_regs event_regs(const struct user_regs_struct *r);
 bool event_waits(const struct client *c); /* for its handlers threads stand still */
 void event_wait(struct guardian *g, struct client *c, struct thread *t);
 void call_goes_on(struct guardian *g, struct thread *t);
@@ -792,10 +772,6 @@ int watchpoints_part(
 	struct guardian *g); /* a session leaves: in how many threads its own still stand */
 int watchpoints_leave(struct guardian *g); /* all do */
 void watchpoints_recover(struct guardian *g);
-enum { DEBUG_STATUS = 6, DEBUG_CONTROL = 7, DEBUG_ON_WRITE = 1, DEBUG_ON_ACCESS = 3 };
-int debug_register_set(
-	const struct thread *t, int number, uint64_t value); /* 0, or -errno; of a stopped one */
-uint64_t debug_control(int number, uint64_t on, uint64_t len); /* len: 1, 2, 4, 8 */
 
 /* launch.c */
 bool launch_syscall_stop(struct guardian *g, struct thread *t);

@@ -12,7 +12,7 @@
 #include "../../engine/core/internal.h"
 #include "guardian.h"
 
-enum { REGISTER = 3, RUNS_MS = 100 };
+enum { LAST = WATCHPOINTS - 1, RUNS_MS = 100 };
 
 /* Where it is; 0: no handler runs that is to end. */
 static uint64_t guard_of(struct guardian *g, uint64_t pointer)
@@ -29,17 +29,16 @@ static uint64_t guard_of(struct guardian *g, uint64_t pointer)
 /* Before t goes on. true: without a step, it will stop behind its handler's end. */
 bool handler_run(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct watchpoint ends[WATCHPOINTS] = {0};
+	struct machine_regs regs;
 	uint64_t at;
 
 	if (g->watchpoints_known || g->entry || now_ms() > t->kept.since_ms + RUNS_MS ||
-		regs_get(t->tid, &regs) || !in_handler(g, regs.rip) ||
-		!(at = guard_of(g, regs.fs_base)))
+		regs_get(t->tid, &regs) || !in_handler(g, regs_pc(&regs)) ||
+		!(at = guard_of(g, regs_thread(&regs))))
 		return false;
-	t->kept.runs = t->kept.ran = !debug_register_set(t, DEBUG_CONTROL, 0) &&
-				     !debug_register_set(t, REGISTER, at) &&
-				     !debug_register_set(t, DEBUG_CONTROL,
-					     debug_control(REGISTER, DEBUG_ON_WRITE, sizeof(at)));
+	ends[LAST] = (struct watchpoint){at, sizeof(at), WATCH_WRITES};
+	t->kept.runs = t->kept.ran = !watch_set(t->tid, ends);
 	if (t->kept.runs && !g->runs_until)
 		g->runs_until = t->kept.since_ms + RUNS_MS;
 	return t->kept.runs;
@@ -74,6 +73,6 @@ void handler_run_over(struct thread *t)
 	if (!t->kept.runs)
 		return;
 	t->kept.runs = false;
-	debug_register_set(t, DEBUG_CONTROL, 0);
-	debug_register_set(t, DEBUG_STATUS, 0);
+	watch_off(t->tid);
+	watch_hits_forget(t->tid);
 }

@@ -22,13 +22,6 @@
 
 enum { COMM = 16 };
 
-static const uint8_t rdtsc[] = {0x0f, 0x31};
-
-/* engine/arch/x86/handler.c, look_up(): mov %fs:0,%rdx, and the first bytes of what it does with that. */
-static const uint8_t load_key[] = {
-	0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0, 0x48, 0x69, 0xca, 0x47, 0x86, 0xc8, 0x61};
-enum { LOAD_KEY_LEN = 9 };
-
 _Static_assert(TL_THREAD_HASH_MUL == 0x61c88647, "what it is multiplied by");
 
 /* --- threads that are known before they ask ----------------------------------------- */
@@ -109,52 +102,31 @@ struct frames_of {
 	bool alternate;
 };
 
-/* As the kernel writes it, from where the handler returns to. */
-struct signal_frame {
-	uint64_t way_back, flags, link;
-	stack_t alternate;
-	uint64_t regs[16];
-	uint64_t pc[3]; /* and flags, and segments */
-};
-
-_Static_assert(offsetof(struct signal_frame, pc) == FRAME_PC, "both are the kernel's");
-
-static bool is_frame(const struct signal_frame *f)
-{
-	const uint64_t flags = 0xff, segments = 0x002b000000000033;
-	const int autodisarm = INT_MIN;
-
-	return !(f->flags & ~flags) && f->pc[2] == segments && is_saved_pc(f->pc, f->pc + 3) &&
-	       !(f->alternate.ss_flags & ~(SS_ONSTACK | SS_DISABLE | autodisarm));
-}
-
 /* Each signal's frame tells where the alternate stack is. */
 static void look_for_alternate(void *arg, uint64_t at, const uint64_t *words, size_t n)
 {
 	struct frames_of *o = arg;
-	struct signal_frame f;
+	struct target_memory m = target_memory(o->g, o->t->tgid);
+	stack_t s;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (is_saved_pc(words + i, words + n) &&
-			target_read(o->g, o->t->tgid, at + i * 8 - FRAME_PC, &f, sizeof(f)) ==
-				sizeof(f) &&
-			is_frame(&f))
-			o->alternate |= o->sp - (uint64_t)(uintptr_t)f.alternate.ss_sp <
-					f.alternate.ss_size;
+		if (frame_pc_is(words + i, words + n) &&
+			frame_alternate(&m.memory, at + i * sizeof(*words) - machine.frame.pc, &s))
+			o->alternate |= o->sp - (uint64_t)(uintptr_t)s.ss_sp < s.ss_size;
 	}
 }
 
 /* Where it may not be made to call: nobody is on the alternate stack whose frames do not say so. */
 static bool is_plain_by_frames(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	struct frames_of f = {.g = g, .t = t};
 	struct stacks s;
 
-	if (regs_get(t->tid, &regs) || maps_read(g) || !stacks_begin(g, &s, t, regs.rsp))
+	if (regs_get(t->tid, &regs) || maps_read(g) || !stacks_begin(g, &s, t, regs_sp(&regs)))
 		return false;
-	f.sp = regs.rsp;
+	f.sp = regs_sp(&regs);
 	stacks_words(g, &s, 0, t, look_for_alternate, &f);
 	return !f.alternate;
 }
@@ -207,30 +179,29 @@ static void about_name(struct thread *t, uint64_t name[2])
 /* true: t stood at the agent's question, and has its answer. */
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 {
-	struct user_regs_struct regs;
-	uint64_t value[2] = {0, 0}, about = 0;
-	const struct thread *owner;
+	struct handler_answer a = {0};
+	struct handler_question q;
+	struct machine_regs regs;
 
-	if (!g->ask.ask || pc - 1 != g->ask.ask || !by_breakpoint(t))
+	if (!g->ask.ask || breakpoint_before(pc) != g->ask.ask || !by_breakpoint(t))
 		return false;
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead || regs_get(t->tid, &regs))
 		return true;
-	owner = record_owner(g, t);
-	if (regs.rax == TL_ASK_STACK && !t->dead)
-		about = about_stack(g, t);
+	a.ids = ids_of(g, record_owner(g, t));
+	q = regs_question(&regs);
+	if (q.what == TL_ASK_STACK && !t->dead)
+		a.about = about_stack(g, t);
 	if (t->dead)
 		return true;
-	if (regs.rax >= TL_ASK_FACT)
-		about = about_process(g, t, (uint32_t)regs.rax - TL_ASK_FACT, regs.rdx, value);
-	else if (regs.rax == TL_ASK_RAISE)
-		about = about_signal(t, regs.rdx);
+	if (q.what >= TL_ASK_FACT)
+		a.about = about_process(g, t, (uint32_t)q.what - TL_ASK_FACT, q.of, a.value);
+	else if (q.what == TL_ASK_RAISE)
+		a.about = about_signal(t, q.of);
 	else
-		about_name(t, value);
-	regs.rax = TL_ANSWERED | about;
-	regs.rsi = ids_of(g, owner);
-	regs.rdx = value[0];
-	regs.rcx = value[1];
+		about_name(t, a.value);
+	a.about |= TL_ANSWERED;
+	regs_answer(&regs, &a);
 	regs_set(t->tid, &regs);
 	g->stops++;
 	return true;
@@ -250,48 +221,49 @@ bool in_handler(const struct guardian *g, uint64_t pc)
 	return c || pc - g->ctl->agent < g->ctl->agent_size;
 }
 
+static bool stands_at(
+	struct guardian *g, struct thread *t, uint64_t pc, const uint8_t *code, size_t size)
+{
+	uint8_t there[2 * INSN_BYTES];
+
+	return size && target_read(g, t->tgid, pc, there, size) == size &&
+	       !memcmp(there, code, size);
+}
+
 /* The time stamp counter is forbidden too, in strict mode or by prctl(PR_SET_TSC). */
 static bool is_clock(struct guardian *g, struct thread *t, uint64_t pc)
 {
-	uint8_t code[sizeof(rdtsc)];
-
-	return in_handler(g, pc) &&
-	       target_read(g, t->tgid, pc, code, sizeof(code)) == sizeof(code) &&
-	       !memcmp(code, rdtsc, sizeof(code));
-}
-
-static void give_time(struct thread *t)
-{
-	struct user_regs_struct regs;
-	uint64_t now = __builtin_ia32_rdtsc();
-
-	if (regs_get(t->tid, &regs))
-		return;
-	regs.rax = (uint32_t)now;
-	regs.rdx = now >> 32;
-	regs.rip += sizeof(rdtsc);
-	regs_set(t->tid, &regs);
+	return in_handler(g, pc) && stands_at(g, t, pc, machine.clock.bytes, machine.clock.size);
 }
 
 /* In a detour, which looks for the thread's record: the program has led its thread pointer elsewhere. */
 static bool is_key(struct guardian *g, struct thread *t, uint64_t pc)
 {
-	uint8_t code[sizeof(load_key)];
+	const struct machine_insn *load = &machine.load_key;
 
 	return in_our_memory(g, pc) && !in_handler(g, pc) &&
-	       target_read(g, t->tgid, pc, code, sizeof(code)) == sizeof(code) &&
-	       !memcmp(code, load_key, sizeof(code));
+	       stands_at(g, t, pc, load->bytes, load->size) &&
+	       stands_at(g, t, pc + load->size, machine.load_key_next, machine.load_key_more);
+}
+
+static void give_time(struct thread *t)
+{
+	struct machine_regs regs;
+
+	if (regs_get(t->tid, &regs))
+		return;
+	regs_give_clock(&regs);
+	regs_set(t->tid, &regs);
 }
 
 /* No record is found by this one: the detour calls no handler, and counts that. */
 static void give_no_key(struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (regs_get(t->tid, &regs))
 		return;
-	regs.rdx = (uint64_t)TL_THREAD_NO_KEY;
-	regs.rip += LOAD_KEY_LEN;
+	regs_give_key(&regs, (uint64_t)TL_THREAD_NO_KEY);
 	regs_set(t->tid, &regs);
 }
 

@@ -86,7 +86,7 @@ static int agent_image(uint8_t *buf, uint64_t base)
 		const Elf64_Rela *r = (const Elf64_Rela *)(buf + rela) + i;
 		uint64_t value = base + (uint64_t)r->r_addend;
 
-		if (ELF64_R_TYPE(r->r_info) != R_X86_64_RELATIVE)
+		if (ELF64_R_TYPE(r->r_info) != machine.relative)
 			return -1;
 		memcpy(buf + r->r_offset, &value, sizeof(value));
 	}

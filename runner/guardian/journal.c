@@ -90,13 +90,13 @@ struct journal {
 /* Could we have written this byte by that entry? Also while it was written: a breakpoint, or a jump to itself. */
 static bool may_be_of(const struct tl_journal_entry *e, uint64_t addr, uint8_t byte)
 {
-	static const uint8_t spin[] = {0xeb, 0xfe}, trap = 0xcc;
 	uint64_t i = addr - e->addr;
 
 	if (i >= e->len)
 		return false;
-	return byte == e->orig[i] || byte == e->ours[i] || (i < sizeof(spin) && byte == spin[i]) ||
-	       (!i && byte == trap);
+	return byte == e->orig[i] || byte == e->ours[i] ||
+	       (i < machine.spin.size && byte == machine.spin.bytes[i]) ||
+	       (i < machine.breakpoint.size && byte == machine.breakpoint.bytes[i]);
 }
 
 /* By any entry: while places are planned anew, their old patches are in the journal with the new ones. */
@@ -235,7 +235,6 @@ void text_shut(struct guardian *g)
 
 /* --- breakpoints that must not be met for a while --------------------------------------- */
 
-static const uint8_t int3 = 0xcc;
 static uint64_t *out; /* where they were */
 static size_t nout;
 
@@ -244,16 +243,18 @@ int breakpoints_out(struct guardian *g)
 {
 	uint32_t n, i;
 	struct tl_journal_entry *e = journal_read(g, g->pid, &n);
+	const struct machine_insn *b = &machine.breakpoint;
+	uint8_t code[INSN_BYTES];
 	bool bad = !e && n;
-	uint8_t byte;
 
 	out = calloc(n + 1, sizeof(*out));
 	for (i = 0; e && out && i < n; i++) {
-		if (e[i].len != 1 || target_read(g, g->pid, e[i].addr, &byte, 1) != 1 ||
-			byte != int3)
+		if (e[i].len != b->size ||
+			target_read(g, g->pid, e[i].addr, code, b->size) != b->size ||
+			memcmp(code, b->bytes, b->size))
 			continue;
 		out[nout++] = e[i].addr;
-		bad |= text_write(g->mem, e[i].addr, e[i].orig, 1) != 0;
+		bad |= text_write(g->mem, e[i].addr, e[i].orig, b->size) != 0;
 	}
 	free(e);
 	return bad || !out ? -1 : 0;
@@ -262,7 +263,7 @@ int breakpoints_out(struct guardian *g)
 void breakpoints_in(struct guardian *g)
 {
 	while (nout)
-		text_write(g->mem, out[--nout], &int3, 1);
+		text_write(g->mem, out[--nout], machine.breakpoint.bytes, machine.breakpoint.size);
 	free(out);
 	out = NULL;
 }

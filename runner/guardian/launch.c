@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include "../proc.h"
@@ -38,10 +37,23 @@ static bool main_may_hold(const struct guardian *g, const struct thread *t)
 	return g->watching && !t->held;
 }
 
+static bool is_mmap(long call)
+{
+#ifdef SYS_mmap2
+	if (call == SYS_mmap2)
+		return true;
+#endif
+#ifdef SYS_mmap
+	if (call == SYS_mmap)
+		return true;
+#endif
+	return false;
+}
+
 /* Returns true: the thread stays stopped, the main loop will look at it. */
 bool launch_syscall_stop(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	uint64_t info[16];
 
 	bool maps;
@@ -51,10 +63,10 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), info) > 0 &&
 		(info[0] & 0xff) != INFO_EXIT)
 		return false;
-	if (regs_get(t->tid, &regs) || (long)regs.rax < 0)
+	if (regs_get(t->tid, &regs) || regs_result(&regs) < 0)
 		return false;
-	maps = regs.orig_rax == SYS_mmap && !(regs.r10 & MAP_ANONYMOUS);
-	if (!maps && !(clients_deaf(g) && regs.orig_rax == SYS_mprotect))
+	maps = is_mmap(regs_call(&regs)) && !(regs_call_arg(&regs, 3) & MAP_ANONYMOUS);
+	if (!maps && !(clients_deaf(g) && regs_call(&regs) == SYS_mprotect))
 		return false;
 	g->mapping = maps;
 	t->held = true;
@@ -65,9 +77,9 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 /* The main program's first instruction is reached. */
 bool launch_entry(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
-	if (!g->entry || regs_get(t->tid, &regs) || regs.rip != g->entry)
+	if (!g->entry || regs_get(t->tid, &regs) || regs_pc(&regs) != g->entry)
 		return false;
 	entry_break(g, t, 0);
 	if (main_may_hold(g, t)) {
@@ -82,14 +94,14 @@ bool launch_entry(struct guardian *g, struct thread *t)
 /* The session ends before the program is there: nobody would serve the breakpoint any more. */
 void launch_leave(struct guardian *g)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	struct thread *t;
 
 	while (g->entry && !target_ended(g) && (t = thread_find(g, g->pid))) {
 		bool there = true; /* the hit may be on its way: launch_entry() takes it */
 
 		if (thread_interrupt(g, t, 1000)) {
-			there = regs_get(t->tid, &regs) || regs.rip == g->entry;
+			there = regs_get(t->tid, &regs) || regs_pc(&regs) == g->entry;
 			if (!there)
 				entry_break(g, t, 0);
 			thread_release(g, t);

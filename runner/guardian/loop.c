@@ -77,13 +77,17 @@ void thread_resume(struct guardian *g, struct thread *t, int sig)
 		sig && !to_text && (mask_changes_by(g, t, sig) || t->windowed || t->into_handler);
 	t->into_handler = false;
 	if (t->steps && !(signal_bit(sig) & signals_of_insns()))
-		popf_over(g, t);
+		step_spare(g, t);
 	t->stopped = false;
 	t->awaited = 0;
 	if ((t->interrupted || t->parts) &&
 		!t->calling) /* any stop takes away one that was asked for */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	ptrace(t->steps || to_text || t->unaligned ? PTRACE_SINGLESTEP : how, t->tid, 0, (long)sig);
+	t->stepping = t->steps || to_text || t->unaligned;
+	if (t->stepping)
+		step_begin(t->tid, sig);
+	else
+		ptrace(how, t->tid, 0, (long)sig);
 }
 
 static void thread_ended(struct guardian *g, struct thread *t)
@@ -145,7 +149,7 @@ static bool trap_is_ours(struct guardian *g, struct thread *t)
 
 static void signal_stop(struct guardian *g, struct thread *t, int sig)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (t->calling && !t->helper && sig == SIGSTOP) { /* the only one that cannot be blocked */
 		t->late_stop = sig;
@@ -265,14 +269,15 @@ static void became_other_program(struct guardian *g, struct thread *t)
 /* Does the whole process end with this thread? Its memory is still there. */
 static bool is_last_act(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	unsigned long code = 0;
 	struct thread *o;
 
 	if (!g->armed)
 		return false;
 	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &code);
-	if (WIFSIGNALED((int)code) || (!regs_get(t->tid, &regs) && regs.orig_rax == SYS_exit_group))
+	if (WIFSIGNALED((int)code) ||
+		(!regs_get(t->tid, &regs) && regs_call(&regs) == SYS_exit_group))
 		return true;
 	for (o = g->threads; o; o = o->next) {
 		if (o != t && o->tgid == g->pid && !o->dead)
@@ -307,7 +312,7 @@ static void announced(struct guardian *g, struct thread *parent, bool vforked)
 {
 	pid_t tid = event_child(parent);
 	struct thread *t = thread_find(g, tid);
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	uint64_t tracer = 0;
 
 	if (vforked && !stack_is_known(g, parent) && !regs_get(parent->tid, &regs))
@@ -376,6 +381,9 @@ static void dispatch(struct guardian *g, pid_t tid, int status)
 		return;
 	t->stopped = true;
 	t->status = status;
+	if (t->stepping)
+		step_end(t->tid);
+	t->stepping = false;
 	alignment_again(t);
 	events_forget(g, t); /* killed while it waited */
 	if (!t->calling)

@@ -12,10 +12,7 @@
  * the calls by themselves block all such signals or none.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
-#include <stddef.h>
-#include <sys/ptrace.h>
 
 #include "../proc.h"
 #include "guardian.h"
@@ -107,18 +104,17 @@ void masks_learn(struct guardian *g)
 }
 
 /* The thread stands before rt_sigprocmask(2). */
-void mask_coming(struct guardian *g, struct thread *t, const struct user_regs_struct *regs)
+void mask_coming(struct guardian *g, struct thread *t, const struct machine_regs *regs)
 {
-	uint64_t set, mask = t->mask;
+	uint64_t set, mask = t->mask, how = regs_call_arg(regs, 0), at = regs_call_arg(regs, 1);
 
-	if (!t->mask_known || !regs->rsi ||
-		target_read(g, t->tgid, regs->rsi, &set, sizeof(set)) != sizeof(set))
+	if (!t->mask_known || !at || target_read(g, t->tgid, at, &set, sizeof(set)) != sizeof(set))
 		return;
-	if (regs->rdi == SIG_BLOCK)
+	if (how == SIG_BLOCK)
 		mask |= set;
-	else if (regs->rdi == SIG_UNBLOCK)
+	else if (how == SIG_UNBLOCK)
 		mask &= ~set;
-	else if (regs->rdi == SIG_SETMASK)
+	else if (how == SIG_SETMASK)
 		mask = set;
 	mask_learn(t, mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP)));
 }
@@ -144,7 +140,7 @@ bool mask_at_handler(struct guardian *g, struct thread *t)
 
 	t->steps = t->windowed = false;
 	code = stepped ? signal_code(t) : 0;
-	if (code == TRAP_TRACE) /* somebody took the handler away meanwhile */
+	if (trap_by_step(code)) /* somebody took the handler away meanwhile */
 		signal_mend(g, t, FORCED_TRAP);
 	else if (code != SIGTRAP) /* the kernel's word for the start of a handler */
 		return false;
@@ -157,10 +153,9 @@ bool mask_at_handler(struct guardian *g, struct thread *t)
 
 void mask_at_call(struct guardian *g, struct thread *t)
 {
-	errno = 0;
+	struct machine_regs regs;
+
 	/* At the entry nothing has changed yet, but what is going to is known already. */
-	if (mask_is_followed(g, t) &&
-		ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rax), 0) != -ENOSYS &&
-		!errno)
+	if (mask_is_followed(g, t) && !regs_get(t->tid, &regs) && !call_begins(t->tid, &regs))
 		mask_look(t);
 }

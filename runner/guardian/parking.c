@@ -31,58 +31,22 @@
 enum {
 	NAP_S = 5,
 	NAP_NS = 100000,
-	STATE_AT = 256,
+	STATE_AT = PARKING_CODE,
 	SEIZED_MS = 1000,
 	PATIENCE_MS = 1000,
 	SHARED_MS = 2000,
-	LISTEN_MS = 20,
-	CS_64 = 0x33
+	LISTEN_MS = 20
 };
 
-static const char magic[8] = "tlparked";
+static const char magic[8] = "tlparke2";
 
 /* Behind the code, in its page. */
 struct parked {
-	struct user_regs_struct regs;
-	uint64_t mask;
+	struct parking_state state;
 	struct timespec nap;
 	char magic[8];
 	uint32_t sessions; /* are told of it */
 };
-
-/* What it goes on by, where nobody has come: its signals, then its registers; none but rcx and r11 is known to the call. */
-__asm__(".pushsection .rodata\n"
-	".balign 16\n"
-	"parking_code:\n"
-	"	syscall\n"
-	"	mov $14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, &mask, NULL, 8) */
-	"	mov $2, %edi\n"
-	"	lea parking_code + 256 + 216(%rip), %rsi\n"
-	"	xor %edx, %edx\n"
-	"	mov $8, %r10d\n"
-	"	syscall\n"
-	"	lea -128(%rsp), %rsp\n"
-	"	push parking_code + 256 + 144(%rip)\n"
-	"	popf\n"
-	"	lea 128(%rsp), %rsp\n"
-	"	mov parking_code + 256 + 48(%rip), %r11\n"
-	"	mov parking_code + 256 + 56(%rip), %r10\n"
-	"	mov parking_code + 256 + 80(%rip), %rax\n"
-	"	mov parking_code + 256 + 88(%rip), %rcx\n"
-	"	mov parking_code + 256 + 96(%rip), %rdx\n"
-	"	mov parking_code + 256 + 104(%rip), %rsi\n"
-	"	mov parking_code + 256 + 112(%rip), %rdi\n"
-	"	jmp *parking_code + 256 + 128(%rip)\n"
-	"	.org parking_code + 256\n"
-	".popsection\n");
-extern const char parking_code[STATE_AT];
-
-_Static_assert(offsetof(struct parked, mask) == 216 &&
-		       offsetof(struct user_regs_struct, eflags) == 144 &&
-		       offsetof(struct user_regs_struct, rip) == 128 &&
-		       offsetof(struct user_regs_struct, rdi) == 112 &&
-		       offsetof(struct user_regs_struct, r11) == 48,
-	"the code above reads them");
 
 /* No child waits for a runner that is stopped. */
 static bool follows(const struct client *c)
@@ -108,19 +72,18 @@ bool children_followed(const struct guardian *g)
 
 /* In its own memory, where it is to go on by `regs` and `mask`. 0: it has no room. */
 static uint64_t make_page(
-	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask)
+	struct guardian *g, struct thread *t, const struct machine_regs *regs, uint64_t mask)
 {
-	struct parked state = {
-		.regs = *regs, .mask = mask, .nap = {NAP_S, 0}, .sessions = followers(g)};
-	char bytes[STATE_AT + sizeof(state)];
+	struct parked p = {.state = {*regs, mask}, .nap = {NAP_S, 0}, .sessions = followers(g)};
+	char bytes[STATE_AT + sizeof(p)];
 	long at = remote_call(g, t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
 
 	if (at < 0 && at > -4096)
 		return 0;
-	memcpy(state.magic, magic, sizeof(magic));
-	memcpy(bytes, parking_code, STATE_AT);
-	memcpy(bytes + STATE_AT, &state, sizeof(state));
+	memcpy(p.magic, magic, sizeof(magic));
+	memcpy(bytes, machine_parking, STATE_AT);
+	memcpy(bytes + STATE_AT, &p, sizeof(p));
 	if (!target_write(g, t->tgid, (uint64_t)at, bytes, sizeof(bytes)) &&
 		!remote_call(
 			g, t, SYS_mprotect, (uint64_t)at, PAGE, PROT_READ | PROT_EXEC, 0, 0, 0))
@@ -130,22 +93,19 @@ static uint64_t make_page(
 }
 
 uint64_t parking_enter(
-	struct guardian *g, struct thread *t, const struct user_regs_struct *regs, uint64_t mask)
+	struct guardian *g, struct thread *t, const struct machine_regs *regs, uint64_t mask)
 {
-	struct user_regs_struct there = *regs;
+	struct machine_regs there = *regs;
 	uint64_t at = make_page(g, t, regs, mask);
+	const uint64_t args[CALL_ARGS] = {CLOCK_MONOTONIC, 0,
+		at + STATE_AT + offsetof(struct parked, nap), 0, regs_call_arg(regs, 4),
+		regs_call_arg(regs, 5)};
 
 	if (!at || t->dead)
 		return 0;
 	/* Yama: whoever comes is started by our runner */
 	remote_call(g, t, SYS_prctl, PR_SET_PTRACER, (uint64_t)getppid(), 0, 0, 0, 0);
-	there.rip = at;
-	there.rax = SYS_clock_nanosleep;
-	there.orig_rax = (uint64_t)-1;
-	there.rdi = CLOCK_MONOTONIC;
-	there.rsi = 0;
-	there.rdx = at + STATE_AT + offsetof(struct parked, nap);
-	there.r10 = 0;
+	regs_call_make(&there, at, SYS_clock_nanosleep, args);
 	return t->dead || regs_set(t->tid, &there) ? 0 : at;
 }
 
@@ -176,7 +136,7 @@ static bool settle(struct guardian *g, struct thread *t)
 
 bool program_hand_over(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	uint64_t mask, at = 0;
 	pid_t tid = t->tid;
 
@@ -186,7 +146,7 @@ bool program_hand_over(struct guardian *g, struct thread *t)
 		return false;
 	}
 	t->calls_at = syscall_of(g, tid);
-	if (t->calls_at && !regs_get(tid, &regs) && regs.cs == CS_64 && !mask_get(tid, &mask)) {
+	if (t->calls_at && !regs_get(tid, &regs) && regs_native(&regs) && !mask_get(tid, &mask)) {
 		mask_set(tid, ~0ull);
 		at = parking_enter(g, t, &regs, mask);
 		if (!at && !t->dead) {
@@ -270,33 +230,33 @@ void parking_find(struct guardian *g)
 /* Its registers as they were, the page gone; it stands still. */
 static bool leave_page(struct guardian *g, struct thread *t)
 {
-	struct parked state;
+	struct parked p;
 
-	if (target_read(g, g->pid, g->parking + STATE_AT, &state, sizeof(state)) != sizeof(state) ||
-		memcmp(state.magic, magic, sizeof(magic)))
+	if (target_read(g, g->pid, g->parking + STATE_AT, &p, sizeof(p)) != sizeof(p) ||
+		memcmp(p.magic, magic, sizeof(magic)))
 		return false;
 	mask_set(t->tid, ~0ull);
 	remote_call(g, t, SYS_prctl, PR_SET_PTRACER, 0, 0, 0, 0, 0);
 	remote_call(g, t, SYS_munmap, g->parking, PAGE, 0, 0, 0, 0);
-	state.regs.orig_rax = (uint64_t)-1; /* it is behind the call that has made it */
-	if (t->dead || regs_set(t->tid, &state.regs) || mask_set(t->tid, state.mask))
+	regs_call_forget(&p.state.regs); /* it is behind the call that has made it */
+	if (t->dead || regs_set(t->tid, &p.state.regs) || mask_set(t->tid, p.state.mask))
 		return false;
-	mask_learn(t, state.mask);
-	g->expected = state.sessions + !g->parker; /* we have not been told of it */
+	mask_learn(t, p.state.mask);
+	g->expected = p.sessions + !g->parker; /* we have not been told of it */
 	return true;
 }
 
 struct thread *parking_leave(struct guardian *g)
 {
 	struct thread *t = g->parking || g->may_park ? thread_find(g, g->pid) : NULL;
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (!t || !thread_interrupt(g, t, SEIZED_MS))
 		return NULL;
 	if (!regs_get(t->tid, &regs)) {
 		if (g->may_park)
-			g->parking = regs.rip & ~(uint64_t)(PAGE - 1);
-		if (regs.rip - g->parking < PAGE && leave_page(g, t)) {
+			g->parking = regs_pc(&regs) & ~(uint64_t)(PAGE - 1);
+		if (regs_pc(&regs) - g->parking < PAGE && leave_page(g, t)) {
 			t->cloning = false;
 			return t;
 		}

@@ -116,26 +116,16 @@ struct looked_at {
 	bool interrupted; /* a signal handler runs there that has interrupted code of ours */
 };
 
-/* Flags and segments follow it. */
-bool is_saved_pc(const uint64_t *at, const uint64_t *end)
-{
-	const uint64_t always = 1 << 1, never = ~0x3f7fd7ull, user = 3;
-
-	return at + 2 >= end || ((at[1] & always) && !(at[1] & never) && (at[2] & user) == user);
-}
-
 /* A signal frame's end on the stack of a handler's own leads to the stack that it has interrupted. */
 static void look_for_frame(
 	struct looked_at *l, uint64_t at, const uint64_t *words, size_t n, size_t i)
 {
-	struct {
-		uint64_t sp, pc, flags, segments;
-	} found;
+	struct target_memory m = target_memory(l->g, l->t->tgid);
+	struct signal_frame found;
 
-	if (!is_saved_pc(words + i, words + n))
-		return;
-	if (target_read(l->g, l->t->tgid, at + i * 8 - 8, &found, sizeof(found)) == sizeof(found) &&
-		(uint16_t)found.segments == USER_CODE && is_saved_pc(&found.pc, &found.pc + 3))
+	if (frame_pc_is(words + i, words + n) &&
+		frame_read(&m.memory, at + i * sizeof(*words) - machine.frame.pc, &found) &&
+		found.sure)
 		stacks_add(l->g, &l->stacks, l->t, found.sp);
 }
 
@@ -149,7 +139,7 @@ static void look_at_words(void *arg, uint64_t at, const uint64_t *words, size_t 
 		if (!is_ours(words[i]) || is_empty(l->g, l->t, words[i]))
 			continue;
 		note_sight(words[i], l->t->tid);
-		l->interrupted |= is_saved_pc(words + i, words + n);
+		l->interrupted |= frame_pc_is(words + i, words + n);
 	}
 }
 
@@ -190,7 +180,7 @@ static bool look_asleep(struct looked_at *l)
 /* By a short stop; false: could not be stopped. */
 static bool look_stopped(struct looked_at *l)
 {
-	struct user_regs_struct regs, as_found;
+	struct machine_regs regs, as_found;
 	struct guardian *g = l->g;
 	struct thread *t = l->t;
 	bool stopped = t->stopped;
@@ -205,11 +195,11 @@ static bool look_stopped(struct looked_at *l)
 	if (regs_get(t->tid, &regs))
 		return false;
 	stack_learn(g, t, &regs);
-	look_at_stack(l, regs.rsp, regs.rip);
+	look_at_stack(l, regs_sp(&regs), regs_pc(&regs));
 	if (stopped)
 		return true;
 	as_found = regs;
-	if ((long)regs.orig_rax >= 0 && !t->own_trap && !signals_waiting(t)) {
+	if (regs_call(&regs) >= 0 && !t->own_trap && !signals_waiting(t)) {
 		call_restart(g, t, &regs, slept);
 		if (memcmp(&regs, &as_found, sizeof(regs)))
 			regs_set(t->tid, &regs);

@@ -17,23 +17,10 @@
 #include "guardian.h"
 #include "images.h"
 
-#define INSN_SYSCALL "\x0f\x05"
-#define INSN_SIZE    2
-
 #ifndef PTRACE_GETSIGMASK
 #define PTRACE_GETSIGMASK 0x420a
 #define PTRACE_SETSIGMASK 0x420b
 #endif
-
-int regs_get(pid_t tid, struct user_regs_struct *regs)
-{
-	return ptrace(PTRACE_GETREGS, tid, 0, regs) ? -errno : 0;
-}
-
-int regs_set(pid_t tid, const struct user_regs_struct *regs)
-{
-	return ptrace(PTRACE_SETREGS, tid, 0, regs) ? -errno : 0;
-}
 
 int mask_get(pid_t tid, uint64_t *mask)
 {
@@ -54,6 +41,26 @@ size_t target_read(struct guardian *g, pid_t pid, uint64_t addr, void *buf, size
 		return n < 0 ? 0 : (size_t)n;
 	n = pread(g->mem, buf, len, (off_t)addr);
 	return n < 0 ? 0 : (size_t)n;
+}
+
+static size_t memory_read(const struct machine_memory *m, uint64_t addr, void *to, size_t size)
+{
+	const struct target_memory *of = (const void *)m;
+
+	return target_read(of->g, of->pid, addr, to, size);
+}
+
+static int memory_write(
+	const struct machine_memory *m, uint64_t addr, const void *from, size_t size)
+{
+	const struct target_memory *of = (const void *)m;
+
+	return target_write(of->g, of->pid, addr, from, size);
+}
+
+struct target_memory target_memory(struct guardian *g, pid_t pid)
+{
+	return (struct target_memory){{memory_read, memory_write}, g, pid};
 }
 
 size_t target_read_words(struct guardian *g, const uint64_t *at, uint64_t *words, size_t n)
@@ -83,10 +90,11 @@ int text_write(int mem, uint64_t addr, const void *buf, size_t len)
 	return pwrite(mem, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -errno;
 }
 
-/* Where memory has a `syscall`, one behind which code returns if that is wanted; 0: nowhere. */
+/* Where memory has a system call instruction, one behind which code returns if that is wanted; 0: nowhere. */
 static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t size, bool returns)
 {
 	static unsigned char code[65536];
+	const size_t insn = machine.syscall.size;
 	uint64_t at;
 	size_t n, i;
 
@@ -94,10 +102,9 @@ static uint64_t syscall_in(struct guardian *g, pid_t pid, uint64_t lo, uint64_t 
 		n = size - at < sizeof(code) ? size - at : sizeof(code);
 		if (target_read(g, pid, lo + at, code, n) != n)
 			break;
-		for (i = 0; i + 1 < n; i++) {
-			if (!memcmp(code + i, INSN_SYSCALL, INSN_SIZE) &&
-				(!returns || returns_behind(
-						     code + i + INSN_SIZE, n - i - INSN_SIZE) >= 0))
+		for (i = 0; i + insn <= n; i++) {
+			if (!memcmp(code + i, machine.syscall.bytes, insn) &&
+				(!returns || home_returns(code + i + insn, n - i - insn) >= 0))
 				return lo + at + i;
 		}
 	}
@@ -157,10 +164,11 @@ int remote_find_syscall(struct guardian *g)
 /* The program may have unmapped or moved it since. */
 static bool makes_calls(struct guardian *g, pid_t pid)
 {
-	char code[INSN_SIZE];
+	const struct machine_insn *call = &machine.syscall;
+	char code[INSN_BYTES];
 
-	return target_read(g, pid, g->syscall_insn, code, sizeof(code)) == sizeof(code) &&
-	       !memcmp(code, INSN_SYSCALL, sizeof(code));
+	return target_read(g, pid, g->syscall_insn, code, call->size) == call->size &&
+	       !memcmp(code, call->bytes, call->size);
 }
 
 const char *limit_next(long error)
@@ -212,39 +220,30 @@ static uint64_t place_to_call(struct guardian *g, const struct thread *t)
 /* Wherever the helper is let go of, also because we were killed, it ends. */
 void helper_park(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	const uint64_t args[CALL_ARGS] = {0};
+	struct machine_regs regs;
 
 	if (regs_get(t->tid, &regs))
 		return;
-	regs.rax = SYS_exit;
-	regs.orig_rax = (uint64_t)-1;
-	regs.rdi = 0;
-	regs.rip = place_to_call(g, t);
+	regs_call_make(&regs, place_to_call(g, t), SYS_exit, args);
 	regs_set(t->tid, &regs);
 }
 
-static long call_once(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b,
-	uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+static long call_once(struct guardian *g, struct thread *t, long nr, const uint64_t args[CALL_ARGS])
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
+	uint64_t at;
 
 	if (!t || t->dead || regs_get(t->tid, &regs)) /* the helper ends with its process */
 		return -ESRCH;
-	regs.rip = place_to_call(g, t);
-	if (!regs.rip)
+	at = place_to_call(g, t);
+	if (!at)
 		return -ENOSYS;
-	regs.rax = (uint64_t)nr;
-	regs.orig_rax = (uint64_t)-1;
-	regs.rdi = a;
-	regs.rsi = b;
-	regs.rdx = c;
-	regs.r10 = d;
-	regs.r8 = e;
-	regs.r9 = f;
+	regs_call_make(&regs, at, nr, args);
 	if (stands_on_ours(g, t))
-		regs.rsp = g->stack_top;
+		regs_sp_set(&regs, g->stack_top);
 	else if (t->calls_sp)
-		regs.rsp = t->calls_sp;
+		regs_sp_set(&regs, t->calls_sp);
 	if (regs_set(t->tid, &regs))
 		return -ESRCH;
 	if (!next_stop(g, t) || !next_stop(g, t))
@@ -253,17 +252,18 @@ static long call_once(struct guardian *g, struct thread *t, long nr, uint64_t a,
 		return -ESRCH;
 	if (t->helper && !stands_on_ours(g, t))
 		helper_park(g, t);
-	return (long)regs.rax;
+	return regs_result(&regs);
 }
 
 /* Where a signal was in its way, which is always SIGSTOP, clone(2) wants to be made again. */
 long remote_call(struct guardian *g, struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c,
 	uint64_t d, uint64_t e, uint64_t f)
 {
+	const uint64_t args[CALL_ARGS] = {a, b, c, d, e, f};
 	long ret;
 
 	do
-		ret = call_once(g, t, nr, a, b, c, d, e, f);
+		ret = call_once(g, t, nr, args);
 	while (ret == RESTART_NOINTR);
 	return ret;
 }

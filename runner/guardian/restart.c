@@ -15,7 +15,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { ARG_NONE, ARG_DI, ARG_DX, ARG_R10, ARG_R8 };
+enum { ARG_NONE = CALL_ARGS }; /* else by its place */
 enum { TIME_NONE, TIME_MS, TIME_SPEC };
 
 /* Calls that end with EINTR on any stop, and where their time-out stands. */
@@ -23,13 +23,13 @@ static const struct fragile {
 	short nr;
 	uint8_t arg, kind;
 } fragile[] = {
-	{SYS_epoll_wait, ARG_R10, TIME_MS},
-	{SYS_epoll_pwait, ARG_R10, TIME_MS},
-	{441 /* epoll_pwait2 */, ARG_R10, TIME_SPEC},
+	{SYS_epoll_wait, 3, TIME_MS},
+	{SYS_epoll_pwait, 3, TIME_MS},
+	{441 /* epoll_pwait2 */, 3, TIME_SPEC},
 	{SYS_semop, ARG_NONE, TIME_NONE},
-	{SYS_semtimedop, ARG_R10, TIME_SPEC},
-	{SYS_rt_sigtimedwait, ARG_DX, TIME_SPEC},
-	{SYS_io_getevents, ARG_R8, TIME_SPEC},
+	{SYS_semtimedop, 3, TIME_SPEC},
+	{SYS_rt_sigtimedwait, 2, TIME_SPEC},
+	{SYS_io_getevents, 4, TIME_SPEC},
 	{426 /* io_uring_enter */, ARG_NONE, TIME_NONE},
 	{SYS_accept, ARG_NONE, TIME_NONE},
 	{SYS_accept4, ARG_NONE, TIME_NONE},
@@ -51,10 +51,10 @@ static const struct fragile {
  * which a program's seccomp filter may never have heard.
  */
 static const struct fragile continued[] = {
-	{SYS_nanosleep, ARG_DI, TIME_SPEC},
-	{SYS_clock_nanosleep, ARG_DX, TIME_SPEC},
-	{SYS_poll, ARG_DX, TIME_MS},
-	{SYS_futex, ARG_R10, TIME_SPEC},
+	{SYS_nanosleep, 0, TIME_SPEC},
+	{SYS_clock_nanosleep, 2, TIME_SPEC},
+	{SYS_poll, 2, TIME_MS},
+	{SYS_futex, 3, TIME_SPEC},
 };
 
 static const struct fragile *find_in(const struct fragile *table, size_t n, long nr)
@@ -90,16 +90,9 @@ bool call_has_limit(long nr)
 	return f && f->arg != ARG_NONE;
 }
 
-static bool call_is_continued(struct thread *t, const struct user_regs_struct *regs)
+static bool call_is_continued(struct thread *t, const struct machine_regs *regs)
 {
-	return (long)regs->rax == RESTART_BLOCK && is_filtered(t->tid);
-}
-
-static unsigned long long *arg_of(struct user_regs_struct *regs, int arg)
-{
-	if (arg == ARG_DI)
-		return &regs->rdi;
-	return arg == ARG_DX ? &regs->rdx : arg == ARG_R10 ? &regs->r10 : &regs->r8;
+	return regs_result(regs) == RESTART_BLOCK && is_filtered(t->tid);
 }
 
 /* --- how long has it slept? -------------------------------------------------- */
@@ -157,7 +150,7 @@ uint64_t sleep_so_far(struct guardian *g, struct thread *t)
  */
 uint64_t sleep_confirmed(struct thread *t, uint64_t slept)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (!slept || regs_get(t->tid, &regs)) /* which waits until it is off its processor */
 		return 0;
@@ -204,44 +197,44 @@ static bool time_limit(struct guardian *g, const struct fragile *f, uint64_t val
 }
 
 /* Below the red zone, and below what a signal that comes before the call is issued would use. */
-static uint64_t spare_room(struct guardian *g, const struct user_regs_struct *regs)
+static uint64_t spare_room(struct guardian *g, const struct machine_regs *regs)
 {
-	uint64_t at = (regs->rsp - 128 - 14 * 1024) & ~15ull;
+	uint64_t at = (regs_sp(regs) - machine.red_zone - 14 * 1024) & ~15ull;
 	char probe;
 
-	return target_read(g, g->pid, at, &probe, 1) == 1 ? at : (regs->rsp - 512) & ~15ull;
+	return target_read(g, g->pid, at, &probe, 1) == 1 ? at : (regs_sp(regs) - 512) & ~15ull;
 }
 
 static bool set_time(
-	struct guardian *g, const struct fragile *f, struct user_regs_struct *regs, uint64_t ns)
+	struct guardian *g, const struct fragile *f, struct machine_regs *regs, uint64_t ns)
 {
 	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 	uint64_t at;
 
 	if (f->kind == TIME_MS) {
-		*arg_of(regs, f->arg) = (ns + 999999u) / 1000000u;
+		regs_call_arg_set(regs, f->arg, (ns + 999999u) / 1000000u);
 		return true;
 	}
 	at = spare_room(g, regs);
 	if (target_write(g, g->pid, at, &ts, sizeof(ts)))
 		return false;
-	*arg_of(regs, f->arg) = at;
+	regs_call_arg_set(regs, f->arg, at);
 	return true;
 }
 
 static void less_time(struct guardian *g, struct thread *t, const struct fragile *f,
-	struct user_regs_struct *regs, uint64_t slept)
+	struct machine_regs *regs, uint64_t slept)
 {
 	uint64_t limit, now = now_ns(), left;
-	unsigned long long *value = arg_of(regs, f->arg);
+	uint64_t value = regs_call_arg(regs, f->arg);
 
 	if (t->again.on) { /* issued again before: its end is known */
 		left = t->again.deadline_ns > now ? t->again.deadline_ns - now : 0;
 	} else {
-		if (!time_limit(g, f, *value, &limit))
+		if (!time_limit(g, f, value, &limit))
 			return;
 		left = slept < limit ? limit - slept : 0;
-		t->again.value = *value;
+		t->again.value = value;
 		t->again.arg = f->arg;
 		t->again.deadline_ns = now + left;
 	}
@@ -252,33 +245,30 @@ static void less_time(struct guardian *g, struct thread *t, const struct fragile
 }
 
 /* One that would end with EINTR, or go on by a call that is forbidden, for nothing but a stop. */
-bool call_was_cut(struct thread *t, const struct user_regs_struct *regs)
+bool call_was_cut(struct thread *t, const struct machine_regs *regs)
 {
-	return (long)regs->orig_rax >= 0 && (long)regs->rax < 0 &&
-	       (call_is_fragile((long)regs->orig_rax) || call_is_continued(t, regs));
+	return regs_call(regs) >= 0 && regs_result(regs) < 0 &&
+	       (call_is_fragile(regs_call(regs)) || call_is_continued(t, regs));
 }
 
 /* Have the interrupted call start again when the thread goes on. No signal waits for it. */
-void call_restart(
-	struct guardian *g, struct thread *t, struct user_regs_struct *regs, uint64_t slept)
+void call_restart(struct guardian *g, struct thread *t, struct machine_regs *regs, uint64_t slept)
 {
 	const struct fragile *f;
-	long nr = (long)regs->orig_rax;
+	long nr = regs_call(regs);
 
-	if (nr < 0 || (long)regs->rax == -ENOSYS) /* at a call's entry, it is still to be made */
+	if (nr < 0 || call_begins(t->tid, regs)) /* at a call's entry, it is still to be made */
 		return;
-	regs->orig_rax = (uint64_t)-1;
-	switch ((long)regs->rax) {
+	regs_call_forget(regs);
+	switch (regs_result(regs)) {
 	case RESTART_SYS:
 	case RESTART_NOINTR:
 	case RESTART_NOHAND:
-		regs->rax = (uint64_t)nr;
-		regs->rip -= 2;
+		regs_call_again(regs, nr);
 		return;
 	case RESTART_BLOCK:
 		f = is_filtered(t->tid) ? continued_find(nr) : NULL;
-		regs->rax = (uint64_t)(f ? nr : SYS_restart_syscall);
-		regs->rip -= 2;
+		regs_call_again(regs, f ? nr : SYS_restart_syscall);
 		if (f)
 			less_time(g, t, f, regs, slept);
 		return;
@@ -286,14 +276,13 @@ void call_restart(
 		f = fragile_find(nr == SYS_restart_syscall ? -1 : nr);
 		if (!f)
 			return;
-		regs->rax = (uint64_t)nr;
-		regs->rip -= 2;
+		regs_call_again(regs, nr);
 		if (f->arg != ARG_NONE)
 			less_time(g, t, f, regs, slept);
 		return;
 	default:
 		if (t->again.on) { /* it has ended just now */
-			*arg_of(regs, t->again.arg) = t->again.value;
+			regs_call_arg_set(regs, t->again.arg, t->again.value);
 			t->again.on = false;
 		}
 	}
@@ -323,7 +312,7 @@ static bool cut_short(long result)
  */
 bool again_stop(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (!t->again.on)
 		return false;
@@ -332,8 +321,8 @@ bool again_stop(struct guardian *g, struct thread *t)
 		thread_resume(g, t, 0);
 		return true;
 	}
-	if (!cut_short((long)regs.rax)) {
-		*arg_of(&regs, t->again.arg) = t->again.value;
+	if (!cut_short(regs_result(&regs))) {
+		regs_call_arg_set(&regs, t->again.arg, t->again.value);
 		regs_set(t->tid, &regs);
 		t->again.on = false;
 	} else if (t->interrupted) {

@@ -103,7 +103,7 @@ static void tell_sample(
 
 	if (!c || !may_ask(g, c, s->probe))
 		return;
-	if (in_our_memory(g, m->regs.ip)) {
+	if (in_our_memory(g, TL_REGS_IP(&m->regs))) {
 		c->inside++;
 		return;
 	}
@@ -115,13 +115,13 @@ static void tell_sample(
 void sample_take(struct guardian *g, struct thread *t)
 {
 	struct message m = event_of(g, t);
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	unsigned i, n = t->nsamples;
 
 	t->nsamples = 0;
 	if (regs_get(t->tid, &regs))
 		return;
-	m.regs = event_regs(&regs);
+	m.regs = regs_for_handler(&regs);
 	for (i = 0; i < n; i++)
 		tell_sample(g, t, &t->samples[i], &m);
 	if (!t->untold)

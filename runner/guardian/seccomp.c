@@ -89,15 +89,15 @@ void calls_end(struct thread *t)
 bool calls_aside(struct guardian *g, struct thread *t,
 	bool (*calls)(struct guardian *g, struct thread *t, uint64_t at, void *arg), void *arg)
 {
-	enum { RED_ZONE = 128, ROOM = 256 };
-	struct user_regs_struct saved;
+	enum { ROOM = 256 };
+	struct machine_regs saved;
 	bool ok, held = t->held;
 	uint64_t mask, at;
 	char keep[ROOM];
 
 	if (regs_get(t->tid, &saved) || mask_get(t->tid, &mask))
 		return false;
-	at = (saved.rsp - RED_ZONE - ROOM) & ~15ull;
+	at = (regs_sp(&saved) - machine.red_zone - ROOM) & ~15ull;
 	if (target_read(g, t->tgid, at, keep, sizeof(keep)) != sizeof(keep) || !calls_begin(g, t))
 		return false;
 	mask_set(t->tid, ~0ull);

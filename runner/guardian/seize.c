@@ -155,12 +155,12 @@ int target_check_machine(struct guardian *g)
 	if (n != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG))
 		return 0; /* the program file may be gone or odd: its maps decide */
 	if (h.e_ident[EI_CLASS] != ELFCLASS64)
-		return guardian_fail(g, "process %d is a %s program: only x86-64 is supported yet",
-			g->pid, h.e_machine == EM_X86_64 ? "x32" : "32-bit");
-	if (h.e_machine != EM_X86_64)
+		return guardian_fail(g, "process %d is a %s program: only %s is supported yet",
+			g->pid, h.e_machine == machine.elf ? "x32" : "32-bit", machine.name);
+	if (h.e_machine != machine.elf)
 		return guardian_fail(g,
-			"process %d runs a program for machine %d: only x86-64 is supported yet",
-			g->pid, h.e_machine);
+			"process %d runs a program for machine %d: only %s is supported yet",
+			g->pid, h.e_machine, machine.name);
 	return 0;
 }
 

@@ -20,23 +20,6 @@ enum { FILE_MAX = 256 << 20 }; /* of a program that may have its sanitizer in it
 
 /* --- the call ------------------------------------------------------------------------------ */
 
-/* Behind a clone() by which a function is called at once: the sanitizers' own, for nothing else. */
-static const uint8_t *clone_in(const uint8_t *p, const uint8_t *end)
-{
-	static const uint8_t call[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x75}; /* syscall; test; jne */
-	static const uint8_t child[] = {0x48, 0x31, 0xed, 0x58, 0x5f, 0xff, 0xd0};
-	const size_t size = sizeof(call) + 1 + sizeof(child);
-
-	while ((size_t)(end - p) >= size &&
-		(p = memmem(p, (size_t)(end - p), call, sizeof(call)))) {
-		if ((size_t)(end - p) >= size &&
-			!memcmp(p + sizeof(call) + 1, child, sizeof(child)))
-			return p;
-		p++;
-	}
-	return NULL;
-}
-
 static const char *const sanitizers[] = {
 	"libasan", "liblsan", "libtsan", "libhwasan", "libclang_rt"};
 enum { SANITIZERS = sizeof(sanitizers) / sizeof(*sanitizers) };
@@ -78,7 +61,7 @@ static uint64_t clone_of(struct guardian *g, const struct mapped *m)
 		return 0;
 	size = target_read(g, g->pid, m->base, file, size);
 	journal_undo(g, m->base, file, size);
-	at = clone_in(file, file + size);
+	at = code_find_bare_clone(file, file + size);
 	found = at ? m->base + (uint64_t)(at - file) : 0;
 	g->sanitizer_comes |= m->program && libraries_come(g) && names_sanitizer(file, size);
 	free(file);
@@ -117,11 +100,13 @@ void selftrace_watch(struct guardian *g)
 }
 
 /* It stands before its clone(). */
-void selftrace_shows(struct thread *t, struct user_regs_struct *regs)
+void selftrace_shows(struct thread *t, struct machine_regs *regs)
 {
-	if (!(regs->rdi & CLONE_UNTRACED) || !(regs->rdi & CLONE_VM) || regs->rdi & CLONE_THREAD)
+	uint64_t flags = regs_call_arg(regs, 0);
+
+	if (!(flags & CLONE_UNTRACED) || !(flags & CLONE_VM) || flags & CLONE_THREAD)
 		return;
-	regs->rdi &= ~(uint64_t)CLONE_UNTRACED;
+	regs_call_arg_set(regs, 0, flags & ~(uint64_t)CLONE_UNTRACED);
 	regs_set(t->tid, regs);
 }
 

@@ -23,10 +23,10 @@ enum { MARK = 1 }; /* no thread pointer is odd */
  * Its registers are still those of who made it. The flags of clone3() lie in memory, which that one
  * may have used anew by now: who calls it gives each thread a block.
  */
-static bool made_without_block(const struct user_regs_struct *r)
+static bool made_without_block(const struct machine_regs *r)
 {
-	return r->orig_rax == SYS_clone && r->rdi & CLONE_VM &&
-	       !(r->rdi & (CLONE_SETTLS | CLONE_VFORK));
+	return regs_call(r) == SYS_clone && regs_call_arg(r, 0) & CLONE_VM &&
+	       !(regs_call_arg(r, 0) & (CLONE_SETTLS | CLONE_VFORK));
 }
 
 static bool is_block(struct guardian *g, struct thread *t, uint64_t at)
@@ -90,11 +90,11 @@ static void share(struct guardian *g, struct thread *t, uint64_t at)
 /* A thread is born, and has not run yet. */
 void sharing_begins(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (g->ctl && !regs_get(t->tid, &regs) && made_without_block(&regs) &&
-		is_block(g, t, regs.fs_base))
-		share(g, t, regs.fs_base);
+		is_block(g, t, regs_thread(&regs)))
+		share(g, t, regs_thread(&regs));
 }
 
 /* --- those that are there as we come --------------------------------------------------- */

@@ -26,19 +26,16 @@
 
 enum {
 	STEPS_MAX = 1000,
-	REST = 3 /* times what the steps have taken */,
-	INSN_MAX = 15,
-	POPF = 0x9d,
-	TRAP_FLAG = 0x100
+	REST = 3 /* times what the steps have taken */
 };
 
 /* Does the kernel look at what a call has returned, when it delivers a signal? */
-static bool ends_call(const struct user_regs_struct *regs)
+static bool ends_call(const struct machine_regs *regs)
 {
-	const long first = -516, last = -512, result = (long)regs->rax;
+	const long result = regs_result(regs);
 
-	return (long)regs->orig_rax >= 0 &&
-	       (result == -EINTR || (result >= first && result <= last));
+	return regs_call(regs) >= 0 &&
+	       (result == -EINTR || (result >= RESTART_BLOCK && result <= RESTART_SYS));
 }
 
 /* A step's SIGTRAP must change nothing in the kernel's books: see trapmend.c. */
@@ -55,12 +52,12 @@ static bool may_step(struct thread *t, int sig)
 /* About to be delivered to t. true: not here. What an instruction causes would, kept back, be forced. */
 bool signal_keep(struct guardian *g, struct thread *t, int sig)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (!g->ctl || t->kept.sig || t->tgid != g->pid || t->helper || t->calling ||
 		signal_bit(sig) & (signals_of_insns() | signal_bit(SIGSTOP)) ||
-		regs_get(t->tid, &regs) || !in_our_memory(g, regs.rip) || ends_call(&regs) ||
-		regs.eflags & TRAP_FLAG || now_ms() < t->rest_ms || !may_step(t, sig) ||
+		regs_get(t->tid, &regs) || !in_our_memory(g, regs_pc(&regs)) || ends_call(&regs) ||
+		regs_steps(&regs) || now_ms() < t->rest_ms || !may_step(t, sig) ||
 		ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->kept.info) ||
 		mask_set(t->tid, t->kept.mask | ~signals_of_insns()))
 		return false;
@@ -73,74 +70,49 @@ bool signal_keep(struct guardian *g, struct thread *t, int sig)
 
 /* --- steps ------------------------------------------------------------------------------ */
 
-static bool is_prefix(uint8_t b)
-{
-	return b == 0x66 || b == 0x67 || (b & 0xf0) == 0x40 || (b & 0xfe) == 0xf2 ||
-	       (b & 0xfe) == 0x64 || (b & 0xe7) == 0x26;
-}
-
 /* In a detour stand copies of whatever the program does. */
 static bool is_steppable(struct guardian *g, struct thread *t, uint64_t pc)
 {
-	uint8_t code[INSN_MAX + 1] = {0};
-	const uint8_t *p = code;
+	uint8_t code[INSN_BYTES] = {0};
+	enum stepping kind;
 
 	if (in_handler(g, pc))
 		return true;
-	if (!target_read(g, t->tgid, pc, code, INSN_MAX))
+	if (!target_read(g, t->tgid, pc, code, machine.insn_max))
 		return false;
-	while (is_prefix(*p))
-		p++;
-	t->kept.pushes |= *p == 0x9c;
-	return *p != 0xcd && *p != POPF && *p != 0xcf &&
-	       !(*p == 0x0f && (p[1] == 0x05 || p[1] == 0x34));
+	kind = step_kind(code);
+	t->kept.pushes |= kind == STEP_PUSHES;
+	return kind != STEP_NOT;
 }
 
-/*
- * Where a thread stands at a popf, the kernel takes the trap flag that it sets
- * for a step, into a handler too, for the program's own, and leaves it set. So
- * the guardian does in its place what that would do.
- */
-void popf_over(struct guardian *g, struct thread *t)
+void step_spare(struct guardian *g, struct thread *t)
 {
-	const uint64_t settable = 0x44cd5; /* CF PF AF ZF SF DF OF NT AC */
-	const uint64_t resume_flag = 0x10000; /* is never pushed */
-	struct user_regs_struct regs;
-	uint64_t flags;
-	uint8_t code;
+	struct target_memory m = target_memory(g, t->tgid);
+	struct machine_regs regs;
 
-	if (regs_get(t->tid, &regs) || (long)regs.orig_rax >= 0 ||
-		target_read(g, t->tgid, regs.rip, &code, 1) != 1 || code != POPF ||
-		target_read(g, t->tgid, regs.rsp, &flags, 8) != 8 ||
-		(flags ^ regs.eflags) & ~(settable | resume_flag))
-		return;
-	regs.eflags = flags;
-	regs.rsp += 8;
-	regs.rip++;
-	regs_set(t->tid, &regs);
+	if (!regs_get(t->tid, &regs) && regs_call(&regs) < 0 && step_spared(&m.memory, &regs))
+		regs_set(t->tid, &regs);
 }
 
 /* The flags that it has pushed show the step. */
 static void hide_step(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
-	uint8_t flags;
+	struct target_memory m = target_memory(g, t->tgid);
+	struct machine_regs regs;
 
-	if (!t->kept.pushes || regs_get(t->tid, &regs) ||
-		target_read(g, t->tgid, regs.rsp + 1, &flags, 1) != 1)
+	if (!t->kept.pushes || regs_get(t->tid, &regs))
 		return;
-	flags &= (uint8_t) ~(TRAP_FLAG >> 8);
-	target_write(g, t->tgid, regs.rsp + 1, &flags, 1);
+	step_hide(&m.memory, &regs);
 	t->kept.pushes = false;
 }
 
-/* A SIGTRAP: is it of a step, or what we have asked for? TRAP_BRKPT: a step over a system call (a breakpoint is SI_KERNEL). */
+/* A SIGTRAP: is it of a step, or what we have asked for? */
 bool signal_stepped(struct guardian *g, struct thread *t)
 {
 	int code = t->kept.sig ? signal_code(t) : 0;
 
-	if (code != TRAP_TRACE && code != TRAP_BRKPT && !(code == TRAP_HWBKPT && t->kept.ran) &&
-		!(code == SI_TKILL && t->kept.asked))
+	if (!trap_by_step(code) && !trap_by_step_over_call(code) &&
+		!(code == TRAP_HWBKPT && t->kept.ran) && !(code == SI_TKILL && t->kept.asked))
 		return false;
 	hide_step(g, t);
 	t->kept.asked = false;
@@ -152,7 +124,7 @@ static bool goes_on_inside(struct guardian *g, struct thread *t)
 {
 	uint64_t pc;
 
-	popf_over(g, t);
+	step_spare(g, t);
 	return pc_get(t, &pc) && (in_handler(g, pc) || in_our_memory(g, pc)) &&
 	       is_steppable(g, t, pc) && t->kept.steps++ < STEPS_MAX;
 }

@@ -101,25 +101,23 @@ static uint64_t goroutine_end(struct guardian *g, const struct thread *t, uint64
 
 /* A newborn may have its parent's thread pointer yet, and what is to be its own runtime.m in some register. */
 static uint64_t machine_in(
-	struct guardian *g, const struct thread *t, const struct user_regs_struct *regs)
+	struct guardian *g, const struct thread *t, const struct machine_regs *regs)
 {
-	const uint64_t general[] = {regs->rax, regs->rbx, regs->rcx, regs->rdx, regs->rsi,
-		regs->rdi, regs->rbp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,
-		regs->r13, regs->r14, regs->r15};
-	size_t i;
+	uint64_t general[GENERAL_MAX];
+	size_t n = regs_general(regs, general), i;
 
-	for (i = 0; i < sizeof(general) / sizeof(*general); i++) {
-		if (end_in_machine(g, t, general[i], regs->rsp))
+	for (i = 0; i < n; i++) {
+		if (end_in_machine(g, t, general[i], regs_sp(regs)))
 			return general[i];
 	}
 	return 0;
 }
 
-void stack_learn(struct guardian *g, struct thread *t, const struct user_regs_struct *regs)
+void stack_learn(struct guardian *g, struct thread *t, const struct machine_regs *regs)
 {
 	if (!is_of_go(g))
 		return;
-	t->go_block = end_by_block(g, t, regs->fs_base, regs->rsp) ? regs->fs_base : 0;
+	t->go_block = end_by_block(g, t, regs_thread(regs), regs_sp(regs)) ? regs_thread(regs) : 0;
 	t->go_machine = t->go_block ? 0 : machine_in(g, t, regs);
 }
 

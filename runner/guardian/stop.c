@@ -10,7 +10,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-static struct user_regs_struct *found_regs; /* of stopped threads, by order in stopped[] */
+static struct machine_regs *found_regs; /* of stopped threads, by order in stopped[] */
 static pid_t *stopped;
 static size_t nstopped;
 
@@ -34,19 +34,17 @@ void pcs_add(struct guardian *g, pid_t tid, uint64_t pc, uint64_t where)
 
 static bool reads_as_restorer(struct guardian *g, uint64_t addr)
 {
-	static const uint8_t glibc[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	static const uint8_t other[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	uint8_t code[9];
+	uint8_t code[INSN_BYTES];
 
-	return addr >= 4096 && !(addr >> 47) &&
-	       target_read(g, g->pid, addr, code, sizeof(code)) == sizeof(code) &&
-	       (!memcmp(code, glibc, sizeof(glibc)) || !memcmp(code, other, sizeof(other)));
+	return addr >= PAGE && addr < machine.user_end &&
+	       target_read(g, g->pid, addr, code, machine.restorer_max) == machine.restorer_max &&
+	       machine_is_restorer(code);
 }
 
 /*
- * Is this where a signal handler returns to: mov $15, %eax (or %rax); syscall?
- * Stacks are full of the same addresses that are not, and while everyone stands
- * still no code changes: those are remembered for the present look.
+ * Is this where a signal handler returns to? Stacks are full of the same
+ * addresses that are not, and while everyone stands still no code changes:
+ * those are remembered for the present look.
  */
 static bool is_restorer(struct guardian *g, uint64_t addr)
 {
@@ -90,19 +88,15 @@ struct frames {
 /*
  * What a handler was set with names the restorer, too, and may have been left
  * on a stack: what lies around it then may lead anywhere, to 256 MiB of heap.
- * No other segment's number than this, with any privilege, is one of 64-bit code.
  */
 static void add_frame(struct frames *f, uint64_t frame)
 {
-	struct {
-		uint64_t sp, pc, flags, segments;
-	} found;
+	struct target_memory m = target_memory(f->g, f->t->tgid);
+	struct signal_frame found;
 
-	if (target_read(f->g, f->t->tgid, frame + FRAME_SP, &found, sizeof(found)) !=
-			sizeof(found) ||
-		((uint16_t)found.segments | 3) != USER_CODE)
+	if (!frame_read(&m.memory, frame, &found))
 		return;
-	pcs_add(f->g, f->t->tid, found.pc, frame + FRAME_PC);
+	pcs_add(f->g, f->t->tid, found.pc, frame + machine.frame.pc);
 	stacks_add(f->g, &f->stacks, f->t, found.sp);
 }
 
@@ -137,7 +131,7 @@ bool stop_ask(struct guardian *g, struct thread *t)
 
 static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 {
-	struct user_regs_struct *regs = &found_regs[nstopped];
+	struct machine_regs *regs = &found_regs[nstopped];
 	uint64_t slept = 0;
 
 	if (!t->stopped && !t->asked && !stop_ask(g, t))
@@ -156,7 +150,7 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 	t->held = true;
 	if (regs_get(t->tid, regs))
 		return true;
-	t->pointer = regs->fs_base;
+	t->pointer = regs_thread(regs);
 	if (!t->own_trap && !signals_waiting(t)) {
 		call_restart(g, t, regs, slept);
 		regs_set(t->tid, regs);
@@ -248,13 +242,13 @@ static void look_at_stopped(struct guardian *g)
 	find_code(g);
 	for (i = 0; i < nstopped; i++) {
 		t = thread_find(g, stopped[i]);
-		pcs_add(g, stopped[i], found_regs[i].rip, 0);
+		pcs_add(g, stopped[i], regs_pc(&found_regs[i]), 0);
 		if (t && t->pinned && g->ctl->npcs)
 			g->ctl->pcs[g->ctl->npcs - 1].fixed = true;
 		if (t && !t->pinned)
 			stack_learn(g, t, &found_regs[i]);
 		if (t)
-			add_saved(g, t, found_regs[i].rsp);
+			add_saved(g, t, regs_sp(&found_regs[i]));
 	}
 }
 
@@ -309,8 +303,8 @@ static bool pin(struct guardian *g, struct thread *t)
 			return false;
 	}
 	t->pinned = true;
-	found_regs[nstopped].rip = where.pc;
-	found_regs[nstopped].rsp = where.sp;
+	regs_pc_set(&found_regs[nstopped], where.pc);
+	regs_sp_set(&found_regs[nstopped], where.sp);
 	stopped[nstopped++] = tid;
 	return true;
 }
@@ -395,13 +389,13 @@ static void add_stack(struct guardian *g, const struct thread *t, uint64_t sp, u
 
 static void add_stack_of(struct guardian *g, const struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 	struct proc_sleep where;
 	uint64_t sleeps;
 
 	if (t->stopped) {
 		if (!regs_get(t->tid, &regs))
-			add_stack(g, t, regs.rsp, 0);
+			add_stack(g, t, regs_sp(&regs), 0);
 		return;
 	}
 	sleeps = times_asleep(t->tid);
@@ -457,9 +451,7 @@ static void apply_pcs(struct guardian *g)
 		}
 		for (n = 0; n < nstopped; n++) {
 			if (stopped[n] == (pid_t)p->tid) {
-				if (found_regs[n].rcx == p->pc) /* behind a system call */
-					found_regs[n].rcx = p->to;
-				found_regs[n].rip = p->to;
+				regs_pc_moved(&found_regs[n], p->to);
 				regs_set(stopped[n], &found_regs[n]);
 			}
 		}

@@ -91,15 +91,15 @@ void gate_set(struct guardian *g, uint32_t open)
 }
 
 /* At the entry of ptrace()? */
-static bool wants(const struct thread *t, struct user_regs_struct *regs)
+static bool wants(const struct thread *t, struct machine_regs *regs)
 {
-	return !regs_get(t->tid, regs) && (long)regs->orig_rax == SYS_ptrace &&
-	       (long)regs->rax == -ENOSYS;
+	return !regs_get(t->tid, regs) && regs_call(regs) == SYS_ptrace &&
+	       call_begins(t->tid, regs);
 }
 
-static bool is_seize(const struct user_regs_struct *regs)
+static bool is_seize(const struct machine_regs *regs)
 {
-	return regs->rdi == PTRACE_ATTACH || regs->rdi == PTRACE_SEIZE;
+	return regs_call_arg(regs, 0) == PTRACE_ATTACH || regs_call_arg(regs, 0) == PTRACE_SEIZE;
 }
 
 /* A stopped thread that is to be somebody else's. */
@@ -141,13 +141,13 @@ static bool seizes(struct guardian *g, struct thread *t, pid_t tid)
 /* Searching. true: t is ours no more, or waits. */
 static bool let_go_sought(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (!wants(t, &regs))
 		return false;
 	if (is_seize(&regs))
-		return seizes(g, t, (pid_t)regs.rsi);
-	if (regs.rdi != PTRACE_TRACEME || t->tgid == g->pid)
+		return seizes(g, t, (pid_t)regs_call_arg(&regs, 1));
+	if (regs_call_arg(&regs, 0) != PTRACE_TRACEME || t->tgid == g->pid)
 		return false;
 	if (t->held) /* launch.c waits for it, and lets go of it */
 		return true;
@@ -202,25 +202,25 @@ static bool traces(struct guardian *g, struct thread *t, pid_t tid)
 /* At a system call of t. true: it is ours no more, or does not go on yet. */
 bool traceme_coming(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (launch_searches(g))
 		return t->follow && let_go_sought(g, t);
 	if (t->tgid == g->pid || !t->follow || !wants(t, &regs))
 		return false;
-	if (regs.rdi == PTRACE_TRACEME)
+	if (regs_call_arg(&regs, 0) == PTRACE_TRACEME)
 		return asks(g, t);
-	return is_seize(&regs) && traces(g, t, (pid_t)regs.rsi);
+	return is_seize(&regs) && traces(g, t, (pid_t)regs_call_arg(&regs, 1));
 }
 
 /* false: its call is made. */
 static bool serve(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
 
 	if (!wants(t, &regs) || !is_seize(&regs))
 		return let_go(g, t);
-	return selftrace_begin(g, t) && seizes(g, t, (pid_t)regs.rsi);
+	return selftrace_begin(g, t) && seizes(g, t, (pid_t)regs_call_arg(&regs, 1));
 }
 
 static struct thread *next_applicant(const struct guardian *g)

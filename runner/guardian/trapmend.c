@@ -29,7 +29,7 @@
 #include "../proc.h"
 #include "guardian.h"
 
-enum { LOOK_EVERY_MS = 5, NEAR = 24 };
+enum { LOOK_EVERY_MS = 5 };
 
 static const int signals[FORCED] = {
 	[FORCED_TRAP] = SIGTRAP, [FORCED_SEGV] = SIGSEGV, [FORCED_BUS] = SIGBUS};
@@ -61,18 +61,39 @@ struct action_wish {
 	bool set;
 };
 
+static int action_write(
+	struct guardian *g, const struct thread *t, uint64_t at, const struct signal_action *a)
+{
+	uint8_t bytes[ACTION_MAX];
+
+	action_to(a, bytes);
+	return target_write(g, t->tgid, at, bytes, action_size());
+}
+
+static int action_read(
+	struct guardian *g, const struct thread *t, uint64_t at, struct signal_action *a)
+{
+	uint8_t bytes[ACTION_MAX];
+
+	if (target_read(g, t->tgid, at, bytes, action_size()) != action_size())
+		return -1;
+	action_from(a, bytes);
+	return 0;
+}
+
 /* By a call of a stopped thread; `at`: room in its memory. */
 static bool action_call(struct guardian *g, struct thread *t, uint64_t at, void *arg)
 {
 	const struct action_wish *w = arg;
 	enum forced f = w->f;
+	const uint64_t sig = (uint64_t)signals[f], size = action_mask_size();
 	struct signal_action now;
 
 	if (w->set)
-		return !target_write(g, t->tgid, at, &g->actions[f], sizeof(now)) &&
-		       !remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], at, 0, 8, 0, 0);
-	if (remote_call(g, t, SYS_rt_sigaction, (uint64_t)signals[f], 0, at, 8, 0, 0) ||
-		target_read(g, t->tgid, at, &now, sizeof(now)) != sizeof(now))
+		return !action_write(g, t, at, &g->actions[f]) &&
+		       !remote_call(g, t, SYS_rt_sigaction, sig, at, 0, size, 0, 0);
+	if (remote_call(g, t, SYS_rt_sigaction, sig, 0, at, size, 0, 0) ||
+		action_read(g, t, at, &now))
 		return false;
 	/* Else another thread's trap may have come in between; or what we were told is not done yet. */
 	if (now.handler && !g->action_heard[f])
@@ -128,12 +149,13 @@ void signal_mend(struct guardian *g, struct thread *t, enum forced f)
  * the program is told by us. next: to be set, NULL: it only asks. false: the
  * kernel is to do it.
  */
-static bool action_told(struct guardian *g, struct thread *t, struct user_regs_struct *regs,
+static bool action_told(struct guardian *g, struct thread *t, struct machine_regs *regs,
 	const struct signal_action *next)
 {
 	const struct signal_action before = g->actions[FORCED_TRAP];
+	const uint64_t to = regs_call_arg(regs, 2);
 
-	if (!before.handler || regs->r10 != sizeof(before.mask) || is_filtered(t->tid))
+	if (!before.handler || regs_call_arg(regs, 3) != action_mask_size() || is_filtered(t->tid))
 		return false;
 	if (next) {
 		g->actions[FORCED_TRAP] = *next;
@@ -141,28 +163,29 @@ static bool action_told(struct guardian *g, struct thread *t, struct user_regs_s
 		if (!action_by(g, t, FORCED_TRAP, true))
 			return false;
 	}
-	if (regs->rdx && target_write(g, t->tgid, regs->rdx, &before, sizeof(before)))
+	if (to && action_write(g, t, to, &before))
 		return false;
-	regs->rax = 0;
+	regs_result_set(regs, 0);
 	return !regs_set(t->tid, regs);
 }
 
 /* The thread stands before rt_sigaction(2): what is going to be the program's disposition? true: it is. */
-static bool action_coming(struct guardian *g, struct thread *t, struct user_regs_struct *regs)
+static bool action_coming(struct guardian *g, struct thread *t, struct machine_regs *regs)
 {
+	const uint64_t at = regs_call_arg(regs, 1);
 	struct signal_action next;
 	int f;
 
-	for (f = 0; f < FORCED && (int)regs->rdi != signals[f]; f++)
+	for (f = 0; f < FORCED && (int)regs_call_arg(regs, 0) != signals[f]; f++)
 		;
 	if (t->tgid != g->pid || f == FORCED)
 		return false;
 	traps_first(g, t); /* it is to see what it set, not a reset that is about to be mended */
-	if (regs->rsi && target_read(g, t->tgid, regs->rsi, &next, sizeof(next)) != sizeof(next))
+	if (at && action_read(g, t, at, &next))
 		return false;
-	if (f == FORCED_TRAP && action_told(g, t, regs, regs->rsi ? &next : NULL))
+	if (f == FORCED_TRAP && action_told(g, t, regs, at ? &next : NULL))
 		return true;
-	if (regs->rsi) {
+	if (at) {
 		g->actions[f] = next;
 		g->action_heard[f] = true;
 	}
@@ -172,13 +195,15 @@ static bool action_coming(struct guardian *g, struct thread *t, struct user_regs
 /* It stands before one of the system calls that are watched. true: it is not to be made any more. */
 bool call_coming(struct guardian *g, struct thread *t)
 {
-	struct user_regs_struct regs;
+	struct machine_regs regs;
+	long nr;
 
 	if (regs_get(t->tid, &regs))
 		return false;
-	if (regs.rax == SYS_rt_sigaction)
+	nr = regs_call_coming(&regs);
+	if (nr == SYS_rt_sigaction)
 		return action_coming(g, t, &regs);
-	if (regs.rax == SYS_clone)
+	if (nr == SYS_clone)
 		selftrace_shows(t, &regs);
 	else
 		mask_coming(g, t, &regs);
@@ -217,25 +242,10 @@ static const struct tl_ctl_image *c_library(const struct guardian *g)
 	return loader ? NULL : only;
 }
 
-/* mov $nr, %eax with a syscall close behind: the place of the latter, NULL: none before end. */
-static const uint8_t *next_call(const uint8_t *p, const uint8_t *end, uint8_t nr)
-{
-	const uint8_t load[] = {0xb8, nr, 0, 0, 0}, call[] = {0x0f, 0x05};
-	const uint8_t *at;
-
-	while (p < end && (p = memmem(p, (size_t)(end - p), load, sizeof(load)))) {
-		p += sizeof(load);
-		at = memmem(p, end - p < NEAR ? (size_t)(end - p) : NEAR, call, sizeof(call));
-		if (at)
-			return at;
-	}
-	return NULL;
-}
-
 /* Where the C library changes dispositions, and what is blocked, into the control block. How many places. */
 static int find_calls(struct guardian *g)
 {
-	static const uint8_t calls[] = {SYS_rt_sigaction, SYS_rt_sigprocmask};
+	static const long calls[] = {SYS_rt_sigaction, SYS_rt_sigprocmask};
 	const struct tl_ctl_image *libc = c_library(g);
 	size_t size = libc ? libc->hi - libc->lo : 0, i;
 	uint8_t *code = size ? malloc(size) : NULL;
@@ -249,7 +259,7 @@ static int find_calls(struct guardian *g)
 	journal_undo(g, libc->lo, code, size);
 	for (i = 0; i < (g->masks_matter ? 2 : 1); i++) {
 		p = code;
-		while (n < WATCHED_CLONE && (p = next_call(p, end, calls[i])))
+		while (n < WATCHED_CLONE && (p = code_find_call(p, end, calls[i])))
 			g->ctl->watched_at[n++] = libc->lo + (uint64_t)(p - code);
 	}
 	free(code);

@@ -7,17 +7,14 @@
  * five (wait, program counter, mask, program counter, go on).
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
-#include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../proc.h"
 #include "guardian.h"
-
-enum { SYSCALL_SIZE = 2 };
 
 /* What is known of the breakpoint at addr, NULL: never one of ours. */
 static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
@@ -46,19 +43,17 @@ int signal_code(struct thread *t)
 /* Does this SIGTRAP come from a breakpoint? Others send it too. */
 bool by_breakpoint(struct thread *t)
 {
-	return signal_code(t) == SI_KERNEL;
+	return trap_by_breakpoint(signal_code(t));
 }
 
 bool pc_get(struct thread *t, uint64_t *pc)
 {
-	errno = 0;
-	*pc = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rip), 0);
-	return !errno;
+	return !pc_read(t->tid, pc);
 }
 
 void pc_set(struct thread *t, uint64_t pc)
 {
-	ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.rip), pc);
+	pc_write(t->tid, pc);
 }
 
 /* It has run into one, and was stopped for something else before its SIGTRAP came to be told. */
@@ -66,7 +61,8 @@ bool trap_is_due(struct guardian *g, struct thread *t)
 {
 	uint64_t pc;
 
-	return ((g->ctl && pc_get(t, &pc) && trap_find(g, pc - 1)) || watchpoint_is_due(g, t)) &&
+	return ((g->ctl && pc_get(t, &pc) && trap_find(g, breakpoint_before(pc))) ||
+		       watchpoint_is_due(g, t)) &&
 	       signals_waiting(t) >> (SIGTRAP - 1) & 1;
 }
 
@@ -91,7 +87,7 @@ static bool is_watched(struct guardian *g, struct thread *t, uint64_t addr, uint
 	for (i = 0; i < TL_CTL_WATCHED; i++) {
 		if (addr == g->ctl->watched_at[i]) {
 			if (call_coming(g, t))
-				*next = addr + SYSCALL_SIZE;
+				*next = addr + machine.syscall.size;
 			return true;
 		}
 	}
@@ -124,19 +120,28 @@ static bool stands_for_both(struct guardian *g, struct thread *t)
 	       !mask_get(t->tid, &mask) && !mask_has_trap(mask);
 }
 
+static bool breakpoint_at(struct guardian *g, pid_t pid, uint64_t addr)
+{
+	const struct machine_insn *b = &machine.breakpoint;
+	uint8_t code[INSN_BYTES];
+
+	return target_read(g, pid, addr, code, b->size) == b->size &&
+	       !memcmp(code, b->bytes, b->size);
+}
+
 /* true: it was one of ours, and the thread stands where it is to go on. */
 bool trap_hit(struct guardian *g, struct thread *t)
 {
 	const struct tl_ctl_trap *trap;
-	uint64_t pc, detour;
-	uint8_t byte;
+	uint64_t pc, at, detour;
 	bool both;
 
 	if (launch_entry(g, t))
 		return true;
 	if (!g->ctl || !pc_get(t, &pc))
 		return false;
-	trap = trap_find(g, pc - 1);
+	at = breakpoint_before(pc);
+	trap = trap_find(g, at);
 	if (!trap)
 		return handler_asks(g, t, pc);
 	detour = __atomic_load_n(&trap->detour, __ATOMIC_ACQUIRE);
@@ -144,16 +149,16 @@ bool trap_hit(struct guardian *g, struct thread *t)
 	if ((!trap->sure || !detour) && !both && !by_breakpoint(t))
 		return false;
 	if (!detour) { /* taken away a moment ago: what stands there now counts */
-		if (target_read(g, t->tgid, pc - 1, &byte, 1) == 1 && byte == 0xcc)
+		if (breakpoint_at(g, t->tgid, at))
 			return false;
-		detour = pc - 1;
+		detour = at;
 	}
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead)
 		return true;
 	if (both)
 		signal_again(t, SIGTRAP);
-	g->traps += !is_watched(g, t, pc - 1, &detour);
+	g->traps += !is_watched(g, t, at, &detour);
 	g->stops++;
 	pc_set(t, detour);
 	return true;

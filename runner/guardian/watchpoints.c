@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.data: watchpoints in the processor's debug registers, of which it has four, and each thread its own values.
+ * process.data: watchpoints in the processor's debug registers, of which each thread has its own values.
  * A thread stops behind the instruction that has written (or read) there, and stands still until the handler has run,
  * as at any event. What the kernel writes for a system call is not seen.
  *
  * Values outlive their tracer: whoever takes them away must do so in all threads, before anybody is let go of.
- * Intel 64 SDM, volume 3B, 18.2: DR0 to DR3 hold addresses, DR7 says what they are for, DR6 which of them it was.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,35 +13,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/user.h>
 
 #include "../proc.h"
 #include "guardian.h"
 
-enum { LONGEST = 8 };
-
-static size_t place_of(int number)
-{
-	return offsetof(struct user, u_debugreg) + (size_t)number * sizeof(long);
-}
-
-int debug_register_set(const struct thread *t, int number, uint64_t value)
-{
-	return ptrace(PTRACE_POKEUSER, t->tid, place_of(number), value) ? -errno : 0;
-}
-
-static uint64_t get(const struct thread *t, int number)
-{
-	errno = 0;
-	return (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, place_of(number), 0) & (errno ? 0 : ~0ull);
-}
-
 /* --- which registers ------------------------------------------------------------------------ */
+
+static enum watching kind_of(const struct event_probe *e)
+{
+	return e->reads ? WATCH_ACCESSES : WATCH_WRITES;
+}
 
 /* Lengths are 1, 2, 4 and 8, at such an address. */
 static uint64_t piece_at(uint64_t addr, uint64_t left)
 {
-	uint64_t len = LONGEST;
+	uint64_t len = WATCH_LONGEST;
 
 	while (len > left || addr % len)
 		len /= 2;
@@ -54,7 +39,7 @@ static struct watchpoint *register_for(struct watchpoint plan[], const struct wa
 	struct watchpoint *w, *spare = NULL;
 
 	for (w = plan; w < plan + WATCHPOINTS; w++) {
-		if (w->addr == want->addr && w->len == want->len && w->reads == want->reads)
+		if (w->addr == want->addr && w->len == want->len && w->kind == want->kind)
 			return w;
 		if (!w->len)
 			spare = w; /* the first one may stand at the program's entry: see launch.c */
@@ -71,7 +56,7 @@ static bool plan_probe(struct watchpoint plan[], const struct event_probe *e)
 	memcpy(with, plan, sizeof(with));
 	for (done = 0; done < e->size; done += want.len) {
 		want = (struct watchpoint){
-			e->addr + done, piece_at(e->addr + done, e->size - done), e->reads};
+			e->addr + done, piece_at(e->addr + done, e->size - done), kind_of(e)};
 		w = register_for(with, &want);
 		if (!w)
 			return false;
@@ -100,48 +85,29 @@ static void plan_all(
 
 /* --- into the threads --------------------------------------------------------------------- */
 
-uint64_t debug_control(int number, uint64_t on, uint64_t len)
-{
-	static const uint64_t lengths[LONGEST + 1] = {[1] = 0, [2] = 1, [4] = 3, [8] = 2};
-
-	return 1ull << (2 * number) | (on | lengths[len] << 2) << (16 + 4 * number);
-}
-
-static uint64_t control_of(const struct watchpoint plan[])
-{
-	uint64_t control = 0;
-	int i;
-
-	for (i = 0; i < WATCHPOINTS; i++) {
-		if (plan[i].len)
-			control |= debug_control(
-				i, plan[i].reads ? DEBUG_ON_ACCESS : DEBUG_ON_WRITE, plan[i].len);
-	}
-	return control;
-}
-
 /* Until the program's entry is reached its first thread has a breakpoint there in the first register. */
 static int set_all(const struct guardian *g, const struct thread *t, const struct watchpoint plan[])
 {
 	struct watchpoint all[WATCHPOINTS];
-	bool entry = g->entry && t->tid == g->pid;
-	int ret = debug_register_set(t, DEBUG_CONTROL, 0), i;
 
 	memcpy(all, plan, sizeof(all));
-	if (entry)
-		all[0].len = 0;
-	for (i = 0; !ret && i < WATCHPOINTS; i++) {
-		if (all[i].len)
-			ret = debug_register_set(t, i, all[i].addr);
-	}
-	if (!ret && entry)
-		ret = debug_register_set(t, 0, g->entry);
-	return ret ? ret : debug_register_set(t, DEBUG_CONTROL, control_of(all) | entry);
+	if (g->entry && t->tid == g->pid)
+		all[0] = (struct watchpoint){g->entry, 1, WATCH_EXECUTION};
+	return watch_set(t->tid, all);
+}
+
+static bool any_of(const struct watchpoint plan[])
+{
+	int i;
+
+	for (i = 0; i < WATCHPOINTS && !plan[i].len; i++)
+		;
+	return i < WATCHPOINTS;
 }
 
 int entry_set(const struct guardian *g, const struct thread *t)
 {
-	debug_register_set(t, DEBUG_STATUS, 0); /* that it was there is no news any more */
+	watch_hits_forget(t->tid); /* that it was there is no news any more */
 	return set_all(g, t, g->watchpoints);
 }
 
@@ -214,7 +180,7 @@ static int renew_all(struct guardian *g)
 static int install(struct guardian *g, const struct watchpoint plan[])
 {
 	memcpy(g->watchpoints, plan, sizeof(g->watchpoints));
-	g->watchpoints_stand = control_of(plan) != 0;
+	g->watchpoints_stand = any_of(plan);
 	g->watchpoints_known |= g->watchpoints_stand;
 	g->registers++;
 	return renew_all(g);
@@ -301,7 +267,7 @@ static void registers_text(
 
 	for (i = 0; i < WATCHPOINTS; i++) {
 		w = &g->watchpoints[i];
-		if (w->len && w->reads == e->reads && w->addr - e->addr < e->size)
+		if (w->len && w->kind == kind_of(e) && w->addr - e->addr < e->size)
 			n += (size_t)snprintf(buf + n, room - n, " %d", i);
 	}
 }
@@ -401,14 +367,14 @@ int watchpoints_leave(struct guardian *g)
 
 /* --- hits --------------------------------------------------------------------------------- */
 
-static bool is_hit(const struct guardian *g, uint64_t status, const struct event_probe *e)
+static bool is_hit(const struct guardian *g, uint32_t hits, const struct event_probe *e)
 {
 	const struct watchpoint *w;
 	int i;
 
 	for (i = 0; i < WATCHPOINTS; i++) {
 		w = &g->watchpoints[i];
-		if (status >> i & 1 && w->len && w->reads == e->reads && w->addr >= e->addr &&
+		if (hits >> i & 1 && w->len && w->kind == kind_of(e) && w->addr >= e->addr &&
 			w->addr - e->addr < e->size)
 			return true;
 	}
@@ -416,12 +382,12 @@ static bool is_hit(const struct guardian *g, uint64_t status, const struct event
 }
 
 static void tell_client(
-	struct guardian *g, struct client *c, struct thread *t, uint64_t status, struct message *m)
+	struct guardian *g, struct client *c, struct thread *t, uint32_t hits, struct message *m)
 {
 	bool any = false;
 
 	for (m->number = 0; client_listens(c) && m->number < c->mod->nprobes; m->number++) {
-		if (!c->events[m->number].size || !is_hit(g, status, &c->events[m->number]))
+		if (!c->events[m->number].size || !is_hit(g, hits, &c->events[m->number]))
 			continue;
 		tell_send(&c->tell, m);
 		any = true;
@@ -430,42 +396,40 @@ static void tell_client(
 		event_wait(g, c, t);
 }
 
-/* The bits of DR6 that are ours; the first may be of the program's entry: see launch.c. */
-static uint64_t status_of(const struct guardian *g, const struct thread *t)
+/* The first may be of the program's entry: see launch.c. */
+static uint32_t hits_of(const struct guardian *g, const struct thread *t)
 {
-	uint64_t ours = (1u << WATCHPOINTS) - (g->entry ? 2 : 1);
-
-	return g->watchpoints_known ? get(t, DEBUG_STATUS) & ours : 0;
+	return g->watchpoints_known ? watch_hits(t->tid) & (g->entry ? ~1u : ~0u) : 0;
 }
 
 bool watchpoint_is_due(const struct guardian *g, const struct thread *t)
 {
-	return status_of(g, t) != 0;
+	return hits_of(g, t) != 0;
 }
 
 bool watchpoint_hit(struct guardian *g, struct thread *t)
 {
-	uint64_t status = status_of(g, t);
-	struct user_regs_struct regs;
+	uint32_t hits = hits_of(g, t);
+	struct machine_regs regs;
 	struct message m;
 	struct client *c;
 	bool sent;
 
-	if (!status)
+	if (!hits)
 		return false;
-	debug_register_set(t, DEBUG_STATUS, 0);
+	watch_hits_forget(t->tid);
 	g->stops++;
 	sent = signal_code(t) <= 0;
 	signal_mend(g, t, FORCED_TRAP);
 	if (sent && !t->dead) /* one that waited stands for both */
 		signal_again(t, SIGTRAP);
-	if (t->dead || regs_get(t->tid, &regs) || in_handler(g, regs.rip))
+	if (t->dead || regs_get(t->tid, &regs) || in_handler(g, regs_pc(&regs)))
 		return true;
 	m = event_of(g, t);
-	m.regs = event_regs(&regs);
-	m.regs.ip = text_before(g, regs.rip);
+	m.regs = regs_for_handler(&regs);
+	TL_REGS_IP(&m.regs) = text_before(g, regs_pc(&regs));
 	for (c = g->clients; c; c = c->next)
-		tell_client(g, c, t, status, &m);
+		tell_client(g, c, t, hits, &m);
 	return true;
 }
 
@@ -475,9 +439,9 @@ void watchpoints_recover(struct guardian *g)
 	const struct thread *t;
 
 	for (t = g->threads; t; t = t->next) {
-		if (!t->stopped || !get(t, DEBUG_CONTROL))
+		if (!t->stopped || !watch_any(t->tid))
 			continue;
-		debug_register_set(t, DEBUG_CONTROL, 0);
+		watch_off(t->tid);
 		g->watchpoints_known = true; /* hits may be on their way */
 	}
 }

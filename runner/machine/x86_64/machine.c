@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Constants of x86-64. */
+#include <elf.h>
+
+#include "x86_64.h"
+
+const struct machine machine = {
+	.name = "x86-64",
+	.elf = EM_X86_64,
+	.elf_narrow = EM_X86_64, /* x32 */
+	.relative = R_X86_64_RELATIVE,
+	.insn_max = 15,
+	.red_zone = 128,
+	.restorer_max = 9,
+	.user_end = 1ull << 47,
+	/* way back, flags, link, alternate stack, r8 to rcx, then sp and pc */
+	.frame = {.alternate = 8 + 16, .pc = 8 + 40 + 16 * 8},
+	.syscall = {SYSCALL_SIZE, {0x0f, 0x05}},
+	.breakpoint = {1, {0xcc}},
+	.breakpoint_passed = 1,
+	.spin = {2, {0xeb, 0xfe}},
+	.clock = {2, {0x0f, 0x31}}, /* rdtsc */
+	/* engine/arch/x86/handler.c, look_up(): mov %fs:0,%rdx, and the first bytes of what it does with that */
+	.load_key = {9, {0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0}},
+	.load_key_next = {0x48, 0x69, 0xca, 0x47, 0x86, 0xc8, 0x61},
+	.load_key_more = 7,
+};
