@@ -13,7 +13,9 @@
 
 #include <trapless/error.h>
 
+#include "machine/machine.h"
 #include "module.h"
+#include "word.h"
 
 enum { PAGE = 4096, MODULE_MAX = 256 << 20 };
 
@@ -100,11 +102,11 @@ static int check_header(struct module *m, const char *path, char *why, size_t ro
 			"module %s has format version %u, this runner reads %u: "
 			"compile the script again with the trapless of this release",
 			path, h->version, TL_WIRE_VERSION);
-	if (h->machine != EM_X86_64 || h->word != 64 || h->big_endian)
+	if (h->machine != machine.elf || h->word != WORD_BITS || h->big_endian != WORD_BIG_ENDIAN)
 		return no(TL_E_BAD_ARCH, why, room,
 			"module %s was made for another architecture (machine %u, %u bit): "
-			"compile with -a x86_64",
-			path, h->machine, h->word);
+			"compile with -a %s",
+			path, h->machine, h->word, machine.option);
 	if (h->size != m->size)
 		return no(TL_E_BAD_MODULE, why, room,
 			"module %s is truncated (%zu bytes of %llu): copy it again, or "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sections.h"
+#include "word.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -9,12 +10,12 @@ static bool inside(size_t size, uint64_t off, uint64_t len)
 	return off <= size && len <= size - off;
 }
 
-const Elf64_Shdr *elf_section(const uint8_t *file, size_t size, unsigned i, const char **name)
+const ElfW(Shdr) * elf_section(const uint8_t *file, size_t size, unsigned i, const char **name)
 {
-	const Elf64_Ehdr *e = (const void *)file;
-	const Elf64_Shdr *s, *names;
+	const ElfW(Ehdr) *e = (const void *)file;
+	const ElfW(Shdr) * s, *names;
 
-	if (size < sizeof(*e) || !e->e_shoff || e->e_shoff % _Alignof(Elf64_Shdr) ||
+	if (size < sizeof(*e) || !e->e_shoff || e->e_shoff % _Alignof(ElfW(Shdr)) ||
 		e->e_shentsize != sizeof(*s) || e->e_shstrndx >= e->e_shnum || i >= e->e_shnum ||
 		!inside(size, e->e_shoff, e->e_shnum * sizeof(*s)))
 		return NULL;
@@ -28,9 +29,9 @@ const Elf64_Shdr *elf_section(const uint8_t *file, size_t size, unsigned i, cons
 	return &s[i];
 }
 
-const Elf64_Shdr *elf_loaded_section(const uint8_t *file, size_t size, const char *name)
+const ElfW(Shdr) * elf_loaded_section(const uint8_t *file, size_t size, const char *name)
 {
-	const Elf64_Shdr *s;
+	const ElfW(Shdr) * s;
 	const char *its;
 
 	for (unsigned i = 0; (s = elf_section(file, size, i, &its)); i++)

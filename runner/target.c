@@ -17,12 +17,14 @@
 #include "inherited.h"
 #include "joining.h"
 #include "later.h"
+#include "machine/machine.h"
 #include "patching.h"
 #include "preload/preload.h"
 #include "proc.h"
 #include "program.h"
 #include "progress.h"
 #include "target.h"
+#include "word.h"
 #include "words.h"
 
 /* A guardian that comes or goes is waited for. */
@@ -308,9 +310,9 @@ static bool is_refused(const struct module *mod, const struct options *o)
 	if (has_program(mod) || !program_of(o, path, sizeof(path)) || !program_is_foreign(path))
 		return false;
 	fprintf(stderr,
-		"trapless-run: %s is a 32-bit program, or one for another machine: only x86-64 is "
+		"trapless-run: %s is a %s program, or one for another machine: only %s is "
 		"supported yet; it was not started\n",
-		path);
+		path, WORD_BITS == 64 ? "32-bit" : "64-bit", machine.name);
 	return true;
 }
 

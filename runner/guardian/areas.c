@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of ours in the target, but for the agent's own and the control block: putting it in order, and giving it back. */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 
+#include "../machine/calls.h"
 #include "guardian.h"
 
 static int by_address(const void *a, const void *b)
@@ -50,7 +51,7 @@ void areas_join(pid_t pid, struct tl_ctl_area *a, size_t n)
 	f = n ? fopen(path, "re") : NULL;
 	if (!f)
 		return;
-	while (fscanf(f, "%lx-%lx%*[^\n]", &lo, &hi) == 2)
+	while (fscanf(f, "%" SCNx64 "-%" SCNx64 "%*[^\n]", &lo, &hi) == 2)
 		mark_taken(a, n, lo, hi, &from);
 	for (i = 0; i + 1 < n && feof(f); i++) {
 		if (!a[i].shared)

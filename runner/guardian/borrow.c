@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 /* Of 50 ms each: a thread that works may have to wait for a processor. */
@@ -424,12 +424,12 @@ static int ignored_signal(struct guardian *g)
 	size_t i;
 
 	if (proc_read_of(eye_of(g), "status", status, sizeof(status)) <= 0)
-		return SIGSTKFLT;
+		return machine.spare_signal;
 	for (i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
 		if (proc_ignored(status) >> (candidates[i] - 1) & 1)
 			return candidates[i];
 	}
-	return SIGSTKFLT;
+	return machine.spare_signal;
 }
 
 /* Until it asks or is done. The runner may lose patience with a long arming. */

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum { STEPS_MAX = 1000, FIXED = 2, MANY = 16 };

@@ -6,9 +6,9 @@
  * another call, or stopped. What has come up by then is taken too.
  */
 #define _GNU_SOURCE
-#include <sys/syscall.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum { PATIENCE_MS = 10000 };

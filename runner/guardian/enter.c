@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include <trapless/error.h>
 
 #include "../../agent/header.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 /* One region, in this order; the module's code and data are at its start. */

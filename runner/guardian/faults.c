@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 
+#include "../machine/calls.h"
 #include "guardian.h"
 
 /* What the agent has said of it, 0: nothing. */

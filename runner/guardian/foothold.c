@@ -8,8 +8,8 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
-#include <sys/syscall.h>
 
+#include "../machine/calls.h"
 #include "guardian.h"
 #include "images.h"
 

@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../agent/handler.h"
 #include "../../engine/core/thread.h"
 #include "../facts.h"
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum { COMM = 16 };

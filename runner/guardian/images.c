@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ELF images, read where they are mapped in the target: it may have changed its files since. */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "../sections.h"
 #include "guardian.h"
 #include "images.h"
+#include "../word.h"
 
 enum { NT_GO_BUILD_ID = 4 };
 
@@ -62,8 +62,8 @@ static void read_notes(struct guardian *g, struct mapped *m, uint64_t at, uint64
 	uint8_t buf[4096];
 	size_t n = target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)), i = 0;
 
-	while (i + sizeof(Elf64_Nhdr) <= n) {
-		Elf64_Nhdr h;
+	while (i + sizeof(ElfW(Nhdr)) <= n) {
+		ElfW(Nhdr) h;
 		size_t name = i + sizeof(h), desc;
 
 		memcpy(&h, buf + i, sizeof(h));
@@ -84,7 +84,7 @@ static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
 		m->text_hi = lo + size;
 }
 
-static void add_segment(struct mapped *m, const Elf64_Phdr *ph)
+static void add_segment(struct mapped *m, const ElfW(Phdr) * ph)
 {
 	const uint32_t max = sizeof(m->segments) / sizeof(*m->segments);
 	uint64_t at = m->bias + ph->p_vaddr, end = at + ph->p_memsz;
@@ -102,14 +102,13 @@ static void add_segment(struct mapped *m, const Elf64_Phdr *ph)
 
 static void read_headers(struct guardian *g, struct mapped *m)
 {
-	Elf64_Ehdr h;
-	Elf64_Phdr ph[64];
+	ElfW(Ehdr) h;
+	ElfW(Phdr) ph[64];
 	uint64_t first = ~0ull;
 	unsigned i, n;
 
 	if (target_read(g, g->pid, m->base, &h, sizeof(h)) != sizeof(h) ||
-		memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-		h.e_phentsize != sizeof(*ph))
+		!word_is_elf(h.e_ident) || !word_is_ours(h.e_ident) || h.e_phentsize != sizeof(*ph))
 		return;
 	n = h.e_phnum < 64 ? h.e_phnum : 64;
 	if (target_read(g, g->pid, m->base + h.e_phoff, ph, n * sizeof(*ph)) != n * sizeof(*ph))
@@ -147,7 +146,7 @@ static void read_headers(struct guardian *g, struct mapped *m)
  */
 static void find_frames(struct guardian *g, struct mapped *m)
 {
-	const Elf64_Shdr *s;
+	const ElfW(Shdr) * s;
 	struct stat st;
 	uint8_t *file;
 	char exe[64];

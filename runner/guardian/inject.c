@@ -5,19 +5,19 @@
  * for us here.
  */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../agent/header.h"
 #include "../joining.h"
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
+#include "../word.h"
 
 extern const uint8_t tl_agent_elf[], tl_agent_elf_end[];
 
@@ -35,14 +35,14 @@ struct layout {
 	uint64_t base, image, stack, size;
 };
 
-static const Elf64_Ehdr *agent_ehdr(void)
+static const ElfW(Ehdr) * agent_ehdr(void)
 {
 	return (const void *)tl_agent_elf;
 }
 
-static const Elf64_Phdr *agent_phdr(unsigned i)
+static const ElfW(Phdr) * agent_phdr(unsigned i)
 {
-	return (const Elf64_Phdr *)(tl_agent_elf + agent_ehdr()->e_phoff) + i;
+	return (const ElfW(Phdr) *)(tl_agent_elf + agent_ehdr()->e_phoff) + i;
 }
 
 static void plan_layout(struct layout *l)
@@ -51,7 +51,7 @@ static void plan_layout(struct layout *l)
 	unsigned i;
 
 	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const Elf64_Phdr *p = agent_phdr(i);
+		const ElfW(Phdr) *p = agent_phdr(i);
 
 		if (p->p_type == PT_LOAD && p->p_vaddr + p->p_memsz > end)
 			end = p->p_vaddr + p->p_memsz;
@@ -64,12 +64,12 @@ static void plan_layout(struct layout *l)
 /* The agent as it stands at `base`: segments copied, relative relocations done. */
 static int agent_image(uint8_t *buf, uint64_t base)
 {
-	const Elf64_Dyn *dyn = NULL;
+	const ElfW(Dyn) *dyn = NULL;
 	uint64_t rela = 0, size = 0, i;
 	unsigned n;
 
 	for (n = 0; n < agent_ehdr()->e_phnum; n++) {
-		const Elf64_Phdr *p = agent_phdr(n);
+		const ElfW(Phdr) *p = agent_phdr(n);
 
 		if (p->p_type == PT_LOAD)
 			memcpy(buf + p->p_vaddr, tl_agent_elf + p->p_offset, p->p_filesz);
@@ -82,11 +82,11 @@ static int agent_image(uint8_t *buf, uint64_t base)
 		else if (dyn->d_tag == DT_RELASZ)
 			size = dyn->d_un.d_val;
 	}
-	for (i = 0; i < size / sizeof(Elf64_Rela); i++) {
-		const Elf64_Rela *r = (const Elf64_Rela *)(buf + rela) + i;
+	for (i = 0; i < size / sizeof(ElfW(Rela)); i++) {
+		const ElfW(Rela) *r = (const ElfW(Rela) *)(buf + rela) + i;
 		uint64_t value = base + (uint64_t)r->r_addend;
 
-		if (ELF64_R_TYPE(r->r_info) != machine.relative)
+		if (WORD_R_TYPE(r->r_info) != machine.relative)
 			return -1;
 		memcpy(buf + r->r_offset, &value, sizeof(value));
 	}
@@ -138,7 +138,7 @@ static int protect_segments(struct guardian *g, uint64_t base, uint32_t code)
 	unsigned i;
 
 	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const Elf64_Phdr *p = agent_phdr(i);
+		const ElfW(Phdr) *p = agent_phdr(i);
 		int prot = PROT_READ | (code ? PROT_EXEC : 0);
 		uint64_t lo = p->p_vaddr & ~(uint64_t)(PAGE - 1);
 
@@ -247,7 +247,7 @@ uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
 	unsigned i;
 
 	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const Elf64_Phdr *p = agent_phdr(i);
+		const ElfW(Phdr) *p = agent_phdr(i);
 		uint64_t base = code - (p->p_vaddr & ~(uint64_t)(PAGE - 1));
 
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) ||

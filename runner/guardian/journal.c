@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../engine/core/internal.h"
 #include "../../engine/os/process/process.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 /* The entries that lie in `pid`, *n of them; NULL: none, or with *n set they cannot be read. */
@@ -215,7 +215,7 @@ void journal_undo(struct guardian *g, uint64_t lo, uint8_t *text, size_t size)
 /* With the helper, after maps_read(). */
 void text_shut(struct guardian *g)
 {
-	const int rwx = PROT_READ | PROT_WRITE | PROT_EXEC;
+	const uint32_t rwx = PROT_READ | PROT_WRITE | PROT_EXEC;
 	const struct tl_ctl_map *now;
 	struct tl_opened open;
 	struct tl_mapping m;

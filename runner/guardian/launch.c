@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 #ifndef PTRACE_GET_SYSCALL_INFO
@@ -39,15 +39,7 @@ static bool main_may_hold(const struct guardian *g, const struct thread *t)
 
 static bool is_mmap(long call)
 {
-#ifdef SYS_mmap2
-	if (call == SYS_mmap2)
-		return true;
-#endif
-#ifdef SYS_mmap
-	if (call == SYS_mmap)
-		return true;
-#endif
-	return false;
+	return call == SYS_mmap || call == SYS_mmap2;
 }
 
 /* Returns true: the thread stays stopped, the main loop will look at it. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The target's dynamic loader: where it leaves the program to itself, and where it tells of its list. */
 #define _GNU_SOURCE
-#include <elf.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "../proc.h"
 #include "guardian.h"
 #include "images.h"
+#include "../word.h"
 
 enum { PATIENCE_MS = 1000 };
 
@@ -36,7 +35,7 @@ uint64_t program_entry(struct guardian *g)
 static uint64_t dynamic_section(struct guardian *g)
 {
 	uint64_t at = proc_aux(eye_of(g), AT_PHDR), n = proc_aux(eye_of(g), AT_PHNUM), bias = 0, i;
-	Elf64_Phdr ph[64];
+	ElfW(Phdr) ph[64];
 
 	n = n < 64 ? n : 64;
 	if (!at || target_read(g, g->pid, at, ph, n * sizeof(*ph)) != n * sizeof(*ph))
@@ -56,7 +55,7 @@ static uint64_t dynamic_section(struct guardian *g)
 static bool dynamic_value(struct guardian *g, int64_t tag, uint64_t *value)
 {
 	uint64_t at = dynamic_section(g);
-	Elf64_Dyn d;
+	ElfW(Dyn) d;
 	int i;
 
 	for (i = 0; at && i < 256; i++, at += sizeof(d)) {

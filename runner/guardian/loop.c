@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum { SYSCALL_STOP = SIGTRAP | 0x80, STILL_TOLD = 16, TURN = 8 };

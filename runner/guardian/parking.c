@@ -16,12 +16,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 #ifndef PR_SET_PTRACER

@@ -4,15 +4,16 @@
  * up; but its control block still lies in the target, and tells everything.
  */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../agent/preload/preload.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 #include "images.h"
 
@@ -31,7 +32,7 @@ static uint64_t find_block(struct guardian *g, uint32_t begin)
 	snprintf(path, sizeof(path), "/proc/%d/maps", eye_of(g));
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, SHARED) || sscanf(line, "%lx-", &lo) != 1)
+		if (!strstr(line, SHARED) || sscanf(line, "%" SCNx64 "-", &lo) != 1)
 			continue;
 		if (target_read(g, g->pid, lo, &magic, sizeof(magic)) == sizeof(magic) &&
 			magic == begin)

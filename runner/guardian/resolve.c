@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The module's images among those that are mapped, and its probes in them. */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static uint64_t file_size(struct guardian *g, const struct mapped *m)
 	char path[128];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", eye_of(g), m->lo, m->hi);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, eye_of(g), m->lo,
+		m->hi);
 	if (stat(path, &st) == 0 && st.st_ino == m->inode)
 		return (uint64_t)st.st_size;
 	snprintf(path, sizeof(path), "/proc/%d/exe",

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum { ARG_NONE = CALL_ARGS }; /* else by its place */
@@ -25,12 +25,12 @@ static const struct fragile {
 } fragile[] = {
 	{SYS_epoll_wait, 3, TIME_MS},
 	{SYS_epoll_pwait, 3, TIME_MS},
-	{441 /* epoll_pwait2 */, 3, TIME_SPEC},
+	{SYS_epoll_pwait2, 3, TIME_SPEC},
 	{SYS_semop, ARG_NONE, TIME_NONE},
 	{SYS_semtimedop, 3, TIME_SPEC},
 	{SYS_rt_sigtimedwait, 2, TIME_SPEC},
 	{SYS_io_getevents, 4, TIME_SPEC},
-	{426 /* io_uring_enter */, ARG_NONE, TIME_NONE},
+	{SYS_io_uring_enter, ARG_NONE, TIME_NONE},
 	{SYS_accept, ARG_NONE, TIME_NONE},
 	{SYS_accept4, ARG_NONE, TIME_NONE},
 	{SYS_recvfrom, ARG_NONE, TIME_NONE},
@@ -43,7 +43,7 @@ static const struct fragile {
 	{SYS_msgrcv, ARG_NONE, TIME_NONE},
 	{SYS_msgsnd, ARG_NONE, TIME_NONE},
 	{SYS_futex, ARG_NONE, TIME_NONE},
-	{449 /* futex_waitv */, ARG_NONE, TIME_NONE},
+	{SYS_futex_waitv, ARG_NONE, TIME_NONE},
 };
 
 /*

@@ -2,7 +2,6 @@
 /* May this process be traced? And taking hold of all its threads. */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 
 #include "../proc.h"
 #include "guardian.h"
+#include "../word.h"
 
 enum { SEIZE_TRIES = 3 };
 
@@ -139,7 +139,7 @@ pid_t eye_of(struct guardian *g)
 
 int target_check_machine(struct guardian *g)
 {
-	Elf64_Ehdr h;
+	ElfW(Ehdr) h;
 	char path[64];
 	int fd;
 	ssize_t n;
@@ -152,11 +152,15 @@ int target_check_machine(struct guardian *g)
 			       : guardian_fail(g, "process %d has just ended", g->pid);
 	n = read(fd, &h, sizeof(h));
 	close(fd);
-	if (n != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG))
+	if (n != sizeof(h) || !word_is_elf(h.e_ident))
 		return 0; /* the program file may be gone or odd: its maps decide */
-	if (h.e_ident[EI_CLASS] != ELFCLASS64)
+	if (h.e_ident[EI_CLASS] != WORD_CLASS)
 		return guardian_fail(g, "process %d is a %s program: only %s is supported yet",
-			g->pid, h.e_machine == machine.elf ? "x32" : "32-bit", machine.name);
+			g->pid,
+			h.e_machine == machine.elf && machine.narrow ? machine.narrow
+			: WORD_BITS == 64			     ? "32-bit"
+								     : "64-bit",
+			machine.name);
 	if (h.e_machine != machine.elf)
 		return guardian_fail(g,
 			"process %d runs a program for machine %d: only %s is supported yet",

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 
+#include "../machine/calls.h"
 #include "guardian.h"
 #include "images.h"
 

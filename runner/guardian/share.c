@@ -4,6 +4,7 @@
  * descriptors, through a socket pair that the helper makes.
  */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,19 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../passing.h"
+#include "../machine/calls.h"
 #include "guardian.h"
-
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open	434
-#define SYS_pidfd_getfd 438
-#endif
 
 /* A recvmsg() by the helper, its structures in the helper's own stack. */
 static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds, size_t n)
@@ -37,11 +30,11 @@ static int recv_fds(struct guardian *g, int sock, uint64_t room, int *fds, size_
 	long ret;
 
 	memset(&r, 0, sizeof(r));
-	r.iov.iov_base = (void *)(room + offsetof(__typeof__(r), byte));
+	r.iov.iov_base = (void *)(uintptr_t)(room + offsetof(__typeof__(r), byte));
 	r.iov.iov_len = 1;
-	r.msg.msg_iov = (void *)(room + offsetof(__typeof__(r), iov));
+	r.msg.msg_iov = (void *)(uintptr_t)(room + offsetof(__typeof__(r), iov));
 	r.msg.msg_iovlen = 1;
-	r.msg.msg_control = (void *)(room + offsetof(__typeof__(r), control));
+	r.msg.msg_control = (void *)(uintptr_t)(room + offsetof(__typeof__(r), control));
 	r.msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
 	if (target_write(g, g->pid, room, &r, sizeof(r)))
 		return -EFAULT;
@@ -83,7 +76,7 @@ static uint64_t socket_inode(struct guardian *g, int fd)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", eye_of(g), fd);
 	if (readlink(path, name, sizeof(name) - 1) > 0)
-		sscanf(name, "socket:[%lu]", &inode);
+		sscanf(name, "socket:[%" SCNu64 "]", &inode);
 	return inode;
 }
 

@@ -10,9 +10,9 @@
  */
 #define _GNU_SOURCE
 #include <linux/sched.h>
-#include <sys/syscall.h>
 
 #include "../../engine/core/internal.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum { BLOCK = 4096 }; /* no thread's block is larger, nor nearer to another's */

@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../proc.h"
+#include "../machine/calls.h"
 #include "guardian.h"
 
 enum {

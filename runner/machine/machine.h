@@ -29,8 +29,10 @@ struct machine_insn {
 
 struct machine {
 	const char *name; /* for messages */
-	uint16_t elf; /* e_machine of its programs, */
-	uint16_t elf_narrow; /* ... which those of half the word size have, too; 0: none */
+	const char *option; /* ... and as -a has it */
+	const char *narrow; /* its programs of half the word size; NULL: there are none */
+	uint16_t elf; /* e_machine of its programs */
+	uint16_t spare_signal; /* hardly a program knows of it */
 	uint16_t relative; /* relocation: load address and addend */
 	uint16_t insn_max; /* the longest instruction, bytes */
 	uint16_t red_zone; /* bytes below the stack pointer that are in use */
@@ -53,6 +55,10 @@ struct machine {
 	uint8_t load_key_more;
 };
 extern const struct machine machine;
+
+/* Of the processor that we run on: the clock by which handlers tell time, and a pause of a loop that waits. */
+uint64_t machine_clock(void);
+void machine_pause(void);
 
 static inline uint64_t breakpoint_before(uint64_t pc)
 {

@@ -6,8 +6,10 @@
 
 const struct machine machine = {
 	.name = "x86-64",
+	.option = "x86_64",
+	.narrow = "x32",
 	.elf = EM_X86_64,
-	.elf_narrow = EM_X86_64, /* x32 */
+	.spare_signal = SIGSTKFLT,
 	.relative = R_X86_64_RELATIVE,
 	.insn_max = 15,
 	.red_zone = 128,
@@ -25,3 +27,13 @@ const struct machine machine = {
 	.load_key_next = {0x48, 0x69, 0xca, 0x47, 0x86, 0xc8, 0x61},
 	.load_key_more = 7,
 };
+
+uint64_t machine_clock(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+void machine_pause(void)
+{
+	__builtin_ia32_pause();
+}

@@ -233,7 +233,7 @@ void regs_answer(struct machine_regs *r, const struct handler_answer *a)
 void regs_give_clock(struct machine_regs *r)
 {
 	struct user_regs_struct *u = user_regs(r);
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t now = machine_clock();
 
 	u->rax = (uint32_t)now;
 	u->rdx = now >> 32;
