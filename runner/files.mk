@@ -24,7 +24,8 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c count.c env.c handler.c mod
 	$(addprefix agent/, areas.c view.c probes.c watch.c symbols.c unwind.c fill.c listen.c) \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c proc.c facts.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c sections.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c) \
+	$(addprefix runner/base/, module.c proc.c facts.c sections.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \

@@ -10,7 +10,7 @@
 #include "program.h"
 #include "words.h"
 #include "machine/machine.h"
-#include "word.h"
+#include "base/word.h"
 
 static bool find(const char *name, char *buf, size_t room)
 {

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "facts.h"
+#include "base/facts.h"
 #include "machine/machine.h"
-#include "proc.h"
+#include "base/proc.h"
 #include "session.h"
 
 enum { BLOCKS = 32768, BLOCKS_FEW = 1024, BLOCKS_LEAST = 16 };

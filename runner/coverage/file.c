@@ -19,9 +19,9 @@
 
 #include "../../engine/core/image.h"
 #include "../../engine/os/process/process.h"
-#include "../sections.h"
+#include "../base/sections.h"
 #include "../machine/machine.h"
-#include "../word.h"
+#include "../base/word.h"
 
 enum { PAGE = 4096 };
 

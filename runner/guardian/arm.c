@@ -9,7 +9,7 @@
 
 #include <trapless/error.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "../progress.h"
 #include "../session.h"
 #include "guardian.h"

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../slots.h"
+#include "../base/slots.h"
 #include "guardian.h"
 
 static bool is_taken(const struct guardian *g, uint32_t slot)

@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "../machine/calls.h"
 #include "guardian.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../../agent/fill.h"
-#include "../slots.h"
+#include "../base/slots.h"
 #include "guardian.h"
 
 /* What the target cannot write. */

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 enum { PATIENCE_MS = 1000 };

@@ -12,8 +12,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "../joining.h"
-#include "../proc.h"
+#include "../base/joining.h"
+#include "../base/proc.h"
 #include "../progress.h"
 #include "guardian.h"
 

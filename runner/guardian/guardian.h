@@ -22,9 +22,9 @@
 #include <sys/un.h>
 
 #include "../../agent/control.h"
-#include "../clock.h"
+#include "../base/clock.h"
 #include "../machine/machine.h"
-#include "../module.h"
+#include "../base/module.h"
 #include "../tell/tell.h"
 
 /* A sleeping call that was issued again with less time: what to put back when it ends. */

@@ -15,8 +15,8 @@
 
 #include "../../agent/handler.h"
 #include "../../engine/core/thread.h"
-#include "../facts.h"
-#include "../proc.h"
+#include "../base/facts.h"
+#include "../base/proc.h"
 #include "../machine/calls.h"
 #include "guardian.h"
 

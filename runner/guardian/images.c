@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "../../engine/core/image.h"
-#include "../sections.h"
+#include "../base/sections.h"
 #include "guardian.h"
 #include "images.h"
-#include "../word.h"
+#include "../base/word.h"
 
 enum { NT_GO_BUILD_ID = 4 };
 

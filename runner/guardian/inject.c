@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "../../agent/header.h"
-#include "../joining.h"
-#include "../proc.h"
+#include "../base/joining.h"
+#include "../base/proc.h"
 #include "../machine/calls.h"
 #include "guardian.h"
-#include "../word.h"
+#include "../base/word.h"
 
 extern const uint8_t tl_agent_elf[], tl_agent_elf_end[];
 

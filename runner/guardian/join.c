@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../../runtime/session.h"
-#include "../joining.h"
+#include "../base/joining.h"
 #include "../passing.h"
 #include "guardian.h"
 

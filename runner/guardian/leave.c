@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 enum { PATIENCE_MS = 900, PAUSE_MS = 20, LONG_PAUSE_MS = 200 };

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 #include "images.h"
-#include "../word.h"
+#include "../base/word.h"
 
 enum { PATIENCE_MS = 1000 };
 

@@ -14,7 +14,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 uint64_t signals_of_insns(void)

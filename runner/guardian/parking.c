@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "../machine/calls.h"
 #include "guardian.h"
 

@@ -6,7 +6,7 @@
 
 #include <trapless/error.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 enum { PATIENCE_MS = 1000, BORN_MAX = 256 };

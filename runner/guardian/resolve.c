@@ -11,7 +11,7 @@
 #include <trapless/error.h>
 
 #include "../../agent/fill.h"
-#include "../slots.h"
+#include "../base/slots.h"
 #include "guardian.h"
 #include "images.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "../machine/calls.h"
 #include "guardian.h"
 

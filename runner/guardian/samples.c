@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "../clock.h"
-#include "../proc.h"
+#include "../base/clock.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 enum { TOO_LONG_NS = 1000000000 }; /* one that does not come to its stop is not waited for */

@@ -9,7 +9,7 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
-#include "../word.h"
+#include "../base/word.h"
 
 enum { SEIZE_TRIES = 3 };
 

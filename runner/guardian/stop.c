@@ -7,7 +7,7 @@
 
 #include <trapless/error.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 static struct machine_regs *found_regs; /* of stopped threads, by order in stopped[] */

@@ -12,7 +12,7 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "../machine/calls.h"
 #include "guardian.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "../proc.h"
+#include "../base/proc.h"
 #include "guardian.h"
 
 /* --- which registers ------------------------------------------------------------------------ */

@@ -14,7 +14,7 @@
 #include "preload.h"
 #include "../program.h"
 #include "../machine/machine.h"
-#include "../word.h"
+#include "../base/word.h"
 
 enum { HEAD = 4096, SCRIPTS_MAX = 4 };
 

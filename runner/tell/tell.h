@@ -12,8 +12,8 @@
 
 #include "../../agent/control.h"
 #include "../../agent/symbols.h"
-#include "../message.h"
-#include "../module.h"
+#include "../base/message.h"
+#include "../base/module.h"
 #include "board.h"
 
 enum told {

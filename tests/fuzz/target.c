@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../../runner/guardian/guardian.h"
-#include "../../runner/slots.h"
+#include "../../runner/base/slots.h"
 #include "fuzz.h"
 
 enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../engine/os/process/kernels.h"
+#include "../../engine/os/process/kernels.h"
 #include "proc.h"
 
 enum { STATE_FIELD = 3, CPU_FIELD = 39 }; /* of stat, as proc(5) counts */

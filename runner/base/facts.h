@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../runtime/script.h"
+#include "../../runtime/script.h"
 
 /* Of a process; times of its thread tid unless that is 0. Addresses are told of one's own only (tid not 0). */
 bool proc_fact(pid_t pid, pid_t tid, enum tl_fact what, uint64_t value[2]);

@@ -13,7 +13,7 @@
 
 #include <trapless/error.h>
 
-#include "machine/machine.h"
+#include "../machine/machine.h"
 #include "module.h"
 #include "word.h"
 
