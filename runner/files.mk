@@ -28,8 +28,13 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c p
 	$(addprefix runner/base/, module.c proc.c facts.c sections.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
-	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
-	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c handlerend.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c selftrace.c launch.c recover.c) \
+	runner/guardian/guardian.c \
+	$(addprefix runner/guardian/trace/, loop.c remote.c restart.c seccomp.c dispatch.c stop.c quiet.c stack.c near.c seize.c cloning.c maps.c images.c) \
+	$(addprefix runner/guardian/inject/, helper.c inject.c share.c areas.c enter.c foothold.c) \
+	$(addprefix runner/guardian/mend/, alignment.c faults.c handlerend.c handlers.c masks.c owntraps.c signals.c trapmend.c trapsvc.c) \
+	$(addprefix runner/guardian/family/, children.c parking.c vforked.c sharing.c traceme.c selftrace.c launch.c) \
+	$(addprefix runner/guardian/session/, clients.c arm.c resolve.c copies.c loader.c events.c samples.c watchpoints.c join.c) \
+	$(addprefix runner/guardian/leave/, leave.c part.c recover.c journal.c moved.c listeners.c) \
 	$(addprefix runner/machine/$(RUNNER_MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)
 

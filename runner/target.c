@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guardian/guardian.h"
 #include "followed.h"
 #include "inherited.h"
 #include "base/joining.h"
@@ -26,6 +25,8 @@
 #include "target.h"
 #include "base/word.h"
 #include "words.h"
+#include "guardian/guardian.h"
+#include "guardian/trace/quiet.h"
 
 /* A guardian that comes or goes is waited for. */
 enum { JOIN_EVERY_MS = 20, JOIN_TRIES = 250, PATIENCE_MS = 5000 };

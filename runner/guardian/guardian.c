@@ -16,6 +16,23 @@
 #include "../base/proc.h"
 #include "../progress.h"
 #include "guardian.h"
+#include "family/launch.h"
+#include "family/parking.h"
+#include "family/traceme.h"
+#include "leave/leave.h"
+#include "leave/part.h"
+#include "leave/recover.h"
+#include "mend/handlerend.h"
+#include "mend/owntraps.h"
+#include "mend/trapmend.h"
+#include "session/arm.h"
+#include "session/clients.h"
+#include "session/events.h"
+#include "session/join.h"
+#include "trace/cloning.h"
+#include "trace/loop.h"
+#include "trace/remote.h"
+#include "trace/seize.h"
 
 enum { TICK_US = 4000, HEAR_MS = 4, ENDING_MS = 3000, UNTOLD_MS = 100 };
 

@@ -9,9 +9,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../../runner/guardian/guardian.h"
 #include "../../runner/base/slots.h"
 #include "fuzz.h"
+#include "../../runner/guardian/guardian.h"
+#include "../../runner/guardian/session/loader.h"
+#include "../../runner/guardian/session/resolve.h"
+#include "../../runner/guardian/trace/loop.h"
+#include "../../runner/guardian/trace/remote.h"
+#include "../../runner/guardian/trace/seize.h"
 
 enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
 

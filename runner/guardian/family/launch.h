@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* A program started by us. */
+#ifndef TRAPLESS_RUNNER_GUARDIAN_FAMILY_LAUNCH_H
+#define TRAPLESS_RUNNER_GUARDIAN_FAMILY_LAUNCH_H
+
+#include "../guardian.h"
+
+bool launch_syscall_stop(struct guardian *g, struct thread *t);
+void launch_exec(struct guardian *g, struct thread *t);
+bool program_over(struct guardian *g, bool follow);
+bool launch_searches(const struct guardian *g);
+bool launch_adopt(struct guardian *g, struct thread *t);
+bool launch_entry(struct guardian *g, struct thread *t);
+void launch_leave(struct guardian *g);
+bool launch_under_way(const struct guardian *g);
+bool launch_step_due(const struct guardian *g);
+int launch_step(struct guardian *g);
+
+#endif

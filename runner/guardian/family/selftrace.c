@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program whose own threads are traced for a while by a process that it makes for that: LeakSanitizer's, as the
+ * program ends. The kernel would refuse it, as they are ours. So that process is to be seen, which asks the kernel to
+ * show it to nobody: its clone() is watched. As soon as it seizes a thread all that needs us is put aside, as for a
+ * child that is let go of (traceme.c), and each thread is let go of in the call that asks for it. When it ends all of
+ * them are ours again.
+ */
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "../../machine/calls.h"
+#include "../guardian.h"
+#include "../inject/helper.h"
+#include "../leave/journal.h"
+#include "../mend/handlers.h"
+#include "../mend/masks.h"
+#include "../mend/trapsvc.h"
+#include "../trace/cloning.h"
+#include "../trace/images.h"
+#include "../trace/remote.h"
+#include "selftrace.h"
+#include "traceme.h"
+
+enum { FILE_MAX = 256 << 20 }; /* of a program that may have its sanitizer in it */
+
+/* --- the call ------------------------------------------------------------------------------ */
+
+static const char *const sanitizers[] = {
+	"libasan", "liblsan", "libtsan", "libhwasan", "libclang_rt"};
+enum { SANITIZERS = sizeof(sanitizers) / sizeof(*sanitizers) };
+
+static bool is_sanitizer(const struct mapped *m)
+{
+	size_t n;
+
+	for (n = 0; n < SANITIZERS; n++)
+		if (!strncmp(base_name(m->path), sanitizers[n], strlen(sanitizers[n])))
+			return true;
+	return false;
+}
+
+static bool libraries_come(const struct guardian *g)
+{
+	return g->launched && !g->started;
+}
+
+/* Among the libraries that it needs. */
+static bool names_sanitizer(const uint8_t *file, size_t size)
+{
+	size_t n;
+
+	for (n = 0; n < SANITIZERS; n++)
+		if (memmem(file, size, sanitizers[n], strlen(sanitizers[n])))
+			return true;
+	return false;
+}
+
+static uint64_t clone_of(struct guardian *g, const struct mapped *m)
+{
+	size_t size = m->hi - m->base < FILE_MAX ? m->hi - m->base : FILE_MAX;
+	uint8_t *file = malloc(size);
+	const uint8_t *at;
+	uint64_t found;
+
+	if (!file)
+		return 0;
+	size = target_read(g, g->pid, m->base, file, size);
+	journal_undo(g, m->base, file, size);
+	at = code_find_bare_clone(file, file + size);
+	found = at ? m->base + (uint64_t)(at - file) : 0;
+	g->sanitizer_comes |= m->program && libraries_come(g) && names_sanitizer(file, size);
+	free(file);
+	return found;
+}
+
+static uint64_t find_clone(struct guardian *g)
+{
+	const struct mapped *m;
+	uint64_t at = 0;
+	size_t n;
+
+	for (m = images_found(&n); n && !at; m++, n--) {
+		if (m->hi && (is_sanitizer(m) || (m->program && !g->program_searched)))
+			at = clone_of(g, m);
+		g->program_searched |= m->hi && m->program;
+	}
+	return at;
+}
+
+bool selftrace_wanted(const struct guardian *g)
+{
+	return g->sanitizer_comes && !g->ctl->watched_at[WATCHED_CLONE];
+}
+
+void selftrace_watch(struct guardian *g)
+{
+	uint64_t *at = &g->ctl->watched_at[WATCHED_CLONE];
+
+	if (*at)
+		return;
+	*at = find_clone(g);
+	g->sanitizer_comes &= libraries_come(g);
+	if (*at)
+		helper_command(g, TL_CMD_WATCH);
+}
+
+/* It stands before its clone(). */
+void selftrace_shows(struct thread *t, struct machine_regs *regs)
+{
+	uint64_t flags = regs_call_arg(regs, 0);
+
+	if (!(flags & CLONE_UNTRACED) || !(flags & CLONE_VM) || flags & CLONE_THREAD)
+		return;
+	regs_call_arg_set(regs, 0, flags & ~(uint64_t)CLONE_UNTRACED);
+	regs_set(t->tid, regs);
+}
+
+/* --- while it traces ------------------------------------------------------------------------ */
+
+/* A thread of the program, which goes on where it stands without us. */
+bool selftrace_may_part(struct guardian *g, struct thread *t)
+{
+	uint64_t pc;
+
+	return t->status >> 8 == (SIGTRAP | PTRACE_EVENT_STOP << 8) && !t->kept.sig && !t->owes &&
+	       !t->own_trap && !t->untold && !t->again.on && pc_get(t, &pc) && !in_handler(g, pc);
+}
+
+/* At its first such call. false: that is refused. */
+bool selftrace_begin(struct guardian *g, struct thread *t)
+{
+	if (g->data_watched || g->let_go) /* threads would meet their watchpoints */
+		return false;
+	g->let_go = g->own_tracer = t->tid;
+	gate_set(g, 0);
+	g->silences++;
+	__atomic_fetch_or(&g->ctl->watcher, TL_CTL_FUTEX_DIED, __ATOMIC_SEQ_CST);
+	if (!breakpoints_out(g))
+		return true;
+	selftrace_over(g, t);
+	return false;
+}
+
+/* It ends, and has let go of all; or it has ended. */
+void selftrace_over(struct guardian *g, const struct thread *t)
+{
+	struct thread *o;
+
+	if (g->own_tracer != t->tid || (cloning_await(g) && !t->dead))
+		return;
+	g->error[0] = 0;
+	g->own_tracer = 0;
+	for (o = g->threads; o; o = o->next)
+		o->parts = false;
+	threads_publish(g);
+	masks_learn(g);
+	__atomic_fetch_and(&g->ctl->watcher, ~(uint32_t)TL_CTL_FUTEX_DIED, __ATOMIC_SEQ_CST);
+	traceme_over(g, 0);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fault of the program in the copy of an instruction, which runs in a detour instead of the instruction itself:
+ * its handler is to find the thread at the instruction.
+ */
+#ifndef TRAPLESS_RUNNER_GUARDIAN_MEND_FAULTS_H
+#define TRAPLESS_RUNNER_GUARDIAN_MEND_FAULTS_H
+
+#include "../guardian.h"
+
+uint64_t text_before(struct guardian *g,
+	uint64_t addr); /* behind a copy in a detour: its instruction; else addr */
+void fault_mend(struct guardian *g, struct thread *t, int sig);
+bool fault_is_followed(const struct guardian *g, const struct thread *t);
+void fault_at_handler(struct guardian *g, struct thread *t);
+void fault_at_call(struct guardian *g, struct thread *t);
+
+#endif

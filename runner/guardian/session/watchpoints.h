@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* process.data: watchpoints in the processor's debug registers, of which each thread has its own values. */
+#ifndef TRAPLESS_RUNNER_GUARDIAN_SESSION_WATCHPOINTS_H
+#define TRAPLESS_RUNNER_GUARDIAN_SESSION_WATCHPOINTS_H
+
+#include "../guardian.h"
+
+bool watchpoints_wanted(const struct module *m);
+void watchpoints_look(struct guardian *g); /* where the variables are by now */
+void watchpoints_inherit(struct guardian *g, struct thread *t); /* newborn, stopped */
+void watchpoints_follow(struct guardian *g, struct thread *t); /* it has stopped */
+int entry_set(
+	const struct guardian *g, const struct thread *t); /* g->entry has changed; 0, or -errno */
+bool watchpoint_hit(struct guardian *g, struct thread *t); /* true: its SIGTRAP was of one */
+bool watchpoint_is_due(const struct guardian *g, const struct thread *t);
+int watchpoints_part(
+	struct guardian *g); /* a session leaves: in how many threads its own still stand */
+int watchpoints_leave(struct guardian *g); /* all do */
+void watchpoints_recover(struct guardian *g);
+
+#endif
