@@ -361,6 +361,7 @@ int guardian_run(struct guardian *g, struct client *first)
 {
 	int ret;
 
+	g->concerns = &concerns;
 	settle_in(g);
 	client_add(g, first);
 	ret = begin(g, first);

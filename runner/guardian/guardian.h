@@ -27,6 +27,7 @@
 #include "../base/module.h"
 #include "../tell/tell.h"
 #include "session/client.h"
+#include "trace/concern.h"
 #include "trace/thread.h"
 
 /* Signals that code of ours causes in the program. */
@@ -48,6 +49,7 @@ enum {
 struct guardian {
 	pid_t pid; /* the target */
 	pid_t eye; /* a live thread of it: the first one may have ended, and shows no memory then */
+	const struct concerns *concerns;
 	struct client *clients;
 	struct client *arming; /* it may lose patience */
 	double runs_until; /* some thread is led to its handler's end: see handlerend.c; 0: none, ms */
@@ -139,6 +141,8 @@ struct guardian {
 	uint32_t patching; /* enum tl_patching */
 	char error[512]; /* why the last step failed: one message for the user */
 };
+
+extern const struct concerns concerns;
 
 /* Nothing of the program that we came to is left. */
 static inline bool target_ended(const struct guardian *g)

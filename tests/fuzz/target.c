@@ -16,7 +16,8 @@
 #include "../../runner/guardian/session/resolve.h"
 #include "../../runner/guardian/trace/loop.h"
 #include "../../runner/guardian/trace/remote.h"
-#include "../../runner/guardian/trace/seize.h"
+#include "../../runner/guardian/trace/say.h"
+#include "../../runner/guardian/trace/threads.h"
 
 enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
 

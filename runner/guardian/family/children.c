@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../../machine/calls.h"
+#include "../../base/proc.h"
 #include "../guardian.h"
 #include "../inject/areas.h"
 #include "../leave/journal.h"
@@ -27,10 +28,13 @@
 #include "../mend/masks.h"
 #include "../session/events.h"
 #include "../session/watchpoints.h"
+#include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "../trace/seccomp.h"
+#include "../trace/stack.h"
+#include "../trace/threads.h"
 #include "children.h"
 #include "launch.h"
 #include "parking.h"
@@ -231,7 +235,7 @@ static void process_born(struct guardian *g, struct thread *t)
 	thread_drop(g, t);
 }
 
-void child_born(struct guardian *g, struct thread *t)
+static void born(struct guardian *g, struct thread *t)
 {
 	struct machine_regs regs;
 	uint64_t mask;
@@ -254,7 +258,43 @@ void child_born(struct guardian *g, struct thread *t)
 	thread_resume(g, t, 0);
 }
 
-bool child_awaited(struct guardian *g, struct thread *parent, pid_t tid)
+void child_at_first_stop(struct guardian *g, struct thread *t)
+{
+	pid_t tid = t->tid;
+
+	born(g, t);
+	child_settled(g, tid);
+}
+
+void child_dead(struct guardian *g, struct thread *t)
+{
+	child_settled(g, t->tid);
+}
+
+/* A child that has not come to its own first stop yet: known from here, so that nobody leaves before that. */
+static void announced(struct guardian *g, struct thread *parent, bool vforked)
+{
+	pid_t tid = thread_event_child(parent);
+	struct thread *t = thread_find(g, tid);
+	struct machine_regs regs;
+	uint64_t tracer = 0;
+
+	if (vforked && !stack_is_known(g, parent) && !regs_get(parent->tid, &regs))
+		stack_learn(g, parent, &regs);
+	if (!t && tid && !proc_status(tid, "TracerPid", 10, &tracer) && (pid_t)tracer == getpid())
+		t = thread_newborn(g, tid);
+	if (t) {
+		t->vforked = vforked;
+		t->parent = parent->tid;
+		if (vforked) {
+			parent->vfork_child = tid;
+			t->go_block = parent->go_block;
+		}
+	}
+}
+
+/* A debugger may seize a fork child at once, and it is to be nobody's by then: true, the parent waits for it. */
+static bool is_awaited(struct guardian *g, struct thread *parent, pid_t tid)
 {
 	const struct thread *child = thread_find(g, tid);
 
@@ -264,6 +304,15 @@ bool child_awaited(struct guardian *g, struct thread *parent, pid_t tid)
 		return false;
 	parent->awaited = tid;
 	return true;
+}
+
+/* The child's own first stop tells all. */
+enum verdict child_at_birth(struct guardian *g, struct thread *parent, int event)
+{
+	announced(g, parent, event == PTRACE_EVENT_VFORK);
+	return event == PTRACE_EVENT_FORK && is_awaited(g, parent, thread_event_child(parent))
+		       ? STAYS
+		       : PASS;
 }
 
 void child_settled(struct guardian *g, pid_t tid)

@@ -25,9 +25,11 @@
 #include "../session/loader.h"
 #include "../session/resolve.h"
 #include "../session/watchpoints.h"
+#include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
 #include "../trace/seize.h"
+#include "../trace/threads.h"
 #include "launch.h"
 #include "parking.h"
 #include "selftrace.h"
@@ -56,8 +58,8 @@ static bool is_mmap(long call)
 	return call == SYS_mmap || call == SYS_mmap2;
 }
 
-/* Returns true: the thread stays stopped, the main loop will look at it. */
-bool launch_syscall_stop(struct guardian *g, struct thread *t)
+/* true: the thread stays stopped, the main loop will look at it. */
+static bool has_mapped(struct guardian *g, struct thread *t)
 {
 	struct machine_regs regs;
 	uint64_t info[16];
@@ -78,6 +80,11 @@ bool launch_syscall_stop(struct guardian *g, struct thread *t)
 	t->held = true;
 	g->at_map = t;
 	return true;
+}
+
+enum verdict launch_at_call(struct guardian *g, struct thread *t)
+{
+	return t->follow && t->tgid == g->pid && has_mapped(g, t) ? STAYS : PASS;
 }
 
 /* The main program's first instruction is reached. */

@@ -5,7 +5,6 @@
 
 #include "../guardian.h"
 
-bool launch_syscall_stop(struct guardian *g, struct thread *t);
 void launch_exec(struct guardian *g, struct thread *t);
 bool program_over(struct guardian *g, bool follow);
 bool launch_searches(const struct guardian *g);
@@ -15,5 +14,6 @@ void launch_leave(struct guardian *g);
 bool launch_under_way(const struct guardian *g);
 bool launch_step_due(const struct guardian *g);
 int launch_step(struct guardian *g);
+enum verdict launch_at_call(struct guardian *g, struct thread *t);
 
 #endif

@@ -30,6 +30,7 @@
 #include "../trace/loop.h"
 #include "../trace/remote.h"
 #include "../trace/seccomp.h"
+#include "../trace/threads.h"
 #include "parking.h"
 
 #ifndef PR_SET_PTRACER

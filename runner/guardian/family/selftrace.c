@@ -21,6 +21,7 @@
 #include "../mend/trapsvc.h"
 #include "../trace/cloning.h"
 #include "../trace/images.h"
+#include "../trace/publish.h"
 #include "../trace/remote.h"
 #include "selftrace.h"
 #include "traceme.h"
@@ -146,7 +147,7 @@ bool selftrace_begin(struct guardian *g, struct thread *t)
 }
 
 /* It ends, and has let go of all; or it has ended. */
-void selftrace_over(struct guardian *g, const struct thread *t)
+void selftrace_over(struct guardian *g, struct thread *t)
 {
 	struct thread *o;
 

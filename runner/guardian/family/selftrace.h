@@ -14,6 +14,6 @@ bool selftrace_wanted(const struct guardian *g); /* what is to be watched is not
 void selftrace_shows(struct thread *t, struct machine_regs *regs);
 bool selftrace_may_part(struct guardian *g, struct thread *t);
 bool selftrace_begin(struct guardian *g, struct thread *t);
-void selftrace_over(struct guardian *g, const struct thread *t);
+void selftrace_over(struct guardian *g, struct thread *t);
 
 #endif

@@ -14,9 +14,9 @@
 #include "../../../engine/core/internal.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
-#include "../trace/loop.h"
 #include "../trace/remote.h"
 #include "../trace/stop.h"
+#include "../trace/threads.h"
 #include "sharing.h"
 
 enum { BLOCK = 4096 }; /* no thread's block is larger, nor nearer to another's */

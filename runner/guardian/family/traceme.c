@@ -29,9 +29,11 @@
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../leave/journal.h"
+#include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
 #include "../trace/seize.h"
+#include "../trace/threads.h"
 #include "children.h"
 #include "launch.h"
 #include "selftrace.h"
@@ -111,7 +113,7 @@ static bool is_seize(const struct machine_regs *regs)
 }
 
 /* A stopped thread that is to be somebody else's. */
-void traceme_part(struct guardian *g, struct thread *t)
+static void part(struct guardian *g, struct thread *t)
 {
 	bool signal = !(t->status >> 16) && WSTOPSIG(t->status) != (SIGTRAP | 0x80);
 	pid_t tid = t->tid;
@@ -121,7 +123,7 @@ void traceme_part(struct guardian *g, struct thread *t)
 	child_settled(g, tid);
 }
 
-bool traceme_may_part(struct guardian *g, struct thread *t)
+static bool may_part(struct guardian *g, struct thread *t)
 {
 	return t->parts && !t->held && (!g->own_tracer || selftrace_may_part(g, t));
 }
@@ -134,8 +136,8 @@ static bool seizes(struct guardian *g, struct thread *t, pid_t tid)
 	if (!o || (o->tgid == g->pid && !g->own_tracer) || o->dead || o->held)
 		return false;
 	o->parts = true;
-	if (o->stopped && traceme_may_part(g, o)) {
-		traceme_part(g, o);
+	if (o->stopped && may_part(g, o)) {
+		part(g, o);
 		return false;
 	}
 	if (!o->stopped && ptrace(PTRACE_INTERRUPT, tid, 0, 0)) {
@@ -159,7 +161,7 @@ static bool let_go_sought(struct guardian *g, struct thread *t)
 		return false;
 	if (t->held) /* launch.c waits for it, and lets go of it */
 		return true;
-	traceme_part(g, t);
+	part(g, t);
 	return true;
 }
 
@@ -208,7 +210,7 @@ static bool traces(struct guardian *g, struct thread *t, pid_t tid)
 }
 
 /* At a system call of t. true: it is ours no more, or does not go on yet. */
-bool traceme_coming(struct guardian *g, struct thread *t)
+static bool comes(struct guardian *g, struct thread *t)
 {
 	struct machine_regs regs;
 
@@ -219,6 +221,25 @@ bool traceme_coming(struct guardian *g, struct thread *t)
 	if (regs_call_arg(&regs, 0) == PTRACE_TRACEME)
 		return asks(g, t);
 	return is_seize(&regs) && traces(g, t, (pid_t)regs_call_arg(&regs, 1));
+}
+
+enum verdict traceme_at_call(struct guardian *g, struct thread *t)
+{
+	return comes(g, t) ? STAYS : PASS;
+}
+
+bool traceme_keeps(const struct guardian *g, const struct thread *t)
+{
+	(void)g;
+	return t->applies; /* traceme_serve() lets it go */
+}
+
+enum verdict traceme_at_stop(struct guardian *g, struct thread *t)
+{
+	if (!may_part(g, t))
+		return PASS;
+	part(g, t);
+	return STAYS;
 }
 
 /* false: its call is made. */
@@ -259,6 +280,11 @@ void traceme_over(struct guardian *g, pid_t child)
 	g->let_go = 0;
 	breakpoints_in(g);
 	gate_set(g, 1);
+}
+
+void traceme_at_vfork_done(struct guardian *g, struct thread *parent)
+{
+	traceme_over(g, thread_event_child(parent));
 }
 
 static bool on_its_way(const struct guardian *g)

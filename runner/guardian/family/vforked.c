@@ -5,8 +5,9 @@
  */
 #define _GNU_SOURCE
 #include "../guardian.h"
-#include "../mend/handlers.h"
 #include "../trace/loop.h"
+#include "../trace/publish.h"
+#include "../trace/threads.h"
 #include "vforked.h"
 
 enum { ANNOUNCED_MS = 100 };
@@ -76,7 +77,7 @@ void vfork_begins(struct guardian *g, struct thread *t)
 }
 
 /* Its parent goes on, which may be such a child itself. */
-void vfork_over(struct guardian *g, const struct thread *parent)
+void vfork_done(struct guardian *g, struct thread *parent)
 {
 	const struct thread *owner = record_owner(g, parent);
 	uint32_t record = own_number(g, owner->tid);

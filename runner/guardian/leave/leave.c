@@ -3,8 +3,11 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 #include "../../base/proc.h"
+#include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../family/launch.h"
 #include "../family/traceme.h"
@@ -29,7 +32,7 @@
 #include "leave.h"
 #include "listeners.h"
 
-enum { PATIENCE_MS = 900, PAUSE_MS = 20, LONG_PAUSE_MS = 200 };
+enum { STILL_TOLD = 16, PATIENCE_MS = 900, PAUSE_MS = 20, LONG_PAUSE_MS = 200 };
 
 /* Words of the target, to be added to *into: a session may have thousands of probes, so many are read at a time. */
 struct counters {
@@ -105,12 +108,38 @@ static void counts_of(struct guardian *g, struct client *c)
 	counters_read(&all);
 }
 
-void counts_at_exit(struct guardian *g)
+static void counts_at_exit(struct guardian *g)
 {
 	struct client *c;
 
 	for (c = g->clients; c; c = c->next)
 		counts_of(g, c);
+}
+
+/* Does the whole process end with this thread? Its memory is still there. */
+static bool is_last_act(struct guardian *g, struct thread *t)
+{
+	struct machine_regs regs;
+	unsigned long code = 0;
+	struct thread *o;
+
+	if (!g->armed)
+		return false;
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &code);
+	if (WIFSIGNALED((int)code) ||
+		(!regs_get(t->tid, &regs) && regs_call(&regs) == SYS_exit_group))
+		return true;
+	for (o = g->threads; o; o = o->next) {
+		if (o != t && o->tgid == g->pid && !o->dead)
+			return false;
+	}
+	return true;
+}
+
+void leave_at_exit(struct guardian *g, struct thread *t)
+{
+	if (t->tgid == g->pid && is_last_act(g, t))
+		counts_at_exit(g);
 }
 
 void client_counts(const struct guardian *g, const struct client *c)
@@ -249,6 +278,21 @@ static void disarm(struct guardian *g)
 	g->restored = !g->crashed && !watchpoints_leave(g) && !journal_holds(g, g->pid);
 }
 
+/* How long each was held, for who wants to know. */
+static void tell_still(const struct guardian *g)
+{
+	const struct thread *t;
+	unsigned n = 0;
+
+	for (t = clients_verbose(g) ? g->threads : NULL; t && n < STILL_TOLD; t = t->next) {
+		if (!thread_is_theirs(t))
+			continue;
+		n++;
+		note_all(g, "%-10s %8.3f ms at most, %.3f ms in all: thread %d", "still",
+			(double)t->still_longest / 1e6, (double)t->still / 1e6, t->tid);
+	}
+}
+
 /* How much is left. */
 static int leave(struct guardian *g)
 {
@@ -261,7 +305,7 @@ static int leave(struct guardian *g)
 			kept = clear_out(g);
 		helper_end(g);
 		guardian_phase(g, "detach", at);
-		threads_tell_still(g);
+		tell_still(g);
 	} else if (!g->crashed) {
 		counts_at_exit(g);
 	}

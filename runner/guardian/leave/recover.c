@@ -27,6 +27,7 @@
 #include "../trace/remote.h"
 #include "../trace/seize.h"
 #include "../trace/stop.h"
+#include "../trace/threads.h"
 #include "journal.h"
 #include "listeners.h"
 #include "recover.h"

@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 
 #include "../guardian.h"
+#include "../trace/concern.h"
 #include "alignment.h"
 #include "handlers.h"
 #include "trapmend.h"
@@ -22,35 +23,37 @@ static bool check_set(struct thread *t, bool on)
 	       !regs_set(t->tid, &regs);
 }
 
-/* true: an access of ours was refused, and t is to make it by a step. What stands in a detour is the program's. */
-bool alignment_faults(struct guardian *g, struct thread *t, int sig)
+/* An access of ours was refused: t is to make it by a step. What stands in a detour is the program's. */
+enum verdict alignment_at_signal(struct guardian *g, struct thread *t, int sig)
 {
 	uint64_t pc;
 
 	if (sig != SIGBUS || !g->ctl || !pc_get(t, &pc) || !in_handler(g, pc) ||
 		signal_code(t) != BUS_ADRALN)
-		return false;
+		return PASS;
 	signal_mend(g, t, FORCED_BUS);
 	g->stops++;
 	g->faulted |= !t->helper;
 	t->unaligned = !t->dead && check_set(t, false);
-	return t->unaligned || t->dead;
+	return t->unaligned || t->dead ? GOES : PASS;
 }
 
 /*
  * t has stopped, behind the access or, for another reason, before it: then it is refused once more. Or another thread
  * has made this one another program.
  */
-void alignment_again(struct thread *t)
+enum verdict alignment_at_stop(struct guardian *g, struct thread *t)
 {
+	(void)g;
 	t->realigned = t->unaligned && t->status >> 16 != PTRACE_EVENT_EXEC;
 	if (t->realigned)
 		check_set(t, true);
 	t->unaligned = false;
+	return PASS;
 }
 
-/* A SIGTRAP: was it that step's? */
-bool alignment_stepped(struct thread *t)
+enum claim alignment_at_trap(struct guardian *g, struct thread *t)
 {
-	return t->realigned && trap_by_step(signal_code(t));
+	(void)g;
+	return t->realigned && trap_by_step(signal_code(t)) ? MINE : NOT_MINE;
 }

@@ -4,9 +4,8 @@
 #define TRAPLESS_RUNNER_GUARDIAN_MEND_ALIGNMENT_H
 
 #include "../guardian.h"
-
-bool alignment_faults(struct guardian *g, struct thread *t, int sig);
-void alignment_again(struct thread *t);
-bool alignment_stepped(struct thread *t);
+enum verdict alignment_at_stop(struct guardian *g, struct thread *t);
+enum claim alignment_at_trap(struct guardian *g, struct thread *t);
+enum verdict alignment_at_signal(struct guardian *g, struct thread *t, int sig);
 
 #endif

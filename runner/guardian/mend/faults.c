@@ -16,6 +16,7 @@
 
 #include "../../machine/calls.h"
 #include "../guardian.h"
+#include "../trace/concern.h"
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "faults.h"
@@ -55,14 +56,14 @@ static bool is_of_insn(int sig)
 }
 
 /* Before the program gets a signal. */
-void fault_mend(struct guardian *g, struct thread *t, int sig)
+void fault_at_delivery(struct guardian *g, struct thread *t, int *sig)
 {
 	struct machine_regs regs;
 	siginfo_t info;
 	uint64_t text;
 
 	t->windowed = false;
-	if (!g->ctl || !is_of_insn(sig) || regs_get(t->tid, &regs))
+	if (!g->ctl || !is_of_insn(*sig) || regs_get(t->tid, &regs))
 		return;
 	text = place_of(g, regs_pc(&regs));
 	if (!text || !in_our_memory(g, regs_pc(&regs)) ||
@@ -92,6 +93,12 @@ static bool may_return(const struct thread *t, uint64_t sp)
 	bool below = sp <= t->frame + sizeof(uint64_t), on = is_on_alternate(t, sp);
 
 	return is_on_alternate(t, t->frame) ? on && below : on || below;
+}
+
+bool fault_wants_step(struct guardian *g, struct thread *t, int sig)
+{
+	(void)g, (void)sig;
+	return t->windowed;
 }
 
 /* Is its handler's return waited for? Once the text is as it was, it may lead wherever it does. */
@@ -129,13 +136,13 @@ static void lead_back(struct guardian *g, struct thread *t, uint64_t frame)
 }
 
 /* A system call begins, or ends. */
-void fault_at_call(struct guardian *g, struct thread *t)
+enum verdict fault_at_call(struct guardian *g, struct thread *t)
 {
 	struct machine_regs regs;
 	uint64_t frame;
 
 	if (!t->frame || regs_get(t->tid, &regs))
-		return;
+		return PASS;
 	frame = frame_returning(&regs);
 	if (regs_call(&regs) == SYS_rt_sigreturn && call_begins(t->tid, &regs)) {
 		lead_back(g, t, frame);
@@ -144,4 +151,5 @@ void fault_at_call(struct guardian *g, struct thread *t)
 	} else if (!may_return(t, regs_sp(&regs))) {
 		t->frame = 0;
 	}
+	return PASS;
 }

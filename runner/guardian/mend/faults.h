@@ -10,9 +10,10 @@
 
 uint64_t text_before(struct guardian *g,
 	uint64_t addr); /* behind a copy in a detour: its instruction; else addr */
-void fault_mend(struct guardian *g, struct thread *t, int sig);
 bool fault_is_followed(const struct guardian *g, const struct thread *t);
 void fault_at_handler(struct guardian *g, struct thread *t);
-void fault_at_call(struct guardian *g, struct thread *t);
+bool fault_wants_step(struct guardian *g, struct thread *t, int sig);
+void fault_at_delivery(struct guardian *g, struct thread *t, int *sig);
+enum verdict fault_at_call(struct guardian *g, struct thread *t);
 
 #endif

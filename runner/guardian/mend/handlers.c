@@ -20,67 +20,21 @@
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../family/vforked.h"
+#include "../trace/concern.h"
 #include "../trace/maps.h"
+#include "../trace/publish.h"
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "../trace/seccomp.h"
 #include "../trace/stack.h"
 #include "handlers.h"
-#include "signals.h"
+#include "resent.h"
 #include "trapmend.h"
 #include "trapsvc.h"
 
 enum { COMM = 16 };
 
 _Static_assert(TL_THREAD_HASH_MUL == 0x61c88647, "what it is multiplied by");
-
-/* --- threads that are known before they ask ----------------------------------------- */
-
-static uint64_t *place_of(struct guardian *g, uint32_t number)
-{
-	return &g->ctl->threads[number & (TL_CTL_THREADS - 1)];
-}
-
-uint32_t own_number(const struct guardian *g, pid_t pid)
-{
-	return g->nested ? proc_own_number(pid) : (uint32_t)pid;
-}
-
-static uint64_t ids_of(const struct guardian *g, const struct thread *t)
-{
-	return own_number(g, t->tid) | (uint64_t)own_number(g, t->tgid) << 32;
-}
-
-void thread_unpublish(struct guardian *g, struct thread *t)
-{
-	if (t->number && (uint32_t)*place_of(g, t->number) == t->number)
-		__atomic_store_n(place_of(g, t->number), 0, __ATOMIC_RELEASE);
-	t->number = 0;
-}
-
-/* Whoever shares the target's memory without being of it asks: its thread block may be another's. */
-void thread_publish(struct guardian *g, struct thread *t)
-{
-	uint64_t ids;
-
-	if (t->tgid != g->pid || t->dead)
-		return;
-	thread_unpublish(g, t);
-	ids = ids_of(g, t);
-	t->number = (uint32_t)ids;
-	if (t->number)
-		__atomic_store_n(place_of(g, t->number), ids, __ATOMIC_RELEASE);
-}
-
-void threads_publish(struct guardian *g)
-{
-	struct thread *t;
-
-	g->nested = proc_is_nested(g->pid);
-	g->ctl->own_number = own_number(g, g->pid);
-	for (t = g->threads; t; t = t->next)
-		thread_publish(g, t);
-}
 
 /* --- questions ------------------------------------------------------------------------ */
 
@@ -198,7 +152,7 @@ bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead || regs_get(t->tid, &regs))
 		return true;
-	a.ids = ids_of(g, record_owner(g, t));
+	a.ids = thread_ids(g, record_owner(g, t));
 	q = regs_question(&regs);
 	if (q.what == TL_ASK_STACK && !t->dead)
 		a.about = about_stack(g, t);
@@ -289,7 +243,7 @@ static enum faulting faulting_at(struct guardian *g, struct thread *t, uint64_t 
 }
 
 /* true: code of ours read what is not there, or what it may not, and t goes on behind that. */
-bool handler_faults(struct guardian *g, struct thread *t, int sig)
+static bool faults(struct guardian *g, struct thread *t, int sig)
 {
 	enum faulting what;
 	uint64_t pc;
@@ -313,21 +267,26 @@ bool handler_faults(struct guardian *g, struct thread *t, int sig)
 	return true;
 }
 
+enum verdict handler_at_signal(struct guardian *g, struct thread *t, int sig)
+{
+	return (sig == SIGSEGV || sig == SIGBUS) && faults(g, t, sig) ? GOES : PASS;
+}
+
 /*
  * The agent reads and writes text that the program may protect or unmap meanwhile. What somebody has sent is another
- * thread's. true: t goes on.
+ * thread's.
  */
-bool helper_faults(struct guardian *g, struct thread *t, int sig)
+enum verdict helper_at_signal(struct guardian *g, struct thread *t, int sig)
 {
 	struct thread *o;
 
 	if (sig != SIGSEGV && sig != SIGBUS)
-		return false;
+		return PASS;
 	if (signal_code(t) > 0)
-		return handler_faults(g, t, sig);
+		return handler_at_signal(g, t, sig);
 	for (o = g->threads; o && !(thread_is_theirs(o) && o->tgid == g->pid); o = o->next)
 		;
 	if (o)
 		signal_pass_on(t, o, sig);
-	return true;
+	return GOES;
 }

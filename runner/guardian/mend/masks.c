@@ -16,11 +16,9 @@
 
 #include "../../base/proc.h"
 #include "../guardian.h"
+#include "../trace/concern.h"
 #include "../trace/remote.h"
-#include "faults.h"
 #include "masks.h"
-#include "trapmend.h"
-#include "trapsvc.h"
 
 uint64_t signals_of_insns(void)
 {
@@ -70,7 +68,7 @@ void mask_learn(struct thread *t, uint64_t mask)
 }
 
 /* As it is now, which is all of it where nothing was forced. */
-static void mask_look(struct thread *t)
+void mask_look(struct thread *t)
 {
 	uint64_t mask;
 
@@ -137,30 +135,12 @@ bool mask_changes_by(struct guardian *g, struct thread *t, int sig)
 	return true;
 }
 
-/* Behind that step. */
-bool mask_at_handler(struct guardian *g, struct thread *t)
-{
-	bool stepped = t->steps, windowed = t->windowed;
-	int code;
-
-	t->steps = t->windowed = false;
-	code = stepped ? signal_code(t) : 0;
-	if (trap_by_step(code)) /* somebody took the handler away meanwhile */
-		signal_mend(g, t, FORCED_TRAP);
-	else if (code != SIGTRAP) /* the kernel's word for the start of a handler */
-		return false;
-	else if (g->masks_matter)
-		mask_look(t);
-	if (windowed && code == SIGTRAP)
-		fault_at_handler(g, t);
-	return true;
-}
-
-void mask_at_call(struct guardian *g, struct thread *t)
+enum verdict mask_at_call(struct guardian *g, struct thread *t)
 {
 	struct machine_regs regs;
 
 	/* At the entry nothing has changed yet, but what is going to is known already. */
 	if (mask_is_followed(g, t) && !regs_get(t->tid, &regs) && !call_begins(t->tid, &regs))
 		mask_look(t);
+	return PASS;
 }

@@ -20,7 +20,7 @@ bool mask_had(struct thread *t, uint64_t mask, int sig);
 bool mask_is_followed(const struct guardian *g, const struct thread *t);
 void mask_coming(struct guardian *g, struct thread *t, const struct machine_regs *regs);
 bool mask_changes_by(struct guardian *g, struct thread *t, int sig);
-bool mask_at_handler(struct guardian *g, struct thread *t);
-void mask_at_call(struct guardian *g, struct thread *t);
+void mask_look(struct thread *t); /* as it is now, which is all of it where nothing was forced */
+enum verdict mask_at_call(struct guardian *g, struct thread *t);
 
 #endif

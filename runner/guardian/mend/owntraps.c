@@ -10,8 +10,10 @@
 
 #include "../guardian.h"
 #include "../family/children.h"
+#include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/stop.h"
+#include "../trace/threads.h"
 #include "masks.h"
 #include "owntraps.h"
 #include "trapmend.h"
@@ -34,13 +36,25 @@ static bool may_trap(const struct guardian *g)
 	return !g->settled && (g->ctl->ntraps || g->data_watched || g->helper);
 }
 
-bool own_trap_waits(struct guardian *g, struct thread *t)
+enum verdict own_trap_at_signal(struct guardian *g, struct thread *t, int sig)
 {
-	if (!g->ctl || !may_trap(g) || t->tgid != g->pid || t->kept.sig ||
+	if (sig != SIGTRAP || !g->ctl || !may_trap(g) || t->tgid != g->pid || t->kept.sig ||
 		!action_known(g, FORCED_TRAP) || is_alone(g, t))
-		return false;
+		return PASS;
 	t->own_trap = g->own_traps = true;
-	return true;
+	return STAYS;
+}
+
+bool own_trap_keeps(const struct guardian *g, const struct thread *t)
+{
+	(void)g;
+	return t->own_trap; /* own_traps_deliver() lets it go */
+}
+
+bool own_trap_wants_step(struct guardian *g, struct thread *t, int sig)
+{
+	(void)g, (void)sig;
+	return t->into_handler;
 }
 
 /* Its next stop is in the handler, where the kernel has looked at what that is. */

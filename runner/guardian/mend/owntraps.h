@@ -5,8 +5,11 @@
 
 #include "../guardian.h"
 
-bool own_trap_waits(struct guardian *g, struct thread *t); /* true: it is delivered later */
 void own_traps_arrive(struct guardian *g); /* before the first breakpoint of ours stands */
 void own_traps_deliver(struct guardian *g);
+
+bool own_trap_keeps(const struct guardian *g, const struct thread *t);
+bool own_trap_wants_step(struct guardian *g, struct thread *t, int sig);
+enum verdict own_trap_at_signal(struct guardian *g, struct thread *t, int sig);
 
 #endif

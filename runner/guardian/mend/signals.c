@@ -23,11 +23,13 @@
 #include "../../base/proc.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
+#include "../trace/concern.h"
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "handlerend.h"
 #include "handlers.h"
 #include "masks.h"
+#include "resent.h"
 #include "signals.h"
 #include "trapsvc.h"
 
@@ -57,7 +59,7 @@ static bool may_step(struct thread *t, int sig)
 }
 
 /* About to be delivered to t. true: not here. What an instruction causes would, kept back, be forced. */
-bool signal_keep(struct guardian *g, struct thread *t, int sig)
+static bool keep(struct guardian *g, struct thread *t, int sig)
 {
 	struct machine_regs regs;
 
@@ -73,6 +75,12 @@ bool signal_keep(struct guardian *g, struct thread *t, int sig)
 	t->kept.since_ms = now_ms();
 	t->kept.pushes = t->kept.asked = t->kept.ran = false;
 	return true;
+}
+
+void signal_at_delivery(struct guardian *g, struct thread *t, int *sig)
+{
+	if (keep(g, t, *sig))
+		*sig = 0;
 }
 
 /* --- steps ------------------------------------------------------------------------------ */
@@ -92,13 +100,20 @@ static bool is_steppable(struct guardian *g, struct thread *t, uint64_t pc)
 	return kind != STEP_NOT;
 }
 
-void step_spare(struct guardian *g, struct thread *t)
+static void step_spare(struct guardian *g, struct thread *t)
 {
 	struct target_memory m = target_memory(g, t->tgid);
 	struct machine_regs regs;
 
 	if (!regs_get(t->tid, &regs) && regs_call(&regs) < 0 && step_spared(&m.memory, &regs))
 		regs_set(t->tid, &regs);
+}
+
+/* Before a step into the handler of sig. */
+void signal_before_step(struct guardian *g, struct thread *t, int sig)
+{
+	if (!(signal_bit(sig) & signals_of_insns()))
+		step_spare(g, t);
 }
 
 /* The flags that it has pushed show the step. */
@@ -114,17 +129,17 @@ static void hide_step(struct guardian *g, struct thread *t)
 }
 
 /* A SIGTRAP: is it of a step, or what we have asked for? */
-bool signal_stepped(struct guardian *g, struct thread *t)
+enum claim signal_at_trap(struct guardian *g, struct thread *t)
 {
 	int code = t->kept.sig ? signal_code(t) : 0;
 
 	if (!trap_by_step(code) && !trap_by_step_over_call(code) &&
 		!(code == TRAP_HWBKPT && t->kept.ran) && !(code == SI_TKILL && t->kept.asked))
-		return false;
+		return NOT_MINE;
 	hide_step(g, t);
 	t->kept.asked = false;
 	g->stops++;
-	return true;
+	return MINE;
 }
 
 static bool goes_on_inside(struct guardian *g, struct thread *t)
@@ -162,7 +177,7 @@ static int deliver(struct thread *t)
  * by a step. A second one is the processor's, and will come again when the
  * handler of the first has ended; or somebody has sent it, and so do we.
  */
-bool signal_steps(struct guardian *g, struct thread *t, int *sig)
+bool signal_at_resume(struct guardian *g, struct thread *t, int *sig)
 {
 	if (!t->kept.sig || t->calling)
 		return false;
@@ -186,27 +201,4 @@ bool signals_kept(const struct guardian *g)
 	for (t = g->threads; t && (t->dead || !t->kept.sig); t = t->next)
 		;
 	return t;
-}
-
-/* --- a second one ----------------------------------------------------------------------- */
-
-void signal_pass_on(const struct thread *from, struct thread *to, int sig)
-{
-	if (!to->owes)
-		to->owes = !ptrace(PTRACE_GETSIGINFO, from->tid, 0, &to->owed);
-	syscall(SYS_tgkill, to->tgid, to->tid, sig);
-}
-
-void signal_again(struct thread *t, int sig)
-{
-	signal_pass_on(t, t, sig);
-}
-
-/* About to be delivered. */
-void signal_as_it_was(struct thread *t, int sig)
-{
-	if (!t->owes || t->owed.si_signo != sig)
-		return;
-	ptrace(PTRACE_SETSIGINFO, t->tid, 0, &t->owed);
-	t->owes = false;
 }

@@ -8,13 +8,11 @@
 
 #include "../guardian.h"
 
-bool signal_keep(struct guardian *g, struct thread *t, int sig);
-bool signal_stepped(struct guardian *g, struct thread *t);
-bool signal_steps(struct guardian *g, struct thread *t, int *sig);
 bool signals_kept(const struct guardian *g);
-void step_spare(struct guardian *g, struct thread *t); /* before a step: perhaps none is needed */
-void signal_again(struct thread *t, int sig); /* sent again, it will look as it did */
-void signal_pass_on(const struct thread *from, struct thread *to, int sig);
-void signal_as_it_was(struct thread *t, int sig);
+
+bool signal_at_resume(struct guardian *g, struct thread *t, int *sig);
+void signal_before_step(struct guardian *g, struct thread *t, int sig);
+enum claim signal_at_trap(struct guardian *g, struct thread *t);
+void signal_at_delivery(struct guardian *g, struct thread *t, int *sig);
 
 #endif

@@ -222,8 +222,10 @@ bool call_coming(struct guardian *g, struct thread *t)
 }
 
 /* A SIGTRAP that is none of ours goes to the program. */
-void own_trap_begins(struct guardian *g, struct thread *t)
+void action_at_delivery(struct guardian *g, struct thread *t, int *sig)
 {
+	if (*sig != SIGTRAP)
+		return;
 	g->own_trapped = true;
 	traps_first(g, t); /* one of them may have reset the handler that this one is for */
 	if (g->actions[FORCED_TRAP].flags & SA_RESETHAND) /* the kernel's to obey */

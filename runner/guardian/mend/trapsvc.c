@@ -19,12 +19,13 @@
 #include "../inject/helper.h"
 #include "../session/clients.h"
 #include "../session/watchpoints.h"
+#include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
 #include "handlers.h"
 #include "masks.h"
 #include "owntraps.h"
-#include "signals.h"
+#include "resent.h"
 #include "trapmend.h"
 #include "trapsvc.h"
 
@@ -142,7 +143,7 @@ static bool breakpoint_at(struct guardian *g, pid_t pid, uint64_t addr)
 }
 
 /* true: it was one of ours, and the thread stands where it is to go on. */
-bool trap_hit(struct guardian *g, struct thread *t)
+static bool is_hit(struct guardian *g, struct thread *t)
 {
 	const struct tl_ctl_trap *trap;
 	uint64_t pc, at, detour;
@@ -174,6 +175,11 @@ bool trap_hit(struct guardian *g, struct thread *t)
 	g->stops++;
 	pc_set(t, detour);
 	return true;
+}
+
+enum claim trap_at_trap(struct guardian *g, struct thread *t)
+{
+	return is_hit(g, t) ? MINE : NOT_MINE;
 }
 
 static bool trap_waits(struct guardian *g)

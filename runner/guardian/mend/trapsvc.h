@@ -8,7 +8,6 @@
 
 #include "../guardian.h"
 
-bool trap_hit(struct guardian *g, struct thread *t);
 bool trap_is_due(struct guardian *g,
 	struct thread *t); /* the next that a stopped one does is to come to that */
 void traps_first(struct guardian *g, struct thread *t); /* serve all others while t waits */
@@ -18,5 +17,6 @@ int signal_code(struct thread *t); /* si_code; 0 or less: sent by somebody */
 bool by_breakpoint(struct thread *t);
 bool pc_get(struct thread *t, uint64_t *pc);
 void pc_set(struct thread *t, uint64_t pc);
+enum claim trap_at_trap(struct guardian *g, struct thread *t);
 
 #endif

@@ -24,6 +24,7 @@
 #include "../mend/trapmend.h"
 #include "../trace/images.h"
 #include "../trace/maps.h"
+#include "../trace/publish.h"
 #include "../trace/remote.h"
 #include "arm.h"
 #include "clients.h"

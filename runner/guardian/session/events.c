@@ -14,9 +14,11 @@
 #include "../../base/proc.h"
 #include "../guardian.h"
 #include "../inject/helper.h"
-#include "../mend/handlers.h"
+#include "../trace/concern.h"
 #include "../trace/loop.h"
+#include "../trace/publish.h"
 #include "../trace/restart.h"
+#include "../trace/threads.h"
 #include "events.h"
 #include "resolve.h"
 #include "watchpoints.h"
@@ -63,6 +65,19 @@ void events_forget(struct guardian *g, struct thread *t)
 {
 	g->nuntold -= t->untold != 0;
 	t->untold = 0;
+}
+
+bool event_keeps(const struct guardian *g, const struct thread *t)
+{
+	(void)g;
+	return t->untold; /* events_go_on() lets it go */
+}
+
+/* Killed while it waited. */
+enum verdict event_at_stop(struct guardian *g, struct thread *t)
+{
+	events_forget(g, t);
+	return PASS;
 }
 
 /* What our stop alone has ended begins again; where a signal has come meanwhile, it has ended that. */

@@ -20,4 +20,7 @@ bool event_waits(const struct client *c); /* for its handlers threads stand stil
 void event_wait(struct guardian *g, struct client *c, struct thread *t);
 void call_goes_on(struct guardian *g, struct thread *t);
 
+bool event_keeps(const struct guardian *g, const struct thread *t);
+enum verdict event_at_stop(struct guardian *g, struct thread *t);
+
 #endif

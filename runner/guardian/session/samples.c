@@ -116,7 +116,7 @@ static void tell_sample(
 	event_wait(g, c, t);
 }
 
-void sample_take(struct guardian *g, struct thread *t)
+static void take(struct guardian *g, struct thread *t)
 {
 	struct message m = event_of(g, t);
 	struct machine_regs regs;
@@ -130,4 +130,10 @@ void sample_take(struct guardian *g, struct thread *t)
 		tell_sample(g, t, &t->samples[i], &m);
 	if (!t->untold)
 		call_goes_on(g, t);
+}
+
+void sample_at_interrupt(struct guardian *g, struct thread *t)
+{
+	if (t->nsamples)
+		take(g, t);
 }

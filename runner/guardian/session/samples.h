@@ -7,6 +7,6 @@
 
 void sample_ask(
 	struct guardian *g, struct client *c, uint32_t probe); /* of each thread that runs */
-void sample_take(struct guardian *g, struct thread *t); /* it has stopped for that */
+void sample_at_interrupt(struct guardian *g, struct thread *t);
 
 #endif

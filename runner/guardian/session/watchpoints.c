@@ -18,9 +18,10 @@
 #include "../guardian.h"
 #include "../mend/faults.h"
 #include "../mend/handlers.h"
-#include "../mend/signals.h"
+#include "../mend/resent.h"
 #include "../mend/trapmend.h"
 #include "../mend/trapsvc.h"
+#include "../trace/concern.h"
 #include "../trace/maps.h"
 #include "../trace/stop.h"
 #include "clients.h"
@@ -145,10 +146,11 @@ static bool is_stale(const struct guardian *g, const struct thread *t)
 	return t->registers != g->registers && t->tgid == g->pid && thread_is_theirs(t);
 }
 
-void watchpoints_follow(struct guardian *g, struct thread *t)
+enum verdict watchpoints_at_stop(struct guardian *g, struct thread *t)
 {
 	if (is_stale(g, t))
 		renew(g, t);
+	return PASS;
 }
 
 static struct thread *next_stale(const struct guardian *g)
@@ -160,7 +162,7 @@ static struct thread *next_stale(const struct guardian *g)
 	return t;
 }
 
-/* A parent that waits for its vfork child stops when that is done; whoever stops is renewed as it does: dispatch(). */
+/* A parent that waits for its vfork child stops when that is done; whoever stops is renewed as it does. */
 static bool comes_soon(const struct thread *t)
 {
 	char state = proc_state(t->tid);
@@ -418,7 +420,7 @@ bool watchpoint_is_due(const struct guardian *g, const struct thread *t)
 	return hits_of(g, t) != 0;
 }
 
-bool watchpoint_hit(struct guardian *g, struct thread *t)
+enum claim watchpoint_at_trap(struct guardian *g, struct thread *t)
 {
 	uint32_t hits = hits_of(g, t);
 	struct machine_regs regs;
@@ -427,7 +429,7 @@ bool watchpoint_hit(struct guardian *g, struct thread *t)
 	bool sent;
 
 	if (!hits)
-		return false;
+		return NOT_MINE;
 	watch_hits_forget(t->tid);
 	g->stops++;
 	sent = signal_code(t) <= 0;
@@ -435,13 +437,13 @@ bool watchpoint_hit(struct guardian *g, struct thread *t)
 	if (sent && !t->dead) /* one that waited stands for both */
 		signal_again(t, SIGTRAP);
 	if (t->dead || regs_get(t->tid, &regs) || in_handler(g, regs_pc(&regs)))
-		return true;
+		return MINE_TOO;
 	m = event_of(g, t);
 	m.regs = regs_for_handler(&regs);
 	TL_REGS_IP(&m.regs) = text_before(g, regs_pc(&regs));
 	for (c = g->clients; c; c = c->next)
 		tell_client(g, c, t, hits, &m);
-	return true;
+	return MINE_TOO;
 }
 
 /* After a guardian that was killed; all stand still. */

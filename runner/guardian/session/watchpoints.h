@@ -8,14 +8,15 @@
 bool watchpoints_wanted(const struct module *m);
 void watchpoints_look(struct guardian *g); /* where the variables are by now */
 void watchpoints_inherit(struct guardian *g, struct thread *t); /* newborn, stopped */
-void watchpoints_follow(struct guardian *g, struct thread *t); /* it has stopped */
 int entry_set(
 	const struct guardian *g, const struct thread *t); /* g->entry has changed; 0, or -errno */
-bool watchpoint_hit(struct guardian *g, struct thread *t); /* true: its SIGTRAP was of one */
 bool watchpoint_is_due(const struct guardian *g, const struct thread *t);
 int watchpoints_part(
 	struct guardian *g); /* a session leaves: in how many threads its own still stand */
 int watchpoints_leave(struct guardian *g); /* all do */
 void watchpoints_recover(struct guardian *g);
+
+enum verdict watchpoints_at_stop(struct guardian *g, struct thread *t);
+enum claim watchpoint_at_trap(struct guardian *g, struct thread *t);
 
 #endif

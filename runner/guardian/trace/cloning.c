@@ -14,6 +14,7 @@
 #include "loop.h"
 #include "seize.h"
 #include "stop.h"
+#include "threads.h"
 
 enum { PATIENCE_MS = 10000 };
 

@@ -6,11 +6,13 @@
  * the program gets as ever (faults.c). Before Linux 6.4 nobody can see this from outside.
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <sys/ptrace.h>
 
 #include "../guardian.h"
 #include "../mend/faults.h"
 #include "../mend/trapsvc.h"
+#include "concern.h"
 #include "dispatch.h"
 #include "quiet.h"
 
@@ -79,18 +81,34 @@ static bool is_free(const struct dispatch *d, uint64_t behind)
 	return behind - d->offset < d->len;
 }
 
-bool dispatch_leads_on(struct guardian *g, struct thread *t)
+bool dispatch_wants_syscalls(const struct guardian *g, const struct thread *t)
+{
+	(void)g;
+	return t->dispatch.mode != MODE_OFF;
+}
+
+/* The call is under way, or begins anew. */
+enum verdict dispatch_at_stop(struct guardian *g, struct thread *t)
+{
+	(void)g;
+	if (!t->calling)
+		dispatch_on(t);
+	return PASS;
+}
+
+/* A SIGSYS: of a call that goes on? */
+enum verdict dispatch_at_signal(struct guardian *g, struct thread *t, int sig)
 {
 	struct machine_regs regs;
 	struct dispatch d;
 	uint64_t text;
 
-	if (!g->ctl || signal_code(t) != BY_DISPATCH || regs_get(t->tid, &regs) ||
+	if (sig != SIGSYS || !g->ctl || signal_code(t) != BY_DISPATCH || regs_get(t->tid, &regs) ||
 		!in_our_memory(g, regs_pc(&regs)) || !config_get(t, &d))
-		return false;
+		return PASS;
 	text = text_before(g, regs_pc(&regs));
 	if (text == regs_pc(&regs) || !is_free(&d, text + machine.syscall.size) || !dispatch_off(t))
-		return false;
+		return PASS;
 	regs_pc_set(&regs, regs_pc(&regs) - machine.syscall.size);
-	return !regs_set(t->tid, &regs);
+	return regs_set(t->tid, &regs) ? PASS : GOES;
 }

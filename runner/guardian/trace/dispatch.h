@@ -11,6 +11,9 @@
 
 bool dispatch_off(struct thread *t);
 void dispatch_on(struct thread *t);
-bool dispatch_leads_on(struct guardian *g, struct thread *t); /* a SIGSYS: of a call that goes on */
+
+bool dispatch_wants_syscalls(const struct guardian *g, const struct thread *t);
+enum verdict dispatch_at_stop(struct guardian *g, struct thread *t);
+enum verdict dispatch_at_signal(struct guardian *g, struct thread *t, int sig);
 
 #endif

@@ -5,9 +5,6 @@
 
 #include "../guardian.h"
 
-struct thread *thread_find(const struct guardian *g, pid_t tid);
-struct thread *thread_add(struct guardian *g, pid_t tid, pid_t tgid);
-void thread_drop(struct guardian *g, struct thread *t);
 bool pump(struct guardian *g, bool block); /* one event; false: there was none */
 bool pump_briefly(struct guardian *g); /* wait for one, or a signal */
 void pump_for(struct guardian *g, int ms); /* all that come in that time */
@@ -19,9 +16,9 @@ bool thread_await(struct guardian *g, struct thread *t, int timeout_ms);
 bool thread_interrupt(
 	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
 void thread_release(struct guardian *g, struct thread *t);
-void threads_tell_still(
-	const struct guardian *g); /* how long each was held, for who wants to know */
 void signal_deliver(
 	struct guardian *g, struct thread *t, int sig); /* loop.c: to t, which has stopped for it */
+void signal_deliver(
+	struct guardian *g, struct thread *t, int sig); /* to t, which has stopped for it */
 
 #endif

@@ -17,6 +17,7 @@
 #include "restart.h"
 #include "stack.h"
 #include "stop.h"
+#include "threads.h"
 
 enum { PATIENCE_MS = 1000, BORN_MAX = 256 };
 

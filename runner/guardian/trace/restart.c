@@ -14,7 +14,7 @@
 #include "../../base/proc.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
-#include "loop.h"
+#include "concern.h"
 #include "remote.h"
 #include "restart.h"
 #include "seccomp.h"
@@ -309,22 +309,26 @@ static bool cut_short(long result)
 	return result == -EINTR || (result <= RESTART_SYS && result >= RESTART_BLOCK);
 }
 
+bool again_wants_syscalls(const struct guardian *g, const struct thread *t)
+{
+	(void)g;
+	return t->again.on;
+}
+
 /*
  * A system call stop of a thread whose call was issued again: at the call's end
  * its argument is put back. A stop that was asked for ends the call, and this
  * stop is then the one that was asked for: no other follows.
  */
-bool again_stop(struct guardian *g, struct thread *t)
+enum verdict again_at_call(struct guardian *g, struct thread *t)
 {
 	struct machine_regs regs;
 
 	if (!t->again.on)
-		return false;
+		return PASS;
 	t->again.inside = !t->again.inside;
-	if (t->again.inside || regs_get(t->tid, &regs)) {
-		thread_resume(g, t, 0);
-		return true;
-	}
+	if (t->again.inside || regs_get(t->tid, &regs))
+		return GOES;
 	if (!cut_short(regs_result(&regs))) {
 		regs_call_arg_set(&regs, t->again.arg, t->again.value);
 		regs_set(t->tid, &regs);
@@ -332,10 +336,29 @@ bool again_stop(struct guardian *g, struct thread *t)
 	} else if (t->interrupted) {
 		t->interrupted = false;
 		if (t->held)
-			return true;
+			return STAYS;
 		call_restart(g, t, &regs, 0);
 		regs_set(t->tid, &regs);
 	}
-	thread_resume(g, t, 0);
-	return true;
+	return GOES;
+}
+
+/* A signal that would be thrown away had nobody traced: it must not end a sleep. */
+static bool is_ignored(struct thread *t, int sig)
+{
+	char text[PROC_TEXT];
+
+	return proc_read_of(t->tid, "status", text, sizeof(text)) > 0 &&
+	       proc_ignored(text) >> (sig - 1) & 1;
+}
+
+enum verdict call_at_signal(struct guardian *g, struct thread *t, int sig)
+{
+	struct machine_regs regs;
+
+	if (!is_ignored(t, sig) || regs_get(t->tid, &regs) || !call_was_cut(t, &regs))
+		return PASS;
+	call_restart(g, t, &regs, sleep_clock(g, t));
+	regs_set(t->tid, &regs);
+	return GOES;
 }

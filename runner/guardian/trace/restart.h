@@ -14,6 +14,10 @@ bool call_was_cut(struct thread *t, const struct machine_regs *regs);
 bool call_is_fragile(long nr);
 bool call_has_limit(long nr); /* ... and a time limit among its arguments */
 bool again_coming(const struct guardian *g);
-bool again_stop(struct guardian *g, struct thread *t); /* a syscall stop of a call issued again */
+
+/* Concerns: see concern.h. */
+bool again_wants_syscalls(const struct guardian *g, const struct thread *t);
+enum verdict again_at_call(struct guardian *g, struct thread *t);
+enum verdict call_at_signal(struct guardian *g, struct thread *t, int sig);
 
 #endif

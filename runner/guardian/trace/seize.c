@@ -15,9 +15,9 @@
 #include "../../base/proc.h"
 #include "../../base/word.h"
 #include "../guardian.h"
-#include "loop.h"
 #include "seccomp.h"
 #include "seize.h"
+#include "threads.h"
 
 enum { SEIZE_TRIES = 3 };
 

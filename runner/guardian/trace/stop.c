@@ -19,6 +19,7 @@
 #include "restart.h"
 #include "stack.h"
 #include "stop.h"
+#include "threads.h"
 
 static struct machine_regs *found_regs; /* of stopped threads, by order in stopped[] */
 static pid_t *stopped;
