@@ -29,11 +29,11 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c p
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	runner/guardian/guardian.c runner/guardian/concerns.c \
-	$(addprefix runner/guardian/trace/, publish.c threads.c loop.c remote.c restart.c seccomp.c dispatch.c stop.c quiet.c stack.c near.c seize.c cloning.c maps.c images.c) \
-	$(addprefix runner/guardian/inject/, helper.c inject.c share.c areas.c enter.c foothold.c) \
-	$(addprefix runner/guardian/mend/, handlerstart.c resent.c alignment.c faults.c handlerend.c handlers.c masks.c owntraps.c signals.c trapmend.c trapsvc.c) \
-	$(addprefix runner/guardian/family/, programs.c children.c parking.c vforked.c sharing.c traceme.c selftrace.c launch.c) \
-	$(addprefix runner/guardian/session/, clients.c arm.c resolve.c copies.c loader.c events.c samples.c watchpoints.c join.c) \
+	$(addprefix runner/guardian/trace/, areas.c say.c traps.c ours.c births.c publish.c threads.c loop.c remote.c restart.c seccomp.c dispatch.c stop.c quiet.c stack.c near.c seize.c cloning.c maps.c images.c) \
+	$(addprefix runner/guardian/inject/, unmap.c image.c room.c helper.c inject.c share.c enter.c foothold.c) \
+	$(addprefix runner/guardian/mend/, watch.c handlerstart.c resent.c alignment.c faults.c handlerend.c handlers.c masks.c owntraps.c signals.c trapmend.c trapsvc.c) \
+	$(addprefix runner/guardian/family/, sanitizers.c programs.c children.c parking.c vforked.c sharing.c traceme.c selftrace.c launch.c) \
+	$(addprefix runner/guardian/session/, hear.c clients.c arm.c resolve.c copies.c loader.c events.c samples.c watchpoints.c join.c) \
 	$(addprefix runner/guardian/leave/, leave.c part.c recover.c journal.c moved.c listeners.c) \
 	$(addprefix runner/machine/$(RUNNER_MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) agent/symbols.c agent/unwind.c agent/fill.c engine/core/error.c $(RUNTIME_SRCS)

@@ -40,7 +40,7 @@ bool program_of(const struct options *o, char *buf, size_t room)
 bool program_is_foreign(const char *path)
 {
 	FILE *f = fopen(path, "re");
-	ElfW(Ehdr) h;
+	Elf_Ehdr h;
 	bool elf = f && fread(&h, sizeof(h), 1, f) == 1 && word_is_elf(h.e_ident);
 
 	if (f)

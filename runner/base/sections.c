@@ -10,12 +10,12 @@ static bool inside(size_t size, uint64_t off, uint64_t len)
 	return off <= size && len <= size - off;
 }
 
-const ElfW(Shdr) * elf_section(const uint8_t *file, size_t size, unsigned i, const char **name)
+const Elf_Shdr *elf_section(const uint8_t *file, size_t size, unsigned i, const char **name)
 {
-	const ElfW(Ehdr) *e = (const void *)file;
-	const ElfW(Shdr) * s, *names;
+	const Elf_Ehdr *e = (const void *)file;
+	const Elf_Shdr *s, *names;
 
-	if (size < sizeof(*e) || !e->e_shoff || e->e_shoff % _Alignof(ElfW(Shdr)) ||
+	if (size < sizeof(*e) || !e->e_shoff || e->e_shoff % _Alignof(Elf_Shdr) ||
 		e->e_shentsize != sizeof(*s) || e->e_shstrndx >= e->e_shnum || i >= e->e_shnum ||
 		!inside(size, e->e_shoff, e->e_shnum * sizeof(*s)))
 		return NULL;
@@ -29,9 +29,9 @@ const ElfW(Shdr) * elf_section(const uint8_t *file, size_t size, unsigned i, con
 	return &s[i];
 }
 
-const ElfW(Shdr) * elf_loaded_section(const uint8_t *file, size_t size, const char *name)
+const Elf_Shdr *elf_loaded_section(const uint8_t *file, size_t size, const char *name)
 {
-	const ElfW(Shdr) * s;
+	const Elf_Shdr *s;
 	const char *its;
 
 	for (unsigned i = 0; (s = elf_section(file, size, i, &its)); i++)

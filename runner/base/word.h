@@ -15,6 +15,13 @@ enum {
 	WORD_DATA = WORD_BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB,
 };
 
+typedef ElfW(Ehdr) Elf_Ehdr;
+typedef ElfW(Phdr) Elf_Phdr;
+typedef ElfW(Shdr) Elf_Shdr;
+typedef ElfW(Nhdr) Elf_Nhdr;
+typedef ElfW(Dyn) Elf_Dyn;
+typedef ElfW(Rela) Elf_Rela;
+
 #define WORD_R_TYPE(info) (WORD_BITS == 64 ? (unsigned)(info) : (info)&0xff)
 
 static inline bool word_is_elf(const unsigned char *ident)

@@ -20,6 +20,7 @@
 #include "mend/trapmend.h"
 #include "mend/trapsvc.h"
 #include "session/events.h"
+#include "session/hear.h"
 #include "session/samples.h"
 #include "session/watchpoints.h"
 #include "trace/concern.h"
@@ -27,6 +28,8 @@
 #include "trace/restart.h"
 
 const struct concerns concerns = {
+	.while_arming = arming_waits,
+
 	.keeps = {event_keeps, own_trap_keeps, traceme_keeps},
 	.wants_syscalls = {again_wants_syscalls, dispatch_wants_syscalls, fault_is_followed,
 		mask_is_followed},

@@ -90,6 +90,7 @@ struct guardian {
 	bool release; /* from there, and no more */
 	uint32_t expected, declined; /* sessions that were told of it; those that do not want it */
 	struct thread *parked; /* it stands still until they are here; NULL: nobody does */
+	bool stopping; /* some stand still, or all, until resume_all() */
 	bool leaving;
 	bool parting; /* one of several sessions leaves: the main loop goes on */
 	bool injected, launched;
@@ -156,13 +157,6 @@ static inline uint64_t pages(uint64_t size)
 }
 
 int guardian_run(struct guardian *g, struct client *first);
-int guardian_fail(struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* After a failure: what to tell of it. Threads that end meanwhile go on. */
-const char *guardian_why(struct guardian *g);
-void guardian_phase(struct guardian *g, const char *name, double since);
-/* One event, or a rest without any (false). Runners are heard, however many events come. */
-bool guardian_event(struct guardian *g);
-void guardian_await(struct guardian *g, int ms); /* an event, or a word, no longer than that */
 static inline uint32_t ctl_areas(const struct guardian *g)
 {
 	return ctl_bounded(&g->ctl->nareas, TL_CTL_AREAS);

@@ -47,6 +47,7 @@ struct machine {
 	struct machine_insn breakpoint;
 	uint8_t breakpoint_passed; /* bytes that the program counter is behind one when it is told */
 	struct machine_insn spin; /* jumps to itself: stands where a patch is being written */
+	struct machine_insn agent_call; /* how tl_agent_call begins: see agent/header.c */
 	struct machine_insn clock; /* by which handlers read the time; see regs_give_clock() */
 	struct machine_insn
 		load_key; /* by which detours read the thread pointer; see regs_give_key() */
@@ -59,6 +60,11 @@ extern const struct machine machine;
 /* Of the processor that we run on: the clock by which handlers tell time, and a pause of a loop that waits. */
 uint64_t machine_clock(void);
 void machine_pause(void);
+
+/* May code set the thread pointer without a call? */
+bool machine_sets_thread_pointer(void);
+/* By its /proc/PID/status: has a thread a shadow stack? */
+bool machine_has_shadow_stack(const char *status);
 
 static inline uint64_t breakpoint_before(uint64_t pc)
 {

@@ -22,7 +22,7 @@ struct head {
 	ssize_t size;
 	union {
 		char text[HEAD];
-		ElfW(Ehdr) elf;
+		Elf_Ehdr elf;
 	};
 };
 
@@ -47,10 +47,10 @@ static bool read_head(const char *path, struct head *h)
 	return h->size > 0;
 }
 
-static bool has_loader(const char *path, const ElfW(Ehdr) * e)
+static bool has_loader(const char *path, const Elf_Ehdr *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), i;
-	ElfW(Phdr) ph;
+	Elf_Phdr ph;
 	bool found = false;
 
 	for (i = 0; fd >= 0 && i < e->e_phnum && !found; i++)

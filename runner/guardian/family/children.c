@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +18,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../machine/calls.h"
 #include "../../base/proc.h"
+#include "../../base/word.h"
+#include "../../machine/calls.h"
 #include "../guardian.h"
-#include "../inject/areas.h"
 #include "../leave/journal.h"
 #include "../leave/listeners.h"
 #include "../mend/masks.h"
 #include "../session/events.h"
 #include "../session/watchpoints.h"
+#include "../trace/areas.h"
+#include "../trace/births.h"
 #include "../trace/concern.h"
 #include "../trace/loop.h"
-#include "../trace/quiet.h"
+#include "../trace/ours.h"
 #include "../trace/remote.h"
 #include "../trace/seccomp.h"
 #include "../trace/stack.h"
@@ -313,29 +314,4 @@ enum verdict child_at_birth(struct guardian *g, struct thread *parent, int event
 	return event == PTRACE_EVENT_FORK && is_awaited(g, parent, thread_event_child(parent))
 		       ? STAYS
 		       : PASS;
-}
-
-void child_settled(struct guardian *g, pid_t tid)
-{
-	struct thread *t;
-
-	for (t = g->threads; t; t = t->next) {
-		if (t->awaited == tid && t->stopped && !t->held)
-			thread_resume(g, t, 0);
-	}
-}
-
-bool any_newborn(const struct guardian *g)
-{
-	const struct thread *t;
-
-	for (t = g->threads; t && !(t->newborn && !t->dead); t = t->next)
-		;
-	return t;
-}
-
-/* A copy that was made while our text and memory were there is cleaned at its first stop, not later. */
-void births_settle(struct guardian *g)
-{
-	pump_while(g, any_newborn, 2000);
 }

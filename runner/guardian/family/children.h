@@ -5,11 +5,6 @@
 
 #include "../guardian.h"
 
-/* Born, or dead: its parent goes on. */
-void child_settled(struct guardian *g, pid_t tid);
-bool any_newborn(const struct guardian *g); /* whose first stop is still to come */
-void births_settle(struct guardian *g);
-
 void child_at_first_stop(struct guardian *g, struct thread *t);
 enum verdict child_at_birth(struct guardian *g, struct thread *parent, int event);
 void child_dead(struct guardian *g, struct thread *t);

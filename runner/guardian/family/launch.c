@@ -5,9 +5,7 @@
  * are watched, and probes in an object are armed as soon as it is mapped.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +16,7 @@
 #include "../../base/proc.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
-#include "../mend/trapmend.h"
+#include "../mend/watch.h"
 #include "../session/arm.h"
 #include "../session/clients.h"
 #include "../session/events.h"
@@ -28,11 +26,12 @@
 #include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
+#include "../trace/say.h"
 #include "../trace/seize.h"
 #include "../trace/threads.h"
 #include "launch.h"
 #include "parking.h"
-#include "selftrace.h"
+#include "sanitizers.h"
 #include "traceme.h"
 
 #ifndef PTRACE_GET_SYSCALL_INFO
@@ -161,12 +160,6 @@ void launch_exec(struct guardian *g, struct thread *t)
 	g->at_exec = t;
 }
 
-/* CMD has been started, and the wanted program has not shown up yet. */
-bool launch_searches(const struct guardian *g)
-{
-	return g->launched && !g->armed && !g->injected && !clients_leave(g);
-}
-
 static struct thread *next_stranger(struct guardian *g, pid_t keep, pid_t behind)
 {
 	struct thread *t = g->threads, *best = NULL;
@@ -275,7 +268,7 @@ bool launch_step_due(const struct guardian *g)
 /* More can be done where the program begins: the loader has mapped its libraries, and filled in what leads there. */
 static bool entry_matters(struct guardian *g)
 {
-	return clients_watch_loader(g) || action_wanted(g) || selftrace_wanted(g) ||
+	return clients_watch_loader(g) || action_wanted(g) || sanitizers_wanted(g) ||
 	       g->ctl->at_wanting;
 }
 

@@ -21,12 +21,11 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
+#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../mend/masks.h"
-#include "../session/clients.h"
 #include "../session/events.h"
-#include "../session/join.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
 #include "../trace/seccomp.h"
@@ -37,15 +36,7 @@
 #define PR_SET_PTRACER 0x59616d61
 #endif
 
-enum {
-	NAP_S = 5,
-	NAP_NS = 100000,
-	STATE_AT = PARKING_CODE,
-	SEIZED_MS = 1000,
-	PATIENCE_MS = 1000,
-	SHARED_MS = 2000,
-	LISTEN_MS = 20
-};
+enum { NAP_S = 5, NAP_NS = 100000, STATE_AT = PARKING_CODE, SEIZED_MS = 1000, PATIENCE_MS = 1000 };
 
 static const char magic[8] = "tlparke2";
 
@@ -273,18 +264,4 @@ struct thread *parking_leave(struct guardian *g)
 	if (thread_find(g, g->pid) == t)
 		thread_release(g, t);
 	return NULL;
-}
-
-/* A session that has failed, or does not come in this time, is not waited for. */
-void parking_share(struct guardian *g, struct thread *t)
-{
-	double end = now_ms() + SHARED_MS;
-
-	g->parked = g->main_held = t;
-	while (g->door >= 0 && clients_count(g) + g->declined < g->expected && now_ms() < end &&
-		!t->dead && !target_ended(g) && !clients_leave(g)) {
-		guardian_await(g, LISTEN_MS);
-		door_answer(g);
-	}
-	g->parked = g->main_held = NULL;
 }

@@ -13,8 +13,6 @@ bool children_followed(const struct guardian *g); /* some session wants that */
 /* t is stopped, all its signals blocked, and goes there once it is let go of. 0: it cannot. */
 uint64_t parking_enter(
 	struct guardian *g, struct thread *t, const struct machine_regs *regs, uint64_t mask);
-/* t, from there, goes on no sooner than all sessions that were told of it are here. */
-void parking_share(struct guardian *g, struct thread *t);
 /* It is nobody's by now. */
 void parking_tell(const struct guardian *g, enum message_kind kind, pid_t pid, uint64_t at);
 /* It stands at its exec. true: it is ours no more. */

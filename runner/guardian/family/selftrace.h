@@ -8,9 +8,6 @@
 
 #include "../guardian.h"
 
-enum { WATCHED_CLONE = TL_CTL_WATCHED - 1 }; /* of watched_at: its place */
-void selftrace_watch(struct guardian *g); /* with the helper held */
-bool selftrace_wanted(const struct guardian *g); /* what is to be watched is not mapped yet */
 void selftrace_shows(struct thread *t, struct machine_regs *regs);
 bool selftrace_may_part(struct guardian *g, struct thread *t);
 bool selftrace_begin(struct guardian *g, struct thread *t);

@@ -13,11 +13,9 @@
  * is let go of in the call that asks for it.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -29,12 +27,11 @@
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../leave/journal.h"
+#include "../trace/births.h"
 #include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
-#include "../trace/seize.h"
 #include "../trace/threads.h"
-#include "children.h"
 #include "launch.h"
 #include "selftrace.h"
 #include "traceme.h"

@@ -3,7 +3,6 @@
  * A vfork child has its parent's thread pointer, and so its record, which goes
  * on being the parent's. Who runs in the child's place is told to handlers aside.
  */
-#define _GNU_SOURCE
 #include "../guardian.h"
 #include "../trace/loop.h"
 #include "../trace/publish.h"

@@ -8,12 +8,13 @@
 #include <trapless/error.h>
 
 #include "../../../agent/header.h"
-#include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/remote.h"
+#include "../trace/say.h"
 #include "enter.h"
 #include "helper.h"
 #include "inject.h"
+#include "room.h"
 #include "share.h"
 
 /* One region, in this order; the module's code and data are at its start. */
@@ -120,14 +121,6 @@ static int make_room(struct guardian *g, struct client *c, uint64_t size)
 	c->module_at = g->ctl->module_at;
 	c->module_size = size;
 	return 0;
-}
-
-/* One mapping again: where we are killed before it goes, no more than that stays. */
-void client_flatten(struct guardian *g, const struct client *c)
-{
-	if (c->module_at)
-		remote_call(g, g->helper, SYS_mprotect, c->module_at, c->module_size,
-			PROT_READ | PROT_WRITE, 0, 0, 0);
 }
 
 int client_enter(struct guardian *g, struct client *c)

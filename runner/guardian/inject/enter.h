@@ -9,6 +9,5 @@
 #include "../guardian.h"
 
 int client_enter(struct guardian *g, struct client *c); /* its module and memory */
-void client_flatten(struct guardian *g, const struct client *c); /* before its module is unmapped */
 
 #endif

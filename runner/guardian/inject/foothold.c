@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/images.h"
@@ -17,8 +18,6 @@
 #include "foothold.h"
 
 enum { LOOK_BYTES = 16 << 20 }; /* of the program's text, at most */
-
-/* --- code of the program's ------------------------------------------------------------------- */
 
 static uint64_t find_lead(struct guardian *g, const struct mapping *m, uint64_t *left)
 {

@@ -7,11 +7,8 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <linux/sched.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,8 +20,6 @@
 #include "../leave/moved.h"
 #include "../mend/masks.h"
 #include "../mend/owntraps.h"
-#include "../session/arm.h"
-#include "../session/clients.h"
 #include "../session/loader.h"
 #include "../trace/images.h"
 #include "../trace/loop.h"
@@ -32,26 +27,17 @@
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "../trace/restart.h"
+#include "../trace/say.h"
 #include "../trace/seccomp.h"
-#include "../trace/seize.h"
 #include "../trace/stop.h"
+#include "../trace/threads.h"
+#include "../trace/traps.h"
 #include "foothold.h"
 #include "helper.h"
-#include "inject.h"
+#include "room.h"
 
 /* Of 50 ms each: a thread that works may have to wait for a processor. */
 enum { PATIENCE = 4, ANEW_MS = 100 };
-
-uint64_t signals_waiting(const struct thread *t)
-{
-	char text[PROC_TEXT];
-	uint64_t pending;
-
-	if (proc_read_of(t->tid, "status", text, sizeof(text)) <= 0)
-		return 0;
-	pending = proc_number(text, "SigPnd", 16) | proc_number(text, "ShdPnd", 16);
-	return pending & ~proc_number(text, "SigBlk", 16) & ~proc_ignored(text);
-}
 
 /* How well it suits: lower is better, negative never. */
 static int suits(struct guardian *g, struct thread *t)
@@ -455,18 +441,12 @@ static int ignored_signal(struct guardian *g)
 /* Until it asks or is done. The runner may lose patience with a long arming. */
 static void helper_await(struct guardian *g, struct thread *t)
 {
-	struct client *c = g->arming;
-
 	while (g->helper && !t->stopped && !target_ended(g)) {
-		if (!c || c->leave)
-			pump(g, true);
+		if (g->arming)
+			g->concerns->while_arming(g);
 		else
-			guardian_event(g);
+			pump(g, true);
 		own_traps_deliver(g);
-		if (c) {
-			c->ctl->cut_short = c->leave;
-			progress_tell(g);
-		}
 	}
 }
 

@@ -14,7 +14,5 @@ struct thread *helper_arrive(
 void helper_end(struct guardian *g);
 void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);
-/* Those that it neither blocks nor ignores: the program is to see what happens then. */
-uint64_t signals_waiting(const struct thread *t);
 
 #endif

@@ -5,102 +5,24 @@
  * for us here.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../../../agent/header.h"
-#include "../../base/joining.h"
 #include "../../base/proc.h"
-#include "../../machine/calls.h"
 #include "../../base/word.h"
 #include "../guardian.h"
-#include "../family/children.h"
+#include "../trace/births.h"
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
-#include "../trace/seize.h"
-#include "areas.h"
-#include "enter.h"
-#include "foothold.h"
+#include "../trace/say.h"
+#include "../trace/threads.h"
+#include "image.h"
 #include "inject.h"
+#include "room.h"
 #include "share.h"
-
-extern const uint8_t tl_agent_elf[], tl_agent_elf_end[];
-
-uint64_t agent_checksum(void)
-{
-	uint64_t sum = 0xcbf29ce484222325ull; /* FNV-1a */
-	const uint8_t *p;
-
-	for (p = tl_agent_elf; p < tl_agent_elf_end; p++)
-		sum = (sum ^ *p) * 0x100000001b3ull;
-	return sum;
-}
-
-struct layout {
-	uint64_t base, image, stack, size;
-};
-
-static const ElfW(Ehdr) * agent_ehdr(void)
-{
-	return (const void *)tl_agent_elf;
-}
-
-static const ElfW(Phdr) * agent_phdr(unsigned i)
-{
-	return (const ElfW(Phdr) *)(tl_agent_elf + agent_ehdr()->e_phoff) + i;
-}
-
-static void plan_layout(struct layout *l)
-{
-	uint64_t end = 0;
-	unsigned i;
-
-	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const ElfW(Phdr) *p = agent_phdr(i);
-
-		if (p->p_type == PT_LOAD && p->p_vaddr + p->p_memsz > end)
-			end = p->p_vaddr + p->p_memsz;
-	}
-	l->image = pages(end);
-	l->stack = l->image + PAGE; /* behind a closed page */
-	l->size = l->stack + HELPER_STACK;
-}
-
-/* The agent as it stands at `base`: segments copied, relative relocations done. */
-static int agent_image(uint8_t *buf, uint64_t base)
-{
-	const ElfW(Dyn) *dyn = NULL;
-	uint64_t rela = 0, size = 0, i;
-	unsigned n;
-
-	for (n = 0; n < agent_ehdr()->e_phnum; n++) {
-		const ElfW(Phdr) *p = agent_phdr(n);
-
-		if (p->p_type == PT_LOAD)
-			memcpy(buf + p->p_vaddr, tl_agent_elf + p->p_offset, p->p_filesz);
-		if (p->p_type == PT_DYNAMIC)
-			dyn = (const void *)(tl_agent_elf + p->p_offset);
-	}
-	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
-		if (dyn->d_tag == DT_RELA)
-			rela = dyn->d_un.d_ptr;
-		else if (dyn->d_tag == DT_RELASZ)
-			size = dyn->d_un.d_val;
-	}
-	for (i = 0; i < size / sizeof(ElfW(Rela)); i++) {
-		const ElfW(Rela) *r = (const ElfW(Rela) *)(buf + rela) + i;
-		uint64_t value = base + (uint64_t)r->r_addend;
-
-		if (WORD_R_TYPE(r->r_info) != machine.relative)
-			return -1;
-		memcpy(buf + r->r_offset, &value, sizeof(value));
-	}
-	return 0;
-}
+#include "unmap.h"
 
 static const struct tl_agent_header *header_in(const uint8_t *image)
 {
@@ -125,29 +47,13 @@ uint64_t agent_export(void *unused, const char *name)
 	return 0;
 }
 
-int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
-{
-	long ret = size ? remote_call(g, g->helper, SYS_mprotect, at, size, (uint64_t)prot, 0, 0, 0)
-			: 0;
-
-	if (ret == -ESRCH)
-		return guardian_fail(g, "process %d has ended", g->pid);
-	if (!ret)
-		return 0;
-	return guardian_fail(g,
-		"process %d may not have new executable memory (%s): its service's settings "
-		"(MemoryDenyWriteExecute=), a security policy, or it itself (PR_SET_MDWE) forbid "
-		"it: lift the rule, or start the program with -c, to be there before it does so",
-		g->pid, strerror((int)-ret));
-}
-
 /* Those that nobody writes: the code (PF_X), or the others (0). */
 static int protect_segments(struct guardian *g, uint64_t base, uint32_t code)
 {
 	unsigned i;
 
 	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const ElfW(Phdr) *p = agent_phdr(i);
+		const Elf_Phdr *p = agent_phdr(i);
 		int prot = PROT_READ | (code ? PROT_EXEC : 0);
 		uint64_t lo = p->p_vaddr & ~(uint64_t)(PAGE - 1);
 
@@ -158,7 +64,7 @@ static int protect_segments(struct guardian *g, uint64_t base, uint32_t code)
 	return 0;
 }
 
-static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
+static int write_agent(struct guardian *g, const struct agent_layout *l, uint8_t *buf)
 {
 	struct tl_agent_header *h = (void *)(buf + agent_ehdr()->e_entry);
 
@@ -181,47 +87,12 @@ static int write_agent(struct guardian *g, const struct layout *l, uint8_t *buf)
 	return protect(g, l->base + l->image, PAGE, PROT_NONE);
 }
 
-/* --- in and out ------------------------------------------------------------------------- */
-
-/* Forgotten first: a child that is born meanwhile may have something of its own there. */
-void unmap(struct guardian *g, uint64_t *at, uint64_t size)
-{
-	uint64_t lo = *at;
-
-	*at = 0;
-	if (lo && g->helper)
-		remote_call(g, g->helper, SYS_munmap, lo, size, 0, 0, 0, 0);
-}
-
 static bool has_shadow_stack(struct guardian *g)
 {
 	char status[PROC_TEXT];
-	const char *features;
 
-	if (proc_read_of(eye_of(g), "status", status, sizeof(status)) <= 0)
-		return false;
-	features = proc_field(status, "x86_Thread_features");
-	return features && !strncmp(features + strspn(features, " \t"), "shstk", 5);
-}
-
-int agent_room(struct guardian *g)
-{
-	struct layout l;
-	long at;
-
-	plan_layout(&l);
-	at = remote_call(g, g->helper, SYS_mmap, 0, l.size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0);
-	if (at < 0 && at > -4096)
-		return guardian_fail(g, "process %d has no memory for the agent: %s%s", g->pid,
-			strerror((int)-at), limit_next(at));
-	g->injected = true;
-	g->agent_entry = 0; /* until it can be asked: before that, calls alone give all back */
-	g->ctl->agent = (uint64_t)at;
-	g->ctl->agent_size = l.size;
-	g->stack_top = (uint64_t)at + l.size - 64;
-	foothold_of_helper(g, g->helper, g->stack_top - PAGE);
-	return 0;
+	return proc_read_of(eye_of(g), "status", status, sizeof(status)) > 0 &&
+	       machine_has_shadow_stack(status);
 }
 
 /* Needs the helper, held, and the agent's room. Leaves it held, and the agent ready for commands. */
@@ -230,12 +101,12 @@ int inject(struct guardian *g, struct client *c)
 	const struct piece pieces[] = {{g->ctl_fd, g->ctl_size, &g->ctl->self, false},
 		{c->ctl_fd, c->ctl_size, &c->self, true},
 		{c->memory_fd, c->memory_size, &c->memory, true}};
-	struct layout l;
+	struct agent_layout l;
 	int ret;
 
-	plan_layout(&l);
+	agent_plan(&l);
 	l.base = g->ctl->agent;
-	g->ctl->fsgsbase = getauxval(AT_HWCAP2) >> 1 & 1;
+	g->ctl->fsgsbase = machine_sets_thread_pointer();
 	g->ctl->shadow_stack = has_shadow_stack(g);
 	g->ctl->patching = g->patching;
 	standing = calloc(1, l.image);
@@ -256,7 +127,7 @@ uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
 	unsigned i;
 
 	for (i = 0; i < agent_ehdr()->e_phnum; i++) {
-		const ElfW(Phdr) *p = agent_phdr(i);
+		const Elf_Phdr *p = agent_phdr(i);
 		uint64_t base = code - (p->p_vaddr & ~(uint64_t)(PAGE - 1));
 
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) ||
@@ -273,16 +144,16 @@ uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size)
 /* The helper makes its calls there from now on, and ends behind them, whoever is killed. */
 void agent_calls(struct guardian *g, uint64_t code)
 {
-	const uint8_t begin[] = {0x0f, 0x05, 0xb8, 0x3c}; /* tl_agent_call */
-	uint8_t now[sizeof(begin)];
+	const struct machine_insn *begin = &machine.agent_call;
+	uint8_t now[INSN_BYTES];
 	struct tl_agent_header h;
 	uint64_t size;
 
 	if (agent_region(g, code, &size) != g->ctl->agent || size != g->ctl->agent_size ||
 		target_read(g, g->pid, g->ctl->agent + agent_ehdr()->e_entry, &h, sizeof(h)) !=
 			sizeof(h) ||
-		target_read(g, g->pid, h.call, now, sizeof(now)) != sizeof(now) ||
-		memcmp(now, begin, sizeof(begin)) != 0)
+		target_read(g, g->pid, h.call, now, begin->size) != begin->size ||
+		memcmp(now, begin->bytes, begin->size) != 0)
 		return;
 	g->agent_call = h.call;
 	g->stack_top = g->ctl->agent + size - 64;

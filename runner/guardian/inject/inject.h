@@ -5,13 +5,10 @@
 
 #include "../guardian.h"
 
-int agent_room(struct guardian *g); /* mapped; the helper has its stack there */
 int inject(struct guardian *g, struct client *c); /* the agent, the control block, and c's memory */
-int protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
 uint64_t agent_export(void *unused, const char *name); /* where it is in the target; 0: nowhere */
 uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
 void agent_calls(struct guardian *g, uint64_t code); /* by one that another guardian left */
 int eject(struct guardian *g); /* memory back; 0, or how many pieces had to stay */
-void unmap(struct guardian *g, uint64_t *at, uint64_t size);
 
 #endif

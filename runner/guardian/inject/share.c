@@ -18,7 +18,8 @@
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/remote.h"
-#include "../trace/seize.h"
+#include "../trace/say.h"
+#include "../trace/threads.h"
 #include "share.h"
 
 /* A recvmsg() by the helper, its structures in the helper's own stack. */

@@ -8,6 +8,7 @@
 
 #include "../../../engine/core/internal.h"
 #include "../../../engine/os/process/process.h"
+#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/maps.h"

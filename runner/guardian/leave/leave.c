@@ -26,6 +26,7 @@
 #include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "../trace/restart.h"
+#include "../trace/say.h"
 #include "../trace/seccomp.h"
 #include "../trace/stop.h"
 #include "journal.h"

@@ -10,8 +10,8 @@
 #include "../guardian.h"
 #include "../trace/images.h"
 #include "../trace/maps.h"
-#include "../trace/seize.h"
 #include "../trace/stop.h"
+#include "../trace/threads.h"
 #include "journal.h"
 #include "moved.h"
 

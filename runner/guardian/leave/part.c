@@ -2,16 +2,16 @@
 /* A session leaves while others stay: its probes, then its memory in the target, once nobody stands there. */
 #define _GNU_SOURCE
 #include <stdio.h>
-#include <unistd.h>
 
 #include "../guardian.h"
-#include "../family/children.h"
-#include "../inject/areas.h"
 #include "../inject/helper.h"
+#include "../inject/unmap.h"
 #include "../session/clients.h"
 #include "../session/watchpoints.h"
+#include "../trace/births.h"
 #include "../trace/maps.h"
 #include "../trace/quiet.h"
+#include "../trace/say.h"
 #include "leave.h"
 #include "part.h"
 

@@ -10,10 +10,10 @@
 
 #include "../guardian.h"
 #include "../trace/concern.h"
+#include "../trace/ours.h"
+#include "../trace/traps.h"
 #include "alignment.h"
-#include "handlers.h"
 #include "trapmend.h"
-#include "trapsvc.h"
 
 static bool check_set(struct thread *t, bool on)
 {

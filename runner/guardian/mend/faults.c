@@ -10,44 +10,24 @@
  * system call: until then, or until the frame is gone, those calls stop.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/concern.h"
-#include "../trace/quiet.h"
+#include "../trace/ours.h"
 #include "../trace/remote.h"
 #include "faults.h"
-
-/* What the agent has said of it, 0: nothing. */
-static uint64_t place_of(struct guardian *g, uint64_t addr)
-{
-	struct tl_ctl_place *spare, *p = tl_ctl_place_find(g->ctl, addr, &spare);
-
-	return p ? __atomic_load_n(&p->to, __ATOMIC_ACQUIRE) : 0;
-}
 
 /* May the handler of a fault there go on inside a window, with this instruction or behind it? */
 static bool in_window(struct guardian *g, uint64_t text)
 {
 	uint64_t i;
 
-	for (i = 0; i <= machine.insn_max && !place_of(g, text + i); i++)
+	for (i = 0; i <= machine.insn_max && !text_place(g, text + i); i++)
 		;
 	return i <= machine.insn_max;
-}
-
-uint64_t text_before(struct guardian *g, uint64_t addr)
-{
-	uint64_t i, text = 0;
-
-	if (!in_our_memory(g, addr))
-		return addr;
-	for (i = 1; i <= machine.insn_max && !text; i++)
-		text = place_of(g, addr - i);
-	return text ? text & ~TL_CTL_PUSHED : addr;
 }
 
 static bool is_of_insn(int sig)
@@ -65,7 +45,7 @@ void fault_at_delivery(struct guardian *g, struct thread *t, int *sig)
 	t->windowed = false;
 	if (!g->ctl || !is_of_insn(*sig) || regs_get(t->tid, &regs))
 		return;
-	text = place_of(g, regs_pc(&regs));
+	text = text_place(g, regs_pc(&regs));
 	if (!text || !in_our_memory(g, regs_pc(&regs)) ||
 		ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) || info.si_code <= 0)
 		return;
@@ -130,7 +110,7 @@ static void lead_back(struct guardian *g, struct thread *t, uint64_t frame)
 	if (target_read(g, t->tgid, frame + machine.frame.pc, &pc, sizeof(pc)) != sizeof(pc) ||
 		in_our_memory(g, pc))
 		return;
-	to = place_of(g, pc);
+	to = text_place(g, pc);
 	if (to)
 		target_write(g, t->tgid, frame + machine.frame.pc, &to, sizeof(to));
 }

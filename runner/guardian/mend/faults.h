@@ -8,8 +8,6 @@
 
 #include "../guardian.h"
 
-uint64_t text_before(struct guardian *g,
-	uint64_t addr); /* behind a copy in a detour: its instruction; else addr */
 bool fault_is_followed(const struct guardian *g, const struct thread *t);
 void fault_at_handler(struct guardian *g, struct thread *t);
 bool fault_wants_step(struct guardian *g, struct thread *t, int sig);

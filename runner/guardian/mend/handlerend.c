@@ -12,9 +12,9 @@
 #include "../../../engine/core/internal.h"
 #include "../guardian.h"
 #include "../family/sharing.h"
+#include "../trace/ours.h"
 #include "../trace/remote.h"
 #include "handlerend.h"
-#include "handlers.h"
 
 enum { LAST = WATCHPOINTS - 1, RUNS_MS = 100 };
 

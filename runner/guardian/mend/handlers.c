@@ -5,38 +5,34 @@
  * there. agent/handler.c is the other side.
  */
 #define _GNU_SOURCE
-#include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "../../../agent/handler.h"
 #include "../../../engine/core/thread.h"
 #include "../../base/facts.h"
 #include "../../base/proc.h"
+#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../family/vforked.h"
 #include "../trace/concern.h"
 #include "../trace/maps.h"
+#include "../trace/ours.h"
 #include "../trace/publish.h"
-#include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "../trace/seccomp.h"
 #include "../trace/stack.h"
+#include "../trace/traps.h"
 #include "handlers.h"
 #include "resent.h"
 #include "trapmend.h"
-#include "trapsvc.h"
 
 enum { COMM = 16 };
 
 _Static_assert(TL_THREAD_HASH_MUL == 0x61c88647, "what it is multiplied by");
-
-/* --- questions ------------------------------------------------------------------------ */
 
 /* From now on the kernel tells handlers when we are gone. */
 void be_watched(struct guardian *g)
@@ -174,15 +170,6 @@ bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 static bool is_peek(const struct guardian *g, uint64_t pc)
 {
 	return pc - g->ask.peek < g->ask.peek_end - g->ask.peek;
-}
-
-bool in_handler(const struct guardian *g, uint64_t pc)
-{
-	const struct client *c;
-
-	for (c = g->clients; c && pc - c->module_at >= c->module_size; c = c->next)
-		;
-	return c || pc - g->ctl->agent < g->ctl->agent_size;
 }
 
 static bool stands_at(

@@ -10,7 +10,6 @@
 
 void be_watched(struct guardian *g);
 bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc);
-bool in_handler(const struct guardian *g, uint64_t pc); /* or the agent, not in a detour */
 enum verdict handler_at_signal(struct guardian *g, struct thread *t, int sig);
 enum verdict helper_at_signal(struct guardian *g, struct thread *t, int sig);
 

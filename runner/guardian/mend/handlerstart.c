@@ -5,11 +5,11 @@
 
 #include "../guardian.h"
 #include "../trace/concern.h"
+#include "../trace/traps.h"
 #include "faults.h"
 #include "handlerstart.h"
 #include "masks.h"
 #include "trapmend.h"
-#include "trapsvc.h"
 
 /* Behind that step. */
 enum claim handler_start_at_trap(struct guardian *g, struct thread *t)

@@ -4,6 +4,7 @@
 #define TRAPLESS_RUNNER_GUARDIAN_MEND_HANDLERSTART_H
 
 #include "../guardian.h"
+
 enum claim handler_start_at_trap(struct guardian *g, struct thread *t);
 
 #endif

@@ -9,14 +9,14 @@
 #include <signal.h>
 
 #include "../guardian.h"
-#include "../family/children.h"
+#include "../trace/births.h"
 #include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/stop.h"
 #include "../trace/threads.h"
+#include "../trace/traps.h"
 #include "masks.h"
 #include "owntraps.h"
-#include "trapmend.h"
 
 enum { PATIENCE_MS = 1000, TRIES = 10 };
 
@@ -128,7 +128,7 @@ void own_traps_deliver(struct guardian *g)
 	struct thread *t;
 	unsigned n = 0;
 
-	if (!g->own_traps || stop_lasts())
+	if (!g->own_traps || stop_lasts(g))
 		return;
 	g->own_traps = false;
 	for (t = g->threads; t; t = t->next)

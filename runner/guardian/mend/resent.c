@@ -3,12 +3,12 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/concern.h"
 #include "resent.h"
-#include <unistd.h>
 
 void signal_pass_on(const struct thread *from, struct thread *to, int sig)
 {

@@ -14,7 +14,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -24,14 +23,13 @@
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/concern.h"
-#include "../trace/quiet.h"
+#include "../trace/ours.h"
 #include "../trace/remote.h"
+#include "../trace/traps.h"
 #include "handlerend.h"
-#include "handlers.h"
 #include "masks.h"
 #include "resent.h"
 #include "signals.h"
-#include "trapsvc.h"
 
 enum {
 	STEPS_MAX = 1000,

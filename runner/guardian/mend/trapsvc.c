@@ -9,75 +9,23 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../machine/calls.h"
+#include "../../base/word.h"
 #include "../guardian.h"
 #include "../family/launch.h"
-#include "../inject/helper.h"
 #include "../session/clients.h"
-#include "../session/watchpoints.h"
 #include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
+#include "../trace/traps.h"
 #include "handlers.h"
 #include "masks.h"
 #include "owntraps.h"
 #include "resent.h"
 #include "trapmend.h"
 #include "trapsvc.h"
-
-/* What is known of the breakpoint at addr, NULL: never one of ours. */
-static const struct tl_ctl_trap *trap_find(struct guardian *g, uint64_t addr)
-{
-	uint32_t i = tl_ctl_trap_hash(addr), n;
-
-	for (n = 0; n < TL_CTL_TRAPS; n++, i = (i + 1) & (TL_CTL_TRAPS - 1)) {
-		const struct tl_ctl_trap *t = &g->ctl->traps[i];
-		uint64_t at = __atomic_load_n(&t->addr, __ATOMIC_ACQUIRE);
-
-		if (!at)
-			return NULL;
-		if (at == addr)
-			return t;
-	}
-	return NULL;
-}
-
-int signal_code(struct thread *t)
-{
-	siginfo_t info;
-
-	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) ? 0 : info.si_code;
-}
-
-/* Does this SIGTRAP come from a breakpoint? Others send it too. */
-bool by_breakpoint(struct thread *t)
-{
-	return trap_by_breakpoint(signal_code(t));
-}
-
-bool pc_get(struct thread *t, uint64_t *pc)
-{
-	return !pc_read(t->tid, pc);
-}
-
-void pc_set(struct thread *t, uint64_t pc)
-{
-	pc_write(t->tid, pc);
-}
-
-/* It has run into one, and was stopped for something else before its SIGTRAP came to be told. */
-bool trap_is_due(struct guardian *g, struct thread *t)
-{
-	uint64_t pc;
-
-	return ((g->ctl && pc_get(t, &pc) && trap_find(g, breakpoint_before(pc))) ||
-		       watchpoint_is_due(g, t)) &&
-	       signals_waiting(t) >> (SIGTRAP - 1) & 1;
-}
 
 /* Until the main loop has looked; what we are at now is done with the text as it is. */
 static void hold_for_news(struct guardian *g, struct thread *t)
@@ -109,16 +57,6 @@ static bool is_watched(struct guardian *g, struct thread *t, uint64_t addr, uint
 	if (t->tgid == g->pid)
 		hold_for_news(g, t);
 	return true;
-}
-
-void traps_first(struct guardian *g, struct thread *t)
-{
-	bool held = t->held;
-
-	t->held = true;
-	while (action_known(g, FORCED_TRAP) && pump(g, false))
-		;
-	t->held = held;
 }
 
 /*

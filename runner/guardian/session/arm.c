@@ -2,18 +2,17 @@
 /* The control block, and probes in by way of the agent. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
 
+#include "../../session.h"
 #include "../../base/proc.h"
 #include "../../progress.h"
-#include "../../session.h"
 #include "../guardian.h"
-#include "../family/selftrace.h"
+#include "../family/sanitizers.h"
 #include "../family/sharing.h"
 #include "../inject/enter.h"
 #include "../inject/helper.h"
@@ -22,10 +21,12 @@
 #include "../mend/masks.h"
 #include "../mend/owntraps.h"
 #include "../mend/trapmend.h"
+#include "../mend/watch.h"
 #include "../trace/images.h"
 #include "../trace/maps.h"
 #include "../trace/publish.h"
 #include "../trace/remote.h"
+#include "../trace/say.h"
 #include "arm.h"
 #include "clients.h"
 #include "copies.h"
@@ -129,7 +130,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 		ret = watch_can_wait(g) ? 0 : action_watch(g);
 	}
 	if (ret >= 0)
-		selftrace_watch(g);
+		sanitizers_watch(g);
 	tell_probes(&c->tell);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
@@ -231,7 +232,7 @@ static int more_of(
 
 	/* The loader has filled in by now what tail calls and linkage tables lead to. */
 	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) ||
-			       selftrace_wanted(g) || stale || (final && g->ctl->at_wanting)))
+			       sanitizers_wanted(g) || stale || (final && g->ctl->at_wanting)))
 		return ret;
 	if (!g->helper && !helper_start(g, from))
 		return -1;

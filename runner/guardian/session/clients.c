@@ -2,22 +2,15 @@
 /* The sessions that we serve, and what all of them are told. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../../base/slots.h"
 #include "../guardian.h"
-#include "../leave/part.h"
-#include "../mend/trapmend.h"
+#include "../trace/say.h"
 #include "clients.h"
-#include "events.h"
-#include "samples.h"
-#include "watchpoints.h"
 
 static bool is_taken(const struct guardian *g, uint32_t slot)
 {
@@ -40,6 +33,36 @@ int client_add(struct guardian *g, struct client *c)
 		link = &(*link)->next;
 	*link = c;
 	return 0;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static bool imports(const struct module *m, const char *with)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nimports && !begins(module_string(m, m->imports[i].name), with); i++)
+		;
+	return i < m->nimports;
+}
+
+/* Handlers that follow the program's pointers, to read or to write, or ask us. */
+static bool handlers_may_fault(const struct module *m)
+{
+	return imports(m, "tl_load") || imports(m, "tl_store") || imports(m, "tl_user_") ||
+	       imports(m, "tl_execname");
+}
+
+static bool watchpoints_wanted(const struct module *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nprobes && m->probes[i].kind != TL_TAP_WATCH; i++)
+		;
+	return i < m->nprobes;
 }
 
 int client_create(struct guardian *g, struct client *c)
@@ -89,29 +112,6 @@ void client_drop(struct guardian *g, struct client *c)
 	client_free(c);
 }
 
-void clients_hear(struct guardian *g)
-{
-	struct client *c;
-
-	for (c = g->clients; c; c = c->next) {
-		enum heard word = HEARD_NOTHING;
-		uint32_t number;
-
-		do {
-			word = c->told ? HEARD_NOTHING : tell_listen(&c->tell, &number);
-			if (word == HEARD_GO_ON)
-				event_answered(g, c, (pid_t)number);
-			else if (word == HEARD_SAMPLE)
-				sample_ask(g, c, number);
-			else if (word == HEARD_CHILD)
-				c->child_ms = 0;
-		} while (word == HEARD_GO_ON || word == HEARD_SAMPLE || word == HEARD_CHILD);
-		c->orphaned |= word == HEARD_ITS_END;
-		c->tune |= word == HEARD_TUNE;
-		c->leave |= word == HEARD_LEAVE || word == HEARD_ITS_END;
-	}
-}
-
 unsigned clients_count(const struct guardian *g)
 {
 	const struct client *c;
@@ -120,12 +120,6 @@ unsigned clients_count(const struct guardian *g)
 	for (c = g->clients; c; c = c->next)
 		n++;
 	return n;
-}
-
-/* No room for another one, but soon. */
-bool clients_in_the_way(const struct guardian *g)
-{
-	return clients_count(g) == TL_CTL_SESSIONS && clients_part_ms(g) >= 0;
 }
 
 bool clients_leave(const struct guardian *g)
@@ -167,35 +161,4 @@ bool clients_watch_loader(const struct guardian *g)
 	for (c = g->clients; c && !client_watches_loader(c); c = c->next)
 		;
 	return c;
-}
-
-bool clients_verbose(const struct guardian *g)
-{
-	const struct client *c;
-
-	for (c = g->clients; c && !c->tell.verbose; c = c->next)
-		;
-	return c;
-}
-
-void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const char *text)
-{
-	const struct client *c;
-
-	for (c = g->clients; c; c = c->next)
-		if (!c->told)
-			tell(&c->tell, kind, number, text);
-}
-
-void note_all(const struct guardian *g, const char *fmt, ...)
-{
-	struct message m = {.kind = MSG_NOTE};
-	const struct client *c;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(m.text, sizeof(m.text), fmt, ap);
-	va_end(ap);
-	for (c = g->clients; c; c = c->next) /* a runner that is stopped may miss some */
-		send(c->tell.sock, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

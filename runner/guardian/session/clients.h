@@ -9,8 +9,6 @@ int client_add(struct guardian *g, struct client *c); /* to the list. -1: it is 
 int client_create(struct guardian *g, struct client *c); /* its control block */
 void client_free(struct client *c);
 void client_drop(struct guardian *g, struct client *c); /* from the list, too */
-void clients_hear(struct guardian *g);
-bool clients_in_the_way(const struct guardian *g); /* of one who wants to join: some are leaving */
 bool clients_leave(const struct guardian *g); /* all of them want to */
 unsigned clients_count(const struct guardian *g);
 bool clients_wait(
@@ -18,8 +16,5 @@ bool clients_wait(
 bool clients_deaf(const struct guardian *g); /* ... marks that wait for their semaphores */
 bool client_watches_loader(const struct client *c); /* ... or that may go, or be mapped again */
 bool clients_watch_loader(const struct guardian *g);
-bool clients_verbose(const struct guardian *g);
-void tell_all(const struct guardian *g, uint32_t kind, uint32_t number, const char *text);
-void note_all(const struct guardian *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -11,14 +11,16 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+
 #include "../../base/proc.h"
 #include "../guardian.h"
-#include "../inject/helper.h"
 #include "../trace/concern.h"
 #include "../trace/loop.h"
 #include "../trace/publish.h"
 #include "../trace/restart.h"
+#include "../trace/say.h"
 #include "../trace/threads.h"
+#include "../trace/traps.h"
 #include "events.h"
 #include "resolve.h"
 #include "watchpoints.h"

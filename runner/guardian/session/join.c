@@ -3,15 +3,16 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "../../../runtime/session.h"
-#include "../../base/joining.h"
 #include "../../passing.h"
+#include "../../base/joining.h"
 #include "../guardian.h"
 #include "../family/launch.h"
+#include "../leave/part.h"
+#include "../trace/say.h"
 #include "arm.h"
 #include "clients.h"
 #include "events.h"
@@ -39,6 +40,12 @@ void door_close(struct guardian *g)
 	if (g->door >= 0)
 		close(g->door);
 	g->door = -1;
+}
+
+/* No room for another one, but soon. */
+static bool clients_in_the_way(const struct guardian *g)
+{
+	return clients_count(g) == TL_CTL_SESSIONS && clients_part_ms(g) >= 0;
 }
 
 int door_now(const struct guardian *g)

@@ -11,7 +11,7 @@
 #include "../trace/images.h"
 #include "../trace/loop.h"
 #include "../trace/remote.h"
-#include "../trace/seize.h"
+#include "../trace/threads.h"
 #include "loader.h"
 
 enum { PATIENCE_MS = 1000 };
@@ -39,7 +39,7 @@ uint64_t program_entry(struct guardian *g)
 static uint64_t dynamic_section(struct guardian *g)
 {
 	uint64_t at = proc_aux(eye_of(g), AT_PHDR), n = proc_aux(eye_of(g), AT_PHNUM), bias = 0, i;
-	ElfW(Phdr) ph[64];
+	Elf_Phdr ph[64];
 
 	n = n < 64 ? n : 64;
 	if (!at || target_read(g, g->pid, at, ph, n * sizeof(*ph)) != n * sizeof(*ph))
@@ -59,7 +59,7 @@ static uint64_t dynamic_section(struct guardian *g)
 static bool dynamic_value(struct guardian *g, int64_t tag, uint64_t *value)
 {
 	uint64_t at = dynamic_section(g);
-	ElfW(Dyn) d;
+	Elf_Dyn d;
 	int i;
 
 	for (i = 0; at && i < 256; i++, at += sizeof(d)) {

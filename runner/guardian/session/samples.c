@@ -15,7 +15,7 @@
 #include "../../base/proc.h"
 #include "../guardian.h"
 #include "../family/launch.h"
-#include "../trace/quiet.h"
+#include "../trace/ours.h"
 #include "events.h"
 #include "samples.h"
 

@@ -12,19 +12,18 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ptrace.h>
 
 #include "../../base/proc.h"
+#include "../../base/word.h"
 #include "../guardian.h"
-#include "../mend/faults.h"
-#include "../mend/handlers.h"
 #include "../mend/resent.h"
 #include "../mend/trapmend.h"
-#include "../mend/trapsvc.h"
 #include "../trace/concern.h"
 #include "../trace/maps.h"
+#include "../trace/ours.h"
+#include "../trace/say.h"
 #include "../trace/stop.h"
-#include "clients.h"
+#include "../trace/traps.h"
 #include "events.h"
 #include "resolve.h"
 #include "watchpoints.h"
@@ -355,15 +354,6 @@ void watchpoints_look(struct guardian *g)
 			look(g, c);
 }
 
-bool watchpoints_wanted(const struct module *m)
-{
-	uint32_t i;
-
-	for (i = 0; i < m->nprobes && m->probes[i].kind != TL_TAP_WATCH; i++)
-		;
-	return i < m->nprobes;
-}
-
 int watchpoints_part(struct guardian *g)
 {
 	return replan(g);
@@ -409,20 +399,9 @@ static void tell_client(
 		event_wait(g, c, t);
 }
 
-/* The first may be of the program's entry: see launch.c. */
-static uint32_t hits_of(const struct guardian *g, const struct thread *t)
-{
-	return g->watchpoints_known ? watch_hits(t->tid) & (g->entry ? ~1u : ~0u) : 0;
-}
-
-bool watchpoint_is_due(const struct guardian *g, const struct thread *t)
-{
-	return hits_of(g, t) != 0;
-}
-
 enum claim watchpoint_at_trap(struct guardian *g, struct thread *t)
 {
-	uint32_t hits = hits_of(g, t);
+	uint32_t hits = watch_hits_of(g, t);
 	struct machine_regs regs;
 	struct message m;
 	struct client *c;

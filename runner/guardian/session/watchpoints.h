@@ -5,12 +5,10 @@
 
 #include "../guardian.h"
 
-bool watchpoints_wanted(const struct module *m);
 void watchpoints_look(struct guardian *g); /* where the variables are by now */
 void watchpoints_inherit(struct guardian *g, struct thread *t); /* newborn, stopped */
 int entry_set(
 	const struct guardian *g, const struct thread *t); /* g->entry has changed; 0, or -errno */
-bool watchpoint_is_due(const struct guardian *g, const struct thread *t);
 int watchpoints_part(
 	struct guardian *g); /* a session leaves: in how many threads its own still stand */
 int watchpoints_leave(struct guardian *g); /* all do */

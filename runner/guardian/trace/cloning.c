@@ -5,13 +5,12 @@
  * anything is written each thread is seen outside of it once: asleep in
  * another call, or stopped. What has come up by then is taken too.
  */
-#define _GNU_SOURCE
-
 #include "../../base/proc.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "cloning.h"
 #include "loop.h"
+#include "say.h"
 #include "seize.h"
 #include "stop.h"
 #include "threads.h"

@@ -26,6 +26,9 @@ enum claim {
 enum { CONCERNS = 8 }; /* for one thing that happens, with the NULL behind them */
 
 struct concerns {
+	/* One event, while g->arming waits for the helper. */
+	void (*while_arming)(struct guardian *g);
+
 	/* --- it is about to go on --- */
 
 	bool (*keeps[CONCERNS])(const struct guardian *g, const struct thread *t); /* it may not */

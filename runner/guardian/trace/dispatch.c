@@ -10,11 +10,10 @@
 #include <sys/ptrace.h>
 
 #include "../guardian.h"
-#include "../mend/faults.h"
-#include "../mend/trapsvc.h"
 #include "concern.h"
 #include "dispatch.h"
-#include "quiet.h"
+#include "ours.h"
+#include "traps.h"
 
 #ifndef PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG
 #define PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG 0x4210

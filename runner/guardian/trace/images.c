@@ -16,7 +16,7 @@
 #include "images.h"
 #include "maps.h"
 #include "remote.h"
-#include "seize.h"
+#include "threads.h"
 
 enum { NT_GO_BUILD_ID = 4 };
 
@@ -65,8 +65,8 @@ static void read_notes(struct guardian *g, struct mapped *m, uint64_t at, uint64
 	uint8_t buf[4096];
 	size_t n = target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)), i = 0;
 
-	while (i + sizeof(ElfW(Nhdr)) <= n) {
-		ElfW(Nhdr) h;
+	while (i + sizeof(Elf_Nhdr) <= n) {
+		Elf_Nhdr h;
 		size_t name = i + sizeof(h), desc;
 
 		memcpy(&h, buf + i, sizeof(h));
@@ -87,7 +87,7 @@ static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
 		m->text_hi = lo + size;
 }
 
-static void add_segment(struct mapped *m, const ElfW(Phdr) * ph)
+static void add_segment(struct mapped *m, const Elf_Phdr *ph)
 {
 	const uint32_t max = sizeof(m->segments) / sizeof(*m->segments);
 	uint64_t at = m->bias + ph->p_vaddr, end = at + ph->p_memsz;
@@ -105,8 +105,8 @@ static void add_segment(struct mapped *m, const ElfW(Phdr) * ph)
 
 static void read_headers(struct guardian *g, struct mapped *m)
 {
-	ElfW(Ehdr) h;
-	ElfW(Phdr) ph[64];
+	Elf_Ehdr h;
+	Elf_Phdr ph[64];
 	uint64_t first = ~0ull;
 	unsigned i, n;
 
@@ -149,7 +149,7 @@ static void read_headers(struct guardian *g, struct mapped *m)
  */
 static void find_frames(struct guardian *g, struct mapped *m)
 {
-	const ElfW(Shdr) * s;
+	const Elf_Shdr *s;
 	struct stat st;
 	uint8_t *file;
 	char exe[64];

@@ -3,18 +3,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../../base/proc.h"
-#include "../../machine/calls.h"
 #include "../guardian.h"
 #include "concern.h"
 #include "loop.h"
-#include "stop.h"
 #include "threads.h"
 
 enum { SYSCALL_STOP = SIGTRAP | 0x80, TURN = 8 };

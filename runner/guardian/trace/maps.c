@@ -11,7 +11,7 @@
 
 #include "../guardian.h"
 #include "maps.h"
-#include "seize.h"
+#include "threads.h"
 
 static char *text;
 static size_t text_room;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that the agent is told of before their handlers ask. */
-#define _GNU_SOURCE
-
 #include "../../base/proc.h"
 #include "../guardian.h"
 #include "publish.h"

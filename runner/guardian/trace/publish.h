@@ -4,6 +4,7 @@
 #define TRAPLESS_RUNNER_GUARDIAN_TRACE_PUBLISH_H
 
 #include "../guardian.h"
+
 void threads_publish(struct guardian *g);
 uint32_t own_number(const struct guardian *g, pid_t pid); /* as the target sees it */
 void thread_publish(struct guardian *g, struct thread *t);

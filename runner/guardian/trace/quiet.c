@@ -7,9 +7,9 @@
 #include <trapless/error.h>
 
 #include "../../base/proc.h"
+#include "../../base/word.h"
 #include "../guardian.h"
-#include "../inject/areas.h"
-#include "../inject/helper.h"
+#include "areas.h"
 #include "loop.h"
 #include "near.h"
 #include "quiet.h"
@@ -18,6 +18,7 @@
 #include "stack.h"
 #include "stop.h"
 #include "threads.h"
+#include "traps.h"
 
 enum { PATIENCE_MS = 1000, BORN_MAX = 256 };
 
@@ -46,17 +47,6 @@ static void note_sight(uint64_t value, pid_t tid)
 		max_sights = more;
 	}
 	sights[nsights++] = (struct sight){value, tid};
-}
-
-bool in_our_memory(struct guardian *g, uint64_t addr)
-{
-	uint32_t i;
-
-	for (i = 0; i < ctl_areas(g); i++) {
-		if (!g->ctl->areas[i].shared && addr - g->ctl->areas[i].lo < g->ctl->areas[i].size)
-			return true;
-	}
-	return addr - g->ctl->agent < g->ctl->agent_size;
 }
 
 /* Our memory as it is when a look begins, by address: stacks are long, and a return probe has an area of its own. */

@@ -10,6 +10,5 @@
 int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
 int seen(struct guardian *g, uint64_t lo, uint64_t hi); /* into pcs[], as tl_os_seen() */
 void quiet_forget(struct guardian *g); /* the next one looks again */
-bool in_our_memory(struct guardian *g, uint64_t addr);
 
 #endif

@@ -6,18 +6,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../base/proc.h"
+#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "loop.h"
 #include "maps.h"
 #include "remote.h"
+#include "say.h"
 
 #ifndef PTRACE_GETSIGMASK
 #define PTRACE_GETSIGMASK 0x420a

@@ -5,11 +5,11 @@
  * goes on with it. For others such a thread is out of bounds.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "../../base/proc.h"
+#include "../../machine/calls.h"
 #include "../guardian.h"
 #include "dispatch.h"
 #include "remote.h"

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "../../base/proc.h"
 #include "../../base/word.h"
 #include "../guardian.h"
+#include "say.h"
 #include "seccomp.h"
 #include "seize.h"
 #include "threads.h"
@@ -110,39 +110,9 @@ static int forbidden(struct guardian *g, pid_t tracer)
 		g->pid, round);
 }
 
-/* Whom we trace does not end unseen. */
-static bool eye_lives(const struct guardian *g)
-{
-	const struct thread *t = g->eye ? thread_find(g, g->eye) : NULL;
-
-	return t && !t->exits && !t->dead ? true : g->eye && !proc_ended(g->eye);
-}
-
-pid_t eye_of(struct guardian *g)
-{
-	char path[64];
-	struct dirent *e;
-	DIR *d;
-
-	if (eye_lives(g))
-		return g->eye;
-	g->eye = g->pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
-	d = opendir(path);
-	while (d && (e = readdir(d))) {
-		if (atoi(e->d_name) && !proc_ended(atoi(e->d_name))) {
-			g->eye = atoi(e->d_name);
-			break;
-		}
-	}
-	if (d)
-		closedir(d);
-	return g->eye;
-}
-
 int target_check_machine(struct guardian *g)
 {
-	ElfW(Ehdr) h;
+	Elf_Ehdr h;
 	char path[64];
 	int fd;
 	ssize_t n;

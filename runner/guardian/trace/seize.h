@@ -9,6 +9,5 @@ int target_check(struct guardian *g); /* refusals, nothing changed */
 int target_check_machine(struct guardian *g); /* once it runs its program */
 int target_seize(struct guardian *g);
 int target_seize_new(struct guardian *g); /* who has come up since; how many, or -1 */
-pid_t eye_of(struct guardian *g); /* g->eye, chosen anew where that thread has ended */
 
 #endif

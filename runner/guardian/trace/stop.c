@@ -9,9 +9,7 @@
 
 #include "../../base/proc.h"
 #include "../guardian.h"
-#include "../family/children.h"
-#include "../inject/helper.h"
-#include "../mend/trapsvc.h"
+#include "births.h"
 #include "loop.h"
 #include "maps.h"
 #include "near.h"
@@ -20,6 +18,7 @@
 #include "stack.h"
 #include "stop.h"
 #include "threads.h"
+#include "traps.h"
 
 static struct machine_regs *found_regs; /* of stopped threads, by order in stopped[] */
 static pid_t *stopped;
@@ -178,13 +177,6 @@ static bool stop_or_lose(struct guardian *g, struct thread *t, int patience_ms)
 	return stop_one(g, t, patience_ms) || thread_find(g, tid) != t || stop_held_up(g, t);
 }
 
-bool waits_for_child(const struct guardian *g, const struct thread *t)
-{
-	const struct thread *o = t->vfork_child ? thread_find(g, t->vfork_child) : NULL;
-
-	return o && o->parent == t->tid && !o->dead;
-}
-
 static bool runs(const struct guardian *g, const struct thread *t)
 {
 	(void)g;
@@ -239,6 +231,7 @@ static size_t stop_begin(struct guardian *g)
 	stopped = calloc(max, sizeof(*stopped));
 	found_regs = calloc(max, sizeof(*found_regs));
 	nstopped = 0;
+	g->stopping = stopped;
 	return stopped && found_regs ? max : 0;
 }
 
@@ -283,11 +276,6 @@ bool stop_thread(struct guardian *g, struct thread *t)
 
 	resume_all(g, false);
 	return stopped;
-}
-
-bool stop_held_up(const struct guardian *g, const struct thread *t)
-{
-	return stopped && !t->stopped && waits_for_child(g, t);
 }
 
 /*
@@ -362,11 +350,6 @@ int stop_all(struct guardian *g)
 	if (!ret)
 		look_at_stopped(g);
 	return ret;
-}
-
-bool stop_lasts(void)
-{
-	return stopped;
 }
 
 /* --- where stacks end ------------------------------------------------------------- */
@@ -488,4 +471,5 @@ void resume_all(struct guardian *g, bool apply)
 	stopped = NULL;
 	found_regs = NULL;
 	nstopped = 0;
+	g->stopping = false;
 }

@@ -7,14 +7,10 @@
 
 int stop_all(struct guardian *g);
 int stop_unseen(struct guardian *g); /* without a look at where they stand: pcs[] stays as it is */
-bool stop_lasts(void); /* some stand still, or all, until resume_all() */
 bool stop_ask(
 	struct guardian *g, struct thread *t); /* to stop: somebody waits for it, in a moment */
 bool stop_thread(struct guardian *g,
 	struct thread *t); /* once, and lets it go on; false: it could not be stopped */
-/* For a child that we know: before that one has become another program, or ended, nobody can stop it. */
-bool waits_for_child(const struct guardian *g, const struct thread *t);
-bool stop_held_up(const struct guardian *g, const struct thread *t); /* so, while others stop */
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */

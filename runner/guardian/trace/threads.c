@@ -81,3 +81,50 @@ pid_t thread_event_child(const struct thread *parent)
 
 	return ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) ? 0 : (pid_t)tid;
 }
+
+bool waits_for_child(const struct guardian *g, const struct thread *t)
+{
+	const struct thread *o = t->vfork_child ? thread_find(g, t->vfork_child) : NULL;
+
+	return o && o->parent == t->tid && !o->dead;
+}
+
+bool stop_held_up(const struct guardian *g, const struct thread *t)
+{
+	return g->stopping && !t->stopped && waits_for_child(g, t);
+}
+
+bool stop_lasts(const struct guardian *g)
+{
+	return g->stopping;
+}
+
+/* Whom we trace does not end unseen. */
+static bool eye_lives(const struct guardian *g)
+{
+	const struct thread *t = g->eye ? thread_find(g, g->eye) : NULL;
+
+	return t && !t->exits && !t->dead ? true : g->eye && !proc_ended(g->eye);
+}
+
+pid_t eye_of(struct guardian *g)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	if (eye_lives(g))
+		return g->eye;
+	g->eye = g->pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (atoi(e->d_name) && !proc_ended(atoi(e->d_name))) {
+			g->eye = atoi(e->d_name);
+			break;
+		}
+	}
+	if (d)
+		closedir(d);
+	return g->eye;
+}

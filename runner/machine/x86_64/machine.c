@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Constants of x86-64. */
 #include <elf.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "x86_64.h"
 
@@ -21,6 +23,7 @@ const struct machine machine = {
 	.breakpoint = {1, {0xcc}},
 	.breakpoint_passed = 1,
 	.spin = {2, {0xeb, 0xfe}},
+	.agent_call = {4, {0x0f, 0x05, 0xb8, 0x3c}}, /* syscall; mov $SYS_exit, %eax */
 	.clock = {2, {0x0f, 0x31}}, /* rdtsc */
 	/* engine/arch/x86/handler.c, look_up(): mov %fs:0,%rdx, and the first bytes of what it does with that */
 	.load_key = {9, {0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0}},
@@ -36,4 +39,20 @@ uint64_t machine_clock(void)
 void machine_pause(void)
 {
 	__builtin_ia32_pause();
+}
+
+bool machine_sets_thread_pointer(void)
+{
+	return getauxval(AT_HWCAP2) >> 1 & 1; /* FSGSBASE */
+}
+
+bool machine_has_shadow_stack(const char *status)
+{
+	static const char field[] = "\nx86_Thread_features:";
+	const char *features = strstr(status, field);
+
+	if (!features)
+		return false;
+	features += sizeof(field) - 1;
+	return !strncmp(features + strspn(features, " \t"), "shstk", 5);
 }

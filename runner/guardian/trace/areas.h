@@ -3,8 +3,8 @@
  * Memory of ours in the target, but for the agent's own and the control block: putting it in order, and giving it
  * back.
  */
-#ifndef TRAPLESS_RUNNER_GUARDIAN_INJECT_AREAS_H
-#define TRAPLESS_RUNNER_GUARDIAN_INJECT_AREAS_H
+#ifndef TRAPLESS_RUNNER_GUARDIAN_TRACE_AREAS_H
+#define TRAPLESS_RUNNER_GUARDIAN_TRACE_AREAS_H
 
 #include "../guardian.h"
 
@@ -13,7 +13,5 @@ void areas_sort(struct tl_ctl_area *a, size_t n); /* by address */
 size_t areas_run(const struct tl_ctl_area *a, size_t n, size_t first);
 /* In that process: where nothing is mapped up to the next one (of n, by address, `shared` none), one reaches to that. */
 void areas_join(pid_t pid, struct tl_ctl_area *a, size_t n);
-/* c's memory, or all (NULL) but the agent's own; with the helper held. 0, -1: it stays. */
-int areas_unmap(struct guardian *g, const struct client *c);
 
 #endif
