@@ -78,7 +78,7 @@ static void next_event(struct guardian *g)
 		set_hot(g, g->stops != stops);
 		stops = g->stops;
 	} else {
-		pump_briefly(g);
+		loop_event_briefly(g);
 	}
 }
 

@@ -7,8 +7,8 @@
  * found.
  *
  * All threads of the target stay seized for the whole session (which disturbs
- * nobody); a thread is stopped only where the work asks for it. One loop,
- * pump(), takes every event; functions that wait for one thread let the pump
+ * nobody); a thread is stopped only where the work asks for it. One loop
+ * (trace/loop.c) takes every event; functions that wait for one thread let it
  * serve all others meanwhile.
  */
 #ifndef TRAPLESS_RUNNER_GUARDIAN_H
@@ -112,7 +112,7 @@ struct guardian {
 	bool dl_missed; /* the loader had news, and nobody could be held */
 	uint64_t loader; /* its structure for debuggers (r_debug); 0: not to be relied on */
 	struct thread *main_held;
-	bool looked, one_look, inside_only; /* see quiet() */
+	bool looked, one_look, inside_only; /* see quiet_in() */
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
 	bool settled; /* ... and no breakpoint of ours is on its way any more */

@@ -69,7 +69,7 @@ int guardian_fail(struct guardian *unused, const char *fmt, ...)
 }
 
 /* Nobody runs there. */
-void pump_while(struct guardian *unused, bool (*comes)(const struct guardian *), int ms)
+void loop_while(struct guardian *unused, bool (*comes)(const struct guardian *), int ms)
 {
 	(void)unused, (void)comes, (void)ms;
 }

@@ -119,7 +119,7 @@ void launch_leave(struct guardian *g)
 			thread_release(g, t);
 		}
 		if (there)
-			pump_for(g, 2);
+			loop_for(g, 2);
 	}
 }
 
@@ -232,7 +232,7 @@ static bool settle(struct guardian *g, struct thread *t)
 	t->interrupted = true;
 	thread_resume(g, t, 0);
 	while (!t->stopped && !t->dead && !g->gone)
-		pump(g, true);
+		loop_event(g, true);
 	return t->stopped;
 }
 

@@ -129,7 +129,7 @@ static bool settle(struct guardian *g, struct thread *t)
 	t->interrupted = !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	thread_resume(g, t, 0);
 	while (!t->stopped && !t->dead)
-		pump(g, true);
+		loop_event(g, true);
 	return t->stopped && !t->late_stop && t->status >> 16 == PTRACE_EVENT_STOP &&
 	       WSTOPSIG(t->status) == SIGTRAP;
 }

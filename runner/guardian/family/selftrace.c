@@ -38,7 +38,8 @@ bool selftrace_may_part(struct guardian *g, struct thread *t)
 	uint64_t pc;
 
 	return t->status >> 8 == (SIGTRAP | PTRACE_EVENT_STOP << 8) && !t->kept.sig && !t->owes &&
-	       !t->own_trap && !t->untold && !t->again.on && pc_get(t, &pc) && !in_handler(g, pc);
+	       !t->own_trap && !t->untold && !t->again.on && thread_pc(t, &pc) &&
+	       !in_handler(g, pc);
 }
 
 /* At its first such call. false: that is refused. */

@@ -184,7 +184,7 @@ static bool asks(struct guardian *g, struct thread *t)
 {
 	if (!t->vforked) { /* its parent's word may be on the way */
 		t->held = true;
-		pump_for(g, 1);
+		loop_for(g, 1);
 		t->held = false;
 	}
 	if (t->dead) {
@@ -292,7 +292,7 @@ static bool on_its_way(const struct guardian *g)
 void traceme_settle(struct guardian *g)
 {
 	while (g->own_tracer && !target_ended(g))
-		pump_for(g, 1);
-	pump_while(g, on_its_way, ON_ITS_WAY_MS);
+		loop_for(g, 1);
+	loop_while(g, on_its_way, ON_ITS_WAY_MS);
 	traceme_over(g, 0);
 }

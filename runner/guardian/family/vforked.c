@@ -19,8 +19,8 @@ static void await_parent(struct guardian *g, struct thread *t)
 
 	t->held = true;
 	while (!t->parent && !t->dead && ms < ANNOUNCED_MS && !target_ended(g)) {
-		if (!pump(g, false)) {
-			pump_for(g, 1);
+		if (!loop_event(g, false)) {
+			loop_for(g, 1);
 			ms++;
 		}
 	}

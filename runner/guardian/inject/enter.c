@@ -103,10 +103,10 @@ static int write_tables(struct guardian *g, const struct client *c, const struct
 		if (t->size && target_write(g, g->pid, t->at, t->from, t->size))
 			return guardian_fail(g, "cannot write the memory of process %d", g->pid);
 	}
-	if (protect(g, am.code, am.code_size, PROT_READ | PROT_EXEC) ||
-		protect(g, am.data, pages(am.data_size), PROT_READ))
+	if (room_protect(g, am.code, am.code_size, PROT_READ | PROT_EXEC) ||
+		room_protect(g, am.data, pages(am.data_size), PROT_READ))
 		return -1;
-	return protect(g, am.options, l->images - l->options, PROT_READ);
+	return room_protect(g, am.options, l->images - l->options, PROT_READ);
 }
 
 static int make_room(struct guardian *g, struct client *c, uint64_t size)

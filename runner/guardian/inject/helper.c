@@ -102,7 +102,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 			return NULL;
 		}
 		if (!t) {
-			while (pump(g, false))
+			while (loop_event(g, false))
 				;
 			usleep(2000);
 			continue;
@@ -114,7 +114,7 @@ static struct thread *borrow(struct guardian *g, uint64_t *slept)
 		if (!t->own_trap && !signals_waiting(t) && calls_begin(g, t))
 			return t;
 		thread_release(g, t); /* let it have its signal first: */
-		pump_for(g, 1); /* a stop that is asked for at once would come before that */
+		loop_for(g, 1); /* a stop that is asked for at once would come before that */
 	}
 	guardian_fail(g, "no thread of process %d could be stopped (%s): try again later", g->pid,
 		proc_is_frozen(g->pid) ? "its control group is frozen"
@@ -198,7 +198,7 @@ static struct thread *clone_helper(
 				return t;
 			}
 		}
-		if (g->gone || !pump(g, true))
+		if (g->gone || !loop_event(g, true))
 			return NULL;
 	}
 }
@@ -357,7 +357,7 @@ void helper_end(struct guardian *g)
 	helper_park(g, t);
 	t->held = false;
 	thread_resume(g, t, 0);
-	while (g->helper && pump(g, true))
+	while (g->helper && loop_event(g, true))
 		;
 }
 
@@ -371,7 +371,7 @@ static int copy_past(struct guardian *g, uint64_t to, uint64_t from, uint64_t si
 		return -TL_E_TEXT_RO;
 	n = pread(g->mem, bytes, size, (off_t)from);
 	if (n <= 0)
-		return maps_look(g) || is_mapped(from) ? -TL_E_TEXT_RO : 0;
+		return maps_look(g) || maps_have(from) ? -TL_E_TEXT_RO : 0;
 	return text_write(g->mem, to, bytes, (size_t)n) ? -TL_E_TEXT_RO : (int)n;
 }
 
@@ -391,10 +391,10 @@ static void serve(struct guardian *g)
 		c->svc_ret = 0;
 		break;
 	case TL_SVC_QUIET:
-		c->svc_ret = quiet(g, c->svc_arg[0], c->svc_arg[1], NULL);
+		c->svc_ret = quiet_in(g, c->svc_arg[0], c->svc_arg[1], NULL);
 		break;
 	case TL_SVC_SEEN:
-		c->svc_ret = seen(g, c->svc_arg[0], c->svc_arg[1]);
+		c->svc_ret = quiet_seen(g, c->svc_arg[0], c->svc_arg[1]);
 		break;
 	case TL_SVC_COPY:
 		c->svc_ret = copy_past(g, c->svc_arg[0], c->svc_arg[1], c->svc_arg[2]);
@@ -445,7 +445,7 @@ static void helper_await(struct guardian *g, struct thread *t)
 		if (g->arming)
 			g->concerns->while_arming(g);
 		else
-			pump(g, true);
+			loop_event(g, true);
 		own_traps_deliver(g);
 	}
 }

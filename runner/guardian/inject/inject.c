@@ -58,7 +58,7 @@ static int protect_segments(struct guardian *g, uint64_t base, uint32_t code)
 		uint64_t lo = p->p_vaddr & ~(uint64_t)(PAGE - 1);
 
 		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && (p->p_flags & PF_X) == code &&
-			protect(g, base + lo, pages(p->p_vaddr + p->p_memsz) - lo, prot))
+			room_protect(g, base + lo, pages(p->p_vaddr + p->p_memsz) - lo, prot))
 			return -1;
 	}
 	return 0;
@@ -84,7 +84,7 @@ static int write_agent(struct guardian *g, const struct agent_layout *l, uint8_t
 	g->agent_call = h->call;
 	if (protect_segments(g, l->base, 0))
 		return -1;
-	return protect(g, l->base + l->image, PAGE, PROT_NONE);
+	return room_protect(g, l->base + l->image, PAGE, PROT_NONE);
 }
 
 static bool has_shadow_stack(struct guardian *g)
@@ -96,7 +96,7 @@ static bool has_shadow_stack(struct guardian *g)
 }
 
 /* Needs the helper, held, and the agent's room. Leaves it held, and the agent ready for commands. */
-int inject(struct guardian *g, struct client *c)
+int agent_inject(struct guardian *g, struct client *c)
 {
 	const struct piece pieces[] = {{g->ctl_fd, g->ctl_size, &g->ctl->self, false},
 		{c->ctl_fd, c->ctl_size, &c->self, true},
@@ -160,13 +160,13 @@ void agent_calls(struct guardian *g, uint64_t code)
 }
 
 /* Give back what is ours in the target; the helper does it and is all that is left. How many pieces stay. */
-int eject(struct guardian *g)
+int agent_eject(struct guardian *g)
 {
 	struct tl_ctl *c = g->ctl;
 	const struct client *client;
 
 	/* Whoever is in any code of ours may use any data of ours: all or nothing. */
-	if (quiet(g, 0, ~0ull, NULL))
+	if (quiet_in(g, 0, ~0ull, NULL))
 		return 1;
 	births_settle(g);
 	for (client = g->clients; client && g->helper; client = client->next)
@@ -174,8 +174,8 @@ int eject(struct guardian *g)
 	if (areas_unmap(g, NULL))
 		return 1;
 	g->agent_call = 0;
-	unmap(g, &c->agent, c->agent_size);
-	unmap(g, &c->self, g->ctl_size);
+	room_unmap(g, &c->agent, c->agent_size);
+	room_unmap(g, &c->self, g->ctl_size);
 	g->ask = (struct handler_places){0};
 	g->injected = false;
 	return 0;

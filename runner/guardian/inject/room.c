@@ -13,7 +13,7 @@
 #include "image.h"
 #include "room.h"
 
-int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
+int room_protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 {
 	long ret = size ? remote_call(g, g->helper, SYS_mprotect, at, size, (uint64_t)prot, 0, 0, 0)
 			: 0;
@@ -30,7 +30,7 @@ int protect(struct guardian *g, uint64_t at, uint64_t size, int prot)
 }
 
 /* Forgotten first: a child that is born meanwhile may have something of its own there. */
-void unmap(struct guardian *g, uint64_t *at, uint64_t size)
+void room_unmap(struct guardian *g, uint64_t *at, uint64_t size)
 {
 	uint64_t lo = *at;
 

@@ -5,8 +5,8 @@
 
 #include "../guardian.h"
 
-int protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
-void unmap(struct guardian *g, uint64_t *at, uint64_t size);
+int room_protect(struct guardian *g, uint64_t at, uint64_t size, int prot);
+void room_unmap(struct guardian *g, uint64_t *at, uint64_t size);
 void client_flatten(struct guardian *g, const struct client *c); /* before its module is unmapped */
 int agent_room(struct guardian *g); /* mapped; the helper has its stack there */
 

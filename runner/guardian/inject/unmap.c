@@ -40,7 +40,7 @@ static int unmap_by_calls(struct guardian *g, const struct tl_ctl_area *list, si
 
 		for (end = areas_run(list, n, i); i < end; i++)
 			g->ctl->areas[list[i].shared].size = 0;
-		unmap(g, &lo, list[end - 1].lo + list[end - 1].size - lo);
+		room_unmap(g, &lo, list[end - 1].lo + list[end - 1].size - lo);
 	}
 	return g->helper ? 0 : -1;
 }

@@ -168,7 +168,7 @@ static void name_blocker(struct guardian *g)
 	char text[256], name[32];
 	struct thread *who = NULL;
 
-	quiet(g, 0, ~0ull, &who);
+	quiet_in(g, 0, ~0ull, &who);
 	if (!g->restored) {
 		snprintf(text, sizeof(text),
 			"the threads of process %d could not be stopped: its probes stay in, "
@@ -215,14 +215,14 @@ static bool text_restored(struct guardian *g)
 static int clear_out(struct guardian *g)
 {
 	maps_read(g);
-	if (quiet(g, 0, ~0ull, NULL)) {
+	if (quiet_in(g, 0, ~0ull, NULL)) {
 		stop_inside(g);
 		if (g->ctl->npcs && g->agent_entry)
 			helper_command(g, TL_CMD_LEAD_OUT);
 		resume_all(g, !g->crashed && !target_ended(g));
 		quiet_forget(g);
 	}
-	return g->crashed || target_ended(g) ? 1 : eject(g);
+	return g->crashed || target_ended(g) ? 1 : agent_eject(g);
 }
 
 /* One try at giving everything back. 0: nothing of ours is left. */
@@ -238,7 +238,7 @@ static int leave_once(struct guardian *g)
 	g->one_look = true; /* nothing leads to our memory any more */
 	if (!g->helper) { /* all can only stay, once nobody needs us there */
 		maps_read(g);
-		return quiet(g, 0, ~0ull, NULL) && !target_ended(g);
+		return quiet_in(g, 0, ~0ull, NULL) && !target_ended(g);
 	}
 	kept = clear_out(g);
 	helper_end(g);
@@ -334,7 +334,7 @@ static int leave_soon(struct guardian *g)
 	int kept = 1, ms;
 
 	for (ms = PAUSE_MS; kept && !target_ended(g) && now_ms() < end; ms *= 2) {
-		pump_for(g, ms);
+		loop_for(g, ms);
 		own_traps_deliver(g);
 		traceme_serve(g);
 		kept = leave_once(g);
@@ -375,7 +375,7 @@ static bool stay_behind(struct guardian *g)
 	g->door_tried = !open;
 	door_open(g);
 	while (kept && !target_ended(g)) {
-		pump_for(g, LONG_PAUSE_MS);
+		loop_for(g, LONG_PAUSE_MS);
 		own_traps_deliver(g);
 		traceme_serve(g);
 		if (open && let_in(g))
@@ -393,7 +393,7 @@ static bool stay_behind(struct guardian *g)
  */
 static void calls_settle(struct guardian *g)
 {
-	pump_while(g, again_coming, 1000);
+	loop_while(g, again_coming, 1000);
 }
 
 bool session_leave(struct guardian *g)
@@ -437,7 +437,7 @@ bool session_leave(struct guardian *g)
 	if (late)
 		traps_settle(g);
 	while (signals_kept(g) && !target_ended(g))
-		pump_for(g, PAUSE_MS);
+		loop_for(g, PAUSE_MS);
 	calls_settle(g);
 	g->settled = true;
 	own_traps_deliver(g); /* what we have seen and kept goes with us */

@@ -33,7 +33,7 @@ static bool give_back(struct guardian *g, struct client *c)
 	maps_read(g);
 	quiet_forget(g);
 	g->inside_only = now_ms() - c->parted_ms > PATIENCE_MS;
-	busy = quiet(g, c->module_at, c->module_at + c->module_size, NULL);
+	busy = quiet_in(g, c->module_at, c->module_at + c->module_size, NULL);
 	g->inside_only = false;
 	if (busy)
 		return false;

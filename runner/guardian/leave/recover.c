@@ -80,7 +80,7 @@ static bool helper_ended(struct guardian *g, const struct tl_ctl *c)
 	pid_t tid = (pid_t)c->helper;
 
 	while (tid && thread_find(g, tid) && !target_ended(g) && now_ms() < end)
-		pump_for(g, 1);
+		loop_for(g, 1);
 	return !tid || !thread_find(g, tid);
 }
 
@@ -102,7 +102,7 @@ static double patience_ms(const struct guardian *g)
 
 static void pause_briefly(struct guardian *g)
 {
-	while (pump(g, false))
+	while (loop_event(g, false))
 		;
 	usleep(5000);
 }
@@ -117,7 +117,7 @@ static int give_back(struct guardian *g)
 		maps_read(g);
 		quiet_forget(g);
 		g->inside_only = now_ms() > soon;
-		kept = eject(g);
+		kept = agent_eject(g);
 		if (!kept || g->gone || (g->inside_only && now_ms() > end))
 			break;
 		pause_briefly(g);
@@ -133,7 +133,7 @@ static void await_helper(struct guardian *g)
 
 	do {
 		quiet_forget(g);
-		if (!quiet(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, NULL))
+		if (!quiet_in(g, g->ctl->agent, g->ctl->agent + g->ctl->agent_size, NULL))
 			return;
 		pause_briefly(g);
 	} while (!g->gone && now_ms() < end);

@@ -28,7 +28,7 @@ enum verdict alignment_at_signal(struct guardian *g, struct thread *t, int sig)
 {
 	uint64_t pc;
 
-	if (sig != SIGBUS || !g->ctl || !pc_get(t, &pc) || !in_handler(g, pc) ||
+	if (sig != SIGBUS || !g->ctl || !thread_pc(t, &pc) || !in_handler(g, pc) ||
 		signal_code(t) != BUS_ADRALN)
 		return PASS;
 	signal_mend(g, t, FORCED_BUS);

@@ -143,7 +143,7 @@ bool handler_asks(struct guardian *g, struct thread *t, uint64_t pc)
 	struct handler_question q;
 	struct machine_regs regs;
 
-	if (!g->ask.ask || breakpoint_before(pc) != g->ask.ask || !by_breakpoint(t))
+	if (!g->ask.ask || breakpoint_before(pc) != g->ask.ask || !trap_is_breakpoint(t))
 		return false;
 	signal_mend(g, t, FORCED_TRAP);
 	if (t->dead || regs_get(t->tid, &regs))
@@ -235,7 +235,7 @@ static bool faults(struct guardian *g, struct thread *t, int sig)
 	enum faulting what;
 	uint64_t pc;
 
-	if (!g->ask.peek || !pc_get(t, &pc))
+	if (!g->ask.peek || !thread_pc(t, &pc))
 		return false;
 	what = faulting_at(g, t, pc, sig);
 	if (what == NOT_OURS || signal_code(t) <= 0)
@@ -246,7 +246,7 @@ static bool faults(struct guardian *g, struct thread *t, int sig)
 	if (t->dead)
 		return true;
 	if (what == PEEK)
-		pc_set(t, g->ask.peek_fault);
+		thread_pc_set(t, g->ask.peek_fault);
 	else if (what == KEY)
 		give_no_key(t);
 	else

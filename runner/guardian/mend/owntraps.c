@@ -64,7 +64,7 @@ static void await_handler(struct guardian *g, pid_t tid)
 	const struct thread *t;
 
 	while ((t = thread_find(g, tid)) && t->steps && !target_ended(g) && now_ms() < end)
-		pump_for(g, 1);
+		loop_for(g, 1);
 }
 
 /* Who is being born would begin to run. */

@@ -145,7 +145,7 @@ static bool goes_on_inside(struct guardian *g, struct thread *t)
 	uint64_t pc;
 
 	step_spare(g, t);
-	return pc_get(t, &pc) && (in_handler(g, pc) || in_our_memory(g, pc)) &&
+	return thread_pc(t, &pc) && (in_handler(g, pc) || in_our_memory(g, pc)) &&
 	       is_steppable(g, t, pc) && t->kept.steps++ < STEPS_MAX;
 }
 

@@ -67,8 +67,8 @@ static bool stands_for_both(struct guardian *g, struct thread *t)
 {
 	uint64_t mask;
 
-	return g->masks_matter && t->mask_known && mask_has_trap(t->mask) && !by_breakpoint(t) &&
-	       !mask_get(t->tid, &mask) && !mask_has_trap(mask);
+	return g->masks_matter && t->mask_known && mask_has_trap(t->mask) &&
+	       !trap_is_breakpoint(t) && !mask_get(t->tid, &mask) && !mask_has_trap(mask);
 }
 
 static bool breakpoint_at(struct guardian *g, pid_t pid, uint64_t addr)
@@ -89,7 +89,7 @@ static bool is_hit(struct guardian *g, struct thread *t)
 
 	if (launch_entry(g, t))
 		return true;
-	if (!g->ctl || !pc_get(t, &pc))
+	if (!g->ctl || !thread_pc(t, &pc))
 		return false;
 	at = breakpoint_before(pc);
 	trap = trap_find(g, at);
@@ -97,7 +97,7 @@ static bool is_hit(struct guardian *g, struct thread *t)
 		return handler_asks(g, t, pc);
 	detour = __atomic_load_n(&trap->detour, __ATOMIC_ACQUIRE);
 	both = stands_for_both(g, t);
-	if ((!trap->sure || !detour) && !both && !by_breakpoint(t))
+	if ((!trap->sure || !detour) && !both && !trap_is_breakpoint(t))
 		return false;
 	if (!detour) { /* taken away a moment ago: what stands there now counts */
 		if (breakpoint_at(g, t->tgid, at))
@@ -111,7 +111,7 @@ static bool is_hit(struct guardian *g, struct thread *t)
 		signal_again(t, SIGTRAP);
 	g->traps += !is_watched(g, t, at, &detour);
 	g->stops++;
-	pc_set(t, detour);
+	thread_pc_set(t, detour);
 	return true;
 }
 
@@ -149,7 +149,7 @@ void traps_settle(struct guardian *g)
 		uint64_t stops = g->stops;
 		bool busy = trap_waits(g);
 
-		while (pump(g, false) && now_ms() < end)
+		while (loop_event(g, false) && now_ms() < end)
 			;
 		own_traps_deliver(g);
 		calm = busy || g->stops != stops ? 0 : calm + 1;

@@ -138,7 +138,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 static int first_steps(struct guardian *g, struct client *c)
 {
 	double at = now_ms();
-	int ret = inject(g, c);
+	int ret = agent_inject(g, c);
 
 	guardian_phase(g, "inject", at);
 	if (ret)

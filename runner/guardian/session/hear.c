@@ -83,7 +83,7 @@ static void rest(struct guardian *g, int ms)
 bool guardian_event(struct guardian *g)
 {
 	static double heard; /* by time: to clean one child can take as long as a thousand hits */
-	bool event = pump(g, false);
+	bool event = loop_event(g, false);
 	double now = now_ms();
 
 	handler_runs_check(g);
@@ -96,7 +96,7 @@ bool guardian_event(struct guardian *g)
 
 void guardian_await(struct guardian *g, int ms)
 {
-	if (!pump(g, false))
+	if (!loop_event(g, false))
 		rest(g, ms);
 }
 
@@ -106,7 +106,7 @@ void arming_waits(struct guardian *g)
 	struct client *c = g->arming;
 
 	if (c->leave)
-		pump(g, true);
+		loop_event(g, true);
 	else
 		guardian_event(g);
 	c->ctl->cut_short = c->leave;

@@ -136,7 +136,7 @@ static bool is_at_work(const struct guardian *g)
 
 void loader_rests(struct guardian *g)
 {
-	pump_while(g, is_at_work, PATIENCE_MS);
+	loop_while(g, is_at_work, PATIENCE_MS);
 	if (is_at_work(g)) /* it is stopped in there, or does not mean it */
 		g->loader = 0;
 	if (g->at_dlopen || g->dl_missed)

@@ -257,7 +257,7 @@ static bool is_nowhere(struct guardian *g, const struct client *c, uint32_t prob
 	const struct tl_tap_probe *p = &c->mod->probes[probe];
 	uint64_t last = p->addr + (uint64_t)p->arg - 1;
 
-	return p->image == TL_NONE && !maps_look(g) && !(is_mapped(p->addr) && is_mapped(last));
+	return p->image == TL_NONE && !maps_look(g) && !(maps_have(p->addr) && maps_have(last));
 }
 
 static int replan(struct guardian *g)

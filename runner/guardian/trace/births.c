@@ -26,5 +26,5 @@ bool any_newborn(const struct guardian *g)
 /* A copy that was made while our text and memory were there is cleaned at its first stop, not later. */
 void births_settle(struct guardian *g)
 {
-	pump_while(g, any_newborn, 2000);
+	loop_while(g, any_newborn, 2000);
 }

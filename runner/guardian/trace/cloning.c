@@ -57,7 +57,7 @@ static int await_one(struct guardian *g, pid_t tid)
 				"could trace "
 				"that one: try again when it has",
 				tid, g->pid, PATIENCE_MS / 1000);
-		pump_for(g, 1);
+		loop_for(g, 1);
 	}
 	t = thread_find(g, tid); /* it may have ended in its stop */
 	if (t)

@@ -308,7 +308,7 @@ static int take_event(struct guardian *g, int flags)
 	return 0;
 }
 
-bool pump(struct guardian *g, bool block)
+bool loop_event(struct guardian *g, bool block)
 {
 	int ret;
 
@@ -317,7 +317,7 @@ bool pump(struct guardian *g, bool block)
 	return ret;
 }
 
-bool pump_briefly(struct guardian *g)
+bool loop_event_briefly(struct guardian *g)
 {
 	return take_event(g, 0) > 0;
 }
@@ -334,22 +334,22 @@ static void wait_event(struct guardian *g, int ms)
 	sigtimedwait(&chld, NULL, &ts);
 }
 
-void pump_for(struct guardian *g, int ms)
+void loop_for(struct guardian *g, int ms)
 {
 	double end = now_ms() + ms, now;
 
 	while (!target_ended(g) && (now = now_ms()) < end) {
-		if (!pump(g, false))
+		if (!loop_event(g, false))
 			wait_event(g, (int)(end - now) + 1);
 	}
 }
 
-void pump_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms)
+void loop_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms)
 {
 	double end = now_ms() + ms;
 
 	while (comes(g) && !target_ended(g) && now_ms() < end)
-		pump_for(g, 1);
+		loop_for(g, 1);
 }
 
 /* To stop, and to stay so. */
@@ -368,7 +368,7 @@ bool thread_await(struct guardian *g, struct thread *t, int timeout_ms)
 	pid_t tid = t->tid;
 
 	while (!t->stopped && !t->dead && now_ms() < end && !stop_held_up(g, t)) {
-		if (!pump(g, false))
+		if (!loop_event(g, false))
 			wait_event(g, 2);
 		if (thread_find(g, tid) != t) /* it has become another program */
 			return false;
@@ -377,7 +377,7 @@ bool thread_await(struct guardian *g, struct thread *t, int timeout_ms)
 		return false;
 	if (t->stopped && !t->dead)
 		return true;
-	t->held = false; /* the stop may come later: the pump lets it go on */
+	t->held = false; /* the stop may come later: the loop lets it go on */
 	t->still_since = 0;
 	if (t->dead)
 		thread_drop(g, t);

@@ -5,11 +5,11 @@
 
 #include "../guardian.h"
 
-bool pump(struct guardian *g, bool block); /* one event; false: there was none */
-bool pump_briefly(struct guardian *g); /* wait for one, or a signal */
-void pump_for(struct guardian *g, int ms); /* all that come in that time */
+bool loop_event(struct guardian *g, bool block); /* one event; false: there was none */
+bool loop_event_briefly(struct guardian *g); /* wait for one, or a signal */
+void loop_for(struct guardian *g, int ms); /* all that come in that time */
 /* ... until what comes is through, ms at most */
-void pump_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms);
+void loop_while(struct guardian *g, bool (*comes)(const struct guardian *), int ms);
 void thread_resume(struct guardian *g, struct thread *t, int sig);
 bool thread_ask(struct thread *t);
 bool thread_await(struct guardian *g, struct thread *t, int timeout_ms);

@@ -162,7 +162,7 @@ int maps_read(struct guardian *g)
 }
 
 /* By the last look. */
-bool is_mapped(uint64_t addr)
+bool maps_have(uint64_t addr)
 {
 	size_t i;
 

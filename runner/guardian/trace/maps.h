@@ -17,7 +17,7 @@ struct mapping {
 };
 int maps_read(struct guardian *g);
 int maps_look(struct guardian *g); /* and leave the agent those that it knows */
-bool is_mapped(uint64_t addr);
+bool maps_have(uint64_t addr);
 /* In the control block, as it was last read; NULL: nothing is mapped there. */
 const struct tl_ctl_map *map_at(const struct guardian *g, uint64_t addr);
 const struct mapping *mappings(size_t *n);

@@ -217,7 +217,7 @@ static struct thread *begun(struct guardian *g, pid_t tid)
 	struct thread *t;
 
 	while ((t = thread_find(g, tid)) && t->newborn && now_ms() < end)
-		pump_for(g, 1);
+		loop_for(g, 1);
 	return t;
 }
 
@@ -268,7 +268,7 @@ static void look_around(struct guardian *g)
 	while ((t = next_behind(g, tid)) && looks--) {
 		tid = t->tid;
 		look_at(g, tid);
-		while (pump(g, false)) /* nobody else waits until we are through */
+		while (loop_event(g, false)) /* nobody else waits until we are through */
 			;
 	}
 	for (t = not_looked_at(g->threads); t; t = not_looked_at(t->next))
@@ -288,7 +288,7 @@ static void look(struct guardian *g)
 }
 
 /* 0: nobody stands in [lo, hi) or has an address of it on the stack. */
-int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
+int quiet_in(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
 {
 	size_t i;
 
@@ -303,7 +303,7 @@ int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who)
 	return 0;
 }
 
-int seen(struct guardian *g, uint64_t lo, uint64_t hi)
+int quiet_seen(struct guardian *g, uint64_t lo, uint64_t hi)
 {
 	size_t i;
 

@@ -7,8 +7,8 @@
 
 #include "../guardian.h"
 
-int quiet(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
-int seen(struct guardian *g, uint64_t lo, uint64_t hi); /* into pcs[], as tl_os_seen() */
+int quiet_in(struct guardian *g, uint64_t lo, uint64_t hi, struct thread **who);
+int quiet_seen(struct guardian *g, uint64_t lo, uint64_t hi); /* into pcs[], as tl_os_seen() */
 void quiet_forget(struct guardian *g); /* the next one looks again */
 
 #endif

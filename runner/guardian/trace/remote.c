@@ -190,7 +190,7 @@ static bool next_stop(struct guardian *g, struct thread *t)
 	do {
 		thread_resume(g, t, 0);
 		while (!t->stopped && !t->dead)
-			pump(g, true);
+			loop_event(g, true);
 	} while (!t->dead && t->status >> 8 != (SIGTRAP | 0x80));
 	t->calling = false;
 	return !t->dead;

@@ -32,7 +32,7 @@ const char *guardian_why(struct guardian *g)
 	if (g->refused)
 		return g->error;
 	do {
-		pump_for(g, 1);
+		loop_for(g, 1);
 		proc_threads(g->pid, &living, &ending);
 	} while (living && (ending || g->exits) && now_ms() < end);
 	if (!living)

@@ -154,7 +154,7 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 	}
 	if (trap_is_due(g, t)) { /* where it stands is not where it goes on; its turn comes again */
 		thread_release(g, t);
-		pump_for(g, 1);
+		loop_for(g, 1);
 		return true;
 	}
 	t->held = true;
@@ -293,7 +293,7 @@ static bool pin(struct guardian *g, struct thread *t)
 	t->held = true;
 	t->asked = false;
 	while (!proc_sleeps(tid, &where)) { /* on its way there */
-		pump_for(g, 1);
+		loop_for(g, 1);
 		if (thread_find(g, tid) != t)
 			return true;
 		if (!stop_held_up(g, t))
@@ -315,7 +315,7 @@ static struct thread *next_to_stop(struct guardian *g)
 
 	if (t)
 		return t;
-	pump_while(g, any_newborn, PATIENCE_MS);
+	loop_while(g, any_newborn, PATIENCE_MS);
 	t = next_that(g, runs_free);
 	return t ? t : next_that(g, runs);
 }

@@ -35,17 +35,17 @@ int signal_code(struct thread *t)
 }
 
 /* Does this SIGTRAP come from a breakpoint? Others send it too. */
-bool by_breakpoint(struct thread *t)
+bool trap_is_breakpoint(struct thread *t)
 {
 	return trap_by_breakpoint(signal_code(t));
 }
 
-bool pc_get(struct thread *t, uint64_t *pc)
+bool thread_pc(struct thread *t, uint64_t *pc)
 {
 	return !pc_read(t->tid, pc);
 }
 
-void pc_set(struct thread *t, uint64_t pc)
+void thread_pc_set(struct thread *t, uint64_t pc)
 {
 	pc_write(t->tid, pc);
 }
@@ -77,7 +77,7 @@ bool trap_is_due(struct guardian *g, struct thread *t)
 {
 	uint64_t pc;
 
-	return ((g->ctl && pc_get(t, &pc) && trap_find(g, breakpoint_before(pc))) ||
+	return ((g->ctl && thread_pc(t, &pc) && trap_find(g, breakpoint_before(pc))) ||
 		       watchpoint_is_due(g, t)) &&
 	       signals_waiting(t) >> (SIGTRAP - 1) & 1;
 }
@@ -87,7 +87,7 @@ void traps_first(struct guardian *g, struct thread *t)
 	bool held = t->held;
 
 	t->held = true;
-	while (action_known(g, FORCED_TRAP) && pump(g, false))
+	while (action_known(g, FORCED_TRAP) && loop_event(g, false))
 		;
 	t->held = held;
 }

@@ -8,9 +8,9 @@
 const struct tl_ctl_trap *trap_find(
 	struct guardian *g, uint64_t addr); /* NULL: never one of ours */
 int signal_code(struct thread *t); /* si_code; 0 or less: sent by somebody */
-bool by_breakpoint(struct thread *t);
-bool pc_get(struct thread *t, uint64_t *pc);
-void pc_set(struct thread *t, uint64_t pc);
+bool trap_is_breakpoint(struct thread *t);
+bool thread_pc(struct thread *t, uint64_t *pc);
+void thread_pc_set(struct thread *t, uint64_t pc);
 /* Those that it neither blocks nor ignores: the program is to see what happens then. */
 uint64_t signals_waiting(const struct thread *t);
 uint32_t watch_hits_of(const struct guardian *g, const struct thread *t); /* by debug register */
