@@ -169,7 +169,7 @@ struct tl_ctl {
 	uint64_t journal; /* address there of the variable that points to the journal */
 	uint64_t opened; /* address there of the list of text that is open for writing */
 	uint64_t gate; /* address there of the variable that points to the gate */
-	uint64_t records; /* of threads, there: see runner/guardian/sharing.c */
+	uint64_t records; /* of threads, there: see runner/guardian/family/sharing.c */
 	uint64_t shared
 		[TL_CTL_SHARED]; /* thread pointers that more than one thread has, plus 1; 0: free */
 	uint32_t nvforks; /* of vforks[], in use */

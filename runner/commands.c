@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "inherited.h"
-#include "proc.h"
+#include "base/proc.h"
 #include "session.h"
 
 enum { RUNNING_MAX = 64, KEPT_MAX = 256 };

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "session.h"
 
 enum { SETTLE_MS = 100 }; /* a probe is back at once, but not taken out more often than this */

@@ -29,11 +29,18 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c session.c count.c env.c han
 	$(HOME_SRCS) home/fill.c agent/memory.c \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c module.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c proc.c facts.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c sections.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c) \
+	$(addprefix runner/base/, module.c proc.c facts.c sections.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
-	$(addprefix runner/guardian/, guardian.c alignment.c arm.c clients.c enter.c join.c leave.c part.c loop.c seize.c cloning.c remote.c restart.c borrow.c foothold.c inject.c share.c sharing.c vforked.c maps.c images.c moved.c resolve.c copies.c loader.c stop.c stack.c near.c quiet.c areas.c \
-	trapsvc.c masks.c trapmend.c handlers.c faults.c signals.c handlerend.c seccomp.c dispatch.c journal.c listeners.c children.c parking.c events.c samples.c watchpoints.c owntraps.c traceme.c selftrace.c launch.c recover.c) \
+	runner/guardian/guardian.c runner/guardian/concerns.c \
+	$(addprefix runner/guardian/trace/, areas.c say.c traps.c ours.c births.c publish.c threads.c loop.c remote.c restart.c seccomp.c dispatch.c stop.c quiet.c stack.c near.c seize.c cloning.c maps.c images.c) \
+	$(addprefix runner/guardian/inject/, unmap.c image.c room.c helper.c inject.c share.c enter.c foothold.c) \
+	$(addprefix runner/guardian/mend/, watch.c handlerstart.c resent.c alignment.c faults.c handlerend.c handlers.c masks.c owntraps.c signals.c trapmend.c trapsvc.c) \
+	$(addprefix runner/guardian/family/, sanitizers.c programs.c children.c parking.c vforked.c sharing.c traceme.c selftrace.c launch.c) \
+	$(addprefix runner/guardian/session/, hear.c clients.c arm.c resolve.c copies.c loader.c events.c samples.c watchpoints.c join.c) \
+	$(addprefix runner/guardian/leave/, leave.c part.c recover.c journal.c moved.c listeners.c) \
+	$(addprefix runner/machine/$(MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c engine/core/base/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "later.h"
-#include "proc.h"
+#include "base/proc.h"
 #include "target.h"
 
 static struct parked *waiting;

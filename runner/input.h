@@ -2,7 +2,7 @@
 #ifndef TRAPLESS_RUNNER_INPUT_H
 #define TRAPLESS_RUNNER_INPUT_H
 
-#include "module.h"
+#include "base/module.h"
 #include "session.h"
 
 /* Is this one of the standard input, procfs("__stdin").write? */

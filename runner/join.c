@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "joining.h"
+#include "base/joining.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "connector.h"
 #include "followed.h"
-#include "proc.h"
+#include "base/proc.h"
 #include "target.h"
 
 enum { LOOK_MS = 100, LOOK_AT_ALL_MS = 1000, YOUNG_LOOKS = 30, START_FIELD = 22 };

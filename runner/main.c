@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "control/control.h"
 #include "control/monitor.h"
 #include "coverage/coverage.h"
@@ -21,7 +21,7 @@
 #include "later.h"
 #include "options.h"
 #include "patching.h"
-#include "proc.h"
+#include "base/proc.h"
 #include "procfs.h"
 #include "session.h"
 #include "target.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include <trapless/probe.h>
-#include "clock.h"
+#include "base/clock.h"
 #include "patching.h"
 
 enum {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 
 #include "program.h"
 #include "words.h"
+#include "machine/machine.h"
+#include "base/word.h"
 
 static bool find(const char *name, char *buf, size_t room)
 {
@@ -39,12 +40,12 @@ bool program_of(const struct options *o, char *buf, size_t room)
 bool program_is_foreign(const char *path)
 {
 	FILE *f = fopen(path, "re");
-	Elf64_Ehdr h;
-	bool elf = f && fread(&h, sizeof(h), 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG);
+	Elf_Ehdr h;
+	bool elf = f && fread(&h, sizeof(h), 1, f) == 1 && word_is_elf(h.e_ident);
 
 	if (f)
 		fclose(f);
-	return elf && (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != EM_X86_64);
+	return elf && !(word_is_ours(h.e_ident) && h.e_machine == machine.elf);
 }
 
 bool program_gains_rights(const char *path)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proc.h"
+#include "base/proc.h"
 #include "session.h"
 
 enum { SOME = 512 }; /* blocks */

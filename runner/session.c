@@ -12,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "facts.h"
-#include "proc.h"
+#include "base/facts.h"
+#include "machine/machine.h"
+#include "base/proc.h"
 #include "session.h"
 
 enum { BLOCKS = 32768, BLOCKS_FEW = 1024, BLOCKS_LEAST = 16 };
@@ -110,7 +111,7 @@ static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
 static void relax(struct tl_view *v)
 {
 	(void)v;
-	__builtin_ia32_pause();
+	machine_pause();
 }
 
 static void make_envs(struct session *s)
@@ -338,11 +339,6 @@ int session_create(struct session *s, const struct module *mod)
 
 /* --- clock --------------------------------------------------------------------------- */
 
-static uint64_t cycles(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 static uint64_t epoch_ns(void)
 {
 	struct timespec ts;
@@ -355,18 +351,19 @@ static uint64_t epoch_ns(void)
 void session_clock(struct session *s)
 {
 	static uint64_t first_cycles, first_ns, mult;
-	uint64_t c = cycles(), ns = epoch_ns();
+	uint64_t c = machine_clock(), ns = epoch_ns();
 	struct timespec nap = {0, 2000000};
 
 	if (!first_ns) {
 		first_cycles = c;
 		first_ns = ns;
 		nanosleep(&nap, NULL);
-		c = cycles();
+		c = machine_clock();
 		ns = epoch_ns();
 	}
 	if (c > first_cycles && ns > first_ns)
-		mult = (uint64_t)(((unsigned __int128)(ns - first_ns) << 32) / (c - first_cycles));
+		mult = (uint64_t)(0x1p32L * (long double)(ns - first_ns) /
+				  (long double)(c - first_cycles));
 	tl_clock_set(&s->view, c, ns, mult);
 }
 

@@ -10,8 +10,8 @@
 #include "../home/symbols.h"
 #include "../home/unwind.h"
 #include "../runtime/session.h"
-#include "message.h"
-#include "module.h"
+#include "base/message.h"
+#include "base/module.h"
 #include "rotate.h"
 #include "tell/board.h"
 

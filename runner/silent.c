@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Probes that have said nothing, and why: they may have told what was expected, or never stood where it happens. */
 #define _GNU_SOURCE
-#include "message.h"
-#include "proc.h"
+#include "base/message.h"
+#include "base/proc.h"
 #include "session.h"
 
 enum { A_FEW = 12 };

@@ -12,18 +12,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guardian/guardian.h"
 #include "followed.h"
 #include "inherited.h"
-#include "joining.h"
+#include "base/joining.h"
 #include "later.h"
+#include "machine/machine.h"
 #include "patching.h"
 #include "preload/preload.h"
-#include "proc.h"
+#include "base/proc.h"
 #include "program.h"
 #include "progress.h"
 #include "target.h"
+#include "base/word.h"
 #include "words.h"
+#include "guardian/guardian.h"
+#include "guardian/trace/quiet.h"
 
 /* A guardian that comes or goes is waited for. */
 enum { JOIN_EVERY_MS = 20, JOIN_TRIES = 250, PATIENCE_MS = 5000 };
@@ -308,9 +311,9 @@ static bool is_refused(const struct module *mod, const struct options *o)
 	if (has_program(mod) || !program_of(o, path, sizeof(path)) || !program_is_foreign(path))
 		return false;
 	fprintf(stderr,
-		"trapless-run: %s is a 32-bit program, or one for another machine: only x86-64 is "
+		"trapless-run: %s is a %s program, or one for another machine: only %s is "
 		"supported yet; it was not started\n",
-		path);
+		path, WORD_BITS == 64 ? "32-bit" : "64-bit", machine.name);
 	return true;
 }
 

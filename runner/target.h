@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "message.h"
+#include "base/message.h"
 #include "options.h"
 #include "session.h"
 

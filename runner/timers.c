@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "session.h"
 
 static int fd = -1;

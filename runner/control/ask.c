@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../clock.h"
+#include "../base/clock.h"
 #include "../passing.h"
-#include "../proc.h"
+#include "../base/proc.h"
 #include "control.h"
 
 enum { PATIENCE_MS = 30000, LOOK_MS = 100 };

@@ -8,8 +8,8 @@
 
 #include <trapless/error.h>
 
-#include "../clock.h"
-#include "../proc.h"
+#include "../base/clock.h"
+#include "../base/proc.h"
 #include "../tell/tell.h"
 #include "control.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../clock.h"
+#include "../base/clock.h"
 #include "../input.h"
 #include "monitor.h"
 #include "screen.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../joining.h"
+#include "../base/joining.h"
 #include "control.h"
 
 enum { BASE = 80 };

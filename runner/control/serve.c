@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../../runtime/session.h"
-#include "../clock.h"
+#include "../base/clock.h"
 #include "../passing.h"
 #include "control.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../clock.h"
+#include "../base/clock.h"
 #include "../progress.h"
 #include "count.h"
 
@@ -89,7 +89,7 @@ static double share(unsigned long n, unsigned long of)
 /* Never 100.00 when it is not all. */
 static double share_down(unsigned long n, unsigned long of)
 {
-	return of ? (double)((unsigned __int128)n * 10000 / of) / 100 : 0;
+	return of ? (double)((uint64_t)n * 10000 / of) / 100 : 0;
 }
 
 static unsigned long all_bytes(const struct cov_counts *c)

@@ -19,7 +19,9 @@
 
 #include "../../engine/core/image/image.h"
 #include "../../engine/os/process/process.h"
-#include "../sections.h"
+#include "../base/sections.h"
+#include "../machine/machine.h"
+#include "../base/word.h"
 
 enum { PAGE = 4096 };
 
@@ -31,12 +33,12 @@ static int fail(struct cov_file *f, const char *path, const char *what)
 	return -1;
 }
 
-static const Elf64_Ehdr *header(const struct cov_file *f)
+static const Elf_Ehdr *header(const struct cov_file *f)
 {
 	return (const void *)f->bytes;
 }
 
-static const Elf64_Phdr *segments(const struct cov_file *f)
+static const Elf_Phdr *segments(const struct cov_file *f)
 {
 	return (const void *)(f->bytes + header(f)->e_phoff);
 }
@@ -56,7 +58,7 @@ static int read_file(struct cov_file *f, const char *path, int *fd)
 	if (!S_ISREG(st.st_mode))
 		return fail(f, path, "not a regular file");
 	f->size = (size_t)st.st_size;
-	if (f->size < sizeof(Elf64_Ehdr))
+	if (f->size < sizeof(Elf_Ehdr))
 		return fail(f, path, "not an ELF file");
 	f->bytes = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, *fd, 0);
 	return f->bytes == MAP_FAILED ? fail(f, path, strerror(errno)) : 0;
@@ -64,17 +66,20 @@ static int read_file(struct cov_file *f, const char *path, int *fd)
 
 static int check(struct cov_file *f, const char *path)
 {
-	const Elf64_Ehdr *e = header(f);
-	const Elf64_Phdr *p;
+	const Elf_Ehdr *e = header(f);
+	const Elf_Phdr *p;
+	char what[64];
 
-	if (memcmp(e->e_ident, ELFMAG, SELFMAG))
+	if (!word_is_elf(e->e_ident))
 		return fail(f, path, "not an ELF file");
-	if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != EM_X86_64)
-		return fail(f, path, "not an x86-64 file");
+	if (!word_is_ours(e->e_ident) || e->e_machine != machine.elf) {
+		snprintf(what, sizeof(what), "not an %s file", machine.name);
+		return fail(f, path, what);
+	}
 	if (e->e_type != ET_DYN && e->e_type != ET_EXEC)
 		return fail(f, path, "neither a program nor a shared library");
-	if (e->e_phentsize != sizeof(Elf64_Phdr) ||
-		!inside(f, e->e_phoff, e->e_phnum * sizeof(Elf64_Phdr)))
+	if (e->e_phentsize != sizeof(Elf_Phdr) ||
+		!inside(f, e->e_phoff, e->e_phnum * sizeof(Elf_Phdr)))
 		return fail(f, path, "damaged: program headers outside the file");
 	p = segments(f);
 	for (unsigned i = 0; i < e->e_phnum; i++)
@@ -89,7 +94,7 @@ static int check(struct cov_file *f, const char *path)
 /* All of it as one hole, so that the segments' places are ours. */
 static int reserve(struct cov_file *f, const char *path)
 {
-	const Elf64_Phdr *p = segments(f);
+	const Elf_Phdr *p = segments(f);
 	uintptr_t lo = UINTPTR_MAX, hi = 0, base = library_base;
 	size_t size;
 	void *at;
@@ -116,7 +121,7 @@ static int reserve(struct cov_file *f, const char *path)
 	return 0;
 }
 
-static int map_segment(struct cov_file *f, const Elf64_Phdr *p, int fd)
+static int map_segment(struct cov_file *f, const Elf_Phdr *p, int fd)
 {
 	uintptr_t at = f->bias + p->p_vaddr, slip = at & (PAGE - 1);
 	size_t file = p->p_filesz + slip, all = p->p_memsz + slip;
@@ -141,7 +146,7 @@ static int map_segment(struct cov_file *f, const Elf64_Phdr *p, int fd)
 
 static bool mapped(const struct cov_file *f, uint64_t vaddr, size_t len)
 {
-	const Elf64_Phdr *p = segments(f);
+	const Elf_Phdr *p = segments(f);
 
 	for (unsigned i = 0; i < header(f)->e_phnum; i++)
 		if (p[i].p_type == PT_LOAD && vaddr >= p[i].p_vaddr &&
@@ -164,12 +169,12 @@ static void add_bias(const struct cov_file *f, uint64_t vaddr, bool is_addend, u
 
 static void apply_rela(const struct cov_file *f, uint64_t vaddr, uint64_t size)
 {
-	const Elf64_Rela *r = (const void *)(f->bias + vaddr);
+	const Elf_Rela *r = (const void *)(f->bias + vaddr);
 
 	if (!mapped(f, vaddr, size))
 		return;
 	for (; size >= sizeof(*r); size -= sizeof(*r), r++)
-		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE)
+		if (WORD_R_TYPE(r->r_info) == machine.relative)
 			add_bias(f, r->r_offset, true, (uint64_t)r->r_addend);
 }
 
@@ -197,11 +202,11 @@ static void apply_relr(const struct cov_file *f, uint64_t vaddr, uint64_t size)
 static void relocate(const struct cov_file *f)
 {
 	enum { RELRSZ = 35, RELR = 36, TAGS = 37 };
-	const Elf64_Phdr *p = segments(f);
+	const Elf_Phdr *p = segments(f);
 	uint64_t tag[TAGS] = {0};
 
 	for (unsigned i = 0; i < header(f)->e_phnum; i++) {
-		const Elf64_Dyn *d = (const void *)(f->bias + p[i].p_vaddr);
+		const Elf_Dyn *d = (const void *)(f->bias + p[i].p_vaddr);
 
 		if (p[i].p_type != PT_DYNAMIC || !mapped(f, p[i].p_vaddr, p[i].p_memsz))
 			continue;
@@ -231,7 +236,7 @@ static bool add_range(struct cov_range **list, size_t *n, uintptr_t start, size_
 /* Stripped of its section headers, a file has no PLT that we know: unwind tables name it as a function. */
 static void find_plt(struct cov_file *f)
 {
-	const Elf64_Shdr *s;
+	const Elf_Shdr *s;
 	const char *name;
 
 	for (unsigned i = 0; (s = elf_section(f->bytes, f->size, i, &name)); i++)
@@ -244,7 +249,7 @@ static void find_plt(struct cov_file *f)
 /* Without a search table the section itself serves. */
 static void find_frames(struct cov_file *f)
 {
-	const Elf64_Shdr *s = elf_loaded_section(f->bytes, f->size, ".eh_frame");
+	const Elf_Shdr *s = elf_loaded_section(f->bytes, f->size, ".eh_frame");
 
 	if (f->eh_frame_hdr || !s || !mapped(f, s->sh_addr, s->sh_size))
 		return;
@@ -265,7 +270,7 @@ static void find_go(struct cov_file *f)
 
 static int find_text(struct cov_file *f)
 {
-	const Elf64_Phdr *p = segments(f);
+	const Elf_Phdr *p = segments(f);
 
 	for (unsigned i = 0; i < header(f)->e_phnum; i++) {
 		if (p[i].p_type == PT_GNU_EH_FRAME && mapped(f, p[i].p_vaddr, p[i].p_memsz)) {
@@ -281,7 +286,7 @@ static int find_text(struct cov_file *f)
 
 static void protect(const struct cov_file *f)
 {
-	const Elf64_Phdr *p = segments(f);
+	const Elf_Phdr *p = segments(f);
 
 	for (unsigned i = 0; i < header(f)->e_phnum; i++) {
 		uintptr_t at = f->bias + p[i].p_vaddr, slip = at & (PAGE - 1);

@@ -3,7 +3,6 @@
 #ifndef TRAPLESS_RUNNER_COVERAGE_FILE_H
 #define TRAPLESS_RUNNER_COVERAGE_FILE_H
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

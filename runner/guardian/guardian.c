@@ -2,9 +2,7 @@
 /* The guardian's life: seize, inject, arm, watch, leave. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -12,109 +10,30 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "../joining.h"
-#include "../proc.h"
-#include "../progress.h"
+#include "../base/joining.h"
+#include "../base/proc.h"
 #include "guardian.h"
+#include "family/launch.h"
+#include "family/parking.h"
+#include "family/traceme.h"
+#include "leave/leave.h"
+#include "leave/part.h"
+#include "leave/recover.h"
+#include "mend/handlerend.h"
+#include "mend/owntraps.h"
+#include "mend/watch.h"
+#include "session/arm.h"
+#include "session/clients.h"
+#include "session/events.h"
+#include "session/hear.h"
+#include "session/join.h"
+#include "trace/cloning.h"
+#include "trace/loop.h"
+#include "trace/remote.h"
+#include "trace/say.h"
+#include "trace/seize.h"
 
-enum { TICK_US = 4000, HEAR_MS = 4, ENDING_MS = 3000, UNTOLD_MS = 100 };
-
-int guardian_fail(struct guardian *g, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (!g->error[0])
-		vsnprintf(g->error, sizeof(g->error), fmt, ap);
-	va_end(ap);
-	return -1;
-}
-
-/* In a process that ends each step fails by a reason of its own. One thread's end may be that of all. */
-const char *guardian_why(struct guardian *g)
-{
-	double end = now_ms() + ENDING_MS;
-	unsigned living, ending;
-
-	if (g->refused)
-		return g->error;
-	do {
-		pump_for(g, 1);
-		proc_threads(g->pid, &living, &ending);
-	} while (living && (ending || g->exits) && now_ms() < end);
-	if (!living)
-		snprintf(g->error, sizeof(g->error),
-			g->met ? "process %d ended while probes were placed in it"
-			       : "process %d has already ended: nothing to trace",
-			g->pid);
-	return g->error;
-}
-
-void guardian_phase(struct guardian *g, const char *name, double since)
-{
-	if (clients_verbose(g))
-		note_all(g, "%-10s %8.3f ms", name, now_ms() - since);
-}
-
-/* --- the loop -------------------------------------------------------------------------------- */
-
-static int sooner(int a, int b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
-static int rest_ms(const struct guardian *g)
-{
-	int ms = sooner(clients_part_ms(g), handler_runs_ms(g));
-
-	if (target_ended(g) || g->own_traps) /* by what we did last: no event may come */
-		return 0;
-	if (g->arming)
-		ms = sooner(ms, PROGRESS_MS);
-	if (g->nuntold) /* for a runner that may not answer */
-		return sooner(ms, UNTOLD_MS);
-	return ms < 0 && follow_may_be_due(g) ? FOLLOW_MS : ms;
-}
-
-/* Until an event comes, or a word of a runner's. */
-static void rest(struct guardian *g, int ms)
-{
-	struct pollfd p[2 + TL_CTL_SESSIONS] = {
-		{.fd = g->sigchld, .events = POLLIN}, {.fd = door_now(g), .events = POLLIN}};
-	struct signalfd_siginfo info;
-	const struct client *c;
-	nfds_t n = 2;
-
-	for (c = g->clients; c; c = c->next)
-		p[n++] = (struct pollfd){.fd = c->leave ? -1 : c->tell.sock,
-			.events = tell_rest(&c->tell) ? POLLIN : POLLIN | POLLOUT};
-	poll(p, n, ms);
-	if (p[0].revents)
-		while (read(g->sigchld, &info, sizeof(info)) == sizeof(info))
-			;
-	g->knocked |= p[1].revents != 0;
-	clients_hear(g);
-}
-
-bool guardian_event(struct guardian *g)
-{
-	static double heard; /* by time: to clean one child can take as long as a thousand hits */
-	bool event = pump(g, false);
-	double now = now_ms();
-
-	handler_runs_check(g);
-	if (!event || now - heard > HEAR_MS || g->nuntold) {
-		rest(g, event ? 0 : rest_ms(g));
-		heard = now;
-	}
-	return event;
-}
-
-void guardian_await(struct guardian *g, int ms)
-{
-	if (!pump(g, false))
-		rest(g, ms);
-}
+enum { TICK_US = 4000, SHARED_MS = 2000, LISTEN_MS = 20 };
 
 /*
  * While breakpoints are hit one after the other, we sleep in waitpid itself:
@@ -159,7 +78,7 @@ static void next_event(struct guardian *g)
 		set_hot(g, g->stops != stops);
 		stops = g->stops;
 	} else {
-		pump_briefly(g);
+		loop_event_briefly(g);
 	}
 }
 
@@ -272,6 +191,20 @@ static int begin_program(struct guardian *g, struct client *first)
 	return 0;
 }
 
+/* A session that has failed, or does not come in this time, is not waited for. */
+static void parking_share(struct guardian *g, struct thread *t)
+{
+	double end = now_ms() + SHARED_MS;
+
+	g->parked = g->main_held = t;
+	while (g->door >= 0 && clients_count(g) + g->declined < g->expected && now_ms() < end &&
+		!t->dead && !target_ended(g) && !clients_leave(g)) {
+		guardian_await(g, LISTEN_MS);
+		door_answer(g);
+	}
+	g->parked = g->main_held = NULL;
+}
+
 static int begin(struct guardian *g, struct client *first)
 {
 	struct thread *parked;
@@ -344,6 +277,7 @@ int guardian_run(struct guardian *g, struct client *first)
 {
 	int ret;
 
+	g->concerns = &concerns;
 	settle_in(g);
 	client_add(g, first);
 	ret = begin(g, first);

@@ -5,7 +5,6 @@
  * than ours (the loader ignores us there).
  */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +13,8 @@
 
 #include "preload.h"
 #include "../program.h"
+#include "../machine/machine.h"
+#include "../base/word.h"
 
 enum { HEAD = 4096, SCRIPTS_MAX = 4 };
 
@@ -21,7 +22,7 @@ struct head {
 	ssize_t size;
 	union {
 		char text[HEAD];
-		Elf64_Ehdr elf;
+		Elf_Ehdr elf;
 	};
 };
 
@@ -46,10 +47,10 @@ static bool read_head(const char *path, struct head *h)
 	return h->size > 0;
 }
 
-static bool has_loader(const char *path, const Elf64_Ehdr *e)
+static bool has_loader(const char *path, const Elf_Ehdr *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), i;
-	Elf64_Phdr ph;
+	Elf_Phdr ph;
 	bool found = false;
 
 	for (i = 0; fd >= 0 && i < e->e_phnum && !found; i++)
@@ -63,11 +64,14 @@ static bool has_loader(const char *path, const Elf64_Ehdr *e)
 
 static int check_elf(const char *path, const struct head *h, char *why, size_t room)
 {
-	if (h->size < (ssize_t)sizeof(h->elf) || memcmp(h->elf.e_ident, ELFMAG, SELFMAG))
+	char what[64];
+
+	if (h->size < (ssize_t)sizeof(h->elf) || !word_is_elf(h->elf.e_ident))
 		return 0; /* the exec will tell */
-	if (h->elf.e_ident[EI_CLASS] != ELFCLASS64 || h->elf.e_machine != EM_X86_64)
-		return no(why, room, path, "it is no x86-64 program",
-			"there is no agent for its architecture");
+	if (!word_is_ours(h->elf.e_ident) || h->elf.e_machine != machine.elf) {
+		snprintf(what, sizeof(what), "it is no %s program", machine.name);
+		return no(why, room, path, what, "there is no agent for its architecture");
+	}
 	if (!has_loader(path, &h->elf))
 		return no(why, room, path, "it is linked statically and has no dynamic loader",
 			other_way);

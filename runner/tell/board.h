@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "../../home/symbols.h"
-#include "../module.h"
+#include "../base/module.h"
 
 /* Why a probe is not in its place. */
 enum off_by { OFF_BY_USER = 1, OFF_BY_CONDITION = 2 };

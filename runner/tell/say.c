@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "../slots.h"
+#include "../base/slots.h"
 #include "tell.h"
 
 int teller_init(struct teller *t, const struct module *mod, const struct board *b,

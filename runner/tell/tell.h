@@ -12,8 +12,8 @@
 
 #include "../../home/control.h"
 #include "../../home/symbols.h"
-#include "../message.h"
-#include "../module.h"
+#include "../base/message.h"
+#include "../base/module.h"
 #include "board.h"
 
 enum told {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../../home/symbols.h"
-#include "../../runner/module.h"
+#include "../../runner/base/module.h"
 #include "../../runtime/session.h"
 #include "fuzz.h"
 

@@ -9,9 +9,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../../runner/guardian/guardian.h"
-#include "../../runner/slots.h"
+#include "../../runner/base/slots.h"
 #include "fuzz.h"
+#include "../../runner/guardian/guardian.h"
+#include "../../runner/guardian/session/loader.h"
+#include "../../runner/guardian/session/resolve.h"
+#include "../../runner/guardian/trace/loop.h"
+#include "../../runner/guardian/trace/remote.h"
+#include "../../runner/guardian/trace/say.h"
+#include "../../runner/guardian/trace/threads.h"
 
 enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
 
@@ -63,7 +69,7 @@ int guardian_fail(struct guardian *unused, const char *fmt, ...)
 }
 
 /* Nobody runs there. */
-void pump_while(struct guardian *unused, bool (*comes)(const struct guardian *), int ms)
+void loop_while(struct guardian *unused, bool (*comes)(const struct guardian *), int ms)
 {
 	(void)unused, (void)comes, (void)ms;
 }

@@ -12,7 +12,7 @@
  * ABI, except between a std and its cld: a function that holds a std anywhere
  * (or that could not be decoded) gets pushf, cld and popf instead.
  * Scripts' handlers have no string instructions where the compiler can
- * do without. Alignment checking stays on: see runner/guardian/alignment.c.
+ * do without. Alignment checking stays on: see runner/guardian/mend/alignment.c.
  */
 #include "../../core/detour/site.h"
 #include "../../core/detour/thread.h"

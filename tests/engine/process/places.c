@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../agent/control.h"
+#include "../../../home/control.h"
 #include "../../unit.h"
 
 enum { DETOURS = 160000, COPIES = 4, AREAS = 8, STEP = 112 };

@@ -20,7 +20,7 @@ $(AB_LIBC): tests/engine/ab/libc.c engine/insn/x86/decode.c engine/insn/x86/attr
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude $(CFLAGS) -o $@ $(filter %.c %.a, $^) -lpthread
 
-$(X86_ENTRIES): tests/engine/x86/entries.c runner/coverage/file.c runner/sections.c runner/coverage/file.h runner/sections.h $(LIB_OBJS) tests/unit.h
+$(X86_ENTRIES): tests/engine/x86/entries.c runner/coverage/file.c runner/base/sections.c runner/machine/x86_64/machine.c runner/coverage/file.h runner/base/sections.h $(LIB_OBJS) tests/unit.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude $(CFLAGS) -o $@ $(filter %.c, $^) \
 		$(filter-out %/libc_mem.o, $(LIB_OBJS)) -lpthread
