@@ -126,9 +126,10 @@ lint:
 	tests/scripts/compat.py --check
 	gen/syscall-tapset --check
 
-# Who may include whom.
+# Who may include whom, and where a processor may be known.
 graph:
 	mk/graph
+	mk/machine-words
 
 fix:
 	cargo fmt --all

@@ -145,6 +145,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
         no_display: options.no_global_var_display,
         monitor: options.monitor.is_some(),
         timing: options.timing,
+        machine: crate::input::machine(options),
         ..ir::Options::default()
     };
     out.skip_badvars = options.skip_badvars;

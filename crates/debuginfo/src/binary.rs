@@ -5,7 +5,7 @@ use crate::cfi::Cfi;
 use crate::debugfile;
 use crate::dwarf::Dwarf;
 use crate::elf::Elf;
-pub use crate::elf::{Arch, ElfKind, Segment};
+pub use crate::elf::{ElfKind, Segment};
 use crate::error::{Error, Result};
 use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, SourcePos, Statement};
 use crate::location::{LocOp, Location, Pointed};
@@ -16,6 +16,7 @@ use crate::variable::{Context, ReturnValue, Variable};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use trapless_machine::Machine;
 
 /// One run of the host tool: every binary is opened once, all share one type arena.
 #[derive(Debug)]
@@ -118,7 +119,7 @@ pub enum DebugSource {
 pub struct Binary {
     pub(crate) elf: Elf,
     pub(crate) kind: ElfKind,
-    pub(crate) arch: Arch,
+    pub(crate) machine: &'static Machine,
     pub(crate) search: SearchPath,
     pub(crate) types: Arc<Types>,
     /// The separate debug file, once looked for.
@@ -147,11 +148,11 @@ impl Binary {
 
     fn open_with(path: &Path, search: &SearchPath, types: Arc<Types>) -> Result<Binary> {
         let elf = Elf::open_as(path, search.readable(path))?;
-        let (kind, arch) = elf.check_loadable()?;
+        let (kind, machine) = elf.check_loadable()?;
         Ok(Binary {
             elf,
             kind,
-            arch,
+            machine,
             search: search.clone(),
             types,
             debug: OnceLock::new(),
@@ -172,8 +173,8 @@ impl Binary {
         self.kind
     }
 
-    pub fn arch(&self) -> Arch {
-        self.arch
+    pub fn machine(&self) -> &'static Machine {
+        self.machine
     }
 
     /// Lower-case hexadecimal.

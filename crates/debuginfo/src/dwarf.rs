@@ -11,13 +11,14 @@ use crate::split::{Package, Split};
 use crate::split_types::SplitTypes;
 use crate::storage::Storage;
 use gimli::{
-    constants as dw, AttributeValue, DebuggingInformationEntry, EndianSlice, Endianity, Reader,
-    RunTimeEndian, Section, UnitHeader, UnitOffset,
+    constants as dw, AttributeValue, DebuggingInformationEntry, EndianSlice, Reader, RunTimeEndian,
+    Section, UnitHeader, UnitOffset,
 };
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
+use trapless_machine::ByteOrder;
 
 pub(crate) type R = EndianSlice<'static, RunTimeEndian>;
 pub(crate) type Unit = gimli::Unit<R>;
@@ -181,8 +182,11 @@ impl Dwarf {
             .ok_or_else(|| self.corrupt("a unit of .debug_info cannot be read"))
     }
 
-    pub fn is_little(&self) -> bool {
-        self.main.debug_info.reader().endian().is_little_endian()
+    pub fn order(&self) -> ByteOrder {
+        match self.main.debug_info.reader().endian() {
+            RunTimeEndian::Little => ByteOrder::Little,
+            RunTimeEndian::Big => ByteOrder::Big,
+        }
     }
 
     pub fn corrupt(&self, what: &str) -> Error {

@@ -49,7 +49,10 @@ impl Binary {
             return Some(*starts.iter().find(called).unwrap_or(first));
         }
         starts.retain(|at| names(*at).next().is_none());
-        let entered = |at: &u64| self.cfi().cfa(*at).is_some_and(|c| is_entered(&c));
+        let entered = |at: &u64| {
+            let cfa = self.cfi().cfa(*at);
+            cfa.is_some_and(|c| is_entered(&c, &self.machine.abi))
+        };
         if starts.len() > 1 {
             starts.retain(entered);
         }

@@ -194,9 +194,11 @@ impl Error {
                 "32-bit processes are not supported yet; use a 64-bit build of the program".into()
             }
             Error::WrongArch { .. } => {
-                "only x86-64 is supported yet: use such a build of the program; where qemu-user runs \
-                 it, only qemu itself can be probed"
-                    .into()
+                format!(
+                    "only {} is supported yet: use such a build of the program; where qemu-user runs \
+                     it, only qemu itself can be probed",
+                    trapless_machine::Machine::titles()
+                )
             }
             Error::NotLoadable { .. } => "name an executable or a shared library".into(),
             Error::Corrupt { .. } => "install the file again; it may be half-written".into(),

@@ -70,7 +70,7 @@ mod unwind;
 mod variable;
 mod vars;
 
-pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
+pub use binary::{Binary, DebugInfo, DebugSource, ElfKind, Segment};
 pub use debuginfod::Servers;
 pub use demangle::shown_name;
 pub use error::{Error, Result};
@@ -79,7 +79,7 @@ pub use function::{
 };
 pub use inside::{CallKind, Callee, Label};
 pub use lines::{LineRow, LineTable};
-pub use location::{register_name, LocOp, Location, Piece, Pointed};
+pub use location::{LocOp, Location, Piece, Pointed};
 pub use marks::{Mark, MarkArg, Operand};
 pub use parameters::Parameters;
 pub use plt::PltEntry;
@@ -94,5 +94,5 @@ pub use types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Hop, Member, Qualifier,
     Type, TypeId, Types, Variant, Variants,
 };
-pub use unwind::{Frame, Row, Saved, UnwindTable, FRAME_REGISTERS};
+pub use unwind::{Frame, Row, Saved, UnwindTable};
 pub use variable::{Context, ReturnValue, Variable, VariableKind};

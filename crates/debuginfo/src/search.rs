@@ -11,6 +11,7 @@ use crate::process::{mapped_name, mapped_outside, name_inside, Process};
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use trapless_machine::Machine;
 
 /// The folders to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,22 +31,12 @@ pub struct SearchPath {
     pub removed: Vec<(PathBuf, PathBuf)>,
     /// The process whose files these are.
     pub process: Option<u32>,
+    /// Of the programs that run there.
+    pub machine: &'static Machine,
 }
 
 /// So many interpreters that are scripts themselves.
 const SCRIPTS: usize = 4;
-
-/// The dynamic linker's own list, glibc's and musl's.
-const STANDARD_LIBRARY_DIRS: [&str; 8] = [
-    "/lib/x86_64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu",
-    "/lib64",
-    "/usr/lib64",
-    "/lib",
-    "/usr/local/lib",
-    "/usr/lib",
-    "/lib/x86_64-linux-musl",
-];
 
 impl SearchPath {
     /// As this process sees the machine: PATH, LD_LIBRARY_PATH, DEBUGINFOD_URLS.
@@ -64,6 +55,7 @@ impl SearchPath {
             servers: Servers::from_env(),
             removed: Vec::new(),
             process: None,
+            machine: Default::default(),
         }
     }
 
@@ -340,7 +332,7 @@ impl SearchPath {
         let expand = |d: &String| {
             d.replace("$ORIGIN", &origin)
                 .replace("${ORIGIN}", &origin)
-                .replace("$LIB", "lib/x86_64-linux-gnu")
+                .replace("$LIB", self.machine.libraries.lib)
                 .into()
         };
         elf.runpath.iter().map(expand).collect()
@@ -378,10 +370,8 @@ impl SearchPath {
         if let Some(p) = cached.filter_map(right).next() {
             return Some(p);
         }
-        STANDARD_LIBRARY_DIRS
-            .iter()
-            .map(PathBuf::from)
-            .find_map(|d| in_dir(&d))
+        let folders = self.machine.libraries.folders.iter();
+        folders.map(PathBuf::from).find_map(|d| in_dir(&d))
     }
 
     /// `/etc/ld.so.cache` as (name, path); empty where there is none (musl).
@@ -389,7 +379,7 @@ impl SearchPath {
         let path = self.host_path(Path::new("/etc/ld.so.cache"));
         std::fs::read(path)
             .ok()
-            .and_then(|b| parse_cache(&b))
+            .and_then(|b| parse_cache(&b, self.machine))
             .unwrap_or_default()
     }
 }
@@ -461,8 +451,9 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// The newer format (`glibc-ld.so.cache1.1`), which may stand behind an older one.
-fn parse_cache(file: &[u8]) -> Option<Vec<(String, String)>> {
+fn parse_cache(file: &[u8], machine: &Machine) -> Option<Vec<(String, String)>> {
     const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
+    const ELF_LIBC6: u32 = 3;
     let b = &file[memchr::memmem::find(file, MAGIC)?..];
     let word = |at: usize| Some(u32::from_ne_bytes(b.get(at..at + 4)?.try_into().ok()?));
     let text = |at: u32| {
@@ -474,8 +465,7 @@ fn parse_cache(file: &[u8]) -> Option<Vec<(String, String)>> {
     let mut out = Vec::new();
     for i in 0..count.min(b.len() / 24) {
         let at = 48 + i * 24;
-        // 0x0300: x86-64, 3: ELF for libc 6.
-        if word(at)? & 0xff0f == 0x0303 {
+        if word(at)? & 0xff0f == machine.libraries.cache | ELF_LIBC6 {
             if let (Some(name), Some(path)) = (text(word(at + 4)?), text(word(at + 8)?)) {
                 out.push((name, path));
             }

@@ -277,9 +277,10 @@ impl Binary {
                 function: f.linkage_name.as_ref().unwrap_or(&f.name).to_string(),
             });
         }
+        let abi = &self.machine.abi;
         let location = match self.is_called_as_rust(die, f) {
-            true => abi_rust::return_location(types, ty)?,
-            false => abi::return_location(types, ty, passes_by_reference(dwarf, die))?,
+            true => abi_rust::return_location(types, ty, abi)?,
+            false => abi::return_location(types, ty, passes_by_reference(dwarf, die), abi)?,
         };
         Ok(ReturnValue { ty, location })
     }
@@ -319,7 +320,7 @@ impl Binary {
                 .ok_or_else(none)?,
         };
         for _ in 0..stars {
-            id = types.pointer_to(id);
+            id = types.pointer_to(id, self.machine.abi.word);
         }
         Ok(id)
     }

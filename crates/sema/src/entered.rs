@@ -12,12 +12,8 @@ use crate::process_points::around;
 use crate::walk;
 use crate::world::World;
 use std::collections::BTreeSet;
-use trapless_debuginfo::register_name;
+use trapless_machine::Abi;
 use trapless_syntax::Span;
-
-const STACK_POINTER: Reg = Reg(7);
-/// What the call has put between the frame's address and the stack pointer.
-const RETURN_ADDRESS: i64 = 8;
 
 /// A register at a function's entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,7 +33,7 @@ pub fn kept(world: &mut World, what: Entered, frame: Addr, span: Span) -> Addr {
     let map = GlobalId(world.own_globals + n as u32);
     let missing = format!(
         "what {} held at the function's entry is not known: this call began before that was probed",
-        register_name(what.reg.0)
+        world.machine.abi.registers.name(what.reg.0)
     );
     let keys = keys(frame, span);
     let there = ExprKind::In {
@@ -129,7 +125,9 @@ fn add_probes(program: &mut Program, world: &World, e: Entered, map: GlobalId) {
     for p in of {
         let handler = HandlerId(program.handlers.len() as u32);
         let span = program.handlers[p.handler.0 as usize].span;
-        program.handlers.push(keeper(e, map, span));
+        program
+            .handlers
+            .push(keeper(e, map, span, &world.machine.abi));
         let kind = ProbeKind::Site {
             process: p.kind.process(),
             image: e.image,
@@ -146,11 +144,12 @@ fn add_probes(program: &mut Program, world: &World, e: Entered, map: GlobalId) {
     }
 }
 
-fn keeper(e: Entered, map: GlobalId, span: Span) -> Handler {
+fn keeper(e: Entered, map: GlobalId, span: Span, abi: &Abi) -> Handler {
     let frame = Addr::Binary(
         BinOp::Add,
-        Box::new(Addr::Register(STACK_POINTER)),
-        Box::new(Addr::Const(RETURN_ADDRESS)),
+        Box::new(Addr::Register(Reg(abi.registers.stack_pointer))),
+        // What the call has put between the frame's address and the stack pointer.
+        Box::new(Addr::Const(abi.pushed_by_call().into())),
     );
     let keys = keys(frame, span);
     let value = value_of(Addr::Register(e.reg), span);

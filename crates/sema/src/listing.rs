@@ -156,7 +156,8 @@ pub struct Readable {
     pub name: String,
     /// `None`: a number that has no type in the program.
     pub ty: Option<TypeId>,
-    pub location: Option<Location>,
+    /// In words.
+    pub location: Option<String>,
     pub declared: Option<SourcePos>,
 }
 
@@ -202,9 +203,13 @@ fn returned(context: &Context, binary: &Binary) -> Option<Readable> {
     Some(Readable {
         name: "$return".to_string(),
         ty: Some(value.ty),
-        location: Some(value.location),
+        location: Some(in_words(&value.location, binary)),
         declared: None,
     })
+}
+
+fn in_words(location: &Location, binary: &Binary) -> String {
+    location.in_words(&binary.machine().abi.registers)
 }
 
 fn variables(context: &Context, binary: &Binary) -> Vec<Readable> {
@@ -220,7 +225,7 @@ fn variables(context: &Context, binary: &Binary) -> Vec<Readable> {
     let all = binary.variables(&scope).unwrap_or_default();
     let readable = |v: Variable| {
         Some(Readable {
-            location: Some(binary.locate(&v, &scope).ok()?),
+            location: Some(in_words(&binary.locate(&v, &scope).ok()?, binary)),
             name: format!("${}", v.name),
             ty: Some(v.ty),
             declared: v.decl,

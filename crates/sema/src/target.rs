@@ -63,11 +63,12 @@ pub fn type_of(
         auto,
         kept: None,
     };
+    let word = world.machine.abi.word;
     let value = resolved(target, from, world)?;
     let types = value.types.types();
     let ty = match (target.address_of, element_type(types, value.ty)) {
-        (true, _) => types.pointer_to(value.ty),
-        (false, Some(of)) if pointee(types, value.ty).is_none() => types.pointer_to(of),
+        (true, _) => types.pointer_to(value.ty, word),
+        (false, Some(of)) if pointee(types, value.ty).is_none() => types.pointer_to(of, word),
         _ => value.ty,
     };
     pointee(types, ty)?;
@@ -493,7 +494,7 @@ impl Reader<'_> {
         // The operand is an address: `@cast(p, "struct s")` is a `struct s *`.
         let ty = match pointee(binary.types(), ty) {
             Some(_) => ty,
-            None => binary.types().pointer_to(ty),
+            None => binary.types().pointer_to(ty, binary.machine().abi.word),
         };
         Some(Value {
             place: Place::Computed(Addr::Expr(Box::new(pointer))),
@@ -683,7 +684,7 @@ impl Reader<'_> {
         match l {
             Location::Memory(ops) => Some(Place::Memory(self.compute(ops, image)?, None)),
             Location::Value(ops) => Some(Place::Computed(self.compute(ops, image)?)),
-            Location::Register(r) if *r <= 15 || VECTORS.contains(r) => Some(Place::Register(*r)),
+            Location::Register(r) if self.is_readable(*r) => Some(Place::Register(*r)),
             Location::Register(_) => {
                 self.diags
                     .error(
@@ -696,12 +697,11 @@ impl Reader<'_> {
             }
             Location::Bytes(b) => {
                 let word = |(n, bytes): (usize, &[u8])| {
-                    let mut word = [0; 8];
-                    word[..bytes.len()].copy_from_slice(bytes);
+                    let value = self.world.machine.abi.order.read(bytes) as i64;
                     parts::Part {
                         at: 8 * n as u64,
                         size: bytes.len() as u64,
-                        place: Place::Computed(Addr::Const(i64::from_le_bytes(word))),
+                        place: Place::Computed(Addr::Const(value)),
                     }
                 };
                 let mut words: Vec<parts::Part> = b.chunks(8).enumerate().map(word).collect();
@@ -723,6 +723,12 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Is it a register that handlers can read?
+    fn is_readable(&self, register: u16) -> bool {
+        let registers = &self.world.machine.abi.registers;
+        registers.is_general(register) || registers.floats.has(register)
     }
 
     /// Those that are there; none of single bits.
@@ -748,6 +754,7 @@ impl Reader<'_> {
 
     /// The stack program as a tree.
     fn compute(&mut self, ops: &[LocOp], image: ir::ImageId) -> Option<Addr> {
+        let words = 0..self.world.machine.abi.registers.names.len() as u16;
         let mut stack: Vec<Addr> = Vec::new();
         for op in ops {
             if let LocOp::Tls(offset) = op {
@@ -758,7 +765,7 @@ impl Reader<'_> {
                 stack.push(self.at_entry(Reg(*r), image)?);
                 continue;
             }
-            if step(op, &mut stack, image).is_none() {
+            if step(op, &mut stack, image, words.clone()).is_none() {
                 self.diags
                     .error(
                         Tag::DebuginfoUnsupported,
@@ -823,18 +830,20 @@ impl Reader<'_> {
     }
 }
 
-/// xmm0 to xmm15 by DWARF number.
-const VECTORS: std::ops::RangeInclusive<u16> = 17..=32;
-
 /// One step of a location; `None`: not understood.
-fn step(op: &LocOp, stack: &mut Vec<Addr>, image: ir::ImageId) -> Option<()> {
+fn step(
+    op: &LocOp,
+    stack: &mut Vec<Addr>,
+    image: ir::ImageId,
+    words: std::ops::Range<u16>,
+) -> Option<()> {
     let binary = |op, stack: &mut Vec<Addr>| {
         let (b, a) = (stack.pop()?, stack.pop()?);
         stack.push(Addr::Binary(op, Box::new(a), Box::new(b)));
         Some(())
     };
     match op {
-        LocOp::Reg(r) if *r <= 16 => stack.push(Addr::Register(Reg(*r))),
+        LocOp::Reg(r) if words.contains(r) => stack.push(Addr::Register(Reg(*r))),
         LocOp::Const(n) => stack.push(Addr::Const(*n as i64)),
         LocOp::Addr(vaddr) => stack.push(Addr::Image {
             image,

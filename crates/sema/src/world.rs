@@ -11,6 +11,7 @@ use trapless_debuginfo::{
     proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath,
     SymbolKind, UnwindTable,
 };
+use trapless_machine::Machine;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
 
@@ -34,6 +35,8 @@ pub struct World {
     pub cache: Option<PathBuf>,
     /// What the compiled ones are of.
     pub(crate) headers: HashMap<PathBuf, String>,
+    /// Of all files and of the module.
+    pub machine: &'static Machine,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
@@ -52,6 +55,7 @@ impl World {
         World {
             info,
             target,
+            machine: Default::default(),
             images: Vec::new(),
             started: Vec::new(),
             cache: None,

@@ -740,7 +740,7 @@ fn fold_unary(op: UnOp, a: ir::Expr) -> ir::ExprKind {
     }
 }
 
-/// SystemTap folds with 0 for all that is negative and 64, which is 0 on x86, for all above; at run time six bits count.
+/// SystemTap folds with 0 for all that is negative and 64, of which six bits count, for all above.
 fn shift_of_constants(by: i64) -> u32 {
     by.clamp(0, 64) as u32 % 64
 }

@@ -15,8 +15,6 @@ use trapless_syntax::Span;
 const SHOWN: usize = 8;
 /// What four debug registers of 8 bytes can hold.
 const LONGEST: u64 = 32;
-/// Of an address, where nothing is said.
-const WORD: u64 = 8;
 /// Programs have the lower half of the address space.
 const ADDRESSES: u64 = 1 << 47;
 
@@ -259,7 +257,8 @@ impl Resolver<'_> {
     }
 
     fn size(&mut self, m: &Memory, access: &Access, span: Span) -> Option<u64> {
-        let size = access.length.map(|l| l.0).or(m.size).unwrap_or(WORD);
+        let word = self.world.machine.abi.word.into();
+        let size = access.length.map(|l| l.0).or(m.size).unwrap_or(word);
         if size <= LONGEST {
             return Some(size);
         }

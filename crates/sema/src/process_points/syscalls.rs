@@ -11,16 +11,12 @@ use crate::points::{Context, Named, Place, SyscallPart};
 use crate::world::is_program;
 use std::sync::Arc;
 use trapless_debuginfo::{Binary, MarkArg, Operand};
+use trapless_machine::Machine;
 use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::Tag;
 
-/// DWARF's numbers: rax; and rdi, rsi, rdx, r10, r8, r9, which the kernel leaves as they are.
-const RAX: u16 = 0;
-/// What the kernel leaves there is of no use; for a return's handler it is the call's number.
-const R11: u16 = 11;
-const ARGS: [u16; 6] = [5, 4, 1, 10, 8, 9];
-/// Bytes of the instruction.
-const SIZE: u64 = 2;
+/// An `int`.
+const NUMBER_SIZE: u8 = 4;
 
 impl Resolver<'_> {
     pub(super) fn syscalls(&mut self, of: &Subject, rest: &[Component]) -> Option<Vec<Place>> {
@@ -36,9 +32,13 @@ impl Resolver<'_> {
             return None;
         }
         self.suffix_of_syscall(suffix)?;
+        let machine = of.binary.machine();
         let parts = match suffix.iter().any(|c| c.name.name == RETURN) {
-            false => vec![(0, at_entry(SyscallPart::Entry))],
-            true => vec![(0, at_entry(SyscallPart::Noted)), (SIZE, at_return())],
+            false => vec![(0, at_entry(SyscallPart::Entry, machine))],
+            true => vec![
+                (0, at_entry(SyscallPart::Noted, machine)),
+                (machine.syscalls.size, at_return(machine)),
+            ],
         };
         let parts: Vec<(u64, Arc<Named>)> = parts
             .into_iter()
@@ -121,24 +121,30 @@ impl Resolver<'_> {
     }
 }
 
-fn at_entry(part: SyscallPart) -> Named {
+fn at_entry(part: SyscallPart, machine: &Machine) -> Named {
+    let registers = &machine.abi.syscall;
+    let arguments = registers.arguments.iter();
     Named {
         name: "system call".into(),
         provider: None,
-        args: Some(ARGS.map(|r| register(r, 8)).to_vec()),
-        values: vec![("$syscall", register(RAX, 4))],
+        args: Some(arguments.map(|r| register(*r, machine.abi.word)).collect()),
+        values: vec![("$syscall", register(registers.number, NUMBER_SIZE))],
         syscall: Some(part),
     }
 }
 
-fn at_return() -> Named {
+fn at_return(machine: &Machine) -> Named {
+    let abi = &machine.abi;
     Named {
         name: "system call's return".into(),
         values: vec![
-            ("$syscall", register(R11, 4)),
-            ("$return", register(RAX, 8)),
+            (
+                "$syscall",
+                register(machine.syscalls.noted_number, NUMBER_SIZE),
+            ),
+            ("$return", register(abi.syscall.result, abi.word)),
         ],
-        ..at_entry(SyscallPart::Return)
+        ..at_entry(SyscallPart::Return, machine)
     }
 }
 
