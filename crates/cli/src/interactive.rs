@@ -11,7 +11,7 @@ use rustyline::error::ReadlineError;
 use rustyline::DefaultEditor;
 use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
-use trapless_sema::loader::Loader;
+use trapless_sema::declare::loader::Loader;
 use trapless_syntax::ast::NodeIds;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Severity, Tag};
 use trapless_syntax::SourceMap;

@@ -2,8 +2,8 @@
 //! What options say in the script's stead: `-D`, `-G`, `-T`.
 
 use crate::options::Options;
+use trapless_sema::declare::loader::Loader;
 use trapless_sema::ir;
-use trapless_sema::loader::Loader;
 use trapless_syntax::ast::{Global, Item, Literal, NumLit, Script, StrLit};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 

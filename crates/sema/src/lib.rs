@@ -3,72 +3,47 @@
 //!
 //! The passes, in order; each reads what the ones before it made:
 //!
-//! 1. [`collect`]: declarations of the script and of the tapset files it needs
-//! 2. [`expand`]: aliases in probe points
-//! 3. [`infer`]: types of variables, arrays and functions
+//! 1. `declare::collect`: declarations of the script and of the tapset files it needs
+//! 2. `declare::expand`: aliases in probe points
+//! 3. `types::infer`: types of variables, arrays and functions
 //! 4. [`points`]: probe points to files and addresses
 //! 5. [`lower`]: bodies to the [`ir`], one for each kind of place; complains
-//! 6. [`entered`]: probes of functions' entries that keep what variables ask for
-//! 7. [`walked`]: complains of loops that change the array they walk
-//! 8. [`display`]: globals that are shown at the end, or while the session runs
-//! 9. [`share`]: which globals are kept per thread, which locks are taken
-//! 10. [`early`]: what is done before they are
+//! 6. `finish::entered`: probes of functions' entries that keep what variables ask for
+//! 7. `finish::walked`: complains of loops that change the array they walk
+//! 8. `finish::display`: globals that are shown at the end, or while the session runs
+//! 9. `finish::share`: which globals are kept per thread, which locks are taken
+//! 10. `finish::early`: what is done before they are
 
-mod alternatives;
-pub mod arguments;
-mod bound;
-mod call_entries;
-mod calls;
-pub mod collect;
-pub mod components;
-mod conditions;
-pub mod declarations;
-pub mod display;
-pub mod early;
-mod entered;
-pub mod expand;
-mod file_value;
-mod files;
-pub mod header;
-pub mod infer;
+pub mod declare;
+mod finish;
+mod hand_over;
 pub mod ir;
-mod later;
-pub mod listing;
-pub mod loader;
 pub mod lower;
-mod nesting;
-mod offered;
-mod pieces;
+mod not_built;
 pub mod points;
-pub mod process_points;
-mod reached;
 pub mod regex;
-mod registers;
-mod running;
-pub mod session_points;
-pub mod share;
-pub mod tapset;
 pub mod target;
-mod unused;
+pub mod types;
 pub mod walk;
-mod walked;
-mod wildcards;
 pub mod world;
-mod written;
 
-pub use running::program as running_program;
+pub use points::running::program as running_program;
 pub use trapless_debuginfo::leftover;
 
-use expand::Unused;
+use declare::expand::Unused;
+use declare::{
+    alternatives, call_entries, calls, collect, expand, foreach_globals, loader::Loader, tapset,
+};
+use finish::{display, early, entered, nesting, registers, share, walked};
 use ir::{Handler, HandlerId, Options, Probe, ProbeKind, Program, Syscall};
-use loader::Loader;
 use lower::{Lowered, Shared};
-use points::{Place, SyscallPart};
+use points::{conditions, session, Place, SyscallPart};
 use std::collections::HashMap;
 use std::sync::Arc;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::Span;
+use types::infer;
 use world::World;
 
 /// What pass 2 works on.
@@ -120,7 +95,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     let mut all = collect::collect(input.scripts, input.made, input.tapset, &mut loader, diags);
     let mut units = expand::expand(&all, Unused::Out, loader.ids, diags);
     call_entries::add(&mut all, &mut units, loader.ids, diags);
-    bound::rewrite(&mut all, &mut units, loader.ids);
+    foreach_globals::rewrite(&mut all, &mut units, loader.ids);
     if all.probes.is_empty() && !diags.has_errors() {
         diags
             .error(Tag::ProbesNone, None, "the script has no probe")
@@ -137,7 +112,7 @@ pub fn check(input: Input, world: &mut World, diags: &mut Diagnostics) -> Option
     let leads = |n: usize| leaders[n] == n;
     let mut places = alternatives::resolve(&units, &leaders, |p| points::resolve(p, world, diags));
     conditions::check(&all, &units, diags);
-    session_points::check_samples(&units, &mut places, &world.target, diags);
+    session::check_samples(&units, &mut places, &world.target, diags);
     let mut shared = Shared::new(&all, &types, loader.map, world, diags, input.options.guru);
     shared.skip_badvars = input.options.skip_badvars;
     shared.known_functions = input.tapset.function_names().map(str::to_string).collect();
@@ -213,7 +188,7 @@ fn lower_places(
     let name: Arc<str> = name_of(units, group).into();
     let none = places.is_empty();
     let mut done: HashMap<_, Ids> = HashMap::new();
-    for place in pieces::hand_over(places) {
+    for place in hand_over::hand_over(places) {
         let at_syscall = place.syscall().is_some();
         let kind = (std::mem::discriminant(&place.kind), place.syscall());
         let shares = !place.is_callee()

@@ -2,7 +2,7 @@
 //! What the script is about outside the script: the target, its files, and
 //! the images that have been looked at.
 
-use crate::entered::Entered;
+use crate::finish::entered::Entered;
 use crate::ir::{Image, ImageId, LineTable, Symbol};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use crate::library::{self, Declared, Kind};
 use crate::outline;
 use crate::points;
 use lsp_types::CompletionItemKind;
-use trapless_sema::listing::Set;
+use trapless_sema::points::listing::Set;
 use trapless_syntax::lexer::{TokenKind, KEYWORDS};
 use trapless_syntax::parser::{BUILTINS, PRINTS};
 

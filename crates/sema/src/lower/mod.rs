@@ -18,13 +18,13 @@ mod program;
 mod stmt;
 mod unresolved;
 
-use crate::declarations::{Declarations, Origin, Scope};
-use crate::expand::Unit;
-use crate::infer::{Types, VTy};
+use crate::declare::alias_variables::Offered;
+use crate::declare::declarations::{Declarations, Origin, Scope};
+use crate::declare::expand::Unit;
 use crate::ir;
-use crate::offered::Offered;
 use crate::points::{Context, Place};
 use crate::regex::Regex;
+use crate::types::infer::{Types, VTy};
 use crate::world::World;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -216,7 +216,7 @@ pub fn lower_functions(shared: &mut Shared) -> Vec<ir::Function> {
             Reached::Embedded(f) => f,
         });
     }
-    crate::nesting::mark_recursion(&mut out);
+    crate::finish::nesting::mark_recursion(&mut out);
     out
 }
 

@@ -3,11 +3,11 @@
 //! `@defined`, `@uderef`, and what they change there.
 
 use super::Lowerer;
-use crate::call_entries;
-use crate::infer::VTy;
+use crate::declare::call_entries;
 use crate::ir::{self, Ty};
 use crate::points::{Context, SyscallPart};
 use crate::target;
+use crate::types::infer::VTy;
 use trapless_syntax::ast::{self, Expr, Pretty, Target, TargetBase};
 use trapless_syntax::diag::{Severity, Tag};
 use trapless_syntax::Span;
