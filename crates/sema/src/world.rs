@@ -2,8 +2,7 @@
 //! What the script is about outside the script: the target, its files, and
 //! the images that have been looked at.
 
-use crate::finish::entered::Entered;
-use crate::ir::{Image, ImageId, LineTable, Symbol};
+use crate::ir::{Image, ImageId, LineTable, Reg, Symbol};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +41,14 @@ pub struct World {
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
     pub(crate) entered: Vec<Entered>,
     pub(crate) own_globals: u32,
+}
+
+/// A register at a function's entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Entered {
+    pub image: ImageId,
+    pub entry: u64,
+    pub reg: Reg,
 }
 
 impl World {

@@ -2,25 +2,10 @@
 //! `!`: once a point that has it is found, those behind it are left out. This is of the list in which it stands, be that a
 //! probe's or an alias': what follows the alias' name in another list is no part of it.
 
-use crate::declare::expand::Unit;
+use crate::declare::unit::{Choice, Turn, Unit};
 use crate::points::Place;
 use std::collections::HashMap;
 use trapless_syntax::ast::ProbePoint;
-
-/// Where a point, or the alias that it comes from, stands in a list that has `!`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Choice {
-    list: u32,
-    place: usize,
-    sufficient: bool,
-}
-
-/// When a point is looked for, and what of it depends on others.
-#[derive(Clone, Debug)]
-pub struct Turn {
-    pub at: u32,
-    pub choices: Vec<Choice>,
-}
 
 /// Numbers for lists and turns.
 #[derive(Default)]

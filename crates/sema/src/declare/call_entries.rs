@@ -7,7 +7,7 @@
 
 use crate::declare::calls;
 use crate::declare::declarations::{Declarations, Origin};
-use crate::declare::expand::Unit;
+use crate::declare::unit::Unit;
 use trapless_syntax::ast::{
     AssignOp, BinOp, Block, Component, Expr, ExprKind, Global, Ident, Item, Key, NodeIds,
     ProbePoint, Script, Stmt, StmtKind,

@@ -2,10 +2,9 @@
 //! Probes of single system calls: `syscall.open` is `process.syscall.number(2)`. All that one probe of the
 //! script names share a probe at each `syscall` instruction, whose handler picks by the number.
 
-use crate::declare::alternatives::Choice;
-use crate::declare::expand::Unit;
+use crate::declare::unit::{Choice, Unit};
 use crate::ir::{Program, Syscall};
-use crate::points::session;
+use crate::points::components;
 use crate::walk::reaches_c;
 use std::collections::HashMap;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
@@ -54,7 +53,7 @@ pub fn leaders(units: &[Unit]) -> Vec<usize> {
 /// The point without the number.
 fn text(point: &ProbePoint) -> String {
     let others = point.components.iter().filter(|c| c.name.name != NUMBER);
-    let words = session::text(others);
+    let words = components::text(others);
     format!("{words} {} {}", point.optional, point.sufficient)
 }
 

@@ -3,15 +3,15 @@
 //! families, each with the whole body that runs there.
 
 use crate::declare::alias_variables::Offered;
-use crate::declare::alternatives::{Choice, Numbers, Turn};
+use crate::declare::alternatives::Numbers;
 use crate::declare::calls;
-use crate::declare::collect::Names;
 use crate::declare::declarations::{Declarations, Declared, Origin};
 use crate::declare::file_value;
+use crate::declare::names::Names;
+use crate::declare::unit::{Choice, Turn, Unit};
 use crate::declare::unused::{self, Collections};
-use crate::points::session::text;
+use crate::points::components::text;
 use crate::points::wildcards;
-use std::collections::HashSet;
 use std::sync::Arc;
 use trapless_debuginfo::glob;
 use trapless_syntax::ast::{
@@ -19,27 +19,6 @@ use trapless_syntax::ast::{
 };
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 use trapless_syntax::visit::{refresh_ids, Visit};
-use trapless_syntax::{FileId, Span};
-
-/// A body and the points at which it runs.
-#[derive(Debug)]
-pub struct Unit {
-    pub body: Block,
-    pub points: Vec<ProbePoint>,
-    /// Of each point.
-    pub turns: Vec<Turn>,
-    /// Names are looked up as seen from here.
-    pub file: FileId,
-    pub span: Span,
-    /// What the handler that is inside aliases writes to; `None`: there are none.
-    pub written: Option<HashSet<String>>,
-    /// `if (EXPR)`, which the body tests, too.
-    pub condition: Option<Expr>,
-    /// The outermost alias with what follows it, wildcards resolved.
-    pub name: Option<String>,
-    /// By the aliases around the handler.
-    pub offered: Option<Arc<Offered>>,
-}
 
 /// What the library's aliases compute and the handler does not take.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! and what runs with it begins with an assignment to the global.
 
 use crate::declare::declarations::{Declarations, Scope};
-use crate::declare::expand::Unit;
+use crate::declare::unit::Unit;
 use trapless_syntax::ast::{
     AssignOp, Block, Expr, ExprKind, FunctionBody, Ident, NodeIds, Stmt, StmtKind,
 };

@@ -13,5 +13,7 @@ pub mod expand;
 pub(crate) mod file_value;
 pub(crate) mod foreach_globals;
 pub mod loader;
+pub(crate) mod names;
 pub mod tapset;
+pub mod unit;
 pub(crate) mod unused;

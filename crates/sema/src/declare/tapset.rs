@@ -2,9 +2,9 @@
 //! The script library: folders of `.stp` files, parsed only when needed, and of
 //! `.stpm` files, whose macros are there for every script.
 
-use crate::declare::collect::Names;
 use crate::declare::declarations::Origin;
 use crate::declare::loader::Loader;
+use crate::declare::names::Names;
 use crate::points::wildcards::is_wild;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

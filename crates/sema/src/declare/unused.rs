@@ -2,7 +2,7 @@
 //! Variables that an alias of our own tapset offers and nobody takes, or only what is set anew: what sets them
 //! is left out of the handler. Its values have no effect beside that.
 
-use crate::declare::collect::Names;
+use crate::declare::names::Names;
 use std::collections::HashSet;
 use trapless_syntax::ast::{AssignOp, Block, Expr, ExprKind, Stmt, StmtKind};
 use trapless_syntax::visit::{self, Visit, VisitMut};

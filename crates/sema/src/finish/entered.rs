@@ -5,23 +5,14 @@
 
 use crate::ir::{
     Addr, BinOp, Expr, ExprKind, Global, GlobalId, GlobalKind, Handler, HandlerId, HandlerKind,
-    ImageId, MapValue, Place, Probe, ProbeKind, Program, Reg, Stmt, StmtKind, TargetPlace, Ty,
-    KEPT_ENTRIES,
+    MapValue, Place, Probe, ProbeKind, Program, Reg, Stmt, StmtKind, TargetPlace, Ty, KEPT_ENTRIES,
 };
 use crate::points::process::around;
 use crate::walk;
-use crate::world::World;
+use crate::world::{Entered, World};
 use std::collections::BTreeSet;
 use trapless_machine::Abi;
 use trapless_syntax::Span;
-
-/// A register at a function's entry.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Entered {
-    pub image: ImageId,
-    pub entry: u64,
-    pub reg: Reg,
-}
 
 /// The value in the frame at that address; an error where the call has begun before it was probed.
 pub fn kept(world: &mut World, what: Entered, frame: Addr, span: Span) -> Addr {

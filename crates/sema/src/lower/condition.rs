@@ -4,7 +4,7 @@
 
 use super::{Lowerer, Shared};
 use crate::declare::declarations::Scope;
-use crate::declare::expand::Unit;
+use crate::declare::unit::Unit;
 use crate::ir::{self, ExprKind, ProbeKind};
 use crate::walk;
 

@@ -5,12 +5,10 @@
 use super::{Lowerer, Reached, Shared};
 use crate::declare::declarations::Scope;
 use crate::ir::{self, Access, Ty};
+use crate::types::infer::STRING;
 use trapless_syntax::ast::{EmbeddedC, Function, StrLit};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::FileId;
-
-/// Says that a value is a text.
-pub const STRING: &str = "/* string */";
 
 /// The blocks between declarations.
 pub fn blocks(shared: &mut Shared) -> Vec<ir::Embedded> {

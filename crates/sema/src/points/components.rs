@@ -251,6 +251,19 @@ pub fn unknown(c: &Component, known: &Components, diags: &mut Diagnostics) {
         .help(near.map(|near| format!("did you mean `.{near}`?")));
 }
 
+/// The point's components as `pp()` shows them.
+pub fn text<'a>(components: impl IntoIterator<Item = &'a Component>) -> String {
+    let words: Vec<String> = components
+        .into_iter()
+        .map(|c| match &c.arg {
+            None => c.name.name.clone(),
+            Some(Literal::Number(n)) => format!("{}({})", c.name.name, n.value),
+            Some(Literal::String(s)) => format!("{}(\"{}\")", c.name.name, s.text()),
+        })
+        .collect();
+    words.join(".")
+}
+
 #[cfg(test)]
 mod tests {
     use super::after;

@@ -3,7 +3,7 @@
 //! the aliases around it have set anything.
 
 use crate::declare::declarations::{Declarations, Scope};
-use crate::declare::expand::Unit;
+use crate::declare::unit::Unit;
 use trapless_syntax::ast::{Expr, ExprKind};
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::visit::{self, Visit};

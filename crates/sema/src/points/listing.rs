@@ -3,11 +3,12 @@
 
 use crate::declare::collect;
 use crate::declare::declarations::Scope;
-use crate::declare::expand::{self, Unit, Unused};
+use crate::declare::expand::{self, Unused};
 use crate::declare::loader::Loader;
 use crate::declare::tapset::Tapset;
+use crate::declare::unit::Unit;
 use crate::ir::{ProbeKind, Refusal};
-use crate::points::session::text;
+use crate::points::components::text;
 use crate::points::wildcards;
 use crate::points::{self, Context, Place, SyscallPart};
 use crate::types::infer::{self, Types, VTy};

@@ -2,9 +2,9 @@
 //! Points of the session itself: `begin`, `end`, `error`, `never`, `oneshot`
 //! (an alias of the tapset), timers.
 
-use crate::declare::expand::Unit;
+use crate::declare::unit::Unit;
 use crate::ir::{ProbeKind, Refusal};
-use crate::points::components;
+use crate::points::components::{self, text};
 use crate::points::Place;
 use crate::world::TargetSpec;
 use trapless_syntax::ast::{Component, Literal, ProbePoint};
@@ -46,19 +46,6 @@ fn place(point: &ProbePoint, kind: ProbeKind, never: bool) -> Place {
         refusal: Refusal::Error,
         never,
     }
-}
-
-/// The point's components as `pp()` shows them.
-pub fn text<'a>(components: impl IntoIterator<Item = &'a Component>) -> String {
-    let words: Vec<String> = components
-        .into_iter()
-        .map(|c| match &c.arg {
-            None => c.name.name.clone(),
-            Some(Literal::Number(n)) => format!("{}({})", c.name.name, n.value),
-            Some(Literal::String(s)) => format!("{}(\"{}\")", c.name.name, s.text()),
-        })
-        .collect();
-    words.join(".")
 }
 
 fn order(c: &Component, diags: &mut Diagnostics) -> Option<i64> {

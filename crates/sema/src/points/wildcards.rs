@@ -95,7 +95,7 @@ fn of_many(place: Place) -> Place {
 #[cfg(test)]
 mod tests {
     use super::points;
-    use crate::points::session::text;
+    use crate::points::components::text;
     use trapless_syntax::ast::{Item, NodeIds};
     use trapless_syntax::diag::Diagnostics;
     use trapless_syntax::{parse_file, Environment, MacroLibrary, SourceMap};

@@ -6,8 +6,7 @@
 //! expression with the final types, reports it.
 
 use crate::declare::declarations::{Declarations, Scope};
-use crate::declare::expand::Unit;
-use crate::lower::embedded::STRING;
+use crate::declare::unit::Unit;
 use crate::types::reached;
 use std::collections::HashMap;
 use trapless_syntax::ast::{
@@ -16,6 +15,9 @@ use trapless_syntax::ast::{
 };
 use trapless_syntax::format::{parse_format, Kind, Piece, Size};
 use trapless_syntax::{FileId, Span};
+
+/// Says that a value is a text.
+pub const STRING: &str = "/* string */";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VTy {

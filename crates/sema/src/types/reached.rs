@@ -3,7 +3,7 @@
 //! of types, and has no mistakes.
 
 use crate::declare::declarations::Declarations;
-use crate::declare::expand::Unit;
+use crate::declare::unit::Unit;
 use std::collections::BTreeSet;
 use trapless_syntax::ast::{Block, Expr, ExprKind, FunctionBody};
 use trapless_syntax::visit::{self, Visit};
