@@ -126,10 +126,11 @@ lint:
 	tests/scripts/compat.py --check
 	gen/syscall-tapset --check
 
-# Who may include whom, and where a processor may be known.
+# Who may include whom, where a processor may be known, and how large circles of files may be (a number that may only shrink).
 graph:
 	mk/graph
 	mk/machine-words
+	mk/circles-rust --most 3
 
 fix:
 	cargo fmt --all

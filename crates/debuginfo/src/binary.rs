@@ -4,12 +4,13 @@
 use crate::cfi::Cfi;
 use crate::debugfile;
 use crate::dwarf::Dwarf;
-use crate::elf::Elf;
+use crate::elf::{hex, Elf};
 pub use crate::elf::{ElfKind, Segment};
 use crate::error::{Error, Result};
-use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, SourcePos, Statement};
+use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, Statement};
 use crate::location::{LocOp, Location, Pointed};
 use crate::search::SearchPath;
+use crate::source::SourcePos;
 use crate::symbol::SymbolTable;
 use crate::types::{TypeId, Types};
 use crate::variable::{Context, ReturnValue, Variable};
@@ -483,8 +484,4 @@ impl Binary {
         self.cfi
             .get_or_init(|| Cfi::new(&self.elf, self.debug_file()))
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Call frame rules: the canonical frame address at a program counter.
 
-use crate::dwarf::{endian, R};
+use crate::die::{endian, R};
 use crate::elf::Elf;
 use gimli::{
     BaseAddresses, CfaRule, DebugFrame, EhFrame, EhFrameOffset, EndianSlice, UnwindContext,

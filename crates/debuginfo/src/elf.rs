@@ -542,6 +542,10 @@ impl Elf {
     }
 }
 
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
 fn c_string(b: &[u8]) -> String {
     let end = memchr::memchr(0, b).unwrap_or(b.len());
     String::from_utf8_lossy(&b[..end]).into_owned()

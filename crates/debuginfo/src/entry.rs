@@ -5,7 +5,8 @@
 use crate::abi::is_entered;
 use crate::binary::Binary;
 use crate::demangle::whole_of_part;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use gimli::constants as dw;
 
 impl Binary {

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::debugfile::package_of;
-use crate::function::SourcePos;
+use crate::package::package_of;
+use crate::source::SourcePos;
 
 /// Why debug information could not be had. `Display` gives the cause, [`Error::help`] the next step,
 /// [`Error::tag`] the stable name that tests and documentation use.

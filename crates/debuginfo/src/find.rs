@@ -3,17 +3,17 @@
 
 use crate::binary::Binary;
 use crate::demangle::{demangle, nearest, nearest_functions, strip_clone, whole_of_part};
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
-use crate::function::{
-    Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
-};
+use crate::function::{Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, Statement};
 use crate::glob;
 use crate::lines::Row;
 use crate::location::{LocOp, Location};
 use crate::owners::{Owner, Owners};
 use crate::parameters::{self, Parameters};
 use crate::pattern::NamePattern;
+use crate::source::SourcePos;
 use crate::symbol::SymbolKind;
 use gimli::{constants as dw, AttributeValue};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

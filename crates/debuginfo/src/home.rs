@@ -4,7 +4,8 @@
 
 use crate::binary::Binary;
 use crate::cfi::Cfa;
-use crate::dwarf::{DieRef, Dwarf};
+use crate::die::DieRef;
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location};
 use crate::variable::{Context, Variable};

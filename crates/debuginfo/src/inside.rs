@@ -2,10 +2,12 @@
 //! What lies inside a function: its labels, and the calls that it makes itself.
 
 use crate::binary::Binary;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::Result;
 use crate::find::is_among;
-use crate::function::{Function, FunctionKind, Inlines, Pattern, SourcePos};
+use crate::function::{Function, FunctionKind, Inlines, Pattern};
+use crate::source::SourcePos;
 use gimli::constants as dw;
 use trapless_machine::{Branch, Machine};
 

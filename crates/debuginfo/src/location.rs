@@ -4,7 +4,7 @@
 //! A [`Location`] holds at one program counter only. Its [`LocOp`] lists run on a small stack of
 //! 64-bit words (32-bit ones on a 32-bit machine), empty at the start, one value at the end.
 
-use crate::dwarf::DieRef;
+use crate::die::DieRef;
 use trapless_machine::Registers;
 
 /// One step on a stack of machine words. Register numbers are DWARF's ([`Registers`] has their names).

@@ -2,7 +2,8 @@
 //! DWARF expressions lowered to [`Location`]s.
 
 use crate::cfi::{Cfa, Cfi};
-use crate::dwarf::{DieRef, Dwarf, Value, R};
+use crate::die::{DieRef, Value, R};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location, Piece, Pointed};
 use gimli::{constants as dw, AttributeValue, Encoding, Expression, Operation, UnitOffset};

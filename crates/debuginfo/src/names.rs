@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Which units can hold a name, or refer to an entry: found in the bytes, without reading entries.
 
-use crate::dwarf::{DieRef, Dwarf, Space, R};
-use crate::index::Entry;
+use crate::die::Entry;
+use crate::die::{DieRef, R};
+use crate::dwarf::{Dwarf, Space};
 use gimli::{constants as dw, Section};
 use memchr::memmem;
 use trapless_machine::ByteOrder;

@@ -5,7 +5,8 @@
 use crate::abi::{self, Arguments};
 use crate::binary::Binary;
 use crate::demangle::strip_clone;
-use crate::dwarf::{DieRef, Dwarf};
+use crate::die::DieRef;
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::function::Language;
 use crate::location::Location;

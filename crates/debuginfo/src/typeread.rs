@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Types out of DWARF entries.
 
-use crate::dwarf::{is_composite, text, DieRef, Dwarf, Value};
+use crate::die::{is_composite, text, DieRef, Value};
+use crate::dwarf::Dwarf;
 use crate::types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, Member, Qualifier, Type, TypeId,
     TypeSource, Types, Variant, Variants,

@@ -3,7 +3,7 @@
 //! that a handler can search. Made from `.eh_frame` and `.debug_frame`.
 
 use crate::cfi::Cfi;
-use crate::dwarf::R;
+use crate::die::R;
 use crate::Binary;
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, Expression, Operation, Register, RegisterRule, UnwindContext,

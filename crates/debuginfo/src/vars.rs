@@ -5,7 +5,8 @@ use crate::abi;
 use crate::abi_rust;
 use crate::binary::Binary;
 use crate::demangle::nearest;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::find::file_matches;
 use crate::function::{Function, FunctionKind, Language};
@@ -497,7 +498,7 @@ fn type_behind(dwarf: &Dwarf, r: DieRef) -> Option<DieRef> {
 fn is_nontrivial(dwarf: &Dwarf, class: DieRef, depth: u32) -> bool {
     let composite = dwarf
         .die(class)
-        .is_ok_and(|d| crate::dwarf::is_composite(d.tag()));
+        .is_ok_and(|d| crate::die::is_composite(d.tag()));
     if !composite || depth > 8 {
         return false;
     }

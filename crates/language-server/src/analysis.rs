@@ -3,7 +3,7 @@
 //! debug information of files that have not changed.
 
 use crate::library::{self, File};
-use crate::Settings;
+use crate::settings::Settings;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
