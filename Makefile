@@ -137,9 +137,11 @@ lint:
 	tests/scripts/compat.py --check
 	gen/syscall-tapset --check
 
-# Who may include and call whom: read from the objects.
+# Which room uses which, where a processor may be known, and how large circles of files may be.
 graph: all
 	mk/graph
+	mk/machine-words
+	mk/circles-rust --most 3
 
 fix:
 	cargo fmt --all

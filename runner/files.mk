@@ -29,8 +29,8 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c session.c count.c env.c han
 	$(HOME_SRCS) home/fill.c agent/memory.c \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c passing.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c progress.c words.c) \
-	$(addprefix runner/base/, module.c proc.c facts.c sections.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c words.c) \
+	$(addprefix runner/base/, module.c proc.c facts.c sections.c passing.c progress.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	runner/guardian/guardian.c runner/guardian/concerns.c \

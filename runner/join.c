@@ -10,7 +10,7 @@
 
 #include "../home/control.h"
 #include "options.h"
-#include "passing.h"
+#include "base/passing.h"
 #include "session.h"
 
 enum { DECLINE_EVERY_MS = 5, DECLINE_TRIES = 20 };

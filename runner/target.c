@@ -21,7 +21,7 @@
 #include "preload/preload.h"
 #include "base/proc.h"
 #include "program.h"
-#include "progress.h"
+#include "base/progress.h"
 #include "target.h"
 #include "base/word.h"
 #include "words.h"

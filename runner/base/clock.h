@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CLOCK_MONOTONIC in the unit that is wanted. */
-#ifndef TRAPLESS_RUNNER_CLOCK_H
-#define TRAPLESS_RUNNER_CLOCK_H
+#ifndef TRAPLESS_RUNNER_BASE_CLOCK_H
+#define TRAPLESS_RUNNER_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

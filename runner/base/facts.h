@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts that handlers ask for. */
-#ifndef TRAPLESS_RUNNER_FACTS_H
-#define TRAPLESS_RUNNER_FACTS_H
+#ifndef TRAPLESS_RUNNER_BASE_FACTS_H
+#define TRAPLESS_RUNNER_BASE_FACTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

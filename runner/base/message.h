@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What runner and guardian tell each other over their socket (SOCK_SEQPACKET). */
-#ifndef TRAPLESS_RUNNER_MESSAGE_H
-#define TRAPLESS_RUNNER_MESSAGE_H
+#ifndef TRAPLESS_RUNNER_BASE_MESSAGE_H
+#define TRAPLESS_RUNNER_BASE_MESSAGE_H
 
 #include <stdint.h>
 

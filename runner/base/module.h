@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A module file in memory, checked. Nothing in it is trusted before module_load() has said yes. */
-#ifndef TRAPLESS_RUNNER_MODULE_H
-#define TRAPLESS_RUNNER_MODULE_H
+#ifndef TRAPLESS_RUNNER_BASE_MODULE_H
+#define TRAPLESS_RUNNER_BASE_MODULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc tells of processes and their threads; a thread's number does wherever a process's does. */
-#ifndef TRAPLESS_RUNNER_PROC_H
-#define TRAPLESS_RUNNER_PROC_H
+#ifndef TRAPLESS_RUNNER_BASE_PROC_H
+#define TRAPLESS_RUNNER_BASE_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The section headers of an ELF file, as far as they make sense. */
-#ifndef TRAPLESS_RUNNER_SECTIONS_H
-#define TRAPLESS_RUNNER_SECTIONS_H
+#ifndef TRAPLESS_RUNNER_BASE_SECTIONS_H
+#define TRAPLESS_RUNNER_BASE_SECTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Places in a session's control block: one for each of the module's probes, and behind them room for those of further
  * copies of its libraries (dlmopen, LD_AUDIT, one file under two names). Memory is touched where one is used.
  */
-#ifndef TRAPLESS_RUNNER_SLOTS_H
-#define TRAPLESS_RUNNER_SLOTS_H
+#ifndef TRAPLESS_RUNNER_BASE_SLOTS_H
+#define TRAPLESS_RUNNER_BASE_SLOTS_H
 
 #include "module.h"
 

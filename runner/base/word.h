@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of the runner's own word size, byte order and machine: those of the programs that it can trace. */
-#ifndef TRAPLESS_RUNNER_WORD_H
-#define TRAPLESS_RUNNER_WORD_H
+#ifndef TRAPLESS_RUNNER_BASE_WORD_H
+#define TRAPLESS_RUNNER_BASE_WORD_H
 
 #include <elf.h>
 #include <link.h>

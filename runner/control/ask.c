@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
-#include "../passing.h"
+#include "../base/passing.h"
 #include "../base/proc.h"
 #include "control.h"
 

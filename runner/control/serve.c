@@ -9,7 +9,7 @@
 
 #include "../../runtime/session.h"
 #include "../base/clock.h"
-#include "../passing.h"
+#include "../base/passing.h"
 #include "control.h"
 
 void control_start(struct control *c)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../progress.h"
+#include "../base/progress.h"
 #include "count.h"
 
 static const char *const rung_names[] = {

@@ -57,6 +57,7 @@ pub fn compile(
 ) -> Option<Vec<u8>> {
     let compiler = Compiler {
         command: options.cc.split_whitespace().map(str::to_string).collect(),
+        machine: program.options.machine,
         include: paths.headers.clone(),
         max_string: program.options.max_string,
         max_backtrace: program.options.max_backtrace,
@@ -79,7 +80,7 @@ pub fn compile(
             o
         }
     };
-    let linked = match link::link(&object) {
+    let linked = match link::link(&object, program.options.machine) {
         Ok(l) => l,
         Err(e) => {
             let (span, help) = match &e {
@@ -99,7 +100,7 @@ pub fn compile(
         }
     };
     let tap = module::assemble(program, emitted, &linked, &session_name(options), key);
-    Some(tap.encode(trapless_wire::Machine::X86_64))
+    Some(tap.encode(&program.options.machine.abi))
 }
 
 /// What `--sessions` calls it: the module's name, or that of the script's file.

@@ -2,9 +2,9 @@
 //! `--coverage FILE`: the functions that symbols name, handed to
 //! `trapless-run`, whose engine finds the others and does the counting.
 
+use crate::exit::EXIT_FAILURE;
 use crate::options::Options;
 use crate::paths::Paths;
-use crate::EXIT_FAILURE;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::fd::IntoRawFd;

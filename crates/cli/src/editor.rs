@@ -2,9 +2,10 @@
 //! `--language-server`: scripts are an editor's; what else is on the command line holds for all of them.
 
 use crate::cache::Cache;
+use crate::exit::{EXIT_FAILURE, EXIT_USAGE};
 use crate::options::Options;
 use crate::paths::Paths;
-use crate::{input, settings, target, EXIT_FAILURE, EXIT_USAGE};
+use crate::{input, settings, target};
 use std::path::Path;
 use trapless_language_server::{serve, Settings};
 use trapless_syntax::diag::Diagnostics;

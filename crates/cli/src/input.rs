@@ -4,6 +4,7 @@
 use crate::options::Options;
 use crate::{command, examples};
 use std::path::Path;
+use trapless_machine::{Machine, MACHINES};
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::{Environment, Words};
 
@@ -69,15 +70,17 @@ pub fn plain(e: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or("").to_string()
 }
 
-/// The processors that modules can be made for.
-const ARCHITECTURES: [&str; 1] = ["x86_64"];
-
 /// `-a ARCH`
+pub fn machine(options: &Options) -> &'static Machine {
+    let named = options.arch.as_deref().and_then(Machine::named);
+    named.unwrap_or_default()
+}
+
 pub fn check_built(options: &Options, diags: &mut Diagnostics) {
     let Some(arch) = options.arch.as_deref() else {
         return;
     };
-    if !ARCHITECTURES.contains(&arch) {
+    if Machine::named(arch).is_none() {
         diags
             .error(
                 Tag::NotBuilt,
@@ -86,7 +89,7 @@ pub fn check_built(options: &Options, diags: &mut Diagnostics) {
             )
             .help(format!(
                 "leave -a out, or give {}",
-                ARCHITECTURES.join(", ")
+                MACHINES.map(|m| m.abi.name).join(", ")
             ));
     }
 }

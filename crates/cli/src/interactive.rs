@@ -2,16 +2,17 @@
 //! `-i`: a script is put together at a prompt, line by line, and run from there. Each run is a `trapless` of its
 //! own: with the options that we were started with, those of `set`, and the script behind `-e`.
 
+use crate::exit::EXIT_FAILURE;
 use crate::input::plain;
 use crate::options::Options;
 use crate::paths::Paths;
-use crate::{examples, inherited, input, passes, EXIT_FAILURE};
+use crate::{examples, inherited, input, passes};
 use clap::Parser;
 use rustyline::error::ReadlineError;
 use rustyline::DefaultEditor;
 use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
-use trapless_sema::loader::Loader;
+use trapless_sema::declare::loader::Loader;
 use trapless_syntax::ast::NodeIds;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Severity, Tag};
 use trapless_syntax::SourceMap;

@@ -2,9 +2,9 @@
 //! `-l` and `-L`: the probe points that a pattern matches, and what can be read there.
 
 use std::collections::BTreeMap;
-use trapless_sema::listing::{self, Listed};
-use trapless_sema::loader::Loader;
-use trapless_sema::tapset::Tapset;
+use trapless_sema::declare::loader::Loader;
+use trapless_sema::declare::tapset::Tapset;
+use trapless_sema::points::listing::{self, Listed};
 use trapless_sema::world::World;
 use trapless_syntax::ast::Script;
 use trapless_syntax::diag::Diagnostics;

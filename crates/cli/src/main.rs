@@ -8,6 +8,7 @@ mod coverage;
 mod dump;
 mod editor;
 mod examples;
+mod exit;
 mod inherited;
 mod input;
 mod interactive;
@@ -28,16 +29,12 @@ mod target;
 mod theirs;
 
 use clap::{CommandFactory, Parser};
+use exit::{EXIT_FAILURE, EXIT_USAGE};
 use options::Options;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::SourceMap;
-
-/// Our own failure, or a script that is refused.
-pub const EXIT_FAILURE: u8 = 1;
-/// The command line is wrong; clap's own status, too.
-pub const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     if let Some(text) = theirs::refuse(std::env::args().skip(1)) {

@@ -28,7 +28,7 @@ pub fn no_thread(e: std::io::Error) -> ! {
         "error: trapless cannot start a thread of its own: {e}\n  = next step: raise the limits of the user's processes \
          and of memory (ulimit -u, ulimit -v), or end others"
     );
-    std::process::exit(crate::EXIT_FAILURE.into());
+    std::process::exit(crate::exit::EXIT_FAILURE.into());
 }
 
 struct OrEnd;
@@ -45,7 +45,7 @@ fn none_left() -> ! {
             NONE_LEFT.as_ptr().cast(),
             NONE_LEFT.len(),
         );
-        libc::_exit(crate::EXIT_FAILURE.into());
+        libc::_exit(crate::exit::EXIT_FAILURE.into());
     }
 }
 

@@ -10,11 +10,12 @@ use crate::run::Run;
 use crate::{build, dump, input, list, output, settings, target};
 use std::path::Path;
 use std::time::Instant;
+use trapless_sema::declare::arguments;
+use trapless_sema::declare::loader::Loader;
+use trapless_sema::declare::tapset::Tapset;
 use trapless_sema::ir::Program;
-use trapless_sema::loader::Loader;
-use trapless_sema::tapset::Tapset;
 use trapless_sema::world::World;
-use trapless_sema::{arguments, Input};
+use trapless_sema::Input;
 use trapless_syntax::ast::{NodeIds, Script};
 use trapless_syntax::diag::Diagnostics;
 use trapless_syntax::SourceMap;
@@ -57,6 +58,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     }
     let target = target::of(options, command.as_ref(), diags)?;
     let mut world = World::new(target);
+    world.machine = input::machine(options);
     world.cache = Cache::open(options).folder().map(Path::to_path_buf);
     world.started = options
         .command

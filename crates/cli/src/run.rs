@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Pass 5: hands the module to `trapless-run`.
 
+use crate::exit::EXIT_FAILURE;
 use crate::inherited;
 use crate::memory;
 use crate::options::Options;
-use crate::EXIT_FAILURE;
 use std::fs::File;
 use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;

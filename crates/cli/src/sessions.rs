@@ -2,9 +2,9 @@
 //! `--sessions`, `--enable`, `--disable`, `--optimize`: `trapless-run` asks
 //! the sessions that run.
 
+use crate::exit::EXIT_FAILURE;
 use crate::options::Options;
 use crate::paths::Paths;
-use crate::EXIT_FAILURE;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 

@@ -2,8 +2,8 @@
 //! What options say in the script's stead: `-D`, `-G`, `-T`.
 
 use crate::options::Options;
+use trapless_sema::declare::loader::Loader;
 use trapless_sema::ir;
-use trapless_sema::loader::Loader;
 use trapless_syntax::ast::{Global, Item, Literal, NumLit, Script, StrLit};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
@@ -145,6 +145,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
         no_display: options.no_global_var_display,
         monitor: options.monitor.is_some(),
         timing: options.timing,
+        machine: crate::input::machine(options),
         ..ir::Options::default()
     };
     out.skip_badvars = options.skip_badvars;

@@ -1,46 +1,55 @@
 // SPDX-License-Identifier: MIT
-//! Where the System V ABI for x86-64 puts a function's arguments and result (section 3.2.3).
+//! Where a function's arguments and result are, in the eightbytes of the System V ABI for x86-64 (section 3.2.3). Which
+//! registers these take says the machine's table.
 
 use crate::cfi::Cfa;
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location, Piece};
 use crate::types::{Composite, Encoding, Type, TypeId, Types};
+use trapless_machine::Abi;
 
-const RAX: u16 = 0;
-const RDX: u16 = 1;
-const RSP: u16 = 7;
-/// rdi, rsi, rdx, rcx, r8, r9 by DWARF number.
-const INTEGER: [u16; 6] = [5, 4, 1, 2, 8, 9];
-/// Vector registers that arguments may take.
-const VECTORS: usize = 8;
-const XMM0: u16 = 17;
-const ST0: u16 = 33;
+const EIGHTBYTE: u64 = 8;
+/// Larger ones go through memory.
+const LARGEST: u64 = 2 * EIGHTBYTE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     None,
     Integer,
-    Sse,
+    Float,
     /// Upper half of a 16-byte vector or `__float128`.
-    SseUp,
-    X87,
+    FloatUp,
+    /// `long double`
+    Extended,
     Memory,
 }
 
 /// Whether the frame is what a call leaves: nothing but the return address is on the stack.
-pub(crate) fn is_entered(cfa: &Cfa) -> bool {
-    matches!(cfa, Cfa::Register(RSP, 8))
+pub(crate) fn is_entered(cfa: &Cfa, abi: &Abi) -> bool {
+    let Cfa::Register(register, offset) = cfa else {
+        return false;
+    };
+    *register == abi.registers.stack_pointer && *offset == abi.pushed_by_call().into()
 }
 
 /// Place of a result of that type. `by_reference`: the language says it goes through memory.
-pub(crate) fn return_location(types: &Types, ty: TypeId, by_reference: bool) -> Result<Location> {
-    let memory = Location::Memory(vec![LocOp::Reg(RAX)]);
-    if by_reference {
-        return Ok(memory);
-    }
+pub(crate) fn return_location(
+    types: &Types,
+    ty: TypeId,
+    by_reference: bool,
+    abi: &Abi,
+) -> Result<Location> {
+    let passing = &abi.passing;
     let unknown = |what: &str| Error::Unsupported {
         what: format!("{what} `{}`", types.name(ty)),
     };
+    let memory = || match passing.result_area_returned {
+        Some(register) => Ok(Location::Memory(vec![LocOp::Reg(register)])),
+        None => Err(unknown("the place of a result")),
+    };
+    if by_reference {
+        return memory();
+    }
     let size = types
         .size(ty)
         .ok_or_else(|| unknown("the size of the result"))?;
@@ -48,32 +57,44 @@ pub(crate) fn return_location(types: &Types, ty: TypeId, by_reference: bool) -> 
         return Ok(Location::OptimizedOut);
     }
     let mut halves = [Class::None; 2];
-    if size > 16 || !classify(types, ty, 0, &mut halves, 0) || halves.contains(&Class::Memory) {
+    if size > LARGEST || !classify(types, ty, 0, &mut halves, 0) || halves.contains(&Class::Memory)
+    {
         // Complex long double is 32 bytes and comes in st0 and st1.
         return match &*types.get(types.strip(ty)) {
             Type::Base { .. } => Err(unknown("the place of a result")),
-            _ => Ok(memory),
+            _ => memory(),
         };
     }
-    match halves.map(|h| h == Class::X87) {
-        [true, true] => return Ok(Location::Register(ST0)),
-        [false, false] => {}
-        _ => return Ok(memory),
+    match (
+        halves.map(|h| h == Class::Extended),
+        passing.extended_result,
+    ) {
+        ([true, true], Some(register)) => return Ok(Location::Register(register)),
+        ([false, false], _) => {}
+        _ => return memory(),
     }
-    let places = in_registers(size, &halves, &[RAX, RDX], XMM0);
-    Ok(places.unwrap_or(memory))
+    in_registers(size, &halves, passing.results, passing.float_results).map_or_else(memory, Ok)
 }
 
-/// A value of at most 16 bytes in registers, the vector ones from `vector` on.
-fn in_registers(size: u64, halves: &[Class; 2], integers: &[u16], vector: u16) -> Option<Location> {
-    let (mut integers, mut vectors) = (integers.iter(), vector..);
+/// A value of at most 16 bytes in registers.
+fn in_registers(
+    size: u64,
+    halves: &[Class; 2],
+    integers: &[u16],
+    floats: &[u16],
+) -> Option<Location> {
+    let (mut integers, mut floats) = (integers.iter().copied(), floats.iter().copied());
+    let mut last = None;
     let mut pieces = Vec::new();
     for (i, class) in halves.iter().enumerate() {
-        let bytes = (size - 8 * i as u64).min(8);
+        let bytes = (size - EIGHTBYTE * i as u64).min(EIGHTBYTE);
         let (place, bit_offset) = match class {
-            Class::Integer => (integers.next().copied().map(Location::Register), 0),
-            Class::Sse => (vectors.next().map(Location::Register), 0),
-            Class::SseUp => (Some(Location::Register(vector)), 64),
+            Class::Integer => (integers.next().map(Location::Register), 0),
+            Class::Float => {
+                last = floats.next();
+                (last.map(Location::Register), 0)
+            }
+            Class::FloatUp => (last.map(Location::Register), 64),
             _ => (None, 0),
         };
         let place = place.unwrap_or(Location::OptimizedOut);
@@ -82,7 +103,7 @@ fn in_registers(size: u64, halves: &[Class; 2], integers: &[u16], vector: u16) -
             bit_offset,
             place,
         });
-        if size <= 8 {
+        if size <= EIGHTBYTE {
             return pieces.pop().map(|p| p.place);
         }
     }
@@ -91,19 +112,21 @@ fn in_registers(size: u64, halves: &[Class; 2], integers: &[u16], vector: u16) -
 
 /// The places of a call's arguments, one after the other, at the callee's first instruction.
 pub(crate) struct Arguments {
+    abi: &'static Abi,
     integers: usize,
-    vectors: usize,
-    /// Above the return address.
+    floats: usize,
+    /// Bytes of those in memory.
     stack: u64,
 }
 
 impl Arguments {
     /// `hidden`: the caller passes the address of the result.
-    pub fn new(hidden: bool) -> Arguments {
+    pub fn new(hidden: bool, abi: &'static Abi) -> Arguments {
         Arguments {
+            abi,
             integers: usize::from(hidden),
-            vectors: 0,
-            stack: 8,
+            floats: 0,
+            stack: 0,
         }
     }
 
@@ -114,21 +137,22 @@ impl Arguments {
             return Some(match self.take(&[Class::Integer, Class::None]) {
                 Some((integers, _)) => Location::Memory(vec![LocOp::Reg(integers[0])]),
                 None => {
-                    let mut at = self.on_stack(8, 8);
-                    at.push(LocOp::Deref(8));
+                    let word = self.abi.word;
+                    let mut at = self.on_stack(word.into(), word.into());
+                    at.push(LocOp::Deref(word));
                     Location::Memory(at)
                 }
             });
         }
         let size = types.size(ty)?;
         let mut halves = [Class::None; 2];
-        let small = size <= 16 && classify(types, ty, 0, &mut halves, 0);
+        let small = size <= LARGEST && classify(types, ty, 0, &mut halves, 0);
         if small && halves == [Class::None; 2] {
             return Some(Location::OptimizedOut); // an empty class
         }
-        let registers = small && !halves.contains(&Class::Memory) && !halves.contains(&Class::X87);
+        let registers = small && !in_memory(&halves);
         match self.take(&halves).filter(|_| registers) {
-            Some((integers, vector)) => in_registers(size, &halves, integers, vector),
+            Some((integers, floats)) => in_registers(size, &halves, integers, floats),
             None => Some(Location::Memory(
                 self.on_stack(size, alignment(types, ty, 0)),
             )),
@@ -136,28 +160,36 @@ impl Arguments {
     }
 
     /// The registers for such a value, where there are as many left.
-    fn take(&mut self, halves: &[Class; 2]) -> Option<(&'static [u16], u16)> {
+    fn take(&mut self, halves: &[Class; 2]) -> Option<(&'static [u16], &'static [u16])> {
+        let (words, numbers) = (self.abi.passing.arguments, self.abi.passing.float_arguments);
         let count = |c| halves.iter().filter(|h| **h == c).count();
         let integers = self.integers + count(Class::Integer);
-        let vectors = self.vectors + count(Class::Sse);
-        let fits = integers <= INTEGER.len() && vectors <= VECTORS;
-        if !fits || halves.contains(&Class::Memory) || halves.contains(&Class::X87) {
+        let floats = self.floats + count(Class::Float);
+        let fits = integers <= words.len() && floats <= numbers.len();
+        if !fits || in_memory(halves) {
             return None;
         }
         let taken = (
-            &INTEGER[self.integers..integers],
-            XMM0 + self.vectors as u16,
+            &words[self.integers..integers],
+            &numbers[self.floats..floats],
         );
-        (self.integers, self.vectors) = (integers, vectors);
+        (self.integers, self.floats) = (integers, floats);
         Some(taken)
     }
 
     fn on_stack(&mut self, size: u64, align: u64) -> Vec<LocOp> {
         // The first argument there is aligned to 16 bytes.
-        let at = (self.stack - 8).next_multiple_of(align.max(8)) + 8;
-        self.stack = at + size.next_multiple_of(8);
-        vec![LocOp::Reg(RSP), LocOp::PlusConst(at)]
+        let at = self.stack.next_multiple_of(align.max(EIGHTBYTE));
+        self.stack = at + size.next_multiple_of(EIGHTBYTE);
+        vec![
+            LocOp::Reg(self.abi.registers.stack_pointer),
+            LocOp::PlusConst(self.abi.passing.stack_arguments + at),
+        ]
     }
+}
+
+fn in_memory(halves: &[Class; 2]) -> bool {
+    halves.contains(&Class::Memory) || halves.contains(&Class::Extended)
 }
 
 fn alignment(types: &Types, ty: TypeId, depth: u32) -> u64 {
@@ -168,15 +200,15 @@ fn alignment(types: &Types, ty: TypeId, depth: u32) -> u64 {
             let members = c.members.iter().map(|m| alignment(types, m.ty, depth + 1));
             members.max().unwrap_or(1)
         }
-        _ => types.size(ty).unwrap_or(8).clamp(1, 16),
+        _ => types.size(ty).unwrap_or(EIGHTBYTE).clamp(1, LARGEST),
     }
 }
 
-/// A number or a pointer of at most 8 bytes.
-pub(crate) fn is_word(types: &Types, ty: TypeId) -> bool {
+/// A number or a pointer of at most a word.
+pub(crate) fn is_word(types: &Types, ty: TypeId, abi: &Abi) -> bool {
     let ty = types.strip(ty);
     match &*types.get(ty) {
-        Type::Base { size, .. } => *size <= 8,
+        Type::Base { size, .. } => *size <= abi.word.into(),
         Type::Pointer { .. } | Type::Reference { .. } | Type::Enum { .. } => true,
         _ => false,
     }
@@ -186,11 +218,11 @@ pub(crate) fn is_word(types: &Types, ty: TypeId) -> bool {
 fn classify(types: &Types, ty: TypeId, offset: u64, halves: &mut [Class; 2], depth: u32) -> bool {
     let ty = types.strip(ty);
     let size = types.size(ty).unwrap_or(0);
-    if depth > 16 || offset.checked_add(size).is_none_or(|end| end > 16) {
+    if depth > 16 || offset.checked_add(size).is_none_or(|end| end > LARGEST) {
         return false;
     }
     let mut put = |at: u64, class| {
-        let h = &mut halves[(at / 8).min(1) as usize];
+        let h = &mut halves[(at / EIGHTBYTE).min(1) as usize];
         *h = merge(*h, class);
         true
     };
@@ -200,27 +232,29 @@ fn classify(types: &Types, ty: TypeId, offset: u64, halves: &mut [Class; 2], dep
             size,
             encoding: Encoding::Float,
         } => match size {
-            16 if name == "long double" => offset == 0 && put(0, Class::X87) && put(8, Class::X87),
-            16 => offset == 0 && put(0, Class::Sse) && put(8, Class::SseUp),
-            _ => offset % size.max(&1) == 0 && put(offset, Class::Sse),
+            16 if name == "long double" => {
+                offset == 0 && put(0, Class::Extended) && put(EIGHTBYTE, Class::Extended)
+            }
+            16 => offset == 0 && put(0, Class::Float) && put(EIGHTBYTE, Class::FloatUp),
+            _ => offset % size.max(&1) == 0 && put(offset, Class::Float),
         },
         Type::Base {
             name,
             size,
             encoding: Encoding::Other,
         } if name.contains("complex") => match size {
-            8 => put(offset, Class::Sse),
-            16 => put(offset, Class::Sse) && put(offset + 8, Class::Sse),
+            8 => put(offset, Class::Float),
+            16 => put(offset, Class::Float) && put(offset + EIGHTBYTE, Class::Float),
             _ => false,
         },
         Type::Base { size: 16, .. } => {
-            put(offset, Class::Integer) && put(offset + 8, Class::Integer)
+            put(offset, Class::Integer) && put(offset + EIGHTBYTE, Class::Integer)
         }
         Type::Base { size, .. } | Type::Enum { size, .. } => {
             offset % size.max(&1) == 0 && put(offset, Class::Integer)
         }
         Type::Pointer { .. } | Type::Reference { .. } => {
-            offset % 8 == 0 && put(offset, Class::Integer)
+            offset % EIGHTBYTE == 0 && put(offset, Class::Integer)
         }
         Type::Array { of, .. } => {
             let step = types.size(*of).unwrap_or(0);
@@ -243,7 +277,7 @@ fn classify_members(
     c.members.iter().all(|m| match m.bits {
         Some(b) => {
             let at = offset + m.offset + u64::from(b.shift) / 8;
-            let h = &mut halves[(at / 8).min(1) as usize];
+            let h = &mut halves[(at / EIGHTBYTE).min(1) as usize];
             *h = merge(*h, Class::Integer);
             true
         }
@@ -270,7 +304,7 @@ fn merge(a: Class, b: Class) -> Class {
         (Class::None, x) | (x, Class::None) => x,
         (Class::Memory, _) | (_, Class::Memory) => Class::Memory,
         (Class::Integer, _) | (_, Class::Integer) => Class::Integer,
-        (Class::X87, _) | (_, Class::X87) => Class::Memory,
-        _ => Class::Sse,
+        (Class::Extended, _) | (_, Class::Extended) => Class::Memory,
+        _ => Class::Float,
     }
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! Where rustc puts a result on x86-64, which it promises to nobody: as LLVM returns one number, or two that each have a
-//! register of their own; else in a register as it lies in memory, or, of more than 8 bytes, where rdi pointed at the entry
-//! (what rax holds then is not the address in every function).
+//! Where rustc puts a result, seen on x86-64, which it promises to nobody: as LLVM returns one number, or two that each have
+//! a register of their own; else in a register as it lies in memory, or, of more than a word, where the register for such
+//! addresses pointed at the entry (what the result's register holds then is not the address in every function).
 
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location, Piece};
 use crate::types::{Composite, CompositeKind, Encoding, Member, Type, TypeId, Types};
+use trapless_machine::Abi;
 
-const RAX: u16 = 0;
-const RDX: u16 = 1;
-const RDI: u16 = 5;
-const XMM0: u16 = 17;
 /// Types within types.
 const DEEPEST: u32 = 32;
 
@@ -30,28 +27,32 @@ enum Shape {
     Bytes,
 }
 
-pub(crate) fn return_location(types: &Types, ty: TypeId) -> Result<Location> {
+pub(crate) fn return_location(types: &Types, ty: TypeId, abi: &Abi) -> Result<Location> {
+    let (words, floats) = (abi.passing.results, abi.passing.float_results);
+    let word = u64::from(abi.word);
     let unknown = || Error::Unsupported {
         what: format!("the place of a result `{}`", types.name(ty)),
     };
     let size = types.size(ty).ok_or_else(unknown)?;
     Ok(match shape(types, ty, 0, 0) {
         Shape::Nothing => Location::OptimizedOut,
-        Shape::One(n) if n.float && n.size <= 8 => Location::Register(XMM0),
-        Shape::One(n) if n.size <= 8 => Location::Register(RAX),
-        Shape::One(n) if n.size == 16 && !n.float => pieces([(RAX, 8), (RDX, 8)]),
-        Shape::Two(a, b) if a.size <= 8 && b.size <= 8 => {
-            let first = if a.float { XMM0 } else { RAX };
+        Shape::One(n) if n.float && n.size <= 8 => Location::Register(floats[0]),
+        Shape::One(n) if n.size <= word => Location::Register(words[0]),
+        Shape::One(n) if n.size == 2 * word && !n.float => {
+            pieces([(words[0], word), (words[1], word)])
+        }
+        Shape::Two(a, b) if a.size <= word && b.size <= word => {
+            let first = if a.float { floats[0] } else { words[0] };
             let second = match (a.float, b.float) {
-                (true, true) => XMM0 + 1,
-                (false, true) => XMM0,
-                (true, false) => RAX,
-                (false, false) => RDX,
+                (true, true) => floats[1],
+                (false, true) => floats[0],
+                (true, false) => words[0],
+                (false, false) => words[1],
             };
             pieces([(first, b.at), (second, size - b.at)])
         }
-        Shape::Bytes if size <= 8 => Location::Register(RAX),
-        Shape::Bytes => Location::Memory(vec![LocOp::EntryReg(RDI)]),
+        Shape::Bytes if size <= word => Location::Register(words[0]),
+        Shape::Bytes => Location::Memory(vec![LocOp::EntryReg(abi.passing.result_area)]),
         Shape::One(_) | Shape::Two(..) => return Err(unknown()),
     })
 }

@@ -4,18 +4,20 @@
 use crate::cfi::Cfi;
 use crate::debugfile;
 use crate::dwarf::Dwarf;
-use crate::elf::Elf;
-pub use crate::elf::{Arch, ElfKind, Segment};
+use crate::elf::{hex, Elf};
+pub use crate::elf::{ElfKind, Segment};
 use crate::error::{Error, Result};
-use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, SourcePos, Statement};
+use crate::function::{Function, Inlines, Language, Pattern, ProbeSite, Statement};
 use crate::location::{LocOp, Location, Pointed};
 use crate::search::SearchPath;
+use crate::source::SourcePos;
 use crate::symbol::SymbolTable;
 use crate::types::{TypeId, Types};
 use crate::variable::{Context, ReturnValue, Variable};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use trapless_machine::Machine;
 
 /// One run of the host tool: every binary is opened once, all share one type arena.
 #[derive(Debug)]
@@ -118,7 +120,7 @@ pub enum DebugSource {
 pub struct Binary {
     pub(crate) elf: Elf,
     pub(crate) kind: ElfKind,
-    pub(crate) arch: Arch,
+    pub(crate) machine: &'static Machine,
     pub(crate) search: SearchPath,
     pub(crate) types: Arc<Types>,
     /// The separate debug file, once looked for.
@@ -147,11 +149,11 @@ impl Binary {
 
     fn open_with(path: &Path, search: &SearchPath, types: Arc<Types>) -> Result<Binary> {
         let elf = Elf::open_as(path, search.readable(path))?;
-        let (kind, arch) = elf.check_loadable()?;
+        let (kind, machine) = elf.check_loadable()?;
         Ok(Binary {
             elf,
             kind,
-            arch,
+            machine,
             search: search.clone(),
             types,
             debug: OnceLock::new(),
@@ -172,8 +174,8 @@ impl Binary {
         self.kind
     }
 
-    pub fn arch(&self) -> Arch {
-        self.arch
+    pub fn machine(&self) -> &'static Machine {
+        self.machine
     }
 
     /// Lower-case hexadecimal.
@@ -482,8 +484,4 @@ impl Binary {
         self.cfi
             .get_or_init(|| Cfi::new(&self.elf, self.debug_file()))
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

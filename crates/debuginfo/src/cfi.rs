@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Call frame rules: the canonical frame address at a program counter.
 
-use crate::dwarf::{endian, R};
+use crate::die::{endian, R};
 use crate::elf::Elf;
 use gimli::{
     BaseAddresses, CfaRule, DebugFrame, EhFrame, EhFrameOffset, EndianSlice, UnwindContext,
     UnwindSection,
 };
+use trapless_machine::ByteOrder;
 
 /// How to compute the CFA.
 pub(crate) enum Cfa {
@@ -19,7 +20,7 @@ pub(crate) struct Cfi {
     /// `.eh_frame_hdr`, and its address.
     header: &'static [u8],
     header_addr: u64,
-    little: bool,
+    order: ByteOrder,
     pub debug_frame: DebugFrame<R>,
     pub bases: BaseAddresses,
     eh_frame_addr: u64,
@@ -46,7 +47,7 @@ impl Cfi {
         if frame.is_empty() {
             frame = debug.map_or(&[], |d| d.section(".debug_frame"));
         }
-        let address_size = if elf.is_64 { 8 } else { 4 };
+        let address_size = elf.word();
         let mut eh_frame = EhFrame::from(slice(elf.section(".eh_frame")));
         eh_frame.set_address_size(address_size);
         let mut debug_frame = DebugFrame::from(slice(frame));
@@ -55,7 +56,7 @@ impl Cfi {
             eh_frame,
             header: elf.section(".eh_frame_hdr"),
             header_addr: elf.section_addr(".eh_frame_hdr").unwrap_or(0),
-            little: elf.endian == object::Endianness::Little,
+            order: elf.order(),
             debug_frame,
             bases,
             eh_frame_addr: elf.section_addr(".eh_frame").unwrap_or(0),
@@ -76,14 +77,7 @@ impl Cfi {
         if head[0] != 1 || head[2] != 0x03 || head[3] != 0x3b {
             return None;
         }
-        let word = |b: &[u8]| {
-            let w = <[u8; 4]>::try_from(b).unwrap_or_default();
-            if self.little {
-                i32::from_le_bytes(w)
-            } else {
-                i32::from_be_bytes(w)
-            }
-        };
+        let word = |b: &[u8]| self.order.read(b) as u32 as i32;
         let count = word(&head[8..]) as u32 as usize;
         let table = &table[..table.len().min(count.saturating_mul(8))];
         let (mut low, mut high) = (0, table.len() / 8);

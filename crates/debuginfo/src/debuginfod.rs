@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Debug files from debuginfod servers, fetched by `curl` into the cache that other clients have, too.
 
-use crate::binary::hex;
+use crate::elf::hex;
 use crate::leftover;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

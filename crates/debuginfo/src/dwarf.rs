@@ -1,50 +1,25 @@
 // SPDX-License-Identifier: MIT
 //! The units of the debug information and their entries, each read when first asked for.
 
+use crate::die::Entry;
+use crate::die::{endian, text, Die, DieRef, Unit, Value, R};
 use crate::elf::Elf;
 use crate::error::{Error, Result};
-use crate::function::SourcePos;
-use crate::index::Entry;
 use crate::lines::{file_table, Lines};
 use crate::search::SearchPath;
+use crate::source::SourcePos;
 use crate::split::{Package, Split};
 use crate::split_types::SplitTypes;
 use crate::storage::Storage;
 use gimli::{
-    constants as dw, AttributeValue, DebuggingInformationEntry, EndianSlice, Endianity, Reader,
-    RunTimeEndian, Section, UnitHeader, UnitOffset,
+    constants as dw, AttributeValue, EndianSlice, Reader, RunTimeEndian, Section, UnitHeader,
+    UnitOffset,
 };
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
-
-pub(crate) type R = EndianSlice<'static, RunTimeEndian>;
-pub(crate) type Unit = gimli::Unit<R>;
-pub(crate) type Die<'u> = DebuggingInformationEntry<'u, 'u, R>;
-pub(crate) type Value = AttributeValue<R>;
-
-/// One entry: unit number and offset in the unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct DieRef {
-    pub unit: u32,
-    pub offset: usize,
-}
-
-const OFFSET_BITS: u32 = 38;
-
-impl DieRef {
-    pub fn key(self) -> u64 {
-        (u64::from(self.unit) << OFFSET_BITS) | self.offset as u64
-    }
-
-    pub fn from_key(key: u64) -> DieRef {
-        DieRef {
-            unit: (key >> OFFSET_BITS) as u32,
-            offset: (key & ((1 << OFFSET_BITS) - 1)) as usize,
-        }
-    }
-}
+use trapless_machine::ByteOrder;
 
 /// The section that a unit stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -181,8 +156,11 @@ impl Dwarf {
             .ok_or_else(|| self.corrupt("a unit of .debug_info cannot be read"))
     }
 
-    pub fn is_little(&self) -> bool {
-        self.main.debug_info.reader().endian().is_little_endian()
+    pub fn order(&self) -> ByteOrder {
+        match self.main.debug_info.reader().endian() {
+            RunTimeEndian::Little => ByteOrder::Little,
+            RunTimeEndian::Big => ByteOrder::Big,
+        }
     }
 
     pub fn corrupt(&self, what: &str) -> Error {
@@ -536,25 +514,4 @@ fn slot(header: UnitHeader<R>, space: Space) -> Slot {
         lines: OnceLock::new(),
         files: OnceLock::new(),
     }
-}
-
-pub(crate) fn endian(elf: &Elf) -> RunTimeEndian {
-    match elf.endian {
-        object::Endianness::Little => RunTimeEndian::Little,
-        object::Endianness::Big => RunTimeEndian::Big,
-    }
-}
-
-pub(crate) fn text(b: &[u8]) -> String {
-    String::from_utf8_lossy(b).into_owned()
-}
-
-pub(crate) fn is_composite(tag: dw::DwTag) -> bool {
-    matches!(
-        tag,
-        dw::DW_TAG_structure_type
-            | dw::DW_TAG_union_type
-            | dw::DW_TAG_class_type
-            | dw::DW_TAG_interface_type
-    )
 }

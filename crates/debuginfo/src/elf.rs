@@ -4,12 +4,13 @@
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 use object::elf;
-use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
 use object::read::{CompressedData, CompressionFormat};
 use object::Endianness;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+use trapless_machine::{elf_machine_title, is_32_bit_family, ByteOrder, Machine};
 
 /// A program can run at a fixed address, or anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +19,6 @@ pub enum ElfKind {
     Fixed,
     /// ET_DYN: a shared library or a position-independent program.
     Dynamic,
-}
-
-/// Machines that this crate knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Arch {
-    X86_64,
 }
 
 /// A PT_LOAD segment.
@@ -47,6 +41,15 @@ pub(crate) struct RawSymbol {
     pub kind: u8,
     pub global: bool,
     pub weak: bool,
+}
+
+/// What the dynamic linker is to put somewhere.
+pub(crate) struct RawRelocation {
+    pub addr: u64,
+    pub kind: u32,
+    /// In `.dynsym`; 0: none.
+    pub symbol: usize,
+    pub addend: u64,
 }
 
 pub(crate) const STT_NOTYPE: u8 = 0;
@@ -437,8 +440,73 @@ impl Elf {
         Some(out)
     }
 
+    /// The entries of a section of relocations with addends.
+    pub fn relocations(&self, name: &str) -> Vec<RawRelocation> {
+        let found = match self.is_64 {
+            true => self.relocations_of::<elf::FileHeader64<Endianness>>(name),
+            false => self.relocations_of::<elf::FileHeader32<Endianness>>(name),
+        };
+        found.unwrap_or_default()
+    }
+
+    fn relocations_of<H: FileHeader<Endian = Endianness>>(
+        &self,
+        name: &str,
+    ) -> Option<Vec<RawRelocation>> {
+        let section = self.section(name);
+        let count = section.len() / std::mem::size_of::<H::Rela>();
+        let (all, _) = object::slice_from_bytes::<H::Rela>(section, count).ok()?;
+        let en = self.endian;
+        let relocation = |r: &H::Rela| RawRelocation {
+            addr: r.r_offset(en).into(),
+            kind: r.r_type(en, false).0,
+            symbol: r.r_sym(en, false) as usize,
+            addend: r.r_addend(en).into() as u64,
+        };
+        Some(all.iter().map(relocation).collect())
+    }
+
+    /// An entry of `.dynsym`: its name, its value, whether it is defined here, whether only here.
+    pub fn dynamic_symbol(&self, number: usize) -> Option<(&'static str, u64, bool, bool)> {
+        match self.is_64 {
+            true => self.dynamic_symbol_of::<elf::FileHeader64<Endianness>>(number),
+            false => self.dynamic_symbol_of::<elf::FileHeader32<Endianness>>(number),
+        }
+    }
+
+    fn dynamic_symbol_of<H: FileHeader<Endian = Endianness>>(
+        &self,
+        number: usize,
+    ) -> Option<(&'static str, u64, bool, bool)> {
+        let table = self.section(".dynsym");
+        let at = number.checked_mul(std::mem::size_of::<H::Sym>())?;
+        let (symbol, _) = object::from_bytes::<H::Sym>(table.get(at..)?).ok()?;
+        let en = self.endian;
+        let text = self.section(".dynstr").get(symbol.st_name(en) as usize..)?;
+        let name = std::str::from_utf8(&text[..memchr::memchr(0, text)?]).ok()?;
+        let defined = symbol.st_shndx(en).0 != 0;
+        // Local, or not to be taken from another file (not of default visibility).
+        let own = symbol.st_bind().0 == 0 || symbol.st_visibility().0 != 0;
+        Some((name, symbol.st_value(en).into(), defined, own))
+    }
+
+    pub fn word(&self) -> u8 {
+        if self.is_64 {
+            8
+        } else {
+            4
+        }
+    }
+
+    pub fn order(&self) -> ByteOrder {
+        match self.endian {
+            Endianness::Little => ByteOrder::Little,
+            Endianness::Big => ByteOrder::Big,
+        }
+    }
+
     /// Refuse what cannot be traced.
-    pub fn check_loadable(&self) -> Result<(ElfKind, Arch)> {
+    pub fn check_loadable(&self) -> Result<(ElfKind, &'static Machine)> {
         let path = || self.path.clone();
         let kind = match self.file_type {
             2 => ElfKind::Fixed,
@@ -455,35 +523,27 @@ impl Elf {
                 });
             }
         };
-        let machine = machine_name(self.machine);
-        if !self.is_64 && matches!(self.machine, 3 | 62) {
-            return Err(Error::Is32Bit {
-                path: path(),
-                machine,
-            });
+        match Machine::of_elf(self.machine, self.word(), self.order()) {
+            Some(machine) => Ok((kind, machine)),
+            None => Err(self.wrong_machine()),
         }
-        if self.machine != 62 || self.endian != Endianness::Little {
-            return Err(Error::WrongArch {
-                path: path(),
-                found: machine,
-            });
+    }
+
+    fn wrong_machine(&self) -> Error {
+        let path = self.path.clone();
+        let found = elf_machine_title(self.machine);
+        match is_32_bit_family(self.machine, self.word()) {
+            true => Error::Is32Bit {
+                path,
+                machine: found,
+            },
+            false => Error::WrongArch { path, found },
         }
-        Ok((kind, Arch::X86_64))
     }
 }
 
-fn machine_name(m: u16) -> String {
-    match m {
-        3 => "i386".into(),
-        8 => "MIPS".into(),
-        20 => "PowerPC".into(),
-        21 => "PowerPC 64".into(),
-        40 => "ARM".into(),
-        62 => "x86-64".into(),
-        183 => "AArch64".into(),
-        243 => "RISC-V".into(),
-        m => format!("machine number {m}"),
-    }
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn c_string(b: &[u8]) -> String {

@@ -5,7 +5,8 @@
 use crate::abi::is_entered;
 use crate::binary::Binary;
 use crate::demangle::whole_of_part;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use gimli::constants as dw;
 
 impl Binary {
@@ -49,7 +50,10 @@ impl Binary {
             return Some(*starts.iter().find(called).unwrap_or(first));
         }
         starts.retain(|at| names(*at).next().is_none());
-        let entered = |at: &u64| self.cfi().cfa(*at).is_some_and(|c| is_entered(&c));
+        let entered = |at: &u64| {
+            let cfa = self.cfi().cfa(*at);
+            cfa.is_some_and(|c| is_entered(&c, &self.machine.abi))
+        };
         if starts.len() > 1 {
             starts.retain(entered);
         }

@@ -2,7 +2,7 @@
 //! Constants of enumerations by name.
 
 use crate::binary::Binary;
-use crate::dwarf::DieRef;
+use crate::die::DieRef;
 use crate::error::{Error, Result};
 use crate::pattern::NamePattern;
 use crate::types::Type;

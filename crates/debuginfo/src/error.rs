@@ -4,8 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::debugfile::package_of;
-use crate::function::SourcePos;
+use crate::package::package_of;
+use crate::source::SourcePos;
 
 /// Why debug information could not be had. `Display` gives the cause, [`Error::help`] the next step,
 /// [`Error::tag`] the stable name that tests and documentation use.
@@ -194,9 +194,11 @@ impl Error {
                 "32-bit processes are not supported yet; use a 64-bit build of the program".into()
             }
             Error::WrongArch { .. } => {
-                "only x86-64 is supported yet: use such a build of the program; where qemu-user runs \
-                 it, only qemu itself can be probed"
-                    .into()
+                format!(
+                    "only {} is supported yet: use such a build of the program; where qemu-user runs \
+                     it, only qemu itself can be probed",
+                    trapless_machine::Machine::titles()
+                )
             }
             Error::NotLoadable { .. } => "name an executable or a shared library".into(),
             Error::Corrupt { .. } => "install the file again; it may be half-written".into(),

@@ -3,17 +3,17 @@
 
 use crate::binary::Binary;
 use crate::demangle::{demangle, nearest, nearest_functions, strip_clone, whole_of_part};
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
-use crate::function::{
-    Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
-};
+use crate::function::{Function, FunctionKind, Inlines, LineSpec, Pattern, ProbeSite, Statement};
 use crate::glob;
 use crate::lines::Row;
 use crate::location::{LocOp, Location};
 use crate::owners::{Owner, Owners};
 use crate::parameters::{self, Parameters};
 use crate::pattern::NamePattern;
+use crate::source::SourcePos;
 use crate::symbol::SymbolKind;
 use gimli::{constants as dw, AttributeValue};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -451,6 +451,7 @@ impl Binary {
         let register_base = matches!(base, Some(AttributeValue::Exprloc(e))
             if e.0.slice().first().is_some_and(|b| (0x50..=0x8f).contains(b)));
         let place = self.place(dwarf, die.unit, entry, Some(die));
+        let registers = &self.machine.abi.registers;
         dwarf.children(die).into_iter().any(|(child, tag)| {
             if tag != dw::DW_TAG_formal_parameter {
                 return false;
@@ -465,8 +466,10 @@ impl Binary {
             }
             match place.location(v) {
                 Ok(Some(Location::Memory(ops))) => match ops[..] {
-                    [LocOp::Reg(7), LocOp::PlusConst(n), ..] => (n as i64) < 0,
-                    [LocOp::Reg(6), ..] => true,
+                    [LocOp::Reg(r), LocOp::PlusConst(n), ..] if r == registers.stack_pointer => {
+                        (n as i64) < 0
+                    }
+                    [LocOp::Reg(r), ..] => r == registers.frame_pointer,
                     _ => false,
                 },
                 _ => false,

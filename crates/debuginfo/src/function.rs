@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Functions and statements as data, and the patterns that name them.
 
-use crate::dwarf::DieRef;
+use crate::die::DieRef;
 use crate::error::{Error, Result};
 use crate::parameters::{self, Parameters};
+use crate::source::SourcePos;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -35,16 +36,6 @@ pub struct Function {
     pub exported: bool,
     /// Where the debug information describes it, if that was looked up.
     pub(crate) die: Option<DieRef>,
-}
-
-/// A place in a source file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourcePos {
-    /// Full path as the compiler recorded it.
-    pub file: String,
-    pub line: u64,
-    /// 0: not known.
-    pub column: u64,
 }
 
 /// The source language of a compilation unit.

@@ -4,15 +4,12 @@
 
 use crate::binary::Binary;
 use crate::cfi::Cfa;
-use crate::dwarf::{DieRef, Dwarf};
+use crate::die::DieRef;
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location};
 use crate::variable::{Context, Variable};
 use gimli::constants as dw;
-
-/// The stack pointer, and what it was before the call, by the convention.
-const STACK_POINTER: u16 = 7;
-const RETURN_ADDRESS: i64 = 8;
 
 impl Binary {
     pub(crate) fn find_home(&self, var: &Variable, cx: &Context) -> Result<Location> {
@@ -82,12 +79,16 @@ impl Binary {
         let LocOp::Reg(register) = *ops.first()? else {
             return None;
         };
-        let mut offset = RETURN_ADDRESS - above;
+        let abi = &self.machine.abi;
+        let mut offset = i64::from(abi.pushed_by_call()) - above;
         for op in &ops[1..] {
             let LocOp::PlusConst(n) = op else { return None };
             offset = offset.wrapping_add(*n as i64);
         }
-        let home = vec![LocOp::Reg(STACK_POINTER), LocOp::PlusConst(offset as u64)];
+        let home = vec![
+            LocOp::Reg(abi.registers.stack_pointer),
+            LocOp::PlusConst(offset as u64),
+        ];
         (register == base).then_some(home)
     }
 }

@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! The named entries of one unit, and the walks over its tree.
 
-use crate::dwarf::{is_composite, text, DieRef, Dwarf, Unit, Value, R};
+use crate::die::{is_composite, text, DieRef, Entry, Unit, Value, R};
+use crate::dwarf::Dwarf;
 use gimli::{constants as dw, AttributeValue, UnitOffset};
 use std::ops::Range;
-
-/// A named entry at file, namespace or class scope, or a function, wherever it stands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
-    pub offset: usize,
-    /// Behind the last entry inside, where those were looked at; else 0.
-    end: usize,
-    /// Index of the enclosing entry.
-    parent: u32,
-    pub tag: dw::DwTag,
-    pub name: Option<&'static [u8]>,
-    pub linkage: Option<&'static [u8]>,
-    pub declaration: bool,
-    pub low: Option<u64>,
-    pub high: u64,
-    pub has_ranges: bool,
-    pub origin: Option<DieRef>,
-}
 
 const NO_PARENT: u32 = u32::MAX;
 

@@ -2,11 +2,14 @@
 //! What lies inside a function: its labels, and the calls that it makes itself.
 
 use crate::binary::Binary;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::Result;
 use crate::find::is_among;
-use crate::function::{Function, FunctionKind, Inlines, Pattern, SourcePos};
+use crate::function::{Function, FunctionKind, Inlines, Pattern};
+use crate::source::SourcePos;
 use gimli::constants as dw;
+use trapless_machine::{Branch, Machine};
 
 /// A label of C.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,28 +117,27 @@ impl Binary {
             _ => None,
         };
         let behind = at(dw::DW_AT_call_return_pc).or_else(|| at(dw::DW_AT_low_pc));
+        let Machine { calls, jumps, .. } = self.machine;
         if !tail {
-            let target = behind.and_then(|b| self.led_to(b.checked_sub(5)?, 0xe8));
+            let call = |b: &Branch| self.led_to(behind?.checked_sub(b.size)?, b);
+            let target = calls.iter().find_map(call);
             out.calls.extend(target.zip(behind));
             return;
         }
-        let before = |size| Some(behind?.wrapping_sub(size));
-        let starts = [at(dw::DW_AT_call_pc), before(5), before(2)];
-        let jump = starts.into_iter().flatten().find_map(|at| {
-            let target = self.led_to(at, 0xe9).or_else(|| self.led_to(at, 0xeb))?;
+        let before = jumps.iter().map(|b| Some(behind?.wrapping_sub(b.size)));
+        let mut starts = std::iter::once(at(dw::DW_AT_call_pc))
+            .chain(before)
+            .flatten();
+        let jump = starts.find_map(|at| {
+            let target = jumps.iter().find_map(|b| self.led_to(at, b))?;
             Some((target, at))
         });
         out.jumps.extend(jump);
     }
 
-    /// Where the direct call or jump at `at`, of that opcode, leads.
-    fn led_to(&self, at: u64, opcode: u8) -> Option<u64> {
-        let (first, rest) = self.bytes(at, 5)?.split_first()?;
-        let (size, by) = match opcode {
-            0xeb => (2, i64::from(*rest.first()? as i8)),
-            _ => (5, i64::from(i32::from_le_bytes(rest.try_into().ok()?))),
-        };
-        (*first == opcode).then(|| (at + size).wrapping_add_signed(by))
+    /// Where the direct call or jump at `at` leads, if it is one of those.
+    fn led_to(&self, at: u64, branch: &Branch) -> Option<u64> {
+        (branch.target)(at, self.bytes(at, branch.size as usize)?)
     }
 }
 

@@ -32,6 +32,7 @@ mod copied;
 mod debugfile;
 mod debuginfod;
 mod demangle;
+mod die;
 mod dwarf;
 mod elf;
 mod entry;
@@ -44,6 +45,8 @@ mod home;
 mod index;
 mod inside;
 pub mod leftover;
+mod libraries;
+mod line_table;
 mod lines;
 mod locate;
 mod location;
@@ -51,12 +54,14 @@ mod lower;
 mod marks;
 mod names;
 mod owners;
+mod package;
 mod parameters;
 mod passed;
 mod pattern;
 mod plt;
 mod process;
 mod search;
+mod source;
 mod split;
 mod split_types;
 mod storage;
@@ -70,16 +75,17 @@ mod unwind;
 mod variable;
 mod vars;
 
-pub use binary::{Arch, Binary, DebugInfo, DebugSource, ElfKind, Segment};
+pub use binary::{Binary, DebugInfo, DebugSource, ElfKind, Segment};
 pub use debuginfod::Servers;
 pub use demangle::shown_name;
 pub use error::{Error, Result};
 pub use function::{
-    Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, SourcePos, Statement,
+    Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, Statement,
 };
 pub use inside::{CallKind, Callee, Label};
-pub use lines::{LineRow, LineTable};
-pub use location::{register_name, LocOp, Location, Piece, Pointed};
+pub use libraries::Library;
+pub use line_table::{LineRow, LineTable};
+pub use location::{LocOp, Location, Piece, Pointed};
 pub use marks::{Mark, MarkArg, Operand};
 pub use parameters::Parameters;
 pub use plt::PltEntry;
@@ -87,12 +93,13 @@ pub use process::{
     name_inside, proc_folder, processes_running, programless, running_programs, Image, Mapping,
     Process, Programless,
 };
-pub use search::{script_interpreter, Library, SearchPath};
+pub use search::{script_interpreter, SearchPath};
+pub use source::SourcePos;
 pub use symbol::{Symbol, SymbolKind, SymbolTable};
 pub use tls::{TlsSlot, TlsWay};
 pub use types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, FoundMember, Hop, Member, Qualifier,
     Type, TypeId, Types, Variant, Variants,
 };
-pub use unwind::{Frame, Row, Saved, UnwindTable, FRAME_REGISTERS};
+pub use unwind::{Frame, Row, Saved, UnwindTable};
 pub use variable::{Context, ReturnValue, Variable, VariableKind};

@@ -2,10 +2,12 @@
 //! Where a variable is at one place, and where else it is if it is not there.
 
 use crate::binary::Binary;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
-use crate::function::{LineSpec, Pattern, SourcePos};
+use crate::function::{LineSpec, Pattern};
 use crate::location::{LocOp, Location, Piece, Pointed};
+use crate::source::SourcePos;
 use crate::symbol::SymbolKind;
 use crate::variable::{Context, Variable, VariableKind};
 use gimli::{constants as dw, AttributeValue};
@@ -173,7 +175,7 @@ impl Binary {
     fn constant(
         &self,
         dwarf: &Dwarf,
-        v: crate::dwarf::Value,
+        v: crate::die::Value,
         at: DieRef,
         var: &Variable,
     ) -> Result<Location> {

@@ -4,11 +4,10 @@
 //! A [`Location`] holds at one program counter only. Its [`LocOp`] lists run on a small stack of
 //! 64-bit words (32-bit ones on a 32-bit machine), empty at the start, one value at the end.
 
-use crate::dwarf::DieRef;
-use std::fmt;
+use crate::die::DieRef;
+use trapless_machine::Registers;
 
-/// One step on a stack of machine words. Register numbers are DWARF's (x86-64: 0 rax, 1 rdx, 2 rcx,
-/// 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15, 16 return address, 17-32 xmm0-15, 33 st0).
+/// One step on a stack of machine words. Register numbers are DWARF's ([`Registers`] has their names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LocOp {
     /// Push the register's value at the probe point.
@@ -102,51 +101,35 @@ pub struct Piece {
     pub place: Location,
 }
 
-/// x86-64's registers by their DWARF numbers.
-const REGISTERS: [&str; 17] = [
-    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
-    "r14", "r15", "rip",
-];
-
-/// The name of a register.
-pub fn register_name(number: u16) -> String {
-    match REGISTERS.get(usize::from(number)) {
-        Some(name) => name.to_string(),
-        None if (17..33).contains(&number) => format!("xmm{}", number - 17),
-        None => format!("register {number}"),
-    }
-}
-
-/// In few words: `in rdi`, `in memory at rbp-20`.
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Location::Register(r) => write!(f, "in {}", register_name(*r)),
-            Location::Memory(ops) => write!(f, "in memory at {}", place(ops)),
-            Location::Value(ops) => match ops[..] {
-                [LocOp::Const(n)] => write!(f, "the constant {}", n as i64),
-                [LocOp::EntryReg(r)] => write!(f, "what {} held at entry", register_name(r)),
-                _ => f.write_str("computed where it is read"),
-            },
-            Location::Bytes(_) => f.write_str("a constant"),
-            Location::Pieces(p) => write!(f, "in {} parts", p.len()),
-            Location::Pointer(_) => f.write_str("a pointer that is nowhere"),
-            Location::OptimizedOut => f.write_str("removed by the compiler"),
-        }
-    }
-}
-
-fn place(ops: &[LocOp]) -> String {
+fn place(ops: &[LocOp], registers: &Registers) -> String {
     match ops {
         [LocOp::Addr(a)] => format!("{a:#x} of the file"),
         [LocOp::Tls(n)] => format!("{n} of the thread's own"),
-        [LocOp::Reg(r)] => register_name(*r),
-        [LocOp::Reg(r), LocOp::PlusConst(n)] => format!("{}{:+}", register_name(*r), *n as i64),
+        [LocOp::Reg(r)] => registers.name(*r),
+        [LocOp::Reg(r), LocOp::PlusConst(n)] => format!("{}{:+}", registers.name(*r), *n as i64),
         _ => "an address that is computed".to_string(),
     }
 }
 
 impl Location {
+    /// In few words: `in rdi`, `in memory at rbp-20`.
+    pub fn in_words(&self, registers: &Registers) -> String {
+        let other = match self {
+            Location::Register(r) => return format!("in {}", registers.name(*r)),
+            Location::Memory(ops) => return format!("in memory at {}", place(ops, registers)),
+            Location::Value(ops) => match ops[..] {
+                [LocOp::Const(n)] => return format!("the constant {}", n as i64),
+                [LocOp::EntryReg(r)] => return format!("what {} held at entry", registers.name(r)),
+                _ => "computed where it is read",
+            },
+            Location::Pieces(p) => return format!("in {} parts", p.len()),
+            Location::Bytes(_) => "a constant",
+            Location::Pointer(_) => "a pointer that is nowhere",
+            Location::OptimizedOut => "removed by the compiler",
+        };
+        other.to_string()
+    }
+
     /// Whether some value is there at all (pieces: every one).
     pub fn is_readable(&self) -> bool {
         match self {
@@ -173,6 +156,7 @@ mod tests {
 
     #[test]
     fn locations_in_words() {
+        let registers = &<&trapless_machine::Machine>::default().abi.registers;
         let frame = vec![LocOp::Reg(6), LocOp::PlusConst(-20i64 as u64)];
         let all = [
             (Location::Register(5), "in rdi"),
@@ -182,7 +166,7 @@ mod tests {
             (Location::OptimizedOut, "removed by the compiler"),
         ];
         for (location, want) in all {
-            assert_eq!(location.to_string(), want);
+            assert_eq!(location.in_words(registers), want);
         }
     }
 }

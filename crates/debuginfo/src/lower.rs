@@ -2,7 +2,8 @@
 //! DWARF expressions lowered to [`Location`]s.
 
 use crate::cfi::{Cfa, Cfi};
-use crate::dwarf::{DieRef, Dwarf, Value, R};
+use crate::die::{DieRef, Value, R};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::location::{LocOp, Location, Piece, Pointed};
 use gimli::{constants as dw, AttributeValue, Encoding, Expression, Operation, UnitOffset};
@@ -160,13 +161,11 @@ impl Place<'_> {
                 self.extend(out, base_type)?;
             }
             O::TypedLiteral { base_type, value } => {
-                let mut word = [0; 8];
                 let b = value.slice();
                 if b.len() > 8 {
                     return unsupported("a constant of more than 8 bytes in a location");
                 }
-                word[..b.len()].copy_from_slice(b);
-                out.ops.push(LocOp::Const(u64::from_le_bytes(word)));
+                out.ops.push(LocOp::Const(self.dwarf.order().read(b)));
                 self.extend(out, base_type)?;
             }
             O::ParameterRef { .. } => out.place = Some(Location::OptimizedOut),

@@ -4,6 +4,7 @@
 
 use crate::binary::Binary;
 use crate::symbol::SymbolKind;
+use trapless_machine::{ByteOrder, Operand as Written};
 
 /// One site of a mark; a mark that stands in inlined code has several.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub enum Operand {
     Unreadable(&'static str),
 }
 
-const NOTE_TYPE: u32 = 3;
+const NOTE_TYPE: u64 = 3;
 const OWNER: &[u8] = b"stapsdt\0";
 
 impl Binary {
@@ -57,7 +58,7 @@ impl Binary {
     pub fn marks(&self) -> Vec<Mark> {
         let mut rest = self.elf.section(".note.stapsdt");
         let mut found = Vec::new();
-        while let Some((note, next)) = split_note(rest) {
+        while let Some((note, next)) = split_note(rest, self.elf.order()) {
             found.extend(note.and_then(|desc| self.mark(desc)));
             rest = next;
         }
@@ -66,13 +67,16 @@ impl Binary {
 
     /// Addresses are as they were linked; the base tells whether a prelinker has moved them since.
     fn mark(&self, desc: &[u8]) -> Option<Mark> {
-        let word = |i: usize| Some(u64::from_le_bytes(desc.get(i..i + 8)?.try_into().ok()?));
-        let (addr, base, semaphore) = (word(0)?, word(8)?, word(16)?);
+        let size = self.machine.abi.word;
+        let word = |n: u8| self.elf.order().read_at(desc, (n * size).into(), size);
+        let (addr, base, semaphore) = (word(0)?, word(1)?, word(2)?);
         let moved = match self.elf.section_addr(".stapsdt.base") {
             Some(now) if base != 0 => now.wrapping_sub(base),
             _ => 0,
         };
-        let mut texts = desc[24..].split(|b| *b == 0).map(String::from_utf8_lossy);
+        let mut texts = desc[3 * usize::from(size)..]
+            .split(|b| *b == 0)
+            .map(String::from_utf8_lossy);
         let mark = Mark {
             provider: texts.next()?.into_owned(),
             name: texts.next()?.into_owned(),
@@ -112,45 +116,35 @@ impl Binary {
     }
 
     fn operand(&self, text: &str) -> Operand {
-        let no = Operand::Unreadable;
-        if let Some(value) = text.strip_prefix('$') {
-            return match self.displacement(value) {
+        let no_symbol = Operand::Unreadable("it names a symbol that the file does not have");
+        match (self.machine.operand)(text) {
+            Written::Constant(value) => match self.displacement(value) {
                 Some((n, false)) => Operand::Const(n),
                 Some((n, true)) => Operand::Address(n as u64),
-                None => no("it names a symbol that the file does not have"),
-            };
-        }
-        if let Some(name) = text.strip_prefix('%') {
-            return match register(name) {
-                Some((reg, shift)) => Operand::Register { reg, shift },
-                None if name.contains(':') => no("it is thread-local"),
-                None => no("it is in a floating-point or vector register"),
-            };
-        }
-        let (disp, inner) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
-            Some((disp, inner)) => (disp, Some(inner)),
-            None => (text, None),
-        };
-        let Some((disp, relocated)) = self.displacement(disp) else {
-            return no("it names a symbol that the file does not have");
-        };
-        match inner {
-            Some("%rip" | "%eip") if !relocated => no("it is relative to an instruction"),
-            Some("%rip" | "%eip") | None => Operand::Memory {
-                base: None,
-                index: None,
-                disp,
-                relocated,
+                None => no_symbol,
             },
-            Some(inner) => match indexed(inner) {
-                Some((base, index)) => Operand::Memory {
+            Written::Register { register, shift } => Operand::Register {
+                reg: register,
+                shift,
+            },
+            Written::Memory {
+                base,
+                index,
+                displacement,
+                by_instruction,
+            } => match self.displacement(displacement) {
+                None => no_symbol,
+                Some((_, false)) if by_instruction => {
+                    Operand::Unreadable("it is relative to an instruction")
+                }
+                Some((disp, relocated)) => Operand::Memory {
                     base,
                     index,
                     disp,
                     relocated,
                 },
-                None => no("its address is not understood"),
             },
+            Written::Unreadable(why) => Operand::Unreadable(why),
         }
     }
 
@@ -184,13 +178,15 @@ impl Binary {
     }
 }
 
+type Split = (Option<&'static [u8]>, &'static [u8]);
+
 /// The first note's contents, if it is one of these, and what follows.
-fn split_note(notes: &'static [u8]) -> Option<(Option<&'static [u8]>, &'static [u8])> {
-    let word = |i: usize| Some(u32::from_le_bytes(notes.get(i..i + 4)?.try_into().ok()?));
+fn split_note(notes: &'static [u8], order: ByteOrder) -> Option<Split> {
+    let word = |i: usize| order.read_at(notes, i, 4);
     let (name, desc, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
     let at = 12usize.checked_add(name.checked_next_multiple_of(4)?)?;
     let end = at.checked_add(desc)?;
-    let ours = kind == NOTE_TYPE && notes.get(12..12 + name)? == OWNER && desc > 24;
+    let ours = kind == NOTE_TYPE && notes.get(12..12 + name)? == OWNER;
     let body = notes.get(at..end)?;
     let next = notes.get(end.checked_next_multiple_of(4)?..).unwrap_or(&[]);
     Some((ours.then_some(body), next))
@@ -221,84 +217,9 @@ fn number(text: &str) -> Option<i64> {
     }
 }
 
-/// Base, and index with scale, of `%base,%index,scale`.
-type Indexed = (Option<u16>, Option<(u16, u8)>);
-
-fn indexed(text: &str) -> Option<Indexed> {
-    let whole = |t: &str| match t.trim() {
-        "" => Some(None),
-        t => match register(t.strip_prefix('%')?)? {
-            (reg, 0) => Some(Some(reg)),
-            _ => None,
-        },
-    };
-    let mut parts = text.split(',');
-    let base = whole(parts.next()?)?;
-    let index = whole(parts.next().unwrap_or(""))?;
-    let scale = match parts.next() {
-        Some(s) => s.trim().parse().ok().filter(|s| [1, 2, 4, 8].contains(s))?,
-        None => 1,
-    };
-    Some((base, index.map(|i| (i, scale))))
-}
-
-/// By DWARF number; the lowest bit that the name stands for.
-fn register(name: &str) -> Option<(u16, u8)> {
-    const OLD: [&str; 8] = ["ax", "dx", "cx", "bx", "si", "di", "bp", "sp"];
-    let old = |n: &str| OLD.iter().position(|o| *o == n).map(|i| i as u16);
-    if let Some(number) = name.strip_prefix('r') {
-        if let Ok(n @ 8..=15) = number.trim_end_matches(['d', 'w', 'b']).parse() {
-            return Some((n, 0));
-        }
-    }
-    // rax, eax, ax; sil; al, ah
-    let word = name.strip_prefix(['r', 'e']).unwrap_or(name);
-    if let Some(n) = old(word) {
-        return Some((n, 0));
-    }
-    let (stem, last) = name.split_at_checked(name.len().checked_sub(1)?)?;
-    match last {
-        "l" if stem.len() == 2 => old(stem).filter(|n| *n >= 4).map(|n| (n, 0)),
-        "l" | "h" => {
-            let n = old(&format!("{stem}x")).filter(|n| *n < 4)?;
-            Some((n, if last == "h" { 8 } else { 0 }))
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn registers_have_their_numbers() {
-        for (name, want) in [
-            ("rax", (0, 0)),
-            ("edi", (5, 0)),
-            ("sp", (7, 0)),
-            ("sil", (4, 0)),
-            ("dl", (1, 0)),
-            ("ch", (2, 8)),
-            ("r8", (8, 0)),
-            ("r15d", (15, 0)),
-            ("r10b", (10, 0)),
-        ] {
-            assert_eq!(register(name), Some(want), "{name}");
-        }
-        for name in ["xmm0", "st", "fs:0", "r16", "rip", "sih", "", "l"] {
-            assert_eq!(register(name), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn addresses_have_parts() {
-        assert_eq!(indexed("%rax"), Some((Some(0), None)));
-        assert_eq!(indexed("%rsp,%rcx"), Some((Some(7), Some((2, 1)))));
-        assert_eq!(indexed(",%r9,8"), Some((None, Some((9, 8)))));
-        assert_eq!(indexed("%rax,%rcx,3"), None);
-        assert_eq!(indexed("%ah"), None);
-    }
 
     #[test]
     fn sums_have_terms() {
@@ -313,10 +234,10 @@ mod tests {
 
     #[test]
     fn torn_notes_end_the_list() {
-        assert_eq!(split_note(b"\x08\0\0\0"), None);
+        assert_eq!(split_note(b"\x08\0\0\0", ByteOrder::Little), None);
         let long = b"\x08\0\0\0\xff\0\0\0\x03\0\0\0stapsdt\0";
-        assert_eq!(split_note(long), None);
+        assert_eq!(split_note(long, ByteOrder::Little), None);
         let other = b"\x04\0\0\0\0\0\0\0\x01\0\0\0GNU\0";
-        assert_eq!(split_note(other), Some((None, &[][..])));
+        assert_eq!(split_note(other, ByteOrder::Little), Some((None, &[][..])));
     }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Which units can hold a name, or refer to an entry: found in the bytes, without reading entries.
 
-use crate::dwarf::{DieRef, Dwarf, Space, R};
-use crate::index::Entry;
+use crate::die::Entry;
+use crate::die::{DieRef, R};
+use crate::dwarf::{Dwarf, Space};
 use gimli::{constants as dw, Section};
 use memchr::memmem;
+use trapless_machine::ByteOrder;
 
 impl Dwarf {
     /// The units that may hold an entry of that name: their bytes hold the name, or a reference to
@@ -84,7 +86,7 @@ impl Dwarf {
 
     /// Every place where one of the numbers, which are sorted, stands as four bytes.
     fn find_words(&self, bytes: &[u8], numbers: &[u32], mut found: impl FnMut(usize)) {
-        let little = self.is_little();
+        let little = self.order() == ByteOrder::Little;
         if numbers.len() <= 6 {
             for n in numbers {
                 let pattern = if little {

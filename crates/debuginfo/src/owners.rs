@@ -3,7 +3,8 @@
 //! entry, the row of the line that calls it is the caller's.
 
 use crate::binary::Binary;
-use crate::dwarf::{DieRef, Dwarf};
+use crate::die::DieRef;
+use crate::dwarf::Dwarf;
 use crate::function::Function;
 use crate::lines::Row;
 use crate::vars::is_function;

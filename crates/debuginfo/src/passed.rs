@@ -5,7 +5,8 @@
 use crate::abi::{self, Arguments};
 use crate::binary::Binary;
 use crate::demangle::strip_clone;
-use crate::dwarf::{DieRef, Dwarf};
+use crate::die::DieRef;
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::function::Language;
 use crate::location::Location;
@@ -58,20 +59,20 @@ impl Binary {
         let result = has_result.then(|| dwarf.type_of(function, types));
         let hidden = result.is_some_and(|ty| {
             let by_reference = passes_by_reference(dwarf, function);
-            let place = abi::return_location(types, ty, by_reference);
+            let place = abi::return_location(types, ty, by_reference, &self.machine.abi);
             matches!(place, Ok(Location::Memory(_)))
         });
         let is_c = matches!(
             self.language_of(function.unit),
             Some(Language::C | Language::Cxx)
         );
-        let mut arguments = Arguments::new(hidden);
+        let mut arguments = Arguments::new(hidden, &self.machine.abi);
         for p in self.scope_variables(dwarf, function) {
             if p.kind != VariableKind::Parameter {
                 continue;
             }
             // Other languages have rules of their own for what is no single word.
-            if p.dropped || !(is_c || abi::is_word(types, p.ty)) {
+            if p.dropped || !(is_c || abi::is_word(types, p.ty, &self.machine.abi)) {
                 return Err(unknown());
             }
             let by_reference = passes_by_reference(dwarf, p.die);

@@ -379,13 +379,13 @@ fn open_mapped(
 
 /// Load bias, from the segment that this mapping belongs to.
 fn bias_of(elf: &Elf, m: &Mapping) -> Option<u64> {
-    let (kind, _) = elf.check_loadable().ok()?;
+    let (kind, machine) = elf.check_loadable().ok()?;
     if kind == ElfKind::Fixed {
         return Some(0);
     }
-    const PAGE: u64 = !0xfff;
+    let page = !(machine.abi.pages.least - 1);
     let holds = |s: &&crate::elf::Segment| {
-        let from = s.offset & PAGE;
+        let from = s.offset & page;
         m.offset >= from && m.offset < s.offset.saturating_add(s.file_size.max(1))
     };
     let exact = |s: &&crate::elf::Segment| s.executable == m.executable && holds(s);
@@ -394,7 +394,7 @@ fn bias_of(elf: &Elf, m: &Mapping) -> Option<u64> {
         .iter()
         .find(exact)
         .or_else(|| elf.segments.iter().find(holds))?;
-    let vaddr = (s.vaddr & PAGE).wrapping_add(m.offset - (s.offset & PAGE));
+    let vaddr = (s.vaddr & page).wrapping_add(m.offset - (s.offset & page));
     Some(m.start.wrapping_sub(vaddr))
 }
 

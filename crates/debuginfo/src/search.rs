@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! Where programs, libraries and debug files are looked for.
 
-use crate::binary::Binary;
 use crate::debuginfod::Servers;
 use crate::demangle::nearest;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
-use crate::glob;
-use crate::process::{mapped_name, mapped_outside, name_inside, Process};
-use std::collections::HashSet;
+use crate::process::{mapped_name, mapped_outside, name_inside};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use trapless_machine::Machine;
 
 /// The folders to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,22 +28,12 @@ pub struct SearchPath {
     pub removed: Vec<(PathBuf, PathBuf)>,
     /// The process whose files these are.
     pub process: Option<u32>,
+    /// Of the programs that run there.
+    pub machine: &'static Machine,
 }
 
 /// So many interpreters that are scripts themselves.
 const SCRIPTS: usize = 4;
-
-/// The dynamic linker's own list, glibc's and musl's.
-const STANDARD_LIBRARY_DIRS: [&str; 8] = [
-    "/lib/x86_64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu",
-    "/lib64",
-    "/usr/lib64",
-    "/lib",
-    "/usr/local/lib",
-    "/usr/lib",
-    "/lib/x86_64-linux-musl",
-];
 
 impl SearchPath {
     /// As this process sees the machine: PATH, LD_LIBRARY_PATH, DEBUGINFOD_URLS.
@@ -64,6 +52,7 @@ impl SearchPath {
             servers: Servers::from_env(),
             removed: Vec::new(),
             process: None,
+            machine: Default::default(),
         }
     }
 
@@ -110,7 +99,7 @@ impl SearchPath {
     }
 
     /// A file by its name in the target, or by ours for one that the target has mapped.
-    fn by_path(&self, path: &Path) -> Option<PathBuf> {
+    pub(crate) fn by_path(&self, path: &Path) -> Option<PathBuf> {
         let there = self.host_path(path);
         if self.exists(&there) {
             return Some(there);
@@ -121,12 +110,12 @@ impl SearchPath {
         inside.or_else(|| mapped_outside(pid, path))
     }
 
-    fn elf(&self, path: &Path) -> Result<Elf> {
+    pub(crate) fn elf(&self, path: &Path) -> Result<Elf> {
         Elf::open_as(path, self.readable(path))
     }
 
     /// The whole path of a file, without links, as the kernel and SystemTap show it.
-    fn resolved(&self, path: PathBuf) -> PathBuf {
+    pub(crate) fn resolved(&self, path: PathBuf) -> PathBuf {
         if self.root != Path::new("/") {
             return path; // followed already
         }
@@ -231,190 +220,6 @@ impl SearchPath {
         let near = nearest(file, names.iter().map(String::as_str), 3);
         near.iter().map(|n| format!("{folder}{n}")).collect()
     }
-
-    /// The files of the libraries that match: a path, or a name with or without wildcards, held
-    /// against soname, file name and path of everything that `program` needs, directly or not.
-    /// A name that the program does not need is looked for among what its process has mapped (so are
-    /// wildcards), then in the standard folders (it may be opened by `dlopen`).
-    pub fn libraries(&self, program: &Binary, pattern: &str) -> Result<Vec<PathBuf>> {
-        if pattern.contains('/') {
-            if let Some(path) = self.by_path(Path::new(pattern)) {
-                return Ok(vec![self.resolved(path)]);
-            }
-        }
-        let closure = self.closure(program);
-        let mut seen = HashSet::new();
-        let mut found = Vec::new();
-        for lib in &closure {
-            if lib.is_called(pattern) && seen.insert(lib.path.clone()) {
-                found.push(lib.path.clone());
-            }
-        }
-        if found.is_empty() || glob::is_glob(pattern) {
-            let opened = self.mapped_libraries(program, pattern).into_iter();
-            found.extend(opened.filter(|p| seen.insert(p.clone())));
-        }
-        if found.is_empty() && !glob::is_glob(pattern) && !pattern.contains('/') {
-            let file = self.find_library(pattern, &[], &self.cache());
-            found.extend(file.map(|p| self.resolved(p)));
-        }
-        if found.is_empty() {
-            return Err(Error::NoLibrary {
-                pattern: pattern.into(),
-                program: program.path().into(),
-                known: closure.into_iter().map(|l| l.name).collect(),
-            });
-        }
-        Ok(found)
-    }
-
-    /// The libraries that match of those that the program's process has mapped.
-    fn mapped_libraries(&self, program: &Binary, pattern: &str) -> Vec<PathBuf> {
-        let process = self.process.and_then(|pid| Process::read(pid).ok());
-        let Some(process) = process else {
-            return Vec::new();
-        };
-        let real = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.into());
-        let exe = self.by_path(&process.exe);
-        if exe.is_none_or(|e| real(&e) != real(program.path())) {
-            return Vec::new();
-        }
-        let mapped = process.matching(pattern).into_iter();
-        let libraries = mapped.filter(|i| i.path != process.exe);
-        let files = libraries.filter_map(|i| self.by_path(&i.path));
-        files.map(|p| self.resolved(p)).collect()
-    }
-
-    /// Everything that the program needs, breadth first, as the dynamic linker does; the dynamic
-    /// linker itself included.
-    pub fn closure(&self, program: &Binary) -> Vec<Library> {
-        let cache = self.cache();
-        let mut seen = HashSet::new();
-        let mut libs: Vec<Library> = Vec::new();
-        if let Some(interp) = program.interpreter() {
-            let path = self.host_path(Path::new(interp));
-            let name = self.elf(&path).ok().and_then(|e| e.soname);
-            let name = name.unwrap_or_else(|| file_name(&path));
-            seen.insert(name.clone());
-            libs.push(self.library(name, path));
-        }
-        let own = &program.elf;
-        let mut queue: Vec<(String, Vec<PathBuf>)> = own
-            .needed
-            .iter()
-            .map(|n| (n.clone(), self.runpath(own)))
-            .collect();
-        let inherited = self.runpath(own);
-        let mut next = 0;
-        while next < queue.len() && libs.len() < 4096 {
-            let (name, dirs) = queue[next].clone();
-            next += 1;
-            if !seen.insert(name.clone()) {
-                continue;
-            }
-            let Some(path) = self.find_library(&name, &dirs, &cache) else {
-                continue;
-            };
-            if let Ok(elf) = self.elf(&path) {
-                let mut dirs = self.runpath(&elf);
-                dirs.extend(inherited.iter().cloned());
-                queue.extend(elf.needed.iter().map(|n| (n.clone(), dirs.clone())));
-            }
-            libs.push(self.library(name, path));
-        }
-        libs
-    }
-
-    fn library(&self, name: String, found: PathBuf) -> Library {
-        let path = self.resolved(found.clone());
-        Library { name, path, found }
-    }
-
-    fn runpath(&self, elf: &Elf) -> Vec<PathBuf> {
-        let origin = elf.path.canonicalize().unwrap_or_else(|_| elf.path.clone());
-        let origin = origin
-            .parent()
-            .unwrap_or(Path::new("/"))
-            .to_string_lossy()
-            .into_owned();
-        let expand = |d: &String| {
-            d.replace("$ORIGIN", &origin)
-                .replace("${ORIGIN}", &origin)
-                .replace("$LIB", "lib/x86_64-linux-gnu")
-                .into()
-        };
-        elf.runpath.iter().map(expand).collect()
-    }
-
-    fn find_library(
-        &self,
-        name: &str,
-        runpath: &[PathBuf],
-        cache: &[(String, String)],
-    ) -> Option<PathBuf> {
-        if name.contains('/') {
-            return Some(self.host_path(Path::new(name))).filter(|p| self.exists(p));
-        }
-        let right = |p: PathBuf| match self.elf(&p).and_then(|e| e.check_loadable().map(drop)) {
-            Ok(()) | Err(Error::Removed { .. }) => Some(p),
-            Err(_) => None,
-        };
-        let in_dir = |d: &PathBuf| {
-            let p = self.host_path(&d.join(name));
-            if self.exists(&p) {
-                right(p)
-            } else {
-                None
-            }
-        };
-        let first = self.libraries.iter().chain(runpath).find_map(in_dir);
-        if first.is_some() {
-            return first;
-        }
-        let cached = cache.iter().filter(|c| c.0 == name);
-        let cached = cached
-            .map(|c| self.host_path(Path::new(&c.1)))
-            .filter(|p| self.exists(p));
-        if let Some(p) = cached.filter_map(right).next() {
-            return Some(p);
-        }
-        STANDARD_LIBRARY_DIRS
-            .iter()
-            .map(PathBuf::from)
-            .find_map(|d| in_dir(&d))
-    }
-
-    /// `/etc/ld.so.cache` as (name, path); empty where there is none (musl).
-    fn cache(&self) -> Vec<(String, String)> {
-        let path = self.host_path(Path::new("/etc/ld.so.cache"));
-        std::fs::read(path)
-            .ok()
-            .and_then(|b| parse_cache(&b))
-            .unwrap_or_default()
-    }
-}
-
-/// A library that a program needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Library {
-    /// As it is asked for (normally the soname).
-    pub name: String,
-    /// Without links, as its mappings are called.
-    pub path: PathBuf,
-    /// As the dynamic linker comes to it.
-    found: PathBuf,
-}
-
-impl Library {
-    /// By soname, or by a name or a whole path of its file.
-    fn is_called(&self, pattern: &str) -> bool {
-        let paths = [&self.path, &self.found];
-        let whole = |p: &PathBuf| glob::matches(pattern, &p.to_string_lossy());
-        let named = |p: &PathBuf| glob::matches(pattern, &file_name(p));
-        glob::matches(pattern, &self.name)
-            || paths.into_iter().any(named)
-            || (pattern.contains('/') && paths.into_iter().any(whole))
-    }
 }
 
 fn parts(path: &Path) -> Vec<PathBuf> {
@@ -427,7 +232,7 @@ fn parts(path: &Path) -> Vec<PathBuf> {
     v
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name()
         .unwrap_or_default()
         .to_string_lossy()
@@ -458,28 +263,4 @@ fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-}
-
-/// The newer format (`glibc-ld.so.cache1.1`), which may stand behind an older one.
-fn parse_cache(file: &[u8]) -> Option<Vec<(String, String)>> {
-    const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
-    let b = &file[memchr::memmem::find(file, MAGIC)?..];
-    let word = |at: usize| Some(u32::from_ne_bytes(b.get(at..at + 4)?.try_into().ok()?));
-    let text = |at: u32| {
-        let s = b.get(at as usize..)?;
-        let end = memchr::memchr(0, s)?;
-        std::str::from_utf8(&s[..end]).ok().map(str::to_owned)
-    };
-    let count = word(20)? as usize;
-    let mut out = Vec::new();
-    for i in 0..count.min(b.len() / 24) {
-        let at = 48 + i * 24;
-        // 0x0300: x86-64, 3: ELF for libc 6.
-        if word(at)? & 0xff0f == 0x0303 {
-            if let (Some(name), Some(path)) = (text(word(at + 4)?), text(word(at + 8)?)) {
-                out.push((name, path));
-            }
-        }
-    }
-    Some(out)
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Split DWARF: units whose contents lie in `.dwo` files, or all in one `.dwp`.
 
-use crate::dwarf::{endian, text, Dwarf, Unit, R};
+use crate::die::{endian, text, Unit, R};
+use crate::dwarf::Dwarf;
 use crate::elf::Elf;
 use gimli::{DwarfPackage, DwoId, EndianSlice, Section, SectionId};
 use memchr::memmem;

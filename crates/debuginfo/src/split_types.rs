@@ -2,8 +2,9 @@
 //! Type units of split DWARF: they are in the `.dwo` files or the package alone, with no skeleton beside the program's
 //! units, and so have numbers behind those.
 
-use crate::dwarf::{DieRef, Dwarf, Unit, R};
-use crate::index::Entry;
+use crate::die::Entry;
+use crate::die::{DieRef, Unit, R};
+use crate::dwarf::Dwarf;
 use crate::split::is_spelt;
 use gimli::{Section, UnitHeader, UnitType};
 use memchr::memmem;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! Types out of DWARF entries.
 
-use crate::dwarf::{is_composite, text, DieRef, Dwarf, Value};
+use crate::die::{is_composite, text, DieRef, Value};
+use crate::dwarf::Dwarf;
 use crate::types::{
     BitField, Composite, CompositeKind, Encoding, Enumerator, Member, Qualifier, Type, TypeId,
     TypeSource, Types, Variant, Variants,
 };
 use gimli::{constants as dw, AttributeValue};
 use std::sync::Weak;
+use trapless_machine::ByteOrder;
 
 impl TypeSource for Dwarf {
     fn lower(&self, key: u64, types: &Types) -> Type {
@@ -73,9 +75,9 @@ impl Dwarf {
 
     /// Whether a base type or a variable is in the other byte order.
     pub fn is_swapped(&self, r: DieRef) -> bool {
-        let other = match self.is_little() {
-            true => dw::DW_END_big,
-            false => dw::DW_END_little,
+        let other = match self.order() {
+            ByteOrder::Little => dw::DW_END_big,
+            ByteOrder::Big => dw::DW_END_little,
         };
         let told = self.attr(r, dw::DW_AT_endianity);
         matches!(told, Some((AttributeValue::Endianity(e), _)) if e == other)
@@ -221,7 +223,9 @@ impl Dwarf {
                 dw::DW_TAG_inheritance => {
                     let place = self.own_attr(m, dw::DW_AT_data_member_location);
                     let virtual_at = match &place {
-                        Some(AttributeValue::Exprloc(e)) => virtual_place(e.0.slice()),
+                        Some(AttributeValue::Exprloc(e)) => {
+                            virtual_place(e.0.slice(), self.order())
+                        }
                         _ => None,
                     };
                     let offset = match virtual_at {
@@ -345,7 +349,7 @@ impl Dwarf {
             });
         };
         let other = untold || self.is_swapped(m) || number.is_some_and(|t| self.is_swapped(t));
-        let little = self.is_little() != other;
+        let little = (self.order() == ByteOrder::Little) != other;
         let declared = self
             .number(m, dw::DW_AT_byte_size)
             .or_else(|| self.number(number?, dw::DW_AT_byte_size))
@@ -467,11 +471,11 @@ impl Dwarf {
 }
 
 /// `dup, deref, N, minus, deref, plus`: the word N bytes before the table of virtual functions is added.
-fn virtual_place(e: &[u8]) -> Option<u64> {
+fn virtual_place(e: &[u8], order: ByteOrder) -> Option<u64> {
     let (n, rest) = match e.strip_prefix(&[0x12, 0x06])? {
         [lit @ 0x30..=0x4f, rest @ ..] => (u64::from(lit - 0x30), rest),
         [0x08, n, rest @ ..] => (u64::from(*n), rest),
-        [0x0a, a, b, rest @ ..] => (u64::from(u16::from_le_bytes([*a, *b])), rest),
+        [0x0a, a, b, rest @ ..] => (order.read(&[*a, *b]), rest),
         [0x10, a @ 0..=0x7f, rest @ ..] => (u64::from(*a), rest),
         [0x10, a, b @ 0..=0x7f, rest @ ..] => (u64::from(a & 0x7f) | u64::from(*b) << 7, rest),
         _ => return None,

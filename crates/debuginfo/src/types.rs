@@ -275,9 +275,9 @@ impl Types {
         })
     }
 
-    /// A pointer to `to` (8 bytes).
-    pub fn pointer_to(&self, to: TypeId) -> TypeId {
-        self.made(Made::Pointer(to), || Type::Pointer { to, size: 8 })
+    /// A pointer to `to`, on a machine with such words.
+    pub fn pointer_to(&self, to: TypeId, size: u8) -> TypeId {
+        self.made(Made::Pointer(to), || Type::Pointer { to, size })
     }
 
     /// `to` in the other byte order.

@@ -3,18 +3,14 @@
 //! that a handler can search. Made from `.eh_frame` and `.debug_frame`.
 
 use crate::cfi::Cfi;
-use crate::dwarf::R;
+use crate::die::R;
 use crate::Binary;
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, Expression, Operation, Register, RegisterRule, UnwindContext,
     UnwindSection, UnwindTableRow,
 };
 use std::collections::HashMap;
-
-/// Registers that a frame is described by: on x86-64 those of DWARF, 0 to 16 (the return address).
-pub const FRAME_REGISTERS: usize = 17;
-const SP: usize = 7;
-const RETURN_ADDRESS: usize = 16;
+use trapless_machine::{Abi, FRAME_REGISTERS};
 
 /// Where a register of the caller is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -47,12 +43,15 @@ pub struct Frame {
 
 impl Frame {
     /// At a function's first instruction, whoever wrote it.
-    fn at_entry() -> Frame {
+    fn at_entry(abi: &Abi) -> Frame {
+        let (registers, pushed) = (&abi.registers, abi.pushed_by_call());
         let mut saved = [Saved::Same; FRAME_REGISTERS];
-        saved[RETURN_ADDRESS] = Saved::AtCfa(-8);
+        if registers.return_is_pushed {
+            saved[usize::from(registers.return_address)] = Saved::AtCfa(-i16::from(pushed));
+        }
         Frame {
-            register: SP as u8,
-            offset: 8,
+            register: registers.stack_pointer as u8,
+            offset: pushed.into(),
             deref: false,
             signal: false,
             base: 0,
@@ -86,7 +85,8 @@ impl UnwindTable {
 
 impl Binary {
     pub fn unwind_table(&self) -> UnwindTable {
-        let mut ranges = Ranges::default();
+        let abi = &self.machine.abi;
+        let mut ranges = Ranges::new(abi);
         let Cfi {
             eh_frame,
             debug_frame,
@@ -96,15 +96,15 @@ impl Binary {
         ranges.add_section(eh_frame, bases);
         ranges.add_section(debug_frame, bases);
         for s in self.symbols().iter().filter(|s| s.kind.is_code()) {
-            ranges.add(s.addr, s.addr + 1, Frame::at_entry());
+            ranges.add(s.addr, s.addr + 1, Frame::at_entry(abi));
         }
         ranges.table()
     }
 }
 
 /// Places that have a rule.
-#[derive(Default)]
 struct Ranges {
+    abi: &'static Abi,
     /// Start, end, frame. Of two for one place the first is meant.
     all: Vec<(u64, u64, u32)>,
     frames: Vec<Frame>,
@@ -112,6 +112,15 @@ struct Ranges {
 }
 
 impl Ranges {
+    fn new(abi: &'static Abi) -> Ranges {
+        Ranges {
+            abi,
+            all: Vec::new(),
+            frames: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
     fn add_section<S: UnwindSection<R>>(&mut self, section: &S, bases: &BaseAddresses) {
         let mut entries = section.entries(bases);
         let mut ctx = UnwindContext::new();
@@ -145,7 +154,7 @@ impl Ranges {
         signal: bool,
     ) {
         let (start, end) = (row.start_address(), row.end_address());
-        let Some((base, saved)) = saved_registers(row, section, encoding) else {
+        let Some((base, saved)) = saved_registers(row, section, encoding, self.abi) else {
             return;
         };
         let frame = |(register, offset, deref)| Frame {
@@ -167,9 +176,10 @@ impl Ranges {
                 if let Some(place) = simple(&e, encoding) {
                     self.add(start, end, frame(place));
                 } else if end.saturating_sub(start) <= LONGEST_BY_ADDRESS {
+                    let sp = Register(self.abi.registers.stack_pointer);
                     for pc in start..end {
-                        let offset = from_sp(&e, encoding, pc);
-                        if let Some(place) = offset.and_then(|o| place(Register(7), o, false)) {
+                        let offset = from_sp(&e, encoding, pc, self.abi);
+                        if let Some(place) = offset.and_then(|o| place(sp, o, false)) {
                             self.add(pc, pc + 1, frame(place));
                         }
                     }
@@ -247,15 +257,16 @@ fn simple(e: &Expression<R>, encoding: gimli::Encoding) -> Option<(u8, i32, bool
 }
 
 /// What an expression of stack pointer and program counter adds to the stack pointer there.
-fn from_sp(e: &Expression<R>, encoding: gimli::Encoding, pc: u64) -> Option<i64> {
+fn from_sp(e: &Expression<R>, encoding: gimli::Encoding, pc: u64, abi: &Abi) -> Option<i64> {
+    let registers = &abi.registers;
     let mut evaluation = (*e).evaluation(encoding);
     let mut state = evaluation.evaluate().ok()?;
     loop {
         state = match state {
             gimli::EvaluationResult::RequiresRegister { register, .. } => {
-                let value = match register.0 as usize {
-                    SP => 0,
-                    RETURN_ADDRESS => pc,
+                let value = match register.0 {
+                    n if n == registers.stack_pointer => 0,
+                    n if Some(n) == registers.program_counter => pc,
                     _ => return None,
                 };
                 let value = gimli::Value::Generic(value);
@@ -276,10 +287,13 @@ fn saved_registers<S: UnwindSection<R>>(
     row: &UnwindTableRow<usize>,
     section: &S,
     encoding: gimli::Encoding,
+    abi: &Abi,
 ) -> Option<(u8, [Saved; FRAME_REGISTERS])> {
     let mut saved = [Saved::Same; FRAME_REGISTERS];
     let mut base = None;
-    saved[RETURN_ADDRESS] = Saved::Lost;
+    if abi.registers.return_is_pushed {
+        saved[usize::from(abi.registers.return_address)] = Saved::Lost;
+    }
     for (register, rule) in row.registers() {
         let Some(slot) = saved.get_mut(register.0 as usize) else {
             continue; // vector registers and the like
@@ -295,7 +309,7 @@ fn saved_registers<S: UnwindSection<R>>(
                 near(offset.into(), Saved::AtBase)
             }
             // The caller's stack pointer, as it is anyway.
-            RegisterRule::ValOffset(0) if register.0 as usize == SP => Saved::Same,
+            RegisterRule::ValOffset(0) if register.0 == abi.registers.stack_pointer => Saved::Same,
             _ => Saved::Lost,
         };
     }

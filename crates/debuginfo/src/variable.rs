@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Variables as data.
 
-use crate::dwarf::DieRef;
-use crate::function::SourcePos;
+use crate::die::DieRef;
 use crate::location::Location;
+use crate::source::SourcePos;
 use crate::types::TypeId;
 
 /// What a variable is.

@@ -5,7 +5,8 @@ use crate::abi;
 use crate::abi_rust;
 use crate::binary::Binary;
 use crate::demangle::nearest;
-use crate::dwarf::{text, DieRef, Dwarf};
+use crate::die::{text, DieRef};
+use crate::dwarf::Dwarf;
 use crate::error::{Error, Result};
 use crate::find::file_matches;
 use crate::function::{Function, FunctionKind, Language};
@@ -277,9 +278,10 @@ impl Binary {
                 function: f.linkage_name.as_ref().unwrap_or(&f.name).to_string(),
             });
         }
+        let abi = &self.machine.abi;
         let location = match self.is_called_as_rust(die, f) {
-            true => abi_rust::return_location(types, ty)?,
-            false => abi::return_location(types, ty, passes_by_reference(dwarf, die))?,
+            true => abi_rust::return_location(types, ty, abi)?,
+            false => abi::return_location(types, ty, passes_by_reference(dwarf, die), abi)?,
         };
         Ok(ReturnValue { ty, location })
     }
@@ -319,7 +321,7 @@ impl Binary {
                 .ok_or_else(none)?,
         };
         for _ in 0..stars {
-            id = types.pointer_to(id);
+            id = types.pointer_to(id, self.machine.abi.word);
         }
         Ok(id)
     }
@@ -496,7 +498,7 @@ fn type_behind(dwarf: &Dwarf, r: DieRef) -> Option<DieRef> {
 fn is_nontrivial(dwarf: &Dwarf, class: DieRef, depth: u32) -> bool {
     let composite = dwarf
         .die(class)
-        .is_ok_and(|d| crate::dwarf::is_composite(d.tag()));
+        .is_ok_and(|d| crate::die::is_composite(d.tag()));
     if !composite || depth > 8 {
         return false;
     }

@@ -249,7 +249,7 @@ fn positions_and_links_are_read() {
     assert_eq!(none.tag(), "LIBRARY_UNKNOWN");
     assert!(none.help().unwrap().contains("libc.so.6"));
     let sh = session.open_program("sh").unwrap();
-    assert!(Arch::X86_64 == sh.arch() && !sh.needed().is_empty());
+    assert!(sh.machine().abi.name == "x86_64" && !sh.needed().is_empty());
     assert_eq!(
         session.open_program("no-such-program").unwrap_err().tag(),
         "PROGRAM_UNKNOWN"

@@ -7,6 +7,7 @@ use common::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trapless_debuginfo::*;
+use trapless_machine::FRAME_REGISTERS;
 
 const NAMES: [&str; FRAME_REGISTERS] = [
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",

@@ -4,17 +4,9 @@
 use crate::body::{Body, Value};
 use crate::expr::number;
 use crate::text::c_string;
+use trapless_machine::Machine;
 use trapless_sema::ir::{Addr, ImageId, Reg, TargetPlace, TlsSlot, TlsWay};
 use trapless_syntax::span::Span;
-
-/// Fields of `struct tl_regs` by DWARF number, x86-64 (System V ABI, figure 3.36).
-const X86_64: [&str; 17] = [
-    "ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-    "r15", "ip",
-];
-
-/// The first vector register by DWARF number.
-const XMM0: u16 = 17;
 
 impl Body<'_, '_> {
     /// The number that the place holds.
@@ -74,7 +66,7 @@ impl Body<'_, '_> {
     pub fn target_set(&mut self, place: &TargetPlace, key: &str, v: &str, span: Span) {
         match place {
             TargetPlace::Register { reg, size, .. } => {
-                if let Some(field) = X86_64.get(reg.0 as usize) {
+                if let Some(field) = self.machine().member(reg.0) {
                     let new = merged(&format!("run->regs->{field}"), v, 0, 8 * u32::from(*size));
                     self.line(format!("run->regs->{field} = {new};"));
                 }
@@ -134,7 +126,7 @@ impl Body<'_, '_> {
                 let v = self.address(of, span);
                 self.long(reversed(&v, *size))
             }
-            Addr::ThreadPointer => self.machine("mov %%fs:0, %0"),
+            Addr::ThreadPointer => self.instruction(self.machine().read_thread_pointer),
             Addr::Process => self.called("tl_pid(run)"),
             Addr::Fail(text) => {
                 self.set_place("variable", span);
@@ -190,15 +182,22 @@ impl Body<'_, '_> {
     }
 
     fn register(&mut self, reg: Reg) -> Value {
-        match X86_64.get(reg.0 as usize) {
+        match self.machine().member(reg.0) {
             Some(field) => self.long(format!("(int64_t)run->regs->{field}")),
             // Handlers leave vector registers alone: they still are the program's.
-            None => self.machine(&format!("movq %%xmm{}, %0", reg.0.saturating_sub(XMM0))),
+            None => {
+                let name = self.machine().abi.registers.name(reg.0);
+                self.instruction(&self.machine().read_float.replace("{}", &name))
+            }
         }
     }
 
+    fn machine(&self) -> &'static Machine {
+        self.unit.program.options.machine
+    }
+
     /// What one instruction gives.
-    fn machine(&mut self, instruction: &str) -> Value {
+    fn instruction(&mut self, instruction: &str) -> Value {
         let v = self.long("0");
         self.line(format!(
             "__asm__ volatile(\"{instruction}\" : \"=r\"({v}));"

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use trapless_machine::Machine;
 use trapless_sema::leftover;
 
 /// Which compiler, and where the runtime's headers are.
@@ -12,6 +13,8 @@ use trapless_sema::leftover;
 pub struct Compiler {
     /// Program and leading words, e.g. `gcc`.
     pub command: Vec<String>,
+    /// What the code is for.
+    pub machine: &'static Machine,
     /// Folders with `script.h`, what it includes, and `trapless/`.
     pub include: Vec<PathBuf>,
     pub max_string: u32,
@@ -58,7 +61,7 @@ impl From<std::io::Error> for CompileError {
 }
 
 /// No linker and no loader of the system's will see the code: no unwind
-/// tables, no stack protector, no vector registers.
+/// tables, no stack protector.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
@@ -68,22 +71,17 @@ const FLAGS: &[&str] = &[
     "-fno-strict-aliasing",
     "-fno-asynchronous-unwind-tables",
     "-fno-stack-protector",
-    "-fcf-protection=none",
-    "-mgeneral-regs-only",
     "-fvisibility=hidden",
     "-Wall",
 ];
-
-/// Of gcc only. A string instruction goes backwards where the program has set the direction flag, which detours leave
-/// as it is.
-const NO_STRING_INSNS: &str = "-mstringop-strategy=unrolled_loop";
 
 impl Compiler {
     /// Every word that decides what comes out; part of the cache's key.
     pub fn words(&self) -> Vec<String> {
         let mut words = self.command.clone();
-        words.extend(FLAGS.iter().map(|f| f.to_string()));
-        words.push(NO_STRING_INSNS.into());
+        let own = &self.machine.abi.compiler;
+        let flags = [FLAGS, own.flags, own.optional].concat();
+        words.extend(flags.iter().map(|f| f.to_string()));
         words.push(format!("-DTL_MAXSTRING={}", self.max_string));
         words.push(format!("-DTL_MAXBACKTRACE={}", self.max_backtrace));
         words
@@ -92,9 +90,10 @@ impl Compiler {
     /// Compile to the object file `out`. With `strict`, warnings are errors.
     pub fn run(&self, c: &str, out: &Path, strict: bool) -> Result<(), CompileError> {
         let mut words = self.words();
+        let optional = self.machine.abi.compiler.optional;
         match self.run_with(&words, c, out, strict) {
-            Err(CompileError::Failed(why)) if why.contains(NO_STRING_INSNS) => {
-                words.retain(|w| w != NO_STRING_INSNS);
+            Err(CompileError::Failed(why)) if optional.iter().any(|w| why.contains(w)) => {
+                words.retain(|w| !optional.contains(&w.as_str()));
                 self.run_with(&words, c, out, strict)
             }
             done => done,

@@ -4,15 +4,13 @@
 use crate::body::Body;
 use crate::text::Text;
 use crate::{handler_name, layout, quick, regex, EmitError, HandlerFacts, Unit};
+use trapless_machine::Machine;
 use trapless_sema::ir::{Budget, Handler, HandlerId, HandlerKind, Options, ProbeKind, Syscall};
 
 /// What the private stack of a thread leaves for handlers.
 const STACK_LIMIT: u32 = 48 << 10;
 /// `struct tl_run`.
 const RUN_STACK: u32 = 360;
-/// The register that has the number of a system call, and the one in which a return's handler gets it.
-const NUMBER: &str = "ax";
-const NUMBER_AT_RETURN: &str = "r11";
 /// Parameters, behind the first one.
 const WORDS: &str = "struct tl_regs *regs, struct tl_thread *self";
 /// As include/trapless/probe.h has it for `data_size`.
@@ -98,7 +96,7 @@ impl Unit<'_> {
     ) -> Result<HandlerFacts, EmitError> {
         let h = &self.program.handlers[id.0 as usize];
         if let Some(syscall) = &h.syscall {
-            at_syscall(out, id, syscall);
+            at_syscall(out, id, syscall, self.program.options.machine);
             return Ok(HandlerFacts { stack: 0 });
         }
         let offsets = self.call_data(id)?;
@@ -198,7 +196,10 @@ pub(crate) fn site_words() -> String {
 }
 
 /// At a system call, or its return.
-fn at_syscall(out: &mut Text, id: HandlerId, syscall: &Syscall) {
+fn at_syscall(out: &mut Text, id: HandlerId, syscall: &Syscall, machine: &Machine) {
+    let member = |register| machine.member(register).unwrap_or_default();
+    let asked = member(machine.abi.syscall.number);
+    let noted = member(machine.syscalls.noted_number);
     let name = handler_name(id);
     let head = format!("int {name}({})", site_words());
     out.line(format!("{head};"));
@@ -206,19 +207,19 @@ fn at_syscall(out: &mut Text, id: HandlerId, syscall: &Syscall) {
     out.line("{");
     match syscall {
         Syscall::Note => out.line(format!(
-            "\ttl_syscall_note(p->data, self, regs, regs->{NUMBER});"
+            "\ttl_syscall_note(p->data, self, regs, regs->{asked});"
         )),
-        Syscall::Entry(calls) => picks(out, &format!("(uint32_t)regs->{NUMBER}"), calls),
+        Syscall::Entry(calls) => picks(out, &format!("(uint32_t)regs->{asked}"), calls),
         Syscall::Return(nth, calls) => {
-            out.line(format!("\tconst uint64_t kept = regs->{NUMBER_AT_RETURN};"));
+            out.line(format!("\tconst uint64_t kept = regs->{noted};"));
             out.line("\tuint32_t number;");
             out.blank();
-            let noted = format!("tl_syscall_noted(p->data, self, regs, {nth}, &number)");
-            out.line(format!("\tif (!{noted})"));
+            let known = format!("tl_syscall_noted(p->data, self, regs, {nth}, &number)");
+            out.line(format!("\tif (!{known})"));
             out.line("\t\treturn 0;");
-            out.line(format!("\tregs->{NUMBER_AT_RETURN} = number;"));
+            out.line(format!("\tregs->{noted} = number;"));
             picks(out, "number", calls);
-            out.line(format!("\tregs->{NUMBER_AT_RETURN} = kept;"));
+            out.line(format!("\tregs->{noted} = kept;"));
         }
     }
     out.line("\treturn 0;");

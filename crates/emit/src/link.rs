@@ -7,15 +7,16 @@
 //! added, and a table of imported functions (as in a global offset table).
 
 use object::elf;
-use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+use object::{File, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
 use object::{SectionFlags, SectionIndex, SymbolIndex};
 use std::collections::HashMap;
 use std::fmt;
+use trapless_machine::{Machine, Meant, Value};
 
 /// Code and data, ready for a module file.
 #[derive(Debug, Default)]
 pub struct Linked {
-    /// Text and constants; its size is a multiple of [`PAGE`].
+    /// Text and constants; its size is a multiple of the largest page's.
     pub code: Vec<u8>,
     /// Follows `code` in memory.
     pub data: Vec<u8>,
@@ -26,8 +27,6 @@ pub struct Linked {
     /// Offset in `code` of every function that is defined.
     pub functions: HashMap<String, u32>,
 }
-
-const PAGE: usize = 4096;
 
 /// The object file is not what our own code generator and compiler flags give.
 #[derive(Debug)]
@@ -93,10 +92,10 @@ struct Layout {
     sections: HashMap<SectionIndex, Place>,
 }
 
-/// Lay out and resolve an x86-64 relocatable file.
-pub fn link(bytes: &[u8]) -> Result<Linked, LinkError> {
-    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(bytes)?;
-    let mut linker = Linker::new(&file)?;
+/// Lay out and resolve a relocatable file.
+pub fn link(bytes: &[u8], machine: &'static Machine) -> Result<Linked, LinkError> {
+    let file = File::parse(bytes)?;
+    let mut linker = Linker::new(&file, machine)?;
     for section in file.sections() {
         let Some(&at) = linker.layout.sections.get(&section.index()) else {
             continue;
@@ -110,9 +109,8 @@ pub fn link(bytes: &[u8]) -> Result<Linked, LinkError> {
     linker.finish(&file)
 }
 
-type File<'a> = object::read::elf::ElfFile64<'a, object::Endianness>;
-
 struct Linker {
+    machine: &'static Machine,
     layout: Layout,
     /// Where `data` begins.
     data_at: u64,
@@ -125,12 +123,12 @@ struct Linker {
     imports: Vec<(String, u32)>,
 }
 
-const STUB_SIZE: u64 = 8;
 /// Larger ones no module may have (the loader's limit for the whole file).
 const SECTION_MAX: u64 = 256 << 20;
 
 impl Linker {
-    fn new(file: &File) -> Result<Linker, LinkError> {
+    fn new(file: &File, machine: &'static Machine) -> Result<Linker, LinkError> {
+        let (page, linkage) = (machine.abi.pages.most, &machine.linkage);
         let mut layout = Layout {
             code: Vec::new(),
             data: Vec::new(),
@@ -149,17 +147,17 @@ impl Linker {
                 continue;
             }
             let bytes = section.uncompressed_data()?;
-            let at = append(&mut layout.code, &bytes, alignment(&section)?);
+            let at = append(&mut layout.code, &bytes, alignment(&section, page)?);
             layout.sections.insert(section.index(), at);
         }
         let undefined = file
             .symbols()
             .filter(|s| s.is_undefined() && !s.name().unwrap_or("").is_empty());
         let stubs = append(&mut layout.code, &[], 16);
-        let room = stubs..stubs + undefined.count() as u64 * STUB_SIZE;
+        let room = stubs..stubs + undefined.count() as u64 * linkage.stub_size;
         layout
             .code
-            .resize((room.end as usize).next_multiple_of(PAGE), 0xcc);
+            .resize(room.end.next_multiple_of(page) as usize, linkage.filler);
         let data_at = layout.code.len() as u64;
         for index in writable {
             let section = file.section_by_index(index)?;
@@ -173,11 +171,12 @@ impl Linker {
                 });
             }
             bytes.resize(section.size() as usize, 0);
-            let at = append(&mut layout.data, &bytes, alignment(&section)?);
+            let at = append(&mut layout.data, &bytes, alignment(&section, page)?);
             layout.sections.insert(index, data_at + at);
         }
-        append(&mut layout.data, &[], 8);
+        append(&mut layout.data, &[], machine.abi.word.into());
         Ok(Linker {
+            machine,
             layout,
             data_at,
             slots: HashMap::new(),
@@ -196,40 +195,38 @@ impl Linker {
         reloc: &object::Relocation,
     ) -> Result<(), LinkError> {
         let RelocationFlags::Elf { r_type } = reloc.flags() else {
-            return Err(unsupported(elf::R_X86_64_NONE, section));
+            return Err(unsupported(0, section));
         };
-        let RelocationTarget::Symbol(symbol) = reloc.target() else {
-            return Err(unsupported(r_type, section));
+        let fixup = self.machine.fixup(r_type.0);
+        let (RelocationTarget::Symbol(symbol), Some(fixup)) = (reloc.target(), fixup) else {
+            return Err(unsupported(r_type.0, section));
         };
-        let addend = reloc.addend();
-        match r_type {
-            elf::R_X86_64_PC32 | elf::R_X86_64_PLT32 => {
-                let to = match self.place(file, symbol)? {
-                    Some(place) => place,
-                    None => self.stub(file, symbol)?,
-                };
-                self.put_relative(section, at, to, addend)
+        let to = match fixup.meant {
+            Meant::Defined => self.defined(file, symbol)?,
+            Meant::Slot => self.data_at + u64::from(self.slot(file, symbol)?),
+            Meant::Code => match self.place(file, symbol)? {
+                Some(place) => place,
+                None => self.stub(file, symbol)?,
+            },
+        };
+        let to = (to as i64).wrapping_add(reloc.addend());
+        match fixup.value {
+            Value::Relative(size) => {
+                let distance = to.wrapping_sub(at as i64);
+                match fits(distance, size) {
+                    true => self.put_number(section, at, distance, size),
+                    false => Err(out_of_range(section)),
+                }
             }
-            elf::R_X86_64_GOTPCREL | elf::R_X86_64_GOTPCRELX | elf::R_X86_64_REX_GOTPCRELX => {
-                let slot = self.slot(file, symbol)?;
-                self.put_relative(section, at, self.data_at + u64::from(slot), addend)
-            }
-            elf::R_X86_64_PC64 => {
-                let to = self.defined(file, symbol)?;
-                let value = (to as i64).wrapping_add(addend).wrapping_sub(at as i64);
-                self.put(section, at, &value.to_le_bytes())
-            }
-            elf::R_X86_64_64 => {
-                let to = self.defined(file, symbol)?;
+            Value::Absolute => {
                 if at < self.data_at {
                     return Err(LinkError::AbsoluteInCode {
                         section: section.to_string(),
                     });
                 }
                 self.relocs.push((at - self.data_at) as u32);
-                self.put(section, at, &(to as i64).wrapping_add(addend).to_le_bytes())
+                self.put_number(section, at, to, self.machine.abi.word)
             }
-            _ => Err(unsupported(r_type, section)),
         }
     }
 
@@ -269,7 +266,10 @@ impl Linker {
             return Ok(*slot);
         }
         let place = self.place(file, symbol)?;
-        let slot = append(&mut self.layout.data, &place.unwrap_or(0).to_le_bytes(), 8) as u32;
+        let abi = &self.machine.abi;
+        let mut word = Vec::new();
+        abi.order.append(&mut word, place.unwrap_or(0), abi.word);
+        let slot = append(&mut self.layout.data, &word, abi.word.into()) as u32;
         match place {
             Some(_) => self.relocs.push(slot),
             None => self
@@ -280,32 +280,25 @@ impl Linker {
         Ok(slot)
     }
 
-    /// `jmp *slot(%rip)`
+    /// A jump by the word with the symbol's address.
     fn stub(&mut self, file: &File, symbol: SymbolIndex) -> Result<Place, LinkError> {
         if let Some(stub) = self.stubs.get(&symbol) {
             return Ok(*stub);
         }
         let slot = self.data_at + u64::from(self.slot(file, symbol)?);
         let at = self.stub_room.start;
-        self.stub_room.start += STUB_SIZE;
-        self.put("stubs", at, &[0xff, 0x25])?;
-        self.put_relative("stubs", at + 2, slot, -4)?;
+        let linkage = &self.machine.linkage;
+        self.stub_room.start += linkage.stub_size;
+        let code = (linkage.stub)(at, slot).ok_or_else(|| out_of_range("stubs"))?;
+        self.put("stubs", at, &code)?;
         self.stubs.insert(symbol, at);
         Ok(at)
     }
 
-    fn put_relative(
-        &mut self,
-        section: &str,
-        at: Place,
-        to: Place,
-        addend: i64,
-    ) -> Result<(), LinkError> {
-        let value = (to as i64).wrapping_add(addend).wrapping_sub(at as i64);
-        match i32::try_from(value) {
-            Ok(v) => self.put(section, at, &v.to_le_bytes()),
-            Err(_) => Err(out_of_range(section)),
-        }
+    fn put_number(&mut self, section: &str, at: Place, n: i64, size: u8) -> Result<(), LinkError> {
+        let mut bytes = Vec::new();
+        self.machine.abi.order.append(&mut bytes, n as u64, size);
+        self.put(section, at, &bytes)
     }
 
     fn put(&mut self, section: &str, at: Place, bytes: &[u8]) -> Result<(), LinkError> {
@@ -361,9 +354,15 @@ fn variable_in(file: &File, section: SectionIndex) -> Option<String> {
     Some(name.split('.').next().unwrap_or(name).to_string())
 }
 
-fn unsupported(kind: elf::RelocationType, section: &str) -> LinkError {
+/// Is it a signed number of so many bytes?
+fn fits(n: i64, size: u8) -> bool {
+    let unused = 64 - 8 * u32::from(size);
+    n << unused >> unused == n
+}
+
+fn unsupported(kind: u32, section: &str) -> LinkError {
     LinkError::Relocation {
-        kind: kind.0,
+        kind,
         section: section.to_string(),
     }
 }
@@ -375,11 +374,9 @@ fn out_of_range(section: &str) -> LinkError {
 }
 
 /// What the load address, a multiple of the page size, can keep.
-fn alignment(
-    section: &object::read::elf::ElfSection64<object::Endianness>,
-) -> Result<u64, LinkError> {
+fn alignment(section: &object::Section, page: u64) -> Result<u64, LinkError> {
     match section.align() {
-        align if align <= PAGE as u64 => Ok(align),
+        align if align <= page => Ok(align),
         _ => Err(LinkError::Layout {
             section: section.name()?.to_string(),
         }),

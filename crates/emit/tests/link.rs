@@ -6,6 +6,7 @@ use std::ffi::{c_char, CStr};
 use std::path::PathBuf;
 use std::process::Command;
 use trapless_emit::link::{link, LinkError, Linked};
+use trapless_machine::MACHINES;
 
 fn object(name: &str, text: &str, flags: &[&str]) -> Vec<u8> {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
@@ -89,7 +90,7 @@ impl Loaded {
 #[test]
 fn linked_code_runs_where_it_is_loaded() {
     let text = include_str!("fixture.c");
-    let m = Loaded::new(link(&object("fixture", text, &[])).expect("link"));
+    let m = Loaded::new(link(&object("fixture", text, &[]), MACHINES[0]).expect("link"));
     assert_eq!(m.call("h_names", 1, 0), 3000 + 2);
     assert_eq!(m.call("h_names", 3, 0), 4000 + 6);
     assert_eq!(m.call("h_address", 4, 0), 9);
@@ -103,14 +104,14 @@ fn linked_code_runs_where_it_is_loaded() {
 fn direct_calls_to_imports_go_through_stubs() {
     let text = include_str!("fixture.c");
     let bytes = object("fixture-plt", text, &["-fplt"]);
-    let m = Loaded::new(link(&bytes).expect("link"));
+    let m = Loaded::new(link(&bytes, MACHINES[0]).expect("link"));
     assert_eq!(m.call("h_names", 2, 0), 3000 + 4);
 }
 
 #[test]
 fn an_absolute_address_in_text_is_refused() {
     let text = "extern int x; asm(\".text; .quad f; .globl f; f: ret\");";
-    match link(&object("absolute", text, &[])) {
+    match link(&object("absolute", text, &[]), MACHINES[0]) {
         Err(LinkError::AbsoluteInCode { section }) => assert_eq!(section, ".text"),
         other => panic!("{other:?}"),
     }
@@ -120,6 +121,6 @@ fn an_absolute_address_in_text_is_refused() {
 fn cut_objects_are_no_panic() {
     let good = object("damaged", include_str!("fixture.c"), &[]);
     for cut in (0..good.len()).step_by(7) {
-        let _ = link(&good[..cut]);
+        let _ = link(&good[..cut], MACHINES[0]);
     }
 }

@@ -10,9 +10,9 @@ use random::{deadline, Random};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use trapless_sema::declare::loader::Loader;
+use trapless_sema::declare::tapset::Tapset;
 use trapless_sema::ir::Options;
-use trapless_sema::loader::Loader;
-use trapless_sema::tapset::Tapset;
 use trapless_sema::world::{TargetSpec, World};
 use trapless_sema::{analyse, Input};
 use trapless_syntax::ast::NodeIds;
@@ -144,7 +144,8 @@ fn damaged_objects() {
         let mut bytes = object.clone();
         random.damage(&mut bytes);
         all += 1;
-        good += usize::from(trapless_emit::link::link(&bytes).is_ok());
+        good +=
+            usize::from(trapless_emit::link::link(&bytes, trapless_machine::MACHINES[0]).is_ok());
     }
     println!("{good} of {all} objects were linked");
     assert!(good < all);

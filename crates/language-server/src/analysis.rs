@@ -3,16 +3,18 @@
 //! debug information of files that have not changed.
 
 use crate::library::{self, File};
-use crate::Settings;
+use crate::settings::Settings;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 use trapless_debuginfo::DebugInfo;
-use trapless_sema::expand::Unused;
-use trapless_sema::loader::Loader;
-use trapless_sema::tapset::Tapset;
+use trapless_sema::declare::expand::Unused;
+use trapless_sema::declare::loader::Loader;
+use trapless_sema::declare::tapset::Tapset;
+use trapless_sema::declare::{arguments, collect, expand};
+use trapless_sema::types::infer;
 use trapless_sema::world::{files_of, World};
-use trapless_sema::{arguments, collect, expand, infer, Input};
+use trapless_sema::Input;
 use trapless_syntax::ast::{NodeIds, Script};
 use trapless_syntax::diag::Diagnostics;
 use trapless_syntax::{FileId, MacroLibrary, SourceMap};

@@ -2,8 +2,8 @@
 //! What the passes said, in the protocol's words.
 
 use crate::analysis::Checked;
+use crate::settings::Settings;
 use crate::text::{location, Columns};
-use crate::Settings;
 use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, Range,
     Uri,

@@ -3,9 +3,10 @@
 //! nobody has said anything for a moment, so that of texts that follow each other quickly only the last one is.
 
 use crate::analysis::Analysis;
+use crate::settings::Settings;
 use crate::text::{path_of, Columns};
 use crate::wire::{self, Incoming};
-use crate::{completion, definition, diagnostics, hover, symbols, Settings};
+use crate::{completion, definition, diagnostics, hover, symbols};
 use lsp_server::{ErrorCode, Message, Notification, Request, Response};
 use lsp_types as lsp;
 use lsp_types::notification::{self as told, Notification as _};

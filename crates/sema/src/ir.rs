@@ -86,6 +86,8 @@ pub struct Options {
     pub monitor: bool,
     /// What handlers take is measured.
     pub timing: bool,
+    /// What the module is made for.
+    pub machine: &'static Machine,
 }
 
 impl Default for Options {
@@ -108,6 +110,7 @@ impl Default for Options {
             no_display: false,
             monitor: false,
             timing: false,
+            machine: Default::default(),
         }
     }
 }
@@ -678,6 +681,7 @@ pub enum ExprKind {
     MemoryBytes(Box<Expr>, Box<Expr>),
 }
 
+use trapless_machine::Machine;
 pub use trapless_syntax::ast::{BinOp, UnOp};
 
 /// `print` and its kin. `format` is a printf format in SystemTap's notation

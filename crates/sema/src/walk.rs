@@ -2,6 +2,7 @@
 //! Walking the typed program.
 
 use crate::ir::{Addr, Expr, ExprKind, FunctionBody, Place, Program, Stmt, StmtKind, TargetPlace};
+use trapless_machine::Registers;
 
 /// Every statement, inner ones included, outer ones first.
 pub fn each_stmt<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
@@ -165,10 +166,9 @@ pub fn callees(stmts: &[Stmt]) -> Vec<usize> {
     found
 }
 
-/// Does it use a register that a light detour does not save? DWARF numbers
-/// of x86-64: rbx, rbp, r12 to r15.
-pub fn uses_preserved(e: &Expr) -> bool {
-    uses_register(e, &|n| matches!(n, 3 | 6 | 12..=15))
+/// Does it use a register that a light detour does not save?
+pub fn uses_preserved(e: &Expr, registers: &Registers) -> bool {
+    uses_register(e, &|n| registers.is_preserved(n))
 }
 
 /// Does it read or change one of those registers of the traced program?

@@ -2,8 +2,7 @@
 //! What the script is about outside the script: the target, its files, and
 //! the images that have been looked at.
 
-use crate::entered::Entered;
-use crate::ir::{Image, ImageId, LineTable, Symbol};
+use crate::ir::{Image, ImageId, LineTable, Reg, Symbol};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use trapless_debuginfo::{
     proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath,
     SymbolKind, UnwindTable,
 };
+use trapless_machine::Machine;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
 
@@ -34,11 +34,21 @@ pub struct World {
     pub cache: Option<PathBuf>,
     /// What the compiled ones are of.
     pub(crate) headers: HashMap<PathBuf, String>,
+    /// Of all files and of the module.
+    pub machine: &'static Machine,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
     pub(crate) entered: Vec<Entered>,
     pub(crate) own_globals: u32,
+}
+
+/// A register at a function's entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Entered {
+    pub image: ImageId,
+    pub entry: u64,
+    pub reg: Reg,
 }
 
 impl World {
@@ -52,6 +62,7 @@ impl World {
         World {
             info,
             target,
+            machine: Default::default(),
             images: Vec::new(),
             started: Vec::new(),
             cache: None,

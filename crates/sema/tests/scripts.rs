@@ -3,8 +3,8 @@
 //! with tag, line and column.
 
 use std::path::{Path, PathBuf};
-use trapless_sema::loader::Loader;
-use trapless_sema::tapset::Tapset;
+use trapless_sema::declare::loader::Loader;
+use trapless_sema::declare::tapset::Tapset;
 use trapless_sema::world::{TargetSpec, World};
 use trapless_sema::{analyse, ir, Input};
 use trapless_syntax::ast::NodeIds;

@@ -1,53 +1,28 @@
 // SPDX-License-Identifier: MIT
 //! Bytes in the target's order.
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Endian {
-    Little,
-    Big,
-}
-
-/// The target that a module is made for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Machine {
-    /// ELF `e_machine`.
-    pub elf: u16,
-    /// 32 or 64.
-    pub word: u8,
-    pub endian: Endian,
-}
-
-impl Machine {
-    pub const X86_64: Machine = Machine {
-        elf: 62,
-        word: 64,
-        endian: Endian::Little,
-    };
-}
+use trapless_machine::ByteOrder;
 
 /// Appends integers in one byte order.
 #[derive(Debug)]
 pub struct Encoder {
     pub bytes: Vec<u8>,
-    endian: Endian,
+    order: ByteOrder,
 }
 
 macro_rules! put {
     ($($name:ident $ty:ty;)*) => {
         $(pub fn $name(&mut self, v: $ty) {
-            match self.endian {
-                Endian::Little => self.bytes.extend_from_slice(&v.to_le_bytes()),
-                Endian::Big => self.bytes.extend_from_slice(&v.to_be_bytes()),
-            }
+            self.order.append(&mut self.bytes, v as u64, std::mem::size_of::<$ty>() as u8);
         })*
     };
 }
 
 impl Encoder {
-    pub fn new(endian: Endian) -> Encoder {
+    pub fn new(order: ByteOrder) -> Encoder {
         Encoder {
             bytes: Vec::new(),
-            endian,
+            order,
         }
     }
 

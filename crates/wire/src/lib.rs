@@ -7,5 +7,5 @@
 mod encode;
 mod tap;
 
-pub use encode::{Encoder, Endian, Machine};
+pub use encode::Encoder;
 pub use tap::*;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! The module file.
 
-use crate::encode::{Encoder, Endian, Machine};
+use crate::encode::Encoder;
 use std::collections::HashMap;
 use std::ops::Range;
+use trapless_machine::{Abi, ByteOrder};
 
 pub const VERSION: u16 = 1;
 pub const MAGIC: u32 = 0x5041_5481;
@@ -156,7 +157,7 @@ pub struct Row {
     pub frame: u32,
 }
 
-pub const FRAME_REGS: usize = 17;
+pub const FRAME_REGS: usize = trapless_machine::FRAME_REGISTERS;
 pub const FRAME_LOST: i16 = i16::MIN;
 
 pub mod frame_flag {
@@ -261,10 +262,10 @@ pub struct Tap {
 
 impl Tap {
     /// The whole file. What has been written is let go of: there may be hundred thousands of probes.
-    pub fn encode(self, machine: Machine) -> Vec<u8> {
+    pub fn encode(self, abi: &Abi) -> Vec<u8> {
         let number = |o: &mut Encoder, s: &Str| o.u32(s.0);
         let mut all = Sections {
-            bodies: Encoder::new(machine.endian),
+            bodies: Encoder::new(abi.order),
             table: Vec::new(),
         };
         all.bytes(1, self.strings.bytes);
@@ -286,7 +287,7 @@ impl Tap {
         all.list(17, self.commands, number);
         all.list(18, self.lines, line);
         let Sections { mut bodies, table } = all;
-        let mut head = Encoder::new(machine.endian);
+        let mut head = Encoder::new(abi.order);
         let first = (HEADER_SIZE + SECTION_SIZE * table.len()).next_multiple_of(16);
         for (kind, count, body) in &table {
             head.u32(*kind);
@@ -300,12 +301,12 @@ impl Tap {
         let mut crc = crc32fast::Hasher::new();
         crc.update(&head.bytes);
         crc.update(&bodies.bytes);
-        let mut out = Encoder::new(machine.endian);
+        let mut out = Encoder::new(abi.order);
         out.u32(MAGIC);
         out.u16(VERSION);
-        out.u16(machine.elf);
-        out.u8(machine.word);
-        out.u8((machine.endian == Endian::Big) as u8);
+        out.u16(abi.elf_machine);
+        out.u8(8 * abi.word);
+        out.u8((abi.order == ByteOrder::Big) as u8);
         out.u16(table.len() as u16);
         out.u32(crc.finalize());
         out.u64((first + bodies.bytes.len()) as u64);

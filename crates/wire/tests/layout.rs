@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use trapless_machine::{Abi, ByteOrder, KNOWN, MACHINES};
 use trapless_wire::*;
 
 fn sample() -> Tap {
@@ -99,7 +100,7 @@ fn sample() -> Tap {
     tap
 }
 
-fn expected(machine: Machine) -> String {
+fn expected(abi: &Abi) -> String {
     format!(
         "1 1 {} {} {} 1 sample 2 1122334455667788\n\
          /usr/bin/git 1 abcd 4 5000000000\n\
@@ -110,17 +111,18 @@ fn expected(machine: Machine) -> String {
          77 88 0 f\n\
          100000000 0 1 99 1\n\
          7 3 6 -8 10008 8 -16 -32768\n",
-        machine.elf,
-        machine.word,
-        (machine.endian == Endian::Big) as u8
+        abi.elf_machine,
+        8 * abi.word,
+        (abi.order == ByteOrder::Big) as u8
     )
 }
 
-fn read_back(compiler: &str, emulator: Option<&str>, machine: Machine) -> Option<String> {
+fn read_back(compiler: &str, emulator: Option<&str>, abi: &Abi) -> Option<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("layout-{}", machine.elf));
+    let out =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("layout-{}", abi.elf_machine));
     let file = out.with_extension("tap");
-    std::fs::write(&file, sample().encode(machine)).expect("write the module");
+    std::fs::write(&file, sample().encode(abi)).expect("write the module");
     let built = Command::new(compiler)
         .args(["-std=c11", "-static", "-I"])
         .arg(here.join("../../include"))
@@ -143,17 +145,13 @@ fn read_back(compiler: &str, emulator: Option<&str>, machine: Machine) -> Option
 
 #[test]
 fn c_reads_what_rust_wrote() {
-    let text = read_back("cc", None, Machine::X86_64).expect("a C compiler");
-    assert_eq!(text, expected(Machine::X86_64));
+    let text = read_back("cc", None, &MACHINES[0].abi).expect("a C compiler");
+    assert_eq!(text, expected(&MACHINES[0].abi));
 }
 
 #[test]
 fn a_big_endian_32_bit_target_reads_it_too() {
-    let mips = Machine {
-        elf: 8,
-        word: 32,
-        endian: Endian::Big,
-    };
+    let mips = KNOWN.into_iter().find(|a| a.name == "mips").unwrap();
     let text = read_back("mips-linux-gnu-gcc", Some("qemu-mips-static"), mips)
         .expect("mips-linux-gnu-gcc and qemu-mips-static (make deps installs them)");
     assert_eq!(text, expected(mips));

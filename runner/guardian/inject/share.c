@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../passing.h"
+#include "../../base/passing.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/remote.h"

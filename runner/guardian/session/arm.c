@@ -2,15 +2,15 @@
 /* The control block, and probes in by way of the agent. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
 
-#include "../../session.h"
 #include "../../base/proc.h"
-#include "../../progress.h"
+#include "../../base/progress.h"
 #include "../guardian.h"
 #include "../family/sanitizers.h"
 #include "../family/sharing.h"

@@ -6,7 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "../../progress.h"
+#include "../../base/progress.h"
 #include "../guardian.h"
 #include "../leave/part.h"
 #include "../mend/handlerend.h"

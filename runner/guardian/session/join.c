@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../../runtime/session.h"
-#include "../../passing.h"
+#include "../../base/passing.h"
 #include "../../base/joining.h"
 #include "../guardian.h"
 #include "../family/launch.h"

@@ -10,7 +10,7 @@ use lsp_types::CompletionItemKind;
 use std::collections::BTreeSet;
 use std::path::Path;
 use trapless_debuginfo::{Binary, Function, Inlines, Pattern, SymbolKind};
-use trapless_sema::components;
+use trapless_sema::points::components;
 use trapless_sema::world::World;
 
 /// What may stand behind these.

@@ -8,7 +8,7 @@ use crate::library::{self, Declared, Kind};
 use crate::outline;
 use crate::points;
 use lsp_types::CompletionItemKind;
-use trapless_sema::listing::Set;
+use trapless_sema::points::listing::Set;
 use trapless_syntax::lexer::{TokenKind, KEYWORDS};
 use trapless_syntax::parser::{BUILTINS, PRINTS};
 
@@ -99,7 +99,7 @@ pub fn variables(analysis: &mut Analysis, text: &str, cursor: &Cursor) -> Vec<Ch
     let types = world.info().types();
     all.extend(readable.into_iter().map(|r| Choice {
         detail: Some(r.ty.map_or("long".to_string(), |ty| types.name(ty))),
-        words: r.location.map(|l| l.to_string()),
+        words: r.location,
         ..Choice::new(r.name, CompletionItemKind::VARIABLE)
     }));
     all

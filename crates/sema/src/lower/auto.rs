@@ -2,17 +2,14 @@
 //! Types for `EXPR->member`: which script values are known to be pointers of
 //! the traced program.
 
+use super::lowerer::Assigned;
 use super::Lowerer;
 use crate::points::Context;
 use crate::target::{self, AutoType};
-use std::collections::HashMap;
 use trapless_syntax::ast::{
     AssignOp, Block, Expr, ExprKind, FunctionBody, Stmt, StmtKind, Target, TargetBase,
 };
 use trapless_syntax::visit::{self, Visit};
-
-/// What each local of a body is assigned.
-pub type Assigned = HashMap<String, Vec<Expr>>;
 
 /// Deeper chains of variables are taken as unknown.
 const MAX_DEPTH: u32 = 16;

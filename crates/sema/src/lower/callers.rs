@@ -7,12 +7,9 @@ use super::Lowerer;
 use crate::ir::{Addr, BinOp, Expr, ExprKind, ImageId, Reg, Stmt, StmtKind, TargetPlace, Ty};
 use crate::points::Caller;
 use trapless_debuginfo::{Frame, Saved};
+use trapless_machine::Abi;
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
-
-/// By DWARF number.
-const BASE_POINTER: Reg = Reg(6);
-const STACK_POINTER: Reg = Reg(7);
 
 impl Lowerer<'_, '_> {
     /// The body, for the calls that are meant.
@@ -24,21 +21,28 @@ impl Lowerer<'_, '_> {
         if callers.any_of.is_empty() {
             return body;
         }
-        let (sp, base) = (Addr::Register(STACK_POINTER), Addr::Register(BASE_POINTER));
+        let abi = &self.shared.world.machine.abi;
+        let registers = &abi.registers;
+        let sp = Addr::Register(Reg(registers.stack_pointer));
+        let base = Addr::Register(Reg(registers.frame_pointer));
         let here = match &callers.frame {
-            Some(frame) => frame_of(&sp, Some(&base), frame),
+            Some(frame) => frame_of(&sp, Some(&base), frame, abi),
             None => Some(InFrame {
                 slot: sp,
                 base: Some(base),
             }),
         };
-        let known = here.and_then(|here| called_by(&callers.any_of, &here, image, span));
+        let known = here.and_then(|here| called_by(&callers.any_of, &here, image, span, abi));
         let mut cond = known.unwrap_or_else(|| {
             let message = "calls from there cannot be told from others, and do not count";
             self.shared
                 .diags
                 .warn(Tag::PointNoMatch, span, message)
-                .help("frames on the way are not found by an offset of rsp or rbp");
+                .help(format!(
+                    "frames on the way are not found by an offset of {} or {}",
+                    registers.name(registers.stack_pointer),
+                    registers.name(registers.frame_pointer)
+                ));
             number(ExprKind::Long(0), span)
         });
         if self.entry.is_some() {
@@ -62,41 +66,48 @@ struct InFrame {
 }
 
 /// Was it one of these that called? None: that cannot be told of any of them.
-fn called_by(callers: &[Caller], at: &InFrame, image: ImageId, span: Span) -> Option<Expr> {
+fn called_by(
+    callers: &[Caller],
+    at: &InFrame,
+    image: ImageId,
+    span: Span,
+    abi: &Abi,
+) -> Option<Expr> {
     let each = callers.iter().filter_map(|c| {
-        let here = returns_to(image, &at.slot, c.to, span);
+        let here = returns_to(image, &at.slot, c.to, span, abi);
         let Some((frame, above)) = &c.above else {
             return Some(here);
         };
-        let sp = plus(&at.slot, 8);
-        let caller = frame_of(&sp, at.base.as_ref(), frame.as_ref()?)?;
-        let above = called_by(above, &caller, image, span)?;
+        let sp = plus(&at.slot, abi.word.into());
+        let caller = frame_of(&sp, at.base.as_ref(), frame.as_ref()?, abi)?;
+        let above = called_by(above, &caller, image, span, abi)?;
         Some(number(ExprKind::And(here.into(), above.into()), span))
     });
     each.reduce(|a, b| number(ExprKind::Or(a.into(), b.into()), span))
 }
 
 /// By the unwind rule, where that says no more than registers and offsets.
-fn frame_of(sp: &Addr, base: Option<&Addr>, rule: &Frame) -> Option<InFrame> {
-    let by = match Reg(rule.register.into()) {
-        STACK_POINTER => sp,
-        BASE_POINTER => base?,
+fn frame_of(sp: &Addr, base: Option<&Addr>, rule: &Frame, abi: &Abi) -> Option<InFrame> {
+    let registers = &abi.registers;
+    let by = match u16::from(rule.register) {
+        n if n == registers.stack_pointer => sp,
+        n if n == registers.frame_pointer => base?,
         _ => return None,
     };
     if rule.deref || rule.signal {
         return None;
     }
     let cfa = plus(by, rule.offset.into());
-    let base = match rule.saved[usize::from(BASE_POINTER.0)] {
+    let base = match rule.saved[usize::from(registers.frame_pointer)] {
         Saved::Same => base.cloned(),
         Saved::AtCfa(by) => Some(Addr::Load {
             addr: Box::new(plus(&cfa, by.into())),
-            size: 8,
+            size: abi.word,
             signed: false,
         }),
         Saved::AtBase(_) | Saved::Lost => None,
     };
-    let slot = plus(&cfa, -8);
+    let slot = plus(&cfa, -i64::from(abi.pushed_by_call()));
     Some(InFrame { slot, base })
 }
 
@@ -105,10 +116,10 @@ fn plus(a: &Addr, n: i64) -> Addr {
     Addr::Binary(BinOp::Add, a, n)
 }
 
-fn returns_to(image: ImageId, slot: &Addr, vaddr: u64, span: Span) -> Expr {
+fn returns_to(image: ImageId, slot: &Addr, vaddr: u64, span: Span, abi: &Abi) -> Expr {
     let word = TargetPlace::Memory {
         addr: slot.clone(),
-        size: 8,
+        size: abi.word,
         signed: false,
         bits: None,
         swapped: false,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `system()`: a text that no run changes stands in the module, where no record of a target can change it.
 
-use super::{Lowerer, Origin};
+use super::Lowerer;
+use crate::declare::declarations::Origin;
 use crate::ir::{Expr, ExprKind};
 use trapless_syntax::ast::FunctionBody;
 

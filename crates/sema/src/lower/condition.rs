@@ -3,8 +3,8 @@
 //! can do without its place in the program.
 
 use super::{Lowerer, Shared};
-use crate::declarations::Scope;
-use crate::expand::Unit;
+use crate::declare::declarations::Scope;
+use crate::declare::unit::Unit;
 use crate::ir::{self, ExprKind, ProbeKind};
 use crate::walk;
 

@@ -3,19 +3,17 @@
 //! body is made into a function of its own.
 
 use super::{Lowerer, Reached, Shared};
-use crate::declarations::Scope;
+use crate::declare::declarations::Scope;
 use crate::ir::{self, Access, Ty};
+use crate::types::infer::STRING;
 use trapless_syntax::ast::{EmbeddedC, Function, StrLit};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::FileId;
 
-/// Says that a value is a text.
-pub const STRING: &str = "/* string */";
-
 /// The blocks between declarations.
 pub fn blocks(shared: &mut Shared) -> Vec<ir::Embedded> {
     let all = shared.all;
-    let block = |b: &crate::declarations::Declared<EmbeddedC>| {
+    let block = |b: &crate::declare::declarations::Declared<EmbeddedC>| {
         body(shared, &b.item, b.file, b.from_tapset())
     };
     all.c_blocks.iter().filter_map(block).collect()

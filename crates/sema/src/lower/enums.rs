@@ -3,10 +3,10 @@
 
 use super::program::is_return;
 use super::Lowerer;
-use crate::infer::VTy;
 use crate::ir::{self, Ty};
 use crate::points::Context;
 use crate::target;
+use crate::types::infer::VTy;
 use trapless_debuginfo::Binary;
 use trapless_syntax::ast::{Expr, ExprKind, StrLit};
 use trapless_syntax::diag::Tag;

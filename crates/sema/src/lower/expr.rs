@@ -2,10 +2,10 @@
 //! Expressions.
 
 use super::{is_error, type_name, up_to_nul, value_type, Lowerer};
-use crate::declarations::Scope;
-use crate::infer::VTy;
+use crate::declare::declarations::Scope;
 use crate::ir::{self, Ty};
-use crate::later::{self, Known};
+use crate::not_built::{self, Known};
+use crate::types::infer::VTy;
 use trapless_syntax::ast::{self, AssignOp, BinOp, Expr, ExprKind, FunctionBody, Key, UnOp};
 use trapless_syntax::diag::{nearest, Tag};
 use trapless_syntax::foreign;
@@ -639,7 +639,7 @@ impl Lowerer<'_, '_> {
 
     /// `@probewrite(x)`: asked in an alias, answered by the handler inside it.
     fn probewrite(&mut self, what: &Expr, span: Span) -> Option<bool> {
-        if let (Some(written), Some(name)) = (&self.written, crate::written::name(what)) {
+        if let (Some(written), Some(name)) = (&self.written, crate::declare::assigned::name(what)) {
             return Some(written.contains(name));
         }
         self.error(
@@ -674,7 +674,7 @@ impl Lowerer<'_, '_> {
             .help("give one value for each parameter");
             return None;
         }
-        if let Some(known) = later::function(&name.name) {
+        if let Some(known) = not_built::function(&name.name) {
             let (tag, message, instead) = match known {
                 Known::Kernel => (
                     Tag::PointKernel,
@@ -740,7 +740,7 @@ fn fold_unary(op: UnOp, a: ir::Expr) -> ir::ExprKind {
     }
 }
 
-/// SystemTap folds with 0 for all that is negative and 64, which is 0 on x86, for all above; at run time six bits count.
+/// SystemTap folds with 0 for all that is negative and 64, of which six bits count, for all above.
 fn shift_of_constants(by: i64) -> u32 {
     by.clamp(0, 64) as u32 % 64
 }

@@ -2,9 +2,9 @@
 //! Globals, with the types that inference found.
 
 use super::{up_to_nul, value_type};
-use crate::declarations::{Declarations, Origin};
-use crate::infer::{GlobalTy, Types, VTy};
+use crate::declare::declarations::{Declarations, Origin};
 use crate::ir::{Global, GlobalKind, MapValue, StatsKind, KEPT_ENTRIES};
+use crate::types::infer::{GlobalTy, Types, VTy};
 use trapless_syntax::ast::{self, HistKind, Literal};
 use trapless_syntax::diag::{Diagnostics, Tag};
 

@@ -2,8 +2,8 @@
 //! `print` and its kin, all as formats.
 
 use super::{up_to_nul, Lowerer};
-use crate::infer::{format_args, VTy};
 use crate::ir::{self, Ty};
+use crate::types::infer::{format_args, VTy};
 use trapless_syntax::ast::{Expr, ExprKind, Print, PrintKind, StrLit};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::format::{parse_format, Kind, Piece, Size};

@@ -3,11 +3,11 @@
 //! `@defined`, `@uderef`, and what they change there.
 
 use super::Lowerer;
-use crate::call_entries;
-use crate::infer::VTy;
+use crate::declare::call_entries;
 use crate::ir::{self, Ty};
 use crate::points::{Context, SyscallPart};
 use crate::target;
+use crate::types::infer::VTy;
 use trapless_syntax::ast::{self, Expr, Pretty, Target, TargetBase};
 use trapless_syntax::diag::{Severity, Tag};
 use trapless_syntax::Span;
@@ -140,7 +140,8 @@ impl Lowerer<'_, '_> {
             kept,
         };
         let e = target::read(t, from, self.shared.world, &mut lower, self.shared.diags)?;
-        self.needs_all_regs |= crate::walk::uses_preserved(&e);
+        self.needs_all_regs |=
+            crate::walk::uses_preserved(&e, &self.shared.world.machine.abi.registers);
         Some(e)
     }
 
@@ -271,19 +272,27 @@ impl Lowerer<'_, '_> {
     }
 
     pub fn register(&mut self, number: &Expr) -> Option<(Ty, ir::ExprKind)> {
-        let (Some(n @ 0..=15), Some(_)) = (number.as_number(), &self.context) else {
+        let abi = &self.shared.world.machine.abi;
+        let asked = number.as_number().and_then(|n| u16::try_from(n).ok());
+        let known = asked.filter(|n| abi.registers.is_general(*n));
+        let (Some(n), Some(_)) = (known, &self.context) else {
+            let first = abi.passing.arguments[0];
+            let example = abi.registers.name(first);
             self.error(
                 Tag::CallArgs,
                 number.span,
                 "the register is a literal DWARF number, at a place in a program",
             )
-            .help("e.g. @uregister(5) is rdi on x86-64");
+            .help(format!(
+                "e.g. @uregister({first}) is {example} on {}",
+                abi.title
+            ));
             return None;
         };
         self.needs_all_regs = true;
         let place = ir::TargetPlace::Register {
-            reg: ir::Reg(n as u16),
-            size: 8,
+            reg: ir::Reg(n),
+            size: abi.word,
             signed: true,
         };
         Some((Ty::Long, ir::ExprKind::Target(Box::new(place))))

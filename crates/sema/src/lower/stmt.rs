@@ -3,9 +3,9 @@
 
 use super::expr::all_given;
 use super::{value_type, Lowerer};
-use crate::declarations::Scope;
-use crate::infer::VTy;
+use crate::declare::declarations::Scope;
 use crate::ir::{self, Ty};
+use crate::types::infer::VTy;
 use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Stmt, StmtKind};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;

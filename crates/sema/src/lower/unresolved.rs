@@ -2,9 +2,9 @@
 //! Values whose type nothing tells: errors where the value matters, as in SystemTap.
 
 use super::Lowerer;
-use crate::declarations::Scope;
-use crate::infer::VTy;
+use crate::declare::declarations::Scope;
 use crate::ir;
+use crate::types::infer::VTy;
 use trapless_syntax::ast::{Expr, ExprKind, FunctionBody, Key};
 use trapless_syntax::diag::{Severity, Tag};
 use trapless_syntax::Span;

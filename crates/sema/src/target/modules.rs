@@ -2,8 +2,8 @@
 //! The files that `@cast`, `@var` and `@enum` name.
 
 use super::Reader;
-use crate::header;
 use crate::points::Context;
+use crate::types::header;
 use crate::world::World;
 use std::path::Path;
 use std::sync::Arc;

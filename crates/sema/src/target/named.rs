@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! What a mark or an entry of the linkage table tells of itself: `$arg1`, `$$name`, `$$vars`.
 
+use super::address::plus;
 use super::text::Text;
-use super::{plus, Reader};
+use super::Reader;
 use crate::ir::{Addr, BinOp, Expr, ExprKind, ImageId, Reg, TargetPlace, Ty};
 use crate::points::{Context, Named};
 use trapless_debuginfo::{MarkArg, Operand};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Structures that are not in memory: in a register, in several, or half gone.
 
-use super::{plus, Place, Reader, Value};
+use super::address::{load, plus};
+use super::{Place, Reader, Value};
 use crate::ir::{Addr, BinOp, Reg};
 use trapless_debuginfo::{BitField, Hop, TypeId};
 use trapless_syntax::diag::Tag;
@@ -49,14 +50,15 @@ impl Reader<'_> {
 
     /// The innermost of the virtual bases on the way.
     pub(super) fn hopped(&mut self, mut value: Value, hops: &[Hop]) -> Option<Value> {
+        let word = self.world.machine.abi.word;
         for hop in hops {
             let Place::Memory(base, None) = value.place else {
                 return self.missing();
             };
             let from = plus(base, hop.offset as i64);
-            let table = super::load(from.clone(), 8, false);
-            let word = super::load(plus(table, -(hop.virtual_at as i64)), 8, false);
-            let base = Addr::Binary(BinOp::Add, Box::new(from), Box::new(word));
+            let table = load(from.clone(), word, false);
+            let hop = load(plus(table, -(hop.virtual_at as i64)), word, false);
+            let base = Addr::Binary(BinOp::Add, Box::new(from), Box::new(hop));
             value.place = Place::Memory(base, None);
         }
         Some(value)
@@ -119,7 +121,7 @@ pub(super) fn whole(place: &Place) -> Option<Addr> {
             let mut sum = Addr::Const(0);
             for p in parts {
                 let n = match &p.place {
-                    Place::Memory(a, None) => super::load(a.clone(), p.size as u8, false),
+                    Place::Memory(a, None) => load(a.clone(), p.size as u8, false),
                     place => extended(whole(place)?, p.size, false),
                 };
                 let n = shifted(n, BinOp::Shl, 8 * p.at as i64);

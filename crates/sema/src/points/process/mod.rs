@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+//! `process...` points: programs, libraries, and the places in them; and one
+//! clear word for every family that does not exist yet.
+
+mod callees;
+mod data;
+mod events;
+mod functions;
+mod marks;
+mod plt;
+mod statements;
+mod subjects;
+mod syscalls;
+
+use crate::ir::{ImageId, Part, ProbeKind, Refusal};
+use crate::not_built::{self, Known};
+use crate::points::components;
+use crate::points::{append, Place};
+use crate::world::World;
+use std::sync::Arc;
+use trapless_debuginfo::Binary;
+use trapless_syntax::ast::{Component, ProbePoint};
+use trapless_syntax::diag::{Diagnostics, Tag};
+
+pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
+    let quiet = point.optional || point.sufficient;
+    let mut own = Diagnostics::new();
+    let found = Resolver {
+        point,
+        world,
+        diags: &mut own,
+        parts: Arc::default(),
+    }
+    .resolve();
+    name_the_program(point, world, &mut own);
+    // What was asked for politely may be missing; mistakes are still told.
+    if !quiet {
+        diags.append(own);
+    }
+    found.unwrap_or_default()
+}
+
+/// What is not in the shell is looked for in the wrong program.
+fn name_the_program(point: &ProbePoint, world: &World, diags: &mut Diagnostics) {
+    let unnamed = point.components.first().is_some_and(|c| c.arg.is_none());
+    let Some(next) = world.target.stands_in.as_ref().filter(|_| unnamed) else {
+        return;
+    };
+    let lacks = |tag| {
+        matches!(
+            tag,
+            Tag::FunctionUnknown
+                | Tag::FunctionNotExported
+                | Tag::SymbolsNone
+                | Tag::DebuginfoNone
+                | Tag::SourceFileUnknown
+                | Tag::PointNoMatch
+        )
+    };
+    for d in diags.iter_mut().filter(|d| lacks(d.tag)) {
+        d.help(next.as_str());
+    }
+}
+
+struct Resolver<'a> {
+    point: &'a ProbePoint,
+    world: &'a mut World,
+    diags: &'a mut Diagnostics,
+    /// Of the latest function: of hundred thousands of copies neighbours lie in the same one mostly.
+    parts: Arc<[Part]>,
+}
+
+/// The file to be probed, and the program whose processes are meant.
+struct Subject {
+    binary: Arc<Binary>,
+    image: ImageId,
+    process: Option<ImageId>,
+    /// The point so far, for `pp()`.
+    text: String,
+}
+
+impl Subject {
+    /// An instruction of the file; of a mark with its counter of those who listen.
+    fn site(&self, addr: u64, semaphore: Option<u64>) -> ProbeKind {
+        ProbeKind::Site {
+            process: self.process,
+            image: self.image,
+            addr,
+            parts: around(&self.binary, addr),
+            semaphore,
+        }
+    }
+}
+
+impl Resolver<'_> {
+    fn resolve(mut self) -> Option<Vec<Place>> {
+        let point = self.point;
+        let first = point.components.first()?;
+        if first.name.name != "process" {
+            return self.other_family(first);
+        }
+        let mut subjects = self.process(first)?;
+        let mut rest = &point.components[1..];
+        while let Some(c) = rest
+            .first()
+            .filter(|c| c.name.name == "library" || c.name.name == "plugin")
+        {
+            subjects = self.libraries(c, &subjects)?;
+            rest = &rest[1..];
+        }
+        let Some(what) = rest.first() else {
+            self.diags
+                .error(
+                    Tag::PointUnknown,
+                    point.span,
+                    "this names a file, not a place in it",
+                )
+                .help("add .function(\"name\") or .statement(\"function@file:line\")");
+            return None;
+        };
+        self.each(&subjects, |r, subject| match what.name.name.as_str() {
+            "function" => r.functions(subject, what, &rest[1..]),
+            "statement" => r.statements(subject, what, &rest[1..]),
+            "plt" => r.plt(subject, what, &rest[1..]),
+            "mark" | "provider" => r.marks(subject, rest),
+            "begin" | "end" | "thread" => r.events(subject, rest),
+            "data" => r.data(subject, what, &rest[1..]),
+            "syscall" => r.syscalls(subject, rest),
+            _ => {
+                components::unknown(what, &components::OF_PROCESS, r.diags);
+                None
+            }
+        })
+    }
+
+    /// The same of several files: it is enough when one of them has it, and
+    /// the first one's mistakes stand for all.
+    fn each<T>(
+        &mut self,
+        subjects: &[Subject],
+        mut f: impl FnMut(&mut Resolver, &Subject) -> Option<Vec<T>>,
+    ) -> Option<Vec<T>> {
+        let (mut all, mut first) = (Vec::new(), None);
+        for subject in subjects {
+            let mut own = Diagnostics::new();
+            let mut r = Resolver {
+                point: self.point,
+                world: self.world,
+                diags: &mut own,
+                parts: Arc::default(),
+            };
+            match f(&mut r, subject) {
+                Some(found) => {
+                    append(&mut all, found);
+                    self.diags.append(own);
+                }
+                None => drop(first.get_or_insert(own)),
+            }
+        }
+        if !all.is_empty() {
+            return Some(all);
+        }
+        if let Some(own) = first {
+            self.diags.append(own);
+        }
+        None
+    }
+
+    fn other_family(&mut self, first: &Component) -> Option<Vec<Place>> {
+        let name = &first.name.name;
+        let (tag, message, instead) = match not_built::point(name) {
+            Some(Known::Kernel) => (
+                Tag::PointKernel,
+                format!("`{name}` points are in the kernel"),
+                "trace the program that calls the kernel: process(\"...\").function(\"...\")",
+            ),
+            Some(Known::Later(instead)) => (
+                Tag::NotBuilt,
+                format!("`{name}` points are not built yet"),
+                instead,
+            ),
+            None => (
+                Tag::NotBuilt,
+                format!("`{name}` points are not built yet"),
+                "use process(\"...\").function(\"...\")",
+            ),
+        };
+        self.diags.error(tag, first.span, message).help(instead);
+        None
+    }
+
+    fn refusal(&self, matched: bool) -> Refusal {
+        match (self.point.optional || self.point.sufficient, matched) {
+            (true, _) => Refusal::Nothing,
+            (false, true) => Refusal::Warning,
+            (false, false) => Refusal::Error,
+        }
+    }
+}
+
+/// The function that an address lies in: Go's, and many in assembly, have no unwind entry that would tell.
+pub(crate) fn around(binary: &Binary, addr: u64) -> Arc<[Part]> {
+    let part = binary.symbols().around(addr).map(|s| Part {
+        addr: s.addr,
+        size: s.size,
+    });
+    part.into_iter().collect()
+}
