@@ -26,7 +26,7 @@ help:
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make lint graph       what a commit must pass, too: formatters, clippy, generated files, which room may use which'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
-	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, many probes'
+	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, sizes, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: the kernel of that series, from Debian)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
@@ -156,6 +156,7 @@ bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	bench/run
 	bench/start
 	bench/memory
+	bench/size
 	bench/recording
 	$(BUILD)/bench/massive
 	$(BUILD)/bench/lookup

@@ -44,3 +44,10 @@ def test_memory(ctx):
 
 
 test_memory.long = True
+
+
+def test_size(ctx):
+    p = ctx.run([os.path.join(ctx.root, 'bench', 'size')])
+    assert p.returncode == 0, p.stdout + p.stderr  # a file above its mark fails
+    rows = re.findall(r'^ +(\S.*?)  +([\d.]+) +([\d.]+)', p.stdout, re.M)
+    assert len(rows) == 5 and all(float(whole) >= float(bare) > 0.1 for _, whole, bare in rows), p.stdout
