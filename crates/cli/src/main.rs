@@ -37,11 +37,19 @@ use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::SourceMap;
 
 fn main() -> ExitCode {
+    if std::env::args_os().len() < 2 {
+        eprint!("{}", options::brief());
+        return ExitCode::from(EXIT_USAGE);
+    }
     if let Some(text) = theirs::refuse(std::env::args().skip(1)) {
         eprint!("{text}");
         return ExitCode::from(EXIT_USAGE);
     }
     let mut options = Options::parse();
+    if options.brief {
+        print!("{}", options::brief());
+        return ExitCode::SUCCESS;
+    }
     options.verbose = options.verbose.saturating_add(options.vp.unwrap_or(0));
     if let Some(folder) = &options.tmpdir {
         // Nobody else runs yet.
