@@ -177,7 +177,9 @@ install: all install-lib
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless
 	sed 's|/usr/local|$(PREFIX)|' man/trapless.1 >$(SHARE)/man/man1/trapless.1
 	install -m 644 man/trapless-run.8 $(SHARE)/man/man8/
-	install -m 644 README.md LICENSE-MIT LICENSE-GPL docs/diagnostics.md docs/editors.md docs/preload.md $(SHARE)/doc/trapless/
+	install -d $(SHARE)/doc/trapless/docs
+	install -m 644 README.md LICENSE-MIT LICENSE-GPL $(SHARE)/doc/trapless/
+	install -m 644 docs/*.md docs/terminal.svg $(SHARE)/doc/trapless/docs/
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	bin/trapless --completions bash >$(SHARE)/bash-completion/completions/trapless
 	bin/trapless --completions zsh >$(SHARE)/zsh/site-functions/_trapless

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from xml.etree import ElementTree
 
 from support_front import Selling
 
@@ -112,10 +113,41 @@ def test_commands_of_help_and_manual(ctx):
 def test_commands_of_the_readme(ctx):
     """The five steps, from the third on, against a process of ours."""
     target = Selling(ctx)
-    text = page(ctx, 'README.md').split('## From nothing')[1].split('\n## ')[0]
+    text = page(ctx, 'README.md').split('## Five first steps')[1].split('\n## ')[0]
     assert 'make demo' in text and 'git clone' in text
     steps = re.findall(r'^    (bin/trapless .*?(?:\n     +.*?)*)$', text, re.M)
     assert len(steps) >= 3, steps
     for step in steps:
         run_as_written(ctx, target, step.replace('bin/', '').replace('examples/', ctx.root + '/examples/'))
     target.end()
+
+
+def links(text):
+    return {link for link in re.findall(r'\]\(([^)#]+)', text) if '://' not in link}
+
+
+def test_pages_and_their_index(ctx):
+    """The index has every page, what pages lead to is there, and README is not too wide."""
+    names = sorted(n for n in os.listdir(os.path.join(ctx.root, 'docs')) if n.endswith('.md'))
+    index = links(page(ctx, 'docs/README.md'))
+    assert set(names) - {'README.md'} <= index, set(names) - index
+    for name in ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md'] + ['docs/' + n for n in names]:
+        folder = os.path.join(ctx.root, os.path.dirname(name))
+        lost = [link for link in links(page(ctx, name)) if not os.path.exists(os.path.join(folder, link))]
+        assert not lost, (name, lost)
+    assert max(map(len, page(ctx, 'README.md').splitlines())) <= 120
+
+
+def test_anchors_of_limits(ctx):
+    text = page(ctx, 'docs/limits.md')
+    heads = {re.sub(r'[^a-z0-9 -]', '', h.lower()).replace(' ', '-') for h in re.findall(r'^#+ (.*)$', text, re.M)}
+    told = set(re.findall(r'\]\(#([^)]+)\)', text))
+    assert told <= heads and len(told) > 10, told - heads
+
+
+def test_picture(ctx):
+    """It shows what docs/terminal types."""
+    drawn = ''.join(ElementTree.parse(os.path.join(ctx.root, 'docs/terminal.svg')).getroot().itertext())
+    typed = page(ctx, 'docs/terminal').split('SHOWN = (')[1].split('\nSTYLE')[0]
+    for part in ('pidof sqlite3', 'trapless -x $(pidof sqlite3) -T 1 -e', 'ns <<< gettimeofday_ns()', 'git status --short'):
+        assert part in typed and part in drawn, part
