@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-enum kind { FLAG, TEXT, PIDS };
+enum kind { FLAG, TEXT, PIDS, HEADING };
 
 static const struct option_def {
 	char letter;
@@ -17,7 +17,9 @@ static const struct option_def {
 } defs[] = {
 #define OPTION(letter, name, argument, kind, field, help)                                          \
 	{letter, name, argument, kind, offsetof(struct options, field), help},
+#define GROUP(title) {0, NULL, NULL, HEADING, 0, title},
 #include "options.def"
+#undef GROUP
 #undef OPTION
 };
 enum { NDEFS = sizeof(defs) / sizeof(*defs) };
@@ -33,6 +35,10 @@ void options_help(FILE *to)
 	for (i = 0; i < NDEFS; i++) {
 		char left[64], letter[8] = "    ";
 
+		if (defs[i].kind == HEADING) {
+			fprintf(to, "%s%s:\n", i ? "\n" : "", defs[i].help);
+			continue;
+		}
 		if (defs[i].letter)
 			snprintf(letter, sizeof(letter), "-%c, ", defs[i].letter);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, defs[i].name,
@@ -69,7 +75,7 @@ static const struct option_def *find(const char *arg, const char **value)
 	arg += 2;
 	n = eq ? (size_t)(eq - arg) : strlen(arg);
 	for (i = 0; i < NDEFS; i++) {
-		if (strlen(defs[i].name) == n && !strncmp(defs[i].name, arg, n)) {
+		if (defs[i].name && strlen(defs[i].name) == n && !strncmp(defs[i].name, arg, n)) {
 			*value = eq ? eq + 1 : NULL;
 			return &defs[i];
 		}

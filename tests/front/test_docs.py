@@ -56,6 +56,13 @@ def test_groups_of_help_and_manual(ctx):
     assert told.index('\n%s:' % groups[-1]) < idle, groups
 
 
+def test_groups_of_trapless_run(ctx):
+    told = ctx.run([ctx.bin('trapless-run'), '--help']).stdout
+    groups = re.findall(r'^([A-Z][^\n]*):$', told, re.M)
+    manual = page(ctx, 'man/trapless-run.8').split('.SH OPTIONS')[1].split('\n.SH ')[0]
+    assert groups == re.findall(r'^\.SS (.*)$', manual, re.M) and len(groups) == 5, groups
+
+
 def test_short_help(ctx):
     """One screen, of options that --help has."""
     told, whole = (ctx.run([ctx.bin('trapless'), word]).stdout for word in ('-h', '--help'))
