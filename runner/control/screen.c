@@ -27,8 +27,9 @@ static struct {
 	FILE *out; /* where it went before */
 	char text[KEPT]; /* what was printed last */
 	size_t n;
-	int errors, stderr_before; /* standard error goes to a file meanwhile; -1: it does not */
-} at = {.errors = -1};
+	bool apart; /* standard error goes to a file meanwhile */
+	int errors, stderr_before;
+} at;
 
 /* Half of the room is for new text; what is left begins with a line. */
 static void make_room(size_t n)
@@ -59,7 +60,8 @@ static void take_stderr(void)
 	if (!isatty(STDERR_FILENO))
 		return;
 	at.errors = memfd_create("trapless", MFD_CLOEXEC);
-	if (at.errors < 0)
+	at.apart = at.errors >= 0;
+	if (!at.apart)
 		return;
 	fflush(stderr);
 	at.stderr_before = dup(STDERR_FILENO);
@@ -72,7 +74,7 @@ static void give_back_stderr(void)
 	off_t done = 0;
 	ssize_t n;
 
-	if (at.errors < 0)
+	if (!at.apart)
 		return;
 	fflush(stderr);
 	dup2(at.stderr_before, STDERR_FILENO);
@@ -80,7 +82,7 @@ static void give_back_stderr(void)
 	for (; (n = pread(at.errors, text, sizeof(text), done)) > 0; done += n)
 		fwrite(text, 1, (size_t)n, stderr);
 	close(at.errors);
-	at.errors = -1;
+	at.apart = false;
 }
 
 bool screen_start(FILE **out, bool keys)
@@ -206,7 +208,7 @@ static void put_lines(FILE *to, const char *text, size_t n, int skip, int most, 
 /* The latest thing that was said on standard error. */
 static size_t last_error(char *text, size_t room)
 {
-	off_t size = at.errors >= 0 ? lseek(at.errors, 0, SEEK_END) : 0;
+	off_t size = at.apart ? lseek(at.errors, 0, SEEK_END) : 0;
 	off_t from = size > (off_t)room ? size - (off_t)room : 0;
 	ssize_t n = size > 0 ? pread(at.errors, text, room, from) : 0;
 	char *line;
