@@ -299,7 +299,7 @@ static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *r
 static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32_t tid)
 {
 	if (!rt->top) {
-		rt->base.call.sp = UINTPTR_MAX;
+		rt->base.call.sp = (uintptr_t)0 - TL_RET_FAR; /* below no stack pointer there is */
 		set_top(rt, &rt->base);
 	}
 	while (rt->top != &rt->base)

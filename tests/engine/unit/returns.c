@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Return probes: pairing by stack pointer, recursion, throw and longjmp, tail calls, cold parts. */
+#define _GNU_SOURCE
 #include "machine.h"
+#include <sys/mman.h>
 
 static struct cpu cpu;
 static unsigned entries, returns;
@@ -63,6 +65,26 @@ static bool go(uint32_t depth)
 	cpu_init(&cpu, 0, 0);
 	cpu.r[0] = depth;
 	return run(&cpu);
+}
+
+/* Static programs of some machines have theirs in the first MiB. */
+static void stacks_may_lie_low(void)
+{
+	struct cpu *low = mmap((void *)0x40000, sizeof(*low), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	struct tl_retprobe rp;
+
+	if (low == MAP_FAILED)
+		return; /* not here */
+	recursive();
+	rp = probe(6, 19);
+	CHECK(tl_retprobe_register(&rp) == 0);
+	cpu_init(low, 0, 0);
+	low->r[0] = 10;
+	CHECK(run(low) && entries == 10 && returns == 10 && last_data == 1);
+	CHECK(tl_retprobe_unregister(&rp) == 0 && rp.nabandoned == 0);
+	CHECK(clean());
+	munmap(low, sizeof(*low));
 }
 
 static void recursion_pairs_every_call(void)
@@ -413,6 +435,7 @@ static void one_refused_in_a_batch_leaves_the_rest(void)
 int main(void)
 {
 	RUN(recursion_pairs_every_call);
+	RUN(stacks_may_lie_low);
 	RUN(an_entry_may_skip_its_return);
 	RUN(too_many_calls_are_counted_once);
 	RUN(an_exit_without_entry_is_missed);
