@@ -75,6 +75,21 @@ int64_t tl_cycles_now(struct tl_run *run)
 	return (int64_t)tl_cycles();
 }
 
+void tl_time_add(struct tl_run *run, uint32_t times, int64_t began)
+{
+	int64_t passed = (int64_t)(tl_cycles() - (uint64_t)began);
+	uint64_t took = passed > 0 ? (uint64_t)passed : 0; /* processors may differ a little */
+	struct tl_time *t = (struct tl_time *)((char *)run->block + run->view->shard_off + times) +
+			    run->env->number;
+
+	if (!t->runs || took < t->least)
+		t->least = took;
+	if (took > t->most)
+		t->most = took;
+	t->sum += took;
+	t->runs++;
+}
+
 /* --- chance ----------------------------------------------------------------------- */
 
 /* The counter never says the same twice; what it says is spread over all bits. */

@@ -6,6 +6,9 @@ RUNTIME_SRCS := \
 	runtime/mem.c \
 	runtime/session.c \
 	runtime/run.c \
+	runtime/error.c \
+	runtime/report.c \
+	runtime/number.c \
 	runtime/text.c \
 	runtime/str.c \
 	runtime/quote.c \

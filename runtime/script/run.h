@@ -30,7 +30,7 @@ struct tl_run {
 	char text[TL_ERROR_ROOM];
 };
 
-/* cold halves, in run.c */
+/* cold halves, in run.c, ring.c and report.c */
 struct tl_block *tl_run_join(struct tl_view *v, struct tl_thread *self);
 void tl_run_recover(struct tl_view *v, struct tl_block *b);
 bool tl_run_lock_slow(struct tl_run *run, const uint16_t *locks, uint32_t n);
