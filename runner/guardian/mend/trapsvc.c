@@ -36,7 +36,7 @@ static void hold_for_news(struct guardian *g, struct thread *t)
 		g->dl_missed = true;
 		return;
 	}
-	t->held = true;
+	thread_hold(t);
 	g->at_dlopen = t;
 }
 
