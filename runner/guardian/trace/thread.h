@@ -76,11 +76,11 @@ struct thread {
 	bool own_trap; /* a SIGTRAP of the program's waits: see owntraps.c */
 	bool into_handler; /* it is stepped there by its next signal */
 	bool stepping; /* it goes on for one instruction */
-	bool unaligned,
-		realigned; /* it makes, or has made, one access with alignment checking off: see alignment.c */
+	/* it makes, or has made, one access with alignment checking off: see alignment.c */
+	bool unaligned, realigned;
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
-	uint64_t frame, alternate,
-		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
+	/* of such a signal, 0: none; and the alternate stack then */
+	uint64_t frame, alternate, alternate_size;
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches, slept; /* see sleep_so_far() */
