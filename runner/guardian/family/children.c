@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../leave/journal.h"

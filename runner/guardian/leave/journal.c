@@ -8,7 +8,6 @@
 
 #include "../../../engine/core/internal.h"
 #include "../../../engine/os/process/process.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/maps.h"

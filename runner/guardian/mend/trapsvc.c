@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../guardian.h"
 #include "../family/launch.h"
 #include "../session/clients.h"
