@@ -26,7 +26,6 @@
 #include "base/word.h"
 #include "words.h"
 #include "guardian/guardian.h"
-#include "guardian/trace/quiet.h"
 
 /* A guardian that comes or goes is waited for. */
 enum { JOIN_EVERY_MS = 20, JOIN_TRIES = 250, PATIENCE_MS = 5000 };

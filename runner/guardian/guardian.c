@@ -185,7 +185,7 @@ static int begin_program(struct guardian *g, struct client *first)
 		thread_release(g, t);
 		return 0;
 	}
-	t->held = true;
+	thread_hold(t);
 	g->at_exec = t;
 	tell(&first->tell, MSG_READY, 0, "seized");
 	return 0;

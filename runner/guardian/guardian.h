@@ -68,15 +68,15 @@ struct guardian {
 	struct tl_ctl *ctl;
 	size_t ctl_size;
 	uint64_t syscall_insn; /* address of a system call instruction in the target */
-	uint64_t
-		lead; /* ... of code that makes a call by what lies on the stack: see foothold.c; 0: not known */
+	/* ... of code that makes a call by what lies on the stack: see foothold.c; 0: not known */
+	uint64_t lead;
 	uint64_t helper_sp; /* of the helper, while it is born */
 	uint64_t stack_top, agent_entry;
 	uint64_t agent_call; /* where the helper makes calls for us; 0: nowhere in the agent */
 	struct thread *helper;
 	int helper_signal; /* by which it asks for us */
-	uint32_t
-		lender; /* the thread whose thread block it shares, by the number it has in its own namespace */
+	/* the thread whose thread block it shares, by the number it has in its own namespace */
+	uint32_t lender;
 	pid_t taken; /* another session's guardian has the target */
 	bool met; /* it was there, and lived */
 	bool refused; /* by what it is, whatever becomes of it */
@@ -96,8 +96,8 @@ struct guardian {
 	bool parting; /* one of several sessions leaves: the main loop goes on */
 	bool injected, launched;
 	bool debugger, debugger_known; /* the target may trace others: see traceme.c */
-	bool program_searched,
-		sanitizer_comes; /* for a sanitizer in it, see selftrace.c; a library is one */
+	/* for a sanitizer in it, see selftrace.c; a library is one */
+	bool program_searched, sanitizer_comes;
 	pid_t own_tracer; /* a process of the target's that traces its threads; 0: none does */
 	pid_t let_go; /* a child that shares the memory and is the target's to trace */
 	bool barred; /* some thread's seccomp filter may not be suspended */
@@ -107,8 +107,8 @@ struct guardian {
 	bool mapping; /* the thread at at_map has just mapped a piece of a file, and not cleared its end yet */
 	bool armed; /* the first session is */
 	uint64_t entry;
-	struct thread *at_exec, *at_end, *at_map, *at_entry,
-		*at_dlopen; /* stopped there, for the main loop */
+	/* stopped there, for the main loop */
+	struct thread *at_exec, *at_end, *at_map, *at_entry, *at_dlopen;
 	bool watching; /* the main loop is listening */
 	bool dl_missed; /* the loader had news, and nobody could be held */
 	uint64_t loader; /* its structure for debuggers (r_debug); 0: not to be relied on */
@@ -117,8 +117,8 @@ struct guardian {
 	bool crashed; /* the agent failed: nothing of it is called again */
 	bool restored; /* leaving: the text is as it was */
 	bool settled; /* ... and no breakpoint of ours is on its way any more */
-	struct signal_action
-		actions[FORCED]; /* the program's for the signals that we cause: see trapmend.c */
+	/* the program's for the signals that we cause: see trapmend.c */
+	struct signal_action actions[FORCED];
 	bool action_watched, action_heard[FORCED];
 	bool masks_matter; /* there are breakpoints, or watchpoints: see masks.c */
 	bool may_fault, faulted; /* handlers that read memory; one read what is not there */

@@ -49,10 +49,10 @@ struct machine {
 	struct machine_insn spin; /* jumps to itself: stands where a patch is being written */
 	struct machine_insn agent_call; /* how tl_agent_call begins: see agent/header.c */
 	struct machine_insn clock; /* by which handlers read the time; see regs_give_clock() */
-	struct machine_insn
-		load_key; /* by which detours read the thread pointer; see regs_give_key() */
-	uint8_t load_key_next
-		[INSN_BYTES]; /* ... and the bytes that follow, as many as load_key_more */
+	/* by which detours read the thread pointer; see regs_give_key() */
+	struct machine_insn load_key;
+	/* ... and the bytes that follow, load_key_more of them */
+	uint8_t load_key_next[INSN_BYTES];
 	uint8_t load_key_more;
 };
 extern const struct machine machine;
@@ -152,7 +152,7 @@ void action_to(const struct signal_action *a, uint8_t kernel[ACTION_MAX]);
 /* By its si_code: is a SIGTRAP a breakpoint's, or a step's? Negative, and 0, is somebody's who has sent it. */
 bool trap_by_breakpoint(int code);
 bool trap_by_step(int code);
-bool trap_by_step_over_call(int code);
+bool trap_by_step_over_call(int code); /* behind a system call the kernel has another word for it */
 
 /* Go on for one instruction, with a signal (0: without). step_end() comes with the stop that follows, of any kind. */
 long step_begin(pid_t tid, int sig);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../leave/journal.h"
@@ -181,11 +180,11 @@ static bool clean_child(struct guardian *g, struct thread *t, bool copy, uint64_
 		return false;
 	}
 	mask_set(t->tid, ~0ull);
-	t->held = true;
+	thread_hold(t);
 	if (copy)
 		unmap_ours(g, t);
 	*at = may_park(g, t) ? parking_enter(g, t, &regs, mask) : 0;
-	t->held = false;
+	thread_unhold(t, false);
 	calls_end(t);
 	if (t->dead || *at)
 		return true;
@@ -248,7 +247,7 @@ static void born(struct guardian *g, struct thread *t)
 	if (!mask_get(t->tid, &mask))
 		mask_learn(t, mask);
 	if (g->expecting && !regs_get(t->tid, &regs) && regs_sp(&regs) == g->helper_sp) {
-		t->held = true; /* clone_helper() takes it */
+		thread_hold(t); /* clone_helper() takes it */
 		return;
 	}
 	if (launch_searches(g))

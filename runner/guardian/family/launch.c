@@ -76,7 +76,7 @@ static bool has_mapped(struct guardian *g, struct thread *t)
 	if (!maps && !(clients_deaf(g) && regs_call(&regs) == SYS_mprotect))
 		return false;
 	g->mapping = maps;
-	t->held = true;
+	thread_hold(t);
 	g->at_map = t;
 	return true;
 }
@@ -95,7 +95,7 @@ bool launch_entry(struct guardian *g, struct thread *t)
 		return false;
 	entry_break(g, t, 0);
 	if (main_may_hold(g, t)) {
-		t->held = true;
+		thread_hold(t);
 		g->at_entry = t;
 	} else {
 		g->dl_missed = true;
@@ -132,7 +132,7 @@ bool program_over(struct guardian *g, bool follow)
 	g->at_end = NULL;
 	if (!t)
 		return false;
-	t->held = false;
+	thread_unhold(t, false);
 	if (follow && !t->dead && children_followed(g) && images_match(g, g->clients)) {
 		if (program_hand_over(g, t))
 			return true;
@@ -149,13 +149,13 @@ void launch_exec(struct guardian *g, struct thread *t)
 {
 	if (!g->launched || g->armed) {
 		g->execed = true;
-		t->held = true;
+		thread_hold(t);
 		g->at_end = t;
 		if (g->leaving)
 			program_over(g, false);
 		return;
 	}
-	t->held = true;
+	thread_hold(t);
 	t->follow = false;
 	g->at_exec = t;
 }
@@ -216,9 +216,9 @@ bool launch_adopt(struct guardian *g, struct thread *t)
 	if (program_hand_over(g, t)) /* and we look for others */
 		return true;
 	g->pid = g->eye = t->tgid;
-	t->held = true;
+	thread_hold(t);
 	let_go(g, t->tgid);
-	t->held = false;
+	thread_unhold(t, false);
 	g->ctl->target = (uint32_t)g->pid;
 	launch_exec(g, t);
 	return true;

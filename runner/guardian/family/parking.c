@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../mend/masks.h"
@@ -125,7 +124,7 @@ void parking_tell(const struct guardian *g, enum message_kind kind, pid_t pid, u
 /* From the exec to where it is about to run: a guardian can lend it calls there. */
 static bool settle(struct guardian *g, struct thread *t)
 {
-	t->held = true;
+	thread_hold(t);
 	t->interrupted = !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	thread_resume(g, t, 0);
 	while (!t->stopped && !t->dead)
@@ -142,7 +141,7 @@ bool program_hand_over(struct guardian *g, struct thread *t)
 
 	events_forget(g, t); /* the end of what it was is told first: by the same way as this */
 	if (!children_followed(g) || is_filtered(tid) || !settle(g, t)) {
-		t->held = false;
+		thread_unhold(t, false);
 		return false;
 	}
 	t->calls_at = syscall_of(g, tid);
@@ -154,7 +153,7 @@ bool program_hand_over(struct guardian *g, struct thread *t)
 			mask_set(tid, mask);
 		}
 	}
-	t->held = false;
+	thread_unhold(t, false);
 	t->calls_at = 0;
 	if (!at)
 		return false;

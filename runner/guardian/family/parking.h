@@ -10,7 +10,7 @@
 
 bool children_followed(const struct guardian *g); /* some session wants that */
 
-/* t is stopped, all its signals blocked, and goes there once it is let go of. 0: it cannot. */
+/* T is stopped, all its signals blocked, and goes there once it is let go of. 0: it cannot. */
 uint64_t parking_enter(
 	struct guardian *g, struct thread *t, const struct machine_regs *regs, uint64_t mask);
 /* It is nobody's by now. */

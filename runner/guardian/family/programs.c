@@ -47,7 +47,8 @@ static void target_became_other(struct guardian *g, struct thread *t)
 	g->helper = NULL;
 	g->eye = t->tid;
 	g->watchpoints_stand = g->watchpoints_known = false; /* nor are they */
-	t->again.on = t->follow = t->held = t->asked = t->exits = false;
+	thread_unhold(t, false);
+	t->again.on = t->follow = t->asked = t->exits = false;
 	t->kept.sig = 0;
 	t->frame = t->go_block = t->go_machine = 0;
 	launch_exec(g, t);

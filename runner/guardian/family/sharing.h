@@ -9,8 +9,8 @@
 #include "../guardian.h"
 
 bool may_share(const struct guardian *g, const struct thread *t); /* a pointer; others cannot */
-uint64_t record_of(
-	struct guardian *g, uint64_t at, uint64_t key); /* of thread pointer `at`; 0: none */
+/* Of thread pointer `at`; 0: none */
+uint64_t record_of(struct guardian *g, uint64_t at, uint64_t key);
 void sharing_arrive(struct guardian *g); /* before any probe stands */
 void sharing_begins(struct guardian *g, struct thread *t);
 void sharing_ends(struct guardian *g, struct thread *t);

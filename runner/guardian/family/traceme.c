@@ -183,9 +183,9 @@ static bool let_go(struct guardian *g, struct thread *t)
 static bool asks(struct guardian *g, struct thread *t)
 {
 	if (!t->vforked) { /* its parent's word may be on the way */
-		t->held = true;
+		thread_hold(t);
 		loop_for(g, 1);
-		t->held = false;
+		thread_unhold(t, false);
 	}
 	if (t->dead) {
 		thread_drop(g, t);

@@ -17,14 +17,14 @@ static void await_parent(struct guardian *g, struct thread *t)
 	bool held = t->held;
 	int ms = 0;
 
-	t->held = true;
+	thread_hold(t);
 	while (!t->parent && !t->dead && ms < ANNOUNCED_MS && !target_ended(g)) {
 		if (!loop_event(g, false)) {
 			loop_for(g, 1);
 			ms++;
 		}
 	}
-	t->held = held;
+	thread_unhold(t, held);
 }
 
 const struct thread *record_owner(struct guardian *g, const struct thread *t)

@@ -6,8 +6,8 @@
 #include "../guardian.h"
 
 const struct thread *record_owner(struct guardian *g, const struct thread *t); /* or t itself */
-void vfork_begins(
-	struct guardian *g, struct thread *t); /* it shares the memory, and has not run yet */
+/* It shares the memory, and has not run yet */
+void vfork_begins(struct guardian *g, struct thread *t);
 void vfork_done(struct guardian *g, struct thread *parent); /* which has not gone on yet */
 
 #endif

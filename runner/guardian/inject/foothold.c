@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/images.h"

@@ -16,7 +16,7 @@ struct foothold {
 	uint8_t kept[FOOTHOLD_SIZE], put[FOOTHOLD_SIZE];
 };
 
-/* t is to be as `home` says, with that mask. It stands there now, and its calls do. false: no way is known. */
+/* T is to be as `home` says, with that mask. It stands there now, and its calls do. false: no way is known. */
 bool foothold_lay(struct guardian *g, struct thread *t, const struct machine_regs *home,
 	uint64_t mask, struct foothold *f);
 void foothold_lift(struct guardian *g, struct thread *t, struct foothold *f);

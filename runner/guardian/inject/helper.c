@@ -355,7 +355,7 @@ void helper_end(struct guardian *g)
 	if (!t)
 		return;
 	helper_park(g, t);
-	t->held = false;
+	thread_unhold(t, false);
 	thread_resume(g, t, 0);
 	while (g->helper && loop_event(g, true))
 		;
@@ -478,7 +478,7 @@ int helper_command(struct guardian *g, int command)
 	regs_set(t->tid, &regs);
 	mask_set(
 		t->tid, ~(signal_bit(g->helper_signal) | signal_bit(SIGSEGV) | signal_bit(SIGBUS)));
-	t->held = true;
+	thread_hold(t);
 	for (;;) {
 		thread_resume(g, t, 0);
 		helper_await(g, t);

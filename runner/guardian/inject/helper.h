@@ -9,8 +9,8 @@
 #include "../guardian.h"
 
 struct thread *helper_start(struct guardian *g, struct thread *from);
-struct thread *helper_arrive(
-	struct guardian *g, struct thread *from); /* ... with the agent's room */
+/* ... with the agent's room */
+struct thread *helper_arrive(struct guardian *g, struct thread *from);
 void helper_end(struct guardian *g);
 void lender_release(struct guardian *g);
 int helper_command(struct guardian *g, int command);

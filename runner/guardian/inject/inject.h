@@ -5,8 +5,8 @@
 
 #include "../guardian.h"
 
-int agent_inject(
-	struct guardian *g, struct client *c); /* the agent, the control block, and c's memory */
+/* The agent, the control block, and c's memory */
+int agent_inject(struct guardian *g, struct client *c);
 uint64_t agent_export(void *unused, const char *name); /* where it is in the target; 0: nowhere */
 uint64_t agent_region(struct guardian *g, uint64_t code, uint64_t *size);
 void agent_calls(struct guardian *g, uint64_t code); /* by one that another guardian left */

@@ -5,7 +5,7 @@
 
 #include "../guardian.h"
 
-/* c's memory, or all (NULL) but the agent's own; with the helper held. 0, -1: it stays. */
+/* C's memory, or all (NULL) but the agent's own; with the helper held. 0, -1: it stays. */
 int areas_unmap(struct guardian *g, const struct client *c);
 
 #endif

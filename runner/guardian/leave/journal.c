@@ -8,7 +8,6 @@
 
 #include "../../../engine/core/text/journal.h"
 #include "../../../engine/os/process/process.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../trace/maps.h"

@@ -8,8 +8,8 @@
 void client_counts(const struct guardian *g, const struct client *c);
 void client_silence(struct client *c); /* its runner cannot do that any more */
 void client_disarm(struct guardian *g, struct client *c); /* with the helper held */
-bool session_leave(
-	struct guardian *g); /* true: another session has come meanwhile, to be watched */
+/* True: another session has come meanwhile, to be watched */
+bool session_leave(struct guardian *g);
 void leave_at_exit(struct guardian *g, struct thread *t);
 
 #endif

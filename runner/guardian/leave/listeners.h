@@ -10,7 +10,7 @@
 
 void listeners_leave(struct guardian *g); /* all sessions' */
 void listeners_of_child(struct guardian *g, int mem); /* a copy of the target */
-void listeners_recover(
-	struct guardian *g); /* by a dead guardian's control block, which is g->ctl */
+/* By a dead guardian's control block, which is g->ctl */
+void listeners_recover(struct guardian *g);
 
 #endif

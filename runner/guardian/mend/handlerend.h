@@ -9,8 +9,8 @@
 #include "../guardian.h"
 
 bool handler_run(struct guardian *g, struct thread *t);
-int handler_runs_ms(
-	const struct guardian *g); /* from time to time they are to be looked at; -1: none runs */
+/* From time to time they are to be looked at; -1: none runs */
+int handler_runs_ms(const struct guardian *g);
 void handler_runs_check(struct guardian *g);
 void handler_run_over(struct thread *t);
 

@@ -14,7 +14,6 @@
 #include "../../../engine/core/detour/thread.h"
 #include "../../base/facts.h"
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "../family/vforked.h"
@@ -31,8 +30,6 @@
 #include "trapmend.h"
 
 enum { COMM = 16 };
-
-_Static_assert(TL_THREAD_HASH_MUL == 0x61c88647, "what it is multiplied by");
 
 /* From now on the kernel tells handlers when we are gone. */
 void be_watched(struct guardian *g)

@@ -86,13 +86,14 @@ static void deliver(struct guardian *g, struct thread *t)
 	pid_t tid = t->tid;
 	bool still;
 
-	t->held = true; /* by us, not with the others */
+	thread_hold(t); /* by us, not with the others */
 	still = !g->settled && all_stand(g);
 	t = thread_find(g, tid);
 	if (t && t->dead) {
 		thread_drop(g, t);
 	} else if (t) {
-		t->held = t->own_trap = false;
+		thread_unhold(t, false);
+		t->own_trap = false;
 		t->into_handler = still;
 		signal_deliver(g, t, SIGTRAP);
 		if (still)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../guardian.h"
 #include "../family/launch.h"
 #include "../session/clients.h"
@@ -36,7 +35,7 @@ static void hold_for_news(struct guardian *g, struct thread *t)
 		g->dl_missed = true;
 		return;
 	}
-	t->held = true;
+	thread_hold(t);
 	g->at_dlopen = t;
 }
 

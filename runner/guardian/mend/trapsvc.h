@@ -8,8 +8,8 @@
 
 #include "../guardian.h"
 
-void traps_settle(
-	struct guardian *g); /* before leaving: no breakpoint of ours is still on its way */
+/* Before leaving: no breakpoint of ours is still on its way */
+void traps_settle(struct guardian *g);
 enum claim trap_at_trap(struct guardian *g, struct thread *t);
 
 #endif

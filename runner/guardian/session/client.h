@@ -52,8 +52,8 @@ struct client {
 	bool slow; /* did not answer: no thread waits for it until it does */
 	bool entered; /* the agent knows it */
 	bool told; /* its runner has had its last word */
-	double parted_ms,
-		tried_ms; /* since when it is on its way out, and when that was last tried */
+	/* since when it is on its way out, and when that was last tried */
+	double parted_ms, tried_ms;
 };
 
 #endif

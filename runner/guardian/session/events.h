@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* process.begin, process.thread.end ...: told to the runners that want to know. */
+/* Process.begin, process.thread.end ...: told to the runners that want to know. */
 #ifndef TRAPLESS_RUNNER_GUARDIAN_SESSION_EVENTS_H
 #define TRAPLESS_RUNNER_GUARDIAN_SESSION_EVENTS_H
 
 #include "../guardian.h"
 
-int events_begin(struct guardian *g,
-	struct client *c); /* it is told of what is there, and from now on of what comes */
+/* It is told of what is there, and from now on of what comes */
+int events_begin(struct guardian *g, struct client *c);
 void thread_began(struct guardian *g, struct thread *t); /* before it goes on */
 void thread_exits(struct guardian *g, struct thread *t); /* it is still there */
 void thread_over(struct guardian *g, struct thread *t);

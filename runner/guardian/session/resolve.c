@@ -12,10 +12,8 @@
 
 #include "../../../home/fill.h"
 #include "../../base/slots.h"
-#include "../../base/word.h"
 #include "../guardian.h"
 #include "../trace/images.h"
-#include "../trace/quiet.h"
 #include "../trace/remote.h"
 #include "../trace/say.h"
 #include "../trace/threads.h"

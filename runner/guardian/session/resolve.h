@@ -7,9 +7,9 @@
 
 int probes_resolve(struct guardian *g, struct client *c, bool final);
 bool images_match(struct guardian *g, const struct client *c);
-bool image_bias(struct guardian *g, const struct client *c, uint32_t image,
-	uint64_t *bias); /* false: not mapped */
-bool image_is_there(
-	struct guardian *g, const struct client *c, uint32_t image); /* when they were read last */
+/* False: not mapped */
+bool image_bias(struct guardian *g, const struct client *c, uint32_t image, uint64_t *bias);
+/* When they were read last */
+bool image_is_there(struct guardian *g, const struct client *c, uint32_t image);
 
 #endif

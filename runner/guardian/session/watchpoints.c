@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../guardian.h"
 #include "../mend/resent.h"
 #include "../mend/trapmend.h"

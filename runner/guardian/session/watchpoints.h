@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.data: watchpoints in the processor's debug registers, of which each thread has its own values. */
+/* Process.data: watchpoints in the processor's debug registers, of which each thread has its own values. */
 #ifndef TRAPLESS_RUNNER_GUARDIAN_SESSION_WATCHPOINTS_H
 #define TRAPLESS_RUNNER_GUARDIAN_SESSION_WATCHPOINTS_H
 
@@ -7,10 +7,10 @@
 
 void watchpoints_look(struct guardian *g); /* where the variables are by now */
 void watchpoints_inherit(struct guardian *g, struct thread *t); /* newborn, stopped */
-int entry_set(
-	const struct guardian *g, const struct thread *t); /* g->entry has changed; 0, or -errno */
-int watchpoints_part(
-	struct guardian *g); /* a session leaves: in how many threads its own still stand */
+/* G->entry has changed; 0, or -errno */
+int entry_set(const struct guardian *g, const struct thread *t);
+/* A session leaves: in how many threads its own still stand */
+int watchpoints_part(struct guardian *g);
 int watchpoints_leave(struct guardian *g); /* all do */
 void watchpoints_recover(struct guardian *g);
 

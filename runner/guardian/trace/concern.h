@@ -56,8 +56,8 @@ struct concerns {
 	void (*on_born[CONCERNS])(struct guardian *g, struct thread *t); /* its first stop */
 	void (*on_vfork_done[CONCERNS])(struct guardian *g, struct thread *parent);
 	void (*on_exec[CONCERNS])(struct guardian *g, struct thread *t);
-	void (*on_exit[CONCERNS])(
-		struct guardian *g, struct thread *t); /* its memory is still there */
+	/* its memory is still there */
+	void (*on_exit[CONCERNS])(struct guardian *g, struct thread *t);
 	void (*on_over[CONCERNS])(struct guardian *g, struct thread *t); /* it has ended */
 	void (*on_dead[CONCERNS])(struct guardian *g, struct thread *t); /* ... and is marked so */
 	void (*on_drop[CONCERNS])(struct guardian *g, struct thread *t); /* it will be forgotten */

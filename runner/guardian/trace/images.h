@@ -20,12 +20,12 @@ struct mapped {
 	uint64_t bias;
 	uint64_t lo, hi; /* of its executable mappings */
 	uint64_t end; /* of all that its headers want loaded */
-	uint64_t text_lo,
-		text_hi; /* where its headers want them: a program may map parts of itself again */
+	/* where its headers want them: a program may map parts of itself again */
+	uint64_t text_lo, text_hi;
 	struct segment segments[16];
 	uint32_t nsegments;
-	uint64_t clear_lo,
-		clear_hi; /* data that no file holds: the loader clears it when the rest is mapped */
+	/* data that no file holds: the loader clears it when the rest is mapped */
+	uint64_t clear_lo, clear_hi;
 	uint64_t text_shift; /* from a place in the file to where it has that of its text */
 	uint64_t eh, eh_size;
 	uint64_t inode, dev;

@@ -13,12 +13,12 @@ void loop_while(struct guardian *g, bool (*comes)(const struct guardian *), int 
 void thread_resume(struct guardian *g, struct thread *t, int sig);
 bool thread_ask(struct thread *t);
 bool thread_await(struct guardian *g, struct thread *t, int timeout_ms);
-bool thread_interrupt(
-	struct guardian *g, struct thread *t, int timeout_ms); /* true: stopped and held */
+/* True: stopped and held */
+bool thread_interrupt(struct guardian *g, struct thread *t, int timeout_ms);
 void thread_release(struct guardian *g, struct thread *t);
-void signal_deliver(
-	struct guardian *g, struct thread *t, int sig); /* loop.c: to t, which has stopped for it */
-void signal_deliver(
-	struct guardian *g, struct thread *t, int sig); /* to t, which has stopped for it */
+/* Loop.c: to t, which has stopped for it */
+void signal_deliver(struct guardian *g, struct thread *t, int sig);
+/* To t, which has stopped for it */
+void signal_deliver(struct guardian *g, struct thread *t, int sig);
 
 #endif

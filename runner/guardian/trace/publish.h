@@ -9,7 +9,7 @@ void threads_publish(struct guardian *g);
 uint32_t own_number(const struct guardian *g, pid_t pid); /* as the target sees it */
 void thread_publish(struct guardian *g, struct thread *t);
 void thread_unpublish(struct guardian *g, struct thread *t);
-uint64_t thread_ids(const struct guardian *g,
-	const struct thread *t); /* its number, and above bit 32 its process's, as they are there */
+/* Its number, and above bit 32 its process's, as they are there */
+uint64_t thread_ids(const struct guardian *g, const struct thread *t);
 
 #endif

@@ -7,7 +7,6 @@
 #include <trapless/error.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../guardian.h"
 #include "areas.h"
 #include "loop.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../../base/proc.h"
-#include "../../base/word.h"
 #include "../../machine/calls.h"
 #include "../guardian.h"
 #include "loop.h"

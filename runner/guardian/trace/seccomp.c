@@ -104,10 +104,10 @@ bool calls_aside(struct guardian *g, struct thread *t,
 	if (target_read(g, t->tgid, at, keep, sizeof(keep)) != sizeof(keep) || !calls_begin(g, t))
 		return false;
 	mask_set(t->tid, ~0ull);
-	t->held = true;
+	thread_hold(t);
 	ok = calls(g, t, at, arg);
 	calls_end(t);
-	t->held = held;
+	thread_unhold(t, held);
 	if (t->dead)
 		return false;
 	target_write(g, t->tgid, at, keep, sizeof(keep));

@@ -157,7 +157,7 @@ static bool stop_one(struct guardian *g, struct thread *t, int patience_ms)
 		loop_for(g, 1);
 		return true;
 	}
-	t->held = true;
+	thread_hold(t);
 	if (regs_get(t->tid, regs))
 		return true;
 	t->pointer = regs_thread(regs);
@@ -290,7 +290,7 @@ static bool pin(struct guardian *g, struct thread *t)
 
 	if (!t->interrupted && !stop_ask(g, t))
 		return false;
-	t->held = true;
+	thread_hold(t);
 	t->asked = false;
 	while (!proc_sleeps(tid, &where)) { /* on its way there */
 		loop_for(g, 1);

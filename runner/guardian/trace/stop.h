@@ -7,10 +7,10 @@
 
 int stop_all(struct guardian *g);
 int stop_unseen(struct guardian *g); /* without a look at where they stand: pcs[] stays as it is */
-bool stop_ask(
-	struct guardian *g, struct thread *t); /* to stop: somebody waits for it, in a moment */
-bool stop_thread(struct guardian *g,
-	struct thread *t); /* once, and lets it go on; false: it could not be stopped */
+/* To stop: somebody waits for it, in a moment */
+bool stop_ask(struct guardian *g, struct thread *t);
+/* Once, and lets it go on; false: it could not be stopped */
+bool stop_thread(struct guardian *g, struct thread *t);
 void stop_inside(struct guardian *g);
 void resume_all(struct guardian *g, bool apply);
 uint64_t times_asleep(pid_t tid); /* how often it has gone to sleep, 0: unknown */

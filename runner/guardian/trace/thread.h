@@ -42,7 +42,8 @@ struct thread {
 	uint64_t shares; /* a thread block, see sharing.c; 0: it has its own */
 	uint32_t number; /* its id as it sees it itself, once published: see handlers.c */
 	bool stopped, dead;
-	bool held; /* its next clean stop belongs to somebody who waits for it */
+	/* its next clean stop belongs to somebody who waits for it: by thread_hold(), or loop.c */
+	bool held;
 	bool asked; /* ... with many others, and nobody waits for it yet: it may go */
 	bool interrupted; /* PTRACE_INTERRUPT sent, its stop not seen yet */
 	bool helper;
@@ -75,11 +76,11 @@ struct thread {
 	bool own_trap; /* a SIGTRAP of the program's waits: see owntraps.c */
 	bool into_handler; /* it is stepped there by its next signal */
 	bool stepping; /* it goes on for one instruction */
-	bool unaligned,
-		realigned; /* it makes, or has made, one access with alignment checking off: see alignment.c */
+	/* it makes, or has made, one access with alignment checking off: see alignment.c */
+	bool unaligned, realigned;
 	bool windowed; /* the signal that it is about to get comes from a window's instruction */
-	uint64_t frame, alternate,
-		alternate_size; /* of such a signal, 0: none; and the alternate stack then */
+	/* of such a signal, 0: none; and the alternate stack then */
+	uint64_t frame, alternate, alternate_size;
 	int status; /* of the present stop */
 	int late_stop; /* a SIGSTOP that came during a remote call */
 	uint64_t switches, slept; /* see sleep_so_far() */
@@ -97,6 +98,20 @@ struct thread {
 	unsigned nsamples;
 	uint32_t registers, tried; /* its debug registers are as of then: see watchpoints.c */
 };
+
+/* Its stops are ours to deal with, not the loop's. Was it held before? That is what the holder puts back. */
+static inline bool thread_hold(struct thread *t)
+{
+	bool before = t->held;
+
+	t->held = true;
+	return before;
+}
+
+static inline void thread_unhold(struct thread *t, bool before)
+{
+	t->held = before;
+}
 
 /* Of the program, not of ours; and it has begun. */
 static inline bool thread_is_theirs(const struct thread *t)

@@ -86,10 +86,10 @@ void traps_first(struct guardian *g, struct thread *t)
 {
 	bool held = t->held;
 
-	t->held = true;
+	thread_hold(t);
 	while (action_known(g, FORCED_TRAP) && loop_event(g, false))
 		;
-	t->held = held;
+	thread_unhold(t, held);
 }
 
 bool action_known(const struct guardian *g, enum forced f)
