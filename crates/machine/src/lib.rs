@@ -32,6 +32,10 @@ pub struct Machine {
     /// The same for the low word of a register of floating-point numbers, whose name is put for `{}`.
     pub read_float: &'static str,
     pub libraries: Libraries,
+    /// Programs have the addresses below this one.
+    pub program_addresses: u64,
+    /// So many words can be watched by debug registers.
+    pub debug_registers: u8,
     /// What the dynamic linker of a program applies.
     pub dynamic: DynamicRelocations,
     /// What compilers leave in an object file, by number.
@@ -102,6 +106,11 @@ impl Machine {
     /// Those that there are, for refusals: `x86-64`.
     pub fn titles() -> String {
         MACHINES.map(|m| m.abi.title).join(", ")
+    }
+
+    /// Bytes that all debug registers together can watch.
+    pub fn longest_watched(&self) -> u64 {
+        u64::from(self.debug_registers) * u64::from(self.abi.word)
     }
 
     /// `None`: it is in no member.

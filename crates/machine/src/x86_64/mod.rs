@@ -33,6 +33,8 @@ pub const MACHINE: Machine = Machine {
         lib: "lib/x86_64-linux-gnu",
         cache: 0x0300,
     },
+    program_addresses: 1 << 47,
+    debug_registers: 4,
     dynamic: DynamicRelocations {
         glob_dat: Some(elf::R_X86_64_GLOB_DAT.0),
         jump_slot: elf::R_X86_64_JUMP_SLOT.0,

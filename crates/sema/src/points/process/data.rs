@@ -13,10 +13,6 @@ use trapless_syntax::Span;
 
 /// Names that a message shows.
 const SHOWN: usize = 8;
-/// What four debug registers of 8 bytes can hold.
-const LONGEST: u64 = 32;
-/// Programs have the lower half of the address space.
-const ADDRESSES: u64 = 1 << 47;
 
 /// Where it is: a file address in `image`, or an address of the process.
 struct Memory {
@@ -122,8 +118,10 @@ impl Resolver<'_> {
     }
 
     fn length(&mut self, c: &Component) -> Option<(u64, Span)> {
+        let machine = self.world.machine;
+        let longest = machine.longest_watched();
         match &c.arg {
-            Some(Literal::Number(n)) if (1..=LONGEST as i64).contains(&n.value) => {
+            Some(Literal::Number(n)) if (1..=longest as i64).contains(&n.value) => {
                 Some((n.value as u64, n.span))
             }
             _ => {
@@ -131,9 +129,12 @@ impl Resolver<'_> {
                     .error(
                         Tag::PointArgument,
                         c.span,
-                        format!("a length is a number of bytes, 1 to {LONGEST}"),
+                        format!("a length is a number of bytes, 1 to {longest}"),
                     )
-                    .help("the processor has four debug registers of up to 8 bytes each");
+                    .help(format!(
+                        "the processor has {} debug registers of up to {} bytes each",
+                        machine.debug_registers, machine.abi.word
+                    ));
                 None
             }
         }
@@ -141,7 +142,7 @@ impl Resolver<'_> {
 
     /// As the process has it: what `%p` prints.
     fn memory_at(&mut self, addr: u64, span: Span) -> Option<Memory> {
-        if addr == 0 || addr >= ADDRESSES {
+        if addr == 0 || addr >= self.world.machine.program_addresses {
             self.diags
                 .error(
                     Tag::PointArgument,
@@ -216,7 +217,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// There are four debug registers: variables are named, not matched.
+    /// There are few debug registers: variables are named, not matched.
     fn one_each(
         &mut self,
         of: &Subject,
@@ -240,7 +241,10 @@ impl Resolver<'_> {
                 span,
                 "a wildcard stands for no variable: each is watched by its name",
             )
-            .help("the processor has four debug registers: name those that matter")
+            .help(format!(
+                "the processor has {} debug registers: name those that matter",
+                self.world.machine.debug_registers
+            ))
             .note(found);
         None
     }
@@ -257,9 +261,10 @@ impl Resolver<'_> {
     }
 
     fn size(&mut self, m: &Memory, access: &Access, span: Span) -> Option<u64> {
-        let word = self.world.machine.abi.word.into();
+        let machine = self.world.machine;
+        let (word, longest) = (machine.abi.word.into(), machine.longest_watched());
         let size = access.length.map(|l| l.0).or(m.size).unwrap_or(word);
-        if size <= LONGEST {
+        if size <= longest {
             return Some(size);
         }
         self.diags
@@ -267,7 +272,7 @@ impl Resolver<'_> {
                 Tag::PointArgument,
                 span,
                 format!(
-                    "{} has {size} bytes: at most {LONGEST} can be watched",
+                    "{} has {size} bytes: at most {longest} can be watched",
                     m.text
                 ),
             )
