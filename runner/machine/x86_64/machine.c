@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "../../../engine/core/thread.h"
+#include "../../../engine/core/detour/thread.h"
 #include "x86_64.h"
 
 _Static_assert(TL_THREAD_HASH_MUL == 0x61c88647, "load_key_next multiplies by it");
