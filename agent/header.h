@@ -9,20 +9,20 @@
 
 struct tl_agent_header {
 	uint64_t magic;
-	uint64_t entry; /* void (struct tl_ctl *) */
-	uint64_t call; /* a `syscall`, behind which its thread ends */
-	uint64_t exports; /* struct tl_export[] */
-	uint64_t nexports;
-	uint64_t journal; /* &tl_journal */
-	uint64_t opened; /* &tl_opened */
-	uint64_t gate; /* &tl_core.gate */
-	uint64_t marker; /* a word nobody else uses */
-	uint64_t base,
-		size; /* the region that this lies in: the guardian's, for whoever comes after it */
+	uintptr_t entry; /* void (struct tl_ctl *) */
+	uintptr_t call; /* a `syscall`, behind which its thread ends */
+	uintptr_t exports; /* struct tl_export[] */
+	uintptr_t nexports;
+	uintptr_t journal; /* &tl_journal */
+	uintptr_t opened; /* &tl_opened */
+	uintptr_t gate; /* &tl_core.gate */
+	uintptr_t marker; /* a word nobody else uses */
+	/* The region that this lies in: the guardian's, for whoever comes after it. */
+	uintptr_t base, size;
 	/* handler.c */
-	uint64_t ask; /* a breakpoint by which a handler asks who it runs in */
-	uint64_t peek, peek_end; /* loads of the program's memory */
-	uint64_t peek_fault; /* where to go on when there is none */
+	uintptr_t ask; /* a breakpoint by which a handler asks who it runs in */
+	uintptr_t peek, peek_end; /* loads of the program's memory */
+	uintptr_t peek_fault; /* where to go on when there is none */
 };
 
 #endif

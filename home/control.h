@@ -75,8 +75,8 @@ struct tl_ctl_image {
 /* Memory of ours in the target. */
 struct tl_ctl_area {
 	uint64_t lo, size; /* size 0: free */
-	uint64_t
-		shared; /* a session's: nobody stands there, and what stacks hold of it means nothing */
+	/* A session's: nobody stands there, and what stacks hold of it means nothing */
+	uint64_t shared;
 };
 
 struct tl_ctl_trap {
@@ -148,8 +148,8 @@ struct tl_ctl_probe {
 	uint32_t off; /* guardian's: the user wants it away */
 	uint32_t detour_size;
 	uint32_t replaced; /* the program has written over its text: it stays away */
-	uint32_t
-		unseen; /* 1 + the number of a system call that is made there, if anything is code there: that is not proven */
+	/* 1 + the number of a system call that is made there, if anything is code there: that is not proven */
+	uint32_t unseen;
 };
 
 /* A vfork child, or one of its own: until it is another program it runs on the record of who waits for it. */
@@ -170,8 +170,8 @@ struct tl_ctl {
 	uint64_t opened; /* address there of the list of text that is open for writing */
 	uint64_t gate; /* address there of the variable that points to the gate */
 	uint64_t records; /* of threads, there: see runner/guardian/family/sharing.c */
-	uint64_t shared
-		[TL_CTL_SHARED]; /* thread pointers that more than one thread has, plus 1; 0: free */
+	/* Thread pointers that more than one thread has, plus 1; 0: free */
+	uint64_t shared[TL_CTL_SHARED];
 	uint32_t nvforks; /* of vforks[], in use */
 	struct tl_ctl_vfork vforks[TL_CTL_VFORKS];
 	uint64_t marker; /* a private word there: tells whether a child shares our memory */
@@ -181,21 +181,21 @@ struct tl_ctl {
 	uint64_t sessions[TL_CTL_SESSIONS]; /* struct tl_ctl_session in the target; 0: none */
 	uint64_t module_size, module_at; /* ENTER: wanted, and where it is */
 	uint32_t fsgsbase, shadow_stack; /* does the target have them? */
-	uint32_t
-		lender; /* INIT, and only then: id of the thread whose thread block the helper shares */
+	/* INIT, and only then: id of the thread whose thread block the helper shares */
+	uint32_t lender;
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
 	uint32_t jump; /* ARM: 0: traps only */
-	uint64_t
-		dl_state; /* ARM: where the loader comes by when it has mapped images; 0: not watched */
-	uint64_t watched_at
-		[TL_CTL_WATCHED]; /* ARM: system calls that set what a signal does, or who blocks it; 0: none */
-	uint64_t
-		at_wanting; /* nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
+	/* ARM: where the loader comes by when it has mapped images; 0: not watched */
+	uint64_t dl_state;
+	/* ARM: system calls that set what a signal does, or who blocks it; 0: none */
+	uint64_t watched_at[TL_CTL_WATCHED];
+	/* Nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
+	uint64_t at_wanting;
 	uint32_t patching; /* enum tl_patching */
 	uint32_t images_stale; /* objects were unmapped since TL_SVC_MAPS */
 	uint32_t own_number; /* the target's, as it sees itself */
-	uint32_t
-		watcher; /* robust futex of the guardian: the kernel tells handlers when nobody answers any more */
+	/* Robust futex of the guardian: the kernel tells handlers when nobody answers any more */
+	uint32_t watcher;
 	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
 	uint32_t nthreads, room; /* threads now; with more than that: TL_CMD_FOLLOW. 0: never */
 	uint32_t max_maps; /* mappings that the kernel allows the target */
@@ -204,8 +204,8 @@ struct tl_ctl {
 	/* service */
 	uint32_t svc; /* 0: none */
 	uint32_t svc_signal;
-	uint32_t
-		ntraps; /* addresses that ever held a breakpoint, if only while a jump was written */
+	/* Addresses that ever held a breakpoint, if only while a jump was written */
+	uint32_t ntraps;
 	uint32_t standing; /* breakpoints, after a command */
 	uint64_t svc_arg[4];
 	int64_t svc_ret;
@@ -232,8 +232,8 @@ struct tl_ctl_session {
 	uint32_t first, count; /* ARM */
 	uint32_t explain; /* ARM: tell rungs and reasons, too */
 	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
-	uint32_t
-		done; /* ARM: so many of `count` have been looked at, twice as many in all: returns, then the others */
+	/* ARM: so many of `count` have been looked at, twice as many in all: returns, then the others */
+	uint32_t done;
 	uint64_t module; /* struct tl_home_module in the target */
 	uint64_t memory, memory_size; /* struct tl_session there */
 	uint64_t nprobes, nparts;

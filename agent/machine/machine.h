@@ -13,7 +13,7 @@
 #if defined(__x86_64__)
 #include "x86_64/numbers.h"
 #else
-#error "the agent is not on this machine yet"
+#include "unported/numbers.h"
 #endif
 
 /* --- entry.c: where the guardian sends the helper ------------------------------------------------ */

@@ -14,7 +14,7 @@ static bool counting;
 
 static uint64_t word_at(uint64_t addr)
 {
-	return addr ? TL_RELAXED((const uint64_t *)addr) : 0;
+	return addr ? TL_RELAXED((const uint64_t *)(uintptr_t)addr) : 0;
 }
 
 static void count_kinds(struct tl_ctl_probe *p)

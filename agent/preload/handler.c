@@ -18,22 +18,36 @@ void tl_home_comm(char comm[16])
 	tl_syscall3(TL_NR_prctl, PR_GET_NAME, (long)comm, 0);
 }
 
-/* Numbers of system calls that tell of oneself. */
-static const uint16_t tells[TL_FACTS] = {
-	[TL_FACT_PPID] = TL_NR_getppid,
-	[TL_FACT_PGRP] = TL_NR_getpgrp,
-	[TL_FACT_SID] = TL_NR_getsid,
-	[TL_FACT_UID] = TL_NR_getuid,
-	[TL_FACT_EUID] = TL_NR_geteuid,
-	[TL_FACT_GID] = TL_NR_getgid,
-	[TL_FACT_EGID] = TL_NR_getegid,
-};
+/* The system call that tells it of oneself; -1: none. */
+static long call_for(uint32_t what)
+{
+	switch (what) {
+	case TL_FACT_PPID:
+		return TL_NR_getppid;
+	case TL_FACT_PGRP:
+		return TL_NR_getpgrp;
+	case TL_FACT_SID:
+		return TL_NR_getsid;
+	case TL_FACT_UID:
+		return TL_NR_getuid;
+	case TL_FACT_EUID:
+		return TL_NR_geteuid;
+	case TL_FACT_GID:
+		return TL_NR_getgid;
+	case TL_FACT_EGID:
+		return TL_NR_getegid;
+	default:
+		return -1;
+	}
+}
 
 bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])
 {
-	if (of || what >= TL_FACTS || !tells[what])
+	long call = call_for(what);
+
+	if (of || call < 0)
 		return false;
-	value[0] = (uint64_t)tl_syscall3(tells[what], 0, 0, 0);
+	value[0] = (uint64_t)tl_syscall3(call, 0, 0, 0);
 	return true;
 }
 

@@ -153,7 +153,8 @@ static bool is_gone(
 static void place(const struct tl_preload *p, const struct tl_tap_probe *from, uint32_t number,
 	uint64_t bias, struct tl_ctl_probe *to)
 {
-	const struct tl_home_module *am = (const struct tl_home_module *)tl_session_ctl->module;
+	const struct tl_home_module *am =
+		(const struct tl_home_module *)(uintptr_t)tl_session_ctl->module;
 	const struct tl_ctl_module m = {am->code, am->strings, p->traps_only};
 	struct tl_func_part *parts =
 		tl_ctl_parts(tl_session_ctl, (uint32_t)tl_session_ctl->nprobes);

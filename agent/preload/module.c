@@ -89,6 +89,6 @@ int tl_module_map(const struct tl_preload *p, struct tl_home_module *am)
 void tl_module_unmap(struct tl_home_module *am)
 {
 	if (am->code)
-		tl_os_free((void *)am->code, am->code_size + am->data_size + 1);
+		tl_os_free((void *)(uintptr_t)am->code, am->code_size + am->data_size + 1);
 	am->code = 0;
 }

@@ -66,7 +66,7 @@ static void unmap_shared(void)
 
 static void silence(void)
 {
-	struct tl_session *s = (struct tl_session *)tl_session_ctl->memory;
+	struct tl_session *s = (struct tl_session *)(uintptr_t)tl_session_ctl->memory;
 
 	TL_STORE(&s->live, 0);
 	tl_probes_silence(true);

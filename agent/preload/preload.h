@@ -68,8 +68,8 @@ struct tl_preload {
 	int32_t error;
 	uint32_t rounds, narmed, pending;
 	int32_t unwatched; /* -TL_E_: why objects that come later go unnoticed */
-	uint32_t
-		passed_over; /* there are objects that were not looked at, or further copies of some */
+	/* There are objects that were not looked at, or further copies of some */
+	uint32_t passed_over;
 	uint32_t counted; /* the closing figures stand in the control block */
 	uint32_t kept;
 	uint32_t broken; /* promises that the engine found broken; the last one: */

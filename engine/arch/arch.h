@@ -23,8 +23,8 @@
 struct tl_code {
 	uintptr_t start; /* address of text[0] */
 	size_t size;
-	const uint8_t
-		*text; /* size + after bytes, and 15 more that may be read whatever they are */
+	/* Size + after bytes, and 15 more that may be read whatever they are */
+	const uint8_t *text;
 	size_t after; /* bytes behind the part up to the next function; the walk makes it 0 unless all are padding */
 	size_t known; /* bytes of text[] that are text, whatever stands behind the part: at least `size` */
 	const uintptr_t
@@ -38,8 +38,8 @@ struct tl_code {
 	/* As tl_os_text_read(), for jump tables; NULL: indirect jumps stay unknown. */
 	size_t (*read)(uintptr_t addr, void *buf, size_t len);
 	/* Filled by tl_arch_code_walk(): */
-	uint8_t *
-		boundary; /* bitmap, size + after bits, memory from the core: an instruction starts here */
+	/* Bitmap, size + after bits, memory from the core: an instruction starts here */
+	uint8_t *boundary;
 	uint8_t *target; /* bitmap: a branch inside the function, or a pad, leads here */
 	bool indirect; /* has an indirect jump whose targets are not known */
 	bool complete; /* every byte was decoded */
@@ -53,8 +53,8 @@ struct tl_code {
 /* One probed instruction inside a patch. */
 struct tl_point {
 	uintptr_t addr;
-	struct tl_site *
-		site; /* the detour calls (*site->current->pre)(current, regs, thread); meanwhile thread->gives is tl_plan_gives() */
+	/* The detour calls (*site->current->pre)(current, regs, thread); meanwhile thread->gives is tl_plan_gives() */
+	struct tl_site *site;
 	uint32_t flags; /* union of the TL_PROBE_ flags of its probes */
 	bool post; /* calls post handlers too */
 };
@@ -106,8 +106,8 @@ struct tl_plan {
 	bool early; /* threads may come without a thread pointer (dynamic loader, static start code) */
 	bool no_red_zone; /* the code uses nothing below its stack pointer */
 	uint16_t bound; /* tl_arch_detour_bound() of it where the port has asked already, else 0 */
-	struct tl_point
-		points[TL_POINTS_MAX]; /* sorted by address; those behind npoints hold nothing */
+	/* Sorted by address; those behind npoints hold nothing */
+	struct tl_point points[TL_POINTS_MAX];
 };
 
 /* What handlers may ask of the detour that calls them. */

@@ -37,8 +37,8 @@ struct cov_symbol {
 
 struct cov_site {
 	uint64_t addr; /* ELF addresses */
-	unsigned
-		rung; /* TL_RUNG_TRAP: only that fits, and TL_RUNG_NONE: refused; why < 0 says why */
+	/* TL_RUNG_TRAP: only that fits, and TL_RUNG_NONE: refused; why < 0 says why */
+	unsigned rung;
 	int why;
 	struct cov_symbol function; /* size 0: the engine finds it by itself */
 };

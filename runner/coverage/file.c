@@ -25,7 +25,10 @@
 
 enum { PAGE = 4096 };
 
-static const uintptr_t program_base = 0x562000000000, library_base = 0x7e0000000000;
+/* Somewhere in a program's half of the addresses. */
+enum { WIDE = sizeof(void *) > 4 };
+static const uintptr_t program_base = WIDE ? (uintptr_t)0x562000000000ull : 0x10000000;
+static const uintptr_t library_base = WIDE ? (uintptr_t)0x7e0000000000ull : 0x40000000;
 
 static int fail(struct cov_file *f, const char *path, const char *what)
 {
@@ -84,7 +87,7 @@ static int check(struct cov_file *f, const char *path)
 	p = segments(f);
 	for (unsigned i = 0; i < e->e_phnum; i++)
 		if (!inside(f, p[i].p_offset, p[i].p_filesz) || p[i].p_filesz > p[i].p_memsz ||
-			p[i].p_vaddr + p[i].p_memsz < p[i].p_vaddr || p[i].p_memsz >> 40)
+			p[i].p_vaddr + p[i].p_memsz < p[i].p_vaddr || (uint64_t)p[i].p_memsz >> 40)
 			return fail(f, path, "damaged: a segment lies outside the file");
 	return 0;
 }
@@ -162,14 +165,14 @@ static void add_bias(const struct cov_file *f, uint64_t vaddr, bool is_addend, u
 
 	if (!mapped(f, vaddr, sizeof(v)))
 		return;
-	memcpy(&v, (void *)(f->bias + vaddr), sizeof(v));
+	memcpy(&v, (void *)(uintptr_t)(f->bias + vaddr), sizeof(v));
 	v = (is_addend ? addend : v) + f->bias;
-	memcpy((void *)(f->bias + vaddr), &v, sizeof(v));
+	memcpy((void *)(uintptr_t)(f->bias + vaddr), &v, sizeof(v));
 }
 
 static void apply_rela(const struct cov_file *f, uint64_t vaddr, uint64_t size)
 {
-	const Elf_Rela *r = (const void *)(f->bias + vaddr);
+	const Elf_Rela *r = (const void *)(uintptr_t)(f->bias + vaddr);
 
 	if (!mapped(f, vaddr, size))
 		return;
@@ -181,7 +184,7 @@ static void apply_rela(const struct cov_file *f, uint64_t vaddr, uint64_t size)
 /* An address, or a bitmap of the 63 words behind the last one. */
 static void apply_relr(const struct cov_file *f, uint64_t vaddr, uint64_t size)
 {
-	const uint64_t *r = (const void *)(f->bias + vaddr);
+	const uint64_t *r = (const void *)(uintptr_t)(f->bias + vaddr);
 	uint64_t next = 0;
 
 	if (!mapped(f, vaddr, size))
@@ -206,7 +209,7 @@ static void relocate(const struct cov_file *f)
 	uint64_t tag[TAGS] = {0};
 
 	for (unsigned i = 0; i < header(f)->e_phnum; i++) {
-		const Elf_Dyn *d = (const void *)(f->bias + p[i].p_vaddr);
+		const Elf_Dyn *d = (const void *)(uintptr_t)(f->bias + p[i].p_vaddr);
 
 		if (p[i].p_type != PT_DYNAMIC || !mapped(f, p[i].p_vaddr, p[i].p_memsz))
 			continue;

@@ -32,8 +32,8 @@ struct eviction {
 	unsigned form; /* of the first jump */
 	unsigned n; /* moves */
 	unsigned move[CHAIN];
-	unsigned
-		step[CHAIN]; /* tl_plan.step of a jump whose chain are the moves from this one on */
+	/* tl_plan.step of a jump whose chain are the moves from this one on */
+	unsigned step[CHAIN];
 	unsigned more[CHAIN +
 		      1]; /* further candidates with the same form and so many moves the same */
 };

@@ -13,8 +13,8 @@ struct tl_entries {
 	struct tl_eh_table table;
 	struct tl_addrs list; /* found by the walk, sorted */
 	struct tl_index noted; /* those that came later */
-	struct tl_addrs
-		called; /* perhaps, and in no function of the table, sorted: see uncovered.c */
+	/* Perhaps, and in no function of the table, sorted: see uncovered.c */
+	struct tl_addrs called;
 	bool calls_known;
 	struct tl_dynamic dynamic;
 	bool linked; /* `dynamic` has been read */

@@ -41,8 +41,8 @@ struct tl_ret_thread {
 	uint32_t lost; /* entries that found the pool empty */
 	uint32_t nkept;
 	uint32_t nadrift;
-	struct tl_ret_instance *
-		adrift; /* counted as abandoned, newest first; may still turn out to be on another stack */
+	/* Counted as abandoned, newest first; may still turn out to be on another stack */
+	struct tl_ret_instance *adrift;
 	bool keeps; /* some: counted in st->keepers */
 	bool fibers; /* calls that were adrift have come back */
 	struct tl_ret_instance base; /* the end of the list; its stack pointer is that of no call */
@@ -77,8 +77,8 @@ struct tl_ret_watch {
 	struct tl_ret_watch *next; /* while it comes, or goes */
 	struct tl_func_part part;
 	uint32_t kind; /* tl_ret_kind() of those that follow it */
-	const struct tl_ret_state
-		*only; /* who follows it: jumps back into its function are left out */
+	/* Who follows it: jumps back into its function are left out */
+	const struct tl_ret_state *only;
 	uint32_t users;
 	int why; /* refused: -TL_E_ */
 	struct tl_probe entry;
@@ -119,8 +119,8 @@ struct tl_ret_state {
 	uint32_t nsettled,
 		nfound; /* those behind are in place, but not told to the readers; are to be */
 	bool leaving;
-	uintptr_t wanted
-		[TL_RET_WANTED]; /* places that calls left to and that nobody watches; any context */
+	/* Places that calls left to and that nobody watches; any context */
+	uintptr_t wanted[TL_RET_WANTED];
 	struct tl_ret_refused {
 		uintptr_t entry;
 		int why;

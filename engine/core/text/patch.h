@@ -19,8 +19,8 @@ struct tl_patch {
 	struct tl_node node; /* in tl_patches.planned, key plan->start */
 	struct tl_plan *plan; /* the detour's */
 	struct tl_detour *detour;
-	struct tl_patch
-		*moved; /* the neighbour that had to go first: a patch without points, NULL: none */
+	/* The neighbour that had to go first: a patch without points, NULL: none */
+	struct tl_patch *moved;
 	struct tl_patch *mover; /* this is such a neighbour, of that patch */
 	struct tl_patch *next; /* lists of a batch */
 	struct tl_change *change; /* of the running batch, NULL: its bytes stay as they are */

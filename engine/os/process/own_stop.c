@@ -366,8 +366,8 @@ struct walk {
 	bool (*word)(struct walk *w, const uintptr_t *at); /* false: enough seen */
 	bool (*frame)(struct walk *w, const struct tl_frame *f);
 	void *arg;
-	uintptr_t
-		key; /* thread pointer, 0: unknown. A stack that the C library made ends below it. */
+	/* Thread pointer, 0: unknown. A stack that the C library made ends below it. */
+	uintptr_t key;
 	bool bad;
 	uintptr_t todo[STRANDS];
 	unsigned ntodo, ndone;

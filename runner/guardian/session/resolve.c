@@ -65,8 +65,8 @@ static enum match match_one(struct guardian *g, const struct module *mod,
 
 /* Where one of the module's images is: it may be mapped more than once. */
 struct found {
-	const struct mapped
-		*at[SLOT_COPIES + 1]; /* the one that was described before comes first */
+	/* The one that was described before comes first */
+	const struct mapped *at[SLOT_COPIES + 1];
 	uint32_t n, more; /* more: copies beyond these */
 	bool other;
 };

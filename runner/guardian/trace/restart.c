@@ -103,8 +103,8 @@ static bool call_is_continued(struct thread *t, const struct machine_regs *regs)
 
 /* What the scheduler tells of a thread. */
 struct sched {
-	uint64_t
-		exec_start; /* when it last was on a processor, ns on that one's clock; 0: not told */
+	/* When it last was on a processor, ns on that one's clock; 0: not told */
+	uint64_t exec_start;
 	uint64_t switches; /* how often it has gone to sleep */
 };
 
