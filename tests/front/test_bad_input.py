@@ -202,6 +202,17 @@ def test_too_few_open_files(ctx):
     refused(p, 'MODULE_BUILD', 'Too many open files', 'ulimit -n')
 
 
+def test_no_more_processes(ctx):
+    """The limit is of all that the user runs; it does not hold for root."""
+    p = ctx.run(['prlimit', '--nproc=0', ctx.bin('trapless'), '-e', 'probe begin { exit() }'])
+    assert p.returncode == 1 and 'cannot start a thread of its own: ' in p.stderr and 'ulimit -u' in p.stderr, p
+    p = ctx.run([ctx.bin('trapless'), '--no-cache', '--rlimit-nproc', '0', '-e', 'probe begin { exit() }'])
+    refused(p, 'MODULE_BUILD', 'the C compiler cannot be run: ', '--rlimit-nproc')
+
+
+test_no_more_processes.variants = ('nobody',)
+
+
 def limited(ctx, limit, *args):
     """trapless under a limit of the shell's."""
     words = ['sh', '-c', 'ulimit %s; exec "$@"' % limit, 'sh', ctx.bin('trapless'), '-e', 'probe begin { exit() }']

@@ -55,7 +55,7 @@ def test_what_conditionals_see(ctx):
     assert trapless(ctx, '--privilege=root', *script).returncode == 2
 
 
-LIMITS = ('--rlimit-as=8000000000', '--rlimit-cpu', '500', '--rlimit-nproc=3000', '--rlimit-stack=4000000', '--rlimit-fsize=90000000')
+LIMITS = ('--rlimit-as=8000000000', '--rlimit-cpu', '500', '--rlimit-nproc=30000', '--rlimit-stack=4000000', '--rlimit-fsize=90000000')
 
 
 def test_limits_of_the_passes(ctx):
@@ -66,7 +66,7 @@ def test_limits_of_the_passes(ctx):
     os.chmod(cc, 0o755)
     p = good(ctx, *LIMITS, '--no-cache', '--cc', cc, *HELLO, '-c', 'cat /proc/self/limits')
     inside = open(ctx.tmp + '/limits').read()
-    for name, wanted in (('Max address space', '8000000000'), ('Max cpu time', '500'), ('Max processes', '3000'), ('Max stack size', '4000000'),
+    for name, wanted in (('Max address space', '8000000000'), ('Max cpu time', '500'), ('Max processes', '30000'), ('Max stack size', '4000000'),
                          ('Max file size', '90000000')):
         own = [line.split(name)[1].split()[:2] for line in open('/proc/self/limits') if line.startswith(name)][0]
         assert [line.split(name)[1].split()[:2] for line in inside.splitlines() if line.startswith(name)] == [[wanted, own[1]]], (name, inside)

@@ -178,11 +178,15 @@ const OTHER_FOLDER: &str = "set TMPDIR to a folder that can be written";
 const LARGER_FILES: &str = "raise the limit of file sizes (ulimit -f)";
 
 fn after_failure(e: &CompileError, folder: &Path, embedded: bool) -> String {
+    const EAGAIN: i32 = 11;
     const EMFILE: i32 = 24;
     let room = no_room(folder);
     match e {
         CompileError::Io(e) if e.raw_os_error() == Some(EMFILE) => {
             "raise the limit of open files (ulimit -n)".into()
+        }
+        CompileError::Io(e) if e.raw_os_error() == Some(EAGAIN) => {
+            "raise the limit of the user's processes (ulimit -u, --rlimit-nproc), or end others".into()
         }
         _ if room == Some(ErrorKind::FileTooLarge) => {
             LARGER_FILES.into()

@@ -36,8 +36,8 @@ impl Hearing {
                 leave(signal);
             }
         };
-        if Builder::new().spawn(hear).is_err() {
-            memory::none_left(); // for its stack
+        if let Err(e) = Builder::new().spawn(hear) {
+            memory::no_thread(e);
         }
         Hearing { before }
     }

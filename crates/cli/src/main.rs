@@ -83,6 +83,7 @@ fn main() -> ExitCode {
     if sessions::asked(&options) {
         return ExitCode::from(sessions::start(&options));
     }
+    let hearing = interrupted::Hearing::start();
     let limits = match limits::Limits::set(&options) {
         Ok(limits) => limits,
         Err(text) => {
@@ -92,7 +93,6 @@ fn main() -> ExitCode {
     };
     let mut map = SourceMap::new();
     let mut diags = Diagnostics::new();
-    let hearing = interrupted::Hearing::start();
     let done = passes::run(&options, &mut map, &mut diags);
     hearing.end();
     limits.put_back();

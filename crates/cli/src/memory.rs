@@ -22,13 +22,22 @@ pub fn is_enough() -> bool {
     }
 }
 
+/// The same error whether its stack or the thread itself was one too many.
+pub fn no_thread(e: std::io::Error) -> ! {
+    eprintln!(
+        "error: trapless cannot start a thread of its own: {e}\n  = next step: raise its limits (of processes: ulimit -u, \
+         of memory: ulimit -d, ulimit -v), or end others"
+    );
+    std::process::exit(crate::EXIT_FAILURE.into());
+}
+
 struct OrEnd;
 
 #[global_allocator]
 static ALLOCATOR: OrEnd = OrEnd;
 
 /// Allocates nothing itself.
-pub fn none_left() -> ! {
+fn none_left() -> ! {
     // SAFETY: the text is there as long as we are; nothing is run down that could want memory.
     unsafe {
         libc::write(

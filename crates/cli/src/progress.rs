@@ -3,7 +3,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Shows nothing where standard error is no terminal. Dropped: wiped out.
@@ -16,17 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 impl Progress {
     /// The first of these begins now.
     pub fn start(steps: &'static [&'static str]) -> Progress {
-        let thread = std::io::stderr().is_terminal().then(|| {
-            let (tell, hear) = mpsc::channel();
-            let thread = std::thread::spawn(move || {
-                for step in steps {
-                    if !show(step, &hear) {
-                        return;
-                    }
+        let (tell, hear) = mpsc::channel();
+        let shown = move || {
+            for step in steps {
+                if !show(step, &hear) {
+                    return;
                 }
-            });
-            (tell, thread)
-        });
+            }
+        };
+        let thread = match std::io::stderr().is_terminal() {
+            // Where no thread can be started it is not shown.
+            true => Builder::new().spawn(shown).ok().map(|t| (tell, t)),
+            false => None,
+        };
         Progress { thread }
     }
 

@@ -373,7 +373,8 @@ impl Elf {
         self.unpacked.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Decompress the DWARF sections side by side, so that they are there when asked for.
+    /// Decompress the DWARF sections side by side, so that they are there when asked for. A section for which no thread can
+    /// be started is decompressed then.
     pub fn unpack_dwarf(&self) {
         let packed = self.by_name.iter().filter(|(name, &i)| {
             let s = &self.sections[i];
@@ -381,7 +382,7 @@ impl Elf {
         });
         std::thread::scope(|scope| {
             for (_, &i) in packed {
-                scope.spawn(move || self.contents(i));
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || self.contents(i));
             }
         });
     }
