@@ -17,14 +17,14 @@
 #include <trapless/probe.h>
 
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 24
+#define TL_CTL_VERSION 25
 
 enum {
 	TL_CTL_MAPS = 65536,
 	TL_CTL_IMAGES = 16384, /* of files that have code */
 	TL_CTL_AREAS = 65536, /* as many mappings as a process may have */
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
-	TL_CTL_PLACES = 1 << 19, /* a power of two */
+	TL_CTL_PLACES = 1 << 21, /* a power of two: some four for each probe */
 	TL_CTL_PCS = 65536,
 	TL_CTL_STACKS = 1 << 16, /* as the engine has records of threads */
 	TL_CTL_RUNGS = 8,
@@ -218,6 +218,7 @@ struct tl_ctl {
 	uint32_t area_free; /* below it there is no free entry in areas */
 	uint32_t area_dropped; /* the last one: the next is often its neighbour */
 	uint32_t nleaving;
+	uint32_t nunplaced; /* what places[] had no room for */
 	struct tl_ctl_image images[TL_CTL_IMAGES];
 	struct tl_ctl_area areas[TL_CTL_AREAS];
 	uint32_t leaving[TL_CTL_AREAS]; /* UNMAP: numbers of areas, by address */
@@ -317,12 +318,25 @@ static inline uint32_t tl_ctl_trap_hash(uint64_t addr)
 	return (uint32_t)((addr * 0x9e3779b97f4a7c15ull) >> 46) & (TL_CTL_TRAPS - 1);
 }
 
-/* What lies together in memory does so in the table: it takes few pages. NULL: not there; `spare`: could be. */
+/*
+ * What lies in a page has a page of the table, which takes few of them then; the pages lie anywhere in it, so that areas
+ * at equal distances do not meet. (Fibonacci hashing: Knuth, volume 3, 6.4.)
+ */
+static inline uint32_t tl_ctl_place_hash(uint64_t from)
+{
+	const uint32_t page = 12, near = 4;
+	uint32_t in_page = (uint32_t)(from & ((1u << page) - 1)) >> near;
+
+	return (uint32_t)(((from >> page) * 0x9e3779b97f4a7c15ull) >> 32) << (page - near) |
+	       in_page;
+}
+
+/* NULL: not there; `spare`: could be, NULL where there is no room for it. */
 static inline struct tl_ctl_place *tl_ctl_place_find(
 	struct tl_ctl *c, uint64_t from, struct tl_ctl_place **spare)
 {
-	const uint32_t near = 5, tries = 1024;
-	uint32_t i = (uint32_t)(from >> near), n;
+	const uint32_t tries = 1024;
+	uint32_t i = tl_ctl_place_hash(from), n;
 	struct tl_ctl_place *p;
 
 	*spare = 0;

@@ -16,15 +16,17 @@ struct tl_detour *__wrap_tl_detour_revive(const struct tl_plan *plan);
 void __wrap_tl_detour_retire(struct tl_detour *d);
 void __wrap_tl_detmem_put(struct tl_detour *d);
 
-/* Where there is no room for more, the guardian leaves that fault as it is. */
+/* Where there is no room for more, the guardian leaves that fault as it is, and says so. */
 static void place_add(uint64_t from, uint64_t to)
 {
 	struct tl_ctl_place *spare, *p = tl_ctl_place_find(tl_ctl, from, &spare);
 
 	if (!p)
 		p = spare;
-	if (!p)
+	if (!p) {
+		tl_ctl->nunplaced++;
 		return;
+	}
 	__atomic_store_n(&p->from, from, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->to, to, __ATOMIC_RELEASE);
 }

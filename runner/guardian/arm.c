@@ -84,6 +84,23 @@ void progress_tell(struct guardian *g)
 	tell(&g->arming->tell, MSG_PROGRESS, (uint32_t)(50ull * s->done / s->count), "");
 }
 
+/* Where the agent's table of places has had no room. */
+static void tell_unplaced(struct guardian *g)
+{
+	uint32_t n = g->ctl->nunplaced;
+	char text[200];
+
+	if (!n || g->unplaced_told)
+		return;
+	g->unplaced_told = true;
+	snprintf(text, sizeof(text),
+		"too many probes: a fault of the program in one of %u instructions would be seen "
+		"by "
+		"it at an address of trapless'; probe fewer at once",
+		n);
+	tell_all(g, MSG_WARN, 0, text);
+}
+
 static int arm_now(struct guardian *g, struct client *c, bool explain)
 {
 	bool masks_mattered = g->masks_matter;
@@ -113,6 +130,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	if (ret >= 0)
 		selftrace_watch(g);
 	tell_probes(&c->tell);
+	tell_unplaced(g);
 	return ret < 0 ? guardian_fail(g, "arming failed: %s", tl_error_text(ret)) : 0;
 }
 

@@ -203,6 +203,7 @@ struct guardian {
 	struct client *arming; /* it may lose patience */
 	double runs_until; /* some thread is led to its handler's end: see handlerend.c; 0: none, ms */
 	double progress_due; /* when it is told how far that is, ms */
+	bool unplaced_told; /* ctl->nunplaced is not 0 */
 	int mem; /* /proc/PID/mem */
 	int sigchld; /* signalfd */
 	pid_t turn; /* whose it was last, see loop.c */

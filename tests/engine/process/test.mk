@@ -8,7 +8,7 @@ endif
 PROCESS_TEST_OUT := $(BUILD)/tests/engine/process
 PROCESS_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked crowd throw tails race churn mappings hidden args args-clang args-asan args-ubsan reserve reserve-so shadow \
+PROCESS_TESTS := $(addprefix $(PROCESS_TEST_OUT)/, os os-asan os-ubsan probe probe-so probe-checked crowd throw tails race churn mappings places hidden args args-clang args-asan args-ubsan reserve reserve-so shadow \
 	headers.ok)
 PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PROCESS_TEST_OUT)/os-ubsan; \
 	tests/engine/process/example.sh; short: $(PROCESS_TEST_OUT)/probe; long: $(PROCESS_TEST_OUT)/probe-so; \
@@ -16,7 +16,7 @@ PROCESS_TEST_LINES := $(PROCESS_TEST_OUT)/os; $(PROCESS_TEST_OUT)/os-asan; $(PRO
 	$(PROCESS_TEST_OUT)/args; $(PROCESS_TEST_OUT)/args traps; $(PROCESS_TEST_OUT)/args-clang; \
 	$(PROCESS_TEST_OUT)/args-asan; $(PROCESS_TEST_OUT)/args-ubsan traps; \
 	$(PROCESS_TEST_OUT)/reserve; $(PROCESS_TEST_OUT)/reserve traps; $(PROCESS_TEST_OUT)/reserve-so; $(PROCESS_TEST_OUT)/shadow; \
-	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; $(PROCESS_TEST_OUT)/mappings; $(PROCESS_TEST_OUT)/hidden; $(PROCESS_TEST_OUT)/hidden traps; \
+	$(PROCESS_TEST_OUT)/throw; $(PROCESS_TEST_OUT)/throw traps; $(PROCESS_TEST_OUT)/tails; $(PROCESS_TEST_OUT)/tails traps; $(PROCESS_TEST_OUT)/race; $(PROCESS_TEST_OUT)/mappings; $(PROCESS_TEST_OUT)/places; $(PROCESS_TEST_OUT)/hidden; $(PROCESS_TEST_OUT)/hidden traps; \
 	short: $(PROCESS_TEST_OUT)/churn 4 1 40; long: $(PROCESS_TEST_OUT)/churn 24 1 120; \
 	long: $(PROCESS_TEST_OUT)/probe long; long: $(PROCESS_TEST_OUT)/probe traps long; \
 	long: $(PROCESS_TEST_OUT)/crowd long; long: $(PROCESS_TEST_OUT)/crowd traps long
@@ -75,6 +75,11 @@ $(PROCESS_TEST_OUT)/reserve-so: $(RESERVE_SRCS) tests/engine/process/args.h $(LI
 $(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.S) $(LIB_OUT)/trapless.o $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) $(LIB_OUT)/trapless.o.all
+
+# The agent's, which needs nothing but its header.
+$(PROCESS_TEST_OUT)/places: tests/engine/process/places.c agent/control.h $(PROCESS_TEST_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $<
 
 $(PROCESS_TEST_OUT)/hidden: tests/engine/process/hidden.c $(LIB_OUT)/libtrapless.a $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
