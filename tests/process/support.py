@@ -185,6 +185,16 @@ def merged(text):
     return out
 
 
+def own_threads(pid):
+    """Ids; those that the kernel makes for io_uring come and go as it likes."""
+    def name(tid):
+        try:
+            return open('/proc/%d/task/%s/comm' % (pid, tid)).read()
+        except (FileNotFoundError, ProcessLookupError):
+            return 'iou-'
+    return sorted(tid for tid in os.listdir('/proc/%d/task' % pid) if not name(tid).startswith('iou-'))
+
+
 class Before:
     """The state of a target, to be compared with the one after a session."""
 
@@ -197,7 +207,7 @@ class Before:
         mappings = merged(maps(self.pid))
         executable = [m for m in mappings if 'x' in m[2]]
         return dict(fds=sorted(os.listdir('/proc/%d/fd' % self.pid)),
-                    threads=sorted(os.listdir('/proc/%d/task' % self.pid)), executable=executable,
+                    threads=own_threads(self.pid), executable=executable,
                     tracer=re.search(r'TracerPid:\t(\d+)', open('/proc/%d/status' % self.pid).read()).group(1),
                     memfds=maps(self.pid).count('memfd:trapless'),
                     mappings=len([m for m in mappings if m[3] != '[heap]']))

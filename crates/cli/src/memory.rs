@@ -25,10 +25,10 @@ pub fn is_enough() -> bool {
 /// The same error whether its stack or the thread itself was one too many.
 pub fn no_thread(e: std::io::Error) -> ! {
     eprintln!(
-        "error: trapless cannot start a thread of its own: {e}\n  = next step: raise the limits of the user's processes \
-         and of memory (ulimit -u, ulimit -v), or end others"
+        "error: trapless cannot start a thread of its own: {e}\n  = next step: raise its limits (of processes: ulimit -u, \
+         of memory: ulimit -d, ulimit -v), or end others"
     );
-    std::process::exit(crate::exit::EXIT_FAILURE.into());
+    std::process::exit(crate::EXIT_FAILURE.into());
 }
 
 struct OrEnd;
@@ -45,7 +45,7 @@ fn none_left() -> ! {
             NONE_LEFT.as_ptr().cast(),
             NONE_LEFT.len(),
         );
-        libc::_exit(crate::exit::EXIT_FAILURE.into());
+        libc::_exit(crate::EXIT_FAILURE.into());
     }
 }
 
