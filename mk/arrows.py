@@ -2,7 +2,7 @@
 """Which files need each other: by the names that their objects define and need, as `nm` tells, and by #include.
 
 Inline functions of headers have no name in an object, and count by the #include. An object belongs to the source whose
-path its own ends with (build/lib/engine/core/probe.o to engine/core/probe.c). Where a name is defined more than once,
+path its own ends with (build/lib/engine/core/probe/place.o to engine/core/probe/place.c). Where a name is defined more than once,
 the nearest folder is meant."""
 import collections
 import os

@@ -219,7 +219,7 @@ size_t tl_arch_trap_insn(uint8_t *buf);
 /* Addresses of the core's services that a detour refers to. */
 struct tl_detour_env {
 	const struct tl_gate *gate; /* gate->open: 0 closed */
-	struct tl_thread *threads; /* table of TL_THREADS entries, see core/thread.h */
+	struct tl_thread *threads; /* table of TL_THREADS entries, see core/detour/thread.h */
 	/* miss path: finds or makes the thread's record, counts a miss; NULL: run no handler */
 	struct tl_thread *(*enter_slow)(struct tl_site *site, uintptr_t sp, uintptr_t key);
 	/*

@@ -37,7 +37,7 @@ enum { PLACES_MAX = 3 };
 int place_of_guardian(struct sockaddr_un *a, pid_t target);
 int places_of_guardian(struct sockaddr_un a[PLACES_MAX], pid_t target);
 
-/* guardian/inject.c */
+/* guardian/inject/inject.c */
 uint64_t agent_checksum(void);
 
 #endif

@@ -77,7 +77,7 @@ $(PROCESS_TEST_OUT)/shadow: $(addprefix tests/engine/process/, shadow.c targets.
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.S, $^) $(LIB_OUT)/trapless.o.all
 
 # The agent's, which needs nothing but its header.
-$(PROCESS_TEST_OUT)/places: tests/engine/process/places.c agent/control.h $(PROCESS_TEST_HDRS)
+$(PROCESS_TEST_OUT)/places: tests/engine/process/places.c home/control.h $(PROCESS_TEST_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(PROCESS_TEST_CFLAGS) $(CFLAGS) -o $@ $<
 
