@@ -24,7 +24,7 @@ enum {
 	TL_CTL_IMAGES = 16384, /* of files that have code */
 	TL_CTL_AREAS = 65536, /* as many mappings as a process may have */
 	TL_CTL_TRAPS = 1 << 18, /* a power of two */
-	TL_CTL_PLACES = 1 << 21, /* a power of two: some four for each probe */
+	TL_CTL_PLACES = 1 << 20, /* a power of two: some four for each probe */
 	TL_CTL_PCS = 65536,
 	TL_CTL_STACKS = 1 << 16, /* as the engine has records of threads */
 	TL_CTL_RUNGS = 8,

@@ -9,7 +9,7 @@ from support import ALL, PAIR, start
 # Nearly always one of the threads is in here.
 BUSY = 'global a probe process("%s").function("busy") { for (i = 0; i < 300; i++) a[$a]++ }\n'
 
-SMALL = 25 << 20  # bytes of session memory
+SMALL = 40 << 20  # bytes of session memory
 
 
 def test_end_of_the_program(ctx):
@@ -36,8 +36,8 @@ def test_end_of_a_child(ctx):
 def test_many_children(ctx):
     """Places of threads whose process has ended are others' then: there are some 250 of them where files must be small and each is large."""
     path = ctx.target('held')
-    script = '''global a[1000], large probe process("%s").function("after") { a[pid()]++; large <<< 1 }
-        probe end { foreach (p in a) n++; if (!n) print(@hist_linear(large, 0, 4000, 1)); println(n > 350) }'''
+    script = '''global a[1000], large, more probe process("%s").function("after") { a[pid()]++; large <<< 1; more <<< 1 }
+        probe end { foreach (p in a) n++; if (!n) { print(@hist_linear(large, 0, 4000, 1)); print(@hist_linear(more, 0, 4000, 1)) } println(n > 350) }'''
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     r = scripted.launch(ctx, script % path, path + ' many 400', preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, limit[1])))
     assert (r.returncode, r.script) == (7, '1\n'), (r.script, r.stderr)
