@@ -44,8 +44,12 @@ static struct session session;
 static struct target targets[TARGETS_MAX];
 static int ntargets, signals = -1;
 static bool leaving;
-static struct control control = {
-	.opt = &opt, .session = &session, .targets = targets, .ntargets = &ntargets};
+static struct control control = {.opt = &opt,
+	.session = &session,
+	.targets = targets,
+	.ntargets = &ntargets,
+	.fd = -1,
+	.client = -1};
 
 static int take_signals(void)
 {

@@ -6,7 +6,7 @@
 extern const unsigned TL_ADDRESS_BITS, TL_FUNC_ALIGN;
 enum { TL_THREAD_BLOCK = 4096 }; /* the size of an array */
 
-extern const long TL_NR_getuid, TL_NR_getgid, TL_NR_geteuid, TL_NR_getegid, TL_NR_getppid, TL_NR_getpgrp, TL_NR_getsid,
-	TL_NR_process_vm_readv, TL_NR_process_vm_writev;
+extern const long TL_NR_getuid, TL_NR_getgid, TL_NR_geteuid, TL_NR_getegid, TL_NR_getppid,
+	TL_NR_getpgrp, TL_NR_getsid, TL_NR_process_vm_readv, TL_NR_process_vm_writev;
 
 #endif
