@@ -22,6 +22,13 @@ int drain_start(struct session *s)
 	return -1;
 }
 
+/* The first reason is told. */
+static void lost_output(struct session *s, int why)
+{
+	if (!s->unwritten)
+		s->unwritten = why;
+}
+
 static void raw_write(struct session *s, const void *p, size_t n)
 {
 	const char *at = p;
@@ -32,8 +39,7 @@ static void raw_write(struct session *s, const void *p, size_t n)
 		if (w < 0 && errno == EINTR)
 			continue;
 		if (w <= 0) {
-			if (!s->unwritten)
-				s->unwritten = w ? errno : ENOSPC;
+			lost_output(s, w ? errno : ENOSPC);
 			return;
 		}
 		at += w;
@@ -45,8 +51,8 @@ static void write_ready(struct session *s)
 {
 	if (s->raw >= 0)
 		raw_write(s, s->ready, s->nready);
-	else if (fwrite(s->ready, 1, s->nready, s->out) < s->nready && !s->unwritten)
-		s->unwritten = errno;
+	else if (fwrite(s->ready, 1, s->nready, s->out) < s->nready)
+		lost_output(s, errno);
 	s->nready = 0;
 }
 
@@ -73,8 +79,8 @@ static int put(void *arg, const char *text, size_t n)
 static void write_out(struct session *s)
 {
 	write_ready(s);
-	if (fflush(s->out) && !s->unwritten)
-		s->unwritten = errno;
+	if (fflush(s->out))
+		lost_output(s, errno);
 }
 
 static void turn_over(struct session *s)

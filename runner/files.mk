@@ -22,7 +22,7 @@ endif
 # What is the same wherever a session's probes stand.
 HOME_SRCS = $(addprefix home/, control.c listen.c probes.c symbols.c unwind.c view.c watch.c)
 AGENT_OWN_SRCS = $(addprefix agent/, header.c control.c os.c threads.c handler.c memory.c places.c $(addprefix machine/$(MACHINE)/, entry.c ask.c text.c)) $(HOME_SRCS)
-AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
+AGENT_SHARED_SRCS = $(ENGINE_CORE_SRCS) $(ENGINE_PORT_SRCS) $(ENGINE_OS_PROCESS_SRCS) $(RUNTIME_SRCS)
 AGENT_SRCS = $(AGENT_OWN_SRCS) $(AGENT_SHARED_SRCS) $(AGENT_TEST)
 # The same engine and runtime as an object that the program's loader maps by itself (--preload).
 PRELOAD_SRCS = $(addprefix agent/preload/, preload.c session.c count.c env.c handler.c module.c objects.c match.c os.c watch.c) agent/machine/$(MACHINE)/preload.c \

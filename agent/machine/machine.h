@@ -49,8 +49,6 @@ bool tl_machine_trap_is_sure(uintptr_t addr);
 
 /* --- preload.c: without a guardian ----------------------------------------------------------------------- */
 
-/* What the processor can, as tl_fsgsbase and tl_shadow_stack have it. */
-void tl_machine_features(void);
 /* Of our own helper: TL_THREAD_BLOCK bytes in which C libraries find themselves. */
 void tl_machine_thread_block(uintptr_t *block);
 /* As clone(): the new thread runs tl_helper() on the stack below `top`, and ends. The thread's id, or an error. */

@@ -6,8 +6,8 @@
  * SIGTRAP blocked, as C libraries do while they start threads and children,
  * ends the program.
  */
+#include <elf.h>
 #include "internal.h"
-#include "../machine/machine.h"
 #include "../../engine/core/base/broken.h"
 #include "../../engine/os/process/own.h"
 
@@ -47,7 +47,7 @@ int tl_home_init(void)
 	struct tl_mapping own;
 
 	tl_broken_heard = tell_broken;
-	tl_machine_features();
+	tl_machine_init(tl_aux(AT_HWCAP2));
 	emulated = tl_home_map((uintptr_t)tl_home_init, &own) && !(own.prot & TL_PROT_EXEC);
 	if (emulated)
 		tl_own_threads(note_thread, NULL);

@@ -16,7 +16,6 @@ void control_start(struct control *c)
 {
 	char why[160];
 
-	c->fd = c->client = -1;
 	c->since = now_ms();
 	if (place_make(&c->place, why, sizeof(why)))
 		goto failed;

@@ -3,13 +3,6 @@
 #include "../../preload/internal.h"
 #include "../../../engine/os/process/process.h"
 
-enum { AT_HWCAP2 = 26 };
-
-void tl_machine_features(void)
-{
-	tl_machine_init(tl_aux(AT_HWCAP2));
-}
-
 /* Nothing but its own address, where C libraries have a pointer to themselves. */
 void tl_machine_thread_block(uintptr_t *block)
 {
