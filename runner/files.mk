@@ -29,8 +29,9 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c session.c count.c env.c han
 	$(HOME_SRCS) home/fill.c agent/memory.c \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c join.c timers.c conditions.c events.c target.c followed.c later.c connector.c patching.c program.c words.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c timers.c conditions.c events.c target.c launch.c followed.c later.c connector.c patching.c program.c words.c) \
 	$(addprefix runner/base/, module.c proc.c facts.c sections.c passing.c progress.c) \
+	$(addprefix runner/transport/, socket.c guardian.c join.c preload.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	runner/guardian/guardian.c runner/guardian/concerns.c \
@@ -40,7 +41,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c p
 	$(addprefix runner/guardian/family/, sanitizers.c programs.c children.c parking.c vforked.c sharing.c traceme.c selftrace.c launch.c) \
 	$(addprefix runner/guardian/session/, hear.c clients.c arm.c resolve.c copies.c loader.c events.c samples.c watchpoints.c join.c) \
 	$(addprefix runner/guardian/leave/, leave.c part.c recover.c journal.c moved.c listeners.c) \
-	$(addprefix runner/machine/$(MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c) \
+	$(addprefix runner/machine/$(MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c turning.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c engine/core/base/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)

@@ -2,9 +2,8 @@
 /*
  * Is one aligned store of eight bytes seen whole by other processors' fetch?
  * No manual promises it, so besides the vendor check in the engine each
- * session looks for itself, for a millisecond: one thread calls a function
- * while another one turns its first five bytes from one instruction into
- * another and back. It proves nothing, but an emulator or a processor that
+ * session looks for itself, for a millisecond: one thread calls functions
+ * while another one turns an instruction of each into another and back. It proves nothing, but an emulator or a processor that
  * does it otherwise shows at once.
  */
 #define _GNU_SOURCE
@@ -16,60 +15,24 @@
 
 #include <trapless/probe.h>
 #include "base/clock.h"
+#include "machine/machine.h"
 #include "patching.h"
 
-enum {
-	TEST_NS = 1000000,
-	SIZE = 4096,
-	OTHER = 2048,
-	STUBS = 3072,
-	PLACES = 4,
-	ENTRY = 64,
-	CALLS_LEAST = 100
-};
+enum { TEST_NS = 1000000, CALLS_LEAST = 100 };
 
 static uint32_t choice;
 static bool testing, failed;
 static pthread_t caller, writer;
 static uint8_t *page;
+static unsigned nturned;
 static volatile bool stop;
 static volatile unsigned long ncalls;
-
-#if defined(__x86_64__)
-/* mov $1,%eax; ret or jmp to mov $2,%eax; ret, at several places of a word. */
-static void turn(unsigned place, bool jump)
-{
-	uint8_t *at = page + place * ENTRY, w[8];
-	int32_t arg = jump ? (int32_t)((page + OTHER) - (at + place + 5)) : 1;
-	uint64_t word;
-
-	memcpy(w, at, 8);
-	w[place] = jump ? 0xe9 : 0xb8;
-	memcpy(w + place + 1, &arg, 4);
-	memcpy(&word, w, 8);
-	__atomic_store_n((uint64_t *)(void *)at, word, __ATOMIC_RELEASE);
-}
-
-static void write_functions(void)
-{
-	memset(page, 0xc3, SIZE);
-	memcpy(page + OTHER, "\xb8\x02\x00\x00\x00\xc3", 6);
-	for (unsigned i = 0; i < PLACES; i++) {
-		uint8_t *stub = page + STUBS + i * 16;
-		int32_t rel = (int32_t)(page + i * ENTRY + i - (stub + 7));
-
-		turn(i, false);
-		memcpy(stub, "\x31\xc0\xe9",
-			3); /* xor %eax,%eax; jmp: whoever sets nothing returns 0 */
-		memcpy(stub + 3, &rel, 4);
-	}
-}
 
 static void *call(void *arg)
 {
 	while (!stop) {
-		for (unsigned i = 0; i < PLACES; i++) {
-			int got = ((int (*)(void))(uintptr_t)(page + STUBS + i * 16))();
+		for (unsigned i = 0; i < nturned; i++) {
+			int got = machine_turned_call(page, i);
 
 			failed |= got != 1 && got != 2;
 		}
@@ -83,9 +46,9 @@ static void *change(void *arg)
 	uint64_t end = now_ns() + TEST_NS, late = end + 20 * TEST_NS, now = 0;
 
 	while (now < end || (ncalls < CALLS_LEAST && now < late)) {
-		for (unsigned i = 0; i < PLACES; i++) {
-			turn(i, true);
-			turn(i, false);
+		for (unsigned i = 0; i < nturned; i++) {
+			machine_turn(page, i, true);
+			machine_turn(page, i, false);
 		}
 		now = now_ns();
 	}
@@ -98,22 +61,19 @@ static void start_test(void)
 {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return;
-	page = mmap(
-		NULL, SIZE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, TURNED_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return;
-	write_functions();
-	if (pthread_create(&caller, NULL, call, NULL))
+	nturned = machine_turned_write(page);
+	testing = nturned && !pthread_create(&caller, NULL, call, NULL);
+	if (!testing) {
+		munmap(page, TURNED_BYTES);
 		return;
-	testing = true;
+	}
 	if (pthread_create(&writer, NULL, change, NULL))
 		change(NULL), writer = caller;
 }
-#else
-static void start_test(void)
-{
-}
-#endif
 
 int patching_start(const char *how)
 {
@@ -138,7 +98,7 @@ void patching_end(bool verbose)
 	if (!pthread_equal(writer, caller))
 		pthread_join(writer, NULL);
 	pthread_join(caller, NULL);
-	munmap(page, SIZE);
+	munmap(page, TURNED_BYTES);
 	if (!failed)
 		return;
 	choice = TL_PATCHING_SPIN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A traced process as the runner sees it: its guardian at the other end of a socket. */
+/* A traced process as the runner sees it, whichever way it is reached. */
 #ifndef TRAPLESS_RUNNER_TARGET_H
 #define TRAPLESS_RUNNER_TARGET_H
 
@@ -9,6 +9,7 @@
 #include "base/message.h"
 #include "options.h"
 #include "session.h"
+#include "transport/transport.h"
 
 /* A process that waits for a guardian, in a page of ours. */
 struct parked {
@@ -19,8 +20,10 @@ struct parked {
 
 struct target {
 	struct session *session;
-	pid_t pid, guardian;
-	int sock;
+	const struct transport *by;
+	pid_t pid;
+	pid_t guardian; /* the process at the other end: ours, or the one that we have joined; 0: none */
+	int sock; /* to it */
 	bool launched, ready, ended, done, failed;
 	uint32_t armed;
 	uint32_t kept;
@@ -47,9 +50,12 @@ struct target {
 	bool heir; /* its guardian was killed, and this one only cleans up */
 };
 
-/* Fork a guardian for the process. 0, or -1 with a message printed. */
+/* 0, or -1 with a message printed. What comes of it is heard. */
 int target_attach(struct target *t, pid_t pid, struct session *s, const struct options *o);
-/* Start CMD, held back until target_go(). */
+/* Somebody at the other end for t->pid, for the first time or once more. */
+int target_reach(struct target *t, const struct options *o);
+const struct transport *transport_of(const struct options *o);
+/* launch.c: start CMD, held back until target_go(). */
 int target_launch(struct target *t, struct session *s, const struct options *o);
 void target_go(struct target *t);
 bool target_never_started(void); /* CMD: it could not be, and has said so */

@@ -251,4 +251,14 @@ void regs_answer(struct machine_regs *r, const struct handler_answer *a);
 void regs_give_clock(struct machine_regs *r);
 void regs_give_key(struct machine_regs *r, uint64_t key);
 
+/*
+ * To see whether stores of code are seen whole (patching.c): functions that return 1, in a page of ours, in each of which
+ * one store turns an instruction, so that it returns 2, and back. How many there are; 0: by its manual this machine shows
+ * such stores whole.
+ */
+enum { TURNED_BYTES = 4096 };
+unsigned machine_turned_write(uint8_t *page);
+void machine_turn(uint8_t *page, unsigned i, bool turned);
+int machine_turned_call(uint8_t *page, unsigned i);
+
 #endif

@@ -11,6 +11,9 @@
 
 #include "tell.h"
 
+/* How long the last word is waited for where no process can be made for it. */
+enum { NO_PROCESS_MS = 5000 };
+
 /* What the runner has not taken yet. */
 struct backlog {
 	struct message *list;
@@ -89,26 +92,35 @@ static void close_from(unsigned fd)
 		close((int)fd++);
 }
 
+/* Until all is told, the other end is gone, or its patience is over: ms, -1: it has no end. */
+static void tell_waiting(const struct teller *t, int patience)
+{
+	struct pollfd p = {.fd = t->sock, .events = POLLOUT};
+
+	while (!tell_rest(t) && poll(&p, 1, patience))
+		;
+	shutdown(t->sock, SHUT_RDWR);
+}
+
 /* In a process of its own that nobody has to wait for, and that keeps nothing else open. */
 static void tell_behind(const struct teller *t)
 {
 	const struct teller end = {.sock = STDIN_FILENO, .backlog = t->backlog};
-	struct pollfd p = {.fd = end.sock, .events = POLLOUT};
 	pid_t pid = fork();
 
+	if (pid < 0)
+		tell_waiting(t, NO_PROCESS_MS);
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	if (pid) {
 		t->backlog->n = 0;
 		return;
 	}
-	if (fork())
+	if (fork() > 0) /* where there is no second one, the first is waited for */
 		_exit(0);
 	dup2(t->sock, end.sock);
 	close_from(1);
-	while (!tell_rest(&end))
-		poll(&p, 1, -1);
-	shutdown(end.sock, SHUT_RDWR);
+	tell_waiting(&end, -1);
 	_exit(0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "base/joining.h"
+#include "../base/joining.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../home/control.h"
-#include "options.h"
-#include "base/passing.h"
-#include "session.h"
+#include "../../home/control.h"
+#include "../options.h"
+#include "../base/passing.h"
+#include "../session.h"
 
 enum { DECLINE_EVERY_MS = 5, DECLINE_TRIES = 20 };
 
