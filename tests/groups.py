@@ -192,13 +192,25 @@ def has_long_form(fn, module, seen=None):
     return 'long' in names or any(has_long_form(f, module, seen) for f in called if f not in seen)
 
 
-def load(group, file):
-    folder = os.path.join(ROOT, 'tests', group)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+def files(group):
+    """The group's test files: name -> folder. A name is there once, whichever folder below the group's has it."""
+    where = {}
+    for folder, _, names in os.walk(os.path.join(ROOT, 'tests', group)):
+        for name in (n for n in names if re.match(r'test_\w+\.py$', n)):
+            if name in where:
+                raise ValueError('%s is in %s and in %s: tests are told by their file names' % (name, where[name], folder))
+            where[name] = folder
+    return where
+
+
+def load(group, file, where):
+    """As a module that finds those of its group by name."""
+    for folder in sorted({os.path.join(ROOT, 'tests', group), *where.values()}):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
     name = '%s_%s' % (group, file[:-3])
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, os.path.join(folder, file))
+        spec = importlib.util.spec_from_file_location(name, os.path.join(where[file], file))
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
@@ -206,13 +218,11 @@ def load(group, file):
 
 def functions(group, wanted):
     """(file, module, name, function) of each test. `wanted`: names, or None for all; other files are not loaded."""
-    folder = os.path.join(ROOT, 'tests', group)
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        if not re.match(r'test_\w+\.py$', file):
-            continue
+    where = files(group)
+    for file in sorted(where):
         if wanted is not None and not any(w.startswith('%s/%s:' % (group, file)) for w in wanted):
             continue
-        module = load(group, file)
+        module = load(group, file, where)
         for name, fn in inspect.getmembers(module, inspect.isfunction):
             if name.startswith('test_') and fn.__module__ == module.__name__:
                 yield file, module, name, fn

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes system calls with flags and structures, behind a first getppid(); none of them changes anything. tests/process/test_described.py knows them. */
+/* Makes system calls with flags and structures, behind a first getppid(); none of them changes anything. tests/process/values/test_described.py knows them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <asm/prctl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes system calls whose arguments are known, those of one line of `expected` in tests/process/test_syscalls.py each. */
+/* Makes system calls whose arguments are known, those of one line of `expected` in tests/process/values/test_syscalls.py each. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
