@@ -15,7 +15,7 @@
 #include "../engine/core/ret/ret.h"
 #include "../engine/core/text/journal.h"
 #include "../engine/os/os.h"
-#include "../home/home.h"
+#include "../home/process.h"
 #include "header.h"
 
 /* Ask the guardian; only from the helper. Returns svc_ret. */

@@ -109,7 +109,16 @@ static int command_unmap(struct tl_ctl *c)
 
 static struct tl_ctl_session *session_of(const struct tl_ctl *c)
 {
-	return (struct tl_ctl_session *)(uintptr_t)c->sessions[c->slot % TL_CTL_SESSIONS];
+	return (struct tl_ctl_session *)(uintptr_t)c->arming.sessions[c->slot % TL_CTL_SESSIONS];
+}
+
+static int64_t command_disarm(struct tl_ctl *c)
+{
+	int ret = tl_ctl_disarm(&c->arming, session_of(c));
+
+	if (!tl_ctl_any_session(&c->arming))
+		tl_ctl_unwatch();
+	return ret;
 }
 
 static int64_t run(struct tl_ctl *c)
@@ -123,11 +132,12 @@ static int64_t run(struct tl_ctl *c)
 		tl_ctl_watch(c);
 		return 0;
 	case TL_CMD_ARM:
-		return tl_ctl_arm(c, session_of(c));
+		tl_ctl_watch(c);
+		return tl_ctl_arm(&c->arming, session_of(c));
 	case TL_CMD_DISARM:
-		return tl_ctl_disarm(c, session_of(c));
+		return command_disarm(c);
 	case TL_CMD_FOLLOW:
-		return tl_ctl_follow(c);
+		return tl_ctl_follow(&c->arming);
 	case TL_CMD_LEAD_OUT:
 		return command_lead_out(c);
 	case TL_CMD_EXIT:

@@ -59,7 +59,7 @@ static void image_add(const struct tl_ctl_image *from)
 
 bool tl_os_later(void)
 {
-	tl_ctl->later = 1;
+	tl_ctl->arming.later = 1;
 	return true;
 }
 

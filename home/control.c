@@ -1,4 +1,30 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#include "home.h"
+#include "process.h"
+#include "../engine/core/base/mem.h"
+#include "../runtime/session.h"
 
 struct tl_ctl *tl_ctl;
+
+const volatile uint32_t *tl_home_guests(void)
+{
+	return &tl_ctl->nvforks;
+}
+
+void tl_home_ids(struct tl_ids *who)
+{
+	const struct tl_ctl_vfork *f;
+
+	for (f = tl_ctl->vforks; f < tl_ctl->vforks + TL_CTL_VFORKS; f++)
+		if (TL_LOAD(&f->record) == who->tid) {
+			*who = (struct tl_ids){f->tid, f->pid};
+			return;
+		}
+}
+
+uint64_t tl_home_original(uint64_t pc)
+{
+	struct tl_ctl_place *spare;
+	const struct tl_ctl_place *p = tl_ctl_place_find(tl_ctl, pc, &spare);
+
+	return p && p->to ? p->to : pc;
+}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * What guardian and agent share, in memory mapped by both: one control block
- * per target, and a smaller one for each session on it. The former is also the
- * registry by which a later session finds what a dead one left behind, so its
- * start never changes its layout.
+ * per target, and a smaller one for each session on it (arm.h). The former is
+ * also the registry by which a later session finds what a dead one left behind,
+ * so its start never changes its layout.
  *
  * The agent runs only in a helper thread that the guardian traces. It asks for
  * things by filling `svc` and sending itself a signal that the program ignores;
@@ -16,8 +16,10 @@
 #include <stdint.h>
 #include <trapless/probe.h>
 
+#include "arm.h"
+
 #define TL_CTL_MAGIC   0x746c6331u /* "tlc1" */
-#define TL_CTL_VERSION 25
+#define TL_CTL_VERSION 26
 
 enum {
 	TL_CTL_MAPS = 65536,
@@ -27,12 +29,10 @@ enum {
 	TL_CTL_PLACES = 1 << 20, /* a power of two: some four for each probe */
 	TL_CTL_PCS = 65536,
 	TL_CTL_STACKS = 1 << 16, /* as the engine has records of threads */
-	TL_CTL_RUNGS = 8,
 	TL_CTL_WATCHED = 32,
 	TL_CTL_THREADS = 1 << 16, /* a power of two */
 	TL_CTL_SHARED = 64, /* thread pointers */
 	TL_CTL_VFORKS = 64, /* children at once */
-	TL_CTL_SESSIONS = 8, /* as many as struct tl_thread has slots */
 };
 
 enum tl_command {
@@ -110,48 +110,6 @@ struct tl_ctl_stack {
 	uint64_t sleeps; /* how often it has gone to sleep; 0: it is stopped */
 };
 
-struct tl_ctl_probe {
-	/* guardian's */
-	uint64_t addr, handler, on_entry; /* addresses in the target; 0: none */
-	uint64_t semaphore; /* there, of a mark; 0: it has none, or not yet */
-	uint64_t bias; /* of the copy of its image that it stands in */
-	uint64_t point, func, name; /* strings in the target */
-	uint32_t number, kind; /* index in PROBES, enum tl_tap_probe_kind */
-	uint32_t image; /* index in IMAGES, or TL_NONE */
-	uint32_t flags; /* enum tl_probe_flag */
-	uint32_t call_data;
-	uint32_t at_syscall; /* TL_TAP_PROBE_SYSCALL */
-	uint32_t first_part, nparts; /* parts[] behind the probes */
-	/* agent's */
-	int32_t result; /* 0 or -TL_E_ */
-	uint32_t rung;
-	uint64_t detour, patch;
-	uint32_t patch_len, armed;
-	int32_t why[TL_CTL_RUNGS];
-	uint32_t nexits, ntrapped; /* of a return probe: its exits, those on the trap rung */
-	uint64_t nmissed, nabandoned, ntails;
-	uint64_t nunpaired, ncrowded; /* of nmissed, of ntails */
-	uint64_t missed[TL_MISSED_KINDS]; /* of nmissed */
-	/* of these: until its library was closed */
-	uint64_t old_missed, old_abandoned, old_tails, old_unpaired, old_crowded;
-	uint64_t old_kinds[TL_MISSED_KINDS], at_kinds[TL_MISSED_KINDS];
-	/* of its place: of nmissed and of missed[], not added to them yet; one behind the other */
-	uint64_t at_rest;
-	uint64_t at_missed, at_abandoned, at_tails, at_unpaired,
-		at_crowded; /* where these stand in the target: read when it exits; 0: none */
-	uint64_t tail,
-		tail_to; /* a jump to a function whose exits are not watched; 0: none is known */
-	int32_t tail_why;
-	uint32_t nfollowed; /* functions that are watched because of such jumps */
-	uint32_t reason; /* enum tl_unpaired, for a result of -TL_E_RET_BLACKLIST */
-	uint64_t listening; /* the semaphore that it counts in; 0: none. See listen.h */
-	uint32_t off; /* guardian's: the user wants it away */
-	uint32_t detour_size;
-	uint32_t replaced; /* the program has written over its text: it stays away */
-	/* 1 + the number of a system call that is made there, if anything is code there: that is not proven */
-	uint32_t unseen;
-};
-
 /* A vfork child, or one of its own: until it is another program it runs on the record of who waits for it. */
 struct tl_ctl_vfork {
 	uint32_t record; /* whose; 0: this place is free */
@@ -178,29 +136,22 @@ struct tl_ctl {
 	/* command */
 	uint32_t command, slot; /* of the session that it is about */
 	int64_t result;
-	uint64_t sessions[TL_CTL_SESSIONS]; /* struct tl_ctl_session in the target; 0: none */
 	uint64_t module_size, module_at; /* ENTER: wanted, and where it is */
 	uint32_t fsgsbase, shadow_stack; /* does the target have them? */
 	/* INIT, and only then: id of the thread whose thread block the helper shares */
 	uint32_t lender;
 	uint32_t tid_offset; /* where the coming libc keeps the thread id, 0: unknown */
-	uint32_t jump; /* ARM: 0: traps only */
 	/* ARM: where the loader comes by when it has mapped images; 0: not watched */
 	uint64_t dl_state;
 	/* ARM: system calls that set what a signal does, or who blocks it; 0: none */
 	uint64_t watched_at[TL_CTL_WATCHED];
-	/* Nonzero there: a call has left to where TL_CMD_FOLLOW may find more; 0: never */
-	uint64_t at_wanting;
-	uint32_t patching; /* enum tl_patching */
 	uint32_t images_stale; /* objects were unmapped since TL_SVC_MAPS */
 	uint32_t own_number; /* the target's, as it sees itself */
 	/* Robust futex of the guardian: the kernel tells handlers when nobody answers any more */
 	uint32_t watcher;
-	uint32_t later; /* probes may stand better: TL_CMD_FOLLOW */
-	uint32_t nthreads, room; /* threads now; with more than that: TL_CMD_FOLLOW. 0: never */
 	uint32_t max_maps; /* mappings that the kernel allows the target */
 	uint32_t helper; /* as the guardian sees it; 0: there is none */
-	struct tl_usage usage; /* ARM with explain */
+	struct tl_arming arming;
 	/* service */
 	uint32_t svc; /* 0: none */
 	uint32_t svc_signal;
@@ -226,35 +177,6 @@ struct tl_ctl {
 	/* Threads that live, by their ids' low bits: the id, and its process's in the upper half. */
 	uint64_t threads[TL_CTL_THREADS];
 };
-
-struct tl_ctl_session {
-	uint32_t slot; /* in the control block, and of struct tl_thread's locals */
-	uint32_t first, count; /* ARM */
-	uint32_t explain; /* ARM: tell rungs and reasons, too */
-	uint32_t cut_short; /* ARM: the session ends, what is not in yet is left out */
-	/* ARM: so many of `count` have been looked at, twice as many in all: returns, then the others */
-	uint32_t done;
-	uint64_t module; /* struct tl_home_module in the target */
-	uint64_t memory, memory_size; /* struct tl_session there */
-	uint64_t nprobes, nparts;
-	/* probes[nprobes], parts[nparts] follow: of the module's, and then room for those of further copies of its images */
-};
-
-static inline uint64_t tl_ctl_session_size(uint64_t nprobes, uint64_t nparts)
-{
-	return sizeof(struct tl_ctl_session) + nprobes * sizeof(struct tl_ctl_probe) +
-	       nparts * sizeof(struct tl_func_part);
-}
-
-static inline struct tl_ctl_probe *tl_ctl_probe(struct tl_ctl_session *s, uint32_t i)
-{
-	return (struct tl_ctl_probe *)(s + 1) + i;
-}
-
-static inline struct tl_func_part *tl_ctl_parts(struct tl_ctl_session *s, uint32_t nprobes)
-{
-	return (struct tl_func_part *)tl_ctl_probe(s, nprobes);
-}
 
 /* An entry that is torn is worse than none: the size goes in last, and out first. 0, -1: no room. */
 static inline int tl_ctl_area_add(struct tl_ctl *c, uint64_t lo, uint64_t size, int shared)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <trapless/wire.h>
 
-#include "control.h"
+#include "arm.h"
 
 /* Where the module is in the target. */
 struct tl_ctl_module {

@@ -4,13 +4,14 @@
  * has entered (agent/), a program that has loaded us (agent/preload/). What is
  * the same in all of them lies here, beside this header:
  *
- *   control.h          the control block: what is to be done, and how it went
- *   fill.c             a module's probes, as the control block has them
+ *   arm.h              probes of sessions: what is wanted, and how they stand
+ *   fill.c             a module's probes, as that has them
  *   probes.c           ... and as the engine's
  *   view.c             the session as handlers see it: struct tl_view_ops of the runtime
  *   symbols.c unwind.c names and callers of addresses, out of the module
  *   listen.c           semaphores of static marks
- *   watch.c            places that concern the home itself
+ *   process.h          what homes in processes have besides: the control block,
+ *                      and places that concern the home itself (watch.c)
  *
  * Calls go both ways. A home calls tl_ctl_*(), and nothing here begins by
  * itself. What is here calls tl_home_*(), which each home has in sources of
@@ -23,11 +24,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control.h"
+#include "arm.h"
 #include "module.h"
 
-/* The control block, as mapped here; NULL: there is no session. The home sets it before it calls anything. */
-extern struct tl_ctl *tl_ctl;
+struct tl_ids; /* runtime/script/view.h */
 
 /* --- what a home calls --------------------------------------------------------- */
 /* Context: may sleep, engine lock not held, one caller at a time. Results: 0 or more, or -TL_E_. */
@@ -37,18 +37,14 @@ extern struct tl_ctl *tl_ctl;
  * stand yet, take away those that are off or whose library is gone. Each one's result is in its entry. How many stand,
  * or why none could be looked at.
  */
-int tl_ctl_arm(struct tl_ctl *c, struct tl_ctl_session *s);
+int tl_ctl_arm(struct tl_arming *all, struct tl_ctl_session *s);
 /*
  * Take them all away, counts into their entries. 0: no handler of the session runs any more, and none will.
  * -TL_E_BUSY: some still may; to be called again.
  */
-int tl_ctl_disarm(struct tl_ctl *c, struct tl_ctl_session *s);
-/* In a while after arming, as long as c->later says so: probes may stand better by now. */
-int tl_ctl_follow(struct tl_ctl *c);
-
-/* The control block names places that the home has to be told of: breakpoints there. What cannot stand is zeroed. */
-void tl_ctl_watch(struct tl_ctl *c);
-void tl_ctl_unwatch(void);
+int tl_ctl_disarm(struct tl_arming *all, struct tl_ctl_session *s);
+/* In a while after arming, as long as all->later says so: probes may stand better by now. */
+int tl_ctl_follow(struct tl_arming *all);
 
 /* --- what a home has ------------------------------------------------------------- */
 /* Context: as those. */
@@ -73,5 +69,10 @@ void tl_home_comm(char comm[16]);
 bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2]);
 /* Send the running thread a signal. False: it cannot be. */
 bool tl_home_raise(int64_t sig);
+/* Where the code of a detour at pc belongs in the text; pc where it is none. */
+uint64_t tl_home_original(uint64_t pc);
+/* Threads that run on others' records are counted here, never NULL; whose runs, where the record's owner is *who. */
+const volatile uint32_t *tl_home_guests(void);
+void tl_home_ids(struct tl_ids *who);
 
 #endif

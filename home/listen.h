@@ -6,7 +6,7 @@
 #ifndef TRAPLESS_HOME_LISTEN_H
 #define TRAPLESS_HOME_LISTEN_H
 
-#include "control.h"
+#include "arm.h"
 
 /* The probe is in. Nothing where its mark has no semaphore, or none that can be written. Context: the helper. */
 void tl_listen(struct tl_ctl_probe *p);

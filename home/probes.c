@@ -206,23 +206,23 @@ static void arm_batch(struct tl_ctl_session *s, struct batch *b, bool returns)
 	}
 }
 
-static void tell_exits_of(struct tl_ctl *c, struct tl_ctl_session *s)
+static void tell_exits_of(struct tl_arming *all, struct tl_ctl_session *s)
 {
 	for (struct armed *a = *list_of(s); a; a = a->next)
 		if (a->is_return && a->live && tell_exits(tl_ctl_probe(s, a->index), a))
-			c->at_wanting = (uintptr_t)&tl_ret_wanting;
+			all->at_wanting = (uintptr_t)&tl_ret_wanting;
 }
 
-int tl_ctl_follow(struct tl_ctl *c)
+int tl_ctl_follow(struct tl_arming *all)
 {
 	int ret = tl_retprobe_follow();
 
-	c->room = tl_threads_more(c->nthreads);
-	c->later = tl_optimizer_run() != 0;
-	c->at_wanting = 0;
+	all->room = tl_threads_more(all->nthreads);
+	all->later = tl_optimizer_run() != 0;
+	all->at_wanting = 0;
 	for (unsigned i = 0; i < TL_CTL_SESSIONS; i++)
-		if (c->sessions[i])
-			tell_exits_of(c, code_at(c->sessions[i]));
+		if (all->sessions[i])
+			tell_exits_of(all, code_at(all->sessions[i]));
 	return ret;
 }
 
@@ -443,53 +443,43 @@ static int tell_armed(struct tl_ctl_session *s)
 	return n;
 }
 
-int tl_ctl_arm(struct tl_ctl *c, struct tl_ctl_session *s)
+int tl_ctl_arm(struct tl_arming *all, struct tl_ctl_session *s)
 {
 	struct batch b;
 	uint32_t most;
 	int ret;
 
-	tl_ctl_watch(c);
 	if (!s->count)
 		return 0;
 	ret = tl_ctl_view_init(s);
 	if (ret)
 		return ret;
-	tl_probes_patching((enum tl_patching)c->patching);
-	tl_probes_optimize(c->jump != 0);
+	tl_probes_patching((enum tl_patching)all->patching);
+	tl_probes_optimize(all->jump != 0);
 	if (s->explain)
 		tl_text_look();
 	disarm(s, false);
-	b.threads = c->nthreads;
+	b.threads = all->nthreads;
 	s->done = 0;
 	most = piece(b.threads, false);
 	if (batch_init(&b, s->count < most ? s->count : most))
 		return -TL_E_NOMEM;
-	tl_threads_more(c->nthreads);
+	tl_threads_more(all->nthreads);
 	arm_kind(s, &b, true);
 	arm_kind(s, &b, false);
 	batch_deinit(&b);
 	listen_all(s);
 	if (!cut_short(s))
-		tl_ctl_follow(c); /* what came with a library may be what a tail call leads to */
+		tl_ctl_follow(all); /* what came with a library may be what a tail call leads to */
 	if (s->explain) {
 		report_all(s);
-		tl_probes_usage(&c->usage);
+		tl_probes_usage(&all->usage);
 	}
 	return tell_armed(s);
 }
 
-static bool any_session(const struct tl_ctl *c)
-{
-	unsigned i;
-
-	for (i = 0; i < TL_CTL_SESSIONS && !c->sessions[i]; i++)
-		;
-	return i < TL_CTL_SESSIONS;
-}
-
 /* It is known no more, unless some of its handlers may still be called. */
-int tl_ctl_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
+int tl_ctl_disarm(struct tl_arming *all, struct tl_ctl_session *s)
 {
 	int ret;
 
@@ -498,10 +488,8 @@ int tl_ctl_disarm(struct tl_ctl *c, struct tl_ctl_session *s)
 	if (*list_of(s))
 		return ret ? ret : -TL_E_BUSY;
 	tl_ctl_view_forget(s);
-	c->sessions[s->slot % TL_CTL_SESSIONS] = 0;
-	if (!any_session(c)) {
-		tl_ctl_unwatch();
+	all->sessions[s->slot % TL_CTL_SESSIONS] = 0;
+	if (!tl_ctl_any_session(all))
 		tl_slab_deinit(&slab);
-	}
 	return ret;
 }

@@ -31,14 +31,8 @@ static void name(struct tl_view *v, struct tl_block *b)
 
 static void ids(struct tl_view *v, struct tl_ids *who)
 {
-	const struct tl_ctl_vfork *f;
-
 	(void)v;
-	for (f = tl_ctl->vforks; f < tl_ctl->vforks + TL_CTL_VFORKS; f++)
-		if (TL_LOAD(&f->record) == who->tid) {
-			*who = (struct tl_ids){f->tid, f->pid};
-			return;
-		}
+	tl_home_ids(who);
 }
 
 static int read_memory(struct tl_view *v, void *dst, uint64_t addr, uint32_t size)
@@ -88,11 +82,8 @@ static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
 
 static uint64_t original(struct tl_view *v, uint64_t pc)
 {
-	struct tl_ctl_place *spare;
-	const struct tl_ctl_place *p = tl_ctl_place_find(tl_ctl, pc, &spare);
-
 	(void)v;
-	return p && p->to ? p->to : pc;
+	return tl_home_original(pc);
 }
 
 static void relax(struct tl_view *v)
@@ -161,7 +152,7 @@ int tl_ctl_view_init(const struct tl_ctl_session *s)
 	fill_symbols(&symbols[v - views], m);
 	fill_unwind(&unwind[v - views], m);
 	v->ops = &ops;
-	v->guests = &tl_ctl->nvforks;
+	v->guests = tl_home_guests();
 	v->home = &symbols[v - views];
 	v->local_off = offsetof(struct tl_thread, local[0]) +
 		       (uint32_t)((v - views) * (long)sizeof(void *));

@@ -3,7 +3,7 @@
 #ifndef TRAPLESS_HOME_VIEW_H
 #define TRAPLESS_HOME_VIEW_H
 
-#include "control.h"
+#include "arm.h"
 
 struct tl_view;
 struct tl_view *tl_ctl_view(const struct tl_ctl_session *s);

@@ -3,7 +3,7 @@
  * Places where the guardian itself wants to be told: always traps, which hold
  * the thread until it has looked.
  */
-#include "home.h"
+#include "process.h"
 #include "../runtime/machine/machine.h"
 
 enum { LOADER, CALLS, PLACES = CALLS + TL_CTL_WATCHED };

@@ -87,4 +87,3 @@ bool target_never_started(void)
 
 	return go >= 0 && recv(go, &byte, 1, MSG_DONTWAIT) == 1;
 }
-

@@ -83,7 +83,7 @@ static void leave(void)
 		return;
 	tl_watch_stop();
 	tl_count_stop();
-	while (tl_ctl_disarm(tl_ctl, tl_session_ctl) < 0 && tl_ctl)
+	while (tl_ctl_disarm(&tl_ctl->arming, tl_session_ctl) < 0 && tl_ctl)
 		tl_os_pause(AGAIN_US);
 	TL_STORE(&tl_preload->counted, 1);
 	for (ms = 0; !(back = all_back()) && ms < AT_ONCE_MS; ms += AGAIN_US / 1000)
@@ -107,7 +107,7 @@ static void arm(void)
 	tl_preload_place(p);
 	tl_session_ctl->first = 0;
 	tl_session_ctl->count = (uint32_t)tl_session_ctl->nprobes;
-	ret = tl_ctl_arm(tl_ctl, tl_session_ctl);
+	ret = tl_ctl_arm(&tl_ctl->arming, tl_session_ctl);
 	if (ret >= 0)
 		p->narmed = (uint32_t)ret;
 	else
@@ -239,7 +239,7 @@ static int engine_up(struct tl_preload *p)
 	tl_ctl = c;
 	tl_session_ctl = s;
 	c->self = (uintptr_t)c;
-	c->sessions[s->slot] = (uintptr_t)s;
+	c->arming.sessions[s->slot] = (uintptr_t)s;
 	s->memory = (uintptr_t)map_shared(p->session_fd, p->session_size);
 	s->module = (uintptr_t)&module;
 	if (!s->memory)

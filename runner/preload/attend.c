@@ -106,7 +106,7 @@ static void tune(void)
 	take_tuning(&to_runner);
 	if (__atomic_load_n(&mem->state, __ATOMIC_ACQUIRE) != TL_PRELOAD_ARMED)
 		return;
-	to_runner.ctl->jump = !mem->traps_only && !to_runner.tuning->unoptimized;
+	to_runner.ctl->arming.jump = !mem->traps_only && !to_runner.tuning->unoptimized;
 	to_runner.probes->explain = 1;
 	__atomic_fetch_add(&mem->tune, 1, __ATOMIC_SEQ_CST);
 }

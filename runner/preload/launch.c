@@ -137,8 +137,8 @@ static void fill(struct tl_preload *p, const struct session *s, const struct opt
 	c->magic = TL_CTL_MAGIC;
 	c->version = TL_CTL_VERSION;
 	c->size = sizeof(*c);
-	c->jump = !o->traps_only;
-	c->patching = patching_chosen();
+	c->arming.jump = !o->traps_only;
+	c->arming.patching = patching_chosen();
 	probes->memory_size = p->session_size;
 	probes->nprobes = m->nprobes;
 	probes->nparts = m->nparts;

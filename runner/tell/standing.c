@@ -47,6 +47,6 @@ void tell_standing(const struct teller *t, const char *why_not)
 			add_copy(t, tl_ctl_probe(t->probes, i), row);
 	}
 	if (t->probes)
-		t->standing->usage = t->ctl->usage;
+		t->standing->usage = t->ctl->arming.usage;
 	tell(t, MSG_TUNED, 0, why_not);
 }

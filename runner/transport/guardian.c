@@ -137,8 +137,7 @@ static enum word try_again(struct target *t, const struct options *o, struct mes
 	return WORD_CAME;
 }
 
-static enum word go_to(
-	struct target *t, const struct options *o, struct message *m, pid_t guardian)
+static enum word go_to(struct target *t, const struct options *o, struct message *m, pid_t guardian)
 {
 	close(t->sock);
 	waitpid(t->guardian, NULL, 0);

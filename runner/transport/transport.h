@@ -48,8 +48,7 @@ struct transport {
 	 * another one, or sets t->failed and tells the user what becomes of the
 	 * probes.
 	 */
-	enum word (*hear)(
-		struct target *t, const struct options *o, struct message *m, bool block);
+	enum word (*hear)(struct target *t, const struct options *o, struct message *m, bool block);
 	/* wait: until it can be taken. false: it is not taken. */
 	bool (*say)(const struct target *t, const struct message *m, bool wait);
 };

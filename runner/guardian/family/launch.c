@@ -269,7 +269,7 @@ bool launch_step_due(const struct guardian *g)
 static bool entry_matters(struct guardian *g)
 {
 	return clients_watch_loader(g) || action_wanted(g) || sanitizers_wanted(g) ||
-	       g->ctl->at_wanting;
+	       g->ctl->arming.at_wanting;
 }
 
 /* It is the one, and stands at its exec. */

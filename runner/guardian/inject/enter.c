@@ -137,7 +137,7 @@ int client_enter(struct guardian *g, struct client *c)
 	c->symbol_images = c->module_at + l.images;
 	c->ctl->module = c->module_at + l.header;
 	c->ctl->memory = c->memory;
-	g->ctl->sessions[c->slot] = c->self;
+	g->ctl->arming.sessions[c->slot] = c->self;
 	c->entered = true;
 	return 0;
 }

@@ -471,7 +471,7 @@ int helper_command(struct guardian *g, int command)
 		moved_mend(g);
 	g->helper_signal = ignored_signal(g);
 	g->ctl->svc_signal = (uint32_t)g->helper_signal;
-	g->ctl->nthreads = g->nthreads;
+	g->ctl->arming.nthreads = g->nthreads;
 	g->ctl->command = (uint32_t)command;
 	g->ctl->svc = 0;
 	regs_function(&regs, g->agent_entry, g->stack_top, g->ctl->self);

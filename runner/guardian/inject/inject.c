@@ -108,7 +108,7 @@ int agent_inject(struct guardian *g, struct client *c)
 	l.base = g->ctl->agent;
 	g->ctl->fsgsbase = machine_sets_thread_pointer();
 	g->ctl->shadow_stack = has_shadow_stack(g);
-	g->ctl->patching = g->patching;
+	g->ctl->arming.patching = g->patching;
 	standing = calloc(1, l.image);
 	if (!standing)
 		return guardian_fail(g, "out of memory");

@@ -252,7 +252,7 @@ void client_disarm(struct guardian *g, struct client *c)
 		return;
 	g->ctl->slot = c->slot;
 	helper_command(g, TL_CMD_DISARM);
-	c->entered = g->ctl->sessions[c->slot] != 0;
+	c->entered = g->ctl->arming.sessions[c->slot] != 0;
 }
 
 void client_silence(struct client *c)

@@ -93,6 +93,6 @@ void listeners_recover(struct guardian *g)
 	unsigned i;
 
 	for (i = 0; i < TL_CTL_SESSIONS; i++)
-		if (g->ctl->sessions[i])
-			recover_session(g, g->ctl->sessions[i]);
+		if (g->ctl->arming.sessions[i])
+			recover_session(g, g->ctl->arming.sessions[i]);
 }

@@ -133,7 +133,7 @@ static int arm_now(struct guardian *g, struct client *c, bool explain)
 	c->ctl->count = c->tell.nslots;
 	c->ctl->explain = explain || c->tell.explain || c->tell.verbose;
 	take_tuning(&c->tell);
-	g->ctl->jump = jumps_wanted(g);
+	g->ctl->arming.jump = jumps_wanted(g);
 	g->ctl->slot = c->slot;
 	g->progress_due = at + PROGRESS_FROM_MS;
 	g->arming = c;
@@ -249,8 +249,9 @@ static int more_of(
 	int ret = probes_resolve(g, c, final);
 
 	/* The loader has filled in by now what tail calls and linkage tables lead to. */
-	if (ret < 0 || !(ret || watch_loader(g, c, final) || action_wanted(g) ||
-			       sanitizers_wanted(g) || stale || (final && g->ctl->at_wanting)))
+	if (ret < 0 ||
+		!(ret || watch_loader(g, c, final) || action_wanted(g) || sanitizers_wanted(g) ||
+			stale || (final && g->ctl->arming.at_wanting)))
 		return ret;
 	if (!g->helper && !helper_start(g, from))
 		return -1;
@@ -280,12 +281,13 @@ int session_more(struct guardian *g, struct thread *from, bool final)
 /* Handlers in some threads have no stacks of ours. */
 static bool is_crowded(const struct guardian *g)
 {
-	return g->ctl->room && g->nthreads > g->ctl->room;
+	return g->ctl->arming.room && g->nthreads > g->ctl->arming.room;
 }
 
 bool follow_may_be_due(const struct guardian *g)
 {
-	return g->armed && !g->gone && (g->ctl->at_wanting || g->ctl->later || is_crowded(g));
+	return g->armed && !g->gone &&
+	       (g->ctl->arming.at_wanting || g->ctl->arming.later || is_crowded(g));
 }
 
 /* Calls have left by a jump to a function that can be watched from now on. */
@@ -293,8 +295,8 @@ static bool is_wanted(struct guardian *g)
 {
 	uint32_t wanting = 0;
 
-	return g->ctl->at_wanting &&
-	       target_read(g, g->pid, g->ctl->at_wanting, &wanting, sizeof(wanting)) ==
+	return g->ctl->arming.at_wanting &&
+	       target_read(g, g->pid, g->ctl->arming.at_wanting, &wanting, sizeof(wanting)) ==
 		       sizeof(wanting) &&
 	       wanting;
 }
@@ -306,7 +308,7 @@ void session_follow(struct guardian *g)
 	if (!follow_may_be_due(g) || now_ms() - last < FOLLOW_MS)
 		return;
 	last = now_ms();
-	if (!(g->ctl->later || is_crowded(g) || is_wanted(g)) || !helper_start(g, NULL))
+	if (!(g->ctl->arming.later || is_crowded(g) || is_wanted(g)) || !helper_start(g, NULL))
 		return;
 	helper_command(g, TL_CMD_FOLLOW);
 	helper_end(g);

@@ -40,7 +40,8 @@ unsigned machine_turned_write(uint8_t *page)
 		int32_t rel = (int32_t)(page + i * ENTRY + i - (stub + 7));
 
 		machine_turn(page, i, false);
-		memcpy(stub, "\x31\xc0\xe9", 3); /* xor %eax,%eax: whoever sets nothing returns 0; jmp */
+		memcpy(stub, "\x31\xc0\xe9",
+			3); /* xor %eax,%eax: whoever sets nothing returns 0; jmp */
 		memcpy(stub + 3, &rel, 4);
 	}
 	return PLACES;
