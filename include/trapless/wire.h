@@ -44,6 +44,7 @@ enum tl_tap_flag {
 	TL_TAP_GURU	   = 1 << 1,
 	/* begins, ends or system calls of the target: of whatever its children become, too */
 	TL_TAP_HIERARCHY = 1 << 2,
+	TL_TAP_KERNEL	 = 1 << 3, /* handlers run in a kernel, all of them; images are it and its modules */
 };
 
 enum tl_tap_kind {
@@ -87,6 +88,7 @@ struct tl_tap_image {
 
 enum tl_tap_image_flag {
 	TL_TAP_IMAGE_PROGRAM = 1 << 0, /* a main program; else a library */
+	TL_TAP_IMAGE_KERNEL  = 1 << 1, /* path is "kernel", or the name of a module of it; no file is meant */
 };
 
 enum tl_tap_probe_kind {
@@ -120,6 +122,9 @@ enum tl_tap_probe_flag {
 	TL_TAP_PROBE_READS     = 1 << 6, /* of WATCH: reads count, too */
 	TL_TAP_PROBE_BYTES     = 1 << 7, /* found by its bytes: where no instruction is, nothing is missed */
 	TL_TAP_PROBE_SYSCALL   = 1 << 8, /* at a system call's instruction: arguments lie where the kernel wants them */
+	/* of a kernel: addr counts from the first byte of the function `func`, which it finds by name. This one is at the
+	 * function's entry: behind what ftrace and IBT have put there */
+	TL_TAP_PROBE_ENTRY     = 1 << 9,
 };
 
 struct tl_tap_probe {
