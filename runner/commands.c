@@ -82,7 +82,7 @@ void command_start(struct session *s, uint32_t number)
 	uint32_t fixed = s->mod->ncommands;
 
 	if (number < fixed)
-		begin(s, module_string(s->mod, s->mod->commands[number]));
+		begin(s, tl_tap_string(s->mod, s->mod->commands[number]));
 	else if (number - fixed < KEPT_MAX)
 		begin_kept(s, &kept[number - fixed]);
 	else

@@ -100,7 +100,7 @@ static void put_printf(
 		s->damaged++;
 		return;
 	}
-	fmt = module_string(s->mod, s->mod->formats[r->id]);
+	fmt = tl_tap_string(s->mod, s->mod->formats[r->id]);
 	n = tl_format_args(payload, size, fmt, args, TL_FMT_ARGS_MAX);
 	if (n < 0)
 		s->damaged++;

@@ -42,7 +42,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c p
 	$(addprefix runner/guardian/session/, hear.c clients.c arm.c resolve.c copies.c loader.c events.c samples.c watchpoints.c join.c) \
 	$(addprefix runner/guardian/leave/, leave.c part.c recover.c journal.c moved.c listeners.c) \
 	$(addprefix runner/machine/$(MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c turning.c) \
-	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c engine/core/base/error.c $(RUNTIME_SRCS)
+	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c home/tap.c engine/core/base/error.c $(RUNTIME_SRCS)
 
 COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
 

@@ -19,12 +19,12 @@ static struct tl_value_text line; /* so far; its room is that of the longest tha
 static char *copy; /* what a handler sees, and may change */
 static bool reading, by_char;
 
-bool input_is(const struct module *m, uint32_t probe)
+bool input_is(const struct tl_tap *m, uint32_t probe)
 {
 	const struct tl_tap_probe *p = &m->probes[probe];
 
 	return p->kind == TL_TAP_FILE_WRITE && !(p->flags & TL_TAP_PROBE_NEVER) &&
-	       !strcmp(module_string(m, p->func), NAME);
+	       !strcmp(tl_tap_string(m, p->func), NAME);
 }
 
 int input_start(struct session *s)

@@ -6,7 +6,7 @@
 #include "session.h"
 
 /* Is this one of the standard input, procfs("__stdin").write? */
-bool input_is(const struct module *m, uint32_t probe);
+bool input_is(const struct tl_tap *m, uint32_t probe);
 
 /* The terminal is ours until input_end(), where single bytes are wanted. 0, or -1: no memory. */
 int input_start(struct session *s);

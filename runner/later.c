@@ -327,14 +327,14 @@ static void know_those_there(const struct target *targets, int n)
 
 void later_start(const struct session *s, const struct target *targets, int n, bool verbose)
 {
-	const struct module *m = s->mod;
+	const struct tl_tap *m = s->mod;
 	uint32_t i;
 
 	programs = calloc(m->nimages + 1, sizeof(*programs));
 	for (i = 0; i < m->nimages && programs; i++) {
 		if (m->images[i].flags & TL_TAP_IMAGE_PROGRAM)
 			programs[nprograms++] = (struct program){
-				.path = module_string(m, m->images[i].path), .waited = true};
+				.path = tl_tap_string(m, m->images[i].path), .waited = true};
 	}
 	find_programs();
 	connector = connector_open();

@@ -39,7 +39,7 @@ enum {
 };
 
 static struct options opt;
-static struct module module;
+static struct tl_tap module;
 static struct session session;
 static struct target targets[TARGETS_MAX];
 static int ntargets, signals = -1;
@@ -503,7 +503,7 @@ static int trace(void)
 
 	session.no_warnings = opt.no_warnings;
 	for (i = 0; i < module.nwarnings && !opt.no_warnings; i++)
-		fprintf(stderr, "WARNING: %s\n", module_string(&module, module.warnings[i]));
+		fprintf(stderr, "WARNING: %s\n", tl_tap_string(&module, module.warnings[i]));
 	session.target = opt.npids ? opt.pids[0] : 0;
 	if (session_create(&session, &module)) {
 		fprintf(stderr, "trapless-run: %s\n", session.why);
@@ -570,7 +570,7 @@ static bool samples_nobody(char *why, size_t room)
 		if (module.probes[i].kind == TL_TAP_PROFILE && !opt.command && !opt.npids &&
 			!opt.later) {
 			snprintf(why, room, "%s needs a target: give it with -c CMD or -x PID",
-				module_string(&module, module.probes[i].point));
+				tl_tap_string(&module, module.probes[i].point));
 			return true;
 		}
 	}

@@ -62,7 +62,7 @@ static void take(const struct session *s, uint32_t i)
 	if ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) ||
 		p->flags & TL_TAP_PROBE_NEVER || input_is(s->mod, i))
 		return;
-	f = file_of(module_string(s->mod, p->func));
+	f = file_of(tl_tap_string(s->mod, p->func));
 	f->mode &= ~(mode_t)p->addr;
 	most = p->kind == TL_TAP_FILE_READ ? &f->read_room : &f->write_room;
 	*most = (uint32_t)p->arg > *most ? (uint32_t)p->arg : *most;
@@ -120,7 +120,7 @@ static void run(struct session *s, const struct file *f, uint32_t kind, struct t
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
 		if (p->kind == kind && !(p->flags & TL_TAP_PROBE_NEVER) &&
-			!strcmp(module_string(s->mod, p->func), f->name))
+			!strcmp(tl_tap_string(s->mod, p->func), f->name))
 			session_run_value(s, i, text);
 	}
 }

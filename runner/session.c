@@ -42,7 +42,7 @@ static int fail(struct session *s, const char *what)
 
 static int map_module(struct session *s)
 {
-	size_t span = module_span(s->mod);
+	size_t span = tl_tap_span(s->mod);
 
 	if (!span)
 		return 0;
@@ -121,9 +121,9 @@ static void make_envs(struct session *s)
 	for (i = 0; i < s->mod->nprobes; i++) {
 		tl_env_fill(&s->envs[i], &s->view, i);
 		s->envs[i].kind = s->mod->probes[i].kind;
-		s->envs[i].point = module_string(s->mod, s->mod->probes[i].point);
-		s->envs[i].func = module_string(s->mod, s->mod->probes[i].func);
-		s->envs[i].name = module_string(s->mod, s->mod->probes[i].name);
+		s->envs[i].point = tl_tap_string(s->mod, s->mod->probes[i].point);
+		s->envs[i].func = tl_tap_string(s->mod, s->mod->probes[i].func);
+		s->envs[i].name = tl_tap_string(s->mod, s->mod->probes[i].name);
 	}
 }
 
@@ -224,7 +224,7 @@ static void *make_memory(struct session *s)
 	((struct tl_session *)mem)->runner = (uint32_t)getpid();
 	((struct tl_session *)mem)->uid = getuid();
 	snprintf(((struct tl_session *)mem)->module_name, sizeof(layout.module_name), "%s",
-		module_string(s->mod, s->mod->header->name));
+		tl_tap_string(s->mod, s->mod->header->name));
 	return mem;
 }
 
@@ -285,7 +285,7 @@ static int keep_command(struct tl_view *v, const struct tl_str *text)
 /* Handlers that run here see it as those in the targets do. */
 static int make_view(struct session *s, void *mem)
 {
-	const struct module *mod = s->mod;
+	const struct tl_tap *mod = s->mod;
 	char comm[16] = "trapless-run";
 
 	if (tl_view_attach(&s->view, mem, s->size, mod->options) ||
@@ -317,7 +317,7 @@ static int make_view(struct session *s, void *mem)
 	return 0;
 }
 
-int session_create(struct session *s, const struct module *mod)
+int session_create(struct session *s, const struct tl_tap *mod)
 {
 	void *mem;
 

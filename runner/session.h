@@ -30,7 +30,7 @@ struct standing {
 };
 
 struct session {
-	const struct module *mod;
+	const struct tl_tap *mod;
 	struct tl_view view;
 	struct tl_view_ops ops;
 	int fd; /* of the shared memory */
@@ -61,7 +61,7 @@ struct session {
 	char why[512];
 };
 
-int session_create(struct session *s, const struct module *mod); /* 0 or -1 with why */
+int session_create(struct session *s, const struct tl_tap *mod); /* 0 or -1 with why */
 void session_live(struct session *s, bool on);
 bool session_wants_exit(const struct session *s);
 /* Run all probes of a kind (begin, end, error) in order of their numbers. */

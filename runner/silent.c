@@ -59,7 +59,7 @@ void warn_of_program(const struct session *s, pid_t pid)
 
 	if (image == TL_NONE || s->no_warnings)
 		return;
-	path = module_string(s->mod, s->mod->images[image].path);
+	path = tl_tap_string(s->mod, s->mod->images[image].path);
 	proc_program(pid, runs, sizeof(runs));
 	fprintf(stderr,
 		"WARNING: process %d runs %s, but the script is about %s, whose probes will not be "
@@ -81,7 +81,7 @@ void tell_never_armed(const struct session *s)
 		n = probes_without(s, image);
 		if (n)
 			fprintf(stderr, "trapless-run: never armed: %u probe%s: %s %s\n", n,
-				n > 1 ? "s" : "", module_string(s->mod, m->path),
+				n > 1 ? "s" : "", tl_tap_string(s->mod, m->path),
 				was_mapped(s, image) ? "came too late" : why);
 	}
 }
@@ -112,7 +112,7 @@ void tell_never_hit(const struct session *s)
 		if (!never_hit(s, i) || ++n > A_FEW)
 			continue;
 		fprintf(stderr, "trapless-run: never fired: %s (%s)\n",
-			module_string(s->mod, s->mod->probes[i].point),
+			tl_tap_string(s->mod, s->mod->probes[i].point),
 			why_silent(s->board.tuning->off[i]));
 	}
 	if (n > A_FEW)

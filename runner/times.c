@@ -7,10 +7,10 @@ static void tell(const struct session *s, FILE *to, uint32_t probe)
 	const struct tl_tap_probe *p = &s->mod->probes[probe];
 
 	/* Globals are shown by a probe of ours, which has no place. */
-	if (!t.runs || !*module_string(s->mod, p->script))
+	if (!t.runs || !*tl_tap_string(s->mod, p->script))
 		return;
 	fprintf(to, "%s, (%s), hits: %llu, cycles: %llumin/%lluavg/%llumax, index: %u\n",
-		module_string(s->mod, p->point), module_string(s->mod, p->script),
+		tl_tap_string(s->mod, p->point), tl_tap_string(s->mod, p->script),
 		(unsigned long long)t.runs, (unsigned long long)t.least,
 		(unsigned long long)(t.sum / t.runs), (unsigned long long)t.most, probe);
 }

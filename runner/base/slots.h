@@ -16,12 +16,12 @@ static inline uint64_t slots_more(uint64_t n)
 	return n * SLOT_COPIES < n + SLOTS_MORE ? n * SLOT_COPIES : n + SLOTS_MORE;
 }
 
-static inline uint64_t probe_slots(const struct module *m)
+static inline uint64_t probe_slots(const struct tl_tap *m)
 {
 	return m->nprobes + slots_more(m->nprobes);
 }
 
-static inline uint64_t part_slots(const struct module *m)
+static inline uint64_t part_slots(const struct tl_tap *m)
 {
 	return m->nparts + slots_more(m->nparts);
 }

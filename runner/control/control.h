@@ -66,7 +66,7 @@ struct switched {
 struct switched control_switch(struct control *c, const char *pattern, bool off);
 
 /* list.c */
-bool probe_is_chosen(const struct module *mod, uint32_t i, const char *pattern);
+bool probe_is_chosen(const struct tl_tap *mod, uint32_t i, const char *pattern);
 void list_session(const struct control *c, FILE *to);
 void list_head(const struct control *c, FILE *to); /* its first lines */
 /* A line each, without its places. */

@@ -13,7 +13,7 @@
 #include "../tell/tell.h"
 #include "control.h"
 
-bool probe_is_chosen(const struct module *mod, uint32_t i, const char *pattern)
+bool probe_is_chosen(const struct tl_tap *mod, uint32_t i, const char *pattern)
 {
 	char *end;
 	unsigned long number = strtoul(pattern, &end, 10);
@@ -22,8 +22,8 @@ bool probe_is_chosen(const struct module *mod, uint32_t i, const char *pattern)
 		return false;
 	if (*pattern && !*end)
 		return number == i;
-	return !fnmatch(pattern, module_string(mod, mod->probes[i].point), 0) ||
-	       !fnmatch(pattern, module_string(mod, mod->probes[i].func), 0);
+	return !fnmatch(pattern, tl_tap_string(mod, mod->probes[i].point), 0) ||
+	       !fnmatch(pattern, tl_tap_string(mod, mod->probes[i].func), 0);
 }
 
 static bool in_target(const struct tl_tap_probe *p)
@@ -88,7 +88,7 @@ void list_probe_short(const struct control *c, uint32_t i, FILE *to)
 {
 	const char *state =
 		state_of(c, i, targets_of(c, i) ? &c->targets->standing->probe[i] : NULL);
-	const char *point = module_string(c->session->mod, c->session->mod->probes[i].point);
+	const char *point = tl_tap_string(c->session->mod, c->session->mod->probes[i].point);
 
 	list_counts(c, i, to);
 	fprintf(to, "%-12s %s\n", *state ? state : " -", point);
@@ -107,7 +107,7 @@ static void list_probe(const struct control *c, uint32_t i, FILE *to)
 		list_place(c, i, t, to);
 	else
 		fprintf(to, " %-8s %-28s", "-", "-");
-	fprintf(to, " %s%s\n", module_string(s->mod, p->point),
+	fprintf(to, " %s%s\n", tl_tap_string(s->mod, p->point),
 		state_of(c, i, n ? &t->standing->probe[i] : NULL));
 	for (k = 1; k < n; k++) {
 		if (t[k].retired)
@@ -144,11 +144,11 @@ static void list_failures(const struct control *c, FILE *to)
 
 void list_head(const struct control *c, FILE *to)
 {
-	const struct module *mod = c->session->mod;
+	const struct tl_tap *mod = c->session->mod;
 	bool off = c->session->board.tuning->unoptimized || c->opt->traps_only;
 
 	fprintf(to, "session %d: %s, for %.0f s, optimization %s\n", getpid(),
-		module_string(mod, mod->header->name), (now_ms() - c->since) / 1000,
+		tl_tap_string(mod, mod->header->name), (now_ms() - c->since) / 1000,
 		off ? "off" : "on");
 	for (int i = 0; i < *c->ntargets; i++)
 		if (!c->targets[i].retired)
@@ -158,7 +158,7 @@ void list_head(const struct control *c, FILE *to)
 
 void list_session(const struct control *c, FILE *to)
 {
-	const struct module *mod = c->session->mod;
+	const struct tl_tap *mod = c->session->mod;
 
 	list_head(c, to);
 	fprintf(to, "%6s %10s %7s %-8s %-28s %s\n", "NUMBER", "HITS", "MISSED", "RUNG", "WHERE",
@@ -171,7 +171,7 @@ void list_session(const struct control *c, FILE *to)
 /* Of those that were to be enabled, who could not be, and why. */
 void list_refused(const struct control *c, FILE *to)
 {
-	const struct module *mod = c->session->mod;
+	const struct tl_tap *mod = c->session->mod;
 
 	list_failures(c, to);
 	for (int k = 0; c->request.kind == REQUEST_ENABLE && k < *c->ntargets; k++) {
@@ -183,7 +183,7 @@ void list_refused(const struct control *c, FILE *to)
 			if (row->result && !row->armed &&
 				probe_is_chosen(mod, i, c->request.pattern))
 				fprintf(to, "%s: probe refused [%s]: %s\n",
-					module_string(mod, mod->probes[i].point),
+					tl_tap_string(mod, mod->probes[i].point),
 					tl_error_name(row->result), tl_error_text(row->result));
 		}
 	}

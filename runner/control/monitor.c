@@ -39,7 +39,7 @@ unsigned monitor_seconds(const char *word)
 /* Keys are those of who reads the standard input: the program's, a handler's, or ours. */
 static bool has_keys(const struct control *c)
 {
-	const struct module *mod = c->session->mod;
+	const struct tl_tap *mod = c->session->mod;
 
 	for (uint32_t i = 0; i < mod->nprobes; i++)
 		if (input_is(mod, i))
@@ -47,7 +47,7 @@ static bool has_keys(const struct control *c)
 	return !c->opt->command;
 }
 
-static void sort_out_probes(const struct module *mod)
+static void sort_out_probes(const struct tl_tap *mod)
 {
 	at.order = calloc(mod->nprobes + 1, sizeof(*at.order));
 	at.reset = TL_NONE;

@@ -84,7 +84,7 @@ static bool can_be_switched(const struct tl_tap_probe *p)
 
 struct switched control_switch(struct control *c, const char *pattern, bool off)
 {
-	const struct module *mod = c->session->mod;
+	const struct tl_tap *mod = c->session->mod;
 	struct switched n = {0};
 
 	for (uint32_t i = 0; i < mod->nprobes; i++) {

@@ -111,7 +111,7 @@ static int check_file(const char *path, char *why, size_t room)
 }
 
 static int check_point(
-	const struct module *mod, const struct tl_tap_probe *p, char *why, size_t room)
+	const struct tl_tap *mod, const struct tl_tap_probe *p, char *why, size_t room)
 {
 	if (p->kind < TL_TAP_PROCESS_BEGIN)
 		return 0;
@@ -120,20 +120,20 @@ static int check_point(
 			"%s cannot be watched under --preload: only a tracer may set the "
 			"processor's debug registers; leave --preload away where ptrace is "
 			"allowed, or probe the functions that use it",
-			module_string(mod, p->point));
+			tl_tap_string(mod, p->point));
 		return -1;
 	}
 	snprintf(why, room,
 		"%s cannot be seen under --preload: only a tracer %s; leave --preload away where "
 		"ptrace is allowed, or probe the functions that %s",
-		module_string(mod, p->point),
+		tl_tap_string(mod, p->point),
 		p->kind == TL_TAP_PROFILE ? "may look where threads are"
 					  : "is told when threads come and go",
 		p->kind == TL_TAP_PROFILE ? "may take the time" : "start and end them");
 	return -1;
 }
 
-int preload_check(const struct module *mod, const struct options *o, char *why, size_t room)
+int preload_check(const struct tl_tap *mod, const struct options *o, char *why, size_t room)
 {
 	char path[512];
 	uint32_t i;
@@ -150,7 +150,7 @@ int preload_check(const struct module *mod, const struct options *o, char *why, 
 	}
 	for (i = 0; i < mod->nimages; i++) {
 		if (mod->images[i].flags & TL_TAP_IMAGE_PROGRAM &&
-			check_file(module_string(mod, mod->images[i].path), why, room))
+			check_file(tl_tap_string(mod, mod->images[i].path), why, room))
 			return -1;
 	}
 	return program_of(o, path, sizeof(path)) ? check_file(path, why, room) : 0;

@@ -86,7 +86,7 @@ static uint64_t pages(uint64_t size)
 
 static void plan(struct tl_preload *p, const struct session *s)
 {
-	const struct module *m = s->mod;
+	const struct tl_tap *m = s->mod;
 
 	p->magic = TL_PRELOAD_MAGIC;
 	p->version = TL_CTL_VERSION;
@@ -100,12 +100,12 @@ static void plan(struct tl_preload *p, const struct session *s)
 	p->size = p->module_at + pages(m->size);
 }
 
-static struct tl_preload_table table(const struct module *m, const void *at, uint64_t count)
+static struct tl_preload_table table(const struct tl_tap *m, const void *at, uint64_t count)
 {
 	return (struct tl_preload_table){at ? (uint64_t)((const uint8_t *)at - m->file) : 0, count};
 }
 
-static void describe_module(struct tl_preload *p, const struct module *m)
+static void describe_module(struct tl_preload *p, const struct tl_tap *m)
 {
 	p->module = (struct tl_preload_module){
 		.strings = table(m, m->strings, m->strings_size),
@@ -130,7 +130,7 @@ static void fill(struct tl_preload *p, const struct session *s, const struct opt
 	struct tl_ctl *c = (struct tl_ctl *)((char *)p + p->ctl_at);
 	struct tl_ctl_session *probes = (struct tl_ctl_session *)((char *)p + p->probes_at);
 	struct tl_symbol_image *images = (struct tl_symbol_image *)((char *)p + p->images_at);
-	const struct module *m = s->mod;
+	const struct tl_tap *m = s->mod;
 	uint32_t i;
 
 	p->traps_only = (uint32_t)o->traps_only;

@@ -19,7 +19,7 @@ struct preload {
 };
 
 /* check.c: can CMD be entered this way at all? 0, or -1 with the reason in why. */
-int preload_check(const struct module *mod, const struct options *o, char *why, size_t room);
+int preload_check(const struct tl_tap *mod, const struct options *o, char *why, size_t room);
 
 /* launch.c: before the fork; 0, or -1 with a message printed. */
 int preload_prepare(struct preload *pl, struct session *s, const struct options *o);

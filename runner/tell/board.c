@@ -28,18 +28,18 @@ void *memory_make(size_t size, int *fd)
 }
 
 /* One behind the other, the largest words first. */
-static size_t images_size(const struct module *mod)
+static size_t images_size(const struct tl_tap *mod)
 {
 	return tl_symbol_rows(mod->nimages) * sizeof(struct tl_symbol_image);
 }
 
-static size_t board_size(const struct module *mod)
+static size_t board_size(const struct tl_tap *mod)
 {
 	return images_size(mod) + mod->nprobes + sizeof(struct tuning) +
 	       mod->nprobes * sizeof(uint8_t);
 }
 
-static int lay_out(struct board *b, const struct module *mod, void *at)
+static int lay_out(struct board *b, const struct tl_tap *mod, void *at)
 {
 	b->images = at;
 	b->states = (uint8_t *)at + images_size(mod);
@@ -47,40 +47,40 @@ static int lay_out(struct board *b, const struct module *mod, void *at)
 	return at ? 0 : -1;
 }
 
-int board_make(struct board *b, const struct module *mod)
+int board_make(struct board *b, const struct tl_tap *mod)
 {
 	return lay_out(b, mod, memory_make(board_size(mod), &b->fd));
 }
 
-int board_open(struct board *b, const struct module *mod, int fd)
+int board_open(struct board *b, const struct tl_tap *mod, int fd)
 {
 	b->fd = fd;
 	return lay_out(b, mod, memory_open(board_size(mod), fd));
 }
 
-void board_close(struct board *b, const struct module *mod)
+void board_close(struct board *b, const struct tl_tap *mod)
 {
 	if (b->images)
 		munmap(b->images, board_size(mod));
 	close(b->fd);
 }
 
-static size_t standing_size(const struct module *mod)
+static size_t standing_size(const struct tl_tap *mod)
 {
 	return sizeof(struct standing) + mod->nprobes * sizeof(struct probe_row);
 }
 
-struct standing *standing_make(const struct module *mod, int *fd)
+struct standing *standing_make(const struct tl_tap *mod, int *fd)
 {
 	return memory_make(standing_size(mod), fd);
 }
 
-struct standing *standing_open(const struct module *mod, int fd)
+struct standing *standing_open(const struct tl_tap *mod, int fd)
 {
 	return memory_open(standing_size(mod), fd);
 }
 
-void standing_close(struct standing *st, const struct module *mod)
+void standing_close(struct standing *st, const struct tl_tap *mod)
 {
 	munmap(st, standing_size(mod));
 }

@@ -30,15 +30,15 @@ struct board {
 };
 
 /* 0, or -1 with errno. */
-int board_make(struct board *b, const struct module *mod);
-int board_open(struct board *b, const struct module *mod, int fd); /* it is the board's then */
-void board_close(struct board *b, const struct module *mod);
+int board_make(struct board *b, const struct tl_tap *mod);
+int board_open(struct board *b, const struct tl_tap *mod, int fd); /* it is the board's then */
+void board_close(struct board *b, const struct tl_tap *mod);
 
 /* How the probes of one target stand. NULL with errno. */
 struct standing;
-struct standing *standing_make(const struct module *mod, int *fd);
-struct standing *standing_open(const struct module *mod, int fd);
-void standing_close(struct standing *st, const struct module *mod);
+struct standing *standing_make(const struct tl_tap *mod, int *fd);
+struct standing *standing_open(const struct tl_tap *mod, int fd);
+void standing_close(struct standing *st, const struct tl_tap *mod);
 
 /* A piece of memory of its own; NULL with errno. A file that is too small is -EINVAL's. */
 void *memory_make(size_t size, int *fd);

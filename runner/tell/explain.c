@@ -76,7 +76,7 @@ static void exits_text(const struct teller *t, const struct tl_ctl_probe *p, cha
 static void one_line(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
-	const char *point = module_string(t->mod, slot_from(t, i)->point);
+	const char *point = tl_tap_string(t->mod, slot_from(t, i)->point);
 	const char *reason = tl_ret_reason(p->reason);
 	char text[760], at[96], why[200], exits[160] = "";
 
@@ -146,7 +146,7 @@ static void explain_gone(const struct teller *t)
 		for (n = 1, k = i + 1; k < t->nslots; k++)
 			n += slot_from(t, k)->image == image && is_gone(t, k);
 		snprintf(text, sizeof(text), "%-8s %.400s was unloaded with %u probe%s", "gone",
-			module_string(t->mod, t->mod->images[image].path), n, n > 1 ? "s" : "");
+			tl_tap_string(t->mod, t->mod->images[image].path), n, n > 1 ? "s" : "");
 		tell(t, t->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
 	}
 }

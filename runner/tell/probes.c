@@ -149,7 +149,7 @@ static void tell_tally(const struct teller *t, uint32_t i)
 		return;
 	n = (size_t)snprintf(text, sizeof(text),
 		"%.200s: %u of the %u functions that the wildcard matches have no return probe:",
-		module_string(t->mod, slot_from(t, i)->script), y.refused, y.tried);
+		tl_tap_string(t->mod, slot_from(t, i)->script), y.refused, y.tried);
 	for (uint32_t k = 0; k < y.nreasons; k++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %u %s", k ? "," : "",
 			y.reason[k].n, tl_error_name(y.reason[k].result));
@@ -170,7 +170,7 @@ static void tell_refusals(const struct teller *t)
 		n = refused_as_one(t, i);
 		reason = tl_ret_reason(p->reason);
 		snprintf(text, sizeof(text), "%s%s: probe%s refused [%s]: %s%s%s%s%s",
-			module_string(t->mod, slot_from(t, i)->point),
+			tl_tap_string(t->mod, slot_from(t, i)->point),
 			and_more(n, more, sizeof(more)), n > 1 ? "s" : "", tl_error_name(p->result),
 			tl_error_text(p->result), reason ? ": " : "", reason ? reason : "",
 			*tl_error_next(p->result) ? "; " : "", tl_error_next(p->result));
@@ -294,7 +294,7 @@ static bool tails_alike(const struct teller *t, uint32_t i, uint32_t k)
 static void tell_tails(const struct teller *t, uint32_t i)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
-	const char *point = module_string(t->mod, slot_from(t, i)->point);
+	const char *point = tl_tap_string(t->mod, slot_from(t, i)->point);
 	char text[700], from[96] = "", to[96], more[32];
 	uint64_t calls = 0;
 	uint32_t k, n = 0;

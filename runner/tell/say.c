@@ -9,7 +9,7 @@
 #include "../base/slots.h"
 #include "tell.h"
 
-int teller_init(struct teller *t, const struct module *mod, const struct board *b,
+int teller_init(struct teller *t, const struct tl_tap *mod, const struct board *b,
 	struct standing *standing, int sock)
 {
 	*t = (struct teller){.sock = sock,

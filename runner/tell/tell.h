@@ -26,7 +26,7 @@ enum told {
 struct teller {
 	int sock; /* to the runner */
 	int verbose, explain;
-	const struct module *mod;
+	const struct tl_tap *mod;
 	uint32_t nslots; /* of probes[], in use: those of the module, and of copies of its images */
 	/* Both the target's to write, too. NULL: not made yet */
 	struct tl_ctl *ctl;
@@ -61,7 +61,7 @@ static inline const struct tl_tap_probe *slot_from(const struct teller *t, uint3
 }
 
 /* say.c. 0, or -1: no memory. */
-int teller_init(struct teller *t, const struct module *mod, const struct board *b,
+int teller_init(struct teller *t, const struct tl_tap *mod, const struct board *b,
 	struct standing *standing, int sock);
 void teller_free(struct teller *t);
 void tell(const struct teller *t, uint32_t kind, uint32_t number, const char *text);

@@ -42,7 +42,7 @@ static void warn_of_rights(const struct options *o)
 			path);
 }
 
-static bool has_program(const struct module *mod)
+static bool has_program(const struct tl_tap *mod)
 {
 	uint32_t i;
 
@@ -52,7 +52,7 @@ static bool has_program(const struct module *mod)
 }
 
 /* CMD itself is what would be entered: nothing is sought that it may start. */
-static bool is_refused(const struct module *mod, const struct options *o)
+static bool is_refused(const struct tl_tap *mod, const struct options *o)
 {
 	char path[512];
 

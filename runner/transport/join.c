@@ -16,7 +16,7 @@
 enum { DECLINE_EVERY_MS = 5, DECLINE_TRIES = 20 };
 
 /* As we have checked it. */
-static int module_file(const struct module *m)
+static int module_file(const struct tl_tap *m)
 {
 	int fd = memfd_create("trapless-module", MFD_CLOEXEC);
 

@@ -51,29 +51,29 @@ static uint64_t any_function(void *arg, const char *name)
 	return strlen(name) % 7 ? (uint64_t)(uintptr_t)name : 0;
 }
 
-static void names(const struct module *m)
+static void names(const struct tl_tap *m)
 {
 	size_t n = 0;
 	uint32_t i;
 
 	for (i = 0; i < m->nprobes; i++) {
-		n += strlen(module_string(m, m->probes[i].point));
-		n += strlen(module_string(m, m->probes[i].func));
-		n += strlen(module_string(m, m->probes[i].script));
+		n += strlen(tl_tap_string(m, m->probes[i].point));
+		n += strlen(tl_tap_string(m, m->probes[i].func));
+		n += strlen(tl_tap_string(m, m->probes[i].script));
 		for (uint32_t k = 0; k < m->probes[i].nparts; k++)
 			n += m->parts[m->probes[i].first_part + k].size != 0;
 	}
 	for (i = 0; i < m->nimages; i++)
-		n += strlen(module_string(m, m->images[i].path));
+		n += strlen(tl_tap_string(m, m->images[i].path));
 	for (i = 0; i < m->nformats; i++)
-		n += strlen(module_string(m, m->formats[i]));
+		n += strlen(tl_tap_string(m, m->formats[i]));
 	for (i = 0; i < m->nwarnings; i++)
-		n += strlen(module_string(m, m->warnings[i]));
-	n += strlen(module_string(m, m->header->name));
+		n += strlen(tl_tap_string(m, m->warnings[i]));
+	n += strlen(tl_tap_string(m, m->header->name));
 	must(n <= SIZE_MAX / 2);
 }
 
-static void symbols(const struct module *m)
+static void symbols(const struct tl_tap *m)
 {
 	struct tl_symbol_image *images = calloc(m->nimages + 1, sizeof(*images));
 	struct tl_symbols s = {m->strings, m->strings_size, m->symbols, m->nsymbols, m->lines,
@@ -95,20 +95,20 @@ static void symbols(const struct module *m)
 	free(images);
 }
 
-static void place(const struct module *m)
+static void place(const struct tl_tap *m)
 {
 	uint8_t *buf;
 	char why[512];
 
-	if (module_span(m) > MEMORY_MAX)
+	if (tl_tap_span(m) > MEMORY_MAX)
 		return;
-	buf = malloc(module_span(m) + !module_span(m));
+	buf = malloc(tl_tap_span(m) + !tl_tap_span(m));
 	must(buf != NULL);
 	module_place(m, 0x10000, buf, any_function, NULL, why, sizeof(why));
 	free(buf);
 }
 
-static void session(const struct module *m)
+static void session(const struct tl_tap *m)
 {
 	struct tl_session layout;
 	struct tl_view v;
@@ -127,7 +127,7 @@ static void session(const struct module *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct module m;
+	struct tl_tap m;
 	char path[64], why[512];
 	uint8_t *file;
 	int fd, ret;

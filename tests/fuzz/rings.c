@@ -16,7 +16,7 @@
 enum { BLOCKS = 4, STRINGS = 128, GLOBALS = 64 };
 
 static struct session s;
-static struct module mod;
+static struct tl_tap mod;
 static struct tl_tap_options options = {
 	.globals_size = GLOBALS, .nlocks = 2, .max_string = 64, .ring_pool = 1};
 static struct tl_session layout;

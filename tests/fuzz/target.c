@@ -23,7 +23,7 @@ enum { PROBES = 3, IMAGES = 2, CHUNK = 64 };
 
 static struct guardian g;
 static struct client client;
-static struct module mod;
+static struct tl_tap mod;
 static struct tl_tap_header header;
 static struct tl_tap_probe probes[PROBES];
 static struct tl_tap_part parts[PROBES];
@@ -110,7 +110,7 @@ static void module_of(struct input *in)
 		images[i].build_id_len = (uint32_t)take_number(in, 1) % 33;
 		images[i].flags = i ? 0 : TL_TAP_IMAGE_PROGRAM;
 	}
-	mod = (struct module){.header = &header,
+	mod = (struct tl_tap){.header = &header,
 		.strings = "",
 		.strings_size = 1,
 		.images = images,

@@ -22,9 +22,9 @@ struct layout {
 	uint64_t header, options, strings, symbols, lines, unwind, rows, frames, images, size;
 };
 
-static struct layout plan(const struct module *m)
+static struct layout plan(const struct tl_tap *m)
 {
-	struct layout l = {.header = module_span(m)};
+	struct layout l = {.header = tl_tap_span(m)};
 
 	l.options = l.header + pages(sizeof(struct tl_home_module));
 	l.strings = l.options + pages(sizeof(struct tl_tap_options));
@@ -40,7 +40,7 @@ static struct layout plan(const struct module *m)
 
 static struct tl_home_module describe(const struct client *c, const struct layout *l)
 {
-	const struct module *m = c->mod;
+	const struct tl_tap *m = c->mod;
 
 	return (struct tl_home_module){
 		.code = c->module_at,
@@ -64,14 +64,14 @@ static struct tl_home_module describe(const struct client *c, const struct layou
 
 static int write_code(struct guardian *g, const struct client *c)
 {
-	uint8_t *buf = malloc(module_span(c->mod) + 1);
+	uint8_t *buf = malloc(tl_tap_span(c->mod) + 1);
 	int ret;
 
 	if (!buf)
 		return guardian_fail(g, "out of memory");
 	ret = module_place(
 		c->mod, c->module_at, buf, agent_export, NULL, g->error, sizeof(g->error));
-	if (!ret && target_write(g, g->pid, c->module_at, buf, module_span(c->mod)))
+	if (!ret && target_write(g, g->pid, c->module_at, buf, tl_tap_span(c->mod)))
 		ret = guardian_fail(g, "cannot write the memory of process %d", g->pid);
 	free(buf);
 	return ret ? -1 : 0;
@@ -85,7 +85,7 @@ struct table {
 
 static int write_tables(struct guardian *g, const struct client *c, const struct layout *l)
 {
-	const struct module *m = c->mod;
+	const struct tl_tap *m = c->mod;
 	const struct tl_home_module am = describe(c, l);
 	const struct table tables[] = {
 		{c->module_at + l->header, &am, sizeof(am)},

@@ -14,8 +14,8 @@
 struct client {
 	struct client *next;
 	struct teller tell; /* to its runner */
-	const struct module *mod;
-	struct module own_mod; /* that, of one that joined */
+	const struct tl_tap *mod;
+	struct tl_tap own_mod; /* that, of one that joined */
 	struct board board;
 	uint32_t slot; /* in the control block */
 	struct tl_ctl_session *ctl;

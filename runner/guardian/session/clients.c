@@ -40,23 +40,23 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static bool imports(const struct module *m, const char *with)
+static bool imports(const struct tl_tap *m, const char *with)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->nimports && !begins(module_string(m, m->imports[i].name), with); i++)
+	for (i = 0; i < m->nimports && !begins(tl_tap_string(m, m->imports[i].name), with); i++)
 		;
 	return i < m->nimports;
 }
 
 /* Handlers that follow the program's pointers, to read or to write, or ask us. */
-static bool handlers_may_fault(const struct module *m)
+static bool handlers_may_fault(const struct tl_tap *m)
 {
 	return imports(m, "tl_load") || imports(m, "tl_store") || imports(m, "tl_user_") ||
 	       imports(m, "tl_execname");
 }
 
-static bool watchpoints_wanted(const struct module *m)
+static bool watchpoints_wanted(const struct tl_tap *m)
 {
 	uint32_t i;
 

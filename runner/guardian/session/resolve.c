@@ -45,10 +45,10 @@ static uint64_t file_size(struct guardian *g, const struct mapped *m)
 
 enum match { MATCH_NO, MATCH_OTHER, MATCH_YES }; /* OTHER: same name, another build */
 
-static enum match match_one(struct guardian *g, const struct module *mod,
+static enum match match_one(struct guardian *g, const struct tl_tap *mod,
 	const struct tl_tap_image *want, const struct mapped *m)
 {
-	bool same_name = !strcmp(base_name(module_string(mod, want->path)), base_name(m->path));
+	bool same_name = !strcmp(base_name(tl_tap_string(mod, want->path)), base_name(m->path));
 
 	if (m->vdso || !m->whole || !m->hi || m->hidden)
 		return MATCH_NO;
@@ -135,9 +135,9 @@ static bool is_namesake(struct guardian *g, const char *path, const struct mappe
 }
 
 /* Also of another build, which the user is to hear of. */
-static bool is_wanted(struct guardian *g, const struct module *mod, const struct tl_tap_image *want)
+static bool is_wanted(struct guardian *g, const struct tl_tap *mod, const struct tl_tap_image *want)
 {
-	const char *path = module_string(mod, want->path);
+	const char *path = tl_tap_string(mod, want->path);
 	const struct mapped *m;
 	size_t n;
 
@@ -170,7 +170,7 @@ bool images_match(struct guardian *g, const struct client *c)
 	return !programs;
 }
 
-static bool is_probed(const struct module *mod, uint32_t image)
+static bool is_probed(const struct tl_tap *mod, uint32_t image)
 {
 	uint32_t i;
 

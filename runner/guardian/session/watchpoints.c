@@ -228,7 +228,7 @@ static void refuse(const struct client *c, uint32_t probe, const char *why)
 	c->events[probe].size = 0;
 	if (p->flags & TL_TAP_PROBE_OPTIONAL)
 		return;
-	snprintf(text, sizeof(text), "%.200s: probe refused %s", module_string(c->mod, p->point),
+	snprintf(text, sizeof(text), "%.200s: probe refused %s", tl_tap_string(c->mod, p->point),
 		why);
 	tell(&c->tell, MSG_WARN, 1, text);
 }
@@ -298,7 +298,7 @@ static void explain_watches(const struct guardian *g, const struct client *c)
 		explain_place(t, e->addr, at, sizeof(at));
 		registers_text(g, e, registers, sizeof(registers));
 		snprintf(text, sizeof(text), "watch    %s  %.290s; %llu bytes%s", at,
-			module_string(c->mod, c->mod->probes[i].point), (unsigned long long)e->size,
+			tl_tap_string(c->mod, c->mod->probes[i].point), (unsigned long long)e->size,
 			registers);
 		tell(t, t->explain ? MSG_EXPLAIN : MSG_NOTE, 0, text);
 	}
