@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <trapless/wire.h>
 
-#define TL_TAP_ABI "tl_runtime_abi_" /* and which: the function that says what runtime a module was made for */
+#define TL_TAP_ABI                                                                                 \
+	"tl_runtime_abi_" /* and which: the function that says what runtime a module was made for */
 
 enum { TL_TAP_MAX = 256 << 20, TL_TAP_PAGE = 4096 };
 

@@ -135,6 +135,11 @@ static void fill_unwind(struct tl_unwind *u, const struct tl_home_module *m)
 	u->nrows = m->unwind ? tl_symbol_rows(m->nimages) : 0;
 }
 
+const struct tl_view_ops *tl_ctl_view_ops(void)
+{
+	return &ops;
+}
+
 struct tl_view *tl_ctl_view(const struct tl_ctl_session *s)
 {
 	return &views[s->slot % TL_CTL_SESSIONS];

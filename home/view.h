@@ -6,6 +6,8 @@
 #include "arm.h"
 
 struct tl_view;
+/* What views of sessions ask of the home: for one that a home makes itself. */
+const struct tl_view_ops *tl_ctl_view_ops(void);
 struct tl_view *tl_ctl_view(const struct tl_ctl_session *s);
 /* Unless it is there already. 0 or -TL_E_VERSION: the memory holds no session. */
 int tl_ctl_view_init(const struct tl_ctl_session *s);

@@ -9,7 +9,7 @@ KMOD_OUT = $(BUILD)/kmod
 .PHONY: kmod
 kmod:
 	@mkdir -p $(KMOD_OUT)
-	@cp -rsf $(CURDIR)/engine $(CURDIR)/include $(CURDIR)/kmod $(KMOD_OUT)/
+	@cp -rsf $(CURDIR)/engine $(CURDIR)/home $(CURDIR)/include $(CURDIR)/kmod $(CURDIR)/runtime $(KMOD_OUT)/
 	@ln -sf kmod/Kbuild $(KMOD_OUT)/Kbuild
 	@sed '/tl_engine_/d; /tl_threads_held/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms >$(KMOD_OUT)/kmod/exports.inc
 	$(MAKE) -s -C $(KDIR) M=$(abspath $(KMOD_OUT)) modules

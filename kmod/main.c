@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * trapless.ko: the engine for other modules. What it offers is declared in
- * <trapless/probe.h>; a module that uses it registers probes of its own, and
- * takes them away again before it leaves.
+ * trapless.ko: scripts in the kernel, by /dev/trapless; and the engine for other
+ * modules. What it offers them is declared in <trapless/probe.h>; a module that
+ * uses it registers probes of its own, and takes them away again before it leaves.
  */
 #define pr_fmt(fmt) "trapless: " fmt
 
@@ -12,20 +12,33 @@
 #include <trapless/probe.h>
 #include <trapless/reserve.h>
 
+#include "kmod.h"
+
 #include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours */
+
+static void leave(void);
+
+static int __init start_device(void)
+{
+	int ret = device_start();
+
+	if (ret)
+		leave();
+	return ret;
+}
 
 static int __init trapless_init(void)
 {
 	int ret = tl_engine_init();
 
 	if (!ret)
-		return 0;
+		return start_device();
 	pr_err("%s: %s\n", tl_error_name(ret), tl_error_text(ret));
 	return ret == -TL_E_NOMEM ? -ENOMEM : -ENODEV;
 }
 
 /* A module cannot refuse to leave: it waits until nobody needs its detours any more. */
-static void __exit trapless_exit(void)
+static void leave(void)
 {
 	enum { POLL_MS = 20, POLLS_BEFORE_WORD = 100 };
 
@@ -34,6 +47,12 @@ static void __exit trapless_exit(void)
 			pr_warn("waiting for tasks that stand in a detour\n");
 		msleep(POLL_MS);
 	}
+}
+
+static void __exit trapless_exit(void)
+{
+	device_stop();
+	leave();
 }
 
 module_init(trapless_init);

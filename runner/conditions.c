@@ -65,7 +65,9 @@ bool conditions_look(struct session *s)
 	struct news n = {0};
 	uint32_t i;
 
-	if (!begun && any_condition(s)) /* the first time, whoever has changed what */
+	if (!any_condition(s))
+		return false;
+	if (!begun) /* the first time, whoever has changed what */
 		tl_conditions_moved(&s->view);
 	begun = true;
 	if (!__atomic_exchange_n(&s->view.session->conditions, 0, __ATOMIC_ACQUIRE))

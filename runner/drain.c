@@ -134,7 +134,7 @@ static void put_command(
 	command_start_text(s, text, n);
 }
 
-static int put_record(
+int drain_record(
 	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	struct session *s = arg;
@@ -216,7 +216,7 @@ bool drain_aside(
 	s->rotation = (struct rotation){0};
 	for (uint32_t i = 0; i < n; i++) {
 		run(s, i);
-		tl_reader_block(&s->reader, own, put_record, s);
+		tl_reader_block(&s->reader, own, drain_record, s);
 	}
 	write_ready(s);
 	s->out = out;
@@ -231,7 +231,7 @@ uint64_t drain(struct session *s, bool final)
 	int passes = 0;
 
 	do {
-		n = tl_reader_pass(&s->reader, put_record, s, final);
+		n = s->backend->pass(s, final);
 		all += n;
 	} while (n && !final && ++passes < PASSES_MAX);
 	write_out(s);

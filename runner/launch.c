@@ -52,7 +52,7 @@ int target_launch(struct target *t, struct session *s, const struct options *o)
 	memset(t, 0, sizeof(*t));
 	t->session = s;
 	t->launched = true;
-	t->by = transport_of(o);
+	t->by = transport_of(s, o);
 	if (t->by->prepare(s, o))
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {

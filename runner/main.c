@@ -18,6 +18,7 @@
 #include "followed.h"
 #include "inherited.h"
 #include "input.h"
+#include "kernel/kernel.h"
 #include "later.h"
 #include "options.h"
 #include "patching.h"
@@ -122,6 +123,11 @@ static int attach_all(void)
 
 	if (opt.command) {
 		if (target_launch(&targets[0], &session, &opt))
+			return -1;
+		ntargets = 1;
+	}
+	if (is_for_kernel(&module) && !opt.command) {
+		if (target_attach(&targets[0], 0, &session, &opt))
 			return -1;
 		ntargets = 1;
 	}
@@ -447,7 +453,7 @@ static void closing_lines(void)
 static pid_t strange_target(void)
 {
 	for (int i = 0; i < ntargets; i++) {
-		if (targets[i].retired)
+		if (targets[i].retired || !targets[i].pid)
 			continue;
 		if (!targets[i].followed || !proc_ended(targets[i].pid))
 			targets[i].strange |= !command_chooser(targets[i].pid);
@@ -519,7 +525,7 @@ static int trace(void)
 	strange_target(); /* before they can have become gone */
 	if (opt.command)
 		session.view.session->target_pid = session.target = targets[0].pid;
-	else if (anyone_ready())
+	else if (anyone_ready() && targets[0].pid)
 		warn_of_program(&session, targets[0].pid);
 	if (opt.later)
 		later_start(&session, targets, ntargets, opt.verbose);
@@ -551,7 +557,7 @@ static int trace(void)
 	session_live(&session, false);
 	leave_all();
 	drain(&session, true);
-	tl_locks_break(&session.view);
+	session_break_locks(&session);
 	if (!target_never_started())
 		session_run(&session,
 			session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);

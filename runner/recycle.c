@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/proc.h"
+#include "kernel/kernel.h"
 #include "session.h"
 
 enum { SOME = 512 }; /* blocks */
@@ -138,6 +139,8 @@ void session_recycle(struct session *s, const pid_t *pids, int n)
 	struct living *all;
 	int known = 0, k;
 
+	if (is_for_kernel(s->mod)) /* it knows its tasks itself */
+		return;
 	if (s->any_dead)
 		free_dead(s, used);
 	if (used < s->swept + SOME && used < s->view.nblocks && !tl_locks_stuck(&s->view))

@@ -15,6 +15,7 @@
 #include "base/facts.h"
 #include "machine/machine.h"
 #include "base/proc.h"
+#include "kernel/kernel.h"
 #include "session.h"
 
 enum { BLOCKS = 32768, BLOCKS_FEW = 1024, BLOCKS_LEAST = 16 };
@@ -317,10 +318,34 @@ static int make_view(struct session *s, void *mem)
 	return 0;
 }
 
+static void live_here(struct session *s, bool on)
+{
+	__atomic_store_n(&s->view.session->live, on, __ATOMIC_SEQ_CST);
+}
+
+static void run_here(struct session *s, uint32_t i, struct tl_regs *regs)
+{
+	struct tl_probe probe = {.data = &s->envs[i]};
+	tl_pre_fn fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].handler);
+
+	fn(&probe, regs, tl_view_self(&s->view));
+}
+
+static uint64_t pass_here(struct session *s, bool final)
+{
+	return tl_reader_pass(&s->reader, drain_record, s, final);
+}
+
+static const struct session_backend backend = {
+	.live = live_here, .run = run_here, .pass = pass_here};
+
 int session_create(struct session *s, const struct tl_tap *mod)
 {
 	void *mem;
 
+	if (is_for_kernel(mod))
+		return kernel_create(s, mod);
+	s->backend = &backend;
 	s->mod = mod;
 	s->raw = -1;
 	mem = make_memory(s);
@@ -347,13 +372,21 @@ static uint64_t epoch_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The rate sharpens with every call: it is measured since the first one. */
+void session_break_locks(struct session *s)
+{
+	if (!is_for_kernel(s->mod))
+		tl_locks_break(&s->view);
+}
+
+/* The rate sharpens with every call: it is measured since the first one. A kernel has a clock of its own. */
 void session_clock(struct session *s)
 {
 	static uint64_t first_cycles, first_ns, mult;
 	uint64_t c = machine_clock(), ns = epoch_ns();
 	struct timespec nap = {0, 2000000};
 
+	if (is_for_kernel(s->mod))
+		return;
 	if (!first_ns) {
 		first_cycles = c;
 		first_ns = ns;
@@ -371,7 +404,7 @@ void session_clock(struct session *s)
 
 void session_live(struct session *s, bool on)
 {
-	__atomic_store_n(&s->view.session->live, on, __ATOMIC_SEQ_CST);
+	s->backend->live(s, on);
 }
 
 bool session_wants_exit(const struct session *s)
@@ -414,13 +447,8 @@ bool session_may_run(const struct session *s, uint32_t i)
 
 void session_run_one(struct session *s, uint32_t i, struct tl_regs *regs)
 {
-	struct tl_probe probe = {.data = &s->envs[i]};
-	tl_pre_fn fn;
-
-	if (!session_may_run(s, i))
-		return;
-	fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].handler);
-	fn(&probe, regs, tl_view_self(&s->view));
+	if (session_may_run(s, i))
+		s->backend->run(s, i, regs);
 }
 
 void session_run_value(struct session *s, uint32_t i, struct tl_value_text *value)

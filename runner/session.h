@@ -16,6 +16,7 @@
 #include "tell/board.h"
 
 struct options;
+struct session;
 
 /* How the probes of one target stand; its guardian's, shared. */
 struct standing {
@@ -29,11 +30,20 @@ struct standing {
 	} probe[];
 };
 
+/* Who has a session's memory and runs handlers that stand at no place of a target. */
+struct session_backend {
+	void (*live)(struct session *s, bool on);
+	void (*run)(struct session *s, uint32_t probe, struct tl_regs *regs);
+	/* Give out records by drain_record(), as tl_reader_pass(); how many */
+	uint64_t (*pass)(struct session *s, bool final);
+};
+
 struct session {
+	const struct session_backend *backend;
 	const struct tl_tap *mod;
 	struct tl_view view;
 	struct tl_view_ops ops;
-	int fd; /* of the shared memory */
+	int fd; /* of the shared memory, or of the kernel's device */
 	uint64_t size;
 	uint8_t *code; /* the module, mapped here too */
 	struct tl_env *envs; /* one a probe */
@@ -73,7 +83,10 @@ void session_run_one(
 /* The same, of a file: $value is this meanwhile. */
 void session_run_value(struct session *s, uint32_t probe, struct tl_value_text *value);
 bool session_has(const struct session *s, uint32_t kind);
+/* Now and then: the clock's rate, blocks of threads that have ended (pids: of all targets). */
 void session_clock(struct session *s);
+/* Nobody is to take a lock any more: those that were left are free. */
+void session_break_locks(struct session *s);
 void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off);
 
 /* silent.c: probes that have said nothing, on stderr */
@@ -83,6 +96,9 @@ void tell_never_hit(const struct session *s);
 
 /* drain.c */
 int drain_start(struct session *s);
+/* Give out one record, of this thread's block. Returns 0. */
+int drain_record(
+	void *s, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size);
 /* Give out what is there; final: all of it. Returns the number of records. */
 uint64_t drain(struct session *s, bool final);
 /* What run() prints here, called with 0 to n - 1, goes to `to`. false, and not run: what others printed here is still to come out. */

@@ -11,16 +11,19 @@
 #include "base/proc.h"
 #include "base/progress.h"
 #include "followed.h"
+#include "kernel/kernel.h"
 #include "later.h"
 
-const struct transport *transport_of(const struct options *o)
+const struct transport *transport_of(const struct session *s, const struct options *o)
 {
+	if (is_for_kernel(s->mod))
+		return &kernel_transport;
 	return o->preload ? &preload_transport : &guardian_transport;
 }
 
 int target_reach(struct target *t, const struct options *o)
 {
-	t->by = transport_of(o);
+	t->by = transport_of(t->session, o);
 	if (!t->standing)
 		t->standing = standing_make(t->session->mod, &t->standing_fd);
 	if (t->standing)

@@ -54,7 +54,7 @@ struct target {
 int target_attach(struct target *t, pid_t pid, struct session *s, const struct options *o);
 /* Somebody at the other end for t->pid, for the first time or once more. */
 int target_reach(struct target *t, const struct options *o);
-const struct transport *transport_of(const struct options *o);
+const struct transport *transport_of(const struct session *s, const struct options *o);
 /* launch.c: start CMD, held back until target_go(). */
 int target_launch(struct target *t, struct session *s, const struct options *o);
 void target_go(struct target *t);

@@ -291,7 +291,7 @@ static void split_chain(struct tl_run *run, const struct tl_map *m, uint32_t *fr
 }
 
 /* One bucket more, if there is one. */
-static __attribute__((noinline)) void split_next(struct tl_run *run, const struct tl_map *m)
+static __attribute__((__noinline__)) void split_next(struct tl_run *run, const struct tl_map *m)
 {
 	struct tl_map_head *h = head_of(run, m);
 	uint32_t *buckets = (uint32_t *)(h + 1);
@@ -332,7 +332,7 @@ static void put_in(
 		split_next(run, m);
 }
 
-static __attribute__((noinline)) struct entry *make1(
+static __attribute__((__noinline__)) struct entry *make1(
 	struct tl_run *run, const struct tl_map *m, int64_t key, uint32_t hash)
 {
 	uint32_t n = fresh(run, m);
@@ -345,7 +345,7 @@ static __attribute__((noinline)) struct entry *make1(
 	return e;
 }
 
-static __attribute__((noinline)) struct entry *make(
+static __attribute__((__noinline__)) struct entry *make(
 	struct tl_run *run, const struct tl_map *m, const struct tl_value *keys, uint32_t hash)
 {
 	uint32_t i, n = fresh(run, m);

@@ -76,13 +76,13 @@ static uint8_t *next_chunk(const struct tl_view *v, struct tl_block *b, uint32_t
 }
 
 /* Only the runner reads its own ring: in the targets this costs no stack. */
-static __attribute__((noinline, cold)) uint8_t *once_read(
+static __attribute__((__noinline__, cold)) uint8_t *once_read(
 	struct tl_view *v, struct tl_block *b, uint32_t size)
 {
 	return v->ops->make_room(v) ? next_chunk(v, b, size) : NULL;
 }
 
-static __attribute__((noinline)) uint8_t *elsewhere(
+static __attribute__((__noinline__)) uint8_t *elsewhere(
 	struct tl_view *v, struct tl_block *b, uint32_t size)
 {
 	bool fits = size + TL_LINK <= v->chunk_size;

@@ -14,8 +14,11 @@ typedef long intptr_t; /* the kernel's own, where it has one, is the same */
 #define UINTPTR_MAX ULONG_MAX
 #endif
 
+#define INT16_MIN  S16_MIN
+#define INT16_MAX  S16_MAX
 #define INT32_MAX  S32_MAX
 #define INT32_MIN  S32_MIN
+#define INT64_MIN  S64_MIN
 #define INT64_MAX  S64_MAX
 #define UINT8_MAX  U8_MAX
 #define UINT16_MAX U16_MAX

@@ -2,8 +2,8 @@
 /*
  * How the runner reaches a target. At the other end somebody does what the
  * messages of base/message.h ask, and tells what has come of it: a guardian,
- * which ptraces the process (guardian.c), or an attendant, for an agent that
- * the program loads itself (preload.c).
+ * which ptraces the process (guardian.c), or an attendant: of an agent that the
+ * program loads itself (preload.c), of this kernel (kernel.c).
  *
  * A target is attached, and then heard: MSG_READY when its probes are armed,
  * MSG_FAILED when they never will be, MSG_GONE when it has ended, MSG_DONE as
@@ -53,6 +53,6 @@ struct transport {
 	bool (*say)(const struct target *t, const struct message *m, bool wait);
 };
 
-extern const struct transport guardian_transport, preload_transport;
+extern const struct transport guardian_transport, preload_transport, kernel_transport;
 
 #endif

@@ -47,7 +47,7 @@ static inline uintptr_t *tl_reg_arg(struct tl_regs *r, uint32_t n)
 
 static inline uintptr_t *tl_reg_result(struct tl_regs *r)
 {
-	return &r->ax;
+	return (uintptr_t *)&r->ax;
 }
 
 #define TL_RETURN_POPS 8
@@ -58,7 +58,7 @@ static inline uintptr_t *tl_reg_result(struct tl_regs *r)
 #define TL_SYSCALL_RESTART 219u
 static inline uintptr_t *tl_reg_syscall_arg(struct tl_regs *r, uint32_t n)
 {
-	return n == 3 ? &r->r10 : tl_reg_arg(r, n);
+	return n == 3 ? (uintptr_t *)&r->r10 : tl_reg_arg(r, n);
 }
 
 /* With its parent's stack pointer and, while it shares memory, its notes. */

@@ -60,6 +60,9 @@ void tl_alias_close(struct tl_alias *a);
 /* text.c: are we between open and close, holding the processors and the kernel's text lock? */
 bool tl_text_is_open(void);
 
+/* entry.c: how many bytes at a function's entry are not its own: ENDBR, ftrace's call. */
+unsigned tl_os_entry_bytes(uintptr_t addr);
+
 /* reserved.c, images.c, trap.c: called once by tl_os_init() and tl_os_exit(). */
 void tl_reserved_init(void);
 int tl_images_watch(void);

@@ -8,6 +8,8 @@
 
 /* Of a notification of the die chain: where the kernel's own code ran into a breakpoint; 0: it is another one. Any context. */
 static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs);
+/* Length of the landing pad for indirect jumps there, 0: it is none. */
+static inline unsigned tl_machine_endbr(const uint8_t *text);
 /* Of a task that is switched out: its stack pointer. */
 static inline uintptr_t tl_machine_sp(const struct task_struct *t);
 /* Where each processor has the task that it runs, for detours: see tl_os_thread_key_percpu(). */

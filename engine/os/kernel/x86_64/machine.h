@@ -28,4 +28,13 @@ static inline bool tl_machine_current(int32_t *at)
 	return true;
 }
 
+/* ENDBR64, if it is there; then ftrace's five bytes, if they are. */
+enum { ENDBR_LEN = 4, FTRACE_LEN = 5 };
+static inline unsigned tl_machine_endbr(const uint8_t *text)
+{
+	static const uint8_t endbr[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return memcmp(text, endbr, ENDBR_LEN) ? 0 : ENDBR_LEN;
+}
+
 #endif

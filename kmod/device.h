@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * /dev/trapless: scripts in the kernel. One open file is one session, from
+ * TL_DEVICE_LOAD to close(2), which ends it wherever it is: no probe stays.
+ * Opening it takes root with CAP_SYS_MODULE, which can as well load a module.
+ *
+ *   ioctl    below. Each may sleep; one at a time for each file.
+ *   read     records, whole ones, each behind a struct tl_raw_thread (wire.h). At
+ *            least TL_DEVICE_READ bytes are asked for; -EAGAIN: there are none now.
+ *   mmap     session memory (struct tl_session, wire.h), at offset 0, to be read only.
+ *
+ * Errors of the module or of a probe are TL_E_ codes in what the calls fill;
+ * what the calls return is an errno: EINVAL for calls out of order.
+ */
+#ifndef TRAPLESS_KMOD_DEVICE_H
+#define TRAPLESS_KMOD_DEVICE_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define TL_DEVICE_PATH "/dev/trapless"
+
+enum { TL_DEVICE_VERSION = 1, TL_DEVICE_READ = 1 << 18 };
+
+struct tl_device_load {
+	__u32 version; /* TL_DEVICE_VERSION */
+	__s32 error; /* out: -TL_E_ */
+	__u64 file, size; /* the module, in the caller's memory */
+	__s64 tz_offset; /* seconds east of UTC, and its name */
+	char tz_name[8];
+	__u64 memory; /* out: bytes of session memory */
+	__u64 standing; /* out: bytes of what TL_DEVICE_STANDING copies */
+	char missing[64]; /* out: the function that TL_E_NO_SYMBOL or TL_E_VERSION is about, cut there */
+};
+
+/* Bring a session's module in. Once. */
+#define TL_DEVICE_LOAD	   _IOWR('t', 1, struct tl_device_load)
+/* Run the handler of this probe, which stands nowhere (begin, end, timers): now, here. */
+#define TL_DEVICE_RUN	   _IOW('t', 2, __u32)
+/* 1: handlers run; 0: they return at once. */
+#define TL_DEVICE_LIVE	   _IOW('t', 3, __u32)
+/* All probes that have a place; returns how many stand. What became of each is in its standing. */
+#define TL_DEVICE_ARM	   _IO('t', 4)
+/* Away with them: when it returns no handler runs any more. */
+#define TL_DEVICE_DISARM   _IO('t', 5)
+/* struct tl_ctl_session with its probes (home/arm.h), to this address; as of the latest arming or disarming. */
+#define TL_DEVICE_STANDING _IOW('t', 6, __u64)
+/* 1: from now on read() gives out what waits for older records, too. Nobody is to write any more. */
+#define TL_DEVICE_FINAL	   _IOW('t', 7, __u32)
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef TRAPLESS_KMOD_KMOD_H
+#define TRAPLESS_KMOD_KMOD_H
+
+int device_start(void); /* 0 or -errno */
+void device_stop(void); /* no file is open any more: each holds the module */
+
+#endif

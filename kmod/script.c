@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "script.h"
+
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/elf.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <trapless/error.h>
+
+#include "../engine/os/kernel/kernel.h"
+#include "../home/view.h"
+#include "../runtime/machine/machine.h"
+
+/*
+ * Session memory is memory here, touched or not: fewer tasks and records than
+ * a process has. Tasks that have ended give their place to others.
+ */
+enum { BLOCKS = 2048, RING_POOL = 16, AGAIN_MS = 1, CALIBRATE_MS = 2 };
+
+/* All sessions' arming is one caller's at a time: home.h. */
+static DEFINE_MUTEX(arming_lock);
+static struct tl_arming arming = {.jump = 1};
+
+/* --- session memory -------------------------------------------------------------------- */
+
+static bool layout(const struct script *s, struct tl_session *l)
+{
+	struct tl_tap_options o = *s->tap.options;
+
+	if (!o.ring_pool)
+		o.ring_pool = RING_POOL;
+	return !tl_session_layout(&o, BLOCKS, l);
+}
+
+static void describe(struct script *s, const struct tl_device_load *l)
+{
+	struct tl_session *to = s->memory;
+
+	to->tz_offset = l->tz_offset;
+	memcpy(to->tz_name, l->tz_name, sizeof(to->tz_name));
+	to->tz_name[sizeof(to->tz_name) - 1] = 0;
+	to->runner = (uint32_t)current->tgid;
+	to->uid = __kuid_val(current_uid());
+	strscpy(to->module_name, tl_tap_string(&s->tap, s->tap.header->name),
+		sizeof(to->module_name));
+}
+
+/* ns per cycle, from two looks at both clocks. */
+static void set_clock(struct script *s)
+{
+	uint64_t c = get_cycles(), t = ktime_get_real_ns(), dc, dt;
+
+	usleep_range(CALIBRATE_MS * 1000, CALIBRATE_MS * 1500);
+	dc = get_cycles() - c;
+	dt = ktime_get_real_ns() - t;
+	tl_clock_set(&s->outside, c + dc, t + dt, dc ? div64_u64(dt << 32, dc) : 1ull << 32);
+}
+
+static int make_memory(struct script *s, const struct tl_device_load *l)
+{
+	struct tl_session session;
+
+	if (!layout(s, &session))
+		return -TL_E_LIMIT;
+	s->size = PAGE_ALIGN(session.size);
+	s->memory = vmalloc_user(s->size);
+	if (!s->memory)
+		return -TL_E_NOMEM;
+	tl_session_init(s->memory, &session);
+	describe(s, l);
+	if (tl_view_attach(&s->outside, s->memory, s->size, s->tap.options) ||
+		tl_session_globals(&s->outside, s->tap.globals, s->tap.nglobals, s->tap.strings,
+			s->tap.strings_size))
+		return -TL_E_BAD_MODULE;
+	set_clock(s);
+	return 0;
+}
+
+/* Handlers of ioctl are the script's as others are: on a block of their own, live or not. */
+static int look_from_outside(struct script *s)
+{
+	s->outside.ops = tl_ctl_view_ops();
+	tl_view_outside(&s->outside);
+	s->outside.outside = 0; /* but its memory is this very one */
+	s->outside.own = tl_block_claim(&s->outside, (uint32_t)current->pid,
+		(uint32_t)current->tgid, current->comm);
+	s->envs = vzalloc(array_size(s->tap.nprobes + 1, sizeof(*s->envs)));
+	if (!s->outside.own || !s->envs)
+		return -TL_E_NOMEM;
+	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
+		const struct tl_tap_probe *p = &s->tap.probes[i];
+
+		tl_env_fill(&s->envs[i], &s->outside, i);
+		s->envs[i].kind = p->kind;
+		s->envs[i].point = tl_tap_string(&s->tap, p->point);
+		s->envs[i].func = tl_tap_string(&s->tap, p->func);
+		s->envs[i].name = tl_tap_string(&s->tap, p->name);
+	}
+	return 0;
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static int copy_file(struct script *s, const struct tl_device_load *l)
+{
+	uint8_t *file;
+
+	if (l->size > TL_TAP_MAX)
+		return -TL_E_BAD_MODULE;
+	file = kvmalloc(l->size, GFP_KERNEL);
+	if (!file)
+		return -TL_E_NOMEM;
+	if (copy_from_user(file, u64_to_user_ptr(l->file), l->size) ||
+		tl_tap_check(&s->tap, file, l->size, ELF_ARCH) ||
+		!(s->tap.header->flags & TL_TAP_KERNEL)) {
+		kvfree(file);
+		s->tap.file = NULL;
+		return -TL_E_BAD_MODULE;
+	}
+	return 0;
+}
+
+static int make_control(struct script *s)
+{
+	uint64_t n = s->tap.nprobes;
+
+	s->ctl = vzalloc(tl_ctl_session_size(n, n));
+	if (!s->ctl)
+		return -TL_E_NOMEM;
+	s->ctl->count = s->tap.nprobes;
+	s->ctl->explain = 1;
+	s->ctl->nprobes = s->ctl->nparts = n; /* a function has one part here */
+	s->ctl->module = (uintptr_t)&s->module;
+	s->ctl->memory = (uintptr_t)s->memory;
+	s->ctl->memory_size = s->size;
+	s->module = (struct tl_home_module){
+		.code = (uintptr_t)s->code,
+		.strings = (uintptr_t)s->tap.strings,
+		.strings_size = s->tap.strings_size,
+		.options = (uintptr_t)s->tap.options,
+	};
+	return 0;
+}
+
+static int bring_in(struct script *s, struct tl_device_load *l)
+{
+	const char *missing = NULL;
+	int ret = copy_file(s, l);
+
+	if (!ret)
+		ret = script_map_code(s, &missing);
+	if (missing)
+		strscpy(l->missing, missing, sizeof(l->missing));
+	if (!ret)
+		ret = make_memory(s, l);
+	if (!ret)
+		ret = look_from_outside(s);
+	if (!ret)
+		ret = make_control(s);
+	if (!ret)
+		ret = script_read_start(s);
+	return ret;
+}
+
+int script_load(struct script *s, struct tl_device_load *l)
+{
+	if (s->tap.file)
+		return -EINVAL;
+	l->error = l->version == TL_DEVICE_VERSION ? bring_in(s, l) : -TL_E_VERSION;
+	if (l->error) {
+		script_unload(s);
+		return 0;
+	}
+	l->memory = s->size;
+	l->standing = script_standing(s);
+	return 0;
+}
+
+void script_unload(struct script *s)
+{
+	script_unmap_code(s);
+	vfree(s->out);
+	vfree(s->reader.buffer);
+	vfree(s->reader.cursor);
+	vfree(s->ctl);
+	vfree(s->envs);
+	vfree(s->memory);
+	kvfree(s->tap.file);
+	memset(s, 0, sizeof(*s));
+}
+
+uint64_t script_standing(const struct script *s)
+{
+	return tl_ctl_session_size(s->ctl->nprobes, s->ctl->nparts);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static bool stands_nowhere(uint32_t kind)
+{
+	return kind == TL_TAP_BEGIN || kind == TL_TAP_END || kind == TL_TAP_ERROR ||
+	       kind == TL_TAP_TIMER || kind == TL_TAP_SHOW || kind == TL_TAP_RESET;
+}
+
+int script_run(struct script *s, uint32_t probe)
+{
+	struct tl_probe p = {.data = &s->envs[probe]};
+	const struct tl_tap_probe *t = &s->tap.probes[probe];
+
+	if (!stands_nowhere(t->kind) || t->handler == TL_NONE)
+		return -EINVAL;
+	((tl_pre_fn)(void *)(s->code + t->handler))(&p, NULL, tl_view_self(&s->outside));
+	return 0;
+}
+
+/* --- arming ------------------------------------------------------------------------------------- */
+
+static bool take_slot(struct script *s)
+{
+	for (unsigned i = 0; i < TL_CTL_SESSIONS; i++) {
+		if (arming.sessions[i])
+			continue;
+		arming.sessions[i] = (uintptr_t)s->ctl;
+		s->ctl->slot = i;
+		return true;
+	}
+	return false;
+}
+
+static bool is_armed(const struct script *s)
+{
+	return s->ctl && arming.sessions[s->ctl->slot] == (uintptr_t)s->ctl;
+}
+
+int script_arm(struct script *s)
+{
+	int ret = -EBUSY;
+
+	mutex_lock(&arming_lock);
+	if (is_armed(s) || take_slot(s)) {
+		script_place(s);
+		ret = tl_ctl_arm(&arming, s->ctl);
+	}
+	mutex_unlock(&arming_lock);
+	return ret;
+}
+
+void script_disarm(struct script *s)
+{
+	int ret = 0;
+
+	if (!s->ctl)
+		return;
+	do {
+		mutex_lock(&arming_lock);
+		if (is_armed(s))
+			ret = tl_ctl_disarm(&arming, s->ctl);
+		mutex_unlock(&arming_lock);
+		if (ret)
+			msleep(AGAIN_MS);
+	} while (ret);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* A script in this kernel. All functions may sleep; the device calls one at a time for each script. */
+#ifndef TRAPLESS_KMOD_SCRIPT_H
+#define TRAPLESS_KMOD_SCRIPT_H
+
+#include <linux/types.h>
+
+#include "../home/home.h"
+#include "../home/tap.h"
+#include "../runtime/session.h"
+#include "device.h"
+
+struct script {
+	struct tl_tap tap; /* .file NULL: none is loaded */
+	uint8_t *code; /* as it runs, CODE and DATA */
+	void *memory; /* of the session; readers may map it */
+	uint64_t size;
+	struct tl_home_module module;
+	struct tl_ctl_session *ctl;
+	struct tl_view outside; /* for handlers that run in ioctl */
+	struct tl_env *envs; /* ... one a probe */
+	struct tl_reader reader;
+	uint8_t *out; /* records on their way to read() */
+	size_t nout;
+	bool final;
+	uint32_t swept; /* blocks in use when they were last looked through */
+};
+
+/* script.c */
+int script_load(struct script *s, struct tl_device_load *l); /* 0 or -errno */
+void script_unload(struct script *s); /* disarmed */
+int script_run(struct script *s, uint32_t probe);
+int script_arm(struct script *s);
+void script_disarm(struct script *s);
+uint64_t script_standing(const struct script *s); /* bytes of s->ctl and what lies behind it */
+
+/* code.c: where the module runs. 0 or -TL_E_ */
+int script_map_code(struct script *s, const char **missing);
+void script_unmap_code(struct script *s);
+
+/* places.c: where its probes stand: addresses and sizes of functions into s->ctl, or a result that says why not. */
+void script_place(struct script *s);
+
+/* records.c: fill s->out; how many bytes. */
+int script_read_start(struct script *s);
+size_t script_read(struct script *s);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Has the kernel arm and disarm the session's probes, and tells the runner how they stand. */
+#define _GNU_SOURCE
+#include "kernel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "../../kmod/device.h"
+#include "../options.h"
+#include "../tell/tell.h"
+
+static void settle_in(void)
+{
+	int sig;
+
+	setsid();
+	prctl(PR_SET_NAME, "trapless-attend", 0, 0, 0);
+	for (sig = 1; sig < 32; sig++) {
+		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGABRT)
+			signal(sig, SIG_IGN);
+	}
+}
+
+/* As the kernel has them. */
+static int look(const struct session *s, const struct teller *t)
+{
+	uint64_t to = (uintptr_t)t->probes;
+
+	return ioctl(s->fd, TL_DEVICE_STANDING, &to);
+}
+
+static bool make_teller(struct teller *t, const struct session *s, const struct options *o,
+	struct standing *standing, int sock)
+{
+	uint64_t n = s->mod->nprobes;
+
+	if (teller_init(t, s->mod, &s->board, standing, sock))
+		return false;
+	t->verbose = o->verbose;
+	t->explain = o->explain;
+	/* most of it is never touched */
+	t->ctl = mmap(NULL, sizeof(*t->ctl), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	t->probes = calloc(1, tl_ctl_session_size(n, n));
+	return t->ctl != MAP_FAILED && t->probes;
+}
+
+static int arm(const struct session *s, const struct teller *t)
+{
+	int n = ioctl(s->fd, TL_DEVICE_ARM);
+
+	if (n < 0 || look(s, t)) {
+		tell(t, MSG_FAILED, 0,
+			n < 0 && errno == EBUSY
+				? "8 sessions are in this kernel already, which is the most"
+				: "the kernel could not arm the probes");
+		return -1;
+	}
+	tell_probes(t);
+	tell(t, MSG_READY, (uint32_t)n, "");
+	return 0;
+}
+
+static void leave(const struct session *s, struct teller *t)
+{
+	struct message m = {0};
+
+	if (!ioctl(s->fd, TL_DEVICE_DISARM) && !look(s, t))
+		tell_counts(t, &m);
+	tell_last(t, 0, "");
+}
+
+int kernel_attend(struct session *s, const struct options *o, int sock, struct standing *standing)
+{
+	struct pollfd p = {.fd = sock, .events = POLLIN};
+	struct teller t;
+	enum heard word = HEARD_NOTHING;
+	uint32_t number;
+
+	if (!make_teller(&t, s, o, standing, sock))
+		return 1;
+	settle_in();
+	if (arm(s, &t)) {
+		tell_last(&t, 0, "");
+		return 0;
+	}
+	while (word != HEARD_LEAVE && word != HEARD_ITS_END) {
+		poll(&p, 1, -1);
+		word = tell_listen(&t, &number);
+		if (word == HEARD_TUNE)
+			tell_standing(&t, "the probes of a kernel are not switched yet");
+	}
+	leave(s, &t);
+	return 0;
+}

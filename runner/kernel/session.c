@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <trapless/error.h>
+
+#include "../../kmod/device.h"
+
+static int fail(struct session *s, const char *what, const char *next)
+{
+	snprintf(s->why, sizeof(s->why), "%s: %s%s", what, strerror(errno), next);
+	return -1;
+}
+
+static int no_device(struct session *s)
+{
+	switch (errno) {
+	case ENOENT:
+	case ENXIO:
+	case ENODEV:
+		snprintf(s->why, sizeof(s->why),
+			"this script is for the kernel, and " TL_DEVICE_PATH
+			" is not there: load trapless.ko for this kernel (insmod; make kmod "
+			"builds it)");
+		return -1;
+	case EACCES:
+	case EPERM:
+		snprintf(s->why, sizeof(s->why),
+			"scripts for the kernel need root, with CAP_SYS_MODULE: " TL_DEVICE_PATH
+			" does not let us in");
+		return -1;
+	default:
+		return fail(s, TL_DEVICE_PATH, "");
+	}
+}
+
+static int refused(struct session *s, const struct tl_device_load *l)
+{
+	snprintf(s->why, sizeof(s->why), "the kernel does not take the module [%s]: %s%s%.60s%s; %s",
+		tl_error_name(l->error), tl_error_text(l->error), *l->missing ? " (" : "", l->missing,
+		*l->missing ? ")" : "", tl_error_next(l->error));
+	return -1;
+}
+
+static int load(struct session *s, struct tl_device_load *l)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	*l = (struct tl_device_load){.version = TL_DEVICE_VERSION,
+		.file = (uintptr_t)s->mod->file,
+		.size = s->mod->size};
+	if (localtime_r(&now, &tm)) {
+		l->tz_offset = tm.tm_gmtoff;
+		memcpy(l->tz_name, tm.tm_zone, strnlen(tm.tm_zone, sizeof(l->tz_name)));
+	}
+	if (ioctl(s->fd, TL_DEVICE_LOAD, l))
+		return fail(s, "cannot bring the module into the kernel", "");
+	return l->error ? refused(s, l) : 0;
+}
+
+/* What the kernel's side does not do yet. */
+static int check_kinds(struct session *s)
+{
+	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
+		const struct tl_tap_probe *p = &s->mod->probes[i];
+
+		if (p->condition == TL_NONE && p->kind != TL_TAP_PROFILE &&
+			p->kind != TL_TAP_WATCH && p->kind != TL_TAP_FILE_READ &&
+			p->kind != TL_TAP_FILE_WRITE &&
+			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
+			continue;
+		snprintf(s->why, sizeof(s->why),
+			"%s%s: not for kernels yet; leave this probe out",
+			tl_tap_string(s->mod, p->point), p->condition == TL_NONE ? "" : " if (...)");
+		return -1;
+	}
+	return 0;
+}
+
+static void live(struct session *s, bool on)
+{
+	uint32_t number = on;
+
+	ioctl(s->fd, TL_DEVICE_LIVE, &number);
+}
+
+static void run(struct session *s, uint32_t probe, struct tl_regs *regs)
+{
+	(void)regs;
+	ioctl(s->fd, TL_DEVICE_RUN, &probe);
+}
+
+/* Whole records, as the device gives them. */
+static uint64_t give_out(struct session *s, const uint8_t *at, const uint8_t *end)
+{
+	uint64_t n;
+
+	for (n = 0; at < end; n++) {
+		const struct tl_raw_thread *t = (const void *)at;
+		const struct tl_record *r = (const void *)(t + 1);
+
+		drain_record(s, t->thread, r, (const uint8_t *)(r + 1),
+			(uint32_t)(r->size - sizeof(*r)));
+		at = (const uint8_t *)r + r->size;
+	}
+	return n;
+}
+
+static uint64_t pass(struct session *s, bool final)
+{
+	static uint8_t buffer[TL_DEVICE_READ] __attribute__((aligned(8)));
+	uint32_t number = final;
+	ssize_t n;
+
+	ioctl(s->fd, TL_DEVICE_FINAL, &number);
+	n = read(s->fd, buffer, sizeof(buffer));
+	return n > 0 ? give_out(s, buffer, buffer + n) : 0;
+}
+
+static const struct session_backend backend = {.live = live, .run = run, .pass = pass};
+
+int kernel_create(struct session *s, const struct tl_tap *mod)
+{
+	struct tl_device_load l;
+	void *mem;
+
+	s->mod = mod;
+	s->raw = -1;
+	s->backend = &backend;
+	if (check_kinds(s))
+		return -1;
+	s->fd = open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	if (s->fd < 0)
+		return no_device(s);
+	if (load(s, &l))
+		return -1;
+	s->size = l.memory;
+	mem = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, 0);
+	if (mem == MAP_FAILED)
+		return fail(s, "cannot map session memory", "");
+	if (tl_view_attach(&s->view, mem, s->size, mod->options) || board_make(&s->board, mod))
+		return fail(s, "cannot start the session", "");
+	return drain_start(s);
+}
