@@ -58,6 +58,7 @@ pub fn compile(
     let compiler = Compiler {
         command: options.cc.split_whitespace().map(str::to_string).collect(),
         machine: program.options.machine,
+        kernel: program.options.kernel,
         include: paths.headers.clone(),
         max_string: program.options.max_string,
         max_backtrace: program.options.max_backtrace,

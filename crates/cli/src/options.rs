@@ -263,6 +263,16 @@ pub struct Options {
     #[arg(short = 'm', value_name = "NAME", help_heading = MODULES)]
     pub module: Option<String>,
 
+    /// The kernel that the module is for, and that the script's conditionals see, in place of the running one; of a script
+    /// that probes processes only, the conditionals alone. For a kernel's types its files are read: /boot/vmlinuz-RELEASE,
+    /// /usr/lib/modules/RELEASE/vmlinuz; DIR has boot/vmlinuz-* or vmlinux
+    #[arg(short = 'r', value_name = "RELEASE|DIR", help_heading = MODULES)]
+    pub release: Option<String>,
+
+    /// Processor of the target: x86_64 (others are not built yet)
+    #[arg(short = 'a', value_name = "ARCH", help_heading = MODULES)]
+    pub arch: Option<String>,
+
     /// Keep the generated C and object files, and say where
     #[arg(short = 'k', help_heading = MODULES)]
     pub keep: bool,
@@ -302,14 +312,6 @@ pub struct Options {
     /// The same as --privilege=stapusr
     #[arg(long, conflicts_with = "privilege", help_heading = STAP)]
     pub unprivileged: bool,
-
-    /// Kernel release that the script's conditionals see
-    #[arg(short = 'r', value_name = "RELEASE", help_heading = STAP)]
-    pub release: Option<String>,
-
-    /// Processor of the target: x86_64 (others are not built yet)
-    #[arg(short = 'a', value_name = "ARCH", help_heading = STAP)]
-    pub arch: Option<String>,
 
     /// Nothing to do here (-d for the libraries that the programs need): always on
     #[arg(long, help_heading = STAP)]

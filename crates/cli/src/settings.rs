@@ -146,6 +146,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
         monitor: options.monitor.is_some(),
         timing: options.timing,
         machine: crate::input::machine(options),
+        kernel: options.release.is_some(),
         ..ir::Options::default()
     };
     out.skip_badvars = options.skip_badvars;

@@ -99,6 +99,9 @@ pub fn processes(
     program: &Program,
     diags: &mut Diagnostics,
 ) -> Option<(Vec<u32>, bool)> {
+    if program.options.kernel {
+        return Some((Vec::new(), false));
+    }
     if let Some(pid) = named {
         return Some((vec![pid], false));
     }

@@ -15,6 +15,8 @@ pub struct Compiler {
     pub command: Vec<String>,
     /// What the code is for.
     pub machine: &'static Machine,
+    /// It runs in a kernel.
+    pub kernel: bool,
     /// Folders with `script.h`, what it includes, and `trapless/`.
     pub include: Vec<PathBuf>,
     pub max_string: u32,
@@ -66,7 +68,6 @@ const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
     "-fPIC",
-    "-fno-plt",
     "-ffreestanding",
     "-fno-strict-aliasing",
     "-fno-asynchronous-unwind-tables",
@@ -75,12 +76,21 @@ const FLAGS: &[&str] = &[
     "-Wall",
 ];
 
+/// In a process imported functions are called by their slots. In a kernel the stubs are the only jumps whose aim is read
+/// from memory.
+const PROCESS_FLAGS: &[&str] = &["-fno-plt"];
+
 impl Compiler {
     /// Every word that decides what comes out; part of the cache's key.
     pub fn words(&self) -> Vec<String> {
         let mut words = self.command.clone();
         let own = &self.machine.abi.compiler;
-        let flags = [FLAGS, own.flags, own.optional].concat();
+        let home = if self.kernel {
+            own.kernel
+        } else {
+            PROCESS_FLAGS
+        };
+        let flags = [FLAGS, own.flags, home, own.optional].concat();
         words.extend(flags.iter().map(|f| f.to_string()));
         words.push(format!("-DTL_MAXSTRING={}", self.max_string));
         words.push(format!("-DTL_MAXBACKTRACE={}", self.max_backtrace));
@@ -140,5 +150,29 @@ impl Compiler {
                 String::from_utf8_lossy(&done.stderr).into_owned(),
             )),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(kernel: bool) -> Vec<String> {
+        let compiler = Compiler {
+            command: vec!["cc".into()],
+            machine: Default::default(),
+            kernel,
+            include: Vec::new(),
+            max_string: 512,
+            max_backtrace: 32,
+        };
+        compiler.words()
+    }
+
+    #[test]
+    fn interrupts_use_the_stack_of_a_kernel() {
+        let has = |kernel, flag: &str| words(kernel).iter().any(|w| w == flag);
+        assert!(has(true, "-mno-red-zone") && !has(false, "-mno-red-zone"));
+        assert!(has(false, "-fno-plt") && !has(true, "-fno-plt"));
     }
 }

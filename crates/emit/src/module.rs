@@ -30,6 +30,9 @@ pub fn assemble(
     if program.options.guru {
         tap.flags |= wire::tap_flag::GURU;
     }
+    if program.options.kernel {
+        tap.flags |= wire::tap_flag::KERNEL;
+    }
     for (import, slot) in &linked.imports {
         let name = tap.strings.add(import);
         tap.imports.push(wire::Import { name, slot: *slot });

@@ -18,6 +18,7 @@ pub const ABI: Abi = Abi {
     compiler: Compiler {
         command: "aarch64-linux-gnu-gcc",
         flags: &["-mgeneral-regs-only", "-mbranch-protection=none"],
+        kernel: &[],
         optional: &[],
     },
     registers: Registers {

@@ -36,6 +36,8 @@ pub struct Compiler {
     pub command: &'static str,
     /// So that handlers leave the program's floating-point registers alone, and code is plain.
     pub flags: &'static [&'static str],
+    /// Besides, where handlers run in a kernel.
+    pub kernel: &'static [&'static str],
     /// Wanted, but not known to every compiler: left out where it is refused by its name.
     pub optional: &'static [&'static str],
 }

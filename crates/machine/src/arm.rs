@@ -18,6 +18,7 @@ pub const ABI: Abi = Abi {
     compiler: Compiler {
         command: "arm-linux-gnueabihf-gcc",
         flags: &["-mgeneral-regs-only"],
+        kernel: &[],
         optional: &[],
     },
     registers: Registers {

@@ -22,6 +22,7 @@ const fn o32(name: &'static str, order: ByteOrder, compiler: &'static str) -> Ab
         compiler: Compiler {
             command: compiler,
             flags: &["-msoft-float"],
+            kernel: &[],
             optional: &[],
         },
         registers: Registers {

@@ -18,6 +18,7 @@ pub const ABI: Abi = Abi {
     compiler: Compiler {
         command: "powerpc-linux-gnu-gcc",
         flags: &["-msoft-float"],
+        kernel: &[],
         optional: &[],
     },
     registers: Registers {

@@ -88,6 +88,8 @@ pub struct Options {
     pub timing: bool,
     /// What the module is made for.
     pub machine: &'static Machine,
+    /// Handlers run in a kernel, all of them. Before that is decided: `-r` asks for it.
+    pub kernel: bool,
 }
 
 impl Default for Options {
@@ -111,6 +113,7 @@ impl Default for Options {
             monitor: false,
             timing: false,
             machine: Default::default(),
+            kernel: false,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::declare::{alternatives, call_entries, calls, collect, foreach_globals
 use crate::finish::{display, early, entered, nesting, registers, share, walked};
 use crate::ir::{self, Options, Program};
 use crate::lower::{self, Handlers, Shared};
-use crate::points::{self, conditions, session, Place};
+use crate::points::{self, conditions, home, session, Place};
 use crate::types::infer::{self, Types};
 use crate::world::World;
 use trapless_syntax::ast::Script;
@@ -65,6 +65,7 @@ pub const CHECKING: &[Pass] = &[
     pass("infer", "types of variables, arrays and functions", infer),
     pass("globals", "the program's globals", lower_globals),
     pass("resolve", "probe points to files and addresses", resolve),
+    pass("home", "whether handlers run in a kernel, or in processes", choose_home),
     pass("conditions", "complains of conditions that name what is not declared", check_conditions),
     pass("samples", "complains of samples of no process", check_samples),
     pass("lower", "bodies to the program, one for each kind of place; complains", lower_bodies),
@@ -169,6 +170,11 @@ fn resolve(a: &mut Analysis) {
     let (world, diags) = (&mut *a.world, &mut *a.diags);
     let find = |p: &_| points::resolve(p, world, diags);
     a.places = alternatives::resolve(&a.units, &a.leaders, find);
+}
+
+fn choose_home(a: &mut Analysis) {
+    let options = &mut a.program.options;
+    options.kernel = home::is_kernel(options.kernel, &a.places);
 }
 
 fn check_conditions(a: &mut Analysis) {

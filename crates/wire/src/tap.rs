@@ -51,6 +51,7 @@ impl Strings {
 
 pub mod image_flag {
     pub const PROGRAM: u32 = 1;
+    pub const KERNEL: u32 = 2;
 }
 
 #[derive(Clone, Debug, Default)]
@@ -92,6 +93,7 @@ pub mod probe_flag {
     pub const READS: u32 = 64;
     pub const BYTES: u32 = 128;
     pub const SYSCALL: u32 = 256;
+    pub const ENTRY: u32 = 512;
 }
 
 #[derive(Clone, Debug)]
@@ -232,6 +234,7 @@ pub mod tap_flag {
     pub const ANY_PROCESS: u32 = 1;
     pub const GURU: u32 = 2;
     pub const HIERARCHY: u32 = 4;
+    pub const KERNEL: u32 = 8;
 }
 
 /// A module under construction.

@@ -19,6 +19,10 @@ static const void *section(uint32_t kind)
 	exit(1);
 }
 
+_Static_assert(TL_TAP_KERNEL == KERNEL_TAP, "a module for kernels");
+_Static_assert(TL_TAP_IMAGE_KERNEL == KERNEL_IMAGE, "an image that is a kernel");
+_Static_assert(TL_TAP_PROBE_ENTRY == KERNEL_ENTRY, "a probe of a function's entry");
+
 int main(int argc, char **argv)
 {
 	FILE *f = fopen(argv[argc - 1], "rb");

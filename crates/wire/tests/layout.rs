@@ -124,6 +124,9 @@ fn read_back(compiler: &str, emulator: Option<&str>, abi: &Abi) -> Option<String
     let file = out.with_extension("tap");
     std::fs::write(&file, sample().encode(abi)).expect("write the module");
     let built = Command::new(compiler)
+        .arg(format!("-DKERNEL_TAP={}", tap_flag::KERNEL))
+        .arg(format!("-DKERNEL_IMAGE={}", image_flag::KERNEL))
+        .arg(format!("-DKERNEL_ENTRY={}", probe_flag::ENTRY))
         .args(["-std=c11", "-static", "-I"])
         .arg(here.join("../../include"))
         .arg(here.join("tests/layout.c"))

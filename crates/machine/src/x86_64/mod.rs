@@ -102,6 +102,13 @@ const ABI: Abi = Abi {
     compiler: Compiler {
         command: "gcc",
         flags: &["-fcf-protection=none", "-mgeneral-regs-only"],
+        // What is below the stack pointer is an interrupt's. Where IBT is on, handlers are called by their address, and a
+        // table of jumps would be another way in.
+        kernel: &[
+            "-mno-red-zone",
+            "-fcf-protection=branch",
+            "-fno-jump-tables",
+        ],
         // gcc's: a string instruction goes backwards where the program has set the direction flag, which detours leave
         // as it is.
         optional: &["-mstringop-strategy=unrolled_loop"],

@@ -7,6 +7,7 @@
 pub mod components;
 pub(crate) mod conditions;
 pub(crate) mod files;
+pub(crate) mod home;
 pub mod listing;
 mod place;
 pub mod process;
