@@ -510,12 +510,12 @@ static int trace(void)
 	session.no_warnings = opt.no_warnings;
 	for (i = 0; i < module.nwarnings && !opt.no_warnings; i++)
 		fprintf(stderr, "WARNING: %s\n", tl_tap_string(&module, module.warnings[i]));
-	session.target = opt.npids ? opt.pids[0] : 0;
+	session.target = opt.npids ? opt.pids[0] : 0; /* where its memory is to fit, too */
 	if (session_create(&session, &module)) {
 		fprintf(stderr, "trapless-run: %s\n", session.why);
 		return 1;
 	}
-	session.view.session->target_pid = session.target;
+	session_for(&session, session.target);
 	session.strange = strange_target;
 	conditions_look(&session);
 	if (open_output() || attach_all()) {
@@ -524,7 +524,7 @@ static int trace(void)
 	}
 	strange_target(); /* before they can have become gone */
 	if (opt.command)
-		session.view.session->target_pid = session.target = targets[0].pid;
+		session_for(&session, targets[0].pid);
 	else if (anyone_ready() && targets[0].pid)
 		warn_of_program(&session, targets[0].pid);
 	if (opt.later)

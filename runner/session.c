@@ -372,6 +372,13 @@ static uint64_t epoch_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+void session_for(struct session *s, pid_t target)
+{
+	s->target = target;
+	if (!is_for_kernel(s->mod))
+		s->view.session->target_pid = target;
+}
+
 void session_break_locks(struct session *s)
 {
 	if (!is_for_kernel(s->mod))

@@ -85,6 +85,7 @@ void session_run_value(struct session *s, uint32_t probe, struct tl_value_text *
 bool session_has(const struct session *s, uint32_t kind);
 /* Now and then: the clock's rate, blocks of threads that have ended (pids: of all targets). */
 void session_clock(struct session *s);
+void session_for(struct session *s, pid_t target); /* target() is that one */
 /* Nobody is to take a lock any more: those that were left are free. */
 void session_break_locks(struct session *s);
 void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off);
