@@ -30,22 +30,23 @@ struct tl_device_load {
 	char tz_name[8];
 	__u64 memory; /* out: bytes of session memory */
 	__u64 standing; /* out: bytes of what TL_DEVICE_STANDING copies */
-	char missing[64]; /* out: the function that TL_E_NO_SYMBOL or TL_E_VERSION is about, cut there */
+	char missing
+		[64]; /* out: the function that TL_E_NO_SYMBOL or TL_E_VERSION is about, cut there */
 };
 
 /* Bring a session's module in. Once. */
-#define TL_DEVICE_LOAD	   _IOWR('t', 1, struct tl_device_load)
+#define TL_DEVICE_LOAD _IOWR('t', 1, struct tl_device_load)
 /* Run the handler of this probe, which stands nowhere (begin, end, timers): now, here. */
-#define TL_DEVICE_RUN	   _IOW('t', 2, __u32)
+#define TL_DEVICE_RUN _IOW('t', 2, __u32)
 /* 1: handlers run; 0: they return at once. */
-#define TL_DEVICE_LIVE	   _IOW('t', 3, __u32)
+#define TL_DEVICE_LIVE _IOW('t', 3, __u32)
 /* All probes that have a place; returns how many stand. What became of each is in its standing. */
-#define TL_DEVICE_ARM	   _IO('t', 4)
+#define TL_DEVICE_ARM _IO('t', 4)
 /* Away with them: when it returns no handler runs any more. */
-#define TL_DEVICE_DISARM   _IO('t', 5)
+#define TL_DEVICE_DISARM _IO('t', 5)
 /* struct tl_ctl_session with its probes (home/arm.h), to this address; as of the latest arming or disarming. */
 #define TL_DEVICE_STANDING _IOW('t', 6, __u64)
 /* 1: from now on read() gives out what waits for older records, too. Nobody is to write any more. */
-#define TL_DEVICE_FINAL	   _IOW('t', 7, __u32)
+#define TL_DEVICE_FINAL _IOW('t', 7, __u32)
 
 #endif

@@ -86,8 +86,8 @@ static int look_from_outside(struct script *s)
 	s->outside.ops = tl_ctl_view_ops();
 	tl_view_outside(&s->outside);
 	s->outside.outside = 0; /* but its memory is this very one */
-	s->outside.own = tl_block_claim(&s->outside, (uint32_t)current->pid,
-		(uint32_t)current->tgid, current->comm);
+	s->outside.own = tl_block_claim(
+		&s->outside, (uint32_t)current->pid, (uint32_t)current->tgid, current->comm);
 	s->envs = vzalloc(array_size(s->tap.nprobes + 1, sizeof(*s->envs)));
 	if (!s->outside.own || !s->envs)
 		return -TL_E_NOMEM;

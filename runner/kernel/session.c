@@ -45,9 +45,10 @@ static int no_device(struct session *s)
 
 static int refused(struct session *s, const struct tl_device_load *l)
 {
-	snprintf(s->why, sizeof(s->why), "the kernel does not take the module [%s]: %s%s%.60s%s; %s",
-		tl_error_name(l->error), tl_error_text(l->error), *l->missing ? " (" : "", l->missing,
-		*l->missing ? ")" : "", tl_error_next(l->error));
+	snprintf(s->why, sizeof(s->why),
+		"the kernel does not take the module [%s]: %s%s%.60s%s; %s",
+		tl_error_name(l->error), tl_error_text(l->error), *l->missing ? " (" : "",
+		l->missing, *l->missing ? ")" : "", tl_error_next(l->error));
 	return -1;
 }
 
@@ -79,9 +80,9 @@ static int check_kinds(struct session *s)
 			p->kind != TL_TAP_FILE_WRITE &&
 			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
 			continue;
-		snprintf(s->why, sizeof(s->why),
-			"%s%s: not for kernels yet; leave this probe out",
-			tl_tap_string(s->mod, p->point), p->condition == TL_NONE ? "" : " if (...)");
+		snprintf(s->why, sizeof(s->why), "%s%s: not for kernels yet; leave this probe out",
+			tl_tap_string(s->mod, p->point),
+			p->condition == TL_NONE ? "" : " if (...)");
 		return -1;
 	}
 	return 0;

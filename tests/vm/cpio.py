@@ -16,6 +16,8 @@ def pad(data):
 def archive(files):
     """`files`: path in the disk -> path here. All are executable; /dev/console is there too."""
     out = entry('dev', stat.S_IFDIR | 0o755) + entry('dev/console', stat.S_IFCHR | 0o600, device=(5, 1))
+    for folder in sorted({name.rpartition('/')[0] for name in files} - {''}):
+        out += entry(folder, stat.S_IFDIR | 0o755)
     for name, path in files.items():
         with open(path, 'rb') as f:
             out += entry(name, stat.S_IFREG | 0o755, f.read())

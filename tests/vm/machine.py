@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Debian's packaged kernel in QEMU, with trapless.ko, trapless-run and busybox in its RAM disk, and a script to run."""
+import os
+import re
+import signal
+import subprocess
+
+import cpio
+import debian
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+OUT = os.path.join(ROOT, 'build', 'vm')
+BOOT_TIMEOUT = 600 # some 20 on a machine that has nothing else to do
+# Two processors in turns. At once, QEMU 7.2 may keep its translation of code that the other one changed just then (seen:
+# the new bytes in memory, and no hits until the same bytes were written once more), which no real processor does.
+ACCEL = 'tcg,thread=single'
+# No line of a healthy run has any of these.
+TROUBLE = re.compile(r'BUG:|WARNING:|Oops|Call Trace|general protection|unable to handle|Kernel panic|rcu: INFO|stall')
+# no_timer_check: on a busy machine the emulated timer comes too late for the kernel's own test of it, and that is a panic.
+COMMAND_LINE = 'console=ttyS0 loglevel=7 printk.time=0 printk.devkmsg=on panic=-1 random.trust_cpu=on no_timer_check'
+INIT = '''#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /etc /tmp
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+echo 0 >/proc/sys/kernel/kptr_restrict
+echo 'root:x:0:0::/:/bin/sh
+nobody:x:65534:65534::/:/bin/sh' >/etc/passwd
+insmod /trapless.ko
+. /script
+dmesg | grep -v 'loading out-of-tree\\|module verification'
+poweroff -f
+'''
+
+
+class Failed(Exception):
+    pass
+
+
+def tool(argv, **kw):
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
+    if p.returncode:
+        raise Failed('%s: status %d\n%s' % (' '.join(argv), p.returncode, p.stdout[-3000:]))
+
+
+def boot(image, disk, arguments=COMMAND_LINE):
+    """Lines of the console, without their ends."""
+    argv = ['nice', 'qemu-system-x86_64', '-accel', ACCEL, '-cpu', 'max', '-smp', '2', '-m', '512', '-display', 'none',
+            '-nodefaults', '-no-reboot', '-serial', 'stdio', '-kernel', image, '-initrd', disk, '-append', arguments]
+    try:
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOOT_TIMEOUT)
+        out = p.stdout
+    except subprocess.TimeoutExpired as e:
+        print((e.stdout or b'').decode(errors='replace')[-2000:], flush=True)
+        os.kill(os.getpid(), signal.SIGALRM)  # out of time
+    return out.decode(errors='replace').splitlines()
+
+
+class Machine:
+    """`files`: what lies in its RAM disk, by path there; `folder`: where to make more of them."""
+
+    def __enter__(self):
+        os.makedirs(OUT, exist_ok=True)
+        self.image, self.headers = debian.kernel(OUT, os.environ.get('K', ''))
+        self.release = os.path.basename(self.image)[len('vmlinuz-'):]
+        self.folder = OUT
+        self.files = {'bin/busybox': debian.busybox(OUT), 'bin/trapless-run': os.path.join(ROOT, 'bin/trapless-run')}
+        self.module()
+        for name in ('ktext', 'work'):
+            self.program(name)
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def module(self):
+        tree = os.path.join(ROOT, 'build', 'kmod')
+        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KDIR=' + self.headers])
+        self.files['trapless.ko'] = os.path.join(OUT, 'scripts-trapless.ko')
+        tool(['strip', '--strip-debug', '-o', self.files['trapless.ko'], tree + '/trapless.ko'])
+
+    def program(self, name):
+        path = os.path.join(OUT, name)
+        tool(['gcc', '-std=gnu11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', '-o', path, os.path.join(HERE, name + '.c')])
+        self.files['bin/' + name] = path
+
+    def text(self, name, text):
+        path = os.path.join(OUT, 'scripts-' + name)
+        with open(path, 'w') as f:
+            f.write(text)
+        self.files[name] = path
+
+    def run(self, script):
+        """What its console said."""
+        self.text('init', INIT)
+        self.text('script', script)
+        disk = os.path.join(OUT, 'scripts.cpio')
+        with open(disk, 'wb') as f:
+            f.write(cpio.archive(self.files))
+        console = boot(self.image, disk, COMMAND_LINE.replace('loglevel=7', 'loglevel=1'))
+        with open(os.path.join(OUT, 'scripts-console'), 'w') as f:
+            f.write('\n'.join(console) + '\n')
+        return [line.rstrip('\r') for line in console]
