@@ -297,8 +297,9 @@ def rust_tests(args, _wanted, _kept):
 
 
 def machine(args, _wanted, _kept):
-    """The kernel home, in a machine of its own."""
+    """The kernel home, in machines of its own: the engine, and scripts."""
     yield program('vm', ['tests/vm/run'], args, HALF_AN_HOUR)
+    yield program('vm', ['tests/vm/scripts'], args, HALF_AN_HOUR)
 
 
 def of(group):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Debian's packaged kernel and its headers, unpacked under build/vm: nothing is installed on this machine."""
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -79,15 +81,24 @@ def fetch(version, root):
     at_home(root, version)
 
 
+@contextlib.contextmanager
+def alone(folder):
+    """Nobody else fetches or builds there meanwhile."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, 'lock'), 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def kernel(folder, series=''):
     """(image, headers) of the newest kernel; what was unpacked before is used without asking anybody."""
     known = os.path.join(folder, 'release' + ('-' + series if series else ''))
-    if not os.path.exists(known):
-        os.makedirs(folder, exist_ok=True)
-        version = release(series)
-        fetch(version, os.path.join(folder, version))
-        with open(known, 'w') as f:
-            f.write(version)
+    with alone(folder):
+        if not os.path.exists(known):
+            version = release(series)
+            fetch(version, os.path.join(folder, version))
+            with open(known, 'w') as f:
+                f.write(version)
     with open(known) as f:
         version = f.read()
     root = os.path.join(folder, version)

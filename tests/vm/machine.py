@@ -59,6 +59,13 @@ def boot(image, disk, arguments=COMMAND_LINE):
     return out.decode(errors='replace').splitlines()
 
 
+def kmod(headers):
+    """trapless.ko for that kernel is built; where. Not by two at once."""
+    with debian.alone(OUT):
+        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KDIR=' + headers])
+    return os.path.join(ROOT, 'build', 'kmod')
+
+
 class Machine:
     """`files`: what lies in its RAM disk, by path there; `folder`: where to make more of them."""
 
@@ -77,10 +84,8 @@ class Machine:
         return False
 
     def module(self):
-        tree = os.path.join(ROOT, 'build', 'kmod')
-        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KDIR=' + self.headers])
         self.files['trapless.ko'] = os.path.join(OUT, 'scripts-trapless.ko')
-        tool(['strip', '--strip-debug', '-o', self.files['trapless.ko'], tree + '/trapless.ko'])
+        tool(['strip', '--strip-debug', '-o', self.files['trapless.ko'], kmod(self.headers) + '/trapless.ko'])
 
     def program(self, name):
         path = os.path.join(OUT, name)
