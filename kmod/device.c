@@ -72,6 +72,8 @@ static long with_number(struct script *s, unsigned int call, u32 number)
 		return number < s->tap.nprobes ? script_run(s, number) : -EINVAL;
 	if (call == TL_DEVICE_LIVE)
 		WRITE_ONCE(s->outside.session->live, number != 0);
+	else if (call == TL_DEVICE_TARGET)
+		WRITE_ONCE(s->outside.session->target_pid, number);
 	else
 		s->final = number != 0;
 	return 0;
@@ -93,6 +95,7 @@ static long of_loaded(struct script *s, unsigned int call, void __user *arg)
 	case TL_DEVICE_RUN:
 	case TL_DEVICE_LIVE:
 	case TL_DEVICE_FINAL:
+	case TL_DEVICE_TARGET:
 		if (copy_from_user(&number, arg, sizeof(number)))
 			return -EFAULT;
 		return with_number(s, call, number);

@@ -48,5 +48,7 @@ struct tl_device_load {
 #define TL_DEVICE_STANDING _IOW('t', 6, __u64)
 /* 1: from now on read() gives out what waits for older records, too. Nobody is to write any more. */
 #define TL_DEVICE_FINAL _IOW('t', 7, __u32)
+/* target() is this process from now on. */
+#define TL_DEVICE_TARGET _IOW('t', 8, __u32)
 
 #endif

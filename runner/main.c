@@ -126,7 +126,7 @@ static int attach_all(void)
 			return -1;
 		ntargets = 1;
 	}
-	if (is_for_kernel(&module) && !opt.command) {
+	if (is_for_kernel(&module) && !opt.command && !opt.npids) {
 		if (target_attach(&targets[0], 0, &session, &opt))
 			return -1;
 		ntargets = 1;

@@ -336,8 +336,13 @@ static uint64_t pass_here(struct session *s, bool final)
 	return tl_reader_pass(&s->reader, drain_record, s, final);
 }
 
+static void target_here(struct session *s, pid_t pid)
+{
+	s->view.session->target_pid = pid;
+}
+
 static const struct session_backend backend = {
-	.live = live_here, .run = run_here, .pass = pass_here};
+	.live = live_here, .run = run_here, .pass = pass_here, .target = target_here};
 
 int session_create(struct session *s, const struct tl_tap *mod)
 {
@@ -375,8 +380,7 @@ static uint64_t epoch_ns(void)
 void session_for(struct session *s, pid_t target)
 {
 	s->target = target;
-	if (!is_for_kernel(s->mod))
-		s->view.session->target_pid = target;
+	s->backend->target(s, target);
 }
 
 void session_break_locks(struct session *s)

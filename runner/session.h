@@ -36,6 +36,7 @@ struct session_backend {
 	void (*run)(struct session *s, uint32_t probe, struct tl_regs *regs);
 	/* Give out records by drain_record(), as tl_reader_pass(); how many */
 	uint64_t (*pass)(struct session *s, bool final);
+	void (*target)(struct session *s, pid_t pid); /* target() is this one */
 };
 
 struct session {

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../kmod/device.h"
@@ -78,9 +79,19 @@ static void leave(const struct session *s, struct teller *t)
 	tell_last(t, 0, "");
 }
 
-int kernel_attend(struct session *s, const struct options *o, int sock, struct standing *standing)
+/* Readable once it has ended; -1 with ESRCH: it has. */
+static int end_of(pid_t pid)
 {
-	struct pollfd p = {.fd = sock, .events = POLLIN};
+	return pid ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+int kernel_attend(
+	struct session *s, const struct options *o, int sock, struct standing *standing, pid_t pid)
+{
+	enum { RUNNER, PROCESS, ALL };
+	struct pollfd p[ALL] = {[RUNNER] = {.fd = sock, .events = POLLIN},
+		[PROCESS] = {.fd = end_of(pid), .events = POLLIN}};
+	bool gone = pid && p[PROCESS].fd < 0 && errno == ESRCH;
 	struct teller t;
 	enum heard word = HEARD_NOTHING;
 	uint32_t number;
@@ -92,12 +103,15 @@ int kernel_attend(struct session *s, const struct options *o, int sock, struct s
 		tell_last(&t, 0, "");
 		return 0;
 	}
-	while (word != HEARD_LEAVE && word != HEARD_ITS_END) {
-		poll(&p, 1, -1);
+	while (!gone && word != HEARD_LEAVE && word != HEARD_ITS_END) {
+		poll(p, ALL, -1);
+		gone = p[PROCESS].revents != 0;
 		word = tell_listen(&t, &number);
 		if (word == HEARD_TUNE)
 			tell_standing(&t, "the probes of a kernel are not switched yet");
 	}
+	if (gone)
+		tell(&t, MSG_GONE, 0, "");
 	leave(s, &t);
 	return 0;
 }

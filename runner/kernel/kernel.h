@@ -17,7 +17,8 @@ static inline bool is_for_kernel(const struct tl_tap *m)
 /* session.c: what session_create() does for such a module. 0, or -1 with s->why. */
 int kernel_create(struct session *s, const struct tl_tap *mod);
 
-/* attend.c: life at the other end of the runner's socket. Returns its exit status. */
-int kernel_attend(struct session *s, const struct options *o, int sock, struct standing *standing);
+/* attend.c: life at the other end of the runner's socket, until process `pid` (0: none) ends. Returns its exit status. */
+int kernel_attend(
+	struct session *s, const struct options *o, int sock, struct standing *standing, pid_t pid);
 
 #endif

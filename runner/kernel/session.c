@@ -128,7 +128,15 @@ static uint64_t pass(struct session *s, bool final)
 	return n > 0 ? give_out(s, buffer, buffer + n) : 0;
 }
 
-static const struct session_backend backend = {.live = live, .run = run, .pass = pass};
+static void target(struct session *s, pid_t pid)
+{
+	uint32_t number = (uint32_t)pid;
+
+	ioctl(s->fd, TL_DEVICE_TARGET, &number);
+}
+
+static const struct session_backend backend = {
+	.live = live, .run = run, .pass = pass, .target = target};
 
 int kernel_create(struct session *s, const struct tl_tap *mod)
 {

@@ -11,18 +11,24 @@ static int prepare(struct session *s, const struct options *o)
 {
 	(void)s;
 	(void)o;
-	fprintf(stderr, "trapless-run: a script for the kernel starts no program yet: start it "
-			"beside the session\n");
-	return -1;
+	return 0;
 }
 
 static int be_attendant(struct target *t, const struct options *o, int sock)
 {
-	return kernel_attend(t->session, o, sock, t->standing);
+	return kernel_attend(t->session, o, sock, t->standing, t->pid);
 }
 
 static int attach(struct target *t, const struct options *o)
 {
+	static bool attended;
+
+	if (attended) {
+		fprintf(stderr, "trapless-run: a script for the kernel has one -x: target() is one "
+				"process\n");
+		return -1;
+	}
+	attended = true;
 	return socket_attach(t, o, be_attendant);
 }
 
