@@ -22,7 +22,7 @@ refused gives its tag.
 Row = collections.namedtuple('Row', 'section feature meaning tests tries refusals why most')
 MISSING = ('NOT_BUILT', 'POINT_KERNEL', 'MACRO_UNKNOWN', 'USAGE')  # other tags say how a feature is not to be used
 ACCEPTED = ('ok', 'guru', 'option')
-REASONS = {'POINT_KERNEL': 'scripts on kernels are not there yet'}
+REASONS = {'POINT_KERNEL': 'of kernels this is not there yet'}
 
 
 def rows(text):

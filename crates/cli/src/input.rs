@@ -4,6 +4,7 @@
 use crate::options::Options;
 use crate::{command, examples};
 use std::path::Path;
+use trapless_debuginfo::{release_of, running};
 use trapless_machine::{Machine, MACHINES};
 use trapless_syntax::diag::{Diagnostics, Tag};
 use trapless_syntax::{Environment, Words};
@@ -96,12 +97,9 @@ pub fn check_built(options: &Options, diags: &mut Diagnostics) {
 
 pub fn environment(options: &Options, args: Vec<String>) -> Environment {
     let standard = Environment::default();
-    let release = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let named = options.release.as_deref();
     Environment {
-        kernel_release: options
-            .release
-            .clone()
-            .unwrap_or_else(|| release().trim().to_string()),
+        kernel_release: named.map_or_else(running, release_of),
         arch: options
             .arch
             .clone()

@@ -50,6 +50,11 @@ impl DebugInfo {
         &self.types
     }
 
+    /// The same, for who lives as long.
+    pub fn shared_types(&self) -> Arc<Types> {
+        self.types.clone()
+    }
+
     pub fn search(&self) -> &SearchPath {
         &self.search
     }

@@ -4,6 +4,7 @@
 use crate::elf::hex;
 use crate::elf::Elf;
 use crate::search::SearchPath;
+use crate::unpack;
 use std::path::{Path, PathBuf};
 
 /// The separate debug file of `elf`: first by build-id, then by link name and checksum.
@@ -98,27 +99,7 @@ pub(crate) fn mini(elf: &Elf) -> Option<Elf> {
     if packed.is_empty() {
         return None;
     }
-    let mut out = Limited(Vec::new());
-    let mut input = std::io::BufReader::new(packed);
-    lzma_rs::xz_decompress(&mut input, &mut out).ok()?;
-    Elf::from_vec(&elf.path, out.0).ok()
-}
-
-/// Refuses to grow without bound on damaged data.
-struct Limited(Vec<u8>);
-
-impl std::io::Write for Limited {
-    fn write(&mut self, b: &[u8]) -> std::io::Result<usize> {
-        if self.0.len() + b.len() > 256 << 20 {
-            return Err(std::io::ErrorKind::OutOfMemory.into());
-        }
-        self.0.extend_from_slice(b);
-        Ok(b.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    Elf::from_vec(&elf.path, unpack::xz(packed)?).ok()
 }
 
 /// The CRC-32 of `.gnu_debuglink` (the common, reflected one), eight bytes at a time.

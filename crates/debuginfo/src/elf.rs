@@ -571,7 +571,7 @@ fn words(b: &[u8], is_64: bool, en: Endianness) -> Vec<(u64, u64)> {
 }
 
 /// The descriptor of the note (GNU, 3), if it is among these.
-fn build_id_of(mut notes: &[u8], en: Endianness) -> Option<Vec<u8>> {
+pub(crate) fn build_id_of(mut notes: &[u8], en: Endianness) -> Option<Vec<u8>> {
     use object::Endian;
     let word = |b: &[u8], i: usize| {
         let w: [u8; 4] = b.get(i..i + 4)?.try_into().ok()?;

@@ -136,6 +136,13 @@ pub enum Error {
     Unsupported { what: String },
     /// The CU was compiled with `-gsplit-dwarf` and its `.dwo` is a file of its own.
     SplitDwarf { dwo: String },
+    /// None of a kernel's files is here.
+    NoKernel {
+        release: String,
+        looked: Vec<PathBuf>,
+    },
+    /// A kernel that was built without CONFIG_DEBUG_INFO_BTF.
+    NoBtf { path: PathBuf },
     /// A malformed function or statement pattern.
     BadPattern { pattern: String, why: String },
 }
@@ -179,6 +186,7 @@ impl Error {
             Error::NoFrameRule { .. } => "FRAME_RULE_NONE",
             Error::Unsupported { .. } => "DEBUGINFO_UNSUPPORTED",
             Error::SplitDwarf { .. } => "DEBUGINFO_SPLIT",
+            Error::NoKernel { .. } | Error::NoBtf { .. } => "KERNEL_FILES",
             Error::BadPattern { .. } => "PATTERN_BAD",
         }
     }
@@ -298,6 +306,8 @@ impl Error {
                     .into()
             }
             Error::SplitDwarf { .. } => "put the .dwo files, or PROGRAM.dwp, beside the program, or link it without -gsplit-dwarf".into(),
+            Error::NoKernel { .. } => "install the kernel's package, or name a folder that has boot/vmlinuz-* or vmlinux: -r /FOLDER".into(),
+            Error::NoBtf { .. } => "name a kernel that is built with CONFIG_DEBUG_INFO_BTF=y, as distributions build theirs; or trace programs: process(\"PATH\")".into(),
             _ => return None,
         })
     }
@@ -470,6 +480,11 @@ impl fmt::Display for Error {
             Error::NoFrameRule { pc } => write!(f, "no frame description covers {pc:#x}"),
             Error::Unsupported { what } => write!(f, "not understood: {what}"),
             Error::SplitDwarf { dwo } => write!(f, "the debug information is in `{dwo}` (split), which is not there"),
+            Error::NoKernel { release, looked } => {
+                write!(f, "no file of the kernel {release} is here (looked for ")?;
+                write!(f, "{})", looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "))
+            }
+            Error::NoBtf { path } => write!(f, "{} has no BTF, which tells its functions and types", path.display()),
             Error::BadPattern { pattern, why } => write!(f, "`{pattern}`: {why}"),
         }
     }

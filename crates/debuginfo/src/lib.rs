@@ -27,6 +27,7 @@
 mod abi;
 mod abi_rust;
 mod binary;
+mod bitfield;
 mod cfi;
 mod copied;
 mod debugfile;
@@ -44,6 +45,7 @@ pub mod glob;
 mod home;
 mod index;
 mod inside;
+mod kernel;
 pub mod leftover;
 mod libraries;
 mod line_table;
@@ -69,8 +71,10 @@ mod symbol;
 mod syscalls;
 mod tls;
 mod type_layout;
+mod type_name;
 mod typeread;
 mod types;
+mod unpack;
 mod unwind;
 mod variable;
 mod vars;
@@ -83,6 +87,7 @@ pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, Statement,
 };
 pub use inside::{CallKind, Callee, Label};
+pub use kernel::{release_of, running, Kernel, KernelFunction, KernelParameter};
 pub use libraries::Library;
 pub use line_table::{LineRow, LineTable};
 pub use location::{LocOp, Location, Piece, Pointed};

@@ -12,6 +12,7 @@ use crate::find::file_matches;
 use crate::function::{Function, FunctionKind, Language};
 use crate::lower::Place;
 use crate::symbol::SymbolKind;
+use crate::type_name::{clang_name, TypeName};
 use crate::types::TypeId;
 use crate::variable::{Context, ReturnValue, Variable, VariableKind};
 use gimli::{constants as dw, AttributeValue};
@@ -295,32 +296,21 @@ impl Binary {
 
     pub(crate) fn find_named_type(&self, name: &str) -> Result<TypeId> {
         let dwarf = self.dwarf()?;
-        let mut text_name = name.trim();
-        let mut stars = 0;
-        while let Some(inner) = text_name.strip_suffix('*') {
-            stars += 1;
-            text_name = inner.trim_end();
-        }
-        let mut words: Vec<&str> = text_name.split_whitespace().collect();
-        words.retain(|w| !matches!(*w, "const" | "volatile"));
         let none = || Error::NoType {
             name: name.into(),
             path: self.path().into(),
         };
+        let wanted = TypeName::parse(name).ok_or_else(none)?;
         let types = self.types();
-        let (tag, wanted) = match words.first() {
-            Some(&t @ ("struct" | "class" | "union" | "enum")) => (Some(t), words[1..].join(" ")),
-            Some(_) => (None, base_name(&words)),
-            None => return Err(none()),
-        };
-        let mut id = match (tag, wanted.as_str()) {
+        let (tag, plain) = (wanted.tag, &wanted.name);
+        let mut id = match (tag, plain.as_str()) {
             (None, "void") => types.void(),
             _ => self
-                .type_named(dwarf, tag, &wanted)
-                .or_else(|| self.type_named(dwarf, tag, &clang_name(&wanted)))
+                .type_named(dwarf, tag, plain)
+                .or_else(|| self.type_named(dwarf, tag, &clang_name(plain)))
                 .ok_or_else(none)?,
         };
-        for _ in 0..stars {
+        for _ in 0..wanted.stars {
             id = types.pointer_to(id, self.machine.abi.word);
         }
         Ok(id)
@@ -366,45 +356,6 @@ impl Binary {
         }
         best.map(|(_, r)| dwarf.type_id(r, self.types()))
     }
-}
-
-/// How DWARF spells C's integer types, whatever order their words come in.
-fn base_name(words: &[&str]) -> String {
-    let count = |w: &str| words.iter().filter(|x| **x == w).count();
-    let known = ["signed", "unsigned", "long", "short", "int", "char"];
-    if !words.iter().all(|w| known.contains(w)) {
-        return words.join(" ");
-    }
-    let unsigned = count("unsigned") > 0;
-    match (count("char"), count("short"), count("long"), unsigned) {
-        (1.., .., true) => "unsigned char",
-        (1.., ..) if count("signed") > 0 => "signed char",
-        (1.., ..) => "char",
-        (_, 1.., _, true) => "short unsigned int",
-        (_, 1.., ..) => "short int",
-        (_, _, 0, true) => "unsigned int",
-        (_, _, 0, false) => "int",
-        (_, _, 1, true) => "long unsigned int",
-        (_, _, 1, false) => "long int",
-        (_, _, _, true) => "long long unsigned int",
-        _ => "long long int",
-    }
-    .into()
-}
-
-/// clang puts `unsigned` first and leaves `int` out.
-fn clang_name(name: &str) -> String {
-    let mut words: Vec<&str> = name.split(' ').collect();
-    if words.len() > 1 && words.last() == Some(&"int") && words[0] != "unsigned" {
-        words.pop();
-    }
-    let mut sorted: Vec<&str> = words
-        .iter()
-        .filter(|w| **w == "unsigned")
-        .copied()
-        .collect();
-    sorted.extend(words.iter().filter(|w| **w != "unsigned"));
-    sorted.join(" ")
 }
 
 fn is_variable(tag: dw::DwTag) -> bool {
@@ -544,28 +495,4 @@ fn copies(dwarf: &Dwarf, constructor: DieRef, class: DieRef) -> bool {
         )
     });
     is_reference && type_behind(dwarf, reference) == Some(class)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base_name;
-
-    #[test]
-    fn integer_types_are_spelt_as_dwarf_does() {
-        for (c, dwarf) in [
-            ("unsigned", "unsigned int"),
-            ("unsigned long", "long unsigned int"),
-            ("long long", "long long int"),
-            ("short", "short int"),
-            ("unsigned char", "unsigned char"),
-            ("size_t", "size_t"),
-            ("long double", "long double"),
-        ] {
-            let words: Vec<&str> = c.split(' ').collect();
-            assert_eq!(base_name(&words), dwarf);
-        }
-        assert_eq!(super::clang_name("long unsigned int"), "unsigned long");
-        assert_eq!(super::clang_name("short int"), "short");
-        assert_eq!(super::clang_name("unsigned int"), "unsigned int");
-    }
 }

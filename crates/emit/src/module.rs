@@ -79,10 +79,10 @@ pub fn assemble(
 fn image(i: &Image, strings: &mut wire::Strings) -> wire::Image {
     wire::Image {
         path: strings.add(&i.path),
-        flags: if i.program {
-            wire::image_flag::PROGRAM
-        } else {
-            0
+        flags: match (i.program, i.kernel) {
+            (true, _) => wire::image_flag::PROGRAM,
+            (false, true) => wire::image_flag::KERNEL,
+            (false, false) => 0,
         },
         build_id: i.build_id.clone(),
         file_size: i.file_size,
@@ -255,6 +255,9 @@ fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted
     if matches!(p.kind, ProbeKind::Watch { reads: true, .. }) {
         flags |= wire::probe_flag::READS;
     }
+    if program.options.kernel && matches!(p.kind, ProbeKind::Site { addr: 0, .. }) {
+        flags |= wire::probe_flag::ENTRY;
+    }
     if p.at_syscall {
         flags |= wire::probe_flag::SYSCALL;
     }
@@ -279,7 +282,7 @@ fn place(
     parts: &[Part],
 ) {
     out.process = process.map_or(wire::NONE, |p| p.0);
-    if process.is_none() {
+    if process.is_none() && tap.flags & wire::tap_flag::KERNEL == 0 {
         tap.flags |= wire::tap_flag::ANY_PROCESS;
     }
     out.image = image.0;

@@ -45,6 +45,8 @@ pub struct Machine {
     pub jumps: &'static [Branch],
     pub linkage: Linkage,
     pub syscalls: SyscallCode,
+    /// The packed kernel in the file that a boot loader starts; `None`: it is another kind of file.
+    pub boot_image: fn(&[u8]) -> Option<&[u8]>,
     /// An operand as the assembler writes it.
     pub operand: fn(&str) -> Operand<'_>,
 }

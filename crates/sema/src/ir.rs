@@ -126,6 +126,8 @@ pub struct Image {
     pub file_size: u64,
     /// A main program; else a library.
     pub program: bool,
+    /// A kernel, or a module of one, which the path names.
+    pub kernel: bool,
 }
 
 /// A function of an image, by file address.

@@ -173,8 +173,10 @@ fn resolve(a: &mut Analysis) {
 }
 
 fn choose_home(a: &mut Analysis) {
-    let options = &mut a.program.options;
-    options.kernel = home::is_kernel(options.kernel, &a.places);
+    let asked = a.program.options.kernel;
+    let kernel = home::is_kernel(asked, &a.units, &a.places, &a.world.images, a.diags);
+    a.program.options.kernel = kernel;
+    a.world.in_kernel = kernel;
 }
 
 fn check_conditions(a: &mut Analysis) {
@@ -182,7 +184,8 @@ fn check_conditions(a: &mut Analysis) {
 }
 
 fn check_samples(a: &mut Analysis) {
-    session::check_samples(&a.units, &mut a.places, &a.world.target, a.diags);
+    let (target, kernel) = (&a.world.target, a.world.in_kernel);
+    session::check_samples(&a.units, &mut a.places, target, kernel, a.diags);
 }
 
 fn lower_bodies(a: &mut Analysis) {
@@ -233,6 +236,11 @@ fn check_call_returns(a: &mut Analysis) {
 
 fn add_tables(a: &mut Analysis) {
     let (program, world) = (&mut a.program, &mut *a.world);
+    if world.in_kernel {
+        // It knows its names itself.
+        program.images = world.images.clone();
+        return;
+    }
     let (symbols, stacks) = (uses(program, "symbols"), uses(program, "unwind"));
     let lines = uses(program, "lines");
     if symbols || stacks || lines {

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_debuginfo::{
-    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Pattern, Process, SearchPath,
-    SymbolKind, UnwindTable,
+    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Kernel, Pattern, Process,
+    SearchPath, SymbolKind, UnwindTable,
 };
 use trapless_machine::Machine;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
@@ -36,6 +36,11 @@ pub struct World {
     pub(crate) headers: HashMap<PathBuf, String>,
     /// Of all files and of the module.
     pub machine: &'static Machine,
+    /// The kernel that is meant: a release, or a folder; `None`: the one that runs here.
+    pub release: Option<String>,
+    /// Handlers run in it.
+    pub in_kernel: bool,
+    kernel: Option<Result<Arc<Kernel>, Error>>,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
@@ -67,6 +72,9 @@ impl World {
             started: Vec::new(),
             cache: None,
             headers: HashMap::new(),
+            release: None,
+            in_kernel: false,
+            kernel: None,
             binaries: HashMap::new(),
             entered: Vec::new(),
             own_globals: 0,
@@ -101,6 +109,7 @@ impl World {
                 file_size: std::fs::metadata(self.info.search().readable(binary.path()))
                     .map_or(0, |m| m.len()),
                 program: false,
+                kernel: false,
                 path,
             });
             self.images.len() - 1
@@ -118,6 +127,33 @@ impl World {
         let program = known.is_some_and(|i| i.program);
         let image = self.image_of(binary).0 as usize;
         self.images[image].program = program;
+    }
+}
+
+impl World {
+    /// The kernel that is meant; its files are read once.
+    pub fn kernel(&mut self) -> Result<Arc<Kernel>, Error> {
+        let open = || {
+            let types = self.info.shared_types();
+            Kernel::open(self.release.as_deref(), self.machine, types).map(Arc::new)
+        };
+        self.kernel.get_or_insert_with(open).clone()
+    }
+
+    /// The kernel as an image.
+    pub fn kernel_image(&mut self, kernel: &Kernel) -> ImageId {
+        let at = self.images.iter().position(|i| i.kernel);
+        let at = at.unwrap_or_else(|| {
+            self.images.push(Image {
+                path: "kernel".into(),
+                build_id: kernel.build_id().to_vec(),
+                file_size: 0,
+                program: false,
+                kernel: true,
+            });
+            self.images.len() - 1
+        });
+        ImageId(at as u32)
     }
 }
 

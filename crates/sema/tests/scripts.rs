@@ -30,7 +30,21 @@ fn target() -> PathBuf {
     out
 }
 
-fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
+/// A folder with a kernel, as `-r` takes it.
+fn kernel() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("sema-kernel");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let status = std::process::Command::new("clang")
+        .args(["-target", "bpf", "-O1", "-g", "-w", "-c", "-o"])
+        .arg(folder.join("vmlinux"))
+        .arg(root().join("tests/scripts/sema/kernel.c"))
+        .status()
+        .expect("clang");
+    assert!(status.success());
+    folder
+}
+
+fn check(name: &str, case: &Case, target: &Path, kernel: &Path) -> Result<(), String> {
     let (mut map, mut diags, ids) = (SourceMap::new(), Diagnostics::new(), NodeIds::new());
     let macros = MacroLibrary::with_prelude(&mut map);
     let env = Environment {
@@ -45,6 +59,7 @@ fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
         pid: None,
         stands_in: None,
     });
+    world.release = Some(kernel.to_string_lossy().into_owned());
     let input = Input {
         scripts: vec![script],
         made: Vec::new(),
@@ -90,7 +105,7 @@ fn check(name: &str, case: &Case, target: &Path) -> Result<(), String> {
 #[test]
 fn scripts_pass_or_fail_as_they_say() {
     let folder = root().join("tests/scripts/sema");
-    let target = target();
+    let (target, kernel) = (target(), kernel());
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("tests/scripts/sema")
         .map(|e| e.expect("an entry").path())
@@ -106,7 +121,8 @@ fn scripts_pass_or_fail_as_they_say() {
             .to_string_lossy()
             .into_owned();
         let source = std::fs::read_to_string(path).expect("a script");
-        let result = read_case(&name, &source).and_then(|case| check(&name, &case, &target));
+        let result =
+            read_case(&name, &source).and_then(|case| check(&name, &case, &target, &kernel));
         if let Err(why) = result {
             bad.push(format!("{name}: {why}"));
         }

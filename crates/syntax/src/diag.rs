@@ -83,7 +83,7 @@ tags! {
     PointUnknown "POINT_UNKNOWN" "No probe point family has this component at this place.";
     PointArgument "POINT_ARGUMENT" "This component of a probe point takes another argument.";
     PointNoMatch "POINT_NO_MATCH" "A probe point must match at least one place, unless `?` or `!` stands behind it.";
-    PointKernel "POINT_KERNEL" "Kernel probe points need the kernel home, which trapless does not have yet.";
+    PointKernel "POINT_KERNEL" "Some of what kernels have cannot be probed or read yet; the message says what.";
     AliasRecursion "ALIAS_RECURSION" "An alias may not stand for itself.";
     ContextNone "CONTEXT_NONE" "Only probes at functions and statements of a program have $variables.";
     ReturnMisplaced "RETURN_MISPLACED" "$return and @entry belong to .return probes.";
@@ -131,6 +131,7 @@ tags! {
     FrameRuleNone "FRAME_RULE_NONE" "No unwind rule covers this address, so the frame cannot be found.";
     DebuginfoUnsupported "DEBUGINFO_UNSUPPORTED" "The debug information uses something that trapless does not read yet.";
     DebuginfoSplit "DEBUGINFO_SPLIT" "The debug information lies in .dwo files, which are not found.";
+    KernelFiles "KERNEL_FILES" "A kernel's functions and types are read from its own files, which hold BTF.";
     PatternBad "PATTERN_BAD" "A function or statement is named as FUNCTION, FUNCTION@FILE or FUNCTION@FILE:LINE.";
 }
 

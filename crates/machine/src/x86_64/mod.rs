@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! x86-64 (System V ABI, AMD64 supplement).
 
+mod boot;
 mod branch;
 mod linkage;
 mod operand;
@@ -56,6 +57,7 @@ pub const MACHINE: Machine = Machine {
     jumps: branch::JUMPS,
     linkage: linkage::LINKAGE,
     syscalls: syscall::SYSCALLS,
+    boot_image: boot::payload,
     operand: operand::parse,
 };
 

@@ -47,6 +47,18 @@ pub const OF_FUNCTION: Components = Components {
     help: "use .call, .return, .inline, .exported, .label or .callee, or nothing",
 };
 
+pub const OF_KERNEL: Components = Components {
+    built: &["function"],
+    later: &[],
+    help: "use .function",
+};
+
+pub const OF_KERNEL_FUNCTION: Components = Components {
+    built: &["call", "return", "maxactive"],
+    later: &[],
+    help: "use .call or .return, or nothing",
+};
+
 pub const OF_STATEMENT: Components = Components {
     built: &["nearest", "absolute"],
     later: &[],
@@ -158,6 +170,8 @@ const TREE: &[(&str, &Components)] = &[
     ("process(\"PATH\").thread", &OF_THREAD),
     ("process(\"PATH\").data(\"NAME\")", &OF_DATA),
     ("process(\"PATH\").syscall", &OF_SYSCALL),
+    ("kernel", &OF_KERNEL),
+    ("kernel.function(\"NAME\")", &OF_KERNEL_FUNCTION),
 ];
 
 /// What takes an argument, by its word.
@@ -218,7 +232,9 @@ const SESSION: [&str; 7] = [
 ];
 
 /// First words of the points that can be used.
-pub const FIRST: [&str; 6] = ["begin", "end", "error", "never", "process", "timer"];
+pub const FIRST: [&str; 7] = [
+    "begin", "end", "error", "never", "process", "timer", "kernel",
+];
 
 /// A line for each kind of point that can be used.
 pub fn types() -> Vec<String> {

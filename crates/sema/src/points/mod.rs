@@ -8,6 +8,7 @@ pub mod components;
 pub(crate) mod conditions;
 pub(crate) mod files;
 pub(crate) mod home;
+mod kernel;
 pub mod listing;
 mod place;
 pub mod process;
@@ -31,7 +32,12 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
 /// A point without wildcards in its words.
 pub fn resolve_one(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let (told, errors) = (diags.len(), diags.error_count());
-    let Some(found) = session::resolve(point, diags) else {
+    let first = point.components.first().map(|c| c.name.name.as_str());
+    let own = match first {
+        Some(kernel::FAMILY) => Some(kernel::resolve(point, world, diags)),
+        _ => session::resolve(point, diags),
+    };
+    let Some(found) = own else {
         return process::resolve(point, world, diags);
     };
     if (point.optional || point.sufficient) && diags.error_count() > errors {

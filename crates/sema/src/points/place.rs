@@ -3,7 +3,7 @@
 
 use crate::ir::{ImageId, ProbeKind, Refusal};
 use std::sync::Arc;
-use trapless_debuginfo::{Frame, Function, MarkArg};
+use trapless_debuginfo::{Frame, Function, KernelFunction, MarkArg};
 
 /// One place that a probe point resolved to.
 #[derive(Clone, Debug)]
@@ -48,6 +48,8 @@ pub struct Context {
     pub pc: u64,
     /// The function (or inlined instance) asked for; `None`: look at `pc`.
     pub function: Option<Arc<Function>>,
+    /// In a kernel: whose entry it is, or whose return.
+    pub kernel: Option<KernelFunction>,
     /// Of a return probe: `$return` is there, other variables are those at entry.
     pub at_return: bool,
     /// The entry of a call that a return probe asks about: a parameter's address is that which it will have.
@@ -85,6 +87,7 @@ impl Context {
             image,
             pc,
             function: None,
+            kernel: None,
             at_return: false,
             looks_back: false,
             named: None,

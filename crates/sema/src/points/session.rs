@@ -218,9 +218,13 @@ pub fn check_samples(
     units: &[Unit],
     places: &mut [Vec<Place>],
     target: &TargetSpec,
+    kernel: bool,
     diags: &mut Diagnostics,
 ) {
     let is_of_process = |p: &Place| p.kind.process().is_some();
+    if kernel {
+        return no_samples_of_kernel(units, places, diags);
+    }
     if target.program.is_some() || places.iter().flatten().any(is_of_process) {
         return;
     }
@@ -242,6 +246,22 @@ pub fn check_samples(
         }
         places.retain(|p| !p.kind.is_profile());
     }
+}
+
+fn no_samples_of_kernel(units: &[Unit], places: &mut [Vec<Place>], diags: &mut Diagnostics) {
+    let points = units.iter().flat_map(|u| &u.points);
+    for point in points.filter(|p| is_profile(p) && !may_be_missing(p)) {
+        diags
+            .error(
+                Tag::PointKernel,
+                point.span,
+                "samples of a kernel's processors are not built yet",
+            )
+            .help("sample a process: give it with -c CMD or -x PID, in a script of its own");
+    }
+    places
+        .iter_mut()
+        .for_each(|of_unit| of_unit.retain(|p| !p.kind.is_profile()));
 }
 
 fn is_profile(point: &ProbePoint) -> bool {

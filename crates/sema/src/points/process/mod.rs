@@ -171,8 +171,8 @@ impl Resolver<'_> {
         let (tag, message, instead) = match not_built::point(name) {
             Some(Known::Kernel) => (
                 Tag::PointKernel,
-                format!("`{name}` points are in the kernel"),
-                "trace the program that calls the kernel: process(\"...\").function(\"...\")",
+                format!("`{name}` points are in the kernel, and not built yet"),
+                "probe the kernel's function, kernel.function(\"NAME\"), or the program that calls the kernel",
             ),
             Some(Known::Later(instead)) => (
                 Tag::NotBuilt,

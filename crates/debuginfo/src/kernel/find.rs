@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+//! Where a kernel's files are: those of the one that runs in /sys, those of others where packages put them.
+
+use crate::elf::{build_id_of, Elf};
+use crate::error::{Error, Result};
+use crate::unpack::unpack;
+use std::path::{Path, PathBuf};
+use trapless_machine::{ByteOrder, Machine};
+
+const LIVE: &str = "/sys/kernel/btf/vmlinux";
+const LIVE_NOTES: &str = "/sys/kernel/notes";
+
+/// What is read of a kernel.
+pub struct Files {
+    pub path: PathBuf,
+    pub btf: Vec<u8>,
+    pub build_id: Vec<u8>,
+}
+
+/// The release of the kernel that runs here.
+pub fn running() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    text.unwrap_or_default().trim().to_string()
+}
+
+/// The release that `-r` names, be it by a folder.
+pub fn release_of(named: &str) -> String {
+    if !is_folder(named) {
+        return named.to_string();
+    }
+    let folder = Path::new(named);
+    let images = images_in(&folder.join("boot"));
+    let mut by_name = images
+        .iter()
+        .filter_map(|p| p.file_name()?.to_str()?.strip_prefix("vmlinuz-"));
+    let built = || std::fs::read_to_string(folder.join("include/config/kernel.release"));
+    match by_name.next_back() {
+        Some(release) => release.to_string(),
+        None => built().unwrap_or_default().trim().to_string(),
+    }
+}
+
+/// Of `named` (a release, or a folder), or of the kernel that runs here.
+pub fn find(named: Option<&str>, machine: &Machine) -> Result<Files> {
+    let here = running();
+    let release = named.unwrap_or(&here);
+    if release == here {
+        if let Ok(btf) = std::fs::read(LIVE) {
+            let notes = std::fs::read(LIVE_NOTES).unwrap_or_default();
+            let own = machine.abi.order;
+            return Ok(Files {
+                path: LIVE.into(),
+                btf,
+                build_id: build_id_of(&notes, endian(own)).unwrap_or_default(),
+            });
+        }
+    }
+    let looked = candidates(release);
+    match looked.iter().find(|p| p.is_file()) {
+        Some(path) => read(path, machine),
+        None => Err(Error::NoKernel {
+            release: release.into(),
+            looked,
+        }),
+    }
+}
+
+fn endian(order: ByteOrder) -> object::Endianness {
+    match order {
+        ByteOrder::Little => object::Endianness::Little,
+        ByteOrder::Big => object::Endianness::Big,
+    }
+}
+
+fn is_folder(named: &str) -> bool {
+    named.contains('/')
+}
+
+fn candidates(release: &str) -> Vec<PathBuf> {
+    if is_folder(release) {
+        let folder = Path::new(release);
+        let mut all = vec![folder.join("vmlinux"), folder.join("vmlinuz")];
+        all.extend(images_in(&folder.join("boot")).pop());
+        return all;
+    }
+    let of = |path: &str| path.replace("RELEASE", release).into();
+    [
+        "/boot/vmlinuz-RELEASE",
+        "/usr/lib/modules/RELEASE/vmlinuz",
+        "/lib/modules/RELEASE/vmlinuz",
+        "/lib/modules/RELEASE/build/vmlinux",
+    ]
+    .map(of)
+    .to_vec()
+}
+
+/// In the order of their names.
+fn images_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+    let is_image = |p: &PathBuf| {
+        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("vmlinuz-")
+    };
+    all.retain(is_image);
+    all.sort();
+    all
+}
+
+fn read(path: &Path, machine: &Machine) -> Result<Files> {
+    let corrupt = |what: String| Error::Corrupt {
+        path: path.into(),
+        what,
+    };
+    let bytes = std::fs::read(path).map_err(|e| Error::Io {
+        path: path.into(),
+        why: e.to_string(),
+    })?;
+    let elf = match (machine.boot_image)(&bytes) {
+        Some(packed) => unpack(packed).map_err(corrupt)?,
+        None => bytes,
+    };
+    let elf = Elf::from_vec(path, elf)?;
+    let btf = elf.section(".BTF").to_vec();
+    let build_id = elf.build_id.clone().unwrap_or_default();
+    match btf.is_empty() {
+        true => Err(Error::NoBtf { path: path.into() }),
+        false => Ok(Files {
+            path: path.into(),
+            btf,
+            build_id,
+        }),
+    }
+}

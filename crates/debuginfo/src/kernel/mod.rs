@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+//! A kernel by its own files: functions with their parameters and results, and types, from BTF. Addresses are the
+//! kernel's business: it finds functions by name.
+
+mod btf;
+mod find;
+mod types;
+
+pub use find::{release_of, running};
+
+use crate::abi::{self, Arguments};
+use crate::demangle;
+use crate::error::{Error, Result};
+use crate::glob;
+use crate::location::Location;
+use crate::type_name::{clang_name, TypeName};
+use crate::types::{TypeId, Types};
+use crate::variable::ReturnValue;
+use btf::{Btf, Kind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trapless_machine::Machine;
+use types::Source;
+
+pub struct Kernel {
+    path: PathBuf,
+    build_id: Vec<u8>,
+    machine: &'static Machine,
+    source: Arc<Source>,
+    types: Arc<Types>,
+}
+
+/// A function that BTF describes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelFunction {
+    pub name: Arc<str>,
+    id: u32,
+}
+
+/// A parameter, and where it is as the function is entered.
+#[derive(Debug, Clone)]
+pub struct KernelParameter {
+    pub name: String,
+    pub ty: TypeId,
+    /// `None`: how it is passed is not known.
+    pub location: Option<Location>,
+}
+
+impl Kernel {
+    /// That of a release, or in a folder; `None`: the one that runs here.
+    pub fn open(
+        named: Option<&str>,
+        machine: &'static Machine,
+        types: Arc<Types>,
+    ) -> Result<Kernel> {
+        let files = find::find(named, machine)?;
+        let btf = Btf::new(files.btf).map_err(|what| Error::Corrupt {
+            path: files.path.clone(),
+            what: what.into(),
+        })?;
+        Ok(Kernel {
+            path: files.path,
+            build_id: files.build_id,
+            machine,
+            source: Arc::new_cyclic(|me| Source {
+                btf,
+                word: machine.abi.word,
+                me: me.clone(),
+            }),
+            types,
+        })
+    }
+
+    /// What was read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn build_id(&self) -> &[u8] {
+        &self.build_id
+    }
+
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+
+    pub fn machine(&self) -> &'static Machine {
+        self.machine
+    }
+}
+
+impl Kernel {
+    fn all(&self) -> impl Iterator<Item = (u32, &str)> {
+        let btf = &self.source.btf;
+        let functions = btf.entries().filter(|(_, e)| e.kind == Kind::Function);
+        functions.map(|(id, e)| (id, btf.name(&e)))
+    }
+
+    /// Those whose name the pattern matches, each name once, by name.
+    pub fn functions(&self, pattern: &str) -> Vec<KernelFunction> {
+        let found = self.all().filter(|(_, name)| glob::matches(pattern, name));
+        let mut found: Vec<KernelFunction> = found
+            .map(|(id, name)| KernelFunction {
+                name: name.into(),
+                id,
+            })
+            .collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found.dedup_by(|a, b| a.name == b.name);
+        found
+    }
+
+    /// The names most like one that is not there.
+    pub fn nearest(&self, name: &str) -> Vec<String> {
+        demangle::nearest(name, self.all().map(|f| f.1), 5)
+    }
+
+    /// Numbers of the result's type, and of each parameter's name and type.
+    fn prototype(&self, f: &KernelFunction) -> Option<(u32, Vec<(u32, u32)>)> {
+        let btf = &self.source.btf;
+        let proto = btf.entry(btf.entry(f.id)?.value)?;
+        let word = |n| btf.word_of(&proto, n);
+        let parameters = (0..proto.count).map(|n| (word(2 * n), word(2 * n + 1)));
+        // A last one without a type stands for any number of them.
+        Some((proto.value, parameters.filter(|p| p.1 != 0).collect()))
+    }
+
+    pub fn parameters(&self, f: &KernelFunction) -> Vec<KernelParameter> {
+        let Some((result, parameters)) = self.prototype(f) else {
+            return Vec::new();
+        };
+        let hidden = matches!(self.result(result), Some(Ok(Location::Memory(_))));
+        let mut places = Some(Arguments::new(hidden, &self.machine.abi));
+        let parameter = |(name, ty): (u32, u32)| {
+            let ty = self.source.id(ty, &self.types);
+            // Behind one of unknown size nothing is known.
+            let location = places.as_mut().and_then(|p| p.next(&self.types, ty, false));
+            places.take_if(|_| location.is_none());
+            KernelParameter {
+                name: self.source.btf.text(name).to_string(),
+                ty,
+                location,
+            }
+        };
+        parameters.into_iter().map(parameter).collect()
+    }
+
+    /// `None`: it returns nothing.
+    fn result(&self, number: u32) -> Option<Result<Location>> {
+        let ty = self.source.id(number, &self.types);
+        (number != 0).then(|| abi::return_location(&self.types, ty, false, &self.machine.abi))
+    }
+
+    pub fn return_value(&self, f: &KernelFunction) -> Result<ReturnValue> {
+        let (number, _) = self.prototype(f).unwrap_or_default();
+        let location = self.result(number).ok_or_else(|| Error::ReturnsVoid {
+            function: f.name.to_string(),
+        })?;
+        Ok(ReturnValue {
+            ty: self.source.id(number, &self.types),
+            location: location?,
+        })
+    }
+}
+
+impl Kernel {
+    /// As C writes it: `struct file`, `pid_t`, `struct list_head *`.
+    pub fn find_type(&self, name: &str) -> Result<TypeId> {
+        let none = || Error::NoType {
+            name: name.into(),
+            path: self.path.clone(),
+        };
+        let wanted = TypeName::parse(name).ok_or_else(none)?;
+        let kinds: &[Kind] = match wanted.tag {
+            Some("union") => &[Kind::Union],
+            Some("enum") => &[Kind::Enum, Kind::Enum64],
+            Some(_) => &[Kind::Struct],
+            None => &[
+                Kind::Typedef,
+                Kind::Int,
+                Kind::Struct,
+                Kind::Union,
+                Kind::Enum,
+                Kind::Enum64,
+                Kind::Float,
+            ],
+        };
+        let mut id = match (wanted.tag, wanted.name.as_str()) {
+            (None, "void") => self.types.void(),
+            (_, name) => {
+                let named = |name: &str| self.source.btf.named(name, kinds);
+                let number = named(name).or_else(|| named(&clang_name(name)));
+                let number = number.ok_or_else(none)?;
+                self.source.id(number, &self.types)
+            }
+        };
+        for _ in 0..wanted.stars {
+            id = self.types.pointer_to(id, self.machine.abi.word);
+        }
+        Ok(id)
+    }
+
+    /// The value of an enumeration's name.
+    pub fn enumerator(&self, name: &str) -> Option<i64> {
+        let enums = self.source.btf.entries();
+        let enums = enums.filter(|(_, e)| matches!(e.kind, Kind::Enum | Kind::Enum64));
+        enums
+            .flat_map(|(_, e)| self.source.enumerators(&e))
+            .find(|v| v.name == name)
+            .map(|v| v.value)
+    }
+}

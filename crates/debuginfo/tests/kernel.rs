@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//! A kernel's functions and types, out of BTF that a compiler has made.
+
+use std::path::PathBuf;
+use std::process::Command;
+use trapless_debuginfo::*;
+
+const SOURCE: &str = "
+    enum color { RED = 3, GREEN };
+    struct file;
+    struct inner { int first; char name[8]; };
+    struct thing {
+        int low : 3;
+        unsigned high : 9;
+        const char *text;
+        struct thing *next;
+        union { long number; struct inner in; };
+        enum color color;
+        struct file *file;
+        int many[];
+    };
+    typedef struct thing thing_t;
+    typedef struct { long a, b, c; } large;
+    int thing_get(thing_t *thing, unsigned long n) { return thing->low + thing->high + n; }
+    int thing_put(thing_t *thing, int n) { return thing->color + n; }
+    void thing_drop(struct thing *thing, __int128 wide, char c) { thing->next = 0; thing->number = wide + c; }
+";
+
+/// A folder with a `vmlinux` that is no more than this source.
+fn kernel_of(name: &str, target: &str) -> Kernel {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("kernel.c"), SOURCE).unwrap();
+    let built = Command::new("clang")
+        .args(["-target", target, "-O1", "-g", "-w", "-c", "-o"])
+        .arg(folder.join("vmlinux"))
+        .arg(folder.join("kernel.c"))
+        .status()
+        .expect("clang (make deps installs it)");
+    assert!(built.success());
+    let folder = folder.to_str().unwrap();
+    Kernel::open(Some(folder), Default::default(), Types::new()).unwrap()
+}
+
+fn both() -> [Kernel; 2] {
+    [kernel_of("little", "bpfel"), kernel_of("big", "bpfeb")]
+}
+
+#[test]
+fn functions_are_found_by_name_and_pattern() {
+    for k in both() {
+        let names = |pattern| {
+            let found = k.functions(pattern);
+            found.iter().map(|f| f.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("thing_get"), ["thing_get"]);
+        assert_eq!(names("thing_?[eu]t"), ["thing_get", "thing_put"]);
+        assert!(names("thing").is_empty());
+        assert_eq!(k.nearest("thing_gte"), ["thing_get", "thing_put"]);
+    }
+}
+
+#[test]
+fn parameters_are_passed_as_the_convention_has_it() {
+    let arguments = <&trapless_machine::Machine>::default()
+        .abi
+        .passing
+        .arguments;
+    for k in both() {
+        let of = |name: &str| k.parameters(&k.functions(name)[0]);
+        let (get, put) = (of("thing_get"), of("thing_put"));
+        let names: Vec<&str> = get.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["thing", "n"]);
+        assert_eq!(k.types().name(get[0].ty), "thing_t *");
+        assert_eq!(get[1].location, Some(Location::Register(arguments[1])));
+        assert_eq!(put.len(), 2);
+        // The wide one takes two registers.
+        assert_eq!(
+            of("thing_drop")[2].location,
+            Some(Location::Register(arguments[3]))
+        );
+        let get = k.functions("thing_get").remove(0);
+        assert_eq!(k.types().name(k.return_value(&get).unwrap().ty), "int");
+        let drop = k.functions("thing_drop").remove(0);
+        assert_eq!(k.return_value(&drop).unwrap_err().tag(), "RETURN_VOID");
+    }
+}
+
+#[test]
+fn types_are_what_the_source_says() {
+    let little = kernel_of("types", "bpfel");
+    let (k, types) = (&little, little.types());
+    let thing = k.find_type("struct thing").unwrap();
+    let size = |name| types.size(types.member(thing, name).unwrap().ty);
+    let at = |name| types.member(thing, name).unwrap();
+    let field = |shift, width| {
+        Some(BitField {
+            storage: 4,
+            shift,
+            width,
+        })
+    };
+    assert_eq!(types.size(thing), Some(56));
+    assert_eq!((at("low").offset, at("low").bits), (0, field(0, 3)));
+    assert_eq!((at("high").offset, at("high").bits), (0, field(3, 9)));
+    assert_eq!(
+        (at("next").offset, at("number").offset, at("in").offset),
+        (16, 24, 24)
+    );
+    assert_eq!((size("many"), size("in")), (None, Some(12)));
+    assert!(types.is_signed(at("low").ty) && !types.is_signed(at("high").ty));
+    assert_eq!(types.name(at("text").ty), "const char *");
+    assert_eq!(
+        types.name(k.find_type("struct thing **").unwrap()),
+        "struct thing **"
+    );
+    assert_eq!(
+        types.strip(k.find_type("thing_t").unwrap()),
+        types.strip(thing)
+    );
+    assert_eq!(
+        types.name(k.find_type("unsigned long").unwrap()),
+        "unsigned long"
+    );
+    assert_eq!(
+        k.find_type("struct absent").unwrap_err().tag(),
+        "TYPE_UNKNOWN"
+    );
+    assert_eq!(
+        (
+            k.enumerator("RED"),
+            k.enumerator("GREEN"),
+            k.enumerator("BLUE")
+        ),
+        (Some(3), Some(4), None)
+    );
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let tag = |folder: &str| {
+        let opened = Kernel::open(Some(folder), Default::default(), Types::new());
+        opened.map(|_| ()).unwrap_err().tag()
+    };
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("none");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("vmlinux");
+    assert_eq!(tag("/nowhere/at/all"), "KERNEL_FILES");
+    std::fs::copy(std::env::current_exe().unwrap(), &file).unwrap();
+    assert_eq!(tag(folder.to_str().unwrap()), "KERNEL_FILES", "no BTF");
+    std::fs::write(&file, "text").unwrap();
+    assert_eq!(tag(folder.to_str().unwrap()), "FILE_NOT_ELF");
+}

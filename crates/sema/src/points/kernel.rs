@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//! `kernel...` points: functions of a kernel, which finds them by name. Where they lie it alone knows.
+
+use crate::hand_over::hand_over;
+use crate::ir::{ImageId, ProbeKind, Refusal};
+use crate::points::components;
+use crate::points::{Context, Place};
+use crate::world::{report, World};
+use std::sync::Arc;
+use trapless_debuginfo::{glob, Kernel, KernelFunction};
+use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
+use trapless_syntax::diag::{Diagnostics, Tag};
+
+pub const FAMILY: &str = "kernel";
+
+/// What kernels have beside functions and trapless does not yet, with the way round.
+const LATER: &[(&str, &str)] = &[
+    ("statement", "probe the function: kernel.function(\"NAME\")"),
+    (
+        "trace",
+        "probe the function around: kernel.function(\"NAME\")",
+    ),
+    (
+        "tracepoint",
+        "probe the function around: kernel.function(\"NAME\")",
+    ),
+    (
+        "mark",
+        "kernels have no markers any more: kernel.function(\"NAME\")",
+    ),
+    (
+        "data",
+        "probe the functions that write: kernel.function(\"NAME\")",
+    ),
+];
+
+/// The same of functions.
+const LATER_OF_FUNCTION: &[(&str, &str)] = &[
+    ("inline", "probe a function that it is inlined into"),
+    ("exported", "leave .exported out"),
+    (
+        "callee",
+        "probe the callee, and ask in its handler who has called",
+    ),
+    (
+        "callees",
+        "probe the callees, and ask in their handlers who has called",
+    ),
+    ("label", "probe the function"),
+];
+
+/// Whatever fails is reported. Nothing, or no file of the kernel, is no mistake of an optional point.
+pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
+    let rest = point.components.get(1..).unwrap_or(&[]);
+    let Some((what, suffix)) = rest.split_first() else {
+        let message = "this names the kernel, not a place in it";
+        diags
+            .error(Tag::PointUnknown, point.span, message)
+            .help("add .function(\"NAME\")");
+        return Vec::new();
+    };
+    if refused(what, LATER, diags) {
+        return Vec::new();
+    }
+    if what.name.name != "function" {
+        components::unknown(what, &components::OF_KERNEL, diags);
+        return Vec::new();
+    }
+    functions(point, what, suffix, world, diags).unwrap_or_default()
+}
+
+fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -> bool {
+    let name = c.name.name.as_str();
+    let known = later.iter().find(|l| l.0 == name);
+    if let Some((_, instead)) = known {
+        let message = format!("`.{name}` of kernels is not built yet");
+        diags
+            .error(Tag::PointKernel, c.span, message)
+            .help(*instead);
+    }
+    known.is_some()
+}
+
+fn functions(
+    point: &ProbePoint,
+    c: &Component,
+    suffix: &[Component],
+    world: &mut World,
+    diags: &mut Diagnostics,
+) -> Option<Vec<Place>> {
+    let name = name_of(c, diags)?;
+    let at_return = is_return(suffix, diags)?;
+    let kernel = match world.kernel() {
+        Ok(kernel) => kernel,
+        Err(e) => {
+            report(&e, c.span, diags);
+            return None;
+        }
+    };
+    let text = name.text();
+    let found = kernel.functions(&text);
+    if found.is_empty() {
+        no_match(&kernel, name, diags);
+        return None;
+    }
+    let image = world.kernel_image(&kernel);
+    let optional = point.optional || point.sufficient;
+    let refusal = match (optional, glob::is_glob(&text)) {
+        (true, _) => Refusal::Nothing,
+        (false, true) => Refusal::Warning,
+        (false, false) => Refusal::Error,
+    };
+    let words: String = suffix.iter().map(|c| format!(".{}", c.name.name)).collect();
+    let words = words.replace(".maxactive", "");
+    let place = |f| place(f, image, at_return, &words, refusal);
+    Some(hand_over(found).map(place).collect())
+}
+
+fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
+    let (tag, message) = match &c.arg {
+        Some(Literal::String(s)) if s.text().contains('@') => (
+            Tag::PointKernel,
+            "source files of kernels are not known yet",
+        ),
+        Some(Literal::String(s)) => return Some(s),
+        Some(Literal::Number(_)) => (
+            Tag::PointKernel,
+            "addresses in kernels cannot be probed yet",
+        ),
+        None => (Tag::PointArgument, "which function is meant?"),
+    };
+    diags
+        .error(tag, c.span, message)
+        .help("give its name alone: kernel.function(\"vfs_read\")");
+    None
+}
+
+/// Is the return meant? `None`: reported.
+fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
+    let mut at_return = false;
+    for c in suffix {
+        match c.name.name.as_str() {
+            "call" if !at_return => {}
+            "return" => at_return = true,
+            "maxactive" if at_return => {}
+            _ if refused(c, LATER_OF_FUNCTION, diags) => return None,
+            _ => {
+                components::unknown(c, &components::OF_KERNEL_FUNCTION, diags);
+                return None;
+            }
+        }
+    }
+    Some(at_return)
+}
+
+fn no_match(kernel: &Kernel, name: &StrLit, diags: &mut Diagnostics) {
+    let near = kernel.nearest(&name.text());
+    let help = match near.is_empty() {
+        true => "trapless -l 'kernel.function(\"*\")' lists them".to_string(),
+        false => format!("did you mean {}?", near.join(", ")),
+    };
+    let message = format!(
+        "no function of the kernel matches `{}` ({})",
+        name.text(),
+        kernel.path().display()
+    );
+    diags
+        .error(Tag::PointNoMatch, name.span, message)
+        .help(help);
+}
+
+/// What the kernel finds by name, at its first byte.
+fn place(
+    f: KernelFunction,
+    image: ImageId,
+    at_return: bool,
+    words: &str,
+    refusal: Refusal,
+) -> Place {
+    let (process, addr, parts) = (None, 0, Arc::default());
+    Place {
+        point: format!("kernel.function(\"{}\"){words}", f.name).into(),
+        func: f.name.clone(),
+        kind: match at_return {
+            true => ProbeKind::Return {
+                process,
+                image,
+                addr,
+                parts,
+                linkage: false,
+                on_entry: None,
+                call_data: Vec::new(),
+            },
+            false => ProbeKind::Site {
+                process,
+                image,
+                addr,
+                parts,
+                semaphore: None,
+            },
+        },
+        context: Some(Context {
+            kernel: Some(f),
+            at_return,
+            ..Context::at(image, addr)
+        }),
+        refusal,
+        never: false,
+    }
+}
