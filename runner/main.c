@@ -608,9 +608,12 @@ static bool standard_files(void)
 
 int main(int argc, char **argv)
 {
+	static char words[8192];
 	char why[512];
 	int ret;
 
+	setvbuf(stderr, words, _IOLBF,
+		sizeof(words)); /* a line is one write: others may write there, too */
 	if (!standard_files())
 		return 1;
 	if (options_parse(&opt, argc, argv)) {
