@@ -437,8 +437,7 @@ static void closing_lines(void)
 	}
 	if (anyone_ready() || opt.later) {
 		tell_never_armed(&session);
-		if (opt.verbose)
-			tell_never_hit(&session);
+		(opt.verbose ? tell_never_hit : tell_none_hit)(&session);
 	}
 	if (opt.verbose)
 		closing_line("hits by traps", m.traps);

@@ -109,12 +109,17 @@ void tell_never_armed(const struct session *s)
 	}
 }
 
-static bool never_hit(const struct session *s, uint32_t probe)
+static bool stands(const struct session *s, uint32_t probe)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[probe];
 
 	return (p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN) &&
-	       s->board.states[probe] == PROBE_ARMED && !tl_session_hits(&s->view, probe);
+	       s->board.states[probe] == PROBE_ARMED;
+}
+
+static bool never_hit(const struct session *s, uint32_t probe)
+{
+	return stands(s, probe) && !tl_session_hits(&s->view, probe);
 }
 
 static const char *why_silent(uint8_t off)
@@ -140,4 +145,27 @@ void tell_never_hit(const struct session *s)
 	}
 	if (n > A_FEW)
 		fprintf(stderr, "trapless-run: never fired: %u more\n", n - A_FEW);
+}
+
+/* What happens to a process is told by its tracer, and not counted. */
+static bool is_event(const struct session *s, uint32_t probe)
+{
+	uint32_t kind = s->mod->probes[probe].kind;
+
+	return kind >= TL_TAP_PROCESS_BEGIN && kind <= TL_TAP_WATCH;
+}
+
+void tell_none_hit(const struct session *s)
+{
+	bool any = false;
+
+	if (!(s->mod->options->uses & TL_USES_HITS))
+		return;
+	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
+		if (is_event(s, i) || (stands(s, i) && !never_hit(s, i)))
+			return;
+		any |= stands(s, i);
+	}
+	if (any)
+		fprintf(stderr, "trapless-run: no probe was hit (-v names them)\n");
 }

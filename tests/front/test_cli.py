@@ -133,6 +133,15 @@ def test_module_of_another_program(ctx):
     assert 'never armed: 1 probe: %s, for which the module was made, was not run' % path in p.stderr, p.stderr
 
 
+def test_no_probe_was_hit(ctx):
+    """One line says so, but for -w; what was hit, or is told by -v, needs none."""
+    line = 'no probe was hit (-v names them)'
+    quiet, busy = ('probe process.library("libc.so.6").function("%s") { }' % f for f in ('fork', 'malloc'))
+    for args, told in ((['-e', quiet], 1), (['-w', '-e', quiet], 0), (['-v', '-e', quiet], 0), (['-e', quiet + busy], 0)):
+        p = good(ctx, *args, '-c', shop(ctx) + ' 1 1')
+        assert p.stderr.count(line) == told, (args, p.stderr)
+
+
 def test_module_is_no_script(ctx):
     good(ctx, '-p4', '-m', 'made', '-e', 'probe begin { exit() }')
     p = trapless(ctx, 'made.tap')
