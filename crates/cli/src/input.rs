@@ -46,7 +46,7 @@ pub fn script_text(
             no_script(&options.words, diags);
             None
         }
-        Ok(b) if b.starts_with(&trapless_wire::MAGIC.to_le_bytes()) => {
+        Ok(b) if b.starts_with(b"\x81TAP") => {
             no_source(file, diags);
             None
         }
