@@ -99,10 +99,18 @@ check:
 	@$(MAKE) --no-print-directory -j$$(nproc) all unit-tests
 	tests/run --beside --slowest 10
 
-check-one: all unit-tests
+# What is needed is looked for first, and the word, without which all tests would run.
+WORD_IS_GIVEN = test -n '$(T)' || { echo 'which tests? make $@ T=WORD, and G=GROUP for one group (tests/run --list names them)' >&2; exit 2; }
+check-one:
+	@$(WORD_IS_GIVEN)
+	@mk/deps check
+	@$(MAKE) --no-print-directory all unit-tests
 	tests/run -v -k '$(T)' $(G)
 
-check-loop: all unit-tests
+check-loop:
+	@$(WORD_IS_GIVEN)
+	@mk/deps check
+	@$(MAKE) --no-print-directory all unit-tests
 	while tests/run -k '$(T)' $(G); do :; done
 
 # What `make check` has not. Each shard takes less than twelve minutes; .ci/run takes one.
@@ -139,11 +147,13 @@ lint:
 
 # Which room uses which, where a processor may be known, and how large circles of files may be.
 graph: all
+	@mk/deps check
 	mk/graph
 	mk/machine-words
 	mk/circles-rust --most 3
 
 fix:
+	@mk/deps check && mk/rust check
 	cargo fmt --all
 	mk/format
 	TRAPLESS_FIX=1 cargo test -q -p trapless-cli --test diagnostics
@@ -162,6 +172,9 @@ bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	$(BUILD)/bench/lookup
 
 SHARE = $(DESTDIR)$(PREFIX)/share
+# Tests are not installed: what pages say of them stays, without the link.
+PAGES := README.md ARCHITECTURE.md CONTRIBUTING.md $(wildcard docs/*.md)
+UNLINK := 's,\[([^]]*)\]\((\.\./)?tests/[^)]*\),\1,g'
 install: all install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/trapless bin/trapless-run $(DESTDIR)$(PREFIX)/bin/
@@ -177,9 +190,11 @@ install: all install-lib
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless
 	sed 's|/usr/local|$(PREFIX)|' man/trapless.1 >$(SHARE)/man/man1/trapless.1
 	install -m 644 man/trapless-run.8 $(SHARE)/man/man8/
-	install -d $(SHARE)/doc/trapless/docs
-	install -m 644 README.md LICENSE-MIT LICENSE-GPL $(SHARE)/doc/trapless/
-	install -m 644 docs/*.md docs/terminal.svg $(SHARE)/doc/trapless/docs/
+	install -d $(addprefix $(SHARE)/doc/trapless/, docs examples/own-process)
+	install -m 644 LICENSE-MIT LICENSE-GPL $(SHARE)/doc/trapless/
+	install -m 644 docs/terminal.svg $(SHARE)/doc/trapless/docs/
+	install -m 644 $(wildcard examples/own-process/*.* examples/own-process/Makefile) $(SHARE)/doc/trapless/examples/own-process/
+	for page in $(PAGES); do sed -E $(UNLINK) $$page >$(SHARE)/doc/trapless/$$page || exit 1; done
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	bin/trapless --completions bash >$(SHARE)/bash-completion/completions/trapless
 	bin/trapless --completions zsh >$(SHARE)/zsh/site-functions/_trapless

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traced program of bench/run. Reads lines `CALLS REPETITIONS`; for each it prints the lowest number of TSC
- * ticks that a call of `plain` took in any repetition, loop included.
+ * The traced program of bench/run. First it prints how many TSC ticks a nanosecond has. Then it reads lines
+ * `CALLS REPETITIONS`; for each it prints the lowest number of ticks that a call of `plain` took in any repetition,
+ * loop included.
  */
 #include "ticks.h"
 
@@ -23,7 +24,7 @@ int main(void)
 {
 	long calls, reps;
 
-	puts("ready");
+	printf("ready %.6f\n", ticks_a_nanosecond());
 	fflush(stdout);
 	while (scanf("%ld %ld", &calls, &reps) == 2) {
 		printf("%.2f\n", at_depth(DEPTH, calls, reps));

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 #include <x86intrin.h>
 
 /* In assembler, a cache line of its own. */
@@ -45,6 +46,29 @@ static inline __attribute__((always_inline)) double ticks(
 	while (repetitions-- > 0)
 		lowest = least(lowest, ticks_once(fn, calls));
 	return lowest;
+}
+
+static inline double since_then(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - then->tv_sec) * 1e9 + (double)(now.tv_nsec - then->tv_nsec);
+}
+
+/* Measured for a twentieth of a second. */
+static inline double ticks_a_nanosecond(void)
+{
+	struct timespec then;
+	uint64_t t;
+	double ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &then);
+	t = __rdtsc();
+	do
+		ns = since_then(&then);
+	while (ns < 5e7);
+	return (double)(__rdtsc() - t) / ns;
 }
 
 #endif

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { ANSWER_MS = 200, ROOM = 1 << 20, EVENT_ROOM = 256 };
 
 /* As struct cn_msg, which has no end. */
@@ -33,12 +35,12 @@ struct packet {
 	};
 } __attribute__((packed, aligned(4)));
 
-/* `seq` comes back in the answer. */
-static int listen_to(int fd, uint32_t seq)
+/* `number` and one comes back in the answer. */
+static int listen_to(int fd, uint32_t number)
 {
 	const struct sockaddr_nl all = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
 	struct packet p = {.netlink = {.nlmsg_type = NLMSG_DONE},
-		.head = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .seq = seq, .len = sizeof(p.listen)},
+		.head = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .ack = number, .len = sizeof(p.listen)},
 		.listen = PROC_CN_MCAST_LISTEN};
 	const int room = ROOM;
 
@@ -49,21 +51,33 @@ static int listen_to(int fd, uint32_t seq)
 	return send(fd, &p, p.netlink.nlmsg_len, 0) < 0 ? -1 : 0;
 }
 
-/* In other namespaces it says nothing at all, but the answers that others get come here, too. */
-static bool answers(int fd, uint32_t seq)
+static bool wait_for_word(int fd, double until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	double left = until - now_ms();
+
+	return left > 0 && poll(&p, 1, (int)left + 1) > 0;
+}
+
+/*
+ * In other namespaces it says nothing at all, but the answers that others get
+ * come here, too. By `ack`: the kernel has its own `seq`. What other processes
+ * do is told meanwhile, and makes the wait no longer.
+ */
+static bool answers(int fd, uint32_t number)
+{
+	const double until = now_ms() + ANSWER_MS;
 	union {
 		struct packet packet;
 		char room[EVENT_ROOM];
 	} u;
 
-	while (poll(&p, 1, ANSWER_MS) > 0) {
+	while (wait_for_word(fd, until)) {
 		if (recv(fd, &u, sizeof(u), MSG_DONTWAIT) < (ssize_t)sizeof(u.packet.netlink))
 			return false;
 		if (u.packet.netlink.nlmsg_type != NLMSG_DONE)
 			return false;
-		if (u.packet.event.what == PROC_EVENT_NONE && u.packet.head.seq == seq)
+		if (u.packet.event.what == PROC_EVENT_NONE && u.packet.head.ack == number + 1)
 			return !u.packet.event.event_data.ack.err;
 	}
 	return false;
@@ -81,9 +95,9 @@ static uint32_t own_number(void)
 int connector_open(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
-	uint32_t seq = own_number();
+	uint32_t number = own_number();
 
-	if (fd >= 0 && !listen_to(fd, seq) && answers(fd, seq))
+	if (fd >= 0 && !listen_to(fd, number) && answers(fd, number))
 		return fd;
 	if (fd >= 0)
 		close(fd);

@@ -2,14 +2,17 @@
 /* CMD: forked, held back until the session has begun, then executed. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "inherited.h"
+#include "program.h"
 #include "target.h"
 #include "words.h"
 
@@ -20,6 +23,23 @@ static void not_started(int sock, int status)
 {
 	send(sock, "", 1, MSG_NOSIGNAL);
 	_exit(status);
+}
+
+/* A script without `#!` is the shell's, as shells and POSIX's execvp() have it; not every C library's does. */
+static void be_shell_script(const struct options *o, char **argv)
+{
+	char path[PATH_MAX], **words;
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	words = calloc(n + 2, sizeof(*words));
+	if (!words || !program_of(o, path, sizeof(path)))
+		return;
+	words[0] = (char *)"sh";
+	words[1] = path;
+	memcpy(words + 2, argv + 1, n * sizeof(*words));
+	execv("/bin/sh", words);
 }
 
 static void be_command(const struct transport *by, const struct options *o, int sock)
@@ -37,6 +57,8 @@ static void be_command(const struct transport *by, const struct options *o, int 
 	}
 	if (argv) {
 		execvp(argv[0], argv);
+		if (errno == ENOEXEC)
+			be_shell_script(o, argv);
 		fprintf(stderr, "trapless-run: cannot start %s: %s\n", argv[0], strerror(errno));
 	} else {
 		execl("/bin/sh", "sh", "-c", o->command, (char *)NULL);

@@ -443,8 +443,7 @@ static void closing_lines(void)
 	}
 	if (anyone_ready() || opt.later) {
 		tell_never_armed(&session);
-		if (opt.verbose)
-			tell_never_hit(&session);
+		(opt.verbose ? tell_never_hit : tell_none_hit)(&session);
 	}
 	if (opt.verbose)
 		closing_line("hits by traps", m.traps);
@@ -567,18 +566,32 @@ static int trace(void)
 	return exit_status(output_failed());
 }
 
-/* A timer.profile has nobody to look at. */
-static bool samples_nobody(char *why, size_t room)
+/* Of what happens in a process; one that may be missing ('?') wants none. */
+static bool wants_target(const struct tl_tap_probe *p)
 {
-	uint32_t i;
+	return p->kind >= TL_TAP_SITE && p->kind <= TL_TAP_WATCH &&
+	       !(p->flags & (TL_TAP_PROBE_OPTIONAL | TL_TAP_PROBE_NEVER));
+}
 
-	for (i = 0; i < module.nprobes; i++) {
-		if (module.probes[i].kind == TL_TAP_PROFILE && !opt.command && !opt.npids &&
-			!opt.later) {
-			snprintf(why, room, "%s needs a target: give it with -c CMD or -x PID",
-				tl_tap_string(&module, module.probes[i].point));
+static bool names_program(void)
+{
+	for (uint32_t i = 0; i < module.nimages; i++)
+		if (module.images[i].flags & TL_TAP_IMAGE_PROGRAM)
 			return true;
-		}
+	return false;
+}
+
+/* Else `begin`, `end` and timers would run alone, and nothing would say that the others never can. */
+static bool no_target(void)
+{
+	if (opt.command || opt.npids || opt.later || is_for_kernel(&module))
+		return false;
+	for (uint32_t i = 0; i < module.nprobes; i++) {
+		if (!wants_target(&module.probes[i]))
+			continue;
+		fprintf(stderr, "trapless-run: no target: give %s; see trapless-run --help\n",
+			names_program() ? "-x PID, -c CMD or --later" : "-x PID or -c CMD");
+		return true;
 	}
 	return false;
 }
@@ -614,9 +627,12 @@ static bool standard_files(void)
 
 int main(int argc, char **argv)
 {
+	static char words[8192];
 	char why[512];
 	int ret;
 
+	setvbuf(stderr, words, _IOLBF,
+		sizeof(words)); /* a line is one write: others may write there, too */
 	if (!standard_files())
 		return 1;
 	if (options_parse(&opt, argc, argv)) {
@@ -648,9 +664,11 @@ int main(int argc, char **argv)
 		return 1;
 	ret = module_load(&module, opt.module, why, sizeof(why));
 	patching_end(opt.verbose);
-	if (ret || samples_nobody(why, sizeof(why)) || input_is_theirs(why, sizeof(why))) {
+	if (ret || input_is_theirs(why, sizeof(why))) {
 		fprintf(stderr, "trapless-run: %s\n", why);
 		return 1;
 	}
+	if (no_target())
+		return 2;
 	return trace();
 }

@@ -45,6 +45,9 @@ void options_help(FILE *to)
 			defs[i].argument ? " " : "", defs[i].argument ? defs[i].argument : "");
 		fprintf(to, "  %-22s %s\n", left, defs[i].help);
 	}
+	fputs("\nA module with probes of processes wants -c, -x or --later. `trapless` finds the\n"
+	      "running processes of the script's program by itself; trapless-run does not.\n",
+		to);
 	fputs("\nThe session ends when the target ends, when the script calls exit(), or on "
 	      "SIGINT,\n"
 	      "SIGTERM or SIGHUP; `end` probes run, and the target is left as it was.\n\n"
@@ -97,8 +100,8 @@ static int take(struct options *o, const struct option_def *d, const char *value
 		pid = strtol(value, &end, 10);
 		if (*end || end == value || pid <= 0 || pid > 0x7fffffff) {
 			fprintf(stderr,
-				"trapless-run: -%c wants a process number, not '%s': ps -e shows "
-				"them\n",
+				"trapless-run: -%c wants a process number, not '%s': pgrep shows "
+				"those of a name\n",
 				d->letter, value);
 			return -1;
 		}
@@ -195,8 +198,8 @@ static int take_option(struct options *o, char ***at)
 	const struct option_def *d = find(word, &value);
 
 	if (!d) {
-		fprintf(stderr, "trapless-run: there is no option %s; see trapless-run --help\n",
-			word);
+		fprintf(stderr, "trapless-run: there is no option %s%s; see trapless-run --help\n",
+			word, word[1] == 'T' ? " (it belongs to trapless -p4: give it there)" : "");
 		return -1;
 	}
 	if (d->kind == FLAG && value && word[1] != '-' && take_more(o, d, value))

@@ -17,6 +17,7 @@
 #include "base/proc.h"
 #include "kernel/kernel.h"
 #include "session.h"
+#include "zone.h"
 
 enum { BLOCKS = 32768, BLOCKS_FEW = 1024, BLOCKS_LEAST = 16 };
 #define MEMORY_MAX (1ull << (sizeof(void *) == 8 ? 32 : 28))
@@ -189,18 +190,6 @@ static bool fit(const struct session *s, struct tl_session *l)
 	return true;
 }
 
-/* Local time as it is now: a session that lives through a change of the clocks keeps it, as a script may add it up. */
-static void tell_zone(struct tl_session *to)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	if (!localtime_r(&now, &tm))
-		return;
-	to->tz_offset = tm.tm_gmtoff;
-	memcpy(to->tz_name, tm.tm_zone, strnlen(tm.tm_zone, sizeof(to->tz_name)));
-}
-
 /* The memory that handlers work on, ours and the targets'. NULL with why. */
 static void *make_memory(struct session *s)
 {
@@ -221,7 +210,8 @@ static void *make_memory(struct session *s)
 		return NULL;
 	}
 	tl_session_init(mem, &layout);
-	tell_zone((struct tl_session *)mem);
+	/* a session that lives through a change of the clocks keeps it, as a script may add it up */
+	zone_now(&((struct tl_session *)mem)->tz_offset, ((struct tl_session *)mem)->tz_name);
 	((struct tl_session *)mem)->runner = (uint32_t)getpid();
 	((struct tl_session *)mem)->uid = getuid();
 	snprintf(((struct tl_session *)mem)->module_name, sizeof(layout.module_name), "%s",

@@ -94,7 +94,8 @@ void probe_switch(struct session *s, uint32_t probe, enum off_by by, bool off);
 /* silent.c: probes that have said nothing, on stderr */
 void warn_of_program(const struct session *s, pid_t pid); /* what -x names runs another one */
 void tell_never_armed(const struct session *s);
-void tell_never_hit(const struct session *s);
+void tell_never_hit(const struct session *s); /* each */
+void tell_none_hit(const struct session *s); /* one line, where none was */
 
 /* drain.c */
 int drain_start(struct session *s);

@@ -22,8 +22,6 @@ struct target {
 	struct session *session;
 	const struct transport *by;
 	pid_t pid;
-	pid_t guardian; /* the process at the other end: ours, or the one that we have joined; 0: none */
-	int sock; /* to it */
 	bool launched, ready, ended, done, failed;
 	uint32_t armed;
 	uint32_t kept;
@@ -32,9 +30,6 @@ struct target {
 	struct standing *standing; /* shared with the guardian: as of its latest MSG_TUNED */
 	int standing_fd;
 	bool leaving; /* nobody is joined any more */
-	bool joined; /* the guardian is another session's */
-	char taken[256]; /* the target is, by whom */
-	unsigned tries; /* to join, or to find nobody there */
 	bool tuning; /* asked for that, no answer yet */
 	char why_not[256];
 	bool strange; /* it may not choose commands: commands.c */
@@ -47,7 +42,15 @@ struct target {
 	bool refused; /* that one cannot be traced */
 	pid_t from; /* of a child: its parent's guardian */
 	uint64_t parking; /* where it waits */
+
+	/* The transport's, which also sets `done` and `failed` where the other end is gone. */
+	int sock; /* to the other end */
+	pid_t guardian; /* the process there: ours, or the one that we have joined; 0: none */
+	/* Of the guardian's alone. */
+	bool joined; /* the guardian is another session's */
 	bool heir; /* its guardian was killed, and this one only cleans up */
+	char taken[256]; /* the target is, by whom */
+	unsigned tries; /* to join, or to find nobody there */
 };
 
 /* 0, or -1 with a message printed. What comes of it is heard. */

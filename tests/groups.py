@@ -283,7 +283,13 @@ def program(group, words, args, least=0, **kw):
 
 def unit_programs(args, _wanted, _kept):
     """Programs that `make` lists in build/unit-tests: one command a line."""
-    with open(os.path.join(BUILD, 'unit-tests')) as f:
+    names = os.path.join(BUILD, 'unit-tests')
+    if not os.path.exists(names):
+        item = plan.Item('unit', 'build/unit-tests', 'build/unit-tests', None)
+        item.go = lambda tally: tally.fail(item.name, 'it names the C programs, and is not built', 'make unit-tests')
+        yield item
+        return
+    with open(names) as f:
         for line in f:
             when, words = re.match(r'((?:long|short):)?(.*)', line).groups()
             if words.strip() and when != ('short:' if args.long else 'long:'):

@@ -14,11 +14,12 @@ void progress_show(const char *what, double percent)
 		return;
 	shown = true;
 	fprintf(stderr, "\r%s ... %.0f %%", what, percent);
+	fflush(stderr);
 }
 
 void progress_clear(void)
 {
 	if (shown)
-		fprintf(stderr, "\r\033[K");
+		fprintf(stderr, "\r\033[K"), fflush(stderr);
 	shown = false;
 }

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
 
 #include "../../kmod/device.h"
+#include "../zone.h"
 
 static int fail(struct session *s, const char *what, const char *next)
 {
@@ -54,16 +54,13 @@ static int refused(struct session *s, const struct tl_device_load *l)
 
 static int load(struct session *s, struct tl_device_load *l)
 {
-	time_t now = time(NULL);
-	struct tm tm;
+	int64_t offset = 0;
 
 	*l = (struct tl_device_load){.version = TL_DEVICE_VERSION,
 		.file = (uintptr_t)s->mod->file,
 		.size = s->mod->size};
-	if (localtime_r(&now, &tm)) {
-		l->tz_offset = tm.tm_gmtoff;
-		memcpy(l->tz_name, tm.tm_zone, strnlen(tm.tm_zone, sizeof(l->tz_name)));
-	}
+	zone_now(&offset, l->tz_name);
+	l->tz_offset = offset;
 	if (ioctl(s->fd, TL_DEVICE_LOAD, l))
 		return fail(s, "cannot bring the module into the kernel", "");
 	return l->error ? refused(s, l) : 0;

@@ -107,7 +107,7 @@ static int be_guardian(struct target *t, const struct options *o, int sock)
 	g.heir = t->heir;
 	g.parking = t->heir ? 0 : t->parking;
 	g.parker = t->from;
-	g.release = t->leaving;
+	g.release = t->leaving && !t->heir;
 	g.fresh = t->fresh && g.parking;
 	g.launched = t->launched && !t->heir;
 	return first ? guardian_run(&g, first) : 1;

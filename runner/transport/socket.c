@@ -51,11 +51,11 @@ int socket_attach(struct target *t, const struct options *o, socket_life *life)
 {
 	int pair[2];
 
+	t->sock = -1; /* of one before */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failed();
 	fflush(NULL);
 	t->guardian = fork();
-	t->sock = -1;
 	if (!t->guardian) {
 		close(pair[0]);
 		live(t, o, pair[1], life);

@@ -7,7 +7,8 @@
  *
  * A target is attached, and then heard: MSG_READY when its probes are armed,
  * MSG_FAILED when they never will be, MSG_GONE when it has ended, MSG_DONE as
- * the last word. It is told MSG_TUNE, MSG_SAMPLE and MSG_LEAVE.
+ * the last word. It is told MSG_TUNE, MSG_SAMPLE and MSG_LEAVE, and answered
+ * by MSG_GO_ON and MSG_CHILD.
  *
  * The runner has one thread, which must not stand still: nothing here waits
  * for a target but where it says so.

@@ -9,18 +9,23 @@ once = 'there are rows for jumps and for traps'
 def test_rows(ctx):
     p = ctx.run([os.path.join(ctx.root, 'bench', 'run'), '--quick'], timeout=300)
     assert p.returncode == 0, p.stdout + p.stderr
-    own = dict(re.findall(r'^own +(\S.*?)  +[\d.-]+ +[\d.]+ *(\S*)$', p.stdout, re.M))
+    own = dict(re.findall(r'^own +(\S.*?)  +[\d.-]+ +[\d.]+ +[\d.]+ *(\S*)$', p.stdout, re.M))
     assert {'bare call', 'empty', 'counting', 'return pair, counting', 'trap path, counting',
             'bare int3 and SIGTRAP'} <= set(own), p.stdout
     for name, rung in own.items():
         assert (rung == 'trap') == name.startswith('trap'), (name, rung)
-    rows = re.findall(r'^injected +(\S.*?)  +(-?[\d.]+) +([\d.]+) +(\S+) *(.*)$', p.stdout, re.M)
+    rows = re.findall(r'^injected +(\S.*?)  +(-?[\d.]+) +([\d.]+) +[\d.]+ +(\S+) *(.*)$', p.stdout, re.M)
     names = [r[0] for r in rows]
     assert {'empty', 'counting', 'return pair', 'trap path, counting'} <= set(names), p.stdout
     for name, _, _, rung, counted in rows:
         assert counted == ('' if name == 'empty' else 'every call'), (name, counted)
         assert ('trap' in rung) >= name.startswith('trap'), (name, rung)
-    assert re.search(r'^injected +bare int3 and ptrace +[\d.]+ +[\d.]+$', p.stdout, re.M), p.stdout
+    assert re.search(r'^injected +bare int3 and ptrace +[\d.]+ +[\d.]+ +[\d.]+$', p.stdout, re.M), p.stdout
+
+
+def test_no_such_row(ctx):
+    p = ctx.run([os.path.join(ctx.root, 'bench', 'run'), '--quick', 'zzz'])
+    assert p.returncode == 2 and p.stderr == 'no row holds zzz\n', p
 
 
 def test_start(ctx):

@@ -102,6 +102,70 @@ def test_module(ctx):
 test_module.variants = PAIR
 
 
+def test_module_without_target(ctx):
+    """What only a process can reach wants one; `begin`, `end` and timers run alone, as what may be missing does."""
+    path = shop(ctx)
+    run = ctx.bin('trapless-run')
+
+    def module(name, script, *args):
+        good(ctx, '-p4', '-m', name, *args, '-e', script)
+        return name + '.tap'
+
+    sold = module('sold', 'probe process("%s").function("sell") { }' % path)
+    p = ctx.run([run, sold], cwd=ctx.tmp)
+    assert p.returncode == 2 and p.stdout == '', p
+    assert p.stderr.count('\n') == 1 and 'no target: give -x PID, -c CMD or --later;' in p.stderr, p.stderr
+    own = 'probe begin { println("on") exit() } '
+    for script in (own, own + 'probe process("%s").function("sell") ? { }' % path):
+        p = ctx.run([run, module('alone', script)], cwd=ctx.tmp)
+        assert p.returncode == 0 and p.stdout == 'on\n', p
+    p = ctx.run([run, sold, '-T', '1'], cwd=ctx.tmp)
+    assert p.returncode == 2 and 'belongs to trapless -p4' in p.stderr, p
+    p = ctx.run([run, sold, '-x', 'shop'], cwd=ctx.tmp)
+    assert p.returncode == 2 and 'pgrep' in p.stderr, p
+
+
+def test_module_of_another_program(ctx):
+    """Its library is there, but the program that it was made for is not: that is said."""
+    path = shop(ctx)
+    good(ctx, '-p4', '-m', 'made', '-c', path, '-e', 'probe process.library("libc.so.6").function("malloc") { }')
+    p = ctx.run([ctx.bin('trapless-run'), 'made.tap', '-c', 'cat /dev/null'], cwd=ctx.tmp)
+    assert 'never armed: 1 probe: %s, for which the module was made, was not run' % path in p.stderr, p.stderr
+
+
+def test_no_probe_was_hit(ctx):
+    """One line says so, but for -w; what was hit, or is told by -v, needs none."""
+    line = 'no probe was hit (-v names them)'
+    quiet, busy = ('probe process.library("libc.so.6").function("%s") { }' % f for f in ('fork', 'malloc'))
+    for args, told in ((['-e', quiet], 1), (['-w', '-e', quiet], 0), (['-v', '-e', quiet], 0), (['-e', quiet + busy], 0)):
+        p = good(ctx, *args, '-c', shop(ctx) + ' 1 1')
+        assert p.stderr.count(line) == told, (args, p.stderr)
+
+
+def test_module_is_no_script(ctx):
+    good(ctx, '-p4', '-m', 'made', '-e', 'probe begin { exit() }')
+    p = trapless(ctx, 'made.tap')
+    assert p.returncode == 2 and 'trapless-run made.tap -x PID' in p.stderr and 'LEX_CHAR' not in p.stderr, p.stderr
+
+
+def test_example_of_that_name(ctx):
+    p = trapless(ctx, 'callers.stp')
+    assert p.returncode == 1 and 'trapless --example callers.stp' in p.stderr, p.stderr
+
+
+def test_output_of_no_session(ctx):
+    p = trapless(ctx, '-p4', '-o', 'out', '-e', 'probe begin { }')
+    assert p.returncode == 2 and '-p4 runs none' in p.stderr and '-m NAME' in p.stderr, p
+
+
+def test_without_the_script_library(ctx):
+    """One message, with what to do."""
+    os.mkdir(os.path.join(ctx.tmp, 'alone'))
+    exe = os.path.join(ctx.tmp, 'alone', 'trapless')
+    shutil.copy(ctx.bin('trapless'), exe)
+    p = ctx.run([exe, '-e', 'probe begin { nosuch() exit() }'], cwd=ctx.tmp)
+    assert p.returncode == 1 and p.stderr.count('error[') == 1 and 'make install' in p.stderr, p.stderr
+
 def test_module_in_the_temporary_folder_goes_away(ctx):
     tmp = os.path.join(ctx.tmp, 'T')
     os.mkdir(tmp)

@@ -191,3 +191,9 @@ def test_a_damaged_file(ctx):
                 f.write(bad[:len(bad) if at % 2 else len(bad) // 2])
             p = ctx.run([ctx.bin('trapless-run'), '--coverage', path])
             assert p.returncode in (0, 1), (at, value, p)
+
+
+def test_by_name(ctx):
+    """As process("NAME"): through PATH."""
+    p = ctx.run([ctx.bin('trapless'), '--coverage', 'true'], cwd=ctx.tmp)
+    assert p.returncode == 0 and 'placeable' in p.stdout, p

@@ -53,13 +53,13 @@ def test_without_clippy(ctx):
 HAS_ALL = {'dpkg-query': 'echo installed', 'rustc': 'echo "rustc 99.0.0"', 'cargo': 'true', 'id': 'echo 1000'}
 
 
-def lacking(ctx, verb, **programs):
+def lacking(ctx, *verb, **programs):
     """The one line that `make VERB` says where these programs do otherwise; nothing has been built by then."""
     built = os.path.join(ctx.tmp, 'built')
     programs = {**HAS_ALL, **programs}
     programs['cargo'] = 'case $1 in build) : >%s;; esac; %s' % (built, programs['cargo'])
     # `make check` may have started us
-    p = ctx.run(['make', verb], env=dict(fakes(ctx, **programs), MAKEFLAGS='', MAKELEVEL='0'), cwd=ctx.root)
+    p = ctx.run(['make', *verb], env=dict(fakes(ctx, **programs), MAKEFLAGS='', MAKELEVEL='0'), cwd=ctx.root)
     line, *stopped = p.stderr.splitlines()
     assert p.returncode == 2 and len(stopped) == 1 and stopped[0].startswith('make: ***'), p
     assert not os.path.exists(built), p
@@ -68,9 +68,16 @@ def lacking(ctx, verb, **programs):
 
 def test_missing_packages(ctx):
     """Who may not install them is told the line to run."""
-    for verb in 'demo', 'check':
-        line = lacking(ctx, verb, **{'dpkg-query': 'case "$*" in *sqlite3) exit 1;; *) echo installed;; esac'})
+    for verb in ('demo',), ('check',), ('check-one', 'T=x'), ('fix',):
+        line = lacking(ctx, *verb, **{'dpkg-query': 'case "$*" in *sqlite3) exit 1;; *) echo installed;; esac'})
         assert line.endswith('apt-get install sqlite3'), line
+
+
+def test_of_which_word(ctx):
+    """Without one all tests would be run, one after the other."""
+    for verb in 'check-one', 'check-loop':
+        p = ctx.run(['make', verb], env={'MAKEFLAGS': '', 'MAKELEVEL': '0'}, cwd=ctx.root)
+        assert p.returncode == 2 and 'make %s T=WORD' % verb in p.stderr and not p.stdout, p
 
 
 def test_packages_that_cannot_be_had(ctx):

@@ -47,6 +47,18 @@ def test_install(ctx):
     p = ctx.run(['trapless', os.path.join(prefix, 'share/trapless/examples/malloc_sizes.stp'), '-c', 'ls /'], env=env)
     assert p.returncode == 0 and 'allocations' in p.stdout, p.stdout + p.stderr
     own_process(ctx, prefix)
+    no_dead_links(os.path.join(prefix, 'share/doc/trapless'))
+
+
+def no_dead_links(folder):
+    """In the pages: of what is not installed only the name is told."""
+    for path in files(folder):
+        if not path.endswith('.md'):
+            continue
+        with open(path) as f:
+            links = [link for link in re.findall(r'\]\(([^)#]+)', f.read()) if '://' not in link]
+        dead = [link for link in links if not os.path.exists(os.path.join(os.path.dirname(path), link))]
+        assert not dead, (path, dead[:5])
 
 
 def own_process(ctx, prefix):

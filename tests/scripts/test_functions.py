@@ -119,9 +119,9 @@ def test_loads_limits_and_delays(ctx):
     assert lines[2:] == ['1', 'Invalid loadavg index 3 specified.', '07-1', '1', 'a handler may wait for 1000 ms at most'], lines
 
 
-# Of Sydney and Berlin one has daylight time; XDT is always in force.
+# Of Sydney and Berlin one has daylight time; XDT is always in force. EST5EDT is a file, CET-1CEST has no rule of its own.
 TZNAME_MAX = 6  # of POSIX: more letters of a zone's name are not told
-ZONES = 'UTC', 'Asia/Kolkata', 'Europe/Berlin', 'Australia/Sydney', 'America/St_Johns', 'XST8XDT,J1/0,J365/25', '<+1245>-12:45', 'LONGNAMED-1'
+ZONES = 'UTC', 'Asia/Kolkata', 'Europe/Berlin', 'Australia/Sydney', 'America/St_Johns', 'XST8XDT,J1/0,J365/25', '<+1245>-12:45', 'LONGNAMED-1', 'EST5EDT', 'CET-1CEST'
 
 
 def test_local_time_is_that_of_who_starts_the_session(ctx):

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use trapless_debuginfo::{Binary, DebugInfo, SearchPath};
 
 /// Becomes the runner. Returns only when that fails, with the exit status.
 pub fn start(file: &Path, options: &Options) -> u8 {
+    let file = &in_path(file);
     let info = DebugInfo::new(SearchPath::host());
     let list = match info.open(file) {
         Ok(binary) => functions(&binary),
@@ -36,6 +37,13 @@ pub fn start(file: &Path, options: &Options) -> u8 {
         &format!("{}: {e}", runner.display()),
         "build or install trapless-run beside trapless (make)",
     )
+}
+
+/// A name that is no file's here is a program's, as in process("NAME").
+fn in_path(file: &Path) -> PathBuf {
+    let name = file.to_str().filter(|n| !n.contains('/') && !file.exists());
+    let found = name.and_then(|n| SearchPath::host().program(n).ok());
+    found.unwrap_or_else(|| file.to_path_buf())
 }
 
 fn failed(why: &dyn std::fmt::Display, next: &str) -> u8 {

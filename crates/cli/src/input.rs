@@ -47,6 +47,10 @@ pub fn script_text(
             no_script(&options.words, diags);
             None
         }
+        Ok(b) if b.starts_with(b"\x81TAP") => {
+            no_source(file, diags);
+            None
+        }
         Ok(b) => Some((
             String::from_utf8_lossy(&b).into_owned(),
             if file == "-" { "<stdin>" } else { file }.to_string(),
@@ -59,9 +63,22 @@ pub fn script_text(
         Err(e) => {
             diags
                 .error(Tag::FileMissing, None, format!("{file}: {}", plain(&e)))
-                .help("give the path of a script file, or its text with -e");
+                .help(instead_of(file));
             None
         }
+    }
+}
+
+/// What to do where there is no such file.
+fn instead_of(file: &str) -> String {
+    let name = Path::new(file).file_name().and_then(|n| n.to_str());
+    let known = name.and_then(|n| examples::find(n).ok());
+    match known.as_deref().and_then(Path::file_name) {
+        Some(name) => format!(
+            "that of this name which comes with trapless is run by --example: trapless --example {}",
+            name.to_string_lossy()
+        ),
+        None => "give the path of a script file, or its text with -e".into(),
     }
 }
 
@@ -134,5 +151,13 @@ fn no_script(words: &[String], diags: &mut Diagnostics) {
     let command = words.join(" ");
     diags.error(Tag::Usage, None, what).help(format!(
         "trace it with -c: trapless FILE.stp -c '{command}'"
+    ));
+}
+
+/// It is compiled already.
+fn no_source(file: &str, diags: &mut Diagnostics) {
+    let what = format!("{file} is a module, not a script");
+    diags.error(Tag::Usage, None, what).help(format!(
+        "run it: trapless-run {file} -x PID, or -c CMD in place of -x PID"
     ));
 }

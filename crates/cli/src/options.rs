@@ -79,7 +79,7 @@ pub struct Options {
     pub command: Option<String>,
 
     /// Trace the running process PID
-    #[arg(short = 'x', value_name = "PID", conflicts_with = "command", help_heading = RUN)]
+    #[arg(short = 'x', value_name = "PID", conflicts_with = "command", value_parser = process_number, help_heading = RUN)]
     pub pid: Option<u32>,
 
     /// Let children of the traced programs, and processes that start later, run untraced
@@ -374,6 +374,11 @@ pub fn brief() -> clap::builder::StyledStr {
 }
 
 /// As timer.s() takes them.
+fn process_number(text: &str) -> Result<u32, String> {
+    let wrong = |_| "a process number is wanted; pgrep NAME shows those of a program".to_string();
+    text.parse().map_err(wrong)
+}
+
 fn seconds(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(n),

@@ -28,7 +28,9 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         progress: Progress::start(&["parsing", "analysing", "translating", "compiling"]),
     };
     let paths = Paths::find();
+    paths.check(diags)?;
     build::check_module_name(options, diags);
+    output::check_file(options, diags);
     input::check_built(options, diags);
     let command = target::command(options, diags)?;
     if dump::asked(options) {

@@ -3,6 +3,7 @@
 //! under the same prefix when installed.
 
 use std::path::{Path, PathBuf};
+use trapless_syntax::diag::{Diagnostics, Tag};
 
 #[derive(Debug)]
 pub struct Paths {
@@ -35,5 +36,17 @@ impl Paths {
                 examples: top.join("examples"),
             },
         }
+    }
+
+    /// Without the script library no script can be understood. `None`: reported.
+    pub fn check(&self, diags: &mut Diagnostics) -> Option<()> {
+        if self.tapset.is_dir() {
+            return Some(());
+        }
+        let what = format!("there is no script library in {}", self.tapset.display());
+        diags.error(Tag::FileMissing, None, what).help(
+            "run bin/trapless where it was built, or install all of it: make install PREFIX=/path",
+        );
+        None
     }
 }

@@ -249,6 +249,12 @@ impl Error {
             Error::NotExported { nearest, .. } if !nearest.is_empty() => {
                 format!("did you mean {}?", list(nearest, 5))
             }
+            Error::NotExported { pattern, path, server, .. } if pattern.contains('*') => debug_help(
+                path,
+                *server,
+                "or probe what it calls in a library: .library(\"libc.so.6\").function(\"malloc\"); or an \
+                 address that --coverage -v lists: .statement(0x1234)",
+            ),
             Error::NotExported { path, server, .. } => debug_help(
                 path,
                 *server,

@@ -4,7 +4,10 @@ import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
+import threading
 import time
 
 from support import ALL, attach, end_count, finish, has_worked, hits, maps, start, tap, text_of, tracer_of
@@ -97,6 +100,47 @@ def test_sought(ctx):
 
 
 test_sought.variants = ALL
+
+
+def kernel_tells():
+    """Whether it answers us, of all that listen, by `ack`."""
+    number, end = os.getpid() << 8, time.monotonic() + 2
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 11) as s:  # NETLINK_CONNECTOR
+        s.settimeout(1)
+        try:
+            s.bind((0, 1))  # CN_IDX_PROC
+            s.send(struct.pack('<IHHII IIIIHH I', 40, 3, 0, 0, 0, 1, 1, 0, number, 4, 0, 1))
+            while time.monotonic() < end:
+                m = s.recv(256)
+                if len(m) >= 40 and struct.unpack_from('<I', m, 28)[0] == number + 1:
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+def test_told_of(ctx):
+    """Where the kernel tells a session hears its answer, whatever other processes start meanwhile."""
+    if not kernel_tells():
+        ctx.skip('the kernel does not tell here')
+    done = threading.Event()
+
+    def start_others():
+        while not done.is_set():
+            subprocess.run(['true'])
+
+    others = threading.Thread(target=start_others)
+    others.start()
+    try:
+        session = watch(ctx, tap.counter(ctx.tmp, own(ctx, 'count'), ['work']))
+        assert 'are told of by the kernel' in session.seen, session.seen
+        finish(session)
+    finally:
+        done.set()
+        others.join()
+
+
+test_told_of.root_only = 'who may listen to the kernel is root'
 
 
 def test_many_that_end_soon(ctx):

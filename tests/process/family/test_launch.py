@@ -108,6 +108,19 @@ def test_no_such_program(ctx):
         assert r.returncode == status and 'cannot start' in r.stderr and not r.stdout, r
 
 
+def test_script_without_an_interpreter(ctx):
+    """The shell's, as execvp(3) has it, whatever the C library does."""
+    path = os.path.join(ctx.tmp, 'script')
+    with open(path, 'w') as f:
+        f.write('echo "got $1"; exit 7\n')
+    os.chmod(path, 0o755)
+    module = tap.counter(ctx.tmp, ctx.target('count'), ['work'])
+    r = launch(ctx, module, path + ' this')
+    assert r.returncode == 7 and 'got this' in r.stdout, r
+    r = ctx.run([runner(ctx), module, '--', path, 'this one'])
+    assert r.returncode == 7 and 'got this one' in r.stdout, r
+
+
 def test_through_shell(ctx):
     """sh becomes the program: probes are for what comes after the exec."""
     path = ctx.target('count')

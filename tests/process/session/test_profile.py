@@ -194,7 +194,7 @@ def test_there_must_be_a_target(ctx):
                 env=environment(ctx), cwd=ctx.tmp)
     assert r.returncode == 0, r
     r = ctx.run([runner(ctx), os.path.join(ctx.tmp, 'sampling.tap')])
-    assert r.returncode == 1 and 'timer.profile needs a target: give it with -c CMD or -x PID' in r.stderr, r
+    assert r.returncode == 2 and 'no target: give -x PID or -c CMD; see' in r.stderr, r
     r = translate(ctx, 'probe timer.profile ?, timer.s(1) { }')
     assert (r.returncode, r.stdout) == (0, 'timer.s(1)\n'), r
 
