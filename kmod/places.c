@@ -6,6 +6,12 @@
 #include "../home/fill.h"
 #include "script.h"
 
+/*
+ * Of a task's 16 KiB. There are no stacks of ours: the kernel's unwinder and our own look at stacks know a task's one
+ * only. So a handler that would have one in a program runs on what is left there, if that is enough.
+ */
+enum { STACK_MAX = 4096 };
+
 /* Of the function at addr: all of it. */
 static bool part_at(uintptr_t addr, struct tl_func_part *part)
 {
@@ -50,6 +56,8 @@ void script_place(struct script *s)
 		const struct tl_tap_probe *from = &s->tap.probes[i];
 
 		tl_ctl_fill(tl_ctl_probe(s->ctl, i), i, from, &m);
+		if (s->tap.options->stack <= STACK_MAX)
+			tl_ctl_probe(s->ctl, i)->flags &= ~(uint32_t)TL_PROBE_BIG_STACK;
 		if (from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN)
 			place(s, i);
 	}
