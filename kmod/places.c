@@ -43,7 +43,7 @@ static void place(struct script *s, uint32_t i)
 	}
 	tl_ctl_place(to, parts, i, from, NULL, func);
 	to->nparts = 1;
-	if (from->flags & TL_TAP_PROBE_ENTRY)
+	if (from->flags & TL_TAP_PROBE_ENTRY || from->kind == TL_TAP_RETURN)
 		to->addr += tl_os_entry_bytes(to->addr);
 }
 
