@@ -140,6 +140,11 @@ impl World {
         self.kernel.get_or_insert_with(open).clone()
     }
 
+    /// The same, where it has been asked for.
+    pub fn opened_kernel(&self) -> Option<&Arc<Kernel>> {
+        self.kernel.as_ref()?.as_ref().ok()
+    }
+
     /// The kernel as an image.
     pub fn kernel_image(&mut self, kernel: &Kernel) -> ImageId {
         let at = self.images.iter().position(|i| i.kernel);
