@@ -135,7 +135,8 @@ impl World {
     pub fn kernel(&mut self) -> Result<Arc<Kernel>, Error> {
         let open = || {
             let types = self.info.shared_types();
-            Kernel::open(self.release.as_deref(), self.machine, types).map(Arc::new)
+            let (named, cache) = (self.release.as_deref(), self.cache.as_deref());
+            Kernel::open(named, cache, self.machine, types).map(Arc::new)
         };
         self.kernel.get_or_insert_with(open).clone()
     }
