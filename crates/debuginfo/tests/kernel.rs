@@ -26,10 +26,17 @@ const SOURCE: &str = "
     void thing_drop(struct thing *thing, __int128 wide, char c) { thing->next = 0; thing->number = wide + c; }
 ";
 
+fn dir(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("kernel")
+        .join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// A folder with a `vmlinux` that is no more than this source.
 fn kernel_of(name: &str, target: &str) -> Kernel {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = dir(name);
     std::fs::write(folder.join("kernel.c"), SOURCE).unwrap();
     let built = Command::new("clang")
         .args(["-target", target, "-O1", "-g", "-w", "-c", "-o"])
@@ -182,12 +189,35 @@ fn what_is_not_there_is_told() {
         let opened = Kernel::open(Some(folder), None, Default::default(), Types::new());
         opened.map(|_| ()).unwrap_err().tag()
     };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("none");
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = dir("none");
     let file = folder.join("vmlinux");
     assert_eq!(tag("/nowhere/at/all"), "KERNEL_FILES");
     std::fs::copy(std::env::current_exe().unwrap(), &file).unwrap();
     assert_eq!(tag(folder.to_str().unwrap()), "KERNEL_FILES", "no BTF");
     std::fs::write(&file, "text").unwrap();
     assert_eq!(tag(folder.to_str().unwrap()), "FILE_NOT_ELF");
+}
+
+#[test]
+fn damaged_btf_never_panics() {
+    let folder = dir("damaged");
+    let whole = kernel_of("damaged-source", "bpfel");
+    let bytes = std::fs::read(whole.path()).unwrap();
+    let at = bytes.windows(4).position(|w| w == [0x9f, 0xeb, 1, 0]);
+    let at = at.expect("BTF");
+    let file = folder.join("vmlinux");
+    for n in 0..1500 {
+        let mut damaged = bytes.clone();
+        damaged[at + n % 750] = (n * 37) as u8 ^ 0x85;
+        std::fs::write(&file, damaged).unwrap();
+        let opened = Kernel::open(folder.to_str(), None, Default::default(), Types::new());
+        let Ok(k) = opened else { continue };
+        for f in k.functions("*") {
+            let _ = (k.parameters(&f).len(), k.return_value(&f).is_ok());
+        }
+        for name in ["struct thing", "thing_t", "large", "enum color"] {
+            let Ok(ty) = k.find_type(name) else { continue };
+            let _ = (k.types().name(ty), k.types().member_names(ty));
+        }
+    }
 }
