@@ -298,6 +298,7 @@ def rust_tests(args, _wanted, _kept):
 
 def machine(args, _wanted, _kept):
     """The kernel home, in a machine of its own."""
+    yield program('vm', ['tests/vm/host'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/run'], args, HALF_AN_HOUR)
 
 
