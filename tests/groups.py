@@ -303,7 +303,8 @@ def rust_tests(args, _wanted, _kept):
 
 
 def machine(args, _wanted, _kept):
-    """The kernel home, in machines of its own: the engine, and scripts."""
+    """The kernel home: what the host makes of a kernel's files; the engine and scripts, in machines of their own."""
+    yield program('vm', ['tests/vm/host'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/run'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/scripts'], args, HALF_AN_HOUR)
 

@@ -30,7 +30,7 @@ pub struct DebugInfo {
 /// Tells a file from what it was before: device, inode, size, and when it was written.
 type Stamp = Option<(u64, u64, u64, i64, i64)>;
 
-fn stamp(path: &Path) -> Stamp {
+pub(crate) fn stamp(path: &Path) -> Stamp {
     use std::os::unix::fs::MetadataExt;
     let meta = std::fs::metadata(path).ok()?;
     let written = (meta.mtime(), meta.mtime_nsec());

@@ -386,13 +386,21 @@ impl Types {
 
     /// Bytes; `None` for functions, incomplete types and arrays without a count.
     pub fn size(&self, id: TypeId) -> Option<u64> {
+        self.size_within(id, 0)
+    }
+
+    /// Arrays of arrays that are one another are in damaged files only.
+    fn size_within(&self, id: TypeId, depth: u32) -> Option<u64> {
         let id = self.strip(id);
         match &*self.get(id) {
             Type::Base { size, .. } | Type::Enum { size, .. } => Some(*size),
             Type::Pointer { size, .. } | Type::Reference { size, .. } => Some(u64::from(*size)),
             Type::Composite(c) => c.size,
             Type::Array { of, counts } => {
-                let mut n = self.size(*of)?;
+                let mut n = match depth {
+                    0..64 => self.size_within(*of, depth + 1)?,
+                    _ => return None,
+                };
                 for c in counts {
                     n = n.checked_mul((*c)?)?;
                 }

@@ -2,9 +2,15 @@
 //! What is packed: kernels for boot loaders, little debug files.
 
 use std::io::Read;
+use std::num::NonZeroUsize;
+use xz4rust::{XzDecoder, XzReader, DICT_SIZE_MIN};
 
 /// A kernel is some 60 MB; damaged data may want more than there is.
 const LARGEST: u64 = 512 << 20;
+
+/// Bytes that xz may want to look back: twice what kernels are packed with.
+const DICTIONARY: usize = 256 << 20;
+const BUFFER: NonZeroUsize = NonZeroUsize::new(64 << 10).unwrap();
 
 type Open = fn(&[u8]) -> Option<Vec<u8>>;
 
@@ -42,9 +48,11 @@ fn gzip(packed: &[u8]) -> Option<Vec<u8>> {
 }
 
 pub fn xz(packed: &[u8]) -> Option<Vec<u8>> {
-    whole(xz4rust::XzReader::new(std::io::Cursor::new(
-        packed.to_vec(),
-    )))
+    let from = std::io::Cursor::new(packed.to_vec());
+    let decoder = XzDecoder::in_heap_with_alloc_dict_size(DICT_SIZE_MIN, DICTIONARY);
+    whole(XzReader::new_with_buffer_size_and_decoder(
+        from, BUFFER, decoder,
+    ))
 }
 
 fn zstd(packed: &[u8]) -> Option<Vec<u8>> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A kernel's functions and types, out of BTF that a compiler has made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use trapless_debuginfo::*;
 
@@ -26,10 +26,17 @@ const SOURCE: &str = "
     void thing_drop(struct thing *thing, __int128 wide, char c) { thing->next = 0; thing->number = wide + c; }
 ";
 
+fn dir(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("kernel")
+        .join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// A folder with a `vmlinux` that is no more than this source.
 fn kernel_of(name: &str, target: &str) -> Kernel {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = dir(name);
     std::fs::write(folder.join("kernel.c"), SOURCE).unwrap();
     let built = Command::new("clang")
         .args(["-target", target, "-O1", "-g", "-w", "-c", "-o"])
@@ -39,7 +46,7 @@ fn kernel_of(name: &str, target: &str) -> Kernel {
         .expect("clang (make deps installs it)");
     assert!(built.success());
     let folder = folder.to_str().unwrap();
-    Kernel::open(Some(folder), Default::default(), Types::new()).unwrap()
+    Kernel::open(Some(folder), None, Default::default(), Types::new()).unwrap()
 }
 
 fn both() -> [Kernel; 2] {
@@ -136,18 +143,81 @@ fn types_are_what_the_source_says() {
     );
 }
 
+/// As a boot loader starts it: two sectors, then what a command makes of `vmlinux`.
+fn packed(folder: &Path, command: &[&str]) {
+    let out = Command::new(command[0])
+        .args(&command[1..])
+        .arg(folder.join("vmlinux"))
+        .output()
+        .expect(command[0]);
+    assert!(out.status.success());
+    let mut file = vec![0; 1024];
+    file[0x1f1] = 1;
+    file[0x202..0x206].copy_from_slice(b"HdrS");
+    let length = (out.stdout.len() + 4) as u32;
+    file[0x24c..0x250].copy_from_slice(&length.to_le_bytes());
+    file.extend([&out.stdout[..], b"size"].concat());
+    std::fs::create_dir_all(folder.join("image/boot")).unwrap();
+    std::fs::write(folder.join("image/boot/vmlinuz-6.1.0-test"), file).unwrap();
+}
+
+#[test]
+fn packed_kernels_are_unpacked_once() {
+    let little = kernel_of("packed", "bpfel");
+    let folder = little.path().parent().unwrap();
+    let cache = folder.join("cache");
+    let _ = std::fs::remove_dir_all(&cache);
+    let image = folder.join("image");
+    let named = image.to_str();
+    let (machine, gzip) = (Default::default(), ["gzip", "-nc"]);
+    let xz = ["xz", "-c", "--check=crc32", "--x86", "--lzma2"];
+    for (n, command) in [&gzip[..], &xz[..]].into_iter().enumerate() {
+        packed(folder, command);
+        for _ in 0..2 {
+            let k = Kernel::open(named, Some(&cache), machine, Types::new()).unwrap();
+            assert_eq!(k.functions("*"), little.functions("*"));
+        }
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), n + 1);
+    }
+    assert_eq!(release_of(named.unwrap()), "6.1.0-test");
+    assert_eq!(release_of("6.12"), "6.12");
+}
+
 #[test]
 fn what_is_not_there_is_told() {
     let tag = |folder: &str| {
-        let opened = Kernel::open(Some(folder), Default::default(), Types::new());
+        let opened = Kernel::open(Some(folder), None, Default::default(), Types::new());
         opened.map(|_| ()).unwrap_err().tag()
     };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("none");
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = dir("none");
     let file = folder.join("vmlinux");
     assert_eq!(tag("/nowhere/at/all"), "KERNEL_FILES");
     std::fs::copy(std::env::current_exe().unwrap(), &file).unwrap();
     assert_eq!(tag(folder.to_str().unwrap()), "KERNEL_FILES", "no BTF");
     std::fs::write(&file, "text").unwrap();
     assert_eq!(tag(folder.to_str().unwrap()), "FILE_NOT_ELF");
+}
+
+#[test]
+fn damaged_btf_never_panics() {
+    let folder = dir("damaged");
+    let whole = kernel_of("damaged-source", "bpfel");
+    let bytes = std::fs::read(whole.path()).unwrap();
+    let at = bytes.windows(4).position(|w| w == [0x9f, 0xeb, 1, 0]);
+    let at = at.expect("BTF");
+    let file = folder.join("vmlinux");
+    for n in 0..1500 {
+        let mut damaged = bytes.clone();
+        damaged[at + n % 750] = (n * 37) as u8 ^ 0x85;
+        std::fs::write(&file, damaged).unwrap();
+        let opened = Kernel::open(folder.to_str(), None, Default::default(), Types::new());
+        let Ok(k) = opened else { continue };
+        for f in k.functions("*") {
+            let _ = (k.parameters(&f).len(), k.return_value(&f).is_ok());
+        }
+        for name in ["struct thing", "thing_t", "large", "enum color"] {
+            let Ok(ty) = k.find_type(name) else { continue };
+            let _ = (k.types().name(ty), k.types().member_names(ty));
+        }
+    }
 }

@@ -68,6 +68,7 @@ const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
     "-fPIC",
+    "-fno-plt",
     "-ffreestanding",
     "-fno-strict-aliasing",
     "-fno-asynchronous-unwind-tables",
@@ -76,21 +77,19 @@ const FLAGS: &[&str] = &[
     "-Wall",
 ];
 
-/// In a process imported functions are called by their slots. In a kernel the stubs are the only jumps whose aim is read
-/// from memory.
-const PROCESS_FLAGS: &[&str] = &["-fno-plt"];
+/// In a kernel imported functions are called by stubs, the only jumps whose aim is read from memory.
+const KERNEL_FLAGS: &[&str] = &["-fplt"];
 
 impl Compiler {
     /// Every word that decides what comes out; part of the cache's key.
     pub fn words(&self) -> Vec<String> {
         let mut words = self.command.clone();
         let own = &self.machine.abi.compiler;
-        let home = if self.kernel {
-            own.kernel
-        } else {
-            PROCESS_FLAGS
+        let home = match self.kernel {
+            true => [KERNEL_FLAGS, own.kernel].concat(),
+            false => Vec::new(),
         };
-        let flags = [FLAGS, own.flags, home, own.optional].concat();
+        let flags = [FLAGS, own.flags, &home, own.optional].concat();
         words.extend(flags.iter().map(|f| f.to_string()));
         words.push(format!("-DTL_MAXSTRING={}", self.max_string));
         words.push(format!("-DTL_MAXBACKTRACE={}", self.max_backtrace));
@@ -173,6 +172,6 @@ mod tests {
     fn interrupts_use_the_stack_of_a_kernel() {
         let has = |kernel, flag: &str| words(kernel).iter().any(|w| w == flag);
         assert!(has(true, "-mno-red-zone") && !has(false, "-mno-red-zone"));
-        assert!(has(false, "-fno-plt") && !has(true, "-fno-plt"));
+        assert!(has(true, "-fplt") && !has(false, "-fplt"));
     }
 }

@@ -135,9 +135,15 @@ impl World {
     pub fn kernel(&mut self) -> Result<Arc<Kernel>, Error> {
         let open = || {
             let types = self.info.shared_types();
-            Kernel::open(self.release.as_deref(), self.machine, types).map(Arc::new)
+            let (named, cache) = (self.release.as_deref(), self.cache.as_deref());
+            Kernel::open(named, cache, self.machine, types).map(Arc::new)
         };
         self.kernel.get_or_insert_with(open).clone()
+    }
+
+    /// The same, where it has been asked for.
+    pub fn opened_kernel(&self) -> Option<&Arc<Kernel>> {
+        self.kernel.as_ref()?.as_ref().ok()
     }
 
     /// The kernel as an image.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Where a kernel's files are: those of the one that runs in /sys, those of others where packages put them.
 
+use super::kept;
 use crate::elf::{build_id_of, Elf};
 use crate::error::{Error, Result};
 use crate::unpack::unpack;
@@ -41,7 +42,7 @@ pub fn release_of(named: &str) -> String {
 }
 
 /// Of `named` (a release, or a folder), or of the kernel that runs here.
-pub fn find(named: Option<&str>, machine: &Machine) -> Result<Files> {
+pub fn find(named: Option<&str>, cache: Option<&Path>, machine: &Machine) -> Result<Files> {
     let here = running();
     let release = named.unwrap_or(&here);
     if release == here {
@@ -57,7 +58,7 @@ pub fn find(named: Option<&str>, machine: &Machine) -> Result<Files> {
     }
     let looked = candidates(release);
     match looked.iter().find(|p| p.is_file()) {
-        Some(path) => read(path, machine),
+        Some(path) => read_or_kept(path, cache, machine),
         None => Err(Error::NoKernel {
             release: release.into(),
             looked,
@@ -107,7 +108,19 @@ fn images_in(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn read(path: &Path, machine: &Machine) -> Result<Files> {
+fn read_or_kept(path: &Path, cache: Option<&Path>, machine: &Machine) -> Result<Files> {
+    if let Some(files) = cache.and_then(|folder| kept::get(folder, path)) {
+        return Ok(files);
+    }
+    let (files, packed) = read(path, machine)?;
+    if let Some(folder) = cache.filter(|_| packed) {
+        kept::put(folder, &files);
+    }
+    Ok(files)
+}
+
+/// And whether it was packed.
+fn read(path: &Path, machine: &Machine) -> Result<(Files, bool)> {
     let corrupt = |what: String| Error::Corrupt {
         path: path.into(),
         what,
@@ -116,19 +129,22 @@ fn read(path: &Path, machine: &Machine) -> Result<Files> {
         path: path.into(),
         why: e.to_string(),
     })?;
-    let elf = match (machine.boot_image)(&bytes) {
-        Some(packed) => unpack(packed).map_err(corrupt)?,
-        None => bytes,
+    let (elf, packed) = match (machine.boot_image)(&bytes) {
+        Some(packed) => (unpack(packed).map_err(corrupt)?, true),
+        None => (bytes, false),
     };
     let elf = Elf::from_vec(path, elf)?;
     let btf = elf.section(".BTF").to_vec();
     let build_id = elf.build_id.clone().unwrap_or_default();
     match btf.is_empty() {
         true => Err(Error::NoBtf { path: path.into() }),
-        false => Ok(Files {
-            path: path.into(),
-            btf,
-            build_id,
-        }),
+        false => Ok((
+            Files {
+                path: path.into(),
+                btf,
+                build_id,
+            },
+            packed,
+        )),
     }
 }

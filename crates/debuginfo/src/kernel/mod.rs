@@ -4,6 +4,7 @@
 
 mod btf;
 mod find;
+mod kept;
 mod types;
 
 pub use find::{release_of, running};
@@ -47,13 +48,14 @@ pub struct KernelParameter {
 }
 
 impl Kernel {
-    /// That of a release, or in a folder; `None`: the one that runs here.
+    /// That of a release, or in a folder; `None`: the one that runs here. `cache`: where what was unpacked is kept.
     pub fn open(
         named: Option<&str>,
+        cache: Option<&Path>,
         machine: &'static Machine,
         types: Arc<Types>,
     ) -> Result<Kernel> {
-        let files = find::find(named, machine)?;
+        let files = find::find(named, cache, machine)?;
         let btf = Btf::new(files.btf).map_err(|what| Error::Corrupt {
             path: files.path.clone(),
             what: what.into(),

@@ -14,6 +14,9 @@ use trapless_machine::ByteOrder;
 const SIGNED: u32 = 1 << 24;
 const BOOL: u32 = 1 << 26;
 
+/// Types that name others, one after the other, in a file that is not damaged.
+const DEEPEST: u32 = 64;
+
 /// BTF that an arena of types reads from.
 pub struct Source {
     pub btf: Btf,
@@ -91,7 +94,7 @@ impl Source {
             Kind::Restrict => qualified(Qualifier::Restrict),
             Kind::Prototype => self.prototype(entry, types),
             // These are about another type, and none themselves.
-            Kind::Function | Kind::TypeTag | Kind::Variable | Kind::DeclTag if depth < 64 => {
+            Kind::Function | Kind::TypeTag | Kind::Variable | Kind::DeclTag if depth < DEEPEST => {
                 match self.btf.entry(entry.value) {
                     Some(inner) => self.read(&inner, types, depth + 1),
                     None => Type::Void,
@@ -148,9 +151,10 @@ impl Source {
         };
         let ty = self.id(number, types);
         let little = self.btf.order == ByteOrder::Little;
-        let declared = types.size(ty).unwrap_or(1);
         let field = (width > 0)
-            .then(|| bitfield::storage(first.into(), width.into(), declared, little))
+            .then(|| {
+                bitfield::storage(first.into(), width.into(), self.number_size(number), little)
+            })
             .flatten();
         Member {
             name: some(self.btf.text(name)),
@@ -160,6 +164,21 @@ impl Source {
             base: false,
             virtual_at: None,
         }
+    }
+
+    /// Of the number's type that a bit-field is declared with.
+    fn number_size(&self, number: u32) -> u64 {
+        let mut number = number;
+        for _ in 0..DEEPEST {
+            match self.btf.entry(number) {
+                Some(e) if matches!(e.kind, Kind::Int | Kind::Enum | Kind::Enum64) => {
+                    return e.value.into();
+                }
+                Some(e) => number = e.value,
+                None => break,
+            }
+        }
+        0
     }
 
     fn enumeration(&self, entry: &Entry) -> Type {

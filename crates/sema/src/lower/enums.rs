@@ -7,7 +7,6 @@ use crate::ir::{self, Ty};
 use crate::points::Context;
 use crate::target;
 use crate::types::infer::VTy;
-use trapless_debuginfo::Binary;
 use trapless_syntax::ast::{Expr, ExprKind, StrLit};
 use trapless_syntax::diag::Tag;
 
@@ -24,13 +23,13 @@ impl Lowerer<'_, '_> {
             module,
             context.as_ref(),
             name.span,
-            &|b| b.enumerator(&name.text()).is_ok(),
+            &|s| s.enumerator(&name.text()).is_some(),
             self.shared.world,
             self.shared.diags,
         )?;
         match binary.enumerator(&name.text()) {
-            Ok(n) => Some((Ty::Long, ir::ExprKind::Long(n))),
-            Err(_) => {
+            Some(n) => Some((Ty::Long, ir::ExprKind::Long(n))),
+            None => {
                 let text = name.text().into_owned();
                 self.error(
                     Tag::TypeUnknown,
@@ -57,7 +56,7 @@ impl Lowerer<'_, '_> {
             Some(ty) => {
                 let module = module.map(|m| m.text().into_owned());
                 let (world, diags) = (&mut *self.shared.world, &mut *self.shared.diags);
-                let has = |b: &Binary| target::constants(b, &ty.text()).is_some();
+                let has = |s: &target::Source| target::constants(s, &ty.text()).is_some();
                 let binary = target::modules::module_of(
                     module,
                     context.as_ref(),

@@ -94,7 +94,9 @@ impl Lowerer<'_, '_> {
             ExprKind::EnumName { value, ty, module } => {
                 self.enum_name(value, ty.as_ref(), module.as_ref())
             }
-            ExprKind::Deref { kernel: true, .. } | ExprKind::Register { kernel: true, .. } => {
+            ExprKind::Deref { kernel: true, .. } | ExprKind::Register { kernel: true, .. }
+                if !self.shared.world.in_kernel =>
+            {
                 self.error(Tag::PointKernel, e.span, "this reads the kernel")
                     .help("use @uderef and @uregister");
                 None
@@ -575,6 +577,7 @@ impl Lowerer<'_, '_> {
             return self.no_function(name, args, others.first().copied());
         };
         found.iter().for_each(|f| self.check_guru(*f, name));
+        found.iter().for_each(|f| self.check_home(*f, name));
         if !std::mem::take(&mut self.dropped) {
             self.resolved_result(&found, &name.name, name.span);
         }
@@ -614,6 +617,21 @@ impl Lowerer<'_, '_> {
                 args,
             },
         ))
+    }
+
+    /// Functions of our tapset say of themselves that they read the kernel.
+    fn check_home(&mut self, f: usize, name: &ast::Ident) {
+        let ast::FunctionBody::EmbeddedC(c) = &self.shared.all.functions[f].item.body else {
+            return;
+        };
+        if c.code.contains("/* kernel */") && !self.shared.world.in_kernel {
+            let message = format!(
+                "`{}` reads the kernel: this script does not run there",
+                name.name
+            );
+            self.error(Tag::PointKernel, name.span, message)
+                .help("probe a function of the kernel, kernel.function(\"NAME\"); of programs user_string() and its kin read");
+        }
     }
 
     /// The type of a function's n-th parameter.
@@ -678,8 +696,8 @@ impl Lowerer<'_, '_> {
             let (tag, message, instead) = match known {
                 Known::Kernel => (
                     Tag::PointKernel,
-                    format!("`{}` looks into the kernel", name.name),
-                    "trace the program: functions of its own have the facts",
+                    format!("`{}` looks into the kernel, and is not built yet", name.name),
+                    "read it where it lies, @cast(ADDRESS, \"struct NAME\")->member; or trace the program that has the facts",
                 ),
                 Known::Later(instead) => (
                     Tag::NotBuilt,

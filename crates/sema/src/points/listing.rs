@@ -15,7 +15,7 @@ use crate::types::infer::{self, Types, VTy};
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::{
-    Binary, Location, MarkArg, Operand, SourcePos, TypeId, Variable, VariableKind,
+    Binary, KernelFunction, Location, MarkArg, Operand, SourcePos, TypeId, Variable, VariableKind,
 };
 use trapless_syntax::ast::{ProbePoint, Script};
 use trapless_syntax::diag::Diagnostics;
@@ -172,11 +172,39 @@ pub fn readable(place: &Place, world: &World) -> Vec<Readable> {
         all.extend(named.args.as_deref().into_iter().flat_map(arguments));
         return all;
     }
+    if let Some(f) = &context.kernel {
+        return of_kernel(f, context, world);
+    }
     let Some(binary) = world.binary(context.image) else {
         return Vec::new();
     };
     let mut all: Vec<Readable> = returned(context, &binary).into_iter().collect();
     all.extend(variables(context, &binary));
+    all
+}
+
+/// Parameters of a kernel's function, and its result at the return.
+fn of_kernel(f: &KernelFunction, context: &Context, world: &World) -> Vec<Readable> {
+    let Some(kernel) = world.opened_kernel() else {
+        return Vec::new();
+    };
+    let of = |name: &str, ty, location: &Location| Readable {
+        name: format!("${name}"),
+        ty: Some(ty),
+        location: Some(location.in_words(&kernel.machine().abi.registers)),
+        declared: None,
+    };
+    let result = kernel.return_value(f).ok().filter(|_| context.at_return);
+    let mut all: Vec<Readable> = result
+        .map(|r| of("return", r.ty, &r.location))
+        .into_iter()
+        .collect();
+    let parameters = kernel.parameters(f);
+    all.extend(
+        parameters
+            .iter()
+            .filter_map(|p| Some(of(&p.name, p.ty, p.location.as_ref()?))),
+    );
     all
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Where a name begins: variables, results, casts.
 
-use super::{in_memory_of_entry, is_reference, pointee, From, LowerExpr, Place, Reader, Value};
+use super::{
+    in_memory_of_entry, is_reference, pointee, From, LowerExpr, Place, Reader, Source, Value,
+};
 use crate::ir::{Addr, Expr};
 use crate::points::Context;
 use std::sync::Arc;
@@ -122,6 +124,9 @@ impl Reader<'_> {
     }
 
     pub(super) fn variable(&mut self, name: &str, c: &Context) -> Option<Value> {
+        if let Some(f) = &c.kernel {
+            return self.kernel_parameter(name, f, c);
+        }
         let binary = self.binary(c.image)?;
         let cx = match Self::context_in(&binary, c) {
             Ok(cx) => cx,
@@ -158,7 +163,7 @@ impl Reader<'_> {
         Some(Value {
             place,
             ty: var.ty,
-            types: binary.clone(),
+            types: Source::File(binary.clone()),
         })
     }
 
@@ -171,6 +176,9 @@ impl Reader<'_> {
         let (name, file) = text
             .split_once('@')
             .map_or((text, None), |(n, f)| (n, Some(f)));
+        if c.kernel.is_some() && module.is_none() {
+            return self.no_kernel_variable(name);
+        }
         let own = self.binary(c.image)?;
         // A watched variable is no place in the program's code, and not all code has debug information (linkage tables, _init).
         let cx = Self::context_in(&own, c);
@@ -185,8 +193,11 @@ impl Reader<'_> {
                 Err(e) => self.fail(&e),
             };
         }
-        let has = |b: &Binary| b.global(name, file).is_ok();
-        let binary = self.module_or_own(module, Some(c), self.span, &has)?;
+        let has = |s: &Source| matches!(s, Source::File(b) if b.global(name, file).is_ok());
+        let source = self.module_or_own(module, Some(c), self.span, &has)?;
+        let Source::File(binary) = source else {
+            return self.no_kernel_variable(name);
+        };
         match binary.global(name, file) {
             Ok(v) => self.located_anywhere(binary, &v),
             Err(e) => self.fail(&e),
@@ -207,11 +218,14 @@ impl Reader<'_> {
         Some(Value {
             place: self.place(&location, image)?,
             ty: var.ty,
-            types: binary,
+            types: Source::File(binary),
         })
     }
 
     pub(super) fn returned(&mut self, c: &Context) -> Option<Value> {
+        if let Some(f) = &c.kernel {
+            return self.kernel_result(f, c);
+        }
         let binary = self.binary(c.image)?;
         let Some(f) = &c.function else {
             self.diags.error(
@@ -232,7 +246,7 @@ impl Reader<'_> {
         Some(Value {
             place,
             ty: found.ty,
-            types: binary,
+            types: Source::File(binary),
         })
     }
 
@@ -244,21 +258,22 @@ impl Reader<'_> {
         context: Option<&Context>,
         span: Span,
     ) -> Option<Value> {
-        let has = |b: &Binary| b.find_type(name).is_ok();
-        let binary = self.module_or_own(module, context, span, &has)?;
-        let ty = match binary.find_type(name) {
+        let has = |b: &Source| b.find_type(name).is_ok();
+        let source = self.module_or_own(module, context, span, &has)?;
+        let ty = match source.find_type(name) {
             Ok(t) => t,
             Err(e) => return self.fail(&e),
         };
+        let types = source.types();
         // The operand is an address: `@cast(p, "struct s")` is a `struct s *`.
-        let ty = match pointee(binary.types(), ty) {
+        let ty = match pointee(types, ty) {
             Some(_) => ty,
-            None => binary.types().pointer_to(ty, binary.machine().abi.word),
+            None => types.pointer_to(ty, self.world.machine.abi.word),
         };
         Some(Value {
             place: Place::Computed(Addr::Expr(Box::new(pointer))),
             ty,
-            types: binary,
+            types: source,
         })
     }
 }

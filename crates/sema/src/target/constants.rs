@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! Constants of the traced program's enumerations.
 
-use super::{resolved, From};
+use super::{resolved, From, Source};
 use crate::points::Context;
 use crate::world::World;
-use trapless_debuginfo::{Binary, Type, TypeId, Types};
+use trapless_debuginfo::{Type, TypeId, Types};
 use trapless_syntax::ast::{self};
 
 /// The constants of an enumeration, each value once.
-pub fn constants(binary: &Binary, name: &str) -> Option<Vec<(i64, String)>> {
-    constants_in(binary.types(), binary.find_type(name).ok()?)
+pub fn constants(source: &Source, name: &str) -> Option<Vec<(i64, String)>> {
+    constants_in(source.types(), source.find_type(name).ok()?)
 }
 
 /// Those of the type of a variable.

@@ -5,6 +5,7 @@ mod address;
 mod base;
 mod constants;
 mod implicit;
+mod kernel;
 mod location;
 pub mod modules;
 mod named;
@@ -14,6 +15,7 @@ mod pretty;
 mod reader;
 mod result;
 mod rust;
+mod source;
 mod text;
 
 pub use constants::{constants, constants_of};
@@ -22,8 +24,8 @@ use crate::ir::{Expr, ExprKind, Reg, Ty};
 use crate::points::Context;
 use crate::world::World;
 use reader::{Place, Reader, Value};
-use std::sync::Arc;
-use trapless_debuginfo::{Binary, LocOp, Location, Type, TypeId, Types};
+pub use source::Source;
+use trapless_debuginfo::{LocOp, Location, Type, TypeId, Types};
 use trapless_syntax::ast::{self, Pretty, TargetBase};
 use trapless_syntax::diag::Diagnostics;
 
@@ -35,13 +37,13 @@ pub type LowerExpr<'a> = dyn FnMut(&ast::Expr, &mut Diagnostics) -> Option<Expr>
 #[derive(Clone)]
 pub struct AutoType {
     ty: TypeId,
-    types: Arc<Binary>,
+    types: Source,
 }
 
 impl AutoType {
     pub fn same(&self, other: &AutoType) -> bool {
         let name = |t: &AutoType| t.types.types().name(t.types.types().strip(t.ty));
-        Arc::ptr_eq(&self.types, &other.types) && (self.ty == other.ty || name(self) == name(other))
+        self.types.is(&other.types) && (self.ty == other.ty || name(self) == name(other))
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The files that `@cast`, `@var` and `@enum` name.
 
-use super::Reader;
+use super::{Reader, Source};
 use crate::points::Context;
 use crate::types::header;
 use crate::world::World;
@@ -17,10 +17,10 @@ pub fn module_of(
     module: Option<String>,
     context: Option<&Context>,
     span: Span,
-    has: &dyn Fn(&Binary) -> bool,
+    has: &dyn Fn(&Source) -> bool,
     world: &mut World,
     diags: &mut Diagnostics,
-) -> Option<Arc<Binary>> {
+) -> Option<Source> {
     let mut r = Reader {
         world,
         diags,
@@ -42,11 +42,14 @@ impl Reader<'_> {
         modules: Option<String>,
         context: Option<&Context>,
         span: Span,
-        has: &dyn Fn(&Binary) -> bool,
-    ) -> Option<Arc<Binary>> {
+        has: &dyn Fn(&Source) -> bool,
+    ) -> Option<Source> {
         let Some(modules) = modules else {
+            if self.world.in_kernel {
+                return self.kernel().map(Source::Kernel);
+            }
             if let Some(c) = context {
-                return self.binary(c.image);
+                return self.binary(c.image).map(Source::File);
             }
             self.diags
                 .error(Tag::ContextNone, span, "which program has the type?")
@@ -60,7 +63,7 @@ impl Reader<'_> {
         let mut other = None;
         for module in modules.split(':').filter(|m| !m.is_empty()) {
             let found = self.named(module, context, span);
-            if found.as_ref().is_some_and(|f| has(f)) {
+            if found.as_ref().is_some_and(has) {
                 self.diags.truncate(told);
                 return found;
             }
@@ -72,16 +75,14 @@ impl Reader<'_> {
         other
     }
 
-    fn named(
-        &mut self,
-        module: &str,
-        context: Option<&Context>,
-        span: Span,
-    ) -> Option<Arc<Binary>> {
+    fn named(&mut self, module: &str, context: Option<&Context>, span: Span) -> Option<Source> {
         if header::is_header(module) {
-            return self.header(module, span);
+            return self.header(module, span).map(Source::File);
         }
         if module == "kernel" || module.starts_with("kernel<") {
+            if self.world.in_kernel {
+                return self.kernel().map(Source::Kernel);
+            }
             self.diags
                 .error(Tag::PointKernel, span, "these types are the kernel's")
                 .help("name a program, or a header of programs: \"</usr/include/FILE.h>\"");
@@ -93,7 +94,7 @@ impl Reader<'_> {
             None => self.world.info().open_program_or_here(module),
         };
         match found {
-            Ok(binary) => Some(binary),
+            Ok(binary) => Some(Source::File(binary)),
             Err(e) => self.fail(&e),
         }
     }

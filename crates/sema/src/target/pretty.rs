@@ -33,6 +33,12 @@ impl Reader<'_> {
                 return None;
             }
         };
+        if let Some(f) = &c.kernel {
+            return match name {
+                "$$return" => self.return_text(c, pretty),
+                _ => self.kernel_parameters(name, f, c, pretty),
+            };
+        }
         let binary = self.binary(c.image)?;
         let cx = match Self::context_in(&binary, c) {
             Err(e) if is_bare(&e) => return Some(self.nothing_known(name, &e)),
@@ -82,7 +88,13 @@ impl Reader<'_> {
     }
 
     /// One variable of a list.
-    fn listed(&mut self, text: &mut Text, name: &str, value: Option<Value>, pretty: Pretty) {
+    pub(super) fn listed(
+        &mut self,
+        text: &mut Text,
+        name: &str,
+        value: Option<Value>,
+        pretty: Pretty,
+    ) {
         text.name(name);
         let Some(value) = value else {
             return text.literal("?");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is read of the traced program, and who reads it.
 
-use super::{implicit, parts};
+use super::{implicit, parts, Source};
 use crate::ir::{self, Addr, Expr};
 use crate::world::{report, World};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use trapless_syntax::Span;
 pub(super) struct Value {
     pub(super) place: Place,
     pub(super) ty: TypeId,
-    pub(super) types: Arc<Binary>,
+    pub(super) types: Source,
 }
 
 #[derive(Clone)]

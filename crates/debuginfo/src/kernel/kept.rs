@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//! What was read of a packed kernel, for the next time: to unpack one takes a second. A file has the length of the
+//! build-id, that id, and the BTF.
+
+use super::find::Files;
+use crate::binary::stamp;
+use crate::leftover;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+/// Another file of that name, or one that was written since, has another.
+fn file_of(folder: &Path, kernel: &Path) -> Option<PathBuf> {
+    let path = kernel.canonicalize().ok()?;
+    let mut hash = std::hash::DefaultHasher::new();
+    (&path, stamp(&path)?).hash(&mut hash);
+    Some(folder.join(format!("kernel-{:016x}.btf", hash.finish())))
+}
+
+pub fn get(folder: &Path, kernel: &Path) -> Option<Files> {
+    let bytes = std::fs::read(file_of(folder, kernel)?).ok()?;
+    let (length, rest) = bytes.split_first()?;
+    let (build_id, btf) = rest.split_at_checked((*length).into())?;
+    Some(Files {
+        path: kernel.into(),
+        btf: btf.to_vec(),
+        build_id: build_id.to_vec(),
+    })
+}
+
+/// That it cannot be kept is no error.
+pub fn put(folder: &Path, files: &Files) -> Option<()> {
+    let to = file_of(folder, &files.path)?;
+    let part = to.with_extension(format!("{}.part", std::process::id()));
+    let length = u8::try_from(files.build_id.len()).ok()?;
+    let _part = leftover::path(&part);
+    std::fs::create_dir_all(folder).ok()?;
+    std::fs::write(&part, [&[length], &files.build_id[..], &files.btf].concat()).ok()?;
+    std::fs::rename(&part, to).ok()
+}
