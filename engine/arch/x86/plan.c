@@ -20,12 +20,26 @@ struct window {
 	unsigned cost;
 };
 
+/* `distance` from `from`, but not over either end of the address space. */
+static uintptr_t away(uintptr_t from, int64_t distance)
+{
+	uintptr_t to = from + (uintptr_t)distance;
+
+	if (distance < 0)
+		return to < from && to > LOWEST ? to : LOWEST;
+	return to >= from ? to : UINTPTR_MAX;
+}
+
+/*
+ * As the processor sees it: a distance that wraps around. What a kernel keeps for each processor has addresses near 0,
+ * which its text reaches over the end of the address space.
+ */
 static void reach_text(struct tl_plan *plan, uintptr_t text)
 {
-	uintptr_t lo = text > REACH ? text - REACH : LOWEST, hi = text + REACH;
+	int64_t distance = (int64_t)(text - plan->start);
+	uintptr_t lo = away(plan->start, distance - (int64_t)REACH);
+	uintptr_t hi = away(plan->start, distance + (int64_t)REACH);
 
-	if (hi < text)
-		hi = UINTPTR_MAX;
 	if (lo > plan->reach_lo)
 		plan->reach_lo = lo;
 	if (hi < plan->reach_hi)

@@ -732,6 +732,18 @@ static void reach_covers_operands(void)
 	CHECK(plan.reach_lo < plan.start && plan.reach_hi > plan.start);
 }
 
+/* gs:0x15f20(%rip), as kernels have it: the distance wraps. */
+static void reach_wraps_around(void)
+{
+	const uintptr_t at = 0xffffffff81000000;
+
+	part_at(at, "\x65\x48\x8b\x05\x18\x5f\x01\x7f\xc3", 9, 0);
+	CHECK(plan_at(NO_TRAP, 0) == 0 && plan.rung == TL_RUNG_WHOLE);
+	CHECK(plan.reach_lo < plan.start && plan.reach_hi > at + 0x40000000);
+	part_at(0x1000, "\x48\x8b\x05\x00\xe0\xff\xff\xc3", 8, 0); /* and the other way round */
+	CHECK(plan_at(NO_TRAP, 0) == 0 && plan.reach_lo <= 0x10000 && plan.reach_hi > 0x70000000);
+}
+
 static void bytes_of_patches(void)
 {
 	uint8_t b[TL_PATCH_MAX];
@@ -1166,6 +1178,7 @@ int main(void)
 	RUN(across_the_end_of_a_part);
 	RUN(neighbours_that_stay);
 	RUN(reach_covers_operands);
+	RUN(reach_wraps_around);
 	RUN(bytes_of_patches);
 	RUN(ways_to_write);
 	RUN(ways_out);
