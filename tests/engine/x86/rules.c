@@ -209,6 +209,18 @@ static void padding_is_room(void)
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
 }
 
+/* As kernels have it behind each return: more code follows. */
+static void padding_amid_a_part_is_room(void)
+{
+	PART("\x31\xc0" RET "\xcc\xcc\xcc\xcc" MOV5 RET);
+	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	CHECK(plan_at(NO_TRAP, 2) == 0 && plan.rung == TL_RUNG_WINDOW);
+	PART("\x31\xc0" RET "\xcc" MOV5 RET); /* what follows is entered from somewhere */
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO);
+	PART("\x31\xc0\xcc\xcc\xcc\xcc\xcc" RET); /* these are run */
+	CHECK(plan_at(NO_TRAP, 0) != 0);
+}
+
 static void indirect_jumps(void)
 {
 	PART(PUSH NOP NOP NOP NOP MOV5 "\xff\xe0"); /* jmp *%rax */
@@ -1160,6 +1172,7 @@ int main(void)
 	RUN(operands_relative_to_eip_stay_where_they_are);
 	RUN(nobody_waits_inside);
 	RUN(padding_is_room);
+	RUN(padding_amid_a_part_is_room);
 	RUN(indirect_jumps);
 	RUN(jumps_that_only_leave);
 	RUN(sequences);
