@@ -21,6 +21,7 @@ static int on_module(struct notifier_block *nb, unsigned long state, void *modul
 {
 	if (state == MODULE_STATE_GOING)
 		smp_store_release(&stale, true);
+	tl_marks_look_again();
 	return NOTIFY_DONE;
 }
 
