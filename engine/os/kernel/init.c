@@ -11,6 +11,7 @@ int tl_os_init(void)
 	ret = tl_marks_check();
 	if (ret)
 		return ret;
+	tl_faults_init();
 	ret = tl_images_watch();
 	if (ret)
 		return ret;
@@ -30,5 +31,6 @@ void tl_os_exit(void)
 {
 	tl_trap_exit();
 	tl_images_unwatch();
+	tl_faults_exit();
 	tl_marks_exit();
 }

@@ -7,6 +7,7 @@
 #ifndef TRAPLESS_ENGINE_OS_KERNEL_H
 #define TRAPLESS_ENGINE_OS_KERNEL_H
 
+#include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
@@ -49,6 +50,7 @@ struct tl_names {
 	const struct exception_table_entry *faults, *faults_end;
 	const void *copy, *move, *set; /* memcpy and the like */
 	const void *thunks, *thunks_end;
+	typeof(search_exception_tables) *search_exception_tables;
 	int (*ftrace_text_reserved)(const void *start, const void *end);
 	int (*alternatives_text_reserved)(void *start, void *end);
 };
@@ -94,6 +96,13 @@ void tl_marks_exit(void);
 
 /* reserved.c: an operation begins, which sees the kprobes that there are now. */
 void tl_reserved_begin(void);
+
+/* faults.c: is the kernel led from a copy that faults to the original? Sleeps. */
+bool tl_faults_followed(void);
+/* Had there been no memory to note some copy? Then what was planned last must not come into the text. */
+bool tl_faults_lost(void);
+void tl_faults_init(void);
+void tl_faults_exit(void);
 
 /* code.c: an operation ends. */
 void tl_code_seal(void);

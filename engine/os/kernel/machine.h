@@ -17,6 +17,8 @@ static inline size_t tl_machine_static_call_len(const uint8_t *insn);
 /* Of an exception table's entry: which instruction, and where control goes on when it has faulted. */
 static inline uintptr_t tl_machine_fault_at(const struct exception_table_entry *e);
 static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *e);
+/* At the entry of a function: its first argument. */
+static inline unsigned long *tl_machine_argument(struct pt_regs *regs);
 /* Where each processor has the task that it runs, for detours: see tl_os_thread_key_percpu(). */
 static inline bool tl_machine_current(int32_t *at);
 

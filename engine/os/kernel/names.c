@@ -47,6 +47,7 @@ static const struct {
 		IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE)},
 	{"__indirect_thunk_start", offsetof(struct tl_names, thunks), HAS_THUNKS},
 	{"__indirect_thunk_end", offsetof(struct tl_names, thunks_end), HAS_THUNKS},
+	{NAME(search_exception_tables), true},
 	{NAME(ftrace_text_reserved), IS_ENABLED(CONFIG_DYNAMIC_FTRACE)},
 	{NAME(alternatives_text_reserved), IS_ENABLED(CONFIG_SMP)},
 };

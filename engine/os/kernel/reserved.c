@@ -97,5 +97,5 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 		tl_names.ftrace_text_reserved((void *)lo, (void *)(hi - 1)))
 		return -TL_E_RESERVED;
 	/* Where a copy of it faulted, the kernel would not find where to go on. */
-	return tl_marked(TL_MARK_FAULTS, lo, hi) ? -TL_E_NO_RELOCATE : 0;
+	return tl_marked(TL_MARK_FAULTS, lo, hi) && !tl_faults_followed() ? -TL_E_NO_RELOCATE : 0;
 }

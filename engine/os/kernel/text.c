@@ -39,6 +39,8 @@ static int lock_text(void)
 {
 	int ret;
 
+	if (tl_faults_lost())
+		return -TL_E_NOMEM;
 	mutex_lock(tl_names.kprobe_mutex);
 	ret = tl_kprobes_read();
 	if (ret) {

@@ -157,17 +157,26 @@ static const char *a_window_counts_10000_hits(void)
 	return one(vm_short, 0, 2, TL_PROBE_NO_TRAP, TL_RUNG_WINDOW, 0xe9);
 }
 
-/* A copy of it would fault where the kernel does not know how to go on. */
-static const char *what_may_fault_stays_where_it_is(void)
+/* In its copy, as in the text. */
+static const char *faults_at(size_t off, uint32_t flags, enum tl_rung rung)
 {
-	const long *nowhere = (const long *)-PAGE_SIZE;
+	const long *nowhere = (const long *)-PAGE_SIZE, there = 9;
 
-	CHECK(arm(0, vm_faults, 4, 0) == -TL_E_NO_RELOCATE);
-	CHECK(arm(0, vm_faults, 0, 0) == 0 && info_of(0).rung == TL_RUNG_TRAP);
-	CHECK(info_of(0).why[TL_RUNG_WINDOW] == -TL_E_NEIGHBOUR);
-	CHECK(vm_faults(3, nowhere) == 7 && atomic_read(&hits[0]) == 1);
+	CHECK(arm(0, vm_faults, off, flags) == 0 && info_of(0).rung == rung);
+	for (long i = 0; i < 100; i++)
+		CHECK(vm_faults(i, nowhere) == i + 4 && vm_faults(i, &there) == 9);
+	CHECK(atomic_read(&hits[0]) == 200);
 	CHECK(disarm(0) == 0);
+	CHECK(vm_faults(3, nowhere) == 7);
 	return NULL;
+}
+
+static const char *what_faults_in_a_detour_goes_on_where_it_would(void)
+{
+	const char *why = faults_at(0, TL_PROBE_NO_TRAP, TL_RUNG_WINDOW);
+
+	why = why ? why : faults_at(4, TL_PROBE_NO_JUMP, TL_RUNG_TRAP);
+	return why ? why : faults_at(0, TL_PROBE_NO_JUMP, TL_RUNG_TRAP);
 }
 
 static const char *a_short_instruction_takes_a_trap_and_says_why(void)
@@ -620,7 +629,7 @@ static const struct {
 	{TEST(a_jump_over_two_words_counts_10000_hits)},
 	{TEST(a_retargeted_call_counts_10000_hits)},
 	{TEST(a_window_counts_10000_hits)},
-	{TEST(what_may_fault_stays_where_it_is)},
+	{TEST(what_faults_in_a_detour_goes_on_where_it_would)},
 	{TEST(a_short_instruction_takes_a_trap_and_says_why)},
 	{TEST(a_kernel_function_by_trap)},
 	{TEST(a_kernel_function_by_jump)},

@@ -43,6 +43,11 @@ static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *
 	return (uintptr_t)&e->fixup + (uintptr_t)(long)e->fixup;
 }
 
+static inline unsigned long *tl_machine_argument(struct pt_regs *regs)
+{
+	return &regs->di;
+}
+
 static inline bool tl_machine_current(int32_t *at)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
