@@ -83,12 +83,13 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	uintptr_t next = 0;
 	size_t npads = 0;
 	bool given = start && size && addr >= start && addr - start < size;
-	bool all_pads = true, hidden = false;
+	bool all_pads = true, hidden = false, listed;
 	int ret;
 
 	if (!img)
 		return -TL_E_NOT_TEXT;
-	given = given && !(img->flags & TL_IMAGE_LISTED);
+	listed = img->flags & TL_IMAGE_LISTED; /* whatever is a function */
+	given = given && !listed;
 	if (tl_func_is_valid(f) && addr >= f->code.start && addr - f->code.start < f->code.size &&
 		(!given ||
 			(start >= f->code.start && start + size <= f->code.start + f->code.size)))
@@ -97,7 +98,8 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	if (!table)
 		return -TL_E_NOMEM;
 	ret = tl_eh_function(table, addr, &part, pads, TL_FUNC_PADS, &npads, &next);
-	if (ret && !part.size && !given && tl_gap_proves(table, addr, &proven, &all_pads)) {
+	if (ret && !part.size && !given && !listed &&
+		tl_gap_proves(table, addr, &proven, &all_pads)) {
 		ret = tl_eh_function(table, proven.start, &part, pads, TL_FUNC_PADS, &npads, &next);
 		ret = part.size ? ret : 0;
 		part = proven;
