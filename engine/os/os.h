@@ -79,9 +79,17 @@ int tl_os_text_poke(uintptr_t addr, const void *bytes, size_t len);
 
 /*
  * Do others change bytes of [lo, hi) too, or must they stay as they are? 0, or
- * -TL_E_RESERVED / -TL_E_BLACKLIST. A kernel knows such places, a process does not.
+ * -TL_E_RESERVED / -TL_E_BLACKLIST / -TL_E_NO_RELOCATE. A kernel knows such places, a process does not. While the
+ * text is open the answer stays true until it is closed.
  */
 int tl_os_text_reserved(uintptr_t lo, uintptr_t hi);
+
+/*
+ * Calls fn for each place in [lo, hi) where control arrives by ways that only this home knows: a kernel's jump labels,
+ * and where it goes on when an instruction has faulted. 0, -TL_E_NOMEM, or -TL_E_LIMIT: there may be others.
+ */
+int tl_os_text_entries(
+	uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg);
 
 /* Every processor running this address space has executed a serializing instruction since. */
 int tl_os_sync_cores(void);
@@ -95,11 +103,14 @@ int tl_os_sync_memory(void);
  * and each interrupted one saved on its stack in a signal frame), restart.
  * fn returns the program counter to go on at (the same: no change), or 0: this thread may
  * not be where it is. Returns 0 with `done` called while all are stopped;
- * -TL_E_BUSY when fn returned 0 for one (done not called, nothing moved).
+ * -TL_E_BUSY when fn returned 0 for one (done not called, nothing moved). Where threads cannot be moved, it is BUSY for
+ * each that should be, and `stuck` is called for all of these.
  */
 struct tl_os_stop {
 	uintptr_t (*pc)(void *arg, uintptr_t pc, bool saved);
-	void (*done)(void *arg); /* runs while everyone is stopped: must not call back into the os except tl_os_text_* */
+	void (*stuck)(void *arg, uintptr_t pc);
+	/* Runs while everyone is stopped: must not call back into the os except tl_os_text_* */
+	void (*done)(void *arg);
 	void *arg;
 };
 int tl_os_stop_all(const struct tl_os_stop *stop);
@@ -196,6 +207,9 @@ bool tl_os_on_signal_stack(void);
 struct tl_image;
 /* (Re)read the list of mapped images; the core calls this when an address is in none it knows. */
 int tl_os_images_update(void);
+/* Calls fn for each function in [lo, hi), in order, of an image that is TL_IMAGE_LISTED; without padding. */
+void tl_os_functions(uintptr_t lo, uintptr_t hi,
+	void (*fn)(void *arg, uintptr_t start, uintptr_t end), void *arg);
 /* May an image have been unmapped since then? Cheap: asked at the start of every operation. */
 bool tl_os_images_stale(void);
 

@@ -145,7 +145,7 @@ int main(void) { int n = 0; puts("ready"); fflush(stdout); while (getchar() != E
 
 def test_other_architecture(ctx):
     """Of a program that an emulator runs only the emulator is a process here: it may be probed."""
-    cc, emulator = 'mips-linux-gnu-gcc', shutil.which('qemu-mips')
+    cc, emulator = 'mips-linux-gnu-gcc', shutil.which('qemu-mips') or shutil.which('qemu-mips-static')
     if not shutil.which(cc) or not emulator:
         ctx.skip('no %s, or no qemu-mips' % cc)
     source, exe = os.path.join(ctx.tmp, 'x.c'), os.path.join(ctx.tmp, 'x')

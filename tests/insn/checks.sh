@@ -64,7 +64,7 @@ check_cases()
 		failed=1
 	fi
 	other_machine 32bit "" "${CC:-cc}" -m32
-	other_machine big-endian qemu-mips-static mips-linux-gnu-gcc
+	other_machine big-endian "$(mk/emulator mips)" mips-linux-gnu-gcc
 }
 
 # What to build with: on x86 also its 32-bit half; elsewhere -Os alone calls helpers.

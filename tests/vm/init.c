@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct text {
@@ -132,9 +134,68 @@ static int unload(const char *name)
 	return syscall(SYS_delete_module, name, 0) == 0;
 }
 
+/* --- something for the kernel to do ----------------------------------------------- */
+
+enum { WORKERS = 3 };
+
+static void work_once(const char *name)
+{
+	char byte = 0;
+	int ends[2], fd = open(name, O_CREAT | O_RDWR, 0600);
+	pid_t child;
+
+	if (fd >= 0 && write(fd, name, 1) == 1)
+		unlink(name);
+	close(fd);
+	if (pipe(ends))
+		_exit(1);
+	child = fork();
+	if (!child)
+		_exit(write(ends[1], &byte, 1) != 1);
+	if (read(ends[0], &byte, 1) != 1 || waitpid(child, NULL, 0) != child)
+		_exit(1);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void start_work(pid_t *workers)
+{
+	for (int i = 0; i < WORKERS; i++) {
+		char name[] = "/work0";
+
+		name[5] = (char)('0' + i);
+		workers[i] = fork();
+		while (!workers[i])
+			work_once(name);
+	}
+}
+
+/* Has it gone well until now? */
+static int stop_work(const pid_t *workers)
+{
+	int ok = 1, status;
+
+	for (int i = 0; i < WORKERS; i++) {
+		ok &= kill(workers[i], SIGKILL) == 0 &&
+		      waitpid(workers[i], &status, 0) == workers[i] && WIFSIGNALED(status) &&
+		      WTERMSIG(status) == SIGKILL;
+	}
+	return ok;
+}
+
+static void test_many(void)
+{
+	pid_t workers[WORKERS];
+
+	start_work(workers);
+	check("all_functions_are_tried", load("/trapless_many.ko"));
+	check("work_goes_on_meanwhile", stop_work(workers));
+	check("that_is_unloaded", unload("trapless_many"));
+}
+
 static void test(void)
 {
-	enum { JUMP = 5 };
+	enum { JUMP = 5, HOOK = 32 }; /* what ftrace changes to have us asked about faults */
 	struct text before;
 	char seed;
 
@@ -146,9 +207,10 @@ static void test(void)
 	check("the_engine_is_loaded", load("/trapless.ko"));
 	check("a_victim_is_loaded", load("/trapless_victim.ko"));
 	check("the_tests_are_loaded", load("/trapless_vm.ko"));
-	compare("kernel_text_holds_one_jump", &before, 1, JUMP);
+	compare("kernel_text_holds_one_jump_and_a_hook", &before, 1, JUMP + HOOK);
 	check("a_victim_is_unloaded", unload("trapless_victim"));
 	check("the_tests_are_unloaded", unload("trapless_vm"));
+	test_many();
 	check("the_engine_is_unloaded", unload("trapless"));
 	compare("kernel_text_is_identical", &before, 0, 0);
 	say("the end\n");

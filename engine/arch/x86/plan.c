@@ -20,12 +20,26 @@ struct window {
 	unsigned cost;
 };
 
+/* `distance` from `from`, but not over either end of the address space. */
+static uintptr_t away(uintptr_t from, int64_t distance)
+{
+	uintptr_t to = from + (uintptr_t)distance;
+
+	if (distance < 0)
+		return to < from && to > LOWEST ? to : LOWEST;
+	return to >= from ? to : UINTPTR_MAX;
+}
+
+/*
+ * As the processor sees it: a distance that wraps around. What a kernel keeps for each processor has addresses near 0,
+ * which its text reaches over the end of the address space.
+ */
 static void reach_text(struct tl_plan *plan, uintptr_t text)
 {
-	uintptr_t lo = text > REACH ? text - REACH : LOWEST, hi = text + REACH;
+	int64_t distance = (int64_t)(text - plan->start);
+	uintptr_t lo = away(plan->start, distance - (int64_t)REACH);
+	uintptr_t hi = away(plan->start, distance + (int64_t)REACH);
 
-	if (hi < text)
-		hi = UINTPTR_MAX;
 	if (lo > plan->reach_lo)
 		plan->reach_lo = lo;
 	if (hi < plan->reach_hi)
@@ -150,11 +164,13 @@ static unsigned insn_cost(const struct tl_insn *i)
 /*
  * Walk from w->start until five bytes and all points are covered; w->end is
  * then a boundary, or lies in the padding behind the function's last jump.
+ * Padding behind another one is room, too: nobody runs it, be it breakpoints.
  */
 static int stretch(struct x86_request *r, struct window *w)
 {
 	uintptr_t addr = w->start, code_end = r->code->start + r->code->size;
 	uintptr_t want = w->start + X86_JMP_LEN;
+	bool ended = false;
 	struct tl_insn i;
 
 	if (want < r->last_end)
@@ -162,15 +178,16 @@ static int stretch(struct x86_request *r, struct window *w)
 	do {
 		if (!x86_decode_at(r->code, addr, &i))
 			return -TL_E_BAD_INSN;
-		if (!x86_can_join(&i, addr + i.len >= want))
+		if (!(ended && tl_insn_is_padding(&i)) && !x86_can_join(&i, addr + i.len >= want))
 			return -TL_E_NO_RELOCATE;
+		ended = tl_insn_ends_block(&i) || (ended && tl_insn_is_padding(&i));
 		if (x86_must_stay(r->code, &i))
 			return -TL_E_SHADOW_STACK;
 		w->cost += insn_cost(&i);
 		addr += i.len;
 	} while (addr < want && addr < code_end);
 	if (addr < want) {
-		if (!tl_insn_ends_block(&i) || want > code_end + r->code->after)
+		if (!ended || want > code_end + r->code->after)
 			return -TL_E_TOO_SHORT;
 		addr = want;
 	}

@@ -439,9 +439,44 @@ static int load_frames(struct tl_eh_table *t)
 	return 0;
 }
 
+/* --- no table: whoever has mapped the image lists its functions -------------------- */
+
+struct listing {
+	struct tl_eh_table *t;
+	size_t n;
+};
+
+static void take(void *arg, uintptr_t start, uintptr_t end)
+{
+	struct listing *l = arg;
+
+	if (l->n < l->t->n)
+		l->t->row[l->n] = (struct tl_eh_row){
+			.start = (int32_t)(intptr_t)(start - l->t->img->eh_frame_hdr),
+			.size_pads = (uint32_t)(end - start) * 2};
+	l->n++;
+}
+
+static int load_listed(struct tl_eh_table *t)
+{
+	struct listing l = {.t = t};
+	int ret;
+
+	tl_os_functions(t->img->lo, t->img->hi, take, &l);
+	ret = table_alloc(t, l.n);
+	l.n = 0;
+	if (t->n)
+		tl_os_functions(t->img->lo, t->img->hi, take, &l);
+	for (; l.n < t->n;) /* some have gone */
+		take(&l, t->img->hi, t->img->hi);
+	return ret;
+}
+
 int tl_eh_load(struct tl_eh_table *t, const struct tl_image *img)
 {
 	*t = (struct tl_eh_table){.img = img};
+	if (img->flags & TL_IMAGE_LISTED)
+		return load_listed(t);
 	return img->flags & TL_IMAGE_BARE_FRAMES ? load_frames(t) : load_rows(t);
 }
 

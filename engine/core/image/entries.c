@@ -329,6 +329,7 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 	struct tl_pad_list list = {.pads = pads, .n = *npads, .max = max, .lo = lo, .hi = hi};
 	struct tl_node *n;
 	size_t a;
+	int ret;
 
 	en->nomem = false;
 	if (!en->scanned && scan(img, en))
@@ -343,6 +344,7 @@ int tl_image_entries(const struct tl_image *img, uintptr_t lo, uintptr_t hi, uin
 	for (n = tl_index_ceil(&en->noted, lo); n && n->key < hi;
 		n = tl_index_ceil(&en->noted, n->key + 1))
 		tl_pad_add(&list, n->key);
+	ret = tl_os_text_entries(lo, hi, tl_pad_add, &list);
 	*npads = list.n;
-	return list.full || en->incomplete ? -TL_E_LIMIT : 0;
+	return ret || !(list.full || en->incomplete) ? ret : -TL_E_LIMIT;
 }

@@ -83,11 +83,13 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	uintptr_t next = 0;
 	size_t npads = 0;
 	bool given = start && size && addr >= start && addr - start < size;
-	bool all_pads = true, hidden = false, opaque;
+	bool all_pads = true, hidden = false, listed;
 	int ret;
 
 	if (!img)
 		return -TL_E_NOT_TEXT;
+	listed = img->flags & TL_IMAGE_LISTED; /* whatever is a function */
+	given = given && !listed;
 	if (tl_func_is_valid(f) && addr >= f->code.start && addr - f->code.start < f->code.size &&
 		(!given ||
 			(start >= f->code.start && start + size <= f->code.start + f->code.size)))
@@ -96,7 +98,8 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	if (!table)
 		return -TL_E_NOMEM;
 	ret = tl_eh_function(table, addr, &part, pads, TL_FUNC_PADS, &npads, &next);
-	if (ret && !part.size && !given && tl_gap_proves(table, addr, &proven, &all_pads)) {
+	if (ret && !part.size && !given && !listed &&
+		tl_gap_proves(table, addr, &proven, &all_pads)) {
 		ret = tl_eh_function(table, proven.start, &part, pads, TL_FUNC_PADS, &npads, &next);
 		ret = part.size ? ret : 0;
 		part = proven;
@@ -112,10 +115,7 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 		part = (struct tl_func_part){start, size};
 	if (part.start < img->lo || part.start + part.size > img->hi)
 		return -TL_E_NOT_PROVEN;
-	opaque = img->flags & TL_IMAGE_OPAQUE;
-	ret = opaque ? 0
-		     : tl_image_entries(
-			       img, part.start, part.start + part.size, pads, TL_FUNC_PADS, &npads);
+	ret = tl_image_entries(img, part.start, part.start + part.size, pads, TL_FUNC_PADS, &npads);
 	if (ret == -TL_E_NOMEM)
 		return ret;
 	if (ret)
@@ -135,7 +135,6 @@ int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size)
 	if (f->code.known > img->hi - part.start)
 		f->code.known = img->hi - part.start;
 	f->code.behind = f->behind ? part_behind : NULL;
-	f->code.indirect |= opaque;
 	if (!all_pads)
 		f->code.complete = false;
 	f->valid = true;

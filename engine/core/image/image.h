@@ -18,7 +18,8 @@ enum tl_image_flag {
 		1
 		<< 4, /* of a few hundred bytes, and grown by the program (Go's): handlers have their own */
 	TL_IMAGE_NO_RED_ZONE = 1 << 5, /* its code uses nothing below the stack pointer */
-	TL_IMAGE_OPAQUE = 1 << 3, /* control enters functions from places that no table here tells: no windows */
+	/* no unwind tables: tl_os_functions() lists functions, and eh_frame_hdr is an address near by */
+	TL_IMAGE_LISTED = 1 << 3,
 	TL_IMAGE_BARE_FRAMES = 1 << 6, /* no search table: eh_frame_hdr is where .eh_frame itself lies */
 };
 

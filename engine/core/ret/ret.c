@@ -299,7 +299,8 @@ static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *r
 static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32_t tid)
 {
 	if (!rt->top) {
-		rt->base.call.sp = (uintptr_t)0 - TL_RET_FAR; /* below no stack pointer there is */
+		/* As few stacks as can be lie behind it: its first entry there is an unusual one. */
+		rt->base.call.sp = (uintptr_t)0 - TL_RET_FAR;
 		set_top(rt, &rt->base);
 	}
 	while (rt->top != &rt->base)
@@ -332,7 +333,7 @@ static bool is_dead(const struct tl_ret_instance *i, uintptr_t sp)
 
 static RARE void abandon_dead(struct tl_ret_state *st, struct tl_ret_thread *rt, uintptr_t sp)
 {
-	while (is_dead(rt->top, sp))
+	while (rt->top != &rt->base && is_dead(rt->top, sp))
 		abandon(st, rt, rt->top);
 }
 

@@ -126,6 +126,15 @@ static int open_all(const struct batch *b)
 	return 0;
 }
 
+/* While the text is open nobody else comes: has somebody, since this was planned? Then it is planned anew. */
+static int check_free(const struct batch *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (!b->c[i].taken && tl_os_text_reserved(b->c[i].addr, b->c[i].addr + b->c[i].len))
+			return -TL_E_BUSY;
+	return 0;
+}
+
 /* --- one store ------------------------------------------------------------------ */
 
 enum step { HEAD, TAIL, FINISH };
@@ -205,6 +214,14 @@ static uintptr_t move_pc(void *arg, uintptr_t pc, bool saved)
 	return to;
 }
 
+static void note_stuck(void *arg, uintptr_t pc)
+{
+	struct tl_change *c = change_below(arg, pc);
+
+	if (c)
+		c->blocked = true;
+}
+
 /* All that are written past a protection, or none. */
 static bool poke_all(const struct batch *b)
 {
@@ -238,7 +255,8 @@ static void write_stopped(void *arg)
 
 static int stop_and_write(struct batch *b)
 {
-	const struct tl_os_stop stop = {.pc = move_pc, .done = write_stopped, .arg = b};
+	const struct tl_os_stop stop = {
+		.pc = move_pc, .stuck = note_stuck, .done = write_stopped, .arg = b};
 	int ret = -TL_E_BUSY;
 
 	for (unsigned i = 0; i < STOP_TRIES && ret == -TL_E_BUSY; i++) {
@@ -406,7 +424,9 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 		return ret;
 	stops = choose_all(changes, n, &last_round);
 	tl_race_point(RP_TEXT_OPEN);
-	ret = bypass_traps(&b, true);
+	ret = check_free(&b);
+	if (!ret)
+		ret = bypass_traps(&b, true);
 	if (ret)
 		goto close;
 	if (stops)

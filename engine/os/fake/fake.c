@@ -208,6 +208,21 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 	return lo < fake.reserved_hi && hi > fake.reserved_lo ? -TL_E_RESERVED : 0;
 }
 
+int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)
+{
+	if (fake.entry >= lo && fake.entry < hi)
+		fn(arg, fake.entry);
+	return 0;
+}
+
+void tl_os_functions(uintptr_t lo, uintptr_t hi,
+	void (*fn)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+{
+	for (const uintptr_t *f = fake.functions; f[0] && f[1]; f++)
+		if (f[0] >= lo && f[1] <= hi)
+			fn(arg, f[0], f[1]);
+}
+
 int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 {
 	if (fake.fail_text)
@@ -278,6 +293,17 @@ int tl_os_sync_memory(void)
 
 /* --- threads ------------------------------------------------------------- */
 
+/* Where a thread is to go on, 0: it cannot. */
+static uintptr_t go_on_at(const struct tl_os_stop *stop, uintptr_t pc, bool saved)
+{
+	uintptr_t to = stop->pc(stop->arg, pc, saved);
+
+	if (!fake.no_move || to == pc)
+		return to;
+	stop->stuck(stop->arg, pc);
+	return 0;
+}
+
 int tl_os_stop_all(const struct tl_os_stop *stop)
 {
 	uintptr_t pc[FAKE_THREADS], saved[FAKE_THREADS];
@@ -288,8 +314,8 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 	for (unsigned i = 0; i < FAKE_THREADS; i++) {
 		const struct fake_thread *t = &fake.threads[i];
 
-		pc[i] = t->used && t->pc ? stop->pc(stop->arg, t->pc, false) : 1;
-		saved[i] = t->used && t->saved ? stop->pc(stop->arg, t->saved, true) : 1;
+		pc[i] = t->used && t->pc ? go_on_at(stop, t->pc, false) : 1;
+		saved[i] = t->used && t->saved ? go_on_at(stop, t->saved, true) : 1;
 		if (!pc[i] || !saved[i])
 			return -TL_E_BUSY;
 	}

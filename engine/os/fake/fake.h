@@ -52,11 +52,15 @@ struct fake {
 	unsigned fail_alloc; /* fail this allocation, counted from 1; 0: none */
 	bool fail_text, fail_sync; /* text cannot be opened, memory cannot be synchronized */
 	bool trap_may_kill, trap_forbidden, no_spin, on_signal_stack, read_anything, no_stop;
+	bool no_move; /* threads stay where they are */
 	bool blind; /* tl_os_seen() is not to be had */
 	uintptr_t reserved_lo, reserved_hi; /* text that others change */
 	void (*on_pause)(void); /* others run while the engine waits */
 	void (*on_event)(enum fake_event what); /* after each event: look at the text */
 	int (*images)(void); /* adds the images */
+	uintptr_t entry; /* control arrives there, as only this world knows; 0: nowhere */
+	/* Of listed images: where each begins, and the last ends; 0: no more */
+	uintptr_t functions[8];
 	bool images_stale;
 	bool has_later; /* the optimizer is run by the test */
 	size_t code_reach; /* at most so many bytes of detours; 0: all */

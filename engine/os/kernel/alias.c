@@ -15,33 +15,38 @@ static struct page *page_of(uintptr_t addr)
 	return addr >= MODULES_VADDR && addr < MODULES_END ? vmalloc_to_page((void *)addr) : NULL;
 }
 
-int tl_alias_open(struct tl_alias *a, uintptr_t lo, uintptr_t hi)
+int tl_alias_open_most(struct tl_alias *a, uintptr_t lo, uintptr_t hi, size_t most)
 {
-	unsigned int n;
+	unsigned int n, max, got = 0;
 	struct page **pages;
 	int ret = -TL_E_NOT_TEXT;
 
 	lo &= PAGE_MASK;
 	hi = PAGE_ALIGN(hi);
 	n = (unsigned int)((hi - lo) >> PAGE_SHIFT);
-	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+	max = max(n, (unsigned int)(most >> PAGE_SHIFT));
+	pages = kvmalloc_array(max, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -TL_E_NOMEM;
-	for (unsigned int i = 0; i < n; i++) {
-		pages[i] = page_of(lo + i * PAGE_SIZE);
-		if (!pages[i])
-			goto free;
-	}
+	while (got < max && (pages[got] = page_of(lo + got * PAGE_SIZE)))
+		got++;
+	if (got < n)
+		goto free;
 	ret = -TL_E_NOMEM;
-	a->map = vmap(pages, n, VM_MAP, PAGE_KERNEL);
+	a->map = vmap(pages, got, VM_MAP, PAGE_KERNEL);
 	if (!a->map)
 		goto free;
 	a->lo = lo;
-	a->hi = hi;
+	a->hi = lo + got * PAGE_SIZE;
 	ret = 0;
 free:
 	kvfree(pages);
 	return ret;
+}
+
+int tl_alias_open(struct tl_alias *a, uintptr_t lo, uintptr_t hi)
+{
+	return tl_alias_open_most(a, lo, hi, 0);
 }
 
 void *tl_alias_at(const struct tl_alias *a, uintptr_t addr)

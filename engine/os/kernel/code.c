@@ -2,7 +2,8 @@
 /*
  * Memory for detours: where the kernel puts modules, which reaches all of its
  * text and theirs. Read-only and executable from the start; written through an
- * alias.
+ * alias, which stays until the operation ends: to map one takes longer than to
+ * make a detour.
  */
 #include <linux/string.h>
 #include "../../arch/arch.h"
@@ -57,17 +58,31 @@ bool tl_os_code_at_will(void)
 	return false;
 }
 
+static struct tl_alias alias; /* of an area; engine lock */
+
+void tl_code_seal(void)
+{
+	if (alias.hi)
+		tl_alias_close(&alias);
+}
+
+/* One that holds [lo, hi), and what else of the area comes behind. */
+static int open_alias(uintptr_t lo, uintptr_t hi)
+{
+	if (lo >= alias.lo && hi <= alias.hi)
+		return 0;
+	tl_code_seal();
+	return tl_alias_open_most(&alias, lo, hi, AREA_MAX);
+}
+
 /* Nothing leads to these bytes yet. */
 int tl_os_code_write(uintptr_t at, const void *bytes, size_t len)
 {
-	struct tl_alias alias;
-	int ret = tl_alias_open(&alias, at, at + len);
+	int ret = open_alias(at, at + len);
 
-	if (ret)
-		return ret;
-	memcpy(tl_alias_at(&alias, at), bytes, len);
-	tl_alias_close(&alias);
-	return 0;
+	if (!ret)
+		memcpy(tl_alias_at(&alias, at), bytes, len);
+	return ret;
 }
 
 void tl_os_code_mappings(size_t *n, size_t *max)
@@ -77,5 +92,6 @@ void tl_os_code_mappings(size_t *n, size_t *max)
 
 void tl_os_code_release(uintptr_t at, size_t size)
 {
+	tl_code_seal();
 	tl_names.module_memfree((void *)at);
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * The kernel and its modules as images. Control enters their functions from
- * places that no table of ours tells (exception tables, jump labels), so they
- * are opaque: single instructions are probed, windows are not made.
- */
+/* The kernel and its modules as images. */
 #include <linux/notifier.h>
 #include <linux/string.h>
 #include <linux/version.h>
@@ -21,6 +17,7 @@ static int on_module(struct notifier_block *nb, unsigned long state, void *modul
 {
 	if (state == MODULE_STATE_GOING)
 		smp_store_release(&stale, true);
+	tl_marks_look_again();
 	return NOTIFY_DONE;
 }
 
@@ -55,7 +52,11 @@ static void text_of(const struct module *mod, uintptr_t *lo, uintptr_t *hi)
 
 static int add(const char *name, uintptr_t lo, uintptr_t hi, uint32_t flags)
 {
-	struct tl_image img = {.bias = lo, .lo = lo, .hi = hi, .flags = flags | TL_IMAGE_OPAQUE};
+	struct tl_image img = {.bias = lo,
+		.lo = lo,
+		.hi = hi,
+		.eh_frame_hdr = lo,
+		.flags = flags | TL_IMAGE_LISTED};
 
 	strscpy(img.name, name, sizeof(img.name));
 	return tl_image_add(&img);

@@ -8,7 +8,10 @@ int tl_os_init(void)
 
 	if (ret)
 		return ret;
-	tl_reserved_init();
+	ret = tl_marks_check();
+	if (ret)
+		return ret;
+	tl_faults_init();
 	ret = tl_images_watch();
 	if (ret)
 		return ret;
@@ -28,4 +31,6 @@ void tl_os_exit(void)
 {
 	tl_trap_exit();
 	tl_images_unwatch();
+	tl_faults_exit();
+	tl_marks_exit();
 }

@@ -7,6 +7,7 @@
 #ifndef TRAPLESS_ENGINE_OS_KERNEL_H
 #define TRAPLESS_ENGINE_OS_KERNEL_H
 
+#include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
@@ -14,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/moduleloader.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/set_memory.h>
 #include <linux/static_call.h>
 #include <linux/stop_machine.h>
@@ -29,19 +31,26 @@ struct tl_names {
 	const char *stext, *etext;
 	struct mutex *text_mutex, *module_mutex;
 	struct list_head *modules;
+	struct atomic_notifier_head *die_chain;
+	const void *notify_die;
 	unsigned long (*kallsyms_lookup_name)(const char *name);
 	int (*kallsyms_lookup_size_offset)(unsigned long, unsigned long *, unsigned long *);
+	int (*lookup_symbol_name)(unsigned long addr, char *name);
 	typeof(module_alloc) *module_alloc;
 	typeof(module_memfree) *module_memfree;
 	typeof(set_memory_ro) *set_memory_ro;
 	typeof(set_memory_x) *set_memory_x;
 	typeof(stop_machine_cpuslocked) *stop_machine_cpuslocked;
-	typeof(within_kprobe_blacklist) *within_kprobe_blacklist;
-	typeof(get_kprobe) *get_kprobe;
-	void (*jump_label_lock)(void);
-	void (*jump_label_unlock)(void);
-	int (*jump_label_text_reserved)(void *start, void *end);
-	int (*static_call_text_reserved)(void *start, void *end);
+	typeof(arch_within_kprobe_blacklist) *arch_within_kprobe_blacklist;
+	struct mutex *kprobe_mutex;
+	struct list_head *kprobe_blacklist;
+	struct hlist_head *kprobe_table;
+	const struct jump_entry *labels, *labels_end;
+	const struct static_call_site *static_calls, *static_calls_end;
+	const struct exception_table_entry *faults, *faults_end;
+	const void *copy, *move, *set; /* memcpy and the like */
+	const void *thunks, *thunks_end;
+	typeof(search_exception_tables) *search_exception_tables;
 	int (*ftrace_text_reserved)(const void *start, const void *end);
 	int (*alternatives_text_reserved)(void *start, void *end);
 };
@@ -54,6 +63,8 @@ struct tl_alias {
 	void *map;
 };
 int tl_alias_open(struct tl_alias *a, uintptr_t lo, uintptr_t hi);
+/* And what comes behind, as far as there is any: up to so many bytes. */
+int tl_alias_open_most(struct tl_alias *a, uintptr_t lo, uintptr_t hi, size_t most);
 void *tl_alias_at(const struct tl_alias *a, uintptr_t addr); /* NULL: not in it */
 void tl_alias_close(struct tl_alias *a);
 
@@ -63,8 +74,43 @@ bool tl_text_is_open(void);
 /* entry.c: how many bytes at a function's entry are not its own: ENDBR, ftrace's call. */
 unsigned tl_os_entry_bytes(uintptr_t addr);
 
-/* reserved.c, images.c, trap.c: called once by tl_os_init() and tl_os_exit(). */
-void tl_reserved_init(void);
+/* marks.c: what the kernel's own tables and lists say of its text. Engine lock held. */
+enum tl_mark {
+	TL_MARK_NEVER, /* may not be interrupted by a probe */
+	TL_MARK_CHANGED, /* jump labels and static calls */
+	TL_MARK_FAULTS, /* instructions that have an entry in an exception table */
+	TL_MARK_ENTRY, /* control arrives there from jump labels and faults */
+	TL_MARK_NAME, /* hashes of the names of what kprobes refuse */
+	TL_MARK_KPROBE,
+	TL_MARKS
+};
+/* Bytes: to be looked at of an instruction, and of an optimized kprobe. */
+enum { TL_LABEL_MAX = 8, TL_KPROBE_MAX = 19 };
+int tl_marks_read(void); /* unless it is known; sleeps. 0 or -TL_E_NOMEM */
+int tl_kprobes_read(void); /* TL_MARK_KPROBE alone, as they are now; the same */
+void tl_marks_look_again(void); /* any context: a module has come or gone */
+bool tl_marked(enum tl_mark kind, uintptr_t lo, uintptr_t hi);
+bool tl_marked_name(const char *name, size_t len);
+bool tl_marked_smp_lock(uintptr_t lo, uintptr_t hi);
+void tl_marks_each(enum tl_mark kind, uintptr_t lo, uintptr_t hi,
+	void (*fn)(void *arg, uintptr_t at), void *arg);
+int tl_marks_check(void); /* 0, or -TL_E_NO_SYMBOL: they cannot be read in this kernel */
+void tl_marks_exit(void);
+
+/* reserved.c: an operation begins, which sees the kprobes that there are now. */
+void tl_reserved_begin(void);
+
+/* faults.c: is the kernel led from a copy that faults to the original? Sleeps. */
+bool tl_faults_followed(void);
+/* Had there been no memory to note some copy? Then what was planned last must not come into the text. */
+bool tl_faults_lost(void);
+void tl_faults_init(void);
+void tl_faults_exit(void);
+
+/* code.c: an operation ends. */
+void tl_code_seal(void);
+
+/* images.c, trap.c: called once by tl_os_init() and tl_os_exit(). */
 int tl_images_watch(void);
 void tl_images_unwatch(void);
 int tl_trap_init(void);

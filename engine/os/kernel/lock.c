@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The engine lock. */
+/* The engine lock, which an operation is done under. */
 #include <linux/delay.h>
 #include <linux/sched.h>
 #include "kernel.h"
@@ -11,10 +11,12 @@ void tl_os_lock(void)
 {
 	mutex_lock(&engine);
 	WRITE_ONCE(owner, current);
+	tl_reserved_begin();
 }
 
 void tl_os_unlock(void)
 {
+	tl_code_seal();
 	WRITE_ONCE(owner, NULL);
 	mutex_unlock(&engine);
 }

@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_ENGINE_OS_KERNEL_MACHINE_H
 #define TRAPLESS_ENGINE_OS_KERNEL_MACHINE_H
 
+#include <linux/extable.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
@@ -12,6 +13,14 @@ static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *r
 static inline unsigned tl_machine_endbr(const uint8_t *text);
 /* Of a task that is switched out: its stack pointer. */
 static inline uintptr_t tl_machine_sp(const struct task_struct *t);
+/* Bytes of a jump label's instruction, and of a static call's, as they stand there now: TL_LABEL_MAX are given. */
+static inline size_t tl_machine_label_len(const uint8_t *insn);
+static inline size_t tl_machine_static_call_len(const uint8_t *insn);
+/* Of an exception table's entry: which instruction, and where control goes on when it has faulted. */
+static inline uintptr_t tl_machine_fault_at(const struct exception_table_entry *e);
+static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *e);
+/* At the entry of a function: its first argument. */
+static inline unsigned long *tl_machine_argument(struct pt_regs *regs);
 /* Where each processor has the task that it runs, for detours: see tl_os_thread_key_percpu(). */
 static inline bool tl_machine_current(int32_t *at);
 

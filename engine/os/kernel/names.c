@@ -8,6 +8,7 @@
 struct tl_names tl_names;
 
 #define NAME(name) #name, offsetof(struct tl_names, name)
+#define HAS_THUNKS (IS_ENABLED(CONFIG_RETPOLINE) || IS_ENABLED(CONFIG_MITIGATION_RETPOLINE))
 
 static const struct {
 	const char *name;
@@ -19,18 +20,34 @@ static const struct {
 	{NAME(text_mutex), true},
 	{NAME(module_mutex), true},
 	{NAME(modules), true},
+	{NAME(die_chain), true},
+	{NAME(notify_die), true},
 	{NAME(kallsyms_lookup_size_offset), true},
 	{NAME(module_alloc), true},
 	{NAME(module_memfree), true},
 	{NAME(set_memory_ro), true},
 	{NAME(set_memory_x), true},
 	{NAME(stop_machine_cpuslocked), true},
-	{NAME(within_kprobe_blacklist), true},
-	{NAME(get_kprobe), true},
-	{NAME(jump_label_lock), IS_ENABLED(CONFIG_JUMP_LABEL)},
-	{NAME(jump_label_unlock), IS_ENABLED(CONFIG_JUMP_LABEL)},
-	{NAME(jump_label_text_reserved), IS_ENABLED(CONFIG_JUMP_LABEL)},
-	{NAME(static_call_text_reserved), IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE)},
+	{NAME(lookup_symbol_name), true},
+	{NAME(arch_within_kprobe_blacklist), true},
+	{NAME(kprobe_mutex), true},
+	{NAME(kprobe_blacklist), true},
+	{NAME(kprobe_table), true},
+	{"memcpy", offsetof(struct tl_names, copy), true},
+	{"memmove", offsetof(struct tl_names, move), true},
+	{"memset", offsetof(struct tl_names, set), true},
+	{"__start___ex_table", offsetof(struct tl_names, faults), true},
+	{"__stop___ex_table", offsetof(struct tl_names, faults_end), true},
+	{"__start___jump_table", offsetof(struct tl_names, labels), IS_ENABLED(CONFIG_JUMP_LABEL)},
+	{"__stop___jump_table", offsetof(struct tl_names, labels_end),
+		IS_ENABLED(CONFIG_JUMP_LABEL)},
+	{"__start_static_call_sites", offsetof(struct tl_names, static_calls),
+		IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE)},
+	{"__stop_static_call_sites", offsetof(struct tl_names, static_calls_end),
+		IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE)},
+	{"__indirect_thunk_start", offsetof(struct tl_names, thunks), HAS_THUNKS},
+	{"__indirect_thunk_end", offsetof(struct tl_names, thunks_end), HAS_THUNKS},
+	{NAME(search_exception_tables), true},
 	{NAME(ftrace_text_reserved), IS_ENABLED(CONFIG_DYNAMIC_FTRACE)},
 	{NAME(alternatives_text_reserved), IS_ENABLED(CONFIG_SMP)},
 };

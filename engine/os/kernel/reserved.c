@@ -1,71 +1,58 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Text that is not ours to change: what the kernel's own modifiers have marked
- * (they answer themselves), what may not be interrupted by a probe, and what
- * our own stops run through.
+ * Text that is not ours to change: what the kernel's own modifiers have
+ * marked, what may not be interrupted by a probe, and what cannot run
+ * elsewhere.
  */
-#include <linux/uaccess.h>
+#include <linux/kallsyms.h>
+#include <linux/string.h>
 #include "kernel.h"
 
 enum { ENDBR_LEN = 4, LOOK_MAX = 64 };
 
-static const char *const never[] = {
-	/* What processors run while they are stopped: nobody looks whether they stand in a detour. */
-	"multi_cpu_stop",
-	"stop_machine_yield",
-	"rcu_momentary_dyntick_idle",
-	"touch_nmi_watchdog",
-	"arch_touch_nmi_watchdog",
-	"touch_softlockup_watchdog",
-	/* What the compiler calls wherever it likes, also in our slow path. */
-	"memcpy",
-	"memcpy_orig",
-	"memcpy_erms",
-	"memset",
-	"memset_orig",
-	"memset_erms",
-	"memmove",
-};
-
+/* What was asked last: whole functions are refused or not, and asked about again and again. Engine lock. */
 static struct {
 	uintptr_t lo, hi;
-} ranges[ARRAY_SIZE(never) + 1];
-static unsigned nranges;
+	bool refused;
+} last;
+static bool kprobes_known; /* as of this operation */
 
-static void add(uintptr_t lo, uintptr_t hi)
+void tl_reserved_begin(void)
 {
-	if (lo >= hi)
-		return;
-	ranges[nranges].lo = lo;
-	ranges[nranges++].hi = hi;
+	last.hi = last.lo = 0;
+	kprobes_known = false;
 }
 
-/* Whatever a kernel has inlined or left out is not there to be probed. */
-static void add_function(const char *name)
+/* NAME.cold, NAME.isra.0: it goes with NAME. */
+static bool belongs_to_marked(uintptr_t addr)
 {
-	unsigned long addr = tl_names.kallsyms_lookup_name(name), size, offset;
+	char name[KSYM_NAME_LEN];
+	const char *dot;
 
-	if (addr && tl_names.kallsyms_lookup_size_offset(addr, &size, &offset))
-		add(addr, addr + size);
+	if (tl_names.lookup_symbol_name(addr, name))
+		return false;
+	dot = strchr(name, '.');
+	return dot && dot != name && tl_marked_name(name, dot - name);
 }
 
-void tl_reserved_init(void)
+static bool function_refused(uintptr_t addr)
 {
-	nranges = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
-		add_function(never[i]);
-	/* By way of these, handlers return and call. */
-	add(tl_names.kallsyms_lookup_name("__indirect_thunk_start"),
-		tl_names.kallsyms_lookup_name("__indirect_thunk_end"));
+	unsigned long size, offset;
+
+	if (addr >= last.lo && addr < last.hi)
+		return last.refused;
+	if (!tl_names.kallsyms_lookup_size_offset(addr, &size, &offset))
+		return false;
+	last.lo = addr - offset;
+	last.hi = last.lo + size;
+	last.refused = tl_names.arch_within_kprobe_blacklist(addr) || belongs_to_marked(addr);
+	return last.refused;
 }
 
+/* Entry code, noinstr text, and what else the kernel says may not be probed. */
 static bool blacklisted(uintptr_t lo, uintptr_t hi)
 {
-	for (unsigned i = 0; i < nranges; i++)
-		if (lo < ranges[i].hi && hi > ranges[i].lo)
-			return true;
-	/* Entry code, noinstr text, and what the kernel says may not be probed: whole functions. */
-	return tl_names.within_kprobe_blacklist(lo) || tl_names.within_kprobe_blacklist(hi - 1);
+	return tl_marked(TL_MARK_NEVER, lo, hi) || function_refused(lo) || function_refused(hi - 1);
 }
 
 /* An ENDBR that is overwritten is a fault at the next indirect branch to it. */
@@ -84,43 +71,31 @@ static bool holds_endbr(uintptr_t lo, uintptr_t hi)
 	return false;
 }
 
-static bool holds_jump_label(void *start, void *last)
+/* Those marks change while we plan. So they are read once an operation, and once more when nobody can add any. */
+static int read_marks(void)
 {
-	bool ret;
+	int ret = tl_marks_read();
 
-	if (!tl_names.jump_label_text_reserved)
-		return false;
-	tl_names.jump_label_lock();
-	ret = tl_names.jump_label_text_reserved(start, last);
-	tl_names.jump_label_unlock();
-	return ret;
-}
-
-/* A kprobe that is optimized covers bytes behind its own. */
-static bool holds_kprobe(uintptr_t lo, uintptr_t hi)
-{
-	bool ret = false;
-
-	preempt_disable();
-	for (uintptr_t a = lo - (MAX_OPTIMIZED_LENGTH - 1); a < hi && !ret; a++)
-		ret = tl_names.get_kprobe((void *)a);
-	preempt_enable();
+	if (!ret && !kprobes_known)
+		ret = tl_kprobes_read();
+	kprobes_known = !ret;
 	return ret;
 }
 
 int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 {
-	void *start = (void *)lo, *last = (void *)(hi - 1);
+	int ret = tl_text_is_open() ? 0 : read_marks();
 
+	if (ret)
+		return ret;
 	if (hi - lo > LOOK_MAX || blacklisted(lo, hi) || holds_endbr(lo, hi))
 		return -TL_E_BLACKLIST;
-	if (holds_jump_label(start, last) || holds_kprobe(lo, hi))
+	if (tl_marked(TL_MARK_CHANGED, lo, hi) || tl_marked(TL_MARK_KPROBE, lo, hi) ||
+		tl_marked_smp_lock(lo, hi))
 		return -TL_E_RESERVED;
-	if (tl_names.ftrace_text_reserved && tl_names.ftrace_text_reserved(start, last))
+	if (tl_names.ftrace_text_reserved &&
+		tl_names.ftrace_text_reserved((void *)lo, (void *)(hi - 1)))
 		return -TL_E_RESERVED;
-	if (tl_names.static_call_text_reserved && tl_names.static_call_text_reserved(start, last))
-		return -TL_E_RESERVED;
-	if (tl_names.alternatives_text_reserved && tl_names.alternatives_text_reserved(start, last))
-		return -TL_E_RESERVED;
-	return 0;
+	/* Where a copy of it faulted, the kernel would not find where to go on. */
+	return tl_marked(TL_MARK_FAULTS, lo, hi) && !tl_faults_followed() ? -TL_E_NO_RELOCATE : 0;
 }

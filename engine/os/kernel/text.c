@@ -2,8 +2,8 @@
 /*
  * Reading and changing kernel text. Between open and close we hold the lock
  * that the kernel's own patching takes, so that neither side's read and write
- * of a word loses the other's; and the processors, since that lock is taken
- * inside of theirs everywhere else.
+ * of a word loses the other's; and the processors and the kprobes, since that
+ * lock is taken inside of theirs everywhere else.
  */
 #include <linux/cpu.h>
 #include <linux/uaccess.h>
@@ -34,26 +34,41 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 	return done;
 }
 
-static void lock_text(void)
+/* In the order of the kernel's own. From here on no kprobe comes, not even one that has copied its instruction already. */
+static int lock_text(void)
 {
+	int ret;
+
+	if (tl_faults_lost())
+		return -TL_E_NOMEM;
+	mutex_lock(tl_names.kprobe_mutex);
+	ret = tl_kprobes_read();
+	if (ret) {
+		mutex_unlock(tl_names.kprobe_mutex);
+		return ret;
+	}
 	cpus_read_lock();
 	mutex_lock(tl_names.text_mutex);
+	return 0;
 }
 
 static void unlock_text(void)
 {
 	mutex_unlock(tl_names.text_mutex);
 	cpus_read_unlock();
+	mutex_unlock(tl_names.kprobe_mutex);
 }
 
 int tl_os_text_open(uintptr_t lo, uintptr_t hi)
 {
-	int ret;
+	int ret = 0;
 
 	if (nopened == OPEN_MAX)
 		return -TL_E_LIMIT;
 	if (!nopened)
-		lock_text();
+		ret = lock_text();
+	if (ret)
+		return ret;
 	ret = tl_alias_open(&opened[nopened], lo, hi);
 	if (!ret)
 		nopened++;

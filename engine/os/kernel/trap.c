@@ -2,6 +2,10 @@
 /*
  * Breakpoints in kernel text. One that is ours only changes where the
  * interrupted code goes on; all others are left to whoever is next.
+ *
+ * We come first of all: a breakpoint of ours in somebody who is asked before
+ * us would be hit once more on the way to us, without end. What runs before
+ * anybody is asked the kernel has marked, as its own kprobes need it.
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
@@ -23,11 +27,22 @@ static int on_die(struct notifier_block *nb, unsigned long what, void *data)
 }
 NOKPROBE_SYMBOL(on_die);
 
-static struct notifier_block die_block = {.notifier_call = on_die, .priority = INT_MAX - 1};
+static struct notifier_block die_block = {.notifier_call = on_die, .priority = INT_MAX};
 
+/*
+ * Registering would put us behind those of the same priority, of which there are some. Nobody has a higher one, so none
+ * that comes later comes before us.
+ */
 int tl_trap_init(void)
 {
-	return register_die_notifier(&die_block) ? -TL_E_TRAP_FORBIDDEN : 0;
+	struct atomic_notifier_head *chain = tl_names.die_chain;
+	unsigned long flags;
+
+	spin_lock_irqsave(&chain->lock, flags);
+	die_block.next = chain->head;
+	rcu_assign_pointer(chain->head, &die_block);
+	spin_unlock_irqrestore(&chain->lock, flags);
+	return 0;
 }
 
 /* Waits for those that are in on_die(). */

@@ -118,7 +118,7 @@ static void nothing(void *arg)
  */
 void tl_own_trap_exit(void)
 {
-	const struct tl_os_stop stop = {same, nothing, NULL};
+	const struct tl_os_stop stop = {.pc = same, .done = nothing};
 
 	if (ours() && !tl_os_stop_all(&stop))
 		tl_sigaction_set(TL_SIGTRAP, program.handler, program.flags, program.mask, NULL);

@@ -242,6 +242,25 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
+int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)
+{
+	(void)lo;
+	(void)hi;
+	(void)fn;
+	(void)arg;
+	return 0;
+}
+
+/* Images have tables of their own. */
+void tl_os_functions(uintptr_t lo, uintptr_t hi,
+	void (*fn)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+{
+	(void)lo;
+	(void)hi;
+	(void)fn;
+	(void)arg;
+}
+
 void tl_os_text_close(uintptr_t lo, uintptr_t hi)
 {
 	restore(tl_page_down(lo), tl_page_up(hi));

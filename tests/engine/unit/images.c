@@ -275,6 +275,40 @@ static void windows_keep_clear_of_other_parts_tables(void)
 	CHECK(clean());
 }
 
+static int listed(void)
+{
+	struct tl_image img = image();
+
+	img.flags = TL_IMAGE_LISTED;
+	img.eh_frame_hdr = img.lo;
+	img.eh_frame_hdr_size = 0;
+	return tl_image_add(&img);
+}
+
+/* Functions at 0..40 and 40..80, not by tables but by who has mapped them, who also knows that control arrives at 55. */
+static void functions_and_entries_may_be_told(void)
+{
+	struct tl_probe p = {.pre = count_hit}, q = {.pre = count_hit}, r = {.pre = count_hit};
+
+	world();
+	fake.images = listed;
+	fake.entry = TEXT(55);
+	fake.functions[0] = TEXT(0);
+	fake.functions[1] = TEXT(40);
+	fake.functions[2] = TEXT(80);
+	p.addr = (void *)TEXT(53);
+	p.func_start = TEXT(50); /* it is known better */
+	p.func_size = 20;
+	q.addr = (void *)TEXT(37);
+	r.addr = (void *)TEXT(60);
+	CHECK(tl_probe_register(&p) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+	CHECK(p.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
+	CHECK(tl_probe_register(&q) == 0 && rung_of(&q) == TL_RUNG_TRAP);
+	CHECK(q.site->patch->plan->why[TL_RUNG_WINDOW] == -TL_E_TOO_SHORT);
+	CHECK(tl_probe_register(&r) == 0 && rung_of(&r) == TL_RUNG_WINDOW);
+	CHECK(clean());
+}
+
 static int several(void)
 {
 	struct tl_image img = image();
@@ -362,6 +396,7 @@ int main(void)
 	RUN(damaged_tables_are_survived);
 	RUN(windows_keep_clear_of_pads_and_of_other_parts_jumps);
 	RUN(windows_keep_clear_of_other_parts_tables);
+	RUN(functions_and_entries_may_be_told);
 	RUN(some_places_are_never_probed);
 	RUN(the_tests_own_tables);
 	return UNIT_RESULT();

@@ -470,6 +470,24 @@ static void where_nobody_can_be_stopped_there_are_no_windows(void)
 	CHECK(clean());
 }
 
+/* As in a kernel. */
+static void who_cannot_be_moved_costs_one_window(void)
+{
+	struct tl_probe p, q, *both[] = {&p, &q};
+
+	quiet_world();
+	fake.no_move = true;
+	fake.threads[1] = (struct fake_thread){.used = true, .tid = 2, .pc = TEXT(8)};
+	p = at(6);
+	q = at(18);
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	CHECK(rung_of(&p) == TL_RUNG_TRAP && rung_of(&q) == TL_RUNG_WINDOW);
+	CHECK(fake.threads[1].pc == TEXT(8));
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	fake.threads[1].used = false;
+	CHECK(clean());
+}
+
 /* Text of other modifiers is neither probed nor covered by a window. */
 static void reserved_text_is_left_alone(void)
 {
@@ -589,6 +607,7 @@ int main(void)
 	RUN(bypass_only_where_nobody_dies_of_it);
 	RUN(rungs_can_be_forbidden);
 	RUN(where_nobody_can_be_stopped_there_are_no_windows);
+	RUN(who_cannot_be_moved_costs_one_window);
 	RUN(reserved_text_is_left_alone);
 	RUN(a_jump_with_the_same_bytes_is_ordered_with_its_neighbour);
 	RUN(a_jump_that_shares_no_byte_stays);

@@ -70,6 +70,32 @@ static void reserved_places_are_refused_with_the_reason(void)
 	CHECK(clean());
 }
 
+static void take_first_place(enum fake_event what)
+{
+	if (what != FAKE_OPEN)
+		return;
+	fake.reserved_lo = TEXT(0);
+	fake.reserved_hi = TEXT(6);
+}
+
+/* Others may come between plan and text: once it is open they cannot any more. */
+static void who_comes_while_we_plan_is_seen(void)
+{
+	struct tl_probe p;
+
+	function();
+	p = at(0);
+	fake.on_event = take_first_place;
+	CHECK(tl_probe_register(&p) == -TL_E_RESERVED);
+	for (size_t i = 0; i < fake.nlog; i++)
+		CHECK(fake.log[i].what != FAKE_STORE && fake.log[i].what != FAKE_STOPPED_STORE);
+	fake.on_event = NULL;
+	fake.reserved_lo = fake.reserved_hi = 0;
+	CHECK(tl_probe_register(&p) == 0);
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(clean());
+}
+
 /* The instruction at 0 has six bytes: its copy would be out of date when they change. */
 static void an_instruction_that_reaches_into_a_range(void)
 {
@@ -262,6 +288,7 @@ static void ranges_overlap_and_are_listed_in_order(void)
 int main(void)
 {
 	RUN(reserved_places_are_refused_with_the_reason);
+	RUN(who_comes_while_we_plan_is_seen);
 	RUN(an_instruction_that_reaches_into_a_range);
 	RUN(bad_ranges);
 	RUN(who_stands_there_is_told);

@@ -209,6 +209,18 @@ static void padding_is_room(void)
 	CHECK(plan_at(NO_TRAP, 0) == -TL_E_TOO_SHORT);
 }
 
+/* As kernels have it behind each return: more code follows. */
+static void padding_amid_a_part_is_room(void)
+{
+	PART("\x31\xc0" RET "\xcc\xcc\xcc\xcc" MOV5 RET);
+	CHECK(plan_at(NO_TRAP, 0) == 0 && placed(TL_RUNG_WINDOW, 0, 5, 5));
+	CHECK(plan_at(NO_TRAP, 2) == 0 && plan.rung == TL_RUNG_WINDOW);
+	PART("\x31\xc0" RET "\xcc" MOV5 RET); /* what follows is entered from somewhere */
+	CHECK(plan_at(NO_TRAP, 0) == -TL_E_BRANCH_INTO);
+	PART("\x31\xc0\xcc\xcc\xcc\xcc\xcc" RET); /* these are run */
+	CHECK(plan_at(NO_TRAP, 0) != 0);
+}
+
 static void indirect_jumps(void)
 {
 	PART(PUSH NOP NOP NOP NOP MOV5 "\xff\xe0"); /* jmp *%rax */
@@ -732,6 +744,18 @@ static void reach_covers_operands(void)
 	CHECK(plan.reach_lo < plan.start && plan.reach_hi > plan.start);
 }
 
+/* gs:0x15f20(%rip), as kernels have it: the distance wraps. */
+static void reach_wraps_around(void)
+{
+	const uintptr_t at = 0xffffffff81000000;
+
+	part_at(at, "\x65\x48\x8b\x05\x18\x5f\x01\x7f\xc3", 9, 0);
+	CHECK(plan_at(NO_TRAP, 0) == 0 && plan.rung == TL_RUNG_WHOLE);
+	CHECK(plan.reach_lo < plan.start && plan.reach_hi > at + 0x40000000);
+	part_at(0x1000, "\x48\x8b\x05\x00\xe0\xff\xff\xc3", 8, 0); /* and the other way round */
+	CHECK(plan_at(NO_TRAP, 0) == 0 && plan.reach_lo <= 0x10000 && plan.reach_hi > 0x70000000);
+}
+
 static void bytes_of_patches(void)
 {
 	uint8_t b[TL_PATCH_MAX];
@@ -1148,6 +1172,7 @@ int main(void)
 	RUN(operands_relative_to_eip_stay_where_they_are);
 	RUN(nobody_waits_inside);
 	RUN(padding_is_room);
+	RUN(padding_amid_a_part_is_room);
 	RUN(indirect_jumps);
 	RUN(jumps_that_only_leave);
 	RUN(sequences);
@@ -1166,6 +1191,7 @@ int main(void)
 	RUN(across_the_end_of_a_part);
 	RUN(neighbours_that_stay);
 	RUN(reach_covers_operands);
+	RUN(reach_wraps_around);
 	RUN(bytes_of_patches);
 	RUN(ways_to_write);
 	RUN(ways_out);

@@ -10,31 +10,25 @@
 #include <linux/delay.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kdebug.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/smp.h>
 #include <linux/string_helpers.h>
-#include <trapless/probe.h>
+#include "vm.h"
 
 enum { HITS = 10000, PROBES = 4, STEPS_MAX = 4096 };
 
 asmlinkage long vm_whole(long x);
 asmlinkage long vm_across(long x);
 asmlinkage long vm_short(long x);
+asmlinkage long vm_barred(long x);
+asmlinkage long vm_faults(long x, const long *at);
 asmlinkage long vm_call(long x);
 asmlinkage long vm_endbr(long x);
+asmlinkage void vm_int3(void);
 
 long vm_victim(long x);
-
-typedef const char *test_fn(void);
-
-#define STR2(x) #x
-#define STR(x)	STR2(x)
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			return "line " STR(__LINE__) ": " #cond;                                   \
-	} while (0)
 
 /* --- probes that count ------------------------------------------------------ */
 
@@ -158,15 +152,42 @@ static const char *a_retargeted_call_counts_10000_hits(void)
 	return one(vm_call, 0, 0x22, TL_PROBE_NO_TRAP, TL_RUNG_RETARGET, 0xe8);
 }
 
+static const char *a_window_counts_10000_hits(void)
+{
+	return one(vm_short, 0, 2, TL_PROBE_NO_TRAP, TL_RUNG_WINDOW, 0xe9);
+}
+
+/* In its copy, as in the text. */
+static const char *faults_at(size_t off, uint32_t flags, enum tl_rung rung)
+{
+	const long *nowhere = (const long *)-PAGE_SIZE, there = 9;
+
+	CHECK(arm(0, vm_faults, off, flags) == 0 && info_of(0).rung == rung);
+	for (long i = 0; i < 100; i++)
+		CHECK(vm_faults(i, nowhere) == i + 4 && vm_faults(i, &there) == 9);
+	CHECK(atomic_read(&hits[0]) == 200);
+	CHECK(disarm(0) == 0);
+	CHECK(vm_faults(3, nowhere) == 7);
+	return NULL;
+}
+
+static const char *what_faults_in_a_detour_goes_on_where_it_would(void)
+{
+	const char *why = faults_at(0, TL_PROBE_NO_TRAP, TL_RUNG_WINDOW);
+
+	why = why ? why : faults_at(4, TL_PROBE_NO_JUMP, TL_RUNG_TRAP);
+	return why ? why : faults_at(0, TL_PROBE_NO_JUMP, TL_RUNG_TRAP);
+}
+
 static const char *a_short_instruction_takes_a_trap_and_says_why(void)
 {
 	struct tl_probe_info info;
 
-	CHECK(arm(0, vm_short, 0, 0) == 0);
+	CHECK(arm(0, vm_barred, 0, 0) == 0);
 	info = info_of(0);
 	CHECK(info.rung == TL_RUNG_TRAP);
 	CHECK(info.why[TL_RUNG_WHOLE] == -TL_E_SHORT_INSN &&
-		info.why[TL_RUNG_WINDOW] == -TL_E_INDIRECT);
+		info.why[TL_RUNG_WINDOW] == -TL_E_BRANCH_INTO);
 	CHECK(info.why[TL_RUNG_PUN] == -TL_E_OUT_OF_REACH);
 	CHECK(disarm(0) == 0);
 	return NULL;
@@ -344,6 +365,72 @@ static const char *a_return_probe_sees_results(void)
 	CHECK(atomic_read(&returned) == 100 && rp.nmissed == 0);
 	CHECK(atomic_read(&result_sum) == 100 * 99 / 2 + 100 * 0x22);
 	return NULL;
+}
+
+/* --- what our own work runs through ------------------------------------------------------- */
+
+static int arm_behind_entry(unsigned n, void *func, uint32_t flags)
+{
+	return arm(n, func, behind_entry(func), flags);
+}
+
+/* Somebody's who comes before all others, if he can. */
+static noinline int on_die(struct notifier_block *nb, unsigned long what, void *data)
+{
+	const struct die_args *args = data;
+
+	return what == DIE_INT3 && args->regs->ip == (unsigned long)vm_int3 + 1 ? NOTIFY_STOP
+										: NOTIFY_DONE;
+}
+
+static struct notifier_block die_block = {.notifier_call = on_die, .priority = INT_MAX};
+
+/* A breakpoint in who is asked about breakpoints. */
+static const char *breakpoints_on_the_way_of_breakpoints(void)
+{
+	void *others = find("hw_breakpoint_exceptions_notify");
+
+	CHECK(others && arm_behind_entry(0, others, TL_PROBE_NO_JUMP) == 0);
+	CHECK(arm_behind_entry(1, on_die, TL_PROBE_NO_JUMP) == 0);
+	CHECK(arm(2, vm_whole, 0, TL_PROBE_NO_JUMP) == 0);
+	CHECK(register_die_notifier(&die_block) == 0);
+	for (long i = 0; i < 100; i++)
+		CHECK(vm_whole(i) == i + 0x100);
+	vm_int3();
+	CHECK(unregister_die_notifier(&die_block) == 0);
+	CHECK(atomic_read(&hits[0]) == 1 && atomic_read(&hits[1]) == 1);
+	CHECK(atomic_read(&hits[2]) == 100);
+	CHECK(disarm(0) == 0 && disarm(1) == 0 && disarm(2) == 0);
+	return NULL;
+}
+
+/* Each change stops all processors, which are led there through probed code. */
+static const char *stops_run_through_probes(uint32_t flags)
+{
+	void *quiet = find("rcu_momentary_eqs");
+
+	quiet = quiet ? quiet : find("rcu_momentary_dyntick_idle");
+	CHECK(arm_behind_entry(1, find("multi_cpu_stop"), flags) == 0);
+	CHECK(quiet && arm_behind_entry(2, quiet, flags) == 0);
+	for (unsigned i = 0; i < 20; i++) {
+		CHECK(arm(0, vm_whole, 0, 0) == 0 && vm_whole(1) == 0x101);
+		CHECK(atomic_read(&hits[0]) == 1 && disarm(0) == 0);
+	}
+	CHECK(atomic_read(&hits[1]) > 20 && atomic_read(&hits[2]) > 20);
+	CHECK(disarm(1) == 0 && disarm(2) == 0);
+	return NULL;
+}
+
+static const char *what_processors_run_when_they_are_stopped_is_probed(void)
+{
+	const char *why;
+
+	CHECK(tl_probes_patching(TL_PATCHING_STOP) == 0);
+	why = stops_run_through_probes(TL_PROBE_NO_JUMP);
+	if (!why)
+		why = stops_run_through_probes(0);
+	tl_probes_patching(TL_PATCHING_AUTO);
+	return why;
 }
 
 /* --- several processors ---------------------------------------------------------------------- */
@@ -541,6 +628,8 @@ static const struct {
 	{TEST(a_whole_jump_counts_10000_hits)},
 	{TEST(a_jump_over_two_words_counts_10000_hits)},
 	{TEST(a_retargeted_call_counts_10000_hits)},
+	{TEST(a_window_counts_10000_hits)},
+	{TEST(what_faults_in_a_detour_goes_on_where_it_would)},
 	{TEST(a_short_instruction_takes_a_trap_and_says_why)},
 	{TEST(a_kernel_function_by_trap)},
 	{TEST(a_kernel_function_by_jump)},
@@ -551,6 +640,8 @@ static const struct {
 	{TEST(changed_registers_are_honoured)},
 	{TEST(a_handler_that_runs_into_a_probe_skips_it)},
 	{TEST(a_return_probe_sees_results)},
+	{TEST(breakpoints_on_the_way_of_breakpoints)},
+	{TEST(what_processors_run_when_they_are_stopped_is_probed)},
 	{TEST(probes_come_and_go_under_two_processors)},
 	{TEST(taking_away_waits_for_a_running_handler)},
 	{TEST(interrupts_are_counted_exactly)},
@@ -562,14 +653,6 @@ static void drop_all(void)
 	for (unsigned n = 0; n < PROBES; n++)
 		if (probes[n].state == TL_PROBE_ARMED || probes[n].state == TL_PROBE_OFF)
 			disarm(n);
-}
-
-static void say(const char *name, const char *why)
-{
-	if (why)
-		pr_info("not ok %s: %s\n", name, why);
-	else
-		pr_info("ok %s\n", name);
 }
 
 static int __init vm_init(void)

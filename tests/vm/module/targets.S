@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions to be probed: what each rung needs, byte by byte. Each returns its argument plus something. */
 #include <linux/linkage.h>
+#include <asm/asm.h>
 
 /* Five bytes in one aligned word: one store. */
 SYM_FUNC_START(vm_whole)
@@ -22,6 +23,22 @@ SYM_FUNC_START(vm_short)
 	RET
 SYM_FUNC_END(vm_short)
 
+/* The same, and control comes back right behind it. */
+SYM_FUNC_START(vm_barred)
+	lea	2(%rdi), %rax
+1:	cmp	%eax, %eax
+	jne	1b
+	RET
+SYM_FUNC_END(vm_barred)
+
+/* The second instruction may fault, and is left out then. */
+SYM_FUNC_START(vm_faults)
+	lea	4(%rdi), %rax
+1:	mov	(%rsi), %rax
+2:	RET
+	_ASM_EXTABLE(1b, 2b)
+SYM_FUNC_END(vm_faults)
+
 SYM_FUNC_START(vm_call)
 	call	vm_short
 	add	$0x20, %eax
@@ -35,3 +52,9 @@ SYM_FUNC_START(vm_endbr)
 	add	%edi, %eax
 	RET
 SYM_FUNC_END(vm_endbr)
+
+/* A breakpoint of somebody else's. */
+SYM_FUNC_START(vm_int3)
+	int3
+	RET
+SYM_FUNC_END(vm_int3)

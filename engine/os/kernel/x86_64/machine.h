@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_ENGINE_OS_KERNEL_X86_64_MACHINE_H
 #define TRAPLESS_ENGINE_OS_KERNEL_X86_64_MACHINE_H
 
+#include <linux/extable.h>
 #include <linux/kdebug.h>
 #include <linux/version.h>
 
@@ -16,6 +17,35 @@ static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *r
 static inline uintptr_t tl_machine_sp(const struct task_struct *t)
 {
 	return t->thread.sp;
+}
+
+static inline size_t tl_machine_label_len(const uint8_t *insn)
+{
+	enum { JMP8 = 0xeb, NOP2 = 0x66, SHORT = 2, LONG = 5 };
+
+	return insn[0] == JMP8 || insn[0] == NOP2 ? SHORT : LONG;
+}
+
+static inline size_t tl_machine_static_call_len(const uint8_t *insn)
+{
+	enum { TWO = 0x0f, JCC = 0x80, CALL_LEN = 5, JCC_LEN = 6 };
+
+	return insn[0] == TWO && (insn[1] & 0xf0) == JCC ? JCC_LEN : CALL_LEN;
+}
+
+static inline uintptr_t tl_machine_fault_at(const struct exception_table_entry *e)
+{
+	return (uintptr_t)&e->insn + (uintptr_t)(long)e->insn;
+}
+
+static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *e)
+{
+	return (uintptr_t)&e->fixup + (uintptr_t)(long)e->fixup;
+}
+
+static inline unsigned long *tl_machine_argument(struct pt_regs *regs)
+{
+	return &regs->di;
 }
 
 static inline bool tl_machine_current(int32_t *at)

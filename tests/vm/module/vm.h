@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the test modules' files share. */
+#ifndef TRAPLESS_TESTS_VM_H
+#define TRAPLESS_TESTS_VM_H
+
+#include <linux/kprobes.h>
+#include <trapless/probe.h>
+
+/* NULL: it passed; or why not. */
+typedef const char *test_fn(void);
+
+#define STR2(x) #x
+#define STR(x)	STR2(x)
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			return "line " STR(__LINE__) ": " #cond;                                   \
+	} while (0)
+
+static inline void say(const char *name, const char *why)
+{
+	if (why)
+		pr_info("not ok %s: %s\n", name, why);
+	else
+		pr_info("ok %s\n", name);
+}
+
+/* A function that the kernel does not export, by its name; NULL: it has none. A kprobe that is never armed looks it up. */
+static inline void *find(const char *name)
+{
+	struct kprobe kp = {.symbol_name = name, .flags = KPROBE_FLAG_DISABLED};
+
+	if (register_kprobe(&kp))
+		return NULL;
+	unregister_kprobe(&kp);
+	return kp.addr;
+}
+
+/* The first place behind a function's entry that nobody else changes: behind ENDBR and the call of ftrace. */
+static inline size_t behind_entry(const void *func)
+{
+	static const u8 endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, nop5[] = {0x0f, 0x1f, 0x44, 0, 0};
+	const u8 *p = func;
+	size_t n = memcmp(p, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
+
+	return memcmp(p + n, nop5, sizeof(nop5)) && p[n] != 0xe8 ? n : n + sizeof(nop5);
+}
+
+#endif
