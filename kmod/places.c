@@ -24,6 +24,14 @@ static bool part_at(uintptr_t addr, struct tl_func_part *part)
 	return true;
 }
 
+/* What is ftrace's, or for the processor to see, is no part of the function: it begins behind that. */
+static void leave_out(unsigned bytes, struct tl_ctl_probe *to, struct tl_func_part *part)
+{
+	to->addr += bytes;
+	part->start += bytes;
+	part->size -= bytes;
+}
+
 static void place(struct script *s, uint32_t i)
 {
 	const struct tl_tap_probe *from = &s->tap.probes[i];
@@ -44,7 +52,7 @@ static void place(struct script *s, uint32_t i)
 	tl_ctl_place(to, parts, i, from, NULL, func);
 	to->nparts = 1;
 	if (from->flags & TL_TAP_PROBE_ENTRY || from->kind == TL_TAP_RETURN)
-		to->addr += tl_os_entry_bytes(to->addr);
+		leave_out(tl_os_entry_bytes(func), to, &parts[i]);
 }
 
 void script_place(struct script *s)

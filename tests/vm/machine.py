@@ -11,7 +11,7 @@ import debian
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, 'build', 'vm')
-BOOT_TIMEOUT = 120 # some 20 on a machine that has nothing else to do
+BOOT_TIMEOUT = 600 # some 20 on a machine that has nothing else to do
 # Two processors in turns. At once, QEMU 7.2 may keep its translation of code that the other one changed just then (seen:
 # the new bytes in memory, and no hits until the same bytes were written once more), which no real processor does.
 ACCEL = 'tcg,thread=single'
