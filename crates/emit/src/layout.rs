@@ -129,7 +129,7 @@ fn capacities(program: &Program) -> Vec<u32> {
         taken += size_of(g, said, max_string);
         out.push(said);
     }
-    let mut left = (u64::from(program.options.map_memory) << 20).min(LIMIT.saturating_sub(taken));
+    let mut left = (u64::from(program.options.map_mib()) << 20).min(LIMIT.saturating_sub(taken));
     growing.sort_unstable();
     for (k, (bytes, n)) in growing.iter().enumerate() {
         let share = left / (growing.len() - k) as u64;

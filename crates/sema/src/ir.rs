@@ -67,7 +67,7 @@ pub struct Options {
     pub max_skipped: u32,
     /// None: arrays grow as `map_memory` allows.
     pub max_map_entries: Option<u32>,
-    /// MiB that the arrays whose size nobody has said have together.
+    /// MiB that the arrays whose size nobody has said have together; 0: `map_mib()` decides.
     pub map_memory: u32,
     /// Frames of a stack.
     pub max_backtrace: u32,
@@ -92,6 +92,17 @@ pub struct Options {
     pub kernel: bool,
 }
 
+impl Options {
+    /// MiB of the arrays whose size nobody has said. A kernel's are memory, touched or not.
+    pub fn map_mib(&self) -> u32 {
+        match (self.map_memory, self.kernel) {
+            (0, true) => 16,
+            (0, false) => 256,
+            (said, _) => said,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -102,7 +113,7 @@ impl Default for Options {
             max_errors: 0,
             max_skipped: 100,
             max_map_entries: None,
-            map_memory: 256,
+            map_memory: 0,
             max_backtrace: 32,
             hist_elision: 2,
             ring_size: 0,
