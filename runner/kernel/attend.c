@@ -5,30 +5,17 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../kmod/device.h"
 #include "../options.h"
 #include "../tell/tell.h"
-
-static void settle_in(void)
-{
-	int sig;
-
-	setsid();
-	prctl(PR_SET_NAME, "trapless-attend", 0, 0, 0);
-	for (sig = 1; sig < 32; sig++) {
-		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGABRT)
-			signal(sig, SIG_IGN);
-	}
-}
+#include "../transport/attendant.h"
 
 /* As the kernel has them. */
 static int look(const struct session *s, const struct teller *t)
@@ -98,7 +85,7 @@ int kernel_attend(
 
 	if (!make_teller(&t, s, o, standing, sock))
 		return 1;
-	settle_in();
+	attendant_begin();
 	if (arm(s, &t)) {
 		tell_last(&t, 0, "");
 		return 0;

@@ -5,9 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "../base/clock.h"
 #include "../base/proc.h"
 #include "../tell/tell.h"
+#include "../transport/attendant.h"
 #include "preload.h"
 
 enum { LOOK_NS = 20000000, PATIENCE_MS = 5000 };
@@ -190,18 +189,6 @@ static void be_known(void)
 	mem->runner = (uint32_t)syscall(SYS_gettid) | FUTEX_WAITERS;
 }
 
-static void settle_in(void)
-{
-	int sig;
-
-	setsid();
-	prctl(PR_SET_NAME, "trapless-attend", 0, 0, 0);
-	for (sig = 1; sig < 32; sig++) {
-		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGABRT)
-			signal(sig, SIG_IGN);
-	}
-}
-
 int preload_attend(struct preload *pl, struct session *s, const struct options *o, int sock,
 	pid_t cmd, struct standing *standing)
 {
@@ -218,7 +205,7 @@ int preload_attend(struct preload *pl, struct session *s, const struct options *
 	to_runner.explain = o->explain;
 	to_runner.ctl = (struct tl_ctl *)((char *)mem + mem->ctl_at);
 	to_runner.probes = (struct tl_ctl_session *)((char *)mem + mem->probes_at);
-	settle_in();
+	attendant_begin();
 	be_known();
 	tell(&to_runner, MSG_READY, 0, "");
 	while (!failed && !over && !leave) {

@@ -218,7 +218,7 @@ pub struct Options {
     #[arg(long, value_name = "PID|all", requires = "asking", help_heading = SESSIONS)]
     pub session: Option<String>,
 
-    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXACTION_INTERRUPTIBLE, MAXMAPENTRIES (elements of an array), MAPMEMORY (MiB that all arrays without a size may grow to together: 256, at most 960), MAXERRORS, MAXSKIPPED, MAXNESTING, MAXBACKTRACE (frames of a stack: 32),
+    /// Set a limit: MAXSTRINGLEN, MAXACTION, MAXACTION_INTERRUPTIBLE, MAXMAPENTRIES (elements of an array), MAPMEMORY (MiB that all arrays without a size may grow to together: 256, in a kernel 16, at most 960), MAXERRORS, MAXSKIPPED, MAXNESTING, MAXBACKTRACE (frames of a stack: 32),
     /// HIST_ELISION (empty rows of a histogram shown beside others: 2, or -1 for all), RINGSIZE (bytes that one thread may print ahead of what is read: all that -s gives)
     #[arg(short = 'D', value_name = "NAME=VALUE", help_heading = LIMITS)]
     pub limits: Vec<String>,
