@@ -411,7 +411,7 @@ static void wait_started(int n)
 
 static void stopped_threads_stand_still(void)
 {
-	const struct tl_os_stop stop = {stay, watch_counts, NULL};
+	const struct tl_os_stop stop = {.pc = stay, .done = watch_counts};
 	pthread_t t[THREADS];
 	int i, ret = 0;
 
@@ -472,8 +472,8 @@ static int stop_until(const struct tl_os_stop *stop, int *seen)
 
 static void a_program_counter_is_moved_or_the_stop_refused(void)
 {
-	const struct tl_os_stop refuse = {out_of_spin, nothing, NULL};
-	const struct tl_os_stop allow = {out_of_spin, nothing, "yes"};
+	const struct tl_os_stop refuse = {.pc = out_of_spin, .done = nothing};
+	const struct tl_os_stop allow = {.pc = out_of_spin, .done = nothing, .arg = "yes"};
 	pthread_t t;
 
 	started = spinner_got = 0;
@@ -509,8 +509,8 @@ static void *spin_on_alternate_stack(void *arg)
 /* A thread interrupted at spin_here by a handler that is still running. */
 static void saved_counter(bool alternate)
 {
-	const struct tl_os_stop refuse = {out_of_spin, nothing, NULL};
-	const struct tl_os_stop allow = {out_of_spin, nothing, "yes"};
+	const struct tl_os_stop refuse = {.pc = out_of_spin, .done = nothing};
+	const struct tl_os_stop allow = {.pc = out_of_spin, .done = nothing, .arg = "yes"};
 	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
 	void *stack = alternate ? malloc(65536) : NULL;
 	pthread_t t;
@@ -561,7 +561,7 @@ static void *call_null(void *arg)
 
 static void a_thread_that_has_called_null_can_be_stopped(void)
 {
-	const struct tl_os_stop stop = {stay, nothing, NULL};
+	const struct tl_os_stop stop = {.pc = stay, .done = nothing};
 	struct sigaction sa = {.sa_handler = on_null}, was;
 	pthread_t t;
 	int ret;
@@ -595,7 +595,7 @@ static void *block_all(void *arg)
 
 static void a_thread_that_blocks_signals_makes_it_fail(void)
 {
-	const struct tl_os_stop stop = {stay, nothing, NULL};
+	const struct tl_os_stop stop = {.pc = stay, .done = nothing};
 	pthread_t t;
 	int i, ret = 0;
 
@@ -614,7 +614,7 @@ static void a_thread_that_blocks_signals_makes_it_fail(void)
 /* They block all signals, and their program counters are those of who has made them. */
 static void threads_that_the_kernel_has_made_need_not_come(void)
 {
-	const struct tl_os_stop stop = {stay, nothing, NULL};
+	const struct tl_os_stop stop = {.pc = stay, .done = nothing};
 	struct ring polled, ring;
 	int i, ret = 0;
 
