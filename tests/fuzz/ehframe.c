@@ -30,6 +30,13 @@ void tl_os_free(void *mem, size_t size)
 	free(mem);
 }
 
+/* No image is listed. */
+void tl_os_functions(uintptr_t lo, uintptr_t hi,
+	void (*fn)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+{
+	(void)lo, (void)hi, (void)fn, (void)arg;
+}
+
 static void pad(void *arg, uintptr_t at)
 {
 	*(size_t *)arg += at != 0;

@@ -17,12 +17,20 @@ enum { BLOCKS = 4, STRINGS = 128, GLOBALS = 64 };
 
 static struct session s;
 static struct tl_tap mod;
+static const struct tl_tap_header header; /* of a module for processes */
 static struct tl_tap_options options = {
 	.globals_size = GLOBALS, .nlocks = 2, .max_string = 64, .ring_pool = 1};
 static struct tl_session layout;
 static uint8_t *memory;
 static char strings[STRINGS];
 static uint32_t formats[] = {0, 1, 2, 3};
+
+static uint64_t read_rings(struct session *of, bool final)
+{
+	return tl_reader_pass(&of->reader, drain_record, of, final);
+}
+
+static const struct session_backend backend = {.pass = read_rings};
 
 static ssize_t nowhere(void *cookie, const char *text, size_t n)
 {
@@ -44,7 +52,9 @@ static void once(void)
 	mod.options = &options;
 	mod.formats = formats;
 	mod.nformats = sizeof(formats) / sizeof(*formats);
+	mod.header = &header;
 	s.mod = &mod;
+	s.backend = &backend;
 	s.raw = -1;
 	ASAN_POISON_MEMORY_REGION(memory + layout.blocks_off + BLOCKS * layout.block_stride,
 		layout.chunks_off - layout.blocks_off - BLOCKS * layout.block_stride);
