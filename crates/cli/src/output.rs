@@ -33,6 +33,6 @@ pub fn check_file(options: &Options, diags: &mut Diagnostics) {
         options.last_pass
     );
     diags
-        .error(Tag::Usage, None, what)
+        .warn(Tag::Usage, None, what)
         .help("leave it out; with -p4, -m NAME names the module");
 }
