@@ -210,7 +210,7 @@ def test_no_more_processes(ctx):
     refused(p, 'MODULE_BUILD', 'the C compiler cannot be run: ', '--rlimit-nproc')
 
 
-test_no_more_processes.variants = ('nobody',)
+test_no_more_processes.user_only = 'no such limit holds for root'
 
 
 def limited(ctx, limit, *args):

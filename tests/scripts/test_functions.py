@@ -120,7 +120,7 @@ def test_loads_limits_and_delays(ctx):
 
 
 # Of Sydney and Berlin one has daylight time; XDT is always in force. EST5EDT is a file, CET-1CEST has no rule of its own.
-TZNAME_MAX = 6  # of POSIX: more letters of a zone's name are not told
+TZNAME_MAX = 6, 8  # more letters of a zone's name are not told: by musl, and by us where another C library knows them
 ZONES = 'UTC', 'Asia/Kolkata', 'Europe/Berlin', 'Australia/Sydney', 'America/St_Johns', 'XST8XDT,J1/0,J365/25', '<+1245>-12:45', 'LONGNAMED-1', 'EST5EDT', 'CET-1CEST'
 
 
@@ -135,11 +135,11 @@ def test_local_time_is_that_of_who_starts_the_session(ctx):
         sign, hours, minutes, name = re.fullmatch(r'([+-])(\d\d)(\d\d) (\S+)\n', now).groups()
         east = (int(hours) * 60 + int(minutes)) * (60 if sign == '+' else -60)
         then = time.strftime('%a %b %e %H:%M:%S %Y', time.gmtime(1700000000 + east))
-        want = '%d %s %s %s\n' % (-east, name[:TZNAME_MAX], then, name[:TZNAME_MAX])
+        wanted = ['%d %s %s %s\n' % (-east, name[:n], then, name[:n]) for n in TZNAME_MAX]
         p = ctx.run([ctx.bin('trapless-run'), 'zone.tap', '-c', program], cwd=ctx.tmp, env={'TZ': zone})
-        assert p.stdout.count(want) == 2, (zone, want, p)
+        assert any(p.stdout.count(want) == 2 for want in wanted), (zone, wanted, p)
         p = ctx.run([ctx.bin('trapless'), '-e', script.replace(', process.function("main")', '').replace('}', 'exit() }')], env={'TZ': zone})
-        assert p.stdout == want, (zone, want, p)
+        assert p.stdout in wanted, (zone, wanted, p)
 
 
 def test_numbers_of_sockets_by_name(ctx):
