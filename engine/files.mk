@@ -3,7 +3,7 @@
 MACHINE ?= x86_64
 ENGINE_CORE_SRCS = $(addprefix engine/core/, \
 	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c) \
-	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
+	$(addprefix detour/, site.c detour.c detmem.c thread.c hook.c) \
 	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
 	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
 	$(addprefix go/, gotable.c room.c) \

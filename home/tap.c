@@ -142,7 +142,7 @@ static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
 	bool timer = p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE;
 
-	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_RESET &&
+	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_TRACE &&
 	       ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) || file_ok(m, p)) &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&

@@ -6,12 +6,6 @@
 #include "../home/fill.h"
 #include "script.h"
 
-/*
- * Of a task's 16 KiB. There are no stacks of ours: the kernel's unwinder and our own look at stacks know a task's one
- * only. So a handler that would have one in a program runs on what is left there, if that is enough.
- */
-enum { STACK_MAX = 4096 };
-
 /* Of the function at addr: all of it. */
 static bool part_at(uintptr_t addr, struct tl_func_part *part)
 {

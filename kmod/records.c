@@ -9,6 +9,8 @@
 #include <linux/vmalloc.h>
 #include <trapless/error.h>
 
+#include "../engine/core/detour/threads.h"
+#include "../engine/os/os.h"
 #include "script.h"
 
 enum { SWEEP_EVERY = 64 }; /* blocks that have come since */
@@ -63,6 +65,9 @@ static void sweep(struct script *s)
 
 	if (used < s->swept + SWEEP_EVERY && used < s->outside.nblocks)
 		return;
+	tl_os_lock();
+	tl_threads_sweep();
+	tl_os_unlock();
 	for (i = 1; i < used; i++) {
 		struct tl_block *b = tl_block_at(&s->outside, i);
 

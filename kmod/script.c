@@ -244,6 +244,8 @@ int script_arm(struct script *s)
 	if (is_armed(s) || take_slot(s)) {
 		script_place(s);
 		ret = tl_ctl_arm(&arming, s->ctl);
+		if (ret >= 0)
+			ret += script_trace(s);
 	}
 	mutex_unlock(&arming_lock);
 	return ret;
@@ -255,6 +257,7 @@ void script_disarm(struct script *s)
 
 	if (!s->ctl)
 		return;
+	script_untrace(s);
 	do {
 		mutex_lock(&arming_lock);
 		if (is_armed(s))

@@ -138,7 +138,7 @@ void tl_execname(struct tl_run *run, struct tl_str *dst)
 	const struct tl_view_ops *ops = run->view->ops;
 
 	_Static_assert(sizeof(run->block->comm) == 16, "copy_name()");
-	if (!run->block->comm[0] && ops && ops->name)
+	if ((!run->block->comm[0] || tl_unlikely(*run->view->guests)) && ops && ops->name)
 		ops->name(run->view, run->block);
 	dst->len = copy_name(dst->b, run->block->comm); /* no string has less room */
 }

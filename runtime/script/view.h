@@ -40,7 +40,7 @@ struct tl_view_ops {
 	uint64_t (*original)(struct tl_view *v, uint64_t pc);
 	/* A moment's rest while waiting for a lock. May be NULL. */
 	void (*relax)(struct tl_view *v);
-	/* Fill in the running thread's comm, which is still empty. May be NULL. */
+	/* Fill in the running thread's comm, which is still empty, or may be another one's (view->guests). May be NULL. */
 	void (*name)(struct tl_view *v, struct tl_block *b);
 	/* Some threads run on others' blocks (view->guests): whose runs, where the block's owner is *who. May be NULL. */
 	void (*ids)(struct tl_view *v, struct tl_ids *who);

@@ -210,6 +210,7 @@ fn at_syscall(out: &mut Text, id: HandlerId, syscall: &Syscall, machine: &Machin
             "\ttl_syscall_note(p->data, self, regs, regs->{asked});"
         )),
         Syscall::Entry(calls) => picks(out, &format!("(uint32_t)regs->{asked}"), calls),
+        Syscall::Told(calls) => picks(out, &format!("(uint32_t)regs->{noted}"), calls),
         Syscall::Return(nth, calls) => {
             out.line(format!("\tconst uint64_t kept = regs->{noted};"));
             out.line("\tuint32_t number;");

@@ -178,6 +178,7 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             out.addr = u64::from(*umask);
         }
         ProbeKind::Show => out.kind = wire::ProbeKind::Show,
+        ProbeKind::Trace => out.kind = wire::ProbeKind::Trace,
         ProbeKind::Reset => out.kind = wire::ProbeKind::Reset,
         ProbeKind::Profile { period_ns } => {
             out.kind = wire::ProbeKind::Profile;

@@ -295,7 +295,7 @@ impl Handler {
     pub fn called(&self) -> &[(Option<u32>, HandlerId)] {
         match &self.syscall {
             None | Some(Syscall::Note) => &[],
-            Some(Syscall::Entry(calls) | Syscall::Return(_, calls)) => calls,
+            Some(Syscall::Entry(calls) | Syscall::Return(_, calls) | Syscall::Told(calls)) => calls,
         }
     }
 }
@@ -308,6 +308,8 @@ pub enum Syscall {
     Note,
     /// At the return of those that were noted. The number is that of the script's probe.
     Return(u32, Vec<(Option<u32>, HandlerId)>),
+    /// At a return in a kernel, which tells the number.
+    Told(Vec<(Option<u32>, HandlerId)>),
 }
 
 /// Probes of a script for which a call can be noted.
@@ -424,6 +426,8 @@ pub enum ProbeKind {
         size: u64,
         reads: bool,
     },
+    /// A tracepoint of a kernel; its name is the probe's `func`.
+    Trace,
     Site {
         process: Option<ImageId>,
         image: ImageId,
@@ -466,7 +470,8 @@ impl ProbeKind {
     pub fn is_of_target(&self) -> bool {
         matches!(
             self,
-            ProbeKind::Site { .. }
+            ProbeKind::Trace
+                | ProbeKind::Site { .. }
                 | ProbeKind::Return { .. }
                 | ProbeKind::Watch { .. }
                 | ProbeKind::Event { .. }

@@ -146,13 +146,23 @@ impl World {
         self.kernel.as_ref()?.as_ref().ok()
     }
 
+    /// Of what is in every kernel.
+    pub fn any_kernel_image(&mut self) -> ImageId {
+        let known = self.kernel().ok();
+        self.image_of_kernel(known.as_deref().map_or(&[], Kernel::build_id))
+    }
+
     /// The kernel as an image.
     pub fn kernel_image(&mut self, kernel: &Kernel) -> ImageId {
+        self.image_of_kernel(kernel.build_id())
+    }
+
+    fn image_of_kernel(&mut self, build_id: &[u8]) -> ImageId {
         let at = self.images.iter().position(|i| i.kernel);
         let at = at.unwrap_or_else(|| {
             self.images.push(Image {
                 path: "kernel".into(),
-                build_id: kernel.build_id().to_vec(),
+                build_id: build_id.to_vec(),
                 file_size: 0,
                 program: false,
                 kernel: true,

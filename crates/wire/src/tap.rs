@@ -81,6 +81,7 @@ pub enum ProbeKind {
     FileWrite,
     Show,
     Reset,
+    Trace,
 }
 
 pub mod probe_flag {

@@ -6,6 +6,7 @@
 #include <linux/extable.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <trapless/regs.h>
 
 /* Of a notification of the die chain: where the kernel's own code ran into a breakpoint; 0: it is another one. Any context. */
 static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs);
@@ -21,6 +22,17 @@ static inline uintptr_t tl_machine_fault_at(const struct exception_table_entry *
 static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *e);
 /* At the entry of a function: its first argument. */
 static inline unsigned long *tl_machine_argument(struct pt_regs *regs);
+/* Calls fn(a, b, c) on another stack, which ends at `top`, a multiple of 16. Preemption is off. */
+static inline void tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c);
+enum { TL_ARGUMENTS = 12 };
+/* As at the entry of a function with these arguments; those that no register has are put to `stack`. */
+static inline void tl_machine_called(
+	struct tl_regs *to, const unsigned long args[TL_ARGUMENTS], unsigned long stack[TL_ARGUMENTS]);
+/* Of a program, as at the instruction of a system call of that number; and behind it, as wire.h's TRACE has them. */
+static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number);
+static inline void tl_machine_answered(
+	struct tl_regs *to, const struct pt_regs *from, long number, long result);
+static inline long tl_machine_number(const struct pt_regs *regs); /* behind it: of the call */
 /* Where each processor has the task that it runs, for detours: see tl_os_thread_key_percpu(). */
 static inline bool tl_machine_current(int32_t *at);
 

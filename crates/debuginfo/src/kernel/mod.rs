@@ -36,7 +36,13 @@ pub struct Kernel {
 pub struct KernelFunction {
     pub name: Arc<str>,
     id: u32,
+    /// Its first parameter is the kernel's own: this is what calls a tracepoint's listeners.
+    traces: bool,
 }
+
+/// Before the name of a tracepoint that of the function that calls its listeners.
+const TRACER: &str = "__traceiter_";
+
 
 /// A parameter, and where it is as the function is entered.
 #[derive(Debug, Clone)]
@@ -100,11 +106,27 @@ impl Kernel {
 
     /// Those whose name the pattern matches, each name once, by name.
     pub fn functions(&self, pattern: &str) -> Vec<KernelFunction> {
-        let found = self.all().filter(|(_, name)| glob::matches(pattern, name));
+        self.named(pattern, "")
+    }
+
+    /// The same of tracepoints.
+    pub fn tracepoints(&self, pattern: &str) -> Vec<KernelFunction> {
+        self.named(pattern, TRACER)
+    }
+
+    fn behind<'a>(&'a self, before: &'a str) -> impl Iterator<Item = (u32, &'a str)> {
+        self.all()
+            .filter_map(move |(id, name)| Some((id, name.strip_prefix(before)?)))
+    }
+
+    fn named(&self, pattern: &str, before: &str) -> Vec<KernelFunction> {
+        let found = self.behind(before);
+        let found = found.filter(|(_, name)| glob::matches(pattern, name));
         let mut found: Vec<KernelFunction> = found
             .map(|(id, name)| KernelFunction {
                 name: name.into(),
                 id,
+                traces: !before.is_empty(),
             })
             .collect();
         found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -115,6 +137,10 @@ impl Kernel {
     /// The names most like one that is not there.
     pub fn nearest(&self, name: &str) -> Vec<String> {
         demangle::nearest(name, self.all().map(|f| f.1), 5)
+    }
+
+    pub fn nearest_tracepoints(&self, name: &str) -> Vec<String> {
+        demangle::nearest(name, self.behind(TRACER).map(|f| f.1), 5)
     }
 
     /// Numbers of the result's type, and of each parameter's name and type.
@@ -144,7 +170,8 @@ impl Kernel {
                 location,
             }
         };
-        parameters.into_iter().map(parameter).collect()
+        let all = parameters.into_iter().map(parameter);
+        all.skip(usize::from(f.traces)).collect()
     }
 
     /// `None`: it returns nothing.

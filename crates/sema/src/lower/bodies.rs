@@ -34,7 +34,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let body = l.only_callers(body, unit.span);
     l.warn_unset();
     let kind = match place.kind {
-        ir::ProbeKind::Site { .. } => ir::HandlerKind::Site,
+        ir::ProbeKind::Site { .. } | ir::ProbeKind::Trace => ir::HandlerKind::Site,
         ir::ProbeKind::Return { .. } => ir::HandlerKind::Return,
         _ => ir::HandlerKind::Session,
     };

@@ -140,7 +140,7 @@ fn lower_group(
 ) -> Option<Ids> {
     let number = |n: usize| units[n].points.first().and_then(calls::number);
     let part = place.syscall();
-    if number(group[0]).is_none() && matches!(part, None | Some(SyscallPart::Entry)) {
+    if number(group[0]).is_none() && matches!(part, None | Some(SyscallPart::Entry | SyscallPart::Told)) {
         let l = lower_unit(shared, units, group[0], place)?;
         return Some(add_handlers(l, handlers));
     }
@@ -155,6 +155,7 @@ fn lower_group(
     let syscall = match part? {
         SyscallPart::Noted => Syscall::Note,
         SyscallPart::Entry => Syscall::Entry(called),
+        SyscallPart::Told => Syscall::Told(called),
         SyscallPart::Return => Syscall::Return(
             return_number(handlers, group[0], shared.diags, span)?,
             called,

@@ -48,9 +48,15 @@ pub const OF_FUNCTION: Components = Components {
 };
 
 pub const OF_KERNEL: Components = Components {
-    built: &["function"],
+    built: &["function", "trace"],
     later: &[],
-    help: "use .function",
+    help: "use .function or .trace",
+};
+
+pub const OF_TRACE: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow a tracepoint",
 };
 
 pub const OF_KERNEL_FUNCTION: Components = Components {
@@ -177,7 +183,7 @@ const TREE: &[(&str, &Components)] = &[
 /// What takes an argument, by its word.
 fn with_argument(word: &str) -> String {
     match word {
-        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" => {
+        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" | "trace" => {
             format!("{word}(\"NAME\")")
         }
         "library" | "plugin" => format!("{word}(\"PATH\")"),

@@ -132,6 +132,8 @@ pub enum SyscallPart {
     /// The entry, on behalf of a probe of the return, which has to know that the call was made.
     Noted,
     Return,
+    /// The return in a kernel, which tells of which call.
+    Told,
 }
 
 /// Without a second copy of what may be hundred thousands.

@@ -6,6 +6,7 @@
 #include <linux/extable.h>
 #include <linux/kdebug.h>
 #include <linux/version.h>
+#include <asm/nospec-branch.h>
 
 enum { INT3_LEN = 1 };
 
@@ -46,6 +47,74 @@ static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *
 static inline unsigned long *tl_machine_argument(struct pt_regs *regs)
 {
 	return &regs->di;
+}
+
+/* The old stack pointer is the first word of the new stack: so the kernel's own unwind tables find the way back. */
+static inline void tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c)
+{
+	enum { ALIGNED = 16 };
+	void *at = (char *)top - ALIGNED;
+
+	asm volatile("movq %%rsp, (%[at])\n\t"
+		     "movq %[at], %%rsp\n\t" CALL_NOSPEC "popq %%rsp"
+		     : ASM_CALL_CONSTRAINT, [thunk_target] "+a"(fn), "+D"(a), "+S"(b), "+d"(c),
+		     [at] "+b"(at)
+		     :
+		     : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+static inline void tl_machine_called(
+	struct tl_regs *to, const unsigned long args[TL_ARGUMENTS], unsigned long stack[TL_ARGUMENTS])
+{
+	enum { IN_REGISTERS = 6 };
+
+	stack[0] = 0; /* the return address */
+	memcpy(stack + 1, args + IN_REGISTERS, (TL_ARGUMENTS - IN_REGISTERS) * sizeof(*args));
+	*to = (struct tl_regs){
+		.di = args[0],
+		.si = args[1],
+		.dx = args[2],
+		.cx = args[3],
+		.r8 = args[4],
+		.r9 = args[5],
+		.sp = (uintptr_t)stack,
+	};
+}
+
+static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number)
+{
+	*to = (struct tl_regs){
+		.r15 = from->r15,
+		.r14 = from->r14,
+		.r13 = from->r13,
+		.r12 = from->r12,
+		.bp = from->bp,
+		.bx = from->bx,
+		.r11 = from->r11,
+		.r10 = from->r10,
+		.r9 = from->r9,
+		.r8 = from->r8,
+		.ax = (uint64_t)number,
+		.cx = from->cx,
+		.dx = from->dx,
+		.si = from->si,
+		.di = from->di,
+		.flags = from->flags,
+		.ip = from->ip,
+		.sp = from->sp,
+	};
+}
+
+static inline void tl_machine_answered(
+	struct tl_regs *to, const struct pt_regs *from, long number, long result)
+{
+	tl_machine_asked(to, from, result);
+	to->r11 = (uint64_t)number;
+}
+
+static inline long tl_machine_number(const struct pt_regs *regs)
+{
+	return (long)regs->orig_ax;
 }
 
 static inline bool tl_machine_current(int32_t *at)

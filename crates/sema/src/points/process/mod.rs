@@ -99,6 +99,10 @@ impl Resolver<'_> {
         if first.name.name != "process" {
             return self.other_family(first);
         }
+        let rest = &point.components[1..];
+        if self.is_of_system(first, rest.first()) {
+            return self.syscalls_of_system(rest);
+        }
         let mut subjects = self.process(first)?;
         let mut rest = &point.components[1..];
         while let Some(c) = rest

@@ -21,7 +21,7 @@ impl Resolver<'_> {
             None => match &self.world.target.program {
                 Some(program) => (program.clone(), format!("process(\"{program}\")")),
                 None if self.world.release.is_some() => {
-                    let message = "processes and system calls of a whole system are not probed yet";
+                    let message = "processes of a whole system are not probed yet";
                     self.diags
                         .error(Tag::PointKernel, c.span, message)
                         .help("leave -r out and give a process with -c CMD or -x PID; or probe the kernel: kernel.function(\"NAME\")");

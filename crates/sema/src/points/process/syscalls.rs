@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `process.syscall`: every instruction by which the program and its libraries ask the kernel. `.return`: the
-//! instruction behind each, which counts where the call itself has left a note (runtime/syscall.c).
+//! instruction behind each, which counts where the call itself has left a note (runtime/syscall.c). Without a program
+//! it is those of the whole system, which its kernel tells by two tracepoints.
 
 use super::{around, Resolver, Subject};
 use crate::declare::calls::{NUMBER, RETURN};
@@ -21,23 +22,16 @@ const NUMBER_SIZE: u8 = 4;
 impl Resolver<'_> {
     pub(super) fn syscalls(&mut self, of: &Subject, rest: &[Component]) -> Option<Vec<Place>> {
         let (word, suffix) = rest.split_first()?;
-        if word.arg.is_some() {
-            self.diags
-                .error(
-                    Tag::PointArgument,
-                    word.span,
-                    "`syscall` takes no argument: it is all of them",
-                )
-                .help("one of them: syscall.read, or .syscall.number(0)");
-            return None;
-        }
-        self.suffix_of_syscall(suffix)?;
+        self.without_argument(word)?;
         let machine = of.binary.machine();
-        let parts = match suffix.iter().any(|c| c.name.name == RETURN) {
+        let parts = match self.at_return(suffix)? {
             false => vec![(0, at_entry(SyscallPart::Entry, machine))],
             true => vec![
                 (0, at_entry(SyscallPart::Noted, machine)),
-                (machine.syscalls.size, at_return(machine)),
+                (
+                    machine.syscalls.size,
+                    at_return(SyscallPart::Return, machine),
+                ),
             ],
         };
         let parts: Vec<(u64, Arc<Named>)> = parts
@@ -65,8 +59,55 @@ impl Resolver<'_> {
         Some(places)
     }
 
-    /// Which call it is that the point is about, `calls` has looked at.
-    fn suffix_of_syscall(&mut self, suffix: &[Component]) -> Option<()> {
+    fn without_argument(&mut self, word: &Component) -> Option<()> {
+        if word.arg.is_none() {
+            return Some(());
+        }
+        self.diags
+            .error(
+                Tag::PointArgument,
+                word.span,
+                "`syscall` takes no argument: it is all of them",
+            )
+            .help("one of them: syscall.read, or .syscall.number(0)");
+        None
+    }
+
+    /// Is it the system that is asked for? A kernel is meant, or no program.
+    pub(super) fn is_of_system(&self, process: &Component, what: Option<&Component>) -> bool {
+        let world = &self.world;
+        process.arg.is_none()
+            && what.is_some_and(|c| c.name.name == "syscall")
+            && (world.release.is_some() || world.target.program.is_none())
+    }
+
+    pub(super) fn syscalls_of_system(&mut self, rest: &[Component]) -> Option<Vec<Place>> {
+        let (word, suffix) = rest.split_first()?;
+        self.without_argument(word)?;
+        let machine = self.world.machine;
+        let (func, named) = match self.at_return(suffix)? {
+            false => ("sys_enter", at_entry(SyscallPart::Entry, machine)),
+            true => ("sys_exit", at_return(SyscallPart::Told, machine)),
+        };
+        let image = self.world.any_kernel_image();
+        Some(vec![Place {
+            point: format!("kernel.trace(\"raw_syscalls:{func}\")").into(),
+            func: func.into(),
+            kind: ProbeKind::Trace,
+            context: Some(Context {
+                named: Some(Arc::new(named)),
+                ..Context::at(image, 0)
+            }),
+            refusal: match self.point.optional || self.point.sufficient {
+                true => Refusal::Nothing,
+                false => Refusal::Error,
+            },
+            never: false,
+        }])
+    }
+
+    /// Is it the return? Which call it is that the point is about, `calls` has looked at.
+    fn at_return(&mut self, suffix: &[Component]) -> Option<bool> {
         for c in suffix {
             match (c.name.name.as_str(), &c.arg) {
                 (NUMBER, Some(Literal::Number(n))) if u32::try_from(n.value).is_ok() => {}
@@ -84,7 +125,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        Some(())
+        Some(suffix.iter().any(|c| c.name.name == RETURN))
     }
 
     fn syscalls_in(
@@ -133,7 +174,7 @@ fn at_entry(part: SyscallPart, machine: &Machine) -> Named {
     }
 }
 
-fn at_return(machine: &Machine) -> Named {
+fn at_return(part: SyscallPart, machine: &Machine) -> Named {
     let abi = &machine.abi;
     Named {
         name: "system call's return".into(),
@@ -144,7 +185,7 @@ fn at_return(machine: &Machine) -> Named {
             ),
             ("$return", register(abi.syscall.result, abi.word)),
         ],
-        ..at_entry(SyscallPart::Return, machine)
+        ..at_entry(part, machine)
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `kernel...` points: functions of a kernel, which finds them by name. Where they lie it alone knows.
 
+mod traces;
+
 use crate::hand_over::hand_over;
 use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::points::components;
@@ -16,14 +18,6 @@ pub const FAMILY: &str = "kernel";
 /// What kernels have beside functions and trapless does not yet, with the way round.
 const LATER: &[(&str, &str)] = &[
     ("statement", "probe the function: kernel.function(\"NAME\")"),
-    (
-        "trace",
-        "probe the function around: kernel.function(\"NAME\")",
-    ),
-    (
-        "tracepoint",
-        "probe the function around: kernel.function(\"NAME\")",
-    ),
     (
         "mark",
         "kernels have no markers any more: kernel.function(\"NAME\")",
@@ -62,11 +56,15 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
     if refused(what, LATER, diags) {
         return Vec::new();
     }
-    if what.name.name != "function" {
-        components::unknown(what, &components::OF_KERNEL, diags);
-        return Vec::new();
-    }
-    functions(point, what, suffix, world, diags).unwrap_or_default()
+    let found = match what.name.name.as_str() {
+        "function" => functions(point, what, suffix, world, diags),
+        "trace" => traces::traces(point, what, suffix, world, diags),
+        _ => {
+            components::unknown(what, &components::OF_KERNEL, diags);
+            None
+        }
+    };
+    found.unwrap_or_default()
 }
 
 fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -> bool {
@@ -100,20 +98,23 @@ fn functions(
     let text = name.text();
     let found = kernel.functions(&text);
     if found.is_empty() {
-        no_match(&kernel, name, diags);
+        no_match("function", &kernel, &kernel.nearest(&text), name, diags);
         return None;
     }
     let image = world.kernel_image(&kernel);
-    let optional = point.optional || point.sufficient;
-    let refusal = match (optional, glob::is_glob(&text)) {
-        (true, _) => Refusal::Nothing,
-        (false, true) => Refusal::Warning,
-        (false, false) => Refusal::Error,
-    };
+    let refusal = refusal_of(point, &text);
     let words: String = suffix.iter().map(|c| format!(".{}", c.name.name)).collect();
     let words = words.replace(".maxactive", "");
     let place = |f| place(f, image, at_return, &words, refusal);
     Some(hand_over(found).map(place).collect())
+}
+
+fn refusal_of(point: &ProbePoint, pattern: &str) -> Refusal {
+    match point.optional || point.sufficient {
+        true => Refusal::Nothing,
+        false if glob::is_glob(pattern) => Refusal::Warning,
+        false => Refusal::Error,
+    }
 }
 
 fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
@@ -153,14 +154,21 @@ fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
     Some(at_return)
 }
 
-fn no_match(kernel: &Kernel, name: &StrLit, diags: &mut Diagnostics) {
-    let near = kernel.nearest(&name.text());
+/// `what`: function, or tracepoint; `near`: names like that one.
+fn no_match(
+    what: &str,
+    kernel: &Kernel,
+    near: &[String],
+    name: &StrLit,
+    diags: &mut Diagnostics,
+) {
+    let word = what.trim_end_matches("point");
     let help = match near.is_empty() {
-        true => "trapless -l 'kernel.function(\"*\")' lists them".to_string(),
+        true => format!("trapless -l 'kernel.{word}(\"*\")' lists them"),
         false => format!("did you mean {}?", near.join(", ")),
     };
     let message = format!(
-        "no function of the kernel matches `{}` ({})",
+        "no {what} of the kernel matches `{}` ({})",
         name.text(),
         kernel.path().display()
     );

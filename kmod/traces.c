@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Probes at the kernel's tracepoints, and at system calls, which it tells by two
+ * of them. The engine has no part in where they stand: the kernel calls us, with
+ * preemption off, and what it calls runs the handler as a detour would.
+ */
+#include <linux/compat.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+#include <trapless/error.h>
+
+#include "../engine/core/detour/hook.h"
+#include "../engine/os/kernel/machine.h"
+#include "../home/view.h"
+#include "script.h"
+#include "../runtime/script.h"
+
+struct trace {
+	struct tracepoint *at; /* NULL: it is off */
+	void *listener, *handler;
+	void *stacks; /* of the session, one for each processor; NULL: what is left of the task's is enough */
+	unsigned long stack_size;
+	struct tl_hook *hook;
+	struct tl_env env;
+};
+
+/*
+ * A handler of system calls with all their texts needs more than a task has left. As preemption is off, and no handler
+ * runs within another one, a stack for each processor is enough.
+ */
+enum { SPARE_STACK = 4096 };
+
+static unsigned long stack_size(const struct script *s)
+{
+	return PAGE_ALIGN(s->tap.options->stack + SPARE_STACK);
+}
+
+/* --- what the kernel calls: any context ---------------------------------------------------- */
+
+static void run(struct trace *t, struct tl_regs *regs)
+{
+	struct tl_thread *self = tl_hook_enter(t->hook);
+
+	if (!self)
+		return;
+	if (t->stacks)
+		tl_machine_call_on((char *)t->stacks + (smp_processor_id() + 1) * t->stack_size, t->handler,
+			tl_hook_probe(t->hook), regs, self);
+	else
+		((tl_pre_fn)t->handler)(tl_hook_probe(t->hook), regs, self);
+	tl_hook_leave(self);
+}
+
+/* More than any tracepoint has: words behind the last one are somebody else's, and no script reads them. */
+static void on_event(void *data, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
+	unsigned long e, unsigned long f, unsigned long g, unsigned long h, unsigned long i,
+	unsigned long j, unsigned long k)
+{
+	const unsigned long args[TL_ARGUMENTS] = {(unsigned long)data, a, b, c, d, e, f, g, h, i, j, k};
+	unsigned long stack[TL_ARGUMENTS];
+	struct trace *t = data;
+	struct tl_regs regs;
+
+	tl_machine_called(&regs, args, stack);
+	regs.ip = (uintptr_t)__builtin_return_address(0);
+	run(t, &regs);
+}
+
+/* Numbers of 32-bit programs mean other calls. */
+static void on_enter(void *data, struct pt_regs *user, long number)
+{
+	struct trace *t = data;
+	struct tl_regs regs;
+
+	if (in_compat_syscall())
+		return;
+	tl_machine_asked(&regs, user, number);
+	run(t, &regs);
+}
+
+static void on_exit(void *data, struct pt_regs *user, long result)
+{
+	struct trace *t = data;
+	struct tl_regs regs;
+
+	if (in_compat_syscall())
+		return;
+	tl_machine_answered(&regs, user, tl_machine_number(user), result);
+	run(t, &regs);
+}
+
+/* --- on and off ----------------------------------------------------------------------------- */
+
+struct search {
+	const char *name;
+	struct tracepoint *found;
+};
+
+static void look(struct tracepoint *tp, void *arg)
+{
+	struct search *s = arg;
+
+	if (!strcmp(tp->name, s->name))
+		s->found = tp;
+}
+
+static void *listener_of(const struct tl_tap_probe *p, const char *name)
+{
+	if (!(p->flags & TL_TAP_PROBE_SYSCALL))
+		return on_event;
+	return strcmp(name, "sys_exit") ? (void *)on_enter : (void *)on_exit;
+}
+
+static void fill(struct script *s, uint32_t i, struct trace *t)
+{
+	const struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
+
+	tl_env_fill(&t->env, tl_ctl_view(s->ctl), i);
+	t->env.kind = p->kind;
+	t->env.image = p->image;
+	t->env.at_syscall = p->at_syscall;
+	t->env.point = (const char *)(uintptr_t)p->point;
+	t->env.func = (const char *)(uintptr_t)p->func;
+	t->env.name = (const char *)(uintptr_t)p->name;
+	t->handler = (void *)(uintptr_t)p->handler;
+	t->stacks = s->stacks;
+	t->stack_size = stack_size(s);
+	tl_hook_init(t->hook, &t->env);
+}
+
+/* 0 or -TL_E_ */
+static int turn_on(struct script *s, uint32_t i, struct trace *t)
+{
+	const struct tl_tap_probe *p = &s->tap.probes[i];
+	struct search search = {.name = tl_tap_string(&s->tap, p->func)};
+	int ret;
+
+	for_each_kernel_tracepoint(look, &search);
+	if (!search.found)
+		return -TL_E_NO_SYMBOL;
+	t->hook = vmalloc(tl_hook_size());
+	if (!t->hook)
+		return -TL_E_NOMEM;
+	fill(s, i, t);
+	t->listener = listener_of(p, search.name);
+	ret = tracepoint_probe_register(search.found, t->listener, t);
+	if (ret)
+		return ret == -ENOMEM ? -TL_E_NOMEM : -TL_E_LIMIT;
+	t->at = search.found;
+	return 0;
+}
+
+static bool is_wanted(const struct script *s, uint32_t i)
+{
+	return s->tap.probes[i].kind == TL_TAP_TRACE && !tl_ctl_probe(s->ctl, i)->off;
+}
+
+static int make_room(struct script *s)
+{
+	bool big = s->tap.options->stack > STACK_MAX;
+
+	if (!s->traces)
+		s->traces = vzalloc(array_size(s->tap.nprobes, sizeof(*s->traces)));
+	if (!s->stacks && big)
+		s->stacks = vmalloc(array_size(nr_cpu_ids, stack_size(s)));
+	return s->traces && (s->stacks || !big) ? 0 : -TL_E_NOMEM;
+}
+
+int script_trace(struct script *s)
+{
+	int on = 0;
+
+	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
+		struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
+
+		if (!is_wanted(s, i) || p->armed)
+			continue;
+		p->result = make_room(s);
+		if (!p->result)
+			p->result = turn_on(s, i, &s->traces[i]);
+		p->armed = !p->result;
+		on += p->armed;
+	}
+	return on;
+}
+
+static void count(struct tl_ctl_probe *p, const struct tl_hook *hook)
+{
+	uint64_t missed[TL_MISSED_KINDS], inside;
+
+	tl_hook_missed(hook, missed, &inside);
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
+		p->missed[why] += missed[why];
+	p->nmissed += inside;
+}
+
+static void turn_off(struct trace *t)
+{
+	if (t->at)
+		tracepoint_probe_unregister(t->at, t->listener, t);
+}
+
+/* Nobody calls it any more. */
+static void forget(struct tl_ctl_probe *p, struct trace *t)
+{
+	if (t->at)
+		count(p, t->hook);
+	p->armed &= !t->at;
+	vfree(t->hook);
+}
+
+void script_untrace(struct script *s)
+{
+	if (!s->traces)
+		return;
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		turn_off(&s->traces[i]);
+	tracepoint_synchronize_unregister();
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		forget(tl_ctl_probe(s->ctl, i), &s->traces[i]);
+	vfree(s->traces);
+	vfree(s->stacks);
+	s->traces = NULL;
+	s->stacks = NULL;
+}
