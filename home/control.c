@@ -5,6 +5,11 @@
 
 struct tl_ctl *tl_ctl;
 
+bool tl_home_wild_stacks(void)
+{
+	return false;
+}
+
 const volatile uint32_t *tl_home_guests(void)
 {
 	return &tl_ctl->nvforks;

@@ -73,6 +73,8 @@ bool tl_home_raise(int64_t sig);
 uint64_t tl_home_original(uint64_t pc);
 /* Threads that run on others' records are counted here, never NULL; whose runs, where the record's owner is *who. */
 const volatile uint32_t *tl_home_guests(void);
+/* Stack pointers that handlers see may lead anywhere: those of a kernel's programs. */
+bool tl_home_wild_stacks(void);
 void tl_home_ids(struct tl_ids *who);
 
 #endif

@@ -158,6 +158,7 @@ int tl_ctl_view_init(const struct tl_ctl_session *s)
 	fill_unwind(&unwind[v - views], m);
 	v->ops = &ops;
 	v->guests = tl_home_guests();
+	v->outside = tl_home_wild_stacks();
 	v->home = &symbols[v - views];
 	v->local_off = offsetof(struct tl_thread, local[0]) +
 		       (uint32_t)((v - views) * (long)sizeof(void *));

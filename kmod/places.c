@@ -58,8 +58,7 @@ void script_place(struct script *s)
 		const struct tl_tap_probe *from = &s->tap.probes[i];
 
 		tl_ctl_fill(tl_ctl_probe(s->ctl, i), i, from, &m);
-		if (s->tap.options->stack <= STACK_MAX)
-			tl_ctl_probe(s->ctl, i)->flags &= ~(uint32_t)TL_PROBE_BIG_STACK;
+		script_stack_of(s, tl_ctl_probe(s->ctl, i));
 		if (from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN)
 			place(s, i);
 	}

@@ -85,7 +85,6 @@ static int look_from_outside(struct script *s)
 {
 	s->outside.ops = tl_ctl_view_ops();
 	tl_view_outside(&s->outside);
-	s->outside.outside = 0; /* but its memory is this very one */
 	s->outside.own = tl_block_claim(
 		&s->outside, (uint32_t)current->pid, (uint32_t)current->tgid, current->comm);
 	s->envs = vzalloc(array_size(s->tap.nprobes + 1, sizeof(*s->envs)));
@@ -186,6 +185,8 @@ void script_unload(struct script *s)
 	vfree(s->out);
 	vfree(s->reader.buffer);
 	vfree(s->reader.cursor);
+	if (s->ctl)
+		script_stacks_free(s);
 	vfree(s->ctl);
 	vfree(s->envs);
 	vfree(s->memory);
@@ -242,8 +243,11 @@ int script_arm(struct script *s)
 
 	mutex_lock(&arming_lock);
 	if (is_armed(s) || take_slot(s)) {
-		script_place(s);
-		ret = tl_ctl_arm(&arming, s->ctl);
+		ret = script_stacks_make(s);
+		if (!ret) {
+			script_place(s);
+			ret = tl_ctl_arm(&arming, s->ctl);
+		}
 		if (ret >= 0)
 			ret += script_trace(s);
 	}

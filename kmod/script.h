@@ -10,12 +10,6 @@
 #include "../runtime/session.h"
 #include "device.h"
 
-/*
- * Of a task's 16 KiB. There are no stacks of ours: the kernel's unwinder and our own look at stacks know a task's one
- * only. So a handler that would have one in a program runs on what is left there, if that is enough.
- */
-enum { STACK_MAX = 4096 };
-
 struct script {
 	struct tl_tap tap; /* .file NULL: none is loaded */
 	uint8_t *code; /* as it runs, CODE and DATA */
@@ -26,7 +20,7 @@ struct script {
 	struct tl_view outside; /* for handlers that run in ioctl */
 	struct tl_env *envs; /* ... one a probe */
 	struct trace *traces; /* as many as probes; NULL: none has a tracepoint */
-	void *stacks; /* for these, one a processor; NULL: none is needed */
+	void *stacks; /* see stack.c; NULL: none is needed */
 	struct tl_reader reader;
 	uint8_t *out; /* records on their way to read() */
 	size_t nout;
@@ -48,6 +42,14 @@ void script_unmap_code(struct script *s);
 
 /* places.c: where its probes stand: addresses and sizes of functions into s->ctl, or a result that says why not. */
 void script_place(struct script *s);
+
+/* stack.c. 0 or -TL_E_NOMEM; free: no handler runs any more. */
+int script_stacks_make(struct script *s);
+void script_stacks_free(struct script *s);
+/* Has the handler of a probe that is filled in run there, if that is needed. */
+void script_stack_of(const struct script *s, struct tl_ctl_probe *p);
+/* handler(a, b, c) on such a stack, which there is. Any context. */
+unsigned long script_call(struct script *s, void *handler, void *a, void *b, void *c);
 
 /* traces.c: at tracepoints. How many are on; all off: when it returns no handler runs any more. */
 int script_trace(struct script *s);

@@ -18,22 +18,10 @@
 struct trace {
 	struct tracepoint *at; /* NULL: it is off */
 	void *listener, *handler;
-	void *stacks; /* of the session, one for each processor; NULL: what is left of the task's is enough */
-	unsigned long stack_size;
+	struct script *script;
 	struct tl_hook *hook;
 	struct tl_env env;
 };
-
-/*
- * A handler of system calls with all their texts needs more than a task has left. As preemption is off, and no handler
- * runs within another one, a stack for each processor is enough.
- */
-enum { SPARE_STACK = 4096 };
-
-static unsigned long stack_size(const struct script *s)
-{
-	return PAGE_ALIGN(s->tap.options->stack + SPARE_STACK);
-}
 
 /* --- what the kernel calls: any context ---------------------------------------------------- */
 
@@ -43,9 +31,8 @@ static void run(struct trace *t, struct tl_regs *regs)
 
 	if (!self)
 		return;
-	if (t->stacks)
-		tl_machine_call_on((char *)t->stacks + (smp_processor_id() + 1) * t->stack_size, t->handler,
-			tl_hook_probe(t->hook), regs, self);
+	if (t->script->stacks)
+		script_call(t->script, t->handler, tl_hook_probe(t->hook), regs, self);
 	else
 		((tl_pre_fn)t->handler)(tl_hook_probe(t->hook), regs, self);
 	tl_hook_leave(self);
@@ -123,8 +110,7 @@ static void fill(struct script *s, uint32_t i, struct trace *t)
 	t->env.func = (const char *)(uintptr_t)p->func;
 	t->env.name = (const char *)(uintptr_t)p->name;
 	t->handler = (void *)(uintptr_t)p->handler;
-	t->stacks = s->stacks;
-	t->stack_size = stack_size(s);
+	t->script = s;
 	tl_hook_init(t->hook, &t->env);
 }
 
@@ -155,17 +141,6 @@ static bool is_wanted(const struct script *s, uint32_t i)
 	return s->tap.probes[i].kind == TL_TAP_TRACE && !tl_ctl_probe(s->ctl, i)->off;
 }
 
-static int make_room(struct script *s)
-{
-	bool big = s->tap.options->stack > STACK_MAX;
-
-	if (!s->traces)
-		s->traces = vzalloc(array_size(s->tap.nprobes, sizeof(*s->traces)));
-	if (!s->stacks && big)
-		s->stacks = vmalloc(array_size(nr_cpu_ids, stack_size(s)));
-	return s->traces && (s->stacks || !big) ? 0 : -TL_E_NOMEM;
-}
-
 int script_trace(struct script *s)
 {
 	int on = 0;
@@ -175,9 +150,9 @@ int script_trace(struct script *s)
 
 		if (!is_wanted(s, i) || p->armed)
 			continue;
-		p->result = make_room(s);
-		if (!p->result)
-			p->result = turn_on(s, i, &s->traces[i]);
+		if (!s->traces)
+			s->traces = vzalloc(array_size(s->tap.nprobes, sizeof(*s->traces)));
+		p->result = s->traces ? turn_on(s, i, &s->traces[i]) : -TL_E_NOMEM;
 		p->armed = !p->result;
 		on += p->armed;
 	}
@@ -219,7 +194,5 @@ void script_untrace(struct script *s)
 	for (uint32_t i = 0; i < s->tap.nprobes; i++)
 		forget(tl_ctl_probe(s->ctl, i), &s->traces[i]);
 	vfree(s->traces);
-	vfree(s->stacks);
 	s->traces = NULL;
-	s->stacks = NULL;
 }

@@ -43,6 +43,7 @@ enum tl_fact {
 	TL_FACT_DATA,
 	TL_FACT_UTIME, /* ns in user mode and in the kernel: of the thread; of all of them with `of` */
 	TL_FACT_STIME,
+	TL_FACT_TASK, /* in a kernel: the address of the running task's `struct task_struct`, and of that with the number `of` */
 	TL_FACT_LOAD, /* of the machine, in hundredths: of 1 minute and (upper half) of 5; of 15 */
 	TL_FACTS
 };

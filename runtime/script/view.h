@@ -59,7 +59,7 @@ struct tl_view_ops {
 struct tl_view {
 	struct tl_session *session; /* start of the shared memory */
 	uint32_t local_off; /* where a struct tl_thread keeps this view's block pointer */
-	uint32_t outside; /* runner: memory is another process's */
+	uint32_t outside; /* what a stack pointer leads to may not be there: of another process, or a kernel's user */
 	const volatile uint32_t *on; /* nonzero: handlers run */
 	/* nonzero: a block may be used by another than its owner, see ops->ids */
 	const volatile uint32_t *guests;

@@ -22,8 +22,8 @@ static inline uintptr_t tl_machine_fault_at(const struct exception_table_entry *
 static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *e);
 /* At the entry of a function: its first argument. */
 static inline unsigned long *tl_machine_argument(struct pt_regs *regs);
-/* Calls fn(a, b, c) on another stack, which ends at `top`, a multiple of 16. Preemption is off. */
-static inline void tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c);
+/* fn(a, b, c), called on another stack, which ends at `top`, a multiple of 16. Preemption is off. */
+static inline unsigned long tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c);
 enum { TL_ARGUMENTS = 12 };
 /* As at the entry of a function with these arguments; those that no register has are put to `stack`. */
 static inline void tl_machine_called(

@@ -50,7 +50,7 @@ static inline unsigned long *tl_machine_argument(struct pt_regs *regs)
 }
 
 /* The old stack pointer is the first word of the new stack: so the kernel's own unwind tables find the way back. */
-static inline void tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c)
+static inline unsigned long tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c)
 {
 	enum { ALIGNED = 16 };
 	void *at = (char *)top - ALIGNED;
@@ -61,6 +61,7 @@ static inline void tl_machine_call_on(void *top, void *fn, void *a, void *b, voi
 		     [at] "+b"(at)
 		     :
 		     : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+	return (unsigned long)fn;
 }
 
 static inline void tl_machine_called(
