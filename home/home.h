@@ -61,6 +61,9 @@ bool tl_home_writable(uint64_t addr);
 /* Copy memory of the program. 0, or -1 where any byte is missing; never a fault. A number of 2, 4 or 8 bytes at once. */
 int tl_home_read(void *dst, uint64_t addr, uint32_t size);
 int tl_home_write(uint64_t addr, const void *src, uint32_t size);
+struct tl_from;
+/* As tl_view_ops.caller. */
+bool tl_home_caller(const struct tl_from *from, uint32_t n, uint64_t *pc);
 /* The process of the running thread, which has this id; 0: nobody tells, and the thread's hits are not counted. */
 uint32_t tl_home_pid(uint32_t tid);
 /* The running thread's name; left as it is where nobody tells. */

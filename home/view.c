@@ -80,6 +80,12 @@ static const struct tl_tap_frame *frame(struct tl_view *v, uint64_t addr)
 	return tl_unwind_frame(&unwind[v - views], addr);
 }
 
+static bool caller(struct tl_view *v, const struct tl_from *from, uint32_t n, uint64_t *pc)
+{
+	(void)v;
+	return tl_home_caller(from, n, pc);
+}
+
 static uint64_t original(struct tl_view *v, uint64_t pc)
 {
 	(void)v;
@@ -100,6 +106,7 @@ static struct tl_view_ops ops = {
 	.image = image,
 	.line = line,
 	.frame = frame,
+	.caller = caller,
 	.original = original,
 	.relax = relax,
 	.name = name,

@@ -54,6 +54,8 @@ unsigned long script_call(struct script *s, void *handler, void *a, void *b, voi
 /* traces.c: at tracepoints. How many are on; all off: when it returns no handler runs any more. */
 int script_trace(struct script *s);
 void script_untrace(struct script *s);
+bool script_is_listener(
+	unsigned long pc); /* where a tracepoint's handler is called from: no part of its stack */
 
 /* records.c: fill s->out; how many bytes. */
 int script_read_start(struct script *s);

@@ -71,8 +71,7 @@ static int at_site(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *s
 	const struct tl_env *env = p->data;
 	struct script *s = owner_of(env);
 
-	return (int)script_call(
-		s, s->code + s->tap.probes[env->number].handler, p, regs, self);
+	return (int)script_call(s, s->code + s->tap.probes[env->number].handler, p, regs, self);
 }
 
 static int at_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)
@@ -80,8 +79,7 @@ static int at_entry(struct tl_ret_call *c, struct tl_regs *regs, struct tl_threa
 	const struct tl_env *env = c->rp->data;
 	struct script *s = owner_of(env);
 
-	return (int)script_call(
-		s, s->code + s->tap.probes[env->number].on_entry, c, regs, self);
+	return (int)script_call(s, s->code + s->tap.probes[env->number].on_entry, c, regs, self);
 }
 
 static void at_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thread *self)

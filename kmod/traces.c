@@ -38,19 +38,21 @@ static void run(struct trace *t, struct tl_regs *regs)
 	tl_hook_leave(self);
 }
 
-/* More than any tracepoint has: words behind the last one are somebody else's, and no script reads them. */
+/* As each tracepoint calls it with its own parameters; those that are not in registers stay where they are. */
 static void on_event(void *data, unsigned long a, unsigned long b, unsigned long c, unsigned long d,
-	unsigned long e, unsigned long f, unsigned long g, unsigned long h, unsigned long i,
-	unsigned long j, unsigned long k)
+	unsigned long e)
 {
-	const unsigned long args[TL_ARGUMENTS] = {(unsigned long)data, a, b, c, d, e, f, g, h, i, j, k};
-	unsigned long stack[TL_ARGUMENTS];
+	const unsigned long args[TL_ARGUMENTS] = {(unsigned long)data, a, b, c, d, e};
 	struct trace *t = data;
 	struct tl_regs regs;
 
-	tl_machine_called(&regs, args, stack);
-	regs.ip = (uintptr_t)__builtin_return_address(0);
+	tl_machine_called(&regs, on_event, __builtin_frame_address(0), args);
 	run(t, &regs);
+}
+
+bool script_is_listener(unsigned long pc)
+{
+	return pc == (unsigned long)on_event;
 }
 
 /* Numbers of 32-bit programs mean other calls. */

@@ -75,6 +75,8 @@ struct tl_walk {
 	struct tl_run *run;
 	uint64_t n, max; /* frames */
 	uint64_t reg[TL_FRAME_REGS]; /* DWARF's numbers; the last: where the frame's code is */
+	struct tl_from from; /* where it began */
+	bool told; /* the home knows all frames */
 	bool called; /* it stands behind a call, which may be its function's last instruction */
 };
 

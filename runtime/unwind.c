@@ -68,7 +68,11 @@ static bool step_by_rule(struct tl_walk *w, const struct tl_tap_frame *f)
 static bool step(struct tl_walk *w)
 {
 	struct tl_view *v = w->run->view;
-	const struct tl_tap_frame *f = v->ops->frame(v, w->reg[RA] - w->called);
+	const struct tl_tap_frame *f;
+
+	if (w->told)
+		return v->ops->caller(v, &w->from, (uint32_t)w->n, &w->reg[RA]);
+	f = v->ops->frame(v, w->reg[RA] - w->called);
 
 	if (f ? !step_by_rule(w, f) : !step_by_frame_pointer(w))
 		return false;
@@ -99,8 +103,11 @@ void tl_walk_begin(struct tl_walk *w, struct tl_run *run, const struct tl_from *
 
 	w->n = 0;
 	w->max = run->regs && ops && ops->frame && max > 0 ? (uint64_t)max : 0;
-	if (w->max)
-		start(w, run, from);
+	if (!w->max)
+		return;
+	start(w, run, from);
+	w->from = (struct tl_from){w->reg[RA], w->reg[SP], w->reg[FP]};
+	w->told = ops->caller && ops->caller(run->view, &w->from, 0, &w->reg[RA]);
 }
 
 bool tl_walk_next(struct tl_walk *w, uint64_t *pc)

@@ -19,6 +19,8 @@ struct tl_value_text {
 struct tl_ids {
 	uint32_t tid, pid;
 };
+struct tl_from; /* stack.h */
+
 struct tl_view_ops {
 	/* Slow path of the first hit of a thread: the block for it, or NULL. May be NULL in the runner. */
 	struct tl_block *(*join)(struct tl_view *v, struct tl_thread *self);
@@ -36,6 +38,11 @@ struct tl_view_ops {
 		struct tl_view *v, uint64_t addr, char *buf, uint32_t room, uint32_t *line);
 	/* The rule that finds the caller of code at addr, NULL: none is known. May be NULL. */
 	const struct tl_tap_frame *(*frame)(struct tl_view *v, uint64_t addr);
+	/*
+	 * Of a stack whose registers are `from` the n-th frame, 0: that very place. False: there is none, or `frame` has
+	 * to be asked. May be NULL.
+	 */
+	bool (*caller)(struct tl_view *v, const struct tl_from *from, uint32_t n, uint64_t *pc);
 	/* pc, or what it runs a copy of. May be NULL. */
 	uint64_t (*original)(struct tl_view *v, uint64_t pc);
 	/* A moment's rest while waiting for a lock. May be NULL. */
@@ -59,7 +66,8 @@ struct tl_view_ops {
 struct tl_view {
 	struct tl_session *session; /* start of the shared memory */
 	uint32_t local_off; /* where a struct tl_thread keeps this view's block pointer */
-	uint32_t outside; /* what a stack pointer leads to may not be there: of another process, or a kernel's user */
+	uint32_t
+		outside; /* what a stack pointer leads to may not be there: of another process, or a kernel's user */
 	const volatile uint32_t *on; /* nonzero: handlers run */
 	/* nonzero: a block may be used by another than its owner, see ops->ids */
 	const volatile uint32_t *guests;

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """docs/systemtap-examples.md from the examples of the package systemtap-doc: theirs.py [TRAPLESS]
 
-Each script goes through -p1, then through -p4, with the arguments that its .meta file tells. What stops it is told by
-the first error; an error that says "kernel" goes before others, which often follow from it."""
+Each script goes through -p1, then through -p4 over a program, with the arguments that its .meta file tells; those that
+are not of programs, through -p4 for Debian's kernel (-r). What stops it is told by the first error; an error that says
+"kernel" goes before others, which often follow from it."""
 import collections
 import concurrent.futures
 import glob
@@ -11,12 +12,16 @@ import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, 'docs', 'systemtap-examples.md')
+sys.path.insert(0, os.path.join(ROOT, 'tests', 'vm'))
+import debian  # noqa: E402
+
 EXAMPLES = '/usr/share/systemtap/examples'
 HEAD = '''<!-- SPDX-License-Identifier: MIT -->
 <!-- Made by tests/examples/theirs.py from the package systemtap-doc; tests/examples/test\\_theirs.py holds it against the
@@ -26,25 +31,30 @@ HEAD = '''<!-- SPDX-License-Identifier: MIT -->
 The scripts in `%s` of SystemTap %s, as they are, with the arguments that their `.meta`
 files tell (`-x PID` is a program that is started). `-p1` parses, `-p4` makes the module that a session loads.
 
-Of %d scripts %d pass `-p1` and %d pass `-p4`. %d look into the kernel: they are left out by points, types or functions that only the
-kernel has. %d wait for something that trapless does not have yet, %d for a program, library or debug information that the
+Of %d scripts %d pass `-p1`, and %d pass `-p4`: %d for a program, %d for a kernel (Debian's 6.1, by `-r` and its packaged
+files alone). %d need something of a kernel that is not built yet, %d probe
+what this one does not have. %d wait for something that trapless does not have yet, %d for a program, library or debug information that the
 machine that made this page does not have, %d have a reason of their own.
 
 | script | `-p1` | `-p4` | what stops it |
 |---|---|---|---|
 '''
-KERNEL, LATER, MACHINE, OWN = 'kernel', 'not yet', 'missing here', 'no'
+IN_KERNEL, KERNEL, OTHER, LATER, MACHINE, OWN = 'in a kernel', 'kernel', 'other kernels', 'not yet', 'missing here', 'no'
+# Of the module's header, as wire.h has it: TL_TAP_KERNEL in flags.
+FLAGS_AT, FOR_KERNEL = 28, 1 << 3
 # Tag and pattern of the message, in the order of their weight.
 KINDS = [
     ('POINT_KERNEL', '', KERNEL),
     ('CTX_VAR_UNKNOWN', 'a system call has no', KERNEL),  # a parameter of the kernel's function
-    ('MODULE_BUILD', r'\blinux/', KERNEL),  # embedded C with the kernel's headers
+    ('MODULE_BUILD', '', KERNEL),  # embedded C with the kernel's headers
+    ('POINT_NO_MATCH', 'of the kernel matches', OTHER),
     ('NOT_BUILT|MACRO_UNKNOWN', '', LATER),
     ('PROGRAM_UNKNOWN|DEBUGINFO_NONE|FUNCTION_NOT_EXPORTED|LIBRARY_UNKNOWN|TYPE_UNKNOWN', '', MACHINE),
     ('', '', OWN),
 ]
 # Why a script is stopped by something of its own.
 REASONS = {
+    'process/futexes2.stp': 'kernels since 5.5 keep a number there',
     'apps/gmalloc_watch.stp': "the alias is glib's: its own package has it (`-I`)",
     'security-band-aids/security-bandaid-template.stp': 'a template to be filled in; stap refuses it, too',
 }
@@ -109,9 +119,20 @@ def weight(e):
                 if re.fullmatch(tags or '.*', e.tag) and re.search(pattern, e.message))
 
 
+def kernel():
+    """The folder of a kernel's files."""
+    image, _ = debian.kernel(os.path.join(ROOT, 'build', 'vm'))
+    return os.path.dirname(os.path.dirname(image))
+
+
+def is_for_kernel(module):
+    with open(module, 'rb') as f:
+        return bool(struct.unpack_from('<I', f.read(FLAGS_AT + 4), FLAGS_AT)[0] & FOR_KERNEL)
+
+
 def row(trapless, path, folder):
-    def run(n):
-        argv = [trapless, '-p%d' % n, '-m', 'theirs'] + command(path)
+    def run(n, *more):
+        argv = [trapless, '-p%d' % n, '-m', 'theirs', *more] + command(path)
         return subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors='replace', timeout=300)
     script = os.path.relpath(path, EXAMPLES)
@@ -119,8 +140,16 @@ def row(trapless, path, folder):
     shutil.copytree(os.path.join(EXAMPLES, 'stapgames', 'tapset'), os.path.join(folder, 'tapset'))
     parsed = run(1)
     built = run(4) if parsed.returncode == 0 else parsed
-    if built.returncode == 0:
+    if built.returncode == 0 and not is_for_kernel(os.path.join(folder, 'theirs.tap')):
         return Row(script, True, True, 'yes', None)
+    if parsed.returncode == 0:
+        there = run(4, '-r', kernel(), '-a', 'x86_64')
+        if there.returncode == 0:
+            return Row(script, True, True, IN_KERNEL, None)
+        # Of the two what has to do with a kernel tells more.
+        told = errors(built.stderr)
+        of_kernel = not told or any(e.tag == 'POINT_KERNEL' or 'of the kernel' in e.message for e in told)
+        built = there if of_kernel else built
     found = errors(built.stderr)
     assert found, '%s is refused without an error that has a place: %s' % (script, built.stderr)
     first = min(found, key=weight)
@@ -154,7 +183,7 @@ def cell(r):
     if '<' in e.file:
         where, line = 'a macro', ''
     # Neither PATH nor build-ids are the script's matter.
-    message = re.sub(r' in (/[^:]*:)+[^:]*$| \(build-id \w+\)', '', e.message).replace('|', '\\|')
+    message = re.sub(r' in (/[^:]*:)+[^:]*$| \(build-id \w+\)| \(/[^)]*\)$', '', e.message).replace('|', '\\|')
     reason = REASONS.get(r.script)
     return '%s:%s `%s`: %s%s' % (where, line, e.tag, message, ' (%s)' % reason if reason else '')
 
@@ -167,7 +196,8 @@ def version():
 def page(found):
     def count(kind):
         return sum(r.kind == kind for r in found)
-    text = HEAD % (EXAMPLES, version(), len(found), sum(r.parsed for r in found), count('yes'), count(KERNEL),
+    built = sum(r.built for r in found)
+    text = HEAD % (EXAMPLES, version(), len(found), sum(r.parsed for r in found), built, count('yes'), count(IN_KERNEL), count(KERNEL), count(OTHER),
                    count(LATER), count(MACHINE), count(OWN))
     for r in found:
         name = r.script.replace('_', '\\_')

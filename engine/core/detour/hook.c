@@ -46,6 +46,6 @@ struct tl_probe *tl_hook_probe(struct tl_hook *h)
 void tl_hook_missed(const struct tl_hook *h, uint64_t missed[TL_MISSED_KINDS], uint64_t *inside)
 {
 	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
-		missed[why] = TL_RELAXED(&h->site.missed[why]);
-	*inside = TL_RELAXED(&h->probe.nmissed);
+		missed[why] = h->site.missed[why];
+	*inside = h->probe.nmissed;
 }

@@ -23,7 +23,7 @@ void tl_hook_init(struct tl_hook *h, void *data);
 struct tl_thread *tl_hook_enter(struct tl_hook *h);
 void tl_hook_leave(struct tl_thread *self);
 struct tl_probe *tl_hook_probe(struct tl_hook *h); /* its `data` is that of tl_hook_init() */
-/* Hits without the handler: by reason, and those inside another handler. */
+/* Nobody calls it any more: hits without the handler, by reason, and those inside another handler. */
 void tl_hook_missed(const struct tl_hook *h, uint64_t missed[TL_MISSED_KINDS], uint64_t *inside);
 
 #endif

@@ -36,6 +36,10 @@ struct tl_names {
 	unsigned long (*kallsyms_lookup_name)(const char *name);
 	int (*kallsyms_lookup_size_offset)(unsigned long, unsigned long *, unsigned long *);
 	int (*lookup_symbol_name)(unsigned long addr, char *name);
+	const char *(*kallsyms_lookup)(unsigned long addr, unsigned long *size,
+		unsigned long *offset, char **module, char *name);
+	unsigned int (*stack_trace_save_regs)(
+		struct pt_regs *regs, unsigned long *store, unsigned int size, unsigned int skip);
 	typeof(module_alloc) *module_alloc;
 	typeof(module_memfree) *module_memfree;
 	typeof(set_memory_ro) *set_memory_ro;

@@ -24,10 +24,13 @@ static inline uintptr_t tl_machine_fault_to(const struct exception_table_entry *
 static inline unsigned long *tl_machine_argument(struct pt_regs *regs);
 /* fn(a, b, c), called on another stack, which ends at `top`, a multiple of 16. Preemption is off. */
 static inline unsigned long tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c);
-enum { TL_ARGUMENTS = 12 };
-/* As at the entry of a function with these arguments; those that no register has are put to `stack`. */
+/* As at the entry of a function of ours that has these arguments in registers; `frame` is its __builtin_frame_address(0). */
+enum { TL_ARGUMENTS = 6 };
 static inline void tl_machine_called(
-	struct tl_regs *to, const unsigned long args[TL_ARGUMENTS], unsigned long stack[TL_ARGUMENTS]);
+	struct tl_regs *to, void *fn, void *frame, const unsigned long args[TL_ARGUMENTS]);
+/* Where the kernel's own code stands; registers that tell nothing of its stack are 0. */
+static inline void tl_machine_standing(
+	struct pt_regs *to, unsigned long pc, unsigned long sp, unsigned long fp);
 /* Of a program, as at the instruction of a system call of that number; and behind it, as wire.h's TRACE has them. */
 static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number);
 static inline void tl_machine_answered(

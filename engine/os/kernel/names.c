@@ -29,6 +29,8 @@ static const struct {
 	{NAME(set_memory_x), true},
 	{NAME(stop_machine_cpuslocked), true},
 	{NAME(lookup_symbol_name), true},
+	{NAME(kallsyms_lookup), true},
+	{NAME(stack_trace_save_regs), true},
 	{NAME(arch_within_kprobe_blacklist), true},
 	{NAME(kprobe_mutex), true},
 	{NAME(kprobe_blacklist), true},

@@ -43,7 +43,6 @@ pub struct KernelFunction {
 /// Before the name of a tracepoint that of the function that calls its listeners.
 const TRACER: &str = "__traceiter_";
 
-
 /// A parameter, and where it is as the function is entered.
 #[derive(Debug, Clone)]
 pub struct KernelParameter {

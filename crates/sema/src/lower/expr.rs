@@ -577,7 +577,9 @@ impl Lowerer<'_, '_> {
             return self.no_function(name, args, others.first().copied());
         };
         found.iter().for_each(|f| self.check_guru(*f, name));
-        found.iter().for_each(|f| self.check_home(*f, name));
+        if !found.iter().all(|f| self.check_home(*f, name)) {
+            return None;
+        }
         if !std::mem::take(&mut self.dropped) {
             self.resolved_result(&found, &name.name, name.span);
         }
@@ -619,12 +621,15 @@ impl Lowerer<'_, '_> {
         ))
     }
 
-    /// Functions of our tapset say of themselves that they read the kernel.
-    fn check_home(&mut self, f: usize, name: &ast::Ident) {
-        let ast::FunctionBody::EmbeddedC(c) = &self.shared.all.functions[f].item.body else {
-            return;
+    /// Functions of our tapset say of themselves that they read the kernel, or name its types.
+    fn check_home(&mut self, f: usize, name: &ast::Ident) -> bool {
+        let called = &self.shared.all.functions[f];
+        let reads_kernel = match &called.item.body {
+            FunctionBody::EmbeddedC(c) => c.code.contains("/* kernel */"),
+            FunctionBody::Script(b) => called.from_tapset() && names_kernel_types(b),
         };
-        if c.code.contains("/* kernel */") && !self.shared.world.in_kernel {
+        let fits = !reads_kernel || self.shared.world.in_kernel;
+        if !fits {
             let message = format!(
                 "`{}` reads the kernel: this script does not run there",
                 name.name
@@ -632,6 +637,7 @@ impl Lowerer<'_, '_> {
             self.error(Tag::PointKernel, name.span, message)
                 .help("probe a function of the kernel, kernel.function(\"NAME\"); of programs user_string() and its kin read");
         }
+        fits
     }
 
     /// The type of a function's n-th parameter.
@@ -794,4 +800,23 @@ fn fold_binary(op: BinOp, a: ir::Expr, b: ir::Expr) -> ir::ExprKind {
 /// The keys of a slice that is one element.
 pub fn all_given(slice: &ir::Slice) -> Option<Vec<ir::Expr>> {
     slice.iter().cloned().collect()
+}
+
+fn names_kernel_types(body: &ast::Block) -> bool {
+    use trapless_syntax::visit::{self, Visit};
+    struct Look(bool);
+    impl Visit for Look {
+        fn visit_expr(&mut self, e: &Expr) {
+            if let ExprKind::Target(t) = &e.kind {
+                let ast::TargetBase::Cast { module, .. } = &t.base else {
+                    return visit::walk_expr(self, e);
+                };
+                self.0 |= module.as_ref().is_some_and(|m| m.text() == "kernel");
+            }
+            visit::walk_expr(self, e);
+        }
+    }
+    let mut look = Look(false);
+    visit::walk_block(&mut look, body);
+    look.0
 }

@@ -140,7 +140,9 @@ fn lower_group(
 ) -> Option<Ids> {
     let number = |n: usize| units[n].points.first().and_then(calls::number);
     let part = place.syscall();
-    if number(group[0]).is_none() && matches!(part, None | Some(SyscallPart::Entry | SyscallPart::Told)) {
+    if number(group[0]).is_none()
+        && matches!(part, None | Some(SyscallPart::Entry | SyscallPart::Told))
+    {
         let l = lower_unit(shared, units, group[0], place)?;
         return Some(add_handlers(l, handlers));
     }

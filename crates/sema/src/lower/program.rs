@@ -207,9 +207,7 @@ impl Lowerer<'_, '_> {
     /// At the return of a system call?
     fn returns_from_kernel(&self) -> bool {
         let named = self.context.as_ref().and_then(|c| c.named.as_deref());
-        named.is_some_and(|n| {
-            matches!(n.syscall, Some(SyscallPart::Return | SyscallPart::Told))
-        })
+        named.is_some_and(|n| matches!(n.syscall, Some(SyscallPart::Return | SyscallPart::Told)))
     }
 
     /// `@entry(e)`: computed at entry, in a handler without locals.

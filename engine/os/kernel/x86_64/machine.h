@@ -57,20 +57,16 @@ static inline unsigned long tl_machine_call_on(void *top, void *fn, void *a, voi
 
 	asm volatile("movq %%rsp, (%[at])\n\t"
 		     "movq %[at], %%rsp\n\t" CALL_NOSPEC "popq %%rsp"
-		     : ASM_CALL_CONSTRAINT, [thunk_target] "+a"(fn), "+D"(a), "+S"(b), "+d"(c),
-		     [at] "+b"(at)
+		     : ASM_CALL_CONSTRAINT, [thunk_target] "+a"(fn), "+D"(a), "+S"(b),
+		     "+d"(c), [at] "+b"(at)
 		     :
 		     : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
 	return (unsigned long)fn;
 }
 
 static inline void tl_machine_called(
-	struct tl_regs *to, const unsigned long args[TL_ARGUMENTS], unsigned long stack[TL_ARGUMENTS])
+	struct tl_regs *to, void *fn, void *frame, const unsigned long args[TL_ARGUMENTS])
 {
-	enum { IN_REGISTERS = 6 };
-
-	stack[0] = 0; /* the return address */
-	memcpy(stack + 1, args + IN_REGISTERS, (TL_ARGUMENTS - IN_REGISTERS) * sizeof(*args));
 	*to = (struct tl_regs){
 		.di = args[0],
 		.si = args[1],
@@ -78,8 +74,17 @@ static inline void tl_machine_called(
 		.cx = args[3],
 		.r8 = args[4],
 		.r9 = args[5],
-		.sp = (uintptr_t)stack,
+		.bp = *(unsigned long *)frame,
+		.ip = (uintptr_t)fn,
+		.sp = (uintptr_t)frame +
+		      sizeof(long), /* behind the frame pointer: the return address */
 	};
+}
+
+static inline void tl_machine_standing(
+	struct pt_regs *to, unsigned long pc, unsigned long sp, unsigned long fp)
+{
+	*to = (struct pt_regs){.ip = pc, .sp = sp, .bp = fp, .cs = __KERNEL_CS, .ss = __KERNEL_DS};
 }
 
 static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number)

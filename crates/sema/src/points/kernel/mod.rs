@@ -155,13 +155,7 @@ fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
 }
 
 /// `what`: function, or tracepoint; `near`: names like that one.
-fn no_match(
-    what: &str,
-    kernel: &Kernel,
-    near: &[String],
-    name: &StrLit,
-    diags: &mut Diagnostics,
-) {
+fn no_match(what: &str, kernel: &Kernel, near: &[String], name: &StrLit, diags: &mut Diagnostics) {
     let word = what.trim_end_matches("point");
     let help = match near.is_empty() {
         true => format!("trapless -l 'kernel.{word}(\"*\")' lists them"),

@@ -32,7 +32,13 @@ pub fn traces(
     let (system, pattern) = text.split_once(':').unwrap_or(("", &text));
     let found = kernel.tracepoints(pattern);
     if found.is_empty() {
-        no_match("tracepoint", &kernel, &kernel.nearest_tracepoints(pattern), name, diags);
+        no_match(
+            "tracepoint",
+            &kernel,
+            &kernel.nearest_tracepoints(pattern),
+            name,
+            diags,
+        );
         return None;
     }
     let (image, refusal) = (world.kernel_image(&kernel), refusal_of(point, pattern));
