@@ -93,14 +93,7 @@ static struct armed *prepare(struct tl_ctl_session *s, uint32_t index)
 	if (!a)
 		return NULL;
 	a->index = index;
-	tl_env_fill(&a->env, tl_ctl_view(s), p->number);
-	a->env.kind = p->kind;
-	a->env.image = p->image;
-	a->env.bias = p->bias;
-	a->env.at_syscall = p->at_syscall;
-	a->env.point = code_at(p->point);
-	a->env.func = code_at(p->func);
-	a->env.name = code_at(p->name);
+	tl_ctl_env(&a->env, tl_ctl_view(s), p);
 	if (p->kind == TL_TAP_RETURN)
 		fill_return(s, p, a);
 	else

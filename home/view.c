@@ -152,6 +152,18 @@ struct tl_view *tl_ctl_view(const struct tl_ctl_session *s)
 	return &views[s->slot % TL_CTL_SESSIONS];
 }
 
+void tl_ctl_env(struct tl_env *env, struct tl_view *v, const struct tl_ctl_probe *p)
+{
+	tl_env_fill(env, v, p->number);
+	env->kind = p->kind;
+	env->image = p->image;
+	env->bias = p->bias;
+	env->at_syscall = p->at_syscall;
+	env->point = at(p->point);
+	env->func = at(p->func);
+	env->name = at(p->name);
+}
+
 int tl_ctl_view_init(const struct tl_ctl_session *s)
 {
 	const struct tl_home_module *m = at(s->module);

@@ -51,13 +51,9 @@ static void place(struct script *s, uint32_t i)
 
 void script_place(struct script *s)
 {
-	const struct tl_ctl_module m = {
-		.code = (uintptr_t)s->code, .strings = (uintptr_t)s->tap.strings};
-
 	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
 		const struct tl_tap_probe *from = &s->tap.probes[i];
 
-		tl_ctl_fill(tl_ctl_probe(s->ctl, i), i, from, &m);
 		script_stack_of(s, tl_ctl_probe(s->ctl, i));
 		if (from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN)
 			place(s, i);

@@ -12,6 +12,7 @@
 #include <trapless/error.h>
 
 #include "../engine/os/kernel/kernel.h"
+#include "../home/fill.h"
 #include "../home/view.h"
 #include "../runtime/machine/machine.h"
 
@@ -90,15 +91,8 @@ static int look_from_outside(struct script *s)
 	s->envs = vzalloc(array_size(s->tap.nprobes + 1, sizeof(*s->envs)));
 	if (!s->outside.own || !s->envs)
 		return -TL_E_NOMEM;
-	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
-		const struct tl_tap_probe *p = &s->tap.probes[i];
-
-		tl_env_fill(&s->envs[i], &s->outside, i);
-		s->envs[i].kind = p->kind;
-		s->envs[i].point = tl_tap_string(&s->tap, p->point);
-		s->envs[i].func = tl_tap_string(&s->tap, p->func);
-		s->envs[i].name = tl_tap_string(&s->tap, p->name);
-	}
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		tl_ctl_env(&s->envs[i], &s->outside, tl_ctl_probe(s->ctl, i));
 	return 0;
 }
 
@@ -125,6 +119,8 @@ static int copy_file(struct script *s, const struct tl_device_load *l)
 
 static int make_control(struct script *s)
 {
+	const struct tl_ctl_module m = {
+		.code = (uintptr_t)s->code, .strings = (uintptr_t)s->tap.strings};
 	uint64_t n = s->tap.nprobes;
 
 	s->ctl = vzalloc(tl_ctl_session_size(n, n));
@@ -142,6 +138,8 @@ static int make_control(struct script *s)
 		.strings_size = s->tap.strings_size,
 		.options = (uintptr_t)s->tap.options,
 	};
+	for (uint32_t i = 0; i < n; i++)
+		tl_ctl_fill(tl_ctl_probe(s->ctl, i), i, &s->tap.probes[i], &m);
 	return 0;
 }
 
@@ -157,9 +155,9 @@ static int bring_in(struct script *s, struct tl_device_load *l)
 	if (!ret)
 		ret = make_memory(s, l);
 	if (!ret)
-		ret = look_from_outside(s);
-	if (!ret)
 		ret = make_control(s);
+	if (!ret)
+		ret = look_from_outside(s);
 	if (!ret)
 		ret = script_read_start(s);
 	return ret;
@@ -185,8 +183,7 @@ void script_unload(struct script *s)
 	vfree(s->out);
 	vfree(s->reader.buffer);
 	vfree(s->reader.cursor);
-	if (s->ctl)
-		script_stacks_free(s);
+	script_stacks_free(s);
 	vfree(s->ctl);
 	vfree(s->envs);
 	vfree(s->memory);

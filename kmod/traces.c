@@ -104,13 +104,7 @@ static void fill(struct script *s, uint32_t i, struct trace *t)
 {
 	const struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
 
-	tl_env_fill(&t->env, tl_ctl_view(s->ctl), i);
-	t->env.kind = p->kind;
-	t->env.image = p->image;
-	t->env.at_syscall = p->at_syscall;
-	t->env.point = (const char *)(uintptr_t)p->point;
-	t->env.func = (const char *)(uintptr_t)p->func;
-	t->env.name = (const char *)(uintptr_t)p->name;
+	tl_ctl_env(&t->env, tl_ctl_view(s->ctl), p);
 	t->handler = (void *)(uintptr_t)p->handler;
 	t->script = s;
 	tl_hook_init(t->hook, &t->env);

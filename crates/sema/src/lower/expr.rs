@@ -807,12 +807,14 @@ fn names_kernel_types(body: &ast::Block) -> bool {
     struct Look(bool);
     impl Visit for Look {
         fn visit_expr(&mut self, e: &Expr) {
-            if let ExprKind::Target(t) = &e.kind {
-                let ast::TargetBase::Cast { module, .. } = &t.base else {
-                    return visit::walk_expr(self, e);
-                };
-                self.0 |= module.as_ref().is_some_and(|m| m.text() == "kernel");
-            }
+            let module = match &e.kind {
+                ExprKind::Target(t) => match &t.base {
+                    ast::TargetBase::Cast { module, .. } => module.as_ref(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.0 |= module.is_some_and(|m| m.text() == "kernel");
             visit::walk_expr(self, e);
         }
     }

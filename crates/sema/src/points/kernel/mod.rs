@@ -88,13 +88,7 @@ fn functions(
 ) -> Option<Vec<Place>> {
     let name = name_of(c, diags)?;
     let at_return = is_return(suffix, diags)?;
-    let kernel = match world.kernel() {
-        Ok(kernel) => kernel,
-        Err(e) => {
-            report(&e, c.span, diags);
-            return None;
-        }
-    };
+    let kernel = open(c, world, diags)?;
     let text = name.text();
     let found = kernel.functions(&text);
     if found.is_empty() {
@@ -107,6 +101,12 @@ fn functions(
     let words = words.replace(".maxactive", "");
     let place = |f| place(f, image, at_return, &words, refusal);
     Some(hand_over(found).map(place).collect())
+}
+
+/// The kernel that a point is of.
+fn open(c: &Component, world: &mut World, diags: &mut Diagnostics) -> Option<Arc<Kernel>> {
+    let kernel = world.kernel();
+    kernel.map_err(|e| report(&e, c.span, diags)).ok()
 }
 
 fn refusal_of(point: &ProbePoint, pattern: &str) -> Refusal {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! `kernel.trace("SYSTEM:NAME")`: a kernel's tracepoints, with their parameters by BTF.
 
-use super::{no_match, refusal_of};
+use super::{no_match, open, refusal_of};
 use crate::ir::ProbeKind;
 use crate::points::components;
 use crate::points::{Context, Place};
-use crate::world::{report, World};
+use crate::world::World;
+use trapless_debuginfo::{glob, KernelFunction};
 use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
@@ -21,15 +22,9 @@ pub fn traces(
         components::unknown(c, &components::OF_TRACE, diags);
         return None;
     }
-    let kernel = match world.kernel() {
-        Ok(kernel) => kernel,
-        Err(e) => {
-            report(&e, c.span, diags);
-            return None;
-        }
-    };
+    let kernel = open(c, world, diags)?;
     let text = name.text();
-    let (system, pattern) = text.split_once(':').unwrap_or(("", &text));
+    let (system, pattern) = parts(&text);
     let found = kernel.tracepoints(pattern);
     if found.is_empty() {
         no_match(
@@ -42,7 +37,7 @@ pub fn traces(
         return None;
     }
     let (image, refusal) = (world.kernel_image(&kernel), refusal_of(point, pattern));
-    let place = |f: trapless_debuginfo::KernelFunction| Place {
+    let place = |f: KernelFunction| Place {
         point: match system {
             "" | "*" => format!("kernel.trace(\"{}\")", f.name),
             _ => format!("kernel.trace(\"{system}:{}\")", f.name),
@@ -60,6 +55,11 @@ pub fn traces(
     Some(found.into_iter().map(place).collect())
 }
 
+/// `SYSTEM:NAME`, or the name alone.
+fn parts(text: &str) -> (&str, &str) {
+    text.split_once(':').unwrap_or(("", text))
+}
+
 /// BTF does not tell which system a tracepoint is of: one that is named is believed, a pattern of several cannot be.
 fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
     let Some(Literal::String(name)) = &c.arg else {
@@ -69,9 +69,10 @@ fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> 
         return None;
     };
     let text = name.text();
-    let (system, pattern) = text.split_once(':').unwrap_or(("", &text));
-    let wild = |text: &str| trapless_debuginfo::glob::is_glob(text);
-    if (wild(system) || !system.is_empty() && pattern == "*") && (system, pattern) != ("*", "*") {
+    let (system, pattern) = parts(&text);
+    if (glob::is_glob(system) || !system.is_empty() && pattern == "*")
+        && (system, pattern) != ("*", "*")
+    {
         diags
             .error(
                 Tag::PointKernel,
