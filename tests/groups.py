@@ -307,6 +307,7 @@ def machine(args, _wanted, _kept):
     yield program('vm', ['tests/vm/host'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/run'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/scripts'], args, HALF_AN_HOUR)
+    yield program('vm', ['tests/vm/overhead'], args, HALF_AN_HOUR)
 
 
 def of(group):

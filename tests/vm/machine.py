@@ -66,6 +66,23 @@ def kmod(headers):
     return os.path.join(ROOT, 'build', 'kmod')
 
 
+def modules(headers, *names):
+    """trapless.ko and those of tests/vm/module are built: RAM disk's files by name."""
+    module = os.path.join(OUT, 'module')
+    os.makedirs(module, exist_ok=True)
+    tool(['cp', '-rsf', HERE + '/module/.', module])
+    tree = kmod(headers)
+    with debian.alone(OUT):
+        tool(['make', '-s', '-C', headers, 'M=' + module, 'TRAPLESS=' + tree,
+              'KBUILD_EXTRA_SYMBOLS=%s/Module.symvers' % tree, 'modules'])
+    files = {}
+    for ko in [tree + '/trapless.ko'] + ['%s/%s.ko' % (module, name) for name in names]:
+        name = os.path.basename(ko)
+        files[name] = os.path.join(OUT, name)
+        tool(['strip', '--strip-debug', '-o', files[name], ko])
+    return files
+
+
 class Machine:
     """`files`: what lies in its RAM disk, by path there; `folder`: where to make more of them."""
 
@@ -91,6 +108,12 @@ class Machine:
         path = os.path.join(OUT, name)
         tool(['gcc', '-std=gnu11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', '-o', path, os.path.join(HERE, name + '.c')])
         self.files['bin/' + name] = path
+
+    def compile(self, name, *script):
+        """Its module, made on the host, in the RAM disk."""
+        tool([os.path.join(ROOT, 'bin/trapless'), '-p4', '-m', name, '-r', os.path.join(self.folder, self.release), '-a', 'x86_64']
+             + list(script), cwd=self.folder)
+        self.files[name + '.tap'] = os.path.join(self.folder, name + '.tap')
 
     def text(self, name, text):
         path = os.path.join(OUT, 'scripts-' + name)

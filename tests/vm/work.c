@@ -2,11 +2,15 @@
 /*
  * work N       opens a file N times
  * work wild    opens one where there is none, with a stack pointer that leads nowhere
+ * work gettimeofday MS [RUNS]   calls it for so many milliseconds, and says for each run how often, and ns a call
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What nobody can read lies behind the stack pointer, and there its path is said to be. */
@@ -22,8 +26,37 @@ static long open_wildly(void)
 	return ret;
 }
 
+static long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int gettimeofday_for(long ns)
+{
+	enum { BETWEEN_LOOKS = 100 };
+	long begin = now(), took = 0, calls = 0;
+	struct timeval t;
+
+	for (; took < ns; took = now() - begin, calls += BETWEEN_LOOKS)
+		for (int i = 0; i < BETWEEN_LOOKS; i++)
+			if (syscall(SYS_gettimeofday, &t, NULL))
+				return 1;
+	printf("%ld %ld\n", calls, took / calls);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "gettimeofday")) {
+		int runs = argc > 3 ? atoi(argv[3]) : 1, bad = 0;
+
+		while (runs-- > 0)
+			bad |= gettimeofday_for(atol(argv[2]) * 1000000);
+		return bad;
+	}
 	if (argc > 1 && !strcmp(argv[1], "wild"))
 		return open_wildly() >= 0;
 	for (int n = argc > 1 ? atoi(argv[1]) : 0; n; n--) {

@@ -1,56 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All functions of the kernel while it runs: behind each one's entry a probe
- * is armed, thousands at a time, under whatever load there is. Prints rows of
- * microseconds a probe, those of the kernel's own kprobes among them.
+ * is armed, thousands at a time, under whatever load there is.
  */
 #define pr_fmt(fmt) fmt
 
-#include <linux/delay.h>
-#include <linux/kallsyms.h>
-#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
-#include "vm.h"
+#include "many.h"
 
-enum { PLACES_MAX = 65536, CHUNK = 4000, TOGETHER = 8000, PEERS = 20, REASONS = 128 };
+enum { CHUNK = 4000, REASONS = 128 };
 
-static uintptr_t *places; /* sorted */
-static size_t nplaces;
 static struct tl_probe *probes, **list;
 static int *results;
-static atomic_long_t hits;
-
-static int count(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
-{
-	atomic_long_inc(&hits);
-	return 0;
-}
-
-/* --- which ----------------------------------------------------------------------- */
-
-static const char *functions_are_listed(void)
-{
-	unsigned long (*lookup)(const char *name) = find("kallsyms_lookup_name");
-	int (*bounds)(unsigned long at, unsigned long *size, unsigned long *offset) =
-		find("kallsyms_lookup_size_offset");
-	unsigned long at, end, size, offset;
-
-	CHECK(lookup && bounds);
-	at = lookup("_stext");
-	end = lookup("_etext");
-	for (; at < end && nplaces < PLACES_MAX; at += size) {
-		size_t off = behind_entry((void *)at);
-
-		if (!bounds(at, &size, &offset) || size <= offset)
-			return "kallsyms has a gap";
-		size -= offset;
-		if (off && off < size)
-			places[nplaces++] = at + off;
-	}
-	CHECK(nplaces > 10000);
-	return NULL;
-}
 
 /* --- counted by rung ---------------------------------------------------------------- */
 
@@ -97,14 +59,13 @@ static size_t print_counts(void)
 /* --- arming ------------------------------------------------------------------------------ */
 
 /* Those that were not refused, in list[0..n). */
-static size_t register_some(size_t first, size_t n, size_t step)
+static size_t register_some(size_t first, size_t n)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		probes[i] = (struct tl_probe){.addr = (void *)places[first + i * step],
-			.pre = count,
-			.flags = TL_PROBE_COUNT};
+		probes[i] = (struct tl_probe){
+			.addr = (void *)places[first + i], .pre = count, .flags = TL_PROBE_COUNT};
 		list[i] = &probes[i];
 	}
 	tl_probes_register_each(list, n, results);
@@ -116,20 +77,6 @@ static size_t register_some(size_t first, size_t n, size_t step)
 	return kept;
 }
 
-static u64 since(u64 *from)
-{
-	u64 now = ktime_get_ns(), took = now - *from;
-
-	*from = now;
-	return took;
-}
-
-static void row(const char *what, u64 ns, size_t n)
-{
-	pr_info("# many: %s: %llu us a probe (%zu in %llu ms)\n", what, ns / 1000 / (n ? n : 1), n,
-		ns / 1000000);
-}
-
 static const char *every_function_is_probed_once(void)
 {
 	u64 in = 0, out = 0, t = ktime_get_ns();
@@ -139,7 +86,7 @@ static const char *every_function_is_probed_once(void)
 		size_t kept;
 
 		n = min_t(size_t, CHUNK, nplaces - first);
-		kept = register_some(first, n, 1);
+		kept = register_some(first, n);
 		in += since(&t);
 		tl_probes_list(tally, NULL);
 		since(&t);
@@ -157,64 +104,6 @@ static const char *every_function_is_probed_once(void)
 	return NULL;
 }
 
-static const char *thousands_stand_together(void)
-{
-	size_t step = nplaces / TOGETHER, kept;
-	u64 t = ktime_get_ns();
-	long before;
-
-	kept = register_some(0, TOGETHER, step);
-	row("together: registered and armed", since(&t), TOGETHER);
-	CHECK(kept > TOGETHER / 2);
-	before = atomic_long_read(&hits);
-	msleep(500);
-	pr_info("# many: together: %ld hits in half a second\n", atomic_long_read(&hits) - before);
-	CHECK(atomic_long_read(&hits) > before);
-	since(&t);
-	CHECK(tl_probes_disable(list, kept) == 0);
-	row("together: disabled", since(&t), kept);
-	CHECK(tl_probes_enable(list, kept, NULL) == 0);
-	row("together: enabled", since(&t), kept);
-	CHECK(tl_probes_unregister(list, kept) == 0);
-	row("together: taken away", since(&t), kept);
-	return NULL;
-}
-
-/* --- the kernel's own, at the same places ---------------------------------------------------- */
-
-static struct kprobe peers[PEERS];
-
-static int peer_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static const char *the_kernels_own_are_measured(void)
-{
-	size_t step = nplaces / PEERS & ~1ul, n = 0, kept;
-	u64 t = ktime_get_ns(), took;
-
-	for (size_t i = 0; i < PEERS; i++) {
-		peers[n] =
-			(struct kprobe){.addr = (void *)places[i * step], .pre_handler = peer_hit};
-		if (!register_kprobe(&peers[n]))
-			n++;
-	}
-	row("kprobes: registered and armed", since(&t), n);
-	/* Beside them: a place of theirs is refused, the others of its batch are armed. */
-	kept = register_some(0, PEERS, step / 2);
-	took = since(&t);
-	row("ours beside them", took, PEERS);
-	tl_probes_unregister(list, kept);
-	since(&t);
-	for (size_t i = 0; i < n; i++)
-		unregister_kprobe(&peers[i]);
-	row("kprobes: taken away", since(&t), n);
-	CHECK(kept > PEERS / 3 && refused[TL_E_RESERVED] > PEERS / 3);
-	memset(refused, 0, sizeof(refused));
-	return NULL;
-}
-
 #define TEST(fn) #fn, fn
 
 static const struct {
@@ -222,17 +111,18 @@ static const struct {
 	test_fn *fn;
 } tests[] = {
 	{TEST(functions_are_listed)},
-	{TEST(the_kernels_own_are_measured)},
 	{TEST(every_function_is_probed_once)},
-	{TEST(thousands_stand_together)},
+	{TEST(half_of_all_are_enabled)},
+	{TEST(half_of_all_are_traps)},
+	{TEST(the_kernels_own_are_measured)},
 };
 
 static int __init many_init(void)
 {
 	places = vmalloc(PLACES_MAX * sizeof(*places));
-	probes = vmalloc(TOGETHER * sizeof(*probes));
-	list = vmalloc(TOGETHER * sizeof(*list));
-	results = vmalloc(TOGETHER * sizeof(*results));
+	probes = vmalloc(CHUNK * sizeof(*probes));
+	list = vmalloc(CHUNK * sizeof(*list));
+	results = vmalloc(CHUNK * sizeof(*results));
 	if (!places || !probes || !list || !results)
 		return -ENOMEM; /* of a machine that is about to end */
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
