@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * work N       opens a file N times
+ * work spin    does so, and counts between the times, until it is killed
  * work wild    opens one where there is none, with a stack pointer that leads nowhere
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,16 +24,33 @@ static long open_wildly(void)
 	return ret;
 }
 
+static bool opens(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/init", O_RDONLY);
+
+	return fd >= 0 && !close(fd);
+}
+
+static int spin(void)
+{
+	enum { STEPS = 1000 };
+
+	while (opens())
+		for (volatile int n = 0; n < STEPS; n++)
+			;
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "wild"))
-		return open_wildly() >= 0;
-	for (int n = argc > 1 ? atoi(argv[1]) : 0; n; n--) {
-		int fd = (int)syscall(SYS_openat, AT_FDCWD, "/init", O_RDONLY);
+	const char *what = argc > 1 ? argv[1] : "0";
 
-		if (fd < 0)
+	if (!strcmp(what, "wild"))
+		return open_wildly() >= 0;
+	if (!strcmp(what, "spin"))
+		return spin();
+	for (int n = atoi(what); n; n--)
+		if (!opens())
 			return 1;
-		close(fd);
-	}
 	return 0;
 }
