@@ -79,5 +79,7 @@ const volatile uint32_t *tl_home_guests(void);
 /* Stack pointers that handlers see may lead anywhere: those of a kernel's programs. */
 bool tl_home_wild_stacks(void);
 void tl_home_ids(struct tl_ids *who);
+/* As tl_view_ops.of_program. */
+bool tl_home_of_program(uint64_t pc);
 
 #endif

@@ -137,6 +137,13 @@ static bool file_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	       p->arg <= 1 << 20;
 }
 
+static bool timer_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
+{
+	bool own_rate = p->kind == TL_TAP_PROFILE && m->header->flags & TL_TAP_KERNEL;
+
+	return (p->arg > 0 || (own_rate && !p->arg)) && p->addr <= (uint64_t)p->arg;
+}
+
 static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 {
 	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
@@ -151,11 +158,10 @@ static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	       (p->kind != TL_TAP_WATCH ||
 		       (p->arg > 0 && p->arg <= TL_WATCH_MAX &&
 			       (p->image == TL_NONE || p->image < m->nimages))) &&
-	       (p->process == TL_NONE || p->process < m->nimages) &&
-	       (!timer || (p->arg > 0 && p->addr <= (uint64_t)p->arg)) && p->nparts <= m->nparts &&
-	       p->first_part <= m->nparts - p->nparts && p->call_data <= 2048 &&
-	       str_ok(m, p->point) && str_ok(m, p->func) && str_ok(m, p->script) &&
-	       str_ok(m, p->name);
+	       (p->process == TL_NONE || p->process < m->nimages) && (!timer || timer_ok(m, p)) &&
+	       p->nparts <= m->nparts && p->first_part <= m->nparts - p->nparts &&
+	       p->call_data <= 2048 && str_ok(m, p->point) && str_ok(m, p->func) &&
+	       str_ok(m, p->script) && str_ok(m, p->name);
 }
 
 static bool word_ok(const struct tl_tap *m, uint32_t at)

@@ -92,6 +92,12 @@ static uint64_t original(struct tl_view *v, uint64_t pc)
 	return tl_home_original(pc);
 }
 
+static bool of_program(struct tl_view *v, uint64_t pc)
+{
+	(void)v;
+	return tl_home_of_program(pc);
+}
+
 static void relax(struct tl_view *v)
 {
 	(void)v;
@@ -113,6 +119,7 @@ static struct tl_view_ops ops = {
 	.fact = fact,
 	.raise = raise,
 	.ids = ids,
+	.of_program = of_program,
 };
 
 /* What the home has loaded. */

@@ -36,6 +36,11 @@ int tl_home_write(uint64_t addr, const void *src, uint32_t size)
 		       : -1;
 }
 
+bool tl_home_of_program(uint64_t pc)
+{
+	return pc && is_user(pc, 1);
+}
+
 uint32_t tl_home_pid(uint32_t tid)
 {
 	return current->tgid ? (uint32_t)current->tgid : IDLE_PID;

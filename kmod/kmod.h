@@ -4,5 +4,7 @@
 
 int device_start(void); /* 0 or -errno */
 void device_stop(void); /* no file is open any more: each holds the module */
+int samples_start(void); /* the same */
+void samples_stop(void); /* the same */
 
 #endif

@@ -20,8 +20,13 @@ static void leave(void);
 
 static int __init start_device(void)
 {
-	int ret = device_start();
+	int ret = samples_start();
 
+	if (!ret) {
+		ret = device_start();
+		if (ret)
+			samples_stop();
+	}
 	if (ret)
 		leave();
 	return ret;
@@ -52,6 +57,7 @@ static void leave(void)
 static void __exit trapless_exit(void)
 {
 	device_stop();
+	samples_stop();
 	leave();
 }
 

@@ -246,7 +246,7 @@ int script_arm(struct script *s)
 			ret = tl_ctl_arm(&arming, s->ctl);
 		}
 		if (ret >= 0)
-			ret += script_trace(s);
+			ret += script_hook(s);
 	}
 	mutex_unlock(&arming_lock);
 	return ret;
@@ -258,7 +258,7 @@ void script_disarm(struct script *s)
 
 	if (!s->ctl)
 		return;
-	script_untrace(s);
+	script_unhook(s);
 	do {
 		mutex_lock(&arming_lock);
 		if (is_armed(s))

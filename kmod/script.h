@@ -19,7 +19,7 @@ struct script {
 	struct tl_ctl_session *ctl;
 	struct tl_view outside; /* for handlers that run in ioctl */
 	struct tl_env *envs; /* ... one a probe */
-	struct trace *traces; /* as many as probes; NULL: none has a tracepoint */
+	struct hooked *hooked; /* as many as probes; NULL: the kernel calls none */
 	void *stacks; /* see stack.c; NULL: none is needed */
 	struct tl_reader reader;
 	uint8_t *out; /* records on their way to read() */
@@ -51,9 +51,11 @@ void script_stack_of(const struct script *s, struct tl_ctl_probe *p);
 /* handler(a, b, c) on such a stack, which there is. Any context. */
 unsigned long script_call(struct script *s, void *handler, void *a, void *b, void *c);
 
-/* traces.c: at tracepoints. How many are on; all off: when it returns no handler runs any more. */
-int script_trace(struct script *s);
-void script_untrace(struct script *s);
+/* hooks.c: probes that the kernel calls. How many are on; all off: when it returns no handler runs any more. */
+int script_hook(struct script *s);
+void script_unhook(struct script *s);
+
+/* traces.c */
 bool script_is_listener(
 	unsigned long pc); /* where a tracepoint's handler is called from: no part of its stack */
 

@@ -60,6 +60,8 @@ bool tl_home_caller(const struct tl_from *from, uint32_t n, uint64_t *pc)
 	unsigned long found[TL_MAXBACKTRACE];
 	struct pt_regs regs;
 
+	if (tl_home_of_program(from->pc))
+		return n == 0;
 	n += script_is_listener(from->pc);
 	if (n >= TL_MAXBACKTRACE)
 		return false;

@@ -542,7 +542,7 @@ static int trace(void)
 	if (input_start(&session))
 		fprintf(stderr, "trapless-run: no memory for what is typed\n");
 	say_ready(since);
-	session.sample = sample_all;
+	session.sample = is_for_kernel(&module) ? NULL : sample_all;
 	timer = timers_start(&session);
 	if (opt.monitor)
 		monitor_start(&control);

@@ -57,7 +57,8 @@ struct session {
 	struct events *early; /* events that came before `begin` had run */
 	pid_t (*strange)(
 		void); /* a target that must not choose commands; 0: none. NULL: nobody can */
-	void (*sample)(uint32_t probe); /* have the targets looked at for a timer.profile */
+	void (*sample)(uint32_t
+			probe); /* have the targets looked at for a timer.profile; NULL: a kernel does it */
 	struct tl_reader reader;
 	FILE *out;
 	char *ready; /* bytes for `out`, or for `raw`, that nobody has been given yet */

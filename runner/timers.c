@@ -33,7 +33,7 @@ static bool is_timer(const struct session *s, uint32_t i)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[i];
 
-	return (p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE) &&
+	return (p->kind == TL_TAP_TIMER || (p->kind == TL_TAP_PROFILE && s->sample)) &&
 	       !(p->flags & TL_TAP_PROBE_NEVER);
 }
 

@@ -91,6 +91,15 @@ int64_t tl_uaddr(struct tl_run *run)
 	return run->regs ? (int64_t)TL_REGS_IP(run->regs) : 0;
 }
 
+/* At a system call the kernel is probed, though the registers are the program's. */
+int64_t tl_user_mode(struct tl_run *run)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	uint64_t at = run->env->at_syscall ? 0 : (uint64_t)tl_uaddr(run);
+
+	return !ops || !ops->of_program || ops->of_program(run->view, at);
+}
+
 int64_t tl_caller_addr(struct tl_run *run)
 {
 	uint64_t v = 0;

@@ -103,7 +103,9 @@ enum tl_tap_probe_kind {
 	TL_TAP_PROCESS_END,
 	TL_TAP_THREAD_BEGIN,	/* of any thread but the first one */
 	TL_TAP_THREAD_END,
-	TL_TAP_PROFILE,		/* arg: period in ns; for each thread of the target that runs then */
+	/* arg: period in ns; for each thread of the target that runs then. In a kernel: for each processor, whatever it
+	 * does; 0 is at the kernel's own rate */
+	TL_TAP_PROFILE,
 	TL_TAP_WATCH,		/* arg: bytes at addr, in image or (TL_NONE) of the process's own; written, or READS */
 	/* files that run a handler in the runner: func is the file's name, arg the longest text, addr its umask */
 	TL_TAP_FILE_READ,

@@ -45,6 +45,8 @@ struct tl_view_ops {
 	bool (*caller)(struct tl_view *v, const struct tl_from *from, uint32_t n, uint64_t *pc);
 	/* pc, or what it runs a copy of. May be NULL. */
 	uint64_t (*original)(struct tl_view *v, uint64_t pc);
+	/* Is pc in a program's own code, not in a kernel? 0: no place at all. NULL: there is nothing but programs. */
+	bool (*of_program)(struct tl_view *v, uint64_t pc);
 	/* A moment's rest while waiting for a lock. May be NULL. */
 	void (*relax)(struct tl_view *v);
 	/* Fill in the running thread's comm, which is still empty, or may be another one's (view->guests). May be NULL. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * work N       opens a file N times
+ * work spin    does so, and counts between the times, until it is killed
  * work wild    opens one where there is none, with a stack pointer that leads nowhere
- * work gettimeofday MS [RUNS]   calls it for so many milliseconds, and says for each run how often, and ns a call
+ * work gettimeofday MS RUNS     calls it for so many milliseconds, and says for each run how often, and ns a call
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,23 @@ static long open_wildly(void)
 			 : "b"(nowhere), "D"((long)AT_FDCWD), "S"(nowhere + 8), "d"(O_RDONLY)
 			 : "rcx", "r11", "memory");
 	return ret;
+}
+
+static bool opens(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/init", O_RDONLY);
+
+	return fd >= 0 && !close(fd);
+}
+
+static int spin(void)
+{
+	enum { STEPS = 1000 };
+
+	while (opens())
+		for (volatile int n = 0; n < STEPS; n++)
+			;
+	return 1;
 }
 
 static long now(void)
@@ -48,23 +67,27 @@ static int gettimeofday_for(long ns)
 	return 0;
 }
 
+static int gettimeofday_runs(long ms, int runs)
+{
+	int bad = 0;
+
+	while (runs-- > 0)
+		bad |= gettimeofday_for(ms * 1000000);
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc > 2 && !strcmp(argv[1], "gettimeofday")) {
-		int runs = argc > 3 ? atoi(argv[3]) : 1, bad = 0;
+	const char *what = argc > 1 ? argv[1] : "0";
 
-		while (runs-- > 0)
-			bad |= gettimeofday_for(atol(argv[2]) * 1000000);
-		return bad;
-	}
-	if (argc > 1 && !strcmp(argv[1], "wild"))
+	if (!strcmp(what, "wild"))
 		return open_wildly() >= 0;
-	for (int n = argc > 1 ? atoi(argv[1]) : 0; n; n--) {
-		int fd = (int)syscall(SYS_openat, AT_FDCWD, "/init", O_RDONLY);
-
-		if (fd < 0)
+	if (!strcmp(what, "spin"))
+		return spin();
+	if (argc > 3 && !strcmp(what, "gettimeofday"))
+		return gettimeofday_runs(atol(argv[2]), atoi(argv[3]));
+	for (int n = atoi(what); n; n--)
+		if (!opens())
 			return 1;
-		close(fd);
-	}
 	return 0;
 }

@@ -11,6 +11,9 @@ use trapless_sema::ir::{
 };
 use trapless_wire as wire;
 
+/// As jiffies go.
+const TICK_NS: u64 = 10_000_000;
+
 /// Put the module together.
 pub fn assemble(
     program: &Program,
@@ -182,7 +185,9 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         ProbeKind::Reset => out.kind = wire::ProbeKind::Reset,
         ProbeKind::Profile { period_ns } => {
             out.kind = wire::ProbeKind::Profile;
-            out.arg = *period_ns as i64;
+            // 0: the kernel knows its own.
+            let ticks = if program.options.kernel { 0 } else { TICK_NS };
+            out.arg = period_ns.unwrap_or(ticks) as i64;
         }
         ProbeKind::Event { event, process } => {
             out.kind = event_kind(*event);

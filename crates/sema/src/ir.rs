@@ -407,9 +407,10 @@ pub enum ProbeKind {
         max: u32,
         umask: u32,
     },
-    /// For each thread of the target that runs then.
+    /// For each thread of the target that runs then; in a kernel, for each processor.
     Profile {
-        period_ns: u64,
+        /// `None`: as often as ticks come.
+        period_ns: Option<u64>,
     },
     /// A process or a thread of it comes or goes.
     Event {

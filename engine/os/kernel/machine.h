@@ -31,6 +31,8 @@ static inline void tl_machine_called(
 /* Where the kernel's own code stands; registers that tell nothing of its stack are 0. */
 static inline void tl_machine_standing(
 	struct pt_regs *to, unsigned long pc, unsigned long sp, unsigned long fp);
+/* All of them, of whoever was interrupted. */
+static inline void tl_machine_interrupted(struct tl_regs *to, const struct pt_regs *from);
 /* Of a program, as at the instruction of a system call of that number; and behind it, as wire.h's TRACE has them. */
 static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number);
 static inline void tl_machine_answered(

@@ -24,6 +24,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let unit = &units[n];
     let errors = shared.diags.error_count();
     let is_return = matches!(place.kind, ir::ProbeKind::Return { .. });
+    let in_kernel = shared.world.in_kernel;
     let mut l = Lowerer::new(shared, Scope::Unit(n), unit.file);
     l.context = place.context.clone();
     l.entry = is_return.then(Vec::new);
@@ -36,6 +37,8 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let kind = match place.kind {
         ir::ProbeKind::Site { .. } | ir::ProbeKind::Trace => ir::HandlerKind::Site,
         ir::ProbeKind::Return { .. } => ir::HandlerKind::Return,
+        // Of a processor, in the middle of an interrupt.
+        ir::ProbeKind::Profile { .. } if in_kernel => ir::HandlerKind::Site,
         _ => ir::HandlerKind::Session,
     };
     let handler = ir::Handler {

@@ -193,7 +193,10 @@ fn profile(point: &ProbePoint, diags: &mut Diagnostics) -> Option<Place> {
             .help("e.g. timer.profile.freq.hz(100)");
         return None;
     }
-    let period_ns = 1_000_000_000 / hz.map_or(Some(TICKS), |c| rate(c, diags))?;
+    let period_ns = match hz {
+        Some(c) => Some(1_000_000_000 / rate(c, diags)?),
+        None => None,
+    };
     Some(place(point, ProbeKind::Profile { period_ns }, false))
 }
 
@@ -205,15 +208,15 @@ fn rate(hz: &Component, diags: &mut Diagnostics) -> Option<u64> {
 }
 
 fn no_rate<T>(c: &Component, diags: &mut Diagnostics) -> Option<T> {
-    let what = format!("a thread is sampled 1 to {MOST} times in a second");
+    let what = format!("a thread, or processor, is sampled 1 to {MOST} times in a second");
     diags
         .error(Tag::PointArgument, c.span, what)
         .help("e.g. timer.profile.freq.hz(100)");
     None
 }
 
-/// What is sampled is the target: of `-c`, of `-x`, or the process that another point names. Where
-/// there is none, the point is an error, or nothing behind `?`.
+/// What is sampled is a kernel's processors, or else the target: of `-c`, of `-x`, or the process that another point
+/// names. Where there is none, the point is an error, or nothing behind `?`.
 pub fn check_samples(
     units: &[Unit],
     places: &mut [Vec<Place>],
@@ -222,10 +225,7 @@ pub fn check_samples(
     diags: &mut Diagnostics,
 ) {
     let is_of_process = |p: &Place| p.kind.process().is_some();
-    if kernel {
-        return no_samples_of_kernel(units, places, diags);
-    }
-    if target.program.is_some() || places.iter().flatten().any(is_of_process) {
+    if kernel || target.program.is_some() || places.iter().flatten().any(is_of_process) {
         return;
     }
     for (unit, places) in units.iter().zip(places) {
@@ -241,27 +241,12 @@ pub fn check_samples(
                     "which process is to be sampled?",
                 )
                 .help(
-                    "give it with -c CMD or -x PID, or by another point: process(\"/path\").begin",
+                    "give it with -c CMD or -x PID, or by another point: process(\"/path\").begin; -r RELEASE samples \
+                     a kernel's processors",
                 );
         }
         places.retain(|p| !p.kind.is_profile());
     }
-}
-
-fn no_samples_of_kernel(units: &[Unit], places: &mut [Vec<Place>], diags: &mut Diagnostics) {
-    let points = units.iter().flat_map(|u| &u.points);
-    for point in points.filter(|p| is_profile(p) && !may_be_missing(p)) {
-        diags
-            .error(
-                Tag::PointKernel,
-                point.span,
-                "samples of a kernel's processors are not built yet",
-            )
-            .help("sample a process: give it with -c CMD or -x PID, in a script of its own");
-    }
-    places
-        .iter_mut()
-        .for_each(|of_unit| of_unit.retain(|p| !p.kind.is_profile()));
 }
 
 fn is_profile(point: &ProbePoint) -> bool {
@@ -273,9 +258,7 @@ fn may_be_missing(point: &ProbePoint) -> bool {
     point.optional || point.sufficient
 }
 
-/// As jiffies go.
-const TICKS: u64 = 100;
-/// Samples of a thread in a second.
+/// Samples of a thread, or processor, in a second.
 const MOST: i64 = 1000;
 
 /// `.randomize(n)`: at most so much more or less, in the timer's unit.

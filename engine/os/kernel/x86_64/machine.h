@@ -87,7 +87,7 @@ static inline void tl_machine_standing(
 	*to = (struct pt_regs){.ip = pc, .sp = sp, .bp = fp, .cs = __KERNEL_CS, .ss = __KERNEL_DS};
 }
 
-static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number)
+static inline void tl_machine_interrupted(struct tl_regs *to, const struct pt_regs *from)
 {
 	*to = (struct tl_regs){
 		.r15 = from->r15,
@@ -100,7 +100,7 @@ static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *fr
 		.r10 = from->r10,
 		.r9 = from->r9,
 		.r8 = from->r8,
-		.ax = (uint64_t)number,
+		.ax = from->ax,
 		.cx = from->cx,
 		.dx = from->dx,
 		.si = from->si,
@@ -109,6 +109,12 @@ static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *fr
 		.ip = from->ip,
 		.sp = from->sp,
 	};
+}
+
+static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number)
+{
+	tl_machine_interrupted(to, from);
+	to->ax = (uint64_t)number;
 }
 
 static inline void tl_machine_answered(

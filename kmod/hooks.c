@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "hooks.h"
+
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+#include <trapless/error.h>
+
+#include "../engine/core/detour/hook.h"
+#include "../home/view.h"
+
+static const struct hook_kind *kind_of(const struct tl_tap_probe *p)
+{
+	switch (p->kind) {
+	case TL_TAP_TRACE:
+		return &hook_traces;
+	case TL_TAP_PROFILE:
+		return &hook_samples;
+	default:
+		return NULL;
+	}
+}
+
+void hooked_run(struct hooked *h, struct tl_regs *regs)
+{
+	struct tl_thread *self = tl_hook_enter(h->hook);
+
+	if (!self)
+		return;
+	if (h->script->stacks)
+		script_call(h->script, h->handler, tl_hook_probe(h->hook), regs, self);
+	else
+		((tl_pre_fn)h->handler)(tl_hook_probe(h->hook), regs, self);
+	tl_hook_leave(self);
+}
+
+static void fill(struct script *s, uint32_t i, struct hooked *h)
+{
+	const struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
+
+	tl_ctl_env(&h->env, tl_ctl_view(s->ctl), p);
+	h->handler = (void *)(uintptr_t)p->handler;
+	h->script = s;
+	tl_hook_init(h->hook, &h->env);
+}
+
+/* 0 or -TL_E_ */
+static int turn_on(struct script *s, uint32_t i, const struct hook_kind *kind)
+{
+	struct hooked *h = &s->hooked[i];
+	int ret;
+
+	if (!h->hook)
+		h->hook = vmalloc(tl_hook_size());
+	if (!h->hook)
+		return -TL_E_NOMEM;
+	fill(s, i, h);
+	ret = kind->on(h, &s->tap.probes[i]);
+	if (!ret)
+		h->kind = kind;
+	return ret;
+}
+
+static bool is_wanted(const struct script *s, uint32_t i)
+{
+	const struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
+
+	return !p->off && !p->armed;
+}
+
+int script_hook(struct script *s)
+{
+	int on = 0;
+
+	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
+		const struct hook_kind *kind = kind_of(&s->tap.probes[i]);
+		struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
+
+		if (!kind || !is_wanted(s, i))
+			continue;
+		if (!s->hooked)
+			s->hooked = vzalloc(array_size(s->tap.nprobes, sizeof(*s->hooked)));
+		p->result = s->hooked ? turn_on(s, i, kind) : -TL_E_NOMEM;
+		p->armed = !p->result;
+		on += p->armed;
+	}
+	return on;
+}
+
+static void count(struct tl_ctl_probe *p, const struct tl_hook *hook)
+{
+	uint64_t missed[TL_MISSED_KINDS], inside;
+
+	tl_hook_missed(hook, missed, &inside);
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
+		p->missed[why] += missed[why];
+	p->nmissed += inside;
+}
+
+/* Nobody calls it any more. */
+static void forget(struct tl_ctl_probe *p, struct hooked *h)
+{
+	if (h->kind) {
+		count(p, h->hook);
+		p->armed = 0;
+	}
+	vfree(h->hook);
+}
+
+void script_unhook(struct script *s)
+{
+	if (!s->hooked)
+		return;
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		if (s->hooked[i].kind)
+			s->hooked[i].kind->off(&s->hooked[i]);
+	tracepoint_synchronize_unregister();
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		forget(tl_ctl_probe(s->ctl, i), &s->hooked[i]);
+	vfree(s->hooked);
+	s->hooked = NULL;
+}
