@@ -61,9 +61,10 @@ def boot(image, disk, arguments=COMMAND_LINE):
 
 def kmod(headers):
     """trapless.ko for that kernel is built; where. Not by two at once."""
+    out = os.path.join(OUT, 'kmod', os.path.basename(headers)[len('linux-headers-'):])
     with debian.alone(OUT):
-        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KDIR=' + headers])
-    return os.path.join(ROOT, 'build', 'kmod')
+        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KMOD_OUT=' + out, 'KDIR=' + headers])
+    return out
 
 
 class Machine:
