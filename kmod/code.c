@@ -32,7 +32,7 @@ int script_map_code(struct script *s, const char **missing)
 	*missing = NULL;
 	if (!span)
 		return 0;
-	s->code = tl_names.module_alloc(span);
+	s->code = tl_text_alloc(span);
 	if (!s->code)
 		return -TL_E_NOMEM;
 	ret = tl_tap_place(&s->tap, (uintptr_t)s->code, s->code, find_export, NULL, missing);
@@ -46,6 +46,6 @@ int script_map_code(struct script *s, const char **missing)
 void script_unmap_code(struct script *s)
 {
 	if (s->code)
-		tl_names.module_memfree(s->code);
+		tl_text_free(s->code);
 	s->code = NULL;
 }

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 
 #include "kmod.h"
@@ -137,6 +138,16 @@ static ssize_t device_read(struct file *file, char __user *to, size_t room, loff
 	return ret;
 }
 
+/* By mprotect(2), later. */
+static void keep_from_writing(struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_clear(vma, VM_MAYWRITE);
+#else
+	vma->vm_flags &= ~VM_MAYWRITE;
+#endif
+}
+
 static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct opened *o = file->private_data;
@@ -144,7 +155,7 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;
-	vma->vm_flags &= ~VM_MAYWRITE;
+	keep_from_writing(vma);
 	mutex_lock(&o->lock);
 	if (o->script.memory)
 		ret = remap_vmalloc_range(vma, o->script.memory, vma->vm_pgoff);

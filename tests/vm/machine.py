@@ -61,20 +61,21 @@ def boot(image, disk, arguments=COMMAND_LINE):
 
 def kmod(headers):
     """trapless.ko for that kernel is built; where. Not by two at once."""
+    out = os.path.join(OUT, 'kmod', os.path.basename(headers)[len('linux-headers-'):])
     with debian.alone(OUT):
-        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KDIR=' + headers])
-    return os.path.join(ROOT, 'build', 'kmod')
+        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KMOD_OUT=' + out, 'KDIR=' + headers])
+    return out
 
 
 def modules(headers, *names):
     """trapless.ko and those of tests/vm/module are built: RAM disk's files by name."""
-    module = os.path.join(OUT, 'module')
-    os.makedirs(module, exist_ok=True)
-    tool(['cp', '-rsf', HERE + '/module/.', module])
     tree = kmod(headers)
+    module = os.path.join(tree, 'tests')
+    os.makedirs(module, exist_ok=True)
     with debian.alone(OUT):
+        tool(['cp', '-rsf', HERE + '/module/.', module])
         tool(['make', '-s', '-C', headers, 'M=' + module, 'TRAPLESS=' + tree,
-              'KBUILD_EXTRA_SYMBOLS=%s/Module.symvers' % tree, 'modules'])
+              'KBUILD_EXTRA_SYMBOLS=%s/Module.symvers' % tree, 'CONFIG_DEBUG_INFO_BTF_MODULES=', 'modules'])
     files = {}
     for ko in [tree + '/trapless.ko'] + ['%s/%s.ko' % (module, name) for name in names]:
         name = os.path.basename(ko)

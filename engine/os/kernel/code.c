@@ -11,6 +11,24 @@
 
 enum { AREA_MAX = 256 << 10 }; /* not sparse: whatever is reserved is taken */
 
+void *tl_text_alloc(size_t size)
+{
+#ifdef TL_EXECMEM
+	return tl_names.execmem_alloc(EXECMEM_MODULE_TEXT, size);
+#else
+	return tl_names.module_alloc(size);
+#endif
+}
+
+void tl_text_free(void *mem)
+{
+#ifdef TL_EXECMEM
+	tl_names.execmem_free(mem);
+#else
+	tl_names.module_memfree(mem);
+#endif
+}
+
 /* Breakpoints all over: nobody goes there. */
 static void fill(uint8_t *mem, size_t size)
 {
@@ -37,7 +55,7 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 
 	if (size > AREA_MAX)
 		return -TL_E_LIMIT; /* the core asks again for less */
-	mem = tl_names.module_alloc(size);
+	mem = tl_text_alloc(size);
 	if (!mem)
 		return -TL_E_NOMEM;
 	if ((uintptr_t)mem < lo || (uintptr_t)mem + size > hi)
@@ -48,7 +66,7 @@ int tl_os_code_reserve(uintptr_t lo, uintptr_t hi, size_t size, uintptr_t *at)
 	*at = (uintptr_t)mem;
 	return 0;
 free:
-	tl_names.module_memfree(mem);
+	tl_text_free(mem);
 	return ret;
 }
 
@@ -93,5 +111,5 @@ void tl_os_code_mappings(size_t *n, size_t *max)
 void tl_os_code_release(uintptr_t at, size_t size)
 {
 	tl_code_seal();
-	tl_names.module_memfree((void *)at);
+	tl_text_free((void *)at);
 }

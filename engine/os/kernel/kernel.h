@@ -19,7 +19,13 @@
 #include <linux/set_memory.h>
 #include <linux/static_call.h>
 #include <linux/stop_machine.h>
+#include <linux/version.h>
 #include <asm/alternative.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define TL_EXECMEM /* modules' memory is had by another name */
+#include <linux/execmem.h>
+#endif
 
 #include "../os.h"
 
@@ -40,8 +46,13 @@ struct tl_names {
 		unsigned long *offset, char **module, char *name);
 	unsigned int (*stack_trace_save_regs)(
 		struct pt_regs *regs, unsigned long *store, unsigned int size, unsigned int skip);
+#ifdef TL_EXECMEM
+	typeof(execmem_alloc) *execmem_alloc;
+	typeof(execmem_free) *execmem_free;
+#else
 	typeof(module_alloc) *module_alloc;
 	typeof(module_memfree) *module_memfree;
+#endif
 	typeof(set_memory_ro) *set_memory_ro;
 	typeof(set_memory_x) *set_memory_x;
 	typeof(stop_machine_cpuslocked) *stop_machine_cpuslocked;
@@ -54,6 +65,7 @@ struct tl_names {
 	const struct exception_table_entry *faults, *faults_end;
 	const void *copy, *move, *set; /* memcpy and the like */
 	const void *thunks, *thunks_end;
+	const uintptr_t *return_thunk; /* the one that this processor takes */
 	typeof(search_exception_tables) *search_exception_tables;
 	int (*ftrace_text_reserved)(const void *start, const void *end);
 	int (*alternatives_text_reserved)(void *start, void *end);
@@ -111,7 +123,10 @@ bool tl_faults_lost(void);
 void tl_faults_init(void);
 void tl_faults_exit(void);
 
-/* code.c: an operation ends. */
+/* code.c: memory for code, in reach of all text; writable, until it is made read-only, and given back so or so. NULL: none. */
+void *tl_text_alloc(size_t size);
+void tl_text_free(void *mem);
+/* An operation ends. */
 void tl_code_seal(void);
 
 /* images.c, trap.c: called once by tl_os_init() and tl_os_exit(). */

@@ -10,6 +10,8 @@
 
 /* Of a notification of the die chain: where the kernel's own code ran into a breakpoint; 0: it is another one. Any context. */
 static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs);
+/* Does it fault where an indirect branch lands elsewhere than at a landing pad? */
+static inline bool tl_machine_checks_branches(void);
 /* Length of the landing pad for indirect jumps there, 0: it is none. */
 static inline unsigned tl_machine_endbr(const uint8_t *text);
 /* Of a task that is switched out: its stack pointer. */

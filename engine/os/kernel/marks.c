@@ -273,7 +273,18 @@ static void read_callees(void)
 
 	mark_callees(&copies, 3, false);
 	mark_callees(&chain, 3, true);
-	/* By way of these, handlers return and call. */
+}
+
+/* By way of these, handlers return and call. */
+static void read_thunks(void)
+{
+	struct callees returns = {.n = 0};
+
+	if (tl_names.return_thunk)
+		add_callee(&returns, *tl_names.return_thunk);
+	if (tl_names.thunks_end)
+		add_callee(&returns, (uintptr_t)tl_names.thunks_end);
+	mark_callees(&returns, 2, true);
 	mark(TL_MARK_NEVER, (uintptr_t)tl_names.thunks, (uintptr_t)tl_names.thunks_end);
 }
 
@@ -353,6 +364,7 @@ int tl_marks_read(void)
 	read_tables();
 	read_blacklist();
 	read_callees();
+	read_thunks();
 	smp_locks = any_smp_locks();
 	for (unsigned kind = 0; kind < TL_MARK_KPROBE; kind++)
 		put_in_order(&marks[kind]);
@@ -370,14 +382,19 @@ void tl_marks_exit(void)
 	tl_marks_look_again();
 }
 
+static bool thunks_are_known(void)
+{
+	return !tl_names.thunks || tl_names.thunks < tl_names.thunks_end;
+}
+
 int tl_marks_check(void)
 {
 	unsigned long size, offset, least = sizeof(struct hlist_head) << KPROBE_BITS;
 
 	if (tl_names.kallsyms_lookup_size_offset(
 		    (unsigned long)tl_names.kprobe_table, &size, &offset) &&
-		size >= least && size < 2 * least)
+		size >= least && size < 2 * least && thunks_are_known())
 		return 0;
-	pr_err("trapless: this kernel's table of kprobes is another one\n");
+	pr_err("trapless: this kernel's table of kprobes, or of thunks, is another one\n");
 	return -TL_E_NO_SYMBOL;
 }

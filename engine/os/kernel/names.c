@@ -4,16 +4,19 @@
  * found by a kprobe that is never armed: registering it looks its name up.
  */
 #include "kernel.h"
+#include "machine.h"
 
 struct tl_names tl_names;
 
-#define NAME(name) #name, offsetof(struct tl_names, name)
-#define HAS_THUNKS (IS_ENABLED(CONFIG_RETPOLINE) || IS_ENABLED(CONFIG_MITIGATION_RETPOLINE))
+#define NAME(name)	 #name, offsetof(struct tl_names, name)
+#define HAS_THUNKS	 (IS_ENABLED(CONFIG_RETPOLINE) || IS_ENABLED(CONFIG_MITIGATION_RETPOLINE))
+#define HAS_RETURN_THUNK (IS_ENABLED(CONFIG_RETHUNK) || IS_ENABLED(CONFIG_MITIGATION_RETHUNK))
 
 static const struct {
 	const char *name;
 	size_t at;
 	bool here; /* in a kernel built like this one */
+	const char * or ; /* what newer ones call it */
 } wanted[] = {
 	{"_stext", offsetof(struct tl_names, stext), true},
 	{"_etext", offsetof(struct tl_names, etext), true},
@@ -23,8 +26,13 @@ static const struct {
 	{NAME(die_chain), true},
 	{NAME(notify_die), true},
 	{NAME(kallsyms_lookup_size_offset), true},
+#ifdef TL_EXECMEM
+	{NAME(execmem_alloc), true},
+	{NAME(execmem_free), true},
+#else
 	{NAME(module_alloc), true},
 	{NAME(module_memfree), true},
+#endif
 	{NAME(set_memory_ro), true},
 	{NAME(set_memory_x), true},
 	{NAME(stop_machine_cpuslocked), true},
@@ -47,8 +55,11 @@ static const struct {
 		IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE)},
 	{"__stop_static_call_sites", offsetof(struct tl_names, static_calls_end),
 		IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE)},
-	{"__indirect_thunk_start", offsetof(struct tl_names, thunks), HAS_THUNKS},
-	{"__indirect_thunk_end", offsetof(struct tl_names, thunks_end), HAS_THUNKS},
+	{"__indirect_thunk_start", offsetof(struct tl_names, thunks), HAS_THUNKS,
+		"__x86_indirect_thunk_array"},
+	{"__indirect_thunk_end", offsetof(struct tl_names, thunks_end), HAS_THUNKS,
+		"__x86_return_thunk"},
+	{"x86_return_thunk", offsetof(struct tl_names, return_thunk), HAS_RETURN_THUNK},
 	{NAME(search_exception_tables), true},
 	{NAME(ftrace_text_reserved), IS_ENABLED(CONFIG_DYNAMIC_FTRACE)},
 	{NAME(alternatives_text_reserved), IS_ENABLED(CONFIG_SMP)},
@@ -69,17 +80,28 @@ static unsigned long find_lookup(void)
 
 int tl_names_find(void)
 {
-	unsigned long addr = find_lookup();
+	unsigned long addr;
 
+	if (tl_machine_checks_branches()) {
+		pr_err("trapless: this processor checks where indirect branches land, which is not "
+		       "built yet: start the kernel with ibt=off\n");
+		return -TL_E_NO_SYMBOL;
+	}
+	addr = find_lookup();
 	if (!addr) {
 		pr_err("trapless: this kernel does not tell its names (kprobes, kallsyms)\n");
 		return -TL_E_NO_SYMBOL;
 	}
 	tl_names.kallsyms_lookup_name = (void *)addr;
+	/* A kprobe's place may lie behind a landing pad. */
+	tl_names.kallsyms_lookup_name =
+		(void *)tl_names.kallsyms_lookup_name("kallsyms_lookup_name");
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		if (!wanted[i].here)
 			continue;
 		addr = tl_names.kallsyms_lookup_name(wanted[i].name);
+		if (!addr && wanted[i].or)
+			addr = tl_names.kallsyms_lookup_name(wanted[i].or);
 		if (!addr) {
 			pr_err("trapless: this kernel has no %s\n", wanted[i].name);
 			return -TL_E_NO_SYMBOL;

@@ -7,8 +7,9 @@
 #include <linux/kallsyms.h>
 #include <linux/string.h>
 #include "kernel.h"
+#include "machine.h"
 
-enum { ENDBR_LEN = 4, LOOK_MAX = 64 };
+enum { LOOK_MAX = 64 };
 
 /* What was asked last: whole functions are refused or not, and asked about again and again. Engine lock. */
 static struct {
@@ -55,10 +56,9 @@ static bool blacklisted(uintptr_t lo, uintptr_t hi)
 	return tl_marked(TL_MARK_NEVER, lo, hi) || function_refused(lo) || function_refused(hi - 1);
 }
 
-/* An ENDBR that is overwritten is a fault at the next indirect branch to it. */
+/* An ENDBR that is overwritten is a fault at the next indirect branch to it; and the kernel looks for what it has put there. */
 static bool holds_endbr(uintptr_t lo, uintptr_t hi)
 {
-	static const uint8_t endbr64[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t buf[LOOK_MAX + 2 * ENDBR_LEN];
 	/* Functions are aligned: none begins on the page before. */
 	size_t before = min((size_t)(ENDBR_LEN - 1), (size_t)offset_in_page(lo));
@@ -66,7 +66,7 @@ static bool holds_endbr(uintptr_t lo, uintptr_t hi)
 
 	n = tl_os_text_read(lo - before, buf, n);
 	for (size_t i = 0; i + ENDBR_LEN <= n; i++)
-		if (!memcmp(buf + i, endbr64, ENDBR_LEN))
+		if (tl_machine_endbr(buf + i))
 			return true;
 	return false;
 }

@@ -7,7 +7,6 @@
  */
 #include <linux/cpu.h>
 #include <linux/uaccess.h>
-#include <asm/unaligned.h>
 #include "kernel.h"
 
 enum { OPEN_MAX = 64 };
@@ -86,6 +85,15 @@ static void *writable(uintptr_t addr)
 	return to;
 }
 
+/* In one piece. */
+#define STORE(type, to, from)                                                                      \
+	do {                                                                                       \
+		type word;                                                                         \
+                                                                                                   \
+		memcpy(&word, from, sizeof(word));                                                 \
+		WRITE_ONCE(*(type *)(to), word);                                                   \
+	} while (0)
+
 int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 {
 	const uint8_t *from = bytes;
@@ -94,11 +102,11 @@ int tl_os_text_store(uintptr_t addr, const void *bytes, size_t len)
 	if (WARN_ON_ONCE(!to))
 		return -TL_E_TEXT_RO;
 	if (len == sizeof(long) && !(addr & (sizeof(long) - 1)))
-		WRITE_ONCE(*(unsigned long *)to, get_unaligned((const unsigned long *)from));
+		STORE(unsigned long, to, from);
 	else if (len == 4 && !(addr & 3))
-		WRITE_ONCE(*(uint32_t *)to, get_unaligned((const uint32_t *)from));
+		STORE(uint32_t, to, from);
 	else if (len == 2 && !(addr & 1))
-		WRITE_ONCE(*(uint16_t *)to, get_unaligned((const uint16_t *)from));
+		STORE(uint16_t, to, from);
 	else
 		for (size_t i = 0; i < len; i++)
 			WRITE_ONCE(to[i], from[i]);

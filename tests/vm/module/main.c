@@ -54,10 +54,11 @@ static uint32_t size_of_function(unsigned long start)
 	return (uint32_t)size;
 }
 
+/* Offsets count from behind the entry's ENDBR, where it has one. */
 static struct tl_probe *prepare(unsigned n, void *func, size_t off, uint32_t flags)
 {
 	probes[n] = (struct tl_probe){
-		.addr = func + off,
+		.addr = func + pad_of(func) + off,
 		.pre = count,
 		.data = &hits[n],
 		.flags = flags,
@@ -98,7 +99,7 @@ static struct tl_probe_info info_of(unsigned n)
 
 static uint8_t byte_at(void *func, size_t off)
 {
-	return READ_ONCE(*((const uint8_t *)func + off));
+	return READ_ONCE(*((const uint8_t *)func + pad_of(func) + off));
 }
 
 /* --- one probe of each kind, counted ------------------------------------------- */
@@ -143,7 +144,7 @@ static const char *a_whole_jump_counts_10000_hits(void)
 
 static const char *a_jump_over_two_words_counts_10000_hits(void)
 {
-	CHECK(((unsigned long)vm_across & 7) == 0);
+	CHECK((((unsigned long)vm_across + pad_of(vm_across)) & 7) == 0);
 	return one(vm_across, 4, 0x12346, TL_PROBE_NO_TRAP, TL_RUNG_WHOLE, 0xe9);
 }
 
@@ -286,9 +287,11 @@ static const char *private_stacks_are_refused(void)
 
 static const char *endbr_is_never_overwritten(void)
 {
-	CHECK(arm(0, vm_endbr, 0, 0) == -TL_E_BLACKLIST);
-	CHECK(arm(0, vm_endbr, 4, TL_PROBE_NO_TRAP) == 0);
-	CHECK(byte_at(vm_endbr, 0) == 0xf3 && byte_at(vm_endbr, 3) == 0xfa);
+	const u8 *text = (const u8 *)vm_endbr;
+
+	CHECK(arm(0, vm_endbr, -4, 0) == -TL_E_BLACKLIST);
+	CHECK(arm(0, vm_endbr, 0, TL_PROBE_NO_TRAP) == 0);
+	CHECK(text[0] == 0xf3 && text[3] == 0xfa);
 	CHECK(vm_endbr(1) == 0x301 && atomic_read(&hits[0]) == 1);
 	CHECK(disarm(0) == 0);
 	return NULL;
@@ -351,9 +354,11 @@ static void on_return(struct tl_ret_call *c, struct tl_regs *regs, struct tl_thr
 
 static const char *a_return_probe_sees_results(void)
 {
-	struct tl_func_part part = {(uintptr_t)vm_call, size_of_function((unsigned long)vm_call)};
+	size_t pad = pad_of(vm_call);
+	struct tl_func_part part = {
+		(uintptr_t)vm_call + pad, size_of_function((unsigned long)vm_call) - pad};
 	struct tl_retprobe rp = {
-		.entry = vm_call, .on_return = on_return, .parts = &part, .nparts = 1};
+		.entry = (void *)part.start, .on_return = on_return, .parts = &part, .nparts = 1};
 	int ret;
 
 	ret = tl_retprobe_register(&rp);
@@ -371,16 +376,17 @@ static const char *a_return_probe_sees_results(void)
 
 static int arm_behind_entry(unsigned n, void *func, uint32_t flags)
 {
-	return arm(n, func, behind_entry(func), flags);
+	return arm(n, func, behind_entry(func) - pad_of(func), flags);
 }
+
+static unsigned long behind_int3;
 
 /* Somebody's who comes before all others, if he can. */
 static noinline int on_die(struct notifier_block *nb, unsigned long what, void *data)
 {
 	const struct die_args *args = data;
 
-	return what == DIE_INT3 && args->regs->ip == (unsigned long)vm_int3 + 1 ? NOTIFY_STOP
-										: NOTIFY_DONE;
+	return what == DIE_INT3 && args->regs->ip == behind_int3 ? NOTIFY_STOP : NOTIFY_DONE;
 }
 
 static struct notifier_block die_block = {.notifier_call = on_die, .priority = INT_MAX};
@@ -390,6 +396,7 @@ static const char *breakpoints_on_the_way_of_breakpoints(void)
 {
 	void *others = find("hw_breakpoint_exceptions_notify");
 
+	behind_int3 = (unsigned long)vm_int3 + pad_of(vm_int3) + 1;
 	CHECK(others && arm_behind_entry(0, others, TL_PROBE_NO_JUMP) == 0);
 	CHECK(arm_behind_entry(1, on_die, TL_PROBE_NO_JUMP) == 0);
 	CHECK(arm(2, vm_whole, 0, TL_PROBE_NO_JUMP) == 0);

@@ -25,23 +25,33 @@ static inline void say(const char *name, const char *why)
 		pr_info("ok %s\n", name);
 }
 
-/* A function that the kernel does not export, by its name; NULL: it has none. A kprobe that is never armed looks it up. */
+/* A function that the kernel does not export, by its name; NULL: it has none. A kprobe that is never armed finds the one that tells. */
 static inline void *find(const char *name)
 {
-	struct kprobe kp = {.symbol_name = name, .flags = KPROBE_FLAG_DISABLED};
+	struct kprobe kp = {.symbol_name = "kallsyms_lookup_name", .flags = KPROBE_FLAG_DISABLED};
 
 	if (register_kprobe(&kp))
 		return NULL;
 	unregister_kprobe(&kp);
-	return kp.addr;
+	return (void *)((unsigned long (*)(const char *))(void *)kp.addr)(name);
+}
+
+/* Bytes of ENDBR at a function's entry, or of what the kernel has put there. */
+static inline size_t pad_of(const void *func)
+{
+	static const u8 endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, sealed[] = {0x66, 0x0f, 0x1f, 0x00};
+
+	return memcmp(func, endbr, sizeof(endbr)) && memcmp(func, sealed, sizeof(sealed))
+		       ? 0
+		       : sizeof(endbr);
 }
 
 /* The first place behind a function's entry that nobody else changes: behind ENDBR and the call of ftrace. */
 static inline size_t behind_entry(const void *func)
 {
-	static const u8 endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, nop5[] = {0x0f, 0x1f, 0x44, 0, 0};
+	static const u8 nop5[] = {0x0f, 0x1f, 0x44, 0, 0};
 	const u8 *p = func;
-	size_t n = memcmp(p, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
+	size_t n = pad_of(func);
 
 	return memcmp(p + n, nop5, sizeof(nop5)) && p[n] != 0xe8 ? n : n + sizeof(nop5);
 }

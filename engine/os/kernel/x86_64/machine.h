@@ -49,6 +49,11 @@ static inline unsigned long *tl_machine_argument(struct pt_regs *regs)
 	return &regs->di;
 }
 
+static inline bool tl_machine_checks_branches(void)
+{
+	return IS_ENABLED(CONFIG_X86_KERNEL_IBT) && boot_cpu_has(X86_FEATURE_IBT);
+}
+
 /* The old stack pointer is the first word of the new stack: so the kernel's own unwind tables find the way back. */
 static inline unsigned long tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c)
 {
@@ -139,13 +144,14 @@ static inline bool tl_machine_current(int32_t *at)
 	return true;
 }
 
-/* ENDBR64, if it is there; then ftrace's five bytes, if they are. */
+/* ENDBR64, or what a kernel puts there where nobody branches to; then ftrace's five bytes. */
 enum { ENDBR_LEN = 4, FTRACE_LEN = 5 };
 static inline unsigned tl_machine_endbr(const uint8_t *text)
 {
 	static const uint8_t endbr[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t sealed[ENDBR_LEN] = {0x66, 0x0f, 0x1f, 0x00};
 
-	return memcmp(text, endbr, ENDBR_LEN) ? 0 : ENDBR_LEN;
+	return memcmp(text, endbr, ENDBR_LEN) && memcmp(text, sealed, ENDBR_LEN) ? 0 : ENDBR_LEN;
 }
 
 #endif
