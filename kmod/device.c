@@ -67,10 +67,31 @@ static long standing(struct script *s, u64 to)
 	return copy_to_user(u64_to_user_ptr(to), s->ctl, script_standing(s)) ? -EFAULT : 0;
 }
 
+static long want(struct script *s, const void __user *arg)
+{
+	struct tl_device_want w;
+	u8 *off;
+	int ret = -EFAULT;
+
+	if (copy_from_user(&w, arg, sizeof(w)))
+		return -EFAULT;
+	off = kvmalloc(s->tap.nprobes + 1, GFP_KERNEL);
+	if (!off)
+		return -ENOMEM;
+	if (!copy_from_user(off, u64_to_user_ptr(w.off), s->tap.nprobes)) {
+		script_want(s, off, w.jump != 0);
+		ret = 0;
+	}
+	kvfree(off);
+	return ret;
+}
+
 static long with_number(struct script *s, unsigned int call, u32 number)
 {
 	if (call == TL_DEVICE_RUN)
 		return number < s->tap.nprobes ? script_run(s, number) : -EINVAL;
+	if (call == TL_DEVICE_CONDITION)
+		return number < s->tap.nprobes ? script_condition(s, number) : -EINVAL;
 	if (call == TL_DEVICE_LIVE)
 		WRITE_ONCE(s->outside.session->live, number != 0);
 	else if (call == TL_DEVICE_TARGET)
@@ -93,6 +114,11 @@ static long of_loaded(struct script *s, unsigned int call, void __user *arg)
 		return 0;
 	case TL_DEVICE_STANDING:
 		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : standing(s, to);
+	case TL_DEVICE_WANT:
+		return want(s, arg);
+	case TL_DEVICE_MOVED:
+		return xchg(&s->outside.session->conditions, 0) != 0;
+	case TL_DEVICE_CONDITION:
 	case TL_DEVICE_RUN:
 	case TL_DEVICE_LIVE:
 	case TL_DEVICE_FINAL:

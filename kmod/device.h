@@ -50,5 +50,16 @@ struct tl_device_load {
 #define TL_DEVICE_FINAL _IOW('t', 7, __u32)
 /* target() is this process from now on. */
 #define TL_DEVICE_TARGET _IOW('t', 8, __u32)
+/* What the next TL_DEVICE_ARM is to make of the probes. */
+struct tl_device_want {
+	__u64 off; /* a byte for each probe: not 0, it is to be away */
+	__u32 jump; /* 0: breakpoints only, in all sessions */
+	__u32 reserved;
+};
+#define TL_DEVICE_WANT _IOW('t', 9, struct tl_device_want)
+/* Ask this probe's condition: 1 true, 0 false. */
+#define TL_DEVICE_CONDITION _IOW('t', 10, __u32)
+/* Has a global changed that a condition names, since this was asked last? 1 or 0. */
+#define TL_DEVICE_MOVED _IO('t', 11)
 
 #endif

@@ -67,10 +67,63 @@ static bool is_wanted(const struct script *s, uint32_t i)
 	return !p->off && !p->armed;
 }
 
+static void count(struct tl_ctl_probe *p, const struct tl_hook *hook)
+{
+	uint64_t missed[TL_MISSED_KINDS], inside;
+
+	tl_hook_missed(hook, missed, &inside);
+	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
+		p->missed[why] += missed[why];
+	p->nmissed += inside;
+}
+
+/* Nobody calls it any more. */
+static void let_go(struct tl_ctl_probe *p, struct hooked *h)
+{
+	count(p, h->hook);
+	p->armed = 0;
+	h->kind = NULL;
+}
+
+static bool is_out(const struct script *s, uint32_t i, bool everything)
+{
+	return s->hooked[i].kind && (everything || tl_ctl_probe(s->ctl, i)->off);
+}
+
+/* All of them, or those that are not wanted. */
+static void unhook(struct script *s, bool everything)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		if (is_out(s, i, everything)) {
+			s->hooked[i].kind->off(&s->hooked[i]);
+			any = true;
+		}
+	if (any)
+		tracepoint_synchronize_unregister();
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		if (is_out(s, i, everything))
+			let_go(tl_ctl_probe(s->ctl, i), &s->hooked[i]);
+}
+
+void script_unhook(struct script *s)
+{
+	if (!s->hooked)
+		return;
+	unhook(s, true);
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		vfree(s->hooked[i].hook);
+	vfree(s->hooked);
+	s->hooked = NULL;
+}
+
 int script_hook(struct script *s)
 {
 	int on = 0;
 
+	if (s->hooked)
+		unhook(s, false);
 	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
 		const struct hook_kind *kind = kind_of(&s->tap.probes[i]);
 		struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
@@ -84,38 +137,4 @@ int script_hook(struct script *s)
 		on += p->armed;
 	}
 	return on;
-}
-
-static void count(struct tl_ctl_probe *p, const struct tl_hook *hook)
-{
-	uint64_t missed[TL_MISSED_KINDS], inside;
-
-	tl_hook_missed(hook, missed, &inside);
-	for (unsigned why = 0; why < TL_MISSED_KINDS; why++)
-		p->missed[why] += missed[why];
-	p->nmissed += inside;
-}
-
-/* Nobody calls it any more. */
-static void forget(struct tl_ctl_probe *p, struct hooked *h)
-{
-	if (h->kind) {
-		count(p, h->hook);
-		p->armed = 0;
-	}
-	vfree(h->hook);
-}
-
-void script_unhook(struct script *s)
-{
-	if (!s->hooked)
-		return;
-	for (uint32_t i = 0; i < s->tap.nprobes; i++)
-		if (s->hooked[i].kind)
-			s->hooked[i].kind->off(&s->hooked[i]);
-	tracepoint_synchronize_unregister();
-	for (uint32_t i = 0; i < s->tap.nprobes; i++)
-		forget(tl_ctl_probe(s->ctl, i), &s->hooked[i]);
-	vfree(s->hooked);
-	s->hooked = NULL;
 }

@@ -57,6 +57,7 @@ static void leave(void)
 static void __exit trapless_exit(void)
 {
 	device_stop();
+	script_stop();
 	samples_stop();
 	leave();
 }

@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include <trapless/error.h>
 
 #include "../engine/os/kernel/kernel.h"
@@ -157,6 +158,8 @@ static int bring_in(struct script *s, struct tl_device_load *l)
 	if (!ret)
 		ret = make_control(s);
 	if (!ret)
+		ret = script_stacks_make(s);
+	if (!ret)
 		ret = look_from_outside(s);
 	if (!ret)
 		ret = script_read_start(s);
@@ -204,18 +207,69 @@ static bool stands_nowhere(uint32_t kind)
 	       kind == TL_TAP_TIMER || kind == TL_TAP_SHOW || kind == TL_TAP_RESET;
 }
 
-int script_run(struct script *s, uint32_t probe)
+static int run_here(struct script *s, uint32_t probe, uint32_t code)
 {
 	struct tl_probe p = {.data = &s->envs[probe]};
+
+	return (int)script_call_outside(s, s->code + code, &p, tl_view_self(&s->outside));
+}
+
+int script_run(struct script *s, uint32_t probe)
+{
 	const struct tl_tap_probe *t = &s->tap.probes[probe];
 
 	if (!stands_nowhere(t->kind) || t->handler == TL_NONE)
 		return -EINVAL;
-	((tl_pre_fn)(void *)(s->code + t->handler))(&p, NULL, tl_view_self(&s->outside));
+	run_here(s, probe, t->handler);
 	return 0;
 }
 
+/* It says whether the probe's handler has nothing to do. */
+int script_condition(struct script *s, uint32_t probe)
+{
+	const uint32_t code = s->tap.probes[probe].condition;
+
+	return code == TL_NONE ? -EINVAL : !run_here(s, probe, code);
+}
+
 /* --- arming ------------------------------------------------------------------------------------- */
+
+/* Probes that may stand better by now, of all scripts: in the background, until there are none. */
+static void follow(struct work_struct *work);
+static DECLARE_DELAYED_WORK(follower, follow);
+
+static void follow_later(void)
+{
+	enum { FOLLOW_MS = 200 };
+
+	if (arming.later)
+		schedule_delayed_work(&follower, msecs_to_jiffies(FOLLOW_MS));
+}
+
+static void follow(struct work_struct *work)
+{
+	mutex_lock(&arming_lock);
+	if (tl_ctl_any_session(&arming))
+		tl_ctl_follow(&arming);
+	else
+		arming.later = 0;
+	follow_later();
+	mutex_unlock(&arming_lock);
+}
+
+void script_stop(void)
+{
+	cancel_delayed_work_sync(&follower);
+}
+
+void script_want(struct script *s, const uint8_t *off, bool jump)
+{
+	mutex_lock(&arming_lock);
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		tl_ctl_probe(s->ctl, i)->off = off[i];
+	arming.jump = jump;
+	mutex_unlock(&arming_lock);
+}
 
 static bool take_slot(struct script *s)
 {
@@ -240,13 +294,12 @@ int script_arm(struct script *s)
 
 	mutex_lock(&arming_lock);
 	if (is_armed(s) || take_slot(s)) {
-		ret = script_stacks_make(s);
-		if (!ret) {
-			script_place(s);
-			ret = tl_ctl_arm(&arming, s->ctl);
-		}
+		script_stacks_own(s);
+		script_place(s);
+		ret = tl_ctl_arm(&arming, s->ctl);
 		if (ret >= 0)
 			ret += script_hook(s);
+		follow_later();
 	}
 	mutex_unlock(&arming_lock);
 	return ret;

@@ -32,7 +32,10 @@ struct script {
 int script_load(struct script *s, struct tl_device_load *l); /* 0 or -errno */
 void script_unload(struct script *s); /* disarmed */
 int script_run(struct script *s, uint32_t probe);
-int script_arm(struct script *s);
+int script_condition(struct script *s, uint32_t probe); /* 1: true; 0: false */
+/* What the next arming makes of the probes: off, a byte for each; jump false: breakpoints only, of all scripts. */
+void script_want(struct script *s, const uint8_t *off, bool jump);
+int script_arm(struct script *s); /* again, too: probes come and go as is wanted by now */
 void script_disarm(struct script *s);
 uint64_t script_standing(const struct script *s); /* bytes of s->ctl and what lies behind it */
 
@@ -43,13 +46,16 @@ void script_unmap_code(struct script *s);
 /* places.c: where its probes stand: addresses and sizes of functions into s->ctl, or a result that says why not. */
 void script_place(struct script *s);
 
-/* stack.c. 0 or -TL_E_NOMEM; free: no handler runs any more. */
+/* stack.c. 0 or -TL_E_NOMEM; own: it has a slot; free: no handler runs any more. */
 int script_stacks_make(struct script *s);
+void script_stacks_own(struct script *s);
 void script_stacks_free(struct script *s);
 /* Has the handler of a probe that is filled in run there, if that is needed. */
 void script_stack_of(const struct script *s, struct tl_ctl_probe *p);
 /* handler(a, b, c) on such a stack, which there is. Any context. */
 unsigned long script_call(struct script *s, void *handler, void *a, void *b, void *c);
+/* handler(a, NULL, c) for the device, one at a time; on a stack of the script's own if it needs that. */
+unsigned long script_call_outside(struct script *s, void *handler, void *a, void *c);
 
 /* hooks.c: probes that the kernel calls. How many are on; all off: when it returns no handler runs any more. */
 int script_hook(struct script *s);

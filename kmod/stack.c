@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Stacks for handlers that need more than a task may have left: one for each
- * processor, as preemption is off on them and no handler runs within another.
- * What a detour calls then is here, and calls the handler itself.
+ * processor, as preemption is off on them and no handler runs within another;
+ * and one for those that the device runs, which probes may interrupt. What a
+ * detour calls then is here, and calls the handler itself.
  */
 #include <linux/preempt.h>
 #include <linux/vmalloc.h>
@@ -26,32 +27,50 @@ static unsigned long stack_size(const struct script *s)
 
 int script_stacks_make(struct script *s)
 {
-	if (s->stacks || s->tap.options->stack <= STACK_MAX)
+	if (s->tap.options->stack <= STACK_MAX)
 		return 0;
-	s->stacks = vmalloc(array_size(nr_cpu_ids, stack_size(s)));
-	if (!s->stacks)
-		return -TL_E_NOMEM;
-	owners[s->ctl->slot] = s;
-	return 0;
+	s->stacks = vmalloc(array_size(nr_cpu_ids + 1, stack_size(s)));
+	return s->stacks ? 0 : -TL_E_NOMEM;
+}
+
+void script_stacks_own(struct script *s)
+{
+	owners[s->ctl->slot] = s->stacks ? s : NULL;
 }
 
 void script_stacks_free(struct script *s)
 {
-	if (!s->stacks)
-		return;
-	owners[s->ctl->slot] = NULL;
+	for (unsigned i = 0; i < TL_CTL_SESSIONS; i++)
+		if (owners[i] == s)
+			owners[i] = NULL;
 	vfree(s->stacks);
 	s->stacks = NULL;
+}
+
+static void *top_of(const struct script *s, unsigned n)
+{
+	return (char *)s->stacks + (n + 1) * stack_size(s);
 }
 
 unsigned long script_call(struct script *s, void *handler, void *a, void *b, void *c)
 {
 	unsigned long ret;
-	char *stacks = s->stacks;
 
 	preempt_disable_notrace();
-	ret = tl_machine_call_on(
-		stacks + (smp_processor_id() + 1) * stack_size(s), handler, a, b, c);
+	ret = tl_machine_call_on(top_of(s, smp_processor_id()), handler, a, b, c);
+	preempt_enable_notrace();
+	return ret;
+}
+
+/* No task that is switched out may stand on such a stack. */
+unsigned long script_call_outside(struct script *s, void *handler, void *a, void *c)
+{
+	unsigned long ret;
+
+	if (!s->stacks)
+		return (unsigned long)((tl_pre_fn)handler)(a, NULL, c);
+	preempt_disable_notrace();
+	ret = tl_machine_call_on(top_of(s, nr_cpu_ids), handler, a, NULL, c);
 	preempt_enable_notrace();
 	return ret;
 }

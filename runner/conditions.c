@@ -17,20 +17,12 @@ static bool has_condition(const struct session *s, uint32_t i)
 	return s->mod->probes[i].condition != TL_NONE;
 }
 
-static bool is_false(const struct session *s, uint32_t i)
-{
-	struct tl_probe probe = {.data = &s->envs[i]};
-	tl_pre_fn fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].condition);
-
-	return fn(&probe, NULL, tl_view_self(&s->view)) != 0;
-}
-
 struct news {
 	uint8_t *off; /* by probe */
 	bool come, go;
 };
 
-static void ask(const struct session *s, struct news *n)
+static void ask(struct session *s, struct news *n)
 {
 	uint32_t i, asked = TL_NONE;
 	bool off = false;
@@ -42,7 +34,7 @@ static void ask(const struct session *s, struct news *n)
 			continue;
 		if (s->mod->probes[i].condition !=
 			asked) /* those of a wildcard have one together */
-			off = is_false(s, i);
+			off = !s->backend->condition(s, i);
 		asked = s->mod->probes[i].condition;
 		n->off[i] = off;
 		n->come |= was && !off;
@@ -61,22 +53,21 @@ static bool any_condition(const struct session *s)
 bool conditions_look(struct session *s)
 {
 	static double next; /* when probes may be taken out again */
-	static bool begun;
+	static bool again = true; /* the first time, whoever has changed what */
 	struct news n = {0};
 	uint32_t i;
 
 	if (!any_condition(s))
 		return false;
-	if (!begun) /* the first time, whoever has changed what */
-		tl_conditions_moved(&s->view);
-	begun = true;
-	if (!__atomic_exchange_n(&s->view.session->conditions, 0, __ATOMIC_ACQUIRE))
+	again |= s->backend->moved(s);
+	if (!again)
 		return false;
+	again = false;
 	n.off = calloc(s->mod->nprobes + 1, 1);
 	if (n.off)
 		ask(s, &n);
 	if (!n.come && n.go && now_ms() < next) {
-		tl_conditions_moved(&s->view);
+		again = true;
 		n.go = false;
 	}
 	for (i = 0; (n.come || n.go) && i < s->mod->nprobes; i++)

@@ -331,8 +331,26 @@ static void target_here(struct session *s, pid_t pid)
 	s->view.session->target_pid = pid;
 }
 
-static const struct session_backend backend = {
-	.live = live_here, .run = run_here, .pass = pass_here, .target = target_here};
+/* It says whether the probe's handler has nothing to do. */
+static bool condition_here(struct session *s, uint32_t i)
+{
+	struct tl_probe probe = {.data = &s->envs[i]};
+	tl_pre_fn fn = (tl_pre_fn)(uintptr_t)(s->code + s->mod->probes[i].condition);
+
+	return !fn(&probe, NULL, tl_view_self(&s->view));
+}
+
+static bool moved_here(struct session *s)
+{
+	return __atomic_exchange_n(&s->view.session->conditions, 0, __ATOMIC_ACQUIRE) != 0;
+}
+
+static const struct session_backend backend = {.live = live_here,
+	.run = run_here,
+	.pass = pass_here,
+	.target = target_here,
+	.condition = condition_here,
+	.moved = moved_here};
 
 int session_create(struct session *s, const struct tl_tap *mod)
 {

@@ -37,6 +37,9 @@ struct session_backend {
 	/* Give out records by drain_record(), as tl_reader_pass(); how many */
 	uint64_t (*pass)(struct session *s, bool final);
 	void (*target)(struct session *s, pid_t pid); /* target() is this one */
+	bool (*condition)(struct session *s, uint32_t probe); /* what it says now */
+	bool (*moved)(struct session
+			*s); /* a global that some condition names, since this was asked last */
 };
 
 struct session {

@@ -4,12 +4,14 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
 
 #include "../base/clock.h"
 #include "../base/proc.h"
+#include "../kernel/kernel.h"
 #include "../tell/tell.h"
 #include "control.h"
 
@@ -119,7 +121,15 @@ static void list_probe(const struct control *c, uint32_t i, FILE *to)
 	}
 }
 
-static void list_target(const struct target *t, FILE *to)
+static void list_kernel(FILE *to)
+{
+	struct utsname u;
+
+	if (!uname(&u))
+		fprintf(to, "  kernel %s\n", u.release);
+}
+
+static void list_process(const struct target *t, FILE *to)
 {
 	const struct tl_usage *u = &t->standing->usage;
 	char name[32];
@@ -150,9 +160,11 @@ void list_head(const struct control *c, FILE *to)
 	fprintf(to, "session %d: %s, for %.0f s, optimization %s\n", getpid(),
 		tl_tap_string(mod, mod->header->name), (now_ms() - c->since) / 1000,
 		off ? "off" : "on");
-	for (int i = 0; i < *c->ntargets; i++)
+	if (is_for_kernel(mod))
+		list_kernel(to);
+	for (int i = 0; !is_for_kernel(mod) && i < *c->ntargets; i++)
 		if (!c->targets[i].retired)
-			list_target(&c->targets[i], to);
+			list_process(&c->targets[i], to);
 	list_failures(c, to);
 }
 

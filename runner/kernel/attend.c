@@ -41,20 +41,35 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 	return t->ctl != MAP_FAILED && t->probes;
 }
 
-static int arm(const struct session *s, const struct teller *t)
+/* As the user and the conditions want it now. How many stand, or -1 with errno. */
+static int have_armed(const struct session *s, const struct teller *t, const struct options *o)
 {
-	int n = ioctl(s->fd, TL_DEVICE_ARM);
+	struct tl_device_want want = {.off = (uintptr_t)t->tuning->off,
+		.jump = !o->traps_only && !t->tuning->unoptimized};
+	int n = ioctl(s->fd, TL_DEVICE_WANT, &want);
 
-	if (n < 0 || look(s, t)) {
+	n = n ? n : ioctl(s->fd, TL_DEVICE_ARM);
+	return n < 0 || look(s, t) ? -1 : n;
+}
+
+static int arm(const struct session *s, const struct teller *t, const struct options *o)
+{
+	int n = have_armed(s, t, o);
+
+	if (n < 0) {
 		tell(t, MSG_FAILED, 0,
-			n < 0 && errno == EBUSY
-				? "8 sessions are in this kernel already, which is the most"
-				: "the kernel could not arm the probes");
+			errno == EBUSY ? "8 sessions are in this kernel already, which is the most"
+				       : "the kernel could not arm the probes");
 		return -1;
 	}
 	tell_probes(t);
 	tell(t, MSG_READY, (uint32_t)n, "");
 	return 0;
+}
+
+static void tune(const struct session *s, const struct teller *t, const struct options *o)
+{
+	tell_standing(t, have_armed(s, t, o) < 0 ? "the kernel could not switch the probes" : "");
 }
 
 static void leave(const struct session *s, struct teller *t)
@@ -86,7 +101,7 @@ int kernel_attend(
 	if (!make_teller(&t, s, o, standing, sock))
 		return 1;
 	attendant_begin();
-	if (arm(s, &t)) {
+	if (arm(s, &t, o)) {
 		tell_last(&t, 0, "");
 		return 0;
 	}
@@ -95,7 +110,7 @@ int kernel_attend(
 		gone = p[PROCESS].revents != 0;
 		word = tell_listen(&t, &number);
 		if (word == HEARD_TUNE)
-			tell_standing(&t, "the probes of a kernel are not switched yet");
+			tune(s, &t, o);
 	}
 	if (gone)
 		tell(&t, MSG_GONE, 0, "");

@@ -72,13 +72,12 @@ static int check_kinds(struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
-		if (p->condition == TL_NONE && p->kind != TL_TAP_WATCH &&
-			p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE &&
+		if (p->kind != TL_TAP_WATCH && p->kind != TL_TAP_FILE_READ &&
+			p->kind != TL_TAP_FILE_WRITE &&
 			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
 			continue;
-		snprintf(s->why, sizeof(s->why), "%s%s: not for kernels yet; leave this probe out",
-			tl_tap_string(s->mod, p->point),
-			p->condition == TL_NONE ? "" : " if (...)");
+		snprintf(s->why, sizeof(s->why), "%s: not for kernels yet; leave this probe out",
+			tl_tap_string(s->mod, p->point));
 		return -1;
 	}
 	return 0;
@@ -131,8 +130,22 @@ static void target(struct session *s, pid_t pid)
 	ioctl(s->fd, TL_DEVICE_TARGET, &number);
 }
 
-static const struct session_backend backend = {
-	.live = live, .run = run, .pass = pass, .target = target};
+static bool condition(struct session *s, uint32_t probe)
+{
+	return ioctl(s->fd, TL_DEVICE_CONDITION, &probe) != 0;
+}
+
+static bool moved(struct session *s)
+{
+	return ioctl(s->fd, TL_DEVICE_MOVED) > 0;
+}
+
+static const struct session_backend backend = {.live = live,
+	.run = run,
+	.pass = pass,
+	.target = target,
+	.condition = condition,
+	.moved = moved};
 
 int kernel_create(struct session *s, const struct tl_tap *mod)
 {

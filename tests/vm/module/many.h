@@ -13,7 +13,8 @@ extern size_t nplaces;
 extern atomic_long_t hits;
 
 test_fn functions_are_listed;
-int count(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self); /* a handler: one hit more */
+int count(struct tl_probe *p, struct tl_regs *regs,
+	struct tl_thread *self); /* a handler: one hit more */
 u64 since(u64 *from); /* ns; *from is now */
 void row(const char *what, u64 ns, size_t n); /* microseconds a probe */
 

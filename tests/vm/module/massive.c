@@ -240,8 +240,8 @@ static const char *ours_beside_them(size_t n)
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE
-static void ftrace_hit(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
-	struct ftrace_regs *regs)
+static void ftrace_hit(
+	unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *regs)
 {
 }
 
