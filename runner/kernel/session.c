@@ -2,17 +2,20 @@
 #define _GNU_SOURCE
 #include "kernel.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
 
 #include "../../kmod/device.h"
+#include "../base/notes.h"
 #include "../zone.h"
 
 static int fail(struct session *s, const char *what, const char *next)
@@ -78,6 +81,59 @@ static int check_kinds(struct session *s)
 			continue;
 		snprintf(s->why, sizeof(s->why), "%s: not for kernels yet; leave this probe out",
 			tl_tap_string(s->mod, p->point));
+		return -1;
+	}
+	return 0;
+}
+
+struct build_id {
+	uint8_t at[32];
+	size_t n;
+};
+
+static void take_id(void *arg, uint32_t type, const char *name, const uint8_t *desc, size_t n)
+{
+	struct build_id *id = arg;
+
+	if (type != NT_GNU_BUILD_ID || strcmp(name, "GNU") || n > sizeof(id->at))
+		return;
+	memcpy(id->at, desc, n);
+	id->n = n;
+}
+
+/* n 0: it does not tell. */
+static struct build_id id_of_kernel(void)
+{
+	struct build_id id = {.n = 0};
+	uint8_t notes[4096];
+	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, notes, sizeof(notes));
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		notes_each(notes, (size_t)n, take_id, &id);
+	return id;
+}
+
+/* Its offsets of fields and its functions are those of the kernel that it was compiled for. */
+static int check_kernel(struct session *s)
+{
+	const struct build_id here = id_of_kernel();
+	struct utsname u;
+
+	for (uint32_t i = 0; here.n && i < s->mod->nimages; i++) {
+		const struct tl_tap_image *m = &s->mod->images[i];
+
+		if (!(m->flags & TL_TAP_IMAGE_KERNEL) || !m->build_id_len ||
+			strcmp(tl_tap_string(s->mod, m->path), "kernel"))
+			continue;
+		if (m->build_id_len == here.n && !memcmp(m->build_id, here.at, here.n))
+			continue;
+		snprintf(s->why, sizeof(s->why),
+			"this module was made for another kernel [%s]; next: compile it for this "
+			"one (-r %.64s)",
+			tl_error_name(-TL_E_BUILD_ID), uname(&u) ? "RELEASE" : u.release);
 		return -1;
 	}
 	return 0;
@@ -155,7 +211,7 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	s->mod = mod;
 	s->raw = -1;
 	s->backend = &backend;
-	if (check_kinds(s))
+	if (check_kinds(s) || check_kernel(s))
 		return -1;
 	s->fd = open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	if (s->fd < 0)

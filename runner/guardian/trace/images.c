@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../../engine/core/image/image.h"
+#include "../../base/notes.h"
 #include "../../base/sections.h"
 #include "../../base/word.h"
 #include "../guardian.h"
@@ -47,9 +48,10 @@ static bool is_loader(const char *path)
 /* --- one image --------------------------------------------------------------------------- */
 
 /* What their toolchains write into files. */
-static void take_note(
-	struct mapped *m, uint32_t type, const char *name, const uint8_t *desc, size_t n)
+static void take_note(void *arg, uint32_t type, const char *name, const uint8_t *desc, size_t n)
 {
+	struct mapped *m = arg;
+
 	if (type == NT_GNU_BUILD_ID && !strcmp(name, "GNU") && n <= sizeof(m->build_id)) {
 		memcpy(m->build_id, desc, n);
 		m->build_id_len = (uint32_t)n;
@@ -63,20 +65,10 @@ static void take_note(
 static void read_notes(struct guardian *g, struct mapped *m, uint64_t at, uint64_t size)
 {
 	uint8_t buf[4096];
-	size_t n = target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)), i = 0;
 
-	while (i + sizeof(Elf_Nhdr) <= n) {
-		Elf_Nhdr h;
-		size_t name = i + sizeof(h), desc;
-
-		memcpy(&h, buf + i, sizeof(h));
-		if (h.n_namesz > n || h.n_descsz > n)
-			return;
-		desc = name + ((h.n_namesz + 3) & ~3u);
-		if (h.n_namesz && desc + h.n_descsz <= n && !buf[name + h.n_namesz - 1])
-			take_note(m, h.n_type, (const char *)buf + name, buf + desc, h.n_descsz);
-		i = desc + ((h.n_descsz + 3) & ~3u);
-	}
+	notes_each(buf,
+		target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)), take_note,
+		m);
 }
 
 static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
