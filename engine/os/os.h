@@ -91,6 +91,12 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi);
 int tl_os_text_entries(
 	uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg);
 
+/*
+ * How many bytes at a function's entry are not its own, so that a probe stands behind them: in a kernel ENDBR and
+ * ftrace's call.
+ */
+unsigned tl_os_entry_bytes(uintptr_t addr);
+
 /* Every processor running this address space has executed a serializing instruction since. */
 int tl_os_sync_cores(void);
 /* Every thread has executed a full memory barrier since. */

@@ -36,3 +36,8 @@ int tl_refuse_addr(uintptr_t addr, const struct tl_image **out)
 	*out = img;
 	return 0;
 }
+
+int tl_refuse_entry(uintptr_t addr, const struct tl_image **out)
+{
+	return tl_refuse_addr(addr + tl_os_entry_bytes(addr), out);
+}

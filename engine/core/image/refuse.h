@@ -10,5 +10,7 @@
 int tl_images_ask(void);
 /* Of text where a probe may stand: its image. 0 or -TL_E_. */
 int tl_refuse_addr(uintptr_t addr, const struct tl_image **img);
+/* The same of a function's first instruction, when addr is where the function, or a part of one, begins. */
+int tl_refuse_entry(uintptr_t addr, const struct tl_image **img);
 
 #endif

@@ -149,8 +149,8 @@ static struct tl_ret_watch *create(const struct tl_ret_state *st, const struct t
 	w->part = *part;
 	w->kind = tl_ret_kind(st);
 	w->list = (struct tl_probe **)(void *)&w->exits[n];
-	tl_ret_fill_probe(
-		&w->entry, w, part->start, tl_ret_watch_entry_hit, w->kind & TL_PROBE_NO_JUMP);
+	tl_ret_fill_probe(&w->entry, w, part->start + tl_os_entry_bytes(part->start),
+		tl_ret_watch_entry_hit, w->kind & TL_PROBE_NO_JUMP);
 	w->list[0] = &w->entry;
 	for (size_t i = 0; i < n; i++) {
 		struct tl_ret_exit *e = &w->exits[w->nexits];
@@ -174,7 +174,7 @@ static int create_for(const struct tl_ret_state *st, uintptr_t to, struct tl_ret
 	const struct tl_exit *exits;
 	struct tl_ret_watch *w;
 	uintptr_t bad;
-	int n = tl_refuse_addr(to, &img);
+	int n = tl_refuse_entry(to, &img);
 
 	if (!n)
 		n = tl_func_get(&tl_func_now, to, 0, 0);

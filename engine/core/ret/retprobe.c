@@ -45,7 +45,7 @@ static int part_exits(const struct tl_func_part *part, const struct tl_func_part
 {
 	const struct tl_code *code = &tl_func_now.code;
 	const struct tl_image *img;
-	int n = tl_refuse_addr(part->start, &img);
+	int n = tl_refuse_entry(part->start, &img);
 
 	if (!n)
 		n = tl_refuse_return(part->start);

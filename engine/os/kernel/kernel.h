@@ -87,9 +87,6 @@ void tl_alias_close(struct tl_alias *a);
 /* text.c: are we between open and close, holding the processors and the kernel's text lock? */
 bool tl_text_is_open(void);
 
-/* entry.c: how many bytes at a function's entry are not its own: ENDBR, ftrace's call. */
-unsigned tl_os_entry_bytes(uintptr_t addr);
-
 /* marks.c: what the kernel's own tables and lists say of its text. Engine lock held. */
 enum tl_mark {
 	TL_MARK_NEVER, /* may not be interrupted by a probe */

@@ -242,6 +242,13 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
+/* All that is there is the function's. */
+unsigned tl_os_entry_bytes(uintptr_t addr)
+{
+	(void)addr;
+	return 0;
+}
+
 int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)
 {
 	(void)lo;

@@ -66,9 +66,8 @@ static void read_notes(struct guardian *g, struct mapped *m, uint64_t at, uint64
 {
 	uint8_t buf[4096];
 
-	notes_each(buf,
-		target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)), take_note,
-		m);
+	notes_each(buf, target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)),
+		take_note, m);
 }
 
 static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
