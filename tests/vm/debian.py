@@ -22,14 +22,15 @@ def newest(series):
     if not series:
         found = re.search(r'Depends: linux-image-(\S+)', output(['apt-cache', 'depends', 'linux-image-amd64']))
         return found and found.group(1)
-    names = output(['apt-cache', 'pkgnames', 'linux-image-%s.' % series]).split()
-    found = [n[len('linux-image-'):] for n in names if re.fullmatch(r'linux-image-[0-9.]+[-+~0-9a-z]*-amd64', n)
-             and not re.search('cloud|rt-', n)]
+    number, _, flavour = series.partition('-')
+    names = output(['apt-cache', 'pkgnames', 'linux-image-%s.' % number]).split()
+    wanted = r'linux-image-(\d[\d.]*[-+][a-z]*[\d.]+%s-amd64)' % ('-' + flavour if flavour else '')
+    found = [m.group(1) for m in (re.fullmatch(wanted, n) for n in names) if m]
     return max(found, key=lambda n: [int(d) for d in re.findall(r'\d+', n)], default=None)
 
 
 def release(series):
-    """The newest kernel of a series ('': the distribution's own)."""
+    """The newest kernel of a series, 6.12 or with its flavour, 6.1-rt ('': the distribution's own)."""
     for refresh in (False, True):
         if refresh and os.getuid() == 0:
             subprocess.run(['apt-get', 'update', '-qq'], stderr=subprocess.DEVNULL)
