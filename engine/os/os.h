@@ -90,6 +90,8 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi);
  */
 int tl_os_text_entries(
 	uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg);
+/* Does what lies there do nothing but return (a kernel's return thunk)? */
+bool tl_os_text_returns(uintptr_t addr);
 
 /* Every processor running this address space has executed a serializing instruction since. */
 int tl_os_sync_cores(void);

@@ -208,6 +208,12 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 	return lo < fake.reserved_hi && hi > fake.reserved_lo ? -TL_E_RESERVED : 0;
 }
 
+bool tl_os_text_returns(uintptr_t addr)
+{
+	(void)addr;
+	return false;
+}
+
 int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)
 {
 	if (fake.entry >= lo && fake.entry < hi)
