@@ -12,6 +12,14 @@ class NotHad(Exception):
     pass
 
 
+def series(words):
+    """Which kernel is meant: K=6.12 among the words, which then have it no more, or in the environment."""
+    for word in [w for w in words if w.startswith('K=')]:
+        words.remove(word)
+        os.environ['K'] = word[len('K='):]
+    return os.environ.get('K', '')
+
+
 def output(argv):
     """Of a question to the package list; nothing where that has no answer."""
     return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
