@@ -27,7 +27,7 @@ help:
 	@echo 'make lint graph       what a commit must pass, too: formatters, clippy, generated files, which room may use which'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, sizes, many probes'
-	@echo 'make check-vm         the kernel home, in QEMU (K=6.1: the kernel of that series, from Debian)'
+	@echo 'make check-vm         the kernel home, in QEMU (K=6.12, K=6.1-rt: the kernel of that series and flavour, from Debian)'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'

@@ -302,12 +302,16 @@ def rust_tests(args, _wanted, _kept):
     yield item
 
 
+OTHER_KERNELS = ('6.12', '6.1-rt')
+
+
 def machine(args, _wanted, _kept):
-    """The kernel home: what the host makes of a kernel's files; the engine and scripts, in machines of their own."""
-    yield program('vm', ['tests/vm/host'], args, HALF_AN_HOUR)
-    yield program('vm', ['tests/vm/run'], args, HALF_AN_HOUR)
-    yield program('vm', ['tests/vm/scripts'], args, HALF_AN_HOUR)
-    yield program('vm', ['tests/vm/overhead'], args, HALF_AN_HOUR)
+    """The kernel home: what the host makes of a kernel's files; the engine and scripts, in machines of their own. In the long
+    form of other kernels, too: all of one in one shard, which fetches its packages."""
+    for series in ('',) + (OTHER_KERNELS if args.long else ()):
+        which = ['K=' + series] if series else []
+        for name in ('tests/vm/host', 'tests/vm/run', 'tests/vm/scripts', 'tests/vm/overhead'):
+            yield program('vm', [name] + which, args, HALF_AN_HOUR, more=bool(series), bundle=' '.join(['vm'] + which) if series else None)
 
 
 def of(group):

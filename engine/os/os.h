@@ -90,6 +90,8 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi);
  */
 int tl_os_text_entries(
 	uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg);
+/* Does what lies there do nothing but return (a kernel's return thunk)? */
+bool tl_os_text_returns(uintptr_t addr);
 
 /*
  * How many bytes at a function's entry are not its own, so that a probe stands behind them: in a kernel ENDBR and

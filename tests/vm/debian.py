@@ -12,6 +12,14 @@ class NotHad(Exception):
     pass
 
 
+def series(words):
+    """Which kernel is meant: K=6.12 among the words, which then have it no more, or in the environment."""
+    for word in [w for w in words if w.startswith('K=')]:
+        words.remove(word)
+        os.environ['K'] = word[len('K='):]
+    return os.environ.get('K', '')
+
+
 def output(argv):
     """Of a question to the package list; nothing where that has no answer."""
     return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
@@ -22,14 +30,15 @@ def newest(series):
     if not series:
         found = re.search(r'Depends: linux-image-(\S+)', output(['apt-cache', 'depends', 'linux-image-amd64']))
         return found and found.group(1)
-    names = output(['apt-cache', 'pkgnames', 'linux-image-%s.' % series]).split()
-    found = [n[len('linux-image-'):] for n in names if re.fullmatch(r'linux-image-[0-9.]+[-+~0-9a-z]*-amd64', n)
-             and not re.search('cloud|rt-', n)]
+    number, _, flavour = series.partition('-')
+    names = output(['apt-cache', 'pkgnames', 'linux-image-%s.' % number]).split()
+    wanted = r'linux-image-(\d[\d.]*[-+][a-z]*[\d.]+%s-amd64)' % ('-' + flavour if flavour else '')
+    found = [m.group(1) for m in (re.fullmatch(wanted, n) for n in names) if m]
     return max(found, key=lambda n: [int(d) for d in re.findall(r'\d+', n)], default=None)
 
 
 def release(series):
-    """The newest kernel of a series ('': the distribution's own)."""
+    """The newest kernel of a series, 6.12 or with its flavour, 6.1-rt ('': the distribution's own)."""
     for refresh in (False, True):
         if refresh and os.getuid() == 0:
             subprocess.run(['apt-get', 'update', '-qq'], stderr=subprocess.DEVNULL)

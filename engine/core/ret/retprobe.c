@@ -27,7 +27,7 @@ struct tl_ret_state *tl_ret_states;
 
 /* --- finding the exits ------------------------------------------------------------ */
 
-/* A jump to an entry of a linkage table leads to where its word says. */
+/* A jump to an entry of a linkage table leads to where its word says; one to a return thunk leads back to the caller. */
 static void see_through(struct tl_exit *e)
 {
 	uint8_t text[STUB];
@@ -35,6 +35,10 @@ static void see_through(struct tl_exit *e)
 
 	if (!e->target)
 		return;
+	if (e->kind == TL_EXIT_TAIL && tl_os_text_returns(e->target)) {
+		*e = (struct tl_exit){.addr = e->addr, .kind = TL_EXIT_RETURN};
+		return;
+	}
 	got = tl_os_text_read(e->target, text, sizeof(text));
 	tl_patch_original(e->target, text, got);
 	e->slot = tl_arch_stub_slot(text, got, e->target);

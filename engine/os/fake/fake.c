@@ -214,6 +214,12 @@ unsigned tl_os_entry_bytes(uintptr_t addr)
 	return 0;
 }
 
+bool tl_os_text_returns(uintptr_t addr)
+{
+	(void)addr;
+	return false;
+}
+
 int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)
 {
 	if (fake.entry >= lo && fake.entry < hi)

@@ -37,6 +37,11 @@ void tl_os_functions(uintptr_t lo, uintptr_t hi,
 	}
 }
 
+bool tl_os_text_returns(uintptr_t addr)
+{
+	return tl_names.return_thunk && addr == *tl_names.return_thunk;
+}
+
 int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)
 {
 	int ret = tl_marks_read();
