@@ -307,6 +307,9 @@ def machine(args, _wanted, _kept):
     yield program('vm', ['tests/vm/host'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/run'], args, HALF_AN_HOUR)
     yield program('vm', ['tests/vm/scripts'], args, HALF_AN_HOUR)
+    yield program('vm', ['tests/vm/install'], args, HALF_AN_HOUR)
+    # All of SystemTap's examples take some minutes.
+    yield program('vm', ['tests/vm/examples'] + ([] if args.long else ['--short']), args, HALF_AN_HOUR, more=args.long)
 
 
 def of(group):

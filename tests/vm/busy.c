@@ -87,6 +87,27 @@ static void files(void)
 	close(fd);
 }
 
+static void write_one(void)
+{
+	static char block[BLOCK] __attribute__((aligned(BLOCK)));
+	int fd = (int)must("open", open(FOLDER "shared", O_CREAT | O_WRONLY | O_DIRECT, 0600));
+
+	for (int i = 0; i < 4; i++)
+		must("write", pwrite(fd, block, sizeof(block), 0));
+	close(fd);
+}
+
+/* Two write to one file, and each waits for the disk: the other waits for the file. */
+static void rivals(void)
+{
+	pid_t pid = (pid_t)must("fork", fork());
+
+	write_one();
+	if (!pid)
+		_exit(0);
+	wait_for(pid);
+}
+
 /* By the calls of old, which libraries use no more. */
 static void opens(void)
 {
@@ -95,7 +116,7 @@ static void opens(void)
 	must("write", syscall(SYS_write, fd, "some", 4));
 	close(fd);
 	syscall(SYS_open, there("/tmp/nothing"), O_RDONLY);
-	open("/tmp/nothing", O_RDONLY);
+	open(there("/tmp/nothing"), O_RDONLY);
 }
 
 static void sectors(void)
@@ -392,7 +413,7 @@ static void terminal(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} kinds[] = {{"files", files}, {"opens", opens}, {"sectors", sectors}, {"aio", aio},
+} kinds[] = {{"files", files}, {"rivals", rivals}, {"opens", opens}, {"sectors", sectors}, {"aio", aio},
 	{"programs", programs}, {"signals", signals}, {"traced", traced}, {"streams", streams},
 	{"datagrams", datagrams}, {"device", device}, {"futexes", futexes},
 	{"semaphores", semaphores}, {"sleeps", sleeps}, {"memory", memory}, {"collapse", collapse},
