@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 20
 CARGO_OUT = $(or $(CARGO_TARGET_DIR),target)/release
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo check check-one check-loop check-long check-every check-vm fuzz bench fix lint graph install install-target \
+.PHONY: all help demo check check-one check-loop check-long check-every check-vm vm fuzz bench fix lint graph install install-target \
 	clean FORCE
 
 all: bin/trapless bin/trapless-run lib
@@ -28,7 +28,9 @@ help:
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
 	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, sizes, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.12, K=6.1-rt: the kernel of that series and flavour, from Debian)'
+	@echo 'make vm               a shell in QEMU (K=6.1: with the kernel of that series), with examples for kernels to run there'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
+	@echo 'make install-kmod DESTDIR=   its sources to /usr/src, for dkms'
 	@echo 'make fix              format, and rewrite expectations of text cases'
 	@echo 'make install PREFIX=/usr/local DESTDIR=   make install-target ROOT=/path   (the runner alone)'
 
@@ -137,6 +139,10 @@ check-vm:
 	@mk/deps vm
 	K=$(K) tests/run vm
 
+vm: bin/trapless bin/trapless-run
+	@mk/deps vm
+	@K=$(K) tests/vm/shell
+
 lint:
 	@mk/deps check && mk/rust check
 	cargo fmt --all --check
@@ -178,9 +184,10 @@ UNLINK := 's,\[([^]]*)\]\((\.\./)?tests/[^)]*\),\1,g'
 install: all install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/trapless bin/trapless-run $(DESTDIR)$(PREFIX)/bin/
-	install -d $(SHARE)/trapless/tapset $(SHARE)/trapless/examples $(SHARE)/trapless/include/trapless
+	install -d $(SHARE)/trapless/tapset $(SHARE)/trapless/examples/kernel $(SHARE)/trapless/include/trapless
 	install -m 644 tapset/* $(SHARE)/trapless/tapset/
 	install -m 644 examples/*.stp $(SHARE)/trapless/examples/
+	install -m 644 examples/kernel/*.stp $(SHARE)/trapless/examples/kernel/
 	install -d $(addprefix $(SHARE)/trapless/include/, script machine)
 	install -m 644 runtime/script.h runtime/embedded.h $(SHARE)/trapless/include/
 	install -m 644 runtime/script/*.h $(SHARE)/trapless/include/script/

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What handlers in this kernel are told. Context: any, down to the middle of an interrupt: nothing here sleeps or locks. */
-#include <linux/cred.h>
-#include <linux/pid.h>
-#include <linux/pid_namespace.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
-#include <linux/uidgid.h>
 
 #include "script.h"
 #include "../runtime/script.h"
@@ -68,51 +63,6 @@ const volatile uint32_t *tl_home_guests(void)
 void tl_home_ids(struct tl_ids *who)
 {
 	*who = (struct tl_ids){(uint32_t)current->pid, (uint32_t)current->tgid};
-}
-
-/* It may be gone as soon as it is told: scripts read it as they read all memory. */
-static bool find_task(int64_t pid, uint64_t value[2])
-{
-	rcu_read_lock();
-	value[0] = pid ? (uintptr_t)pid_task(find_pid_ns((int)pid, &init_pid_ns), PIDTYPE_PID)
-		       : (uintptr_t)current;
-	rcu_read_unlock();
-	return value[0] != 0;
-}
-
-bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])
-{
-	const struct cred *cred = current_cred();
-
-	if (what == TL_FACT_TASK)
-		return find_task(of, value);
-	if (of && of != current->tgid)
-		return false;
-	switch (what) {
-	case TL_FACT_PPID:
-		value[0] = (uint64_t)task_ppid_nr(current);
-		return true;
-	case TL_FACT_PGRP:
-		value[0] = (uint64_t)task_pgrp_nr_ns(current, &init_pid_ns);
-		return true;
-	case TL_FACT_SID:
-		value[0] = (uint64_t)task_session_nr_ns(current, &init_pid_ns);
-		return true;
-	case TL_FACT_UID:
-		value[0] = __kuid_val(cred->uid);
-		return true;
-	case TL_FACT_EUID:
-		value[0] = __kuid_val(cred->euid);
-		return true;
-	case TL_FACT_GID:
-		value[0] = __kgid_val(cred->gid);
-		return true;
-	case TL_FACT_EGID:
-		value[0] = __kgid_val(cred->egid);
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* Locks would have to be taken that the interrupted code may hold. */

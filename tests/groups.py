@@ -312,6 +312,9 @@ def machine(args, _wanted, _kept):
         which = ['K=' + series] if series else []
         for name in ('tests/vm/host', 'tests/vm/run', 'tests/vm/scripts', 'tests/vm/overhead'):
             yield program('vm', [name] + which, args, HALF_AN_HOUR, more=bool(series), bundle=' '.join(['vm'] + which) if series else None)
+    yield program('vm', ['tests/vm/install'], args, HALF_AN_HOUR)
+    # All of SystemTap's examples take some minutes.
+    yield program('vm', ['tests/vm/examples'] + ([] if args.long else ['--short']), args, HALF_AN_HOUR, more=args.long)
 
 
 def of(group):

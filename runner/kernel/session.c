@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
@@ -24,17 +25,45 @@ static int fail(struct session *s, const char *what, const char *next)
 	return -1;
 }
 
+static bool is_absent(int fd)
+{
+	return fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ENODEV);
+}
+
+/* Where make install-kmod and dkms, or somebody else, have put it. */
+static void load_installed(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("modprobe", "modprobe", "-q", "trapless", NULL);
+		_exit(1);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static int open_device(void)
+{
+	int fd = open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	if (!is_absent(fd) || geteuid())
+		return fd;
+	load_installed();
+	return open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+}
+
 static int no_device(struct session *s)
 {
-	switch (errno) {
-	case ENOENT:
-	case ENXIO:
-	case ENODEV:
+	if (is_absent(-1)) {
 		snprintf(s->why, sizeof(s->why),
 			"this script is for the kernel, and " TL_DEVICE_PATH
-			" is not there: load trapless.ko for this kernel (insmod; make kmod "
-			"builds it)");
+			" is not there: load trapless.ko for this kernel (modprobe trapless, as "
+			"root). It is not installed? make install-kmod, then dkms install, or make "
+			"kmod and insmod");
 		return -1;
+	}
+	switch (errno) {
 	case EACCES:
 	case EPERM:
 		snprintf(s->why, sizeof(s->why),
@@ -213,7 +242,7 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	s->backend = &backend;
 	if (check_kinds(s) || check_kernel(s))
 		return -1;
-	s->fd = open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	s->fd = open_device();
 	if (s->fd < 0)
 		return no_device(s);
 	if (load(s, &l))

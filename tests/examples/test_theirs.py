@@ -97,6 +97,19 @@ def test_every_script_of_the_package_has_a_row(ctx):
     assert found == set(page), found ^ set(page)
 
 
+def test_what_a_kernel_can_take_runs_there(ctx):
+    """... by tests/vm/examples, or it is said why not."""
+    page = examples(ctx)
+    run = {r.script for r in theirs.their_examples.RUNS}
+    why_not = set(theirs.their_examples.NOT_RUN)
+    assert not run & why_not, run & why_not
+    assert not (run | why_not) - set(page), (run | why_not) - set(page)
+    unexplained = [s for s in page if page[s][1] == theirs.IN_KERNEL and s not in run | why_not]
+    assert not unexplained, unexplained
+    marked = re.findall(r'^\| (\S+\.stp) \| \S+ \| [^|]* \| runs \|', open(theirs.PAGE).read(), re.M)
+    assert {s.replace('\\', '') for s in marked} == run, 'run tests/examples/theirs.py'
+
+
 def test_marks_of_stap_itself(ctx):
     """What a probe point of a library alias names where the program is there, or that it is not there."""
     p = ctx.run([ctx.bin('trapless'), '-p2', '-e', 'probe stap.pass0, stap.pass6.end { println(session) }'])

@@ -21,6 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PAGE = os.path.join(ROOT, 'docs', 'systemtap-examples.md')
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'vm'))
 import debian  # noqa: E402
+import their_examples  # noqa: E402
 
 EXAMPLES = '/usr/share/systemtap/examples'
 HEAD = '''<!-- SPDX-License-Identifier: MIT -->
@@ -32,12 +33,13 @@ The scripts in `%s` of SystemTap %s, as they are, with the arguments that their 
 files tell (`-x PID` is a program that is started). `-p1` parses, `-p4` makes the module that a session loads.
 
 Of %d scripts %d pass `-p1`, and %d pass `-p4`: %d for a program, %d for a kernel (Debian's 6.1, by `-r` and its packaged
-files alone). %d need something of a kernel that is not built yet, %d probe
+files alone). Of those and of the others that a kernel can take, %d run there, and what they say is held against what
+they must (tests/vm/examples). %d need something of a kernel that is not built yet, %d probe
 what this one does not have. %d wait for something that trapless does not have yet, %d for a program, library or debug information that the
 machine that made this page does not have, %d have a reason of their own.
 
-| script | `-p1` | `-p4` | what stops it |
-|---|---|---|---|
+| script | `-p1` | `-p4` | in a kernel | what stops it |
+|---|---|---|---|---|
 '''
 IN_KERNEL, KERNEL, OTHER, LATER, MACHINE, OWN = 'in a kernel', 'kernel', 'other kernels', 'not yet', 'missing here', 'no'
 # Of the module's header, as wire.h has it: TL_TAP_KERNEL in flags.
@@ -193,15 +195,20 @@ def version():
     return p.stdout.partition('-')[0] or '?'
 
 
+def in_kernel(script):
+    """Whether it is run there, by tests/vm/examples."""
+    return 'runs' if script in {r.script for r in their_examples.RUNS} else their_examples.NOT_RUN.get(script, '')
+
+
 def page(found):
     def count(kind):
         return sum(r.kind == kind for r in found)
     built = sum(r.built for r in found)
-    text = HEAD % (EXAMPLES, version(), len(found), sum(r.parsed for r in found), built, count('yes'), count(IN_KERNEL), count(KERNEL), count(OTHER),
+    text = HEAD % (EXAMPLES, version(), len(found), sum(r.parsed for r in found), built, count('yes'), count(IN_KERNEL), len(their_examples.RUNS), count(KERNEL), count(OTHER),
                    count(LATER), count(MACHINE), count(OWN))
     for r in found:
         name = r.script.replace('_', '\\_')
-        text += '| %s | %s | %s | %s |\n' % (name, 'yes' if r.parsed else 'no', r.kind, cell(r))
+        text += '| %s | %s | %s | %s | %s |\n' % (name, 'yes' if r.parsed else 'no', r.kind, in_kernel(r.script), cell(r))
     return text
 
 

@@ -2,10 +2,15 @@
 """Debian's packaged kernel and its headers, unpacked under build/vm: nothing is installed on this machine."""
 import contextlib
 import fcntl
+import glob
 import os
 import re
 import shutil
 import subprocess
+
+
+# Of a kernel's own modules, those that tests load: a disk of memory, a file system, a network device.
+MODULES = ('configfs', 'null_blk', 'crc16', 'crc32c_generic', 'mbcache', 'jbd2', 'ext4', 'dummy')
 
 
 class NotHad(Exception):
@@ -57,9 +62,10 @@ def packages(version):
 def unpack(deb, into):
     name = os.path.basename(deb)
     if name.startswith('linux-image'):
-        # The modules are 400 MB that nobody needs here.
+        # All modules are 400 MB.
+        names = ['./boot/vmlinuz-*'] + ['./lib/modules/*/%s.ko*' % m for m in MODULES]
         with subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb], stdout=subprocess.PIPE) as tar:
-            subprocess.run(['tar', 'x', '-C', into, '--wildcards', './boot/vmlinuz-*'], stdin=tar.stdout, check=True)
+            subprocess.run(['tar', 'x', '-C', into, '--wildcards'] + names, stdin=tar.stdout, check=True)
     else:
         subprocess.run(['dpkg-deb', '-x', deb, into], check=True)
     os.remove(deb)
@@ -85,6 +91,8 @@ def fetch(version, root):
         raise NotHad('apt-get download: ' + got.stdout.strip().replace('\n', '; '))
     for deb in debs:
         unpack(deb, part)
+    with open(os.path.join(part, 'asked-for'), 'w') as f:
+        f.write(' '.join(MODULES))
     shutil.rmtree(root, ignore_errors=True)
     os.rename(part, root)
     at_home(root, version)
@@ -99,17 +107,37 @@ def alone(folder):
         yield
 
 
+def modules(root):
+    """name -> file, of MODULES that were unpacked there."""
+    found = glob.glob(os.path.join(root, 'lib/modules/**/*.ko*'), recursive=True)
+    return {os.path.basename(f).partition('.')[0]: f for f in found}
+
+
+def text_of(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except FileNotFoundError:
+        return ''
+
+
+def known_release(folder, series):
+    """(where it is noted, which one was unpacked before with all the modules that are asked for now)"""
+    known = os.path.join(folder, 'release' + ('-' + series if series else ''))
+    version = text_of(known)
+    asked_for = text_of(os.path.join(folder, version, 'asked-for'))
+    return known, version if asked_for == ' '.join(MODULES) else ''
+
+
 def kernel(folder, series=''):
     """(image, headers) of the newest kernel; what was unpacked before is used without asking anybody."""
-    known = os.path.join(folder, 'release' + ('-' + series if series else ''))
     with alone(folder):
-        if not os.path.exists(known):
+        known, version = known_release(folder, series)
+        if not version:
             version = release(series)
             fetch(version, os.path.join(folder, version))
             with open(known, 'w') as f:
                 f.write(version)
-    with open(known) as f:
-        version = f.read()
     root = os.path.join(folder, version)
     return os.path.join(root, 'boot/vmlinuz-' + version), os.path.join(root, 'usr/src/linux-headers-' + version)
 

@@ -49,10 +49,15 @@ def tool(argv, **kw):
         raise Failed('%s: status %d\n%s' % (' '.join(argv), p.returncode, p.stdout[-3000:]))
 
 
+def qemu(image, disk, arguments, processor=PROCESSOR, serial='stdio'):
+    """Its command."""
+    return ['nice', 'qemu-system-x86_64', '-accel', ACCEL, '-cpu', processor, '-smp', '2', '-m', '512', '-display', 'none',
+            '-nodefaults', '-no-reboot', '-serial', serial, '-kernel', image, '-initrd', disk, '-append', arguments]
+
+
 def boot(image, disk, arguments=COMMAND_LINE, processor=PROCESSOR):
     """Lines of the console, without their ends."""
-    argv = ['nice', 'qemu-system-x86_64', '-accel', ACCEL, '-cpu', processor, '-smp', '2', '-m', '512', '-display', 'none',
-            '-nodefaults', '-no-reboot', '-serial', 'stdio', '-kernel', image, '-initrd', disk, '-append', arguments]
+    argv = qemu(image, disk, arguments, processor)
     try:
         p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOOT_TIMEOUT)
         out = p.stdout
@@ -125,14 +130,18 @@ class Machine:
             f.write(text)
         self.files[name] = path
 
-    def run(self, script):
-        """What its console said."""
+    def disk(self, script):
+        """The RAM disk of a machine that runs the script."""
         self.text('init', INIT)
         self.text('script', script)
         disk = os.path.join(OUT, 'scripts.cpio')
         with open(disk, 'wb') as f:
             f.write(cpio.archive(self.files))
-        console = boot(self.image, disk, COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), RETURNS_BY_THUNK)
+        return disk
+
+    def run(self, script):
+        """What its console said."""
+        console = boot(self.image, self.disk(script), COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), RETURNS_BY_THUNK)
         with open(os.path.join(OUT, 'scripts-console'), 'w') as f:
             f.write('\n'.join(console) + '\n')
         return [line.rstrip('\r') for line in console]

@@ -139,7 +139,8 @@ fn expand(a: &mut Analysis) {
 }
 
 fn add_call_entries(a: &mut Analysis) {
-    call_entries::add(&mut a.all, &mut a.units, a.loader.ids, a.diags);
+    let of_system = a.world.calls_are_of_system();
+    call_entries::add(&mut a.all, &mut a.units, of_system, a.loader.ids, a.diags);
 }
 
 fn set_foreach_globals(a: &mut Analysis) {

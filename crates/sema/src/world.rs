@@ -131,6 +131,11 @@ impl World {
 }
 
 impl World {
+    /// System calls of no named program are those of a whole system: a kernel is meant, or no program.
+    pub fn calls_are_of_system(&self) -> bool {
+        self.release.is_some() || self.target.program.is_none()
+    }
+
     /// The kernel that is meant; its files are read once.
     pub fn kernel(&mut self) -> Result<Arc<Kernel>, Error> {
         let open = || {

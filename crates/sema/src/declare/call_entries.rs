@@ -20,9 +20,18 @@ use trapless_syntax::Span;
 pub const KEYS: [&str; 2] = ["_entry_thread", "_entry_stack"];
 /// ... and the one that tells which call it is.
 const SERIAL: &str = "_entry_serial";
+/// ... or, where nobody tells, that there is one.
+const MARK: i64 = 1;
 
 /// Add what such units need: arrays to the declarations, and the entries' units.
-pub fn add(all: &mut Declarations, units: &mut Vec<Unit>, ids: &NodeIds, diags: &mut Diagnostics) {
+/// `of_system`: points without a program mean the calls of a whole system.
+pub fn add(
+    all: &mut Declarations,
+    units: &mut Vec<Unit>,
+    of_system: bool,
+    ids: &NodeIds,
+    diags: &mut Diagnostics,
+) {
     let mut entries = Vec::new();
     let mut known = 0;
     for unit in units.iter_mut().filter(|u| u.points.iter().all(is_return)) {
@@ -42,18 +51,33 @@ pub fn add(all: &mut Declarations, units: &mut Vec<Unit>, ids: &NodeIds, diags: 
         {
             no_local(diags, s.name.span);
         }
-        let serial = taken.save(call(SERIAL, first, ids), first);
+        let told = of_system && unit.points.iter().all(is_without_program);
+        let which = match told {
+            true => expr(ExprKind::Number(MARK), first, ids),
+            false => call(SERIAL, first, ids),
+        };
+        let serial = taken.save(which, first);
         known = taken.known;
         declare(all, unit, &taken.saves, diags);
-        entries.push(entry_of(unit, &serial, taken.saves, ids));
-        let others = unless(BinOp::Ne, &serial, ids);
-        unit.body.stmts.insert(0, others);
+        let (begin, end) = match told {
+            true => (Vec::new(), take_mark(&serial, ids)),
+            false => (
+                vec![unless(BinOp::Eq, &serial, call(SERIAL, first, ids), ids)],
+                vec![unless(BinOp::Ne, &serial, call(SERIAL, first, ids), ids)],
+            ),
+        };
+        entries.push(entry_of(unit, begin, taken.saves, ids));
+        unit.body.stmts.splice(0..0, end);
     }
     units.extend(entries);
 }
 
 fn is_return(point: &ProbePoint) -> bool {
     calls::is_of_calls(point) && point.components.iter().any(is_suffix)
+}
+
+fn is_without_program(point: &ProbePoint) -> bool {
+    point.components.iter().all(|c| c.name.name != "process" || c.arg.is_none())
 }
 
 fn is_suffix(c: &Component) -> bool {
@@ -150,11 +174,11 @@ fn element(name: &Ident, ids: &NodeIds) -> Expr {
     expr(kind, name.span, ids)
 }
 
-/// Nothing more for a call whose serial number is kept (or is not): `if (_entry_9[...] == _entry_serial()) next`.
-fn unless(op: BinOp, serial: &Ident, ids: &NodeIds) -> Stmt {
-    let span = serial.span;
-    let (kept, now) = (element(serial, ids), call(SERIAL, span, ids));
-    let kind = ExprKind::Binary(op, Box::new(kept), Box::new(now));
+/// Nothing more for a call whose number is kept (or is not): `if (_entry_9[...] == _entry_serial()) next`.
+fn unless(op: BinOp, kept: &Ident, number: Expr, ids: &NodeIds) -> Stmt {
+    let span = kept.span;
+    let kept = element(kept, ids);
+    let kind = ExprKind::Binary(op, Box::new(kept), Box::new(number));
     let next = Stmt {
         kind: StmtKind::Next,
         span,
@@ -165,6 +189,29 @@ fn unless(op: BinOp, serial: &Ident, ids: &NodeIds) -> Stmt {
             then: Box::new(next),
             otherwise: None,
         },
+        span,
+    }
+}
+
+/// Nothing for a call whose entry was not seen: `if (_entry_9[...] != 1) next`; the next one leaves its own mark.
+fn take_mark(mark: &Ident, ids: &NodeIds) -> Vec<Stmt> {
+    let number = |n| expr(ExprKind::Number(n), mark.span, ids);
+    vec![
+        unless(BinOp::Ne, mark, number(MARK), ids),
+        set(mark, number(0), ids),
+    ]
+}
+
+/// `_entry_9[...] = VALUE`
+fn set(name: &Ident, value: Expr, ids: &NodeIds) -> Stmt {
+    let (span, target) = (name.span, element(name, ids));
+    let kind = ExprKind::Assign {
+        op: AssignOp::Set,
+        target: Box::new(target),
+        value: Box::new(value),
+    };
+    Stmt {
+        kind: StmtKind::Expr(expr(kind, span, ids)),
         span,
     }
 }
@@ -188,22 +235,10 @@ fn declare(all: &mut Declarations, unit: &Unit, saves: &[Save], diags: &mut Diag
     all.add(script, Origin::Made, diags);
 }
 
-/// What an interrupted call had when it was begun is not overwritten as it goes on.
-fn entry_of(unit: &Unit, serial: &Ident, saves: Vec<Save>, ids: &NodeIds) -> Unit {
-    let keep = |s: Save| {
-        let (span, target) = (s.name.span, element(&s.name, ids));
-        let kind = ExprKind::Assign {
-            op: AssignOp::Set,
-            target: Box::new(target),
-            value: Box::new(s.value),
-        };
-        Stmt {
-            kind: StmtKind::Expr(expr(kind, span, ids)),
-            span,
-        }
-    };
-    let mut stmts = vec![unless(BinOp::Eq, serial, ids)];
-    stmts.extend(saves.into_iter().map(keep));
+/// What an interrupted call had when it was begun is not overwritten as it goes on: `begin` sees to that.
+fn entry_of(unit: &Unit, begin: Vec<Stmt>, saves: Vec<Save>, ids: &NodeIds) -> Unit {
+    let mut stmts = begin;
+    stmts.extend(saves.into_iter().map(|s| set(&s.name, s.value, ids)));
     let mut body = Block {
         stmts,
         span: unit.body.span,

@@ -73,12 +73,11 @@ impl Resolver<'_> {
         None
     }
 
-    /// Is it the system that is asked for? A kernel is meant, or no program.
+    /// Is it the system that is asked for?
     pub(super) fn is_of_system(&self, process: &Component, what: Option<&Component>) -> bool {
-        let world = &self.world;
         process.arg.is_none()
             && what.is_some_and(|c| c.name.name == "syscall")
-            && (world.release.is_some() || world.target.program.is_none())
+            && self.world.calls_are_of_system()
     }
 
     pub(super) fn syscalls_of_system(&mut self, rest: &[Component]) -> Option<Vec<Place>> {
