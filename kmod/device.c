@@ -11,6 +11,7 @@
 #include <linux/vmalloc.h>
 
 #include "kmod.h"
+#include "modules.h"
 #include "script.h"
 
 struct opened {
@@ -137,6 +138,14 @@ static ssize_t device_read(struct file *file, char __user *to, size_t room, loff
 	return ret;
 }
 
+static __poll_t device_poll(struct file *file, poll_table *table)
+{
+	const struct opened *o = file->private_data;
+
+	modules_wait(file, table);
+	return READ_ONCE(o->script.modules) != modules_come() ? EPOLLPRI : 0;
+}
+
 static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct opened *o = file->private_data;
@@ -159,6 +168,7 @@ static const struct file_operations operations = {
 	.unlocked_ioctl = device_ioctl,
 	.read = device_read,
 	.mmap = device_mmap,
+	.poll = device_poll,
 	.llseek = noop_llseek,
 };
 

@@ -15,6 +15,7 @@
 #include "../home/fill.h"
 #include "../home/view.h"
 #include "../runtime/machine/machine.h"
+#include "modules.h"
 
 /*
  * Session memory is memory here, touched or not: fewer tasks and records than
@@ -240,6 +241,7 @@ int script_arm(struct script *s)
 
 	mutex_lock(&arming_lock);
 	if (is_armed(s) || take_slot(s)) {
+		WRITE_ONCE(s->modules, modules_come());
 		ret = script_stacks_make(s);
 		if (!ret) {
 			script_place(s);
