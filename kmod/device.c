@@ -12,6 +12,7 @@
 #include <linux/vmalloc.h>
 
 #include "kmod.h"
+#include "modules.h"
 #include "script.h"
 
 struct opened {
@@ -174,6 +175,14 @@ static void keep_from_writing(struct vm_area_struct *vma)
 #endif
 }
 
+static __poll_t device_poll(struct file *file, poll_table *table)
+{
+	const struct opened *o = file->private_data;
+
+	modules_wait(file, table);
+	return READ_ONCE(o->script.modules) != modules_come() ? EPOLLPRI : 0;
+}
+
 static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct opened *o = file->private_data;
@@ -196,6 +205,7 @@ static const struct file_operations operations = {
 	.unlocked_ioctl = device_ioctl,
 	.read = device_read,
 	.mmap = device_mmap,
+	.poll = device_poll,
 	.llseek = noop_llseek,
 };
 

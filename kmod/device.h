@@ -7,6 +7,7 @@
  *   ioctl    below. Each may sleep; one at a time for each file.
  *   read     records, whole ones, each behind a struct tl_raw_thread (wire.h). At
  *            least TL_DEVICE_READ bytes are asked for; -EAGAIN: there are none now.
+ *   poll     POLLPRI: a module has come since TL_DEVICE_ARM, which is to be called again: it may have probes there.
  *   mmap     session memory (struct tl_session, wire.h), at offset 0, to be read only.
  *
  * Errors of the module or of a probe are TL_E_ codes in what the calls fill;

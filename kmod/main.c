@@ -13,23 +13,40 @@
 #include <trapless/reserve.h>
 
 #include "kmod.h"
+#include "modules.h"
 
 #include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours */
 
 static void leave(void);
 
-static int __init start_device(void)
-{
-	int ret = samples_start();
+static const struct part {
+	int (*start)(void); /* 0 or -errno; NULL: nothing to do */
+	void (*stop)(void);
+} parts[] = {
+	{modules_start, modules_stop},
+	{samples_start, samples_stop},
+	{NULL, script_stop},
+	{device_start, device_stop},
+};
 
-	if (!ret) {
-		ret = device_start();
-		if (ret)
-			samples_stop();
+static void stop_parts(size_t n)
+{
+	while (n)
+		parts[--n].stop();
+	leave();
+}
+
+static int __init start_parts(void)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(parts); n++) {
+		int ret = parts[n].start ? parts[n].start() : 0;
+
+		if (ret) {
+			stop_parts(n);
+			return ret;
+		}
 	}
-	if (ret)
-		leave();
-	return ret;
+	return 0;
 }
 
 static int __init trapless_init(void)
@@ -37,7 +54,7 @@ static int __init trapless_init(void)
 	int ret = tl_engine_init();
 
 	if (!ret)
-		return start_device();
+		return start_parts();
 	pr_err("%s: %s\n", tl_error_name(ret), tl_error_text(ret));
 	return ret == -TL_E_NOMEM ? -ENOMEM : -ENODEV;
 }
@@ -56,10 +73,7 @@ static void leave(void)
 
 static void __exit trapless_exit(void)
 {
-	device_stop();
-	script_stop();
-	samples_stop();
-	leave();
+	stop_parts(ARRAY_SIZE(parts));
 }
 
 module_init(trapless_init);

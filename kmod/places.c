@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* From names of functions to places in the text. */
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
 #include <trapless/error.h>
 
 #include "../engine/os/kernel/kernel.h"
@@ -26,23 +30,70 @@ static void leave_out(unsigned bytes, struct tl_ctl_probe *to, struct tl_func_pa
 	part->size -= bytes;
 }
 
+/* The module that a probe is of; NULL: the kernel itself. */
+static const char *module_of(const struct script *s, const struct tl_tap_probe *p)
+{
+	const char *name = tl_tap_string(&s->tap, s->tap.images[p->image].path);
+
+	return strcmp(name, "kernel") ? name : NULL;
+}
+
+static bool is_loaded(const char *module)
+{
+	const struct module *m;
+	bool ret = false;
+
+	mutex_lock(tl_names.module_mutex);
+	list_for_each_entry (m, tl_names.modules, list)
+		ret |= m->state == MODULE_STATE_LIVE && !strcmp(m->name, module);
+	mutex_unlock(tl_names.module_mutex);
+	return ret;
+}
+
+/* 0: it is not there. */
+static uintptr_t find(const char *module, const char *func)
+{
+	char name[MODULE_NAME_LEN + KSYM_NAME_LEN];
+
+	if (!module)
+		return tl_names.kallsyms_lookup_name(func);
+	if (snprintf(name, sizeof(name), "%s:%s", module, func) >= (int)sizeof(name))
+		return 0;
+	return tl_names.kallsyms_lookup_name(name);
+}
+
+/* 0 or -TL_E_; its place in *func. */
+static int look(struct script *s, uint32_t i, const char *module, uintptr_t *func)
+{
+	const struct tl_tap_probe *from = &s->tap.probes[i];
+	struct tl_func_part *part = &tl_ctl_parts(s->ctl, s->tap.nprobes)[i];
+
+	*func = find(module, tl_tap_string(&s->tap, from->func));
+	if (!*func || !part_at(*func, part))
+		return -TL_E_NO_FUNCTION;
+	return from->addr < part->size ? 0 : -TL_E_NOT_TEXT;
+}
+
+/* Of a module that is not loaded a probe has no place, and waits. */
 static void place(struct script *s, uint32_t i)
 {
 	const struct tl_tap_probe *from = &s->tap.probes[i];
 	struct tl_ctl_probe *to = tl_ctl_probe(s->ctl, i);
 	struct tl_func_part *parts = tl_ctl_parts(s->ctl, s->tap.nprobes);
-	uintptr_t func = tl_names.kallsyms_lookup_name(tl_tap_string(&s->tap, from->func));
+	const char *module = module_of(s, from);
+	uintptr_t func;
 
+	if (to->addr && !module)
+		return;
 	to->first_part = i;
 	to->nparts = 0;
-	if (!func || !part_at(func, &parts[i])) {
-		to->result = -TL_E_NO_SYMBOL;
+	to->addr = 0;
+	to->result = 0;
+	if (module && !is_loaded(module))
 		return;
-	}
-	if (from->addr >= parts[i].size) {
-		to->result = -TL_E_NOT_TEXT;
+	to->result = look(s, i, module, &func);
+	if (to->result)
 		return;
-	}
 	tl_ctl_place(to, parts, i, from, NULL, func);
 	to->nparts = 1;
 	if (from->flags & TL_TAP_PROBE_ENTRY || from->kind == TL_TAP_RETURN)

@@ -16,6 +16,7 @@
 #include "../home/fill.h"
 #include "../home/view.h"
 #include "../runtime/machine/machine.h"
+#include "modules.h"
 
 /*
  * Session memory is memory here, touched or not: fewer tasks and records than
@@ -294,6 +295,7 @@ int script_arm(struct script *s)
 
 	mutex_lock(&arming_lock);
 	if (is_armed(s) || take_slot(s)) {
+		WRITE_ONCE(s->modules, modules_come());
 		script_stacks_own(s);
 		script_place(s);
 		ret = tl_ctl_arm(&arming, s->ctl);

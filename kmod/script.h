@@ -25,6 +25,7 @@ struct script {
 	uint8_t *out; /* records on their way to read() */
 	size_t nout;
 	bool final;
+	unsigned modules; /* that had come when it was last armed */
 	uint32_t swept; /* blocks in use when they were last looked through */
 };
 

@@ -41,6 +41,37 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 	return t->ctl != MAP_FAILED && t->probes;
 }
 
+/* Of one that is not loaded. */
+static uint32_t waiting_for(const struct teller *t, uint32_t image)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->mod->nprobes; i++) {
+		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
+
+		n += t->mod->probes[i].image == image && !p->addr && !p->result && !p->off;
+	}
+	return n;
+}
+
+static void tell_waiting(const struct teller *t)
+{
+	char text[200];
+
+	for (uint32_t i = 0; i < t->mod->nimages; i++) {
+		uint32_t n = waiting_for(t, i);
+
+		if (!n)
+			continue;
+		snprintf(text, sizeof(text),
+			"module %.80s is not loaded: %u probe%s of it wait%s until it is "
+			"(modprobe)",
+			tl_tap_string(t->mod, t->mod->images[i].path), n, n > 1 ? "s" : "",
+			n > 1 ? "" : "s");
+		tell(t, MSG_WARN, 0, text);
+	}
+}
+
 /* As the user and the conditions want it now. How many stand, or -1 with errno. */
 static int have_armed(const struct session *s, const struct teller *t, const struct options *o)
 {
@@ -63,6 +94,7 @@ static int arm(const struct session *s, const struct teller *t, const struct opt
 		return -1;
 	}
 	tell_probes(t);
+	tell_waiting(t);
 	tell(t, MSG_READY, (uint32_t)n, "");
 	return 0;
 }
@@ -70,6 +102,18 @@ static int arm(const struct session *s, const struct teller *t, const struct opt
 static void tune(const struct session *s, const struct teller *t, const struct options *o)
 {
 	tell_standing(t, have_armed(s, t, o) < 0 ? "the kernel could not switch the probes" : "");
+}
+
+/* A module has come. False: there is no sense in trying again. */
+static bool arm_again(const struct session *s, const struct teller *t, const struct options *o)
+{
+	if (have_armed(s, t, o) < 0) {
+		tell(t, MSG_WARN, 0,
+			"the kernel could not arm the probes of a module that has come");
+		return false;
+	}
+	tell_probes(t);
+	return true;
 }
 
 static void leave(const struct session *s, struct teller *t)
@@ -90,9 +134,10 @@ static int end_of(pid_t pid)
 int kernel_attend(
 	struct session *s, const struct options *o, int sock, struct standing *standing, pid_t pid)
 {
-	enum { RUNNER, PROCESS, ALL };
+	enum { RUNNER, PROCESS, MODULES, ALL };
 	struct pollfd p[ALL] = {[RUNNER] = {.fd = sock, .events = POLLIN},
-		[PROCESS] = {.fd = end_of(pid), .events = POLLIN}};
+		[PROCESS] = {.fd = end_of(pid), .events = POLLIN},
+		[MODULES] = {.fd = s->fd, .events = POLLPRI}};
 	bool gone = pid && p[PROCESS].fd < 0 && errno == ESRCH;
 	struct teller t;
 	enum heard word = HEARD_NOTHING;
@@ -108,6 +153,8 @@ int kernel_attend(
 	while (!gone && word != HEARD_LEAVE && word != HEARD_ITS_END) {
 		poll(p, ALL, -1);
 		gone = p[PROCESS].revents != 0;
+		if (p[MODULES].revents && !arm_again(s, &t, o))
+			p[MODULES].fd = -1;
 		word = tell_listen(&t, &number);
 		if (word == HEARD_TUNE)
 			tune(s, &t, o);

@@ -12,7 +12,7 @@ def furnish(vm):
     """What tests/vm/watch.sh needs."""
     vm.program('busy')
     vm.files['watch.sh'] = os.path.join(machine.HERE, 'watch.sh')
-    vm.files.update({m + '.ko': f for m, f in debian.modules(os.path.join(vm.folder, vm.release)).items()})
+    vm.files.update({m + '.ko': f for m, f in debian.modules(vm.root).items()})
 
 
 def words_of(run):

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 
 
-# Of a kernel's own modules, those that tests load: a disk of memory, a file system, a network device.
-MODULES = ('configfs', 'null_blk', 'crc16', 'crc32c_generic', 'mbcache', 'jbd2', 'ext4', 'dummy')
+# Of a kernel's own modules, those that tests load: disks of memory and of a file, a file system, a network device.
+MODULES = ('configfs', 'null_blk', 'crc16', 'crc32c_generic', 'mbcache', 'jbd2', 'ext4', 'dummy', 'loop')
 
 
 class NotHad(Exception):

@@ -98,6 +98,7 @@ class Machine:
     def __enter__(self):
         os.makedirs(OUT, exist_ok=True)
         self.image, self.headers = debian.kernel(OUT, os.environ.get('K', ''))
+        self.root = os.path.dirname(os.path.dirname(self.image))
         self.release = os.path.basename(self.image)[len('vmlinuz-'):]
         self.folder = OUT
         self.files = {'bin/busybox': debian.busybox(OUT), 'bin/trapless-run': os.path.join(ROOT, 'bin/trapless-run')}

@@ -41,6 +41,7 @@ pub(crate) struct RawSymbol {
     pub kind: u8,
     pub global: bool,
     pub weak: bool,
+    section: usize,
 }
 
 /// What the dynamic linker is to put somewhere.
@@ -435,9 +436,15 @@ impl Elf {
                 kind,
                 global: bind != 0,
                 weak: bind == 2,
+                section: shndx.into(),
             });
         }
         Some(out)
+    }
+
+    /// Does the symbol stand in the section of that name?
+    pub fn stands_in(&self, symbol: &RawSymbol, section: &str) -> bool {
+        self.by_name.get(section.as_bytes()) == Some(&symbol.section)
     }
 
     /// The entries of a section of relocations with addends.

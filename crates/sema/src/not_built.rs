@@ -80,7 +80,6 @@ const KERNEL_FUNCTIONS: &[&str] = &[
 /// Points of SystemTap's library that stand for places in the kernel.
 const KERNEL_POINTS: &[&str] = &[
     "kernel",
-    "module",
     "kprobe",
     "netfilter",
     "lsm",

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_debuginfo::{
-    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Kernel, Pattern, Process,
-    SearchPath, SymbolKind, UnwindTable,
+    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Kernel, KernelFunction, Pattern,
+    Process, SearchPath, SymbolKind, UnwindTable,
 };
 use trapless_machine::Machine;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
@@ -41,6 +41,7 @@ pub struct World {
     /// Handlers run in it.
     pub in_kernel: bool,
     kernel: Option<Result<Arc<Kernel>, Error>>,
+    kernel_modules: HashMap<String, Result<Arc<Kernel>, Error>>,
     info: Arc<DebugInfo>,
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
@@ -75,6 +76,7 @@ impl World {
             release: None,
             in_kernel: false,
             kernel: None,
+            kernel_modules: HashMap::new(),
             binaries: HashMap::new(),
             entered: Vec::new(),
             own_globals: 0,
@@ -146,27 +148,51 @@ impl World {
         self.kernel.get_or_insert_with(open).clone()
     }
 
+    /// A module of it; the same.
+    pub fn kernel_module(&mut self, name: &str) -> Result<Arc<Kernel>, Error> {
+        if let Some(known) = self.kernel_modules.get(name) {
+            return known.clone();
+        }
+        let opened = self.kernel()?.module(name).map(Arc::new);
+        self.kernel_modules.insert(name.into(), opened.clone());
+        opened
+    }
+
+    /// Whose function it is.
+    pub fn kernel_of(&mut self, f: &KernelFunction) -> Result<Arc<Kernel>, Error> {
+        match &f.module {
+            Some(name) => self.kernel_module(name),
+            None => self.kernel(),
+        }
+    }
+
     /// The same, where it has been asked for.
-    pub fn opened_kernel(&self) -> Option<&Arc<Kernel>> {
-        self.kernel.as_ref()?.as_ref().ok()
+    pub fn opened_kernel_of(&self, f: &KernelFunction) -> Option<&Arc<Kernel>> {
+        let opened = match &f.module {
+            Some(name) => self.kernel_modules.get(&**name),
+            None => self.kernel.as_ref(),
+        };
+        opened?.as_ref().ok()
     }
 
     /// Of what is in every kernel.
     pub fn any_kernel_image(&mut self) -> ImageId {
         let known = self.kernel().ok();
-        self.image_of_kernel(known.as_deref().map_or(&[], Kernel::build_id))
+        self.image_of_kernel("kernel", known.as_deref().map_or(&[], Kernel::build_id))
     }
 
-    /// The kernel as an image.
+    /// The kernel, or a module of it, as an image.
     pub fn kernel_image(&mut self, kernel: &Kernel) -> ImageId {
-        self.image_of_kernel(kernel.build_id())
+        let name = kernel.module_name().map_or("kernel", |name| name);
+        self.image_of_kernel(name, kernel.build_id())
     }
 
-    fn image_of_kernel(&mut self, build_id: &[u8]) -> ImageId {
-        let at = self.images.iter().position(|i| i.kernel);
+    fn image_of_kernel(&mut self, name: &str, build_id: &[u8]) -> ImageId {
+        let known = |i: &Image| i.kernel && i.path == name;
+        let at = self.images.iter().position(known);
         let at = at.unwrap_or_else(|| {
             self.images.push(Image {
-                path: "kernel".into(),
+                path: name.into(),
                 build_id: build_id.to_vec(),
                 file_size: 0,
                 program: false,

@@ -41,6 +41,17 @@ fn kernel() -> PathBuf {
         .status()
         .expect("clang");
     assert!(status.success());
+    let modules = folder.join("lib/modules");
+    std::fs::create_dir_all(&modules).expect("a folder");
+    for name in ["sample.ko", "two-words.ko"] {
+        let status = std::process::Command::new("cc")
+            .args(["-O1", "-c", "-o"])
+            .arg(modules.join(name))
+            .arg(root().join("tests/scripts/sema/module.c"))
+            .status()
+            .expect("a C compiler");
+        assert!(status.success());
+    }
     folder
 }
 

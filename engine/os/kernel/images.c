@@ -13,10 +13,57 @@ static uintptr_t known[KNOWN_MAX];
 static unsigned nknown;
 static bool stale;
 
+/*
+ * Modules whose exit function is over: nothing of them runs any more, and what
+ * comes next may lie at the same place.
+ */
+static uintptr_t left[KNOWN_MAX];
+static unsigned nleft;
+static DEFINE_SPINLOCK(left_lock);
+
+static void text_of(const struct module *mod, uintptr_t *lo, uintptr_t *hi)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	*lo = (uintptr_t)mod->mem[MOD_TEXT].base;
+	*hi = *lo + mod->mem[MOD_TEXT].size;
+#else
+	*lo = (uintptr_t)mod->core_layout.base;
+	*hi = *lo + mod->core_layout.text_size;
+#endif
+}
+
+static void note_left(const struct module *mod)
+{
+	uintptr_t lo, hi;
+
+	text_of(mod, &lo, &hi);
+	spin_lock(&left_lock);
+	if (nleft < KNOWN_MAX)
+		left[nleft++] = lo;
+	spin_unlock(&left_lock);
+}
+
+static bool has_left(const struct module *mod)
+{
+	uintptr_t lo, hi;
+	bool ret = false;
+
+	if (mod->state != MODULE_STATE_GOING)
+		return false;
+	text_of(mod, &lo, &hi);
+	spin_lock(&left_lock);
+	for (unsigned i = 0; i < nleft; i++)
+		ret |= left[i] == lo;
+	spin_unlock(&left_lock);
+	return ret;
+}
+
 static int on_module(struct notifier_block *nb, unsigned long state, void *module)
 {
-	if (state == MODULE_STATE_GOING)
+	if (state == MODULE_STATE_GOING) {
+		note_left(module);
 		smp_store_release(&stale, true);
+	}
 	tl_marks_look_again();
 	return NOTIFY_DONE;
 }
@@ -37,17 +84,6 @@ void tl_images_unwatch(void)
 bool tl_os_images_stale(void)
 {
 	return smp_load_acquire(&stale);
-}
-
-static void text_of(const struct module *mod, uintptr_t *lo, uintptr_t *hi)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
-	*lo = (uintptr_t)mod->mem[MOD_TEXT].base;
-	*hi = *lo + mod->mem[MOD_TEXT].size;
-#else
-	*lo = (uintptr_t)mod->core_layout.base;
-	*hi = *lo + mod->core_layout.text_size;
-#endif
 }
 
 static int add(const char *name, uintptr_t lo, uintptr_t hi, uint32_t flags)
@@ -79,7 +115,21 @@ static int add_module(const struct module *mod)
 /* A module that is going still runs its exit function, maybe through probes. */
 static bool is_there(const struct module *mod)
 {
-	return mod->state != MODULE_STATE_UNFORMED;
+	return mod->state != MODULE_STATE_UNFORMED && !has_left(mod);
+}
+
+/* None that is still listed has left any more. */
+static void forget_left(void)
+{
+	const struct module *mod;
+	bool any = false;
+
+	list_for_each_entry (mod, tl_names.modules, list)
+		any |= has_left(mod);
+	spin_lock(&left_lock);
+	if (!any)
+		nleft = 0;
+	spin_unlock(&left_lock);
 }
 
 /* The others are told anew, which changes nothing for them. */
@@ -116,6 +166,7 @@ int tl_os_images_update(void)
 		if (mod->state == MODULE_STATE_GOING)
 			smp_store_release(&stale, true); /* look again next time */
 	}
+	forget_left();
 	mutex_unlock(tl_names.module_mutex);
 	return ret;
 }

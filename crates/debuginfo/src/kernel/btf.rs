@@ -3,6 +3,7 @@
 //! they are asked for. Types have numbers in the order in which they stand; 0 is void.
 
 use std::ops::Range;
+use std::sync::Arc;
 use trapless_machine::ByteOrder;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +66,10 @@ pub struct Entry {
     pub flag: bool,
     /// A size in bytes, or the number of a type.
     pub value: u32,
-    /// Where the members begin.
+    /// Where the members begin ...
     rest: usize,
+    /// ... in what a module's own BTF goes on from.
+    in_base: bool,
 }
 
 pub struct Btf {
@@ -75,11 +78,18 @@ pub struct Btf {
     strings: Range<usize>,
     /// Where each type stands; that of void is of no use.
     at: Vec<u32>,
+    /// A module's: that of its kernel, whose numbers and names go on here.
+    base: Option<Arc<Btf>>,
 }
 
 impl Btf {
     /// `Err`: what is wrong with it.
     pub fn new(data: Vec<u8>) -> Result<Btf, &'static str> {
+        Btf::behind(data, None)
+    }
+
+    /// A module's own, which goes on from its kernel's.
+    pub fn behind(data: Vec<u8>, base: Option<Arc<Btf>>) -> Result<Btf, &'static str> {
         let order = [ByteOrder::Little, ByteOrder::Big];
         let order = order
             .into_iter()
@@ -96,8 +106,9 @@ impl Btf {
         let mut btf = Btf {
             order,
             strings,
-            at: vec![0],
+            at: if base.is_some() { Vec::new() } else { vec![0] },
             data,
+            base,
         };
         let mut at = types.start;
         while at < types.end {
@@ -109,6 +120,17 @@ impl Btf {
         (at == types.end)
             .then_some(btf)
             .ok_or("its types break off")
+    }
+
+    /// Of a module that has none.
+    pub fn nothing_behind(base: Arc<Btf>) -> Btf {
+        Btf {
+            data: Vec::new(),
+            order: base.order,
+            strings: 0..0,
+            at: Vec::new(),
+            base: Some(base),
+        }
     }
 
     fn word(&self, at: usize) -> Option<u32> {
@@ -125,25 +147,44 @@ impl Btf {
             flag: info >> 31 != 0,
             value: self.word(at + 8)?,
             rest: at + HEAD,
+            in_base: false,
         })
+    }
+
+    /// The first number that is its own.
+    pub fn first(&self) -> u32 {
+        self.base.as_ref().map_or(0, |b| b.end())
+    }
+
+    fn end(&self) -> u32 {
+        self.first() + self.at.len() as u32
     }
 
     /// `None`: void, or no such type.
     pub fn entry(&self, id: u32) -> Option<Entry> {
-        match id {
-            0 => None,
-            _ => self.read(*self.at.get(id as usize)? as usize),
+        match (id.checked_sub(self.first()), &self.base) {
+            (None, Some(base)) => Some(Entry {
+                in_base: true,
+                ..base.entry(id)?
+            }),
+            _ if id == 0 => None,
+            (own, _) => self.read(*self.at.get(own? as usize)? as usize),
         }
     }
 
-    /// All of them, with their numbers.
+    /// All of its own, with their numbers.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Entry)> + '_ {
-        (1..self.at.len() as u32).filter_map(|id| Some((id, self.entry(id)?)))
+        (self.first().max(1)..self.end()).filter_map(|id| Some((id, self.entry(id)?)))
     }
 
     /// A word of what follows the entry: of a structure's member n its name, type and place are `word_of(e, 3 * n)` and so on.
     pub fn word_of(&self, entry: &Entry, n: usize) -> u32 {
-        self.word(entry.rest + 4 * n).unwrap_or(0)
+        let at = entry.rest + 4 * n;
+        match &self.base {
+            Some(base) if entry.in_base => base.word(at),
+            _ => self.word(at),
+        }
+        .unwrap_or(0)
     }
 
     /// "" where it has none.
@@ -152,15 +193,21 @@ impl Btf {
     }
 
     pub fn text(&self, offset: u32) -> &str {
+        let of_base = self.base.as_ref().map_or(0, |b| b.strings.len() as u32);
+        let offset = match (offset.checked_sub(of_base), &self.base) {
+            (None, Some(base)) => return base.text(offset),
+            (own, _) => own.unwrap_or_default(),
+        };
         let strings = self.data.get(self.strings.clone()).unwrap_or(&[]);
         let from = strings.get(offset as usize..).unwrap_or(&[]);
         let end = memchr::memchr(0, from).unwrap_or(0);
         std::str::from_utf8(&from[..end]).unwrap_or("")
     }
 
-    /// The first of those kinds that has the name.
+    /// The first of those kinds that has the name; a module's own go before its kernel's.
     pub fn named(&self, name: &str, kinds: &[Kind]) -> Option<u32> {
         let is = |e: &Entry| kinds.contains(&e.kind) && self.name(e) == name;
-        self.entries().find(|(_, e)| is(e)).map(|(id, _)| id)
+        let own = self.entries().find(|(_, e)| is(e)).map(|(id, _)| id);
+        own.or_else(|| self.base.as_ref()?.named(name, kinds))
     }
 }

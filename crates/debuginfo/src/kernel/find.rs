@@ -95,6 +95,24 @@ fn candidates(release: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
+/// Where a kernel's modules may lie.
+pub fn module_folders(named: Option<&str>) -> Vec<PathBuf> {
+    let here = running();
+    let release = named.unwrap_or(&here);
+    if !is_folder(release) {
+        let of = |root: &str| Path::new(root).join(release);
+        return vec![of("/lib/modules"), of("/usr/lib/modules")];
+    }
+    let folder = Path::new(release);
+    let modules = folder.join("lib/modules").join(release_of(release));
+    vec![modules, folder.join("kernel")]
+}
+
+/// Is it the kernel that runs here?
+pub fn is_running(named: Option<&str>) -> bool {
+    named.is_none_or(|n| n == running())
+}
+
 /// In the order of their names.
 fn images_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

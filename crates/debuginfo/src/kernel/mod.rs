@@ -5,6 +5,7 @@
 mod btf;
 mod find;
 mod kept;
+mod modules;
 mod types;
 
 pub use find::{release_of, running};
@@ -18,26 +19,38 @@ use crate::type_name::{clang_name, TypeName};
 use crate::types::{TypeId, Types};
 use crate::variable::ReturnValue;
 use btf::{Btf, Kind};
+use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_machine::Machine;
 use types::Source;
 
+/// Or one module of it.
 pub struct Kernel {
     path: PathBuf,
     build_id: Vec<u8>,
     machine: &'static Machine,
     source: Arc<Source>,
     types: Arc<Types>,
+    modules: Modules,
+    own: Option<Own>,
 }
 
 /// A function that BTF describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelFunction {
     pub name: Arc<str>,
+    /// `None`: it is the kernel's own.
+    pub module: Option<Arc<str>>,
     id: u32,
     /// Its first parameter is the kernel's own: this is what calls a tracepoint's listeners.
     traces: bool,
+}
+
+/// The functions that it describes, by number.
+fn described(btf: &Btf) -> impl Iterator<Item = (u32, &str)> {
+    let functions = btf.entries().filter(|(_, e)| e.kind == Kind::Function);
+    functions.map(|(id, e)| (id, btf.name(&e)))
 }
 
 /// Before the name of a tracepoint that of the function that calls its listeners.
@@ -69,12 +82,10 @@ impl Kernel {
             path: files.path,
             build_id: files.build_id,
             machine,
-            source: Arc::new_cyclic(|me| Source {
-                btf,
-                word: machine.abi.word,
-                me: me.clone(),
-            }),
+            source: Source::new(btf, None, machine.abi.word),
             types,
+            modules: Modules::of(named),
+            own: None,
         })
     }
 
@@ -97,10 +108,11 @@ impl Kernel {
 }
 
 impl Kernel {
-    fn all(&self) -> impl Iterator<Item = (u32, &str)> {
-        let btf = &self.source.btf;
-        let functions = btf.entries().filter(|(_, e)| e.kind == Kind::Function);
-        functions.map(|(id, e)| (id, btf.name(&e)))
+    fn all(&self) -> Box<dyn Iterator<Item = (u32, &str)> + '_> {
+        match &self.own {
+            Some(own) => Box::new(own.functions.iter().map(|f| (f.0, &*f.1))),
+            None => Box::new(described(&self.source.btf)),
+        }
     }
 
     /// Those whose name the pattern matches, each name once, by name.
@@ -124,6 +136,7 @@ impl Kernel {
         let mut found: Vec<KernelFunction> = found
             .map(|(id, name)| KernelFunction {
                 name: name.into(),
+                module: self.module_name().cloned(),
                 id,
                 traces: !before.is_empty(),
             })
@@ -180,7 +193,9 @@ impl Kernel {
     }
 
     pub fn return_value(&self, f: &KernelFunction) -> Result<ReturnValue> {
-        let (number, _) = self.prototype(f).unwrap_or_default();
+        let (number, _) = self.prototype(f).ok_or_else(|| Error::Unsupported {
+            what: format!("the result of `{}`, which BTF does not describe", f.name),
+        })?;
         let location = self.result(number).ok_or_else(|| Error::ReturnsVoid {
             function: f.name.to_string(),
         })?;

@@ -7,7 +7,7 @@ use crate::types::{
     Composite, CompositeKind, Encoding, Enumerator, Member, Qualifier, Type, TypeId, TypeSource,
     Types, Variants,
 };
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use trapless_machine::ByteOrder;
 
 /// The bits of a number's word that tell what it is.
@@ -19,7 +19,9 @@ const DEEPEST: u32 = 64;
 
 /// BTF that an arena of types reads from.
 pub struct Source {
-    pub btf: Btf,
+    pub btf: Arc<Btf>,
+    /// A module's: that of its kernel, which tells the kernel's types.
+    pub base: Option<Arc<Source>>,
     /// Bytes of a pointer.
     pub word: u8,
     pub me: Weak<Source>,
@@ -46,10 +48,20 @@ impl TypeSource for Source {
 }
 
 impl Source {
+    pub fn new(btf: Btf, base: Option<Arc<Source>>, word: u8) -> Arc<Source> {
+        Arc::new_cyclic(|me| Source {
+            btf: Arc::new(btf),
+            base,
+            word,
+            me: me.clone(),
+        })
+    }
+
     /// The arena's name for a type by number; nothing is read yet.
     pub fn id(&self, number: u32, types: &Types) -> TypeId {
-        match number {
-            0 => types.void(),
+        match (number, &self.base) {
+            (0, _) => types.void(),
+            (_, Some(base)) if number < self.btf.first() => base.id(number, types),
             _ => {
                 let source: Weak<dyn TypeSource> = self.me.clone();
                 types.lazy(&source, number.into())

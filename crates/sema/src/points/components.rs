@@ -53,6 +53,12 @@ pub const OF_KERNEL: Components = Components {
     help: "use .function or .trace",
 };
 
+pub const OF_MODULE: Components = Components {
+    built: &["function"],
+    later: &[],
+    help: "use .function",
+};
+
 pub const OF_TRACE: Components = Components {
     built: &[],
     later: &[],
@@ -178,6 +184,8 @@ const TREE: &[(&str, &Components)] = &[
     ("process(\"PATH\").syscall", &OF_SYSCALL),
     ("kernel", &OF_KERNEL),
     ("kernel.function(\"NAME\")", &OF_KERNEL_FUNCTION),
+    ("module(\"NAME\")", &OF_MODULE),
+    ("module(\"NAME\").function(\"NAME\")", &OF_KERNEL_FUNCTION),
 ];
 
 /// What takes an argument, by its word.

@@ -185,7 +185,7 @@ pub fn readable(place: &Place, world: &World) -> Vec<Readable> {
 
 /// Parameters of a kernel's function, and its result at the return.
 fn of_kernel(f: &KernelFunction, context: &Context, world: &World) -> Vec<Readable> {
-    let Some(kernel) = world.opened_kernel() else {
+    let Some(kernel) = world.opened_kernel_of(f) else {
         return Vec::new();
     };
     let of = |name: &str, ty, location: &Location| Readable {

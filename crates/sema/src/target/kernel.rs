@@ -19,13 +19,20 @@ impl Reader<'_> {
         }
     }
 
+    fn kernel_of(&mut self, f: &KernelFunction) -> Option<Arc<Kernel>> {
+        match self.world.kernel_of(f) {
+            Ok(kernel) => Some(kernel),
+            Err(e) => self.fail(&e),
+        }
+    }
+
     pub(super) fn kernel_parameter(
         &mut self,
         name: &str,
         f: &KernelFunction,
         c: &Context,
     ) -> Option<Value> {
-        let kernel = self.kernel()?;
+        let kernel = self.kernel_of(f)?;
         let parameters = kernel.parameters(f);
         let Some(found) = parameters.iter().find(|p| p.name == name) else {
             let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
@@ -71,7 +78,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn kernel_result(&mut self, f: &KernelFunction, c: &Context) -> Option<Value> {
-        let kernel = self.kernel()?;
+        let kernel = self.kernel_of(f)?;
         let found = match kernel.return_value(f) {
             Ok(found) => found,
             Err(e) => return self.fail(&e),
@@ -91,7 +98,7 @@ impl Reader<'_> {
         c: &Context,
         pretty: Pretty,
     ) -> Option<Expr> {
-        let kernel = self.kernel()?;
+        let kernel = self.kernel_of(f)?;
         let mut text = Text::default();
         let wanted = matches!(name, "$$parms" | "$$vars");
         for p in kernel.parameters(f).iter().filter(|_| wanted) {

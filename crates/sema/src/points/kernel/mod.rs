@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `kernel...` points: functions of a kernel, which finds them by name. Where they lie it alone knows.
 
+pub mod modules;
 mod traces;
 
 use crate::hand_over::hand_over;
@@ -14,6 +15,7 @@ use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 pub const FAMILY: &str = "kernel";
+pub const MODULE: &str = "module";
 
 /// What kernels have beside functions and trapless does not yet, with the way round.
 const LATER: &[(&str, &str)] = &[
@@ -57,7 +59,8 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
         return Vec::new();
     }
     let found = match what.name.name.as_str() {
-        "function" => functions(point, what, suffix, world, diags),
+        "function" => open(what, world, diags)
+            .and_then(|k| functions(point, &[k], what, suffix, world, diags)),
         "trace" => traces::traces(point, what, suffix, world, diags),
         _ => {
             components::unknown(what, &components::OF_KERNEL, diags);
@@ -79,8 +82,10 @@ fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -> bo
     known.is_some()
 }
 
+/// `of`: the kernel, or modules of it.
 fn functions(
     point: &ProbePoint,
+    of: &[Arc<Kernel>],
     c: &Component,
     suffix: &[Component],
     world: &mut World,
@@ -88,19 +93,21 @@ fn functions(
 ) -> Option<Vec<Place>> {
     let name = name_of(c, diags)?;
     let at_return = is_return(suffix, diags)?;
-    let kernel = open(c, world, diags)?;
     let text = name.text();
-    let found = kernel.functions(&text);
-    if found.is_empty() {
-        no_match("function", &kernel, &kernel.nearest(&text), name, diags);
-        return None;
+    let mut found = Vec::new();
+    for kernel in of {
+        let image = world.kernel_image(kernel);
+        found.extend(kernel.functions(&text).into_iter().map(|f| (f, image)));
     }
-    let image = world.kernel_image(&kernel);
-    let refusal = refusal_of(point, &text);
-    let words: String = suffix.iter().map(|c| format!(".{}", c.name.name)).collect();
-    let words = words.replace(".maxactive", "");
-    let place = |f| place(f, image, at_return, &words, refusal);
-    Some(hand_over(found).map(place).collect())
+    let Some(first) = of.first().filter(|_| found.is_empty()) else {
+        let refusal = refusal_of(point, &text);
+        let words: String = suffix.iter().map(|c| format!(".{}", c.name.name)).collect();
+        let words = words.replace(".maxactive", "");
+        let place = |(f, image)| place(f, image, at_return, &words, refusal);
+        return Some(hand_over(found).map(place).collect());
+    };
+    no_match("function", first, &first.nearest(&text), name, diags);
+    None
 }
 
 /// The kernel that a point is of.
@@ -158,17 +165,32 @@ fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
 fn no_match(what: &str, kernel: &Kernel, near: &[String], name: &StrLit, diags: &mut Diagnostics) {
     let word = what.trim_end_matches("point");
     let help = match near.is_empty() {
-        true => format!("trapless -l 'kernel.{word}(\"*\")' lists them"),
+        true => format!(
+            "trapless -l '{}.{word}(\"*\")' lists them",
+            owner(kernel.module_name())
+        ),
         false => format!("did you mean {}?", near.join(", ")),
     };
+    let of = match kernel.module_name() {
+        Some(module) => format!("module `{module}`"),
+        None => "kernel".to_string(),
+    };
     let message = format!(
-        "no {what} of the kernel matches `{}` ({})",
+        "no {what} of the {of} matches `{}` ({})",
         name.text(),
         kernel.path().display()
     );
     diags
         .error(Tag::PointNoMatch, name.span, message)
         .help(help);
+}
+
+/// As a point names it.
+fn owner(module: Option<&Arc<str>>) -> String {
+    match module {
+        Some(name) => format!("{MODULE}(\"{name}\")"),
+        None => FAMILY.to_string(),
+    }
 }
 
 /// What the kernel finds by name, at its first byte.
@@ -181,7 +203,12 @@ fn place(
 ) -> Place {
     let (process, addr, parts) = (None, 0, Arc::default());
     Place {
-        point: format!("kernel.function(\"{}\"){words}", f.name).into(),
+        point: format!(
+            "{}.function(\"{}\"){words}",
+            owner(f.module.as_ref()),
+            f.name
+        )
+        .into(),
         func: f.name.clone(),
         kind: match at_return {
             true => ProbeKind::Return {
