@@ -5,14 +5,45 @@
 #include <trapless/error.h>
 
 #include "../engine/os/kernel/kernel.h"
+#include "../engine/os/kernel/machine.h"
 #include "script.h"
+
+/* Where this kernel has its functions return by themselves, one that does. */
+static void just_return(void)
+{
+}
 
 static uint64_t find_export(void *arg, const char *name)
 {
+	if (!strcmp(name, TL_MACHINE_RETURN))
+		return tl_machine_returns_by_thunk() ? *tl_names.return_thunk
+						     : (uintptr_t)just_return;
 	for (unsigned i = 0; i < tl_nexports; i++)
 		if (!strcmp(tl_exports[i].name, name))
 			return (uintptr_t)tl_exports[i].addr;
 	return 0;
+}
+
+/* Does the module have the address of an import there? */
+static bool is_import(const struct script *s, uintptr_t slot)
+{
+	const uint8_t *data = s->code + s->tap.code_size;
+
+	for (uint32_t i = 0; i < s->tap.nimports; i++)
+		if (slot == (uintptr_t)data + s->tap.imports[i].slot)
+			return true;
+	return false;
+}
+
+/* Imports are called by stubs, which become jumps that read no memory: no processor can be led astray there. */
+static void bind_stubs(struct script *s)
+{
+	for (uint32_t at = 0; at + TL_STUB <= s->tap.code_size; at += TL_STUB) {
+		uintptr_t slot = tl_machine_stub(s->code + at);
+
+		if (slot && is_import(s, slot))
+			tl_machine_stub_to(s->code + at, *(const uintptr_t *)slot);
+	}
 }
 
 static bool seal(struct script *s, size_t span)
@@ -36,6 +67,8 @@ int script_map_code(struct script *s, const char **missing)
 	if (!s->code)
 		return -TL_E_NOMEM;
 	ret = tl_tap_place(&s->tap, (uintptr_t)s->code, s->code, find_export, NULL, missing);
+	if (!ret)
+		bind_stubs(s);
 	if (!ret && !seal(s, span))
 		ret = -TL_E_NOMEM;
 	if (ret)

@@ -12,6 +12,13 @@
 static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs);
 /* Does it fault where an indirect branch lands elsewhere than at a landing pad? */
 static inline bool tl_machine_checks_branches(void);
+/* Do functions return by a jump to tl_names.return_thunk, on this processor? */
+static inline bool tl_machine_returns_by_thunk(void);
+/* TL_MACHINE_RETURN: the name by which modules' functions jump there. */
+/* Of a module's stub, TL_STUB bytes that jump by a word of memory: where that word lies, as the code stands; 0: it is none. */
+static inline uintptr_t tl_machine_stub(const uint8_t *code);
+/* Make that a jump to `to`, which is in reach. */
+static inline void tl_machine_stub_to(uint8_t *code, uintptr_t to);
 /* Length of the landing pad for indirect jumps there, 0: it is none. */
 static inline unsigned tl_machine_endbr(const uint8_t *text);
 /* Of a task that is switched out: its stack pointer. */

@@ -105,11 +105,12 @@ const ABI: Abi = Abi {
         command: "gcc",
         flags: &["-fcf-protection=none", "-mgeneral-regs-only"],
         // What is below the stack pointer is an interrupt's. Where IBT is on, handlers are called by their address, and a
-        // table of jumps would be another way in.
+        // table of jumps would be another way in. How to return is the running kernel's choice, by an import.
         kernel: &[
             "-mno-red-zone",
             "-fcf-protection=branch",
             "-fno-jump-tables",
+            "-mfunction-return=thunk-extern",
         ],
         // gcc's: a string instruction goes backwards where the program has set the direction flag, which detours leave
         // as it is.

@@ -54,6 +54,39 @@ static inline bool tl_machine_checks_branches(void)
 	return IS_ENABLED(CONFIG_X86_KERNEL_IBT) && boot_cpu_has(X86_FEATURE_IBT);
 }
 
+#define TL_MACHINE_RETURN "__x86_return_thunk"
+
+static inline bool tl_machine_returns_by_thunk(void)
+{
+#ifdef X86_FEATURE_RETHUNK
+	return boot_cpu_has(X86_FEATURE_RETHUNK);
+#else
+	return false;
+#endif
+}
+
+enum { TL_STUB = 8, TL_STUB_JUMP = 6 }; /* jmp *disp(%rip); int3; int3 */
+
+static inline uintptr_t tl_machine_stub(const uint8_t *code)
+{
+	int32_t disp;
+
+	if (code[0] != 0xff || code[1] != 0x25 || code[6] != 0xcc || code[7] != 0xcc)
+		return 0;
+	memcpy(&disp, code + 2, sizeof(disp));
+	return (uintptr_t)code + TL_STUB_JUMP + (uintptr_t)(long)disp;
+}
+
+static inline void tl_machine_stub_to(uint8_t *code, uintptr_t to)
+{
+	enum { JUMP = 0xe9, JUMP_LEN = 5, INT3 = 0xcc };
+	int32_t disp = (int32_t)(to - (uintptr_t)code - JUMP_LEN);
+
+	code[0] = JUMP;
+	memcpy(code + 1, &disp, sizeof(disp));
+	code[JUMP_LEN] = INT3;
+}
+
 /* The old stack pointer is the first word of the new stack: so the kernel's own unwind tables find the way back. */
 static inline unsigned long tl_machine_call_on(void *top, void *fn, void *a, void *b, void *c)
 {
