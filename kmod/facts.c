@@ -33,7 +33,8 @@ static void times_of(struct task_struct *t, uint64_t *user, uint64_t *system)
 
 	*user = t->signal->utime;
 	*system = t->signal->stime;
-	for_each_thread(t, one) {
+	for_each_thread(t, one)
+	{
 		*user += one->utime;
 		*system += one->stime;
 	}
@@ -164,7 +165,8 @@ static bool of_running(uint32_t what, uint64_t value[2])
 	value[0] = value[1] = 0;
 	if (has_memory && (!current->mm || current->flags & PF_KTHREAD))
 		return true;
-	return has_memory ? of_memory(what, current->mm, value) : of_user(what, value) || of_machine(what, value);
+	return has_memory ? of_memory(what, current->mm, value)
+			  : of_user(what, value) || of_machine(what, value);
 }
 
 bool tl_home_fact(uint32_t what, int64_t of, uint64_t value[2])

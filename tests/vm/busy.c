@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 #define FOLDER "/disk/" /* on a disk, with a file system */
-#define RAW "/dev/nullb1" /* a disk without one */
+#define RAW    "/dev/nullb1" /* a disk without one */
 
 enum { SECTOR = 512, BLOCK = 4096, SOON_MS = 5, HUGE = 2 << 20 };
 
@@ -111,7 +111,8 @@ static void rivals(void)
 /* By the calls of old, which libraries use no more. */
 static void opens(void)
 {
-	int fd = (int)must("open", syscall(SYS_open, there("/tmp/busy.tar.gz"), O_CREAT | O_RDWR, 0600));
+	int fd = (int)must(
+		"open", syscall(SYS_open, there("/tmp/busy.tar.gz"), O_CREAT | O_RDWR, 0600));
 
 	must("write", syscall(SYS_write, fd, "some", 4));
 	close(fd);
@@ -284,8 +285,8 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
 static void futexes(void)
 {
 	const struct timespec soon = {.tv_nsec = SOON_MS * 1000000};
-	uint32_t *word = mmap(
-		NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t *word =
+		mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = (pid_t)must("fork", fork());
 
 	if (!pid) {
@@ -326,8 +327,8 @@ static void sleeps(void)
 
 static char *room(size_t size, int flags)
 {
-	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	char *p = mmap(
+		NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
 	return p == MAP_FAILED ? (die("mmap"), NULL) : p;
 }
@@ -390,7 +391,9 @@ static void audit(void)
 	struct {
 		struct nlmsghdr head;
 		char text[16];
-	} message = {{.nlmsg_len = sizeof(message), .nlmsg_type = USER_AVC, .nlmsg_flags = NLM_F_REQUEST},
+	} message = {{.nlmsg_len = sizeof(message),
+			     .nlmsg_type = USER_AVC,
+			     .nlmsg_flags = NLM_F_REQUEST},
 		"busy was here"};
 	struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 	int fd = (int)must("socket", socket(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT));
@@ -405,7 +408,6 @@ static void terminal(void)
 	int fd = (int)must("console", open("/dev/console", O_RDWR | O_NOCTTY));
 
 	must("ioctl", ioctl(fd, TCGETS, &t));
-	must("write", write(fd, "\r", 1));
 	must("sethostname", sethostname("busy", 4));
 	close(fd);
 }
@@ -413,9 +415,9 @@ static void terminal(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} kinds[] = {{"files", files}, {"rivals", rivals}, {"opens", opens}, {"sectors", sectors}, {"aio", aio},
-	{"programs", programs}, {"signals", signals}, {"traced", traced}, {"streams", streams},
-	{"datagrams", datagrams}, {"device", device}, {"futexes", futexes},
+} kinds[] = {{"files", files}, {"rivals", rivals}, {"opens", opens}, {"sectors", sectors},
+	{"aio", aio}, {"programs", programs}, {"signals", signals}, {"traced", traced},
+	{"streams", streams}, {"datagrams", datagrams}, {"device", device}, {"futexes", futexes},
 	{"semaphores", semaphores}, {"sleeps", sleeps}, {"memory", memory}, {"collapse", collapse},
 	{"copy_huge", copy_huge}, {"processors", processors}, {"audit", audit},
 	{"terminal", terminal}, {"killed", killed}};
