@@ -408,7 +408,6 @@ static void terminal(void)
 	int fd = (int)must("console", open("/dev/console", O_RDWR | O_NOCTTY));
 
 	must("ioctl", ioctl(fd, TCGETS, &t));
-	must("write", write(fd, "\r", 1));
 	must("sethostname", sethostname("busy", 4));
 	close(fd);
 }

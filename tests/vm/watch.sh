@@ -50,6 +50,13 @@ work_on()
 	done
 }
 
+# Not only time passes: the console's interrupts are what a script counts.
+pause()
+{
+	printf '\r' >/dev/console
+	usleep 50000
+}
+
 start() # NAME, and words for trapless-run
 {
 	name=$1
@@ -82,7 +89,7 @@ wait_for() # ROUND NAME ...
 	shift
 	for name; do
 		until says $name || ! runs $name || [ $(cat rounds) -ge $last ]; do
-			usleep 50000
+			pause
 		done
 	done
 }
@@ -90,10 +97,10 @@ wait_for() # ROUND NAME ...
 watch() # NAME ...; $live: those of them that speak before their end
 {
 	for name; do
-		until armed $name; do usleep 50000; done
+		until armed $name; do pause; done
 	done
 	first=$(cat rounds)
-	until [ $(cat rounds) -ge $((first + 2)) ]; do usleep 50000; done
+	until [ $(cat rounds) -ge $((first + 2)) ]; do pause; done
 	wait_for $((first + ROUNDS)) $live
 	for name; do
 		kill -INT $(cat $name.pid) 2>/dev/null

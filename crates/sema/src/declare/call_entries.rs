@@ -77,7 +77,10 @@ fn is_return(point: &ProbePoint) -> bool {
 }
 
 fn is_without_program(point: &ProbePoint) -> bool {
-    point.components.iter().all(|c| c.name.name != "process" || c.arg.is_none())
+    point
+        .components
+        .iter()
+        .all(|c| c.name.name != "process" || c.arg.is_none())
 }
 
 fn is_suffix(c: &Component) -> bool {
