@@ -78,7 +78,7 @@ static int on(struct hooked *h, const struct tl_tap_probe *p)
 
 	for_each_kernel_tracepoint(look, &search);
 	if (!search.found)
-		return -TL_E_NO_SYMBOL;
+		return -TL_E_NO_FUNCTION;
 	h->at = search.found;
 	h->listener = listener_of(p, search.name);
 	ret = tracepoint_probe_register(h->at, h->listener, h);

@@ -35,7 +35,7 @@ files tell (`-x PID` is a program that is started). `-p1` parses, `-p4` makes th
 Of %d scripts %d pass `-p1`, and %d pass `-p4`: %d for a program, %d for a kernel (Debian's 6.1, by `-r` and its packaged
 files alone). Of those and of the others that a kernel can take, %d run there, and what they say is held against what
 they must (tests/vm/examples). %d need something of a kernel that is not built yet, %d probe
-what this one does not have. %d wait for something that trapless does not have yet, %d for a program, library or debug information that the
+what this one does not have. %d wait for something that trapless does not have yet, %d for a program, library, module or debug information that the
 machine that made this page does not have, %d have a reason of their own.
 
 | script | `-p1` | `-p4` | in a kernel | what stops it |
@@ -50,6 +50,7 @@ KINDS = [
     ('CTX_VAR_UNKNOWN', 'a system call has no', KERNEL),  # a parameter of the kernel's function
     ('MODULE_BUILD', '', KERNEL),  # embedded C with the kernel's headers
     ('POINT_NO_MATCH', 'of the kernel matches', OTHER),
+    ('POINT_NO_MATCH', 'the kernel has no module', MACHINE),
     ('NOT_BUILT|MACRO_UNKNOWN', '', LATER),
     ('PROGRAM_UNKNOWN|DEBUGINFO_NONE|FUNCTION_NOT_EXPORTED|LIBRARY_UNKNOWN|TYPE_UNKNOWN', '', MACHINE),
     ('', '', OWN),

@@ -39,7 +39,6 @@ const KERNEL_FUNCTIONS: &[&str] = &[
     "ipmib_*",
     "linuxmib_*",
     "tcpmib_*",
-    "pstrace",
     "real_mount",
     "is_sig_blocked",
     "get_sa_*",
