@@ -18,10 +18,7 @@ static uint64_t find_export(void *arg, const char *name)
 	if (!strcmp(name, TL_MACHINE_RETURN))
 		return tl_machine_returns_by_thunk() ? *tl_names.return_thunk
 						     : (uintptr_t)just_return;
-	for (unsigned i = 0; i < tl_nexports; i++)
-		if (!strcmp(tl_exports[i].name, name))
-			return (uintptr_t)tl_exports[i].addr;
-	return 0;
+	return tl_export_find(name);
 }
 
 /* Does the module have the address of an import there? */

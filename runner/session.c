@@ -24,14 +24,8 @@ enum { BLOCKS = 32768, BLOCKS_FEW = 1024, BLOCKS_LEAST = 16 };
 
 static uint64_t find_export(void *arg, const char *name)
 {
-	unsigned i;
-
 	(void)arg;
-	for (i = 0; i < tl_nexports; i++) {
-		if (!strcmp(tl_exports[i].name, name))
-			return (uint64_t)(uintptr_t)tl_exports[i].addr;
-	}
-	return 0;
+	return tl_export_find(name);
 }
 
 static int fail(struct session *s, const char *what)

@@ -12,3 +12,18 @@ const struct tl_export tl_exports[] = {
 #undef TL_EXPORT
 };
 const unsigned tl_nexports = sizeof(tl_exports) / sizeof(tl_exports[0]);
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+uint64_t tl_export_find(const char *name)
+{
+	for (unsigned i = 0; i < tl_nexports; i++)
+		if (same(tl_exports[i].name, name))
+			return (uintptr_t)tl_exports[i].addr;
+	return 0;
+}

@@ -155,5 +155,7 @@ struct tl_export {
 };
 extern const struct tl_export tl_exports[];
 extern const unsigned tl_nexports;
+/* The address of the one with that name, or 0. */
+uint64_t tl_export_find(const char *name);
 
 #endif

@@ -9,17 +9,6 @@ const void *tl_module_table(const struct tl_preload *p, const struct tl_preload_
 	return (const uint8_t *)p + p->module_at + t->at;
 }
 
-static uintptr_t exported(const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < tl_nexports; i++) {
-		if (tl_same(tl_exports[i].name, name))
-			return (uintptr_t)tl_exports[i].addr;
-	}
-	return 0;
-}
-
 static int place(const struct tl_preload *p, uint8_t *code, uint8_t *data)
 {
 	const struct tl_preload_module *m = &p->module;
@@ -33,7 +22,7 @@ static int place(const struct tl_preload *p, uint8_t *code, uint8_t *data)
 	for (i = 0; i < m->relocs.count; i++)
 		*(uint64_t *)(data + reloc[i]) += (uintptr_t)code;
 	for (i = 0; i < m->imports.count; i++) {
-		uintptr_t at = exported(strings + import[i].name);
+		uintptr_t at = (uintptr_t)tl_export_find(strings + import[i].name);
 
 		if (!at)
 			return -TL_E_NO_SYMBOL;

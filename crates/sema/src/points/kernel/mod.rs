@@ -47,17 +47,9 @@ const LATER_OF_FUNCTION: &[(&str, &str)] = &[
 
 /// Whatever fails is reported. Nothing, or no file of the kernel, is no mistake of an optional point.
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
-    let rest = point.components.get(1..).unwrap_or(&[]);
-    let Some((what, suffix)) = rest.split_first() else {
-        let message = "this names the kernel, not a place in it";
-        diags
-            .error(Tag::PointUnknown, point.span, message)
-            .help("add .function(\"NAME\")");
+    let Some((what, suffix)) = split(point, "the kernel", diags) else {
         return Vec::new();
     };
-    if refused(what, LATER, diags) {
-        return Vec::new();
-    }
     let found = match what.name.name.as_str() {
         "function" => open(what, world, diags)
             .and_then(|k| functions(point, &[k], what, suffix, world, diags)),
@@ -68,6 +60,23 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
         }
     };
     found.unwrap_or_default()
+}
+
+/// What is probed of a kernel, or of a module of it, and what else is said of that. `None`: reported.
+fn split<'a>(
+    point: &'a ProbePoint,
+    of: &str,
+    diags: &mut Diagnostics,
+) -> Option<(&'a Component, &'a [Component])> {
+    let rest = point.components.get(1..).unwrap_or(&[]);
+    let found = rest.split_first();
+    if found.is_none() {
+        let message = format!("this names {of}, not a place in it");
+        diags
+            .error(Tag::PointUnknown, point.span, message)
+            .help("add .function(\"NAME\")");
+    }
+    found.filter(|(what, _)| !refused(what, LATER, diags))
 }
 
 fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -> bool {

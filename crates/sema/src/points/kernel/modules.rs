@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `module("NAME")` points: functions of a kernel's modules.
 
-use super::{functions, open, refused, LATER, MODULE};
+use super::{functions, open, split, MODULE};
 use crate::points::components;
 use crate::points::Place;
 use crate::world::{report, World};
@@ -15,16 +15,9 @@ const MOST: usize = 256;
 
 /// Whatever fails is reported.
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
-    let Some((what, suffix)) = point.components.get(1..).and_then(<[_]>::split_first) else {
-        let message = "this names a module, not a place in it";
-        diags
-            .error(Tag::PointUnknown, point.span, message)
-            .help("add .function(\"NAME\")");
+    let Some((what, suffix)) = split(point, "a module", diags) else {
         return Vec::new();
     };
-    if refused(what, LATER, diags) {
-        return Vec::new();
-    }
     if what.name.name != "function" {
         components::unknown(what, &components::OF_MODULE, diags);
         return Vec::new();
