@@ -310,14 +310,14 @@ def machine(args, _wanted, _kept):
     """The kernel home: what the host makes of a kernel's files; the engine and scripts, in machines of their own. In the long
     form of other kernels, too: all of one in one shard, which fetches its packages. No machine knows who started it: where
     an ordinary user runs all groups, what takes long is left to root's run, and to `make check-vm`."""
-    whole = args.group or args.long or os.geteuid() == 0
-    for name in OF_A_KERNEL if whole else OF_A_KERNEL[:2]:
-        yield program('vm', [name], args, HALF_AN_HOUR)
+    whole = args.group or os.geteuid() == 0
+    for name in OF_A_KERNEL if whole or args.long else OF_A_KERNEL[:2]:
+        yield program('vm', [name], args, HALF_AN_HOUR, more=not whole and name not in OF_A_KERNEL[:2])
     for series in OTHER_KERNELS if args.long else ():
         for name in OF_A_KERNEL:
             yield program('vm', [name, 'K=' + series], args, HALF_AN_HOUR, more=True, bundle='vm K=' + series)
     yield program('vm', ['tests/vm/install'], args, HALF_AN_HOUR)
-    if whole:  # all of SystemTap's examples take some minutes
+    if whole or args.long:  # all of SystemTap's examples take some minutes
         yield program('vm', ['tests/vm/examples'] + ([] if args.long else ['--short']), args, HALF_AN_HOUR, more=args.long)
 
 

@@ -87,7 +87,7 @@ def test_late_is_not_wrong_beside_others(ctx):
 
 
 def items(long):
-    args = argparse.Namespace(long=long, k=None, keep=False, weights={})
+    args = argparse.Namespace(long=long, group=[], k=None, keep=False, weights={})
     return groups.collect(groups.GROUPS, args, None, {})
 
 

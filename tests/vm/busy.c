@@ -13,6 +13,7 @@
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
+#include <linux/userfaultfd.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -87,25 +88,60 @@ static void files(void)
 	close(fd);
 }
 
-static void write_one(void)
+static bool sleeps_in_kernel(pid_t pid)
 {
-	static char block[BLOCK] __attribute__((aligned(BLOCK)));
-	int fd = (int)must("open", open(FOLDER "shared", O_CREAT | O_WRONLY | O_DIRECT, 0600));
+	char path[32], text[256] = "";
+	int fd;
 
-	for (int i = 0; i < 4; i++)
-		must("write", pwrite(fd, block, sizeof(block), 0));
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = (int)must("open", open(path, O_RDONLY));
+	must("read", read(fd, text, sizeof(text) - 1));
 	close(fd);
+	return strstr(text, ") D ") != NULL;
 }
 
-/* Two write to one file, and each waits for the disk: the other waits for the file. */
+/* When the page is missed: somebody wants the pipe that its writer has locked, and only then it comes. */
+static void bring_page(int fault, int from, void *page)
+{
+	static char block[BLOCK] __attribute__((aligned(BLOCK)));
+	struct uffdio_copy copy = {.dst = (uintptr_t)page, .src = (uintptr_t)block, .len = BLOCK};
+	struct pollfd p = {.fd = fault, .events = POLLIN};
+	pid_t rival;
+
+	must("poll", poll(&p, 1, -1));
+	rival = (pid_t)must("fork", fork());
+	if (!rival)
+		_exit(read(from, block, sizeof(block)) < 0);
+	while (!sleeps_in_kernel(rival))
+		sched_yield();
+	must("copy", ioctl(fault, UFFDIO_COPY, &copy));
+	wait_for(rival);
+}
+
+/* One writes a page to a pipe that is not there yet, and waits for it with the pipe's lock; the other waits for the lock. */
 static void rivals(void)
 {
-	pid_t pid = (pid_t)must("fork", fork());
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register where = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int ends[2], fault = (int)must("userfaultfd", syscall(SYS_userfaultfd, O_NONBLOCK));
+	void *page = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
 
-	write_one();
-	if (!pid)
+	where.range = (struct uffdio_range){(uintptr_t)page, BLOCK};
+	must("pipe", pipe(ends));
+	must("api", ioctl(fault, UFFDIO_API, &api));
+	must("register", ioctl(fault, UFFDIO_REGISTER, &where));
+	pid = (pid_t)must("fork", fork());
+	if (!pid) {
+		bring_page(fault, ends[0], page);
 		_exit(0);
+	}
+	must("write", write(ends[1], page, BLOCK));
 	wait_for(pid);
+	munmap(page, BLOCK);
+	close(ends[0]);
+	close(ends[1]);
+	close(fault);
 }
 
 /* By the calls of old, which libraries use no more. */

@@ -44,7 +44,7 @@ def compile_all(runs, vm):
     folder = os.path.join(vm.folder, 'examples')
     os.makedirs(folder, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        why = pool.map(lambda r: compile_one(r, os.path.join(vm.folder, vm.release), folder), runs)
+        why = pool.map(lambda r: compile_one(r, vm.root, folder), runs)
         failed = {run.script: text for run, text in zip(runs, why) if text}
     for run in runs:
         if run.script not in failed:

@@ -142,19 +142,24 @@ def kernel(folder, series=''):
     return os.path.join(root, 'boot/vmlinuz-' + version), os.path.join(root, 'usr/src/linux-headers-' + version)
 
 
+def fetch_busybox(root):
+    part = root + '.part'
+    shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(part)
+    got = subprocess.run(['apt-get', 'download', '-qq', 'busybox-static'], cwd=part, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True)
+    debs = [os.path.join(part, d) for d in os.listdir(part) if d.endswith('.deb')]
+    if got.returncode or not debs:
+        raise NotHad('apt-get download: ' + got.stdout.strip().replace('\n', '; '))
+    subprocess.run(['dpkg-deb', '-x', debs[0], part], check=True)
+    os.rename(part, root)
+
+
 def busybox(folder):
     """A statically linked one, not installed either."""
     root = os.path.join(folder, 'busybox')
     path = os.path.join(root, 'bin/busybox')
-    if not os.path.exists(path):
-        part = root + '.part'
-        shutil.rmtree(part, ignore_errors=True)
-        os.makedirs(part)
-        got = subprocess.run(['apt-get', 'download', '-qq', 'busybox-static'], cwd=part, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-        debs = [os.path.join(part, d) for d in os.listdir(part) if d.endswith('.deb')]
-        if got.returncode or not debs:
-            raise NotHad('apt-get download: ' + got.stdout.strip().replace('\n', '; '))
-        subprocess.run(['dpkg-deb', '-x', debs[0], part], check=True)
-        os.rename(part, root)
+    with alone(folder):
+        if not os.path.exists(path):
+            fetch_busybox(root)
     return path

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import cpio
 import debian
@@ -75,7 +76,14 @@ def kmod(headers):
     return out
 
 
-def modules(headers, *names):
+def folder_of(release):
+    """What a program makes for its machines lies here: several run at once."""
+    folder = os.path.join(OUT, '%s-%s' % (os.path.basename(sys.argv[0]), release))
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def modules(headers, folder, *names):
     """trapless.ko and those of tests/vm/module are built: RAM disk's files by name."""
     tree = kmod(headers)
     module = os.path.join(tree, 'tests')
@@ -87,7 +95,7 @@ def modules(headers, *names):
     files = {}
     for ko in [tree + '/trapless.ko'] + ['%s/%s.ko' % (module, name) for name in names]:
         name = os.path.basename(ko)
-        files[name] = os.path.join(OUT, name)
+        files[name] = os.path.join(folder, name)
         tool(['strip', '--strip-debug', '-o', files[name], ko])
     return files
 
@@ -100,7 +108,7 @@ class Machine:
         self.image, self.headers = debian.kernel(OUT, os.environ.get('K', ''))
         self.root = os.path.dirname(os.path.dirname(self.image))
         self.release = os.path.basename(self.image)[len('vmlinuz-'):]
-        self.folder = OUT
+        self.folder = folder_of(self.release)
         self.files = {'bin/busybox': debian.busybox(OUT), 'bin/trapless-run': os.path.join(ROOT, 'bin/trapless-run')}
         self.module()
         for name in ('ktext', 'work'):
@@ -111,22 +119,22 @@ class Machine:
         return False
 
     def module(self):
-        self.files['trapless.ko'] = os.path.join(OUT, 'scripts-trapless.ko')
+        self.files['trapless.ko'] = os.path.join(self.folder, 'trapless.ko')
         tool(['strip', '--strip-debug', '-o', self.files['trapless.ko'], kmod(self.headers) + '/trapless.ko'])
 
     def program(self, name):
-        path = os.path.join(OUT, name)
+        path = os.path.join(self.folder, name)
         tool(['gcc', '-std=gnu11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', '-o', path, os.path.join(HERE, name + '.c')])
         self.files['bin/' + name] = path
 
     def compile(self, name, *script):
         """Its module, made on the host, in the RAM disk."""
-        tool([os.path.join(ROOT, 'bin/trapless'), '-p4', '-m', name, '-r', os.path.join(self.folder, self.release), '-a', 'x86_64']
+        tool([os.path.join(ROOT, 'bin/trapless'), '-p4', '-m', name, '-r', self.root, '-a', 'x86_64']
              + list(script), cwd=self.folder)
         self.files[name + '.tap'] = os.path.join(self.folder, name + '.tap')
 
     def text(self, name, text):
-        path = os.path.join(OUT, 'scripts-' + name)
+        path = os.path.join(self.folder, 'text-' + name)
         with open(path, 'w') as f:
             f.write(text)
         self.files[name] = path
@@ -135,7 +143,7 @@ class Machine:
         """The RAM disk of a machine that runs the script."""
         self.text('init', INIT)
         self.text('script', script)
-        disk = os.path.join(OUT, 'scripts.cpio')
+        disk = os.path.join(self.folder, 'disk.cpio')
         with open(disk, 'wb') as f:
             f.write(cpio.archive(self.files))
         return disk
@@ -143,6 +151,6 @@ class Machine:
     def run(self, script):
         """What its console said."""
         console = boot(self.image, self.disk(script), COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), RETURNS_BY_THUNK)
-        with open(os.path.join(OUT, 'scripts-console'), 'w') as f:
+        with open(os.path.join(self.folder, 'console'), 'w') as f:
             f.write('\n'.join(console) + '\n')
         return [line.rstrip('\r') for line in console]
