@@ -13,7 +13,7 @@ const struct tl_export tl_exports[] = {
 };
 const unsigned tl_nexports = sizeof(tl_exports) / sizeof(tl_exports[0]);
 
-static bool same(const char *a, const char *b)
+bool tl_same(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
@@ -23,7 +23,7 @@ static bool same(const char *a, const char *b)
 uint64_t tl_export_find(const char *name)
 {
 	for (unsigned i = 0; i < tl_nexports; i++)
-		if (same(tl_exports[i].name, name))
+		if (tl_same(tl_exports[i].name, name))
 			return (uintptr_t)tl_exports[i].addr;
 	return 0;
 }

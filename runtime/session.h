@@ -157,5 +157,7 @@ extern const struct tl_export tl_exports[];
 extern const unsigned tl_nexports;
 /* The address of the one with that name, or 0. */
 uint64_t tl_export_find(const char *name);
+/* Of names, also where there is no C library. */
+bool tl_same(const char *a, const char *b);
 
 #endif

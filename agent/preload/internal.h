@@ -3,20 +3,13 @@
 #ifndef TRAPLESS_AGENT_PRELOAD_INTERNAL_H
 #define TRAPLESS_AGENT_PRELOAD_INTERNAL_H
 
+#include "../../runtime/session.h"
 #include "../agent.h"
 #include "preload.h"
 
 /* session.c */
 extern struct tl_preload *tl_preload; /* ours; NULL: no session */
 extern struct tl_ctl_session *tl_session_ctl; /* in it */
-
-/* Strings. */
-static inline bool tl_same(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
 
 static inline const char *tl_base_name(const char *path)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "notes.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "word.h"
@@ -23,4 +24,13 @@ void notes_each(const uint8_t *notes, size_t size,
 			fn(arg, h.n_type, (const char *)notes + name, notes + desc, h.n_descsz);
 		i = desc + ((h.n_descsz + 3) & ~3u);
 	}
+}
+
+size_t note_build_id(
+	uint8_t id[BUILD_ID_MAX], uint32_t type, const char *name, const uint8_t *desc, size_t n)
+{
+	if (type != NT_GNU_BUILD_ID || strcmp(name, "GNU") || n > BUILD_ID_MAX)
+		return 0;
+	memcpy(id, desc, n);
+	return n;
 }

@@ -11,4 +11,9 @@ void notes_each(const uint8_t *notes, size_t size,
 	void (*fn)(void *arg, uint32_t type, const char *name, const uint8_t *desc, size_t n),
 	void *arg);
 
+enum { BUILD_ID_MAX = 32 };
+/* Is it a GNU build-id? Then it is copied, and so many bytes long; 0: it is something else. */
+size_t note_build_id(
+	uint8_t id[BUILD_ID_MAX], uint32_t type, const char *name, const uint8_t *desc, size_t n);
+
 #endif

@@ -144,6 +144,13 @@ static void list_process(const struct target *t, FILE *to)
 		u->text_pages == 1 ? "" : "s");
 }
 
+static void list_processes(const struct control *c, FILE *to)
+{
+	for (int i = 0; i < *c->ntargets; i++)
+		if (!c->targets[i].retired)
+			list_process(&c->targets[i], to);
+}
+
 static void list_failures(const struct control *c, FILE *to)
 {
 	for (int i = 0; i < *c->ntargets; i++)
@@ -162,9 +169,8 @@ void list_head(const struct control *c, FILE *to)
 		off ? "off" : "on");
 	if (is_for_kernel(mod))
 		list_kernel(to);
-	for (int i = 0; !is_for_kernel(mod) && i < *c->ntargets; i++)
-		if (!c->targets[i].retired)
-			list_process(&c->targets[i], to);
+	else
+		list_processes(c, to);
 	list_failures(c, to);
 }
 

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "kernel.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -116,18 +115,17 @@ static int check_kinds(struct session *s)
 }
 
 struct build_id {
-	uint8_t at[32];
+	uint8_t at[BUILD_ID_MAX];
 	size_t n;
 };
 
 static void take_id(void *arg, uint32_t type, const char *name, const uint8_t *desc, size_t n)
 {
 	struct build_id *id = arg;
+	size_t got = note_build_id(id->at, type, name, desc, n);
 
-	if (type != NT_GNU_BUILD_ID || strcmp(name, "GNU") || n > sizeof(id->at))
-		return;
-	memcpy(id->at, desc, n);
-	id->n = n;
+	if (got)
+		id->n = got;
 }
 
 /* n 0: it does not tell. */

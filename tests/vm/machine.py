@@ -19,6 +19,8 @@ ACCEL = 'tcg,thread=single'
 PROCESSOR = 'max'
 # One on which no function of a kernel returns by itself: each jumps to a thunk.
 RETURNS_BY_THUNK = 'max,family=23,model=49'
+# Before the name of what the lines behind it are of; alone: of the end, where the kernel's log is.
+MARK = '%%%%'
 # No line of a healthy run has any of these.
 TROUBLE = re.compile(r'BUG:|WARNING:|Oops|Call Trace|general protection|unable to handle|Kernel panic|rcu: INFO|stall')
 # no_timer_check: on a busy machine the emulated timer comes too late for the kernel's own test of it, and that is a panic.
@@ -76,11 +78,21 @@ def kmod(headers):
     return out
 
 
-def folder_of(release):
+def release_of(image):
+    return os.path.basename(image)[len('vmlinuz-'):]
+
+
+def folder_of(image):
     """What a program makes for its machines lies here: several run at once."""
-    folder = os.path.join(OUT, '%s-%s' % (os.path.basename(sys.argv[0]), release))
+    folder = os.path.join(OUT, '%s-%s' % (os.path.basename(sys.argv[0]), release_of(image)))
     os.makedirs(folder, exist_ok=True)
     return folder
+
+
+def stripped(ko, folder):
+    path = os.path.join(folder, os.path.basename(ko))
+    tool(['strip', '--strip-debug', '-o', path, ko])
+    return path
 
 
 def modules(headers, folder, *names):
@@ -92,12 +104,32 @@ def modules(headers, folder, *names):
         tool(['cp', '-rsf', HERE + '/module/.', module])
         tool(['make', '-s', '-C', headers, 'M=' + module, 'TRAPLESS=' + tree,
               'KBUILD_EXTRA_SYMBOLS=%s/Module.symvers' % tree, 'CONFIG_DEBUG_INFO_BTF_MODULES=', 'modules'])
-    files = {}
-    for ko in [tree + '/trapless.ko'] + ['%s/%s.ko' % (module, name) for name in names]:
-        name = os.path.basename(ko)
-        files[name] = os.path.join(folder, name)
-        tool(['strip', '--strip-debug', '-o', files[name], ko])
-    return files
+    built = [tree + '/trapless.ko'] + ['%s/%s.ko' % (module, name) for name in names]
+    return {os.path.basename(ko): stripped(ko, folder) for ko in built}
+
+
+def said(console):
+    """name -> lines behind its mark"""
+    found, name = {}, None
+    for line in console:
+        if line.startswith(MARK):
+            name = line[len(MARK):].strip()
+            found[name] = []
+        elif name is not None:
+            found[name].append(line)
+    return found
+
+
+def trouble(told):
+    """The first line of the kernel's log that no healthy run has, or None."""
+    log = told.get('', ['WARNING: the machine did not come to its end'])
+    return next((line for line in log if TROUBLE.search(line)), None)
+
+
+def report(name, why):
+    """A test's line; is it bad?"""
+    print('not ok %s: %s' % (name, why) if why else 'ok ' + name)
+    return bool(why)
 
 
 class Machine:
@@ -107,20 +139,16 @@ class Machine:
         os.makedirs(OUT, exist_ok=True)
         self.image, self.headers = debian.kernel(OUT, os.environ.get('K', ''))
         self.root = os.path.dirname(os.path.dirname(self.image))
-        self.release = os.path.basename(self.image)[len('vmlinuz-'):]
-        self.folder = folder_of(self.release)
+        self.release = release_of(self.image)
+        self.folder = folder_of(self.image)
         self.files = {'bin/busybox': debian.busybox(OUT), 'bin/trapless-run': os.path.join(ROOT, 'bin/trapless-run')}
-        self.module()
+        self.files['trapless.ko'] = stripped(kmod(self.headers) + '/trapless.ko', self.folder)
         for name in ('ktext', 'work'):
             self.program(name)
         return self
 
     def __exit__(self, *_):
         return False
-
-    def module(self):
-        self.files['trapless.ko'] = os.path.join(self.folder, 'trapless.ko')
-        tool(['strip', '--strip-debug', '-o', self.files['trapless.ko'], kmod(self.headers) + '/trapless.ko'])
 
     def program(self, name):
         path = os.path.join(self.folder, name)
@@ -149,8 +177,8 @@ class Machine:
         return disk
 
     def run(self, script):
-        """What its console said."""
+        """What its console said: name -> lines."""
         console = boot(self.image, self.disk(script), COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), RETURNS_BY_THUNK)
         with open(os.path.join(self.folder, 'console'), 'w') as f:
             f.write('\n'.join(console) + '\n')
-        return [line.rstrip('\r') for line in console]
+        return said([line.rstrip('\r') for line in console])

@@ -51,11 +51,10 @@ static bool is_loader(const char *path)
 static void take_note(void *arg, uint32_t type, const char *name, const uint8_t *desc, size_t n)
 {
 	struct mapped *m = arg;
+	size_t got = note_build_id(m->build_id, type, name, desc, n);
 
-	if (type == NT_GNU_BUILD_ID && !strcmp(name, "GNU") && n <= sizeof(m->build_id)) {
-		memcpy(m->build_id, desc, n);
-		m->build_id_len = (uint32_t)n;
-	}
+	if (got)
+		m->build_id_len = (uint32_t)got;
 	if (type == NT_GO_BUILD_ID && !strcmp(name, "Go"))
 		m->go = true;
 	if (type == TL_NOTE_ENGINE && !strcmp(name, TL_NOTE_NAME))
