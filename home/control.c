@@ -13,6 +13,21 @@ bool tl_home_caller(const struct tl_from *from, uint32_t n, uint64_t *pc)
 	return false;
 }
 
+/* Blocks are threads'. */
+uint32_t tl_home_processor(void)
+{
+	return 0;
+}
+
+int tl_home_indent(const struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at)
+{
+	(void)v;
+	(void)delta;
+	(void)now;
+	(void)at;
+	return 0;
+}
+
 bool tl_home_wild_stacks(void)
 {
 	return false;

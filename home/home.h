@@ -76,9 +76,15 @@ bool tl_home_raise(int64_t sig);
 uint64_t tl_home_original(uint64_t pc);
 /* Threads that run on others' records are counted here, never NULL; whose runs, where the record's owner is *who. */
 const volatile uint32_t *tl_home_guests(void);
+/* Where blocks are processors': the one that this runs on, + 1. Else 0. */
+uint32_t tl_home_processor(void);
 /* Stack pointers that handlers see may lead anywhere: those of a kernel's programs. */
 bool tl_home_wild_stacks(void);
 void tl_home_ids(struct tl_ids *who);
+struct tl_view;
+struct tl_indent;
+/* As tl_view_ops.indent. */
+int tl_home_indent(const struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at);
 /* As tl_view_ops.of_program. */
 bool tl_home_of_program(uint64_t pc);
 

@@ -19,7 +19,11 @@ static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 {
 	uint32_t tid = tl_thread_tid(self), pid = tl_home_pid(tid);
 
-	return pid ? tl_block_claim(v, tid, pid, "") : NULL;
+	struct tl_block *b = pid ? tl_block_claim(v, tid, pid, "") : NULL;
+
+	if (b)
+		b->processor = tl_home_processor();
+	return b;
 }
 
 /* The name as of the first time that it is asked for. */
@@ -62,6 +66,11 @@ static bool fact(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]
 {
 	(void)v;
 	return tl_home_fact(what, of, value);
+}
+
+static int indent(struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at)
+{
+	return tl_home_indent(v, delta, now, at);
 }
 
 static bool raise(struct tl_view *v, int64_t sig)
@@ -117,6 +126,7 @@ static struct tl_view_ops ops = {
 	.relax = relax,
 	.name = name,
 	.fact = fact,
+	.indent = indent,
 	.raise = raise,
 	.ids = ids,
 	.of_program = of_program,

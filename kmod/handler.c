@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What handlers in this kernel are told. Context: any, down to the middle of an interrupt: nothing here sleeps or locks. */
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/uaccess.h>
 
 #include "script.h"
@@ -45,6 +46,11 @@ void tl_home_comm(char comm[16])
 {
 	memcpy(comm, current->comm, 16);
 	comm[15] = 0;
+}
+
+uint32_t tl_home_processor(void)
+{
+	return raw_smp_processor_id() + 1;
 }
 
 bool tl_home_wild_stacks(void)

@@ -5,7 +5,7 @@
 #include <linux/vmalloc.h>
 #include <trapless/error.h>
 
-#include "../engine/core/detour/hook.h"
+#include "../engine/os/kernel/hook.h"
 #include "../home/view.h"
 
 static const struct hook_kind *kind_of(const struct tl_tap_probe *p)

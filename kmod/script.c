@@ -12,17 +12,15 @@
 #include <linux/workqueue.h>
 #include <trapless/error.h>
 
+#include "../engine/os/kernel/contexts.h"
 #include "../engine/os/kernel/kernel.h"
 #include "../home/fill.h"
 #include "../home/view.h"
 #include "../runtime/machine/machine.h"
 #include "modules.h"
 
-/*
- * Session memory is memory here, touched or not: fewer tasks and records than
- * a process has. Tasks that have ended give their place to others.
- */
-enum { BLOCKS = 2048, RING_POOL = 16, AGAIN_MS = 1, CALIBRATE_MS = 2 };
+/* Session memory is memory here, touched or not: fewer records than a process has. */
+enum { RING_POOL = 16, AGAIN_MS = 1, CALIBRATE_MS = 2 };
 
 /* All sessions' arming is one caller's at a time: home.h. */
 static DEFINE_MUTEX(arming_lock);
@@ -36,7 +34,8 @@ static bool layout(const struct script *s, struct tl_session *l)
 
 	if (!o.ring_pool)
 		o.ring_pool = RING_POOL;
-	return !tl_session_layout(&o, BLOCKS, l);
+	/* Handlers' blocks are the contexts'; the runner has one, and those of ioctl. */
+	return !tl_session_layout(&o, tl_contexts() + 2, l);
 }
 
 static void describe(struct script *s, const struct tl_device_load *l)
@@ -184,6 +183,8 @@ int script_load(struct script *s, struct tl_device_load *l)
 void script_unload(struct script *s)
 {
 	script_unmap_code(s);
+	if (s->memory)
+		script_forget_indents(s);
 	vfree(s->out);
 	vfree(s->reader.buffer);
 	vfree(s->reader.cursor);

@@ -26,7 +26,6 @@ struct script {
 	size_t nout;
 	bool final;
 	unsigned modules; /* that had come when it was last armed */
-	uint32_t swept; /* blocks in use when they were last looked through */
 };
 
 /* script.c */
@@ -57,6 +56,9 @@ void script_stack_of(const struct script *s, struct tl_ctl_probe *p);
 unsigned long script_call(struct script *s, void *handler, void *a, void *b, void *c);
 /* handler(a, NULL, c) for the device, one at a time; on a stack of the script's own if it needs that. */
 unsigned long script_call_outside(struct script *s, void *handler, void *a, void *c);
+
+/* indent.c: no handler runs any more. */
+void script_forget_indents(const struct script *s);
 
 /* hooks.c: probes that the kernel calls. How many are on; all off: when it returns no handler runs any more. */
 int script_hook(struct script *s);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Stacks for handlers that need more than a task may have left: one for each
- * processor, as preemption is off on them and no handler runs within another;
- * and one for those that the device runs, which probes may interrupt. What a
- * detour calls then is here, and calls the handler itself.
+ * record that handlers run on, and one for those that the device runs, which
+ * probes may interrupt. What a detour calls then is here, and calls the handler
+ * itself.
  */
 #include <linux/preempt.h>
 #include <linux/vmalloc.h>
 #include <trapless/error.h>
 
+#include "../engine/os/kernel/contexts.h"
 #include "../engine/os/kernel/machine.h"
 #include "../home/view.h"
 #include "script.h"
@@ -29,7 +30,7 @@ int script_stacks_make(struct script *s)
 {
 	if (s->tap.options->stack <= STACK_MAX)
 		return 0;
-	s->stacks = vmalloc(array_size(nr_cpu_ids + 1, stack_size(s)));
+	s->stacks = vmalloc(array_size(tl_contexts() + 1, stack_size(s)));
 	return s->stacks ? 0 : -TL_E_NOMEM;
 }
 
@@ -54,23 +55,18 @@ static void *top_of(const struct script *s, unsigned n)
 
 unsigned long script_call(struct script *s, void *handler, void *a, void *b, void *c)
 {
-	unsigned long ret;
-
-	preempt_disable_notrace();
-	ret = tl_machine_call_on(top_of(s, smp_processor_id()), handler, a, b, c);
-	preempt_enable_notrace();
-	return ret;
+	return tl_machine_call_on(top_of(s, tl_context_number(c)), handler, a, b, c);
 }
 
-/* No task that is switched out may stand on such a stack. */
+/* Preemption is off: whoever waits for a lock of its own handler would wait for nobody, and no task may stand on a stack of ours. */
 unsigned long script_call_outside(struct script *s, void *handler, void *a, void *c)
 {
 	unsigned long ret;
 
-	if (!s->stacks)
-		return (unsigned long)((tl_pre_fn)handler)(a, NULL, c);
 	preempt_disable_notrace();
-	ret = tl_machine_call_on(top_of(s, nr_cpu_ids), handler, a, NULL, c);
+	s->outside.own->processor = tl_home_processor();
+	ret = s->stacks ? tl_machine_call_on(top_of(s, tl_contexts()), handler, a, NULL, c)
+			: (unsigned long)((tl_pre_fn)handler)(a, NULL, c);
 	preempt_enable_notrace();
 	return ret;
 }

@@ -391,37 +391,51 @@ int64_t tl_umodaddr(struct tl_run *run, uint64_t addr)
 	return 0;
 }
 
-/* Entering counts at once, leaving from the next time on. */
-static int64_t change_level(struct tl_block_own *own, int64_t delta)
+struct tl_indent tl_indent_change(struct tl_indent *kept, int64_t delta, int64_t now)
 {
-	int64_t level = tl_add(own->indent, delta > 0 ? delta : 0);
+	struct tl_indent at;
 
-	own->indent = tl_add(own->indent, delta);
-	return level > 0 ? level - 1 : 0;
+	if (!kept->level)
+		kept->since = now;
+	at.level = tl_add(kept->level, delta > 0 ? delta : 0);
+	at.level -= at.level > 0;
+	if (at.level < 0)
+		at.level = 0;
+	at.since = kept->since;
+	kept->level = tl_add(kept->level, delta);
+	return at;
+}
+
+static struct tl_indent indent(struct tl_run *run, int64_t delta, int64_t now)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	struct tl_indent at = {0, now};
+	int told = ops && ops->indent ? ops->indent(run->view, delta, now, &at) : 0;
+
+	if (told < 0)
+		tl_run_error(run, "thread_indent: too many threads at once");
+	return told ? at : tl_indent_change(&tl_block_own(run->block)->indent, delta, now);
 }
 
 int64_t tl_thread_indent_depth(struct tl_run *run, int64_t delta)
 {
-	return change_level(tl_block_own(run->block), delta);
+	return indent(run, delta, tl_time_us(run)).level;
 }
 
 /* "%6d NAME(TID):" and a space for each level; microseconds since the outermost call. */
 void tl_thread_indent(struct tl_run *run, struct tl_str *dst, int64_t delta)
 {
-	struct tl_block_own *own = tl_block_own(run->block);
-	int64_t now = tl_time_us(run), spaces;
+	int64_t now = tl_time_us(run);
+	struct tl_indent at = indent(run, delta, now);
 	uint64_t name_room[4];
 	struct tl_str *name = (struct tl_str *)name_room;
 	struct tl_value args[5];
 
-	if (!own->indent)
-		own->indent_base = now;
-	spaces = change_level(own, delta);
 	tl_execname(run, name);
-	args[0] = (struct tl_value){tl_sub(now, own->indent_base), NULL};
+	args[0] = (struct tl_value){tl_sub(now, at.since), NULL};
 	args[1] = (struct tl_value){0, name};
 	args[2] = (struct tl_value){tl_tid(run), NULL};
-	args[3] = (struct tl_value){spaces < 4096 ? spaces : 4096, NULL};
+	args[3] = (struct tl_value){at.level < 4096 ? at.level : 4096, NULL};
 	name_room[3] = 0; /* a string of no bytes */
 	args[4] = (struct tl_value){0, (struct tl_str *)&name_room[3]};
 	tl_sprintf(run, dst, "%6d %s(%d):%-*s", args, 5);

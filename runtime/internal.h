@@ -25,8 +25,7 @@ struct tl_syscall {
 /* Behind struct tl_block: what its thread keeps from run to run. */
 struct tl_block_own {
 	uint64_t last_time; /* of the records of its latest run: no coming one is older */
-	int64_t indent; /* thread_indent() */
-	int64_t indent_base;
+	struct tl_indent indent; /* thread_indent() */
 	uint32_t token_at, token_end; /* tokenize(): what is left of text */
 	uint32_t nsyscalls;
 	uint32_t reserved;

@@ -78,6 +78,14 @@ static bool lock_try(struct tl_lock *l, uint32_t me, uint32_t *owner)
 		&l->owner, owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/* Has this handler interrupted the owner? Then waiting is in vain. */
+static bool has_interrupted(const struct tl_view *v, uint32_t me, uint32_t owner)
+{
+	uint32_t processor = tl_block_at(v, me - 1)->processor;
+
+	return processor && owner && tl_block_at(v, owner - 1)->processor == processor;
+}
+
 /*
  * Wait for a lock, long enough for an owner that lost its processor. An owner
  * that does nothing in all that time gets a mark, so that one that never comes
@@ -92,6 +100,8 @@ static __attribute__((cold)) bool lock_wait(
 	do {
 		if (owner == me) /* left over by a handler of this thread */
 			return true;
+		if (has_interrupted(v, me, owner))
+			return false;
 		__atomic_store_n(&l->wanted, 1, __ATOMIC_RELAXED);
 		tl_pause();
 		if (++spins % 64 == 0) {

@@ -42,6 +42,13 @@ int tl_session_globals(struct tl_view *v, const struct tl_tap_global *g, uint32_
 	const char *strings, uint64_t strings_size);
 
 /* Claim a free block (1 ..) for a thread; NULL and counted when there is none. */
+/* thread_indent() of a thread: how deep it is, 0: not at all; and the time when it was not. */
+struct tl_indent {
+	int64_t level, since;
+};
+/* Entering counts at once, leaving from the next time on: what is to be shown, and *kept changed. */
+struct tl_indent tl_indent_change(struct tl_indent *kept, int64_t delta, int64_t now);
+
 struct tl_block *tl_block_claim(struct tl_view *v, uint32_t tid, uint32_t pid, const char *comm);
 static inline struct tl_block *tl_block_at(const struct tl_view *v, uint32_t i)
 {

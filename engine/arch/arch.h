@@ -229,9 +229,13 @@ struct tl_detour_env {
 	 */
 	int32_t tid_offset; /* of the thread id behind the thread pointer, as this libc has it; 0: do not check */
 	bool fast_key; /* the thread pointer may be read where it leads nowhere, too; for plans with `early` */
-	bool percpu_key; /* in a kernel: what stands for it is the word at key_at that each processor has for itself */
-	int32_t key_at;
+	/*
+	 * Instead of all this, where records are the processors': finds the record, and calls the handler. `gives`:
+	 * tl_plan_gives() of the detour, and TL_HIT_POST. What the handler says.
+	 */
+	int (*hit)(struct tl_site *site, struct tl_regs *regs, uint32_t gives);
 };
+#define TL_HIT_POST (1u << 31) /* the handler behind the instruction */
 
 /*
  * Build the detour for `plan` as it will run at address `at`, into buf (at

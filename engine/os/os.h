@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <trapless/error.h>
 
+struct tl_regs;
+struct tl_site;
+struct tl_thread;
+
 /* Set up whatever the rest needs (membarrier registration, page size ...). */
 int tl_os_init(void);
 void tl_os_exit(void);
@@ -201,8 +205,14 @@ uint32_t tl_os_thread_id(uintptr_t key);
 bool tl_os_thread_same(uintptr_t key, uint32_t tid);
 /* For struct tl_detour_env: where the thread id lies behind the thread pointer (0: not known), and its fast_key. */
 void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key);
-/* For struct tl_detour_env: its percpu_key, and key_at. */
-bool tl_os_thread_key_percpu(int32_t *at);
+/*
+ * Where handlers cannot leave their processor, records are the processors': all of them, and what detours call (struct
+ * tl_detour_env). NULL: they are threads' here.
+ */
+struct tl_thread *tl_os_contexts(
+	unsigned *n, int (**hit)(struct tl_site *site, struct tl_regs *regs, uint32_t gives));
+/* Of the handler that calls this; NULL: no handler does. */
+struct tl_thread *tl_os_context(void);
 /* Does a thread of this id still exist in this process? May sleep; not from a handler. */
 bool tl_os_thread_alive(uint32_t tid);
 /* May handlers use vector registers, if those of the program are saved? A kernel's may not. Any context. */

@@ -312,7 +312,7 @@ struct tl_session {
 
 enum tl_block_state { TL_BLOCK_FREE, TL_BLOCK_USED, TL_BLOCK_DEAD };
 
-/* One traced thread. What says so is the reader's, all else the writer's. */
+/* One traced thread; of a kernel, what one processor does at one level. What says so is the reader's, all else the writer's. */
 struct tl_block {
 	uint32_t state;		/* enum tl_block_state; FREE -> USED by compare and swap */
 	uint32_t tid, pid;	/* as the target's own namespace has them until the runner corrects them */
@@ -329,7 +329,9 @@ struct tl_block {
 	uint32_t left[2];	/* times that it went on from its own chunks */
 	uint32_t read[2];	/* reader's: the same; equal: the chunk is free */
 	uint32_t taken, given;	/* large chunks it has taken; reader's: has given back */
-	uint64_t reserved[2];
+	uint32_t processor;	/* of a kernel, + 1: its handlers here end before what they have interrupted goes on; 0: none */
+	uint32_t reserved32;
+	uint64_t reserved;
 	/* struct tl_block_own follows; shard area at shard_off, chunks at ring_off, both from the start of the block */
 };
 

@@ -20,6 +20,7 @@ struct tl_ids {
 	uint32_t tid, pid;
 };
 struct tl_from; /* stack.h */
+struct tl_indent; /* session.h */
 
 struct tl_view_ops {
 	/* Slow path of the first hit of a thread: the block for it, or NULL. May be NULL in the runner. */
@@ -55,6 +56,11 @@ struct tl_view_ops {
 	void (*ids)(struct tl_view *v, struct tl_ids *who);
 	/* What /proc tells (enum tl_fact) of process `of`, 0: the running thread's. False: not told. May be NULL. */
 	bool (*fact)(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]);
+	/*
+	 * Where blocks are not threads': thread_indent() of the running thread, as tl_indent_change() says it. 1; 0: they
+	 * are; -1: too many threads are indented. May be NULL.
+	 */
+	int (*indent)(struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at);
 	/* Send the running thread a signal. False: it cannot be. May be NULL. */
 	bool (*raise)(struct tl_view *v, int64_t sig);
 	/* Where no target can change it: keep a command's text for tl_command(). Its number, or -1. NULL: nobody does. */

@@ -512,6 +512,25 @@ static void locks_time_out_and_are_recovered(void)
 	CHECK(tl_block_at(&home, other)->state == TL_BLOCK_FREE);
 }
 
+/* In a kernel an owner on the same processor is one that this handler has interrupted. */
+static void an_interrupted_owner_is_not_waited_for(void)
+{
+	struct tl_lock *l;
+	struct tl_block *other;
+
+	home_open(64, 64, 0);
+	l = (struct tl_lock *)home.locks;
+	other = tl_block_claim(&home, 2, 1, "other");
+	other->processor = 2;
+	l->owner = tl_block_index(&home, other) + 1;
+	ENTER(run);
+	home.lock_cycles = UINT64_MAX / 2; /* for ever */
+	run.block->processor = 2;
+	CHECK(!tl_run_lock(&run, both_locks, 2));
+	CHECK(run.block->skipped == 1 && !l->wanted && !l->late && l->owner);
+	tl_run_leave(&run);
+}
+
 static void blocks_run_out_and_are_counted(void)
 {
 	int i;
@@ -540,6 +559,7 @@ int main(void)
 	RUN(sessions_are_checked);
 	RUN(threads_share_locks_shards_and_rings);
 	RUN(locks_time_out_and_are_recovered);
+	RUN(an_interrupted_owner_is_not_waited_for);
 	RUN(blocks_run_out_and_are_counted);
 	free(reader.buffer);
 	free(home_memory);

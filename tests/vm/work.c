@@ -3,9 +3,11 @@
  * work N       opens a file N times
  * work spin    does so, and counts between the times, until it is killed
  * work wild    opens one where there is none, with a stack pointer that leads nowhere
+ * work threads N   opens one in each of N threads, which are all there until the last has done so
  * work gettimeofday MS RUNS     calls it for so many milliseconds, and says for each run how often, and ns a call
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,34 @@ static int spin(void)
 		for (volatile int n = 0; n < STEPS; n++)
 			;
 	return 1;
+}
+
+static pthread_barrier_t all_there;
+
+static void *open_one(void *unused)
+{
+	const bool ok = opens();
+
+	pthread_barrier_wait(&all_there);
+	return ok ? unused : NULL;
+}
+
+static int threads(unsigned n)
+{
+	pthread_t *t = calloc(n, sizeof(*t));
+	pthread_attr_t attr;
+	void *ok;
+	int bad = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 14);
+	pthread_barrier_init(&all_there, NULL, n);
+	for (unsigned i = 0; i < n; i++)
+		if (pthread_create(&t[i], &attr, open_one, t))
+			return perror("work threads"), 1;
+	for (unsigned i = 0; i < n; i++)
+		bad |= pthread_join(t[i], &ok) || !ok;
+	return bad;
 }
 
 static long now(void)
@@ -84,6 +114,8 @@ int main(int argc, char **argv)
 		return open_wildly() >= 0;
 	if (!strcmp(what, "spin"))
 		return spin();
+	if (argc > 2 && !strcmp(what, "threads"))
+		return threads((unsigned)atoi(argv[2]));
 	if (argc > 3 && !strcmp(what, "gettimeofday"))
 		return gettimeofday_runs(atol(argv[2]), atoi(argv[3]));
 	for (int n = atoi(what); n; n--)

@@ -182,23 +182,6 @@ static void load_state(struct x86_emit *e, const struct x86_shape *s)
 	load(e, RAX, RSP, R(ax));
 }
 
-static void load_key(struct x86_emit *e, const struct tl_detour_env *env)
-{
-	x86_byte(e, env->percpu_key ? 0x65 : 0x64); /* gs, fs */
-	OP(e, 0x48, 0x8b, 0x14, 0x25); /* mov disp32,%rdx */
-	x86_u32(e, env->percpu_key ? (uint32_t)env->key_at : 0);
-}
-
-/* eax = the record's. A kernel's thread pointer is not in a segment register. */
-static void compare_tid(struct x86_emit *e, const struct tl_detour_env *env)
-{
-	if (env->percpu_key)
-		OP(e, 0x3b, 0x82); /* cmp tid_offset(%rdx),%eax */
-	else
-		OP(e, 0x64, 0x3b, 0x04, 0x25); /* cmp %fs:tid_offset,%eax */
-	x86_u32(e, (uint32_t)env->tid_offset);
-}
-
 /* The thread's record to rbx; rdx = key, rsi = interrupted sp, rbp = frame. */
 static void look_up(struct x86_emit *e, const struct x86_shape *s, const struct tl_detour_env *env,
 	struct x86_call *c)
@@ -214,7 +197,8 @@ static void look_up(struct x86_emit *e, const struct x86_shape *s, const struct 
 		OP(e, 0x48, 0x85, 0xd2); /* test %rdx,%rdx: no thread pointer yet, */
 		x86_jcc_label(e, CC_E, &c->slow); /* and a free entry's key is 0 too */
 	} else {
-		load_key(e, env);
+		OP(e, 0x64, 0x48, 0x8b, 0x14, 0x25); /* mov %fs:disp32,%rdx */
+		x86_u32(e, 0);
 	}
 	OP(e, 0x48, 0x69, 0xca); /* imul $,%rdx,%rcx */
 	x86_u32(e, TL_THREAD_HASH_MUL);
@@ -230,14 +214,20 @@ static void look_up(struct x86_emit *e, const struct x86_shape *s, const struct 
 	if (!env->tid_offset)
 		return;
 	OP(e, 0x8b, 0x43, T(tid)); /* mov tid(%rbx),%eax */
-	compare_tid(e, env);
+	OP(e, 0x64, 0x3b, 0x04, 0x25); /* cmp %fs:tid_offset,%eax */
+	x86_u32(e, (uint32_t)env->tid_offset);
 	x86_jcc_label(e, CC_NE, &c->slow);
+}
+
+static uint32_t gives_of(const struct x86_shape *s)
+{
+	return (s->full ? TL_PROBE_REGS : 0) | (s->big ? TL_PROBE_BIG_STACK : 0);
 }
 
 /* It is 0 between handlers: a detour without anything to give leaves it alone. */
 static void set_gives(struct x86_emit *e, const struct x86_shape *s, bool set)
 {
-	uint32_t gives = (s->full ? TL_PROBE_REGS : 0) | (s->big ? TL_PROBE_BIG_STACK : 0);
+	uint32_t gives = gives_of(s);
 
 	if (!gives)
 		return;
@@ -277,12 +267,29 @@ static void after_call(struct x86_emit *e, struct x86_shape *s, struct x86_call 
 	}
 }
 
-void x86_handler(struct x86_emit *e, struct x86_shape *s, const struct tl_detour_env *env,
-	struct x86_call *c)
+/* Has a function look the processor's record up, and call the handler. */
+static void call_hit(struct x86_emit *e, const struct x86_shape *s, const struct tl_detour_env *env,
+	const struct x86_call *c)
 {
-	save(e, s, c);
-	test_gate(e, env->gate);
-	x86_jcc_label(e, CC_E, &c->restore);
+	x86_mov(e, RBP, RSP);
+	x86_address(e, RDI, (uintptr_t)c->point->site);
+	x86_mov(e, RSI, RSP);
+	x86_byte(e, 0xba); /* mov $,%edx */
+	x86_u32(e, gives_of(s) | (c->post ? TL_HIT_POST : 0));
+	OP(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16,%rsp */
+	if (x86_form(e, (uintptr_t)env->hit) == X86_REL32) {
+		x86_byte(e, 0xe8); /* call */
+		x86_rel32(e, (uintptr_t)env->hit);
+	} else { /* never in a kernel */
+		x86_address(e, RAX, (uintptr_t)env->hit);
+		OP(e, 0xff, 0xd0); /* call *%rax */
+	}
+	x86_mov(e, RSP, RBP);
+}
+
+static void enter_and_call(struct x86_emit *e, const struct x86_shape *s,
+	const struct tl_detour_env *env, struct x86_call *c)
+{
 	look_up(e, s, env, c);
 	if (s->big) {
 		OP(e, 0x48, 0x83, 0x7b, T(stack), 0); /* cmpq $0,stack(%rbx) */
@@ -291,6 +298,18 @@ void x86_handler(struct x86_emit *e, struct x86_shape *s, const struct tl_detour
 	store(e, RSI, RBX, T(guard));
 	x86_label_here(e, &c->guarded);
 	call_handler(e, s, c);
+}
+
+void x86_handler(struct x86_emit *e, struct x86_shape *s, const struct tl_detour_env *env,
+	struct x86_call *c)
+{
+	save(e, s, c);
+	test_gate(e, env->gate);
+	x86_jcc_label(e, CC_E, &c->restore);
+	if (env->hit)
+		call_hit(e, s, env, c);
+	else
+		enter_and_call(e, s, env, c);
 	after_call(e, s, c);
 	x86_label_here(e, &c->restore);
 	load_state(e, s);
@@ -448,7 +467,7 @@ static void move(struct x86_emit *e, struct x86_shape *s)
 void x86_handler_tails(struct x86_emit *e, struct x86_shape *s, const struct tl_detour_env *env,
 	struct x86_call *calls, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n && !env->hit; i++)
 		slow_path(e, env, &calls[i]);
 	if (s->diverts)
 		divert(e, s);

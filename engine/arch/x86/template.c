@@ -9,7 +9,7 @@
 enum { SHAPES = 64, CODE_MAX = 1024 };
 
 /* GATE_LESS_1: the gate, where one more byte of the instruction lies behind its displacement. */
-enum { GATE, GATE_LESS_1, THREADS, ENTER_SLOW, WAY, SITE, IP, NAMES };
+enum { GATE, GATE_LESS_1, THREADS, ENTER_SLOW, HIT, WAY, SITE, IP, NAMES };
 _Static_assert(NAMES <= X86_NAMES_MAX, "room for all");
 
 struct x86_template {
@@ -35,6 +35,7 @@ static void name(struct x86_template *t, const struct tl_detour_env *env, const 
 	t->names[GATE_LESS_1] = (uintptr_t)env->gate - 1;
 	t->names[THREADS] = (uintptr_t)env->threads;
 	t->names[ENTER_SLOW] = (uintptr_t)env->enter_slow;
+	t->names[HIT] = (uintptr_t)env->hit;
 	t->names[WAY] = (uintptr_t)x86_way;
 	t->names[SITE] = (uintptr_t)p->site;
 	t->names[IP] = p->addr;
@@ -42,8 +43,8 @@ static void name(struct x86_template *t, const struct tl_detour_env *env, const 
 
 static bool made_for(const struct x86_template *t, const struct tl_detour_env *env)
 {
-	return t->made && t->env.tid_offset == env->tid_offset && t->env.key_at == env->key_at &&
-	       t->env.fast_key == env->fast_key && t->env.percpu_key == env->percpu_key &&
+	return t->made && t->env.tid_offset == env->tid_offset &&
+	       t->env.fast_key == env->fast_key && t->env.hit == env->hit &&
 	       !t->env.enter_slow == !env->enter_slow;
 }
 

@@ -15,6 +15,8 @@ struct tl_core {
 	bool stop_always; /* TL_PATCHING_STOP */
 	struct tl_gate *gate;
 	struct tl_detour_env env;
+	struct tl_thread *contexts; /* the processors' records, or NULL: they are threads' */
+	unsigned ncontexts;
 	size_t nprobes;
 	unsigned nthreads; /* the home's, where it counts them */
 	size_t ntraps; /* patches in the text that stand on the trap rung */

@@ -172,12 +172,31 @@ static struct tl_thread *used_behind(const struct tl_thread *t)
 	return used_from((unsigned)(t - threads) + 1);
 }
 
+/* The records on which handlers run, one after the other; NULL: no more. They are the processors', or the threads'. */
+static struct tl_thread *running_from(unsigned i)
+{
+	if (!tl_core.contexts)
+		return used_from(i);
+	return i < tl_core.ncontexts ? &tl_core.contexts[i] : NULL;
+}
+
+static struct tl_thread *first_running(void)
+{
+	return running_from(0);
+}
+
+static struct tl_thread *next_running(const struct tl_thread *t)
+{
+	return running_from((unsigned)(t - (tl_core.contexts ? tl_core.contexts : threads)) + 1);
+}
+
 static struct tl_thread *entry(unsigned h, unsigned i)
 {
 	return &threads[(h + i) & (TL_THREADS - 1)];
 }
 
-struct tl_thread *tl_thread_known(void)
+/* The entry of the calling thread, if there is one. */
+static struct tl_thread *known(void)
 {
 	uintptr_t key = TL_LOAD(&threads) ? tl_os_thread_key(true) : 0;
 
@@ -188,6 +207,11 @@ struct tl_thread *tl_thread_known(void)
 			return t;
 	}
 	return NULL;
+}
+
+struct tl_thread *tl_thread_known(void)
+{
+	return tl_core.contexts ? tl_os_context() : known();
 }
 
 /*
@@ -295,6 +319,21 @@ static bool has_ended(uint32_t tid)
 	return tl_core.env.tid_offset && !tl_os_thread_alive(tid);
 }
 
+struct tl_thread *tl_thread_with_calls(struct tl_thread *self, bool make)
+{
+	if (!tl_core.contexts)
+		return self;
+	return make ? find(tl_os_thread_key(true)) : known();
+}
+
+/* Is there nobody any more who could take its guard away? */
+static bool is_nobodys(const struct tl_thread *t)
+{
+	uint32_t tid = TL_LOAD(&t->tid);
+
+	return !tl_core.contexts && (!tid || has_ended(tid));
+}
+
 void tl_threads_tell_gone(void (*fn)(struct tl_thread *t))
 {
 	TL_ASSERT_HELD();
@@ -332,13 +371,13 @@ void **tl_thread_local(struct tl_thread *self, unsigned slot)
 void tl_threads_forget(unsigned slot)
 {
 	if (slot < TL_LOCALS)
-		for (struct tl_thread *t = used_from(0); t; t = used_behind(t))
+		for (struct tl_thread *t = first_running(); t; t = next_running(t))
 			TL_STORE(&t->local[slot], NULL);
 }
 
 uint32_t tl_thread_tid(const struct tl_thread *self)
 {
-	return self->tid;
+	return tl_core.contexts ? tl_os_thread_id(tl_os_thread_key(true)) : self->tid;
 }
 
 /* --- grace periods -------------------------------------------------------------- */
@@ -354,14 +393,12 @@ static bool wait_for(struct tl_thread *t, uintptr_t seen, bool (*quiet)(void *ar
 	unsigned polls = 0;
 
 	while (TL_LOAD(&t->guard) == seen) {
-		uint32_t tid = TL_LOAD(&t->tid);
-
 		if (!*patience)
 			return false;
 		tl_os_pause(POLL_US);
 		if (++polls % POLLS_BEFORE_LOOK)
 			continue;
-		if (!tid || has_ended(tid) || quiet(arg))
+		if (is_nobodys(t) || quiet(arg))
 			return true;
 		*patience -= tl_core.patience != 0;
 	}
@@ -378,7 +415,7 @@ int tl_threads_grace(bool (*quiet)(void *arg), void *arg)
 	if (ret)
 		return ret;
 	tl_race_point(RP_GRACE);
-	for (struct tl_thread *t = used_from(0); t; t = used_behind(t)) {
+	for (struct tl_thread *t = first_running(); t; t = next_running(t)) {
 		uintptr_t seen = TL_LOAD(&t->guard);
 
 		/* Our own guard can only be one left behind: handlers may not call us. */
@@ -393,9 +430,7 @@ int tl_threads_grace(bool (*quiet)(void *arg), void *arg)
 
 static bool runs_on(const struct tl_thread *t)
 {
-	uint32_t tid = TL_LOAD(&t->tid);
-
-	return TL_LOAD(&t->guard) == t->awaited && tid && !has_ended(tid);
+	return TL_LOAD(&t->guard) == t->awaited && !is_nobodys(t);
 }
 
 bool tl_threads_settled(void)
@@ -406,7 +441,7 @@ bool tl_threads_settled(void)
 	TL_ASSERT_HELD();
 	if (!tl_core.unsettled)
 		return true;
-	for (struct tl_thread *t = used_from(0); t; t = used_behind(t)) {
+	for (struct tl_thread *t = first_running(); t; t = next_running(t)) {
 		if (t->awaited && !runs_on(t))
 			t->awaited = 0;
 		any |= t->awaited != 0;

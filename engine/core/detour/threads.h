@@ -30,6 +30,11 @@ int tl_threads_want_stacks(void);
 unsigned tl_threads_more(unsigned nthreads);
 /* The calling thread's record if it has one, whoever had it before. Any context. */
 struct tl_thread *tl_thread_known(void);
+/*
+ * Whoever's calls these are in a handler on record `self`: that is its thread's, or in a kernel that of the task or the
+ * interrupt, which has one in the table then. NULL: it has none; `make`: nor is there room for one.
+ */
+struct tl_thread *tl_thread_with_calls(struct tl_thread *self, bool make);
 /* Take back records of threads that are gone. Engine lock held. */
 void tl_threads_sweep(void);
 void tl_threads_forget(

@@ -25,7 +25,7 @@ int tl_engine_init_locked(void)
 	if (ret)
 		goto gate;
 	tl_os_thread_layout(&tl_core.env.tid_offset, &tl_core.env.fast_key);
-	tl_core.env.percpu_key = tl_os_thread_key_percpu(&tl_core.env.key_at);
+	tl_core.contexts = tl_os_contexts(&tl_core.ncontexts, &tl_core.env.hit);
 	ret = tl_os_images_update();
 	if (ret < 0)
 		goto threads;

@@ -5,6 +5,7 @@
  */
 #include "../base/broken.h"
 #include "../base/mem.h"
+#include "../detour/threads.h"
 #include "ret.h"
 
 static struct tl_thread *whose[TL_RET_THREADS + 1]; /* NULL: nobody's */
@@ -18,18 +19,36 @@ static void raise_highest(uint32_t n)
 		;
 }
 
-bool tl_ret_number_take(struct tl_thread *self)
+static bool take(struct tl_thread *t)
 {
 	for (uint32_t n = 1; n <= TL_RET_THREADS; n++) {
 		struct tl_thread *nobody = NULL;
 
-		if (TL_RELAXED(&whose[n]) || !TL_CAS(&whose[n], &nobody, self))
+		if (TL_RELAXED(&whose[n]) || !TL_CAS(&whose[n], &nobody, t))
 			continue;
 		raise_highest(n);
-		self->ret_at = n * TL_RET_STEP;
+		t->ret_at = n * TL_RET_STEP;
 		return true;
 	}
 	return false;
+}
+
+bool tl_ret_number_take(struct tl_thread *self)
+{
+	struct tl_thread *t = tl_thread_with_calls(self, true);
+
+	if (!t || (!t->ret_at && !take(t)))
+		return false;
+	self->ret_at = t->ret_at;
+	return true;
+}
+
+void tl_ret_number_find(struct tl_thread *self)
+{
+	const struct tl_thread *t = tl_thread_with_calls(self, false);
+
+	self->tid = tl_thread_tid(self);
+	self->ret_at = t && t->tid == self->tid ? t->ret_at : 0;
 }
 
 void tl_ret_number_give(struct tl_thread *t)

@@ -433,7 +433,7 @@ static inline struct tl_ret_state *state_of_entry(struct tl_probe *p)
 int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = state_of_entry(p);
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, tl_ret_known(self));
 
 	if (!usual_entry(rt, regs, self))
 		return unusual_entry(st, regs, self);
@@ -444,7 +444,7 @@ int tl_ret_entry_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread 
 int tl_ret_entry_prepare_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	struct tl_ret_state *st = state_of_entry(p);
-	struct tl_ret_thread *rt = tl_ret_thread_of(st, self);
+	struct tl_ret_thread *rt = tl_ret_thread_of(st, tl_ret_known(self));
 
 	if (!usual_entry(rt, regs, self))
 		return unusual_entry(st, regs, self);
@@ -529,7 +529,7 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	const struct tl_ret_exit *e = (void *)p;
-	struct tl_ret_thread *rt = (void *)(e->threads_at + self->ret_at);
+	struct tl_ret_thread *rt = (void *)(e->threads_at + tl_ret_known(self)->ret_at);
 	struct tl_ret_instance *i = rt->top;
 
 	if (((rt->tid ^ self->tid) | rt->nwaiting) || i->call.sp != TL_REGS_SP(regs) || i->flags)
@@ -642,7 +642,7 @@ static void jump(struct tl_ret_state *st, const struct tl_ret_exit *e, struct tl
 
 int tl_ret_jump_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
-	jump(p->data, (struct tl_ret_exit *)p, regs, self, true);
+	jump(p->data, (struct tl_ret_exit *)p, regs, tl_ret_known(self), true);
 	return 0;
 }
 
@@ -664,7 +664,7 @@ static inline bool follows(const struct tl_ret_state *st, const struct tl_ret_wa
 static inline int each_waiting(
 	const struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self, waiting_fn fn)
 {
-	const struct tl_ret_waiting *w = tl_ret_waiting_of(self);
+	const struct tl_ret_waiting *w = tl_ret_waiting_of(tl_ret_known(self));
 
 	if (w->tid != self->tid)
 		return 0;

@@ -134,6 +134,17 @@ static inline uint32_t tl_ret_kind(const struct tl_ret_state *st)
 	return st->rp->flags & ~(uint32_t)TL_PROBE_RESULT;
 }
 
+/* numbers.c */
+void tl_ret_number_find(struct tl_thread *self);
+/* Where a record is the processor's, nobody has told it yet whose calls it is about. */
+static inline struct tl_thread *tl_ret_known(struct tl_thread *self)
+{
+#ifdef TL_CONTEXTS
+	tl_ret_number_find(self);
+#endif
+	return self;
+}
+
 static inline struct tl_ret_thread *tl_ret_thread_of(
 	const struct tl_ret_state *st, const struct tl_thread *self)
 {
@@ -194,7 +205,7 @@ void tl_ret_want(struct tl_ret_state *st, uintptr_t to);
 
 enum { TL_RET_WAITING = 126 };
 
-/* numbers.c: of threads. A number for this one, in its own handler; false: all are taken. */
+/* Of threads. A number for this one, in its own handler; false: all are taken. */
 bool tl_ret_number_take(struct tl_thread *self);
 void tl_ret_number_give(struct tl_thread *t);
 void tl_ret_numbers_deinit(void);

@@ -494,10 +494,17 @@ void tl_os_thread_layout(int32_t *tid_offset, bool *fast_key)
 	*fast_key = false;
 }
 
-bool tl_os_thread_key_percpu(int32_t *at)
+struct tl_thread *tl_os_contexts(
+	unsigned *n, int (**hit)(struct tl_site *site, struct tl_regs *regs, uint32_t gives))
 {
-	(void)at;
-	return false;
+	*n = 0;
+	*hit = NULL;
+	return NULL;
+}
+
+struct tl_thread *tl_os_context(void)
+{
+	return NULL;
 }
 
 bool tl_os_vectors(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Bringing the kernel home up and down. */
+#include "contexts.h"
 #include "kernel.h"
 
 int tl_os_init(void)
@@ -11,13 +12,19 @@ int tl_os_init(void)
 	ret = tl_marks_check();
 	if (ret)
 		return ret;
+	ret = tl_contexts_init();
+	if (ret)
+		return ret;
 	tl_faults_init();
 	ret = tl_images_watch();
 	if (ret)
-		return ret;
+		goto contexts;
 	ret = tl_trap_init();
-	if (ret)
-		tl_images_unwatch();
+	if (!ret)
+		return 0;
+	tl_images_unwatch();
+contexts:
+	tl_contexts_exit();
 	return ret;
 }
 
@@ -33,4 +40,5 @@ void tl_os_exit(void)
 	tl_images_unwatch();
 	tl_faults_exit();
 	tl_marks_exit();
+	tl_contexts_exit();
 }

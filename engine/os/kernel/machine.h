@@ -47,8 +47,6 @@ static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *fr
 static inline void tl_machine_answered(
 	struct tl_regs *to, const struct pt_regs *from, long number, long result);
 static inline long tl_machine_number(const struct pt_regs *regs); /* behind it: of the call */
-/* Where each processor has the task that it runs, for detours: see tl_os_thread_key_percpu(). */
-static inline bool tl_machine_current(int32_t *at);
 
 #if defined(CONFIG_X86_64)
 #include "x86_64/machine.h"

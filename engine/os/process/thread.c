@@ -39,10 +39,17 @@ void tl_tcb_forget(void)
 	__atomic_store_n(&tl_tid_offset, 0, __ATOMIC_RELAXED);
 }
 
-bool tl_os_thread_key_percpu(int32_t *at)
+struct tl_thread *tl_os_contexts(
+	unsigned *n, int (**hit)(struct tl_site *site, struct tl_regs *regs, uint32_t gives))
 {
-	(void)at;
-	return false;
+	*n = 0;
+	*hit = NULL;
+	return NULL;
+}
+
+struct tl_thread *tl_os_context(void)
+{
+	return NULL;
 }
 
 bool tl_os_vectors(void)

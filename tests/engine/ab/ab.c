@@ -128,6 +128,25 @@ static struct tl_thread *enter_slow(struct tl_site *site, uintptr_t sp, uintptr_
 	return t;
 }
 
+/* In the place of all that detours do about records. */
+static int hit(struct tl_site *site, struct tl_regs *regs, uint32_t gives)
+{
+	const struct tl_point *pt = &now.plan.points[0];
+	struct tl_thread *t = enter_slow(site, regs->sp, 0);
+	struct tl_probe *p = site->current;
+	int ret = 0;
+
+	if ((gives & ~TL_HIT_POST) != tl_plan_gives(&now.plan) ||
+		(gives & TL_HIT_POST && !pt->post))
+		complain("what the detour says that it gives");
+	if (gives & TL_HIT_POST)
+		p->post(p, regs, t);
+	else
+		ret = p->pre(p, regs, t);
+	t->guard = 0;
+	return ret;
+}
+
 /* --- random states ------------------------------------------------------------- */
 
 static uint64_t seed;
@@ -475,7 +494,7 @@ static void run_patched(struct state *in, const struct world *bare, uintptr_t at
 struct variant {
 	const char *name;
 	uint32_t flags;
-	bool post, early, fast_key, closed, forget;
+	bool post, early, fast_key, closed, forget, context;
 };
 
 static const struct variant variants[] = {
@@ -491,12 +510,16 @@ static const struct variant variants[] = {
 	{.name = "early, rdfsbase", .early = true, .fast_key = true},
 	{.name = "slow path", .forget = true},
 	{.name = "closed gate", .closed = true},
+	{.name = "by context", .context = true},
+	{.name = "by context, full post", .context = true, .post = true, .flags = TL_PROBE_REGS},
+	{.name = "by context, closed gate", .context = true, .closed = true},
 };
 
 static void prepare(const struct variant *v)
 {
 	now.variant = v->name;
 	env.fast_key = v->fast_key;
+	env.hit = v->context ? hit : NULL;
 	gate.open = !v->closed;
 	now.plan.early = v->early;
 	if (v->forget)

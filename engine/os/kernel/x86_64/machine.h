@@ -167,16 +167,6 @@ static inline long tl_machine_number(const struct pt_regs *regs)
 	return (long)regs->orig_ax;
 }
 
-static inline bool tl_machine_current(int32_t *at)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
-	*at = (int32_t)(uintptr_t)&pcpu_hot.current_task;
-#else
-	*at = (int32_t)(uintptr_t)&current_task;
-#endif
-	return true;
-}
-
 /* ENDBR64, or what a kernel puts there where nobody branches to; then ftrace's five bytes. */
 enum { ENDBR_LEN = 4, FTRACE_LEN = 5 };
 static inline unsigned tl_machine_endbr(const uint8_t *text)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "hook.h"
 
-#include "../base/mem.h"
-#include "site.h"
-#include "threads.h"
+#include "../../core/base/mem.h"
+#include "../../core/detour/site.h"
+#include "../../core/detour/thread.h"
+#include "contexts.h"
 
 struct tl_hook {
 	struct tl_site site; /* of no place: it counts what is missed */
@@ -25,17 +26,12 @@ void tl_hook_init(struct tl_hook *h, void *data)
 
 struct tl_thread *tl_hook_enter(struct tl_hook *h)
 {
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-	struct tl_thread *t = tl_thread_enter_slow(&h->site, sp, 0);
-
-	if (t)
-		TL_STORE(&t->guard, sp);
-	return t;
+	return tl_context_enter(&h->site);
 }
 
 void tl_hook_leave(struct tl_thread *self)
 {
-	TL_STORE(&self->guard, 0);
+	tl_context_leave(self);
 }
 
 struct tl_probe *tl_hook_probe(struct tl_hook *h)

@@ -2,10 +2,10 @@
 /*
  * A handler that somebody else's hook calls, a kernel's tracepoint say: no text
  * is changed for it, and the engine does not know where it stands. It runs as
- * those of probes do: on a thread's record, and not inside another handler.
+ * those of probes do: on the processor's record, and not inside another handler.
  */
-#ifndef TRAPLESS_ENGINE_CORE_DETOUR_HOOK_H
-#define TRAPLESS_ENGINE_CORE_DETOUR_HOOK_H
+#ifndef TRAPLESS_ENGINE_OS_KERNEL_HOOK_H
+#define TRAPLESS_ENGINE_OS_KERNEL_HOOK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct tl_hook;
 size_t tl_hook_size(void);
 void tl_hook_init(struct tl_hook *h, void *data);
 /*
- * Before its handler is called with tl_hook_probe(), whatever the caller's context: the record of this thread, which is
+ * Before its handler is called with tl_hook_probe(), whatever the caller's context: the record of this context, which is
  * in a handler until tl_hook_leave(). NULL: do not call it; why is counted. Preemption is off from one to the other.
  */
 struct tl_thread *tl_hook_enter(struct tl_hook *h);
