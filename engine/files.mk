@@ -2,7 +2,7 @@
 # Sources of the engine, relative to the repository's root. MACHINE: the one that all is built for.
 MACHINE ?= x86_64
 ENGINE_CORE_SRCS = $(addprefix engine/core/, \
-	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c) \
+	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c sparse.c) \
 	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
 	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
 	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
@@ -30,4 +30,4 @@ ENGINE_OS_GUARD_SRCS = engine/os/process/own_guard.c
 
 # A module of the Linux kernel.
 ENGINE_OS_KERNEL_SRCS = engine/os/traptab.c $(addprefix engine/os/kernel/, init.c names.c alias.c mem.c code.c text.c \
-	entry.c marks.c reserved.c sync.c stop.c trap.c thread.c contexts.c hook.c lock.c images.c functions.c faults.c)
+	entry.c marks.c reserved.c sync.c stop.c trap.c thread.c contexts.c hook.c pages.c lock.c images.c functions.c faults.c)

@@ -30,6 +30,14 @@ void *tl_os_alloc(size_t size);
 /* The same, of which little will be touched: in small pages. */
 void *tl_os_alloc_sparse(size_t size);
 void tl_os_free(void *mem, size_t size);
+/*
+ * Where sparse memory is not sparse: pages for handlers, zeroed when they are had and when they are given back. Any context.
+ * Size 0: there are none, and none is needed.
+ */
+size_t tl_os_page_size(void);
+void tl_os_page_stock(void); /* some are, if there is any memory. Sleeps */
+void *tl_os_page_take(void); /* NULL: none is in stock */
+void tl_os_page_give(void *page);
 /* One zeroed private page that a fork child finds zeroed again (the gate). NULL: none. */
 void *tl_os_alloc_wiped(void);
 void tl_os_free_wiped(void *mem);

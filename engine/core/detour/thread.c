@@ -28,13 +28,24 @@ static void (*gone)(struct tl_thread *t); /* who else keeps something of threads
 static struct pool pools[TL_STACK_POOLS];
 static unsigned npools, max_pools; /* fewer where memory was refused */
 
-int tl_threads_init(void)
+int tl_threads_want_table(void)
 {
-	threads = tl_os_alloc_sparse(sizeof(*threads) * TL_THREADS);
-	if (!threads)
+	struct tl_thread *t = threads ? threads : tl_os_alloc_sparse(sizeof(*threads) * TL_THREADS);
+
+	if (!t)
 		return -TL_E_NOMEM;
 	/* Where a thread pointer leads to zeros, a detour would take a free entry for its own. */
-	threads[tl_thread_hash(0)].key = TL_THREAD_NO_KEY;
+	t[tl_thread_hash(0)].key = TL_THREAD_NO_KEY;
+	TL_STORE(&threads, t);
+	return 0;
+}
+
+int tl_threads_init(void)
+{
+	int ret = tl_core.contexts ? 0 : tl_threads_want_table();
+
+	if (ret)
+		return ret;
 	max_pools = TL_STACK_POOLS;
 	tl_core.env.threads = threads;
 	tl_core.env.enter_slow = tl_thread_enter_slow;

@@ -9,13 +9,15 @@
 #include <stdint.h>
 #include <trapless/probe.h>
 
-#ifndef TL_THREADS /* a kernel, where memory is not made by touching it, has fewer */
+#ifndef TL_THREADS
 #define TL_THREADS	65536 /* entries of the table, a power of two: twice as many as threads are served */
 #endif
 #define TL_THREAD_SHIFT 7 /* log2 of an entry's size */
 #define TL_LOCALS	8
 
 /*
+ * In a kernel handlers run on records of processors, which are in no table, and a task's says where its calls are.
+ *
  * key 0: free. A detour looks only at the entry its hash names; everything
  * else (another entry, first hit, stale guard, reused thread pointer) is the
  * slow path's work.

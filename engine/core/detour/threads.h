@@ -19,6 +19,8 @@ struct tl_site;
 /* Who keeps something of threads is told that one is gone: engine lock held. */
 void tl_threads_tell_gone(void (*fn)(struct tl_thread *t));
 int tl_threads_init(void);
+/* The table is there, which a kernel has for return probes alone. Engine lock held. */
+int tl_threads_want_table(void);
 void tl_threads_deinit(void);
 /* At least one probe needs private stacks: have some in stock. Engine lock held. */
 int tl_threads_want_stacks(void);

@@ -21,11 +21,11 @@ int tl_engine_init_locked(void)
 	ret = -TL_E_NOMEM;
 	if (!tl_core.gate)
 		goto os;
+	tl_core.contexts = tl_os_contexts(&tl_core.ncontexts, &tl_core.env.hit);
 	ret = tl_threads_init();
 	if (ret)
 		goto gate;
 	tl_os_thread_layout(&tl_core.env.tid_offset, &tl_core.env.fast_key);
-	tl_core.contexts = tl_os_contexts(&tl_core.ncontexts, &tl_core.env.hit);
 	ret = tl_os_images_update();
 	if (ret < 0)
 		goto threads;

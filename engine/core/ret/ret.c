@@ -80,11 +80,14 @@ static uint32_t take_in(uint32_t *word, uint32_t valid)
 	return 0;
 }
 
+static void give_number(struct tl_ret_state *st, size_t n)
+{
+	__atomic_fetch_and(&st->taken[n / 32], ~(1u << n % 32), __ATOMIC_RELEASE);
+}
+
 static void give_to_pool(struct tl_ret_state *st, struct tl_ret_instance *i)
 {
-	size_t n = (size_t)((uint8_t *)i - st->pool) / st->step;
-
-	__atomic_fetch_and(&st->taken[n / 32], ~(1u << n % 32), __ATOMIC_RELEASE);
+	give_number(st, tl_sparse_index(&st->pool, i));
 }
 
 /* May this thread keep one more? */
@@ -110,11 +113,6 @@ static inline bool waits(const struct tl_ret_instance *i)
 	return i->flags & CALL_WAITS;
 }
 
-static struct tl_thread *thread_of(const struct tl_ret_state *st, const struct tl_ret_thread *rt)
-{
-	return tl_ret_numbered((uint32_t)(((uintptr_t)rt - st->threads_at) / TL_RET_STEP));
-}
-
 static void wait_as(
 	struct tl_ret_state *st, struct tl_ret_thread *rt, struct tl_ret_instance *i, uint32_t flag)
 {
@@ -123,9 +121,9 @@ static void wait_as(
 	rt->nwaiting += (flag != 0) - (uint32_t)waits(i);
 	i->flags = (i->flags & ~(uint32_t)CALL_WAITS) | flag;
 	if (!waited && rt->nwaiting)
-		tl_ret_waiting_add(thread_of(st, rt), st);
+		tl_ret_waiting_add(tl_ret_numbered(rt->number), st);
 	else if (waited && !rt->nwaiting)
-		tl_ret_waiting_drop(thread_of(st, rt), st);
+		tl_ret_waiting_drop(tl_ret_numbered(rt->number), st);
 }
 
 /* Done with this call, wherever it stands. */
@@ -274,10 +272,15 @@ static RARE void take_from_pool(struct tl_ret_state *st, struct tl_ret_thread *r
 		uint32_t w = (from + n) % st->words;
 		uint32_t left = st->max - 32 * w;
 		uint32_t got = take_in(&st->taken[w], left >= 32 ? UINT32_MAX : (1u << left) - 1);
-		struct tl_ret_instance *i = (void *)(st->pool + (32 * w + got - 1) * st->step);
+		struct tl_ret_instance *i =
+			got ? tl_sparse_make(&st->pool, 32 * w + got - 1) : NULL;
 
 		if (!got)
 			continue;
+		if (!i) {
+			give_number(st, 32 * w + got - 1);
+			break;
+		}
 		i->call.rp = st->rp;
 		i->call.data = i->data;
 		i->left = false;
@@ -312,14 +315,17 @@ static RARE void start(struct tl_ret_state *st, struct tl_ret_thread *rt, uint32
 	rt->tid = tid;
 }
 
-/* What is kept of the calling thread, or NULL: it has no number, and there is none left. */
+/* What is kept of the calling thread, or NULL: there is no number left for it, or no memory. */
 static RARE struct tl_ret_thread *calls_of(struct tl_ret_state *st, struct tl_thread *self)
 {
 	struct tl_ret_thread *rt;
 
 	if (!self->ret_at && !tl_ret_number_take(self))
 		return NULL;
-	rt = tl_ret_thread_of(st, self);
+	rt = tl_sparse_make(&st->threads, self->ret_at / TL_RET_STEP);
+	if (!rt)
+		return NULL;
+	rt->number = self->ret_at / TL_RET_STEP;
 	if (rt->tid != self->tid)
 		start(st, rt, self->tid);
 	return rt;
@@ -529,7 +535,7 @@ static RARE int unusual_exit(struct tl_probe *p, struct tl_regs *regs, struct tl
 int tl_ret_exit_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
 {
 	const struct tl_ret_exit *e = (void *)p;
-	struct tl_ret_thread *rt = (void *)(e->threads_at + tl_ret_known(self)->ret_at);
+	struct tl_ret_thread *rt = tl_ret_thread_at(e, tl_ret_known(self));
 	struct tl_ret_instance *i = rt->top;
 
 	if (((rt->tid ^ self->tid) | rt->nwaiting) || i->call.sp != TL_REGS_SP(regs) || i->flags)

@@ -6,6 +6,7 @@
 #include "../../arch/arch.h"
 #include "../base/index.h"
 #include "../base/mem.h"
+#include "../base/sparse.h"
 #include "../detour/thread.h"
 
 enum tl_call_flag {
@@ -41,6 +42,7 @@ struct tl_ret_thread {
 	uint32_t lost; /* entries that found the pool empty */
 	uint32_t nkept;
 	uint32_t nadrift;
+	uint32_t number; /* its thread's */
 	/* Counted as abandoned, newest first; may still turn out to be on another stack */
 	struct tl_ret_instance *adrift;
 	bool keeps; /* some: counted in st->keepers */
@@ -52,14 +54,16 @@ struct tl_ret_thread {
  * Threads that come by a return probe get numbers, from 1: what each return probe keeps of a thread lies by number, so
  * that it is as much memory as there are such threads. TL_RET_THREADS of them at once; calls of more are missed, and counted.
  */
-#define TL_RET_STEP    128u
+#define TL_RET_STEP 128u
+#ifndef TL_RET_THREADS
 #define TL_RET_THREADS 4096u
+#endif
 _Static_assert(sizeof(struct tl_ret_thread) <= TL_RET_STEP, "see tl_ret_thread_of()");
 
 struct tl_ret_exit {
 	struct tl_probe probe; /* first */
 	tl_ret_fn on_return; /* of a function's own exit, as in its state: one load less */
-	uintptr_t threads_at;
+	uintptr_t threads_at; /* st->threads.flat */
 	struct tl_exit exit;
 	/* to a function that has not been called yet: */
 	uintptr_t stub; /* which has the loader look it up; 0: none was found */
@@ -93,7 +97,7 @@ struct tl_ret_state {
 	struct tl_probe entry; /* beside what its hits need */
 	tl_ret_entry_fn on_entry; /* the caller's, near at hand */
 	tl_ret_fn on_return;
-	uintptr_t threads_at; /* what is kept of threads, by number; the first is nobody's */
+	struct tl_sparse threads; /* what is kept of threads, by number; the first is nobody's */
 	bool used; /* there has been a call */
 	uint32_t data_words;
 	uint32_t keepers; /* threads that keep some */
@@ -108,8 +112,7 @@ struct tl_ret_state {
 	bool needs_result;
 	uint32_t *taken; /* bitmap of the pool */
 	uint32_t max, words;
-	uint8_t *pool;
-	size_t step;
+	struct tl_sparse pool;
 	/* tail calls */
 	struct tl_ret_followed {
 		struct tl_ret_watch *watch;
@@ -148,7 +151,24 @@ static inline struct tl_thread *tl_ret_known(struct tl_thread *self)
 static inline struct tl_ret_thread *tl_ret_thread_of(
 	const struct tl_ret_state *st, const struct tl_thread *self)
 {
-	return (void *)(st->threads_at + self->ret_at);
+#ifdef TL_CONTEXTS
+	void *rt = tl_sparse_at(&st->threads, self->ret_at / TL_RET_STEP);
+
+	return rt ? rt : tl_sparse_at(&st->threads, 0);
+#else
+	return (void *)(st->threads.flat + self->ret_at);
+#endif
+}
+
+/* The same in the handler of one of its exits. */
+static inline struct tl_ret_thread *tl_ret_thread_at(
+	const struct tl_ret_exit *e, const struct tl_thread *self)
+{
+#ifdef TL_CONTEXTS
+	return tl_ret_thread_of(e->probe.data, self);
+#else
+	return (void *)(e->threads_at + self->ret_at);
+#endif
 }
 
 void tl_ret_unregister_all(void);
@@ -224,7 +244,7 @@ struct tl_ret_waiting {
 int tl_ret_waiting_init(void);
 void tl_ret_waiting_deinit(void);
 /* From a handler, of its own thread. */
-struct tl_ret_waiting *tl_ret_waiting_of(const struct tl_thread *self);
+const struct tl_ret_waiting *tl_ret_waiting_of(const struct tl_thread *self);
 bool tl_ret_waiting_room(const struct tl_thread *self);
 void tl_ret_waiting_add(const struct tl_thread *self, struct tl_ret_state *st);
 void tl_ret_waiting_drop(const struct tl_thread *self, const struct tl_ret_state *st);

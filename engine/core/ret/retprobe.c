@@ -153,6 +153,16 @@ static void *part_of(uint8_t **cursor, size_t size)
 	return mem;
 }
 
+/* What a handler may use that runs on stays. */
+static void state_destroy(struct tl_ret_state *st)
+{
+	if (!tl_core.unsettled) {
+		tl_sparse_deinit(&st->threads);
+		tl_sparse_deinit(&st->pool);
+	}
+	tl_put_late(st);
+}
+
 static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, size_t nparts)
 {
 	uint32_t max = rp->maxactive ? rp->maxactive : DEFAULT_ACTIVE, words = (max + 31) / 32;
@@ -162,8 +172,8 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 		      round16((nexits + 1) * sizeof(void *)) +
 		      round16(nexits * sizeof(struct tl_ret_exit)) +
 		      round16(nparts * sizeof(struct tl_func_part)) +
-		      round16((TL_RET_THREADS + 1) * TL_RET_STEP) +
-		      round16(words * sizeof(uint32_t)) + max * step;
+		      round16(tl_sparse_size(TL_RET_STEP, TL_RET_THREADS + 1)) +
+		      round16(words * sizeof(uint32_t)) + tl_sparse_size(step, max);
 	uint8_t *mem = tl_arena_get(size);
 	struct tl_ret_state *st;
 
@@ -173,9 +183,14 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->list = part_of(&mem, (nexits + 1) * sizeof(void *));
 	st->exits = part_of(&mem, nexits * sizeof(struct tl_ret_exit));
 	st->parts = part_of(&mem, nparts * sizeof(struct tl_func_part));
-	st->threads_at = (uintptr_t)part_of(&mem, (TL_RET_THREADS + 1) * TL_RET_STEP);
+	tl_sparse_init(&st->threads, part_of(&mem, tl_sparse_size(TL_RET_STEP, TL_RET_THREADS + 1)),
+		TL_RET_STEP, TL_RET_THREADS + 1);
 	st->taken = part_of(&mem, words * sizeof(uint32_t));
-	st->pool = mem;
+	tl_sparse_init(&st->pool, mem, step, max);
+	if (!tl_sparse_at(&st->threads, 0) || !tl_sparse_at(&st->pool, 0)) {
+		state_destroy(st);
+		return NULL;
+	}
 	st->rp = rp;
 	st->on_entry = rp->on_entry;
 	st->on_return = rp->on_return;
@@ -183,7 +198,6 @@ static struct tl_ret_state *state_create(struct tl_retprobe *rp, size_t nexits, 
 	st->nexits = nexits;
 	st->max = max;
 	st->words = words;
-	st->step = step;
 	st->data_words = data_words;
 	return st;
 }
@@ -221,7 +235,7 @@ static void fill(struct tl_ret_state *st, const struct tl_exit *exits,
 		tl_ret_fill_exit(
 			&st->exits[i], st, &exits[i], tl_ret_exit_hit, tl_ret_jump_hit, kind);
 		st->exits[i].on_return = st->on_return;
-		st->exits[i].threads_at = st->threads_at;
+		st->exits[i].threads_at = (uintptr_t)st->threads.flat;
 		st->list[i + 1] = &st->exits[i].probe;
 	}
 	for (size_t i = 0; i <= st->nexits; i++)
@@ -348,7 +362,7 @@ static void forget(struct tl_ret_state *list)
 	for (st = list; st; st = next) {
 		next = st->next;
 		st->rp->state = NULL;
-		tl_put_late(st);
+		state_destroy(st);
 	}
 }
 
@@ -446,6 +460,8 @@ static int register_locked(struct tl_retprobe **rps, size_t n, int *results, str
 	struct tl_ret_state *lists[2] = {NULL, NULL}, *one;
 	int ret = tl_engine_init_locked();
 
+	if (!ret)
+		ret = tl_threads_want_table();
 	if (!ret)
 		ret = tl_ret_waiting_init();
 	tl_threads_tell_gone(thread_gone);

@@ -13,36 +13,50 @@
 #include "../base/mem.h"
 #include "ret.h"
 
-static struct tl_ret_waiting *table;
 /* By the threads' numbers; a bit for each that has been: the others' memory stays untouched. */
+static struct tl_sparse table;
+static void *memory;
 enum { PLACES = TL_RET_THREADS + 32 };
 static uint32_t used[PLACES / 32];
 
 int tl_ret_waiting_init(void)
 {
-	if (!table)
-		table = tl_os_alloc_sparse(PLACES * sizeof(*table));
-	return table ? 0 : -TL_E_NOMEM;
+	if (memory)
+		return 0;
+	memory = tl_os_alloc_sparse(tl_sparse_size(sizeof(struct tl_ret_waiting), PLACES));
+	if (!memory)
+		return -TL_E_NOMEM;
+	tl_sparse_init(&table, memory, sizeof(struct tl_ret_waiting), PLACES);
+	if (tl_sparse_at(&table, 0))
+		return 0;
+	tl_ret_waiting_deinit();
+	return -TL_E_NOMEM;
 }
 
 void tl_ret_waiting_deinit(void)
 {
-	if (table)
-		tl_os_free(table, PLACES * sizeof(*table));
-	table = NULL;
+	tl_sparse_deinit(&table);
+	if (memory)
+		tl_os_free(memory, tl_sparse_size(sizeof(struct tl_ret_waiting), PLACES));
+	memory = NULL;
 	tl_fill(used, 0, sizeof(used));
 }
 
-struct tl_ret_waiting *tl_ret_waiting_of(const struct tl_thread *self)
+static size_t number_of(const struct tl_thread *self)
 {
-	return &table[self->ret_at / TL_RET_STEP];
+	return self->ret_at / TL_RET_STEP;
+}
+
+const struct tl_ret_waiting *tl_ret_waiting_of(const struct tl_thread *self)
+{
+	const struct tl_ret_waiting *w = tl_sparse_at(&table, number_of(self));
+
+	return w ? w : tl_sparse_at(&table, 0);
 }
 
 /* The record is used for the first time, or by another thread now. */
-static void start(struct tl_ret_waiting *w, uint32_t tid)
+static void start(struct tl_ret_waiting *w, size_t t, uint32_t tid)
 {
-	size_t t = (size_t)(w - table);
-
 	__atomic_fetch_or(&used[t / 32], 1u << t % 32, __ATOMIC_RELEASE);
 	while (w->n)
 		TL_STORE(&w->at[--w->n], NULL);
@@ -61,18 +75,20 @@ static uint32_t find(const struct tl_ret_waiting *w, const struct tl_ret_state *
 
 bool tl_ret_waiting_room(const struct tl_thread *self)
 {
-	const struct tl_ret_waiting *w = tl_ret_waiting_of(self);
+	const struct tl_ret_waiting *w = tl_sparse_make(&table, number_of(self));
 
-	return w->tid != self->tid || find(w, NULL) < TL_RET_WAITING;
+	return w && (w->tid != self->tid || find(w, NULL) < TL_RET_WAITING);
 }
 
 void tl_ret_waiting_add(const struct tl_thread *self, struct tl_ret_state *st)
 {
-	struct tl_ret_waiting *w = tl_ret_waiting_of(self);
+	struct tl_ret_waiting *w = tl_sparse_make(&table, number_of(self));
 	uint32_t i;
 
+	if (!w)
+		return;
 	if (w->tid != self->tid)
-		start(w, self->tid);
+		start(w, number_of(self), self->tid);
 	i = find(w, NULL);
 	if (i == TL_RET_WAITING)
 		return;
@@ -83,8 +99,12 @@ void tl_ret_waiting_add(const struct tl_thread *self, struct tl_ret_state *st)
 
 void tl_ret_waiting_drop(const struct tl_thread *self, const struct tl_ret_state *st)
 {
-	struct tl_ret_waiting *w = tl_ret_waiting_of(self);
-	uint32_t i = find(w, st);
+	struct tl_ret_waiting *w = tl_sparse_at(&table, number_of(self));
+	uint32_t i;
+
+	if (!w)
+		return;
+	i = find(w, st);
 
 	if (i < w->n)
 		TL_STORE(&w->at[i], NULL);
@@ -107,5 +127,5 @@ void tl_ret_waiting_clear(void)
 {
 	for (unsigned t = 0; t < PLACES; t++)
 		if (TL_LOAD(&used[t / 32]) >> t % 32 & 1)
-			clear(&table[t]);
+			clear(tl_sparse_at(&table, t));
 }

@@ -61,6 +61,29 @@ void *tl_os_alloc(size_t size)
 	return mem;
 }
 
+size_t tl_os_page_size(void)
+{
+	return fake.page;
+}
+
+void tl_os_page_stock(void)
+{
+}
+
+void *tl_os_page_take(void)
+{
+	if (fake.pages == fake.pages_max)
+		return NULL;
+	fake.pages++;
+	return tl_os_alloc(fake.page);
+}
+
+void tl_os_page_give(void *page)
+{
+	fake.pages--;
+	tl_os_free(page, fake.page);
+}
+
 void *tl_os_alloc_sparse(size_t size)
 {
 	return tl_os_alloc(size);

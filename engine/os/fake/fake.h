@@ -64,6 +64,8 @@ struct fake {
 	bool images_stale;
 	bool has_later; /* the optimizer is run by the test */
 	size_t code_reach; /* at most so many bytes of detours; 0: all */
+	size_t page; /* 0: memory is sparse by itself */
+	unsigned pages, pages_max; /* that handlers have, and may have */
 	uintptr_t free_lo, free_hi; /* where detours may lie, which nobody runs; 0: in fake_code */
 
 	/* What happened. */

@@ -2,6 +2,7 @@
 /* Bringing the kernel home up and down. */
 #include "contexts.h"
 #include "kernel.h"
+#include "pages.h"
 
 int tl_os_init(void)
 {
@@ -41,4 +42,5 @@ void tl_os_exit(void)
 	tl_faults_exit();
 	tl_marks_exit();
 	tl_contexts_exit();
+	tl_pages_exit();
 }

@@ -59,6 +59,25 @@ void *tl_os_alloc(size_t size)
 	return mem;
 }
 
+size_t tl_os_page_size(void)
+{
+	return 0;
+}
+
+void tl_os_page_stock(void)
+{
+}
+
+void *tl_os_page_take(void)
+{
+	return NULL;
+}
+
+void tl_os_page_give(void *page)
+{
+	(void)page;
+}
+
 void *tl_os_alloc_sparse(size_t size)
 {
 	void *mem = map_ours(size, TL_PAGE);
