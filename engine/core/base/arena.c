@@ -8,7 +8,8 @@
 #include "../../os/os.h"
 #include "arena.h"
 
-enum { PIECE_MAX = 64 << 20, ALIGN = 16 };
+/* Where memory is there without being touched, pieces are small. */
+enum { PIECE_MAX = 64 << 20, PIECE_MAX_DENSE = 1 << 20, ALIGN = 16 };
 
 struct piece {
 	struct piece *next;
@@ -29,10 +30,11 @@ static struct piece *newest;
 static struct piece *grow(size_t need)
 {
 	size_t size = newest ? 4 * newest->size : 0;
+	size_t max = tl_os_page_size() ? PIECE_MAX_DENSE : PIECE_MAX;
 	struct piece *p;
 
 	need += sizeof(*p);
-	size = size < PIECE_MAX ? size : PIECE_MAX;
+	size = size < max ? size : max;
 	size = size > need ? size : need;
 	p = tl_os_alloc_sparse(size);
 	if (!p && size > need)

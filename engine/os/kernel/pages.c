@@ -60,7 +60,8 @@ static void fill_up(struct work_struct *work)
 	struct page *page;
 
 	mutex_lock(&all_lock);
-	while (atomic_read(&in_stock) < STOCK && (page = alloc_page(GFP_KERNEL | __GFP_ZERO)) != NULL) {
+	while (atomic_read(&in_stock) < STOCK &&
+		(page = alloc_page(GFP_KERNEL | __GFP_ZERO)) != NULL) {
 		list_add(&page->lru, &all);
 		if (!put(page))
 			let_go(page);
@@ -107,8 +108,7 @@ void tl_pages_exit(void)
 	irq_work_sync(&asking);
 	cancel_work_sync(&filling);
 	mutex_lock(&all_lock);
-	list_for_each_entry_safe(page, next, &all, lru)
-		let_go(page);
+	list_for_each_entry_safe(page, next, &all, lru) let_go(page);
 	memset(stock, 0, sizeof(stock));
 	atomic_set(&in_stock, 0);
 	mutex_unlock(&all_lock);
