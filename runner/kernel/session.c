@@ -246,6 +246,7 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	if (load(s, &l))
 		return -1;
 	s->size = l.memory;
+	s->standing = l.standing;
 	mem = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, 0);
 	if (mem == MAP_FAILED)
 		return fail(s, "cannot map session memory", "");
