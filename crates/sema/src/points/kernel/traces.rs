@@ -106,7 +106,7 @@ fn none_matches(
         }
         ([_, ..], _) if !is_known => {
             let message = format!("the kernel has no system `{system}` of tracepoints");
-            let near = nearest(system, systems.into_iter());
+            let near = nearest(system, systems);
             diags
                 .error(Tag::PointNoMatch, name.span, message)
                 .help(near.map(|near| format!("did you mean `{near}`?")));
