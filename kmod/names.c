@@ -116,8 +116,8 @@ static void want(struct search *search, uint32_t probe)
 
 	search->s->slots[probe] = (struct script_slot){.probe = probe};
 	if (script_stands(p) && !script_module_of(s, p))
-		search->wanted[search->n++] = (struct wanted){
-			.name = tl_tap_string(&s->tap, p->func), .probe = probe};
+		search->wanted[search->n++] =
+			(struct wanted){.name = tl_tap_string(&s->tap, p->func), .probe = probe};
 }
 
 int script_find(struct script *s)

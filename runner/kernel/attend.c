@@ -45,6 +45,11 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 	return t->ctl != MAP_FAILED && t->probes && t->told;
 }
 
+static bool stands_in_text(const struct tl_ctl_probe *p)
+{
+	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
+}
+
 /* Of one that is not loaded. */
 static uint32_t waiting_for(const struct teller *t, uint32_t image)
 {
@@ -53,7 +58,8 @@ static uint32_t waiting_for(const struct teller *t, uint32_t image)
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-		n += slot_from(t, i)->image == image && !p->addr && !p->result && !p->off;
+		n += slot_from(t, i)->image == image && stands_in_text(p) && !p->addr &&
+		     !p->result && !p->off;
 	}
 	return n;
 }

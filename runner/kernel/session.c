@@ -103,8 +103,7 @@ static int check_kinds(struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
-		if (p->kind != TL_TAP_WATCH && p->kind != TL_TAP_FILE_READ &&
-			p->kind != TL_TAP_FILE_WRITE &&
+		if (p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE &&
 			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
 			continue;
 		snprintf(s->why, sizeof(s->why), "%s: not for kernels yet; leave this probe out",

@@ -170,6 +170,12 @@ impl Kernel {
         self.systems().names()
     }
 
+    /// Is it a variable that each processor has for itself?
+    pub fn is_per_processor(&self, name: &str) -> bool {
+        // BTF describes no others.
+        self.source.btf.named(name, &[Kind::Variable]).is_some()
+    }
+
     /// The names most like one that is not there.
     pub fn nearest(&self, name: &str) -> Vec<String> {
         demangle::nearest(name, self.all().map(|f| f.1), 5)
