@@ -82,7 +82,7 @@ static int on(struct hooked *h, const struct tl_tap_probe *p)
 
 static void off(struct hooked *h)
 {
-	unregister_wide_hw_breakpoint((struct perf_event *__percpu *)h->at);
+	unregister_wide_hw_breakpoint((struct perf_event * __percpu *)h->at);
 }
 
 const struct hook_kind hook_watches = {.on = on, .off = off};
