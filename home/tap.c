@@ -144,6 +144,14 @@ static bool timer_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	return (p->arg > 0 || (own_rate && !p->arg)) && p->addr <= (uint64_t)p->arg;
 }
 
+/* Of a kernel's symbol it may be as many bytes as that has. */
+static bool watched_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
+{
+	bool own_size = m->header->flags & TL_TAP_KERNEL && p->image != TL_NONE;
+
+	return (p->arg > 0 || (own_size && !p->arg)) && p->arg <= TL_WATCH_MAX;
+}
+
 static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 {
 	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
@@ -156,8 +164,7 @@ static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	       (p->condition == TL_NONE || p->condition < m->code_size) &&
 	       (!site || p->image < m->nimages) &&
 	       (p->kind != TL_TAP_WATCH ||
-		       (p->arg > 0 && p->arg <= TL_WATCH_MAX &&
-			       (p->image == TL_NONE || p->image < m->nimages))) &&
+		       (watched_ok(m, p) && (p->image == TL_NONE || p->image < m->nimages))) &&
 	       (p->process == TL_NONE || p->process < m->nimages) && (!timer || timer_ok(m, p)) &&
 	       p->nparts <= m->nparts && p->first_part <= m->nparts - p->nparts &&
 	       p->call_data <= 2048 && str_ok(m, p->point) && str_ok(m, p->func) &&

@@ -15,6 +15,8 @@ static const struct hook_kind *kind_of(const struct tl_tap_probe *p)
 		return &hook_traces;
 	case TL_TAP_PROFILE:
 		return &hook_samples;
+	case TL_TAP_WATCH:
+		return &hook_watches;
 	default:
 		return NULL;
 	}

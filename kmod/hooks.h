@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Probes that the kernel itself calls: at tracepoints, as time goes by. No text
+ * Probes that the kernel itself calls: at tracepoints, as time goes by, as memory is used. No text
  * is changed for them, and the engine has no part in where they stand; their
  * handlers run as a detour would run them. Each kind has a file of its own.
  */
@@ -32,6 +32,7 @@ struct hook_kind {
 };
 extern const struct hook_kind hook_traces; /* traces.c */
 extern const struct hook_kind hook_samples; /* samples.c */
+extern const struct hook_kind hook_watches; /* watches.c */
 
 /* The handler, with these registers. Context: any, until off(). */
 void hooked_run(struct hooked *h, struct tl_regs *regs);

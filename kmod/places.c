@@ -30,8 +30,12 @@ static void leave_out(unsigned bytes, struct tl_ctl_probe *to, struct tl_func_pa
 	part->size -= bytes;
 }
 
-/* The module that a probe is of; NULL: the kernel itself. */
-static const char *module_of(const struct script *s, const struct tl_tap_probe *p)
+bool script_stands(const struct tl_tap_probe *p)
+{
+	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
+}
+
+const char *script_module_of(const struct script *s, const struct tl_tap_probe *p)
 {
 	const char *name = tl_tap_string(&s->tap, s->tap.images[p->image].path);
 
@@ -65,10 +69,12 @@ static uintptr_t find(const char *module, const char *func)
 /* 0 or -TL_E_; its place in *func. */
 static int look(struct script *s, uint32_t i, const char *module, uintptr_t *func)
 {
-	const struct tl_tap_probe *from = &s->tap.probes[i];
-	struct tl_func_part *part = &tl_ctl_parts(s->ctl, s->tap.nprobes)[i];
+	const struct tl_tap_probe *from = &s->tap.probes[s->slots[i].probe];
+	struct tl_func_part *part = &tl_ctl_parts(s->ctl, s->nslots)[i];
 
-	*func = find(module, tl_tap_string(&s->tap, from->func));
+	*func = s->slots[i].func;
+	if (!*func)
+		*func = find(module, tl_tap_string(&s->tap, from->func));
 	if (!*func || !part_at(*func, part))
 		return -TL_E_NO_FUNCTION;
 	return from->addr < part->size ? 0 : -TL_E_NOT_TEXT;
@@ -77,10 +83,10 @@ static int look(struct script *s, uint32_t i, const char *module, uintptr_t *fun
 /* Of a module that is not loaded a probe has no place, and waits. */
 static void place(struct script *s, uint32_t i)
 {
-	const struct tl_tap_probe *from = &s->tap.probes[i];
+	const struct tl_tap_probe *from = &s->tap.probes[s->slots[i].probe];
 	struct tl_ctl_probe *to = tl_ctl_probe(s->ctl, i);
-	struct tl_func_part *parts = tl_ctl_parts(s->ctl, s->tap.nprobes);
-	const char *module = module_of(s, from);
+	struct tl_func_part *parts = tl_ctl_parts(s->ctl, s->nslots);
+	const char *module = script_module_of(s, from);
 	uintptr_t func;
 
 	if (to->addr && !module)
@@ -102,11 +108,9 @@ static void place(struct script *s, uint32_t i)
 
 void script_place(struct script *s)
 {
-	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
-		const struct tl_tap_probe *from = &s->tap.probes[i];
-
+	for (uint32_t i = 0; i < s->nslots; i++) {
 		script_stack_of(s, tl_ctl_probe(s->ctl, i));
-		if (from->kind == TL_TAP_SITE || from->kind == TL_TAP_RETURN)
+		if (script_stands(&s->tap.probes[s->slots[i].probe]))
 			place(s, i);
 	}
 }

@@ -122,12 +122,16 @@ static int make_control(struct script *s)
 {
 	const struct tl_ctl_module m = {
 		.code = (uintptr_t)s->code, .strings = (uintptr_t)s->tap.strings};
-	uint64_t n = s->tap.nprobes;
+	uint32_t n;
+	int ret = script_find(s);
 
+	if (ret)
+		return ret;
+	n = s->nslots;
 	s->ctl = vzalloc(tl_ctl_session_size(n, n));
 	if (!s->ctl)
 		return -TL_E_NOMEM;
-	s->ctl->count = s->tap.nprobes;
+	s->ctl->count = n;
 	s->ctl->explain = 1;
 	s->ctl->nprobes = s->ctl->nparts = n; /* a function has one part here */
 	s->ctl->module = (uintptr_t)&s->module;
@@ -140,7 +144,8 @@ static int make_control(struct script *s)
 		.options = (uintptr_t)s->tap.options,
 	};
 	for (uint32_t i = 0; i < n; i++)
-		tl_ctl_fill(tl_ctl_probe(s->ctl, i), i, &s->tap.probes[i], &m);
+		tl_ctl_fill(tl_ctl_probe(s->ctl, i), s->slots[i].probe,
+			&s->tap.probes[s->slots[i].probe], &m);
 	return 0;
 }
 
@@ -190,6 +195,7 @@ void script_unload(struct script *s)
 	vfree(s->reader.cursor);
 	script_stacks_free(s);
 	vfree(s->ctl);
+	kvfree(s->slots);
 	vfree(s->envs);
 	vfree(s->memory);
 	kvfree(s->tap.file);
@@ -267,8 +273,8 @@ void script_stop(void)
 void script_want(struct script *s, const uint8_t *off, bool jump)
 {
 	mutex_lock(&arming_lock);
-	for (uint32_t i = 0; i < s->tap.nprobes; i++)
-		tl_ctl_probe(s->ctl, i)->off = off[i];
+	for (uint32_t i = 0; i < s->nslots; i++)
+		tl_ctl_probe(s->ctl, i)->off = off[s->slots[i].probe];
 	arming.jump = jump;
 	mutex_unlock(&arming_lock);
 }

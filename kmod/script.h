@@ -10,12 +10,21 @@
 #include "../runtime/session.h"
 #include "device.h"
 
+/* Where a probe stands, or may. */
+struct script_slot {
+	uintptr_t func; /* of the kernel itself; 0: none is known by that name */
+	uint32_t probe;
+};
+
 struct script {
 	struct tl_tap tap; /* .file NULL: none is loaded */
 	uint8_t *code; /* as it runs, CODE and DATA */
 	void *memory; /* of the session; readers may map it */
 	uint64_t size;
 	struct tl_home_module module;
+	struct script_slot *
+		slots; /* as s->ctl has them: one for each probe, then those for further functions of a name */
+	uint32_t nslots;
 	struct tl_ctl_session *ctl;
 	struct tl_view outside; /* for handlers that run in ioctl */
 	struct tl_env *envs; /* ... one a probe */
@@ -43,8 +52,14 @@ uint64_t script_standing(const struct script *s); /* bytes of s->ctl and what li
 int script_map_code(struct script *s, const char **missing);
 void script_unmap_code(struct script *s);
 
+/* names.c: s->slots, before there is s->ctl. 0, -TL_E_NOMEM, -TL_E_LIMIT. */
+int script_find(struct script *s);
+
 /* places.c: where its probes stand: addresses and sizes of functions into s->ctl, or a result that says why not. */
 void script_place(struct script *s);
+bool script_stands(const struct tl_tap_probe *p); /* at a place in the text */
+/* The module that a probe is of; NULL: the kernel itself. */
+const char *script_module_of(const struct script *s, const struct tl_tap_probe *p);
 
 /* stack.c. 0 or -TL_E_NOMEM; own: it has a slot; free: no handler runs any more. */
 int script_stacks_make(struct script *s);

@@ -28,24 +28,37 @@ bool script_is_listener(unsigned long pc)
 	return pc == (unsigned long)on_event;
 }
 
-/* Numbers of 32-bit programs mean other calls. */
-static void on_enter(void *data, struct pt_regs *user, long number)
+/* False: it is a call that has no name here. */
+static bool is_known(struct pt_regs *own, const struct pt_regs **user, long *number)
 {
+	const struct pt_regs *from = *user;
+
+	if (!in_compat_syscall())
+		return true;
+	*user = own;
+	return tl_machine_usual(own, from, number);
+}
+
+static void on_enter(void *data, const struct pt_regs *user, long number)
+{
+	struct pt_regs own;
 	struct tl_regs regs;
 
-	if (in_compat_syscall())
+	if (!is_known(&own, &user, &number))
 		return;
 	tl_machine_asked(&regs, user, number);
 	hooked_run(data, &regs);
 }
 
-static void on_exit(void *data, struct pt_regs *user, long result)
+static void on_exit(void *data, const struct pt_regs *user, long result)
 {
+	long number = tl_machine_number(user);
+	struct pt_regs own;
 	struct tl_regs regs;
 
-	if (in_compat_syscall())
+	if (!is_known(&own, &user, &number))
 		return;
-	tl_machine_answered(&regs, user, tl_machine_number(user), result);
+	tl_machine_answered(&regs, user, number, result);
 	hooked_run(data, &regs);
 }
 

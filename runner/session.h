@@ -48,6 +48,7 @@ struct session {
 	struct tl_view view;
 	struct tl_view_ops ops;
 	int fd; /* of the shared memory, or of the kernel's device */
+	uint64_t standing; /* bytes of what the kernel tells of its probes */
 	uint64_t size;
 	uint8_t *code; /* the module, mapped here too */
 	struct tl_env *envs; /* one a probe */

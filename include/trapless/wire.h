@@ -106,7 +106,9 @@ enum tl_tap_probe_kind {
 	/* arg: period in ns; for each thread of the target that runs then. In a kernel: for each processor, whatever it
 	 * does; 0 is at the kernel's own rate */
 	TL_TAP_PROFILE,
-	TL_TAP_WATCH,		/* arg: bytes at addr, in image or (TL_NONE) of the process's own; written, or READS */
+	/* arg: bytes at addr, in image or (TL_NONE) of the process's own; written, or READS. Of a kernel's image it is the
+	 * variable `func`, where that is named; 0 is as many bytes as that has */
+	TL_TAP_WATCH,
 	/* files that run a handler in the runner: func is the file's name, arg the longest text, addr its umask */
 	TL_TAP_FILE_READ,
 	TL_TAP_FILE_WRITE,

@@ -28,7 +28,7 @@ static int look(const struct session *s, const struct teller *t)
 static bool make_teller(struct teller *t, const struct session *s, const struct options *o,
 	struct standing *standing, int sock)
 {
-	uint64_t n = s->mod->nprobes;
+	uint64_t each = tl_ctl_session_size(1, 1) - tl_ctl_session_size(0, 0);
 
 	if (teller_init(t, s->mod, &s->board, standing, sock))
 		return false;
@@ -37,8 +37,17 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 	/* most of it is never touched */
 	t->ctl = mmap(NULL, sizeof(*t->ctl), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	t->probes = calloc(1, tl_ctl_session_size(n, n));
-	return t->ctl != MAP_FAILED && t->probes;
+	t->probes = calloc(1, s->standing);
+	/* as many as the kernel has: a name may belong to several functions */
+	t->nslots = (uint32_t)((s->standing - tl_ctl_session_size(0, 0)) / each);
+	free(t->told);
+	t->told = calloc(t->nslots + 1, 1);
+	return t->ctl != MAP_FAILED && t->probes && t->told;
+}
+
+static bool stands_in_text(const struct tl_ctl_probe *p)
+{
+	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
 }
 
 /* Of one that is not loaded. */
@@ -46,10 +55,11 @@ static uint32_t waiting_for(const struct teller *t, uint32_t image)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < t->mod->nprobes; i++) {
+	for (uint32_t i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-		n += t->mod->probes[i].image == image && !p->addr && !p->result && !p->off;
+		n += slot_from(t, i)->image == image && stands_in_text(p) && !p->addr &&
+		     !p->result && !p->off;
 	}
 	return n;
 }

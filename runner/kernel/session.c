@@ -103,8 +103,7 @@ static int check_kinds(struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
-		if (p->kind != TL_TAP_WATCH && p->kind != TL_TAP_FILE_READ &&
-			p->kind != TL_TAP_FILE_WRITE &&
+		if (p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE &&
 			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
 			continue;
 		snprintf(s->why, sizeof(s->why), "%s: not for kernels yet; leave this probe out",
@@ -246,6 +245,7 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	if (load(s, &l))
 		return -1;
 	s->size = l.memory;
+	s->standing = l.standing;
 	mem = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, 0);
 	if (mem == MAP_FAILED)
 		return fail(s, "cannot map session memory", "");

@@ -65,7 +65,7 @@ REASONS = {
 WORDS = {
     'general/pyexample.stp': 'python3',
     'profiling/graphcall.stp': '/bin/true main',
-    'memory/hw_watch_addr.stp': '0x1000',
+    'memory/hw_watch_addr.stp': '0xffffffff82000000',
     'process/threadstacks.stp': '-G size=65536',
     'memory/last_100_frees.stp': '',
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * work N       opens a file N times
+ * work narrow N     does so as a 32-bit program would, and asks with socketcall for nothing, N times
  * work spin    does so, and counts between the times, until it is killed
  * work wild    opens one where there is none, with a stack pointer that leads nowhere
  * work threads N   opens one in each of N threads, which are all there until the last has done so
@@ -35,6 +36,31 @@ static bool opens(void)
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/init", O_RDONLY);
 
 	return fd >= 0 && !close(fd);
+}
+
+/* As 32-bit programs number them; what is pointed to has to lie low, as it does in a program that is linked for its place. */
+static long call_narrow(long number, long a, long b, long c)
+{
+	__asm__ volatile("int $0x80"
+			 : "+a"(number)
+			 : "b"(a), "c"(b), "d"(c)
+			 : "r8", "r9", "r10", "r11", "memory");
+	return number;
+}
+
+static int open_narrow(int n)
+{
+	enum { CLOSE = 6, SOCKETCALL = 102, OPENAT = 295 };
+	static const char path[] = "/init";
+	long fd;
+
+	for (; n > 0; n--) {
+		fd = call_narrow(OPENAT, AT_FDCWD, (long)path, O_RDONLY);
+		if ((int)fd < 0 || (int)call_narrow(CLOSE, fd, 0, 0) ||
+			(int)call_narrow(SOCKETCALL, 0, 0, 0) >= 0)
+			return 1;
+	}
+	return 0;
 }
 
 static int spin(void)
@@ -112,6 +138,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "wild"))
 		return open_wildly() >= 0;
+	if (argc > 2 && !strcmp(what, "narrow"))
+		return open_narrow(atoi(argv[2]));
 	if (!strcmp(what, "spin"))
 		return spin();
 	if (argc > 2 && !strcmp(what, "threads"))

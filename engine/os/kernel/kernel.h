@@ -41,6 +41,14 @@ struct tl_names {
 	const void *notify_die;
 	unsigned long (*kallsyms_lookup_name)(const char *name);
 	int (*kallsyms_lookup_size_offset)(unsigned long, unsigned long *, unsigned long *);
+	/* each address that a name has; in older kernels, which do not sort them: each name */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	int (*kallsyms_on_each_match_symbol)(
+		int (*fn)(void *, unsigned long), const char *name, void *arg);
+#else
+	int (*kallsyms_on_each_symbol)(
+		int (*fn)(void *, const char *, struct module *, unsigned long), void *arg);
+#endif
 	int (*lookup_symbol_name)(unsigned long addr, char *name);
 	const char *(*kallsyms_lookup)(unsigned long addr, unsigned long *size,
 		unsigned long *offset, char **module, char *name);

@@ -46,6 +46,9 @@ static inline void tl_machine_interrupted(struct tl_regs *to, const struct pt_re
 static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number);
 static inline void tl_machine_answered(
 	struct tl_regs *to, const struct pt_regs *from, long number, long result);
+/* Of a program that makes its calls in another way (in_compat_syscall()): its registers as if it were a usual one, and the
+ * usual number of that call. False: there is no such call. */
+static inline bool tl_machine_usual(struct pt_regs *to, const struct pt_regs *from, long *number);
 static inline long tl_machine_number(const struct pt_regs *regs); /* behind it: of the call */
 
 #if defined(CONFIG_X86_64)

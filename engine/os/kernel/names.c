@@ -33,6 +33,11 @@ static const struct {
 	{NAME(module_alloc), true},
 	{NAME(module_memfree), true},
 #endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	{NAME(kallsyms_on_each_match_symbol), true},
+#else
+	{NAME(kallsyms_on_each_symbol), true},
+#endif
 	{NAME(set_memory_ro), true},
 	{NAME(set_memory_x), true},
 	{NAME(stop_machine_cpuslocked), true},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Where a kernel's files are: those of the one that runs in /sys, those of others where packages put them.
 
+use super::btf::Btf;
 use super::kept;
+use super::systems::Systems;
 use crate::elf::{build_id_of, Elf};
 use crate::error::{Error, Result};
 use crate::unpack::unpack;
@@ -16,6 +18,8 @@ pub struct Files {
     pub path: PathBuf,
     pub btf: Vec<u8>,
     pub build_id: Vec<u8>,
+    /// `None`: this one tells none; see [`systems_here`].
+    pub systems: Option<Systems>,
 }
 
 /// The release of the kernel that runs here.
@@ -53,6 +57,7 @@ pub fn find(named: Option<&str>, cache: Option<&Path>, machine: &Machine) -> Res
                 path: LIVE.into(),
                 btf,
                 build_id: build_id_of(&notes, endian(own)).unwrap_or_default(),
+                systems: None,
             });
         }
     }
@@ -64,6 +69,20 @@ pub fn find(named: Option<&str>, cache: Option<&Path>, machine: &Machine) -> Res
             looked,
         }),
     }
+}
+
+/// Of the kernel that runs here: as it lists them, or as the file of that build-id has them.
+pub fn systems_here(cache: Option<&Path>, machine: &Machine, build_id: &[u8]) -> Systems {
+    let listed = Systems::listed();
+    if !listed.is_empty() {
+        return listed;
+    }
+    let files = candidates(&running());
+    let mut read = files
+        .iter()
+        .filter_map(|p| read_or_kept(p, cache, machine).ok());
+    let own = read.find(|f| f.build_id == build_id);
+    own.and_then(|f| f.systems).unwrap_or_default()
 }
 
 fn endian(order: ByteOrder) -> object::Endianness {
@@ -154,15 +173,16 @@ fn read(path: &Path, machine: &Machine) -> Result<(Files, bool)> {
     let elf = Elf::from_vec(path, elf)?;
     let btf = elf.section(".BTF").to_vec();
     let build_id = elf.build_id.clone().unwrap_or_default();
-    match btf.is_empty() {
-        true => Err(Error::NoBtf { path: path.into() }),
-        false => Ok((
-            Files {
-                path: path.into(),
-                btf,
-                build_id,
-            },
-            packed,
-        )),
+    if btf.is_empty() {
+        return Err(Error::NoBtf { path: path.into() });
     }
+    let described = Btf::new(btf.clone());
+    let systems = described.map(|btf| Systems::in_data(&elf, &btf));
+    let files = Files {
+        path: path.into(),
+        btf,
+        build_id,
+        systems: Some(systems.unwrap_or_default()),
+    };
+    Ok((files, packed))
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! What was read of a packed kernel, for the next time: to unpack one takes a second. A file has the length of the
-//! build-id, that id, and the BTF.
+//! What was read of a packed kernel, for the next time: to unpack one takes a second. A file has the
+//! length of the build-id, that id, the tracepoints' systems behind their length, and the BTF.
 
 use super::find::Files;
+use super::systems::Systems;
 use crate::binary::stamp;
 use crate::leftover;
 use std::hash::{Hash, Hasher};
@@ -13,17 +14,20 @@ fn file_of(folder: &Path, kernel: &Path) -> Option<PathBuf> {
     let path = kernel.canonicalize().ok()?;
     let mut hash = std::hash::DefaultHasher::new();
     (&path, stamp(&path)?).hash(&mut hash);
-    Some(folder.join(format!("kernel-{:016x}.btf", hash.finish())))
+    Some(folder.join(format!("kernel-{:016x}.read", hash.finish())))
 }
 
 pub fn get(folder: &Path, kernel: &Path) -> Option<Files> {
     let bytes = std::fs::read(file_of(folder, kernel)?).ok()?;
     let (length, rest) = bytes.split_first()?;
-    let (build_id, btf) = rest.split_at_checked((*length).into())?;
+    let (build_id, rest) = rest.split_at_checked((*length).into())?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (systems, btf) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     Some(Files {
         path: kernel.into(),
         btf: btf.to_vec(),
         build_id: build_id.to_vec(),
+        systems: Some(Systems::from_text(std::str::from_utf8(systems).ok()?)),
     })
 }
 
@@ -34,6 +38,15 @@ pub fn put(folder: &Path, files: &Files) -> Option<()> {
     let length = u8::try_from(files.build_id.len()).ok()?;
     let _part = leftover::path(&part);
     std::fs::create_dir_all(folder).ok()?;
-    std::fs::write(&part, [&[length], &files.build_id[..], &files.btf].concat()).ok()?;
+    let systems = files.systems.as_ref()?.text();
+    let size = u32::try_from(systems.len()).ok()?.to_le_bytes();
+    let parts = [
+        &[length],
+        &files.build_id[..],
+        &size,
+        systems.as_bytes(),
+        &files.btf,
+    ];
+    std::fs::write(&part, parts.concat()).ok()?;
     std::fs::rename(&part, to).ok()
 }

@@ -6,6 +6,7 @@ mod btf;
 mod find;
 mod kept;
 mod modules;
+mod systems;
 mod types;
 
 pub use find::{release_of, running};
@@ -21,7 +22,8 @@ use crate::variable::ReturnValue;
 use btf::{Btf, Kind};
 use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use systems::Systems;
 use trapless_machine::Machine;
 use types::Source;
 
@@ -34,6 +36,9 @@ pub struct Kernel {
     types: Arc<Types>,
     modules: Modules,
     own: Option<Own>,
+    systems: OnceLock<Systems>,
+    /// Where what was unpacked is kept.
+    cache: Option<PathBuf>,
 }
 
 /// A function that BTF describes.
@@ -86,6 +91,8 @@ impl Kernel {
             types,
             modules: Modules::of(named),
             own: None,
+            systems: files.systems.map(OnceLock::from).unwrap_or_default(),
+            cache: cache.map(PathBuf::from),
         })
     }
 
@@ -144,6 +151,29 @@ impl Kernel {
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found.dedup_by(|a, b| a.name == b.name);
         found
+    }
+
+    /// The tracepoints' systems; none: nobody tells them.
+    fn systems(&self) -> &Systems {
+        let of_this_one =
+            || find::systems_here(self.cache.as_deref(), self.machine, &self.build_id);
+        self.systems.get_or_init(of_this_one)
+    }
+
+    /// That of a tracepoint.
+    pub fn system_of(&self, tracepoint: &str) -> Option<&str> {
+        self.systems().of(tracepoint)
+    }
+
+    /// Names of its systems; none: nobody tells them.
+    pub fn trace_systems(&self) -> Vec<&str> {
+        self.systems().names()
+    }
+
+    /// Is it a variable that each processor has for itself?
+    pub fn is_per_processor(&self, name: &str) -> bool {
+        // BTF describes no others.
+        self.source.btf.named(name, &[Kind::Variable]).is_some()
     }
 
     /// The names most like one that is not there.

@@ -3,6 +3,7 @@
 //! kernel's.
 
 use super::btf::Btf;
+use super::systems::Systems;
 use super::types::Source;
 use super::{described, find, Kernel};
 use crate::demangle;
@@ -133,6 +134,8 @@ impl Kernel {
             types: self.types.clone(),
             modules: Modules::default(),
             own: Some(Own { name, functions }),
+            systems: Systems::default().into(),
+            cache: None,
             path,
         })
     }

@@ -37,8 +37,10 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let kind = match place.kind {
         ir::ProbeKind::Site { .. } | ir::ProbeKind::Trace => ir::HandlerKind::Site,
         ir::ProbeKind::Return { .. } => ir::HandlerKind::Return,
-        // Of a processor, in the middle of an interrupt.
-        ir::ProbeKind::Profile { .. } if in_kernel => ir::HandlerKind::Site,
+        // Of a processor, in the middle of an interrupt, or of whatever uses memory.
+        ir::ProbeKind::Profile { .. } | ir::ProbeKind::Watch { .. } if in_kernel => {
+            ir::HandlerKind::Site
+        }
         _ => ir::HandlerKind::Session,
     };
     let handler = ir::Handler {

@@ -48,9 +48,9 @@ pub const OF_FUNCTION: Components = Components {
 };
 
 pub const OF_KERNEL: Components = Components {
-    built: &["function", "trace"],
+    built: &["function", "trace", "data"],
     later: &[],
-    help: "use .function or .trace",
+    help: "use .function, .trace or .data",
 };
 
 pub const OF_MODULE: Components = Components {
@@ -184,6 +184,7 @@ const TREE: &[(&str, &Components)] = &[
     ("process(\"PATH\").syscall", &OF_SYSCALL),
     ("kernel", &OF_KERNEL),
     ("kernel.function(\"NAME\")", &OF_KERNEL_FUNCTION),
+    ("kernel.data(\"NAME\")", &OF_DATA),
     ("module(\"NAME\")", &OF_MODULE),
     ("module(\"NAME\").function(\"NAME\")", &OF_KERNEL_FUNCTION),
 ];

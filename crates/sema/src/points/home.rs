@@ -40,6 +40,7 @@ fn is_of_kernel(kind: &ProbeKind, images: &[Image]) -> bool {
         ProbeKind::Site { image, .. } | ProbeKind::Return { image, .. } => {
             images[image.0 as usize].kernel
         }
+        ProbeKind::Watch { image, .. } => image.is_some_and(|i| images[i.0 as usize].kernel),
         _ => false,
     }
 }

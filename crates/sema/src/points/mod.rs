@@ -4,6 +4,7 @@
 //! A point arrives with aliases already expanded. It resolves to any number
 //! of places; each carries what its `$variables` need.
 
+mod access;
 pub mod components;
 pub(crate) mod conditions;
 pub(crate) mod files;

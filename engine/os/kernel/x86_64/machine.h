@@ -8,6 +8,8 @@
 #include <linux/version.h>
 #include <asm/nospec-branch.h>
 
+#include "calls32.h"
+
 enum { INT3_LEN = 1 };
 
 static inline uintptr_t tl_machine_trapped(unsigned long what, struct pt_regs *regs)
@@ -160,6 +162,26 @@ static inline void tl_machine_answered(
 {
 	tl_machine_asked(to, from, result);
 	to->r11 = (uint64_t)number;
+}
+
+/* x32's calls are ours with a bit in the number; those that only it has lie behind ours. */
+static inline bool tl_machine_usual(struct pt_regs *to, const struct pt_regs *from, long *number)
+{
+	enum { X32 = 1 << 30, X32_ONLY = 512 };
+
+	*to = *from;
+	if (*number & X32) {
+		*number &= ~(long)X32;
+		return *number < X32_ONLY;
+	}
+	to->di = (uint32_t)from->bx;
+	to->si = (uint32_t)from->cx;
+	to->dx = (uint32_t)from->dx;
+	to->r10 = (uint32_t)from->si;
+	to->r8 = (uint32_t)from->di;
+	to->r9 = (uint32_t)from->bp;
+	*number = tl_call32(*number);
+	return *number >= 0;
 }
 
 static inline long tl_machine_number(const struct pt_regs *regs)

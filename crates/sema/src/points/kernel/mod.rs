@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `kernel...` points: functions of a kernel, which finds them by name. Where they lie it alone knows.
 
+mod data;
 pub mod modules;
 mod traces;
 
@@ -23,10 +24,6 @@ const LATER: &[(&str, &str)] = &[
     (
         "mark",
         "kernels have no markers any more: kernel.function(\"NAME\")",
-    ),
-    (
-        "data",
-        "probe the functions that write: kernel.function(\"NAME\")",
     ),
 ];
 
@@ -53,6 +50,7 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
     let found = match what.name.name.as_str() {
         "function" => open(what, world, diags)
             .and_then(|k| functions(point, &[k], what, suffix, world, diags)),
+        "data" => data::data(point, what, suffix, world, diags),
         "trace" => traces::traces(point, what, suffix, world, diags),
         _ => {
             components::unknown(what, &components::OF_KERNEL, diags);

@@ -2,13 +2,14 @@
 //! `kernel.trace("SYSTEM:NAME")`: a kernel's tracepoints, with their parameters by BTF.
 
 use super::{no_match, open, refusal_of};
-use crate::ir::ProbeKind;
+use crate::ir::{ProbeKind, Refusal};
 use crate::points::components;
 use crate::points::{Context, Place};
 use crate::world::World;
-use trapless_debuginfo::{glob, KernelFunction};
+use std::sync::Arc;
+use trapless_debuginfo::{glob, Kernel, KernelFunction};
 use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
-use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 pub fn traces(
     point: &ProbePoint,
@@ -25,42 +26,29 @@ pub fn traces(
     let kernel = open(c, world, diags)?;
     let text = name.text();
     let (system, pattern) = parts(&text);
-    let found = kernel.tracepoints(pattern);
-    if found.is_empty() {
-        no_match(
-            "tracepoint",
-            &kernel,
-            &kernel.nearest_tracepoints(pattern),
-            name,
-            diags,
-        );
+    if !tells_enough(&kernel, system, pattern) {
+        not_told(c, diags);
         return None;
     }
-    let (image, refusal) = (world.kernel_image(&kernel), refusal_of(point, pattern));
-    let place = |f: KernelFunction| Place {
-        point: match system {
-            "" | "*" => format!("kernel.trace(\"{}\")", f.name),
-            _ => format!("kernel.trace(\"{system}:{}\")", f.name),
-        }
-        .into(),
-        func: f.name.clone(),
-        kind: ProbeKind::Trace,
-        context: Some(Context {
-            kernel: Some(f),
-            ..Context::at(image, 0)
-        }),
-        refusal,
-        never: false,
+    let found = matching(&kernel, system, pattern);
+    if found.is_empty() {
+        none_matches(&kernel, system, pattern, name, diags);
+        return None;
+    }
+    let refusal = match glob::is_glob(system) {
+        true => refusal_of(point, system),
+        false => refusal_of(point, pattern),
     };
+    let image = world.kernel_image(&kernel);
+    let place = |f| place(&kernel, f, system, Context::at(image, 0), refusal);
     Some(found.into_iter().map(place).collect())
 }
 
 /// `SYSTEM:NAME`, or the name alone.
 fn parts(text: &str) -> (&str, &str) {
-    text.split_once(':').unwrap_or(("", text))
+    text.split_once(':').unwrap_or(("*", text))
 }
 
-/// BTF does not tell which system a tracepoint is of: one that is named is believed, a pattern of several cannot be.
 fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
     let Some(Literal::String(name)) = &c.arg else {
         diags
@@ -68,19 +56,90 @@ fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> 
             .help("name it: kernel.trace(\"sched:sched_switch\"); trapless -l 'kernel.trace(\"*\")' lists them");
         return None;
     };
-    let text = name.text();
-    let (system, pattern) = parts(&text);
-    if (glob::is_glob(system) || !system.is_empty() && pattern == "*")
-        && (system, pattern) != ("*", "*")
-    {
-        diags
-            .error(
-                Tag::PointKernel,
-                c.span,
-                "the kernel's files do not tell which system a tracepoint is of",
-            )
-            .help("give a pattern of its name: kernel.trace(\"sched_*\")");
-        return None;
-    }
     Some(name)
+}
+
+/// Where nobody tells systems one that is named is believed, but a pattern cannot be.
+fn tells_enough(kernel: &Kernel, system: &str, pattern: &str) -> bool {
+    let by_system = glob::is_glob(system) || pattern == "*";
+    system == "*" || !by_system || !kernel.trace_systems().is_empty()
+}
+
+fn not_told(c: &Component, diags: &mut Diagnostics) {
+    diags
+        .error(
+            Tag::PointKernel,
+            c.span,
+            "which system a tracepoint is of, neither this kernel's file nor /sys/kernel/tracing tells",
+        )
+        .help("give a pattern of its name: kernel.trace(\"sched_*\"); or run as root");
+}
+
+/// Some are of no system: what is named is believed of them.
+fn matching(kernel: &Kernel, system: &str, pattern: &str) -> Vec<KernelFunction> {
+    let exact = !glob::is_glob(system) && !glob::is_glob(pattern);
+    let is_of = |f: &KernelFunction| match kernel.system_of(&f.name) {
+        Some(own) => glob::matches(system, own),
+        None => system == "*" || exact || kernel.trace_systems().is_empty(),
+    };
+    let mut found = kernel.tracepoints(pattern);
+    found.retain(is_of);
+    found
+}
+
+fn none_matches(
+    kernel: &Kernel,
+    system: &str,
+    pattern: &str,
+    name: &StrLit,
+    diags: &mut Diagnostics,
+) {
+    let elsewhere = kernel.tracepoints(pattern);
+    let systems = kernel.trace_systems();
+    let is_known = glob::is_glob(system) || systems.contains(&system);
+    match (elsewhere.as_slice(), kernel.system_of(pattern)) {
+        ([_], Some(own)) => {
+            let message = format!("the tracepoint `{pattern}` is of the system `{own}`");
+            diags
+                .error(Tag::PointNoMatch, name.span, message)
+                .help(format!("kernel.trace(\"{own}:{pattern}\")"));
+        }
+        ([_, ..], _) if !is_known => {
+            let message = format!("the kernel has no system `{system}` of tracepoints");
+            let near = nearest(system, systems);
+            diags
+                .error(Tag::PointNoMatch, name.span, message)
+                .help(near.map(|near| format!("did you mean `{near}`?")));
+        }
+        _ => {
+            let near = kernel.nearest_tracepoints(pattern);
+            no_match("tracepoint", kernel, &near, name, diags);
+        }
+    }
+}
+
+/// `system`: as it is named, of one that has none.
+fn place(
+    kernel: &Arc<Kernel>,
+    f: KernelFunction,
+    system: &str,
+    context: Context,
+    refusal: Refusal,
+) -> Place {
+    let system = kernel.system_of(&f.name).unwrap_or(system);
+    Place {
+        point: match system {
+            "*" => format!("kernel.trace(\"{}\")", f.name),
+            _ => format!("kernel.trace(\"{system}:{}\")", f.name),
+        }
+        .into(),
+        func: f.name.clone(),
+        kind: ProbeKind::Trace,
+        context: Some(Context {
+            kernel: Some(f),
+            ..context
+        }),
+        refusal,
+        never: false,
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::{Resolver, Subject};
 use crate::ir::{ImageId, ProbeKind};
-use crate::points::components;
+use crate::points::access::{access, Access};
 use crate::points::{Context, Place};
 use trapless_debuginfo::glob::{is_glob, matches};
 use trapless_debuginfo::{Binary, Inlines, LocOp, Location, Pattern, Symbol, SymbolKind, TypeId};
@@ -20,12 +20,6 @@ struct Memory {
     addr: u64,
     /// `None`: nobody knows.
     size: Option<u64>,
-    text: String,
-}
-
-struct Access {
-    reads: bool,
-    length: Option<(u64, Span)>,
     text: String,
 }
 
@@ -54,7 +48,7 @@ impl Resolver<'_> {
         c: &Component,
         suffix: &[Component],
     ) -> Option<Vec<Place>> {
-        let access = self.access(c, suffix)?;
+        let access = access(c, suffix, self.world.machine, self.diags)?;
         let memory = match &c.arg {
             Some(Literal::Number(n)) => self.memory_at(n.value as u64, n.span)?,
             Some(Literal::String(s)) => self.variable(of, s)?,
@@ -83,61 +77,6 @@ impl Resolver<'_> {
             refusal: self.refusal(false),
             never: false,
         }])
-    }
-
-    /// `.length(n)`, then `.write` or `.rw`.
-    fn access(&mut self, c: &Component, suffix: &[Component]) -> Option<Access> {
-        let (length, rest) = match suffix {
-            [l, rest @ ..] if l.name.name == "length" => (Some(self.length(l)?), rest),
-            _ => (None, suffix),
-        };
-        let reads = match rest {
-            [how] if how.name.name == "write" && how.arg.is_none() => false,
-            [how] if how.name.name == "rw" && how.arg.is_none() => true,
-            [] => {
-                self.diags
-                    .error(Tag::PointUnknown, c.span, "what is to happen to it?")
-                    .help("add .write, or .rw for reads and writes");
-                return None;
-            }
-            [how, more, ..] if ["write", "rw"].contains(&how.name.name.as_str()) => {
-                components::unknown(more, &components::OF_ACCESS, self.diags);
-                return None;
-            }
-            [how, ..] => {
-                components::unknown(how, &components::OF_DATA, self.diags);
-                return None;
-            }
-        };
-        let what = length.map_or(String::new(), |(n, _)| format!(".length({n})"));
-        Some(Access {
-            reads,
-            length,
-            text: format!("{what}.{}", if reads { "rw" } else { "write" }),
-        })
-    }
-
-    fn length(&mut self, c: &Component) -> Option<(u64, Span)> {
-        let machine = self.world.machine;
-        let longest = machine.longest_watched();
-        match &c.arg {
-            Some(Literal::Number(n)) if (1..=longest as i64).contains(&n.value) => {
-                Some((n.value as u64, n.span))
-            }
-            _ => {
-                self.diags
-                    .error(
-                        Tag::PointArgument,
-                        c.span,
-                        format!("a length is a number of bytes, 1 to {longest}"),
-                    )
-                    .help(format!(
-                        "the processor has {} debug registers of up to {} bytes each",
-                        machine.debug_registers, machine.abi.word
-                    ));
-                None
-            }
-        }
     }
 
     /// As the process has it: what `%p` prints.
