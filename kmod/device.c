@@ -87,6 +87,13 @@ static long want(struct script *s, const void __user *arg)
 	return ret;
 }
 
+static long run_value(struct script *s, struct tl_device_value __user *arg)
+{
+	struct tl_device_value v;
+
+	return copy_from_user(&v, arg, sizeof(v)) ? -EFAULT : script_run_value(s, &v, &arg->len);
+}
+
 static long with_number(struct script *s, unsigned int call, u32 number)
 {
 	if (call == TL_DEVICE_RUN)
@@ -117,6 +124,8 @@ static long of_loaded(struct script *s, unsigned int call, void __user *arg)
 		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : standing(s, to);
 	case TL_DEVICE_WANT:
 		return want(s, arg);
+	case TL_DEVICE_RUN_VALUE:
+		return run_value(s, arg);
 	case TL_DEVICE_MOVED:
 		return xchg(&s->outside.session->conditions, 0) != 0;
 	case TL_DEVICE_CONDITION:

@@ -21,7 +21,7 @@
 
 #define TL_DEVICE_PATH "/dev/trapless"
 
-enum { TL_DEVICE_VERSION = 1, TL_DEVICE_READ = 1 << 18 };
+enum { TL_DEVICE_VERSION = 1, TL_DEVICE_READ = 1 << 18, TL_DEVICE_VALUE_MAX = 1 << 20 };
 
 struct tl_device_load {
 	__u32 version; /* TL_DEVICE_VERSION */
@@ -62,5 +62,14 @@ struct tl_device_want {
 #define TL_DEVICE_CONDITION _IOW('t', 10, __u32)
 /* Has a global changed that a condition names, since this was asked last? 1 or 0. */
 #define TL_DEVICE_MOVED _IO('t', 11)
+/* The same as TL_DEVICE_RUN, of a file: what $value is before and behind it. */
+struct tl_device_value {
+	__u32 probe;
+	__u32 len; /* in and out: bytes at `text` */
+	__u32 room; /* there, at most TL_DEVICE_VALUE_MAX */
+	__u32 reserved;
+	__u64 text;
+};
+#define TL_DEVICE_RUN_VALUE _IOWR('t', 12, struct tl_device_value)
 
 #endif

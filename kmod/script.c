@@ -83,21 +83,6 @@ static int make_memory(struct script *s, const struct tl_device_load *l)
 	return 0;
 }
 
-/* Handlers of ioctl are the script's as others are: on a block of their own, live or not. */
-static int look_from_outside(struct script *s)
-{
-	s->outside.ops = tl_ctl_view_ops();
-	tl_view_outside(&s->outside);
-	s->outside.own = tl_block_claim(
-		&s->outside, (uint32_t)current->pid, (uint32_t)current->tgid, current->comm);
-	s->envs = vzalloc(array_size(s->tap.nprobes + 1, sizeof(*s->envs)));
-	if (!s->outside.own || !s->envs)
-		return -TL_E_NOMEM;
-	for (uint32_t i = 0; i < s->tap.nprobes; i++)
-		tl_ctl_env(&s->envs[i], &s->outside, tl_ctl_probe(s->ctl, i));
-	return 0;
-}
-
 /* --- loading ------------------------------------------------------------------------------- */
 
 static int copy_file(struct script *s, const struct tl_device_load *l)
@@ -161,7 +146,7 @@ static int bring_in(struct script *s, struct tl_device_load *l)
 	if (!ret)
 		ret = script_stacks_make(s);
 	if (!ret)
-		ret = look_from_outside(s);
+		ret = script_outside_start(s);
 	if (!ret)
 		ret = script_read_start(s);
 	return ret;
@@ -198,39 +183,6 @@ void script_unload(struct script *s)
 uint64_t script_standing(const struct script *s)
 {
 	return tl_ctl_session_size(s->ctl->nprobes, s->ctl->nparts);
-}
-
-/* --- running ---------------------------------------------------------------------------------- */
-
-static bool stands_nowhere(uint32_t kind)
-{
-	return kind == TL_TAP_BEGIN || kind == TL_TAP_END || kind == TL_TAP_ERROR ||
-	       kind == TL_TAP_TIMER || kind == TL_TAP_SHOW || kind == TL_TAP_RESET;
-}
-
-static int run_here(struct script *s, uint32_t probe, uint32_t code)
-{
-	struct tl_probe p = {.data = &s->envs[probe]};
-
-	return (int)script_call_outside(s, s->code + code, &p, tl_view_self(&s->outside));
-}
-
-int script_run(struct script *s, uint32_t probe)
-{
-	const struct tl_tap_probe *t = &s->tap.probes[probe];
-
-	if (!stands_nowhere(t->kind) || t->handler == TL_NONE)
-		return -EINVAL;
-	run_here(s, probe, t->handler);
-	return 0;
-}
-
-/* It says whether the probe's handler has nothing to do. */
-int script_condition(struct script *s, uint32_t probe)
-{
-	const uint32_t code = s->tap.probes[probe].condition;
-
-	return code == TL_NONE ? -EINVAL : !run_here(s, probe, code);
 }
 
 /* --- arming ------------------------------------------------------------------------------------- */

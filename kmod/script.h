@@ -18,7 +18,9 @@ struct script {
 	struct tl_home_module module;
 	struct tl_ctl_session *ctl;
 	struct tl_view outside; /* for handlers that run in ioctl */
+	struct tl_view_ops ops; /* its own */
 	struct tl_env *envs; /* ... one a probe */
+	struct tl_value_text *value; /* of the file whose handler runs there */
 	struct hooked *hooked; /* as many as probes; NULL: the kernel calls none */
 	void *stacks; /* see stack.c; NULL: none is needed */
 	struct tl_reader reader;
@@ -32,13 +34,17 @@ struct script {
 /* script.c */
 int script_load(struct script *s, struct tl_device_load *l); /* 0 or -errno */
 void script_unload(struct script *s); /* disarmed */
-int script_run(struct script *s, uint32_t probe);
-int script_condition(struct script *s, uint32_t probe); /* 1: true; 0: false */
 /* What the next arming makes of the probes: off, a byte for each; jump false: breakpoints only, of all scripts. */
 void script_want(struct script *s, const uint8_t *off, bool jump);
 int script_arm(struct script *s); /* again, too: probes come and go as is wanted by now */
 void script_disarm(struct script *s);
 uint64_t script_standing(const struct script *s); /* bytes of s->ctl and what lies behind it */
+
+/* outside.c: handlers that run in ioctl. start: 0 or -TL_E_; run: 0 or -errno. */
+int script_outside_start(struct script *s);
+int script_run(struct script *s, uint32_t probe);
+int script_run_value(struct script *s, const struct tl_device_value *v, u32 __user *len);
+int script_condition(struct script *s, uint32_t probe); /* 1: true; 0: false */
 
 /* code.c: where the module runs. 0 or -TL_E_ */
 int script_map_code(struct script *s, const char **missing);

@@ -103,8 +103,7 @@ static int check_kinds(struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
-		if (p->kind != TL_TAP_WATCH && p->kind != TL_TAP_FILE_READ &&
-			p->kind != TL_TAP_FILE_WRITE &&
+		if (p->kind != TL_TAP_WATCH &&
 			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
 			continue;
 		snprintf(s->why, sizeof(s->why), "%s: not for kernels yet; leave this probe out",
@@ -173,9 +172,24 @@ static void live(struct session *s, bool on)
 	ioctl(s->fd, TL_DEVICE_LIVE, &number);
 }
 
+static void run_value(const struct session *s, uint32_t probe, struct tl_value_text *text)
+{
+	struct tl_device_value v = {.probe = probe,
+		.len = text->len,
+		.room = text->room,
+		.text = (uintptr_t)text->text};
+
+	if (!ioctl(s->fd, TL_DEVICE_RUN_VALUE, &v))
+		text->len = v.len;
+}
+
 static void run(struct session *s, uint32_t probe, struct tl_regs *regs)
 {
 	(void)regs;
+	if (s->value) {
+		run_value(s, probe, s->value);
+		return;
+	}
 	ioctl(s->fd, TL_DEVICE_RUN, &probe);
 }
 
