@@ -68,6 +68,24 @@ static long standing(struct script *s, u64 to)
 	return copy_to_user(u64_to_user_ptr(to), s->ctl, script_standing(s)) ? -EFAULT : 0;
 }
 
+static long usage(u64 to)
+{
+	struct tl_usage u;
+
+	script_usage(&u);
+	return copy_to_user(u64_to_user_ptr(to), &u, sizeof(u)) ? -EFAULT : 0;
+}
+
+static long name(struct tl_device_name __user *arg)
+{
+	struct tl_device_name n;
+
+	if (copy_from_user(&n, arg, sizeof(n)))
+		return -EFAULT;
+	script_name(n.addr, n.text, sizeof(n.text));
+	return copy_to_user(arg, &n, sizeof(n)) ? -EFAULT : 0;
+}
+
 static long want(struct script *s, const void __user *arg)
 {
 	struct tl_device_want w;
@@ -122,6 +140,10 @@ static long of_loaded(struct script *s, unsigned int call, void __user *arg)
 		return 0;
 	case TL_DEVICE_STANDING:
 		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : standing(s, to);
+	case TL_DEVICE_USAGE:
+		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : usage(to);
+	case TL_DEVICE_NAME:
+		return name(arg);
 	case TL_DEVICE_WANT:
 		return want(s, arg);
 	case TL_DEVICE_RUN_VALUE:

@@ -71,5 +71,13 @@ struct tl_device_value {
 	__u64 text;
 };
 #define TL_DEVICE_RUN_VALUE _IOWR('t', 12, struct tl_device_value)
+/* Where that is, as far as it is known: "open+0x5", "loop:lo_ioctl+0x5"; else "". */
+struct tl_device_name {
+	__u64 addr;
+	char text[120];
+};
+#define TL_DEVICE_NAME _IOWR('t', 13, struct tl_device_name)
+/* struct tl_usage (trapless/probe.h), to this address: of all sessions together, as of the latest arming. */
+#define TL_DEVICE_USAGE _IOW('t', 14, __u64)
 
 #endif

@@ -215,6 +215,13 @@ void script_stop(void)
 	cancel_delayed_work_sync(&follower);
 }
 
+void script_usage(struct tl_usage *usage)
+{
+	mutex_lock(&arming_lock);
+	*usage = arming.usage;
+	mutex_unlock(&arming_lock);
+}
+
 void script_want(struct script *s, const uint8_t *off, bool jump)
 {
 	mutex_lock(&arming_lock);

@@ -38,6 +38,7 @@ void script_unload(struct script *s); /* disarmed */
 void script_want(struct script *s, const uint8_t *off, bool jump);
 int script_arm(struct script *s); /* again, too: probes come and go as is wanted by now */
 void script_disarm(struct script *s);
+void script_usage(struct tl_usage *usage); /* of all scripts */
 uint64_t script_standing(const struct script *s); /* bytes of s->ctl and what lies behind it */
 
 /* outside.c: handlers that run in ioctl. start: 0 or -TL_E_; run: 0 or -errno. */
@@ -67,6 +68,9 @@ unsigned long script_call_outside(struct script *s, void *handler, void *a, void
 /* hooks.c: probes that the kernel calls. How many are on; all off: when it returns no handler runs any more. */
 int script_hook(struct script *s);
 void script_unhook(struct script *s);
+
+/* symbols.c: all of text is written: "name+0x5", "module:name+0x5", or "". */
+void script_name(uint64_t addr, char *text, size_t room);
 
 /* traces.c */
 bool script_is_listener(
