@@ -138,6 +138,9 @@ static long of_loaded(struct script *s, unsigned int call, void __user *arg)
 	case TL_DEVICE_DISARM:
 		script_disarm(s);
 		return 0;
+	case TL_DEVICE_CLOCK:
+		script_clock_mend(s);
+		return 0;
 	case TL_DEVICE_STANDING:
 		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : standing(s, to);
 	case TL_DEVICE_USAGE:

@@ -79,5 +79,7 @@ struct tl_device_name {
 #define TL_DEVICE_NAME _IOWR('t', 13, struct tl_device_name)
 /* struct tl_usage (trapless/probe.h), to this address: of all sessions together, as of the latest arming. */
 #define TL_DEVICE_USAGE _IOW('t', 14, __u64)
+/* Handlers' clock is this kernel's anew, which its user may have set. To be called each second. */
+#define TL_DEVICE_CLOCK _IO('t', 15)
 
 #endif

@@ -22,7 +22,7 @@
  * Session memory is memory here, touched or not: fewer tasks and records than
  * a process has. Tasks that have ended give their place to others.
  */
-enum { BLOCKS = 2048, RING_POOL = 16, AGAIN_MS = 1, CALIBRATE_MS = 2 };
+enum { BLOCKS = 2048, RING_POOL = 16, AGAIN_MS = 1 };
 
 /* All sessions' arming is one caller's at a time: home.h. */
 static DEFINE_MUTEX(arming_lock);
@@ -52,17 +52,6 @@ static void describe(struct script *s, const struct tl_device_load *l)
 		sizeof(to->module_name));
 }
 
-/* ns per cycle, from two looks at both clocks. */
-static void set_clock(struct script *s)
-{
-	uint64_t c = get_cycles(), t = ktime_get_real_ns(), dc, dt;
-
-	usleep_range(CALIBRATE_MS * 1000, CALIBRATE_MS * 1500);
-	dc = get_cycles() - c;
-	dt = ktime_get_real_ns() - t;
-	tl_clock_set(&s->outside, c + dc, t + dt, dc ? div64_u64(dt << 32, dc) : 1ull << 32);
-}
-
 static int make_memory(struct script *s, const struct tl_device_load *l)
 {
 	struct tl_session session;
@@ -79,7 +68,7 @@ static int make_memory(struct script *s, const struct tl_device_load *l)
 		tl_session_globals(&s->outside, s->tap.globals, s->tap.nglobals, s->tap.strings,
 			s->tap.strings_size))
 		return -TL_E_BAD_MODULE;
-	set_clock(s);
+	script_clock_start(s);
 	return 0;
 }
 

@@ -10,9 +10,15 @@
 #include "../runtime/session.h"
 #include "device.h"
 
+/* All clocks at one time. */
+struct clocks {
+	uint64_t cycles, steady, real; /* steady: what nobody sets */
+};
+
 struct script {
 	struct tl_tap tap; /* .file NULL: none is loaded */
 	uint8_t *code; /* as it runs, CODE and DATA */
+	struct clocks began;
 	void *memory; /* of the session; readers may map it */
 	uint64_t size;
 	struct tl_home_module module;
@@ -46,6 +52,10 @@ int script_outside_start(struct script *s);
 int script_run(struct script *s, uint32_t probe);
 int script_run_value(struct script *s, const struct tl_device_value *v, u32 __user *len);
 int script_condition(struct script *s, uint32_t probe); /* 1: true; 0: false */
+
+/* clock.c: time as handlers see it. start: takes some ms; mend: now and then, as rates drift and clocks are set. */
+void script_clock_start(struct script *s);
+void script_clock_mend(struct script *s);
 
 /* code.c: where the module runs. 0 or -TL_E_ */
 int script_map_code(struct script *s, const char **missing);

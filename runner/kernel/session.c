@@ -232,6 +232,11 @@ static bool condition(struct session *s, uint32_t probe)
 	return ioctl(s->fd, TL_DEVICE_CONDITION, &probe) != 0;
 }
 
+static void clock_there(struct session *s)
+{
+	ioctl(s->fd, TL_DEVICE_CLOCK);
+}
+
 static bool moved(struct session *s)
 {
 	return ioctl(s->fd, TL_DEVICE_MOVED) > 0;
@@ -242,6 +247,7 @@ static const struct session_backend backend = {.live = live,
 	.pass = pass,
 	.target = target,
 	.condition = condition,
+	.clock = clock_there,
 	.moved = moved};
 
 int kernel_create(struct session *s, const struct tl_tap *mod)
