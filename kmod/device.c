@@ -11,6 +11,7 @@
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 
+#include "foresee.h"
 #include "kmod.h"
 #include "modules.h"
 #include "script.h"
@@ -61,6 +62,17 @@ static long load(struct script *s, void __user *arg)
 	if (!ret && copy_to_user(arg, &l, sizeof(l)))
 		ret = -EFAULT;
 	return ret;
+}
+
+static long foresee_for(void __user *arg)
+{
+	struct tl_device_foresee of;
+	int ret;
+
+	if (copy_from_user(&of, arg, sizeof(of)))
+		return -EFAULT;
+	ret = foresee(&of);
+	return !ret && copy_to_user(arg, &of, sizeof(of)) ? -EFAULT : ret;
 }
 
 static long standing(struct script *s, u64 to)
@@ -175,6 +187,8 @@ static long device_ioctl(struct file *file, unsigned int call, unsigned long arg
 		return -ERESTARTSYS;
 	if (call == TL_DEVICE_LOAD)
 		ret = load(&o->script, (void __user *)arg);
+	else if (call == TL_DEVICE_FORESEE)
+		ret = foresee_for((void __user *)arg);
 	else if (o->script.tap.file)
 		ret = of_loaded(&o->script, call, (void __user *)arg);
 	mutex_unlock(&o->lock);

@@ -81,5 +81,26 @@ struct tl_device_name {
 #define TL_DEVICE_USAGE _IOW('t', 14, __u64)
 /* Handlers' clock is this kernel's anew, which its user may have set. To be called each second. */
 #define TL_DEVICE_CLOCK _IO('t', 15)
+/* How the instructions of one function could be probed; no session is needed, and nothing changes. EBUSY: some are. */
+struct tl_device_fate {
+	__s32 why; /* -TL_E_ where it is refused */
+	__u32 rung; /* enum tl_rung */
+};
+struct tl_device_place {
+	__u64 addr;
+	struct tl_device_fate alone,
+		together; /* by a jump or not at all; with all others of the function */
+};
+enum { TL_DEVICE_PLACES = 1 << 16 };
+struct tl_device_foresee {
+	__u64 addr; /* in the function */
+	__u64 start, size; /* out: of it, without what is ftrace's or for the processor to see */
+	__u64 to; /* struct tl_device_place[], and how many there may be, TL_DEVICE_PLACES at most */
+	__u32 room;
+	__u32 count; /* out: of instructions, as many as there is room for */
+	__s32 error; /* out: -TL_E_: it could not be read as a function */
+	__u32 reserved;
+};
+#define TL_DEVICE_FORESEE _IOWR('t', 16, struct tl_device_foresee)
 
 #endif

@@ -9,7 +9,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
@@ -17,61 +16,12 @@
 #include "../../kmod/device.h"
 #include "../base/notes.h"
 #include "../zone.h"
+#include "device.h"
 
 static int fail(struct session *s, const char *what, const char *next)
 {
 	snprintf(s->why, sizeof(s->why), "%s: %s%s", what, strerror(errno), next);
 	return -1;
-}
-
-static bool is_absent(int fd)
-{
-	return fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ENODEV);
-}
-
-/* Where make install-kmod and dkms, or somebody else, have put it. */
-static void load_installed(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		execlp("modprobe", "modprobe", "-q", "trapless", NULL);
-		_exit(1);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-static int open_device(void)
-{
-	int fd = open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-
-	if (!is_absent(fd) || geteuid())
-		return fd;
-	load_installed();
-	return open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-}
-
-static int no_device(struct session *s)
-{
-	if (is_absent(-1)) {
-		snprintf(s->why, sizeof(s->why),
-			"this script is for the kernel, and " TL_DEVICE_PATH
-			" is not there: load trapless.ko for this kernel (modprobe trapless, as "
-			"root). It is not installed? make install-kmod, then dkms install, or make "
-			"kmod and insmod");
-		return -1;
-	}
-	switch (errno) {
-	case EACCES:
-	case EPERM:
-		snprintf(s->why, sizeof(s->why),
-			"scripts for the kernel need root, with CAP_SYS_MODULE: " TL_DEVICE_PATH
-			" does not let us in");
-		return -1;
-	default:
-		return fail(s, TL_DEVICE_PATH, "");
-	}
 }
 
 static int refused(struct session *s, const struct tl_device_load *l)
@@ -260,9 +210,9 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	s->backend = &backend;
 	if (check_kinds(s) || check_kernel(s))
 		return -1;
-	s->fd = open_device();
+	s->fd = kernel_device(s->why, sizeof(s->why));
 	if (s->fd < 0)
-		return no_device(s);
+		return -1;
 	if (load(s, &l))
 		return -1;
 	s->size = l.memory;
