@@ -7,7 +7,7 @@ ENGINE_CORE_SRCS = $(addprefix engine/core/, \
 	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
 	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
 	$(addprefix go/, gotable.c room.c) \
-	$(addprefix probe/, start.c state.c probe.c batch.c place.c queue.c optimizer.c list.c groups.c gone.c argprobe.c) \
+	$(addprefix probe/, start.c state.c probe.c batch.c foresee.c place.c queue.c optimizer.c list.c groups.c gone.c argprobe.c) \
 	$(addprefix ret/, ret.c retprobe.c follow.c numbers.c waiting.c left.c) \
 	reserve.c exit.c)
 # Only for links without a C library:

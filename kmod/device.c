@@ -11,6 +11,7 @@
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 
+#include "foresee.h"
 #include "kmod.h"
 #include "modules.h"
 #include "script.h"
@@ -63,9 +64,38 @@ static long load(struct script *s, void __user *arg)
 	return ret;
 }
 
+static long foresee_for(void __user *arg)
+{
+	struct tl_device_foresee of;
+	int ret;
+
+	if (copy_from_user(&of, arg, sizeof(of)))
+		return -EFAULT;
+	ret = foresee(&of);
+	return !ret && copy_to_user(arg, &of, sizeof(of)) ? -EFAULT : ret;
+}
+
 static long standing(struct script *s, u64 to)
 {
 	return copy_to_user(u64_to_user_ptr(to), s->ctl, script_standing(s)) ? -EFAULT : 0;
+}
+
+static long usage(u64 to)
+{
+	struct tl_usage u;
+
+	script_usage(&u);
+	return copy_to_user(u64_to_user_ptr(to), &u, sizeof(u)) ? -EFAULT : 0;
+}
+
+static long name(struct tl_device_name __user *arg)
+{
+	struct tl_device_name n;
+
+	if (copy_from_user(&n, arg, sizeof(n)))
+		return -EFAULT;
+	script_name(n.addr, n.text, sizeof(n.text));
+	return copy_to_user(arg, &n, sizeof(n)) ? -EFAULT : 0;
 }
 
 static long want(struct script *s, const void __user *arg)
@@ -85,6 +115,13 @@ static long want(struct script *s, const void __user *arg)
 	}
 	kvfree(off);
 	return ret;
+}
+
+static long run_value(struct script *s, struct tl_device_value __user *arg)
+{
+	struct tl_device_value v;
+
+	return copy_from_user(&v, arg, sizeof(v)) ? -EFAULT : script_run_value(s, &v, &arg->len);
 }
 
 static long with_number(struct script *s, unsigned int call, u32 number)
@@ -113,10 +150,19 @@ static long of_loaded(struct script *s, unsigned int call, void __user *arg)
 	case TL_DEVICE_DISARM:
 		script_disarm(s);
 		return 0;
+	case TL_DEVICE_CLOCK:
+		script_clock_mend(s);
+		return 0;
 	case TL_DEVICE_STANDING:
 		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : standing(s, to);
+	case TL_DEVICE_USAGE:
+		return copy_from_user(&to, arg, sizeof(to)) ? -EFAULT : usage(to);
+	case TL_DEVICE_NAME:
+		return name(arg);
 	case TL_DEVICE_WANT:
 		return want(s, arg);
+	case TL_DEVICE_RUN_VALUE:
+		return run_value(s, arg);
 	case TL_DEVICE_MOVED:
 		return xchg(&s->outside.session->conditions, 0) != 0;
 	case TL_DEVICE_CONDITION:
@@ -141,6 +187,8 @@ static long device_ioctl(struct file *file, unsigned int call, unsigned long arg
 		return -ERESTARTSYS;
 	if (call == TL_DEVICE_LOAD)
 		ret = load(&o->script, (void __user *)arg);
+	else if (call == TL_DEVICE_FORESEE)
+		ret = foresee_for((void __user *)arg);
 	else if (o->script.tap.file)
 		ret = of_loaded(&o->script, call, (void __user *)arg);
 	mutex_unlock(&o->lock);

@@ -21,7 +21,7 @@
 
 #define TL_DEVICE_PATH "/dev/trapless"
 
-enum { TL_DEVICE_VERSION = 1, TL_DEVICE_READ = 1 << 18 };
+enum { TL_DEVICE_VERSION = 1, TL_DEVICE_READ = 1 << 18, TL_DEVICE_VALUE_MAX = 1 << 20 };
 
 struct tl_device_load {
 	__u32 version; /* TL_DEVICE_VERSION */
@@ -62,5 +62,45 @@ struct tl_device_want {
 #define TL_DEVICE_CONDITION _IOW('t', 10, __u32)
 /* Has a global changed that a condition names, since this was asked last? 1 or 0. */
 #define TL_DEVICE_MOVED _IO('t', 11)
+/* The same as TL_DEVICE_RUN, of a file: what $value is before and behind it. */
+struct tl_device_value {
+	__u32 probe;
+	__u32 len; /* in and out: bytes at `text` */
+	__u32 room; /* there, at most TL_DEVICE_VALUE_MAX */
+	__u32 reserved;
+	__u64 text;
+};
+#define TL_DEVICE_RUN_VALUE _IOWR('t', 12, struct tl_device_value)
+/* Where that is, as far as it is known: "open+0x5", "loop:lo_ioctl+0x5"; else "". */
+struct tl_device_name {
+	__u64 addr;
+	char text[120];
+};
+#define TL_DEVICE_NAME _IOWR('t', 13, struct tl_device_name)
+/* struct tl_usage (trapless/probe.h), to this address: of all sessions together, as of the latest arming. */
+#define TL_DEVICE_USAGE _IOW('t', 14, __u64)
+/* Handlers' clock is this kernel's anew, which its user may have set. To be called each second. */
+#define TL_DEVICE_CLOCK _IO('t', 15)
+/* How the instructions of one function could be probed; no session is needed, and nothing changes. EBUSY: some are. */
+struct tl_device_fate {
+	__s32 why; /* -TL_E_ where it is refused */
+	__u32 rung; /* enum tl_rung */
+};
+struct tl_device_place {
+	__u64 addr;
+	struct tl_device_fate alone,
+		together; /* by a jump or not at all; with all others of the function */
+};
+enum { TL_DEVICE_PLACES = 1 << 16 };
+struct tl_device_foresee {
+	__u64 addr; /* in the function */
+	__u64 start, size; /* out: of it, without what is ftrace's or for the processor to see */
+	__u64 to; /* struct tl_device_place[], and how many there may be, TL_DEVICE_PLACES at most */
+	__u32 room;
+	__u32 count; /* out: of instructions, as many as there is room for */
+	__s32 error; /* out: -TL_E_: it could not be read as a function */
+	__u32 reserved;
+};
+#define TL_DEVICE_FORESEE _IOWR('t', 16, struct tl_device_foresee)
 
 #endif

@@ -20,7 +20,7 @@
 #include "modules.h"
 
 /* Session memory is memory here, touched or not: fewer records than a process has. */
-enum { RING_POOL = 16, AGAIN_MS = 1, CALIBRATE_MS = 2 };
+enum { RING_POOL = 16, AGAIN_MS = 1 };
 
 /* All sessions' arming is one caller's at a time: home.h. */
 static DEFINE_MUTEX(arming_lock);
@@ -51,17 +51,6 @@ static void describe(struct script *s, const struct tl_device_load *l)
 		sizeof(to->module_name));
 }
 
-/* ns per cycle, from two looks at both clocks. */
-static void set_clock(struct script *s)
-{
-	uint64_t c = get_cycles(), t = ktime_get_real_ns(), dc, dt;
-
-	usleep_range(CALIBRATE_MS * 1000, CALIBRATE_MS * 1500);
-	dc = get_cycles() - c;
-	dt = ktime_get_real_ns() - t;
-	tl_clock_set(&s->outside, c + dc, t + dt, dc ? div64_u64(dt << 32, dc) : 1ull << 32);
-}
-
 static int make_memory(struct script *s, const struct tl_device_load *l)
 {
 	struct tl_session session;
@@ -78,22 +67,7 @@ static int make_memory(struct script *s, const struct tl_device_load *l)
 		tl_session_globals(&s->outside, s->tap.globals, s->tap.nglobals, s->tap.strings,
 			s->tap.strings_size))
 		return -TL_E_BAD_MODULE;
-	set_clock(s);
-	return 0;
-}
-
-/* Handlers of ioctl are the script's as others are: on a block of their own, live or not. */
-static int look_from_outside(struct script *s)
-{
-	s->outside.ops = tl_ctl_view_ops();
-	tl_view_outside(&s->outside);
-	s->outside.own = tl_block_claim(
-		&s->outside, (uint32_t)current->pid, (uint32_t)current->tgid, current->comm);
-	s->envs = vzalloc(array_size(s->tap.nprobes + 1, sizeof(*s->envs)));
-	if (!s->outside.own || !s->envs)
-		return -TL_E_NOMEM;
-	for (uint32_t i = 0; i < s->tap.nprobes; i++)
-		tl_ctl_env(&s->envs[i], &s->outside, tl_ctl_probe(s->ctl, i));
+	script_clock_start(s);
 	return 0;
 }
 
@@ -165,7 +139,7 @@ static int bring_in(struct script *s, struct tl_device_load *l)
 	if (!ret)
 		ret = script_stacks_make(s);
 	if (!ret)
-		ret = look_from_outside(s);
+		ret = script_outside_start(s);
 	if (!ret)
 		ret = script_read_start(s);
 	return ret;
@@ -207,39 +181,6 @@ uint64_t script_standing(const struct script *s)
 	return tl_ctl_session_size(s->ctl->nprobes, s->ctl->nparts);
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
-
-static bool stands_nowhere(uint32_t kind)
-{
-	return kind == TL_TAP_BEGIN || kind == TL_TAP_END || kind == TL_TAP_ERROR ||
-	       kind == TL_TAP_TIMER || kind == TL_TAP_SHOW || kind == TL_TAP_RESET;
-}
-
-static int run_here(struct script *s, uint32_t probe, uint32_t code)
-{
-	struct tl_probe p = {.data = &s->envs[probe]};
-
-	return (int)script_call_outside(s, s->code + code, &p, tl_view_self(&s->outside));
-}
-
-int script_run(struct script *s, uint32_t probe)
-{
-	const struct tl_tap_probe *t = &s->tap.probes[probe];
-
-	if (!stands_nowhere(t->kind) || t->handler == TL_NONE)
-		return -EINVAL;
-	run_here(s, probe, t->handler);
-	return 0;
-}
-
-/* It says whether the probe's handler has nothing to do. */
-int script_condition(struct script *s, uint32_t probe)
-{
-	const uint32_t code = s->tap.probes[probe].condition;
-
-	return code == TL_NONE ? -EINVAL : !run_here(s, probe, code);
-}
-
 /* --- arming ------------------------------------------------------------------------------------- */
 
 /* Probes that may stand better by now, of all scripts: in the background, until there are none. */
@@ -268,6 +209,13 @@ static void follow(struct work_struct *work)
 void script_stop(void)
 {
 	cancel_delayed_work_sync(&follower);
+}
+
+void script_usage(struct tl_usage *usage)
+{
+	mutex_lock(&arming_lock);
+	*usage = arming.usage;
+	mutex_unlock(&arming_lock);
 }
 
 void script_want(struct script *s, const uint8_t *off, bool jump)

@@ -16,9 +16,15 @@ struct script_slot {
 	uint32_t probe;
 };
 
+/* All clocks at one time. */
+struct clocks {
+	uint64_t cycles, steady, real; /* steady: what nobody sets */
+};
+
 struct script {
 	struct tl_tap tap; /* .file NULL: none is loaded */
 	uint8_t *code; /* as it runs, CODE and DATA */
+	struct clocks began;
 	void *memory; /* of the session; readers may map it */
 	uint64_t size;
 	struct tl_home_module module;
@@ -27,7 +33,9 @@ struct script {
 	uint32_t nslots;
 	struct tl_ctl_session *ctl;
 	struct tl_view outside; /* for handlers that run in ioctl */
+	struct tl_view_ops ops; /* its own */
 	struct tl_env *envs; /* ... one a probe */
+	struct tl_value_text *value; /* of the file whose handler runs there */
 	struct hooked *hooked; /* as many as probes; NULL: the kernel calls none */
 	void *stacks; /* see stack.c; NULL: none is needed */
 	struct tl_reader reader;
@@ -40,13 +48,22 @@ struct script {
 /* script.c */
 int script_load(struct script *s, struct tl_device_load *l); /* 0 or -errno */
 void script_unload(struct script *s); /* disarmed */
-int script_run(struct script *s, uint32_t probe);
-int script_condition(struct script *s, uint32_t probe); /* 1: true; 0: false */
 /* What the next arming makes of the probes: off, a byte for each; jump false: breakpoints only, of all scripts. */
 void script_want(struct script *s, const uint8_t *off, bool jump);
 int script_arm(struct script *s); /* again, too: probes come and go as is wanted by now */
 void script_disarm(struct script *s);
+void script_usage(struct tl_usage *usage); /* of all scripts */
 uint64_t script_standing(const struct script *s); /* bytes of s->ctl and what lies behind it */
+
+/* outside.c: handlers that run in ioctl. start: 0 or -TL_E_; run: 0 or -errno. */
+int script_outside_start(struct script *s);
+int script_run(struct script *s, uint32_t probe);
+int script_run_value(struct script *s, const struct tl_device_value *v, u32 __user *len);
+int script_condition(struct script *s, uint32_t probe); /* 1: true; 0: false */
+
+/* clock.c: time as handlers see it. start: takes some ms; mend: now and then, as rates drift and clocks are set. */
+void script_clock_start(struct script *s);
+void script_clock_mend(struct script *s);
 
 /* code.c: where the module runs. 0 or -TL_E_ */
 int script_map_code(struct script *s, const char **missing);
@@ -78,6 +95,9 @@ void script_forget_indents(const struct script *s);
 /* hooks.c: probes that the kernel calls. How many are on; all off: when it returns no handler runs any more. */
 int script_hook(struct script *s);
 void script_unhook(struct script *s);
+
+/* symbols.c: all of text is written: "name+0x5", "module:name+0x5", or "". */
+void script_name(uint64_t addr, char *text, size_t room);
 
 /* traces.c */
 bool script_is_listener(

@@ -48,6 +48,18 @@ uint32_t tl_symbol_image(const struct tl_symbols *s, uint64_t addr, char *buf, u
 	return put(buf, room, module ? module : "kernel");
 }
 
+void script_name(uint64_t addr, char *text, size_t room)
+{
+	unsigned long off, len;
+	char name[KSYM_NAME_LEN];
+	char *module = NULL;
+
+	memset(text, 0, room);
+	if (tl_names.kallsyms_lookup(addr, &len, &off, &module, name))
+		snprintf(text, room, "%s%s%s+0x%lx", module ? module : "", module ? ":" : "", name,
+			off);
+}
+
 uint32_t tl_symbol_line(
 	const struct tl_symbols *s, uint64_t addr, char *buf, uint32_t room, uint32_t *line)
 {

@@ -32,7 +32,7 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c session.c count.c env.c han
 RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c timers.c conditions.c events.c target.c launch.c followed.c later.c connector.c patching.c program.c words.c zone.c) \
 	$(addprefix runner/base/, module.c proc.c facts.c notes.c sections.c passing.c progress.c) \
 	$(addprefix runner/transport/, attendant.c socket.c guardian.c join.c preload.c kernel.c) \
-	$(addprefix runner/kernel/, session.c attend.c) \
+	$(addprefix runner/kernel/, device.c session.c attend.c) \
 	$(addprefix runner/control/, place.c serve.c list.c ask.c monitor.c screen.c) \
 	$(addprefix runner/preload/, check.c launch.c attend.c) \
 	runner/guardian/guardian.c runner/guardian/concerns.c \
@@ -45,7 +45,7 @@ RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c rotate.c p
 	$(addprefix runner/machine/$(MACHINE)/, machine.c regs.c step.c watch.c frame.c code.c home.c turning.c) \
 	$(addprefix runner/tell/, say.c post.c probes.c explain.c standing.c board.c) home/symbols.c home/unwind.c home/fill.c home/tap.c engine/core/base/error.c $(RUNTIME_SRCS)
 
-COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c)
+COVERAGE_SRCS = $(addprefix runner/coverage/, coverage.c count.c file.c kernel.c)
 
 RUNNER_WARN = -Wall -Wextra -Werror
 # Of gcc only: string instructions go backwards where the program has set the direction flag.

@@ -339,11 +339,42 @@ static bool moved_here(struct session *s)
 	return __atomic_exchange_n(&s->view.session->conditions, 0, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* --- clock --------------------------------------------------------------------------- */
+
+static uint64_t ns_of(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The rate sharpens with every call: it is measured since the first one, by the clock that nobody sets. */
+static void clock_here(struct session *s)
+{
+	static uint64_t first_cycles, first_ns, mult;
+	uint64_t c = machine_clock(), ns = ns_of(CLOCK_MONOTONIC);
+	struct timespec nap = {0, 2000000};
+
+	if (!first_ns) {
+		first_cycles = c;
+		first_ns = ns;
+		nanosleep(&nap, NULL);
+		c = machine_clock();
+		ns = ns_of(CLOCK_MONOTONIC);
+	}
+	if (c > first_cycles && ns > first_ns)
+		mult = (uint64_t)(0x1p32L * (long double)(ns - first_ns) /
+				  (long double)(c - first_cycles));
+	tl_clock_set(&s->view, machine_clock(), ns_of(CLOCK_REALTIME), mult);
+}
+
 static const struct session_backend backend = {.live = live_here,
 	.run = run_here,
 	.pass = pass_here,
 	.target = target_here,
 	.condition = condition_here,
+	.clock = clock_here,
 	.moved = moved_here};
 
 int session_create(struct session *s, const struct tl_tap *mod)
@@ -363,20 +394,15 @@ int session_create(struct session *s, const struct tl_tap *mod)
 		return fail(s, "cannot start the session");
 	if (make_view(s, mem))
 		return -1;
-	session_clock(s);
+	clock_here(s);
 	if (map_module(s))
 		return -1;
 	return drain_start(s);
 }
 
-/* --- clock --------------------------------------------------------------------------- */
-
-static uint64_t epoch_ns(void)
+void session_clock(struct session *s)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	s->backend->clock(s);
 }
 
 void session_for(struct session *s, pid_t target)
@@ -389,28 +415,6 @@ void session_break_locks(struct session *s)
 {
 	if (!is_for_kernel(s->mod))
 		tl_locks_break(&s->view);
-}
-
-/* The rate sharpens with every call: it is measured since the first one. A kernel has a clock of its own. */
-void session_clock(struct session *s)
-{
-	static uint64_t first_cycles, first_ns, mult;
-	uint64_t c = machine_clock(), ns = epoch_ns();
-	struct timespec nap = {0, 2000000};
-
-	if (is_for_kernel(s->mod))
-		return;
-	if (!first_ns) {
-		first_cycles = c;
-		first_ns = ns;
-		nanosleep(&nap, NULL);
-		c = machine_clock();
-		ns = epoch_ns();
-	}
-	if (c > first_cycles && ns > first_ns)
-		mult = (uint64_t)(0x1p32L * (long double)(ns - first_ns) /
-				  (long double)(c - first_cycles));
-	tl_clock_set(&s->view, c, ns, mult);
 }
 
 /* --- probes that run here --------------------------------------------------------------- */

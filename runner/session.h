@@ -38,6 +38,7 @@ struct session_backend {
 	uint64_t (*pass)(struct session *s, bool final);
 	void (*target)(struct session *s, pid_t pid); /* target() is this one */
 	bool (*condition)(struct session *s, uint32_t probe); /* what it says now */
+	void (*clock)(struct session *s); /* as handlers see it: set, or corrected */
 	bool (*moved)(struct session
 			*s); /* a global that some condition names, since this was asked last */
 };

@@ -121,27 +121,31 @@ static void list_probe(const struct control *c, uint32_t i, FILE *to)
 	}
 }
 
-static void list_kernel(FILE *to)
+static void list_usage(const struct tl_usage *u, FILE *to)
+{
+	fprintf(to, ": %zu bytes of detours, ", u->detours);
+	if (u->mappings_max)
+		fprintf(to, "%zu of at most %zu mappings, ", u->mappings, u->mappings_max);
+	fprintf(to, "%zu page%s of text changed\n", u->text_pages, u->text_pages == 1 ? "" : "s");
+}
+
+static void list_kernel(const struct control *c, FILE *to)
 {
 	struct utsname u;
 
-	if (!uname(&u))
-		fprintf(to, "  kernel %s\n", u.release);
+	fprintf(to, "  kernel %s", uname(&u) ? "" : u.release);
+	list_usage(&c->targets->standing->usage, to);
 }
 
 static void list_process(const struct target *t, FILE *to)
 {
-	const struct tl_usage *u = &t->standing->usage;
 	char name[32];
 
 	proc_name(t->pid, name, sizeof(name));
 	fprintf(to, "  process %d", t->pid);
 	if (name[0])
 		fprintf(to, " (%s)", name);
-	fprintf(to,
-		": %zu bytes of detours, %zu of at most %zu mappings, %zu page%s of text changed\n",
-		u->detours, u->mappings, u->mappings_max, u->text_pages,
-		u->text_pages == 1 ? "" : "s");
+	list_usage(&t->standing->usage, to);
 }
 
 static void list_processes(const struct control *c, FILE *to)
@@ -168,7 +172,7 @@ void list_head(const struct control *c, FILE *to)
 		tl_tap_string(mod, mod->header->name), (now_ms() - c->since) / 1000,
 		off ? "off" : "on");
 	if (is_for_kernel(mod))
-		list_kernel(to);
+		list_kernel(c, to);
 	else
 		list_processes(c, to);
 	list_failures(c, to);

@@ -9,7 +9,7 @@
  */
 #include "../../engine/core/detour/site.h"
 #include "../../engine/core/image/func.h"
-#include "../../engine/core/probe/batch.h"
+#include "../../engine/core/probe/foresee.h"
 #include "../../engine/core/probe/probe.h"
 #include "../../engine/os/os.h"
 #include "count.h"
@@ -235,7 +235,7 @@ static void count_bytes(struct count *c)
 
 /* --- planning --------------------------------------------------------------------------- */
 
-static void add_to(struct cov_tally *t, unsigned rung, int why)
+void cov_add(struct cov_tally *t, unsigned rung, int why)
 {
 	t->n++;
 	t->placed += rung != TL_RUNG_NONE && rung != TL_RUNG_TRAP;
@@ -255,53 +255,15 @@ static void tell_site(const struct count *c, struct tl_site *s, unsigned rung, i
 	c->job->site(c->job->arg, &site);
 }
 
-static void tell(void *arg, const struct tl_site *s, const struct tl_plan *plan, int why)
+static void tell(void *arg, uintptr_t addr, unsigned rung, int why)
 {
 	struct count *c = arg;
-	unsigned rung = plan ? plan->rung : TL_RUNG_NONE;
 
-	add_to(&c->figure->insns, rung, why);
-	if (*mark_of(text_of(c, s->addr), s->addr) & ENTRY)
-		add_to(&c->figure->entries, rung, why);
+	cov_add(&c->figure->insns, rung, why);
+	if (*mark_of(text_of(c, addr), addr) & ENTRY)
+		cov_add(&c->figure->entries, rung, why);
 	if (c->alone && c->job->site)
-		tell_site(c, tl_site_find(s->addr), rung, why);
-}
-
-static int add_site(struct count *c, uintptr_t addr, const struct function *f)
-{
-	struct tl_site *s = tl_site_get(addr);
-
-	if (!s)
-		return -TL_E_NOMEM;
-	s->want = true;
-	s->flags = c->alone ? TL_PROBE_NO_TRAP : 0;
-	if (f->given) {
-		s->func_start = f->start;
-		s->func_size = (uint32_t)(f->end - f->start);
-	}
-	return tl_batch_add(&c->batch, s);
-}
-
-/* Plans the sites in the batch, and empties it. */
-static void plan(struct count *c)
-{
-	tl_batch_foresee(&c->batch, tell, c);
-	for (size_t i = 0; i < c->batch.nsites; i++) {
-		struct tl_site *s = c->batch.sites[i];
-
-		s->want = s->queued = false;
-		s->planned = NULL;
-		tl_site_put(s);
-	}
-	c->batch.nsites = 0;
-}
-
-static bool is_boundary(uintptr_t addr)
-{
-	const struct tl_code *code = &tl_func_now.code;
-	size_t bit = addr - code->start;
-
-	return addr >= code->start && bit < code->size && (code->boundary[bit / 8] >> bit % 8 & 1);
+		tell_site(c, tl_site_find(addr), rung, why);
 }
 
 static void prove(struct text *t, uintptr_t addr)
@@ -322,7 +284,7 @@ static uintptr_t next_insn(struct count *c, const struct function *f, uintptr_t 
 
 		if ((*m & CLASS) != COV_FUNCTION || (*m & SEEN))
 			continue;
-		if (!is_boundary(addr))
+		if (!tl_func_has_insn(&tl_func_now, addr))
 			continue;
 		if (c->alone)
 			prove(f->text, addr);
@@ -343,9 +305,10 @@ static int plan_function(struct count *c, const struct function *f)
 		return ret == -TL_E_NOMEM ? ret : 0;
 	ret = 0;
 	for (a = next_insn(c, f, f->start); a < f->end && !ret; a = next_insn(c, f, a + 1)) {
-		ret = add_site(c, a, f);
+		ret = tl_foresee_add(&c->batch, a, f->start,
+			f->given ? (uint32_t)(f->end - f->start) : 0, c->alone);
 		if (c->batch.nsites >= room) {
-			plan(c);
+			tl_foresee(&c->batch, tell, c);
 			/* A long batch leaves another function there. */
 			tl_func_get(&tl_func_now, f->start, f->given ? f->start : 0,
 				f->given ? f->end - f->start : 0);
@@ -368,7 +331,7 @@ static int plan_all(struct count *c, struct cov_figure *figure, bool alone)
 		if (c->job->progress)
 			c->job->progress(c->job->arg, (double)c->done / (double)c->total);
 	}
-	plan(c);
+	tl_foresee(&c->batch, tell, c);
 	tl_batch_deinit(&c->batch);
 	return ret;
 }
@@ -438,7 +401,7 @@ static pid_t count_once(const struct cov_job *job, struct cov_counts *counts)
 static void add_lost(struct cov_tally *entries, unsigned long n)
 {
 	while (n--)
-		add_to(entries, TL_RUNG_NONE, -TL_E_NOT_BOUNDARY);
+		cov_add(entries, TL_RUNG_NONE, -TL_E_NOT_BOUNDARY);
 }
 
 int cov_count(const struct cov_job *job, struct cov_counts *counts)

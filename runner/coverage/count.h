@@ -16,6 +16,8 @@ struct cov_tally {
 	unsigned long why[TL_E_COUNT]; /* of those refused */
 };
 
+void cov_add(struct cov_tally *t, unsigned rung, int why); /* one more */
+
 /* Instructions, and those of them that are function entries. */
 struct cov_figure {
 	struct cov_tally insns, entries;

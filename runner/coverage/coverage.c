@@ -11,6 +11,7 @@
 #include "../base/clock.h"
 #include "../base/progress.h"
 #include "count.h"
+#include "kernel.h"
 
 static const char *const rung_names[] = {
 	"refused", "retarget", "whole", "pun", "evict", "window", "trap"};
@@ -138,6 +139,13 @@ static void print_figure(const char *title, const struct cov_figure *f)
 		share_down(f->entries.placed, f->entries.n), f->entries.placed);
 }
 
+static void print_sum(const struct cov_figure *f)
+{
+	printf("\nplaceable %.2f %% of %lu instructions, %.2f %% of %lu entries",
+		share_down(f->insns.placed, f->insns.n), f->insns.n,
+		share_down(f->entries.placed, f->entries.n), f->entries.n);
+}
+
 static void print_all(const char *path, const struct cov_counts *c)
 {
 	const double unproved = share(c->bytes[COV_UNPROVED], all_bytes(c));
@@ -148,13 +156,30 @@ static void print_all(const char *path, const struct cov_counts *c)
 	if (c->group < c->once.insns.n)
 		snprintf(title, sizeof(title), "%lu sites at once", c->group);
 	print_figure(title, &c->once);
-	printf("\nplaceable %.2f %% of %lu instructions, %.2f %% of %lu entries",
-		share_down(c->alone.insns.placed, c->alone.insns.n), c->alone.insns.n,
-		share_down(c->alone.entries.placed, c->alone.entries.n), c->alone.entries.n);
+	print_sum(&c->alone);
 	if (unproved > MOST)
 		printf("; %.2f %% of the executable bytes are unproved, and not among them",
 			unproved);
 	printf("\n");
+}
+
+static int of_kernel(struct cov_kernel *k, const char *what, const struct cov_job *job)
+{
+	struct cov_counts counts;
+	int ret = cov_kernel_count(k, job, &counts);
+
+	progress_clear();
+	if (ret)
+		return complain(what, k->why);
+	printf("%s: %lu bytes in %lu functions by kallsyms\n", what, k->bytes, k->functions);
+	for (int i = 1; i < TL_E_COUNT; i++)
+		if (k->unread[i])
+			printf("not read: %lu functions: %s\n", k->unread[i], tl_error_name(i));
+	print_figure("each site alone", &counts.alone);
+	print_figure("all sites of a function", &counts.once);
+	print_sum(&counts.alone);
+	printf("\n");
+	return 0;
 }
 
 int coverage_main(const char *path, const char *functions, int listing)
@@ -162,16 +187,21 @@ int coverage_main(const char *path, const char *functions, int listing)
 	struct shown shown = {.start = now_ms()};
 	struct cov_job job = {.progress = progress, .arg = &shown};
 	struct cov_counts counts;
+	struct cov_kernel kernel;
 	struct cov_file file;
 	int ret;
 
+	if (listing)
+		job.site = list_site;
+	if (!strncmp(path, "module(", 7) && !cov_kernel_is(&kernel, path))
+		return complain(path, "a module of the kernel is told as in module(\"loop\")");
+	if (cov_kernel_is(&kernel, path))
+		return of_kernel(&kernel, path, &job);
 	if (cov_file_open(&file, path)) {
 		fprintf(stderr, "trapless-run: %s\n", file.why);
 		return 1;
 	}
 	job.file = &file;
-	if (listing)
-		job.site = list_site;
 	if (functions && read_functions(&job, functions))
 		return 1;
 	ret = cov_count(&job, &counts);

@@ -20,9 +20,20 @@
 /* As the kernel has them. */
 static int look(const struct session *s, const struct teller *t)
 {
-	uint64_t to = (uintptr_t)t->probes;
+	uint64_t to = (uintptr_t)t->probes, usage = (uintptr_t)&t->ctl->arming.usage;
 
-	return ioctl(s->fd, TL_DEVICE_STANDING, &to);
+	return ioctl(s->fd, TL_DEVICE_STANDING, &to) || ioctl(s->fd, TL_DEVICE_USAGE, &usage) ? -1
+											      : 0;
+}
+
+static bool name(const struct teller *t, uint64_t addr, char *buf, size_t room)
+{
+	struct tl_device_name n = {.addr = addr};
+
+	if (ioctl(t->device, TL_DEVICE_NAME, &n) || !n.text[0])
+		return false;
+	snprintf(buf, room, "%s", n.text);
+	return true;
 }
 
 static bool make_teller(struct teller *t, const struct session *s, const struct options *o,
@@ -34,6 +45,8 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 		return false;
 	t->verbose = o->verbose;
 	t->explain = o->explain;
+	t->name = name;
+	t->device = s->fd;
 	/* most of it is never touched */
 	t->ctl = mmap(NULL, sizeof(*t->ctl), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -9,7 +9,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <trapless/error.h>
@@ -17,61 +16,12 @@
 #include "../../kmod/device.h"
 #include "../base/notes.h"
 #include "../zone.h"
+#include "device.h"
 
 static int fail(struct session *s, const char *what, const char *next)
 {
 	snprintf(s->why, sizeof(s->why), "%s: %s%s", what, strerror(errno), next);
 	return -1;
-}
-
-static bool is_absent(int fd)
-{
-	return fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ENODEV);
-}
-
-/* Where make install-kmod and dkms, or somebody else, have put it. */
-static void load_installed(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		execlp("modprobe", "modprobe", "-q", "trapless", NULL);
-		_exit(1);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-static int open_device(void)
-{
-	int fd = open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-
-	if (!is_absent(fd) || geteuid())
-		return fd;
-	load_installed();
-	return open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
-}
-
-static int no_device(struct session *s)
-{
-	if (is_absent(-1)) {
-		snprintf(s->why, sizeof(s->why),
-			"this script is for the kernel, and " TL_DEVICE_PATH
-			" is not there: load trapless.ko for this kernel (modprobe trapless, as "
-			"root). It is not installed? make install-kmod, then dkms install, or make "
-			"kmod and insmod");
-		return -1;
-	}
-	switch (errno) {
-	case EACCES:
-	case EPERM:
-		snprintf(s->why, sizeof(s->why),
-			"scripts for the kernel need root, with CAP_SYS_MODULE: " TL_DEVICE_PATH
-			" does not let us in");
-		return -1;
-	default:
-		return fail(s, TL_DEVICE_PATH, "");
-	}
 }
 
 static int refused(struct session *s, const struct tl_device_load *l)
@@ -103,8 +53,7 @@ static int check_kinds(struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		const struct tl_tap_probe *p = &s->mod->probes[i];
 
-		if (p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE &&
-			(p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END))
+		if (p->kind < TL_TAP_PROCESS_BEGIN || p->kind > TL_TAP_THREAD_END)
 			continue;
 		snprintf(s->why, sizeof(s->why), "%s: not for kernels yet; leave this probe out",
 			tl_tap_string(s->mod, p->point));
@@ -172,9 +121,24 @@ static void live(struct session *s, bool on)
 	ioctl(s->fd, TL_DEVICE_LIVE, &number);
 }
 
+static void run_value(const struct session *s, uint32_t probe, struct tl_value_text *text)
+{
+	struct tl_device_value v = {.probe = probe,
+		.len = text->len,
+		.room = text->room,
+		.text = (uintptr_t)text->text};
+
+	if (!ioctl(s->fd, TL_DEVICE_RUN_VALUE, &v))
+		text->len = v.len;
+}
+
 static void run(struct session *s, uint32_t probe, struct tl_regs *regs)
 {
 	(void)regs;
+	if (s->value) {
+		run_value(s, probe, s->value);
+		return;
+	}
 	ioctl(s->fd, TL_DEVICE_RUN, &probe);
 }
 
@@ -217,6 +181,11 @@ static bool condition(struct session *s, uint32_t probe)
 	return ioctl(s->fd, TL_DEVICE_CONDITION, &probe) != 0;
 }
 
+static void clock_there(struct session *s)
+{
+	ioctl(s->fd, TL_DEVICE_CLOCK);
+}
+
 static bool moved(struct session *s)
 {
 	return ioctl(s->fd, TL_DEVICE_MOVED) > 0;
@@ -227,6 +196,7 @@ static const struct session_backend backend = {.live = live,
 	.pass = pass,
 	.target = target,
 	.condition = condition,
+	.clock = clock_there,
 	.moved = moved};
 
 int kernel_create(struct session *s, const struct tl_tap *mod)
@@ -239,9 +209,9 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	s->backend = &backend;
 	if (check_kinds(s) || check_kernel(s))
 		return -1;
-	s->fd = open_device();
+	s->fd = kernel_device(s->why, sizeof(s->why));
 	if (s->fd < 0)
-		return no_device(s);
+		return -1;
 	if (load(s, &l))
 		return -1;
 	s->size = l.memory;

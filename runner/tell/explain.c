@@ -23,6 +23,8 @@ bool explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room
 {
 	uint32_t i;
 
+	if (t->name && t->name(t, addr, buf, room))
+		return true;
 	for (i = 0; i < ctl_bounded(&t->ctl->nimages, TL_CTL_IMAGES); i++) {
 		const struct tl_ctl_image *m = &t->ctl->images[i];
 

@@ -36,6 +36,9 @@ struct teller {
 	const struct tuning *tuning; /* shared: what the user wants */
 	struct standing *standing; /* shared: how the probes stand here */
 	char *told; /* per slot: enum told */
+	/* What the target calls this address. False: it does not know. NULL: files have names, by ctl->images */
+	bool (*name)(const struct teller *t, uint64_t addr, char *buf, size_t room);
+	int device; /* for name */
 	struct backlog *backlog; /* what the runner has not taken yet; NULL: not kept */
 };
 
@@ -98,7 +101,7 @@ void tell_counts(const struct teller *t, struct message *m);
 /* explain.c: of what was armed since the last time, how it is reached. */
 void explain(const struct teller *t);
 const char *rung_name(uint32_t rung);
-/* "libc.so.6+0x1234": an address that means something tomorrow, too; false: it lies in no file. */
+/* "libc.so.6+0x1234", "do_exit+0x5": what means something tomorrow, too; false: it has no name. */
 bool explain_place(const struct teller *t, uint64_t addr, char *buf, size_t room);
 
 #endif

@@ -197,3 +197,13 @@ def test_by_name(ctx):
     """As process("NAME"): through PATH."""
     p = ctx.run([ctx.bin('trapless'), '--coverage', 'true'], cwd=ctx.tmp)
     assert p.returncode == 0 and 'placeable' in p.stdout, p
+
+
+def test_a_kernel_is_no_file(ctx):
+    """Its name leads to trapless.ko, also where there is a file of that name. Without it, or root, that is what is said."""
+    with open(os.path.join(ctx.tmp, 'kernel'), 'w'):
+        pass
+    for name in 'kernel', 'module("loop")':
+        p = trapless(ctx, '--coverage', name, cwd=ctx.tmp, timeout=300)
+        assert p.returncode == 1 and p.stderr.startswith('trapless-run: %s: ' % name), p
+        assert 'load trapless.ko' in p.stderr or 'need root' in p.stderr, p

@@ -6,10 +6,10 @@ import os
 class Run:
     """`says`: patterns (what grep -E and Python read alike) that only real data satisfies. `words`: its arguments, where those
     of its .meta fit nothing that is there; `options` of the compiler; `runner`: of trapless-run. `live`: it speaks before it ends.
-    `status`: of trapless-run, which is that of its program."""
-    def __init__(self, script, *says, words=None, options=(), runner=(), live=False, status=0):
+    `files`: of the script, where it speaks, too; `typed`: its standard input. `status`: of trapless-run, which is that of its program."""
+    def __init__(self, script, *says, words=None, options=(), runner=(), live=False, files=(), typed='', status=0):
         self.script, self.says, self.words, self.options = script, says, words, options
-        self.runner, self.live, self.status = runner, live, status
+        self.runner, self.live, self.files, self.typed, self.status = runner, live, files, typed, status
         self.name = os.path.basename(script)[:-len('.stp')].replace('-', '_').replace('.', '_')
 
 

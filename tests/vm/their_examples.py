@@ -2,10 +2,13 @@
 """Which of SystemTap's examples tests/vm/examples runs in a kernel, and what each must say there."""
 from example import HISTOGRAM, LIVE, Run, started
 
+PROMETHEUS = ['__prometheus']
 RUNS = (
     Run('general/alias_suffixes.stp', r'intervals for write -- .* count:[1-9]', HISTOGRAM),
+    Run('general/also_ran.stp', r'^usage_count\{path="/bin/busybox"\} [1-9]', files=PROMETHEUS),
     Run('general/ansi_colors.stp', ' Bold ', **LIVE),
     Run('general/ansi_colors2.stp', ' Colors ', **LIVE),
+    Run('general/eventcount.stp', 'Sorting by tid', r'^busy\([0-9]+\) +[1-9].* syscall.clone$', words=['syscall.clone'], typed='j', **LIVE),
     Run('general/func_time_stats.stp', r'count:[1-9]', HISTOGRAM),
     Run('general/grapher.stp', r'cpu [0-9]{13} [1-9]', **LIVE),
     Run('general/graphs.stp', 'title "ioblock"', r'^[1-9][0-9]*$', **LIVE),
@@ -13,6 +16,7 @@ RUNS = (
     Run('general/measureinterval.stp', '^id=busy$', r'^[1-9][0-9]*$'),
     Run('general/regex.stp', '^opened .*busy.tar.gz', words=['busy.*gz'], **LIVE),
     Run('general/sizeof.stp', r'byte-size: [1-9][0-9]+', **LIVE),
+    Run('general/sizeof_interactive.stp', '^stap is told -e probe oneshot .* list_head$', typed='list_head\n', **LIVE),
     Run('general/socket-events.stp', r'^Socket [0-9]+ connect, wait [1-9][0-9]* us, send', runner=started('streams', 'datagrams')),
     Run('general/stopwatches.stp', r'kernel-space +[1-9][0-9]*us', runner=started('files')),
     Run('general/watchdog.stp', r'^stack of [1-9]', words=['syscall.nanosleep', 'syscall.nanosleep.return', '50'], **LIVE),
@@ -51,6 +55,7 @@ RUNS = (
     Run('network/connect_stat.stp', r'127.0.0.1: busy \([0-9]+\),0,0 -> busy', **LIVE),
     Run('network/dropwatch.stp', r'[1-9] packets dropped at [a-z_0-9]+', **LIVE),
     Run('network/netdev.stp', 'Changing MTU on device dummy0 from 1500 to 1400', 'dummy0 entering in promiscuous', r'dummy0 is sending \(queued\)', **LIVE),
+    Run('network/net_xmit_json.stp', r'^\{.*"__id": "dummy0", "xmit_count": [1-9][0-9]*, "xmit_latency": [1-9]', words=['dummy0'], files=['data.json']),
     Run('network/nettop.stp', r' dummy0 +[1-9].* busy'),
     Run('network/sk_stream_wait_memory.stp', r'busy\([0-9]+\) blocked on full', r'busy\([0-9]+\) recovered from full', **LIVE),
     Run('network/tcp_connections.stp', r' busy +[0-9]+ +[1-9][0-9]* +127.0.0.1', **LIVE),
@@ -63,6 +68,7 @@ RUNS = (
     Run('process/forktracker.stp', r': busy \([0-9]+:[0-9]+\) created [1-9]', r"is exec'ing .*busybox", **LIVE),
     Run('process/futexes.stp', r'^busy\[[0-9]+\] lock 0x[0-9a-f]+ contended [1-9]'),
     Run('process/migrate.stp', r'^thread [0-9]+ \(busy\) is migrating from [01] to [01]', words=['busy'], **LIVE),
+    Run('process/noptrace.stp', r'^busy\[[0-9]+\] ptrace\(0\) blocked: rc=-1', runner=started('traced')),
     Run('process/proc_snoop.stp', 'exec "?/bin/busybox', r'busy +create p:', r'sigsend 9 \(SIGKILL\) to p:', **LIVE),
     Run('process/procmod_watcher.stp', r'EXEC: .* busy: ', 'EXIT: .* true: exit code', **LIVE),
     Run('process/proctop.stp', r'^ +[1-9][0-9]* +busy +[A-Z]+ +[1-9]', options=['-D', 'MAXACTION=100000'], **LIVE),
@@ -84,43 +90,37 @@ RUNS = (
     Run('profiling/pf3.stp', '^--- [1-9][0-9]* samples', r'^[ku]:.*\t +[1-9]', **LIVE),
     Run('profiling/pf4.stp', '^--- [1-9][0-9]* samples', r'^[1-9][0-9]* hits on cpu [01]$', **LIVE),
     Run('profiling/container_check.stp', r'busy'),
+    Run('profiling/errno.stp', r'^ +[1-9][0-9]* wait4 +[a-z]+ +ECHILD +[1-9]', r'^syscall_error_count\{pid="[0-9]+",errno="-10",name="wait4"\} [1-9]', files=PROMETHEUS),
     Run('profiling/fntimes.stp', r'^function ksys_(read|write)[a-z]* well over maximum time', words=['kernel.function("ksys_*")'],
         options=['-G', 'mincount=2', '-G', 'note_percent=0'], **LIVE),
     Run('profiling/ioctl_handler.stp', '^busy [1-9]', r'^  (tty_ioctl|sock_ioctl)'),
     Run('profiling/latencytap.stp', r'[1-9]'),
     Run('profiling/periodic.stp', r'^(kernel|work_q|process) +[a-z_0-9().]+.* [1-9][0-9]*$'),
     Run('profiling/sched_switch.stp', r'==> +[0-9]+: *[0-9]+:R busy', **LIVE),
+    Run('profiling/syscallerrorsbypid.stp', r'^syscall_error_count\{pid="init\[[0-9]+\]",syscall="wait4",error="ECHILD"\} [1-9]', files=PROMETHEUS),
+    Run('profiling/syscalllatency.stp', r'^syscall_time\{pid="[0-9]+",syscall="[a-z_0-9]+"\} [0-9]+\.[0-9]*[1-9]', files=PROMETHEUS),
+    Run('profiling/syscallsbypid.stp', r'^syscall_count\{pid="busy\[[0-9]+\]",name="[a-z_0-9]+"\} [1-9]', files=PROMETHEUS),
+    Run('profiling/syscallsrw.stp', r'^count\{syscall="ksys_read"\} [1-9]', r'^count\{syscall="ksys_write"\} [1-9]', files=PROMETHEUS),
+    Run('profiling/timeout.stp', r'^ *[1-9][0-9]* \|.* [1-9].*\| busy', r'^process_timeouts\{.*poll_timeout="[1-9].*\} ', files=PROMETHEUS),
+    Run('profiling/topsys.stp', r'^ +[a-z_0-9]+ +[1-9]', r'^top_syscall_count\{name="[a-z_0-9]+"\} [1-9]', files=PROMETHEUS),
     Run('stapgames/2048.stp', r'SCORE|[24]', **LIVE),
     Run('stapgames/lifegame.stp', 'o', **LIVE),
 )
-FILES = 'files of scripts (`procfs`, `prometheus`, `input`) are not for kernels yet'
 KEYS = 'there is no keyboard'
 TERMINAL = 'there is no terminal'
 CONFIG = 'it asks for CONFIG_HAVE_HW_BREAKPOINT, and how a kernel is configured is not known'
 # Those that pass -p4 for a kernel and are not run there, and why.
 NOT_RUN = {
-    'general/also_ran.stp': FILES,
-    'general/eventcount.stp': FILES,
     'general/key.stp': KEYS,
     'general/keyhack.stp': KEYS,
-    'general/sizeof_interactive.stp': FILES,
     'interrupt/scf.stp': 'nothing calls `smp_call_function` there',
     'io/enospc.stp': '`ext4` is a module',
     'io/nfs_func_users.stp': '`nfs` is a module',
     'memory/hw_watch_addr.stp': CONFIG,
     'memory/hw_watch_sym.stp': CONFIG,
     'memory/mmreclaim.stp': 'nothing is short of memory there',
-    'network/net_xmit_json.stp': FILES,
-    'process/noptrace.stp': FILES,
     'process/rlimit_nofile.stp': 'nobody has too many files open there',
     'process/sleepingBeauties.stp': 'nothing waits so long there',
-    'profiling/errno.stp': FILES,
-    'profiling/syscallerrorsbypid.stp': FILES,
-    'profiling/syscalllatency.stp': FILES,
-    'profiling/syscallsbypid.stp': FILES,
-    'profiling/syscallsrw.stp': FILES,
-    'profiling/timeout.stp': FILES,
-    'profiling/topsys.stp': FILES,
     'profiling/ucalls.stp': 'its marks are of programs',
     'stapgames/block.stp': TERMINAL,
     'stapgames/eater.stp': TERMINAL,

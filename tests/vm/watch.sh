@@ -27,7 +27,8 @@ prepare()
 	echo watched >/disk/watched
 	mkdir -p /usr/bin
 	printf '#!/bin/sh\necho stack of $1\n' >/usr/bin/pstack
-	chmod 755 /usr/bin/pstack
+	printf '#!/bin/sh\necho stap is told $*\n' >/bin/stap
+	chmod 755 /usr/bin/pstack /bin/stap
 	ip link set lo up
 	ip addr add 10.9.9.1/24 dev dummy0
 	ip link set dummy0 up
@@ -61,7 +62,9 @@ start() # NAME, and words for trapless-run
 {
 	name=$1
 	shift
-	trapless-run -v $name.tap "$@" >$name.out 2>$name.err </dev/null &
+	typed=$name.typed
+	[ -e $typed ] || typed=/dev/null
+	trapless-run -v $name.tap "$@" >$name.out 2>$name.err <$typed &
 	echo $! >$name.pid
 }
 
@@ -75,10 +78,24 @@ armed()
 	grep -qs 'probes armed in 1 processes' $1.err || ! runs $1
 }
 
+# What its files tell, where it has some.
+read_files()
+{
+	[ -e $1.files ] || return
+	for file in $(cat $1.files); do
+		! runs $1 || timeout 60 cat /tmp/trapless-0/$(cat $1.pid)/procfs/$file >>$1.read
+	done
+}
+
+has_said()
+{
+	cat $1.out $1.read 2>/dev/null
+}
+
 says()
 {
 	while read -r pattern; do
-		grep -aqE -e "$pattern" $1.out || return 1
+		has_said $1 | grep -aqE -e "$pattern" || return 1
 	done <$1.says
 }
 
@@ -88,7 +105,7 @@ wait_for() # ROUND NAME ...
 	last=$1
 	shift
 	for name; do
-		until says $name || ! runs $name || [ $(cat rounds) -ge $last ]; do
+		while read_files $name; ! says $name && runs $name && [ $(cat rounds) -lt $last ]; do
 			pause
 		done
 	done
@@ -118,13 +135,13 @@ tell()
 	echo "status $status"
 	grep -aE '^ERROR|trapless-run: (the|cannot|this)' $1.err | head -n 5
 	while read -r pattern; do
-		grep -aE -m 1 -e "$pattern" $1.out
+		has_said $1 | grep -aE -m 1 -e "$pattern"
 	done <$1.says
 	if ! says $1; then
-		tail -n 12 $1.out
+		has_said $1 | tail -n 12
 		tail -n 12 $1.err
 	fi
-	rm -f $1.out $1.err
+	rm -f $1.out $1.err $1.read
 }
 
 finish()

@@ -15,6 +15,9 @@ use trapless_debuginfo::{Binary, DebugInfo, SearchPath};
 
 /// Becomes the runner. Returns only when that fails, with the exit status.
 pub fn start(file: &Path, options: &Options) -> u8 {
+    if is_of_kernel(file) {
+        return become_runner(file, None, options);
+    }
     let file = &in_path(file);
     let info = DebugInfo::new(SearchPath::host());
     let list = match info.open(file) {
@@ -25,10 +28,22 @@ pub fn start(file: &Path, options: &Options) -> u8 {
         Ok(list) => list,
         Err(e) => return failed(&e, "is there memory left?"),
     };
+    become_runner(file, Some(list), options)
+}
+
+/// `kernel` and `module("NAME")` are of the kernel that runs here, and name no file.
+fn is_of_kernel(file: &Path) -> bool {
+    let name = file.to_str().unwrap_or_default();
+    name == "kernel" || name.starts_with("module(")
+}
+
+fn become_runner(file: &Path, list: Option<String>, options: &Options) -> u8 {
     let runner = Paths::find().runner;
     let mut command = Command::new(&runner);
     command.arg("--coverage").arg(file);
-    command.arg("--functions").arg(list);
+    if let Some(list) = list {
+        command.arg("--functions").arg(list);
+    }
     for _ in 0..options.verbose {
         command.arg("-v");
     }

@@ -138,7 +138,8 @@ pub struct Options {
     #[arg(short = 'L', value_name = "PATTERN", conflicts_with = "script", help_heading = LIST)]
     pub list_vars: Option<String>,
 
-    /// Say how much of the program or library FILE can be probed, and how; with -v for each instruction
+    /// Say how much of the program or library FILE, of kernel or of module("NAME") can be probed, and how; with -v for
+    /// each instruction
     #[arg(long, value_name = "FILE", conflicts_with_all = ["script", "command", "pid", "list", "list_vars", "words"], help_heading = LIST)]
     pub coverage: Option<PathBuf>,
 

@@ -27,6 +27,14 @@ static inline bool tl_func_is_valid(const struct tl_func *f)
 {
 	return f->valid && f->as_of == tl_images_state;
 }
+/* Does an instruction begin there, in a part that is walked? */
+static inline bool tl_func_has_insn(const struct tl_func *f, uintptr_t addr)
+{
+	const size_t bit = addr - f->code.start;
+
+	return addr >= f->code.start && bit < f->code.size &&
+	       (f->code.boundary[bit / 8] >> bit % 8 & 1);
+}
 /* The part that holds addr, walked. start/size: bounds from the caller, or 0. */
 int tl_func_get(struct tl_func *f, uintptr_t addr, uintptr_t start, size_t size);
 /* Only copies and walks [start, start + size), in front of the function at `next`: no pads. 0 or -TL_E_. */
