@@ -90,6 +90,7 @@ def folder_of(image):
 
 
 def stripped(ko, folder):
+    os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, os.path.basename(ko))
     tool(['strip', '--strip-debug', '-o', path, ko])
     return path

@@ -21,6 +21,8 @@ bool failing_now(void)
 	spin_lock_irqsave(&lock, flags);
 	ret = at > 0 && !--at;
 	spin_unlock_irqrestore(&lock, flags);
+	if (ret)
+		pr_info("failing: none for %pS\n", __builtin_return_address(0));
 	return ret;
 }
 EXPORT_SYMBOL_GPL(failing_now);
