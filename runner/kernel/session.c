@@ -52,16 +52,51 @@ static int open_device(void)
 	return open(TL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 }
 
-static int no_device(struct session *s)
+static bool file_has(const char *path, const char *word)
 {
-	if (is_absent(-1)) {
+	char text[100] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && strstr(text, word);
+}
+
+/* What keeps a module out that nobody has signed; NULL: nothing that is known. */
+static const char *who_asks_for_signatures(void)
+{
+	if (file_has("/sys/kernel/security/lockdown", "[integrity]") ||
+		file_has("/sys/kernel/security/lockdown", "[confidentiality]"))
+		return "lockdown";
+	return file_has("/sys/module/module/parameters/sig_enforce", "Y") ? "module.sig_enforce"
+									  : NULL;
+}
+
+static int is_not_loaded(struct session *s)
+{
+	const char *asks = who_asks_for_signatures();
+
+	if (asks)
+		snprintf(s->why, sizeof(s->why),
+			"this script is for the kernel, and " TL_DEVICE_PATH
+			" is not there. This kernel takes signed modules only (%s): sign "
+			"trapless.ko with a key that it knows (dkms does, when mokutil --import "
+			"has made its own one known), then modprobe trapless",
+			asks);
+	else
 		snprintf(s->why, sizeof(s->why),
 			"this script is for the kernel, and " TL_DEVICE_PATH
 			" is not there: load trapless.ko for this kernel (modprobe trapless, as "
 			"root). It is not installed? make install-kmod, then dkms install, or make "
 			"kmod and insmod");
-		return -1;
-	}
+	return -1;
+}
+
+static int no_device(struct session *s)
+{
+	if (is_absent(-1))
+		return is_not_loaded(s);
 	switch (errno) {
 	case EACCES:
 	case EPERM:
