@@ -320,12 +320,6 @@ static bool settled(void)
 	return yes;
 }
 
-/* It could not be taken away at all: memory is short. */
-static bool is_registered(const struct armed *a)
-{
-	return a->is_return ? a->ret.state != NULL : a->site.site != NULL;
-}
-
 static int disarm_kind(struct tl_ctl_session *s, struct batch *b, bool returns, bool everything)
 {
 	int ret;
@@ -343,10 +337,8 @@ static int disarm_kind(struct tl_ctl_session *s, struct batch *b, bool returns, 
 	for (size_t i = 0; i < b->n; i++) {
 		struct tl_ctl_probe *p = tl_ctl_probe(s, b->list[i]->index);
 
-		b->list[i]->live = is_registered(b->list[i]);
-		b->list[i]->out = !b->list[i]->live;
-		if (b->list[i]->live)
-			continue;
+		b->list[i]->live = false;
+		b->list[i]->out = true;
 		p->armed = p->rung = 0;
 		add_counts(p, b->list[i]);
 	}

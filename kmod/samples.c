@@ -94,6 +94,7 @@ static struct samples *make(struct hooked *h, const struct tl_tap_probe *p)
 static int on(struct hooked *h, const struct tl_tap_probe *p)
 {
 	struct samples *s;
+	int ret;
 
 	if (p->arg && p->arg < SHORTEST_NS)
 		return -TL_E_LIMIT;
@@ -101,10 +102,11 @@ static int on(struct hooked *h, const struct tl_tap_probe *p)
 	if (!s)
 		return -TL_E_NOMEM;
 	h->at = s;
-	if (!cpuhp_state_add_instance(state, &s->node))
+	ret = cpuhp_state_add_instance(state, &s->node);
+	if (!ret)
 		return 0;
 	free_samples(s);
-	return -TL_E_LIMIT;
+	return ret == -ENOMEM ? -TL_E_NOMEM : -TL_E_LIMIT;
 }
 
 static void off(struct hooked *h)

@@ -13,6 +13,7 @@
 #include <trapless/error.h>
 
 #include "../engine/os/kernel/contexts.h"
+#include "../engine/core/probe/probe.h"
 #include "../engine/os/kernel/kernel.h"
 #include "../home/fill.h"
 #include "../home/view.h"
@@ -183,21 +184,23 @@ uint64_t script_standing(const struct script *s)
 
 /* --- arming ------------------------------------------------------------------------------------- */
 
-/* Probes that may stand better by now, of all scripts: in the background, until there are none. */
+/* Probes that may stand better by now, of all scripts, and text that is left: in the background, until there are none. */
 static void follow(struct work_struct *work);
 static DECLARE_DELAYED_WORK(follower, follow);
+static bool left;
 
 static void follow_later(void)
 {
 	enum { FOLLOW_MS = 200 };
 
-	if (arming.later)
+	if (arming.later || left)
 		schedule_delayed_work(&follower, msecs_to_jiffies(FOLLOW_MS));
 }
 
 static void follow(struct work_struct *work)
 {
 	mutex_lock(&arming_lock);
+	left = !tl_probes_sweep();
 	if (tl_ctl_any_session(&arming))
 		tl_ctl_follow(&arming);
 	else
@@ -254,8 +257,7 @@ int script_arm(struct script *s)
 		script_stacks_own(s);
 		script_place(s);
 		ret = tl_ctl_arm(&arming, s->ctl);
-		if (ret >= 0)
-			ret += script_hook(s);
+		ret = ret < 0 ? -ENOMEM : ret + script_hook(s);
 		follow_later();
 	}
 	mutex_unlock(&arming_lock);
@@ -264,15 +266,16 @@ int script_arm(struct script *s)
 
 void script_disarm(struct script *s)
 {
-	int ret = 0;
+	int ret;
 
 	if (!s->ctl)
 		return;
 	script_unhook(s);
 	do {
 		mutex_lock(&arming_lock);
-		if (is_armed(s))
-			ret = tl_ctl_disarm(&arming, s->ctl);
+		ret = is_armed(s) ? tl_ctl_disarm(&arming, s->ctl) : 0;
+		left = !tl_probes_sweep();
+		follow_later();
 		mutex_unlock(&arming_lock);
 		if (ret)
 			msleep(AGAIN_MS);

@@ -303,7 +303,9 @@ def rust_tests(args, _wanted, _kept):
 
 
 OTHER_KERNELS = ('6.12', '6.1-rt')
-OF_A_KERNEL = ('tests/vm/host', 'tests/vm/scripts', 'tests/vm/run', 'tests/vm/overhead')
+OF_A_KERNEL = ('tests/vm/host', 'tests/vm/scripts', 'tests/vm/run', 'tests/vm/overhead', 'tests/vm/citizen')
+# Of the last one, each step and for long: minutes each.
+PARTS_OF_CITIZEN = ('killed', 'starved', 'loads', 'arming')
 
 
 def machine(args, _wanted, _kept):
@@ -316,6 +318,8 @@ def machine(args, _wanted, _kept):
     for series in OTHER_KERNELS if args.long else ():
         for name in OF_A_KERNEL:
             yield program('vm', [name, 'K=' + series], args, HALF_AN_HOUR, more=True, bundle='vm K=' + series)
+    for part in PARTS_OF_CITIZEN if args.long else ():
+        yield program('vm', ['tests/vm/citizen', '--long', part], args, HALF_AN_HOUR, more=True)
     yield program('vm', ['tests/vm/install'], args, HALF_AN_HOUR)
     if whole or args.long:  # all of SystemTap's examples take some minutes
         yield program('vm', ['tests/vm/examples'] + ([] if args.long else ['--short']), args, HALF_AN_HOUR, more=args.long)

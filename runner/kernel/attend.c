@@ -106,14 +106,22 @@ static int have_armed(const struct session *s, const struct teller *t, const str
 	return n < 0 || look(s, t) ? -1 : n;
 }
 
+static void tell_failed(const struct teller *t, int error)
+{
+	char text[200] = "8 sessions are in this kernel already, which is the most";
+
+	if (error != EBUSY)
+		snprintf(text, sizeof(text), "the kernel could not arm the probes: %s",
+			strerror(error));
+	tell(t, MSG_FAILED, 0, text);
+}
+
 static int arm(const struct session *s, const struct teller *t, const struct options *o)
 {
 	int n = have_armed(s, t, o);
 
 	if (n < 0) {
-		tell(t, MSG_FAILED, 0,
-			errno == EBUSY ? "8 sessions are in this kernel already, which is the most"
-				       : "the kernel could not arm the probes");
+		tell_failed(t, errno);
 		return -1;
 	}
 	tell_probes(t);

@@ -10,12 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-struct text {
+struct bounds {
 	unsigned long lo, hi;
+};
+
+struct text {
+	struct bounds at;
 	unsigned char *copy;
 };
 
-static int find_bounds(struct text *t)
+static int find_bounds(struct bounds *t)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
 	unsigned long addr;
@@ -37,7 +41,7 @@ static int find_bounds(struct text *t)
 static int read_text(struct text *t)
 {
 	int fd = open("/proc/kcore", O_RDONLY);
-	size_t size = t->hi - t->lo;
+	size_t size = t->at.hi - t->at.lo;
 	int ok = 0;
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
@@ -50,41 +54,49 @@ static int read_text(struct text *t)
 
 		if (pread(fd, &ph, sizeof(ph), at) != sizeof(ph))
 			break;
-		if (ph.p_type != PT_LOAD || t->lo < ph.p_vaddr || t->hi > ph.p_vaddr + ph.p_memsz)
+		if (ph.p_type != PT_LOAD || t->at.lo < ph.p_vaddr ||
+			t->at.hi > ph.p_vaddr + ph.p_memsz)
 			continue;
-		at = (off_t)(ph.p_offset + (t->lo - ph.p_vaddr));
+		at = (off_t)(ph.p_offset + (t->at.lo - ph.p_vaddr));
 		ok = pread(fd, t->copy, size, at) == (ssize_t)size;
 	}
 	close(fd);
 	return ok;
 }
 
-static int keep(const char *path, const struct text *t)
+/* The file has the bounds, too: to look for them takes longest. */
+static int keep(const char *path)
 {
+	struct text t;
 	FILE *f = fopen(path, "w");
 
-	return f && fwrite(t->copy, 1, t->hi - t->lo, f) == t->hi - t->lo && !fclose(f) ? 0 : 1;
+	if (!f || !find_bounds(&t.at) || !read_text(&t))
+		return 0;
+	return fwrite(&t.at, sizeof(t.at), 1, f) == 1 &&
+	       fwrite(t.copy, t.at.hi - t.at.lo, 1, f) == 1 && !fclose(f);
 }
 
-static int same(const char *path, const struct text *t)
+static int same(const char *path)
 {
-	size_t size = t->hi - t->lo;
-	unsigned char *before = malloc(size);
+	struct text now;
+	unsigned char *before;
 	FILE *f = fopen(path, "r");
+	size_t size;
 
-	if (!f || !before || fread(before, 1, size, f) != size)
-		return 1;
-	puts(memcmp(before, t->copy, size) ? "differs" : "same");
-	return 0;
+	if (!f || fread(&now.at, sizeof(now.at), 1, f) != 1)
+		return 0;
+	size = now.at.hi - now.at.lo;
+	before = malloc(size);
+	if (!before || fread(before, size, 1, f) != 1 || !read_text(&now))
+		return 0;
+	puts(memcmp(before, now.copy, size) ? "differs" : "same");
+	return 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct text t;
-
-	if (argc != 3 || !find_bounds(&t) || !read_text(&t)) {
-		fputs("ktext: the kernel's text cannot be read\n", stderr);
-		return 1;
-	}
-	return strcmp(argv[1], "keep") ? same(argv[2], &t) : keep(argv[2], &t);
+	if (argc == 3 && (strcmp(argv[1], "keep") ? same(argv[2]) : keep(argv[2])))
+		return 0;
+	fputs("ktext: the kernel's text cannot be read\n", stderr);
+	return 1;
 }

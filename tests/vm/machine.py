@@ -52,15 +52,15 @@ def tool(argv, **kw):
         raise Failed('%s: status %d\n%s' % (' '.join(argv), p.returncode, p.stdout[-3000:]))
 
 
-def qemu(image, disk, arguments, processor=PROCESSOR, serial='stdio'):
+def qemu(image, disk, arguments, processor=PROCESSOR, serial='stdio', processors=2):
     """Its command."""
-    return ['nice', 'qemu-system-x86_64', '-accel', ACCEL, '-cpu', processor, '-smp', '2', '-m', '512', '-display', 'none',
+    return ['nice', 'qemu-system-x86_64', '-accel', ACCEL, '-cpu', processor, '-smp', str(processors), '-m', '512', '-display', 'none',
             '-nodefaults', '-no-reboot', '-serial', serial, '-kernel', image, '-initrd', disk, '-append', arguments]
 
 
-def boot(image, disk, arguments=COMMAND_LINE, processor=PROCESSOR):
+def boot(image, disk, arguments=COMMAND_LINE, processor=PROCESSOR, processors=2):
     """Lines of the console, without their ends."""
-    argv = qemu(image, disk, arguments, processor)
+    argv = qemu(image, disk, arguments, processor, processors=processors)
     try:
         p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOOT_TIMEOUT)
         out = p.stdout
@@ -70,11 +70,11 @@ def boot(image, disk, arguments=COMMAND_LINE, processor=PROCESSOR):
     return out.decode(errors='replace').splitlines()
 
 
-def kmod(headers):
+def kmod(headers, folder='kmod', *settings):
     """trapless.ko for that kernel is built; where. Not by two at once."""
-    out = os.path.join(OUT, 'kmod', os.path.basename(headers)[len('linux-headers-'):])
+    out = os.path.join(OUT, folder, os.path.basename(headers)[len('linux-headers-'):])
     with debian.alone(OUT):
-        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KMOD_OUT=' + out, 'KDIR=' + headers])
+        tool(['make', '-s', '-C', ROOT, '-f', 'kmod/kmod.mk', 'kmod', 'KMOD_OUT=' + out, 'KDIR=' + headers] + list(settings))
     return out
 
 
@@ -90,6 +90,7 @@ def folder_of(image):
 
 
 def stripped(ko, folder):
+    os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, os.path.basename(ko))
     tool(['strip', '--strip-debug', '-o', path, ko])
     return path
@@ -176,9 +177,10 @@ class Machine:
             f.write(cpio.archive(self.files))
         return disk
 
-    def run(self, script):
+    def run(self, script, arguments='', processors=2):
         """What its console said: name -> lines."""
-        console = boot(self.image, self.disk(script), COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), RETURNS_BY_THUNK)
+        arguments = '%s %s' % (COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), arguments)
+        console = boot(self.image, self.disk(script), arguments, RETURNS_BY_THUNK, processors)
         with open(os.path.join(self.folder, 'console'), 'w') as f:
             f.write('\n'.join(console) + '\n')
         return said([line.rstrip('\r') for line in console])

@@ -26,7 +26,18 @@ int tl_batch_init(struct tl_batch *b, size_t expect)
 	tl_fill(b, 0, sizeof(*b));
 	b->max = expect < 64 ? 64 : expect + expect / 4;
 	b->sites = tl_os_alloc(b->max * sizeof(b->sites[0]));
-	return b->sites ? 0 : -TL_E_NOMEM;
+	if (b->sites)
+		return 0;
+	b->sites = b->few;
+	b->max = TL_BATCH_FEW;
+	return expect <= b->max ? 0 : -TL_E_NOMEM;
+}
+
+static void free_sites(struct tl_batch *b)
+{
+	if (b->sites && b->sites != b->few)
+		tl_os_free(b->sites, b->max * sizeof(b->sites[0]));
+	b->sites = NULL;
 }
 
 int tl_batch_add(struct tl_batch *b, struct tl_site *s)
@@ -39,7 +50,7 @@ int tl_batch_add(struct tl_batch *b, struct tl_site *s)
 		if (!grown)
 			return -TL_E_NOMEM;
 		tl_copy(grown, b->sites, b->max * sizeof(*grown));
-		tl_os_free(b->sites, b->max * sizeof(*grown));
+		free_sites(b);
 		b->sites = grown;
 		b->max *= 2;
 	}
@@ -55,9 +66,7 @@ void tl_batch_deinit(struct tl_batch *b)
 		b->sites[i]->queued = b->sites[i]->shy = false;
 		tl_site_put(b->sites[i]);
 	}
-	if (b->sites)
-		tl_os_free(b->sites, b->max * sizeof(b->sites[0]));
-	b->sites = NULL;
+	free_sites(b);
 	b->nsites = 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "../text/patch.h"
 
+/* 0, or -TL_E_NOMEM, which is never for TL_BATCH_FEW: these can always be taken away. */
 int tl_batch_init(struct tl_batch *b, size_t expect);
 int tl_batch_add(struct tl_batch *b, struct tl_site *s);
 int tl_batch_commit(struct tl_batch *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The life of probes. */
 #include "../../os/os.h"
+#include "../base/broken.h"
 #include "../base/core.h"
 #include "../base/mem.h"
 #include "../detour/detour.h"
@@ -244,8 +245,9 @@ int tl_probe_register(struct tl_probe *p)
  * Silences the probes, takes their text away and waits for running handlers.
  * When the text cannot be taken away now (nobody to stop the threads, no
  * memory), the patch stays and runs nothing; sweep_up() tries again later.
+ * `images`: not 0: it is not known what is still mapped.
  */
-static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n)
+static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n, int images)
 {
 	int ret, err;
 
@@ -253,6 +255,7 @@ static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n)
 		if (probes[i]->site)
 			tl_site_publish(probes[i]->site);
 	ret = refresh(b, probes, n);
+	ret = images ? images : ret;
 	if (!ret)
 		ret = tl_batch_commit(b);
 	err = tl_threads_grace(batch_quiet, b);
@@ -275,28 +278,28 @@ static void sweep_up(void)
 	tl_batch_deinit(&b);
 }
 
+bool tl_probes_sweep(void)
+{
+	bool clean;
+
+	tl_os_lock();
+	sweep_up();
+	clean = !tl_core.leftovers;
+	tl_os_unlock();
+	return clean;
+}
+
 /* A library that was closed took it along; its caller takes it back now. */
 static bool unmapped(const struct tl_probe *p)
 {
 	return p->state == TL_PROBE_GONE && (p->reserved & TL_PROBE_UNMAPPED);
 }
 
-int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
+/* They handle nothing any more, whatever it returns. */
+static int take_away(struct tl_batch *b, struct tl_probe **probes, size_t n, int images)
 {
-	struct tl_batch b;
-	int ret = tl_images_refresh();
+	int ret;
 
-	for (size_t i = 0; i < n && !ret; i++)
-		if (probes[i]->state != TL_PROBE_ARMED && probes[i]->state != TL_PROBE_OFF &&
-			!unmapped(probes[i]))
-			ret = -TL_E_STATE;
-	if (ret)
-		return ret;
-	ret = tl_batch_init(&b, n);
-	if (ret)
-		return ret;
-	tl_threads_sweep();
-	sweep_up();
 	tl_gone_forget(probes, n);
 	for (size_t i = 0; i < n; i++) {
 		if (probes[i]->state == TL_PROBE_GONE)
@@ -306,16 +309,45 @@ int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
 		tl_site_unlink(probes[i]->site, probes[i]);
 		tl_core.nprobes--;
 	}
-	ret = take_down(&b, probes, n);
+	ret = take_down(b, probes, n, images);
 	if (ret)
 		tl_core.leftovers = true;
-	finish(&b);
+	finish(b);
 	for (size_t i = 0; i < n; i++) {
 		probes[i]->site = NULL;
 		probes[i]->next = NULL;
 		probes[i]->reserved = 0;
 	}
 	return ret;
+}
+
+/* Where there is no memory for all at once: one needs none to be silent. */
+static int take_each_away(struct tl_probe **probes, size_t n, int images)
+{
+	struct tl_batch b;
+	int ret = 0, err;
+
+	for (size_t i = 0; i < n; i++) {
+		TL_ASSERT(!tl_batch_init(&b, 1));
+		err = take_away(&b, &probes[i], 1, images);
+		ret = ret ? ret : err;
+	}
+	return ret;
+}
+
+int tl_probes_unregister_locked(struct tl_probe **probes, size_t n)
+{
+	struct tl_batch b;
+	int images = tl_images_refresh();
+
+	for (size_t i = 0; i < n; i++)
+		if (probes[i]->state != TL_PROBE_ARMED && probes[i]->state != TL_PROBE_OFF &&
+			!unmapped(probes[i]))
+			return -TL_E_STATE;
+	tl_threads_sweep();
+	sweep_up();
+	return tl_batch_init(&b, n) ? take_each_away(probes, n, images)
+				    : take_away(&b, probes, n, images);
 }
 
 int tl_probes_unregister(struct tl_probe **probes, size_t n)
@@ -404,7 +436,7 @@ static int disable_locked(struct tl_probe **probes, size_t n)
 	for (size_t i = 0; i < n; i++)
 		tl_site_fold_missed(probes[i]->site);
 	move_all(probes, n, TL_PROBE_ARMED, TL_PROBE_OFF);
-	ret = take_down(&b, probes, n);
+	ret = take_down(&b, probes, n, 0);
 	if (ret)
 		tl_core.leftovers = true;
 	finish(&b);
@@ -528,8 +560,8 @@ void tl_probes_unregister_all(void)
 			bool last = !p->next;
 
 			tl_probes_unregister_locked(&p, 1);
-			if (last || p->site)
-				break; /* the site may be gone; or no memory even for this */
+			if (last)
+				break; /* the site may be gone */
 		}
 		next = tl_site_next(addr + 1);
 	}

@@ -14,7 +14,9 @@ int tl_probes_register_locked(struct tl_probe **probes, size_t n, size_t *failed
 /* The same; after a refusal whys[i] is set for all that would be refused, not for the first only. */
 int tl_probes_try_locked(struct tl_probe **probes, size_t n, size_t *failed, int *whys);
 int tl_probes_unregister_locked(struct tl_probe **probes, size_t n);
-void tl_probes_unregister_all(void); /* and what earlier ones have left */
+void tl_probes_unregister_all(void);
+/* Once more: text that could not be taken away. True: nothing of it is left. Takes the engine lock. */
+bool tl_probes_sweep(void); /* and what earlier ones have left */
 
 /* state.c: moves a probe between states; an illegal move is reported by tl_broken(). */
 void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to);

@@ -41,8 +41,10 @@ extern struct tl_patches {
 void tl_patches_deinit(void);
 
 /* Sites whose wanted state changed, and what becomes of their patches. */
+enum { TL_BATCH_FEW = 4 };
 struct tl_batch {
 	struct tl_site **sites;
+	struct tl_site *few[TL_BATCH_FEW]; /* where there is no memory for more */
 	size_t nsites, max;
 	struct tl_patch *old, *fresh;
 	struct tl_site *bad; /* the site that was refused */

@@ -8,12 +8,17 @@
 /* What fills up behind a function is none of it: control would seem to run into those breakpoints. */
 static uintptr_t without_filling(uintptr_t start, uintptr_t end)
 {
-	uint8_t trap[TL_WORD_MAX], last[TL_WORD_MAX];
-	size_t len = tl_arch_trap_insn(trap);
+	enum { AT_ONCE = 16 };
+	uint8_t trap[TL_WORD_MAX], text[AT_ONCE];
+	size_t len = tl_arch_trap_insn(trap), n;
 
-	while (end - start > len && tl_os_text_read(end - len, last, len) == len &&
-		!memcmp(last, trap, len))
-		end -= len;
+	do {
+		n = min(AT_ONCE / len, (end - start - 1) / len) * len;
+		if (tl_os_text_read(end - n, text, n) != n)
+			break;
+		for (; n && !memcmp(text + n - len, trap, len); n -= len)
+			end -= len;
+	} while (!n && end - start > len);
 	return end;
 }
 

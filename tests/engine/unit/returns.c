@@ -432,6 +432,29 @@ static void one_refused_in_a_batch_leaves_the_rest(void)
 	CHECK(clean());
 }
 
+/* Its jumps may have to stay for a while. */
+static void taking_away_without_memory_calls_nobody(void)
+{
+	unsigned failed = 0;
+
+	for (unsigned n = 1; n <= 6; n++) {
+		struct tl_retprobe rp;
+		int ret;
+
+		recursive();
+		rp = probe(6, 19);
+		CHECK(tl_retprobe_register(&rp) == 0);
+		fake.fail_alloc = (unsigned)fake.nallocs + n;
+		ret = tl_retprobe_unregister(&rp);
+		fake.fail_alloc = 0;
+		CHECK(ret == 0 || ret == -TL_E_NOMEM);
+		failed += ret != 0;
+		CHECK(!rp.state && go(2) && !entries && !returns);
+		CHECK(clean());
+	}
+	CHECK(failed);
+}
+
 int main(void)
 {
 	RUN(recursion_pairs_every_call);
@@ -451,5 +474,6 @@ int main(void)
 	RUN(calls_of_dead_threads_are_given_back);
 	RUN(what_threads_keep_leaves_enough_for_others);
 	RUN(one_refused_in_a_batch_leaves_the_rest);
+	RUN(taking_away_without_memory_calls_nobody);
 	return UNIT_RESULT();
 }
