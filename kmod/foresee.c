@@ -32,8 +32,7 @@ static int by_address(const void *addr, const void *place)
 static void tell(void *arg, uintptr_t addr, unsigned rung, int why)
 {
 	struct foreseen *f = arg;
-	struct tl_device_place *p =
-		bsearch(&addr, f->places, f->of->count, sizeof(*p), by_address);
+	struct tl_device_place *p = bsearch(&addr, f->places, f->of->count, sizeof(*p), by_address);
 	const struct tl_device_fate fate = {.rung = rung, .why = why};
 
 	if (p)
