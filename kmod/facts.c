@@ -150,6 +150,10 @@ static uint64_t percent(unsigned long load)
 
 static bool of_machine(uint32_t what, uint64_t value[2])
 {
+	if (what == TL_FACT_HZ) {
+		value[0] = HZ;
+		return true;
+	}
 	if (what != TL_FACT_LOAD)
 		return false;
 	value[0] = percent(avenrun[0]) | percent(avenrun[1]) << 32;

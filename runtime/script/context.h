@@ -45,6 +45,7 @@ enum tl_fact {
 	TL_FACT_STIME,
 	TL_FACT_TASK, /* in a kernel: the address of the running task's `struct task_struct`, and of that with the number `of` */
 	TL_FACT_LOAD, /* of the machine, in hundredths: of 1 minute and (upper half) of 5; of 15 */
+	TL_FACT_HZ, /* in a kernel: its ticks a second */
 	TL_FACTS
 };
 int64_t tl_fact(struct tl_run *run, enum tl_fact what, int64_t of); /* may fail */

@@ -280,6 +280,20 @@ static void streams(void)
 	wait_for(pid);
 }
 
+/* Who asks for a connection there asks again and again. That takes a second, for which nobody waits. */
+static void unanswered(void)
+{
+	struct sockaddr_in out = address("10.9.9.9", 9);
+	int fd = (int)must("socket", socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+
+	if (must("fork", fork()))
+		return;
+	if (!connect(fd, (void *)&out, sizeof(out)) || errno != EINPROGRESS)
+		die("connect");
+	usleep(1500000);
+	_exit(0);
+}
+
 static void datagrams(void)
 {
 	struct sockaddr_in a = address("127.0.0.1", 0), out = address("10.9.9.9", 9);
@@ -453,10 +467,10 @@ static const struct {
 	void (*run)(void);
 } kinds[] = {{"files", files}, {"rivals", rivals}, {"opens", opens}, {"sectors", sectors},
 	{"aio", aio}, {"programs", programs}, {"signals", signals}, {"traced", traced},
-	{"streams", streams}, {"datagrams", datagrams}, {"device", device}, {"futexes", futexes},
-	{"semaphores", semaphores}, {"sleeps", sleeps}, {"memory", memory}, {"collapse", collapse},
-	{"copy_huge", copy_huge}, {"processors", processors}, {"audit", audit},
-	{"terminal", terminal}, {"killed", killed}};
+	{"streams", streams}, {"datagrams", datagrams}, {"unanswered", unanswered},
+	{"device", device}, {"futexes", futexes}, {"semaphores", semaphores}, {"sleeps", sleeps},
+	{"memory", memory}, {"collapse", collapse}, {"copy_huge", copy_huge},
+	{"processors", processors}, {"audit", audit}, {"terminal", terminal}, {"killed", killed}};
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) - 1 }; /* without the last, which ends it */
 

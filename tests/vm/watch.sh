@@ -2,7 +2,7 @@
 # Sessions in the virtual machine of tests/vm/examples: started, watched until they have said what they must, ended.
 export PATH=/bin
 cd /
-ROUNDS=12
+ROUNDS=40 # at most
 
 # A disk with a file system and one without, a network, huge pages; the work, round by round.
 prepare()
