@@ -211,3 +211,9 @@ impl Btf {
         own.or_else(|| self.base.as_ref()?.named(name, kinds))
     }
 }
+
+/// The functions that it describes, by number.
+pub fn described(btf: &Btf) -> impl Iterator<Item = (u32, &str)> {
+    let functions = btf.entries().filter(|(_, e)| e.kind == Kind::Function);
+    functions.map(|(id, e)| (id, btf.name(&e)))
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! What was read of a packed kernel, for the next time: to unpack one takes a second. A file has the
-//! length of the build-id, that id, the tracepoints' systems behind their length, and the BTF.
+//! length of the build-id, that id, the tracepoints' systems up to a zero, and the BTF.
 
 use super::find::Files;
 use super::systems::Systems;
@@ -14,18 +14,17 @@ fn file_of(folder: &Path, kernel: &Path) -> Option<PathBuf> {
     let path = kernel.canonicalize().ok()?;
     let mut hash = std::hash::DefaultHasher::new();
     (&path, stamp(&path)?).hash(&mut hash);
-    Some(folder.join(format!("kernel-{:016x}.read", hash.finish())))
+    Some(folder.join(format!("kernel-{:016x}.kept", hash.finish())))
 }
 
 pub fn get(folder: &Path, kernel: &Path) -> Option<Files> {
     let bytes = std::fs::read(file_of(folder, kernel)?).ok()?;
     let (length, rest) = bytes.split_first()?;
     let (build_id, rest) = rest.split_at_checked((*length).into())?;
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let (systems, btf) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (systems, btf) = rest.split_at_checked(memchr::memchr(0, rest)?)?;
     Some(Files {
         path: kernel.into(),
-        btf: btf.to_vec(),
+        btf: btf[1..].to_vec(),
         build_id: build_id.to_vec(),
         systems: Some(Systems::from_text(std::str::from_utf8(systems).ok()?)),
     })
@@ -39,12 +38,11 @@ pub fn put(folder: &Path, files: &Files) -> Option<()> {
     let _part = leftover::path(&part);
     std::fs::create_dir_all(folder).ok()?;
     let systems = files.systems.as_ref()?.text();
-    let size = u32::try_from(systems.len()).ok()?.to_le_bytes();
     let parts = [
         &[length],
         &files.build_id[..],
-        &size,
         systems.as_bytes(),
+        &[0],
         &files.btf,
     ];
     std::fs::write(&part, parts.concat()).ok()?;

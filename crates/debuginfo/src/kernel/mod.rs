@@ -19,11 +19,11 @@ use crate::location::Location;
 use crate::type_name::{clang_name, TypeName};
 use crate::types::{TypeId, Types};
 use crate::variable::ReturnValue;
-use btf::{Btf, Kind};
+use btf::{described, Btf, Kind};
 use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use systems::Systems;
+use systems::{Systems, TRACER};
 use trapless_machine::Machine;
 use types::Source;
 
@@ -51,15 +51,6 @@ pub struct KernelFunction {
     /// Its first parameter is the kernel's own: this is what calls a tracepoint's listeners.
     traces: bool,
 }
-
-/// The functions that it describes, by number.
-fn described(btf: &Btf) -> impl Iterator<Item = (u32, &str)> {
-    let functions = btf.entries().filter(|(_, e)| e.kind == Kind::Function);
-    functions.map(|(id, e)| (id, btf.name(&e)))
-}
-
-/// Before the name of a tracepoint that of the function that calls its listeners.
-const TRACER: &str = "__traceiter_";
 
 /// A parameter, and where it is as the function is entered.
 #[derive(Debug, Clone)]

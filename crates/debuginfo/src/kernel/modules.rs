@@ -2,10 +2,10 @@
 //! A kernel's modules: their functions are in the symbol tables of their files, the types in BTF that goes on from the
 //! kernel's.
 
-use super::btf::Btf;
+use super::btf::{described, Btf};
 use super::systems::Systems;
 use super::types::Source;
-use super::{described, find, Kernel};
+use super::{find, Kernel};
 use crate::demangle;
 use crate::elf::{Elf, STT_FUNC};
 use crate::error::{Error, Result};

@@ -3,12 +3,13 @@
 //! `struct trace_event_call` for each that is an event, which points to the tracepoint, and to the class that has the
 //! system. Files have no symbols for them, so they are known by what they point to.
 
-use super::btf::{Btf, Kind};
-use super::{described, TRACER};
+use super::btf::{described, Btf, Kind};
 use crate::elf::Elf;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+/// Before the name of a tracepoint that of the function that calls its listeners.
+pub const TRACER: &str = "__traceiter_";
 /// Of the kernel that runs here, if root reads it: a folder for each system, in it one for each event.
 const LIVE: [&str; 2] = [
     "/sys/kernel/tracing/events",
