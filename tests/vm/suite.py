@@ -27,9 +27,9 @@ def has(*words):
     return lambda out: all(any(w in line for line in out) for w in words) or 'said %r' % (out,)
 
 
-def script(tests):
+def script(tests, *first):
     """What the machine does."""
-    out = ['export PATH=/bin', 'cd /', 'ktext keep before']
+    out = ['export PATH=/bin', 'cd /', *first, 'ktext keep before']
     for t in tests:
         out += ['echo "%s %s"' % (machine.MARK, t.name), '( %s ) 2>&1' % t.commands]
     return '\n'.join(out + ['echo "%s"' % machine.MARK, ''])
