@@ -239,7 +239,9 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;
 	keep_from_writing(vma);
-	mutex_lock(&o->lock);
+	/* Who holds it may wait for the memory of this process, which is not to be changed meanwhile. */
+	if (!mutex_trylock(&o->lock))
+		return -EBUSY;
 	if (o->script.memory)
 		ret = remap_vmalloc_range(vma, o->script.memory, vma->vm_pgoff);
 	mutex_unlock(&o->lock);

@@ -371,8 +371,9 @@ static void missed_lines(const struct message *m)
 			"led theirs elsewhere: give each a thread block of its own, CLONE_SETTLS)",
 		[TL_MISSED_RECORD] = "hits missed (in more than 32768 threads: trace fewer)",
 		[TL_MISSED_NUMBER] =
-			"hits missed (in more than 4096 threads, as many as return probes serve, "
-			"and handlers that need more than 1 KiB of stack: probe entries, shorten "
+			"hits missed (in more than 4096 threads, or 16384 tasks of a kernel, as "
+			"many as return probes serve, and handlers that need more than 1 KiB of "
+			"stack: probe entries, shorten "
 			"strings by -D MAXSTRINGLEN)",
 		[TL_MISSED_CALL] = "hits missed (more than 4096 calls of a return probe under way "
 				   "at once: probe entries)",

@@ -37,7 +37,8 @@ void tl_os_free(void *mem, size_t size);
 size_t tl_os_page_size(void);
 void tl_os_page_stock(void); /* some are, if there is any memory. Sleeps */
 void *tl_os_page_take(void); /* NULL: none is in stock */
-void tl_os_page_give(void *page);
+bool tl_os_page_give(void *page); /* false: the stock has no room for it */
+void tl_os_page_free(void *page); /* may sleep */
 /* One zeroed private page that a fork child finds zeroed again (the gate). NULL: none. */
 void *tl_os_alloc_wiped(void);
 void tl_os_free_wiped(void *mem);

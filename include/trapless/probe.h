@@ -285,7 +285,8 @@ int tl_engine_init(void);
  * restored; what they need stays, and it may be called again. Sleeps. */
 bool tl_engine_exit(void);
 
-/* Thread local value `slot` (0 to 7) of the calling thread; starts NULL. From a handler. */
+/* Thread local value `slot` (0 to 7) of the calling thread; starts NULL. From a handler. In a kernel it is the processor's,
+ * one for what it runs: a task, or a softirq, an interrupt, an NMI in one. */
 void **tl_thread_local(struct tl_thread *self, unsigned slot);
 uint32_t tl_thread_tid(const struct tl_thread *self);
 

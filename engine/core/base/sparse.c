@@ -49,7 +49,8 @@ void tl_sparse_deinit(struct tl_sparse *s)
 	for (size_t n = 0; n < s->npages; n++)
 		if (s->pages[n]) {
 			tl_fill(s->pages[n], 0, tl_os_page_size());
-			tl_os_page_give(s->pages[n]);
+			if (!tl_os_page_give(s->pages[n]))
+				tl_os_page_free(s->pages[n]);
 		}
 	*s = (struct tl_sparse){0};
 }
@@ -63,7 +64,8 @@ void *tl_sparse_make(struct tl_sparse *s, size_t i)
 		return element;
 	page = tl_os_page_take();
 	if (page && !TL_CAS(&s->pages[i >> s->shift], &none, page))
-		tl_os_page_give(page); /* somebody else was faster */
+		(void)tl_os_page_give(
+			page); /* somebody else was faster; the home knows all its pages */
 	return tl_sparse_at(s, i);
 }
 

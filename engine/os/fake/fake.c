@@ -78,7 +78,13 @@ void *tl_os_page_take(void)
 	return tl_os_alloc(fake.page);
 }
 
-void tl_os_page_give(void *page)
+bool tl_os_page_give(void *page)
+{
+	(void)page;
+	return false;
+}
+
+void tl_os_page_free(void *page)
 {
 	fake.pages--;
 	tl_os_free(page, fake.page);

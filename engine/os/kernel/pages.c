@@ -89,15 +89,15 @@ void *tl_os_page_take(void)
 	return page ? page_address(page) : NULL;
 }
 
-/* What the stock has no room for goes at the end where it cannot go at once. */
-void tl_os_page_give(void *mem)
+bool tl_os_page_give(void *mem)
 {
-	struct page *page = virt_to_page(mem);
+	return put(virt_to_page(mem));
+}
 
-	if (put(page) || !preemptible())
-		return;
+void tl_os_page_free(void *mem)
+{
 	mutex_lock(&all_lock);
-	let_go(page);
+	let_go(virt_to_page(mem));
 	mutex_unlock(&all_lock);
 }
 

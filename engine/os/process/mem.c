@@ -73,7 +73,13 @@ void *tl_os_page_take(void)
 	return NULL;
 }
 
-void tl_os_page_give(void *page)
+bool tl_os_page_give(void *page)
+{
+	(void)page;
+	return false;
+}
+
+void tl_os_page_free(void *page)
 {
 	(void)page;
 }
