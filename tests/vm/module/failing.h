@@ -83,6 +83,9 @@ static inline size_t failing_size(size_t size)
 #undef kvmalloc
 #undef kvzalloc
 #undef kvmalloc_array
+#undef kvcalloc
+#undef alloc_page
+#undef __free_page
 #undef vmalloc
 #undef vzalloc
 #undef vmalloc_user
@@ -93,16 +96,20 @@ static inline size_t failing_size(size_t size)
 #define kvmalloc(size, gfp)	     failing_kvmalloc(size, gfp)
 #define kvzalloc(size, gfp)	     failing_kvmalloc(size, (gfp) | __GFP_ZERO)
 #define kvmalloc_array(n, size, gfp) failing_kvmalloc_array(n, size, gfp)
-#define vmalloc(size)		     failing_vmalloc(size)
-#define vzalloc(size)		     failing_vzalloc(size)
-#define vmalloc_user(size)	     failing_vmalloc_user(size)
-#define vmap(pages, n, flags, prot)  failing_vmap(pages, n, flags, prot)
-#define alloc_percpu(type)	     ((type __percpu *)failing_percpu(sizeof(type), __alignof__(type)))
-#define kfree(mem)		     kfree(failing_given(mem))
-#define kvfree(mem)		     kvfree(failing_given(mem))
-#define vfree(mem)		     vfree(failing_given(mem))
-#define vunmap(mem)		     vunmap(failing_given(mem))
-#define free_percpu(mem)	     (failing_given((void __force *)(mem)), free_percpu(mem))
+#define kvcalloc(n, size, gfp)	     failing_kvmalloc_array(n, size, (gfp) | __GFP_ZERO)
+/* Of these there is a stock, which may be used up at any time: tests/engine/unit/sparse.c. */
+#define alloc_page(gfp)		    ((struct page *)failing_had(alloc_pages(gfp, 0)))
+#define __free_page(page)	    __free_pages(failing_given(page), 0)
+#define vmalloc(size)		    failing_vmalloc(size)
+#define vzalloc(size)		    failing_vzalloc(size)
+#define vmalloc_user(size)	    failing_vmalloc_user(size)
+#define vmap(pages, n, flags, prot) failing_vmap(pages, n, flags, prot)
+#define alloc_percpu(type)	    ((type __percpu *)failing_percpu(sizeof(type), __alignof__(type)))
+#define kfree(mem)		    kfree(failing_given(mem))
+#define kvfree(mem)		    kvfree(failing_given(mem))
+#define vfree(mem)		    vfree(failing_given(mem))
+#define vunmap(mem)		    vunmap(failing_given(mem))
+#define free_percpu(mem)	    (failing_given((void __force *)(mem)), free_percpu(mem))
 /* Called by pointers of these names. */
 #define module_alloc(size)	  module_alloc(failing_size(size))
 #define module_memfree(mem)	  module_memfree(failing_given(mem))
