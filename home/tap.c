@@ -154,11 +154,11 @@ static bool watched_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 
 static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 {
-	bool site = p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
+	bool site = tl_tap_stands(p->kind);
 	bool timer = p->kind == TL_TAP_TIMER || p->kind == TL_TAP_PROFILE;
 
 	return p->kind >= TL_TAP_BEGIN && p->kind <= TL_TAP_TRACE &&
-	       ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) || file_ok(m, p)) &&
+	       (!tl_tap_is_file(p->kind) || file_ok(m, p)) &&
 	       (p->handler == TL_NONE || p->handler < m->code_size) &&
 	       (p->on_entry == TL_NONE || p->on_entry < m->code_size) &&
 	       (p->condition == TL_NONE || p->condition < m->code_size) &&

@@ -60,6 +60,18 @@ static inline const char *tl_tap_string(const struct tl_tap *m, uint32_t at)
 	return m->strings + at;
 }
 
+/* Probes of this kind stand at a place in the text. */
+static inline bool tl_tap_stands(uint32_t kind)
+{
+	return kind == TL_TAP_SITE || kind == TL_TAP_RETURN;
+}
+
+/* They are a file's. */
+static inline bool tl_tap_is_file(uint32_t kind)
+{
+	return kind == TL_TAP_FILE_READ || kind == TL_TAP_FILE_WRITE;
+}
+
 /* Bytes that CODE and DATA take, DATA behind CODE, whole pages. */
 size_t tl_tap_span(const struct tl_tap *m);
 /* Where a function of the runtime lies, 0: there is none of that name. */

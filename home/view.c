@@ -68,11 +68,6 @@ static bool fact(struct tl_view *v, uint32_t what, int64_t of, uint64_t value[2]
 	return tl_home_fact(what, of, value);
 }
 
-static int indent(struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at)
-{
-	return tl_home_indent(v, delta, now, at);
-}
-
 static bool raise(struct tl_view *v, int64_t sig)
 {
 	(void)v;
@@ -126,7 +121,7 @@ static struct tl_view_ops ops = {
 	.relax = relax,
 	.name = name,
 	.fact = fact,
-	.indent = indent,
+	.indent = tl_home_indent,
 	.raise = raise,
 	.ids = ids,
 	.of_program = of_program,

@@ -115,7 +115,7 @@ static void want(struct search *search, uint32_t probe)
 	const struct tl_tap_probe *p = &s->tap.probes[probe];
 
 	search->s->slots[probe] = (struct script_slot){.probe = probe};
-	if (script_stands(p) && !script_module_of(s, p))
+	if (tl_tap_stands(p->kind) && !script_module_of(s, p))
 		search->wanted[search->n++] =
 			(struct wanted){.name = tl_tap_string(&s->tap, p->func), .probe = probe};
 }

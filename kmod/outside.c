@@ -33,16 +33,11 @@ int script_outside_start(struct script *s)
 	return 0;
 }
 
-static bool is_of_file(uint32_t kind)
-{
-	return kind == TL_TAP_FILE_READ || kind == TL_TAP_FILE_WRITE;
-}
-
 static bool stands_nowhere(uint32_t kind)
 {
 	return kind == TL_TAP_BEGIN || kind == TL_TAP_END || kind == TL_TAP_ERROR ||
 	       kind == TL_TAP_TIMER || kind == TL_TAP_SHOW || kind == TL_TAP_RESET ||
-	       is_of_file(kind);
+	       tl_tap_is_file(kind);
 }
 
 static int run(struct script *s, uint32_t probe, uint32_t code)
@@ -94,7 +89,7 @@ int script_run_value(struct script *s, const struct tl_device_value *v, u32 __us
 	struct tl_value_text text = {.len = v->len, .room = v->room};
 	int ret;
 
-	if (v->probe >= s->tap.nprobes || !is_of_file(s->tap.probes[v->probe].kind) ||
+	if (v->probe >= s->tap.nprobes || !tl_tap_is_file(s->tap.probes[v->probe].kind) ||
 		v->room > TL_DEVICE_VALUE_MAX || v->len > v->room)
 		return -EINVAL;
 	text.text = kvmalloc(v->room + 1, GFP_KERNEL);

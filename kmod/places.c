@@ -30,11 +30,6 @@ static void leave_out(unsigned bytes, struct tl_ctl_probe *to, struct tl_func_pa
 	part->size -= bytes;
 }
 
-bool script_stands(const struct tl_tap_probe *p)
-{
-	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
-}
-
 const char *script_module_of(const struct script *s, const struct tl_tap_probe *p)
 {
 	const char *name = tl_tap_string(&s->tap, s->tap.images[p->image].path);
@@ -110,7 +105,7 @@ void script_place(struct script *s)
 {
 	for (uint32_t i = 0; i < s->nslots; i++) {
 		script_stack_of(s, tl_ctl_probe(s->ctl, i));
-		if (script_stands(&s->tap.probes[s->slots[i].probe]))
+		if (tl_tap_stands(s->tap.probes[s->slots[i].probe].kind))
 			place(s, i);
 	}
 }

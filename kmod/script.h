@@ -74,7 +74,6 @@ int script_find(struct script *s);
 
 /* places.c: where its probes stand: addresses and sizes of functions into s->ctl, or a result that says why not. */
 void script_place(struct script *s);
-bool script_stands(const struct tl_tap_probe *p); /* at a place in the text */
 /* The module that a probe is of; NULL: the kernel itself. */
 const char *script_module_of(const struct script *s, const struct tl_tap_probe *p);
 

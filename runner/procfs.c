@@ -59,8 +59,7 @@ static void take(const struct session *s, uint32_t i)
 	uint32_t *most;
 	struct file *f;
 
-	if ((p->kind != TL_TAP_FILE_READ && p->kind != TL_TAP_FILE_WRITE) ||
-		p->flags & TL_TAP_PROBE_NEVER || input_is(s->mod, i))
+	if (!tl_tap_is_file(p->kind) || p->flags & TL_TAP_PROBE_NEVER || input_is(s->mod, i))
 		return;
 	f = file_of(tl_tap_string(s->mod, p->func));
 	f->mode &= ~(mode_t)p->addr;

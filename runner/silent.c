@@ -34,8 +34,7 @@ static uint32_t missing_image(const struct session *s, uint32_t probe)
 
 	if (p->kind >= TL_TAP_PROCESS_BEGIN && !(p->flags & TL_TAP_PROBE_OPTIONAL))
 		return p->process != TL_NONE && !was_mapped(s, p->process) ? p->process : TL_NONE;
-	if ((p->kind != TL_TAP_SITE && p->kind != TL_TAP_RETURN) ||
-		p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
+	if (!tl_tap_stands(p->kind) || p->flags & (TL_TAP_PROBE_NEVER | TL_TAP_PROBE_OPTIONAL) ||
 		s->board.states[probe] != PROBE_NEVER_ARMED || s->board.tuning->off[probe])
 		return TL_NONE;
 	if (program == TL_NONE)
@@ -113,8 +112,7 @@ static bool stands(const struct session *s, uint32_t probe)
 {
 	const struct tl_tap_probe *p = &s->mod->probes[probe];
 
-	return (p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN) &&
-	       s->board.states[probe] == PROBE_ARMED;
+	return tl_tap_stands(p->kind) && s->board.states[probe] == PROBE_ARMED;
 }
 
 static bool never_hit(const struct session *s, uint32_t probe)

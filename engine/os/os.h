@@ -67,6 +67,8 @@ void tl_os_code_mappings(size_t *n, size_t *max);
 
 /* Copy text; never faults. Returns the number of bytes copied. */
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len);
+/* Whoever else waits for this processor may have it: said once a stretch by what reads much. Nothing where that comes by itself. */
+void tl_os_resched(void);
 /* The first stretch of executable memory at or above addr, from addr on; between segments there may be none. */
 bool tl_os_text_next(uintptr_t addr, uintptr_t *lo, uintptr_t *hi);
 

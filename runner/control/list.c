@@ -28,11 +28,6 @@ bool probe_is_chosen(const struct tl_tap *mod, uint32_t i, const char *pattern)
 	       !fnmatch(pattern, tl_tap_string(mod, mod->probes[i].func), 0);
 }
 
-static bool in_target(const struct tl_tap_probe *p)
-{
-	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
-}
-
 /* As the kernel's own list has it; nothing: armed, by a breakpoint. */
 static const char *state_of(const struct control *c, uint32_t i, const struct probe_row *row)
 {
@@ -43,7 +38,7 @@ static const char *state_of(const struct control *c, uint32_t i, const struct pr
 	if (c->session->board.tuning->off[i])
 		return c->session->board.tuning->off[i] & OFF_BY_USER ? " [DISABLED]"
 								      : " [CONDITION]";
-	if (!in_target(p) || !row)
+	if (!tl_tap_stands(p->kind) || !row)
 		return "";
 	if (!row->addr)
 		return c->session->board.states[i] == PROBE_ARMED ? " [GONE]" : " [PENDING]";
@@ -66,7 +61,7 @@ static void list_place(const struct control *c, uint32_t i, const struct target 
 /* So many targets have it. */
 static int targets_of(const struct control *c, uint32_t i)
 {
-	return in_target(&c->session->mod->probes[i]) ? *c->ntargets : 0;
+	return tl_tap_stands(c->session->mod->probes[i].kind) ? *c->ntargets : 0;
 }
 
 static void list_counts(const struct control *c, uint32_t i, FILE *to)

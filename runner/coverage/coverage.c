@@ -193,10 +193,10 @@ int coverage_main(const char *path, const char *functions, int listing)
 
 	if (listing)
 		job.site = list_site;
-	if (!strncmp(path, "module(", 7) && !cov_kernel_is(&kernel, path))
-		return complain(path, "a module of the kernel is told as in module(\"loop\")");
 	if (cov_kernel_is(&kernel, path))
 		return of_kernel(&kernel, path, &job);
+	if (!strncmp(path, "module(", 7))
+		return complain(path, "a module of the kernel is told as in module(\"loop\")");
 	if (cov_file_open(&file, path)) {
 		fprintf(stderr, "trapless-run: %s\n", file.why);
 		return 1;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../home/tap.h"
 #include "../../kmod/device.h"
 #include "../options.h"
 #include "../tell/tell.h"
@@ -58,11 +59,6 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 	return t->ctl != MAP_FAILED && t->probes && t->told;
 }
 
-static bool stands_in_text(const struct tl_ctl_probe *p)
-{
-	return p->kind == TL_TAP_SITE || p->kind == TL_TAP_RETURN;
-}
-
 /* Of one that is not loaded. */
 static uint32_t waiting_for(const struct teller *t, uint32_t image)
 {
@@ -71,7 +67,7 @@ static uint32_t waiting_for(const struct teller *t, uint32_t image)
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-		n += slot_from(t, i)->image == image && stands_in_text(p) && !p->addr &&
+		n += slot_from(t, i)->image == image && tl_tap_stands(p->kind) && !p->addr &&
 		     !p->result && !p->off;
 	}
 	return n;

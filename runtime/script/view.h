@@ -60,7 +60,7 @@ struct tl_view_ops {
 	 * Where blocks are not threads': thread_indent() of the running thread, as tl_indent_change() says it. 1; 0: they
 	 * are; -1: too many threads are indented. May be NULL.
 	 */
-	int (*indent)(struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at);
+	int (*indent)(const struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at);
 	/* Send the running thread a signal. False: it cannot be. May be NULL. */
 	bool (*raise)(struct tl_view *v, int64_t sig);
 	/* Where no target can change it: keep a command's text for tl_command(). Its number, or -1. NULL: nobody does. */

@@ -5,22 +5,18 @@ import glob
 import os
 import re
 
+import debian
 import machine
 
 HEADER = os.path.join(machine.HERE, 'module/failing.h')
 
 
-def text_of(path):
-    with open(path) as f:
-        return f.read()
-
-
 def allocating():
     """Objects of those that know the kernel, and ask it for something that can fail."""
-    names = '|'.join(re.findall(r'^#define (\w+)\(', text_of(HEADER), re.M))
+    names = '|'.join(re.findall(r'^#define (\w+)\(', debian.text_of(HEADER), re.M))
     for folder in ('kmod', 'engine/os/kernel'):
         for path in sorted(glob.glob(os.path.join(machine.ROOT, folder, '*.c'))):
-            if re.search(r'\b(%s)\(' % names, text_of(path)):
+            if re.search(r'\b(%s)\(' % names, debian.text_of(path)):
                 yield os.path.relpath(path, machine.ROOT)[:-1] + 'o'
 
 

@@ -30,8 +30,11 @@ static unsigned npools, max_pools; /* fewer where memory was refused */
 
 int tl_threads_want_table(void)
 {
-	struct tl_thread *t = threads ? threads : tl_os_alloc_sparse(sizeof(*threads) * TL_THREADS);
+	struct tl_thread *t;
 
+	if (threads)
+		return 0;
+	t = tl_os_alloc_sparse(sizeof(*threads) * TL_THREADS);
 	if (!t)
 		return -TL_E_NOMEM;
 	/* Where a thread pointer leads to zeros, a detour would take a free entry for its own. */

@@ -172,6 +172,7 @@ static void scan_text(struct scan *s, uint8_t *buf)
 		tl_patch_original(at, buf, got);
 		tl_fill(buf + got, 0, SCAN + SCAN_SLACK - got);
 		scan_block(s, buf, at, end, &row);
+		tl_os_resched();
 		at = next;
 	}
 }
@@ -191,6 +192,7 @@ static void scan_tables(struct scan *s)
 
 		tl_arch_table_targets(b->at[i], end - b->at[i], s->img->lo, s->img->hi,
 			tl_os_text_read, add_entry, s);
+		tl_os_resched();
 	}
 	tl_addrs_deinit(&s->bases);
 }

@@ -74,6 +74,7 @@ static void each_call(const struct tl_image *img, call_fn fn, void *arg)
 		got = tl_os_text_read(at, buf, lower(img->hi - at, SCAN + SCAN_SLACK));
 		tl_patch_original(at, buf, got);
 		tl_arch_wide_calls(buf, lower(got, SCAN), at, fn, arg);
+		tl_os_resched();
 	}
 	if (buf)
 		tl_os_free(buf, SCAN + SCAN_SLACK);

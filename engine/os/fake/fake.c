@@ -213,6 +213,10 @@ void tl_os_code_release(uintptr_t at, size_t size)
 
 /* --- text ---------------------------------------------------------------- */
 
+void tl_os_resched(void)
+{
+}
+
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
 	uintptr_t off = addr - (uintptr_t)fake_text;

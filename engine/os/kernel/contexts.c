@@ -44,19 +44,14 @@ void tl_contexts_exit(void)
 	contexts = NULL;
 }
 
-static inline struct tl_thread *now(void)
+struct tl_thread *tl_context_now(void)
 {
 	return &contexts[raw_smp_processor_id() * LEVELS + interrupt_context_level()];
 }
 
-struct tl_thread *tl_context_now(void)
-{
-	return now();
-}
-
 struct tl_thread *tl_os_context(void)
 {
-	struct tl_thread *t = now();
+	struct tl_thread *t = tl_context_now();
 
 	return !preemptible() && t->guard ? t : NULL;
 }
@@ -68,12 +63,12 @@ static noinline void refuse(struct tl_site *site, struct tl_thread *t)
 	preempt_enable_notrace();
 }
 
-static inline struct tl_thread *enter(struct tl_site *site)
+struct tl_thread *tl_context_enter(struct tl_site *site)
 {
 	struct tl_thread *t;
 
 	preempt_disable_notrace();
-	t = now();
+	t = tl_context_now();
 	if (unlikely(TL_RELAXED(&t->guard))) {
 		refuse(site, t);
 		return NULL;
@@ -82,25 +77,15 @@ static inline struct tl_thread *enter(struct tl_site *site)
 	return t;
 }
 
-static inline void leave(struct tl_thread *t)
+void tl_context_leave(struct tl_thread *t)
 {
 	TL_STORE(&t->guard, 0);
 	preempt_enable_notrace();
 }
 
-struct tl_thread *tl_context_enter(struct tl_site *site)
-{
-	return enter(site);
-}
-
-void tl_context_leave(struct tl_thread *t)
-{
-	leave(t);
-}
-
 static int hit(struct tl_site *site, struct tl_regs *regs, uint32_t gives)
 {
-	struct tl_thread *t = enter(site);
+	struct tl_thread *t = tl_context_enter(site);
 	struct tl_probe *p;
 	int ret = 0;
 
@@ -112,7 +97,7 @@ static int hit(struct tl_site *site, struct tl_regs *regs, uint32_t gives)
 		p->post(p, regs, t);
 	else
 		ret = p->pre(p, regs, t);
-	leave(t);
+	tl_context_leave(t);
 	return ret;
 }
 

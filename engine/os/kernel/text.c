@@ -33,6 +33,11 @@ size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 	return done;
 }
 
+void tl_os_resched(void)
+{
+	cond_resched();
+}
+
 /* In the order of the kernel's own. From here on no kprobe comes, not even one that has copied its instruction already. */
 static int lock_text(void)
 {

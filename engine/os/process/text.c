@@ -59,6 +59,10 @@ static bool page_readable(uintptr_t addr)
 	return true;
 }
 
+void tl_os_resched(void)
+{
+}
+
 size_t tl_os_text_read(uintptr_t addr, void *buf, size_t len)
 {
 	uint8_t *to = buf;

@@ -374,7 +374,7 @@ static void resolve_all(struct look *l)
 	for (i = 0; i < l->c->mod->nprobes; i++, from++) {
 		if (from->kind == TL_TAP_WATCH)
 			await(l, from);
-		if (from->kind != TL_TAP_SITE && from->kind != TL_TAP_RETURN)
+		if (!tl_tap_stands(from->kind))
 			continue;
 		forget_gone(l, i);
 		if (!(from->flags & TL_TAP_PROBE_NEVER))
