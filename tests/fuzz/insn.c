@@ -35,6 +35,20 @@ static void plain_agrees(const uint8_t *data, size_t size)
 	must(insn.flow == TL_FLOW_NEXT && !tl_insn_is_padding(&insn));
 }
 
+static void branch_agrees(const uint8_t *data, size_t size)
+{
+	uint8_t code[TL_INSN_MAX] = {0};
+	struct tl_insn quick, insn;
+	int len;
+
+	memcpy(code, data, size < sizeof(code) ? size : sizeof(code));
+	len = (int)tl_insn_branch(&quick, code);
+	if (!len)
+		return;
+	must(tl_insn_decode(&insn, code, sizeof(code), TL_INSN_64) == len);
+	must(insn.flow == quick.flow && insn.rel == quick.rel);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	enum tl_insn_mode mode;
@@ -45,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	plain_agrees(data + 1, size - 1);
+	branch_agrees(data + 1, size - 1);
 	mode = data[0] & 1 ? TL_INSN_64 : TL_INSN_32;
 	len = tl_insn_decode(&insn, data + 1, size - 1, mode);
 	if (!len)

@@ -243,6 +243,21 @@ static bool plain_agrees(const uint8_t *code)
 			       !(insn.map == 0 && insn.opcode == 0xfd));
 }
 
+/* And what tl_insn_branch() says. */
+static bool branch_agrees(const uint8_t *code)
+{
+	struct tl_insn quick = {0}, insn;
+	unsigned len = tl_insn_branch(&quick, code);
+	int whole = tl_insn_decode(&insn, code, TL_INSN_MAX, TL_INSN_64);
+
+	if (!len)
+		return !whole || insn.prefix_len || !tl_insn_is_direct_branch(&insn) ||
+		       (insn.opcode & 0xfc) == 0xe0 ||
+		       insn.opcode == 0xc7; /* loop, jrcxz, xbegin */
+	return whole == (int)len && quick.len == insn.len && quick.flow == insn.flow &&
+	       quick.rel == insn.rel && quick.map == insn.map && quick.opcode == insn.opcode;
+}
+
 /* Every opcode of the first two maps with every ModRM, and all that a SIB changes. */
 static void insn_plain(void)
 {
@@ -262,6 +277,7 @@ static void insn_plain(void)
 		code[at++] = (uint8_t)(n % modrms);
 		code[at] = sib[which / sizeof(rex)];
 		CHECK(plain_agrees(code));
+		CHECK(branch_agrees(code));
 		plain += tl_insn_plain(code) != 0;
 	}
 	CHECK(plain > opcodes * modrms * sizeof(rex) * sizeof(sib) / 2);

@@ -2,8 +2,10 @@
 /* The code walk: where instructions start, where branches lead, what may be probed. */
 #include "x86.h"
 
-#define NOP 0x90
-#define STD 0xfd
+#define LEA  0x8d
+#define NOP  0x90
+#define INT3 0xcc
+#define STD  0xfd
 
 static bool bit(const uint8_t *map, size_t n)
 {
@@ -189,13 +191,13 @@ static bool ends_there(const struct tl_code *code, uintptr_t addr, uint64_t leng
  */
 static bool announces_sequence(const struct tl_code *code, uintptr_t addr)
 {
-	enum { LEA = 0x8d, LEA_LEN = 7, REG = 7 << 3, DESCRIPTOR_ALIGN = 32 };
+	enum { LEA_LEN = 7, REG = 7 << 3, DESCRIPTOR_ALIGN = 32 };
 	const uint8_t *p = code->text + (addr - code->start);
 	uintptr_t at, behind = addr + LEA_LEN;
 	struct tl_insn lea, store;
 	struct sequence s;
 
-	if (p[1] != LEA || (p[2] & ~REG) != 5 || !code->read || !x86_decode_at(code, addr, &lea) ||
+	if ((p[2] & ~REG) != 5 || !code->read || !x86_decode_at(code, addr, &lea) ||
 		lea.len != LEA_LEN || !x86_decode_at(code, behind, &store) ||
 		!stores_descriptor(&store, p[2], lea.rex))
 		return false;
@@ -233,9 +235,12 @@ static bool only_padding(const struct tl_code *code)
 	uintptr_t addr = code->start + code->size, end = addr + code->after;
 	struct tl_insn i;
 
-	for (; addr < end; addr += i.len)
-		if (!x86_decode_at(code, addr, &i) || !tl_insn_is_padding(&i))
+	for (; addr < end; addr += i.len) {
+		i.len = 1;
+		if (code->text[addr - code->start] != INT3 &&
+			(!x86_decode_at(code, addr, &i) || !tl_insn_is_padding(&i)))
 			return false;
+	}
 	return true;
 }
 
@@ -321,6 +326,14 @@ static unsigned plain(const struct tl_code *code, uintptr_t addr)
 	return len <= code->start + code->size - addr ? len : 0;
 }
 
+/* Nor of a direct branch but that, and where it leads. */
+static bool branch(const struct tl_code *code, uintptr_t addr, struct tl_insn *i)
+{
+	unsigned len = tl_insn_branch(i, code->text + (addr - code->start));
+
+	return len && len <= code->start + code->size - addr;
+}
+
 int tl_arch_code_walk(struct tl_code *code)
 {
 	uintptr_t addr = code->start, end = code->start + code->size;
@@ -332,7 +345,7 @@ int tl_arch_code_walk(struct tl_code *code)
 	if (!only_padding(code))
 		code->after = 0;
 	while (addr < end) {
-		if (announces_sequence(code, addr))
+		if (code->text[addr - code->start + 1] == LEA && announces_sequence(code, addr))
 			code->port |= X86_PORT_RSEQ;
 		if (!entry && (len = plain(code, addr))) {
 			set_bit(code->boundary, addr - code->start);
@@ -341,7 +354,8 @@ int tl_arch_code_walk(struct tl_code *code)
 			addr += len;
 			continue;
 		}
-		if (!x86_decode_at(code, addr, &i) || addr + i.len > end) {
+		if ((entry || !branch(code, addr, &i)) &&
+			(!x86_decode_at(code, addr, &i) || addr + i.len > end)) {
 			code->indirect = code->port & X86_PORT_TABLE;
 			mark_pads(code, addr);
 			return -TL_E_BAD_INSN;

@@ -793,3 +793,22 @@ unsigned tl_insn_plain(const uint8_t *p)
 	}
 	return n + (op->how & PLAIN_V ? 4u << wide : op->how & 15);
 }
+
+unsigned tl_insn_branch(struct tl_insn *insn, const uint8_t *p)
+{
+	unsigned two = p[0] == 0x0f, op = p[two], size;
+
+	if (two ? (op & 0xf0) == 0x80 : (op & 0xf0) == 0x70)
+		insn->flow = TL_FLOW_JCC;
+	else if (!two && (op == 0xe9 || op == 0xeb))
+		insn->flow = TL_FLOW_JMP;
+	else if (!two && op == 0xe8)
+		insn->flow = TL_FLOW_CALL;
+	else
+		return 0;
+	size = two || op == 0xe8 || op == 0xe9 ? 4 : 1;
+	insn->map = (uint8_t)two;
+	insn->opcode = (uint8_t)op;
+	insn->rel = read_signed(p + two + 1, size);
+	return insn->len = (uint8_t)(two + 1 + size);
+}

@@ -93,6 +93,12 @@ int tl_insn_decode(struct tl_insn *insn, const void *buf, size_t max, enum tl_in
 unsigned tl_insn_plain(const uint8_t *p);
 
 /*
+ * The same of a direct jump or call without prefixes, also its `flow` and `rel`:
+ * len, flow, rel, map and opcode of *insn are set, the rest is not.
+ */
+unsigned tl_insn_branch(struct tl_insn *insn, const uint8_t *p);
+
+/*
  * Target of a direct branch at `addr`; RIP-relative operand's address. In
  * 32-bit mode the caller keeps the low 32 bits, with a 66 prefix the low 16.
  */

@@ -35,8 +35,9 @@ static void fill(uint8_t *mem, size_t size)
 	uint8_t trap[TL_WORD_MAX];
 	size_t len = tl_arch_trap_insn(trap);
 
-	for (size_t i = 0; i < size; i++)
-		mem[i] = trap[i % len];
+	memcpy(mem, trap, len);
+	for (size_t n = len; n < size; n *= 2)
+		memcpy(mem + n, mem, min(n, size - n));
 }
 
 static bool seal(void *mem, size_t size)
