@@ -79,7 +79,6 @@ const KERNEL_FUNCTIONS: &[&str] = &[
 /// Points of SystemTap's library that stand for places in the kernel.
 const KERNEL_POINTS: &[&str] = &[
     "kernel",
-    "kprobe",
     "netfilter",
     "lsm",
     "memory",

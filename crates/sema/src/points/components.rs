@@ -89,6 +89,12 @@ pub const OF_PLT: Components = Components {
     help: "use .return, or nothing",
 };
 
+pub const OF_KPROBE: Components = Components {
+    built: &["function", "module"],
+    later: &[],
+    help: "use .function(\"NAME\"), or .module(\"NAME\").function(\"NAME\")",
+};
+
 pub const OF_LABEL: Components = Components {
     built: &[],
     later: &[],
@@ -185,6 +191,9 @@ const TREE: &[(&str, &Components)] = &[
     ("kernel", &OF_KERNEL),
     ("kernel.function(\"NAME\")", &OF_KERNEL_FUNCTION),
     ("kernel.data(\"NAME\")", &OF_DATA),
+    ("kprobe", &OF_KPROBE),
+    ("kprobe.function(\"NAME\")", &OF_KERNEL_FUNCTION),
+    ("kprobe.module(\"NAME\")", &OF_MODULE),
     ("module(\"NAME\")", &OF_MODULE),
     ("module(\"NAME\").function(\"NAME\")", &OF_KERNEL_FUNCTION),
 ];
@@ -192,9 +201,8 @@ const TREE: &[(&str, &Components)] = &[
 /// What takes an argument, by its word.
 fn with_argument(word: &str) -> String {
     match word {
-        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" | "trace" => {
-            format!("{word}(\"NAME\")")
-        }
+        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" | "trace"
+        | "module" => format!("{word}(\"NAME\")"),
         "library" | "plugin" => format!("{word}(\"PATH\")"),
         "statement" => format!("{word}(\"PLACE\")"),
         "s" | "sec" | "ms" | "msec" | "us" | "usec" | "ns" | "nsec" | "jiffies" | "hz"

@@ -36,6 +36,7 @@ pub fn resolve_one(point: &ProbePoint, world: &mut World, diags: &mut Diagnostic
     let first = point.components.first().map(|c| c.name.name.as_str());
     let own = match first {
         Some(kernel::FAMILY) => Some(kernel::resolve(point, world, diags)),
+        Some(kernel::kprobe::KPROBE) => Some(kernel::kprobe::resolve(point, world, diags)),
         Some(kernel::MODULE) => Some(kernel::modules::resolve(point, world, diags)),
         _ => session::resolve(point, diags),
     };

@@ -2,6 +2,7 @@
 //! `kernel...` points: functions of a kernel, which finds them by name. Where they lie it alone knows.
 
 mod data;
+pub mod kprobe;
 pub mod modules;
 mod traces;
 
