@@ -4,7 +4,7 @@ import machine
 
 
 class Test:
-    """`scripts`: name -> text, or the words for trapless; each lies there as NAME.tap."""
+    """`scripts`: name -> text, or the words for trapless, or what makes them for a machine; each lies there as NAME.tap."""
 
     def __init__(self, name, commands, judge, **scripts):
         self.name, self.commands, self.judge, self.scripts = name, commands, judge, scripts
@@ -37,6 +37,7 @@ def script(tests, *first):
 
 def compile_all(tests, vm):
     for name, text in {n: s for t in tests for n, s in t.scripts.items()}.items():
+        text = text(vm) if callable(text) else text
         vm.compile(name, *(('-e', text) if isinstance(text, str) else text))
 
 

@@ -143,6 +143,19 @@ pub enum Error {
     },
     /// A kernel that was built without CONFIG_DEBUG_INFO_BTF.
     NoBtf { path: PathBuf },
+    /// None of a kernel's files tells where its functions lie.
+    NoKernelSymbols {
+        release: String,
+        looked: Vec<PathBuf>,
+    },
+    /// An address in no function of a kernel, or of a module.
+    NoFunctionAt { path: PathBuf, addr: u64 },
+    /// In a function that has its name with others, by which a kernel finds it.
+    NameOfSeveral {
+        path: PathBuf,
+        addr: u64,
+        function: String,
+    },
     /// A malformed function or statement pattern.
     BadPattern { pattern: String, why: String },
 }
@@ -186,7 +199,10 @@ impl Error {
             Error::NoFrameRule { .. } => "FRAME_RULE_NONE",
             Error::Unsupported { .. } => "DEBUGINFO_UNSUPPORTED",
             Error::SplitDwarf { .. } => "DEBUGINFO_SPLIT",
-            Error::NoKernel { .. } | Error::NoBtf { .. } => "KERNEL_FILES",
+            Error::NoKernel { .. } | Error::NoBtf { .. } | Error::NoKernelSymbols { .. } => {
+                "KERNEL_FILES"
+            }
+            Error::NoFunctionAt { .. } | Error::NameOfSeveral { .. } => "KERNEL_ADDRESS",
             Error::BadPattern { .. } => "PATTERN_BAD",
         }
     }
@@ -314,6 +330,9 @@ impl Error {
             Error::SplitDwarf { .. } => "put the .dwo files, or PROGRAM.dwp, beside the program, or link it without -gsplit-dwarf".into(),
             Error::NoKernel { .. } => "install the kernel's package, or name a folder that has boot/vmlinuz-* or vmlinux: -r /FOLDER".into(),
             Error::NoBtf { .. } => "name a kernel that is built with CONFIG_DEBUG_INFO_BTF=y, as distributions build theirs; or trace programs: process(\"PATH\")".into(),
+            Error::NoKernelSymbols { release, .. } => format!("install what has them (Debian: linux-image-{release}-dbg), or give the function's name: kernel.function(\"NAME\")"),
+            Error::NoFunctionAt { .. } => "give an address as nm shows it of that file; of a module it is one of its .text".into(),
+            Error::NameOfSeveral { .. } => "name it: .function(\"NAME\") probes all of that name, addr() tells which".into(),
             _ => return None,
         })
     }
@@ -491,6 +510,12 @@ impl fmt::Display for Error {
                 write!(f, "{})", looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "))
             }
             Error::NoBtf { path } => write!(f, "{} has no BTF, which tells its functions and types", path.display()),
+            Error::NoKernelSymbols { release, looked } => {
+                write!(f, "no file tells where the functions of the kernel {release} lie (looked for ")?;
+                write!(f, "{})", looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "))
+            }
+            Error::NoFunctionAt { path, addr } => write!(f, "{addr:#x} lies in no function ({})", path.display()),
+            Error::NameOfSeveral { path, addr, function } => write!(f, "{addr:#x} lies in one of several functions `{function}`, and a kernel finds them by name ({})", path.display()),
             Error::BadPattern { pattern, why } => write!(f, "`{pattern}`: {why}"),
         }
     }

@@ -87,7 +87,7 @@ pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, Statement,
 };
 pub use inside::{CallKind, Callee, Label};
-pub use kernel::{release_of, running, Kernel, KernelFunction, KernelParameter};
+pub use kernel::{release_of, running, Kernel, KernelAddress, KernelFunction, KernelParameter};
 pub use libraries::Library;
 pub use line_table::{LineRow, LineTable};
 pub use location::{LocOp, Location, Piece, Pointed};

@@ -132,6 +132,7 @@ tags! {
     DebuginfoUnsupported "DEBUGINFO_UNSUPPORTED" "The debug information uses something that trapless does not read yet.";
     DebuginfoSplit "DEBUGINFO_SPLIT" "The debug information lies in .dwo files, which are not found.";
     KernelFiles "KERNEL_FILES" "A kernel's functions and types are read from its own files, which hold BTF.";
+    KernelAddress "KERNEL_ADDRESS" "An address in a kernel is probed as a place in a function, which the kernel finds by its name.";
     PatternBad "PATTERN_BAD" "A function or statement is named as FUNCTION, FUNCTION@FILE or FUNCTION@FILE:LINE.";
 }
 

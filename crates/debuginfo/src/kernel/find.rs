@@ -114,6 +114,36 @@ fn candidates(release: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
+/// Where a kernel's symbols may be beside its own file: in an unpacked one, or listed.
+pub fn symbol_files(named: Option<&str>) -> Vec<PathBuf> {
+    let here = running();
+    let named = named.unwrap_or(&here);
+    let release = release_of(named);
+    let (root, built) = match is_folder(named) {
+        true => (Path::new(named), PathBuf::from(named)),
+        false => (
+            Path::new("/"),
+            Path::new("/lib/modules").join(named).join("build"),
+        ),
+    };
+    let files = [
+        "boot/System.map-RELEASE",
+        "usr/lib/debug/boot/System.map-RELEASE",
+        "usr/lib/debug/boot/vmlinux-RELEASE",
+        "usr/lib/debug/lib/modules/RELEASE/vmlinux",
+    ];
+    let of = |path: &str| root.join(path.replace("RELEASE", &release));
+    let mut all = files.map(of).to_vec();
+    all.extend(["System.map", "vmlinux"].map(|name| built.join(name)));
+    all
+}
+
+/// Is it such a list?
+pub fn is_system_map(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("System.map")
+}
+
 /// Where a kernel's modules may lie.
 pub fn module_folders(named: Option<&str>) -> Vec<PathBuf> {
     let here = running();

@@ -2,6 +2,7 @@
 //! A kernel by its own files: functions with their parameters and results, and types, from BTF. Addresses are the
 //! kernel's business: it finds functions by name.
 
+mod addresses;
 mod btf;
 mod find;
 mod kept;
@@ -9,6 +10,7 @@ mod modules;
 mod systems;
 mod types;
 
+pub use addresses::KernelAddress;
 pub use find::{release_of, running};
 
 use crate::abi::{self, Arguments};
@@ -19,6 +21,7 @@ use crate::location::Location;
 use crate::type_name::{clang_name, TypeName};
 use crate::types::{TypeId, Types};
 use crate::variable::ReturnValue;
+use addresses::Addresses;
 use btf::{described, Btf, Kind};
 use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
@@ -37,6 +40,9 @@ pub struct Kernel {
     modules: Modules,
     own: Option<Own>,
     systems: OnceLock<Systems>,
+    addresses: Addresses,
+    /// As [`Kernel::open`] was told.
+    named: Option<String>,
     /// Where what was unpacked is kept.
     cache: Option<PathBuf>,
 }
@@ -83,6 +89,8 @@ impl Kernel {
             modules: Modules::of(named),
             own: None,
             systems: files.systems.map(OnceLock::from).unwrap_or_default(),
+            addresses: Addresses::new(),
+            named: named.map(String::from),
             cache: cache.map(PathBuf::from),
         })
     }

@@ -2,6 +2,7 @@
 //! A kernel's modules: their functions are in the symbol tables of their files, the types in BTF that goes on from the
 //! kernel's.
 
+use super::addresses::Addresses;
 use super::btf::{described, Btf};
 use super::systems::Systems;
 use super::types::Source;
@@ -135,6 +136,8 @@ impl Kernel {
             modules: Modules::default(),
             own: Some(Own { name, functions }),
             systems: Systems::default().into(),
+            addresses: Addresses::new(),
+            named: None,
             cache: None,
             path,
         })
@@ -152,7 +155,7 @@ impl Kernel {
     }
 }
 
-fn opened(path: &Path, bytes: &[u8]) -> Result<Elf> {
+pub fn opened(path: &Path, bytes: &[u8]) -> Result<Elf> {
     let elf = unpack(bytes).map_err(|what| Error::Corrupt {
         path: path.into(),
         what,

@@ -48,15 +48,15 @@ pub const OF_FUNCTION: Components = Components {
 };
 
 pub const OF_KERNEL: Components = Components {
-    built: &["function", "trace", "data"],
+    built: &["function", "statement", "trace", "data"],
     later: &[],
-    help: "use .function, .trace or .data",
+    help: "use .function, .statement, .trace or .data",
 };
 
 pub const OF_MODULE: Components = Components {
-    built: &["function"],
+    built: &["function", "statement"],
     later: &[],
-    help: "use .function",
+    help: "use .function or .statement",
 };
 
 pub const OF_TRACE: Components = Components {
@@ -69,6 +69,12 @@ pub const OF_KERNEL_FUNCTION: Components = Components {
     built: &["call", "return", "maxactive"],
     later: &[],
     help: "use .call or .return, or nothing",
+};
+
+pub const OF_KERNEL_STATEMENT: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow an address",
 };
 
 pub const OF_STATEMENT: Components = Components {

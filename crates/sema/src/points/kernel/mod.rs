@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! `kernel...` points: functions of a kernel, which finds them by name. Where they lie it alone knows.
+//! `kernel...` points: functions and addresses of a kernel, which finds them by name. Where they lie it alone knows.
 
 mod data;
 pub mod kprobe;
 pub mod modules;
+mod statements;
 mod traces;
 
 use crate::hand_over::hand_over;
@@ -20,13 +21,10 @@ pub const FAMILY: &str = "kernel";
 pub const MODULE: &str = "module";
 
 /// What kernels have beside functions and trapless does not yet, with the way round.
-const LATER: &[(&str, &str)] = &[
-    ("statement", "probe the function: kernel.function(\"NAME\")"),
-    (
-        "mark",
-        "kernels have no markers any more: kernel.function(\"NAME\")",
-    ),
-];
+const LATER: &[(&str, &str)] = &[(
+    "mark",
+    "kernels have no markers any more: kernel.function(\"NAME\")",
+)];
 
 /// The same of functions.
 const LATER_OF_FUNCTION: &[(&str, &str)] = &[
@@ -51,6 +49,10 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
     let found = match what.name.name.as_str() {
         "function" => open(what, world, diags)
             .and_then(|k| functions(point, &[k], what, suffix, world, diags)),
+        "statement" => statements::address_of(what, suffix, diags).and_then(|n| {
+            let kernel = open(what, world, diags)?;
+            statements::statement(point, &kernel, n, world, diags)
+        }),
         "data" => data::data(point, what, suffix, world, diags),
         "trace" => traces::traces(point, what, suffix, world, diags),
         _ => {
@@ -141,7 +143,7 @@ fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> 
         Some(Literal::String(s)) => return Some(s),
         Some(Literal::Number(_)) => (
             Tag::PointKernel,
-            "addresses in kernels cannot be probed yet",
+            "a function of a kernel is found by its name; .statement(0xADDRESS) probes an address",
         ),
         None => (Tag::PointArgument, "which function is meant?"),
     };
@@ -209,7 +211,6 @@ fn place(
     words: &str,
     refusal: Refusal,
 ) -> Place {
-    let (process, addr, parts) = (None, 0, Arc::default());
     Place {
         point: format!(
             "{}.function(\"{}\"){words}",
@@ -220,28 +221,33 @@ fn place(
         func: f.name.clone(),
         kind: match at_return {
             true => ProbeKind::Return {
-                process,
+                process: None,
                 image,
-                addr,
-                parts,
+                addr: 0,
+                parts: Arc::default(),
                 linkage: false,
                 on_entry: None,
                 call_data: Vec::new(),
             },
-            false => ProbeKind::Site {
-                process,
-                image,
-                addr,
-                parts,
-                semaphore: None,
-            },
+            false => site(image, 0),
         },
         context: Some(Context {
             kernel: Some(f),
             at_return,
-            ..Context::at(image, addr)
+            ..Context::at(image, 0)
         }),
         refusal,
         never: false,
+    }
+}
+
+/// So many bytes behind a function's first.
+fn site(image: ImageId, offset: u64) -> ProbeKind {
+    ProbeKind::Site {
+        process: None,
+        image,
+        addr: offset,
+        parts: Arc::default(),
+        semaphore: None,
     }
 }

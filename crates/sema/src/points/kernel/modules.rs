@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! `module("NAME")` points: functions of a kernel's modules.
+//! `module("NAME")` points: functions and addresses of a kernel's modules.
 
-use super::{functions, open, split, MODULE};
+use super::{functions, open, split, statements, MODULE};
 use crate::points::components;
 use crate::points::Place;
 use crate::world::{report, World};
@@ -18,13 +18,41 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
     let Some((what, suffix)) = split(point, "a module", diags) else {
         return Vec::new();
     };
-    if what.name.name != "function" {
-        components::unknown(what, &components::OF_MODULE, diags);
-        return Vec::new();
-    }
-    let of = named(&point.components[0], world, diags);
-    let found = of.and_then(|of| functions(point, &of, what, suffix, world, diags));
+    let of = &point.components[0];
+    let found = match what.name.name.as_str() {
+        "function" => {
+            named(of, world, diags).and_then(|of| functions(point, &of, what, suffix, world, diags))
+        }
+        "statement" => statement(point, of, what, suffix, world, diags),
+        _ => {
+            components::unknown(what, &components::OF_MODULE, diags);
+            None
+        }
+    };
     found.unwrap_or_default()
+}
+
+fn statement(
+    point: &ProbePoint,
+    of: &Component,
+    c: &Component,
+    suffix: &[Component],
+    world: &mut World,
+    diags: &mut Diagnostics,
+) -> Option<Vec<Place>> {
+    let n = statements::address_of(c, suffix, diags)?;
+    let modules = named(of, world, diags)?;
+    let [module] = modules.as_slice() else {
+        let message = format!(
+            "{} modules match, and an address is one module's",
+            modules.len()
+        );
+        diags
+            .error(Tag::PointArgument, of.span, message)
+            .help("name one: module(\"ext4\").statement(0xADDRESS)");
+        return None;
+    };
+    statements::statement(point, module, n, world, diags)
 }
 
 /// Those that a point names.
