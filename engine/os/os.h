@@ -137,6 +137,11 @@ struct tl_os_stop {
 	void *arg;
 };
 int tl_os_stop_all(const struct tl_os_stop *stop);
+/*
+ * Does anything run text while all are stopped (a kernel's NMIs)? Where it does, and within done(): returns when
+ * whatever of that kind ran has ended, and everyone's core is synced.
+ */
+bool tl_os_stop_sync(void);
 
 /*
  * Does any thread stand in, or hold on its stack an address of, [lo, hi)?

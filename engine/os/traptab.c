@@ -2,8 +2,9 @@
 /*
  * Breakpoint address -> detour. Writers hold the engine lock; readers are
  * trap handlers and take none: an entry's address, once set, stays, and a
- * table that was outgrown is kept until the engine leaves. That is at most
- * some 64 bytes for each address that ever held a breakpoint.
+ * table that was outgrown is kept until the engine leaves, where it cannot be
+ * known that nobody reads it any more. That is at most some 64 bytes for each
+ * address that ever held a breakpoint.
  */
 #include "os.h"
 #include "traptab.h"
@@ -54,6 +55,10 @@ static int grow(void)
 			put(tab, old->entry[i].addr, old->entry[i].detour);
 	}
 	__atomic_store_n(&tl_traptab, tab, __ATOMIC_RELEASE);
+	if (old && tl_traptab_wait()) {
+		tab->older = old->older;
+		tl_os_free(old, old->size);
+	}
 	return 0;
 }
 

@@ -6,12 +6,15 @@
 #ifndef TRAPLESS_ENGINE_OS_TRAPTAB_H
 #define TRAPLESS_ENGINE_OS_TRAPTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Engine lock held; 0 or -TL_E_NOMEM. */
 int tl_traptab_set(uintptr_t addr, uintptr_t detour);
 void tl_traptab_reset(void);
+/* The home's: returns when no look-up goes on that began before. False: that cannot be known. */
+bool tl_traptab_wait(void);
 
 struct tl_traptab_entry {
 	uintptr_t addr; /* 0: never used; stays after removal */

@@ -280,6 +280,24 @@ static void streams(void)
 	wait_for(pid);
 }
 
+/* A connection that was silent for longer than an answer is waited for begins slowly once more. */
+static void idle(void)
+{
+	enum { SILENT_US = 600000 };
+	struct sockaddr_in a = address("127.0.0.1", 0);
+	int to = socket_at(SOCK_STREAM, &a), fd;
+
+	must("listen", listen(to, 1));
+	fd = (int)must("socket", socket(AF_INET, SOCK_STREAM, 0));
+	must("connect", connect(fd, (void *)&a, sizeof(a)));
+	for (int i = 0; i < 2; i++) {
+		must("send", send(fd, "hello", 5, 0));
+		usleep(SILENT_US * !i);
+	}
+	close(fd);
+	close(to);
+}
+
 /* Who asks for a connection there asks again and again. That takes a second, for which nobody waits. */
 static void unanswered(void)
 {
@@ -467,7 +485,7 @@ static const struct {
 	void (*run)(void);
 } kinds[] = {{"files", files}, {"rivals", rivals}, {"opens", opens}, {"sectors", sectors},
 	{"aio", aio}, {"programs", programs}, {"signals", signals}, {"traced", traced},
-	{"streams", streams}, {"datagrams", datagrams}, {"unanswered", unanswered},
+	{"streams", streams}, {"idle", idle}, {"datagrams", datagrams}, {"unanswered", unanswered},
 	{"device", device}, {"futexes", futexes}, {"semaphores", semaphores}, {"sleeps", sleeps},
 	{"memory", memory}, {"collapse", collapse}, {"copy_huge", copy_huge},
 	{"processors", processors}, {"audit", audit}, {"terminal", terminal}, {"killed", killed}};

@@ -24,6 +24,8 @@ struct tl_change {
 	uint8_t from[TL_PATCH_MAX * 2], to[TL_PATCH_MAX * 2];
 	struct tl_patch_step step;
 	bool trapped; /* `from` is a breakpoint of ours */
+	bool headed; /* one stands at addr, and leads on already */
+	bool guarded; /* written behind a breakpoint while all stand still, as somebody may run all the same */
 	bool blocked; /* on failure: somebody stands in this window and cannot be moved */
 	size_t next; /* the first one that was not opened together with this one, which was the first of those */
 	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */

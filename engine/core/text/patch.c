@@ -188,6 +188,7 @@ static bool make_change(struct tl_change *c, struct tl_patch **a, size_t n, size
 		if (a[i]->pulled) {
 			draw(c, c->from, a[i], a[i]->bytes);
 			old = a[i];
+			c->headed |= old->plan->rung == TL_RUNG_TRAP && old->plan->start == c->addr;
 		} else {
 			draw(c, c->to, a[i], a[i]->bytes);
 			fresh = c->window ? fresh : a[i];

@@ -18,6 +18,7 @@ struct batch {
 	struct tl_change *c;
 	size_t n;
 	bool barred; /* by a protection, after all */
+	bool guards; /* some change is guarded */
 };
 
 /* --- order -------------------------------------------------------------- */
@@ -178,6 +179,27 @@ static void store(const struct tl_change *c, enum step step, uintptr_t word, uin
 	tl_os_text_poke(addr, bytes, len);
 }
 
+/* The head of a stepwise change: one store, where it is not aligned that of its word. */
+static void store_head(const struct tl_change *c, enum step step, const uint8_t *bytes)
+{
+	bool aligned = !(c->addr & (c->step.spin_len - 1));
+
+	store(c, step, aligned ? 0 : c->addr & ~(uintptr_t)(tl_arch_word - 1), c->addr, bytes,
+		c->step.spin_len);
+}
+
+static void store_step(const struct tl_change *c, enum step step)
+{
+	size_t head = c->step.spin_len;
+
+	if (step == HEAD)
+		store_head(c, step, c->step.spin);
+	else if (step == TAIL)
+		store(c, step, 0, c->addr + head, c->to + head, c->len - head);
+	else
+		store_head(c, step, c->to);
+}
+
 /* --- everyone stopped --------------------------------------------------------- */
 
 /* The change at or below pc, or NULL. */
@@ -241,14 +263,33 @@ static bool poke_all(const struct batch *b)
 	return false;
 }
 
+/*
+ * What interrupts those that stand still runs text as well. Behind each sync none of it runs on that began before: so
+ * nobody is inside of a window when its tail is written, and whoever comes meets a breakpoint that leads on.
+ */
+static void step_guarded(const struct batch *b, enum step step)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->c[i].guarded && !(step == HEAD && b->c[i].headed))
+			store_step(&b->c[i], step);
+	if (b->guards)
+		tl_os_stop_sync();
+}
+
 static void write_stopped(void *arg)
 {
 	struct batch *b = arg;
 
 	b->barred = !poke_all(b);
-	for (size_t i = 0; i < b->n && !b->barred; i++)
+	if (b->barred)
+		return;
+	step_guarded(b, HEAD);
+	step_guarded(b, TAIL);
+	step_guarded(b, FINISH);
+	for (size_t i = 0; i < b->n; i++)
 		if (b->c[i].how == TL_PATCH_STOP && !b->c[i].past) {
-			store(&b->c[i], HEAD, 0, b->c[i].addr, b->c[i].to, b->c[i].len);
+			if (!b->c[i].guarded)
+				store(&b->c[i], HEAD, 0, b->c[i].addr, b->c[i].to, b->c[i].len);
 			tl_race_point(RP_STOPPED);
 		}
 }
@@ -276,15 +317,6 @@ static void sync(void)
 	TL_ASSERT(tl_os_sync_cores() == 0); /* tl_os_init() has seen that it works */
 }
 
-/* The head of a stepwise change: one store, where it is not aligned that of its word. */
-static void store_head(const struct tl_change *c, enum step step, const uint8_t *bytes)
-{
-	bool aligned = !(c->addr & (c->step.spin_len - 1));
-
-	store(c, step, aligned ? 0 : c->addr & ~(uintptr_t)(tl_arch_word - 1), c->addr, bytes,
-		c->step.spin_len);
-}
-
 static bool stepwise(const struct tl_change *c)
 {
 	return c->how == TL_PATCH_SPIN || c->how == TL_PATCH_BYPASS;
@@ -293,17 +325,8 @@ static bool stepwise(const struct tl_change *c)
 static void do_step(const struct batch *b, unsigned round, enum step step)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		const struct tl_change *c = &b->c[i];
-		size_t head = c->step.spin_len;
-
-		if (!stepwise(c) || c->round != round)
-			continue;
-		if (step == HEAD)
-			store_head(c, step, c->step.spin);
-		else if (step == TAIL)
-			store(c, step, 0, c->addr + head, c->to + head, c->len - head);
-		else
-			store_head(c, step, c->to);
+		if (stepwise(&b->c[i]) && b->c[i].round == round)
+			store_step(&b->c[i], step);
 	}
 	tl_race_point(step == HEAD ? RP_SPIN_HEAD : step == TAIL ? RP_SPIN_TAIL : RP_TEXT_DONE);
 }
@@ -342,6 +365,11 @@ static uintptr_t bypass_to(const struct tl_change *c)
 	return to == c->addr ? 0 : to;
 }
 
+static bool passing(const struct tl_change *c)
+{
+	return c->how == TL_PATCH_BYPASS || (c->guarded && !c->headed);
+}
+
 /* Whoever hits a passing breakpoint goes on in the detour, which is alive before and after. */
 static int bypass_traps(const struct batch *b, bool add)
 {
@@ -349,7 +377,7 @@ static int bypass_traps(const struct batch *b, bool add)
 		const struct tl_change *c = &b->c[i];
 		int ret;
 
-		if (c->how != TL_PATCH_BYPASS)
+		if (!passing(c))
 			continue;
 		if (!add) {
 			tl_os_trap_remove(c->addr);
@@ -358,7 +386,7 @@ static int bypass_traps(const struct batch *b, bool add)
 		ret = tl_os_trap_add(c->addr, bypass_to(c));
 		if (ret) {
 			while (i--)
-				if (b->c[i].how == TL_PATCH_BYPASS)
+				if (passing(&b->c[i]))
 					tl_os_trap_remove(b->c[i].addr);
 			return ret;
 		}
@@ -408,6 +436,29 @@ static bool choose_all(struct tl_change *c, size_t n, unsigned *last_round)
 	return stops;
 }
 
+/* Not where a detour would come back to what another change has yet to write. */
+static bool can_guard(const struct batch *b, size_t i)
+{
+	const struct tl_change *c = &b->c[i];
+
+	if (c->how != TL_PATCH_STOP || c->past || c->linked || (i && c[-1].linked))
+		return false;
+	return c->headed || bypass_to(c);
+}
+
+static void choose_guards(struct batch *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		struct tl_change *c = &b->c[i];
+
+		if (!can_guard(b, i))
+			continue;
+		c->step.spin_len = tl_arch_trap_insn(c->step.spin);
+		c->guarded = c->len > c->step.spin_len;
+		b->guards |= c->guarded;
+	}
+}
+
 int tl_text_apply(struct tl_change *changes, size_t n)
 {
 	struct batch b = {.c = changes, .n = n};
@@ -423,6 +474,8 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 	if (ret)
 		return ret;
 	stops = choose_all(changes, n, &last_round);
+	if (stops && tl_os_stop_sync())
+		choose_guards(&b);
 	tl_race_point(RP_TEXT_OPEN);
 	ret = check_free(&b);
 	if (!ret)

@@ -376,6 +376,13 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 	return 0;
 }
 
+bool tl_os_stop_sync(void)
+{
+	if (fake.interrupted && fake.stopped)
+		note(FAKE_STOP_SYNC, 0, 0);
+	return fake.interrupted;
+}
+
 int tl_os_seen(uintptr_t lo, uintptr_t hi, void (*see)(void *arg, uintptr_t addr), void *arg)
 {
 	note(FAKE_QUIET, lo, hi - lo);

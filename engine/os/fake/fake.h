@@ -24,6 +24,7 @@ enum fake_event {
 	FAKE_SYNC_MEMORY,
 	FAKE_STOP,
 	FAKE_STOPPED_STORE,
+	FAKE_STOP_SYNC,
 	FAKE_TRAP_ADD,
 	FAKE_TRAP_REMOVE,
 	FAKE_CODE_WRITE,
@@ -52,6 +53,7 @@ struct fake {
 	unsigned fail_alloc; /* fail this allocation, counted from 1; 0: none */
 	bool fail_text, fail_sync; /* text cannot be opened, memory cannot be synchronized */
 	bool trap_may_kill, trap_forbidden, no_spin, on_signal_stack, read_anything, no_stop;
+	bool interrupted; /* somebody runs text while all are stopped */
 	bool no_move; /* threads stay where they are */
 	bool blind; /* tl_os_seen() is not to be had */
 	uintptr_t reserved_lo, reserved_hi; /* text that others change */

@@ -10,7 +10,8 @@
  * stacks begin: what the kernel has its processors run while it stops them may
  * be probed like anything else.
  *
- * Not seen: an NMI that arrives meanwhile.
+ * An NMI that arrives meanwhile is not seen. So whoever changes text asks for
+ * each processor in turn to be here, not in an NMI (tl_os_stop_sync()).
  */
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
@@ -27,11 +28,14 @@ struct look {
 	void (*see)(void *arg, uintptr_t addr);
 	void *arg;
 	atomic_t arrived; /* processors */
+	atomic_t synced; /* of these, in this step */
+	unsigned step;
 	bool over;
 	int ret;
 };
 
 static DEFINE_PER_CPU(uintptr_t, stopper_sp); /* while it waits in here */
+static struct look *stopped; /* by who looks, while all others wait */
 
 /* To the end, so that all who are in the way are known at once. */
 static bool stack_is_clear(const struct look *look, const struct task_struct *t, uintptr_t sp)
@@ -72,6 +76,23 @@ static int look_at_all(const struct look *look)
 	return 0;
 }
 
+/* Here, and so in no NMI. */
+static void wait_till_over(struct look *look)
+{
+	unsigned seen = 0;
+
+	while (!smp_load_acquire(&look->over)) {
+		unsigned step = smp_load_acquire(&look->step);
+
+		if (step != seen) {
+			seen = step;
+			sync_core();
+			atomic_inc(&look->synced);
+		}
+		cpu_relax();
+	}
+}
+
 /* On every processor, interrupts off. Who comes last looks, while the others spin. */
 static int look_stopped(void *arg)
 {
@@ -79,11 +100,12 @@ static int look_stopped(void *arg)
 
 	__this_cpu_write(stopper_sp, (uintptr_t)__builtin_frame_address(0));
 	if (atomic_inc_return(&look->arrived) == (int)num_online_cpus()) {
+		stopped = look;
 		look->ret = look_at_all(look);
+		stopped = NULL;
 		smp_store_release(&look->over, true);
 	}
-	while (!smp_load_acquire(&look->over))
-		cpu_relax();
+	wait_till_over(look);
 	sync_core(); /* what we go back to may have been changed */
 	return 0;
 }
@@ -113,6 +135,20 @@ int tl_os_stop_all(const struct tl_os_stop *stop)
 	struct look look = {.word = pc_may_stay, .stop = stop};
 
 	return run(&look);
+}
+
+bool tl_os_stop_sync(void)
+{
+	struct look *look = stopped;
+
+	if (!look)
+		return true;
+	atomic_set(&look->synced, 1);
+	smp_store_release(&look->step, look->step + 1);
+	while (atomic_read(&look->synced) != (int)num_online_cpus())
+		cpu_relax();
+	sync_core();
+	return true;
 }
 
 static bool see_word(const struct look *look, uintptr_t word)

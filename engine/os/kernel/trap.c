@@ -9,6 +9,7 @@
  */
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
+#include <linux/rcupdate.h>
 #include "../traptab.h"
 #include "kernel.h"
 #include "machine.h"
@@ -50,6 +51,13 @@ void tl_trap_exit(void)
 {
 	unregister_die_notifier(&die_block);
 	tl_traptab_reset();
+}
+
+/* Notifiers are called as RCU's readers are. */
+bool tl_traptab_wait(void)
+{
+	synchronize_rcu();
+	return true;
 }
 
 int tl_os_trap_add(uintptr_t addr, uintptr_t detour)

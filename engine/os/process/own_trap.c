@@ -94,6 +94,12 @@ int tl_os_trap_add(uintptr_t addr, uintptr_t detour)
 	return tl_traptab_set(addr, detour);
 }
 
+/* Signal handlers tell nobody when they end. */
+bool tl_traptab_wait(void)
+{
+	return false;
+}
+
 bool tl_os_trap_may_kill(void)
 {
 	return true;

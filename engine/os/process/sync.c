@@ -22,6 +22,12 @@ int tl_os_sync_cores(void)
 	return membarrier(TL_MEMBARRIER_SYNC_CORE) ? -TL_E_SYNC : 0;
 }
 
+/* Nothing runs in a program whose threads stand still. */
+bool tl_os_stop_sync(void)
+{
+	return false;
+}
+
 /* Whoever spins is preempted sooner or later, and synced then. */
 bool tl_os_spin_ok(void)
 {

@@ -411,6 +411,66 @@ static void without_spinning_a_breakpoint_passes(void)
 	CHECK(clean());
 }
 
+static struct {
+	uint8_t text[5];
+	uintptr_t leads_to; /* where a breakpoint at its start does */
+	unsigned syncs; /* so far */
+} seen[16];
+static unsigned nseen, nsyncs;
+
+static void look(enum fake_event what)
+{
+	nsyncs += what == FAKE_STOP_SYNC;
+	if (what != FAKE_STOPPED_STORE || nseen == 16)
+		return;
+	memcpy(seen[nseen].text, (void *)TEXT(6), 5);
+	seen[nseen].leads_to = fake_trap_target(TEXT(6));
+	seen[nseen++].syncs = nsyncs;
+}
+
+/* After each store: what was there, what will be, or a breakpoint that leads on; the tail only when nobody is inside. */
+static bool whole_when_seen(const uint8_t *from, const uint8_t *to)
+{
+	for (unsigned i = 0; i < nseen; i++) {
+		const uint8_t *now = seen[i].text;
+
+		if (memcmp(now + 1, from + 1, 4) && !seen[i].syncs)
+			return false;
+		if (now[0] == TOY_TRAP ? !seen[i].leads_to
+				       : memcmp(now, from, 5) && memcmp(now, to, 5))
+			return false;
+	}
+	return nseen >= 2;
+}
+
+/* A window, and one in place of a breakpoint. */
+static void who_interrupts_the_stopped_meets_whole_text(void)
+{
+	for (unsigned trapped = 0; trapped < 2; trapped++) {
+		uint8_t from[5], to[5];
+		struct tl_probe p;
+
+		quiet_world();
+		fake.interrupted = true;
+		nseen = nsyncs = 0;
+		p = at(6);
+		if (trapped) {
+			CHECK(tl_probe_register(&p) == 0);
+			CHECK(tl_probes_optimize(false) == 0 && rung_of(&p) == TL_RUNG_TRAP);
+			nseen = nsyncs = 0;
+		}
+		memcpy(from, (void *)TEXT(6), 5);
+		fake.on_event = look;
+		CHECK((trapped ? tl_probes_optimize(true) : tl_probe_register(&p)) == 0);
+		fake.on_event = NULL;
+		memcpy(to, (void *)TEXT(6), 5);
+		CHECK(rung_of(&p) == TL_RUNG_WINDOW && whole_when_seen(from, to));
+		CHECK(nsyncs == 3 && !fake_trap_target(TEXT(6)));
+		CHECK(tl_probe_unregister(&p) == 0);
+		CHECK(clean());
+	}
+}
+
 static void bypass_only_where_nobody_dies_of_it(void)
 {
 	for (unsigned deadly = 0; deadly < 2; deadly++) {
@@ -604,6 +664,7 @@ int main(void)
 	RUN(one_stop_serves_all_windows);
 	RUN(spinning_syncs_between_its_steps);
 	RUN(without_spinning_a_breakpoint_passes);
+	RUN(who_interrupts_the_stopped_meets_whole_text);
 	RUN(bypass_only_where_nobody_dies_of_it);
 	RUN(rungs_can_be_forbidden);
 	RUN(where_nobody_can_be_stopped_there_are_no_windows);

@@ -2,7 +2,7 @@
 //! `kernel.data(ADDRESS or "SYMBOL").write`: memory of a kernel, watched by the processors' debug registers. The kernel
 //! finds symbols by name, and their size, too.
 
-use super::{open, refusal_of};
+use super::point::{open, refusal_of};
 use crate::ir::ProbeKind;
 use crate::points::access::{access, Access};
 use crate::points::{Context, Place};

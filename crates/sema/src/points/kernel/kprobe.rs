@@ -2,7 +2,7 @@
 //! `kprobe...` points: SystemTap's functions without debug information. Here the kernel's own points need none either, so they
 //! are the same, parameters and all.
 
-use super::{FAMILY, MODULE};
+use super::point::{FAMILY, MODULE};
 use crate::points::components;
 use crate::points::resolve_one;
 use crate::points::Place;

@@ -4,21 +4,22 @@
 mod data;
 pub mod kprobe;
 pub mod modules;
+mod point;
 mod statements;
 mod traces;
+
+pub use point::{FAMILY, MODULE};
 
 use crate::hand_over::hand_over;
 use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::points::components;
 use crate::points::{Context, Place};
-use crate::world::{report, World};
+use crate::world::World;
+use point::{no_match, open, owner, refusal_of, refused, site};
 use std::sync::Arc;
-use trapless_debuginfo::{glob, Kernel, KernelFunction};
+use trapless_debuginfo::{Kernel, KernelFunction};
 use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
 use trapless_syntax::diag::{Diagnostics, Tag};
-
-pub const FAMILY: &str = "kernel";
-pub const MODULE: &str = "module";
 
 /// What kernels have beside functions and trapless does not yet, with the way round.
 const LATER: &[(&str, &str)] = &[(
@@ -80,18 +81,6 @@ fn split<'a>(
     found.filter(|(what, _)| !refused(what, LATER, diags))
 }
 
-fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -> bool {
-    let name = c.name.name.as_str();
-    let known = later.iter().find(|l| l.0 == name);
-    if let Some((_, instead)) = known {
-        let message = format!("`.{name}` of kernels is not built yet");
-        diags
-            .error(Tag::PointKernel, c.span, message)
-            .help(*instead);
-    }
-    known.is_some()
-}
-
 /// `of`: the kernel, or modules of it.
 fn functions(
     point: &ProbePoint,
@@ -118,20 +107,6 @@ fn functions(
     };
     no_match("function", first, &first.nearest(&text), name, diags);
     None
-}
-
-/// The kernel that a point is of.
-fn open(c: &Component, world: &mut World, diags: &mut Diagnostics) -> Option<Arc<Kernel>> {
-    let kernel = world.kernel();
-    kernel.map_err(|e| report(&e, c.span, diags)).ok()
-}
-
-fn refusal_of(point: &ProbePoint, pattern: &str) -> Refusal {
-    match point.optional || point.sufficient {
-        true => Refusal::Nothing,
-        false if glob::is_glob(pattern) => Refusal::Warning,
-        false => Refusal::Error,
-    }
 }
 
 fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
@@ -171,38 +146,6 @@ fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
     Some(at_return)
 }
 
-/// `what`: function, or tracepoint; `near`: names like that one.
-fn no_match(what: &str, kernel: &Kernel, near: &[String], name: &StrLit, diags: &mut Diagnostics) {
-    let word = what.trim_end_matches("point");
-    let help = match near.is_empty() {
-        true => format!(
-            "trapless -l '{}.{word}(\"*\")' lists them",
-            owner(kernel.module_name())
-        ),
-        false => format!("did you mean {}?", near.join(", ")),
-    };
-    let of = match kernel.module_name() {
-        Some(module) => format!("module `{module}`"),
-        None => "kernel".to_string(),
-    };
-    let message = format!(
-        "no {what} of the {of} matches `{}` ({})",
-        name.text(),
-        kernel.path().display()
-    );
-    diags
-        .error(Tag::PointNoMatch, name.span, message)
-        .help(help);
-}
-
-/// As a point names it.
-fn owner(module: Option<&Arc<str>>) -> String {
-    match module {
-        Some(name) => format!("{MODULE}(\"{name}\")"),
-        None => FAMILY.to_string(),
-    }
-}
-
 /// What the kernel finds by name, at its first byte.
 fn place(
     f: KernelFunction,
@@ -238,16 +181,5 @@ fn place(
         }),
         refusal,
         never: false,
-    }
-}
-
-/// So many bytes behind a function's first.
-fn site(image: ImageId, offset: u64) -> ProbeKind {
-    ProbeKind::Site {
-        process: None,
-        image,
-        addr: offset,
-        parts: Arc::default(),
-        semaphore: None,
     }
 }

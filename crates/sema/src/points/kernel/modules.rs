@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `module("NAME")` points: functions and addresses of a kernel's modules.
 
-use super::{functions, open, split, statements, MODULE};
+use super::point::{open, MODULE};
+use super::{functions, split, statements};
 use crate::points::components;
 use crate::points::Place;
 use crate::world::{report, World};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `.statement(ADDRESS)` of a kernel or a module: its symbol file's addresses, which become places in functions.
 
-use super::{owner, refusal_of, refused, site};
+use super::point::{owner, refusal_of, refused, site};
 use crate::points::components;
 use crate::points::{Context, Place};
 use crate::world::{report, World};

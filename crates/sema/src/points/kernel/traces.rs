@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `kernel.trace("SYSTEM:NAME")`: a kernel's tracepoints, with their parameters by BTF.
 
-use super::{no_match, open, refusal_of};
+use super::point::{no_match, open, refusal_of};
 use crate::ir::{ProbeKind, Refusal};
 use crate::points::components;
 use crate::points::{Context, Place};
