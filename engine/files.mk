@@ -30,4 +30,4 @@ ENGINE_OS_GUARD_SRCS = engine/os/process/own_guard.c
 
 # A module of the Linux kernel.
 ENGINE_OS_KERNEL_SRCS = engine/os/traptab.c $(addprefix engine/os/kernel/, init.c names.c alias.c mem.c code.c text.c \
-	entry.c marks.c reserved.c sync.c stop.c trap.c thread.c contexts.c hook.c pages.c lock.c images.c functions.c faults.c)
+	entry.c kprobes.c marks.c reserved.c sync.c stop.c trap.c thread.c contexts.c hook.c pages.c lock.c images.c functions.c faults.c)

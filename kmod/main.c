@@ -12,6 +12,7 @@
 #include <trapless/probe.h>
 #include <trapless/reserve.h>
 
+#include "../engine/core/probe/probe.h"
 #include "kmod.h"
 #include "modules.h"
 
@@ -65,7 +66,12 @@ static void leave(void)
 	enum { POLL_MS = 20, POLLS_BEFORE_WORD = 100 };
 
 	for (unsigned polls = 0; !tl_engine_exit(); polls++) {
-		if (polls == POLLS_BEFORE_WORD)
+		uintptr_t at = polls == POLLS_BEFORE_WORD ? tl_probes_borrowed() : 0;
+
+		if (at)
+			pr_warn("waiting for the kprobe on a jump of ours at %pS to go\n",
+				(void *)at);
+		else if (polls == POLLS_BEFORE_WORD)
 			pr_warn("waiting for tasks that stand in a detour\n");
 		msleep(POLL_MS);
 	}

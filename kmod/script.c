@@ -188,6 +188,8 @@ uint64_t script_standing(const struct script *s)
 static void follow(struct work_struct *work);
 static DECLARE_DELAYED_WORK(follower, follow);
 static bool left;
+static uintptr_t
+	borrowed; /* where somebody's kprobe stands on what is left: the module stays for it */
 
 static void follow_later(void)
 {
@@ -197,10 +199,26 @@ static void follow_later(void)
 		schedule_delayed_work(&follower, msecs_to_jiffies(FOLLOW_MS));
 }
 
+static void sweep(void)
+{
+	uintptr_t was = borrowed;
+
+	left = !tl_probes_sweep();
+	borrowed = left ? tl_probes_borrowed() : 0;
+	if (borrowed && !was) {
+		__module_get(THIS_MODULE);
+		pr_notice("trapless: a kprobe was put on a jump of ours at %pS: the jump, and this "
+			  "module, stay until it is gone\n",
+			(void *)borrowed);
+	}
+	if (was && !borrowed)
+		module_put(THIS_MODULE);
+}
+
 static void follow(struct work_struct *work)
 {
 	mutex_lock(&arming_lock);
-	left = !tl_probes_sweep();
+	sweep();
 	if (tl_ctl_any_session(&arming))
 		tl_ctl_follow(&arming);
 	else
@@ -274,7 +292,7 @@ void script_disarm(struct script *s)
 	do {
 		mutex_lock(&arming_lock);
 		ret = is_armed(s) ? tl_ctl_disarm(&arming, s->ctl) : 0;
-		left = !tl_probes_sweep();
+		sweep();
 		follow_later();
 		mutex_unlock(&arming_lock);
 		if (ret)

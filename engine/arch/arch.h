@@ -211,6 +211,9 @@ int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned
 int tl_arch_plan_moved(const struct tl_plan *plan, uintptr_t at, const struct tl_code *code,
 	struct tl_plan *moved);
 
+/* Does one of its instructions jump elsewhere? */
+bool tl_arch_plan_jumps(const struct tl_plan *plan);
+
 /* The bytes of the breakpoint; returns their number. */
 size_t tl_arch_trap_insn(uint8_t *buf);
 

@@ -98,6 +98,11 @@ int tl_os_text_poke(uintptr_t addr, const void *bytes, size_t len);
  * text is open the answer stays true until it is closed.
  */
 int tl_os_text_reserved(uintptr_t lo, uintptr_t hi);
+/*
+ * Has somebody else a breakpoint in [lo, hi), armed or not, who will put back, or go on by, the bytes that he found there?
+ * While the text is open the answer stays true.
+ */
+bool tl_os_text_borrowed(uintptr_t lo, uintptr_t hi);
 
 /*
  * Calls fn for each place in [lo, hi) where control arrives by ways that only this home knows: a kernel's jump labels,

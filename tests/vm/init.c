@@ -210,6 +210,8 @@ static void test(void)
 	compare("kernel_text_holds_one_jump_and_a_hook", &before, 1, JUMP + HOOK);
 	check("a_victim_is_unloaded", unload("trapless_victim"));
 	check("the_tests_are_unloaded", unload("trapless_vm"));
+	check("neighbours_are_loaded", load("/trapless_neighbours.ko"));
+	check("neighbours_are_unloaded", unload("trapless_neighbours"));
 	test_many();
 	check("the_engine_is_unloaded", unload("trapless"));
 	compare("kernel_text_is_identical", &before, 0, 0);

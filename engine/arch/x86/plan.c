@@ -432,3 +432,16 @@ int tl_arch_plan_next(struct tl_plan *plan, const struct tl_code *code, unsigned
 
 	return ret ? ret : descend(&r, allowed, plan->step + 1u);
 }
+
+bool tl_arch_plan_jumps(const struct tl_plan *plan)
+{
+	bool jumps = false;
+	struct tl_insn i;
+
+	for (unsigned at = 0; at < plan->len && !jumps; at += i.len) {
+		if (!tl_insn_decode(&i, plan->orig + at, plan->len - at, TL_INSN_64))
+			break; /* all were decoded when planned */
+		jumps = i.flow == TL_FLOW_JCC || i.flow == TL_FLOW_JMP || i.flow == TL_FLOW_JMP_IND;
+	}
+	return jumps;
+}

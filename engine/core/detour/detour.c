@@ -98,6 +98,8 @@ void tl_detour_cancel(struct tl_detour *d)
 {
 	if (!d)
 		return;
+	if (tl_detour_watch && !tl_core.foreseeing)
+		tl_detour_watch->retired(d);
 	drop_sites(d);
 	tl_detmem_put(d);
 }

@@ -151,18 +151,39 @@ static int pull(struct tl_batch *b, struct tl_patch *p)
 	return 0;
 }
 
+static bool borrowed(struct tl_patch *p)
+{
+	for (p = tl_patch_first(p); p; p = p->moved)
+		if (tl_patch_borrowed(p))
+			return true;
+	return false;
+}
+
+/* It stays as it is, which may do for the site. */
+static int leave(struct tl_batch *b, struct tl_site *s)
+{
+	b->left |= !s->want;
+	if (!s->want || (s->patch && b->again))
+		return 0;
+	b->bad = s;
+	return -TL_E_RESERVED;
+}
+
 /* Sites join while we walk: b->nsites grows. */
 static int pull_all(struct tl_batch *b)
 {
+	b->left = false;
 	for (size_t i = 0; i < b->nsites; i++) {
 		struct tl_site *s = b->sites[i];
 		struct tl_patch *p = s->patch;
 		int ret = 0;
 
-		if (p && !p->pulled && (b->again || !served(s)))
-			ret = pull(b, p);
-		if (!ret && s->want && !p && (p = tl_patch_at(s->addr)))
-			ret = pull(b, p);
+		if (!p && s->want)
+			p = tl_patch_at(s->addr);
+		else if (p && (p->pulled || (!b->again && served(s))))
+			p = NULL;
+		if (p)
+			ret = borrowed(p) ? leave(b, s) : pull(b, p);
 		if (ret)
 			return ret;
 	}

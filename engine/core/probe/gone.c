@@ -34,7 +34,12 @@ static bool has_our_bytes(const struct tl_patch *p)
 		return got < 0;
 	if (n <= skip || !tl_equal(now, trap, skip))
 		skip = 0;
-	return tl_equal(now + skip, p->bytes + skip, n - skip);
+	return tl_equal(now + skip, p->bytes + skip, n - skip) || tl_patch_borrowed(p);
+}
+
+bool tl_patch_borrowed(const struct tl_patch *p)
+{
+	return tl_os_text_borrowed(p->plan->start, p->plan->start + p->plan->held);
 }
 
 bool tl_patch_stands(const struct tl_patch *p)

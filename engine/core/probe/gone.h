@@ -15,6 +15,8 @@ struct tl_patch;
 
 /* Do its bytes stand in the text, of the image that it was made for? */
 bool tl_patch_stands(const struct tl_patch *p);
+/* Does somebody's breakpoint stand on it? He came after us, so our bytes have to be there until he has gone. */
+bool tl_patch_borrowed(const struct tl_patch *p);
 /* Probes that are gone by themselves and not unregistered yet; for the listing. */
 extern struct tl_probe *tl_gone;
 void tl_gone_deinit(void);

@@ -244,7 +244,8 @@ int tl_probe_register(struct tl_probe *p)
 /*
  * Silences the probes, takes their text away and waits for running handlers.
  * When the text cannot be taken away now (nobody to stop the threads, no
- * memory), the patch stays and runs nothing; sweep_up() tries again later.
+ * memory, somebody's breakpoint on it), the patch stays and runs nothing;
+ * sweep_up() tries again later.
  * `images`: not 0: it is not known what is still mapped.
  */
 static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n, int images)
@@ -259,7 +260,9 @@ static int take_down(struct tl_batch *b, struct tl_probe **probes, size_t n, int
 	if (!ret)
 		ret = tl_batch_commit(b);
 	err = tl_threads_grace(batch_quiet, b);
-	return ret ? ret : err;
+	ret = ret ? ret : err;
+	tl_core.leftovers |= ret || b->left;
+	return ret;
 }
 
 /* Patches that nobody wants any more but that could not be taken away in time. */
@@ -274,7 +277,7 @@ static void sweep_up(void)
 		if (s->patch && !s->want)
 			tl_batch_add(&b, s);
 	if (tl_batch_commit(&b) == 0)
-		tl_core.leftovers = false;
+		tl_core.leftovers = b.left;
 	tl_batch_deinit(&b);
 }
 
@@ -287,6 +290,18 @@ bool tl_probes_sweep(void)
 	clean = !tl_core.leftovers;
 	tl_os_unlock();
 	return clean;
+}
+
+uintptr_t tl_probes_borrowed(void)
+{
+	uintptr_t at = 0;
+
+	tl_os_lock();
+	for (struct tl_patch *p = tl_core.leftovers ? tl_patch_written(0) : NULL; p && !at;
+		p = tl_patch_written(p->plan->start + 1))
+		at = tl_patch_borrowed(p) ? p->plan->start : 0;
+	tl_os_unlock();
+	return at;
 }
 
 /* A library that was closed took it along; its caller takes it back now. */
@@ -310,8 +325,6 @@ static int take_away(struct tl_batch *b, struct tl_probe **probes, size_t n, int
 		tl_core.nprobes--;
 	}
 	ret = take_down(b, probes, n, images);
-	if (ret)
-		tl_core.leftovers = true;
 	finish(b);
 	for (size_t i = 0; i < n; i++) {
 		probes[i]->site = NULL;
@@ -437,8 +450,6 @@ static int disable_locked(struct tl_probe **probes, size_t n)
 		tl_site_fold_missed(probes[i]->site);
 	move_all(probes, n, TL_PROBE_ARMED, TL_PROBE_OFF);
 	ret = take_down(&b, probes, n, 0);
-	if (ret)
-		tl_core.leftovers = true;
 	finish(&b);
 	return ret;
 }

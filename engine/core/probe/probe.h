@@ -17,6 +17,8 @@ int tl_probes_unregister_locked(struct tl_probe **probes, size_t n);
 void tl_probes_unregister_all(void);
 /* Once more: text that could not be taken away. True: nothing of it is left. Takes the engine lock. */
 bool tl_probes_sweep(void); /* and what earlier ones have left */
+/* Where somebody else's breakpoint stands on text that has to stay for it; 0: nowhere. Takes the engine lock. */
+uintptr_t tl_probes_borrowed(void);
 
 /* state.c: moves a probe between states; an illegal move is reported by tl_broken(). */
 void tl_probe_move(struct tl_probe *p, enum tl_probe_state from, enum tl_probe_state to);

@@ -55,6 +55,7 @@ struct tl_batch {
 	bool no_windows; /* nor any other new one: somebody cannot be stopped */
 	bool blocked; /* somebody stood inside a window; its sites are shy now */
 	bool gone; /* the text of some patch is not there any more */
+	bool left; /* some patch that nobody wants has to stay, for now */
 };
 /* Nobody is inside any detour, live or retired, that serves one of them. One look at all threads. */
 bool tl_sites_quiet(struct tl_site *const *sites, size_t n);

@@ -127,11 +127,19 @@ static int open_all(const struct batch *b)
 	return 0;
 }
 
+static bool is_free(const struct tl_change *c)
+{
+	const struct tl_plan *last = c->patch->plan;
+
+	return c->taken ? !tl_os_text_borrowed(c->addr, last->start + last->held)
+			: !tl_os_text_reserved(c->addr, c->addr + c->len);
+}
+
 /* While the text is open nobody else comes: has somebody, since this was planned? Then it is planned anew. */
 static int check_free(const struct batch *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		if (!b->c[i].taken && tl_os_text_reserved(b->c[i].addr, b->c[i].addr + b->c[i].len))
+		if (!is_free(&b->c[i]))
 			return -TL_E_BUSY;
 	return 0;
 }

@@ -241,6 +241,11 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 	return lo < fake.reserved_hi && hi > fake.reserved_lo ? -TL_E_RESERVED : 0;
 }
 
+bool tl_os_text_borrowed(uintptr_t lo, uintptr_t hi)
+{
+	return fake.borrowed >= lo && fake.borrowed < hi;
+}
+
 unsigned tl_os_entry_bytes(uintptr_t addr)
 {
 	(void)addr;

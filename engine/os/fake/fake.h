@@ -57,6 +57,7 @@ struct fake {
 	bool no_move; /* threads stay where they are */
 	bool blind; /* tl_os_seen() is not to be had */
 	uintptr_t reserved_lo, reserved_hi; /* text that others change */
+	uintptr_t borrowed; /* somebody's breakpoint; 0: none */
 	void (*on_pause)(void); /* others run while the engine waits */
 	void (*on_event)(enum fake_event what); /* after each event: look at the text */
 	int (*images)(void); /* adds the images */

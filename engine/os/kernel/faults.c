@@ -24,6 +24,8 @@ static void on_search(
 
 	if (text)
 		*addr = text;
+	else if (addr && tl_kprobe_fears(parent, *addr))
+		*addr = tl_machine_fault_at(tl_names.faults);
 }
 NOKPROBE_SYMBOL(on_search);
 
@@ -64,6 +66,7 @@ static void forget_copy(void *arg, uintptr_t ip, uintptr_t text, enum tl_place w
 
 static void used(struct tl_detour *d)
 {
+	tl_kprobes_note(&d->plan, 1);
 	if (may_fault(d->plan.start, d->plan.start + d->plan.len))
 		tl_arch_detour_places(&d->plan, &tl_core.env, d->at, note_copy, NULL);
 }
@@ -71,6 +74,7 @@ static void used(struct tl_detour *d)
 /* Who is in it may fault still. */
 static void retired(struct tl_detour *d)
 {
+	tl_kprobes_note(&d->plan, -1);
 }
 
 static void freed(struct tl_detour *d)
@@ -91,6 +95,7 @@ bool tl_faults_lost(void)
 
 void tl_faults_init(void)
 {
+	tl_kprobes_init();
 	tl_detour_watch = &watch;
 	tried = false;
 }

@@ -27,6 +27,7 @@
 #include <linux/execmem.h>
 #endif
 
+#include "../../arch/arch.h"
 #include "../os.h"
 
 /*
@@ -106,7 +107,7 @@ enum tl_mark {
 	TL_MARKS
 };
 /* Bytes: to be looked at of an instruction, and of an optimized kprobe. */
-enum { TL_LABEL_MAX = 8, TL_KPROBE_MAX = 19 };
+enum { TL_LABEL_MAX = 8, TL_KPROBE_MAX = 19, TL_KPROBE_BITS = 6 /* of the hash of its address */ };
 int tl_marks_read(void); /* unless it is known; sleeps. 0 or -TL_E_NOMEM */
 int tl_kprobes_read(void); /* TL_MARK_KPROBE alone, as they are now; the same */
 void tl_marks_look_again(void); /* any context: a module has come or gone */
@@ -117,6 +118,15 @@ void tl_marks_each(enum tl_mark kind, uintptr_t lo, uintptr_t hi,
 	void (*fn)(void *arg, uintptr_t at), void *arg);
 int tl_marks_check(void); /* 0, or -TL_E_NO_SYMBOL: they cannot be read in this kernel */
 void tl_marks_exit(void);
+
+/*
+ * kprobes.c: does the kernel ask, from `asker`, whether a kprobe may become a jump, and is the branch at `addr` one that
+ * a detour runs? Any context.
+ */
+bool tl_kprobe_fears(uintptr_t asker, uintptr_t addr);
+void tl_kprobes_note(const struct tl_plan *plan,
+	int by); /* +1: its detour runs the instructions from now on, -1: no more */
+void tl_kprobes_init(void);
 
 /* reserved.c: an operation begins, which sees the kprobes that there are now. */
 void tl_reserved_begin(void);

@@ -12,7 +12,7 @@
 #include "kernel.h"
 #include "machine.h"
 
-enum { LEAST = 1024, FOLLOWED = 32, KPROBE_BITS = 6 };
+enum { LEAST = 1024, FOLLOWED = 32 };
 
 struct stretch {
 	uintptr_t lo, hi;
@@ -317,7 +317,7 @@ static size_t list_kprobes(struct marks *m)
 
 	m->n = 0;
 	rcu_read_lock();
-	for (unsigned i = 0; i < 1u << KPROBE_BITS; i++)
+	for (unsigned i = 0; i < 1u << TL_KPROBE_BITS; i++)
 		hlist_for_each_entry_rcu (p, &tl_names.kprobe_table[i], hlist) {
 			uintptr_t at = (uintptr_t)p->addr;
 
@@ -389,7 +389,7 @@ static bool thunks_are_known(void)
 
 int tl_marks_check(void)
 {
-	unsigned long size, offset, least = sizeof(struct hlist_head) << KPROBE_BITS;
+	unsigned long size, offset, least = sizeof(struct hlist_head) << TL_KPROBE_BITS;
 
 	if (tl_names.kallsyms_lookup_size_offset(
 		    (unsigned long)tl_names.kprobe_table, &size, &offset) &&

@@ -246,6 +246,13 @@ int tl_os_text_reserved(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
+bool tl_os_text_borrowed(uintptr_t lo, uintptr_t hi)
+{
+	(void)lo;
+	(void)hi;
+	return false;
+}
+
 /* All that is there is the function's. */
 unsigned tl_os_entry_bytes(uintptr_t addr)
 {

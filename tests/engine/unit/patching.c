@@ -566,6 +566,59 @@ static void reserved_text_is_left_alone(void)
 	CHECK(clean());
 }
 
+/* Somebody's breakpoint that came after our jump will put back its first byte: so all of it has to stay till then. */
+static void a_jump_stays_while_others_have_a_breakpoint_on_it(void)
+{
+	struct tl_probe p, q, *both[2] = {&p, &q};
+	uint8_t first;
+
+	quiet_world();
+	p = at(0);
+	q = at(6);
+	CHECK(tl_probes_register(both, 2, NULL) == 0);
+	fake.borrowed = TEXT(0);
+	first = fake_text[0];
+	fake_text[0] = 0xcc;
+	CHECK(tl_probes_unregister(both, 2) == 0);
+	CHECK(fake_text[0] == 0xcc && memcmp(fake_text + 1, before + 1, 4));
+	CHECK(!memcmp(fake_text + 6, before + 6, FAKE_TEXT - 6));
+	CHECK(!tl_probes_sweep() && tl_probes_borrowed() == TEXT(0) && !tl_engine_exit());
+	/* What is there serves whoever comes; nothing else can be made of it. */
+	CHECK(tl_probe_register(&p) == 0 && tl_probe_disable(&p) == 0 && tl_probe_enable(&p) == 0);
+	q = at(0);
+	q.flags = TL_PROBE_NO_JUMP;
+	CHECK(tl_probe_register(&q) == -TL_E_RESERVED);
+	CHECK(tl_probe_unregister(&p) == 0 && fake_text[0] == 0xcc);
+	fake_text[0] = first;
+	fake.borrowed = 0;
+	CHECK(tl_probes_sweep() && !tl_probes_borrowed());
+	CHECK(clean());
+}
+
+static uintptr_t newcomer;
+
+static void others_come_first(enum fake_event what)
+{
+	fake.borrowed = what == FAKE_OPEN ? newcomer : fake.borrowed;
+}
+
+/* Nobody stood there when this was planned. */
+static void a_breakpoint_of_others_that_comes_meanwhile_is_seen(void)
+{
+	struct tl_probe p;
+
+	quiet_world();
+	p = at(0);
+	CHECK(tl_probe_register(&p) == 0);
+	newcomer = TEXT(0);
+	fake.on_event = others_come_first;
+	CHECK(tl_probe_unregister(&p) == 0);
+	CHECK(memcmp(fake_text, before, 5) && !tl_probes_sweep());
+	newcomer = fake.borrowed = 0;
+	CHECK(tl_probes_sweep());
+	CHECK(clean());
+}
+
 struct shown {
 	struct tl_plan plan;
 	struct tl_patch patch;
@@ -670,6 +723,8 @@ int main(void)
 	RUN(where_nobody_can_be_stopped_there_are_no_windows);
 	RUN(who_cannot_be_moved_costs_one_window);
 	RUN(reserved_text_is_left_alone);
+	RUN(a_jump_stays_while_others_have_a_breakpoint_on_it);
+	RUN(a_breakpoint_of_others_that_comes_meanwhile_is_seen);
 	RUN(a_jump_with_the_same_bytes_is_ordered_with_its_neighbour);
 	RUN(a_jump_that_shares_no_byte_stays);
 	RUN(the_journal_holds_the_original_bytes);
