@@ -96,7 +96,9 @@ enum tl_tap_probe_kind {
 	TL_TAP_END,		/* arg: order */
 	TL_TAP_ERROR,		/* arg: order */
 	TL_TAP_TIMER,		/* arg: period in ns; addr: at most so much more or less */
-	TL_TAP_SITE,		/* an instruction: image, addr; arg: vaddr in image of a mark's semaphore, or 0 */
+	/* an instruction: image, addr; arg: vaddr in image of a mark's semaphore, or 0. Of a kernel's module arg is which of its
+	 * functions of the name `func`, from 0 on, in the order of its symbols; of RETURN, too */
+	TL_TAP_SITE,
 	TL_TAP_RETURN,		/* a function's returns: image, addr = entry, parts */
 	/* of a process, told by its tracer; the handler runs in the runner */
 	TL_TAP_PROCESS_BEGIN,

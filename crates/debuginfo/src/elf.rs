@@ -442,11 +442,6 @@ impl Elf {
         Some(out)
     }
 
-    /// Is it still to be linked?
-    pub fn is_relocatable(&self) -> bool {
-        self.file_type == elf::ET_REL.0
-    }
-
     /// Does the symbol stand in the section of that name?
     pub fn stands_in(&self, symbol: &RawSymbol, section: &str) -> bool {
         self.by_name.get(section.as_bytes()) == Some(&symbol.section)

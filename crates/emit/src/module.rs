@@ -212,9 +212,10 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             addr,
             parts,
             semaphore,
+            nth,
         } => {
             out.kind = wire::ProbeKind::Site;
-            out.arg = semaphore.unwrap_or(0) as i64;
+            out.arg = semaphore.map_or(i64::from(*nth), |at| at as i64);
             place(tap, &mut out, *process, *image, *addr, parts);
         }
         ProbeKind::Return {
@@ -222,11 +223,13 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             image,
             addr,
             parts,
+            nth,
             on_entry,
             call_data: slots,
             linkage: _,
         } => {
             out.kind = wire::ProbeKind::Return;
+            out.arg = (*nth).into();
             place(tap, &mut out, *process, *image, *addr, parts);
             out.call_data = call_data(slots, program.options.max_string).1;
             if let Some(h) = on_entry {

@@ -436,12 +436,16 @@ pub enum ProbeKind {
         parts: Arc<[Part]>,
         /// File address of a mark's counter of those who listen.
         semaphore: Option<u64>,
+        /// Of a kernel's module: which of its functions of that name, from 0 on, in the order of its symbols.
+        nth: u32,
     },
     Return {
         process: Option<ImageId>,
         image: ImageId,
         addr: u64,
         parts: Arc<[Part]>,
+        /// The same.
+        nth: u32,
         /// An entry of a linkage table: its jump is no return, what it leads to returns.
         linkage: bool,
         /// Runs at entry and fills the call's data; its slots are read by `ExprKind::CallData`.

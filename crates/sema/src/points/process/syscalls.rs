@@ -144,6 +144,7 @@ impl Resolver<'_> {
                 addr,
                 parts: around(file, addr),
                 semaphore: None,
+                nth: 0,
             },
             context: Some(Context {
                 named: Some(named.clone()),
