@@ -116,8 +116,8 @@ enum tl_tap_probe_kind {
 	TL_TAP_FILE_WRITE,
 	TL_TAP_SHOW,		/* prints the global func, while the session runs (--monitor) */
 	TL_TAP_RESET,		/* all globals are as they were at first (--monitor) */
-	/* a kernel's tracepoint `func`: parameters lie as at a function's entry, behind one that is the kernel's own.
-	 * With SYSCALL it is sys_enter or sys_exit, and the registers are the program's */
+	/* tracepoint `func` of image, a kernel or a module: parameters lie as at a function's entry, behind one that is the
+	 * kernel's own. With SYSCALL it is sys_enter or sys_exit, and the registers are the program's */
 	TL_TAP_TRACE,
 };
 

@@ -181,7 +181,10 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             out.addr = u64::from(*umask);
         }
         ProbeKind::Show => out.kind = wire::ProbeKind::Show,
-        ProbeKind::Trace => out.kind = wire::ProbeKind::Trace,
+        ProbeKind::Trace { image } => {
+            out.kind = wire::ProbeKind::Trace;
+            out.image = image.0;
+        }
         ProbeKind::Reset => out.kind = wire::ProbeKind::Reset,
         ProbeKind::Profile { period_ns } => {
             out.kind = wire::ProbeKind::Profile;

@@ -427,8 +427,10 @@ pub enum ProbeKind {
         size: u64,
         reads: bool,
     },
-    /// A tracepoint of a kernel; its name is the probe's `func`.
-    Trace,
+    /// A tracepoint of a kernel, or of a module of it; its name is the probe's `func`.
+    Trace {
+        image: ImageId,
+    },
     Site {
         process: Option<ImageId>,
         image: ImageId,
@@ -475,7 +477,7 @@ impl ProbeKind {
     pub fn is_of_target(&self) -> bool {
         matches!(
             self,
-            ProbeKind::Trace
+            ProbeKind::Trace { .. }
                 | ProbeKind::Site { .. }
                 | ProbeKind::Return { .. }
                 | ProbeKind::Watch { .. }

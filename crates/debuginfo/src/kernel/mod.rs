@@ -8,6 +8,7 @@ mod find;
 mod kept;
 mod modules;
 mod systems;
+mod traced;
 mod types;
 
 pub use addresses::KernelAddress;
@@ -27,6 +28,7 @@ use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use systems::{Systems, TRACER};
+use traced::Traced;
 use trapless_machine::Machine;
 use types::Source;
 
@@ -40,6 +42,8 @@ pub struct Kernel {
     modules: Modules,
     own: Option<Own>,
     systems: OnceLock<Systems>,
+    /// Its modules' tracepoints, once they are asked for.
+    traced: OnceLock<Vec<Traced>>,
     addresses: Addresses,
     /// As [`Kernel::open`] was told.
     named: Option<String>,
@@ -91,6 +95,7 @@ impl Kernel {
             modules: Modules::of(named),
             own: None,
             systems: files.systems.map(OnceLock::from).unwrap_or_default(),
+            traced: OnceLock::new(),
             addresses: Addresses::new(),
             named: named.map(String::from),
             cache: cache.map(PathBuf::from),

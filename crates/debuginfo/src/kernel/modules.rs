@@ -107,6 +107,13 @@ impl Kernel {
         names.filter(|name| is_meant(name)).cloned().collect()
     }
 
+    /// Names and files, by name; of those that may be asked for by a pattern.
+    pub fn module_files(&self) -> Vec<(&str, &Path)> {
+        let names = self.modules("*").into_iter();
+        let found = names.filter_map(|name| self.modules.files().get_key_value(&name));
+        found.map(|(name, path)| (&**name, &**path)).collect()
+    }
+
     /// The names most like one that is not there.
     pub fn nearest_modules(&self, name: &str) -> Vec<String> {
         demangle::nearest(name, self.modules.files().keys().map(String::as_str), 5)
@@ -134,6 +141,10 @@ impl Kernel {
             Some(elf) => listed(elf, &btf),
             None => listed_in_btf(&btf),
         };
+        let systems = match &elf {
+            Some(elf) => Systems::in_module(elf, &btf),
+            None => self.systems().clone(),
+        };
         let name = name.into();
         Ok(Kernel {
             build_id: elf.and_then(|e| e.build_id).unwrap_or_default(),
@@ -142,7 +153,8 @@ impl Kernel {
             types: self.types.clone(),
             modules: Modules::default(),
             own: Some(Own { name, functions }),
-            systems: Systems::default().into(),
+            systems: systems.into(),
+            traced: OnceLock::new(),
             addresses: Addresses::new(),
             named: None,
             cache: None,
