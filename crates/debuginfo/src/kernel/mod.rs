@@ -27,8 +27,7 @@ use btf::{described, Btf, Kind};
 use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use systems::{Systems, TRACER};
-use traced::Traced;
+use systems::{Systems, Traced, TRACER};
 use trapless_machine::Machine;
 use types::Source;
 

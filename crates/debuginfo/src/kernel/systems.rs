@@ -86,6 +86,31 @@ impl Systems {
     }
 }
 
+/// A tracepoint of a module.
+pub struct Traced {
+    pub module: String,
+    pub name: String,
+    /// "": it is of none.
+    pub system: String,
+}
+
+impl Traced {
+    /// To be kept.
+    pub fn line(&self) -> String {
+        format!("{} {} {}\n", self.module, self.name, self.system)
+    }
+
+    pub fn of_line(line: &str) -> Option<Traced> {
+        let (module, rest) = line.split_once(' ')?;
+        let (name, system) = rest.split_once(' ')?;
+        Some(Traced {
+            module: module.into(),
+            name: name.into(),
+            system: system.into(),
+        })
+    }
+}
+
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

@@ -2,36 +2,13 @@
 //! Which of a kernel's modules have which tracepoints. All of their files are read for that, which takes seconds where
 //! they are packed; so what they tell is kept.
 
-use super::systems::TRACER;
+use super::systems::{Traced, TRACER};
 use super::Kernel;
 use crate::binary::stamp;
 use crate::unpack::unpack;
 use crate::{glob, leftover};
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
-
-pub struct Traced {
-    module: String,
-    name: String,
-    /// "": it is of none.
-    system: String,
-}
-
-impl Traced {
-    fn line(&self) -> String {
-        format!("{} {} {}\n", self.module, self.name, self.system)
-    }
-
-    fn of_line(line: &str) -> Option<Traced> {
-        let (module, rest) = line.split_once(' ')?;
-        let (name, system) = rest.split_once(' ')?;
-        Some(Traced {
-            module: module.into(),
-            name: name.into(),
-            system: system.into(),
-        })
-    }
-}
 
 impl Kernel {
     /// Names of its modules that have a tracepoint that the pattern matches, of such a system.
