@@ -165,6 +165,7 @@ static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	       (!site || p->image < m->nimages) &&
 	       (p->kind != TL_TAP_WATCH ||
 		       (watched_ok(m, p) && (p->image == TL_NONE || p->image < m->nimages))) &&
+	       (p->kind != TL_TAP_TRACE || p->image < m->nimages) &&
 	       (p->process == TL_NONE || p->process < m->nimages) && (!timer || timer_ok(m, p)) &&
 	       p->nparts <= m->nparts && p->first_part <= m->nparts - p->nparts &&
 	       p->call_data <= 2048 && str_ok(m, p->point) && str_ok(m, p->func) &&

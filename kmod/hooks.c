@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "hooks.h"
 
+#include <linux/mutex.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <trapless/error.h>
 
 #include "../engine/os/kernel/hook.h"
 #include "../home/view.h"
+
+static DEFINE_MUTEX(lock);
+
+void hooks_lock(void)
+{
+	mutex_lock(&lock);
+}
+
+void hooks_unlock(void)
+{
+	mutex_unlock(&lock);
+}
 
 static const struct hook_kind *kind_of(const struct tl_tap_probe *p)
 {
@@ -45,7 +58,7 @@ static void fill(struct script *s, uint32_t i, struct hooked *h)
 	tl_hook_init(h->hook, &h->env);
 }
 
-/* 0 or -TL_E_ */
+/* As the kind's on(). */
 static int turn_on(struct script *s, uint32_t i, const struct hook_kind *kind)
 {
 	struct hooked *h = &s->hooked[i];
@@ -87,6 +100,15 @@ static void let_go(struct tl_ctl_probe *p, struct hooked *h)
 	h->kind = NULL;
 }
 
+void hooked_leave(struct hooked *h)
+{
+	struct script *s = h->script;
+
+	h->kind->off(h);
+	tracepoint_synchronize_unregister();
+	let_go(tl_ctl_probe(s->ctl, (uint32_t)(h - s->hooked)), h);
+}
+
 static bool is_out(const struct script *s, uint32_t i, bool everything)
 {
 	return s->hooked[i].kind && (everything || tl_ctl_probe(s->ctl, i)->off);
@@ -113,30 +135,41 @@ void script_unhook(struct script *s)
 {
 	if (!s->hooked)
 		return;
+	hooks_lock();
 	unhook(s, true);
+	hooks_unlock();
 	for (uint32_t i = 0; i < s->tap.nprobes; i++)
 		vfree(s->hooked[i].hook);
 	vfree(s->hooked);
 	s->hooked = NULL;
 }
 
+/* How many? */
+static int hook(struct script *s, uint32_t i)
+{
+	const struct hook_kind *kind = kind_of(&s->tap.probes[i]);
+	struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
+	int ret;
+
+	if (!kind || !is_wanted(s, i))
+		return 0;
+	if (!s->hooked)
+		s->hooked = vzalloc(array_size(s->tap.nprobes, sizeof(*s->hooked)));
+	ret = s->hooked ? turn_on(s, i, kind) : -TL_E_NOMEM;
+	p->result = ret == HOOK_WAITS ? 0 : ret;
+	p->armed = !ret;
+	return p->armed;
+}
+
 int script_hook(struct script *s)
 {
 	int on = 0;
 
+	hooks_lock();
 	if (s->hooked)
 		unhook(s, false);
-	for (uint32_t i = 0; i < s->tap.nprobes; i++) {
-		const struct hook_kind *kind = kind_of(&s->tap.probes[i]);
-		struct tl_ctl_probe *p = tl_ctl_probe(s->ctl, i);
-
-		if (!kind || !is_wanted(s, i))
-			continue;
-		if (!s->hooked)
-			s->hooked = vzalloc(array_size(s->tap.nprobes, sizeof(*s->hooked)));
-		p->result = s->hooked ? turn_on(s, i, kind) : -TL_E_NOMEM;
-		p->armed = !p->result;
-		on += p->armed;
-	}
+	for (uint32_t i = 0; i < s->tap.nprobes; i++)
+		on += hook(s, i);
+	hooks_unlock();
 	return on;
 }

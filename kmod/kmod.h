@@ -4,6 +4,8 @@
 
 int device_start(void); /* 0 or -errno */
 void device_stop(void); /* no file is open any more: each holds the module */
+int traces_start(void); /* 0 or -errno */
+void traces_stop(void); /* no file is open any more */
 int samples_start(void); /* the same */
 void samples_stop(void); /* the same */
 void script_stop(void); /* the same: what goes on in the background ends */

@@ -25,6 +25,7 @@ static const struct part {
 	void (*stop)(void);
 } parts[] = {
 	{modules_start, modules_stop},
+	{traces_start, traces_stop},
 	{samples_start, samples_stop},
 	{NULL, script_stop},
 	{device_start, device_stop},

@@ -37,40 +37,63 @@ const char *script_module_of(const struct script *s, const struct tl_tap_probe *
 	return strcmp(name, "kernel") ? name : NULL;
 }
 
-static bool is_loaded(const char *module)
+/* What runs once, as the module starts, is none. */
+static bool is_function(const struct module *m, const Elf_Sym *sym)
+{
+	return ELF_ST_TYPE(sym->st_info) == STT_FUNC && sym->st_shndx != SHN_UNDEF &&
+	       !within_module_init(sym->st_value, m);
+}
+
+/* Of those that have the name, in the order of its symbols; 0: it has not so many. module_mutex is held. */
+static uintptr_t nth_locked(const struct module *m, const char *func, int64_t nth)
+{
+	const struct mod_kallsyms *all = rcu_dereference_raw(m->kallsyms);
+
+	for (unsigned i = 0; i < all->num_symtab; i++) {
+		const Elf_Sym *sym = &all->symtab[i];
+
+		if (is_function(m, sym) && !strcmp(all->strtab + sym->st_name, func) && !nth--)
+			return sym->st_value;
+	}
+	return 0;
+}
+
+/* Is the module there? Its function, in *func; 0: it has none such. */
+static bool find(const char *module, const char *name, int64_t nth, uintptr_t *func)
 {
 	const struct module *m;
-	bool ret = false;
+	bool loaded = false;
 
 	mutex_lock(tl_names.module_mutex);
 	list_for_each_entry (m, tl_names.modules, list)
-		ret |= m->state == MODULE_STATE_LIVE && !strcmp(m->name, module);
+		if (m->state == MODULE_STATE_LIVE && !strcmp(m->name, module)) {
+			*func = nth_locked(m, name, nth);
+			loaded = true;
+		}
 	mutex_unlock(tl_names.module_mutex);
-	return ret;
+	return loaded;
 }
 
-/* 0: it is not there. */
-static uintptr_t find(const char *module, const char *func)
+/* False: it is of a module that is not loaded. Else the function, in *func; 0: there is none. */
+static bool look(struct script *s, uint32_t i, const struct tl_tap_probe *from, uintptr_t *func)
 {
-	char name[MODULE_NAME_LEN + KSYM_NAME_LEN];
+	const char *module = script_module_of(s, from);
+	const char *name = tl_tap_string(&s->tap, from->func);
 
-	if (!module)
-		return tl_names.kallsyms_lookup_name(func);
-	if (snprintf(name, sizeof(name), "%s:%s", module, func) >= (int)sizeof(name))
-		return 0;
-	return tl_names.kallsyms_lookup_name(name);
-}
-
-/* 0 or -TL_E_; its place in *func. */
-static int look(struct script *s, uint32_t i, const char *module, uintptr_t *func)
-{
-	const struct tl_tap_probe *from = &s->tap.probes[s->slots[i].probe];
-	struct tl_func_part *part = &tl_ctl_parts(s->ctl, s->nslots)[i];
-
+	if (module)
+		return find(module, name, from->arg, func);
 	*func = s->slots[i].func;
 	if (!*func)
-		*func = find(module, tl_tap_string(&s->tap, from->func));
-	if (!*func || !part_at(*func, part))
+		*func = tl_names.kallsyms_lookup_name(name);
+	return true;
+}
+
+/* 0 or -TL_E_ */
+static int bounds(struct script *s, uint32_t i, const struct tl_tap_probe *from, uintptr_t func)
+{
+	struct tl_func_part *part = &tl_ctl_parts(s->ctl, s->nslots)[i];
+
+	if (!func || !part_at(func, part))
 		return -TL_E_NO_FUNCTION;
 	return from->addr < part->size ? 0 : -TL_E_NOT_TEXT;
 }
@@ -81,18 +104,17 @@ static void place(struct script *s, uint32_t i)
 	const struct tl_tap_probe *from = &s->tap.probes[s->slots[i].probe];
 	struct tl_ctl_probe *to = tl_ctl_probe(s->ctl, i);
 	struct tl_func_part *parts = tl_ctl_parts(s->ctl, s->nslots);
-	const char *module = script_module_of(s, from);
 	uintptr_t func;
 
-	if (to->addr && !module)
+	if (to->addr && !script_module_of(s, from))
 		return;
 	to->first_part = i;
 	to->nparts = 0;
 	to->addr = 0;
 	to->result = 0;
-	if (module && !is_loaded(module))
+	if (!look(s, i, from, &func))
 		return;
-	to->result = look(s, i, module, &func);
+	to->result = bounds(s, i, from, func);
 	if (to->result)
 		return;
 	tl_ctl_place(to, parts, i, from, NULL, func);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Probes at the kernel's tracepoints, and at system calls, which it tells by two
- * of them: it calls us there with preemption off.
+ * Probes at the tracepoints of the kernel and its modules, and at system calls, which it tells by two of them: it calls
+ * us there with preemption off. A module's come and go with it.
  */
 #include <linux/compat.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/tracepoint.h>
 #include <trapless/error.h>
 
+#include "../engine/os/kernel/kernel.h"
 #include "../engine/os/kernel/machine.h"
 #include "hooks.h"
+#include "kmod.h"
 
 /* --- what the kernel calls: any context ---------------------------------------------------- */
 
@@ -77,6 +81,26 @@ static void look(struct tracepoint *tp, void *arg)
 		s->found = tp;
 }
 
+/* In a module; false: it is not loaded. It stays as long as hooks_lock() is held, for on_going() takes that, too. */
+static bool look_in(const char *module, struct search *s)
+{
+	const struct module *m;
+	bool loaded = false;
+
+	mutex_lock(tl_names.module_mutex);
+	list_for_each_entry (m, tl_names.modules, list) {
+		if (m->state != MODULE_STATE_LIVE || strcmp(m->name, module))
+			continue;
+		loaded = true;
+		for (unsigned i = 0; i < m->num_tracepoints; i++)
+			look(tracepoint_ptr_deref(&m->tracepoints_ptrs[i]), s);
+	}
+	mutex_unlock(tl_names.module_mutex);
+	return loaded;
+}
+
+static LIST_HEAD(standing); /* those that are on */
+
 static void *listener_of(const struct tl_tap_probe *p, const char *name)
 {
 	if (!(p->flags & TL_TAP_PROBE_SYSCALL))
@@ -86,10 +110,14 @@ static void *listener_of(const struct tl_tap_probe *p, const char *name)
 
 static int on(struct hooked *h, const struct tl_tap_probe *p)
 {
+	const char *module = script_module_of(h->script, p);
 	struct search search = {.name = h->env.func};
 	int ret;
 
-	for_each_kernel_tracepoint(look, &search);
+	if (!module)
+		for_each_kernel_tracepoint(look, &search);
+	else if (!look_in(module, &search))
+		return HOOK_WAITS;
 	if (!search.found)
 		return -TL_E_NO_FUNCTION;
 	h->at = search.found;
@@ -97,12 +125,43 @@ static int on(struct hooked *h, const struct tl_tap_probe *p)
 	ret = tracepoint_probe_register(h->at, h->listener, h);
 	if (ret)
 		return ret == -ENOMEM ? -TL_E_NOMEM : -TL_E_LIMIT;
+	list_add(&h->node, &standing);
 	return 0;
 }
 
 static void off(struct hooked *h)
 {
+	list_del(&h->node);
 	tracepoint_probe_unregister(h->at, h->listener, h);
 }
 
 const struct hook_kind hook_traces = {.on = on, .off = off};
+
+/* --- modules that go -------------------------------------------------------------------------- */
+
+/* Before its tracepoints do: nobody may listen to them then. */
+static int on_going(struct notifier_block *nb, unsigned long state, void *arg)
+{
+	const struct tp_module *going = arg;
+	struct hooked *h, *next;
+
+	if (state != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	hooks_lock();
+	list_for_each_entry_safe(h, next, &standing,
+		node) if (within_module((unsigned long)h->at, going->mod)) hooked_leave(h);
+	hooks_unlock();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block block = {.notifier_call = on_going};
+
+int traces_start(void)
+{
+	return register_tracepoint_module_notifier(&block);
+}
+
+void traces_stop(void)
+{
+	unregister_tracepoint_module_notifier(&block);
+}

@@ -96,7 +96,9 @@ enum tl_tap_probe_kind {
 	TL_TAP_END,		/* arg: order */
 	TL_TAP_ERROR,		/* arg: order */
 	TL_TAP_TIMER,		/* arg: period in ns; addr: at most so much more or less */
-	TL_TAP_SITE,		/* an instruction: image, addr; arg: vaddr in image of a mark's semaphore, or 0 */
+	/* an instruction: image, addr; arg: vaddr in image of a mark's semaphore, or 0. Of a kernel's module arg is which of its
+	 * functions of the name `func`, from 0 on, in the order of its symbols; of RETURN, too */
+	TL_TAP_SITE,
 	TL_TAP_RETURN,		/* a function's returns: image, addr = entry, parts */
 	/* of a process, told by its tracer; the handler runs in the runner */
 	TL_TAP_PROCESS_BEGIN,
@@ -114,8 +116,8 @@ enum tl_tap_probe_kind {
 	TL_TAP_FILE_WRITE,
 	TL_TAP_SHOW,		/* prints the global func, while the session runs (--monitor) */
 	TL_TAP_RESET,		/* all globals are as they were at first (--monitor) */
-	/* a kernel's tracepoint `func`: parameters lie as at a function's entry, behind one that is the kernel's own.
-	 * With SYSCALL it is sys_enter or sys_exit, and the registers are the program's */
+	/* tracepoint `func` of image, a kernel or a module: parameters lie as at a function's entry, behind one that is the
+	 * kernel's own. With SYSCALL it is sys_enter or sys_exit, and the registers are the program's */
 	TL_TAP_TRACE,
 };
 

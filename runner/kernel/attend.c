@@ -59,6 +59,14 @@ static bool make_teller(struct teller *t, const struct session *s, const struct 
 	return t->ctl != MAP_FAILED && t->probes && t->told;
 }
 
+/* What is not there, and yet refused by nobody. */
+static bool is_waiting(const struct tl_ctl_probe *p)
+{
+	bool there = p->kind == TL_TAP_TRACE ? p->armed : p->addr != 0;
+
+	return !there && !p->result && !p->off;
+}
+
 /* Of one that is not loaded. */
 static uint32_t waiting_for(const struct teller *t, uint32_t image)
 {
@@ -67,8 +75,8 @@ static uint32_t waiting_for(const struct teller *t, uint32_t image)
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		const struct tl_ctl_probe *p = tl_ctl_probe(t->probes, i);
 
-		n += slot_from(t, i)->image == image && tl_tap_stands(p->kind) && !p->addr &&
-		     !p->result && !p->off;
+		n += slot_from(t, i)->image == image && is_waiting(p) &&
+		     (tl_tap_stands(p->kind) || p->kind == TL_TAP_TRACE);
 	}
 	return n;
 }

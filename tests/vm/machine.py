@@ -2,6 +2,7 @@
 """Debian's packaged kernel in QEMU, with trapless.ko, trapless-run and busybox in its RAM disk, and a script to run."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,6 +141,7 @@ class Machine:
         os.makedirs(OUT, exist_ok=True)
         self.image, self.headers = debian.kernel(OUT, os.environ.get('K', ''))
         self.root = os.path.dirname(os.path.dirname(self.image))
+        self.known = self.root # where scripts' compiler finds the kernel's files
         self.release = release_of(self.image)
         self.folder = folder_of(self.image)
         self.files = {'bin/busybox': debian.busybox(OUT), 'bin/trapless-run': os.path.join(ROOT, 'bin/trapless-run')}
@@ -156,9 +158,20 @@ class Machine:
         tool(['gcc', '-std=gnu11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', '-o', path, os.path.join(HERE, name + '.c')])
         self.files['bin/' + name] = path
 
+    def with_module(self, ko):
+        """From now on scripts are compiled for a kernel that has this module, too: a folder of links to its files."""
+        known = os.path.join(self.folder, 'kernel')
+        shutil.rmtree(known, ignore_errors=True)
+        modules = os.path.join(known, 'lib/modules', self.release)
+        os.makedirs(modules)
+        os.symlink(os.path.join(self.root, 'boot'), os.path.join(known, 'boot'))
+        for file in list(debian.modules(self.root).values()) + [ko]:
+            os.symlink(file, os.path.join(modules, os.path.basename(file)))
+        self.known = known
+
     def compile(self, name, *script):
         """Its module, made on the host, in the RAM disk."""
-        tool([os.path.join(ROOT, 'bin/trapless'), '-p4', '-m', name, '-r', self.root, '-a', 'x86_64']
+        tool([os.path.join(ROOT, 'bin/trapless'), '-p4', '-m', name, '-r', self.known, '-a', 'x86_64']
              + list(script), cwd=self.folder)
         self.files[name + '.tap'] = os.path.join(self.folder, name + '.tap')
 

@@ -41,7 +41,7 @@ pub(crate) struct RawSymbol {
     pub kind: u8,
     pub global: bool,
     pub weak: bool,
-    section: usize,
+    pub section: usize,
 }
 
 /// What the dynamic linker is to put somewhere.
@@ -338,7 +338,8 @@ impl Elf {
         self.unpack(i, CompressionFormat::Zlib, &raw[12..], size)
     }
 
-    fn contents(&self, i: usize) -> Option<&'static [u8]> {
+    /// The same by its number.
+    pub fn contents(&self, i: usize) -> Option<&'static [u8]> {
         let s = self.sections.get(i)?;
         if s.kind == 8 {
             return None;
@@ -442,14 +443,31 @@ impl Elf {
         Some(out)
     }
 
-    /// Is it still to be linked?
-    pub fn is_relocatable(&self) -> bool {
-        self.file_type == elf::ET_REL.0
-    }
-
     /// Does the symbol stand in the section of that name?
     pub fn stands_in(&self, symbol: &RawSymbol, section: &str) -> bool {
         self.by_name.get(section.as_bytes()) == Some(&symbol.section)
+    }
+
+    pub fn section_number(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name.as_bytes()).copied()
+    }
+
+    /// Sections and values of all symbols of `.symtab`, by their numbers.
+    pub fn symbol_places(&self) -> Vec<(usize, u64)> {
+        match self.is_64 {
+            true => self.symbol_places_of::<elf::FileHeader64<Endianness>>(),
+            false => self.symbol_places_of::<elf::FileHeader32<Endianness>>(),
+        }
+    }
+
+    fn symbol_places_of<H: FileHeader<Endian = Endianness>>(&self) -> Vec<(usize, u64)> {
+        let table = self.section(".symtab");
+        let count = table.len() / std::mem::size_of::<H::Sym>();
+        let all = object::slice_from_bytes::<H::Sym>(table, count);
+        let all = all.map_or(&[][..], |(all, _)| all);
+        let en = self.endian;
+        let place = |s: &H::Sym| (s.st_shndx(en).0.into(), s.st_value(en).into());
+        all.iter().map(place).collect()
     }
 
     /// The entries of a section of relocations with addends.

@@ -181,7 +181,10 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             out.addr = u64::from(*umask);
         }
         ProbeKind::Show => out.kind = wire::ProbeKind::Show,
-        ProbeKind::Trace => out.kind = wire::ProbeKind::Trace,
+        ProbeKind::Trace { image } => {
+            out.kind = wire::ProbeKind::Trace;
+            out.image = image.0;
+        }
         ProbeKind::Reset => out.kind = wire::ProbeKind::Reset,
         ProbeKind::Profile { period_ns } => {
             out.kind = wire::ProbeKind::Profile;
@@ -212,9 +215,10 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             addr,
             parts,
             semaphore,
+            nth,
         } => {
             out.kind = wire::ProbeKind::Site;
-            out.arg = semaphore.unwrap_or(0) as i64;
+            out.arg = semaphore.map_or(i64::from(*nth), |at| at as i64);
             place(tap, &mut out, *process, *image, *addr, parts);
         }
         ProbeKind::Return {
@@ -222,11 +226,13 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
             image,
             addr,
             parts,
+            nth,
             on_entry,
             call_data: slots,
             linkage: _,
         } => {
             out.kind = wire::ProbeKind::Return;
+            out.arg = (*nth).into();
             place(tap, &mut out, *process, *image, *addr, parts);
             out.call_data = call_data(slots, program.options.max_string).1;
             if let Some(h) = on_entry {

@@ -427,8 +427,10 @@ pub enum ProbeKind {
         size: u64,
         reads: bool,
     },
-    /// A tracepoint of a kernel; its name is the probe's `func`.
-    Trace,
+    /// A tracepoint of a kernel, or of a module of it; its name is the probe's `func`.
+    Trace {
+        image: ImageId,
+    },
     Site {
         process: Option<ImageId>,
         image: ImageId,
@@ -436,12 +438,16 @@ pub enum ProbeKind {
         parts: Arc<[Part]>,
         /// File address of a mark's counter of those who listen.
         semaphore: Option<u64>,
+        /// Of a kernel's module: which of its functions of that name, from 0 on, in the order of its symbols.
+        nth: u32,
     },
     Return {
         process: Option<ImageId>,
         image: ImageId,
         addr: u64,
         parts: Arc<[Part]>,
+        /// The same.
+        nth: u32,
         /// An entry of a linkage table: its jump is no return, what it leads to returns.
         linkage: bool,
         /// Runs at entry and fills the call's data; its slots are read by `ExprKind::CallData`.
@@ -471,7 +477,7 @@ impl ProbeKind {
     pub fn is_of_target(&self) -> bool {
         matches!(
             self,
-            ProbeKind::Trace
+            ProbeKind::Trace { .. }
                 | ProbeKind::Site { .. }
                 | ProbeKind::Return { .. }
                 | ProbeKind::Watch { .. }

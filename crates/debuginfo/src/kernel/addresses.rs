@@ -2,7 +2,7 @@
 //! Addresses in a kernel's text, or a module's, as their symbol files have them: which function is there. Where it lies in
 //! memory the kernel alone knows.
 
-use super::modules::opened;
+use super::modules::{functions_in, opened};
 use super::{find, Kernel};
 use crate::elf::{Elf, STT_FUNC};
 use crate::error::{Error, Result};
@@ -26,7 +26,8 @@ struct Function {
     start: u64,
     end: u64,
     name: Arc<str>,
-    /// Others have this name, too.
+    nth: u32,
+    /// Others have this name, too, and which one is meant cannot be told.
     of_several: bool,
 }
 
@@ -34,6 +35,8 @@ struct Function {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelAddress {
     pub function: Arc<str>,
+    /// See [`super::KernelFunction`].
+    pub nth: u32,
     pub offset: u64,
 }
 
@@ -56,6 +59,7 @@ impl Functions {
                 size => start.saturating_add(*size),
             },
             of_several: of_name[name] > 1,
+            nth: 0,
             name: name.clone(),
         };
         let all = all.iter().enumerate().map(function).collect();
@@ -80,6 +84,7 @@ impl Functions {
             }),
             false => Ok(KernelAddress {
                 function: found.name.clone(),
+                nth: found.nth,
                 offset: addr - found.start,
             }),
         }
@@ -131,15 +136,29 @@ fn of_module(path: &Path) -> Result<Functions> {
         path: path.into(),
         why: e.to_string(),
     })?;
-    let listed = in_elf(&opened(path, &bytes)?);
-    Ok(Functions::new(path.into(), listed))
+    let elf = opened(path, &bytes)?;
+    // Before it is linked each section begins at 0: addresses are those of one.
+    let there = functions_in(&elf).into_iter();
+    let there = there.filter(|(s, _, _)| elf.stands_in(s, TEXT));
+    let mut all: Vec<Function> = there
+        .map(|(s, name, nth)| Function {
+            start: s.value,
+            end: s.value.saturating_add(s.size),
+            name: name.into(),
+            nth,
+            of_several: false,
+        })
+        .collect();
+    all.sort_by_key(|f| f.start);
+    Ok(Functions {
+        path: path.into(),
+        all,
+    })
 }
 
-/// Before it is linked each section begins at 0: addresses are those of one.
 fn in_elf(elf: &Elf) -> Vec<(u64, u64, Arc<str>)> {
     let symbols = elf.symbols(".symtab").into_iter();
-    let meant =
-        symbols.filter(|s| s.kind == STT_FUNC && (!elf.is_relocatable() || elf.stands_in(s, TEXT)));
+    let meant = symbols.filter(|s| s.kind == STT_FUNC);
     let named = meant.filter_map(|s| Some((s.value, s.size, std::str::from_utf8(s.name).ok()?)));
     named
         .map(|(at, size, name)| (at, size, name.into()))

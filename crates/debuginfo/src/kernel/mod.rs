@@ -8,6 +8,7 @@ mod find;
 mod kept;
 mod modules;
 mod systems;
+mod traced;
 mod types;
 
 pub use addresses::KernelAddress;
@@ -26,7 +27,7 @@ use btf::{described, Btf, Kind};
 use modules::{Modules, Own};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use systems::{Systems, TRACER};
+use systems::{Systems, Traced, TRACER};
 use trapless_machine::Machine;
 use types::Source;
 
@@ -40,6 +41,8 @@ pub struct Kernel {
     modules: Modules,
     own: Option<Own>,
     systems: OnceLock<Systems>,
+    /// Its modules' tracepoints, once they are asked for.
+    traced: OnceLock<Vec<Traced>>,
     addresses: Addresses,
     /// As [`Kernel::open`] was told.
     named: Option<String>,
@@ -53,6 +56,8 @@ pub struct KernelFunction {
     pub name: Arc<str>,
     /// `None`: it is the kernel's own.
     pub module: Option<Arc<str>>,
+    /// Of a module: which of those that have the name, from 0 on, in the order of its symbols.
+    pub nth: u32,
     id: u32,
     /// Its first parameter is the kernel's own: this is what calls a tracepoint's listeners.
     traces: bool,
@@ -89,6 +94,7 @@ impl Kernel {
             modules: Modules::of(named),
             own: None,
             systems: files.systems.map(OnceLock::from).unwrap_or_default(),
+            traced: OnceLock::new(),
             addresses: Addresses::new(),
             named: named.map(String::from),
             cache: cache.map(PathBuf::from),
@@ -114,14 +120,15 @@ impl Kernel {
 }
 
 impl Kernel {
-    fn all(&self) -> Box<dyn Iterator<Item = (u32, &str)> + '_> {
+    /// Numbers in BTF, names, and which of those that have the name.
+    fn all(&self) -> Box<dyn Iterator<Item = (u32, &str, u32)> + '_> {
         match &self.own {
-            Some(own) => Box::new(own.functions.iter().map(|f| (f.0, &*f.1))),
-            None => Box::new(described(&self.source.btf)),
+            Some(own) => Box::new(own.functions.iter().map(|f| (f.id, &*f.name, f.nth))),
+            None => Box::new(described(&self.source.btf).map(|(id, name)| (id, name, 0))),
         }
     }
 
-    /// Those whose name the pattern matches, each name once, by name.
+    /// Those whose name the pattern matches, by name. The kernel's own have each name once: it finds all that have it.
     pub fn functions(&self, pattern: &str) -> Vec<KernelFunction> {
         self.named(pattern, "")
     }
@@ -131,24 +138,25 @@ impl Kernel {
         self.named(pattern, TRACER)
     }
 
-    fn behind<'a>(&'a self, before: &'a str) -> impl Iterator<Item = (u32, &'a str)> {
+    fn behind<'a>(&'a self, before: &'a str) -> impl Iterator<Item = (u32, &'a str, u32)> {
         self.all()
-            .filter_map(move |(id, name)| Some((id, name.strip_prefix(before)?)))
+            .filter_map(move |(id, name, nth)| Some((id, name.strip_prefix(before)?, nth)))
     }
 
     fn named(&self, pattern: &str, before: &str) -> Vec<KernelFunction> {
         let found = self.behind(before);
-        let found = found.filter(|(_, name)| glob::matches(pattern, name));
+        let found = found.filter(|(_, name, _)| glob::matches(pattern, name));
         let mut found: Vec<KernelFunction> = found
-            .map(|(id, name)| KernelFunction {
+            .map(|(id, name, nth)| KernelFunction {
                 name: name.into(),
                 module: self.module_name().cloned(),
+                nth,
                 id,
                 traces: !before.is_empty(),
             })
             .collect();
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        found.dedup_by(|a, b| a.name == b.name);
+        found.sort_by(|a, b| (&a.name, a.nth).cmp(&(&b.name, b.nth)));
+        found.dedup_by(|a, b| (&a.name, a.nth) == (&b.name, b.nth));
         found
     }
 

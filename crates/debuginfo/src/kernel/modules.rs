@@ -8,7 +8,7 @@ use super::systems::Systems;
 use super::types::Source;
 use super::{find, Kernel};
 use crate::demangle;
-use crate::elf::{Elf, STT_FUNC};
+use crate::elf::{Elf, RawSymbol, STT_FUNC};
 use crate::error::{Error, Result};
 use crate::glob;
 use crate::unpack::unpack;
@@ -35,8 +35,15 @@ pub struct Modules {
 /// What only a module has.
 pub struct Own {
     pub name: Arc<str>,
-    /// With the numbers of those that BTF describes, else 0.
-    pub functions: Vec<(u32, String)>,
+    pub functions: Vec<OwnFunction>,
+}
+
+pub struct OwnFunction {
+    /// In BTF; 0: that does not describe it.
+    pub id: u32,
+    pub name: String,
+    /// See [`super::KernelFunction`].
+    pub nth: u32,
 }
 
 impl Modules {
@@ -100,6 +107,13 @@ impl Kernel {
         names.filter(|name| is_meant(name)).cloned().collect()
     }
 
+    /// Names and files, by name; of those that may be asked for by a pattern.
+    pub fn module_files(&self) -> Vec<(&str, &Path)> {
+        let names = self.modules("*").into_iter();
+        let found = names.filter_map(|name| self.modules.files().get_key_value(&name));
+        found.map(|(name, path)| (&**name, &**path)).collect()
+    }
+
     /// The names most like one that is not there.
     pub fn nearest_modules(&self, name: &str) -> Vec<String> {
         demangle::nearest(name, self.modules.files().keys().map(String::as_str), 5)
@@ -124,8 +138,12 @@ impl Kernel {
         };
         let btf = self.own_btf(&path, btf)?;
         let functions = match &elf {
-            Some(elf) => with_numbers(functions_of(elf), &btf),
-            None => described(&btf).map(|f| (f.0, f.1.to_string())).collect(),
+            Some(elf) => listed(elf, &btf),
+            None => listed_in_btf(&btf),
+        };
+        let systems = match &elf {
+            Some(elf) => Systems::in_module(elf, &btf),
+            None => self.systems().clone(),
         };
         let name = name.into();
         Ok(Kernel {
@@ -135,7 +153,8 @@ impl Kernel {
             types: self.types.clone(),
             modules: Modules::default(),
             own: Some(Own { name, functions }),
-            systems: Systems::default().into(),
+            systems: systems.into(),
+            traced: OnceLock::new(),
             addresses: Addresses::new(),
             named: None,
             cache: None,
@@ -163,17 +182,39 @@ pub fn opened(path: &Path, bytes: &[u8]) -> Result<Elf> {
     Elf::from_vec(path, elf)
 }
 
-/// What the compiler made of a part of a function has a name with a point, and is none.
-fn functions_of(elf: &Elf) -> Vec<String> {
+/// Those that stay, in the order of its symbols, each with its name, and which of those that have it.
+pub fn functions_in(elf: &Elf) -> Vec<(RawSymbol, &'static str, u32)> {
+    let mut of_name: HashMap<&str, u32> = HashMap::new();
     let symbols = elf.symbols(".symtab").into_iter();
     let functions = symbols.filter(|s| s.kind == STT_FUNC && !elf.stands_in(s, ONCE));
-    let names = functions.filter_map(|s| std::str::from_utf8(s.name).ok());
-    let names = names.filter(|name| !name.contains('.'));
-    names.map(str::to_string).collect()
+    let numbered = functions.filter_map(|s| {
+        let name = std::str::from_utf8(s.name).ok()?;
+        let before = of_name.entry(name).or_default();
+        *before += 1;
+        Some((s, name, *before - 1))
+    });
+    numbered.collect()
 }
 
-fn with_numbers(names: Vec<String>, btf: &Btf) -> Vec<(u32, String)> {
+/// What the compiler made of a part of a function has a name with a point, and is none.
+fn listed(elf: &Elf, btf: &Btf) -> Vec<OwnFunction> {
     let numbers: HashMap<&str, u32> = described(btf).map(|(id, name)| (name, id)).collect();
-    let number = |name: &String| numbers.get(name.as_str()).copied().unwrap_or(0);
-    names.into_iter().map(|n| (number(&n), n)).collect()
+    let functions = functions_in(elf).into_iter();
+    let function = |(_, name, nth): (RawSymbol, &str, u32)| OwnFunction {
+        id: numbers.get(name).copied().unwrap_or(0),
+        name: name.into(),
+        nth,
+    };
+    let functions = functions.filter(|(_, name, _)| !name.contains('.'));
+    functions.map(function).collect()
+}
+
+/// Nobody tells how many have a name.
+fn listed_in_btf(btf: &Btf) -> Vec<OwnFunction> {
+    let function = |(id, name): (u32, &str)| OwnFunction {
+        id,
+        name: name.into(),
+        nth: 0,
+    };
+    described(btf).map(function).collect()
 }

@@ -4,7 +4,8 @@
 //! system. Files have no symbols for them, so they are known by what they point to.
 
 use super::btf::{described, Btf, Kind};
-use crate::elf::Elf;
+use crate::elf::{Elf, RawSymbol};
+use crate::unlinked::Unlinked;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
@@ -17,6 +18,10 @@ const LIVE: [&str; 2] = [
 ];
 /// Where the kernel's data is that it writes to.
 const DATA: &str = ".data";
+/// Where a module's events are, and their classes.
+const EVENTS: [&str; 2] = [".data", ".ref.data"];
+/// Before the name of a tracepoint that of its event.
+const EVENT: &[u8] = b"event_";
 /// Names are shorter.
 const LONGEST: usize = 128;
 
@@ -70,9 +75,39 @@ impl Systems {
         Systems(all)
     }
 
+    /// `elf`: a module; `btf`: its own, or at least its kernel's behind it.
+    pub fn in_module(elf: &Elf, btf: &Btf) -> Systems {
+        Unlinked::new(elf, &EVENTS).systems(btf).unwrap_or_default()
+    }
+
     /// `elf`: the kernel, unpacked; `btf`: its own.
     pub fn in_data(elf: &Elf, btf: &Btf) -> Systems {
         Reader::new(elf, btf).map(|r| r.all()).unwrap_or_default()
+    }
+}
+
+/// A tracepoint of a module.
+pub struct Traced {
+    pub module: String,
+    pub name: String,
+    /// "": it is of none.
+    pub system: String,
+}
+
+impl Traced {
+    /// To be kept.
+    pub fn line(&self) -> String {
+        format!("{} {} {}\n", self.module, self.name, self.system)
+    }
+
+    pub fn of_line(line: &str) -> Option<Traced> {
+        let (module, rest) = line.split_once(' ')?;
+        let (name, system) = rest.split_once(' ')?;
+        Some(Traced {
+            module: module.into(),
+            name: name.into(),
+            system: system.into(),
+        })
     }
 }
 
@@ -81,6 +116,22 @@ fn names_in(folder: &Path) -> Vec<String> {
     entries
         .filter_map(|e| e.file_name().into_string().ok())
         .collect()
+}
+
+impl Unlinked<'_> {
+    /// `None`: the kernel's structures are of another kind.
+    fn systems(&self, btf: &Btf) -> Option<Systems> {
+        let class = offset_in(btf, "trace_event_call", "class")?;
+        let system = offset_in(btf, "trace_event_class", "system")?;
+        let symbols = self.elf.symbols(".symtab").into_iter();
+        let event = |s: RawSymbol| {
+            let name = std::str::from_utf8(s.name.strip_prefix(EVENT)?).ok()?;
+            let class = self.follow((s.section, s.value), class)?;
+            let system = self.text(self.follow(class, system)?)?;
+            Some((name.to_string(), system.to_string()))
+        };
+        Some(Systems(symbols.filter_map(event).collect()))
+    }
 }
 
 struct Reader<'a> {

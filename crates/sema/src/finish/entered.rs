@@ -125,6 +125,7 @@ fn add_probes(program: &mut Program, world: &World, e: Entered, map: GlobalId) {
             addr: e.entry,
             parts: around(&binary, e.entry),
             semaphore: None,
+            nth: 0,
         };
         program.probes.push(Probe {
             kind,

@@ -35,7 +35,7 @@ pub fn lower_unit(shared: &mut Shared, units: &[Unit], n: usize, place: &Place) 
     let body = l.only_callers(body, unit.span);
     l.warn_unset();
     let kind = match place.kind {
-        ir::ProbeKind::Site { .. } | ir::ProbeKind::Trace => ir::HandlerKind::Site,
+        ir::ProbeKind::Site { .. } | ir::ProbeKind::Trace { .. } => ir::HandlerKind::Site,
         ir::ProbeKind::Return { .. } => ir::HandlerKind::Return,
         // Of a processor, in the middle of an interrupt, or of whatever uses memory.
         ir::ProbeKind::Profile { .. } | ir::ProbeKind::Watch { .. } if in_kernel => {

@@ -36,7 +36,7 @@ pub fn is_kernel(
 /// Of a kernel's own code?
 fn is_of_kernel(kind: &ProbeKind, images: &[Image]) -> bool {
     match kind {
-        ProbeKind::Trace => true,
+        ProbeKind::Trace { .. } => true,
         ProbeKind::Site { image, .. } | ProbeKind::Return { image, .. } => {
             images[image.0 as usize].kernel
         }

@@ -168,11 +168,12 @@ fn place(
                 image,
                 addr: 0,
                 parts: Arc::default(),
+                nth: f.nth,
                 linkage: false,
                 on_entry: None,
                 call_data: Vec::new(),
             },
-            false => site(image, 0),
+            false => site(image, f.nth, 0),
         },
         context: Some(Context {
             kernel: Some(f),

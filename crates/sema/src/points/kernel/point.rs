@@ -75,13 +75,14 @@ pub fn owner(module: Option<&Arc<str>>) -> String {
     }
 }
 
-/// So many bytes behind a function's first.
-pub fn site(image: ImageId, offset: u64) -> ProbeKind {
+/// So many bytes behind a function's first; `nth`: of those that have its name.
+pub fn site(image: ImageId, nth: u32, offset: u64) -> ProbeKind {
     ProbeKind::Site {
         process: None,
         image,
         addr: offset,
         parts: Arc::default(),
         semaphore: None,
+        nth,
     }
 }

@@ -56,13 +56,14 @@ pub fn statement(
     let found = found.map_err(|e| report(&e, n.span, diags)).ok()?;
     let image = world.kernel_image(kernel);
     // Parameters are where the calling convention has them at the entry alone.
-    let at_entry = (found.offset == 0).then(|| kernel.functions(&found.function).pop());
+    let mut of_name = kernel.functions(&found.function).into_iter();
+    let at_entry = of_name.find(|f| f.nth == found.nth && found.offset == 0);
     Some(vec![Place {
         point: format!("{}.statement({addr:#x})", owner(kernel.module_name())).into(),
         func: found.function,
-        kind: site(image, found.offset),
+        kind: site(image, found.nth, found.offset),
         context: Some(Context {
-            kernel: at_entry.flatten(),
+            kernel: at_entry,
             ..Context::at(image, found.offset)
         }),
         refusal: refusal_of(point, ""),

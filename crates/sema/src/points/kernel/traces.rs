@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! `kernel.trace("SYSTEM:NAME")`: a kernel's tracepoints, with their parameters by BTF.
+//! `kernel.trace("SYSTEM:NAME")`: a kernel's tracepoints, with their parameters by BTF. Where it has none such itself, those
+//! of its modules are meant.
 
 use super::point::{no_match, open, refusal_of};
-use crate::ir::{ProbeKind, Refusal};
+use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::points::components;
 use crate::points::{Context, Place};
 use crate::world::World;
@@ -30,7 +31,10 @@ pub fn traces(
         not_told(c, diags);
         return None;
     }
-    let found = matching(&kernel, system, pattern);
+    let found = match matching(&kernel, system, pattern) {
+        found if found.is_empty() => in_modules(&kernel, system, pattern, world),
+        found => with_owner(&kernel, found),
+    };
     if found.is_empty() {
         none_matches(&kernel, system, pattern, name, diags);
         return None;
@@ -39,9 +43,26 @@ pub fn traces(
         true => refusal_of(point, system),
         false => refusal_of(point, pattern),
     };
-    let image = world.kernel_image(&kernel);
-    let place = |f| place(&kernel, f, system, Context::at(image, 0), refusal);
+    let place = |(owner, f): (Arc<Kernel>, _)| {
+        let image = world.kernel_image(&owner);
+        place(&owner, f, system, image, refusal)
+    };
     Some(found.into_iter().map(place).collect())
+}
+
+type Owned = (Arc<Kernel>, KernelFunction);
+
+fn with_owner(owner: &Arc<Kernel>, found: Vec<KernelFunction>) -> Vec<Owned> {
+    found.into_iter().map(|f| (owner.clone(), f)).collect()
+}
+
+/// Those of modules, of which the kernel itself has none such. What cannot be read has none.
+fn in_modules(kernel: &Kernel, system: &str, pattern: &str, world: &mut World) -> Vec<Owned> {
+    let names = kernel.modules_tracing(system, pattern).into_iter();
+    let opened = names.filter_map(|name| world.kernel_module(&name).ok());
+    opened
+        .flat_map(|module| with_owner(&module, matching(&module, system, pattern)))
+        .collect()
 }
 
 /// `SYSTEM:NAME`, or the name alone.
@@ -112,7 +133,8 @@ fn none_matches(
                 .help(near.map(|near| format!("did you mean `{near}`?")));
         }
         _ => {
-            let near = kernel.nearest_tracepoints(pattern);
+            let mut near = kernel.nearest_tracepoints(pattern);
+            near.extend(kernel.nearest_traced(pattern));
             no_match("tracepoint", kernel, &near, name, diags);
         }
     }
@@ -123,7 +145,7 @@ fn place(
     kernel: &Arc<Kernel>,
     f: KernelFunction,
     system: &str,
-    context: Context,
+    image: ImageId,
     refusal: Refusal,
 ) -> Place {
     let system = kernel.system_of(&f.name).unwrap_or(system);
@@ -134,10 +156,10 @@ fn place(
         }
         .into(),
         func: f.name.clone(),
-        kind: ProbeKind::Trace,
+        kind: ProbeKind::Trace { image },
         context: Some(Context {
             kernel: Some(f),
-            ..context
+            ..Context::at(image, 0)
         }),
         refusal,
         never: false,

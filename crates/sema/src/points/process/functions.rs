@@ -264,6 +264,7 @@ impl Resolver<'_> {
                 image: of.image,
                 addr: f.entry,
                 parts,
+                nth: 0,
                 on_entry: None,
                 call_data: Vec::new(),
             },
@@ -273,6 +274,7 @@ impl Resolver<'_> {
                 addr: pc,
                 parts,
                 semaphore: None,
+                nth: 0,
             },
         };
         Place {

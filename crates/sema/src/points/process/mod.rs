@@ -88,6 +88,7 @@ impl Subject {
             addr,
             parts: around(&self.binary, addr),
             semaphore,
+            nth: 0,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Resolver<'_> {
         Some(vec![Place {
             point: format!("kernel.trace(\"raw_syscalls:{func}\")").into(),
             func: func.into(),
-            kind: ProbeKind::Trace,
+            kind: ProbeKind::Trace { image },
             context: Some(Context {
                 named: Some(Arc::new(named)),
                 ..Context::at(image, 0)
@@ -144,6 +144,7 @@ impl Resolver<'_> {
                 addr,
                 parts: around(file, addr),
                 semaphore: None,
+                nth: 0,
             },
             context: Some(Context {
                 named: Some(named.clone()),
