@@ -39,7 +39,7 @@ pub struct KernelAddress {
 
 impl Functions {
     /// Where no size is told (0) a function ends at the next one.
-    fn new(path: PathBuf, mut all: Vec<(u64, u64, Arc<str>)>) -> Functions {
+    pub fn new(path: PathBuf, mut all: Vec<(u64, u64, Arc<str>)>) -> Functions {
         all.sort();
         let mut of_name: HashMap<Arc<str>, u32> = HashMap::new();
         for (_, _, name) in &all {
@@ -63,7 +63,7 @@ impl Functions {
     }
 
     /// Of several names of one function one that no other has.
-    fn at(&self, addr: u64) -> Result<KernelAddress> {
+    pub fn at(&self, addr: u64) -> Result<KernelAddress> {
         let last = self.all.partition_point(|f| f.start <= addr);
         let start = self.all[..last].last().map_or(0, |f| f.start);
         let first = self.all.partition_point(|f| f.start < start);
@@ -107,7 +107,7 @@ impl Kernel {
         })
     }
 
-    fn release(&self) -> String {
+    pub(super) fn release(&self) -> String {
         let named = self.named.as_deref();
         named.map_or_else(find::running, find::release_of)
     }
@@ -121,7 +121,7 @@ impl Kernel {
         (!listed.is_empty()).then(|| Functions::new(path.into(), listed))
     }
 
-    fn is_of(&self, elf: &Elf) -> bool {
+    pub(super) fn is_of(&self, elf: &Elf) -> bool {
         elf.build_id.as_deref().unwrap_or_default() == self.build_id
     }
 }
@@ -136,7 +136,7 @@ fn of_module(path: &Path) -> Result<Functions> {
 }
 
 /// Before it is linked each section begins at 0: addresses are those of one.
-fn in_elf(elf: &Elf) -> Vec<(u64, u64, Arc<str>)> {
+pub fn in_elf(elf: &Elf) -> Vec<(u64, u64, Arc<str>)> {
     let symbols = elf.symbols(".symtab").into_iter();
     let meant =
         symbols.filter(|s| s.kind == STT_FUNC && (!elf.is_relocatable() || elf.stands_in(s, TEXT)));

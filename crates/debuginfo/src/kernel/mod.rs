@@ -4,6 +4,8 @@
 
 mod addresses;
 mod btf;
+pub(crate) mod debug;
+mod exported;
 mod find;
 mod kept;
 mod modules;
@@ -24,6 +26,7 @@ use crate::variable::ReturnValue;
 use addresses::Addresses;
 use btf::{described, Btf, Kind};
 use modules::{Modules, Own};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use systems::{Systems, TRACER};
@@ -41,6 +44,8 @@ pub struct Kernel {
     own: Option<Own>,
     systems: OnceLock<Systems>,
     addresses: Addresses,
+    /// See [`Kernel::exported`].
+    exported: OnceLock<Result<HashSet<String>>>,
     /// As [`Kernel::open`] was told.
     named: Option<String>,
     /// Where what was unpacked is kept.
@@ -90,6 +95,7 @@ impl Kernel {
             own: None,
             systems: files.systems.map(OnceLock::from).unwrap_or_default(),
             addresses: Addresses::new(),
+            exported: OnceLock::new(),
             named: named.map(String::from),
             cache: cache.map(PathBuf::from),
         })

@@ -137,7 +137,8 @@ impl Kernel {
             own: Some(Own { name, functions }),
             systems: Systems::default().into(),
             addresses: Addresses::new(),
-            named: None,
+            exported: OnceLock::new(),
+            named: self.named.clone(),
             cache: None,
             path,
         })
