@@ -186,7 +186,7 @@ def cell(r):
     if '<' in e.file:
         where, line = 'a macro', ''
     # Neither PATH nor build-ids are the script's matter.
-    message = re.sub(r' in (/[^:]*:)+[^:]*$| \(build-id \w+\)| \(/[^)]*\)$', '', e.message).replace('|', '\\|')
+    message = re.sub(r': looked for it in .*| in (/[^:]*:)+[^:]*$| \(build-id \w+\)| \(/[^)]*\)$', '', e.message).replace('|', '\\|')
     reason = REASONS.get(r.script)
     return '%s:%s `%s`: %s%s' % (where, line, e.tag, message, ' (%s)' % reason if reason else '')
 

@@ -153,7 +153,10 @@ impl Binary {
     }
 
     fn open_with(path: &Path, search: &SearchPath, types: Arc<Types>) -> Result<Binary> {
-        let elf = Elf::open_as(path, search.readable(path))?;
+        Binary::of(Elf::open_as(path, search.readable(path))?, search, types)
+    }
+
+    pub(crate) fn of(elf: Elf, search: &SearchPath, types: Arc<Types>) -> Result<Binary> {
         let (kind, machine) = elf.check_loadable()?;
         Ok(Binary {
             elf,
@@ -239,7 +242,7 @@ impl Binary {
         self.elf
             .segments
             .iter()
-            .any(|s| s.executable && addr.wrapping_sub(s.vaddr) < s.file_size)
+            .any(|s| s.executable && addr.wrapping_sub(s.vaddr) < s.mem_size)
     }
 
     /// File contents at a file address (code to decode, say), at most `len` bytes.

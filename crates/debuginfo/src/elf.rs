@@ -60,12 +60,14 @@ pub(crate) const STT_TLS: u8 = 6;
 pub(crate) const STT_GNU_IFUNC: u8 = 10;
 
 #[derive(Debug, Clone, Copy)]
-struct Section {
-    kind: u32,
+pub(crate) struct Section {
+    pub kind: u32,
     link: u32,
-    addr: u64,
-    offset: u64,
-    size: u64,
+    pub flags: u64,
+    pub addr: u64,
+    pub offset: u64,
+    pub size: u64,
+    pub align: u64,
     /// Format and size of the contents behind a compression header.
     packed: Option<(CompressionFormat, u64)>,
 }
@@ -77,7 +79,7 @@ const WORTH_A_THREAD: u64 = 64 << 10;
 pub(crate) struct Elf {
     pub path: PathBuf,
     pub storage: Arc<Storage>,
-    data: &'static [u8],
+    pub(crate) data: &'static [u8],
     pub is_64: bool,
     pub endian: Endianness,
     pub machine: u16,
@@ -94,11 +96,14 @@ pub(crate) struct Elf {
     pub needed: Vec<String>,
     pub runpath: Vec<String>,
     pub build_id: Option<Vec<u8>>,
-    sections: Vec<Section>,
-    by_name: HashMap<&'static [u8], usize>,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) by_name: HashMap<&'static [u8], usize>,
     /// Further ones of a name (groups in object files).
     of_same_name: Vec<(&'static [u8], usize)>,
+    /// Contents that are not as in the file.
     unpacked: Mutex<HashMap<usize, &'static [u8]>>,
+    /// Sections have been given addresses: see `lay_out`.
+    pub(crate) laid_out: bool,
 }
 
 impl Elf {
@@ -167,6 +172,7 @@ impl Elf {
             by_name: HashMap::new(),
             of_same_name: Vec::new(),
             unpacked: Mutex::default(),
+            laid_out: false,
         };
         let mut dynamic = Vec::new();
         for ph in header.program_headers(en, data)? {
@@ -234,9 +240,11 @@ impl Elf {
             let s = Section {
                 kind: sh.sh_type(en).0,
                 link: sh.sh_link(en),
+                flags: sh.sh_flags(en).0,
                 addr: sh.sh_addr(en).into(),
                 offset: packed.map_or(sh.sh_offset(en).into(), |p| p.2),
                 size: packed.map_or(sh.sh_size(en).into(), |p| p.3),
+                align: sh.sh_addralign(en).into(),
                 packed: packed.map(|p| (p.0, p.1)),
             };
             if let Ok(name) = table.section_name(en, sh) {
@@ -346,7 +354,7 @@ impl Elf {
         }
         let raw = self.range(s.offset, s.size)?;
         match s.packed {
-            None => Some(raw),
+            None => Some(self.unpacked().get(&i).copied().unwrap_or(raw)),
             Some((format, size)) => self.unpack(i, format, raw, size),
         }
     }
@@ -374,7 +382,7 @@ impl Elf {
         Some(self.unpacked().entry(i).or_insert(bytes))
     }
 
-    fn unpacked(&self) -> MutexGuard<'_, HashMap<usize, &'static [u8]>> {
+    pub(crate) fn unpacked(&self) -> MutexGuard<'_, HashMap<usize, &'static [u8]>> {
         self.unpacked.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -432,7 +440,7 @@ impl Elf {
             let bind = s.st_bind().0;
             out.push(RawSymbol {
                 name: &name[..end],
-                value: s.st_value(en).into(),
+                value: s.st_value(en).into() + self.start_of(shndx.into()),
                 size: s.st_size(en).into(),
                 kind,
                 global: bind != 0,
@@ -441,6 +449,17 @@ impl Elf {
             });
         }
         Some(out)
+    }
+
+    /// What the values of a section's symbols count from.
+    fn start_of(&self, section: usize) -> u64 {
+        let laid_out = self.sections.get(section).filter(|_| self.laid_out);
+        laid_out.map_or(0, |s| s.addr)
+    }
+
+    /// Is it still to be linked?
+    pub fn is_relocatable(&self) -> bool {
+        self.file_type == elf::ET_REL.0
     }
 
     /// Does the symbol stand in the section of that name?

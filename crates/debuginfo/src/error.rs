@@ -148,6 +148,14 @@ pub enum Error {
         release: String,
         looked: Vec<PathBuf>,
     },
+    /// Of it, or of a module.
+    NoKernelDebug {
+        of: String,
+        release: String,
+        looked: Vec<PathBuf>,
+    },
+    /// The same of what it exports.
+    NoKernelExports { of: String, looked: Vec<PathBuf> },
     /// An address in no function of a kernel, or of a module.
     NoFunctionAt { path: PathBuf, addr: u64 },
     /// In a function that has its name with others, by which a kernel finds it.
@@ -199,9 +207,11 @@ impl Error {
             Error::NoFrameRule { .. } => "FRAME_RULE_NONE",
             Error::Unsupported { .. } => "DEBUGINFO_UNSUPPORTED",
             Error::SplitDwarf { .. } => "DEBUGINFO_SPLIT",
-            Error::NoKernel { .. } | Error::NoBtf { .. } | Error::NoKernelSymbols { .. } => {
-                "KERNEL_FILES"
-            }
+            Error::NoKernel { .. }
+            | Error::NoBtf { .. }
+            | Error::NoKernelSymbols { .. }
+            | Error::NoKernelExports { .. } => "KERNEL_FILES",
+            Error::NoKernelDebug { .. } => "DEBUGINFO_NONE",
             Error::NoFunctionAt { .. } | Error::NameOfSeveral { .. } => "KERNEL_ADDRESS",
             Error::BadPattern { .. } => "PATTERN_BAD",
         }
@@ -331,6 +341,8 @@ impl Error {
             Error::NoKernel { .. } => "install the kernel's package, or name a folder that has boot/vmlinuz-* or vmlinux: -r /FOLDER".into(),
             Error::NoBtf { .. } => "name a kernel that is built with CONFIG_DEBUG_INFO_BTF=y, as distributions build theirs; or trace programs: process(\"PATH\")".into(),
             Error::NoKernelSymbols { release, .. } => format!("install what has them (Debian: linux-image-{release}-dbg), or give the function's name: kernel.function(\"NAME\")"),
+            Error::NoKernelExports { .. } => "install the kernel's package, or leave .exported out".into(),
+            Error::NoKernelDebug { release, .. } => format!("build it with -g, install what has it (Debian: linux-image-{release}-dbg), or give a function's name alone, or an address: .statement(0xADDRESS)"),
             Error::NoFunctionAt { .. } => "give an address as nm shows it of that file; of a module it is one of its .text".into(),
             Error::NameOfSeveral { .. } => "name it: .function(\"NAME\") probes all of that name, addr() tells which".into(),
             _ => return None,
@@ -362,6 +374,11 @@ fn name_of(path: &Path) -> String {
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned()
+}
+
+fn paths(all: &[PathBuf]) -> String {
+    let all: Vec<String> = all.iter().map(|p| p.display().to_string()).collect();
+    all.join(", ")
 }
 
 fn list(names: &[String], most: usize) -> String {
@@ -506,13 +523,17 @@ impl fmt::Display for Error {
             Error::Unsupported { what } => write!(f, "not understood: {what}"),
             Error::SplitDwarf { dwo } => write!(f, "the debug information is in `{dwo}` (split), which is not there"),
             Error::NoKernel { release, looked } => {
-                write!(f, "no file of the kernel {release} is here (looked for ")?;
-                write!(f, "{})", looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "))
+                write!(f, "no file of the kernel {release} is here (looked for {})", paths(looked))
             }
             Error::NoBtf { path } => write!(f, "{} has no BTF, which tells its functions and types", path.display()),
             Error::NoKernelSymbols { release, looked } => {
-                write!(f, "no file tells where the functions of the kernel {release} lie (looked for ")?;
-                write!(f, "{})", looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "))
+                write!(f, "no file tells where the functions of the kernel {release} lie (looked for {})", paths(looked))
+            }
+            Error::NoKernelExports { of, looked } => {
+                write!(f, "no file tells what {of} exports (looked for {})", paths(looked))
+            }
+            Error::NoKernelDebug { of, release, looked } => {
+                write!(f, "no debug information of {of} ({release}), which source lines and variables need: looked for it in {}", paths(looked))
             }
             Error::NoFunctionAt { path, addr } => write!(f, "{addr:#x} lies in no function ({})", path.display()),
             Error::NameOfSeveral { path, addr, function } => write!(f, "{addr:#x} lies in one of several functions `{function}`, and a kernel finds them by name ({})", path.display()),

@@ -46,6 +46,7 @@ mod home;
 mod index;
 mod inside;
 mod kernel;
+mod layout;
 pub mod leftover;
 mod libraries;
 mod line_table;
@@ -88,6 +89,7 @@ pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, Statement,
 };
 pub use inside::{CallKind, Callee, Label};
+pub use kernel::debug::KernelDebug;
 pub use kernel::{release_of, running, Kernel, KernelAddress, KernelFunction, KernelParameter};
 pub use libraries::Library;
 pub use line_table::{LineRow, LineTable};

@@ -141,10 +141,18 @@ impl Location {
 
     /// Whether reading needs a register's value from function entry.
     pub(crate) fn needs_entry(&self) -> bool {
-        let any = |ops: &[LocOp]| ops.iter().any(|o| matches!(o, LocOp::EntryReg(_)));
+        self.uses(|op| matches!(op, LocOp::EntryReg(_)))
+    }
+
+    /// Whether it counts from where the file lies.
+    pub fn is_of_file(&self) -> bool {
+        self.uses(|op| matches!(op, LocOp::Addr(_)))
+    }
+
+    fn uses(&self, wanted: fn(&LocOp) -> bool) -> bool {
         match self {
-            Location::Memory(ops) | Location::Value(ops) => any(ops),
-            Location::Pieces(p) => p.iter().any(|p| p.place.needs_entry()),
+            Location::Memory(ops) | Location::Value(ops) => ops.iter().any(wanted),
+            Location::Pieces(p) => p.iter().any(|p| p.place.uses(wanted)),
             _ => false,
         }
     }

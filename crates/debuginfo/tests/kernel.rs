@@ -221,3 +221,148 @@ fn damaged_btf_never_panics() {
         }
     }
 }
+
+/// A module's file as kbuild leaves it: compiled, and not linked.
+fn module_in(folder: &Path, flags: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scripts/sema/lines.c");
+    let modules = folder.join("lib/modules");
+    std::fs::create_dir_all(&modules).unwrap();
+    let file = modules.join("lines.ko");
+    let built = Command::new("cc")
+        .args(["-O1", "-g", "-c", "-o"])
+        .arg(&file)
+        .arg(source)
+        .args(flags)
+        .status();
+    assert!(built.expect("a C compiler").success());
+    file
+}
+
+/// The line of lines.c that has this mark.
+fn line(mark: &str) -> u64 {
+    let source = include_str!("../../../tests/scripts/sema/lines.c");
+    let marked = format!("/* {mark} */");
+    let at = source.lines().position(|l| l.contains(&marked)).unwrap();
+    at as u64 + 1
+}
+
+fn lines_of(kernel: &Kernel) -> Result<KernelDebug> {
+    let info = DebugInfo::new(SearchPath {
+        servers: Servers::default(),
+        ..SearchPath::host()
+    });
+    info.of_kernel(&kernel.module("lines").unwrap())
+}
+
+#[test]
+fn a_module_that_is_not_linked_has_lines_and_locals() {
+    for flags in [
+        &[][..],
+        &["-gz=zlib"][..],
+        &["-gdwarf-4", "-ffunction-sections"][..],
+    ] {
+        let kernel = kernel_of("lines", "bpfel");
+        module_in(kernel.path().parent().unwrap(), flags);
+        let debug = lines_of(&kernel).unwrap();
+        let binary = &debug.binary;
+        let text = format!("*@lines.c:{}", line("added"));
+        let found = binary
+            .statements(&Pattern::parse(&text).unwrap(), false)
+            .unwrap();
+        let at = debug.at(found[0].addr).unwrap();
+        assert_eq!(&*at.function, "lines_sum", "{flags:?}");
+        assert!(at.offset > 0);
+        let cx = binary.context_at(found[0].addr).unwrap();
+        let sum = binary.variable(&cx, "sum").unwrap();
+        assert!(binary.locate(&sum, &cx).unwrap().is_readable());
+        let copies = Pattern::parse("lines_double").unwrap();
+        let copies = binary.functions(&copies, Inlines::Only).unwrap();
+        assert_eq!(&*debug.at(copies[0].entry).unwrap().function, "lines_sum");
+        let calls = binary.global("calls", None).unwrap();
+        assert!(binary.locate_global(&calls).unwrap().is_of_file());
+        // What runs once is no code.
+        let once = format!("*@lines.c:{}", line("once"));
+        let once = binary.statements(&Pattern::parse(&once).unwrap(), false);
+        assert!(once.map_or(true, |s| s.iter().all(|s| !binary.is_code(s.addr))));
+        assert!(kernel
+            .module("lines")
+            .unwrap()
+            .exported()
+            .unwrap()
+            .contains("lines_sum"));
+    }
+}
+
+#[test]
+fn debug_information_may_lie_beside_a_module() {
+    let kernel = kernel_of("beside", "bpfel");
+    let folder = kernel.path().parent().unwrap();
+    let file = module_in(folder, &[]);
+    let strip = |words: &[&str], to: &Path| {
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        let done = Command::new("objcopy")
+            .args(words)
+            .args([&file, to])
+            .status();
+        assert!(done.unwrap().success());
+    };
+    let beside = folder.join("lib/modules/lines.ko.debug");
+    let packaged = folder.join("usr/lib/debug/lib/modules/lines.ko");
+    for path in [&beside, &packaged] {
+        let _ = std::fs::remove_file(path);
+    }
+    let whole = folder.join("whole");
+    std::fs::copy(&file, &whole).unwrap();
+    strip(&["--strip-debug"], &folder.join("bare"));
+    for path in [beside, packaged] {
+        std::fs::copy(&whole, &file).unwrap();
+        strip(&["--only-keep-debug"], &path);
+        std::fs::copy(folder.join("bare"), &file).unwrap();
+        let debug = lines_of(&kernel).unwrap();
+        assert_eq!(debug.binary.path(), path);
+        let sum = debug
+            .binary
+            .functions(&Pattern::parse("lines_sum").unwrap(), Inlines::No);
+        assert_eq!(sum.unwrap().len(), 1);
+        std::fs::remove_file(path).unwrap();
+        let none = lines_of(&kernel).map(|_| ()).unwrap_err();
+        assert_eq!(none.tag(), "DEBUGINFO_NONE");
+        assert!(none
+            .to_string()
+            .contains("usr/lib/debug/lib/modules/lines.ko,"));
+    }
+}
+
+#[test]
+fn damaged_modules_never_panic() {
+    let kernel = kernel_of("damaged-module", "bpfel");
+    let file = module_in(kernel.path().parent().unwrap(), &[]);
+    let whole = std::fs::read(&file).unwrap();
+    for n in 0..400 {
+        let mut damaged = whole.clone();
+        // Headers, sections' headers at the end, and what lies between.
+        let at = match n % 4 {
+            0 => n % 64,
+            1 => whole.len() - 1 - n * 5,
+            _ => n * whole.len() / 400,
+        };
+        damaged[at] ^= (n * 37) as u8 | 0x11;
+        std::fs::write(&file, damaged).unwrap();
+        if kernel.module("lines").is_err() {
+            continue;
+        }
+        let Ok(debug) = lines_of(&kernel) else {
+            continue;
+        };
+        let all = Pattern::parse("*@lines.c:*").unwrap();
+        for s in debug.binary.statements(&all, false).unwrap_or_default() {
+            let _ = debug.at(s.addr);
+            let Ok(cx) = debug.binary.context_at(s.addr) else {
+                continue;
+            };
+            for v in debug.binary.variables(&cx).unwrap_or_default() {
+                let _ = debug.binary.locate(&v, &cx);
+            }
+        }
+    }
+}

@@ -101,7 +101,9 @@ fn address(place: &Place, world: &World) -> Option<String> {
     else {
         return None;
     };
-    let source = world.binary(*image).and_then(|b| b.source_at(*addr));
+    // In a kernel `addr` counts from the function's entry.
+    let pc = place.context.as_ref().map_or(*addr, |c| c.pc);
+    let source = world.binary(*image).and_then(|b| b.source_at(pc));
     let source = source.map_or(String::new(), |s| format!(", {}:{}", s.file, s.line));
     Some(format!(" at {addr:#x}{source}"))
 }

@@ -7,12 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trapless_debuginfo::{
-    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Kernel, KernelFunction, Pattern,
-    Process, SearchPath, SymbolKind, UnwindTable,
+    proc_folder, shown_name, Binary, DebugInfo, ElfKind, Error, Kernel, KernelDebug,
+    KernelFunction, Pattern, Process, SearchPath, SymbolKind, UnwindTable,
 };
 use trapless_machine::Machine;
 use trapless_syntax::diag::{Diagnostic, Diagnostics, Tag};
 use trapless_syntax::Span;
+
+/// The image of a kernel itself; those of modules have their names.
+const KERNEL: &str = "kernel";
 
 /// What `-c` and `-x` say.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +45,10 @@ pub struct World {
     pub in_kernel: bool,
     kernel: Option<Result<Arc<Kernel>, Error>>,
     kernel_modules: HashMap<String, Result<Arc<Kernel>, Error>>,
+    /// Of the kernel and its modules, where it was asked for.
+    kernel_debug: HashMap<ImageId, Result<Arc<KernelDebug>, Error>>,
     info: Arc<DebugInfo>,
+    /// Those of processes.
     binaries: HashMap<ImageId, Arc<Binary>>,
     /// What is to be kept at functions' entries, in arrays behind the script's own globals.
     pub(crate) entered: Vec<Entered>,
@@ -77,6 +83,7 @@ impl World {
             in_kernel: false,
             kernel: None,
             kernel_modules: HashMap::new(),
+            kernel_debug: HashMap::new(),
             binaries: HashMap::new(),
             entered: Vec::new(),
             own_globals: 0,
@@ -98,7 +105,8 @@ impl World {
     }
 
     pub fn binary(&self, image: ImageId) -> Option<Arc<Binary>> {
-        self.binaries.get(&image).cloned()
+        let of_kernel = || Some(self.known_debug(image)?.as_ref().ok()?.binary.clone());
+        self.binaries.get(&image).cloned().or_else(of_kernel)
     }
 
     /// The number of a file, which becomes an image when it is new.
@@ -175,15 +183,38 @@ impl World {
         opened?.as_ref().ok()
     }
 
+    /// Debug information of the kernel, or of a module of it; looked for once.
+    pub fn debug_of(&mut self, kernel: &Kernel) -> Result<Arc<KernelDebug>, Error> {
+        let image = self.kernel_image(kernel);
+        let info = &self.info;
+        let open = || info.of_kernel(kernel).map(Arc::new);
+        self.kernel_debug.entry(image).or_insert_with(open).clone()
+    }
+
+    /// The same of an image of one.
+    pub fn debug_of_image(&mut self, image: ImageId) -> Result<Arc<KernelDebug>, Error> {
+        let name = self.images[image.0 as usize].path.clone();
+        let kernel = match name.as_str() {
+            KERNEL => self.kernel(),
+            module => self.kernel_module(module),
+        };
+        self.debug_of(&*kernel?)
+    }
+
+    /// Where it has been asked for.
+    pub fn known_debug(&self, image: ImageId) -> Option<&Result<Arc<KernelDebug>, Error>> {
+        self.kernel_debug.get(&image)
+    }
+
     /// Of what is in every kernel.
     pub fn any_kernel_image(&mut self) -> ImageId {
         let known = self.kernel().ok();
-        self.image_of_kernel("kernel", known.as_deref().map_or(&[], Kernel::build_id))
+        self.image_of_kernel(KERNEL, known.as_deref().map_or(&[], Kernel::build_id))
     }
 
     /// The kernel, or a module of it, as an image.
     pub fn kernel_image(&mut self, kernel: &Kernel) -> ImageId {
-        let name = kernel.module_name().map_or("kernel", |name| name);
+        let name = kernel.module_name().map_or(KERNEL, |name| name);
         self.image_of_kernel(name, kernel.build_id())
     }
 

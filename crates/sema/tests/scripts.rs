@@ -43,11 +43,15 @@ fn kernel() -> PathBuf {
     assert!(status.success());
     let modules = folder.join("lib/modules");
     std::fs::create_dir_all(&modules).expect("a folder");
-    for name in ["sample.ko", "two-words.ko"] {
+    for (name, debug, source) in [
+        ("sample.ko", "-g0", "module.c"),
+        ("two-words.ko", "-g0", "module.c"),
+        ("lines.ko", "-g", "lines.c"),
+    ] {
         let status = std::process::Command::new("cc")
-            .args(["-O1", "-c", "-o"])
+            .args(["-O1", "-c", debug, "-o"])
             .arg(modules.join(name))
-            .arg(root().join("tests/scripts/sema/module.c"))
+            .arg(root().join("tests/scripts/sema").join(source))
             .status()
             .expect("a C compiler");
         assert!(status.success());

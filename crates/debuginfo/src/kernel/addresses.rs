@@ -4,7 +4,7 @@
 
 use super::modules::{functions_in, opened};
 use super::{find, Kernel};
-use crate::elf::{Elf, STT_FUNC};
+use crate::elf::{Elf, RawSymbol, STT_FUNC};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub struct KernelAddress {
 
 impl Functions {
     /// Where no size is told (0) a function ends at the next one.
-    fn new(path: PathBuf, mut all: Vec<(u64, u64, Arc<str>)>) -> Functions {
+    pub fn new(path: PathBuf, mut all: Vec<(u64, u64, Arc<str>)>) -> Functions {
         all.sort();
         let mut of_name: HashMap<Arc<str>, u32> = HashMap::new();
         for (_, _, name) in &all {
@@ -66,8 +66,22 @@ impl Functions {
         Functions { path, all }
     }
 
+    /// Of a module: which one is meant of those that have a name is known.
+    pub fn numbered(path: PathBuf, there: Vec<(RawSymbol, &str, u32)>) -> Functions {
+        let function = |(s, name, nth): (RawSymbol, &str, u32)| Function {
+            start: s.value,
+            end: s.value.saturating_add(s.size),
+            name: name.into(),
+            nth,
+            of_several: false,
+        };
+        let mut all: Vec<Function> = there.into_iter().map(function).collect();
+        all.sort_by_key(|f| f.start);
+        Functions { path, all }
+    }
+
     /// Of several names of one function one that no other has.
-    fn at(&self, addr: u64) -> Result<KernelAddress> {
+    pub fn at(&self, addr: u64) -> Result<KernelAddress> {
         let last = self.all.partition_point(|f| f.start <= addr);
         let start = self.all[..last].last().map_or(0, |f| f.start);
         let first = self.all.partition_point(|f| f.start < start);
@@ -112,7 +126,7 @@ impl Kernel {
         })
     }
 
-    fn release(&self) -> String {
+    pub(super) fn release(&self) -> String {
         let named = self.named.as_deref();
         named.map_or_else(find::running, find::release_of)
     }
@@ -126,7 +140,7 @@ impl Kernel {
         (!listed.is_empty()).then(|| Functions::new(path.into(), listed))
     }
 
-    fn is_of(&self, elf: &Elf) -> bool {
+    pub(super) fn is_of(&self, elf: &Elf) -> bool {
         elf.build_id.as_deref().unwrap_or_default() == self.build_id
     }
 }
@@ -138,25 +152,12 @@ fn of_module(path: &Path) -> Result<Functions> {
     })?;
     let elf = opened(path, &bytes)?;
     // Before it is linked each section begins at 0: addresses are those of one.
-    let there = functions_in(&elf).into_iter();
-    let there = there.filter(|(s, _, _)| elf.stands_in(s, TEXT));
-    let mut all: Vec<Function> = there
-        .map(|(s, name, nth)| Function {
-            start: s.value,
-            end: s.value.saturating_add(s.size),
-            name: name.into(),
-            nth,
-            of_several: false,
-        })
-        .collect();
-    all.sort_by_key(|f| f.start);
-    Ok(Functions {
-        path: path.into(),
-        all,
-    })
+    let mut there = functions_in(&elf);
+    there.retain(|(s, _, _)| elf.stands_in(s, TEXT));
+    Ok(Functions::numbered(path.into(), there))
 }
 
-fn in_elf(elf: &Elf) -> Vec<(u64, u64, Arc<str>)> {
+pub fn in_elf(elf: &Elf) -> Vec<(u64, u64, Arc<str>)> {
     let symbols = elf.symbols(".symtab").into_iter();
     let meant = symbols.filter(|s| s.kind == STT_FUNC);
     let named = meant.filter_map(|s| Some((s.value, s.size, std::str::from_utf8(s.name).ok()?)));

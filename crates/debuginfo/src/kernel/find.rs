@@ -4,7 +4,7 @@
 use super::btf::Btf;
 use super::kept;
 use super::systems::Systems;
-use crate::elf::{build_id_of, Elf};
+use crate::elf::{build_id_of, hex, Elf};
 use crate::error::{Error, Result};
 use crate::unpack::unpack;
 use std::path::{Path, PathBuf};
@@ -114,17 +114,21 @@ fn candidates(release: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
+/// Where a kernel's own file may be.
+pub fn images(named: Option<&str>) -> Vec<PathBuf> {
+    let here = running();
+    candidates(named.unwrap_or(&here))
+}
+
 /// Where a kernel's symbols may be beside its own file: in an unpacked one, or listed.
 pub fn symbol_files(named: Option<&str>) -> Vec<PathBuf> {
     let here = running();
     let named = named.unwrap_or(&here);
     let release = release_of(named);
-    let (root, built) = match is_folder(named) {
-        true => (Path::new(named), PathBuf::from(named)),
-        false => (
-            Path::new("/"),
-            Path::new("/lib/modules").join(named).join("build"),
-        ),
+    let root = root_of(Some(named));
+    let built = match is_folder(named) {
+        true => PathBuf::from(named),
+        false => Path::new("/lib/modules").join(named).join("build"),
     };
     let files = [
         "boot/System.map-RELEASE",
@@ -136,6 +140,40 @@ pub fn symbol_files(named: Option<&str>) -> Vec<PathBuf> {
     let mut all = files.map(of).to_vec();
     all.extend(["System.map", "vmlinux"].map(|name| built.join(name)));
     all
+}
+
+/// Below it packages put what they have.
+fn root_of(named: Option<&str>) -> &Path {
+    match named.filter(|n| is_folder(n)) {
+        Some(folder) => Path::new(folder),
+        None => Path::new("/"),
+    }
+}
+
+/// Where a module's debug information may lie beside its own file.
+pub fn debug_files_of_module(named: Option<&str>, file: &Path) -> Vec<PathBuf> {
+    let packed = file.to_string_lossy();
+    let plain = packed.find(".ko").map_or(&*packed, |at| &packed[..at + 3]);
+    let mut all = vec![format!("{plain}.debug").into()];
+    // Folders of debug information are made like the root, where usr may be left out or not.
+    if let Some(at) = plain.find("lib/modules/") {
+        let debug = root_of(named).join("usr/lib/debug");
+        let of = |usr: &str, end: &str| debug.join(format!("{usr}{}{end}", &plain[at..]));
+        all.extend([
+            of("", ""),
+            of("", ".debug"),
+            of("usr/", ""),
+            of("usr/", ".debug"),
+        ]);
+    }
+    all
+}
+
+pub fn debug_file_by_id(named: Option<&str>, build_id: &[u8]) -> Option<PathBuf> {
+    let (first, rest) = build_id.split_first()?;
+    let name = format!("{}/{}.debug", hex(&[*first]), hex(rest));
+    let folder = root_of(named).join("usr/lib/debug/.build-id");
+    Some(folder.join(name))
 }
 
 /// Is it such a list?
@@ -187,7 +225,7 @@ fn read_or_kept(path: &Path, cache: Option<&Path>, machine: &Machine) -> Result<
 }
 
 /// And whether it was packed.
-fn read(path: &Path, machine: &Machine) -> Result<(Files, bool)> {
+pub fn unpacked(path: &Path, machine: &Machine) -> Result<(Elf, bool)> {
     let corrupt = |what: String| Error::Corrupt {
         path: path.into(),
         what,
@@ -200,7 +238,12 @@ fn read(path: &Path, machine: &Machine) -> Result<(Files, bool)> {
         Some(packed) => (unpack(packed).map_err(corrupt)?, true),
         None => (bytes, false),
     };
-    let elf = Elf::from_vec(path, elf)?;
+    Ok((Elf::from_vec(path, elf)?, packed))
+}
+
+/// The same.
+fn read(path: &Path, machine: &Machine) -> Result<(Files, bool)> {
+    let (elf, packed) = unpacked(path, machine)?;
     let btf = elf.section(".BTF").to_vec();
     let build_id = elf.build_id.clone().unwrap_or_default();
     if btf.is_empty() {

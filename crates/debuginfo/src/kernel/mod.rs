@@ -4,6 +4,8 @@
 
 mod addresses;
 mod btf;
+pub(crate) mod debug;
+mod exported;
 mod find;
 mod kept;
 mod modules;
@@ -25,6 +27,7 @@ use crate::variable::ReturnValue;
 use addresses::Addresses;
 use btf::{described, Btf, Kind};
 use modules::{Modules, Own};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use systems::{Systems, Traced, TRACER};
@@ -44,6 +47,8 @@ pub struct Kernel {
     /// Its modules' tracepoints, once they are asked for.
     traced: OnceLock<Vec<Traced>>,
     addresses: Addresses,
+    /// See [`Kernel::exported`].
+    exported: OnceLock<Result<HashSet<String>>>,
     /// As [`Kernel::open`] was told.
     named: Option<String>,
     /// Where what was unpacked is kept.
@@ -96,6 +101,7 @@ impl Kernel {
             systems: files.systems.map(OnceLock::from).unwrap_or_default(),
             traced: OnceLock::new(),
             addresses: Addresses::new(),
+            exported: OnceLock::new(),
             named: named.map(String::from),
             cache: cache.map(PathBuf::from),
         })

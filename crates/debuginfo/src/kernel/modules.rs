@@ -156,7 +156,8 @@ impl Kernel {
             systems: systems.into(),
             traced: OnceLock::new(),
             addresses: Addresses::new(),
-            named: None,
+            exported: OnceLock::new(),
+            named: self.named.clone(),
             cache: None,
             path,
         })

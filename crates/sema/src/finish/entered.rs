@@ -5,12 +5,14 @@
 
 use crate::ir::{
     Addr, BinOp, Expr, ExprKind, Global, GlobalId, GlobalKind, Handler, HandlerId, HandlerKind,
-    MapValue, Place, Probe, ProbeKind, Program, Reg, Stmt, StmtKind, TargetPlace, Ty, KEPT_ENTRIES,
+    MapValue, Part, Place, Probe, ProbeKind, Program, Reg, Stmt, StmtKind, TargetPlace, Ty,
+    KEPT_ENTRIES,
 };
 use crate::points::process::around;
 use crate::walk;
 use crate::world::{Entered, World};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use trapless_machine::Abi;
 use trapless_syntax::Span;
 
@@ -101,7 +103,7 @@ fn read_maps(program: &Program) -> BTreeSet<u32> {
 
 /// One for each process that a probe of the file is of.
 fn add_probes(program: &mut Program, world: &World, e: Entered, map: GlobalId) {
-    let Some(binary) = world.binary(e.image) else {
+    let Some(entry) = place_of(world, e) else {
         return;
     };
     let mut of: Vec<Probe> = Vec::new();
@@ -122,8 +124,8 @@ fn add_probes(program: &mut Program, world: &World, e: Entered, map: GlobalId) {
         let kind = ProbeKind::Site {
             process: p.kind.process(),
             image: e.image,
-            addr: e.entry,
-            parts: around(&binary, e.entry),
+            addr: entry.addr,
+            parts: entry.parts.clone(),
             semaphore: None,
             nth: 0,
         };
@@ -131,9 +133,35 @@ fn add_probes(program: &mut Program, world: &World, e: Entered, map: GlobalId) {
             kind,
             handler,
             condition: None,
+            func: entry.func.clone().unwrap_or(p.func),
             ..p
         });
     }
+}
+
+/// Where a probe of the entry stands.
+struct Entry {
+    addr: u64,
+    parts: Arc<[Part]>,
+    /// The name by which a kernel finds it.
+    func: Option<Arc<str>>,
+}
+
+fn place_of(world: &World, e: Entered) -> Option<Entry> {
+    if let Some(Ok(debug)) = world.known_debug(e.image) {
+        let found = debug.at(e.entry).ok()?;
+        return Some(Entry {
+            addr: found.offset,
+            parts: Arc::default(),
+            func: Some(found.function),
+        });
+    }
+    let binary = world.binary(e.image)?;
+    Some(Entry {
+        addr: e.entry,
+        parts: around(&binary, e.entry),
+        func: None,
+    })
 }
 
 fn keeper(e: Entered, map: GlobalId, span: Span, abi: &Abi) -> Handler {

@@ -71,7 +71,10 @@ fn budget(kind: &ir::ProbeKind) -> ir::Budget {
 /// In the middle of a function a variable may be in any register.
 fn is_all_regs(place: &Place) -> bool {
     let inside = |c: &Context| match &place.kind {
-        ir::ProbeKind::Site { parts, .. } => parts.first().is_some_and(|p| p.addr != c.pc),
+        // Of a kernel's it is known how far behind the entry it is, if debug information tells more than that.
+        ir::ProbeKind::Site { parts, addr, .. } => {
+            parts.first().map_or(c.pc != *addr, |p| p.addr != c.pc)
+        }
         _ => false,
     };
     place.syscall().is_none() && place.context.as_ref().is_some_and(inside)

@@ -66,15 +66,15 @@ pub const OF_TRACE: Components = Components {
 };
 
 pub const OF_KERNEL_FUNCTION: Components = Components {
-    built: &["call", "return", "maxactive"],
+    built: &["call", "return", "inline", "exported", "maxactive", "label"],
     later: &[],
-    help: "use .call or .return, or nothing",
+    help: "use .call, .return, .inline, .exported or .label, or nothing",
 };
 
 pub const OF_KERNEL_STATEMENT: Components = Components {
-    built: &[],
+    built: &["nearest"],
     later: &[],
-    help: "nothing may follow an address",
+    help: "use .nearest behind a line, or nothing",
 };
 
 pub const OF_STATEMENT: Components = Components {
@@ -196,12 +196,17 @@ const TREE: &[(&str, &Components)] = &[
     ("process(\"PATH\").syscall", &OF_SYSCALL),
     ("kernel", &OF_KERNEL),
     ("kernel.function(\"NAME\")", &OF_KERNEL_FUNCTION),
+    ("kernel.statement(\"PLACE\")", &OF_KERNEL_STATEMENT),
     ("kernel.data(\"NAME\")", &OF_DATA),
     ("kprobe", &OF_KPROBE),
     ("kprobe.function(\"NAME\")", &OF_KERNEL_FUNCTION),
     ("kprobe.module(\"NAME\")", &OF_MODULE),
     ("module(\"NAME\")", &OF_MODULE),
     ("module(\"NAME\").function(\"NAME\")", &OF_KERNEL_FUNCTION),
+    (
+        "module(\"NAME\").statement(\"PLACE\")",
+        &OF_KERNEL_STATEMENT,
+    ),
 ];
 
 /// What takes an argument, by its word.

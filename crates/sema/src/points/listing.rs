@@ -179,7 +179,8 @@ pub fn readable(place: &Place, world: &World) -> Vec<Readable> {
         return Vec::new();
     };
     let mut all: Vec<Readable> = returned(context, &binary).into_iter().collect();
-    all.extend(variables(context, &binary));
+    let in_kernel = world.images[context.image.0 as usize].kernel;
+    all.extend(variables(context, &binary, in_kernel));
     all
 }
 
@@ -241,7 +242,7 @@ fn in_words(location: &Location, binary: &Binary) -> String {
     location.in_words(&binary.machine().abi.registers)
 }
 
-fn variables(context: &Context, binary: &Binary) -> Vec<Readable> {
+fn variables(context: &Context, binary: &Binary, in_kernel: bool) -> Vec<Readable> {
     let scope = match &context.function {
         Some(f) => binary.context_of(f, context.pc),
         None => binary.context_at(context.pc),
@@ -252,9 +253,12 @@ fn variables(context: &Context, binary: &Binary) -> Vec<Readable> {
     // A return's are those at its call's entry, where locals have no values yet; static ones have.
     let shown = |v: &Variable| !context.at_return || v.kind != VariableKind::Local;
     let all = binary.variables(&scope).unwrap_or_default();
+    // Where a kernel's file lies it alone knows.
+    let is_known = |location: &Location| !(in_kernel && location.is_of_file());
     let readable = |v: Variable| {
+        let location = binary.locate(&v, &scope).ok().filter(is_known)?;
         Some(Readable {
-            location: Some(in_words(&binary.locate(&v, &scope).ok()?, binary)),
+            location: Some(in_words(&location, binary)),
             name: format!("${}", v.name),
             ty: Some(v.ty),
             declared: v.decl,

@@ -96,6 +96,9 @@ impl Reader<'_> {
                 stack.push(self.at_entry(Reg(*r), image)?);
                 continue;
             }
+            if let (LocOp::Addr(_), true) = (op, self.world.images[image.0 as usize].kernel) {
+                return self.no_static();
+            }
             if step(op, &mut stack, image, words.clone()).is_none() {
                 self.diags
                     .error(
@@ -108,6 +111,18 @@ impl Reader<'_> {
             }
         }
         stack.pop()
+    }
+
+    /// Modules lie where there is room, and a kernel's own data somewhere else at each start.
+    fn no_static<T>(&mut self) -> Option<T> {
+        self.diags
+            .error(
+                Tag::PointKernel,
+                self.span,
+                "this has one place for all calls (static, or global), which the kernel alone knows",
+            )
+            .help("read it where a parameter or a local has its address");
+        None
     }
 
     pub(super) fn frame_of(binary: &Binary, cx: &di::Context) -> Option<(u64, Vec<LocOp>)> {

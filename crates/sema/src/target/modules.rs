@@ -46,7 +46,9 @@ impl Reader<'_> {
     ) -> Option<Source> {
         let Some(modules) = modules else {
             if self.world.in_kernel {
-                return self.kernel().map(Source::Kernel);
+                let own = context.and_then(|c| self.world.binary(c.image));
+                let own = own.map(Source::File).filter(|own| has(own));
+                return own.or_else(|| self.kernel().map(Source::Kernel));
             }
             if let Some(c) = context {
                 return self.binary(c.image).map(Source::File);

@@ -63,16 +63,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn binary(&mut self, image: ir::ImageId) -> Option<Arc<Binary>> {
-        let found = self.world.binary(image);
         if self.world.images[image.0 as usize].kernel {
-            self.diags
-                .error(
-                    Tag::PointKernel,
-                    self.span,
-                    "inside of a kernel's function no variables are known yet",
-                )
-                .help("read parameters at its entry, or registers: register(\"NAME\")");
-        } else if found.is_none() {
+            return match self.world.debug_of_image(image) {
+                Ok(debug) => Some(debug.binary.clone()),
+                Err(e) => self.fail(&e),
+            };
+        }
+        let found = self.world.binary(image);
+        if found.is_none() {
             self.diags.error(
                 Tag::ContextNone,
                 self.span,

@@ -2,9 +2,11 @@
 //! `kernel...` points: functions and addresses of a kernel, which finds them by name. Where they lie it alone knows.
 
 mod data;
+mod exported;
 pub mod kprobe;
 pub mod modules;
 mod point;
+mod sources;
 mod statements;
 mod traces;
 
@@ -29,8 +31,6 @@ const LATER: &[(&str, &str)] = &[(
 
 /// The same of functions.
 const LATER_OF_FUNCTION: &[(&str, &str)] = &[
-    ("inline", "probe a function that it is inlined into"),
-    ("exported", "leave .exported out"),
     (
         "callee",
         "probe the callee, and ask in its handler who has called",
@@ -39,7 +39,6 @@ const LATER_OF_FUNCTION: &[(&str, &str)] = &[
         "callees",
         "probe the callees, and ask in their handlers who has called",
     ),
-    ("label", "probe the function"),
 ];
 
 /// Whatever fails is reported. Nothing, or no file of the kernel, is no mistake of an optional point.
@@ -50,10 +49,9 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
     let found = match what.name.name.as_str() {
         "function" => open(what, world, diags)
             .and_then(|k| functions(point, &[k], what, suffix, world, diags)),
-        "statement" => statements::address_of(what, suffix, diags).and_then(|n| {
-            let kernel = open(what, world, diags)?;
-            statements::statement(point, &kernel, n, world, diags)
-        }),
+        "statement" => statements::sound(what, suffix, diags)
+            .and_then(|()| open(what, world, diags))
+            .and_then(|k| statements::statements(point, &[k], what, suffix, world, diags)),
         "data" => data::data(point, what, suffix, world, diags),
         "trace" => traces::traces(point, what, suffix, world, diags),
         _ => {
@@ -91,30 +89,54 @@ fn functions(
     diags: &mut Diagnostics,
 ) -> Option<Vec<Place>> {
     let name = name_of(c, diags)?;
-    let at_return = is_return(suffix, diags)?;
+    let wanted = wanted(suffix, diags)?;
     let text = name.text();
+    let mut found = match wanted.by_source || text.contains('@') {
+        true => sources::places(point, of, c, suffix, world, diags)?,
+        false => by_name(point, of, &text, suffix, world),
+    };
+    if found.is_empty() && of.iter().any(|k| k.has_debug_here()) {
+        // It may be inlined only. What is wrong with it else is told below.
+        let mut own = Diagnostics::new();
+        found.extend(sources::places(point, of, c, suffix, world, &mut own).unwrap_or_default());
+    }
+    if wanted.exported {
+        found = exported::among(found, of, c, world, diags)?;
+    }
+    if let (true, Some(first)) = (found.is_empty(), of.first()) {
+        let what = if wanted.exported {
+            "exported function"
+        } else {
+            "function"
+        };
+        no_match(what, first, &first.nearest(&text), name, diags);
+        return None;
+    }
+    Some(found)
+}
+
+fn by_name(
+    point: &ProbePoint,
+    of: &[Arc<Kernel>],
+    pattern: &str,
+    suffix: &[Component],
+    world: &mut World,
+) -> Vec<Place> {
     let mut found = Vec::new();
     for kernel in of {
         let image = world.kernel_image(kernel);
-        found.extend(kernel.functions(&text).into_iter().map(|f| (f, image)));
+        found.extend(kernel.functions(pattern).into_iter().map(|f| (f, image)));
     }
-    let Some(first) = of.first().filter(|_| found.is_empty()) else {
-        let refusal = refusal_of(point, &text);
-        let words: String = suffix.iter().map(|c| format!(".{}", c.name.name)).collect();
-        let words = words.replace(".maxactive", "");
-        let place = |(f, image)| place(f, image, at_return, &words, refusal);
-        return Some(hand_over(found).map(place).collect());
-    };
-    no_match("function", first, &first.nearest(&text), name, diags);
-    None
+    let refusal = refusal_of(point, pattern);
+    let at_return = suffix.iter().any(|c| c.name.name == "return");
+    let words: String = suffix.iter().map(|c| format!(".{}", c.name.name)).collect();
+    let words = words.replace(".maxactive", "");
+    let place = |(f, image)| place(f, image, at_return, &words, refusal);
+    hand_over(found).map(place).collect()
 }
 
 fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
     let (tag, message) = match &c.arg {
-        Some(Literal::String(s)) if s.text().contains('@') => (
-            Tag::PointKernel,
-            "source files of kernels are not known yet",
-        ),
         Some(Literal::String(s)) => return Some(s),
         Some(Literal::Number(_)) => (
             Tag::PointKernel,
@@ -122,20 +144,31 @@ fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> 
         ),
         None => (Tag::PointArgument, "which function is meant?"),
     };
-    diags
-        .error(tag, c.span, message)
-        .help("give its name alone: kernel.function(\"vfs_read\")");
+    diags.error(tag, c.span, message).help(
+        "give its name: kernel.function(\"vfs_read\"), kernel.function(\"vfs_read@read_write.c\")",
+    );
     None
 }
 
-/// Is the return meant? `None`: reported.
-fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
-    let mut at_return = false;
+/// What is said behind a function.
+#[derive(Default)]
+struct Wanted {
+    at_return: bool,
+    exported: bool,
+    /// Debug information tells where that is.
+    by_source: bool,
+}
+
+/// `None`: reported.
+fn wanted(suffix: &[Component], diags: &mut Diagnostics) -> Option<Wanted> {
+    let mut wanted = Wanted::default();
     for c in suffix {
         match c.name.name.as_str() {
-            "call" if !at_return => {}
-            "return" => at_return = true,
-            "maxactive" if at_return => {}
+            "call" if !wanted.at_return => {}
+            "return" => wanted.at_return = true,
+            "maxactive" if wanted.at_return => {}
+            "exported" => wanted.exported = true,
+            "inline" | "label" => wanted.by_source = true,
             _ if refused(c, LATER_OF_FUNCTION, diags) => return None,
             _ => {
                 components::unknown(c, &components::OF_KERNEL_FUNCTION, diags);
@@ -143,7 +176,7 @@ fn is_return(suffix: &[Component], diags: &mut Diagnostics) -> Option<bool> {
             }
         }
     }
-    Some(at_return)
+    Some(wanted)
 }
 
 /// What the kernel finds by name, at its first byte.

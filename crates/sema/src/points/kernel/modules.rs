@@ -24,36 +24,15 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
         "function" => {
             named(of, world, diags).and_then(|of| functions(point, &of, what, suffix, world, diags))
         }
-        "statement" => statement(point, of, what, suffix, world, diags),
+        "statement" => statements::sound(what, suffix, diags)
+            .and_then(|()| named(of, world, diags))
+            .and_then(|of| statements::statements(point, &of, what, suffix, world, diags)),
         _ => {
             components::unknown(what, &components::OF_MODULE, diags);
             None
         }
     };
     found.unwrap_or_default()
-}
-
-fn statement(
-    point: &ProbePoint,
-    of: &Component,
-    c: &Component,
-    suffix: &[Component],
-    world: &mut World,
-    diags: &mut Diagnostics,
-) -> Option<Vec<Place>> {
-    let n = statements::address_of(c, suffix, diags)?;
-    let modules = named(of, world, diags)?;
-    let [module] = modules.as_slice() else {
-        let message = format!(
-            "{} modules match, and an address is one module's",
-            modules.len()
-        );
-        diags
-            .error(Tag::PointArgument, of.span, message)
-            .help("name one: module(\"ext4\").statement(0xADDRESS)");
-        return None;
-    };
-    statements::statement(point, module, n, world, diags)
 }
 
 /// Those that a point names.

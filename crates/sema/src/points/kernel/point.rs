@@ -45,7 +45,8 @@ pub fn no_match(
     name: &StrLit,
     diags: &mut Diagnostics,
 ) {
-    let word = what.trim_end_matches("point");
+    let word = what.trim_start_matches("exported ");
+    let word = word.trim_end_matches("point");
     let help = match near.is_empty() {
         true => format!(
             "trapless -l '{}.{word}(\"*\")' lists them",

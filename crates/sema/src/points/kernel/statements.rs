@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-//! `.statement(ADDRESS)` of a kernel or a module: its symbol file's addresses, which become places in functions.
+//! `.statement(...)` of a kernel or a module. Addresses are those of its symbol file, and become places in functions.
 
 use super::point::{owner, refusal_of, refused, site};
+use super::sources;
 use crate::points::components;
 use crate::points::{Context, Place};
 use crate::world::{report, World};
+use std::sync::Arc;
 use trapless_debuginfo::Kernel;
 use trapless_syntax::ast::{Component, Literal, NumLit, ProbePoint};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
-/// What statements of programs have, and those of kernels not yet, with the way round.
+/// What statements of programs have, and addresses of kernels not yet, with the way round.
 const LATER: &[(&str, &str)] = &[
     (
         "absolute",
@@ -18,33 +20,51 @@ const LATER: &[(&str, &str)] = &[
     ("nearest", "give an instruction's own address"),
 ];
 
-/// What is meant; `None`: reported.
-pub fn address_of<'a>(
-    c: &'a Component,
-    suffix: &[Component],
-    diags: &mut Diagnostics,
-) -> Option<&'a NumLit> {
-    if let Some(s) = suffix.first() {
-        if !refused(s, LATER, diags) {
-            components::unknown(s, &components::OF_KERNEL_STATEMENT, diags);
+/// Before any file is looked at; `None`: reported.
+pub fn sound(c: &Component, suffix: &[Component], diags: &mut Diagnostics) -> Option<()> {
+    match &c.arg {
+        Some(Literal::String(_)) => Some(()),
+        Some(Literal::Number(_)) => nothing_behind(suffix, diags),
+        None => {
+            diags
+                .error(Tag::PointArgument, c.span, "a statement needs its place")
+                .help("e.g. .statement(\"vfs_read@read_write.c:460\"), .statement(0xADDRESS)");
+            None
         }
-        return None;
     }
-    let (tag, message) = match &c.arg {
-        Some(Literal::Number(n)) => return Some(n),
-        Some(Literal::String(_)) => (
-            Tag::PointKernel,
-            "source files of kernels are not known yet",
-        ),
-        None => (Tag::PointArgument, "a statement needs its place"),
-    };
-    diags
-        .error(tag, c.span, message)
-        .help("give an address: .statement(0xADDRESS), or probe the function: .function(\"NAME\")");
-    None
 }
 
-pub fn statement(
+fn nothing_behind(suffix: &[Component], diags: &mut Diagnostics) -> Option<()> {
+    let s = suffix.first();
+    if let Some(s) = s.filter(|s| !refused(s, LATER, diags)) {
+        components::unknown(s, &components::OF_KERNEL_STATEMENT, diags);
+    }
+    s.is_none().then_some(())
+}
+
+/// `of`: the kernel, or modules of it. What is said is sound.
+pub fn statements(
+    point: &ProbePoint,
+    of: &[Arc<Kernel>],
+    c: &Component,
+    suffix: &[Component],
+    world: &mut World,
+    diags: &mut Diagnostics,
+) -> Option<Vec<Place>> {
+    let Some(Literal::Number(n)) = &c.arg else {
+        return sources::places(point, of, c, suffix, world, diags);
+    };
+    let [one] = of else {
+        let message = format!("{} modules match, and an address is one module's", of.len());
+        diags
+            .error(Tag::PointArgument, point.components[0].span, message)
+            .help("name one: module(\"ext4\").statement(0xADDRESS)");
+        return None;
+    };
+    address(point, one, n, world, diags)
+}
+
+fn address(
     point: &ProbePoint,
     kernel: &Kernel,
     n: &NumLit,
@@ -64,7 +84,7 @@ pub fn statement(
         kind: site(image, found.nth, found.offset),
         context: Some(Context {
             kernel: at_entry,
-            ..Context::at(image, found.offset)
+            ..Context::at(image, kernel.address_in_debug(addr))
         }),
         refusal: refusal_of(point, ""),
         never: false,

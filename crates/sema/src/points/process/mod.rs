@@ -40,6 +40,33 @@ pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -
     found.unwrap_or_default()
 }
 
+/// Places of a file that no process has: a kernel's. `of`: it, its image, and the point so far; `what`: which places.
+pub fn in_file(
+    point: &ProbePoint,
+    of: (Arc<Binary>, ImageId, String),
+    what: (&Component, &[Component]),
+    world: &mut World,
+    diags: &mut Diagnostics,
+) -> Option<Vec<Place>> {
+    let (binary, image, text) = of;
+    let subject = Subject {
+        binary,
+        image,
+        process: None,
+        text,
+    };
+    let mut r = Resolver {
+        point,
+        world,
+        diags,
+        parts: Arc::default(),
+    };
+    match what.0.name.name.as_str() {
+        "function" => r.functions(&subject, what.0, what.1),
+        _ => r.statements(&subject, what.0, what.1),
+    }
+}
+
 /// What is not in the shell is looked for in the wrong program.
 fn name_the_program(point: &ProbePoint, world: &World, diags: &mut Diagnostics) {
     let unnamed = point.components.first().is_some_and(|c| c.arg.is_none());

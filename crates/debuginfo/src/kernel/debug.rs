@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//! Debug information of a kernel, or of a module of it, where somebody has put it: in its own file, or in one beside.
+
+use super::addresses::{in_elf, Functions, KernelAddress};
+use super::modules::{functions_in, opened};
+use super::{find, Kernel};
+use crate::binary::{Binary, DebugInfo};
+use crate::debugfile;
+use crate::elf::Elf;
+use crate::error::{Error, Result};
+use crate::layout::TEXT_AT;
+use crate::search::SearchPath;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Its addresses are those of the file; the kernel finds what is there by functions' names.
+pub struct KernelDebug {
+    pub binary: Arc<Binary>,
+    functions: Functions,
+}
+
+impl KernelDebug {
+    fn new(elf: Elf, of_module: bool, info: &DebugInfo) -> Result<KernelDebug> {
+        let functions = match of_module {
+            true => Functions::numbered(elf.path.clone(), functions_in(&elf)),
+            false => Functions::new(elf.path.clone(), in_elf(&elf)),
+        };
+        let binary = Binary::of(elf, info.search(), info.shared_types())?;
+        Ok(KernelDebug {
+            binary: Arc::new(binary),
+            functions,
+        })
+    }
+
+    /// What is at an address of the file.
+    pub fn at(&self, addr: u64) -> Result<KernelAddress> {
+        self.functions.at(addr)
+    }
+}
+
+impl DebugInfo {
+    /// That of a kernel or a module.
+    pub fn of_kernel(&self, kernel: &Kernel) -> Result<KernelDebug> {
+        let looked = kernel.debug_files();
+        let mut here = looked.iter().filter_map(|path| kernel.with_debug(path));
+        let elf = here.next().or_else(|| kernel.fetched(self.search()));
+        let none = || Error::NoKernelDebug {
+            of: kernel.title(),
+            release: kernel.release(),
+            looked: looked.clone(),
+        };
+        let of_module = kernel.module_name().is_some();
+        KernelDebug::new(elf.ok_or_else(none)?, of_module, self)
+    }
+}
+
+impl Kernel {
+    /// What an address of its symbol file is where its debug information is: see [`KernelDebug`].
+    pub fn address_in_debug(&self, addr: u64) -> u64 {
+        match self.module_name() {
+            Some(_) => TEXT_AT.wrapping_add(addr),
+            None => addr,
+        }
+    }
+
+    /// Without asking a server.
+    pub fn has_debug_here(&self) -> bool {
+        let mut files = self.debug_files().into_iter();
+        files.any(|path| self.with_debug(&path).is_some())
+    }
+
+    pub(super) fn title(&self) -> String {
+        let module = self.module_name();
+        module.map_or("the kernel".into(), |name| format!("module `{name}`"))
+    }
+
+    fn debug_files(&self) -> Vec<PathBuf> {
+        let named = self.named.as_deref();
+        let mut all = vec![self.path.clone()];
+        match self.module_name() {
+            Some(_) => all.extend(find::debug_files_of_module(named, &self.path)),
+            None => all.extend(find::symbol_files(named)),
+        }
+        all.extend(find::debug_file_by_id(named, &self.build_id));
+        all.retain(|path| !find::is_system_map(path));
+        all
+    }
+
+    fn with_debug(&self, path: &std::path::Path) -> Option<Elf> {
+        if !path.is_file() {
+            return None;
+        }
+        let elf = match self.module_name() {
+            Some(_) => opened(path, &std::fs::read(path).ok()?),
+            None => Elf::open(path),
+        };
+        self.debug_in(elf.ok()?)
+    }
+
+    fn fetched(&self, search: &SearchPath) -> Option<Elf> {
+        self.debug_in(debugfile::fetch(&self.build_id, search)?)
+    }
+
+    /// A module's own build-id is not known where there is no file of it.
+    fn debug_in(&self, mut elf: Elf) -> Option<Elf> {
+        let own = self.build_id.is_empty() || self.is_of(&elf);
+        if !own || !elf.has_section(".debug_info") {
+            return None;
+        }
+        if elf.is_relocatable() {
+            elf.lay_out();
+        }
+        elf.check_loadable().is_ok().then_some(elf)
+    }
+}
