@@ -12,7 +12,6 @@ NAME = 'trapless_lines'
 SOURCE = os.path.join(machine.HERE, 'module/lines.c')
 
 
-
 def line(mark):
     with open(SOURCE) as f:
         return next(n for n, text in enumerate(f, 1) if '/* %s */' % mark in text)
@@ -23,19 +22,9 @@ def at(function, mark):
 
 
 def furnish(vm):
-    """The module in the machine; and in the folder of the kernel's files, which becomes another one for that, with its debug
-    information."""
+    """The module in the machine; its file with the debug information."""
     vm.files.update(machine.modules(vm.headers, vm.folder, NAME))
-    root = os.path.join(vm.folder, 'root')
-    extra = os.path.join(root, 'lib/modules', vm.release, 'extra')
-    os.makedirs(extra, exist_ok=True)
-    built = os.path.join(machine.OUT, 'kmod', vm.release, 'tests', NAME + '.ko')
-    links = {os.path.join(extra, os.path.basename(ko)): ko for ko in [built, *debian.modules(vm.root).values()]}
-    links[os.path.join(root, 'boot')] = os.path.join(vm.root, 'boot')
-    for link, to in links.items():
-        if not os.path.lexists(link):
-            os.symlink(to, link)
-    vm.root = root
+    return os.path.join(machine.OUT, 'kmod', vm.release, 'tests', NAME + '.ko')
 
 
 def run(tap):
@@ -58,8 +47,7 @@ EXPORTED = 'probe %s.function("*").exported { println(probefunc()) }' % MODULE
 
 def address(vm):
     """The instruction of a line by its address: it is the only one of that kind in the function."""
-    built = os.path.join(vm.root, 'lib/modules', vm.release, 'extra', NAME + '.ko')
-    code = debian.output(['objdump', '-d', '--no-show-raw-insn', '--disassemble=sum_of', built])
+    code = debian.output(['objdump', '-d', '--no-show-raw-insn', '--disassemble=sum_of', vm.files[NAME + '.ko']])
     [at] = re.findall(r'^ *([0-9a-f]+):\tnop *$', code, re.M)
     return 'probe %s.statement(0x%s) { println($sum, " ", $i) }' % (MODULE, at)
 

@@ -158,14 +158,14 @@ class Machine:
         tool(['gcc', '-std=gnu11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', '-o', path, os.path.join(HERE, name + '.c')])
         self.files['bin/' + name] = path
 
-    def with_module(self, ko):
-        """From now on scripts are compiled for a kernel that has this module, too: a folder of links to its files."""
+    def with_modules(self, *kos):
+        """From now on scripts are compiled for a kernel that has these modules, too: a folder of links to its files."""
         known = os.path.join(self.folder, 'kernel')
         shutil.rmtree(known, ignore_errors=True)
         modules = os.path.join(known, 'lib/modules', self.release)
         os.makedirs(modules)
         os.symlink(os.path.join(self.root, 'boot'), os.path.join(known, 'boot'))
-        for file in list(debian.modules(self.root).values()) + [ko]:
+        for file in list(debian.modules(self.root).values()) + list(kos):
             os.symlink(file, os.path.join(modules, os.path.basename(file)))
         self.known = known
 

@@ -16,8 +16,8 @@ bool tl_os_text_borrowed(uintptr_t lo, uintptr_t hi)
 
 	rcu_read_lock();
 	for (uintptr_t at = lo; at < hi; at++)
-		hlist_for_each_entry_rcu (p,
-			&tl_names.kprobe_table[hash_ptr((void *)at, TL_KPROBE_BITS)], hlist)
+		hlist_for_each_entry_rcu (
+			p, &tl_names.kprobe_table[hash_ptr((void *)at, TL_KPROBE_BITS)], hlist)
 			any |= (uintptr_t)p->addr == at;
 	rcu_read_unlock();
 	return any;
@@ -28,7 +28,7 @@ bool tl_os_text_borrowed(uintptr_t lo, uintptr_t hi)
 /*
  * They do where no branch of the function leads to the bytes behind their first: the kernel reads all of the function for
  * it. It does not see branches that detours run; but it leaves functions alone in which an instruction may fault. So it is
- * told that such a branch may.
+ * told that such a branch may. It is told by the hook that leads it from copies to originals (faults.c), while that is there.
  */
 static const char *const askers[] = {"can_optimize", "arch_prepare_optimized_kprobe"};
 static struct {
@@ -56,10 +56,8 @@ void tl_kprobes_note(const struct tl_plan *plan, int by)
 {
 	uint32_t *note = note_of(plan->start);
 
-	if (!tl_arch_plan_jumps(plan))
-		return;
-	WRITE_ONCE(*note, *note + by);
-	tl_faults_followed();
+	if (tl_arch_plan_jumps(plan))
+		WRITE_ONCE(*note, *note + by);
 }
 
 void tl_kprobes_init(void)
