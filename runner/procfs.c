@@ -134,6 +134,7 @@ static void be_read(struct session *s, struct file *f)
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return; /* nobody waits */
+	renew(f); /* before there is a text: who comes when this reader has left would get the rest of it */
 	if (hold(&text, f->read_room)) {
 		run(s, f, TL_TAP_FILE_READ, &text);
 		if (text.len > 1 << 16)
@@ -142,7 +143,6 @@ static void be_read(struct session *s, struct file *f)
 			s->lost++;
 	}
 	free(text.text);
-	renew(f);
 	close(fd);
 }
 
