@@ -188,14 +188,20 @@ uint64_t script_standing(const struct script *s)
 static void follow(struct work_struct *work);
 static DECLARE_DELAYED_WORK(follower, follow);
 static bool left;
-static uintptr_t
-	borrowed; /* where somebody's kprobe stands on what is left: the module stays for it */
+/* Where somebody's kprobe stands on what is left: the module stays for it. */
+static uintptr_t borrowed;
+
+/* Calls have left by a jump to a function that can be watched from now on. */
+static bool is_wanted(void)
+{
+	return arming.at_wanting && READ_ONCE(*(uint32_t *)arming.at_wanting);
+}
 
 static void follow_later(void)
 {
 	enum { FOLLOW_MS = 200 };
 
-	if (arming.later || left)
+	if (arming.later || arming.at_wanting || left)
 		schedule_delayed_work(&follower, msecs_to_jiffies(FOLLOW_MS));
 }
 
@@ -219,10 +225,10 @@ static void follow(struct work_struct *work)
 {
 	mutex_lock(&arming_lock);
 	sweep();
-	if (tl_ctl_any_session(&arming))
+	if (!tl_ctl_any_session(&arming))
+		arming.later = 0, arming.at_wanting = 0;
+	else if (arming.later || is_wanted())
 		tl_ctl_follow(&arming);
-	else
-		arming.later = 0;
 	follow_later();
 	mutex_unlock(&arming_lock);
 }

@@ -335,6 +335,9 @@ struct tl_exit {
 int tl_arch_exits(const struct tl_code *code, const struct tl_func_part *parts, size_t nparts,
 	uintptr_t entry, struct tl_exit *exits, size_t max);
 
+/* Makes a COMPUTED exit lead to where this register says, by the machine's number of it. */
+void tl_arch_exit_by(struct tl_exit *exit, unsigned reg);
+
 /* Where a COMPUTED exit leads with these registers. From a handler; reads what the jump itself will read. */
 uintptr_t tl_arch_exit_target(const struct tl_exit *exit, const struct tl_regs *regs);
 

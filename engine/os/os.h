@@ -113,6 +113,9 @@ int tl_os_text_entries(
 /* Does what lies there do nothing but return (a kernel's return thunk)? */
 bool tl_os_text_returns(uintptr_t addr);
 
+/* What lies there does nothing but jump by a register (a kernel's retpoline): its number, as the machine has it; -1: not so. */
+int tl_os_text_jumps_by(uintptr_t addr);
+
 /*
  * How many bytes at a function's entry are not its own, so that a probe stands behind them: in a kernel ENDBR and
  * ftrace's call.

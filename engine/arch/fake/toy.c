@@ -458,6 +458,11 @@ int tl_arch_exits(const struct tl_code *c, const struct tl_func_part *parts, siz
 }
 
 /* Computed jumps are not among its exits, and it has no linkage tables. */
+void tl_arch_exit_by(struct tl_exit *exit, unsigned reg)
+{
+	exit->port[0] = (uint8_t)reg;
+}
+
 uintptr_t tl_arch_exit_target(const struct tl_exit *exit, const struct tl_regs *regs)
 {
 	(void)exit;

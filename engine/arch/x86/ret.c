@@ -70,6 +70,20 @@ static const uint8_t reg_at[16] = {
 	[R15] = offsetof(struct tl_regs, r15),
 };
 
+/* Not in every frame. */
+static bool is_far(uint8_t number)
+{
+	return number != NO_REG && number >= R12;
+}
+
+void tl_arch_exit_by(struct tl_exit *e, unsigned number)
+{
+	e->port[0] = (uint8_t)number;
+	e->port[1] = NO_REG;
+	e->port[2] = 0;
+	e->all_regs = is_far(e->port[0]);
+}
+
 /* port[]: base, index, scale; a scale of 0: the base register itself is the address. */
 static bool fill_memory(const struct tl_insn *i, struct tl_exit *e)
 {
@@ -101,14 +115,11 @@ static bool fill_computed(const struct tl_insn *i, struct tl_exit *e)
 		if (i->bytes[n] == 0x64 || i->bytes[n] == 0x65)
 			return false;
 	if (modrm(i) >> 6 == 3) {
-		e->port[0] = (uint8_t)((modrm(i) & 7) | (i->rex & 1) << 3);
-		e->port[1] = NO_REG;
-		e->port[2] = 0;
+		tl_arch_exit_by(e, (modrm(i) & 7) | (i->rex & 1) << 3);
 	} else {
 		fill_memory(i, e);
+		e->all_regs = is_far(e->port[0]) || is_far(e->port[1]);
 	}
-	e->all_regs = (e->port[0] != NO_REG && e->port[0] >= R12) ||
-		      (e->port[1] != NO_REG && e->port[1] >= R12);
 	return true;
 }
 

@@ -27,16 +27,26 @@ struct tl_ret_state *tl_ret_states;
 
 /* --- finding the exits ------------------------------------------------------------ */
 
-/* A jump to an entry of a linkage table leads to where its word says; one to a return thunk leads back to the caller. */
+/*
+ * A jump to an entry of a linkage table leads to where its word says; one to a return thunk back to the caller; one to a
+ * retpoline to where its register says.
+ */
 static void see_through(struct tl_exit *e)
 {
 	uint8_t text[STUB];
 	size_t got;
+	int by;
 
 	if (!e->target)
 		return;
 	if (e->kind == TL_EXIT_TAIL && tl_os_text_returns(e->target)) {
 		*e = (struct tl_exit){.addr = e->addr, .kind = TL_EXIT_RETURN};
+		return;
+	}
+	by = e->kind == TL_EXIT_TAIL ? tl_os_text_jumps_by(e->target) : -1;
+	if (by >= 0) {
+		*e = (struct tl_exit){.addr = e->addr, .kind = TL_EXIT_COMPUTED};
+		tl_arch_exit_by(e, (unsigned)by);
 		return;
 	}
 	got = tl_os_text_read(e->target, text, sizeof(text));

@@ -4,6 +4,7 @@
 #include "../../arch/arch.h"
 #include "../../core/image/image.h"
 #include "kernel.h"
+#include "machine.h"
 
 /* What fills up behind a function is none of it: control would seem to run into those breakpoints. */
 static uintptr_t without_filling(uintptr_t start, uintptr_t end)
@@ -45,6 +46,11 @@ void tl_os_functions(uintptr_t lo, uintptr_t hi,
 bool tl_os_text_returns(uintptr_t addr)
 {
 	return tl_names.return_thunk && addr == *tl_names.return_thunk;
+}
+
+int tl_os_text_jumps_by(uintptr_t addr)
+{
+	return tl_names.retpolines ? tl_machine_retpoline(tl_names.retpolines, addr) : -1;
 }
 
 int tl_os_text_entries(uintptr_t lo, uintptr_t hi, void (*fn)(void *arg, uintptr_t at), void *arg)

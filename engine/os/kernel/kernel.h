@@ -74,6 +74,7 @@ struct tl_names {
 	const struct exception_table_entry *faults, *faults_end;
 	const void *copy, *move, *set; /* memcpy and the like */
 	const void *thunks, *thunks_end;
+	const void *retpolines; /* those of them that jump by a register */
 	const uintptr_t *return_thunk; /* the one that this processor takes */
 	typeof(search_exception_tables) *search_exception_tables;
 	int (*ftrace_text_reserved)(const void *start, const void *end);

@@ -19,6 +19,8 @@ static inline bool tl_machine_returns_by_thunk(void);
 static inline uintptr_t tl_machine_stub(const uint8_t *code);
 /* Make that a jump to `to`, which is in reach. */
 static inline void tl_machine_stub_to(uint8_t *code, uintptr_t to);
+/* The register of the one at `addr`, of those that begin at `first`; -1: there is none. */
+static inline int tl_machine_retpoline(const void *first, uintptr_t addr);
 /* Length of the landing pad for indirect jumps there, 0: it is none. */
 static inline unsigned tl_machine_endbr(const uint8_t *text);
 /* Of a task that is switched out: its stack pointer. */

@@ -64,6 +64,7 @@ static const struct {
 		"__x86_indirect_thunk_array"},
 	{"__indirect_thunk_end", offsetof(struct tl_names, thunks_end), HAS_THUNKS,
 		"__x86_return_thunk"},
+	{"__x86_indirect_thunk_array", offsetof(struct tl_names, retpolines), HAS_THUNKS},
 	{"x86_return_thunk", offsetof(struct tl_names, return_thunk), HAS_RETURN_THUNK},
 	{NAME(search_exception_tables), true},
 	{NAME(ftrace_text_reserved), IS_ENABLED(CONFIG_DYNAMIC_FTRACE)},

@@ -260,6 +260,12 @@ unsigned tl_os_entry_bytes(uintptr_t addr)
 	return 0;
 }
 
+int tl_os_text_jumps_by(uintptr_t addr)
+{
+	(void)addr;
+	return -1;
+}
+
 bool tl_os_text_returns(uintptr_t addr)
 {
 	(void)addr;

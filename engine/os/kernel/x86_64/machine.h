@@ -189,6 +189,14 @@ static inline long tl_machine_number(const struct pt_regs *regs)
 	return (long)regs->orig_ax;
 }
 
+static inline int tl_machine_retpoline(const void *first, uintptr_t addr)
+{
+	enum { EACH = 32, REGISTERS = 16 }; /* bytes; in the order of their numbers */
+	uintptr_t off = addr - (uintptr_t)first;
+
+	return off % EACH || off / EACH >= REGISTERS ? -1 : (int)(off / EACH);
+}
+
 /* ENDBR64, or what a kernel puts there where nobody branches to; then ftrace's five bytes. */
 enum { ENDBR_LEN = 4, FTRACE_LEN = 5 };
 static inline unsigned tl_machine_endbr(const uint8_t *text)
