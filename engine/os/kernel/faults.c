@@ -4,7 +4,7 @@
  * detours fault: the kernel asks by their address, and is led to think that it
  * was the original's. It asks in one function only, whose argument ftrace lets
  * us change. Where ftrace is switched off, such instructions stay where they
- * are.
+ * are. It is asked that way only while there is a detour that needs it.
  */
 #include <linux/ftrace.h>
 #include "../../arch/arch.h"
@@ -35,6 +35,7 @@ static struct ftrace_ops hook = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_PERMANENT,
 };
 static bool hooked, tried, lost; /* engine lock */
+static size_t ncopies; /* that may fault */
 
 bool tl_faults_followed(void)
 {
@@ -47,6 +48,32 @@ bool tl_faults_followed(void)
 	return hooked;
 }
 
+static bool is_needed(void)
+{
+	return ncopies || tl_kprobes_noted();
+}
+
+void tl_faults_prepare(void)
+{
+	if (is_needed())
+		tl_faults_followed();
+}
+
+static void unhook(void)
+{
+	if (hooked)
+		unregister_ftrace_function(&hook);
+	hooked = tried = false;
+}
+
+void tl_faults_settle(void)
+{
+	if (!is_needed())
+		unhook();
+	else
+		tl_faults_followed();
+}
+
 static bool may_fault(uintptr_t lo, uintptr_t hi)
 {
 	return tl_marked(TL_MARK_FAULTS, lo, hi);
@@ -54,14 +81,20 @@ static bool may_fault(uintptr_t lo, uintptr_t hi)
 
 static void note_copy(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
 {
-	if (what == TL_PLACE_COPY && may_fault(text, text + 1) && tl_traptab_set(ip, text))
+	if (what != TL_PLACE_COPY || !may_fault(text, text + 1) || tl_traptab_find(ip))
+		return;
+	if (tl_traptab_set(ip, text))
 		lost = true;
+	else
+		ncopies++;
 }
 
 static void forget_copy(void *arg, uintptr_t ip, uintptr_t text, enum tl_place what)
 {
-	if (what == TL_PLACE_COPY && tl_traptab_find(ip))
-		tl_os_trap_remove(ip);
+	if (what != TL_PLACE_COPY || !tl_traptab_find(ip))
+		return;
+	tl_os_trap_remove(ip);
+	ncopies--;
 }
 
 static void used(struct tl_detour *d)
@@ -79,7 +112,7 @@ static void retired(struct tl_detour *d)
 
 static void freed(struct tl_detour *d)
 {
-	if (may_fault(d->plan.start, d->plan.start + d->plan.len))
+	if (ncopies) /* what may fault was known by tables of a module that may have gone */
 		tl_arch_detour_places(&d->plan, &tl_core.env, d->at, forget_copy, NULL);
 }
 
@@ -97,14 +130,12 @@ void tl_faults_init(void)
 {
 	tl_kprobes_init();
 	tl_detour_watch = &watch;
-	tried = false;
+	ncopies = 0;
 }
 
 void tl_faults_exit(void)
 {
 	tl_detour_watch = NULL;
-	if (hooked)
-		unregister_ftrace_function(&hook);
+	unhook();
 	ftrace_free_filter(&hook);
-	hooked = false;
 }

@@ -125,8 +125,9 @@ void tl_marks_exit(void);
  * a detour runs? Any context.
  */
 bool tl_kprobe_fears(uintptr_t asker, uintptr_t addr);
-void tl_kprobes_note(const struct tl_plan *plan,
-	int by); /* +1: its detour runs the instructions from now on, -1: no more */
+/* The detour of this plan runs its instructions from now on (by is 1), or no more (-1). */
+void tl_kprobes_note(const struct tl_plan *plan, int by);
+bool tl_kprobes_noted(void); /* any that branches */
 void tl_kprobes_init(void);
 
 /* reserved.c: an operation begins, which sees the kprobes that there are now. */
@@ -134,6 +135,9 @@ void tl_reserved_begin(void);
 
 /* faults.c: is the kernel led from a copy that faults to the original? Sleeps. */
 bool tl_faults_followed(void);
+/* Before text is opened, and when an operation ends: so it is led while a detour needs it. Sleep. */
+void tl_faults_prepare(void);
+void tl_faults_settle(void);
 /* Had there been no memory to note some copy? Then what was planned last must not come into the text. */
 bool tl_faults_lost(void);
 void tl_faults_init(void);

@@ -28,7 +28,7 @@ bool tl_os_text_borrowed(uintptr_t lo, uintptr_t hi)
 /*
  * They do where no branch of the function leads to the bytes behind their first: the kernel reads all of the function for
  * it. It does not see branches that detours run; but it leaves functions alone in which an instruction may fault. So it is
- * told that such a branch may. It is told by the hook that leads it from copies to originals (faults.c), while that is there.
+ * told that such a branch may, by the hook that leads it from copies to originals (faults.c).
  */
 static const char *const askers[] = {"can_optimize", "arch_prepare_optimized_kprobe"};
 static struct {
@@ -36,6 +36,7 @@ static struct {
 } asking[ARRAY_SIZE(askers)];
 /* How many detours run a branch at an address of this hash. More than there are: a kprobe stays a breakpoint, no more. */
 static uint32_t noted[NOTED];
+static size_t nnoted;
 
 static uint32_t *note_of(uintptr_t addr)
 {
@@ -56,8 +57,15 @@ void tl_kprobes_note(const struct tl_plan *plan, int by)
 {
 	uint32_t *note = note_of(plan->start);
 
-	if (tl_arch_plan_jumps(plan))
-		WRITE_ONCE(*note, *note + by);
+	if (!tl_arch_plan_jumps(plan))
+		return;
+	WRITE_ONCE(*note, *note + by);
+	nnoted += (size_t)by;
+}
+
+bool tl_kprobes_noted(void)
+{
+	return nnoted != 0;
 }
 
 void tl_kprobes_init(void)
@@ -65,6 +73,7 @@ void tl_kprobes_init(void)
 	unsigned long size, offset;
 
 	memset(noted, 0, sizeof(noted));
+	nnoted = 0;
 	for (unsigned i = 0; i < ARRAY_SIZE(askers); i++) {
 		uintptr_t at = tl_names.kallsyms_lookup_name(askers[i]);
 

@@ -17,6 +17,7 @@ void tl_os_lock(void)
 void tl_os_unlock(void)
 {
 	tl_code_seal();
+	tl_faults_settle();
 	WRITE_ONCE(owner, NULL);
 	mutex_unlock(&engine);
 }

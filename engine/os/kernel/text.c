@@ -45,6 +45,7 @@ static int lock_text(void)
 
 	if (tl_faults_lost())
 		return -TL_E_NOMEM;
+	tl_faults_prepare();
 	mutex_lock(tl_names.kprobe_mutex);
 	ret = tl_kprobes_read();
 	if (ret) {
