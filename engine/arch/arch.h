@@ -32,6 +32,7 @@ struct tl_code {
 				 * from other parts (.cold and the like, see tl_arch_code_leaves()), ... */
 	size_t npads;
 	bool shadow_stack; /* calls must be made where they stand: see tl_os_shadow_stack() */
+	bool run_stopped; /* text runs while all are stopped: see tl_os_stop_sync() */
 	bool hidden_pads; /* no unwind table tells the pads: one may stand wherever control does not fall into */
 	/* The part that begins where this one and its padding end, walked, as long as it is needed; NULL: not known. */
 	const struct tl_code *(*behind)(const struct tl_code *code);

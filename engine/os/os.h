@@ -147,7 +147,7 @@ struct tl_os_stop {
 int tl_os_stop_all(const struct tl_os_stop *stop);
 /*
  * Does anything run text while all are stopped (a kernel's NMIs)? Where it does, and within done(): returns when
- * whatever of that kind ran has ended, and everyone's core is synced.
+ * whatever of that kind ran has ended, and everyone's core is synced. Elsewhere it only answers.
  */
 bool tl_os_stop_sync(void);
 

@@ -212,6 +212,8 @@ static void test(void)
 	check("the_tests_are_unloaded", unload("trapless_vm"));
 	check("neighbours_are_loaded", load("/trapless_neighbours.ko"));
 	check("neighbours_are_unloaded", unload("trapless_neighbours"));
+	check("nmis_are_loaded", load("/trapless_nmis.ko"));
+	check("nmis_are_unloaded", unload("trapless_nmis"));
 	test_many();
 	check("the_engine_is_unloaded", unload("trapless"));
 	compare("kernel_text_is_identical", &before, 0, 0);

@@ -112,6 +112,12 @@ static int check_single(struct x86_request *r, uintptr_t end)
 	return x86_claimed(r, addr, end) ? -TL_E_NEIGHBOUR : 0;
 }
 
+/* Of four bytes that change. */
+static bool over_two_words(uintptr_t at)
+{
+	return (at ^ (at + 3)) >= sizeof(uint64_t);
+}
+
 static int try_retarget(struct x86_request *r)
 {
 	uintptr_t addr = r->plan->points[0].addr, end = addr + r->first.len;
@@ -119,6 +125,9 @@ static int try_retarget(struct x86_request *r)
 
 	if (!x86_can_retarget(&r->first))
 		return -TL_E_NOT_CALL;
+	/* No breakpoint stands there meanwhile: a call cannot be made from another place. */
+	if (r->code->run_stopped && over_two_words(end - 4))
+		return -TL_E_TWO_WORDS;
 	ret = check_single(r, end);
 	if (ret)
 		return ret;

@@ -112,6 +112,7 @@ int tl_func_load(struct tl_func *f, uintptr_t start, size_t size, size_t after)
 	f->code.npads = 0;
 	f->code.read = tl_os_text_read;
 	f->code.shadow_stack = tl_os_shadow_stack();
+	f->code.run_stopped = tl_os_stop_sync();
 	f->code.behind = NULL;
 	f->last = false;
 	f->code.indirect = f->code.complete = f->code.hidden_pads = false;

@@ -146,6 +146,18 @@ static void calls_under_a_shadow_stack(void)
 	CHECK(plan_at(BIT(EVICT), 0) == -TL_E_NO_MOVE);
 }
 
+/* AT is a multiple of 16. Four bytes of the target: 1 to 4, 5 to 8. */
+static void calls_over_two_words(void)
+{
+	PART(CALL CALL RET);
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_RETARGET);
+	CHECK(plan_at(ALL, 5) == 0 && plan.rung == TL_RUNG_RETARGET);
+	code.run_stopped = true;
+	CHECK(plan_at(ALL, 0) == 0 && plan.rung == TL_RUNG_RETARGET);
+	CHECK(plan_at(ALL, 5) == 0 && plan.rung == TL_RUNG_WHOLE);
+	CHECK(plan.why[TL_RUNG_RETARGET] == -TL_E_TWO_WORDS);
+}
+
 static void landing_pad_in_window(void)
 {
 	static const uintptr_t pad[] = {AT + 4};
@@ -1167,6 +1179,7 @@ int main(void)
 	RUN(planted_return_address);
 	RUN(landing_pad_in_window);
 	RUN(calls_under_a_shadow_stack);
+	RUN(calls_over_two_words);
 	RUN(windows_start_earlier);
 	RUN(several_points);
 	RUN(operands_relative_to_eip_stay_where_they_are);

@@ -79,22 +79,9 @@ static int disarm(unsigned n)
 	return tl_probe_unregister(&probes[n]);
 }
 
-static int find_info(const struct tl_probe_info *info, void *arg)
-{
-	struct tl_probe_info *wanted = arg;
-
-	if (info->probe != wanted->probe)
-		return 0;
-	*wanted = *info;
-	return 1;
-}
-
 static struct tl_probe_info info_of(unsigned n)
 {
-	struct tl_probe_info info = {.probe = &probes[n]};
-
-	tl_probes_list(find_info, &info);
-	return info;
+	return info_of_probe(&probes[n]);
 }
 
 static uint8_t byte_at(void *func, size_t off)

@@ -146,29 +146,19 @@ static const char *a_kprobe_on_our_breakpoint_is_refused(void)
 
 /* --- elsewhere in the function -------------------------------------------------------------- */
 
-static int find_rung(const struct tl_probe_info *info, void *arg)
-{
-	struct tl_probe_info *wanted = arg;
-
-	if (info->probe != wanted->probe)
-		return 0;
-	*wanted = *info;
-	return 1;
-}
-
 /* It stands on the branch, which leads into what a window of ours would replace. */
 static const char *no_window_covers_what_a_branch_under_a_kprobe_leads_to(void)
 {
 	struct tl_probe p = probe_at(near_loop, 0);
 	struct kprobe kp = kprobe_at(near_loop, LOOP_BRANCH);
-	struct tl_probe_info info = {.probe = &p};
+	enum tl_rung rung;
 
 	CHECK(register_kprobe(&kp) == 0 && tl_probe_register(&p) == 0);
-	tl_probes_list(find_rung, &info);
+	rung = info_of_probe(&p).rung;
 	TRY(call(near_loop, 2, CALLS, CALLS));
 	CHECK(tl_probe_unregister(&p) == 0);
 	unregister_kprobe(&kp);
-	CHECK(info.rung == TL_RUNG_TRAP);
+	CHECK(rung == TL_RUNG_TRAP);
 	return NULL;
 }
 

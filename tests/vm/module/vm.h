@@ -36,6 +36,24 @@ static inline void *find(const char *name)
 	return (void *)((unsigned long (*)(const char *))(void *)kp.addr)(name);
 }
 
+static inline int is_of_probe(const struct tl_probe_info *info, void *arg)
+{
+	struct tl_probe_info *wanted = arg;
+
+	if (info->probe != wanted->probe)
+		return 0;
+	*wanted = *info;
+	return 1;
+}
+
+static inline struct tl_probe_info info_of_probe(struct tl_probe *p)
+{
+	struct tl_probe_info info = {.probe = p};
+
+	tl_probes_list(is_of_probe, &info);
+	return info;
+}
+
 /* Bytes of ENDBR at a function's entry, or of what the kernel has put there. */
 static inline size_t pad_of(const void *func)
 {
