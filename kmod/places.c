@@ -58,20 +58,27 @@ static uintptr_t nth_locked(const struct module *m, const char *func, int64_t nt
 	return 0;
 }
 
+const struct module *script_loaded(const char *name)
+{
+	const struct module *m;
+
+	list_for_each_entry (m, tl_names.modules, list)
+		if (m->state == MODULE_STATE_LIVE && !strcmp(m->name, name))
+			return m;
+	return NULL;
+}
+
 /* Is the module there? Its function, in *func; 0: it has none such. */
 static bool find(const char *module, const char *name, int64_t nth, uintptr_t *func)
 {
 	const struct module *m;
-	bool loaded = false;
 
 	mutex_lock(tl_names.module_mutex);
-	list_for_each_entry (m, tl_names.modules, list)
-		if (m->state == MODULE_STATE_LIVE && !strcmp(m->name, module)) {
-			*func = nth_locked(m, name, nth);
-			loaded = true;
-		}
+	m = script_loaded(module);
+	if (m)
+		*func = nth_locked(m, name, nth);
 	mutex_unlock(tl_names.module_mutex);
-	return loaded;
+	return m;
 }
 
 /* False: it is of a module that is not loaded. Else the function, in *func; 0: there is none. */

@@ -76,6 +76,8 @@ int script_find(struct script *s);
 void script_place(struct script *s);
 /* The module that a probe is of; NULL: the kernel itself. */
 const char *script_module_of(const struct script *s, const struct tl_tap_probe *p);
+/* The module of that name, past its start; NULL: it is not loaded. module_mutex is held. */
+const struct module *script_loaded(const char *name);
 
 /* stack.c. 0 or -TL_E_NOMEM; own: it has a slot; free: no handler runs any more. */
 int script_stacks_make(struct script *s);

@@ -85,18 +85,13 @@ static void look(struct tracepoint *tp, void *arg)
 static bool look_in(const char *module, struct search *s)
 {
 	const struct module *m;
-	bool loaded = false;
 
 	mutex_lock(tl_names.module_mutex);
-	list_for_each_entry (m, tl_names.modules, list) {
-		if (m->state != MODULE_STATE_LIVE || strcmp(m->name, module))
-			continue;
-		loaded = true;
-		for (unsigned i = 0; i < m->num_tracepoints; i++)
-			look(tracepoint_ptr_deref(&m->tracepoints_ptrs[i]), s);
-	}
+	m = script_loaded(module);
+	for (unsigned i = 0; m && i < m->num_tracepoints; i++)
+		look(tracepoint_ptr_deref(&m->tracepoints_ptrs[i]), s);
 	mutex_unlock(tl_names.module_mutex);
-	return loaded;
+	return m;
 }
 
 static LIST_HEAD(standing); /* those that are on */
@@ -148,8 +143,9 @@ static int on_going(struct notifier_block *nb, unsigned long state, void *arg)
 	if (state != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
 	hooks_lock();
-	list_for_each_entry_safe(h, next, &standing,
-		node) if (within_module((unsigned long)h->at, going->mod)) hooked_leave(h);
+	list_for_each_entry_safe (h, next, &standing, node)
+		if (within_module((unsigned long)h->at, going->mod))
+			hooked_leave(h);
 	hooks_unlock();
 	return NOTIFY_DONE;
 }

@@ -108,7 +108,8 @@ void tl_pages_exit(void)
 	irq_work_sync(&asking);
 	cancel_work_sync(&filling);
 	mutex_lock(&all_lock);
-	list_for_each_entry_safe(page, next, &all, lru) let_go(page);
+	list_for_each_entry_safe (page, next, &all, lru)
+		let_go(page);
 	memset(stock, 0, sizeof(stock));
 	atomic_set(&in_stock, 0);
 	mutex_unlock(&all_lock);

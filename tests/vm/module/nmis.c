@@ -18,9 +18,11 @@ asm(".macro FUNCTION name\n\t.balign 16\n\t.type \\name, @function\n\\name:\n.en
     ".text\n"
     "FUNCTION nmi_short\n\tlea 2(%rdi), %rax\n\tEND nmi_short\n"
     "FUNCTION nmi_whole\n\tmov $2, %eax\n\tadd %edi, %eax\n\tEND nmi_whole\n"
-    "FUNCTION nmi_across\n\tlea 1(%rdi), %rax\n\tcmp %eax, %eax\n\tadd $1, %rax\n\tnop\n\tEND nmi_across\n"
+    "FUNCTION nmi_across\n\tlea 1(%rdi), %rax\n\tcmp %eax, %eax\n\tadd $1, %rax\n\tnop\n\tEND "
+    "nmi_across\n"
     "FUNCTION nmi_call\n\tcall nmi_short\n\tnop\n\tEND nmi_call\n"
-    "FUNCTION nmi_call_across\n\tnop\n\tnop\n\tnop\n\tnop\n\tcall nmi_short\n\tnop\n\tEND nmi_call_across\n"
+    "FUNCTION nmi_call_across\n\tnop\n\tnop\n\tnop\n\tnop\n\tcall nmi_short\n\tnop\n\tEND "
+    "nmi_call_across\n"
     "FUNCTION nmi_barred\n\tlea 2(%rdi), %rax\n1:\tcmp %eax, %eax\n\tjne 1b\n\tEND nmi_barred\n"
     ".purgem FUNCTION\n.purgem END\n");
 asmlinkage long nmi_short(long x);
