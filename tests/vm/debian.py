@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import glob
+import lzma
 import os
 import re
 import shutil
@@ -111,6 +112,16 @@ def modules(root):
     """name -> file, of MODULES that were unpacked there."""
     found = glob.glob(os.path.join(root, 'lib/modules/**/*.ko*'), recursive=True)
     return {os.path.basename(f).partition('.')[0]: f for f in found}
+
+
+def plain(path, folder):
+    """A module's file for tools that read none that are packed."""
+    if not path.endswith('.xz'):
+        return path
+    to = os.path.join(folder, os.path.basename(path)[:-len('.xz')])
+    with lzma.open(path) as packed, open(to, 'wb') as f:
+        shutil.copyfileobj(packed, f)
+    return to
 
 
 def text_of(path):
