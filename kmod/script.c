@@ -36,8 +36,8 @@ static bool layout(const struct script *s, struct tl_session *l)
 
 	if (!o.ring_pool)
 		o.ring_pool = RING_POOL;
-	/* Handlers' blocks are the contexts'; the runner has one, and those of ioctl. */
-	return !tl_session_layout(&o, tl_contexts() + 2, l);
+	/* Handlers' blocks are the contexts'; the runner has one, and those of ioctl. read() gives out whole records. */
+	return !tl_session_layout(&o, tl_contexts() + 2, l) && l->chunk_size <= TL_DEVICE_READ;
 }
 
 /* The kernel would end programs to find so much. A part of all memory stays theirs. */
@@ -97,6 +97,15 @@ static int make_memory(struct script *s, const struct tl_device_load *l)
 
 /* --- loading ------------------------------------------------------------------------------- */
 
+/* What is called here, and where functions lie, which this kernel tells. */
+static bool is_for_kernel(const struct tl_tap *t)
+{
+	for (uint32_t i = 0; i < t->nprobes; i++)
+		if (t->probes[i].handler == TL_NONE || t->probes[i].nparts)
+			return false;
+	return t->header->flags & TL_TAP_KERNEL;
+}
+
 static int copy_file(struct script *s, const struct tl_device_load *l)
 {
 	uint8_t *file;
@@ -107,7 +116,7 @@ static int copy_file(struct script *s, const struct tl_device_load *l)
 	if (!file)
 		return -TL_E_NOMEM;
 	if (copy_from_user(file, u64_to_user_ptr(l->file), l->size) ||
-		tl_tap_check(&s->tap, file, l->size, ELF_ARCH) || !(s->tap.header->flags & TL_TAP_KERNEL)) {
+		tl_tap_check(&s->tap, file, l->size, ELF_ARCH) || !is_for_kernel(&s->tap)) {
 		kvfree(file);
 		s->tap.file = NULL;
 		return -TL_E_BAD_MODULE;
