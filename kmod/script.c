@@ -4,6 +4,7 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/elf.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/sched.h>
@@ -35,8 +36,30 @@ static bool layout(const struct script *s, struct tl_session *l)
 
 	if (!o.ring_pool)
 		o.ring_pool = RING_POOL;
-	/* Handlers' blocks are the contexts'; the runner has one, and those of ioctl. */
-	return !tl_session_layout(&o, tl_contexts() + 2, l);
+	/* Handlers' blocks are the contexts'; the runner has one, and those of ioctl. read() gives out whole records. */
+	return !tl_session_layout(&o, tl_contexts() + 2, l) && l->chunk_size <= TL_DEVICE_READ;
+}
+
+/* The kernel would end programs to find so much. A part of all memory stays theirs. */
+static bool is_affordable(uint64_t size)
+{
+	enum { KEPT = 16 };
+	long left = si_mem_available() - (long)(totalram_pages() / KEPT);
+
+	return left > 0 && size >> PAGE_SHIFT < (unsigned long)left;
+}
+
+/* One at a time: the next one sees what this one has taken. */
+static void *take_memory(uint64_t size)
+{
+	static DEFINE_MUTEX(lock);
+	void *mem = NULL;
+
+	mutex_lock(&lock);
+	if (is_affordable(size))
+		mem = vmalloc_user(size);
+	mutex_unlock(&lock);
+	return mem;
 }
 
 static void describe(struct script *s, const struct tl_device_load *l)
@@ -59,7 +82,7 @@ static int make_memory(struct script *s, const struct tl_device_load *l)
 	if (!layout(s, &session))
 		return -TL_E_LIMIT;
 	s->size = PAGE_ALIGN(session.size);
-	s->memory = vmalloc_user(s->size);
+	s->memory = take_memory(s->size);
 	if (!s->memory)
 		return -TL_E_NOMEM;
 	tl_session_init(s->memory, &session);
@@ -74,18 +97,26 @@ static int make_memory(struct script *s, const struct tl_device_load *l)
 
 /* --- loading ------------------------------------------------------------------------------- */
 
+/* What is called here, and where functions lie, which this kernel tells. */
+static bool is_for_kernel(const struct tl_tap *t)
+{
+	for (uint32_t i = 0; i < t->nprobes; i++)
+		if (t->probes[i].handler == TL_NONE || t->probes[i].nparts)
+			return false;
+	return t->header->flags & TL_TAP_KERNEL;
+}
+
 static int copy_file(struct script *s, const struct tl_device_load *l)
 {
 	uint8_t *file;
 
 	if (l->size > TL_TAP_MAX)
 		return -TL_E_BAD_MODULE;
-	file = kvmalloc(l->size, GFP_KERNEL);
+	file = is_affordable(l->size) ? kvmalloc(l->size, GFP_KERNEL) : NULL;
 	if (!file)
 		return -TL_E_NOMEM;
 	if (copy_from_user(file, u64_to_user_ptr(l->file), l->size) ||
-		tl_tap_check(&s->tap, file, l->size, ELF_ARCH) ||
-		!(s->tap.header->flags & TL_TAP_KERNEL)) {
+		tl_tap_check(&s->tap, file, l->size, ELF_ARCH) || !is_for_kernel(&s->tap)) {
 		kvfree(file);
 		s->tap.file = NULL;
 		return -TL_E_BAD_MODULE;

@@ -23,7 +23,7 @@ static struct script *owners[TL_CTL_SESSIONS];
 
 static unsigned long stack_size(const struct script *s)
 {
-	return PAGE_ALIGN(s->tap.options->stack + SPARE);
+	return PAGE_ALIGN((unsigned long)s->tap.options->stack + SPARE);
 }
 
 int script_stacks_make(struct script *s)

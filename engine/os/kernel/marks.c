@@ -12,7 +12,7 @@
 #include "kernel.h"
 #include "machine.h"
 
-enum { LEAST = 1024, FOLLOWED = 32 };
+enum { LEAST = 1024, FOLLOWED = 64 };
 
 struct stretch {
 	uintptr_t lo, hi;
@@ -275,6 +275,29 @@ static void read_callees(void)
 	mark_callees(&chain, 3, true);
 }
 
+static void add_named(struct callees *c, const char *const *names, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uintptr_t at = tl_names.kallsyms_lookup_name(names[i]);
+
+		if (at)
+			add_callee(c, at);
+	}
+}
+
+/* Where no exception can be taken yet. */
+static void read_beginnings(void)
+{
+	static const char *const alone[] = {TL_MACHINE_EARLY};
+	static const char *const calling[] = {TL_MACHINE_EARLY_CALLS};
+	struct callees first = {.n = 0}, all = {.n = 0};
+
+	add_named(&first, alone, ARRAY_SIZE(alone));
+	add_named(&all, calling, ARRAY_SIZE(calling));
+	mark_callees(&first, 0, false);
+	mark_callees(&all, 2, true);
+}
+
 /* By way of these, handlers return and call. */
 static void read_thunks(void)
 {
@@ -364,6 +387,7 @@ int tl_marks_read(void)
 	read_tables();
 	read_blacklist();
 	read_callees();
+	read_beginnings();
 	read_thunks();
 	smp_locks = any_smp_locks();
 	for (unsigned kind = 0; kind < TL_MARK_KPROBE; kind++)

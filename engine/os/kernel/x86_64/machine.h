@@ -197,6 +197,17 @@ static inline int tl_machine_retpoline(const void *first, uintptr_t addr)
 	return off % EACH || off / EACH >= REGISTERS ? -1 : (int)(off / EACH);
 }
 
+/*
+ * As a processor comes, or comes back from sleep, before it takes exceptions by the kernel's own table, or while it does
+ * not know its own memory: a breakpoint there is its end, and the machine's.
+ */
+#define TL_MACHINE_EARLY                                                                           \
+	"secondary_startup_64", "secondary_startup_64_no_verify", "verify_cpu", "early_setup_idt", \
+		"sev_verify_cbit", "start_cpu0", "start_secondary", "cpu_init_secondary",          \
+		"restore_processor_state", "__restore_processor_state"
+/* The same, with all that they call. */
+#define TL_MACHINE_EARLY_CALLS "cr4_init", "cpu_init_exception_handling"
+
 /* ENDBR64, or what a kernel puts there where nobody branches to; then ftrace's five bytes. */
 enum { ENDBR_LEN = 4, FTRACE_LEN = 5 };
 static inline unsigned tl_machine_endbr(const uint8_t *text)
