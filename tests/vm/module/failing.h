@@ -18,6 +18,9 @@
 #include <linux/tracepoint.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#include <linux/execmem.h>
+#endif
 
 /* Any context. */
 bool failing_now(void); /* this one is to fail */
