@@ -202,11 +202,11 @@ static inline int tl_machine_retpoline(const void *first, uintptr_t addr)
  * not know its own memory: a breakpoint there is its end, and the machine's.
  */
 #define TL_MACHINE_EARLY                                                                           \
-	"secondary_startup_64", "secondary_startup_64_no_verify", "verify_cpu", "early_setup_idt", \
-		"sev_verify_cbit", "start_cpu0", "start_secondary", "cpu_init_secondary",          \
-		"restore_processor_state", "__restore_processor_state"
+	"secondary_startup_64", "secondary_startup_64_no_verify", "verify_cpu", "sev_verify_cbit", \
+		"start_cpu0", "start_secondary", "cpu_init_secondary", "restore_processor_state",  \
+		"__restore_processor_state"
 /* The same, with all that they call. */
-#define TL_MACHINE_EARLY_CALLS "cr4_init", "cpu_init_exception_handling"
+#define TL_MACHINE_EARLY_CALLS "early_setup_idt", "cr4_init", "cpu_init_exception_handling"
 
 /* ENDBR64, or what a kernel puts there where nobody branches to; then ftrace's five bytes. */
 enum { ENDBR_LEN = 4, FTRACE_LEN = 5 };
