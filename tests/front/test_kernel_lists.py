@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """-l of kernels' points, by files of a kernel that is made here."""
 import os
+import struct
 
 from support_front import good, trapless
 
@@ -19,6 +20,20 @@ def kernel(ctx, name, source):
     return folder
 
 
+def symbols(names):
+    """C text of a list as a kernel has it in itself (crates/debuginfo/src/kernel/kallsyms.rs). Each byte is a token."""
+    def padded(part):
+        return part + bytes(-len(part) % 8)
+    packed = [bytes([len(name)]) + name.encode() for name in names]
+    begins = [sum(map(len, packed[:n])) for n in range(0, len(packed), 256)]
+    tokens = [bytes([n] if n else []) + b'\0' for n in range(256)]
+    starts = [sum(map(len, tokens[:n])) for n in range(256)]
+    parts = [struct.pack('<I', len(names)), b''.join(packed), struct.pack('<%dI' % len(begins), *begins), b''.join(tokens),
+             struct.pack('<256H', *starts)]
+    words = ','.join(str(b) for part in parts for b in padded(part))
+    return 'const unsigned char list[] __attribute__((section(".rodata"), aligned(8))) = {%s};\n' % words
+
+
 def listed(ctx, folder, point):
     return good(ctx, '-r', folder, '-l', point).stdout.split()
 
@@ -35,3 +50,18 @@ def test_one_of_several_names(ctx):
     folder = kernel(ctx, 'neither', TRACER % 'other')
     p = trapless(ctx, '-r', folder, '-l', 'scheduler.tick')
     assert p.returncode == 1 and 'error[POINT_NO_MATCH]' in p.stderr and 'sched_tick' in p.stderr, p
+
+
+def test_what_runs_once_is_left_out(ctx):
+    """Patterns have no function whose text is gone when the kernel has started; one that is named is refused."""
+    names = ['Tf%d' % n for n in range(1000)] + ['Tvfs_read', 'ttwice', 'T_sinittext', 'tvfs_start', 'ttwice', 'T_einittext']
+    source = ''.join('void %s(void) { }\n' % f for f in ('vfs_read', 'vfs_start', 'twice')) + symbols(names)
+    folder = kernel(ctx, 'once', source)
+    for point in 'kernel.function("vfs_*")', 'kernel.function("*r*")':
+        assert listed(ctx, folder, point) == ['kernel.function("vfs_read")'], point
+    assert listed(ctx, folder, 'kernel.function("twice")') == ['kernel.function("twice")']
+    p = trapless(ctx, '-r', folder, '-p2', '-e', 'probe kernel.function("vfs_start") {}')
+    assert p.returncode == 1 and 'error[POINT_NO_MATCH]' in p.stderr and 'only while the kernel starts' in p.stderr, p
+    assert good(ctx, '-r', folder, '-p2', '-e', 'probe kernel.function("vfs_*"), kernel.function("vfs_start") ? {}').stderr == ''
+    p = trapless(ctx, '-r', folder, '-p2', '-e', 'probe kernel.function("vfs_strat") {}')
+    assert p.returncode == 1 and 'vfs_start' not in p.stderr, p

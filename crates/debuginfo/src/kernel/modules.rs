@@ -4,6 +4,8 @@
 
 use super::addresses::Addresses;
 use super::btf::{described, Btf};
+use super::find::Told;
+use super::once::Once;
 use super::systems::Systems;
 use super::types::Source;
 use super::{find, Kernel};
@@ -153,7 +155,11 @@ impl Kernel {
             types: self.types.clone(),
             modules: Modules::default(),
             own: Some(Own { name, functions }),
-            systems: systems.into(),
+            told: Told {
+                systems,
+                once: Once::default(),
+            }
+            .into(),
             traced: OnceLock::new(),
             addresses: Addresses::new(),
             exported: OnceLock::new(),

@@ -17,7 +17,7 @@ use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::points::components;
 use crate::points::{Context, Place};
 use crate::world::World;
-use point::{no_match, open, owner, refusal_of, refused, site};
+use point::{no_match, open, owner, refusal_of, refused, runs_once, site};
 use std::sync::Arc;
 use trapless_debuginfo::{Kernel, KernelFunction};
 use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
@@ -91,6 +91,10 @@ fn functions(
     let name = name_of(c, diags)?;
     let wanted = wanted(suffix, diags)?;
     let text = name.text();
+    if of.iter().any(|k| k.runs_once(&text)) {
+        runs_once(&text, name.span, diags);
+        return None;
+    }
     let mut found = match wanted.by_source || text.contains('@') {
         true => sources::places(point, of, c, suffix, world, diags)?,
         false => by_name(point, of, &text, suffix, world),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use trapless_debuginfo::{glob, Kernel};
 use trapless_syntax::ast::{Component, ProbePoint, StrLit};
 use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::Span;
 
 pub const FAMILY: &str = "kernel";
 pub const MODULE: &str = "module";
@@ -35,6 +36,15 @@ pub fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -
             .help(*instead);
     }
     known.is_some()
+}
+
+/// Of text that is gone, a function's, which is named.
+pub fn runs_once(function: &str, span: Span, diags: &mut Diagnostics) {
+    let message =
+        format!("`{function}` runs only while the kernel starts, and its code is gone then");
+    diags
+        .error(Tag::PointNoMatch, span, message)
+        .help("probe what stays: patterns leave such functions out");
 }
 
 /// `what`: function, or tracepoint; `near`: names like that one.

@@ -54,7 +54,7 @@ fn places_of(
     let found = in_file(point, (binary, image, text), (what, suffix), world, diags)?;
     let (mut here, mut problems) = (Vec::new(), Vec::new());
     for place in found {
-        match placed(place, &debug) {
+        match placed(place, kernel, &debug) {
             Ok(place) => here.extend(place),
             Err(e) => problems.push(e),
         }
@@ -64,7 +64,7 @@ fn places_of(
 }
 
 /// Nothing: it is no code that stays.
-fn placed(place: Place, debug: &KernelDebug) -> Result<Option<Place>, Error> {
+fn placed(place: Place, kernel: &Kernel, debug: &KernelDebug) -> Result<Option<Place>, Error> {
     let (ProbeKind::Site { addr, .. } | ProbeKind::Return { addr, .. }) = &place.kind else {
         return Ok(None);
     };
@@ -72,6 +72,9 @@ fn placed(place: Place, debug: &KernelDebug) -> Result<Option<Place>, Error> {
         return Ok(None);
     }
     let found = debug.at(*addr)?;
+    if kernel.runs_once(&found.function) {
+        return Ok(None);
+    }
     Ok(Some(Place {
         kind: found_by_name(place.kind, &found),
         func: found.function,
