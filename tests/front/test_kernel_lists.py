@@ -65,3 +65,12 @@ def test_what_runs_once_is_left_out(ctx):
     assert good(ctx, '-r', folder, '-p2', '-e', 'probe kernel.function("vfs_*"), kernel.function("vfs_start") ? {}').stderr == ''
     p = trapless(ctx, '-r', folder, '-p2', '-e', 'probe kernel.function("vfs_strat") {}')
     assert p.returncode == 1 and 'vfs_start' not in p.stderr, p
+
+
+def test_hints_have_what_was_given(ctx):
+    """A command that a hint names is about the same kernel."""
+    folder = kernel(ctx, 'a folder', 'void vfs_read(void) { }\n' + TRACER % 'opened')
+    for point in 'kernel.function("zzzz")', 'kernel.trace("zzzz")', 'kernel.trace':
+        p = trapless(ctx, '-r', folder, '-a', 'x86_64', '-p2', '-e', 'probe %s {}' % point)
+        hint = "trapless -r '%s' -a x86_64 -l 'kernel.%s(\"*\")' lists them" % (folder, point.split('.')[1].split('(')[0])
+        assert p.returncode == 1 and hint in p.stderr, p

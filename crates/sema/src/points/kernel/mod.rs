@@ -113,7 +113,7 @@ fn functions(
         } else {
             "function"
         };
-        no_match(what, first, &first.nearest(&text), name, diags);
+        no_match(what, first, &first.nearest(&text), name, world, diags);
         return None;
     }
     Some(found)

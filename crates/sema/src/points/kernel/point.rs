@@ -53,15 +53,16 @@ pub fn no_match(
     kernel: &Kernel,
     near: &[String],
     name: &StrLit,
+    world: &World,
     diags: &mut Diagnostics,
 ) {
     let word = what.trim_start_matches("exported ");
     let word = word.trim_end_matches("point");
     let help = match near.is_empty() {
-        true => format!(
-            "trapless -l '{}.{word}(\"*\")' lists them",
-            owner(kernel.module_name())
-        ),
+        true => {
+            let owner = owner(kernel.module_name());
+            world.listed_by("-l", &format!("{owner}.{word}(\"*\")"))
+        }
         false => format!("did you mean {}?", near.join(", ")),
     };
     let of = match kernel.module_name() {
