@@ -67,6 +67,26 @@ def test_what_runs_once_is_left_out(ctx):
     assert p.returncode == 1 and 'vfs_start' not in p.stderr, p
 
 
+def test_all_of_a_kernel(ctx):
+    """Words with wildcards stand for all functions and tracepoints, deeper for what may follow each."""
+    folder = kernel(ctx, 'whole', 'void vfs_read(void) { }\n' + TRACER % 'opened')
+    modules = os.path.join(folder, 'lib/modules')
+    os.makedirs(modules)
+    with open(os.path.join(modules, 'm.c'), 'w') as f:
+        f.write('int m_open(void) { return 1; }\n')
+    assert ctx.run(['cc', '-c', '-O1', '-o', 'm.ko', 'm.c'], cwd=modules).returncode == 0
+    functions = ['kernel.function("%s")' % f for f in ('__traceiter_opened', 'vfs_read')]
+    assert listed(ctx, folder, 'kernel.*') == functions + ['kernel.trace("opened")']
+    assert listed(ctx, folder, 'kernel.f*') == functions
+    deeper = listed(ctx, folder, 'kernel.**')
+    assert functions[1] + '.return' in deeper and 'kernel.trace("opened")' in deeper, deeper
+    assert listed(ctx, folder, 'module("m").*') == ['module("m").function("m_open")']
+    assert listed(ctx, folder, 'module("*").**') == ['module("m").function("m_open")' + w for w in ('', '.call', '.return')]
+    assert listed(ctx, folder, 'kernel.*, begin') == ['begin'] + functions + ['kernel.trace("opened")']
+    p = trapless(ctx, '-r', folder, '-l', 'kernel.d*')
+    assert p.returncode == 1 and 'error[POINT_UNKNOWN]' in p.stderr, p
+
+
 def test_hints_have_what_was_given(ctx):
     """A command that a hint names is about the same kernel."""
     folder = kernel(ctx, 'a folder', 'void vfs_read(void) { }\n' + TRACER % 'opened')

@@ -260,6 +260,15 @@ pub fn takes(word: &str, arg: &Option<Literal>) -> bool {
     }
 }
 
+/// May the word stand there for all of a kernel's, or a module's, that have a name?
+pub fn takes_all_names(before: &[&str], word: &str) -> bool {
+    let of_kernel = matches!(
+        before,
+        ["kernel" | "module" | "kprobe"] | ["kprobe", "module"]
+    );
+    of_kernel && matches!(word, "function" | "trace")
+}
+
 /// What is not of a program or a timer.
 const SESSION: [&str; 7] = [
     "begin", "begin(n)", "end", "end(n)", "error", "error(n)", "never",
