@@ -8,7 +8,7 @@ use crate::binary::{Binary, DebugInfo};
 use crate::debugfile;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
-use crate::layout::TEXT_AT;
+use crate::layout::{self, TEXT_AT};
 use crate::search::SearchPath;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Kernel {
             return None;
         }
         if elf.is_relocatable() {
-            elf.lay_out();
+            elf.lay_out(&layout::DEBUG);
         }
         elf.check_loadable().is_ok().then_some(elf)
     }

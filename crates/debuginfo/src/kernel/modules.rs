@@ -143,13 +143,14 @@ impl Kernel {
             Some(elf) => listed(elf, &btf),
             None => listed_in_btf(&btf),
         };
-        let systems = match &elf {
+        let build_id = elf.as_ref().and_then(|e| e.build_id.clone());
+        let systems = match elf {
             Some(elf) => Systems::in_module(elf, &btf),
             None => self.systems().clone(),
         };
         let name = name.into();
         Ok(Kernel {
-            build_id: elf.and_then(|e| e.build_id).unwrap_or_default(),
+            build_id: build_id.unwrap_or_default(),
             machine: self.machine,
             source: Source::new(btf, Some(self.source.clone()), self.machine.abi.word),
             types: self.types.clone(),
