@@ -43,10 +43,7 @@ pub fn get(folder: &Path, kernel: &Path) -> Option<Files> {
 /// That it cannot be kept is no error.
 pub fn put(folder: &Path, files: &Files) -> Option<()> {
     let to = file_of(folder, &files.path)?;
-    let part = to.with_extension(format!("{}.part", std::process::id()));
     let length = u8::try_from(files.build_id.len()).ok()?;
-    let _part = leftover::path(&part);
-    std::fs::create_dir_all(folder).ok()?;
     let told = files.told.as_ref()?;
     let (systems, once) = (told.systems.text(), told.once.text());
     let parts = [
@@ -58,6 +55,5 @@ pub fn put(folder: &Path, files: &Files) -> Option<()> {
         &[0],
         &files.btf,
     ];
-    std::fs::write(&part, parts.concat()).ok()?;
-    std::fs::rename(&part, to).ok()
+    leftover::whole(&to, &parts.concat()).ok()
 }
