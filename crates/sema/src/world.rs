@@ -204,6 +204,19 @@ impl World {
         self.kernel_debug.entry(image).or_insert_with(open).clone()
     }
 
+    /// Is there any, for which no server has to be asked?
+    pub fn has_debug_here(&mut self, kernel: &Kernel) -> bool {
+        let image = self.kernel_image(kernel);
+        if let Some(known) = self.kernel_debug.get(&image) {
+            return known.is_ok();
+        }
+        let found = self.info.of_kernel_here(kernel);
+        let found = found.map(|debug| debug.map(Arc::new));
+        let is_there = matches!(found, Some(Ok(_)));
+        self.kernel_debug.extend(found.map(|debug| (image, debug)));
+        is_there
+    }
+
     /// The same of an image of one.
     pub fn debug_of_image(&mut self, image: ImageId) -> Result<Arc<KernelDebug>, Error> {
         let name = self.images[image.0 as usize].path.clone();

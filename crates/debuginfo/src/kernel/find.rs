@@ -196,8 +196,17 @@ pub fn debug_file_by_id(named: Option<&str>, build_id: &[u8]) -> Option<PathBuf>
 
 /// Is it such a list?
 pub fn is_system_map(path: &Path) -> bool {
+    begins(path, "System.map")
+}
+
+/// What a boot loader starts: packed, and without debug information.
+pub fn is_boot_image(path: &Path) -> bool {
+    begins(path, "vmlinuz")
+}
+
+fn begins(path: &Path, with: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("System.map")
+    name.starts_with(with)
 }
 
 /// Where a kernel's modules may lie.
@@ -222,11 +231,7 @@ pub fn is_running(named: Option<&str>) -> bool {
 fn images_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|e| e.path()).collect();
-    let is_image = |p: &PathBuf| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("vmlinuz-")
-    };
-    all.retain(is_image);
+    all.retain(|path| begins(path, "vmlinuz-"));
     all.sort();
     all
 }
@@ -244,19 +249,21 @@ fn read_or_kept(path: &Path, cache: Option<&Path>, machine: &Machine) -> Result<
 
 /// And whether it was packed.
 pub fn unpacked(path: &Path, machine: &Machine) -> Result<(Elf, bool)> {
-    let corrupt = |what: String| Error::Corrupt {
-        path: path.into(),
-        what,
+    // Mapped, where it can be: one with debug information is large.
+    let none = match Elf::open(path) {
+        Err(e @ Error::NotElf { .. }) => e,
+        opened => return Ok((opened?, false)),
     };
     let bytes = std::fs::read(path).map_err(|e| Error::Io {
         path: path.into(),
         why: e.to_string(),
     })?;
-    let (elf, packed) = match (machine.boot_image)(&bytes) {
-        Some(packed) => (unpack(packed).map_err(corrupt)?, true),
-        None => (bytes, false),
-    };
-    Ok((Elf::from_vec(path, elf)?, packed))
+    let packed = (machine.boot_image)(&bytes).ok_or(none)?;
+    let elf = unpack(packed).map_err(|what| Error::Corrupt {
+        path: path.into(),
+        what,
+    })?;
+    Ok((Elf::from_vec(path, elf)?, true))
 }
 
 /// The same.

@@ -20,6 +20,7 @@ pub use find::{release_of, running};
 
 use crate::abi::{self, Arguments};
 use crate::demangle;
+use crate::elf::Elf;
 use crate::error::{Error, Result};
 use crate::glob;
 use crate::location::Location;
@@ -109,6 +110,20 @@ impl Kernel {
             named: named.map(String::from),
             cache: cache.map(PathBuf::from),
         })
+    }
+
+    /// One of its files, packed or not.
+    fn opened_at(&self, path: &Path) -> Result<Elf> {
+        let bytes = || {
+            std::fs::read(path).map_err(|e| Error::Io {
+                path: path.into(),
+                why: e.to_string(),
+            })
+        };
+        match self.module_name() {
+            Some(_) => modules::opened(path, &bytes()?),
+            None => Ok(find::unpacked(path, self.machine)?.0),
+        }
     }
 
     /// What was read.

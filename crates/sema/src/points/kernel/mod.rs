@@ -99,7 +99,7 @@ fn functions(
         true => sources::places(point, of, c, suffix, world, diags)?,
         false => by_name(point, of, &text, suffix, world),
     };
-    if found.is_empty() && of.iter().any(|k| k.has_debug_here()) {
+    if found.is_empty() && of.iter().any(|k| world.has_debug_here(k)) {
         // It may be inlined only. What is wrong with it else is told below.
         let mut own = Diagnostics::new();
         found.extend(sources::places(point, of, c, suffix, world, &mut own).unwrap_or_default());

@@ -83,40 +83,17 @@ fn placed(place: Place, kernel: &Kernel, debug: &KernelDebug) -> Result<Option<P
 }
 
 /// Where the function's parts lie is known to the kernel.
-fn found_by_name(kind: ProbeKind, found: &KernelAddress) -> ProbeKind {
-    match kind {
-        ProbeKind::Site {
-            image,
-            process,
-            semaphore,
-            ..
-        } => ProbeKind::Site {
-            image,
-            process,
-            semaphore,
-            addr: found.offset,
-            nth: found.nth,
-            parts: Arc::default(),
-        },
-        ProbeKind::Return {
-            image,
-            process,
-            linkage,
-            on_entry,
-            call_data,
-            ..
-        } => ProbeKind::Return {
-            image,
-            process,
-            linkage,
-            on_entry,
-            call_data,
-            addr: found.offset,
-            nth: found.nth,
-            parts: Arc::default(),
-        },
-        other => other,
+fn found_by_name(mut kind: ProbeKind, found: &KernelAddress) -> ProbeKind {
+    if let ProbeKind::Site {
+        addr, nth, parts, ..
     }
+    | ProbeKind::Return {
+        addr, nth, parts, ..
+    } = &mut kind
+    {
+        (*addr, *nth, *parts) = (found.offset, found.nth, Arc::default());
+    }
+    kind
 }
 
 /// Of what the kernel cannot find.
