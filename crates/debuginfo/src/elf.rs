@@ -294,17 +294,15 @@ impl Elf {
 
     /// What is relocated is a section's.
     fn in_section(&self, addr: u64) -> Option<&'static [u8]> {
-        let holds = |s: &Section| {
-            s.flags & u64::from(elf::SHF_ALLOC.0) != 0 && addr.wrapping_sub(s.addr) < s.size
-        };
+        let holds =
+            |s: &Section| s.flags & elf::SHF_ALLOC.0 != 0 && addr.wrapping_sub(s.addr) < s.size;
         let i = self.sections.iter().position(holds)?;
         let skip = usize::try_from(addr - self.sections[i].addr).ok()?;
         self.contents(i)?.get(skip..)
     }
 
     pub fn word_at(&self, addr: u64) -> Option<u64> {
-        self.order()
-            .read_at(self.at_vaddr(addr)?, 0, self.word().into())
+        self.order().read_at(self.at_vaddr(addr)?, 0, self.word())
     }
 
     fn range(&self, offset: u64, size: u64) -> Option<&'static [u8]> {
