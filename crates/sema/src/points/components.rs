@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The words that probe points are made of, and what to say of others.
 
-use trapless_syntax::ast::{Component, Literal};
+use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 /// What may stand at one place of a point.
@@ -308,6 +308,15 @@ pub fn unknown(c: &Component, known: &Components, diags: &mut Diagnostics) {
         )
         .help(known.help)
         .help(near.map(|near| format!("did you mean `.{near}`?")));
+}
+
+/// What stands before the arguments.
+pub fn words(point: &ProbePoint) -> Vec<&str> {
+    point
+        .components
+        .iter()
+        .map(|c| c.name.name.as_str())
+        .collect()
 }
 
 /// The point's components as `pp()` shows them.
