@@ -13,8 +13,8 @@ const LONGEST: usize = 64;
 /// No kernel has fewer symbols, and shorter lists are not told from other data.
 const FEWEST: u64 = 1000;
 const MARKED: u64 = 256;
-/// All these parts begin at multiples of it.
-const WORD: usize = 8;
+/// All these parts begin at multiples of it, in bytes.
+const UNIT: usize = 8;
 
 /// Of `nm`, and the name.
 pub type Symbol = (u8, String);
@@ -24,7 +24,7 @@ pub fn symbols(data: &[u8], order: ByteOrder) -> Option<Vec<Symbol>> {
     let mut digits = memchr::memmem::find_iter(data, DIGITS);
     let tokens = digits.find_map(|at| Tokens::around(data, at, order))?;
     let before = &data[..tokens.start];
-    let mut places = (0..before.len() / WORD).rev().map(|n| n * WORD);
+    let mut places = (0..before.len() / UNIT).rev().map(|n| n * UNIT);
     let names = places.find_map(|at| names_at(before, at, order))?;
     Some(names.iter().filter_map(|n| tokens.symbol(n)).collect())
 }
@@ -38,7 +38,7 @@ impl<'a> Tokens<'a> {
     /// `zero`: where the token of the digit is.
     fn around(data: &'a [u8], zero: usize, order: ByteOrder) -> Option<Tokens<'a>> {
         let first = zero.saturating_sub(usize::from(b'0') * LONGEST);
-        let mut starts = (first..=zero).rev().filter(|at| at % WORD == 0);
+        let mut starts = (first..=zero).rev().filter(|at| at % UNIT == 0);
         starts.find_map(|at| Tokens::at(data, at, zero, order))
     }
 
@@ -53,7 +53,7 @@ impl<'a> Tokens<'a> {
             starts.push(Some((next - start) as u64));
             next += length + 1;
         }
-        let at = next.next_multiple_of(WORD);
+        let at = next.next_multiple_of(UNIT);
         let told = (0..TOKENS).map(|n| order.read_at(data, at + 2 * n, 2));
         told.eq(starts).then_some(Tokens { start, texts })
     }
@@ -70,7 +70,7 @@ impl<'a> Tokens<'a> {
 fn names_at(data: &[u8], at: usize, order: ByteOrder) -> Option<Vec<&[u8]>> {
     let count = order.read_at(data, at, 4).filter(|n| *n >= FEWEST)?;
     order.read_at(data, at + 4, 4).filter(|pad| *pad == 0)?;
-    let begin = at + WORD;
+    let begin = at + UNIT;
     let (mut names, mut marks, mut next) = (Vec::new(), Vec::new(), begin);
     for n in 0..count {
         if n % MARKED == 0 {
@@ -80,7 +80,7 @@ fn names_at(data: &[u8], at: usize, order: ByteOrder) -> Option<Vec<&[u8]>> {
         next = from + length;
         names.push(data.get(from..next).filter(|name| !name.is_empty())?);
     }
-    let at = next.next_multiple_of(WORD);
+    let at = next.next_multiple_of(UNIT);
     let told = (0..marks.len()).map(|n| order.read_at(data, at + 4 * n, 4));
     told.eq(marks).then_some(names)
 }
@@ -97,11 +97,11 @@ fn length_at(data: &[u8], at: usize) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{symbols, DIGITS, WORD};
+    use super::{symbols, DIGITS, UNIT};
     use trapless_machine::ByteOrder::Little;
 
     fn padded(mut part: Vec<u8>) -> Vec<u8> {
-        part.resize(part.len().next_multiple_of(WORD), 0);
+        part.resize(part.len().next_multiple_of(UNIT), 0);
         part
     }
 
