@@ -5,16 +5,20 @@
  * work spin    does so, and counts between the times, until it is killed
  * work wild    opens one where there is none, with a stack pointer that leads nowhere
  * work threads N   opens one in each of N threads, which are all there until the last has done so
+ * work signals         asks for signals and sends itself one, and hands a byte through a socket, by vectors
  * work gettimeofday MS RUNS     calls it for so many milliseconds, and says for each run how often, and ns a call
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,6 +105,27 @@ static int threads(unsigned n)
 	return bad;
 }
 
+static void caught(int signal)
+{
+	(void)signal;
+}
+
+static int signals(void)
+{
+	struct sigaction action = {.sa_handler = caught};
+	char byte = 0;
+	struct iovec v = {&byte, 1};
+	sigset_t set;
+	int ends[2];
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	if (sigaction(SIGUSR1, &action, NULL) || sigprocmask(SIG_BLOCK, &set, NULL) ||
+		kill(getpid(), SIGUSR1) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		return 1;
+	return writev(ends[0], &v, 1) != 1 || readv(ends[1], &v, 1) != 1;
+}
+
 static long now(void)
 {
 	struct timespec t;
@@ -142,6 +167,8 @@ int main(int argc, char **argv)
 		return open_narrow(atoi(argv[2]));
 	if (!strcmp(what, "spin"))
 		return spin();
+	if (!strcmp(what, "signals"))
+		return signals();
 	if (argc > 2 && !strcmp(what, "threads"))
 		return threads((unsigned)atoi(argv[2]));
 	if (argc > 3 && !strcmp(what, "gettimeofday"))

@@ -80,14 +80,6 @@ impl Cache {
     /// A cache that cannot be written is no error.
     pub fn put(&self, key: Key, bytes: &[u8]) {
         let Some(path) = self.path(key) else { return };
-        let Some(folder) = path.parent() else { return };
-        let part = path.with_extension(format!("{}.part", std::process::id()));
-        let _part = leftover::path(&part);
-        let stored = std::fs::create_dir_all(folder)
-            .and_then(|_| std::fs::write(&part, bytes))
-            .and_then(|_| std::fs::rename(&part, &path));
-        if stored.is_err() {
-            let _ = std::fs::remove_file(&part);
-        }
+        let _ = leftover::whole(&path, bytes);
     }
 }

@@ -62,6 +62,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let mut world = World::new(target);
     world.machine = input::machine(options);
     world.release = options.release.clone();
+    world.arch = options.arch.clone();
     world.cache = Cache::open(options).folder().map(Path::to_path_buf);
     world.started = options
         .command

@@ -279,14 +279,30 @@ impl Elf {
         }
     }
 
-    /// File contents from this address to the end of its segment.
+    /// File contents from this address to the end of its segment, or section where it is laid out.
     pub fn at_vaddr(&self, addr: u64) -> Option<&'static [u8]> {
+        if self.laid_out {
+            return self.in_section(addr);
+        }
         let s = self
             .segments
             .iter()
             .find(|s| addr >= s.vaddr && addr - s.vaddr < s.file_size)?;
         let skip = addr - s.vaddr;
         self.range(s.offset.checked_add(skip)?, s.file_size - skip)
+    }
+
+    /// What is relocated is a section's.
+    fn in_section(&self, addr: u64) -> Option<&'static [u8]> {
+        let holds =
+            |s: &Section| s.flags & elf::SHF_ALLOC.0 != 0 && addr.wrapping_sub(s.addr) < s.size;
+        let i = self.sections.iter().position(holds)?;
+        let skip = usize::try_from(addr - self.sections[i].addr).ok()?;
+        self.contents(i)?.get(skip..)
+    }
+
+    pub fn word_at(&self, addr: u64) -> Option<u64> {
+        self.order().read_at(self.at_vaddr(addr)?, 0, self.word())
     }
 
     fn range(&self, offset: u64, size: u64) -> Option<&'static [u8]> {
@@ -465,28 +481,6 @@ impl Elf {
     /// Does the symbol stand in the section of that name?
     pub fn stands_in(&self, symbol: &RawSymbol, section: &str) -> bool {
         self.by_name.get(section.as_bytes()) == Some(&symbol.section)
-    }
-
-    pub fn section_number(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name.as_bytes()).copied()
-    }
-
-    /// Sections and values of all symbols of `.symtab`, by their numbers.
-    pub fn symbol_places(&self) -> Vec<(usize, u64)> {
-        match self.is_64 {
-            true => self.symbol_places_of::<elf::FileHeader64<Endianness>>(),
-            false => self.symbol_places_of::<elf::FileHeader32<Endianness>>(),
-        }
-    }
-
-    fn symbol_places_of<H: FileHeader<Endian = Endianness>>(&self) -> Vec<(usize, u64)> {
-        let table = self.section(".symtab");
-        let count = table.len() / std::mem::size_of::<H::Sym>();
-        let all = object::slice_from_bytes::<H::Sym>(table, count);
-        let all = all.map_or(&[][..], |(all, _)| all);
-        let en = self.endian;
-        let place = |s: &H::Sym| (s.st_shndx(en).0.into(), s.st_value(en).into());
-        all.iter().map(place).collect()
     }
 
     /// The entries of a section of relocations with addends.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A file that is still to be linked, as a kernel's module is, laid out in memory as a linker would do it: what is loaded has
-//! addresses of its own, and the debug information tells these. So it is read like any program.
+//! addresses of its own, and debug information and data tell these. So it is read like any program.
 
 use crate::elf::{Elf, Segment};
 use object::read::elf::{ElfFile, FileHeader};
@@ -16,13 +16,19 @@ const TEXT: &[u8] = b".text";
 const ONCE: &[u8] = b".init.text";
 const NOBITS: u32 = 8;
 
+/// Sections that are to have their addresses put in, by the beginnings of their names.
+pub struct Relocated(&'static [&'static [u8]]);
+
+pub const DEBUG: Relocated = Relocated(&[b".debug_", b".eh_frame"]);
+pub const DATA: Relocated = Relocated(&[b".data", b".ref.data"]);
+
 impl Elf {
-    pub fn lay_out(&mut self) {
+    pub fn lay_out(&mut self, what: &Relocated) {
         self.give_addresses();
         self.laid_out = true;
         match self.is_64 {
-            true => self.relocate::<elf::FileHeader64<Endianness>>(),
-            false => self.relocate::<elf::FileHeader32<Endianness>>(),
+            true => self.relocate::<elf::FileHeader64<Endianness>>(what),
+            false => self.relocate::<elf::FileHeader32<Endianness>>(what),
         };
         self.file_type = elf::ET_DYN.0;
     }
@@ -58,12 +64,12 @@ impl Elf {
     }
 
     /// `None`: the file is damaged; what was done is done.
-    fn relocate<H: FileHeader<Endian = Endianness>>(&mut self) -> Option<()> {
+    fn relocate<H: FileHeader<Endian = Endianness>>(&mut self, what: &Relocated) -> Option<()> {
         let file = ElfFile::<H>::parse(self.data).ok()?;
         for section in file.sections() {
             let name = section.name_bytes().unwrap_or_default();
             let index = section.index().0;
-            if !(name.starts_with(b".debug_") || name == b".eh_frame") {
+            if !what.0.iter().any(|start| name.starts_with(start)) {
                 continue;
             }
             let Some(contents) = self.contents(index) else {

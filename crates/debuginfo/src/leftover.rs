@@ -35,6 +35,20 @@ pub fn path(path: &Path) -> Mark {
     Mark(new)
 }
 
+/// A file that is there as a whole, or not at all: it is written beside, and gets its name then.
+pub fn whole(to: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = to.with_extension(format!("{}.part", std::process::id()));
+    let _part = path(&part);
+    if let Some(folder) = to.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, to));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    written
+}
+
 pub fn spawn(command: &mut Command) -> io::Result<(Child, Mark)> {
     // Held meanwhile: nobody is started behind `clear()`.
     let mut list = left();

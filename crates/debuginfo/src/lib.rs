@@ -75,7 +75,6 @@ mod type_layout;
 mod type_name;
 mod typeread;
 mod types;
-mod unlinked;
 mod unpack;
 mod unwind;
 mod variable;

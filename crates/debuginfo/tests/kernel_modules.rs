@@ -25,14 +25,21 @@ fn compiled(folder: &Path, name: &str, text: &str) {
     run("cc", &["-O1", "-c", &source], folder);
 }
 
-/// With a module `twins`.
-fn kernel() -> Kernel {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernel-modules");
-    let modules = folder.join("lib/modules");
-    std::fs::create_dir_all(&modules).unwrap();
-    std::fs::write(folder.join("kernel.c"), KERNEL).unwrap();
+/// Of this source.
+fn of(name: &str, source: &str) -> Kernel {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(folder.join("lib/modules")).unwrap();
+    std::fs::write(folder.join("kernel.c"), source).unwrap();
     let words = ["-target", "bpf", "-O1", "-g", "-c", "kernel.c", "-o"];
     run("clang", &[&words[..], &["vmlinux"]].concat(), &folder);
+    let named = folder.to_str().unwrap();
+    Kernel::open(Some(named), None, Default::default(), Types::new()).unwrap()
+}
+
+/// With a module `twins`.
+fn with_twins() -> Kernel {
+    let kernel = of("kernel-modules", KERNEL);
+    let folder = kernel.path().parent().unwrap().to_path_buf();
     compiled(&folder, "once", ONCE);
     compiled(&folder, "first", &PART.replace("NAME", "first"));
     compiled(&folder, "second", &PART.replace("NAME", "second"));
@@ -45,13 +52,12 @@ fn kernel() -> Kernel {
         "lib/modules/twins.ko",
     ];
     run("ld", &words, &folder);
-    let named = folder.to_str().unwrap();
-    Kernel::open(Some(named), None, Default::default(), Types::new()).unwrap()
+    kernel
 }
 
 #[test]
 fn functions_of_one_name_are_numbered() {
-    let twins = kernel().module("twins").unwrap();
+    let twins = with_twins().module("twins").unwrap();
     let found = twins.functions("twi*");
     let numbers: Vec<_> = found.iter().map(|f| (&*f.name, f.nth)).collect();
     assert_eq!(numbers, [("twin", 0), ("twin", 1)]);
@@ -62,4 +68,23 @@ fn functions_of_one_name_are_numbered() {
     let all = (0..0x40).filter_map(|at| twins.at(at).ok());
     let second = all.filter(|a| &*a.function == "twin" && a.nth == 1);
     assert!(second.count() > 1);
+}
+
+/// Of a tracepoint, as far as systems are concerned.
+const EVENT: &str = "struct trace_event_class { const char *system; };
+    struct trace_event_call { long list[2]; struct trace_event_class *class; };
+    struct trace_event_class shop_class = { \"shop\" };
+    struct trace_event_call event_sold = { { 0, 0 }, &shop_class };";
+
+#[test]
+fn systems_of_tracepoints_are_read_before_a_module_is_linked() {
+    let kernel = of("kernel-tracepoints", EVENT);
+    let folder = kernel.path().parent().unwrap();
+    let own = format!("{EVENT} int __traceiter_sold(void *data, int n) {{ return n; }}");
+    compiled(folder, "shop", &own);
+    std::fs::rename(folder.join("shop.o"), folder.join("lib/modules/shop.ko")).unwrap();
+    let shop = kernel.module("shop").unwrap();
+    assert_eq!(shop.system_of("sold"), Some("shop"));
+    assert_eq!(shop.system_of("bought"), None);
+    assert_eq!(kernel.modules_tracing("shop", "s*"), ["shop"]);
 }

@@ -76,29 +76,54 @@ const KERNEL_FUNCTIONS: &[&str] = &[
     "get_sigaction_mask",
 ];
 
-/// Points of SystemTap's library that stand for places in the kernel.
-const KERNEL_POINTS: &[&str] = &[
-    "kernel",
-    "netfilter",
-    "lsm",
-    "memory",
-    "ioscheduler",
-    "ioscheduler_trace",
-    "sunrpc",
-    "ipmib",
-    "tcpmib",
-    "linuxmib",
-    "nfs",
-    "nfsd",
-    "scsi",
-    "tty",
-    "atomic",
-    "livepatch",
-    "nfsderror",
-    "generic",
+/// Points of SystemTap's library that stand for places in the kernel, by the words that they begin with, and the way round.
+const KERNEL_POINTS: &[(&str, &str)] = &[
+    ("kernel", FUNCTION),
+    ("netfilter", FUNCTION),
+    ("lsm", FUNCTION),
+    ("memory", FUNCTION),
+    ("ioscheduler", FUNCTION),
+    ("ioscheduler_trace", FUNCTION),
+    ("sunrpc", FUNCTION),
+    ("ipmib", FUNCTION),
+    ("tcpmib", FUNCTION),
+    ("linuxmib", FUNCTION),
+    ("nfs", FUNCTION),
+    ("nfsd", FUNCTION),
+    ("scsi", FUNCTION),
+    ("tty", FUNCTION),
+    ("atomic", FUNCTION),
+    ("livepatch", FUNCTION),
+    ("nfsderror", FUNCTION),
+    ("generic", FUNCTION),
+    ("vfs.add_to_page_cache", PAGES),
+    ("vfs.remove_from_page_cache", PAGES),
+    ("vfs.block_sync_page", FUNCTION),
+    ("vfs.buffer_migrate_page", FUNCTION),
+    ("vfs.do_mpage_readpage", FUNCTION),
+    ("vfs.do_sync_read", "use vfs.read"),
+    ("vfs.do_sync_write", "use vfs.write"),
+    ("socket.aio_read", READS),
+    ("socket.readv", READS),
+    ("socket.aio_write", WRITES),
+    ("socket.writev", WRITES),
+    (
+        "workqueue.create",
+        "use kernel.function(\"alloc_workqueue\")",
+    ),
+    (
+        "workqueue.destroy",
+        "use kernel.function(\"destroy_workqueue\")",
+    ),
 ];
 
-/// Points that trapless will have, with the way round.
+const FUNCTION: &str =
+    "probe the kernel's function, kernel.function(\"NAME\"), or the program that calls the kernel";
+const PAGES: &str = "use kernel.trace(\"filemap:*\")";
+const READS: &str = "use socket.read_iter, which reads by vectors, too";
+const WRITES: &str = "use socket.write_iter, which writes by vectors, too";
+
+/// The same of those that trapless will have.
 const POINTS: &[(&str, &str)] = &[
     ("perf", "use timer.ms(n)"),
     ("java", "probe the machine's own functions"),
@@ -118,6 +143,15 @@ pub enum Known {
     Kernel,
 }
 
+/// What is known of a point.
+pub struct Point {
+    /// The words that all such points begin with.
+    pub words: &'static str,
+    pub in_kernel: bool,
+    /// What to do instead.
+    pub instead: &'static str,
+}
+
 fn is(pattern: &str, name: &str) -> bool {
     trapless_debuginfo::glob::matches(pattern, name)
 }
@@ -130,9 +164,18 @@ pub fn function(name: &str) -> Option<Known> {
     kernel.then_some(Known::Kernel)
 }
 
-pub fn point(name: &str) -> Option<Known> {
-    if let Some((_, instead)) = POINTS.iter().find(|p| p.0 == name) {
-        return Some(Known::Later(instead));
-    }
-    KERNEL_POINTS.contains(&name).then_some(Known::Kernel)
+/// The words of a point are separate.
+pub fn point(words: &[&str]) -> Option<Point> {
+    let kernel = KERNEL_POINTS.iter().map(|p| (p, true));
+    let all = POINTS.iter().map(|p| (p, false)).chain(kernel);
+    let begins = |with: &str| {
+        let mut given = words.iter();
+        with.split('.').all(|word| given.next() == Some(&word))
+    };
+    let mut found = all.filter(|((with, _), _)| begins(with));
+    found.next().map(|(&(words, instead), in_kernel)| Point {
+        words,
+        in_kernel,
+        instead,
+    })
 }

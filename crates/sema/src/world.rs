@@ -41,6 +41,8 @@ pub struct World {
     pub machine: &'static Machine,
     /// The kernel that is meant: a release, or a folder; `None`: the one that runs here.
     pub release: Option<String>,
+    /// What `-a` says, for hints.
+    pub arch: Option<String>,
     /// Handlers run in it.
     pub in_kernel: bool,
     kernel: Option<Result<Arc<Kernel>, Error>>,
@@ -80,6 +82,7 @@ impl World {
             cache: None,
             headers: HashMap::new(),
             release: None,
+            arch: None,
             in_kernel: false,
             kernel: None,
             kernel_modules: HashMap::new(),
@@ -141,6 +144,16 @@ impl World {
 }
 
 impl World {
+    /// A hint: the command that lists points of what is meant here. `option`: -l or -L.
+    pub fn listed_by(&self, option: &str, point: &str) -> String {
+        let given = [("-r", &self.release), ("-a", &self.arch)];
+        let given = given
+            .iter()
+            .filter_map(|(flag, value)| Some(format!("{flag} {} ", as_word(value.as_ref()?))));
+        let given: String = given.collect();
+        format!("trapless {given}{option} '{point}' lists them")
+    }
+
     /// System calls of no named program are those of a whole system: a kernel is meant, or no program.
     pub fn calls_are_of_system(&self) -> bool {
         self.release.is_some() || self.target.program.is_none()
@@ -189,6 +202,19 @@ impl World {
         let info = &self.info;
         let open = || info.of_kernel(kernel).map(Arc::new);
         self.kernel_debug.entry(image).or_insert_with(open).clone()
+    }
+
+    /// Is there any, for which no server has to be asked?
+    pub fn has_debug_here(&mut self, kernel: &Kernel) -> bool {
+        let image = self.kernel_image(kernel);
+        if let Some(known) = self.kernel_debug.get(&image) {
+            return known.is_ok();
+        }
+        let found = self.info.of_kernel_here(kernel);
+        let found = found.map(|debug| debug.map(Arc::new));
+        let is_there = matches!(found, Some(Ok(_)));
+        self.kernel_debug.extend(found.map(|debug| (image, debug)));
+        is_there
     }
 
     /// The same of an image of one.
@@ -362,6 +388,15 @@ impl World {
         let process = Process::read(self.target.pid?).ok()?;
         let opened = process.images.iter().find(|i| has(&i.file))?;
         Some(opened.path.to_string_lossy().into_owned())
+    }
+}
+
+/// Of a shell's command.
+fn as_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@".contains(c);
+    match text.chars().all(plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Addresses in a kernel's text, or a module's, as their symbol files have them: which function is there. Where it lies in
 //! memory the kernel alone knows.
 
-use super::modules::{functions_in, opened};
+use super::modules::functions_in;
 use super::{find, Kernel};
 use crate::elf::{Elf, RawSymbol, STT_FUNC};
 use crate::error::{Error, Result};
@@ -109,7 +109,7 @@ impl Kernel {
     /// What is at an address of its text; of a module's, one of its `.text`.
     pub fn at(&self, addr: u64) -> Result<KernelAddress> {
         let read = || match self.module_name() {
-            Some(_) => of_module(&self.path),
+            Some(_) => self.of_module(),
             None => self.of_kernel(),
         };
         let functions = self.addresses.get_or_init(read);
@@ -124,6 +124,14 @@ impl Kernel {
             release: self.release(),
             looked: looked.clone(),
         })
+    }
+
+    fn of_module(&self) -> Result<Functions> {
+        let elf = self.opened_at(&self.path)?;
+        // Before it is linked each section begins at 0: addresses are those of one.
+        let mut there = functions_in(&elf);
+        there.retain(|(s, _, _)| elf.stands_in(s, TEXT));
+        Ok(Functions::numbered(self.path.clone(), there))
     }
 
     pub(super) fn release(&self) -> String {
@@ -143,18 +151,6 @@ impl Kernel {
     pub(super) fn is_of(&self, elf: &Elf) -> bool {
         elf.build_id.as_deref().unwrap_or_default() == self.build_id
     }
-}
-
-fn of_module(path: &Path) -> Result<Functions> {
-    let bytes = std::fs::read(path).map_err(|e| Error::Io {
-        path: path.into(),
-        why: e.to_string(),
-    })?;
-    let elf = opened(path, &bytes)?;
-    // Before it is linked each section begins at 0: addresses are those of one.
-    let mut there = functions_in(&elf);
-    there.retain(|(s, _, _)| elf.stands_in(s, TEXT));
-    Ok(Functions::numbered(path.into(), there))
 }
 
 pub fn in_elf(elf: &Elf) -> Vec<(u64, u64, Arc<str>)> {

@@ -2,15 +2,15 @@
 //! Debug information of a kernel, or of a module of it, where somebody has put it: in its own file, or in one beside.
 
 use super::addresses::{in_elf, Functions, KernelAddress};
-use super::modules::{functions_in, opened};
+use super::modules::functions_in;
 use super::{find, Kernel};
 use crate::binary::{Binary, DebugInfo};
 use crate::debugfile;
 use crate::elf::Elf;
 use crate::error::{Error, Result};
-use crate::layout::TEXT_AT;
+use crate::layout::{self, TEXT_AT};
 use crate::search::SearchPath;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Its addresses are those of the file; the kernel finds what is there by functions' names.
@@ -20,8 +20,8 @@ pub struct KernelDebug {
 }
 
 impl KernelDebug {
-    fn new(elf: Elf, of_module: bool, info: &DebugInfo) -> Result<KernelDebug> {
-        let functions = match of_module {
+    fn new(elf: Elf, kernel: &Kernel, info: &DebugInfo) -> Result<KernelDebug> {
+        let functions = match kernel.module_name().is_some() {
             true => Functions::numbered(elf.path.clone(), functions_in(&elf)),
             false => Functions::new(elf.path.clone(), in_elf(&elf)),
         };
@@ -41,16 +41,23 @@ impl KernelDebug {
 impl DebugInfo {
     /// That of a kernel or a module.
     pub fn of_kernel(&self, kernel: &Kernel) -> Result<KernelDebug> {
-        let looked = kernel.debug_files();
-        let mut here = looked.iter().filter_map(|path| kernel.with_debug(path));
-        let elf = here.next().or_else(|| kernel.fetched(self.search()));
+        if let Some(here) = self.of_kernel_here(kernel) {
+            return here;
+        }
         let none = || Error::NoKernelDebug {
             of: kernel.title(),
             release: kernel.release(),
-            looked: looked.clone(),
+            looked: kernel.debug_files(),
         };
-        let of_module = kernel.module_name().is_some();
-        KernelDebug::new(elf.ok_or_else(none)?, of_module, self)
+        let fetched = kernel.fetched(self.search()).ok_or_else(none)?;
+        KernelDebug::new(fetched, kernel, self)
+    }
+
+    /// The same, where no server has to be asked.
+    pub fn of_kernel_here(&self, kernel: &Kernel) -> Option<Result<KernelDebug>> {
+        let files = kernel.debug_files();
+        let elf = files.iter().find_map(|path| kernel.with_debug(path))?;
+        Some(KernelDebug::new(elf, kernel, self))
     }
 }
 
@@ -61,12 +68,6 @@ impl Kernel {
             Some(_) => TEXT_AT.wrapping_add(addr),
             None => addr,
         }
-    }
-
-    /// Without asking a server.
-    pub fn has_debug_here(&self) -> bool {
-        let mut files = self.debug_files().into_iter();
-        files.any(|path| self.with_debug(&path).is_some())
     }
 
     pub(super) fn title(&self) -> String {
@@ -82,19 +83,15 @@ impl Kernel {
             None => all.extend(find::symbol_files(named)),
         }
         all.extend(find::debug_file_by_id(named, &self.build_id));
-        all.retain(|path| !find::is_system_map(path));
+        all.retain(|path| !find::is_system_map(path) && !find::is_boot_image(path));
         all
     }
 
-    fn with_debug(&self, path: &std::path::Path) -> Option<Elf> {
+    fn with_debug(&self, path: &Path) -> Option<Elf> {
         if !path.is_file() {
             return None;
         }
-        let elf = match self.module_name() {
-            Some(_) => opened(path, &std::fs::read(path).ok()?),
-            None => Elf::open(path),
-        };
-        self.debug_in(elf.ok()?)
+        self.debug_in(self.opened_at(path).ok()?)
     }
 
     fn fetched(&self, search: &SearchPath) -> Option<Elf> {
@@ -108,7 +105,7 @@ impl Kernel {
             return None;
         }
         if elf.is_relocatable() {
-            elf.lay_out();
+            elf.lay_out(&layout::DEBUG);
         }
         elf.check_loadable().is_ok().then_some(elf)
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! What a kernel, or a module, exports to modules: its own file lists the names.
 
-use super::modules::opened;
 use super::{find, Kernel};
 use crate::elf::Elf;
 use crate::error::{Error, Result};
@@ -42,10 +41,6 @@ impl Kernel {
 
     /// `None`: it is not there, or of another kernel.
     fn own_file(&self, path: &Path) -> Option<Elf> {
-        let elf = match self.module_name() {
-            Some(_) => opened(path, &std::fs::read(path).ok()?),
-            None => find::unpacked(path, self.machine).map(|f| f.0),
-        };
-        elf.ok().filter(|elf| self.is_of(elf))
+        self.opened_at(path).ok().filter(|elf| self.is_of(elf))
     }
 }

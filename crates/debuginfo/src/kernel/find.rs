@@ -3,6 +3,7 @@
 
 use super::btf::Btf;
 use super::kept;
+use super::once::Once;
 use super::systems::Systems;
 use crate::elf::{build_id_of, hex, Elf};
 use crate::error::{Error, Result};
@@ -18,8 +19,15 @@ pub struct Files {
     pub path: PathBuf,
     pub btf: Vec<u8>,
     pub build_id: Vec<u8>,
-    /// `None`: this one tells none; see [`systems_here`].
-    pub systems: Option<Systems>,
+    /// `None`: this one tells none; see [`told_here`].
+    pub told: Option<Told>,
+}
+
+/// What data of a kernel's file tells beside.
+#[derive(Default)]
+pub struct Told {
+    pub systems: Systems,
+    pub once: Once,
 }
 
 /// The release of the kernel that runs here.
@@ -57,7 +65,7 @@ pub fn find(named: Option<&str>, cache: Option<&Path>, machine: &Machine) -> Res
                 path: LIVE.into(),
                 btf,
                 build_id: build_id_of(&notes, endian(own)).unwrap_or_default(),
-                systems: None,
+                told: None,
             });
         }
     }
@@ -71,18 +79,28 @@ pub fn find(named: Option<&str>, cache: Option<&Path>, machine: &Machine) -> Res
     }
 }
 
-/// Of the kernel that runs here: as it lists them, or as the file of that build-id has them.
-pub fn systems_here(cache: Option<&Path>, machine: &Machine, build_id: &[u8]) -> Systems {
-    let listed = Systems::listed();
-    if !listed.is_empty() {
-        return listed;
+/// Of the kernel that runs here: as it lists that, or as the file of that build-id has it.
+pub fn told_here(cache: Option<&Path>, machine: &Machine, build_id: &[u8]) -> Told {
+    let mut told = Told {
+        systems: Systems::listed(),
+        once: Once::listed(),
+    };
+    if !told.systems.is_empty() && !told.once.is_empty() {
+        return told;
     }
     let files = candidates(&running());
     let mut read = files
         .iter()
         .filter_map(|p| read_or_kept(p, cache, machine).ok());
     let own = read.find(|f| f.build_id == build_id);
-    own.and_then(|f| f.systems).unwrap_or_default()
+    let of_file = own.and_then(|f| f.told).unwrap_or_default();
+    if told.systems.is_empty() {
+        told.systems = of_file.systems;
+    }
+    if told.once.is_empty() {
+        told.once = of_file.once;
+    }
+    told
 }
 
 fn endian(order: ByteOrder) -> object::Endianness {
@@ -178,8 +196,17 @@ pub fn debug_file_by_id(named: Option<&str>, build_id: &[u8]) -> Option<PathBuf>
 
 /// Is it such a list?
 pub fn is_system_map(path: &Path) -> bool {
+    begins(path, "System.map")
+}
+
+/// What a boot loader starts: packed, and without debug information.
+pub fn is_boot_image(path: &Path) -> bool {
+    begins(path, "vmlinuz")
+}
+
+fn begins(path: &Path, with: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("System.map")
+    name.starts_with(with)
 }
 
 /// Where a kernel's modules may lie.
@@ -204,11 +231,7 @@ pub fn is_running(named: Option<&str>) -> bool {
 fn images_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|e| e.path()).collect();
-    let is_image = |p: &PathBuf| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("vmlinuz-")
-    };
-    all.retain(is_image);
+    all.retain(|path| begins(path, "vmlinuz-"));
     all.sort();
     all
 }
@@ -226,19 +249,21 @@ fn read_or_kept(path: &Path, cache: Option<&Path>, machine: &Machine) -> Result<
 
 /// And whether it was packed.
 pub fn unpacked(path: &Path, machine: &Machine) -> Result<(Elf, bool)> {
-    let corrupt = |what: String| Error::Corrupt {
-        path: path.into(),
-        what,
+    // Mapped, where it can be: one with debug information is large.
+    let none = match Elf::open(path) {
+        Err(e @ Error::NotElf { .. }) => e,
+        opened => return Ok((opened?, false)),
     };
     let bytes = std::fs::read(path).map_err(|e| Error::Io {
         path: path.into(),
         why: e.to_string(),
     })?;
-    let (elf, packed) = match (machine.boot_image)(&bytes) {
-        Some(packed) => (unpack(packed).map_err(corrupt)?, true),
-        None => (bytes, false),
-    };
-    Ok((Elf::from_vec(path, elf)?, packed))
+    let packed = (machine.boot_image)(&bytes).ok_or(none)?;
+    let elf = unpack(packed).map_err(|what| Error::Corrupt {
+        path: path.into(),
+        what,
+    })?;
+    Ok((Elf::from_vec(path, elf)?, true))
 }
 
 /// The same.
@@ -255,7 +280,10 @@ fn read(path: &Path, machine: &Machine) -> Result<(Files, bool)> {
         path: path.into(),
         btf,
         build_id,
-        systems: Some(systems.unwrap_or_default()),
+        told: Some(Told {
+            systems: systems.unwrap_or_default(),
+            once: Once::in_file(&elf),
+        }),
     };
     Ok((files, packed))
 }

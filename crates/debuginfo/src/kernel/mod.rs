@@ -7,8 +7,10 @@ mod btf;
 pub(crate) mod debug;
 mod exported;
 mod find;
+mod kallsyms;
 mod kept;
 mod modules;
+mod once;
 mod systems;
 mod traced;
 mod types;
@@ -18,6 +20,7 @@ pub use find::{release_of, running};
 
 use crate::abi::{self, Arguments};
 use crate::demangle;
+use crate::elf::Elf;
 use crate::error::{Error, Result};
 use crate::glob;
 use crate::location::Location;
@@ -26,6 +29,7 @@ use crate::types::{TypeId, Types};
 use crate::variable::ReturnValue;
 use addresses::Addresses;
 use btf::{described, Btf, Kind};
+use find::Told;
 use modules::{Modules, Own};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +47,8 @@ pub struct Kernel {
     types: Arc<Types>,
     modules: Modules,
     own: Option<Own>,
-    systems: OnceLock<Systems>,
+    /// Its own, or its kernel's.
+    told: OnceLock<Told>,
     /// Its modules' tracepoints, once they are asked for.
     traced: OnceLock<Vec<Traced>>,
     addresses: Addresses,
@@ -98,13 +103,27 @@ impl Kernel {
             types,
             modules: Modules::of(named),
             own: None,
-            systems: files.systems.map(OnceLock::from).unwrap_or_default(),
+            told: files.told.map(OnceLock::from).unwrap_or_default(),
             traced: OnceLock::new(),
             addresses: Addresses::new(),
             exported: OnceLock::new(),
             named: named.map(String::from),
             cache: cache.map(PathBuf::from),
         })
+    }
+
+    /// One of its files, packed or not.
+    fn opened_at(&self, path: &Path) -> Result<Elf> {
+        let bytes = || {
+            std::fs::read(path).map_err(|e| Error::Io {
+                path: path.into(),
+                why: e.to_string(),
+            })
+        };
+        match self.module_name() {
+            Some(_) => modules::opened(path, &bytes()?),
+            None => Ok(find::unpacked(path, self.machine)?.0),
+        }
     }
 
     /// What was read.
@@ -134,9 +153,17 @@ impl Kernel {
         }
     }
 
-    /// Those whose name the pattern matches, by name. The kernel's own have each name once: it finds all that have it.
+    /// Those whose name the pattern matches, by name; what has run once is there no more. The kernel's own have each name
+    /// once: it finds all that have it.
     pub fn functions(&self, pattern: &str) -> Vec<KernelFunction> {
-        self.named(pattern, "")
+        let mut found = self.named(pattern, "");
+        found.retain(|f| !self.runs_once(&f.name));
+        found
+    }
+
+    /// Is it a function that only runs while the kernel starts?
+    pub fn runs_once(&self, function: &str) -> bool {
+        self.told().once.has(function)
     }
 
     /// The same of tracepoints.
@@ -166,11 +193,14 @@ impl Kernel {
         found
     }
 
+    fn told(&self) -> &Told {
+        let of_this_one = || find::told_here(self.cache.as_deref(), self.machine, &self.build_id);
+        self.told.get_or_init(of_this_one)
+    }
+
     /// The tracepoints' systems; none: nobody tells them.
     fn systems(&self) -> &Systems {
-        let of_this_one =
-            || find::systems_here(self.cache.as_deref(), self.machine, &self.build_id);
-        self.systems.get_or_init(of_this_one)
+        &self.told().systems
     }
 
     /// That of a tracepoint.
@@ -191,7 +221,8 @@ impl Kernel {
 
     /// The names most like one that is not there.
     pub fn nearest(&self, name: &str) -> Vec<String> {
-        demangle::nearest(name, self.all().map(|f| f.1), 5)
+        let staying = self.all().map(|f| f.1).filter(|name| !self.runs_once(name));
+        demangle::nearest(name, staying, 5)
     }
 
     pub fn nearest_tracepoints(&self, name: &str) -> Vec<String> {

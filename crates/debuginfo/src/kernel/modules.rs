@@ -4,6 +4,8 @@
 
 use super::addresses::Addresses;
 use super::btf::{described, Btf};
+use super::find::Told;
+use super::once::Once;
 use super::systems::Systems;
 use super::types::Source;
 use super::{find, Kernel};
@@ -141,19 +143,24 @@ impl Kernel {
             Some(elf) => listed(elf, &btf),
             None => listed_in_btf(&btf),
         };
-        let systems = match &elf {
+        let build_id = elf.as_ref().and_then(|e| e.build_id.clone());
+        let systems = match elf {
             Some(elf) => Systems::in_module(elf, &btf),
             None => self.systems().clone(),
         };
         let name = name.into();
         Ok(Kernel {
-            build_id: elf.and_then(|e| e.build_id).unwrap_or_default(),
+            build_id: build_id.unwrap_or_default(),
             machine: self.machine,
             source: Source::new(btf, Some(self.source.clone()), self.machine.abi.word),
             types: self.types.clone(),
             modules: Modules::default(),
             own: Some(Own { name, functions }),
-            systems: systems.into(),
+            told: Told {
+                systems,
+                once: Once::default(),
+            }
+            .into(),
             traced: OnceLock::new(),
             addresses: Addresses::new(),
             exported: OnceLock::new(),

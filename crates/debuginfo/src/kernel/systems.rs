@@ -5,7 +5,7 @@
 
 use super::btf::{described, Btf, Kind};
 use crate::elf::{Elf, RawSymbol};
-use crate::unlinked::Unlinked;
+use crate::layout;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
@@ -18,8 +18,6 @@ const LIVE: [&str; 2] = [
 ];
 /// Where the kernel's data is that it writes to.
 const DATA: &str = ".data";
-/// Where a module's events are, and their classes.
-const EVENTS: [&str; 2] = [".data", ".ref.data"];
 /// Before the name of a tracepoint that of its event.
 const EVENT: &[u8] = b"event_";
 /// Names are shorter.
@@ -76,8 +74,9 @@ impl Systems {
     }
 
     /// `elf`: a module; `btf`: its own, or at least its kernel's behind it.
-    pub fn in_module(elf: &Elf, btf: &Btf) -> Systems {
-        Unlinked::new(elf, &EVENTS).systems(btf).unwrap_or_default()
+    pub fn in_module(mut elf: Elf, btf: &Btf) -> Systems {
+        elf.lay_out(&layout::DATA);
+        of_symbols(&elf, btf).unwrap_or_default()
     }
 
     /// `elf`: the kernel, unpacked; `btf`: its own.
@@ -118,25 +117,22 @@ fn names_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-impl Unlinked<'_> {
-    /// `None`: the kernel's structures are of another kind.
-    fn systems(&self, btf: &Btf) -> Option<Systems> {
-        let class = offset_in(btf, "trace_event_call", "class")?;
-        let system = offset_in(btf, "trace_event_class", "system")?;
-        let symbols = self.elf.symbols(".symtab").into_iter();
-        let event = |s: RawSymbol| {
-            let name = std::str::from_utf8(s.name.strip_prefix(EVENT)?).ok()?;
-            let class = self.follow((s.section, s.value), class)?;
-            let system = self.text(self.follow(class, system)?)?;
-            Some((name.to_string(), system.to_string()))
-        };
-        Some(Systems(symbols.filter_map(event).collect()))
-    }
+/// `None`: the kernel's structures are of another kind.
+fn of_symbols(elf: &Elf, btf: &Btf) -> Option<Systems> {
+    let class = offset_in(btf, "trace_event_call", "class")?;
+    let system = offset_in(btf, "trace_event_class", "system")?;
+    let symbols = elf.symbols(".symtab").into_iter();
+    let event = |s: RawSymbol| {
+        let name = std::str::from_utf8(s.name.strip_prefix(EVENT)?).ok()?;
+        let class = elf.word_at(s.value + class)?;
+        let system = text_at(elf, elf.word_at(class + system)?)?;
+        Some((name.to_string(), system.to_string()))
+    };
+    Some(Systems(symbols.filter_map(event).collect()))
 }
 
 struct Reader<'a> {
     elf: &'a Elf,
-    btf: &'a Btf,
     tracepoints: HashSet<&'a str>,
     /// Places in `struct trace_event_call`, in its class, in `struct tracepoint`.
     class: u64,
@@ -151,7 +147,6 @@ impl<'a> Reader<'a> {
         let tracepoints = described(btf).filter_map(|(_, name)| name.strip_prefix(TRACER));
         Some(Reader {
             elf,
-            btf,
             tracepoints: tracepoints.collect(),
             class: offset_in(btf, "trace_event_call", "class")?,
             tracepoint: offset_in(btf, "trace_event_call", "tp")?,
@@ -169,23 +164,21 @@ impl<'a> Reader<'a> {
 
     /// Is there one? Its name, and its system's.
     fn event(&self, at: u64) -> Option<(String, String)> {
-        let name = self.text(self.word(self.word(at + self.tracepoint)? + self.name)?)?;
+        let word = |at| self.elf.word_at(at);
+        let name = text_at(self.elf, word(word(at + self.tracepoint)? + self.name)?)?;
         self.tracepoints.get(name)?;
-        let system = self.text(self.word(self.word(at + self.class)? + self.system)?)?;
+        let system = text_at(self.elf, word(word(at + self.class)? + self.system)?)?;
         let is_name = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c == b'-';
         let is_system = !system.is_empty() && system.bytes().all(is_name);
         is_system.then(|| (name.into(), system.into()))
     }
+}
 
-    fn word(&self, at: u64) -> Option<u64> {
-        self.btf.order.read_at(self.elf.at_vaddr(at)?, 0, 8)
-    }
-
-    fn text(&self, at: u64) -> Option<&'static str> {
-        let bytes = self.elf.at_vaddr(at)?;
-        let bytes = &bytes[..bytes.len().min(LONGEST)];
-        std::str::from_utf8(&bytes[..memchr::memchr(0, bytes)?]).ok()
-    }
+/// Up to a zero.
+fn text_at(elf: &Elf, at: u64) -> Option<&'static str> {
+    let bytes = elf.at_vaddr(at)?;
+    let bytes = &bytes[..bytes.len().min(LONGEST)];
+    std::str::from_utf8(&bytes[..memchr::memchr(0, bytes)?]).ok()
 }
 
 /// Of a member, in bytes; those of a union in it are its own.

@@ -31,10 +31,10 @@ impl Kernel {
         names
     }
 
-    /// The names most like one that is not there.
+    /// The names most like one that is not there, of those that have been read: for a hint no file is.
     pub fn nearest_traced(&self, name: &str) -> Vec<String> {
-        let all = self.traced.get_or_init(|| self.all_traced());
-        crate::demangle::nearest(name, all.iter().map(|t| t.name.as_str()), 5)
+        let all = self.traced.get().into_iter().flatten();
+        crate::demangle::nearest(name, all.map(|t| t.name.as_str()), 5)
     }
 
     fn tracepoints_in(&self, module: &str) -> Vec<Traced> {
@@ -63,7 +63,9 @@ impl Kernel {
         let all: Vec<Traced> = tracing
             .flat_map(|(name, _)| self.tracepoints_in(name))
             .collect();
-        kept.and_then(|at| keep(&at, &all));
+        let text = || all.iter().map(Traced::line).collect::<String>();
+        // That it cannot be kept is no error.
+        kept.and_then(|at| leftover::whole(&at, text().as_bytes()).ok());
         all
     }
 
@@ -83,13 +85,4 @@ fn may_trace(path: &Path) -> bool {
     // Types of those that run lie there as they are.
     let open = unpack(&bytes).unwrap_or(bytes);
     memchr::memmem::find(&open, TRACER.as_bytes()).is_some()
-}
-
-/// That it cannot be kept is no error.
-fn keep(at: &Path, all: &[Traced]) -> Option<()> {
-    let part = at.with_extension(format!("{}.part", std::process::id()));
-    let _part = leftover::path(&part);
-    std::fs::create_dir_all(at.parent()?).ok()?;
-    std::fs::write(&part, all.iter().map(Traced::line).collect::<String>()).ok()?;
-    std::fs::rename(&part, at).ok()
 }

@@ -10,7 +10,7 @@ use crate::declare::file_value;
 use crate::declare::names::Names;
 use crate::declare::unit::{Choice, Turn, Unit};
 use crate::declare::unused::{self, Collections};
-use crate::points::components::text;
+use crate::points::components::{self, text};
 use crate::points::wildcards;
 use std::sync::Arc;
 use trapless_debuginfo::glob;
@@ -257,7 +257,7 @@ fn known_family(point: &ProbePoint, all: &Declarations, diags: &mut Diagnostics)
         return false;
     };
     let name = first.name.name.as_str();
-    if FAMILIES.contains(&name) || crate::not_built::point(name).is_some() {
+    if FAMILIES.contains(&name) || crate::not_built::point(&components::words(point)).is_some() {
         return true;
     }
     if point.optional || point.sufficient {

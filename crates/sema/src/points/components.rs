@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The words that probe points are made of, and what to say of others.
 
-use trapless_syntax::ast::{Component, Literal};
+use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{nearest, Diagnostics, Tag};
 
 /// What may stand at one place of a point.
@@ -260,6 +260,15 @@ pub fn takes(word: &str, arg: &Option<Literal>) -> bool {
     }
 }
 
+/// May the word stand there for all of a kernel's, or a module's, that have a name?
+pub fn takes_all_names(before: &[&str], word: &str) -> bool {
+    let of_kernel = matches!(
+        before,
+        ["kernel" | "module" | "kprobe"] | ["kprobe", "module"]
+    );
+    of_kernel && matches!(word, "function" | "trace")
+}
+
 /// What is not of a program or a timer.
 const SESSION: [&str; 7] = [
     "begin", "begin(n)", "end", "end(n)", "error", "error(n)", "never",
@@ -299,6 +308,15 @@ pub fn unknown(c: &Component, known: &Components, diags: &mut Diagnostics) {
         )
         .help(known.help)
         .help(near.map(|near| format!("did you mean `.{near}`?")));
+}
+
+/// What stands before the arguments.
+pub fn words(point: &ProbePoint) -> Vec<&str> {
+    point
+        .components
+        .iter()
+        .map(|c| c.name.name.as_str())
+        .collect()
 }
 
 /// The point's components as `pp()` shows them.

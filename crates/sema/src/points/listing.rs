@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! What `-l` and `-L` show, and editors: the places of probe points, and what a handler can read there.
 
-use crate::declare::collect;
 use crate::declare::declarations::Scope;
 use crate::declare::expand::{self, Unused};
 use crate::declare::loader::Loader;
 use crate::declare::tapset::Tapset;
 use crate::declare::unit::Unit;
+use crate::declare::{alternatives, calls, collect};
 use crate::ir::{ProbeKind, Refusal};
 use crate::points::components::text;
 use crate::points::wildcards;
@@ -53,15 +53,10 @@ pub fn places(
     diags: &mut Diagnostics,
 ) -> Vec<Listed> {
     let (units, types) = expanded(script, tapset, loader, diags);
-    let mut found: Vec<Vec<Place>> = Vec::new();
-    for (unit, leader) in units.iter().zip(crate::declare::calls::leaders(&units)) {
-        // One that stands for it has been asked for its places.
-        let places = match found.get(leader) {
-            Some(same) => same.clone(),
-            None => of_unit(unit, world, diags),
-        };
-        found.push(places);
-    }
+    // One that stands for others has been asked for their places.
+    let leaders = calls::leaders(&units);
+    let found = alternatives::resolve(&units, &leaders, |p| of_point(p, world, diags));
+    let found: Vec<Vec<Place>> = leaders.iter().map(|l| found[*l].clone()).collect();
     let named = units.iter().enumerate().zip(found);
     let named = named.flat_map(|((n, unit), places)| {
         let name: Option<Arc<str>> = unit.name.as_deref().map(Arc::from);
@@ -112,15 +107,14 @@ fn set_by_aliases(n: usize, unit: &Unit, types: &Types) -> Arc<[Set]> {
     set.collect()
 }
 
-fn of_unit(unit: &Unit, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
-    let shown = |p: &Place| p.syscall() != Some(SyscallPart::Noted);
+fn of_point(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
     let mut one = |p: &ProbePoint, diags: &mut Diagnostics| match in_any_process(p) {
         true if world.target.program.is_none() => vec![somewhere(p)],
         _ => points::resolve_one(p, world, diags),
     };
-    let points = unit.points.iter();
-    let places = points.flat_map(|p| wildcards::each(p, diags, &mut one));
-    places.filter(shown).collect()
+    let mut places = wildcards::each(point, diags, &mut one);
+    places.retain(|p| p.syscall() != Some(SyscallPart::Noted));
+    places
 }
 
 /// Whichever program `process` will mean, it has this point.

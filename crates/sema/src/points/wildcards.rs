@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! Wildcards in the words of points: `timer.*(5)`, `process("p").function("f").*`; `**` goes on as deep as words go.
-//! Each stands for all words that may be there with such an argument; those of them that are there count.
+//! Each stands for all words that may be there with such an argument; those of them that are there count. A kernel has no
+//! points without a name: of one, or of a module, that is written out the words stand for all names.
 
 use crate::ir::Refusal;
 use crate::points::components;
 use crate::points::Place;
 use trapless_debuginfo::glob;
-use trapless_syntax::ast::{Component, ProbePoint};
+use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
 use trapless_syntax::diag::Diagnostics;
+use trapless_syntax::Span;
 
 pub fn is_wild(word: &str) -> bool {
     word.contains('*')
@@ -17,7 +19,7 @@ pub fn is_wild(word: &str) -> bool {
 pub fn points(point: &ProbePoint) -> Vec<ProbePoint> {
     let mut found = Vec::new();
     if point.components.iter().any(|c| is_wild(&c.name.name)) {
-        go_on(&[], &point.components, &mut found);
+        go_on(&[], 0, &point.components, &mut found);
     }
     let with = |components| ProbePoint {
         components,
@@ -26,7 +28,13 @@ pub fn points(point: &ProbePoint) -> Vec<ProbePoint> {
     found.into_iter().map(with).collect()
 }
 
-fn go_on(before: &[Component], rest: &[Component], found: &mut Vec<Vec<Component>>) {
+/// `written`: so many of those before have no wildcard.
+fn go_on(
+    before: &[Component],
+    written: usize,
+    rest: &[Component],
+    found: &mut Vec<Vec<Component>>,
+) {
     let Some((next, tail)) = rest.split_first() else {
         found.push(before.to_vec());
         return;
@@ -39,21 +47,32 @@ fn go_on(before: &[Component], rest: &[Component], found: &mut Vec<Vec<Component
         components
     };
     if !is_wild(pattern) {
-        return go_on(&with(pattern), tail, found);
+        return go_on(&with(pattern), written + 1, tail, found);
     }
     let so_far: Vec<&str> = before.iter().map(|c| c.name.name.as_str()).collect();
+    let of_kernel = next.arg.is_none() && written == before.len();
     let words = components::words_after(&so_far).into_iter();
-    let fits = |w: &&str| glob::matches(pattern, w) && components::takes(w, &next.arg);
-    for word in words.filter(fits) {
-        let there = with(word);
-        go_on(&there, tail, found);
+    for word in words.filter(|w| glob::matches(pattern, w)) {
+        let mut there = with(word);
+        if !components::takes(word, &next.arg) {
+            if !(of_kernel && components::takes_all_names(&so_far, word)) {
+                continue;
+            }
+            there[before.len()].arg = Some(all_names(next.span));
+        }
+        go_on(&there, written, tail, found);
         if pattern.contains("**") && next.arg.is_none() {
             let mut deeper = next.clone();
             deeper.name.name = "**".to_string();
             let deeper: Vec<Component> = std::iter::once(deeper).chain(tail.to_vec()).collect();
-            go_on(&there, &deeper, found);
+            go_on(&there, written, &deeper, found);
         }
     }
+}
+
+fn all_names(span: Span) -> Literal {
+    let bytes = b"*".to_vec();
+    Literal::String(StrLit { bytes, span })
 }
 
 /// Resolve all that the point stands for by `one`: it is enough when one of them is there, and the first one's
@@ -121,6 +140,11 @@ mod tests {
         let of_function = stands_for("process(\"p\").f*(\"f\").r*");
         assert_eq!(of_function, ["process(\"p\").function(\"f\").return"]);
         assert!(stands_for("process.function(\"*\")").is_empty());
+        let all = ["kernel.function(\"*\")", "kernel.trace(\"*\")"];
+        assert_eq!(stands_for("kernel.*"), all);
+        let deeper = stands_for("module(\"m\").**");
+        assert!(deeper.contains(&"module(\"m\").function(\"*\").return".to_string()));
+        assert!(!stands_for("**").iter().any(|p| p.starts_with("kernel.")));
         assert!(stands_for("process.nothing*").is_empty());
     }
 }

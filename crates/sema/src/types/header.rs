@@ -48,11 +48,8 @@ pub fn compiled(headers: &str, cache: Option<&Path>) -> Result<(PathBuf, Option<
     words.extend([&*path, "-fno-eliminate-unused-debug-types"]);
     cc(&words, &source)?;
     let stored = |kept: &PathBuf| {
-        let part = kept.with_extension(format!("{}.part", std::process::id()));
-        std::fs::create_dir_all(kept.parent()?).ok()?;
-        let _part = leftover::path(&part);
-        std::fs::copy(&made, &part).ok()?;
-        std::fs::rename(&part, kept).ok()
+        let bytes = std::fs::read(&made).ok()?;
+        leftover::whole(kept, &bytes).ok()
     };
     match kept.filter(|k| stored(k).is_some()) {
         Some(kept) => Ok((kept, None)),

@@ -17,7 +17,7 @@ use crate::ir::{ImageId, ProbeKind, Refusal};
 use crate::points::components;
 use crate::points::{Context, Place};
 use crate::world::World;
-use point::{no_match, open, owner, refusal_of, refused, site};
+use point::{no_match, open, owner, refusal_of, refused, runs_once, site};
 use std::sync::Arc;
 use trapless_debuginfo::{Kernel, KernelFunction};
 use trapless_syntax::ast::{Component, Literal, ProbePoint, StrLit};
@@ -91,11 +91,15 @@ fn functions(
     let name = name_of(c, diags)?;
     let wanted = wanted(suffix, diags)?;
     let text = name.text();
+    if of.iter().any(|k| k.runs_once(&text)) {
+        runs_once(&text, name.span, diags);
+        return None;
+    }
     let mut found = match wanted.by_source || text.contains('@') {
         true => sources::places(point, of, c, suffix, world, diags)?,
         false => by_name(point, of, &text, suffix, world),
     };
-    if found.is_empty() && of.iter().any(|k| k.has_debug_here()) {
+    if found.is_empty() && of.iter().any(|k| world.has_debug_here(k)) {
         // It may be inlined only. What is wrong with it else is told below.
         let mut own = Diagnostics::new();
         found.extend(sources::places(point, of, c, suffix, world, &mut own).unwrap_or_default());
@@ -109,7 +113,7 @@ fn functions(
         } else {
             "function"
         };
-        no_match(what, first, &first.nearest(&text), name, diags);
+        no_match(what, first, &first.nearest(&text), name, world, diags);
         return None;
     }
     Some(found)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use trapless_debuginfo::{glob, Kernel};
 use trapless_syntax::ast::{Component, ProbePoint, StrLit};
 use trapless_syntax::diag::{Diagnostics, Tag};
+use trapless_syntax::Span;
 
 pub const FAMILY: &str = "kernel";
 pub const MODULE: &str = "module";
@@ -37,21 +38,31 @@ pub fn refused(c: &Component, later: &[(&str, &str)], diags: &mut Diagnostics) -
     known.is_some()
 }
 
+/// Of text that is gone, a function's, which is named.
+pub fn runs_once(function: &str, span: Span, diags: &mut Diagnostics) {
+    let message =
+        format!("`{function}` runs only while the kernel starts, and its code is gone then");
+    diags
+        .error(Tag::PointNoMatch, span, message)
+        .help("probe what stays: patterns leave such functions out");
+}
+
 /// `what`: function, or tracepoint; `near`: names like that one.
 pub fn no_match(
     what: &str,
     kernel: &Kernel,
     near: &[String],
     name: &StrLit,
+    world: &World,
     diags: &mut Diagnostics,
 ) {
     let word = what.trim_start_matches("exported ");
     let word = word.trim_end_matches("point");
     let help = match near.is_empty() {
-        true => format!(
-            "trapless -l '{}.{word}(\"*\")' lists them",
-            owner(kernel.module_name())
-        ),
+        true => {
+            let owner = owner(kernel.module_name());
+            world.listed_by("-l", &format!("{owner}.{word}(\"*\")"))
+        }
         false => format!("did you mean {}?", near.join(", ")),
     };
     let of = match kernel.module_name() {

@@ -54,7 +54,7 @@ fn places_of(
     let found = in_file(point, (binary, image, text), (what, suffix), world, diags)?;
     let (mut here, mut problems) = (Vec::new(), Vec::new());
     for place in found {
-        match placed(place, &debug) {
+        match placed(place, kernel, &debug) {
             Ok(place) => here.extend(place),
             Err(e) => problems.push(e),
         }
@@ -64,7 +64,7 @@ fn places_of(
 }
 
 /// Nothing: it is no code that stays.
-fn placed(place: Place, debug: &KernelDebug) -> Result<Option<Place>, Error> {
+fn placed(place: Place, kernel: &Kernel, debug: &KernelDebug) -> Result<Option<Place>, Error> {
     let (ProbeKind::Site { addr, .. } | ProbeKind::Return { addr, .. }) = &place.kind else {
         return Ok(None);
     };
@@ -72,6 +72,9 @@ fn placed(place: Place, debug: &KernelDebug) -> Result<Option<Place>, Error> {
         return Ok(None);
     }
     let found = debug.at(*addr)?;
+    if kernel.runs_once(&found.function) {
+        return Ok(None);
+    }
     Ok(Some(Place {
         kind: found_by_name(place.kind, &found),
         func: found.function,
@@ -80,40 +83,17 @@ fn placed(place: Place, debug: &KernelDebug) -> Result<Option<Place>, Error> {
 }
 
 /// Where the function's parts lie is known to the kernel.
-fn found_by_name(kind: ProbeKind, found: &KernelAddress) -> ProbeKind {
-    match kind {
-        ProbeKind::Site {
-            image,
-            process,
-            semaphore,
-            ..
-        } => ProbeKind::Site {
-            image,
-            process,
-            semaphore,
-            addr: found.offset,
-            nth: found.nth,
-            parts: Arc::default(),
-        },
-        ProbeKind::Return {
-            image,
-            process,
-            linkage,
-            on_entry,
-            call_data,
-            ..
-        } => ProbeKind::Return {
-            image,
-            process,
-            linkage,
-            on_entry,
-            call_data,
-            addr: found.offset,
-            nth: found.nth,
-            parts: Arc::default(),
-        },
-        other => other,
+fn found_by_name(mut kind: ProbeKind, found: &KernelAddress) -> ProbeKind {
+    if let ProbeKind::Site {
+        addr, nth, parts, ..
     }
+    | ProbeKind::Return {
+        addr, nth, parts, ..
+    } = &mut kind
+    {
+        (*addr, *nth, *parts) = (found.offset, found.nth, Arc::default());
+    }
+    kind
 }
 
 /// Of what the kernel cannot find.

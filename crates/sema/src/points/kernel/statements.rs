@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `.statement(...)` of a kernel or a module. Addresses are those of its symbol file, and become places in functions.
 
-use super::point::{owner, refusal_of, refused, site};
+use super::point::{owner, refusal_of, refused, runs_once, site};
 use super::sources;
 use crate::points::components;
 use crate::points::{Context, Place};
@@ -74,6 +74,10 @@ fn address(
     let addr = n.value as u64;
     let found = kernel.at(addr);
     let found = found.map_err(|e| report(&e, n.span, diags)).ok()?;
+    if kernel.runs_once(&found.function) {
+        runs_once(&found.function, n.span, diags);
+        return None;
+    }
     let image = world.kernel_image(kernel);
     // Parameters are where the calling convention has them at the entry alone.
     let mut of_name = kernel.functions(&found.function).into_iter();

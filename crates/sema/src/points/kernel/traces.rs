@@ -19,7 +19,7 @@ pub fn traces(
     world: &mut World,
     diags: &mut Diagnostics,
 ) -> Option<Vec<Place>> {
-    let name = name_of(c, diags)?;
+    let name = name_of(c, world, diags)?;
     if let Some(c) = suffix.first() {
         components::unknown(c, &components::OF_TRACE, diags);
         return None;
@@ -36,7 +36,7 @@ pub fn traces(
         found => with_owner(&kernel, found),
     };
     if found.is_empty() {
-        none_matches(&kernel, system, pattern, name, diags);
+        none_matches(&kernel, (system, pattern), name, world, diags);
         return None;
     }
     let refusal = match glob::is_glob(system) {
@@ -70,11 +70,12 @@ fn parts(text: &str) -> (&str, &str) {
     text.split_once(':').unwrap_or(("*", text))
 }
 
-fn name_of<'a>(c: &'a Component, diags: &mut Diagnostics) -> Option<&'a StrLit> {
+fn name_of<'a>(c: &'a Component, world: &World, diags: &mut Diagnostics) -> Option<&'a StrLit> {
     let Some(Literal::String(name)) = &c.arg else {
         diags
             .error(Tag::PointArgument, c.span, "which tracepoint is meant?")
-            .help("name it: kernel.trace(\"sched:sched_switch\"); trapless -l 'kernel.trace(\"*\")' lists them");
+            .help("name it: kernel.trace(\"sched:sched_switch\")")
+            .help(world.listed_by("-l", "kernel.trace(\"*\")"));
         return None;
     };
     Some(name)
@@ -110,9 +111,9 @@ fn matching(kernel: &Kernel, system: &str, pattern: &str) -> Vec<KernelFunction>
 
 fn none_matches(
     kernel: &Kernel,
-    system: &str,
-    pattern: &str,
+    (system, pattern): (&str, &str),
     name: &StrLit,
+    world: &World,
     diags: &mut Diagnostics,
 ) {
     let elsewhere = kernel.tracepoints(pattern);
@@ -135,7 +136,7 @@ fn none_matches(
         _ => {
             let mut near = kernel.nearest_tracepoints(pattern);
             near.extend(kernel.nearest_traced(pattern));
-            no_match("tracepoint", kernel, &near, name, diags);
+            no_match("tracepoint", kernel, &near, name, world, diags);
         }
     }
 }

@@ -188,7 +188,10 @@ impl Resolver<'_> {
         };
         self.diags
             .error(Tag::PointNoMatch, span, format!("{what} matches `{name}`"))
-            .help("trapless -l 'process(\"...\").function(\"*\")' lists them");
+            .help(
+                self.world
+                    .listed_by("-l", "process(\"...\").function(\"*\")"),
+            );
     }
 
     pub(super) fn function_kind(&mut self, suffix: &[Component]) -> Option<FunctionKindWanted> {

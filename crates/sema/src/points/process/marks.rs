@@ -117,7 +117,7 @@ impl Resolver<'_> {
         let near = near.map(|n| format!("did you mean `{n}`?"));
         self.diags
             .error(Tag::PointNoMatch, at.span, message)
-            .help("trapless -L 'process(\"...\").mark(\"*\")' lists them")
+            .help(self.world.listed_by("-L", "process(\"...\").mark(\"*\")"))
             .help(near);
     }
 }

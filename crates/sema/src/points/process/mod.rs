@@ -13,7 +13,7 @@ mod subjects;
 mod syscalls;
 
 use crate::ir::{ImageId, Part, ProbeKind, Refusal};
-use crate::not_built::{self, Known};
+use crate::not_built;
 use crate::points::components;
 use crate::points::{append, Place};
 use crate::world::World;
@@ -199,24 +199,14 @@ impl Resolver<'_> {
     }
 
     fn other_family(&mut self, first: &Component) -> Option<Vec<Place>> {
-        let name = &first.name.name;
-        let (tag, message, instead) = match not_built::point(name) {
-            Some(Known::Kernel) => (
-                Tag::PointKernel,
-                format!("`{name}` points are in the kernel, and not built yet"),
-                "probe the kernel's function, kernel.function(\"NAME\"), or the program that calls the kernel",
-            ),
-            Some(Known::Later(instead)) => (
-                Tag::NotBuilt,
-                format!("`{name}` points are not built yet"),
-                instead,
-            ),
-            None => (
-                Tag::NotBuilt,
-                format!("`{name}` points are not built yet"),
-                "use process(\"...\").function(\"...\")",
-            ),
+        let known = not_built::point(&components::words(self.point));
+        let name = known.as_ref().map_or(&*first.name.name, |k| k.words);
+        let (tag, what) = match &known {
+            Some(k) if k.in_kernel => (Tag::PointKernel, "are in the kernel, and not built yet"),
+            _ => (Tag::NotBuilt, "are not built yet"),
         };
+        let instead = known.map_or("use process(\"...\").function(\"...\")", |k| k.instead);
+        let message = format!("`{name}` points {what}");
         self.diags.error(tag, first.span, message).help(instead);
         None
     }
