@@ -86,16 +86,30 @@ int64_t tl_returnval(struct tl_run *run)
 	return 0;
 }
 
-int64_t tl_uaddr(struct tl_run *run)
+int64_t tl_addr(struct tl_run *run)
 {
 	return run->regs ? (int64_t)TL_REGS_IP(run->regs) : 0;
+}
+
+int tl_left(struct tl_run *run, struct tl_from *at)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+
+	return run->regs && ops && ops->left ? ops->left(run->view, at) : -1;
+}
+
+int64_t tl_uaddr(struct tl_run *run)
+{
+	struct tl_from at = {0};
+
+	return tl_left(run, &at) < 0 ? tl_addr(run) : (int64_t)at.pc;
 }
 
 /* At a system call the kernel is probed, though the registers are the program's. */
 int64_t tl_user_mode(struct tl_run *run)
 {
 	const struct tl_view_ops *ops = run->view->ops;
-	uint64_t at = run->env->at_syscall ? 0 : (uint64_t)tl_uaddr(run);
+	uint64_t at = run->env->at_syscall ? 0 : (uint64_t)tl_addr(run);
 
 	return !ops || !ops->of_program || ops->of_program(run->view, at);
 }
