@@ -25,7 +25,7 @@ enum request_kind { REQUEST_LIST = 1, REQUEST_ENABLE, REQUEST_DISABLE, REQUEST_O
 struct request {
 	uint32_t kind; /* enum request_kind */
 	bool on; /* REQUEST_OPTIMIZE */
-	char pattern[500]; /* of probe points or functions, or a probe's number */
+	char pattern[500]; /* of probe points, aliases or functions, or a probe's number */
 };
 
 /* With the answer's file; its text is to be printed. */

@@ -88,6 +88,21 @@ test_switch.variants = ALL
 
 
 def test_knob(ctx):
+def test_aliases(ctx):
+    """A probe is shown by its alias, wildcards resolved, and found by that and by its place."""
+    s = Session(ctx, script='global n, m probe its.work = process.function("work") { } probe its.idle = process.function("idle") { } '
+                            'probe its.w* { n++ } probe its.idle { m++ } probe end { printf("%d %d\\n", n, m) }')
+    for name in ('work', 'idle'):
+        assert re.search(r' its\.%s( |$)' % name, s.ask('--sessions'), re.M)
+    s.steps('work 1', 'idle 1')
+    assert '1 probe disabled' in s.ask('--disable', 'its.w*')
+    s.steps('work 10', 'idle 10')
+    assert '1 probe disabled' in s.ask('--disable', '*function("idle*')
+    assert '2 probes enabled' in s.ask('--enable', 'its.*')
+    s.steps('work 100', 'idle 100')
+    assert s.end()[0] == '101 111\n'
+
+
     """Off: all on breakpoints. On: all jump again, by and by; no hit is lost."""
     s = Session(ctx)
     s.ask('--optimize', 'off')
