@@ -382,6 +382,8 @@ static void a_kernel_s_stack_and_its_program_s(void)
 	CHECK(home_is(text, "func+0x10 [prog]\n"));
 	tl_kstack_addresses(&run, text, 32);
 	CHECK(home_is(text, "0x2000 0x2041 0x2042"));
+	tl_probe_type(&run, text);
+	CHECK(home_is(text, "kprobe"));
 	kernel_has_left = 0;
 	tl_ustack_addresses(&run, text, 32);
 	CHECK(!tl_uaddr(&run) && tl_addr(&run) == 0x2000 && home_is(text, ""));

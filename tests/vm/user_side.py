@@ -24,6 +24,10 @@ TICKS = 'global in_program, in_kernel, bad probe timer.profile { if (pid() == ta
 NOBODY = 'global n, bad, told probe kernel.trace("sched:sched_switch") { if (execname() =~ "^(swapper|kworker|rcu)") { n++; ' \
          'bad += uaddr() || ubacktrace() != "" || ustack(0) || usymname(uaddr()) != "0x0"; told = sprint_ubacktrace(); if (n == 1) print_ubacktrace() } if (n == 100) exit() } ' \
          'probe begin, timer.ms(1) { bad += uaddr() || ubacktrace() != "" || sprint_ubacktrace() != "" } probe end { print(told); println(n, " ", bad) }'
+# The interrupt of samples has a global of its own: it does not wait for what it interrupts.
+KINDS = 'global n, m probe kernel.function("do_sys_openat2"), kernel.function("do_sys_openat2").return, kernel.trace("sched_process_exit"), ' \
+        'syscall.openat, syscall.openat.return, kernel.data("panic_timeout").write?, begin, timer.ms(1) { n[probe_type()]++ } probe timer.profile { m = probe_type() } ' \
+        'probe end { foreach (t+ in n) println(t); println(m) }'
 NONE = '<no user backtrace at kernel.trace("sched:sched_switch")>'
 
 
@@ -40,5 +44,7 @@ TESTS = (
     Test('the_stack_of_a_program_that_has_called', 'trapless-run printed.tap -c "work 3"', twice, printed=PRINTED),
     Test('where_a_program_has_faulted', 'trapless-run faults.tap -c "work 3"', lines('11 0'), faults=FAULTS),
     Test('where_a_program_was_interrupted', 'work spin & w=$!; trapless-run ticks.tap -x $w; kill $w', lines('0'), ticks=TICKS),
+    Test('kinds_of_probes', "trapless-run kinds.tap -c 'sh -c \"work 3; echo 1 >/proc/sys/kernel/panic; sleep 1\"'",
+         lines('begin_end', 'hardware_data_breakpoint', 'hrtimer', 'kprobe', 'kretprobe', 'tracepoint', 'profile_timer'), kinds=KINDS),
     Test('threads_of_the_kernel_have_no_program', 'trapless-run nobody.tap', lines(NONE, NONE, '100 0'), nobody=NOBODY),
 )
