@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 
+from context import wait_until
 from scripted import attach, environment, finish, script_file, words
 from support import ALL, NO_BREAKPOINTS, PAIR, Before, runner, runtime_folder, start, text_of
 
@@ -87,7 +88,6 @@ def test_switch(ctx):
 test_switch.variants = ALL
 
 
-def test_knob(ctx):
 def test_aliases(ctx):
     """A probe is shown by its alias, wildcards resolved, and found by that and by its place."""
     s = Session(ctx, script='global n, m probe its.work = process.function("work") { } probe its.idle = process.function("idle") { } '
@@ -103,6 +103,7 @@ def test_aliases(ctx):
     assert s.end()[0] == '101 111\n'
 
 
+def test_knob(ctx):
     """Off: all on breakpoints. On: all jump again, by and by; no hit is lost."""
     s = Session(ctx)
     s.ask('--optimize', 'off')
@@ -170,6 +171,19 @@ def test_gone(ctx):
 
 
 test_gone.variants = PAIR
+
+
+def test_arming(ctx):
+    """A session is seen before it can answer."""
+    path = script_file(ctx, 'probe begin { for (i = 0; i < 1000; i++) mdelay(1000) } probe timer.s(1) { }')
+    p = ctx.start(words(ctx, '-g', path), stdin=subprocess.DEVNULL, env=environment(ctx))
+    armed = re.compile(r'^session %d: its probes are being armed$' % p.pid, re.M)
+    wait_until(lambda: armed.search(ask_all(ctx, '--sessions')[1]), 'it is seen')
+    status, told = ask_all(ctx, '--disable', '*', '--session', str(p.pid))
+    assert status == 1 and 'session %d is arming its probes' % p.pid in told, told
+    p.kill()
+    p.wait()
+    assert 'session %d:' % p.pid not in ask_all(ctx, '--sessions')[1]
 
 
 def test_requests_that_fail(ctx):
