@@ -85,6 +85,8 @@ struct tl_view;
 struct tl_indent;
 /* As tl_view_ops.indent. */
 int tl_home_indent(const struct tl_view *v, int64_t delta, int64_t now, struct tl_indent *at);
+/* As tl_view_ops.left. */
+int tl_home_left(struct tl_from *at);
 /* As tl_view_ops.of_program. */
 bool tl_home_of_program(uint64_t pc);
 

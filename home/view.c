@@ -96,6 +96,12 @@ static uint64_t original(struct tl_view *v, uint64_t pc)
 	return tl_home_original(pc);
 }
 
+static int left(struct tl_view *v, struct tl_from *at)
+{
+	(void)v;
+	return tl_home_left(at);
+}
+
 static bool of_program(struct tl_view *v, uint64_t pc)
 {
 	(void)v;
@@ -124,6 +130,7 @@ static struct tl_view_ops ops = {
 	.indent = tl_home_indent,
 	.raise = raise,
 	.ids = ids,
+	.left = left,
 	.of_program = of_program,
 };
 

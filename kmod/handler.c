@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What handlers in this kernel are told. Context: any, down to the middle of an interrupt: nothing here sleeps or locks. */
 #include <linux/sched.h>
+#include <linux/sched/task_stack.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
 
+#include "../engine/os/kernel/machine.h"
 #include "script.h"
 #include "../runtime/script.h"
 
@@ -35,6 +37,20 @@ int tl_home_write(uint64_t addr, const void *src, uint32_t size)
 bool tl_home_of_program(uint64_t pc)
 {
 	return pc && is_user(pc, 1);
+}
+
+/*
+ * What a system call, a fault or an interrupt has kept of the program as it came into the kernel. It stands at one place,
+ * whatever else has come in between. Helpers of a program (io_uring) have its memory, but never were in it.
+ */
+int tl_home_left(struct tl_from *at)
+{
+	struct pt_regs *user = task_pt_regs(current);
+
+	if (!current->mm || current->flags & PF_KTHREAD || !user_mode(user))
+		return 0;
+	tl_machine_place(user, &at->pc, &at->sp, &at->fp);
+	return at->pc != 0;
 }
 
 uint32_t tl_home_pid(uint32_t tid)

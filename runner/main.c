@@ -518,7 +518,9 @@ static int trace(void)
 	session_for(&session, session.target);
 	session.strange = strange_target;
 	conditions_look(&session);
+	control_announce(&control);
 	if (open_output() || attach_all()) {
+		control_end(&control);
 		leave_all();
 		return 1;
 	}

@@ -453,6 +453,13 @@ bool probe_is_ours(const struct tl_tap_probe *p)
 	return p->kind == TL_TAP_SHOW || p->kind == TL_TAP_RESET;
 }
 
+const char *probe_shown(const struct tl_tap *mod, uint32_t i)
+{
+	const char *name = tl_tap_string(mod, mod->probes[i].name);
+
+	return *name ? name : tl_tap_string(mod, mod->probes[i].point);
+}
+
 /* It has a handler, and nobody has switched it off. */
 bool session_may_run(const struct session *s, uint32_t i)
 {

@@ -84,6 +84,8 @@ bool session_wants_exit(const struct session *s);
 /* Run all probes of a kind (begin, end, error) in order of their numbers. */
 void session_run(struct session *s, uint32_t kind);
 bool probe_is_ours(const struct tl_tap_probe *p); /* made for --monitor: no list has it */
+/* As the script has it: by its alias, with wildcards resolved; else where it stands. */
+const char *probe_shown(const struct tl_tap *mod, uint32_t i);
 bool session_may_run(const struct session *s, uint32_t probe);
 void session_run_one(
 	struct session *s, uint32_t probe, struct tl_regs *regs); /* regs: NULL: none */

@@ -137,8 +137,7 @@ void tell_never_hit(const struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		if (!never_hit(s, i) || ++n > A_FEW)
 			continue;
-		fprintf(stderr, "trapless-run: never fired: %s (%s)\n",
-			tl_tap_string(s->mod, s->mod->probes[i].point),
+		fprintf(stderr, "trapless-run: never fired: %s (%s)\n", probe_shown(s->mod, i),
 			why_silent(s->board.tuning->off[i]));
 	}
 	if (n > A_FEW)

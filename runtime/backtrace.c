@@ -23,29 +23,50 @@ static bool append_address(struct tl_run *run, struct tl_str *dst, uint64_t addr
 	return append(run, dst, text + skip, 1 + tl_text_hex(text + 1, addr) - skip);
 }
 
-void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
+/* Along the program's stack. False: the running thread is a kernel's own, and has none. */
+static bool begin_at_user(struct tl_walk *w, struct tl_run *run, int64_t max)
 {
-	struct tl_walk w;
+	struct tl_from left = {0};
+	const int there = tl_left(run, &left);
+
+	tl_walk_begin(w, run, there > 0 ? &left : NULL, there ? max : 0);
+	return there;
+}
+
+static void put_addresses(struct tl_run *run, struct tl_str *dst, struct tl_walk *w)
+{
 	uint64_t pc;
 
 	tl_str_put(run, dst, "", 0);
-	tl_walk_begin(&w, run, NULL, max);
-	while (tl_walk_next(&w, &pc) && append_address(run, dst, pc))
+	while (tl_walk_next(w, &pc) && append_address(run, dst, pc))
 		;
 }
 
-void tl_ustack_print_from(
-	struct tl_run *run, const struct tl_from *from, enum tl_shown how, int64_t max)
+void tl_ustack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
 {
 	struct tl_walk w;
+
+	begin_at_user(&w, run, max);
+	put_addresses(run, dst, &w);
+}
+
+void tl_kstack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
+{
+	struct tl_walk w;
+
+	tl_walk_begin(&w, run, NULL, max);
+	put_addresses(run, dst, &w);
+}
+
+static void print(struct tl_run *run, struct tl_walk *w, enum tl_shown how)
+{
 	uint64_t pc;
 	uint32_t len;
 	char head[32] = " ";
 	TL_STRING(text);
 
-	tl_walk_begin(&w, run, from, max);
-	while (tl_walk_next(&w, &pc)) {
-		tl_usymdata_of(run, text, pc, w.n > 1, how);
+	while (tl_walk_next(w, &pc)) {
+		tl_usymdata_of(run, text, pc, w->n > 1, how);
 		len = how == TL_SHOWN_BRIEF ? 0 : 1;
 		if (len && text->b[0] != '0') { /* it has a name */
 			len += tl_text_hex(head + len, pc);
@@ -58,24 +79,80 @@ void tl_ustack_print_from(
 	}
 }
 
-void tl_ustack_print(struct tl_run *run, enum tl_shown how, int64_t max)
+void tl_ustack_print_from(
+	struct tl_run *run, const struct tl_from *from, enum tl_shown how, int64_t max)
+{
+	struct tl_walk w;
+
+	tl_walk_begin(&w, run, from, max);
+	print(run, &w, how);
+}
+
+void tl_kstack_print(struct tl_run *run, enum tl_shown how, int64_t max)
 {
 	tl_ustack_print_from(run, NULL, how, max);
+}
+
+/* As SystemTap says it. */
+static const char none_begins[] = "<no user backtrace at ", none_ends[] = ">\n";
+
+static void print_none(struct tl_run *run)
+{
+	const char *point = run->env->point ? run->env->point : "";
+
+	tl_ring_text(run, TL_REC_TEXT, 0, none_begins, sizeof(none_begins) - 1);
+	tl_ring_text(run, TL_REC_TEXT, 0, point, tl_cstr_len(point));
+	tl_ring_text(run, TL_REC_TEXT, 0, none_ends, sizeof(none_ends) - 1);
+}
+
+void tl_ustack_print(struct tl_run *run, enum tl_shown how, int64_t max)
+{
+	struct tl_walk w;
+
+	if (begin_at_user(&w, run, max))
+		print(run, &w, how);
+	else
+		print_none(run);
+}
+
+static void put_text(struct tl_run *run, struct tl_str *dst, struct tl_walk *w, enum tl_shown how)
+{
+	uint64_t pc;
+	TL_STRING(text);
+
+	tl_str_put(run, dst, "", 0);
+	while (tl_walk_next(w, &pc)) {
+		tl_usymdata_of(run, text, pc, w->n > 1, how);
+		if (!append(run, text, "\n", 1) || !append(run, dst, text->b, text->len))
+			break;
+	}
+}
+
+void tl_kstack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how, int64_t max)
+{
+	struct tl_walk w;
+
+	tl_walk_begin(&w, run, NULL, max);
+	put_text(run, dst, &w, how);
+}
+
+static void put_none(struct tl_run *run, struct tl_str *dst)
+{
+	const char *point = run->env->point ? run->env->point : "";
+
+	tl_str_put(run, dst, none_begins, sizeof(none_begins) - 1);
+	tl_str_add(run, dst, point, tl_cstr_len(point));
+	tl_str_add(run, dst, none_ends, sizeof(none_ends) - 1);
 }
 
 void tl_ustack_text(struct tl_run *run, struct tl_str *dst, enum tl_shown how, int64_t max)
 {
 	struct tl_walk w;
-	uint64_t pc;
-	TL_STRING(text);
 
-	tl_str_put(run, dst, "", 0);
-	tl_walk_begin(&w, run, NULL, max);
-	while (tl_walk_next(&w, &pc)) {
-		tl_usymdata_of(run, text, pc, w.n > 1, how);
-		if (!append(run, text, "\n", 1) || !append(run, dst, text->b, text->len))
-			break;
-	}
+	if (begin_at_user(&w, run, max))
+		put_text(run, dst, &w, how);
+	else
+		put_none(run, dst);
 }
 
 /* One of a list. */

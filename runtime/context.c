@@ -86,16 +86,30 @@ int64_t tl_returnval(struct tl_run *run)
 	return 0;
 }
 
-int64_t tl_uaddr(struct tl_run *run)
+int64_t tl_addr(struct tl_run *run)
 {
 	return run->regs ? (int64_t)TL_REGS_IP(run->regs) : 0;
+}
+
+int tl_left(struct tl_run *run, struct tl_from *at)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+
+	return run->regs && ops && ops->left ? ops->left(run->view, at) : -1;
+}
+
+int64_t tl_uaddr(struct tl_run *run)
+{
+	struct tl_from at = {0};
+
+	return tl_left(run, &at) < 0 ? tl_addr(run) : (int64_t)at.pc;
 }
 
 /* At a system call the kernel is probed, though the registers are the program's. */
 int64_t tl_user_mode(struct tl_run *run)
 {
 	const struct tl_view_ops *ops = run->view->ops;
-	uint64_t at = run->env->at_syscall ? 0 : (uint64_t)tl_uaddr(run);
+	uint64_t at = run->env->at_syscall ? 0 : (uint64_t)tl_addr(run);
 
 	return !ops || !ops->of_program || ops->of_program(run->view, at);
 }
@@ -165,6 +179,15 @@ void tl_pn(struct tl_run *run, struct tl_str *dst)
 		tl_pp(run, dst);
 }
 
+/* Do handlers stand in programs? Else they do in a kernel. */
+static bool is_in_kernel(const struct tl_run *run)
+{
+	const struct tl_view_ops *ops = run->view->ops;
+	struct tl_from at;
+
+	return ops && ops->left && ops->left(run->view, &at) >= 0;
+}
+
 /* SystemTap's words; by enum tl_tap_probe_kind. */
 void tl_probe_type(struct tl_run *run, struct tl_str *dst)
 {
@@ -180,13 +203,17 @@ void tl_probe_type(struct tl_run *run, struct tl_str *dst)
 		[TL_TAP_THREAD_BEGIN] = "utrace",
 		[TL_TAP_THREAD_END] = "utrace",
 		[TL_TAP_PROFILE] = "profile_timer",
+		[TL_TAP_TRACE] = "tracepoint",
 		[TL_TAP_WATCH] = "hardware_data_breakpoint",
 		[TL_TAP_FILE_READ] = "procfs",
 		[TL_TAP_FILE_WRITE] = "procfs",
 	};
 	uint32_t kind = run->env->kind;
 
-	tl_str_set_c(run, dst, kind < sizeof(types) / sizeof(types[0]) ? types[kind] : "");
+	if ((kind == TL_TAP_SITE || kind == TL_TAP_RETURN) && is_in_kernel(run))
+		tl_str_set_c(run, dst, kind == TL_TAP_SITE ? "kprobe" : "kretprobe");
+	else
+		tl_str_set_c(run, dst, kind < sizeof(types) / sizeof(types[0]) ? types[kind] : "");
 }
 
 void tl_module_name(struct tl_run *run, struct tl_str *dst)

@@ -2,7 +2,7 @@
 /* The functions that a loaded module may call, by name. */
 #include "internal.h"
 
-void tl_runtime_abi_13(void)
+void tl_runtime_abi_14(void)
 {
 }
 

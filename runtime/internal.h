@@ -81,6 +81,8 @@ struct tl_walk {
 
 /* From the probed place on, or from another one. */
 void tl_walk_begin(struct tl_walk *w, struct tl_run *run, const struct tl_from *from, int64_t max);
+/* Where the running thread has left its program for a kernel. 1; 0: it has none; -1: handlers stand in programs, or nowhere. */
+int tl_left(struct tl_run *run, struct tl_from *at);
 /* The next frame's address; false: there is no more. */
 bool tl_walk_next(struct tl_walk *w, uint64_t *pc);
 

@@ -58,7 +58,8 @@
  * home's part included (tests/runtime/stack.py). TL_STACK_TEXT: tl_sprintf,
  * tl_hist_print, tl_user_string_quoted, tl_thread_indent, tl_fp_to_string,
  * tl_string_to_fp. TL_STACK_WALK: tl_ustack_addresses, tl_ustack_print, tl_ustack_print_from,
- * tl_ustack_text, tl_usyms_print, tl_usyms_text. All others: TL_STACK_CALL.
+ * tl_ustack_text, tl_kstack_addresses, tl_kstack_print, tl_kstack_text, tl_usyms_print, tl_usyms_text. All others:
+ * TL_STACK_CALL.
  */
 #define TL_STACK_CALL 480
 #define TL_STACK_TEXT 1088
@@ -69,10 +70,10 @@
  * or other meanings refuses it. A new number for each such change;
  * runtime/machine/x86_64.c notices changes of layout.
  */
-void tl_runtime_abi_13(void);
+void tl_runtime_abi_14(void);
 __attribute__((used)) static void tl_fit(void)
 {
-	tl_runtime_abi_13();
+	tl_runtime_abi_14();
 }
 
 #endif

@@ -110,6 +110,17 @@ static void fail(struct asking *a, const struct found *f, const char *what)
 	a->failed++;
 }
 
+/* It has its place, but no socket yet. */
+static void tell_arming(struct asking *a, const struct found *f)
+{
+	if (a->request->kind != REQUEST_LIST) {
+		fail(a, f, "is arming its probes: ask again once they are armed");
+		return;
+	}
+	printf("session %d: its probes are being armed\n", f->pid);
+	a->done++;
+}
+
 static void ask(struct asking *a, struct found *f)
 {
 	char what[160];
@@ -124,6 +135,10 @@ static void ask(struct asking *a, struct found *f)
 		return;
 	close(f->sock);
 	f->sock = -1;
+	if (err == -ENOENT && !access(f->place.dir, F_OK)) {
+		tell_arming(a, f);
+		return;
+	}
 	snprintf(what, sizeof(what), "cannot be asked: %s", strerror(-err));
 	fail(a, f, what);
 }

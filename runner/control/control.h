@@ -3,7 +3,7 @@
  * Asking a running session for its probes, and switching them. A session has
  * a directory of its own, $XDG_RUNTIME_DIR/trapless/PID or, without that,
  * /tmp/trapless-UID/PID, which only its owner may enter; `control` in it is a
- * datagram socket. A request comes with one end of a socket pair, over which
+ * datagram socket, which is there once its probes are armed. A request comes with one end of a socket pair, over which
  * the answer goes back as a file in memory: a client that does not read keeps
  * nobody waiting.
  */
@@ -25,7 +25,7 @@ enum request_kind { REQUEST_LIST = 1, REQUEST_ENABLE, REQUEST_DISABLE, REQUEST_O
 struct request {
 	uint32_t kind; /* enum request_kind */
 	bool on; /* REQUEST_OPTIMIZE */
-	char pattern[500]; /* of probe points or functions, or a probe's number */
+	char pattern[500]; /* of probe points, aliases or functions, or a probe's number */
 };
 
 /* With the answer's file; its text is to be printed. */
@@ -46,6 +46,7 @@ int places_each(int (*fn)(void *arg, const struct place *p, pid_t pid), void *ar
 /* serve.c: in the runner. */
 struct control {
 	struct place place;
+	bool announced; /* the place is there */
 	int fd; /* poll it; -1: nobody can ask us */
 	int client; /* whose request is being carried out; -1: none */
 	struct request request;
@@ -56,6 +57,8 @@ struct control {
 	const int *ntargets;
 	double since; /* now_ms() */
 };
+void control_announce(
+	struct control *c); /* the session is seen from now on; it does not answer yet */
 void control_start(struct control *c); /* the rest is filled in */
 void control_serve(struct control *c, bool asked); /* asked: a request has come */
 void control_end(struct control *c);

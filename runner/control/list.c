@@ -24,7 +24,8 @@ bool probe_is_chosen(const struct tl_tap *mod, uint32_t i, const char *pattern)
 		return false;
 	if (*pattern && !*end)
 		return number == i;
-	return !fnmatch(pattern, tl_tap_string(mod, mod->probes[i].point), 0) ||
+	return !fnmatch(pattern, probe_shown(mod, i), 0) ||
+	       !fnmatch(pattern, tl_tap_string(mod, mod->probes[i].point), 0) ||
 	       !fnmatch(pattern, tl_tap_string(mod, mod->probes[i].func), 0);
 }
 
@@ -85,16 +86,14 @@ void list_probe_short(const struct control *c, uint32_t i, FILE *to)
 {
 	const char *state =
 		state_of(c, i, targets_of(c, i) ? &c->targets->standing->probe[i] : NULL);
-	const char *point = tl_tap_string(c->session->mod, c->session->mod->probes[i].point);
 
 	list_counts(c, i, to);
-	fprintf(to, "%-12s %s\n", *state ? state : " -", point);
+	fprintf(to, "%-12s %s\n", *state ? state : " -", probe_shown(c->session->mod, i));
 }
 
 static void list_probe(const struct control *c, uint32_t i, FILE *to)
 {
 	const struct session *s = c->session;
-	const struct tl_tap_probe *p = &s->mod->probes[i];
 	const int n = targets_of(c, i);
 	const struct target *t = c->targets;
 	int k;
@@ -104,7 +103,7 @@ static void list_probe(const struct control *c, uint32_t i, FILE *to)
 		list_place(c, i, t, to);
 	else
 		fprintf(to, " %-8s %-28s", "-", "-");
-	fprintf(to, " %s%s\n", tl_tap_string(s->mod, p->point),
+	fprintf(to, " %s%s\n", probe_shown(s->mod, i),
 		state_of(c, i, n ? &t->standing->probe[i] : NULL));
 	for (k = 1; k < n; k++) {
 		if (t[k].retired)
@@ -199,8 +198,7 @@ void list_refused(const struct control *c, FILE *to)
 
 			if (row->result && !row->armed &&
 				probe_is_chosen(mod, i, c->request.pattern))
-				fprintf(to, "%s: probe refused [%s]: %s\n",
-					tl_tap_string(mod, mod->probes[i].point),
+				fprintf(to, "%s: probe refused [%s]: %s\n", probe_shown(mod, i),
 					tl_error_name(row->result), tl_error_text(row->result));
 		}
 	}

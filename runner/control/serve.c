@@ -12,31 +12,39 @@
 #include "../base/passing.h"
 #include "control.h"
 
-void control_start(struct control *c)
+static void tell_failed(const struct control *c, const char *why)
+{
+	if (c->opt->verbose)
+		fprintf(stderr, "trapless-run: this session cannot be asked: %s\n", why);
+}
+
+void control_announce(struct control *c)
 {
 	char why[160];
 
+	c->announced = !place_make(&c->place, why, sizeof(why));
+	if (!c->announced)
+		tell_failed(c, why);
+}
+
+void control_start(struct control *c)
+{
 	c->since = now_ms();
-	if (place_make(&c->place, why, sizeof(why)))
-		goto failed;
-	c->fd = pass_listen(&c->place.socket);
-	if (c->fd >= 0)
+	if (!c->announced)
 		return;
-	snprintf(why, sizeof(why), "%s", strerror(-c->fd));
-	place_drop(&c->place);
-failed:
-	if (c->opt->verbose)
-		fprintf(stderr, "trapless-run: this session cannot be asked: %s\n", why);
+	c->fd = pass_listen(&c->place.socket);
+	if (c->fd < 0)
+		tell_failed(c, strerror(-c->fd));
 }
 
 void control_end(struct control *c)
 {
 	if (c->client >= 0)
 		close(c->client);
-	if (c->fd >= 0) {
+	if (c->fd >= 0)
 		close(c->fd);
+	if (c->announced)
 		place_drop(&c->place);
-	}
 	c->fd = c->client = -1;
 }
 

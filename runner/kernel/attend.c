@@ -139,16 +139,45 @@ static void tune(const struct session *s, const struct teller *t, const struct o
 	tell_standing(t, have_armed(s, t, o) < 0 ? "the kernel could not switch the probes" : "");
 }
 
+/* By image; NULL: there is no memory, and nothing will be told. */
+static uint32_t *count_waiting(const struct teller *t)
+{
+	uint32_t *waiting = calloc(t->mod->nimages + 1, sizeof(*waiting));
+
+	for (uint32_t i = 0; waiting && i < t->mod->nimages; i++)
+		waiting[i] = waiting_for(t, i);
+	return waiting;
+}
+
+/* Of modules that are there now; some of their probes may have been refused, which is told aside. */
+static void tell_come(const struct teller *t, const uint32_t *waited)
+{
+	char text[200];
+
+	for (uint32_t i = 0; waited && i < t->mod->nimages; i++) {
+		if (waiting_for(t, i) >= waited[i])
+			continue;
+		snprintf(text, sizeof(text), "trapless-run: probes of module %.80s are armed",
+			tl_tap_string(t->mod, t->mod->images[i].path));
+		tell(t, MSG_EXPLAIN, 0, text);
+	}
+}
+
 /* A module has come. False: there is no sense in trying again. */
 static bool arm_again(const struct session *s, const struct teller *t, const struct options *o)
 {
-	if (have_armed(s, t, o) < 0) {
+	uint32_t *waited = count_waiting(t);
+	const bool armed = have_armed(s, t, o) >= 0;
+
+	if (armed) {
+		tell_probes(t);
+		tell_come(t, waited);
+	} else {
 		tell(t, MSG_WARN, 0,
 			"the kernel could not arm the probes of a module that has come");
-		return false;
 	}
-	tell_probes(t);
-	return true;
+	free(waited);
+	return armed;
 }
 
 static void leave(const struct session *s, struct teller *t)

@@ -124,7 +124,7 @@ int64_t tl_cpu(void)
 
 /* --- what compiled modules know of us ----------------------------------------------------------- */
 
-/* Does one of these fail? Then it is time for tl_runtime_abi_14. */
+/* Does one of these fail? Then it is time for tl_runtime_abi_15. */
 #define IS(what, n) _Static_assert(what == n, "modules know another layout: raise tl_runtime_abi_")
 IS(sizeof(struct tl_value), 16);
 IS(sizeof(struct tl_view), 200);

@@ -46,6 +46,8 @@ struct tl_view_ops {
 	bool (*caller)(struct tl_view *v, const struct tl_from *from, uint32_t n, uint64_t *pc);
 	/* pc, or what it runs a copy of. May be NULL. */
 	uint64_t (*original)(struct tl_view *v, uint64_t pc);
+	/* Where the running thread has left its program for a kernel. 1; 0: it has none; -1: handlers stand in programs. May be NULL. */
+	int (*left)(struct tl_view *v, struct tl_from *at);
 	/* Is pc in a program's own code, not in a kernel? 0: no place at all. NULL: there is nothing but programs. */
 	bool (*of_program)(struct tl_view *v, uint64_t pc);
 	/* A moment's rest while waiting for a lock. May be NULL. */

@@ -333,12 +333,66 @@ static void arguments_by_convention(void)
 	CHECK(tl_arg(&run, 1, 4, true) == -2 && tl_arg(&run, 1, 4, false) == 0xfffffffe);
 	CHECK(tl_arg(&run, 6, 8, true) == 6 && tl_arg(&run, 7, 8, true) == 7777 &&
 		tl_arg(&run, 8, 8, true) == -3);
-	CHECK(tl_returnval(&run) == 55 && tl_uaddr(&run) == 0x1234 &&
+	CHECK(tl_returnval(&run) == 55 && tl_uaddr(&run) == 0x1234 && tl_addr(&run) == 0x1234 &&
 		tl_caller_addr(&run) == 0xabcdef);
 	CHECK(tl_reg(&run, 5) == -2 && tl_reg(&run, 4) == 2 && tl_reg(&run, 16) == 0x1234 &&
 		!run.error);
 	tl_arg(&run, 0, 8, true);
 	CHECK(run.error && !strcmp(run.error, "cannot access arg(0)"));
+}
+
+/* A kernel as the program's home: 0: the thread is its own, and has no program. */
+static int kernel_has_left;
+static int kernel_left(struct tl_view *v, struct tl_from *at)
+{
+	(void)v;
+	at->pc = kernel_has_left ? 0x1010 : 0;
+	return kernel_has_left;
+}
+static const struct tl_tap_frame *kernel_frame(struct tl_view *v, uint64_t addr)
+{
+	(void)v, (void)addr;
+	return NULL;
+}
+static bool kernel_caller(struct tl_view *v, const struct tl_from *from, uint32_t n, uint64_t *pc)
+{
+	(void)v;
+	if (n && from->pc == 0x2000)
+		*pc = 0x2040 + n;
+	return n < (from->pc == 0x2000 ? 3 : 1);
+}
+
+static void a_kernel_s_stack_and_its_program_s(void)
+{
+	struct tl_view_ops ops = home_ops;
+	struct tl_regs regs = {.ip = 0x2000};
+	struct tl_run run;
+	TL_STRING(text);
+
+	home_open(64, 64, 0);
+	ops.left = kernel_left;
+	ops.frame = kernel_frame;
+	ops.caller = kernel_caller;
+	home.ops = &ops;
+	CHECK(tl_run_enter(&run, &home_env, &regs, tl_view_self(&home)));
+	kernel_has_left = 1;
+	tl_ustack_addresses(&run, text, 32);
+	CHECK(tl_uaddr(&run) == 0x1010 && tl_addr(&run) == 0x2000 && home_is(text, "0x1010"));
+	tl_ustack_text(&run, text, TL_SHOWN_SIMPLE, 32);
+	CHECK(home_is(text, "func+0x10 [prog]\n"));
+	tl_kstack_addresses(&run, text, 32);
+	CHECK(home_is(text, "0x2000 0x2041 0x2042"));
+	tl_probe_type(&run, text);
+	CHECK(home_is(text, "kprobe"));
+	kernel_has_left = 0;
+	tl_ustack_addresses(&run, text, 32);
+	CHECK(!tl_uaddr(&run) && tl_addr(&run) == 0x2000 && home_is(text, ""));
+	tl_ustack_text(&run, text, TL_SHOWN_SIMPLE, 32);
+	CHECK(home_is(text, "<no user backtrace at process(\"x\").function(\"f\")>\n"));
+	run.regs = NULL;
+	tl_ustack_text(&run, text, TL_SHOWN_SIMPLE, 32);
+	CHECK(!tl_uaddr(&run) && !tl_addr(&run) && home_is(text, ""));
+	home.ops = &home_ops;
 }
 #endif
 
@@ -361,6 +415,7 @@ int main(void)
 	RUN(clock_converts);
 #if defined(__x86_64__)
 	RUN(arguments_by_convention);
+	RUN(a_kernel_s_stack_and_its_program_s);
 #endif
 	free(home_memory);
 	return UNIT_RESULT();

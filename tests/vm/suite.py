@@ -16,7 +16,7 @@ def session(tap, then):
     return '''rm -f err; trapless-run -v %s >out 2>err & s=$!
 until grep -qs 'probes armed in 1 processes' err || ! kill -0 $s 2>/dev/null; do usleep 50000; done
 %s
-kill -INT $s 2>/dev/null; wait $s; echo "status $?"; cat out; grep -E 'ERROR|WARNING|trapless-run: (the|cannot|this)' err''' % (tap, then)
+kill -INT $s 2>/dev/null; wait $s; echo "status $?"; cat out; grep -E 'ERROR|WARNING|trapless-run: (the|cannot|this|probes of)' err''' % (tap, then)
 
 
 def lines(*wanted):

@@ -202,7 +202,7 @@ pub struct Options {
     #[arg(long, group = "asking", conflicts_with_all = OTHER_THAN_ASKING, help_heading = SESSIONS)]
     pub sessions: bool,
 
-    /// Switch on probes of sessions that run: a number of the list, or a pattern of points or functions
+    /// Switch on probes of sessions that run: a number of the list, or a pattern of points, aliases or functions
     #[arg(long, value_name = "PROBES", group = "asking", conflicts_with_all = OTHER_THAN_ASKING, help_heading = SESSIONS)]
     pub enable: Option<String>,
 

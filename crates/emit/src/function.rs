@@ -155,6 +155,11 @@ fn c_function(out: &mut Text, f: &Function, prototype: &str, code: &str) {
     out.blank();
 }
 
+fn walks(code: &str) -> bool {
+    let far = ["tl_ustack_", "tl_kstack_", "tl_usyms_"];
+    far.iter().any(|name| code.contains(name))
+}
+
 /// What a function written in C needs below its caller: its own frame is
 /// small where it makes no text of its own.
 fn c_stack(code: &str) -> u32 {
@@ -171,7 +176,7 @@ fn c_stack(code: &str) -> u32 {
     ];
     match deep.iter().any(|name| code.contains(name)) {
         true => 1024 + TEXT_STACK,
-        false if code.contains("tl_ustack_") || code.contains("tl_usyms_") => 128 + WALK_STACK,
+        false if walks(code) => 128 + WALK_STACK,
         false => 128 + CALL_STACK,
     }
 }

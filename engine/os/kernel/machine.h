@@ -44,6 +44,9 @@ static inline void tl_machine_standing(
 	struct pt_regs *to, unsigned long pc, unsigned long sp, unsigned long fp);
 /* All of them, of whoever was interrupted. */
 static inline void tl_machine_interrupted(struct tl_regs *to, const struct pt_regs *from);
+/* Where they stand: the addresses of code, stack and frame. */
+static inline void tl_machine_place(
+	const struct pt_regs *from, uint64_t *pc, uint64_t *sp, uint64_t *fp);
 /* Of a program, as at the instruction of a system call of that number; and behind it, as wire.h's TRACE has them. */
 static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number);
 static inline void tl_machine_answered(

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 
+from context import wait_until
 from scripted import attach, environment, finish, script_file, words
 from support import ALL, NO_BREAKPOINTS, PAIR, Before, runner, runtime_folder, start, text_of
 
@@ -87,6 +88,21 @@ def test_switch(ctx):
 test_switch.variants = ALL
 
 
+def test_aliases(ctx):
+    """A probe is shown by its alias, wildcards resolved, and found by that and by its place."""
+    s = Session(ctx, script='global n, m probe its.work = process.function("work") { } probe its.idle = process.function("idle") { } '
+                            'probe its.w* { n++ } probe its.idle { m++ } probe end { printf("%d %d\\n", n, m) }')
+    for name in ('work', 'idle'):
+        assert re.search(r' its\.%s( |$)' % name, s.ask('--sessions'), re.M)
+    s.steps('work 1', 'idle 1')
+    assert '1 probe disabled' in s.ask('--disable', 'its.w*')
+    s.steps('work 10', 'idle 10')
+    assert '1 probe disabled' in s.ask('--disable', '*function("idle*')
+    assert '2 probes enabled' in s.ask('--enable', 'its.*')
+    s.steps('work 100', 'idle 100')
+    assert s.end()[0] == '101 111\n'
+
+
 def test_knob(ctx):
     """Off: all on breakpoints. On: all jump again, by and by; no hit is lost."""
     s = Session(ctx)
@@ -155,6 +171,19 @@ def test_gone(ctx):
 
 
 test_gone.variants = PAIR
+
+
+def test_arming(ctx):
+    """A session is seen before it can answer."""
+    path = script_file(ctx, 'probe begin { for (i = 0; i < 1000; i++) mdelay(1000) } probe timer.s(1) { }')
+    p = ctx.start(words(ctx, '-g', path), stdin=subprocess.DEVNULL, env=environment(ctx))
+    armed = re.compile(r'^session %d: its probes are being armed$' % p.pid, re.M)
+    wait_until(lambda: armed.search(ask_all(ctx, '--sessions')[1]), 'it is seen')
+    status, told = ask_all(ctx, '--disable', '*', '--session', str(p.pid))
+    assert status == 1 and 'session %d is arming its probes' % p.pid in told, told
+    p.kill()
+    p.wait()
+    assert 'session %d:' % p.pid not in ask_all(ctx, '--sessions')[1]
 
 
 def test_requests_that_fail(ctx):

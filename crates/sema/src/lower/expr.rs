@@ -119,6 +119,17 @@ impl Lowerer<'_, '_> {
         None
     }
 
+    /// What reads the text to which a variable points, and what is said behind it. In a kernel most are the kernel's own; at
+    /// a system call all are the program's.
+    pub(super) fn reader_of_text(&self) -> (&'static str, &'static str) {
+        let named = self.context.as_ref().and_then(|c| c.named.as_deref());
+        let of_call = named.is_some_and(|n| n.syscall.is_some());
+        match self.shared.world.in_kernel && !of_call {
+            true => ("kernel_string", " (user_string() where it is a program's)"),
+            false => ("user_string", ""),
+        }
+    }
+
     /// The value, if it has the type.
     pub fn typed(&mut self, e: ir::Expr, ty: Ty) -> Option<ir::Expr> {
         if e.ty == ty {
@@ -126,11 +137,12 @@ impl Lowerer<'_, '_> {
         }
         let (want, is) = (type_name(ty), type_name(e.ty));
         let help = match ty {
-            Ty::Long => "strtol(s, 10) makes a number of a string",
+            Ty::Long => "strtol(s, 10) makes a number of a string".to_string(),
             Ty::Str if self.shared.map.text(e.span).starts_with('$') => {
-                "user_string(x) reads the text it points to, sprint(x) makes a string of a number, $x->y is a member"
+                let (reader, where_else) = self.reader_of_text();
+                format!("{reader}(x) reads the text it points to{where_else}, sprint(x) makes a string of a number, $x->y is a member")
             }
-            Ty::Str => "sprint(x) makes a string of a number",
+            Ty::Str => "sprint(x) makes a string of a number".to_string(),
         };
         self.error(
             Tag::TypeMismatch,

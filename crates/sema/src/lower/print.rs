@@ -119,17 +119,21 @@ impl Lowerer<'_, '_> {
             Ty::Str => ("%s takes a string", "number", "%d"),
             Ty::Long => ("this conversion takes a number", "string", "%s"),
         };
+        let help = match ty {
+            Ty::Str if written.starts_with('$') => {
+                let (reader, where_else) = self.reader_of_text();
+                format!(
+                    "use {use_}, or {reader}({written}) for the text that it points to{where_else}"
+                )
+            }
+            _ => format!("use {use_}"),
+        };
         self.error(
             Tag::FormatArgs,
             v.span,
             format!("{conversion}, this is a {is}"),
         )
-        .help(match ty {
-            Ty::Str if written.starts_with('$') => {
-                format!("use {use_}, or user_string({written}) for the text that it points to")
-            }
-            _ => format!("use {use_}"),
-        });
+        .help(help);
         None
     }
 }

@@ -60,7 +60,7 @@ impl Reader<'_> {
         let message = format!("`{name}`: variables of kernels are not read yet");
         self.diags
             .error(Tag::PointKernel, self.span, message)
-            .help("read parameters ($NAME), and what they point to; @cast(ADDRESS, \"struct NAME\") reads any address");
+            .help("/proc/kallsyms tells root its address: kernel_long(ADDRESS), kernel_int(ADDRESS) or @cast(ADDRESS, \"struct NAME\")->MEMBER reads it");
         None
     }
 

@@ -151,6 +151,14 @@ static inline void tl_machine_interrupted(struct tl_regs *to, const struct pt_re
 	};
 }
 
+static inline void tl_machine_place(
+	const struct pt_regs *from, uint64_t *pc, uint64_t *sp, uint64_t *fp)
+{
+	*pc = from->ip;
+	*sp = from->sp;
+	*fp = from->bp;
+}
+
 static inline void tl_machine_asked(struct tl_regs *to, const struct pt_regs *from, long number)
 {
 	tl_machine_interrupted(to, from);
