@@ -57,8 +57,8 @@ struct control {
 	const int *ntargets;
 	double since; /* now_ms() */
 };
-void control_announce(
-	struct control *c); /* the session is seen from now on; it does not answer yet */
+/* The session is seen from now on; it does not answer yet. */
+void control_announce(struct control *c);
 void control_start(struct control *c); /* the rest is filled in */
 void control_serve(struct control *c, bool asked); /* asked: a request has come */
 void control_end(struct control *c);

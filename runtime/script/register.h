@@ -34,8 +34,8 @@ int64_t tl_returnval(struct tl_run *run); /* may fail */
 void tl_arg_set(struct tl_run *run, int64_t n, uint32_t size, int64_t value);
 void tl_returnval_set(struct tl_run *run, int64_t value);
 int64_t tl_addr(struct tl_run *run); /* of the probed instruction */
-int64_t tl_uaddr(struct tl_run *
-		run); /* of the program: in a kernel where its thread has left it, 0: it is the kernel's own */
+/* Of the program: in a kernel where its thread has left it, 0: it is the kernel's own. */
+int64_t tl_uaddr(struct tl_run *run);
 /* Is it a program's own code that the probe has stopped? */
 int64_t tl_user_mode(struct tl_run *run);
 int64_t tl_caller_addr(
