@@ -19,6 +19,7 @@ struct batch {
 	size_t n;
 	bool barred; /* by a protection, after all */
 	bool guards; /* some change is guarded */
+	unsigned last_round;
 };
 
 /* --- order -------------------------------------------------------------- */
@@ -275,13 +276,32 @@ static bool poke_all(const struct batch *b)
  * What interrupts those that stand still runs text as well. Behind each sync none of it runs on that began before: so
  * nobody is inside of a window when its tail is written, and whoever comes meets a breakpoint that leads on.
  */
-static void step_guarded(const struct batch *b, enum step step)
+static void step_guarded(const struct batch *b, unsigned round, enum step step)
 {
-	for (size_t i = 0; i < b->n; i++)
-		if (b->c[i].guarded && !(step == HEAD && b->c[i].headed))
-			store_step(&b->c[i], step);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct tl_change *c = &b->c[i];
+
+		if (c->guarded && c->round == round && !(step == HEAD && c->headed))
+			store_step(c, step);
+	}
 	if (b->guards)
 		tl_os_stop_sync();
+}
+
+static void write_round_stopped(const struct batch *b, unsigned round)
+{
+	step_guarded(b, round, HEAD);
+	step_guarded(b, round, TAIL);
+	step_guarded(b, round, FINISH);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct tl_change *c = &b->c[i];
+
+		if (c->how != TL_PATCH_STOP || c->past || c->round != round)
+			continue;
+		if (!c->guarded)
+			store(c, HEAD, 0, c->addr, c->to, c->len);
+		tl_race_point(RP_STOPPED);
+	}
 }
 
 static void write_stopped(void *arg)
@@ -289,17 +309,8 @@ static void write_stopped(void *arg)
 	struct batch *b = arg;
 
 	b->barred = !poke_all(b);
-	if (b->barred)
-		return;
-	step_guarded(b, HEAD);
-	step_guarded(b, TAIL);
-	step_guarded(b, FINISH);
-	for (size_t i = 0; i < b->n; i++)
-		if (b->c[i].how == TL_PATCH_STOP && !b->c[i].past) {
-			if (!b->c[i].guarded)
-				store(&b->c[i], HEAD, 0, b->c[i].addr, b->c[i].to, b->c[i].len);
-			tl_race_point(RP_STOPPED);
-		}
+	for (unsigned round = 0; !b->barred && round <= b->last_round; round++)
+		write_round_stopped(b, round);
 }
 
 static int stop_and_write(struct batch *b)
@@ -420,16 +431,17 @@ static void choose(struct tl_change *c)
 }
 
 /* Chooses for all. True: everyone must be stopped for some. */
-static bool choose_all(struct tl_change *c, size_t n, unsigned *last_round)
+static bool choose_all(struct batch *b)
 {
 	bool stops = false, more = true;
+	struct tl_change *c = b->c;
+	size_t n = b->n;
 
-	*last_round = 0;
 	for (size_t i = 0; i < n; i++) {
 		choose(&c[i]);
 		stops |= c[i].how == TL_PATCH_STOP;
-		if (c[i].round > *last_round)
-			*last_round = c[i].round;
+		if (c[i].round > b->last_round)
+			b->last_round = c[i].round;
 	}
 	while (stops &&
 		more) { /* what is written with all stopped comes first, and so must those it is ordered with */
@@ -445,13 +457,9 @@ static bool choose_all(struct tl_change *c, size_t n, unsigned *last_round)
 }
 
 /* Not where a detour would come back to what another change has yet to write. */
-static bool can_guard(const struct batch *b, size_t i)
+static bool can_guard(const struct tl_change *c)
 {
-	const struct tl_change *c = &b->c[i];
-
-	if (c->how != TL_PATCH_STOP || c->past || c->linked || (i && c[-1].linked))
-		return false;
-	return c->headed || bypass_to(c);
+	return c->how == TL_PATCH_STOP && !c->past && !c->tangled && (c->headed || bypass_to(c));
 }
 
 static void choose_guards(struct batch *b)
@@ -459,7 +467,7 @@ static void choose_guards(struct batch *b)
 	for (size_t i = 0; i < b->n; i++) {
 		struct tl_change *c = &b->c[i];
 
-		if (!can_guard(b, i))
+		if (!can_guard(c))
 			continue;
 		c->step.spin_len = tl_arch_trap_insn(c->step.spin);
 		c->guarded = c->len > c->step.spin_len;
@@ -470,7 +478,6 @@ static void choose_guards(struct batch *b)
 int tl_text_apply(struct tl_change *changes, size_t n)
 {
 	struct batch b = {.c = changes, .n = n};
-	unsigned last_round;
 	bool stops;
 	int ret;
 
@@ -481,7 +488,7 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 	ret = open_all(&b);
 	if (ret)
 		return ret;
-	stops = choose_all(changes, n, &last_round);
+	stops = choose_all(&b);
 	if (stops && tl_os_stop_sync())
 		choose_guards(&b);
 	tl_race_point(RP_TEXT_OPEN);
@@ -494,7 +501,7 @@ int tl_text_apply(struct tl_change *changes, size_t n)
 		ret = stop_and_write(&b);
 	if (ret)
 		goto untrap;
-	for (unsigned round = 0; round <= last_round; round++) {
+	for (unsigned round = 0; round <= b.last_round; round++) {
 		if (round)
 			sync();
 		write_round(&b, round);
