@@ -10,6 +10,10 @@ class Test:
         self.name, self.commands, self.judge, self.scripts = name, commands, judge, scripts
 
 
+# An interrupt of each processor, in 6.1 and in newer kernels.
+TICK = 'kernel.function("tick_sched_timer")!, kernel.function("tick_nohz_handler")'
+
+
 def session(tap, then):
     """`then` runs when the probes are armed; the session ends by SIGINT, and its status and output are told.
     What an earlier one said is no sign of this one."""
