@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What scripts in a kernel ask of the program that runs: where it has left its own code. At a system call the registers are
 that program's, so what is said there is what all other probes have to say of the same call."""
-from suite import Test, has, lines
+from suite import TICK, Test, has, lines
 
 # Of one call: its own probe comes first.
 CALL = 'global at, n, bad probe syscall.%s { if (pid() == target()) at[tid()] = uaddr() } function mine() { return pid() == target() && at[tid()] } ' \
@@ -19,7 +19,7 @@ FAULTS = 'global n, calls, bad probe kernel.trace("exceptions:page_fault_user") 
 # Whatever a processor was in as its clock ticked.
 TICKS = 'global in_program, in_kernel, bad probe timer.profile { if (pid() == target()) { if (user_mode()) { in_program++; bad += uaddr() != addr() } ' \
         'else { in_kernel++; bad += uaddr() == addr() || uaddr() <= 0 } if (in_program > 9 && in_kernel > 9) exit() } } ' \
-        'probe kernel.function("tick_sched_timer") { if (pid() == target()) bad += uaddr() <= 0 } probe end { println(bad) }'
+        'probe ' + TICK + ' { if (pid() == target()) bad += uaddr() <= 0 } probe end { println(bad) }'
 # Threads of the kernel's own have none, nor has what stands nowhere.
 NOBODY = 'global n, bad, told probe kernel.trace("sched:sched_switch") { if (execname() =~ "^(swapper|kworker|rcu)") { n++; ' \
          'bad += uaddr() || ubacktrace() != "" || ustack(0) || usymname(uaddr()) != "0x0"; told = sprint_ubacktrace(); if (n == 1) print_ubacktrace() } if (n == 100) exit() } ' \
