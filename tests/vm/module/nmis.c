@@ -4,7 +4,6 @@
 
 #include <linux/delay.h>
 #include <linux/module.h>
-#include <linux/nmi.h>
 #include <asm/apic.h>
 #include <asm/linkage.h>
 #include <asm/nmi.h>
