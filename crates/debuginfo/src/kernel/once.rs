@@ -26,9 +26,12 @@ impl Once {
             return Once::default();
         };
         let is_text = |s: &&Symbol| matches!(s.0, b't' | b'T' | b'w' | b'W');
-        let mut once: BTreeSet<String> = texts(all[from..to].iter().filter(is_text));
-        let stay: BTreeSet<String> = texts(all[..from].iter().chain(&all[to..]).filter(is_text));
-        once.retain(|name| !stay.contains(name));
+        let within = all[from..to].iter().filter(is_text);
+        let mut once: BTreeSet<String> = within.map(|s| s.1.clone()).collect();
+        // The others are a hundred times as many: no set is made of them.
+        for stays in all[..from].iter().chain(&all[to..]).filter(is_text) {
+            once.remove(&stays.1);
+        }
         Once(once)
     }
 
@@ -60,10 +63,6 @@ impl Once {
     pub fn from_text(text: &str) -> Once {
         Once(text.lines().map(String::from).collect())
     }
-}
-
-fn texts<'a>(symbols: impl Iterator<Item = &'a Symbol>) -> BTreeSet<String> {
-    symbols.map(|s| s.1.clone()).collect()
 }
 
 /// `ADDRESS KIND NAME`; those of modules, behind all others, have a word more.
