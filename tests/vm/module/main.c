@@ -612,12 +612,7 @@ static const char *victim_is_gone(void)
 
 /* --- all of them -------------------------------------------------------------------------------- */
 
-#define TEST(fn) #fn, fn
-
-static const struct {
-	const char *name;
-	test_fn *fn;
-} tests[] = {
+static const struct test tests[] = {
 	{TEST(a_trap_counts_10000_hits)},
 	{TEST(a_whole_jump_counts_10000_hits)},
 	{TEST(a_jump_over_two_words_counts_10000_hits)},

@@ -104,12 +104,7 @@ static const char *every_function_is_probed_once(void)
 	return NULL;
 }
 
-#define TEST(fn) #fn, fn
-
-static const struct {
-	const char *name;
-	test_fn *fn;
-} tests[] = {
+static const struct test tests[] = {
 	{TEST(functions_are_listed)},
 	{TEST(every_function_is_probed_once)},
 	{TEST(half_of_all_are_enabled)},
@@ -125,8 +120,7 @@ static int __init many_init(void)
 	results = vmalloc(CHUNK * sizeof(*results));
 	if (!places || !probes || !list || !results)
 		return -ENOMEM; /* of a machine that is about to end */
-	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
-		say(tests[i].name, tests[i].fn());
+	run_all(tests, ARRAY_SIZE(tests));
 	return 0;
 }
 

@@ -3,20 +3,15 @@
 #define pr_fmt(fmt) fmt
 
 #include <linux/module.h>
-#include <asm/linkage.h>
 #include "vm.h"
 
 enum { CALLS = 1000, JUMP = 0xe9, INT3 = 0xcc };
 
 /* Its first instruction has room for a jump; the next one has a long branch to its second instruction. */
-asm(".macro FUNCTION name\n\t.balign 16\n\t.type \\name, @function\n\\name:\n.endm\n"
-    ".macro END name\n\t" ASM_RET "\n\t.size \\name, . - \\name\n.endm\n"
-    ".text\n"
-    "FUNCTION near_long\n\tmov $0x100, %eax\n\tadd %edi, %eax\n\tEND near_long\n"
-    "FUNCTION near_loop\n\tlea 2(%rdi), %rax\n1:\tcmp %eax, %eax\n"
-    "\t.byte 0x0f, 0x85\n\t.long 1b - . - 4\n\tEND near_loop\n"
-    "FUNCTION near_free\n\tlea 2(%rdi), %rax\n\tcmp %eax, %eax\n\tEND near_free\n"
-    ".purgem FUNCTION\n.purgem END\n");
+VM_FUNCTIONS("FUNCTION near_long\n\tmov $0x100, %eax\n\tadd %edi, %eax\n\tEND near_long\n"
+	     "FUNCTION near_loop\n\tlea 2(%rdi), %rax\n1:\tcmp %eax, %eax\n"
+	     "\t.byte 0x0f, 0x85\n\t.long 1b - . - 4\n\tEND near_loop\n"
+	     "FUNCTION near_free\n\tlea 2(%rdi), %rax\n\tcmp %eax, %eax\n\tEND near_free\n");
 asmlinkage long near_long(long x);
 asmlinkage long near_loop(long x);
 asmlinkage long near_free(long x);
@@ -193,12 +188,7 @@ static const char *no_kprobe_jumps_over_what_a_moved_branch_leads_to(void)
 
 /* --- all of them --------------------------------------------------------------------------------- */
 
-#define TEST(fn) #fn, fn
-
-static const struct {
-	const char *name;
-	test_fn *fn;
-} tests[] = {
+static const struct test tests[] = {
 	{TEST(our_jump_stays_for_a_kprobe_on_it)},
 	{TEST(our_jump_stays_for_a_kprobe_that_is_off)},
 	{TEST(a_kprobe_on_our_jump_goes_before_us)},
@@ -209,8 +199,7 @@ static const struct {
 
 static int __init neighbours_init(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
-		say(tests[i].name, tests[i].fn());
+	run_all(tests, ARRAY_SIZE(tests));
 	return 0;
 }
 

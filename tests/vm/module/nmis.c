@@ -5,25 +5,22 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <asm/apic.h>
-#include <asm/linkage.h>
 #include <asm/nmi.h>
 #include "vm.h"
 
 enum { ROUNDS = 40, SETTLE_MS = 20, STOP_MS = 10000 };
 
 /* One for each rung; the second calls stand so that their target lies in one word, and over two. */
-asm(".macro FUNCTION name\n\t.balign 16\n\t.type \\name, @function\n\\name:\n.endm\n"
-    ".macro END name\n\t" ASM_RET "\n\t.size \\name, . - \\name\n.endm\n"
-    ".text\n"
-    "FUNCTION nmi_short\n\tlea 2(%rdi), %rax\n\tEND nmi_short\n"
-    "FUNCTION nmi_whole\n\tmov $2, %eax\n\tadd %edi, %eax\n\tEND nmi_whole\n"
-    "FUNCTION nmi_across\n\tlea 1(%rdi), %rax\n\tcmp %eax, %eax\n\tadd $1, %rax\n\tnop\n\tEND "
-    "nmi_across\n"
-    "FUNCTION nmi_call\n\tcall nmi_short\n\tnop\n\tEND nmi_call\n"
-    "FUNCTION nmi_call_across\n\tnop\n\tnop\n\tnop\n\tnop\n\tcall nmi_short\n\tnop\n\tEND "
-    "nmi_call_across\n"
-    "FUNCTION nmi_barred\n\tlea 2(%rdi), %rax\n1:\tcmp %eax, %eax\n\tjne 1b\n\tEND nmi_barred\n"
-    ".purgem FUNCTION\n.purgem END\n");
+VM_FUNCTIONS(
+	"FUNCTION nmi_short\n\tlea 2(%rdi), %rax\n\tEND nmi_short\n"
+	"FUNCTION nmi_whole\n\tmov $2, %eax\n\tadd %edi, %eax\n\tEND nmi_whole\n"
+	"FUNCTION nmi_across\n\tlea 1(%rdi), %rax\n\tcmp %eax, %eax\n\tadd $1, %rax\n\tnop\n\tEND "
+	"nmi_across\n"
+	"FUNCTION nmi_call\n\tcall nmi_short\n\tnop\n\tEND nmi_call\n"
+	"FUNCTION nmi_call_across\n\tnop\n\tnop\n\tnop\n\tnop\n\tcall nmi_short\n\tnop\n\tEND "
+	"nmi_call_across\n"
+	"FUNCTION nmi_barred\n\tlea 2(%rdi), %rax\n1:\tcmp %eax, %eax\n\tjne 1b\n\tEND "
+	"nmi_barred\n");
 asmlinkage long nmi_short(long x);
 asmlinkage long nmi_whole(long x);
 asmlinkage long nmi_across(long x);
@@ -161,13 +158,17 @@ static const char *every_rung_is_there(void)
 	return NULL;
 }
 
+static const struct test tests[] = {
+	{TEST(every_rung_is_there)},
+	{TEST(text_changes_under_nmis)},
+};
+
 static int __init nmis_init(void)
 {
 	sender = find("apic");
 	if (!sender || register_nmi_handler(NMI_LOCAL, on_nmi, 0, "trapless_nmis"))
 		return -ENOENT;
-	say("every_rung_is_there", every_rung_is_there());
-	say("text_changes_under_nmis", text_changes_under_nmis());
+	run_all(tests, ARRAY_SIZE(tests));
 	unregister_nmi_handler(NMI_LOCAL, "trapless_nmis");
 	return 0;
 }

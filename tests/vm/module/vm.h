@@ -4,6 +4,7 @@
 #define TRAPLESS_TESTS_VM_H
 
 #include <linux/kprobes.h>
+#include <asm/linkage.h>
 #include <trapless/probe.h>
 
 /* NULL: it passed; or why not. */
@@ -24,6 +25,25 @@ static inline void say(const char *name, const char *why)
 	else
 		pr_info("ok %s\n", name);
 }
+
+/* Of a table of tests: the name, and the function. */
+#define TEST(fn) #fn, fn
+struct test {
+	const char *name;
+	test_fn *fn;
+};
+
+static inline void run_all(const struct test *tests, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		say(tests[i].name, tests[i].fn());
+}
+
+/* Functions to be probed, in assembler: FUNCTION name ... END name, which returns. */
+#define VM_FUNCTIONS(text)                                                                         \
+	asm(".macro FUNCTION name\n\t.balign 16\n\t.type \\name, @function\n\\name:\n.endm\n"      \
+	    ".macro END name\n\t" ASM_RET "\n\t.size \\name, . - \\name\n.endm\n"                  \
+	    ".text\n" text ".purgem FUNCTION\n.purgem END\n")
 
 /* A function that the kernel does not export, by its name; NULL: it has none. A kprobe that is never armed finds the one that tells. */
 static inline void *find(const char *name)
