@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Static hooks: places in a program that cost next to nothing until somebody listens. C11 and C++17, gcc and clang. A
+ * program that only has hooks needs no library.
+ *
+ *   TL_HOOK(net, packet_in, (const struct packet *, p), (uint32_t, len))    at file scope, in a header: declares it, typed
+ *   tl_hook(net, packet_in, p, len);                                        a place; arguments are evaluated only when on
+ *   TL_HOOK_VERDICT(sec, may_open, int, 0, (const char *, path), (int, flags))
+ *   if ((err = tl_verdict(sec, may_open, path, flags))) return err;         0 where nobody decides
+ *
+ * One to eight parameters: integers, enumerations, pointers, floating-point numbers, structures. A place that is on calls
+ * the hook's one function, tl_hook_PROVIDER_NAME_call(); who listens, inside of the program (<trapless/hooks.h>) or outside
+ * (`process("P").hook("net:packet_in")`), stands on its first instruction. So a hook may have any number of places.
+ *
+ * The function is a static mark of <sys/sdt.h>, too, whose semaphore is the hook's word: gdb, perf, bpftrace and `.mark` see
+ * and switch it as they do any other.
+ */
+#ifndef TRAPLESS_HOOK_H
+#define TRAPLESS_HOOK_H
+
+#include <stdbool.h>
+
+/*
+ * How a place is switched. FLAG: it tests the hook's word; everybody's tools can switch it. NOP: five bytes that do
+ * nothing become a jump; JUMP: a jump over the call becomes five bytes that do nothing. Both take no test, and are written
+ * by trapless alone. For all that follows by TL_HOOK_FORM, defined before; for one by TL_HOOK_FORMED.
+ */
+#define TL_HOOK_FLAG 0
+#define TL_HOOK_NOP  1
+#define TL_HOOK_JUMP 2
+#ifndef TL_HOOK_FORM
+#define TL_HOOK_FORM TL_HOOK_FLAG
+#endif
+
+#define TL_HOOK(provider, name, ...) TL_HOOK_VERDICT(provider, name, int, 0, __VA_ARGS__)
+/* `none` is what the places get where nobody listens, or none of those decides. */
+#define TL_HOOK_VERDICT(provider, name, type, none, ...)                                           \
+	TL_HOOK_FORMED(TL_HOOK_FORM, provider, name, type, none, __VA_ARGS__)
+#define TL_HOOK_FORMED(form, provider, name, type, none, ...)                                      \
+	TL__CAT(TL__ON_, form)(tl_hook_##provider##_##name)                                        \
+	TL__HOOK(form, tl_hook_##provider##_##name, #provider, #name, type, none, __VA_ARGS__)
+
+/* Does anybody listen? For what is dear to prepare. */
+#define tl_hook_enabled(provider, name) tl_hook_##provider##_##name##_on()
+#define tl_verdict(provider, name, ...)                                                            \
+	(tl_hook_enabled(provider, name) ? tl_hook_##provider##_##name##_call(__VA_ARGS__)         \
+					 : tl_hook_##provider##_##name##_none())
+#define tl_hook(provider, name, ...) ((void)tl_verdict(provider, name, __VA_ARGS__))
+
+/* --- what the rest is made of ----------------------------------------------------- */
+
+#define TL__TEXT_(x)	  #x
+#define TL__TEXT(x)	  TL__TEXT_(x)
+#define TL__CAT_(a, b)	  a##b
+#define TL__CAT(a, b)	  TL__CAT_(a, b)
+#define TL__COUNT(...)	  TL__COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TL__COUNT_(a, b, c, d, e, f, g, h, n, ...) n
+#define TL__1(m, s, a)	  m a
+#define TL__2(m, s, a, ...) m a s() TL__1(m, s, __VA_ARGS__)
+#define TL__3(m, s, a, ...) m a s() TL__2(m, s, __VA_ARGS__)
+#define TL__4(m, s, a, ...) m a s() TL__3(m, s, __VA_ARGS__)
+#define TL__5(m, s, a, ...) m a s() TL__4(m, s, __VA_ARGS__)
+#define TL__6(m, s, a, ...) m a s() TL__5(m, s, __VA_ARGS__)
+#define TL__7(m, s, a, ...) m a s() TL__6(m, s, __VA_ARGS__)
+#define TL__8(m, s, a, ...) m a s() TL__7(m, s, __VA_ARGS__)
+/* m(type, name) for each parameter, with s() between two. */
+#define TL__EACH(m, s, ...) TL__CAT(TL__, TL__COUNT(__VA_ARGS__))(m, s, __VA_ARGS__)
+#define TL__COMMA()	    ,
+#define TL__SPACE()	    " "
+#define TL__NONE()
+#define TL__PARAMETER(type, name) type name
+
+#ifdef __cplusplus
+#include <type_traits>
+#define TL__EXTERN	  extern "C"
+#define TL__DECLARED	  extern "C"
+#define TL__SIGNED(type) std::is_signed<type>::value
+#else
+#define TL__EXTERN
+#define TL__DECLARED extern
+#define TL__SIGNED(type)                                                                           \
+	_Generic(*(type *)0, char: (char)-1 < 0, signed char: 1, short: 1, int: 1, long: 1,        \
+		long long: 1, float: 1, double: 1, default: 0)
+#endif
+
+/*
+ * What the compiler knows of a parameter, which lies in memory at the mark: so does a structure, and without optimization
+ * all do. The class is that of __builtin_classify_type(): 5 pointer, 8 floating-point, 12
+ * structure.
+ */
+#define TL__OPERANDS(type, name)                                                                   \
+	[name] "m"(name), [tl_s_##name] "n"((TL__SIGNED(type) ? 1 : -1) * (int)sizeof(name)), \
+		[tl_c_##name] "n"(__builtin_classify_type(name))
+/* As a mark has them: size, below zero where it is signed, and place. */
+#define TL__ARGUMENT(type, name) "%n[tl_s_" #name "]@%[" #name "]"
+#define TL__TYPED(type, name)                                                                      \
+	"\t.2byte %n[tl_s_" #name "], %c[tl_c_" #name "]\n\t.asciz \"" #type "\"\n\t.asciz \"" #name "\"\n"
+
+/* An ELF note of ours, kept by linkers and found in what is mapped; its words are relative to themselves. */
+#define TL__NOTE_BEGIN(type)                                                                       \
+	"\t.pushsection .note.trapless, \"a?\", %%note\n\t.balign 4\n"                            \
+	"\t.4byte 992f - 991f, 994f - 993f, " TL__TEXT(type) "\n"                                 \
+	"991:\t.asciz \"trapless\"\n992:\t.balign 4\n993:\n"
+#define TL__NOTE_END "994:\t.balign 4\n\t.popsection\n"
+/*
+ * word, function, mark, form, "provider:name", "type of the result", and for each parameter its size (below zero: not
+ * signed) and class, two bytes each, "type" and "name". Each file that has the hook tells it: of those with one word, the
+ * mark of the function that was taken is the first behind its beginning.
+ */
+#define TL__NOTE_HOOK 0x484b
+/* place, where it leads when it is switched, word, form */
+#define TL__NOTE_SITE 0x4854
+
+#define TL__MARK(id, provider, name, ...)                                                          \
+	"\t.pushsection .note.stapsdt, \"?\", %%note\n\t.balign 4\n"                              \
+	"\t.4byte 992f - 991f, 994f - 993f, 3\n991:\t.asciz \"stapsdt\"\n992:\t.balign 4\n"       \
+	"993:\t" TL__POINTER " 990b, 0, " #id "\n\t.asciz \"" provider "\"\n\t.asciz \"" name     \
+	"\"\n\t.asciz \"" TL__EACH(TL__ARGUMENT, TL__SPACE, __VA_ARGS__) "\"\n" TL__NOTE_END
+
+/* The hook's word, which counts who listens, and its function. Weak: each file that includes it has them. */
+#define TL__HOOK(form, id, provider, name, type, none, ...)                                        \
+	static inline type id##_none(void)                                                         \
+	{                                                                                          \
+		return (type)(none);                                                               \
+	}                                                                                          \
+	TL__EXTERN __attribute__((weak, used, noinline, visibility("hidden"))) type id##_call(    \
+		TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))                                   \
+	{                                                                                          \
+		__asm__ volatile("990:\t" TL__NOP TL__NOTE_BEGIN(TL__NOTE_HOOK)                    \
+			"\t.4byte " #id " - ., " #id "_call - ., 990b - ., " TL__TEXT(form)       \
+			"\n\t.asciz \"" provider                                               \
+			":" name "\"\n\t.asciz \"" #type "\"\n" TL__EACH(TL__TYPED, TL__NONE,      \
+				__VA_ARGS__) TL__NOTE_END TL__MARK(id, provider, name, __VA_ARGS__)::  \
+				TL__EACH(TL__OPERANDS, TL__COMMA, __VA_ARGS__)                     \
+			: "memory");                                                               \
+		return (type)(none);                                                               \
+	}
+
+#define TL__WORD(id)                                                                               \
+	TL__DECLARED volatile unsigned short id[2];                                                \
+	__attribute__((weak, used, section(".probes"), visibility("hidden"))) volatile unsigned short \
+		id[2] = {0, 0};
+#define TL__ON_TL_HOOK_FLAG(id) TL__ON_0(id)
+#define TL__ON_TL_HOOK_NOP(id)	TL__ON_1(id)
+#define TL__ON_TL_HOOK_JUMP(id) TL__ON_2(id)
+#define TL__SWITCH static inline __attribute__((always_inline)) bool
+#define TL__ON_0(id)                                                                               \
+	TL__WORD(id)                                                                               \
+	TL__SWITCH id##_on(void)                                                                   \
+	{                                                                                          \
+		return __builtin_expect(id[0] != 0, 0);                                            \
+	}
+#define TL__SITE(id, form)                                                                         \
+	TL__NOTE_BEGIN(TL__NOTE_SITE)                                                              \
+	"\t.4byte 990b - ., %l[other] - ., " #id " - ., " #form "\n" TL__NOTE_END
+#define TL__ON_1(id)                                                                               \
+	TL__WORD(id)                                                                               \
+	TL__SWITCH id##_on(void)                                                                   \
+	{                                                                                          \
+		__asm__ goto(TL__ALIGN "990:\t" TL__NOP TL__SITE(id, 1)::: : other);               \
+		return false;                                                                      \
+	other:                                                                                     \
+		return true;                                                                       \
+	}
+#define TL__ON_2(id)                                                                               \
+	TL__WORD(id)                                                                               \
+	TL__SWITCH id##_on(void)                                                                   \
+	{                                                                                          \
+		__asm__ goto(TL__ALIGN "990:\t" TL__GO("%l[other]") TL__SITE(id, 2)::: : other);   \
+		return true;                                                                       \
+	other:                                                                                     \
+		return false;                                                                      \
+	}
+
+/* --- what differs by machine -------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#define TL__POINTER	".8byte"
+#define TL__NOP		".byte 0x0f, 0x1f, 0x44, 0, 0\n"
+#define TL__GO(to)	".byte 0xe9\n\t.4byte " to " - . - 4\n"
+#define TL__ALIGN	"\t.p2align 3, 0x90, 4\n" /* all five bytes in one aligned word */
+#else
+#error "trapless/hook.h: hooks are not built for this machine yet"
+#endif
+
+#endif
