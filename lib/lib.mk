@@ -7,7 +7,7 @@ BUILD ?= build
 LIB_OUT := $(BUILD)/lib
 LIB_VERSION := 0.1.0
 LIB_SRCS := $(ENGINE_CORE_SRCS) $(ENGINE_LIBC_MEM_SRCS) $(ENGINE_PORT_SRCS) \
-	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) $(ENGINE_OS_GUARD_SRCS) lib/own.c
+	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) $(ENGINE_OS_GUARD_SRCS) $(addprefix lib/, own.c lock.c readers.c outside.c)
 LIB_OBJS := $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRCS))
 
 # Handlers and the engine's code under them run with the program's vector registers live.
