@@ -79,11 +79,11 @@ static int check(const struct tl_hook_place *from, struct place *p)
 	p->text.size = tl_arch_switch(
 		from->at, from->target, from->jumps ? p->on : p->off, from->jumps ? p->off : p->on);
 	if (!length(p) || tl_image_find(from->target) != img || !is_off(p))
-		return -TL_E_HOOK_PLACE;
+		return -TL_E_HOOK_TABLE;
 	tl_func_forget(&tl_func_now);
 	ret = tl_site_check(&site);
 	if (ret == -TL_E_NOT_BOUNDARY)
-		return -TL_E_HOOK_PLACE;
+		return -TL_E_HOOK_TABLE;
 	return ret == -TL_E_NOT_PROVEN ? 0 : ret; /* the table names it */
 }
 

@@ -57,8 +57,7 @@ static void put_site(size_t at, size_t target, size_t word, uint32_t form)
 /* Of parameters (long a, const char *path). */
 static void put_hook(size_t word, size_t function, size_t mark)
 {
-	const uint32_t words[] = {
-		relative(0, word), relative(1, function), relative(2, mark), 1};
+	const uint32_t words[] = {relative(0, word), relative(1, function), relative(2, mark), 1};
 	const int16_t first[] = {-8, 1}, second[] = {8, 5};
 	char row[128];
 	size_t n = 0;
@@ -184,7 +183,7 @@ static void tables_that_lie_are_refused(void)
 		put_site(FIRST, ON, WORDS, 1);
 		put_site(lies[i].at, lies[i].target, WORDS, 1);
 		end_notes();
-		CHECK(tl_places_on(TEXT(WORDS), &at) == -TL_E_HOOK_PLACE);
+		CHECK(tl_places_on(TEXT(WORDS), &at) == -TL_E_HOOK_TABLE);
 		CHECK(at == TEXT(lies[i].at) && same_text());
 		CHECK(left_clean());
 	}
