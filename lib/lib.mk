@@ -2,12 +2,13 @@
 # libtrapless: build/lib/libtrapless.a, libtrapless.so, trapless.pc. Included by the top Makefile; alone:
 #   make -f lib/lib.mk lib
 include engine/files.mk
+include trace/files.mk
 
 BUILD ?= build
 LIB_OUT := $(BUILD)/lib
 LIB_VERSION := 0.1.0
 LIB_SRCS := $(ENGINE_CORE_SRCS) $(ENGINE_LIBC_MEM_SRCS) $(ENGINE_PORT_SRCS) \
-	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) $(ENGINE_OS_GUARD_SRCS) $(addprefix lib/, own.c lock.c readers.c outside.c)
+	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) $(ENGINE_OS_GUARD_SRCS) $(addprefix lib/, own.c lock.c readers.c outside.c trace.c) $(TRACE_SRCS)
 LIB_OBJS := $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRCS))
 
 # Handlers and the engine's code under them run with the program's vector registers live.
@@ -51,7 +52,7 @@ install-lib: lib
 	install -m 755 $(LIB_OUT)/libtrapless.so $(DESTDIR)$(PREFIX)/lib/libtrapless.so.$(LIB_VERSION)
 	ln -sf libtrapless.so.$(LIB_VERSION) $(DESTDIR)$(PREFIX)/lib/libtrapless.so.0
 	ln -sf libtrapless.so.0 $(DESTDIR)$(PREFIX)/lib/libtrapless.so
-	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h error.h error.def) $(DESTDIR)$(PREFIX)/include/trapless/
+	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h error.h error.def trace.h trace_events.def) $(DESTDIR)$(PREFIX)/include/trapless/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(LIB_VERSION)|' lib/trapless.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/trapless.pc
 

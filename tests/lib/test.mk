@@ -7,9 +7,9 @@ endif
 LIB_TEST_OUT := $(BUILD)/tests/lib
 LIB_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
 
-LIB_TESTS := $(addprefix $(LIB_TEST_OUT)/, readers readers-few readers-tsan outside outside-clang)
+LIB_TESTS := $(addprefix $(LIB_TEST_OUT)/, readers readers-few readers-tsan outside outside-clang trace trace-so trace-tsan ring ring-tsan)
 LIB_TEST_LINES := $(LIB_TEST_OUT)/readers; $(LIB_TEST_OUT)/readers fenced; $(LIB_TEST_OUT)/readers-few; $(LIB_TEST_OUT)/readers-tsan; \
-	$(LIB_TEST_OUT)/outside; $(LIB_TEST_OUT)/outside-clang
+	$(LIB_TEST_OUT)/outside; $(LIB_TEST_OUT)/outside-clang; $(LIB_TEST_OUT)/trace; $(LIB_TEST_OUT)/trace-so; $(LIB_TEST_OUT)/trace-tsan; $(LIB_TEST_OUT)/ring; $(LIB_TEST_OUT)/ring-tsan
 
 .PHONY: lib-tests
 lib-tests: $(LIB_TESTS)
@@ -25,3 +25,16 @@ $(LIB_TEST_OUT)/outside-clang: private CC := clang
 $(addprefix $(LIB_TEST_OUT)/, outside outside-clang): tests/lib/outside.c $(LIB_OUT)/trapless.o tests/unit.h
 	@mkdir -p $(@D)
 	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $< $(LIB_OUT)/trapless.o.all
+
+$(addprefix $(LIB_TEST_OUT)/, trace ring): $(LIB_TEST_OUT)/%: tests/lib/%.c $(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a, $^)
+
+$(LIB_TEST_OUT)/trace-so: tests/lib/trace.c $(LIB_OUT)/libtrapless.so tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $< -L$(LIB_OUT) -ltrapless -Wl,-rpath,'$$ORIGIN/../../lib'
+
+# What a handler interrupts is not looked at: no unwinder leads through the sanitizer's own.
+$(addprefix $(LIB_TEST_OUT)/, trace-tsan ring-tsan): $(LIB_TEST_OUT)/%-tsan: tests/lib/%.c tests/lib/stubs.c lib/trace.c lib/readers.c lib/lock.c $(TRACE_SRCS) tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) -fsanitize=thread -Wno-tsan -DNO_SIGNALS -DCHANGES=8000 $(CFLAGS) -o $@ $(filter %.c, $^)
