@@ -17,6 +17,7 @@ pub const OF_PROCESS: Components = Components {
         "function",
         "statement",
         "mark",
+        "hook",
         "provider",
         "plt",
         "library",
@@ -29,7 +30,7 @@ pub const OF_PROCESS: Components = Components {
     ],
     later: &[("insn", "probe single statements")],
     help:
-        "use .function, .statement, .mark, .plt, .data, .library, .begin, .end, .thread or .syscall",
+        "use .function, .statement, .mark, .hook, .plt, .data, .library, .begin, .end, .thread or .syscall",
 };
 
 pub const OF_FUNCTION: Components = Components {
@@ -87,6 +88,12 @@ pub const OF_MARK: Components = Components {
     built: &[],
     later: &[],
     help: "nothing may follow a mark",
+};
+
+pub const OF_HOOK: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow a hook",
 };
 
 pub const OF_PLT: Components = Components {
@@ -212,7 +219,7 @@ const TREE: &[(&str, &Components)] = &[
 /// What takes an argument, by its word.
 fn with_argument(word: &str) -> String {
     match word {
-        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" | "trace"
+        "function" | "plt" | "mark" | "hook" | "provider" | "label" | "callee" | "data" | "trace"
         | "module" => format!("{word}(\"NAME\")"),
         "library" | "plugin" => format!("{word}(\"PATH\")"),
         "statement" => format!("{word}(\"PLACE\")"),
