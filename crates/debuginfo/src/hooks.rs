@@ -66,8 +66,8 @@ pub struct DamagedHook {
 const SECTION: &str = ".note.trapless";
 const OWNER: &[u8] = b"trapless\0";
 const NOTE_HOOK: u64 = 0x484b;
-/// The word has two halves; the first one counts.
-const WORD_SIZE: u64 = 4;
+/// What counts, and what lies beside it.
+const WORD_SIZE: u64 = 8;
 /// No prologue is longer.
 const MOST_BEFORE_MARK: u64 = 4096;
 const NO_NOTE: &str = "the static mark's note, which tells its place, is gone from the file";
@@ -149,7 +149,10 @@ impl Binary {
         let order = self.elf.order();
         let word = |i: u64| {
             let distance = order.read_at(row, 4 * i as usize, 4)? as u32 as i32;
-            Some(at.wrapping_add(4 * i).wrapping_add(i64::from(distance) as u64))
+            Some(
+                at.wrapping_add(4 * i)
+                    .wrapping_add(i64::from(distance) as u64),
+            )
         };
         let (counter, function) = (word(0).ok_or_else(short)?, word(1).ok_or_else(short)?);
         let mark = word(2).ok_or_else(short)?;

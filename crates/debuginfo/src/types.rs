@@ -89,7 +89,8 @@ pub enum Type {
         params: Vec<TypeId>,
         variadic: bool,
     },
-    /// What nothing but a name is known of, and of some a size: a hook's table has no more.
+    /// What nothing but a name is known of, and of some a size: a hook's table has no more. `*NAME` is what a NAME
+    /// points to.
     Named {
         name: String,
         size: Option<u64>,

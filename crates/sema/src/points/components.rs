@@ -219,8 +219,8 @@ const TREE: &[(&str, &Components)] = &[
 /// What takes an argument, by its word.
 fn with_argument(word: &str) -> String {
     match word {
-        "function" | "plt" | "mark" | "hook" | "provider" | "label" | "callee" | "data" | "trace"
-        | "module" => format!("{word}(\"NAME\")"),
+        "function" | "plt" | "mark" | "hook" | "provider" | "label" | "callee" | "data"
+        | "trace" | "module" => format!("{word}(\"NAME\")"),
         "library" | "plugin" => format!("{word}(\"PATH\")"),
         "statement" => format!("{word}(\"PLACE\")"),
         "s" | "sec" | "ms" | "msec" | "us" | "usec" | "ns" | "nsec" | "jiffies" | "hz"

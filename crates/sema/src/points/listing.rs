@@ -15,7 +15,8 @@ use crate::types::infer::{self, Types, VTy};
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::{
-    Binary, Hook, HookParameter, KernelFunction, Location, MarkArg, Operand, SourcePos, TypeId, Variable, VariableKind,
+    Binary, Hook, HookParameter, KernelFunction, Location, MarkArg, Operand, SourcePos, TypeId,
+    Variable, VariableKind,
 };
 use trapless_syntax::ast::{ProbePoint, Script};
 use trapless_syntax::diag::Diagnostics;

@@ -7,8 +7,7 @@ use super::text::Text;
 use super::{Place, Reader, Source, Value};
 use crate::ir::{Addr, Expr};
 use crate::points::{Context, Named};
-use crate::world::report;
-use trapless_debuginfo::{Hook, HookParameter, Operand, Type, TypeId, Types};
+use trapless_debuginfo::{Error, Hook, HookParameter, Operand, Type, TypeId, Types};
 use trapless_syntax::ast::Pretty;
 use trapless_syntax::diag::{nearest, Tag};
 use trapless_syntax::Span;
@@ -111,16 +110,18 @@ impl Reader<'_> {
         size: Option<u64>,
         span: Span,
     ) -> Option<TypeId> {
-        let found = match source.find_type(name) {
+        let pointer = name.strip_prefix('*');
+        let found = source.find_type(pointer.unwrap_or(name));
+        let found = match found {
+            Ok(found) if pointer.is_some() => source.types().target(found).unwrap_or(found),
             Ok(found) => found,
-            Err(e) => {
-                let own = e.help().map_or(String::new(), |h| format!("{h}; "));
-                report(&e, span, self.diags)
-                    .help(format!("{own}where another file has it: @cast(POINTER, \"{name}\", \"FILE\")->MEMBER"));
-                return None;
-            }
+            Err(e) => return self.not_described(source, name, &e, span),
         };
         let has = source.types().size(found);
+        if has.is_none() && is_composite(source.types(), found) {
+            let e = Error::IncompleteType { ty: name.into() };
+            return self.not_described(source, name, &e, span);
+        }
         if size.is_some_and(|size| has.is_some_and(|has| has != size)) {
             let message = format!(
                 "the `{name}` of the debug information has {} bytes, that of the hook {}",
@@ -134,6 +135,27 @@ impl Reader<'_> {
         }
         Some(found)
     }
+
+    fn not_described<T>(
+        &mut self,
+        source: &Source,
+        name: &str,
+        e: &Error,
+        span: Span,
+    ) -> Option<T> {
+        let tag = Tag::from_name(e.tag()).unwrap_or(Tag::TypeUnknown);
+        let file = match source {
+            Source::File(binary) => binary.path().file_name().unwrap_or_default(),
+            Source::Kernel(_) => Default::default(),
+        };
+        let message = format!("the hook's table only names `{name}`: {e}");
+        let help = format!(
+            "build {} with -g, install its debug symbols, or name who has it: @cast(POINTER, \"{name}\", \"FILE\")->MEMBER",
+            file.to_string_lossy()
+        );
+        self.diags.error(tag, span, message).help(help);
+        None
+    }
 }
 
 /// The name, and the size where it is known, of a type of which no more is.
@@ -142,6 +164,10 @@ fn only_named(types: &Types, ty: TypeId) -> Option<(String, Option<u64>)> {
         Type::Named { name, size } => Some((name.clone(), *size)),
         _ => None,
     }
+}
+
+fn is_composite(types: &Types, ty: TypeId) -> bool {
+    matches!(&*types.get(types.strip(ty)), Type::Composite(_))
 }
 
 pub(super) fn described(of: &Named) -> String {

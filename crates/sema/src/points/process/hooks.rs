@@ -143,7 +143,9 @@ impl Resolver<'_> {
             true => String::new(),
             false => format!("; so are {}", others.join("; ")),
         };
-        diagnostic.help(format!("build the file anew; its other hooks can be probed{also}"));
+        diagnostic.help(format!(
+            "build the file anew; its other hooks can be probed{also}"
+        ));
         (!alone).then_some(())
     }
 

@@ -23,7 +23,11 @@ impl Resolver<'_> {
         };
         let Some((mark, suffix)) = rest.split_first().filter(|(m, _)| m.name.name == "mark") else {
             self.diags
-                .error(Tag::PointUnknown, words[0].span, "a provider has marks and hooks")
+                .error(
+                    Tag::PointUnknown,
+                    words[0].span,
+                    "a provider has marks and hooks",
+                )
                 .help("add .mark(\"name\"), .hook(\"name\"), or .mark(\"*\")");
             return None;
         };
