@@ -163,7 +163,10 @@ impl Binary {
             .filter(|(p, n)| is_name(p) && is_name(n))
             .ok_or((None, "its name is not of the form `provider:name`"))?;
         let of_it = |why| (Some(full.to_string()), why);
-        text(&mut rest).ok_or_else(|| of_it("the type of its result has no end"))?;
+        let result = text(&mut rest).ok_or_else(|| of_it("the type of its result has no end"))?;
+        if !is_type(result) {
+            return Err(of_it("its result has no type"));
+        }
         let mut parameters: Vec<HookParameter> = Vec::new();
         while !rest.is_empty() {
             let parameter = self.hook_parameter(&mut rest).map_err(of_it)?;
@@ -192,7 +195,7 @@ impl Binary {
         if !is_name(name) {
             return Err("a parameter has no name");
         }
-        if ty.trim().is_empty() || ty.chars().any(char::is_control) {
+        if !is_type(ty) {
             return Err("a parameter has no type");
         }
         let class = class_of(class);
@@ -341,6 +344,10 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     let (text, tail) = rest.split_at(end);
     *rest = &tail[1..];
     std::str::from_utf8(text).ok()
+}
+
+fn is_type(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(char::is_control)
 }
 
 /// As C has them, which may be of any letters.
