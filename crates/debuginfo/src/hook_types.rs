@@ -2,6 +2,8 @@
 //! Types of hooks' parameters, as the program's source writes them: `const struct packet *`. What C itself has is known by
 //! its name, all else is only named.
 
+use crate::binary::Binary;
+use crate::error::{Error, Result};
 use crate::hooks::{HookClass, HookParameter};
 use crate::type_name::base_name;
 use crate::types::{Encoding, Qualifier, Type, TypeId, Types};
@@ -90,6 +92,52 @@ impl HookParameter {
             (_, _) if self.signed => number(Encoding::Signed),
             (_, _) => number(Encoding::Unsigned),
         })
+    }
+}
+
+impl Types {
+    /// The type of which only this name is known, and its size where that is; of a pointer that to which it leads.
+    pub fn only_named(&self, ty: TypeId) -> Option<(String, Option<u64>)> {
+        let ty = self.strip_refs(ty);
+        let inner = match &*self.get(ty) {
+            Type::Pointer { to, .. } => self.strip(*to),
+            _ => ty,
+        };
+        match &*self.get(inner) {
+            Type::Named { name, size } => Some((name.clone(), *size)),
+            _ => None,
+        }
+    }
+}
+
+impl Binary {
+    /// What debug information has of such a type.
+    pub fn type_described(&self, name: &str) -> Result<TypeId> {
+        let pointer = name.strip_prefix('*');
+        let found = self.find_type(pointer.unwrap_or(name))?;
+        let types = self.types();
+        let found = match pointer {
+            Some(_) => types.target(found).unwrap_or(found),
+            None => found,
+        };
+        let is_declared = matches!(&*types.get(types.strip(found)), Type::Composite(_));
+        match types.size(found) {
+            None if is_declared => Err(Error::IncompleteType { ty: name.into() }),
+            _ => Ok(found),
+        }
+    }
+
+    /// The type, or pointer, with what debug information has of it.
+    pub fn with_described(&self, ty: TypeId) -> TypeId {
+        let types = self.types();
+        let named = types.only_named(ty);
+        let Some(found) = named.and_then(|n| self.type_described(&n.0).ok()) else {
+            return ty;
+        };
+        match &*types.get(types.strip_refs(ty)) {
+            Type::Pointer { size, .. } => types.pointer_to(found, *size),
+            _ => found,
+        }
     }
 }
 

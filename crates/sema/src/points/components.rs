@@ -90,6 +90,12 @@ pub const OF_MARK: Components = Components {
     help: "nothing may follow a mark",
 };
 
+pub const OF_PROVIDER: Components = Components {
+    built: &["mark", "hook"],
+    later: &[],
+    help: "use .mark or .hook",
+};
+
 pub const OF_HOOK: Components = Components {
     built: &[],
     later: &[],
@@ -198,6 +204,7 @@ const TREE: &[(&str, &Components)] = &[
     ("process(\"PATH\").function(\"NAME\")", &OF_FUNCTION),
     ("process(\"PATH\").statement(\"PLACE\")", &OF_STATEMENT),
     ("process(\"PATH\").plt(\"NAME\")", &OF_PLT),
+    ("process(\"PATH\").provider(\"NAME\")", &OF_PROVIDER),
     ("process(\"PATH\").thread", &OF_THREAD),
     ("process(\"PATH\").data(\"NAME\")", &OF_DATA),
     ("process(\"PATH\").syscall", &OF_SYSCALL),

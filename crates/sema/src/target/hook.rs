@@ -7,7 +7,7 @@ use super::text::Text;
 use super::{Place, Reader, Source, Value};
 use crate::ir::{Addr, Expr};
 use crate::points::{Context, Named};
-use trapless_debuginfo::{Error, Hook, HookParameter, Operand, Type, TypeId, Types};
+use trapless_debuginfo::{Binary, Error, Hook, HookParameter, Operand};
 use trapless_syntax::ast::Pretty;
 use trapless_syntax::diag::{nearest, Tag};
 use trapless_syntax::Span;
@@ -84,71 +84,41 @@ impl Reader<'_> {
         text.finish(self.span)
     }
 
-    /// The same with what debug information knows of a type, or of what a pointer leads to, where only a name is known.
+    /// The same with what debug information has of a type, or of what a pointer leads to, where only a name is known.
     pub(super) fn filled_in(&mut self, value: Value, span: Span) -> Option<Value> {
         let types = value.types.types();
-        let whole = types.strip_refs(value.ty);
-        let (named, is_pointer) = match &*types.get(whole) {
-            Type::Pointer { to, .. } => (*to, true),
-            _ => (value.ty, false),
-        };
-        let Some((name, size)) = only_named(types, named) else {
+        let (Some((name, size)), Source::File(binary)) = (types.only_named(value.ty), &value.types)
+        else {
             return Some(value);
         };
-        let found = self.type_of_name(&value.types, &name, size, span)?;
-        let ty = match is_pointer {
-            true => types.pointer_to(found, self.world.machine.abi.word),
-            false => found,
+        let found = match binary.type_described(&name) {
+            Ok(found) => types.size(found),
+            Err(e) => return self.not_described(binary, &name, &e, span),
         };
-        Some(Value { ty, ..value })
-    }
-
-    fn type_of_name(
-        &mut self,
-        source: &Source,
-        name: &str,
-        size: Option<u64>,
-        span: Span,
-    ) -> Option<TypeId> {
-        let pointer = name.strip_prefix('*');
-        let found = source.find_type(pointer.unwrap_or(name));
-        let found = match found {
-            Ok(found) if pointer.is_some() => source.types().target(found).unwrap_or(found),
-            Ok(found) => found,
-            Err(e) => return self.not_described(source, name, &e, span),
-        };
-        let has = source.types().size(found);
-        if has.is_none() && is_composite(source.types(), found) {
-            let e = Error::IncompleteType { ty: name.into() };
-            return self.not_described(source, name, &e, span);
-        }
-        if size.is_some_and(|size| has.is_some_and(|has| has != size)) {
+        if let (Some(size), Some(found)) = (size, found.filter(|found| Some(*found) != size)) {
             let message = format!(
-                "the `{name}` of the debug information has {} bytes, that of the hook {}",
-                has.unwrap_or(0),
-                size.unwrap_or(0)
+                "the `{name}` of the debug information has {found} bytes, that of the hook {size}"
             );
             self.diags
                 .error(Tag::CtxVarKind, span, message)
                 .help("two files have different types of this name: read it as bytes, by its address (&$x)");
             return None;
         }
-        Some(found)
+        let ty = binary.with_described(value.ty);
+        Some(Value { ty, ..value })
     }
 
     fn not_described<T>(
         &mut self,
-        source: &Source,
+        binary: &Binary,
         name: &str,
         e: &Error,
         span: Span,
     ) -> Option<T> {
         let tag = Tag::from_name(e.tag()).unwrap_or(Tag::TypeUnknown);
-        let file = match source {
-            Source::File(binary) => binary.path().file_name().unwrap_or_default(),
-            Source::Kernel(_) => Default::default(),
-        };
+        let name = name.trim_start_matches('*');
         let message = format!("the hook's table only names `{name}`: {e}");
+        let file = binary.path().file_name().unwrap_or_default();
         let help = format!(
             "build {} with -g, install its debug symbols, or name who has it: @cast(POINTER, \"{name}\", \"FILE\")->MEMBER",
             file.to_string_lossy()
@@ -156,18 +126,6 @@ impl Reader<'_> {
         self.diags.error(tag, span, message).help(help);
         None
     }
-}
-
-/// The name, and the size where it is known, of a type of which no more is.
-fn only_named(types: &Types, ty: TypeId) -> Option<(String, Option<u64>)> {
-    match &*types.get(types.strip(ty)) {
-        Type::Named { name, size } => Some((name.clone(), *size)),
-        _ => None,
-    }
-}
-
-fn is_composite(types: &Types, ty: TypeId) -> bool {
-    matches!(&*types.get(types.strip(ty)), Type::Composite(_))
 }
 
 pub(super) fn described(of: &Named) -> String {
