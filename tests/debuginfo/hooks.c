@@ -2,7 +2,8 @@
 /* Hooks with parameters of every kind, two of them in both files. */
 #include "hooks.h"
 
-TL_HOOK(net, packet_in, (const struct packet *, p), (uint32_t, len), (unsigned char, c), (double, d))
+TL_HOOK(net, packet_in, (const struct packet *, p), (uint32_t, len), (unsigned char, c),
+	(double, d))
 TL_HOOK_VERDICT(sec, may_open, int, 0, (const char *, path), (int, flags))
 TL_HOOK(kind, by_value, (struct pair, pr), (float, fl), (short, n))
 

@@ -13,7 +13,8 @@ void places(void)
 
 	last.value = -9, last.name = "last", last.next = 0;
 	first.value = 5, first.name = "first", first.next = &last;
-	tl_hook(kinds, whole, -5, 250, -300, 65000, -70000, 4000000000u, -5000000000, 18000000000000000000ull);
+	tl_hook(kinds, whole, -5, 250, -300, 65000, -70000, 4000000000u, -5000000000,
+		18000000000000000000ull);
 	tl_hook(kinds, others, "a \"text\"", pr, &first, 1.5, -0.25f, GREEN, true, &last);
 	for (unsigned i = 1; i <= 10; i++)
 		tl_hook(net, packet_in, i, &pr);

@@ -17,10 +17,10 @@ struct node {
 enum color { RED = 2, GREEN = 7 };
 typedef const struct node *link;
 
-TL_HOOK(kinds, whole, (signed char, c), (unsigned char, u), (short, s), (unsigned short, w), (int, i), (uint32_t, v),
-	(long, l), (unsigned long long, q))
-TL_HOOK(kinds, others, (const char *, text), (struct pair, pr), (const struct node *, n), (double, d), (float, f),
-	(enum color, e), (bool, b), (link, last))
+TL_HOOK(kinds, whole, (signed char, c), (unsigned char, u), (short, s), (unsigned short, w),
+	(int, i), (uint32_t, v), (long, l), (unsigned long long, q))
+TL_HOOK(kinds, others, (const char *, text), (struct pair, pr), (const struct node *, n),
+	(double, d), (float, f), (enum color, e), (bool, b), (link, last))
 // In two files.
 TL_HOOK(net, packet_in, (uint32_t, len), (const void *, data))
 

@@ -39,8 +39,8 @@ struct pair {
 	long a, b;
 };
 
-TL_HOOK(wire, hooked, (struct point *, at), (unsigned short, count), (struct pair, both), (const char *, text),
-	(struct nowhere *, lost), (double, real))
+TL_HOOK(wire, hooked, (struct point *, at), (unsigned short, count), (struct pair, both),
+	(const char *, text), (struct nowhere *, lost), (double, real))
 
 void hook_places(struct point *p, struct pair both)
 {
