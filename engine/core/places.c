@@ -21,6 +21,7 @@
 #include "probe/probe.h"
 #include "text/change.h"
 #include "text/journal.h"
+#include "text/patch.h"
 
 struct place {
 	struct place *next; /* of its hook */
@@ -55,6 +56,17 @@ static bool stands(const struct place *p, const uint8_t *bytes)
 	       tl_equal(now, bytes, length(p));
 }
 
+/* Without what probes have changed. */
+static bool is_off(const struct place *p)
+{
+	uint8_t now[TL_PATCH_MAX];
+
+	if (tl_os_text_read(p->text.start, now, length(p)) != length(p))
+		return false;
+	tl_patch_original(p->text.start, now, length(p));
+	return tl_equal(now, p->off, length(p));
+}
+
 /* Is the place what the table says: the instruction that it has while off, where one begins, in text of the same file? */
 static int check(const struct tl_hook_place *from, struct place *p)
 {
@@ -64,13 +76,15 @@ static int check(const struct tl_hook_place *from, struct place *p)
 
 	p->text.start = from->at;
 	p->text.reason = "a place of a static hook that is on";
-	p->text.size = tl_arch_switch(from->at, from->target, from->jumps ? p->on : p->off,
-		from->jumps ? p->off : p->on);
-	if (!length(p) || tl_image_find(from->target) != img || !stands(p, p->off))
-		return -TL_E_HOOK_PLACE;
+	p->text.size = tl_arch_switch(
+		from->at, from->target, from->jumps ? p->on : p->off, from->jumps ? p->off : p->on);
+	if (!length(p) || tl_image_find(from->target) != img || !is_off(p))
+		return -TL_E_HOOK_TABLE;
 	tl_func_forget(&tl_func_now);
 	ret = tl_site_check(&site);
-	return ret == -TL_E_NOT_BOUNDARY ? -TL_E_HOOK_PLACE : ret;
+	if (ret == -TL_E_NOT_BOUNDARY)
+		return -TL_E_HOOK_TABLE;
+	return ret == -TL_E_NOT_PROVEN ? 0 : ret; /* the table names it */
 }
 
 /* Who takes all of a hook's. */
@@ -92,10 +106,6 @@ static int take(void *arg, const struct tl_hook_place *from)
 	ret = p ? check(from, p) : -TL_E_NOMEM;
 	if (!ret)
 		ret = tl_text_reserve_locked(&p->text, NULL);
-	if (!ret && !stands(p, p->off)) { /* a probe has gone from here meanwhile, or come */
-		tl_reserved_drop(&p->text);
-		ret = -TL_E_PROBED;
-	}
 	if (ret) {
 		if (p)
 			tl_slab_put(&place_slab, p);
@@ -135,6 +145,22 @@ static void fill(struct tl_change *c, const struct place *p, bool on)
 	tl_copy(c->to, on ? p->on : p->off, length(p));
 }
 
+/* Without memory: one after the other. */
+static int switch_off_each(const struct hook *h)
+{
+	int ret = 0;
+
+	for (const struct place *p = h->places; p && !ret; p = p->next) {
+		struct tl_change c;
+
+		fill(&c, p, false);
+		if (stands(p, p->on))
+			ret = tl_text_apply(&c, 1);
+	}
+	return ret;
+}
+
+/* What somebody else has written there since stays. */
 static int apply(const struct hook *h, bool on)
 {
 	size_t size = h->nplaces * sizeof(struct tl_change), n = 0;
@@ -142,11 +168,11 @@ static int apply(const struct hook *h, bool on)
 	int ret;
 
 	if (!changes)
-		return -TL_E_NOMEM;
+		return on ? -TL_E_NOMEM : switch_off_each(h);
 	for (const struct place *p = h->places; p; p = p->next)
 		if (stands(p, on ? p->off : p->on))
 			fill(&changes[n++], p, on);
-	ret = tl_text_apply(changes, n);
+	ret = on && n < h->nplaces ? -TL_E_BUSY : tl_text_apply(changes, n);
 	tl_os_free(changes, size);
 	return ret;
 }

@@ -11,7 +11,7 @@ struct tl_probe_info;
 
 /*
  * Somebody more, or somebody less, listens to the hook that has this word: the first switches all of its places on, the
- * last one off. All or none: -TL_E_HOOK_PLACE where one of them, *at (may be NULL), is not what the file's table says, or what
+ * last one off. All or none: -TL_E_HOOK_TABLE where one of them, *at (may be NULL), is not what the file's table says, or what
  * tl_probe_register() and tl_text_reserve() tell. 0 where it has no such places. Sleeps.
  */
 int tl_places_on(uintptr_t word, uintptr_t *at);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <trapless/hooks.h>
 
 struct tl_image;
 
@@ -21,12 +22,6 @@ struct tl_hook_row {
 	size_t size;
 };
 /* A parameter, and where the next one is; false: there is none, or the row is damaged. */
-struct tl_hook_parameter {
-	const char *type, *name;
-	unsigned size; /* bytes */
-	bool is_signed;
-	unsigned kind; /* of __builtin_classify_type() */
-};
 bool tl_hook_parameter(struct tl_hook_row *row, struct tl_hook_parameter *p);
 
 /* A place that is switched by a change of its text. */
