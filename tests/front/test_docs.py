@@ -51,7 +51,7 @@ def test_groups_of_help_and_manual(ctx):
     told = ctx.run([ctx.bin('trapless'), '--help']).stdout
     groups = re.findall(r'^([A-Z][^\n]*):$', told.split('\nArguments:')[1], re.M)
     manual = page(ctx, 'man/trapless.1').split('.SH OPTIONS')[1].split('\n.SH ')[0]
-    assert groups == re.findall(r'^\.SS (.*)$', manual, re.M) and len(groups) == 8, groups
+    assert groups == re.findall(r'^\.SS (.*)$', manual, re.M) and len(groups) == 9, groups
     idle = told.index('Nothing to do here')
     assert told.index('\n%s:' % groups[-1]) < idle, groups
 

@@ -68,3 +68,26 @@ def test_several_locks(ctx):
              'probe end { foreach (t in a) n += a[t]; println(n, " ", @count(b[1])) }' % (program, program)
     p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', script], timeout=300)
     assert (p.returncode, p.stdout) == (0, '%d %d\n' % (CALLS, CALLS)), p
+
+
+def locking(ctx, script):
+    """How many of its handlers take locks."""
+    c = ctx.run([ctx.bin('trapless'), '-p3', '-e', script], timeout=300)
+    assert c.returncode == 0, c
+    return c.stdout.count('static const uint16_t locks[]')
+
+
+def test_what_begin_has_said_is_not_locked(ctx):
+    """A number or text that no other handler writes stays as it is."""
+    program = built(ctx, 'keys.c', 'gcc', '-O2')
+    script = 'global base, name, all, n probe begin { base = 40; name = "x" } %s ' \
+             'probe process("' + program + '").function("keyed") { all[name] += base; n++ } probe end { println(all["x"] == 40 * n, " ", n > 0) }'
+    # The array.
+    assert locking(ctx, script % '') == 2
+    p = ctx.run([ctx.bin('trapless'), '-c', program, '-e', script % ''], timeout=300)
+    assert p.stdout == '1 1\n', p
+    read = 'global base probe begin { base = 40 } %s probe process("' + program + '").function("keyed") { println(base) }'
+    assert locking(ctx, read % '') == 0
+    for other in ('probe timer.s(9) { base++ }', 'probe end { base = 1 }', 'probe process("%s").function("main") { base = 1 }' % program,
+                  'function f() { base = 1 } probe timer.s(9) { f() }'):
+        assert locking(ctx, read % other) >= 2, other

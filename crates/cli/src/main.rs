@@ -7,6 +7,7 @@ mod command;
 mod coverage;
 mod dump;
 mod editor;
+mod events;
 mod examples;
 mod exit;
 mod inherited;
@@ -75,6 +76,9 @@ fn main() -> ExitCode {
                 ExitCode::from(EXIT_FAILURE)
             }
         };
+    }
+    if let Some(status) = events::help(&options) {
+        return ExitCode::from(status);
     }
     if let Some(file) = &options.coverage {
         return ExitCode::from(coverage::start(file, &options));

@@ -2,12 +2,14 @@
 //! The command line. Each flag is defined once; parser, help, completions and
 //! the option list of the manual come from here.
 
+use crate::events::caller::{self, Caller};
 use clap::{CommandFactory, Parser};
 use std::path::PathBuf;
 
 // The groups, as --help and the manual have them.
 const HELP: &str = "Help";
 const RUN: &str = "Run a script";
+const EVENTS: &str = "Trace standard events, without a script";
 const LIST: &str = "List what can be probed, and called";
 const LOOK: &str = "Look inside";
 const SESSIONS: &str = "Sessions that run";
@@ -16,7 +18,7 @@ const MODULES: &str = "Modules and their cache";
 const STAP: &str = "Compatibility with stap";
 
 /// What -h shows.
-const BRIEF: [&str; 14] = [
+const BRIEF: [&str; 15] = [
     "brief",
     "help",
     "script",
@@ -26,6 +28,7 @@ const BRIEF: [&str; 14] = [
     "pid",
     "time_limit",
     "output",
+    "trace_events",
     "list",
     "list_vars",
     "explain",
@@ -129,6 +132,17 @@ pub struct Options {
     /// Script file (`-`: standard input), then the script's arguments
     #[arg(value_name = "FILE | ARGS", allow_negative_numbers = true)]
     pub words: Vec<String>,
+
+    /// Print a line for each of these events: names with commas, * and ? in them, or PROVIDER:NAME of a program's own hooks
+    /// or a kernel's tracepoints, e.g. sys_enter,exec,net:*; of -c CMD or -x PID, with -r of a kernel. `help` lists them;
+    /// with -p1 the script is shown that does it
+    #[arg(long, value_name = "LIST", conflicts_with_all = OTHER_THAN_EVENTS, help_heading = EVENTS)]
+    pub trace_events: Option<String>,
+
+    /// Of sys_enter: the nearest of DEPTH callers that lies in the program, or between two addresses (LOW-HIGH, the second
+    /// one behind the last), or in the program or library of this name
+    #[arg(long, value_name = "DEPTH[,LOW-HIGH|,FILE]", requires = "trace_events", value_parser = caller::parse, help_heading = EVENTS)]
+    pub trace_caller: Option<Caller>,
 
     /// List the probe points that PATTERN matches
     #[arg(short = 'l', value_name = "PATTERN", conflicts_with_all = ["script", "list_vars"], help_heading = LIST)]
@@ -429,6 +443,20 @@ const OTHER_THAN_ASKING: [&str; 7] = [
     "list_vars",
     "words",
     "coverage",
+];
+
+/// What needs a script, or none.
+const OTHER_THAN_EVENTS: [&str; 10] = [
+    "script",
+    "words",
+    "example",
+    "interactive",
+    "list",
+    "list_vars",
+    "asking",
+    "coverage",
+    "language_server",
+    "globals",
 ];
 
 /// What no editor's script is run with.

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::{build, dump, input, list, output, settings, target};
+use crate::{build, dump, events, input, list, output, settings, target};
 use std::path::Path;
 use std::time::Instant;
 use trapless_sema::declare::arguments;
@@ -38,7 +38,10 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         return None;
     }
     let ids = NodeIds::new();
-    let (text, name, args) = input::script_text(options, diags)?;
+    let (text, name, args) = match &options.trace_events {
+        Some(list) => events::script(list, options, command.as_ref(), diags)?,
+        None => input::script_text(options, diags)?,
+    };
     let env = input::environment(options, args);
     let tapset = open_tapset(options, &paths, diags);
     let macros = tapset.macros(map, &env, diags);
@@ -48,6 +51,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         macros: &macros,
         ids: &ids,
     };
+    let made = options.trace_events.as_ref().map(|_| text.clone());
     let script = loader.parse(name, text, diags);
     let clock = clock.done("Pass 1: parsed the script");
     if diags.has_errors() {
@@ -55,7 +59,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     }
     if options.last_pass == 1 {
         drop(clock);
-        output::print(&script.to_string(), diags);
+        output::print(&made.unwrap_or_else(|| script.to_string()), diags);
         return None;
     }
     let target = target::of(options, command.as_ref(), diags)?;
@@ -78,6 +82,9 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     let program = analyse(options, script, &tapset, loader, &mut world, diags);
     input::warn_unnamed(&env.args, diags);
     let program = program?;
+    if let Some(list) = &options.trace_events {
+        events::check_found(list, options, &program, diags)?;
+    }
     let clock = clock.done(&format!(
         "Pass 2: analysed {} probes, {} functions, {} globals",
         program.probes.len(),

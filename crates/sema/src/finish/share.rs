@@ -4,7 +4,7 @@
 
 use crate::ir::{
     Access, BinOp, Expr, ExprKind, FunctionBody, GlobalId, GlobalKind, HandlerId, HandlerKind,
-    Place, Program, Stmt, StmtKind,
+    Place, ProbeKind, Program, Stmt, StmtKind,
 };
 use crate::walk;
 use std::collections::{BTreeMap, HashSet};
@@ -29,13 +29,48 @@ pub fn share(program: &mut Program) {
         .map(|h| Uses::of(&h.body).with_callees(&functions))
         .collect();
     shard(program, &handlers);
+    let settled = settled(program, &handlers);
     for (h, uses) in program.handlers.iter_mut().zip(&handlers) {
         let locked = uses
             .all()
-            .filter(|(g, _)| !program.globals[g.0 as usize].sharded);
+            .filter(|(g, _)| !program.globals[g.0 as usize].sharded && !settled.contains(g));
         h.locks = locked.collect();
     }
     note_conditions(program, &handlers);
+}
+
+/// Scalars that only `begin` writes: no other handler runs before it is over, so nobody has to lock them.
+fn settled(program: &Program, handlers: &[Uses]) -> HashSet<GlobalId> {
+    let begins = handlers_of_begin(program);
+    let mut changed = HashSet::new();
+    for (n, uses) in handlers.iter().enumerate() {
+        if !begins.contains(&HandlerId(n as u32)) {
+            let writes = uses.all().filter(|(_, access)| *access == Access::Write);
+            changed.extend(writes.map(|(g, _)| g));
+        }
+    }
+    let globals = program.globals.iter().enumerate();
+    let scalars =
+        globals.filter(|(_, g)| matches!(g.kind, GlobalKind::Long { .. } | GlobalKind::Str { .. }));
+    let scalars = scalars.map(|(n, _)| GlobalId(n as u32));
+    scalars.filter(|g| !changed.contains(g)).collect()
+}
+
+/// Those that nothing else runs.
+fn handlers_of_begin(program: &Program) -> HashSet<HandlerId> {
+    let of = |begin: bool| {
+        let probes = program.probes.iter();
+        let some = probes.filter(move |p| matches!(p.kind, ProbeKind::Begin { .. }) == begin);
+        some.map(|p| p.handler)
+    };
+    let mut all: HashSet<HandlerId> = of(true).collect();
+    let called = program.handlers.iter().flat_map(|h| h.called());
+    let conditions = program.probes.iter().filter_map(|p| p.condition);
+    let others = of(false).chain(conditions).chain(called.map(|(_, h)| *h));
+    others.for_each(|h| {
+        all.remove(&h);
+    });
+    all
 }
 
 /// Who may change what the condition of a probe names: the runner looks at it then.
