@@ -112,7 +112,7 @@
 		      "991:\t.asciz \"trapless\"\n992:\t.balign 4\n993:\n"
 #define TL__NOTE_END "994:\t.balign 4\n\t.popsection\n"
 /*
- * word, function, mark, form, "provider:name", "type of the result", and for each parameter its size (below zero: not
+ * word, function, mark, form, "provider:name", "type of the result", and for each parameter its size (below zero:
  * signed) and class, two bytes each, "type" and "name". Each file that has the hook tells it: of those with one word, the
  * mark of the function that was taken is the first behind its beginning.
  */

@@ -70,6 +70,9 @@ const NOTE_HOOK: u64 = 0x484b;
 const WORD_SIZE: u64 = 8;
 /// No prologue is longer.
 const MOST_BEFORE_MARK: u64 = 4096;
+/// <trapless/hook.h> has at most 8.
+const MOST_PARAMETERS: usize = 64;
+const LONGEST_TYPE: usize = 4096;
 const NO_NOTE: &str = "the static mark's note, which tells its place, is gone from the file";
 
 type Why = &'static str;
@@ -169,6 +172,9 @@ impl Binary {
         }
         let mut parameters: Vec<HookParameter> = Vec::new();
         while !rest.is_empty() {
+            if parameters.len() == MOST_PARAMETERS {
+                return Err(of_it("it has too many parameters"));
+            }
             let parameter = self.hook_parameter(&mut rest).map_err(of_it)?;
             if parameters.iter().any(|p| p.name == parameter.name) {
                 return Err(of_it("two of its parameters have the same name"));
@@ -347,7 +353,8 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 }
 
 fn is_type(text: &str) -> bool {
-    !text.trim().is_empty() && !text.contains(char::is_control)
+    let is_whole = text.len() <= LONGEST_TYPE && !text.contains(char::is_control);
+    is_whole && !text.trim().is_empty()
 }
 
 /// As C has them, which may be of any letters.

@@ -13,13 +13,11 @@ WAYS = (('gcc', '-O0'), ('gcc', '-O1'), ('gcc', '-O2'), ('gcc', '-O3'), ('clang'
         ('g++', '-O2', '-x', 'c++'), ('clang++', '-O0', '-x', 'c++'))
 
 
-def built(ctx, form, way, name='hooked', sources=('hooked', 'hooked_other'), debug='-g', **kw):
+def built(ctx, form, way, name='hooked', sources=('hooked', 'hooked_other'), debug='-g', libraries=()):
     """Built by the test itself: it is about a header, too."""
-    path = os.path.join(ctx.tmp, '%s-%s-%s' % (name, form, '-'.join(way).replace('/', '_').replace(',', '_')))
-    texts = [os.path.join(ctx.root, 'tests', 'targets', s + '.c') for s in sources]
-    after = list(kw.get('after', ()))
-    argv = [*way, debug, '-DTL_HOOK_FORM=TL_HOOK_' + form, *kw.get('flags', ()), '-o', path, *texts, *after]
-    r = ctx.run(argv)
+    path = os.path.join(ctx.tmp, '%s-%s-%s' % (name, form, ''.join(c for c in ''.join(way) if c.isalnum())))
+    texts = [os.path.join(ctx.root, 'tests', 'targets', s if '.' in s else s + '.c') for s in sources]
+    r = ctx.run([*way, debug, '-DTL_HOOK_FORM=TL_HOOK_' + form, '-o', path, *texts, *libraries])
     assert r.returncode == 0, r.stderr
     return path
 
@@ -144,7 +142,7 @@ LIBRARY = ('-fPIC', '-shared', '-DLIBRARY')
 def test_hooks_of_libraries(ctx):
     for cc, form in ('gcc', 'FLAG'), ('clang', 'NOP'), ('gcc', 'JUMP'):
         lib = built(ctx, form, (cc, '-O2', *LIBRARY), name='lib', debug='-g0')
-        path = built(ctx, form, (cc, '-O2', '-DMAIN'), sources=('hooked',), after=(lib,))
+        path = built(ctx, form, (cc, '-O2', '-DMAIN'), sources=('hooked',), libraries=(lib,))
         script = COUNTED.replace('process.', 'process("%s").library("%s").' % (path, lib))
         r = scripted.launch(ctx, script, path)
         assert r.returncode == 0 and r.script == '4\n20 5555 20 2\n', (cc, form, r.script, r.stderr)
@@ -218,3 +216,27 @@ def test_damaged_table(ctx):
         assert r.returncode == 1 and 'error[HOOK_DAMAGED]: hook `net:packet_in` of' in r.stderr and why in r.stderr, r.stderr
         r = scripted.launch(ctx, 'global n  probe process.hook("*") { n++ } probe end { println(n) }', broken)
         assert r.returncode == 0 and 'warning[HOOK_DAMAGED]' in r.stderr and r.script == '4\n', r.stderr
+
+
+CXX = '''
+probe process.hook("types") {
+    println($r->x, " ", $v->y, " ", $p->x, " ", $k, " ", $n, " ", $b->v, " ", $ib->v, " ", $u, " ", &$r != &$v)
+    println($$parms$)
+    $n = 5
+}
+'''
+CXX_SEEN = '''\
+1 4 3 4 -7 42 42 120 1
+r={.x=1, .y=2} v={.x=3, .y=4} p={.x=3, .y=4} k=4 n=-7 b={.v=42} ib={.v=42} u=120
+'''
+
+
+def test_types_of_cxx(ctx):
+    """A reference is what it refers to; what it is written to, the program sees."""
+    for form, way in ('FLAG', ('g++', '-O2')), ('NOP', ('g++', '-O0')), ('JUMP', ('clang++', '-O1')):
+        path = built(ctx, form, (*way, '-std=c++17'), name='types', sources=('hooked_types.cc',))
+        r = scripted.launch(ctx, CXX, path, '-g')
+        assert r.returncode == 0 and r.script == CXX_SEEN + CXX_SEEN.replace('-7', '5'), (way, r.script, r.stderr)
+        r = listed(ctx, '-L', 'process("%s").hook("*")' % path)
+        assert r.stdout.split(') ', 1)[1] == '$r:ns::point const $v:ns::point $p:ns::point* $k:ns::kind $n:int $b:ns::box<int>' \
+            ' $ib:ibox const* $u:char16_t\n', r.stdout + r.stderr

@@ -9,6 +9,9 @@ use trapless_debuginfo::{glob, DamagedHook, Hook, HookParameter, HookTable, Mark
 use trapless_syntax::ast::{Component, Literal};
 use trapless_syntax::diag::{nearest, Tag};
 
+/// Of a table that is damaged all over so many are named, besides the first.
+const MOST_SHOWN: usize = 5;
+
 /// What is asked for. A provider may be named by itself, and with the hook.
 struct Wanted {
     providers: Vec<String>,
@@ -138,13 +141,16 @@ impl Resolver<'_> {
             true => self.diags.error(Tag::HookDamaged, at.span, message),
             false => self.diags.warn(Tag::HookDamaged, at.span, message),
         };
-        let others: Vec<String> = meant.map(|d| format!("`{}`: {}", d.name, d.why)).collect();
-        let also = match others.is_empty() {
-            true => String::new(),
-            false => format!("; so are {}", others.join("; ")),
-        };
+        let others: Vec<&DamagedHook> = meant.collect();
+        let shown = others.iter().take(MOST_SHOWN);
+        let mut also: String = shown
+            .map(|d| format!("; `{}` is refused, too: {}", d.name, d.why))
+            .collect();
+        if others.len() > MOST_SHOWN {
+            also += &format!("; and {} more", others.len() - MOST_SHOWN);
+        }
         diagnostic.help(format!(
-            "build the file anew; its other hooks can be probed{also}"
+            "build the file anew, or probe its other hooks{also}"
         ));
         (!alone).then_some(())
     }
