@@ -42,14 +42,15 @@ include kmod/kmod.mk
 include bench/own.mk
 include tests/engine/process/test.mk
 include tests/engine/x86/test.mk
+include tests/lib/test.mk
 
 # One command a line, `long:` before those of check-long alone, `short:` before those that a long one has in it;
 # read by tests/run.
 UNIT_TEST_LINES = tests/insn/check-quick; short: tests/engine/unit/build-and-run quick; short: tests/runtime/build-and-run quick; \
 	long: tests/engine/unit/build-and-run all; long: tests/runtime/build-and-run all; \
-	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); tests/fuzz/run; long: tests/insn/check-long; long: tests/fuzz/run 20
+	$(X86_TEST_LINES); $(PROCESS_TEST_LINES); $(LIB_TEST_LINES); tests/fuzz/run; long: tests/insn/check-long; long: tests/fuzz/run 20
 .PHONY: unit-tests
-unit-tests: process-tests x86-tests $(addprefix $(BUILD)/, $(addsuffix /trapless-run, asan clang points))
+unit-tests: process-tests x86-tests lib-tests $(addprefix $(BUILD)/, $(addsuffix /trapless-run, asan clang points))
 	@mkdir -p $(BUILD)
 	@echo '$(UNIT_TEST_LINES)' | tr ';' '\n' | sed 's/^ *//' >$(BUILD)/unit-tests
 

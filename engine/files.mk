@@ -5,11 +5,11 @@ ENGINE_CORE_SRCS = $(addprefix engine/core/, \
 	$(addprefix base/, core.c index.c gaps.c slab.c arena.c addrs.c error.c mem.c sparse.c) \
 	$(addprefix detour/, site.c detour.c detmem.c thread.c) \
 	$(addprefix text/, patch.c textpatch.c journal.c traps.c) \
-	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
+	$(addprefix image/, image.c walk.c func.c entries.c ehframe.c uncovered.c elf.c hooks.c dynsym.c bind.c unpaired.c refuse.c reserved.c) \
 	$(addprefix go/, gotable.c room.c) \
 	$(addprefix probe/, start.c state.c probe.c batch.c foresee.c place.c queue.c optimizer.c list.c groups.c gone.c argprobe.c) \
 	$(addprefix ret/, ret.c retprobe.c follow.c numbers.c waiting.c left.c) \
-	reserve.c exit.c)
+	reserve.c places.c exit.c)
 # Only for links without a C library:
 ENGINE_LIBC_MEM_SRCS = engine/core/base/libc_mem.c
 ENGINE_OS_FAKE_SRCS = engine/os/fake/fake.c

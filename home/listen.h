@@ -8,8 +8,11 @@
 
 #include "arm.h"
 
-/* The probe is in. Nothing where its mark has no semaphore, or none that can be written. Context: the helper. */
-void tl_listen(struct tl_ctl_probe *p);
+/*
+ * The probe is in. Nothing where its mark has no semaphore, or none that can be written. -TL_E_ where it is a hook's, and its
+ * places cannot be switched on. Context: the helper.
+ */
+int tl_listen(struct tl_ctl_probe *p);
 /* It is out, or `gone` along with its library. */
 void tl_unlisten(struct tl_ctl_probe *p, int gone);
 

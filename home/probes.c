@@ -402,12 +402,28 @@ static void tell_reason(struct tl_ctl_probe *p)
 	tl_os_unlock();
 }
 
+/* A hook whose places cannot be switched is refused, and its probe comes out again. */
+static void listen(struct tl_ctl_session *s, struct armed *a)
+{
+	struct tl_ctl_probe *p = tl_ctl_probe(s, a->index);
+
+	p->result = tl_listen(p);
+	if (!p->result)
+		return;
+	if (a->is_return)
+		tl_retprobe_unregister(&a->ret);
+	else
+		tl_probe_unregister(&a->site);
+	a->live = false;
+	a->out = true;
+}
+
 /* Semaphores may be there later than the probes. */
 static void listen_all(struct tl_ctl_session *s)
 {
-	for (const struct armed *a = *list_of(s); a; a = a->next)
+	for (struct armed *a = *list_of(s); a; a = a->next)
 		if (a->live)
-			tl_listen(tl_ctl_probe(s, a->index));
+			listen(s, a);
 }
 
 /* How many are in. */

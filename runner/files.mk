@@ -66,7 +66,7 @@ AGENT_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(AGENT_SRCS))
 PRELOAD_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/agent/%.o,$(PRELOAD_SRCS))
 RUNNER_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(RUNNER_SRCS))
 COVERAGE_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/run/%.o,$(COVERAGE_SRCS))
-COVERAGE_LIB_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/lib/%.o,$(LIB_SRCS))
+COVERAGE_LIB_OBJS = $(patsubst %.c,$(RUNNER_OBJ)/lib/%.o,$(LIB_ENGINE_SRCS))
 
 $(RUNNER_OBJ)/agent/%.o: %.c
 	@mkdir -p $(@D)

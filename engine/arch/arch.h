@@ -218,6 +218,12 @@ bool tl_arch_plan_jumps(const struct tl_plan *plan);
 /* The bytes of the breakpoint; returns their number. */
 size_t tl_arch_trap_insn(uint8_t *buf);
 
+/*
+ * A place of a hook, which is switched by its text: what stands at `at` where it goes on, and where it leads to `target`,
+ * both one instruction of so many bytes, which one store writes. NULL: not wanted. 0: there can be no such place.
+ */
+size_t tl_arch_switch(uintptr_t at, uintptr_t target, uint8_t *nop, uint8_t *jump);
+
 /* --- tier 2: out of line ------------------------------------------------ */
 
 /* Addresses of the core's services that a detour refers to. */

@@ -15,6 +15,7 @@
 #include "probe/optimizer.h"
 #include "probe/probe.h"
 #include "ret/ret.h"
+#include "places.h"
 #include "text/journal.h"
 #include "text/patch.h"
 
@@ -26,10 +27,11 @@ bool tl_engine_exit(void)
 	if (!tl_core.ready)
 		goto out;
 	tl_images_refresh();
+	gone = tl_places_exit();
 	tl_ret_unregister_all();
 	tl_probes_unregister_all();
 	/* Whoever stands in a detour still needs it, and the tables behind it. */
-	gone = !tl_core.nprobes && !tl_core.leftovers && !tl_detour_poll(true);
+	gone = gone && !tl_core.nprobes && !tl_core.leftovers && !tl_detour_poll(true);
 	if (!gone)
 		goto out;
 	tl_detour_deinit();

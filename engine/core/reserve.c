@@ -9,6 +9,7 @@
 #include "probe/batch.h"
 #include "probe/gone.h"
 #include "probe/probe.h"
+#include "places.h"
 #include "ret/ret.h"
 #include "text/patch.h"
 
@@ -88,7 +89,7 @@ static int move_near(const struct tl_reservation *r, struct tl_probe_info *who)
 	return ret;
 }
 
-static int reserve_locked(struct tl_reservation *r, struct tl_probe_info *who)
+int tl_text_reserve_locked(struct tl_reservation *r, struct tl_probe_info *who)
 {
 	int ret = tl_engine_init_locked();
 
@@ -115,7 +116,7 @@ int tl_text_reserve(struct tl_reservation *r, struct tl_probe_info *who)
 	if (r->reserved == TL_RESERVED)
 		return -TL_E_STATE;
 	tl_os_lock();
-	ret = reserve_locked(r, who);
+	ret = tl_text_reserve_locked(r, who);
 	tl_os_unlock();
 	return ret;
 }

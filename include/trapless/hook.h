@@ -19,6 +19,7 @@
 #define TRAPLESS_HOOK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * How a place is switched. FLAG: it tests the hook's word; everybody's tools can switch it. NOP: five bytes that do
@@ -32,13 +33,18 @@
 #define TL_HOOK_FORM TL_HOOK_FLAG
 #endif
 
-#define TL_HOOK(provider, name, ...) TL_HOOK_VERDICT(provider, name, int, 0, __VA_ARGS__)
-/* `none` is what the places get where nobody listens, or none of those decides. */
+#define TL_HOOK(provider, name, ...) TL_HOOK_FORMED(TL_HOOK_FORM, provider, name, __VA_ARGS__)
+#define TL_HOOK_FORMED(form, provider, name, ...)                                                  \
+	TL__CAT(TL__ON_, form)                                                                     \
+	(tl_hook_##provider##_##name) TL__HOOK(form, tl_hook_##provider##_##name, #provider,       \
+		#name, TL__TELL, int, 0, __VA_ARGS__)
+/* `none`, a number or pointer, is what the places get where nobody listens, or none of those decides. */
 #define TL_HOOK_VERDICT(provider, name, type, none, ...)                                           \
-	TL_HOOK_FORMED(TL_HOOK_FORM, provider, name, type, none, __VA_ARGS__)
-#define TL_HOOK_FORMED(form, provider, name, type, none, ...)                                      \
-	TL__CAT(TL__ON_, form)(tl_hook_##provider##_##name)                                        \
-	TL__HOOK(form, tl_hook_##provider##_##name, #provider, #name, type, none, __VA_ARGS__)
+	TL_HOOK_VERDICT_FORMED(TL_HOOK_FORM, provider, name, type, none, __VA_ARGS__)
+#define TL_HOOK_VERDICT_FORMED(form, provider, name, type, none, ...)                              \
+	TL__CAT(TL__ON_, form)                                                                     \
+	(tl_hook_##provider##_##name) TL__HOOK(form, tl_hook_##provider##_##name, #provider,       \
+		#name, TL__ASK, type, none, __VA_ARGS__)
 
 /* Does anybody listen? For what is dear to prepare. */
 #define tl_hook_enabled(provider, name) tl_hook_##provider##_##name##_on()
@@ -49,20 +55,20 @@
 
 /* --- what the rest is made of ----------------------------------------------------- */
 
-#define TL__TEXT_(x)	  #x
-#define TL__TEXT(x)	  TL__TEXT_(x)
-#define TL__CAT_(a, b)	  a##b
-#define TL__CAT(a, b)	  TL__CAT_(a, b)
-#define TL__COUNT(...)	  TL__COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TL__TEXT_(x)				   #x
+#define TL__TEXT(x)				   TL__TEXT_(x)
+#define TL__CAT_(a, b)				   a##b
+#define TL__CAT(a, b)				   TL__CAT_(a, b)
+#define TL__COUNT(...)				   TL__COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define TL__COUNT_(a, b, c, d, e, f, g, h, n, ...) n
-#define TL__1(m, s, a)	  m a
-#define TL__2(m, s, a, ...) m a s() TL__1(m, s, __VA_ARGS__)
-#define TL__3(m, s, a, ...) m a s() TL__2(m, s, __VA_ARGS__)
-#define TL__4(m, s, a, ...) m a s() TL__3(m, s, __VA_ARGS__)
-#define TL__5(m, s, a, ...) m a s() TL__4(m, s, __VA_ARGS__)
-#define TL__6(m, s, a, ...) m a s() TL__5(m, s, __VA_ARGS__)
-#define TL__7(m, s, a, ...) m a s() TL__6(m, s, __VA_ARGS__)
-#define TL__8(m, s, a, ...) m a s() TL__7(m, s, __VA_ARGS__)
+#define TL__1(m, s, a)				   m a
+#define TL__2(m, s, a, ...)			   m a s() TL__1(m, s, __VA_ARGS__)
+#define TL__3(m, s, a, ...)			   m a s() TL__2(m, s, __VA_ARGS__)
+#define TL__4(m, s, a, ...)			   m a s() TL__3(m, s, __VA_ARGS__)
+#define TL__5(m, s, a, ...)			   m a s() TL__4(m, s, __VA_ARGS__)
+#define TL__6(m, s, a, ...)			   m a s() TL__5(m, s, __VA_ARGS__)
+#define TL__7(m, s, a, ...)			   m a s() TL__6(m, s, __VA_ARGS__)
+#define TL__8(m, s, a, ...)			   m a s() TL__7(m, s, __VA_ARGS__)
 /* m(type, name) for each parameter, with s() between two. */
 #define TL__EACH(m, s, ...) TL__CAT(TL__, TL__COUNT(__VA_ARGS__))(m, s, __VA_ARGS__)
 #define TL__COMMA()	    ,
@@ -72,15 +78,16 @@
 
 #ifdef __cplusplus
 #include <type_traits>
-#define TL__EXTERN	  extern "C"
-#define TL__DECLARED	  extern "C"
+#define TL__EXTERN	 extern "C"
+#define TL__DECLARED	 extern "C"
 #define TL__SIGNED(type) std::is_signed<type>::value
 #else
 #define TL__EXTERN
 #define TL__DECLARED extern
 #define TL__SIGNED(type)                                                                           \
-	_Generic(*(type *)0, char: (char)-1 < 0, signed char: 1, short: 1, int: 1, long: 1,        \
-		long long: 1, float: 1, double: 1, default: 0)
+	_Generic(*(type *)0, char                                                                  \
+		 : (char)-1 < 0, signed char : 1, short : 1, int : 1, long : 1, long long : 1,     \
+		 float : 1, double : 1, default : 0)
 #endif
 
 /*
@@ -89,18 +96,20 @@
  * structure.
  */
 #define TL__OPERANDS(type, name)                                                                   \
-	[name] "m"(name), [tl_s_##name] "n"((TL__SIGNED(type) ? 1 : -1) * (int)sizeof(name)), \
+	[name] "m"(name), [tl_s_##name] "n"((TL__SIGNED(type) ? 1 : -1) * (int)sizeof(name)),      \
 		[tl_c_##name] "n"(__builtin_classify_type(name))
 /* As a mark has them: size, below zero where it is signed, and place. */
 #define TL__ARGUMENT(type, name) "%n[tl_s_" #name "]@%[" #name "]"
 #define TL__TYPED(type, name)                                                                      \
-	"\t.2byte %n[tl_s_" #name "], %c[tl_c_" #name "]\n\t.asciz \"" #type "\"\n\t.asciz \"" #name "\"\n"
+	"\t.2byte %n[tl_s_" #name "], %c[tl_c_" #name "]\n\t.asciz \"" #type                       \
+	"\"\n\t.asciz \"" #name "\"\n"
 
 /* An ELF note of ours, kept by linkers and found in what is mapped; its words are relative to themselves. */
 #define TL__NOTE_BEGIN(type)                                                                       \
-	"\t.pushsection .note.trapless, \"a?\", %%note\n\t.balign 4\n"                            \
-	"\t.4byte 992f - 991f, 994f - 993f, " TL__TEXT(type) "\n"                                 \
-	"991:\t.asciz \"trapless\"\n992:\t.balign 4\n993:\n"
+	"\t.pushsection .note.trapless, \"a?\", %%note\n\t.balign 4\n"                             \
+	"\t.4byte 992f - 991f, 994f - 993f, " TL__TEXT(                                            \
+		type) "\n"                                                                         \
+		      "991:\t.asciz \"trapless\"\n992:\t.balign 4\n993:\n"
 #define TL__NOTE_END "994:\t.balign 4\n\t.popsection\n"
 /*
  * word, function, mark, form, "provider:name", "type of the result", and for each parameter its size (below zero: not
@@ -112,43 +121,165 @@
 #define TL__NOTE_SITE 0x4854
 
 #define TL__MARK(id, provider, name, ...)                                                          \
-	"\t.pushsection .note.stapsdt, \"?\", %%note\n\t.balign 4\n"                              \
-	"\t.4byte 992f - 991f, 994f - 993f, 3\n991:\t.asciz \"stapsdt\"\n992:\t.balign 4\n"       \
-	"993:\t" TL__POINTER " 990b, 0, " #id "\n\t.asciz \"" provider "\"\n\t.asciz \"" name     \
+	"\t.pushsection .note.stapsdt, \"?\", %%note\n\t.balign 4\n"                               \
+	"\t.4byte 992f - 991f, 994f - 993f, 3\n991:\t.asciz \"stapsdt\"\n992:\t.balign 4\n"        \
+	"993:\t" TL__POINTER " 990b, 0, " #id "\n\t.asciz \"" provider "\"\n\t.asciz \"" name      \
 	"\"\n\t.asciz \"" TL__EACH(TL__ARGUMENT, TL__SPACE, __VA_ARGS__) "\"\n" TL__NOTE_END
 
-/* The hook's word, which counts who listens, and its function. Weak: each file that includes it has them. */
-#define TL__HOOK(form, id, provider, name, type, none, ...)                                        \
-	static inline type id##_none(void)                                                         \
+/* --- who listens inside: <trapless/hooks.h> ----------------------------------------- */
+
+/* One call of a hook, for those that take any. */
+struct tl_hook_call {
+	const struct tl_hook *hook;
+	const void *values; /* the parameters, as the members of a structure */
+	size_t size;
+	void *verdict; /* what the place will get; of a hook without verdict an int that nobody asks for */
+	size_t verdict_size;
+};
+struct tl_hook_listener {
+	void (*fn)(
+		void); /* result (*)(void *data, parameters), or void (*)(void *data, const struct tl_hook_call *) */
+	void *data;
+	bool any; /* the latter */
+};
+struct tl_hook_listeners {
+	unsigned n;
+	struct tl_hook_listener listener[];
+};
+/* By them nobody is called any more who was taken away, and no list is gone that somebody reads. */
+struct tl_hook_readers {
+	void *(*enter)(void);
+	void (*leave)(void *entered);
+};
+struct tl_hook {
+	volatile unsigned short on; /* counts who listens; the mark's semaphore */
+	unsigned short unused[3];
+	const struct tl_hook_readers *readers; /* while there are listeners */
+	const struct tl_hook_listeners *listeners; /* NULL: none */
+};
+
+struct tl__inside {
+	const struct tl_hook_readers *readers;
+	void *entered;
+	const struct tl_hook_listeners *list;
+};
+static inline struct tl__inside tl__enter(const struct tl_hook *hook)
+{
+	struct tl__inside in;
+
+	in.readers = __atomic_load_n(&hook->readers, __ATOMIC_ACQUIRE);
+	in.entered = in.readers->enter();
+	in.list = __atomic_load_n(&hook->listeners, __ATOMIC_ACQUIRE);
+	return in;
+}
+static inline void tl__leave(struct tl__inside *in)
+{
+	in->readers->leave(in->entered);
+}
+
+#define TL__NAME(type, name)   name
+#define TL__MEMBER(type, name) type name;
+/* Those that take any call: the parameters in a structure. */
+#define TL__ANY(id, l, verdict, ...)                                                               \
+	do {                                                                                       \
+		const struct id##_values tl_v = {TL__EACH(TL__NAME, TL__COMMA, __VA_ARGS__)};      \
+		const struct tl_hook_call tl_c = {                                                 \
+			&id, &tl_v, sizeof(tl_v), &verdict, sizeof(verdict)};                      \
+		((void (*)(void *, const struct tl_hook_call *))l->fn)(l->data, &tl_c);            \
+	} while (0)
+#define TL__LISTENERS(id)                                                                          \
+	struct tl__inside tl_in __attribute__((cleanup(tl__leave))) = tl__enter(&id);              \
+	for (unsigned tl_i = 0; tl_in.list && tl_i < tl_in.list->n; tl_i++)
+/* So that the hook's function, without listeners, saves nothing. */
+#define TL__APART static __attribute__((noinline, unused))
+/* All of them. */
+#define TL__TELL(id, type, none, ...)                                                              \
+	typedef void (*id##_fn)(void *, TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__));          \
+	TL__APART type id##_listeners(TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))             \
+	{                                                                                          \
+		type tl_verdict = 0;                                                               \
+		TL__LISTENERS(id)                                                                  \
+		{                                                                                  \
+			const struct tl_hook_listener *tl_l = &tl_in.list->listener[tl_i];         \
+                                                                                                   \
+			if (tl_l->any)                                                             \
+				TL__ANY(id, tl_l, tl_verdict, __VA_ARGS__);                        \
+			else                                                                       \
+				((id##_fn)tl_l->fn)(                                               \
+					tl_l->data, TL__EACH(TL__NAME, TL__COMMA, __VA_ARGS__));   \
+		}                                                                                  \
+		return 0;                                                                          \
+	}
+/* Until one decides. */
+#define TL__ASK(id, type, none, ...)                                                               \
+	typedef type (*id##_fn)(void *, TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__));          \
+	TL__APART type id##_listeners(TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))             \
+	{                                                                                          \
+		type tl_verdict = (type)(none);                                                    \
+		TL__LISTENERS(id)                                                                  \
+		{                                                                                  \
+			const struct tl_hook_listener *tl_l = &tl_in.list->listener[tl_i];         \
+                                                                                                   \
+			if (tl_l->any)                                                             \
+				TL__ANY(id, tl_l, tl_verdict, __VA_ARGS__);                        \
+			else                                                                       \
+				tl_verdict = ((id##_fn)tl_l->fn)(                                  \
+					tl_l->data, TL__EACH(TL__NAME, TL__COMMA, __VA_ARGS__));   \
+			if (tl_verdict != (type)(none))                                            \
+				break;                                                             \
+		}                                                                                  \
+		return tl_verdict;                                                                 \
+	}
+
+/* The hook's function. Weak: each file that includes it has one. */
+#define TL__HOOK(form, id, provider, name, walk, type, none, ...)                                  \
+	struct id##_values {                                                                       \
+		TL__EACH(TL__MEMBER, TL__NONE, __VA_ARGS__)                                        \
+	};                                                                                         \
+	walk(id, type, none, __VA_ARGS__) static inline type id##_none(void)                       \
 	{                                                                                          \
 		return (type)(none);                                                               \
 	}                                                                                          \
-	TL__EXTERN __attribute__((weak, used, noinline, visibility("hidden"))) type id##_call(    \
-		TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))                                   \
+	TL__EXTERN __attribute__((weak, used, TL__WHOLE, visibility("hidden")))                    \
+	type id##_call(TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))                            \
 	{                                                                                          \
-		__asm__ volatile("990:\t" TL__NOP TL__NOTE_BEGIN(TL__NOTE_HOOK)                    \
-			"\t.4byte " #id " - ., " #id "_call - ., 990b - ., " TL__TEXT(form)       \
-			"\n\t.asciz \"" provider                                               \
-			":" name "\"\n\t.asciz \"" #type "\"\n" TL__EACH(TL__TYPED, TL__NONE,      \
-				__VA_ARGS__) TL__NOTE_END TL__MARK(id, provider, name, __VA_ARGS__)::  \
-				TL__EACH(TL__OPERANDS, TL__COMMA, __VA_ARGS__)                     \
-			: "memory");                                                               \
-		return (type)(none);                                                               \
+		__asm__ volatile("990:\t" TL__NOP TL__NOTE_BEGIN(                                  \
+			TL__NOTE_HOOK) "\t.4byte " #id " - ., " #id                                \
+				       "_call - ., 990b - ., " TL__TEXT(                           \
+					       form) "\n\t.asciz \"" provider ":" name             \
+						     "\"\n\t.asciz \"" TL__TEXT_(                  \
+							     type) "\"\n" TL__EACH(TL__TYPED,      \
+							     TL__NONE, __VA_ARGS__)                \
+							     TL__NOTE_END TL__MARK(id, provider,   \
+								     name, __VA_ARGS__)::          \
+								     TL__EACH(TL__OPERANDS,        \
+									     TL__COMMA,            \
+									     __VA_ARGS__)          \
+				 : "memory");                                                      \
+		if (__builtin_expect(!__atomic_load_n(&id.listeners, __ATOMIC_RELAXED), 1))        \
+			return (type)(none);                                                       \
+		return id##_listeners(TL__EACH(TL__NAME, TL__COMMA, __VA_ARGS__));                 \
 	}
+/* No copy of it made for some of its callers. */
+#ifdef __clang__
+#define TL__WHOLE noinline
+#else
+#define TL__WHOLE noipa
+#endif
 
 #define TL__WORD(id)                                                                               \
-	TL__DECLARED volatile unsigned short id[2];                                                \
-	__attribute__((weak, used, section(".probes"), visibility("hidden"))) volatile unsigned short \
-		id[2] = {0, 0};
+	TL__DECLARED struct tl_hook id;                                                            \
+	__attribute__((weak, used, section(".probes"),                                             \
+		visibility("hidden"))) struct tl_hook id = {0, {0, 0, 0}, 0, 0};
 #define TL__ON_TL_HOOK_FLAG(id) TL__ON_0(id)
 #define TL__ON_TL_HOOK_NOP(id)	TL__ON_1(id)
 #define TL__ON_TL_HOOK_JUMP(id) TL__ON_2(id)
-#define TL__SWITCH static inline __attribute__((always_inline)) bool
+#define TL__SWITCH		static inline __attribute__((always_inline)) bool
 #define TL__ON_0(id)                                                                               \
 	TL__WORD(id)                                                                               \
 	TL__SWITCH id##_on(void)                                                                   \
 	{                                                                                          \
-		return __builtin_expect(id[0] != 0, 0);                                            \
+		return __builtin_expect(id.on != 0, 0);                                            \
 	}
 #define TL__SITE(id, form)                                                                         \
 	TL__NOTE_BEGIN(TL__NOTE_SITE)                                                              \
@@ -175,10 +306,10 @@
 /* --- what differs by machine -------------------------------------------------------- */
 
 #if defined(__x86_64__)
-#define TL__POINTER	".8byte"
-#define TL__NOP		".byte 0x0f, 0x1f, 0x44, 0, 0\n"
-#define TL__GO(to)	".byte 0xe9\n\t.4byte " to " - . - 4\n"
-#define TL__ALIGN	"\t.p2align 3, 0x90, 4\n" /* all five bytes in one aligned word */
+#define TL__POINTER ".8byte"
+#define TL__NOP	    ".byte 0x0f, 0x1f, 0x44, 0, 0\n"
+#define TL__GO(to)  ".byte 0xe9\n\t.4byte " to " - . - 4\n"
+#define TL__ALIGN   "\t.p2align 3, 0x90, 4\n" /* all five bytes in one aligned word */
 #else
 #error "trapless/hook.h: hooks are not built for this machine yet"
 #endif

@@ -94,6 +94,13 @@ def test_editor_completes_points(ctx):
     assert 'registers' in editor.complete(marks + '.mark("^')
     assert 'registers' in editor.complete(marks + '.provider("targets").mark("^')
     assert 'total' in editor.complete(marks + '.data("t^')
+    assert set(editor.complete(marks + '.provider("targets").^')) == {'mark', 'hook'}
+    hooks = 'probe process("%s")' % ctx.target('hooked', ldflags=(os.path.join(ctx.root, 'tests', 'targets', 'hooked_other.c'),))
+    assert 'net:packet_in' in editor.complete(hooks + '.hook("^')
+    assert list(editor.complete(hooks + '.provider("net").hook("^')) == ['packet_in']
+    variables = editor.complete(hooks + '.hook("net:packet_in") { println($^')
+    assert variables['$len']['detail'] == 'uint32_t' and variables['$data']['detail'] == 'const void *', variables
+    assert set(editor.complete(hooks + '.hook("kinds:others") { println($n->^ }')) == {'value', 'name', 'next'}
     assert editor.complete('# probe process.^') == {}
 
 

@@ -43,6 +43,8 @@ mod find;
 mod function;
 pub mod glob;
 mod home;
+mod hook_types;
+mod hooks;
 mod index;
 mod inside;
 mod kernel;
@@ -56,6 +58,7 @@ mod location;
 mod lower;
 mod marks;
 mod names;
+mod notes;
 mod owners;
 mod package;
 mod parameters;
@@ -87,6 +90,7 @@ pub use error::{Error, Result};
 pub use function::{
     Function, FunctionKind, Inlines, Language, LineSpec, Pattern, ProbeSite, Statement,
 };
+pub use hooks::{DamagedHook, Hook, HookClass, HookParameter, HookTable};
 pub use inside::{CallKind, Callee, Label};
 pub use kernel::debug::KernelDebug;
 pub use kernel::{release_of, running, Kernel, KernelAddress, KernelFunction, KernelParameter};

@@ -3,8 +3,9 @@
 //! with the mark's name, the address of its `nop`, and its arguments as assembler operands.
 
 use crate::binary::Binary;
+use crate::notes::Notes;
 use crate::symbol::SymbolKind;
-use trapless_machine::{ByteOrder, Operand as Written};
+use trapless_machine::Operand as Written;
 
 /// One site of a mark; a mark that stands in inlined code has several.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,15 +55,18 @@ const NOTE_TYPE: u64 = 3;
 const OWNER: &[u8] = b"stapsdt\0";
 
 impl Binary {
-    /// All marks, in the order of the file's notes.
+    /// All marks, in the order of the file's notes. Of a hook's those in functions that nobody calls are left out.
     pub fn marks(&self) -> Vec<Mark> {
-        let mut rest = self.elf.section(".note.stapsdt");
-        let mut found = Vec::new();
-        while let Some((note, next)) = split_note(rest, self.elf.order()) {
-            found.extend(note.and_then(|desc| self.mark(desc)));
-            rest = next;
-        }
+        let mut found = self.all_marks();
+        let dead = self.hooks().dead;
+        found.retain(|m| !dead.contains(&m.addr));
         found
+    }
+
+    pub(crate) fn all_marks(&self) -> Vec<Mark> {
+        let notes = Notes::new(self.elf.section(".note.stapsdt"), self.elf.order());
+        let ours = notes.filter(|n| n.kind == NOTE_TYPE && n.owner == OWNER);
+        ours.filter_map(|n| self.mark(n.body)).collect()
     }
 
     /// Addresses are as they were linked; the base tells whether a prelinker has moved them since.
@@ -115,7 +119,7 @@ impl Binary {
         }
     }
 
-    fn operand(&self, text: &str) -> Operand {
+    pub(crate) fn operand(&self, text: &str) -> Operand {
         let no_symbol = Operand::Unreadable("it names a symbol that the file does not have");
         match (self.machine.operand)(text) {
             Written::Constant(value) => match self.displacement(value) {
@@ -178,20 +182,6 @@ impl Binary {
     }
 }
 
-type Split = (Option<&'static [u8]>, &'static [u8]);
-
-/// The first note's contents, if it is one of these, and what follows.
-fn split_note(notes: &'static [u8], order: ByteOrder) -> Option<Split> {
-    let word = |i: usize| order.read_at(notes, i, 4);
-    let (name, desc, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
-    let at = 12usize.checked_add(name.checked_next_multiple_of(4)?)?;
-    let end = at.checked_add(desc)?;
-    let ours = kind == NOTE_TYPE && notes.get(12..12 + name)? == OWNER;
-    let body = notes.get(at..end)?;
-    let next = notes.get(end.checked_next_multiple_of(4)?..).unwrap_or(&[]);
-    Some((ours.then_some(body), next))
-}
-
 /// `a+b-4`, whether each is taken off.
 fn terms(text: &str) -> Vec<(bool, &str)> {
     let mut out = Vec::new();
@@ -230,14 +220,5 @@ mod tests {
         );
         assert_eq!(terms(""), []);
         assert_eq!(number("0xffffffffffffffff"), Some(-1));
-    }
-
-    #[test]
-    fn torn_notes_end_the_list() {
-        assert_eq!(split_note(b"\x08\0\0\0", ByteOrder::Little), None);
-        let long = b"\x08\0\0\0\xff\0\0\0\x03\0\0\0stapsdt\0";
-        assert_eq!(split_note(long, ByteOrder::Little), None);
-        let other = b"\x04\0\0\0\0\0\0\0\x01\0\0\0GNU\0";
-        assert_eq!(split_note(other, ByteOrder::Little), Some((None, &[][..])));
     }
 }

@@ -29,7 +29,7 @@ impl TypeName<'_> {
 }
 
 /// How DWARF spells C's integer types, whatever order their words come in.
-fn base_name(words: &[&str]) -> String {
+pub(crate) fn base_name(words: &[&str]) -> String {
     let count = |w: &str| words.iter().filter(|x| **x == w).count();
     let known = ["signed", "unsigned", "long", "short", "int", "char"];
     if !words.iter().all(|w| known.contains(w)) {

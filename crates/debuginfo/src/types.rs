@@ -89,6 +89,12 @@ pub enum Type {
         params: Vec<TypeId>,
         variadic: bool,
     },
+    /// What nothing but a name is known of, and of some a size: a hook's table has no more. `*NAME` is what a NAME
+    /// points to.
+    Named {
+        name: String,
+        size: Option<u64>,
+    },
     /// Something the debug information does not tell, or tells in a way not understood.
     Unknown {
         why: String,
@@ -396,6 +402,7 @@ impl Types {
             Type::Base { size, .. } | Type::Enum { size, .. } => Some(*size),
             Type::Pointer { size, .. } | Type::Reference { size, .. } => Some(u64::from(*size)),
             Type::Composite(c) => c.size,
+            Type::Named { size, .. } => *size,
             Type::Array { of, counts } => {
                 let mut n = match depth {
                     0..64 => self.size_within(*of, depth + 1)?,
@@ -629,7 +636,9 @@ pub(crate) fn plain_name(ty: &Type) -> String {
     };
     match ty {
         Type::Void => "void".into(),
-        Type::Base { name, .. } | Type::Typedef { name, .. } => name.clone(),
+        Type::Base { name, .. } | Type::Typedef { name, .. } | Type::Named { name, .. } => {
+            name.clone()
+        }
         Type::Composite(c) => tagged(
             match c.kind {
                 CompositeKind::Struct => "struct",

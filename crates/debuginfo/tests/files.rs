@@ -554,6 +554,7 @@ fn ask_all(path: &Path) {
         return;
     };
     let _ = (bin.build_id(), bin.is_static(), bin.debug_source());
+    let _ = (bin.hooks(), bin.marks());
     let _ = bin
         .global("file_number", None)
         .map(|v| bin.types().name(v.ty));

@@ -88,9 +88,21 @@ pub fn readable(
     let found = places(analysis, text, points);
     let places = found.places.iter().take(MOST_PLACES);
     let mut seen = HashSet::new();
-    let all = places.flat_map(|p| listing::readable(p, &found.world));
+    let all = places.flat_map(|p| described(p, &found.world));
     let all = all.filter(|r| seen.insert(r.name.clone())).collect();
     Some((found.world, all))
+}
+
+/// A hook's table only names structures.
+fn described(place: &Place, world: &World) -> Vec<Readable> {
+    let mut all = listing::readable(place, world);
+    let context = place.context.as_ref();
+    if let Some(binary) = context.and_then(|c| world.binary(c.image)) {
+        for r in &mut all {
+            r.ty = r.ty.map(|ty| binary.with_described(ty));
+        }
+    }
+    all
 }
 
 /// The variables that the aliases around the cursor set, each name once.

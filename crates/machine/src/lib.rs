@@ -47,6 +47,8 @@ pub struct Machine {
     pub syscalls: SyscallCode,
     /// The packed kernel in the file that a boot loader starts; `None`: it is another kind of file.
     pub boot_image: fn(&[u8]) -> Option<&[u8]>,
+    /// The instruction at a static hook's mark, TL__NOP of include/trapless/hook.h.
+    pub hook_nop: &'static [u8],
     /// An operand as the assembler writes it.
     pub operand: fn(&str) -> Operand<'_>,
 }

@@ -83,6 +83,7 @@ tags! {
     PointUnknown "POINT_UNKNOWN" "No probe point family has this component at this place.";
     PointArgument "POINT_ARGUMENT" "This component of a probe point takes another argument.";
     PointNoMatch "POINT_NO_MATCH" "A probe point must match at least one place, unless `?` or `!` stands behind it.";
+    HookDamaged "HOOK_DAMAGED" "What the file's table says of a static hook contradicts the file, or another hook.";
     PointKernel "POINT_KERNEL" "Some of what kernels have cannot be probed or read yet; the message says what.";
     AliasRecursion "ALIAS_RECURSION" "An alias may not stand for itself.";
     ContextNone "CONTEXT_NONE" "Only probes at functions and statements of a program have $variables.";

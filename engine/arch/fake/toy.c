@@ -319,6 +319,21 @@ size_t tl_arch_trap_insn(uint8_t *buf)
 	return 1;
 }
 
+size_t tl_arch_switch(uintptr_t at, uintptr_t target, uint8_t *nop, uint8_t *jump)
+{
+	if (at / WORD != (at + JUMP - 1) / WORD)
+		return 0;
+	if (nop) { /* a jump behind itself */
+		nop[0] = TOY_JMP;
+		put_rel32(nop + 1, 0, 0);
+	}
+	if (jump) {
+		jump[0] = TOY_JMP;
+		put_rel32(jump + 1, at + JUMP, target);
+	}
+	return JUMP;
+}
+
 /* --- detours ---------------------------------------------------------------------------- */
 
 static const struct tl_point *point_at(const struct tl_plan *p, uintptr_t addr)

@@ -18,6 +18,22 @@ static void put_rel32(uint8_t *p, uintptr_t from, uintptr_t to)
 		p[i] = (uint8_t)(rel >> (8 * i));
 }
 
+size_t tl_arch_switch(uintptr_t at, uintptr_t target, uint8_t *nop, uint8_t *jump)
+{
+	static const uint8_t nopl[X86_JMP_LEN] = {0x0f, 0x1f, 0x44, 0, 0};
+	intptr_t far = (intptr_t)(target - at - X86_JMP_LEN);
+
+	if (at / tl_arch_word != (at + X86_JMP_LEN - 1) / tl_arch_word || far != (int32_t)far)
+		return 0;
+	for (unsigned i = 0; nop && i < X86_JMP_LEN; i++)
+		nop[i] = nopl[i];
+	if (jump) {
+		jump[0] = 0xe9;
+		put_rel32(jump + 1, at + X86_JMP_LEN, target);
+	}
+	return X86_JMP_LEN;
+}
+
 /*
  * A call through memory becomes a direct call of the same length: address-size
  * prefixes, which linkers use for the same purpose, fill the rest.

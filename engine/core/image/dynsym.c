@@ -3,21 +3,9 @@
 #include "../../os/os.h"
 #include "../base/mem.h"
 #include "dynsym.h"
-
-struct ehdr {
-	uint8_t ident[16];
-	uint16_t type, machine;
-	uint32_t version;
-	uintptr_t entry, phoff, shoff;
-	uint32_t flags;
-	uint16_t ehsize, phentsize, phnum;
-};
+#include "elf.h"
 
 #if UINTPTR_MAX > 0xffffffffu
-struct phdr {
-	uint32_t type, flags;
-	uintptr_t offset, vaddr, paddr, filesz, memsz, align;
-};
 struct sym {
 	uint32_t name;
 	uint8_t info, other;
@@ -25,11 +13,6 @@ struct sym {
 	uintptr_t value, size;
 };
 #else
-struct phdr {
-	uint32_t type;
-	uintptr_t offset, vaddr, paddr, filesz, memsz;
-	uint32_t flags, align;
-};
 struct sym {
 	uint32_t name;
 	uintptr_t value, size;
@@ -58,10 +41,6 @@ enum {
 	STT_FUNC = 2,
 	STT_GNU_IFUNC = 10,
 	SYM_SHIFT = sizeof(uintptr_t) == 8 ? 32 : 8,
-	PAGE = 4096,
-	HEADER_PAGES =
-		4096, /* as far in front of an executable's text as its header is looked for */
-	PHDRS_MAX = 64,
 	DYNS_MAX = 128,
 	CHAIN_MAX = 4096,
 	CHUNK = 32, /* of names that are compared */
@@ -71,32 +50,6 @@ enum {
 static bool get(uintptr_t at, void *to, size_t size)
 {
 	return tl_os_text_read(at, to, size) == size;
-}
-
-static bool is_header(uintptr_t at, struct ehdr *h)
-{
-	static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', sizeof(uintptr_t) == 8 ? 2 : 1};
-
-	return get(at, h, sizeof(*h)) && tl_equal(h->ident, magic, sizeof(magic)) &&
-	       h->phentsize == sizeof(struct phdr);
-}
-
-/* At the bias, or where a program has an address of its own, some way in front of its text. */
-static uintptr_t find_header(const struct tl_image *img, struct ehdr *h)
-{
-	uintptr_t at = img->lo & ~(uintptr_t)(PAGE - 1);
-
-	if (img->bias && is_header(img->bias, h))
-		return img->bias;
-	for (unsigned i = 0; i < HEADER_PAGES && at >= PAGE; i++, at -= PAGE) {
-		uint8_t byte;
-
-		if (!get(at, &byte, 1))
-			return 0;
-		if (is_header(at, h))
-			return at;
-	}
-	return 0;
 }
 
 /* Some loaders write addresses here, others leave what the file has. */
@@ -127,22 +80,20 @@ static void read_tags(uintptr_t at, struct tl_dynamic *d)
 	}
 }
 
+static bool take_tags(void *arg, const struct tl_segment *s)
+{
+	struct tl_dynamic *d = arg;
+
+	if (s->type != PT_DYNAMIC)
+		return true;
+	read_tags(s->at, d);
+	return false;
+}
+
 bool tl_dynamic_read(const struct tl_image *img, struct tl_dynamic *d)
 {
-	struct ehdr h;
-	struct phdr p;
-	uintptr_t at = find_header(img, &h);
-
 	*d = (struct tl_dynamic){.bias = img->bias};
-	for (unsigned i = 0; at && i < h.phnum && i < PHDRS_MAX; i++) {
-		if (!get(at + h.phoff + i * sizeof(p), &p, sizeof(p)))
-			return false;
-		if (p.type == PT_DYNAMIC) {
-			read_tags(img->bias + p.vaddr, d);
-			return true;
-		}
-	}
-	return false;
+	return !tl_elf_segments(img, take_tags, d);
 }
 
 static uint32_t hash_of(const char *name)

@@ -14,6 +14,7 @@
 #include "ehframe.h"
 #include "entries.h"
 #include "func.h"
+#include "hooks.h"
 #include "images.h"
 
 enum { SCAN = 65536, SCAN_SLACK = 64, FAR_DATA = 256 << 20 };
@@ -197,6 +198,21 @@ static void scan_tables(struct scan *s)
 	tl_addrs_deinit(&s->bases);
 }
 
+/* Where a hook's place goes on, switched on or off. */
+static int add_place(void *arg, const struct tl_hook_place *place)
+{
+	add_entry(arg, place->target);
+	add_entry(arg, place->at + tl_arch_switch(place->at, place->target, NULL, NULL));
+	return 0;
+}
+
+static void scan_hooks(struct scan *s)
+{
+	s->lo = s->hi = 0;
+	if (tl_image_places(s->img, add_place, s))
+		s->en->incomplete = s->en->nomem = true;
+}
+
 static int scan(const struct tl_image *img, struct tl_entries *en)
 {
 	struct scan s = {.img = img, .en = en};
@@ -211,6 +227,7 @@ static int scan(const struct tl_image *img, struct tl_entries *en)
 		scan_pads(&s);
 		scan_text(&s, buf);
 		scan_tables(&s);
+		scan_hooks(&s);
 		tl_addrs_sort(&en->list);
 	}
 	if (buf)

@@ -11,7 +11,7 @@
 /* Another number whenever anything that was known of an image is not true any more. */
 extern uint32_t tl_images_state;
 /* What others keep of an image: forgotten with it, or when its text has changed. */
-enum tl_image_keeper { TL_KEEPS_ENTRIES, TL_KEEPS_ROOMS, TL_KEEPERS };
+enum tl_image_keeper { TL_KEEPS_ENTRIES, TL_KEEPS_ROOMS, TL_KEEPS_HOOKS, TL_KEEPERS };
 struct tl_image_kept {
 	void (*forget)(void *what); /* leaves zeros; NULL: nothing is kept */
 	uint64_t what[32]; /* the keeper's, zeros at first */

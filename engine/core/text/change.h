@@ -28,7 +28,8 @@ struct tl_change {
 	bool guarded; /* written behind a breakpoint while all stand still, as somebody may run all the same */
 	bool blocked; /* on failure: somebody stands in this window and cannot be moved */
 	size_t next; /* the first one that was not opened together with this one, which was the first of those */
-	const struct tl_patch *patch; /* the window, or the detour for a passing breakpoint */
+	const struct tl_patch
+		*patch; /* the window, or the detour for a passing breakpoint; NULL: neither */
 };
 /* Sorts them. 0, or -TL_E_ with the text unchanged. */
 int tl_text_apply(struct tl_change *changes, size_t n);

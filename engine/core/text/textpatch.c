@@ -130,9 +130,10 @@ static int open_all(const struct batch *b)
 
 static bool is_free(const struct tl_change *c)
 {
-	const struct tl_plan *last = c->patch->plan;
+	const struct tl_plan *last = c->patch ? c->patch->plan : NULL;
+	uintptr_t end = last ? last->start + last->held : c->addr + c->len;
 
-	return c->taken ? !tl_os_text_borrowed(c->addr, last->start + last->held)
+	return c->taken ? !tl_os_text_borrowed(c->addr, end)
 			: !tl_os_text_reserved(c->addr, c->addr + c->len);
 }
 

@@ -32,3 +32,17 @@ int main(int argc, char **argv)
 	p->name = argv[0];
 	return visit(p, argc) & 1;
 }
+
+#include "../../../include/trapless/hook.h"
+
+struct pair {
+	long a, b;
+};
+
+TL_HOOK(wire, hooked, (struct point *, at), (unsigned short, count), (struct pair, both),
+	(const char *, text), (struct nowhere *, lost), (double, real))
+
+void hook_places(struct point *p, struct pair both)
+{
+	tl_hook(wire, hooked, p, 3, both, "t", 0, 1.5);
+}

@@ -57,6 +57,7 @@ pub fn texts(analysis: &mut Analysis, parts: &[Part], typed: &str) -> Vec<Choice
         "statement" => statements(&binary, typed),
         "callee" => functions(&binary, typed),
         "mark" => all(marks(&binary, before), CompletionItemKind::EVENT),
+        "hook" => all(hooks(&binary, before), CompletionItemKind::EVENT),
         "provider" => all(providers(&binary), CompletionItemKind::MODULE),
         "plt" => {
             let names = binary.plt().into_iter().map(|e| e.name).collect();
@@ -177,6 +178,19 @@ fn marks(binary: &Binary, before: &[Part]) -> Vec<String> {
     let marks = binary.marks().into_iter();
     let marks = marks.filter(|m| provider.is_none_or(|p| p == m.provider));
     marks.map(|m| m.name).collect()
+}
+
+/// With their providers, where none is named yet.
+fn hooks(binary: &Binary, before: &[Part]) -> Vec<String> {
+    let provider = before.iter().find(|p| p.word == "provider");
+    let hooks = binary.hooks().hooks.into_iter();
+    match provider.and_then(text_of) {
+        None => hooks.map(|h| h.full_name()).collect(),
+        Some(p) => {
+            let own = hooks.filter(|h| h.provider == p);
+            own.map(|h| h.name).collect()
+        }
+    }
 }
 
 fn providers(binary: &Binary) -> Vec<String> {

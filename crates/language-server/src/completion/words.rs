@@ -85,8 +85,11 @@ const TOGETHER: [(&str, &str); 6] = [
     ("$$parms", "parameters, as text"),
     ("$$locals", "locals, as text"),
     ("$$return", "the result, as text"),
-    ("$$name", "of a mark or an entry of the linkage table"),
-    ("$$provider", "of a mark"),
+    (
+        "$$name",
+        "of a mark, a hook or an entry of the linkage table",
+    ),
+    ("$$provider", "of a mark or hook"),
 ];
 
 pub fn variables(analysis: &mut Analysis, text: &str, cursor: &Cursor) -> Vec<Choice> {

@@ -58,6 +58,7 @@ pub const MACHINE: Machine = Machine {
     linkage: linkage::LINKAGE,
     syscalls: syscall::SYSCALLS,
     boot_image: boot::payload,
+    hook_nop: &[0x0f, 0x1f, 0x44, 0, 0],
     operand: operand::parse,
 };
 

@@ -17,6 +17,7 @@ pub const OF_PROCESS: Components = Components {
         "function",
         "statement",
         "mark",
+        "hook",
         "provider",
         "plt",
         "library",
@@ -29,7 +30,7 @@ pub const OF_PROCESS: Components = Components {
     ],
     later: &[("insn", "probe single statements")],
     help:
-        "use .function, .statement, .mark, .plt, .data, .library, .begin, .end, .thread or .syscall",
+        "use .function, .statement, .mark, .hook, .plt, .data, .library, .begin, .end, .thread or .syscall",
 };
 
 pub const OF_FUNCTION: Components = Components {
@@ -87,6 +88,18 @@ pub const OF_MARK: Components = Components {
     built: &[],
     later: &[],
     help: "nothing may follow a mark",
+};
+
+pub const OF_PROVIDER: Components = Components {
+    built: &["mark", "hook"],
+    later: &[],
+    help: "use .mark or .hook",
+};
+
+pub const OF_HOOK: Components = Components {
+    built: &[],
+    later: &[],
+    help: "nothing may follow a hook",
 };
 
 pub const OF_PLT: Components = Components {
@@ -191,6 +204,7 @@ const TREE: &[(&str, &Components)] = &[
     ("process(\"PATH\").function(\"NAME\")", &OF_FUNCTION),
     ("process(\"PATH\").statement(\"PLACE\")", &OF_STATEMENT),
     ("process(\"PATH\").plt(\"NAME\")", &OF_PLT),
+    ("process(\"PATH\").provider(\"NAME\")", &OF_PROVIDER),
     ("process(\"PATH\").thread", &OF_THREAD),
     ("process(\"PATH\").data(\"NAME\")", &OF_DATA),
     ("process(\"PATH\").syscall", &OF_SYSCALL),
@@ -212,8 +226,8 @@ const TREE: &[(&str, &Components)] = &[
 /// What takes an argument, by its word.
 fn with_argument(word: &str) -> String {
     match word {
-        "function" | "plt" | "mark" | "provider" | "label" | "callee" | "data" | "trace"
-        | "module" => format!("{word}(\"NAME\")"),
+        "function" | "plt" | "mark" | "hook" | "provider" | "label" | "callee" | "data"
+        | "trace" | "module" => format!("{word}(\"NAME\")"),
         "library" | "plugin" => format!("{word}(\"PATH\")"),
         "statement" => format!("{word}(\"PLACE\")"),
         "s" | "sec" | "ms" | "msec" | "us" | "usec" | "ns" | "nsec" | "jiffies" | "hz"

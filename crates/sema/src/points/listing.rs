@@ -15,7 +15,8 @@ use crate::types::infer::{self, Types, VTy};
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::{
-    Binary, KernelFunction, Location, MarkArg, Operand, SourcePos, TypeId, Variable, VariableKind,
+    Binary, Hook, HookParameter, KernelFunction, Location, MarkArg, Operand, SourcePos, TypeId,
+    Variable, VariableKind,
 };
 use trapless_syntax::ast::{ProbePoint, Script};
 use trapless_syntax::diag::Diagnostics;
@@ -161,6 +162,9 @@ pub fn readable(place: &Place, world: &World) -> Vec<Readable> {
     let Some(context) = &place.context else {
         return Vec::new();
     };
+    if let Some(hook) = context.named.as_deref().and_then(|n| n.hook.as_ref()) {
+        return of_hook(hook, world);
+    }
     if let Some(named) = &context.named {
         let mut all: Vec<Readable> = named.values.iter().map(|v| number(v.0.into())).collect();
         all.extend(named.args.as_deref().into_iter().flat_map(arguments));
@@ -201,6 +205,20 @@ fn of_kernel(f: &KernelFunction, context: &Context, world: &World) -> Vec<Readab
             .filter_map(|p| Some(of(&p.name, p.ty, p.location.as_ref()?))),
     );
     all
+}
+
+/// Parameters that can be read, by the table alone.
+fn of_hook(hook: &Hook, world: &World) -> Vec<Readable> {
+    let readable = |p: &&HookParameter| !matches!(p.place, Operand::Unreadable(_));
+    let (types, word) = (world.info().types(), world.machine.abi.word);
+    let parameters = hook.parameters.iter().filter(readable);
+    let told = parameters.map(|p| Readable {
+        name: format!("${}", p.name),
+        ty: Some(p.type_in(types, word)),
+        location: Some(p.text.clone()),
+        declared: None,
+    });
+    told.collect()
 }
 
 /// Of a mark, those that can be read.

@@ -3,7 +3,7 @@
 
 use crate::ir::{ImageId, ProbeKind, Refusal};
 use std::sync::Arc;
-use trapless_debuginfo::{Frame, Function, KernelFunction, MarkArg};
+use trapless_debuginfo::{Frame, Function, Hook, KernelFunction, MarkArg};
 
 /// One place that a probe point resolved to.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl Context {
     }
 }
 
-/// A mark, or an entry of the linkage table: `$$name`, `$$provider`.
+/// A mark, a hook, or an entry of the linkage table: `$$name`, `$$provider`.
 #[derive(Debug)]
 pub struct Named {
     pub name: String,
@@ -116,6 +116,8 @@ pub struct Named {
     /// What else it has, by name: `$syscall`.
     pub values: Vec<(&'static str, MarkArg)>,
     pub syscall: Option<SyscallPart>,
+    /// Of a hook: its parameters have names and types.
+    pub hook: Option<Hook>,
 }
 
 impl Named {

@@ -127,6 +127,13 @@ impl Reader<'_> {
         if let Some(f) = &c.kernel {
             return self.kernel_parameter(name, f, c);
         }
+        if let Some(hook) = c.named.as_deref().and_then(|n| n.hook.as_ref()) {
+            return self.of_hook(name, hook, c);
+        }
+        self.of_file(name, c)
+    }
+
+    pub(super) fn of_file(&mut self, name: &str, c: &Context) -> Option<Value> {
         let binary = self.binary(c.image)?;
         let cx = match Self::context_in(&binary, c) {
             Ok(cx) => cx,

@@ -4,6 +4,7 @@
 mod address;
 mod base;
 mod constants;
+mod hook;
 mod implicit;
 mod kernel;
 mod location;

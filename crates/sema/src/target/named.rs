@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! What a mark or an entry of the linkage table tells of itself: `$arg1`, `$$name`, `$$vars`.
+//! What a mark, a hook, or an entry of the linkage table tells of itself: `$arg1`, `$$name`, `$$vars`.
 
 use super::address::plus;
+use super::hook;
 use super::text::Text;
 use super::Reader;
 use crate::ir::{Addr, BinOp, Expr, ExprKind, ImageId, Reg, TargetPlace, Ty};
@@ -26,6 +27,9 @@ impl Reader<'_> {
         }
         if let Some((_, value)) = of.values.iter().find(|v| v.0 == name) {
             return Some(self.whole_arg(t, name, value, c.image));
+        }
+        if let (Some(hook), "$$vars" | "$$parms" | "$$locals") = (&of.hook, name) {
+            return Some(Some(self.hook_parameters(name, hook, c, t.pretty)));
         }
         let args = of.args.as_ref()?;
         if matches!(name, "$$vars" | "$$parms") {
@@ -160,12 +164,13 @@ fn argument_number(name: &str) -> Option<usize> {
 
 fn described(of: &Named) -> String {
     match of.syscall {
+        None if of.hook.is_some() => hook::described(of),
         None => format!("mark `{}`", of.name),
         Some(_) => format!("a {}", of.name),
     }
 }
 
-fn address(
+pub(super) fn address(
     base: Option<u16>,
     index: Option<(u16, u8)>,
     disp: i64,
@@ -190,7 +195,7 @@ fn address(
 }
 
 /// `%ah`: the byte from that bit on.
-fn byte_of(reg: u16, shift: u8, signed: bool) -> Addr {
+pub(super) fn byte_of(reg: u16, shift: u8, signed: bool) -> Addr {
     let up = 56 - i64::from(shift);
     let back = if signed { BinOp::Shr } else { BinOp::UShr };
     let top = operation(BinOp::Shl, Addr::Register(Reg(reg)), Addr::Const(up));

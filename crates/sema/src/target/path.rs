@@ -12,6 +12,7 @@ use trapless_syntax::Span;
 
 impl Reader<'_> {
     pub(super) fn member(&mut self, value: Value, name: &str, span: Span) -> Option<Value> {
+        let value = self.filled_in(value, span)?;
         let types = value.types.types();
         let to = pointee(types, value.ty);
         let inner = to.unwrap_or(value.ty);
@@ -38,6 +39,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn element(&mut self, value: Value, index: Expr) -> Option<Value> {
+        let value = self.filled_in(value, self.span)?;
         let types = value.types.types();
         let stripped = types.strip_refs(value.ty);
         if let (Place::Pointer(_), Some(of)) = (&value.place, pointee(types, stripped)) {

@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
         let types = value.types.types();
         match &*types.get(types.strip(value.ty)) {
-            Type::Composite(_) => text.literal("{...}"),
+            Type::Composite(_) | Type::Named { .. } => text.literal("{...}"),
             Type::Array { .. } => text.literal("[...]"),
             _ => match self.quietly(|r| r.plain(value)) {
                 Some(e) => text.number(e, b"%#x"),
@@ -168,6 +168,9 @@ impl Reader<'_> {
     fn outermost(&mut self, text: &mut Text, mut value: Value, deep: bool) {
         loop {
             value = self.through(value);
+            if let Some(known) = self.quietly(|r| r.filled_in(value.clone(), r.span)) {
+                value = known;
+            }
             let types = value.types.clone();
             let types = types.types();
             let Some(to) = pointee(types, value.ty).map(|to| types.strip(to)) else {
@@ -179,7 +182,7 @@ impl Reader<'_> {
                     text.literal("<function>:");
                     return self.described_number(text, value, b"%p");
                 }
-                Type::Void | Type::Unknown { .. } => {
+                Type::Void | Type::Named { .. } | Type::Unknown { .. } => {
                     return self.described_number(text, value, b"%p")
                 }
                 _ => {}
@@ -235,7 +238,7 @@ impl Reader<'_> {
                 self.members(text, &value, deep);
                 text.literal("}");
             }
-            Type::Composite(_) => text.literal("{...}"),
+            Type::Composite(_) | Type::Named { .. } => text.literal("{...}"),
             Type::Base { size: 0, name, .. } => text.literal(name), // Rust's ()
             Type::Array { .. } if deep || top => self.elements(text, &value, deep),
             Type::Array { .. } => text.literal("[...]"),

@@ -40,7 +40,7 @@ impl Reader<'_> {
         let is_reference = is_reference(&value);
         let kind = types.get(ty);
         // An array is its address, as in C, and so is an object that a reference leads to.
-        let is_object = matches!(&*kind, Type::Composite(_));
+        let is_object = matches!(&*kind, Type::Composite(_) | Type::Named { .. });
         if matches!(&*kind, Type::Array { .. }) || is_object && self.referred {
             let a = self.memory_of(&value)?;
             return Some(self.expr(Ty::Long, ExprKind::TargetAddress(Box::new(a))));

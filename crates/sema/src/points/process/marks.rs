@@ -23,8 +23,12 @@ impl Resolver<'_> {
         };
         let Some((mark, suffix)) = rest.split_first().filter(|(m, _)| m.name.name == "mark") else {
             self.diags
-                .error(Tag::PointUnknown, words[0].span, "a provider has marks")
-                .help("add .mark(\"name\"), or .mark(\"*\")");
+                .error(
+                    Tag::PointUnknown,
+                    words[0].span,
+                    "a provider has marks and hooks",
+                )
+                .help("add .mark(\"name\"), .hook(\"name\"), or .mark(\"*\")");
             return None;
         };
         if let Some(extra) = suffix.first() {
@@ -81,6 +85,7 @@ impl Resolver<'_> {
                     args: Some(m.args.clone()),
                     values: Vec::new(),
                     syscall: None,
+                    hook: None,
                 })),
                 ..Context::at(of.image, m.addr)
             }),

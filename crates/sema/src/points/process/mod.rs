@@ -6,6 +6,7 @@ mod callees;
 mod data;
 mod events;
 mod functions;
+mod hooks;
 mod marks;
 mod plt;
 mod statements;
@@ -154,6 +155,8 @@ impl Resolver<'_> {
             "function" => r.functions(subject, what, &rest[1..]),
             "statement" => r.statements(subject, what, &rest[1..]),
             "plt" => r.plt(subject, what, &rest[1..]),
+            "hook" => r.hooks(subject, rest),
+            "provider" if rest.get(1).is_some_and(is_hook) => r.hooks(subject, rest),
             "mark" | "provider" => r.marks(subject, rest),
             "begin" | "end" | "thread" => r.events(subject, rest),
             "data" => r.data(subject, what, &rest[1..]),
@@ -218,6 +221,10 @@ impl Resolver<'_> {
             (false, false) => Refusal::Error,
         }
     }
+}
+
+fn is_hook(c: &Component) -> bool {
+    c.name.name == "hook"
 }
 
 /// The function that an address lies in: Go's, and many in assembly, have no unwind entry that would tell.

@@ -93,6 +93,7 @@ impl Resolver<'_> {
                     args: None,
                     values: Vec::new(),
                     syscall: None,
+                    hook: None,
                 })),
                 ..Context::at(image, addr)
             }),

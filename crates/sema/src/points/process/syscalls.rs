@@ -171,6 +171,7 @@ fn at_entry(part: SyscallPart, machine: &Machine) -> Named {
         args: Some(arguments.map(|r| register(*r, machine.abi.word)).collect()),
         values: vec![("$syscall", register(registers.number, NUMBER_SIZE))],
         syscall: Some(part),
+        hook: None,
     }
 }
 

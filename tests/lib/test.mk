@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# What libtrapless has beside the engine. Included by the top Makefile; alone: make -f tests/lib/test.mk lib-tests
+ifndef LIB_SRCS
+include lib/lib.mk
+endif
+
+LIB_TEST_OUT := $(BUILD)/tests/lib
+LIB_TEST_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -Iinclude -pthread
+
+# All forms of a place, by both compilers.
+HOOK_FORMS := flag nop jump
+HOOK_TESTS := $(foreach f, $(HOOK_FORMS), $(addprefix $(LIB_TEST_OUT)/hooks-$(f)-, gcc clang))
+HOOK_TEST_LINES = $(foreach t, $(HOOK_TESTS), $(t);) $(foreach t, $(filter %gcc, $(HOOK_TESTS)), long: $(t) long;)
+
+LIB_TESTS := $(addprefix $(LIB_TEST_OUT)/, readers readers-few readers-tsan outside outside-clang) $(HOOK_TESTS)
+LIB_TEST_LINES := $(LIB_TEST_OUT)/readers; $(LIB_TEST_OUT)/readers fenced; $(LIB_TEST_OUT)/readers-few; $(LIB_TEST_OUT)/readers-tsan; \
+	$(LIB_TEST_OUT)/outside; $(LIB_TEST_OUT)/outside-clang; $(HOOK_TEST_LINES)
+
+.PHONY: lib-tests
+lib-tests: $(LIB_TESTS)
+
+# The sanitizer takes a fence for nothing, and needs none: what a thread leaves is released, what is waited for acquired.
+$(LIB_TEST_OUT)/readers-few: LIB_TEST_CFLAGS += -DTL_READER_BITS=1
+$(LIB_TEST_OUT)/readers-tsan: LIB_TEST_CFLAGS += -fsanitize=thread -Wno-tsan
+$(addprefix $(LIB_TEST_OUT)/, readers readers-few readers-tsan): tests/lib/readers.c lib/readers.c lib/lock.c lib/readers.h lib/lock.h tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c, $^)
+
+$(LIB_TEST_OUT)/outside-clang: private CC := clang
+$(addprefix $(LIB_TEST_OUT)/, outside outside-clang): tests/lib/outside.c $(LIB_OUT)/trapless.o tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $< $(LIB_OUT)/trapless.o.all
+
+FORM_flag := TL_HOOK_FLAG
+FORM_nop := TL_HOOK_NOP
+FORM_jump := TL_HOOK_JUMP
+$(HOOK_TESTS): $(addprefix tests/lib/, hooks.c hooks_far.c hooks.h) $(LIB_OUT)/libtrapless.a $(addprefix include/trapless/, hook.h hooks.h) tests/unit.h
+	@mkdir -p $(@D)
+	$(lastword $(subst -, ,$@)) $(LIB_TEST_CFLAGS) -DTL_HOOK_FORM=$(FORM_$(word 2, $(subst -, ,$(notdir $@)))) \
+		-o $@ $(filter %.c %.a, $^)
