@@ -8,6 +8,8 @@ int traces_start(void); /* 0 or -errno */
 void traces_stop(void); /* no file is open any more */
 int samples_start(void); /* the same */
 void samples_stop(void); /* the same */
+int events_start(void); /* 0: always */
+void events_stop(void); /* no module that listens is there any more */
 void script_stop(void); /* the same: what goes on in the background ends */
 
 #endif

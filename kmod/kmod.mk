@@ -7,7 +7,7 @@ KMOD_OUT = $(BUILD)/kmod
 # Nobody needs BTF of it, and so no pahole, which newer kernels' headers ask for.
 KBUILD_WITHOUT := CONFIG_DEBUG_INFO_BTF_MODULES=
 
-KMOD_ROOMS = engine home include kmod runtime
+KMOD_ROOMS = engine home include kmod runtime trace
 
 # Kernels have no engine to start or end by hand, and hold no threads.
 KMOD_EXPORTS = sed '/tl_engine_/d; /tl_threads_held/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms

@@ -11,6 +11,7 @@
 #include <trapless/argprobe.h>
 #include <trapless/probe.h>
 #include <trapless/reserve.h>
+#include <trapless/trace.h>
 
 #include "../engine/core/probe/probe.h"
 #include "kmod.h"
@@ -26,6 +27,7 @@ static const struct part {
 } parts[] = {
 	{modules_start, modules_stop},
 	{traces_start, traces_stop},
+	{events_start, events_stop},
 	{samples_start, samples_stop},
 	{NULL, script_stop},
 	{device_start, device_stop},

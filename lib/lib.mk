@@ -2,6 +2,7 @@
 # libtrapless: build/lib/libtrapless.a, libtrapless.so, trapless.pc. Included by the top Makefile; alone:
 #   make -f lib/lib.mk lib
 include engine/files.mk
+include trace/files.mk
 
 BUILD ?= build
 LIB_OUT := $(BUILD)/lib
@@ -9,7 +10,7 @@ LIB_VERSION := 0.1.0
 # The engine in the own process, which the runner asks about files, too.
 LIB_ENGINE_SRCS := $(ENGINE_CORE_SRCS) $(ENGINE_LIBC_MEM_SRCS) $(ENGINE_PORT_SRCS) \
 	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) $(ENGINE_OS_GUARD_SRCS) lib/own.c
-LIB_SRCS := $(LIB_ENGINE_SRCS) $(addprefix lib/, lock.c readers.c outside.c hook_files.c hooks.c)
+LIB_SRCS := $(LIB_ENGINE_SRCS) $(addprefix lib/, lock.c readers.c outside.c hook_files.c hooks.c trace.c) $(TRACE_SRCS)
 LIB_OBJS := $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRCS))
 
 # Handlers and the engine's code under them run with the program's vector registers live.
@@ -53,7 +54,7 @@ install-lib: lib
 	install -m 755 $(LIB_OUT)/libtrapless.so $(DESTDIR)$(PREFIX)/lib/libtrapless.so.$(LIB_VERSION)
 	ln -sf libtrapless.so.$(LIB_VERSION) $(DESTDIR)$(PREFIX)/lib/libtrapless.so.0
 	ln -sf libtrapless.so.0 $(DESTDIR)$(PREFIX)/lib/libtrapless.so
-	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h hook.h hooks.h error.h error.def) $(DESTDIR)$(PREFIX)/include/trapless/
+	install -m 644 $(addprefix include/trapless/, probe.h argprobe.h reserve.h regs.h hook.h hooks.h error.h error.def trace.h trace_events.def) $(DESTDIR)$(PREFIX)/include/trapless/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(LIB_VERSION)|' lib/trapless.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/trapless.pc
 

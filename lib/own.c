@@ -19,16 +19,28 @@
 extern const char __start_tl_text[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_tl_text[] __attribute__((weak, visibility("hidden")));
 
-/* By it a session knows that we are here, and does not begin. */
-__attribute__((section(".note.trapless"), aligned(4), used)) static const struct {
-	ElfW(Nhdr) head;
-	char name[(sizeof(TL_NOTE_NAME) + 3) & ~3u];
-} note = {{sizeof(TL_NOTE_NAME), 0, TL_NOTE_ENGINE}, TL_NOTE_NAME};
+/*
+ * By it a session knows that we are here, and whether the engine runs: then it does not begin. Its contents: where the word
+ * is, relative to themselves.
+ */
+__attribute__((used)) static volatile uint32_t tl_own_engaged;
+__asm__(".pushsection .note.trapless, \"a\", %note\n"
+	"	.balign 4\n"
+	"	.4byte 2f - 1f, 4f - 3f, " TL_NOTE_ENGINE_TEXT "\n"
+	"1:	.asciz \"" TL_NOTE_NAME "\"\n"
+	"2:	.balign 4\n"
+	"3:	.4byte tl_own_engaged - .\n"
+	"4:	.popsection\n");
 
 int tl_home_init(void)
 {
-	if (tl_own_mapped(TL_OWN_SESSION_FILE))
+	/* In this order: a session looks at the word once it is mapped. */
+	tl_own_engaged = 1;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (tl_own_mapped(TL_OWN_SESSION_FILE)) {
+		tl_own_engaged = 0;
 		return -TL_E_SESSION;
+	}
 	tl_machine_init(getauxval(AT_HWCAP2));
 	return 0;
 }
@@ -36,6 +48,7 @@ int tl_home_init(void)
 void tl_home_exit(void)
 {
 	tl_own_trap_exit();
+	tl_own_engaged = 0;
 }
 
 /* --- images ------------------------------------------------------------------ */

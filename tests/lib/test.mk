@@ -12,9 +12,10 @@ HOOK_FORMS := flag nop jump
 HOOK_TESTS := $(foreach f, $(HOOK_FORMS), $(addprefix $(LIB_TEST_OUT)/hooks-$(f)-, gcc clang))
 HOOK_TEST_LINES = $(foreach t, $(HOOK_TESTS), $(t);) $(foreach t, $(filter %gcc, $(HOOK_TESTS)), long: $(t) long;)
 
-LIB_TESTS := $(addprefix $(LIB_TEST_OUT)/, readers readers-few readers-tsan outside outside-clang) $(HOOK_TESTS)
+LIB_TESTS := $(addprefix $(LIB_TEST_OUT)/, readers readers-few readers-tsan outside outside-clang trace trace-so trace-tsan ring ring-tsan) $(HOOK_TESTS)
 LIB_TEST_LINES := $(LIB_TEST_OUT)/readers; $(LIB_TEST_OUT)/readers fenced; $(LIB_TEST_OUT)/readers-few; $(LIB_TEST_OUT)/readers-tsan; \
-	$(LIB_TEST_OUT)/outside; $(LIB_TEST_OUT)/outside-clang; $(HOOK_TEST_LINES)
+	$(LIB_TEST_OUT)/outside; $(LIB_TEST_OUT)/outside-clang; $(LIB_TEST_OUT)/trace; $(LIB_TEST_OUT)/trace-so; $(LIB_TEST_OUT)/trace-tsan; \
+	$(LIB_TEST_OUT)/ring; $(LIB_TEST_OUT)/ring-tsan; $(HOOK_TEST_LINES)
 
 .PHONY: lib-tests
 lib-tests: $(LIB_TESTS)
@@ -38,3 +39,16 @@ $(HOOK_TESTS): $(addprefix tests/lib/, hooks.c hooks_far.c hooks.h) $(LIB_OUT)/l
 	@mkdir -p $(@D)
 	$(lastword $(subst -, ,$@)) $(LIB_TEST_CFLAGS) -DTL_HOOK_FORM=$(FORM_$(word 2, $(subst -, ,$(notdir $@)))) \
 		-o $@ $(filter %.c %.a, $^)
+
+$(addprefix $(LIB_TEST_OUT)/, trace ring): $(LIB_TEST_OUT)/%: tests/lib/%.c $(LIB_OUT)/libtrapless.a tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a, $^)
+
+$(LIB_TEST_OUT)/trace-so: tests/lib/trace.c $(LIB_OUT)/libtrapless.so tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $< -L$(LIB_OUT) -ltrapless -Wl,-rpath,'$$ORIGIN/../../lib'
+
+# What a handler interrupts is not looked at: no unwinder leads through the sanitizer's own.
+$(addprefix $(LIB_TEST_OUT)/, trace-tsan ring-tsan): $(LIB_TEST_OUT)/%-tsan: tests/lib/%.c tests/lib/stubs.c lib/trace.c lib/readers.c lib/lock.c $(TRACE_SRCS) tests/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(LIB_TEST_CFLAGS) -fsanitize=thread -Wno-tsan -DNO_SIGNALS -DCHANGES=8000 $(CFLAGS) -o $@ $(filter %.c, $^)

@@ -183,6 +183,18 @@ static int stop_work(const pid_t *workers)
 	return ok;
 }
 
+/* Some work first, so that there is something to tell. */
+static void test_events(void)
+{
+	pid_t workers[WORKERS];
+
+	check("events_are_loaded", load("/trapless_events.ko"));
+	start_work(workers);
+	usleep(200000);
+	check("events_are_unloaded", unload("trapless_events"));
+	check("work_has_gone_on", stop_work(workers));
+}
+
 static void test_many(void)
 {
 	pid_t workers[WORKERS];
@@ -214,14 +226,18 @@ static void test(void)
 	check("neighbours_are_unloaded", unload("trapless_neighbours"));
 	check("nmis_are_loaded", load("/trapless_nmis.ko"));
 	check("nmis_are_unloaded", unload("trapless_nmis"));
+	test_events();
 	test_many();
 	check("the_engine_is_unloaded", unload("trapless"));
 	compare("kernel_text_is_identical", &before, 0, 0);
 	say("the end\n");
 }
 
-int main(void)
+/* With an argument, it is a program for the kernel to run. */
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "nothing"))
+		return 7;
 	mkdir("/proc", 0755);
 	mkdir("/dev", 0755);
 	mount("proc", "/proc", "proc", 0, NULL);

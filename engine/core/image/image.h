@@ -23,9 +23,10 @@ enum tl_image_flag {
 	TL_IMAGE_BARE_FRAMES = 1 << 6, /* no search table: eh_frame_hdr is where .eh_frame itself lies */
 };
 
-/* A note of the file that libtrapless is linked into; without contents. */
-#define TL_NOTE_NAME   "trapless"
-#define TL_NOTE_ENGINE 1
+/* A note of the file that libtrapless is linked into: 4 bytes, how far behind them lies a word that is not 0 while it is used. */
+#define TL_NOTE_NAME	    "trapless"
+#define TL_NOTE_ENGINE	    1
+#define TL_NOTE_ENGINE_TEXT "1"
 
 struct tl_image {
 	uintptr_t bias; /* address of ELF vaddr 0 */

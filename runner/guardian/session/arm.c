@@ -210,13 +210,12 @@ static int refuse_engine(struct guardian *g)
 
 	if (images_find(g))
 		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
-	m = image_with_engine();
+	m = image_with_engine(g);
 	g->refused = m;
 	return m ? guardian_fail(g,
-			   "process %d is one that may probe itself (libtrapless is in %s), and "
-			   "one "
+			   "process %d probes itself (libtrapless is in %s), and one "
 			   "process cannot be probed from both sides: let it go on with its own "
-			   "probes alone, or run it without libtrapless",
+			   "probes alone, or have it leave them (tl_engine_exit)",
 			   g->pid, base_name(m->path))
 		 : 0;
 }
@@ -235,6 +234,9 @@ int session_arm(struct guardian *g, struct client *c, struct thread *from, bool 
 	guardian_phase(g, "borrow", at);
 	if (first)
 		ret = first_steps(g, c);
+	if (first && !ret)
+		ret = refuse_engine(
+			g); /* it may have begun as we came: it looks for our memory, as we for its word */
 	if (!ret)
 		ret = arm_first(g, c, final);
 	if (!ret)

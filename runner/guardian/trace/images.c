@@ -48,9 +48,28 @@ static bool is_loader(const char *path)
 /* --- one image --------------------------------------------------------------------------- */
 
 /* What their toolchains write into files. */
+struct notes {
+	struct mapped *of;
+	const uint8_t *bytes;
+	uint64_t at; /* where they lie */
+};
+enum { NOTES_MAX = 64 << 20 };
+
+/* Where libtrapless has its word. */
+static uint64_t engine_word(const struct notes *notes, const uint8_t *desc, size_t n)
+{
+	int32_t far;
+
+	if (n < sizeof(far))
+		return 0;
+	memcpy(&far, desc, sizeof(far));
+	return notes->at + (uint64_t)(desc - notes->bytes) + (uint64_t)(int64_t)far;
+}
+
 static void take_note(void *arg, uint32_t type, const char *name, const uint8_t *desc, size_t n)
 {
-	struct mapped *m = arg;
+	const struct notes *notes = arg;
+	struct mapped *m = notes->of;
 	size_t got = note_build_id(m->build_id, type, name, desc, n);
 
 	if (got)
@@ -58,15 +77,20 @@ static void take_note(void *arg, uint32_t type, const char *name, const uint8_t 
 	if (type == NT_GO_BUILD_ID && !strcmp(name, "Go"))
 		m->go = true;
 	if (type == TL_NOTE_ENGINE && !strcmp(name, TL_NOTE_NAME))
-		m->engine = true;
+		m->engine = engine_word(notes, desc, n);
 }
 
+/* Where a file has tables of static hooks they are long. */
 static void read_notes(struct guardian *g, struct mapped *m, uint64_t at, uint64_t size)
 {
-	uint8_t buf[4096];
+	uint8_t *buf = malloc(size < NOTES_MAX ? size : NOTES_MAX);
+	struct notes notes = {m, buf, at};
 
-	notes_each(buf, target_read(g, g->pid, at, buf, size < sizeof(buf) ? size : sizeof(buf)),
-		take_note, m);
+	if (!buf)
+		return;
+	notes_each(buf, target_read(g, g->pid, at, buf, size < NOTES_MAX ? size : NOTES_MAX),
+		take_note, &notes);
+	free(buf);
 }
 
 static void add_text(struct mapped *m, uint64_t lo, uint64_t size)
@@ -374,13 +398,16 @@ bool in_files_text(uint64_t addr)
 	return i < nfound;
 }
 
-const struct mapped *image_with_engine(void)
+const struct mapped *image_with_engine(struct guardian *g)
 {
-	size_t i;
+	for (size_t i = 0; i < nfound; i++) {
+		uint32_t used = 0;
 
-	for (i = 0; i < nfound && !found[i].engine; i++)
-		;
-	return i < nfound ? &found[i] : NULL;
+		if (found[i].engine &&
+			target_read(g, g->pid, found[i].engine, &used, sizeof(used)) && used)
+			return &found[i];
+	}
+	return NULL;
 }
 
 /* What the agent wants to know of them. */

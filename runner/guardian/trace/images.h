@@ -38,7 +38,7 @@ struct mapped {
 	bool hidden; /* it was text, but nothing of it is executable: it may be about to be loaded anew */
 	bool go; /* made by Go's compiler */
 	bool program; /* the one that runs */
-	bool engine; /* libtrapless is in it */
+	uint64_t engine; /* libtrapless is in it, and has a word here; 0: it is not */
 	char path[512];
 };
 
@@ -55,7 +55,7 @@ const char *base_name(const char *path);
 bool image_is_whole(const struct mapped *m);
 /* Can a word of its data be written, and will the loader not clear it any more? cleared: it has. */
 bool image_is_ready(const struct mapped *m, uint64_t addr, bool cleared);
-/* The one with an engine in it, of those found last; NULL: none. */
-const struct mapped *image_with_engine(void);
+/* The one with an engine that runs, of those found last; NULL: none. */
+const struct mapped *image_with_engine(struct guardian *g);
 
 #endif

@@ -16,6 +16,7 @@ extern const uintptr_t TL_USER_END, TL_STACK_LOWEST;
 extern const int TL_MAP_ANONYMOUS, TL_MAP_NORESERVE, TL_MAP_FIXED_NOREPLACE, TL_SIG_BLOCK;
 extern const int32_t TL_TCB_FROM, TL_TCB_TO;
 uintptr_t tl_machine_thread(void);
+uint64_t tl_machine_ticks(void);
 long tl_syscall6(long nr, long a, long b, long c, long d, long e, long f);
 
 #endif

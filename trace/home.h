@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the trace facility asks of where it is: a process (lib/trace.c), or a kernel (kmod/facility.c). */
+#ifndef TRAPLESS_TRACE_HOME_H
+#define TRAPLESS_TRACE_HOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* May the caller sleep, and wait for those who listen? 0 or -TL_E_. Any context. */
+int tl_trace_home_outside(void);
+
+/* One lock for all that changes. Sleeps; never a second time, for who asks tl_trace_home_outside() before. */
+void tl_trace_home_lock(void);
+void tl_trace_home_unlock(void);
+
+/*
+ * From enter to leave what a list leads to stays; the mark is enter's result. Nests; any context. wait() returns when all
+ * have left who were inside when it was called; sleeps, without the lock.
+ */
+void *tl_trace_home_enter(void);
+void tl_trace_home_leave(void *mark);
+void tl_trace_home_wait(void);
+
+/* Somebody wants this standard event now, or nobody any more. The lock is held. 0, or -TL_E_: it cannot be had. */
+int tl_trace_home_want(uint32_t event, bool wanted);
+
+/* A word of the running program's stack. False: it cannot be read now. Any context. */
+bool tl_trace_home_word(uintptr_t addr, uintptr_t *word);
+
+/* Zeroed memory; NULL: there is none. Sleep. */
+void *tl_trace_home_alloc(size_t size);
+void tl_trace_home_free(void *mem, size_t size);
+
+/* A clock that all threads share; who runs; and where he records, of which few others have the same. Any context. */
+uint64_t tl_trace_home_time(void);
+uint32_t tl_trace_home_thread(void);
+size_t tl_trace_home_lane(void);
+
+#endif
