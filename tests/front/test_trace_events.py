@@ -19,7 +19,7 @@ REFUSED = (
     (('net:', '-c', 'true'), 2, '`net:` is neither an event nor PROVIDER:NAME', 'e.g. net:*'),
     (('a:b"c', '-c', 'true'), 2, '`a:b"c` is neither an event nor PROVIDER:NAME', 'e.g. net:*'),
     (('sys_enter',), 2, '--trace-events: events of what?', '-c CMD or -x PID'),
-    (('no_such:hook', '-c', 'true'), 1, 'neither the program nor a library of it has a hook or static mark no_such:hook', '.mark("*")'),
+    (('no_such:hook', '-c', 'true'), 1, 'neither the program nor a library of it has a hook or static mark no_such:hook', '.hook("*")'),
     (('exit', '--trace-caller', '3', '-c', 'true'), 2, 'it is about sys_enter', 'add it'),
     (('sys_enter', '--trace-caller', '3', '-r', '0'), 2, 'a kernel does not know the callers', '`ip` of sys_enter'),
     (('sys_enter', '--trace-caller', '3,libnothing.so', '-c', 'true'), 1, 'LIBRARY_UNKNOWN', 'libc.so.6; one that it opens later'),

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../include/trapless/hook.h"
+#include <trapless/hook.h>
 
 TL_HOOK(net, packet_in, (long, len), (const char *, from))
 TL_HOOK(net, packet_out, (long, len))

@@ -157,7 +157,10 @@ impl Chosen {
             behind.split('"').next()
         };
         let is = |of: Option<&str>, pattern: &str| of.is_some_and(|of| glob::matches(pattern, of));
-        is(quoted("provider"), provider) && is(quoted("mark"), name)
+        match quoted("hook").and_then(|h| h.split_once(':')) {
+            Some((p, n)) => is(Some(p), provider) && is(Some(n), name),
+            None => is(quoted("provider"), provider) && is(quoted("mark"), name),
+        }
     }
 }
 
@@ -196,6 +199,8 @@ mod tests {
         assert!(named("net", "packet_*").is_at(point) && named("*", "packet_in").is_at(point));
         assert!(!named("net", "in").is_at(point) && !named("n", "*").is_at(point));
         assert!(!named("*", "*").is_at("process(\"/p\").syscall"));
+        let hook = "process(\"/p\").library(\"/l\").hook(\"net:packet_in\")";
+        assert!(named("n*", "packet_in").is_at(hook) && !named("net", "*out").is_at(hook));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub fn check_found(
             let what = format!("--trace-events: neither the program nor a library of it has a hook or static mark {provider}:{name}");
             diags
                 .error(Tag::PointNoMatch, None, what)
-                .help("trapless -l 'process(\"PATH\").mark(\"*\")' lists a program's, process(\"PATH\").library(\"NAME\").mark(\"*\") a library's");
+                .help("trapless -L 'process(\"PATH\").hook(\"*\")' lists a program's hooks, .mark(\"*\") marks of <sys/sdt.h>; of a library: process(\"PATH\").library(\"NAME\").hook(\"*\")");
         }
     }
     (!diags.has_errors()).then_some(())

@@ -106,34 +106,27 @@ fn named(provider: &str, name: &str, home: Home) -> String {
     let exact = format!("{provider}:{name}");
     let is_exact = !glob::is_glob(&exact);
     let (points, left_out, found) = match home {
-        Home::Process => (marks(provider, name), Vec::new(), "hook_of(pn())"),
+        Home::Process => (hooks(provider, name), Vec::new(), "hook_of(pn())"),
         Home::Kernel => {
-            let points = format!("kernel.trace(\"{exact}\")");
+            let points = vec![format!("kernel.trace(\"{exact}\")")];
             (points, others(&Whose::Runner), "tracepoint_of(pn())")
         }
     };
-    match is_exact {
-        true => probe(
-            &points,
-            &left_out,
-            home,
-            &format!("{exact} %s"),
-            ", $$parms",
-        ),
-        false => probe(
-            &points,
-            &left_out,
-            home,
-            "%s %s",
-            &format!(", {found}, $$parms"),
-        ),
-    }
+    let (format, values) = match is_exact {
+        true => (format!("{exact} %s"), ", $$parms".to_string()),
+        false => ("%s %s".to_string(), format!(", {found}, $$parms")),
+    };
+    let each = points.iter();
+    each.map(|p| probe(p, &left_out, home, &format, &values))
+        .collect()
 }
 
-/// In the program, or in one of its libraries.
-fn marks(provider: &str, name: &str) -> String {
-    let mark = format!("provider(\"{provider}\").mark(\"{name}\")?");
-    format!("process.{mark}, process.library(\"*\").{mark}")
+/// In the program, and in its libraries; static marks where there is no such hook, since each hook is a mark, too.
+fn hooks(provider: &str, name: &str) -> Vec<String> {
+    let of = |file: &str| {
+        format!("{file}.hook(\"{provider}:{name}\")!, {file}.provider(\"{provider}\").mark(\"{name}\")?")
+    };
+    vec![of("process"), of("process.library(\"*\")")]
 }
 
 /// How a pattern's handler tells what it has met.
@@ -145,6 +138,8 @@ private function tracepoint_of:string (point:string) {
 
 const HOOK_OF: &str = r#"
 private function hook_of:string (point:string) {
+	if (strpos(point, ".hook(\"") > 0)
+		return quoted_behind(point, ".hook(\"")
 	return quoted_behind(point, "provider(\"") . ":" . quoted_behind(point, "mark(\"")
 }
 private function quoted_behind:string (point:string, word:string) {
