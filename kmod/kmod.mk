@@ -10,7 +10,7 @@ KBUILD_WITHOUT := CONFIG_DEBUG_INFO_BTF_MODULES=
 KMOD_ROOMS = engine home include kmod runtime trace
 
 # Kernels have no engine to start or end by hand, and hold no threads.
-KMOD_EXPORTS = sed '/tl_engine_/d; /tl_threads_held/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms
+KMOD_EXPORTS = sed '/tl_engine_/d; /tl_threads_held/d; /tl_hooks\{0,1\}_/d; s/.*/EXPORT_SYMBOL_GPL(&);/' lib/public.syms
 
 # Links instead of sources: kbuild puts objects where it finds the source.
 .PHONY: kmod install-kmod

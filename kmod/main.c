@@ -17,7 +17,7 @@
 #include "kmod.h"
 #include "modules.h"
 
-#include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours */
+#include "exports.inc" /* all of lib/public.syms but the life of the engine, which is ours, and hooks of programs */
 
 static void leave(void);
 
