@@ -136,3 +136,12 @@ size_t tl_trace_home_lane(void)
 {
 	return raw_smp_processor_id();
 }
+
+bool tl_trace_home_swap(uintptr_t *word, uintptr_t *old, uintptr_t new)
+{
+	uintptr_t seen = cmpxchg_local(word, *old, new);
+	bool done = seen == *old;
+
+	*old = seen;
+	return done;
+}

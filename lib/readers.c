@@ -59,9 +59,14 @@ void tl_readers_leave_shared(uint32_t *in)
 		;
 }
 
+struct tl_reader *tl_reader_find(uintptr_t key)
+{
+	return find(key, false);
+}
+
 bool tl_readers_inside(void)
 {
-	const struct tl_reader *r = find(tl_machine_thread(), false);
+	const struct tl_reader *r = tl_reader_known(tl_machine_thread());
 
 	if (!r)
 		r = &tl_readers.shared;

@@ -45,6 +45,7 @@ void tl_readers_wait(void);
 /* Does the calling thread stand inside? Of more threads than there are slots: does any of the others? Any context. */
 bool tl_readers_inside(void);
 
+struct tl_reader *tl_reader_find(uintptr_t key);
 uint32_t *tl_readers_enter_slow(uintptr_t key);
 void tl_readers_leave_shared(uint32_t *in);
 
@@ -52,6 +53,14 @@ static inline struct tl_reader *tl_reader_first(uintptr_t key)
 {
 	return &tl_readers.slots[(key * (uintptr_t)0x9e3779b97f4a7c15ull) >>
 				 (8 * sizeof(key) - TL_READER_BITS)];
+}
+
+/* The slot of a thread that has been inside; NULL: it found none. Any context. */
+static inline struct tl_reader *tl_reader_known(uintptr_t key)
+{
+	struct tl_reader *r = tl_reader_first(key);
+
+	return __atomic_load_n(&r->key, __ATOMIC_RELAXED) == key ? r : tl_reader_find(key);
 }
 
 /* Alone the calling thread writes it. A signal handler in between leaves it as it found it. */

@@ -60,7 +60,14 @@ uint64_t tl_trace_home_time(void)
 
 size_t tl_trace_home_lane(void)
 {
-	return (size_t)(tl_reader_first(tl_machine_thread()) - tl_readers.slots);
+	const struct tl_reader *r = tl_reader_known(tl_machine_thread());
+
+	return r ? (size_t)(r - tl_readers.slots) : TL_TRACE_NO_LANE;
+}
+
+bool tl_trace_home_swap(uintptr_t *word, uintptr_t *old, uintptr_t new)
+{
+	return tl_machine_swap(word, old, new);
 }
 
 /* Where nobody has started the engine yet. */

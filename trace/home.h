@@ -32,9 +32,15 @@ bool tl_trace_home_word(uintptr_t addr, uintptr_t *word);
 void *tl_trace_home_alloc(size_t size);
 void tl_trace_home_free(void *mem, size_t size);
 
-/* A clock that all threads share; who runs; and where he records, of which few others have the same. Any context. */
+/* A clock that all threads share, and who runs. Any context. */
 uint64_t tl_trace_home_time(void);
 uint32_t tl_trace_home_thread(void);
+/*
+ * Between enter and leave: a number that nobody else has who runs, but those who interrupt him, and the compare-and-swap that
+ * is enough between these. TL_TRACE_NO_LANE: there is none. Any context.
+ */
+#define TL_TRACE_NO_LANE ((size_t)-1)
 size_t tl_trace_home_lane(void);
+bool tl_trace_home_swap(uintptr_t *word, uintptr_t *old, uintptr_t new);
 
 #endif

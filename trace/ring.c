@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A recorder of events, for tracers and callbacks. It has lanes, of which a thread, or a kernel's processor, takes one; others may
- * take the same. A place in it is had by one compare-and-swap. A record's first word says which one lies there, and whether it
- * is whole.
+ * A recorder of events, for tracers and callbacks. It has lanes, each of which belongs to a thread, or a kernel's processor: a
+ * place in it is had by a compare-and-swap against those who interrupt there. Who finds no lane shares the last one. A record's
+ * first word says which one lies there, and whether it is whole.
  */
 #include "home.h"
 #include "trace.h"
 
+#define PUT(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#define GET(p)	  __atomic_load_n(p, __ATOMIC_RELAXED)
+
 enum { LINE = 64, MOST_LANES = 256, MOST_RECORDS = 1 << 20 };
 
 struct lane {
+	uintptr_t owner; /* his number + 1; 0: nobody yet */
 	uintptr_t head; /* records that were ever begun; one's number is the count before it */
 	uintptr_t tail; /* ... that are read, or gone */
 	uintptr_t lost;
+	uint64_t told; /* the time of the one that was read last */
 } __attribute__((aligned(LINE)));
 
 /* In words, so that a record may be read while another one comes to lie over it. */
@@ -52,7 +57,7 @@ static size_t up(size_t n, size_t to)
 
 int tl_trace_ring_create(const struct tl_trace_ring_config *config, struct tl_trace_ring **made)
 {
-	size_t lanes, room, stride;
+	size_t lanes, room, stride, size;
 	struct tl_trace_ring *ring;
 	int ret = tl_trace_home_outside();
 
@@ -62,14 +67,15 @@ int tl_trace_ring_create(const struct tl_trace_ring_config *config, struct tl_tr
 		return -TL_E_INVAL;
 	room = up(config->payload, sizeof(uint64_t));
 	stride = sizeof(struct slot) + room;
-	lanes = up(sizeof(*ring) + config->lanes * sizeof(ring->lanes[0]) + room, LINE);
-	ring = tl_trace_home_alloc(lanes + (size_t)config->lanes * config->records * stride);
+	lanes = up(sizeof(*ring) + (config->lanes + 1) * sizeof(ring->lanes[0]) + room, LINE);
+	size = lanes + (size_t)(config->lanes + 1) * config->records * stride;
+	ring = tl_trace_home_alloc(size);
 	if (!ring)
 		return -TL_E_NOMEM;
 	ring->config = *config;
 	ring->stride = stride;
-	ring->size = lanes + (size_t)config->lanes * config->records * stride;
-	ring->copy = (uintptr_t *)&ring->lanes[config->lanes];
+	ring->size = size;
+	ring->copy = (uintptr_t *)&ring->lanes[config->lanes + 1];
 	ring->slots = (unsigned char *)ring + lanes;
 	*made = ring;
 	return 0;
@@ -97,6 +103,34 @@ static void lose(struct lane *l, uintptr_t n)
 	__atomic_fetch_add(&l->lost, n, __ATOMIC_RELAXED);
 }
 
+/* The caller's own one, or the one that is shared. */
+static struct lane *lane_of(struct tl_trace_ring *ring)
+{
+	enum { LOOKS = 4 };
+	uintptr_t number = tl_trace_home_lane() + 1; /* 0: none */
+
+	for (uintptr_t i = 0; number && i < LOOKS; i++) {
+		struct lane *l = &ring->lanes[(number + i) & (ring->config.lanes - 1)];
+		uintptr_t owner = GET(&l->owner);
+
+		if (!owner && __atomic_compare_exchange_n(&l->owner, &owner, number, false,
+				      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return l;
+		if (owner == number)
+			return l;
+	}
+	return &ring->lanes[ring->config.lanes];
+}
+
+/* A word of the lane, or of its slots. */
+static bool swap(const struct lane *l, uintptr_t *word, uintptr_t *old, uintptr_t new)
+{
+	if (GET(&l->owner))
+		return tl_trace_home_swap(word, old, new);
+	return __atomic_compare_exchange_n(
+		word, old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 /*
  * The time is taken between the look at the head and its change: so in a lane later numbers have later times. False: it is
  * full, and nothing may go for it.
@@ -110,24 +144,19 @@ static bool begin(
 		if (!ring->config.overwrite && head - TL_LOAD(&l->tail) >= ring->config.records)
 			return false;
 		*time = tl_trace_home_time();
-	} while (!__atomic_compare_exchange_n(
-		&l->head, &head, head + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	} while (!swap(l, &l->head, &head, head + 1));
 	*number = head;
 	return true;
 }
 
 /* False: who had this place a round ago writes still, or one a round later was here; only where records are overwritten. */
-static bool claim(struct slot *s, uintptr_t number)
+static bool claim(const struct lane *l, struct slot *s, uintptr_t number)
 {
 	uintptr_t mark = TL_LOAD(&s->mark);
 
 	return !(mark & 1) && (intptr_t)(mark - (2 * number + 1)) < 0 &&
-	       __atomic_compare_exchange_n(
-		       &s->mark, &mark, 2 * number + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	       swap(l, &s->mark, &mark, 2 * number + 1);
 }
-
-#define PUT(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
-#define GET(p)	  __atomic_load_n(p, __ATOMIC_RELAXED)
 
 static void put_payload(struct slot *s, const unsigned char *from, size_t size)
 {
@@ -147,7 +176,7 @@ static void put_payload(struct slot *s, const unsigned char *from, size_t size)
 void tl_trace_ring_record(uint32_t event, const void *payload, size_t size, void *data)
 {
 	struct tl_trace_ring *ring = data;
-	struct lane *l = &ring->lanes[tl_trace_home_lane() & (ring->config.lanes - 1)];
+	struct lane *l = lane_of(ring);
 	uintptr_t number;
 	struct slot *s;
 	uint64_t time;
@@ -157,7 +186,7 @@ void tl_trace_ring_record(uint32_t event, const void *payload, size_t size, void
 		return;
 	}
 	s = slot_of(ring, l, number);
-	if (!claim(s, number)) {
+	if (!claim(l, s, number)) {
 		TL_STORE(&s->skipped, number + 1);
 		return;
 	}
@@ -206,6 +235,14 @@ static bool still_is(const struct slot *s, uintptr_t number)
 	return GET(&s->mark) == 2 * number + 2;
 }
 
+/* A processor may take the time a little earlier than it is told to: later ones of a lane are later all the same. */
+static uint64_t time_of(const struct lane *l, const struct slot *s)
+{
+	uint64_t time = GET(&s->time);
+
+	return time < l->told ? l->told : time;
+}
+
 /* The time of the next record there. False: there is none, or it is not whole yet. */
 static bool next_time(const struct tl_trace_ring *ring, struct lane *l, uint64_t *time)
 {
@@ -215,7 +252,7 @@ static bool next_time(const struct tl_trace_ring *ring, struct lane *l, uint64_t
 	s = slot_of(ring, l, l->tail);
 	if (TL_LOAD(&l->head) == l->tail || !is_whole(s, l->tail))
 		return false;
-	*time = GET(&s->time);
+	*time = time_of(l, s);
 	return still_is(s, l->tail);
 }
 
@@ -224,7 +261,7 @@ static struct lane *earliest(struct tl_trace_ring *ring)
 	struct lane *found = NULL;
 	uint64_t least = 0, time;
 
-	for (uint32_t i = 0; i < ring->config.lanes; i++)
+	for (uint32_t i = 0; i <= ring->config.lanes; i++)
 		if (next_time(ring, &ring->lanes[i], &time) && (!found || time < least)) {
 			found = &ring->lanes[i];
 			least = time;
@@ -241,7 +278,7 @@ static bool take(struct tl_trace_ring *ring, struct lane *l, struct tl_trace_rec
 	if (!is_whole(s, l->tail))
 		return false;
 	*r = (struct tl_trace_record){
-		.time = GET(&s->time),
+		.time = time_of(l, s),
 		.event = GET(&s->event),
 		.thread = GET(&s->thread),
 		.size = GET(&s->size),
@@ -254,6 +291,7 @@ static bool take(struct tl_trace_ring *ring, struct lane *l, struct tl_trace_rec
 	r->kept = (uint32_t)kept;
 	if (!still_is(s, l->tail))
 		return false;
+	l->told = r->time;
 	TL_STORE(&l->tail, l->tail + 1);
 	return true;
 }
@@ -279,7 +317,7 @@ uint64_t tl_trace_ring_lost(const struct tl_trace_ring *ring)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < ring->config.lanes; i++)
+	for (uint32_t i = 0; i <= ring->config.lanes; i++)
 		n += GET(&ring->lanes[i].lost);
 	return n;
 }

@@ -190,6 +190,7 @@ struct tl_trace_record {
 int tl_trace_ring_create(const struct tl_trace_ring_config *config, struct tl_trace_ring **ring);
 /* Nobody records or reads. NULL: nothing. Sleeps. */
 void tl_trace_ring_destroy(struct tl_trace_ring *ring);
+/* As such a function, and not otherwise. */
 void tl_trace_ring_record(uint32_t event, const void *payload, size_t size, void *ring);
 /*
  * Calls fn for what has been recorded and not been read, in the order of time; ends when fn returns nonzero, or nothing is left.

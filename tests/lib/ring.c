@@ -39,13 +39,18 @@ static struct tl_trace_ring *make(
 	return tl_trace_ring_create(&c, &ring) ? NULL : ring;
 }
 
-static void record(struct tl_trace_ring *ring, int n)
+static int record(struct tl_trace_ring *ring, int n)
 {
+	struct tl_trace_callback cb = {
+		.event = TL_TRACE_TIMER, .fn = tl_trace_ring_record, .data = ring};
+	int ret = tl_trace_callback_add(&cb);
+
 	for (int i = 0; i < n; i++) {
 		const struct tl_trace_timer e = {.timer = (uint64_t)i, .function = 7};
 
-		tl_trace_ring_record(TL_TRACE_TIMER, &e, sizeof(e), ring);
+		ret |= tl_trace(TL_TRACE_TIMER, &e, sizeof(e));
 	}
+	return ret | tl_trace_callback_remove(&cb);
 }
 
 static void records_come_in_order(void)
@@ -54,13 +59,13 @@ static void records_come_in_order(void)
 	struct seen s = {0};
 
 	CHECK(ring);
-	record(ring, 10);
+	CHECK(!record(ring, 10));
 	CHECK(tl_trace_ring_read(ring, see, &s) == 10 && s.n == 10 && !s.disordered);
 	CHECK(s.last.event == TL_TRACE_TIMER && s.last.size == 16 && s.last.kept == 16);
 	CHECK(s.last.thread == (uint32_t)gettid());
 	CHECK(s.timer.timer == 9 && s.timer.function == 7 && s.first_timer.timer == 0);
 	CHECK(!tl_trace_ring_read(ring, see, &s) && !tl_trace_ring_lost(ring));
-	record(ring, 1);
+	CHECK(!record(ring, 1));
 	CHECK(tl_trace_ring_read(ring, see, &s) == 1);
 	tl_trace_ring_destroy(ring);
 	tl_trace_ring_destroy(NULL);
@@ -71,11 +76,11 @@ static void a_full_one_takes_nothing(void)
 	struct tl_trace_ring *ring = make(1, 8, 16, false);
 	struct seen s = {0};
 
-	record(ring, 11);
+	CHECK(!record(ring, 11));
 	CHECK(tl_trace_ring_lost(ring) == 3);
 	CHECK(tl_trace_ring_read(ring, see, &s) == 8 && s.first_timer.timer == 0 &&
 		s.timer.timer == 7);
-	record(ring, 8);
+	CHECK(!record(ring, 8));
 	CHECK(tl_trace_ring_lost(ring) == 3 && tl_trace_ring_read(ring, see, &s) == 8);
 	tl_trace_ring_destroy(ring);
 }
@@ -85,7 +90,7 @@ static void or_the_oldest_go(void)
 	struct tl_trace_ring *ring = make(1, 8, 16, true);
 	struct seen s = {0};
 
-	record(ring, 30);
+	CHECK(!record(ring, 30));
 	CHECK(tl_trace_ring_read(ring, see, &s) == 8 && s.first_timer.timer == 22);
 	CHECK(s.timer.timer == 29 && tl_trace_ring_lost(ring) == 22 && !s.disordered);
 	tl_trace_ring_destroy(ring);
@@ -96,7 +101,7 @@ static void long_payloads_are_cut(void)
 	struct tl_trace_ring *ring = make(1, 8, 11, false);
 	struct seen s = {0};
 
-	record(ring, 2);
+	CHECK(!record(ring, 2));
 	CHECK(tl_trace_ring_read(ring, see, &s) == 2 && s.last.size == 16 && s.last.kept == 11);
 	CHECK(s.timer.timer == 1 && s.timer.function == 7);
 	tl_trace_ring_destroy(ring);

@@ -48,7 +48,7 @@ $(LIB_TEST_OUT)/trace-so: tests/lib/trace.c $(LIB_OUT)/libtrapless.so tests/unit
 	@mkdir -p $(@D)
 	$(CC) $(LIB_TEST_CFLAGS) $(CFLAGS) -o $@ $< -L$(LIB_OUT) -ltrapless -Wl,-rpath,'$$ORIGIN/../../lib'
 
-# What a handler interrupts is not looked at: no unwinder leads through the sanitizer's own.
+# Neither probes nor what a handler interrupts: no unwinder leads through the sanitizer's own.
 $(addprefix $(LIB_TEST_OUT)/, trace-tsan ring-tsan): $(LIB_TEST_OUT)/%-tsan: tests/lib/%.c tests/lib/stubs.c lib/trace.c lib/readers.c lib/lock.c $(TRACE_SRCS) tests/unit.h
 	@mkdir -p $(@D)
-	$(CC) $(LIB_TEST_CFLAGS) -fsanitize=thread -Wno-tsan -DNO_SIGNALS -DCHANGES=8000 $(CFLAGS) -o $@ $(filter %.c, $^)
+	$(CC) $(LIB_TEST_CFLAGS) -fsanitize=thread -Wno-tsan -DNO_ENGINE -DCHANGES=8000 $(CFLAGS) -o $@ $(filter %.c, $^)

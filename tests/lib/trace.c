@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <trapless/probe.h>
 #include <trapless/trace.h>
 
 #include "../unit.h"
@@ -238,7 +239,7 @@ static void callbacks_change_nothing(void)
 	CHECK(!tl_trace_callback_remove(&cb));
 }
 
-#ifndef NO_SIGNALS
+#ifndef NO_ENGINE
 static struct tl_trace_callback of_signal;
 
 static void on_signal(int sig)
@@ -260,6 +261,49 @@ static void signal_handlers_change_nothing(void)
 	raise(SIGUSR1);
 	CHECK(all_are(-TL_E_IN_SIGNAL) && calls[TL_TRACE_SYS_EXIT] == before + 1);
 	CHECK(!tl_trace_callback_remove(&of_signal));
+}
+#endif
+
+/* --- from a probe's handler ------------------------------------------------------------ */
+
+#ifndef NO_ENGINE
+#define HANDLER __attribute__((target("general-regs-only")))
+
+static struct tl_trace_callback of_probe;
+
+HANDLER static void count_plainly(uint32_t event, const void *payload, size_t size, void *data)
+{
+	(void)payload, (void)size, (void)data;
+	calls[event]++;
+}
+
+HANDLER static int on_probe(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)
+{
+	const struct tl_trace_timer e = {1, 2};
+
+	(void)p, (void)regs, (void)self;
+	refused[0] = tl_trace_callback_remove(&of_probe);
+	refused[1] = tl_trace(TL_TRACE_TIMER, &e, sizeof(e));
+	return 0;
+}
+
+static __attribute__((noinline)) int probed(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n + 1;
+}
+
+static void probes_handlers_raise_them_and_change_nothing(void)
+{
+	struct tl_probe p = {.addr = (void *)probed, .pre = on_probe};
+	int before = calls[TL_TRACE_TIMER];
+
+	of_probe = (struct tl_trace_callback){.event = TL_TRACE_TIMER, .fn = count_plainly};
+	CHECK(!tl_trace_callback_add(&of_probe) && !tl_probe_register(&p));
+	CHECK(probed(1) == 2);
+	CHECK(!tl_probe_unregister(&p) && !tl_trace_callback_remove(&of_probe));
+	CHECK(refused[0] == -TL_E_IN_CALLBACK && !refused[1]);
+	CHECK(calls[TL_TRACE_TIMER] == before + 1);
 }
 #endif
 
@@ -387,8 +431,11 @@ int main(void)
 	RUN(there_are_so_many_own_events);
 	RUN(standard_events_are_described);
 	RUN(callbacks_change_nothing);
-#ifndef NO_SIGNALS
+#ifndef NO_ENGINE
 	RUN(signal_handlers_change_nothing);
+#endif
+#ifndef NO_ENGINE
+	RUN(probes_handlers_raise_them_and_change_nothing);
 #endif
 	RUN(the_caller_is_looked_for);
 	RUN(callbacks_come_and_go_under_many_threads);

@@ -7,7 +7,7 @@
  *	a program's addresses end (TL_USER_END) and its first stack begins at
  *	the lowest (TL_STACK_LOWEST), TL_MAP_ANONYMOUS, TL_MAP_NORESERVE, TL_MAP_FIXED_NOREPLACE, TL_SIG_BLOCK,
  *	where in a thread's block its id may lie (TL_TCB_FROM, TL_TCB_TO), and
- *	tl_machine_thread(), tl_machine_ticks();
+ *	tl_machine_thread(), tl_machine_ticks(), tl_machine_swap();
  * machine.c: what is declared here, and tl_os_shadow_stack();
  * frame.h, frame.c: signals, for the own process (see ../frame.h).
  */

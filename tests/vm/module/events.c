@@ -299,6 +299,46 @@ static const char *own_events_and_refusals(void)
 	return NULL;
 }
 
+/* --- the recorder ------------------------------------------------------------------------ */
+
+static int64_t recorded;
+static uint64_t latest;
+
+static int see_record(const struct tl_trace_record *r, void *arg)
+{
+	if (r->time < latest || r->event != TL_TRACE_SYS_EXIT ||
+		r->kept != sizeof(struct tl_trace_sys_exit))
+		atomic_inc(&wrong);
+	latest = r->time;
+	recorded++;
+	return 0;
+}
+
+/* As many as a callback counts, and in order. */
+static const char *records_are_read_in_order(void)
+{
+	const struct tl_trace_ring_config config = {
+		.lanes = 8, .records = 4096, .payload = sizeof(struct tl_trace_sys_exit)};
+	struct tl_trace_callback counted = {.event = TL_TRACE_SYS_EXIT, .fn = count};
+	struct tl_trace_callback kept = {.event = TL_TRACE_SYS_EXIT, .fn = tl_trace_ring_record};
+	struct tl_trace_ring *ring;
+	uint64_t lost;
+
+	forget_counts();
+	CHECK(!tl_trace_ring_create(&config, &ring));
+	kept.data = ring;
+	CHECK(!tl_trace_callback_add(&kept) && !tl_trace_callback_add(&counted));
+	for (int i = 0; i < 3; i++)
+		CHECK(run_program() >= 0);
+	CHECK(!tl_trace_callback_remove(&counted) && !tl_trace_callback_remove(&kept));
+	tl_trace_ring_read(ring, see_record, NULL);
+	lost = tl_trace_ring_lost(ring);
+	tl_trace_ring_destroy(ring);
+	CHECK(recorded && !atomic_read(&wrong));
+	CHECK(recorded + (int64_t)lost >= atomic_read(&counts[TL_TRACE_SYS_EXIT]));
+	return NULL;
+}
+
 /* --- callbacks come and go while events are raised on all processors -------------------- */
 
 enum { ROUNDS = 300, GOOD = 0x600d, BAD = 0xbad };
@@ -380,6 +420,7 @@ static const struct test tests[] = {
 	{TEST(calls_have_their_number_arguments_and_caller)},
 	{TEST(a_timer_is_told_each_time)},
 	{TEST(own_events_and_refusals)},
+	{TEST(records_are_read_in_order)},
 	{TEST(nobody_is_called_after_he_was_removed)},
 };
 

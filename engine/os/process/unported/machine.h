@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_ENGINE_OS_PROCESS_UNPORTED_MACHINE_H
 #define TRAPLESS_ENGINE_OS_PROCESS_UNPORTED_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 extern const long TL_NR_read, TL_NR_open, TL_NR_close, TL_NR_stat, TL_NR_mmap, TL_NR_mprotect,
@@ -17,6 +18,7 @@ extern const int TL_MAP_ANONYMOUS, TL_MAP_NORESERVE, TL_MAP_FIXED_NOREPLACE, TL_
 extern const int32_t TL_TCB_FROM, TL_TCB_TO;
 uintptr_t tl_machine_thread(void);
 uint64_t tl_machine_ticks(void);
+bool tl_machine_swap(uintptr_t *word, uintptr_t *old, uintptr_t new);
 long tl_syscall6(long nr, long a, long b, long c, long d, long e, long f);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef TRAPLESS_ENGINE_OS_PROCESS_X86_64_MACHINE_H
 #define TRAPLESS_ENGINE_OS_PROCESS_X86_64_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum tl_sysnr {
@@ -61,12 +62,24 @@ static inline uintptr_t tl_machine_thread(void)
 	return key;
 }
 
-/* The processor's clock, which all of them share; not before what was loaded before. Any context. */
+/* Compare and swap, whole for the calling thread and its signal handlers alone. Any context. */
+static inline bool tl_machine_swap(uintptr_t *word, uintptr_t *old, uintptr_t new)
+{
+	bool done;
+
+	__asm__ volatile("cmpxchg %3, %1"
+			 : "=@ccz"(done), "+m"(*word), "+a"(*old)
+			 : "r"(new)
+			 : "memory");
+	return done;
+}
+
+/* The processor's clock, which all of them share. Any context. */
 static inline uint64_t tl_machine_ticks(void)
 {
 	uint32_t lo, hi;
 
-	__asm__ volatile("lfence\n\trdtsc" : "=a"(lo), "=d"(hi) : : "memory");
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi) : : "memory");
 	return (uint64_t)hi << 32 | lo;
 }
 
