@@ -311,7 +311,15 @@ static inline void tl__leave(struct tl__inside *in)
 #define TL__GO(to)  ".byte 0xe9\n\t.4byte " to " - . - 4\n"
 #define TL__ALIGN   "\t.p2align 3, 0x90, 4\n" /* all five bytes in one aligned word */
 #else
-#error "trapless/hook.h: hooks are not built for this machine yet"
+#ifdef __cplusplus
+#define TL__UNPORTED static_assert(false, "hooks are not built for this machine yet");
+#else
+#define TL__UNPORTED _Static_assert(0, "hooks are not built for this machine yet");
+#endif
+#undef TL_HOOK_FORMED
+#undef TL_HOOK_VERDICT_FORMED
+#define TL_HOOK_FORMED(form, provider, name, ...)		      TL__UNPORTED
+#define TL_HOOK_VERDICT_FORMED(form, provider, name, type, none, ...) TL__UNPORTED
 #endif
 
 #endif
