@@ -380,7 +380,7 @@ static void threads_run_through_while_listeners_come_and_go(void)
 
 int main(int argc, char **argv)
 {
-	rounds = argc > 1 && !strcmp(argv[1], "long") ? 25000 : 60;
+	rounds = argc > 1 && !strcmp(argv[1], "long") ? 25000 : 500;
 	alarm(argc > 1 ? 1200 : 300);
 	RUN(patterns_choose_hooks);
 	RUN(hooks_are_described);
