@@ -375,7 +375,7 @@ static int change(uintptr_t word, const char *pattern, const struct task *t)
 	many = noutdated >= OLD_MANY;
 	pthread_mutex_unlock(&lock);
 	hook_files_free(&found);
-	if (many || (ret >= 0 && t->to == detach))
+	if (many || t->to == detach)
 		let_pass();
 	return ret;
 }
