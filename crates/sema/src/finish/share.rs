@@ -31,15 +31,21 @@ pub fn share(program: &mut Program) {
     shard(program, &handlers);
     let settled = settled(program, &handlers);
     for (h, uses) in program.handlers.iter_mut().zip(&handlers) {
-        let locked = uses
-            .all()
-            .filter(|(g, _)| !program.globals[g.0 as usize].sharded && !settled.contains(g));
+        let hot = is_hot(&h.kind);
+        let locked = uses.all().filter(|(g, _)| {
+            !program.globals[g.0 as usize].sharded && !(hot && settled.contains(g))
+        });
         h.locks = locked.collect();
     }
     note_conditions(program, &handlers);
 }
 
-/// Scalars that only `begin` writes: no other handler runs before it is over, so nobody has to lock them.
+/// Those of the program's hits; the runner's own are few, and lock whatever they touch.
+fn is_hot(kind: &HandlerKind) -> bool {
+    !matches!(kind, HandlerKind::Session | HandlerKind::Condition)
+}
+
+/// Scalars that only `begin` writes: no hit comes before it is over, and none has to lock them.
 fn settled(program: &Program, handlers: &[Uses]) -> HashSet<GlobalId> {
     let begins = handlers_of_begin(program);
     let mut changed = HashSet::new();
@@ -90,7 +96,7 @@ fn shard(program: &mut Program, handlers: &[Uses]) {
     let mut added = HashSet::new();
     let mut other = HashSet::new();
     for (h, uses) in program.handlers.iter().zip(handlers) {
-        if !matches!(h.kind, HandlerKind::Session | HandlerKind::Condition) {
+        if is_hot(&h.kind) {
             added.extend(uses.adds.iter().copied());
             other.extend(uses.touches.keys().copied());
         }
