@@ -32,9 +32,9 @@ pub fn share(program: &mut Program) {
     let settled = settled(program, &handlers);
     for (h, uses) in program.handlers.iter_mut().zip(&handlers) {
         let hot = is_hot(&h.kind);
-        let locked = uses.all().filter(|(g, _)| {
-            !program.globals[g.0 as usize].sharded && !(hot && settled.contains(g))
-        });
+        let free =
+            |g: &GlobalId| program.globals[g.0 as usize].sharded || (hot && settled.contains(g));
+        let locked = uses.all().filter(|(g, _)| !free(g));
         h.locks = locked.collect();
     }
     note_conditions(program, &handlers);
