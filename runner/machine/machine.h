@@ -193,7 +193,7 @@ struct signal_frame {
 
 /* Do handlers return to here? `code`: machine.restorer_max bytes. */
 bool machine_is_restorer(const uint8_t *code);
-/* at[0] to end[-1] are words of a stack. Is at[0] the program counter in a frame? What lies beyond may be anything. */
+/* at[0] to end[-1] are words of a stack. Is at[0] the program counter in a frame, of code as ours? What lies beyond may be anything. */
 bool frame_pc_is(const uint64_t *at, const uint64_t *end);
 /* false: there is none. */
 bool frame_read(const struct machine_memory *m, uint64_t frame, struct signal_frame *f);

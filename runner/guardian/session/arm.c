@@ -206,11 +206,8 @@ static int arm_first(struct guardian *g, struct client *c, bool final)
 /* Two engines in one process would each take the other's patches for the program's code. */
 static int refuse_engine(struct guardian *g)
 {
-	const struct mapped *m;
+	const struct mapped *m = image_with_engine(g);
 
-	if (images_find(g))
-		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
-	m = image_with_engine(g);
 	g->refused = m;
 	return m ? guardian_fail(g,
 			   "process %d probes itself (libtrapless is in %s), and one "
@@ -220,23 +217,30 @@ static int refuse_engine(struct guardian *g)
 		 : 0;
 }
 
+static int look_at_images(struct guardian *g)
+{
+	if (images_find(g))
+		return guardian_fail(g, "cannot read the mappings of process %d", g->pid);
+	return refuse_engine(g);
+}
+
 int session_arm(struct guardian *g, struct client *c, struct thread *from, bool final)
 {
 	double at = now_ms();
 	int ret = 0;
 	bool first;
 
-	if (!g->injected && refuse_engine(g))
-		return -1;
 	first = !g->injected;
+	if (first && look_at_images(g))
+		return -1;
 	if (!(first ? helper_arrive(g, from) : helper_start(g, from)))
 		return guardian_fail(g, "process %d has ended", g->pid);
 	guardian_phase(g, "borrow", at);
 	if (first)
 		ret = first_steps(g, c);
+	/* It may have begun as we came: it looks for our memory, as we for its word. */
 	if (first && !ret)
-		ret = refuse_engine(
-			g); /* it may have begun as we came: it looks for our memory, as we for its word */
+		ret = refuse_engine(g);
 	if (!ret)
 		ret = arm_first(g, c, final);
 	if (!ret)

@@ -27,9 +27,10 @@ bool machine_is_restorer(const uint8_t *code)
 /* Flags and segments follow it. */
 bool frame_pc_is(const uint64_t *at, const uint64_t *end)
 {
-	const uint64_t always = 1 << 1, never = ~0x3f7fd7ull, user = 3;
+	const uint64_t always = 1 << 1, never = ~0x3f7fd7ull;
 
-	return at + 2 >= end || ((at[1] & always) && !(at[1] & never) && (at[2] & user) == user);
+	return at + 2 >= end ||
+	       ((at[1] & always) && !(at[1] & never) && (uint16_t)at[2] == CODE_64);
 }
 
 /* No other segment's number than this, with any privilege, is one of 64-bit code. */
@@ -45,7 +46,7 @@ bool frame_read(const struct machine_memory *m, uint64_t frame, struct signal_fr
 		return false;
 	f->sp = found.sp;
 	f->pc = found.pc;
-	f->sure = (uint16_t)found.segments == CODE_64 && frame_pc_is(&found.pc, &found.pc + 3);
+	f->sure = frame_pc_is(&found.pc, &found.pc + 3);
 	return true;
 }
 

@@ -252,6 +252,14 @@ static inline struct tl_probe probe_at(size_t off, size_t size, tl_pre_fn pre)
 		.func_size = (uint32_t)size};
 }
 
+static uint32_t seed;
+
+static inline uint32_t rnd(void)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return seed >> 8;
+}
+
 static unsigned hits;
 
 static inline int count_hit(struct tl_probe *p, struct tl_regs *regs, struct tl_thread *self)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A thread asleep in memory of ours when a session ends: it goes on sleeping in the text, and the memory is given back."""
 import os
+import subprocess
 
 import scripted
 from support import ALL, Before, attach, finish, hits, start, tap, wake, wait_until
@@ -92,6 +93,22 @@ def test_left_on_the_stack(ctx):
         out, err = finish(s)
         assert hits(out) == 1 and 'still stands' not in err, (out, err)
         before.check()
+    p.stdin.close()
+    assert p.wait(timeout=300) == 7
+
+
+def test_numbers_behind_what_is_left(ctx):
+    """A flag and a thread's number behind an address of ours make no signal's frame of it."""
+    path = ctx.target('steps')
+    p = start(ctx, path, stdin=subprocess.PIPE)
+    before = Before(p.pid)
+    s = attach(ctx, tap.counter(ctx.tmp, path, ['work']), p.pid)
+    p.stdin.write('pretend -\n')
+    p.stdin.flush()
+    assert p.stdout.readline() == 'done\n'
+    _, err = finish(s)
+    assert 'still stands' not in err, err
+    before.check()
     p.stdin.close()
     assert p.wait(timeout=300) == 7
 
