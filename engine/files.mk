@@ -20,7 +20,7 @@ INSN_X86_SRCS = $(addprefix engine/insn/x86/, decode.c attr.c)
 ENGINE_PORT_SRCS_x86_64 = $(ENGINE_ARCH_X86_SRCS) $(INSN_X86_SRCS)
 ENGINE_PORT_SRCS = $(ENGINE_PORT_SRCS_$(MACHINE))
 # In every process; each home (own process, agent) adds its own files.
-ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c lock.c thread.c $(MACHINE)/machine.c)
+ENGINE_OS_PROCESS_SRCS = $(addprefix engine/os/process/, init.c mem.c code.c mappings.c text.c sync.c futex.c lock.c thread.c $(MACHINE)/machine.c)
 ENGINE_OS_OWN_SRCS = $(addprefix engine/os/process/, own_maps.c own_mem.c own_signal.c own_stop.c own_held.c own_thread.c $(MACHINE)/frame.c) $(ENGINE_OS_OWN_HOME_SRCS) $(ENGINE_OS_TRAP_SRCS)
 # What a home of its own in the own process says itself.
 ENGINE_OS_OWN_HOME_SRCS = engine/os/process/own_home.c

@@ -25,21 +25,19 @@
 /* --- system calls ---------------------------------------------------------------------------- */
 
 /* As a usual program would make it. False: it is a call that has no name here. */
-static bool is_known(struct pt_regs *own, const struct pt_regs *user, long *number)
+static bool is_known(const struct pt_regs *user, long *number)
 {
-	if (in_compat_syscall())
-		return tl_machine_usual(own, user, number);
-	*own = *user;
-	return true;
+	struct pt_regs own;
+
+	return !in_compat_syscall() || tl_machine_usual(&own, user, number);
 }
 
 static void on_sys_enter(void *data, struct pt_regs *user, long number)
 {
 	struct tl_trace_sys_enter e;
-	struct pt_regs own;
 	unsigned long args[ARRAY_SIZE(e.args)];
 
-	if (!is_known(&own, user, &number))
+	if (!is_known(user, &number))
 		return;
 	e.number = number;
 	e.caller = tl_trace_caller(
@@ -53,10 +51,9 @@ static void on_sys_enter(void *data, struct pt_regs *user, long number)
 static void on_sys_exit(void *data, struct pt_regs *user, long result)
 {
 	struct tl_trace_sys_exit e = {.number = tl_machine_number(user), .result = result};
-	struct pt_regs own;
 	long number = e.number;
 
-	if (!is_known(&own, user, &number))
+	if (!is_known(user, &number))
 		return;
 	e.number = number;
 	RAISE(SYS_EXIT, e);
@@ -205,35 +202,23 @@ static const struct source {
 	[TL_TRACE_BLOCK_COMPLETE] = {"block_rq_complete", on_complete},
 	[TL_TRACE_TIMER] = {"timer_expire_entry", on_timer},
 };
-static struct tracepoint *points[TL_TRACE_STANDARD]; /* NULL: this kernel has none */
-
-static void look(struct tracepoint *tp, void *arg)
-{
-	for (u32 i = 0; i < TL_TRACE_STANDARD; i++)
-		if (sources[i].name && !strcmp(tp->name, sources[i].name))
-			points[i] = tp;
-}
 
 int event_want(u32 event, bool wanted)
 {
+	const struct source *s = &sources[event];
+	struct tracepoint *tp = s->name ? kernel_tracepoint(s->name) : NULL;
 	int ret;
 
-	if (!points[event])
+	if (!tp)
 		return 0;
 	if (!wanted) {
-		tracepoint_probe_unregister(points[event], sources[event].fn, NULL);
+		tracepoint_probe_unregister(tp, s->fn, NULL);
 		return 0;
 	}
-	ret = tracepoint_probe_register(points[event], sources[event].fn, NULL);
+	ret = tracepoint_probe_register(tp, s->fn, NULL);
 	if (!ret)
 		return 0;
 	return ret == -ENOMEM ? -TL_E_NOMEM : -TL_E_LIMIT;
-}
-
-int events_start(void)
-{
-	for_each_kernel_tracepoint(look, NULL);
-	return 0;
 }
 
 /* Who listened has left before us: he has our functions' names. Somebody may be on his way out. */

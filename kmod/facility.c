@@ -5,13 +5,10 @@
  */
 #include <linux/delay.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
-#include <trapless/error.h>
+#include <trapless/trace.h>
 
 #include "../engine/os/os.h"
 #include "../trace/home.h"
@@ -20,47 +17,23 @@
 static DEFINE_MUTEX(lock); /* of all that changes */
 static DEFINE_MUTEX(waiting);
 
-/* By turns one of them takes those who come, while the other one runs empty. */
-struct inside {
-	unsigned int in[2];
-};
-static DEFINE_PER_CPU(struct inside, inside);
-static unsigned int turn;
-
-void *tl_trace_home_enter(void)
-{
-	unsigned int *in;
-
-	preempt_disable_notrace();
-	in = &raw_cpu_ptr(&inside)->in[READ_ONCE(turn) & 1];
-	/* an interrupt, or an NMI, leaves it as it found it */
-	WRITE_ONCE(*in, READ_ONCE(*in) + 1);
-	barrier();
-	return in;
-}
-
-void tl_trace_home_leave(void *mark)
-{
-	unsigned int *in = mark;
-
-	smp_store_release(in, *in - 1);
-	preempt_enable_notrace();
-}
+DEFINE_PER_CPU(struct tl_trace_inside, tl_trace_inside);
+unsigned int tl_trace_turn;
 
 static void wait_for(unsigned int which)
 {
 	enum { FIRST_US = 20, MOST_US = 2000 };
 	int cpu;
 
-	for_each_possible_cpu(cpu) for (unsigned int us = FIRST_US;
-					smp_load_acquire(&per_cpu_ptr(&inside, cpu)->in[which]);)
+	for_each_possible_cpu(cpu) for (unsigned int us = FIRST_US; smp_load_acquire(
+						&per_cpu_ptr(&tl_trace_inside, cpu)->in[which]);)
 	{
 		usleep_range(us, 2 * us);
 		us = min_t(unsigned int, 2 * us, MOST_US);
 	}
 }
 
-/* Who took his count from `turn` and was then interrupted may be in either: both have to be seen empty. */
+/* Who took his count from the turn and was then interrupted may be in either: both have to be seen empty. */
 void tl_trace_home_wait(void)
 {
 	unsigned int now;
@@ -68,9 +41,9 @@ void tl_trace_home_wait(void)
 	mutex_lock(&waiting);
 	/* whoever has entered is seen inside, or sees what was changed before */
 	tl_os_sync_memory();
-	now = turn & 1;
+	now = tl_trace_turn & 1;
 	wait_for(!now);
-	WRITE_ONCE(turn, !now);
+	WRITE_ONCE(tl_trace_turn, !now);
 	wait_for(now);
 	mutex_unlock(&waiting);
 }
@@ -78,10 +51,10 @@ void tl_trace_home_wait(void)
 /* Tasks that are inside cannot be preempted: the count of the processor is this task's. */
 static bool is_inside(void)
 {
-	const struct inside *here = get_cpu_ptr(&inside);
+	const struct tl_trace_inside *here = get_cpu_ptr(&tl_trace_inside);
 	bool any = here->in[0] || here->in[1];
 
-	put_cpu_ptr(&inside);
+	put_cpu_ptr(&tl_trace_inside);
 	return any;
 }
 
@@ -104,7 +77,7 @@ void tl_trace_home_unlock(void)
 
 int tl_trace_home_want(uint32_t event, bool wanted)
 {
-	return event_want(event, wanted);
+	return event < TL_TRACE_STANDARD ? event_want(event, wanted) : 0;
 }
 
 bool tl_trace_home_word(uintptr_t addr, uintptr_t *word)
@@ -120,28 +93,4 @@ void *tl_trace_home_alloc(size_t size)
 void tl_trace_home_free(void *mem, size_t size)
 {
 	vfree(mem);
-}
-
-uint64_t tl_trace_home_time(void)
-{
-	return ktime_get_mono_fast_ns();
-}
-
-uint32_t tl_trace_home_thread(void)
-{
-	return (u32)current->pid;
-}
-
-size_t tl_trace_home_lane(void)
-{
-	return raw_smp_processor_id();
-}
-
-bool tl_trace_home_swap(uintptr_t *word, uintptr_t *old, uintptr_t new)
-{
-	uintptr_t seen = cmpxchg_local(word, *old, new);
-	bool done = seen == *old;
-
-	*old = seen;
-	return done;
 }

@@ -27,7 +27,7 @@ static const struct part {
 } parts[] = {
 	{modules_start, modules_stop},
 	{traces_start, traces_stop},
-	{events_start, events_stop},
+	{NULL, events_stop},
 	{samples_start, samples_stop},
 	{NULL, script_stop},
 	{device_start, device_stop},

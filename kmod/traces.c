@@ -103,6 +103,14 @@ static void *listener_of(const struct tl_tap_probe *p, const char *name)
 	return strcmp(name, "sys_exit") ? (void *)on_enter : (void *)on_exit;
 }
 
+struct tracepoint *kernel_tracepoint(const char *name)
+{
+	struct search search = {.name = name};
+
+	for_each_kernel_tracepoint(look, &search);
+	return search.found;
+}
+
 static int on(struct hooked *h, const struct tl_tap_probe *p)
 {
 	const char *module = script_module_of(h->script, p);
@@ -110,7 +118,7 @@ static int on(struct hooked *h, const struct tl_tap_probe *p)
 	int ret;
 
 	if (!module)
-		for_each_kernel_tracepoint(look, &search);
+		search.found = kernel_tracepoint(search.name);
 	else if (!look_in(module, &search))
 		return HOOK_WAITS;
 	if (!search.found)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <fnmatch.h>
 #include <link.h>
 #include <stdlib.h>
 #include <trapless/hook.h>
@@ -11,6 +12,7 @@
 /* What is told of hooks in one file: each of the files that it was linked from may tell of each. */
 struct told {
 	uintptr_t word; /* the only one that is asked for; 0: all */
+	const char *pattern; /* that its name fits; NULL: any */
 	struct tl_hook_row *row;
 	size_t nrows, max_rows;
 	uintptr_t *place; /* its hook's word */
@@ -118,8 +120,21 @@ static void fill(
 		info->nparameters++;
 	if (row->word % _Alignof(struct tl_hook) ||
 		!maps(object, row->word, sizeof(struct tl_hook), PF_R | PF_W) ||
-		!maps(object, row->function, 1, PF_X) || !maps(object, row->mark, 1, PF_X))
+		!maps(object, row->function, 1, PF_X) || !maps(object, row->mark, 1, PF_X)) {
 		h->why = -TL_E_HOOK_TABLE;
+		return;
+	}
+	info->on = info->hook->on;
+	h->listeners = __atomic_load_n(&info->hook->listeners, __ATOMIC_RELAXED);
+}
+
+static bool is_wanted(const struct told *t, size_t i)
+{
+	const struct tl_hook_row *row = &t->row[i];
+
+	if (i && t->row[i - 1].word == row->word)
+		return false;
+	return !t->pattern || !fnmatch(t->pattern, row->name, 0);
 }
 
 static void find_hooks(const struct dl_phdr_info *object, struct told *t)
@@ -132,7 +147,7 @@ static void find_hooks(const struct dl_phdr_info *object, struct told *t)
 	for (size_t i = 0; i < t->nrows && !t->ret; i++) {
 		uintptr_t word = t->row[i].word;
 
-		if (i && t->row[i - 1].word == word)
+		if (!is_wanted(t, i))
 			continue;
 		f->hook = more(t, f->hook, f->n, &f->max, sizeof(*f->hook));
 		if (!f->hook)
@@ -160,9 +175,9 @@ static int look_at_file(struct dl_phdr_info *object, size_t size, void *arg)
 	return t->ret;
 }
 
-int hook_files_read(uintptr_t word, struct hooks_found *found)
+int hook_files_read(uintptr_t word, const char *pattern, struct hooks_found *found)
 {
-	struct told t = {.word = word, .found = found};
+	struct told t = {.word = word, .pattern = pattern, .found = found};
 
 	*found = (struct hooks_found){0};
 	dl_iterate_phdr(look_at_file, &t);
@@ -174,4 +189,32 @@ int hook_files_read(uintptr_t word, struct hooks_found *found)
 void hook_files_free(struct hooks_found *found)
 {
 	free(found->hook);
+}
+
+/* The loader unmaps nothing while it goes through its files. */
+struct touch {
+	struct tl_hook *hook;
+	const char *file;
+	void (*fn)(struct tl_hook *hook, const void *arg);
+	const void *arg;
+};
+
+static int touch_in_file(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	const struct touch *t = arg;
+
+	(void)size;
+	if (object->dlpi_name != t->file ||
+		!maps(object, (uintptr_t)t->hook, sizeof(*t->hook), PF_R | PF_W))
+		return 0;
+	t->fn(t->hook, t->arg);
+	return 1;
+}
+
+bool hook_files_touch(struct tl_hook *hook, const char *file,
+	void (*fn)(struct tl_hook *hook, const void *arg), const void *arg)
+{
+	struct touch t = {hook, file, fn, arg};
+
+	return dl_iterate_phdr(touch_in_file, &t);
 }

@@ -4,8 +4,6 @@
  * and an old list is freed once none of those is left that may have seen it.
  */
 #define _GNU_SOURCE
-#include <fnmatch.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trapless/hook.h>
@@ -33,7 +31,7 @@ struct old {
 };
 enum { OLD_MANY = 64 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tl_lock lock;
 static struct heard *all;
 static struct old *outdated;
 static unsigned noutdated;
@@ -106,7 +104,23 @@ static bool has(const struct heard *h, const struct tl_hook_listener *who)
 	return false;
 }
 
-/* The list with one more, or without: 0 or -TL_E_NOMEM. */
+static void store_list(struct tl_hook *hook, const void *list)
+{
+	__atomic_store_n(&hook->readers, &readers, __ATOMIC_RELEASE);
+	__atomic_store_n(&hook->listeners, list, __ATOMIC_RELEASE);
+}
+
+/* In place of the one that it had. False: the hook has gone, and nothing of it is changed. */
+static bool replace(struct heard *h, struct tl_hook_listeners *list)
+{
+	if (!hook_files_touch(h->hook, h->file, store_list, list))
+		return false;
+	put_aside(h->list);
+	h->list = list;
+	return true;
+}
+
+/* The list with one more, or without: 0, -TL_E_NOMEM or -TL_E_NO_HOOK. */
 static int add(struct heard *h, const struct tl_hook_listener *who)
 {
 	unsigned n = count(h);
@@ -118,11 +132,10 @@ static int add(struct heard *h, const struct tl_hook_listener *who)
 		list->listener[i] = h->list->listener[i];
 	list->listener[n] = *who;
 	list->n = n + 1;
-	put_aside(h->list);
-	h->list = list;
-	__atomic_store_n(&h->hook->readers, &readers, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->hook->listeners, list, __ATOMIC_RELEASE);
-	return 0;
+	if (replace(h, list))
+		return 0;
+	put_aside(list);
+	return -TL_E_NO_HOOK;
 }
 
 static int take_out(struct heard *h, const struct tl_hook_listener *who)
@@ -137,10 +150,10 @@ static int take_out(struct heard *h, const struct tl_hook_listener *who)
 			list->listener[k++] = h->list->listener[i];
 	if (list)
 		list->n = k;
-	__atomic_store_n(&h->hook->listeners, list, __ATOMIC_RELEASE);
-	put_aside(h->list);
-	h->list = list;
-	return 0;
+	if (replace(h, list))
+		return 0;
+	put_aside(list);
+	return -TL_E_NO_HOOK;
 }
 
 /* --- on and off -------------------------------------------------------------------- */
@@ -148,6 +161,18 @@ static int take_out(struct heard *h, const struct tl_hook_listener *who)
 static bool wanted(const struct heard *h)
 {
 	return h->how == TL_HOOKS_ON || (h->how == TL_HOOKS_AUTO && h->list);
+}
+
+static void count_in(struct tl_hook *hook, const void *arg)
+{
+	(void)arg;
+	__atomic_fetch_add(&hook->on, 1, __ATOMIC_SEQ_CST);
+}
+
+static void count_out(struct tl_hook *hook, const void *arg)
+{
+	(void)arg;
+	__atomic_fetch_sub(&hook->on, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The word first, then the places; the other way round on leaving. */
@@ -158,15 +183,15 @@ static int follow(struct heard *h)
 
 	if (on == h->counted)
 		return 0;
-	if (on)
-		__atomic_fetch_add(&h->hook->on, 1, __ATOMIC_SEQ_CST);
+	if (on && !hook_files_touch(h->hook, h->file, count_in, NULL))
+		return -TL_E_NO_HOOK;
 	if (h->places)
 		ret = on ? tl_places_on((uintptr_t)h->hook, NULL)
 			 : tl_places_off((uintptr_t)h->hook);
 	if (!ret)
 		h->counted = on;
 	if (!h->counted)
-		__atomic_fetch_sub(&h->hook->on, 1, __ATOMIC_SEQ_CST);
+		hook_files_touch(h->hook, h->file, count_out, NULL);
 	return ret;
 }
 
@@ -197,8 +222,7 @@ static void forget_idle(struct heard *h)
 /* What lies there now is not what we have known: its file has gone, and nothing of it may be touched. */
 static bool is_same(const struct heard *h, const struct hook_found *f)
 {
-	return h->file == f->info.file && h->hook->listeners == h->list &&
-	       (h->hook->on || !h->counted);
+	return h->file == f->info.file && f->listeners == h->list && (f->info.on || !h->counted);
 }
 
 static struct heard *learn(const struct hook_found *f)
@@ -226,23 +250,17 @@ static struct heard *learn(const struct hook_found *f)
 }
 
 /* As hook_files_read(), with what we know besides. Lock held. */
-static int look(uintptr_t word, struct hooks_found *found)
+static int look(uintptr_t word, const char *pattern, struct hooks_found *found)
 {
-	int ret = hook_files_read(word, found);
+	int ret = hook_files_read(word, pattern, found);
 
 	for (size_t i = 0; i < found->n; i++) {
 		struct hook_found *f = &found->hook[i];
 		const struct heard *h = f->why ? NULL : known(f->info.hook);
 
 		f->info.nlisteners = h && is_same(h, f) ? count(h) : 0;
-		f->info.on = !f->why && f->info.hook->on;
 	}
 	return ret;
-}
-
-static bool fits(const char *pattern, const struct hook_found *f)
-{
-	return !fnmatch(pattern, f->info.name, 0);
 }
 
 /* --- one hook --------------------------------------------------------------------------- */
@@ -315,7 +333,7 @@ static void undo(const struct hook_found *f, const struct task *t)
 }
 
 /* How many, or the first refusal, with nothing changed where the task can be undone. */
-static int do_all(struct hooks_found *found, const char *pattern, const struct task *t)
+static int do_all(struct hooks_found *found, const struct task *t)
 {
 	size_t i;
 	int n = 0, ret = 0;
@@ -323,10 +341,8 @@ static int do_all(struct hooks_found *found, const char *pattern, const struct t
 	for (i = 0; i < found->n; i++) {
 		struct hook_found *f = &found->hook[i];
 
-		if (!fits(pattern, f))
-			continue;
 		ret = do_one(f, t);
-		if (ret == -TL_E_STATE) { /* as it is to be */
+		if (ret == -TL_E_STATE || ret == -TL_E_NO_HOOK) { /* as it is to be, or has gone */
 			f->info.hook = NULL;
 			continue;
 		}
@@ -337,7 +353,7 @@ static int do_all(struct hooks_found *found, const char *pattern, const struct t
 	if (i == found->n)
 		return n;
 	while (t->back && i--)
-		if (found->hook[i].info.hook && fits(pattern, &found->hook[i]))
+		if (found->hook[i].info.hook)
 			undo(&found->hook[i], t);
 	return ret;
 }
@@ -347,11 +363,11 @@ static void let_pass(void)
 {
 	struct old *o;
 
-	pthread_mutex_lock(&lock);
+	tl_lock_take(&lock, tl_machine_thread());
 	o = outdated;
 	outdated = NULL;
 	noutdated = 0;
-	pthread_mutex_unlock(&lock);
+	tl_lock_release(&lock);
 	tl_readers_wait();
 	free_all(o);
 }
@@ -360,22 +376,22 @@ static void let_pass(void)
 static int change(uintptr_t word, const char *pattern, const struct task *t)
 {
 	struct hooks_found found;
-	int ret = tl_outside();
+	int ret = tl_outside(&lock);
 	bool many;
 
 	if (ret)
 		return ret;
 	tl_readers_start();
-	pthread_mutex_lock(&lock);
-	ret = look(word, &found);
+	tl_lock_take(&lock, tl_machine_thread());
+	ret = look(word, pattern, &found);
 	if (!ret && word)
 		ret = found.n ? do_one(&found.hook[0], t) : -TL_E_NO_HOOK;
 	else if (!ret)
-		ret = do_all(&found, pattern, t);
+		ret = do_all(&found, t);
 	many = noutdated >= OLD_MANY;
-	pthread_mutex_unlock(&lock);
+	tl_lock_release(&lock);
 	hook_files_free(&found);
-	if (many || t->to == detach)
+	if (many || ret < 0 || t->to == detach)
 		let_pass();
 	return ret;
 }
@@ -423,15 +439,15 @@ int tl_hooks_list(
 	const char *pattern, int (*fn)(const struct tl_hook_info *info, void *arg), void *arg)
 {
 	struct hooks_found found;
-	int ret = pattern && fn ? tl_outside() : -TL_E_INVAL;
+	int ret = pattern && fn ? tl_outside(&lock) : -TL_E_INVAL;
 
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&lock);
-	ret = look(0, &found);
-	pthread_mutex_unlock(&lock);
+	tl_lock_take(&lock, tl_machine_thread());
+	ret = look(0, pattern, &found);
+	tl_lock_release(&lock);
 	for (size_t i = 0; i < found.n && !ret; i++)
-		if (!found.hook[i].why && fits(pattern, &found.hook[i]))
+		if (!found.hook[i].why)
 			ret = fn(&found.hook[i].info, arg);
 	hook_files_free(&found);
 	return ret;
@@ -440,13 +456,13 @@ int tl_hooks_list(
 int tl_hook_describe(const struct tl_hook *hook, struct tl_hook_info *info)
 {
 	struct hooks_found found;
-	int ret = hook && info ? tl_outside() : -TL_E_INVAL;
+	int ret = hook && info ? tl_outside(&lock) : -TL_E_INVAL;
 
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&lock);
-	ret = look((uintptr_t)hook, &found);
-	pthread_mutex_unlock(&lock);
+	tl_lock_take(&lock, tl_machine_thread());
+	ret = look((uintptr_t)hook, NULL, &found);
+	tl_lock_release(&lock);
 	if (!ret)
 		ret = found.n ? found.hook[0].why : -TL_E_NO_HOOK;
 	if (!ret)

@@ -10,7 +10,7 @@ LIB_VERSION := 0.1.0
 # The engine in the own process, which the runner asks about files, too.
 LIB_ENGINE_SRCS := $(ENGINE_CORE_SRCS) $(ENGINE_LIBC_MEM_SRCS) $(ENGINE_PORT_SRCS) \
 	$(ENGINE_OS_PROCESS_SRCS) $(ENGINE_OS_OWN_SRCS) $(ENGINE_OS_GUARD_SRCS) lib/own.c
-LIB_SRCS := $(LIB_ENGINE_SRCS) $(addprefix lib/, lock.c readers.c outside.c hook_files.c hooks.c trace.c) $(TRACE_SRCS)
+LIB_SRCS := $(LIB_ENGINE_SRCS) $(addprefix lib/, readers.c outside.c hook_files.c hooks.c hook_events.c trace.c) $(TRACE_SRCS)
 LIB_OBJS := $(patsubst %.c,$(LIB_OUT)/%.o,$(LIB_SRCS))
 
 # Handlers and the engine's code under them run with the program's vector registers live.
@@ -33,9 +33,13 @@ $(LIB_OUT)/libtrapless.a: $(LIB_OUT)/trapless.o
 	rm -f $@
 	$(AR) rcs $@ $<
 
+$(LIB_OUT)/trapless.map: lib/public.syms
+	@mkdir -p $(@D)
+	sed -e '1i TRAPLESS_0 { global:' -e 's/$$/;/' -e '$$a local: *; };' $< >$@
+
 # Never unloaded: a thread may be in our signal handler.
-$(LIB_OUT)/libtrapless.so: $(LIB_OUT)/trapless.o lib/trapless.map
-	$(CC) -shared -Wl,-soname,libtrapless.so.0 -Wl,--version-script,lib/trapless.map -Wl,-z,defs -Wl,-z,nodelete \
+$(LIB_OUT)/libtrapless.so: $(LIB_OUT)/trapless.o $(LIB_OUT)/trapless.map
+	$(CC) -shared -Wl,-soname,libtrapless.so.0 -Wl,--version-script,$(LIB_OUT)/trapless.map -Wl,-z,defs -Wl,-z,nodelete \
 		-o $@ $< $(LDFLAGS)
 	ln -sf libtrapless.so $(LIB_OUT)/libtrapless.so.0
 

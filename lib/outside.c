@@ -38,8 +38,10 @@ static bool in_probe_handler(void)
 	return guard > (uintptr_t)__builtin_frame_address(0);
 }
 
-int tl_outside(void)
+int tl_outside(const struct tl_lock *wanted)
 {
+	if (tl_lock_is_of(wanted, tl_machine_thread()))
+		return -TL_E_IN_SIGNAL;
 	if (tl_readers_inside() || in_probe_handler())
 		return -TL_E_IN_CALLBACK;
 	return tl_in_signal_handler() ? -TL_E_IN_SIGNAL : 0;

@@ -85,7 +85,7 @@ void tl_readers_start(void)
 {
 	static bool started;
 
-	tl_lock_take(&tl_readers.lock);
+	tl_lock_take(&tl_readers.lock, tl_machine_thread());
 	if (!started) {
 		tl_readers_fenced = !membarrier(TL_MEMBARRIER_REGISTER_PRIVATE);
 		tl_syscall3(
@@ -149,7 +149,7 @@ void tl_readers_wait(void)
 {
 	unsigned turn;
 
-	tl_lock_take(&tl_readers.lock);
+	tl_lock_take(&tl_readers.lock, tl_machine_thread());
 	order();
 	turn = tl_readers.turn & 1;
 	wait_for(!turn);

@@ -3,8 +3,8 @@
  * Who is inside: stretches of code that walk a list which others change, without a lock and without an atomic addition.
  * Whoever changes the list waits until all have left who may have seen it as it was, and then frees.
  *
- * Each thread pointer has a slot with two counts; by turns one of them takes those who come, while the other one runs
- * empty. So nobody need register, and a thread that ends leaves nothing behind but the slot for the next one with its
+ * Each thread pointer has a slot with two words; by turns one of them is set by those who come, while the other one runs
+ * empty. Who is inside already sets none. So nobody need register, and a thread that ends leaves nothing behind but the slot for the next one with its
  * thread pointer. Threads that share a thread pointer (a bare clone()) must not be inside at once.
  */
 #ifndef TRAPLESS_LIB_READERS_H
@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../engine/os/process/futex.h"
 #include "../engine/os/process/syscall.h"
-#include "lock.h"
 
 #ifndef TL_READER_BITS
 #define TL_READER_BITS 12
@@ -24,7 +24,7 @@ enum { TL_READERS = 1 << TL_READER_BITS, TL_READER_LINE = 64 };
 
 struct tl_reader {
 	uintptr_t key; /* the thread pointer; 0: nobody's */
-	uint32_t in[2];
+	uint32_t in[2]; /* 1: it is inside; of the shared one: how many are */
 } __attribute__((aligned(TL_READER_LINE)));
 
 /* Whole pages: a child by fork finds all of it zeroed, for the threads that were inside are not there. */
@@ -63,19 +63,25 @@ static inline struct tl_reader *tl_reader_known(uintptr_t key)
 	return __atomic_load_n(&r->key, __ATOMIC_RELAXED) == key ? r : tl_reader_find(key);
 }
 
-/* Alone the calling thread writes it. A signal handler in between leaves it as it found it. */
+/*
+ * Alone the calling thread writes it. A signal handler in between leaves it as it found it. Nothing that is stored depends on
+ * what was loaded: an addition would wait for the one before.
+ */
 static inline uint32_t *tl_reader_enter(struct tl_reader *r)
 {
 	uint32_t *in = &r->in[__atomic_load_n(&tl_readers.turn, __ATOMIC_RELAXED) & 1];
 
-	__atomic_store_n(in, __atomic_load_n(in, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&r->in[0], __ATOMIC_RELAXED) |
+		__atomic_load_n(&r->in[1], __ATOMIC_RELAXED))
+		return NULL;
+	__atomic_store_n(in, 1, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&tl_readers_fenced, __ATOMIC_RELAXED))
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return in;
 }
 
-/* From here on what a list leads to stays. Nests; any context. The result is for tl_readers_leave(). */
+/* From here on what a list leads to stays. Nests; any context. The result, which may be NULL, is for tl_readers_leave(). */
 static inline uint32_t *tl_readers_enter(void)
 {
 	uintptr_t key = tl_machine_thread();
@@ -86,15 +92,15 @@ static inline uint32_t *tl_readers_enter(void)
 	return tl_reader_enter(r);
 }
 
-/* Until here. In a child that was forked inside the count is gone. */
+/* Until here. In a child that was forked inside nothing is set any more. */
 static inline void tl_readers_leave(uint32_t *in)
 {
-	uint32_t n = __atomic_load_n(in, __ATOMIC_RELAXED);
-
+	if (!in)
+		return;
 	if (__builtin_expect(in >= tl_readers.shared.in, 0))
 		tl_readers_leave_shared(in);
-	else if (n)
-		__atomic_store_n(in, n - 1, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(in, 0, __ATOMIC_RELEASE);
 }
 
 #endif

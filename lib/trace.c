@@ -3,7 +3,7 @@
 #include "../trace/home.h"
 
 #include "../engine/os/process/process.h"
-#include "lock.h"
+#include "hook_events.h"
 #include "outside.h"
 #include "readers.h"
 
@@ -11,28 +11,18 @@ static struct tl_lock lock;
 
 int tl_trace_home_outside(void)
 {
-	return tl_lock_mine(&lock) ? -TL_E_IN_SIGNAL : tl_outside();
+	return tl_outside(&lock);
 }
 
 void tl_trace_home_lock(void)
 {
 	tl_readers_start();
-	tl_lock_take(&lock);
+	tl_lock_take(&lock, tl_machine_thread());
 }
 
 void tl_trace_home_unlock(void)
 {
 	tl_lock_release(&lock);
-}
-
-void *tl_trace_home_enter(void)
-{
-	return tl_readers_enter();
-}
-
-void tl_trace_home_leave(void *mark)
-{
-	tl_readers_leave(mark);
 }
 
 void tl_trace_home_wait(void)
@@ -42,32 +32,7 @@ void tl_trace_home_wait(void)
 
 int tl_trace_home_want(uint32_t event, bool wanted)
 {
-	return (void)event, (void)wanted, 0;
-}
-
-/* By what the engine knows of threads' blocks, or a system call. */
-uint32_t tl_trace_home_thread(void)
-{
-	int32_t off = __atomic_load_n(&tl_tid_offset, __ATOMIC_RELAXED);
-
-	return off ? tl_tcb_tid(tl_machine_thread(), off) : tl_gettid();
-}
-
-uint64_t tl_trace_home_time(void)
-{
-	return tl_machine_ticks();
-}
-
-size_t tl_trace_home_lane(void)
-{
-	const struct tl_reader *r = tl_reader_known(tl_machine_thread());
-
-	return r ? (size_t)(r - tl_readers.slots) : TL_TRACE_NO_LANE;
-}
-
-bool tl_trace_home_swap(uintptr_t *word, uintptr_t *old, uintptr_t new)
-{
-	return tl_machine_swap(word, old, new);
+	return hook_event_want(event, wanted);
 }
 
 /* Where nobody has started the engine yet. */

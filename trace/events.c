@@ -62,7 +62,7 @@ static int find(const char *name)
 
 int tl_trace_find(const char *name)
 {
-	int ret = tl_trace_home_outside();
+	int ret = name ? tl_trace_home_outside() : -TL_E_INVAL;
 
 	if (ret)
 		return ret;
@@ -76,13 +76,13 @@ int tl_trace_find(const char *name)
 
 static bool field_fits(const struct tl_trace_type *type, const struct tl_trace_field *f)
 {
-	return f->name && f->size && f->count && f->kind <= TL_TRACE_TEXT &&
+	return f->name && f->size && f->count && f->kind <= TL_TRACE_FLOATING &&
 	       f->offset <= type->size && (uint64_t)f->size * f->count <= type->size - f->offset;
 }
 
 static bool is_valid(const struct tl_trace_type *type)
 {
-	if (!type->name || !*type->name || !type->size || type->size > TL_TRACE_PAYLOAD ||
+	if (!type || !type->name || !*type->name || !type->size || type->size > TL_TRACE_PAYLOAD ||
 		(type->nfields && !type->fields))
 		return false;
 	for (uint32_t i = 0; i < type->nfields; i++)
@@ -110,7 +110,7 @@ static int take_number(void)
 
 static int declare_locked(const struct tl_trace_type *type)
 {
-	int event;
+	int event, ret;
 
 	if (find(type->name) >= 0)
 		return -TL_E_INVAL;
@@ -118,8 +118,11 @@ static int declare_locked(const struct tl_trace_type *type)
 	if (event < 0)
 		return event;
 	TL_STORE(&tl_trace_entries[event].type, type);
-	tl_trace_declared((uint32_t)event);
-	return event;
+	ret = tl_trace_declared((uint32_t)event);
+	if (!ret)
+		return event;
+	TL_STORE(&tl_trace_entries[event].type, NULL);
+	return ret;
 }
 
 int tl_trace_declare(const struct tl_trace_type *type)
@@ -133,6 +136,8 @@ int tl_trace_declare(const struct tl_trace_type *type)
 	tl_trace_home_lock();
 	ret = declare_locked(type);
 	tl_trace_home_unlock();
+	if (ret < 0)
+		tl_trace_home_wait();
 	return ret;
 }
 

@@ -23,13 +23,12 @@ static int settle(uint32_t event)
 {
 	const struct tl_trace_entry *e = &tl_trace_entries[event];
 	uint8_t wanted = e->tracer || e->first;
-	int ret = 0;
+	int ret;
 
 	if (wanted == tl_trace_wanted[event])
 		return 0;
 	TL_STORE(&tl_trace_wanted[event], wanted);
-	if (event < TL_TRACE_STANDARD)
-		ret = tl_trace_home_want(event, wanted);
+	ret = tl_trace_home_want(event, wanted);
 	if (ret)
 		TL_STORE(&tl_trace_wanted[event], 0);
 	return ret;
@@ -63,7 +62,7 @@ static int put_on(struct tl_tracer *t)
 
 static int check(const struct tl_tracer *t)
 {
-	if (!t->trace)
+	if (!t || !t->trace)
 		return -TL_E_INVAL;
 	if (tracer)
 		return tracer == t ? -TL_E_STATE : -TL_E_TRACER;
@@ -101,7 +100,7 @@ int tl_tracer_unregister(struct tl_tracer *t)
 	if (ret)
 		return ret;
 	tl_trace_home_lock();
-	if (tracer == t)
+	if (t && tracer == t)
 		take_off();
 	else
 		ret = -TL_E_STATE;
@@ -124,12 +123,17 @@ const char *tl_tracer_name(void)
 	return name;
 }
 
-void tl_trace_declared(uint32_t event)
+int tl_trace_declared(uint32_t event)
 {
-	if (tracer && wants(tracer, event)) {
-		TL_STORE(&tl_trace_entries[event].tracer, tracer);
-		settle(event);
-	}
+	int ret;
+
+	if (!tracer || !wants(tracer, event))
+		return 0;
+	TL_STORE(&tl_trace_entries[event].tracer, tracer);
+	ret = settle(event);
+	if (ret)
+		TL_STORE(&tl_trace_entries[event].tracer, NULL);
+	return ret;
 }
 
 void tl_trace_withdrawn(uint32_t event)
@@ -181,11 +185,13 @@ int tl_trace_callback_add(struct tl_trace_callback *cb)
 
 	if (ret)
 		return ret;
-	if (!cb->fn)
+	if (!cb || !cb->fn)
 		return -TL_E_INVAL;
 	tl_trace_home_lock();
 	ret = add_locked(cb);
 	tl_trace_home_unlock();
+	if (ret)
+		tl_trace_home_wait(); /* it may have been called until its event was refused */
 	return ret;
 }
 
@@ -204,6 +210,8 @@ int tl_trace_callback_remove(struct tl_trace_callback *cb)
 
 	if (ret)
 		return ret;
+	if (!cb)
+		return -TL_E_INVAL;
 	tl_trace_home_lock();
 	ret = remove_locked(cb);
 	tl_trace_home_unlock();

@@ -123,7 +123,7 @@ static struct lane *lane_of(struct tl_trace_ring *ring)
 }
 
 /* A word of the lane, or of its slots. */
-static bool swap(const struct lane *l, uintptr_t *word, uintptr_t *old, uintptr_t new)
+static bool swap_word(const struct lane *l, uintptr_t *word, uintptr_t *old, uintptr_t new)
 {
 	if (GET(&l->owner))
 		return tl_trace_home_swap(word, old, new);
@@ -144,7 +144,7 @@ static bool begin(
 		if (!ring->config.overwrite && head - TL_LOAD(&l->tail) >= ring->config.records)
 			return false;
 		*time = tl_trace_home_time();
-	} while (!swap(l, &l->head, &head, head + 1));
+	} while (!swap_word(l, &l->head, &head, head + 1));
 	*number = head;
 	return true;
 }
@@ -155,7 +155,7 @@ static bool claim(const struct lane *l, struct slot *s, uintptr_t number)
 	uintptr_t mark = TL_LOAD(&s->mark);
 
 	return !(mark & 1) && (intptr_t)(mark - (2 * number + 1)) < 0 &&
-	       swap(l, &s->mark, &mark, 2 * number + 1);
+	       swap_word(l, &s->mark, &mark, 2 * number + 1);
 }
 
 static void put_payload(struct slot *s, const unsigned char *from, size_t size)

@@ -24,8 +24,8 @@ static inline struct tl_trace_entry *tl_trace_entry_of(uint32_t event)
 		       : NULL;
 }
 
-/* listen.c: an own event is there now, or will not be: for a tracer that wants all. The lock is held. */
-void tl_trace_declared(uint32_t event);
+/* listen.c: an own event is there now, or will not be: for a tracer that wants all. The lock is held. 0, or -TL_E_: not raised. */
+int tl_trace_declared(uint32_t event);
 void tl_trace_withdrawn(uint32_t event);
 
 #endif

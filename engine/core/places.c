@@ -48,12 +48,16 @@ static size_t length(const struct place *p)
 	return p->text.size;
 }
 
+static bool read_text(const struct place *p, uint8_t *now)
+{
+	return tl_os_text_read(p->text.start, now, length(p)) == length(p);
+}
+
 static bool stands(const struct place *p, const uint8_t *bytes)
 {
 	uint8_t now[TL_PATCH_MAX];
 
-	return tl_os_text_read(p->text.start, now, length(p)) == length(p) &&
-	       tl_equal(now, bytes, length(p));
+	return read_text(p, now) && tl_equal(now, bytes, length(p));
 }
 
 /* Without what probes have changed. */
@@ -61,10 +65,21 @@ static bool is_off(const struct place *p)
 {
 	uint8_t now[TL_PATCH_MAX];
 
-	if (tl_os_text_read(p->text.start, now, length(p)) != length(p))
+	if (!read_text(p, now))
 		return false;
 	tl_patch_original(p->text.start, now, length(p));
 	return tl_equal(now, p->off, length(p));
+}
+
+static const char place_on[] = "a place of a static hook that is on";
+
+/* Another place lies there: the table has told of one of them twice, or of two that overlap. */
+static bool is_taken(const struct place *p)
+{
+	uintptr_t lo = p->text.start;
+	const struct tl_reservation *r = tl_reserved_over(lo, lo + length(p), -TL_E_RESERVED);
+
+	return r && r->reason == place_on;
 }
 
 /* Is the place what the table says: the instruction that it has while off, where one begins, in text of the same file? */
@@ -75,14 +90,13 @@ static int check(const struct tl_hook_place *from, struct place *p)
 	int ret;
 
 	p->text.start = from->at;
-	p->text.reason = "a place of a static hook that is on";
+	p->text.reason = place_on;
 	p->text.size = tl_arch_switch(
 		from->at, from->target, from->jumps ? p->on : p->off, from->jumps ? p->off : p->on);
 	if (!length(p) || tl_image_find(from->target) != img || !is_off(p))
 		return -TL_E_HOOK_TABLE;
-	tl_func_forget(&tl_func_now);
 	ret = tl_site_check(&site);
-	if (ret == -TL_E_NOT_BOUNDARY)
+	if (ret == -TL_E_NOT_BOUNDARY || is_taken(p))
 		return -TL_E_HOOK_TABLE;
 	return ret == -TL_E_NOT_PROVEN ? 0 : ret; /* the table names it */
 }
@@ -196,7 +210,10 @@ static void leave(struct hook *h)
 static int switch_on(struct hook *h, uintptr_t *at)
 {
 	struct taking t = {.hook = h};
-	int ret = tl_images_each(take_of_image, &t);
+	int ret;
+
+	tl_func_forget(&tl_func_now); /* it may have changed; then it serves all places in it */
+	ret = tl_images_each(take_of_image, &t);
 
 	if (at)
 		*at = t.at;
@@ -212,22 +229,20 @@ static int switch_on(struct hook *h, uintptr_t *at)
 	return ret;
 }
 
-/* Text that has gone, or that something else has taken the place of, is nobody's. */
-static void drop_gone(struct hook *h)
+/*
+ * Has their file been unmapped? It may lie at the same place again, before anybody has seen that it was away: then none of
+ * them is on.
+ */
+static bool is_gone(const struct hook *h)
 {
-	struct place *p, **link = &h->places;
+	for (const struct place *p = h->places; p; p = p->next) {
+		uint8_t now[TL_PATCH_MAX];
+		bool same = !read_text(p, now) || tl_equal(now, p->on, length(p));
 
-	while ((p = *link)) {
-		if (p->generation == tl_image_generation(p->text.start)) {
-			link = &p->next;
-			continue;
-		}
-		*link = p->next;
-		tl_journal_drop(p->journal);
-		tl_reserved_drop(&p->text);
-		tl_slab_put(&place_slab, p);
-		h->nplaces--;
+		if (same && p->generation == tl_image_generation(p->text.start))
+			return false;
 	}
+	return true;
 }
 
 static void put(struct hook *h)
@@ -236,31 +251,31 @@ static void put(struct hook *h)
 	tl_slab_put(&hook_slab, h);
 }
 
-static int switch_off(struct hook *h)
+static void forget(struct hook *h)
 {
-	int ret;
-
-	drop_gone(h);
-	ret = h->nplaces ? apply(h, false) : 0;
-	if (ret)
-		return ret;
 	leave(h);
 	put_places(h);
 	put(h);
-	return 0;
 }
 
+static int switch_off(struct hook *h)
+{
+	int ret = apply(h, false);
+
+	if (!ret)
+		forget(h);
+	return ret;
+}
+
+/* With places that are there, or NULL. */
 static struct hook *find(uintptr_t word)
 {
 	struct hook *h = (void *)tl_index_find(&hooks, word);
 
 	_Static_assert(offsetof(struct hook, node) == 0, "an index has nodes");
-	if (!h)
-		return NULL;
-	drop_gone(h);
-	if (h->places)
+	if (!h || !is_gone(h))
 		return h;
-	put(h);
+	forget(h);
 	return NULL;
 }
 
@@ -319,11 +334,14 @@ int tl_places_off(uintptr_t word)
 
 bool tl_places_exit(void)
 {
-	struct hook *h;
+	struct tl_node *n;
 
-	while ((h = (void *)tl_index_ceil(&hooks, 0)))
-		if (switch_off(h))
+	while ((n = tl_index_ceil(&hooks, 0))) {
+		struct hook *h = find(n->key);
+
+		if (h && switch_off(h))
 			return false;
+	}
 	tl_slab_deinit(&hook_slab);
 	tl_slab_deinit(&place_slab);
 	return true;

@@ -19,7 +19,7 @@ int tl_places_off(uintptr_t word);
 
 /* All off. False: some text could not be changed. Engine lock held. */
 bool tl_places_exit(void);
-/* reserve.c: as tl_text_reserve(). Engine lock held. */
+/* reserve.c: as tl_text_reserve(), once the images are known. Engine lock held. */
 int tl_text_reserve_locked(struct tl_reservation *r, struct tl_probe_info *who);
 
 #endif

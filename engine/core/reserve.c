@@ -91,12 +91,8 @@ static int move_near(const struct tl_reservation *r, struct tl_probe_info *who)
 
 int tl_text_reserve_locked(struct tl_reservation *r, struct tl_probe_info *who)
 {
-	int ret = tl_engine_init_locked();
+	int ret = r->kind == TL_RESERVE_RETURN ? check_returns(r, who) : check_probes(r, who);
 
-	if (!ret)
-		ret = tl_images_refresh();
-	if (!ret)
-		ret = r->kind == TL_RESERVE_RETURN ? check_returns(r, who) : check_probes(r, who);
 	if (!ret)
 		ret = tl_reserved_insert(r);
 	if (ret || r->kind == TL_RESERVE_RETURN)
@@ -116,7 +112,11 @@ int tl_text_reserve(struct tl_reservation *r, struct tl_probe_info *who)
 	if (r->reserved == TL_RESERVED)
 		return -TL_E_STATE;
 	tl_os_lock();
-	ret = tl_text_reserve_locked(r, who);
+	ret = tl_engine_init_locked();
+	if (!ret)
+		ret = tl_images_refresh();
+	if (!ret)
+		ret = tl_text_reserve_locked(r, who);
 	tl_os_unlock();
 	return ret;
 }

@@ -8,7 +8,9 @@
  *   TL_HOOK_VERDICT(sec, may_open, int, 0, (const char *, path), (int, flags))
  *   if ((err = tl_verdict(sec, may_open, path, flags))) return err;         0 where nobody decides
  *
- * One to eight parameters: integers, enumerations, pointers, floating-point numbers, structures. A place that is on calls
+ * One to eight parameters: integers, enumerations, pointers, floating-point numbers, structures; a type with a comma in it, or
+ * around the name (an array, a pointer to a function), by a typedef. Scripts read all but long double, __int128 and what is
+ * behind a C++ reference. A place that is on calls
  * the hook's one function, tl_hook_PROVIDER_NAME_call(); who listens, inside of the program (<trapless/hooks.h>) or outside
  * (`process("P").hook("net:packet_in")`), stands on its first instruction. So a hook may have any number of places.
  *
@@ -33,28 +35,33 @@
 #define TL_HOOK_FORM TL_HOOK_FLAG
 #endif
 
-#define TL_HOOK(provider, name, ...) TL_HOOK_FORMED(TL_HOOK_FORM, provider, name, __VA_ARGS__)
+/* Nothing here hands a name on as it stands: `linux` is a macro to some compilers. */
+#define TL_HOOK(provider, name, ...)                                                               \
+	TL__DECLARE(TL_HOOK_FORM, tl_hook_##provider##_##name, #provider, #name, TL__TELL, int, 0, \
+		__VA_ARGS__)
 #define TL_HOOK_FORMED(form, provider, name, ...)                                                  \
-	TL__CAT(TL__ON_, form)                                                                     \
-	(tl_hook_##provider##_##name) TL__HOOK(form, tl_hook_##provider##_##name, #provider,       \
-		#name, TL__TELL, int, 0, __VA_ARGS__)
-/* `none`, a number or pointer, is what the places get where nobody listens, or none of those decides. */
+	TL__DECLARE(form, tl_hook_##provider##_##name, #provider, #name, TL__TELL, int, 0,         \
+		__VA_ARGS__)
+/*
+ * `none`, a number or pointer, is what the places get where nobody listens, or none of those decides; any other value is a
+ * decision, and what it means is up to the program: an errno, say.
+ */
 #define TL_HOOK_VERDICT(provider, name, type, none, ...)                                           \
-	TL_HOOK_VERDICT_FORMED(TL_HOOK_FORM, provider, name, type, none, __VA_ARGS__)
+	TL__DECLARE(TL_HOOK_FORM, tl_hook_##provider##_##name, #provider, #name, TL__ASK, type,    \
+		none, __VA_ARGS__)
 #define TL_HOOK_VERDICT_FORMED(form, provider, name, type, none, ...)                              \
-	TL__CAT(TL__ON_, form)                                                                     \
-	(tl_hook_##provider##_##name) TL__HOOK(form, tl_hook_##provider##_##name, #provider,       \
-		#name, TL__ASK, type, none, __VA_ARGS__)
+	TL__DECLARE(form, tl_hook_##provider##_##name, #provider, #name, TL__ASK, type, none,      \
+		__VA_ARGS__)
 
 /* Does anybody listen? For what is dear to prepare. */
 #define tl_hook_enabled(provider, name) tl_hook_##provider##_##name##_on()
-#define tl_verdict(provider, name, ...)                                                            \
-	(tl_hook_enabled(provider, name) ? tl_hook_##provider##_##name##_call(__VA_ARGS__)         \
-					 : tl_hook_##provider##_##name##_none())
-#define tl_hook(provider, name, ...) ((void)tl_verdict(provider, name, __VA_ARGS__))
+#define tl_verdict(provider, name, ...) TL__PLACE(tl_hook_##provider##_##name, __VA_ARGS__)
+#define tl_hook(provider, name, ...)	((void)TL__PLACE(tl_hook_##provider##_##name, __VA_ARGS__))
 
 /* --- what the rest is made of ----------------------------------------------------- */
 
+#define TL__PLACE(id, ...)			   (id##_on() ? id##_call(__VA_ARGS__) : id##_none())
+#define TL__DECLARE(form, id, ...)		   TL__CAT(TL__ON_, form)(id) TL__HOOK(form, id, __VA_ARGS__)
 #define TL__TEXT_(x)				   #x
 #define TL__TEXT(x)				   TL__TEXT_(x)
 #define TL__CAT_(a, b)				   a##b
@@ -78,9 +85,19 @@
 
 #ifdef __cplusplus
 #include <type_traits>
-#define TL__EXTERN	 extern "C"
-#define TL__DECLARED	 extern "C"
-#define TL__SIGNED(type) std::is_signed<type>::value
+#define TL__EXTERN   extern "C"
+#define TL__DECLARED extern "C"
+/* An enumeration is what lies behind it, a reference what it leads to. */
+template <typename T, bool = std::is_enum<T>::value> struct tl__signed : std::is_signed<T> {
+};
+template <typename T>
+struct tl__signed<T, true> : std::is_signed<typename std::underlying_type<T>::type> {
+};
+template <typename T> struct tl__signed<T &, false> : tl__signed<T> {
+};
+template <typename T> struct tl__signed<T &&, false> : tl__signed<T> {
+};
+#define TL__SIGNED(type) tl__signed<type>::value
 #else
 #define TL__EXTERN
 #define TL__DECLARED extern
@@ -120,11 +137,18 @@
 /* place, where it leads when it is switched, word, form */
 #define TL__NOTE_SITE 0x4854
 
+/* Where the linker has put this says how far what follows it has been moved: gdb finds no mark without. */
+#define TL__MARK_BASE                                                                              \
+	"\t.ifndef _.stapsdt.base\n\t.pushsection .stapsdt.base, \"aG\", \"progbits\", "           \
+	".stapsdt.base, comdat\n"                                                                  \
+	"\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n"                                       \
+	"_.stapsdt.base:\t.space 1\n\t.size _.stapsdt.base, 1\n\t.popsection\n\t.endif\n"
 #define TL__MARK(id, provider, name, ...)                                                          \
 	"\t.pushsection .note.stapsdt, \"?\", %%note\n\t.balign 4\n"                               \
 	"\t.4byte 992f - 991f, 994f - 993f, 3\n991:\t.asciz \"stapsdt\"\n992:\t.balign 4\n"        \
-	"993:\t" TL__POINTER " 990b, 0, " #id "\n\t.asciz \"" provider "\"\n\t.asciz \"" name      \
-	"\"\n\t.asciz \"" TL__EACH(TL__ARGUMENT, TL__SPACE, __VA_ARGS__) "\"\n" TL__NOTE_END
+	"993:\t" TL__POINTER " 990b, _.stapsdt.base, " #id "\n\t.asciz \"" provider                \
+	"\"\n\t.asciz \"" name "\"\n\t.asciz \"" TL__EACH(                                         \
+		TL__ARGUMENT, TL__SPACE, __VA_ARGS__) "\"\n" TL__NOTE_END TL__MARK_BASE
 
 /* --- who listens inside: <trapless/hooks.h> ----------------------------------------- */
 
@@ -192,30 +216,13 @@ static inline void tl__leave(struct tl__inside *in)
 	for (unsigned tl_i = 0; tl_in.list && tl_i < tl_in.list->n; tl_i++)
 /* So that the hook's function, without listeners, saves nothing. */
 #define TL__APART static __attribute__((noinline, unused))
-/* All of them. */
-#define TL__TELL(id, type, none, ...)                                                              \
-	typedef void (*id##_fn)(void *, TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__));          \
-	TL__APART type id##_listeners(TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))             \
-	{                                                                                          \
-		type tl_verdict = 0;                                                               \
-		TL__LISTENERS(id)                                                                  \
-		{                                                                                  \
-			const struct tl_hook_listener *tl_l = &tl_in.list->listener[tl_i];         \
-                                                                                                   \
-			if (tl_l->any)                                                             \
-				TL__ANY(id, tl_l, tl_verdict, __VA_ARGS__);                        \
-			else                                                                       \
-				((id##_fn)tl_l->fn)(                                               \
-					tl_l->data, TL__EACH(TL__NAME, TL__COMMA, __VA_ARGS__));   \
-		}                                                                                  \
-		return 0;                                                                          \
-	}
-/* Until one decides. */
-#define TL__ASK(id, type, none, ...)                                                               \
-	typedef type (*id##_fn)(void *, TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__));          \
+/* All of them, or where they have a verdict until one decides. `told`: what becomes of a listener's result. */
+#define TL__WALK(id, result, told, decides, type, none, ...)                                       \
+	typedef result (*id##_fn)(void *, TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__));        \
 	TL__APART type id##_listeners(TL__EACH(TL__PARAMETER, TL__COMMA, __VA_ARGS__))             \
 	{                                                                                          \
 		type tl_verdict = (type)(none);                                                    \
+                                                                                                   \
 		TL__LISTENERS(id)                                                                  \
 		{                                                                                  \
 			const struct tl_hook_listener *tl_l = &tl_in.list->listener[tl_i];         \
@@ -223,13 +230,15 @@ static inline void tl__leave(struct tl__inside *in)
 			if (tl_l->any)                                                             \
 				TL__ANY(id, tl_l, tl_verdict, __VA_ARGS__);                        \
 			else                                                                       \
-				tl_verdict = ((id##_fn)tl_l->fn)(                                  \
+				told((id##_fn)tl_l->fn)(                                           \
 					tl_l->data, TL__EACH(TL__NAME, TL__COMMA, __VA_ARGS__));   \
-			if (tl_verdict != (type)(none))                                            \
+			if (decides && tl_verdict != (type)(none))                                 \
 				break;                                                             \
 		}                                                                                  \
-		return tl_verdict;                                                                 \
+		return decides ? tl_verdict : (type)(none);                                        \
 	}
+#define TL__TELL(id, type, none, ...) TL__WALK(id, void, (void), false, type, none, __VA_ARGS__)
+#define TL__ASK(id, type, none, ...)  TL__WALK(id, type, tl_verdict =, true, type, none, __VA_ARGS__)
 
 /* The hook's function. Weak: each file that includes it has one. */
 #define TL__HOOK(form, id, provider, name, walk, type, none, ...)                                  \
@@ -316,10 +325,8 @@ static inline void tl__leave(struct tl__inside *in)
 #else
 #define TL__UNPORTED _Static_assert(0, "hooks are not built for this machine yet");
 #endif
-#undef TL_HOOK_FORMED
-#undef TL_HOOK_VERDICT_FORMED
-#define TL_HOOK_FORMED(form, provider, name, ...)		      TL__UNPORTED
-#define TL_HOOK_VERDICT_FORMED(form, provider, name, type, none, ...) TL__UNPORTED
+#undef TL__DECLARE
+#define TL__DECLARE(...) TL__UNPORTED
 #endif
 
 #endif

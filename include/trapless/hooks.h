@@ -10,7 +10,13 @@
  *
  * Those who listen are called by the place itself, in its thread, in the order in which they came: ordinary functions, that
  * may do what the place might do. Of a hook with a verdict the first one that returns something else than its default
- * decides, and the rest is not asked. A place that a listener reaches calls it again. Exceptions may leave it; longjmp may not.
+ * decides, and the rest is not asked. A place that a listener reaches calls it again. longjmp() may not leave it; exceptions,
+ * pthread_exit() and cancellation may, where all files with the hook are C++ or compiled with -fexceptions: out of others
+ * they leave the thread inside for good, and who detaches waits for it. A child that a listener forks attaches and detaches
+ * nothing before the listener has returned.
+ *
+ * A library may be closed by another thread meanwhile, but none that has hooks of the pattern which are switched by their
+ * text, nor one whose hooks are being told (tl_hooks_list(), tl_hooks_trace()).
  *
  * All functions sleep: call them from ordinary code, with threads running through the hooks as they like. From within a
  * listener they are refused with -TL_E_IN_CALLBACK, from a signal handler with -TL_E_IN_SIGNAL. Results: 0 or more, or -TL_E_,
@@ -74,16 +80,23 @@ struct tl_hook *tl_hook_find(const char *name);
  * void. The hook is that of the file in which this stands.
  */
 #define tl_hook_listen(provider, name, fn, data)                                                   \
-	tl_hook_attach(TL_HOOK_OF(provider, name), TL__LISTENER(provider, name, fn), data)
+	TL__LISTEN(tl_hook_attach, tl_hook_##provider##_##name, fn, data)
 #define tl_hook_unlisten(provider, name, fn, data)                                                 \
-	tl_hook_detach(TL_HOOK_OF(provider, name), TL__LISTENER(provider, name, fn), data)
-#define TL_HOOK_OF(provider, name) (&tl_hook_##provider##_##name)
-#define TL__LISTENER(provider, name, fn)                                                           \
-	((tl_hook_fn)(true ? (fn) : (tl_hook_##provider##_##name##_fn)NULL))
+	TL__LISTEN(tl_hook_detach, tl_hook_##provider##_##name, fn, data)
+#define TL_HOOK_OF(provider, name)     (&tl_hook_##provider##_##name)
+#define TL__LISTEN(what, id, fn, data) what(&id, (tl_hook_fn)TL__LISTENER(id##_fn, fn), data)
+#ifdef __cplusplus
+#define TL__LISTENER(type, fn) (true ? (fn) : (type)NULL)
+#else
+#define TL__LISTENER(type, fn) _Generic((fn), type : (fn))
+#endif
 
 /* Any such function: cast it. */
 typedef void (*tl_hook_fn)(void);
-/* The same with `call` for the parameters: what listens to hooks whose types it does not know. */
+/*
+ * The same with `call` for the parameters: what listens to hooks whose types it does not know. It cannot ask for them from
+ * within: keep what tl_hooks_list() tells, whose `hook` is call->hook.
+ */
 typedef void (*tl_hook_any_fn)(void *data, const struct tl_hook_call *call);
 
 /*
@@ -93,7 +106,7 @@ typedef void (*tl_hook_any_fn)(void *data, const struct tl_hook_call *call);
 int tl_hook_attach(struct tl_hook *hook, tl_hook_fn fn, void *data);
 /* When this returns fn does not run, and will not. A hook that went with its library, and came back, has no listeners. */
 int tl_hook_detach(struct tl_hook *hook, tl_hook_fn fn, void *data);
-/* All hooks that fit the pattern and have it not yet. How many now have it: where one is refused, none has got it. */
+/* All hooks that fit the pattern and have it not yet. How many now have it, 0: none fits; where one is refused, none has got it. */
 int tl_hooks_attach(const char *pattern, tl_hook_any_fn fn, void *data);
 /* How many had it. */
 int tl_hooks_detach(const char *pattern, tl_hook_any_fn fn, void *data);
@@ -105,6 +118,19 @@ int tl_hooks_detach(const char *pattern, tl_hook_any_fn fn, void *data);
  */
 enum tl_hooks_switch { TL_HOOKS_AUTO, TL_HOOKS_ON, TL_HOOKS_OFF };
 int tl_hooks_switch(const char *pattern, enum tl_hooks_switch how);
+
+/* --- as events ------------------------------------------------------------------------ */
+
+/*
+ * The trace facility (<trapless/trace.h>) has an event for each hook that fits, with its name; parameters are the fields. Its
+ * places are on while somebody wants the event: a tracer, or callbacks. Hooks of one name have one event; those of a library
+ * that comes later have it when this is called again. How many hooks fit (0: none), or with nothing changed: -TL_E_PAYLOAD: one has a
+ * structure (not a pointer to it) or a reference as parameter, or two of one name have not the same ones; what tl_trace_declare() and
+ * tl_hooks_attach() tell.
+ */
+int tl_hooks_trace(const char *pattern);
+/* How many events there were. -TL_E_STATE: one has callbacks, and it and those behind it stay. */
+int tl_hooks_untrace(const char *pattern);
 
 #ifdef __cplusplus
 }

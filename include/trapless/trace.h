@@ -52,7 +52,8 @@ enum tl_trace_event {
 enum tl_trace_kind {
 	TL_TRACE_UNSIGNED,
 	TL_TRACE_SIGNED,
-	TL_TRACE_TEXT /* bytes up to a zero, or its end */
+	TL_TRACE_TEXT, /* bytes up to a zero, or its end */
+	TL_TRACE_FLOATING
 };
 
 struct tl_trace_field {
@@ -194,11 +195,11 @@ void tl_trace_ring_destroy(struct tl_trace_ring *ring);
 void tl_trace_ring_record(uint32_t event, const void *payload, size_t size, void *ring);
 /*
  * Calls fn for what has been recorded and not been read, in the order of time; ends when fn returns nonzero, or nothing is left.
- * How many it was called for. What is being written meanwhile comes with the next call. One at a time; any context.
+ * How many it was called for. While threads write faster than fn reads, it goes on: fn may end it. One at a time; any context.
  */
 size_t tl_trace_ring_read(struct tl_trace_ring *ring,
 	int (*fn)(const struct tl_trace_record *record, void *arg), void *arg);
-/* Records that were not taken; those that were overwritten, as far as reading has come. Any context. */
+/* Of all its life: records that were not taken; those that were overwritten, as far as reading has come. Any context. */
 uint64_t tl_trace_ring_lost(const struct tl_trace_ring *ring);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ def build(ctx):
     out = os.path.join(ctx.tmp, 'sites.so')
     engine = os.path.join(ctx.root, 'build/lib/trapless.o.all')
     subprocess.run(['gcc', '-std=gnu11', '-O2', '-g', '-Wall', '-Wextra', '-Werror', '-mgeneral-regs-only', '-fPIC', '-shared',
-                    '-Wl,--version-script,' + os.path.join(ctx.root, 'lib/trapless.map'), '-I' + os.path.join(ctx.root, 'include'),
+                    '-Wl,--version-script,' + os.path.join(ctx.root, 'build/lib/trapless.map'), '-I' + os.path.join(ctx.root, 'include'),
                     '-o', out, os.path.join(ctx.root, 'tests/every/sites.c'), engine], check=True)
     return out
 

@@ -46,7 +46,7 @@ def test_install(ctx):
     assert p.returncode == 0 and 'n=100\n' in p.stdout, p.stdout + p.stderr
     p = ctx.run(['trapless', os.path.join(prefix, 'share/trapless/examples/malloc_sizes.stp'), '-c', 'ls /'], env=env)
     assert p.returncode == 0 and 'allocations' in p.stdout, p.stdout + p.stderr
-    own_process(ctx, prefix)
+    c_examples(ctx, prefix)
     no_dead_links(os.path.join(prefix, 'share/doc/trapless'))
 
 
@@ -61,18 +61,20 @@ def no_dead_links(folder):
         assert not dead, (path, dead[:5])
 
 
-def own_process(ctx, prefix):
-    """The example for probes in the own program, built by pkg-config's words alone."""
+def c_examples(ctx, prefix):
+    """Those for the own program, built by pkg-config's words alone, from where they are installed."""
     if shutil.which('pkg-config') is None:
         raise AssertionError('pkg-config is missing (mk/deps build)')
-    folder = os.path.join(ctx.tmp, 'own')
-    shutil.copytree(os.path.join(ctx.root, 'examples', 'own-process'), folder)
     env = {'PKG_CONFIG_PATH': os.path.join(prefix, 'lib/pkgconfig'), 'LD_LIBRARY_PATH': os.path.join(prefix, 'lib'),
            'MAKEFLAGS': ''}
-    p = ctx.run(['make', '-s', '-B', '-C', folder], env=env)
-    assert p.returncode == 0, p.stdout + p.stderr
-    p = ctx.run([os.path.join(folder, 'faults')], env=env)
-    assert p.returncode == 0 and p.stdout.strip(), p.stdout + p.stderr
+    for name, programs in ('own-process', ('faults', 'arguments')), ('hooks', ('policy', 'recorder')):
+        folder = os.path.join(ctx.tmp, name)
+        shutil.copytree(os.path.join(prefix, 'share/doc/trapless/examples', name), folder)
+        p = ctx.run(['make', '-s', '-B', '-C', folder], env=env)
+        assert p.returncode == 0, p.stdout + p.stderr
+        for program in programs:
+            p = ctx.run([os.path.join(folder, program)], env=env)
+            assert p.returncode == 0 and p.stdout.strip(), p.stdout + p.stderr
 
 
 def test_install_target(ctx):

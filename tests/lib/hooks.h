@@ -21,6 +21,10 @@ TL_HOOK_VERDICT(sec, may_open, int, 0, (const char *, path), (int, flags))
 TL_HOOK_VERDICT(sec, best, const char *, NULL, (int, n))
 
 /* In another file, and in a library. */
-long far_tick(long i);
+#ifdef __cplusplus
+extern "C"
+#endif
+	long
+	far_tick(long i);
 
 #endif

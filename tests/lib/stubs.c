@@ -4,11 +4,14 @@
 #include <trapless/error.h>
 
 #include "../../engine/os/process/process.h"
+#include "../../lib/hook_events.h"
 #include "../../lib/outside.h"
 #include "../../lib/readers.h"
 
-int tl_outside(void)
+int tl_outside(const struct tl_lock *wanted)
 {
+	if (tl_lock_is_of(wanted, tl_machine_thread()))
+		return -TL_E_IN_SIGNAL;
 	if (tl_readers_inside())
 		return -TL_E_IN_CALLBACK;
 	return tl_in_signal_handler() ? -TL_E_IN_SIGNAL : 0;
@@ -22,6 +25,11 @@ bool tl_in_signal_handler(void)
 bool tl_word_readable(uintptr_t addr)
 {
 	return addr > TL_PAGE;
+}
+
+int hook_event_want(uint32_t event, bool wanted)
+{
+	return (void)event, (void)wanted, 0;
 }
 
 int32_t tl_tid_offset;

@@ -165,6 +165,14 @@ static void bad_types_are_refused(void)
 		CHECK(tl_trace_declare(&bad[i]) == -TL_E_INVAL);
 }
 
+static void nothing_is_no_argument(void)
+{
+	CHECK(tl_trace_declare(NULL) == -TL_E_INVAL && tl_trace_find(NULL) == -TL_E_INVAL);
+	CHECK(tl_tracer_register(NULL) == -TL_E_INVAL && tl_tracer_unregister(NULL) == -TL_E_STATE);
+	CHECK(tl_trace_callback_add(NULL) == -TL_E_INVAL &&
+		tl_trace_callback_remove(NULL) == -TL_E_INVAL);
+}
+
 static void there_are_so_many_own_events(void)
 {
 	enum { OWN = TL_TRACE_EVENTS - TL_TRACE_OWN };
@@ -428,6 +436,7 @@ int main(void)
 	RUN(callbacks_run_in_order);
 	RUN(own_events_are_declared_and_withdrawn);
 	RUN(bad_types_are_refused);
+	RUN(nothing_is_no_argument);
 	RUN(there_are_so_many_own_events);
 	RUN(standard_events_are_described);
 	RUN(callbacks_change_nothing);

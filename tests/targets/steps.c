@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does what it is told to by lines on standard input: `work N`, `idle N` (calls), `load LIBRARY`, `call N` (that one's
- * plugin()), `close -`, `cling -` (keeps addresses in all code without a file on its stack). Says `done` to each; ends
- * with the input.
+ * plugin()), `close -`, `cling -` (keeps addresses in all code without a file on its stack), `pretend -` (the same, with small
+ * numbers behind each, as its flags and segments are in a signal's frame). Says `done` to each; ends with the input.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -41,15 +41,19 @@ __attribute__((noinline)) int load_or_close(const char *what, const char *with)
 	return strcmp(what, "close") || dlclose(library);
 }
 
-static void cling(volatile unsigned long *kept, int n)
+static void cling(volatile unsigned long *kept, int n, int behind)
 {
+	static const unsigned long numbers[] = {2, 7};
 	char line[1024], file[2];
 	unsigned long lo;
 	FILE *f = fopen("/proc/self/maps", "r");
 
-	while (n && f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx-%*x r-xp %*x %*s 0 %1s", &lo, file) == 1)
-			kept[--n] = lo + 64;
+	while (n > behind && f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%*x r-xp %*x %*s 0 %1s", &lo, file) != 1)
+			continue;
+		for (int i = behind; i > 0; i--)
+			kept[--n] = numbers[i - 1];
+		kept[--n] = lo + 64;
 	}
 	if (f)
 		fclose(f);
@@ -67,7 +71,9 @@ int main(void)
 	while (scanf("%15s %1023s", what, with) == 2) {
 		n = strtol(with, &end, 10);
 		if (!strcmp(what, "cling"))
-			cling(kept, 64);
+			cling(kept, 64, 0);
+		else if (!strcmp(what, "pretend"))
+			cling(kept, 64, 2);
 		else if (*end && load_or_close(what, with))
 			return 1;
 		for (long i = 0; !*end && i < n; i++)

@@ -224,6 +224,16 @@ static void traced(void)
 	wait_for(pid);
 }
 
+/* As a program that has lost its way; the kernel's log is told nothing, as it would be of a fault. */
+static void crashes(void)
+{
+	pid_t pid = (pid_t)must("fork", fork());
+
+	if (!pid)
+		abort();
+	wait_for(pid);
+}
+
 static void killed(void)
 {
 	kill(getpid(), SIGKILL);
@@ -484,11 +494,12 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } kinds[] = {{"files", files}, {"rivals", rivals}, {"opens", opens}, {"sectors", sectors},
-	{"aio", aio}, {"programs", programs}, {"signals", signals}, {"traced", traced},
-	{"streams", streams}, {"idle", idle}, {"datagrams", datagrams}, {"unanswered", unanswered},
-	{"device", device}, {"futexes", futexes}, {"semaphores", semaphores}, {"sleeps", sleeps},
-	{"memory", memory}, {"collapse", collapse}, {"copy_huge", copy_huge},
-	{"processors", processors}, {"audit", audit}, {"terminal", terminal}, {"killed", killed}};
+	{"aio", aio}, {"programs", programs}, {"signals", signals}, {"crashes", crashes},
+	{"traced", traced}, {"streams", streams}, {"idle", idle}, {"datagrams", datagrams},
+	{"unanswered", unanswered}, {"device", device}, {"futexes", futexes},
+	{"semaphores", semaphores}, {"sleeps", sleeps}, {"memory", memory}, {"collapse", collapse},
+	{"copy_huge", copy_huge}, {"processors", processors}, {"audit", audit},
+	{"terminal", terminal}, {"killed", killed}};
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) - 1 }; /* without the last, which ends it */
 

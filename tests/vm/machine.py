@@ -53,15 +53,15 @@ def tool(argv, **kw):
         raise Failed('%s: status %d\n%s' % (' '.join(argv), p.returncode, p.stdout[-3000:]))
 
 
-def qemu(image, disk, arguments, processor=PROCESSOR, serial='stdio', processors=2):
+def qemu(image, disk, arguments, processor=PROCESSOR, serial='stdio', processors=2, more=()):
     """Its command."""
     return ['nice', 'qemu-system-x86_64', '-accel', ACCEL, '-cpu', processor, '-smp', str(processors), '-m', '512', '-display', 'none',
-            '-nodefaults', '-no-reboot', '-serial', serial, '-kernel', image, '-initrd', disk, '-append', arguments]
+            '-nodefaults', '-no-reboot', '-serial', serial, '-kernel', image, '-initrd', disk, '-append', arguments, *more]
 
 
-def boot(image, disk, arguments=COMMAND_LINE, processor=PROCESSOR, processors=2):
-    """Lines of the console, without their ends."""
-    argv = qemu(image, disk, arguments, processor, processors=processors)
+def boot(image, disk, arguments=COMMAND_LINE, processor=PROCESSOR, processors=2, more=()):
+    """Lines of the console, without their ends. `more`: words for QEMU."""
+    argv = qemu(image, disk, arguments, processor, processors=processors, more=more)
     try:
         p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BOOT_TIMEOUT)
         out = p.stdout
@@ -190,10 +190,10 @@ class Machine:
             f.write(cpio.archive(self.files))
         return disk
 
-    def run(self, script, arguments='', processors=2):
+    def run(self, script, arguments='', processors=2, more=()):
         """What its console said: name -> lines."""
         arguments = '%s %s' % (COMMAND_LINE.replace('loglevel=7', 'loglevel=1'), arguments)
-        console = boot(self.image, self.disk(script), arguments, RETURNS_BY_THUNK, processors)
+        console = boot(self.image, self.disk(script), arguments, RETURNS_BY_THUNK, processors, more)
         with open(os.path.join(self.folder, 'console'), 'w') as f:
             f.write('\n'.join(console) + '\n')
         return said([line.rstrip('\r') for line in console])

@@ -14,6 +14,8 @@ RUNS = (
     Run(FOLDER + 'hot_functions.stp', r'^ +[1-9][0-9]*  vfs_read$', r'^ +[1-9][0-9]*  vfs_write$', words=['vfs_*']),
     Run(FOLDER + 'new_processes.stp', r'^ +[1-9][0-9]*  busy +busybox +true of busy$', **LIVE),
     Run(FOLDER + 'signals.stp', r'^busy\([0-9]+\) +SIGKILL +busy\([1-9]', **LIVE),
+    Run(FOLDER + 'flight_recorder.stp', r'^SIGABRT for busy\([0-9]+\)$', r'^cpu 0 \[ +[0-9]+\] .*\([0-9]+\) could go on, but [^ ]+\([0-9]+\)$',
+        r'^cpu [0-9]+ \[ +[0-9]+\] busy\([0-9]+\) sleeps, then [^ ]+\([0-9]+\)$', options=['-G', 'keep=8'], **LIVE),
     Run(FOLDER + 'failed_opens.stp', r'^ +[1-9][0-9]*  busy +ENOENT +"/tmp/nothing"$'),
     Run(FOLDER + 'run_queue.stp', HISTOGRAM, r'^ +[1-9][0-9]*  busy$'),
     Run(FOLDER + 'page_faults.stp', r'^busy +[1-9][0-9]* +[0-9]+ +[1-9]'),

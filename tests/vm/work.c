@@ -7,6 +7,7 @@
  * work threads N   opens one in each of N threads, which are all there until the last has done so
  * work signals         asks for signals and sends itself one, and hands a byte through a socket, by vectors
  * work gettimeofday MS RUNS     calls it for so many milliseconds, and says for each run how often, and ns a call
+ * work getppid MS RUNS          the same
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -134,7 +135,7 @@ static long now(void)
 	return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int gettimeofday_for(long ns)
+static int call_for(long number, long ns)
 {
 	enum { BETWEEN_LOOKS = 100 };
 	long begin = now(), took = 0, calls = 0;
@@ -142,18 +143,18 @@ static int gettimeofday_for(long ns)
 
 	for (; took < ns; took = now() - begin, calls += BETWEEN_LOOKS)
 		for (int i = 0; i < BETWEEN_LOOKS; i++)
-			if (syscall(SYS_gettimeofday, &t, NULL))
+			if (syscall(number, &t, NULL) < 0)
 				return 1;
 	printf("%ld %ld\n", calls, took / calls);
 	return 0;
 }
 
-static int gettimeofday_runs(long ms, int runs)
+static int call_runs(long number, long ms, int runs)
 {
 	int bad = 0;
 
 	while (runs-- > 0)
-		bad |= gettimeofday_for(ms * 1000000);
+		bad |= call_for(number, ms * 1000000);
 	return bad;
 }
 
@@ -172,7 +173,9 @@ int main(int argc, char **argv)
 	if (argc > 2 && !strcmp(what, "threads"))
 		return threads((unsigned)atoi(argv[2]));
 	if (argc > 3 && !strcmp(what, "gettimeofday"))
-		return gettimeofday_runs(atol(argv[2]), atoi(argv[3]));
+		return call_runs(SYS_gettimeofday, atol(argv[2]), atoi(argv[3]));
+	if (argc > 3 && !strcmp(what, "getppid"))
+		return call_runs(SYS_getppid, atol(argv[2]), atoi(argv[3]));
 	for (int n = atoi(what); n; n--)
 		if (!opens())
 			return 1;

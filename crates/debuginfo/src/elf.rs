@@ -2,6 +2,7 @@
 //! One ELF file: header, segments, dynamic section, symbols, sections (decompressed on demand).
 
 use crate::error::{Error, Result};
+use crate::notes::Notes;
 use crate::storage::Storage;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
@@ -198,7 +199,7 @@ impl Elf {
                     dynamic = words(ph.data(en, data).unwrap_or(&[]), f.is_64, en);
                 }
                 elf::PT_NOTE if f.build_id.is_none() => {
-                    f.build_id = build_id_of(ph.data(en, data).unwrap_or(&[]), en);
+                    f.build_id = build_id_of(ph.data(en, data).unwrap_or(&[]), f.order());
                 }
                 _ => {}
             }
@@ -207,7 +208,7 @@ impl Elf {
         f.read_dynamic(&dynamic);
         if f.build_id.is_none() && f.is_not_loaded() {
             // Here the note is a section only. Where a program has it so (Go's), it is not seen in its memory.
-            f.build_id = build_id_of(f.section(".note.gnu.build-id"), en);
+            f.build_id = build_id_of(f.section(".note.gnu.build-id"), f.order());
         }
         Ok(f)
     }
@@ -614,20 +615,7 @@ fn words(b: &[u8], is_64: bool, en: Endianness) -> Vec<(u64, u64)> {
 }
 
 /// The descriptor of the note (GNU, 3), if it is among these.
-pub(crate) fn build_id_of(mut notes: &[u8], en: Endianness) -> Option<Vec<u8>> {
-    use object::Endian;
-    let word = |b: &[u8], i: usize| {
-        let w: [u8; 4] = b.get(i..i + 4)?.try_into().ok()?;
-        Some(en.read_u32(w) as usize)
-    };
-    while notes.len() >= 12 {
-        let (name_len, desc_len, kind) = (word(notes, 0)?, word(notes, 4)?, word(notes, 8)?);
-        let desc = 12usize.checked_add(name_len.checked_next_multiple_of(4)?)?;
-        let end = desc.checked_add(desc_len)?;
-        if kind == 3 && notes.get(12..12 + name_len)? == b"GNU\0" && desc_len > 0 {
-            return notes.get(desc..end).map(<[u8]>::to_vec);
-        }
-        notes = notes.get(end.checked_next_multiple_of(4)?..)?;
-    }
-    None
+pub(crate) fn build_id_of(notes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
+    let mut ids = Notes::new(notes, order).filter(|n| n.kind == 3 && n.owner == b"GNU\0");
+    ids.find(|n| !n.body.is_empty()).map(|n| n.body.to_vec())
 }

@@ -109,6 +109,15 @@ impl HookParameter {
 impl Binary {
     /// The hooks that the file's own table has.
     pub fn hooks(&self) -> HookTable {
+        let mut table = self.hook_table();
+        if !table.hooks.is_empty() {
+            self.find_parameters(&mut table.hooks);
+        }
+        table
+    }
+
+    /// Without where their parameters lie.
+    pub(crate) fn hook_table(&self) -> HookTable {
         let mut table = HookTable::default();
         let rows = self.hook_rows(&mut table.damaged);
         if rows.is_empty() {
@@ -116,7 +125,6 @@ impl Binary {
         }
         let taken = self.taken(rows, &mut table);
         table.hooks = apart(taken, &mut table.damaged);
-        self.find_parameters(&mut table.hooks);
         table
     }
 

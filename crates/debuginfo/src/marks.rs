@@ -58,7 +58,7 @@ impl Binary {
     /// All marks, in the order of the file's notes. Of a hook's those in functions that nobody calls are left out.
     pub fn marks(&self) -> Vec<Mark> {
         let mut found = self.all_marks();
-        let dead = self.hooks().dead;
+        let dead = self.hook_table().dead;
         found.retain(|m| !dead.contains(&m.addr));
         found
     }

@@ -18,6 +18,7 @@ struct range {
 
 static struct tl_index ranges;
 static struct tl_slab slab = {.size = sizeof(struct range)};
+/* But for our own code, which is far wider than all others, and asked by itself. */
 static size_t widest;
 static struct tl_reservation own;
 
@@ -51,7 +52,8 @@ int tl_reserved_insert(struct tl_reservation *r)
 	} else {
 		tl_index_insert(&ranges, &g->node, r->start);
 	}
-	widest = r->size > widest ? r->size : widest;
+	if (r != &own && r->size > widest)
+		widest = r->size;
 	r->reserved = TL_RESERVED;
 	return 0;
 }
@@ -77,9 +79,10 @@ void tl_reserved_drop(struct tl_reservation *r)
 	tl_slab_put(&slab, g);
 }
 
-static bool holds(const struct range *g, uintptr_t lo, unsigned kinds)
+/* It begins below `hi`. */
+static bool holds(const struct tl_reservation *r, uintptr_t lo, unsigned kinds)
 {
-	return kinds >> g->r->kind & 1 && (g->r->start >= lo || lo - g->r->start < g->r->size);
+	return kinds >> r->kind & 1 && (r->start >= lo || lo - r->start < r->size);
 }
 
 /* One of these kinds that overlaps [lo, hi), or NULL. */
@@ -87,10 +90,12 @@ static const struct tl_reservation *overlapping(uintptr_t lo, uintptr_t hi, unsi
 {
 	struct tl_node *n = hi ? tl_index_floor(&ranges, hi - 1) : NULL;
 
+	if (own.reserved && own.start < hi && holds(&own, lo, kinds))
+		return &own;
 	for (; n && (n->key >= lo || lo - n->key < widest);
 		n = n->key ? tl_index_floor(&ranges, n->key - 1) : NULL)
 		for (const struct range *g = RANGE(n); g; g = g->same)
-			if (holds(g, lo, kinds))
+			if (holds(g->r, lo, kinds))
 				return g->r;
 	return NULL;
 }

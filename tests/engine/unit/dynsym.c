@@ -85,14 +85,6 @@ static void choices_are_found(void)
 	tl_os_unlock();
 }
 
-static uint32_t seed;
-
-static uint32_t rnd(void)
-{
-	seed = seed * 1664525u + 1013904223u;
-	return seed >> 8;
-}
-
 /* A header that holds, tables in the text, and anything in them. */
 static void random_image(void)
 {

@@ -261,6 +261,20 @@ static void files_come_and_go(void)
 	CHECK(left_clean());
 }
 
+/* Unmapped and mapped again where it was, before anybody has looked. */
+static void files_that_were_away_unseen(void)
+{
+	file();
+	CHECK(!tl_places_on(TEXT(WORDS), NULL) && leads_on(0));
+	memcpy(fake_text, before, FAKE_TEXT);
+	CHECK(!tl_places_on(TEXT(WORDS), NULL) && leads_on(0) && leads_on(13));
+	CHECK(!tl_places_off(TEXT(WORDS)) && goes_by(0) && same_text());
+	CHECK(!tl_places_on(TEXT(WORDS), NULL));
+	memcpy(fake_text, before, FAKE_TEXT);
+	CHECK(!tl_places_off(TEXT(WORDS)) && same_text());
+	CHECK(left_clean());
+}
+
 static void without_memory_nothing_changes(void)
 {
 	unsigned n;
@@ -331,14 +345,6 @@ static void rows_are_read(void)
 	CHECK(s.hooks == 1 && s.places == 2 && s.parameters == 2 && s.right);
 }
 
-static uint32_t seed;
-
-static uint32_t rnd(void)
-{
-	seed = seed * 1664525u + 1013904223u;
-	return seed >> 8;
-}
-
 static void look_at_hook(void *arg, const struct tl_hook_row *row)
 {
 	struct tl_hook_row r = *row;
@@ -399,6 +405,7 @@ int main(void)
 	RUN(probes_and_places);
 	RUN(where_places_lead_is_known_while_they_are_off);
 	RUN(files_come_and_go);
+	RUN(files_that_were_away_unseen);
 	RUN(without_memory_nothing_changes);
 	RUN(text_that_cannot_be_written);
 	RUN(damaged_files_are_survived);

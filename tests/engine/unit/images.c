@@ -198,10 +198,9 @@ static void a_signal_trampoline_begins_aligned(void)
 static void damaged_tables_are_survived(void)
 {
 	static uint8_t good[FAKE_TEXT];
-	uint32_t seed = (uint32_t)unit_seed(7);
-
 	tables();
 	memcpy(good, fake_text, FAKE_TEXT);
+	seed = (uint32_t)unit_seed(7);
 	for (unsigned i = 0; i < 20000; i++) {
 		static const size_t from[] = {HDR, FRAME, LSDA}, len[] = {36, 130, 13};
 		struct tl_image img = image();
@@ -210,8 +209,9 @@ static void damaged_tables_are_survived(void)
 		size_t n;
 
 		for (unsigned k = 0; k < 3; k++) {
-			seed = seed * 1664525u + 1013904223u;
-			fake_text[from[k] + (seed >> 8) % len[k]] = (uint8_t)(seed >> 24);
+			uint32_t r = rnd();
+
+			fake_text[from[k] + r % len[k]] = (uint8_t)(r >> 16);
 		}
 		for (unsigned a = 0; a < 90; a += 7)
 			if (!function(&img, TEXT(a), &part, pads, 64, &n, &next))

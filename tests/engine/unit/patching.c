@@ -10,14 +10,7 @@ enum { CPUS = 3 };
 static struct cpu cpus[CPUS];
 static unsigned long calls[CPUS];
 static const char *wrong;
-static uint32_t seed;
 static size_t text_len;
-
-static uint32_t rnd(void)
-{
-	seed = seed * 1664525u + 1013904223u;
-	return seed >> 8;
-}
 
 static void finish_call(unsigned n)
 {

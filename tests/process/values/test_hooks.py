@@ -71,6 +71,17 @@ def test_parameters_of_every_kind(ctx):
             assert scripted.as_expected(got, want), (path, got, want)
 
 
+def test_debuggers_see_hooks_as_marks(ctx):
+    """And switch those of the flag form."""
+    for form in FORMS:
+        for pie in (('-fPIE', '-pie'), ('-fno-pie', '-no-pie')):
+            path = built(ctx, form, ('gcc', '-O2', *pie))
+            r = ctx.run(['gdb', '-nx', '-batch', '-ex', 'info probes stap', '-ex', 'break -probe-stap kinds:whole', '-ex', 'run',
+                         '-ex', 'print $_probe_argc', path])
+            assert 'whole' in r.stdout and '(2 locations)' in r.stdout, (path, r.stdout, r.stderr)
+            assert form != 'FLAG' or '$1 = 8' in r.stdout, (path, r.stdout, r.stderr)
+
+
 def test_parameters_without_debug_information(ctx):
     """Only what is inside of structures is not known."""
     for i, way in enumerate((('gcc', '-O2', '-s'), ('clang', '-O0', '-s'), ('gcc', '-O2', '-s', '-static'))):

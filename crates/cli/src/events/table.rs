@@ -104,19 +104,6 @@ const fn source(
     })
 }
 
-const fn only(
-    condition: &'static str,
-    points: &'static [&'static str],
-    fields: &'static [Field],
-) -> Option<Source> {
-    Some(Source {
-        points,
-        only: condition,
-        whose: Whose::Runner,
-        fields,
-    })
-}
-
 /// In a process and in a kernel alike, by aliases of the script library.
 const fn both(
     name: &'static str,
@@ -129,20 +116,6 @@ const fn both(
         what,
         process: source(points, Whose::Runner, fields),
         kernel: source(points, Whose::Runner, fields),
-    }
-}
-
-const fn in_process(
-    name: &'static str,
-    what: &'static str,
-    points: &'static [&'static str],
-    fields: &'static [Field],
-) -> Event {
-    Event {
-        name,
-        what,
-        process: source(points, Whose::Runner, fields),
-        kernel: None,
     }
 }
 
@@ -207,16 +180,17 @@ pub const EVENTS: &[Event] = &[
     Event {
         name: "fork",
         what: "a child is made, or a thread (in a process: by its parent's system call)",
-        process: only(
-            "retval > 0",
-            &[
+        process: Some(Source {
+            points: &[
                 "syscall.clone.return",
                 "syscall.clone3.return?",
                 "syscall.fork.return?",
                 "syscall.vfork.return?",
             ],
-            &[number("child", "retval")],
-        ),
+            only: "retval > 0",
+            whose: Whose::Runner,
+            fields: &[number("child", "retval")],
+        }),
         kernel: source(
             &["kernel.trace(\"sched:sched_process_fork\")"],
             Whose::Runner,
@@ -260,13 +234,18 @@ pub const EVENTS: &[Event] = &[
             ],
         ),
     },
-    in_process(
-        "thread_begin",
-        "a thread begins, but a process's first",
-        &["process.thread.begin"],
-        &[],
-    ),
-    in_process("thread_end", "and ends", &["process.thread.end"], &[]),
+    Event {
+        name: "thread_begin",
+        what: "a thread begins, but a process's first",
+        process: source(&["process.thread.begin"], Whose::Runner, &[]),
+        kernel: None,
+    },
+    Event {
+        name: "thread_end",
+        what: "and ends",
+        process: source(&["process.thread.end"], Whose::Runner, &[]),
+        kernel: None,
+    },
     both(
         "file_open",
         "a file is about to be opened",

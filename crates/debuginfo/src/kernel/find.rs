@@ -9,7 +9,7 @@ use crate::elf::{build_id_of, hex, Elf};
 use crate::error::{Error, Result};
 use crate::unpack::unpack;
 use std::path::{Path, PathBuf};
-use trapless_machine::{ByteOrder, Machine};
+use trapless_machine::Machine;
 
 const LIVE: &str = "/sys/kernel/btf/vmlinux";
 const LIVE_NOTES: &str = "/sys/kernel/notes";
@@ -60,11 +60,10 @@ pub fn find(named: Option<&str>, cache: Option<&Path>, machine: &Machine) -> Res
     if release == here {
         if let Ok(btf) = std::fs::read(LIVE) {
             let notes = std::fs::read(LIVE_NOTES).unwrap_or_default();
-            let own = machine.abi.order;
             return Ok(Files {
                 path: LIVE.into(),
                 btf,
-                build_id: build_id_of(&notes, endian(own)).unwrap_or_default(),
+                build_id: build_id_of(&notes, machine.abi.order).unwrap_or_default(),
                 told: None,
             });
         }
@@ -101,13 +100,6 @@ pub fn told_here(cache: Option<&Path>, machine: &Machine, build_id: &[u8]) -> To
         told.once = of_file.once;
     }
     told
-}
-
-fn endian(order: ByteOrder) -> object::Endianness {
-    match order {
-        ByteOrder::Little => object::Endianness::Little,
-        ByteOrder::Big => object::Endianness::Big,
-    }
 }
 
 fn is_folder(named: &str) -> bool {

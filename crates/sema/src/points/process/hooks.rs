@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! `.hook("provider:name")` and `.provider("p").hook("n")`: static hooks (`<trapless/hook.h>`), by the file's own table.
 
-use super::{Resolver, Subject};
+use super::{provider_of, Resolver, Subject};
 use crate::points::components;
 use crate::points::{Context, Named, Place};
 use std::sync::Arc;
 use trapless_debuginfo::{glob, DamagedHook, Hook, HookParameter, HookTable, MarkArg};
-use trapless_syntax::ast::{Component, Literal};
+use trapless_syntax::ast::Component;
 use trapless_syntax::diag::{nearest, Tag};
 
 /// Of a table that is damaged all over so many are named, besides the first.
@@ -47,10 +47,7 @@ impl Wanted {
 impl Resolver<'_> {
     /// `words`: from `.hook` on, or from the provider on.
     pub(super) fn hooks(&mut self, of: &Subject, words: &[Component]) -> Option<Vec<Place>> {
-        let (provider, rest) = match words.split_first()? {
-            (first, rest) if first.name.name == "provider" => (Some(first), rest),
-            _ => (None, words),
-        };
+        let (provider, rest) = provider_of(words);
         let (hook, suffix) = rest.split_first()?;
         if let Some(extra) = suffix.first() {
             components::unknown(extra, &components::OF_HOOK, self.diags);
@@ -85,14 +82,7 @@ impl Resolver<'_> {
     }
 
     fn hook_name(&mut self, c: &Component) -> Option<String> {
-        let Some(Literal::String(s)) = &c.arg else {
-            let message = format!("a {} is given by its name", c.name.name);
-            self.diags
-                .error(Tag::PointArgument, c.span, message)
-                .help("e.g. .hook(\"net:packet_in\"), .hook(\"net:*\")");
-            return None;
-        };
-        Some(s.text().into_owned())
+        self.name_of(c, "e.g. .hook(\"net:packet_in\"), .hook(\"net:*\")")
     }
 
     fn hook(&self, of: &Subject, h: &Hook, wanted: &Wanted) -> Place {

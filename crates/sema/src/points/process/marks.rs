@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! `.mark("m")` and `.provider("p").mark("m")`: marks that the program's source has set.
 
-use super::{Resolver, Subject};
+use super::{provider_of, Resolver, Subject};
 use crate::points::components;
 use crate::points::{Context, Named, Place};
 use std::sync::Arc;
 use trapless_debuginfo::{glob, Mark};
-use trapless_syntax::ast::{Component, Literal};
+use trapless_syntax::ast::Component;
 use trapless_syntax::diag::{nearest, Tag};
 
 /// What is asked for, as it was written and as notes have it: they write `__` for `-`.
@@ -17,10 +17,7 @@ struct Wanted {
 
 impl Resolver<'_> {
     pub(super) fn marks(&mut self, of: &Subject, words: &[Component]) -> Option<Vec<Place>> {
-        let (provider, rest) = match words.split_first()? {
-            (first, rest) if first.name.name == "provider" => (Some(first), rest),
-            _ => (None, words),
-        };
+        let (provider, rest) = provider_of(words);
         let Some((mark, suffix)) = rest.split_first().filter(|(m, _)| m.name.name == "mark") else {
             self.diags
                 .error(
@@ -56,15 +53,10 @@ impl Resolver<'_> {
         Some(found.iter().map(|m| self.mark(of, m, &wanted)).collect())
     }
 
+    /// As notes have it.
     fn mark_name(&mut self, c: &Component) -> Option<String> {
-        let Some(Literal::String(s)) = &c.arg else {
-            let message = format!("a {} is given by its name", c.name.name);
-            self.diags
-                .error(Tag::PointArgument, c.span, message)
-                .help("e.g. .mark(\"throw\"), .provider(\"libstdcxx\").mark(\"*\")");
-            return None;
-        };
-        Some(s.text().replace('-', "__"))
+        const EXAMPLE: &str = "e.g. .mark(\"throw\"), .provider(\"libstdcxx\").mark(\"*\")";
+        Some(self.name_of(c, EXAMPLE)?.replace('-', "__"))
     }
 
     fn mark(&self, of: &Subject, m: &Mark, wanted: &Wanted) -> Place {

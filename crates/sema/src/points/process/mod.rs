@@ -20,7 +20,7 @@ use crate::points::{append, Place};
 use crate::world::World;
 use std::sync::Arc;
 use trapless_debuginfo::Binary;
-use trapless_syntax::ast::{Component, ProbePoint};
+use trapless_syntax::ast::{Component, Literal, ProbePoint};
 use trapless_syntax::diag::{Diagnostics, Tag};
 
 pub fn resolve(point: &ProbePoint, world: &mut World, diags: &mut Diagnostics) -> Vec<Place> {
@@ -214,12 +214,32 @@ impl Resolver<'_> {
         None
     }
 
+    /// The text that names it, as it is written.
+    fn name_of(&mut self, c: &Component, example: &str) -> Option<String> {
+        if let Some(Literal::String(s)) = &c.arg {
+            return Some(s.text().into_owned());
+        }
+        let message = format!("a {} is given by its name", c.name.name);
+        self.diags
+            .error(Tag::PointArgument, c.span, message)
+            .help(example);
+        None
+    }
+
     fn refusal(&self, matched: bool) -> Refusal {
         match (self.point.optional || self.point.sufficient, matched) {
             (true, _) => Refusal::Nothing,
             (false, true) => Refusal::Warning,
             (false, false) => Refusal::Error,
         }
+    }
+}
+
+/// `.provider("p")`, where that comes first, and what follows.
+fn provider_of(words: &[Component]) -> (Option<&Component>, &[Component]) {
+    match words.split_first() {
+        Some((first, rest)) if first.name.name == "provider" => (Some(first), rest),
+        _ => (None, words),
     }
 }
 
