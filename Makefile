@@ -26,7 +26,7 @@ help:
 	@echo 'make check-every      programs with every instruction probed, whole (hours; EVERY_PROGRAMS=sed,git: these)'
 	@echo 'make lint graph       what a commit must pass, too: formatters, clippy, generated files, which room may use which'
 	@echo 'make fuzz             every fuzzer, FUZZ_SECONDS=20 each'
-	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, sizes, many probes'
+	@echo 'make bench            what a hit and a record cost, how long until a script is armed, with how much memory, sizes, static hooks, many probes'
 	@echo 'make check-vm         the kernel home, in QEMU (K=6.12, K=6.1-rt: the kernel of that series and flavour, from Debian)'
 	@echo 'make vm               a shell in QEMU (K=6.1: with the kernel of that series), with examples for kernels to run there'
 	@echo 'make kmod KDIR=PATH   the kernel module, for the kernel whose headers lie there'
@@ -40,6 +40,7 @@ include lib/lib.mk
 include runner/files.mk
 include kmod/kmod.mk
 include bench/own.mk
+include bench/hooks/hooks.mk
 include tests/engine/process/test.mk
 include tests/engine/x86/test.mk
 include tests/lib/test.mk
@@ -175,6 +176,8 @@ bench: all $(addprefix $(BUILD)/bench/, own massive lookup)
 	bench/memory
 	bench/size
 	bench/recording
+	bench/hooks/run
+	bench/hooks/kernel
 	$(BUILD)/bench/massive
 	$(BUILD)/bench/lookup
 
@@ -182,6 +185,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 # Tests are not installed: what pages say of them stays, without the link.
 PAGES := README.md ARCHITECTURE.md CONTRIBUTING.md $(wildcard docs/*.md)
 UNLINK := 's,\[([^]]*)\]\((\.\./)?tests/[^)]*\),\1,g'
+C_EXAMPLES := examples/own-process examples/hooks
 install: all install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/trapless bin/trapless-run $(DESTDIR)$(PREFIX)/bin/
@@ -198,10 +202,10 @@ install: all install-lib
 	install -d $(SHARE)/man/man1 $(SHARE)/man/man8 $(SHARE)/doc/trapless
 	sed 's|/usr/local|$(PREFIX)|' man/trapless.1 >$(SHARE)/man/man1/trapless.1
 	install -m 644 man/trapless-run.8 $(SHARE)/man/man8/
-	install -d $(addprefix $(SHARE)/doc/trapless/, docs examples/own-process)
+	install -d $(addprefix $(SHARE)/doc/trapless/, docs $(C_EXAMPLES))
 	install -m 644 LICENSE-MIT LICENSE-GPL $(SHARE)/doc/trapless/
 	install -m 644 docs/terminal.svg $(SHARE)/doc/trapless/docs/
-	install -m 644 $(wildcard examples/own-process/*.* examples/own-process/Makefile) $(SHARE)/doc/trapless/examples/own-process/
+	for e in $(C_EXAMPLES); do install -m 644 $$e/*.* $$e/Makefile $(SHARE)/doc/trapless/$$e/ || exit 1; done
 	for page in $(PAGES); do sed -E $(UNLINK) $$page >$(SHARE)/doc/trapless/$$page || exit 1; done
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	bin/trapless --completions bash >$(SHARE)/bash-completion/completions/trapless

@@ -103,13 +103,17 @@ static bool action_by(struct guardian *g, struct thread *t, enum forced f, bool 
 	return calls_aside(g, t, action_call, &w);
 }
 
-/* Nobody tells of changes: look for them all, since the next reset may be another's; but not at every hit. */
-static void look(struct guardian *g, struct thread *t)
+/*
+ * Nobody tells of changes: look for them all, since the next reset may be another's; but not at every hit. A fault, which
+ * is rare, does not wait for that as long as its handler is not known: the next one may find it reset.
+ */
+static void look(struct guardian *g, struct thread *t, enum forced forced)
 {
+	bool urgent = forced != FORCED_TRAP && !action_known(g, forced);
 	double now = now_ms();
 	int f;
 
-	if (now - g->action_read_ms <= LOOK_EVERY_MS)
+	if (now - g->action_read_ms <= LOOK_EVERY_MS && !urgent)
 		return;
 	g->action_read_ms = now;
 	for (f = 0; f < FORCED && !t->dead; f++)
@@ -128,7 +132,7 @@ void signal_mend(struct guardian *g, struct thread *t, enum forced f)
 	blocked = mask_had(t, mask, signals[f]);
 	if (t->tgid == g->pid) { /* a vfork child's dispositions end with its exec */
 		if (!g->action_watched)
-			look(g, t);
+			look(g, t, f);
 		lost = blocked || g->actions[f].handler == (uint64_t)(uintptr_t)SIG_IGN;
 		if (lost && action_known(g, f) && is_default(t->tid, f))
 			action_by(g, t, f, true);
