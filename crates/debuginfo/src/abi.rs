@@ -236,7 +236,7 @@ fn classify(types: &Types, ty: TypeId, offset: u64, halves: &mut [Class; 2], dep
                 offset == 0 && put(0, Class::Extended) && put(EIGHTBYTE, Class::Extended)
             }
             16 => offset == 0 && put(0, Class::Float) && put(EIGHTBYTE, Class::FloatUp),
-            _ => offset % size.max(&1) == 0 && put(offset, Class::Float),
+            _ => offset.is_multiple_of(*size.max(&1)) && put(offset, Class::Float),
         },
         Type::Base {
             name,
@@ -251,10 +251,10 @@ fn classify(types: &Types, ty: TypeId, offset: u64, halves: &mut [Class; 2], dep
             put(offset, Class::Integer) && put(offset + EIGHTBYTE, Class::Integer)
         }
         Type::Base { size, .. } | Type::Enum { size, .. } => {
-            offset % size.max(&1) == 0 && put(offset, Class::Integer)
+            offset.is_multiple_of(*size.max(&1)) && put(offset, Class::Integer)
         }
         Type::Pointer { .. } | Type::Reference { .. } => {
-            offset % EIGHTBYTE == 0 && put(offset, Class::Integer)
+            offset.is_multiple_of(EIGHTBYTE) && put(offset, Class::Integer)
         }
         Type::Array { of, .. } => {
             let step = types.size(*of).unwrap_or(0);

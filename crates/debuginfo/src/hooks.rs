@@ -242,7 +242,7 @@ impl Binary {
         if self.bytes(row.mark, nop.len()) != Some(nop) {
             return no("the instruction at its mark is not the one that hooks have there");
         }
-        if row.word % 2 != 0 || !self.is_counter(row.word) {
+        if !row.word.is_multiple_of(2) || !self.is_counter(row.word) {
             return no("its counter lies in no memory that can be written");
         }
         Ok(row)

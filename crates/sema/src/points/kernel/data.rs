@@ -88,7 +88,7 @@ fn aligned(addr: u64, size: u64, span: Span, diags: &mut Diagnostics) -> Option<
             format!("no kernel has data at {addr:#x}"),
             "give an address as /proc/kallsyms shows it, or the variable's name".to_string(),
         ),
-        _ if addr % size != 0 => (
+        _ if !addr.is_multiple_of(size) => (
             format!("{addr:#x} is no multiple of {size}, as what a debug register watches must be"),
             "watch its parts: .length(1)".to_string(),
         ),
