@@ -69,8 +69,10 @@ static bool section_take(struct tl_tap *m, const struct tl_tap_section *s)
 		TAKE(relocs, nrelocs, uint32_t);
 	case TL_TAP_IMPORTS:
 		TAKE(imports, nimports, struct tl_tap_import);
-	case TL_TAP_FORMATS:
-		TAKE(formats, nformats, uint32_t);
+	case TL_TAP_PRINTS:
+		TAKE(prints, nprints, struct tl_tap_print);
+	case TL_TAP_FIELDS:
+		TAKE(fields, nfields, struct tl_tap_field);
 	case TL_TAP_GLOBALS:
 		TAKE(globals, nglobals, struct tl_tap_global);
 	case TL_TAP_SYMBOLS:
@@ -152,6 +154,12 @@ static bool watched_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	return (p->arg > 0 || (own_size && !p->arg)) && p->arg <= TL_WATCH_MAX;
 }
 
+static bool print_ok(const struct tl_tap *m, const struct tl_tap_print *p)
+{
+	return str_ok(m, p->format) && str_ok(m, p->script) && p->nfields <= m->nfields &&
+	       p->first_field <= m->nfields - p->nfields;
+}
+
 static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 {
 	bool site = tl_tap_stands(p->kind);
@@ -169,7 +177,7 @@ static bool probe_ok(const struct tl_tap *m, const struct tl_tap_probe *p)
 	       (p->process == TL_NONE || p->process < m->nimages) && (!timer || timer_ok(m, p)) &&
 	       p->nparts <= m->nparts && p->first_part <= m->nparts - p->nparts &&
 	       p->call_data <= 2048 && str_ok(m, p->point) && str_ok(m, p->func) &&
-	       str_ok(m, p->script) && str_ok(m, p->name);
+	       str_ok(m, p->script) && str_ok(m, p->name) && str_ok(m, p->event);
 }
 
 static bool word_ok(const struct tl_tap *m, uint32_t at)
@@ -242,8 +250,12 @@ static bool contents_ok(const struct tl_tap *m)
 		if (!word_ok(m, m->imports[i].slot) || !str_ok(m, m->imports[i].name))
 			return false;
 	}
-	for (i = 0; i < m->nformats; i++) {
-		if (!str_ok(m, m->formats[i]))
+	for (i = 0; i < m->nprints; i++) {
+		if (!print_ok(m, &m->prints[i]))
+			return false;
+	}
+	for (i = 0; i < m->nfields; i++) {
+		if (!str_ok(m, m->fields[i].name) || !str_ok(m, m->fields[i].unit))
 			return false;
 	}
 	for (i = 0; i < m->ncommands; i++) {

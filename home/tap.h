@@ -26,7 +26,9 @@ struct tl_tap {
 	const struct tl_tap_probe *probes;
 	const struct tl_tap_part *parts;
 	const uint8_t *code, *data;
-	const uint32_t *relocs, *formats, *warnings, *commands;
+	const uint32_t *relocs, *warnings, *commands;
+	const struct tl_tap_print *prints;
+	const struct tl_tap_field *fields;
 	const struct tl_tap_import *imports;
 	const struct tl_tap_global *globals;
 	const struct tl_tap_options *options;
@@ -35,8 +37,8 @@ struct tl_tap {
 	const struct tl_tap_unwind *unwind;
 	const struct tl_tap_row *rows;
 	const struct tl_tap_frame *frames;
-	uint32_t strings_size, nimages, nprobes, nparts, code_size, data_size, nrelocs, nformats,
-		nwarnings;
+	uint32_t strings_size, nimages, nprobes, nparts, code_size, data_size, nrelocs, nprints,
+		nfields, nwarnings;
 	uint32_t nimports, nglobals, nsymbols, nunwind, nrows, nframes, ncommands, nlines;
 };
 

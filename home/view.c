@@ -21,8 +21,11 @@ static struct tl_block *join(struct tl_view *v, struct tl_thread *self)
 
 	struct tl_block *b = pid ? tl_block_claim(v, tid, pid, "") : NULL;
 
-	if (b)
+	if (b) {
 		b->processor = tl_home_processor();
+		if (v->session->wants_names)
+			tl_home_comm(b->comm);
+	}
 	return b;
 }
 

@@ -55,7 +55,7 @@ static pid_t *free_place(void)
 
 static void begin(struct session *s, const char *command)
 {
-	int out = s->raw < 0 ? fileno(s->out) : STDERR_FILENO; /* no text among records */
+	int out = !s->raw ? fileno(s->out) : STDERR_FILENO; /* no text among records */
 	pid_t *place = free_place(), pid = place ? fork() : -1;
 
 	if (!pid)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* From rings to text (or to the raw stream), in order of time. */
+/* From rings to text, or to the raw stream, in order of time. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "raw.h"
 #include "session.h"
 
 enum { PASSES_MAX = 64, SETTLE_US = 100, READY_MAX = 1 << 18 };
@@ -22,42 +23,24 @@ int drain_start(struct session *s)
 	return -1;
 }
 
-/* The first reason is told. */
+/* why: an errno; the first one is told. */
 static void lost_output(struct session *s, int why)
 {
 	if (!s->unwritten)
 		s->unwritten = why;
 }
 
-static void raw_write(struct session *s, const void *p, size_t n)
-{
-	const char *at = p;
-
-	while (n) {
-		ssize_t w = write(s->raw, at, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0) {
-			lost_output(s, w ? errno : ENOSPC);
-			return;
-		}
-		at += w;
-		n -= (size_t)w;
-	}
-}
-
 static void write_ready(struct session *s)
 {
-	if (s->raw >= 0)
-		raw_write(s, s->ready, s->nready);
+	if (s->raw)
+		lost_output(s, raw_write(s->raw, s->ready, s->nready));
 	else if (fwrite(s->ready, 1, s->nready, s->out) < s->nready)
 		lost_output(s, errno);
 	s->nready = 0;
 }
 
 /* A call for each record or piece of text would take longer than all else. */
-static int put(void *arg, const char *text, size_t n)
+int drain_put(void *arg, const char *text, size_t n)
 {
 	struct session *s = arg;
 
@@ -93,31 +76,20 @@ static void put_printf(
 	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
 {
 	struct tl_fmt_arg args[TL_FMT_ARGS_MAX];
+	const uint32_t print = tl_record_id(r->what);
 	const char *fmt;
 	int n;
 
-	if (r->id >= s->mod->nformats) {
+	if (print >= s->mod->nprints) {
 		s->damaged++;
 		return;
 	}
-	fmt = tl_tap_string(s->mod, s->mod->formats[r->id]);
+	fmt = tl_tap_string(s->mod, s->mod->prints[print].format);
 	n = tl_format_args(payload, size, fmt, args, TL_FMT_ARGS_MAX);
 	if (n < 0)
 		s->damaged++;
 	else
-		tl_format(fmt, args, (uint32_t)n, put, s);
-}
-
-static void put_raw(struct session *s, uint32_t block, const struct tl_record *r,
-	const uint8_t *payload, uint32_t size)
-{
-	struct tl_raw_thread t = {block, 0};
-	struct tl_record out = *r;
-
-	out.time = tl_clock_ns(&s->view, r->time);
-	put(s, (const char *)&t, sizeof(t));
-	put(s, (const char *)&out, sizeof(out));
-	put(s, (const char *)payload, size);
+		tl_format(fmt, args, (uint32_t)n, drain_put, s);
 }
 
 static void put_command(
@@ -126,31 +98,57 @@ static void put_command(
 	const char *text;
 	uint32_t n;
 
-	if (r->kind == TL_REC_COMMAND) {
-		command_start(s, r->id);
+	if (tl_record_kind(r->what) == TL_REC_COMMAND) {
+		command_start(s, tl_record_id(r->what));
 		return;
 	}
 	text = tl_record_text(payload, size, &n);
 	command_start_text(s, text, n);
 }
 
-int drain_record(
-	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+/* Behind what was printed before. */
+static void tell(struct session *s, const char *what, const uint8_t *payload, uint32_t size)
 {
-	struct session *s = arg;
+	uint32_t n;
+	const char *text = tl_record_text(payload, size, &n);
+
+	if (!s->raw)
+		write_out(s);
+	fprintf(stderr, "%s: %.*s\n", what, (int)n, text);
+}
+
+/* What is not for the output alone. */
+static void act_on(
+	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+{
+	switch (tl_record_kind(r->what)) {
+	case TL_REC_ERROR:
+		if (s->mod->options->max_errors == TL_NONE)
+			break;
+		s->errors++;
+		tell(s, "ERROR", payload, size);
+		break;
+	case TL_REC_WARN:
+		if (!s->no_warnings)
+			tell(s, "WARNING", payload, size);
+		break;
+	case TL_REC_COMMAND:
+	case TL_REC_COMMAND_TEXT:
+		if (!s->raw)
+			write_out(s);
+		put_command(s, r, payload, size);
+	}
+}
+
+static void put_text(
+	struct session *s, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+{
 	const char *text;
 	uint32_t n;
 
-	if (s->raw >= 0) {
-		put_raw(s, block, r, payload, size);
-		s->errors += r->kind == TL_REC_ERROR;
-		if (r->kind == TL_REC_COMMAND || r->kind == TL_REC_COMMAND_TEXT)
-			put_command(s, r, payload, size);
-		return 0;
-	}
 	if (rotation_due(&s->rotation, s->out, s->nready))
 		turn_over(s);
-	switch (r->kind) {
+	switch (tl_record_kind(r->what)) {
 	case TL_REC_SWITCH:
 		turn_over(s);
 		break;
@@ -159,31 +157,29 @@ int drain_record(
 		break;
 	case TL_REC_TEXT:
 		text = tl_record_text(payload, size, &n);
-		put(s, text, n);
+		drain_put(s, text, n);
 		break;
 	case TL_REC_ERROR:
-		if (s->mod->options->max_errors == TL_NONE)
-			break;
-		s->errors++;
-		text = tl_record_text(payload, size, &n);
-		write_out(s);
-		fprintf(stderr, "ERROR: %.*s\n", (int)n, text);
-		break;
 	case TL_REC_WARN:
-		if (s->no_warnings)
-			break;
-		text = tl_record_text(payload, size, &n);
-		write_out(s);
-		fprintf(stderr, "WARNING: %.*s\n", (int)n, text);
-		break;
+	case TL_REC_THREAD:
 	case TL_REC_COMMAND:
 	case TL_REC_COMMAND_TEXT:
-		write_out(s);
-		put_command(s, r, payload, size);
 		break;
 	default:
 		s->damaged++;
 	}
+}
+
+int drain_record(
+	void *arg, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size)
+{
+	struct session *s = arg;
+
+	if (s->raw)
+		raw_record(s, block, r, payload, size);
+	else
+		put_text(s, r, payload, size);
+	act_on(s, r, payload, size);
 	return 0;
 }
 
@@ -234,6 +230,8 @@ uint64_t drain(struct session *s, bool final)
 		n = s->backend->pass(s, final);
 		all += n;
 	} while (n && !final && ++passes < PASSES_MAX);
+	if (s->raw)
+		raw_losses(s);
 	write_out(s);
 	commands_reap();
 	return all;

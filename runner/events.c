@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "raw.h"
 #include "session.h"
 
 enum { DRAIN_EVERY = 16 }; /* handlers: our ring is to hold what so many print */
@@ -56,11 +57,13 @@ static void run(struct session *s, struct event *e)
 	b->pid = e->who.own_pid;
 	memcpy(b->comm, e->name, sizeof(b->comm));
 	s->acting = e->who;
+	raw_act(s);
 	session_run_one(s, e->probe, e->regs.ip ? &e->regs : NULL);
 	memset(&s->acting, 0, sizeof(s->acting));
 	b->tid = own.tid;
 	b->pid = own.pid;
 	memcpy(b->comm, own.comm, sizeof(b->comm));
+	raw_act(s);
 	if (++runs % DRAIN_EVERY == 0)
 		drain(s, false);
 }

@@ -22,8 +22,10 @@
 #include "later.h"
 #include "options.h"
 #include "patching.h"
+#include "base/passing.h"
 #include "base/proc.h"
 #include "procfs.h"
+#include "raw.h"
 #include "session.h"
 #include "target.h"
 
@@ -70,6 +72,8 @@ static int take_signals(void)
 
 static int open_output(void)
 {
+	int why;
+
 	session.out = stdout;
 	if (opt.rotate && !rotation_parse(&session.rotation, opt.output, opt.rotate)) {
 		fprintf(stderr, "trapless-run: --rotate wants MiB, and after a comma how many "
@@ -79,24 +83,17 @@ static int open_output(void)
 	if (opt.output) {
 		session.out =
 			opt.rotate ? rotation_start(&session.rotation) : fopen(opt.output, "we");
+		passed_by_name(opt.output);
 		if (!session.out) {
 			fprintf(stderr, "trapless-run: cannot write %s: %s\n", opt.output,
 				strerror(errno));
 			return -1;
 		}
 	}
-	if (opt.raw) {
-		struct tl_raw_header h = {TL_RAW_MAGIC, TL_WIRE_VERSION, module.size};
-
-		session.raw = fileno(session.out);
-		if (write(session.raw, &h, sizeof(h)) != sizeof(h) ||
-			write(session.raw, module.file, module.size) != (ssize_t)module.size) {
-			fprintf(stderr, "trapless-run: cannot write records: %s\n",
-				strerror(errno));
-			return -1;
-		}
-	}
-	return 0;
+	why = opt.raw ? raw_start(&session, fileno(session.out)) : 0;
+	if (why)
+		fprintf(stderr, "trapless-run: cannot write records: %s\n", strerror(why));
+	return why ? -1 : 0;
 }
 
 /* The signal stays for run(). */
@@ -563,6 +560,8 @@ static int trace(void)
 	if (!target_never_started())
 		session_run(&session,
 			session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
+	if (session.raw)
+		raw_end(&session);
 	drain(&session, true);
 	tell_times(&session);
 	closing_lines();

@@ -385,7 +385,6 @@ int session_create(struct session *s, const struct tl_tap *mod)
 		return kernel_create(s, mod);
 	s->backend = &backend;
 	s->mod = mod;
-	s->raw = -1;
 	mem = make_memory(s);
 	if (!mem)
 		return -1;

@@ -66,10 +66,10 @@ struct session {
 			probe); /* have the targets looked at for a timer.profile; NULL: a kernel does it */
 	struct tl_reader reader;
 	FILE *out;
-	char *ready; /* bytes for `out`, or for `raw`, that nobody has been given yet */
+	char *ready; /* bytes for the output that nobody has been given yet */
 	size_t nready;
 	struct rotation rotation;
-	int raw; /* raw stream descriptor, or -1 */
+	struct raw_stream *raw; /* NULL: text is wanted */
 	bool no_warnings;
 	int unwritten; /* errno of output that could not be written: the session ends */
 	uint64_t errors, lost, damaged, unstarted, untrusted;
@@ -107,6 +107,8 @@ void tell_none_hit(const struct session *s); /* one line, where none was */
 
 /* drain.c */
 int drain_start(struct session *s);
+/* To the output, sometime. Returns 0. */
+int drain_put(void *s, const char *bytes, size_t n);
 /* Give out one record, of this thread's block. Returns 0. */
 int drain_record(
 	void *s, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size);

@@ -18,7 +18,7 @@ static void tell(const struct session *s, FILE *to, uint32_t probe)
 /* Behind the script's output; no text among records. */
 void tell_times(const struct session *s)
 {
-	FILE *to = s->raw < 0 ? s->out : stderr;
+	FILE *to = !s->raw ? s->out : stderr;
 	uint32_t i;
 
 	if (!(s->mod->options->uses & TL_USES_TIMES))

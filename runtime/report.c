@@ -18,7 +18,7 @@ static void error_record(struct tl_run *run)
 	uint32_t all = np ? n + 6 + np : n;
 	struct tl_slot s;
 
-	if (!tl_ring_begin(run, &s, TL_REC_ERROR, run->env->number, all))
+	if (!tl_ring_begin(run, &s, TL_REC_ERROR, 0, all))
 		return;
 	memcpy(s.data, run->error, n);
 	if (np) {

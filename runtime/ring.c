@@ -63,9 +63,7 @@ static uint8_t *next_chunk(const struct tl_view *v, struct tl_block *b, uint32_t
 	if (next == NO_CHUNK)
 		return NULL;
 	if (link) {
-		link->size = TL_LINK;
-		link->kind = TL_REC_LINK;
-		link->id = 0;
+		link->what = tl_record_what(TL_LINK, TL_REC_LINK, 0, 0);
 		link->time = next;
 		if (chunk < TL_OWN_CHUNKS)
 			b->left[chunk]++;
@@ -85,7 +83,7 @@ static __attribute__((__noinline__, cold)) uint8_t *once_read(
 static __attribute__((__noinline__)) uint8_t *elsewhere(
 	struct tl_view *v, struct tl_block *b, uint32_t size)
 {
-	bool fits = size + TL_LINK <= v->chunk_size;
+	bool fits = size + TL_LINK <= v->chunk_size && size <= TL_RECORD_MAX;
 	uint8_t *p = fits ? next_chunk(v, b, size) : NULL;
 
 	if (!p && fits && v->ops && v->ops->make_room)
@@ -117,9 +115,7 @@ bool tl_ring_begin(
 		TL_BARRIER();
 		run->time = tl_cycles();
 	}
-	r->size = size;
-	r->kind = (uint16_t)kind;
-	r->id = (uint16_t)id;
+	r->what = tl_record_what(size, kind, id, run->env->number);
 	r->time = run->time;
 	if (payload & 7)
 		*(uint64_t *)((uint8_t *)r + size - 8) = 0;
@@ -152,4 +148,21 @@ void tl_ring_text(struct tl_run *run, unsigned kind, unsigned id, const char *te
 		text += piece;
 		n -= piece;
 	} while (n);
+}
+
+/* It stands between what was printed before and what is printed from now on. */
+void tl_ring_thread(struct tl_view *v)
+{
+	static const struct tl_env nobody;
+	struct tl_block *b = v->own;
+	struct tl_run run = {.view = v, .block = b, .env = &nobody};
+	struct tl_record_thread t = {.tid = b->tid, .pid = b->pid};
+	struct tl_slot s;
+
+	memcpy(t.comm, b->comm, sizeof(t.comm));
+	if (!tl_ring_begin(&run, &s, TL_REC_THREAD, 0, sizeof(t)))
+		return;
+	memcpy(s.data, &t, sizeof(t));
+	tl_ring_end(&run, &s);
+	tl_run_printed(&run);
 }

@@ -74,11 +74,8 @@ static bool peek(struct tl_reader *r, uint32_t block)
 	struct tl_cursor *c = &r->cursor[block];
 	uint32_t left;
 	const uint8_t *p;
-	struct {
-		uint32_t size;
-		uint16_t kind, id;
-	} first;
-	uint64_t word;
+	uint64_t what;
+	uint32_t size;
 
 	while (c->tail != c->head) {
 		p = tl_place_at(r->view, tl_block_at(r->view, block), c->tail, &left);
@@ -86,14 +83,15 @@ static bool peek(struct tl_reader *r, uint32_t block)
 			return skip_damaged(r, block);
 		if (c->head > c->tail && c->head - c->tail < left)
 			left = (uint32_t)(c->head - c->tail);
-		word = tl_get64(p); /* once */
-		memcpy(&first, &word, sizeof(first));
-		if (left < sizeof(struct tl_record) || first.size & 7 || first.size > left ||
-			first.size < sizeof(struct tl_record))
+		what = tl_get64(p); /* once */
+		size = tl_record_size(what);
+		if (left < sizeof(struct tl_record) || size > left ||
+			size < sizeof(struct tl_record))
 			return skip_damaged(r, block);
-		if (first.kind != TL_REC_LINK) {
+		if (tl_record_kind(what) != TL_REC_LINK) {
 			c->at = p;
-			c->size = first.size;
+			c->what = what;
+			c->size = size;
 			c->time = tl_get64(p + 8);
 			return true;
 		}
@@ -166,7 +164,7 @@ static int give(struct tl_reader *r, uint32_t block, tl_record_fn fn, void *arg)
 	struct tl_record *rec = (struct tl_record *)r->buffer;
 
 	memcpy(r->buffer, c->at, c->size);
-	rec->size = c->size; /* as checked */
+	rec->what = c->what; /* as checked */
 	rec->time = c->time;
 	c->tail += c->size;
 	return fn(arg, block, rec, r->buffer + sizeof(*rec), c->size - (uint32_t)sizeof(*rec));

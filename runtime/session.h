@@ -92,7 +92,7 @@ uint64_t tl_clock_ns(const struct tl_view *v, uint64_t cycles);
 struct tl_cursor {
 	uintptr_t tail; /* place of the next record to read */
 	uintptr_t head; /* as last seen */
-	uint64_t time; /* of the record at tail */
+	uint64_t what, time; /* of the record at tail; its size is checked */
 	uint64_t held; /* `writing` as it was at held_since */
 	uint64_t held_since;
 	const uint8_t *at; /* the record at tail, in shared memory */
@@ -107,6 +107,8 @@ struct tl_reader {
 	uint32_t used; /* blocks seen so far */
 	uint64_t damaged; /* times that a ring made no sense and was skipped */
 };
+/* Into the ring of v->own: what follows there is of the thread that this block names now. */
+void tl_ring_thread(struct tl_view *v);
 /* Payload of TEXT, ERROR, WARN: the text in it, without padding. */
 const char *tl_record_text(const uint8_t *payload, uint32_t size, uint32_t *len);
 /* A record: private copy, checked size; time in cycles. Return nonzero to stop (the record counts as read). */

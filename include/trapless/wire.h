@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define TL_WIRE_VERSION 1
+#define TL_WIRE_VERSION 2
 
 /* --- the module file ------------------------------------------------------
  *
@@ -56,7 +56,7 @@ enum tl_tap_kind {
 	TL_TAP_DATA,	/* import table and relocated constants, mapped right behind CODE, read-only once loaded */
 	TL_TAP_RELOCS,	/* uint32_t[]: DATA offsets of words to which the load address of CODE is added */
 	TL_TAP_IMPORTS,	/* struct tl_tap_import[] */
-	TL_TAP_FORMATS,	/* uint32_t[]: STRINGS offsets of printf formats, by format number */
+	TL_TAP_PRINTS,	/* struct tl_tap_print[]: what handlers print, by the number in a PRINTF record */
 	TL_TAP_GLOBALS,	/* struct tl_tap_global[]: what to initialise, and what to show */
 	TL_TAP_OPTIONS,	/* struct tl_tap_options */
 	TL_TAP_SYMBOLS,	/* struct tl_tap_symbol[], sorted by image, addr: for usymname() */
@@ -66,6 +66,7 @@ enum tl_tap_kind {
 	TL_TAP_FRAMES,	/* struct tl_tap_frame[]: what rows refer to */
 	TL_TAP_COMMANDS, /* uint32_t[]: STRINGS offsets of what system() starts, by command number */
 	TL_TAP_LINES,	/* struct tl_tap_line[], sorted by image, addr: for usymfileline() */
+	TL_TAP_FIELDS,	/* struct tl_tap_field[]: arguments of prints */
 };
 
 struct tl_tap_section {
@@ -152,6 +153,20 @@ struct tl_tap_probe {
 	uint32_t script;	/* STRINGS: place in the script, file:line:column */
 	uint32_t condition;	/* CODE offset: nonzero says that the probe may be taken out for now; TL_NONE: it stays */
 	uint32_t name;		/* STRINGS: the point as the script has it, by an alias; "": as point */
+	uint32_t event;		/* STRINGS: what its events are called, e.g. malloc.return */
+	uint32_t reserved;
+};
+
+/* One print, printf or println of the script. */
+struct tl_tap_print {
+	uint32_t format;	/* STRINGS: for printf */
+	uint32_t script;	/* STRINGS: place in the script, file:line:column */
+	uint32_t first_field, nfields; /* FIELDS: one for each argument of the format, those for `*` included */
+};
+
+struct tl_tap_field {
+	uint32_t name;		/* STRINGS: the expression's, e.g. pid or count_x; "": a width, a precision, or a constant */
+	uint32_t unit;		/* STRINGS: "ns", "us", "ms", "s", "B" or "" */
 };
 
 #define TL_WATCH_MAX 32 /* bytes of a WATCH probe: four debug registers */
@@ -295,7 +310,7 @@ struct tl_session {
 	/* Clock: ns = base_ns + ((cycles - base_cycles) * mult >> 32); the two
 	 * sequence numbers are equal and even when the rest is whole. */
 	uint32_t clock_seq;
-	uint32_t clock_reserved;
+	uint32_t wants_names;	/* blocks are to have the name of their thread from the first record on */
 	uint64_t clock_base_cycles;
 	uint64_t clock_base_ns;	/* since the epoch */
 	uint64_t clock_mult;	/* ns per cycle, 32.32 fixed point */
@@ -355,24 +370,68 @@ struct tl_lock {
  */
 enum tl_record_kind {
 	TL_REC_LINK = 1,	/* no payload: the next record is the first of the chunk whose number stands for the time */
-	TL_REC_PRINTF,		/* id = format number; payload: arguments in order */
+	TL_REC_PRINTF,		/* id = number of the print; payload: arguments in order */
 	TL_REC_TEXT,		/* payload: text as it is to be printed; long ones come in pieces */
-	TL_REC_ERROR,		/* payload: text; a run-time error, id = probe number */
+	TL_REC_ERROR,		/* payload: text; a run-time error */
 	TL_REC_WARN,		/* payload: text */
+	/* payload: struct tl_record_thread: whose the records of this ring are from here on. In rings only where the runner
+	 * itself acts for threads of a target */
+	TL_REC_THREAD,
 	/* raw stream only */
-	TL_REC_THREAD,		/* u32 tid, u32 pid, comm[16]: what `thread` numbers mean */
-	TL_REC_LOST,		/* u64 count */
-	TL_REC_END,
+	TL_REC_LOST,		/* payload: uint64_t: so many records of this ring did not fit since the last one of these */
+	TL_REC_END,		/* payload: struct tl_record_end; the last one */
 	TL_REC_COMMAND,		/* id = command number, no payload: the runner starts it. A target has no say in what it is */
 	TL_REC_COMMAND_TEXT,	/* payload: a command that a handler has made; a target can change it */
 	TL_REC_SWITCH,		/* go on in the next output file */
 };
 
 struct tl_record {
-	uint32_t size;		/* header and payload, a multiple of 8 */
-	uint16_t kind;
-	uint16_t id;
+	uint64_t what;		/* from bit 0 on: 22 bits size / 8 (header and payload), 5 kind, 16 id, 21 number of the probe */
 	uint64_t time;		/* cycles; ns since the epoch in the raw stream */
+};
+
+#define TL_RECORD_MAX (0x3fffffu * 8) /* bytes */
+#define TL_PROBES_MAX (1u << 21)
+
+static inline uint64_t tl_record_what(uint32_t size, unsigned kind, unsigned id, uint32_t probe)
+{
+	return size / 8 | (uint64_t)kind << 22 | (uint64_t)id << 27 | (uint64_t)probe << 43;
+}
+
+static inline uint32_t tl_record_size(uint64_t what)
+{
+	return ((uint32_t)what & 0x3fffff) * 8;
+}
+
+static inline unsigned tl_record_kind(uint64_t what)
+{
+	return (uint32_t)what >> 22 & 31;
+}
+
+static inline unsigned tl_record_id(uint64_t what)
+{
+	return (unsigned)(what >> 27 & 0xffff);
+}
+
+static inline uint32_t tl_record_probe(uint64_t what)
+{
+	return (uint32_t)(what >> 43);
+}
+
+struct tl_record_thread {
+	uint32_t tid, pid;
+	uint32_t processor;	/* of a kernel, + 1; 0: none */
+	uint32_t reserved;
+	char comm[16];
+};
+
+/* Sums of the session. */
+struct tl_record_end {
+	uint64_t records;	/* in this stream, this one and those of THREAD and LOST not counted */
+	uint64_t lost;
+	uint64_t errors, skipped, missed; /* as in struct tl_session */
+	uint64_t no_block;	/* hits in threads for which there was no room */
+	uint64_t damaged;	/* places in rings that made no sense */
 };
 
 /*
@@ -385,10 +444,13 @@ struct tl_record {
 #define TL_RAW_MAGIC 0x57415254u
 struct tl_raw_header {
 	uint32_t magic;
-	uint32_t version;
+	uint32_t version;	/* TL_WIRE_VERSION */
 	uint64_t module_size;
+	/* One moment, as its clocks had it. CLOCK_REALTIME is the one of the records' times. */
+	uint64_t realtime, monotonic, boottime; /* ns */
+	char host[64];
 };
 /* Each record of the raw stream is preceded by: */
-struct tl_raw_thread { uint32_t thread, reserved; };
+struct tl_raw_thread { uint32_t thread, reserved; }; /* the number of its ring */
 
 #endif

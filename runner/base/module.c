@@ -14,6 +14,7 @@
 
 #include "../machine/machine.h"
 #include "module.h"
+#include "passing.h"
 
 static int no(int err, char *why, size_t room, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -32,12 +33,9 @@ static int read_whole(uint8_t **file, size_t *size, const char *path, char *why,
 	struct stat st;
 	size_t got = 0;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), inherited;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	/* The host hands an unnamed file over: it is not for the program that we start. */
-	if (sscanf(path, "/proc/self/fd/%d", &inherited) == 1)
-		close(inherited);
-
+	passed_by_name(path);
 	if (fd < 0 || fstat(fd, &st)) {
 		int err = errno;
 

@@ -3,6 +3,7 @@
 #include "passing.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -87,4 +88,12 @@ int pass_receive(int sock, void *data, size_t size, struct passed *p)
 		return 0;
 	passed_close(p);
 	return -EMSGSIZE;
+}
+
+void passed_by_name(const char *path)
+{
+	int fd;
+
+	if (sscanf(path, "/proc/self/fd/%d", &fd) == 1)
+		close(fd);
 }

@@ -23,4 +23,7 @@ int pass(int sock, const struct sockaddr_un *to, const void *data, size_t size, 
 int pass_receive(int sock, void *data, size_t size, struct passed *p);
 void passed_close(struct passed *p);
 
+/* A file that our parent has handed over by a name as /proc/self/fd/N has been opened: N is for no program that we start. */
+void passed_by_name(const char *path);
+
 #endif

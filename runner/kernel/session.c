@@ -151,9 +151,11 @@ static uint64_t give_out(struct session *s, const uint8_t *at, const uint8_t *en
 		const struct tl_raw_thread *t = (const void *)at;
 		const struct tl_record *r = (const void *)(t + 1);
 
-		drain_record(s, t->thread, r, (const uint8_t *)(r + 1),
-			(uint32_t)(r->size - sizeof(*r)));
-		at = (const uint8_t *)r + r->size;
+		const uint32_t size = tl_record_size(r->what);
+
+		drain_record(
+			s, t->thread, r, (const uint8_t *)(r + 1), size - (uint32_t)sizeof(*r));
+		at = (const uint8_t *)r + size;
 	}
 	return n;
 }
@@ -205,7 +207,6 @@ int kernel_create(struct session *s, const struct tl_tap *mod)
 	void *mem;
 
 	s->mod = mod;
-	s->raw = -1;
 	s->backend = &backend;
 	if (check_kinds(s) || check_kernel(s))
 		return -1;

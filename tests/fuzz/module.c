@@ -65,8 +65,11 @@ static void names(const struct tl_tap *m)
 	}
 	for (i = 0; i < m->nimages; i++)
 		n += strlen(tl_tap_string(m, m->images[i].path));
-	for (i = 0; i < m->nformats; i++)
-		n += strlen(tl_tap_string(m, m->formats[i]));
+	for (i = 0; i < m->nprints; i++) {
+		n += strlen(tl_tap_string(m, m->prints[i].format));
+		for (uint32_t k = 0; k < m->prints[i].nfields; k++)
+			n += strlen(tl_tap_string(m, m->fields[m->prints[i].first_field + k].name));
+	}
 	for (i = 0; i < m->nwarnings; i++)
 		n += strlen(tl_tap_string(m, m->warnings[i]));
 	n += strlen(tl_tap_string(m, m->header->name));

@@ -23,7 +23,7 @@ static struct tl_tap_options options = {
 static struct tl_session layout;
 static uint8_t *memory;
 static char strings[STRINGS];
-static uint32_t formats[] = {0, 1, 2, 3};
+static struct tl_tap_print prints[] = {{.format = 0}, {.format = 1}, {.format = 2}, {.format = 3}};
 
 static uint64_t read_rings(struct session *of, bool final)
 {
@@ -50,12 +50,11 @@ static void once(void)
 	mod.strings = strings;
 	mod.strings_size = STRINGS;
 	mod.options = &options;
-	mod.formats = formats;
-	mod.nformats = sizeof(formats) / sizeof(*formats);
+	mod.prints = prints;
+	mod.nprints = sizeof(prints) / sizeof(*prints);
 	mod.header = &header;
 	s.mod = &mod;
 	s.backend = &backend;
-	s.raw = -1;
 	ASAN_POISON_MEMORY_REGION(memory + layout.blocks_off + BLOCKS * layout.block_stride,
 		layout.chunks_off - layout.blocks_off - BLOCKS * layout.block_stride);
 }

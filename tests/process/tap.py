@@ -11,7 +11,7 @@ import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NONE = 0xffffffff
-(STRINGS, IMAGES, PROBES, PARTS, CODE, DATA, RELOCS, IMPORTS, FORMATS, GLOBALS, OPTIONS, SYMBOLS,
+(STRINGS, IMAGES, PROBES, PARTS, CODE, DATA, RELOCS, IMPORTS, PRINTS, GLOBALS, OPTIONS, SYMBOLS,
  WARNINGS) = range(1, 14)
 BEGIN, END, ERROR, TIMER, SITE, RETURN = range(1, 7)
 PROGRAM = 1
@@ -72,7 +72,7 @@ class Module:
     def __init__(self, source, tmp, name='test'):
         self.tmp, self.name = tmp, name
         self.strings = bytearray(b'\0')
-        self.images, self.probes, self.parts, self.formats = [], [], [], []
+        self.images, self.probes, self.parts, self.prints = [], [], [], []
         self.shard_size = 0
         self.globals_size = 0
         self.ring_size = 0
@@ -146,19 +146,19 @@ class Module:
         return len(self.images) - 1
 
     def format(self, text):
-        self.formats.append(self.string(text))
-        return len(self.formats) - 1
+        self.prints.append(struct.pack('<4I', self.string(text), 0, 0, 0))
+        return len(self.prints) - 1
 
     def probe(self, kind, handler, image=NONE, addr=0, arg=0, flags=0, process=NONE, point='', func='', parts=(),
               on_entry=None, call_data=0):
         first = len(self.parts)
         self.parts += [struct.pack('<QQ', *p) for p in parts]
         self.probes.append(struct.pack(
-            '<IIIIQqIIIIIIII2I', kind, flags, process, image, addr, arg, first, len(parts),
+            '<IIIIQqIIIIIIII4I', kind, flags, process, image, addr, arg, first, len(parts),
             NONE if handler is None else self.symbols[handler], NONE if on_entry is None else self.symbols[on_entry],
-            call_data, self.string(point), self.string(func), self.string(''), NONE, 0))
+            call_data, self.string(point), self.string(func), self.string(''), NONE, 0, 0, 0))
 
-    def write(self, path=None, version=1, machine=62):
+    def write(self, path=None, version=2, machine=62):
         path = path or os.path.join(self.tmp, self.name + '.tap')
         options = struct.pack('<12I', self.globals_size, self.shard_size, 0, 512, 1000, 10, 0, 100, self.ring_size, 512,
                               0, 0)
@@ -170,7 +170,7 @@ class Module:
             (CODE, len(self.code), self.code), (DATA, len(self.data), bytes(self.data)),
             (RELOCS, len(self.relocs), u32(self.relocs)),
             (IMPORTS, len(self.imports), b''.join(struct.pack('<II', *i) for i in self.imports)),
-            (FORMATS, len(self.formats), u32(self.formats)), (OPTIONS, 1, options)]
+            (PRINTS, len(self.prints), b''.join(self.prints)), (OPTIONS, 1, options)]
         table, body = b'', b''
         at = 48 + 24 * len(sections)
         for kind, count, content in sections:

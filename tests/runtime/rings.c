@@ -43,7 +43,7 @@ static int take(
 	(void)block;
 	disorder += r->time < last_time;
 	last_time = r->time;
-	if (r->kind == TL_REC_PRINTF) {
+	if (tl_record_kind(r->what) == TL_REC_PRINTF) {
 		k = tl_format_args(payload, size, arg, a, 8);
 		if (k >= 0)
 			tl_format(arg, a, (uint32_t)k, out_text, NULL);
@@ -308,8 +308,7 @@ static void hostile_rings_of(uint32_t ring_size)
 		for (i = 0; i < 10; i++) { /* chains of chunks, also round and round */
 			struct tl_record *link = (struct tl_record *)(ring + rnd() % 64 * 4);
 
-			link->size = TL_LINK;
-			link->kind = TL_REC_LINK;
+			link->what = tl_record_what(TL_LINK, TL_REC_LINK, 0, 0);
 			link->time = rnd() % 24;
 		}
 		if (home.nchunks)

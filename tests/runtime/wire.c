@@ -23,6 +23,8 @@ static void print_module(void)
 	SIZE(tl_tap_probe), AT(tl_tap_probe, addr), AT(tl_tap_probe, handler),
 		AT(tl_tap_probe, script);
 	SIZE(tl_tap_part);
+	SIZE(tl_tap_print);
+	SIZE(tl_tap_field);
 	SIZE(tl_tap_import);
 	SIZE(tl_tap_symbol), AT(tl_tap_symbol, image);
 	SIZE(tl_tap_global), AT(tl_tap_global, key_types), AT(tl_tap_global, init),
@@ -39,6 +41,8 @@ static void print_session(void)
 		AT(tl_block, holding);
 	SIZE(tl_lock);
 	SIZE(tl_record), AT(tl_record, time);
+	SIZE(tl_record_thread);
+	SIZE(tl_record_end);
 	SIZE(tl_raw_header);
 	SIZE(tl_raw_thread);
 	SIZE(tl_stat), AT(tl_stat, bucket);
@@ -49,7 +53,7 @@ static void module_layout_is_fixed(void)
 {
 	print_module();
 	CHECK(sizeof(struct tl_tap_header) == 48);
-	CHECK(sizeof(struct tl_tap_probe) == 72);
+	CHECK(sizeof(struct tl_tap_probe) == 80);
 	CHECK(sizeof(struct tl_tap_symbol) == 24);
 }
 

@@ -36,6 +36,10 @@ pub fn report_emit(e: &EmitError, diags: &mut Diagnostics) {
             None,
             "lower MAXMAPENTRIES, MAPMEMORY or MAXSTRINGLEN (-D), or the arrays' sizes",
         ),
+        EmitError::TooManyPrints(_) => (
+            None,
+            "use fewer printf, print and println; those of one place, format and arguments count once",
+        ),
         EmitError::StackTooLarge { span, .. } => {
             (Some(*span), "lower MAXSTRINGLEN (-D), or use fewer strings")
         }

@@ -14,6 +14,7 @@ pub mod module;
 mod addr;
 mod body;
 mod call;
+mod events;
 mod expr;
 mod function;
 mod handler;
@@ -27,18 +28,19 @@ mod stmt;
 mod text;
 mod unwind;
 
+use events::{Site, Sites, SITES_MAX};
 use layout::Layout;
 use std::fmt;
 use text::Text;
-use trapless_sema::ir::{FunctionId, HandlerId, Program};
+use trapless_sema::ir::{FunctionId, HandlerId, Print, Program};
 use trapless_syntax::span::{SourceMap, Span};
 
 /// A program as C, and what the module file needs to know of it.
 #[derive(Debug)]
 pub struct Emitted {
     pub c: String,
-    /// printf formats by number.
-    pub formats: Vec<Vec<u8>>,
+    /// Prints by number.
+    sites: Vec<Site>,
     /// What system() starts, by number.
     pub commands: Vec<Vec<u8>>,
     layout: Layout,
@@ -57,6 +59,8 @@ struct HandlerFacts {
 pub enum EmitError {
     /// The arrays together are larger than the session memory may be.
     GlobalsTooLarge(u64),
+    /// Places of the script that print.
+    TooManyPrints(usize),
     /// Strings as locals and temporaries: more than the private stack holds.
     StackTooLarge { bytes: u32, limit: u32, span: Span },
     /// `@entry` values of one probe together.
@@ -71,6 +75,9 @@ impl fmt::Display for EmitError {
                     f,
                     "the script's globals need {n} bytes; at most 1 GiB is possible"
                 )
+            }
+            EmitError::TooManyPrints(n) => {
+                write!(f, "{n} different prints; at most {SITES_MAX} are possible")
             }
             EmitError::StackTooLarge { bytes, limit, .. } => write!(
                 f,
@@ -100,7 +107,7 @@ pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
         program,
         map,
         layout,
-        formats: Vec::new(),
+        sites: Sites::default(),
         commands: Vec::new(),
         constants: Vec::new(),
     };
@@ -112,6 +119,9 @@ pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
     let mut handlers = Vec::new();
     for id in 0..program.handlers.len() {
         handlers.push(unit.handler(&mut bodies, HandlerId(id as u32), &function_stack)?);
+    }
+    if unit.sites.list.len() > SITES_MAX {
+        return Err(EmitError::TooManyPrints(unit.sites.list.len()));
     }
     let mut c = Text::default();
     c.line("/* Made by trapless from a script; do not edit. */");
@@ -133,7 +143,7 @@ pub fn emit(program: &Program, map: &SourceMap) -> Result<Emitted, EmitError> {
     c.append(bodies);
     Ok(Emitted {
         c: c.finish(),
-        formats: unit.formats,
+        sites: unit.sites.list,
         commands: unit.commands,
         layout: unit.layout,
         handlers,
@@ -150,15 +160,16 @@ struct Unit<'a> {
     program: &'a Program,
     map: &'a SourceMap,
     layout: Layout,
-    formats: Vec<Vec<u8>>,
+    sites: Sites,
     commands: Vec<Vec<u8>>,
     /// String literals by number: `k0` ...
     constants: Vec<Vec<u8>>,
 }
 
 impl Unit<'_> {
-    fn format(&mut self, format: &[u8]) -> usize {
-        index_of(&mut self.formats, format)
+    fn print_site(&mut self, p: &Print, span: Span) -> usize {
+        let script = self.map.locate(span).to_string();
+        self.sites.number(Site::of(p, script, self.map))
     }
 
     fn command(&mut self, command: &[u8]) -> usize {

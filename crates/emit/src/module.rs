@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The module file out of program, C facts and linked code.
 
+use crate::events::{event_name, Site};
 use crate::layout::call_data;
 use crate::link::Linked;
 use crate::result::reads_result;
@@ -40,9 +41,8 @@ pub fn assemble(
         let name = tap.strings.add(import);
         tap.imports.push(wire::Import { name, slot: *slot });
     }
-    for format in &emitted.formats {
-        let format = tap.strings.add(format);
-        tap.formats.push(format);
+    for site in &emitted.sites {
+        print_site(&mut tap, site);
     }
     for command in &emitted.commands {
         let command = tap.strings.add(command);
@@ -77,6 +77,23 @@ pub fn assemble(
         tap.warnings.push(w);
     }
     tap
+}
+
+fn print_site(tap: &mut wire::Tap, site: &Site) {
+    let print = wire::Print {
+        format: tap.strings.add(&site.format),
+        script: tap.strings.add(&site.script),
+        first_field: tap.fields.len() as u32,
+        nfields: site.fields.len() as u32,
+    };
+    tap.prints.push(print);
+    for f in &site.fields {
+        let field = wire::Field {
+            name: tap.strings.add(&f.name),
+            unit: tap.strings.add(f.unit),
+        };
+        tap.fields.push(field);
+    }
 }
 
 fn image(i: &Image, strings: &mut wire::Strings) -> wire::Image {
@@ -150,6 +167,7 @@ fn probe(tap: &mut wire::Tap, program: &Program, p: &Probe, emitted: &Emitted, l
         func: tap.strings.add(&*p.func),
         script: tap.strings.add(&*p.script),
         name: tap.strings.add(&*p.name),
+        event: tap.strings.add(event_name(&p.point, &p.name)),
     };
     let picked = program.handlers[p.handler.0 as usize].called().iter();
     let mut all: Vec<HandlerId> = picked.map(|c| c.1).chain([p.handler]).collect();

@@ -23,7 +23,7 @@ impl Body<'_, '_> {
             self.print_into(&s, p, &values);
             return s;
         }
-        let format = self.unit.format(&p.format);
+        let format = self.unit.print_site(p, span);
         let n = values.len();
         if n > 0 && p.args.iter().all(|a| a.ty == Ty::Long) {
             let name = format!("v{}", self.number());

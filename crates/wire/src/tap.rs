@@ -6,13 +6,36 @@ use std::collections::HashMap;
 use std::ops::Range;
 use trapless_machine::{Abi, ByteOrder};
 
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 pub const MAGIC: u32 = 0x5041_5481;
 /// "No such index or offset".
 pub const NONE: u32 = 0xffff_ffff;
 
 pub const HEADER_SIZE: usize = 48;
-const SECTION_SIZE: usize = 24;
+pub const SECTION_SIZE: usize = 24;
+pub const PROBE_SIZE: usize = 80;
+
+pub mod section {
+    pub const STRINGS: u32 = 1;
+    pub const IMAGES: u32 = 2;
+    pub const PROBES: u32 = 3;
+    pub const PARTS: u32 = 4;
+    pub const CODE: u32 = 5;
+    pub const DATA: u32 = 6;
+    pub const RELOCS: u32 = 7;
+    pub const IMPORTS: u32 = 8;
+    pub const PRINTS: u32 = 9;
+    pub const GLOBALS: u32 = 10;
+    pub const OPTIONS: u32 = 11;
+    pub const SYMBOLS: u32 = 12;
+    pub const WARNINGS: u32 = 13;
+    pub const UNWIND: u32 = 14;
+    pub const ROWS: u32 = 15;
+    pub const FRAMES: u32 = 16;
+    pub const COMMANDS: u32 = 17;
+    pub const LINES: u32 = 18;
+    pub const FIELDS: u32 = 19;
+}
 
 /// Offset of a string in the STRINGS section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -115,6 +138,21 @@ pub struct Probe {
     pub script: Str,
     pub condition: u32,
     pub name: Str,
+    pub event: Str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Print {
+    pub format: Str,
+    pub script: Str,
+    pub first_field: u32,
+    pub nfields: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub name: Str,
+    pub unit: Str,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -252,7 +290,8 @@ pub struct Tap {
     pub data: Vec<u8>,
     pub relocs: Vec<u32>,
     pub imports: Vec<Import>,
-    pub formats: Vec<Str>,
+    pub prints: Vec<Print>,
+    pub fields: Vec<Field>,
     pub globals: Vec<Global>,
     pub options: Options,
     pub symbols: Vec<Symbol>,
@@ -272,24 +311,25 @@ impl Tap {
             bodies: Encoder::new(abi.order),
             table: Vec::new(),
         };
-        all.bytes(1, self.strings.bytes);
-        all.list(2, self.images, image);
-        all.list(3, self.probes, probe);
-        all.list(4, self.parts, part);
-        all.bytes(5, self.code);
-        all.bytes(6, self.data);
-        all.list(7, self.relocs, |o, r| o.u32(*r));
-        all.list(8, self.imports, import);
-        all.list(9, self.formats, number);
-        all.list(10, self.globals, global);
-        all.list(11, vec![self.options], options);
-        all.list(12, self.symbols, symbol);
-        all.list(13, self.warnings, number);
-        all.list(14, self.unwind, unwind);
-        all.list(15, self.rows, row);
-        all.list(16, self.frames, frame);
-        all.list(17, self.commands, number);
-        all.list(18, self.lines, line);
+        all.bytes(section::STRINGS, self.strings.bytes);
+        all.list(section::IMAGES, self.images, image);
+        all.list(section::PROBES, self.probes, probe);
+        all.list(section::PARTS, self.parts, part);
+        all.bytes(section::CODE, self.code);
+        all.bytes(section::DATA, self.data);
+        all.list(section::RELOCS, self.relocs, |o, r| o.u32(*r));
+        all.list(section::IMPORTS, self.imports, import);
+        all.list(section::PRINTS, self.prints, print);
+        all.list(section::GLOBALS, self.globals, global);
+        all.list(section::OPTIONS, vec![self.options], options);
+        all.list(section::SYMBOLS, self.symbols, symbol);
+        all.list(section::WARNINGS, self.warnings, number);
+        all.list(section::UNWIND, self.unwind, unwind);
+        all.list(section::ROWS, self.rows, row);
+        all.list(section::FRAMES, self.frames, frame);
+        all.list(section::COMMANDS, self.commands, number);
+        all.list(section::LINES, self.lines, line);
+        all.list(section::FIELDS, self.fields, field);
         let Sections { mut bodies, table } = all;
         let mut head = Encoder::new(abi.order);
         let first = (HEADER_SIZE + SECTION_SIZE * table.len()).next_multiple_of(16);
@@ -379,7 +419,20 @@ fn probe(o: &mut Encoder, p: &Probe) {
         o.u32(s.0);
     }
     o.u32(p.condition);
-    o.u32(p.name.0);
+    for v in [p.name.0, p.event.0, 0] {
+        o.u32(v);
+    }
+}
+
+fn print(o: &mut Encoder, p: &Print) {
+    for v in [p.format.0, p.script.0, p.first_field, p.nfields] {
+        o.u32(v);
+    }
+}
+
+fn field(o: &mut Encoder, f: &Field) {
+    o.u32(f.name.0);
+    o.u32(f.unit.0);
 }
 
 fn part(o: &mut Encoder, p: &Part) {

@@ -37,6 +37,17 @@ fn sample() -> Tap {
         script: tap.strings.add("a.stp:1:2"),
         condition: 0x60,
         name: tap.strings.add("alias"),
+        event: tap.strings.add("main.return"),
+    });
+    tap.prints.push(Print {
+        format: tap.strings.add("%d"),
+        script: tap.strings.add("a.stp:3:4"),
+        first_field: 0,
+        nfields: 1,
+    });
+    tap.fields.push(Field {
+        name: tap.strings.add("delay_ns"),
+        unit: tap.strings.add("ns"),
     });
     tap.parts.push(Part {
         addr: 0x2000,
@@ -102,9 +113,10 @@ fn sample() -> Tap {
 
 fn expected(abi: &Abi) -> String {
     format!(
-        "1 1 {} {} {} 1 sample 2 1122334455667788\n\
+        "1 2 {} {} {} 1 sample 2 1122334455667788\n\
          /usr/bin/git 1 abcd 4 5000000000\n\
-         6 5 4294967295 0 100002000 -7 3 2 40 ffffffff 24 point main a.stp:1:2\n\
+         6 5 4294967295 0 100002000 -7 3 2 40 ffffffff 24 point main a.stp:1:2 alias main.return\n\
+         %d a.stp:3:4 0 1 delay_ns ns\n\
          2000 30 tl_print 8\n\
          g 3 1 2 1 1 2 64 128 2048 5 -1 hello 2 -10 10 2\n\
          1 2 3 4 5 1\n\
@@ -127,6 +139,10 @@ fn read_back(compiler: &str, emulator: Option<&str>, abi: &Abi) -> Option<String
         .arg(format!("-DKERNEL_TAP={}", tap_flag::KERNEL))
         .arg(format!("-DKERNEL_IMAGE={}", image_flag::KERNEL))
         .arg(format!("-DKERNEL_ENTRY={}", probe_flag::ENTRY))
+        .arg(format!("-DRAW={RAW_MAGIC}"))
+        .arg(format!("-DRECORD={RECORD_SIZE}"))
+        .arg(format!("-DPROBE={PROBE_SIZE}"))
+        .arg(format!("-DSWITCH={}", RecordKind::Switch as u8))
         .args(["-std=c11", "-static", "-I"])
         .arg(here.join("../../include"))
         .arg(here.join("tests/layout.c"))
