@@ -98,6 +98,8 @@ tags! {
     ProbesNone "PROBES_NONE" "A script needs at least one probe.";
     GuruNeeded "GURU_NEEDED" "Embedded C and writes to the program need guru mode.";
     ModuleBuild "MODULE_BUILD" "The module could not be made from a valid script.";
+    BpftraceWrong "BPFTRACE_WRONG" "A program for --bpftrace reads as bpftrace's own: PROBE, PROBE /CONDITION/ { STATEMENTS }, one or more.";
+    BpftraceRefused "BPFTRACE_REFUSED" "bpftrace has this, and scripts have no counterpart that is translated to.";
     Usage "USAGE" "The command line is not understood.";
     FileMissing "FILE_MISSING" "The file cannot be read or written.";
     TargetMissing "TARGET_MISSING" "The process is gone, or may not be traced.";

@@ -328,13 +328,14 @@ impl Parser<'_> {
         })
     }
 
-    /// Words and stars that touch each other: `tcp_*`, `**`.
+    /// Words and stars that touch each other: `tcp_*`, `**`. Of a pasted argument all have its place.
     fn component_name(&mut self) -> Parse<Ident> {
         let mut name = String::new();
         let mut span = self.span();
         loop {
             let here = self.span();
-            let touches = span.file == here.file && span.hi == here.lo;
+            let pasted = (span.lo, span.hi) == (here.lo, here.hi);
+            let touches = span.file == here.file && (pasted || span.hi == here.lo);
             if !name.is_empty() && (!touches || span.expansion != here.expansion) {
                 break;
             }
