@@ -189,10 +189,11 @@ C_EXAMPLES := examples/own-process examples/hooks
 install: all install-lib
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 bin/trapless bin/trapless-run $(DESTDIR)$(PREFIX)/bin/
-	install -d $(SHARE)/trapless/tapset $(SHARE)/trapless/examples/kernel $(SHARE)/trapless/include/trapless
+	install -d $(SHARE)/trapless/tapset $(addprefix $(SHARE)/trapless/examples/, kernel ready) $(SHARE)/trapless/include/trapless
 	install -m 644 tapset/* $(SHARE)/trapless/tapset/
 	install -m 644 examples/*.stp $(SHARE)/trapless/examples/
 	install -m 644 examples/kernel/*.stp $(SHARE)/trapless/examples/kernel/
+	install -m 644 examples/ready/*.stp $(SHARE)/trapless/examples/ready/
 	install -d $(addprefix $(SHARE)/trapless/include/, script machine)
 	install -m 644 runtime/script.h runtime/embedded.h $(SHARE)/trapless/include/
 	install -m 644 runtime/script/*.h $(SHARE)/trapless/include/script/

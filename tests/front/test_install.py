@@ -31,7 +31,7 @@ def test_install(ctx):
     os.rename(stage + prefix, prefix)
     for name in ('bin/trapless', 'bin/trapless-run', 'share/man/man1/trapless.1', 'share/man/man8/trapless-run.8',
                  'lib/pkgconfig/trapless.pc', 'lib/libtrapless.a', 'lib/libtrapless.so.0', 'include/trapless/probe.h',
-                 'share/trapless/tapset/string.stp', 'share/trapless/examples/malloc_sizes.stp',
+                 'share/trapless/tapset/string.stp', 'share/trapless/examples/malloc_sizes.stp', 'share/trapless/examples/ready/top.stp',
                  'share/bash-completion/completions/trapless', 'share/doc/trapless/README.md'):
         assert os.path.getsize(os.path.join(prefix, name)) > 0, name
     for path in files(prefix):
@@ -46,6 +46,8 @@ def test_install(ctx):
     assert p.returncode == 0 and 'n=100\n' in p.stdout, p.stdout + p.stderr
     p = ctx.run(['trapless', os.path.join(prefix, 'share/trapless/examples/malloc_sizes.stp'), '-c', 'ls /'], env=env)
     assert p.returncode == 0 and 'allocations' in p.stdout, p.stdout + p.stderr
+    p = ctx.run(['trapless', 'top', '--', shop(ctx), '2', '50'], env=env)
+    assert p.returncode == 0 and re.search(r'^ +100 .*  sell$', p.stdout, re.M), p.stdout + p.stderr
     c_examples(ctx, prefix)
     no_dead_links(os.path.join(prefix, 'share/doc/trapless'))
 

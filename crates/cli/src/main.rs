@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //! `trapless`: from a script to a live process.
 
+mod bpftrace;
 mod build;
 mod cache;
 mod command;
+mod convert;
 mod coverage;
 mod dump;
 mod editor;
 mod events;
 mod examples;
 mod exit;
+mod forward;
 mod inherited;
 mod input;
 mod interactive;
@@ -22,6 +25,7 @@ mod output;
 mod passes;
 mod paths;
 mod progress;
+mod ready;
 mod run;
 mod running;
 mod sessions;
@@ -46,7 +50,7 @@ fn main() -> ExitCode {
         eprint!("{text}");
         return ExitCode::from(EXIT_USAGE);
     }
-    let mut options = Options::parse();
+    let mut options = ready::asked().unwrap_or_else(Options::parse);
     if options.brief {
         print!("{}", options::brief());
         return ExitCode::SUCCESS;
@@ -66,7 +70,7 @@ fn main() -> ExitCode {
         };
     }
     if let Some(shell) = options.completions {
-        let mut command = Options::command();
+        let mut command = Options::command().subcommands(ready::commands());
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut command, "trapless", &mut text);
         return match output::put(&text) {
@@ -82,6 +86,13 @@ fn main() -> ExitCode {
     }
     if let Some(file) = &options.coverage {
         return ExitCode::from(coverage::start(file, &options));
+    }
+    if let Some(file) = &options.convert {
+        return ExitCode::from(convert::start(file, &options));
+    }
+    if let Some(text) = convert::refuse(&options) {
+        eprintln!("{text}");
+        return ExitCode::from(EXIT_USAGE);
     }
     if options.language_server {
         return ExitCode::from(editor::start(&options));

@@ -3,8 +3,10 @@
 //! the option list of the manual come from here.
 
 use crate::events::caller::{self, Caller};
+use crate::ready::table;
 use clap::{CommandFactory, Parser};
 use std::path::PathBuf;
+use trapless_events::write::Format;
 
 // The groups, as --help and the manual have them.
 const HELP: &str = "Help";
@@ -43,7 +45,7 @@ const BRIEF: [&str; 15] = [
     name = "trapless",
     version,
     about,
-    before_help = EXAMPLES,
+    before_help = beginning(),
     after_help = ENDING,
     disable_help_flag = true,
     disable_version_flag = true,
@@ -77,6 +79,11 @@ pub struct Options {
     #[arg(short = 'i', long, conflicts_with_all = ["script", "list", "list_vars", "asking", "coverage"], help_heading = RUN)]
     pub interactive: bool,
 
+    /// Run PROGRAM, which is written for bpftrace: it is translated to a script; words that are left are its $1, $2 ...
+    /// With -p1 the script is shown, and with -v, too
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = OTHER_THAN_BPFTRACE, help_heading = RUN)]
+    pub bpftrace: Option<String>,
+
     /// Start CMD, trace it from its first instruction, end with it
     #[arg(short = 'c', value_name = "CMD", help_heading = RUN)]
     pub command: Option<String>,
@@ -100,6 +107,15 @@ pub struct Options {
     /// Write the output to FILE
     #[arg(short = 'o', value_name = "FILE", help_heading = RUN)]
     pub output: Option<PathBuf>,
+
+    /// Write the output as FORMAT: text as the script prints it; one JSON object a line; a table (csv); a trace for
+    /// babeltrace2 and Trace Compass in the folder FILE (ctf); or as a recording for --convert (raw)
+    #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()), conflicts_with_all = ["rotate", "background", "monitor"], help_heading = RUN)]
+    pub format: Option<String>,
+
+    /// Write the recording FILE (of `--format raw` or `trapless-run --raw`) as another --format
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHER_THAN_CONVERTING, help_heading = RUN)]
+    pub convert: Option<PathBuf>,
 
     /// Turn FILE over at so many MiB: FILE.0, FILE.1 ...; N: keep that many
     #[arg(short = 'S', value_name = "MIB[,N]", requires = "output", value_parser = rotation, help_heading = RUN)]
@@ -376,16 +392,27 @@ pub struct Options {
     pub semantic_keep_going: bool,
 }
 
+/// Of `--format`: the recording itself.
+pub const RAW: &str = "raw";
+
+fn formats() -> Vec<&'static str> {
+    Format::names().chain([RAW]).collect()
+}
+
 /// The most used options alone.
 pub fn brief() -> clap::builder::StyledStr {
     let all = Options::command()
-        .before_help("")
+        .before_help(table::list())
         .after_help("All options, by groups, with examples: trapless --help");
     let shown = |a: clap::Arg| {
         let hidden = !a.is_positional() && !BRIEF.contains(&a.get_id().as_str());
         a.hide(hidden)
     };
     all.mut_args(shown).render_help()
+}
+
+fn beginning() -> String {
+    format!("{EXAMPLES}\n\n{}", table::list())
 }
 
 /// As timer.s() takes them.
@@ -445,6 +472,19 @@ const OTHER_THAN_ASKING: [&str; 7] = [
     "coverage",
 ];
 
+/// What makes a recording.
+const OTHER_THAN_CONVERTING: [&str; 9] = [
+    "script",
+    "words",
+    "command",
+    "pid",
+    "list",
+    "list_vars",
+    "trace_events",
+    "asking",
+    "coverage",
+];
+
 /// What needs a script, or none.
 const OTHER_THAN_EVENTS: [&str; 10] = [
     "script",
@@ -457,6 +497,20 @@ const OTHER_THAN_EVENTS: [&str; 10] = [
     "coverage",
     "language_server",
     "globals",
+];
+
+/// What has no place beside a program of bpftrace.
+const OTHER_THAN_BPFTRACE: [&str; 10] = [
+    "script",
+    "example",
+    "interactive",
+    "list",
+    "list_vars",
+    "trace_events",
+    "convert",
+    "asking",
+    "coverage",
+    "language_server",
 ];
 
 /// What no editor's script is run with.

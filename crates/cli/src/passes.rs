@@ -7,9 +7,10 @@ use crate::options::Options;
 use crate::paths::Paths;
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::{build, dump, events, input, list, output, settings, target};
+use crate::{bpftrace, build, dump, events, input, list, output, settings, target};
 use std::path::Path;
 use std::time::Instant;
+use trapless_bpftrace::is_listing;
 use trapless_sema::declare::arguments;
 use trapless_sema::declare::loader::Loader;
 use trapless_sema::declare::tapset::Tapset;
@@ -38,9 +39,10 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         return None;
     }
     let ids = NodeIds::new();
-    let (text, name, args) = match &options.trace_events {
-        Some(list) => events::script(list, options, command.as_ref(), diags)?,
-        None => input::script_text(options, diags)?,
+    let (text, name, args) = match (&options.bpftrace, &options.trace_events) {
+        (Some(program), _) => bpftrace::script(program, options, map, diags)?,
+        (None, Some(list)) => events::script(list, options, command.as_ref(), diags)?,
+        (None, None) => input::script_text(options, diags)?,
     };
     let env = input::environment(options, args);
     let tapset = open_tapset(options, &paths, diags);
@@ -51,7 +53,8 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         macros: &macros,
         ids: &ids,
     };
-    let made = options.trace_events.as_ref().map(|_| text.clone());
+    let is_made = options.trace_events.is_some() || options.bpftrace.is_some();
+    let made = is_made.then(|| text.clone());
     let script = loader.parse(name, text, diags);
     let clock = clock.done("Pass 1: parsed the script");
     if diags.has_errors() {
@@ -72,7 +75,8 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
         .command
         .as_deref()
         .map_or_else(Vec::new, command::programs);
-    if options.list.is_some() || options.list_vars.is_some() {
+    let points_alone = options.bpftrace.as_deref().is_some_and(is_listing);
+    if options.list.is_some() || options.list_vars.is_some() || points_alone {
         let variables = options.list_vars.is_some();
         let lines = list::list(script, &tapset, loader, &mut world, variables, diags);
         drop(clock);

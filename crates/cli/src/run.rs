@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! Pass 5: hands the module to `trapless-run`.
 
+use crate::convert::{self, Live};
 use crate::exit::EXIT_FAILURE;
 use crate::inherited;
 use crate::memory;
-use crate::options::Options;
+use crate::options::{self, Options};
 use std::fs::File;
 use std::os::fd::IntoRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A module that is ready to run.
@@ -46,8 +47,17 @@ impl Run {
         for pid in &self.pids {
             command.arg("-x").arg(pid.to_string());
         }
-        if let Some(out) = &options.output {
+        let format = convert::wanted(options);
+        let live = match format.map(|f| Live::prepare(f, options, &mut command)) {
+            Some(Err(status)) => return status,
+            Some(Ok(live)) => Some(live),
+            None => None,
+        };
+        if let (None, Some(out)) = (format, &options.output) {
             command.arg("-o").arg(out);
+        }
+        if options.format.as_deref() == Some(options::RAW) {
+            command.arg("--raw");
         }
         if let Some(words) = &options.rotate {
             command.arg("--rotate").arg(words);
@@ -72,9 +82,15 @@ impl Run {
         if let Some(words) = &self.command {
             command.arg("--").args(words);
         }
-        let command = inherited::hand_on(&mut command);
+        inherited::hand_on(&mut command);
+        if let Some(live) = live {
+            return match live.run(&mut command) {
+                Ok(status) => status,
+                Err(e) => not_started(&self.runner, &e),
+            };
+        }
         let e = match options.background {
-            true => match aside(command) {
+            true => match aside(&mut command) {
                 Ok(pid) => {
                     println!("{pid}");
                     return 0;
@@ -83,10 +99,14 @@ impl Run {
             },
             false => command.exec(),
         };
-        eprintln!("error: {}: {e}", self.runner.display());
-        eprintln!("next step: build or install trapless-run beside trapless (make)");
-        EXIT_FAILURE
+        not_started(&self.runner, &e)
     }
+}
+
+fn not_started(runner: &Path, e: &std::io::Error) -> u8 {
+    eprintln!("error: {}: {e}", runner.display());
+    eprintln!("next step: build or install trapless-run beside trapless (make)");
+    EXIT_FAILURE
 }
 
 /// In the background, where no terminal's signal reaches it.
