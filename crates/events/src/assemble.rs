@@ -86,6 +86,7 @@ impl Assembler {
         };
         to.note(&Note {
             time: r.time,
+            ring: r.ring,
             thread: self.thread(r.ring),
             probe: r.probe.and_then(|p| module.probes.get(p as usize)),
             kind,

@@ -126,6 +126,7 @@ pub enum NoteKind {
 #[derive(Debug)]
 pub struct Note<'a> {
     pub time: u64,
+    pub ring: u32,
     pub thread: &'a Thread,
     pub probe: Option<&'a Probe>,
     pub kind: NoteKind,

@@ -4,6 +4,7 @@
 mod csv;
 mod ctf;
 mod json;
+mod perfetto;
 mod text;
 
 use crate::module::Module;
@@ -18,14 +19,16 @@ pub enum Format {
     Json,
     Csv,
     Ctf,
+    Perfetto,
 }
 
 /// Name, format, and whether it is a folder of files.
-const FORMATS: [(&str, Format, bool); 4] = [
+const FORMATS: [(&str, Format, bool); 5] = [
     ("text", Format::Text, false),
     ("json", Format::Json, false),
     ("csv", Format::Csv, false),
     ("ctf", Format::Ctf, true),
+    ("perfetto", Format::Perfetto, false),
 ];
 
 impl Format {
@@ -89,6 +92,9 @@ pub fn writer(
         (Format::Text, Output::Stream(out)) => Box::new(text::Text::new(out)),
         (Format::Json, Output::Stream(out)) => Box::new(json::Json::new(out, head, module)?),
         (Format::Csv, Output::Stream(out)) => Box::new(csv::Csv::new(out, head, module)?),
+        (Format::Perfetto, Output::Stream(out)) => {
+            Box::new(perfetto::Perfetto::new(out, head, module)?)
+        }
         (Format::Ctf, Output::Folder(path)) => Box::new(ctf::Ctf::new(&path, head, module)?),
         _ => return Err(io::ErrorKind::NotADirectory.into()),
     })
