@@ -59,7 +59,7 @@ int drain_put(void *arg, const char *text, size_t n)
 }
 
 /* Output that nobody gets is no reason to go on. */
-static void write_out(struct session *s)
+void drain_write(struct session *s)
 {
 	write_ready(s);
 	if (fflush(s->out))
@@ -68,7 +68,7 @@ static void write_out(struct session *s)
 
 static void turn_over(struct session *s)
 {
-	write_out(s);
+	drain_write(s);
 	rotation_next(&s->rotation, &s->out);
 }
 
@@ -113,7 +113,7 @@ static void tell(struct session *s, const char *what, const uint8_t *payload, ui
 	const char *text = tl_record_text(payload, size, &n);
 
 	if (!s->raw)
-		write_out(s);
+		drain_write(s);
 	fprintf(stderr, "%s: %.*s\n", what, (int)n, text);
 }
 
@@ -135,7 +135,7 @@ static void act_on(
 	case TL_REC_COMMAND:
 	case TL_REC_COMMAND_TEXT:
 		if (!s->raw)
-			write_out(s);
+			drain_write(s);
 		put_command(s, r, payload, size);
 	}
 }
@@ -232,7 +232,7 @@ uint64_t drain(struct session *s, bool final)
 	} while (n && !final && ++passes < PASSES_MAX);
 	if (s->raw)
 		raw_losses(s);
-	write_out(s);
+	drain_write(s);
 	commands_reap();
 	return all;
 }

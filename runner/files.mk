@@ -29,7 +29,7 @@ PRELOAD_SRCS = $(addprefix agent/preload/, preload.c session.c count.c env.c han
 	$(HOME_SRCS) home/fill.c agent/memory.c \
 	$(filter-out $(ENGINE_OS_TRAP_SRCS) $(ENGINE_OS_OWN_HOME_SRCS),$(ENGINE_OS_OWN_SRCS)) $(ENGINE_OS_GUARD_SRCS) \
 	$(AGENT_SHARED_SRCS)
-RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c raw.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c timers.c conditions.c events.c target.c launch.c followed.c later.c connector.c patching.c program.c words.c zone.c) \
+RUNNER_SRCS = $(addprefix runner/, main.c options.c session.c drain.c raw.c rows.c rotate.c procfs.c input.c terminal.c times.c commands.c inherited.c recycle.c silent.c timers.c conditions.c events.c target.c launch.c followed.c later.c connector.c patching.c program.c words.c zone.c) \
 	$(addprefix runner/base/, module.c proc.c facts.c notes.c sections.c passing.c progress.c) \
 	$(addprefix runner/transport/, attendant.c socket.c guardian.c join.c preload.c kernel.c) \
 	$(addprefix runner/kernel/, device.c session.c attend.c) \

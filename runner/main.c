@@ -26,6 +26,7 @@
 #include "base/proc.h"
 #include "procfs.h"
 #include "raw.h"
+#include "rows.h"
 #include "session.h"
 #include "target.h"
 
@@ -299,6 +300,7 @@ static void run(int timer)
 		control_serve(&control, fds[2].revents);
 		follow_conditions();
 		wait = next_wait(wait, drain(&session, false));
+		rows_serve(&session);
 		if (opt.monitor && !monitor_serve(any_tuning()))
 			break;
 		if (is_time(&recycled, RECYCLE_MS))
@@ -546,6 +548,7 @@ static int trace(void)
 	timer = timers_start(&session);
 	if (opt.monitor)
 		monitor_start(&control);
+	rows_start(&session, opt.every);
 	if (anything_to_wait_for() && !session_wants_exit(&session))
 		run(timer);
 	if (opt.monitor)
@@ -560,9 +563,10 @@ static int trace(void)
 	if (!target_never_started())
 		session_run(&session,
 			session.errors > module.options->max_errors ? TL_TAP_ERROR : TL_TAP_END);
+	rows_print(&session);
+	drain(&session, true);
 	if (session.raw)
 		raw_end(&session);
-	drain(&session, true);
 	tell_times(&session);
 	closing_lines();
 	return exit_status(output_failed());
@@ -650,11 +654,6 @@ int main(int argc, char **argv)
 	}
 	if (options_ask(&opt))
 		return control_ask(&opt);
-	if (opt.monitor && (!monitor_seconds(opt.monitor) || opt.raw)) {
-		fprintf(stderr, "trapless-run: --monitor wants whole seconds, and shows no binary "
-				"records: see trapless-run --help\n");
-		return 2;
-	}
 	if (opt.coverage)
 		return coverage_main(opt.coverage, opt.functions, opt.verbose);
 	inherited_note();

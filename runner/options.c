@@ -86,6 +86,14 @@ static const struct option_def *find(const char *arg, const char **value)
 	return NULL;
 }
 
+unsigned options_seconds(const char *word)
+{
+	char *end;
+	unsigned long n = strtoul(word, &end, 10);
+
+	return *word >= '0' && *word <= '9' && !*end && n <= 1000000 ? (unsigned)n : 0;
+}
+
 static int take(struct options *o, const struct option_def *d, const char *value)
 {
 	void *field = (char *)o + d->field;
@@ -159,6 +167,10 @@ static int check(struct options *o)
 		wrong = "a program behind -- stands for -c, and without -x";
 	else if (o->rotate && (!o->output || o->raw))
 		wrong = "--rotate turns over the text that -o FILE gets";
+	else if (o->every && (!o->raw || !options_seconds(o->every)))
+		wrong = "--every wants whole seconds, and --raw";
+	else if (o->monitor && (o->raw || !options_seconds(o->monitor)))
+		wrong = "--monitor wants whole seconds, and shows no binary records";
 	else if (o->preload && !o->command)
 		wrong = "--preload starts a program: give it with -c";
 	if (wrong)

@@ -13,7 +13,7 @@ struct options {
 	const char *module;
 	char **words; /* of the program behind `--`, or NULL */
 	const char *command, *output, *rotate, *patching, *coverage, *functions;
-	const char *monitor, *session_word, *enable, *disable, *optimize;
+	const char *monitor, *every, *session_word, *enable, *disable, *optimize;
 	pid_t session; /* session_word's; 0: all */
 	pid_t pids[TARGETS_MAX];
 	int npids;
@@ -24,6 +24,8 @@ struct options {
 /* 0; or -1: a message has been printed. */
 int options_parse(struct options *o, int argc, char **argv);
 void options_help(FILE *to);
+/* Whole seconds, as an argument has them; 0: it has not. */
+unsigned options_seconds(const char *word);
 /* Is something asked of sessions that run? */
 bool options_ask(const struct options *o);
 

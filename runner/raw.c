@@ -110,6 +110,19 @@ void raw_record(struct session *s, uint32_t ring, const struct tl_record *r, con
 	s->raw->records += tl_record_kind(r->what) != TL_REC_THREAD;
 }
 
+static void put_hits(struct session *s)
+{
+	const uint32_t size = sizeof(struct tl_record) + sizeof(uint64_t);
+
+	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
+		const uint64_t hits = tl_session_hits(&s->view, i);
+
+		if (!probe_is_ours(&s->mod->probes[i]))
+			put(s, 0, tl_record_what(size, TL_REC_HITS, 0, i), now_of(CLOCK_REALTIME),
+				&hits, sizeof(hits));
+	}
+}
+
 void raw_losses(struct session *s)
 {
 	uint32_t used = tl_blocks_used(&s->view);
@@ -135,7 +148,7 @@ void raw_end(struct session *s)
 	struct tl_totals totals;
 	struct tl_record_end e;
 
-	raw_losses(s);
+	put_hits(s);
 	tl_session_totals(&s->view, &totals);
 	e = (struct tl_record_end){.records = s->raw->records,
 		.lost = s->raw->lost,
@@ -145,6 +158,7 @@ void raw_end(struct session *s)
 		.no_block = s->view.session->no_block,
 		.damaged = s->damaged + s->reader.damaged};
 	put_own(s, 0, TL_REC_END, now_of(CLOCK_REALTIME), &e, sizeof(e));
+	drain_write(s);
 }
 
 void raw_act(struct session *s)

@@ -114,6 +114,8 @@ int drain_record(
 	void *s, uint32_t block, const struct tl_record *r, const uint8_t *payload, uint32_t size);
 /* Give out what is there; final: all of it. Returns the number of records. */
 uint64_t drain(struct session *s, bool final);
+/* Out of our own memory, into the output. */
+void drain_write(struct session *s);
 /* What run() prints here, called with 0 to n - 1, goes to `to`. false, and not run: what others printed here is still to come out. */
 bool drain_aside(
 	struct session *s, void (*run)(struct session *s, uint32_t i), uint32_t n, FILE *to);

@@ -40,6 +40,33 @@ static int64_t bucket_value(const struct tl_hist *h, uint32_t i)
 	return (int64_t)((uint64_t)h->low + (i - 1) * (uint64_t)h->step);
 }
 
+static int64_t log_bound(uint32_t i, bool most)
+{
+	if (i == 64)
+		return 0;
+	if (i > 64)
+		return most ? (int64_t)((1ull << (i - 64)) - 1) : (int64_t)(1ull << (i - 65));
+	if (most || !i)
+		return (int64_t)(~0ull << (63 - i));
+	return (int64_t)((~0ull << (64 - i)) + 1);
+}
+
+static int64_t linear_bound(const struct tl_hist *h, uint32_t i, bool most)
+{
+	const uint64_t low = (uint64_t)h->low, step = (uint64_t)h->step;
+
+	if (i == 0)
+		return most ? (int64_t)(low - 1) : INT64_MIN;
+	if (i == h->buckets - 1 && most)
+		return INT64_MAX;
+	return (int64_t)(low + (i - 1) * step + (most ? step - 1 : 0));
+}
+
+int64_t tl_hist_bound(const struct tl_hist *h, int64_t n, bool most)
+{
+	return h->kind == 1 ? log_bound((uint32_t)n, most) : linear_bound(h, (uint32_t)n, most);
+}
+
 static uint32_t width_of(int64_t v)
 {
 	char buf[20];

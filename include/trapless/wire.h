@@ -115,7 +115,8 @@ enum tl_tap_probe_kind {
 	/* files that run a handler in the runner: func is the file's name, arg the longest text, addr its umask */
 	TL_TAP_FILE_READ,
 	TL_TAP_FILE_WRITE,
-	TL_TAP_SHOW,		/* prints the global func, while the session runs (--monitor) */
+	/* prints the global func: while the session runs (--monitor); at the end, and by --every, for readers of events */
+	TL_TAP_SHOW,
 	TL_TAP_RESET,		/* all globals are as they were at first (--monitor) */
 	/* tracepoint `func` of image, a kernel or a module: parameters lie as at a function's entry, behind one that is the
 	 * kernel's own. With SYSCALL it is sys_enter or sys_exit, and the registers are the program's */
@@ -135,6 +136,7 @@ enum tl_tap_probe_flag {
 	/* of a kernel: addr counts from the first byte of the function `func`, which it finds by name. This one is at the
 	 * function's entry: behind what ftrace and IBT have put there */
 	TL_TAP_PROBE_ENTRY     = 1 << 9,
+	TL_TAP_PROBE_MADE      = 1 << 10, /* by the compiler, not in the script: of END it shows a global that is never read */
 };
 
 struct tl_tap_probe {
@@ -383,6 +385,7 @@ enum tl_record_kind {
 	TL_REC_COMMAND,		/* id = command number, no payload: the runner starts it. A target has no say in what it is */
 	TL_REC_COMMAND_TEXT,	/* payload: a command that a handler has made; a target can change it */
 	TL_REC_SWITCH,		/* go on in the next output file */
+	TL_REC_HITS,		/* raw stream only, before END; payload: uint64_t: so many hits had the probe */
 };
 
 struct tl_record {
@@ -427,7 +430,7 @@ struct tl_record_thread {
 
 /* Sums of the session. */
 struct tl_record_end {
-	uint64_t records;	/* in this stream, this one and those of THREAD and LOST not counted */
+	uint64_t records;	/* in this stream, this one and those of THREAD, LOST and HITS not counted */
 	uint64_t lost;
 	uint64_t errors, skipped, missed; /* as in struct tl_session */
 	uint64_t no_block;	/* hits in threads for which there was no room */

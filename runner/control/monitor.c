@@ -28,14 +28,6 @@ static struct {
 	uint64_t stood; /* a sum over the targets, when they were asked last */
 } at;
 
-unsigned monitor_seconds(const char *word)
-{
-	char *end;
-	unsigned long n = strtoul(word, &end, 10);
-
-	return *word >= '0' && *word <= '9' && !*end && n <= 1000000 ? (unsigned)n : 0;
-}
-
 /* Keys are those of who reads the standard input: the program's, a handler's, or ours. */
 static bool has_keys(const struct control *c)
 {
@@ -65,7 +57,7 @@ static void sort_out_probes(const struct tl_tap *mod)
 void monitor_start(struct control *c)
 {
 	at.control = c;
-	at.every = 1000.0 * monitor_seconds(c->opt->monitor);
+	at.every = 1000.0 * options_seconds(c->opt->monitor);
 	at.next = now_ms();
 	at.number = NOT_TYPED;
 	at.keys = has_keys(c);

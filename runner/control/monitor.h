@@ -8,8 +8,6 @@
 
 #include "control.h"
 
-/* Of --monitor's argument; 0: it is not one. */
-unsigned monitor_seconds(const char *word);
 void monitor_start(struct control *c); /* which lives until monitor_end() */
 void monitor_end(void);
 int monitor_fd(void); /* poll it; -1: no keys */

@@ -93,5 +93,7 @@ int64_t tl_stat_variance(
 void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h);
 int64_t tl_hist_bucket(
 	struct tl_run *run, const struct tl_stat *s, const struct tl_hist *h, int64_t n);
+/* The least and the greatest number that bucket n counts. */
+int64_t tl_hist_bound(const struct tl_hist *h, int64_t n, bool most);
 
 #endif

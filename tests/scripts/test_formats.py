@@ -80,6 +80,11 @@ def ctf_events(folder):
     return out
 
 
+def is_told(name):
+    """Of the session, not of a handler or a global."""
+    return name.startswith('trapless:')
+
+
 def unescaped(text):
     """A text of babeltrace2's, in quotes."""
     out, i = bytearray(), 0
@@ -132,7 +137,9 @@ def check_json(path, pid):
 def check_csv(path, pid):
     with open(path, encoding='latin-1', newline='') as f:
         rows = list(csv.DictReader(f))
-    assert [r['type'] for r in rows] == ['event'] * 9 and {r['event'] for r in rows} == {'begin'}
+    assert [r['type'] for r in rows] == ['event'] * 9 + ['hits']
+    rows.pop()
+    assert len(rows) == 9 and {r['event'] for r in rows} == {'begin'}
     assert [rows[0][n] for n in ('low', 'minus', 'two', 'eight', 'high')] == [
         str(LOW), str(2**64 - 1), hex(2**64 - 2), '010', str(HIGH)], rows[0]
     assert rows[1]['all'] == ALL.decode('latin-1') and rows[2]['digits'] == '0123456789' * 400
@@ -143,7 +150,7 @@ def check_csv(path, pid):
 
 
 def check_ctf(folder, pid):
-    got = [fields for name, context, fields in ctf_events(folder)]
+    got = [fields for name, context, fields in ctf_events(folder) if not is_told(name)]
     assert got[0] == b'%d, %d, 0x%X, 010, %d' % (LOW, 2**64 - 1, 2**64 - 2, HIGH), got[0]
     m = re.fullmatch(rb'"(.*)", ""', got[1], re.S)
     assert m and unescaped(m[1]) == ALL, got[1]
@@ -165,7 +172,8 @@ def test_threads(ctx):
     raw = recording(ctx, THREADS, '-c', command)
     lines = json_lines(converted(ctx, raw, 'json')[1])
     assert check_threads(lines) == of_live, 'what a live session gives differs from a recording'
-    in_ctf = collections.Counter(context.split(b',')[1].strip() for _, context, _ in ctf_events(converted(ctx, raw, 'ctf')[1]))
+    in_ctf = [context for name, context, _ in ctf_events(converted(ctx, raw, 'ctf')[1]) if not is_told(name)]
+    in_ctf = collections.Counter(context.split(b',')[1].strip() for context in in_ctf)
     assert sorted(in_ctf.values()) == of_live, in_ctf
 
 
@@ -206,6 +214,7 @@ def lost_in_json(path):
     lines = json_lines(path)
     lost = sum(line['count'] for line in lines if line['type'] == 'lost')
     assert lost == lines[-1]['lost']
+    assert lines[-1]['records'] == len([line for line in lines if line['type'] in ('event', 'row')]), lines[-1]
     return len(events(lines)), lost, events(lines)[-1]['fields']['n']
 
 
@@ -219,7 +228,7 @@ def lost_in_csv(path):
 def lost_in_ctf(folder):
     all = ctf_events(folder)
     lost = sum(int(fields) for name, _, fields in all if name.endswith('trapless:lost'))
-    got = [fields for name, _, fields in all if 'trapless:' not in name]
+    got = [fields for name, _, fields in all if not is_told(name) and name != 'n']
     return len(got), lost, int(got[-1])
 
 
@@ -245,6 +254,66 @@ def test_errors_and_warnings(ctx):
     assert kinds.count('error') == kinds.count('warning') == 1, kinds
 
 
+ROWS = r"""global calls, text, number, all, none, wide, nested
+probe process.function("work") {
+  calls[tid(), execname()] <<< $call
+  all <<< $call - 100
+  wide[$call % 3] <<< $call
+  number++
+  text[$call % 2 ? "odd" : "even"] .= "x"
+  nested[$thread, value(), "k"] = 1
+}
+function value() { return 7 }
+probe end {
+  foreach ([t, e] in calls) printf("%d %s %d %d %d %d %d\n", t, e, @count(calls[t, e]), @min(calls[t, e]),
+    @max(calls[t, e]), @sum(calls[t, e]), @avg(calls[t, e]))
+  print(@hist_log(all))
+  foreach (k in wide) print(@hist_linear(wide[k], 10, 100, 20))
+}"""
+
+
+def drawn(lines):
+    """Counts by the first number of a bucket, as a histogram's drawing has them; "<" and ">" are kept."""
+    rows = [re.fullmatch(r' *([<>]?-?\d+) \|@* *(\d+)', line) for line in lines]
+    return {m[1]: int(m[2]) for m in rows if m and int(m[2])}
+
+
+def test_rows(ctx):
+    """Globals are rows with named keys, histograms have their bounds, and hits are told: as the text of the same run has them."""
+    raw = recording(ctx, ROWS, '-c', '%s 3 300' % ctx.target('throng'))
+    text = open(converted(ctx, raw, 'text')[1]).read()
+    printed, *drawings = re.split(r' *value \|', text)
+    lines = json_lines(converted(ctx, raw, 'json')[1])
+    rows = collections.defaultdict(list)
+    for line in lines:
+        if line['type'] == 'row':
+            rows[line['event']].append(line['fields'])
+    assert [list(f) for f in rows['calls'][:1]] == [['tid', 'execname', 'count', 'min', 'max', 'sum', 'avg']], rows['calls']
+    assert sorted(' '.join(str(v) for v in f.values()) for f in rows['calls']) == sorted(printed.splitlines()), (rows, printed)
+    assert rows['number'] == [{'value': 900}] and rows['none'] == [{'value': 0}], rows
+    assert sorted(f['value'] for f in rows['text']) == ['x' * 450] * 2
+    assert sorted(f['thread'] for f in rows['nested']) == [0, 1, 2] and rows['nested'][0]['key_value'] == 7, rows['nested']
+    assert rows['nested'][0]['value'] == 1 and len(rows['nested'][0]) == 4
+    check_buckets(rows, drawings)
+    hits = [line for line in lines if line['type'] == 'hits']
+    assert [line['count'] for line in hits if 'work' in line['probe']] == [900] and lines[-1]['type'] == 'end', hits
+    assert not [line for line in events(lines) if line['event'] == 'none'], 'an unread global is there twice'
+    with open(converted(ctx, raw, 'csv')[1], newline='') as f:
+        table = [r for r in csv.DictReader(f) if r['type'] == 'row' and r['event'] == 'calls']
+    assert sorted(int(r['sum']) for r in table) == sorted(f['sum'] for f in rows['calls']), table
+
+
+def check_buckets(rows, drawings):
+    log, *linear = [drawn(d.splitlines()) for d in drawings if d.strip()][:4]
+    got = {str(f['low'] if f['low'] >= 0 else f['high']): f['count'] for f in rows['all.buckets']}
+    assert got == log and sum(got.values()) == 900, (got, log)
+    assert all(f['low'] <= f['high'] for f in rows['all.buckets'] + rows['wide.buckets'])
+    for key, want in zip({f['call_3']: None for f in rows['wide.buckets']}, linear):
+        of = [f for f in rows['wide.buckets'] if f['call_3'] == key]
+        first = lambda f: '<10' if f['low'] == LOW else '>90' if f['high'] == HIGH else str(f['low'])
+        assert {first(f): f['count'] for f in of} == want and sum(f['count'] for f in of) == 300, (of, want)
+
+
 def test_processes(ctx):
     """What the runner tells of a thread is that thread's, not the runner's."""
     script = 'probe process.begin { println(pid(), " ", execname()) } probe process.thread.end { println(tid()) }'
@@ -260,8 +329,8 @@ def test_empty_sessions(ctx):
     raw = recording(ctx, 'probe end { }')
     for form, what in [('text', b''), ('csv', b'type,')]:
         assert open(converted(ctx, raw, form)[1], 'rb').read().startswith(what)
-    assert [line['type'] for line in json_lines(converted(ctx, raw, 'json')[1])] == ['session', 'end']
-    assert ctf_events(converted(ctx, raw, 'ctf')[1]) == []
+    assert [line['type'] for line in json_lines(converted(ctx, raw, 'json')[1])] == ['session', 'hits', 'end']
+    assert [name for name, _, _ in ctf_events(converted(ctx, raw, 'ctf')[1])] == ['trapless:hits']
 
 
 def test_damage(ctx):

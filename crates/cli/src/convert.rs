@@ -22,6 +22,12 @@ pub fn wanted(options: &Options) -> Option<Format> {
     (format != Format::Text).then_some(format)
 }
 
+/// A recording, or what is made of one.
+pub fn wants_events(options: &Options) -> bool {
+    let format = options.format.as_deref();
+    format.is_some_and(|f| Format::named(f) != Some(Format::Text))
+}
+
 /// Before anything runs: can the output be of this format? Else why, and what to do.
 pub fn refuse(options: &Options) -> Option<String> {
     let format = wanted(options)?;

@@ -113,6 +113,10 @@ pub struct Options {
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()), conflicts_with_all = ["rotate", "background", "monitor"], help_heading = RUN)]
     pub format: Option<String>,
 
+    /// With a --format other than text: the script's globals as rows every SECONDS, and not at the end only
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "format", conflicts_with = "convert", help_heading = RUN)]
+    pub every: Option<u32>,
+
     /// Write the recording FILE (of `--format raw` or `trapless-run --raw`) as another --format
     #[arg(long, value_name = "FILE", conflicts_with_all = OTHER_THAN_CONVERTING, help_heading = RUN)]
     pub convert: Option<PathBuf>,

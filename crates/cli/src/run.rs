@@ -59,6 +59,9 @@ impl Run {
         if options.format.as_deref() == Some(options::RAW) {
             command.arg("--raw");
         }
+        if let Some(seconds) = options.every {
+            command.arg("--every").arg(seconds.to_string());
+        }
         if let Some(words) = &options.rotate {
             command.arg("--rotate").arg(words);
         }

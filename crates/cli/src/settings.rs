@@ -144,6 +144,7 @@ pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
         guru: options.guru,
         no_display: options.no_global_var_display,
         monitor: options.monitor.is_some(),
+        rows: crate::convert::wants_events(options),
         timing: options.timing,
         machine: crate::input::machine(options),
         kernel: options.release.is_some(),

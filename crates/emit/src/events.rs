@@ -48,9 +48,11 @@ impl Sites {
 impl Site {
     pub fn of(p: &Print, script: String, map: &SourceMap) -> Site {
         let is_value = values_of(&p.format);
+        let named = p.args.len() - p.names.len();
         let field = |(n, arg): (usize, &Expr)| match (is_value.get(n), &arg.kind) {
+            _ if n >= named => Field::named(p.names[n - named]),
             (Some(false), _) | (_, ExprKind::Str(_) | ExprKind::Long(_)) => Field::default(),
-            _ => Field::of(arg, n, map),
+            _ => Field::of(arg, n, map).beside(p.names),
         };
         Site {
             format: p.format.clone(),
@@ -92,6 +94,21 @@ const UNITS: [(&str, &str); 5] = [
 ];
 
 impl Field {
+    fn named(name: &str) -> Field {
+        Field {
+            name: name.to_string(),
+            unit: "",
+        }
+    }
+
+    /// Told apart from those that have their names.
+    fn beside(mut self, names: &[&str]) -> Field {
+        if names.contains(&&*self.name) {
+            self.name.insert_str(0, "key_");
+        }
+        self
+    }
+
     fn of(arg: &Expr, number: usize, map: &SourceMap) -> Field {
         let span = match &arg.kind {
             ExprKind::MemoryBytes(at, _) => at.span,

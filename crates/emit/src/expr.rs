@@ -133,6 +133,14 @@ impl Body<'_, '_> {
                 self.check();
                 v
             }
+            ExprKind::HistBound {
+                global,
+                bucket,
+                most,
+            } => {
+                let n = self.value(bucket);
+                format!("tl_hist_bound({}, {n}, {most})", self.hist(*global))
+            }
             ExprKind::Match {
                 subject,
                 negated,

@@ -300,6 +300,9 @@ fn flags(p: &Probe, handlers: &[HandlerId], program: &Program, emitted: &Emitted
     if p.never {
         flags |= wire::probe_flag::NEVER;
     }
+    if p.script.is_empty() {
+        flags |= wire::probe_flag::MADE;
+    }
     flags
 }
 

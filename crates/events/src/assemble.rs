@@ -70,13 +70,13 @@ impl Assembler {
             _ => self.finish(module, to)?,
         }
         let text = || String::from_utf8_lossy(without_padding(&r.payload)).into_owned();
+        let count = || module.order.read(&r.payload[..r.payload.len().min(8)]);
         let kind = match r.kind {
             RecordKind::Error if module.errors_ignored => return Ok(()),
             RecordKind::Error => NoteKind::Error(text()),
             RecordKind::Warning => NoteKind::Warning(text()),
-            RecordKind::Lost => {
-                NoteKind::Lost(module.order.read(&r.payload[..r.payload.len().min(8)]))
-            }
+            RecordKind::Lost => NoteKind::Lost(count()),
+            RecordKind::Hits => NoteKind::Hits(count()),
             RecordKind::CommandText => NoteKind::Command(text()),
             RecordKind::Command => {
                 let command = module.commands.get(usize::from(r.id));

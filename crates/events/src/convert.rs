@@ -3,6 +3,7 @@
 
 use crate::assemble::Assembler;
 use crate::event::{Event, Note, NoteKind, Totals};
+use crate::module::{Module, Shows};
 use crate::raw::{Fault, Source, Stream};
 use crate::write::{writer, Format, Output};
 use crate::writer::Writer;
@@ -60,12 +61,17 @@ pub struct Summary {
 /// Counts, and hands on to the format's writer.
 struct Counting<'a> {
     writer: Box<dyn Writer>,
+    /// What is there in another way in this format.
+    leaves_out: Option<Shows>,
     tell: &'a mut dyn FnMut(&NoteKind),
     summary: Summary,
 }
 
 impl Writer for Counting<'_> {
     fn event(&mut self, e: &Event<'_>) -> io::Result<()> {
+        if self.leaves_out.is_some() && e.probe.map(|p| p.shows) == self.leaves_out {
+            return Ok(());
+        }
         self.summary.events += 1;
         self.writer.event(e)
     }
@@ -111,6 +117,7 @@ fn all(
 ) -> Result<(), Failure> {
     let mut stream = Stream::open(input)?;
     let mut to = Counting {
+        leaves_out: leaves_out(format, &stream.module),
         writer: writer(format, output, &stream.head, &stream.module)?,
         tell,
         summary: Summary::default(),
@@ -129,6 +136,15 @@ fn all(
     summary.totals = assembler.totals;
     read?;
     Ok(written?)
+}
+
+/// Globals are either text or rows.
+fn leaves_out(format: Format, module: &Module) -> Option<Shows> {
+    match format {
+        Format::Text => Some(Shows::Rows),
+        _ if module.probes.iter().any(|p| p.shows == Shows::Rows) => Some(Shows::Unread),
+        _ => None,
+    }
 }
 
 fn records<R: Source>(

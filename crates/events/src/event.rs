@@ -2,7 +2,7 @@
 //! What writers get: events with named fields, and notes of what else happened.
 
 use crate::format::{self, Arg};
-use crate::module::{Field, Module, Probe};
+use crate::module::{Field, Module, Probe, Shows};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,6 +76,14 @@ impl Kept {
 }
 
 impl<'a> Event<'a> {
+    /// What a record of it is called: one of a handler's prints, or a row of a global.
+    pub fn kind_name(&self) -> &'static str {
+        match self.probe.map(|p| p.shows) {
+            Some(Shows::Rows) => "row",
+            _ => "event",
+        }
+    }
+
     /// With a value for each field of the class.
     pub fn fields(&self) -> impl Iterator<Item = (&'a Field, Value<'a>)> + '_ {
         let fields = self.class.fields.iter().map(|f| &**f);
@@ -119,8 +127,43 @@ pub enum NoteKind {
     Lost(u64),
     /// What system() has started.
     Command(String),
+    /// So many hits its probe has had.
+    Hits(u64),
     /// Output goes on in the next file: switch_file().
     Switch,
+}
+
+impl NoteKind {
+    pub fn name(&self) -> &'static str {
+        match self {
+            NoteKind::Error(_) => "error",
+            NoteKind::Warning(_) => "warning",
+            NoteKind::Lost(_) => "lost",
+            NoteKind::Command(_) => "command",
+            NoteKind::Hits(_) => "hits",
+            NoteKind::Switch => "switch",
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        match self {
+            NoteKind::Error(text) | NoteKind::Warning(text) | NoteKind::Command(text) => text,
+            _ => "",
+        }
+    }
+
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            NoteKind::Lost(n) | NoteKind::Hits(n) => Some(*n),
+            _ => None,
+        }
+    }
+
+    /// As one text: what it says, or how many.
+    pub fn said(&self) -> String {
+        let count = self.count().map(|n| n.to_string());
+        count.unwrap_or_else(|| self.text().to_string())
+    }
 }
 
 #[derive(Debug)]

@@ -32,6 +32,28 @@ pub struct Probe {
     pub event_number: u32,
     /// file:line:column in the script.
     pub script: Arc<str>,
+    pub shows: Shows,
+}
+
+/// Probes that the compiler has made print globals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shows {
+    /// It is the script's.
+    Nothing,
+    /// A global that the script never reads, as text.
+    Unread,
+    /// Each global, as rows.
+    Rows,
+}
+
+impl Shows {
+    fn of(kind: u32, flags: u32) -> Shows {
+        match flags & wire::probe_flag::MADE {
+            0 => Shows::Nothing,
+            _ if kind == wire::ProbeKind::Show as u32 => Shows::Rows,
+            _ => Shows::Unread,
+        }
+    }
 }
 
 /// One printf, print or println of the script.
@@ -227,6 +249,7 @@ fn probes(file: &File<'_>, version: u32) -> Result<Vec<Probe>, Fault> {
             event_number: *events.entry(Arc::clone(&event)).or_insert(new),
             event,
             script: file.text(r.u32(60))?.into(),
+            shows: Shows::of(r.u32(0), r.u32(4)),
             point,
         })
     };

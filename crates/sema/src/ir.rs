@@ -84,6 +84,8 @@ pub struct Options {
     pub no_display: bool,
     /// All of the script's globals can be shown while it runs.
     pub monitor: bool,
+    /// ... and are told as rows to those that read events.
+    pub rows: bool,
     /// What handlers take is measured.
     pub timing: bool,
     /// What the module is made for.
@@ -122,6 +124,7 @@ impl Default for Options {
             skip_badvars: false,
             no_display: false,
             monitor: false,
+            rows: false,
             timing: false,
             machine: Default::default(),
             kernel: false,
@@ -678,6 +681,12 @@ pub enum ExprKind {
         keys: Vec<Expr>,
         bucket: Box<Expr>,
     },
+    /// The least and the greatest number (`most`) that are counted in a bucket.
+    HistBound {
+        global: GlobalId,
+        bucket: Box<Expr>,
+        most: bool,
+    },
     Print(Print),
     /// `system("text")`
     Command(Vec<u8>),
@@ -714,10 +723,12 @@ pub use trapless_syntax::ast::{BinOp, UnOp};
 
 /// `print` and its kin. `format` is a printf format in SystemTap's notation
 /// that fits the arguments one by one (`print(x, y)` arrives as `%d%s`).
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Print {
     pub format: Vec<u8>,
     pub args: Vec<Expr>,
+    /// What the last of its arguments are called in events ("": nothing); the others after their expressions.
+    pub names: &'static [&'static str],
     /// The result is a string instead of output.
     pub to_string: bool,
     /// Draw a histogram: `print(@hist_log(x))`.

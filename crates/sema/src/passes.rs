@@ -7,7 +7,7 @@ use crate::declare::loader::Loader;
 use crate::declare::tapset::Tapset;
 use crate::declare::unit::Unit;
 use crate::declare::{alternatives, call_entries, calls, collect, foreach_globals};
-use crate::finish::{display, early, entered, nesting, registers, share, walked};
+use crate::finish::{display, early, entered, nesting, registers, rows, share, walked};
 use crate::ir::{self, Options, Program};
 use crate::lower::{self, Handlers, Shared};
 use crate::points::{self, conditions, home, session, Place};
@@ -269,6 +269,9 @@ fn add_displays(a: &mut Analysis) {
     }
     if a.program.options.monitor {
         display::add_monitor(&mut a.program);
+    }
+    if a.program.options.rows {
+        rows::add(&mut a.program);
     }
 }
 

@@ -60,6 +60,7 @@ pub fn inner_exprs<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
 pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
         ExprKind::Unary(_, a)
+        | ExprKind::HistBound { bucket: a, .. }
         | ExprKind::NameOf { value: a, .. }
         | ExprKind::SaveCallData(_, a)
         | ExprKind::Match { subject: a, .. } => f(a),

@@ -41,10 +41,11 @@ pub enum RecordKind {
     Command,
     CommandText,
     Switch,
+    Hits,
 }
 
 impl RecordKind {
-    const ALL: [RecordKind; 11] = [
+    const ALL: [RecordKind; 12] = [
         RecordKind::Link,
         RecordKind::Printf,
         RecordKind::Text,
@@ -56,6 +57,7 @@ impl RecordKind {
         RecordKind::Command,
         RecordKind::CommandText,
         RecordKind::Switch,
+        RecordKind::Hits,
     ];
 
     pub fn of(number: u8) -> Option<RecordKind> {

@@ -118,6 +118,7 @@ pub mod probe_flag {
     pub const BYTES: u32 = 128;
     pub const SYSCALL: u32 = 256;
     pub const ENTRY: u32 = 512;
+    pub const MADE: u32 = 1024;
 }
 
 #[derive(Clone, Debug)]

@@ -104,7 +104,7 @@ fn put_value(to: &mut Vec<u8>, kind: FieldKind, value: Value<'_>) {
 
 impl Writer for Csv {
     fn event(&mut self, e: &Event<'_>) -> io::Result<()> {
-        self.begin("event", e.time, e.thread, e.probe);
+        self.begin(e.kind_name(), e.time, e.thread, e.probe);
         self.row[3].extend_from_slice(e.class.name.as_bytes());
         self.learn(e);
         let places = self.places[e.class.number].as_deref().unwrap_or_default();
@@ -123,16 +123,12 @@ impl Writer for Csv {
     }
 
     fn note(&mut self, n: &Note<'_>) -> io::Result<()> {
-        let (kind, text) = match &n.kind {
-            NoteKind::Error(text) => ("error", text.clone()),
-            NoteKind::Warning(text) => ("warning", text.clone()),
-            NoteKind::Command(text) => ("command", text.clone()),
-            NoteKind::Lost(count) => ("lost", count.to_string()),
-            NoteKind::Switch => return Ok(()),
-        };
-        self.begin(kind, n.time, n.thread, n.probe);
+        if n.kind == NoteKind::Switch {
+            return Ok(());
+        }
+        self.begin(n.kind.name(), n.time, n.thread, n.probe);
         let at = self.columns["text"];
-        self.row[at] = text.into_bytes();
+        self.row[at] = n.kind.said().into_bytes();
         Ok(self.out.write_record(&self.row)?)
     }
 

@@ -27,7 +27,8 @@ const ERROR: u32 = 0;
 const WARNING: u32 = 1;
 const COMMAND: u32 = 2;
 const LOST: u32 = 3;
-const FIRST_CLASS: u32 = 4;
+const HITS: u32 = 4;
+const FIRST_CLASS: u32 = 5;
 
 pub struct Ctf {
     folder: PathBuf,
@@ -210,6 +211,7 @@ fn preamble(uuid: &Uuid, head: &Head, module: &Module) -> String {
         (WARNING, "trapless:warning", "string _text;"),
         (COMMAND, "trapless:command", "string _text;"),
         (LOST, "trapless:lost", "u64 _count;"),
+        (HITS, "trapless:hits", "u64 _count;"),
     ] {
         declare(&mut out, id, name, &format!("\t\t{field}\n"));
     }
@@ -271,20 +273,22 @@ impl Writer for Ctf {
 
     fn note(&mut self, n: &Note<'_>) -> io::Result<()> {
         let probe = n.probe.map_or("", |p| &p.point);
-        let (id, text) = match &n.kind {
-            NoteKind::Error(text) => (ERROR, text),
-            NoteKind::Warning(text) => (WARNING, text),
-            NoteKind::Command(text) => (COMMAND, text),
-            NoteKind::Lost(count) => {
-                self.begin_event(LOST, n.time, n.thread, probe)?;
-                put_u64(&mut self.packet, *count);
-                self.lost += count;
-                return Ok(());
-            }
+        let id = match n.kind {
+            NoteKind::Error(_) => ERROR,
+            NoteKind::Warning(_) => WARNING,
+            NoteKind::Command(_) => COMMAND,
+            NoteKind::Lost(_) => LOST,
+            NoteKind::Hits(_) => HITS,
             NoteKind::Switch => return self.close_packet(),
         };
         self.begin_event(id, n.time, n.thread, probe)?;
-        put_string(&mut self.packet, text.as_bytes());
+        match n.kind.count() {
+            Some(count) => put_u64(&mut self.packet, count),
+            None => put_string(&mut self.packet, n.kind.text().as_bytes()),
+        }
+        if let NoteKind::Lost(count) = n.kind {
+            self.lost += count;
+        }
         Ok(())
     }
 

@@ -112,7 +112,7 @@ fn quoted(text: &str, out: &mut Vec<u8>) {
 impl Writer for Json {
     fn event(&mut self, e: &Event<'_>) -> io::Result<()> {
         let line = &mut self.line;
-        line.begin("event");
+        line.begin(e.kind_name());
         line.moment(e.time);
         line.text("event", e.class.name.as_bytes());
         line.origin(e.thread, e.probe);
@@ -139,20 +139,13 @@ impl Writer for Json {
 
     fn note(&mut self, n: &Note<'_>) -> io::Result<()> {
         let line = &mut self.line;
-        let (kind, text) = match &n.kind {
-            NoteKind::Error(text) => ("error", text.as_str()),
-            NoteKind::Warning(text) => ("warning", text.as_str()),
-            NoteKind::Command(text) => ("command", text.as_str()),
-            NoteKind::Lost(_) => ("lost", ""),
-            NoteKind::Switch => ("switch", ""),
-        };
-        line.begin(kind);
+        line.begin(n.kind.name());
         line.moment(n.time);
         line.origin(n.thread, n.probe);
-        match n.kind {
-            NoteKind::Lost(count) => line.number("count", count),
-            NoteKind::Switch => {}
-            _ => line.text("text", text.as_bytes()),
+        match (n.kind.count(), &n.kind) {
+            (Some(count), _) => line.number("count", count),
+            (None, NoteKind::Switch) => {}
+            _ => line.text("text", n.kind.text().as_bytes()),
         }
         self.put()
     }

@@ -336,22 +336,19 @@ impl Writer for Perfetto {
     }
 
     fn note(&mut self, n: &Note<'_>) -> io::Result<()> {
-        let (name, value) = match &n.kind {
-            NoteKind::Error(text) => ("trapless:error", text.clone()),
-            NoteKind::Warning(text) => ("trapless:warning", text.clone()),
-            NoteKind::Command(text) => ("trapless:command", text.clone()),
-            NoteKind::Lost(count) => ("trapless:lost", count.to_string()),
-            NoteKind::Switch => return Ok(()),
-        };
+        if n.kind == NoteKind::Switch {
+            return Ok(());
+        }
+        let name = format!("trapless:{}", n.kind.name());
         let track_uuid = Some(self.track(n.ring, n.thread)?);
         self.put_event(
             n.time,
             TrackEvent {
-                debug_annotations: vec![plain("text", &value)],
+                debug_annotations: vec![plain("text", &n.kind.said())],
                 r#type: Some(INSTANT),
                 track_uuid,
                 categories: vec!["trapless".into()],
-                name: Some(name.into()),
+                name: Some(name),
             },
         )
     }

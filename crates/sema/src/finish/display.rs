@@ -2,6 +2,7 @@
 //! Globals that a script fills and never reads are shown when it ends, and with `--monitor` all of
 //! them while it runs, each by a handler that is made here.
 
+use crate::finish::made::{push, Writer};
 use crate::finish::share::written_only;
 use crate::ir::*;
 use trapless_syntax::Span;
@@ -68,74 +69,25 @@ fn add(program: &mut Program, g: GlobalId, point: &str, kind: ProbeKind, most: O
     push(program, handler, point, func, kind);
 }
 
-fn push(program: &mut Program, handler: Handler, point: &str, func: String, kind: ProbeKind) {
-    program.probes.push(Probe {
-        point: point.into(),
-        func: func.into(),
-        script: "".into(),
-        name: "".into(),
-        kind,
-        handler: HandlerId(program.handlers.len() as u32),
-        condition: None,
-        at_syscall: false,
-        refusal: Refusal::Error,
-        never: false,
-        hierarchy: false,
-    });
-    program.handlers.push(handler);
-}
-
-struct Writer {
-    span: Span,
-}
+/// Of all arguments: who reads events gets rows instead.
+const NO_NAMES: [&str; 64] = [""; 64];
 
 impl Writer {
-    fn expr(&self, ty: Ty, kind: ExprKind) -> Expr {
-        Expr {
-            ty,
-            kind,
-            span: self.span,
-        }
-    }
-
-    fn stmt(&self, kind: StmtKind) -> Stmt {
-        Stmt {
-            kind,
-            span: self.span,
-        }
-    }
-
-    fn print(&self, format: String, args: Vec<Expr>) -> Stmt {
-        let print = Print {
-            format: format.into_bytes(),
-            args,
-            to_string: false,
-            hist: None,
-        };
-        self.stmt(StmtKind::Expr(self.expr(Ty::Long, ExprKind::Print(print))))
+    fn text(&self, format: String, args: Vec<Expr>) -> Stmt {
+        let names = &NO_NAMES[..args.len()];
+        self.print_named(format, args, names)
     }
 
     fn histogram(&self, global: GlobalId, keys: Vec<Expr>) -> Stmt {
         let print = Print {
-            format: Vec::new(),
-            args: Vec::new(),
-            to_string: false,
             hist: Some(HistPrint {
                 global,
                 keys,
                 println: false,
             }),
+            ..Print::default()
         };
         self.stmt(StmtKind::Expr(self.expr(Ty::Long, ExprKind::Print(print))))
-    }
-
-    fn stat(&self, op: StatOp, global: GlobalId, keys: &[Expr]) -> Expr {
-        let kind = ExprKind::Stat {
-            op,
-            global,
-            keys: keys.to_vec(),
-        };
-        self.expr(Ty::Long, kind)
     }
 
     /// ` @count=... @min=... ` and the histogram, if one is kept.
@@ -157,8 +109,8 @@ impl Writer {
         let mut args = name_args.clone();
         let words: Vec<String> = ops.iter().map(|op| format!("{}=%d", op.name())).collect();
         args.extend(ops.iter().map(|op| self.stat(*op, g, keys)));
-        let full = vec![self.print(format!("{name} {}\n", words.join(" ")), args)];
-        let empty = vec![self.print(format!("{name} @count=0x0\n"), name_args)];
+        let full = vec![self.text(format!("{name} {}\n", words.join(" ")), args)];
+        let empty = vec![self.text(format!("{name} @count=0x0\n"), name_args)];
         let mut out = vec![self.stmt(StmtKind::If {
             cond: self.stat(StatOp::Count, g, keys),
             then: full,
@@ -180,14 +132,14 @@ fn show(program: &Program, g: GlobalId, span: Span, most: Option<i64>) -> (Vec<L
     match &global.kind {
         GlobalKind::Long { .. } => (
             Vec::new(),
-            vec![w.print(
+            vec![w.text(
                 format!("{name}=%{}\n", if global.pointer { "#x" } else { "d" }),
                 vec![scalar(Ty::Long)],
             )],
         ),
         GlobalKind::Str { .. } => (
             Vec::new(),
-            vec![w.print(format!("{name}=\"%s\"\n"), vec![scalar(Ty::Str)])],
+            vec![w.text(format!("{name}=\"%s\"\n"), vec![scalar(Ty::Str)])],
         ),
         GlobalKind::Stats(kind) => (
             Vec::new(),
@@ -227,7 +179,7 @@ fn show_map(
     let line = |format: &str, ty| {
         let mut args = key_values.clone();
         args.push(element(ty));
-        vec![w.print(format!("{label}={format}\n"), args)]
+        vec![w.text(format!("{label}={format}\n"), args)]
     };
     let body = match value {
         MapValue::Long => line("%d", Ty::Long),

@@ -4,7 +4,9 @@
 pub(crate) mod display;
 pub(crate) mod early;
 pub(crate) mod entered;
+mod made;
 pub(crate) mod nesting;
 pub(crate) mod registers;
+pub(crate) mod rows;
 pub(crate) mod share;
 pub(crate) mod walked;

@@ -44,7 +44,7 @@ impl Lowerer<'_, '_> {
             format,
             args,
             to_string: p.to_string,
-            hist: None,
+            ..ir::Print::default()
         })
     }
 
@@ -64,14 +64,12 @@ impl Lowerer<'_, '_> {
         };
         let (global, keys) = self.statistic(operand)?;
         Some(ir::Print {
-            format: Vec::new(),
-            args: Vec::new(),
-            to_string: false,
             hist: Some(ir::HistPrint {
                 global,
                 keys,
                 println,
             }),
+            ..ir::Print::default()
         })
     }
 
@@ -105,7 +103,7 @@ impl Lowerer<'_, '_> {
             format: plain(&pieces),
             args: memory_args(&pieces, values, span),
             to_string: p.to_string,
-            hist: None,
+            ..ir::Print::default()
         })
     }
 

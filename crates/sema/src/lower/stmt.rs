@@ -6,7 +6,7 @@ use super::{value_type, Lowerer};
 use crate::declare::declarations::Scope;
 use crate::ir::{self, Ty};
 use crate::types::infer::VTy;
-use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Stmt, StmtKind};
+use trapless_syntax::ast::{self, Block, ExprKind, Foreach, Ident, Stmt, StmtKind};
 use trapless_syntax::diag::Tag;
 use trapless_syntax::Span;
 
@@ -97,7 +97,8 @@ impl Lowerer<'_, '_> {
                 handler,
             } => {
                 let body = self.block(body);
-                let message = message.as_ref().map(|m| self.local_set(&m.name));
+                let message = message.as_ref();
+                let message = message.and_then(|m| self.local_given(m, VTy::Str));
                 let handler = self.block(handler);
                 Some(ir::StmtKind::Try {
                     body,
@@ -296,14 +297,17 @@ impl Lowerer<'_, '_> {
             .help("name one variable for each key: foreach ([a, b] in x)");
             return None;
         }
-        let keys = f.keys.iter().map(|k| self.local_set(&k.name)).collect();
+        let known = types.keys.iter().flatten();
+        let keys = f.keys.iter().zip(known);
+        let keys: Option<_> = keys.map(|(k, ty)| self.local_given(k, *ty)).collect();
+        let keys = keys?;
         let value = match &f.value {
             Some(v) if types.value == VTy::Stats => {
                 self.error(Tag::StatMisuse, v.span, "a statistic has no value to bind")
                     .help("use @count(a[k]) and its kin inside the loop");
                 return None;
             }
-            Some(v) => Some(self.local_set(&v.name)),
+            Some(v) => Some(self.local_given(v, types.value)?),
             None => None,
         };
         let sort = match f.sort {
@@ -340,8 +344,11 @@ impl Lowerer<'_, '_> {
             return None;
         };
         let (global, keys) = self.statistic(operand)?;
-        let bucket = self.local_set(&bucket.name);
-        let count = f.value.as_ref().map(|v| self.local_set(&v.name));
+        let bucket = self.local_given(bucket, VTy::Long)?;
+        let count = match &f.value {
+            Some(v) => Some(self.local_given(v, VTy::Long)?),
+            None => None,
+        };
         let limit = self.limit(f)?;
         let (turn, body) = (turn(&f.body), self.loop_body(&f.body));
         Some(ir::StmtKind::Buckets(ir::Buckets {
@@ -353,6 +360,21 @@ impl Lowerer<'_, '_> {
             body,
             turn,
         }))
+    }
+
+    /// A variable that a statement sets to values of this type.
+    fn local_given(&mut self, name: &Ident, given: VTy) -> Option<ir::LocalId> {
+        let id = self.local_set(&name.name);
+        let is = self.locals[id.0 as usize].ty;
+        let (is, gets) = match (is, given) {
+            (Ty::Long, VTy::Str) => ("a number", "a string"),
+            (Ty::Str, VTy::Long) => ("a string", "a number"),
+            _ => return Some(id),
+        };
+        let message = format!("`{}` is {is} elsewhere, and gets {gets} here", name.name);
+        self.error(Tag::TypeMismatch, name.span, message)
+            .help("take another name for one of the two");
+        None
     }
 
     /// How often at most; `Some(None)`: there is no such limit.

@@ -68,7 +68,7 @@ impl Text {
             format: self.format,
             args: self.args,
             to_string: true,
-            hist: None,
+            ..Print::default()
         }
     }
 }
