@@ -303,6 +303,27 @@ def test_rows(ctx):
     assert sorted(int(r['sum']) for r in table) == sorted(f['sum'] for f in rows['calls']), table
 
 
+def test_rows_while_it_runs(ctx):
+    """With --every they come again and again; a histogram without a sample has no row."""
+    script = 'global n, s, never probe timer.ms(10) { n++ s <<< n } probe end { println(n, @count(s)) if (0) never <<< 1 }'
+    p = ctx.start([ctx.bin('trapless'), '-e', script, '--format', 'json', '--every', '1'], stderr=subprocess.PIPE)
+    seen = []
+    while len(seen) < 3:
+        line = json.loads(p.stdout.readline())
+        assert line['type'] in ('session', 'row') and line.get('event') != 'never', line
+        if line.get('event') == 'n':
+            seen.append(line['fields']['value'])
+    assert 0 < seen[0] < seen[1] < seen[2], seen
+    p.send_signal(signal.SIGINT)
+    rest = [json.loads(line) for line in p.stdout]
+    end = [line['fields'] for line in rest if line['type'] == 'event']
+    rows = {line['event']: line['fields'] for line in rest if line['type'] == 'row'}
+    assert p.wait(300) == 0 and end[0]['n'] == rows['n']['value'] == rows['s']['count'] >= seen[2], rest
+    for words in (['--format', 'json', '--every', '0'], ['--every', '1']):
+        r = ctx.run([ctx.bin('trapless'), '-e', 'probe begin { exit() }', *words])
+        assert r.returncode and 'every' in r.stderr, r
+
+
 def check_buckets(rows, drawings):
     log, *linear = [drawn(d.splitlines()) for d in drawings if d.strip()][:4]
     got = {str(f['low'] if f['low'] >= 0 else f['high']): f['count'] for f in rows['all.buckets']}
@@ -398,5 +419,5 @@ def test_signals(ctx):
         assert lines[1]['fields'] == {'text': 'here'}
         p.send_signal(sig)
         rest = [json.loads(line) for line in p.stdout]
-        assert [line['type'] for line in rest] == ['event', 'end'] and rest[0]['fields'] == {'text': 'there'}, rest
+        assert [line['type'] for line in rest] == ['event', 'hits', 'hits', 'end'] and rest[0]['fields'] == {'text': 'there'}, rest
         assert p.wait(300) == 0, p.stderr.read()
