@@ -58,6 +58,17 @@ void tl_kstack_addresses(struct tl_run *run, struct tl_str *dst, int64_t max)
 	put_addresses(run, dst, &w);
 }
 
+static void put_piece(struct tl_run *run, const char *text, uint32_t n)
+{
+	tl_ring_text(run, TL_REC_TEXT, TL_TEXT_STACK | TL_TEXT_MORE, text, n);
+}
+
+/* Its end: there is more of no other stack. */
+static void end_stack(struct tl_run *run)
+{
+	tl_ring_text(run, TL_REC_TEXT, TL_TEXT_STACK, "", 0);
+}
+
 static void print(struct tl_run *run, struct tl_walk *w, enum tl_shown how)
 {
 	uint64_t pc;
@@ -73,10 +84,12 @@ static void print(struct tl_run *run, struct tl_walk *w, enum tl_shown how)
 			memcpy(head + len, " : ", 3);
 			len += 3;
 		}
-		tl_ring_text(run, TL_REC_TEXT, 0, head, len);
-		tl_ring_text(run, TL_REC_TEXT, 0, text->b, text->len);
-		tl_ring_text(run, TL_REC_TEXT, 0, "\n", 1);
+		put_piece(run, head, len);
+		put_piece(run, text->b, text->len);
+		put_piece(run, "\n", 1);
 	}
+	if (w->n)
+		end_stack(run);
 }
 
 void tl_ustack_print_from(
@@ -187,12 +200,14 @@ void tl_usyms_print(struct tl_run *run, const struct tl_str *list)
 
 	for (from = 0; next_word(list, &w); from = w.end) {
 		tl_usymdata_of(run, text, w.addr, from > 0, TL_SHOWN_FULL);
-		tl_ring_text(run, TL_REC_TEXT, 0, " ", 1);
-		tl_ring_text(run, TL_REC_TEXT, 0, w.at, w.len);
-		tl_ring_text(run, TL_REC_TEXT, 0, " : ", 3);
-		tl_ring_text(run, TL_REC_TEXT, 0, text->b, text->len);
-		tl_ring_text(run, TL_REC_TEXT, 0, "\n", 1);
+		put_piece(run, " ", 1);
+		put_piece(run, w.at, w.len);
+		put_piece(run, " : ", 3);
+		put_piece(run, text->b, text->len);
+		put_piece(run, "\n", 1);
 	}
+	if (from)
+		end_stack(run);
 }
 
 /* " WORD : TEXT\n", or nothing. */

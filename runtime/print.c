@@ -198,13 +198,13 @@ struct lines {
 	char text[256];
 };
 
-static void lines_flush(struct lines *l)
+static void lines_flush(struct lines *l, unsigned more)
 {
 	struct tl_slot s;
 	uint32_t n = l->n;
 
 	l->n = 0;
-	if (!n || !tl_ring_begin(l->run, &s, TL_REC_TEXT, 0, n))
+	if (!n || !tl_ring_begin(l->run, &s, TL_REC_TEXT, more, n))
 		return;
 	memcpy(s.data, l->text, n);
 	tl_ring_end(l->run, &s);
@@ -215,7 +215,7 @@ static int lines_add(void *arg, const char *text, size_t n)
 	struct lines *l = arg;
 
 	if (n > sizeof(l->text) - l->n)
-		lines_flush(l);
+		lines_flush(l, TL_TEXT_MORE);
 	memcpy(l->text + l->n, text, n); /* pieces are at most 50 bytes */
 	l->n += (uint32_t)n;
 	return 0;
@@ -232,5 +232,5 @@ void tl_hist_print(struct tl_run *run, const struct tl_stat *s, const struct tl_
 	l.run = run;
 	l.n = 0;
 	tl_hist_text(s, h, lines_add, &l);
-	lines_flush(&l);
+	lines_flush(&l, 0);
 }

@@ -141,7 +141,7 @@ void tl_ring_text(struct tl_run *run, unsigned kind, unsigned id, const char *te
 	do {
 		uint32_t piece = n < most ? n : most;
 
-		if (!tl_ring_begin(run, &s, kind, id, piece))
+		if (!tl_ring_begin(run, &s, kind, n > piece ? id | TL_TEXT_MORE : id, piece))
 			return;
 		memcpy(s.data, text, piece);
 		tl_ring_end(run, &s);

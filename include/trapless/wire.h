@@ -373,7 +373,7 @@ struct tl_lock {
 enum tl_record_kind {
 	TL_REC_LINK = 1,	/* no payload: the next record is the first of the chunk whose number stands for the time */
 	TL_REC_PRINTF,		/* id = number of the print; payload: arguments in order */
-	TL_REC_TEXT,		/* payload: text as it is to be printed; long ones come in pieces */
+	TL_REC_TEXT,		/* id: enum tl_text; payload: text as it is to be printed; long ones come in pieces */
 	TL_REC_ERROR,		/* payload: text; a run-time error */
 	TL_REC_WARN,		/* payload: text */
 	/* payload: struct tl_record_thread: whose the records of this ring are from here on. In rings only where the runner
@@ -386,6 +386,11 @@ enum tl_record_kind {
 	TL_REC_COMMAND_TEXT,	/* payload: a command that a handler has made; a target can change it */
 	TL_REC_SWITCH,		/* go on in the next output file */
 	TL_REC_HITS,		/* raw stream only, before END; payload: uint64_t: so many hits had the probe */
+};
+
+enum tl_text {
+	TL_TEXT_MORE  = 1 << 0, /* the next record goes on with the same text */
+	TL_TEXT_STACK = 1 << 1, /* the frames of a stack, a line each */
 };
 
 struct tl_record {

@@ -203,11 +203,14 @@ fn tell_losses(summary: &Summary) {
 }
 
 fn failed(what: &Path, e: &Failure) -> u8 {
-    use std::io::ErrorKind::{DirectoryNotEmpty, NotFound, PermissionDenied, StorageFull};
+    use std::io::ErrorKind::{DirectoryNotEmpty, InvalidData, NotFound, PermissionDenied, StorageFull};
     let next = match e {
         Failure::Writing(e) => match e.kind() {
             DirectoryNotEmpty => "name a folder that is empty, or not there yet, with -o",
             NotFound | PermissionDenied => "name another output with -o",
+            InvalidData => {
+                "print one with print_ubacktrace(), or count in an array by sprint_ubacktrace()"
+            }
             StorageFull => "make room; what came before is written",
             _ => "name another output with -o; what came before is written",
         },

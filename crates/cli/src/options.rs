@@ -109,7 +109,8 @@ pub struct Options {
     pub output: Option<PathBuf>,
 
     /// Write the output as FORMAT: text as the script prints it; one JSON object a line; a table (csv); a trace for
-    /// babeltrace2 and Trace Compass in the folder FILE (ctf); or as a recording for --convert (raw)
+    /// babeltrace2 and Trace Compass in the folder FILE (ctf), or for the Perfetto UI; stacks as lines with counts
+    /// (folded), a flame graph (svg) or a profile (pprof); or as a recording for --convert (raw)
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()), conflicts_with_all = ["rotate", "background", "monitor"], help_heading = RUN)]
     pub format: Option<String>,
 

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use trapless_machine::ByteOrder;
-use trapless_wire::RecordKind;
+use trapless_wire::{self as wire, RecordKind};
 
 #[derive(Debug, Default)]
 pub struct Assembler {
@@ -38,8 +38,9 @@ struct Open {
     probe: Option<u32>,
 }
 
-/// Stands for text without a print.
+/// Stand for text without a print.
 const TEXT: u32 = u32::MAX;
+const STACK: u32 = u32::MAX - 1;
 
 #[derive(Debug, Default)]
 struct Classes {
@@ -112,8 +113,10 @@ impl Assembler {
             let values = args.filter(|(_, is_field)| *is_field);
             self.values.extend(values.map(|(a, _)| a.clone()));
         }
-        if self.classes.list[class].fields.len() > self.values.len() {
-            self.keep_text(module);
+        let fields = &self.classes.list[class].fields;
+        let missing: Vec<FieldKind> = fields[self.values.len()..].iter().map(|f| f.kind).collect();
+        for kind in missing {
+            self.keep_text(module, kind == FieldKind::Stack);
         }
         let none = Thread::default();
         let event = Event {
@@ -135,13 +138,14 @@ impl Assembler {
         Ok(())
     }
 
-    /// What no argument of a print has is the field `text`, without the line's end.
-    fn keep_text(&mut self, module: &Module) {
-        let is_text = |p: &&Part| matches!(p, Part::Text(_));
-        let only: Vec<Part> = match self.values.is_empty() {
-            true => self.parts.clone(),
-            false => self.parts.iter().filter(is_text).cloned().collect(),
+    /// What no argument of a print has is the field `text` or `stack`, without the line's end.
+    fn keep_text(&mut self, module: &Module, stack: bool) {
+        let wanted = |p: &&Part| match p {
+            Part::Text(_) => !stack,
+            Part::Stack(_) => stack,
+            Part::Print { .. } => !stack && self.values.is_empty(),
         };
+        let only: Vec<Part> = self.parts.iter().filter(wanted).cloned().collect();
         self.text.clear();
         put_parts(module, &only, &self.args, &self.bytes, &mut self.text);
         let from = self.bytes.len();
@@ -172,8 +176,11 @@ impl Assembler {
         let ended = match r.kind {
             RecordKind::Text => {
                 let text = self.keep(without_padding(&r.payload));
-                self.parts.push(Part::Text(text.clone()));
-                self.bytes[text].ends_with(b"\n")
+                self.parts.push(match r.id & wire::text::STACK {
+                    0 => Part::Text(text),
+                    _ => Part::Stack(text),
+                });
+                r.id & wire::text::MORE == 0 && self.bytes.ends_with(b"\n")
             }
             _ => match self.print(module, r) {
                 Some(ended) => ended,
@@ -274,9 +281,10 @@ impl Classes {
         self.key.extend(parts.iter().map(|p| match p {
             Part::Print { number, .. } => *number as u32,
             Part::Text(_) => TEXT,
+            Part::Stack(_) => STACK,
         }));
         // Pieces of one text, or many of them, are one field.
-        self.key.dedup_by(|b, a| *a == TEXT && *b == TEXT);
+        self.key.dedup_by(|b, a| *a == *b && *b >= STACK);
         if let Some(known) = self.known.get(&self.key) {
             return *known;
         }
@@ -294,16 +302,17 @@ impl Classes {
 fn fields(module: &Module, parts: &[Part]) -> Vec<Arc<Field>> {
     let prints = parts.iter().filter_map(|p| match p {
         Part::Print { number, .. } => Some(&module.prints[*number]),
-        Part::Text(_) => None,
+        Part::Text(_) | Part::Stack(_) => None,
     });
     let args = prints.flat_map(|p| &p.args);
     let mut all: Vec<Arc<Field>> = args.filter_map(|a| a.field.clone()).collect();
-    if all.is_empty() || parts.iter().any(|p| matches!(p, Part::Text(_))) {
-        all.push(Arc::new(Field {
-            name: "text".into(),
-            kind: FieldKind::Text,
-            unit: String::new(),
-        }));
+    let has_text = parts.iter().any(|p| matches!(p, Part::Text(_)));
+    let has_stack = parts.iter().any(|p| matches!(p, Part::Stack(_)));
+    if has_text || (all.is_empty() && !has_stack) {
+        all.push(text_field("text", FieldKind::Text));
+    }
+    if has_stack {
+        all.push(text_field("stack", FieldKind::Stack));
     }
     for i in 1..all.len() {
         if all[..i].iter().any(|f| f.name == all[i].name) {
@@ -314,6 +323,14 @@ fn fields(module: &Module, parts: &[Part]) -> Vec<Arc<Field>> {
         }
     }
     all
+}
+
+fn text_field(name: &str, kind: FieldKind) -> Arc<Field> {
+    Arc::new(Field {
+        name: name.into(),
+        kind,
+        unit: String::new(),
+    })
 }
 
 fn free_name(all: &[Arc<Field>], name: &str) -> String {

@@ -40,11 +40,12 @@ pub(crate) enum Kept {
     Text(Range<usize>),
 }
 
-/// A print, or text without one.
+/// A print, or text without one: the lines of a stack, or others.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Print { number: usize, args: Range<usize> },
     Text(Range<usize>),
+    Stack(Range<usize>),
 }
 
 /// What one run of a handler has printed up to the end of a line.
@@ -105,7 +106,7 @@ pub(crate) fn put_parts(
 ) {
     for part in parts {
         match part {
-            Part::Text(at) => out.extend_from_slice(&bytes[at.clone()]),
+            Part::Text(at) | Part::Stack(at) => out.extend_from_slice(&bytes[at.clone()]),
             Part::Print { number, args: at } => {
                 let arg = |k: &Kept| match k.value(bytes) {
                     Value::Number(n) => Arg::Number(n),

@@ -12,6 +12,7 @@ pub mod convert;
 pub mod event;
 pub mod module;
 pub mod raw;
+pub mod stacks;
 pub mod time;
 pub mod write;
 pub mod writer;

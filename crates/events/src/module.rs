@@ -102,6 +102,8 @@ pub enum FieldKind {
     /// A number, printed as bytes.
     Binary,
     Text,
+    /// Text: a line for each frame of a stack, the innermost first.
+    Stack,
     /// Memory, printed as it is.
     Bytes,
     /// Memory, printed as hexadecimal digits.
@@ -110,7 +112,10 @@ pub enum FieldKind {
 
 impl FieldKind {
     pub fn is_number(self) -> bool {
-        !matches!(self, Self::Text | Self::Bytes | Self::HexBytes)
+        !matches!(
+            self,
+            Self::Text | Self::Stack | Self::Bytes | Self::HexBytes
+        )
     }
 
     fn of(kind: Kind) -> FieldKind {

@@ -28,6 +28,12 @@ impl What {
     }
 }
 
+/// What the id of a text says (`enum tl_text`).
+pub mod text {
+    pub const MORE: u16 = 1;
+    pub const STACK: u16 = 2;
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordKind {
     Link = 1,

@@ -18,7 +18,7 @@ pub struct Csv {
     out: csv::Writer<Box<dyn Write>>,
     host: String,
     time: time::Text,
-    /// The fields that the module's prints have, and `text`.
+    /// The fields that the module's prints have, `text` and `stack`.
     columns: HashMap<String, usize>,
     /// For each class, where its fields go: a column, or at the end as NAME=VALUE.
     places: Vec<Option<Vec<Option<usize>>>>,
@@ -31,7 +31,7 @@ impl Csv {
         let names = args.filter_map(|a| a.field.as_ref().map(|f| f.name.as_str()));
         let mut header: Vec<String> = FIRST.map(str::to_string).to_vec();
         let mut columns = HashMap::new();
-        for name in names.chain(["text"]) {
+        for name in names.chain(["text", "stack"]) {
             if columns.contains_key(name) {
                 continue;
             }

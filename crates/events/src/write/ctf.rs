@@ -236,7 +236,9 @@ fn fields_of(class: &Class) -> String {
             FieldKind::Unsigned => writeln!(out, "\t\tu64 _{name};"),
             FieldKind::Octal => writeln!(out, "\t\to64 _{name};"),
             FieldKind::Hex | FieldKind::Binary => writeln!(out, "\t\tx64 _{name};"),
-            FieldKind::Char | FieldKind::Text => writeln!(out, "\t\tstring _{name};"),
+            FieldKind::Char | FieldKind::Text | FieldKind::Stack => {
+                writeln!(out, "\t\tstring _{name};")
+            }
             FieldKind::Bytes | FieldKind::HexBytes => writeln!(
                 out,
                 "\t\tu32 __{name}_length;\n\t\tbyte _{name}[__{name}_length];"

@@ -3,8 +3,12 @@
 
 mod csv;
 mod ctf;
+mod folded;
 mod json;
 mod perfetto;
+mod pprof;
+mod sampled;
+mod svg;
 mod text;
 
 use crate::module::Module;
@@ -20,15 +24,21 @@ pub enum Format {
     Csv,
     Ctf,
     Perfetto,
+    Folded,
+    Svg,
+    Pprof,
 }
 
 /// Name, format, and whether it is a folder of files.
-const FORMATS: [(&str, Format, bool); 5] = [
+const FORMATS: [(&str, Format, bool); 8] = [
     ("text", Format::Text, false),
     ("json", Format::Json, false),
     ("csv", Format::Csv, false),
     ("ctf", Format::Ctf, true),
     ("perfetto", Format::Perfetto, false),
+    ("folded", Format::Folded, false),
+    ("svg", Format::Svg, false),
+    ("pprof", Format::Pprof, false),
 ];
 
 impl Format {
@@ -95,6 +105,9 @@ pub fn writer(
         (Format::Perfetto, Output::Stream(out)) => {
             Box::new(perfetto::Perfetto::new(out, head, module)?)
         }
+        (Format::Folded, Output::Stream(out)) => Box::new(sampled::Sampled::new(out, folded::put)),
+        (Format::Svg, Output::Stream(out)) => Box::new(sampled::Sampled::new(out, svg::put)),
+        (Format::Pprof, Output::Stream(out)) => Box::new(sampled::Sampled::new(out, pprof::put)),
         (Format::Ctf, Output::Folder(path)) => Box::new(ctf::Ctf::new(&path, head, module)?),
         _ => return Err(io::ErrorKind::NotADirectory.into()),
     })
