@@ -203,7 +203,9 @@ fn tell_losses(summary: &Summary) {
 }
 
 fn failed(what: &Path, e: &Failure) -> u8 {
-    use std::io::ErrorKind::{DirectoryNotEmpty, InvalidData, NotFound, PermissionDenied, StorageFull};
+    use std::io::ErrorKind::{
+        DirectoryNotEmpty, InvalidData, NotFound, PermissionDenied, StorageFull,
+    };
     let next = match e {
         Failure::Writing(e) => match e.kind() {
             DirectoryNotEmpty => "name a folder that is empty, or not there yet, with -o",
