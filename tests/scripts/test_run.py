@@ -79,7 +79,7 @@ def frames(ctx, cc_flags, text):
             calls.setdefault(m[1], set()).add(m[2])
 
     deep = {'tl_sprintf', 'tl_hist_print', 'tl_user_string_quoted', 'tl_thread_indent', 'tl_fp_to_string',
-            'tl_string_to_fp'}
+            'tl_fp_shown', 'tl_string_to_fp'}
 
     def need(name, path=()):
         if name not in own or name in path:
