@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 
+from test_run import frames, module_flags
 from test_rust import builds
 from test_values import BUILDS, built
 
@@ -52,6 +53,15 @@ def test_garbage_ends_its_own_value_only(ctx):
         out = shown(ctx, containers(ctx, cc, level), cxx('garbage'), '--pretty').splitlines()
         want = r'\{.backwards=ERROR, .wild=ERROR, .huge=\[1, 2, 3, 4(, -?\d+){4}, \.\.\.\], .endless="endless\\0.*"\.\.\., .nowhere=0x10, .after=77\}'
         assert re.fullmatch(want, out[1]) and len(out) == 2 and len(out[1]) < 512, (cc, level, out)
+
+
+def test_stack_estimates_are_upper_bounds(ctx):
+    p = ctx.run([ctx.bin('trapless'), '--pretty', '-p3', '-e', ''.join(map(cxx, ('numbers', 'texts', 'rows', 'maybes'))),
+                 '-c', containers(ctx, 'gcc', '-O0')], timeout=300)
+    assert p.returncode == 0, p.stderr
+    bounds = re.findall(r'at most (\d+) bytes of stack \*/\n\w+ (h\d+)\(', p.stdout)
+    real = frames(ctx, module_flags(ctx), p.stdout)
+    assert len(bounds) == 4 and all(real[name] <= int(bound) for bound, name in bounds), (bounds, real)
 
 
 def test_only_pretty_shows_them(ctx):

@@ -89,10 +89,15 @@ def frames(ctx, cc_flags, text):
     return {n.split(':')[-1]: need(n) for n in own}
 
 
+def module_flags(ctx):
+    """How generated C is compiled, as far as frames depend on it."""
+    return ['-I', os.path.join(ctx.root, 'runtime'), '-I', os.path.join(ctx.root, 'include'), '-std=gnu11', '-O2',
+            '-ffreestanding', '-fPIC', '-fno-strict-aliasing', '-mgeneral-regs-only', '-w']
+
+
 def test_stack_estimates_are_upper_bounds(ctx):
     """A handler whose estimate is too small would run on a stack that is too small."""
-    flags = ['-I', os.path.join(ctx.root, 'runtime'), '-I', os.path.join(ctx.root, 'include'), '-std=gnu11', '-O2',
-             '-ffreestanding', '-fPIC', '-fno-strict-aliasing', '-mgeneral-regs-only', '-w']
+    flags = module_flags(ctx)
     seen = 0
     for script, text in some(ctx, 3):
         real = frames(ctx, flags, text)
