@@ -262,16 +262,23 @@ static void put_number(struct out *o, const struct decimal *x, int precision)
 		put(o, digit(x, i));
 }
 
+static bool is_finite(struct tl_run *run, struct tl_str *dst, uint64_t v, const struct tl_fp *f)
+{
+	bool nan = fp_is_nan(v);
+
+	if (nan || f->exp > FP_MOST)
+		tl_str_set_c(run, dst, nan ? "nan" : f->minus ? "-inf" : "inf");
+	return !nan && f->exp <= FP_MOST;
+}
+
 void tl_fp_to_string(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t precision)
 {
 	struct out o = {dst, tl_max_len(run), false};
 	struct tl_fp f = tl_fp_open((uint64_t)v);
 	struct decimal x;
 
-	if (fp_is_nan((uint64_t)v) || f.exp > FP_MOST) {
-		tl_str_set_c(run, dst, fp_is_nan((uint64_t)v) ? "nan" : f.minus ? "-inf" : "inf");
+	if (!is_finite(run, dst, (uint64_t)v, &f))
 		return;
-	}
 	if (precision < 1)
 		precision = 1; /* as SystemTap */
 	if (precision > (int64_t)tl_max_len(run))
@@ -282,6 +289,59 @@ void tl_fp_to_string(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t 
 	if (f.minus)
 		put(&o, '-');
 	put_number(&o, &x, (int)precision);
+	dst->b[dst->len] = 0;
+	if (o.cut)
+		run->block->truncated++;
+}
+
+static void put_exponent(struct out *o, int exp)
+{
+	int n = exp < 0 ? -exp : exp;
+
+	put(o, 'e');
+	put(o, exp < 0 ? '-' : '+');
+	if (n >= 100)
+		put(o, (char)('0' + n / 100));
+	put(o, (char)('0' + n / 10 % 10));
+	put(o, (char)('0' + n % 10));
+}
+
+/* The digits there are, and zeros where the point is behind them. */
+static void put_digits(struct out *o, const struct decimal *x)
+{
+	int i;
+
+	for (i = x->point > 0 ? 0 : x->point - 1; i < x->point || i < x->n; i++) {
+		if (i == x->point)
+			put(o, '.');
+		put(o, digit(x, i));
+	}
+}
+
+void tl_fp_shown(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t digits)
+{
+	struct out o = {dst, tl_max_len(run), false};
+	struct tl_fp f = tl_fp_open((uint64_t)v);
+	struct decimal x;
+	int exp;
+
+	if (!is_finite(run, dst, (uint64_t)v, &f))
+		return;
+	open_decimal(&x, &f);
+	round_at(&x, (int)digits);
+	trim(&x);
+	exp = x.n ? x.point - 1 : 0;
+	dst->len = 0;
+	if (f.minus)
+		put(&o, '-');
+	if (!x.n || (exp >= -4 && exp < digits)) {
+		x.point = x.n ? x.point : 1;
+		put_digits(&o, &x);
+	} else {
+		x.point = 1;
+		put_digits(&o, &x);
+		put_exponent(&o, exp);
+	}
 	dst->b[dst->len] = 0;
 	if (o.cut)
 		run->block->truncated++;

@@ -56,7 +56,7 @@
 /*
  * Bytes of stack that a call of a function declared here needs at most, the
  * home's part included (tests/runtime/stack.py). TL_STACK_TEXT: tl_sprintf,
- * tl_hist_print, tl_user_string_quoted, tl_thread_indent, tl_fp_to_string,
+ * tl_hist_print, tl_user_string_quoted, tl_thread_indent, tl_fp_to_string, tl_fp_shown,
  * tl_string_to_fp. TL_STACK_WALK: tl_ustack_addresses, tl_ustack_print, tl_ustack_print_from,
  * tl_ustack_text, tl_kstack_addresses, tl_kstack_print, tl_kstack_text, tl_usyms_print, tl_usyms_text. All others:
  * TL_STACK_CALL.

@@ -20,6 +20,10 @@ int64_t tl_fp_of_fp32(int64_t v); /* the bits of a 32-bit float */
 int64_t tl_fp_to_long(int64_t v, int64_t mode); /* INT64_MIN: does not fit */
 /* "12.50" of 12.5 and 2; "inf", "-inf", "nan". */
 void tl_fp_to_string(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t precision);
+/* Significant decimal digits that a float always has. */
+enum { TL_FP32_DIGITS = 6, TL_FP64_DIGITS = 15 };
+/* As C's "%.*g", ties away from 0: "2.5", "1e+100", "-0". */
+void tl_fp_shown(struct tl_run *run, struct tl_str *dst, int64_t v, int64_t digits);
 int64_t tl_string_to_fp(struct tl_run *run, const struct tl_str *s); /* may fail */
 
 #endif

@@ -172,6 +172,38 @@ static void text_equals_the_librarys(void)
 	CHECK(!run.error);
 }
 
+/* Rounded to the nearest as the library does; of ties the outer one is meant, and they are left out. */
+static void short_text_equals_the_librarys(void)
+{
+	static const double some[] = {0, -0.0, 1, -1, 0.1, 2.5, 1e15, 1e14, 123456, 999999.5,
+		0.0001, 0.00001, 1e100, 1e-300, 5e-324, 1.7976931348623157e308, 1.0 / 3, 100, 1e5,
+		1e6};
+	char want[64], more[64];
+	unsigned i;
+	int digits;
+
+	home_open(64, 64, 0);
+	ENTER(run);
+	TL_STRING(s);
+	for (i = 0; i < sizeof(some) / sizeof(*some) + ROUNDS / 20; i++) {
+		double d = i < sizeof(some) / sizeof(*some) ? some[i] : of(any_bits());
+
+		for (digits = TL_FP32_DIGITS; digits <= TL_FP64_DIGITS;
+			digits += TL_FP64_DIGITS - TL_FP32_DIGITS) {
+			snprintf(want, sizeof(want), "%.*g", digits, d);
+			snprintf(more, sizeof(more), "%.*e", digits + 30, d);
+			if (isnan(d))
+				strcpy(want, "nan");
+			else if (isfinite(d) &&
+				 !strncmp(strchr(more, '.') + digits, "5000000000", 10))
+				continue;
+			tl_fp_shown(&run, s, (int64_t)bits(d), digits);
+			CHECK(home_is(s, want));
+		}
+	}
+	CHECK(!run.error);
+}
+
 /* Halfway between two floats, and beside that: the last of 768 digits decides. */
 static void ties_are_decided_by_the_last_digit(void)
 {
@@ -222,6 +254,7 @@ int main(void)
 	RUN(arithmetic_equals_the_processors);
 	RUN(conversions_equal_the_processors);
 	RUN(text_equals_the_librarys);
+	RUN(short_text_equals_the_librarys);
 	RUN(ties_are_decided_by_the_last_digit);
 	RUN(what_is_no_number_is_an_error);
 	return UNIT_RESULT();

@@ -8,13 +8,13 @@ import shutil
 BUILDS = [(cc, level) for cc in ('gcc', 'clang') for level in ('-O0', '-O2')]
 
 
-def built(ctx, source, cc, level):
+def built(ctx, source, cc, level, *more):
     if source.endswith('.cc'):
         cc = {'gcc': 'g++', 'clang': 'clang++'}[cc]
     if not shutil.which(cc):
         ctx.skip('there is no ' + cc)
     out = os.path.join(ctx.tmp, source.split('.')[0] + level)
-    p = ctx.run([cc, '-g', level, '-o', out, os.path.join(ctx.root, 'tests', 'scripts', 'values', source)])
+    p = ctx.run([cc, '-g', level, *more, '-o', out, os.path.join(ctx.root, 'tests', 'scripts', 'values', source)])
     assert p.returncode == 0, p.stderr
     return out
 

@@ -118,6 +118,11 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "format", conflicts_with = "convert", help_heading = RUN)]
     pub every: Option<u32>,
 
+    /// `$x$` and `$x$$` show values as debuggers do: names of enums, floats, and texts, containers and smart pointers of
+    /// C++, Rust and Go; --format of anything but text does this too
+    #[arg(long, help_heading = RUN)]
+    pub pretty: bool,
+
     /// Write the recording FILE (of `--format raw` or `trapless-run --raw`) as another --format
     #[arg(long, value_name = "FILE", conflicts_with_all = OTHER_THAN_CONVERTING, help_heading = RUN)]
     pub convert: Option<PathBuf>,

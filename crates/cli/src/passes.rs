@@ -70,6 +70,7 @@ pub fn run(options: &Options, map: &mut SourceMap, diags: &mut Diagnostics) -> O
     world.machine = input::machine(options);
     world.release = options.release.clone();
     world.arch = options.arch.clone();
+    world.pretty = settings::is_pretty(options);
     world.cache = Cache::open(options).folder().map(Path::to_path_buf);
     world.started = options
         .command

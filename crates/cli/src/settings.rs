@@ -139,6 +139,11 @@ const NEEDLESS: &[&str] = &[
     "STP_NO_BUILDID_CHECK",
 ];
 
+/// Whether values are shown as debuggers show them: who reads another format than text wants no SystemTap's text.
+pub fn is_pretty(options: &Options) -> bool {
+    options.pretty || options.format.as_deref().is_some_and(|f| f != "text")
+}
+
 pub fn limits(options: &Options, diags: &mut Diagnostics) -> ir::Options {
     let mut out = ir::Options {
         guru: options.guru,

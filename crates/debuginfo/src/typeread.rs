@@ -118,10 +118,19 @@ impl Dwarf {
                     false => base,
                 }
             }
-            dw::DW_TAG_pointer_type => Type::Pointer {
-                to: self.pointed_to(r, types),
-                size: pointer_size(),
-            },
+            dw::DW_TAG_pointer_type => {
+                let pointer = Type::Pointer {
+                    to: self.pointed_to(r, types),
+                    size: pointer_size(),
+                };
+                match name().starts_with("alloc::boxed::Box<") {
+                    true => Type::Qualified {
+                        qualifier: Qualifier::Owning,
+                        to: types.add(pointer),
+                    },
+                    false => pointer,
+                }
+            }
             dw::DW_TAG_reference_type => Type::Reference {
                 to: self.pointed_to(r, types),
                 size: pointer_size(),
@@ -211,14 +220,17 @@ impl Dwarf {
                 size: None,
                 members: Vec::new(),
                 variants: Variants::default(),
+                arguments: Vec::new(),
             });
         }
         let mut members = Vec::new();
         let mut variants = Variants::default();
+        let mut arguments = Vec::new();
         let children = self.children(r);
         let swapped = self.has_swapped(&children);
         for (m, tag) in children {
             match tag {
+                dw::DW_TAG_template_type_parameter => arguments.push(self.type_of(m, types)),
                 dw::DW_TAG_variant_part => variants = self.read_variants(m, types),
                 dw::DW_TAG_member => members.extend(self.read_member(m, types, swapped)),
                 dw::DW_TAG_inheritance => {
@@ -254,6 +266,7 @@ impl Dwarf {
             size,
             members,
             variants,
+            arguments,
         })
     }
 

@@ -43,6 +43,8 @@ pub enum Qualifier {
     Swapped,
     /// They are, whatever the type itself says.
     Native,
+    /// A pointer that owns what it leads to: Rust's Box.
+    Owning,
 }
 
 /// One type, one level deep: what it refers to are further [`TypeId`]s.
@@ -113,6 +115,8 @@ pub struct Composite {
     pub members: Vec<Member>,
     /// What a Rust enum has besides: one of these at a time.
     pub variants: Variants,
+    /// The types that a template was made with, or a generic type.
+    pub arguments: Vec<TypeId>,
 }
 
 /// The variants of a structure, and the number that tells which one it has.
@@ -309,6 +313,22 @@ impl Types {
                 Type::Typedef { to, .. }
                 | Type::Qualified { to, .. }
                 | Type::Reference { to, .. } => id = *to,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether it is a pointer that owns what it leads to.
+    pub fn is_owning(&self, id: TypeId) -> bool {
+        let mut id = id;
+        for _ in 0..64 {
+            match &*self.get(id) {
+                Type::Qualified {
+                    qualifier: Qualifier::Owning,
+                    ..
+                } => return true,
+                Type::Typedef { to, .. } | Type::Qualified { to, .. } => id = *to,
                 _ => return false,
             }
         }
@@ -575,7 +595,7 @@ impl Types {
                 self.declare(*returns, format!("{inner}({})", p.join(", ")), depth + 1)
             }
             Type::Qualified {
-                qualifier: Qualifier::Swapped | Qualifier::Native,
+                qualifier: Qualifier::Swapped | Qualifier::Native | Qualifier::Owning,
                 to,
             } => self.declare(*to, inner, depth + 1),
             Type::Qualified { qualifier, to } => {
@@ -617,7 +637,7 @@ pub(crate) fn qualifier_name(q: Qualifier) -> &'static str {
         Qualifier::Volatile => "volatile",
         Qualifier::Restrict => "restrict",
         Qualifier::Atomic => "_Atomic",
-        Qualifier::Swapped | Qualifier::Native => "",
+        Qualifier::Swapped | Qualifier::Native | Qualifier::Owning => "",
     }
 }
 

@@ -114,6 +114,7 @@ impl Body<'_, '_> {
                 v
             }
             Addr::Expr(e) => self.kept(e),
+            Addr::Cursor(n) => crate::elements::cursor(*n),
             Addr::Load { addr, size, signed } => {
                 let at = self.address(addr, span);
                 self.load(&at, *size, *signed, span)

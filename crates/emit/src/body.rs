@@ -25,6 +25,8 @@ pub(crate) struct Body<'u, 'p> {
     pub loops: Vec<LoopLabels>,
     stacks: &'u [u32],
     own_stack: u32,
+    /// The most that it was, in blocks that are closed.
+    most_stack: u32,
     callee_stack: u32,
     /// Data offsets of the `@entry` values.
     pub call_data: Vec<u32>,
@@ -62,6 +64,7 @@ impl<'u, 'p> Body<'u, 'p> {
             loops: Vec::new(),
             stacks,
             own_stack: OWN_STACK,
+            most_stack: 0,
             // The slow ways in and out of a handler are calls, too.
             callee_stack: CALL_STACK,
             call_data: Vec::new(),
@@ -124,6 +127,16 @@ impl<'u, 'p> Body<'u, 'p> {
         self.own_stack += bytes;
     }
 
+    /// Variables of a block give their place in the frame back when it is left.
+    pub fn enter_scope(&self) -> u32 {
+        self.own_stack
+    }
+
+    pub fn leave_scope(&mut self, entered: u32) {
+        self.most_stack = self.most_stack.max(self.own_stack);
+        self.own_stack = entered;
+    }
+
     /// A statement that calls the runtime.
     pub fn call(&mut self, text: impl AsRef<str>) {
         self.frame_of_call();
@@ -161,7 +174,8 @@ impl<'u, 'p> Body<'u, 'p> {
     }
 
     pub fn stack(&self) -> u32 {
-        self.own_stack.saturating_add(self.callee_stack)
+        let own = self.own_stack.max(self.most_stack);
+        own.saturating_add(self.callee_stack)
     }
 
     pub fn local(&self, id: LocalId) -> String {

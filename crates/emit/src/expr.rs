@@ -169,14 +169,17 @@ impl Body<'_, '_> {
             }
             ExprKind::NameOf { value, names } => self.name_of(value, names),
             ExprKind::Shielded(p) => self.shielded(p),
-            ExprKind::TargetBytes(addr, size) => {
+            ExprKind::TargetBytes { addr, size, most } => {
                 let (addr, size) = (self.address(addr, e.span), self.address(size, e.span));
                 let s = self.string();
                 self.call_text(format!(
-                    "tl_user_buffer_quoted(run, {s}, (uint64_t){addr}, {size}, TL_MAXSTRING);"
+                    "tl_user_buffer_quoted(run, {s}, (uint64_t){addr}, {size}, {});",
+                    most.map_or("TL_MAXSTRING".to_string(), |n| n.to_string())
                 ));
                 s
             }
+            ExprKind::FloatText(bits, size) => self.float_text(bits, *size),
+            ExprKind::Elements(row) => self.elements(row, e.span),
             ExprKind::TargetAddress(addr) => self.address(addr, e.span),
             ExprKind::MemoryBytes(addr, size) => {
                 let (addr, size) = self.both(addr, size);

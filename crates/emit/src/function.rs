@@ -171,6 +171,7 @@ fn c_stack(code: &str) -> u32 {
         "tl_user_string_quoted",
         "tl_thread_indent",
         "tl_fp_to_string",
+        "tl_fp_shown",
         "tl_string_to_fp",
         "[",
     ];

@@ -7,6 +7,7 @@
 //! after the probe, using nothing but `runtime/script.h`.
 
 pub mod compile;
+mod elements;
 pub mod embedded;
 pub mod link;
 pub mod module;

@@ -52,10 +52,12 @@ impl Body<'_, '_> {
         let s = self.string();
         let number = self.number();
         let outer = std::mem::replace(&mut self.on_error, format!("catch{number}"));
+        let saved = self.enter_scope();
         self.open("");
         let values = self.values(&p.args);
         self.print_into(&s, p, &values);
         self.close();
+        self.leave_scope(saved);
         self.check();
         self.on_error = outer;
         self.line(format!("goto tried{number};"));

@@ -710,8 +710,16 @@ pub enum ExprKind {
     },
     /// The string, or "ERROR" where a run-time error comes up in it.
     Shielded(Print),
-    /// So many bytes at an address, in quotes.
-    TargetBytes(Box<Addr>, Box<Addr>),
+    /// So many bytes at an address, in quotes; of the text at most so much.
+    TargetBytes {
+        addr: Box<Addr>,
+        size: Box<Addr>,
+        most: Option<u32>,
+    },
+    /// A float by its bits, as text: 8 bytes of them, or 4.
+    FloatText(Box<Expr>, u8),
+    /// The texts of a container's elements.
+    Elements(Box<Elements>),
     /// `&$x`
     TargetAddress(Box<Addr>),
     /// Bytes of the traced program's memory (address, number), for %m and %M.
@@ -740,6 +748,20 @@ pub struct HistPrint {
     pub global: GlobalId,
     pub keys: Vec<Expr>,
     pub println: bool,
+}
+
+/// Elements with commas between them; a count below 0 is a run-time error.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    /// What `Addr::Cursor` calls the present element.
+    pub cursor: u32,
+    pub first: Addr,
+    /// From the present element to the one behind it.
+    pub next: Addr,
+    pub count: Addr,
+    /// So many are shown, then dots.
+    pub most: u32,
+    pub element: Expr,
 }
 
 // ---- the traced program's variables ----
@@ -786,6 +808,8 @@ pub enum Addr {
     },
     /// A script expression (array index, `@cast` operand).
     Expr(Box<Expr>),
+    /// Where the present element of the row with that number is.
+    Cursor(u32),
     Load {
         addr: Box<Addr>,
         size: u8,

@@ -61,6 +61,7 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
         ExprKind::Unary(_, a)
         | ExprKind::HistBound { bucket: a, .. }
+        | ExprKind::FloatText(a, _)
         | ExprKind::NameOf { value: a, .. }
         | ExprKind::SaveCallData(_, a)
         | ExprKind::Match { subject: a, .. } => f(a),
@@ -100,9 +101,17 @@ pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         }
         ExprKind::Target(t) | ExprKind::TargetString(t) => target(t, f),
         ExprKind::TargetAddress(a) => addr(a, f),
-        ExprKind::TargetBytes(a, n) => {
+        ExprKind::TargetBytes {
+            addr: a, size: n, ..
+        } => {
             addr(a, f);
             addr(n, f);
+        }
+        ExprKind::Elements(row) => {
+            for a in [&row.first, &row.next, &row.count] {
+                addr(a, f);
+            }
+            f(&row.element);
         }
         ExprKind::Long(_)
         | ExprKind::Str(_)
@@ -197,7 +206,13 @@ pub fn uses_register(e: &Expr, which: &dyn Fn(u16) -> bool) -> bool {
                 ..
             } => in_place(t),
             ExprKind::TargetAddress(a) => in_addr(a, which),
-            ExprKind::TargetBytes(a, n) => in_addr(a, which) || in_addr(n, which),
+            ExprKind::TargetBytes {
+                addr: a, size: n, ..
+            } => in_addr(a, which) || in_addr(n, which),
+            ExprKind::Elements(row) => {
+                let mut own = [&row.first, &row.next, &row.count].into_iter();
+                own.any(|a| in_addr(a, which))
+            }
             _ => false,
         };
     });

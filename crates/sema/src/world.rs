@@ -45,6 +45,8 @@ pub struct World {
     pub arch: Option<String>,
     /// Handlers run in it.
     pub in_kernel: bool,
+    /// Values are shown as debuggers show them.
+    pub pretty: bool,
     kernel: Option<Result<Arc<Kernel>, Error>>,
     kernel_modules: HashMap<String, Result<Arc<Kernel>, Error>>,
     /// Of the kernel and its modules, where it was asked for.
@@ -84,6 +86,7 @@ impl World {
             release: None,
             arch: None,
             in_kernel: false,
+            pretty: false,
             kernel: None,
             kernel_modules: HashMap::new(),
             kernel_debug: HashMap::new(),

@@ -151,6 +151,7 @@ impl Source {
             size: (!declared).then_some(entry.value.into()),
             members: members.collect(),
             variants: Variants::default(),
+            arguments: Vec::new(),
         })
     }
 

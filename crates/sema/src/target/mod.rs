@@ -4,9 +4,12 @@
 mod address;
 mod base;
 mod constants;
+mod containers;
+mod debugger;
 mod hook;
 mod implicit;
 mod kernel;
+mod known;
 mod location;
 pub mod modules;
 mod named;

@@ -214,6 +214,9 @@ impl Reader<'_> {
 
     /// A bit field is a number, also one of characters.
     fn described_bits(&mut self, text: &mut Text, value: Value) {
+        if self.as_debugger(text, &value, false, false) {
+            return;
+        }
         let types = value.types.types();
         let conversion = match types.is_signed(value.ty) {
             true => b"%i",
@@ -228,6 +231,9 @@ impl Reader<'_> {
         let ty = types.strip(value.ty);
         if let Some(e) = self.rust_text(&value) {
             return text.string(e);
+        }
+        if self.as_debugger(text, &value, deep, deep || top) {
+            return;
         }
         match &*types.get(ty) {
             Type::Composite(c) if !c.variants.list.is_empty() => {
@@ -381,7 +387,7 @@ fn unnamed(types: &Types, ty: TypeId) -> &'static str {
 }
 
 /// What makes up texts.
-fn is_char(types: &Types, ty: TypeId) -> bool {
+pub(super) fn is_char(types: &Types, ty: TypeId) -> bool {
     let ty = types.get(types.strip(ty));
     matches!(&*ty, Type::Base { name, .. } if name == "char" || name == "unsigned char")
 }

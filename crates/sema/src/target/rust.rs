@@ -40,7 +40,11 @@ impl Reader<'_> {
         };
         Some(self.expr(
             Ty::Str,
-            ExprKind::TargetBytes(Box::new(at), Box::new(length)),
+            ExprKind::TargetBytes {
+                addr: Box::new(at),
+                size: Box::new(length),
+                most: None,
+            },
         ))
     }
 

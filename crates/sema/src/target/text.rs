@@ -14,6 +14,8 @@ pub(super) struct Text {
     format: Vec<u8>,
     args: Vec<Expr>,
     inside: usize,
+    /// Containers and smart pointers around it.
+    depth: u32,
 }
 
 impl Text {
@@ -46,8 +48,21 @@ impl Text {
     pub fn choice(&self) -> Text {
         Text {
             inside: self.inside,
+            depth: self.depth,
             ..Text::default()
         }
+    }
+
+    /// The same, of what is in a container.
+    pub fn deeper(&self) -> Text {
+        Text {
+            depth: self.depth + 1,
+            ..self.choice()
+        }
+    }
+
+    pub fn depth(&self) -> u32 {
+        self.depth
     }
 
     pub fn count(&mut self, choice: &Text) {
