@@ -2,6 +2,7 @@
 //! A recording, read to its end and written in another format.
 
 use crate::assemble::Assembler;
+use crate::calls::Limits;
 use crate::event::{Event, Note, NoteKind, Totals};
 use crate::raw::{Fault, Source, Stream};
 use crate::write::{writer, Format, Output};
@@ -94,24 +95,26 @@ impl Writer for Counting<'_> {
 pub fn convert(
     input: impl Source,
     format: Format,
+    limits: Limits,
     output: Output,
     tell: &mut dyn FnMut(&NoteKind),
 ) -> (Summary, Result<(), Failure>) {
     let mut summary = Summary::default();
-    let result = all(input, format, output, tell, &mut summary);
+    let result = all(input, format, limits, output, tell, &mut summary);
     (summary, result)
 }
 
 fn all(
     input: impl Source,
     format: Format,
+    limits: Limits,
     output: Output,
     tell: &mut dyn FnMut(&NoteKind),
     summary: &mut Summary,
 ) -> Result<(), Failure> {
     let mut stream = Stream::open(input)?;
     let mut to = Counting {
-        writer: writer(format, output, &stream.head, &stream.module)?,
+        writer: writer(format, limits, output, &stream.head, &stream.module)?,
         tell,
         summary: Summary::default(),
     };

@@ -3,10 +3,12 @@
 
 mod csv;
 mod ctf;
+mod indented;
 mod json;
 mod perfetto;
 mod text;
 
+use crate::calls::Limits;
 use crate::module::Module;
 use crate::raw::Head;
 use crate::writer::Writer;
@@ -20,15 +22,18 @@ pub enum Format {
     Csv,
     Ctf,
     Perfetto,
+    /// Calls, indented.
+    Calls,
 }
 
 /// Name, format, and whether it is a folder of files.
-const FORMATS: [(&str, Format, bool); 5] = [
+const FORMATS: [(&str, Format, bool); 6] = [
     ("text", Format::Text, false),
     ("json", Format::Json, false),
     ("csv", Format::Csv, false),
     ("ctf", Format::Ctf, true),
     ("perfetto", Format::Perfetto, false),
+    ("calls", Format::Calls, false),
 ];
 
 impl Format {
@@ -39,6 +44,11 @@ impl Format {
     pub fn named(name: &str) -> Option<Format> {
         let found = FORMATS.iter().find(|f| f.0 == name)?;
         Some(found.1)
+    }
+
+    /// It shows calls, and may leave some out.
+    pub fn has_calls(self) -> bool {
+        matches!(self, Format::Calls | Format::Perfetto)
     }
 
     /// Its output is a folder, which must be named.
@@ -81,9 +91,10 @@ fn empty_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A writer that has begun.
+/// A writer that has begun. `limits` are of those that have calls.
 pub fn writer(
     format: Format,
+    limits: Limits,
     output: Output,
     head: &Head,
     module: &Module,
@@ -93,7 +104,10 @@ pub fn writer(
         (Format::Json, Output::Stream(out)) => Box::new(json::Json::new(out, head, module)?),
         (Format::Csv, Output::Stream(out)) => Box::new(csv::Csv::new(out, head, module)?),
         (Format::Perfetto, Output::Stream(out)) => {
-            Box::new(perfetto::Perfetto::new(out, head, module)?)
+            Box::new(perfetto::Perfetto::new(out, head, module, limits)?)
+        }
+        (Format::Calls, Output::Stream(out)) => {
+            Box::new(indented::Indented::new(out, module, limits)?)
         }
         (Format::Ctf, Output::Folder(path)) => Box::new(ctf::Ctf::new(&path, head, module)?),
         _ => return Err(io::ErrorKind::NotADirectory.into()),
