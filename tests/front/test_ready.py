@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ready commands (trapless top, hist, strace, profile, leaks), each against a second opinion on real programs."""
+"""Ready commands (trapless top, hist, trace, strace, profile, leaks), each against a second opinion on real programs."""
 import fcntl
 import json
 import os
@@ -16,7 +16,7 @@ from context import wait_until
 from support_front import Selling, good, shop, trapless
 
 PAIR = ('opt', 'traps')
-NAMES = ('top', 'hist', 'strace', 'profile', 'leaks')
+NAMES = ('top', 'hist', 'trace', 'strace', 'profile', 'leaks')
 # What git and sqlite3 do then is the same in every run.
 GIT = ('git', '--version')
 SQLITE = ('sqlite3', ':memory:', 'select 1; select 2; select 3')

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
+use trapless_events::calls::Limits;
 use trapless_events::convert::{convert, Failure, Summary};
 use trapless_events::event::NoteKind;
 use trapless_events::raw::{Fault, Source};
@@ -28,9 +29,26 @@ pub fn wants_events(options: &Options) -> bool {
     format.is_some_and(|f| Format::named(f) != Some(Format::Text))
 }
 
+/// Of the calls that are shown.
+fn limits(options: &Options) -> Limits {
+    let all = Limits::default();
+    Limits {
+        depth: options.depth.map_or(all.depth, |n| n as usize),
+        least: options.min.unwrap_or(all.least),
+    }
+}
+
 /// Before anything runs: can the output be of this format? Else why, and what to do.
 pub fn refuse(options: &Options) -> Option<String> {
-    let format = wanted(options)?;
+    let format = wanted(options);
+    if limits(options) != Limits::default() && !format.is_some_and(Format::has_calls) {
+        return Some(
+            "error: --depth and --min choose among calls, which this format does not show\n  \
+             = next step: name --format calls or --format perfetto"
+                .into(),
+        );
+    }
+    let format = format?;
     (format.is_folder() && options.output.is_none()).then(|| {
         let name = options.format.as_deref().unwrap_or_default();
         format!(
@@ -57,6 +75,7 @@ pub fn start(file: &Path, options: &Options) -> u8 {
     let (summary, result) = convert(
         Input(BufReader::with_capacity(BUFFER, input)),
         format,
+        limits(options),
         output,
         &mut |n| tell(n, options),
     );
@@ -124,6 +143,7 @@ impl<'a> Live<'a> {
         let (summary, result) = convert(
             Input(BufReader::with_capacity(BUFFER, File::from(self.stream))),
             self.format,
+            limits(options),
             self.output,
             &mut |_| {}, // the runner has told it
         );

@@ -87,12 +87,12 @@ fn main() -> ExitCode {
     if let Some(file) = &options.coverage {
         return ExitCode::from(coverage::start(file, &options));
     }
-    if let Some(file) = &options.convert {
-        return ExitCode::from(convert::start(file, &options));
-    }
     if let Some(text) = convert::refuse(&options) {
         eprintln!("{text}");
         return ExitCode::from(EXIT_USAGE);
+    }
+    if let Some(file) = &options.convert {
+        return ExitCode::from(convert::start(file, &options));
     }
     if options.language_server {
         return ExitCode::from(editor::start(&options));

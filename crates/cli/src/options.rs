@@ -71,7 +71,7 @@ pub struct Options {
     #[arg(short = 'E', value_name = "SCRIPT", help_heading = RUN)]
     pub more: Vec<String>,
 
-    /// FILE is the name of a script that comes with trapless; -i lists them by `sample`
+    /// FILE is the name of a script that comes with trapless
     #[arg(long, conflicts_with_all = ["script", "list", "list_vars"], help_heading = RUN)]
     pub example: bool,
 
@@ -109,8 +109,8 @@ pub struct Options {
     pub output: Option<PathBuf>,
 
     /// Write the output as FORMAT: text as the script prints it; one JSON object a line; a table (csv); a trace for
-    /// babeltrace2 and Trace Compass in the folder FILE (ctf), or for the Perfetto UI; stacks as lines with counts
-    /// (folded), a flame graph (svg) or a profile (pprof); or as a recording for --convert (raw)
+    /// babeltrace2 and Trace Compass in the folder FILE (ctf), or for the Perfetto UI; calls with their times, indented;
+    /// stacks as lines with counts (folded), a flame graph (svg) or a profile (pprof); or a recording for --convert (raw)
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()), conflicts_with_all = ["rotate", "background", "monitor"], help_heading = RUN)]
     pub format: Option<String>,
 
@@ -122,6 +122,14 @@ pub struct Options {
     /// C++, Rust and Go; --format of anything but text does this too
     #[arg(long, help_heading = RUN)]
     pub pretty: bool,
+
+    /// Of the formats calls and perfetto: no calls that are more than N deep
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = RUN)]
+    pub depth: Option<u32>,
+
+    /// Of the formats calls and perfetto: no calls that take less, e.g. 500ns, 10us, 1.5ms
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds, help_heading = RUN)]
+    pub min: Option<u64>,
 
     /// Write the recording FILE (of `--format raw` or `trapless-run --raw`) as another --format
     #[arg(long, value_name = "FILE", conflicts_with_all = OTHER_THAN_CONVERTING, help_heading = RUN)]
@@ -429,6 +437,19 @@ fn beginning() -> String {
 fn process_number(text: &str) -> Result<u32, String> {
     let wrong = |_| "a process number is wanted; pgrep NAME shows those of a program".to_string();
     text.parse().map_err(wrong)
+}
+
+/// A number with its unit, or of nanoseconds.
+fn nanoseconds(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("", 1.0)];
+    let found = UNITS.iter().find_map(|(unit, ns)| {
+        let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        Some(number * ns)
+    });
+    match found {
+        Some(ns) if (0.0..1e18).contains(&ns) => Ok(ns.round() as u64),
+        _ => Err("a time is wanted, with ns, us, ms or s behind the number".into()),
+    }
 }
 
 fn seconds(text: &str) -> Result<u32, String> {

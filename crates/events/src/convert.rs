@@ -2,6 +2,7 @@
 //! A recording, read to its end and written in another format.
 
 use crate::assemble::Assembler;
+use crate::calls::Limits;
 use crate::event::{Event, Note, NoteKind, Totals};
 use crate::module::{Module, Shows};
 use crate::raw::{Fault, Source, Stream};
@@ -100,17 +101,19 @@ impl Writer for Counting<'_> {
 pub fn convert(
     input: impl Source,
     format: Format,
+    limits: Limits,
     output: Output,
     tell: &mut dyn FnMut(&NoteKind),
 ) -> (Summary, Result<(), Failure>) {
     let mut summary = Summary::default();
-    let result = all(input, format, output, tell, &mut summary);
+    let result = all(input, format, limits, output, tell, &mut summary);
     (summary, result)
 }
 
 fn all(
     input: impl Source,
     format: Format,
+    limits: Limits,
     output: Output,
     tell: &mut dyn FnMut(&NoteKind),
     summary: &mut Summary,
@@ -118,7 +121,7 @@ fn all(
     let mut stream = Stream::open(input)?;
     let mut to = Counting {
         leaves_out: leaves_out(format, &stream.module),
-        writer: writer(format, output, &stream.head, &stream.module)?,
+        writer: writer(format, limits, output, &stream.head, &stream.module)?,
         tell,
         summary: Summary::default(),
     };

@@ -8,6 +8,7 @@
 //! does all of it. docs/events.md describes the stream and the formats.
 
 pub mod assemble;
+pub mod calls;
 pub mod convert;
 pub mod event;
 pub mod module;

@@ -2,6 +2,7 @@
 //! A recording as trapless wrote it before records had threads, probes and an end.
 
 use std::path::PathBuf;
+use trapless_events::calls::Limits;
 use trapless_events::convert::{convert, Failure};
 use trapless_events::raw::Fault;
 use trapless_events::write::{Format, Output};
@@ -73,7 +74,7 @@ fn recording() -> Vec<u8> {
 fn converted(bytes: &[u8], format: Format, name: &str) -> (String, Result<(), Failure>) {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let output = Output::open(format, Some(&path)).unwrap();
-    let (_, result) = convert(bytes, format, output, &mut |_| {});
+    let (_, result) = convert(bytes, format, Limits::default(), output, &mut |_| {});
     (std::fs::read_to_string(path).unwrap(), result)
 }
 

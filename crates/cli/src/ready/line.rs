@@ -79,6 +79,9 @@ pub fn options(ready: &'static Ready, words: &[String]) -> Result<Options, Error
     options.words.extend(args);
     let limits = ready.limits.iter().map(|l| l.to_string());
     options.limits.splice(0..0, limits);
+    if options.format.as_deref().unwrap_or("text") == "text" {
+        options.format = ready.format.map(str::to_string);
+    }
     Ok(options)
 }
 
@@ -86,7 +89,10 @@ pub fn command(ready: &'static Ready) -> clap::Command {
     let is_own = |id: &str| ready.options.iter().any(|o| o.name == id);
     let hidden = |a: clap::Arg| {
         let id = a.get_id().as_str();
-        let shown = SHOWN.contains(&id) || is_own(id) || id == "words" && ready.words.is_some();
+        let shown = SHOWN.contains(&id)
+            || ready.shows.contains(&id)
+            || is_own(id)
+            || id == "words" && ready.words.is_some();
         a.hide(!shown)
     };
     let words = |a: clap::Arg| match &ready.words {

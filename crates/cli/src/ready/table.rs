@@ -8,11 +8,15 @@ pub struct Ready {
     pub usage: &'static str,
     /// What the words are, and how many there have to be.
     pub words: Option<Words>,
+    /// Main options that --help shows of this one only.
+    pub shows: &'static [&'static str],
     pub options: &'static [Own],
     /// The script's arguments, in order.
     pub args: &'static [Arg],
     /// Of -D, where the command line says nothing else.
     pub limits: &'static [&'static str],
+    /// Of --format, where the command line says nothing else.
+    pub format: Option<&'static str>,
     /// How the output is to be read, and examples.
     pub ending: &'static str,
 }
@@ -70,6 +74,13 @@ const ROWS: Own = Own {
     takes: Takes::Number(100_000),
 };
 
+const LIBRARY: Own = Own {
+    name: "library",
+    value: "NAME",
+    help: "All functions that this library exports, too; may be given several times",
+    takes: Takes::Libraries,
+};
+
 const FUNCTIONS: &str = "Functions, with * and ? as in probe points; of a library LIBRARY:FUNCTION";
 
 /// Tables of a large program are walked at once.
@@ -84,6 +95,7 @@ pub const READY: &[Ready] = &[
             help: FUNCTIONS,
             needed: false,
         }),
+        shows: &[],
         options: &[
             EVERY,
             ROWS,
@@ -93,12 +105,7 @@ pub const READY: &[Ready] = &[
                 help: "What orders the functions: their total time, or another figure [default: total]",
                 takes: Takes::OneOf(&[("total", "@sum"), ("calls", "@count"), ("average", "@avg"), ("max", "@max")]),
             },
-            Own {
-                name: "library",
-                value: "NAME",
-                help: "All functions that this library exports, too; may be given several times",
-                takes: Takes::Libraries,
-            },
+            LIBRARY,
         ],
         args: &[
             Arg::Points("*"),
@@ -108,6 +115,7 @@ pub const READY: &[Ready] = &[
             Arg::Columns,
         ],
         limits: &[WALKS],
+        format: None,
         ending: "\
 Without FUNCTION all of the program's own are shown. On a terminal the screen is drawn anew every second; \
 elsewhere there is one table, at the end. Times go from \
@@ -128,11 +136,13 @@ Examples:
             help: FUNCTIONS,
             needed: true,
         }),
+        shows: &[],
         options: &[EVERY],
         args: &[
             Arg::Points(""), Arg::Live("0"),
         ],
         limits: &[WALKS],
+        format: None,
         ending: "\
 For each function: how many calls have returned, and nanoseconds from entry to return. In a histogram each \
 row has the calls that took at least so many nanoseconds, and less than the next row's.
@@ -143,10 +153,36 @@ Examples:
   trapless hist libc.so.6:write --every 5 -x 1234",
     },
     Ready {
+        name: "trace",
+        what: "every call of a program's functions, with its time, indented",
+        usage: "[FUNCTION...]",
+        words: Some(Words {
+            help: FUNCTIONS,
+            needed: false,
+        }),
+        shows: &["depth", "min"],
+        options: &[LIBRARY],
+        args: &[Arg::Points("*")],
+        limits: &[],
+        format: Some("calls"),
+        ending: "\
+Without FUNCTION all of the program's own are shown. A line has how long the call took, from entry to return, \
+the thread, and the function, indented by who called it. A call that was left by an exception or longjmp has no \
+time, nor has one that had not returned at the end. --format perfetto -o FILE draws the same calls on \
+https://ui.perfetto.dev; --format raw keeps them for --convert, which takes --depth and --min, too.
+
+Examples:
+  trapless trace 'libc.so.6:*dir' -- ls /
+  trapless trace --min 100us --depth 5 -x 1234    until Ctrl-C
+  trapless trace 'libsqlite3.so.0:sqlite3_*' -- sqlite3 :memory: 'select 1'
+  trapless trace --format perfetto -o calls.pftrace -x 1234 -T 5",
+    },
+    Ready {
         name: "strace",
         what: "the system calls of a program and its children",
         usage: "",
         words: None,
+        shows: &[],
         options: &[
             Own {
                 name: "summary",
@@ -173,6 +209,7 @@ Examples:
             Arg::Value("times", "0"),
         ],
         limits: &[WALKS],
+        format: None,
         ending: "\
 A line is written when a call returns; lines of other threads than the program's first begin with [pid N]. \
 No thread is stopped for it. The lines go to the program's own output, unless -o names a file.
@@ -187,6 +224,7 @@ Examples:
         what: "where a program spends its time: stacks for a flame graph",
         usage: "",
         words: None,
+        shows: &[],
         options: &[Own {
             name: "hz",
             value: "N",
@@ -195,6 +233,7 @@ Examples:
         }],
         args: &[Arg::Value("hz", "99")],
         limits: &[WALKS, "MAXSTRINGLEN=4096", "MAXBACKTRACE=128"],
+        format: None,
         ending: "\
 Threads that run are sampled; those that sleep are not disturbed. A line for each stack, \
 `main;parse;read_token 12`, with the process's name before it and the number of samples behind it: what \
@@ -209,9 +248,11 @@ Examples:
         what: "which allocations are not given back, by who made them",
         usage: "",
         words: None,
+        shows: &[],
         options: &[ROWS],
         args: &[Arg::Value("rows", "30")],
         limits: &[WALKS],
+        format: None,
         ending: "\
 Of what malloc, calloc and realloc of libc.so.6 gave since the start of the trace. What is still in use then \
 counts, too: look for places whose bytes grow from one run to a longer one.

@@ -4,6 +4,7 @@
 mod csv;
 mod ctf;
 mod folded;
+mod indented;
 mod json;
 mod perfetto;
 mod pprof;
@@ -11,6 +12,7 @@ mod sampled;
 mod svg;
 mod text;
 
+use crate::calls::Limits;
 use crate::module::Module;
 use crate::raw::Head;
 use crate::writer::Writer;
@@ -27,15 +29,18 @@ pub enum Format {
     Folded,
     Svg,
     Pprof,
+    /// Calls, indented.
+    Calls,
 }
 
 /// Name, format, and whether it is a folder of files.
-const FORMATS: [(&str, Format, bool); 8] = [
+const FORMATS: [(&str, Format, bool); 9] = [
     ("text", Format::Text, false),
     ("json", Format::Json, false),
     ("csv", Format::Csv, false),
     ("ctf", Format::Ctf, true),
     ("perfetto", Format::Perfetto, false),
+    ("calls", Format::Calls, false),
     ("folded", Format::Folded, false),
     ("svg", Format::Svg, false),
     ("pprof", Format::Pprof, false),
@@ -49,6 +54,11 @@ impl Format {
     pub fn named(name: &str) -> Option<Format> {
         let found = FORMATS.iter().find(|f| f.0 == name)?;
         Some(found.1)
+    }
+
+    /// It shows calls, and may leave some out.
+    pub fn has_calls(self) -> bool {
+        matches!(self, Format::Calls | Format::Perfetto)
     }
 
     /// Its output is a folder, which must be named.
@@ -91,9 +101,10 @@ fn empty_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A writer that has begun.
+/// A writer that has begun. `limits` are of those that have calls.
 pub fn writer(
     format: Format,
+    limits: Limits,
     output: Output,
     head: &Head,
     module: &Module,
@@ -103,7 +114,10 @@ pub fn writer(
         (Format::Json, Output::Stream(out)) => Box::new(json::Json::new(out, head, module)?),
         (Format::Csv, Output::Stream(out)) => Box::new(csv::Csv::new(out, head, module)?),
         (Format::Perfetto, Output::Stream(out)) => {
-            Box::new(perfetto::Perfetto::new(out, head, module)?)
+            Box::new(perfetto::Perfetto::new(out, head, module, limits)?)
+        }
+        (Format::Calls, Output::Stream(out)) => {
+            Box::new(indented::Indented::new(out, module, limits)?)
         }
         (Format::Folded, Output::Stream(out)) => Box::new(sampled::Sampled::new(out, folded::put)),
         (Format::Svg, Output::Stream(out)) => Box::new(sampled::Sampled::new(out, svg::put)),

@@ -2,6 +2,7 @@
 //! A trace for the Perfetto UI (https://perfetto.dev/docs/reference/trace-packet-proto): each thread is a track. Where
 //! both entry and return of a function are events, a call is a slice; all else is an instant.
 
+use crate::calls::{Calls, Limits, Step};
 use crate::event::{Event, Note, NoteKind, Thread, Totals, Value};
 use crate::module::{Field, FieldKind, Module};
 use crate::raw::{Clocks, Head};
@@ -122,13 +123,10 @@ const MONOTONIC: u32 = 3;
 const BOOTTIME: u32 = 6;
 /// Any number but 0: all is written by one.
 const SEQUENCE: u32 = 1;
-/// Behind an entry's name in that of its return.
-const RETURN: &str = ".return";
 
 pub struct Perfetto {
     out: Box<dyn Write>,
-    /// Names of functions whose entries and returns are both events.
-    paired: HashSet<String>,
+    calls: Calls<Vec<Annotation>>,
     /// What the tracks are of, by ring.
     tracks: HashMap<u32, Track>,
     next_track: u64,
@@ -139,18 +137,18 @@ pub struct Perfetto {
 struct Track {
     uuid: u64,
     thread: Thread,
-    /// Functions that are entered.
-    open: Vec<String>,
 }
 
 impl Perfetto {
-    pub fn new(out: Box<dyn Write>, head: &Head, module: &Module) -> io::Result<Perfetto> {
-        let names: HashSet<&str> = module.probes.iter().map(|p| &*p.event).collect();
-        let paired = names.iter().filter_map(|n| n.strip_suffix(RETURN));
-        let paired = paired.filter(|n| names.contains(n));
+    pub fn new(
+        out: Box<dyn Write>,
+        head: &Head,
+        module: &Module,
+        limits: Limits,
+    ) -> io::Result<Perfetto> {
         let mut perfetto = Perfetto {
             out,
-            paired: paired.map(str::to_string).collect(),
+            calls: Calls::new(module, limits),
             tracks: HashMap::new(),
             next_track: 1,
             processes: HashSet::new(),
@@ -197,41 +195,45 @@ impl Perfetto {
         let track = Track {
             uuid,
             thread: thread.clone(),
-            open: Vec::new(),
         };
         self.tracks.insert(ring, track);
         Ok(uuid)
     }
 
-    /// How an event of this name goes on the track. Its slice's end closes what was left by a jump, too: so many.
-    fn kind(&mut self, ring: u32, name: &str) -> (i32, usize) {
-        let Some(track) = self.tracks.get_mut(&ring) else {
-            return (INSTANT, 0);
-        };
-        if self.paired.contains(name) {
-            track.open.push(name.to_string());
-            return (SLICE_BEGIN, 0);
-        }
-        let entered = name.strip_suffix(RETURN);
-        let at = entered.and_then(|n| track.open.iter().rposition(|o| o == n));
-        match at {
-            Some(at) => {
-                let more = track.open.len() - 1 - at;
-                track.open.truncate(at);
-                (SLICE_END, more)
-            }
-            None => (INSTANT, 0),
-        }
-    }
-
-    fn put_event(&mut self, time: u64, event: TrackEvent) -> io::Result<()> {
+    fn put_event(&mut self, time: u64, track: u64, event: TrackEvent) -> io::Result<()> {
         self.put(Packet {
             timestamp: Some(time),
             timestamp_clock_id: Some(REALTIME),
-            track_event: Some(event),
+            track_event: Some(TrackEvent {
+                track_uuid: Some(track),
+                categories: vec!["trapless".into()],
+                ..event
+            }),
             ..Packet::default()
         })
     }
+}
+
+/// A call's begin or end.
+fn slice(step: Step<Vec<Annotation>>) -> (u64, TrackEvent) {
+    let (time, kind, name, with) = match step {
+        Step::Enter { time, call, with } => (time, SLICE_BEGIN, Some(call.name), with),
+        Step::Leave { time, with, .. } => (time, SLICE_END, None, with.unwrap_or_default()),
+    };
+    let event = TrackEvent {
+        debug_annotations: with,
+        r#type: Some(kind),
+        name: name.map(|n| n.to_string()),
+        ..TrackEvent::default()
+    };
+    (time, event)
+}
+
+/// Its fields, and its probe.
+fn annotations(e: &Event<'_>) -> Vec<Annotation> {
+    let mut all: Vec<Annotation> = e.fields().map(|(f, v)| annotation(f, v)).collect();
+    all.extend(e.probe.map(|p| plain("probe", &p.point)));
+    all
 }
 
 fn snapshot(clocks: Clocks) -> ClockSnapshot {
@@ -308,29 +310,25 @@ fn plain(name: &str, value: &str) -> Annotation {
 
 impl Writer for Perfetto {
     fn event(&mut self, e: &Event<'_>) -> io::Result<()> {
-        let track_uuid = Some(self.track(e.ring, e.thread)?);
-        let (kind, left) = self.kind(e.ring, &e.class.name);
-        let end = TrackEvent {
-            r#type: Some(SLICE_END),
-            track_uuid,
-            ..TrackEvent::default()
-        };
-        for _ in 0..left {
-            self.put_event(e.time, end.clone())?;
+        let annotations = || annotations(e);
+        let mut steps = Vec::new();
+        let of_call = self.calls.take(e, annotations, &mut |s| steps.push(s));
+        let track_uuid = self.track(e.ring, e.thread)?;
+        for step in steps {
+            let (time, event) = slice(step);
+            self.put_event(time, track_uuid, event)?;
         }
-        let mut annotations: Vec<Annotation> = e.fields().map(|(f, v)| annotation(f, v)).collect();
-        if let Some(probe) = e.probe {
-            annotations.push(plain("probe", &probe.point));
+        if of_call {
+            return Ok(());
         }
-        let name = (kind != SLICE_END).then(|| e.class.name.to_string());
         self.put_event(
             e.time,
+            track_uuid,
             TrackEvent {
-                debug_annotations: annotations,
-                r#type: Some(kind),
-                track_uuid,
-                categories: vec!["trapless".into()],
-                name,
+                debug_annotations: annotations(),
+                r#type: Some(INSTANT),
+                name: Some(e.class.name.to_string()),
+                ..TrackEvent::default()
             },
         )
     }
@@ -340,15 +338,15 @@ impl Writer for Perfetto {
             return Ok(());
         }
         let name = format!("trapless:{}", n.kind.name());
-        let track_uuid = Some(self.track(n.ring, n.thread)?);
+        let track_uuid = self.track(n.ring, n.thread)?;
         self.put_event(
             n.time,
+            track_uuid,
             TrackEvent {
                 debug_annotations: vec![plain("text", &n.kind.said())],
                 r#type: Some(INSTANT),
-                track_uuid,
-                categories: vec!["trapless".into()],
                 name: Some(name),
+                ..TrackEvent::default()
             },
         )
     }
