@@ -117,7 +117,7 @@ static void put_hits(struct session *s)
 	for (uint32_t i = 0; i < s->mod->nprobes; i++) {
 		const uint64_t hits = tl_session_hits(&s->view, i);
 
-		if (!probe_is_ours(&s->mod->probes[i]))
+		if (!(s->mod->probes[i].flags & TL_TAP_PROBE_MADE))
 			put(s, 0, tl_record_what(size, TL_REC_HITS, 0, i), now_of(CLOCK_REALTIME),
 				&hits, sizeof(hits));
 	}

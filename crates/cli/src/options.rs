@@ -115,8 +115,8 @@ pub struct Options {
     pub format: Option<String>,
 
     /// With a --format other than text: the script's globals as rows every SECONDS, and not at the end only
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "format", conflicts_with = "convert", help_heading = RUN)]
-    pub every: Option<u32>,
+    #[arg(long = "every", value_name = "SECONDS", value_parser = seconds, requires = "format", conflicts_with = "convert", help_heading = RUN)]
+    pub rows_every: Option<u32>,
 
     /// `$x$` and `$x$$` show values as debuggers do: names of enums, floats, and texts, containers and smart pointers of
     /// C++, Rust and Go; --format of anything but text does this too

@@ -59,7 +59,7 @@ impl Run {
         if options.format.as_deref() == Some(options::RAW) {
             command.arg("--raw");
         }
-        if let Some(seconds) = options.every {
+        if let Some(seconds) = options.rows_every {
             command.arg("--every").arg(seconds.to_string());
         }
         if let Some(words) = &options.rotate {
